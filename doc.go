@@ -1,0 +1,14 @@
+// Package strata is the root of a library that reads GPU profiler traces of
+// LLM inference and answers what performance engineers ask of them: which
+// forward passes and layers, which kernels and from which source line, what is
+// exposed, which known fusion is not used, whether the host is the bottleneck,
+// and where to look in Perfetto.
+//
+// The root package holds no code. Import the package that answers the
+// question: [github.com/llmstrata/strata/trace] reads traces,
+// [github.com/llmstrata/strata/layer] finds passes and layers,
+// [github.com/llmstrata/strata/triage] writes the three tables,
+// [github.com/llmstrata/strata/hostoverhead] judges the host,
+// [github.com/llmstrata/strata/perfetto] links, annotates and slices, and
+// [github.com/llmstrata/strata/capture] records from a running server.
+package strata

@@ -1,0 +1,3 @@
+module github.com/llmstrata/strata
+
+go 1.25.0
