@@ -1,0 +1,292 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// EventData describes one event to a [Builder]. Fields that a source does not
+// know stay zero; Device and Stream must then be NoDevice and NoStream.
+type EventData struct {
+	Kind     Kind
+	Category string // only where it differs from what Kineto writes for Kind
+	Name     string
+	Start    int64 // raw ns on the source's own clock
+	Duration int64 // ns; negative events are dropped and counted
+
+	Process ProcessRef // CPU events: where they ran; activities: scope of Correlation
+	Thread  ThreadID   // CPU events
+	Label   string     // tid as written when it is text
+
+	Device      DeviceID
+	Stream      StreamID
+	Correlation CorrelationID
+	ExternalID  uint64
+	GraphID     uint64
+	GraphNode   uint64
+	Shape       string // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
+	Domain      string // NVTX domain
+	Args        []byte // raw args object, copied
+	Bytes       int64
+}
+
+// ProcessRef names a process. Scope separates correlation ids: two processes
+// with different scopes never share a correlation.
+type ProcessRef struct {
+	ID    ProcessID
+	Label string // pid as written when it is text
+	Scope string // "" for files of one process
+}
+
+// Builder collects events in any order and makes a Trace of them. It is for
+// one goroutine. Times are raw; Finish makes them relative to the earliest.
+type Builder struct {
+	t       Trace
+	nameID  map[string]NameID
+	queueID map[queue]int32
+	thrID   map[threadKey]ThreadIndex
+	scopeID map[string]uint16
+	counts  map[[2]string]int64
+	minRaw  int64
+	losses  losses
+	procs   map[procKey]string
+	threads map[threadKey]string
+}
+
+type procKey struct {
+	id    ProcessID
+	label string
+}
+
+type threadKey struct {
+	proc  procKey
+	tid   ThreadID
+	label string
+}
+
+// NewBuilder returns an empty Builder.
+func NewBuilder() *Builder {
+	return &Builder{
+		t:       Trace{names: []string{""}, meta: Meta{Rank: -1}},
+		nameID:  map[string]NameID{"": NoName},
+		queueID: map[queue]int32{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
+		counts: map[[2]string]int64{}, minRaw: math.MaxInt64,
+		procs: map[procKey]string{}, threads: map[threadKey]string{},
+	}
+}
+
+// SetMeta replaces the trace's metadata.
+func (b *Builder) SetMeta(m Meta) { b.t.meta = m }
+
+// Meta returns the metadata set so far, for adding to it.
+func (b *Builder) Meta() *Meta { return &b.t.meta }
+
+// Count adds n to the file's count of a phase and category.
+func (b *Builder) Count(phase, category string, n int64) { b.counts[[2]string{phase, category}] += n }
+
+// Lose counts one event or part of one that could not be kept, at a byte
+// offset of the decompressed input, −1 when that means nothing.
+func (b *Builder) Lose(reason LossReason, offset int64) { b.losses.add(reason, offset) }
+
+// See widens the trace's origin to a raw timestamp of an event that is not stored.
+func (b *Builder) See(raw int64) {
+	if raw < b.minRaw {
+		b.minRaw = raw
+	}
+}
+
+// NameProcess records the display name of a process.
+func (b *Builder) NameProcess(p ProcessRef, name string) { b.procs[procKey{p.ID, p.Label}] = name }
+
+// NameThread records the display name of a thread.
+func (b *Builder) NameThread(p ProcessRef, tid ThreadID, name string) {
+	b.threads[threadKey{proc: procKey{p.ID, p.Label}, tid: tid}] = name
+}
+
+func (b *Builder) intern(s string) NameID {
+	if id, ok := b.nameID[s]; ok {
+		return id
+	}
+	id := NameID(len(b.t.names))
+	s = strings.Clone(s)
+	b.t.names = append(b.t.names, s)
+	b.nameID[s] = id
+	return id
+}
+
+func (b *Builder) queue(d DeviceID, s StreamID) int32 {
+	q := queue{d, s}
+	id, ok := b.queueID[q]
+	if !ok {
+		id = int32(len(b.t.queues))
+		b.t.queues = append(b.t.queues, q)
+		b.queueID[q] = id
+	}
+	return id
+}
+
+func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
+	k := threadKey{procKey{p.ID, p.Label}, tid, label}
+	id, ok := b.thrID[k]
+	if !ok {
+		id = ThreadIndex(len(b.t.threads))
+		b.t.threads = append(b.t.threads, Thread{Process: p.ID, ProcessLabel: p.Label, ID: tid, Label: label})
+		b.thrID[k] = id
+	}
+	return id
+}
+
+// Add stores one event. Events with a negative duration, and activities whose
+// start and duration are both zero (the profiler could not collect them), are
+// counted as lost instead.
+func (b *Builder) Add(e EventData) {
+	l := e.Kind.Lane()
+	if l == LaneInvalid {
+		b.losses.add(LossUnknownKind, -1)
+		return
+	}
+	if e.Duration < 0 {
+		b.losses.add(LossNegativeDuration, -1)
+		return
+	}
+	if l == LaneGPU && e.Start == 0 && e.Duration == 0 {
+		b.losses.add(LossNotCollected, -1)
+		return
+	}
+	if e.Start > math.MaxInt64-e.Duration {
+		b.losses.add(LossBadTime, -1)
+		return
+	}
+	b.See(e.Start)
+	c := &b.t.lanes[l]
+	i := c.len()
+	c.start = append(c.start, Time(e.Start))
+	c.dur = append(c.dur, e.Duration)
+	c.name = append(c.name, b.intern(e.Name))
+	c.kind = append(c.kind, e.Kind)
+	if l == LaneGPU {
+		c.queue = append(c.queue, b.queue(e.Device, e.Stream))
+	} else {
+		th := NoThread
+		if e.Kind != KindGPUAnnotation {
+			th = b.thread(e.Process, e.Thread, e.Label)
+		}
+		c.thread = append(c.thread, th)
+		if e.Kind == KindGPUAnnotation || e.Kind == KindSync {
+			c.annQueue.set(i, b.queue(e.Device, e.Stream)+1)
+		}
+	}
+	if e.Category != "" && e.Category != defaultCategory[e.Kind] {
+		c.cat.set(i, b.intern(e.Category))
+	}
+	c.corr.set(i, e.Correlation)
+	c.ext.set(i, e.ExternalID)
+	c.graph.set(i, e.GraphID)
+	c.node.set(i, e.GraphNode)
+	c.bytes.set(i, e.Bytes)
+	if e.Shape != "" {
+		c.shape.set(i, b.intern(e.Shape))
+	}
+	if e.Domain != "" {
+		c.domain.set(i, b.intern(e.Domain))
+	}
+	if len(e.Args) > 0 {
+		c.args.set(i, b.intern(string(e.Args)))
+	}
+	if e.Process.Scope != "" {
+		s, ok := b.scopeID[e.Process.Scope]
+		if !ok && len(b.scopeID) < math.MaxUint16 {
+			s = uint16(len(b.scopeID))
+			b.scopeID[e.Process.Scope] = s
+		}
+		c.scope.set(i, s)
+	}
+}
+
+// Finish sorts and links what was added and returns the Trace. The Builder
+// must not be used afterwards.
+func (b *Builder) Finish() *Trace {
+	t := &b.t
+	if b.minRaw != math.MaxInt64 {
+		t.origin = b.minRaw
+	}
+	empty := true
+	var id EventID
+	for l := Lane(0); l < laneCount; l++ {
+		t.base[l] = id
+		c := &t.lanes[l]
+		id += EventID(c.len())
+		for i := range c.start {
+			c.start[i] -= Time(t.origin)
+			end := c.start[i] + Time(c.dur[i])
+			if empty || c.start[i] < t.first {
+				t.first = c.start[i]
+			}
+			if empty || end > t.last {
+				t.last = end
+			}
+			empty = false
+		}
+		c.sort()
+		if l != LaneGPU {
+			t.threadRow[l] = threadRows(c.thread, len(t.threads))
+		}
+	}
+	t.base[laneCount] = id
+	for i := range t.threads {
+		th := &t.threads[i]
+		p := procKey{th.Process, th.ProcessLabel}
+		th.ProcessName = b.procs[p]
+		th.Name = b.threads[threadKey{proc: p, tid: th.ID, label: th.Label}]
+	}
+	for k, n := range b.counts {
+		t.counts = append(t.counts, CategoryCount{Phase: k[0], Category: k[1], Count: n})
+	}
+	slices.SortFunc(t.counts, func(a, b CategoryCount) int {
+		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Category, b.Category))
+	})
+	t.linkLaunches()
+	t.health = t.examine(b.losses)
+	return t
+}
+
+// sort orders the rows as the Lane constants promise.
+func (c *columns) sort() {
+	compare := func(a, b int32) int {
+		if len(c.thread) > 0 && c.thread[a] != c.thread[b] {
+			return int(c.thread[a]) - int(c.thread[b])
+		}
+		if c.start[a] != c.start[b] {
+			return cmp.Compare(c.start[a], c.start[b])
+		}
+		if len(c.thread) > 0 && c.dur[a] != c.dur[b] {
+			return cmp.Compare(c.dur[b], c.dur[a])
+		}
+		return int(a) - int(b)
+	}
+	p := make([]int32, c.len())
+	for i := range p {
+		p[i] = int32(i)
+	}
+	if slices.IsSortedFunc(p, compare) {
+		return
+	}
+	slices.SortFunc(p, compare)
+	c.applyOrder(p)
+}
+
+// threadRows returns, at th+1, the first row of each thread th ≥ NoThread.
+func threadRows(thread []ThreadIndex, n int) []int32 {
+	r := make([]int32, n+2)
+	for _, th := range thread {
+		r[th+1]++
+	}
+	var sum int32
+	for k, c := range r {
+		r[k] = sum
+		sum += c
+	}
+	return r
+}

@@ -1,0 +1,32 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Sentinel errors; match with errors.Is.
+var (
+	// ErrFormat is returned when the input is no trace that this package
+	// reads. The message says what it seems to be.
+	ErrFormat = errors.New("not a profiler trace")
+
+	// ErrLimit is returned when the input exceeds a configured limit.
+	ErrLimit = errors.New("limit exceeded")
+)
+
+// SyntaxError is input that breaks the format. It is returned in strict mode
+// only; otherwise what it describes is skipped and counted (see [Health]).
+type SyntaxError struct {
+	Offset int64  // byte in the decompressed input
+	Path   string // such as /traceEvents/1042/ts
+	Err    error
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("trace: %v at %s (offset %d)", e.Err, e.Path, e.Offset)
+}
+
+// Unwrap returns the cause.
+func (e *SyntaxError) Unwrap() error { return e.Err }

@@ -1,0 +1,350 @@
+package trace
+
+import (
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// Event is a view of one stored event: a small comparable value that reads
+// the Trace's columns. The zero Event is "no event"; its Valid is false and
+// its accessors return "none" values.
+type Event struct {
+	t  *Trace
+	id EventID
+}
+
+// Valid reports whether e denotes an event.
+func (e Event) Valid() bool { return e.t != nil && e.id >= 0 }
+
+// ID returns the event's id, NoEvent if e is not valid.
+func (e Event) ID() EventID {
+	if !e.Valid() {
+		return NoEvent
+	}
+	return e.id
+}
+
+// loc returns the columns and the row of e; e must be valid.
+func (e Event) loc() (*columns, int) {
+	l := e.t.laneOf(e.id)
+	return &e.t.lanes[l], int(e.id - e.t.base[l])
+}
+
+// Lane returns the lane that stores the event.
+func (e Event) Lane() Lane {
+	if !e.Valid() {
+		return LaneInvalid
+	}
+	return e.t.laneOf(e.id)
+}
+
+// Index returns the event's position in its lane, −1 if e is not valid.
+func (e Event) Index() int {
+	if !e.Valid() {
+		return -1
+	}
+	_, i := e.loc()
+	return i
+}
+
+// Kind returns what the event is.
+func (e Event) Kind() Kind {
+	if !e.Valid() {
+		return KindInvalid
+	}
+	c, i := e.loc()
+	return c.kind[i]
+}
+
+// NameID returns the interned name.
+func (e Event) NameID() NameID {
+	if !e.Valid() {
+		return NoName
+	}
+	c, i := e.loc()
+	return c.name[i]
+}
+
+// Name returns the event's name as recorded.
+func (e Event) Name() string {
+	if !e.Valid() {
+		return ""
+	}
+	return e.t.Name(e.NameID())
+}
+
+// Category returns the category as written in the file ("cpu_op", "Kernel", …).
+func (e Event) Category() string {
+	if !e.Valid() {
+		return ""
+	}
+	c, i := e.loc()
+	if id := c.cat.at(i); id != NoName {
+		return e.t.Name(id)
+	}
+	return defaultCategory[c.kind[i]]
+}
+
+// Start returns when the event began.
+func (e Event) Start() Time {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return c.start[i]
+}
+
+// Duration returns how long the event took; never negative.
+func (e Event) Duration() time.Duration {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return time.Duration(c.dur[i])
+}
+
+// End returns Start plus Duration.
+func (e Event) End() Time {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return c.start[i] + Time(c.dur[i])
+}
+
+// Thread returns the CPU thread of the event, NoThread for GPU activities.
+func (e Event) Thread() ThreadIndex {
+	if !e.Valid() {
+		return NoThread
+	}
+	c, i := e.loc()
+	if i < len(c.thread) {
+		return c.thread[i]
+	}
+	return NoThread
+}
+
+func (e Event) queue() (queue, bool) {
+	if !e.Valid() {
+		return queue{}, false
+	}
+	c, i := e.loc()
+	if i < len(c.queue) {
+		return e.t.queues[c.queue[i]], true
+	}
+	if q := c.annQueue.at(i); q > 0 {
+		return e.t.queues[q-1], true
+	}
+	return queue{}, false
+}
+
+// Device returns the GPU of an activity, GPU annotation or sync event.
+func (e Event) Device() DeviceID {
+	if q, ok := e.queue(); ok {
+		return q.device
+	}
+	return NoDevice
+}
+
+// Stream returns the stream of an activity, GPU annotation or sync event.
+func (e Event) Stream() StreamID {
+	if q, ok := e.queue(); ok {
+		return q.stream
+	}
+	return NoStream
+}
+
+// Correlation returns the id that pairs launches with activities.
+func (e Event) Correlation() CorrelationID {
+	if !e.Valid() {
+		return NoCorrelation
+	}
+	c, i := e.loc()
+	return c.corr.at(i)
+}
+
+// ExternalID returns the profiler's id of the linked CPU op; 0 is none.
+func (e Event) ExternalID() uint64 {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return c.ext.at(i)
+}
+
+// GraphID returns the id of the graph an activity was replayed from; 0 is
+// none or not recorded. See [Event.IsReplay] for what does not depend on it.
+func (e Event) GraphID() uint64 {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return c.graph.at(i)
+}
+
+// GraphNode returns the graph node id of an activity; 0 is none.
+func (e Event) GraphNode() uint64 {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return c.node.at(i)
+}
+
+// InputDims returns the raw JSON text of an op's "Input Dims", or "".
+func (e Event) InputDims() string {
+	if e.Lane() != LaneOp {
+		return ""
+	}
+	c, i := e.loc()
+	return e.t.Name(c.shape.at(i))
+}
+
+// LaunchConfig returns an activity's grid and block as "gx,gy,gz|bx,by,bz"
+// where recorded, else "".
+func (e Event) LaunchConfig() string {
+	if e.Lane() != LaneGPU {
+		return ""
+	}
+	c, i := e.loc()
+	return e.t.Name(c.shape.at(i))
+}
+
+// Bytes returns the size of a copy or set in bytes; 0 when not recorded.
+func (e Event) Bytes() int64 {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return c.bytes.at(i)
+}
+
+// Domain returns the NVTX domain of a range, "" for the default domain.
+func (e Event) Domain() string {
+	if !e.Valid() {
+		return ""
+	}
+	c, i := e.loc()
+	return e.t.Name(c.domain.at(i))
+}
+
+// Args returns the event's raw args object, or nil when it has none or its
+// kind was not asked for with [WithArgs]. The caller must not change it.
+func (e Event) Args() json.RawMessage {
+	if !e.Valid() {
+		return nil
+	}
+	c, i := e.loc()
+	if id := c.args.at(i); id != NoName {
+		return json.RawMessage(e.t.Name(id))
+	}
+	return nil
+}
+
+// Launch returns the API call that launched an activity. It is not valid for
+// orphans: activities whose call is outside the recorded window.
+func (e Event) Launch() Event {
+	if e.Lane() != LaneGPU {
+		return Event{}
+	}
+	return e.t.launchEvent(int(e.id - e.t.base[LaneGPU]))
+}
+
+// Activities iterates over the GPU activities that a launch caused, by start.
+func (e Event) Activities() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		if e.Lane() != LaneLaunch {
+			return
+		}
+		for _, i := range e.t.activitiesOf(int(e.id - e.t.base[LaneLaunch])) {
+			if !yield(Event{e.t, e.t.base[LaneGPU] + EventID(i)}) {
+				return
+			}
+		}
+	}
+}
+
+// NumActivities returns how many GPU activities a launch caused.
+func (e Event) NumActivities() int {
+	if e.Lane() != LaneLaunch {
+		return 0
+	}
+	return len(e.t.activitiesOf(int(e.id - e.t.base[LaneLaunch])))
+}
+
+// IsGraphLaunch reports whether the event is an API call that replays a graph.
+func (e Event) IsGraphLaunch() bool {
+	return e.Lane() == LaneLaunch && IsGraphLaunchName(e.Name())
+}
+
+// IsReplay reports whether an activity was replayed from a graph: its launch
+// is a graph launch, or it carries a graph node id, or it is a graph row.
+func (e Event) IsReplay() bool {
+	if e.Lane() != LaneGPU {
+		return false
+	}
+	if e.Kind() == KindGraph || e.GraphNode() != 0 {
+		return true
+	}
+	return e.Launch().IsGraphLaunch()
+}
+
+// Op returns the innermost CPU op that encloses an activity's launch, or a
+// launch call; for an activity without a launch, the op that its External id
+// names. For ops, frames and annotations it is the innermost op around their
+// start on the same thread.
+func (e Event) Op() Event {
+	switch e.Lane() {
+	case LaneInvalid:
+		return Event{}
+	case LaneGPU:
+		if l := e.Launch(); l.Valid() {
+			if op := l.Op(); op.Valid() {
+				return op
+			}
+		}
+		return e.t.OpByExternalID(e.ExternalID())
+	}
+	return e.t.OpAt(e.Thread(), e.Start())
+}
+
+// Frame returns the innermost Python or module frame around an activity's
+// launch, or around the start of a CPU event on its thread.
+func (e Event) Frame() Event {
+	switch e.Lane() {
+	case LaneInvalid:
+		return Event{}
+	case LaneGPU:
+		if l := e.Launch(); l.Valid() {
+			return l.Frame()
+		}
+		if op := e.Op(); op.Valid() {
+			return op.Frame()
+		}
+		return Event{}
+	case LanePython:
+		return e.Parent()
+	}
+	return e.t.FrameAt(e.Thread(), e.Start())
+}
+
+// Parent returns the event of the same lane and thread that encloses e: the
+// outer op of an op, the calling frame of a frame.
+func (e Event) Parent() Event {
+	if !e.Valid() || e.Lane() == LaneGPU {
+		return Event{}
+	}
+	return e.t.parentOf(e)
+}
+
+// Stack iterates over [Event.Frame] and the frames around it, innermost first.
+func (e Event) Stack() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for f := e.Frame(); f.Valid(); f = f.Parent() {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+)
+
+// HealthStatus says how far a trace's numbers can be trusted.
+type HealthStatus uint8
+
+// The statuses, from best to worst. The zero value is not a status.
+const (
+	HealthUnknown  HealthStatus = iota
+	HealthOK                    // nothing found that changes a result
+	HealthDegraded              // some results are incomplete; Finding.Affects names them
+	HealthUnusable              // no GPU activity: nothing about the GPU can be said
+)
+
+// String returns "ok", "degraded" or "unusable".
+func (s HealthStatus) String() string {
+	switch s {
+	case HealthOK:
+		return "ok"
+	case HealthDegraded:
+		return "degraded"
+	case HealthUnusable:
+		return "unusable"
+	}
+	return "unknown"
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Health is what was found wrong with a trace, computed before any number is
+// shown.
+type Health struct {
+	Status   HealthStatus `json:"status"`
+	Findings []Finding    `json:"findings"` // by severity, then code
+	Losses   []Loss       `json:"losses,omitempty"`
+
+	Activities  int `json:"activities"`   // GPU activities stored
+	Orphans     int `json:"orphans"`      // activities whose launch is not in the trace
+	GraphRows   int `json:"graph_rows"`   // replays recorded as one row, without their kernels
+	EmptyGraphs int `json:"empty_graphs"` // graph launches without any activity
+}
+
+// Finding is one thing that is wrong and what it touches. Code is stable.
+type Finding struct {
+	Code     string       `json:"code"`
+	Severity HealthStatus `json:"severity"` // ok = note only
+	Count    int64        `json:"count"`
+	Message  string       `json:"message"`
+	Affects  []string     `json:"affects,omitempty"` // "attribution", "gpu-time", "idle", "layers", "completeness", "shapes"
+}
+
+// LossReason is why something of the input was not kept.
+//
+// New reasons may be added; users must be robust to that.
+type LossReason string
+
+// The reasons.
+const (
+	LossTruncated        LossReason = "truncated"         // input ended inside an event or before the document's end
+	LossBadEvent         LossReason = "bad-event"         // an event that is not valid JSON; skipped to the next one
+	LossBadTime          LossReason = "bad-time"          // a timestamp or duration that is no number or out of range
+	LossNegativeDuration LossReason = "negative-duration" // dropped
+	LossNotCollected     LossReason = "not-collected"     // a GPU activity with ts 0 and dur 0
+	LossNoDuration       LossReason = "no-duration"       // a complete event without dur; kept with duration 0
+	LossUnmatched        LossReason = "unmatched"         // a B without E or an E without B
+	LossUnknownKind      LossReason = "unknown-kind"      // Builder.Add with an invalid Kind
+	LossBadCompression   LossReason = "bad-compression"   // compressed data ended early or failed its checksum
+	LossRepaired         LossReason = "repaired"          // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
+	LossLimit            LossReason = "limit"             // beyond a configured limit
+	LossMissingTable     LossReason = "missing-table"     // SQLite: a table or column that this export lacks
+)
+
+// Loss counts one reason and says where it occurred first.
+type Loss struct {
+	Reason  LossReason `json:"reason"`
+	Count   int64      `json:"count"`
+	Bytes   int64      `json:"bytes,omitempty"`   // of input skipped, where known
+	Offsets []int64    `json:"offsets,omitempty"` // first few byte offsets in the decompressed input
+	Detail  string     `json:"detail,omitempty"`
+}
+
+// maxLossOffsets bounds how many offsets a Loss lists; the count is exact.
+const maxLossOffsets = 8
+
+type losses struct{ list []Loss }
+
+func (ls *losses) get(reason LossReason) *Loss {
+	for i := range ls.list {
+		if ls.list[i].Reason == reason {
+			return &ls.list[i]
+		}
+	}
+	ls.list = append(ls.list, Loss{Reason: reason})
+	return &ls.list[len(ls.list)-1]
+}
+
+func (ls *losses) add(reason LossReason, offset int64) {
+	l := ls.get(reason)
+	l.Count++
+	if offset >= 0 && len(l.Offsets) < maxLossOffsets {
+		l.Offsets = append(l.Offsets, offset)
+	}
+}
+
+func (h Health) clone() Health {
+	h.Findings = slices.Clone(h.Findings)
+	h.Losses = slices.Clone(h.Losses)
+	return h
+}
+
+// absurdDuration is the longest believable single activity. ROCm flush bugs
+// and unfinished events give durations up to the window's end; the longest
+// real kernels in LLM traces are well below a second, collectives that wait
+// for profiler start reach seconds (17.5 s reported in Hyperloom #1249).
+const absurdDuration = 10_000_000_000 // ns
+
+// examine computes the health report.
+func (t *Trace) examine(ls losses) Health {
+	g := &t.lanes[LaneGPU]
+	h := Health{Activities: g.len()}
+	slices.SortFunc(ls.list, func(a, b Loss) int {
+		if a.Reason < b.Reason {
+			return -1
+		}
+		return 1
+	})
+	h.Losses = ls.list
+	add := func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any) {
+		h.Findings = append(h.Findings, Finding{code, sev, n, fmt.Sprintf(format, args...), affects})
+	}
+	front, absurd, overlap := 0, 0, 0
+	lastEnd := make(map[int32]Time)
+	for i := range g.start {
+		if g.kind[i] == KindGraph {
+			h.GraphRows++
+		}
+		if t.launchOf[i] < 0 {
+			h.Orphans++
+			if i < g.len()/10 {
+				front++
+			}
+		}
+		if g.dur[i] > absurdDuration {
+			absurd++
+		}
+		if e, ok := lastEnd[g.queue[i]]; ok && g.start[i] < e {
+			overlap++
+		}
+		if e := g.start[i] + Time(g.dur[i]); e > lastEnd[g.queue[i]] {
+			lastEnd[g.queue[i]] = e
+		}
+	}
+	launches := &t.lanes[LaneLaunch]
+	hasActivity := make([]bool, launches.len())
+	for _, l := range t.launchOf {
+		if l >= 0 {
+			hasActivity[l] = true
+		}
+	}
+	for i := range launches.start {
+		if !hasActivity[i] && IsGraphLaunchName(t.names[launches.name[i]]) {
+			h.EmptyGraphs++
+		}
+	}
+
+	switch {
+	case g.len() == 0 && t.Len() == 0:
+		add("empty", HealthUnusable, 0, []string{"everything"}, "the trace holds no events")
+	case g.len() == 0:
+		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"},
+			"no GPU activity was recorded: only CPU events (profiler without CUDA/HIP activities, or armed outside the work)")
+	}
+	if h.Orphans > 0 {
+		sev := HealthOK
+		if h.Orphans*100 > g.len() {
+			sev = HealthDegraded
+		}
+		where := ""
+		if front*2 > h.Orphans {
+			where = ", most of them at the start of the window"
+		}
+		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
+			h.Orphans, g.len(), 100*float64(h.Orphans)/float64(g.len()), where)
+	}
+	if h.GraphRows > 0 {
+		add("graph-rows", HealthDegraded, int64(h.GraphRows), []string{"layers", "attribution"},
+			"%d graph replays are recorded as one row each, without their kernels (record with --cuda-graph-trace=node)", h.GraphRows)
+	}
+	if h.EmptyGraphs > 0 {
+		add("empty-graphs", HealthDegraded, int64(h.EmptyGraphs), []string{"gpu-time", "idle", "layers"},
+			"%d graph launches have no GPU activity in the trace: GPU idle time is overstated", h.EmptyGraphs)
+	}
+	if absurd > 0 {
+		add("absurd-duration", HealthDegraded, int64(absurd), []string{"gpu-time"},
+			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", absurd, absurdDuration/1_000_000_000)
+	}
+	if overlap > 0 {
+		add("same-stream-overlap", HealthOK, int64(overlap), nil,
+			"%d GPU activities begin before the one before them on their stream ends (programmatic dependent launch): busy time is a union", overlap)
+	}
+	for _, l := range h.Losses {
+		t.lossFinding(l, add)
+	}
+	h.Status = HealthOK
+	for _, f := range h.Findings {
+		h.Status = max(h.Status, f.Severity)
+	}
+	slices.SortStableFunc(h.Findings, func(a, b Finding) int {
+		if a.Severity != b.Severity {
+			return int(b.Severity) - int(a.Severity)
+		}
+		if a.Code < b.Code {
+			return -1
+		}
+		return 1
+	})
+	return h
+}
+
+func (t *Trace) lossFinding(l Loss, add func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any)) {
+	where := ""
+	if len(l.Offsets) > 0 {
+		where = fmt.Sprintf(", first at byte %d", l.Offsets[0])
+	}
+	if l.Detail != "" {
+		where += ": " + l.Detail
+	}
+	sev := HealthDegraded
+	if l.Reason == LossRepaired || l.Reason == LossNoDuration || l.Reason == LossUnmatched {
+		sev = HealthOK
+	}
+	add("loss-"+string(l.Reason), sev, l.Count, []string{"completeness"}, "%d × %s%s", l.Count, l.Reason, where)
+}

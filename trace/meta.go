@@ -1,0 +1,57 @@
+package trace
+
+import "encoding/json"
+
+// Meta is what the file says about the recording, outside its events.
+type Meta struct {
+	Path   string `json:"path,omitempty"`   // file that was opened; empty for Read
+	Source string `json:"source"`           // "torch.profiler" or "nsys"
+	Format string `json:"format,omitempty"` // schema version as written, e.g. "1" or "3.25.1"
+
+	// BaseTime is nanoseconds of the Unix epoch to add to raw timestamps for
+	// wall-clock time (Kineto's baseTimeNanoseconds); 0 when the file has none,
+	// in which case old files' raw timestamps are epoch time themselves.
+	BaseTime int64 `json:"base_time_ns"`
+
+	TraceName   string          `json:"trace_name,omitempty"`
+	Rank        int             `json:"rank"` // −1 when unknown
+	WorldSize   int             `json:"world_size,omitempty"`
+	Backend     string          `json:"backend,omitempty"` // of distributedInfo
+	Devices     []GPU           `json:"devices,omitempty"` // as listed in the file
+	WithStack   bool            `json:"with_stack,omitempty"`
+	RecordShape bool            `json:"record_shapes,omitempty"`
+	Distributed json.RawMessage `json:"-"` // distributedInfo, raw
+
+	// Extra holds every other top-level value of the file, raw.
+	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// GPU describes one device of the recording machine. Fields that the file
+// does not give are zero.
+type GPU struct {
+	ID           DeviceID `json:"id"`
+	Name         string   `json:"name"`
+	MemoryBytes  int64    `json:"memory_bytes,omitempty"`
+	SMs          int      `json:"sms,omitempty"` // multiprocessors / compute units
+	ComputeMajor int      `json:"compute_major,omitempty"`
+	ComputeMinor int      `json:"compute_minor,omitempty"`
+	WarpSize     int      `json:"warp_size,omitempty"`
+}
+
+// Thread is one CPU thread that has events.
+type Thread struct {
+	Process      ProcessID `json:"process"`                 // 0 when ProcessLabel is not a number
+	ProcessLabel string    `json:"process_label,omitempty"` // pid as written when it is text, e.g. "[TP00] 83"
+	ID           ThreadID  `json:"thread"`
+	Label        string    `json:"label,omitempty"` // tid as written when it is text
+	Name         string    `json:"name,omitempty"`
+	ProcessName  string    `json:"process_name,omitempty"`
+}
+
+// CategoryCount is how often a phase and category occurred in the file,
+// stored or not.
+type CategoryCount struct {
+	Phase    string `json:"phase"`
+	Category string `json:"category"`
+	Count    int64  `json:"count"`
+}

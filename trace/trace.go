@@ -1,0 +1,253 @@
+package trace
+
+import (
+	"iter"
+	"sort"
+	"sync"
+	"time"
+)
+
+// Trace is a loaded profiler trace. It is immutable and safe for concurrent
+// readers.
+type Trace struct {
+	meta    Meta
+	names   []string // by NameID; names[0] is ""
+	lanes   [laneCount]columns
+	base    [laneCount + 1]EventID // base[l] is the id of lane l's first event
+	threads []Thread
+	queues  []queue // (device, stream) pairs seen
+	origin  int64   // raw ns of the first event
+	first   Time
+	last    Time
+	counts  []CategoryCount
+	health  Health
+
+	// threadRow[l][k] is the first row of thread k−1 in lane l, which is sorted
+	// by thread; index 0 is NoThread.
+	threadRow [laneCount][]int32
+
+	launchOf []int32 // launch row per activity, −1 for orphans
+
+	lazy lazyLinks
+}
+
+// lazyLinks are links that most analyses do not need; each is made once, on
+// first use.
+type lazyLinks struct {
+	activities struct {
+		sync.Once
+		first []int32 // first[l]..first[l+1] in row
+		row   []int32
+	}
+	parents [laneCount]struct {
+		sync.Once
+		row []int32
+	}
+	external struct {
+		sync.Once
+		id  []uint64 // sorted
+		row []int32
+	}
+	streams struct {
+		sync.Once
+		first []int32
+		row   []int32
+	}
+}
+
+// queue is one stream of one device.
+type queue struct {
+	device DeviceID
+	stream StreamID
+}
+
+// Meta returns what the file says about the recording.
+func (t *Trace) Meta() Meta { return t.meta }
+
+// Len returns the number of stored events of all lanes.
+func (t *Trace) Len() int { return int(t.base[laneCount]) }
+
+// LaneLen returns the number of stored events of lane l.
+func (t *Trace) LaneLen(l Lane) int {
+	if l >= laneCount {
+		return 0
+	}
+	return t.lanes[l].len()
+}
+
+// At returns the event with the given id; it is not valid when id is out of range.
+func (t *Trace) At(id EventID) Event {
+	if id < 0 || id >= t.base[laneCount] {
+		return Event{}
+	}
+	return Event{t, id}
+}
+
+// LaneAt returns the i-th event of lane l in the lane's order; it is not valid
+// when there is none.
+func (t *Trace) LaneAt(l Lane, i int) Event {
+	if l >= laneCount || i < 0 || i >= t.lanes[l].len() {
+		return Event{}
+	}
+	return Event{t, t.base[l] + EventID(i)}
+}
+
+// Events iterates over lane l in the lane's order (see the Lane constants).
+func (t *Trace) Events(l Lane) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for i := range t.LaneLen(l) {
+			if !yield(Event{t, t.base[l] + EventID(i)}) {
+				return
+			}
+		}
+	}
+}
+
+// OnThread iterates over the events of lane l on one thread, by start.
+func (t *Trace) OnThread(l Lane, th ThreadIndex) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		lo, hi := t.threadRange(l, th)
+		for i := lo; i < hi; i++ {
+			if !yield(Event{t, t.base[l] + EventID(i)}) {
+				return
+			}
+		}
+	}
+}
+
+// OnStream iterates over the activities of one stream, by start.
+func (t *Trace) OnStream(d DeviceID, s StreamID) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		z := &t.lazy.streams
+		z.Do(t.indexStreams)
+		for k, q := range t.queues {
+			if q.device != d || q.stream != s {
+				continue
+			}
+			for _, i := range z.row[z.first[k]:z.first[k+1]] {
+				if !yield(Event{t, t.base[LaneGPU] + EventID(i)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Devices returns the GPUs that have activities, in ascending order.
+func (t *Trace) Devices() []DeviceID {
+	var out []DeviceID
+	seen := map[DeviceID]bool{}
+	for _, q := range t.usedQueues() {
+		if !seen[q.device] {
+			seen[q.device] = true
+			out = append(out, q.device)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	return out
+}
+
+// Streams returns the streams of device d that have activities, in ascending order.
+func (t *Trace) Streams(d DeviceID) []StreamID {
+	var out []StreamID
+	for _, q := range t.usedQueues() {
+		if q.device == d {
+			out = append(out, q.stream)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	return out
+}
+
+func (t *Trace) usedQueues() []queue {
+	z := &t.lazy.streams
+	z.Do(t.indexStreams)
+	var out []queue
+	for k, q := range t.queues {
+		if z.first[k+1] > z.first[k] {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// Threads returns the CPU threads; an Event's ThreadIndex points into it.
+func (t *Trace) Threads() []Thread { return append([]Thread(nil), t.threads...) }
+
+// Thread returns one thread; the zero Thread when i is out of range.
+func (t *Trace) Thread(i ThreadIndex) Thread {
+	if i < 0 || int(i) >= len(t.threads) {
+		return Thread{}
+	}
+	return t.threads[i]
+}
+
+// Name returns the text of an interned name, "" when id is out of range.
+func (t *Trace) Name(id NameID) string {
+	if int(id) < len(t.names) {
+		return t.names[id]
+	}
+	return ""
+}
+
+// NumNames returns how many NameIDs exist; valid ids are below it.
+func (t *Trace) NumNames() int { return len(t.names) }
+
+// Origin returns the raw timestamp, in nanoseconds as in the file, that Time 0
+// stands for: the smallest one of any event that is not metadata. Perfetto's
+// SQL tables and deep links use raw timestamps.
+func (t *Trace) Origin() int64 { return t.origin }
+
+// Raw returns x as a raw timestamp of the file in nanoseconds.
+func (t *Trace) Raw(x Time) int64 { return t.origin + int64(x) }
+
+// Epoch returns the wall-clock time of Time 0, false when the file's clock
+// cannot be related to one.
+func (t *Trace) Epoch() (time.Time, bool) {
+	ns := t.origin + t.meta.BaseTime
+	const year2010 = 1262304000_000000000 // before any profiler that writes these files
+	if ns < year2010 {
+		return time.Time{}, false
+	}
+	return time.Unix(0, ns).UTC(), true
+}
+
+// Window returns the start of the first and the end of the last stored event.
+func (t *Trace) Window() (start, end Time) { return t.first, t.last }
+
+// Counts returns how often each phase and category occurred in the file,
+// whether stored or not, ordered by phase, then category.
+func (t *Trace) Counts() []CategoryCount { return append([]CategoryCount(nil), t.counts...) }
+
+// Health returns what was found wrong with the trace and what that touches.
+func (t *Trace) Health() Health { return t.health.clone() }
+
+func (t *Trace) laneOf(id EventID) Lane {
+	l := LaneGPU
+	for l < laneCount-1 && id >= t.base[l+1] {
+		l++
+	}
+	return l
+}
+
+func (t *Trace) threadRange(l Lane, th ThreadIndex) (lo, hi int) {
+	if l >= laneCount || th < NoThread {
+		return 0, 0
+	}
+	r := t.threadRow[l]
+	k := int(th) + 1
+	if k+1 >= len(r) {
+		return 0, 0
+	}
+	return int(r[k]), int(r[k+1])
+}
+
+// defaultCategory is the category that current Kineto writes for a kind; only
+// others are stored per event.
+var defaultCategory = [kindCount]string{
+	KindKernel: "kernel", KindMemcpy: "gpu_memcpy", KindMemset: "gpu_memset", KindGraph: "graph",
+	KindRuntime: "cuda_runtime", KindDriver: "cuda_driver", KindOp: "cpu_op",
+	KindFrame: "python_function", KindModule: "python_function",
+	KindAnnotation: "user_annotation", KindGPUAnnotation: "gpu_user_annotation", KindRange: "nvtx", KindMark: "mark",
+	KindSync: "cuda_sync", KindOverhead: "overhead",
+}
