@@ -1,0 +1,12 @@
+// Package testdata finds the files that tests read.
+//
+// The reference data (real traces, golden outputs, model configs) is not part
+// of the repository: it lies in a directory named shared beside the module's
+// root. [Shared] answers the path of one of its files and skips the test,
+// naming the missing path, where the directory is absent, so that a bare clone
+// passes its tests and says what it did not check.
+//
+// The go command leaves directories of this name out of "./..." patterns;
+// the package is built wherever a test imports it, and its own tests run by
+// naming it: go test ./internal/testdata.
+package testdata

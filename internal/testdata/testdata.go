@@ -1,0 +1,110 @@
+package testdata
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Module is the module path whose root [Root] looks for. Nested modules below
+// the root have paths of their own and are passed over.
+const Module = "github.com/llmstrata/strata"
+
+// sharedDir is where the reference data lies, relative to the module's root.
+const sharedDir = "../shared"
+
+// Root returns the absolute path of the module's root directory: the nearest
+// directory above the test's working directory (its package directory) whose
+// go.mod declares [Module]. It fails the test where there is none.
+func Root(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatalf("testdata: %v", err)
+	}
+	root, err := findRoot(dir)
+	if err != nil {
+		tb.Fatalf("testdata: %v", err)
+	}
+	return root
+}
+
+// Shared returns the path of a file or directory of the reference data, given
+// by its slash-separated path below shared (for example
+// "traces/torch/train-pair-rank-0.json.gz"). Where the data or this
+// part of it is absent the test is skipped with a message that names the
+// missing path; any other error fails the test.
+func Shared(tb testing.TB, rel string) string {
+	tb.Helper()
+	path := filepath.Join(Root(tb), filepath.FromSlash(sharedDir), filepath.FromSlash(rel))
+	_, err := os.Stat(path)
+	switch {
+	case err == nil:
+		return path
+	case errors.Is(err, fs.ErrNotExist):
+		tb.Skipf("SKIPPED, NOT CHECKED: reference data missing: %s", path)
+	default:
+		tb.Fatalf("testdata: %v", err)
+	}
+	return ""
+}
+
+// SharedGlob returns the paths of the reference files that match a
+// slash-separated pattern below shared, sorted by name. It skips the test like
+// [Shared] where nothing matches.
+func SharedGlob(tb testing.TB, pattern string) []string {
+	tb.Helper()
+	full := filepath.Join(Root(tb), filepath.FromSlash(sharedDir), filepath.FromSlash(pattern))
+	paths, err := filepath.Glob(full) // sorted by definition
+	if err != nil {
+		tb.Fatalf("testdata: pattern %q: %v", pattern, err)
+	}
+	if len(paths) == 0 {
+		tb.Skipf("SKIPPED, NOT CHECKED: reference data missing: %s", full)
+	}
+	return paths
+}
+
+// findRoot walks up from dir to the directory whose go.mod declares Module.
+func findRoot(dir string) (string, error) {
+	for at := dir; ; {
+		ok, err := declaresModule(filepath.Join(at, "go.mod"))
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			return at, nil
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return "", fmt.Errorf("no go.mod of %s above %s", Module, dir)
+		}
+		at = up
+	}
+}
+
+// declaresModule reports whether the go.mod file at path declares Module; a
+// missing file declares nothing.
+func declaresModule(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		fields := strings.Fields(sc.Text())
+		if len(fields) >= 2 && fields[0] == "module" {
+			return fields[1] == Module, nil
+		}
+	}
+	return false, sc.Err()
+}
