@@ -1,0 +1,285 @@
+package arch_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/llmstrata/strata/internal/arch"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+// TestModuleKeepsTheRules runs every rule on this module.
+func TestModuleKeepsTheRules(t *testing.T) {
+	src, err := arch.Load(os.DirFS(testdata.Root(t)), testdata.Module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(src.Packages) < 3 {
+		t.Fatalf("Load found %d packages, want at least 3", len(src.Packages))
+	}
+	rules := []struct {
+		name  string
+		check func(*arch.Source) []string
+	}{
+		{"layering", func(s *arch.Source) []string { return arch.CheckLayering(s, arch.Layers) }},
+		{"fences", func(s *arch.Source) []string { return arch.CheckFences(s, arch.Fences) }},
+		{"trace-is-light", func(s *arch.Source) []string {
+			if !has(s, "trace") {
+				return nil // before the package exists
+			}
+			return arch.CheckUnreachable(s, "trace", arch.Unreachable)
+		}},
+		{"files", func(s *arch.Source) []string { return arch.CheckFiles(s, arch.MaxLines) }},
+		{"package-docs", arch.CheckPackageDocs},
+		{"symbol-docs", arch.CheckSymbolDocs},
+		{"assertions", arch.CheckAssertions},
+	}
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			for _, bad := range r.check(src) {
+				t.Error(bad)
+			}
+		})
+	}
+}
+
+func has(s *arch.Source, dir string) bool {
+	for _, p := range s.Packages {
+		if p.Dir == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// module is the path of the small modules the rules are tried on.
+const module = "example.com/m"
+
+// load parses a module given as file name → text.
+func load(t *testing.T, files map[string]string) *arch.Source {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	src, err := arch.Load(fsys, module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// wantFindings compares findings with the words that each must hold, in order.
+func wantFindings(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d findings, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+	}
+	for i := range want {
+		for _, word := range strings.Fields(want[i]) {
+			if !strings.Contains(got[i], word) {
+				t.Errorf("finding %d = %q, want it to hold %q", i, got[i], word)
+			}
+		}
+	}
+}
+
+func TestLayeringFindsEachDirection(t *testing.T) {
+	imports := func(pkg string, paths ...string) string {
+		text := "package " + pkg + "\n"
+		for _, p := range paths {
+			text += "import _ \"" + p + "\"\n"
+		}
+		return text
+	}
+	layers := arch.Layering{"low": {}, "high": {"mid"}, "mid": {"low"}, "capture": {}}
+	src := load(t, map[string]string{
+		"capture/a.go":             imports("capture", module+"/internal/x"),
+		"examples/internal/app.go": imports("app", module+"/high"),
+		"examples/one/main.go":     imports("main", module+"/examples/internal", module+"/high"),
+		"examples/two/main.go":     imports("main", module+"/examples/one"),
+		"high/a.go":                imports("high", module+"/mid", module+"/low"),
+		"high/a_test.go":           imports("high_test", module+"/low", module+"/high"),
+		"internal/x/a.go":          imports("x", module+"/low", module+"/internal/y", "fmt"),
+		"low/a.go":                 imports("low", module+"/high", module+"/internal/x"),
+		"low/a_test.go":            imports("low_test", module+"/mid", module+"/examples/one"),
+		"mid/a.go":                 imports("mid", module+"/low"),
+		"stray/a.go":               imports("stray"),
+	})
+	wantFindings(t, arch.CheckLayering(src, layers),
+		"capture/a.go nothing of ours",
+		"examples/two/main.go examples/one",
+		"high/a.go /low mid",
+		"internal/x/a.go /low never",
+		"low/a.go /high none",
+		"low/a_test.go /mid none",
+		"low/a_test.go examples/one",
+		"stray layering",
+	)
+}
+
+func TestFencesHoldTestFilesToo(t *testing.T) {
+	src := load(t, map[string]string{
+		"low/a.go":         "package low\nimport \"unsafe\"\nvar _ unsafe.Pointer\n",
+		"low/a_test.go":    "package low\nimport _ \"zombiezen.com/go/sqlite/sqlitex\"\n",
+		"internal/x/a.go":  "package x\nimport \"unsafe\"\nvar _ unsafe.Pointer\n",
+		"trace/nsys/a.go":  "package nsys\nimport _ \"zombiezen.com/go/sqlite\"\n",
+		"trace/nsysx/a.go": "package nsysx\nimport _ \"zombiezen.com/go/sqlite\"\n",
+	})
+	wantFindings(t, arch.CheckFences(src, arch.Fences),
+		"low/a.go unsafe internal",
+		"low/a_test.go sqlitex nsys",
+		"trace/nsysx/a.go sqlite nsys",
+	)
+}
+
+func TestUnreachableFollowsThePackagesInBetween(t *testing.T) {
+	src := load(t, map[string]string{
+		"trace/a.go":          "package trace\nimport _ \"" + module + "/internal/x\"\n",
+		"trace/a_test.go":     "package trace\nimport _ \"net/http/httptest\"\n",
+		"internal/x/a.go":     "package x\nimport _ \"" + module + "/internal/y\"\n",
+		"internal/y/a.go":     "package y\nimport _ \"net/http\"\n",
+		"internal/y/net.go":   "//go:build windows\n\npackage y\nimport _ \"zombiezen.com/go/sqlite\"\n",
+		"internal/other/a.go": "package other\nimport _ \"net/http\"\n",
+	})
+	wantFindings(t, arch.CheckUnreachable(src, "trace", arch.Unreachable),
+		"internal/x internal/y net/http",
+		"internal/y sqlite net.go",
+	)
+}
+
+func TestFilesFindsLongFilesAndEmptyNames(t *testing.T) {
+	long := "package low\n" + strings.Repeat("\n", 9)
+	src := load(t, map[string]string{
+		"low/a.go":       long,
+		"low/b.go":       "package low\n" + strings.Repeat("\n", 8),
+		"low/gen.go":     "// Code generated by x. DO NOT EDIT.\n\n" + long,
+		"low/utils/u.go": "package utils\n",
+	})
+	wantFindings(t, arch.CheckFiles(src, 9), "low/a.go 10 9", "low/utils utils")
+}
+
+func TestDocsFindsWhatIsUndocumented(t *testing.T) {
+	src := load(t, map[string]string{
+		"cmd/main.go":  "// Cmd is a program.\npackage main\n",
+		"cmd2/main.go": "package main\n",
+		"low/a.go": `// Package low is documented in the wrong file.
+package low
+
+type T struct {
+	// A is documented, and so is the field below.
+	A int
+	B int
+
+	C int
+	d int
+}
+
+// U has a comment.
+type U struct{ X int // ok
+}
+
+// Wrong words for V.
+type V int
+
+// A W may open with an article.
+type W int
+
+func F() {}
+
+// M does it.
+func (T) M() {}
+
+func (t *T) N() {}
+
+func (u *unexported) O() {}
+
+type unexported struct{ Y int }
+
+const X = 1
+
+// A group.
+const (
+	G = 1
+	H = 2
+)
+
+var (
+	I = 1 // counted
+	J = 2
+)
+`,
+		"mid/doc.go":      "// Package mid is fine.\npackage mid\n",
+		"only/a_test.go":  "package only_test\n",
+		"testdata/bad.go": "package broken // not parsed {{{",
+	})
+	wantFindings(t, arch.CheckPackageDocs(src), "cmd2 comment", "low doc.go")
+	wantFindings(t, arch.CheckSymbolDocs(src),
+		"type T comment", "field T.C", "type V begin", "func F", "func N", "const X", "var J")
+}
+
+func TestAssertionsFindsTestsThatCannotFail(t *testing.T) {
+	src := load(t, map[string]string{
+		"internal/testdata/a.go": `package testdata
+import "testing"
+func Shared(tb testing.TB) string { tb.Fatal("x"); return "" }`,
+		"internal/check/a.go": `package check
+import "testing"
+func Same(t *testing.T) { t.Helper(); t.Errorf("x") }
+func Nothing(t *testing.T) {}`,
+		"low/a_test.go": `package low
+import (
+	"testing"
+	"` + module + `/internal/testdata"
+	"` + module + `/internal/check"
+)
+func TestDirect(t *testing.T) { t.Run("x", func(t *testing.T) { t.Fatal("y") }) }
+func TestHelper(t *testing.T) { help(t) }
+func help(t *testing.T) { deeper(t) }
+func deeper(t *testing.T) { t.Error("z") }
+func TestGeneric(t *testing.T) { generic[int](t) }
+func generic[T any](t *testing.T) { t.Error("z") }
+func TestOther(t *testing.T) { check.Same(t) }
+func TestMethod(t *testing.T) { (h{t}).want(1) }
+type h struct{ t *testing.T }
+func (x h) want(int) { x.t.Errorf("w") }
+func TestMain(m *testing.M) {}
+func BenchmarkX(b *testing.B) {}
+func FuzzOK(f *testing.F) { f.Fuzz(func(t *testing.T, b []byte) { t.Error() }) }
+func TestNothing(t *testing.T) { t.Log("x"); t.Skip() }
+func TestOnlyFinds(t *testing.T) { _ = testdata.Shared(t) }
+func TestEmptyHelper(t *testing.T) { check.Nothing(t) }
+func TestCycle(t *testing.T) { ping(t) }
+func ping(t *testing.T) { pong(t) }
+func pong(t *testing.T) { ping(t) }
+func FuzzNothing(f *testing.F) { f.Fuzz(func(t *testing.T, b []byte) { help2(b) }) }
+func help2(b []byte) {}
+func Example() {
+	// Output:
+	// x
+}
+func Example_silent() {}
+`,
+	})
+	wantFindings(t, arch.CheckAssertions(src),
+		"TestNothing", "TestOnlyFinds", "TestEmptyHelper", "TestCycle", "FuzzNothing", "Example_silent output")
+}
+
+func TestLoadRefusesFilesThatDoNotParse(t *testing.T) {
+	_, err := arch.Load(fstest.MapFS{"a/a.go": {Data: []byte("package a\nfunc {")}}, module)
+	if err == nil || !strings.Contains(err.Error(), "a/a.go") {
+		t.Errorf("Load of a broken file: error %v, want one that names the file", err)
+	}
+}
+
+func TestLoadLeavesNestedModulesOut(t *testing.T) {
+	src := load(t, map[string]string{
+		"a/a.go": "package a\n", "nested/go.mod": "module n\n", "nested/b.go": "package b\n",
+		".hidden/c.go": "package c\n", "_off/d.go": "package d\n",
+	})
+	if len(src.Packages) != 1 || src.Packages[0].Dir != "a" {
+		t.Errorf("Load found %d packages, want a alone", len(src.Packages))
+	}
+}

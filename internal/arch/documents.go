@@ -1,0 +1,196 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"strings"
+)
+
+// MaxLines is the longest a Go file may be before it is split by noun. House
+// style: a median of about 200, split at 800.
+const MaxLines = 800
+
+// forbiddenNames are package names that say nothing about what is inside.
+var forbiddenNames = map[string]bool{
+	"util": true, "utils": true, "common": true, "types": true, "helper": true, "helpers": true,
+	"misc": true, "base": true, "shared": true, "lib": true, "manager": true,
+}
+
+// CheckFiles reports files of more than max lines, generated ones apart, and
+// packages with a name that says nothing.
+func CheckFiles(s *Source, max int) []string {
+	var bad []string
+	for _, p := range s.Packages {
+		if forbiddenNames[p.Name] || forbiddenNames[path.Base(p.Dir)] {
+			bad = append(bad, fmt.Sprintf("%s: package %s: the name says nothing about what is inside", p.Dir, p.Name))
+		}
+		for _, f := range p.Files {
+			if f.Lines > max && !f.Generated {
+				bad = append(bad, fmt.Sprintf("%s: %d lines, at most %d: split it by noun", f.Path, f.Lines, max))
+			}
+		}
+	}
+	return bad
+}
+
+// CheckPackageDocs reports packages without a package comment in doc.go.
+// Programs may carry theirs in any file; packages of tests only need none.
+func CheckPackageDocs(s *Source) []string {
+	var bad []string
+	for _, p := range s.Packages {
+		if p.testOnly() {
+			continue
+		}
+		documented := false
+		for _, f := range p.Files {
+			if f.Test || f.AST.Doc == nil {
+				continue
+			}
+			if p.Name == "main" || path.Base(f.Path) == "doc.go" {
+				documented = true
+			}
+		}
+		if !documented {
+			bad = append(bad, fmt.Sprintf("%s: package %s has no package comment in doc.go", p.Dir, p.Name))
+		}
+	}
+	return bad
+}
+
+// CheckSymbolDocs reports exported names without a doc comment: types,
+// functions, methods of exported types, constants, variables, and exported
+// fields of exported structs. A comment on a group, or at the end of the line,
+// documents constants, variables and fields; a field's comment also covers the
+// fields on the lines right below it. The comment of a type or function begins
+// with its name.
+func CheckSymbolDocs(s *Source) []string {
+	var bad []string
+	for _, p := range s.Packages {
+		if p.Name == "main" {
+			continue
+		}
+		for _, f := range p.Files {
+			if f.Test || f.Generated {
+				continue
+			}
+			bad = append(bad, undocumented(s.Fset, f)...)
+		}
+	}
+	return bad
+}
+
+// undocumented lists the exported names of one file that lack a comment.
+func undocumented(fset *token.FileSet, f *File) []string {
+	var bad []string
+	report := func(at ast.Node, what string) {
+		pos := fset.Position(at.Pos())
+		bad = append(bad, fmt.Sprintf("%s:%d: %s", f.Path, pos.Line, what))
+	}
+	for _, decl := range f.AST.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if !d.Name.IsExported() || (d.Recv != nil && !exportedReceiver(d.Recv)) {
+				continue
+			}
+			if why := named(d.Doc, d.Name.Name); why != "" {
+				report(d, "func "+d.Name.Name+why)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch sp := spec.(type) {
+				case *ast.TypeSpec:
+					if !sp.Name.IsExported() {
+						continue
+					}
+					doc := sp.Doc
+					if doc == nil && len(d.Specs) == 1 {
+						doc = d.Doc
+					}
+					if why := named(doc, sp.Name.Name); why != "" {
+						report(sp, "type "+sp.Name.Name+why)
+					}
+					if st, ok := sp.Type.(*ast.StructType); ok {
+						for _, field := range bareFields(fset, st) {
+							report(field, "field "+sp.Name.Name+"."+field.Name+" has no comment")
+						}
+					}
+				case *ast.ValueSpec:
+					if d.Doc != nil || sp.Doc != nil || sp.Comment != nil {
+						continue
+					}
+					for _, name := range sp.Names {
+						if name.IsExported() {
+							report(name, d.Tok.String()+" "+name.Name+" has no comment")
+						}
+					}
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// named says what is wrong with the doc comment of name, "" where it is there
+// and its first sentence begins with the name (an article may stand before it).
+func named(doc *ast.CommentGroup, name string) string {
+	if doc == nil {
+		return " has no doc comment"
+	}
+	words := strings.Fields(doc.Text())
+	for i := 0; i < len(words) && i < 2; i++ {
+		if strings.TrimRight(words[i], ".,:;'s") == name || words[i] == name {
+			return ""
+		}
+	}
+	if len(words) > 0 && strings.HasPrefix(words[0], "Deprecated:") {
+		return ""
+	}
+	return ": its doc comment does not begin with its name"
+}
+
+// exportedReceiver reports whether a method belongs to an exported type.
+func exportedReceiver(recv *ast.FieldList) bool {
+	expr := recv.List[0].Type
+	for {
+		switch e := expr.(type) {
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.IndexExpr:
+			expr = e.X
+		case *ast.IndexListExpr:
+			expr = e.X
+		case *ast.ParenExpr:
+			expr = e.X
+		case *ast.Ident:
+			return e.IsExported()
+		default:
+			return false
+		}
+	}
+}
+
+// bareFields returns the exported named fields that no comment covers.
+func bareFields(fset *token.FileSet, st *ast.StructType) []*ast.Ident {
+	var bare []*ast.Ident
+	covered, last := false, -1
+	for _, field := range st.Fields.List {
+		start := field.Pos()
+		if field.Doc != nil {
+			start = field.Doc.Pos()
+		}
+		adjacent := last >= 0 && fset.Position(start).Line <= last+1
+		covered = field.Doc != nil || field.Comment != nil || (adjacent && covered)
+		last = fset.Position(field.End()).Line
+		if covered {
+			continue
+		}
+		for _, name := range field.Names { // embedded fields have none
+			if name.IsExported() {
+				bare = append(bare, name)
+			}
+		}
+	}
+	return bare
+}
