@@ -1,0 +1,125 @@
+package table
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// None is what a table shows where there is no value.
+const None = "-"
+
+// Fixed formats v with that many decimals; NaN and infinities are [None].
+func Fixed(v float64, decimals int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return None
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if s[0] == '-' && isZero(s[1:]) {
+		return s[1:] // -0.00 says nothing
+	}
+	return s
+}
+
+// isZero reports whether a formatted number has no digit but 0.
+func isZero(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] != '0' && s[i] != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// Seconds formats d in seconds with up to nine decimals, rounded half away
+// from zero in integer arithmetic: no digit comes from a float.
+func Seconds(d time.Duration, decimals int) string { return decimal(int64(d), 9, decimals) }
+
+// Milliseconds formats d in milliseconds with up to six decimals; see [Seconds].
+func Milliseconds(d time.Duration, decimals int) string { return decimal(int64(d), 6, decimals) }
+
+// Microseconds formats d in microseconds with up to three decimals; see
+// [Seconds].
+func Microseconds(d time.Duration, decimals int) string { return decimal(int64(d), 3, decimals) }
+
+// AppendMicroseconds appends d in microseconds with three decimals, which is
+// exact.
+func AppendMicroseconds(dst []byte, d time.Duration) []byte {
+	return append(dst, decimal(int64(d), 3, 3)...)
+}
+
+// decimal formats n / 10^scale with the given number of decimals, at most
+// scale.
+func decimal(n int64, scale, decimals int) string {
+	decimals = min(max(decimals, 0), scale)
+	neg := n < 0
+	u := uint64(n)
+	if neg {
+		u = -u
+	}
+	if drop := scale - decimals; drop > 0 {
+		p := pow10(drop)
+		u = u/p + (u%p+p/2)/p // half away from zero
+	}
+	digits := strconv.FormatUint(u, 10)
+	for len(digits) <= decimals {
+		digits = "0" + digits
+	}
+	if decimals > 0 {
+		cut := len(digits) - decimals
+		digits = digits[:cut] + "." + digits[cut:]
+	}
+	if neg && u != 0 {
+		digits = "-" + digits
+	}
+	return digits
+}
+
+// pow10 returns 10^n for n ≤ 19.
+func pow10(n int) uint64 {
+	p := uint64(1)
+	for range n {
+		p *= 10
+	}
+	return p
+}
+
+// Percent formats part of whole in percent, without the sign; [None] where
+// whole is 0.
+func Percent(part, whole float64, decimals int) string {
+	if whole == 0 {
+		return None
+	}
+	return Fixed(100*part/whole, decimals)
+}
+
+// Count formats n with a comma between groups of three digits.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	out := make([]byte, 0, len(s)+len(s)/3)
+	for i := 0; i < len(s); i++ {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			out = append(out, ',')
+		}
+		out = append(out, s[i])
+	}
+	return sign + string(out)
+}
+
+// Bytes formats a size with one decimal and a binary unit from KiB on.
+func Bytes(n int64) string {
+	const unit = 1024
+	if n > -unit && n < unit {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	v, i := float64(n), -1
+	for math.Abs(v) >= unit && i < len("KMGTPE")-1 {
+		v /= unit
+		i++
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + " " + string("KMGTPE"[i]) + "iB"
+}

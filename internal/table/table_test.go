@@ -1,0 +1,162 @@
+package table_test
+
+import (
+	"encoding/csv"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+func sample() *table.Table {
+	t := table.New(table.Text("Kernel").Limit(12), table.Number("us"), table.Text("★ Label"))
+	t.Row("gemm", "12.5", "● AR")
+	t.Rule()
+	t.Row("a_very_long_kernel<int>", "7", "a|b")
+	t.Row("esc\x1b[31m\n", "1")
+	return t
+}
+
+func TestWriteText(t *testing.T) {
+	var b strings.Builder
+	if err := sample().WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "" +
+		"Kernel          us  ★ Label\n" +
+		"---------------------------\n" +
+		"gemm          12.5  ● AR\n" +
+		"---------------------------\n" +
+		"a_very_lo...     7  a|b\n" +
+		"esc\ufffd[31m         1\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("WriteText (-want +got):\n%s", diff)
+	}
+}
+
+func TestWriteMarkdown(t *testing.T) {
+	var b strings.Builder
+	if err := sample().WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "" +
+		"| Kernel | us | ★ Label |\n" +
+		"| --- | ---: | --- |\n" +
+		"| gemm | 12.5 | ● AR |\n" +
+		"| a_very_long_kernel&lt;int> | 7 | a\\|b |\n" +
+		"| esc\ufffd\\[31m  | 1 |  |\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("WriteMarkdown (-want +got):\n%s", diff)
+	}
+	if got := sample().Len(); got != 3 {
+		t.Errorf("Len() = %d, want 3: rules are not rows", got)
+	}
+}
+
+// failing is a writer that fails at once.
+type failing struct{}
+
+var errFull = errors.New("no space")
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriterErrorsComeBack(t *testing.T) {
+	c := table.NewCSV(failing{})
+	c.Header("a")
+	for name, err := range map[string]error{
+		"text":     sample().WriteText(failing{}),
+		"markdown": sample().WriteMarkdown(failing{}),
+		"csv":      c.Flush(),
+	} {
+		if !errors.Is(err, errFull) {
+			t.Errorf("%s: error %v, want %v", name, err, errFull)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	const ns = time.Duration(1)
+	for _, c := range []struct{ got, want string }{
+		{table.Fixed(1.005, 1), "1.0"},
+		{table.Fixed(-0.001, 2), "0.00"},
+		{table.Fixed(-0.5, 1), "-0.5"},
+		{table.Fixed(math.NaN(), 1), "-"},
+		{table.Fixed(math.Inf(-1), 1), "-"},
+		{table.Microseconds(1234567*ns, 3), "1234.567"},
+		{table.Microseconds(1234567*ns, 1), "1234.6"},
+		{table.Microseconds(999_950*ns, 1), "1000.0"},
+		{table.Microseconds(-1*ns, 3), "-0.001"},
+		{table.Microseconds(-1*ns, 0), "0"},
+		{table.Microseconds(7*ns, 9), "0.007"},
+		{table.Milliseconds(1_500_000*ns, 0), "2"},
+		{table.Milliseconds(25*ns, 6), "0.000025"},
+		{table.Seconds(12_345_678_901*ns, 3), "12.346"},
+		{table.Seconds(math.MinInt64, 9), "-9223372036.854775808"},
+		{table.Seconds(math.MaxInt64, 0), "9223372037"},
+		{string(table.AppendMicroseconds([]byte("x="), 1500)), "x=1.500"},
+		{table.Percent(1, 8, 1), "12.5"},
+		{table.Percent(1, 0, 1), "-"},
+		{table.Count(0), "0"},
+		{table.Count(999), "999"},
+		{table.Count(-1234567), "-1,234,567"},
+		{table.Count(math.MinInt64), "-9,223,372,036,854,775,808"},
+		{table.Bytes(1023), "1023 B"},
+		{table.Bytes(1536), "1.5 KiB"},
+		{table.Bytes(math.MaxInt64), "8.0 EiB"},
+		{table.Cut("ββββββ", 5), "ββ..."},
+		{table.Cut("abc", 3), "abc"},
+		{table.Cut("abcd", 3), "abc"},
+		{table.Cut("abcd", 0), ""},
+		{table.Clean("a\tb\x00c\xff\u202ed"), "a b\ufffdc\ufffd\ufffdd"},
+		{table.EscapeMarkdown("_a_b_*"), "\\_a_b\\_\\*"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestCSVReadsBackTheSame(t *testing.T) {
+	cells := []string{"", "plain", "a,b", `say "x"`, "line\nbreak", " lead", "tab\t", `"`, "a\rb", `,","`}
+	var b strings.Builder
+	w := table.NewCSV(&b)
+	w.Header(cells...)
+	w.Int(-5)
+	w.Bool(true)
+	w.Bool(false)
+	w.End()
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	r := csv.NewReader(strings.NewReader(b.String()))
+	r.FieldsPerRecord = -1
+	got, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{cells, {"-5", "1", "0"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows read back (-want +got):\n%s", diff)
+	}
+}
+
+func TestCSVAllocatesNothingPerRow(t *testing.T) {
+	w := table.NewCSV(discard{})
+	allocs := testing.AllocsPerRun(100, func() {
+		w.Int(123456789)
+		w.String(`void f<a, "b">`)
+		w.End()
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations a row, want 0", allocs)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }

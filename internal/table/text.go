@@ -1,0 +1,99 @@
+package table
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ellipsis ends a text that [Cut] shortened.
+const ellipsis = "..."
+
+// Clean makes a text from a trace safe to print on one line: line breaks and
+// tabs become spaces, other control characters (terminal escapes among them)
+// and invalid UTF-8 become U+FFFD.
+func Clean(s string) string {
+	clean := true
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\r', r == '\t':
+			return ' '
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029', isBidi(r):
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+}
+
+// isBidi tells the characters that reorder the text around them and so could
+// make a line show something else than it holds.
+func isBidi(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// Cut shortens a text to at most max characters, the last three of them "..."
+// where something was cut. A max below 4 cuts without dots; 0 and less
+// leave nothing.
+func Cut(s string, max int) string {
+	if len(s) <= max || utf8.RuneCountInString(s) <= max {
+		return s
+	}
+	if max <= 0 {
+		return ""
+	}
+	keep, end := max, ""
+	if max > len(ellipsis) {
+		keep, end = max-len(ellipsis), ellipsis
+	}
+	for i := range s {
+		if keep == 0 {
+			return s[:i] + end
+		}
+		keep--
+	}
+	return s
+}
+
+// EscapeMarkdown makes a text safe for a cell of a Markdown table: cleaned as
+// [Clean] does, with the characters escaped that would end the cell or be taken
+// for markup.
+func EscapeMarkdown(s string) string {
+	s = Clean(s)
+	if !strings.ContainsAny(s, "|\\<*`[_") {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch r {
+		case '|', '\\', '*', '`', '[':
+			b.WriteByte('\\')
+		case '_':
+			if !wordInside(s, i) {
+				b.WriteByte('\\')
+			}
+		case '<':
+			b.WriteString("&lt;")
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// wordInside reports whether the underscore at byte i stands between letters or
+// digits, where GitHub's Markdown does not take it for emphasis.
+func wordInside(s string, i int) bool {
+	word := func(c byte) bool {
+		return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	return i > 0 && i+1 < len(s) && word(s[i-1]) && word(s[i+1])
+}
