@@ -10,7 +10,7 @@ import (
 // EventData describes one event to a [Builder]. Fields that a source does not
 // know stay zero; Device and Stream must then be NoDevice and NoStream.
 type EventData struct {
-	Kind     Kind
+	Kind     Kind   // decides the lane
 	Category string // only where it differs from what Kineto writes for Kind
 	Name     string
 	Start    int64 // raw ns on the source's own clock
@@ -20,24 +20,24 @@ type EventData struct {
 	Thread  ThreadID   // CPU events
 	Label   string     // tid as written when it is text
 
-	Device      DeviceID
-	Stream      StreamID
-	Correlation CorrelationID
-	ExternalID  uint64
-	GraphID     uint64
-	GraphNode   uint64
-	Shape       string // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
-	Domain      string // NVTX domain
-	Args        []byte // raw args object, copied
+	Device      DeviceID      // NoDevice where there is none
+	Stream      StreamID      // NoStream where there is none
+	Correlation CorrelationID // pairs launches and activities of one Process.Scope
+	ExternalID  uint64        // the profiler's id of the linked op; 0 is none
+	GraphID     uint64        // 0 is none
+	GraphNode   uint64        // 0 is none
+	Shape       string        // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
+	Domain      string        // NVTX domain
+	Args        []byte        // raw args object, copied
 	Bytes       int64
 }
 
 // ProcessRef names a process. Scope separates correlation ids: two processes
 // with different scopes never share a correlation.
 type ProcessRef struct {
-	ID    ProcessID
-	Label string // pid as written when it is text
-	Scope string // "" for files of one process
+	ID    ProcessID // 0 when the pid is text
+	Label string    // pid as written when it is text
+	Scope string    // "" for files of one process
 }
 
 // Builder collects events in any order and makes a Trace of them. It is for

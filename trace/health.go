@@ -35,7 +35,7 @@ func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()),
 // Health is what was found wrong with a trace, computed before any number is
 // shown.
 type Health struct {
-	Status   HealthStatus `json:"status"`
+	Status   HealthStatus `json:"status"`   // the worst severity of the findings
 	Findings []Finding    `json:"findings"` // by severity, then code
 	Losses   []Loss       `json:"losses,omitempty"`
 
@@ -47,10 +47,10 @@ type Health struct {
 
 // Finding is one thing that is wrong and what it touches. Code is stable.
 type Finding struct {
-	Code     string       `json:"code"`
-	Severity HealthStatus `json:"severity"` // ok = note only
-	Count    int64        `json:"count"`
-	Message  string       `json:"message"`
+	Code     string       `json:"code"`              // stable identifier, e.g. "orphans"
+	Severity HealthStatus `json:"severity"`          // ok = note only
+	Count    int64        `json:"count"`             // events or calls concerned
+	Message  string       `json:"message"`           // one sentence with the figures
 	Affects  []string     `json:"affects,omitempty"` // "attribution", "gpu-time", "idle", "layers", "completeness", "shapes"
 }
 
@@ -77,8 +77,8 @@ const (
 
 // Loss counts one reason and says where it occurred first.
 type Loss struct {
-	Reason  LossReason `json:"reason"`
-	Count   int64      `json:"count"`
+	Reason  LossReason `json:"reason"`            // why
+	Count   int64      `json:"count"`             // how often it happened
 	Bytes   int64      `json:"bytes,omitempty"`   // of input skipped, where known
 	Offsets []int64    `json:"offsets,omitempty"` // first few byte offsets in the decompressed input
 	Detail  string     `json:"detail,omitempty"`

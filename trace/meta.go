@@ -13,11 +13,11 @@ type Meta struct {
 	// in which case old files' raw timestamps are epoch time themselves.
 	BaseTime int64 `json:"base_time_ns"`
 
-	TraceName   string          `json:"trace_name,omitempty"`
-	Rank        int             `json:"rank"` // −1 when unknown
-	WorldSize   int             `json:"world_size,omitempty"`
-	Backend     string          `json:"backend,omitempty"` // of distributedInfo
-	Devices     []GPU           `json:"devices,omitempty"` // as listed in the file
+	TraceName   string          `json:"trace_name,omitempty"` // path at recording time
+	Rank        int             `json:"rank"`                 // −1 when unknown
+	WorldSize   int             `json:"world_size,omitempty"` // ranks of the job; 0 when unknown
+	Backend     string          `json:"backend,omitempty"`    // of distributedInfo
+	Devices     []GPU           `json:"devices,omitempty"`    // as listed in the file
 	WithStack   bool            `json:"with_stack,omitempty"`
 	RecordShape bool            `json:"record_shapes,omitempty"`
 	Distributed json.RawMessage `json:"-"` // distributedInfo, raw
@@ -29,10 +29,10 @@ type Meta struct {
 // GPU describes one device of the recording machine. Fields that the file
 // does not give are zero.
 type GPU struct {
-	ID           DeviceID `json:"id"`
-	Name         string   `json:"name"`
-	MemoryBytes  int64    `json:"memory_bytes,omitempty"`
-	SMs          int      `json:"sms,omitempty"` // multiprocessors / compute units
+	ID           DeviceID `json:"id"`                     // as activities refer to it
+	Name         string   `json:"name"`                   // marketing name
+	MemoryBytes  int64    `json:"memory_bytes,omitempty"` // total device memory
+	SMs          int      `json:"sms,omitempty"`          // multiprocessors / compute units
 	ComputeMajor int      `json:"compute_major,omitempty"`
 	ComputeMinor int      `json:"compute_minor,omitempty"`
 	WarpSize     int      `json:"warp_size,omitempty"`
@@ -51,7 +51,7 @@ type Thread struct {
 // CategoryCount is how often a phase and category occurred in the file,
 // stored or not.
 type CategoryCount struct {
-	Phase    string `json:"phase"`
-	Category string `json:"category"`
-	Count    int64  `json:"count"`
+	Phase    string `json:"phase"`    // "X", "M", "s", …
+	Category string `json:"category"` // "" where the event has none
+	Count    int64  `json:"count"`    // events of that phase and category
 }

@@ -113,6 +113,10 @@ func undocumented(fset *token.FileSet, f *File) []string {
 					}
 					if st, ok := sp.Type.(*ast.StructType); ok {
 						for _, field := range bareFields(fset, st) {
+							// The type's own comment may speak of its fields by name.
+							if strings.Contains(doc.Text(), field.Name) {
+								continue
+							}
 							report(field, "field "+sp.Name.Name+"."+field.Name+" has no comment")
 						}
 					}
