@@ -2,4 +2,7 @@ module github.com/llmstrata/strata
 
 go 1.25.0
 
-require github.com/google/go-cmp v0.7.0
+require (
+	github.com/google/go-cmp v0.7.0
+	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
+)

@@ -1,0 +1,153 @@
+package classify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ErrRules is wrapped by every error about the contents of a rules file.
+var ErrRules = errors.New("classify: invalid rules file")
+
+// maxRulesFile bounds a rules file; ten thousand rules fit.
+const maxRulesFile = 8 << 20
+
+// RulesVersion is the version of the rules file format.
+const RulesVersion = 1
+
+type rulesFile struct {
+	Version int        `json:"version"`
+	Rules   []fileRule `json:"rules"`
+}
+
+type fileRule struct {
+	ID          string   `json:"id"`
+	Title       string   `json:"title,omitempty"`
+	Category    Category `json:"category"`
+	Label       string   `json:"label,omitempty"`
+	Subcategory string   `json:"subcategory,omitempty"`
+	Since       string   `json:"since,omitempty"`
+	When        Pattern  `json:"when"`
+}
+
+// LoadRules reads a user's rules from JSON:
+//
+//	{"version": 1, "rules": [
+//	  {"id": "acme.router", "category": "moe", "when": {"function": ["acme_router"]}}
+//	]}
+//
+// Unknown fields, missing ids or categories, repeated ids and rules without a
+// condition are errors that name the rule by its index and the field.
+func LoadRules(r io.Reader) ([]Rule, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxRulesFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxRulesFile {
+		return nil, fmt.Errorf("%w: larger than %d bytes", ErrRules, maxRulesFile)
+	}
+	var top struct {
+		Version *int              `json:"version"`
+		Rules   []json.RawMessage `json:"rules"`
+	}
+	if err := strict(data, &top); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRules, err)
+	}
+	if top.Version == nil {
+		return nil, fmt.Errorf("%w: field \"version\" is missing", ErrRules)
+	}
+	if *top.Version != RulesVersion {
+		return nil, fmt.Errorf("%w: version %d, this release reads %d", ErrRules, *top.Version, RulesVersion)
+	}
+	rules := make([]Rule, 0, len(top.Rules))
+	first := map[string]int{}
+	for i, raw := range top.Rules {
+		var f fileRule
+		if err := strict(raw, &f); err != nil {
+			return nil, fmt.Errorf("%w: rule %d: %w", ErrRules, i, err)
+		}
+		if err := f.check(); err != nil {
+			return nil, fmt.Errorf("%w: rule %d%s: %w", ErrRules, i, quoted(f.ID), err)
+		}
+		if j, ok := first[f.ID]; ok {
+			return nil, fmt.Errorf("%w: rule %d%s: field \"id\" repeats rule %d", ErrRules, i, quoted(f.ID), j)
+		}
+		first[f.ID] = i
+		rules = append(rules, Rule{
+			ID: f.ID, Title: f.Title, Category: f.Category, Label: f.Label,
+			Subcategory: f.Subcategory, Since: f.Since, When: f.When,
+		})
+	}
+	return rules, nil
+}
+
+// WriteRules writes rules in the form that LoadRules reads. Rules with code
+// (Func or Refine) cannot be written and are an error.
+func WriteRules(w io.Writer, rules ...Rule) error {
+	out := rulesFile{Version: RulesVersion, Rules: []fileRule{}}
+	for i, r := range rules {
+		if r.Func != nil || r.Refine != nil {
+			return fmt.Errorf("classify: rule %d%s has a condition in code and cannot be written", i, quoted(r.ID))
+		}
+		out.Rules = append(out.Rules, fileRule{
+			ID: r.ID, Title: r.Title, Category: r.Category, Label: r.Label,
+			Subcategory: r.Subcategory, Since: r.Since, When: r.When,
+		})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+func strict(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("data after the end of the document")
+	}
+	return nil
+}
+
+func quoted(id string) string {
+	if id == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", id)
+}
+
+func (f *fileRule) check() error {
+	switch {
+	case strings.TrimSpace(f.ID) == "":
+		return errors.New("field \"id\" is missing")
+	case strings.TrimSpace(string(f.Category)) == "":
+		return errors.New("field \"category\" is missing")
+	case f.When.empty():
+		return errors.New("field \"when\" has no condition that can match")
+	}
+	w := &f.When
+	for _, field := range []struct {
+		name string
+		list []string
+	}{
+		{"function", w.Function}, {"scope", w.Scope}, {"name", w.Name}, {"args", w.Args}, {"none", w.None},
+	} {
+		for k, s := range field.list {
+			if compilePattern(s).lit == "" {
+				return fmt.Errorf("field \"when.%s[%d]\" (%q) has no letter or digit", field.name, k, s)
+			}
+		}
+	}
+	for k, s := range w.Substring {
+		if s == "" {
+			return fmt.Errorf("field \"when.substring[%d]\" is empty and would match every name", k)
+		}
+	}
+	return nil
+}

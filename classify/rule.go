@@ -1,0 +1,187 @@
+package classify
+
+import "strings"
+
+// Rule gives a category to the kernels it matches. A rule with no condition
+// at all matches nothing.
+type Rule struct {
+	// ID identifies the rule in results. IDs of the default rules are stable:
+	// they are never reused for another meaning.
+	ID string
+	// Title says in a few words what the rule recognises.
+	Title string
+	// Category is what a match is counted as.
+	Category Category
+	// Label is shown instead of Category when set.
+	Label string
+	// Subcategory says more when the name tells: "all_reduce", "decode".
+	Subcategory string
+	// Since is the release in which the rule appeared.
+	Since string
+	// When is the condition, as data.
+	When Pattern
+	// Func is a further condition in code; both must hold when both are set.
+	Func func(*Name) bool
+	// Refine returns a subcategory from the name; it is used when Subcategory
+	// is empty.
+	Refine func(*Name) string
+}
+
+// Pattern is a condition on a parsed name. Every field that is set must hold;
+// within one field one entry is enough.
+//
+// Function, Scope, Name, Args and None hold word patterns: "topk" is found in
+// top_k, TopK and topk_gating, but not in stopkey. A leading or trailing '*'
+// lets a pattern begin or end inside a word: "*norm" finds rmsnorm.
+type Pattern struct {
+	// Family is the name's family.
+	Family []Family `json:"family,omitempty"`
+	// Function is looked for in the function's name and in the operation a
+	// generic kernel runs.
+	Function []string `json:"function,omitempty"`
+	// Scope is looked for in the namespaces.
+	Scope []string `json:"scope,omitempty"`
+	// Name is looked for in function, operation and namespaces.
+	Name []string `json:"name,omitempty"`
+	// Args is looked for in the template arguments.
+	Args []string `json:"args,omitempty"`
+	// None must not be found in function, operation or namespaces.
+	None []string `json:"none,omitempty"`
+	// Substring is looked for in the name as the profiler wrote it.
+	Substring []string `json:"substring,omitempty"`
+	// Fold makes Substring ignore the case of ASCII letters.
+	Fold bool `json:"fold,omitempty"`
+}
+
+func (p *Pattern) empty() bool {
+	return len(p.Family) == 0 && len(p.Function) == 0 && len(p.Scope) == 0 && len(p.Name) == 0 &&
+		len(p.Args) == 0 && len(p.Substring) == 0
+}
+
+// Substring returns a rule that matches names containing one of the patterns,
+// as the profiles of model families do. With fold, ASCII letter case is
+// ignored. The key is both ID and category.
+func Substring(key, label string, fold bool, patterns ...string) Rule {
+	return Rule{
+		ID:       key,
+		Title:    label,
+		Category: Category(key),
+		Label:    label,
+		When:     Pattern{Substring: patterns, Fold: fold},
+	}
+}
+
+// Otherwise returns a rule that matches every name: the last of a rule set.
+func Otherwise(key, label string) Rule {
+	return Rule{
+		ID:       key,
+		Title:    label,
+		Category: Category(key),
+		Label:    label,
+		Func:     func(*Name) bool { return true },
+	}
+}
+
+// compiled is a rule made ready for matching.
+type compiled struct {
+	rule      *Rule
+	families  []Family
+	function  []wordPattern
+	scope     []wordPattern
+	name      []wordPattern
+	args      []wordPattern
+	none      []wordPattern
+	substring []string
+	fold      bool
+}
+
+func compileRule(r *Rule) compiled {
+	w := &r.When
+	c := compiled{
+		rule:     r,
+		families: w.Family,
+		function: compilePatterns(w.Function),
+		scope:    compilePatterns(w.Scope),
+		name:     compilePatterns(w.Name),
+		args:     compilePatterns(w.Args),
+		none:     compilePatterns(w.None),
+		fold:     w.Fold,
+	}
+	for _, s := range w.Substring {
+		if w.Fold {
+			s = strings.ToLower(s)
+		}
+		c.substring = append(c.substring, s)
+	}
+	return c
+}
+
+// subject is a name under classification with what is derived from it once.
+type subject struct {
+	*Name
+	args     string
+	argsDone bool
+	low      string
+	lowDone  bool
+}
+
+func (s *subject) argText() string {
+	if !s.argsDone {
+		s.args, s.argsDone = s.argWords(), true
+	}
+	return s.args
+}
+
+func (s *subject) lower() string {
+	if !s.lowDone {
+		s.low, s.lowDone = strings.ToLower(s.Raw), true
+	}
+	return s.low
+}
+
+func (c *compiled) matches(s *subject) bool {
+	if c.rule.When.empty() && c.rule.Func == nil {
+		return false
+	}
+	if len(c.families) > 0 {
+		ok := false
+		for _, f := range c.families {
+			ok = ok || f == s.Family
+		}
+		if !ok {
+			return false
+		}
+	}
+	if c.function != nil && !anyIn(c.function, s.fn) && !anyIn(c.function, s.op) {
+		return false
+	}
+	if c.scope != nil && !anyIn(c.scope, s.scope) {
+		return false
+	}
+	if c.name != nil && !anyIn(c.name, s.fn) && !anyIn(c.name, s.op) && !anyIn(c.name, s.scope) {
+		return false
+	}
+	if c.args != nil && !anyIn(c.args, s.argText()) {
+		return false
+	}
+	if c.substring != nil && !c.contains(s) {
+		return false
+	}
+	if c.none != nil && (anyIn(c.none, s.fn) || anyIn(c.none, s.op) || anyIn(c.none, s.scope)) {
+		return false
+	}
+	return c.rule.Func == nil || c.rule.Func(s.Name)
+}
+
+func (c *compiled) contains(s *subject) bool {
+	text := s.Raw
+	if c.fold {
+		text = s.lower()
+	}
+	for _, sub := range c.substring {
+		if strings.Contains(text, sub) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package classify
+
+import "strings"
+
+// NOTE. A demangled name is read with one pass over its brackets. It is never
+// parsed as C++: profilers cut names, compilers print them in at least four
+// dialects ("(anonymous namespace)" and "<unnamed>", "{lambda(int)#1}" and
+// "[lambda(int) (instance 1)]", "4ul" and "(unsigned long)4"), and a wrong
+// guess must cost a rule, not the run. Unbalanced brackets are therefore
+// allowed everywhere: a name that ends early simply has fewer parts.
+
+// shape says where the parts of a demangled name lie, as offsets in it.
+type shape struct {
+	nameStart int // first byte of the qualified name, after the return type
+	nameEnd   int // one past the qualified name
+	argOpen   int // '(' of the argument list, or -1
+	argClose  int // its ')', or len(s) when cut, or -1
+}
+
+const maxDepth = 256 // brackets nested deeper than this end the reading
+
+// brackets tracks open brackets. The zero value is empty.
+type brackets struct {
+	open [maxDepth]byte
+	n    int
+}
+
+// step consumes one byte and reports whether it is bracket syntax.
+func (b *brackets) step(s string, i int) {
+	c := s[i]
+	switch c {
+	case '<':
+		// operator<, operator<<, operator<=
+		if strings.HasSuffix(s[:i], "operator") || strings.HasSuffix(s[:i], "operator<") {
+			return
+		}
+		b.push(c)
+	case '(', '[', '{':
+		b.push(c)
+	case '>':
+		if i > 0 && s[i-1] == '-' || strings.HasSuffix(s[:i], "operator") {
+			return
+		}
+		if b.n > 0 && b.open[b.n-1] == '<' {
+			b.n--
+		}
+	case ')', ']', '}':
+		want := byte('(')
+		if c == ']' {
+			want = '['
+		} else if c == '}' {
+			want = '{'
+		}
+		// Close through '<' left open by a comparison or a cut name.
+		for k := b.n - 1; k >= 0; k-- {
+			if b.open[k] == want {
+				b.n = k
+				return
+			}
+			if b.open[k] != '<' {
+				return
+			}
+		}
+	}
+}
+
+func (b *brackets) push(c byte) {
+	if b.n < maxDepth {
+		b.open[b.n] = c
+		b.n++
+	}
+}
+
+const anonymous = "(anonymous namespace)"
+
+// scanShape finds the qualified name and the argument list.
+func scanShape(s string) shape {
+	sh := shape{nameEnd: len(s), argOpen: -1, argClose: -1}
+	var b brackets
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if b.n == 0 {
+			switch {
+			case c == '(' && strings.HasPrefix(s[i:], anonymous):
+				i += len(anonymous) - 1
+				continue
+			case c == '(' && endsWithOperator(s[:i]) && strings.HasPrefix(s[i:], "()"):
+				i++
+				continue
+			case c == '(':
+				sh.nameEnd, sh.argOpen = i, i
+				sh.argClose = closing(s, i)
+				if !nameGoesOn(s, sh.argClose+1) {
+					return sh
+				}
+				i = sh.argClose
+				sh.nameEnd, sh.argOpen, sh.argClose = len(s), -1, -1
+				continue
+			case c == ' ':
+				// A space outside brackets ends the return type, unless it
+				// belongs to "operator ()" or begins a suffix such as
+				// " [clone .kd]" or " const".
+				rest := s[i+1:]
+				if endsWithOperator(s[:i]) {
+					continue
+				}
+				if strings.HasPrefix(rest, "[clone") || strings.HasPrefix(rest, "const") && i > 0 && s[i-1] == ')' {
+					sh.nameEnd = i
+					return sh
+				}
+				sh.nameStart = i + 1
+				continue
+			}
+		}
+		b.step(s, i)
+	}
+	return sh
+}
+
+// nameGoesOn reports whether a parenthesis that closed just before from was
+// not the argument list: "f(args)::{lambda}::g(args)" goes on inside f, and
+// "decltype (x) f(args)" has only shown its return type.
+func nameGoesOn(s string, from int) bool {
+	if from >= len(s) {
+		return false
+	}
+	rest := s[from:]
+	if strings.HasPrefix(rest, "::") {
+		return true
+	}
+	rest = strings.TrimLeft(rest, " ")
+	if len(rest) == len(s)-from || rest == "" || !(isAlnum(rest[0]) || rest[0] == '_') {
+		return false
+	}
+	for _, qualifier := range []string{"const", "volatile", "noexcept"} {
+		if strings.HasPrefix(rest, qualifier) && (len(rest) == len(qualifier) || !isWordByte(rest[len(qualifier)])) {
+			return strings.HasPrefix(rest[len(qualifier):], "::")
+		}
+	}
+	return true
+}
+
+func endsWithOperator(s string) bool {
+	s = strings.TrimRight(s, " ")
+	if !strings.HasSuffix(s, "operator") {
+		return false
+	}
+	k := len(s) - len("operator")
+	return k == 0 || !isWordByte(s[k-1])
+}
+
+// closing returns the offset of the bracket that closes s[open], or len(s).
+func closing(s string, open int) int {
+	var b brackets
+	for i := open; i < len(s); i++ {
+		b.step(s, i)
+		if b.n == 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// splitTop cuts s at separators outside brackets, with surrounding blanks
+// removed. Empty input gives nil.
+func splitTop(s string, sep byte, limit int) []string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	var out []string
+	var b brackets
+	from := 0
+	for i := 0; i < len(s); i++ {
+		if b.n == 0 && s[i] == sep {
+			out = append(out, strings.TrimSpace(s[from:i]))
+			from = i + 1
+			if len(out) == limit {
+				return out
+			}
+			continue
+		}
+		b.step(s, i)
+	}
+	return append(out, strings.TrimSpace(s[from:]))
+}
+
+// component is one part of a qualified name: base<args>.
+type component struct {
+	base string
+	args string // inside the angle brackets, "" when there are none
+}
+
+// splitQualified cuts a qualified name at "::" outside brackets.
+func splitQualified(dst []component, s string) []component {
+	var b brackets
+	from, angle, angleEnd := 0, -1, -1
+	flush := func(end int) {
+		if end <= from {
+			return
+		}
+		c := component{base: s[from:end]}
+		if angle >= 0 {
+			c.base = s[from:angle]
+			stop := angleEnd
+			if stop < 0 {
+				stop = end
+			}
+			c.args = s[angle+1 : stop]
+		}
+		dst = append(dst, c)
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if b.n == 0 {
+			switch {
+			case c == '(' && strings.HasPrefix(s[i:], anonymous):
+				i += len(anonymous) - 1
+				continue
+			case c == '<' && strings.HasPrefix(s[i:], "<unnamed>"):
+				i += len("<unnamed>") - 1
+				continue
+			case c == ':' && i+1 < len(s) && s[i+1] == ':':
+				flush(i)
+				i++
+				from, angle, angleEnd = i+1, -1, -1
+				continue
+			case c == '<' && angle < 0:
+				angle = i
+			}
+		}
+		before := b.n
+		b.step(s, i)
+		if c == '>' && before == 1 && b.n == 0 && angle >= 0 && angleEnd < 0 {
+			angleEnd = i
+		}
+	}
+	flush(len(s))
+	return dst
+}

@@ -1,0 +1,166 @@
+package classify
+
+import "strings"
+
+// NOTE. Names are compared by words, not by letters, because plain substrings
+// lie: "fp4" is found in a matmul's dtype list, "rope" in "property", "combine"
+// in "_combined_routing". An identifier is cut into lower-case words at
+// underscores, other punctuation and camel-case humps, and stored as text:
+//
+//	.vllm.moe.topk_gating_softmax     identifiers start with '.', words with '_'
+//
+// A pattern is compared without its separators and must begin and end where a
+// word begins and ends, so that "topk", "TopK" and "top_k" are one thing. A
+// leading or trailing '*' lifts that condition on its side. A match never runs
+// from one identifier into the next.
+
+const (
+	identSep = '.'
+	wordSep  = '_'
+)
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isAlnum(c byte) bool { return isLower(c) || isUpper(c) || isDigit(c) || c >= 0x80 }
+
+// appendWords adds one identifier to a word text.
+func appendWords(dst []byte, ident string) []byte {
+	start := len(dst)
+	dst = append(dst, identSep)
+	gap := true // at a word start
+	for i := 0; i < len(ident); i++ {
+		c := ident[i]
+		if !isAlnum(c) {
+			gap = true
+			continue
+		}
+		if isUpper(c) {
+			if i > 0 && !gap {
+				prev := ident[i-1]
+				switch {
+				case !isUpper(prev): // fooBar, sm100Bar
+					gap = true
+				case i+1 < len(ident) && isLower(ident[i+1]): // RMSNorm
+					gap = true
+				}
+			}
+			c += 'a' - 'A'
+		}
+		if gap && len(dst) > start+1 {
+			dst = append(dst, wordSep)
+		}
+		gap = false
+		dst = append(dst, c)
+	}
+	if len(dst) == start+1 {
+		return dst[:start]
+	}
+	return dst
+}
+
+// wordText is appendWords for a list of identifiers.
+func wordText(idents ...string) string {
+	n := 0
+	for _, s := range idents {
+		n += len(s) + 8
+	}
+	buf := make([]byte, 0, n)
+	for _, s := range idents {
+		buf = appendWords(buf, s)
+	}
+	return string(buf)
+}
+
+// wordPattern is a compiled pattern: see the note above.
+type wordPattern struct {
+	lit                string // lower-case letters and digits only
+	openStart, openEnd bool
+}
+
+func compilePattern(s string) wordPattern {
+	var p wordPattern
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "*") {
+		p.openStart, s = true, s[1:]
+	}
+	if strings.HasSuffix(s, "*") {
+		p.openEnd, s = true, s[:len(s)-1]
+	}
+	buf := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; isUpper(c) {
+			buf = append(buf, c+'a'-'A')
+		} else if isAlnum(c) {
+			buf = append(buf, c)
+		}
+	}
+	p.lit = string(buf)
+	return p
+}
+
+func compilePatterns(list []string) []wordPattern {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]wordPattern, 0, len(list))
+	for _, s := range list {
+		if p := compilePattern(s); p.lit != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// in reports whether the pattern occurs in a word text.
+func (p wordPattern) in(text string) bool {
+	if p.lit == "" {
+		return false
+	}
+	first := p.lit[0]
+	for i := 0; i < len(text); {
+		k := strings.IndexByte(text[i:], first)
+		if k < 0 {
+			return false
+		}
+		i += k
+		if p.openStart || i == 0 || text[i-1] == wordSep || text[i-1] == identSep {
+			if p.at(text[i:]) {
+				return true
+			}
+		}
+		i++
+	}
+	return false
+}
+
+// at reports whether text begins with the pattern.
+func (p wordPattern) at(text string) bool {
+	k, j := 0, 0
+	for ; j < len(text) && k < len(p.lit); j++ {
+		c := text[j]
+		if c == wordSep {
+			continue
+		}
+		if c != p.lit[k] {
+			return false
+		}
+		k++
+	}
+	if k < len(p.lit) {
+		return false
+	}
+	return p.openEnd || j == len(text) || text[j] == wordSep || text[j] == identSep
+}
+
+func anyIn(patterns []wordPattern, text string) bool {
+	if text == "" {
+		return false
+	}
+	for _, p := range patterns {
+		if p.in(text) {
+			return true
+		}
+	}
+	return false
+}
