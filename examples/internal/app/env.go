@@ -1,0 +1,59 @@
+package app
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// Env is what a running program sees: the common flags' values and the
+// streams.
+type Env struct {
+	// Trace is --trace, empty for the demo.
+	Trace string
+	// Config is --config, empty to look for one.
+	Config string
+	// Profile is --profile, a name or a file, empty to infer one.
+	Profile string
+	// Anchor is --anchor-kernel, empty for the profile's.
+	Anchor string
+	// NumLayers is --num-layers, 0 where it is to be found.
+	NumLayers int
+	// Boundaries is --boundaries, one of auto, modules, repeats,
+	// anchor-closes, anchor-opens.
+	Boundaries string
+	// HashLayers is --hash-layers, first or last.
+	HashLayers string
+	// Format is --format, one of the program's formats.
+	Format string
+	// Output is --output, empty or "-" for stdout.
+	Output string
+	// Progress is --progress.
+	Progress Switch
+
+	// Args are the arguments after the flags.
+	Args []string
+	// Stdin is the program's input.
+	Stdin io.Reader
+	// Stdout takes the results: stdout or the output file, buffered.
+	Stdout io.Writer
+	// Stderr takes notes; see also [Env.Notef].
+	Stderr io.Writer
+
+	progress *progress
+}
+
+// Notef prints a note for the user, one line on stderr.
+func (e *Env) Notef(format string, args ...any) {
+	e.progress.clear()
+	fmt.Fprintln(e.Stderr, table.Clean(fmt.Sprintf(format, args...)))
+}
+
+// Demo reports whether the program runs on the built-in demo trace.
+func (e *Env) Demo() bool { return e.Trace == "" }
+
+// Step shows how far a long step is: done of total, in bytes, or only done
+// where total is 0. It does nothing where progress is off and is cheap to call
+// often. It is safe for concurrent use.
+func (e *Env) Step(label string, done, total int64) { e.progress.show(label, done, total) }

@@ -1,0 +1,228 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Common is a set of common flags.
+type Common uint
+
+// The common flags, by the groups that go together.
+const (
+	TraceFlag    Common = 1 << iota // --trace
+	ModelFlags                      // --config --profile --anchor-kernel --num-layers --boundaries --hash-layers
+	FormatFlag                      // --format
+	OutputFlag                      // --output
+	ProgressFlag                    // --progress
+
+	// AllFlags is every common flag.
+	AllFlags = TraceFlag | ModelFlags | FormatFlag | OutputFlag | ProgressFlag
+)
+
+// The values of --boundaries and --hash-layers, the default first.
+var (
+	boundaryModes = []string{"auto", "modules", "repeats", "anchor-closes", "anchor-opens"}
+	hashLayers    = []string{"first", "last"}
+)
+
+// commonOrder is the order of the common flags in the help.
+var commonOrder = []string{
+	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers",
+	"format", "output", "progress",
+}
+
+// flagSet defines the program's own flags and its common ones into env.
+func (p Program) flagSet(env *Env) *flag.FlagSet {
+	fs := flag.NewFlagSet(p.Name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // errors and help are printed by Exec
+	fs.Usage = func() {}
+	if p.Flags != nil {
+		p.Flags(fs)
+	}
+	has := func(c Common) bool { return p.Common&c != 0 }
+	if has(TraceFlag) {
+		fs.StringVar(&env.Trace, "trace", "", "trace to read: `FILE|DIR` of torch-profiler JSON (plain, gzip or zstd) or an nsys .sqlite export; empty: the built-in demo trace")
+	}
+	if has(ModelFlags) {
+		fs.StringVar(&env.Config, "config", "", "the model's config.json `FILE`; empty: looked for beside the trace, in server_args.json and in the Hugging Face cache")
+		fs.StringVar(&env.Profile, "profile", "", "model profile, `NAME|FILE`; empty: inferred from the config")
+		fs.StringVar(&env.Anchor, "anchor-kernel", "", "`SUBSTRING` of the kernel name that marks layer blocks; empty: the profile's")
+		fs.IntVar(&env.NumLayers, "num-layers", 0, "`NUMBER` of layers; 0: from the config, else found in the trace")
+		env.Boundaries = boundaryModes[0]
+		fs.Var(oneOf(&env.Boundaries, boundaryModes), "boundaries", "how layer boundaries are found, a `MODE` of: "+strings.Join(boundaryModes, ", "))
+		env.HashLayers = hashLayers[0]
+		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers", "which `END` of the model the config's hash layers are at: "+strings.Join(hashLayers, ", "))
+	}
+	if has(FormatFlag) {
+		env.Format = p.Formats[0]
+		fs.Var(oneOf(&env.Format, p.Formats), "format", "output `FORMAT`: "+strings.Join(p.Formats, ", "))
+	}
+	if has(OutputFlag) {
+		fs.StringVar(&env.Output, "output", "", "write to this `FILE`, all or nothing; empty or -: stdout")
+	}
+	if has(ProgressFlag) {
+		fs.Var(&env.Progress, "progress", "show progress on stderr: true, false, or auto for true on a terminal")
+	}
+	return fs
+}
+
+// check verifies what single flags cannot.
+func (e *Env) check(p Program) error {
+	if e.NumLayers < 0 {
+		return fmt.Errorf("--num-layers %d: want a positive number, or 0 to find it", e.NumLayers)
+	}
+	return nil
+}
+
+// choice is a flag with a closed set of values.
+type choice struct {
+	value   *string
+	allowed []string
+}
+
+// oneOf returns a flag that accepts the allowed values only.
+func oneOf(value *string, allowed []string) *choice { return &choice{value, allowed} }
+
+// Choice defines a flag that accepts the allowed values only, the first being
+// the default, and returns where its value is.
+func Choice(fs *flag.FlagSet, name, usage string, allowed ...string) *string {
+	value := allowed[0]
+	fs.Var(oneOf(&value, allowed), name, usage+": "+strings.Join(allowed, ", "))
+	return &value
+}
+
+func (c *choice) String() string {
+	if c == nil || c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.allowed, s) {
+		return fmt.Errorf("want one of %s", strings.Join(c.allowed, ", "))
+	}
+	*c.value = s
+	return nil
+}
+
+// Switch is a boolean flag with a third state, auto, which is its zero value.
+type Switch uint8
+
+// The states of a switch.
+const (
+	Auto Switch = iota
+	On
+	Off
+)
+
+// String returns auto, true or false.
+func (s *Switch) String() string {
+	switch {
+	case s == nil || *s == Auto:
+		return "auto"
+	case *s == On:
+		return "true"
+	}
+	return "false"
+}
+
+// Set parses auto, true or false.
+func (s *Switch) Set(text string) error {
+	switch text {
+	case "auto":
+		*s = Auto
+	case "true", "1":
+		*s = On
+	case "false", "0":
+		*s = Off
+	default:
+		return fmt.Errorf("want true, false or auto")
+	}
+	return nil
+}
+
+// IsBoolFlag lets --progress stand without a value.
+func (s *Switch) IsBoolFlag() bool { return true }
+
+// helpWidth is where the lines of the help are broken.
+const helpWidth = 96
+
+// help prints what the program does, how to call it, and every flag with its
+// default: the program's own first, then the common ones.
+func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s - %s\n\nUsage:\n  %s [flags]", p.Name, strings.TrimSpace(p.Summary), p.Name)
+	if p.Args != "" {
+		b.WriteString(" " + p.Args)
+	}
+	b.WriteString("\n")
+	if len(p.Examples) > 0 {
+		b.WriteString("\nExamples (from a checkout, put \"go run ./examples/\" in front):\n")
+		for _, e := range p.Examples {
+			b.WriteString("  " + e + "\n")
+		}
+	}
+	var own []string
+	fs.VisitAll(func(f *flag.Flag) {
+		if !slices.Contains(commonOrder, f.Name) {
+			own = append(own, f.Name)
+		}
+	})
+	writeFlags(&b, fs, "Flags of this program", own)
+	writeFlags(&b, fs, "Common flags", commonOrder)
+	if p.Common&TraceFlag != 0 {
+		b.WriteString("\nWithout --trace the program shows a small trace that is built in.\n")
+	}
+	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage. Results go to stdout, notes to stderr.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeFlags prints the named flags that fs has under a title.
+func writeFlags(b *strings.Builder, fs *flag.FlagSet, title string, names []string) {
+	first := true
+	for _, name := range names {
+		f := fs.Lookup(name)
+		if f == nil {
+			continue
+		}
+		if first {
+			fmt.Fprintf(b, "\n%s:\n", title)
+			first = false
+		}
+		kind, usage := flag.UnquoteUsage(f)
+		if kind != "" {
+			kind = " " + kind
+		}
+		fmt.Fprintf(b, "  --%s%s\n", f.Name, kind)
+		def := f.DefValue
+		if def == "" {
+			def = "empty"
+		}
+		for _, line := range wrap(usage+" (default "+def+")", helpWidth-8) {
+			b.WriteString("        " + line + "\n")
+		}
+	}
+}
+
+// wrap breaks a text between words into lines of at most width bytes.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

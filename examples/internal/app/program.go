@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// The exit codes of all programs.
+const (
+	ExitOK    = 0 // done, or nobody reads the output any more
+	ExitError = 1 // an error, told in one line on stderr
+	ExitUsage = 2 // wrong usage
+)
+
+// Program describes an example program.
+type Program struct {
+	// Name is what the program is called by, "layer-timeline".
+	Name string
+	// Summary is one or two lines that say what the program answers; the help
+	// opens with it.
+	Summary string
+	// Args describes what may follow the flags, such as "[FILE...]". Where it
+	// is empty such arguments are wrong usage.
+	Args string
+	// Examples are command lines of the help, without "go run ./examples/":
+	// "layer-timeline --trace x.json.gz    # what it shows".
+	Examples []string
+	// Common selects the common flags the program has.
+	Common Common
+	// Formats are the values of --format, the first one the default. Needed
+	// where Common has FormatFlag.
+	Formats []string
+	// Flags defines the program's own flags; nil where it has none.
+	Flags func(*flag.FlagSet)
+	// Run does the work. An error made by [Usagef] is wrong usage. It must
+	// return soon after ctx ends.
+	Run func(ctx context.Context, env *Env) error
+}
+
+// usageError is wrong usage found by a program.
+type usageError struct{ error }
+
+// Usagef returns an error that ends the program as wrong usage does: with a
+// pointer to the help and exit code 2.
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// Main runs the program on the process's arguments and streams and exits. The
+// first interrupt or termination signal cancels the context, a second one ends
+// the process at once.
+func Main(p Program) {
+	// Without this a write to a closed pipe would kill the process before it
+	// could remove its temporary files.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(p.Exec(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Exec runs the program with these arguments (the program's name not among
+// them) and streams, and returns its exit code.
+func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	env := &Env{Stdin: stdin, Stderr: stderr}
+	fs := p.flagSet(env)
+	switch err := p.parse(fs, env, args); {
+	case errors.Is(err, flag.ErrHelp):
+		if err := p.help(stdout, fs); err != nil && !closedPipe(err) {
+			return p.fail(stderr, err)
+		}
+		return ExitOK
+	case err != nil:
+		return p.wrong(stderr, err)
+	}
+	out, err := openOutput(env.Output, stdout)
+	if err != nil {
+		return p.fail(stderr, err)
+	}
+	env.Stdout = out
+	env.progress = newProgress(env.Progress, stderr)
+	err = p.Run(ctx, env)
+	env.progress.clear()
+	err = out.finish(err)
+	var usage usageError
+	switch {
+	case err == nil, out.gone():
+		return ExitOK
+	case errors.As(err, &usage):
+		return p.wrong(stderr, err)
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return p.fail(stderr, errors.New("interrupted"))
+	}
+	return p.fail(stderr, err)
+}
+
+// parse reads the flags and checks those with a closed set of values.
+func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	env.Args = fs.Args()
+	if p.Args == "" && len(env.Args) > 0 {
+		return fmt.Errorf("unexpected argument %q", env.Args[0])
+	}
+	return env.check(p)
+}
+
+// fail tells an error in one line.
+func (p Program) fail(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "%s: %s\n", p.Name, table.Clean(strings.TrimSpace(err.Error())))
+	return ExitError
+}
+
+// wrong tells wrong usage in one line.
+func (p Program) wrong(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "%s: %s (see %s -h)\n", p.Name, table.Clean(strings.TrimSpace(err.Error())), p.Name)
+	return ExitUsage
+}

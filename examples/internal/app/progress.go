@@ -1,0 +1,80 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// progressEvery is how often the progress line changes: often enough to look
+// alive, rarely enough to cost nothing.
+const progressEvery = 200 * time.Millisecond
+
+// clearLine returns to the start of a terminal's line and empties it.
+const clearLine = "\r\x1b[K"
+
+// progress is one line on a terminal that is written over and over. A nil
+// progress shows nothing.
+type progress struct {
+	w   io.Writer
+	now func() time.Time
+
+	mu    sync.Mutex
+	last  time.Time
+	shown bool
+}
+
+// newProgress returns the progress line that the switch asks for, nil for none.
+func newProgress(s Switch, stderr io.Writer) *progress {
+	if s == Off || s == Auto && !terminal(stderr) {
+		return nil
+	}
+	return &progress{w: stderr, now: time.Now}
+}
+
+// terminal reports whether w is a terminal: a character device.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// show updates the line unless it has just been.
+func (p *progress) show(label string, done, total int64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if p.shown && now.Sub(p.last) < progressEvery {
+		return
+	}
+	p.last, p.shown = now, true
+	text := table.Bytes(done)
+	if total > 0 {
+		// A file may grow while it is read.
+		text = fmt.Sprintf("%d%% of %s", min(100, int64(100*float64(done)/float64(total))), table.Bytes(total))
+	}
+	fmt.Fprintf(p.w, "%s%s: %s", clearLine, table.Clean(label), text)
+}
+
+// clear removes the line.
+func (p *progress) clear() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		io.WriteString(p.w, clearLine)
+		p.shown = false
+	}
+}

@@ -1,0 +1,73 @@
+package apptest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// Result is what a program did.
+type Result struct {
+	// Code is the exit code.
+	Code int
+	// Stdout and Stderr are what was printed.
+	Stdout, Stderr string
+}
+
+// Run runs the program with these arguments and an empty input.
+func Run(t *testing.T, p app.Program, args ...string) Result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := p.Exec(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	return Result{code, stdout.String(), stderr.String()}
+}
+
+// MustRun is [Run] for a program that has to succeed: another exit code fails
+// the test with what stderr says.
+func MustRun(t *testing.T, p app.Program, args ...string) Result {
+	t.Helper()
+	r := Run(t, p, args...)
+	if r.Code != app.ExitOK {
+		t.Fatalf("%s %s: exit code %d: %s", p.Name, strings.Join(args, " "), r.Code, r.Stderr)
+	}
+	return r
+}
+
+// RunContext is [Run] with a context of the test's choice.
+func RunContext(ctx context.Context, t *testing.T, p app.Program, args ...string) Result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := p.Exec(ctx, args, strings.NewReader(""), &stdout, &stderr)
+	return Result{code, stdout.String(), stderr.String()}
+}
+
+// Golden compares a text with a file of the test's directory. With -update it
+// writes the file.
+func Golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (go test -update writes it)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
