@@ -1,0 +1,361 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Config is a model's config.json under one set of names, whatever the vendor
+// called its fields and wherever it nested them (text_config). Sizes the file
+// does not give are 0 unless a field says otherwise.
+type Config struct {
+	// Path is the file it was read from, empty for a reader.
+	Path string `json:"path,omitempty"`
+	// ModelType is the outer model_type, TextModelType that of the nested text
+	// model, if any: "llama4" and "llama4_text".
+	ModelType     string   `json:"model_type"`
+	TextModelType string   `json:"text_model_type,omitempty"`
+	Architectures []string `json:"architectures,omitempty"`
+	// NameOrPath is the model's own name for itself (_name_or_path), often a
+	// hub id or a local directory, often empty.
+	NameOrPath string `json:"name_or_path,omitempty"`
+
+	// NumLayers is the number of decoder layers of the language model, without
+	// next-token-prediction layers. 0: not given.
+	NumLayers int `json:"num_layers"`
+	// NumNextN is the number of next-token-prediction (MTP) layers behind them.
+	NumNextN int `json:"num_nextn,omitempty"`
+
+	HiddenSize int `json:"hidden_size,omitempty"`
+	VocabSize  int `json:"vocab_size,omitempty"`
+	NumHeads   int `json:"num_heads,omitempty"`
+	NumKVHeads int `json:"num_kv_heads,omitempty"`
+	// HeadDim is the size of one attention head; when not given, it is
+	// qk_nope + qk_rope for multi-head latent attention, else hidden size / heads.
+	HeadDim      int `json:"head_dim,omitempty"`
+	QLoraRank    int `json:"q_lora_rank,omitempty"`
+	OLoraRank    int `json:"o_lora_rank,omitempty"`
+	OGroups      int `json:"o_groups,omitempty"`
+	KVLoraRank   int `json:"kv_lora_rank,omitempty"`
+	QKNopeDim    int `json:"qk_nope_head_dim,omitempty"`
+	QKRopeDim    int `json:"qk_rope_head_dim,omitempty"`
+	VHeadDim     int `json:"v_head_dim,omitempty"`
+	IndexHeads   int `json:"index_n_heads,omitempty"`
+	IndexHeadDim int `json:"index_head_dim,omitempty"`
+	IndexTopK    int `json:"index_topk,omitempty"`
+	// SlidingWindow in tokens; 0: none or switched off.
+	SlidingWindow int `json:"sliding_window,omitempty"`
+	// ChunkSize of chunked attention in tokens (Llama-4).
+	ChunkSize int `json:"attention_chunk_size,omitempty"`
+
+	// IntermediateSize is the width of a dense MLP.
+	IntermediateSize int `json:"intermediate_size,omitempty"`
+	// NumExperts counts routed experts; 0: a dense model.
+	NumExperts      int `json:"num_experts,omitempty"`
+	ExpertsPerToken int `json:"experts_per_token,omitempty"`
+	SharedExperts   int `json:"shared_experts,omitempty"`
+	// MoEIntermediateSize is the width of one routed expert,
+	// SharedIntermediateSize that of the shared expert where it differs.
+	MoEIntermediateSize    int `json:"moe_intermediate_size,omitempty"`
+	SharedIntermediateSize int `json:"shared_intermediate_size,omitempty"`
+
+	// HCMult is the number of residual streams of hyper-connections (MHC).
+	HCMult          int `json:"hc_mult,omitempty"`
+	HCSinkhornIters int `json:"hc_sinkhorn_iters,omitempty"`
+
+	// CompressRatios has one entry per decoder layer, the tail of
+	// next-token-prediction layers dropped into NextNRatios; nil when the model
+	// has none. With NumLayers 0 it is the whole list.
+	CompressRatios []int `json:"compress_ratios,omitempty"`
+	NextNRatios    []int `json:"nextn_compress_ratios,omitempty"`
+	NumHashLayers  int   `json:"num_hash_layers,omitempty"`
+
+	// Layers says per decoder layer what it is made of; NumLayers entries.
+	Layers []LayerInfo `json:"layers,omitempty"`
+}
+
+// LoadConfig reads a config.json, or the config.json in a model's directory. The
+// error is an [*Error] that names file and field.
+func LoadConfig(path string) (*Config, error) {
+	if isDir(path) {
+		path = filepath.Join(path, "config.json")
+	}
+	f, err := openRegular("config", path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c, err := ParseConfig(f)
+	if err != nil {
+		return nil, located(err, path)
+	}
+	c.Path = path
+	return c, nil
+}
+
+// ParseConfig reads a config.json. Fields it does not know are ignored; a field
+// it knows with a wrong type or an impossible value is an [*Error]; a document
+// with none of the fields of a model wraps [ErrNotConfig].
+func ParseConfig(r io.Reader) (*Config, error) {
+	data, err := readDocument("config", r)
+	if err != nil {
+		return nil, err
+	}
+	top, err := parseObject("config", data)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFields(top)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{}
+	if err := c.identify(f); err != nil {
+		return nil, err
+	}
+	if err := c.sizes(f); err != nil {
+		return nil, err
+	}
+	if err := c.ratios(f); err != nil {
+		return nil, err
+	}
+	if !f.known {
+		return nil, &Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", ErrNotConfig)}
+	}
+	if err := c.layers(f); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// fields looks names up in the objects that may hold them, innermost text model
+// first.
+type fields struct {
+	objects []object
+	known   bool // a field that makes the document a model config was seen
+}
+
+// textObjects are the names under which multimodal configs nest the language
+// model.
+var textObjects = []string{"text_config", "llm_config", "language_config", "text_model_config", "thinker_config", "language_model_config"}
+
+// maxTextNesting: thinker_config.text_config is the deepest known.
+const maxTextNesting = 3
+
+func newFields(top object) (*fields, error) {
+	f := &fields{objects: []object{top}}
+	for o, level := top, 0; level < maxTextNesting; level++ {
+		found := false
+		for _, name := range textObjects {
+			if c, ok, err := o.child(name); err != nil {
+				return nil, err
+			} else if ok {
+				f.objects = append([]object{c}, f.objects...)
+				o, found = c, true
+				break
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	return f, nil
+}
+
+// find returns the object and the name under which one of the names is given.
+// An earlier name beats a later one; within a name the text model beats what
+// surrounds it.
+func (f *fields) find(names ...string) (object, string, bool) {
+	for _, o := range f.objects {
+		for _, n := range names {
+			if o.has(n) {
+				return o, n, true
+			}
+		}
+	}
+	return object{}, "", false
+}
+
+// maxSize bounds sizes (hidden, vocabulary, window). 2^40 is far above any and
+// keeps products of two in an int64.
+const maxSize = 1 << 40
+
+// number reads an integer field under one of its names.
+func (f *fields) number(dst *int, hi int64, names ...string) error {
+	o, name, ok := f.find(names...)
+	if !ok {
+		return nil
+	}
+	v, _, err := o.integer(name, 0, hi)
+	if err != nil {
+		return err
+	}
+	*dst, f.known = v, true
+	return nil
+}
+
+// widest reads an integer field that some models give per layer as a list
+// (Hunyuan's num_experts, Gemma-3n's intermediate_size): the largest is kept.
+func (f *fields) widest(dst *int, hi int64, names ...string) error {
+	o, name, ok := f.find(names...)
+	if !ok {
+		return nil
+	}
+	if kindOf(o.fields[name]) != "list" {
+		return f.number(dst, hi, names...)
+	}
+	v, _, err := o.ints(name, 0, hi)
+	if err != nil {
+		return err
+	}
+	for _, n := range v {
+		*dst = max(*dst, n)
+	}
+	f.known = true
+	return nil
+}
+
+func (c *Config) identify(f *fields) error {
+	top := f.objects[len(f.objects)-1]
+	var err error
+	if c.ModelType, err = top.text("model_type"); err != nil {
+		return err
+	}
+	if len(f.objects) > 1 {
+		if c.TextModelType, err = f.objects[0].text("model_type"); err != nil {
+			return err
+		}
+	}
+	if o, name, ok := f.find("architectures"); ok {
+		if c.Architectures, _, err = o.strings(name); err != nil {
+			return err
+		}
+	}
+	c.NameOrPath, err = top.text("_name_or_path")
+	return err
+}
+
+// sizes reads every scalar. Names in order of preference: Hugging Face's first,
+// then DeepSeek's inference/config.json, then older models'.
+func (c *Config) sizes(f *fields) error {
+	if o, name, ok := f.find("num_hidden_layers", "n_layers", "num_layers", "n_layer"); ok {
+		n, _, err := o.integer(name, 1, maxLayers)
+		if err != nil {
+			return err
+		}
+		c.NumLayers, f.known = n, true
+	}
+	for _, x := range []struct {
+		dst   *int
+		hi    int64
+		names []string
+	}{
+		{&c.NumNextN, maxLayers, []string{"num_nextn_predict_layers", "n_mtp_layers", "mtp_num_hidden_layers", "num_mtp_layers", "num_mtp_modules"}},
+		{&c.NumHashLayers, maxLayers, []string{"num_hash_layers", "n_hash_layers"}},
+		{&c.VocabSize, maxSize, []string{"vocab_size", "padded_vocab_size"}},
+		{&c.HeadDim, maxSize, []string{"head_dim", "attention_head_dim", "kv_channels"}},
+		{&c.QLoraRank, maxSize, []string{"q_lora_rank"}},
+		{&c.OLoraRank, maxSize, []string{"o_lora_rank"}},
+		{&c.OGroups, maxSize, []string{"o_groups"}},
+		{&c.KVLoraRank, maxSize, []string{"kv_lora_rank"}},
+		{&c.QKNopeDim, maxSize, []string{"qk_nope_head_dim"}},
+		{&c.QKRopeDim, maxSize, []string{"qk_rope_head_dim", "rope_head_dim"}},
+		{&c.VHeadDim, maxSize, []string{"v_head_dim"}},
+		{&c.IndexHeads, maxSize, []string{"index_n_heads"}},
+		{&c.IndexHeadDim, maxSize, []string{"index_head_dim"}},
+		{&c.IndexTopK, maxSize, []string{"index_topk"}},
+		{&c.ChunkSize, maxSize, []string{"attention_chunk_size"}},
+		{&c.SharedIntermediateSize, maxSize, []string{"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"}},
+		{&c.HCMult, maxSize, []string{"hc_mult"}},
+		{&c.HCSinkhornIters, maxSize, []string{"hc_sinkhorn_iters"}},
+	} {
+		if err := f.number(x.dst, x.hi, x.names...); err != nil {
+			return err
+		}
+	}
+	for _, x := range []struct {
+		dst   *int
+		names []string
+	}{
+		{&c.HiddenSize, []string{"hidden_size", "dim", "d_model", "n_embd"}},
+		{&c.NumHeads, []string{"num_attention_heads", "n_heads", "n_head"}},
+		{&c.NumKVHeads, []string{"num_key_value_heads", "n_kv_heads", "num_kv_heads", "multi_query_group_num"}},
+		{&c.IntermediateSize, []string{"intermediate_size", "inter_dim", "ffn_hidden_size", "n_inner"}},
+		{&c.NumExperts, []string{"n_routed_experts", "num_experts", "num_local_experts", "num_routed_experts", "moe_num_experts"}},
+		{&c.ExpertsPerToken, []string{"num_experts_per_tok", "experts_per_token", "num_experts_per_token", "n_activated_experts", "moe_topk", "moe_k", "top_k_experts"}},
+		{&c.SharedExperts, []string{"n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"}},
+		{&c.MoEIntermediateSize, []string{"moe_intermediate_size", "moe_inter_dim", "expert_ffn_hidden_size", "moe_ffn_hidden_size"}},
+	} {
+		if err := f.widest(x.dst, maxSize, x.names...); err != nil {
+			return err
+		}
+	}
+	if err := c.window(f); err != nil {
+		return err
+	}
+	return c.derive(f)
+}
+
+// window reads the sliding window. -1 and use_sliding_window=false mean none.
+func (c *Config) window(f *fields) error {
+	if o, name, ok := f.find("use_sliding_window"); ok {
+		if on, _, err := o.flag(name); err != nil {
+			return err
+		} else if !on {
+			return nil
+		}
+	}
+	o, name, ok := f.find("sliding_window", "window_size", "sliding_window_size")
+	if !ok {
+		return nil
+	}
+	if kindOf(o.fields[name]) == "list" {
+		return nil // one per layer or [left, right]: no single window to state
+	}
+	v, _, err := o.integer(name, -1, maxSize)
+	if err != nil {
+		return err
+	}
+	c.SlidingWindow = max(v, 0)
+	return nil
+}
+
+// derive fills what follows from other fields.
+func (c *Config) derive(f *fields) error {
+	if c.HeadDim == 0 {
+		switch {
+		case c.KVLoraRank > 0 && c.QKNopeDim > 0:
+			c.HeadDim = c.QKNopeDim + c.QKRopeDim
+		case c.NumHeads > 0 && c.HiddenSize%c.NumHeads == 0:
+			c.HeadDim = c.HiddenSize / c.NumHeads
+		}
+	}
+	if c.NumExperts > 0 && c.MoEIntermediateSize == 0 {
+		// Mixtral, gpt-oss, MiniMax and Llama-4 call the expert's width
+		// intermediate_size; Llama-4's dense layers have their own.
+		c.MoEIntermediateSize, c.IntermediateSize = c.IntermediateSize, 0
+		if err := f.number(&c.IntermediateSize, maxSize, "intermediate_size_mlp"); err != nil {
+			return err
+		}
+	}
+	if c.SharedExperts == 0 && c.NumExperts > 0 && c.SharedIntermediateSize > 0 {
+		c.SharedExperts = 1 // Qwen's models have one and give only its width
+	}
+	return nil
+}
+
+// Name is the best name the config has for its model: the model's own, else its
+// first architecture, else its model_type, else "unknown model".
+func (c *Config) Name() string {
+	switch {
+	case c.NameOrPath != "":
+		return strings.TrimRight(c.NameOrPath, "/")
+	case len(c.Architectures) > 0 && c.Architectures[0] != "":
+		return c.Architectures[0]
+	case c.ModelType != "":
+		return c.ModelType
+	}
+	return "unknown model"
+}

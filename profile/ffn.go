@@ -1,0 +1,184 @@
+package profile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ffns fills the feed-forward part of each layer.
+func (c *Config) ffns(f *fields) error {
+	if ok, err := c.ffnsByType(f); ok || err != nil {
+		return err
+	}
+	if c.NumExperts == 0 {
+		// A config that gives no MLP width either tells nothing.
+		if c.IntermediateSize > 0 {
+			c.setFFN(func(int) bool { return false })
+		}
+		return nil
+	}
+	for _, read := range []func(*fields) (func(int) bool, error){c.moeByList, c.moeByRule} {
+		moe, err := read(f)
+		if err != nil {
+			return err
+		}
+		if moe != nil {
+			c.setFFN(moe)
+			return nil
+		}
+	}
+	c.setFFN(func(int) bool { return true })
+	return nil
+}
+
+func (c *Config) setFFN(moe func(int) bool) {
+	for i := range c.Layers {
+		c.Layers[i].FFN = FFNDense
+		if moe(i) {
+			c.Layers[i].FFN = FFNMoE
+		}
+	}
+}
+
+// ffnsByType reads transformers' mlp_layer_types: dense, sparse, moe, hash_moe.
+func (c *Config) ffnsByType(f *fields) (bool, error) {
+	o, name, ok := f.find("mlp_layer_types")
+	if !ok {
+		return false, nil
+	}
+	types, _, err := o.strings(name)
+	if err != nil || len(types) == 0 {
+		return false, err
+	}
+	if err := c.fits(o, name, len(types)); err != nil {
+		return false, err
+	}
+	hash := 0
+	for i := range c.Layers {
+		switch t := types[i]; t {
+		case "dense":
+			c.Layers[i].FFN = FFNDense
+		case "sparse", "moe":
+			c.Layers[i].FFN = FFNMoE
+		case "hash_moe":
+			c.Layers[i].FFN, c.Layers[i].Hash = FFNMoE, true
+			hash++
+		default:
+			return false, o.fail(fmt.Sprintf("%s[%d]", name, i), "unknown MLP type %q", t)
+		}
+	}
+	if c.NumHashLayers == 0 {
+		c.NumHashLayers = hash
+	}
+	return true, nil
+}
+
+// moeByList reads lists of layers: Llama-4's moe_layers (indices), Step-3's
+// moe_layers_enum ("4,5,6"), a moe_layer_freq list (one 0 or 1 per layer).
+func (c *Config) moeByList(f *fields) (func(int) bool, error) {
+	if o, name, ok := f.find("moe_layers"); ok && kindOf(o.fields[name]) == "list" {
+		v, _, err := o.ints(name, 0, int64(c.NumLayers-1))
+		if err != nil {
+			return nil, err
+		}
+		return memberOf(v), nil
+	}
+	if o, name, ok := f.find("moe_layers_enum"); ok && kindOf(o.fields[name]) == "string" {
+		s, err := o.text(name)
+		if err != nil {
+			return nil, err
+		}
+		var v []int
+		for i, part := range strings.Split(s, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(part))
+			if err != nil || n < 0 || n >= c.NumLayers {
+				return nil, o.fail(fmt.Sprintf("%s[%d]", name, i), "want a layer below %d, got %s", c.NumLayers, excerpt([]byte(part)))
+			}
+			v = append(v, n)
+		}
+		return memberOf(v), nil
+	}
+	if o, name, ok := f.find("moe_layer_freq"); ok && kindOf(o.fields[name]) == "list" {
+		v, _, err := o.ints(name, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.fits(o, name, len(v)); err != nil {
+			return nil, err
+		}
+		return func(i int) bool { return v[i] == 1 }, nil
+	}
+	return nil, nil
+}
+
+func memberOf(v []int) func(int) bool {
+	set := make(map[int]bool, len(v))
+	for _, i := range v {
+		set[i] = true
+	}
+	return func(i int) bool { return set[i] }
+}
+
+// moeByRule reads rules; nil when the config has none. Counting "every n-th"
+// starts at 0 for DeepSeek and Jamba, at 1 for the others, as in their code.
+func (c *Config) moeByRule(f *fields) (func(int) bool, error) {
+	var err error
+	get := func(def, lo int, names ...string) (int, bool) {
+		o, name, ok := f.find(names...)
+		if !ok || err != nil || kindOf(o.fields[name]) == "list" {
+			return def, false
+		}
+		var v int
+		v, _, err = o.integer(name, int64(lo), maxLayers)
+		return v, true
+	}
+
+	// DeepSeek-V2/V3, Kimi-K2, GLM: from layer k on, every freq-th. DeepSeek's own
+	// inference config calls k n_dense_layers, Hunyuan moe_layer_num_skipped.
+	k, hasK := get(0, 0, "first_k_dense_replace", "n_dense_layers", "moe_layer_num_skipped")
+	freq, hasFreq := get(1, 1, "moe_layer_freq")
+	if err != nil {
+		return nil, err
+	}
+	if hasK || hasFreq {
+		return func(i int) bool { return i >= k && i%freq == 0 }, nil
+	}
+
+	// Qwen2-MoE, Qwen3-MoE, Qwen3-Next, Qwen3.5.
+	step, hasStep := get(1, 1, "decoder_sparse_step")
+	if err != nil {
+		return nil, err
+	}
+	if o, name, ok := f.find("mlp_only_layers"); ok || hasStep {
+		var dense []int
+		if ok {
+			if dense, _, err = o.ints(name, 0, maxLayers); err != nil {
+				return nil, err
+			}
+		}
+		only := memberOf(dense)
+		return func(i int) bool { return !only(i) && (i+1)%step == 0 }, nil
+	}
+
+	// Llama-4.
+	if step, ok := get(1, 1, "interleave_moe_layer_step"); ok {
+		return func(i int) bool { return (i+1)%step == 0 }, err
+	}
+	// Jamba.
+	if period, ok := get(1, 1, "expert_layer_period"); ok {
+		offset, _ := get(0, 0, "expert_layer_offset")
+		return func(i int) bool { return i%period == offset }, err
+	}
+	// Ernie-4.5: every interval-th of the layers start…end.
+	start, hasStart := get(0, 0, "moe_layer_start_index")
+	interval, hasInterval := get(1, 1, "moe_layer_interval")
+	if hasStart || hasInterval {
+		end, hasEnd := get(c.NumLayers-1, 0, "moe_layer_end_index")
+		if !hasEnd {
+			end = c.NumLayers - 1
+		}
+		return func(i int) bool { return i >= start && i <= end && (i+1)%interval == 0 }, err
+	}
+	return nil, err
+}

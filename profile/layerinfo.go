@@ -1,0 +1,112 @@
+package profile
+
+import "fmt"
+
+// Mixer is what a layer does across tokens. More kinds may be added.
+type Mixer uint8
+
+const (
+	// MixerUnknown: the config does not tell.
+	MixerUnknown Mixer = iota
+	// MixerNone: the layer has none (the MLP and MoE layers of Nemotron-H).
+	MixerNone
+	// MixerFull is full causal attention (MHA, GQA or MQA).
+	MixerFull
+	// MixerSliding is sliding-window attention.
+	MixerSliding
+	// MixerChunked is chunked local attention (Llama-4).
+	MixerChunked
+	// MixerMLA is multi-head latent attention.
+	MixerMLA
+	// MixerCSA is compressed sparse attention, ratio 4 (DeepSeek-V4).
+	MixerCSA
+	// MixerHCA is heavily compressed attention, ratio 128 (DeepSeek-V4).
+	MixerHCA
+	// MixerCompressed is attention over a cache compressed by another ratio.
+	MixerCompressed
+	// MixerLinear is linear attention (gated delta rule, lightning attention, KDA).
+	MixerLinear
+	// MixerMamba is a Mamba or Mamba-2 state space layer.
+	MixerMamba
+	// MixerConv is a short convolution (LFM2).
+	MixerConv
+	// MixerHybrid holds attention and a state space model side by side.
+	MixerHybrid
+)
+
+var mixerNames = [...]string{
+	MixerUnknown: "unknown", MixerNone: "none", MixerFull: "full", MixerSliding: "sliding", MixerChunked: "chunked", MixerMLA: "mla",
+	MixerCSA: "csa", MixerHCA: "hca", MixerCompressed: "compressed", MixerLinear: "linear", MixerMamba: "mamba", MixerConv: "conv",
+	MixerHybrid: "hybrid",
+}
+
+// String returns the kind in lower case.
+func (m Mixer) String() string {
+	if int(m) < len(mixerNames) {
+		return mixerNames[m]
+	}
+	return fmt.Sprintf("Mixer(%d)", uint8(m))
+}
+
+// MarshalText writes the String form.
+func (m Mixer) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// FFN is a layer's feed-forward part.
+type FFN uint8
+
+const (
+	// FFNUnknown: the config does not tell.
+	FFNUnknown FFN = iota
+	// FFNNone: the layer has none (the Mamba and attention layers of Nemotron-H).
+	FFNNone
+	// FFNDense is a dense MLP.
+	FFNDense
+	// FFNMoE is a mixture of experts.
+	FFNMoE
+)
+
+var ffnNames = [...]string{FFNUnknown: "unknown", FFNNone: "none", FFNDense: "dense", FFNMoE: "moe"}
+
+// String returns the kind in lower case.
+func (k FFN) String() string {
+	if int(k) < len(ffnNames) {
+		return ffnNames[k]
+	}
+	return fmt.Sprintf("FFN(%d)", uint8(k))
+}
+
+// MarshalText writes the String form.
+func (k FFN) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// LayerInfo is what the config says of one decoder layer. Two layers with equal
+// values run the same kernels, up to tile variants.
+type LayerInfo struct {
+	// Mixer is what the layer does across tokens, FFN its feed-forward part.
+	Mixer Mixer `json:"mixer"`
+	FFN   FFN   `json:"ffn"`
+	// Hash: the experts come from a token-id table. It marks the first
+	// num_hash_layers layers, as the model code has it; --hash-layers=last
+	// changes labels only.
+	Hash bool `json:"hash,omitempty"`
+	// Indexer: the layer selects tokens with an indexer. Known for DeepSeek-V4's
+	// ratio-4 layers and for sparse MLA (DeepSeek-V3.2, GLM-5), where every layer
+	// has one.
+	Indexer bool `json:"indexer,omitempty"`
+}
+
+// String returns "mixer+ffn", e.g. "sliding+moe", "mamba", "csa+moe(hash)".
+func (l LayerInfo) String() string {
+	var s string
+	switch {
+	case l.Mixer == MixerNone:
+		s = l.FFN.String()
+	case l.FFN == FFNNone:
+		s = l.Mixer.String()
+	default:
+		s = l.Mixer.String() + "+" + l.FFN.String()
+	}
+	if l.Hash {
+		s += "(hash)"
+	}
+	return s
+}

@@ -1,0 +1,266 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// NOTE. Which layer is of which kind is told in a dozen ways. Each reader below
+// takes one way and answers whether the config uses it; the first that does
+// wins, most explicit first: a list with one entry per layer, then a pattern,
+// then a rule (first k, every n-th), then what holds for all layers. The rules
+// are those of the models' own code in transformers, vLLM or the model's
+// repository; the comment at each names the models.
+
+// layers fills c.Layers.
+func (c *Config) layers(f *fields) error {
+	if c.NumLayers == 0 {
+		return nil
+	}
+	c.Layers = make([]LayerInfo, c.NumLayers)
+	whole, err := c.hybridPattern(f)
+	if err != nil || whole {
+		return err
+	}
+	mixed, err := c.mixers(f)
+	if err != nil {
+		return err
+	}
+	if !mixed {
+		c.uniformMixer()
+	}
+	if err := c.ffns(f); err != nil {
+		return err
+	}
+	for i := range c.Layers {
+		l := &c.Layers[i]
+		if HashFirst.IsHash(i, c.NumLayers, c.NumHashLayers) {
+			l.Hash = true
+		}
+		l.Indexer = l.Mixer == MixerCSA || l.Mixer == MixerMLA && c.IndexTopK > 0
+	}
+	return nil
+}
+
+// hybridPattern reads layers that are a mixer or an MLP, never both: Nemotron-H's
+// hybrid_override_pattern (M Mamba, * attention, - MLP, E experts) or its
+// layers_block_type list with "moe" and "mlp" entries.
+func (c *Config) hybridPattern(f *fields) (bool, error) {
+	if o, name, ok := f.find("hybrid_override_pattern", "hybrid_layer_pattern"); ok && kindOf(o.fields[name]) == "string" {
+		s, err := o.text(name)
+		if err != nil {
+			return false, err
+		}
+		// Megatron separates pipeline stages by | and appends /-separated
+		// patterns of next-token-prediction layers.
+		s, _, _ = strings.Cut(strings.ReplaceAll(s, "|", ""), "/")
+		if len(s) != c.NumLayers {
+			return false, o.fail(name, "%d letters for %d layers", len(s), c.NumLayers)
+		}
+		for i := range len(s) {
+			l, ok := patternLayers[s[i]]
+			if !ok {
+				return false, o.fail(fmt.Sprintf("%s[%d]", name, i), "%q is none of M, *, -, E", s[i])
+			}
+			c.Layers[i] = l
+		}
+		return true, nil
+	}
+	o, name, ok := f.find("layers_block_type")
+	if !ok {
+		return false, nil
+	}
+	types, _, err := o.strings(name)
+	if err != nil {
+		return false, err
+	}
+	if !slices.Contains(types, "moe") && !slices.Contains(types, "mlp") {
+		return false, nil // Jamba, Bamba, Zamba2: every layer has an MLP too; mixers reads it
+	}
+	if err := c.fits(o, name, len(types)); err != nil {
+		return false, err
+	}
+	for i := range c.Layers {
+		switch t := types[i]; t {
+		case "mamba":
+			c.Layers[i] = patternLayers['M']
+		case "attention":
+			c.Layers[i] = patternLayers['*']
+		case "mlp":
+			c.Layers[i] = patternLayers['-']
+		case "moe":
+			c.Layers[i] = patternLayers['E']
+		default:
+			return false, o.fail(fmt.Sprintf("%s[%d]", name, i), "unknown block type %q", t)
+		}
+	}
+	return true, nil
+}
+
+var patternLayers = map[byte]LayerInfo{
+	'M': {Mixer: MixerMamba, FFN: FFNNone},
+	'*': {Mixer: MixerFull, FFN: FFNNone},
+	'-': {Mixer: MixerNone, FFN: FFNDense},
+	'E': {Mixer: MixerNone, FFN: FFNMoE},
+}
+
+// mixerTypes are the entries of layer_types and layers_block_type.
+var mixerTypes = map[string]Mixer{
+	"full_attention":    MixerFull,
+	"global_attention":  MixerFull,
+	"attention":         MixerFull,
+	"sliding_attention": MixerSliding,
+	"local_attention":   MixerSliding,
+	"chunked_attention": MixerChunked,
+	"linear_attention":  MixerLinear,
+	"mamba":             MixerMamba,
+	"mamba2":            MixerMamba,
+	"conv":              MixerConv,
+	"hybrid":            MixerHybrid, // Zamba2
+	typeCSA:             MixerCSA,
+	typeHCA:             MixerHCA,
+}
+
+// mixers reads per-layer mixers; ok is false when the config has one kind only.
+func (c *Config) mixers(f *fields) (ok bool, err error) {
+	if len(c.CompressRatios) > 0 {
+		for i, r := range c.CompressRatios {
+			c.Layers[i].Mixer = ratioMixer(r)
+		}
+		return true, nil
+	}
+	if o, name, ok := f.find("layer_types", "layers_block_type"); ok {
+		types, _, err := o.strings(name)
+		if err != nil {
+			return false, err
+		}
+		if len(types) > 0 {
+			if err := c.fits(o, name, len(types)); err != nil {
+				return false, err
+			}
+			for i := range c.Layers {
+				m := mixerTypes[types[i]] // a type of a model yet to come stays unknown
+				if m == MixerFull {
+					m = c.fullMixer()
+				}
+				c.Layers[i].Mixer = m
+			}
+			return true, nil
+		}
+	}
+	for _, read := range []func(*fields) (bool, error){c.mixersByType, c.mixersByIndex, c.mixersByInterval} {
+		if ok, err := read(f); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+func ratioMixer(ratio int) Mixer {
+	switch ratio {
+	case 0:
+		return MixerSliding
+	case ratioCSA:
+		return MixerCSA
+	case ratioHCA:
+		return MixerHCA
+	}
+	return MixerCompressed
+}
+
+// fullMixer is what "full attention" means in this model.
+func (c *Config) fullMixer() Mixer {
+	if c.KVLoraRank > 0 {
+		return MixerMLA
+	}
+	return MixerFull
+}
+
+// uniformMixer is for models whose layers all attend alike.
+func (c *Config) uniformMixer() {
+	m := c.fullMixer()
+	if m == MixerFull && c.SlidingWindow > 0 {
+		m = MixerSliding // Mistral-7B
+	}
+	for i := range c.Layers {
+		c.Layers[i].Mixer = m
+	}
+}
+
+// mixersByType reads MiniMax-01's attn_type_list: 0 linear (lightning), 1 full.
+func (c *Config) mixersByType(f *fields) (bool, error) {
+	o, name, ok := f.find("attn_type_list")
+	if !ok {
+		return false, nil
+	}
+	v, _, err := o.ints(name, 0, 1)
+	if err != nil {
+		return false, err
+	}
+	if err := c.fits(o, name, len(v)); err != nil {
+		return false, err
+	}
+	for i := range c.Layers {
+		c.Layers[i].Mixer = MixerLinear
+		if v[i] == 1 {
+			c.Layers[i].Mixer = c.fullMixer()
+		}
+	}
+	return true, nil
+}
+
+// mixersByIndex reads lists of the layers that attend: Bamba's
+// attn_layer_indices (from 0), Kimi-Linear's linear_attn_config.full_attn_layers
+// (from 1), Llama-4's no_rope_layers (1: has RoPE, which is chunked).
+func (c *Config) mixersByIndex(f *fields) (bool, error) {
+	if o, name, ok := f.find("attn_layer_indices"); ok {
+		return true, c.attendAt(o, name, 0, MixerMamba)
+	}
+	if o, name, ok := f.find("linear_attn_config"); ok && kindOf(o.fields[name]) == "object" {
+		lin, _, err := o.child(name)
+		if err != nil {
+			return false, err
+		}
+		if lin.has("full_attn_layers") {
+			return true, c.attendAt(lin, "full_attn_layers", 1, MixerLinear)
+		}
+	}
+	if o, name, ok := f.find("no_rope_layers"); ok && c.ChunkSize > 0 {
+		v, _, err := o.ints(name, 0, 1)
+		if err != nil {
+			return false, err
+		}
+		if len(v) == 0 {
+			return false, nil
+		}
+		if err := c.fits(o, name, len(v)); err != nil {
+			return false, err
+		}
+		for i := range c.Layers {
+			c.Layers[i].Mixer = MixerFull
+			if v[i] == 1 {
+				c.Layers[i].Mixer = MixerChunked
+			}
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// attendAt marks the listed layers, counted from base, as attention and all
+// others as other.
+func (c *Config) attendAt(o object, name string, base int, other Mixer) error {
+	v, _, err := o.ints(name, int64(base), int64(c.NumLayers-1+base))
+	if err != nil {
+		return err
+	}
+	for i := range c.Layers {
+		c.Layers[i].Mixer = other
+	}
+	for _, i := range v {
+		c.Layers[i-base].Mixer = c.fullMixer()
+	}
+	return nil
+}
+

@@ -1,0 +1,122 @@
+package profile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RuleSpec is one category rule: a kernel whose name contains one of the
+// patterns is of the category Key, shown as Label.
+type RuleSpec struct {
+	// Key is the machine key, used in JSON and as a table column.
+	Key string `json:"key"`
+	// Label is what tables show.
+	Label string `json:"label"`
+	// Patterns are substrings of the kernel's name; one is enough.
+	Patterns []string `json:"patterns"`
+	// IgnoreCase matches without regard to case.
+	IgnoreCase bool `json:"ignore_case,omitempty"`
+}
+
+// check returns what is wrong with a rule, and the field below it.
+func (r RuleSpec) check() (sub string, err error) {
+	switch {
+	case r.Key == "":
+		return ".key", fmt.Errorf("must not be empty")
+	case r.Label == "":
+		return ".label", fmt.Errorf("must not be empty")
+	case len(r.Key) > maxText || len(r.Label) > maxText:
+		return "", fmt.Errorf("%w: key or label longer than %d bytes", ErrLimit, maxText)
+	case len(r.Patterns) == 0:
+		return ".patterns", errNoMatch
+	case len(r.Patterns) > maxRules:
+		return ".patterns", fmt.Errorf("%w: more than %d", ErrLimit, maxRules)
+	}
+	for i, p := range r.Patterns {
+		if p == "" {
+			return fmt.Sprintf(".patterns[%d]", i), fmt.Errorf("must not be empty: it would match every kernel")
+		}
+		if len(p) > maxText {
+			return fmt.Sprintf(".patterns[%d]", i), fmt.Errorf("%w: longer than %d bytes", ErrLimit, maxText)
+		}
+	}
+	return "", nil
+}
+
+// matches reports whether the rule takes a name; lower is its lower-case form.
+func (r RuleSpec) matches(name, lower string) bool {
+	for _, p := range r.Patterns {
+		if r.IgnoreCase && strings.Contains(lower, strings.ToLower(p)) || !r.IgnoreCase && strings.Contains(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Class is the category of a kernel under a profile's substring rules.
+type Class struct {
+	// Key is the machine key, Label what tables show.
+	Key, Label string
+}
+
+// Other is the class of a kernel no rule takes.
+var Other = Class{Key: "other", Label: "Other"}
+
+// Classify returns the category the reference tables give a kernel: the
+// profile's own rules in order, then the universal ones, then [Other]. BaseRules
+// is not consulted: this is the table that the reference-compatible mode needs
+// for every profile. The rich categories come from [ModelProfile.Ruleset].
+//
+// It scans the name once per pattern; callers with many kernels classify each
+// distinct name once.
+func (p *ModelProfile) Classify(name string) Class {
+	lower := strings.ToLower(name)
+	for _, rules := range [...][]RuleSpec{p.Rules, universalRules} {
+		for _, r := range rules {
+			if r.matches(name, lower) {
+				return Class{r.Key, r.Label}
+			}
+		}
+	}
+	return Other
+}
+
+// UniversalRules returns a copy of the rules that follow every reference
+// profile's own (pipeline.md §3, "all").
+func UniversalRules() []RuleSpec { return append([]RuleSpec(nil), universalRules...) }
+
+var universalRules = []RuleSpec{
+	{Key: "allreduce", Label: "● NCCL AllReduce", Patterns: []string{"AllReduce"}},
+	{Key: "rmsnorm", Label: "RMSNorm", Patterns: []string{"RMSNorm", "rms_normalize"}},
+	{Key: "quant", Label: "FP8 Quant", Patterns: []string{"quant"}, IgnoreCase: true},
+	{Key: "topk", Label: "TopK", Patterns: []string{"topk"}, IgnoreCase: true},
+	{Key: "gemm_fp8", Label: "GEMM FP8", Patterns: []string{"deep_gemm"}},
+	{Key: "gemm_bf16", Label: "GEMM BF16", Patterns: []string{"nvjet"}},
+	{Key: "gemm_f32", Label: "GEMM F32", Patterns: []string{"sm80_xmma"}},
+	{Key: "activation", Label: "Activation", Patterns: []string{"silu_mul_clamp", "act_and_mul"}},
+	// One category in two rules: case is folded for the first pattern only.
+	{Key: "radixsort", Label: "RadixSort", Patterns: []string{"radix_sort"}, IgnoreCase: true},
+	{Key: "radixsort", Label: "RadixSort", Patterns: []string{"RadixSort"}},
+}
+
+// The own rules of the DeepSeek profiles (pipeline.md §3), each written once.
+var (
+	ruleMLA          = RuleSpec{Key: "mla", Label: "★ MLA Attention", Patterns: []string{"flash_fwd_splitkv_mla"}}
+	ruleMoE          = RuleSpec{Key: "moe", Label: "★ MoE Fused", Patterns: []string{"fused_moe_kernel"}}
+	ruleHadamard     = RuleSpec{Key: "hadamard", Label: "Hadamard Xform", Patterns: []string{"hadamard"}, IgnoreCase: true}
+	ruleIndexer      = RuleSpec{Key: "indexer", Label: "Indexer Cache", Patterns: []string{"indexer"}, IgnoreCase: true}
+	rulePagedMQA     = RuleSpec{Key: "paged_mqa", Label: "Paged MQA", Patterns: []string{"paged_mqa_logits"}}
+	ruleMLAMetadata  = RuleSpec{Key: "mla_metadata", Label: "MLA Metadata", Patterns: []string{"get_mla_metadata"}}
+	ruleMLACombine   = RuleSpec{Key: "mla_combine", Label: "MLA Combine", Patterns: []string{"flash_fwd_mla_combine"}}
+	ruleC4Prefill    = RuleSpec{Key: "c4_prefill", Label: "C4 Prefill", Patterns: []string{"c4_prefill"}}
+	ruleC128Prefill  = RuleSpec{Key: "c128_prefill", Label: "C128 Prefill", Patterns: []string{"c128_prefill"}}
+	ruleRoPE         = RuleSpec{Key: "rope", Label: "RoPE", Patterns: []string{"deepseek_rope", "fused_norm_rope"}}
+	ruleMHCPreGEMM   = RuleSpec{Key: "mhc_pre_gemm", Label: "MHC Pre GEMM", Patterns: []string{"mhc_pre_gemm_sqrsum"}}
+	ruleMHCPreFuse   = RuleSpec{Key: "mhc_pre_fuse", Label: "MHC Pre Fuse", Patterns: []string{"mhc_pre_big_fuse"}}
+	ruleMHCPost      = RuleSpec{Key: "mhc_post", Label: "MHC Post", Patterns: []string{"mhc_post_tilelang"}}
+	ruleMoEGate      = RuleSpec{Key: "moe_gate", Label: "MoE Gate", Patterns: []string{"moe_fused_gate"}}
+	ruleMoEAlign     = RuleSpec{Key: "moe_align", Label: "MoE Align", Patterns: []string{"moe_align_block"}}
+	ruleMoESort      = RuleSpec{Key: "moe_sort", Label: "MoE Sort", Patterns: []string{"count_and_sort"}}
+	ruleMLAStore     = RuleSpec{Key: "mla_cache_store", Label: "MLA Cache Store", Patterns: []string{"fused_store_flashmla_cache"}}
+	ruleIndexerStore = RuleSpec{Key: "indexer_store", Label: "Indexer Store", Patterns: []string{"fused_store_indexer_cache"}}
+)
