@@ -263,4 +263,3 @@ func (c *Config) attendAt(o object, name string, base int, other Mixer) error {
 	}
 	return nil
 }
-
