@@ -2,7 +2,8 @@ package profile
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // Rename is one literal replacement in display names.
@@ -13,13 +14,9 @@ type Rename struct {
 	New string `json:"new"`
 }
 
-const (
-	// maxDisplay is the longest display name in code points that stays whole,
-	// keptDisplay how many are kept before "..." when it does not
-	// (pipeline.md §3).
-	maxDisplay  = 80
-	keptDisplay = 77
-)
+// maxDisplay is the longest display name in code points; a longer one keeps 77
+// of them and "..." (pipeline.md §3).
+const maxDisplay = 80
 
 // DisplayName shortens a kernel's name for tables: the profile's own renames,
 // then the standard ones, then a cut to 77 code points and "..." when more than
@@ -29,7 +26,7 @@ func (p *ModelProfile) DisplayName(raw string) string {
 	if p.BaseRenames != BaseVerbatim {
 		name = replaceAll(name, standardRenames)
 	}
-	return cut(name)
+	return table.Cut(name, maxDisplay)
 }
 
 // replaceAll applies renames in order, each to the result of the one before.
@@ -52,20 +49,6 @@ func replaceAll(name string, renames []Rename) string {
 // maxRenamed bounds the bytes a growing rename may build. The longest kernel
 // name in the sample traces is under 8 KiB.
 const maxRenamed = 1 << 20
-
-func cut(name string) string {
-	if len(name) <= maxDisplay || utf8.RuneCountInString(name) <= maxDisplay {
-		return name
-	}
-	n := 0
-	for i := range name {
-		if n == keptDisplay {
-			return name[:i] + "..."
-		}
-		n++
-	}
-	return name
-}
 
 // StandardRenames returns a copy of the replacements every reference table uses.
 func StandardRenames() []Rename { return append([]Rename(nil), standardRenames...) }
