@@ -1,0 +1,119 @@
+package profile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// NOTE. Serving engines write one trace per rank and put the rank into its name:
+// SGLang "…-TP-0.trace.json.gz" (also -DP-0, -EP-0), vLLM
+// "dp0_pp0_tp0_dcp0_ep0_rank0.<host>_<pid>.<time>.pt.trace.json.gz", others
+// "rank0". One name holds a rank, so a size needs the siblings: names that differ
+// only in rank numbers and in long numbers (times, process ids).
+
+// rankNames is what the names of a run's trace files tell, by marker.
+type rankNames struct{ kinds map[string]rankName }
+
+type rankName struct {
+	size   int    // the ranks 0 … size−1 all lie there (at least two); 0: not known
+	least  int    // the size is at least this; 0: no marker
+	source string // for people
+}
+
+var rankMarkers = map[string]*regexp.Regexp{
+	"tp":   regexp.MustCompile(`(?i)(?:^|[^a-z0-9])tp([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+	"ep":   regexp.MustCompile(`(?i)(?:^|[^a-z0-9])ep([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+	"rank": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])rank([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+}
+
+var (
+	anyMarker   = regexp.MustCompile(`(?i)(^|[^a-z0-9])(tp|ep|dp|pp|dcp|pcp|cp|rank)([-_]?)[0-9]+`)
+	otherMarker = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:dp|pp|dcp|pcp|cp|rank)[-_]?[0-9]+`)
+	longNumber  = regexp.MustCompile(`[0-9]{4,}`)
+)
+
+// familyKey is the part of a name that the ranks of one run share.
+func familyKey(name string) string {
+	key := anyMarker.ReplaceAllString(strings.ToLower(name), "$1$2$3#")
+	return longNumber.ReplaceAllString(key, "#")
+}
+
+// rankIn reads a marker's number from a name; glued tells "tp8" from "TP-8".
+func rankIn(kind, name string) (rank int, glued, ok bool) {
+	m := rankMarkers[kind].FindStringSubmatch(name)
+	if m == nil {
+		return 0, false, false
+	}
+	rank, err := strconv.Atoi(m[2])
+	return rank, m[1] == "", err == nil
+}
+
+// maxSiblings bounds the directory entries looked at.
+const maxSiblings = 1 << 16
+
+// readRankFiles looks at a trace's name and at the names beside it. When the
+// path is a directory, its first file by name stands for the run.
+func readRankFiles(tracePath string) rankNames {
+	out := rankNames{kinds: map[string]rankName{}}
+	if tracePath == "" {
+		return out
+	}
+	dir, own := filepath.Dir(tracePath), filepath.Base(tracePath)
+	entries, _ := os.ReadDir(dirOf(tracePath)) // none readable: the name itself remains
+	if isDir(tracePath) {
+		dir, own = tracePath, ""
+		for _, e := range entries {
+			if !e.IsDir() && anyMarker.MatchString(e.Name()) {
+				own = e.Name()
+				break
+			}
+		}
+	}
+	family := []string{own}
+	key := familyKey(own)
+	for i, e := range entries {
+		if i >= maxSiblings {
+			break
+		}
+		if n := e.Name(); !e.IsDir() && n != own && familyKey(n) == key {
+			family = append(family, n)
+		}
+	}
+	for kind := range rankMarkers {
+		if r, ok := rankSize(kind, own, family, dir); ok {
+			out.kinds[kind] = r
+		}
+	}
+	return out
+}
+
+func rankSize(kind, own string, family []string, dir string) (rankName, bool) {
+	_, glued, ok := rankIn(kind, own)
+	if !ok {
+		return rankName{}, false
+	}
+	seen := map[int]bool{}
+	least := 0
+	for _, n := range family {
+		if r, _, ok := rankIn(kind, n); ok {
+			seen[r] = true
+			least = max(least, r+1)
+		}
+	}
+	r := rankName{least: least}
+	switch lone := least - 1; {
+	case len(seen) >= 2 && len(seen) == least:
+		r.size = least
+		r.source = fmt.Sprintf("file names: %s 0…%d in %s", kind, least-1, dir)
+	case kind != "rank" && glued && len(seen) == 1 && lone >= 2 && lone&(lone-1) == 0 && !otherMarker.MatchString(own):
+		// "llama-tp8-bs32": a label people write. As a rank it would have siblings
+		// or, as the engines write it, other markers beside it.
+		r.size, r.least = lone, 0
+		r.source = fmt.Sprintf("file name: %s%d taken as a size", kind, lone)
+	}
+	return r, true
+}

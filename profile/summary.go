@@ -1,0 +1,258 @@
+package profile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ArchSummary is what a reader wants to know of a model before its layers
+// (pipeline.md §7.2). Parts the model does not have are nil.
+type ArchSummary struct {
+	Model      string `json:"model"`
+	ModelType  string `json:"model_type,omitempty"`
+	NumLayers  int    `json:"num_layers"`
+	NumNextN   int    `json:"num_nextn,omitempty"`
+	HiddenSize int    `json:"hidden_size,omitempty"`
+	NumHeads   int    `json:"num_heads,omitempty"`
+	NumKVHeads int    `json:"num_kv_heads,omitempty"`
+	HeadDim    int    `json:"head_dim,omitempty"`
+	// Attention names the kind: "CSA + HCA", "MLA", "sparse MLA (DSA)", "GQA",
+	// "MQA", "MHA", "GQA + Mamba", "unknown".
+	Attention     string `json:"attention"`
+	QLoraRank     int    `json:"q_lora_rank,omitempty"`
+	OLoraRank     int    `json:"o_lora_rank,omitempty"`
+	KVLoraRank    int    `json:"kv_lora_rank,omitempty"`
+	SlidingWindow int    `json:"sliding_window,omitempty"`
+	ChunkSize     int    `json:"attention_chunk_size,omitempty"`
+	// IntermediateSize is the width of the dense MLP, where there is one.
+	IntermediateSize int             `json:"intermediate_size,omitempty"`
+	MoE              *MoESummary     `json:"moe,omitempty"`
+	MHC              *MHCSummary     `json:"mhc,omitempty"`
+	Indexer          *IndexerSummary `json:"indexer,omitempty"`
+	// Types counts the layers of each type, in order of first appearance.
+	Types []TypeCount `json:"types,omitempty"`
+	// Kinds counts the layers by what they are made of ([LayerInfo]), in order of
+	// first appearance.
+	Kinds []TypeCount `json:"kinds,omitempty"`
+	// HashLayers are the indices of hash layers under the placement asked for.
+	HashLayers []int `json:"hash_layers,omitempty"`
+}
+
+// MoESummary describes the mixture of experts.
+type MoESummary struct {
+	Experts                int `json:"experts"`
+	TopK                   int `json:"top_k,omitempty"`
+	Shared                 int `json:"shared,omitempty"`
+	IntermediateSize       int `json:"intermediate_size,omitempty"`
+	SharedIntermediateSize int `json:"shared_intermediate_size,omitempty"`
+	// Layers counts the layers that have it.
+	Layers int `json:"layers"`
+}
+
+// MHCSummary describes manifold-constrained hyper-connections.
+type MHCSummary struct {
+	Streams       int `json:"streams"` // hc_mult
+	SinkhornIters int `json:"sinkhorn_iters,omitempty"`
+}
+
+// IndexerSummary describes the indexer of sparse attention (NSA, DSA, CSA).
+type IndexerSummary struct {
+	Heads     int `json:"heads"`
+	HeadDim   int `json:"head_dim,omitempty"`
+	TopK      int `json:"top_k,omitempty"`
+	QKRopeDim int `json:"qk_rope_head_dim,omitempty"`
+	// Layers counts the layers known to have one; 0: not known which.
+	Layers int `json:"layers,omitempty"`
+}
+
+// TypeCount is a number of layers of one type.
+type TypeCount struct {
+	Type  string `json:"type"`
+	Count int    `json:"count"`
+}
+
+// Summary condenses the config. The placement decides which layers are labelled
+// HASH.
+func (c *Config) Summary(place HashPlacement) ArchSummary {
+	s := ArchSummary{
+		Model: c.Name(), ModelType: c.ModelType, NumLayers: c.NumLayers, NumNextN: c.NumNextN,
+		HiddenSize: c.HiddenSize, NumHeads: c.NumHeads, NumKVHeads: c.NumKVHeads, HeadDim: c.HeadDim,
+		Attention: c.attention(), QLoraRank: c.QLoraRank, OLoraRank: c.OLoraRank, KVLoraRank: c.KVLoraRank,
+		SlidingWindow: c.SlidingWindow, ChunkSize: c.ChunkSize, IntermediateSize: c.IntermediateSize,
+	}
+	moe, indexed := 0, 0
+	for i, l := range c.Layers {
+		if l.FFN == FFNMoE {
+			moe++
+		}
+		if l.Indexer {
+			indexed++
+		}
+		if place.IsHash(i, c.NumLayers, c.NumHashLayers) {
+			s.HashLayers = append(s.HashLayers, i)
+		}
+		l.Hash = false // a routing detail; the types tell it
+		s.Kinds = count(s.Kinds, l.String())
+	}
+	for _, t := range c.LayerTypes(place) {
+		s.Types = count(s.Types, string(t))
+	}
+	if c.NumExperts > 0 {
+		s.MoE = &MoESummary{
+			Experts: c.NumExperts, TopK: c.ExpertsPerToken, Shared: c.SharedExperts,
+			IntermediateSize: c.MoEIntermediateSize, SharedIntermediateSize: c.SharedIntermediateSize, Layers: moe,
+		}
+	}
+	if c.HCMult > 0 {
+		s.MHC = &MHCSummary{Streams: c.HCMult, SinkhornIters: c.HCSinkhornIters}
+	}
+	if c.IndexHeads > 0 || c.IndexTopK > 0 {
+		s.Indexer = &IndexerSummary{Heads: c.IndexHeads, HeadDim: c.IndexHeadDim, TopK: c.IndexTopK, QKRopeDim: c.QKRopeDim, Layers: indexed}
+	}
+	return s
+}
+
+// count adds one to a type, appending it when it is new. Kinds are a handful, so
+// a search is cheaper than a map.
+func count(list []TypeCount, t string) []TypeCount {
+	for i := range list {
+		if list[i].Type == t {
+			list[i].Count++
+			return list
+		}
+	}
+	return append(list, TypeCount{t, 1})
+}
+
+// attention names the attention kinds in the field's terms.
+func (c *Config) attention() string {
+	var has [len(mixerNames)]bool
+	for _, l := range c.Layers {
+		has[l.Mixer] = true
+	}
+	var parts []string
+	add := func(s string) { parts = append(parts, s) }
+	if len(c.CompressRatios) > 0 {
+		if has[MixerCSA] {
+			add("CSA")
+		}
+		if has[MixerHCA] {
+			add("HCA")
+		}
+		if has[MixerCompressed] || len(c.Layers) == 0 {
+			add("compressed")
+		}
+		if has[MixerSliding] {
+			add("sliding window")
+		}
+		return strings.Join(parts, " + ")
+	}
+	switch {
+	case has[MixerMLA] && c.IndexTopK > 0:
+		add("sparse MLA (DSA)")
+	case has[MixerMLA] || c.KVLoraRank > 0:
+		add("MLA")
+	case len(c.Layers) > 0 && !has[MixerFull] && !has[MixerSliding] && !has[MixerChunked] && !has[MixerHybrid]:
+		// nothing attends
+	case c.NumHeads == 0:
+	case c.NumKVHeads == 0:
+		add("attention") // KV heads not given: models differ in what that means
+	case c.NumKVHeads == c.NumHeads:
+		add("MHA")
+	case c.NumKVHeads == 1:
+		add("MQA")
+	default:
+		add("GQA")
+	}
+	if has[MixerSliding] {
+		add("sliding window")
+	}
+	if has[MixerChunked] {
+		add("chunked")
+	}
+	if has[MixerLinear] {
+		add("linear attention")
+	}
+	if has[MixerMamba] || has[MixerHybrid] {
+		add("Mamba")
+	}
+	if has[MixerConv] {
+		add("short convolution")
+	}
+	if len(parts) == 0 {
+		return "unknown"
+	}
+	return strings.Join(parts, " + ")
+}
+
+// Lines renders the summary as text, one line a topic, in a fixed order. Lines
+// of what the model does not have are left out.
+func (s ArchSummary) Lines() []string {
+	var lines []string
+	add := func(title string, parts ...string) {
+		var kept []string
+		for _, p := range parts {
+			if p != "" {
+				kept = append(kept, p)
+			}
+		}
+		if len(kept) > 0 {
+			lines = append(lines, fmt.Sprintf("%-15s%s", title+":", strings.Join(kept, ", ")))
+		}
+	}
+	model := s.Model
+	if s.ModelType != "" && s.ModelType != s.Model {
+		model += " (" + s.ModelType + ")"
+	}
+	add("Model", model)
+	layers := "unknown"
+	if s.NumLayers > 0 {
+		layers = strconv.Itoa(s.NumLayers)
+	}
+	if s.NumNextN > 0 {
+		layers += " + " + strconv.Itoa(s.NumNextN) + " next-token-prediction"
+	}
+	add("Layers", layers)
+	add("Hidden size", known("", s.HiddenSize))
+	add("Heads", known("", s.NumHeads), known("KV heads ", s.NumKVHeads), known("head dim ", s.HeadDim))
+	add("Attention", s.Attention, known("Q LoRA ", s.QLoraRank), known("O LoRA ", s.OLoraRank), known("KV LoRA ", s.KVLoraRank),
+		known("window ", s.SlidingWindow), known("chunk ", s.ChunkSize))
+	if x := s.Indexer; x != nil {
+		in := ""
+		if x.Layers > 0 {
+			in = strconv.Itoa(x.Layers) + " layers"
+		}
+		add("Indexer", known("heads ", x.Heads), known("head dim ", x.HeadDim), known("top-k ", x.TopK), known("RoPE dim ", x.QKRopeDim), in)
+	}
+	add("Dense MLP", known("intermediate ", s.IntermediateSize))
+	if m := s.MoE; m != nil {
+		add("MoE", known("experts ", m.Experts), known("top-k ", m.TopK), known("shared ", m.Shared), known("intermediate ", m.IntermediateSize),
+			known("shared intermediate ", m.SharedIntermediateSize), strconv.Itoa(m.Layers)+" of "+strconv.Itoa(s.NumLayers)+" layers")
+	}
+	if m := s.MHC; m != nil {
+		add("MHC", known("streams ", m.Streams), known("Sinkhorn iterations ", m.SinkhornIters))
+	}
+	add("Layer types", counts(s.Types)...)
+	add("Layer kinds", counts(s.Kinds)...)
+	if n := len(s.HashLayers); n > 0 {
+		add("Hash layers", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.HashLayers), " ", ", "), "[]"))
+	}
+	return lines
+}
+
+// known renders a number, or nothing when it is not given.
+func known(prefix string, n int) string {
+	if n == 0 {
+		return ""
+	}
+	return prefix + strconv.Itoa(n)
+}
+
+func counts(list []TypeCount) []string {
+	out := make([]string, len(list))
+	for i, t := range list {
+		out[i] = fmt.Sprintf("%s %d", t.Type, t.Count)
+	}
+	return out
+}
