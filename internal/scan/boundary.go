@@ -1,0 +1,164 @@
+package scan
+
+import "bytes"
+
+// maxSpace bounds the white space inside a boundary. Indented files have a
+// few dozen bytes; more is not how profilers write.
+const maxSpace = 256
+
+// boundaryAt checks whether the '}' at b[q] is followed by a comma, a '{' and a
+// usual event key. It returns the position of that '{', codeBad, or codeMore
+// when b ends first. With cut set b is known to end where such a '{' stands.
+func boundaryAt(b []byte, q int, cut bool) int {
+	p := spaceWithin(b, q+1)
+	if p < len(b) {
+		if b[p] != ',' {
+			return codeBad
+		}
+		p = spaceWithin(b, p+1)
+		if p == len(b) && cut {
+			return p
+		}
+	}
+	if p >= len(b) {
+		return codeMore
+	}
+	if b[p] != '{' {
+		return codeBad
+	}
+	k := spaceWithin(b, p+1)
+	if k >= len(b) {
+		return codeMore
+	}
+	if b[k] != '"' {
+		return codeBad
+	}
+	switch keyAt(b, k+1, isEventKey) {
+	case codeMore:
+		return codeMore
+	case codeBad:
+		return codeBad
+	}
+	return p
+}
+
+// maxKey is the length of the longest key that marks a boundary.
+const maxKey = 24
+
+// keyAt returns the position after the key whose text starts at b[k], if
+// known says so.
+func keyAt(b []byte, k int, known func([]byte) bool) int {
+	end := bytes.IndexByte(b[k:min(len(b), k+maxKey)], '"')
+	switch {
+	case end < 0 && len(b)-k < maxKey:
+		return codeMore
+	case end < 0 || !known(b[k:k+end]):
+		return codeBad
+	}
+	return k + end + 1
+}
+
+// arrayEndAt checks whether the '}' at b[q] closes the last event of the array:
+// it must be followed by ']' and then by a usual top-level key, or by the end of
+// the document and of the stream. It returns the position of the ']' or a code.
+func arrayEndAt(b []byte, q int, eof bool) int {
+	more := codeMore
+	if eof {
+		more = codeBad
+	}
+	p := spaceWithin(b, q+1)
+	if p >= len(b) {
+		return more
+	}
+	if b[p] != ']' {
+		return codeBad
+	}
+	end := p
+	p = spaceWithin(b, p+1)
+	if p < len(b) && b[p] == ',' {
+		k := spaceWithin(b, p+1)
+		if k >= len(b) {
+			return more
+		}
+		if b[k] != '"' {
+			return codeBad
+		}
+		switch keyAt(b, k+1, isTopKey) {
+		case codeMore:
+			return more
+		case codeBad:
+			return codeBad
+		}
+		return end
+	}
+	if p < len(b) && b[p] == '}' {
+		p = spaceWithin(b, p+1)
+	}
+	if p < len(b) {
+		return codeBad
+	}
+	if eof {
+		return end
+	}
+	return codeMore
+}
+
+func spaceWithin(b []byte, p int) int {
+	limit := min(len(b), p+maxSpace)
+	for p < limit && isSpace(b[p]) {
+		p++
+	}
+	return p
+}
+
+// lastBoundary returns the position of the '{' of the last boundary in b, −1 if
+// there is none. It is how the stream is cut into segments; a '{' that lies
+// inside a string or inside args is a wrong guess that costs time, not truth.
+func lastBoundary(b []byte) int {
+	for end := len(b); ; {
+		p := bytes.LastIndexByte(b[:end], '{')
+		if p <= 0 {
+			return -1
+		}
+		end = p
+		q := p - 1
+		for q > 0 && isSpace(b[q]) {
+			q--
+		}
+		if b[q] != ',' || q == 0 {
+			continue
+		}
+		q--
+		for q > 0 && isSpace(b[q]) {
+			q--
+		}
+		if b[q] == '}' && boundaryAt(b, q, false) == p {
+			return p
+		}
+	}
+}
+
+// resync looks for the next event from b[p] on. It returns the position to go on
+// from and true, or the position from which bytes must be kept and false.
+// inArray tells a found array end (the position of ']') from a found event.
+func resync(b []byte, p int, eof, cut bool) (next int, found, arrayEnd bool) {
+	for {
+		q := bytes.IndexByte(b[p:], '}')
+		if q < 0 {
+			return len(b), false, false
+		}
+		q += p
+		at := boundaryAt(b, q, cut)
+		if at >= 0 {
+			return at, true, false
+		}
+		end := arrayEndAt(b, q, eof)
+		if end >= 0 {
+			return end, true, true
+		}
+		if (at == codeMore && !eof) || end == codeMore {
+			return q, false, false
+		}
+		p = q + 1
+	}
+}

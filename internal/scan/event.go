@@ -1,0 +1,95 @@
+package scan
+
+// Has is a set of the fields that an event carries.
+type Has uint32
+
+// The fields.
+const (
+	HasPhase Has = 1 << iota
+	HasName
+	HasCat
+	HasPID
+	HasTID
+	HasTS
+	HasDur
+	HasID
+	HasArgs
+	HasExternalID
+	HasCorrelation
+	HasDevice
+	HasStream
+	HasGraphID
+	HasGraphNode
+	HasGrid
+	HasBlock
+	HasDims
+	HasBytes
+	HasScope
+	// HasBadDur says that dur was there and not a finite number.
+	HasBadDur
+	// HasCut says that dur is the profiler's guess: args.finished is "false".
+	HasUnfinished
+)
+
+// Ident is a number or a text: pids and tids are numbers in most files, and
+// labels such as "Spans" or "[TP00] 83" in some rows and in merged files.
+type Ident struct {
+	Num  int64  // the number, when Text is nil; unsigned 64-bit values wrap around
+	Text []byte // raw string contents (escapes unresolved) when not a decimal integer
+}
+
+// Event is one element of traceEvents. Byte slices alias the scanner's buffer:
+// they are valid until the next call, and hold the text between the quotes as
+// it stands in the file (see [Unescape]). A field that is not in Has holds
+// nothing of meaning.
+type Event struct {
+	Has    Has
+	Phase  byte  // "ph"; the first byte
+	Index  int64 // position in its traceEvents array, lost elements counted
+	Offset int64 // of its '{' in the decompressed stream
+	Doc    int   // number of the document in the stream, from 0
+	TS     int64 // ns
+	Dur    int64 // ns, may be negative
+
+	Name, Cat []byte
+	Scope     []byte // "s" of instants
+	PID, TID  Ident
+	ID        Ident // flow and async id
+
+	// From args. Numbers may be quoted in the file.
+	ExternalID  int64
+	Correlation int64
+	Device      int64
+	Stream      int64
+	GraphID     int64
+	GraphNode   int64
+	Bytes       int64
+	Grid, Block []byte // raw arrays
+	Dims        []byte // raw "Input Dims" / "Input dims"
+
+	Args []byte // raw, with its braces
+	Raw  []byte // the whole event
+}
+
+// eventKeys are the keys that an event may start with; only these mark an
+// event's start when the scanner looks for one (see doc.go).
+func isEventKey(k []byte) bool {
+	switch string(k) {
+	case "ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id", "s", "bp", "tts", "cname":
+		return true
+	}
+	return false
+}
+
+// topKeys are keys that stand beside traceEvents in real files; only these
+// mark the end of a broken traceEvents array.
+func isTopKey(k []byte) bool {
+	switch string(k) {
+	case "traceName", "displayTimeUnit", "baseTimeNanoseconds", "schemaVersion", "deviceProperties",
+		"distributedInfo", "metadata", "otherData", "trace_id", "host_name", "with_stack", "record_shapes",
+		"with_flops", "with_modules", "profile_memory", "INFO", "WARNING", "ERROR", "systemTraceEvents",
+		"stackFrames", "samples", "cuda_runtime_version", "cuda_driver_version", "username":
+		return true
+	}
+	return false
+}

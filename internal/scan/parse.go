@@ -1,0 +1,486 @@
+package scan
+
+import (
+	"encoding/binary"
+
+	"github.com/llmstrata/strata/internal/decimal"
+)
+
+// NOTE: the hot path. parseEvent reads one event in one pass: it steps over
+// every string eight bytes at a time, finds its fields by key length and first
+// letter, and turns numbers into integers as it meets them. It allocates
+// nothing; everything it hands out aliases b. As in skip.go a negative position
+// is a code; f then holds what is known about the fault.
+
+// fault says why an event was given up, or what had to be put right in it.
+type fault struct {
+	reason Reason
+	field  string
+	pos    int // in b
+}
+
+// parser holds what parseEvent reports beside the event.
+type parser struct {
+	fault   fault
+	comma   int // position of a comma before a closing brace, −1
+	maxName int
+}
+
+// parseEvent parses the object at b[p] into ev and returns the position after it.
+// Fields that are not plausible are left out; a ts that is not a number sets
+// f.reason and still returns the position, so that the scan can go on behind it.
+func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
+	ev.Has = 0
+	f.fault = fault{}
+	f.comma = -1
+	start := p
+	if p = skipSpace(b, p+1); p >= len(b) {
+		return codeMore
+	}
+	if b[p] == '}' {
+		ev.Raw = b[start : p+1]
+		return p + 1
+	}
+	for {
+		if b[p] != '"' {
+			f.fault.pos = p
+			return codeBad
+		}
+		ks := p + 1
+		if p = skipString(b, ks); p < 0 {
+			return p
+		}
+		key := b[ks : p-1]
+		if p+1 < len(b) && b[p] == ':' && b[p+1] == ' ' { // the usual formatting
+			p += 2
+		} else {
+			if p = skipSpace(b, p); p >= len(b) {
+				return codeMore
+			}
+			if b[p] != ':' {
+				f.fault.pos = p
+				return codeBad
+			}
+			p++
+		}
+		if p >= len(b) {
+			return codeMore
+		}
+		if b[p] <= ' ' {
+			if p = skipSpace(b, p); p >= len(b) {
+				return codeMore
+			}
+		}
+		vs := p
+		known := true
+		switch len(key) {
+		case 1:
+			if key[0] == 's' && b[p] == '"' {
+				if p = skipString(b, p+1); p > 0 {
+					ev.Scope = b[vs+1 : p-1]
+					ev.Has |= HasScope
+				}
+			} else {
+				known = false
+			}
+		case 2:
+			switch {
+			case key[0] == 'p' && key[1] == 'h' && b[p] == '"':
+				if p = skipString(b, p+1); p > 0 && p-vs > 2 {
+					ev.Phase = b[vs+1]
+					ev.Has |= HasPhase
+				}
+			case key[0] == 't' && key[1] == 's':
+				ev.TS, p = f.time(b, p, LostTime, "ts")
+				ev.Has |= HasTS
+			case key[0] == 'i' && key[1] == 'd':
+				if p = ident(b, p, &ev.ID); p > 0 {
+					ev.Has |= HasID
+				}
+			default:
+				known = false
+			}
+		case 3:
+			switch {
+			case key[0] == 'c' && key[1] == 'a' && key[2] == 't' && b[p] == '"':
+				if p = skipString(b, p+1); p > 0 {
+					ev.Cat = b[vs+1 : p-1]
+					ev.Has |= HasCat
+				}
+			case key[0] == 'p' && key[1] == 'i' && key[2] == 'd':
+				if p = ident(b, p, &ev.PID); p > 0 {
+					ev.Has |= HasPID
+				}
+			case key[0] == 't' && key[1] == 'i' && key[2] == 'd':
+				if p = ident(b, p, &ev.TID); p > 0 {
+					ev.Has |= HasTID
+				}
+			case key[0] == 'd' && key[1] == 'u' && key[2] == 'r':
+				ev.Has &^= HasDur | HasBadDur
+				var d int64
+				d, p = f.time(b, p, LostNumber, "dur")
+				switch {
+				case p < 0 || f.fault.reason == LostNumber:
+				case f.fault.reason == RepairedDuration && f.fault.pos == vs:
+					ev.Has |= HasBadDur
+				default:
+					ev.Dur = d
+					ev.Has |= HasDur
+				}
+			default:
+				known = false
+			}
+		case 4:
+			switch {
+			case b[p] == '"' && string(key) == "name":
+				if p = skipString(b, p+1); p > 0 {
+					ev.Name = b[vs+1 : p-1]
+					ev.Has |= HasName
+				}
+			case b[p] == '{' && string(key) == "args":
+				if p = f.args(b, p, ev); p > 0 {
+					ev.Args = b[vs:p]
+					ev.Has |= HasArgs
+				}
+			default:
+				known = false
+			}
+		default:
+			known = false
+		}
+		if !known {
+			p = skipValue(b, p)
+		}
+		if p < 0 {
+			f.fault.pos = vs
+			return p
+		}
+		// After the value: a comma and the next key, or the end.
+		if p < len(b) && b[p] <= ' ' {
+			p = skipSpace(b, p)
+		}
+		if p >= len(b) {
+			return codeMore
+		}
+		switch b[p] {
+		case ',':
+			comma := p
+			if p = skipSpace(b, p+1); p >= len(b) {
+				return codeMore
+			}
+			if b[p] != '}' {
+				continue
+			}
+			f.comma = comma
+		case '}':
+		default:
+			f.fault.pos = p
+			return codeBad
+		}
+		p++
+		ev.Raw = b[start:p]
+		return p
+	}
+}
+
+// args parses the args object at b[p] for the fields that ev has room for.
+func (f *parser) args(b []byte, p int, ev *Event) int {
+	if p = skipSpace(b, p+1); p >= len(b) {
+		return codeMore
+	}
+	if b[p] == '}' {
+		return p + 1
+	}
+	for {
+		if b[p] != '"' {
+			return codeBad
+		}
+		ks := p + 1
+		if p = skipString(b, ks); p < 0 {
+			return p
+		}
+		key := b[ks : p-1]
+		if p+1 < len(b) && b[p] == ':' && b[p+1] == ' ' {
+			p += 2
+		} else {
+			if p = skipSpace(b, p); p >= len(b) {
+				return codeMore
+			}
+			if b[p] != ':' {
+				return codeBad
+			}
+			p++
+		}
+		if p >= len(b) {
+			return codeMore
+		}
+		if b[p] <= ' ' {
+			if p = skipSpace(b, p); p >= len(b) {
+				return codeMore
+			}
+		}
+		vs := p
+		known := true
+		switch len(key) {
+		case 4:
+			if b[p] == '[' && string(key) == "grid" {
+				if p = skipNested(b, p); p > 0 {
+					ev.Grid = b[vs:p]
+					ev.Has |= HasGrid
+				}
+			} else {
+				known = false
+			}
+		case 5:
+			switch {
+			case b[p] == '[' && string(key) == "block":
+				if p = skipNested(b, p); p > 0 {
+					ev.Block = b[vs:p]
+					ev.Has |= HasBlock
+				}
+			case string(key) == "bytes":
+				p = argInt(b, p, ev, &ev.Bytes, HasBytes)
+			default:
+				known = false
+			}
+		case 6:
+			switch {
+			case key[0] == 'd' && string(key) == "device":
+				p = argInt(b, p, ev, &ev.Device, HasDevice)
+			case key[0] == 's' && string(key) == "stream":
+				p = argInt(b, p, ev, &ev.Stream, HasStream)
+			default:
+				known = false
+			}
+		case 8:
+			switch {
+			case key[0] == 'g' && string(key) == "graph id":
+				p = argInt(b, p, ev, &ev.GraphID, HasGraphID)
+			case key[0] == 'f' && string(key) == "finished":
+				if p = skipValue(b, p); p > 0 {
+					if v := string(b[vs:p]); v == `"false"` || v == "false" {
+						ev.Has |= HasUnfinished
+					}
+				}
+			default:
+				known = false
+			}
+		case 10:
+			if key[0] == 'I' && b[p] == '[' && (string(key) == "Input Dims" || string(key) == "Input dims") {
+				if p = skipNested(b, p); p > 0 {
+					ev.Dims = b[vs:p]
+					ev.Has |= HasDims
+				}
+			} else {
+				known = false
+			}
+		case 11:
+			switch {
+			case key[0] == 'c' && string(key) == "correlation":
+				p = argInt(b, p, ev, &ev.Correlation, HasCorrelation)
+			case key[0]|0x20 == 'e' && string(key[1:]) == "xternal id":
+				p = argInt(b, p, ev, &ev.ExternalID, HasExternalID)
+			default:
+				known = false
+			}
+		case 13:
+			if key[0] == 'g' && string(key) == "graph node id" {
+				p = argInt(b, p, ev, &ev.GraphNode, HasGraphNode)
+			} else {
+				known = false
+			}
+		default:
+			known = false
+		}
+		if !known {
+			p = skipValue(b, p)
+		}
+		if p < 0 {
+			return p
+		}
+		if p < len(b) && b[p] <= ' ' {
+			p = skipSpace(b, p)
+		}
+		if p >= len(b) {
+			return codeMore
+		}
+		switch b[p] {
+		case ',':
+			comma := p
+			if p = skipSpace(b, p+1); p >= len(b) {
+				return codeMore
+			}
+			if b[p] == '}' {
+				f.comma = comma
+				return p + 1
+			}
+		case '}':
+			return p + 1
+		default:
+			return codeBad
+		}
+	}
+}
+
+// time parses decimal microseconds, quoted or not, at b[p]. What is not a
+// number is noted as bad (the whole event is lost) and skipped; NaN and infinite
+// durations are noted as repaired.
+func (f *parser) time(b []byte, p int, bad Reason, field string) (int64, int) {
+	// Digits, point, at most three digits, delimiter: what profilers write.
+	var v int64
+	i := p
+	for i+8 <= len(b) && i-p < 16 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if !eightDigits(w) {
+			break
+		}
+		v = v*1e8 + int64(parseEight(w))
+		i += 8
+	}
+	for i < len(b) && b[i]-'0' <= 9 && i-p < 16 {
+		v = v*10 + int64(b[i]-'0')
+		i++
+	}
+	if i > p && i < len(b) && v < 9e15 {
+		ns := v * 1000
+		if c := b[i]; c == '.' {
+			i++
+			scale := int64(100)
+			for i < len(b) && b[i]-'0' <= 9 && scale > 0 {
+				ns += int64(b[i]-'0') * scale
+				scale /= 10
+				i++
+			}
+			if i < len(b) && isDelim(b[i]) && b[i-1] != '.' {
+				return ns, i
+			}
+		} else if isDelim(c) {
+			return ns, i
+		}
+	}
+	// The rest: quotes, signs, exponents, more digits, nonsense.
+	var text []byte
+	end := p
+	if b[p] == '"' {
+		if end = skipString(b, p+1); end < 0 {
+			return 0, end
+		}
+		text = b[p+1 : end-1]
+	} else {
+		if end = skipValue(b, p); end < 0 {
+			return 0, end
+		}
+		text = b[p:end]
+	}
+	ns, err := decimal.Micros(text)
+	switch {
+	case err == nil:
+		return ns, end
+	case field == "dur" && (err == decimal.ErrNonFinite || string(text) == "null"):
+		if f.fault.reason == ReasonNone {
+			f.fault = fault{RepairedDuration, field, p}
+		}
+	default:
+		f.fault = fault{bad, field, p}
+	}
+	return 0, end
+}
+
+func isDelim(c byte) bool { return c == ',' || c == '}' || c == ']' || isSpace(c) }
+
+// eightDigits reports whether all bytes of w are ASCII digits.
+func eightDigits(w uint64) bool {
+	return w&0xF0F0F0F0F0F0F0F0 == 0x3030303030303030 && (w+0x0606060606060606)&0xF0F0F0F0F0F0F0F0 == 0x3030303030303030
+}
+
+// parseEight returns the value of the eight digits in w, the first in the low byte.
+func parseEight(w uint64) uint64 {
+	w -= 0x3030303030303030
+	w = w*10 + w>>8 // pairs in the even bytes
+	return ((w&0x000000FF000000FF)*(100+1000000<<32) + (w>>16&0x000000FF000000FF)*(1+10000<<32)) >> 32
+}
+
+// integer parses an integer at b[p], stopping at the first byte that is not of
+// it. ok is false when the text is something else or does not fit in 64 bits;
+// the position is then p.
+func integer(b []byte, p int) (v int64, end int, ok bool) {
+	i := p
+	neg := i < len(b) && b[i] == '-'
+	if neg {
+		i++
+	}
+	start := i
+	var u uint64
+	for i < len(b) {
+		d := b[i] - '0'
+		if d > 9 {
+			break
+		}
+		if i-start >= 19 { // unsigned 64-bit handles have up to 20 digits
+			if u > (1<<64-1-uint64(d))/10 {
+				return 0, p, false
+			}
+		}
+		u = u*10 + uint64(d)
+		i++
+	}
+	if i == start || i < len(b) && !isDelim(b[i]) {
+		return 0, p, false
+	}
+	if neg {
+		return -int64(u), i, true
+	}
+	return int64(u), i, true
+}
+
+// argInt parses a number, quoted or not, into *dst; anything else is skipped.
+func argInt(b []byte, p int, ev *Event, dst *int64, has Has) int {
+	if v, end, ok := integer(b, p); ok {
+		if end == len(b) {
+			return codeMore
+		}
+		*dst = v
+		ev.Has |= has
+		return end
+	}
+	end := skipValue(b, p)
+	if end < 0 {
+		return end
+	}
+	text := b[p:end]
+	if text[0] == '"' {
+		text = text[1 : len(text)-1]
+	}
+	if v, n, ok := integer(text, 0); ok && n == len(text) && n > 0 {
+		*dst = v
+		ev.Has |= has
+	} else {
+		ev.Has &^= has
+	}
+	return end
+}
+
+// ident parses a pid, tid or id.
+func ident(b []byte, p int, dst *Ident) int {
+	if v, end, ok := integer(b, p); ok {
+		if end == len(b) {
+			return codeMore
+		}
+		dst.Num, dst.Text = v, nil
+		return end
+	}
+	end := skipValue(b, p)
+	if end < 0 {
+		return end
+	}
+	text := b[p:end:end]
+	if text[0] == '"' {
+		text = text[1 : len(text)-1]
+	}
+	if v, n, ok := integer(text, 0); ok && n == len(text) && n > 0 {
+		dst.Num, dst.Text = v, nil
+	} else {
+		dst.Num, dst.Text = 0, text
+	}
+	return end
+}
