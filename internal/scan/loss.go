@@ -12,22 +12,22 @@ type Reason uint8
 
 // The reasons. Up to lastLost they cost an element or more; the rest were put right.
 const (
-	ReasonNone         Reason = iota
-	LostSyntax                // not JSON; skipped to the next event
-	LostTruncated             // the stream ended inside the element
-	LostTooLarge              // larger than Config.MaxEvent
-	LostTooDeep               // nested deeper than MaxDepth
-	LostTime                  // ts is not a finite number
-	LostNumber                // dur is not a number at all
-	LostNoPhase               // an object without "ph"
-	LostNotObject             // an element that is not an object
-	LostMetadata              // a top-level value that is broken or larger than Config.MaxMeta
-	LostGarbage               // bytes between or after documents
-	LostLongName              // a name longer than Config.MaxName, cut
-	RepairedDuration          // dur is NaN or infinite: taken as absent
-	RepairedComma             // a comma too many or too few between events
-	RepairedEmpty             // {} among the events
-	RepairedQuote             // a stray quote in a top-level value
+	ReasonNone       Reason = iota
+	LostSyntax              // not JSON; skipped to the next event
+	LostTruncated           // the stream ended inside the element
+	LostTooLarge            // larger than Config.MaxEvent
+	LostTooDeep             // nested deeper than MaxDepth
+	LostTime                // ts is not a finite number
+	LostNumber              // dur is not a number at all
+	LostNoPhase             // an object without "ph"
+	LostNotObject           // an element that is not an object
+	LostMetadata            // a top-level value that is broken or larger than Config.MaxMeta
+	LostGarbage             // bytes between or after documents
+	LostLongName            // a name longer than Config.MaxName, cut
+	RepairedDuration        // dur is NaN or infinite: taken as absent
+	RepairedComma           // a comma too many or too few between events
+	RepairedEmpty           // {} among the events
+	RepairedQuote           // a stray quote in a top-level value
 	reasonCount
 	lastLost = LostGarbage
 )

@@ -1,0 +1,211 @@
+// Package decompress opens gzip, zstd and plain streams behind one reader,
+// telling them apart by their first bytes and never by a file name.
+package decompress
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Format is how a stream is compressed. New formats may be added.
+type Format uint8
+
+// The formats.
+const (
+	Plain Format = iota
+	Gzip
+	Zstd
+)
+
+// String returns the format's lower-case name.
+func (f Format) String() string {
+	switch f {
+	case Gzip:
+		return "gzip"
+	case Zstd:
+		return "zstd"
+	}
+	return "plain"
+}
+
+// Limits bound what a small file can make its reader do. Zero values mean the
+// defaults.
+type Limits struct {
+	// MaxBytes is the largest decompressed size. Default 64 GiB; the largest
+	// traces that users have reported are around 10 GB a rank.
+	MaxBytes int64
+	// MaxRatio is the largest ratio of decompressed to compressed size, looked
+	// at from 1 GiB of output on. Default 300: real traces reach 10 to 20, one that
+	// repeats the same step over and over 70.
+	MaxRatio int64
+}
+
+// ratioGrace is the output below which the ratio is nobody's problem.
+const ratioGrace = 1 << 30
+
+// ErrLimit is wrapped by errors that say that a limit was exceeded.
+var ErrLimit = errors.New("limit exceeded")
+
+// Damage is returned when compressed data ends early or is corrupt. Everything
+// that could be decoded has been returned before it.
+type Damage struct {
+	Format Format
+	Offset int64 // decompressed bytes before the damage
+	Err    error
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("%s data damaged after %d decompressed bytes: %v", d.Format, d.Offset, d.Err)
+}
+
+// Unwrap returns the decoder's error; io.ErrUnexpectedEOF when data is missing.
+func (d *Damage) Unwrap() error { return d.Err }
+
+// source counts the compressed bytes and keeps the reader's own error apart
+// from those of the decoder. It is an io.ByteReader so that gzip reads no further
+// than it must between members.
+type source struct {
+	br  *bufio.Reader
+	n   int64
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.br.Read(p)
+	s.n += int64(n)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) ReadByte() (byte, error) {
+	c, err := s.br.ReadByte()
+	if err == nil {
+		s.n++
+	} else if err != io.EOF {
+		s.err = err
+	}
+	return c, err
+}
+
+// Reader decompresses. Errors of the underlying reader are returned as they
+// are, errors of the compressed data as *[Damage].
+type Reader struct {
+	format Format
+	src    source
+	limits Limits
+	dec    io.Reader
+	close  func()
+	out    int64
+	err    error
+}
+
+// The buffer between file and decoder; larger ones did not measure faster.
+const sourceBuffer = 256 << 10
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// NewReader returns a Reader of r. Close it to free the decoder.
+func NewReader(r io.Reader, limits Limits) (*Reader, error) {
+	if limits.MaxBytes <= 0 {
+		limits.MaxBytes = 64 << 30
+	}
+	if limits.MaxRatio <= 0 {
+		limits.MaxRatio = 300
+	}
+	d := &Reader{limits: limits, close: func() {}}
+	d.src.br = bufio.NewReaderSize(r, sourceBuffer)
+	head, err := d.src.br.Peek(4)
+	if err != nil && err != io.EOF {
+		if len(head) == 0 {
+			return nil, err
+		}
+	}
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		d.format = Gzip
+		z, err := gzip.NewReader(&d.src)
+		if err != nil {
+			d.err = d.decoderError(err)
+			break
+		}
+		d.dec = z
+	case bytes.HasPrefix(head, zstdMagic) || isSkippable(head):
+		d.format = Zstd
+		z, err := zstd.NewReader(&d.src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(256<<20))
+		if err != nil {
+			d.err = d.decoderError(err)
+			break
+		}
+		d.dec, d.close = z, z.Close
+	default:
+		d.dec = &d.src
+	}
+	return d, nil
+}
+
+// isSkippable reports a zstd skippable frame, with which pzstd files begin.
+func isSkippable(h []byte) bool {
+	return len(h) == 4 && h[0]&0xf0 == 0x50 && h[1] == 0x2a && h[2] == 0x4d && h[3] == 0x18
+}
+
+// Format returns how the stream is compressed.
+func (d *Reader) Format() Format { return d.format }
+
+// Compressed returns how many bytes of the underlying stream were used.
+func (d *Reader) Compressed() int64 { return d.src.n }
+
+// Close frees the decoder. It does not close the underlying reader.
+func (d *Reader) Close() error {
+	d.close()
+	return nil
+}
+
+// Read implements io.Reader.
+func (d *Reader) Read(p []byte) (int, error) {
+	if d.err != nil {
+		return 0, d.err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := d.dec.Read(p)
+	d.out += int64(n)
+	switch {
+	case d.out > d.limits.MaxBytes:
+		over := d.out - d.limits.MaxBytes
+		n -= int(min(over, int64(n)))
+		d.err = fmt.Errorf("%s data larger than %d bytes: %w", d.format, d.limits.MaxBytes, ErrLimit)
+	case d.format != Plain && d.out > ratioGrace && d.out/max(d.src.n, 1) > d.limits.MaxRatio:
+		d.err = fmt.Errorf("%s data expands more than %d to 1: %w", d.format, d.limits.MaxRatio, ErrLimit)
+	case err == io.EOF:
+		d.err = io.EOF
+	case err != nil:
+		d.err = d.decoderError(err)
+	}
+	return n, d.err
+}
+
+func (d *Reader) decoderError(err error) error {
+	if d.src.err != nil {
+		return d.src.err
+	}
+	if d.format == Plain {
+		return err
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return &Damage{Format: d.format, Offset: d.out, Err: err}
+}
