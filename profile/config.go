@@ -347,7 +347,8 @@ func (c *Config) derive(f *fields) error {
 }
 
 // Name is the best name the config has for its model: the model's own, else its
-// first architecture, else its model_type, else "unknown model".
+// first architecture, else its model_type, else the name of its file or, for a
+// config.json, of its directory, else "unknown model".
 func (c *Config) Name() string {
 	switch {
 	case c.NameOrPath != "":
@@ -356,6 +357,13 @@ func (c *Config) Name() string {
 		return c.Architectures[0]
 	case c.ModelType != "":
 		return c.ModelType
+	}
+	name := strings.TrimSuffix(filepath.Base(c.Path), ".json")
+	if name == "config" {
+		name = filepath.Base(filepath.Dir(c.Path))
+	}
+	if strings.Trim(name, `./\`) != "" {
+		return name
 	}
 	return "unknown model"
 }

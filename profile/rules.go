@@ -64,11 +64,8 @@ var Other = Class{Key: "other", Label: "Other"}
 
 // Classify returns the category the reference tables give a kernel: the
 // profile's own rules in order, then the universal ones, then [Other]. BaseRules
-// is not consulted: this is the table that the reference-compatible mode needs
-// for every profile. The rich categories come from [ModelProfile.Ruleset].
-//
-// It scans the name once per pattern; callers with many kernels classify each
-// distinct name once.
+// is not consulted. It gives what [ModelProfile.ReferenceRuleset] gives, without
+// parsing the name; callers with many kernels classify each distinct name once.
 func (p *ModelProfile) Classify(name string) Class {
 	lower := strings.ToLower(name)
 	for _, rules := range [...][]RuleSpec{p.Rules, universalRules} {

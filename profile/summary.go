@@ -20,12 +20,15 @@ type ArchSummary struct {
 	// Attention names the kind: "CSA + HCA", "MLA", "sparse MLA (DSA)", "GQA",
 	// "MQA", "MHA", "GQA + Mamba", "unknown".
 	Attention     string `json:"attention"`
+	QKNopeDim     int    `json:"qk_nope_head_dim,omitempty"`
+	QKRopeDim     int    `json:"qk_rope_head_dim,omitempty"`
+	VHeadDim      int    `json:"v_head_dim,omitempty"`
 	QLoraRank     int    `json:"q_lora_rank,omitempty"`
 	OLoraRank     int    `json:"o_lora_rank,omitempty"`
 	KVLoraRank    int    `json:"kv_lora_rank,omitempty"`
 	SlidingWindow int    `json:"sliding_window,omitempty"`
 	ChunkSize     int    `json:"attention_chunk_size,omitempty"`
-	// IntermediateSize is the width of the dense MLP, where there is one.
+	// IntermediateSize is the width of the dense MLP; 0 when no layer has one.
 	IntermediateSize int             `json:"intermediate_size,omitempty"`
 	MoE              *MoESummary     `json:"moe,omitempty"`
 	MHC              *MHCSummary     `json:"mhc,omitempty"`
@@ -58,10 +61,9 @@ type MHCSummary struct {
 
 // IndexerSummary describes the indexer of sparse attention (NSA, DSA, CSA).
 type IndexerSummary struct {
-	Heads     int `json:"heads"`
-	HeadDim   int `json:"head_dim,omitempty"`
-	TopK      int `json:"top_k,omitempty"`
-	QKRopeDim int `json:"qk_rope_head_dim,omitempty"`
+	Heads   int `json:"heads"`
+	HeadDim int `json:"head_dim,omitempty"`
+	TopK    int `json:"top_k,omitempty"`
 	// Layers counts the layers known to have one; 0: not known which.
 	Layers int `json:"layers,omitempty"`
 }
@@ -79,12 +81,16 @@ func (c *Config) Summary(place HashPlacement) ArchSummary {
 		Model: c.Name(), ModelType: c.ModelType, NumLayers: c.NumLayers, NumNextN: c.NumNextN,
 		HiddenSize: c.HiddenSize, NumHeads: c.NumHeads, NumKVHeads: c.NumKVHeads, HeadDim: c.HeadDim,
 		Attention: c.attention(), QLoraRank: c.QLoraRank, OLoraRank: c.OLoraRank, KVLoraRank: c.KVLoraRank,
-		SlidingWindow: c.SlidingWindow, ChunkSize: c.ChunkSize, IntermediateSize: c.IntermediateSize,
+		QKNopeDim: c.QKNopeDim, QKRopeDim: c.QKRopeDim, VHeadDim: c.VHeadDim,
+		SlidingWindow: c.SlidingWindow, ChunkSize: c.ChunkSize,
 	}
 	moe, indexed := 0, 0
 	for i, l := range c.Layers {
-		if l.FFN == FFNMoE {
+		switch l.FFN {
+		case FFNMoE:
 			moe++
+		case FFNDense:
+			s.IntermediateSize = c.IntermediateSize
 		}
 		if l.Indexer {
 			indexed++
@@ -108,7 +114,7 @@ func (c *Config) Summary(place HashPlacement) ArchSummary {
 		s.MHC = &MHCSummary{Streams: c.HCMult, SinkhornIters: c.HCSinkhornIters}
 	}
 	if c.IndexHeads > 0 || c.IndexTopK > 0 {
-		s.Indexer = &IndexerSummary{Heads: c.IndexHeads, HeadDim: c.IndexHeadDim, TopK: c.IndexTopK, QKRopeDim: c.QKRopeDim, Layers: indexed}
+		s.Indexer = &IndexerSummary{Heads: c.IndexHeads, HeadDim: c.IndexHeadDim, TopK: c.IndexTopK, Layers: indexed}
 	}
 	return s
 }
@@ -217,13 +223,13 @@ func (s ArchSummary) Lines() []string {
 	add("Hidden size", known("", s.HiddenSize))
 	add("Heads", known("", s.NumHeads), known("KV heads ", s.NumKVHeads), known("head dim ", s.HeadDim))
 	add("Attention", s.Attention, known("Q LoRA ", s.QLoraRank), known("O LoRA ", s.OLoraRank), known("KV LoRA ", s.KVLoraRank),
-		known("window ", s.SlidingWindow), known("chunk ", s.ChunkSize))
+		known("QK nope dim ", s.QKNopeDim), known("QK RoPE dim ", s.QKRopeDim), known("V dim ", s.VHeadDim), known("window ", s.SlidingWindow), known("chunk ", s.ChunkSize))
 	if x := s.Indexer; x != nil {
 		in := ""
 		if x.Layers > 0 {
 			in = strconv.Itoa(x.Layers) + " layers"
 		}
-		add("Indexer", known("heads ", x.Heads), known("head dim ", x.HeadDim), known("top-k ", x.TopK), known("RoPE dim ", x.QKRopeDim), in)
+		add("Indexer", known("heads ", x.Heads), known("head dim ", x.HeadDim), known("top-k ", x.TopK), in)
 	}
 	add("Dense MLP", known("intermediate ", s.IntermediateSize))
 	if m := s.MoE; m != nil {

@@ -1,0 +1,36 @@
+package profile
+
+import "github.com/llmstrata/strata/classify"
+
+// Ruleset compiles the profile's categories: its own rules, then its BaseRules.
+// Under BaseUniversal and BaseNone a kernel that no rule takes is "other" as in
+// the reference tables. A result's Category and Rule are the rule's key, its
+// Label the rule's label; under BaseRich they may also be those of
+// [classify.Default]. Each call compiles anew: keep the result.
+func (p *ModelProfile) Ruleset() *classify.Ruleset {
+	own := appendRules(nil, p.Rules)
+	switch p.BaseRules {
+	case BaseRich:
+		return classify.Default().With(own...)
+	case BaseNone:
+		return classify.New(append(own, otherRule())...)
+	}
+	return p.ReferenceRuleset()
+}
+
+// ReferenceRuleset compiles the categories of the reference tables, whatever
+// BaseRules says: the own rules, then the universal ones. Results that must
+// equal the reference's (boundaries anchor-opens) need it for every profile:
+// generic has rich base rules, the reference's generic has the universal ones.
+func (p *ModelProfile) ReferenceRuleset() *classify.Ruleset {
+	return classify.New(append(appendRules(appendRules(nil, p.Rules), universalRules), otherRule())...)
+}
+
+func appendRules(dst []classify.Rule, rules []RuleSpec) []classify.Rule {
+	for _, r := range rules {
+		dst = append(dst, classify.Substring(r.Key, r.Label, r.IgnoreCase, r.Patterns...))
+	}
+	return dst
+}
+
+func otherRule() classify.Rule { return classify.Otherwise(Other.Key, Other.Label) }
