@@ -1,0 +1,87 @@
+package nsys
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// apiName is an API name without its version.
+type apiName struct {
+	name string
+	kind trace.Kind
+}
+
+func (l *loader) readCalls() error {
+	cols := []string{"start", "end", "globalTid", "correlationId", "nameId"}
+	var n int64
+	err := l.db.scan(tableRuntime, cols, func(r *row) error {
+		n++
+		start, end := r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
+		if start == math.MinInt64 || end == math.MinInt64 {
+			l.noTime++
+			return nil
+		}
+		global := r.int(2)
+		api := l.apiName(r.intOr(4, -1))
+		l.add(trace.EventData{
+			Kind: api.kind, Name: api.name, Process: l.process(global), Thread: trace.ThreadID(tidOf(global)),
+			Correlation: correlation(r.int(3)), Device: trace.NoDevice, Stream: trace.NoStream,
+		}, start, end)
+		return nil
+	})
+	l.b.Count("row", tableRuntime, n)
+	return err
+}
+
+func (l *loader) apiName(id int64) apiName {
+	a, ok := l.api[id]
+	if ok {
+		return a
+	}
+	stored := l.name(id)
+	if stored == "" {
+		stored = fmt.Sprintf("[unnamed API call %d]", id)
+	}
+	a = apiName{name: StripVersion(stored), kind: trace.KindDriver}
+	if strings.HasPrefix(stored, "cuda") {
+		a.kind = trace.KindRuntime
+	}
+	if a.name != stored && !slices.Contains(l.suffixed[a.name], stored) {
+		l.suffixed[a.name] = append(l.suffixed[a.name], stored)
+	}
+	if len(l.api) < 1<<16 {
+		l.api[id] = a
+	}
+	return a
+}
+
+// minVersionDigits is the least number of digits of a CUDA version in an API
+// name: cudaMemcpyAsync_v3020 is the oldest seen. Fewer digits belong to the
+// name itself, as in cuMemAlloc_v2.
+const minVersionDigits = 4
+
+// StripVersion returns the name of a runtime API call without the suffix that
+// CUPTI adds for the CUDA version that introduced its current form, and
+// without the mark of the per-thread default stream: cudaLaunchKernel_v7000
+// and cudaLaunchKernel_ptsz_v7000 become cudaLaunchKernel. Other names are
+// returned as they are.
+func StripVersion(name string) string {
+	i := strings.LastIndex(name, "_v")
+	if i <= 0 || len(name)-i-2 < minVersionDigits {
+		return name
+	}
+	for _, c := range name[i+2:] {
+		if c < '0' || c > '9' {
+			return name
+		}
+	}
+	name = name[:i]
+	for _, stream := range []string{"_ptsz", "_ptds"} {
+		name = strings.TrimSuffix(name, stream)
+	}
+	return name
+}

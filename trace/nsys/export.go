@@ -1,0 +1,58 @@
+package nsys
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// export turns a report into an SQLite file in a folder of its own, so that
+// nothing appears beside the report. cleanup removes it.
+func export(ctx context.Context, tool, report string) (path string, cleanup func(), err error) {
+	if _, err := os.Stat(report); err != nil {
+		return "", nil, err
+	}
+	bin, err := exec.LookPath(tool)
+	if err != nil {
+		base := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
+		return "", nil, &Error{Path: report, Err: fmt.Errorf("%w; on a machine that has it run: nsys export -t sqlite -o %s %s", ErrNoTool, base, report)}
+	}
+	dir, err := os.MkdirTemp("", "strata-nsys-")
+	if err != nil {
+		return "", nil, err
+	}
+	cleanup = func() { os.RemoveAll(dir) }
+	path = filepath.Join(dir, "export.sqlite")
+	cmd := exec.CommandContext(ctx, bin, "export", "-t", "sqlite", "-o", path, report)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		cleanup()
+		if ctx.Err() != nil {
+			return "", nil, ctx.Err()
+		}
+		return "", nil, &Error{Path: report, Err: fmt.Errorf("%s failed: %w%s", strings.Join(cmd.Args, " "), err, lastLine(out.String()))}
+	}
+	if _, err := os.Stat(path); err != nil {
+		cleanup()
+		return "", nil, &Error{Path: report, Err: errors.New("nsys export succeeded but wrote no file")}
+	}
+	return path, cleanup, nil
+}
+
+// lastLine is ": " and the last non-empty line of a program's output.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
+		s = s[i+1:]
+	}
+	if s == "" {
+		return ""
+	}
+	return ": " + strings.TrimSpace(s)
+}

@@ -1,0 +1,166 @@
+package nsys
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// readKernels reads the kernel table.
+func (l *loader) readKernels() error {
+	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName",
+		"mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "graphNodeId", "graphId"}
+	shapes := map[[6]int64]string{}
+	var n int64
+	err := l.db.scan(tableKernel, cols, func(r *row) error {
+		n++
+		e, start, end, ok := l.activity(r, trace.KindKernel)
+		if !ok {
+			return nil
+		}
+		e.Name = l.name(r.intOr(6, -1), r.intOr(7, -1), r.intOr(8, -1))
+		if e.Name == "" {
+			e.Name = "[unnamed kernel]"
+		}
+		dims := [6]int64{r.int(9), r.int(10), r.int(11), r.int(12), r.int(13), r.int(14)}
+		if dims != ([6]int64{}) {
+			s, ok := shapes[dims]
+			if !ok {
+				s = fmt.Sprintf("%d,%d,%d|%d,%d,%d", dims[0], dims[1], dims[2], dims[3], dims[4], dims[5])
+				// A hostile file can make every row its own shape; the memo
+				// only saves formatting.
+				if len(shapes) < 1<<16 {
+					shapes[dims] = s
+				}
+			}
+			e.Shape = s
+		}
+		e.GraphNode, e.GraphID = uint64(r.int(15)), uint64(r.int(16))
+		l.add(e, start, end)
+		return nil
+	})
+	l.b.Count("row", tableKernel, n)
+	return err
+}
+
+// activity reads what all activity tables begin with: start, end, deviceId,
+// streamId, correlationId, globalPid.
+func (l *loader) activity(r *row, kind trace.Kind) (e trace.EventData, start, end int64, ok bool) {
+	start, end = r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
+	if start == math.MinInt64 || end == math.MinInt64 {
+		l.noTime++
+		return e, 0, 0, false
+	}
+	global := r.int(5)
+	e = trace.EventData{
+		Kind: kind, Process: l.process(global), Device: l.device(global, r.intOr(2, -1)),
+		Stream: trace.StreamID(r.intOr(3, int64(trace.NoStream))), Correlation: correlation(r.int(4)),
+	}
+	return e, start, end, true
+}
+
+// device is the GPU that a process means by a CUDA device number.
+func (l *loader) device(globalPid, ordinal int64) trace.DeviceID {
+	if len(l.devices) > 0 {
+		if gpu, ok := l.devices[cudaDevice{pidOf(globalPid), ordinal}]; ok {
+			return device(gpu)
+		}
+	}
+	return device(ordinal)
+}
+
+func correlation(v int64) trace.CorrelationID {
+	if v <= 0 {
+		return trace.NoCorrelation
+	}
+	return trace.CorrelationID(v)
+}
+
+// copyKinds and memKinds are CUPTI's CUpti_ActivityMemcpyKind and
+// CUpti_ActivityMemoryKind in the words Kineto uses, so that copies are called
+// the same whoever recorded them.
+var (
+	copyKinds = []string{"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD"}
+	memKinds  = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
+)
+
+func kindWord(words []string, v int64) string {
+	if v >= 0 && v < int64(len(words)) {
+		return words[v]
+	}
+	return "Unknown"
+}
+
+func (l *loader) readMemcpy() error {
+	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"}
+	names := map[[3]int64]string{}
+	var n int64
+	err := l.db.scan(tableMemcpy, cols, func(r *row) error {
+		n++
+		e, start, end, ok := l.activity(r, trace.KindMemcpy)
+		if !ok {
+			return nil
+		}
+		k := [3]int64{clampKind(r.int(7)), clampKind(r.intOr(8, -1)), clampKind(r.intOr(9, -1))}
+		if e.Name, ok = names[k]; !ok {
+			e.Name = "Memcpy " + kindWord(copyKinds, k[0])
+			if k[1] >= 0 && k[2] >= 0 {
+				e.Name += " (" + kindWord(memKinds, k[1]) + " -> " + kindWord(memKinds, k[2]) + ")"
+			}
+			names[k] = e.Name
+		}
+		e.Bytes, e.GraphNode = r.int(6), uint64(r.int(10))
+		l.add(e, start, end)
+		return nil
+	})
+	l.b.Count("row", tableMemcpy, n)
+	return err
+}
+
+// clampKind keeps the memo of copy names small whatever the file says.
+func clampKind(v int64) int64 { return min(max(v, -1), 99) }
+
+func (l *loader) readMemset() error {
+	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind", "graphNodeId"}
+	var n int64
+	err := l.db.scan(tableMemset, cols, func(r *row) error {
+		n++
+		e, start, end, ok := l.activity(r, trace.KindMemset)
+		if !ok {
+			return nil
+		}
+		e.Name = "Memset"
+		if k := r.intOr(7, -1); k >= 0 && k < int64(len(memKinds)) {
+			e.Name = "Memset (" + memKinds[k] + ")"
+		}
+		e.Bytes, e.GraphNode = r.int(6), uint64(r.int(8))
+		l.add(e, start, end)
+		return nil
+	})
+	l.b.Count("row", tableMemset, n)
+	return err
+}
+
+// readGraphs reads the replays that were recorded whole. A row whose start and
+// end are 0 has no times ("timestamp information could not be collected",
+// CUPTI's CUpti_ActivityGraphTrace); the Builder counts it as not collected.
+func (l *loader) readGraphs() error {
+	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphId", "graphExecId"}
+	var n int64
+	err := l.db.scan(tableGraph, cols, func(r *row) error {
+		n++
+		e, start, end, ok := l.activity(r, trace.KindGraph)
+		if !ok {
+			return nil
+		}
+		id := r.int(6)
+		e.Name = "CUDA graph " + strconv.FormatInt(id, 10)
+		e.GraphID = uint64(id)
+		l.add(e, start, end)
+		return nil
+	})
+	l.b.Count("row", tableGraph, n)
+	return err
+}

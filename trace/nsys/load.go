@@ -1,0 +1,229 @@
+package nsys
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// The tables that are read.
+const (
+	tableStrings  = "StringIds"
+	tableKernel   = "CUPTI_ACTIVITY_KIND_KERNEL"
+	tableMemcpy   = "CUPTI_ACTIVITY_KIND_MEMCPY"
+	tableMemset   = "CUPTI_ACTIVITY_KIND_MEMSET"
+	tableGraph    = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+	tableRuntime  = "CUPTI_ACTIVITY_KIND_RUNTIME"
+	tableSync     = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+	tableOverhead = "CUPTI_ACTIVITY_KIND_OVERHEAD"
+	tableProfiler = "PROFILER_OVERHEAD"
+	tableNVTX     = "NVTX_EVENTS"
+)
+
+// maxTime bounds timestamps, so that no difference of two of them overflows.
+// 2^61 ns are 73 years; real values are ns since boot or since the session.
+const maxTime = 1 << 61
+
+// loader fills a Builder from one export.
+type loader struct {
+	db      *database
+	cfg     *config
+	b       *trace.Builder
+	strings stringTable
+	scopes  map[int64]string     // correlation scope by globalPid>>24
+	devices map[cudaDevice]int64 // GPU by process and CUDA ordinal
+	domains map[domainKey]string
+	api     map[int64]apiName // by string id
+
+	suffixed map[string][]string // stripped API name → names as stored
+	scoped   bool                // correlations are per process
+
+	noText, noTime, longText int64
+}
+
+type cudaDevice struct{ pid, ordinal int64 }
+
+func newLoader(db *database, name string, cfg *config) *loader {
+	l := &loader{
+		db: db, cfg: cfg, b: trace.NewBuilder(),
+		scopes: map[int64]string{}, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{},
+		api: map[int64]apiName{}, suffixed: map[string][]string{},
+	}
+	l.b.SetMeta(trace.Meta{Path: name, Source: "nsys", Rank: -1})
+	return l
+}
+
+// load reads every table once.
+func (l *loader) load() (*trace.Trace, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	// Without a process on either side the correlation alone has to do.
+	l.scoped = l.db.hasColumn(tableKernel, "globalPid") && l.db.hasColumn(tableRuntime, "globalTid")
+	steps := []func() error{l.readStrings, l.readMeta, l.readDevices, l.readNames}
+	if l.cfg.wants(trace.LaneGPU) {
+		steps = append(steps, l.readKernels, l.readMemcpy, l.readMemset, l.readGraphs)
+	}
+	if l.cfg.wants(trace.LaneLaunch) {
+		steps = append(steps, l.readCalls)
+	}
+	if l.cfg.wants(trace.LaneAnnotation) || l.cfg.wants(trace.LaneOp) {
+		steps = append(steps, l.readDomains, l.readRanges)
+	}
+	if l.cfg.wants(trace.LaneSync) {
+		steps = append(steps, l.readSync, l.readOverhead)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	l.report()
+	return l.b.Finish(), nil
+}
+
+// check refuses a database that holds nothing of a profile.
+func (l *loader) check() error {
+	for _, t := range []string{tableStrings, tableKernel, tableRuntime, tableNVTX, tableGraph, "META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME"} {
+		if l.db.has(t) {
+			return nil
+		}
+	}
+	names := slices.Sorted(maps.Keys(l.db.tables))
+	what := "no tables"
+	if n := len(names); n > 0 {
+		what = fmt.Sprintf("%d tables (%s, …)", n, names[0])
+	}
+	return &Error{Path: l.db.path, Err: fmt.Errorf("%w: an SQLite database with %s, none of them of a profile", ErrNotExport, what)}
+}
+
+// report puts what the export lacks into the health.
+func (l *loader) report() {
+	for _, m := range []struct {
+		table, costs string
+	}{
+		{tableKernel, "no GPU kernels"},
+		{tableRuntime, "no launch calls: launch overhead and attribution unknown"},
+		{tableNVTX, "no NVTX ranges: steps and host operations unknown"},
+	} {
+		if !l.db.has(m.table) {
+			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+": "+m.costs)
+		}
+	}
+	for _, m := range []struct {
+		table, column, costs string
+	}{
+		{tableKernel, "globalPid", "launches joined on correlation alone"},
+		{tableRuntime, "globalTid", "launches joined on correlation alone, threads unknown"},
+		{tableKernel, "correlationId", "kernels cannot be attributed"},
+		{tableRuntime, "correlationId", "kernels cannot be attributed"},
+		{tableKernel, "deviceId", "GPUs cannot be told apart"},
+		{tableKernel, "streamId", "streams cannot be told apart"},
+		{tableNVTX, "globalTid", "ranges have no thread"},
+		{tableRuntime, "nameId", "API calls have no name"},
+	} {
+		if l.db.has(m.table) && !l.db.hasColumn(m.table, m.column) {
+			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+"."+m.column+": "+m.costs)
+		}
+	}
+	if l.noText > 0 {
+		l.b.LoseDetail(trace.LossBadEvent, l.noText, "NVTX ranges whose text and textId are both null")
+	}
+	if l.noTime > 0 {
+		l.b.LoseDetail(trace.LossBadTime, l.noTime, "rows without a start or end")
+	}
+	if l.longText > 0 {
+		l.b.LoseDetail(trace.LossLimit, l.longText, "strings cut")
+	}
+	if l.db.wal {
+		l.b.LoseDetail(trace.LossTruncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
+	}
+	l.describe()
+}
+
+// add stores an event that ran from start to end.
+func (l *loader) add(e trace.EventData, start, end int64) {
+	if start < -maxTime || start > maxTime || end < -maxTime || end > maxTime {
+		l.b.Lose(trace.LossBadTime, -1)
+		return
+	}
+	e.Start, e.Duration = start, end-start
+	l.b.Add(e)
+}
+
+// process is the reference of the process of a globalPid or globalTid:
+// hardware and VM id in the top bits, then pid, then tid, 24 bits each.
+func (l *loader) process(global int64) trace.ProcessRef {
+	p := trace.ProcessRef{ID: trace.ProcessID(pidOf(global))}
+	if !l.scoped {
+		return p
+	}
+	key := global >> 24
+	s, ok := l.scopes[key]
+	if !ok {
+		s = strconv.FormatInt(key, 10)
+		l.scopes[key] = s
+	}
+	p.Scope = s
+	return p
+}
+
+func pidOf(global int64) int64 { return global >> 24 & 0xFFFFFF }
+func tidOf(global int64) int64 { return global & 0xFFFFFF }
+
+// stringTable is StringIds. Ids are dense in real exports; others go to the map.
+type stringTable struct {
+	dense  []string
+	sparse map[int64]string
+}
+
+// maxString bounds one string. StringIds also holds whole log files; the
+// longest kernel names seen are below 20 kB.
+const maxString = 1 << 20
+
+func (s *stringTable) set(id int64, v string) {
+	if id >= 0 && id <= int64(len(s.dense))+1024 && id < 1<<26 {
+		for int64(len(s.dense)) <= id {
+			s.dense = append(s.dense, "")
+		}
+		s.dense[id] = v
+		return
+	}
+	if s.sparse == nil {
+		s.sparse = map[int64]string{}
+	}
+	s.sparse[id] = v
+}
+
+func (s *stringTable) get(id int64) string {
+	if id >= 0 && id < int64(len(s.dense)) && s.dense[id] != "" {
+		return s.dense[id]
+	}
+	return s.sparse[id]
+}
+
+func (l *loader) readStrings() error {
+	return l.db.scan(tableStrings, []string{"id", "value"}, func(r *row) error {
+		v := r.text(1)
+		if len(v) > maxString {
+			v = strings.ToValidUTF8(v[:maxString], "")
+			l.longText++
+		}
+		l.strings.set(r.int(0), v)
+		return nil
+	})
+}
+
+// name is the first of the string ids that is known.
+func (l *loader) name(ids ...int64) string {
+	for _, id := range ids {
+		if s := l.strings.get(id); s != "" {
+			return s
+		}
+	}
+	return ""
+}

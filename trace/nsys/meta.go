@@ -1,0 +1,100 @@
+package nsys
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// ExtraStoredAPINames is the key of [trace.Meta.Extra] under which the names
+// of API calls stand as the export stores them: a JSON object from the name
+// without version suffix to the list of stored names.
+const ExtraStoredAPINames = "nsys_stored_api_names"
+
+// ExtraProductVersion is the key of [trace.Meta.Extra] with the version of the
+// nsys that exported the file, as a JSON string.
+const ExtraProductVersion = "nsys_product_version"
+
+// readMeta reads the schema version and the session's start.
+func (l *loader) readMeta() error {
+	m := l.b.Meta()
+	m.Extra = map[string]json.RawMessage{}
+	err := l.db.scan("META_DATA_EXPORT", []string{"name", "value"}, func(r *row) error {
+		switch r.text(0) {
+		case "EXPORT_SCHEMA_VERSION":
+			m.Format = r.text(1)
+		case "EXPORT_PRODUCT_VERSION":
+			m.Extra[ExtraProductVersion], _ = json.Marshal(r.text(1))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return l.db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r *row) error {
+		if v := r.int(0); v > 0 && v < 1<<62 {
+			m.BaseTime = v
+		}
+		return nil
+	})
+}
+
+// readDevices reads the GPUs, and which GPU a process means by a CUDA device
+// number: with CUDA_VISIBLE_DEVICES every rank calls its own GPU 0.
+func (l *loader) readDevices() error {
+	m := l.b.Meta()
+	cols := []string{"id", "name", "totalMemory", "smCount", "threadsPerWarp", "computeMajor", "computeMinor"}
+	err := l.db.scan("TARGET_INFO_GPU", cols, func(r *row) error {
+		m.Devices = append(m.Devices, trace.GPU{
+			ID: device(r.int(0)), Name: r.text(1), MemoryBytes: r.int(2), SMs: int(r.int(3)), WarpSize: int(r.int(4)),
+			ComputeMajor: int(r.int(5)), ComputeMinor: int(r.int(6)),
+		})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return l.db.scan("TARGET_INFO_CUDA_DEVICE", []string{"gpuId", "cudaId", "pid"}, func(r *row) error {
+		l.devices[cudaDevice{r.int(2), r.int(1)}] = r.int(0)
+		return nil
+	})
+}
+
+// readNames reads the names of processes and threads.
+func (l *loader) readNames() error {
+	err := l.db.scan("PROCESSES", []string{"globalPid", "name"}, func(r *row) error {
+		l.b.NameProcess(l.process(r.int(0)), r.text(1))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return l.db.scan("ThreadNames", []string{"nameId", "globalTid"}, func(r *row) error {
+		if s := l.name(r.int(0)); s != "" {
+			g := r.int(1)
+			l.b.NameThread(l.process(g), trace.ThreadID(tidOf(g)), s)
+		}
+		return nil
+	})
+}
+
+// describe records the API names as stored.
+func (l *loader) describe() {
+	for _, k := range slices.Collect(maps.Keys(l.suffixed)) {
+		slices.Sort(l.suffixed[k])
+	}
+	if len(l.suffixed) > 0 {
+		l.b.Meta().Extra[ExtraStoredAPINames], _ = json.Marshal(l.suffixed)
+	}
+}
+
+// device converts a device number; what no GPU can have is no device. CUPTI
+// writes INT_MAX for a graph that starts on the host.
+func device(v int64) trace.DeviceID {
+	if v < 0 || v >= 1<<31-1 {
+		return trace.NoDevice
+	}
+	return trace.DeviceID(v)
+}

@@ -1,0 +1,126 @@
+package nsys
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// NVTX event types, as ENUM_NSYS_EVENT_TYPE lists them.
+const (
+	nvtxCategory      = 33
+	nvtxMark          = 34
+	nvtxThread        = 39
+	nvtxDomainCreate  = 75
+	nvtxDomainDestroy = 76
+)
+
+// domainKey: domain ids are per process.
+type domainKey struct{ process, domain int64 }
+
+// readDomains reads the names of NVTX domains, which are rows of their own and
+// need not come first.
+func (l *loader) readDomains() error {
+	if !l.db.hasColumn(tableNVTX, "domainId") || !l.db.hasColumn(tableNVTX, "eventType") {
+		return nil
+	}
+	return l.db.scan(tableNVTX, []string{"eventType", "domainId", "globalTid", "text", "textId"}, func(r *row) error {
+		if r.int(0) != nvtxDomainCreate {
+			return nil
+		}
+		if name := l.rangeText(r, 3, 4); name != "" {
+			l.domains[domainKey{r.int(2) >> 24, r.int(1)}] = name
+		}
+		return nil
+	})
+}
+
+func (l *loader) rangeText(r *row, text, textID int) string {
+	if s := r.text(text); s != "" {
+		return s
+	}
+	return l.name(r.intOr(textID, -1))
+}
+
+// domain names a domain; the default one, 0, has no name.
+func (l *loader) domain(global, id int64) string {
+	if id == 0 {
+		return ""
+	}
+	k := domainKey{global >> 24, id}
+	s, ok := l.domains[k]
+	if !ok {
+		s = "domain " + strconv.FormatInt(id, 10)
+		l.domains[k] = s
+	}
+	return s
+}
+
+func (l *loader) readRanges() error {
+	cols := []string{"start", "end", "eventType", "text", "textId", "globalTid", "domainId"}
+	var n int64
+	err := l.db.scan(tableNVTX, cols, func(r *row) error {
+		n++
+		kind := trace.KindRange
+		switch r.int(2) {
+		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy:
+			return nil // declarations, not events
+		case nvtxMark:
+			kind = trace.KindMark
+		}
+		start, end := r.intOr(0, math.MinInt64), r.int(1)
+		if start == math.MinInt64 {
+			l.noTime++
+			return nil
+		}
+		// A mark has no end. Neither has a range that was open when the
+		// recording stopped: it is kept as the mark of its beginning.
+		if end <= 0 && start >= 0 {
+			kind, end = trace.KindMark, start
+		}
+		name := l.rangeText(r, 3, 4)
+		if name == "" {
+			l.noText++
+			return nil
+		}
+		global := r.int(5)
+		e := trace.EventData{
+			Kind: kind, Name: name, Domain: l.domain(global, r.int(6)), Process: l.process(global),
+			Thread: trace.ThreadID(tidOf(global)), Device: trace.NoDevice, Stream: trace.NoStream,
+		}
+		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == trace.KindRange {
+			e.Kind, e.Name, e.Shape = trace.KindOp, op, shape
+		}
+		if l.cfg.wants(e.Kind.Lane()) {
+			l.add(e, start, end)
+		}
+		return nil
+	})
+	l.b.Count("row", tableNVTX, n)
+	return err
+}
+
+// cutOp takes apart the text that torch.autograd.profiler.emit_nvtx gives an
+// operator: "aten::mm, op_id = 12", "aten::mm, seq = 3, op_id = 12, sizes =
+// [[2, 3], [3, 4]]". Only names with a namespace are operators; a
+// record_function under emit_nvtx keeps its text.
+func cutOp(text string) (op, sizes string, ok bool) {
+	i := strings.Index(text, ", ")
+	if i < 0 || !strings.Contains(text[:i], "::") {
+		return "", "", false
+	}
+	rest := text[i+2:]
+	if !strings.HasPrefix(rest, "op_id = ") && !strings.HasPrefix(rest, "seq = ") {
+		return "", "", false
+	}
+	if j := strings.Index(rest, "sizes = ["); j >= 0 {
+		sizes = rest[j+len("sizes = "):]
+		// Later fields follow the closing bracket.
+		if k := strings.Index(sizes, "], "); k >= 0 && strings.Count(sizes[:k+1], "[") == strings.Count(sizes[:k+1], "]") {
+			sizes = sizes[:k+1]
+		}
+	}
+	return text[:i], sizes, true
+}

@@ -1,0 +1,30 @@
+package nsys
+
+import (
+	"slices"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// Option changes how an export is read.
+type Option interface{ apply(*config) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+type config struct {
+	lanes []trace.Lane // nil is all
+	tool  string
+}
+
+func (c *config) wants(l trace.Lane) bool { return c.lanes == nil || slices.Contains(c.lanes, l) }
+
+// WithLanes reads only the tables that fill the given lanes. Default: all.
+func WithLanes(lanes ...trace.Lane) Option {
+	return optionFunc(func(c *config) { c.lanes = append([]trace.Lane{}, lanes...) })
+}
+
+// WithTool names the nsys program that exports .nsys-rep reports. Default:
+// "nsys", looked up on PATH.
+func WithTool(path string) Option { return optionFunc(func(c *config) { c.tool = path }) }

@@ -1,0 +1,69 @@
+package nsys
+
+import (
+	"math"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// syncNames is CUpti_ActivitySynchronizationType in Kineto's words.
+var syncNames = []string{"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"}
+
+func (l *loader) readSync() error {
+	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "syncType"}
+	var n int64
+	err := l.db.scan(tableSync, cols, func(r *row) error {
+		n++
+		e, start, end, ok := l.activity(r, trace.KindSync)
+		if !ok {
+			return nil
+		}
+		e.Name = kindWord(syncNames, r.int(6))
+		if e.Stream == math.MaxUint32 {
+			e.Stream = trace.NoStream // how CUPTI writes "no stream"
+		}
+		l.add(e, start, end)
+		return nil
+	})
+	l.b.Count("row", tableSync, n)
+	return err
+}
+
+// overheadNames is CUpti_ActivityOverheadKind as ENUM_CUPTI_OVERHEAD_TYPE
+// labels it. Those marked (Profiler) would not happen without the profiler.
+var overheadNames = []string{"Undefined", "Unknown", "Driver JIT compiler (CUDA)", "Buffer flush (Profiler)", "Instrumentation (Profiler)",
+	"Resource creation/destruction (Profiler)", "Runtime module loading (CUDA)", "Lazy function loading (CUDA)", "Command buffer full (CUDA)"}
+
+func (l *loader) readOverhead() error {
+	for _, table := range []string{tableOverhead, tableProfiler} {
+		var n int64
+		err := l.db.scan(table, []string{"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, func(r *row) error {
+			n++
+			start, end := r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
+			if start == math.MinInt64 || end == math.MinInt64 {
+				l.noTime++
+				return nil
+			}
+			global := r.int(2)
+			e := trace.EventData{
+				Kind: trace.KindOverhead, Process: l.process(global), Thread: trace.ThreadID(tidOf(global)),
+				Correlation: correlation(r.int(3)), Device: trace.NoDevice, Stream: trace.NoStream,
+			}
+			if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {
+				e.Name = overheadNames[k]
+			} else if e.Name = l.name(r.intOr(4, -1)); e.Name == "" {
+				e.Name = "Overhead"
+			}
+			if table == tableProfiler {
+				e.Name = "Profiler overhead: " + e.Name
+			}
+			l.add(e, start, end)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		l.b.Count("row", table, n)
+	}
+	return nil
+}
