@@ -7,12 +7,15 @@ import (
 	"strings"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/llmstrata/strata/trace"
 )
 
 // What can be wrong with an export. Test with [errors.Is].
 var (
-	// ErrNotExport says that the file is not an Nsight Systems SQLite export.
-	ErrNotExport = errors.New("not an Nsight Systems SQLite export")
+	// ErrNotExport says that the file is not an Nsight Systems SQLite export. It
+	// wraps [trace.ErrFormat].
+	ErrNotExport = fmt.Errorf("%w: not an Nsight Systems SQLite export", trace.ErrFormat)
 	// ErrTruncated says that the file ends before the database does.
 	ErrTruncated = fmt.Errorf("truncated database: %w", io.ErrUnexpectedEOF)
 	// ErrDamaged says that the database contradicts itself.

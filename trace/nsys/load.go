@@ -41,6 +41,7 @@ type loader struct {
 
 	suffixed map[string][]string // stripped API name → names as stored
 	scoped   bool                // correlations are per process
+	pidMask  int64               // bits of global>>24 that name the process
 
 	noText, noTime, longText int64
 }
@@ -64,6 +65,9 @@ func (l *loader) load() (*trace.Trace, error) {
 	}
 	// Without a process on either side the correlation alone has to do.
 	l.scoped = l.db.hasColumn(tableKernel, "globalPid") && l.db.hasColumn(tableRuntime, "globalTid")
+	if err := l.findProcessBits(); err != nil {
+		return nil, err
+	}
 	steps := []func() error{l.readStrings, l.readMeta, l.readDevices, l.readNames}
 	if l.cfg.wants(trace.LaneGPU) {
 		steps = append(steps, l.readKernels, l.readMemcpy, l.readMemset, l.readGraphs)
@@ -158,11 +162,11 @@ func (l *loader) add(e trace.EventData, start, end int64) {
 // process is the reference of the process of a globalPid or globalTid:
 // hardware and VM id in the top bits, then pid, then tid, 24 bits each.
 func (l *loader) process(global int64) trace.ProcessRef {
-	p := trace.ProcessRef{ID: trace.ProcessID(pidOf(global))}
+	key := global >> 24 & l.pidMask
+	p := trace.ProcessRef{ID: trace.ProcessID(key & 0xFFFFFF)}
 	if !l.scoped {
 		return p
 	}
-	key := global >> 24
 	s, ok := l.scopes[key]
 	if !ok {
 		s = strconv.FormatInt(key, 10)
@@ -170,6 +174,44 @@ func (l *loader) process(global int64) trace.ProcessRef {
 	}
 	p.Scope = s
 	return p
+}
+
+// sampledProcesses is how many rows of the kernel and of the call table are
+// looked at to see whether their processes match.
+const sampledProcesses = 4096
+
+// findProcessBits chooses which bits of a packed id name the process. In nsys'
+// own exports globalPid and globalTid agree in all bits above the thread, and
+// all are used. Converters have been seen to write the virtual machine's id
+// into one of the two only; then fewer bits are compared, so that launches
+// still find their kernels.
+func (l *loader) findProcessBits() error {
+	l.pidMask = -1
+	if !l.scoped {
+		return nil
+	}
+	var pids, tids []int64
+	for _, s := range []struct {
+		table, column string
+		keys          *[]int64
+	}{{tableKernel, "globalPid", &pids}, {tableRuntime, "globalTid", &tids}} {
+		q := fmt.Sprintf("SELECT DISTINCT v >> 24 FROM (SELECT %s AS v FROM %s NOT INDEXED LIMIT %d)", quoteName(s.column), quoteName(s.table), sampledProcesses)
+		if err := l.db.each(q, func(r *row) error {
+			*s.keys = append(*s.keys, r.int(0))
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	for _, mask := range []int64{-1, 0xFFFFFF, 0xFFFF} {
+		for _, p := range pids {
+			if slices.ContainsFunc(tids, func(t int64) bool { return t&mask == p&mask }) {
+				l.pidMask = mask
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 func pidOf(global int64) int64 { return global >> 24 & 0xFFFFFF }

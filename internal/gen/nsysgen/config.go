@@ -31,10 +31,12 @@ type Config struct {
 	APISuffix    bool // write cudaLaunchKernel_v7000 rather than cudaLaunchKernel
 	PlainText    bool // write NVTX names into text instead of textId
 	SkipNVTX     bool
-	SharedIDs    bool // ranks count correlations from the same number, as real files do
-	LocalDevices bool // every rank calls its GPU device 0 and TARGET_INFO_CUDA_DEVICE tells them apart
-	SyncEachStep bool // end every step with cudaStreamSynchronize and its activity
-	Schema       string
+	SharedIDs    bool   // ranks count correlations from the same number, as real files do
+	LocalDevices bool   // every rank calls its GPU device 0 and TARGET_INFO_CUDA_DEVICE tells them apart
+	SyncEachStep bool   // end every step with cudaStreamSynchronize and its activity
+	ExtraCalls   int    // further API calls before each launch call
+	LayerRanges  int    // NVTX ranges per layer of an eager step
+	Schema       string // EXPORT_SCHEMA_VERSION
 }
 
 // Default is a small two-rank run of 60 steps with 6 context steps.

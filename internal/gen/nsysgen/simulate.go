@@ -30,6 +30,8 @@ var layerKernels = []kernelKind{
 	{"void allreduce_fusion_kernel<__nv_bfloat16, 2>(AllReduceParams)", "allreduce_fusion_kernel", 8_000},
 }
 
+var rangeNames = []string{"decoder_layer", "self_attn", "mlp"}
+
 type rank struct {
 	host, gpu int64 // when each is free
 	corr      int64
@@ -60,6 +62,7 @@ func newSimulation(w *writer, cfg Config) *simulation {
 	s.launch = w.id("cudaLaunchKernel" + suffix("_v7000"))
 	s.graphLaunch = w.id("cudaGraphLaunch" + suffix("_v10000"))
 	s.syncCall = w.id("cudaStreamSynchronize" + suffix("_v3020"))
+	s.extraCall = w.id("cudaStreamIsCapturing" + suffix("_v10000"))
 	for r := range cfg.Ranks {
 		first := int64(1)
 		if !cfg.SharedIDs {
@@ -169,7 +172,16 @@ func (s *simulation) device(r int) int64 {
 func (s *simulation) eager(r int) {
 	rk := &s.ranks[r]
 	for range s.cfg.Layers {
+		for i := range s.cfg.LayerRanges {
+			// The whole layer, then its halves and so on.
+			d := int64(len(layerKernels)) * int64(1+s.cfg.ExtraCalls) * (callTime + callPause) >> i
+			s.mark(r, rangeNames[i%len(rangeNames)], rk.host, rk.host+d)
+		}
 		for k := range layerKernels {
+			for range s.cfg.ExtraCalls {
+				s.call(r, s.extraCall, rk.host, rk.host+callTime)
+				rk.host += callTime + callPause
+			}
 			end := rk.host + callTime
 			corr := s.call(r, s.launch, rk.host, end)
 			s.enqueue(r, k, corr, end, null)
