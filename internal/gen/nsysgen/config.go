@@ -14,17 +14,17 @@ const (
 
 // Op is one host operation of the executor loop, recorded as an NVTX range.
 type Op struct {
-	Name string
+	Name string        // the range's text
 	Mean time.Duration // duration, varied by ±5 %
 }
 
 // Config says what to generate. Start from [Default].
 type Config struct {
-	Seed         uint64
-	Ranks        int // processes, one GPU each
-	Steps        int // executor iterations
-	ContextEvery int // every n-th step has context requests; 0 for none
-	Layers       int // transformer layers; 7 kernels each, 2 of them all-reduces when Ranks > 1
+	Seed         uint64 // of the durations
+	Ranks        int    // processes, one GPU each
+	Steps        int    // executor iterations
+	ContextEvery int    // every n-th step has context requests; 0 for none
+	Layers       int    // transformer layers; 7 kernels each, 2 of them all-reduces when Ranks > 1
 	Graphs       GraphMode
 	Ops          []Op // the loop's operations around the forward step
 	Prep         Op   // the range inside the forward step before the first launch

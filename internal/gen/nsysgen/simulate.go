@@ -44,7 +44,7 @@ type simulation struct {
 
 	demangled, short    []int64
 	launch, graphLaunch int64
-	syncCall            int64
+	syncCall, extraCall int64
 }
 
 func newSimulation(w *writer, cfg Config) *simulation {

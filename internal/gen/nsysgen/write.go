@@ -30,7 +30,11 @@ const (
 )
 
 // Stats counts the rows written.
-type Stats struct{ Kernels, Calls, Ranges int }
+type Stats struct {
+	Kernels int // rows of the kernel table
+	Calls   int // rows of the runtime table
+	Ranges  int // rows of the NVTX table
+}
 
 // Write creates the export at path, replacing what is there.
 func Write(path string, cfg Config) (Stats, error) {

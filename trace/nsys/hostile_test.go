@@ -1,0 +1,273 @@
+package nsys_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+)
+
+// database makes an SQLite file with an SQL script.
+func database(tb testing.TB, script string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "x.sqlite")
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
+		tb.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func write(tb testing.TB, data []byte) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "x.sqlite")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
+	good, err := os.ReadFile(generate(t, nsysgen.Default(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An encrypted database has no readable header.
+	encrypted := bytes.Clone(good)
+	for i := range encrypted {
+		encrypted[i] ^= byte(i*7 + 1)
+	}
+	// Page 1 destroyed behind an intact header: its b-tree has no valid type.
+	broken := bytes.Clone(good)
+	for i := 100; i < 4096; i++ {
+		broken[i] = 0xAA
+	}
+	for _, c := range []struct {
+		name, path string
+		is         error
+		says       string
+	}{
+		{"empty", write(t, nil), nsys.ErrNotExport, "empty"},
+		{"JSON", write(t, []byte(`{"traceEvents": []}`)), nsys.ErrNotExport, "no SQLite header"},
+		{"encrypted", write(t, encrypted), nsys.ErrNotExport, "encrypted"},
+		{"header only", write(t, good[:50]), nsys.ErrTruncated, "shorter"},
+		{"half", write(t, good[:len(good)/2]), nsys.ErrTruncated, "header announces"},
+		{"damaged", write(t, broken), nsys.ErrDamaged, "malformed"},
+		{"other database", database(t, "CREATE TABLE users (id INTEGER, name TEXT)"), nsys.ErrNotExport, "1 tables (users"},
+		{"directory", t.TempDir(), nsys.ErrNotExport, "not a regular file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := nsys.Open(context.Background(), c.path)
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.path) {
+				t.Errorf("error = %v, want %v with %q and the path", err, c.is, c.says)
+			}
+			if c.is == nsys.ErrNotExport && !errors.Is(err, trace.ErrFormat) {
+				t.Errorf("error = %v, want trace.ErrFormat in its chain", err)
+			}
+		})
+	}
+	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.sqlite")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error = %v, want os.ErrNotExist", err)
+	}
+	if !errors.Is(nsys.ErrTruncated, io.ErrUnexpectedEOF) {
+		t.Error("ErrTruncated does not wrap io.ErrUnexpectedEOF")
+	}
+}
+
+const strings3 = `CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel_v7000'), (9223372036854775807, 'far');`
+
+func TestOddRows(t *testing.T) {
+	const kernels = `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, shortName);`
+	for _, c := range []struct {
+		name, script string
+		check        func(t *testing.T, tr *trace.Trace)
+	}{
+		{"only NVTX", `CREATE TABLE NVTX_EVENTS (start, end, text); INSERT INTO NVTX_EVENTS VALUES (5, 9, 'step'), (6, NULL, 'mark'), (7, 0, 'mark');`, func(t *testing.T, tr *trace.Trace) {
+			if tr.LaneLen(trace.LaneAnnotation) != 3 || tr.Health().Status != trace.HealthUnusable {
+				t.Errorf("%d ranges, health %v, want 3, unusable", tr.LaneLen(trace.LaneAnnotation), tr.Health().Status)
+			}
+			if k := tr.LaneAt(trace.LaneAnnotation, 2).Kind(); k != trace.KindMark {
+				t.Errorf("range without end is a %v, want mark", k)
+			}
+		}},
+		{"text and textId null", `CREATE TABLE NVTX_EVENTS (start, end, text, textId); INSERT INTO NVTX_EVENTS VALUES (5, 9, NULL, NULL), (5, 9, NULL, 77);`, func(t *testing.T, tr *trace.Trace) {
+			if n := loss(tr, trace.LossBadEvent); n != 2 || tr.LaneLen(trace.LaneAnnotation) != 0 {
+				t.Errorf("lost %d, kept %d, want 2, 0", n, tr.LaneLen(trace.LaneAnnotation))
+			}
+		}},
+		{"negative durations and no times", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 50, 0, 7, 1, 0, 1), (NULL, 50, 0, 7, 1, 0, 1), (100, 150, 0, 7, 1, 0, 1);`, func(t *testing.T, tr *trace.Trace) {
+			if tr.LaneLen(trace.LaneGPU) != 1 || loss(tr, trace.LossNegativeDuration) != 1 || loss(tr, trace.LossBadTime) != 1 {
+				t.Errorf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
+			}
+		}},
+		{"huge ids and times", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+			(-9223372036854775808, 9223372036854775807, 0, 7, 1, 0, 1),
+			(100, 150, 9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807),
+			(100, 150, -5, -5, -5, -5, -5);`, func(t *testing.T, tr *trace.Trace) {
+			if tr.LaneLen(trace.LaneGPU) != 2 || loss(tr, trace.LossBadTime) != 1 {
+				t.Fatalf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
+			}
+			if e := tr.LaneAt(trace.LaneGPU, 0); e.Device() != trace.NoDevice || e.Name() != "far" {
+				t.Errorf("device %d, name %q", e.Device(), e.Name())
+			}
+		}},
+		{"wrong types", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('100', 150.7, 'zero', x'0102', 'one', 0, 'gemm');`, func(t *testing.T, tr *trace.Trace) {
+			if e := tr.LaneAt(trace.LaneGPU, 0); !e.Valid() || e.Duration() != 50 || e.Name() != "[unnamed kernel]" {
+				t.Errorf("event %v %v %q", e.Valid(), e.Duration(), e.Name())
+			}
+		}},
+		{"a view is not a table", strings3 + `CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start+1 FROM n) SELECT start, start+1 AS end FROM n;`, func(t *testing.T, tr *trace.Trace) {
+			if tr.LaneLen(trace.LaneGPU) != 0 {
+				t.Errorf("%d rows of an endless view", tr.LaneLen(trace.LaneGPU))
+			}
+		}},
+		{"graph row without times", `CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, graphId); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 0, 2147483647, 1), (5, 8, 2147483647, 1);`, func(t *testing.T, tr *trace.Trace) {
+			if loss(tr, trace.LossNotCollected) != 1 || tr.LaneLen(trace.LaneGPU) != 1 || tr.LaneAt(trace.LaneGPU, 0).Device() != trace.NoDevice {
+				t.Errorf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
+			}
+		}},
+		{"emit_nvtx ranges are ops", `CREATE TABLE NVTX_EVENTS (start, end, text, domainId, eventType, globalTid); INSERT INTO NVTX_EVENTS VALUES
+			(1, 9, 'aten::mm, seq = 3, op_id = 12, sizes = [[2, 3], [3, 4]]', 0, 59, 1), (1, 9, 'forward, op_id = 3', 0, 59, 1),
+			(1, 9, 'aten::mm, op_id = 12', 4, 59, 1), (0, NULL, 'NCCL', 4, 75, 1);`, func(t *testing.T, tr *trace.Trace) {
+			op := tr.LaneAt(trace.LaneOp, 0)
+			if tr.LaneLen(trace.LaneOp) != 1 || op.Name() != "aten::mm" || op.InputDims() != "[[2, 3], [3, 4]]" {
+				t.Errorf("%d ops, %q %q", tr.LaneLen(trace.LaneOp), op.Name(), op.InputDims())
+			}
+			if got := tr.LaneAt(trace.LaneAnnotation, 1).Domain(); got != "NCCL" {
+				t.Errorf("domain = %q, want NCCL", got)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.check(t, open(t, database(t, c.script))) })
+	}
+}
+
+func loss(tr *trace.Trace, reason trace.LossReason) int64 {
+	for _, l := range tr.Health().Losses {
+		if l.Reason == reason {
+			return l.Count
+		}
+	}
+	return 0
+}
+
+// TestFileIsLeftAlone opens an export in WAL mode, the one in which SQLite
+// would create files, as a read-only file in a read-only folder.
+func TestFileIsLeftAlone(t *testing.T) {
+	path := generate(t, nsysgen.Default(1))
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = WAL", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	past := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	dir := filepath.Dir(path)
+	for p, mode := range map[string]os.FileMode{path: 0o400, dir: 0o500} {
+		if err := os.Chtimes(p, past, past); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(p, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o700) })
+	if n := open(t, path).LaneLen(trace.LaneGPU); n != 6720 {
+		t.Errorf("%d activities, want 6720", n)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, after) {
+		t.Error("the file's bytes changed")
+	}
+	for _, p := range []string{path, dir} {
+		st, err := os.Stat(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !st.ModTime().Equal(past) {
+			t.Errorf("%s was modified at %v", p, st.ModTime())
+		}
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 1 {
+		t.Errorf("files in the folder: %v", names)
+	}
+}
+
+func TestOddPaths(t *testing.T) {
+	data, err := os.ReadFile(generate(t, nsysgen.Default(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "50% of a#b?mode=rwc&x.sqlite")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Skip("the file system refuses the name:", err)
+	}
+	if n := open(t, path).LaneLen(trace.LaneGPU); n != 6720 {
+		t.Errorf("%d activities, want 6720", n)
+	}
+}
+
+// FuzzOpen changes bytes of a small export: whatever happens, Open returns.
+func FuzzOpen(f *testing.F) {
+	cfg := nsysgen.Default(1)
+	cfg.Steps, cfg.Layers, cfg.SyncEachStep = 2, 1, true
+	good, err := os.ReadFile(generate(f, cfg))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint32(18), []byte{1}, uint32(0))
+	f.Add(uint32(100), []byte{5, 0, 0}, uint32(0))
+	f.Add(uint32(4096), []byte{13, 0, 0, 255, 255}, uint32(5000))
+	f.Fuzz(func(t *testing.T, at uint32, patch []byte, size uint32) {
+		data := bytes.Clone(good)
+		if size > 0 {
+			data = data[:min(int(size), len(data))]
+		}
+		copy(data[min(int(at), len(data)):], patch)
+		tr, err := nsys.Open(context.Background(), write(t, data))
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without words")
+			}
+			return
+		}
+		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+			for e := range tr.Events(l) {
+				if e.Duration() < 0 {
+					t.Fatalf("event %d lasts %v", e.ID(), e.Duration())
+				}
+				e.Launch()
+				e.Parent()
+			}
+		}
+	})
+}
