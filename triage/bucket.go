@@ -1,0 +1,99 @@
+package triage
+
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Bucket is the coarse kind of work that the overlap analysis tells apart.
+type Bucket uint8
+
+// The buckets. Strong ones are told by the event's kind or an unmistakable
+// name, weak ones only by the classifier's category.
+const (
+	BucketOther Bucket = iota
+	BucketCompute
+	BucketCommunicationStrong
+	BucketCommunicationWeak
+	BucketMemoryStrong
+	BucketMemoryWeak
+	BucketElementwise
+)
+
+var bucketNames = [...]string{"other", "compute", "communication-strong", "communication-weak", "memory-strong", "memory-weak", "elementwise"}
+
+// String returns the bucket's lower-case name.
+func (b Bucket) String() string {
+	if int(b) < len(bucketNames) {
+		return bucketNames[b]
+	}
+	return "other"
+}
+
+// IsCommunication reports whether b is one of the communication buckets.
+func (b Bucket) IsCommunication() bool {
+	return b == BucketCommunicationStrong || b == BucketCommunicationWeak
+}
+
+// IsMemory reports whether b is one of the memory buckets.
+func (b Bucket) IsMemory() bool { return b == BucketMemoryStrong || b == BucketMemoryWeak }
+
+// hiderRank orders buckets by how well they explain hidden time: compute,
+// communication, memory, elementwise, other.
+func (b Bucket) hiderRank() int {
+	switch {
+	case b == BucketCompute:
+		return 4
+	case b.IsCommunication():
+		return 3
+	case b.IsMemory():
+		return 2
+	case b == BucketElementwise:
+		return 1
+	}
+	return 0
+}
+
+// weight is how much exclusive time of a bucket is worth when headroom is
+// ranked (the reference's factors): communication can nearly always move,
+// compute seldom.
+func (b Bucket) weight() float64 {
+	switch {
+	case b.IsCommunication():
+		return 1.3
+	case b.IsMemory():
+		return 1.15
+	case b == BucketElementwise:
+		return 1
+	case b == BucketCompute:
+		return 0.35
+	}
+	return 0.8
+}
+
+// bucketOf maps an activity's kind and category to its bucket.
+func bucketOf(kind trace.Kind, category classify.Category, name string) Bucket {
+	switch kind {
+	case trace.KindMemcpy, trace.KindMemset:
+		return BucketMemoryStrong
+	case trace.KindGraph:
+		return BucketCompute
+	}
+	switch category {
+	case classify.CategoryCommunication:
+		if l := strings.ToLower(name); strings.HasPrefix(l, "nccl") || strings.HasPrefix(l, "rccl") || strings.Contains(l, "nvshmem") {
+			return BucketCommunicationStrong
+		}
+		return BucketCommunicationWeak
+	case classify.CategoryMemory, classify.CategoryKVCache:
+		return BucketMemoryWeak
+	case classify.CategoryElementwise, classify.CategoryActivation, classify.CategoryQuantize, classify.CategorySamplingIO:
+		return BucketElementwise
+	case classify.CategoryAttention, classify.CategoryMoE, classify.CategoryGEMM, classify.CategoryNorm, classify.CategoryRope,
+		classify.CategorySoftmax, classify.CategoryReduceTopK, classify.CategoryHybridLinear:
+		return BucketCompute
+	}
+	return BucketOther
+}

@@ -1,0 +1,166 @@
+package triage
+
+import "github.com/llmstrata/strata/trace"
+
+// Stage names used in reports. Others may be added.
+const (
+	StageExtend = "extend" // prefill, called extend by SGLang
+	StageDecode = "decode"
+	StageMixed  = "mixed" // prefill and decode in one batch
+	StageAll    = "all"   // the trace does not tell, or work outside any step
+)
+
+// Modes of a report.
+const (
+	ModeSingle        = "single-trace"
+	ModeMappingFormal = "mapping-formal"
+)
+
+// Report is the result of [Analyze]. All times are in microseconds and all
+// shares in percent of the stage's GPU time, as their names say. Slices are in
+// the order in which they are printed.
+type Report struct {
+	Mode             string           `json:"mode"`
+	Framework        string           `json:"framework"`
+	MappingFramework string           `json:"mapping_framework,omitempty"` // only in two-trace mode
+	Traces           []string         `json:"traces"`                      // formal traces as given
+	MappingTraces    []string         `json:"mapping_traces,omitempty"`
+	Model            string           `json:"model,omitempty"`
+	TPSize           int              `json:"tp_size,omitempty"` // 0 when unknown
+	Health           []HealthNote     `json:"health"`            // worst first
+	Stages           []StageReport    `json:"stages"`
+	Similarity       []SimilarityNote `json:"similarity"` // only where nothing matched exactly
+	Summary          string           `json:"summary"`
+
+	// MinSharePct is the bar below which rows are left out of the tables.
+	MinSharePct float64 `json:"min_share_pct"`
+}
+
+// HealthNote is the health of one input trace, restricted to findings that
+// touch the numbers of this report.
+type HealthNote struct {
+	Trace    string             `json:"trace"`
+	Status   trace.HealthStatus `json:"status"`
+	Findings []trace.Finding    `json:"findings,omitempty"`
+}
+
+// StageReport holds the three tables of one stage.
+type StageReport struct {
+	Stage     string  `json:"stage"`
+	GPUTimeUS float64 `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
+	BusyUS    float64 `json:"busy_us"`     // union over the streams of each device, added over devices
+	SpanUS    float64 `json:"span_us"`     // first start to last end, added over devices
+	Launches  int     `json:"launches"`
+	Steps     int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
+	Batch     int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
+
+	Kernels    []KernelRow   `json:"kernels"`
+	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
+	Categories []CategoryRow `json:"categories"`  // all kernels, by time
+	Overlap    []OverlapRow  `json:"overlap"`
+	// OverlapNote says how far to trust the overlap table, or why it is empty.
+	OverlapNote string    `json:"overlap_note"`
+	Fuse        []FuseRow `json:"fuse"`
+}
+
+// KernelRow is all launches of one canonical kernel name in a stage.
+type KernelRow struct {
+	Kernel      string     `json:"kernel"`
+	Category    string     `json:"category"`
+	Subcategory string     `json:"subcategory,omitempty"`
+	Rule        string     `json:"rule"` // id of the classifier rule that matched
+	GPUTimeUS   float64    `json:"gpu_time_us"`
+	SharePct    float64    `json:"share_pct"`
+	Launches    int        `json:"launches"`
+	Locations   []Location `json:"locations"`          // by time, at most two
+	CPUOps      []string   `json:"cpu_ops"`            // the most common op of each location
+	Replayed    int        `json:"replayed,omitempty"` // launches that came from a graph
+	// ReplayedAt is the line that replays the graph, which is not where the
+	// kernel comes from.
+	ReplayedAt string `json:"replayed_at,omitempty"`
+
+	gpuNS int64
+}
+
+// Location is a source line and its share of a kernel's time.
+type Location struct {
+	Location string  `json:"location"` // "path:line func", or one of the Unresolved constants
+	SharePct float64 `json:"share_pct"`
+	// From says how the line was found: "op", "launch", "mapping" (name found in
+	// another part or trace), "alignment" (position in the layer), "".
+	From string `json:"from,omitempty"`
+}
+
+// Locations that are not source lines.
+const (
+	Unresolved  = "unresolved"   // no frames recorded around the launch
+	GraphReplay = "graph replay" // replayed from a graph, origin not known
+)
+
+// CategoryRow is the GPU time of one category in a stage.
+type CategoryRow struct {
+	Category  string  `json:"category"`
+	GPUTimeUS float64 `json:"gpu_time_us"`
+	SharePct  float64 `json:"share_pct"`
+	Launches  int     `json:"launches"`
+}
+
+// OverlapRow is one line of the overlap table.
+type OverlapRow struct {
+	Priority       string  `json:"priority"` // P1 (look first), P2, P4, P5
+	Verdict        string  `json:"verdict"`  // "headroom" or "low-roi-hidden"
+	Kernel         string  `json:"kernel"`
+	Category       string  `json:"category"`
+	Bucket         string  `json:"bucket"`
+	PythonScope    string  `json:"python_scope"`
+	TotalUS        float64 `json:"total_us"`
+	SharePct       float64 `json:"share_pct"`
+	ExclusiveRatio float64 `json:"exclusive_ratio"` // of the row's own time
+	HiddenRatio    float64 `json:"hidden_ratio"`
+	DepRisk        string  `json:"dep_risk"`   // "low", "high" or "unclear"
+	DepSignal      string  `json:"dep_signal"` // what the neighbours say
+	Recommendation string  `json:"recommendation"`
+	HiddenUnder    string  `json:"hidden_under,omitempty"` // what ran beside it for the longest time
+}
+
+// FuseKind says what a fuse row found.
+const (
+	FuseActive = "active" // the fused kernel is in use
+	FuseSplit  = "split"  // the unfused chain is in use: the opportunity
+)
+
+// FuseRow is one line of the fuse table.
+type FuseRow struct {
+	Pattern          string        `json:"pattern"`
+	Kind             string        `json:"kind"`       // "active" or "split"
+	Confidence       string        `json:"confidence"` // "Confirmed" or "Candidate"
+	RelatedUS        float64       `json:"related_us"` // time of the evidence kernels only
+	SharePct         float64       `json:"share_pct"`
+	Occurrences      int           `json:"occurrences"` // chains, or launches of the fused kernel
+	Evidence         []EvidenceRow `json:"evidence"`
+	ExampleKernels   []int         `json:"example_kernels"` // indices in the trace's GPU lane, of one occurrence
+	CurrentLocations []string      `json:"current_locations"`
+	CandidatePaths   []string      `json:"candidate_paths"`
+	EstimatedGainUS  float64       `json:"estimated_gain_us"` // 0 for active rows
+	Rationale        string        `json:"rationale"`
+	Origin           string        `json:"origin"` // mainline, upstream or inflight
+}
+
+// EvidenceRow is a kernel a fuse row rests on.
+type EvidenceRow struct {
+	Kernel   string  `json:"kernel"`
+	TotalUS  float64 `json:"total_us"` // within this pattern
+	SharePct float64 `json:"share_pct"`
+	Launches int     `json:"launches"`
+}
+
+// SimilarityNote names a known family that is near a cluster of kernels
+// although nothing of it matched exactly.
+type SimilarityNote struct {
+	Stage   string `json:"stage"`
+	Level   string `json:"level"` // high, medium or low
+	Family  string `json:"family"`
+	Kind    string `json:"kind"` // fused or overlap
+	Kernel  string `json:"kernel"`
+	Because string `json:"because"`
+}
