@@ -1,0 +1,188 @@
+package triage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// ErrNoTrace reports that there is nothing to analyse.
+var ErrNoTrace = errors.New("triage: no trace given")
+
+// Source is one loaded trace of an analysis.
+type Source struct {
+	Trace *trace.Trace
+	Path  string // as shown in the report
+	// Stage is the stage of the whole trace where its path tells, "" to take it
+	// from the trace's annotations. See [StageFromPath].
+	Stage string
+}
+
+// Input is what [Analyze] works on.
+type Input struct {
+	Formal  []Source // read for time; one per stage, or one with all of them
+	Mapping []Source // read for source lines only; may be empty
+	Server  Server   // what the server said about itself
+	// Warnings are things found while loading that the report should repeat.
+	Warnings []trace.Finding
+}
+
+// Analyze computes the report. It fails only when in has no formal trace or
+// ctx ends; a trace without GPU activity gives a report that says so.
+func Analyze(ctx context.Context, in Input, opts ...Option) (*Report, error) {
+	if len(in.Formal) == 0 {
+		return nil, ErrNoTrace
+	}
+	c := config{minShare: DefaultMinSharePct, overlapLimit: defaultOverlapLimit, fuseMode: FuseByChain}
+	for _, o := range opts {
+		o.apply(&c)
+	}
+	if c.rules == nil {
+		c.rules = classify.Default()
+	}
+	if c.registry == nil {
+		c.registry = DefaultRegistry()
+	}
+	if c.fuseMode != FuseByChain && c.fuseMode != FuseByKeyword {
+		return nil, fmt.Errorf("triage: unknown fuse mode %q", c.fuseMode)
+	}
+	a := analysis{config: c, in: in, pool: newPool(c.rules)}
+	return a.run(ctx)
+}
+
+// analysis is one run of [Analyze].
+type analysis struct {
+	config
+	in      Input
+	pool    *pool
+	formal  []*work
+	mapping []*work
+	report  *Report
+}
+
+func (a *analysis) run(ctx context.Context) (*Report, error) {
+	var err error
+	if a.formal, err = a.collect(ctx, a.in.Formal); err != nil {
+		return nil, err
+	}
+	if a.mapping, err = a.collect(ctx, a.in.Mapping); err != nil {
+		return nil, err
+	}
+	a.report = &Report{Mode: ModeSingle, MinSharePct: a.minShare, Stages: []StageReport{}, Similarity: []SimilarityNote{}, Health: []HealthNote{}}
+	a.head()
+	if err := a.attribute(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range splitStages(a.pool, a.formal) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		a.report.Stages = append(a.report.Stages, a.stage(s))
+	}
+	a.report.Summary = summarise(a.report)
+	return a.report, nil
+}
+
+func (a *analysis) collect(ctx context.Context, sources []Source) ([]*work, error) {
+	var out []*work
+	for _, s := range sources {
+		if s.Trace == nil {
+			return nil, ErrNoTrace
+		}
+		w, err := a.pool.collect(ctx, s.Trace, s.Path, s.Stage)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// head fills the report's head: mode, framework, traces, model, health.
+func (a *analysis) head() {
+	r := a.report
+	r.Framework = a.frameworkOf(a.in.Formal)
+	for _, s := range a.in.Formal {
+		r.Traces = append(r.Traces, s.Path)
+	}
+	if len(a.in.Mapping) > 0 {
+		r.Mode = ModeMappingFormal
+		r.MappingFramework = a.frameworkOf(a.in.Mapping)
+		for _, s := range a.in.Mapping {
+			r.MappingTraces = append(r.MappingTraces, s.Path)
+		}
+	}
+	r.Model = cmp.Or(a.model, a.in.Server.Model)
+	r.TPSize = cmp.Or(a.tpSize, a.in.Server.TPSize)
+	for _, s := range slices.Concat(a.in.Formal, a.in.Mapping) {
+		r.Health = append(r.Health, healthNote(s))
+	}
+	if len(a.in.Warnings) > 0 {
+		r.Health = append(r.Health, HealthNote{Trace: "input", Status: trace.HealthDegraded, Findings: a.in.Warnings})
+	}
+	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return cmp.Compare(y.Status, x.Status) })
+}
+
+// frameworkOf tells the server that made the traces: as given, as the server
+// says, from the path, from the trace.
+func (a *analysis) frameworkOf(sources []Source) string {
+	if a.framework != "" {
+		return a.framework
+	}
+	if a.in.Server.Framework != "" {
+		return a.in.Server.Framework
+	}
+	for _, s := range sources {
+		if f := frameworkInPath(s.Path); f != "" {
+			return f
+		}
+	}
+	for _, s := range sources {
+		if f := frameworkInTrace(s.Trace); f != "" {
+			return f
+		}
+	}
+	return FrameworkPyTorch
+}
+
+// healthNote keeps the findings that touch what this report shows.
+func healthNote(s Source) HealthNote {
+	h := s.Trace.Health()
+	n := HealthNote{Trace: s.Path, Status: h.Status}
+	for _, f := range h.Findings {
+		touches := len(f.Affects) == 0
+		for _, x := range f.Affects {
+			switch x {
+			case "attribution", "gpu-time", "completeness":
+				touches = true
+			}
+		}
+		if touches {
+			n.Findings = append(n.Findings, f)
+		}
+	}
+	return n
+}
+
+// stage computes the three tables of one stage.
+func (a *analysis) stage(s *stageWork) StageReport {
+	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
+		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
+	out.Steps, out.Batch = s.steps()
+	busy, span := s.busy()
+	out.BusyUS, out.SpanUS = micros(busy), micros(span)
+	for i := range s.rows {
+		k := s.kernelRow(a.pool, &s.rows[i])
+		if k.SharePct < a.minShare || a.kernelLimit > 0 && len(out.Kernels) == a.kernelLimit {
+			out.HiddenRows++
+			continue
+		}
+		out.Kernels = append(out.Kernels, k)
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package triage
+
+import (
+	"context"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// activity is what triage keeps of a GPU activity.
+type activity struct {
+	start, end int64 // ns
+	kernel     int32 // pool.names
+	site       int32 // pool.sites
+	replayedAt int32 // pool.sites: the call that replays the graph, of replayed activities
+	op         int32 // pool.ops
+	queue      int32 // dense stream index within the trace
+	stage      int8  // index in stageOrder
+	replay     bool
+	from       origin
+}
+
+// origin is how an activity's site was found.
+type origin int8
+
+const (
+	fromNothing   origin = iota
+	fromOp               // frames around the cpu op that External id names
+	fromLaunch           // frames around the launch call
+	fromMapping          // the site of the same kernel elsewhere
+	fromAlignment        // the site of the kernel in the same place of the layer
+)
+
+var originNames = [...]string{"", "op", "launch", "mapping", "alignment"}
+
+// work is one trace made ready for the tables.
+type work struct {
+	t      *trace.Trace
+	path   string
+	acts   []activity // in the GPU lane's order
+	queues []queueRef
+
+	steps map[string]stepCount
+	hip   bool // launched through HIP
+}
+
+type queueRef struct {
+	device trace.DeviceID
+	stream trace.StreamID
+}
+
+// ctxStride is after how many activities a long loop looks at its context.
+const ctxStride = 1 << 14
+
+// collect reads the GPU activities of a trace: names, stages and sites.
+// fixedStage, if given, is the stage of all of them.
+func (p *pool) collect(ctx context.Context, t *trace.Trace, path, fixedStage string) (*work, error) {
+	w := &work{t: t, path: path, acts: make([]activity, 0, t.LaneLen(trace.LaneGPU))}
+	kernels := make([]int32, t.NumNames()) // id + 1
+	queues := map[queueRef]int32{}
+	st := newStages(t)
+	w.steps = st.count()
+	sites := newSiteFinder(p, t)
+	fixed := -1
+	if fixedStage != "" {
+		fixed = stageIndex(fixedStage)
+	}
+	for e := range t.Events(trace.LaneGPU) {
+		if len(w.acts)%ctxStride == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		k := &kernels[e.NameID()]
+		if *k == 0 {
+			*k = p.kernel(e.Name(), e.Kind()) + 1
+		}
+		a := activity{start: int64(e.Start()), end: int64(e.End()), kernel: *k - 1, replay: e.IsReplay()}
+		q := queueRef{e.Device(), e.Stream()}
+		qi, ok := queues[q]
+		if !ok {
+			qi = int32(len(w.queues))
+			queues[q] = qi
+			w.queues = append(w.queues, q)
+		}
+		a.queue = qi
+		stage := fixed
+		if stage < 0 {
+			stage = st.of(e)
+		}
+		a.stage = int8(stage)
+		a.site, a.op, a.from = sites.of(e)
+		if a.replay {
+			a.replayedAt, a.site, a.from = a.site, siteReplay, fromNothing
+		}
+		w.acts = append(w.acts, a)
+	}
+	w.hip = sites.hip
+	if fixed < 0 {
+		w.settleStages()
+	}
+	return w, nil
+}
+
+// A stage split is used when annotated steps explain at least this share of
+// GPU time; one that explains nearly all takes the rest too (sampling and
+// bookkeeping around the step).
+const (
+	splitFrom  = 0.5
+	splitWhole = 0.9
+)
+
+// settleStages replaces unknown stages.
+func (w *work) settleStages() {
+	var sum [4]int64
+	var total int64
+	for _, a := range w.acts {
+		total += a.end - a.start
+		if a.stage >= 0 {
+			sum[a.stage] += a.end - a.start
+		}
+	}
+	known, best, used := int64(0), 0, 0
+	for i, s := range sum {
+		known += s
+		if s > 0 {
+			used++
+		}
+		if s > sum[best] {
+			best = i
+		}
+	}
+	rest := int8(len(stageOrder) - 1)
+	clean := float64(known) >= splitFrom*float64(total) && known > 0
+	if clean && used == 1 && float64(known) >= splitWhole*float64(total) {
+		rest = int8(best)
+	}
+	for i := range w.acts {
+		if a := &w.acts[i]; a.stage < 0 || !clean {
+			a.stage = rest
+		}
+	}
+	if !clean {
+		w.steps = nil
+	}
+}
+
+// siteFinder finds the source lines of one trace's activities.
+type siteFinder struct {
+	p      *pool
+	t      *trace.Trace
+	ranks  []int8  // per name: rank + 1, 0 not asked yet
+	siteOf []int32 // per name: pool site + 1, 0 not asked yet
+	best   []int32 // per Python frame: index of the best frame from it outwards + 1, 0 not asked, -1 none
+	ops    []int32 // per name: pool op + 1
+	hip    bool
+}
+
+func newSiteFinder(p *pool, t *trace.Trace) *siteFinder {
+	n := t.NumNames()
+	return &siteFinder{p: p, t: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n),
+		best: make([]int32, t.LaneLen(trace.LanePython))}
+}
+
+// probeDelay is how far inside an op its frames are looked for: far enough to
+// be within a frame that opens with the op, and never beyond the op's middle.
+const probeDelay = 1000 // ns
+
+// of returns the site of an activity, its cpu op and how the site was found.
+func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
+	launch := act.Launch()
+	e := f.t.OpByExternalID(act.ExternalID())
+	found := trace.Event{}
+	if e.Valid() {
+		op = f.op(e)
+		at := e.Start() + trace.Time(min(int64(e.Duration())/2, probeDelay))
+		found, from = f.bestFrame(f.t.FrameAt(e.Thread(), at)), fromOp
+	}
+	if launch.Valid() {
+		if op == 0 {
+			if o := launch.Op(); o.Valid() {
+				op = f.op(o)
+			} else {
+				op = f.op(launch)
+			}
+		}
+		if !f.hip && len(launch.Name()) > 3 && launch.Name()[:3] == "hip" {
+			f.hip = true
+		}
+		if !found.Valid() {
+			found, from = f.bestFrame(f.t.FrameAt(launch.Thread(), launch.Start())), fromLaunch
+		}
+	}
+	if !found.Valid() {
+		return siteUnresolved, op, fromNothing
+	}
+	return f.site(found), op, from
+}
+
+func (f *siteFinder) op(e trace.Event) int32 {
+	c := &f.ops[e.NameID()]
+	if *c == 0 {
+		*c = f.p.ops.id(e.Name()) + 1
+	}
+	return *c - 1
+}
+
+func (f *siteFinder) site(e trace.Event) int32 {
+	c := &f.siteOf[e.NameID()]
+	if *c == 0 {
+		fr, _ := parseFrame(e.Name())
+		*c = f.p.sites.id(fr.location()) + 1
+	}
+	return *c - 1
+}
+
+func (f *siteFinder) rank(e trace.Event) frameRank {
+	c := &f.ranks[e.NameID()]
+	if *c == 0 {
+		r := rankNone
+		if fr, ok := parseFrame(e.Name()); ok {
+			r = fr.rank()
+		}
+		*c = int8(r) + 1
+	}
+	return frameRank(*c - 1)
+}
+
+// bestFrame returns the frame with the best rank among e and what is around
+// it, the deepest among equals; not valid where none has a source line. Each
+// frame of the trace is judged once.
+func (f *siteFinder) bestFrame(e trace.Event) trace.Event {
+	var path []trace.Event
+	best := int32(-1)
+	for ; e.Valid(); e = e.Parent() {
+		if b := f.best[e.Index()]; b != 0 {
+			best = b
+			break
+		}
+		path = append(path, e)
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		e := path[i]
+		r := f.rank(e)
+		if r > rankNoise && (best < 0 || r >= f.rank(f.t.LaneAt(trace.LanePython, int(best-1)))) {
+			best = int32(e.Index()) + 1
+		}
+		f.best[e.Index()] = best
+	}
+	if best < 0 {
+		return trace.Event{}
+	}
+	return f.t.LaneAt(trace.LanePython, int(best-1))
+}

@@ -1,0 +1,180 @@
+package triage
+
+import (
+	"strings"
+)
+
+// frameRank says how much a Python frame tells about where a kernel comes
+// from; the order is that of triage.md §2.
+type frameRank int8
+
+const (
+	rankNone      frameRank = iota // not a Python frame
+	rankNoise                      // threading, contextlib, built-in methods
+	rankNoSignal                   // wrappers that every call goes through
+	rankLibrary                    // site-packages, torch internals, the standard library
+	rankUser                       // a script whose package is not known
+	rankModel                      // model code outside the servers
+	rankFramework                  // code of a server
+)
+
+// frameworkRoots are the packages of the servers. A path is shown from the
+// root on; "python/sglang/" is how the repository has it.
+var frameworkRoots = []string{"python/sglang/", "sglang/", "vllm/", "tokenspeed/", "tensorrt_llm/", "sgl_kernel/"}
+
+// modelRoots are packages that hold model definitions.
+var modelRoots = []string{"transformers/", "diffusers/", "timm/", "megatron/", "nemo/", "fairseq/"}
+
+// noSignalFuncs are functions every call passes through.
+var noSignalFuncs = set("__call__", "_call_impl", "_wrapped_call_impl", "__torch_function__", "__torch_dispatch__",
+	"_fn", "inner", "wrapper", "custom_wrapper", "outer_wrapper", "wrapper_custom", "dispatch_wrapper", "decorate_context",
+	"_wrapper", "wrapped", "_wrapped", "<lambda>", "<genexpr>", "<listcomp>", "<dictcomp>")
+
+// noSignalFiles are files, by the end of their path, whose lines name the
+// machinery and not the model.
+var noSignalFiles = []string{"py_executor.py", "parameter.py", "torch/fx/graph_module.py", "torch/_ops.py",
+	"torch/utils/_contextlib.py", "torch/nn/modules/module.py"}
+
+// noSignalParts mark machinery anywhere in a file's name: graph runners replay
+// everything, profiler hooks wrap everything.
+var noSignalParts = []string{"cuda_graph_runner", "cudagraph_runner", "cuda_graph", "cudagraph", "piecewise_backend", "profiler"}
+
+// noiseFiles are standard-library files that only pass calls on.
+var noiseFiles = set("threading.py", "contextlib.py", "runpy.py", "functools.py", "selectors.py", "queue.py", "socket.py",
+	"subprocess.py", "tempfile.py", "weakref.py", "abc.py", "typing.py", "inspect.py", "enum.py", "copy.py", "os.py",
+	"random.py", "logging/__init__.py", "multiprocessing/process.py", "multiprocessing/spawn.py", "multiprocessing/popen_spawn_posix.py",
+	"concurrent/futures/thread.py", "_collections_abc.py", "collections/__init__.py", "dataclasses.py", "re.py", "uuid.py", "json/__init__.py",
+	"importlib/__init__.py", "torch_guard.py")
+
+func set(words ...string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}
+
+// frame is a Python frame's name taken apart.
+type frame struct {
+	path string // as recorded, with forward slashes
+	line string // digits, or ""
+	fn   string
+}
+
+// parseFrame reads "path/file.py(123): func". Anything else, such as a
+// built-in method or an nn.Module, is not a frame with a source line.
+func parseFrame(name string) (frame, bool) {
+	path, fn, ok := strings.Cut(name, "): ")
+	if !ok {
+		return frame{}, false
+	}
+	open := strings.LastIndexByte(path, '(')
+	if open <= 0 {
+		return frame{}, false
+	}
+	line := path[open+1:]
+	for i := 0; i < len(line); i++ {
+		if line[i] < '0' || line[i] > '9' {
+			return frame{}, false
+		}
+	}
+	return frame{path: strings.ReplaceAll(path[:open], "\\", "/"), line: line, fn: fn}, true
+}
+
+// root returns where in the path the package begins that gives the frame its
+// rank, and that rank.
+func (f frame) root() (int, frameRank) {
+	for _, r := range frameworkRoots {
+		if i := segment(f.path, r); i >= 0 {
+			return i, rankFramework
+		}
+	}
+	for _, r := range modelRoots {
+		if i := segment(f.path, r); i >= 0 {
+			return i, rankModel
+		}
+	}
+	for _, dir := range []string{"site-packages/", "dist-packages/"} {
+		if i := strings.LastIndex(f.path, dir); i >= 0 {
+			i += len(dir)
+			if strings.Contains(f.path[i:], "/models/") || strings.Contains(f.path[i:], "/model/") {
+				return i, rankModel
+			}
+			return i, rankLibrary
+		}
+	}
+	switch {
+	case strings.HasPrefix(f.path, "torch/"), strings.HasPrefix(f.path, "torch_"), strings.HasPrefix(f.path, "<"):
+		return 0, rankLibrary
+	case strings.Contains(f.path, "/lib/python3"):
+		return strings.LastIndexByte(f.path, '/') + 1, rankLibrary
+	case strings.Contains(f.path, "/models/"), strings.HasPrefix(f.path, "models/"), strings.HasPrefix(f.path, "/"):
+		return 0, rankModel
+	case strings.Contains(f.path, "/"):
+		return 0, rankLibrary // an installed package; the profiler strips sys.path
+	}
+	return 0, rankUser
+}
+
+// segment finds r at the beginning of a path segment.
+func segment(path, r string) int {
+	for from := 0; ; {
+		i := strings.Index(path[from:], r)
+		if i < 0 {
+			return -1
+		}
+		i += from
+		if i == 0 || path[i-1] == '/' {
+			return i
+		}
+		from = i + 1
+	}
+}
+
+// rank returns the frame's rank.
+func (f frame) rank() frameRank {
+	base := f.path[strings.LastIndexByte(f.path, '/')+1:]
+	short := f.path
+	if i := strings.Index(short, "/lib/python3"); i >= 0 {
+		if j := strings.IndexByte(short[i+len("/lib/"):], '/'); j >= 0 {
+			short = short[i+len("/lib/")+j+1:]
+		}
+	}
+	if noiseFiles[short] || strings.HasPrefix(short, "asyncio/") {
+		return rankNoise
+	}
+	if noSignalFuncs[f.fn] {
+		return rankNoSignal
+	}
+	for _, s := range noSignalFiles {
+		if strings.HasSuffix(f.path, s) && (len(f.path) == len(s) || f.path[len(f.path)-len(s)-1] == '/') {
+			return rankNoSignal
+		}
+	}
+	for _, s := range noSignalParts {
+		if strings.Contains(base, s) {
+			return rankNoSignal
+		}
+	}
+	_, r := f.root()
+	return r
+}
+
+// location renders "path:line func" with the path from its package's root.
+func (f frame) location() string {
+	i, _ := f.root()
+	return f.path[i:] + ":" + f.line + " " + f.fn
+}
+
+// locationParts splits a rendered location; line is "" where it has none.
+func locationParts(loc string) (path, line, fn string) {
+	head, fn, ok := strings.Cut(loc, " ")
+	if !ok {
+		return "", "", ""
+	}
+	i := strings.LastIndexByte(head, ':')
+	if i < 0 {
+		return "", "", ""
+	}
+	return head[:i], head[i+1:], fn
+}

@@ -1,0 +1,113 @@
+package triage_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// goldenRow is a row of a kernel table printed by the reference.
+type goldenRow struct {
+	stage, kernel, category string
+	ms                      string
+	share                   string
+	launches                int
+	location, op            string
+}
+
+// goldenFuse is a row of a fuse table printed by the reference.
+type goldenFuse struct {
+	stage, pattern, confidence, ms, share string
+	evidence                              []string
+}
+
+// goldenReport is a report printed by the reference.
+type goldenReport struct {
+	name    string
+	formal  string
+	mapping string
+	kernels []goldenRow
+	fuse    []goldenFuse
+}
+
+// readGolden parses a reference report.
+func readGolden(t *testing.T, path string) goldenReport {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := goldenReport{name: strings.TrimSuffix(filepath.Base(path), ".txt")}
+	table, stage := "", ""
+	for line := range strings.SplitSeq(string(data), "\n") {
+		switch {
+		case strings.HasPrefix(line, "Input traces: "):
+			g.formal = strings.TrimPrefix(line, "Input traces: shared/")
+		case strings.HasPrefix(line, "Formal traces: "):
+			g.formal = strings.TrimPrefix(line, "Formal traces: shared/")
+		case strings.HasPrefix(line, "Mapping traces: "):
+			g.mapping = strings.TrimPrefix(line, "Mapping traces: shared/")
+		case strings.HasSuffix(line, " Table"):
+			table, stage = line, ""
+		case strings.HasPrefix(line, "##### "):
+			stage = strings.TrimPrefix(line, "##### ")
+		case strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| ---"):
+			cells := strings.Split(strings.Trim(line, "| "), " | ")
+			switch {
+			case table == "Kernel Table" && len(cells) == 7 && cells[0] != "Kernel" && cells[2] != "-":
+				n, err := strconv.Atoi(cells[4])
+				if err != nil {
+					t.Fatalf("%s: %v in %q", path, err, line)
+				}
+				g.kernels = append(g.kernels, goldenRow{stage, cells[0], cells[1], cells[2], cells[3], n, cells[5], cells[6]})
+			case table == "Fuse Opportunity Table" && len(cells) == 8 && cells[0] != "Pattern" && cells[1] != "-":
+				g.fuse = append(g.fuse, goldenFuse{stage, cells[0], cells[1], cells[2], cells[3], strings.Split(cells[4], "<br>")})
+			}
+		}
+	}
+	return g
+}
+
+func goldens(t *testing.T) []goldenReport {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(testdata.Shared(t, "golden/triage"), "*.txt"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no reference reports: %v", err)
+	}
+	out := make([]goldenReport, 0, len(paths))
+	for _, p := range paths {
+		out = append(out, readGolden(t, p))
+	}
+	return out
+}
+
+// source loads a shared trace as a Source.
+func source(t testing.TB, rel string) triage.Source {
+	t.Helper()
+	path := testdata.Shared(t, rel)
+	tr, err := trace.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return triage.Source{Trace: tr, Path: rel, Stage: triage.StageFromPath(rel)}
+}
+
+// analyze triages shared traces.
+func analyze(t testing.TB, formal, mapping string, opts ...triage.Option) *triage.Report {
+	t.Helper()
+	in := triage.Input{Formal: []triage.Source{source(t, formal)}}
+	if mapping != "" {
+		in.Mapping = []triage.Source{source(t, mapping)}
+	}
+	r, err := triage.Analyze(t.Context(), in, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,288 @@
+package triage
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// maxLocations is how many sites a kernel row shows.
+const maxLocations = 2
+
+// row is a kernel row while it is computed.
+type row struct {
+	kernel   int32 // pool.names
+	ns       int64
+	launches int
+	replayed int
+	sites    []siteTime // by time after sortSites
+	replayAt map[int32]int64
+}
+
+// siteTime is the part of a row launched from one site by one op.
+type siteTime struct {
+	site, op int32
+	from     origin
+	ns       int64
+	launches int
+}
+
+// stageWork is all activities of one stage, over the traces that have it.
+type stageWork struct {
+	index int
+	parts []*work
+	rows  []row   // by time
+	rowOf []int32 // per kernel: index in rows, -1 none
+	ns    int64
+	acts  int
+}
+
+// splitStages groups the activities of all formal traces by stage.
+func splitStages(p *pool, works []*work) []*stageWork {
+	stages := make([]*stageWork, len(stageOrder))
+	for i := range stages {
+		stages[i] = &stageWork{index: i, rowOf: make([]int32, len(p.facts))}
+		for k := range stages[i].rowOf {
+			stages[i].rowOf[k] = -1
+		}
+	}
+	for _, w := range works {
+		seen := make([]bool, len(stageOrder))
+		for i := range w.acts {
+			a := &w.acts[i]
+			s := stages[a.stage]
+			if !seen[a.stage] {
+				seen[a.stage] = true
+				s.parts = append(s.parts, w)
+			}
+			s.add(a)
+		}
+	}
+	out := stages[:0]
+	for _, s := range stages {
+		if s.acts > 0 {
+			s.finish(p)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (s *stageWork) add(a *activity) {
+	i := s.rowOf[a.kernel]
+	if i < 0 {
+		i = int32(len(s.rows))
+		s.rowOf[a.kernel] = i
+		s.rows = append(s.rows, row{kernel: a.kernel})
+	}
+	r := &s.rows[i]
+	ns := a.end - a.start
+	r.ns += ns
+	r.launches++
+	s.ns += ns
+	s.acts++
+	if a.replay {
+		r.replayed++
+		if a.replayedAt != siteUnresolved {
+			if r.replayAt == nil {
+				r.replayAt = map[int32]int64{}
+			}
+			r.replayAt[a.replayedAt] += ns
+		}
+	}
+	// Rows have few sites; the last used is first tried. Anything beyond the
+	// bound is counted under the last one, which only a hostile trace reaches.
+	const maxSites = 4096
+	for k := range r.sites {
+		if t := &r.sites[k]; t.site == a.site && t.op == a.op {
+			t.ns += ns
+			t.launches++
+			if k > 0 {
+				r.sites[k], r.sites[k-1] = r.sites[k-1], r.sites[k]
+			}
+			return
+		}
+		if k == maxSites {
+			r.sites[k].ns += ns
+			r.sites[k].launches++
+			return
+		}
+	}
+	r.sites = append(r.sites, siteTime{site: a.site, op: a.op, from: a.from, ns: ns, launches: 1})
+}
+
+func (s *stageWork) finish(p *pool) {
+	for i := range s.rows {
+		r := &s.rows[i]
+		slices.SortFunc(r.sites, func(a, b siteTime) int {
+			return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(b.launches, a.launches),
+				cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]), cmp.Compare(p.ops.texts[a.op], p.ops.texts[b.op]))
+		})
+	}
+	slices.SortFunc(s.rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.names.texts[a.kernel], p.names.texts[b.kernel]))
+	})
+	for i, r := range s.rows {
+		s.rowOf[r.kernel] = int32(i)
+	}
+}
+
+// share returns ns in percent of the stage's GPU time, rounded to 0.01.
+func (s *stageWork) share(ns int64) float64 { return percent(ns, s.ns) }
+
+// percent returns 100·part/whole rounded to two decimals; 0 of 0 is 0.
+func percent(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return math.Round(float64(part)/float64(whole)*1e4) / 1e2
+}
+
+// ratio returns part/whole rounded to four decimals; 0 of 0 is 0.
+func ratio(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return math.Round(float64(part)/float64(whole)*1e4) / 1e4
+}
+
+// micros converts ns to microseconds.
+func micros(ns int64) float64 { return float64(ns) / 1e3 }
+
+// kernelRow renders a row as data.
+func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
+	f := &p.facts[r.kernel]
+	out := KernelRow{
+		Kernel: f.canonical, Category: string(f.result.Category), Subcategory: f.result.Subcategory, Rule: f.result.Rule,
+		GPUTimeUS: micros(r.ns), SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
+		Locations: []Location{}, CPUOps: []string{}, gpuNS: r.ns,
+	}
+	for _, st := range r.bySite(p) {
+		if len(out.Locations) == maxLocations {
+			break
+		}
+		out.Locations = append(out.Locations, Location{Location: p.sites.texts[st.site], SharePct: percent(st.ns, r.ns), From: originNames[st.from]})
+		out.CPUOps = append(out.CPUOps, p.ops.texts[st.op])
+	}
+	best := int32(-1)
+	for site, ns := range r.replayAt {
+		if best < 0 || ns > r.replayAt[best] || ns == r.replayAt[best] && p.sites.texts[site] < p.sites.texts[best] {
+			best = site
+		}
+	}
+	if best >= 0 {
+		out.ReplayedAt = p.sites.texts[best]
+	}
+	return out
+}
+
+// bySite joins the parts of a row that share a site, by time; the op is the
+// most common one of the site.
+func (r *row) bySite(p *pool) []siteTime {
+	var out []siteTime
+	var ops [][]siteTime
+	at := map[int32]int{}
+	for _, st := range r.sites {
+		i, ok := at[st.site]
+		if !ok {
+			i = len(out)
+			at[st.site] = i
+			out = append(out, siteTime{site: st.site, from: st.from})
+			ops = append(ops, nil)
+		}
+		out[i].ns += st.ns
+		out[i].launches += st.launches
+		ops[i] = append(ops[i], st)
+	}
+	for i := range out {
+		best := slices.MaxFunc(ops[i], func(a, b siteTime) int {
+			return cmp.Or(cmp.Compare(a.launches, b.launches), cmp.Compare(p.ops.texts[b.op], p.ops.texts[a.op]))
+		})
+		out[i].op = best.op
+	}
+	slices.SortStableFunc(out, func(a, b siteTime) int {
+		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]))
+	})
+	return out
+}
+
+// categories sums the stage's rows by category, by time.
+func (s *stageWork) categories(p *pool) []CategoryRow {
+	at := map[string]int{}
+	var ns []int64
+	var out []CategoryRow
+	for i := range s.rows {
+		r := &s.rows[i]
+		c := string(p.facts[r.kernel].result.Category)
+		k, ok := at[c]
+		if !ok {
+			k = len(out)
+			at[c] = k
+			out = append(out, CategoryRow{Category: c})
+			ns = append(ns, 0)
+		}
+		ns[k] += r.ns
+		out[k].Launches += r.launches
+	}
+	for k := range out {
+		out[k].GPUTimeUS, out[k].SharePct = micros(ns[k]), s.share(ns[k])
+	}
+	slices.SortFunc(out, func(a, b CategoryRow) int {
+		return cmp.Or(cmp.Compare(b.GPUTimeUS, a.GPUTimeUS), cmp.Compare(a.Category, b.Category))
+	})
+	return out
+}
+
+// steps adds up the annotated steps of the stage.
+func (s *stageWork) steps() (steps, batch int) {
+	for _, w := range s.parts {
+		c := w.steps[stageOrder[s.index]]
+		if c.steps == 0 {
+			continue
+		}
+		switch {
+		case steps == 0:
+			batch = c.batch
+		case batch != c.batch:
+			batch = -1
+		}
+		steps += c.steps
+	}
+	return steps, max(batch, 0)
+}
+
+// busy returns the union of the stage's activities and its span, each added
+// over the devices of its traces.
+func (s *stageWork) busy() (busy, span int64) {
+	for _, w := range s.parts {
+		type state struct{ from, to, first int64 }
+		perDevice := map[trace.DeviceID]*state{}
+		var order []trace.DeviceID
+		for i := range w.acts { // by start
+			a := &w.acts[i]
+			if int(a.stage) != s.index {
+				continue
+			}
+			d := w.queues[a.queue].device
+			st, ok := perDevice[d]
+			if !ok {
+				perDevice[d] = &state{a.start, a.end, a.start}
+				order = append(order, d)
+				continue
+			}
+			if a.start > st.to {
+				busy += st.to - st.from
+				st.from, st.to = a.start, a.end
+			}
+			st.to = max(st.to, a.end)
+		}
+		for _, d := range order {
+			st := perDevice[d]
+			busy += st.to - st.from
+			span += st.to - st.first
+		}
+	}
+	return busy, span
+}

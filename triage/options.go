@@ -1,0 +1,71 @@
+package triage
+
+import "github.com/llmstrata/strata/classify"
+
+// FuseMode says how the fuse table is found.
+type FuseMode string
+
+// The fuse modes.
+const (
+	// FuseByChain asks for evidence: whole identifiers, chains in order on one
+	// stream, about once per layer.
+	FuseByChain FuseMode = "chain"
+	// FuseByKeyword is the substring rule of the reference, kept for
+	// comparison. Most of what it says about real traces is wrong.
+	FuseByKeyword FuseMode = "keyword"
+)
+
+// Option changes what [Analyze] computes.
+type Option interface{ apply(*config) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+type config struct {
+	minShare     float64
+	kernelLimit  int
+	overlapLimit int
+	fuseMode     FuseMode
+	rules        *classify.Ruleset
+	registry     *Registry
+	framework    string
+	model        string
+	tpSize       int
+}
+
+// DefaultMinSharePct is the bar below which rows are hidden (the reference's).
+const DefaultMinSharePct = 1.0
+
+// defaultOverlapLimit is how many headroom rows, and how many low-roi-hidden
+// rows, a stage lists (the reference's).
+const defaultOverlapLimit = 5
+
+// WithMinShare hides rows below pct percent of their stage's GPU time. Default
+// [DefaultMinSharePct]; 0 shows all kernels.
+func WithMinShare(pct float64) Option { return optionFunc(func(c *config) { c.minShare = pct }) }
+
+// WithKernelLimit shows at most n kernel rows per stage; 0, the default, means
+// no limit.
+func WithKernelLimit(n int) Option { return optionFunc(func(c *config) { c.kernelLimit = n }) }
+
+// WithOverlapLimit shows at most n rows of each overlap verdict; default 5.
+func WithOverlapLimit(n int) Option { return optionFunc(func(c *config) { c.overlapLimit = n }) }
+
+// WithFuseMode selects how the fuse table is found; default [FuseByChain].
+func WithFuseMode(m FuseMode) Option { return optionFunc(func(c *config) { c.fuseMode = m }) }
+
+// WithRules replaces the classifier's rules. Default [classify.Default].
+func WithRules(r *classify.Ruleset) Option { return optionFunc(func(c *config) { c.rules = r }) }
+
+// WithRegistry replaces the registry of fused paths. Default [DefaultRegistry].
+func WithRegistry(r *Registry) Option { return optionFunc(func(c *config) { c.registry = r }) }
+
+// WithFramework says which server made the traces instead of finding out.
+func WithFramework(name string) Option { return optionFunc(func(c *config) { c.framework = name }) }
+
+// WithModel says which model was served instead of reading server_args.json.
+func WithModel(name string) Option { return optionFunc(func(c *config) { c.model = name }) }
+
+// WithTPSize says how many tensor-parallel ranks there were; 0 means unknown.
+func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tpSize = n }) }
