@@ -1,0 +1,183 @@
+package layer
+
+// A structure is what the sequence of one pass says about its layers.
+type structure struct {
+	starts  []int // starts[i] is the first kernel of layer i; starts[N] the first one after the last layer
+	anchors anchorSet
+	lo, hi  int     // the boundary may lie at coordinates lo…hi of the unit; hi − lo is the width of the ambiguity
+	at      int     // where it was put
+	byRole  bool    // put there because an input norm stands there
+	sim     float64 // unitSimilarity of the chosen anchors
+}
+
+func (st *structure) layers() int { return len(st.starts) - 1 }
+
+// findRepeats cuts s = prologue · unit₀ … unit_{n−1} · epilogue into n layers using the best comb of anchors.
+func findRepeats(s *sequence, n int) (structure, bool) {
+	sets := anchorsFor(s, n, 4)
+	if len(sets) == 0 || n < 2 {
+		return structure{}, false
+	}
+	// The most even comb is not always in the layers (a vision tower can be perfectly even): similarity of units decides
+	// between combs that are about as even.
+	best, bestSim, bestScore := sets[0], 0.0, -2.0
+	for _, set := range sets {
+		sim := unitSimilarity(s, set.pos)
+		if score := sim - set.cost; score > bestScore+1e-9 {
+			best, bestSim, bestScore = set, sim, score
+		}
+	}
+	st := cutAt(s, best)
+	st.sim = bestSim
+	return st, true
+}
+
+// A unitKind is a distinct sequence of kernels between two neighbouring anchors.
+type unitKind struct {
+	from, to int // first instance
+	count    int
+}
+
+// unitKinds returns the kinds in order of first appearance and the kind of every unit.
+func unitKinds(s *sequence, pos []int) (kinds []unitKind, of []int) {
+	byHash := map[uint64]int{}
+	for k := 0; k+1 < len(pos); k++ {
+		h := hashNames(s.fine[pos[k]:pos[k+1]])
+		id, ok := byHash[h]
+		if !ok {
+			id = len(kinds)
+			byHash[h] = id
+			kinds = append(kinds, unitKind{from: pos[k], to: pos[k+1]})
+		}
+		kinds[id].count++
+		of = append(of, id)
+	}
+	return kinds, of
+}
+
+// cutAt places the layer boundaries given one anchor per layer.
+//
+// Coordinates run over the consensus unit C from one anchor (0) to the next (P). A boundary coordinate β means: of the P
+// kernels from an anchor on, β belong to the anchor's layer and P − β to the next one. Going back from the first anchor,
+// layer 0 agrees with C down to coordinate B, so β ≥ B; going forward from the last one, the last layer agrees up to F, so
+// β ≤ F. Prologue and epilogue look a little like layers at their ends, which is why B < F is normal.
+func cutAt(s *sequence, set anchorSet) structure {
+	pos := set.pos
+	kinds, of := unitKinds(s, pos)
+	ref := 0
+	for k := range kinds {
+		if kinds[k].count > kinds[ref].count {
+			ref = k
+		}
+	}
+	c := kinds[ref]
+	P := c.to - c.from
+	maps := make([][]int, len(kinds)) // kind → position per coordinate of C, made on demand
+	mapOf := func(k int) []int {
+		if maps[k] == nil {
+			maps[k] = alignPositions(s, kinds[k].from, kinds[k].to, s, c.from, c.to)
+		}
+		return maps[k]
+	}
+	first, last := pos[0], pos[len(pos)-1]
+	// Head: compare with the kinds that occur, the first unit's kind among them; the best agreement counts.
+	headS, lo := 0, P
+	tailS, hi := 0, 0
+	for _, k := range probeKinds(kinds, of) {
+		kn := kinds[k]
+		klen := kn.to - kn.from
+		if ns, nt := extend(s, first-1, first, s, kn.to-1, klen, -1); ns > headS {
+			headS, lo = ns, coordinateOf(mapOf(k), klen-nt)
+		}
+		if ns, nt := extend(s, last, s.len()-last, s, kn.from, klen, +1); ns > tailS {
+			tailS, hi = ns, coordinateOf(mapOf(k), nt)
+		}
+	}
+	st := structure{anchors: set, lo: lo, hi: hi}
+	st.at, st.byRole = chooseBoundary(s, c, lo, hi)
+	st.starts = make([]int, len(pos)+1)
+	st.starts[0] = headPosition(s, first, headS, c, lo, st.at)
+	for k := range of {
+		st.starts[k+1] = pos[k] + mapOf(of[k])[st.at]
+	}
+	st.starts[len(pos)] = tailPosition(s, last, tailS, c, hi, st.at)
+	return st
+}
+
+// probeKinds returns the kinds worth comparing the ends with: those of the first and last units and the most frequent ones.
+func probeKinds(kinds []unitKind, of []int) []int {
+	const most = 6
+	out := []int{of[0]}
+	add := func(k int) {
+		for _, o := range out {
+			if o == k {
+				return
+			}
+		}
+		out = append(out, k)
+	}
+	add(of[len(of)-1])
+	for range most {
+		best := -1
+		for k := range kinds {
+			taken := false
+			for _, o := range out {
+				taken = taken || o == k
+			}
+			if !taken && (best < 0 || kinds[k].count > kinds[best].count) {
+				best = k
+			}
+		}
+		if best < 0 {
+			break
+		}
+		add(best)
+	}
+	return out
+}
+
+// coordinateOf inverts a position map: the smallest coordinate whose position is at or after p.
+func coordinateOf(m []int, p int) int {
+	for j, q := range m {
+		if q >= p {
+			return j
+		}
+	}
+	return len(m) - 1
+}
+
+// chooseBoundary picks the coordinate where layers begin within what structure leaves open.
+func chooseBoundary(s *sequence, c unitKind, lo, hi int) (at int, byRole bool) {
+	a, b := lo, hi
+	if a > b {
+		a, b = b, a
+	}
+	P := c.to - c.from
+	for x := a; x <= b; x++ {
+		if s.role[c.from+x%P] == roleNorm {
+			return x, true
+		}
+	}
+	if lo <= hi {
+		return lo, false // what resembles a layer's start after the last layer is the final norm
+	}
+	return hi, false
+}
+
+// headPosition is the first kernel of layer 0: the position of coordinate at in the part before the first anchor.
+func headPosition(s *sequence, first, headS int, c unitKind, lo, at int) int {
+	if at <= lo {
+		return max(0, first-headS-(lo-at))
+	}
+	m := alignPositions(s, first-headS, first, s, c.from+lo, c.to)
+	return first - headS + m[at-lo]
+}
+
+// tailPosition is the end of the last layer: the position of coordinate at in the part from the last anchor on.
+func tailPosition(s *sequence, last, tailS int, c unitKind, hi, at int) int {
+	if at >= hi {
+		return min(s.len(), last+tailS+at-hi)
+	}
+	m := alignPositions(s, last, last+tailS, s, c.from, c.from+hi)
+	return last + m[at]
+}
