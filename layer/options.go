@@ -1,0 +1,82 @@
+package layer
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Boundaries says which evidence places layer boundaries.
+type Boundaries string
+
+const (
+	// BoundariesAuto takes the best evidence the trace has.
+	BoundariesAuto Boundaries = "auto"
+	// BoundariesModules takes module frames only; it fails where the trace has none.
+	BoundariesModules Boundaries = "modules"
+	// BoundariesRepeats ignores module frames and anchors and finds the repeating unit.
+	BoundariesRepeats Boundaries = "repeats"
+	// BoundariesAnchorCloses makes a block of the kernels after anchor k−1 up to and including anchor k.
+	BoundariesAnchorCloses Boundaries = "anchor-closes"
+	// BoundariesAnchorOpens makes a block of anchor k and the kernels up to, not including, anchor k+1. It reproduces the
+	// numbers of the published scripts and is not a good default: see docs/segmentation.md.
+	BoundariesAnchorOpens Boundaries = "anchor-opens"
+)
+
+// AllBoundaries lists the modes in the order of the documentation.
+func AllBoundaries() []Boundaries {
+	return []Boundaries{BoundariesAuto, BoundariesModules, BoundariesRepeats, BoundariesAnchorCloses, BoundariesAnchorOpens}
+}
+
+// ParseBoundaries reads a mode's name; "" is auto.
+func ParseBoundaries(s string) (Boundaries, error) {
+	if s == "" {
+		return BoundariesAuto, nil
+	}
+	var names []string
+	for _, b := range AllBoundaries() {
+		if string(b) == s {
+			return b, nil
+		}
+		names = append(names, string(b))
+	}
+	return "", fmt.Errorf("layer: unknown boundaries %q; want one of %s", s, strings.Join(names, ", "))
+}
+
+// Options says what is known about the model and how to analyse. The zero Options asks the trace everything.
+type Options struct {
+	// Profile says how the model's layers look. Nil: inferred from Config, else generic.
+	Profile *profile.ModelProfile
+	// Config is the model's config.json. Nil: unknown.
+	Config *profile.Config
+	// NumLayers is N where the caller knows better than Config. 0: Config's, else read from the trace.
+	NumLayers int
+	// Anchor replaces the profile's anchor: a substring of a kernel's name. "": the profile's.
+	Anchor string
+	// Boundaries is the evidence to use. "": BoundariesAuto.
+	Boundaries Boundaries
+	// HashLayers says which layers of a model with hash layers they are. Zero: the first ones.
+	HashLayers profile.HashPlacement
+	// Device is the GPU to analyse. Nil: the one with the most GPU time.
+	Device *trace.DeviceID
+	// Rules are asked before the profile's own category rules.
+	Rules []classify.Rule
+	// StepPatterns are asked before the built-in step annotation dialects.
+	StepPatterns []StepPattern
+	// Mapping is a second trace of the same model, recorded eagerly or while its graph was captured, from which
+	// [Analysis.Sources] carries modules, CPU ops, shapes and source lines to the kernels of graph replays. Nil: the trace itself.
+	Mapping *trace.Trace
+}
+
+// A StepPattern recognises a step annotation of a framework that the built-in dialects do not know.
+type StepPattern struct {
+	// Name is shown as the dialect.
+	Name string
+	// Match must match the annotation's name. Its groups named stage, batch, tokens, index, context_requests,
+	// context_tokens, generation_requests and generation_tokens are read where present.
+	Match *regexp.Regexp
+}
