@@ -111,7 +111,9 @@ func undocumented(fset *token.FileSet, f *File) []string {
 					if why := named(doc, sp.Name.Name); why != "" {
 						report(sp, "type "+sp.Name.Name+why)
 					}
-					if st, ok := sp.Type.(*ast.StructType); ok {
+					// Fields are part of the interface where users import the package.
+					public := !strings.HasPrefix(f.Path, "internal/") && !strings.HasPrefix(f.Path, "examples/")
+					if st, ok := sp.Type.(*ast.StructType); ok && public {
 						for _, field := range bareFields(fset, st) {
 							// The type's own comment may speak of its fields by name.
 							if strings.Contains(doc.Text(), field.Name) {
