@@ -62,19 +62,26 @@ func keyAt(b []byte, k int, known func([]byte) bool) int {
 // it must be followed by ']' and then by a usual top-level key, or by the end of
 // the document and of the stream. It returns the position of the ']' or a code.
 func arrayEndAt(b []byte, q int, eof bool) int {
-	more := codeMore
-	if eof {
-		more = codeBad
-	}
 	p := spaceWithin(b, q+1)
 	if p >= len(b) {
-		return more
+		if eof {
+			return codeBad
+		}
+		return codeMore
 	}
 	if b[p] != ']' {
 		return codeBad
 	}
-	end := p
-	p = spaceWithin(b, p+1)
+	return closes(b, p, eof)
+}
+
+// closes checks what follows the ']' at b[end] in the same way.
+func closes(b []byte, end int, eof bool) int {
+	more := codeMore
+	if eof {
+		more = codeBad
+	}
+	p := spaceWithin(b, end+1)
 	if p < len(b) && b[p] == ',' {
 		k := spaceWithin(b, p+1)
 		if k >= len(b) {

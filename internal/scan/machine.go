@@ -88,6 +88,7 @@ type machine struct {
 	index int64
 	sawEv bool // a traceEvents array was found in some document
 
+	doubt     bool // after a resync: perhaps inside some event's args
 	pending   Loss // while in stResync; its Offset is where the broken element begins
 	faultOff  int64
 	atEOF     bool // pending was raised by the end of the stream
@@ -95,6 +96,7 @@ type machine struct {
 	metas     []Meta
 	metaBytes int
 	garbage   Loss // while between documents
+	junk      Loss // while between top-level keys
 	losses    Losses
 	fail      *Loss
 	truncated bool
@@ -109,14 +111,14 @@ func newMachine(cfg Config) *machine {
 // startSpeculative prepares m for a segment believed to begin with an event.
 func (m *machine) startSpeculative(base int64) {
 	m.base, m.state, m.index, m.bare, m.sawEv = base, stComma, 0, false, false
-	m.stopAtEnd = true
+	m.stopAtEnd, m.doubt = true, false
 	m.fail = nil
 	m.losses.reset()
 }
 
 // adopt continues from where the speculative machine s stopped; s began where m stands.
 func (m *machine) adopt(s *machine) {
-	m.state = s.state
+	m.state, m.doubt = s.state, s.doubt
 	if m.bare && s.state == stKey { // s does not know what encloses the array
 		m.state = stDoc
 	}
@@ -172,9 +174,9 @@ func (m *machine) next(b []byte, p int, eof, cut bool, ev *Event) (int, result) 
 			m.pending.Offset = m.faultOff
 			m.lose(m.pending)
 			p = at
-			m.state = stComma
+			m.state, m.doubt = stComma, true
 			if end {
-				m.state = stNext
+				m.state, m.doubt = stNext, false
 			}
 			if !found {
 				m.truncated = true
@@ -236,6 +238,15 @@ func (m *machine) element(b []byte, p int, eof bool, ev *Event) (int, result) {
 				return p, resContinue
 			}
 		case ']':
+			if m.doubt {
+				switch at := closes(b, p, eof); at {
+				case codeMore:
+					return p, resMore
+				case codeBad:
+					m.beginResync(b, p, p, codeBad, false, eof)
+					return p, resContinue
+				}
+			}
 			if m.state == stComma {
 				m.lose(Loss{Reason: RepairedComma, Offset: m.base + int64(p), Index: m.index})
 			}
@@ -288,6 +299,7 @@ func (m *machine) object(b []byte, p int, eof bool, ev *Event) (int, result) {
 		m.lose(Loss{Reason: RepairedComma, Offset: m.base + int64(p), Index: m.index})
 	}
 	m.state = stNext
+	m.doubt = m.doubt && ev.Has&(HasPhase|HasName) != HasPhase|HasName
 	ev.Index, ev.Doc, ev.Offset = m.index, m.doc, m.base+int64(p)
 	m.index++
 	if m.parser.comma >= 0 {
@@ -375,15 +387,35 @@ func (m *machine) beginResync(b []byte, p, faultPos, code int, full, eof bool) {
 	default:
 		x.Reason, m.atEOF = LostTruncated, true
 	}
-	m.pending = x
 	m.index++
 	m.state = stResync
+	m.pending = x
+	if m.cfg.Strict { // no going on, and so no size
+		x.Offset = m.faultOff
+		m.lose(x)
+	}
 }
 
 // key consumes up to the start of a top-level value. more asks for more bytes.
 func (m *machine) key(b []byte, p int, eof bool) (next int, more bool) {
 	for {
-		if p = skipSpace(b, p); p >= len(b) {
+		if m.junk.Reason == ReasonNone {
+			p = skipSpace(b, p)
+		} else {
+			// The file is broken here. Look on at the next quote or closing brace.
+			for p < len(b) && b[p] != '"' && b[p] != '}' {
+				p++
+			}
+			if p < len(b) || eof {
+				m.junk.Bytes = m.base + int64(p) - m.junk.Offset
+				m.lose(m.junk)
+				m.junk = Loss{}
+				if m.fail != nil {
+					return p, false
+				}
+			}
+		}
+		if p >= len(b) {
 			if !eof {
 				return p, true
 			}
@@ -400,43 +432,36 @@ func (m *machine) key(b []byte, p int, eof bool) (next int, more bool) {
 			return p + 1, false
 		case '"':
 		default:
-			// Not a key: the file is broken here. Look on at the next quote.
-			q := p
-			for p < len(b) && b[p] != '"' && b[p] != '}' {
-				p++
-			}
-			m.lose(Loss{Reason: LostMetadata, Offset: m.base + int64(q), Bytes: int64(p - q), Index: -1})
-			if m.fail != nil {
-				return p, false
-			}
+			m.junk = Loss{Reason: LostMetadata, Offset: m.base + int64(p), Index: -1}
 			continue
 		}
 		// The key, the colon and the first byte of the value must be in view.
 		const maxTopKey = 64 << 10
-		n := skipString(b[:min(len(b), p+maxTopKey)], p+1)
+		w := b[:min(len(b), p+maxTopKey)]
+		n := skipString(w, p+1)
 		v := n
 		if n > 0 {
-			if v = skipSpace(b, n); v < len(b) && b[v] == ':' {
-				v = skipSpace(b, v+1)
+			if v = skipSpace(w, n); v < len(w) && w[v] == ':' {
+				v = skipSpace(w, v+1)
 			}
 		}
-		if n < 0 || v >= len(b) {
-			if !eof && len(b)-p < maxTopKey {
+		if n < 0 || v >= len(w) {
+			switch {
+			case len(w)-p == maxTopKey:
+				m.junk = Loss{Reason: LostMetadata, Offset: m.base + int64(p), Index: -1}
+				p = len(w)
+				continue
+			case !eof:
 				return p, true
 			}
-			if eof {
-				m.truncated = true
-				m.lose(Loss{Reason: LostTruncated, Offset: m.base + int64(p), Bytes: int64(len(b) - p), Index: -1})
-				m.state = stDoc
-				return len(b), false
-			}
-			m.lose(Loss{Reason: LostMetadata, Offset: m.base + int64(p), Bytes: maxTopKey, Index: -1})
-			p += maxTopKey
-			continue
+			m.truncated = true
+			m.lose(Loss{Reason: LostTruncated, Offset: m.base + int64(p), Bytes: int64(len(b) - p), Index: -1})
+			m.state = stDoc
+			return len(b), false
 		}
 		key := b[p+1 : n-1]
 		if c := b[v]; string(key) == "traceEvents" && c == '[' {
-			m.state, m.index, m.bare, m.sawEv = stElem, 0, false, true
+			m.state, m.index, m.bare, m.sawEv, m.doubt = stElem, 0, false, true, false
 			return v + 1, false
 		}
 		m.beginMeta(key, m.base+int64(v))
@@ -457,7 +482,7 @@ func (m *machine) between(b []byte, p int, eof bool) int {
 			m.state = stKey
 			m.bare = c == '['
 			if m.bare {
-				m.state, m.sawEv = stElem, true
+				m.state, m.sawEv, m.doubt = stElem, true, false
 			}
 			return p + 1
 		case c == 0xEF || c == 0xBB || c == 0xBF: // byte order mark

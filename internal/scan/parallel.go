@@ -181,7 +181,7 @@ func (q *parallel) take(o *outcome) error {
 	seg := &o.seg
 	data := seg.data
 	if o.tried {
-		if q.m.state != stComma || len(q.carry) > 0 || q.m.fail != nil {
+		if q.m.state != stComma || q.m.doubt || len(q.carry) > 0 || q.m.fail != nil {
 			q.sink.Discard(o.shard)
 		} else {
 			q.m.base = seg.base + int64(o.p)

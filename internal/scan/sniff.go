@@ -1,0 +1,103 @@
+package scan
+
+import "bytes"
+
+// magics are the first bytes of what people pass instead of a trace.
+var magics = []struct {
+	magic, what string
+}{
+	{"SQLite format 3\x00", "an SQLite database; if it is an Nsight Systems export, package trace/nsys reads it"},
+	{"QDSTRM", "a raw Nsight Systems capture; export it with: nsys export --type sqlite"},
+	{"PK\x03\x04", "a zip archive; unpack it first"},
+	{"\x1f\x8b", "gzip data inside compressed data; unpack it once"},
+	{"\x28\xb5\x2f\xfd", "zstd data inside compressed data; unpack it once"},
+	{"\xfd7zXZ\x00", "xz-compressed; unpack it first, or use gzip or zstd"},
+	{"BZh", "bzip2-compressed; unpack it first, or use gzip or zstd"},
+	{"\x7fELF", "an executable or library"},
+	{"\x89HDF", "an HDF5 file; an Nsight Systems report is exported with: nsys export --type sqlite"},
+	{"PAR1", "a Parquet file"},
+	{"ARROW1", "an Arrow file"},
+	{"\x80\x02", "a Python pickle"},
+	{"\x80\x04", "a Python pickle, perhaps a CUDA memory snapshot"},
+	{"\x80\x05", "a Python pickle"},
+	{"\x0a", "a binary file, perhaps a Perfetto trace (protobuf)"},
+	{"%PDF", "a PDF document"},
+	{"\x89PNG", "a PNG image"},
+}
+
+// Sniff looks at the first bytes of a stream (a few hundred are enough). It
+// returns "" if they may begin trace JSON, and otherwise what the file seems to
+// be, worded to follow "it seems to be".
+func Sniff(head []byte) string {
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(trimmed) == 0 {
+		if len(head) == 0 {
+			return "empty"
+		}
+		return "blank"
+	}
+	switch trimmed[0] {
+	case '{':
+		if rest := bytes.TrimLeft(trimmed[1:], " \t\r\n"); len(rest) > 0 && rest[0] != '"' && rest[0] != '}' {
+			return "not JSON, though it begins with a brace"
+		}
+		return ""
+	case '[':
+		rest := bytes.TrimLeft(trimmed[1:], " \t\r\n,")
+		switch {
+		case len(rest) == 0 || rest[0] == '{' || rest[0] == ']':
+			return ""
+		case rest[0] == '[':
+			return "a JSON array of arrays, such as a memory timeline"
+		}
+		return "a JSON array of something other than events"
+	case '<':
+		if low := bytes.ToLower(trimmed[:min(len(trimmed), 256)]); bytes.Contains(low, []byte("html")) {
+			return "an HTML page, perhaps of an error or a login"
+		}
+		return "an XML document"
+	}
+	for _, m := range magics {
+		if bytes.HasPrefix(head, []byte(m.magic)) {
+			return m.what
+		}
+	}
+	for _, c := range head[:min(len(head), 64)] {
+		if c < ' ' && !isSpace(c) || c == 0x7f {
+			return "a binary file; an Nsight Systems report (.nsys-rep) is exported with: nsys export --type sqlite"
+		}
+	}
+	return "text that is not JSON"
+}
+
+// Describe says what a JSON stream without trace events seems to be.
+func (r *Result) Describe() string {
+	keys := map[string]bool{}
+	for _, m := range r.Metas {
+		keys[m.Key] = true
+	}
+	for _, l := range r.Losses.First {
+		if l.Key != "" {
+			keys[l.Key] = true // a value too large to keep
+		}
+	}
+	switch {
+	case keys["nodes"]:
+		return "a PyTorch execution trace (Chakra nodes), which has no times of GPU work"
+	case keys["architectures"] || keys["model_type"]:
+		return "a model's config.json"
+	case keys["model_path"] || keys["tp_size"]:
+		return "a server's arguments"
+	case keys["device_traces"] || keys["segments"]:
+		return "a CUDA memory snapshot"
+	case keys["resourceSpans"]:
+		return "OpenTelemetry spans"
+	case keys["profiles"]:
+		return "a profile in another format (speedscope?)"
+	case r.HasEvents:
+		return "a JSON array without trace events"
+	case r.Docs > 0:
+		return "JSON without traceEvents"
+	}
+	return "text that is not JSON"
+}
