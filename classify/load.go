@@ -136,18 +136,37 @@ func (f *fileRule) check() error {
 		name string
 		list []string
 	}{
-		{"function", w.Function}, {"scope", w.Scope}, {"name", w.Name}, {"args", w.Args}, {"none", w.None},
+		{"function", w.Function}, {"all", w.All}, {"wrapper", w.Wrapper}, {"scope", w.Scope}, {"name", w.Name}, {"args", w.Args}, {"none", w.None},
 	} {
 		for k, s := range field.list {
-			if compilePattern(s).lit == "" {
-				return fmt.Errorf("field \"when.%s[%d]\" (%q) has no letter or digit", field.name, k, s)
+			if err := checkPattern(s); err != nil {
+				return fmt.Errorf("field \"when.%s[%d]\" (%q) %w", field.name, k, s, err)
 			}
 		}
 	}
-	for k, s := range w.Substring {
-		if s == "" {
-			return fmt.Errorf("field \"when.substring[%d]\" is empty and would match every name", k)
+	for _, field := range []struct {
+		name string
+		list []string
+	}{
+		{"exact", w.Exact}, {"prefix", w.Prefix}, {"substring", w.Substring},
+	} {
+		for k, s := range field.list {
+			if s == "" {
+				return fmt.Errorf("field \"when.%s[%d]\" is empty", field.name, k)
+			}
 		}
+	}
+	return nil
+}
+
+// checkPattern reports what is wrong with a word pattern.
+func checkPattern(s string) error {
+	inner := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(s), "*"), "*")
+	if strings.Contains(inner, "*") {
+		return errors.New("has a '*' inside; it may stand only at the ends")
+	}
+	if compilePattern(s).lit == "" {
+		return errors.New("has no letter or digit")
 	}
 	return nil
 }

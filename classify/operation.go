@@ -14,7 +14,7 @@ var wrappers = map[string]bool{
 	"reduce_kernel": true, "ReduceOp": true, "func_wrapper_t": true, "multi_tensor_apply_kernel": true,
 	"index_elementwise_kernel": true, "_scatter_gather_elementwise_kernel": true,
 	"BinaryFunctor": true, "AUnaryFunctor": true, "BUnaryFunctor": true,
-	"distribution_elementwise_grid_stride_kernel": true, "triu_tril_kernel": false,
+	"distribution_elementwise_grid_stride_kernel": true,
 	// cutlass and what is built on it: the operator class is the work.
 	"device_kernel": true, "Kernel": true, "Kernel2": true, "enable_sm90": true, "enable_sm80_to_sm89": true,
 	"enable_sm90_or_later": true, "enable_sm100_only": true, "enable_sm100f_only": true,
@@ -29,9 +29,25 @@ var wrappers = map[string]bool{
 	"ForEachKernel": true, "static_kernel": true, "for_each_kernel": true,
 }
 
+// anonymousFunctions are names that say nothing: the nearest telling scope
+// stands for them, as in internal::gemvx::kernel.
+var anonymousFunctions = map[string]bool{"kernel": true, "globalKernel": true, "run": true, "main": true}
+
+var emptyScopes = map[string]bool{
+	"impl": true, "detail": true, "kernel": true, "kernels": true, "internal": true, "device": true, "dev": true,
+}
+
 // operation finds what a generic kernel runs: the first template argument that
 // names code, looking through further wrappers.
-func operation(fn string, _ []string, args []string) (op string, scope []string) {
+func operation(fn string, namespaces, args []string) (op string, scope []string) {
+	if anonymousFunctions[fn] {
+		for i := len(namespaces) - 1; i >= 0; i-- {
+			if !emptyScopes[namespaces[i]] {
+				return namespaces[i], namespaces[:i:i]
+			}
+		}
+		return "", nil
+	}
 	name := fn
 	for range 6 { // BinaryFunctor in gpu_kernel_impl in elementwise_kernel is 3
 		if !wrappers[name] {
@@ -41,15 +57,17 @@ func operation(fn string, _ []string, args []string) (op string, scope []string)
 		if !ok {
 			return op, scope
 		}
-		sh := scanShape(arg)
 		var buf [16]component
-		parts := splitQualified(buf[:0], argumentName(arg, sh))
+		parts := splitQualified(buf[:0], argumentName(arg))
 		last := meaningful(parts)
 		if last < 0 {
 			return op, scope
 		}
-		name = stripCall(parts[last].base)
-		op, scope = name, scopes(parts[:last])
+		base := stripCall(parts[last].base)
+		if base == "" {
+			return op, scope
+		}
+		name, op, scope = base, base, scopes(parts[:last])
 		args = splitTop(parts[last].args, ',', maxParts)
 	}
 	return op, scope
@@ -58,7 +76,7 @@ func operation(fn string, _ []string, args []string) (op string, scope []string)
 // argumentName is the part of a template argument that names it: without a
 // leading "void ", which NVIDIA's demangler writes, and including what follows
 // a parenthesis, because lambdas name the function they stand in.
-func argumentName(arg string, _ shape) string {
+func argumentName(arg string) string {
 	arg = strings.TrimPrefix(arg, "void ")
 	return strings.TrimPrefix(arg, "(anonymous namespace)::")
 }
@@ -116,7 +134,7 @@ func codeArgument(wrapper string, args []string) (string, bool) {
 }
 
 func isGenericListFunctor(a string) bool {
-	for _, s := range []string{"OpListAlphaFunctor<", "OpScalarFunctor<", "OpScalarListFunctor<", "OpScalarTensorFunctor<", "OpFunctor<", "OpListFunctor<", "OpScalarTensorFunctor<"} {
+	for _, s := range []string{"OpListAlphaFunctor<", "OpScalarFunctor<", "OpScalarListFunctor<", "OpScalarTensorFunctor<", "OpFunctor<", "OpListFunctor<"} {
 		if strings.Contains(a, s) {
 			return !strings.Contains(a, "UnaryOpFunctor<") || strings.Contains(a, "::Unary")
 		}

@@ -1,6 +1,9 @@
 package classify
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Rule gives a category to the kernels it matches. A rule with no condition
 // at all matches nothing.
@@ -28,17 +31,27 @@ type Rule struct {
 }
 
 // Pattern is a condition on a parsed name. Every field that is set must hold;
-// within one field one entry is enough.
+// within one field one entry is enough (All apart).
 //
-// Function, Scope, Name, Args and None hold word patterns: "topk" is found in
-// top_k, TopK and topk_gating, but not in stopkey. A leading or trailing '*'
-// lets a pattern begin or end inside a word: "*norm" finds rmsnorm.
+// Function, All, Wrapper, Scope, Name, Args and None hold word patterns:
+// "topk" is found in top_k, TopK and topk_gating, but not in stopkey. A leading
+// or trailing '*' lets a pattern begin or end inside a word: "*norm" finds
+// rmsnorm. Separators in a pattern do not count: "top_k" is "topk".
 type Pattern struct {
 	// Family is the name's family.
 	Family []Family `json:"family,omitempty"`
-	// Function is looked for in the function's name and in the operation a
-	// generic kernel runs.
+	// Exact is the function's whole name (that of the operation, when the
+	// kernel is a generic one), compared letter by letter.
+	Exact []string `json:"exact,omitempty"`
+	// Prefix begins the function's name (or the operation's), letter by letter.
+	Prefix []string `json:"prefix,omitempty"`
+	// Function is looked for in the function's name, or, when the kernel is a
+	// generic one, in the name of the operation it runs.
 	Function []string `json:"function,omitempty"`
+	// All is like Function, but every entry must be found.
+	All []string `json:"all,omitempty"`
+	// Wrapper is looked for in the name of a generic kernel.
+	Wrapper []string `json:"wrapper,omitempty"`
 	// Scope is looked for in the namespaces.
 	Scope []string `json:"scope,omitempty"`
 	// Name is looked for in function, operation and namespaces.
@@ -54,7 +67,8 @@ type Pattern struct {
 }
 
 func (p *Pattern) empty() bool {
-	return len(p.Family) == 0 && len(p.Function) == 0 && len(p.Scope) == 0 && len(p.Name) == 0 &&
+	return len(p.Family) == 0 && len(p.Exact) == 0 && len(p.Prefix) == 0 && len(p.Function) == 0 &&
+		len(p.All) == 0 && len(p.Wrapper) == 0 && len(p.Scope) == 0 && len(p.Name) == 0 &&
 		len(p.Args) == 0 && len(p.Substring) == 0
 }
 
@@ -87,6 +101,8 @@ type compiled struct {
 	rule      *Rule
 	families  []Family
 	function  []wordPattern
+	all       []wordPattern
+	wrapper   []wordPattern
 	scope     []wordPattern
 	name      []wordPattern
 	args      []wordPattern
@@ -101,6 +117,8 @@ func compileRule(r *Rule) compiled {
 		rule:     r,
 		families: w.Family,
 		function: compilePatterns(w.Function),
+		all:      compilePatterns(w.All),
+		wrapper:  compilePatterns(w.Wrapper),
 		scope:    compilePatterns(w.Scope),
 		name:     compilePatterns(w.Name),
 		args:     compilePatterns(w.Args),
@@ -132,6 +150,30 @@ func (s *subject) argText() string {
 	return s.args
 }
 
+// work is the function that does the work: the operation of a generic kernel.
+func (s *subject) work() string {
+	if s.Operation != "" {
+		return s.Operation
+	}
+	return s.Function
+}
+
+func (s *subject) workText() string {
+	if s.op != "" {
+		return s.op
+	}
+	return s.fn
+}
+
+func hasAnyPrefix(s string, list []string) bool {
+	for _, p := range list {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *subject) lower() string {
 	if !s.lowDone {
 		s.low, s.lowDone = strings.ToLower(s.Raw), true
@@ -152,7 +194,19 @@ func (c *compiled) matches(s *subject) bool {
 			return false
 		}
 	}
-	if c.function != nil && !anyIn(c.function, s.fn) && !anyIn(c.function, s.op) {
+	if w := &c.rule.When; w.Exact != nil && !slices.Contains(w.Exact, s.work()) ||
+		w.Prefix != nil && !hasAnyPrefix(s.work(), w.Prefix) {
+		return false
+	}
+	if c.function != nil && !anyIn(c.function, s.workText()) {
+		return false
+	}
+	for _, p := range c.all {
+		if !p.in(s.workText()) {
+			return false
+		}
+	}
+	if c.wrapper != nil && (s.Operation == "" || !anyIn(c.wrapper, s.fn)) {
 		return false
 	}
 	if c.scope != nil && !anyIn(c.scope, s.scope) {

@@ -11,20 +11,23 @@ var defaultRules = sync.OnceValue(func() *Ruleset {
 	var all []Rule
 	for _, list := range [][]Rule{
 		memoryOps(),
-		fusedRules(),
+		inductorRules(),
 		communicationRules(),
+		// "A draft token's cache location" is sampling, "a cache write for
+		// draft tokens" is not: kvCacheRules are asked first.
 		kvCacheRules(),
+		samplingFirst(),
 		hybridRules(),
-		attentionRules(),
 		moeRules(),
+		attentionRules(),
 		gemmRules(),
 		normRules(),
 		ropeRules(),
 		softmaxRules(),
 		activationRules(),
 		quantizeRules(),
-		samplingRules(),
 		reduceRules(),
+		samplingRules(),
 		memoryRules(),
 		elementwiseRules(),
 	} {

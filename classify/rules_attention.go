@@ -3,20 +3,35 @@ package classify
 // kvCacheRules are writes to the key/value cache, alone or fused with RoPE and
 // quantisation.
 func kvCacheRules() []Rule {
+	kv := func(id, title, sub string, p Pattern) Rule {
+		return Rule{ID: id, Title: title, Category: CategoryKVCache, Subcategory: sub, When: p}
+	}
 	return []Rule{
-		{ID: "kvcache.rope_store", Title: "RoPE fused with the cache write", Category: CategoryKVCache, Subcategory: "rope_store", When: Pattern{
-			Function: words("*rope*cache*", "*rope_store*", "*rope_reshape_and_cache*", "*rope_cat_and_cache*", "*rope_and_cache*", "*rope_set_kv*", "*rope_update_kv_cache*", "*rope_quantize_append*", "*rope_kv_cache*", "*rope_cache*", "*rope_append*", "*mrope_3d_cache*"),
-		}},
-		{ID: "kvcache.store", Title: "cache write", Category: CategoryKVCache, Subcategory: "store", When: Pattern{
-			Function: words("*reshape_and_cache*", "store_kvcache*", "store_kv_cache*", "*store_cache*", "*set_kv_buffer*", "*set_mla_kv*", "*concat_and_cache*", "*store_flashmla_cache*", "*store_indexer_cache*", "*store_index_k*", "*index_k_cache*", "*append_paged*kv*", "append_paged*", "*write_kv_cache*", "*kv_cache_update*", "*update_kv_cache*", "*updateKVCache*", "*copy_kv_cache*", "*kv_insert*", "*cp_gather_cache*", "*indexer_k_quant_and_cache*", "*cache_kernel_scaled*", "*fp8_kv_kernel*", "*kv_cache_write*", "*save_kv*", "*kvcache_store*", "*fused_qnorm_rope_kv*", "*fill_kv_cache*", "*mla_kv_pack*", "*store_kv*", "*set_k_and_s*", "*save_kv_cache*", "*append_kv*"),
-		}},
-		{ID: "kvcache.move", Title: "cache block movement", Category: CategoryKVCache, Subcategory: "move", When: Pattern{
-			Function: words("copy_blocks*", "swap_blocks*", "*gather_cache*", "*transfer_kv*", "*kv_transfer*", "*copy_all_layer_kv*", "*kv_cache_copy*", "*copy_kv*", "*move_kv*", "*gather_kv*", "*kv_cache_block*", "*load_kv*", "*convert_kv*", "copy_cache*", "transfer_kernel_impl*"),
-		}},
-		{ID: "kvcache.any", Title: "other kernel on the cache", Category: CategoryKVCache, When: Pattern{
+		// The write decides over the rotation: what such a kernel leaves
+		// behind is the cache. cos_sin_cache is a table, not the cache.
+		kv("kvcache.rope_store", "RoPE fused with the cache write", "rope_store", Pattern{
+			All:  words("*rope*", "*cache*"),
+			None: words("*cos_sin_cache*", "*cached*", "*cos_cache*", "*sin_cos_cache*"),
+		}),
+		kv("kvcache.rope_assign", "RoPE fused with the cache write", "rope_store", Pattern{
+			Function: words("*rope_store*", "*rope_and_assign_qkv*", "*rope_quantize_append*", "*rope_append*", "*rope_set_kv*", "*rope_fp8_kv*", "*rope_kv_write*", "*rope_kv_insert*"),
+		}),
+		kv("kvcache.move", "cache block movement", "move", Pattern{
+			Function: words("copy_blocks*", "swap_blocks*", "*transfer_kv*", "*kv_transfer*", "*copy_all_layer_kv*", "*kvcache_copy*", "*kvcache_block_copy*", "*copy_kv*", "*move_kv*", "*gather_kv*", "*load_kv*", "*kvcacheDraftTokenLocation*", "transfer_kernel_impl*", "*gather_cache*", "*_dequant_cache*", "*gather*indexer*", "*page_migration*"),
+		}),
+		kv("kvcache.gather", "cache block gathering", "move", Pattern{All: words("*gather*", "cache")}),
+		kv("kvcache.store", "cache write", "store", Pattern{
+			Function: words("*reshape_and_cache*", "*store_kv*", "*store_cache*", "*set_kv*", "*set_mla_kv*", "*concat_and_cache*", "*store_index*", "*append_paged*", "*append_kv*", "*quant_and_cache*", "*write_kv*", "*update_kvcache*", "*kvcache_update*", "*kv_insert*", "*fp8_kv_kernel*", "*kvcache_write*", "*save_kv*", "*fill_kv*", "*mla_kv_pack*", "*set_k_and_s*", "*_and_cache*", "*insert_kv*", "*kv_store*", "*scatter_kv*", "*store_paged*"),
+		}),
+		kv("kvcache.store_words", "cache write", "store", Pattern{
+			All:      words("*cache*"),
+			Function: words("*store*", "*write*", "*append*", "*insert*", "*save*", "*update*"),
+			None:     words("*conv*", "*mamba*", "*ssm*", "*state*", "*embedding*", "*attention*", "*attn*", "*fmha*"),
+		}),
+		kv("kvcache.any", "other kernel on the cache", "", Pattern{
 			Function: words("*kvcache*"),
-			None:     words("*attention*", "*attn*", "*fmha*", "*prefill*", "*decode*", "*mha*", "*mla*", "*norm*"),
-		}},
+			None:     words("*attention*", "*attn*", "*fmha*", "*prefill*", "*decode*", "*mha*", "*mla*", "*norm*", "*quant*"),
+		}),
 	}
 }
 
@@ -26,24 +41,52 @@ func attentionRules() []Rule {
 		return Rule{ID: id, Title: title, Category: CategoryAttention, Subcategory: sub, When: p, Refine: attentionKind}
 	}
 	return []Rule{
-		at("attention.indexer", "sparse-attention indexer", "indexer", Pattern{
-			Function: words("*mqa_logits*", "*indexer*", "*fast_topk_transform*", "*topk_transform*", "*lightning_indexer*"),
-			None:     words("*cache*"),
-		}),
 		at("attention.metadata", "attention scheduling metadata", "metadata", Pattern{
-			Function: words("*mla_metadata*", "*num_kv_splits*", "*prepare_varlen_num_blocks*", "*flashinfer_kv_indices*", "*kv_indices*", "*decode_metadata*", "*attn_metadata*", "*attention_metadata*", "*mqa_logits_metadata*"),
+			Function: words("*mla_metadata*", "*num_kv_splits*", "*prepare_varlen_num_blocks*", "*kv_indices*", "*attn_metadata*", "*attention_metadata*", "*fmha_metadata*", "*kv_indptr*", "*packed_mask*"),
+		}),
+		// The indexer of sparse attention scores cached keys (mqa_logits) and
+		// turns its top-k into a page table (topk_transform).
+		at("attention.indexer", "sparse-attention indexer", "indexer", Pattern{
+			Function: words("*mqa_logits*", "*indexer*", "*topk_transform*", "*clean_logits*", "*vertical_slash*", "*indexer_topk*", "*convert_req_index*"),
+		}),
+		// DeepSeek-V4's learned compression of keys and values (4 or 128 to 1).
+		at("attention.compress", "KV compression", "compress", Pattern{
+			Function: words("*decode_compress*", "*prefill_compress*", "*kv_compress*", "*compressor*", "c4_prefill*", "c128_prefill*"),
 		}),
 		at("attention.combine", "merge of partial attention results", "combine", Pattern{
-			Function: words("*mla_combine*", "*merge_state*", "*merge_attn*", "flash_fwd_splitkv_combine*", "*attn_combine*", "reduce_segments", "*FlashAttnFwdCombine*", "*splitkv_combine*", "*attention_reduce*", "*fmha_reduction*", "*fmhaReduction*", "*paged_attention*reduce*", "*VariableLengthMergeStates*", "*PersistentVariableLengthMergeStates*", "*VariableLengthAttentionSum*", "kn_mla_reduce*", "*mla_reduce*", "*attn_reduce*", "*correct_attn*"),
+			Function: words("*mla_combine*", "*merge_state*", "*merge_attn*", "*splitkv_combine*", "*attn_combine*", "reduce_segments", "*FlashAttnFwdCombine*", "*attention_reduce*", "*fmha_reduction*", "*FmhaMlaReduction*", "*MergeStates*", "*VariableLengthAttentionSum*", "*mla_reduce*", "*attn_reduce*", "*correct_attn*", "*flash_combine*", "*decode_reduce_kernel*", "*attention_combine*"),
 		}),
-		at("attention.flash_scope", "FlashAttention libraries", "", Pattern{Family: []Family{FamilyFlash, FamilyFlashMLA}, None: words("*gemm*", "*metadata*")}),
+		at("attention.reduce", "merge of partial attention results", "combine", Pattern{
+			All: words("*attention*", "reduce"),
+		}),
+		// Everything in these libraries is attention, whatever CUTLASS types
+		// stand in the template arguments.
+		at("attention.flash_scope", "FlashAttention, FlashMLA, xFormers", "", Pattern{
+			Family: []Family{FamilyFlash, FamilyFlashMLA, FamilyXFormers}, None: words("*gemm*", "rotary*", "*norm*"),
+		}),
+		// A name that says norm or rope without saying attention's own verb is
+		// preparation of attention, not attention: fused_qknorm_rope.
 		at("attention.kernel", "attention", "", Pattern{
-			Function: words("*attention*", "*attn*", "*fmha*", "*flash_fwd*", "*flash_bwd*", "*flashattn*", "*flashmla*", "*mmha*", "kernel_mha*", "*xqa*", "*mha_fwd*", "*mha_bwd*", "mha", "*mla_decode*", "*mla_prefill*", "*mla_fwd*", "mla_*", "*_mla", "*BatchDecode*", "*BatchPrefill*", "*SinglePrefill*", "*SingleDecode*", "*PersistentKernel*Attention*", "*cascade*", "*flash_decod*", "*flashdecod*", "*splitkv_mla*", "*sparse_mla*", "*sdpa*", "*masked_multihead*", "*multi_head*", "*unified_attention*", "*fwd_grouped_kernel_stage*", "_fwd_kernel", "_fwd_kernel_stage*", "_fwd_kernel_*stage*", "_fwd_kernel_ep*", "*paged_mqa*", "_attn*", "*context_fwd*", "*mla_kernel*", "*decode_kernel_v2*"),
-
-			None: words("*norm*", "*rope*", "*gate*", "*quant*"),
+			Function: words("*attention*", "*attn*", "*fmha*", "*flash_fwd*", "*flash_bwd*", "*flashmla*", "*mmha*", "*mha", "*mha_*", "*xqa*", "*mla_decode*", "*mla_prefill*", "*mla_fwd*", "*BatchDecode*", "*BatchPrefill*", "*SinglePrefill*", "*SingleDecode*", "*cascade*", "*flash_decod*", "*splitkv_mla*", "*sparse_mla*", "*sdpa*", "*multihead*", "*fwd_grouped_kernel_stage*", "*fwd_kernel_stage*", "*paged_mqa*", "*context_fwd*", "*page_attn*", "*block_sparse_attn*", "*MLAPage*"),
+			None:     words("*norm*", "*gate", "*gated*", "*mask_convert*"),
 		}),
-		at("attention.fused_any", "attention, loosely named", "", Pattern{
-			Function: words("*paged_attention*", "*flash_attention*", "*flash_attn*", "*fmha*", "*mla_decode*", "*mla_prefill*", "*BatchDecode*", "*BatchPrefill*"),
+		at("attention.mla", "multi-head latent attention", "mla", Pattern{
+			Function: words("mla", "*_mla", "mla_*"),
+			None:     words("*norm*", "*rope*", "*quant*", "*copy*", "*absorb*", "*cat*", "*pack*", "*gemm*"),
+		}),
+		// The forward kernels of SGLang's and lightllm's Triton attention are
+		// named after the direction only.
+		at("attention.triton_fwd", "Triton attention by its traditional name", "", Pattern{
+			Exact: words("_fwd_kernel", "_fwd_kernel_stage1", "_fwd_kernel_stage2", "_fwd_kernel_alibi", "_fwd_kernel_flash_decode_stage1", "_fwd_kernel_flash_decode_stage2", "_bwd_kernel", "_bwd_preprocess", "_bwd_preprocess_do_o_dot", "_bwd_kernel_dk_dv", "_bwd_kernel_dq", "_bwd_kernel_one_col_block"),
+		}),
+		// Persistent FlashInfer kernels wrap the attention in a template.
+		at("attention.persistent", "persistent FlashInfer attention", "", Pattern{
+			Function: words("PersistentKernelTemplate"), Args: words("*attention*"),
+		}),
+		// AITER's assembly kernels: pa_bf16_pertokenFp8_gqa8_… is paged
+		// attention, mla_a16w16_qh16_… multi-head latent attention.
+		at("attention.aiter_asm", "AITER assembly attention", "", Pattern{
+			Prefix: words("pa_bf16", "pa_fp16", "pa_fp8", "pa_a16w", "pa_a8w", "pa_ps", "pa_decode", "pa_prefill", "pa_mqa", "pa_noquant", "fmha_", "mla_a", "mla_dec", "mla_pfl", "mla_ps"),
 		}),
 	}
 }
@@ -52,34 +95,22 @@ var attentionKinds = []struct {
 	kind     string
 	patterns []wordPattern
 }{
+	{"backward", compilePatterns(words("*bwd*", "*backward*", "fmha_cutlassB*"))},
 	{"mla", compilePatterns(words("*mla*"))},
-	{"decode", compilePatterns(words("*decode*", "*decoding*", "*splitkv*", "*forgen*", "paged_attention*", "*mmha*", "*xqa*", "*stage1*"))},
-	{"prefill", compilePatterns(words("*prefill*", "*context*", "*forctx*", "*varlen*", "*extend*", "flash_fwd_kernel", "*ragged*"))},
-	{"backward", compilePatterns(words("*bwd*", "*backward*"))},
+	{"decode", compilePatterns(words("*decode*", "*decoding*", "*splitkv*", "*ForGen*", "paged_attention*", "*mmha*", "*xqa*", "*masked_multihead*", "*stage1*"))},
+	{"prefill", compilePatterns(words("*prefill*", "*context*", "*ForCtx*", "*varlen*", "*extend*", "flash_fwd_kernel", "*ragged*"))},
 }
 
-// attentionKind tells decode, prefill, MLA and backward apart.
+// attentionKind tells backward, MLA, decode and prefill apart. Many kernels
+// serve both phases (FlashAttention-3, unified attention): nothing is said.
 func attentionKind(n *Name) string {
 	for _, k := range attentionKinds {
 		if anyIn(k.patterns, n.fn) || anyIn(k.patterns, n.op) {
 			return k.kind
 		}
 	}
-	return ""
-}
-
-// hybridRules are linear attention and state-space layers.
-func hybridRules() []Rule {
-	return []Rule{
-		{ID: "hybrid.conv", Title: "short causal convolution", Category: CategoryHybridLinear, Subcategory: "conv", When: Pattern{Function: words("*causal_conv1d*", "*short_conv*")}},
-		{ID: "hybrid.ssm", Title: "state-space scan", Category: CategoryHybridLinear, Subcategory: "ssm", When: Pattern{
-			Function: words("*selective_scan*", "*selective_state*", "*mamba*", "ssd_*", "*ssm*", "*chunk_scan*", "*chunk_state*", "*state_passing*", "*chunk_cumsum*", "*bmm_chunk*"),
-		}},
-		{ID: "hybrid.delta", Title: "gated delta rule, KDA", Category: CategoryHybridLinear, Subcategory: "delta_rule", When: Pattern{
-			Function: words("*delta_rule*", "*gdn*", "*kda*", "*scaled_dot_kkt*", "*solve_tril*", "*recompute_w_u*", "*chunk_local_cumsum*", "chunk_fwd_kernel*", "chunk_*fwd*", "*gated_delta*", "*merge_16x16*", "*prepare_wy*", "*qkvzba*", "*fused_recurrent*", "chunk_gla*", "*chunk_o*", "chunk_fwd_o*", "*chunk_delta_h*", "chunk_local*"),
-		}},
-		{ID: "hybrid.linear", Title: "linear attention", Category: CategoryHybridLinear, When: Pattern{
-			Function: words("*linear_attn*", "*linear_attention*", "*lightning_attn*", "*lightning_attention*", "*rwkv*", "*wkv*", "*retention*", "*_fwd_diag_kernel*", "*_fwd_kv_parallel*", "*_fwd_kv_reduce*", "*_fwd_none_diag*", "*hybrid_linear*", "l2norm_fwd*", "*lightning*decode*"),
-		}},
+	if n.Family == FamilyFlashMLA {
+		return "mla"
 	}
+	return ""
 }

@@ -11,22 +11,27 @@ func communicationRules() []Rule {
 	return []Rule{
 		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []Family{FamilyNCCL}}),
 		comm("comm.deep_ep", "DeepEP expert dispatch and combine", "", Pattern{Family: []Family{FamilyDeepEP}}),
-		comm("comm.ep_scope", "expert-parallel exchange", "", Pattern{
-			Scope: words("internode*", "intranode*", "deep_ep", "moe_comm", "moe_alltoall", "fused_moe_impl_comm", "mnnvl*", "uccl", "pplx", "mori"),
-		}),
 		comm("comm.allreduce", "all-reduce, also fused with a norm", "all_reduce", Pattern{
-			Function: words("*allreduce*", "cross_device_reduce*", "multimem_all_reduce*", "*one_shot_all_reduce*", "*two_shot_all_reduce*", "oneshot_ar*", "ar_fusion*", "*reduce_scatter_allgather*", "quickreduce*", "quick_reduce*", "*oneshotallreduce*", "*twoshotallreduce*", "lamport*", "*allreducefusion*", "*arfusion*"),
+			// Fused forms are communication: they wait for the slowest GPU.
+			Function: words("*allreduce*", "cross_device_reduce*", "*oneshot_ar*", "*ar_fusion*", "*arfusion*", "*reduce_norm_lamport*", "*norm_lamport*", "*lamport*"),
+			None:     words("*gemm*"),
 		}),
-		comm("comm.reduce_scatter", "reduce-scatter", "reduce_scatter", Pattern{Function: words("*reducescatter*")}),
-		comm("comm.allgather", "all-gather", "all_gather", Pattern{Function: words("*allgather*", "allgather*")}),
-		comm("comm.alltoall", "all-to-all, expert dispatch and combine", "all_to_all", Pattern{
-			Function: words("*alltoall*", "*all2all*", "*a2a*", "ep_dispatch*", "ep_combine*", "EpDispatch*", "EpCombine*", "moeA2A*", "moe_a2a*", "*dispatch_low_latency*", "*combine_low_latency*"),
+		comm("comm.allreduce_gemm", "matrix product fused with a collective", "gemm_collective", Pattern{
+			Function: words("*gemm_allreduce*", "*allreduce_gemm*", "*gemm_reduce_scatter*", "*allgather_gemm*", "*gemm_allgather*", "*ag_gemm*", "*gemm_rs*"),
+		}),
+		comm("comm.reduce_scatter", "reduce-scatter", "reduce_scatter", Pattern{Function: words("*reducescatter*"), None: words("*wgrad*")}),
+		comm("comm.allgather", "all-gather", "all_gather", Pattern{Function: words("*allgather*")}),
+		comm("comm.alltoall", "all-to-all, expert dispatch and combine", "", Pattern{
+			Function: words("*alltoall*", "*all2all*", "*moeA2A*", "a2a", "*_a2a", "EpDispatch*", "EpCombine*", "*dispatch_low_latency*", "*combine_low_latency*", "ep_dispatch*", "ep_combine*"),
+		}),
+		comm("comm.ep_scope", "expert-parallel exchange", "", Pattern{
+			Scope: words("internode*", "intranode*", "moe_comm", "mnnvl", "*mnnvl_allreduce", "*allreduce*", "uccl", "pplx", "mori", "symmetric_memory", "symm_mem", "quickreduce", "ar_fusion", "minimax_ar", "nccl_ep"),
 		}),
 		comm("comm.p2p", "point to point", "send_recv", Pattern{
-			Function: words("sendrecv", "p2p*", "*send_recv*", "put_signal*", "*ring_exchange*", "peer_copy*"),
+			Function: words("*sendrecv*", "p2p", "put_signal*", "*peer_copy*", "*ring_exchange*", "*nvlink_copy*"),
 		}),
 		comm("comm.barrier", "barrier or signal between GPUs", "barrier", Pattern{
-			Function: words("barrier_kernel*", "*device_barrier*", "*barrier_all*", "nvlink_barrier*", "stream_write_value*", "symm_mem*", "start_sync*", "end_sync*", "sync_all_blocks*", "*wait_signal*", "signal_kernel*"),
+			Function: words("barrier_kernel*", "barrier_on_stream*", "*device_barrier*", "*barrier_all*", "nvlink_barrier*", "*multi_gpu_barrier*", "symm_mem*", "*wait_signal*", "*stream_signal*"),
 		}),
 	}
 }
@@ -35,17 +40,19 @@ var collectiveKinds = []struct {
 	kind     string
 	patterns []wordPattern
 }{
-	{"all_reduce", compilePatterns(words("*allreduce*"))},
+	// DeepEP's notify kernels exchange counts and wait: a barrier, whichever
+	// phase they serve.
+	{"barrier", compilePatterns(words("*barrier*", "*notify*", "clean_low_latency*", "*enforce_consistency*", "*quiet*"))},
+	{"layout", compilePatterns(words("*layout*"))},
+	{"all_reduce", compilePatterns(words("*allreduce*", "*lamport*"))},
 	{"reduce_scatter", compilePatterns(words("*reducescatter*"))},
 	{"all_gather", compilePatterns(words("*allgather*"))},
 	{"all_to_all", compilePatterns(words("*alltoall*", "*all2all*"))},
 	{"dispatch", compilePatterns(words("*dispatch*"))},
 	{"combine", compilePatterns(words("*combine*"))},
-	{"send_recv", compilePatterns(words("*sendrecv*", "send", "recv"))},
+	{"send_recv", compilePatterns(words("*sendrecv*", "send", "recv", "*rma*"))},
 	{"broadcast", compilePatterns(words("*broadcast*", "*bcast*"))},
 	{"reduce", compilePatterns(words("reduce"))},
-	{"barrier", compilePatterns(words("*barrier*", "*notify*", "*sync*"))},
-	{"layout", compilePatterns(words("*layout*"))},
 }
 
 // collectiveKind names the collective from the words of the name.

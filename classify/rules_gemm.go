@@ -1,55 +1,41 @@
 package classify
 
-// fusedRules hold the names whose last word decides against what their other
-// words would say.
-func fusedRules() []Rule {
-	return nil
-}
-
-// moeRules are expert routing, permutation and the fused expert kernels.
-func moeRules() []Rule {
-	moe := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: CategoryMoE, Subcategory: sub, When: p}
-	}
-	return []Rule{
-		moe("moe.routing", "expert routing", "routing", Pattern{
-			Function: words("*moe_fused_gate*", "*topk_gating*", "*grouped_topk*", "*topksoftmax*", "*topk_softmax*", "*topk_sigmoid*", "*routing*", "*moe_gate*", "*router*", "*topk_forward", "_topk_forward", "*bitmatrix*", "*biased_topk*", "*expert_lookup*", "*noaux_tc*", "*expert_histogram*", "*hash_expert*"),
-			None:     words("*gemm*"),
-		}),
-		moe("moe.permute", "token sorting and permutation for experts", "permute", Pattern{
-			Function: words("*moe_align*", "*count_and_sort*", "*moe_sort*", "*moe_permute*", "*moe_unpermute*", "*expert_map*", "*ep_scatter*", "*ep_gather*", "*expand_input_rows*", "*finalize_moe*", "*moe_sum*", "*moe_reduce*", "*moe_finalize*", "*expert_offset*", "*sort_expert*", "*shuffle_rows*", "*compute_expert*", "*problem_sizes*", "*arg_sort*expert*", "*deepep_*", "*permute_tokens*", "*expert_first_token*", "*_finalize_matmul_scatter*", "*pre_reorder*", "*post_reorder*", "*expert_token*", "*fill_gateup*", "*silu_and_mul_masked*"),
-		}),
-		moe("moe.kernel", "mixture of experts", "", Pattern{
-			Function: words("*moe*", "*expert*", "*experts*"),
-		}),
-		moe("moe.scope", "kernel of a mixture-of-experts library", "", Pattern{
-			Scope: words("moe", "fused_moe*", "*_moe", "moe_*"),
-			None:  words("*gemm*"),
-		}),
-	}
-}
+import "strings"
 
 // gemmRules are matrix products of every library.
 func gemmRules() []Rule {
-	g := func(id, title string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: CategoryGEMM, When: p, Refine: gemmKind}
+	g := func(id, title, sub string, p Pattern) Rule {
+		return Rule{ID: id, Title: title, Category: CategoryGEMM, Subcategory: sub, When: p, Refine: gemmKind}
 	}
 	return []Rule{
-		g("gemm.family", "GEMM generators and libraries", Pattern{Family: []Family{FamilyTensile, FamilyNvjet, FamilyTRTLLMGen}}),
-		g("gemm.grouped_triton", "triton_kernels matmul_ogs", Pattern{Function: words("*matmul_ogs*")}),
-		g("gemm.splitk", "split-K reduction", Pattern{Function: words("splitKreduce*", "*splitk_reduce*", "*split_k_reduce*")}),
-		g("gemm.conv", "convolution as matrix product", Pattern{
-			Function: words("*implicit_gemm*", "*implicit_convolve*", "*fprop*", "*dgrad*", "*wgrad*", "*scudnn*", "*hcudnn*", "conv2d*", "*winograd*", "*conv_depthwise*", "*convolve*", "conv_*", "*computeOffsets*", "*convolution*"),
+		// The flags in a Tensile name (…_SK0_…_MO40_…) look like words of
+		// every kind; the family alone decides.
+		g("gemm.family", "GEMM generators", "", Pattern{Family: []Family{FamilyTensile, FamilyNvjet, FamilyTRTLLMGen}}),
+		g("gemm.grouped_triton", "triton_kernels matmul_ogs", "grouped", Pattern{Function: words("*matmul_ogs*")}),
+		g("gemm.splitk", "split-K reduction", "split_k_reduce", Pattern{Function: words("*splitkreduce*", "*splitk_clean*")}),
+		// Lay-out changes and scale packing that only name the GEMM they
+		// serve: gptq_marlin_repack, fp8_blockscale_gemm::scale_1x128.
+		{ID: "gemm.repack", Title: "weight repacking for a quantised GEMM", Category: CategoryQuantize, Subcategory: "repack", When: Pattern{
+			Function: words("*repack*", "*permute_cols*"),
+		}},
+		g("gemm.conv", "convolution", "conv", Pattern{
+			Function: words("*implicit_gemm*", "*implicit_convolve*", "fprop", "dgrad", "wgrad", "*scudnn*", "*hcudnn*", "conv", "*_conv", "conv2d*", "conv3d*", "convolution*", "*_convolution", "*winograd*", "*conv_depthwise*", "*convolve*", "*computeOffsets*", "*computeBOffsets*", "*WgradBOffsets*", "*WgradSplitKOffsets*", "*AsmConv*", "*grouped_direct*", "*_conv2d*", "igemm_*", "*dgrad_engine*", "*wgrad_alg*", "*reduce_wgrad*"),
+			None:     words("*norm*"),
 		}),
-		g("gemm.word", "matrix product by name", Pattern{
-			Function: words("*gemm*", "*gemv*", "*matmul*", "*_mm", "mm", "bmm", "addmm", "*scaled_mm*", "*marlin*", "*machete*", "*wvsplitk*", "*dot_kernel*", "*cublas*", "*lora_shrink*", "*lora_expand*", "*sgmv*", "*bgmv*", "*splitk*", "*linear_kernel*", "*kgemm*", "*exllama*"),
-			None:     words("*quantize*", "*norm*"),
+		g("gemm.word", "matrix product by name", "", Pattern{
+			Function: words("*gemm*", "*gemv*", "*matmul*", "mm", "bmm", "addmm", "*_mm", "*mm_kernel*", "*scaled_mm*", "marlin*", "*_marlin", "*machete*", "*wvsplitk*", "dot_kernel", "*LLMM1*", "*lora_shrink*", "*lora_expand*", "*lora_a*", "*lora_b*", "*sgmv*", "*bgmv*", "*splitk*", "*exllama*", "*weight_only*", "*dense_fp8*", "*fp8_linear*", "*w8a8_block*", "*kgemm*", "*linear_kernel*", "*tinygemm*", "*dotprod*"),
+			None:     words("quantize", "*norm*", "*absmax*"),
 		}),
-		g("gemm.cutlass_class", "CUTLASS GEMM classes", Pattern{
-			Family:   []Family{FamilyCUTLASS},
-			Function: words("Gemm*", "*gemm*"),
+		// A function that names its GEMM only by scope: deep_gemm::…,
+		// machete::…, gptq::…, but not the helpers that live beside it.
+		g("gemm.scope", "kernel of a GEMM library", "", Pattern{
+			Scope: words("machete", "marlin*", "gptq*", "awq", "fpA_intB_gemv", "weight_only", "*_gemm", "gemm"),
+			None:  words("*quant*", "*scale*", "*transpose*", "*reorder*", "*pack*", "*shuffle*", "*norm*", "*prepare*", "*fill*", "*copy*", "*transform*", "*norm*"),
 		}),
-		g("gemm.xmma", "cuBLAS xmma", Pattern{Family: []Family{FamilyCuBLAS}, Function: words("*xmma*", "*gemm*", "*gemv*")}),
+		g("gemm.cublas", "cuBLAS", "", Pattern{Family: []Family{FamilyCuBLAS}, None: words("*copy*", "*scal*", "*transpose*")}),
+		// The second step of cuBLAS's dot product.
+		g("gemm.dot_reduce", "cuBLAS dot product", "gemv", Pattern{Exact: words("reduce_1Block_kernel"), Substring: words("cublas")}),
+		g("gemm.cudnn", "cuDNN engine", "conv", Pattern{Prefix: words("cudnn_generated_", "cudnn_infer_", "cudnn_train_")}),
 	}
 }
 
@@ -57,16 +43,31 @@ var gemmKinds = []struct {
 	kind     string
 	patterns []wordPattern
 }{
-	{"split_k_reduce", compilePatterns(words("*splitkreduce*"))},
-	{"grouped", compilePatterns(words("*grouped*", "*matmul_ogs*", "*group_gemm*"))},
-	{"gemv", compilePatterns(words("*gemv*"))},
+	{"grouped", compilePatterns(words("*grouped*", "*matmul_ogs*", "group_gemm*"))},
+	{"gemv", compilePatterns(words("*gemv*", "dot_kernel", "*wvsplitk*", "*LLMM1*"))},
+	{"lora", compilePatterns(words("*lora*", "*sgmv*", "*bgmv*"))},
+	{"conv", compilePatterns(words("fprop", "dgrad", "wgrad"))},
 }
 
-// gemmKind tells grouped products and matrix-vector products apart.
+var groupedArgs = compilePatterns(words("*GroupProblemShape*", "*GroupedGemm*", "*MoeFCGemm*"))
+
+// gemmKind tells grouped products, matrix-vector products and LoRA's small
+// products apart.
 func gemmKind(n *Name) string {
 	for _, k := range gemmKinds {
 		if anyIn(k.patterns, n.fn) || anyIn(k.patterns, n.op) {
 			return k.kind
+		}
+	}
+	switch n.Family {
+	case FamilyDeepGEMM:
+		// enum GemmType: 0 is a plain product, 1 and above are grouped.
+		if i := strings.Index(n.Demangled, "GemmType)"); i >= 0 && i+9 < len(n.Demangled) && n.Demangled[i+9] != '0' {
+			return "grouped"
+		}
+	case FamilyCUTLASS:
+		if anyIn(groupedArgs, n.argWords()) {
+			return "grouped"
 		}
 	}
 	return ""

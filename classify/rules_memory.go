@@ -6,35 +6,43 @@ func memoryOps() []Rule {
 	return []Rule{
 		{ID: "memory.memcpy", Title: "memcpy activity", Category: CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []Family{FamilyMemcpy}}},
 		{ID: "memory.memset", Title: "memset activity", Category: CategoryMemory, Subcategory: "memset", When: Pattern{Family: []Family{FamilyMemset}}},
+		// Joins the position-free and rotary halves of MLA's keys or queries;
+		// it must not be taken for attention by its "mla".
+		{ID: "memory.concat_mla", Title: "concatenation of MLA halves", Category: CategoryMemory, Subcategory: "concat", When: Pattern{
+			Function: words("concat_mla*"),
+		}},
 	}
 }
 
 // memoryRules are kernels that only move data. They stand below every rule
 // that knows what the data is.
 func memoryRules() []Rule {
+	m := func(id, title, sub string, p Pattern) Rule {
+		return Rule{ID: id, Title: title, Category: CategoryMemory, Subcategory: sub, When: p}
+	}
 	return []Rule{
-		{ID: "memory.copy", Title: "copy or cast", Category: CategoryMemory, Subcategory: "copy", When: Pattern{
-			Function: words("direct_copy*", "*copy_kernel_cuda", "copy", "memcpy*", "copy_functor", "*copy_device_to_device*", "copy_kernel*", "*copy_blocks*"),
-			None:     words("metadata"),
-		}},
-		{ID: "memory.concat", Title: "concatenation, split, stack", Category: CategoryMemory, Subcategory: "concat", When: Pattern{
-			Function: words("CatArray*", "cat", "concat*", "chunk_cat*", "split_with_sizes*", "*concat_kernel", "stack"),
-		}},
-		{ID: "memory.gather", Title: "gather, embedding lookup", Category: CategoryMemory, Subcategory: "gather", When: Pattern{
-			Function: words("*gather*", "index_select*", "*indexSelect*", "index_kernel*", "index", "*embedding*", "embeddings", "embs", "take", "lookup*", "*embedding_bag*"),
-			None:     words("*backward*"),
-		}},
-		{ID: "memory.scatter", Title: "scatter, indexed write", Category: CategoryMemory, Subcategory: "scatter", When: Pattern{
-			Function: words("*scatter*", "index_put*", "index_copy*", "index_fill*", "index_add*", "indexFunc*", "masked_scatter*", "indexing_backward*"),
-		}},
-		{ID: "memory.transpose", Title: "transpose, permute, layout change", Category: CategoryMemory, Subcategory: "transpose", When: Pattern{
-			Function: words("*transpose*", "*permute*", "nchw_to_nhwc*", "nhwc_to_nchw*", "*nchwToNhwc*", "*nhwcToNchw*", "*im2col*", "*col2im*", "batched_transpose*", "shuffle*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*"),
-		}},
-		{ID: "memory.pad", Title: "padding, packing", Category: CategoryMemory, Subcategory: "pad", When: Pattern{
-			Function: words("*_pad", "pad", "*padding*", "pack", "unpack", "pack_*", "unpack_*", "roll_cuda*", "roll", "flip", "*replication_pad*"),
-		}},
-		{ID: "memory.fill", Title: "buffer fill", Category: CategoryMemory, Subcategory: "fill", When: Pattern{
-			Function: words("memset*", "zero", "zero_*", "*zero_buffer*", "*fillBuffer*", "init_*zero*", "*clear_buffer*"),
-		}},
+		m("memory.concat", "concatenation, split, stack", "concat", Pattern{
+			Function: words("CatArray*", "cat", "*_cat", "concat*", "*concat", "chunk_cat*", "split_with_sizes*", "stack", "*concat_kernel*"),
+		}),
+		m("memory.scatter", "scatter, indexed write", "scatter", Pattern{
+			Function: words("*scatter*", "index_put*", "index_copy*", "index_fill*", "index_add*", "indexFunc*", "indexing_backward*", "index_put*"),
+		}),
+		// Embedding lookups and their gradients are gathers and scatters of
+		// rows; fbgemm's split_embedding_* are both.
+		m("memory.gather", "gather, embedding lookup", "gather", Pattern{
+			Function: words("*gather*", "index_select*", "*indexSelect*", "index_kernel*", "index", "*embedding*", "embs", "*_embs", "take", "lookup*", "*_lookup"),
+		}),
+		m("memory.copy", "copy or cast", "copy", Pattern{
+			Function: words("direct_copy*", "*copy_kernel*", "copy", "*_copy", "*memcpy*", "copy_*", "*copyfunctor*", "*copy_device*"),
+		}),
+		m("memory.transpose", "transpose, permute, layout change", "transpose", Pattern{
+			Function: words("*transpose*", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*im2col*", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
+		}),
+		m("memory.pad", "padding, packing, upsampling", "pad", Pattern{
+			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "pad_sequence*", "unpad*", "*ragged*pack*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
+		}),
+		m("memory.fill", "buffer fill", "fill", Pattern{
+			Function: words("memset*", "zero", "zeros", "zero_*", "*_zero", "*zero_buffer*", "*fillBuffer*", "*clear_buffer*", "*zero_fill*", "*fill_zero*", "setOutputZero*", "memZero*"),
+		}),
 	}
 }

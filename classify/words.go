@@ -9,10 +9,13 @@ import "strings"
 //
 //	.vllm.moe.topk_gating_softmax     identifiers start with '.', words with '_'
 //
-// A pattern is compared without its separators and must begin and end where a
-// word begins and ends, so that "topk", "TopK" and "top_k" are one thing. A
-// leading or trailing '*' lifts that condition on its side. A match never runs
-// from one identifier into the next.
+// A pattern is compared without separators and must begin and end where a word
+// begins and ends, so that "topk", "TopK" and "top_k" are one thing. A leading
+// or trailing '*' lifts that condition on its side ("*_ssm" does not: the '_'
+// asks for a word start). A match never runs from one identifier into the
+// next, and one that begins inside a word passes to the next word only where
+// the pattern has a separator: "*mha" is not in gemm_half, "*ssm*" not in
+// ws_sm90, though the letters are.
 
 const (
 	identSep = '.'
@@ -75,8 +78,12 @@ func wordText(idents ...string) string {
 // wordPattern is a compiled pattern: see the note above.
 type wordPattern struct {
 	lit                string // lower-case letters and digits only
+	gaps               uint64 // bit k: a separator stood before lit[k]
 	openStart, openEnd bool
 }
+
+// maxPattern bounds a pattern: gaps has one bit a letter.
+const maxPattern = 64
 
 func compilePattern(s string) wordPattern {
 	var p wordPattern
@@ -88,12 +95,28 @@ func compilePattern(s string) wordPattern {
 		p.openEnd, s = true, s[:len(s)-1]
 	}
 	buf := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; isUpper(c) {
-			buf = append(buf, c+'a'-'A')
-		} else if isAlnum(c) {
-			buf = append(buf, c)
+	gap := false
+	for i := 0; i < len(s) && len(buf) < maxPattern; i++ {
+		c := s[i]
+		if !isAlnum(c) {
+			gap = true
+			continue
 		}
+		if isUpper(c) {
+			c += 'a' - 'A'
+		}
+		if gap {
+			if len(buf) == 0 {
+				p.openStart = false
+			} else {
+				p.gaps |= 1 << len(buf)
+			}
+			gap = false
+		}
+		buf = append(buf, c)
+	}
+	if gap {
+		p.openEnd = false
 	}
 	p.lit = string(buf)
 	return p
@@ -124,22 +147,25 @@ func (p wordPattern) in(text string) bool {
 			return false
 		}
 		i += k
-		if p.openStart || i == 0 || text[i-1] == wordSep || text[i-1] == identSep {
-			if p.at(text[i:]) {
-				return true
-			}
+		atWord := i == 0 || text[i-1] == wordSep || text[i-1] == identSep
+		if (atWord || p.openStart) && p.at(text[i:], atWord) {
+			return true
 		}
 		i++
 	}
 	return false
 }
 
-// at reports whether text begins with the pattern.
-func (p wordPattern) at(text string) bool {
+// at reports whether text begins with the pattern; atWord says that text begins
+// with a word.
+func (p wordPattern) at(text string, atWord bool) bool {
 	k, j := 0, 0
 	for ; j < len(text) && k < len(p.lit); j++ {
 		c := text[j]
 		if c == wordSep {
+			if !atWord && p.gaps&(1<<k) == 0 {
+				return false
+			}
 			continue
 		}
 		if c != p.lit[k] {

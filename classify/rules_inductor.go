@@ -1,0 +1,48 @@
+package classify
+
+// NOTE. torch.compile names its kernels after what it fused:
+// triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0 is a reduction (red) of
+// the operators _to_copy, add, mean, mul, pow and rsqrt, which together are an
+// RMS norm. poi is pointwise, per a persistent reduction, tem a template
+// (matmul, convolution, flex attention). The operator that needs the most
+// explanation decides, so the rules go from rare operators to common ones.
+// Older releases leave the operators out (triton__0d1d2d): nothing can be told.
+
+func inductorRules() []Rule {
+	in := func(id, title string, c Category, sub string, p Pattern) Rule {
+		p.Family = []Family{FamilyInductor}
+		return Rule{ID: id, Title: "torch.compile: " + title, Category: c, Subcategory: sub, When: p}
+	}
+	return []Rule{
+		in("inductor.moe", "around the experts", CategoryMoE, "", Pattern{Function: words("*moe*", "experts")}),
+		in("inductor.attention", "attention template", CategoryAttention, "", Pattern{Function: words("*flex_attention*", "*flex_decoding*", "*scaled_dot_product*", "*attention*")}),
+		in("inductor.gemm", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_mm", "triton_bmm"), Function: words("triton*")}),
+		in("inductor.template", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_tem_"), Function: words("mm", "bmm", "addmm", "baddbmm", "*_mm", "*mm_plus_mm*")}),
+		in("inductor.conv", "convolution template", CategoryGEMM, "conv", Pattern{Prefix: words("triton_tem_", "triton_convolution", "triton_conv"), Function: words("convolution*", "conv*")}),
+		// rsqrt is the mark of a norm; a norm cut in two has its statistics in
+		// a kernel of mean and pow only.
+		in("inductor.norm", "normalisation", CategoryNorm, "", Pattern{Function: words("rsqrt", "native_layer_norm*", "native_group_norm*", "*batch_norm*", "var_mean", "rms_norm*", "layer_norm*", "group_norm*")}),
+		in("inductor.norm_stats", "statistics of a norm", CategoryNorm, "", Pattern{Prefix: words("triton_red_", "triton_per_"), All: words("mean", "pow")}),
+		in("inductor.softmax", "softmax", CategorySoftmax, "", Pattern{Function: words("softmax", "log_softmax", "logsumexp")}),
+		in("inductor.softmax_parts", "softmax written out", CategorySoftmax, "", Pattern{All: words("amax", "exp", "sub")}),
+		in("inductor.quantize", "scaling to a narrow type", CategoryQuantize, "", Pattern{All: words("abs", "*max")}),
+		in("inductor.quantize_cast", "clamp to a narrow type", CategoryQuantize, "", Pattern{All: words("clamp", "to_copy", "reciprocal")}),
+		in("inductor.rope", "rotary embedding", CategoryRope, "", Pattern{All: words("cos", "sin")}),
+		in("inductor.topk", "top-k, sort, arg-max, scan", CategoryReduceTopK, "topk", Pattern{Function: words("topk", "sort", "argmax", "argmin", "cumsum")}),
+		in("inductor.activation", "activation", CategoryActivation, "", Pattern{Function: words("silu*", "gelu*", "relu*", "tanh*", "sigmoid*", "softplus", "mish", "hardswish", "leaky_relu", "threshold_backward")}),
+		in("inductor.embedding", "lookup", CategoryMemory, "gather", Pattern{Function: words("embedding*", "gather*", "index_select*")}),
+		in("inductor.reduce", "reduction", CategoryReduceTopK, "reduce", Pattern{Prefix: words("triton_red_", "triton_per_", "triton_split_scan_", "triton_spl_")}),
+		{
+			ID: "inductor.copy", Title: "torch.compile: data movement only", Category: CategoryMemory, Subcategory: "copy",
+			When: Pattern{Family: []Family{FamilyInductor}, Function: words("copy*", "clone", "cat", "slice*", "permute", "transpose", "index*", "view", "constant_pad_nd", "split*", "stack", "expand", "full*", "zeros*", "select*")},
+			Func: func(n *Name) bool { return !anyIn(inductorArithmetic, n.fn) },
+		},
+		in("inductor.pointwise", "pointwise", CategoryElementwise, "", Pattern{Function: words("triton*")}),
+	}
+}
+
+// inductorArithmetic are operators that compute; with one of them a kernel is
+// more than data movement.
+var inductorArithmetic = compilePatterns(words("add*", "mul*", "sub", "rsub", "div*", "pow", "neg", "exp*", "sqrt",
+	"where", "masked_fill", "clamp*", "minimum", "maximum", "abs", "bitwise*", "logical*", "eq", "ne", "lt", "le", "gt", "ge",
+	"floor*", "round", "remainder", "reciprocal", "log*", "arange", "cos", "sin"))
