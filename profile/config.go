@@ -165,8 +165,8 @@ func newFields(top object) (*fields, error) {
 }
 
 // find returns the object and the name under which one of the names is given.
-// An earlier name beats a later one; within a name the text model beats what
-// surrounds it.
+// The text model beats what surrounds it; within one object an earlier name beats
+// a later one.
 func (f *fields) find(names ...string) (object, string, bool) {
 	for _, o := range f.objects {
 		for _, n := range names {

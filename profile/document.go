@@ -188,6 +188,14 @@ func kindOf(raw []byte) string {
 	return "number"
 }
 
+// article puts a or an before the name of a JSON type.
+func article(kind string) string {
+	if kind == "object" {
+		return "an object"
+	}
+	return "a " + kind
+}
+
 // excerpt is a raw value fit for an error message.
 func excerpt(raw []byte) string {
 	s := strings.TrimSpace(string(raw))
@@ -201,7 +209,7 @@ func excerpt(raw []byte) string {
 // pass: Python writes them.
 func whole(raw []byte, lo, hi int64) (int, error) {
 	if k := kindOf(raw); k != "number" {
-		return 0, fmt.Errorf("want a whole number, got a %s: %s", k, excerpt(raw))
+		return 0, fmt.Errorf("want a whole number, got %s: %s", article(k), excerpt(raw))
 	}
 	s := string(bytes.TrimSpace(raw))
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -230,7 +238,7 @@ func (o object) list(field string) (items []json.RawMessage, ok bool, err error)
 	}
 	raw := o.fields[field]
 	if k := kindOf(raw); k != "list" {
-		return nil, false, o.fail(field, "want a list, got a %s: %s", k, excerpt(raw))
+		return nil, false, o.fail(field, "want a list, got %s: %s", article(k), excerpt(raw))
 	}
 	if err := json.Unmarshal(raw, &items); err != nil {
 		return nil, false, o.fail(field, "%v", err)
@@ -271,7 +279,7 @@ func (o object) strings(field string) (v []string, ok bool, err error) {
 // text reads a raw string.
 func text(raw []byte) (string, error) {
 	if k := kindOf(raw); k != "string" {
-		return "", fmt.Errorf("want a string, got a %s: %s", k, excerpt(raw))
+		return "", fmt.Errorf("want a string, got %s: %s", article(k), excerpt(raw))
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -299,7 +307,7 @@ func (o object) flag(field string) (v, ok bool, err error) {
 	}
 	raw := bytes.TrimSpace(o.fields[field])
 	if kindOf(raw) != "bool" {
-		return false, false, o.fail(field, "want true or false, got a %s: %s", kindOf(raw), excerpt(raw))
+		return false, false, o.fail(field, "want true or false, got %s: %s", article(kindOf(raw)), excerpt(raw))
 	}
 	return raw[0] == 't', true, nil
 }
@@ -325,7 +333,7 @@ func (o object) child(field string) (c object, ok bool, err error) {
 
 func childOf(o object, field string, raw []byte) (object, bool, error) {
 	if k := kindOf(raw); k != "object" {
-		return object{}, false, o.fail(field, "want an object, got a %s: %s", k, excerpt(raw))
+		return object{}, false, o.fail(field, "want an object, got %s: %s", article(k), excerpt(raw))
 	}
 	c := object{doc: o.doc, prefix: o.prefix + field + "."}
 	if err := json.Unmarshal(raw, &c.fields); err != nil {
