@@ -174,6 +174,7 @@ type T struct {
 	B int
 
 	C int
+	E int ` + "`json:\"e\"`" + `
 	d int
 }
 
@@ -193,6 +194,8 @@ func F() {}
 func (T) M() {}
 
 func (t *T) N() {}
+
+func (t *T) Error() string { return "" }
 
 func (u *unexported) O() {}
 

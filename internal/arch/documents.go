@@ -63,8 +63,10 @@ func CheckPackageDocs(s *Source) []string {
 // functions, methods of exported types, constants, variables, and exported
 // fields of exported structs. A comment on a group, or at the end of the line,
 // documents constants, variables and fields; a field's comment also covers the
-// fields on the lines right below it. The comment of a type or function begins
-// with its name.
+// fields on the lines right below it. Fields with a json tag are result data,
+// whose names carry their units: the type's comment is enough for them. The
+// comment of a type or function begins with its name. Error and Unwrap methods
+// say what the error interface says and need none.
 func CheckSymbolDocs(s *Source) []string {
 	var bad []string
 	for _, p := range s.Packages {
@@ -92,6 +94,9 @@ func undocumented(fset *token.FileSet, f *File) []string {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
 			if !d.Name.IsExported() || (d.Recv != nil && !exportedReceiver(d.Recv)) {
+				continue
+			}
+			if d.Recv != nil && (d.Name.Name == "Error" || d.Name.Name == "Unwrap") {
 				continue
 			}
 			if why := named(d.Doc, d.Name.Name); why != "" {
@@ -189,7 +194,7 @@ func bareFields(fset *token.FileSet, st *ast.StructType) []*ast.Ident {
 		adjacent := last >= 0 && fset.Position(start).Line <= last+1
 		covered = field.Doc != nil || field.Comment != nil || (adjacent && covered)
 		last = fset.Position(field.End()).Line
-		if covered {
+		if covered || field.Tag != nil && strings.Contains(field.Tag.Value, `json:"`) {
 			continue
 		}
 		for _, name := range field.Names { // embedded fields have none
