@@ -1,0 +1,135 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Sentinels, for errors.Is.
+var (
+	// ErrUnsupported is wrapped when the server at hand has no such option.
+	ErrUnsupported = errors.New("not supported by this server")
+	// ErrIncomplete is wrapped by [*IncompleteError].
+	ErrIncomplete = errors.New("traces missing or incomplete")
+	// ErrDiffusion is wrapped when a server's log says that it runs a
+	// diffusion pipeline, which this workload does not fit.
+	ErrDiffusion = errors.New("the server runs a diffusion pipeline")
+)
+
+// ServerError is a request that did not work out.
+type ServerError struct {
+	// Method, Server and Endpoint name the request: "POST",
+	// "http://127.0.0.1:30000", "/start_profile".
+	Method, Server, Endpoint string
+	// Status is the HTTP status, 0 when there was no answer.
+	Status int
+	// Body is the beginning of the answer on one line, at most 300 bytes.
+	Body string
+	// Hint says what the server needs, when that is known.
+	Hint string
+	// Err is what went wrong below HTTP or inside the answer; may be nil.
+	Err error
+}
+
+// Error names server, endpoint, status and what to do.
+func (e *ServerError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "capture: %s %s%s", e.Method, e.Server, e.Endpoint)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Body != "" {
+		fmt.Fprintf(&b, " (server says: %s)", e.Body)
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, "; %s", e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// FileState is a file that was not accepted as a finished trace.
+type FileState struct {
+	// Path is relative to the folder that was watched.
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	// Reason says what is wrong with it: "still growing", "gzip stream ends
+	// early".
+	Reason string `json:"reason"`
+}
+
+// IncompleteError says which traces did not arrive in time.
+type IncompleteError struct {
+	// Server is its address, Stage the window the traces are of.
+	Server string
+	Stage  Stage
+	// Dir is the folder watched on this machine; ServerDir is what the server
+	// was told, or must have been started with, when that is known.
+	Dir, ServerDir string
+	Waited         time.Duration
+	// Expected is the number of files waited for, 0 when it is not known.
+	Expected int
+	// Complete are the finished traces, relative to Dir.
+	Complete []string
+	// Missing are ranks without any file.
+	Missing []string
+	// Incomplete are new files that did not become whole.
+	Incomplete []FileState
+	// Earlier is the number of traces that lay in Dir before.
+	Earlier int
+	// Hints are the likely causes, most likely first.
+	Hints []string
+}
+
+// Error says what is missing, what was waited for and what to look at.
+func (e *IncompleteError) Error() string {
+	var b strings.Builder
+	stage := ""
+	if e.Stage != StageLegacy && e.Stage != "" {
+		stage = string(e.Stage) + " "
+	}
+	waited := e.Waited.Round(time.Millisecond)
+	if len(e.Complete) == 0 && len(e.Incomplete) == 0 {
+		fmt.Fprintf(&b, "capture: no %strace from %s in %s after %v", stage, e.Server, e.Dir, waited)
+	} else {
+		fmt.Fprintf(&b, "capture: incomplete %straces from %s in %s after %v: %d complete", stage, e.Server, e.Dir, waited, len(e.Complete))
+		if e.Expected > 0 {
+			fmt.Fprintf(&b, " of %d expected", e.Expected)
+		}
+	}
+	if len(e.Missing) > 0 {
+		fmt.Fprintf(&b, "; missing: %s", strings.Join(e.Missing, ", "))
+	}
+	for i, f := range e.Incomplete {
+		if i == 8 {
+			fmt.Fprintf(&b, "; and %d more files", len(e.Incomplete)-i)
+			break
+		}
+		fmt.Fprintf(&b, "; %s (%d bytes): %s", f.Path, f.Bytes, f.Reason)
+	}
+	if e.Earlier > 0 {
+		fmt.Fprintf(&b, "; %d earlier traces in the folder were left out", e.Earlier)
+	}
+	for _, h := range e.Hints {
+		fmt.Fprintf(&b, "; %s", h)
+	}
+	return b.String()
+}
+
+// Unwrap returns [ErrIncomplete].
+func (e *IncompleteError) Unwrap() error { return ErrIncomplete }
+
+// refused reports that a request never reached a server.
+func refused(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}

@@ -1,0 +1,403 @@
+package capture
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// stateFile is where a matrix run notes what it has done.
+const stateFile = "matrix-state.json"
+
+// Plan is one model on several servers. It is read from JSON; unknown fields
+// are errors, for a misspelt one would be a default instead.
+type Plan struct {
+	// Title heads the bundle.
+	Title string `json:"title,omitempty"`
+	// OutputDir holds a folder per entry; relative to the plan file.
+	OutputDir string      `json:"output_dir"`
+	Entries   []PlanEntry `json:"entries"`
+}
+
+// PlanEntry is one server, or a pair of them: mapping is the one with graphs
+// and fusion off, which leads kernels back to source, formal the one whose
+// times count.
+type PlanEntry struct {
+	// Name is the entry's folder: letters, digits, dot, dash, underscore.
+	Name      string    `json:"name"`
+	Framework Framework `json:"framework,omitempty"`
+	// URL, or MappingURL and FormalURL.
+	URL        string `json:"url,omitempty"`
+	MappingURL string `json:"mapping_url,omitempty"`
+	FormalURL  string `json:"formal_url,omitempty"`
+	// OutputDir, MappingDir and FormalDir replace OUT/<name>,
+	// OUT/<name>/mapping and OUT/<name>/formal where a server fixes its
+	// folder (vLLM, TensorRT-LLM); relative to the plan file.
+	OutputDir  string `json:"output_dir,omitempty"`
+	MappingDir string `json:"mapping_dir,omitempty"`
+	FormalDir  string `json:"formal_dir,omitempty"`
+	// ServerOutputDir and so on: the same folder as the server sees it.
+	ServerOutputDir  string `json:"server_output_dir,omitempty"`
+	ServerMappingDir string `json:"server_mapping_dir,omitempty"`
+	ServerFormalDir  string `json:"server_formal_dir,omitempty"`
+	// Stages is a workload: both, prefill, decode, legacy.
+	Stages Workload `json:"stages,omitempty"`
+	// The rest are as in Options.
+	NumSteps    int      `json:"num_steps,omitempty"`
+	WarmupSteps int      `json:"warmup_steps,omitempty"`
+	ExpectRanks int      `json:"ranks,omitempty"`
+	Model       string   `json:"model,omitempty"`
+	ServerLogs  []string `json:"server_logs,omitempty"`
+}
+
+// entryName keeps an entry inside the output folder.
+var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// LoadPlan reads and checks a plan file.
+func LoadPlan(path string) (*Plan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("capture: plan: %w", err)
+	}
+	defer f.Close()
+	dec := json.NewDecoder(f)
+	dec.DisallowUnknownFields()
+	var p Plan
+	if err := dec.Decode(&p); err != nil {
+		return nil, fmt.Errorf("capture: plan %s: %w", path, err)
+	}
+	base := filepath.Dir(path)
+	rel := func(s *string) {
+		if *s != "" && !filepath.IsAbs(*s) {
+			*s = filepath.Join(base, *s)
+		}
+	}
+	if p.OutputDir == "" {
+		return nil, fmt.Errorf("capture: plan %s: no output_dir", path)
+	}
+	rel(&p.OutputDir)
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		rel(&e.OutputDir)
+		rel(&e.MappingDir)
+		rel(&e.FormalDir)
+		for j := range e.ServerLogs {
+			rel(&e.ServerLogs[j])
+		}
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("capture: plan %s: %w", path, err)
+	}
+	return &p, nil
+}
+
+// check reports the first entry that cannot be run. It settles the
+// frameworks' names.
+func (p *Plan) check() error {
+	if len(p.Entries) == 0 {
+		return errors.New("no entries")
+	}
+	seen := map[string]bool{}
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("entry %d (%s): %s", i+1, e.Name, fmt.Sprintf(format, args...))
+		}
+		f, err := ParseFramework(string(e.Framework))
+		if err != nil {
+			return fail("%v", err)
+		}
+		e.Framework = f
+		if e.Stages, err = ParseWorkload(string(e.Stages)); err != nil {
+			return fail("%v", err)
+		}
+		switch {
+		case !entryName.MatchString(e.Name):
+			return fail("the name is a folder: letters, digits, dot, dash and underscore only")
+		case seen[e.Name]:
+			return fail("the name is taken")
+		case (e.MappingURL == "") != (e.FormalURL == ""):
+			return fail("mapping_url and formal_url belong together")
+		case (e.URL == "") == (e.MappingURL == ""):
+			return fail("want either url, or mapping_url and formal_url")
+		}
+		seen[e.Name] = true
+	}
+	return nil
+}
+
+// Role says which trace of a pair a capture is.
+type Role string
+
+// The roles.
+const (
+	RoleSingle  Role = "single"
+	RoleMapping Role = "mapping"
+	RoleFormal  Role = "formal"
+)
+
+// Captured is one finished capture of a matrix.
+type Captured struct {
+	// Role is the capture's part in its entry, Dir its output folder.
+	Role Role   `json:"role"`
+	Dir  string `json:"dir"`
+	// Result is never nil, and complete.
+	Result *Result `json:"result"`
+	// Resumed is set when the capture is of an earlier run.
+	Resumed bool `json:"resumed"`
+}
+
+// Entry is what [Matrix].Analyse is handed: one plan entry with all its
+// captures, the mapping one first.
+type Entry struct {
+	// Name and Framework are the plan's; a framework to be found out is
+	// filled in by the first capture.
+	Name      string    `json:"name"`
+	Framework Framework `json:"framework"`
+	// Captures are those finished, in the order of the roles.
+	Captures []Captured `json:"captures"`
+	// Dir is the entry's folder below the plan's output folder; for reports.
+	Dir string `json:"dir"`
+	// Error says why the entry is not complete, "" when it is.
+	Error string `json:"error,omitempty"`
+}
+
+// Matrix runs a plan.
+type Matrix struct {
+	// Options are the base of each capture; the plan's fields replace theirs.
+	Options Options
+	// Restart forgets what an earlier run captured.
+	Restart bool
+	// Analyse, when set, is called for each entry once all its captures are
+	// there, also those of an earlier run. Its error fails the entry.
+	Analyse func(ctx context.Context, e Entry) error
+	// Log, when set, is told what goes on, one line at a time.
+	Log func(line string)
+}
+
+// state is the file that lets a run resume.
+type state struct {
+	Captures map[string]*stateCapture `json:"captures"`
+	// Attempts counts the captures begun, failed ones too; it keeps a second
+	// try's prompts away from the prefix cache of the first.
+	Attempts int `json:"attempts"`
+}
+
+type stateCapture struct {
+	URL    string   `json:"url"`
+	Stages Workload `json:"stages"`
+	Result *Result  `json:"result"`
+}
+
+// attemptStride is the distance between the prompt numbers of two captures:
+// more than any run uses up with the default counts (27).
+const attemptStride = 1000
+
+// Run captures every entry of the plan that is not captured yet, one after the
+// other, and hands each to Analyse. A failed entry does not keep the others
+// from being tried; the error joins all failures. After a cancelled context
+// nothing further is begun. What was captured is noted in matrix-state.json in
+// the plan's output folder after each capture; a capture counts as done on the
+// next run when its files are there with the sizes noted.
+func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("capture: plan: %w", err)
+	}
+	if err := os.MkdirAll(p.OutputDir, 0o777); err != nil {
+		return nil, fmt.Errorf("capture: matrix: %w", err)
+	}
+	path := filepath.Join(p.OutputDir, stateFile)
+	st, err := loadState(path, m.Restart)
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	var errs []error
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		out := Entry{Name: e.Name, Framework: e.Framework, Dir: filepath.Join(p.OutputDir, e.Name)}
+		err := m.entry(ctx, p, e, &out, st, path)
+		if err == nil && m.Analyse != nil {
+			m.log("%s: analysing", e.Name)
+			err = m.Analyse(ctx, out)
+		}
+		if ctx.Err() != nil {
+			return append(entries, out), errors.Join(append(errs, context.Cause(ctx))...)
+		}
+		if err != nil {
+			out.Error = err.Error()
+			errs = append(errs, fmt.Errorf("%s: %w", e.Name, err))
+			m.log("%s: failed: %v", e.Name, err)
+		}
+		entries = append(entries, out)
+	}
+	return entries, errors.Join(errs...)
+}
+
+func (m Matrix) log(format string, args ...any) {
+	if m.Log != nil {
+		m.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// entry captures what is missing of one entry.
+func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st *state, path string) error {
+	for _, t := range e.targets(out.Dir) {
+		key := e.Name + "/" + string(t.role)
+		if old := st.Captures[key]; old != nil && old.URL == t.url && old.Stages == e.Stages && old.Result.intact() {
+			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
+			out.add(Captured{Role: t.role, Dir: t.dir, Result: old.Result, Resumed: true})
+			continue
+		}
+		o := m.Options
+		o.URL, o.OutputDir, o.ServerOutputDir = t.url, t.dir, t.serverDir
+		o.Framework, o.Workload = e.Framework, e.Stages
+		o.FirstIndex += st.Attempts * attemptStride
+		orSet(&o.NumSteps, e.NumSteps)
+		orSet(&o.WarmupSteps, e.WarmupSteps)
+		orSet(&o.ExpectRanks, e.ExpectRanks)
+		if e.Model != "" {
+			o.Model = e.Model
+		}
+		if len(e.ServerLogs) > 0 {
+			o.ServerLogs = e.ServerLogs
+		}
+		st.Attempts++
+		delete(st.Captures, key)
+		if err := st.save(path); err != nil {
+			return err
+		}
+		m.log("%s: capturing from %s into %s", key, t.url, t.dir)
+		begin := time.Now()
+		res, err := Run(ctx, o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.role, err)
+		}
+		m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
+		st.Captures[key] = &stateCapture{URL: t.url, Stages: e.Stages, Result: res}
+		if err := st.save(path); err != nil {
+			return err
+		}
+		out.add(Captured{Role: t.role, Dir: t.dir, Result: res})
+	}
+	return nil
+}
+
+// add appends a capture and learns the framework from it.
+func (e *Entry) add(c Captured) {
+	e.Captures = append(e.Captures, c)
+	if e.Framework == FrameworkAuto {
+		e.Framework = c.Result.Framework
+	}
+}
+
+func orSet(n *int, v int) {
+	if v != 0 {
+		*n = v
+	}
+}
+
+// target is one capture of an entry.
+type target struct {
+	role                Role
+	url, dir, serverDir string
+}
+
+func (e *PlanEntry) targets(dir string) []target {
+	or := func(a, b string) string {
+		if a != "" {
+			return a
+		}
+		return b
+	}
+	if e.URL != "" {
+		return []target{{RoleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
+	}
+	return []target{
+		{RoleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, string(RoleMapping))), e.ServerMappingDir},
+		{RoleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, string(RoleFormal))), e.ServerFormalDir},
+	}
+}
+
+// intact reports whether the files noted are still there, with their sizes.
+func (r *Result) intact() bool {
+	if r == nil || len(r.Stages) == 0 {
+		return false
+	}
+	for _, s := range r.Stages {
+		if len(s.Traces) == 0 {
+			return false
+		}
+		for _, t := range s.Traces {
+			info, err := os.Lstat(t.Path)
+			if err != nil || !info.Mode().IsRegular() || info.Size() != t.Bytes {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func loadState(path string, restart bool) (*state, error) {
+	st := &state{}
+	b, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("capture: matrix: %w", err)
+	default:
+		if err := json.Unmarshal(b, st); err != nil {
+			return nil, fmt.Errorf("capture: matrix: %s is not the state of a run (remove it to start anew): %w", path, err)
+		}
+	}
+	if st.Captures == nil || restart {
+		st.Captures = map[string]*stateCapture{}
+	}
+	st.Attempts = max(st.Attempts, 0)
+	return st, nil
+}
+
+func (st *state) save(path string) error {
+	b, err := json.MarshalIndent(st, "", "  ")
+	if err != nil {
+		return fmt.Errorf("capture: matrix: %w", err)
+	}
+	if err := replaceFile(path, append(b, '\n')); err != nil {
+		return fmt.Errorf("capture: matrix: %w", err)
+	}
+	return nil
+}
+
+// PairOptions name two servers of one model; see [RunPair].
+type PairOptions struct {
+	// Base is the base of both captures; its URL and OutputDir do not count.
+	Base Options
+	// OutputDir gets a folder mapping and one formal.
+	OutputDir             string
+	MappingURL, FormalURL string
+}
+
+// RunPair captures a mapping and a formal server, in this order, into
+// OutputDir/mapping and OutputDir/formal.
+func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err error) {
+	for _, t := range []struct {
+		role Role
+		url  string
+		res  **Result
+	}{{RoleMapping, p.MappingURL, &mapping}, {RoleFormal, p.FormalURL, &formal}} {
+		o := p.Base
+		o.URL, o.OutputDir = t.url, filepath.Join(p.OutputDir, string(t.role))
+		if o.ServerOutputDir != "" {
+			o.ServerOutputDir = filepath.Join(o.ServerOutputDir, string(t.role))
+		}
+		if *t.res, err = Run(ctx, o); err != nil {
+			return mapping, formal, fmt.Errorf("%s: %w", t.role, err)
+		}
+	}
+	return mapping, formal, nil
+}

@@ -1,0 +1,219 @@
+package capture_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/capture"
+)
+
+// matrixOf is a plan over an SGLang pair and a vLLM server.
+func matrixOf(t *testing.T, dir string, mapping, formal, v *fake) *capture.Plan {
+	t.Helper()
+	plan := filepath.Join(filepath.Dir(dir), "plan.json")
+	text := fmt.Sprintf(`{"title": "one model", "output_dir": %q, "entries": [
+	  {"name": "first", "framework": "SGLang", "mapping_url": %q, "formal_url": %q, "stages": "both", "num_steps": 3},
+	  {"name": "second", "framework": "vllm", "url": %q, "output_dir": %q, "stages": "decode"}
+	]}`, filepath.Base(dir), mapping.URL, formal.URL, v.URL, v.dir)
+	if err := os.WriteFile(plan, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p, err := capture.LoadPlan(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestMatrixResumes: a failed entry does not stop the others; the next run
+// captures only what is missing; every entry is analysed with all its traces.
+func TestMatrixResumes(t *testing.T) {
+	dir := outDir(t)
+	mapping, formal := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, "")
+	v := newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
+	p := matrixOf(t, dir, mapping, formal, v)
+	formal.fault = answers("/start_profile", 500, "not today", nil)
+
+	var analysed []string
+	m := capture.Matrix{
+		Options: quick(mapping, ""),
+		Analyse: func(_ context.Context, e capture.Entry) error {
+			var files []string
+			for _, c := range e.Captures {
+				for _, f := range c.Result.Files() {
+					rel, err := filepath.Rel(filepath.Dir(dir), f)
+					if err != nil {
+						t.Error(err)
+					}
+					files = append(files, string(c.Role)+" "+rel)
+				}
+			}
+			analysed = append(analysed, e.Name+" "+string(e.Framework)+": "+strings.Join(files, ", "))
+			return nil
+		},
+	}
+	entries, err := m.Run(context.Background(), p)
+	wantError(t, err, nil, "first: formal: ", "not today")
+	if len(entries) != 2 || !strings.Contains(entries[0].Error, "not today") || entries[1].Error != "" {
+		t.Errorf("entries = %+v", entries)
+	}
+	second := "second vllm: single server/decode/dp0_pp0_tp0_dcp0_ep0_rank0.175911.pt.trace.json.gz"
+	if d := cmp.Diff([]string{second}, analysed); d != "" {
+		t.Errorf("analysed (-want +got):\n%s", d)
+	}
+
+	formal.fault, analysed = nil, nil
+	before := len(mapping.calls) + len(v.calls)
+	entries, err = m.Run(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(mapping.calls) + len(v.calls); n != before {
+		t.Errorf("%d requests to servers that were captured already", n-before)
+	}
+	first := "first sglang: mapping out/first/mapping/prefill/175911.25-TP-0.trace.json.gz, mapping out/first/mapping/decode/175912.25-TP-0.trace.json.gz, " +
+		"formal out/first/formal/prefill/175911.25-TP-0.trace.json.gz, formal out/first/formal/decode/175912.25-TP-0.trace.json.gz"
+	if d := cmp.Diff([]string{first, second}, analysed); d != "" {
+		t.Errorf("analysed (-want +got):\n%s", d)
+	}
+	if c := entries[0].Captures; len(c) != 2 || !c[0].Resumed || c[1].Resumed {
+		t.Errorf("captures = %+v", c)
+	}
+	if got := formal.saw("/start_profile")[1].Body["num_steps"]; got != 4.0 {
+		t.Errorf("num_steps = %v, want the plan's 3 and one", got)
+	}
+	// The second try's prompts are unknown to the first one's prefix cache.
+	if got := formal.saw("/generate")[10].Body["text"].(string); !strings.HasPrefix(got, "profile_probe_3000 ") {
+		t.Errorf("second try begins with %.20q", got)
+	}
+
+	// A trace that has gone, or shrunk, is captured again; others are not.
+	if err := os.Truncate(entries[1].Captures[0].Result.Files()[0], 3); err != nil {
+		t.Fatal(err)
+	}
+	calls := len(formal.calls)
+	if _, err := m.Run(context.Background(), p); err != nil {
+		t.Fatal(err)
+	}
+	if v.windows != 2 || len(formal.calls) != calls {
+		t.Errorf("%d windows of the truncated one, %d new requests to the other", v.windows, len(formal.calls)-calls)
+	}
+	m.Restart = true
+	if _, err := m.Run(context.Background(), p); err != nil || v.windows != 3 {
+		t.Errorf("restart: %d windows, %v", v.windows, err)
+	}
+	noLeaks(t)
+}
+
+// TestMatrixAnalyseFails: the entry fails, its captures stay.
+func TestMatrixAnalyseFails(t *testing.T) {
+	dir := outDir(t)
+	a, b, v := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
+	p := matrixOf(t, dir, a, b, v)
+	bad := errors.New("no kernels")
+	m := capture.Matrix{Options: quick(a, ""), Analyse: func(_ context.Context, e capture.Entry) error { return bad }}
+	entries, err := m.Run(context.Background(), p)
+	wantError(t, err, bad, "first: no kernels", "second: no kernels")
+	if len(entries) != 2 || len(entries[0].Captures) != 2 {
+		t.Errorf("entries = %+v", entries)
+	}
+	m.Analyse = nil
+	if _, err := m.Run(context.Background(), p); err != nil || a.windows != 2 {
+		t.Errorf("captured again: %d windows, %v", a.windows, err)
+	}
+}
+
+// TestMatrixCancel: nothing further is begun, and what is done is kept.
+func TestMatrixCancel(t *testing.T) {
+	dir := outDir(t)
+	a, b, v := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
+	p := matrixOf(t, dir, a, b, v)
+	ctx, cancel := context.WithCancel(context.Background())
+	m := capture.Matrix{Options: quick(a, ""), Log: func(line string) {
+		if strings.HasPrefix(line, "first/mapping: 2 traces") {
+			cancel()
+		}
+	}}
+	_, err := m.Run(ctx, p)
+	wantError(t, err, context.Canceled)
+	if len(b.saw("/start_profile"))+len(v.calls) != 0 {
+		t.Error("went on after the cancel")
+	}
+	if _, err := m.Run(context.Background(), p); err != nil || a.windows != 2 {
+		t.Errorf("the finished capture was made again: %d windows, %v", a.windows, err)
+	}
+}
+
+// TestPlanErrors: each mistake is named with its entry.
+func TestPlanErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                               "EOF",
+		`{`:                              "unexpected EOF",
+		`{"output_dir": "x", "oops": 1}`: `unknown field "oops"`,
+		`{"entries": []}`:                "no output_dir",
+		`{"output_dir": "x"}`:            "no entries",
+		`{"output_dir": "x", "entries": [{"name": "../up", "url": "h:1"}]}`:                                        "entry 1 (../up): the name is a folder",
+		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1"}, {"name": "a", "url": "h:1"}]}`:               "entry 2 (a): the name is taken",
+		`{"output_dir": "x", "entries": [{"name": "a"}]}`:                                                          "want either url",
+		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1", "mapping_url": "h:2", "formal_url": "h:3"}]}`: "want either url",
+		`{"output_dir": "x", "entries": [{"name": "a", "mapping_url": "h:2"}]}`:                                    "belong together",
+		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1", "framework": "tgi"}]}`:                        `unknown framework "tgi"`,
+		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1", "stages": "mixed"}]}`:                         `unknown workload "mixed"`,
+	} {
+		path := filepath.Join(t.TempDir(), "plan.json")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := capture.LoadPlan(path)
+		wantError(t, err, nil, want, "plan.json")
+	}
+	_, err := capture.LoadPlan("/nowhere/plan.json")
+	wantError(t, err, os.ErrNotExist)
+}
+
+// TestMatrixStateBroken: a state that is not one is not overwritten.
+func TestMatrixStateBroken(t *testing.T) {
+	dir := outDir(t)
+	p := &capture.Plan{OutputDir: dir, Entries: []capture.PlanEntry{{Name: "a", URL: "127.0.0.1:1"}}}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(dir, "matrix-state.json")
+	if err := os.WriteFile(state, []byte("{broken"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := capture.Matrix{}.Run(context.Background(), p)
+	wantError(t, err, nil, state, "remove it")
+	if got, _ := os.ReadFile(state); string(got) != "{broken" {
+		t.Errorf("state is now %q", got)
+	}
+}
+
+// TestRunPair captures two servers into two folders.
+func TestRunPair(t *testing.T) {
+	dir := outDir(t)
+	a, b := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, "")
+	o := quick(a, "")
+	o.Workload = capture.WorkloadDecode
+	mapping, formal, err := capture.RunPair(context.Background(), capture.PairOptions{Base: o, OutputDir: dir, MappingURL: a.URL, FormalURL: b.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(dir, "mapping/decode/175911.25-TP-0.trace.json.gz"), filepath.Join(dir, "formal/decode/175911.25-TP-0.trace.json.gz")}
+	if d := cmp.Diff(want, append(mapping.Files(), formal.Files()...)); d != "" {
+		t.Errorf("files (-want +got):\n%s", d)
+	}
+	b.fault = answers("/generate", 500, "", nil)
+	mapping, formal, err = capture.RunPair(context.Background(), capture.PairOptions{Base: o, OutputDir: dir, MappingURL: a.URL, FormalURL: b.URL})
+	wantError(t, err, nil, "formal: ")
+	if mapping == nil || formal != nil && len(formal.Files()) > 0 {
+		t.Errorf("mapping %v, formal %v", mapping, formal)
+	}
+}

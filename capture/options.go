@@ -1,0 +1,304 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Workload says which requests are profiled.
+type Workload string
+
+// The workloads. A mixed prompt is never the default: a trace that holds both
+// stages cannot be read per stage.
+const (
+	// WorkloadBoth captures prefill and then decode, each into its own folder.
+	WorkloadBoth    Workload = "both"
+	WorkloadPrefill Workload = "prefill"
+	WorkloadDecode  Workload = "decode"
+	// WorkloadLegacy sends the probe prompt as it is; both stages land in one
+	// trace, unless the server separates them (ProfileByStage).
+	WorkloadLegacy Workload = "legacy"
+)
+
+// ParseWorkload reads a workload's name; "" is [WorkloadBoth].
+func ParseWorkload(s string) (Workload, error) {
+	switch w := Workload(strings.ToLower(s)); w {
+	case "":
+		return WorkloadBoth, nil
+	case WorkloadBoth, WorkloadPrefill, WorkloadDecode, WorkloadLegacy:
+		return w, nil
+	}
+	return "", fmt.Errorf("capture: unknown workload %q: want both, prefill, decode or legacy", s)
+}
+
+// Stage labels what a trace holds. It is also the name of its folder.
+type Stage string
+
+// The stages. StageLegacy has no folder of its own.
+const (
+	StagePrefill Stage = "prefill"
+	StageDecode  Stage = "decode"
+	StageLegacy  Stage = "legacy"
+)
+
+// stages of a workload, in the order they are captured.
+func (w Workload) stages() []Stage {
+	switch w {
+	case WorkloadPrefill:
+		return []Stage{StagePrefill}
+	case WorkloadDecode:
+		return []Stage{StageDecode}
+	case WorkloadLegacy:
+		return []Stage{StageLegacy}
+	}
+	return []Stage{StagePrefill, StageDecode}
+}
+
+// Shape is a request's size: words in, tokens out.
+type Shape struct {
+	// InputLen is in words of the synthetic prompt, one token each but for
+	// the first with the tokenizers in use; OutputLen is in tokens.
+	InputLen  int `json:"input_len"`
+	OutputLen int `json:"output_len"`
+}
+
+// Timeouts bound every wait on a server. A zero field has the default named.
+type Timeouts struct {
+	// Info bounds a request for server information; 10 s.
+	Info time.Duration
+	// Start bounds /start_profile; 60 s. SGLang releases before 2025 answer it
+	// only when the window has closed.
+	Start time.Duration
+	// Stop bounds /stop_profile; 30 min. vLLM answers when everything is
+	// written: its documentation speaks of 10 minutes, and users of 20
+	// (vllm-project/vllm#22748).
+	Stop time.Duration
+	// Request bounds one workload request; 10 min.
+	Request time.Duration
+	// Traces bounds the wait for complete files after the profiler was
+	// stopped; 10 min.
+	Traces time.Duration
+	// Cleanup bounds the stop request after an error or a cancelled context;
+	// 15 s.
+	Cleanup time.Duration
+}
+
+// Poll paces the watch over the output folder. A zero field has the default
+// named.
+type Poll struct {
+	// Interval is the time between two looks; 500 ms.
+	Interval time.Duration
+	// StableFor is how long a file must keep its size before its end is
+	// checked; 2 s.
+	StableFor time.Duration
+	// SettleFor is how long no further file may appear before a set of
+	// unknown size counts as complete; 5 s.
+	SettleFor time.Duration
+}
+
+// Found is what a caller saw in a trace; see [Options].Inspect.
+type Found struct {
+	// Steps is the number of forward passes found, -1 when not counted.
+	Steps int `json:"steps"`
+	// GPUEvents are kernels, copies and memsets; CPUEvents are host operators
+	// and calls.
+	GPUEvents int64 `json:"gpu_events"`
+	CPUEvents int64 `json:"cpu_events"`
+	// Note is one sentence on the trace's health, may be empty.
+	Note string `json:"note,omitempty"`
+}
+
+// Options say what to capture. The zero value of a field is its default; URL
+// and OutputDir have none.
+type Options struct {
+	// URL is the server's address, "http://host:port"; without a scheme it is
+	// http, and a trailing /v1 is cut.
+	URL string
+	// Framework is the server; [FrameworkAuto] is found out.
+	Framework Framework
+	// OutputDir is the folder for the traces on this machine. For vLLM it must
+	// be the server's torch_profiler_dir, for TensorRT-LLM the folder of
+	// TLLM_TORCH_PROFILE_TRACE. It is created if need be.
+	OutputDir string
+	// ServerOutputDir is OutputDir as the server sees it, when the two differ
+	// (containers, mounts); default OutputDir, made absolute.
+	ServerOutputDir string
+
+	// Workload defaults to [WorkloadBoth].
+	Workload Workload
+	// NumSteps is the number of forward passes to profile; 5.
+	NumSteps int
+	// WarmupSteps are run with the same shape before the profiler is armed;
+	// 10. Negative: none.
+	WarmupSteps int
+	// Prefill defaults to 4090 in, 1 out; Decode to 1 in, 2048 out. Field by
+	// field.
+	Prefill, Decode Shape
+
+	// ProfileByStage has the server write one trace per stage. SGLang only,
+	// and of use with [WorkloadLegacy] only: the other workloads separate the
+	// stages themselves and turn it off.
+	ProfileByStage bool
+	// MergeProfiles has the server merge all ranks into one more file. SGLang
+	// only.
+	MergeProfiles bool
+	// ProfilePrefix begins the trace's file name: SGLang, and TokenSpeed as
+	// part of profile_id. No separators.
+	ProfilePrefix string
+	// StartStep is the forward pass the window opens at; 0 is now. SGLang only.
+	StartStep int
+	// WithStack and RecordShapes are sent to SGLang when not nil; its own
+	// defaults hold otherwise.
+	WithStack, RecordShapes *bool
+	// Activities defaults to CPU and GPU.
+	Activities []string
+
+	// ProbeRequests is the least number of prefill requests, and the number of
+	// legacy and probe requests; 3.
+	ProbeRequests int
+	// ProbePrompt is the prompt of legacy and probe requests.
+	ProbePrompt string
+	// ProbeMaxNewTokens is their output length; 64.
+	ProbeMaxNewTokens int
+	// ArmDelay is waited between arming and the first request: the profiler of
+	// another process needs a while to come up; 5 s. Negative: none.
+	ArmDelay time.Duration
+	// StartGrace is how long SGLang may take to answer /start_profile before
+	// the workload is sent anyway (see Timeouts.Start); 10 s.
+	StartGrace time.Duration
+	// FirstIndex is the number of the first profile_probe_<i>; 0. Raise it to
+	// capture again from a server whose prefix cache knows the first run.
+	FirstIndex int
+	// IgnoreEOS asks the server to go on past an end-of-sequence token.
+	IgnoreEOS bool
+
+	// ExpectRanks is the number of traces to wait for, per stage; 0 takes it
+	// from the server's information where that has it (SGLang), and else
+	// accepts the set that has settled.
+	ExpectRanks int
+
+	// Model is sent with OpenAI requests; default the first of /v1/models.
+	Model string
+	// Header is added to every request, for example Authorization.
+	Header http.Header
+	// HTTPClient replaces the client; its Timeout should be 0.
+	HTTPClient *http.Client
+	// ServerLogs are log files to check for a diffusion pipeline first.
+	ServerLogs []string
+
+	// Timeouts bound every wait, Poll paces the watch over the folder.
+	Timeouts Timeouts
+	Poll     Poll
+
+	// Inspect, when set, is called for each finished trace. Its error is a
+	// warning of the result: the file is there all the same.
+	Inspect func(ctx context.Context, path string) (Found, error)
+	// Progress, when set, is called from one goroutine at a time, at least
+	// once per poll interval during waits.
+	Progress func(Progress)
+}
+
+// Progress is a sign of life.
+type Progress struct {
+	// Stage is "" outside any.
+	Stage Stage
+	// Phase is detect, info, warmup, start, wait, requests, stop, traces,
+	// check or done. More may be added.
+	Phase string
+	// Message is one line for people.
+	Message string
+	// Elapsed is the time since the phase began.
+	Elapsed time.Duration
+}
+
+// defaultProbePrompt is short, and has any model answer with a few sentences.
+const defaultProbePrompt = "Explain in three sentences what a GPU kernel is."
+
+func orDuration(d *time.Duration, def time.Duration) {
+	if *d == 0 {
+		*d = def
+	}
+}
+
+func orInt(n *int, def int) {
+	if *n == 0 {
+		*n = def
+	}
+}
+
+// withDefaults fills in what is zero.
+func (o Options) withDefaults() Options {
+	if o.Workload == "" {
+		o.Workload = WorkloadBoth
+	}
+	orInt(&o.NumSteps, 5)
+	orInt(&o.WarmupSteps, 10)
+	o.WarmupSteps = max(o.WarmupSteps, 0)
+	orInt(&o.Prefill.InputLen, 4090)
+	orInt(&o.Prefill.OutputLen, 1)
+	orInt(&o.Decode.InputLen, 1)
+	orInt(&o.Decode.OutputLen, 2048)
+	orInt(&o.ProbeRequests, 3)
+	orInt(&o.ProbeMaxNewTokens, 64)
+	if o.ProbePrompt == "" {
+		o.ProbePrompt = defaultProbePrompt
+	}
+	if len(o.Activities) == 0 {
+		o.Activities = []string{"CPU", "GPU"}
+	}
+	orDuration(&o.ArmDelay, 5*time.Second)
+	o.ArmDelay = max(o.ArmDelay, 0)
+	orDuration(&o.StartGrace, 10*time.Second)
+	orDuration(&o.Timeouts.Info, 10*time.Second)
+	orDuration(&o.Timeouts.Start, time.Minute)
+	orDuration(&o.Timeouts.Stop, 30*time.Minute)
+	orDuration(&o.Timeouts.Request, 10*time.Minute)
+	orDuration(&o.Timeouts.Traces, 10*time.Minute)
+	orDuration(&o.Timeouts.Cleanup, 15*time.Second)
+	orDuration(&o.Poll.Interval, 500*time.Millisecond)
+	orDuration(&o.Poll.StableFor, 2*time.Second)
+	orDuration(&o.Poll.SettleFor, 5*time.Second)
+	return o
+}
+
+// validate reports every field that makes no sense.
+func (o Options) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("capture: "+format, args...)) }
+	if o.OutputDir == "" {
+		bad("no output folder (OutputDir, --output-dir)")
+	}
+	if _, err := ParseWorkload(string(o.Workload)); err != nil {
+		errs = append(errs, err)
+	}
+	for _, n := range []struct {
+		name string
+		v    int
+	}{
+		{"num-steps", o.NumSteps}, {"prefill-input-len", o.Prefill.InputLen}, {"prefill-output-len", o.Prefill.OutputLen},
+		{"decode-input-len", o.Decode.InputLen}, {"decode-output-len", o.Decode.OutputLen},
+		{"probe-requests", o.ProbeRequests}, {"probe-max-new-tokens", o.ProbeMaxNewTokens},
+	} {
+		if n.v < 1 {
+			bad("%s must be at least 1, not %d", n.name, n.v)
+		}
+	}
+	if o.StartStep < 0 || o.FirstIndex < 0 || o.ExpectRanks < 0 {
+		bad("start-step, first-index and ranks must not be negative")
+	}
+	if p := o.ProfilePrefix; p != "" && (p != filepath.Base(p) || strings.ContainsAny(p, `/\`) || p == "." || p == "..") {
+		bad("profile-prefix %q is part of a file name and must not contain a path", p)
+	}
+	// A longer prompt is no prefill any server takes, and would be built in
+	// memory here.
+	const maxWords = 4 << 20
+	if o.Prefill.InputLen > maxWords || o.Decode.InputLen > maxWords {
+		bad("input lengths are limited to %d words", maxWords)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,77 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// ProbeReport is how a server answers short requests.
+type ProbeReport struct {
+	// Server is its address, Framework what it is, Evidence how that is known.
+	Server    string    `json:"server"`
+	Framework Framework `json:"framework"`
+	Evidence  string    `json:"evidence"`
+	// Info is what the server says of itself.
+	Info ServerInfo `json:"server_info"`
+	// Prompt and MaxTokens are of every request.
+	Prompt    string `json:"prompt"`
+	MaxTokens int    `json:"max_tokens"`
+	// Latency is of the requests that were answered.
+	Latency Latency `json:"latency"`
+	// Samples are the answers in order.
+	Samples []Sample `json:"samples"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// Sample is one answer.
+type Sample struct {
+	// LatencyMs is from sending the request to the end of the answer.
+	LatencyMs float64 `json:"latency_ms"`
+	// Tokens is -1 when the server does not say.
+	Tokens int    `json:"tokens"`
+	Output string `json:"output"`
+}
+
+// Probe sends ProbeRequests short requests, one after the other, and reports
+// latency and answers. The profiler is not touched, and OutputDir is only
+// looked at for a framework's name. On an error the report holds what was
+// answered before.
+func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
+	o.Workload = WorkloadLegacy
+	o = o.withDefaults()
+	if o.OutputDir == "" {
+		o.OutputDir = "." // for validate; nothing is written
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	r := &run{o: o, c: c, begin: time.Now()}
+	if err := r.connect(ctx); err != nil {
+		return nil, err
+	}
+	rep := &ProbeReport{
+		Server: c.base, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
+		Prompt: o.ProbePrompt, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes, Samples: []Sample{},
+	}
+	var times []time.Duration
+	for i := range o.ProbeRequests {
+		r.say("", "requests", r.begin, fmt.Sprintf("request %d of %d", i+1, o.ProbeRequests))
+		t := time.Now()
+		a, err := r.d.generate(ctx, request{prompt: o.ProbePrompt, maxTokens: o.ProbeMaxNewTokens, seed: o.FirstIndex + i})
+		if err != nil {
+			rep.Latency = summarise(times)
+			return rep, fmt.Errorf("probe request %d of %d: %w", i+1, o.ProbeRequests, err)
+		}
+		d := time.Since(t)
+		times = append(times, d)
+		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(d), Tokens: a.Tokens, Output: a.Text})
+	}
+	rep.Latency = summarise(times)
+	return rep, nil
+}
