@@ -54,20 +54,20 @@ type Link struct {
 	Origin   string    // of the UI; UIOrigin when empty
 	TraceURL string    // where the UI fetches the trace; empty: the user opens the file
 	View     Range     // visible span; none when empty
-	Select   *Slice    // slice to select
+	Select   *SliceRef // slice to select
 	Commands []Command // run after loading
 	Query    string    // SQL to run after loading
 }
 
-// Slice identifies a slice for [Link.Select] in the UI's own terms.
-type Slice struct {
+// SliceRef identifies a slice for [Link.Select] in the UI's own terms.
+type SliceRef struct {
 	TS  int64 // raw ns
 	Dur int64 // ns
 }
 
-// SelectEvent returns the Slice of an event.
-func SelectEvent(t *trace.Trace, e trace.Event) *Slice {
-	return &Slice{TS: t.Raw(e.Start()), Dur: int64(e.Duration())}
+// SelectEvent returns the SliceRef of an event.
+func SelectEvent(t *trace.Trace, e trace.Event) *SliceRef {
+	return &SliceRef{TS: t.Raw(e.Start()), Dur: int64(e.Duration())}
 }
 
 // marginShare is how much of a range is left free on each side, so that what

@@ -1,0 +1,217 @@
+package perfetto
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Span is one slice of an added track.
+type Span struct {
+	Name  string         // as the UI shows it
+	Start trace.Time     // since the trace's first event
+	End   trace.Time     // since the trace's first event
+	Args  map[string]any // shown when the slice is selected; may be nil
+}
+
+// Track is a row that [Annotate] adds to a trace. Its spans must be in order
+// and must not overlap: the UI drops slices that cross each other.
+type Track struct {
+	Name  string // as the UI shows it
+	Spans []Span // by start
+}
+
+// AnnotationCategory is the category of the events that [Annotate] adds.
+const AnnotationCategory = "strata"
+
+// annotationPID is the process that added tracks belong to. It is above any
+// process id of Linux (2²²) and any device index, so it meets no other row,
+// and so are the thread ids that count on from it.
+const annotationPID = 1 << 30
+
+// Annotate writes a copy of the trace file src to dst with tracks added above
+// all others. The original events are copied byte for byte. The copy is
+// compressed as src is; memory does not grow with the file. A truncated
+// file's copy ends after its last whole event, so that viewers open it.
+func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track) error {
+	added, err := trackEvents(t, tracks)
+	if err != nil {
+		return err
+	}
+	at, err := firstEvent(src)
+	if err != nil {
+		return err
+	}
+	var opening bytes.Buffer
+	return rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
+		if _, err := io.CopyN(io.MultiWriter(out, &opening), in, at); err != nil {
+			return fmt.Errorf("perfetto: %s: %w", src, err)
+		}
+		if _, err := out.Write(added); err != nil {
+			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
+		}
+		closing := "\n]}\n"
+		if bytes.HasPrefix(bytes.TrimLeft(opening.Bytes(), bom+" \t\r\n"), []byte("[")) {
+			closing = "\n]\n" // a bare array of events
+		}
+		return copyRest(in, out, at, closing)
+	})
+}
+
+// bom is the byte order mark that some tools put before JSON.
+const bom = "\ufeff"
+
+// firstEvent returns the byte offset of the first event of the file at path.
+func firstEvent(path string) (int64, error) {
+	in, err := openSource(path)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	ev, err := scan.NewScanner(in, scan.Config{}).Next()
+	if errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("perfetto: %s: no event to annotate", path)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("perfetto: %s: %w", path, err)
+	}
+	return ev.Offset, nil
+}
+
+// copyRest copies the stream from the first event on. The scanner reads along
+// to learn where the last whole event ends; what follows it is held back, so
+// that it can be left out if the stream turns out to be cut off there.
+func copyRest(in *source, out *bufio.Writer, base int64, closing string) error {
+	held := &holdback{out: out, base: base, safe: base}
+	// The scanner starts inside the array: give it the array's opening.
+	const open = "["
+	sc := scan.NewScanner(io.MultiReader(strings.NewReader(open), io.TeeReader(in, held)), scan.Config{})
+	for {
+		ev, err := sc.Next()
+		if err == nil {
+			held.safe = base + ev.Offset - int64(len(open)) + int64(len(ev.Raw))
+			continue
+		}
+		var damage *decompress.Damage
+		if err != io.EOF && !errors.As(err, &damage) {
+			return fmt.Errorf("perfetto: %w", err)
+		}
+		if err := held.release(); err != nil {
+			return err
+		}
+		if damage != nil || !held.closes() {
+			_, err := out.WriteString(closing)
+			return err
+		}
+		_, err = out.Write(held.buf)
+		return err
+	}
+}
+
+// holdback passes bytes on only up to an offset that is known to be the end
+// of a whole event.
+type holdback struct {
+	out  *bufio.Writer
+	base int64  // offset of buf[0]
+	safe int64  // bytes before this offset may be passed on
+	buf  []byte // not passed on yet: at most what the scanner looks at
+}
+
+// Write implements io.Writer for the scanner's input.
+func (h *holdback) Write(p []byte) (int, error) {
+	if err := h.release(); err != nil {
+		return 0, err
+	}
+	h.buf = append(h.buf, p...)
+	return len(p), nil
+}
+
+func (h *holdback) release() error {
+	n := int(min(h.safe-h.base, int64(len(h.buf))))
+	if n <= 0 {
+		return nil
+	}
+	_, err := h.out.Write(h.buf[:n])
+	h.base += int64(n)
+	h.buf = h.buf[:copy(h.buf, h.buf[n:])]
+	return err
+}
+
+// closes reports whether what follows the last whole event closes the array.
+func (h *holdback) closes() bool {
+	return bytes.HasPrefix(bytes.TrimLeft(h.buf, " \t\r\n,"), []byte("]"))
+}
+
+// traceEvent is an event as Annotate writes it.
+type traceEvent struct {
+	Ph   string         `json:"ph"`
+	Cat  string         `json:"cat,omitempty"`
+	Name string         `json:"name"`
+	PID  int            `json:"pid"`
+	TID  int            `json:"tid"`
+	TS   json.Number    `json:"ts,omitempty"`
+	Dur  json.Number    `json:"dur,omitempty"`
+	Args map[string]any `json:"args,omitempty"`
+}
+
+// trackEvents returns the added events, each followed by a comma.
+func trackEvents(t *trace.Trace, tracks []Track) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	var err error
+	add := func(e traceEvent) {
+		if err != nil {
+			return
+		}
+		if err = enc.Encode(e); err == nil {
+			b.Truncate(b.Len() - 1) // Encode's newline
+			b.WriteString(",\n")
+		}
+	}
+	meta := func(name string, tid int, args map[string]any) {
+		add(traceEvent{Ph: "M", Name: name, PID: annotationPID, TID: tid, Args: args})
+	}
+	meta("process_name", annotationPID, map[string]any{"name": "passes and layers (strata)"})
+	meta("process_sort_index", annotationPID, map[string]any{"sort_index": -1000})
+	for i, tr := range tracks {
+		tid := annotationPID + 1 + i
+		meta("thread_name", tid, map[string]any{"name": tr.Name})
+		meta("thread_sort_index", tid, map[string]any{"sort_index": i})
+		last := trace.Time(0)
+		for k, s := range tr.Spans {
+			if s.End < s.Start || k > 0 && s.Start < last {
+				return nil, fmt.Errorf("perfetto: track %q: span %d (%q) overlaps the one before it or ends before it starts", tr.Name, k, s.Name)
+			}
+			last = s.End
+			add(traceEvent{
+				Ph: "X", Cat: AnnotationCategory, Name: s.Name, PID: annotationPID, TID: tid,
+				TS: micros(t.Raw(s.Start)), Dur: micros(int64(s.End - s.Start)), Args: s.Args,
+			})
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("perfetto: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// micros formats ns as Kineto does: microseconds with three decimals, exact.
+func micros(ns int64) json.Number {
+	sign := ""
+	u := uint64(ns)
+	if ns < 0 {
+		sign, u = "-", -u
+	}
+	return json.Number(sign + strconv.FormatUint(u/1000, 10) + fmt.Sprintf(".%03d", u%1000))
+}

@@ -1,0 +1,212 @@
+package perfetto_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+)
+
+// readFile returns a file's decompressed bytes.
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err = io.ReadAll(z); err != nil {
+			t.Fatal(err)
+		}
+	case bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		if b, err = io.ReadAll(z); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func open(t *testing.T, path string) *trace.Trace {
+	t.Helper()
+	tr, err := trace.Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// passTrack is a track with one span over the whole window of t.
+func passTrack(t *trace.Trace) []perfetto.Track {
+	_, end := t.Window()
+	return []perfetto.Track{{Name: "passes", Spans: []perfetto.Span{
+		{Name: `pass 0 "prefill"`, End: end / 2, Args: map[string]any{"layers": 36}},
+		{Name: "pass 1", Start: end / 2, End: end},
+	}}}
+}
+
+// annotated checks that the copy of src with passTrack's spans loads again and
+// holds the original bytes around them.
+func annotated(t *testing.T, src, dst string) {
+	t.Helper()
+	tr := open(t, src)
+	if err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr)); err != nil {
+		t.Fatal(err)
+	}
+	before, after := readFile(t, src), readFile(t, dst)
+	var doc any
+	if err := json.Unmarshal(after, &doc); err != nil {
+		t.Errorf("the copy is not valid JSON: %v", err)
+	}
+	cut := bytes.Index(after, []byte(`{"ph":"M","name":"process_name","pid":1073741824`))
+	end := len(after) - (len(before) - cut)
+	if cut < 0 || !bytes.Equal(after[:cut], before[:cut]) || !bytes.Equal(after[end:], before[cut:]) {
+		t.Errorf("the original's bytes are not all in the copy, in order")
+	}
+	got := open(t, dst)
+	if got.Origin() != tr.Origin() {
+		t.Errorf("origin moved from %d to %d", tr.Origin(), got.Origin())
+	}
+	var names []string
+	for e := range got.Events(trace.LaneOther) {
+		if e.Category() == perfetto.AnnotationCategory {
+			names = append(names, e.Name())
+		}
+	}
+	if diff := cmp.Diff([]string{`pass 0 "prefill"`, "pass 1"}, names); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if got.LaneLen(trace.LaneGPU) != tr.LaneLen(trace.LaneGPU) || got.Len() != tr.Len()+2 {
+		t.Errorf("copy has %d events, %d on GPUs; want %d and %d", got.Len(), got.LaneLen(trace.LaneGPU), tr.Len()+2, tr.LaneLen(trace.LaneGPU))
+	}
+}
+
+func TestAnnotateKeepsEveryOriginalByte(t *testing.T) {
+	dir := filepath.Dir(testdata.Shared(t, "traces/torch/graph-node-id-keys.json"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.json*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no traces in %s: %v", dir, err)
+	}
+	for _, src := range files {
+		t.Run(filepath.Base(src), func(t *testing.T) {
+			annotated(t, src, filepath.Join(t.TempDir(), filepath.Base(src)))
+		})
+	}
+}
+
+func TestAnnotateCompressesAsTheOriginal(t *testing.T) {
+	var z, g bytes.Buffer
+	zw, err := zstd.NewWriter(&z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gw := gzip.NewWriter(&g)
+	for _, w := range []io.WriteCloser{zw, gw} {
+		if _, err := io.WriteString(w, oneKernel); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range map[string][]byte{"t.json": []byte(oneKernel), "t.zst": z.Bytes(), "t.gz": g.Bytes(), "array.json": []byte(oneKernel[len(`{"traceEvents":`) : len(oneKernel)-1])} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			src, dst := filepath.Join(dir, name), filepath.Join(dir, "out")
+			if err := os.WriteFile(src, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			annotated(t, src, dst)
+			out, err := os.ReadFile(dst)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := content[:2]; name != "t.json" && name != "array.json" && !bytes.Equal(out[:2], want) {
+				t.Errorf("copy begins with % x, the original with % x", out[:2], want)
+			}
+		})
+	}
+}
+
+func TestAnnotateClosesATruncatedTrace(t *testing.T) {
+	dir := t.TempDir()
+	for cut := strings.Index(oneKernel, `{"ph":"X"`); cut < len(oneKernel); cut++ {
+		src, dst := filepath.Join(dir, "t.json"), filepath.Join(dir, "out.json")
+		if err := os.WriteFile(src, []byte(oneKernel[:cut]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		tr := open(t, src)
+		if err := perfetto.Annotate(context.Background(), tr, src, dst, nil); err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		var doc struct{ TraceEvents []any }
+		if err := json.Unmarshal(readFile(t, dst), &doc); err != nil {
+			t.Fatalf("cut at %d: copy is not valid JSON: %v\n%s", cut, err, readFile(t, dst))
+		}
+		if got := open(t, dst); got.LaneLen(trace.LaneGPU) != tr.LaneLen(trace.LaneGPU) {
+			t.Errorf("cut at %d: %d activities, want %d", cut, got.LaneLen(trace.LaneGPU), tr.LaneLen(trace.LaneGPU))
+		}
+	}
+}
+
+func TestAnnotateRefuses(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "t.json")
+	if err := os.WriteFile(src, []byte(oneKernel), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link.json")
+	if err := os.Symlink(src, link); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(dir, "empty.json")
+	if err := os.WriteFile(empty, []byte(`{"traceEvents":[]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tr := open(t, src)
+	crossing := []perfetto.Track{{Name: "x", Spans: []perfetto.Span{{Name: "a", End: 10}, {Name: "b", Start: 9, End: 20}}}}
+	for _, tc := range []struct {
+		name, src, dst, want string
+		tracks               []perfetto.Track
+	}{
+		{"itself", src, link, "is the trace itself", nil},
+		{"crossing spans", src, filepath.Join(dir, "o"), "overlaps the one before", crossing},
+		{"no events", empty, filepath.Join(dir, "o"), "no event to annotate", nil},
+		{"missing", filepath.Join(dir, "none"), filepath.Join(dir, "o"), "no such file", nil},
+	} {
+		err := perfetto.Annotate(context.Background(), tr, tc.src, tc.dst, tc.tracks)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error = %v, want one with %q", tc.name, err, tc.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := perfetto.Annotate(ctx, tr, src, filepath.Join(dir, "o"), nil); err == nil {
+		t.Error("a cancelled context gave no error")
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".o*"))
+	if _, serr := os.Stat(filepath.Join(dir, "o")); err != nil || len(left) > 0 || serr == nil {
+		t.Errorf("failed calls left files behind: %v", left)
+	}
+}

@@ -1,0 +1,149 @@
+package perfetto
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+)
+
+// Map says where the passes of a trace, and the layers of one of them, are in
+// the Perfetto UI.
+type Map struct {
+	TraceStartNS int64        `json:"trace_start_ns"` // raw time of the time axis' zero
+	TraceEndS    float64      `json:"trace_end_s"`    // end of the last event on the time axis
+	Pass         int          `json:"pass"`           // whose layers are listed; −1 when the trace has none
+	Passes       []PassRange  `json:"passes"`
+	Layers       []LayerRange `json:"layers"`
+}
+
+// PassRange is one forward pass.
+type PassRange struct {
+	Index int `json:"index"` // in order of time
+	Range
+	DurationMS float64     `json:"duration_ms"`
+	Stage      layer.Stage `json:"stage"`
+	URL        string      `json:"url"` // opens the UI at the pass
+}
+
+// LayerRange is one layer of Map.Pass.
+type LayerRange struct {
+	Index         int `json:"index"`          // in the model
+	CompressRatio int `json:"compress_ratio"` // −1 when unknown
+	Range
+	WallMS      float64 `json:"wall_ms"`     // first start to last end
+	SumMS       float64 `json:"sum_ms"`      // of the kernels' durations
+	Note        string  `json:"note"`        // FIRST, HASH or FINAL
+	Highlighted bool    `json:"highlighted"` // asked for
+	URL         string  `json:"url"`         // opens the UI at the layer
+}
+
+// NewMap returns the map of an analysis with the layers of the given pass,
+// the steady one if negative. Layers in highlight are marked; one that the
+// pass does not have is an error. Links carry what link holds besides the view.
+func NewMap(a *layer.Analysis, pass int, highlight []int, link Link) (*Map, error) {
+	t := a.Trace()
+	_, end := t.Window()
+	m := &Map{TraceStartNS: t.Origin(), TraceEndS: float64(end) / 1e9, Pass: pass,
+		Passes: []PassRange{}, Layers: []LayerRange{}}
+	url := func(r Range) string {
+		l := link
+		l.View = Margin(t, r)
+		return l.String()
+	}
+	for i := range a.Passes {
+		p := &a.Passes[i]
+		r := NewRange(t, p.Start, p.End)
+		m.Passes = append(m.Passes, PassRange{Index: p.Index, Range: r, DurationMS: float64(p.Wall()) / 1e6, Stage: p.Stage, URL: url(r)})
+	}
+	if pass < 0 {
+		m.Pass = a.Steady.Pass
+	}
+	if len(a.Passes) == 0 {
+		m.Pass = -1
+		return m, nil
+	}
+	if m.Pass < 0 || m.Pass >= len(a.Passes) {
+		return nil, fmt.Errorf("perfetto: forward pass %d out of range: the trace has passes 0 to %d", m.Pass, len(a.Passes)-1)
+	}
+	p := &a.Passes[m.Pass]
+	for _, h := range highlight {
+		if p.Layer(h) == nil {
+			return nil, fmt.Errorf("perfetto: layer %d out of range: pass %d has %s", h, m.Pass, layerSpan(p))
+		}
+	}
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		r := NewRange(t, l.Start, l.Start.Add(l.Wall))
+		lr := LayerRange{Index: l.Index, CompressRatio: l.CompressRatio, Range: r,
+			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6, Highlighted: slices.Contains(highlight, l.Index), URL: url(r)}
+		switch l.Type {
+		case "FIRST", "HASH", "FINAL":
+			lr.Note = l.Type
+		}
+		m.Layers = append(m.Layers, lr)
+	}
+	return m, nil
+}
+
+func layerSpan(p *layer.ForwardPass) string {
+	if len(p.Layers) == 0 {
+		return "no layers"
+	}
+	return fmt.Sprintf("layers %d to %d", p.Layers[0].Index, p.Layers[len(p.Layers)-1].Index)
+}
+
+// WriteText writes the map as tables.
+func (m *Map) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Perfetto time range: 0.000s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(m.TraceEndS), m.TraceStartNS)
+	fmt.Fprintf(&b, "Forward passes: %d\n\n", len(m.Passes))
+	passes := table.New(table.Number("Fwd#"), table.Number("Perfetto Start"), table.Number("Perfetto End"), table.Number("Duration"), table.Text("Stage"))
+	for _, p := range m.Passes {
+		passes.Row(strconv.Itoa(p.Index), seconds(p.StartSeconds), seconds(p.EndSeconds), table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
+	}
+	if err := passes.WriteText(&b); err != nil {
+		return err
+	}
+	if m.Pass >= 0 {
+		fmt.Fprintf(&b, "\nForward pass #%d, times in Perfetto:\n", m.Pass)
+		layers := table.New(table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"), table.Number("Perfetto End"),
+			table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note"))
+		for _, l := range m.Layers {
+			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), seconds(l.StartSeconds), seconds(l.EndSeconds),
+				table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note())
+		}
+		if err := layers.WriteText(&b); err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\nPass %d:  %s\n", m.Pass, m.Passes[m.Pass].URL)
+		for _, l := range m.Layers {
+			if l.Highlighted {
+				fmt.Fprintf(&b, "Layer %d: %s\n", l.Index, l.URL)
+			}
+		}
+		b.WriteString("A link shows its range in a UI that has the trace open; --open serves the trace to it.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func seconds(s float64) string { return table.Fixed(s, 3) + "s" }
+
+func ratio(r int) string {
+	if r < 0 {
+		return "-"
+	}
+	return strconv.Itoa(r)
+}
+
+func (l *LayerRange) note() string {
+	if l.Highlighted {
+		return strings.TrimSpace(l.Note + " ◀")
+	}
+	return l.Note
+}

@@ -1,0 +1,142 @@
+package perfetto
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/llmstrata/strata/internal/decompress"
+)
+
+// source is a trace file opened for a streaming copy.
+type source struct {
+	file *os.File
+	*decompress.Reader
+}
+
+// openSource opens the file at path and undoes its compression.
+func openSource(path string) (*source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("perfetto: %w", err)
+	}
+	d, err := decompress.NewReader(f, decompress.Limits{})
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("perfetto: %s: %w", path, err)
+	}
+	return &source{f, d}, nil
+}
+
+func (s *source) Close() error { return errors.Join(s.Reader.Close(), s.file.Close()) }
+
+// rewrite makes dst from what write produces, compressed as src is. dst
+// appears only when all of it was written, and must not be src.
+func rewrite(ctx context.Context, src, dst string, write func(in *source, out *bufio.Writer) error) (err error) {
+	if same, err := sameFile(src, dst); err != nil {
+		return err
+	} else if same {
+		return fmt.Errorf("perfetto: output %s is the trace itself", dst)
+	}
+	in, err := openSource(src)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	tmp, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*")
+	if err != nil {
+		return fmt.Errorf("perfetto: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreClosed(tmp.Close()), os.Remove(tmp.Name()))
+		}
+	}()
+	comp, err := compressor(in.Format(), tmp)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(&contextWriter{ctx, comp}, 1<<16)
+	if err := write(in, out); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("perfetto: writing %s: %w", dst, err)
+	}
+	if err := comp.Close(); err != nil {
+		return fmt.Errorf("perfetto: writing %s: %w", dst, err)
+	}
+	// CreateTemp makes files that only the owner can read; the copy is as
+	// readable as the original.
+	if info, err := in.file.Stat(); err == nil {
+		if err := tmp.Chmod(info.Mode().Perm()); err != nil {
+			return fmt.Errorf("perfetto: %w", err)
+		}
+	}
+	if err := tmp.Close(); err != nil {
+		return fmt.Errorf("perfetto: writing %s: %w", dst, err)
+	}
+	if err := os.Rename(tmp.Name(), dst); err != nil {
+		return fmt.Errorf("perfetto: %w", err)
+	}
+	return nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func sameFile(a, b string) (bool, error) {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false, fmt.Errorf("perfetto: %w", err)
+	}
+	y, err := os.Stat(b)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("perfetto: %w", err)
+	}
+	return os.SameFile(x, y), nil
+}
+
+// compressor returns a writer that compresses like a file of format f.
+func compressor(f decompress.Format, w io.Writer) (io.WriteCloser, error) {
+	switch f {
+	case decompress.Gzip:
+		return gzip.NewWriter(w), nil
+	case decompress.Zstd:
+		// One goroutine: the same input gives the same bytes, and memory stays small.
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	}
+	return nopCloser{w}, nil
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// contextWriter fails once its context is done, so that a long copy can be
+// cancelled at any buffer.
+type contextWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c *contextWriter) Write(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.w.Write(p)
+}

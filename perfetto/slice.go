@@ -1,0 +1,307 @@
+package perfetto
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace"
+)
+
+// SliceOptions changes what [Slice] writes.
+type SliceOptions struct {
+	// Redact hides paths, names or shapes; the zero value hides nothing.
+	Redact Redaction
+}
+
+// SliceStats says what [Slice] kept.
+type SliceStats struct {
+	Kept       int64 `json:"kept"`       // events written, metadata included
+	Dropped    int64 `json:"dropped"`    // events outside the slice
+	Activities int   `json:"activities"` // GPU activities written
+	Bytes      int64 `json:"bytes"`      // written, before compression
+}
+
+// Slice writes a trace that holds only the given GPU activities of t and what
+// belongs to them, from the trace file src, which t was loaded from, to dst:
+// their launch calls, everything on the launching threads while they were
+// launched (ops, frames, annotations), everything on their GPU while they ran
+// (annotations, synchronisation), the flows between those, and all metadata.
+// Times stay as they were, so that they can be compared with the full trace.
+//
+// Memory grows with the number of activities kept, not with the file.
+func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, o SliceOptions) (SliceStats, error) {
+	var stats SliceStats
+	if len(keep) == 0 {
+		return stats, errors.New("perfetto: nothing to slice: no GPU activity was chosen")
+	}
+	sel := newSelection(t, keep)
+	red := newRedactor(o.Redact)
+	err := rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
+		w := &sliceWriter{out: out, stats: &stats, sep: ""}
+		w.text("{\n\"traceEvents\": [\n")
+		sc := scan.NewScanner(in, scan.Config{})
+		for {
+			ev, err := sc.Next()
+			if err != nil {
+				var damage *decompress.Damage
+				if err != io.EOF && !errors.As(err, &damage) {
+					return fmt.Errorf("perfetto: %s: %w", src, err)
+				}
+				break
+			}
+			if !sel.wants(ev) {
+				stats.Dropped++
+				continue
+			}
+			raw := ev.Raw
+			if red != nil {
+				if raw = red.event(ev); raw == nil {
+					stats.Dropped++
+					continue
+				}
+			}
+			w.event(raw)
+		}
+		w.text("\n]")
+		for _, m := range sc.Result().Metas {
+			if red == nil || red.keepsMeta(m.Key) {
+				w.text(",\n\"" + m.Key + "\": ")
+				w.raw(m.Value)
+			}
+		}
+		w.text("\n}\n")
+		return w.err
+	})
+	stats.Activities = sel.found
+	if err != nil {
+		return stats, err
+	}
+	if sel.found < len(sel.activities) {
+		return stats, fmt.Errorf("perfetto: %s: only %d of %d chosen GPU activities are in it: is it the file the trace was loaded from?", src, sel.found, len(sel.activities))
+	}
+	return stats, nil
+}
+
+type sliceWriter struct {
+	out   *bufio.Writer
+	stats *SliceStats
+	sep   string
+	err   error
+}
+
+func (w *sliceWriter) raw(b []byte) {
+	if w.err == nil {
+		var n int
+		n, w.err = w.out.Write(b)
+		w.stats.Bytes += int64(n)
+	}
+}
+
+func (w *sliceWriter) text(s string) { w.raw([]byte(s)) }
+
+func (w *sliceWriter) event(raw []byte) {
+	w.text(w.sep)
+	w.sep = ",\n"
+	w.raw(bytes.ToValidUTF8(raw, []byte("\ufffd")))
+	w.stats.Kept++
+}
+
+// activityKey recognises a kept activity in the stream.
+type activityKey struct {
+	ts, dur     int64
+	device      trace.DeviceID
+	stream      trace.StreamID
+	correlation trace.CorrelationID
+}
+
+// window is a closed span of raw time.
+type window struct{ start, end int64 }
+
+type threadKey struct{ pid, tid string }
+
+// selection decides which events belong to a set of GPU activities.
+type selection struct {
+	activities  map[activityKey]bool // true once seen in the stream
+	correlation map[trace.CorrelationID]bool
+	threads     map[threadKey][]window      // where kept launches were made
+	devices     map[trace.DeviceID][]window // where kept activities ran
+	kinds       map[string]trace.Kind       // by category, to keep the loop free of allocation
+	found       int
+}
+
+func newSelection(t *trace.Trace, keep []trace.EventID) *selection {
+	s := &selection{
+		activities: map[activityKey]bool{}, correlation: map[trace.CorrelationID]bool{},
+		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]trace.Kind{},
+	}
+	kept := map[trace.EventID]bool{}
+	for _, id := range keep {
+		e := t.At(id)
+		if e.Lane() != trace.LaneGPU {
+			continue
+		}
+		kept[id] = true
+		kept[e.Launch().ID()] = true
+		s.activities[keyOf(t, e)] = false
+		if e.Correlation() != trace.NoCorrelation {
+			s.correlation[e.Correlation()] = true
+		}
+	}
+	delete(kept, trace.NoEvent)
+	// A window is a run of kept launches (or activities) that no other one
+	// interrupts: slicing passes 2 and 5 does not bring 3 and 4 along.
+	for i := range t.Threads() {
+		th := t.Thread(trace.ThreadIndex(i))
+		k := threadKey{number(th.ProcessLabel, int64(th.Process)), number(th.Label, int64(th.ID))}
+		var r run
+		for e := range t.OnThread(trace.LaneLaunch, trace.ThreadIndex(i)) {
+			if e.NumActivities() > 0 {
+				r.step(kept[e.ID()], t.Raw(e.Start()), t.Raw(e.End()))
+			}
+		}
+		if w := r.done(); len(w) > 0 {
+			s.threads[k] = w
+		}
+	}
+	for _, d := range t.Devices() {
+		var r run
+		for e := range t.Events(trace.LaneGPU) {
+			if e.Device() == d {
+				r.step(kept[e.ID()], t.Raw(e.Start()), t.Raw(e.End()))
+			}
+		}
+		if w := r.done(); len(w) > 0 {
+			s.devices[d] = w
+		}
+	}
+	return s
+}
+
+// run collects windows from events in order of start.
+type run struct {
+	open bool
+	cur  window
+	all  []window
+}
+
+func (r *run) step(kept bool, start, end int64) {
+	switch {
+	case kept && r.open:
+		r.cur.end = max(r.cur.end, end)
+	case kept:
+		r.open, r.cur = true, window{start, end}
+	default:
+		r.close()
+	}
+}
+
+func (r *run) close() {
+	if r.open {
+		r.all = append(r.all, r.cur)
+		r.open = false
+	}
+}
+
+// done returns the windows in order; those that overlap, as on a device with
+// several streams, are joined.
+func (r *run) done() []window {
+	r.close()
+	slices.SortFunc(r.all, func(a, b window) int { return cmp.Compare(a.start, b.start) })
+	var out []window
+	for _, w := range r.all {
+		if n := len(out); n > 0 && w.start <= out[n-1].end {
+			out[n-1].end = max(out[n-1].end, w.end)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// touches reports whether [start, end] meets one of the disjoint windows ws.
+func touches(ws []window, start, end int64) bool {
+	i := sort.Search(len(ws), func(i int) bool { return ws[i].end >= start })
+	return i < len(ws) && ws[i].start <= end
+}
+
+func keyOf(t *trace.Trace, e trace.Event) activityKey {
+	return activityKey{t.Raw(e.Start()), int64(e.Duration()), e.Device(), e.Stream(), e.Correlation()}
+}
+
+func number(label string, n int64) string {
+	if label != "" {
+		return label
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func identText(id scan.Ident) string { return number(string(id.Text), id.Num) }
+
+// wants reports whether the event belongs to the slice.
+func (s *selection) wants(ev *scan.Event) bool {
+	switch ev.Phase {
+	case 'M':
+		return true
+	case 's', 'f', 't':
+		return s.correlation[trace.CorrelationID(ev.ID.Num)] && ev.ID.Text == nil
+	}
+	if ev.PID.Text != nil && len(ev.PID.Text) < len("Spans")+2 && isWindowProcess(string(ev.PID.Text)) {
+		return true // marks where the recording began and ended: keeps the time axis
+	}
+	kind, ok := s.kinds[string(ev.Cat)]
+	if !ok {
+		kind = trace.KindOf(string(ev.Cat), "")
+		s.kinds[string(ev.Cat)] = kind
+	}
+	end := ev.TS + max(ev.Dur, 0)
+	if ev.Has&scan.HasDur == 0 {
+		end = ev.TS
+	}
+	switch kind.Lane() {
+	case trace.LaneGPU:
+		k := activityKey{ev.TS, end - ev.TS, trace.NoDevice, trace.NoStream, trace.NoCorrelation}
+		if ev.Has&scan.HasDevice != 0 {
+			k.device = trace.DeviceID(ev.Device)
+		}
+		if ev.Has&scan.HasStream != 0 {
+			k.stream = trace.StreamID(ev.Stream)
+		}
+		if ev.Has&scan.HasCorrelation != 0 {
+			k.correlation = trace.CorrelationID(ev.Correlation)
+		}
+		seen, ok := s.activities[k]
+		if ok && !seen {
+			s.activities[k] = true
+			s.found++
+		}
+		return ok
+	case trace.LaneLaunch:
+		if ev.Has&scan.HasCorrelation != 0 && s.correlation[trace.CorrelationID(ev.Correlation)] {
+			return true
+		}
+	}
+	if kind == trace.KindGPUAnnotation || kind == trace.KindSync || kind == trace.KindOverhead {
+		d := trace.DeviceID(ev.PID.Num)
+		if ev.Has&scan.HasDevice != 0 {
+			d = trace.DeviceID(ev.Device)
+		}
+		if touches(s.devices[d], ev.TS, end) {
+			return true
+		}
+	}
+	return touches(s.threads[threadKey{identText(ev.PID), identText(ev.TID)}], ev.TS, end)
+}
+
+// isWindowProcess reports whether pid is one of the pseudo-processes in which
+// Kineto marks the recording window.
+func isWindowProcess(pid string) bool { return pid == "Spans" || pid == "Traces" || pid == "" }

@@ -1,0 +1,132 @@
+package perfetto
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// DefaultGap is the shortest span without any activity on the device that
+// [Tracks] draws: shorter ones are ordinary launch distance (a dispatch takes
+// a few µs) and would bury the others.
+const DefaultGap = 20 * time.Microsecond
+
+// Tracks returns the passes, layers, halves and categories of an analysis and
+// the gaps of at least minGap (DefaultGap when 0) on its device, as tracks for
+// [Annotate]. Where kernels of two streams overlap, a track shows the one that
+// started first; the true end is among a slice's args.
+func Tracks(a *layer.Analysis, minGap time.Duration) []Track {
+	if minGap <= 0 {
+		minGap = DefaultGap
+	}
+	passes, layers, halves := Track{Name: "forward passes"}, Track{Name: "layers"}, Track{Name: "halves"}
+	for i := range a.Passes {
+		p := &a.Passes[i]
+		args := map[string]any{"layers": len(p.Layers), "kernels": p.Kernels, "found_by": p.PassEvidence, "layers_found_by": p.LayerEvidence}
+		if p.Batch >= 0 {
+			args["batch"] = p.Batch
+		}
+		if p.Tokens >= 0 {
+			args["tokens"] = p.Tokens
+		}
+		passes.add(fmt.Sprintf("pass %d %s", p.Index, p.Stage), p.Start, p.End, args)
+		for k := range p.Layers {
+			l := &p.Layers[k]
+			layers.add(fmt.Sprintf("layer %d %s", l.Index, l.Type), l.Start, l.End, map[string]any{
+				"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3, "kernels": len(l.Kernels), "kind": l.Kind,
+			})
+			if a.BlocksPerLayer > 1 {
+				halves.halves(a, l)
+			}
+		}
+	}
+	tracks := []Track{passes, layers}
+	if len(halves.Spans) > 0 {
+		tracks = append(tracks, halves)
+	}
+	return append(tracks, categories(a), gaps(a, minGap))
+}
+
+// add appends a span that begins where the last one ends if they overlap.
+func (tr *Track) add(name string, start, end trace.Time, args map[string]any) {
+	if n := len(tr.Spans); n > 0 && start < tr.Spans[n-1].End {
+		last := &tr.Spans[n-1]
+		if last.Args == nil {
+			last.Args = map[string]any{}
+		}
+		last.Args["overlaps_next_us"] = float64(last.End-start) / 1e3
+		if start < last.Start {
+			start = last.Start
+		}
+		last.End = start
+	}
+	tr.Spans = append(tr.Spans, Span{Name: name, Start: start, End: max(start, end), Args: args})
+}
+
+// halves adds the blocks of one layer.
+func (tr *Track) halves(a *layer.Analysis, l *layer.Layer) {
+	for h, label := range a.HalfLabels {
+		var start, end trace.Time
+		n := 0
+		for _, k := range l.Kernels {
+			if int(a.Kernels[k].Half) != h {
+				continue
+			}
+			e := a.Event(int(k))
+			if n == 0 || e.Start() < start {
+				start = e.Start()
+			}
+			end = max(end, e.End())
+			n++
+		}
+		if n > 0 {
+			tr.add(label, start, end, map[string]any{"layer": l.Index, "kernels": n})
+		}
+	}
+}
+
+// categories joins consecutive kernels of one category and layer.
+func categories(a *layer.Analysis) Track {
+	tr := Track{Name: "categories"}
+	type run struct {
+		category    string
+		pass, layer int
+		start, end  trace.Time
+		n           int
+	}
+	var cur run
+	flush := func() {
+		if cur.n > 0 {
+			tr.add(a.CategoryLabel(cur.category), cur.start, cur.end, map[string]any{"kernels": cur.n})
+		}
+	}
+	for i := range a.Kernels {
+		k := &a.Kernels[i]
+		e := a.Event(i)
+		if cur.n > 0 && k.Category == cur.category && k.Pass == cur.pass && k.Layer == cur.layer {
+			cur.end = max(cur.end, e.End())
+			cur.n++
+			continue
+		}
+		flush()
+		cur = run{k.Category, k.Pass, k.Layer, e.Start(), e.End(), 1}
+	}
+	flush()
+	return tr
+}
+
+// gaps lists spans in which nothing ran on the analysed device.
+func gaps(a *layer.Analysis, minGap time.Duration) Track {
+	tr := Track{Name: fmt.Sprintf("gaps ≥ %v", minGap)}
+	var end trace.Time
+	for i := range a.Kernels {
+		e := a.Event(i)
+		if i > 0 && e.Start().Sub(end) >= minGap {
+			tr.add("gap", end, e.Start(), map[string]any{"before": e.Name()})
+		}
+		end = max(end, e.End())
+	}
+	return tr
+}
