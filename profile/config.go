@@ -28,23 +28,23 @@ type Config struct {
 	// NumNextN is the number of next-token-prediction (MTP) layers behind them.
 	NumNextN int `json:"num_nextn,omitempty"`
 
-	HiddenSize int `json:"hidden_size,omitempty"`
-	VocabSize  int `json:"vocab_size,omitempty"`
-	NumHeads   int `json:"num_heads,omitempty"`
-	NumKVHeads int `json:"num_kv_heads,omitempty"`
+	HiddenSize int `json:"hidden_size,omitempty"`  // width of the residual stream
+	VocabSize  int `json:"vocab_size,omitempty"`   // tokens in the vocabulary
+	NumHeads   int `json:"num_heads,omitempty"`    // query heads
+	NumKVHeads int `json:"num_kv_heads,omitempty"` // key/value heads; 0 when not given, whatever the default of the model
 	// HeadDim is the size of one attention head; when not given, it is
 	// qk_nope + qk_rope for multi-head latent attention, else hidden size / heads.
 	HeadDim      int `json:"head_dim,omitempty"`
-	QLoraRank    int `json:"q_lora_rank,omitempty"`
-	OLoraRank    int `json:"o_lora_rank,omitempty"`
-	OGroups      int `json:"o_groups,omitempty"`
-	KVLoraRank   int `json:"kv_lora_rank,omitempty"`
-	QKNopeDim    int `json:"qk_nope_head_dim,omitempty"`
-	QKRopeDim    int `json:"qk_rope_head_dim,omitempty"`
-	VHeadDim     int `json:"v_head_dim,omitempty"`
-	IndexHeads   int `json:"index_n_heads,omitempty"`
-	IndexHeadDim int `json:"index_head_dim,omitempty"`
-	IndexTopK    int `json:"index_topk,omitempty"`
+	QLoraRank    int `json:"q_lora_rank,omitempty"`      // rank of the query projection
+	OLoraRank    int `json:"o_lora_rank,omitempty"`      // rank of the output projection (DeepSeek-V4)
+	OGroups      int `json:"o_groups,omitempty"`         // groups of the output projection (DeepSeek-V4)
+	KVLoraRank   int `json:"kv_lora_rank,omitempty"`     // rank of the compressed KV cache; positive means MLA
+	QKNopeDim    int `json:"qk_nope_head_dim,omitempty"` // head dim without position
+	QKRopeDim    int `json:"qk_rope_head_dim,omitempty"` // head dim with rotary position
+	VHeadDim     int `json:"v_head_dim,omitempty"`       // head dim of values
+	IndexHeads   int `json:"index_n_heads,omitempty"`    // heads of the indexer of sparse attention
+	IndexHeadDim int `json:"index_head_dim,omitempty"`   // head dim of the indexer
+	IndexTopK    int `json:"index_topk,omitempty"`       // tokens or blocks the indexer selects
 	// SlidingWindow in tokens; 0: none or switched off.
 	SlidingWindow int `json:"sliding_window,omitempty"`
 	// ChunkSize of chunked attention in tokens (Llama-4).
@@ -54,8 +54,8 @@ type Config struct {
 	IntermediateSize int `json:"intermediate_size,omitempty"`
 	// NumExperts counts routed experts; 0: a dense model.
 	NumExperts      int `json:"num_experts,omitempty"`
-	ExpertsPerToken int `json:"experts_per_token,omitempty"`
-	SharedExperts   int `json:"shared_experts,omitempty"`
+	ExpertsPerToken int `json:"experts_per_token,omitempty"` // top-k of the router
+	SharedExperts   int `json:"shared_experts,omitempty"`    // experts every token goes through
 	// MoEIntermediateSize is the width of one routed expert,
 	// SharedIntermediateSize that of the shared expert where it differs.
 	MoEIntermediateSize    int `json:"moe_intermediate_size,omitempty"`
@@ -63,14 +63,14 @@ type Config struct {
 
 	// HCMult is the number of residual streams of hyper-connections (MHC).
 	HCMult          int `json:"hc_mult,omitempty"`
-	HCSinkhornIters int `json:"hc_sinkhorn_iters,omitempty"`
+	HCSinkhornIters int `json:"hc_sinkhorn_iters,omitempty"` // Sinkhorn iterations of their mixing matrix
 
 	// CompressRatios has one entry per decoder layer, the tail of
 	// next-token-prediction layers dropped into NextNRatios; nil when the model
 	// has none. With NumLayers 0 it is the whole list.
 	CompressRatios []int `json:"compress_ratios,omitempty"`
 	NextNRatios    []int `json:"nextn_compress_ratios,omitempty"`
-	NumHashLayers  int   `json:"num_hash_layers,omitempty"`
+	NumHashLayers  int   `json:"num_hash_layers,omitempty"` // layers whose experts come from a token-id table
 
 	// Layers says per decoder layer what it is made of; NumLayers entries.
 	Layers []LayerInfo `json:"layers,omitempty"`

@@ -22,8 +22,8 @@ type Size struct {
 
 // Parallelism holds the sizes of a run.
 type Parallelism struct {
-	TP Size `json:"tp"`
-	EP Size `json:"ep"`
+	TP Size `json:"tp"` // tensor parallel
+	EP Size `json:"ep"` // expert parallel
 }
 
 // ParallelHints is what is known about how a run was spread over GPUs.

@@ -9,25 +9,25 @@ import (
 // ArchSummary is what a reader wants to know of a model before its layers
 // (pipeline.md §7.2). Parts the model does not have are nil.
 type ArchSummary struct {
-	Model      string `json:"model"`
-	ModelType  string `json:"model_type,omitempty"`
-	NumLayers  int    `json:"num_layers"`
-	NumNextN   int    `json:"num_nextn,omitempty"`
-	HiddenSize int    `json:"hidden_size,omitempty"`
-	NumHeads   int    `json:"num_heads,omitempty"`
-	NumKVHeads int    `json:"num_kv_heads,omitempty"`
-	HeadDim    int    `json:"head_dim,omitempty"`
+	Model      string `json:"model"`                  // best name the config has
+	ModelType  string `json:"model_type,omitempty"`   // model_type
+	NumLayers  int    `json:"num_layers"`             // decoder layers
+	NumNextN   int    `json:"num_nextn,omitempty"`    // next-token-prediction layers behind them
+	HiddenSize int    `json:"hidden_size,omitempty"`  // width of the residual stream
+	NumHeads   int    `json:"num_heads,omitempty"`    // query heads
+	NumKVHeads int    `json:"num_kv_heads,omitempty"` // key/value heads
+	HeadDim    int    `json:"head_dim,omitempty"`     // size of one head
 	// Attention names the kind: "CSA + HCA", "MLA", "sparse MLA (DSA)", "GQA",
 	// "MQA", "MHA", "GQA + Mamba", "unknown".
 	Attention     string `json:"attention"`
-	QKNopeDim     int    `json:"qk_nope_head_dim,omitempty"`
-	QKRopeDim     int    `json:"qk_rope_head_dim,omitempty"`
-	VHeadDim      int    `json:"v_head_dim,omitempty"`
-	QLoraRank     int    `json:"q_lora_rank,omitempty"`
-	OLoraRank     int    `json:"o_lora_rank,omitempty"`
-	KVLoraRank    int    `json:"kv_lora_rank,omitempty"`
-	SlidingWindow int    `json:"sliding_window,omitempty"`
-	ChunkSize     int    `json:"attention_chunk_size,omitempty"`
+	QKNopeDim     int    `json:"qk_nope_head_dim,omitempty"`     // head dim without position
+	QKRopeDim     int    `json:"qk_rope_head_dim,omitempty"`     // head dim with rotary position
+	VHeadDim      int    `json:"v_head_dim,omitempty"`           // head dim of values
+	QLoraRank     int    `json:"q_lora_rank,omitempty"`          // rank of the query projection
+	OLoraRank     int    `json:"o_lora_rank,omitempty"`          // rank of the output projection
+	KVLoraRank    int    `json:"kv_lora_rank,omitempty"`         // rank of the compressed KV cache
+	SlidingWindow int    `json:"sliding_window,omitempty"`       // tokens; 0: none
+	ChunkSize     int    `json:"attention_chunk_size,omitempty"` // tokens of chunked attention; 0: none
 	// IntermediateSize is the width of the dense MLP; 0 when no layer has one.
 	IntermediateSize int             `json:"intermediate_size,omitempty"`
 	MoE              *MoESummary     `json:"moe,omitempty"`
@@ -44,34 +44,34 @@ type ArchSummary struct {
 
 // MoESummary describes the mixture of experts.
 type MoESummary struct {
-	Experts                int `json:"experts"`
-	TopK                   int `json:"top_k,omitempty"`
-	Shared                 int `json:"shared,omitempty"`
-	IntermediateSize       int `json:"intermediate_size,omitempty"`
-	SharedIntermediateSize int `json:"shared_intermediate_size,omitempty"`
+	Experts                int `json:"experts"`                            // routed experts
+	TopK                   int `json:"top_k,omitempty"`                    // experts a token is routed to
+	Shared                 int `json:"shared,omitempty"`                   // experts every token goes through
+	IntermediateSize       int `json:"intermediate_size,omitempty"`        // width of one routed expert
+	SharedIntermediateSize int `json:"shared_intermediate_size,omitempty"` // width of the shared expert where it differs
 	// Layers counts the layers that have it.
 	Layers int `json:"layers"`
 }
 
 // MHCSummary describes manifold-constrained hyper-connections.
 type MHCSummary struct {
-	Streams       int `json:"streams"` // hc_mult
-	SinkhornIters int `json:"sinkhorn_iters,omitempty"`
+	Streams       int `json:"streams"`                  // hc_mult
+	SinkhornIters int `json:"sinkhorn_iters,omitempty"` // iterations of the mixing matrix
 }
 
 // IndexerSummary describes the indexer of sparse attention (NSA, DSA, CSA).
 type IndexerSummary struct {
-	Heads   int `json:"heads"`
-	HeadDim int `json:"head_dim,omitempty"`
-	TopK    int `json:"top_k,omitempty"`
+	Heads   int `json:"heads"`              // heads of the indexer
+	HeadDim int `json:"head_dim,omitempty"` // their size
+	TopK    int `json:"top_k,omitempty"`    // tokens or blocks it selects
 	// Layers counts the layers known to have one; 0: not known which.
 	Layers int `json:"layers,omitempty"`
 }
 
 // TypeCount is a number of layers of one type.
 type TypeCount struct {
-	Type  string `json:"type"`
-	Count int    `json:"count"`
+	Type  string `json:"type"`  // type or kind
+	Count int    `json:"count"` // layers of it
 }
 
 // Summary condenses the config. The placement decides which layers are labelled
