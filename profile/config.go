@@ -138,8 +138,8 @@ type fields struct {
 }
 
 // textObjects are the names under which multimodal configs nest the language
-// model.
-var textObjects = []string{"text_config", "llm_config", "language_config", "text_model_config", "thinker_config", "language_model_config"}
+// model, and TensorRT-LLM's engine config the model's (pretrained_config).
+var textObjects = []string{"text_config", "llm_config", "language_config", "text_model_config", "thinker_config", "language_model_config", "pretrained_config"}
 
 // maxTextNesting: thinker_config.text_config is the deepest known.
 const maxTextNesting = 3
@@ -149,6 +149,9 @@ func newFields(top object) (*fields, error) {
 	for o, level := top, 0; level < maxTextNesting; level++ {
 		found := false
 		for _, name := range textObjects {
+			if kindOf(o.fields[name]) == "string" {
+				continue // the path of another config, not one
+			}
 			if c, ok, err := o.child(name); err != nil {
 				return nil, err
 			} else if ok {

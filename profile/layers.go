@@ -188,26 +188,33 @@ func (c *Config) uniformMixer() {
 	}
 }
 
-// mixersByType reads MiniMax-01's attn_type_list: 0 linear (lightning), 1 full.
+// mixersByType reads lists of codes, one per layer: MiniMax-01's attn_type_list
+// (0 linear, i.e. lightning attention, 1 full) and MiMo-V2's
+// hybrid_layer_pattern (0 full, 1 sliding).
 func (c *Config) mixersByType(f *fields) (bool, error) {
-	o, name, ok := f.find("attn_type_list")
-	if !ok {
-		return false, nil
-	}
-	v, _, err := o.ints(name, 0, 1)
-	if err != nil {
-		return false, err
-	}
-	if err := c.fits(o, name, len(v)); err != nil {
-		return false, err
-	}
-	for i := range c.Layers {
-		c.Layers[i].Mixer = MixerLinear
-		if v[i] == 1 {
-			c.Layers[i].Mixer = c.fullMixer()
+	for _, list := range []struct {
+		field  string
+		others Mixer
+		full   int
+	}{
+		{"attn_type_list", MixerLinear, 1},
+		{"hybrid_layer_pattern", MixerSliding, 0},
+	} {
+		o, name, ok := f.find(list.field)
+		if !ok || kindOf(o.fields[name]) == "string" {
+			continue // hybridPattern's form
 		}
+		v, _, err := o.ints(name, 0, 1)
+		if err != nil {
+			return false, err
+		}
+		if err := c.fits(o, name, len(v)); err != nil {
+			return false, err
+		}
+		c.setMixers(list.others, func(i int) bool { return v[i] == list.full })
+		return true, nil
 	}
-	return true, nil
+	return false, nil
 }
 
 // mixersByIndex reads lists of the layers that attend: Bamba's

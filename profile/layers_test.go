@@ -42,6 +42,7 @@ func TestLayerKinds(t *testing.T) {
 		{"kimi linear, counted from 1, MLA", `{"num_hidden_layers":3,"kv_lora_rank":512,"intermediate_size":8,"linear_attn_config":{"full_attn_layers":[3],"kda_layers":[1,2]}}`,
 			"linear+dense linear+dense mla+dense"},
 		{"minimax 01", `{"num_hidden_layers":3,"num_local_experts":4,"intermediate_size":8,"attn_type_list":[0,0,1]}`, "linear+moe linear+moe full+moe"},
+		{"mimo v2", `{"num_hidden_layers":2,"n_routed_experts":4,"hybrid_layer_pattern":[0,1],"moe_layer_freq":[0,1]}`, "full+dense sliding+moe"},
 		{"nemotron pattern with stages and MTP tail", `{"num_hidden_layers":4,"hybrid_override_pattern":"M-|*E/ME"}`, "mamba dense full moe"},
 		{"nemotron block types", `{"num_hidden_layers":3,"layers_block_type":["mamba","moe","attention"]}`, "mamba moe full"},
 		{"zamba block types", `{"num_hidden_layers":2,"intermediate_size":8,"layers_block_type":["mamba","hybrid"]}`, "mamba+dense hybrid+dense"},
@@ -58,6 +59,8 @@ func TestLayerKinds(t *testing.T) {
 			"sliding+moe(hash) csa+moe hca+moe"},
 		{"a type yet to come", `{"num_hidden_layers":2,"intermediate_size":8,"layer_types":["full_attention","quantum_attention"]}`, "full+dense unknown+dense"},
 		{"nested in a multimodal config", `{"thinker_config":{"text_config":{"num_hidden_layers":1,"intermediate_size":8}},"num_hidden_layers":7}`, "full+dense"},
+		{"TensorRT-LLM engine", `{"version":"1","pretrained_config":{"num_hidden_layers":1,"intermediate_size":8},"build_config":{"num_hidden_layers":9}}`, "full+dense"},
+		{"a path where a nested config may stand", `{"llm_config":"other.json","num_hidden_layers":1,"intermediate_size":8}`, "full+dense"},
 		{"nothing about the MLP", `{"num_hidden_layers":1}`, "full+unknown"},
 	} {
 		c := parseConfig(t, tt.config)
