@@ -62,6 +62,13 @@ func (c *CSV) Int(n int64) {
 	c.w.Write(c.num)
 }
 
+// Uint appends an unsigned number.
+func (c *CSV) Uint(n uint64) {
+	c.comma()
+	c.num = strconv.AppendUint(c.num[:0], n, 10)
+	c.w.Write(c.num)
+}
+
 // Bool appends 1 or 0.
 func (c *CSV) Bool(b bool) {
 	if b {
@@ -71,10 +78,10 @@ func (c *CSV) Bool(b bool) {
 	}
 }
 
-// End ends the row.
-func (c *CSV) End() {
-	c.w.WriteByte('\n')
+// End ends the row and returns the first error of the writer so far.
+func (c *CSV) End() error {
 	c.first = true
+	return c.w.WriteByte('\n')
 }
 
 // Flush writes what is buffered and returns the first error of the writer.

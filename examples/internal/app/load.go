@@ -1,0 +1,94 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+)
+
+// sqliteMagic opens every SQLite file, and so every nsys export.
+const sqliteMagic = "SQLite format 3\x00"
+
+// Need says what of a trace a program uses; the rest is not kept in memory. The
+// zero value keeps every lane and no args.
+type Need struct {
+	// Lanes to keep; none means all.
+	Lanes []trace.Lane
+	// Args are the kinds of events whose raw args are kept.
+	Args []trace.Kind
+}
+
+// Load reads the trace that --trace names, or the built-in demo, which it
+// announces. What is wrong with a trace is told by one note each.
+func (e *Env) Load(ctx context.Context, need Need) (*trace.Trace, error) {
+	t, err := e.load(ctx, need)
+	e.progress.clear()
+	if err != nil {
+		return nil, err
+	}
+	e.NoteHealth(t)
+	return t, nil
+}
+
+// load is Load without the notes about health.
+func (e *Env) load(ctx context.Context, need Need) (*trace.Trace, error) {
+	opts := []trace.Option{trace.WithArgs(need.Args...)}
+	if len(need.Lanes) > 0 {
+		opts = append(opts, trace.WithLanes(need.Lanes...))
+	}
+	if e.Demo() {
+		e.Notef("no --trace: showing the built-in demo trace (a small model's prefill and decode steps); --trace FILE reads your own")
+		return trace.Read(ctx, bytes.NewReader(demo.Trace()), opts...)
+	}
+	sqlite, err := isSQLite(e.Trace)
+	if err != nil {
+		return nil, err
+	}
+	e.Step("reading "+e.Trace, 0, 0)
+	if sqlite {
+		var nopts []nsys.Option
+		if len(need.Lanes) > 0 {
+			nopts = append(nopts, nsys.WithLanes(need.Lanes...))
+		}
+		return nsys.Open(ctx, e.Trace, nopts...)
+	}
+	return trace.Open(ctx, e.Trace, opts...)
+}
+
+// NoteHealth prints what is wrong with a trace, worst first, and nothing where
+// it is in order.
+func (e *Env) NoteHealth(t *trace.Trace) {
+	h := t.Health()
+	if h.Status == trace.HealthOK {
+		return
+	}
+	e.Notef("health: %s", h.Status)
+	for _, f := range h.Findings {
+		e.Notef("  %s (%s): %s", f.Code, f.Severity, f.Message)
+	}
+}
+
+// isSQLite reports whether the file at path is a SQLite database, by its
+// content.
+func isSQLite(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("trace: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return false, fmt.Errorf("trace %s: is a directory; name one trace file", path)
+	}
+	magic := make([]byte, len(sqliteMagic))
+	if _, err := io.ReadFull(f, magic); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, fmt.Errorf("trace %s: %w", path, err)
+	}
+	return string(magic) == sqliteMagic, nil
+}
