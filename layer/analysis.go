@@ -46,11 +46,13 @@ type Analysis struct {
 	Profile *profile.ModelProfile `json:"-"`
 	Config  *profile.Config       `json:"-"`
 
-	trace   *trace.Trace
-	opts    Options
-	labels  map[string]string // category key → label
-	keys    []string          // category keys in the rule set's order
-	mapping mappingOnce
+	trace      *trace.Trace
+	opts       Options
+	labels     map[string]string // category key → label
+	keys       []string          // category keys in order of first appearance
+	tail       *ForwardPass      // blocks after the last whole pass, with anchor-opens only
+	categoryOf []string          // category by fine name id, while analysing
+	mapping    mappingOnce
 }
 
 // Trace returns the trace that was analysed.

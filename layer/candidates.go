@@ -37,10 +37,10 @@ func occurrencesOf(symbols []int32) occurrences {
 	return o
 }
 
-func (o occurrences) symbols() int      { return len(o.start) - 1 }
-func (o occurrences) of(s int) []int    { return o.pos[o.start[s]:o.start[s+1]] }
-func (o occurrences) count(s int) int   { return o.start[s+1] - o.start[s] }
-func (o occurrences) total() (n int)    { return len(o.pos) }
+func (o occurrences) symbols() int    { return len(o.start) - 1 }
+func (o occurrences) of(s int) []int  { return o.pos[o.start[s]:o.start[s+1]] }
+func (o occurrences) count(s int) int { return o.start[s+1] - o.start[s] }
+func (o occurrences) total() (n int)  { return len(o.pos) }
 
 // unevenness is Σ|gapᵢ − median gap| / Σ gapᵢ: 0 for a perfect comb.
 func unevenness(pos []int) float64 {
@@ -199,7 +199,7 @@ func mixerShare(s *sequence, pos []int) (share float64, ok bool) {
 // A guess is a number of layers read from name counts.
 type guess struct {
 	n       int
-	support float64 // share of kernels whose name occurs a whole multiple of n times, give or take one
+	support float64 // share of kernels whose name occurs a whole multiple of n times, give or take one (per pass: a sixteenth)
 	sim     float64
 	mixers  float64
 	anchors []anchorSet
@@ -234,7 +234,7 @@ func guessLayers(s *sequence) []guess {
 	for _, c := range counts {
 		sup := 0
 		for x, w := range weight {
-			if x >= c && (x%c == 0 || c >= 4 && x > c && x%c == 1) {
+			if x >= c && (x%c == 0 || c >= 4 && x > c && x%c <= max(1, c/16)) {
 				sup += w
 			}
 		}
@@ -273,8 +273,35 @@ func guessLayers(s *sequence) []guess {
 		case g.support < 0.8*best || g.sim < 0.35 && g.n > 2:
 			continue
 		}
-		kept = append(kept, g)
+		if g.plausible(s, known) {
+			kept = append(kept, g)
+		}
 	}
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].n > kept[j].n })
 	return kept
+}
+
+// plausible rejects repeats that are no stack of decoder layers: five iterations of a training loop, three copies in a row.
+// A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported units of some
+// length count, and where all names are unknown (hashed) a few less.
+func (g *guess) plausible(s *sequence, mixers bool) bool {
+	pos := g.anchors[0].pos
+	covered := float64(pos[len(pos)-1]-pos[0]) * float64(g.n) / float64(g.n-1) / float64(s.len())
+	unit := float64(s.len()) * covered / float64(g.n)
+	if covered < 0.4 || unit < 3 || g.support < 0.3 {
+		return false
+	}
+	if mixers {
+		return g.n >= 4 || g.support >= 0.5 && unit >= 6
+	}
+	recognised := 0
+	for _, r := range s.role {
+		if r != roleOther {
+			recognised++
+		}
+	}
+	if 4*recognised > s.len() {
+		return g.n >= 8 && g.support >= 0.6
+	}
+	return g.n >= 4 && g.support >= 0.5
 }

@@ -8,9 +8,18 @@ type structure struct {
 	at      int     // where it was put
 	byRole  bool    // put there because an input norm stands there
 	sim     float64 // unitSimilarity of the chosen anchors
+	ref     reference
 }
 
 func (st *structure) layers() int { return len(st.starts) - 1 }
+
+// A reference is a consensus unit and boundary found in another pass. A partial pass has too little of a prologue and an
+// epilogue to find its own.
+type reference struct {
+	s    *sequence
+	unit unitKind
+	at   int
+}
 
 // findRepeats cuts s = prologue · unit₀ … unit_{n−1} · epilogue into n layers using the best comb of anchors.
 func findRepeats(s *sequence, n int) (structure, bool) {
@@ -27,7 +36,7 @@ func findRepeats(s *sequence, n int) (structure, bool) {
 			best, bestSim, bestScore = set, sim, score
 		}
 	}
-	st := cutAt(s, best)
+	st := cutAt(s, best, nil)
 	st.sim = bestSim
 	return st, true
 }
@@ -61,21 +70,28 @@ func unitKinds(s *sequence, pos []int) (kinds []unitKind, of []int) {
 // kernels from an anchor on, β belong to the anchor's layer and P − β to the next one. Going back from the first anchor,
 // layer 0 agrees with C down to coordinate B, so β ≥ B; going forward from the last one, the last layer agrees up to F, so
 // β ≤ F. Prologue and epilogue look a little like layers at their ends, which is why B < F is normal.
-func cutAt(s *sequence, set anchorSet) structure {
+//
+// With a reference, C and β are the reference's. Without one set must hold at least two positions.
+func cutAt(s *sequence, set anchorSet, known *reference) structure {
 	pos := set.pos
 	kinds, of := unitKinds(s, pos)
-	ref := 0
-	for k := range kinds {
-		if kinds[k].count > kinds[ref].count {
-			ref = k
+	cs, c := s, unitKind{}
+	if known != nil {
+		cs, c = known.s, known.unit
+	} else {
+		ref := 0
+		for k := range kinds {
+			if kinds[k].count > kinds[ref].count {
+				ref = k
+			}
 		}
+		c = kinds[ref]
 	}
-	c := kinds[ref]
 	P := c.to - c.from
 	maps := make([][]int, len(kinds)) // kind → position per coordinate of C, made on demand
 	mapOf := func(k int) []int {
 		if maps[k] == nil {
-			maps[k] = alignPositions(s, kinds[k].from, kinds[k].to, s, c.from, c.to)
+			maps[k] = alignPositions(s, kinds[k].from, kinds[k].to, cs, c.from, c.to)
 		}
 		return maps[k]
 	}
@@ -83,6 +99,11 @@ func cutAt(s *sequence, set anchorSet) structure {
 	// Head: compare with the kinds that occur, the first unit's kind among them; the best agreement counts.
 	headS, lo := 0, P
 	tailS, hi := 0, 0
+	if known != nil {
+		headS, lo = extend(s, first-1, first, cs, c.to-1, P, -1)
+		lo = P - lo
+		tailS, hi = extend(s, last, s.len()-last, cs, c.from, P, +1)
+	}
 	for _, k := range probeKinds(kinds, of) {
 		kn := kinds[k]
 		klen := kn.to - kn.from
@@ -93,20 +114,28 @@ func cutAt(s *sequence, set anchorSet) structure {
 			tailS, hi = ns, coordinateOf(mapOf(k), nt)
 		}
 	}
-	st := structure{anchors: set, lo: lo, hi: hi}
-	st.at, st.byRole = chooseBoundary(s, c, lo, hi)
+	st := structure{anchors: set, lo: lo, hi: hi, ref: reference{cs, c, 0}}
+	if known != nil {
+		st.at, st.byRole = known.at, true
+	} else {
+		st.at, st.byRole = chooseBoundary(s, c, lo, hi)
+	}
+	st.ref.at = st.at
 	st.starts = make([]int, len(pos)+1)
-	st.starts[0] = headPosition(s, first, headS, c, lo, st.at)
+	st.starts[0] = headPosition(s, first, headS, st.ref, lo)
 	for k := range of {
 		st.starts[k+1] = pos[k] + mapOf(of[k])[st.at]
 	}
-	st.starts[len(pos)] = tailPosition(s, last, tailS, c, hi, st.at)
+	st.starts[len(pos)] = tailPosition(s, last, tailS, st.ref, hi)
 	return st
 }
 
 // probeKinds returns the kinds worth comparing the ends with: those of the first and last units and the most frequent ones.
 func probeKinds(kinds []unitKind, of []int) []int {
 	const most = 6
+	if len(of) == 0 {
+		return nil
+	}
 	out := []int{of[0]}
 	add := func(k int) {
 		for _, o := range out {
@@ -164,20 +193,22 @@ func chooseBoundary(s *sequence, c unitKind, lo, hi int) (at int, byRole bool) {
 	return hi, false
 }
 
-// headPosition is the first kernel of layer 0: the position of coordinate at in the part before the first anchor.
-func headPosition(s *sequence, first, headS int, c unitKind, lo, at int) int {
-	if at <= lo {
-		return max(0, first-headS-(lo-at))
+// headPosition is the first kernel of layer 0: the position of the boundary in the part before the first anchor, of which
+// headS kernels agree with the unit from coordinate lo on.
+func headPosition(s *sequence, first, headS int, r reference, lo int) int {
+	if r.at <= lo {
+		return max(0, first-headS-(lo-r.at))
 	}
-	m := alignPositions(s, first-headS, first, s, c.from+lo, c.to)
-	return first - headS + m[at-lo]
+	m := alignPositions(s, first-headS, first, r.s, r.unit.from+lo, r.unit.to)
+	return first - headS + m[r.at-lo]
 }
 
-// tailPosition is the end of the last layer: the position of coordinate at in the part from the last anchor on.
-func tailPosition(s *sequence, last, tailS int, c unitKind, hi, at int) int {
-	if at >= hi {
-		return min(s.len(), last+tailS+at-hi)
+// tailPosition is the end of the last layer: the position of the boundary in the part from the last anchor on, of which
+// tailS kernels agree with the unit up to coordinate hi.
+func tailPosition(s *sequence, last, tailS int, r reference, hi int) int {
+	if r.at >= hi {
+		return min(s.len(), last+tailS+r.at-hi)
 	}
-	m := alignPositions(s, last, last+tailS, s, c.from, c.from+hi)
-	return last + m[at]
+	m := alignPositions(s, last, last+tailS, r.s, r.unit.from, r.unit.from+hi)
+	return last + m[r.at]
 }

@@ -1,5 +1,11 @@
 package layer
 
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
 // Steady names the pass that stands for the steady state, and why.
 type Steady struct {
 	// Pass indexes Passes; None when there is no pass.
@@ -10,4 +16,97 @@ type Steady struct {
 	TolerancePct float64 `json:"tolerance_pct"`
 	// Reason says the choice in words.
 	Reason string `json:"reason"`
+}
+
+// steadyTolerance is how far a pass may be from the median of its run. Decode steps of one batch vary by 1–4 % in the traces
+// seen and the first one after a start by 30 % and more; a tenth lies between.
+const steadyTolerance = 0.10
+
+// chooseSteady picks the first pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
+// durations stay within the tolerance of their median, the earliest of equally long runs.
+func (a *Analysis) chooseSteady() {
+	a.Steady = Steady{Pass: None, TolerancePct: 100 * steadyTolerance}
+	if len(a.Passes) == 0 {
+		a.Steady.Reason = "no passes"
+		return
+	}
+	bestFrom, bestLen := None, 0
+	for from := 0; from < len(a.Passes); {
+		to := from + 1
+		for to < len(a.Passes) && sameWork(&a.Passes[from], &a.Passes[to]) {
+			to++
+		}
+		if a.Passes[from].Partial == Whole {
+			if f, n := longestRun(a.Passes[from:to]); n > bestLen {
+				bestFrom, bestLen = from+f, n
+			}
+		}
+		from = to
+	}
+	if bestFrom == None {
+		a.Steady.Pass, a.Steady.Run = longestPass(a.Passes), 1
+		a.Steady.Reason = "every pass is cut by the window; this is the longest"
+		return
+	}
+	p := &a.Passes[bestFrom]
+	a.Steady.Pass, a.Steady.Run = bestFrom, bestLen
+	what := "passes"
+	if p.Stage != StageUnknown {
+		what = string(p.Stage) + " passes"
+	}
+	if p.Batch >= 0 {
+		what += fmt.Sprintf(" of batch %d", p.Batch)
+	}
+	switch {
+	case bestLen > 1:
+		a.Steady.Reason = fmt.Sprintf("first of %d neighbouring %s whose durations stay within %.0f %% of their median", bestLen, what, a.Steady.TolerancePct)
+	case len(a.Passes) == 1:
+		a.Steady.Reason = "the only pass"
+	default:
+		a.Steady.Reason = fmt.Sprintf("no two neighbouring passes have the same stage and batch and durations within %.0f %%; the first whole pass", a.Steady.TolerancePct)
+	}
+}
+
+// sameWork says whether two whole passes do the same work as far as their annotations tell.
+func sameWork(p, q *ForwardPass) bool {
+	return p.Partial == Whole && q.Partial == Whole && p.Stage == q.Stage && p.Batch == q.Batch && len(p.Layers) == len(q.Layers)
+}
+
+// longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that grows to
+// the right and shrinks from the left.
+func longestRun(passes []ForwardPass) (from, n int) {
+	var sorted []time.Duration
+	lo := 0
+	for hi := range passes {
+		d := passes[hi].Wall()
+		at, _ := slices.BinarySearch(sorted, d)
+		sorted = slices.Insert(sorted, at, d)
+		for !withinTolerance(sorted) {
+			at, _ := slices.BinarySearch(sorted, passes[lo].Wall())
+			sorted = slices.Delete(sorted, at, at+1)
+			lo++
+		}
+		if hi-lo+1 > n {
+			from, n = lo, hi-lo+1
+		}
+	}
+	return from, n
+}
+
+func withinTolerance(sorted []time.Duration) bool {
+	if len(sorted) < 2 {
+		return true
+	}
+	med := float64(sorted[len(sorted)/2])
+	return float64(sorted[0]) >= (1-steadyTolerance)*med && float64(sorted[len(sorted)-1]) <= (1+steadyTolerance)*med
+}
+
+func longestPass(passes []ForwardPass) int {
+	best := 0
+	for p := range passes {
+		if len(passes[p].Layers) > len(passes[best].Layers) {
+			best = p
+		}
+	}
+	return best
 }

@@ -1,0 +1,60 @@
+package layer
+
+import "github.com/llmstrata/strata/profile"
+
+// classify gives every distinct kernel name a category: the user's rules, then the profile's. The reference-compatible mode
+// uses the reference's own table for every profile, since its sums are part of what must agree.
+func (a *Analysis) classify(w *work) {
+	a.categoryOf = make([]string, len(w.names))
+	a.labels = map[string]string{}
+	seen := map[string]bool{}
+	take := func(id int, key, label string) {
+		a.categoryOf[id] = key
+		if !seen[key] {
+			seen[key] = true
+			a.labels[key] = label
+			a.keys = append(a.keys, key)
+		}
+	}
+	rules := a.Profile.Ruleset()
+	if a.Boundaries == BoundariesAnchorOpens {
+		rules = a.Profile.ReferenceRuleset()
+	}
+	rules = rules.With(a.opts.Rules...)
+	for id, name := range w.names {
+		r := rules.Classify(name)
+		take(id, string(r.Category), r.Label)
+	}
+}
+
+// label gives every layer what the config knows about it.
+func (a *Analysis) label() {
+	n := a.NumLayers
+	if n == 0 {
+		return
+	}
+	place := a.opts.HashLayers
+	types := profile.LayerTypes(n, nil, 0, place)
+	if a.Config != nil {
+		types = a.Config.LayerTypesN(n, place)
+	}
+	for p := range a.Passes {
+		for l := range a.Passes[p].Layers {
+			a.labelLayer(&a.Passes[p].Layers[l], types, n, place)
+		}
+	}
+}
+
+func (a *Analysis) labelLayer(lay *Layer, types []profile.LayerType, n int, place profile.HashPlacement) {
+	lay.CompressRatio = -1
+	if lay.Index < len(types) {
+		lay.Type = string(types[lay.Index])
+	}
+	if a.Config == nil {
+		return
+	}
+	if r, ok := a.Config.Ratio(lay.Index); ok {
+		lay.CompressRatio = r
+	}
+	lay.Hash = place.IsHash(lay.Index, n, a.Config.NumHashLayers)
+}

@@ -1,0 +1,15 @@
+package layer
+
+import "errors"
+
+// The errors of this package; those that are returned say what was found and wrap one of these.
+var (
+	// ErrNoKernels: the trace has no GPU activities to analyse.
+	ErrNoKernels = errors.New("layer: no GPU kernels")
+	// ErrNoEvidence: what the asked-for mode needs is not in the trace.
+	ErrNoEvidence = errors.New("layer: no evidence")
+	// ErrContradiction: config or flags say one thing, the trace another.
+	ErrContradiction = errors.New("layer: config contradicts the trace")
+	// ErrRange: a pass, layer or device that does not exist was asked for.
+	ErrRange = errors.New("layer: out of range")
+)

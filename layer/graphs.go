@@ -1,0 +1,140 @@
+package layer
+
+import (
+	"fmt"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// A replay is the kernels of one graph launch within a segment.
+type replay struct {
+	from, to int // range in the segment's kernels
+	launch   trace.EventID
+}
+
+// replaysIn returns the graph launches of a segment with their kernels, in launch order.
+func (w *work) replaysIn(kernels []int32) []replay {
+	var out []replay
+	for k, i := range kernels {
+		if !w.replayed(i) || !w.launch[i].Valid() {
+			continue
+		}
+		id := w.launch[i].ID()
+		if n := len(out); n > 0 && out[n-1].launch == id {
+			out[n-1].to = k + 1
+			continue
+		}
+		out = append(out, replay{k, k + 1, id})
+	}
+	return out
+}
+
+// passesFromGraphs makes a pass around every full replay: a graph launch whose kernels hold a whole stack of layers. The
+// eager kernels between two replays are split into the epilogue of the one and the prologue of the next.
+func (w *work) passesFromGraphs(seg segment, model *modelFacts) ([]passSpan, Evidence, bool) {
+	replays := w.replaysIn(seg.kernels)
+	if len(replays) == 0 {
+		return nil, Evidence{}, false
+	}
+	var full []replay
+	kernels := 0
+	memo := map[uint64]bool{}
+	for _, r := range replays {
+		s := w.sequenceOf(seg.kernels[r.from:r.to])
+		h := hashNames(s.fine)
+		is, seen := memo[h]
+		if !seen {
+			is = w.isStack(s, model)
+			memo[h] = is
+		}
+		if is {
+			full = append(full, r)
+			kernels += r.to - r.from
+		}
+	}
+	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
+	if len(full) == 0 || 2*kernels < len(seg.kernels) {
+		return nil, Evidence{}, false
+	}
+	spans := make([][2]int, len(full))
+	for i, r := range full {
+		spans[i] = [2]int{r.from, r.to}
+	}
+	passes := w.splitBetween(seg.kernels, spans)
+	for i := range passes {
+		passes[i].evidence, passes[i].conf = "graph", 0.97
+	}
+	ev := Evidence{For: "passes", Kind: "graph", Passes: len(passes), Confidence: 0.97,
+		Detail: fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), kernels)}
+	return passes, ev, true
+}
+
+// isStack says whether a replay's kernels repeat as a stack of layers does.
+func (w *work) isStack(s *sequence, model *modelFacts) bool {
+	if model.layers >= 2 {
+		if st, ok := findRepeats(s, model.layers); ok && st.sim >= minSimilarity {
+			return true
+		}
+		return false
+	}
+	g := guessLayers(s)
+	return len(g) > 0 && g[0].n >= 4
+}
+
+// splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two
+// spans is split where names known from the very end of the sequence give way to names known from its very beginning.
+func (w *work) splitBetween(kernels []int32, spans [][2]int) []passSpan {
+	const head, tail = 1, 2
+	where := make([]uint8, len(w.names)) // names seen before the first and after the last span
+	for _, i := range kernels[:spans[0][0]] {
+		where[w.seq.fine[i]] |= head
+	}
+	for _, i := range kernels[spans[len(spans)-1][1]:] {
+		where[w.seq.fine[i]] |= tail
+	}
+	out := make([]passSpan, len(spans))
+	begin := 0
+	for p := range spans {
+		end := len(kernels)
+		if p+1 < len(spans) {
+			end = w.bestSplit(kernels, spans[p][1], spans[p+1][0], where)
+		}
+		out[p].kernels = kernels[begin:end]
+		begin = end
+	}
+	return out
+}
+
+// bestSplit chooses k in [from, to] so that kernels[from:k] look like an epilogue and kernels[k:to] like a prologue. Among
+// equal choices the one before the longest pause between launches wins.
+func (w *work) bestSplit(kernels []int32, from, to int, where []uint8) int {
+	score, best, at := 0, 0, from
+	pause := func(k int) trace.Time {
+		if k == 0 || k >= len(kernels) {
+			return 0
+		}
+		a, b := kernels[k-1], kernels[k]
+		if w.known(a) && w.known(b) && w.at[a] != w.at[b] {
+			return w.at[b] - w.at[a]
+		}
+		return w.acts[b].Start() - w.acts[a].End()
+	}
+	longest := pause(from)
+	for k := from; k < to; k++ {
+		i := kernels[k]
+		switch {
+		case where[w.seq.fine[i]] == 2:
+			score++
+		case where[w.seq.fine[i]] == 1:
+			score--
+		case w.seq.role[i] == roleSample:
+			score++
+		case w.seq.role[i] == roleEmbed:
+			score--
+		}
+		if p := pause(k + 1); score > best || score == best && p > longest {
+			best, at, longest = score, k+1, p
+		}
+	}
+	return at
+}

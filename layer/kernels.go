@@ -1,0 +1,153 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// work is the state of one analysis. Kernel indices (int32) count the device's activities by start, then input order, as
+// Analysis.Kernels does.
+type work struct {
+	t      *trace.Trace
+	opts   Options
+	device trace.DeviceID
+
+	acts   []trace.Event
+	launch []trace.Event       // the call behind each activity; not valid for orphans
+	at     []trace.Time        // when it was launched, or by External id when its op ran; see known
+	thread []trace.ThreadIndex // where; NoThread when unknown
+	order  []int32             // kernel indices in launch order
+
+	seq   sequence // by kernel index, not by order
+	names []string // by fine id
+	main  sequence // scratch: see inOrder
+
+	pass  []int32
+	layer []int32
+	half  []int8
+	conf  []float32
+}
+
+// pickDevice returns the wanted device, or the one with the most GPU time; ties go to the lowest id.
+func pickDevice(t *trace.Trace, want *trace.DeviceID) (trace.DeviceID, error) {
+	busy := map[trace.DeviceID]time.Duration{}
+	for e := range t.Events(trace.LaneGPU) {
+		busy[e.Device()] += e.Duration() + 1 // +1: a device of empty activities is still a device
+	}
+	if want != nil {
+		if _, ok := busy[*want]; !ok {
+			var have []trace.DeviceID
+			for d := range busy {
+				have = append(have, d)
+			}
+			slices.Sort(have)
+			return 0, fmt.Errorf("%w: GPU %d has no activities; the trace has GPUs %v", ErrRange, *want, have)
+		}
+		return *want, nil
+	}
+	best, found := trace.NoDevice, false
+	for d, b := range busy {
+		if !found || b > busy[best] || b == busy[best] && d < best {
+			best, found = d, true
+		}
+	}
+	if !found {
+		return 0, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
+	}
+	return best, nil
+}
+
+// collect gathers the device's activities, their launches and their names.
+func collect(t *trace.Trace, opts Options, device trace.DeviceID) *work {
+	w := &work{t: t, opts: opts, device: device}
+	for e := range t.Events(trace.LaneGPU) {
+		if e.Device() == device {
+			w.acts = append(w.acts, e)
+		}
+	}
+	n := len(w.acts)
+	w.launch = make([]trace.Event, n)
+	w.at = make([]trace.Time, n)
+	w.thread = make([]trace.ThreadIndex, n)
+	w.pass, w.layer = make([]int32, n), make([]int32, n)
+	w.half, w.conf = make([]int8, n), make([]float32, n)
+	for i, e := range w.acts {
+		w.pass[i], w.layer[i], w.half[i] = None, None, None
+		w.thread[i] = trace.NoThread
+		if l := e.Launch(); l.Valid() {
+			w.launch[i], w.at[i], w.thread[i] = l, l.Start(), l.Thread()
+		} else if op := e.Op(); op.Valid() {
+			w.at[i], w.thread[i] = op.Start(), op.Thread()
+		}
+	}
+	w.internNames()
+	w.sortByLaunch()
+	return w
+}
+
+// internNames makes the sequence: dense ids for names and base names, roles once per name.
+func (w *work) internNames() {
+	n := len(w.acts)
+	w.seq = sequence{fine: make([]int32, n), base: make([]int32, n), role: make([]role, n)}
+	dense := make(map[trace.NameID]int32)
+	bases := newInterner()
+	var base []int32
+	var roles []role
+	for i, e := range w.acts {
+		id, ok := dense[e.NameID()]
+		if !ok {
+			id = int32(len(w.names))
+			dense[e.NameID()] = id
+			name := e.Name()
+			r := roleOf(name)
+			w.names = append(w.names, name)
+			base = append(base, bases.id(baseName(name, r)))
+			roles = append(roles, r)
+		}
+		w.seq.fine[i], w.seq.base[i], w.seq.role[i] = id, base[id], roles[id]
+	}
+}
+
+// known says whether it is known when kernel i was launched.
+func (w *work) known(i int32) bool { return w.thread[i] != trace.NoThread }
+
+// sortByLaunch orders kernels as the program launched them. Launch order is the program's order even where streams run side
+// by side, so a kernel of another stream lands where the code that launched it stands. Kernels of one graph replay share a
+// launch and are ordered by start. An orphan stands after the kernel before it on its stream; orphans before the first
+// known launch of their stream come first.
+func (w *work) sortByLaunch() {
+	w.order = make([]int32, len(w.acts))
+	key := make([]trace.Time, len(w.acts))
+	last := map[trace.StreamID]trace.Time{}
+	const never = trace.Time(-1 << 62)
+	for i := range w.order {
+		w.order[i] = int32(i)
+		s := w.acts[i].Stream()
+		if w.known(int32(i)) {
+			key[i] = w.at[i]
+			last[s] = key[i]
+			continue
+		}
+		key[i] = never
+		if k, ok := last[s]; ok {
+			key[i] = k
+		}
+	}
+	sort.SliceStable(w.order, func(a, b int) bool { return key[w.order[a]] < key[w.order[b]] })
+}
+
+// sequenceOf returns the sequence of the given kernels.
+func (w *work) sequenceOf(kernels []int32) *sequence {
+	s := &sequence{fine: make([]int32, len(kernels)), base: make([]int32, len(kernels)), role: make([]role, len(kernels))}
+	for k, i := range kernels {
+		s.fine[k], s.base[k], s.role[k] = w.seq.fine[i], w.seq.base[i], w.seq.role[i]
+	}
+	return s
+}
+
+// replayed says whether a graph launch is behind kernel i.
+func (w *work) replayed(i int32) bool { return w.acts[i].IsReplay() }

@@ -1,0 +1,197 @@
+package layer
+
+import (
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// A frameSpan is a module frame on a thread.
+type frameSpan struct {
+	start, end trace.Time
+	class      string
+	index      int
+	root       int32 // index into frames.roots
+}
+
+// frames are the module frames that matter: the outermost ones and the outermost layer in each.
+type frames struct {
+	roots  map[trace.ThreadIndex][]frameSpan // per thread, by start, disjoint
+	layers map[trace.ThreadIndex][]frameSpan
+	// passClass says which root classes hold layers, or failing that most kernels.
+	hasLayers map[string]bool
+	layerName string // class of the layer frames, for the evidence
+	distinct  int    // distinct layer indices
+}
+
+const modulePrefix = "nn.Module: "
+
+// layerClass matches the classes that frameworks give decoder layers: Qwen3DecoderLayer, TransformerBlock, BertLayer,
+// GPT2Block, EncoderLayer. A module inside such a layer (MoE block, LayerNorm's layer) does not count: the outermost wins.
+var layerClass = regexp.MustCompile(`^\w*(?:DecoderLayer|TransformerBlock|Block|EncoderLayer|Layer)$`)
+
+// splitModule takes "nn.Module: Qwen3DecoderLayer_17" apart.
+func splitModule(name string) (class string, index int, ok bool) {
+	s, ok := strings.CutPrefix(name, modulePrefix)
+	if !ok {
+		return "", 0, false
+	}
+	i := strings.LastIndexByte(s, '_')
+	if i < 0 {
+		return s, -1, true
+	}
+	n, err := strconv.Atoi(s[i+1:])
+	if err != nil {
+		return s, -1, true
+	}
+	return s[:i], n, true
+}
+
+// readFrames walks the module frames once. It returns nil when the trace has none.
+func readFrames(t *trace.Trace) *frames {
+	f := collectFrames(t, func(class string, depth int) bool { return layerClass.MatchString(class) })
+	if f == nil {
+		return nil
+	}
+	if f.distinct == 0 {
+		// No class is named like a layer. A class with many instances directly below one module is one all the same.
+		if class := repeatedClass(t); class != "" {
+			return collectFrames(t, func(c string, _ int) bool { return c == class })
+		}
+	}
+	return f
+}
+
+func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *frames {
+	f := &frames{roots: map[trace.ThreadIndex][]frameSpan{}, layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
+	type parsed struct {
+		class string
+		index int
+		layer bool
+	}
+	memo := map[trace.NameID]parsed{}
+	any := false
+	indices := map[int]bool{}
+	classes := map[string]int{}
+	var rootEnd, layerEnd trace.Time
+	thread := trace.NoThread
+	for e := range t.Events(trace.LanePython) {
+		if e.Kind() != trace.KindModule {
+			continue
+		}
+		any = true
+		if e.Thread() != thread {
+			thread, rootEnd, layerEnd = e.Thread(), -1<<62, -1<<62
+		}
+		p, ok := memo[e.NameID()]
+		if !ok {
+			p.class, p.index, _ = splitModule(e.Name())
+			p.layer = p.index >= 0 && isLayer(p.class, 0)
+			memo[e.NameID()] = p
+		}
+		span := frameSpan{start: e.Start(), end: e.End(), class: p.class, index: p.index}
+		if e.Start() >= rootEnd {
+			rootEnd = e.End()
+			f.roots[thread] = append(f.roots[thread], span)
+		}
+		if p.layer && e.Start() >= layerEnd {
+			layerEnd = e.End()
+			span.root = int32(len(f.roots[thread]) - 1)
+			f.layers[thread] = append(f.layers[thread], span)
+			f.hasLayers[f.roots[thread][span.root].class] = true
+			indices[p.index] = true
+			classes[p.class]++
+		}
+	}
+	if !any {
+		return nil
+	}
+	f.distinct = len(indices)
+	best := 0
+	for c, n := range classes {
+		if n > best || n == best && c < f.layerName {
+			best, f.layerName = n, c
+		}
+	}
+	return f
+}
+
+// repeatedClass finds the class of modules with the most time among those that occur with at least three indices at the
+// shallowest depth where any does.
+func repeatedClass(t *trace.Trace) string {
+	type key struct {
+		depth int
+		class string
+	}
+	indices := map[key]map[int]bool{}
+	spent := map[key]int64{}
+	var ends []trace.Time
+	thread := trace.NoThread
+	for e := range t.Events(trace.LanePython) {
+		if e.Kind() != trace.KindModule {
+			continue
+		}
+		if e.Thread() != thread {
+			thread, ends = e.Thread(), ends[:0]
+		}
+		for len(ends) > 0 && e.Start() >= ends[len(ends)-1] {
+			ends = ends[:len(ends)-1]
+		}
+		class, index, _ := splitModule(e.Name())
+		if len(ends) > 0 && index >= 0 { // a root is a pass, not a layer
+			k := key{len(ends), class}
+			if indices[k] == nil {
+				indices[k] = map[int]bool{}
+			}
+			indices[k][index] = true
+			spent[k] += int64(e.Duration())
+		}
+		ends = append(ends, e.End())
+	}
+	var keys []key
+	for k, m := range indices {
+		if len(m) >= 3 {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := keys[i], keys[j]
+		switch {
+		case a.depth != b.depth:
+			return a.depth < b.depth
+		case spent[a] != spent[b]:
+			return spent[a] > spent[b]
+		}
+		return a.class < b.class
+	})
+	return keys[0].class
+}
+
+// spanAt returns the span that holds x, −1 for none. Spans are disjoint and sorted; ends are inclusive, as a launch call may
+// start on the last tick of its frame.
+func spanAt(spans []frameSpan, x trace.Time) int {
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].start > x }) - 1
+	if i >= 0 && spans[i].end >= x {
+		return i
+	}
+	return -1
+}
+
+// layerOf returns the layer index that the frames tell for kernel i, None outside layers; told is false where the frames say
+// nothing: no launch, or a graph launch, whose kernels the frames around it do not distinguish.
+func (w *work) layerOf(f *frames, i int32) (index int, told bool) {
+	if !w.known(i) || w.replayed(i) {
+		return None, false
+	}
+	spans := f.layers[w.thread[i]]
+	if k := spanAt(spans, w.at[i]); k >= 0 {
+		return spans[k].index, true
+	}
+	return None, true
+}

@@ -1,0 +1,376 @@
+package layer
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// A passSpan is a pass before its layers are known.
+type passSpan struct {
+	kernels  []int32 // in launch order
+	step     *Step
+	evidence string
+	conf     float64
+	cut      Partial
+}
+
+// findPasses climbs down the ladder of pass evidence and returns the passes in launch order, and what they rest on.
+//
+//  1. step annotations that stand for one run of the model
+//  2. outermost module frames, within profiler steps where there are any
+//  3. full graph replays
+//  4. the structure of the kernel sequence
+//
+// Kernels that no pass claims form runs; a run that holds layers is a pass that the window cut, see looseRuns.
+func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence) {
+	steps := w.readSteps()
+	if passes, ev, ok := w.passesFromSteps(steps); ok {
+		return passes, ev
+	}
+	segments := w.weakSegments(steps)
+	var out []passSpan
+	var evidence []Evidence
+	note := func(e Evidence) {
+		for i := range evidence {
+			if evidence[i].Kind == e.Kind {
+				evidence[i].Passes += e.Passes
+				return
+			}
+		}
+		evidence = append(evidence, e)
+	}
+	for _, seg := range segments {
+		var passes []passSpan
+		var ev Evidence
+		ok := false
+		if f != nil && w.opts.Boundaries != BoundariesRepeats {
+			passes, ev, ok = w.passesFromModules(seg, f)
+		}
+		if !ok {
+			passes, ev, ok = w.passesFromGraphs(seg, model)
+		}
+		if !ok {
+			passes, ev = w.passesFromStructure(seg, model)
+		}
+		for i := range passes {
+			if passes[i].step == nil {
+				passes[i].step = seg.step
+			}
+		}
+		if seg.step != nil && len(passes) == 1 {
+			ev = Evidence{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
+				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.Name, ev.Kind)}
+			passes[0].evidence, passes[0].kernels = "annotation", seg.kernels
+		}
+		out = append(out, passes...)
+		if len(passes) > 0 {
+			note(ev)
+		}
+	}
+	return out, evidence
+}
+
+// A stepSpan is an annotation that stands for a step.
+type stepSpan struct {
+	start, end trace.Time
+	step       Step
+}
+
+// stepSet holds the steps of one dialect per thread, by start, outermost only.
+type stepSet struct {
+	dialect string
+	weak    bool
+	spans   map[trace.ThreadIndex][]stepSpan
+	order   int // of first appearance, for ties
+}
+
+// readSteps parses every annotation once per name and sorts the steps by dialect.
+func (w *work) readSteps() []*stepSet {
+	type parsed struct {
+		step Step
+		ok   bool
+	}
+	memo := map[trace.NameID]parsed{}
+	byDialect := map[string]*stepSet{}
+	var sets []*stepSet
+	for e := range w.t.Events(trace.LaneAnnotation) {
+		if k := e.Kind(); k != trace.KindAnnotation && k != trace.KindRange {
+			continue
+		}
+		if e.Thread() == trace.NoThread {
+			continue
+		}
+		p, seen := memo[e.NameID()]
+		if !seen {
+			p.step, p.ok = readStep(e.Name(), w.opts.StepPatterns)
+			memo[e.NameID()] = p
+		}
+		if !p.ok {
+			continue
+		}
+		set := byDialect[p.step.Dialect]
+		if set == nil {
+			set = &stepSet{dialect: p.step.Dialect, weak: p.step.weak, spans: map[trace.ThreadIndex][]stepSpan{}, order: len(sets)}
+			byDialect[p.step.Dialect] = set
+			sets = append(sets, set)
+		}
+		spans := set.spans[e.Thread()]
+		if n := len(spans); n > 0 && e.Start() < spans[n-1].end {
+			continue // nested in a step of the same dialect
+		}
+		set.spans[e.Thread()] = append(spans, stepSpan{e.Start(), e.End(), p.step})
+	}
+	return sets
+}
+
+// stepOf returns the step of the set that kernel i was launched in: on its own thread.
+func (w *work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
+	if !w.known(i) {
+		return nil, false
+	}
+	spans := set.spans[w.thread[i]]
+	x := w.at[i]
+	k := sort.Search(len(spans), func(k int) bool { return spans[k].start > x }) - 1
+	if k >= 0 && spans[k].end >= x {
+		return &spans[k], true
+	}
+	return nil, false
+}
+
+// joined groups the device's kernels by the steps of a set, in launch order.
+func (w *work) joined(set *stepSet) (groups []passSpan, total int) {
+	index := map[*stepSpan]int{}
+	for _, i := range w.order {
+		sp, ok := w.stepOf(set, i)
+		if !ok {
+			continue
+		}
+		g, seen := index[sp]
+		if !seen {
+			g = len(groups)
+			index[sp] = g
+			step := sp.step
+			groups = append(groups, passSpan{step: &step, evidence: "annotation", conf: 1})
+		}
+		groups[g].kernels = append(groups[g].kernels, i)
+		total++
+	}
+	return groups, total
+}
+
+// passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same kernels,
+// the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
+func (w *work) passesFromSteps(sets []*stepSet) ([]passSpan, []Evidence, bool) {
+	type candidate struct {
+		set    *stepSet
+		groups []passSpan
+		total  int
+	}
+	var best *candidate
+	var others []*stepSet
+	for _, set := range sets {
+		if set.weak {
+			continue
+		}
+		others = append(others, set)
+		groups, total := w.joined(set)
+		c := &candidate{set, groups, total}
+		switch {
+		case total == 0:
+		case best == nil, len(groups) > len(best.groups) && 10*total >= 9*best.total, total > best.total && 10*best.total < 9*total,
+			len(groups) == len(best.groups) && total > best.total:
+			best = c
+		}
+	}
+	if best == nil {
+		return nil, nil, false
+	}
+	passes := best.groups
+	for p := range passes {
+		w.mergeSteps(passes[p].step, passes[p].kernels, others, best.set)
+	}
+	passes = w.adoptOrphans(passes)
+	ev := Evidence{For: "passes", Kind: "annotation", Passes: len(passes), Confidence: 1,
+		Detail: fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
+			clip(passes[0].step.Name, 60), best.total, len(w.acts))}
+	return passes, []Evidence{ev}, true
+}
+
+// mergeSteps completes a step with what the other dialects' annotations around the same kernels say.
+func (w *work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepSet) {
+	for _, set := range sets {
+		if set == own {
+			continue
+		}
+		var other *stepSpan
+		for _, i := range kernels {
+			if sp, ok := w.stepOf(set, i); ok {
+				other = sp
+			}
+		}
+		if other == nil {
+			continue
+		}
+		o := &other.step
+		st.Also = append(st.Also, o.Name)
+		if o.Stage == StageVerify || o.Stage == StageDraft || st.Stage == StageUnknown {
+			st.Stage = o.Stage // vLLM's counts cannot tell a verify step from a prefill
+		}
+		if st.Batch < 0 {
+			st.Batch = o.Batch
+		}
+		if st.Tokens < 0 {
+			st.Tokens = o.Tokens
+		}
+	}
+}
+
+// adoptOrphans gives activities without a known launch to a pass when the kernels around them on their stream belong to it.
+func (w *work) adoptOrphans(passes []passSpan) []passSpan {
+	of := make([]int32, len(w.acts))
+	for i := range of {
+		of[i] = None
+	}
+	for p := range passes {
+		for _, i := range passes[p].kernels {
+			of[i] = int32(p)
+		}
+	}
+	type seen struct {
+		pass    int32
+		pending []int32
+	}
+	last := map[trace.StreamID]*seen{}
+	adopted := false
+	for i := range w.acts {
+		s := w.acts[i].Stream()
+		st := last[s]
+		if st == nil {
+			st = &seen{pass: None}
+			last[s] = st
+		}
+		if !w.known(int32(i)) {
+			st.pending = append(st.pending, int32(i))
+			continue
+		}
+		if of[i] != None && of[i] == st.pass {
+			for _, o := range st.pending {
+				of[o] = of[i]
+				adopted = true
+			}
+		}
+		st.pass, st.pending = of[i], st.pending[:0]
+	}
+	if !adopted {
+		return passes
+	}
+	for p := range passes {
+		passes[p].kernels = passes[p].kernels[:0:0]
+	}
+	for _, i := range w.order {
+		if of[i] != None {
+			passes[of[i]].kernels = append(passes[of[i]].kernels, i)
+		}
+	}
+	return passes
+}
+
+// A segment is a stretch of kernels to search for passes: a profiler step, or everything.
+type segment struct {
+	kernels []int32
+	step    *Step
+}
+
+// weakSegments splits the kernels by profiler steps; what lies outside any step is left to looseRuns.
+func (w *work) weakSegments(sets []*stepSet) []segment {
+	for _, set := range sets {
+		if !set.weak {
+			continue
+		}
+		groups, total := w.joined(set)
+		if 2*total < len(w.acts) {
+			continue // steps that most kernels are not launched under explain nothing
+		}
+		groups = w.adoptOrphans(groups)
+		segs := make([]segment, len(groups))
+		for i, g := range groups {
+			segs[i] = segment{g.kernels, g.step}
+		}
+		return segs
+	}
+	return []segment{{kernels: w.order}}
+}
+
+// passesFromModules makes a pass of every outermost module frame that holds layers, or, where no frame is known to, of
+// every one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join
+// the pass before them.
+func (w *work) passesFromModules(seg segment, f *frames) ([]passSpan, Evidence, bool) {
+	type rootKey struct {
+		thread trace.ThreadIndex
+		root   int
+	}
+	counts := map[string]int{}
+	rootOf := make([]rootKey, len(seg.kernels))
+	for k, i := range seg.kernels {
+		rootOf[k] = rootKey{root: -1}
+		if !w.known(i) {
+			continue
+		}
+		th := w.thread[i]
+		if r := spanAt(f.roots[th], w.at[i]); r >= 0 {
+			rootOf[k] = rootKey{th, r}
+			counts[f.roots[th][r].class]++
+		}
+	}
+	class, most := "", 0
+	anyLayers := false
+	for c := range counts {
+		anyLayers = anyLayers || f.hasLayers[c]
+	}
+	for c, n := range counts {
+		if anyLayers && !f.hasLayers[c] {
+			continue
+		}
+		if n > most || n == most && c < class {
+			class, most = c, n
+		}
+	}
+	if class == "" || 2*most < len(seg.kernels) && !anyLayers {
+		return nil, Evidence{}, false
+	}
+	var passes []passSpan
+	index := map[rootKey]int{}
+	current := -1
+	for k, i := range seg.kernels {
+		r := rootOf[k]
+		if r.root < 0 {
+			continue
+		}
+		c := f.roots[r.thread][r.root].class
+		if c == class || anyLayers && f.hasLayers[c] {
+			p, seen := index[r]
+			if !seen {
+				p = len(passes)
+				index[r] = p
+				passes = append(passes, passSpan{evidence: "module", conf: 1})
+			}
+			current = p
+		}
+		if current >= 0 {
+			passes[current].kernels = append(passes[current].kernels, i)
+		}
+	}
+	ev := Evidence{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
+		Detail: fmt.Sprintf("outermost module frames %s", class)}
+	return passes, ev, len(passes) > 0
+}
+
+// clip shortens s to n bytes, marking the cut.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n-1] + "…"
+}
