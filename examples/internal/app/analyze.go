@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// LayerOptions turns the model flags into options for [layer.Analyze]: the
+// profile and config that were named, or the config that belongs to the trace.
+// A config that is found is announced, one that is not found is no error:
+// the trace's own evidence may do.
+func (e *Env) LayerOptions() (layer.Options, error) {
+	o := layer.Options{NumLayers: e.NumLayers, Anchor: e.Anchor}
+	var err error
+	if o.Boundaries, err = layer.ParseBoundaries(e.Boundaries); err != nil {
+		return o, Usagef("%w", err)
+	}
+	place, ok := profile.ParseHashPlacement(e.HashLayers)
+	if !ok {
+		return o, Usagef("--hash-layers %q: want first or last", e.HashLayers)
+	}
+	o.HashLayers = place
+	if e.Profile != "" {
+		if o.Profile, err = profile.Resolve(e.Profile); err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case e.Config != "":
+		if o.Config, err = profile.LoadConfig(e.Config); err != nil {
+			return o, err
+		}
+	case !e.Demo():
+		found, err := profile.FindConfig(e.Trace)
+		switch {
+		case err == nil:
+			o.Config = found.Config
+			e.Notef("config: %s (%s)", found.Config.Path, found.Source)
+		case !errors.Is(err, profile.ErrNoConfig):
+			e.Notef("config: %v", err)
+		}
+	}
+	return o, nil
+}
+
+// Analyze loads the trace and finds its passes and layers as the model flags
+// say. The lanes that this needs are always kept.
+func (e *Env) Analyze(ctx context.Context, need Need) (*layer.Analysis, error) {
+	o, err := e.LayerOptions()
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.Load(ctx, need)
+	if err != nil {
+		return nil, err
+	}
+	return e.AnalyzeTrace(ctx, t, o)
+}
+
+// AnalyzeTrace finds the passes and layers of a trace that is loaded already.
+func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
+	e.Step("finding passes and layers", 0, 0)
+	a, err := layer.Analyze(ctx, t, o)
+	e.progress.clear()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)
+	}
+	return a, nil
+}
+
+// TraceName is how output calls the trace: its path, or the demo's name.
+func (e *Env) TraceName() string {
+	if e.Demo() {
+		return demo.Name
+	}
+	return e.Trace
+}
