@@ -52,11 +52,11 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	if _, err := parseDevice(o.device); err != nil {
 		return app.Usagef("%w", err)
 	}
-	need := app.Need{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch, trace.LaneOp, trace.LaneAnnotation}}
-	if o.stacks || o.module {
-		need.Lanes = append(need.Lanes, trace.LanePython)
+	model, err := env.LayerOptions()
+	if err != nil {
+		return err
 	}
-	t, err := env.Load(ctx, need)
+	t, err := env.Load(ctx, app.Need{}) // frames too: layers are found by their modules
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,15 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
+	places, err := findPlaces(ctx, env, t, model, device)
+	if err != nil {
+		return err
+	}
 	var w rowWriter = newCSV(env.Stdout)
 	if env.Format == "ndjson" {
 		w = newNDJSON(env.Stdout)
 	}
-	describe := newDescriber(t, o)
+	describe := newDescriber(t, o, places)
 	index := 0
 	var row Row
 	for e := range t.Events(trace.LaneGPU) {
@@ -136,6 +140,7 @@ func chooseDevice(env *app.Env, t *trace.Trace, want string) (trace.DeviceID, er
 // describer fills rows; it remembers what names mean.
 type describer struct {
 	opts     options
+	places   places
 	sources  *triage.Sources
 	rules    *classify.Ruleset
 	names    map[trace.NameID]named
@@ -146,8 +151,8 @@ type describer struct {
 type named struct{ category, canonical string }
 
 // newDescriber returns a describer of t's activities.
-func newDescriber(t *trace.Trace, o options) *describer {
-	return &describer{opts: o, sources: triage.NewSources(t), rules: classify.Default(), names: map[trace.NameID]named{}}
+func newDescriber(t *trace.Trace, o options, p places) *describer {
+	return &describer{opts: o, places: p, sources: triage.NewSources(t), rules: classify.Default(), names: map[trace.NameID]named{}}
 }
 
 // row fills r with everything about e.
@@ -160,9 +165,10 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	*r = Row{
 		Index: index, Start: int64(e.Start()), Duration: e.Duration().Nanoseconds(),
 		Device: int64(e.Device()), Stream: int64(e.Stream()), Kind: e.Kind().String(),
-		Pass: -1, Layer: -1, Category: n.category, Name: e.Name(), Canonical: n.canonical,
+		Category: n.category, Name: e.Name(), Canonical: n.canonical,
 		Correlation: uint64(e.Correlation()),
 	}
+	r.Pass, r.Layer, r.Half, r.Stage = d.places.of(e)
 	if e.IsReplay() {
 		r.Graph = 1
 	}

@@ -74,6 +74,7 @@ func TestDemoRowsAgreeWithTheTruth(t *testing.T) {
 		w := map[string]string{
 			"index": strconv.Itoa(i), "ts_ns": strconv.FormatInt(want.Start-truth[0].Start+first, 10), "dur_ns": strconv.FormatInt(want.Duration, 10),
 			"device": strconv.Itoa(want.Device), "stream": strconv.Itoa(want.Stream), "kind": want.Kind, "name": want.Name, "graph": "0",
+			"pass": strconv.Itoa(want.Pass), "layer": strconv.Itoa(want.Layer), "stage": want.Stage,
 		}
 		if want.Graph {
 			w["graph"] = "1"
