@@ -285,6 +285,15 @@ func guessLayers(s *sequence) []guess {
 // A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported units of some
 // length count, and where all names are unknown (hashed) a few less.
 func (g *guess) plausible(s *sequence, mixers bool) bool {
+	backward := 0
+	for _, r := range s.role {
+		if r == roleBackward {
+			backward++
+		}
+	}
+	if 20*backward > s.len() {
+		return false // what repeats in a training run are iterations
+	}
 	pos := g.anchors[0].pos
 	covered := float64(pos[len(pos)-1]-pos[0]) * float64(g.n) / float64(g.n-1) / float64(s.len())
 	unit := float64(s.len()) * covered / float64(g.n)

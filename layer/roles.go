@@ -19,6 +19,7 @@ const (
 	roleSample
 	roleCopy
 	roleElementwise
+	roleBackward // gradients: a training run
 )
 
 // rolePatterns are lower-case substrings, first match wins. They are words kernel authors use (vLLM, SGLang, FlashInfer,
@@ -28,6 +29,7 @@ var rolePatterns = []struct {
 	any  []string
 	none []string // not when one of these occurs
 }{
+	{roleBackward, []string{"backward", "_bwd", "bwd_", "dgrad", "wgrad"}, nil},
 	{roleCopy, []string{"memcpy", "memset", "copybuffer", "fillbuffer"}, nil},
 	{roleCollective, []string{"nccl", "rccl", "allreduce", "all_reduce", "allgather", "all_gather", "reducescatter", "reduce_scatter",
 		"alltoall", "all_to_all", "cross_device_reduce", "multimem", "twoshot", "oneshot", "one_shot", "two_shot", "deep_ep", "internode", "intranode"},

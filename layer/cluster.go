@@ -1,0 +1,92 @@
+package layer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// clusters groups layers by type, in order of first appearance. Every type that is present gets a row.
+func clusters(layers []LayerRow) []ClusterRow {
+	out := []ClusterRow{}
+	index := map[string]int{}
+	sums := []map[string]float64{}
+	var keys []string
+	seen := map[string]bool{}
+	for i := range layers {
+		l := &layers[i]
+		k, ok := index[l.Type]
+		if !ok {
+			k = len(out)
+			index[l.Type] = k
+			out = append(out, ClusterRow{Type: l.Type})
+			sums = append(sums, map[string]float64{})
+		}
+		c := &out[k]
+		c.Count++
+		c.AvgWallMS += l.WallMS
+		c.AvgSumMS += l.SumMS
+		for _, s := range l.Categories {
+			sums[k][s.Key] += s.Value
+			if !seen[s.Key] {
+				seen[s.Key] = true
+				keys = append(keys, s.Key)
+			}
+		}
+	}
+	for k := range out {
+		c := &out[k]
+		c.Share = Shares{}
+		for _, key := range keys {
+			if v, ok := sums[k][key]; ok && c.AvgSumMS > 0 {
+				c.Share = append(c.Share, Share{key, 100 * v / c.AvgSumMS}) // still the sum of the layers
+			}
+		}
+		c.AvgWallMS /= float64(c.Count)
+		c.AvgSumMS /= float64(c.Count)
+	}
+	return out
+}
+
+// A column of the per-layer and cluster tables adds up one or several categories.
+type column struct {
+	title string
+	match func(key string) bool
+}
+
+// referenceColumns are the columns of the published tables.
+var referenceColumns = []column{
+	{"MLA", func(k string) bool { return k == "mla" }},
+	{"MoE", func(k string) bool { return k == "moe" }},
+	{"GEMM", func(k string) bool { return k == "gemm_fp8" || k == "gemm_bf16" || k == "gemm_f32" }},
+	{"NCCL", func(k string) bool { return k == "allreduce" }},
+	{"MHC", func(k string) bool { return strings.HasPrefix(k, "mhc_") }},
+	{"Hadam", func(k string) bool { return k == "hadamard" }},
+}
+
+// maxColumns is how many category columns a table gets: as many as the published ones, so that a line fits 120 characters.
+const maxColumns = 6
+
+// columnsFor returns the published columns where the profile's categories are the published ones, else the categories that
+// take most time in these layers.
+func (a *Analysis) columnsFor(layers []LayerRow) []column {
+	if a.Boundaries == BoundariesAnchorOpens || a.Anchor != "" && len(a.Profile.Rules) > 0 {
+		return referenceColumns
+	}
+	sums := map[string]float64{}
+	for i := range layers {
+		for _, s := range layers[i].Categories {
+			sums[s.Key] += s.Value
+		}
+	}
+	keys := make([]string, 0, len(sums))
+	for k := range sums {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y string) int { return cmp.Or(-cmp.Compare(sums[x], sums[y]), cmp.Compare(x, y)) })
+	var out []column
+	for _, key := range keys[:min(maxColumns, len(keys))] {
+		out = append(out, column{key, func(k string) bool { return k == key }})
+	}
+	return out
+}

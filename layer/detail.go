@@ -1,0 +1,241 @@
+package layer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// Detail is one layer of one pass, kernel by kernel.
+type Detail struct {
+	Metadata DetailMetadata `json:"metadata"`
+	// Categories adds up the layer's kernels per category, in order of first appearance.
+	Categories CategorySums `json:"category_summary"`
+	// Kernels are ordered by duration, longest first, then by start, then by index.
+	Kernels []KernelRow `json:"kernels"`
+	// Diff compares with another layer; nil unless asked for.
+	Diff *Diff `json:"diff,omitempty"`
+}
+
+// DetailMetadata says which layer a Detail is of. Field names up to num_kernels are fixed by the published scripts.
+type DetailMetadata struct {
+	LayerID int `json:"layer_id"`
+	FwdPass int `json:"fwd_pass"`
+	// CompressRatio is −1 when unknown.
+	CompressRatio int `json:"compress_ratio"`
+	NumLayers     int `json:"num_layers"`
+	// WallUS and TotalDurUS are in microseconds.
+	WallUS     float64 `json:"wall_us"`
+	TotalDurUS float64 `json:"total_dur_us"`
+	NumKernels int     `json:"num_kernels"`
+
+	Type       string     `json:"type,omitempty"`
+	Hash       bool       `json:"hash,omitempty"`
+	Partial    bool       `json:"partial,omitempty"`
+	Stage      Stage      `json:"stage,omitempty"`
+	Boundaries Boundaries `json:"boundaries"`
+	Profile    string     `json:"profile"`
+	// Evidence is what the layer's boundaries rest on, Confidence how sure they are, 0…1.
+	Evidence   string  `json:"evidence,omitempty"`
+	Confidence float64 `json:"confidence"`
+}
+
+// CategorySum adds up kernels of one category.
+type CategorySum struct {
+	Key   string  `json:"-"`
+	DurUS float64 `json:"dur_us"`
+	Count int     `json:"count"`
+}
+
+// CategorySums is ordered and marshals as an object keyed by category.
+type CategorySums []CategorySum
+
+// MarshalJSON writes {"key": {"dur_us": …, "count": …}, …} in order.
+func (s CategorySums) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, c := range s {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		k, err := json.Marshal(c.Key)
+		if err != nil {
+			return nil, err
+		}
+		v, err := json.Marshal(c)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(k)
+		b.WriteByte(':')
+		b.Write(v)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote; the order is the document's.
+func (s *CategorySums) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("layer: category summary: want an object")
+	}
+	*s = nil
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		c := CategorySum{Key: t.(string)} // an object's keys are strings
+		if err := d.Decode(&c); err != nil {
+			return err
+		}
+		*s = append(*s, c)
+	}
+	return nil
+}
+
+// KernelRow is one kernel of a Detail. Field names up to output_dims are fixed by the published scripts.
+type KernelRow struct {
+	Name           string `json:"name"`
+	SimplifiedName string `json:"simplified_name"`
+	// DurUS is the duration in microseconds.
+	DurUS    float64 `json:"dur_us"`
+	Category string  `json:"category"`
+	Half     string  `json:"half"`
+	// TSUS is the raw timestamp of the file in microseconds.
+	TSUS float64 `json:"ts"`
+	// InputDims is the JSON text of the shapes that the CPU op behind the kernel was called with; null when unknown.
+	InputDims json.RawMessage `json:"input_dims"`
+	// OutputDims is always null: profilers do not record shapes of results.
+	OutputDims json.RawMessage `json:"output_dims"`
+
+	Index  int            `json:"index"` // in Analysis.Kernels
+	Stream trace.StreamID `json:"stream"`
+	CPUOp  string         `json:"cpu_op,omitempty"`
+	Module string         `json:"module,omitempty"`
+	Replay bool           `json:"replay,omitempty"`
+	// SourceConfidence says how sure CPUOp, Module and InputDims are: 1 for the kernel's own launch, less when they were
+	// carried over from an eager twin, 0 when there are none.
+	SourceConfidence float64 `json:"source_confidence,omitempty"`
+
+	relative trace.Time // start since the layer's start
+}
+
+// Pass returns pass p. The error wraps [ErrRange] and says the valid range.
+func (a *Analysis) Pass(p int) (*ForwardPass, error) {
+	if p >= 0 && p < len(a.Passes) {
+		return &a.Passes[p], nil
+	}
+	if len(a.Passes) == 0 {
+		if a.tail != nil {
+			return nil, fmt.Errorf("%w: forward pass %d; %d anchors make no whole pass of %d blocks", ErrRange, p, a.NumAnchors, a.NumLayers*a.BlocksPerLayer)
+		}
+		return nil, fmt.Errorf("%w: forward pass %d; no passes were found", ErrRange, p)
+	}
+	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(a.Passes)-1)
+}
+
+// Layer returns layer l of pass p. The error wraps [ErrRange] and says the valid range. With anchor-opens it also finds the
+// layers of blocks after the last whole pass, as the published scripts do.
+func (a *Analysis) Layer(p, l int) (*ForwardPass, *Layer, error) {
+	fp := a.tail
+	if fp == nil || p != fp.Index {
+		var err error
+		if fp, err = a.Pass(p); err != nil {
+			return nil, nil, err
+		}
+	}
+	if lay := fp.Layer(l); lay != nil {
+		return fp, lay, nil
+	}
+	if len(fp.Layers) == 0 {
+		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d", ErrRange, l, p)
+	}
+	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %d…%d", ErrRange, l, p, fp.FirstLayer, fp.FirstLayer+len(fp.Layers)-1)
+}
+
+// Detail breaks layer l of pass p down into kernels.
+func (a *Analysis) Detail(p, l int) (*Detail, error) {
+	fp, lay, err := a.Layer(p, l)
+	if err != nil {
+		return nil, err
+	}
+	d := &Detail{Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
+		WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
+		Boundaries: a.Boundaries, Profile: a.Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}}
+	if a.Boundaries == BoundariesAnchorOpens {
+		d.Metadata.WallUS = a.refWallUS(lay)
+	}
+	index := map[string]int{}
+	for _, i := range lay.Kernels {
+		row := a.row(int(i))
+		row.relative = a.Event(int(i)).Start() - lay.Start
+		d.Metadata.TotalDurUS += row.DurUS
+		k, ok := index[row.Category]
+		if !ok {
+			k = len(d.Categories)
+			index[row.Category] = k
+			d.Categories = append(d.Categories, CategorySum{Key: row.Category})
+		}
+		d.Categories[k].DurUS += row.DurUS
+		d.Categories[k].Count++
+		d.Kernels = append(d.Kernels, row)
+	}
+	sort.SliceStable(d.Kernels, func(x, y int) bool {
+		kx, ky := &d.Kernels[x], &d.Kernels[y]
+		if kx.DurUS != ky.DurUS {
+			return kx.DurUS > ky.DurUS
+		}
+		return kx.Index < ky.Index // Kernels are ordered by start
+	})
+	return d, nil
+}
+
+// row makes the row of kernel i.
+func (a *Analysis) row(i int) KernelRow {
+	e, k := a.Event(i), &a.Kernels[i]
+	row := KernelRow{Name: e.Name(), SimplifiedName: a.Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: k.Category,
+		TSUS: a.rawUS(e), Index: i, Stream: e.Stream(), Replay: k.Replay}
+	if h := k.Half; h >= 0 && int(h) < len(a.HalfLabels) {
+		row.Half = a.HalfLabels[h]
+	}
+	if a.Boundaries == BoundariesAnchorOpens {
+		return row // the published scripts read shapes from the kernel itself, which does not have them
+	}
+	tw := a.Source(i)
+	if !tw.Launch.Valid() {
+		return row
+	}
+	op := tw.Launch.Op()
+	if dims := op.InputDims(); dims != "" && json.Valid([]byte(dims)) {
+		row.InputDims = json.RawMessage(dims)
+	}
+	row.CPUOp, row.Module, row.SourceConfidence = op.Name(), ModulePath(tw.Launch), tw.Confidence
+	return row
+}
+
+// ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none.
+func ModulePath(e trace.Event) string {
+	var parts []string
+	for f := range e.Stack() {
+		if f.Kind() == trace.KindModule {
+			parts = append(parts, strings.TrimPrefix(f.Name(), modulePrefix))
+		}
+	}
+	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
+		parts[i], parts[j] = parts[j], parts[i]
+	}
+	return strings.Join(parts, "/")
+}
+
+// micros is d in microseconds.
+func micros(d time.Duration) float64 { return float64(d) / 1000 }
+
+// millis is d in milliseconds.
+func millis(d time.Duration) float64 { return float64(d) / 1e6 }

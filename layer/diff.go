@@ -1,0 +1,76 @@
+package layer
+
+import "sort"
+
+// Diff compares the kernels of two layers by kernel type, a type being a display name.
+type Diff struct {
+	A DetailMetadata `json:"a"`
+	B DetailMetadata `json:"b"`
+	// Common are the types that both layers run, OnlyA and OnlyB those of one of them. Each list is ordered by the
+	// difference in time, largest first, then by name.
+	Common []DiffRow `json:"common"`
+	OnlyA  []DiffRow `json:"only_a"`
+	OnlyB  []DiffRow `json:"only_b"`
+	// DeltaUS is the kernel time of B less that of A in microseconds.
+	DeltaUS float64 `json:"delta_us"`
+}
+
+// DiffRow is one kernel type on both sides; times are in microseconds.
+type DiffRow struct {
+	Name     string  `json:"name"`
+	Category string  `json:"category"`
+	CountA   int     `json:"count_a"`
+	CountB   int     `json:"count_b"`
+	DurUSA   float64 `json:"dur_us_a"`
+	DurUSB   float64 `json:"dur_us_b"`
+	DeltaUS  float64 `json:"delta_us"`
+}
+
+// DiffOf compares two layers.
+func DiffOf(a, b *Detail) *Diff {
+	d := &Diff{A: a.Metadata, B: b.Metadata, Common: []DiffRow{}, OnlyA: []DiffRow{}, OnlyB: []DiffRow{},
+		DeltaUS: b.Metadata.TotalDurUS - a.Metadata.TotalDurUS}
+	rows := map[string]*DiffRow{}
+	var order []string
+	at := func(k *KernelRow) *DiffRow {
+		r := rows[k.SimplifiedName]
+		if r == nil {
+			r = &DiffRow{Name: k.SimplifiedName, Category: k.Category}
+			rows[k.SimplifiedName] = r
+			order = append(order, k.SimplifiedName)
+		}
+		return r
+	}
+	for i := range a.Kernels {
+		r := at(&a.Kernels[i])
+		r.CountA++
+		r.DurUSA += a.Kernels[i].DurUS
+	}
+	for i := range b.Kernels {
+		r := at(&b.Kernels[i])
+		r.CountB++
+		r.DurUSB += b.Kernels[i].DurUS
+	}
+	for _, name := range order {
+		r := rows[name]
+		r.DeltaUS = r.DurUSB - r.DurUSA
+		switch {
+		case r.CountB == 0:
+			d.OnlyA = append(d.OnlyA, *r)
+		case r.CountA == 0:
+			d.OnlyB = append(d.OnlyB, *r)
+		default:
+			d.Common = append(d.Common, *r)
+		}
+	}
+	for _, rows := range [][]DiffRow{d.Common, d.OnlyA, d.OnlyB} {
+		sort.SliceStable(rows, func(i, j int) bool {
+			x, y := abs64(rows[i].DeltaUS), abs64(rows[j].DeltaUS)
+			if x != y {
+				return x > y
+			}
+			return rows[i].Name < rows[j].Name
+		})
+	}
+	return d
+}

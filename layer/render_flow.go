@@ -1,0 +1,47 @@
+package layer
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/profile"
+)
+
+// WriteComputeFlow prints the model's summary (nil: none) and the layer's kernels with the shapes they were called with.
+func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary, label func(string) string) error {
+	p := &printer{w: w}
+	if arch != nil {
+		for _, l := range arch.Lines() {
+			p.f("%s\n", table.Clean(l))
+		}
+		p.f("\n")
+	}
+	d.title(p)
+	tab := table.New(table.Number("#"), table.Text("Half"), table.Text("Category"), table.Text("Simplified Name"), table.Number("dur(us)"),
+		table.Number("%"), table.Number("ts_rel(ms)"), table.Text("Input Dims"))
+	carried := 0
+	for i := range d.Kernels {
+		k := &d.Kernels[i]
+		dims := "-"
+		if k.InputDims != nil {
+			dims = strings.ReplaceAll(string(k.InputDims), " ", "")
+			if k.SourceConfidence < 1 {
+				dims += " ?"
+				carried++
+			}
+		}
+		tab.Row(strconv.Itoa(i+1), k.Half, label(k.Category), k.SimplifiedName, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
+			table.Fixed(float64(k.relative)/1e6, 3), dims)
+	}
+	p.table(tab)
+	if carried > 0 {
+		p.f("\n? shapes of the eager kernel in the same place of the same layer, %d kernels\n", carried)
+	}
+	if d.Diff != nil {
+		p.f("\n")
+		d.Diff.write(p)
+	}
+	return p.err
+}

@@ -1,0 +1,19 @@
+package layer
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// WriteJSON writes the document, indented by two spaces, and a final newline.
+func (t *Timeline) WriteJSON(w io.Writer) error { return writeJSON(w, t) }
+
+// WriteJSON writes the document, indented by two spaces, and a final newline.
+func (d *Detail) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // kernel names are full of < and >
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,204 @@
+package layer
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
+// Its field names are fixed by the command-line specification; seconds are since the trace's first event.
+type Timeline struct {
+	Trace          string       `json:"trace"`
+	Config         string       `json:"config"`
+	Profile        string       `json:"profile"`
+	Anchor         string       `json:"anchor"`
+	Boundaries     Boundaries   `json:"boundaries"`
+	BlocksPerLayer int          `json:"blocks_per_layer"`
+	NumLayers      int          `json:"num_layers"`
+	LayerSource    string       `json:"layer_source"`
+	NumKernels     int          `json:"num_kernels"` // rows of category kernel, copies and sets not counted
+	NumAnchors     int          `json:"num_anchors"`
+	Device         int          `json:"device"`
+	GPU            string       `json:"gpu,omitempty"`
+	Evidence       []Evidence   `json:"evidence"`
+	Health         trace.Health `json:"health"`
+	Passes         []PassRow    `json:"passes"`
+	SteadyPass     int          `json:"steady_pass"`
+	SteadyReason   string       `json:"steady_reason"`
+	// FwdPass is the pass that Layers and Clusters are of; None when there is none.
+	FwdPass  int          `json:"fwd_pass"`
+	Layers   []LayerRow   `json:"layers"`
+	Clusters []ClusterRow `json:"clusters"`
+	Summary  string       `json:"summary"`
+	Notes    []string     `json:"notes,omitempty"`
+
+	columns []column
+	labels  func(string) string
+}
+
+// PassRow is one row of the table of all passes.
+type PassRow struct {
+	Index        int     `json:"index"`
+	StartS       float64 `json:"start_s"`
+	EndS         float64 `json:"end_s"`
+	DurationMS   float64 `json:"duration_ms"`
+	AvgLayerMS   float64 `json:"avg_layer_ms"`
+	FirstLayerMS float64 `json:"first_layer_ms"`
+	Stage        Stage   `json:"stage"`
+	Batch        int     `json:"batch"`  // −1 when unknown
+	Tokens       int64   `json:"tokens"` // −1 when unknown
+	Partial      bool    `json:"partial"`
+	Cut          Partial `json:"cut,omitempty"` // which end, when partial
+	Layers       int     `json:"layers"`
+	Kernels      int     `json:"kernels"`
+	Confidence   float64 `json:"confidence"`
+	Note         string  `json:"note"`
+}
+
+// LayerRow is one row of the per-layer table.
+type LayerRow struct {
+	Index         int     `json:"index"`
+	CompressRatio int     `json:"compress_ratio"` // −1 when unknown
+	Type          string  `json:"type"`
+	Hash          bool    `json:"hash"`
+	WallMS        float64 `json:"wall_ms"`
+	SumMS         float64 `json:"sum_ms"`
+	// Categories is milliseconds per category key.
+	Categories Shares `json:"categories"`
+	ARCount    int    `json:"ar_count"`
+	Kernels    int    `json:"kernels"`
+	Kind       int    `json:"kind"`
+	Partial    bool   `json:"partial,omitempty"`
+}
+
+// ClusterRow is the mean of the layers of one type.
+type ClusterRow struct {
+	Type      string  `json:"type"`
+	Count     int     `json:"count"`
+	AvgWallMS float64 `json:"avg_wall_ms"`
+	AvgSumMS  float64 `json:"avg_sum_ms"`
+	// Share is percent of the layers' kernel time per category key.
+	Share Shares `json:"share"`
+}
+
+// Share is a number under a category key.
+type Share struct {
+	Key   string
+	Value float64
+}
+
+// Shares is ordered and marshals as an object.
+type Shares []Share
+
+// MarshalJSON writes {"key": value, …} in order.
+func (s Shares) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, c := range s {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		k, err := json.Marshal(c.Key)
+		if err != nil {
+			return nil, err
+		}
+		v, err := json.Marshal(c.Value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(k)
+		b.WriteByte(':')
+		b.Write(v)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// of adds up the values of the keys that match.
+func (s Shares) of(match func(string) bool) (sum float64) {
+	for _, c := range s {
+		if match(c.Key) {
+			sum += c.Value
+		}
+	}
+	return sum
+}
+
+// Timeline makes the document for pass p; p None takes the steady pass. The error wraps [ErrRange].
+func (a *Analysis) Timeline(p int) (*Timeline, error) {
+	t := &Timeline{Trace: a.trace.Meta().Path, Profile: a.Profile.Name, Anchor: a.Anchor, Boundaries: a.Boundaries,
+		BlocksPerLayer: a.BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.Device),
+		GPU: a.gpuName(), Evidence: a.Evidence, Health: a.Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
+		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: a.CategoryLabel}
+	if a.Config != nil {
+		t.Config = a.Config.Path
+	}
+	for i := range a.Kernels {
+		if a.Event(i).Kind() == trace.KindKernel {
+			t.NumKernels++
+		}
+	}
+	for i := range a.Passes {
+		t.Passes = append(t.Passes, a.passRow(&a.Passes[i]))
+	}
+	if p == None {
+		t.FwdPass = a.Steady.Pass
+	}
+	if t.FwdPass == None {
+		t.Summary = "no passes were found"
+		return t, nil
+	}
+	fp, err := a.Pass(t.FwdPass)
+	if err != nil {
+		return nil, err
+	}
+	for i := range fp.Layers {
+		t.Layers = append(t.Layers, a.layerRow(&fp.Layers[i]))
+	}
+	t.columns = a.columnsFor(t.Layers)
+	t.Clusters = clusters(t.Layers)
+	t.Summary = a.summarise(t)
+	return t, nil
+}
+
+func (a *Analysis) gpuName() string {
+	for _, g := range a.trace.Meta().Devices {
+		if g.ID == a.Device {
+			return g.Name
+		}
+	}
+	return ""
+}
+
+func (a *Analysis) passRow(fp *ForwardPass) PassRow {
+	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
+		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Partial: fp.Partial != Whole, Cut: fp.Partial,
+		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, Note: fp.Note}
+	if len(fp.Layers) > 0 {
+		r.FirstLayerMS = millis(fp.Layers[0].Wall)
+	}
+	return r
+}
+
+func (a *Analysis) layerRow(lay *Layer) LayerRow {
+	r := LayerRow{Index: lay.Index, CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash, WallMS: millis(lay.Wall),
+		SumMS: millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
+	sums := map[string]time.Duration{}
+	for _, i := range lay.Kernels {
+		e := a.Event(int(i))
+		sums[a.Kernels[i].Category] += e.Duration()
+		if strings.Contains(e.Name(), "AllReduce") {
+			r.ARCount++
+		}
+	}
+	for _, k := range a.keys {
+		if d, ok := sums[k]; ok {
+			r.Categories = append(r.Categories, Share{k, millis(d)})
+		}
+	}
+	return r
+}
