@@ -109,10 +109,27 @@ func (b *Builder) intern(s string) NameID {
 	if id, ok := b.nameID[s]; ok {
 		return id
 	}
+	return b.internOwned(strings.Clone(s))
+}
+
+// internOwned is intern for a string that nothing else holds in memory.
+func (b *Builder) internOwned(s string) NameID {
+	if id, ok := b.nameID[s]; ok {
+		return id
+	}
 	id := NameID(len(b.t.names))
-	s = strings.Clone(s)
 	b.t.names = append(b.t.names, s)
 	b.nameID[s] = id
+	return id
+}
+
+// scope numbers a process scope; 0 is "", and what all share beyond 65,534 of them.
+func (b *Builder) scope(s string) uint16 {
+	id, ok := b.scopeID[s]
+	if !ok && len(b.scopeID) < math.MaxUint16 {
+		id = uint16(len(b.scopeID))
+		b.scopeID[s] = id
+	}
 	return id
 }
 
@@ -196,12 +213,7 @@ func (b *Builder) Add(e EventData) {
 		c.args.set(i, b.intern(string(e.Args)))
 	}
 	if e.Process.Scope != "" {
-		s, ok := b.scopeID[e.Process.Scope]
-		if !ok && len(b.scopeID) < math.MaxUint16 {
-			s = uint16(len(b.scopeID))
-			b.scopeID[e.Process.Scope] = s
-		}
-		c.scope.set(i, s)
+		c.scope.set(i, b.scope(e.Process.Scope))
 	}
 }
 
@@ -250,31 +262,6 @@ func (b *Builder) Finish() *Trace {
 	t.linkLaunches()
 	t.health = t.examine(b.losses)
 	return t
-}
-
-// sort orders the rows as the Lane constants promise.
-func (c *columns) sort() {
-	compare := func(a, b int32) int {
-		if len(c.thread) > 0 && c.thread[a] != c.thread[b] {
-			return int(c.thread[a]) - int(c.thread[b])
-		}
-		if c.start[a] != c.start[b] {
-			return cmp.Compare(c.start[a], c.start[b])
-		}
-		if len(c.thread) > 0 && c.dur[a] != c.dur[b] {
-			return cmp.Compare(c.dur[b], c.dur[a])
-		}
-		return int(a) - int(b)
-	}
-	p := make([]int32, c.len())
-	for i := range p {
-		p[i] = int32(i)
-	}
-	if slices.IsSortedFunc(p, compare) {
-		return
-	}
-	slices.SortFunc(p, compare)
-	c.applyOrder(p)
 }
 
 // threadRows returns, at th+1, the first row of each thread th ≥ NoThread.

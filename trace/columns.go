@@ -88,3 +88,69 @@ func (c *columns) applyOrder(p []int32) {
 	c.args.permute(p)
 	c.bytes.permute(p)
 }
+
+// truncate empties c and keeps its memory.
+func (c *columns) truncate() {
+	c.start, c.dur, c.name, c.kind = c.start[:0], c.dur[:0], c.name[:0], c.kind[:0]
+	c.thread, c.queue = c.thread[:0], c.queue[:0]
+	c.cat.v, c.corr.v, c.ext.v, c.graph.v = c.cat.v[:0], c.corr.v[:0], c.ext.v[:0], c.graph.v[:0]
+	c.node.v, c.shape.v, c.annQueue.v, c.domain.v = c.node.v[:0], c.shape.v[:0], c.annQueue.v[:0], c.domain.v[:0]
+	c.scope.v, c.args.v, c.bytes.v = c.scope.v[:0], c.args.v[:0], c.bytes.v[:0]
+}
+
+// appendAll appends the rows of src. predict says how many rows a column of n
+// rows is expected to end with.
+func (c *columns) appendAll(src *columns, predict func(n int) int) {
+	n := c.len()
+	c.start, c.dur = extend(c.start, src.start, predict), extend(c.dur, src.dur, predict)
+	c.name, c.kind = extend(c.name, src.name, predict), extend(c.kind, src.kind, predict)
+	c.thread, c.queue = extend(c.thread, src.thread, predict), extend(c.queue, src.queue, predict)
+	c.cat.extend(&src.cat, n, predict)
+	c.corr.extend(&src.corr, n, predict)
+	c.ext.extend(&src.ext, n, predict)
+	c.graph.extend(&src.graph, n, predict)
+	c.node.extend(&src.node, n, predict)
+	c.shape.extend(&src.shape, n, predict)
+	c.annQueue.extend(&src.annQueue, n, predict)
+	c.domain.extend(&src.domain, n, predict)
+	c.scope.extend(&src.scope, n, predict)
+	c.args.extend(&src.args, n, predict)
+	c.bytes.extend(&src.bytes, n, predict)
+}
+
+// extend appends src to the rows of s, which begin at row n.
+func (s *sparse[T]) extend(src *sparse[T], n int, predict func(n int) int) {
+	if len(src.v) == 0 {
+		return
+	}
+	if gap := n - len(s.v); gap > 0 {
+		s.v = reserve(s.v, gap+len(src.v), predict)
+		clear(s.v[len(s.v):n])
+		s.v = s.v[:n]
+	}
+	s.v = extend(s.v, src.v, predict)
+}
+
+func extend[T any](dst, src []T, predict func(n int) int) []T {
+	return append(reserve(dst, len(src), predict), src...)
+}
+
+// maxLeap bounds how much larger than needed a column is made on the word of
+// a prediction. Memory that is reserved and not written to costs nothing; copying
+// on growth costs twice the column at its worst moment.
+const maxLeap = 16
+
+// reserve makes room for n more elements.
+func reserve[T any](dst []T, n int, predict func(n int) int) []T {
+	need := len(dst) + n
+	if need <= cap(dst) {
+		return dst
+	}
+	size := need + need/4
+	if p := predict(need); p > size {
+		size = min(p+p/32, maxLeap*need)
+	}
+	out := make([]T, len(dst), size)
+	copy(out, dst)
+	return out
+}

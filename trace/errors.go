@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 // Sentinel errors; match with errors.Is.
@@ -10,6 +11,10 @@ var (
 	// ErrFormat is returned when the input is no trace that this package
 	// reads. The message says what it seems to be.
 	ErrFormat = errors.New("not a profiler trace")
+
+	// ErrTruncated is wrapped by the [*SyntaxError] of a strict load whose input
+	// ends early. It wraps io.ErrUnexpectedEOF.
+	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 
 	// ErrLimit is returned when the input exceeds a configured limit.
 	ErrLimit = errors.New("limit exceeded")
@@ -25,6 +30,9 @@ type SyntaxError struct {
 
 // Error implements error.
 func (e *SyntaxError) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("trace: %v (offset %d)", e.Err, e.Offset)
+	}
 	return fmt.Sprintf("trace: %v at %s (offset %d)", e.Err, e.Path, e.Offset)
 }
 

@@ -107,6 +107,20 @@ func (ls *losses) add(reason LossReason, offset int64) {
 	}
 }
 
+// merge adds the losses of a later part of the input.
+func (ls *losses) merge(m *losses) {
+	for _, x := range m.list {
+		l := ls.get(x.Reason)
+		l.Count += x.Count
+		l.Bytes += x.Bytes
+		for _, o := range x.Offsets {
+			if len(l.Offsets) < maxLossOffsets {
+				l.Offsets = append(l.Offsets, o)
+			}
+		}
+	}
+}
+
 func (h Health) clone() Health {
 	h.Findings = slices.Clone(h.Findings)
 	h.Losses = slices.Clone(h.Losses)

@@ -94,6 +94,14 @@ func (k Kind) Lane() Lane {
 	return LaneInvalid
 }
 
+// laneOfKind is Kind.Lane as a table, for loops over events.
+var laneOfKind = func() (t [kindCount]Lane) {
+	for k := range t {
+		t[k] = Kind(k).Lane()
+	}
+	return
+}()
+
 // kinetoKinds maps the categories that Kineto and its forks have written over
 // the years to kinds. Capitalised names are those of PyTorch before 1.9; a
 // category that is not listed becomes KindOther, never a kernel.

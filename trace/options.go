@@ -1,5 +1,7 @@
 package trace
 
+import "runtime"
+
 // Option changes how a trace is read.
 type Option interface{ apply(*config) }
 
@@ -8,20 +10,49 @@ type optionFunc func(*config)
 func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
-	strict bool
-	lanes  [laneCount]bool
-	args   [kindCount]bool
-	limits Limits
+	strict   bool
+	lanes    [laneCount]bool
+	kinds    [kindCount]bool
+	args     [kindCount]bool
+	window   bool
+	from, to int64 // raw ns
+	limits   Limits
+	procs    int // goroutines that scan
+	workers  []*worker
 }
+
+// wants reports whether events of kind k are stored.
+func (c *config) wants(k Kind) bool { return c.kinds[k] && c.lanes[laneOfKind[k]] }
 
 func newConfig(opts []Option) config {
 	c := config{limits: DefaultLimits()}
 	for l := range c.lanes {
 		c.lanes[l] = true
 	}
+	for k := range c.kinds {
+		c.kinds[k] = true
+	}
 	for _, o := range opts {
 		o.apply(&c)
 	}
+	def := DefaultLimits()
+	if c.limits.InputBytes <= 0 {
+		c.limits.InputBytes = def.InputBytes
+	}
+	if c.limits.EventBytes <= 0 {
+		c.limits.EventBytes = def.EventBytes
+	}
+	if c.limits.Events <= 0 || c.limits.Events > def.Events {
+		c.limits.Events = def.Events
+	}
+	if c.limits.Ratio <= 0 {
+		c.limits.Ratio = def.Ratio
+	}
+	if c.procs <= 0 {
+		c.procs = runtime.GOMAXPROCS(0)
+	}
+	c.procs = min(c.procs, maxProcs)
+	c.workers = make([]*worker, c.procs+1)
 	return c
 }
 
@@ -48,6 +79,34 @@ func WithoutPython() Option {
 	return optionFunc(func(c *config) { c.lanes[LanePython] = false })
 }
 
+// WithKinds stores only events of the given kinds; others are counted, not
+// kept, and cost no memory. It narrows [WithLanes] further. Default: all.
+func WithKinds(kinds ...Kind) Option {
+	return optionFunc(func(c *config) {
+		c.kinds = [kindCount]bool{}
+		for _, k := range kinds {
+			if k < kindCount {
+				c.kinds[k] = true
+			}
+		}
+	})
+}
+
+// WithWindow stores only events that touch [from, to), in raw nanoseconds as in
+// the file ([Trace.Raw] converts). The origin remains that of the whole file, so
+// that times agree with those of an unnarrowed load. Default: everything.
+func WithWindow(from, to int64) Option {
+	return optionFunc(func(c *config) { c.window, c.from, c.to = true, from, to })
+}
+
+// WithConcurrency sets how many goroutines scan; one more reads and
+// decompresses. The result does not depend on it. Default: GOMAXPROCS, at most 8.
+func WithConcurrency(n int) Option { return optionFunc(func(c *config) { c.procs = n }) }
+
+// maxProcs bounds the goroutines: decompression feeds two or three at most, and
+// each holds buffers.
+const maxProcs = 8
+
 // WithArgs keeps the raw args objects of events of the given kinds for
 // [Event.Args]. Default: none; the args that links need are always read.
 func WithArgs(kinds ...Kind) Option {
@@ -66,12 +125,12 @@ type Limits struct {
 	InputBytes int64 // decompressed bytes; default 1 TiB
 	EventBytes int   // one event; default 64 MiB
 	Events     int64 // stored events; default 2^31 − 1
-	Ratio      int64 // decompressed to compressed bytes, once past 64 MiB; default 1000
+	Ratio      int64 // decompressed to compressed bytes, once past 1 GiB; default 300 (real traces: 10 to 70)
 }
 
 // DefaultLimits returns the limits that apply when none are given.
 func DefaultLimits() Limits {
-	return Limits{InputBytes: 1 << 40, EventBytes: 64 << 20, Events: 1<<31 - 1, Ratio: 1000}
+	return Limits{InputBytes: 1 << 40, EventBytes: 64 << 20, Events: 1<<31 - 1, Ratio: 300}
 }
 
 // WithLimits replaces the limits.

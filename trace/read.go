@@ -2,171 +2,215 @@ package trace
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
+	"sync/atomic"
+
+	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/scan"
 )
 
 // Open loads the torch.profiler trace at path: plain JSON, gzip or zstd, told
-// apart by content, never by file name.
+// apart by content, never by file name. Everything that could be read of a
+// damaged file is kept, and [Trace.Health] says what was lost; see [WithStrict].
+// A file that is no trace is refused with [ErrFormat] and what it seems to be.
 func Open(ctx context.Context, path string, opts ...Option) (*Trace, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := Read(ctx, f, opts...)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("trace: %s is a directory: pick a file of it with Discover", path)
+	}
+	t, err := read(ctx, f, info.Size(), opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t.meta.Path = path
+	if t.meta.Rank < 0 {
+		if r, ok := RankFromPath(path); ok {
+			t.meta.Rank = r
+		}
+	}
 	return t, nil
 }
 
 // Read loads a trace from r; see [Open].
 func Read(ctx context.Context, r io.Reader, opts ...Option) (*Trace, error) {
-	cfg := newConfig(opts)
-	data, err := io.ReadAll(r)
+	var size int64
+	if l, ok := r.(interface{ Len() int }); ok {
+		size = int64(l.Len())
+	}
+	return read(ctx, r, size, opts)
+}
+
+// input is the source of a load: decompressed, sniffed, its progress known.
+type input struct {
+	io.Reader
+	dec  *decompress.Reader
+	raw  *countingReader
+	size int64 // of the compressed input, 0 if unknown
+}
+
+// countingReader counts what is read; others may look at the count meanwhile.
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func (in *input) progress() (done, total int64) { return in.raw.n.Load(), in.size }
+
+// sniffed is how many bytes are looked at to tell a trace from something else.
+const sniffed = 4096
+
+// openInput decompresses r and refuses what cannot be a trace.
+func openInput(r io.Reader, size int64, cfg *config) (*input, error) {
+	in := &input{raw: &countingReader{r: r}, size: size}
+	var err error
+	in.dec, err = decompress.NewReader(in.raw, decompress.Limits{MaxBytes: cfg.limits.InputBytes, MaxRatio: cfg.limits.Ratio})
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return nil, err
+	head := make([]byte, sniffed)
+	n := 0
+	for n < len(head) && err == nil {
+		var k int
+		k, err = in.dec.Read(head[n:])
+		n += k
+	}
+	var damage *decompress.Damage
+	if err != nil && err != io.EOF && (!errors.As(err, &damage) || n == 0) {
+		in.dec.Close()
+		if damage != nil {
+			return nil, fmt.Errorf("trace: %w: %w", ErrFormat, err)
 		}
-		if data, err = io.ReadAll(z); err != nil {
-			return nil, err
-		}
+		return nil, limitError(err)
 	}
-	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("trace: %w: %w", ErrFormat, err)
+	if what := scan.Sniff(head[:n]); what != "" {
+		in.dec.Close()
+		return nil, fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, what)
 	}
-	raw, ok := doc["traceEvents"]
-	if !ok {
-		return nil, fmt.Errorf("trace: %w: JSON without traceEvents", ErrFormat)
+	in.Reader = io.MultiReader(bytes.NewReader(head[:n]), in.dec)
+	return in, nil
+}
+
+// limitError turns the decompressor's limit error into ours.
+func limitError(err error) error {
+	if errors.Is(err, decompress.ErrLimit) {
+		return fmt.Errorf("trace: %w: %w", ErrLimit, err)
 	}
-	var events []map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &events); err != nil {
-		return nil, fmt.Errorf("trace: %w: %w", ErrFormat, err)
+	return err
+}
+
+func (c *config) scanConfig() scan.Config {
+	return scan.Config{Strict: c.strict, MaxEvent: c.limits.EventBytes, Workers: c.procs}
+}
+
+func read(ctx context.Context, r io.Reader, size int64, opts []Option) (*Trace, error) {
+	cfg := newConfig(opts)
+	in, err := openInput(r, size, &cfg)
+	if err != nil {
+		return nil, err
 	}
+	defer in.dec.Close()
 	b := NewBuilder()
-	m := Meta{Source: "torch.profiler", Rank: -1, Extra: map[string]json.RawMessage{}}
-	for k, v := range doc {
-		switch k {
-		case "traceEvents":
-		case "baseTimeNanoseconds":
-			m.BaseTime, _ = strconv.ParseInt(string(v), 10, 64)
-		case "traceName":
-			_ = json.Unmarshal(v, &m.TraceName)
-		case "schemaVersion":
-			m.Format = string(v)
-		case "deviceProperties":
-			var ds []struct {
-				ID                         DeviceID
-				Name                       string
-				TotalGlobalMem             int64
-				NumSms                     int
-				ComputeMajor, ComputeMinor int
-				WarpSize                   int
-			}
-			_ = json.Unmarshal(v, &ds)
-			for _, d := range ds {
-				m.Devices = append(m.Devices, GPU{d.ID, d.Name, d.TotalGlobalMem, d.NumSms, d.ComputeMajor, d.ComputeMinor, d.WarpSize})
-			}
-		case "distributedInfo":
-			m.Distributed = v
-			var di struct {
-				Rank      *int
-				WorldSize int `json:"world_size"`
-				Backend   string
-			}
-			_ = json.Unmarshal(v, &di)
-			if di.Rank != nil {
-				m.Rank = *di.Rank
-			}
-			m.WorldSize, m.Backend = di.WorldSize, di.Backend
-		default:
-			m.Extra[k] = v
-		}
+	k := newSink(&cfg, b, cfg.procs, in.progress)
+	res, err := scan.Parallel(ctx, in, cfg.scanConfig(), k)
+	damage, err := scanError(err, cfg.strict)
+	if err != nil {
+		return nil, err
 	}
-	b.SetMeta(m)
-	for _, e := range events {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		addJSON(b, &cfg, e)
+	if !res.HasEvents || k.rows == 0 && len(b.counts) == 0 && res.Losses.Total() > 0 && len(res.Metas) == 0 && !res.Truncated {
+		return nil, fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
 	}
+	k.finish()
+	reportLosses(b, res)
+	if damage != nil {
+		b.Lose(LossBadCompression, damage.Offset)
+		b.LoseDetail(LossBadCompression, 0, damage.Err.Error())
+	}
+	meta, err := kinetoMeta(b, res.Metas, cfg.strict)
+	if err != nil {
+		return nil, err
+	}
+	b.SetMeta(meta)
 	return b.Finish(), nil
 }
 
-func addJSON(b *Builder, cfg *config, e map[string]json.RawMessage) {
-	str := func(v json.RawMessage) string {
-		var s string
-		if json.Unmarshal(v, &s) == nil {
-			return s
+// scanError sorts a scan's error into damage that a lenient load survives and
+// an error to return.
+func scanError(err error, strict bool) (*decompress.Damage, error) {
+	var damage *decompress.Damage
+	var syntax *scan.SyntaxError
+	switch {
+	case err == nil || err == io.EOF:
+		return nil, nil
+	case errors.As(err, &damage):
+		if strict {
+			return nil, &SyntaxError{Offset: damage.Offset, Err: damage}
 		}
-		return string(v)
+		return damage, nil
+	case errors.As(err, &syntax):
+		return nil, &SyntaxError{Offset: syntax.Offset, Path: syntax.Path, Err: syntaxCause(syntax.Err)}
 	}
-	num := func(v json.RawMessage) int64 {
-		n, _ := strconv.ParseInt(strings.Trim(string(v), `"`), 10, 64)
-		return n
+	return nil, limitError(err)
+}
+
+// syntaxCause makes a scan's cause match this package's sentinels.
+func syntaxCause(err error) error {
+	switch {
+	case errors.Is(err, scan.ErrTruncated):
+		return ErrTruncated
+	case errors.Is(err, scan.ErrLimit):
+		return fmt.Errorf("%w: %w", ErrLimit, err)
 	}
-	us := func(v json.RawMessage) int64 {
-		s := strings.Trim(string(v), `"`)
-		whole, frac, _ := strings.Cut(s, ".")
-		n, _ := strconv.ParseInt(whole, 10, 64)
-		f, _ := strconv.ParseInt((frac + "000")[:3], 10, 64)
-		return n*1000 + f
+	return err
+}
+
+// lossReasons says how a scan's losses appear in the health report.
+var lossReasons = map[scan.Reason]LossReason{
+	scan.LostSyntax: LossBadEvent, scan.LostTruncated: LossTruncated, scan.LostTooLarge: LossLimit,
+	scan.LostTooDeep: LossLimit, scan.LostTime: LossBadTime, scan.LostNumber: LossBadTime,
+	scan.LostNoPhase: LossBadEvent, scan.LostNotObject: LossBadEvent, scan.LostMetadata: LossBadEvent,
+	scan.LostGarbage: LossBadEvent, scan.LostLongName: LossLimit, scan.RepairedDuration: LossRepaired,
+	scan.RepairedComma: LossRepaired, scan.RepairedEmpty: LossRepaired, scan.RepairedQuote: LossRepaired,
+}
+
+func reportLosses(b *Builder, res *scan.Result) {
+	for r := scan.ReasonNone + 1; int(r) < len(res.Losses.Count); r++ {
+		n := res.Losses.Count[r]
+		if n == 0 {
+			continue
+		}
+		l := b.losses.get(lossReasons[r])
+		l.Bytes += res.Losses.Bytes[r]
+		b.LoseDetail(lossReasons[r], n, r.String())
 	}
-	ph, cat := str(e["ph"]), str(e["cat"])
-	b.Count(ph, cat, 1)
-	if ph != "M" && e["ts"] != nil {
-		b.See(us(e["ts"]))
-	}
-	if ph != "X" {
-		return
-	}
-	name := str(e["name"])
-	kind := KindOf(cat, name)
-	if !cfg.lanes[kind.Lane()] {
-		return
-	}
-	d := EventData{Kind: kind, Category: cat, Name: name, Start: us(e["ts"]), Duration: us(e["dur"]), Device: NoDevice, Stream: NoStream,
-		Process: ProcessRef{ID: ProcessID(num(e["pid"]))}, Thread: ThreadID(num(e["tid"]))}
-	var args map[string]json.RawMessage
-	_ = json.Unmarshal(e["args"], &args)
-	for k, v := range args {
-		switch k {
-		case "External id", "external id":
-			d.ExternalID = uint64(num(v))
-		case "correlation":
-			d.Correlation = CorrelationID(num(v))
-		case "device":
-			d.Device = DeviceID(num(v))
-		case "stream":
-			d.Stream = StreamID(num(v))
-		case "graph id":
-			d.GraphID = uint64(num(v))
-		case "graph node id":
-			d.GraphNode = uint64(num(v))
-		case "bytes":
-			d.Bytes = num(v)
-		case "Input Dims":
-			d.Shape = string(v)
+	for _, x := range res.Losses.First {
+		l := b.losses.get(lossReasons[x.Reason])
+		if len(l.Offsets) < maxLossOffsets {
+			l.Offsets = append(l.Offsets, x.Offset)
 		}
 	}
-	if kind.Lane() == LaneGPU && args["grid"] != nil {
-		d.Shape = strings.NewReplacer("[", "", "]", "", " ", "").Replace(string(args["grid"]) + "|" + string(args["block"]))
+	if res.Truncated && res.Losses.Count[scan.LostTruncated] == 0 {
+		b.Lose(LossTruncated, res.Bytes)
+		b.LoseDetail(LossTruncated, 0, "the document is not closed")
 	}
-	if cfg.args[kind] {
-		d.Args = e["args"]
+	if res.Docs > 1 {
+		b.LoseDetail(LossRepaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
 	}
-	b.Add(d)
 }

@@ -1,0 +1,217 @@
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/llmstrata/strata/internal/scan"
+)
+
+// NOTE: Reader is the low-level half of this package: one pass, one event at a
+// time, memory that does not grow with the input. It sees everything in file
+// order, phases and categories that a Trace does not store included. Texts are
+// interned in a small direct-mapped cache, so that yielding an event allocates
+// only when a text has not been seen lately, and callers may keep them.
+
+// Reader yields the events of a torch.profiler trace one by one. It must not
+// be used by two goroutines at once.
+type Reader struct {
+	cfg   config
+	in    *input
+	s     *scan.Scanner
+	texts [1024]cachedText // a power of two, see cache
+	err   error
+	rec   Record
+}
+
+type cachedText struct{ raw, text string }
+
+// Record is one event as the file has it. Its fields may be kept, except Args
+// and Raw.
+type Record struct {
+	Offset   int64     // byte of the event's '{' in the decompressed input
+	Index    int64     // position in traceEvents, counted from 0, lost elements included
+	Phase    byte      // 'X' for complete events, 'M' for metadata, 's' and 'f' for flows, …
+	Kind     Kind      // what the category says
+	Category string    // as written
+	Name     string    // as written, escapes resolved
+	Process  ProcessID // 0 when the pid is text
+	PIDLabel string    // the pid where it is text
+	Thread   ThreadID  // 0 when the tid is text
+	TIDLabel string    // the tid where it is text
+
+	HasStart    bool          // the event has a timestamp
+	Start       int64         // raw ns of the file's clock
+	HasDuration bool          // the event has a finite duration
+	Duration    time.Duration // may be negative, as written
+
+	Device      DeviceID      // args.device, NoDevice if absent
+	Stream      StreamID      // args.stream, NoStream if absent
+	Correlation CorrelationID // args.correlation, NoCorrelation if absent
+	ExternalID  uint64        // args["External id"], 0 if absent
+
+	// Args is the raw args object, nil if absent; Raw is the whole event. Both are
+	// valid until the next call of Next.
+	Args json.RawMessage
+	Raw  json.RawMessage // see Args
+}
+
+// NewReader returns a Reader of r, which may be plain, gzip or zstd.
+// [WithStrict], [WithLimits], [WithLanes], [WithKinds] and [WithWindow] apply; the
+// last three narrow complete events only. Input that cannot be a trace is
+// refused with [ErrFormat]. Close the Reader when done.
+func NewReader(r io.Reader, opts ...Option) (*Reader, error) {
+	cfg := newConfig(opts)
+	in, err := openInput(r, 0, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{cfg: cfg, in: in, s: scan.NewScanner(in, cfg.scanConfig())}, nil
+}
+
+// Next returns the next event; it is overwritten by the following call. The
+// error is io.EOF at the end; all whole events come before any error. Damage is
+// skipped and counted (see [Reader.Losses]) unless [WithStrict] is given; compressed
+// data that ends early or is corrupt is an error after the last event it holds.
+func (r *Reader) Next() (*Record, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	for {
+		ev, err := r.s.Next()
+		if err != nil {
+			r.err = err
+			if err != io.EOF {
+				damage, e := scanError(err, r.cfg.strict)
+				if r.err = e; damage != nil {
+					r.err = damage
+				}
+			}
+			return nil, r.err
+		}
+		if r.fill(ev) {
+			return &r.rec, nil
+		}
+	}
+}
+
+// Records iterates over the remaining events. A non-nil error, other than the
+// end of the input, is the last pair. ctx is checked now and then.
+func (r *Reader) Records(ctx context.Context) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		for n := 0; ; n++ {
+			if n%1024 == 0 && ctx.Err() != nil {
+				yield(nil, ctx.Err())
+				return
+			}
+			rec, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Losses returns what was lost or repaired so far; complete at the end.
+func (r *Reader) Losses() []Loss {
+	b := NewBuilder()
+	reportLosses(b, r.s.Result())
+	return b.losses.list
+}
+
+// Meta returns the metadata read so far; complete at the end, because files
+// have metadata behind their events too.
+func (r *Reader) Meta() Meta {
+	m, _ := kinetoMeta(NewBuilder(), r.s.Result().Metas, false)
+	return m
+}
+
+// Close frees the decompressor. It does not close the underlying reader.
+func (r *Reader) Close() error { return r.in.dec.Close() }
+
+// fill makes r.rec of ev and reports whether it was asked for.
+func (r *Reader) fill(ev *scan.Event) bool {
+	rec := &r.rec
+	*rec = Record{Offset: ev.Offset, Index: ev.Index, Phase: ev.Phase, Device: NoDevice, Stream: NoStream, Raw: ev.Raw}
+	if ev.Has&scan.HasCat != 0 {
+		rec.Category = r.text(ev.Cat)
+	}
+	if ev.Has&scan.HasName == 0 {
+		ev.Name = nil
+	}
+	rec.Kind = kinetoKind(rec.Category, ev.Name)
+	if ev.Has&scan.HasTS != 0 {
+		rec.HasStart, rec.Start = true, ev.TS
+	}
+	if ev.Has&scan.HasDur != 0 {
+		rec.HasDuration, rec.Duration = true, time.Duration(ev.Dur)
+	}
+	if ev.Phase == 'X' {
+		if !r.cfg.wants(rec.Kind) || r.cfg.window && (rec.Start >= r.cfg.to || rec.Start+int64(rec.Duration) < r.cfg.from) {
+			return false
+		}
+	}
+	rec.Name = r.text(ev.Name)
+	if ev.Has&scan.HasPID != 0 {
+		rec.Process, rec.PIDLabel = ProcessID(ev.PID.Num), r.text(ev.PID.Text)
+	}
+	if ev.Has&scan.HasTID != 0 {
+		rec.Thread, rec.TIDLabel = ThreadID(ev.TID.Num), r.text(ev.TID.Text)
+	}
+	if ev.Has&scan.HasDevice != 0 {
+		rec.Device = deviceID(ev.Device)
+	}
+	if ev.Has&scan.HasStream != 0 {
+		rec.Stream = StreamID(ev.Stream)
+	}
+	if ev.Has&scan.HasCorrelation != 0 {
+		rec.Correlation = CorrelationID(ev.Correlation)
+	}
+	if ev.Has&scan.HasExternalID != 0 {
+		rec.ExternalID = uint64(ev.ExternalID)
+	}
+	if ev.Has&scan.HasArgs != 0 {
+		rec.Args = ev.Args
+	}
+	return true
+}
+
+// kinetoKind is KindOf for a name that has not become a string yet.
+func kinetoKind(cat string, rawName []byte) Kind {
+	k := KindOf(cat, "")
+	if k == KindFrame && isModule(rawName) {
+		k = KindModule
+	}
+	return k
+}
+
+// text returns the text of the raw contents of a JSON string.
+func (r *Reader) text(raw []byte) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	// FNV over the ends and the length: names differ there, and a collision costs
+	// an allocation, not a wrong answer.
+	h := uint32(2166136261) ^ uint32(len(raw))
+	for _, c := range raw[:min(len(raw), 8)] {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	for _, c := range raw[max(0, len(raw)-24):] {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	e := &r.texts[(h^h>>16)%uint32(len(r.texts))]
+	if e.raw != string(raw) {
+		e.raw = string(raw)
+		e.text = e.raw
+		if !scan.IsPlain(raw) {
+			e.text = string(scan.AppendText(nil, raw))
+		}
+	}
+	return e.text
+}

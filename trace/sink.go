@@ -1,0 +1,270 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/llmstrata/strata/internal/scan"
+)
+
+// sink appends shards to a Builder in file order. See the NOTE in shard.go.
+type sink struct {
+	cfg     *config
+	b       *Builder
+	workers []sinkWorker
+	// progress answers how much of the input has been consumed; total is 0 when
+	// its size is not known.
+	progress func() (done, total int64)
+	rows     int64
+	repaired int64
+	open     map[threadKey][]pairEvent // B without E yet
+	openN    int64
+}
+
+// sinkWorker translates one worker's numbers into the Builder's.
+type sinkWorker struct {
+	names, raws translation
+	nameText    []freshName
+	rawText     []string
+	threadKeys  []threadKey
+	queueKeys   []queue
+	scopeKeys   []string
+	threads     []ThreadIndex
+	queues      []int32
+	scopes      []uint16
+	cats        []string
+}
+
+// translation maps a worker's name numbers; unset until a row needs one.
+type translation []NameID
+
+const unset = NameID(math.MaxUint32)
+
+func newSink(cfg *config, b *Builder, workers int, progress func() (done, total int64)) *sink {
+	k := &sink{cfg: cfg, b: b, workers: make([]sinkWorker, workers+1), progress: progress, open: map[threadKey][]pairEvent{}}
+	for i := range k.workers {
+		w := &k.workers[i]
+		w.names, w.nameText = translation{NoName}, []freshName{{}}
+		w.raws, w.rawText = translation{NoName}, []string{""}
+		w.scopes, w.scopeKeys = []uint16{0}, []string{""}
+	}
+	return k
+}
+
+// NewShard implements scan.Sink. A worker's shards share the worker's tables.
+func (k *sink) NewShard(id int) scan.Shard {
+	w := k.cfg.workers[id]
+	if w == nil { // only this goroutine uses slot id
+		w = newWorker(id, k.cfg)
+		k.cfg.workers[id] = w
+	}
+	return newShard(w)
+}
+
+// learn files what is new in a shard's worker tables.
+func (k *sink) learn(s *shard) *sinkWorker {
+	w := &k.workers[s.w.id]
+	w.nameText = append(w.nameText, s.freshNames...)
+	for range s.freshNames {
+		w.names = append(w.names, unset)
+	}
+	w.rawText = append(w.rawText, s.freshRaws...)
+	for range s.freshRaws {
+		w.raws = append(w.raws, unset)
+	}
+	w.threadKeys = append(w.threadKeys, s.freshThreads...)
+	for range s.freshThreads {
+		w.threads = append(w.threads, NoThread)
+	}
+	w.queueKeys = append(w.queueKeys, s.freshQueues...)
+	for range s.freshQueues {
+		w.queues = append(w.queues, -1)
+	}
+	w.scopeKeys = append(w.scopeKeys, s.freshScopes...)
+	for range s.freshScopes {
+		w.scopes = append(w.scopes, 0)
+	}
+	w.cats = append(w.cats, s.freshCats...)
+	return w
+}
+
+// Discard implements scan.Sink.
+func (k *sink) Discard(sh scan.Shard) {
+	s := sh.(*shard)
+	k.learn(s)
+	s.reset()
+}
+
+// Commit implements scan.Sink.
+func (k *sink) Commit(sh scan.Shard) error {
+	s := sh.(*shard)
+	w := k.learn(s)
+	b := k.b
+	for l := range s.lanes {
+		src := &s.lanes[l]
+		n := src.len()
+		if n == 0 {
+			continue
+		}
+		if k.rows += int64(n); k.rows > k.cfg.limits.Events {
+			return fmt.Errorf("trace: more than %d events: %w", k.cfg.limits.Events, ErrLimit)
+		}
+		k.translate(w, src)
+		b.t.lanes[l].appendAll(src, k.predict)
+	}
+	b.minRaw = min(b.minRaw, s.minRaw)
+	for ci, c := range s.counts {
+		for slot, n := range c {
+			if n != 0 {
+				b.Count(phaseLetters[slot-1:slot], w.cats[ci], n)
+			}
+		}
+	}
+	for key, n := range s.others {
+		b.counts[key] += n
+	}
+	b.losses.merge(&s.losses)
+	for _, l := range s.labels {
+		if l.process {
+			b.procs[l.key.proc] = l.text
+		} else {
+			b.threads[l.key] = l.text
+		}
+	}
+	for _, p := range s.pairs {
+		k.pair(p)
+	}
+	s.reset()
+	return nil
+}
+
+// translate rewrites a shard's columns from the worker's numbers.
+func (k *sink) translate(w *sinkWorker, c *columns) {
+	for i, id := range c.name {
+		c.name[i] = k.nameID(w, id)
+	}
+	for i, id := range c.cat.v {
+		c.cat.v[i] = k.nameID(w, id)
+	}
+	for i, id := range c.shape.v {
+		c.shape.v[i] = k.rawID(w, id)
+	}
+	for i, id := range c.args.v {
+		c.args.v[i] = k.rawID(w, id)
+	}
+	for i, th := range c.thread {
+		if th == NoThread {
+			continue
+		}
+		g := w.threads[th]
+		if g == NoThread {
+			key := w.threadKeys[th]
+			g = k.b.thread(ProcessRef{ID: key.proc.id, Label: key.proc.label}, key.tid, key.label)
+			w.threads[th] = g
+		}
+		c.thread[i] = g
+	}
+	for i, q := range c.queue {
+		c.queue[i] = k.queueID(w, q)
+	}
+	for i, q := range c.annQueue.v {
+		if q > 0 {
+			c.annQueue.v[i] = k.queueID(w, q-1) + 1
+		}
+	}
+	for i, s := range c.scope.v {
+		if s != 0 && w.scopes[s] == 0 {
+			w.scopes[s] = k.b.scope(w.scopeKeys[s])
+		}
+		c.scope.v[i] = w.scopes[s]
+	}
+}
+
+func (k *sink) nameID(w *sinkWorker, id NameID) NameID {
+	g := w.names[id]
+	if g == unset {
+		f := &w.nameText[id]
+		before := len(k.b.t.names)
+		g = k.b.internOwned(f.text)
+		if f.repaired && len(k.b.t.names) > before {
+			k.repaired++
+		}
+		w.names[id] = g
+		*f = freshName{}
+	}
+	return g
+}
+
+func (k *sink) rawID(w *sinkWorker, id NameID) NameID {
+	g := w.raws[id]
+	if g == unset {
+		g = k.b.internOwned(w.rawText[id])
+		w.raws[id] = g
+		w.rawText[id] = ""
+	}
+	return g
+}
+
+func (k *sink) queueID(w *sinkWorker, q int32) int32 {
+	g := w.queues[q]
+	if g < 0 {
+		g = k.b.queue(w.queueKeys[q].device, w.queueKeys[q].stream)
+		w.queues[q] = g
+	}
+	return g
+}
+
+// maxOpenPairs bounds the memory that begin events without an end can take.
+const maxOpenPairs = 1 << 20
+
+// pair closes B/E pairs, innermost first on each thread.
+func (k *sink) pair(p pairEvent) {
+	key := threadKey{procKey{p.data.Process.ID, p.data.Process.Label}, p.data.Thread, p.data.Label}
+	stack := k.open[key]
+	switch {
+	case p.begin && k.openN < maxOpenPairs:
+		k.open[key] = append(stack, p)
+		k.openN++
+	case p.begin:
+		k.b.losses.add(LossLimit, p.offset)
+	case len(stack) == 0:
+		k.b.losses.add(LossUnmatched, p.offset)
+	default:
+		top := stack[len(stack)-1]
+		k.open[key] = stack[:len(stack)-1]
+		k.openN--
+		d := top.data
+		if d.Duration = p.data.Start - d.Start; d.Duration < 0 {
+			k.b.losses.add(LossNegativeDuration, top.offset)
+			return
+		}
+		if k.cfg.wants(d.Kind) && !(k.cfg.window && (d.Start >= k.cfg.to || p.data.Start < k.cfg.from)) {
+			k.rows++
+			k.b.Add(d)
+		}
+	}
+}
+
+// finish counts what remained open.
+func (k *sink) finish() {
+	var n int64
+	for _, stack := range k.open {
+		n += int64(len(stack))
+	}
+	if n > 0 {
+		k.b.LoseDetail(LossUnmatched, n, "begin events without an end")
+	}
+	if k.repaired > 0 {
+		k.b.LoseDetail(LossRepaired, k.repaired, "names with invalid UTF-8 or control characters")
+	}
+}
+
+// predict returns how many rows a column that has n now will have at the end,
+// judged by how much of the input is consumed.
+func (k *sink) predict(n int) int {
+	done, total := k.progress()
+	if total <= 0 || done <= 0 || done >= total {
+		return 0
+	}
+	return int(float64(n) * float64(total) / float64(done))
+}
