@@ -1,0 +1,110 @@
+// Loadtrace loads one trace and says what that cost, for the measurements of
+// internal/perf: one line of JSON with the number of events, the nanoseconds of
+// the load alone and the peak resident memory of the process.
+//
+//	loadtrace -lanes all|gpu FILE    load it
+//	loadtrace -gunzip FILE           only decompress it, the lower bound
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// cost is what is printed.
+type cost struct {
+	Events  int64 `json:"events"`
+	Stored  int   `json:"stored"`
+	LoadNS  int64 `json:"load_ns"`
+	PeakRSS int64 `json:"peak_rss"` // bytes, 0 where the system does not tell
+}
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "loadtrace:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures one load.
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	fs := flag.NewFlagSet("loadtrace", flag.ContinueOnError)
+	lanes := fs.String("lanes", "all", "`LANES` to keep: all, or gpu for activities and launches")
+	gunzip := fs.Bool("gunzip", false, "decompress only")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() != 1 {
+		return errors.New("want one file")
+	}
+	var c cost
+	start := time.Now()
+	if *gunzip {
+		n, err := decompress(fs.Arg(0))
+		if err != nil {
+			return err
+		}
+		c.Events = n
+	} else {
+		var opts []trace.Option
+		if *lanes == "gpu" {
+			opts = append(opts, trace.WithLanes(trace.LaneGPU, trace.LaneLaunch))
+		}
+		t, err := trace.Open(ctx, fs.Arg(0), opts...)
+		if err != nil {
+			return err
+		}
+		c.Stored = t.Len()
+		for _, n := range t.Counts() {
+			c.Events += n.Count
+		}
+	}
+	c.LoadNS = time.Since(start).Nanoseconds()
+	c.PeakRSS = peakRSS()
+	return json.NewEncoder(stdout).Encode(c)
+}
+
+// decompress reads a gzip file to its end and returns how many bytes it holds.
+func decompress(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(bufio.NewReaderSize(f, 1<<20))
+	if err != nil {
+		return 0, err
+	}
+	return io.CopyBuffer(io.Discard, struct{ io.Reader }{z}, make([]byte, 1<<20))
+}
+
+// peakRSS reads the process's own high-water mark. The figure in its parent's
+// rusage would include the parent's memory at the time of the fork.
+func peakRSS() int64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			if err == nil {
+				return kb << 10
+			}
+		}
+	}
+	return 0
+}

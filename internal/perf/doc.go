@@ -1,0 +1,12 @@
+// Perf measures this library against Python on the same generated files in the
+// same run, and writes what it measured as docs/performance.md:
+//
+//	go run ./internal/perf                       # 10 MB, 100 MB and 1 GB
+//	go run ./internal/perf -size 4GB -runs 3 -o /tmp/performance.md
+//
+// Every figure of that page comes from one run of this program: nothing in it is
+// written by hand. Each measurement is a process of its own; the programs take
+// turns, so that a machine that slows down slows all of them; the figure is the
+// median of the runs. Memory is the process's own high-water mark of resident
+// memory.
+package main

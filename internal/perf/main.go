@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "perf:", err)
+		os.Exit(1)
+	}
+}
+
+// run parses the flags, measures and writes the page.
+func run(ctx context.Context, args []string, log io.Writer) error {
+	fs := flag.NewFlagSet("perf", flag.ContinueOnError)
+	sizes := fs.String("size", "10MB,100MB,1GB", "uncompressed `SIZES` of the generated traces, with comma between")
+	runs := fs.Int("runs", 3, "runs of each measurement; the median counts")
+	out := fs.String("o", "docs/performance.md", "the page to write")
+	pythonMax := fs.Float64("python-max", 1.2e9, "largest uncompressed `BYTES` to give to Python, which needs some six times that much memory")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if *runs < 1 {
+		return fmt.Errorf("-runs %d: want at least 1", *runs)
+	}
+	dir, err := os.MkdirTemp("", "strata-perf")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{dir: dir, runs: *runs, log: log, pythonMax: int64(*pythonMax)}
+	if err := b.build(ctx); err != nil {
+		return err
+	}
+	page := page{machine: describeMachine(), runs: *runs}
+	for _, size := range strings.Split(*sizes, ",") {
+		rows, err := b.measure(ctx, strings.TrimSpace(size))
+		if err != nil {
+			return err
+		}
+		page.files = append(page.files, rows)
+	}
+	text, err := page.markdown()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(*out), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(*out, text, 0o666)
+}
+
+// describeMachine says what the figures were measured on.
+func describeMachine() machine {
+	m := machine{
+		date: time.Now().UTC().Format("2006-01-02"), goVersion: runtime.Version(), cores: runtime.NumCPU(),
+		system: runtime.GOOS + "/" + runtime.GOARCH, cpu: "unknown CPU", python: "not installed", commit: "unknown",
+	}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for _, line := range strings.Split(string(text), "\n") {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				m.cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if f := strings.Fields(string(text)); len(f) > 1 {
+			if kb, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+				m.memory = kb << 10
+			}
+		}
+	}
+	if text, err := exec.Command("python3", "--version").Output(); err == nil {
+		m.python = strings.TrimPrefix(strings.TrimSpace(string(text)), "Python ")
+	}
+	if text, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
+		m.commit = strings.TrimSpace(string(text))
+		if dirty, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err == nil && len(dirty) > 0 {
+			m.commit += " with local changes"
+		}
+	}
+	return m
+}

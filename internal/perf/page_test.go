@@ -1,0 +1,73 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFit(t *testing.T) {
+	for _, c := range []struct {
+		x, y              []float64
+		slope, offset, r2 float64
+	}{
+		{[]float64{1, 2, 3}, []float64{3, 5, 7}, 2, 1, 1},
+		{[]float64{1, 2, 3}, []float64{4, 4, 4}, 0, 4, 1},
+		{[]float64{2, 2}, []float64{1, 3}, 0, 2, 0},
+		{[]float64{0, 1, 2, 3}, []float64{0, 1, 0, 1}, 0.2, 0.2, 0.2},
+	} {
+		slope, offset, r2 := fit(c.x, c.y)
+		if math.Abs(slope-c.slope)+math.Abs(offset-c.offset)+math.Abs(r2-c.r2) > 1e-9 {
+			t.Errorf("fit(%v, %v) = %v, %v, %v, want %v, %v, %v", c.x, c.y, slope, offset, r2, c.slope, c.offset, c.r2)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	s := func(took time.Duration, peak int64) sample { return sample{events: 1, took: took, peak: peak} }
+	if got, want := median([]sample{s(9, 1), s(1, 5), s(3, 2)}), s(3, 2); got != want {
+		t.Errorf("median of three = %v, want %v", got, want)
+	}
+	if got, want := median([]sample{s(4, 2), s(2, 4)}), s(3, 3); got != want {
+		t.Errorf("median of two = %v, want %v", got, want)
+	}
+}
+
+func TestPage(t *testing.T) {
+	p := page{runs: 3, machine: machine{date: "2000-01-02", commit: "abc", cpu: "CPU", system: "os/arch", cores: 2, memory: 1 << 30, goVersion: "go1", python: "3"}}
+	for _, gb := range []int64{1, 2, 4} {
+		p.files = append(p.files, fileResult{
+			size: "x", plainBytes: gb * 1e9, packedBytes: gb * 1e8, events: gb * 1e6,
+			rows: []row{
+				{"strata, everything", "gz", time.Duration(gb) * time.Second, 100 << 20},
+				{"triage, whole program", "gz", time.Duration(gb) * 2 * time.Second, 0},
+				{"Python json.load", "gz", time.Duration(gb) * 30 * time.Second, 5000 << 20},
+			},
+		})
+	}
+	text, err := p.markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(text)
+	_, section, _ := strings.Cut(got, "## x\n\n")
+	section, _, _ = strings.Cut(section, "\n\n## x")
+	want := `1,000,000 events, 1,000,000,000 bytes, as gzip 100,000,000 bytes.
+
+| What | File | Time (s) | MB/s | Peak memory | ns/event | Python's time | Python's memory |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| strata, everything | gz | 1.000 | 1000 | 100.0 MiB | 1000.0 | 30.0 × | 50.0 × |
+| triage, whole program | gz | 2.000 | 500 | - | 2000.0 | 15.0 × | - |
+| Python json.load | gz | 30.000 | 33 | 4.9 GiB | 30000.0 | - | - |`
+	if diff := cmp.Diff(want, section); diff != "" {
+		t.Errorf("section (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"abc", "2000-01-02", "Python 3", "took 0.000 s + 1.000 s for each GB", "R² = 1.0000"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("the page lacks %q:\n%s", part, got)
+		}
+	}
+}
