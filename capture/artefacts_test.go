@@ -479,3 +479,25 @@ func TestSummarise(t *testing.T) {
 		t.Errorf("of none: %+v", got)
 	}
 }
+
+// TestStableSize: a file that is whole but still changes is not accepted yet.
+func TestStableSize(t *testing.T) {
+	dir := outDir(t)
+	s := newFake(t, capture.FrameworkSGLang, "")
+	var steps []func(string, string)
+	for n := 1; n <= 5; n++ {
+		steps = append(steps, func(dir, _ string) {
+			writeTrace(t, filepath.Join(dir, "17.5-TP-0.trace.json"), traceText(1, 7*n*n*n*n*n))
+		})
+	}
+	later(t, s, steps...)
+	o := decodeOnly(s, dir, 20*time.Second)
+	o.Poll.StableFor = 300 * time.Millisecond // far more than the 8 ms between the writes
+	res, err := run(t, context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(res.Files()[0]); !bytes.Equal(got, traceText(1, 7*5*5*5*5*5)) {
+		t.Errorf("accepted the trace while it was being written: %s", got)
+	}
+}

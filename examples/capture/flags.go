@@ -1,0 +1,180 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+)
+
+// settings are the flags that end up in capture.Options. The zero value of an
+// option is its default there, so flags start at the defaults here and are
+// checked before they are handed on.
+type settings struct {
+	framework, workload *string
+	o                   capture.Options
+	header              headers
+	logs                list
+	delay               seconds
+	traceTimeout        seconds
+	stopTimeout         seconds
+	requestTimeout      seconds
+	stableFor           seconds
+	inspect             bool
+}
+
+// serverFlags are needed to talk to a server.
+func (s *settings) serverFlags(fs *flag.FlagSet) {
+	fs.StringVar(&s.o.URL, "url", "", "address of the server, `http://host:port`")
+	s.modelFlags(fs)
+	fs.StringVar(&s.o.Model, "model", "", "`NAME` to send with OpenAI requests; empty: the first of /v1/models")
+}
+
+// modelFlags are common to one server and to a matrix of them.
+func (s *settings) modelFlags(fs *flag.FlagSet) {
+	s.framework = app.Choice(fs, "framework", "the server's `NAME`", "auto", "sglang", "vllm", "tensorrt-llm", "trtllm", "tokenspeed")
+	fs.Var(&s.header, "header", "`\"Name: value\"` added to every request, such as an Authorization; may be repeated")
+	s.requestTimeout = seconds(10 * time.Minute)
+	fs.Var(&s.requestTimeout, "request-timeout", "longest `TIME` for one request, in seconds or as 90s, 10m")
+}
+
+// probeFlags shape probe and legacy requests.
+func (s *settings) probeFlags(fs *flag.FlagSet, requests string) {
+	fs.IntVar(&s.o.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
+	fs.StringVar(&s.o.ProbePrompt, "probe-prompt", "Explain in three sentences what a GPU kernel is.", "`TEXT` of probe and legacy requests")
+	fs.IntVar(&s.o.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
+}
+
+// windowFlags shape what is profiled.
+func (s *settings) windowFlags(fs *flag.FlagSet) {
+	s.workload = app.Choice(fs, "profile-workload", "what to profile, a `WORKLOAD` of", "both", "prefill", "decode", "legacy")
+	fs.IntVar(&s.o.NumSteps, "num-steps", 5, "`NUMBER` of forward passes to profile")
+	fs.IntVar(&s.o.WarmupSteps, "warmup-steps", 10, "`NUMBER` of passes of the same shape before the profiler is armed")
+	fs.IntVar(&s.o.Prefill.InputLen, "prefill-input-len", 4090, "`WORDS` of a prefill prompt")
+	fs.IntVar(&s.o.Prefill.OutputLen, "prefill-output-len", 1, "`TOKENS` a prefill request generates")
+	fs.IntVar(&s.o.Decode.InputLen, "decode-input-len", 1, "`WORDS` of a decode prompt")
+	fs.IntVar(&s.o.Decode.OutputLen, "decode-output-len", 2048, "`TOKENS` a decode request generates")
+	fs.BoolVar(&s.o.ProfileByStage, "profile-by-stage", false, "have the server write one trace per stage (SGLang, with --profile-workload legacy)")
+	fs.BoolVar(&s.o.MergeProfiles, "merge-profiles", false, "have the server merge the ranks into one more trace (SGLang)")
+	fs.StringVar(&s.o.ProfilePrefix, "profile-prefix", "", "`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
+	fs.IntVar(&s.o.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang)")
+	s.delay = seconds(5 * time.Second)
+	fs.Var(&s.delay, "probe-delay", "`TIME` between arming the profiler and the first request, in seconds or as 5s, 1m")
+	fs.IntVar(&s.o.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); raise it to capture again from a server whose prefix cache knows the last run")
+	fs.BoolVar(&s.o.IgnoreEOS, "ignore-eos", false, "ask the server to generate on past an end-of-sequence token")
+	fs.IntVar(&s.o.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
+	fs.Var(&s.logs, "server-log", "server log `FILE`, checked for a diffusion pipeline first; may be repeated")
+	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute), seconds(2*time.Second)
+	fs.Var(&s.traceTimeout, "trace-timeout", "longest `TIME` to wait for complete traces once the profiler is stopped")
+	fs.Var(&s.stopTimeout, "stop-timeout", "longest `TIME` to wait for /stop_profile, which vLLM answers when all is written")
+	fs.Var(&s.stableFor, "stable-for", "`TIME` a file must keep its size before its end is checked")
+	fs.BoolVar(&s.inspect, "inspect", true, "read each trace and report steps, GPU events and an empty window")
+}
+
+// options checks the flags, wrong usage first.
+func (s *settings) options(env *app.Env) (capture.Options, error) {
+	o := s.o
+	for _, c := range []struct {
+		name   string
+		n, min int
+		used   bool
+	}{
+		{"num-steps", o.NumSteps, 1, s.workload != nil}, {"warmup-steps", o.WarmupSteps, 0, s.workload != nil},
+		{"prefill-input-len", o.Prefill.InputLen, 1, s.workload != nil}, {"prefill-output-len", o.Prefill.OutputLen, 1, s.workload != nil},
+		{"decode-input-len", o.Decode.InputLen, 1, s.workload != nil}, {"decode-output-len", o.Decode.OutputLen, 1, s.workload != nil},
+		{"start-step", o.StartStep, 0, true}, {"first-index", o.FirstIndex, 0, true}, {"ranks", o.ExpectRanks, 0, true},
+		{"probe-requests", o.ProbeRequests, 1, true}, {"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, true},
+	} {
+		if c.used && c.n < c.min {
+			return o, app.Usagef("--%s %d: want at least %d", c.name, c.n, c.min)
+		}
+	}
+	f, err := capture.ParseFramework(*s.framework)
+	if err != nil {
+		return o, app.Usagef("%v", err)
+	}
+	o.Framework = f
+	if s.workload != nil {
+		o.Workload = capture.Workload(*s.workload)
+	}
+	if strings.ContainsAny(o.ProfilePrefix, `/\`) {
+		return o, app.Usagef("--profile-prefix %s: part of a file name, not a path", o.ProfilePrefix)
+	}
+	// 0 is the default of an option, -1 is none.
+	if o.WarmupSteps == 0 {
+		o.WarmupSteps = -1
+	}
+	if o.ArmDelay = time.Duration(s.delay); o.ArmDelay == 0 {
+		o.ArmDelay = -1
+	}
+	o.Header = http.Header(s.header)
+	o.ServerLogs = s.logs
+	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout), time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
+	o.Poll.StableFor = time.Duration(s.stableFor)
+	if o.Poll.StableFor > 0 {
+		o.Poll.Interval = min(500*time.Millisecond, max(o.Poll.StableFor/4, time.Millisecond))
+		o.Poll.SettleFor = min(5*time.Second, 2*o.Poll.StableFor+o.Poll.StableFor/2)
+	}
+	if s.inspect {
+		o.Inspect = inspect
+	}
+	o.Progress = reporter(env)
+	return o, nil
+}
+
+// seconds is a duration given as plain seconds, as the original scripts do, or
+// with a unit.
+type seconds time.Duration
+
+func (s *seconds) String() string { return time.Duration(*s).String() }
+
+// Set accepts 5, 0.5, 5s and 10m, not less than nothing.
+func (s *seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		f, ferr := strconv.ParseFloat(text, 64)
+		if ferr != nil || f != f || f > 1e9 {
+			return fmt.Errorf("want seconds or a time with a unit, such as 90s or 10m")
+		}
+		d = time.Duration(f * float64(time.Second))
+	}
+	if d < 0 {
+		return fmt.Errorf("want no negative time")
+	}
+	*s = seconds(d)
+	return nil
+}
+
+// headers is a repeated flag "Name: value". Values stay out of help and errors:
+// they are secrets.
+type headers http.Header
+
+func (h *headers) String() string { return "" }
+
+func (h *headers) Set(text string) error {
+	name, value, ok := strings.Cut(text, ":")
+	name = strings.TrimSpace(name)
+	if !ok || name == "" {
+		return fmt.Errorf("want \"Name: value\"")
+	}
+	if *h == nil {
+		*h = headers{}
+	}
+	http.Header(*h).Add(name, strings.TrimSpace(value))
+	return nil
+}
+
+// list is a flag that may be repeated.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ", ") }
+
+func (l *list) Set(text string) error {
+	*l = append(*l, text)
+	return nil
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+)
+
+func main() {
+	p, args := choose(os.Args[1:])
+	os.Args = append(os.Args[:1:1], args...)
+	app.Main(p)
+}
+
+// choose picks the program by its first argument, and returns what is left.
+func choose(args []string) (app.Program, []string) {
+	if len(args) > 0 {
+		switch args[0] {
+		case "probe":
+			return probeProgram(), args[1:]
+		case "override":
+			return overrideProgram(), args[1:]
+		case "matrix":
+			return matrixProgram(), args[1:]
+		case "capture":
+			// What people type who expect a verb.
+			return captureProgram(), args[1:]
+		}
+	}
+	return captureProgram(), args
+}

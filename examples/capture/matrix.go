@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+)
+
+func matrixProgram() app.Program {
+	var s settings
+	var plan string
+	var restart bool
+	return app.Program{
+		Name: "capture matrix",
+		Summary: "captures one model from several servers, one after the other, and reports on each. A run that was cut short goes on where\n" +
+			"it was: what has been captured is kept in matrix-state.json in the plan's output folder.\n" +
+			"The plan is JSON: {\"title\": …, \"output_dir\": DIR, \"entries\": [{\"name\": …, \"framework\": …, \"url\": URL (or \"mapping_url\" and\n" +
+			"\"formal_url\"), \"output_dir\": DIR (or \"mapping_dir\" and \"formal_dir\", where the server fixes it), \"stages\": both|prefill|decode|legacy,\n" +
+			"\"num_steps\", \"warmup_steps\", \"ranks\", \"model\", \"server_logs\"}]}. Paths are relative to the plan.",
+		Examples: []string{
+			"capture matrix --plan plan.json > bundle.md    # all captures, one report per server, joined",
+			"capture matrix --plan plan.json --restart      # capture everything anew",
+		},
+		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"markdown", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&plan, "plan", "", "plan `FILE`")
+			fs.BoolVar(&restart, "restart", false, "forget what earlier runs captured")
+			s.modelFlags(fs)
+			s.windowFlags(fs)
+			s.probeFlags(fs, "legacy requests, and the least number of prefill requests")
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			if plan == "" {
+				return app.Usagef("--plan is needed")
+			}
+			o, err := s.options(env)
+			if err != nil {
+				return err
+			}
+			p, err := capture.LoadPlan(plan)
+			if err != nil {
+				return tell(err)
+			}
+			b := newBundle(p.Title)
+			m := capture.Matrix{
+				Options: o, Restart: restart, Analyse: b.add,
+				Log: func(line string) { env.Notef("%s", line) },
+			}
+			entries, err := m.Run(ctx, p)
+			for _, e := range entries {
+				for _, c := range e.Captures {
+					notes(env, c.Result)
+				}
+			}
+			if ctx.Err() != nil {
+				return tell(err)
+			}
+			if env.Format == "json" {
+				doc := struct {
+					Title   string            `json:"title,omitempty"`
+					Entries []capture.Entry   `json:"entries"`
+					Reports map[string]string `json:"reports"`
+				}{p.Title, entries, b.files}
+				if werr := writeJSON(env.Stdout, doc); werr != nil {
+					return werr
+				}
+			} else if werr := b.write(env.Stdout); werr != nil {
+				return fmt.Errorf("bundle: %w", werr)
+			}
+			return tell(err)
+		},
+	}
+}
