@@ -1,0 +1,209 @@
+package hostoverhead
+
+import (
+	"errors"
+	"math"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+// ErrNoKernels says that the trace holds no GPU kernels, so that nothing can
+// be said about their idle time.
+var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace")
+
+// minKernelShare is the share of the busiest device's kernels below which a
+// device does not decide: a rank's file shows a handful of peer copies or set-up
+// kernels on other devices, which are idle by nature.
+const minKernelShare = 0.01
+
+// Detect judges whether the host is the bottleneck of the traced run. It
+// returns [ErrNoKernels] for a trace without kernels.
+func Detect(t *trace.Trace, opts ...Option) (*Verdict, error) {
+	cfg := newConfig(opts)
+	w := newWorkload(t, &cfg)
+	if len(w.devices) == 0 {
+		return nil, ErrNoKernels
+	}
+	v := &Verdict{DevicesMode: "each", Comparable: cfg.comparable, Device: trace.NoDevice, Phases: map[string]*PhaseVerdict{}, Health: t.Health().Status}
+	deciding := w.devices[0]
+	if cfg.merged {
+		v.DevicesMode = "merged"
+		v.setAggregate(w.aggregate(deciding))
+	} else {
+		deciding = w.judgeDevices(v)
+		v.Device = deciding.id
+	}
+	v.AggregateVerdict = v.Verdict
+	for _, phase := range []string{phaseContext, phaseGeneration} {
+		p := w.judgePhase(deciding, phase)
+		if p == nil {
+			continue
+		}
+		v.Phases[phase] = p
+		if p.Verdict == Yes {
+			v.Verdict = Yes // phases raise the verdict, never lower it
+		}
+	}
+	v.Doubts = w.doubts(v, deciding)
+	v.Confidence = ConfidenceHigh
+	for _, d := range v.Doubts {
+		v.Confidence = min2(v.Confidence, d.Weight)
+	}
+	v.Evidence = w.evidence(v, deciding)
+	return v, nil
+}
+
+// min2 is the lesser of two confidences.
+func min2(a, b Confidence) Confidence {
+	if rank := map[Confidence]int{ConfidenceLow: 0, ConfidenceMedium: 1, ConfidenceHigh: 2}; rank[b] < rank[a] {
+		return b
+	}
+	return a
+}
+
+func (v *Verdict) setAggregate(m Metrics, j Judgement) {
+	v.Verdict, v.AggregateMetrics = j.Verdict, m
+	v.CrossedCount, v.ApplicableCount, v.HostPrepConfirmed = j.CrossedCount, j.ApplicableCount, j.HostPrepConfirmed
+	v.CrossedDetails, v.Thresholds = j.CrossedDetails, j.Thresholds
+	v.NCCLCaveat = m.NCCL.Applicable && m.NCCL.Value > j.Thresholds.NCCL
+}
+
+// aggregate judges the whole window of a device.
+func (w *workload) aggregate(d *deviceWork) (Metrics, Judgement) {
+	var m Metrics
+	if w.cfg.comparable {
+		m = w.measureComparable(d, d.window())
+	} else {
+		m = w.measure(d, []interval.Span{d.window()})
+	}
+	return m, judge(&m, w.cfg.aggregate, w.cfg.useM3)
+}
+
+// judgeDevices judges every device and returns the worst one: most idle among
+// those with enough work.
+func (w *workload) judgeDevices(v *Verdict) *deviceWork {
+	busiest := 0
+	for _, d := range w.devices {
+		busiest = max(busiest, len(d.kernels))
+	}
+	var worst *deviceWork
+	var sum Metrics
+	n := 0
+	for _, d := range w.devices {
+		m, j := w.aggregate(d)
+		dv := DeviceVerdict{Device: d.id, Name: w.gpuName(d.id), Judgement: j, Metrics: m}
+		dv.Ignored = float64(len(d.kernels)) < minKernelShare*float64(busiest)
+		v.Devices = append(v.Devices, dv)
+		if dv.Ignored {
+			continue
+		}
+		addMetrics(&sum, &m)
+		n++
+		if worst == nil || m.GPUIdle.Value > v.AggregateMetrics.GPUIdle.Value {
+			worst = d
+			v.setAggregate(m, j)
+		}
+	}
+	if n > 1 {
+		v.MeanMetrics = sum.divide(n)
+	}
+	return worst
+}
+
+// ratios lists the addressable ratios of metrics.
+func (m *Metrics) ratios() []*Ratio {
+	return []*Ratio{&m.GPUIdle, &m.LaunchOverhead, &m.PrepExposed, &m.PrepImpact, &m.PrepIdleAttribution, &m.GPUUtilization, &m.NCCL, &m.GraphLaunch, &m.NCCLOnly}
+}
+
+// addMetrics sums ratios; a ratio that is not applicable anywhere it is asked
+// for counts as 0 where it is missing.
+func addMetrics(sum, m *Metrics) {
+	to, from := sum.ratios(), m.ratios()
+	for i := range to {
+		if from[i].Applicable {
+			to[i].Applicable = true
+			to[i].Value += from[i].Value
+		}
+	}
+	sum.WindowNS += m.WindowNS
+	sum.BusyNS += m.BusyNS
+	sum.Kernels += m.Kernels
+}
+
+func (m *Metrics) divide(n int) *Metrics {
+	for _, r := range m.ratios() {
+		r.Value /= float64(n)
+	}
+	m.WindowNS, m.BusyNS, m.Kernels = m.WindowNS/int64(n), m.BusyNS/int64(n), m.Kernels/n
+	return m
+}
+
+func (w *workload) gpuName(id trace.DeviceID) string {
+	for _, g := range w.t.Meta().Devices {
+		if g.ID == id {
+			return g.Name
+		}
+	}
+	return ""
+}
+
+// judgePhase judges the steps of one phase, nil when there are none.
+func (w *workload) judgePhase(d *deviceWork, phase string) *PhaseVerdict {
+	limits := w.cfg.context
+	if phase == phaseGeneration {
+		limits = w.cfg.generation
+	}
+	p := &PhaseVerdict{}
+	var windows []interval.Span
+	if w.cfg.comparable {
+		hull := interval.Span{Start: math.MaxInt64, End: math.MinInt64}
+		for _, s := range w.steps {
+			if s.phase == phase {
+				hull.Start, hull.End = min(hull.Start, s.span.Start), max(hull.End, s.span.End)
+				p.IterationCount++
+			}
+		}
+		if p.IterationCount == 0 {
+			return nil
+		}
+		windows = []interval.Span{hull}
+		p.Metrics = w.measureComparable(d, hull)
+	} else {
+		windows, p.IterationCount = phaseWindows(w.stepsOf(d), phase)
+		if p.IterationCount == 0 {
+			return nil
+		}
+		p.Metrics = w.measure(d, windows)
+	}
+	if p.Metrics.Kernels == 0 {
+		return nil
+	}
+	p.Judgement = judge(&p.Metrics, limits, w.cfg.useM3)
+	p.CUDAGraphsDetected = w.graphsIn(d, windows)
+	return p
+}
+
+// graphsIn reports whether a graph is launched, or a replayed kernel starts,
+// in the windows.
+func (w *workload) graphsIn(d *deviceWork, windows []interval.Span) bool {
+	in := func(t trace.Time) bool {
+		i := interval.From(windows, int64(t))
+		return i < len(windows) && windows[i].Contains(int64(t))
+	}
+	if d.replays > 0 {
+		for _, k := range d.kernels {
+			if e := w.t.LaneAt(trace.LaneGPU, int(k)); e.IsReplay() && in(e.Start()) {
+				return true
+			}
+		}
+	}
+	for _, th := range d.threads {
+		for e := range w.t.OnThread(trace.LaneLaunch, th) {
+			if e.IsGraphLaunch() && in(e.Start()) {
+				return true
+			}
+		}
+	}
+	return false
+}

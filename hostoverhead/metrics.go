@@ -1,0 +1,189 @@
+package hostoverhead
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Metrics are the figures of one window, as hostoverhead.md §2 defines them.
+type Metrics struct {
+	GPUIdle             Ratio `json:"gpu_idle_ratio"`             // M1: idle / window
+	LaunchOverhead      Ratio `json:"launch_overhead_ratio"`      // M2: time in kernel launch calls / window
+	PrepExposed         Ratio `json:"host_prep_exposed_ratio"`    // M3a: exposed preparation / preparation
+	PrepImpact          Ratio `json:"host_prep_perf_impact"`      // M3b: exposed preparation / window
+	PrepIdleAttribution Ratio `json:"host_prep_idle_attribution"` // M3c: exposed preparation / idle
+	GPUUtilization      Ratio `json:"gpu_utilization"`            // M4: busy / window
+	NCCL                Ratio `json:"nccl_ratio"`                 // M5: NCCL kernel time / busy
+
+	GraphLaunch Ratio `json:"graph_launch_ratio"` // time in graph launch calls / window; reported, not judged
+	NCCLOnly    Ratio `json:"nccl_only_ratio"`    // time in which only NCCL kernels run / busy
+	WindowNS    int64 `json:"window_ns"`          // length of the window
+	BusyNS      int64 `json:"busy_ns"`            // of it, at least one kernel running
+	Kernels     int   `json:"kernels"`            // kernels that start in the window
+}
+
+// metric is one judged figure.
+type metric struct {
+	key, title string
+	value      func(*Metrics) Ratio
+	limit      func(*Thresholds) float64
+	below      bool // crossed below the limit instead of above
+	prep       bool // one of M3
+}
+
+// judged lists the metrics of the verdict in report order.
+var judged = []metric{
+	{"gpu_idle_ratio", "M1  GPU idle ratio", func(m *Metrics) Ratio { return m.GPUIdle }, func(t *Thresholds) float64 { return t.GPUIdle }, false, false},
+	{"launch_overhead_ratio", "M2  launch overhead ratio", func(m *Metrics) Ratio { return m.LaunchOverhead }, func(t *Thresholds) float64 { return t.LaunchOverhead }, false, false},
+	{"host_prep_exposed_ratio", "M3a host-prep exposed ratio", func(m *Metrics) Ratio { return m.PrepExposed }, func(t *Thresholds) float64 { return t.PrepExposed }, false, true},
+	{"host_prep_perf_impact", "M3b host-prep perf impact", func(m *Metrics) Ratio { return m.PrepImpact }, func(t *Thresholds) float64 { return t.PrepImpact }, false, true},
+	{"host_prep_idle_attribution", "M3c host-prep idle attribution", func(m *Metrics) Ratio { return m.PrepIdleAttribution }, func(t *Thresholds) float64 { return t.PrepIdleAttribution }, false, true},
+	{"gpu_utilization", "M4  GPU utilization", func(m *Metrics) Ratio { return m.GPUUtilization }, func(t *Thresholds) float64 { return t.GPUUtilization }, true, false},
+}
+
+// measure computes the metrics of one device over a set of windows.
+func (w *workload) measure(d *deviceWork, windows []interval.Span) Metrics {
+	total, busy := interval.Total(windows), interval.Overlap(d.busy, windows)
+	m := Metrics{WindowNS: total, BusyNS: busy}
+	m.GPUIdle, m.GPUUtilization = ratio(total-busy, total), ratio(busy, total)
+	var nccl int64
+	for _, k := range d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		if i := interval.From(windows, int64(e.Start())); i < len(windows) && windows[i].Contains(int64(e.Start())) {
+			m.Kernels++
+		}
+		if w.names.collective(e.NameID()) {
+			nccl += interval.Covered(windows, spanOf(e))
+		}
+	}
+	m.NCCL = ratio(nccl, busy)
+	m.NCCLOnly = ratio(busy-interval.Overlap(d.compute, windows), busy)
+	if w.t.LaneLen(trace.LaneLaunch) > 0 {
+		launch, graph := w.launchTime(d, windows)
+		m.LaunchOverhead, m.GraphLaunch = ratio(launch, total), ratio(graph, total)
+	}
+	w.measurePrep(d, windows, &m)
+	return m
+}
+
+// launchTime sums, over the threads that work for the device, the time inside
+// kernel launch and inside graph launch calls. A driver call inside a runtime
+// call is not counted twice.
+func (w *workload) launchTime(d *deviceWork, windows []interval.Span) (kernels, graphs int64) {
+	for _, th := range d.threads {
+		var k, g []interval.Span
+		for e := range w.t.OnThread(trace.LaneLaunch, th) {
+			switch name := e.Name(); {
+			case trace.IsGraphLaunchName(name):
+				g = append(g, spanOf(e))
+			case isKernelLaunch(name):
+				k = append(k, spanOf(e))
+			}
+		}
+		kernels += interval.Overlap(interval.UnionInPlace(k), windows)
+		graphs += interval.Overlap(interval.UnionInPlace(g), windows)
+	}
+	return kernels, graphs
+}
+
+// measurePrep computes M3. Nested ranges and those of several ranks that work
+// for the same device are one union: time is not counted twice.
+func (w *workload) measurePrep(d *deviceWork, windows []interval.Span, m *Metrics) {
+	if !w.cfg.useM3 {
+		return
+	}
+	for p := range w.cfg.prep {
+		var spans []interval.Span
+		for _, r := range w.prep {
+			if r.pattern == p && w.drivesDevice(r.thread, d) {
+				spans = append(spans, r.span)
+			}
+		}
+		prep := interval.Intersect(interval.UnionInPlace(spans), windows)
+		if len(prep) == 0 {
+			continue
+		}
+		exposed := interval.Overlap(prep, interval.Between(d.busy))
+		m.PrepExposed = ratio(exposed, interval.Total(prep))
+		m.PrepImpact = ratio(exposed, m.WindowNS)
+		m.PrepIdleAttribution = ratio(exposed, m.WindowNS-m.BusyNS)
+		return
+	}
+}
+
+// measureComparable computes the published detector's figures over one window:
+// kernels and calls that start inside, ranges that lie wholly inside, one union
+// over all devices, exact API names.
+func (w *workload) measureComparable(d *deviceWork, window interval.Span) Metrics {
+	m := Metrics{WindowNS: window.Len()}
+	var spans []interval.Span
+	var nccl int64
+	for _, k := range d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		if !window.Contains(int64(e.Start())) {
+			continue
+		}
+		m.Kernels++
+		spans = append(spans, spanOf(e))
+		if w.names.collective(e.NameID()) {
+			nccl += int64(e.Duration())
+		}
+	}
+	busy := interval.UnionInPlace(spans)
+	m.BusyNS = interval.Total(busy)
+	m.GPUIdle, m.GPUUtilization = ratio(m.WindowNS-m.BusyNS, m.WindowNS), ratio(m.BusyNS, m.WindowNS)
+	m.NCCL = ratio(nccl, m.BusyNS)
+	if w.t.LaneLen(trace.LaneLaunch) > 0 {
+		var launch int64
+		exact := w.storedPlain("cudaLaunchKernel")
+		for e := range w.t.Events(trace.LaneLaunch) {
+			if exact && e.Name() == "cudaLaunchKernel" && window.Contains(int64(e.Start())) {
+				launch += int64(e.Duration())
+			}
+		}
+		m.LaunchOverhead = ratio(launch, m.WindowNS)
+	}
+	if !w.cfg.useM3 {
+		return m
+	}
+	gaps := interval.Between(busy)
+	for p := range w.cfg.prep {
+		var prep, exposed int64
+		n := 0
+		for _, r := range w.prep {
+			if r.pattern == p && r.span.Start >= window.Start && r.span.End <= window.End {
+				n++
+				prep += r.span.Len()
+				exposed += interval.Covered(gaps, r.span)
+			}
+		}
+		if n > 0 {
+			m.PrepExposed, m.PrepImpact = ratio(exposed, prep), ratio(exposed, m.WindowNS)
+			m.PrepIdleAttribution = ratio(exposed, m.WindowNS-m.BusyNS)
+			return m
+		}
+	}
+	return m
+}
+
+// storedNamesKey is trace/nsys.ExtraStoredAPINames, repeated because only
+// programs import that package.
+const storedNamesKey = "nsys_stored_api_names"
+
+// storedPlain reports whether the file itself writes an API name without a
+// version suffix.
+func (w *workload) storedPlain(name string) bool {
+	raw, ok := w.t.Meta().Extra[storedNamesKey]
+	if !ok {
+		return true
+	}
+	var stored map[string][]string
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		return true
+	}
+	list, ok := stored[name]
+	return !ok || slices.Contains(list, name)
+}

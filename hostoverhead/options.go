@@ -1,0 +1,112 @@
+package hostoverhead
+
+import (
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+)
+
+// Option changes an analysis.
+type Option interface{ apply(*config) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+type config struct {
+	aggregate, context, generation Thresholds
+
+	prep           []string // patterns, first that occurs wins
+	useM3          bool
+	merged         bool // one union over all devices
+	comparable     bool
+	steps          []layer.StepPattern
+	tp             int // 0: number of devices with work
+	topGaps        int
+	change         float64
+	seed           uint64
+	labelA, labelB string
+}
+
+// DefaultPrepPatterns are the names of host preparation ranges, tried in this
+// order; the first that occurs in a window is used.
+func DefaultPrepPatterns() []string {
+	return []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
+}
+
+func newConfig(opts []Option) config {
+	c := config{
+		aggregate: DefaultThresholds(), context: DefaultThresholds(), generation: DefaultGenerationThresholds(),
+		prep: DefaultPrepPatterns(), useM3: true, topGaps: 10, change: 0.03, seed: 1,
+		labelA: "baseline", labelB: "target",
+	}
+	for _, o := range opts {
+		o.apply(&c)
+	}
+	return c
+}
+
+// WithThresholds replaces the thresholds of the whole window, of context steps
+// and of generation steps. Default: [DefaultThresholds] twice and
+// [DefaultGenerationThresholds].
+func WithThresholds(aggregate, context, generation Thresholds) Option {
+	return optionFunc(func(c *config) { c.aggregate, c.context, c.generation = aggregate, context, generation })
+}
+
+// WithPrepPatterns replaces [DefaultPrepPatterns]. Matching ignores case.
+func WithPrepPatterns(patterns ...string) Option {
+	return optionFunc(func(c *config) { c.prep = slices.Clone(patterns) })
+}
+
+// WithoutPrep leaves host preparation (M3) out of the verdict.
+func WithoutPrep() Option { return optionFunc(func(c *config) { c.useM3 = false }) }
+
+// WithMergedDevices takes one union of the kernels of all devices, as the
+// published detector does; an idle GPU then hides behind a busy one. Default:
+// each device by itself, the worst one decides.
+func WithMergedDevices() Option { return optionFunc(func(c *config) { c.merged = true }) }
+
+// WithComparable reproduces the published detector's figures: API names
+// exactly as stored, all devices merged, kernels only, one window per phase
+// from its first step's start to its last step's end, host preparation summed
+// over ranks.
+func WithComparable() Option {
+	return optionFunc(func(c *config) { c.comparable, c.merged = true, true })
+}
+
+// WithStepPatterns adds ways to recognise steps, asked before the built-in
+// ones (see [layer.ParseStep]).
+func WithStepPatterns(patterns ...layer.StepPattern) Option {
+	return optionFunc(func(c *config) { c.steps = append(slices.Clone(c.steps), patterns...) })
+}
+
+// WithTPSize sets the tensor-parallel size by which times summed over ranks
+// are divided. Default: the number of devices with work.
+func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tp = n }) }
+
+// WithTopGaps sets how many of the longest gaps are listed. Default 10.
+func WithTopGaps(n int) Option { return optionFunc(func(c *config) { c.topGaps = max(n, 0) }) }
+
+// WithLabels names the two runs of a comparison. Default "baseline" and
+// "target".
+func WithLabels(baseline, target string) Option {
+	return optionFunc(func(c *config) { c.labelA, c.labelB = baseline, target })
+}
+
+// WithMinChange sets the share of the baseline's wall time per step below which
+// a difference is not called a regression even if it is significant. Default
+// 0.03.
+func WithMinChange(share float64) Option { return optionFunc(func(c *config) { c.change = share }) }
+
+// WithSeed sets the seed of the bootstrap. The same seed and traces give the
+// same intervals. Default 1.
+func WithSeed(seed uint64) Option { return optionFunc(func(c *config) { c.seed = seed }) }
+
+// Constants of the root-cause analysis, all from hostoverhead.md §3.
+const (
+	iterationGap   = time.Millisecond       // between all-reduces: a new iteration
+	phaseGap       = 100 * time.Millisecond // between iterations: a new phase
+	duplicateStart = 100 * time.Microsecond // ranks that start one step
+	minPhase       = 5                      // iterations of a benchmark phase, and steady steps
+)

@@ -1,0 +1,226 @@
+package hostoverhead
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+// workload is a trace as the analyses of this package look at it: kernels by
+// device, host ranges by thread, and which thread works for which device.
+type workload struct {
+	t       *trace.Trace
+	cfg     *config
+	devices []*deviceWork
+	names   nameFacts
+	// drives[thread] are the devices a thread launched on; a thread that
+	// launched nothing has those of its process.
+	drives [][]trace.DeviceID
+	steps  []step
+	prep   []hostRange
+}
+
+// deviceWork is what one device did; in merged mode, what all did.
+type deviceWork struct {
+	id      trace.DeviceID
+	merged  bool
+	kernels []int32         // rows of the GPU lane: kernels and whole graph replays, by start
+	busy    []interval.Span // union of kernels
+	compute []interval.Span // union of kernels without collectives
+	copies  []interval.Span // union of copies and sets
+	replays int             // kernels replayed from graphs
+	rows    int             // whole graph replays
+	threads []trace.ThreadIndex
+}
+
+// hostRange is a range on a CPU thread.
+type hostRange struct {
+	span    interval.Span
+	thread  trace.ThreadIndex
+	pattern int // index of the matched prep pattern
+}
+
+func newWorkload(t *trace.Trace, cfg *config) *workload {
+	w := &workload{t: t, cfg: cfg, names: nameFacts{t: t}}
+	w.mapThreads()
+	w.collectKernels()
+	w.collectSteps()
+	w.collectPrep()
+	return w
+}
+
+func spanOf(e trace.Event) interval.Span {
+	return interval.Span{Start: int64(e.Start()), End: int64(e.End())}
+}
+
+// collectKernels fills devices. Rows come by start, so all lists are in order.
+func (w *workload) collectKernels() {
+	byID := map[trace.DeviceID]*deviceWork{}
+	for e := range w.t.Events(trace.LaneGPU) {
+		id := e.Device()
+		if w.cfg.merged {
+			id = trace.NoDevice
+		}
+		d := byID[id]
+		if d == nil {
+			d = &deviceWork{id: id, merged: w.cfg.merged}
+			byID[id] = d
+			w.devices = append(w.devices, d)
+		}
+		s := spanOf(e)
+		switch e.Kind() {
+		case trace.KindMemcpy, trace.KindMemset:
+			d.copies = append(d.copies, s)
+			continue
+		case trace.KindGraph:
+			if w.cfg.comparable {
+				continue
+			}
+			d.rows++
+		}
+		d.kernels = append(d.kernels, int32(e.Index()))
+		d.busy = append(d.busy, s)
+		if !w.names.collective(e.NameID()) {
+			d.compute = append(d.compute, s)
+		}
+		if e.IsReplay() {
+			d.replays++
+		}
+	}
+	for _, d := range w.devices {
+		d.busy, d.compute, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.compute), interval.UnionInPlace(d.copies)
+		for th := range w.drives {
+			if w.drivesDevice(trace.ThreadIndex(th), d) {
+				d.threads = append(d.threads, trace.ThreadIndex(th))
+			}
+		}
+	}
+	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return len(d.kernels) == 0 })
+	sort.Slice(w.devices, func(i, j int) bool { return w.devices[i].id < w.devices[j].id })
+}
+
+// mapThreads finds, through the launch links, which threads work for which
+// devices.
+func (w *workload) mapThreads() {
+	type process struct {
+		id    trace.ProcessID
+		label string
+	}
+	threads := w.t.Threads()
+	w.drives = make([][]trace.DeviceID, len(threads))
+	byProcess := map[process][]trace.DeviceID{}
+	processOf := func(i int) process { return process{threads[i].Process, threads[i].ProcessLabel} }
+	add := func(list []trace.DeviceID, d trace.DeviceID) []trace.DeviceID {
+		if d == trace.NoDevice || slices.Contains(list, d) {
+			return list
+		}
+		return append(list, d)
+	}
+	for e := range w.t.Events(trace.LaneGPU) {
+		l := e.Launch()
+		if !l.Valid() || l.Thread() < 0 {
+			continue
+		}
+		th := int(l.Thread())
+		w.drives[th] = add(w.drives[th], e.Device())
+		p := processOf(th)
+		byProcess[p] = add(byProcess[p], e.Device())
+	}
+	for i := range w.drives {
+		if len(w.drives[i]) == 0 {
+			w.drives[i] = byProcess[processOf(i)]
+		}
+	}
+}
+
+// drivesDevice reports whether a thread works for a device. A thread of a
+// process that launched nothing in the window may work for any.
+func (w *workload) drivesDevice(th trace.ThreadIndex, d *deviceWork) bool {
+	if d.merged || th < 0 || int(th) >= len(w.drives) {
+		return true
+	}
+	own := w.drives[th]
+	return len(own) == 0 || slices.Contains(own, d.id)
+}
+
+// window is the span from the device's first kernel start to its last kernel
+// end.
+func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
+
+// collectPrep finds the host preparation ranges: annotations first, Python
+// frames where no annotation matches.
+func (w *workload) collectPrep() {
+	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
+		for e := range w.t.Events(lane) {
+			if e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindMark {
+				continue
+			}
+			if p := w.names.prep(e.NameID(), w.cfg.prep); p >= 0 {
+				w.prep = append(w.prep, hostRange{span: spanOf(e), thread: e.Thread(), pattern: p})
+			}
+		}
+		if len(w.prep) > 0 || w.cfg.comparable {
+			return
+		}
+	}
+}
+
+// nameFacts answers questions about names once per name.
+type nameFacts struct {
+	t           *trace.Trace
+	collectives map[trace.NameID]bool
+	preps       map[trace.NameID]int
+}
+
+// collective reports whether a kernel is NCCL's or RCCL's: its short name
+// contains "nccl", in any case (M5's definition).
+func (n *nameFacts) collective(id trace.NameID) bool {
+	v, ok := n.collectives[id]
+	if !ok {
+		if n.collectives == nil {
+			n.collectives = map[trace.NameID]bool{}
+		}
+		v = strings.Contains(strings.ToLower(shortName(n.t.Name(id))), "nccl")
+		n.collectives[id] = v
+	}
+	return v
+}
+
+// prep is the index of the first pattern that a name contains, in any case, −1
+// for none.
+func (n *nameFacts) prep(id trace.NameID, patterns []string) int {
+	v, ok := n.preps[id]
+	if !ok {
+		if n.preps == nil {
+			n.preps = map[trace.NameID]int{}
+		}
+		name := strings.ToLower(n.t.Name(id))
+		v = slices.IndexFunc(patterns, func(p string) bool { return strings.Contains(name, strings.ToLower(p)) })
+		n.preps[id] = v
+	}
+	return v
+}
+
+// shortName is a kernel's function name without return type, template and
+// call arguments, as nsys' shortName has it.
+func shortName(name string) string {
+	const anonymous = "(anonymous namespace)"
+	s := strings.ReplaceAll(strings.TrimPrefix(name, "void "), anonymous, "")
+	if i := strings.IndexAny(s, "<("); i > 0 {
+		s = s[:i]
+	}
+	if i := strings.LastIndex(s, "::"); i >= 0 {
+		s = s[i+2:]
+	}
+	return s
+}
+
+// isKernelLaunch reports whether an API call launches a kernel, graphs apart:
+// cudaLaunchKernel, cudaLaunchKernelExC, cuLaunchKernel(Ex),
+// cudaLaunchCooperativeKernel and their HIP names.
+func isKernelLaunch(name string) bool {
+	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !trace.IsGraphLaunchName(name)
+}
