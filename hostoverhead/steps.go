@@ -31,19 +31,12 @@ type step struct {
 // collectSteps finds the step ranges. Where a trace holds annotations of
 // several dialects, those that tell phases win over mere profiler steps.
 func (w *workload) collectSteps() {
-	memo := map[trace.NameID]*layer.Step{}
 	byDialect := map[string][]step{}
 	for e := range w.t.Events(trace.LaneAnnotation) {
 		if e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindMark {
 			continue
 		}
-		st, ok := memo[e.NameID()]
-		if !ok {
-			if s, found := layer.ParseStep(e.Name(), w.cfg.steps...); found && s.Stage != layer.StageCapture {
-				st = &s
-			}
-			memo[e.NameID()] = st
-		}
+		st := w.names.step(e.NameID(), w.cfg.steps)
 		if st == nil {
 			continue
 		}

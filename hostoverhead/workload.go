@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -173,6 +174,37 @@ type nameFacts struct {
 	t           *trace.Trace
 	collectives map[trace.NameID]bool
 	preps       map[trace.NameID]int
+	steps       map[trace.NameID]*layer.Step
+	generals    map[trace.NameID]string
+}
+
+// step is what a name says about a step, nil when it is no step annotation.
+// Names of graph captures are none.
+func (n *nameFacts) step(id trace.NameID, patterns []layer.StepPattern) *layer.Step {
+	st, ok := n.steps[id]
+	if !ok {
+		if n.steps == nil {
+			n.steps = map[trace.NameID]*layer.Step{}
+		}
+		if s, found := layer.ParseStep(n.t.Name(id), patterns...); found && s.Stage != layer.StageCapture {
+			st = &s
+		}
+		n.steps[id] = st
+	}
+	return st
+}
+
+// general is the generalised form of a name.
+func (n *nameFacts) general(id trace.NameID) string {
+	g, ok := n.generals[id]
+	if !ok {
+		if n.generals == nil {
+			n.generals = map[trace.NameID]string{}
+		}
+		g = generalise(n.t.Name(id))
+		n.generals[id] = g
+	}
+	return g
 }
 
 // collective reports whether a kernel is NCCL's or RCCL's: its short name

@@ -1,0 +1,296 @@
+package hostoverhead
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+// OpKind says what sort of operation an [Operation] is.
+type OpKind string
+
+// The kinds.
+const (
+	OpRange  OpKind = "range"  // NVTX range, annotation, or, without any, Python frame
+	OpKernel OpKind = "kernel" // GPU kernel
+	OpAPI    OpKind = "api"    // CUDA or HIP API call
+)
+
+// Operation is what one step spends on one named thing.
+type Operation struct {
+	Kind         OpKind  `json:"kind"`
+	Name         string  `json:"name"`             // numbers generalised to N
+	US           float64 `json:"us_per_step"`      // µs per step, divided by the TP size
+	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by the TP size
+	Source       string  `json:"source,omitempty"` // for frames: file and line
+
+	perStep []float64 // µs of each steady step, divided by the TP size
+}
+
+// Run is what the steps of one run are made of.
+type Run struct {
+	Label           string  `json:"label"`
+	Iterations      int     `json:"iterations"`       // groups of all-reduces; steps when there is no all-reduce
+	CommonSize      int     `json:"common_size"`      // most frequent number of all-reduces per iteration, 0 without all-reduce
+	BenchIters      int     `json:"bench_iterations"` // iterations of the benchmark phase
+	SteadySteps     int     `json:"steady_steps"`     // steps measured
+	WallUSPerStep   float64 `json:"wall_us_per_step"` // from one step's start to the next one's
+	StepUS          float64 `json:"step_us"`          // average duration of the step range
+	GapUS           float64 `json:"gap_us"`           // median time between a step's end and the next one's start
+	RangeUSPerStep  float64 `json:"nvtx_us_per_step"` // union of the operations' ranges, divided by the TP size
+	GPUUSPerStep    float64 `json:"gpu_us_per_step"`  // sum of kernel times, divided by the TP size
+	KernelsPerStep  float64 `json:"kernels_per_step"` // divided by the TP size
+	APIUSPerStep    float64 `json:"api_us_per_step"`  // sum of API call times, divided by the TP size
+	Steps           Stats   `json:"step_stats_us"`
+	Gaps            Stats   `json:"gap_stats_us"`
+	MaxGeneration   int     `json:"max_generation_requests"` // of the steady steps, −1 unknown
+	ContextSteps    int     `json:"context_steps"`           // of the benchmark phase
+	AllSteps        int     `json:"steps"`                   // of the benchmark phase
+	LaunchesPerStep float64 `json:"launches_per_step"`       // kernel and graph launch calls, divided by the TP size
+	TPSize          int     `json:"tp_size"`
+	GPU             string  `json:"gpu,omitempty"` // model of the first device
+
+	Operations []Operation `json:"operations"` // by µs per step
+	Kernels    []Operation `json:"kernels"`    // by µs per step
+	APICalls   []Operation `json:"api_calls"`  // by µs per step
+	Notes      []string    `json:"notes"`      // what limits the figures
+
+	wall, step, gap, launches []float64 // samples, µs
+}
+
+// Breakdown finds the steady steps of a run and what they are made of. It
+// returns [ErrNoKernels] for a trace without kernels; a trace without steps
+// gives a Run with SteadySteps 0 and a note.
+func Breakdown(t *trace.Trace, opts ...Option) (*Run, error) {
+	cfg := newConfig(opts)
+	return breakdown(t, &cfg, cfg.labelA)
+}
+
+func breakdown(t *trace.Trace, cfg *config, label string) (*Run, error) {
+	c := *cfg
+	c.merged = true // steps join the ranks
+	w := newWorkload(t, &c)
+	if len(w.devices) == 0 {
+		return nil, ErrNoKernels
+	}
+	b := w.findIterations()
+	r := &Run{Label: label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, TPSize: cfg.tp, MaxGeneration: -1, Notes: []string{}}
+	if r.TPSize <= 0 {
+		r.TPSize = max(len(t.Devices()), 1)
+	}
+	if ds := t.Meta().Devices; len(ds) > 0 {
+		r.GPU = ds[0].Name
+	}
+	steps := w.benchSteps(b)
+	if b.iterations == 0 {
+		r.Iterations, r.BenchIters = len(steps), len(steps)
+		r.Notes = append(r.Notes, "no all-reduce kernels: iterations are the step ranges")
+	} else if b.bench == 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("no benchmark phase: no run of %d iterations of which half have %d all-reduces", minPhase, b.common))
+	}
+	r.AllSteps = len(steps)
+	for _, s := range steps {
+		if s.phase == phaseContext {
+			r.ContextSteps++
+		}
+	}
+	if len(steps) == 0 {
+		r.Notes = append(r.Notes, "no steps recognised: figures per step are unknown")
+		return r, nil
+	}
+	w.fill(r, steps)
+	return r, nil
+}
+
+// fill measures the steady steps. A step without a successor within 100 ms has
+// no period and is left out.
+func (w *workload) fill(r *Run, steps []step) {
+	steady := slices.DeleteFunc(steadySteps(steps), func(i int) bool {
+		return i+1 >= len(steps) || steps[i+1].span.Start-steps[i].span.End > int64(phaseGap)
+	})
+	if len(steady) < minPhase {
+		r.Notes = append(r.Notes, fmt.Sprintf("only %d steady steps: figures are not reliable", len(steady)))
+	}
+	if len(steady) == 0 {
+		return
+	}
+	r.SteadySteps = len(steady)
+	windows := make([]interval.Span, len(steady))
+	for k, i := range steady {
+		s := steps[i]
+		windows[k] = period(steps, i)
+		r.wall = append(r.wall, us(windows[k].Len()))
+		r.step = append(r.step, us(s.longest))
+		r.gap = append(r.gap, us(max(windows[k].End-s.span.End, 0)))
+		r.MaxGeneration = max(r.MaxGeneration, s.gen)
+	}
+	r.Steps, r.Gaps = statsOf(r.step), statsOf(r.gap)
+	r.WallUSPerStep, r.StepUS, r.GapUS = mean(r.wall), r.Steps.Avg, r.Gaps.P50
+
+	ranges := newTally(w, OpRange, windows, r.TPSize)
+	ranges.addRanges()
+	r.Operations, r.RangeUSPerStep = ranges.operations(), ranges.union()
+	kernels := newTally(w, OpKernel, windows, r.TPSize)
+	kernels.addKernels()
+	r.Kernels = kernels.operations()
+	r.GPUUSPerStep, r.KernelsPerStep = kernels.total()
+	calls := newTally(w, OpAPI, windows, r.TPSize)
+	r.launches = calls.addCalls()
+	r.APICalls = calls.operations()
+	r.APIUSPerStep, _ = calls.total()
+	r.LaunchesPerStep = mean(r.launches)
+}
+
+func us(ns int64) float64 { return float64(ns) / 1e3 }
+
+// tally sums operations over the steady steps.
+type tally struct {
+	w       *workload
+	kind    OpKind
+	windows []interval.Span // of the steady steps, in order, disjoint
+	tp      int
+	byName  map[string]*tallied
+	spans   map[trace.ThreadIndex][]interval.Span // for union
+}
+
+type tallied struct {
+	ns     []int64
+	count  int
+	source string
+}
+
+func newTally(w *workload, kind OpKind, windows []interval.Span, tp int) *tally {
+	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{}, spans: map[trace.ThreadIndex][]interval.Span{}}
+}
+
+// at is the steady step that holds a time, −1 for none.
+func (t *tally) at(x trace.Time) int {
+	i := interval.From(t.windows, int64(x))
+	if i < len(t.windows) && t.windows[i].Contains(int64(x)) {
+		return i
+	}
+	return -1
+}
+
+func (t *tally) add(name, source string, step int, ns int64) {
+	o := t.byName[name]
+	if o == nil {
+		o = &tallied{ns: make([]int64, len(t.windows)), source: source}
+		t.byName[name] = o
+	}
+	o.ns[step] += ns
+	o.count++
+}
+
+// addRanges adds the annotations that start in a steady step, steps themselves
+// apart; where there are none, the Python frames.
+func (t *tally) addRanges() {
+	for e := range t.w.t.Events(trace.LaneAnnotation) {
+		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.cfg.steps) != nil {
+			continue
+		}
+		if i := t.at(e.Start()); i >= 0 {
+			t.add(t.w.names.general(e.NameID()), "", i, int64(e.Duration()))
+			t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
+		}
+	}
+	if len(t.byName) > 0 {
+		return
+	}
+	for e := range t.w.t.Events(trace.LanePython) {
+		i := t.at(e.Start())
+		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
+			continue // recursion counts once
+		}
+		source, name := splitFrame(e.Name())
+		t.add(name, source, i, int64(e.Duration()))
+		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
+	}
+}
+
+// splitFrame parts "file.py(12): function" into "file.py(12)" and "function".
+func splitFrame(name string) (source, function string) {
+	if i := strings.Index(name, "): "); i > 0 {
+		return name[:i+1], name[i+3:]
+	}
+	return "", name
+}
+
+// addKernels adds the kernels of each steady step: those whose launch lies in
+// it, or that start in it when their launch is unknown.
+func (t *tally) addKernels() {
+	for _, d := range t.w.devices {
+		for _, k := range d.kernels {
+			e := t.w.t.LaneAt(trace.LaneGPU, int(k))
+			at := e.Start()
+			if l := e.Launch(); l.Valid() {
+				at = l.Start()
+			}
+			if i := t.at(at); i >= 0 {
+				t.add(e.Name(), "", i, int64(e.Duration()))
+			}
+		}
+	}
+}
+
+// addCalls adds the API calls and returns the launches of each step.
+func (t *tally) addCalls() (launches []float64) {
+	launches = make([]float64, len(t.windows))
+	for e := range t.w.t.Events(trace.LaneLaunch) {
+		i := t.at(e.Start())
+		if i < 0 {
+			continue
+		}
+		t.add(e.Name(), "", i, int64(e.Duration()))
+		if isKernelLaunch(e.Name()) || trace.IsGraphLaunchName(e.Name()) {
+			launches[i] += 1 / float64(t.tp)
+		}
+	}
+	return launches
+}
+
+// operations lists the sums, largest first.
+func (t *tally) operations() []Operation {
+	out := make([]Operation, 0, len(t.byName))
+	n := float64(len(t.windows))
+	for name, o := range t.byName {
+		op := Operation{Kind: t.kind, Name: name, Source: o.source, CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
+		for i, ns := range o.ns {
+			op.perStep[i] = us(ns) / float64(t.tp)
+		}
+		op.US = mean(op.perStep)
+		out = append(out, op)
+	}
+	slices.SortFunc(out, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.US, a.US), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// total is the sum over all operations, before any list is cut.
+func (t *tally) total() (usPerStep, countPerStep float64) {
+	var ns int64
+	count := 0
+	for _, o := range t.byName {
+		count += o.count
+		for _, x := range o.ns {
+			ns += x
+		}
+	}
+	n := float64(len(t.windows)) * float64(t.tp)
+	return us(ns) / n, float64(count) / n
+}
+
+// union is the time per step during which any of the ranges runs on its
+// thread: nested ranges count once.
+func (t *tally) union() float64 {
+	var ns int64
+	for _, s := range t.spans {
+		ns += interval.Total(interval.UnionInPlace(s))
+	}
+	return us(ns) / float64(len(t.windows)) / float64(t.tp)
+}

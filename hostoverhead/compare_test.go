@@ -1,0 +1,148 @@
+package hostoverhead_test
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/trace"
+)
+
+func generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "run.sqlite")
+	if _, err := nsysgen.Write(path, cfg); err != nil {
+		tb.Fatal(err)
+	}
+	return openExport(tb, path)
+}
+
+func compare(tb testing.TB, a, b *trace.Trace, opts ...hostoverhead.Option) *hostoverhead.Comparison {
+	tb.Helper()
+	c, err := hostoverhead.Compare(a, b, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if testing.Verbose() {
+		for _, d := range append(c.Figures, c.Deltas...) {
+			tb.Logf("%-60.60s %10.1f %10.1f %+9.1f %v %s", d.Op, d.BaselineUS, d.TargetUS, d.DeltaUS, d.CI95US, d.Status)
+		}
+		tb.Log(c.Conclusion, "|", c.Reason, "|", c.Patterns, "|", c.Warnings)
+	}
+	return c
+}
+
+// statuses are the operations that have a status.
+func statuses(c *hostoverhead.Comparison) map[string]hostoverhead.Status {
+	out := map[string]hostoverhead.Status{}
+	for _, d := range c.Deltas {
+		if d.Status != "" {
+			out[d.Op] = d.Status
+		}
+	}
+	return out
+}
+
+func TestSyntheticPair(t *testing.T) {
+	c := compare(t, openExport(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")),
+		openExport(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")))
+	want := map[string]hostoverhead.Status{
+		"broadcast_requests":  hostoverhead.StatusNew,
+		"_fetch_new_requests": hostoverhead.StatusRegression,
+		"_update_requests":    hostoverhead.StatusRegression,
+	}
+	got := statuses(c)
+	for op, s := range want {
+		if got[op] != s {
+			t.Errorf("%s: %q, want %s", op, got[op], s)
+		}
+		delete(got, op)
+	}
+	if len(got) != 0 {
+		t.Errorf("unrelated operations got a status: %v", got)
+	}
+	for _, d := range c.Deltas {
+		if d.Op == "broadcast_requests" && math.Abs(d.DeltaUS-250) > 5 {
+			t.Errorf("broadcast_requests %+.1f µs per step, want about +250", d.DeltaUS)
+		}
+	}
+	if c.Conclusion != hostoverhead.ConclusionGap {
+		t.Errorf("conclusion %q (%s), want %q", c.Conclusion, c.Reason, hostoverhead.ConclusionGap)
+	}
+}
+
+// TestSameSettingsOtherSeeds compares runs that differ in noise only.
+func TestSameSettingsOtherSeeds(t *testing.T) {
+	base := generate(t, nsysgen.Default(1))
+	for seed := uint64(2); seed < 8; seed++ {
+		c := compare(t, base, generate(t, nsysgen.Default(seed)))
+		if got := statuses(c); len(got) != 0 || c.Conclusion != hostoverhead.ConclusionNone || len(c.Patterns) != 0 {
+			t.Errorf("seed %d: %q, %v, %v", seed, c.Conclusion, got, c.Patterns)
+		}
+	}
+}
+
+func TestSlowerOperationsAreNamed(t *testing.T) {
+	base := nsysgen.Default(1)
+	for _, c := range []struct {
+		name       string
+		cfg        nsysgen.Config
+		op         string
+		status     hostoverhead.Status
+		conclusion string
+	}{
+		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostoverhead.StatusRegression, hostoverhead.ConclusionGap},
+		{"new", base.With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}), "broadcast_requests", hostoverhead.StatusNew, hostoverhead.ConclusionGap},
+		{"inside the step", func() nsysgen.Config {
+			c := base
+			c.Prep.Mean *= 4
+			return c
+		}(), "_prepare_inputs", hostoverhead.StatusRegression, hostoverhead.ConclusionStep},
+		{"faster", base.Slow("_sample_async", 0.3), "_sample_async", hostoverhead.StatusImproved, hostoverhead.ConclusionFaster},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := c.cfg
+			cfg.Seed = 9
+			got := compare(t, generate(t, base), generate(t, cfg))
+			if s := statuses(got); len(s) != 1 || s[c.op] != c.status {
+				t.Errorf("statuses %v, want only %s %s", s, c.op, c.status)
+			}
+			if got.Conclusion != c.conclusion {
+				t.Errorf("conclusion %q (%s), want %q", got.Conclusion, got.Reason, c.conclusion)
+			}
+		})
+	}
+}
+
+func TestLostGraphCapture(t *testing.T) {
+	cfg := nsysgen.Default(2)
+	cfg.Graphs = nsysgen.GraphOff
+	c := compare(t, generate(t, nsysgen.Default(1)), generate(t, cfg))
+	found := false
+	for _, p := range c.Patterns {
+		found = found || p == "56.0 times as many launches per step at the same GPU time: a fusion or graph capture was lost"
+	}
+	if !found {
+		t.Errorf("patterns %q name no lost capture", c.Patterns)
+	}
+}
+
+func TestComparisonIsDeterministic(t *testing.T) {
+	var out [2]string
+	for i := range out {
+		c := compare(t, generate(t, nsysgen.Default(1)), generate(t, nsysgen.Default(2).Slow("_schedule", 2)))
+		data, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = string(data)
+	}
+	if out[0] != out[1] {
+		t.Error("two comparisons of the same runs differ")
+	}
+}

@@ -1,0 +1,102 @@
+package hostoverhead
+
+import (
+	"fmt"
+	"math"
+)
+
+// Bounds of the patterns and warnings (hostoverhead.md §3.5).
+const (
+	slowHandling   = 5.0  // times slower: request handling
+	moreLaunches   = 2.5  // times as many launches
+	sameGPUTime    = 0.15 // relative difference up to which GPU time is the same
+	mixDifference  = 0.10 // difference of the share of context steps
+	kernelsDiffer  = 0.05 // relative difference of kernels per step
+	notableDeltaUS = 1.0  // µs per step below which an operation is not named in a pattern
+)
+
+// name recognises known shapes of a regression.
+func (c *Comparison) name() {
+	if c.Conclusion == ConclusionNone || c.Conclusion == ConclusionImpossible {
+		return
+	}
+	say := func(format string, args ...any) { c.Patterns = append(c.Patterns, fmt.Sprintf(format, args...)) }
+	var slow, collective, added *Delta
+	for i := range c.Deltas {
+		d := &c.Deltas[i]
+		if d.Kind != OpRange || d.DeltaUS < notableDeltaUS {
+			continue
+		}
+		switch {
+		case d.Status == StatusNew && hostCause(d.Op) == CauseCollectiveWait:
+			collective = first(collective, d)
+		case d.Status == StatusNew:
+			added = first(added, d)
+		case d.BaselineUS > 0 && d.TargetUS >= slowHandling*d.BaselineUS:
+			slow = first(slow, d)
+		}
+	}
+	switch {
+	case slow != nil && collective != nil:
+		say("request handling: %s is %.1f times slower and %s is new: requests are now distributed between ranks in every step", slow.Op, slow.TargetUS/slow.BaselineUS, collective.Op)
+	case slow != nil:
+		say("%s is %.1f times slower", slow.Op, slow.TargetUS/slow.BaselineUS)
+	case collective != nil:
+		say("a new operation between ranks on the CPU: %s", collective.Op)
+	}
+	if added != nil {
+		say("new bookkeeping: %s, %.1f µs per step", added.Op, added.DeltaUS)
+	}
+	a, b := c.Baseline, c.Target
+	if a.LaunchesPerStep > 0 && b.LaunchesPerStep >= moreLaunches*a.LaunchesPerStep && relative(a.GPUUSPerStep, b.GPUUSPerStep) <= sameGPUTime {
+		say("%.1f times as many launches per step at the same GPU time: a fusion or graph capture was lost", b.LaunchesPerStep/a.LaunchesPerStep)
+	}
+}
+
+func first(a, b *Delta) *Delta {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// relative is |b−a| / a, infinite for a = 0 ≠ b.
+func relative(a, b float64) float64 {
+	if a == b {
+		return 0
+	}
+	if a == 0 {
+		return math.Inf(1)
+	}
+	return math.Abs(b-a) / math.Abs(a)
+}
+
+// warn says why the two runs may not be comparable.
+func (c *Comparison) warn() {
+	a, b := c.Baseline, c.Target
+	c.Warnings = []string{}
+	say := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
+	if a.MaxGeneration != b.MaxGeneration {
+		say("workloads differ: %d and %d generation requests in the steady steps", a.MaxGeneration, b.MaxGeneration)
+	}
+	if a.AllSteps > 0 && b.AllSteps > 0 {
+		x, y := float64(a.ContextSteps)/float64(a.AllSteps), float64(b.ContextSteps)/float64(b.AllSteps)
+		if math.Abs(x-y) > mixDifference {
+			say("workloads differ: %.0f%% and %.0f%% of the steps have context requests", 100*x, 100*y)
+		}
+	}
+	if relative(a.KernelsPerStep, b.KernelsPerStep) > kernelsDiffer {
+		say("%.1f and %.1f kernels per step: another model, another configuration, or lost fusion", a.KernelsPerStep, b.KernelsPerStep)
+	}
+	if a.GPU != b.GPU {
+		say("GPUs differ: %q and %q", a.GPU, b.GPU)
+	}
+	if a.TPSize != b.TPSize {
+		say("tensor-parallel sizes differ: %d and %d", a.TPSize, b.TPSize)
+	}
+	for _, r := range []*Run{a, b} {
+		for _, n := range r.Notes {
+			say("%s: %s", r.Label, n)
+		}
+	}
+}
