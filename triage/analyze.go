@@ -32,9 +32,19 @@ type Input struct {
 	Warnings []trace.Finding
 }
 
-// Analyze computes the report. It fails only when in has no formal trace or
-// ctx ends; a trace without GPU activity gives a report that says so.
+// Analyze computes the report: [Run] for those who need nothing else.
 func Analyze(ctx context.Context, in Input, opts ...Option) (*Report, error) {
+	a, err := Run(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return a.report, nil
+}
+
+// Run analyses the traces. It fails only when in has no formal trace, an option
+// is wrong or ctx ends; a trace without GPU activity gives a report that says
+// so.
+func Run(ctx context.Context, in Input, opts ...Option) (*Analysis, error) {
 	if len(in.Formal) == 0 {
 		return nil, ErrNoTrace
 	}
@@ -51,50 +61,60 @@ func Analyze(ctx context.Context, in Input, opts ...Option) (*Report, error) {
 	if c.fuseMode != FuseByChain && c.fuseMode != FuseByKeyword {
 		return nil, fmt.Errorf("triage: unknown fuse mode %q", c.fuseMode)
 	}
-	a := analysis{config: c, in: in, pool: newPool(c.rules)}
-	return a.run(ctx)
+	a := &Analysis{config: c, in: in, pool: newPool(c.rules)}
+	if err := a.run(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
-// analysis is one run of [Analyze].
-type analysis struct {
+// Analysis is the result of [Run]: the report and what exports need. It is not
+// changed after Run returns.
+type Analysis struct {
 	config
 	in      Input
 	pool    *pool
 	formal  []*work
 	mapping []*work
 	report  *Report
+
+	modelFiles string // see findModelFiles
 }
 
-func (a *analysis) run(ctx context.Context) (*Report, error) {
+// Report returns the report. The caller must not change it.
+func (a *Analysis) Report() *Report { return a.report }
+
+func (a *Analysis) run(ctx context.Context) error {
 	var err error
 	if a.formal, err = a.collect(ctx, a.in.Formal); err != nil {
-		return nil, err
+		return err
 	}
 	if a.mapping, err = a.collect(ctx, a.in.Mapping); err != nil {
-		return nil, err
+		return err
 	}
 	a.report = &Report{Mode: ModeSingle, MinSharePct: a.minShare, Stages: []StageReport{}, Similarity: []SimilarityNote{}, Health: []HealthNote{}}
 	a.head()
 	if err := a.attribute(ctx); err != nil {
-		return nil, err
+		return err
 	}
+	a.findModelFiles()
 	for _, s := range splitStages(a.pool, a.formal) {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		a.report.Stages = append(a.report.Stages, a.stage(s))
 	}
 	a.report.Summary = summarise(a.report)
-	return a.report, nil
+	return nil
 }
 
-func (a *analysis) collect(ctx context.Context, sources []Source) ([]*work, error) {
+func (a *Analysis) collect(ctx context.Context, sources []Source) ([]*work, error) {
 	var out []*work
 	for _, s := range sources {
 		if s.Trace == nil {
 			return nil, ErrNoTrace
 		}
-		w, err := a.pool.collect(ctx, s.Trace, s.Path, s.Stage)
+		w, err := a.pool.collect(ctx, s.Trace, s.Path, s.Stage, a.process)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +124,7 @@ func (a *analysis) collect(ctx context.Context, sources []Source) ([]*work, erro
 }
 
 // head fills the report's head: mode, framework, traces, model, health.
-func (a *analysis) head() {
+func (a *Analysis) head() {
 	r := a.report
 	r.Framework = a.frameworkOf(a.in.Formal)
 	for _, s := range a.in.Formal {
@@ -130,7 +150,7 @@ func (a *analysis) head() {
 
 // frameworkOf tells the server that made the traces: as given, as the server
 // says, from the path, from the trace.
-func (a *analysis) frameworkOf(sources []Source) string {
+func (a *Analysis) frameworkOf(sources []Source) string {
 	if a.framework != "" {
 		return a.framework
 	}
@@ -170,12 +190,14 @@ func healthNote(s Source) HealthNote {
 }
 
 // stage computes the three tables of one stage.
-func (a *analysis) stage(s *stageWork) StageReport {
+func (a *Analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
 	busy, span := s.busy()
 	out.BusyUS, out.SpanUS = micros(busy), micros(span)
+	out.Overlap, out.OverlapNote = a.overlap(s)
+	out.Fuse = a.fuse(s)
 	for i := range s.rows {
 		k := s.kernelRow(a.pool, &s.rows[i])
 		if k.SharePct < a.minShare || a.kernelLimit > 0 && len(out.Kernels) == a.kernelLimit {

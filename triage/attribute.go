@@ -1,6 +1,243 @@
 package triage
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// NOTE. A kernel replayed from a graph has no launch of its own: the frames
+// around the replay call name the runner, which is the same for all kernels.
+// Its source is looked for, in this order,
+//
+//  1. at the same place of a layer in the mapping trace, same kernel name
+//  2. under the same name in the mapping trace: same stage, then any
+//  3. at the same place of a layer in the mapping trace, another name
+//  4. under a similar name in the mapping trace
+//  5. at the same place, or under the same name, in an eager part of the trace itself
+//
+// and what is found nowhere is called a graph replay. Kernels that the trace
+// itself launched one by one keep their own frames; those without frames go
+// through 2 and 4 as well.
+
+// siteIndex holds the sites of kernels that were launched one by one.
+type siteIndex struct {
+	byStage []map[int32][]siteTime // per stage: kernel → sites by time
+	any     map[int32][]siteTime
+}
+
+func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteIndex {
+	x := &siteIndex{any: map[int32][]siteTime{}}
+	for range stageOrder {
+		x.byStage = append(x.byStage, map[int32][]siteTime{})
+	}
+	for _, w := range works {
+		for i := range w.acts {
+			a := &w.acts[i]
+			if a.replay || a.site <= siteReplay || !keep(&p.facts[a.kernel]) {
+				continue
+			}
+			x.any[a.kernel] = addSite(x.any[a.kernel], a)
+			m := x.byStage[a.stage]
+			m[a.kernel] = addSite(m[a.kernel], a)
+		}
+	}
+	for _, m := range append(slices.Clone(x.byStage), x.any) {
+		for k, list := range m {
+			slices.SortFunc(list, func(a, b siteTime) int {
+				return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.site, b.site), cmp.Compare(a.op, b.op))
+			})
+			m[k] = list
+		}
+	}
+	return x
+}
+
+func addSite(list []siteTime, a *activity) []siteTime {
+	for i := range list {
+		if list[i].site == a.site && list[i].op == a.op {
+			list[i].ns += a.end - a.start
+			list[i].launches++
+			return list
+		}
+	}
+	return append(list, siteTime{site: a.site, op: a.op, ns: a.end - a.start, launches: 1})
+}
+
+// exact returns the sites of a kernel by its canonical name.
+func (x *siteIndex) exact(kernel int32, stage int8) []siteTime {
+	if s := x.byStage[stage][kernel]; len(s) > 0 {
+		return s
+	}
+	return x.any[kernel]
+}
+
+// similar returns the sites of the kernel whose name is nearest by the rules of
+// triage.md §2, nil where none is near.
+func (x *siteIndex) similar(p *pool, kernel int32) []siteTime {
+	if len(x.any) == 0 {
+		return nil
+	}
+	want := &p.facts[kernel]
+	best, bestScore := int32(-1), 0
+	for k := range x.any {
+		f := &p.facts[k]
+		if f.kind != want.kind {
+			continue
+		}
+		score := nameLikeness(want, f)
+		if score > bestScore || score == bestScore && score > 0 && p.names.texts[k] < p.names.texts[best] {
+			best, bestScore = k, score
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return x.any[best]
+}
+
+// Bounds of the common-prefix rule: it holds for names longer than
+// prefixNameLen letters that share at least prefixMin letters and
+// prefixShare of the longer name (the reference's figures).
+const (
+	prefixNameLen = 96
+	prefixMin     = 64
+	prefixShare   = 0.4
+	// shortest name that may be a prefix or part of another one; below this
+	// "merge" would be found in half of all names.
+	minContained = 16
+)
+
+// nameLikeness scores how near two kernel names are; 0 is not near.
+func nameLikeness(a, b *kernelFacts) int {
+	x, y := a.canonical, b.canonical
+	short, long := x, y
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	switch {
+	case len(short) >= minContained && strings.HasPrefix(long, short):
+		return 4000 + len(short)
+	case len(short) >= minContained && strings.Contains(long, short):
+		return 3000 + len(short)
+	}
+	n := 0
+	for n < len(short) && short[n] == long[n] {
+		n++
+	}
+	if len(short) > prefixNameLen && n >= prefixMin && float64(n) >= prefixShare*float64(len(long)) && a.result.Category == b.result.Category {
+		return 2000 + n
+	}
+	for _, alias := range aliases {
+		if hasAny(&a.parsed, alias.a) && hasAny(&b.parsed, alias.b) || hasAny(&a.parsed, alias.b) && hasAny(&b.parsed, alias.a) {
+			return 1000
+		}
+	}
+	return 0
+}
+
+// aliases are kernels that stand for each other across launch modes.
+var aliases = []struct{ a, b []string }{
+	{[]string{"flash_fwd_splitkv_combine", "flash_fwd_mla_combine", "flash_attn_combine"}, []string{"flash_fwd", "flash_fwd_splitkv", "flash_attn_fwd*"}},
+	{[]string{"kernel_mha"}, []string{"masked_multihead_attention"}},
+	{[]string{"applyBiasRopeUpdateKVCacheV2", "applyBiasRopeUpdateKVCache*"}, []string{"fused_qk_norm_rope", "fused_qknorm_rope", "fusedQKNormRope*"}},
+	{[]string{"memset"}, []string{"memset"}},
+}
+
+// anyKernel keeps all kernels for an index.
+func anyKernel(*kernelFacts) bool { return true }
+
+// telling keeps kernels whose name alone tells what they are used for.
+// Elementwise kernels, copies and matrix products are used all over a model: a
+// launch found elsewhere in the trace says nothing about another one.
+func telling(f *kernelFacts) bool {
+	switch f.result.Category {
+	case classify.CategoryNorm, classify.CategoryRope, classify.CategoryAttention, classify.CategoryMoE, classify.CategoryKVCache,
+		classify.CategoryHybridLinear, classify.CategoryCommunication:
+		return true
+	}
+	return false
+}
 
 // attribute gives replayed activities the source of the kernel they stand for.
-func (a *analysis) attribute(ctx context.Context) error { return ctx.Err() }
+func (a *Analysis) attribute(ctx context.Context) error {
+	mapping := newSiteIndex(a.pool, a.mapping, anyKernel)
+	eager := newSiteIndex(a.pool, a.formal, telling)
+	type answer struct {
+		sites []siteTime
+		from  origin
+	}
+	type question struct {
+		kernel int32
+		stage  int8
+		replay bool
+	}
+	known := map[question]answer{}
+	for _, w := range a.formal {
+		twins, err := a.twins(ctx, w)
+		if err != nil {
+			return err
+		}
+		// Launches of one kernel are dealt out to its sites in proportion to
+		// their time there: the n-th launch goes to the site whose share it
+		// falls in, so that the sums come out and the result is repeatable.
+		given := map[question]int64{}
+		for i := range w.acts {
+			act := &w.acts[i]
+			if !act.replay && act.site != siteUnresolved {
+				continue
+			}
+			if tw, ok := twins.at(i); ok && tw.sameName {
+				act.site, act.op, act.from = tw.site, tw.op, fromAlignment
+				continue
+			}
+			q := question{act.kernel, act.stage, act.replay}
+			ans, ok := known[q]
+			if !ok {
+				if s := mapping.exact(q.kernel, q.stage); len(s) > 0 {
+					ans = answer{s, fromMapping}
+				} else if s := mapping.similar(a.pool, q.kernel); len(s) > 0 {
+					ans = answer{s, fromMapping}
+				} else if s := eager.exact(q.kernel, q.stage); len(s) > 0 && q.replay {
+					ans = answer{s, fromMapping}
+				}
+				known[q] = ans
+			}
+			if tw, ok := twins.at(i); ok && (len(ans.sites) == 0 || mapping.any[q.kernel] == nil) {
+				act.site, act.op, act.from = tw.site, tw.op, fromAlignment
+				continue
+			}
+			if len(ans.sites) > 0 {
+				s := deal(ans.sites, given[q])
+				given[q] += act.end - act.start
+				act.site, act.from = s.site, ans.from
+				if s.op != 0 {
+					act.op = s.op
+				}
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// deal returns the site in whose share of the total the given time falls.
+func deal(sites []siteTime, given int64) siteTime {
+	var total int64
+	for _, s := range sites {
+		total += s.ns
+	}
+	if total <= 0 {
+		return sites[0]
+	}
+	at := given % total
+	for _, s := range sites {
+		if at < s.ns {
+			return s
+		}
+		at -= s.ns
+	}
+	return sites[0]
+}

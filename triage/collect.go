@@ -2,6 +2,8 @@ package triage
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/llmstrata/strata/trace"
 )
@@ -9,6 +11,7 @@ import (
 // activity is what triage keeps of a GPU activity.
 type activity struct {
 	start, end int64 // ns
+	event      int32 // index in the GPU lane
 	kernel     int32 // pool.names
 	site       int32 // pool.sites
 	replayedAt int32 // pool.sites: the call that replays the graph, of replayed activities
@@ -34,13 +37,14 @@ var originNames = [...]string{"", "op", "launch", "mapping", "alignment"}
 
 // work is one trace made ready for the tables.
 type work struct {
-	t      *trace.Trace
-	path   string
-	acts   []activity // in the GPU lane's order
-	queues []queueRef
+	t         *trace.Trace
+	path      string
+	acts      []activity // in the GPU lane's order
+	queues    []queueRef
+	steps     map[string]stepCount
+	hip, cuda bool // launched through these APIs
 
-	steps map[string]stepCount
-	hip   bool // launched through HIP
+	before, after []int32 // see neighbours
 }
 
 type queueRef struct {
@@ -53,7 +57,7 @@ const ctxStride = 1 << 14
 
 // collect reads the GPU activities of a trace: names, stages and sites.
 // fixedStage, if given, is the stage of all of them.
-func (p *pool) collect(ctx context.Context, t *trace.Trace, path, fixedStage string) (*work, error) {
+func (p *pool) collect(ctx context.Context, t *trace.Trace, path, fixedStage, process string) (*work, error) {
 	w := &work{t: t, path: path, acts: make([]activity, 0, t.LaneLen(trace.LaneGPU))}
 	kernels := make([]int32, t.NumNames()) // id + 1
 	queues := map[queueRef]int32{}
@@ -68,11 +72,14 @@ func (p *pool) collect(ctx context.Context, t *trace.Trace, path, fixedStage str
 		if len(w.acts)%ctxStride == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		if process != "" && !launchedBy(t, e, process) {
+			continue
+		}
 		k := &kernels[e.NameID()]
 		if *k == 0 {
 			*k = p.kernel(e.Name(), e.Kind()) + 1
 		}
-		a := activity{start: int64(e.Start()), end: int64(e.End()), kernel: *k - 1, replay: e.IsReplay()}
+		a := activity{event: int32(e.Index()), start: int64(e.Start()), end: int64(e.End()), kernel: *k - 1, replay: e.IsReplay()}
 		q := queueRef{e.Device(), e.Stream()}
 		qi, ok := queues[q]
 		if !ok {
@@ -92,11 +99,22 @@ func (p *pool) collect(ctx context.Context, t *trace.Trace, path, fixedStage str
 		}
 		w.acts = append(w.acts, a)
 	}
-	w.hip = sites.hip
+	w.hip, w.cuda = sites.hip, sites.cuda
 	if fixed < 0 {
 		w.settleStages()
 	}
 	return w, nil
+}
+
+// launchedBy reports whether an activity's launching process matches text.
+func launchedBy(t *trace.Trace, e trace.Event, text string) bool {
+	l := e.Launch()
+	if !l.Valid() {
+		return false
+	}
+	th := t.Thread(l.Thread())
+	return strings.Contains(strconv.FormatInt(int64(th.Process), 10), text) || strings.Contains(th.ProcessLabel, text) ||
+		strings.Contains(th.ProcessName, text)
 }
 
 // A stage split is used when annotated steps explain at least this share of
@@ -151,6 +169,7 @@ type siteFinder struct {
 	best   []int32 // per Python frame: index of the best frame from it outwards + 1, 0 not asked, -1 none
 	ops    []int32 // per name: pool op + 1
 	hip    bool
+	cuda   bool
 }
 
 func newSiteFinder(p *pool, t *trace.Trace) *siteFinder {
@@ -170,8 +189,7 @@ func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
 	found := trace.Event{}
 	if e.Valid() {
 		op = f.op(e)
-		at := e.Start() + trace.Time(min(int64(e.Duration())/2, probeDelay))
-		found, from = f.bestFrame(f.t.FrameAt(e.Thread(), at)), fromOp
+		found, from = f.bestFrame(f.frameInOp(e)), fromOp
 	}
 	if launch.Valid() {
 		if op == 0 {
@@ -181,8 +199,9 @@ func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
 				op = f.op(launch)
 			}
 		}
-		if !f.hip && len(launch.Name()) > 3 && launch.Name()[:3] == "hip" {
-			f.hip = true
+		if !f.hip && !f.cuda {
+			f.hip = strings.HasPrefix(launch.Name(), "hip")
+			f.cuda = strings.HasPrefix(launch.Name(), "cu")
 		}
 		if !found.Valid() {
 			found, from = f.bestFrame(f.t.FrameAt(launch.Thread(), launch.Start())), fromLaunch
@@ -192,6 +211,24 @@ func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
 		return siteUnresolved, op, fromNothing
 	}
 	return f.site(found), op, from
+}
+
+// innermost returns the frame from which an activity's site was found.
+func (f *siteFinder) innermost(act trace.Event, from origin) trace.Event {
+	if from == fromOp {
+		if e := f.t.OpByExternalID(act.ExternalID()); e.Valid() {
+			return f.frameInOp(e)
+		}
+	}
+	if l := act.Launch(); l.Valid() {
+		return f.t.FrameAt(l.Thread(), l.Start())
+	}
+	return trace.Event{}
+}
+
+// frameInOp returns the innermost frame around an op, seen from just inside it.
+func (f *siteFinder) frameInOp(op trace.Event) trace.Event {
+	return f.t.FrameAt(op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
 }
 
 func (f *siteFinder) op(e trace.Event) int32 {

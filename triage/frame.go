@@ -15,12 +15,17 @@ const (
 	rankLibrary                    // site-packages, torch internals, the standard library
 	rankUser                       // a script whose package is not known
 	rankModel                      // model code outside the servers
+	rankKernels                    // a server's kernel package, which wraps ops
 	rankFramework                  // code of a server
 )
 
 // frameworkRoots are the packages of the servers. A path is shown from the
 // root on; "python/sglang/" is how the repository has it.
-var frameworkRoots = []string{"python/sglang/", "sglang/", "vllm/", "tokenspeed/", "tensorrt_llm/", "sgl_kernel/"}
+var frameworkRoots = []string{"python/sglang/", "sglang/", "vllm/", "tokenspeed/", "tensorrt_llm/"}
+
+// kernelRoots are kernel packages of the servers: framework code, but the line
+// that calls them says more than the wrapper inside.
+var kernelRoots = []string{"sgl_kernel/", "tokenspeed_kernel/"}
 
 // modelRoots are packages that hold model definitions.
 var modelRoots = []string{"transformers/", "diffusers/", "timm/", "megatron/", "nemo/", "fairseq/"}
@@ -87,6 +92,11 @@ func (f frame) root() (int, frameRank) {
 	for _, r := range frameworkRoots {
 		if i := segment(f.path, r); i >= 0 {
 			return i, rankFramework
+		}
+	}
+	for _, r := range kernelRoots {
+		if i := segment(f.path, r); i >= 0 {
+			return i, rankKernels
 		}
 	}
 	for _, r := range modelRoots {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/testdata"
@@ -87,13 +88,25 @@ func goldens(t *testing.T) []goldenReport {
 	return out
 }
 
+// loaded keeps the shared traces: they are immutable and most tests use them.
+var loaded = struct {
+	sync.Mutex
+	traces map[string]*trace.Trace
+}{traces: map[string]*trace.Trace{}}
+
 // source loads a shared trace as a Source.
 func source(t testing.TB, rel string) triage.Source {
 	t.Helper()
 	path := testdata.Shared(t, rel)
-	tr, err := trace.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
+	loaded.Lock()
+	defer loaded.Unlock()
+	tr := loaded.traces[rel]
+	if tr == nil {
+		var err error
+		if tr, err = trace.Open(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		loaded.traces[rel] = tr
 	}
 	return triage.Source{Trace: tr, Path: rel, Stage: triage.StageFromPath(rel)}
 }

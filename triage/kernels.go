@@ -129,15 +129,15 @@ func (s *stageWork) finish(p *pool) {
 	}
 }
 
-// share returns ns in percent of the stage's GPU time, rounded to 0.01.
+// share returns ns in percent of the stage's GPU time.
 func (s *stageWork) share(ns int64) float64 { return percent(ns, s.ns) }
 
-// percent returns 100·part/whole rounded to two decimals; 0 of 0 is 0.
+// percent returns 100·part/whole rounded to four decimals; 0 of 0 is 0.
 func percent(part, whole int64) float64 {
 	if whole == 0 {
 		return 0
 	}
-	return math.Round(float64(part)/float64(whole)*1e4) / 1e2
+	return math.Round(float64(part)/float64(whole)*1e6) / 1e4
 }
 
 // ratio returns part/whole rounded to four decimals; 0 of 0 is 0.
@@ -179,7 +179,8 @@ func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
 }
 
 // bySite joins the parts of a row that share a site, by time; the op is the
-// most common one of the site.
+// most common one of the site. Time without a known source comes behind known
+// sites unless it is the largest part: what is known says more.
 func (r *row) bySite(p *pool) []siteTime {
 	var out []siteTime
 	var ops [][]siteTime
@@ -205,6 +206,17 @@ func (r *row) bySite(p *pool) []siteTime {
 	slices.SortStableFunc(out, func(a, b siteTime) int {
 		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]))
 	})
+	if len(out) > 2 {
+		slices.SortStableFunc(out[1:], func(a, b siteTime) int {
+			switch known, other := a.site > siteReplay, b.site > siteReplay; {
+			case known == other:
+				return 0
+			case known:
+				return -1
+			}
+			return 1
+		})
+	}
 	return out
 }
 

@@ -32,6 +32,7 @@ type config struct {
 	framework    string
 	model        string
 	tpSize       int
+	process      string
 }
 
 // DefaultMinSharePct is the bar below which rows are hidden (the reference's).
@@ -69,3 +70,8 @@ func WithModel(name string) Option { return optionFunc(func(c *config) { c.model
 
 // WithTPSize says how many tensor-parallel ranks there were; 0 means unknown.
 func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tpSize = n }) }
+
+// WithProcess keeps only activities that were launched by a process whose id,
+// label or name contains text, for files into which several ranks were merged.
+// Empty, the default, keeps all.
+func WithProcess(text string) Option { return optionFunc(func(c *config) { c.process = text }) }

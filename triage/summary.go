@@ -1,3 +1,70 @@
 package triage
 
-func summarise(r *Report) string { return "" }
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// summarise says in one sentence what dominates the run, and how the overlap
+// table is to be read.
+func summarise(r *Report) string {
+	if len(r.Stages) == 0 {
+		return "The trace holds no GPU activity, so nothing can be said about GPU time."
+	}
+	top := &r.Stages[0]
+	var total float64
+	for i := range r.Stages {
+		total += r.Stages[i].GPUTimeUS
+		if r.Stages[i].GPUTimeUS > top.GPUTimeUS {
+			top = &r.Stages[i]
+		}
+	}
+	var b strings.Builder
+	if len(r.Stages) > 1 {
+		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", upperFirst(stageTitle(top.Stage)), table.Percent(top.GPUTimeUS, total, 1)+"%")
+	}
+	var parts []string
+	for _, c := range top.Categories {
+		if len(parts) == 3 || len(parts) > 0 && c.SharePct < 10 {
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", c.Category, pct(c.SharePct)))
+	}
+	verb := "dominates"
+	if len(parts) > 1 {
+		verb = "dominate"
+	}
+	fmt.Fprintf(&b, "%s %s", join(parts), verb)
+	if len(top.Kernels) > 0 {
+		k := top.Kernels[0]
+		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Cut(k.Kernel, 60), pct(k.SharePct))
+	}
+	if idle := top.SpanUS - top.BusyUS; top.SpanUS > 0 && idle/top.SpanUS >= 0.2 {
+		fmt.Fprintf(&b, "; the GPU is idle for %s of the span", table.Percent(idle, top.SpanUS, 0)+"%")
+	}
+	b.WriteString(". ")
+	if r.Mode == ModeMappingFormal {
+		b.WriteString("The overlap table is a two-trace reading.")
+	} else {
+		b.WriteString("The overlap table is a single-trace reading.")
+	}
+	s := b.String()
+	return upperFirst(s)
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// join lists words: "a", "a and b", "a, b and c".
+func join(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}

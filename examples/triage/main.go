@@ -1,0 +1,8 @@
+// Command triage reads profiler traces of an LLM server and prints three
+// tables: where GPU time goes and from which source line, what runs alone
+// although it could overlap, and which known fusion is not used.
+package main
+
+import "github.com/llmstrata/strata/examples/internal/app"
+
+func main() { app.Main(program()) }

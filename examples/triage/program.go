@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// options are the program's own flags.
+type options struct {
+	input, mapping, formal string
+	compare                string
+	framework, pid         string
+	model                  string
+	tp                     int
+	kernelLimit            int
+	overlapLimit           int
+	minShare               float64
+	fuseMode               *string
+	pprof                  string
+}
+
+// program returns the program with fresh flags.
+func program() app.Program {
+	o := &options{}
+	return app.Program{
+		Name:    "triage",
+		Summary: "Says where GPU time goes and from which source line, what is exposed, and which known fusion is not used.",
+		Args:    "[FILE|DIR]",
+		Examples: []string{
+			"triage --input profile-dir                                    # one rank, one trace per stage",
+			"triage --mapping-input graph-off-dir --formal-input real-dir  # source lines from one run, time from the other",
+			"triage --input new-dir --compare-input old-dir                # exit code 3 when a kernel or category got slower",
+			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
+		},
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"markdown", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
+			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
+			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
+			fs.StringVar(&o.framework, "framework", "", "server that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch (default: found out)")
+			fs.StringVar(&o.model, "model", "", "model `name` (default: from server_args.json)")
+			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel size (default: from server_args.json)")
+			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
+			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
+			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of each overlap verdict")
+			fs.Float64Var(&o.minShare, "min-share", triage.DefaultMinSharePct, "hide rows below this `percent` of the stage's GPU time")
+			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
+			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
+			fs.StringVar(&o.pprof, "pprof", "", "also write GPU time as a pprof profile to `FILE`")
+		},
+		Run: o.run,
+	}
+}
+
+// settings returns the options of an analysis.
+func (o *options) settings() ([]triage.Option, error) {
+	opts := []triage.Option{
+		triage.WithMinShare(o.minShare), triage.WithKernelLimit(o.kernelLimit), triage.WithOverlapLimit(o.overlapLimit),
+		triage.WithFuseMode(triage.FuseMode(*o.fuseMode)), triage.WithModel(o.model), triage.WithTPSize(o.tp), triage.WithProcess(o.pid),
+	}
+	if o.framework != "" {
+		f := triage.ParseFramework(o.framework)
+		if f == "" {
+			return nil, app.Usagef("--framework %q is none of sglang, vllm, trtllm, tokenspeed, pytorch", o.framework)
+		}
+		opts = append(opts, triage.WithFramework(f))
+	}
+	return opts, nil
+}
+
+// formalPath returns the path of the trace to read for time, "" for the demo.
+func (o *options) formalPath(env *app.Env) (string, error) {
+	var paths []string
+	for _, p := range append([]string{env.Trace, o.input, o.formal}, env.Args...) {
+		if p != "" {
+			paths = append(paths, p)
+		}
+	}
+	switch {
+	case len(paths) > 1:
+		return "", app.Usagef("give one of --input, --formal-input, --trace and an argument, not several")
+	case len(paths) == 1:
+		return paths[0], nil
+	case o.mapping != "":
+		return "", app.Usagef("--mapping-input needs --formal-input")
+	}
+	return "", nil
+}
+
+func (o *options) run(ctx context.Context, env *app.Env) error {
+	opts, err := o.settings()
+	if err != nil {
+		return err
+	}
+	path, err := o.formalPath(env)
+	if err != nil {
+		return err
+	}
+	in, err := o.load(ctx, env, path)
+	if err != nil {
+		return err
+	}
+	analysis, err := triage.Run(ctx, in, opts...)
+	if err != nil {
+		return err
+	}
+	report := analysis.Report()
+	if o.pprof != "" {
+		if err := writeFile(o.pprof, analysis.WriteProfile); err != nil {
+			return err
+		}
+		env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
+	}
+	if o.compare != "" {
+		return o.runCompare(ctx, env, report, opts)
+	}
+	if env.Format == "json" {
+		return report.WriteJSON(env.Stdout)
+	}
+	return report.WriteMarkdown(env.Stdout)
+}
+
+// load reads the formal traces, or the demo, and the mapping traces.
+func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.Input, error) {
+	in := triage.Input{}
+	open := opener(env)
+	if path == "" {
+		return in, errors.New("no input: give --input FILE or DIR")
+	}
+	var err error
+	if in.Formal, in.Server, err = triage.Load(ctx, path, open); err != nil {
+		return in, err
+	}
+	if o.mapping != "" {
+		var server triage.Server
+		if in.Mapping, server, err = triage.Load(ctx, o.mapping, open); err != nil {
+			return in, err
+		}
+		if in.Server == (triage.Server{}) {
+			in.Server = server
+		}
+	}
+	return in, nil
+}
+
+// opener opens traces of any supported format.
+func opener(env *app.Env) triage.Opener {
+	return func(ctx context.Context, path string) (*trace.Trace, error) {
+		return trace.Open(ctx, path)
+	}
+}
+
+func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, opts []triage.Option) error {
+	in, err := o.load(ctx, env, o.compare)
+	if err != nil {
+		return err
+	}
+	old, err := triage.Analyze(ctx, in, opts...)
+	if err != nil {
+		return err
+	}
+	_ = old
+	return nil
+}
+
+// writeFile creates a file and reports the first error of writing or closing.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,234 @@
+package triage
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrMissingReports reports that files of a bundle do not exist; its text lists
+// all of them.
+var ErrMissingReports = errors.New("triage: reports not found")
+
+// BundleEntry is one report of a bundle.
+type BundleEntry struct {
+	Label string // heading; "" takes the report's model, else its directory's name
+	Path  string
+}
+
+// ParseBundleEntry reads "LABEL=PATH", or a path alone.
+func ParseBundleEntry(s string) BundleEntry {
+	if label, path, ok := strings.Cut(s, "="); ok && label != "" && path != "" {
+		return BundleEntry{label, path}
+	}
+	return BundleEntry{Path: s}
+}
+
+// Bundle joins Markdown triage reports into one document.
+type Bundle struct {
+	Title string
+	TOC   bool      // write a table of contents
+	Time  time.Time // generation time; the zero time is not printed
+
+	parts []bundlePart
+}
+
+type bundlePart struct {
+	entry     BundleEntry
+	heading   string // the model
+	framework string
+	lines     []string
+}
+
+// maxReport bounds the size of a report in a bundle.
+const maxReport = 64 << 20
+
+// FindReports returns the Markdown triage reports below a directory, in
+// lexical order: files *.md or *.txt that open with a triage head.
+func FindReports(root string) ([]BundleEntry, error) {
+	var out []BundleEntry
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		ext := strings.ToLower(filepath.Ext(path))
+		if d.IsDir() || ext != ".md" && ext != ".txt" {
+			return nil
+		}
+		ok, err := isReport(path)
+		if err == nil && ok {
+			out = append(out, BundleEntry{Path: path})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("triage: %w", err)
+	}
+	return out, nil
+}
+
+// isReport looks for the head of a report in the first lines of a file.
+func isReport(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(io.LimitReader(f, 4096))
+	for n := 0; n < 5 && sc.Scan(); n++ {
+		if strings.TrimLeft(sc.Text(), "# ") == "Triage View" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// NewBundle reads the reports. Where files are missing the error matches
+// [ErrMissingReports] and lists all of them.
+func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
+	b := &Bundle{Title: title}
+	var missing []string
+	for _, e := range entries {
+		f, err := os.Open(e.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, e.Path)
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("triage: %w", err)
+		}
+		data, err := io.ReadAll(io.LimitReader(f, maxReport))
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("triage: %w", err)
+		}
+		b.parts = append(b.parts, readPart(e, string(data)))
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%w: %s", ErrMissingReports, strings.Join(missing, ", "))
+	}
+	// Sections keep the order of the entries; within one, frameworks have a fixed order.
+	first := map[string]int{}
+	for i, p := range b.parts {
+		if _, ok := first[p.heading]; !ok {
+			first[p.heading] = i
+		}
+	}
+	slices.SortStableFunc(b.parts, func(x, y bundlePart) int {
+		return cmp.Or(cmp.Compare(first[x.heading], first[y.heading]), cmp.Compare(frameworkOrder(x.framework), frameworkOrder(y.framework)))
+	})
+	return b, nil
+}
+
+func frameworkOrder(name string) int {
+	for i, f := range frameworks {
+		if f.name == name {
+			return i
+		}
+	}
+	return len(frameworks)
+}
+
+func readPart(e BundleEntry, text string) bundlePart {
+	p := bundlePart{entry: e, lines: strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")}
+	model := ""
+	for _, l := range p.lines {
+		if strings.HasPrefix(l, "|") {
+			break // the head is over
+		}
+		if v, ok := strings.CutPrefix(l, "Model: "); ok && model == "" {
+			model = strings.TrimSpace(v)
+		}
+		if v, ok := strings.CutPrefix(l, "Framework: "); ok && p.framework == "" {
+			p.framework = strings.TrimSpace(v)
+		}
+	}
+	p.heading = cmp.Or(e.Label, model, filepath.Base(filepath.Dir(absolute(e.Path))))
+	return p
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// WriteMarkdown writes the bundle: title, time, contents, then a section per
+// model with a subsection per report. Headings of the reports are moved down.
+func (b *Bundle) WriteMarkdown(w io.Writer) error {
+	m := &markdown{w: w}
+	m.printf("# %s\n", b.Title)
+	if !b.Time.IsZero() {
+		m.printf("\nGenerated: %s\n", b.Time.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if b.TOC {
+		m.printf("\n## Contents\n\n")
+		slugs := map[string]int{"contents": 1}
+		last := ""
+		for _, p := range b.parts {
+			if p.heading != last {
+				m.printf("- [%s](#%s)\n", p.heading, slug(p.heading, slugs))
+				last = p.heading
+			}
+			m.printf("  - [%s](#%s)\n", p.title(), slug(p.title(), slugs))
+		}
+	}
+	last := ""
+	for _, p := range b.parts {
+		if p.heading != last {
+			m.printf("\n## %s\n", p.heading)
+			last = p.heading
+		}
+		m.printf("\n### %s\n\nSource: `%s`\n\n", p.title(), p.entry.Path)
+		fenced := false
+		for _, l := range p.lines {
+			if strings.HasPrefix(l, "```") {
+				fenced = !fenced
+			}
+			if !fenced && strings.HasPrefix(l, "#") {
+				l = lower(l)
+			}
+			m.printf("%s\n", l)
+		}
+	}
+	return m.err
+}
+
+// title heads a report within its section.
+func (p *bundlePart) title() string {
+	return cmp.Or(p.framework, strings.TrimSuffix(filepath.Base(p.entry.Path), filepath.Ext(p.entry.Path)))
+}
+
+// lower moves a heading three levels down, at most to the sixth.
+func lower(heading string) string {
+	n := len(heading) - len(strings.TrimLeft(heading, "#"))
+	return strings.Repeat("#", min(n+3, 6)) + heading[n:]
+}
+
+// slug is the anchor that GitHub gives a heading; used counts repeats.
+func slug(heading string, used map[string]int) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_', r > 127:
+			b.WriteRune(r)
+		case r == ' ':
+			b.WriteByte('-')
+		}
+	}
+	s := b.String()
+	used[s]++
+	if n := used[s]; n > 1 {
+		return fmt.Sprintf("%s-%d", s, n-1)
+	}
+	return s
+}

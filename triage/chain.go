@@ -1,0 +1,539 @@
+package triage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// NOTE. A chain is looked for in the order of one stream. Between two of its
+// kernels a bounded number of fillers may stand: kernels that only move data or
+// work elementwise, never a matrix product, attention or a collective, unless
+// the step says that it reaches through them. A pattern's occurrences do not
+// share kernels; those of two patterns may, and the rows then say so.
+
+// Bars of the chain rule.
+const (
+	// A chain of a layer must occur at least this often per attention block of
+	// the stage: half of the layers may be of another kind (sliding and full
+	// attention, dense and sparse feed-forward), and an attention block may be
+	// counted twice where an indexer stands before it.
+	minPerBlock = 0.25
+	// minOccurrences holds where a stage has no attention to count.
+	minOccurrences = 4
+	// A gap beyond this between two kernels of a chain is idle time, which a
+	// fusion would not save; a launch gap is 1 to 5 µs on the sample traces.
+	maxLaunchGap = 5000 // ns
+	// maxExamples bounds the kernel indices that a row lists.
+	maxExamples = 12
+)
+
+// seqKernel is one activity as the chain rule sees it.
+type seqKernel struct {
+	act    int32
+	set    stepSet
+	filler bool
+}
+
+// sequence is the activities of a stage on one stream.
+type sequence struct {
+	w       *work
+	kernels []seqKernel
+}
+
+// occurrence is one place where a chain was found.
+type occurrence struct {
+	w       *work
+	members []int32 // activities that do a step
+	fillers []int32 // fillers between them
+	through []int32 // kernels that the chain reaches through; never part of it
+}
+
+// chainMatch is a pattern found by the chain rule.
+type chainMatch struct {
+	p    *FusePattern
+	at   []occurrence
+	ns   int64 // members only
+	gain int64
+	also []string // other patterns with the same kernels
+	near []string // kept patterns that share some kernels
+}
+
+type actRef struct {
+	w   *work
+	act int32
+}
+
+// chainFuse builds the fuse table by the chain rule.
+func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
+	seqs, blocks := a.sequences(s)
+	var all stepSet
+	for _, q := range seqs {
+		for _, k := range q.kernels {
+			all |= k.set
+		}
+	}
+	var splits []*chainMatch
+	for i := range a.registry.Patterns {
+		p := &a.registry.Patterns[i]
+		if len(p.Chain) == 0 || !a.applies(p, true) {
+			continue
+		}
+		m := &chainMatch{p: p}
+		c := a.registry.compile(p)
+		if !c.possible(all) {
+			continue
+		}
+		for _, q := range seqs {
+			c.find(a.pool, q, m)
+		}
+		if !a.enough(s, m, blocks) {
+			continue
+		}
+		m.measure(a.registry)
+		if s.share(m.ns) >= max(p.MinSharePct, a.minShare) {
+			splits = append(splits, m)
+		}
+	}
+	platform := s.platform()
+	suits := func(p *FusePattern) int {
+		if len(p.Platforms) == 0 || platform == "" || slices.Contains(p.Platforms, platform) {
+			return 1
+		}
+		return 0
+	}
+	own := func(p *FusePattern) int {
+		return -slices.Index([]string{OriginMainline, OriginUpstream, OriginInflight}, p.Origin)
+	}
+	slices.SortStableFunc(splits, func(x, y *chainMatch) int {
+		return cmp.Or(cmp.Compare(suits(y.p), suits(x.p)), cmp.Compare(own(y.p), own(x.p)), cmp.Compare(y.p.Priority, x.p.Priority),
+			cmp.Compare(len(y.p.Chain), len(x.p.Chain)), cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
+	})
+	out := []FuseRow{}
+	for _, m := range prune(splits) {
+		out = append(out, a.splitRow(s, m, suits(m.p) == 1))
+	}
+	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
+	return append(out, a.activeRows(s)...)
+}
+
+// prune drops matches that say what a better one says: the same kernels, or a
+// pattern that a better one with some of these kernels subsumes.
+func prune(in []*chainMatch) []*chainMatch {
+	var out []*chainMatch
+	kernels := map[*chainMatch]map[actRef]bool{}
+next:
+	for _, m := range in {
+		mine := map[actRef]bool{}
+		for _, o := range m.at {
+			for _, i := range o.members {
+				mine[actRef{o.w, i}] = true
+			}
+		}
+		var near []string
+		for _, k := range out {
+			shared := 0
+			for r := range mine {
+				if kernels[k][r] {
+					shared++
+				}
+			}
+			if shared == 0 {
+				continue
+			}
+			if shared == len(mine) && shared == len(kernels[k]) {
+				k.also = append(k.also, m.p.Pattern)
+				continue next
+			}
+			if slices.Contains(k.p.Subsumes, m.p.Pattern) {
+				continue next
+			}
+			near = append(near, k.p.Pattern)
+		}
+		m.near = near
+		kernels[m] = mine
+		out = append(out, m)
+	}
+	return out
+}
+
+// sequences returns the stage's activities by stream, and how many attention
+// blocks they hold.
+func (a *Analysis) sequences(s *stageWork) (seqs []sequence, blocks int) {
+	type key struct{ kernel, op, site int32 }
+	sets := map[key]stepSet{}
+	for _, w := range s.parts {
+		byQueue := make([]sequence, len(w.queues))
+		inBlock := make([]bool, len(w.queues))
+		for i := range w.acts {
+			act := &w.acts[i]
+			if int(act.stage) != s.index {
+				continue
+			}
+			f := &a.pool.facts[act.kernel]
+			k := key{act.kernel, act.op, act.site}
+			set, ok := sets[k]
+			if !ok {
+				_, _, fn := locationParts(a.pool.sites.texts[act.site])
+				set = a.registry.stepsOf(subject{name: &f.parsed, category: f.result.Category, kind: f.kind.String(),
+					op: a.pool.ops.texts[act.op], function: fn})
+				sets[k] = set
+			}
+			q := &byQueue[act.queue]
+			q.w = w
+			q.kernels = append(q.kernels, seqKernel{int32(i), set, f.bucket.IsMemory() || f.bucket == BucketElementwise})
+			attention := f.result.Category == classify.CategoryAttention
+			if attention && !inBlock[act.queue] {
+				blocks++
+			}
+			inBlock[act.queue] = attention
+		}
+		for _, q := range byQueue {
+			if q.w != nil {
+				seqs = append(seqs, q)
+			}
+		}
+	}
+	return seqs, blocks
+}
+
+// enough reports whether a chain occurs often enough to be part of the model.
+func (a *Analysis) enough(s *stageWork, m *chainMatch, blocks int) bool {
+	n := len(m.at)
+	if n == 0 {
+		return false
+	}
+	if m.p.Repeat == "pass" {
+		steps, _ := s.steps()
+		return n >= max(1, steps/2)
+	}
+	if blocks == 0 {
+		return n >= minOccurrences
+	}
+	return n >= 2 && float64(n) >= minPerBlock*float64(blocks)
+}
+
+// compiledChain is a chain with its step names as sets.
+type compiledChain struct {
+	p     *FusePattern
+	steps []compiledStep
+}
+
+type compiledStep struct {
+	ChainStep
+	any, without, before stepSet
+	min, max             int
+	through              []classify.Category
+}
+
+func (reg *Registry) compile(p *FusePattern) *compiledChain {
+	c := &compiledChain{p: p}
+	for _, st := range p.Chain {
+		cs := compiledStep{ChainStep: st, any: reg.set(st.Any), without: reg.set(st.Without), min: max(st.Min, 1)}
+		cs.max = max(st.Max, cs.min)
+		if st.Before != "" {
+			cs.before = reg.set([]string{st.Before})
+		}
+		for _, t := range st.Through {
+			cs.through = append(cs.through, classify.Category(t))
+		}
+		c.steps = append(c.steps, cs)
+	}
+	return c
+}
+
+func (c *compiledChain) possible(all stepSet) bool {
+	for _, st := range c.steps {
+		if all&st.any == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (st *compiledStep) takes(p *pool, q sequence, k seqKernel) bool {
+	if k.set&st.any == 0 || k.set&st.without != 0 {
+		return false
+	}
+	return len(st.Names) == 0 || hasAny(&p.facts[q.w.acts[k.act].kernel].parsed, st.Names)
+}
+
+// find adds the chain's occurrences on one stream.
+func (c *compiledChain) find(p *pool, q sequence, m *chainMatch) {
+	for i := 0; i < len(q.kernels); {
+		o, end, ok := c.match(p, q, i)
+		if !ok {
+			i++
+			continue
+		}
+		m.at = append(m.at, o)
+		i = end
+	}
+}
+
+// match tries the chain at position i and returns the position after it.
+func (c *compiledChain) match(p *pool, q sequence, i int) (occurrence, int, bool) {
+	o := occurrence{w: q.w}
+	pos := i
+	for n := range c.steps {
+		st := &c.steps[n]
+		taken := 0
+		for taken < st.max {
+			at, fillers, through := c.seek(p, q, st, pos, len(o.members) > 0)
+			if at < 0 {
+				break
+			}
+			o.fillers = append(o.fillers, fillers...)
+			o.through = append(o.through, through...)
+			o.members = append(o.members, q.kernels[at].act)
+			pos = at + 1
+			taken++
+		}
+		if taken < st.min {
+			return o, 0, false
+		}
+		if st.before != 0 && !c.precedes(q, st, pos) {
+			return o, 0, false
+		}
+	}
+	return o, pos, true
+}
+
+// seek finds the next kernel that does a step: at pos, or behind fillers when
+// the chain has begun. at is -1 where there is none.
+func (c *compiledChain) seek(p *pool, q sequence, st *compiledStep, pos int, begun bool) (at int, fillers, through []int32) {
+	for at = pos; at < len(q.kernels); at++ {
+		k := q.kernels[at]
+		if st.takes(p, q, k) {
+			return at, fillers, through
+		}
+		switch {
+		case !begun:
+			return -1, nil, nil
+		case len(st.through) > len(through) && slices.Contains(st.through, p.facts[q.w.acts[k.act].kernel].result.Category):
+			through = append(through, k.act)
+		case k.filler && len(fillers) < c.p.Fillers:
+			fillers = append(fillers, k.act)
+		default:
+			return -1, nil, nil
+		}
+	}
+	return -1, nil, nil
+}
+
+// precedes reports whether the next kernel that is not a filler does the step
+// that must follow.
+func (c *compiledChain) precedes(q sequence, st *compiledStep, pos int) bool {
+	for n := 0; pos < len(q.kernels) && n <= c.p.Fillers; pos, n = pos+1, n+1 {
+		if q.kernels[pos].set&st.before != 0 {
+			return true
+		}
+		if !q.kernels[pos].filler {
+			return false
+		}
+	}
+	return false
+}
+
+// measure sums the time of the chain's kernels and what a fused one would
+// save: the launch gaps inside the chain, the fillers, and all members but the
+// longest (or those of the Gain steps).
+func (m *chainMatch) measure(reg *Registry) {
+	for _, o := range m.at {
+		longest, sum, fill := int64(0), int64(0), int64(0)
+		for _, i := range o.members {
+			d := o.w.acts[i].end - o.w.acts[i].start
+			sum += d
+			longest = max(longest, d)
+		}
+		for _, i := range o.fillers {
+			fill += o.w.acts[i].end - o.w.acts[i].start
+		}
+		m.ns += sum
+		saved := sum - longest
+		if len(m.p.Gain) > 0 {
+			saved = o.gainOf(m.p.Chain, m.p.Gain)
+		}
+		m.gain += saved + fill + o.gaps()
+	}
+}
+
+// gainOf sums the members at the positions of the Gain steps. It is used for
+// chains of one kernel a step.
+func (o *occurrence) gainOf(chain []ChainStep, gain []string) (ns int64) {
+	// Steps that may take several kernels come first in such chains, so the
+	// positions are counted from the end.
+	for n := range chain {
+		st := chain[len(chain)-1-n]
+		at := len(o.members) - 1 - n
+		if at >= 0 && slices.ContainsFunc(st.Any, func(s string) bool { return slices.Contains(gain, s) }) {
+			ns += o.w.acts[o.members[at]].end - o.w.acts[o.members[at]].start
+		}
+	}
+	return ns
+}
+
+// gaps sums the launch gaps between neighbouring kernels of an occurrence.
+func (o *occurrence) gaps() (ns int64) {
+	all := slices.Concat(o.members, o.fillers, o.through)
+	slices.Sort(all)
+	for n := 1; n < len(all); n++ {
+		if g := o.w.acts[all[n]].start - o.w.acts[all[n-1]].end; g > 0 {
+			ns += min(g, maxLaunchGap)
+		}
+	}
+	return ns
+}
+
+// splitRow renders a chain as data.
+func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
+	out := a.fuseRow(s, m.p, FuseSplit, m.at, m.ns)
+	out.EstimatedGainUS = micros(m.gain)
+	why := []string{"Split: known fused path not used.", m.p.Rationale}
+	if frameworkKey(a.report.Framework) == "" {
+		out.Confidence = confidenceCandidate
+		why = append(why, fmt.Sprintf("No server was recognised in this trace; the fused path is known from %s.", frameworkByKey(m.p.Frameworks[0])))
+	}
+	if !suits {
+		out.Confidence = confidenceCandidate
+		why = append(why, fmt.Sprintf("The fused path is known for %s, which this trace is not from.", strings.Join(m.p.Platforms, ", ")))
+	}
+	if m.p.Origin == OriginInflight {
+		out.Confidence = confidenceCandidate
+		why = append(why, "The fused path is an open change.")
+	}
+	if len(m.also) > 0 {
+		why = append(why, "Other paths for the same kernels: "+strings.Join(m.also, "; ")+".")
+	}
+	if len(m.near) > 0 {
+		why = append(why, "Shares kernels with: "+strings.Join(m.near, "; ")+"; the gains do not add up.")
+	}
+	out.Rationale = strings.Join(why, " ")
+	return out
+}
+
+// activeRows lists the fused paths that are in use.
+func (a *Analysis) activeRows(s *stageWork) []FuseRow {
+	seqs, _ := a.sequences(s)
+	out := []FuseRow{}
+	seen := map[string]bool{}
+	type hit struct {
+		p  *FusePattern
+		at []occurrence
+		ns int64
+	}
+	var hits []hit
+	for i := range a.registry.Patterns {
+		p := &a.registry.Patterns[i]
+		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.applies(p, true) {
+			continue
+		}
+		steps := a.registry.set(p.ActiveSteps)
+		byKernel := map[[2]int32]bool{}
+		h := hit{p: p}
+		for _, q := range seqs {
+			for _, k := range q.kernels {
+				act := &q.w.acts[k.act]
+				id := [2]int32{act.kernel, act.op}
+				is, ok := byKernel[id]
+				if !ok {
+					is = a.isActive(p, act)
+					byKernel[id] = is
+				}
+				if is || k.set&steps != 0 {
+					h.at = append(h.at, occurrence{w: q.w, members: []int32{k.act}})
+					h.ns += act.end - act.start
+				}
+			}
+		}
+		if len(h.at) > 0 && s.share(h.ns) >= max(p.MinSharePct, a.minShare) {
+			hits = append(hits, h)
+		}
+	}
+	slices.SortStableFunc(hits, func(x, y hit) int {
+		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(y.p.Priority, x.p.Priority), cmp.Compare(x.p.Pattern, y.p.Pattern))
+	})
+	for _, h := range hits {
+		// Patterns of several servers may name the same kernel; one row is enough.
+		id := fmt.Sprint(h.ns, len(h.at), h.at[0].members)
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		r := a.fuseRow(s, h.p, FuseActive, h.at, h.ns)
+		r.Rationale = "Fused path active: already in use. " + h.p.Rationale
+		out = append(out, r)
+	}
+	return out
+}
+
+func (a *Analysis) isActive(p *FusePattern, act *activity) bool {
+	if hasAny(&a.pool.facts[act.kernel].parsed, p.Active) {
+		return true
+	}
+	if op := a.pool.ops.texts[act.op]; op != "" {
+		n := classify.Parse(op)
+		return hasAny(&n, p.Active)
+	}
+	return false
+}
+
+// fuseRow fills what split and active rows have in common.
+func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, at []occurrence, ns int64) FuseRow {
+	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
+		Occurrences: len(at), Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
+		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}
+	if out.SharePct >= p.LikelySharePct {
+		out.Confidence = confidenceConfirmed
+	}
+	type sum struct {
+		id int32
+		ns int64
+		n  int
+	}
+	add := func(list []sum, id int32, ns int64) []sum {
+		for i := range list {
+			if list[i].id == id {
+				list[i].ns += ns
+				list[i].n++
+				return list
+			}
+		}
+		return append(list, sum{id, ns, 1})
+	}
+	var kernels, sites []sum
+	for _, o := range at {
+		for _, i := range o.members {
+			act := &o.w.acts[i]
+			kernels = add(kernels, act.kernel, act.end-act.start)
+			sites = add(sites, act.site, act.end-act.start)
+		}
+	}
+	if kind == FuseActive {
+		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
+	}
+	for _, k := range kernels {
+		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.names.texts[k.id], micros(k.ns), s.share(k.ns), k.n})
+	}
+	slices.SortFunc(sites, func(x, y sum) int {
+		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.sites.texts[x.id], a.pool.sites.texts[y.id]))
+	})
+	for n, k := range sites {
+		if n == 4 {
+			break
+		}
+		out.CurrentLocations = append(out.CurrentLocations, a.pool.sites.texts[k.id])
+	}
+	// The middle occurrence is in the steady part of the run.
+	example := at[len(at)/2]
+	for n, i := range example.members {
+		if n == maxExamples {
+			break
+		}
+		out.ExampleKernels = append(out.ExampleKernels, int(example.w.acts[i].event))
+	}
+	return out
+}

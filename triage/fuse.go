@@ -1,0 +1,83 @@
+package triage
+
+import (
+	"slices"
+	"strings"
+)
+
+// Confidence of a fuse row.
+const (
+	confidenceConfirmed = "Confirmed" // its share is that of a typical occurrence
+	confidenceCandidate = "Candidate" // smaller, or something about it is not known
+)
+
+// fuse builds the fuse table of a stage.
+func (a *Analysis) fuse(s *stageWork) []FuseRow {
+	if a.fuseMode == FuseByKeyword {
+		return a.keywordFuse(s)
+	}
+	return a.chainFuse(s)
+}
+
+// applies reports whether a pattern's filters let it be looked for. The filters
+// on the model need a model; what is not known about tensor parallelism is
+// decided by the evidence in chain mode.
+func (a *Analysis) applies(p *FusePattern, anyServer bool) bool {
+	key := frameworkKey(a.report.Framework)
+	if !slices.Contains(p.Frameworks, key) && !(key == "" && anyServer) {
+		return false
+	}
+	model := strings.ToLower(a.modelText())
+	named := func(list []string) bool {
+		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(model, strings.ToLower(w)) })
+	}
+	if len(p.ModelInclude) > 0 && !named(p.ModelInclude) || named(p.ModelExclude) {
+		return false
+	}
+	if p.RequireTP && a.fuseMode == FuseByKeyword && a.report.TPSize < p.MinTPSize {
+		return false
+	}
+	return !(p.RequireTP && a.report.TPSize > 0 && a.report.TPSize < p.MinTPSize)
+}
+
+// modelText is the model's name, with the model file its kernels were launched
+// from where the trace has frames: models/qwen3_moe.py names the family as well.
+func (a *Analysis) modelText() string {
+	if a.fuseMode == FuseByKeyword {
+		return a.report.Model
+	}
+	return a.report.Model + " " + a.modelFiles
+}
+
+// findModelFiles collects the base names of model files among the sites.
+func (a *Analysis) findModelFiles() {
+	var out []string
+	for _, s := range a.pool.sites.texts {
+		path, _, _ := locationParts(s)
+		i := strings.LastIndex(path, "models/")
+		if i < 0 {
+			continue
+		}
+		name := strings.TrimSuffix(path[i+len("models/"):], ".py")
+		if name != "utils" && name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	a.modelFiles = strings.Join(out, " ")
+}
+
+// hostPlatform is the platform of the stage's launches, "" when unknown.
+func (s *stageWork) platform() string {
+	for _, w := range s.parts {
+		if w.hip {
+			return "rocm"
+		}
+	}
+	for _, w := range s.parts {
+		if w.cuda {
+			return "cuda"
+		}
+	}
+	return ""
+}
