@@ -2,22 +2,21 @@ package classify_test
 
 import (
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // TestLabelledKernels holds the default rules to the labelled kernels of the
 // sample traces: at least 99 % of GPU time and 97 % of the distinct names must
 // get an accepted category.
 func TestLabelledKernels(t *testing.T) {
-	path := filepath.Join("..", "..", "shared", "labels", "kernel-categories.tsv")
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(testdata.Shared(t, "labels/kernel-categories.tsv"))
 	if err != nil {
-		t.Skipf("SKIPPED: labelled kernels not found: %v", err)
+		t.Fatal(err)
 	}
 	var names, okNames int
 	var total, okTime float64

@@ -13,6 +13,10 @@ const (
 	maxMangled        = 16 << 10
 	maxDemangledPower = 16 // 64 KiB
 	maxRun            = 96 // equal letters in a row: "PPPPPP…" nests the parser
+	// The demangler tries a conversion operator ("cv") in two ways, so that n
+	// nested ones cost 2^n: 155 bytes of "INcvT_" took 16 s. No kernel is a
+	// conversion operator; the letters do occur in identifiers (recv).
+	maxConversions = 6
 )
 
 func looksMangled(s string) bool {
@@ -20,7 +24,7 @@ func looksMangled(s string) bool {
 }
 
 func demangled(s string) (string, bool) {
-	if len(s) > maxMangled || longRun(s) {
+	if len(s) > maxMangled || longRun(s) || strings.Count(s, "cv") > maxConversions {
 		return "", false
 	}
 	if strings.HasPrefix(s, "__Z") { // Mach-O style leading underscore

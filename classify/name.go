@@ -53,7 +53,7 @@ func Parse(raw string) Name {
 	if len(s) > maxName {
 		s, n.Truncated = s[:maxName], true
 	}
-	s = strings.TrimSpace(s)
+	s = foldSpace(s)
 	s = strings.TrimSuffix(s, ".kd") // AMD code-object suffix
 	n.Demangled = s
 	if looksMangled(s) {
@@ -80,11 +80,9 @@ func (n *Name) readDemangled(s string) {
 		return
 	}
 	sh := scanShape(s)
+	n.Truncated = n.Truncated || sh.cut
 	if sh.argOpen >= 0 {
 		n.hasArgs = true
-		if sh.argClose >= len(s) {
-			n.Truncated = true
-		}
 		n.ArgTypes = splitTop(s[sh.argOpen+1:min(sh.argClose, len(s))], ',', maxParts)
 	}
 	var buf [16]component

@@ -17,7 +17,7 @@ func kvCacheRules() []Rule {
 			Function: words("*rope_store*", "*rope_and_assign_qkv*", "*rope_quantize_append*", "*rope_append*", "*rope_set_kv*", "*rope_fp8_kv*", "*rope_kv_write*", "*rope_kv_insert*"),
 		}),
 		kv("kvcache.move", "cache block movement", "move", Pattern{
-			Function: words("copy_blocks*", "swap_blocks*", "*transfer_kv*", "*kv_transfer*", "*copy_all_layer_kv*", "*kvcache_copy*", "*kvcache_block_copy*", "*copy_kv*", "*move_kv*", "*gather_kv*", "*load_kv*", "*kvcacheDraftTokenLocation*", "transfer_kernel_impl*", "*gather_cache*", "*_dequant_cache*", "*gather*indexer*", "*page_migration*"),
+			Function: words("copy_blocks*", "swap_blocks*", "*transfer_kv*", "*kv_transfer*", "*copy_all_layer_kv*", "*kvcache_copy*", "*kvcache_block_copy*", "*copy_kv*", "*move_kv*", "*gather_kv*", "*load_kv*", "*kvcacheDraftTokenLocation*", "transfer_kernel_impl*", "*gather_cache*", "*_dequant_cache*", "*page_migration*"),
 		}),
 		kv("kvcache.gather", "cache block gathering", "move", Pattern{All: words("*gather*", "cache")}),
 		kv("kvcache.store", "cache write", "store", Pattern{

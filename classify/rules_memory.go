@@ -39,7 +39,7 @@ func memoryRules() []Rule {
 			Function: words("*transpose*", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*im2col*", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
 		}),
 		m("memory.pad", "padding, packing, upsampling", "pad", Pattern{
-			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "pad_sequence*", "unpad*", "*ragged*pack*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
+			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "pad_sequence*", "unpad*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
 		}),
 		m("memory.fill", "buffer fill", "fill", Pattern{
 			Function: words("memset*", "zero", "zeros", "zero_*", "*_zero", "*zero_buffer*", "*fillBuffer*", "*clear_buffer*", "*zero_fill*", "*fill_zero*", "setOutputZero*", "memZero*"),

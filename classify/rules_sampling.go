@@ -41,7 +41,7 @@ func samplingRules() []Rule {
 			None:     words("*upsample*", "*downsample*"),
 		}),
 		sampling("sampling.prepare", "input preparation", "prepare", Pattern{
-			Function: words("*token_ids*", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "*prepare_*inputs*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*request*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*cumlen*"),
+			Function: words("*token_ids*", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*request*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*cumlen*"),
 		}),
 	}
 }

@@ -9,9 +9,14 @@ type Ruleset struct {
 
 // Result is the verdict on one name.
 type Result struct {
-	Category    Category `json:"category"`
-	Label       string   `json:"label"`
-	Subcategory string   `json:"subcategory,omitempty"`
+	Category Category `json:"category"`
+	Label    string   `json:"label"`
+	// Subcategory is the kind of work within the category when the name tells
+	// it, else, for a gemm, its data type.
+	Subcategory string `json:"subcategory,omitempty"`
+	// DType is the narrowest operand type the name of a gemm, moe or attention
+	// kernel shows ([Name.DType]), else empty.
+	DType string `json:"dtype,omitempty"`
 	// Rule is the ID of the rule that matched, empty when none did.
 	Rule string `json:"rule,omitempty"`
 }
@@ -65,6 +70,15 @@ func (s *Ruleset) ClassifyName(n *Name) Result {
 		}
 		if res.Subcategory == "" && r.Refine != nil {
 			res.Subcategory = r.Refine(n)
+		}
+		switch r.Category {
+		case CategoryGEMM:
+			res.DType = n.DType()
+			if res.Subcategory == "" {
+				res.Subcategory = res.DType
+			}
+		case CategoryMoE, CategoryAttention:
+			res.DType = n.DType()
 		}
 		return res
 	}

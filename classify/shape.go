@@ -11,10 +11,11 @@ import "strings"
 
 // shape says where the parts of a demangled name lie, as offsets in it.
 type shape struct {
-	nameStart int // first byte of the qualified name, after the return type
-	nameEnd   int // one past the qualified name
-	argOpen   int // '(' of the argument list, or -1
-	argClose  int // its ')', or len(s) when cut, or -1
+	nameStart int  // first byte of the qualified name, after the return type
+	nameEnd   int  // one past the qualified name
+	argOpen   int  // '(' of the argument list, or -1
+	argClose  int  // its ')', or len(s) when cut, or -1
+	cut       bool // a bracket is left open
 }
 
 const maxDepth = 256 // brackets nested deeper than this end the reading
@@ -90,6 +91,7 @@ func scanShape(s string) shape {
 			case c == '(':
 				sh.nameEnd, sh.argOpen = i, i
 				sh.argClose = closing(s, i)
+				sh.cut = sh.argClose == len(s)
 				if !nameGoesOn(s, sh.argClose+1) {
 					return sh
 				}
@@ -114,6 +116,7 @@ func scanShape(s string) shape {
 		}
 		b.step(s, i)
 	}
+	sh.cut = b.n > 0
 	return sh
 }
 

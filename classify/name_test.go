@@ -1,0 +1,181 @@
+package classify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+func TestParse(t *testing.T) {
+	type parts struct {
+		Function  string
+		Scope     []string
+		Args      []string
+		Types     []string
+		Operation string
+		Family    classify.Family
+		Truncated bool
+	}
+	for _, tc := range []struct {
+		name string
+		want parts
+	}{
+		{"fused_moe_kernel", parts{Function: "fused_moe_kernel", Family: classify.FamilyTriton}},
+		{
+			"void vllm::moe::topkGatingSoftmax<8, 128, int>(float const*, bool)",
+			parts{"topkGatingSoftmax", []string{"vllm", "moe"}, []string{"8", "128", "int"}, []string{"float const*", "bool"}, "", classify.FamilyVLLM, false},
+		},
+		{
+			"void (anonymous namespace)::store_kvcache<2048l, 4, false, long>((anonymous namespace)::StoreKVCacheParams)",
+			parts{"store_kvcache", nil, []string{"2048l", "4", "false", "long"}, []string{"(anonymous namespace)::StoreKVCacheParams"}, "", "", false},
+		},
+		{
+			"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float>, unsigned int, float, 4> >(int)",
+			parts{
+				"reduce_kernel", []string{"at", "native"},
+				[]string{"512", "1", "at::native::ReduceOp<float, at::native::MeanOps<float, float>, unsigned int, float, 4>"},
+				[]string{"int"}, "MeanOps", classify.FamilyPyTorch, false,
+			},
+		},
+		{ // Nsight Systems prints its own dialect.
+			"void <unnamed>::elementwise_kernel_with_index<int, f(const c10::Scalar &)::[lambda() (instance 1)]::operator ()() const::[lambda(long) (instance 1)]>(T1, T2 *)",
+			parts{
+				"elementwise_kernel_with_index", nil,
+				[]string{"int", "f(const c10::Scalar &)::[lambda() (instance 1)]::operator ()() const::[lambda(long) (instance 1)]"},
+				[]string{"T1", "T2 *"}, "f", "", false,
+			},
+		},
+		{ // A scope stands for a function that says nothing.
+			"void internal::gemvx::kernel<int, 7, false>(int)",
+			parts{"kernel", []string{"internal", "gemvx"}, []string{"int", "7", "false"}, []string{"int"}, "gemvx", "", false},
+		},
+		{
+			"_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE",
+			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"}, Family: classify.FamilyNCCL},
+		},
+		{ // Cut by the profiler in the middle of a template argument.
+			"_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOneP",
+			parts{
+				Function: "kentry", Scope: []string{"ck_tile"}, Args: []string{"Rmsnorm2dFwd", "Rmsnorm2dFwdPipelineOneP"},
+				Operation: "Rmsnorm2dFwd", Family: classify.FamilyCK, Truncated: true,
+			},
+		},
+		{
+			"void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<flash::CollectiveMain",
+			parts{
+				Function: "device_kernel", Scope: []string{"cutlass"},
+				Args:      []string{"flash::enable_sm90<flash::FlashAttnFwdSm90<flash::CollectiveMain"},
+				Operation: "FlashAttnFwdSm90", Family: classify.FamilyCUTLASS, Truncated: true,
+			},
+		},
+		{"Memcpy DtoD (Device -> Device)", parts{Function: "Memcpy DtoD (Device -> Device)", Family: classify.FamilyMemcpy}},
+		{"nvjet_tst_128x24_64x11_2x1_v_bz_TNT", parts{Function: "nvjet_tst_128x24_64x11_2x1_v_bz_TNT", Family: classify.FamilyNvjet}},
+		{"", parts{}},
+	} {
+		n := classify.Parse(tc.name)
+		got := parts{n.Function, n.Namespaces, n.TemplateArgs, n.ArgTypes, n.Operation, n.Family, n.Truncated}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("Parse(%q) (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+// TestHostileNames shows that names made to defeat the parser come back: each
+// of these once took minutes, or would without its limit.
+func TestHostileNames(t *testing.T) {
+	for _, s := range []string{
+		"_Z1fI" + strings.Repeat("INcvT_", 25),                  // 2^25 ways to demangle
+		"_Z" + strings.Repeat("P", 100_000),                     // deep recursion
+		"_ZN1a" + strings.Repeat("IS_S_S_S_S_E", 500),           // exponential output
+		"a " + strings.Repeat(" ", 1_000_000) + "b(",            // runs of blanks
+		strings.Repeat("elementwise_kernel<", 10_000),           // wrappers in wrappers
+		strings.Repeat("<", 1_000_000),                          // nothing but brackets
+		"f<" + strings.Repeat("1,", 100_000) + "1>()",           // many arguments
+		strings.Repeat("f(a)::", 100_000),                       // a name that goes on
+		"void f(" + strings.Repeat("operator<", 100_000) + "x)", // operators that look like brackets
+	} {
+		n := classify.Parse(s)
+		if n.Raw != s {
+			t.Errorf("Raw of %.20q… changed", s)
+		}
+		if len(n.TemplateArgs) > 1024 || len(n.ArgTypes) > 1024 || len(n.Demangled) > 1<<17 {
+			t.Errorf("Parse(%.20q…) = %d template arguments, %d parameters, %d bytes", s, len(n.TemplateArgs), len(n.ArgTypes), len(n.Demangled))
+		}
+	}
+}
+
+func TestHasIdentifier(t *testing.T) {
+	for _, tc := range []struct {
+		name, keyword string
+		want          bool
+	}{
+		{"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", "fp4", false},
+		{"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", "mxfp4", false},
+		{"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", "matmul", true},
+		{"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", "swiglu", true},
+		{"void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u>(float*)", "fp8", false},
+		{"void per_token_group_quant_8bit_kernel<__nv_bfloat16>(int)", "quant", true},
+		{"void scaled_fp8_quant_kernel<float>(int)", "fp8", true},
+		{"void sglang::cross_device_reduce_1stage<float, 8>(int)", "cross_device_reduce", true},
+		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int)", "all_reduce", true},
+		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int)", "allreduce", true},
+		{"void vllm::act_and_mul_kernel<float, &(vllm::silu_kernel<float>(float const&)), true>(float*)", "silu", false},
+		{"void f<RmsNorm>(RmsNorm)", "rmsnorm", false},
+		{"get_property_kernel", "rope", false},
+		{"get_property_kernel", "*rope*", true},
+		{"void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<int> > >(int)", "flash_attn", true},
+		{"anything", "", false},
+	} {
+		n := classify.Parse(tc.name)
+		if got := n.HasIdentifier(tc.keyword); got != tc.want {
+			t.Errorf("Parse(%q).HasIdentifier(%q) = %v, want %v", tc.name, tc.keyword, got, tc.want)
+		}
+	}
+}
+
+func TestDType(t *testing.T) {
+	for name, want := range map[string]string{
+		"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1":                                    "mxfp4",
+		"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT32x32x256":                        "bf16",
+		"Cijk_Alik_Bljk_F8BS_BH_Bias_HA_S_SAV_UserArgs_MT64x32x256":                       "fp8",
+		"nvjet_tst_64x16_64x16_4x1_v_bz_TNT":                                              "bf16",
+		"nvjet_sm103_hsh_64x16_64x16_4x1_v_bz_TNT":                                        "fp16",
+		"nvjet_qqtst_128x128_128x6_2x1_v_bz_TNT":                                          "fp8",
+		"bmm_E2m1_E2m1E2m1_Fp32_t128x8x512_s5_et128x8":                                    "fp4",
+		"bmm_Bfloat16_Bfloat16Bfloat16_Fp32_t128x8x128u2":                                 "bf16",
+		"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64":                     "bf16",
+		"void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u>(float*)":                             "fp8",
+		"void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, float>(int)":      "bf16",
+		"void paged_attention_v1_kernel<__nv_bfloat16, (vllm::Fp8KVCacheDataType)0>(int)": "bf16",
+		"volta_sgemm_64x64_nt":                                                            "fp32",
+		"fused_moe_kernel":                                                                "",
+	} {
+		n := classify.Parse(name)
+		if got := n.DType(); got != want {
+			t.Errorf("Parse(%q).DType() = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for _, tc := range []struct{ name, want string }{
+		{"plain", "plain"},
+		{"void f<int>(int, long)", "void f<int>"},
+		{"void ns::f<g<int> >((anonymous namespace)::P)", "void ns::f<g<int> >"},
+		{"void f(int)", "void f(int)"},
+		{"f<int>(int)", "f<int>(int)"},
+		{"a  b\tc ", "a b c"},
+		{"kernel_0x7f3a5c00 0x12345 x0x1234567", "kernel_0x7f3a5c00 0x12345 x0x1234567"},
+		{"kernel at 0x7f3a5c00, 0x123456", "kernel at 0xADDR, 0xADDR"},
+		{"MT320x224x64_0x", "MT320x224x64_0x"},
+		{"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"},
+		{"void f<int", "void f<int"},
+	} {
+		if got := classify.Canonical(tc.name); got != tc.want {
+			t.Errorf("Canonical(%q) = %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package classify_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+func TestFirstMatchWins(t *testing.T) {
+	set := classify.New(
+		classify.Substring("mla", "MLA Attention", false, "flash_fwd_splitkv_mla"),
+		classify.Substring("quant", "FP8 Quant", true, "quant"),
+		classify.Otherwise("other", "Other"),
+	)
+	for name, want := range map[string]string{
+		"flash_fwd_splitkv_mla_quant": "mla",
+		"PerTokenQUANT":               "quant",
+		"Flash_fwd_splitkv_mla":       "other",
+	} {
+		if got := set.Classify(name); got.Rule != want || string(got.Category) != want {
+			t.Errorf("Classify(%q) = %+v, want rule %q", name, got, want)
+		}
+	}
+	if got := classify.New().Classify("x"); got.Rule != "" || got.Category != classify.CategoryOther {
+		t.Errorf("empty set: %+v, want other without a rule", got)
+	}
+	if got := classify.New(classify.Rule{ID: "empty"}).Classify("x"); got.Rule != "" {
+		t.Errorf("a rule without a condition matched: %+v", got)
+	}
+}
+
+func TestWithPrepends(t *testing.T) {
+	set := classify.Default().With(classify.Rule{
+		ID: "acme.router", Category: "router", Subcategory: "acme",
+		When: classify.Pattern{Function: []string{"*moe_gate*"}},
+	})
+	want := classify.Result{Category: "router", Label: "router", Subcategory: "acme", Rule: "acme.router"}
+	if diff := cmp.Diff(want, set.Classify("fused_moe_gate_kernel")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, want := set.Classify("nvjet_tst_1").Rule, classify.Default().Classify("nvjet_tst_1").Rule; got != want || got == "" {
+		t.Errorf("rule %q, want the default's %q", got, want)
+	}
+}
+
+// TestDefaultRules holds the default rules to what their IDs promise: unique,
+// complete, and each one listed in the documentation.
+func TestDefaultRules(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "categories.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[classify.Category]bool{}
+	for _, c := range classify.Categories() {
+		known[c] = true
+	}
+	seen := map[string]bool{}
+	for _, r := range classify.Default().AppendRules(nil) {
+		if r.ID == "" || r.Title == "" || r.Since == "" {
+			t.Errorf("rule %q lacks an ID, a title or a release", r.ID)
+		}
+		if seen[r.ID] {
+			t.Errorf("rule ID %q is used twice", r.ID)
+		}
+		seen[r.ID] = true
+		if !known[r.Category] {
+			t.Errorf("rule %q: unknown category %q", r.ID, r.Category)
+		}
+		if !bytes.Contains(doc, []byte("`"+r.ID+"`")) {
+			t.Errorf("rule %q is not in docs/categories.md", r.ID)
+		}
+		// A '*' inside a pattern would silently be dropped.
+		w := r.When
+		for _, list := range [][]string{w.Function, w.All, w.Wrapper, w.Scope, w.Name, w.Args, w.None} {
+			for _, p := range list {
+				if strings.Contains(strings.Trim(p, "*"), "*") || strings.Trim(p, "*_") == "" {
+					t.Errorf("rule %q: pattern %q", r.ID, p)
+				}
+			}
+		}
+	}
+}
+
+func TestRulesFileRoundTrip(t *testing.T) {
+	rules := []classify.Rule{
+		{ID: "a.b", Title: "A", Category: "moe", Label: "L", Subcategory: "s", Since: "v1", When: classify.Pattern{
+			Family: []classify.Family{classify.FamilyTriton}, Function: []string{"*x*"}, None: []string{"y"},
+		}},
+		classify.Substring("sub", "Sub", true, "<&>"),
+	}
+	var buf bytes.Buffer
+	if err := classify.WriteRules(&buf, rules...); err != nil {
+		t.Fatal(err)
+	}
+	got, err := classify.LoadRules(&buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rules, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := classify.WriteRules(&buf, classify.Otherwise("o", "O")); err == nil {
+		t.Error("a rule with code was written")
+	}
+}
+
+// TestRulesFileErrors changes one good file per case; the case's name is what
+// the error must say.
+func TestRulesFileErrors(t *testing.T) {
+	const good = `{"version":1,"rules":[{"id":"a","category":"moe","when":{"function":["x"]}},{"id":"b","category":"gemm","when":{"substring":["y"]}}]}`
+	if _, err := classify.LoadRules(strings.NewReader(good)); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string][2]string{
+		`field "version" is missing`:                                  {`"version":1,`, ``},
+		`version 7, this release reads 1`:                             {`"version":1`, `"version":7`},
+		`rule 1: field "id" is missing`:                               {`"id":"b"`, `"id":""`},
+		`rule 1 ("b"): field "category" is missing`:                   {`"category":"gemm"`, `"category":" "`},
+		`rule 1 ("a"): field "id" repeats rule 0`:                     {`"id":"b"`, `"id":"a"`},
+		`rule 0 ("a"): field "when" has no condition`:                 {`{"function":["x"]}`, `{"none":["x"]}`},
+		`rule 0 ("a"): field "when.function[0]" ("**") has no letter`: {`["x"]`, `["**"]`},
+		`rule 0 ("a"): field "when.function[0]" ("a*b") has a '*'`:    {`["x"]`, `["a*b"]`},
+		`rule 1 ("b"): field "when.substring[0]" is empty`:            {`["y"]`, `[""]`},
+		`rule 0: json: unknown field "func"`:                          {`"function"`, `"func"`},
+		`cannot unmarshal`:                                            {`["x"]`, `"x"`},
+		`data after the end`:                                          {`]}`, `]} {}`},
+	} {
+		text := strings.Replace(good, change[0], change[1], 1)
+		if want == `data after the end` {
+			text = good + "{}"
+		}
+		_, err := classify.LoadRules(strings.NewReader(text))
+		if !errors.Is(err, classify.ErrRules) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one about the rules file with %q", err, want)
+		}
+	}
+}
+
+func TestClassifyIsConcurrent(t *testing.T) {
+	names := corpus(t)
+	set := classify.Default()
+	done := make(chan map[string]classify.Result)
+	for range 4 {
+		go func() {
+			got := map[string]classify.Result{}
+			for _, n := range names {
+				got[n] = set.Classify(n)
+			}
+			done <- got
+		}()
+	}
+	first := <-done
+	for range 3 {
+		if diff := cmp.Diff(first, <-done); diff != "" {
+			t.Errorf("two goroutines differ:\n%s", diff)
+		}
+	}
+}
