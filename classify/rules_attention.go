@@ -42,7 +42,7 @@ func attentionRules() []Rule {
 	}
 	return []Rule{
 		at("attention.metadata", "attention scheduling metadata", "metadata", Pattern{
-			Function: words("*mla_metadata*", "*num_kv_splits*", "*prepare_varlen_num_blocks*", "*kv_indices*", "*attn_metadata*", "*attention_metadata*", "*fmha_metadata*", "*kv_indptr*", "*packed_mask*"),
+			Function: words("*mla_metadata*", "*num_kv_splits*", "*prepare_varlen_num_blocks*", "*kv_indices*", "*attn_metadata*", "*attention_metadata*", "*fmha_metadata*", "*kv_indptr*", "*padding_offset*", "*packed_mask*"),
 		}),
 		// The indexer of sparse attention scores cached keys (mqa_logits) and
 		// turns its top-k into a page table (topk_transform).
@@ -54,7 +54,7 @@ func attentionRules() []Rule {
 			Function: words("*decode_compress*", "*prefill_compress*", "*kv_compress*", "*compressor*", "c4_prefill*", "c128_prefill*"),
 		}),
 		at("attention.combine", "merge of partial attention results", "combine", Pattern{
-			Function: words("*mla_combine*", "*merge_state*", "*merge_attn*", "*splitkv_combine*", "*attn_combine*", "reduce_segments", "*FlashAttnFwdCombine*", "*attention_reduce*", "*fmha_reduction*", "*FmhaMlaReduction*", "*MergeStates*", "*VariableLengthAttentionSum*", "*mla_reduce*", "*attn_reduce*", "*correct_attn*", "*flash_combine*", "*decode_reduce_kernel*", "*attention_combine*"),
+			Function: words("*mla_combine*", "*merge_state*", "*merge_attn*", "*splitkv_combine*", "*attn_combine*", "reduce_segments", "*FlashAttnFwdCombine*", "*attention_reduce*", "*fmha_reduction*", "*FmhaMlaReduction*", "*MergeStates*", "*VariableLengthAttentionSum*", "*mla_reduce*", "*attn_reduce*", "*correct_attn*", "*flash_combine*", "*decode_reduce_kernel*", "*attention_combine*", "*softmax_reducev*"),
 		}),
 		at("attention.reduce", "merge of partial attention results", "combine", Pattern{
 			All: words("*attention*", "reduce"),
@@ -67,7 +67,7 @@ func attentionRules() []Rule {
 		// A name that says norm or rope without saying attention's own verb is
 		// preparation of attention, not attention: fused_qknorm_rope.
 		at("attention.kernel", "attention", "", Pattern{
-			Function: words("*attention*", "*attn*", "*fmha*", "*flash_fwd*", "*flash_bwd*", "*flashmla*", "*mmha*", "*mha", "*mha_*", "*xqa*", "*mla_decode*", "*mla_prefill*", "*mla_fwd*", "*BatchDecode*", "*BatchPrefill*", "*SinglePrefill*", "*SingleDecode*", "*cascade*", "*flash_decod*", "*splitkv_mla*", "*sparse_mla*", "*sdpa*", "*multihead*", "*fwd_grouped_kernel_stage*", "*fwd_kernel_stage*", "*paged_mqa*", "*context_fwd*", "*page_attn*", "*block_sparse_attn*", "*MLAPage*"),
+			Function: words("*attention*", "*attn*", "*fmha*", "*flash_fwd*", "*flash_bwd*", "*flashmla*", "*mmha*", "*mha", "*mha_*", "*xqa*", "*mla_decode*", "*mla_prefill*", "*mla_fwd*", "*BatchDecode*", "*BatchPrefill*", "*SinglePrefill*", "*SingleDecode*", "*cascade*", "*flash_decod*", "*splitkv_mla*", "*sparse_mla*", "*sdpa*", "*multihead*", "*fwd_grouped_kernel_stage*", "*fwd_kernel_stage*", "*paged_mqa*", "*context_fwd*", "*page_attn*", "*block_sparse_attn*", "*att_m_fwd*", "*grouped_att*", "*paged_decode*", "*paged_prefill*", "*chunked_prefill*", "*MLAPage*"),
 			None:     words("*norm*", "*gate", "*gated*", "*mask_convert*"),
 		}),
 		at("attention.mla", "multi-head latent attention", "mla", Pattern{
@@ -86,7 +86,7 @@ func attentionRules() []Rule {
 		// AITER's assembly kernels: pa_bf16_pertokenFp8_gqa8_… is paged
 		// attention, mla_a16w16_qh16_… multi-head latent attention.
 		at("attention.aiter_asm", "AITER assembly attention", "", Pattern{
-			Prefix: words("pa_bf16", "pa_fp16", "pa_fp8", "pa_a16w", "pa_a8w", "pa_ps", "pa_decode", "pa_prefill", "pa_mqa", "pa_noquant", "fmha_", "mla_a", "mla_dec", "mla_pfl", "mla_ps"),
+			Prefix: words("pa_bf16", "pa_fp16", "pa_fp8", "pa_a16w", "pa_a8w", "pa_ps", "pa_decode", "pa_fwd", "pa_prefill", "pa_mqa", "pa_noquant", "fmha_", "mla_a", "mla_dec", "mla_pfl", "mla_ps"),
 		}),
 	}
 }

@@ -28,7 +28,7 @@ func communicationRules() []Rule {
 			Scope: words("internode*", "intranode*", "moe_comm", "mnnvl", "*mnnvl_allreduce", "*allreduce*", "uccl", "pplx", "mori", "symmetric_memory", "symm_mem", "quickreduce", "ar_fusion", "minimax_ar", "nccl_ep"),
 		}),
 		comm("comm.p2p", "point to point", "send_recv", Pattern{
-			Function: words("*sendrecv*", "p2p", "put_signal*", "*peer_copy*", "*ring_exchange*", "*nvlink_copy*"),
+			Function: words("*sendrecv*", "p2p", "put_signal*", "*peer_copy*", "*ring_exchange*", "*nvlink_copy*", "userbuffers*", "kuserbuffers*"),
 		}),
 		comm("comm.barrier", "barrier or signal between GPUs", "barrier", Pattern{
 			Function: words("barrier_kernel*", "barrier_on_stream*", "*device_barrier*", "*barrier_all*", "nvlink_barrier*", "*multi_gpu_barrier*", "symm_mem*", "*wait_signal*", "*stream_signal*"),

@@ -23,8 +23,8 @@ func gemmRules() []Rule {
 			None:     words("*norm*"),
 		}),
 		g("gemm.word", "matrix product by name", "", Pattern{
-			Function: words("*gemm*", "*gemv*", "*matmul*", "mm", "bmm", "addmm", "*_mm", "*mm_kernel*", "*scaled_mm*", "marlin*", "*_marlin", "*machete*", "*wvsplitk*", "dot_kernel", "*LLMM1*", "*lora_shrink*", "*lora_expand*", "*lora_a*", "*lora_b*", "*sgmv*", "*bgmv*", "*splitk*", "*exllama*", "*weight_only*", "*dense_fp8*", "*fp8_linear*", "*w8a8_block*", "*kgemm*", "*linear_kernel*", "*tinygemm*", "*dotprod*"),
-			None:     words("quantize", "*norm*", "*absmax*"),
+			Function: words("*gemm*", "*gemv*", "*matmul*", "*mul_mat*", "mm", "bmm", "addmm", "*_mm", "*mm_kernel*", "*scaled_mm*", "marlin*", "*_marlin", "*machete*", "*wvsplitk*", "dot_kernel", "*LLMM1*", "*lora_shrink*", "*lora_expand*", "*lora_a*", "*lora_b*", "*sgmv*", "*bgmv*", "*splitk*", "*exllama*", "*weight_only*", "*dense_fp8*", "*fp8_linear*", "*w8a8_block*", "*kgemm*", "*linear_kernel*", "*tinygemm*", "*dotprod*"),
+			None:     words("quantize", "*norm*", "*absmax*", "*silu_mul*", "*silu_and_mul*", "*act_and_mul*"),
 		}),
 		// A function that names its GEMM only by scope: deep_gemm::…,
 		// machete::…, gptq::…, but not the helpers that live beside it.

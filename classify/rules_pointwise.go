@@ -52,7 +52,7 @@ func quantizeRules() []Rule {
 	}
 	return []Rule{
 		q("quantize.word", "quantisation", "", Pattern{
-			Function: words("*quant", "*quant_*", "*quants", "*quantize*", "*quantise*", "*dequant*", "*to_fp4*", "*to_fp8*", "*scaled_fp8*", "*cast_fp8*", "*cast_mxfp8*", "*cast_nvfp4*", "*hfp8*", "*fp8_to*", "*fp8_cast*", "*fp8rowwise*", "*absmax*", "*fp4_cast*", "*mxfp4_quant*", "*_fp8_qparam*", "*qparam*", "*_quantkernel*", "*downcast_to_mxfp*", "*upcast_from_mxfp*", "*float_to_fp*"),
+			Function: words("*quant", "*quant_*", "*quants", "*quantize*", "*quantise*", "*dequant*", "*to_fp4*", "*to_fp8*", "*scaled_fp8*", "*cast_fp8*", "*cast_mxfp8*", "*cast_nvfp4*", "*hfp8*", "*fp8_to*", "*fp8_cast*", "*fp8rowwise*", "*absmax*", "*fp4_cast*", "*mxfp4_quant*", "*_fp8_qparam*", "*qparam*", "*_quantkernel*", "*downcast_to_mxfp*", "*upcast_from_mxfp*", "*float_to_fp*", "*per_token_cast*", "*per_block_cast*"),
 		}),
 		q("quantize.hadamard", "Hadamard rotation before quantisation", "hadamard", Pattern{Function: words("*hadamard*", "fht")}),
 		// Scale factors have lay-outs of their own: transposing and packing

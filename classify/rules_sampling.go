@@ -10,7 +10,7 @@ func samplingFirst() []Rule {
 			None:  words("*gemm*", "*attention*"),
 		}),
 		sampling("sampling.probs", "probabilities and logits", "sampling", Pattern{
-			Function: words("*sampling*", "*top_k_top_p*", "*topktopp*", "*top_p*", "*topp_*", "*min_p_*", "*renorm_prob*", "*mask_logits*", "*token_bitmask*", "*softcap*", "*temperature*", "*penalt*", "*multinomial*", "*gumbel*", "*ban_bad_words*", "*ban_repeat*", "*logit_bias*", "*addBiasSoftMax*", "*logprob*", "*log_probs*", "*topk_topp*", "*bad_words*", "*min_tokens*"),
+			Function: words("*sampling*", "*top_k_top_p*", "*topktopp*", "*top_p*", "*topp_*", "*min_p_*", "*renorm_prob*", "*mask_logits*", "*token_bitmask*", "*grammar*", "*topk_log_softmax*", "*softcap*", "*temperature*", "*penalt*", "*multinomial*", "*gumbel*", "*ban_bad_words*", "*ban_repeat*", "*logit_bias*", "*addBiasSoftMax*", "*logprob*", "*log_probs*", "*topk_topp*", "*bad_words*", "*min_tokens*"),
 			None:     words("*moe*", "*attention*", "*routing*"),
 		}),
 		sampling("sampling.speculative", "speculative decoding", "speculative", Pattern{
@@ -41,7 +41,7 @@ func samplingRules() []Rule {
 			None:     words("*upsample*", "*downsample*"),
 		}),
 		sampling("sampling.prepare", "input preparation", "prepare", Pattern{
-			Function: words("*token_ids*", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*request*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*cumlen*"),
+			Function: words("*token_ids*", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*request_states*", "*idx_mapping*", "*cumlen*"),
 		}),
 	}
 }
