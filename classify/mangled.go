@@ -7,8 +7,8 @@ import (
 )
 
 // Limits on demangling. Substitutions let n bytes of mangled text stand for
-// 2^n bytes of readable text, so both ends are bounded: names in real traces
-// reach 3 KB mangled and 20 KB readable.
+// 2^n bytes of readable text, so both ends are bounded: names
+// of the sample traces reach 867 bytes mangled and 2,006 bytes readable.
 const (
 	maxMangled        = 16 << 10
 	maxDemangledPower = 16 // 64 KiB
