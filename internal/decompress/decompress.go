@@ -68,31 +68,21 @@ func (d *Damage) Error() string {
 func (d *Damage) Unwrap() error { return d.Err }
 
 // source counts the compressed bytes and keeps the reader's own error apart
-// from those of the decoder. It is an io.ByteReader so that gzip reads no further
-// than it must between members.
+// from those of the decoder. It lies below the buffer, because the decoder of
+// gzip is half as fast again when it is handed a *bufio.Reader itself.
 type source struct {
-	br  *bufio.Reader
+	r   io.Reader
 	n   int64
 	err error
 }
 
 func (s *source) Read(p []byte) (int, error) {
-	n, err := s.br.Read(p)
+	n, err := s.r.Read(p)
 	s.n += int64(n)
 	if err != nil && err != io.EOF {
 		s.err = err
 	}
 	return n, err
-}
-
-func (s *source) ReadByte() (byte, error) {
-	c, err := s.br.ReadByte()
-	if err == nil {
-		s.n++
-	} else if err != io.EOF {
-		s.err = err
-	}
-	return c, err
 }
 
 // Reader decompresses. Errors of the underlying reader are returned as they
@@ -124,8 +114,9 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		limits.MaxRatio = 300
 	}
 	d := &Reader{limits: limits, close: func() {}}
-	d.src.br = bufio.NewReaderSize(r, sourceBuffer)
-	head, err := d.src.br.Peek(4)
+	d.src.r = r
+	br := bufio.NewReaderSize(&d.src, sourceBuffer)
+	head, err := br.Peek(4)
 	if err != nil && err != io.EOF {
 		if len(head) == 0 {
 			return nil, err
@@ -134,7 +125,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
 		d.format = Gzip
-		z, err := gzip.NewReader(&d.src)
+		z, err := gzip.NewReader(br)
 		if err != nil {
 			d.err = d.decoderError(err)
 			break
@@ -142,7 +133,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		d.dec = z
 	case bytes.HasPrefix(head, zstdMagic) || isSkippable(head):
 		d.format = Zstd
-		z, err := zstd.NewReader(&d.src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(256<<20))
 		if err != nil {
 			d.err = d.decoderError(err)
@@ -150,7 +141,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		}
 		d.dec, d.close = z, z.Close
 	default:
-		d.dec = &d.src
+		d.dec = br
 	}
 	return d, nil
 }
@@ -163,7 +154,8 @@ func isSkippable(h []byte) bool {
 // Format returns how the stream is compressed.
 func (d *Reader) Format() Format { return d.format }
 
-// Compressed returns how many bytes of the underlying stream were used.
+// Compressed returns how many bytes of the underlying stream were read, some of
+// them perhaps ahead of the decoder.
 func (d *Reader) Compressed() int64 { return d.src.n }
 
 // Close frees the decoder. It does not close the underlying reader.
