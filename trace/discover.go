@@ -1,19 +1,277 @@
 package trace
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/scan"
 )
 
-// rankPattern finds a rank in a file name: tp0, TP-0, rank0, rank-34, worker0.
-var rankPattern = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:global[_-]?rank|rank|tp|worker)[_-]?(\d{1,6})(?:[^0-9]|$)`)
+// Stages that [StageFromPath] knows.
+const (
+	StageExtend = "extend" // also written "prefill"
+	StageDecode = "decode"
+)
 
-// RankFromPath returns the rank that a trace's file name carries.
-func RankFromPath(path string) (int, bool) {
-	m := rankPattern.FindStringSubmatch(path)
-	if m == nil {
-		return 0, false
+// File is a trace file found by [Discover] or [ListFiles].
+type File struct {
+	Path    string    `json:"path"`
+	Rank    int       `json:"rank"`              // from the name; −1 when it has none
+	Stage   string    `json:"stage,omitempty"`   // StageExtend, StageDecode or ""
+	Size    int64     `json:"size_bytes"`        // on disk
+	ModTime time.Time `json:"mod_time"`          // last written
+	Merged  bool      `json:"merged,omitempty"`  // a merged-* file, which holds all ranks
+	Partial bool      `json:"partial,omitempty"` // a *.tmp left by a killed server
+}
+
+// ErrNoTrace is wrapped by [Discover]'s error when nothing looks like a trace.
+var ErrNoTrace = errors.New("no trace file found")
+
+// Bounds of the search below a directory. Profile directories are two levels
+// deep; a home directory given by mistake should not be walked for minutes.
+const (
+	maxDiscoverDepth   = 6
+	maxDiscoverEntries = 100_000
+)
+
+// Discover returns the trace files to analyse below path, one per stage, by
+// stage, then path. If path is a file it is returned as it is. For a directory:
+//
+//   - files directly inside it, else, if files below carry stage names, all of
+//     them, else those of the directory whose newest trace is the newest;
+//   - merged-* files and *.tmp left-overs only if there is nothing else;
+//   - of one rank: 0 if present, else the lowest, else files without a rank;
+//   - of each stage the newest, and files without a stage only if no file has one.
+//
+// Named traces (*.trace.json, *.pt.trace.json, with .gz or .zst) are taken by
+// name, other JSON files if they turn out to hold trace events. server_args.json,
+// metadata.json and config.json never are.
+func Discover(path string) ([]File, error) {
+	files, err := ListFiles(path)
+	if err != nil {
+		return nil, err
 	}
-	n, err := strconv.Atoi(m[1])
-	return n, err == nil
+	if len(files) == 1 {
+		return files, nil
+	}
+	files = chooseDirectory(path, files)
+	files = prefer(files, func(f File) bool { return !f.Merged && !f.Partial })
+	files = prefer(files, func(f File) bool { return !f.Merged })
+	lowest := -1
+	for _, f := range files {
+		if f.Rank >= 0 && (lowest < 0 || f.Rank < lowest) {
+			lowest = f.Rank
+		}
+	}
+	files = prefer(files, func(f File) bool { return f.Rank == lowest })
+	files = prefer(files, func(f File) bool { return f.Stage != "" })
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), newestFirst(a, b))
+	})
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Stage == b.Stage }), nil
+}
+
+// newestFirst orders by time; files of one time, as copies have, by name, the
+// later first, because names carry time stamps.
+func newestFirst(a, b File) int {
+	return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(b.Path, a.Path))
+}
+
+// prefer returns the files that pass, or all if none does.
+func prefer(files []File, pass func(File) bool) []File {
+	var out []File
+	for _, f := range files {
+		if pass(f) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return files
+	}
+	return out
+}
+
+func chooseDirectory(root string, files []File) []File {
+	root = filepath.Clean(root)
+	var direct, staged []File
+	for _, f := range files {
+		if filepath.Dir(f.Path) == root {
+			direct = append(direct, f)
+		}
+		if f.Stage != "" {
+			staged = append(staged, f)
+		}
+	}
+	switch {
+	case len(direct) > 0:
+		return direct
+	case len(staged) > 0:
+		return staged
+	}
+	newest := slices.MinFunc(files, newestFirst)
+	return prefer(files, func(f File) bool { return filepath.Dir(f.Path) == filepath.Dir(newest.Path) })
+}
+
+// ListFiles returns every trace file at or below path, ordered by path.
+func ListFiles(path string) ([]File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []File{newFile(path, info)}, nil
+	}
+	root := filepath.Clean(path)
+	var out []File
+	entries := 0
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if p == root {
+				return err
+			}
+			return nil // an unreadable corner must not hide the rest
+		}
+		if entries++; entries > maxDiscoverEntries {
+			return fmt.Errorf("trace: more than %d files below %s: name a directory closer to the traces", maxDiscoverEntries, root)
+		}
+		rel, _ := filepath.Rel(root, p)
+		if d.IsDir() {
+			if strings.Count(rel, string(filepath.Separator)) >= maxDiscoverDepth || p != root && strings.HasPrefix(d.Name(), ".") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		named, maybe := traceName(d.Name())
+		if !named && !maybe {
+			return nil
+		}
+		info, err := os.Stat(p) // follows links, which result directories are full of
+		if err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		if named || holdsEvents(p) {
+			out = append(out, newFile(p, info))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("trace: %w in %s", ErrNoTrace, path)
+	}
+	return out, nil
+}
+
+func newFile(path string, info fs.FileInfo) File {
+	f := File{Path: path, Rank: -1, Stage: StageFromPath(path), Size: info.Size(), ModTime: info.ModTime()}
+	if r, ok := RankFromPath(path); ok {
+		f.Rank = r
+	}
+	base := filepath.Base(path)
+	f.Merged = strings.HasPrefix(base, "merged-") || strings.HasPrefix(base, "merged_")
+	f.Partial = strings.HasSuffix(base, ".tmp")
+	return f
+}
+
+// traceName says whether a file name is that of a trace, or of JSON that might
+// be one.
+func traceName(base string) (named, maybe bool) {
+	base = strings.ToLower(strings.TrimSuffix(base, ".tmp"))
+	base = strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst")
+	switch base {
+	case "server_args.json", "metadata.json", "config.json":
+		return false, false
+	}
+	return strings.HasSuffix(base, ".trace.json"), strings.HasSuffix(base, ".json")
+}
+
+// eventsWithin is how far holdsEvents looks. The longest metadata in front of
+// the events in our real traces is 50 KB.
+const eventsWithin = 1 << 20
+
+// holdsEvents looks whether a JSON file holds trace events.
+func holdsEvents(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	d, err := decompress.NewReader(f, decompress.Limits{})
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	head, _ := io.ReadAll(io.LimitReader(d, eventsWithin)) // a cut file may still hold events
+	if scan.Sniff(head) != "" {
+		return false
+	}
+	if bytes.Contains(head, []byte(`"traceEvents"`)) {
+		return true
+	}
+	trimmed := bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
+	return len(trimmed) > 0 && trimmed[0] == '[' && bytes.Contains(head, []byte(`"ph"`))
+}
+
+var (
+	stagePattern = regexp.MustCompile(`(?i)(?:[-_.]|^)(extend|prefill|decode)(?:[-_.]|$)`)
+	// A rank is what is written last in vLLM's dp0_pp0_tp0_dcp0_ep0_rank0, and
+	// what SGLang calls TP-0.
+	rankPatterns = []*regexp.Regexp{
+		regexp.MustCompile(`(?i)(?:^|[^a-z])rank[-_]?(\d{1,6})(?:\D|$)`),
+		regexp.MustCompile(`(?i)(?:^|[^a-z])tp[-_]?(\d{1,6})(?:\D|$)`),
+		regexp.MustCompile(`(?i)(?:^|[^a-z])worker[-_]?(\d{1,6})(?:\D|$)`),
+	}
+)
+
+// RankFromPath returns the rank that a trace's file name carries: tp0, TP-0,
+// rank0, worker0, dp0_pp0_tp0_…_rank0.
+func RankFromPath(path string) (rank int, ok bool) {
+	base := filepath.Base(path)
+	for _, p := range rankPatterns {
+		if m := p.FindStringSubmatch(base); m != nil {
+			n, err := strconv.Atoi(m[1])
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// StageFromPath returns the serving stage that a path names: in the file name
+// after a dash, underscore or dot, or as the name of a directory. "prefill" is
+// StageExtend. It is "" when the path names none.
+func StageFromPath(path string) string {
+	if m := stagePattern.FindAllStringSubmatch(filepath.Base(path), -1); m != nil {
+		return stageName(m[len(m)-1][1])
+	}
+	for dir := filepath.Dir(path); ; {
+		switch base := strings.ToLower(filepath.Base(dir)); base {
+		case "extend", "prefill", "decode":
+			return stageName(base)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+func stageName(s string) string {
+	if strings.EqualFold(s, "decode") {
+		return StageDecode
+	}
+	return StageExtend
 }

@@ -1,0 +1,99 @@
+package trace_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/llmstrata/strata/trace"
+)
+
+func TestRankAndStageFromPath(t *testing.T) {
+	tests := []struct {
+		path  string
+		rank  int // −1: none
+		stage string
+	}{
+		{"1700000000-TP-0.trace.json.gz", 0, ""},
+		{"x-TP-3-DECODE.trace.json.gz", 3, "decode"},
+		{"a/dp0_pp0_tp1_dcp0_ep0_rank5.1700.pt.trace.json.gz", 5, ""},
+		{"worker2.pt.trace.json", 2, ""},
+		{"host_rank-34.pt.trace.json", 34, ""},
+		{"prefill/1700-TP-1.trace.json.gz", 1, "extend"},
+		{"run_extend.json", -1, "extend"},
+		{"http_42.json", -1, ""},
+		{"decoder.json", -1, ""},
+		{"extended/x.json", -1, ""},
+	}
+	for _, tt := range tests {
+		rank, ok := trace.RankFromPath(tt.path)
+		if !ok {
+			rank = -1
+		}
+		if got := trace.StageFromPath(tt.path); rank != tt.rank || got != tt.stage {
+			t.Errorf("%s: rank %d, stage %q, want %d, %q", tt.path, rank, got, tt.rank, tt.stage)
+		}
+	}
+}
+
+func TestDiscover(t *testing.T) {
+	const events, other = `{"traceEvents": []}`, `{"a": 1}`
+	tests := []struct {
+		name  string
+		files [][2]string // name and content, oldest first
+		want  []string
+	}{
+		{"direct-files-of-rank-0", [][2]string{{"b-TP-1.trace.json", ""}, {"a-TP-0.trace.json", ""}, {"sub/z-TP-0.trace.json", ""}}, []string{"a-TP-0.trace.json"}},
+		{"lowest-rank", [][2]string{{"x-TP-3.trace.json.gz", ""}, {"x-TP-2.trace.json.gz", ""}}, []string{"x-TP-2.trace.json.gz"}},
+		{"newest-of-each-stage", [][2]string{{"r/1-TP-0-DECODE.trace.json", ""}, {"r/1-TP-0-EXTEND.trace.json", ""}, {"q/2-TP-0-DECODE.trace.json", ""}},
+			[]string{"q/2-TP-0-DECODE.trace.json", "r/1-TP-0-EXTEND.trace.json"}},
+		{"newest-directory", [][2]string{{"old/1.trace.json", ""}, {"new/2.trace.json", ""}}, []string{"new/2.trace.json"}},
+		{"merged-only-if-nothing-else", [][2]string{{"1-TP-0.trace.json", ""}, {"merged-1.trace.json", ""}}, []string{"1-TP-0.trace.json"}},
+		{"merged-alone", [][2]string{{"merged-1.trace.json", ""}, {"config.json", other}}, []string{"merged-1.trace.json"}},
+		{"tmp-of-a-killed-server", [][2]string{{"1-TP-0.trace.json.gz.tmp", ""}}, []string{"1-TP-0.trace.json.gz.tmp"}},
+		{"tmp-beside-a-whole-file", [][2]string{{"1.trace.json", ""}, {"2.trace.json.tmp", ""}}, []string{"1.trace.json"}},
+		{"by-content", [][2]string{{"profile.json", events}, {"notes.json", other}, {"server_args.json", events}, {"bare.json", `[{"ph": "X"}]`}}, []string{"bare.json"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			for i, f := range tt.files {
+				p := filepath.Join(root, filepath.FromSlash(f[0]))
+				if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(p, []byte(f[1]), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				when := time.Unix(1_700_000_000+int64(i), 0)
+				if err := os.Chtimes(p, when, when); err != nil {
+					t.Fatal(err)
+				}
+			}
+			files, err := trace.Discover(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range files {
+				rel, _ := filepath.Rel(root, f.Path)
+				got = append(got, filepath.ToSlash(rel))
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestDiscoverSaysWhenThereIsNothing(t *testing.T) {
+	if _, err := trace.Discover(t.TempDir()); !errors.Is(err, trace.ErrNoTrace) {
+		t.Errorf("got %v, want ErrNoTrace", err)
+	}
+	if _, err := trace.Discover(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want ErrNotExist", err)
+	}
+}

@@ -1,0 +1,547 @@
+package trace_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/trace"
+)
+
+// dump is a trace as text: every event of every lane through its accessors.
+func dump(t *trace.Trace) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "meta %+v\norigin %d\nhealth %+v\ncounts %v\n", t.Meta(), t.Origin(), t.Health(), t.Counts())
+	for l := trace.LaneGPU; int(l) <= int(trace.LaneOther); l++ {
+		for e := range t.Events(l) {
+			fmt.Fprintf(&b, "%d %v %v %q %q %d+%d th%d d%d s%d c%d x%d g%d/%d %q %q b%d launch=%d op=%d frame=%d parent=%d args=%s\n", e.ID(), l, e.Kind(), e.Category(), e.Name(),
+				e.Start(), e.Duration(), e.Thread(), e.Device(), e.Stream(), e.Correlation(), e.ExternalID(), e.GraphID(), e.GraphNode(),
+				e.InputDims(), e.LaunchConfig(), e.Bytes(), e.Launch().ID(), e.Op().ID(), e.Frame().ID(), e.Parent().ID(), e.Args())
+		}
+	}
+	for _, th := range t.Threads() {
+		fmt.Fprintf(&b, "thread %+v\n", th)
+	}
+	return b.String()
+}
+
+func read(t *testing.T, r io.Reader, opts ...trace.Option) *trace.Trace {
+	t.Helper()
+	tr, err := trace.Read(context.Background(), r, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func torchFiles(t *testing.T) []string {
+	files, err := filepath.Glob(filepath.Join(testdata.Shared(t, "traces/torch"), "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	return files
+}
+
+// unpacked returns the JSON text of a file, by the standard library.
+func unpacked(t *testing.T, path string) []byte {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
+		return b
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err == nil {
+		b, err = io.ReadAll(z)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// jsonEvent is what encoding/json makes of an event.
+type jsonEvent struct {
+	Ph   string          `json:"ph"`
+	Cat  string          `json:"cat"`
+	Name any             `json:"name"`
+	TS   json.RawMessage `json:"ts"`
+	Dur  json.RawMessage `json:"dur"`
+}
+
+// ns converts decimal microseconds with big rationals.
+func ns(t *testing.T, raw json.RawMessage) int64 {
+	r, ok := new(big.Rat).SetString(strings.Trim(string(raw), `"`))
+	if !ok {
+		t.Fatalf("time %q", raw)
+	}
+	r.Mul(r, big.NewRat(1000, 1))
+	if !r.IsInt() {
+		t.Fatalf("time %q has more than three decimals", raw)
+	}
+	return r.Num().Int64()
+}
+
+// TestRealFilesAgainstEncodingJSON: counts by phase and category, and the exact
+// start and duration of every stored event, equal an independent reading.
+func TestRealFilesAgainstEncodingJSON(t *testing.T) {
+	for _, path := range torchFiles(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			var doc struct{ TraceEvents []jsonEvent }
+			if err := json.Unmarshal(unpacked(t, path), &doc); err != nil {
+				t.Fatal(err)
+			}
+			counts := map[string]int64{}
+			var want []string
+			for _, e := range doc.TraceEvents {
+				counts[e.Ph+" "+e.Cat]++
+				if e.Ph == "X" && ns(t, e.TS)|ns(t, e.Dur) != 0 {
+					want = append(want, fmt.Sprintf("%s %v %d %d", e.Cat, e.Name, ns(t, e.TS), ns(t, e.Dur)))
+				}
+			}
+			tr, err := trace.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]int64{}
+			for _, c := range tr.Counts() {
+				got[c.Phase+" "+c.Category] += c.Count
+			}
+			if d := cmp.Diff(counts, got); d != "" {
+				t.Errorf("counts (-encoding/json +trace):\n%s", d)
+			}
+			var stored []string
+			for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+				for e := range tr.Events(l) {
+					stored = append(stored, fmt.Sprintf("%s %s %d %d", e.Category(), e.Name(), tr.Raw(e.Start()), e.Duration()))
+				}
+			}
+			sort.Strings(want)
+			sort.Strings(stored)
+			if d := cmp.Diff(want, stored); d != "" {
+				t.Errorf("events (-encoding/json +trace):\n%s", d[:min(len(d), 2000)])
+			}
+			if l := tr.Health().Losses; len(l) != 0 {
+				t.Errorf("losses in a clean file: %+v", l)
+			}
+			if _, err := trace.Open(t.Context(), path, trace.WithStrict()); err != nil {
+				t.Errorf("strict: %v", err)
+			}
+		})
+	}
+}
+
+// TestSameTraceHoweverItArrives: compression, chunks and goroutines change nothing.
+func TestSameTraceHoweverItArrives(t *testing.T) {
+	for _, name := range []string{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "hf-bert-small-eager-h100.json.gz", "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"} {
+		data := unpacked(t, testdata.Shared(t, "traces/torch/"+name))
+		want := dump(read(t, bytes.NewReader(data), trace.WithConcurrency(1)))
+		var gz, zs bytes.Buffer
+		half := len(data) / 2
+		for _, part := range [][]byte{data[:half], data[half:]} { // two members
+			z := gzip.NewWriter(&gz)
+			z.Write(part)
+			z.Close()
+		}
+		enc, err := zstd.NewWriter(&zs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enc.Write(data)
+		enc.Close()
+		for how, r := range map[string]io.Reader{
+			"plain": bytes.NewReader(data), "one-byte": iotest.OneByteReader(bytes.NewReader(data)),
+			"halves": iotest.HalfReader(bytes.NewReader(data)), "data-err": iotest.DataErrReader(bytes.NewReader(data)),
+			"gzip-members": &gz, "zstd": &zs,
+		} {
+			got := dump(read(t, r, trace.WithConcurrency(4)))
+			if got != want {
+				t.Errorf("%s %s: (-plain, one goroutine +this)\n%.2000s", name, how, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+			}
+		}
+	}
+}
+
+func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
+	var dir string
+	for name, want := range map[string]string{
+		"not-a-trace-execution-trace.json.gz": "execution trace",
+		"not-a-trace-memory-timeline.json.gz": "memory timeline",
+	} {
+		dir = testdata.Shared(t, "traces/other")
+		_, err := trace.Open(t.Context(), filepath.Join(dir, name))
+		if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want ErrFormat and %q", name, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"": "empty", "<html>": "HTML", "SQLite format 3\x00": "trace/nsys", `{"model_type": "x"}`: "config.json",
+		`{"a": 1}`: "without traceEvents", "oops": "not JSON", "\x1f\x8b": "gzip", `[{"a": 1}]`: "without trace events",
+	} {
+		if _, err := trace.Read(t.Context(), strings.NewReader(in)); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want ErrFormat and %q", in, err, want)
+		}
+	}
+}
+
+// TestTruncationNeverLosesAWholeEvent cuts a small trace at every byte, plain and gzipped.
+func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
+	var ends []int64
+	r, err := trace.NewReader(strings.NewReader(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rec, err := range r.Records(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Phase == 'X' {
+			ends = append(ends, rec.Offset+int64(len(rec.Raw)))
+		}
+	}
+	if len(ends) != 8 {
+		t.Fatalf("%d complete events, want 8", len(ends))
+	}
+	for n := 20; n < len(small); n++ {
+		want := 0
+		for _, end := range ends {
+			if end <= int64(n) {
+				want++
+			}
+		}
+		tr, err := trace.Read(t.Context(), strings.NewReader(small[:n]))
+		if err != nil {
+			if want > 0 || !errors.Is(err, trace.ErrFormat) {
+				t.Fatalf("cut at %d: %v", n, err)
+			}
+			continue
+		}
+		if tr.Len() != want {
+			t.Fatalf("cut at %d: %d events, want %d", n, tr.Len(), want)
+		}
+		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != trace.LossTruncated {
+			t.Fatalf("cut at %d: losses %+v, want truncated", n, l)
+		}
+		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.WithStrict()); !errors.Is(err, trace.ErrTruncated) || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("cut at %d: strict error %v", n, err)
+		}
+	}
+}
+
+func TestCutGzipKeepsThePrefix(t *testing.T) {
+	var z bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&z, gzip.NoCompression)
+	w.Write([]byte(small))
+	w.Close()
+	cut := z.Bytes()[:z.Len()-100]
+	tr := read(t, bytes.NewReader(cut))
+	if tr.Len() < 5 {
+		t.Errorf("%d events", tr.Len())
+	}
+	got := map[trace.LossReason]bool{}
+	for _, l := range tr.Health().Losses {
+		got[l.Reason] = true
+	}
+	if !got[trace.LossBadCompression] {
+		t.Errorf("losses %v, want bad-compression", got)
+	}
+	var se *trace.SyntaxError
+	if _, err := trace.Read(t.Context(), bytes.NewReader(cut), trace.WithStrict()); !errors.As(err, &se) {
+		t.Errorf("strict: %v", err)
+	}
+}
+
+// event writes an X event with the given fields changed or added.
+func event(fields string) string {
+	return `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5.0,"dur":2.0,"args":{"device":0,"stream":7},` + fields + `}`
+}
+
+func document(events ...string) string {
+	return `{"traceEvents": [` + strings.Join(events, ",\n") + `]}`
+}
+
+func TestEdgeCases(t *testing.T) {
+	op := `{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":3`
+	tests := []struct {
+		name string
+		in   string
+		want string // what the query below prints
+		ask  func(*trace.Trace) any
+	}{
+		{"epoch-microseconds-as-floats-stay-exact", document(event(`"ts":1712195495505582.988`)), "1712195495505582988", func(t *trace.Trace) any { return t.Origin() }},
+		{"display-time-unit-is-ignored", `{"displayTimeUnit":"ns","traceEvents":[` + event(`"ts":3.5`) + `]}`, "3500", func(t *trace.Trace) any { return t.Origin() }},
+		{"times-and-ids-as-strings", document(event(`"ts":"4.5","dur":"1.5","pid":"0","tid":"stream 7"`)), "1.5µs 7", func(t *trace.Trace) any {
+			e := t.LaneAt(trace.LaneGPU, 0)
+			return fmt.Sprint(e.Duration(), " ", e.Stream())
+		}},
+		{"old-file-without-device-args", document(`{"ph":"X","cat":"Kernel","name":"k","pid":3,"tid":"stream 9","ts":1,"dur":1}`), "kernel 3 9 Kernel", func(t *trace.Trace) any {
+			e := t.LaneAt(trace.LaneGPU, 0)
+			return fmt.Sprint(e.Kind(), " ", e.Device(), " ", e.Stream(), " ", e.Category())
+		}},
+		{"metadata-behind-the-events", `{"traceEvents":[` + event(`"id":1`) + `],"baseTimeNanoseconds":1759240000000000000,"distributedInfo":{"rank":"3","world_size":8},"with_stack":1}`, "1759240000000000000 3 8 true",
+			func(t *trace.Trace) any {
+				m := t.Meta()
+				return fmt.Sprint(m.BaseTime, " ", m.Rank, " ", m.WorldSize, " ", m.WithStack)
+			}},
+		{"unknown-top-level-keys-are-kept", `{"INFO":["a"],"traceEvents":[],"zzz":{"b":1}}`, `{"b":1} ["a"]`, func(t *trace.Trace) any {
+			return string(t.Meta().Extra["zzz"]) + " " + string(t.Meta().Extra["INFO"])
+		}},
+		{"duplicate-device-properties", `{"deviceProperties":[{"id":0,"name":"A"},{"id":0,"name":"A"}],"traceEvents":[]}`, "1", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
+		{"name-unknown-stays-apart", document(event(`"name":"unknown"`)), "unknown", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Name() }},
+		{"invalid-utf8-is-repaired-and-counted", document(event("\"name\":\"a\xffb\"")), "a\uFFFDb repaired", func(t *trace.Trace) any {
+			return t.LaneAt(trace.LaneGPU, 0).Name() + " " + string(t.Health().Losses[0].Reason)
+		}},
+		{"numbers-beyond-int64", document(event(`"args":{"device":0,"stream":18446744073709551615,"Comms Id":18446744073709551614,"Addr":99999999999999999999999}`)), "1", func(t *trace.Trace) any { return t.Len() }},
+		{"not-collected-kernel", document(event(`"ts":0,"dur":0`), event(`"ts":7`)), "1 not-collected 7000", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason, " ", t.Origin())
+		}},
+		{"zero-duration-is-kept", document(event(`"dur":0`)), "1", func(t *trace.Trace) any { return t.Len() }},
+		{"negative-duration-is-dropped", document(event(`"dur":-1`)), "0 negative-duration", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
+		{"missing-duration-is-zero-and-noted", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1}`), "1 no-duration", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason)
+		}},
+		{"merged-ranks-do-not-share-correlations", document(
+			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP00] 5","tid":5,"ts":1,"dur":1,"args":{"correlation":9}}`,
+			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP01] 6","tid":6,"ts":1,"dur":1,"args":{"correlation":9}}`,
+			`{"ph":"X","cat":"kernel","name":"k","pid":"[TP01] 0","tid":7,"ts":5,"dur":1,"args":{"device":0,"stream":7,"correlation":9}}`), "[TP01] 6", func(t *trace.Trace) any {
+			return t.Thread(t.LaneAt(trace.LaneGPU, 0).Launch().Thread()).ProcessLabel
+		}},
+		{"legacy-categories-and-keys", document(`{"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":4,"external id":6}}`), "runtime 6", func(t *trace.Trace) any {
+			e := t.LaneAt(trace.LaneLaunch, 0)
+			return fmt.Sprint(e.Kind(), " ", e.ExternalID())
+		}},
+		{"unknown-category-is-never-a-kernel", document(event(`"cat":"mtia_ccp_events"`)), "0 1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneOther))
+		}},
+		{"bytes-as-string", document(event(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Bytes() }},
+		{"sync-stream-minus-one-unsigned", document(event(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)), "-1 0", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneAt(trace.LaneSync, 0).Stream(), " ", t.LaneLen(trace.LaneGPU))
+		}},
+		{"small-cpu-pid-is-no-gpu", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":0,"tid":7,"ts":1,"dur":1}`, event(`"id":1`)), "1 1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneLen(trace.LaneOp), " ", t.LaneLen(trace.LaneGPU))
+		}},
+		{"huge-rocm-stream", document(event(`"args":{"device":2,"stream":615352160}`)), "615352160", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Stream() }},
+		{"stream-on-cpu-op-is-no-gpu", document(op + `,"args":{"stream":7,"grid":[1,1,1]}}`), "op -1", func(t *trace.Trace) any {
+			e := t.LaneAt(trace.LaneOp, 0)
+			return fmt.Sprint(e.Kind(), " ", e.Stream())
+		}},
+		{"python-parent-null", document(`{"ph":"X","cat":"python_function","name":"nn.Module: A_0","pid":1,"tid":1,"ts":1,"dur":9,"args":{"Python parent id":null,"Python id":1}}`), "module", func(t *trace.Trace) any {
+			return t.LaneAt(trace.LanePython, 0).Kind()
+		}},
+		{"begin-and-end-are-paired", document(`{"ph":"B","cat":"cpu_op","name":"out","pid":1,"tid":1,"ts":1}`, `{"ph":"B","cat":"cpu_op","name":"in","pid":1,"tid":1,"ts":2}`,
+			`{"ph":"E","pid":1,"tid":1,"ts":3}`, `{"ph":"E","pid":1,"tid":2,"ts":3}`, `{"ph":"E","pid":1,"tid":1,"ts":5}`), "out 4µs in 1µs unmatched", func(t *trace.Trace) any {
+			a, b := t.LaneAt(trace.LaneOp, 0), t.LaneAt(trace.LaneOp, 1)
+			return fmt.Sprint(a.Name(), " ", a.Duration(), " ", b.Name(), " ", b.Duration(), " ", t.Health().Losses[0].Reason)
+		}},
+		{"thread-and-process-names", document(`{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}}`, `{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"thread 1 (main)"}}`, op+"}"), "python/thread 1 (main)",
+			func(t *trace.Trace) any { return t.Threads()[0].ProcessName + "/" + t.Threads()[0].Name }},
+		{"empty-trace-events", document(), "unusable", func(t *trace.Trace) any { return t.Health().Status }},
+		{"two-documents", document(event(`"id":1`)) + "\n" + document(event(`"id":2`)), "2 repaired", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
+		{"unsorted-events-are-sorted", document(event(`"ts":9`), event(`"ts":3`), event(`"ts":6`)), "0s 3µs 6µs", func(t *trace.Trace) any {
+			var s []string
+			for e := range t.Events(trace.LaneGPU) {
+				s = append(s, e.Start().Sub(0).String())
+			}
+			return strings.Join(s, " ")
+		}},
+		{"graph-ids", document(event(`"args":{"device":0,"stream":7,"graph id":3,"graph node id":12884901890}`)), "3 12884901890 true", func(t *trace.Trace) any {
+			e := t.LaneAt(trace.LaneGPU, 0)
+			return fmt.Sprint(e.GraphID(), " ", e.GraphNode(), " ", e.IsReplay())
+		}},
+		{"launch-configuration", document(event(`"args":{"device":0,"stream":7,"grid":[1, 2, 3],"block":[4,5,6]}`)), "1,2,3|4,5,6", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).LaunchConfig() }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := fmt.Sprint(tt.ask(read(t, strings.NewReader(tt.in)))); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOptionsNarrowWhatIsStored(t *testing.T) {
+	full := read(t, strings.NewReader(small))
+	for name, tt := range map[string]struct {
+		opt  trace.Option
+		keep func(trace.Event) bool
+	}{
+		"without-python": {trace.WithoutPython(), func(e trace.Event) bool { return e.Lane() != trace.LanePython }},
+		"lanes":          {trace.WithLanes(trace.LaneGPU, trace.LaneLaunch), func(e trace.Event) bool { return e.Lane() == trace.LaneGPU || e.Lane() == trace.LaneLaunch }},
+		"kinds":          {trace.WithKinds(trace.KindOp), func(e trace.Event) bool { return e.Kind() == trace.KindOp }},
+		"window": {trace.WithWindow(full.Raw(12_000), full.Raw(31_000)), func(e trace.Event) bool {
+			return full.Raw(e.Start()) < full.Raw(31_000) && full.Raw(e.End()) >= full.Raw(12_000)
+		}},
+	} {
+		got := read(t, strings.NewReader(small), tt.opt)
+		var want, have []string
+		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+			for e := range full.Events(l) {
+				if tt.keep(e) {
+					want = append(want, fmt.Sprint(e.Name(), e.Start()))
+				}
+			}
+			for e := range got.Events(l) {
+				have = append(have, fmt.Sprint(e.Name(), e.Start()))
+			}
+		}
+		if d := cmp.Diff(want, have); d != "" || len(want) == full.Len() {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		if d := cmp.Diff(full.Counts(), got.Counts()); d != "" {
+			t.Errorf("%s: counts differ:\n%s", name, d)
+		}
+	}
+	if got := string(read(t, strings.NewReader(small), trace.WithArgs(trace.KindOp)).LaneAt(trace.LaneOp, 0).Args()); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
+		t.Errorf("Args() = %s", got)
+	}
+}
+
+// TestPythonFramesCostNothingWhenNotWanted compares live memory.
+func TestPythonFramesCostNothingWhenNotWanted(t *testing.T) {
+	frame := `{"ph":"X","cat":"python_function","name":"f.py(%d): f","pid":1,"tid":1,"ts":%d,"dur":1}`
+	var few, many strings.Builder
+	for b, n := range map[*strings.Builder]int{&few: 10, &many: 200_000} {
+		b.WriteString(`{"traceEvents": [`)
+		for i := range n {
+			fmt.Fprintf(b, frame+",\n", i%5000, i)
+		}
+		b.WriteString(event(`"id":1`) + "]}")
+	}
+	live := func(s string) int64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		tr := read(t, strings.NewReader(s), trace.WithoutPython())
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(tr)
+		return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	}
+	live(few.String()) // warm up
+	a, b := live(few.String()), live(many.String())
+	if b-a > 64<<10 {
+		t.Errorf("live memory is %d bytes with 10 frames and %d with 200,000", a, b)
+	}
+}
+
+func TestLimitsAreErrors(t *testing.T) {
+	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.WithLimits(trace.Limits{Events: 3})); !errors.Is(err, trace.ErrLimit) {
+		t.Errorf("events: %v, want ErrLimit", err)
+	}
+	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.WithLimits(trace.Limits{InputBytes: 300})); !errors.Is(err, trace.ErrLimit) {
+		t.Errorf("input: %v, want ErrLimit", err)
+	}
+	tr := read(t, strings.NewReader(small), trace.WithLimits(trace.Limits{EventBytes: 100}))
+	if l := tr.Health().Losses; len(l) != 1 || l[0].Reason != trace.LossLimit {
+		t.Errorf("event size: losses %+v, want limit", l)
+	}
+}
+
+func TestCancelledContextStopsTheLoad(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := trace.Read(ctx, strings.NewReader(small)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+func TestReaderErrorPassesThrough(t *testing.T) {
+	boom := errors.New("boom")
+	r := io.MultiReader(strings.NewReader(small[:400]), iotest.ErrReader(boom))
+	if _, err := trace.Read(t.Context(), r); err != boom {
+		t.Errorf("got %v, want the reader's own error", err)
+	}
+}
+
+// TestReaderSeesWhatATraceStores: the streaming reader and the columns agree.
+func TestReaderSeesWhatATraceStores(t *testing.T) {
+	for _, path := range torchFiles(t) {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		r, err := trace.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]int64{}
+		for rec, err := range r.Records(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts[string(rec.Phase)+" "+rec.Category]++
+		}
+		tr, err := trace.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int64{}
+		for _, c := range tr.Counts() {
+			got[c.Phase+" "+c.Category] = c.Count
+		}
+		if d := cmp.Diff(counts, got); d != "" {
+			t.Errorf("%s (-Reader +Trace):\n%s", filepath.Base(path), d)
+		}
+		if d := cmp.Diff(tr.Meta().BaseTime, r.Meta().BaseTime); d != "" || len(r.Losses()) != 0 {
+			t.Errorf("%s: %s, losses %v", filepath.Base(path), d, r.Losses())
+		}
+		r.Close()
+	}
+}
+
+// FuzzRead reads anything, and everything of it through the accessors.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{small, document(), document(event(`"ts":1e300`)), "[" + event(`"id":1`), small[:500], "{", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd",
+		document(event("\"name\":\"\xff\\ud800\"")), `{"deviceProperties":3,"distributedInfo":[],"traceEvents":[]}`,
+		document(event(`"ts":-9e15`), event(`"ts":9e15`)), document(event(`"dur":9223372036854775`)),
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.WithArgs(trace.KindKernel), trace.WithConcurrency(2))
+		if err != nil {
+			return
+		}
+		if d := dump(tr); len(d) == 0 {
+			t.Error("nothing to dump")
+		}
+		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+			last := trace.Event{}
+			for e := range tr.Events(l) {
+				if e.Duration() < 0 || e.End() < e.Start() {
+					t.Errorf("%v: [%d, %d] lasts %d", e.Name(), e.Start(), e.End(), e.Duration())
+				}
+				if last.Valid() && last.Thread() == e.Thread() && last.Start() > e.Start() {
+					t.Errorf("lane %v is not sorted", l)
+				}
+				last = e
+			}
+		}
+		for _, dev := range tr.Devices() {
+			for _, s := range tr.Streams(dev) {
+				for e := range tr.OnStream(dev, s) {
+					if e.Stream() != s {
+						t.Errorf("stream %d holds an event of %d", s, e.Stream())
+					}
+				}
+			}
+		}
+	})
+}
