@@ -20,7 +20,7 @@ type passSpan struct {
 //
 //  1. step annotations that stand for one run of the model
 //  2. outermost module frames, within profiler steps where there are any
-//  3. full graph replays
+//  3. full graph replays; where names tell embedding or sampling kernels, these say which replays are full
 //  4. the structure of the kernel sequence
 //
 // Kernels that no pass claims form runs; a run that holds layers is a pass that the window cut, see looseRuns.
@@ -47,6 +47,9 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 		ok := false
 		if f != nil && w.opts.Boundaries != BoundariesRepeats {
 			passes, ev, ok = w.passesFromModules(seg, f)
+		}
+		if !ok {
+			passes, ev, ok = w.passesFromMarks(seg, model)
 		}
 		if !ok {
 			passes, ev, ok = w.passesFromGraphs(seg, model)

@@ -23,22 +23,49 @@ type reference struct {
 
 // findRepeats cuts s = prologue · unit₀ … unit_{n−1} · epilogue into n layers using the best comb of anchors.
 func findRepeats(s *sequence, n int) (structure, bool) {
-	sets := anchorsFor(s, n, 4)
+	// With few layers evenness says little: two positions are always even. More combs are tried then.
+	limit := 4
+	if n <= 4 {
+		limit = 48
+	}
+	sets := anchorsFor(s, n, limit)
 	if len(sets) == 0 || n < 2 {
 		return structure{}, false
 	}
-	// The most even comb is not always in the layers (a vision tower can be perfectly even): similarity of units decides
-	// between combs that are about as even.
-	best, bestSim, bestScore := sets[0], 0.0, -2.0
+	// The most even comb is not always in the layers (a vision tower can be perfectly even): how alike the layers come out
+	// decides between combs that are about as even, and how much of the sequence they explain.
+	best, bestScore := structure{}, -2.0
 	for _, set := range sets {
-		sim := unitSimilarity(s, set.pos)
-		if score := sim - set.cost; score > bestScore+1e-9 {
-			best, bestSim, bestScore = set, sim, score
+		if n > 4 {
+			set := set
+			sim := unitSimilarity(s, set.pos)
+			if score := sim - set.cost; score > bestScore+1e-9 {
+				best, bestScore = structure{anchors: set, sim: sim}, score
+			}
+			continue
+		}
+		st := cutAt(s, set, nil)
+		st.sim = layerSimilarity(s, st.starts)
+		inside := float64(st.starts[n]-st.starts[0]) / float64(s.len())
+		score := st.sim + 0.3*inside - 0.5*set.cost
+		if share, known := mixerShare(s, st.starts[:n+1]); known {
+			score += 0.3 * share
+		}
+		if score > bestScore+1e-9 {
+			best, bestScore = st, score
 		}
 	}
-	st := cutAt(s, best, nil)
-	st.sim = bestSim
-	return st, true
+	if best.starts == nil {
+		sim := best.sim
+		best = cutAt(s, best.anchors, nil)
+		best.sim = sim
+	}
+	return best, true
+}
+
+// layerSimilarity is the mean similarity of neighbouring layers.
+func layerSimilarity(s *sequence, starts []int) float64 {
+	return unitSimilarity(s, starts)
 }
 
 // A unitKind is a distinct sequence of kernels between two neighbouring anchors.

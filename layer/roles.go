@@ -44,7 +44,7 @@ var rolePatterns = []struct {
 		"linear_attn", "lightning_attn", "attn_kernel", "softmax_warp", "cunn_softmax", "softmaxforward", "xqa"},
 		[]string{"reshape_and_cache", "metadata", "topk", "cross_entropy"}},
 	{roleRope, []string{"rope", "rotary"}, nil},
-	{roleEmbed, []string{"embedding", "indexselect", "index_select"}, nil},
+	{roleEmbed, []string{"embedding", "indexselect", "index_select", "vectorized_gather", "embed_tokens"}, nil},
 	{roleGemm, []string{"gemm", "cijk_", "nvjet", "cutlass_80", "cutlass_75", "cutlass::kernel2", "xmma", "matmul", "wgmma", "_mm_", "splitk", "wvsplit", "addmm", "gemv", "linear_kernel", "bmm_"}, nil},
 	{roleElementwise, []string{"elementwise", "triton_poi", "reduce_kernel"}, nil},
 }
