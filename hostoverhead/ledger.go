@@ -153,9 +153,14 @@ func (e *LedgerEntry) label() string {
 
 // walk calls f with every entry of a device in order.
 func (l *ledger) walk(d *deviceWork, f func(LedgerEntry) bool) bool {
+	return l.walkGaps(d, interval.Between(d.busy), f)
+}
+
+// walkGaps is walk for some of the gaps, in order.
+func (l *ledger) walkGaps(d *deviceWork, gaps []interval.Span, f func(LedgerEntry) bool) bool {
 	k, ok := 0, true
 	copyAt := 0
-	for _, gap := range interval.Between(d.busy) {
+	for _, gap := range gaps {
 		// The kernel that ends the gap: the first that starts at its end.
 		for k < len(d.kernels) && int64(l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[k])).Start()) < gap.End {
 			k++

@@ -78,7 +78,7 @@ func bootstrap(a, b []float64, stat func([]float64) float64, seed uint64) Interv
 		d[i] = stat(draw(b, y)) - stat(draw(a, x))
 	}
 	slices.Sort(d)
-	return Interval95{d[resamples*25/1000], d[resamples*975/1000]}
+	return Interval95{round3(d[resamples*25/1000]), round3(d[resamples*975/1000])}
 }
 
 // blocks averages consecutive samples so that at most maxBlocks are left.

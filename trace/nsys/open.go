@@ -19,7 +19,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*trace.Trace, error
 	for _, o := range opts {
 		o.apply(&c)
 	}
-	if isReport(path) {
+	if IsReport(path) {
 		out, cleanup, err := export(ctx, c.tool, path)
 		if err != nil {
 			return nil, err
@@ -46,7 +46,9 @@ func open(ctx context.Context, path, name string, c *config) (*trace.Trace, erro
 	return nil, err
 }
 
-func isReport(path string) bool {
+// IsReport reports whether path names a report of Nsight Systems (.nsys-rep,
+// .qdrep), which [Open] exports before it reads it.
+func IsReport(path string) bool {
 	p := strings.ToLower(path)
 	return strings.HasSuffix(p, ".nsys-rep") || strings.HasSuffix(p, ".qdrep")
 }

@@ -47,19 +47,39 @@ func (e *Env) load(ctx context.Context, need Need) (*trace.Trace, error) {
 		e.Notef("no --trace: showing the built-in demo trace (a small model's prefill and decode steps); --trace FILE reads your own")
 		return trace.Read(ctx, bytes.NewReader(demo.Trace()), opts...)
 	}
-	sqlite, err := isSQLite(e.Trace)
+	return e.open(ctx, e.Trace, need, opts)
+}
+
+// LoadFile is [Env.Load] for a file that another flag names.
+func (e *Env) LoadFile(ctx context.Context, path string, need Need) (*trace.Trace, error) {
+	opts := []trace.Option{trace.WithArgs(need.Args...)}
+	if len(need.Lanes) > 0 {
+		opts = append(opts, trace.WithLanes(need.Lanes...))
+	}
+	t, err := e.open(ctx, path, need, opts)
+	e.progress.clear()
 	if err != nil {
 		return nil, err
 	}
-	e.Step("reading "+e.Trace, 0, 0)
-	if sqlite {
+	e.NoteHealth(t)
+	return t, nil
+}
+
+// open reads a file by its content: an nsys export or report, or JSON.
+func (e *Env) open(ctx context.Context, path string, need Need, opts []trace.Option) (*trace.Trace, error) {
+	sqlite, err := isSQLite(path)
+	if err != nil {
+		return nil, err
+	}
+	e.Step("reading "+path, 0, 0)
+	if sqlite || nsys.IsReport(path) {
 		var nopts []nsys.Option
 		if len(need.Lanes) > 0 {
 			nopts = append(nopts, nsys.WithLanes(need.Lanes...))
 		}
-		return nsys.Open(ctx, e.Trace, nopts...)
+		return nsys.Open(ctx, path, nopts...)
 	}
-	return trace.Open(ctx, e.Trace, opts...)
+	return trace.Open(ctx, path, opts...)
 }
 
 // NoteHealth prints what is wrong with a trace, worst first, and nothing where

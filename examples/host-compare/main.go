@@ -1,0 +1,127 @@
+// Host-compare sets two traced runs of the same server against each other and
+// names the host operation that became slower; with one trace it breaks a step
+// down.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/trace"
+)
+
+func main() { app.Main(program()) }
+
+// options are the program's own flags.
+type options struct {
+	baseline, target           string
+	baselineLabel, targetLabel string
+	tp, gaps                   int
+}
+
+// program describes host-compare.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name:    "host-compare",
+		Summary: "compares two traced runs step by step and names the host operation that became slower (NEW, REGRESSION, …) and whether the time is lost between the steps or in them. With --trace alone, or only one of --baseline and --target, it breaks the steps of one run down.",
+		Examples: []string{
+			"host-compare --baseline old.sqlite --target new.sqlite",
+			"host-compare --baseline old.sqlite --target new.sqlite --tp-size 8 --format json",
+			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
+		},
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
+			fs.StringVar(&o.target, "target", "", "trace `FILE` of the run to judge")
+			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "what to call the baseline")
+			fs.StringVar(&o.targetLabel, "target-label", "target", "what to call the target")
+			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel size by which times summed over ranks are divided; 0: the number of GPUs in the trace")
+			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o) },
+	}
+}
+
+func run(ctx context.Context, env *app.Env, o options) error {
+	if env.Trace != "" && (o.baseline != "" || o.target != "") {
+		return app.Usagef("--trace breaks one run down; --baseline and --target compare two")
+	}
+	if o.tp < 0 || o.gaps < 0 {
+		return app.Usagef("--tp-size and --gaps must not be negative")
+	}
+	opts := []hostoverhead.Option{hostoverhead.WithTPSize(o.tp), hostoverhead.WithTopGaps(o.gaps), hostoverhead.WithLabels(o.baselineLabel, o.targetLabel)}
+	if o.baseline != "" && o.target != "" {
+		return compare(ctx, env, o, opts)
+	}
+	return single(ctx, env, o, opts)
+}
+
+func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
+	a, err := env.LoadFile(ctx, o.baseline, app.Need{})
+	if err != nil {
+		return err
+	}
+	b, err := env.LoadFile(ctx, o.target, app.Need{})
+	if err != nil {
+		return err
+	}
+	c, err := hostoverhead.Compare(a, b, opts...)
+	if err != nil {
+		return err
+	}
+	if env.Format == "json" {
+		return writeJSON(env.Stdout, c)
+	}
+	return c.WriteText(env.Stdout)
+}
+
+// single breaks one run down: --trace, or the one of --baseline and --target
+// that is given.
+func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
+	load := env.Load
+	label := "run"
+	if path := o.baseline + o.target; path != "" {
+		load = func(ctx context.Context, need app.Need) (*trace.Trace, error) { return env.LoadFile(ctx, path, need) }
+		label = o.baselineLabel
+		if o.target != "" {
+			label = o.targetLabel
+		}
+	}
+	t, err := load(ctx, app.Need{})
+	if err != nil {
+		return err
+	}
+	opts = append(opts, hostoverhead.WithLabels(label, label))
+	r, err := hostoverhead.Breakdown(t, opts...)
+	if err != nil {
+		return err
+	}
+	if env.Format == "json" {
+		return writeJSON(env.Stdout, r)
+	}
+	if err := r.WriteText(env.Stdout); err != nil {
+		return err
+	}
+	d, err := hostoverhead.Drill(ctx, t, opts...)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(env.Stdout, "\n"); err != nil {
+		return err
+	}
+	return d.WriteText(env.Stdout)
+}
+
+// writeJSON writes one indented document.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

@@ -1,0 +1,122 @@
+// Host-detect says whether the CPU is the bottleneck of a traced inference run,
+// YES or NO, with the metrics and thresholds behind the answer and where the
+// GPU's idle time goes.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
+)
+
+func main() { app.Main(program()) }
+
+// options are the program's own flags.
+type options struct {
+	idle, launch, util float64
+	noM3, jsonOnly     bool
+	devices            *string
+	comparable         bool
+	handoff            bool
+	gaps               int
+}
+
+// program describes host-detect.
+func program() app.Program {
+	var o options
+	d := hostoverhead.DefaultThresholds()
+	return app.Program{
+		Name:    "host-detect",
+		Summary: "says whether the CPU is the bottleneck of a traced run (YES or NO), with the evidence, the reasons to doubt it, and where the GPU's idle time goes. It reads Nsight Systems exports (.sqlite, or .nsys-rep where nsys is installed) and torch.profiler traces.",
+		Examples: []string{
+			"host-detect --trace run.sqlite",
+			"host-detect --trace run.sqlite --format json > verdict.json",
+			"host-detect --trace run.sqlite --devices merged --comparable --json-only    # the published detector's figures",
+			"host-detect --trace TP-0-DECODE.trace.json.gz                               # the same from a torch trace",
+		},
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle ratio above which M1 is crossed, in the whole window and in context steps")
+			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead, "launch overhead ratio above which M2 is crossed, everywhere")
+			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization, "GPU utilization below which M4 is crossed, in the whole window and in context steps")
+			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the verdict")
+			fs.BoolVar(&o.jsonOnly, "json-only", false, "the same as --format json")
+			o.devices = app.Choice(fs, "devices", "each: every GPU by itself, the most idle one decides; merged: one union of all", "each", "merged")
+			fs.BoolVar(&o.comparable, "comparable", false, "the published detector's figures exactly: API names as stored, devices merged, one window per phase")
+			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON: what to look at first")
+			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps in the text report")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return detect(ctx, env, o) },
+	}
+}
+
+// settings turns the flags into options of the analysis.
+func (o options) settings() []hostoverhead.Option {
+	aggregate, generation := hostoverhead.DefaultThresholds(), hostoverhead.DefaultGenerationThresholds()
+	aggregate.GPUIdle, aggregate.LaunchOverhead, aggregate.GPUUtilization = o.idle, o.launch, o.util
+	generation.LaunchOverhead = o.launch
+	opts := []hostoverhead.Option{hostoverhead.WithThresholds(aggregate, aggregate, generation), hostoverhead.WithTopGaps(o.gaps)}
+	if o.noM3 {
+		opts = append(opts, hostoverhead.WithoutPrep())
+	}
+	if *o.devices == "merged" {
+		opts = append(opts, hostoverhead.WithMergedDevices())
+	}
+	if o.comparable {
+		opts = append(opts, hostoverhead.WithComparable())
+	}
+	return opts
+}
+
+func detect(ctx context.Context, env *app.Env, o options) error {
+	t, err := env.Load(ctx, app.Need{})
+	if err != nil {
+		return err
+	}
+	asJSON := env.Format == "json" || o.jsonOnly
+	opts := o.settings()
+	v, err := hostoverhead.Detect(t, opts...)
+	if err != nil {
+		if asJSON && errors.Is(err, hostoverhead.ErrNoKernels) {
+			if werr := writeJSON(env.Stdout, map[string]any{"error": err.Error(), "health": t.Health()}); werr != nil {
+				return werr
+			}
+		}
+		return err
+	}
+	if asJSON {
+		if o.handoff {
+			if v.Handoff, err = hostoverhead.NewHandoff(t, v, opts...); err != nil {
+				return err
+			}
+		}
+		return writeJSON(env.Stdout, v)
+	}
+	if err := v.WriteText(env.Stdout); err != nil {
+		return err
+	}
+	if o.comparable {
+		return nil
+	}
+	d, err := hostoverhead.Drill(ctx, t, opts...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Stdout)
+	return d.WriteText(env.Stdout)
+}
+
+// writeJSON writes one indented document.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

@@ -1,0 +1,135 @@
+package hostoverhead
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Pattern is the repeating unit of the run, a decoder layer, with the idle time
+// inside it.
+type Pattern struct {
+	Repetitions int             `json:"repetitions"` // layers of this kernel sequence in the steady pass
+	Source      string          `json:"source"`      // what the layers rest on, see package layer
+	Kernels     []PatternKernel `json:"kernels"`     // in order of one repetition
+	Groups      []PatternGroup  `json:"groups"`      // by total gap
+}
+
+// PatternKernel is one kernel of the unit, averaged over the repetitions.
+type PatternKernel struct {
+	Index    int     `json:"index"` // 1 for the first
+	Name     string  `json:"name"`
+	Group    string  `json:"group"`         // functional category
+	AvgUS    float64 `json:"avg_us"`        // duration
+	GapAvgUS float64 `json:"gap_before_us"` // device idle time before it
+}
+
+// PatternGroup sums the kernels of one functional category.
+type PatternGroup struct {
+	Group      string  `json:"group"`
+	Kernels    int     `json:"kernels"`      // in one repetition
+	BusyUS     float64 `json:"busy_us"`      // in one repetition
+	GapUS      float64 `json:"gap_us"`       // in one repetition
+	TotalGapUS float64 `json:"total_gap_us"` // times the repetitions
+}
+
+// pattern asks package layer for the layers of the steady pass and averages
+// the most frequent kind. It returns nil where no layers are found.
+func (w *workload) pattern(ctx context.Context, d *deviceWork) (*Pattern, error) {
+	opts := layer.Options{StepPatterns: w.cfg.steps}
+	if !d.merged {
+		opts.Device = &d.id
+	}
+	a, err := layer.Analyze(ctx, w.t, opts)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if errors.Is(err, layer.ErrNoKernels) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	layers, labels := commonLayers(a)
+	if len(layers) == 0 {
+		return nil, nil
+	}
+	p := &Pattern{Repetitions: len(layers), Source: a.LayerSource}
+	first := layers[0].Kernels
+	p.Kernels = make([]PatternKernel, len(first))
+	for _, l := range layers {
+		for i, k := range l.Kernels {
+			e := a.Event(int(k))
+			pk := &p.Kernels[i]
+			pk.Index, pk.Name, pk.Group = i+1, a.Event(int(first[i])).Name(), labels(int(first[i]))
+			pk.AvgUS += us(int64(e.Duration())) / float64(len(layers))
+			pk.GapAvgUS += us(w.idleBefore(d, e)) / float64(len(layers))
+		}
+	}
+	p.group()
+	return p, nil
+}
+
+// commonLayers are the layers of the steady pass with the most frequent kernel
+// sequence and the same number of kernels.
+func commonLayers(a *layer.Analysis) ([]layer.Layer, func(int) string) {
+	labels := func(k int) string { return a.CategoryLabel(a.Kernels[k].Category) }
+	if len(a.Passes) == 0 {
+		return nil, labels
+	}
+	pass := &a.Passes[len(a.Passes)-1]
+	if i := a.Steady.Pass; i >= 0 && i < len(a.Passes) {
+		pass = &a.Passes[i]
+	}
+	byKind := map[int][]layer.Layer{}
+	best := -1
+	for _, l := range pass.Layers {
+		if l.Partial || len(l.Kernels) == 0 {
+			continue
+		}
+		byKind[l.Kind] = append(byKind[l.Kind], l)
+	}
+	for kind, ls := range byKind {
+		if best < 0 || len(ls) > len(byKind[best]) || len(ls) == len(byKind[best]) && kind < best {
+			best = kind
+		}
+	}
+	ls := byKind[best]
+	return slices.DeleteFunc(ls, func(l layer.Layer) bool { return len(l.Kernels) != len(ls[0].Kernels) }), labels
+}
+
+// idleBefore is the device idle time right before an activity.
+func (w *workload) idleBefore(d *deviceWork, e trace.Event) int64 {
+	start := int64(e.Start())
+	i, found := slices.BinarySearchFunc(d.busy, start, func(s interval.Span, t int64) int { return cmp.Compare(s.Start, t) })
+	if !found || i == 0 {
+		return 0 // inside busy time, or the very first
+	}
+	return start - d.busy[i-1].End
+}
+
+func (p *Pattern) group() {
+	byName := map[string]*PatternGroup{}
+	for _, k := range p.Kernels {
+		g := byName[k.Group]
+		if g == nil {
+			g = &PatternGroup{Group: k.Group}
+			byName[k.Group] = g
+		}
+		g.Kernels++
+		g.BusyUS += k.AvgUS
+		g.GapUS += k.GapAvgUS
+	}
+	for _, g := range byName {
+		g.TotalGapUS = g.GapUS * float64(p.Repetitions)
+		p.Groups = append(p.Groups, *g)
+	}
+	slices.SortFunc(p.Groups, func(a, b PatternGroup) int {
+		return cmp.Or(cmp.Compare(b.TotalGapUS, a.TotalGapUS), cmp.Compare(b.BusyUS, a.BusyUS), cmp.Compare(a.Group, b.Group))
+	})
+}

@@ -1,0 +1,121 @@
+package hostoverhead
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// Lengths of the lists in text reports. Totals are summed before they are cut.
+const (
+	listedOperations = 30
+	listedKernels    = 15
+	nameWidth        = 56
+)
+
+// WriteText writes what a step of the run is made of.
+func (r *Run) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "Run: %s (TP size %d%s)\n", r.Label, r.TPSize, prefixed(", ", r.GPU))
+	t := table.New(table.Text("per step"), table.Number("value"))
+	t.Row("iterations / of common size / benchmark", fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
+	t.Row("steady steps", fmt.Sprint(r.SteadySteps))
+	for _, f := range r.figures() {
+		t.Row(f.name, table.Fixed(f.value, 1))
+	}
+	t.WriteText(b) // b keeps the first error
+	if r.SteadySteps > 0 {
+		fmt.Fprintf(b, "\nstep µs: %s\ngap µs:  %s\n", r.Steps.words(), r.Gaps.words())
+	}
+	for _, list := range []struct {
+		title string
+		ops   []Operation
+		max   int
+	}{{"Host operations", r.Operations, listedOperations}, {"Kernels", r.Kernels, listedKernels}, {"API calls", r.APICalls, listedKernels}} {
+		if len(list.ops) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s:\n", list.title)
+		t := table.New(table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"), table.Text("source").Limit(nameWidth))
+		for _, o := range list.ops[:min(len(list.ops), list.max)] {
+			t.Row(o.Name, table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), o.Source)
+		}
+		t.WriteText(b)
+		more(b, len(list.ops)-list.max)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(b, "note: %s\n", n)
+	}
+	return b.Flush()
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func more(b *bufio.Writer, n int) {
+	if n > 0 {
+		fmt.Fprintf(b, "(%d more)\n", n)
+	}
+}
+
+type namedFigure struct {
+	name  string
+	value float64
+}
+
+func (r *Run) figures() []namedFigure {
+	return []namedFigure{
+		{"wall time µs", r.WallUSPerStep}, {"step duration µs (avg)", r.StepUS}, {"inter-step gap µs (p50)", r.GapUS},
+		{"host operations µs (union)", r.RangeUSPerStep}, {"GPU time µs", r.GPUUSPerStep}, {"kernels", r.KernelsPerStep},
+		{"launch calls", r.LaunchesPerStep}, {"API time µs", r.APIUSPerStep},
+	}
+}
+
+func (s Stats) words() string {
+	return fmt.Sprintf("avg %.1f  min %.1f  p50 %.1f  p90 %.1f  max %.1f", s.Avg, s.Min, s.P50, s.P90, s.Max)
+}
+
+// WriteText writes the comparison: figures, operations by |Δ|, conclusion.
+func (c *Comparison) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "CONCLUSION: %s\n  %s\n", c.Conclusion, c.Reason)
+	for _, p := range c.Patterns {
+		fmt.Fprintf(b, "  %s\n", p)
+	}
+	for _, s := range c.Warnings {
+		fmt.Fprintf(b, "  warning: %s\n", s)
+	}
+	fmt.Fprintf(b, "\nPer step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps)
+	deltaTable(b, c.Figures, len(c.Figures), "figure")
+	if regs := c.Regressions(0); len(regs) > 0 {
+		fmt.Fprintf(b, "\nTop regressions:\n")
+		for i, d := range regs[:min(len(regs), 5)] {
+			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(d.Op, nameWidth), d.Status, d.DeltaUS)
+		}
+	}
+	fmt.Fprintf(b, "\nOperations (µs/step) by change:\n")
+	deltaTable(b, c.Deltas, listedOperations, "operation")
+	return b.Flush()
+}
+
+func deltaTable(b *bufio.Writer, deltas []Delta, limit int, title string) {
+	t := table.New(table.Text(title).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
+	for _, d := range deltas[:min(len(deltas), limit)] {
+		pct, ci := table.None, table.None
+		if d.DeltaPct != nil {
+			pct = fmt.Sprintf("%+.1f", *d.DeltaPct)
+		}
+		if d.CI95US != nil {
+			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
+		}
+		t.Row(d.Op, string(d.Kind), table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status))
+	}
+	t.WriteText(b)
+	more(b, len(deltas)-limit)
+}

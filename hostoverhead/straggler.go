@@ -1,0 +1,241 @@
+package hostoverhead
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// NOTE: a collective ends on all ranks at the same moment, when the last one
+// has arrived and the data has gone round. The rank that arrives last therefore
+// runs the shortest kernel, and a rank waits for as long as its kernel is
+// longer than that. Only durations are compared, so the clocks of the ranks,
+// and of separate files, need not agree.
+
+// lastShare is the share of collectives at which a rank must be last to be
+// called the straggler (hostoverhead.md §4).
+const lastShare = 0.80
+
+// minCollectives is how many matched collectives make a statement about
+// stragglers at all; with fewer, chance alone reaches lastShare easily.
+const minCollectives = 5
+
+// tieNS: ranks within a microsecond of the last one arrive together. Kernel
+// times vary by about that much from rank to rank without any wait.
+const tieNS = 1_000
+
+// RankArrival is what one rank does at the collectives.
+type RankArrival struct {
+	Rank      string `json:"rank"`       // file's rank or device
+	Last      int    `json:"last"`       // collectives at which it alone arrived last
+	LastShare Ratio  `json:"last_share"` // of the matched ones
+	WaitNS    int64  `json:"wait_ns"`    // time it spent waiting for the last one, summed
+	Kernels   int    `json:"kernels"`
+	HostNS    int64  `json:"host_ns"` // time in ranges or frames of its launching threads
+}
+
+// Stragglers says which rank the others wait for.
+type Stragglers struct {
+	Collectives int           `json:"collectives"` // matched on all ranks
+	Unmatched   int           `json:"unmatched"`   // of some ranks only
+	Tied        int           `json:"tied"`        // no rank arrived clearly last
+	Ranks       []RankArrival `json:"ranks"`
+	Straggler   string        `json:"straggler"` // "" when no rank is last often enough
+	Extra       []string      `json:"extra"`     // kernels that only the straggler runs, or runs more often
+	Note        string        `json:"note"`
+}
+
+// rankWork is one rank: a device of a trace.
+type rankWork struct {
+	name string
+	w    *workload
+	d    *deviceWork
+}
+
+// FindStragglers compares ranks that were recorded into separate files, each
+// with the rank's own device, or one file with several. It returns nil for
+// fewer than two ranks or none with collectives.
+func FindStragglers(traces []*trace.Trace, opts ...Option) *Stragglers {
+	cfg := newConfig(opts)
+	cfg.merged, cfg.comparable = false, false
+	var ranks []rankWork
+	for i, t := range traces {
+		w := newWorkload(t, &cfg)
+		for _, d := range w.devices {
+			name := fmt.Sprintf("device %d", d.id)
+			if len(traces) > 1 {
+				n := t.Meta().Rank
+				if n < 0 {
+					n = i
+				}
+				name = fmt.Sprintf("rank %d", n)
+				if len(w.devices) > 1 {
+					name += fmt.Sprintf(" device %d", d.id)
+				}
+			}
+			ranks = append(ranks, rankWork{name, w, d})
+		}
+	}
+	return stragglers(ranks)
+}
+
+// collectivesOf lists a rank's collectives by start; point-to-point kernels
+// have no common end and are left out.
+func (r rankWork) collectivesOf() (out []trace.Event) {
+	memo := map[trace.NameID]bool{}
+	for _, k := range r.d.kernels {
+		e := r.w.t.LaneAt(trace.LaneGPU, int(k))
+		is, ok := memo[e.NameID()]
+		if !ok {
+			is = isCollectiveKernel(e.Name()) && !strings.Contains(strings.ToLower(e.Name()), "sendrecv")
+			memo[e.NameID()] = is
+		}
+		if is {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func stragglers(ranks []rankWork) *Stragglers {
+	ranks = slices.DeleteFunc(ranks, func(r rankWork) bool { return len(r.collectivesOf()) == 0 })
+	if len(ranks) < 2 {
+		return nil
+	}
+	lists := make([][]trace.Event, len(ranks))
+	for i, r := range ranks {
+		lists[i] = r.collectivesOf()
+	}
+	s := &Stragglers{Extra: []string{}}
+	matched := matchCollectives(lists)
+	s.Collectives = len(matched[0])
+	for _, l := range lists {
+		s.Unmatched += len(l) - s.Collectives
+	}
+	s.Ranks = make([]RankArrival, len(ranks))
+	for k := range matched[0] {
+		shortest, second := -1, int64(-1)
+		for i := range ranks {
+			if n := int64(matched[i][k].Duration()); shortest < 0 || n < int64(matched[shortest][k].Duration()) {
+				shortest = i
+			}
+		}
+		last := int64(matched[shortest][k].Duration())
+		for i := range ranks {
+			n := int64(matched[i][k].Duration())
+			s.Ranks[i].WaitNS += n - last
+			if i != shortest && (second < 0 || n < second) {
+				second = n
+			}
+		}
+		if second-last <= tieNS {
+			s.Tied++
+			continue
+		}
+		s.Ranks[shortest].Last++
+	}
+	for i, r := range ranks {
+		a := &s.Ranks[i]
+		a.Rank, a.Kernels, a.LastShare = r.name, len(r.d.kernels), ratio(int64(a.Last), int64(s.Collectives))
+		a.HostNS = r.w.hostTime(r.d)
+		if s.Collectives >= minCollectives && a.LastShare.Applicable && a.LastShare.Value > lastShare {
+			s.Straggler = a.Rank
+			s.Extra = extraKernels(ranks, i)
+		}
+	}
+	s.Note = s.words()
+	return s
+}
+
+// matchCollectives pairs the k-th collective of each name from the end of the
+// recordings, which all ranks stop at about the same step; the start is where
+// profilers come up at different times.
+func matchCollectives(lists [][]trace.Event) [][]trace.Event {
+	byName := make([]map[string][]trace.Event, len(lists))
+	for i, l := range lists {
+		byName[i] = map[string][]trace.Event{}
+		for _, e := range l {
+			byName[i][shortName(e.Name())] = append(byName[i][shortName(e.Name())], e)
+		}
+	}
+	out := make([][]trace.Event, len(lists))
+	for name := range byName[0] {
+		n := len(byName[0][name])
+		for _, m := range byName[1:] {
+			n = min(n, len(m[name]))
+		}
+		for i, m := range byName {
+			l := m[name]
+			out[i] = append(out[i], l[len(l)-n:]...)
+		}
+	}
+	// Rank 0's order for all; names were walked in map order.
+	order := make([]int, len(out[0]))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(out[0][a].ID(), out[0][b].ID()) })
+	for i, l := range out {
+		sorted := make([]trace.Event, len(l))
+		for k, j := range order {
+			sorted[k] = l[j]
+		}
+		out[i] = sorted
+	}
+	return out
+}
+
+// hostTime is the time the device's threads spend in ranges, else in frames.
+func (w *workload) hostTime(d *deviceWork) int64 {
+	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
+		var ns int64
+		for _, th := range d.threads {
+			for _, p := range outermost(w.t, lane, th, nil) {
+				ns += p.span.Len()
+			}
+		}
+		if ns > 0 {
+			return ns
+		}
+	}
+	return 0
+}
+
+// extraKernels lists what rank i runs more often than every other rank.
+func extraKernels(ranks []rankWork, i int) []string {
+	count := func(r rankWork) map[string]int {
+		m := map[string]int{}
+		for _, k := range r.d.kernels {
+			m[r.w.t.LaneAt(trace.LaneGPU, int(k)).Name()]++
+		}
+		return m
+	}
+	own := count(ranks[i])
+	most := map[string]int{}
+	for j, r := range ranks {
+		if j == i {
+			continue
+		}
+		for name, n := range count(r) {
+			most[name] = max(most[name], n)
+		}
+	}
+	out := []string{}
+	for name, n := range own {
+		if n > most[name] {
+			out = append(out, fmt.Sprintf("%s: %d, others at most %d", name, n, most[name]))
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), maxGapNames)]
+}
+
+func (s *Stragglers) words() string {
+	if s.Straggler == "" {
+		return "no rank is last at more than 80% of the collectives"
+	}
+	return s.Straggler + " arrives last: the others wait for it. While they wait their launch queues fill, so that they look ahead of time; its own queue stays empty, which keeps it late. Look for what only it does."
+}
