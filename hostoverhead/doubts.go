@@ -15,6 +15,7 @@ const (
 	dominantGap   = 0.30 // share of the window that one gap takes before it is suspected to be a pause
 	orphanShare   = 0.10 // kernels without a launch call
 	ncclOnlyShare = 0.20 // of busy time
+	transferShare = 0.20 // of idle time during which copies run
 )
 
 // doubts lists what speaks against the verdict.
@@ -51,6 +52,7 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 	if h.Activities > 0 && float64(h.Orphans) > orphanShare*float64(h.Activities) {
 		add("launches-missing", ConfidenceMedium, "%d of %d GPU activities have no launch call in the trace: the API calls recorded are not all there were, M2 is understated", h.Orphans, h.Activities)
 	}
+	w.transferDoubt(v, d, add)
 	w.pauseDoubt(v, d, add)
 	w.warmUpDoubt(v, d, add)
 	if v.NCCLCaveat {
@@ -59,7 +61,11 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 	if m.NCCLOnly.Applicable && m.NCCLOnly.Value > ncclOnlyShare {
 		add("busy-with-nccl-only", ConfidenceMedium, "during %.0f%% of the busy time only NCCL kernels run: the GPU waits for others while it counts as busy", 100*m.NCCLOnly.Value)
 	}
-	if len(v.Phases) == 0 {
+	switch {
+	case len(v.Phases) > 0:
+	case len(w.steps) > 0:
+		add("no-steps", ConfidenceHigh, "the %d step annotations do not say whether they are context or generation", len(w.steps))
+	default:
 		add("no-steps", ConfidenceHigh, "no steps were recognised: context and generation are not told apart")
 	}
 	if v.DevicesMode == "merged" && len(w.t.Devices()) > 1 {
@@ -70,6 +76,23 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 		return cmp.Or(cmp.Compare(rank[a.Weight], rank[b.Weight]), cmp.Compare(a.Code, b.Code))
 	})
 	return out
+}
+
+// transferDoubt looks for idle time in which the device copies: no kernel runs,
+// but it is the memory bus that is waited for, not the host.
+func (w *workload) transferDoubt(v *Verdict, d *deviceWork, add func(string, Confidence, string, ...any)) {
+	win := d.window()
+	idle := interval.Gaps(d.busy, win)
+	copying := interval.Overlap(idle, d.copies)
+	if float64(copying) <= transferShare*float64(interval.Total(idle)) {
+		return
+	}
+	weight := ConfidenceMedium
+	rest := ratio(interval.Total(idle)-copying, win.Len())
+	if (rest.Value > v.Thresholds.GPUIdle) != (v.AggregateMetrics.GPUIdle.Value > v.Thresholds.GPUIdle) {
+		weight = ConfidenceLow
+	}
+	add("idle-is-transfers", weight, "during %.0f%% of the idle time copies run: without them the device is idle %s of the time", 100*float64(copying)/float64(interval.Total(idle)), percent(rest))
 }
 
 // pauseDoubt looks for one gap that makes up much of the window: start-up, or

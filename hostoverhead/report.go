@@ -112,6 +112,8 @@ func (v *Verdict) Interpretation() string {
 	switch c, g := is(phaseContext), is(phaseGeneration); {
 	case v.Verdict == No:
 		return "the GPU has work most of the time; faster host code would not make this run faster."
+	case c && g && v.Phases[phaseGeneration].CUDAGraphsDetected:
+		return "both context and generation steps wait for the host although generation uses CUDA graphs: host work between the steps dominates."
 	case c && g:
 		return "both context and generation steps wait for the host: CUDA graphs are probably disabled, or host work between the steps dominates."
 	case g:
@@ -128,7 +130,7 @@ func (v *Verdict) Interpretation() string {
 func (v *Verdict) NextSteps() []string {
 	var out []string
 	if v.Verdict == Yes {
-		out = append(out, "host-detect prints where the idle time goes (the gap ledger): begin with its largest cause")
+		out = append(out, "the gap ledger (host-detect, host-compare --trace) says where the idle time goes: begin with its largest cause")
 		if v.HostPrepConfirmed {
 			out = append(out, "host preparation is exposed: overlap it with the previous step, or make it cheaper")
 		}

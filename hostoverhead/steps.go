@@ -19,6 +19,7 @@ const (
 // [mergeRanks] has joined them.
 type step struct {
 	span    interval.Span
+	gpuEnd  int64 // end of the last kernel launched in it, at least span.End
 	longest int64 // longest duration among the ranks' ranges
 	thread  trace.ThreadIndex
 	index   int64 // the step's own number, −1 when it has none
@@ -110,21 +111,41 @@ func mergeRanks(steps []step) []step {
 
 // stepsOf are the merged steps of the threads that work for a device.
 func (w *workload) stepsOf(d *deviceWork) []step {
-	return mergeRanks(slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return !w.drivesDevice(s.thread, d) }))
+	steps := mergeRanks(slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return !w.drivesDevice(s.thread, d) }))
+	for i := range steps {
+		steps[i].gpuEnd = steps[i].span.End
+	}
+	for _, k := range d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		l := e.Launch()
+		if !l.Valid() {
+			continue
+		}
+		i, found := slices.BinarySearchFunc(steps, int64(l.Start()), func(s step, t int64) int { return cmp.Compare(s.span.Start, t) })
+		if !found {
+			i--
+		}
+		if i >= 0 && int64(l.Start()) < steps[i].span.End {
+			steps[i].gpuEnd = max(steps[i].gpuEnd, int64(e.End()))
+		}
+	}
+	return steps
 }
 
 // period is the window of step i: up to the start of the next step, so that
-// the host work between two steps counts for the step it follows; up to the
-// step's own end where nothing follows within 100 ms.
+// the host work between two steps counts for the step it follows. Where
+// nothing follows within 100 ms it ends with the step and the kernels that it
+// launched, which run later than the range on the CPU.
 func period(steps []step, i int) interval.Span {
 	s := steps[i].span
 	if i+1 < len(steps) {
 		next := steps[i+1].span.Start
 		if next-s.End <= int64(phaseGap) {
-			s.End = max(next, s.Start)
+			return interval.Span{Start: s.Start, End: max(next, s.Start)}
 		}
+		return interval.Span{Start: s.Start, End: min(max(s.End, steps[i].gpuEnd), next)}
 	}
-	return s
+	return interval.Span{Start: s.Start, End: max(s.End, steps[i].gpuEnd)}
 }
 
 // phaseWindows are the windows of the steps of one phase.

@@ -102,14 +102,17 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	if err != nil {
 		return err
 	}
-	if env.Format == "json" {
-		return writeJSON(env.Stdout, r)
-	}
-	if err := r.WriteText(env.Stdout); err != nil {
-		return err
-	}
 	d, err := hostoverhead.Drill(ctx, t, opts...)
 	if err != nil {
+		return err
+	}
+	if env.Format == "json" {
+		return writeJSON(env.Stdout, struct {
+			*hostoverhead.Run
+			DrillDown *hostoverhead.DrillDown `json:"drill_down"`
+		}{r, d})
+	}
+	if err := r.WriteText(env.Stdout); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(env.Stdout, "\n"); err != nil {

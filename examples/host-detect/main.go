@@ -97,7 +97,13 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 				return err
 			}
 		}
-		return writeJSON(env.Stdout, v)
+		out := document{Verdict: v}
+		if !o.comparable {
+			if out.DrillDown, err = hostoverhead.Drill(ctx, t, opts...); err != nil {
+				return err
+			}
+		}
+		return writeJSON(env.Stdout, out)
 	}
 	if err := v.WriteText(env.Stdout); err != nil {
 		return err
@@ -111,6 +117,13 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	}
 	fmt.Fprintln(env.Stdout)
 	return d.WriteText(env.Stdout)
+}
+
+// document is the JSON output: the verdict's fields, and where the idle time
+// goes.
+type document struct {
+	*hostoverhead.Verdict
+	DrillDown *hostoverhead.DrillDown `json:"drill_down,omitempty"`
 }
 
 // writeJSON writes one indented document.
