@@ -102,7 +102,11 @@ func (a *Analysis) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		a.report.Stages = append(a.report.Stages, a.stage(s))
+		stage := a.stage(s)
+		a.report.Stages = append(a.report.Stages, stage)
+		if len(stage.Fuse) == 0 {
+			a.report.Similarity = append(a.report.Similarity, a.similarities(s)...)
+		}
 	}
 	a.report.Summary = summarise(a.report)
 	return nil
@@ -175,6 +179,9 @@ func healthNote(s Source) HealthNote {
 	h := s.Trace.Health()
 	n := HealthNote{Trace: s.Path, Status: h.Status}
 	for _, f := range h.Findings {
+		if f.Severity == trace.HealthOK {
+			continue // a remark, not a warning
+		}
 		touches := len(f.Affects) == 0
 		for _, x := range f.Affects {
 			switch x {
@@ -194,8 +201,8 @@ func (a *Analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
-	busy, span := s.busy()
-	out.BusyUS, out.SpanUS = micros(busy), micros(span)
+	b := s.busy()
+	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(b.span), percent(b.idle, b.window)
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.fuse(s)
 	for i := range s.rows {

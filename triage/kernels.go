@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -265,36 +266,66 @@ func (s *stageWork) steps() (steps, batch int) {
 	return steps, max(batch, 0)
 }
 
-// busy returns the union of the stage's activities and its span, each added
-// over the devices of its traces.
-func (s *stageWork) busy() (busy, span int64) {
+// busyTime is the union of a stage's activities, each added over the devices of
+// its traces.
+type busyTime struct {
+	union  int64 // ns
+	span   int64 // first start to last end
+	window int64 // between tailShare and 1−tailShare of the union
+	idle   int64 // not busy within the window
+}
+
+// tailShare of the busy time at either end of a stage is left out of its
+// window: profiles begin and end with stray work.
+const tailShare = 0.005
+
+// busy returns the stage's busy time.
+func (s *stageWork) busy() busyTime {
+	var out busyTime
 	for _, w := range s.parts {
-		type state struct{ from, to, first int64 }
-		perDevice := map[trace.DeviceID]*state{}
+		byDevice := map[trace.DeviceID][]interval.Span{}
 		var order []trace.DeviceID
-		for i := range w.acts { // by start
+		for i := range w.acts {
 			a := &w.acts[i]
 			if int(a.stage) != s.index {
 				continue
 			}
 			d := w.queues[a.queue].device
-			st, ok := perDevice[d]
-			if !ok {
-				perDevice[d] = &state{a.start, a.end, a.start}
+			if _, ok := byDevice[d]; !ok {
 				order = append(order, d)
-				continue
 			}
-			if a.start > st.to {
-				busy += st.to - st.from
-				st.from, st.to = a.start, a.end
-			}
-			st.to = max(st.to, a.end)
+			byDevice[d] = append(byDevice[d], interval.Span{Start: a.start, End: a.end})
 		}
 		for _, d := range order {
-			st := perDevice[d]
-			busy += st.to - st.from
-			span += st.to - st.first
+			out.add(interval.Union(byDevice[d]))
 		}
 	}
-	return busy, span
+	return out
+}
+
+// add counts the disjoint, ordered spans of one device.
+func (b *busyTime) add(spans []interval.Span) {
+	var union int64
+	for _, s := range spans {
+		union += s.End - s.Start
+	}
+	if len(spans) == 0 || union == 0 {
+		return
+	}
+	b.union += union
+	b.span += spans[len(spans)-1].End - spans[0].Start
+	tail := int64(tailShare * float64(union))
+	at := func(done int64) int64 { // when this much busy time is done
+		for _, s := range spans {
+			if d := s.End - s.Start; done > d {
+				done -= d
+			} else {
+				return s.Start + done
+			}
+		}
+		return spans[len(spans)-1].End
+	}
+	window := at(union-tail) - at(tail+1) + 1
+	b.window += window
+	b.idle += max(0, window-(union-2*tail))
 }

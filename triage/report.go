@@ -50,9 +50,13 @@ type StageReport struct {
 	GPUTimeUS float64 `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
 	BusyUS    float64 `json:"busy_us"`     // union over the streams of each device, added over devices
 	SpanUS    float64 `json:"span_us"`     // first start to last end, added over devices
-	Launches  int     `json:"launches"`
-	Steps     int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
-	Batch     int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
+	// IdlePct is the share of time in which nothing ran, between the points where
+	// 0.5 % and 99.5 % of the busy time are done: a stray copy long before the
+	// first step does not count as idle time.
+	IdlePct  float64 `json:"idle_pct"`
+	Launches int     `json:"launches"`
+	Steps    int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
+	Batch    int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
 
 	Kernels    []KernelRow   `json:"kernels"`
 	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit

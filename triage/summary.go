@@ -7,6 +7,10 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
+// notableIdlePct is from when on the summary mentions idle time: below it,
+// kernels are the larger part of what can be won.
+const notableIdlePct = 15
+
 // summarise says in one sentence what dominates the run, and how the overlap
 // table is to be read.
 func summarise(r *Report) string {
@@ -41,8 +45,8 @@ func summarise(r *Report) string {
 		k := top.Kernels[0]
 		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Cut(k.Kernel, 60), pct(k.SharePct))
 	}
-	if idle := top.SpanUS - top.BusyUS; top.SpanUS > 0 && idle/top.SpanUS >= 0.2 {
-		fmt.Fprintf(&b, "; the GPU is idle for %s of the span", table.Percent(idle, top.SpanUS, 0)+"%")
+	if top.IdlePct >= notableIdlePct {
+		fmt.Fprintf(&b, "; nothing runs on the GPU for %s of the time", pct(top.IdlePct))
 	}
 	b.WriteString(". ")
 	if r.Mode == ModeMappingFormal {

@@ -1,0 +1,153 @@
+package triage_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// fuseTruth is what an engineer finds when reading the kernel sequence of one
+// layer of each trace, and why.
+var fuseTruth = []struct {
+	trace string
+	split []string
+	// active paths; nil where the trace has none worth a row.
+	active []string
+	why    string
+}{
+	{
+		"sglang-qwen3-8b-extend-eager-mi300",
+		[]string{"Fused QK RMSNorm + RoPE", "In-place QK RMSNorm", "Fused QK RoPE reshape + KV cache write"},
+		[]string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"},
+		"each layer runs copy, norm, copy, norm, rotary_embedding, store_kvcache as six kernels; the residual norms and act_and_mul are fused",
+	},
+	{
+		"sglang-qwen3-8b-decode-graph-mi300",
+		[]string{"Fused QK RMSNorm + RoPE", "In-place QK RMSNorm", "Fused QK RoPE reshape + KV cache write"},
+		[]string{"Fused residual add + RMSNorm", "Fused activation-and-mul (SwiGLU / GeGLU)"},
+		"the same layer, replayed from a graph",
+	},
+	{
+		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace",
+		[]string{},
+		[]string{"Fused residual add + RMSNorm", "Fused MoE grouped-topk / gate kernels", "In-place QK RMSNorm", "Fused RoPE + KV cache store"},
+		"fused_qknorm_warp and fused_rope_store_kernel are both fused; merging all three steps is known for multi-axis RoPE only. nvjet runs BF16 here, so the FP8 path does not apply",
+	},
+	{
+		"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace",
+		[]string{"In-place QK RMSNorm"},
+		[]string{"Fused residual add + RMSNorm", "Fused QK RoPE reshape + KV cache write", "Fused MoE grouped-topk / gate kernels"},
+		"copy, norm, copy, norm stand before a fused RoPE and cache write",
+	},
+	{
+		"vllm-gptoss20b-decode-fullgraph-mi300",
+		[]string{"vLLM-origin fused RoPE + KV cache update", "vLLM-origin add + RMSNorm + pad"},
+		[]string{"vLLM fused residual add + RMSNorm"},
+		"rotary_embedding and reshape_and_cache are neighbours; the norm's output is padded for the experts by a kernel of its own. There is no quantisation: mxfp4 is the weights' format",
+	},
+	{
+		"vllm-gptoss20b-mixed-piecewise-mi300",
+		[]string{"vLLM-origin add + RMSNorm + pad", "vLLM-origin fused RoPE + KV cache update"},
+		[]string{"vLLM fused residual add + RMSNorm"},
+		"the same layer in 25 graphs",
+	},
+	{
+		"synthetic-deepseek-v4-flash-TP-0.trace",
+		[]string{"vLLM-origin DeepSeek-V4 MHC fused kernels", "PR #41441 DSV4 all-reduce plus mhc_post fusion", "vLLM-origin RMSNorm + Quantization",
+			"vLLM-origin fused MLA RoPE + unified KV-cache update", "Fused MoE activation + quant / re-quant", "vLLM-origin Attention + Quantization"},
+		[]string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate kernels", "NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
+		"RMSNorm and the attention combine are each followed by per_token_group_quant, as is act_and_mul in front of the experts; mhc_post follows each all-reduce and precedes mhc_pre; no server is named, so all splits are candidates",
+	},
+	{"hf-qwen1.5-0.5b-eager-h100", nil, nil, "the norm is spelled out in eight pointwise kernels, silu and mul are apart; no server's fused path is within reach of transformers code"},
+	{"hf-bert-small-eager-h100", nil, nil, "layer normalisation, for which the registry has no fused path"},
+	{"sglang-qwen3-8b-graph-capture-mi300", nil, nil, "two kernels"},
+	{"torch-compile-triton", nil, nil, "fused by the compiler already, one layer only"},
+	{"train-absolute-float-ts-v100.pt.trace", nil, nil, "training of a convolution network"},
+	{"train-graphs-5streams-a100", nil, nil, "training of a recommender"},
+	{"train-pair-rank-0", nil, nil, "training of a recommender; float_to_hfp8 packs gradients for the wire"},
+	{"train-pair-rank-1", nil, nil, "training of a recommender"},
+	{"train-gpu-user-annotation", nil, nil, "training of a toy"},
+	{"multi-stream-event-sync-a100", nil, nil, "three matrix products"},
+	{"old-categories", nil, nil, "a few training kernels"},
+	{"old-format-pythonstack-v100.pt.trace", nil, nil, "training of a convolution network; its norms are batch norms"},
+	{"cpu-only-rank-34.pt.trace", nil, nil, "no GPU"},
+	{"no-rank-no-gpu", nil, nil, "no GPU"},
+	{"mtia-no-cuda", nil, nil, "no CUDA or HIP kernels"},
+}
+
+func TestFuseRowsAreTheTruth(t *testing.T) {
+	for _, tt := range fuseTruth {
+		t.Run(tt.trace, func(t *testing.T) {
+			r := analyze(t, "traces/torch/"+tt.trace+".json.gz", "")
+			var split, active []string
+			for _, s := range r.Stages {
+				for _, f := range s.Fuse {
+					if f.Kind == triage.FuseSplit {
+						split = append(split, f.Pattern)
+					} else {
+						active = append(active, f.Pattern)
+					}
+					checkFuseRow(t, &s, f)
+				}
+			}
+			slices.Sort(split)
+			slices.Sort(active)
+			want := slices.Sorted(slices.Values(tt.split))
+			if !slices.Equal(split, want) {
+				t.Errorf("split rows %q, want %q: %s", split, want, tt.why)
+			}
+			want = slices.Sorted(slices.Values(tt.active))
+			if !slices.Equal(active, want) {
+				t.Errorf("active rows %q, want %q: %s", active, want, tt.why)
+			}
+		})
+	}
+}
+
+// checkFuseRow checks what holds for every fuse row.
+func checkFuseRow(t *testing.T, s *triage.StageReport, f triage.FuseRow) {
+	t.Helper()
+	var sum float64
+	for _, e := range f.Evidence {
+		sum += e.TotalUS
+	}
+	if d := sum - f.RelatedUS; d > 0.01 || d < -0.01 {
+		t.Errorf("%s: evidence adds up to %v us, related time is %v us", f.Pattern, sum, f.RelatedUS)
+	}
+	if f.RelatedUS > s.GPUTimeUS || f.Occurrences < 1 || len(f.ExampleKernels) == 0 || len(f.CandidatePaths) == 0 {
+		t.Errorf("%s: row is incomplete: %+v", f.Pattern, f)
+	}
+	if f.Kind == triage.FuseActive && f.EstimatedGainUS != 0 {
+		t.Errorf("%s: an active path gains %v us", f.Pattern, f.EstimatedGainUS)
+	}
+	if f.Kind == triage.FuseSplit && f.EstimatedGainUS <= 0 {
+		t.Errorf("%s: a split chain gains %v us", f.Pattern, f.EstimatedGainUS)
+	}
+}
+
+// TestExampleKernelsAreOfTheChain follows the indices of a split row into the
+// trace: they must be the kernels that its evidence names, in order.
+func TestExampleKernelsAreOfTheChain(t *testing.T) {
+	src := source(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	r, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{src}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Stages[0].Fuse {
+		last := src.Trace.LaneAt(trace.LaneGPU, 0).Start()
+		for _, i := range f.ExampleKernels {
+			e := src.Trace.LaneAt(trace.LaneGPU, i)
+			if e.Start() < last {
+				t.Errorf("%s: example kernels are not in order", f.Pattern)
+			}
+			last = e.Start()
+			if !slices.ContainsFunc(f.Evidence, func(x triage.EvidenceRow) bool {
+				return len(e.Name()) >= len(x.Kernel) && e.Name()[:len(x.Kernel)] == x.Kernel
+			}) {
+				t.Errorf("%s: example kernel %d is %.60q, which is not in the evidence", f.Pattern, i, e.Name())
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package triage_test
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-json"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/triage"
+)
+
+func TestDefaultRegistryIsValid(t *testing.T) {
+	r := triage.DefaultRegistry()
+	if len(r.Patterns) < 47 || len(r.Families) < 169 {
+		t.Fatalf("%d patterns and %d families, want at least 47 and 169", len(r.Patterns), len(r.Families))
+	}
+	for _, p := range r.Patterns {
+		if len(p.Chain) == 0 && len(p.Active)+len(p.ActiveSteps) == 0 {
+			t.Errorf("%s can never be found", p.Pattern)
+		}
+	}
+}
+
+// TestRegistryKeepsTheStartingPatterns compares keyword data and filters with
+// the registry that the reference started from.
+func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
+	data, err := os.ReadFile(testdata.Shared(t, "catalog/fusion-patterns.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var start struct {
+		Patterns []struct {
+			Pattern        string
+			CandidatePaths []string   `json:"candidate_paths"`
+			ActiveKeywords []string   `json:"active_keywords"`
+			SplitGroups    [][]string `json:"split_groups"`
+			Priority       int
+			MinSharePct    float64 `json:"min_share_pct"`
+			LikelySharePct float64 `json:"likely_share_pct"`
+		}
+	}
+	if err := json.Unmarshal(data, &start); err != nil {
+		t.Fatal(err)
+	}
+	r := triage.DefaultRegistry()
+	for _, want := range start.Patterns {
+		i := slices.IndexFunc(r.Patterns, func(p triage.FusePattern) bool { return p.Pattern == want.Pattern })
+		if i < 0 {
+			t.Errorf("pattern %q is missing", want.Pattern)
+			continue
+		}
+		got := r.Patterns[i]
+		if !slices.Equal(got.Keyword.Active, want.ActiveKeywords) || len(got.Keyword.Split) != len(want.SplitGroups) ||
+			!slices.Equal(got.CandidatePaths, want.CandidatePaths) || got.Priority != want.Priority ||
+			got.MinSharePct != want.MinSharePct || got.LikelySharePct != want.LikelySharePct {
+			t.Errorf("pattern %q differs from the starting registry", want.Pattern)
+		}
+	}
+}
+
+// goodRegistry is the smallest useful fusion file.
+const goodRegistry = `{"schema": 2, "as_of": "2026-07",
+ "steps": [{"step": "norm", "note": "", "names": ["rmsnorm"]}, {"step": "quant", "note": "", "names": ["quant"], "requires": []}],
+ "patterns": [{"pattern": "P", "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["a.py"], "rationale": "why",
+  "active": ["p"], "active_steps": [], "chain": [{"any": ["norm"]}, {"any": ["quant"]}], "fillers": 0, "repeat": "layer",
+  "platforms": [], "gain": [], "model_include": [], "model_exclude": [], "require_tp": false, "min_tp_size": 1,
+  "min_share_pct": 0.1, "likely_share_pct": 1.0, "priority": 0, "subsumes": [], "keyword": {"active": [], "split": []}}]}`
+
+func TestLoadRegistryErrors(t *testing.T) {
+	if _, err := triage.LoadRegistry(strings.NewReader(goodRegistry)); err != nil {
+		t.Fatalf("the good file: %v", err)
+	}
+	tests := []struct{ name, old, new, want string }{
+		{"schema", `"schema": 2`, `"schema": 1`, "schema 1"},
+		{"unknown field", `"as_of"`, `"asof"`, "asof"},
+		{"step twice", `"step": "quant"`, `"step": "norm"`, `"norm" is defined twice`},
+		{"step that recognises nothing", `"names": ["rmsnorm"]`, `"names": []`, "recognises nothing"},
+		{"requires a later step", `"requires": []`, `"requires": ["later"]`, `requires "later"`},
+		{"unknown step in a chain", `{"any": ["quant"]}`, `{"any": ["qunt"]}`, `unknown step "qunt"`},
+		{"unknown active step", `"active_steps": []`, `"active_steps": ["x"]`, `unknown step "x"`},
+		{"chain of one kernel", `{"any": ["norm"]}, {"any": ["quant"]}`, `{"any": ["norm"]}`, "two kernels"},
+		{"max below min", `{"any": ["norm"]}`, `{"any": ["norm"], "min": 2, "max": 1}`, "2 to 1"},
+		{"origin", `"mainline"`, `"main"`, `origin "main"`},
+		{"framework", `["vllm"]`, `["vlm"]`, `framework "vlm"`},
+		{"repeat", `"repeat": "layer"`, `"repeat": "often"`, `repeat "often"`},
+		{"shares", `"likely_share_pct": 1.0`, `"likely_share_pct": 0.01`, "shares"},
+		{"subsumes", `"subsumes": []`, `"subsumes": ["Q"]`, `subsumes "Q"`},
+		{"no rationale", `"rationale": "why"`, `"rationale": ""`, "rationale"},
+		{"cut", `"keyword": {"active": [], "split": []}}]}`, `"keyword": {`, "invalid registry"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if !strings.Contains(goodRegistry, tt.old) {
+				t.Fatalf("the good file does not hold %q", tt.old)
+			}
+			_, err := triage.LoadRegistry(strings.NewReader(strings.Replace(goodRegistry, tt.old, tt.new, 1)))
+			if !errors.Is(err, triage.ErrRegistry) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("LoadRegistry = %v, want ErrRegistry with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestLoadFamiliesErrors(t *testing.T) {
+	const good = `{"schema": 1, "as_of": "", "families": [{"id": "a", "pattern": "A", "kind": "fused", "scope": "llm", "status": "mainline",
+ "framework": "vllm", "identifiers": [], "cues": [], "paths": [], "description": "d"}]}`
+	if _, err := triage.LoadFamilies(strings.NewReader(good)); err != nil {
+		t.Fatalf("the good file: %v", err)
+	}
+	for _, tt := range []struct{ old, new string }{{`"id": "a"`, `"id": ""`}, {`"kind": "fused"`, `"kind": "x"`}, {`"schema": 1`, `"schema": 9`}, {`"description": "d"`, `"description": ""`}} {
+		if _, err := triage.LoadFamilies(strings.NewReader(strings.Replace(good, tt.old, tt.new, 1))); !errors.Is(err, triage.ErrRegistry) {
+			t.Errorf("with %s: %v, want ErrRegistry", tt.new, err)
+		}
+	}
+}
