@@ -87,8 +87,8 @@ type ClusterRow struct {
 
 // Share is a number under a category key.
 type Share struct {
-	Key   string
-	Value float64
+	Key   string  // of the category
+	Value float64 // the number under it
 }
 
 // Shares is ordered and marshals as an object.

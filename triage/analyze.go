@@ -16,8 +16,8 @@ var ErrNoTrace = errors.New("triage: no trace given")
 
 // Source is one loaded trace of an analysis.
 type Source struct {
-	Trace *trace.Trace
-	Path  string // as shown in the report
+	Trace *trace.Trace // loaded with every lane
+	Path  string       // as shown in the report
 	// Stage is the stage of the whole trace where its path tells, "" to take it
 	// from the trace's annotations. See [StageFromPath].
 	Stage string

@@ -34,7 +34,7 @@ func ParseBundleEntry(s string) BundleEntry {
 
 // Bundle joins Markdown triage reports into one document.
 type Bundle struct {
-	Title string
+	Title string    // first heading
 	TOC   bool      // write a table of contents
 	Time  time.Time // generation time; the zero time is not printed
 

@@ -34,10 +34,10 @@ var ErrRegistry = errors.New("triage: invalid registry")
 // Registry is a set of known fused paths: which kernels show that one is used,
 // and which chain of kernels shows that it is not.
 type Registry struct {
-	AsOf     string
-	Steps    []Step
-	Patterns []FusePattern
-	Families []Family // the wider catalogue; only similarity notes use it
+	AsOf     string        // date of the entries, as their file has it
+	Steps    []Step        // kernels that chains are made of
+	Patterns []FusePattern // known fused paths
+	Families []Family      // the wider catalogue; only similarity notes use it
 
 	index map[string]int // step name → bit
 }

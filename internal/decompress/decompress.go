@@ -1,5 +1,3 @@
-// Package decompress opens gzip, zstd and plain streams behind one reader,
-// telling them apart by their first bytes and never by a file name.
 package decompress
 
 import (

@@ -21,7 +21,6 @@ type event struct {
 	name     string
 	ts, dur  int64 // raw ns
 	external uint64
-	index    int // "Ev Idx"
 
 	// frames
 	id, parent, module int // module −1 for a function

@@ -36,12 +36,11 @@ type sim struct {
 	waiting [2]bool  // the next kernel of the stream waits for the other one
 
 	correlation, external uint64
-	index, frameID        int
+	frameID               int
 	modules               map[string]int // instances seen in this pass, by class
 	moduleIDs             map[string]int // "Python module id" by instance
 	frames                []int          // open frames: positions in out.frames
 	ops                   []uint64       // external ids of open ops
-	opNames               []int          // positions in out.cpu of open ops
 
 	pass    int // −1 outside the annotated steps
 	now     Pass
