@@ -67,6 +67,10 @@ func (e *Env) LoadFile(ctx context.Context, path string, need Need) (*trace.Trac
 
 // open reads a file by its content: an nsys export or report, or JSON.
 func (e *Env) open(ctx context.Context, path string, need Need, opts []trace.Option) (*trace.Trace, error) {
+	path, err := e.resolve(path)
+	if err != nil {
+		return nil, err
+	}
 	sqlite, err := isSQLite(path)
 	if err != nil {
 		return nil, err
@@ -80,6 +84,30 @@ func (e *Env) open(ctx context.Context, path string, need Need, opts []trace.Opt
 		return nsys.Open(ctx, path, nopts...)
 	}
 	return trace.Open(ctx, path, opts...)
+}
+
+// resolve returns the file to read. Of a directory that is the trace that
+// [trace.Discover] puts first; which one, and what else there was, is announced.
+func (e *Env) resolve(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("trace: %w", err)
+	}
+	if !info.IsDir() {
+		return path, nil
+	}
+	files, err := trace.Discover(path)
+	if err != nil {
+		return "", err
+	}
+	if len(files) == 0 {
+		return "", fmt.Errorf("trace %s: no trace file in this directory", path)
+	}
+	e.Notef("reading %s", files[0].Path)
+	for _, f := range files[1:] {
+		e.Notef("not read: %s; name it with --trace", f.Path)
+	}
+	return files[0].Path, nil
 }
 
 // NoteHealth prints what is wrong with a trace, worst first, and nothing where
@@ -103,9 +131,6 @@ func isSQLite(path string) (bool, error) {
 		return false, fmt.Errorf("trace: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return false, fmt.Errorf("trace %s: is a directory; name one trace file", path)
-	}
 	magic := make([]byte, len(sqliteMagic))
 	if _, err := io.ReadFull(f, magic); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, fmt.Errorf("trace %s: %w", path, err)
