@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/layer"
@@ -27,6 +28,10 @@ func findPlaces(ctx context.Context, env *app.Env, t *trace.Trace, o layer.Optio
 	for _, d := range devices {
 		o.Device = &d
 		a, err := env.AnalyzeTrace(ctx, t, o)
+		if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
+			env.Notef("device %d: no passes and layers: %v", d, err)
+			continue // the rows are worth having without
+		}
 		if err != nil {
 			return p, err
 		}
