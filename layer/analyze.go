@@ -177,8 +177,8 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 			continue
 		}
 		memo[h] = p
-		if r.cut == Whole {
-			w.byRepeats(r, m.layers)
+		if r.cut == Whole && !w.byRepeats(r, m.layers) && (p == 0 || p == len(results)-1) {
+			w.byFragment(r, m.layers)
 		}
 	}
 	whole := bestWhole(results)
@@ -255,7 +255,7 @@ func voteLayers(results []passResult) int {
 		h := hashNames(results[p].seq.fine)
 		n, ok := memo[h]
 		if !ok {
-			if g := guessLayers(results[p].seq); len(g) > 0 {
+			if g := guessLayers(results[p].seq, false); len(g) > 0 {
 				n = g[0].n
 			}
 			memo[h] = n
@@ -358,7 +358,7 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 // strongVote says whether n layers explain some pass well enough to contradict a config.
 func (w *work) strongVote(results []passResult, n int) bool {
 	for p := range results {
-		for _, g := range guessLayers(results[p].seq) {
+		for _, g := range guessLayers(results[p].seq, false) {
 			if g.n == n && g.sim >= 0.8 && g.support >= 0.6 {
 				return true
 			}

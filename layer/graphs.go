@@ -77,7 +77,7 @@ func (w *work) isStack(s *sequence, model *modelFacts) bool {
 		}
 		return false
 	}
-	g := guessLayers(s)
+	g := guessLayers(s, false)
 	return len(g) > 0 && g[0].n >= 4
 }
 

@@ -124,15 +124,17 @@ func (w *work) sortByLaunch() {
 	key := make([]trace.Time, len(w.acts))
 	last := map[trace.StreamID]trace.Time{}
 	const never = trace.Time(-1 << 62)
+	anywhere := never
 	for i := range w.order {
 		w.order[i] = int32(i)
 		s := w.acts[i].Stream()
 		if w.known(int32(i)) {
 			key[i] = w.at[i]
 			last[s] = key[i]
+			anywhere = key[i]
 			continue
 		}
-		key[i] = never
+		key[i] = anywhere
 		if k, ok := last[s]; ok {
 			key[i] = k
 		}

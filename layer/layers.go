@@ -264,11 +264,10 @@ func (w *work) byReference(r *passResult, whole *passResult, n int) bool {
 		return false
 	}
 	set := whole.st.anchors
-	symbols, own := r.seq.fine, whole.seq.fine
+	symbols := r.seq.fine
 	if set.base {
-		symbols, own = r.seq.base, whole.seq.base
+		symbols = r.seq.base
 	}
-	_ = own
 	var pos []int
 	for k, sym := range symbols {
 		if sym == set.symbol {
@@ -316,6 +315,46 @@ func (w *work) byReference(r *passResult, whole *passResult, n int) bool {
 	if r.cut == CutAtBoth {
 		r.lconf = 0.4 // which layers these are cannot be told
 	}
+	return true
+}
+
+// byFragment finds the layers of a pass that the window cuts, from nothing but itself: it holds fewer than n layers, and
+// where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
+// fewer layers than the config says is a contradiction, not a fragment.
+func (w *work) byFragment(r *passResult, n int) bool {
+	g := guessLayers(r.seq, false)
+	if len(g) == 0 || g[0].n >= n {
+		return false
+	}
+	own := passResult{seq: r.seq}
+	st, ok := findRepeats(r.seq, g[0].n)
+	if !ok || st.sim < minSimilarity && g[0].n > 2 {
+		return false
+	}
+	own.st = &st
+	c, end := st.ref.unit, st.starts[st.layers()]
+	rest := r.seq.len() - end
+	P := c.to - c.from
+	at := st.at % P
+	fits := rest < P
+	if fits && rest > 0 { // what follows the last whole layer must begin another one
+		probe := P - at
+		ns, _ := extend(r.seq, end, rest, r.seq, c.from+at, probe, +1)
+		fits = 5*ns >= 4*min(rest, probe)
+	}
+	switch {
+	case fits:
+		r.cut = CutAtEnd
+	case st.starts[0] == 0:
+		r.cut = CutAtStart
+	default:
+		return false
+	}
+	if !w.byReference(r, &own, n) {
+		r.cut = Whole
+		return false
+	}
+	r.lconf = min(r.lconf, 0.7)
 	return true
 }
 

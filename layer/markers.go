@@ -125,7 +125,7 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 		if model.layers >= 2 {
 			st, ok = findRepeats(part, model.layers)
 			ok = ok && (st.sim >= minSimilarity || model.layers == 2) && st.anchors.cost < 0.5
-		} else if g := guessLayers(part); len(g) > 0 {
+		} else if g := guessLayers(part, false); len(g) > 0 {
 			st, ok = findRepeats(part, g[0].n)
 		}
 		if !ok {

@@ -96,7 +96,7 @@ func (w *work) longComb(kernels []int32, s *sequence, model *modelFacts) (comb [
 			return pos, model.layers * model.blocks, "anchor"
 		}
 	}
-	guesses := guessLayers(s)
+	guesses := guessLayers(s, true)
 	if len(guesses) == 0 {
 		if model.layers >= 2 {
 			if sets := anchorsFor(s, model.layers, 1); len(sets) > 0 && sets[0].cost < 0.35 {
