@@ -52,6 +52,7 @@ type Analysis struct {
 	keys       []string          // category keys in order of first appearance
 	tail       *ForwardPass      // blocks after the last whole pass, with anchor-opens only
 	categoryOf []string          // category by fine name id, while analysing
+	order      []int32           // kernel indices in launch order
 	mapping    mappingOnce
 }
 

@@ -404,6 +404,7 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 // fillKernels copies the per-kernel results.
 func (w *work) fillKernels(a *Analysis) {
 	cats := a.categoryOf
+	a.order = w.order
 	a.Kernels = make([]Kernel, len(w.acts))
 	for i, e := range w.acts {
 		a.Kernels[i] = Kernel{Event: e.ID(), Pass: int(w.pass[i]), Layer: int(w.layer[i]), Half: w.half[i],

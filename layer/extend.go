@@ -94,13 +94,38 @@ func alignPositions(s *sequence, sfrom, sto int, t *sequence, tfrom, tto int) []
 		}
 		return pos
 	}
-	alignMiddle(s, sfrom+pre, n, t, tfrom+pre, m, band, func(j, i int) { pos[pre+j] = pre + i })
+	alignMiddle(s, sfrom+pre, n, t, tfrom+pre, m, band, func(j, i int, _ bool) { pos[pre+j] = pre + i })
 	return pos
 }
 
-// alignMiddle is the banded Needleman–Wunsch alignment of n kernels of s with m of t. set(j, i) is called for each j in
-// [0, m) with the position i in [0, n] where j begins.
-func alignMiddle(s *sequence, si, n int, t *sequence, ti, m, band int, set func(j, i int)) {
+// alignPairs aligns the two ranges and calls pair for every kernel of s that is aligned with one of t; the names need not match.
+func alignPairs(s *sequence, sfrom, sto int, t *sequence, tfrom, tto int, pair func(i, j int)) {
+	for sfrom < sto && tfrom < tto && s.fine[sfrom] == t.fine[tfrom] {
+		pair(sfrom, tfrom)
+		sfrom, tfrom = sfrom+1, tfrom+1
+	}
+	for sfrom < sto && tfrom < tto && s.fine[sto-1] == t.fine[tto-1] {
+		sto, tto = sto-1, tto-1
+		pair(sto, tto)
+	}
+	n, m := sto-sfrom, tto-tfrom
+	if n == 0 || m == 0 {
+		return
+	}
+	band := abs(n-m) + 8
+	if band > 2*maxBand {
+		return // what differs that much does not say where a kernel comes from
+	}
+	alignMiddle(s, sfrom, n, t, tfrom, m, band, func(j, i int, both bool) {
+		if both {
+			pair(sfrom+i, tfrom+j)
+		}
+	})
+}
+
+// alignMiddle is the banded Needleman–Wunsch alignment of n kernels of s with m of t. set is called for each j in
+// [0, m) with the position i in [0, n] where j begins, and whether kernel i is aligned with it.
+func alignMiddle(s *sequence, si, n int, t *sequence, ti, m, band int, set func(j, i int, both bool)) {
 	width := 2*band + 1
 	const dead = -1 << 29
 	row := make([]int, width)
@@ -143,12 +168,12 @@ func alignMiddle(s *sequence, si, n int, t *sequence, ti, m, band int, set func(
 		switch {
 		case dir == 1:
 			i, j = i-1, j-1
-			set(j, i)
+			set(j, i, true)
 		case dir == 2 && i > 0:
 			i--
 		default:
 			j--
-			set(j, i)
+			set(j, i, false)
 		}
 	}
 }

@@ -1,19 +1,16 @@
 package layer
 
 import (
+	"context"
+	"encoding/json"
+	"strings"
 	"sync"
 
 	"github.com/llmstrata/strata/trace"
 )
 
-// mappingOnce holds the twins of the analysis's kernels, found on first use.
-type mappingOnce struct {
-	once  sync.Once
-	twins []Twin
-}
-
-// A Twin says where a kernel comes from: the launch that ran it, or for a graph replay the eager launch that matches it, in
-// the mapping trace or in the analysed trace itself.
+// A Twin says where a kernel comes from: the launch that ran it, or for a kernel without an eager launch of its own (graph
+// replays, orphans) the eager launch that matches it, in Options.Mapping where that is set, else in the analysed trace.
 type Twin struct {
 	// Launch is the launch call that ran, or captured, the same kernel: ask it for Op, Frame and Stack. It is not valid when
 	// the kernel has no twin.
@@ -22,24 +19,34 @@ type Twin struct {
 	Kernel trace.Event
 	// Confidence is 1 for the kernel's own launch, less for an aligned one, 0 for none.
 	Confidence float64
-	// How says what the match rests on, see the How constants.
+	// How says what the match rests on.
 	How How
 }
 
 // How says what a twin rests on.
 type How string
 
-// The ways a twin is found. More may be added.
+// The ways a twin is found, and the confidence that goes with each. More may be added.
 const (
-	HowNone     How = ""         // no twin
-	HowLaunch   How = "launch"   // the kernel's own eager launch
-	HowName     How = "name"     // the same kernel name in the same place of the same layer
-	HowVariant  How = "variant"  // a tile variant in the same place of the same layer
-	HowRole     How = "role"     // a kernel of the same meaning in the same place of the same layer
-	HowPosition How = "position" // only its neighbours match
+	HowNone     How = ""         // 0: no twin
+	HowLaunch   How = "launch"   // 1: the kernel's own eager launch
+	HowName     How = "name"     // 0.98: the same kernel name in the same place of the same layer
+	HowVariant  How = "variant"  // 0.9: a tile variant of it in the same place
+	HowRole     How = "role"     // 0.75: a kernel of the same meaning in the same place
+	HowPosition How = "position" // 0.5: neither, but its neighbours match; 0.9 where a capture recorded as many launches as the layer has kernels
 )
 
-// Source returns where kernel i comes from; see [Twin].
+var howConfidence = map[How]float64{HowName: 0.98, HowVariant: 0.9, HowRole: 0.75, HowPosition: 0.5}
+
+// mappingOnce holds the twins of an analysis, found on first use.
+type mappingOnce struct {
+	once  sync.Once
+	twins []Twin
+}
+
+// Source returns where kernel i of Kernels comes from; see [Twin]. The first call for a kernel without an eager launch aligns
+// all of them. For graphs captured on ROCm load the mapping trace with trace.WithArgs(trace.KindRuntime): the names of captured
+// kernels stand in the launch calls' args.
 func (a *Analysis) Source(i int) Twin {
 	if i < 0 || i >= len(a.Kernels) {
 		return Twin{}
@@ -47,10 +54,340 @@ func (a *Analysis) Source(i int) Twin {
 	if l := a.Event(i).Launch(); l.Valid() && !a.Kernels[i].Replay {
 		return Twin{Launch: l, Kernel: a.Event(i), Confidence: 1, How: HowLaunch}
 	}
-	return a.twins()[i]
+	a.mapping.once.Do(func() { a.mapping.twins = a.findTwins() })
+	return a.mapping.twins[i]
 }
 
-func (a *Analysis) twins() []Twin {
-	a.mapping.once.Do(func() { a.mapping.twins = make([]Twin, len(a.Kernels)) })
-	return a.mapping.twins
+// A line is one pass, or one capture, in launch order, with symbols shared by all lines of an alignment.
+type line struct {
+	seq     sequence
+	layer   []int32       // per kernel
+	launch  []trace.Event // not valid for kernels without an eager launch
+	kernel  []trace.Event
+	index   []int32 // in Analysis.Kernels; target lines only
+	starts  map[int32][2]int
+	nameful bool // names are known; a CUDA capture records none
+}
+
+// symbols interns names for several lines.
+type symbols struct{ fine, base *interner }
+
+func newSymbols() *symbols { return &symbols{newInterner(), newInterner()} }
+
+func (l *line) add(sym *symbols, name string, layer int32, launch, kernel trace.Event, index int32) {
+	r := roleOf(name)
+	l.seq.fine = append(l.seq.fine, sym.fine.id(name))
+	l.seq.base = append(l.seq.base, sym.base.id(baseName(name, r)))
+	l.seq.role = append(l.seq.role, r)
+	l.layer = append(l.layer, layer)
+	l.launch = append(l.launch, launch)
+	l.kernel = append(l.kernel, kernel)
+	l.index = append(l.index, index)
+}
+
+// seal notes where each layer begins and ends in the line: prologue −1, epilogue −2.
+func (l *line) seal() {
+	l.starts = map[int32][2]int{}
+	seen := false
+	for i, lay := range l.layer {
+		key := lay
+		switch {
+		case lay != None:
+			seen = true
+		case seen:
+			key = epilogueKey
+		}
+		r, ok := l.starts[key]
+		if !ok {
+			r[0] = i
+		}
+		r[1] = i + 1
+		l.starts[key] = r
+	}
+}
+
+const epilogueKey = -2
+
+// linesOf returns the passes of an analysis as lines. Only kernels that keep says are taken.
+func (a *Analysis) linesOf(sym *symbols, passes []int, keep func(i int32) bool) []*line {
+	byPass := map[int]*line{}
+	for _, p := range passes {
+		byPass[p] = &line{nameful: true}
+	}
+	for _, i := range a.order {
+		k := &a.Kernels[i]
+		l := byPass[k.Pass]
+		if l == nil || !keep(i) {
+			continue
+		}
+		e := a.Event(int(i))
+		launch := e.Launch()
+		if k.Replay {
+			launch = trace.Event{}
+		}
+		l.add(sym, e.Name(), int32(k.Layer), launch, e, i)
+	}
+	var out []*line
+	for _, p := range passes {
+		if l := byPass[p]; len(l.layer) > 0 {
+			l.seal()
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// eagerLines returns the passes that were launched kernel by kernel, as references.
+func (a *Analysis) eagerLines(sym *symbols) []*line {
+	inLayers := make([]int, len(a.Passes))
+	for i := range a.Kernels {
+		if k := &a.Kernels[i]; k.Pass != None && k.Layer != None && !k.Replay && a.Event(i).Launch().Valid() {
+			inLayers[k.Pass]++
+		}
+	}
+	var passes []int
+	for p := range a.Passes {
+		if 2*inLayers[p] > a.Passes[p].Kernels {
+			passes = append(passes, p)
+		}
+	}
+	const most = 64 // references that are tried; more passes of the same kinds add nothing
+	if len(passes) > most {
+		passes = passes[:most]
+	}
+	return a.linesOf(sym, passes, func(i int32) bool { return !a.Kernels[i].Replay && a.Event(int(i)).Launch().Valid() })
+}
+
+// findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
+func (a *Analysis) findTwins() []Twin {
+	twins := make([]Twin, len(a.Kernels))
+	sym := newSymbols()
+	refs := a.references(sym)
+	if len(refs) == 0 {
+		return twins
+	}
+	need := make([]bool, len(a.Passes))
+	for i := range a.Kernels {
+		if k := &a.Kernels[i]; k.Pass != None && (k.Replay || !a.Event(i).Launch().Valid()) {
+			need[k.Pass] = true
+		}
+	}
+	type result struct {
+		ref   *line
+		match []int32
+		how   []How
+	}
+	memo := map[uint64]result{}
+	for p := range a.Passes {
+		if !need[p] {
+			continue
+		}
+		lines := a.linesOf(sym, []int{p}, func(int32) bool { return true })
+		if len(lines) == 0 {
+			continue
+		}
+		target := lines[0]
+		h := hashNames(target.seq.fine) ^ hashNames(target.layer)*31
+		best, ok := memo[h]
+		if !ok || len(best.match) != target.seq.len() {
+			bestScore := 0.0
+			best = result{}
+			for _, ref := range refs {
+				match, how := alignLines(target, ref)
+				score := 0.0
+				for _, x := range how {
+					score += howConfidence[x]
+				}
+				if score > bestScore {
+					best, bestScore = result{ref, match, how}, score
+				}
+			}
+			memo[h] = best
+		}
+		for k, j := range best.match {
+			i := target.index[k]
+			if j < 0 || a.Event(int(i)).Launch().Valid() && !a.Kernels[i].Replay {
+				continue
+			}
+			conf := howConfidence[best.how[k]]
+			if !best.ref.nameful {
+				conf = 0.9
+			}
+			twins[i] = Twin{Launch: best.ref.launch[j], Kernel: best.ref.kernel[j], Confidence: conf, How: best.how[k]}
+		}
+	}
+	return twins
+}
+
+// references returns the eager passes and the captures to align with: the mapping trace's where there is one, else the
+// trace's own.
+func (a *Analysis) references(sym *symbols) []*line {
+	if a.opts.Mapping == nil {
+		return append(a.eagerLines(sym), captureLines(a.trace, sym, a.NumLayers)...)
+	}
+	m := a.opts.Mapping
+	opts := Options{Config: a.opts.Config, Profile: a.opts.Profile, NumLayers: a.NumLayers, Anchor: a.opts.Anchor, Rules: a.opts.Rules, StepPatterns: a.opts.StepPatterns}
+	b, err := Analyze(context.Background(), m, opts)
+	if err != nil { // another N, or no kernels at all: a capture may still tell
+		opts.NumLayers, opts.Config = 0, nil
+		b, err = Analyze(context.Background(), m, opts)
+	}
+	var out []*line
+	if err == nil {
+		out = b.eagerLines(sym)
+	}
+	return append(out, captureLines(m, sym, a.NumLayers)...)
+}
+
+// alignLines matches the kernels of target with those of ref, layer by layer; match[k] is −1 for none.
+func alignLines(target, ref *line) (match []int32, how []How) {
+	match, how = make([]int32, target.seq.len()), make([]How, target.seq.len())
+	for k := range match {
+		match[k] = -1
+	}
+	if !ref.nameful {
+		alignByCount(target, ref, match, how)
+		return match, how
+	}
+	if len(target.starts) <= 1 || len(ref.starts) <= 1 { // no layers on one side
+		alignRange(target, 0, target.seq.len(), ref, 0, ref.seq.len(), match, how)
+		return match, how
+	}
+	for key, r := range target.starts {
+		if q, ok := ref.starts[key]; ok {
+			alignRange(target, r[0], r[1], ref, q[0], q[1], match, how)
+		}
+	}
+	return match, how
+}
+
+// alignRange aligns one layer with its counterpart. Outside of layers only equal kernels are believed: sampling in one run
+// and batch preparation in another have nothing else in common.
+func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []How) {
+	outside := t.layer[from] == None
+	alignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
+		switch {
+		case t.layer[i] != r.layer[j] && len(t.starts) > 1 && len(r.starts) > 1:
+			return // a stray kernel of another layer launched in between
+		case t.seq.fine[i] == r.seq.fine[j]:
+			how[i] = HowName
+		case t.seq.base[i] == r.seq.base[j] && (!outside || t.seq.role[i] != roleOther):
+			how[i] = HowVariant
+		case outside:
+			return
+		case t.seq.role[i] == r.seq.role[j] && t.seq.role[i] != roleOther:
+			how[i] = HowRole
+		default:
+			how[i] = HowPosition
+		}
+		match[i] = int32(j)
+	})
+	// A position counts only between kernels that match better.
+	for i := from; i < to; i++ {
+		if how[i] != HowPosition {
+			continue
+		}
+		before := i > from && how[i-1] != HowNone && how[i-1] != HowPosition
+		after := i+1 < to && how[i+1] != HowNone && how[i+1] != HowPosition
+		if !before || !after {
+			match[i], how[i] = -1, HowNone
+		}
+	}
+	// One op may run several kernels in one variant and one in another (split attention and its reduction against one fused
+	// kernel): a kernel without a twin shares that of a neighbour of the same meaning.
+	for i := from; i < to; i++ {
+		if match[i] >= 0 || outside || t.seq.role[i] == roleOther || t.seq.role[i] == roleElementwise {
+			continue
+		}
+		for _, j := range []int{i - 1, i + 1} {
+			if j >= from && j < to && match[j] >= 0 && t.seq.role[j] == t.seq.role[i] {
+				match[i], how[i] = match[j], HowPosition
+				break
+			}
+		}
+	}
+}
+
+// alignByCount pairs a layer's kernels with as many captured launches one by one.
+func alignByCount(target, ref *line, match []int32, how []How) {
+	for key, r := range target.starts {
+		q, ok := ref.starts[key]
+		if !ok || key < 0 || q[1]-q[0] != r[1]-r[0] {
+			continue
+		}
+		for k := range r[1] - r[0] {
+			match[r[0]+k], how[r[0]+k] = int32(q[0]+k), HowPosition
+		}
+	}
+}
+
+// captureLines returns the kernel launches that a trace recorded while graphs were captured: they have no GPU activity, and
+// each capture ends where a call ends it.
+func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
+	f := readFrames(t)
+	var out []*line
+	cur := &line{}
+	flush := func() {
+		const least = 8 // launches; a few without activities are the window's edge
+		if cur.seq.len() >= least {
+			cur.finishCapture(f, layers)
+			out = append(out, cur)
+		}
+		cur = &line{}
+	}
+	thread := trace.NoThread
+	for e := range t.Events(trace.LaneLaunch) {
+		if e.Thread() != thread {
+			flush()
+			thread = e.Thread()
+		}
+		name := e.Name()
+		switch {
+		case strings.Contains(name, "BeginCapture"), strings.Contains(name, "EndCapture"), strings.Contains(name, "GraphInstantiate"):
+			flush()
+		case strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && e.NumActivities() == 0:
+			kernel := kernelOfArgs(e.Args())
+			cur.nameful = cur.nameful || kernel != ""
+			cur.add(sym, kernel, None, e, trace.Event{}, -1)
+		}
+	}
+	flush()
+	return out
+}
+
+// finishCapture finds the layers of a capture: by module frames, else by repeats.
+func (l *line) finishCapture(f *frames, layers int) {
+	inside := 0
+	if f != nil {
+		for i, e := range l.launch {
+			if k := spanAt(f.layers[e.Thread()], e.Start()); k >= 0 {
+				l.layer[i] = int32(f.layers[e.Thread()][k].index)
+				inside++
+			}
+		}
+	}
+	if inside == 0 && l.nameful && layers >= 2 {
+		if st, ok := findRepeats(&l.seq, layers); ok && st.sim >= minSimilarity {
+			for lay := range layers {
+				for i := st.starts[lay]; i < st.starts[lay+1]; i++ {
+					l.layer[i] = int32(lay)
+				}
+			}
+		}
+	}
+	l.seal()
+}
+
+// kernelOfArgs reads the kernel's name from the args of a HIP launch call, "" when there is none.
+func kernelOfArgs(args json.RawMessage) string {
+	if len(args) == 0 {
+		return ""
+	}
+	var v struct {
+		Kernel string `json:"kernel"`
+	}
+	if json.Unmarshal(args, &v) != nil {
+		return ""
+	}
+	return v.Kernel
 }

@@ -1,0 +1,59 @@
+package layer_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestReplayFindsItsSource aligns the decode replay with the trace of its capture and with the eager prefill of the same
+// model, and checks that module paths carry the right layer.
+func TestReplayFindsItsSource(t *testing.T) {
+	decode := open(t, "sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	for _, c := range []struct {
+		mapping string
+		least   float64 // share of replayed kernels with a twin
+		names   float64 // share of twins with the very name
+	}{
+		{"sglang-qwen3-8b-graph-capture-mi300.json.gz", 0.99, 0.99},
+		{"sglang-qwen3-8b-extend-eager-mi300.json.gz", 0.9, 0.5},
+	} {
+		t.Run(c.mapping, func(t *testing.T) {
+			m := open(t, c.mapping, trace.WithArgs(trace.KindRuntime))
+			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"), Mapping: m})
+			replayed, found, named, wrong, modules := 0, 0, 0, 0, 0
+			for i := range a.Kernels {
+				if !a.Kernels[i].Replay {
+					continue
+				}
+				replayed++
+				tw := a.Source(i)
+				if !tw.Launch.Valid() {
+					t.Logf("no twin: %.60s layer %d", a.Event(i).Name(), a.Kernels[i].Layer)
+					continue
+				}
+				found++
+				if tw.How == layer.HowName {
+					named++
+				}
+				if a.Kernels[i].Layer != layer.None {
+					path := layer.ModulePath(tw.Launch)
+					if strings.Contains(path, "DecoderLayer") {
+						modules++
+					}
+					if want := "Qwen3DecoderLayer_" + strconv.Itoa(a.Kernels[i].Layer); !strings.Contains(path+"/", want+"/") {
+						wrong++
+						t.Logf("kernel %d layer %d: %s %v", i, a.Kernels[i].Layer, path, tw.How)
+					}
+				}
+			}
+			t.Logf("%d replayed, %d found, %d named, %d with modules, %d wrong", replayed, found, named, modules, wrong)
+			if float64(found) < c.least*float64(replayed) || float64(named) < c.names*float64(found) || wrong > 0 {
+				t.Errorf("%d replayed kernels: %d twins, %d by name, %d in a wrong layer", replayed, found, named, wrong)
+			}
+		})
+	}
+}
