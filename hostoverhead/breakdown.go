@@ -107,11 +107,16 @@ func breakdown(t *trace.Trace, cfg *config, label string) (*Run, error) {
 }
 
 // fill measures the steady steps. A step without a successor within 100 ms has
-// no period and is left out.
+// no gap and is left out where there are enough others.
 func (w *workload) fill(r *Run, steps []step) {
-	steady := slices.DeleteFunc(steadySteps(steps), func(i int) bool {
-		return i+1 >= len(steps) || steps[i+1].span.Start-steps[i].span.End > int64(phaseGap)
-	})
+	followed := func(i int) bool {
+		return i+1 < len(steps) && steps[i+1].span.Start-steps[i].span.End <= int64(phaseGap)
+	}
+	all := steadySteps(steps)
+	steady := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return !followed(i) })
+	if len(steady) < minPhase {
+		steady = all // a short recording: what a step holds is still worth telling
+	}
 	if len(steady) < minPhase {
 		r.Notes = append(r.Notes, fmt.Sprintf("only %d steady steps: figures are not reliable", len(steady)))
 	}
@@ -125,8 +130,13 @@ func (w *workload) fill(r *Run, steps []step) {
 		windows[k] = period(steps, i)
 		r.wall = append(r.wall, us(windows[k].Len()))
 		r.step = append(r.step, us(s.longest))
-		r.gap = append(r.gap, us(max(windows[k].End-s.span.End, 0)))
+		if followed(i) {
+			r.gap = append(r.gap, us(max(windows[k].End-s.span.End, 0)))
+		}
 		r.MaxGeneration = max(r.MaxGeneration, s.gen)
+	}
+	if len(r.gap) == 0 {
+		r.Notes = append(r.Notes, "no step is followed by another: gaps between steps are unknown")
 	}
 	r.Steps, r.Gaps = statsOf(r.step), statsOf(r.gap)
 	r.WallUSPerStep, r.StepUS, r.GapUS = mean(r.wall), r.Steps.Avg, r.Gaps.P50
@@ -206,10 +216,23 @@ func (t *tally) addRanges() {
 		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
 			continue // recursion counts once
 		}
-		source, name := splitFrame(e.Name())
-		t.add(name, source, i, int64(e.Duration()))
+		t.add(withoutLine(e.Name()), e.Name(), i, int64(e.Duration()))
 		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
 	}
+}
+
+// withoutLine drops the line number of a frame's name, which moves with every
+// edit of the file: "a.py(12): f" becomes "a.py: f".
+func withoutLine(name string) string {
+	i := strings.Index(name, "): ")
+	if i < 0 {
+		return name
+	}
+	j := strings.LastIndexByte(name[:i], '(')
+	if j < 0 {
+		return name
+	}
+	return name[:j] + name[i+1:]
 }
 
 // splitFrame parts "file.py(12): function" into "file.py(12)" and "function".

@@ -82,8 +82,7 @@ func compareRuns(a, b *Run, cfg *config) *Comparison {
 	figure := func(name string, x, y float64, xs, ys []float64, stat func([]float64) float64) Delta {
 		d := newDelta(name, "", x, y)
 		if len(xs) > 0 && len(ys) > 0 {
-			ci := bootstrap(xs, ys, stat, cfg.seed)
-			d.CI95US = &ci
+			d.CI95US = bootstrap(xs, ys, stat, cfg.seed)
 		}
 		c.Figures = append(c.Figures, d)
 		return d
@@ -146,19 +145,16 @@ func operationDelta(name string, a, b *Operation, seed uint64) Delta {
 	case a == nil:
 		d := newDelta(name, b.Kind, 0, b.US)
 		d.Status = StatusNew
-		ci := bootstrap([]float64{0}, b.perStep, mean, seed)
-		d.CI95US = &ci
+		d.CI95US = bootstrap(make([]float64, len(b.perStep)), b.perStep, mean, seed)
 		return d
 	case b == nil:
 		d := newDelta(name, a.Kind, a.US, 0)
 		d.Status = StatusRemoved
-		ci := bootstrap(a.perStep, []float64{0}, mean, seed)
-		d.CI95US = &ci
+		d.CI95US = bootstrap(a.perStep, make([]float64, len(a.perStep)), mean, seed)
 		return d
 	}
 	d := newDelta(name, a.Kind, a.US, b.US)
-	ci := bootstrap(a.perStep, b.perStep, mean, seed)
-	d.CI95US = &ci
+	d.CI95US = bootstrap(a.perStep, b.perStep, mean, seed)
 	if a.US <= 0 {
 		return d
 	}
@@ -170,7 +166,7 @@ func operationDelta(name string, a, b *Operation, seed uint64) Delta {
 	default:
 		return d
 	}
-	if ci.spansZero() {
+	if d.CI95US == nil || d.CI95US.spansZero() {
 		d.Status = StatusInconclusive
 	}
 	return d
@@ -180,11 +176,12 @@ func operationDelta(name string, a, b *Operation, seed uint64) Delta {
 // excludes 0 and it is not tiny: with enough steps any two runs of the same
 // server differ significantly.
 func (c *Comparison) conclude(wall, step, gap Delta, cfg *config) {
-	if c.Baseline.SteadySteps == 0 || c.Target.SteadySteps == 0 {
-		c.Conclusion, c.Reason = ConclusionImpossible, "one of the runs has no steady steps"
+	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall.DeltaUS, step.DeltaUS, gap.DeltaUS)
+	if n := min(c.Baseline.SteadySteps, c.Target.SteadySteps); n < minPhase {
+		c.Conclusion = ConclusionImpossible
+		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps; %s", n, c.Reason)
 		return
 	}
-	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall.DeltaUS, step.DeltaUS, gap.DeltaUS)
 	significant := func(d Delta) bool {
 		return d.CI95US != nil && !d.CI95US.spansZero() && math.Abs(d.DeltaUS) > cfg.change*c.Baseline.WallUSPerStep
 	}

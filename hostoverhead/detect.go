@@ -171,6 +171,8 @@ func (w *workload) judgePhase(d *deviceWork, phase string) *PhaseVerdict {
 		p.Metrics = w.measureComparable(d, hull)
 	} else {
 		windows, p.IterationCount = phaseWindows(w.stepsOf(d), phase)
+		// Before its first kernel the device was not yet recorded at work.
+		windows = interval.Intersect(windows, []interval.Span{d.window()})
 		if p.IterationCount == 0 {
 			return nil
 		}

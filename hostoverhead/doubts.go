@@ -34,7 +34,9 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 	}
 	if w.cfg.useM3 && !m.PrepImpact.Applicable {
 		why := "no annotations or NVTX ranges were recorded"
-		if w.t.LaneLen(trace.LaneAnnotation) > 0 {
+		if len(w.prep) > 0 {
+			why = "the host preparation ranges lie outside the time in which kernels run"
+		} else if w.t.LaneLen(trace.LaneAnnotation) > 0 {
 			why = "no range matches the host preparation names"
 		}
 		add("no-host-prep", ConfidenceMedium, "%s: host preparation (M3) is unknown", why)
@@ -129,7 +131,7 @@ func (w *workload) warmUpDoubt(v *Verdict, d *deviceWork, add func(string, Confi
 	for _, i := range steady {
 		windows = append(windows, period(steps, i))
 	}
-	windows = interval.UnionInPlace(windows)
+	windows = interval.Intersect(interval.UnionInPlace(windows), []interval.Span{d.window()})
 	m := w.measure(d, windows)
 	if !m.GPUIdle.Applicable || m.Kernels == 0 {
 		return

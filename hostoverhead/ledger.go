@@ -145,7 +145,12 @@ func (e *LedgerEntry) label() string {
 	switch e.Cause {
 	case CauseHostPrep, CauseCollectiveWait:
 		return cmp.Or(e.Range, e.Frame, e.Step, e.Detail)
-	case CauseBlockingCall, CauseGraphLaunch, CauseLaunchLatency, CauseProfiler:
+	case CauseLaunchLatency:
+		if e.API != "" && e.Detail != "" {
+			return e.API + ": " + e.Detail
+		}
+		return cmp.Or(e.API, e.Detail)
+	case CauseBlockingCall, CauseGraphLaunch, CauseProfiler:
 		return cmp.Or(e.API, e.Detail)
 	}
 	return e.Detail
@@ -211,6 +216,9 @@ func (l *ledger) explain(d *deviceWork, s interval.Span, next trace.Event, emit 
 		return
 	}
 	e := LedgerEntry{Cause: CauseLaunchLatency, API: launch.Name(), Detail: "launched, not started yet"}
+	if call.End <= s.Start {
+		e.Detail = "queued in time, dispatch"
+	}
 	// Queued before the gap began: the host was ahead, the device was not ready.
 	if call.End <= s.Start && after.Len() > queuedLimit || after.Len() > 2*queuedLimit {
 		e = LedgerEntry{Cause: CauseUnknown, Detail: "launched in time, started late (event, other rank or host callback)"}

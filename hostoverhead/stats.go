@@ -58,11 +58,12 @@ type Interval95 [2]float64
 // spansZero reports whether the difference may as well be none.
 func (i Interval95) spansZero() bool { return i[0] <= 0 && i[1] >= 0 }
 
-// bootstrap estimates the interval of stat(b) − stat(a) by resampling both.
-// The same seed and samples give the same interval.
-func bootstrap(a, b []float64, stat func([]float64) float64, seed uint64) Interval95 {
-	if len(a) == 0 || len(b) == 0 {
-		return Interval95{}
+// bootstrap estimates the interval of stat(b) − stat(a) by resampling both,
+// nil where a run has fewer than five samples: resampling them says nothing of
+// how they vary. The same seed and samples give the same interval.
+func bootstrap(a, b []float64, stat func([]float64) float64, seed uint64) *Interval95 {
+	if len(a) < minPhase || len(b) < minPhase {
+		return nil
 	}
 	a, b = blocks(a), blocks(b)
 	rng := rand.New(rand.NewPCG(seed, 0x5deece66d))
@@ -78,7 +79,7 @@ func bootstrap(a, b []float64, stat func([]float64) float64, seed uint64) Interv
 		d[i] = stat(draw(b, y)) - stat(draw(a, x))
 	}
 	slices.Sort(d)
-	return Interval95{round3(d[resamples*25/1000]), round3(d[resamples*975/1000])}
+	return &Interval95{round3(d[resamples*25/1000]), round3(d[resamples*975/1000])}
 }
 
 // blocks averages consecutive samples so that at most maxBlocks are left.
