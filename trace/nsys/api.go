@@ -33,7 +33,7 @@ func (l *loader) readCalls() error {
 		}, start, end)
 		return nil
 	})
-	l.b.Count("row", tableRuntime, n)
+	l.counts = append(l.counts, tableCount{tableRuntime, n})
 	return err
 }
 

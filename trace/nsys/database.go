@@ -162,6 +162,11 @@ func (db *database) hasColumn(table, column string) bool {
 // scan reads the columns of a table in rowid order and calls f for each row. A
 // column the table does not have reads as NULL. A missing table is no rows.
 func (db *database) scan(table string, columns []string, f func(*row) error) error {
+	return db.scanWhere(table, columns, "", f)
+}
+
+// scanWhere is scan for the rows that a condition selects, "" for all.
+func (db *database) scanWhere(table string, columns []string, condition string, f func(*row) error) error {
 	if !db.has(table) {
 		return nil
 	}
@@ -178,6 +183,9 @@ func (db *database) scan(table string, columns []string, f func(*row) error) err
 		}
 	}
 	q.WriteString(" FROM " + quoteName(table) + " NOT INDEXED")
+	if condition != "" {
+		q.WriteString(" WHERE " + condition)
+	}
 	err := db.each(q.String(), f)
 	if err != nil {
 		var e *Error

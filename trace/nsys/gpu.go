@@ -41,7 +41,7 @@ func (l *loader) readKernels() error {
 		l.add(e, start, end)
 		return nil
 	})
-	l.b.Count("row", tableKernel, n)
+	l.counts = append(l.counts, tableCount{tableKernel, n})
 	return err
 }
 
@@ -115,7 +115,7 @@ func (l *loader) readMemcpy() error {
 		l.add(e, start, end)
 		return nil
 	})
-	l.b.Count("row", tableMemcpy, n)
+	l.counts = append(l.counts, tableCount{tableMemcpy, n})
 	return err
 }
 
@@ -139,7 +139,7 @@ func (l *loader) readMemset() error {
 		l.add(e, start, end)
 		return nil
 	})
-	l.b.Count("row", tableMemset, n)
+	l.counts = append(l.counts, tableCount{tableMemset, n})
 	return err
 }
 
@@ -161,6 +161,6 @@ func (l *loader) readGraphs() error {
 		l.add(e, start, end)
 		return nil
 	})
-	l.b.Count("row", tableGraph, n)
+	l.counts = append(l.counts, tableCount{tableGraph, n})
 	return err
 }

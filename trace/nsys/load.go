@@ -43,7 +43,10 @@ type loader struct {
 	scoped   bool                // correlations are per process
 	pidMask  int64               // bits of global>>24 that name the process
 
-	noText, noTime, longText int64
+	out    *pipe
+	counts []tableCount // applied to the Builder when the scans are done
+
+	noText, noTime, farTime, longText int64
 }
 
 type cudaDevice struct{ pid, ordinal int64 }
@@ -68,7 +71,12 @@ func (l *loader) load() (*trace.Trace, error) {
 	if err := l.findProcessBits(); err != nil {
 		return nil, err
 	}
-	steps := []func() error{l.readStrings, l.readMeta, l.readDevices, l.readNames}
+	for _, step := range []func() error{l.readStrings, l.readMeta, l.readDevices, l.readNames} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	var steps []func() error
 	if l.cfg.wants(trace.LaneGPU) {
 		steps = append(steps, l.readKernels, l.readMemcpy, l.readMemset, l.readGraphs)
 	}
@@ -81,10 +89,8 @@ func (l *loader) load() (*trace.Trace, error) {
 	if l.cfg.wants(trace.LaneSync) {
 		steps = append(steps, l.readSync, l.readOverhead)
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := l.run(steps); err != nil {
+		return nil, err
 	}
 	l.report()
 	return l.b.Finish(), nil
@@ -107,6 +113,9 @@ func (l *loader) check() error {
 
 // report puts what the export lacks into the health.
 func (l *loader) report() {
+	for _, c := range l.counts {
+		l.b.Count("row", c.table, c.rows)
+	}
 	for _, m := range []struct {
 		table, costs string
 	}{
@@ -140,6 +149,9 @@ func (l *loader) report() {
 	if l.noTime > 0 {
 		l.b.LoseDetail(trace.LossBadTime, l.noTime, "rows without a start or end")
 	}
+	if l.farTime > 0 {
+		l.b.LoseDetail(trace.LossBadTime, l.farTime, "timestamps decades away")
+	}
 	if l.longText > 0 {
 		l.b.LoseDetail(trace.LossLimit, l.longText, "strings cut")
 	}
@@ -147,16 +159,6 @@ func (l *loader) report() {
 		l.b.LoseDetail(trace.LossTruncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
 	}
 	l.describe()
-}
-
-// add stores an event that ran from start to end.
-func (l *loader) add(e trace.EventData, start, end int64) {
-	if start < -maxTime || start > maxTime || end < -maxTime || end > maxTime {
-		l.b.Lose(trace.LossBadTime, -1)
-		return
-	}
-	e.Start, e.Duration = start, end-start
-	l.b.Add(e)
 }
 
 // process is the reference of the process of a globalPid or globalTid:

@@ -26,12 +26,10 @@ func (l *loader) readDomains() error {
 	if !l.db.hasColumn(tableNVTX, "domainId") || !l.db.hasColumn(tableNVTX, "eventType") {
 		return nil
 	}
-	return l.db.scan(tableNVTX, []string{"eventType", "domainId", "globalTid", "text", "textId"}, func(r *row) error {
-		if r.int(0) != nvtxDomainCreate {
-			return nil
-		}
-		if name := l.rangeText(r, 3, 4); name != "" {
-			l.domains[domainKey{r.int(2) >> 24, r.int(1)}] = name
+	condition := "eventType = " + strconv.Itoa(nvtxDomainCreate)
+	return l.db.scanWhere(tableNVTX, []string{"domainId", "globalTid", "text", "textId"}, condition, func(r *row) error {
+		if name := l.rangeText(r, 2, 3); name != "" {
+			l.domains[domainKey{r.int(1) >> 24, r.int(0)}] = name
 		}
 		return nil
 	})
@@ -98,7 +96,7 @@ func (l *loader) readRanges() error {
 		}
 		return nil
 	})
-	l.b.Count("row", tableNVTX, n)
+	l.counts = append(l.counts, tableCount{tableNVTX, n})
 	return err
 }
 

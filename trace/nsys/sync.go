@@ -25,7 +25,7 @@ func (l *loader) readSync() error {
 		l.add(e, start, end)
 		return nil
 	})
-	l.b.Count("row", tableSync, n)
+	l.counts = append(l.counts, tableCount{tableSync, n})
 	return err
 }
 
@@ -63,7 +63,7 @@ func (l *loader) readOverhead() error {
 		if err != nil {
 			return err
 		}
-		l.b.Count("row", table, n)
+		l.counts = append(l.counts, tableCount{table, n})
 	}
 	return nil
 }
