@@ -78,6 +78,9 @@ func parseFrame(name string) (frame, bool) {
 		return frame{}, false
 	}
 	line := path[open+1:]
+	if line == "" {
+		return frame{}, false
+	}
 	for i := 0; i < len(line); i++ {
 		if line[i] < '0' || line[i] > '9' {
 			return frame{}, false

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +23,7 @@ type options struct {
 	overlapLimit           int
 	minShare               float64
 	fuseMode               *string
+	tolerance              float64
 	pprof                  string
 }
 
@@ -37,7 +37,7 @@ func program() app.Program {
 		Examples: []string{
 			"triage --input profile-dir                                    # one rank, one trace per stage",
 			"triage --mapping-input graph-off-dir --formal-input real-dir  # source lines from one run, time from the other",
-			"triage --input new-dir --compare-input old-dir                # exit code 3 when a kernel or category got slower",
+			"triage --input new-dir --compare-input old-dir                # exit code 1 when a stage got slower",
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
 		},
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
@@ -55,6 +55,7 @@ func program() app.Program {
 			fs.Float64Var(&o.minShare, "min-share", triage.DefaultMinSharePct, "hide rows below this `percent` of the stage's GPU time")
 			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
+			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
 			fs.StringVar(&o.pprof, "pprof", "", "also write GPU time as a pprof profile to `FILE`")
 		},
 		Run: o.run,
@@ -63,6 +64,9 @@ func program() app.Program {
 
 // settings returns the options of an analysis.
 func (o *options) settings() ([]triage.Option, error) {
+	if o.compare != "" {
+		o.minShare = 0 // compare all kernels
+	}
 	opts := []triage.Option{
 		triage.WithMinShare(o.minShare), triage.WithKernelLimit(o.kernelLimit), triage.WithOverlapLimit(o.overlapLimit),
 		triage.WithFuseMode(triage.FuseMode(*o.fuseMode)), triage.WithModel(o.model), triage.WithTPSize(o.tp), triage.WithProcess(o.pid),
@@ -105,7 +109,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	in, err := o.load(ctx, env, path)
+	in, err := o.load(ctx, env, path, o.mapping)
 	if err != nil {
 		return err
 	}
@@ -130,19 +134,24 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 }
 
 // load reads the formal traces, or the demo, and the mapping traces.
-func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.Input, error) {
+func (o *options) load(ctx context.Context, env *app.Env, path, mapping string) (triage.Input, error) {
 	in := triage.Input{}
 	open := opener(env)
 	if path == "" {
-		return in, errors.New("no input: give --input FILE or DIR")
+		t, err := env.Load(ctx, app.Need{})
+		if err != nil {
+			return in, err
+		}
+		in.Formal = []triage.Source{{Trace: t, Path: env.TraceName()}}
+		return in, nil
 	}
 	var err error
 	if in.Formal, in.Server, err = triage.Load(ctx, path, open); err != nil {
 		return in, err
 	}
-	if o.mapping != "" {
+	if mapping != "" {
 		var server triage.Server
-		if in.Mapping, server, err = triage.Load(ctx, o.mapping, open); err != nil {
+		if in.Mapping, server, err = triage.Load(ctx, mapping, open); err != nil {
 			return in, err
 		}
 		if in.Server == (triage.Server{}) {
@@ -152,15 +161,20 @@ func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.I
 	return in, nil
 }
 
-// opener opens traces of any supported format.
+// opener opens traces of any supported format and tells what is wrong with
+// them, as --trace does.
 func opener(env *app.Env) triage.Opener {
 	return func(ctx context.Context, path string) (*trace.Trace, error) {
-		return trace.Open(ctx, path)
+		one := *env
+		one.Trace = path
+		return one.Load(ctx, app.Need{})
 	}
 }
 
+// runCompare prints the comparison with an older run. A regression is an error,
+// so that a pipeline stops on it.
 func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, opts []triage.Option) error {
-	in, err := o.load(ctx, env, o.compare)
+	in, err := o.load(ctx, env, o.compare, "")
 	if err != nil {
 		return err
 	}
@@ -168,8 +182,16 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.R
 	if err != nil {
 		return err
 	}
-	_ = old
-	return nil
+	c := triage.Compare(old, report, o.tolerance)
+	if env.Format == "json" {
+		err = c.WriteJSON(env.Stdout)
+	} else {
+		err = c.WriteMarkdown(env.Stdout)
+	}
+	if err != nil || c.Verdict == triage.ComparePass {
+		return err
+	}
+	return fmt.Errorf("comparison with %s: %s", o.compare, c.Verdict)
 }
 
 // writeFile creates a file and reports the first error of writing or closing.

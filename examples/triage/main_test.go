@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+func TestHelp(t *testing.T) {
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+}
+
+// TestDemo runs on the built-in trace, as on a fresh machine.
+func TestDemo(t *testing.T) {
+	r := apptest.MustRun(t, program())
+	apptest.Golden(t, "testdata/demo.golden", r.Stdout)
+	if !strings.Contains(r.Stderr, "demo") {
+		t.Errorf("stderr does not announce the demo: %q", r.Stderr)
+	}
+}
+
+func TestJSONIsOneDocument(t *testing.T) {
+	r := apptest.MustRun(t, program(), "--format", "json")
+	var doc struct {
+		Mode   string
+		Stages []struct{ Kernels []json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Mode != "single-trace" || len(doc.Stages) == 0 || len(doc.Stages[0].Kernels) == 0 {
+		t.Errorf("document = %+v", doc)
+	}
+}
+
+func TestTwoTraceMode(t *testing.T) {
+	r := apptest.MustRun(t, program(),
+		"--mapping-input", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"),
+		"--formal-input", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"))
+	for _, want := range []string{"Mode: mapping-formal", "python/sglang/srt/layers/activation.py:83 forward_cuda"} {
+		if !strings.Contains(r.Stdout, want) {
+			t.Errorf("report does not hold %q", want)
+		}
+	}
+}
+
+func TestPprofFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gpu.pb.gz")
+	apptest.MustRun(t, program(), "--pprof", path)
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		t.Errorf("profile: %v, %v", info, err)
+	}
+}
+
+// TestCompareStopsAPipeline needs exit code 1 where the new run is slower.
+func TestCompareStopsAPipeline(t *testing.T) {
+	fast := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
+	slow := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
+	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", slow); r.Code != app.ExitOK || !strings.Contains(r.Stdout, "Verdict: pass") {
+		t.Errorf("faster run: exit code %d: %s", r.Code, r.Stderr)
+	}
+	if r := apptest.Run(t, program(), "--input", slow, "--compare-input", fast); r.Code != app.ExitError || !strings.Contains(r.Stderr, "regressed") {
+		t.Errorf("slower run: exit code %d: %s", r.Code, r.Stderr)
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{"--input", "a", "--formal-input", "b"}, {"--mapping-input", "a"}, {"--framework", "x"}, {"--fuse-mode", "x"}, {"--input", "a", "b"},
+	} {
+		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
+			t.Errorf("%q: exit code %d, want %d (%s)", args, r.Code, app.ExitUsage, r.Stderr)
+		}
+	}
+	if r := apptest.Run(t, program(), "--input", filepath.Join(t.TempDir(), "absent")); r.Code != app.ExitError {
+		t.Errorf("absent input: exit code %d", r.Code)
+	}
+}

@@ -1,0 +1,73 @@
+package triage_test
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/triage"
+)
+
+func TestBundle(t *testing.T) {
+	dir := tree(t,
+		"m1/vllm.md=# Triage View\n\nFramework: vLLM\nModel: Qwen3\n\n## Kernel Table\n\n| a |\n| - |\n",
+		"m1/sglang.md=# Triage View\n\nFramework: SGLang\nModel: Qwen3\n\n## Kernel Table\n",
+		"llama/a.md=# Triage View\n\nFramework: SGLang\n",
+		"notes.md=# Notes\n",
+	)
+	found, err := triage.FindReports(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 3 {
+		t.Fatalf("FindReports = %v, want 3 reports", found)
+	}
+	for i := range found {
+		rel, _ := filepath.Rel(dir, found[i].Path)
+		if i == 0 && filepath.ToSlash(rel) != "llama/a.md" {
+			t.Errorf("first report is %s", rel)
+		}
+	}
+	b, err := triage.NewBundle("All", found...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.TOC, b.Time = true, time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	var buf bytes.Buffer
+	if err := b.WriteMarkdown(&buf); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.ReplaceAll(buf.String(), dir+string(filepath.Separator), "")
+	want := "# All\n\nGenerated: 2026-07-01 12:00:00 UTC\n\n## Contents\n\n" +
+		"- [llama](#llama)\n  - [SGLang](#sglang)\n- [Qwen3](#qwen3)\n  - [SGLang](#sglang-1)\n  - [vLLM](#vllm)\n" +
+		"\n## llama\n\n### SGLang\n\nSource: `llama/a.md`\n\n#### Triage View\n\nFramework: SGLang\n" +
+		"\n## Qwen3\n\n### SGLang\n\nSource: `m1/sglang.md`\n\n#### Triage View\n\nFramework: SGLang\nModel: Qwen3\n\n##### Kernel Table\n" +
+		"\n### vLLM\n\nSource: `m1/vllm.md`\n\n#### Triage View\n\nFramework: vLLM\nModel: Qwen3\n\n##### Kernel Table\n\n| a |\n| - |\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bundle (-want +got):\n%s", diff)
+	}
+}
+
+func TestBundleListsAllMissingReports(t *testing.T) {
+	_, err := triage.NewBundle("x", triage.ParseBundleEntry("a=/absent/a.md"), triage.ParseBundleEntry("/absent/b.md"))
+	if !errors.Is(err, triage.ErrMissingReports) || !strings.Contains(err.Error(), "/absent/a.md") || !strings.Contains(err.Error(), "/absent/b.md") {
+		t.Errorf("NewBundle = %v, want ErrMissingReports with both paths", err)
+	}
+}
+
+func TestParseBundleEntry(t *testing.T) {
+	for s, want := range map[string]triage.BundleEntry{
+		"Qwen=a/b.md": {Label: "Qwen", Path: "a/b.md"},
+		"a/b.md":      {Path: "a/b.md"},
+		"=a.md":       {Path: "=a.md"},
+	} {
+		if got := triage.ParseBundleEntry(s); got != want {
+			t.Errorf("ParseBundleEntry(%q) = %+v, want %+v", s, got, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package triage_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/llmstrata/strata/triage"
+)
+
+// TestProfileTotalsEqualReport reads the profile back: its samples add up to
+// the report's GPU time and launches, over all and for each stage.
+func TestProfileTotalsEqualReport(t *testing.T) {
+	for _, rel := range []string{
+		"traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz",
+		"traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
+		"traces/torch/train-graphs-5streams-a100.json.gz",
+	} {
+		t.Run(filepath.Base(rel), func(t *testing.T) {
+			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{source(t, rel)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var buf bytes.Buffer
+			if err := a.WriteProfile(&buf); err != nil {
+				t.Fatal(err)
+			}
+			p, err := profile.Parse(&buf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var launches, ns int64
+			deepest := 0
+			for _, s := range p.Sample {
+				launches += s.Value[0]
+				ns += s.Value[1]
+				deepest = max(deepest, len(s.Location))
+			}
+			var wantLaunches int
+			var wantUS float64
+			for _, s := range a.Report().Stages {
+				wantLaunches += s.Launches
+				wantUS += s.GPUTimeUS
+			}
+			if int(launches) != wantLaunches || math.Abs(float64(ns)/1e3-wantUS) > 0.01 {
+				t.Errorf("profile: %d launches, %d ns; report: %d launches, %v us", launches, ns, wantLaunches, wantUS)
+			}
+			if deepest < 3 {
+				t.Errorf("deepest stack has %d locations, want stage, op and kernel at least", deepest)
+			}
+		})
+	}
+}
+
+// TestGoToolPprofReadsTheProfile runs the tool the profile is written for.
+func TestGoToolPprofReadsTheProfile(t *testing.T) {
+	a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{source(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "gpu.pb.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.WriteProfile(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go command to read the profile with")
+	}
+	out, err := exec.CommandContext(t.Context(), goTool, "tool", "pprof", "-top", path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go tool pprof: %v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "Total samples = 492.81ms") {
+		t.Errorf("go tool pprof -top does not show the report's 492.81 ms:\n%.600s", out)
+	}
+}

@@ -1,0 +1,149 @@
+package triage_test
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-json"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// TestReportsAreDeterministic renders every shared trace twice, loaded twice.
+func TestReportsAreDeterministic(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(testdata.Shared(t, "traces/torch"), "*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no traces: %v", err)
+	}
+	for _, p := range paths {
+		var first [3]string
+		for run := range 2 {
+			tr, err := trace.Open(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: filepath.Base(p), Stage: triage.StageFromPath(p)}}}, triage.WithMinShare(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var md, js, pp bytes.Buffer
+			for _, err := range []error{a.Report().WriteMarkdown(&md), a.Report().WriteJSON(&js), a.WriteProfile(&pp)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := [3]string{md.String(), js.String(), pp.String()}
+			if run == 0 {
+				first = got
+			} else if got != first {
+				t.Errorf("%s: two runs differ", filepath.Base(p))
+			}
+		}
+	}
+}
+
+// TestJSONHasTheAgreedFields checks the field names other tools rely on.
+func TestJSONHasTheAgreedFields(t *testing.T) {
+	r := analyze(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "")
+	var buf bytes.Buffer
+	if err := r.WriteJSON(&buf); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(buf.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	need := func(where string, m any, fields ...string) map[string]any {
+		t.Helper()
+		obj, ok := m.(map[string]any)
+		if !ok {
+			t.Fatalf("%s is no object", where)
+		}
+		for _, f := range fields {
+			if _, ok := obj[f]; !ok {
+				t.Errorf("%s has no field %q", where, f)
+			}
+		}
+		return obj
+	}
+	first := func(where string, list any) any {
+		t.Helper()
+		l, ok := list.([]any)
+		if !ok || len(l) == 0 {
+			t.Fatalf("%s is empty", where)
+		}
+		return l[0]
+	}
+	need("report", doc, "mode", "framework", "traces", "health", "stages", "similarity", "summary")
+	stage := need("stage", first("stages", doc["stages"]), "stage", "gpu_time_us", "kernels", "overlap", "fuse")
+	k := need("kernel", first("kernels", stage["kernels"]), "kernel", "category", "rule", "gpu_time_us", "share_pct", "launches", "locations", "cpu_ops")
+	need("location", first("locations", k["locations"]), "location", "share_pct")
+	need("overlap", first("overlap", stage["overlap"]), "priority", "verdict", "kernel", "category", "python_scope", "total_us", "share_pct",
+		"exclusive_ratio", "hidden_ratio", "dep_risk", "recommendation")
+	need("fuse", first("fuse", stage["fuse"]), "pattern", "kind", "confidence", "related_us", "share_pct", "occurrences", "evidence",
+		"current_locations", "candidate_paths", "estimated_gain_us", "rationale")
+}
+
+// TestMinShareZeroListsAllKernels adds up the rows of a report.
+func TestMinShareZeroListsAllKernels(t *testing.T) {
+	r := analyze(t, "traces/torch/train-graphs-5streams-a100.json.gz", "", triage.WithMinShare(0))
+	for _, s := range r.Stages {
+		var us float64
+		n := 0
+		for _, k := range s.Kernels {
+			us += k.GPUTimeUS
+			n += k.Launches
+		}
+		if n != s.Launches || us < s.GPUTimeUS-0.01 || us > s.GPUTimeUS+0.01 || s.HiddenRows != 0 {
+			t.Errorf("%s: rows add up to %d launches and %v us, the stage has %d and %v", s.Stage, n, us, s.Launches, s.GPUTimeUS)
+		}
+		if s.BusyUS > s.GPUTimeUS {
+			t.Errorf("%s: busy time %v us is more than GPU time %v us", s.Stage, s.BusyUS, s.GPUTimeUS)
+		}
+	}
+}
+
+func TestAnalyzeErrors(t *testing.T) {
+	if _, err := triage.Analyze(t.Context(), triage.Input{}); !errors.Is(err, triage.ErrNoTrace) {
+		t.Errorf("Analyze of nothing = %v, want ErrNoTrace", err)
+	}
+	if _, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{}}}); !errors.Is(err, triage.ErrNoTrace) {
+		t.Errorf("Analyze of a nil trace = %v, want ErrNoTrace", err)
+	}
+	in := triage.Input{Formal: []triage.Source{{Trace: trace.NewBuilder().Finish(), Path: "empty"}}}
+	if _, err := triage.Analyze(t.Context(), in, triage.WithFuseMode("guess")); err == nil {
+		t.Error("an unknown fuse mode is no error")
+	}
+	r, err := triage.Analyze(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var md bytes.Buffer
+	if err := r.WriteMarkdown(&md); err != nil || !strings.Contains(md.String(), "No GPU activity") {
+		t.Errorf("report of an empty trace (%v):\n%s", err, md.String())
+	}
+}
+
+// TestProcessFilter keeps what one process launched.
+func TestProcessFilter(t *testing.T) {
+	b := trace.NewBuilder()
+	for i, p := range []string{"[TP00] 1", "[TP01] 2"} {
+		ref := trace.ProcessRef{Label: p}
+		corr := trace.CorrelationID(i + 1)
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Process: ref, Thread: 1, Correlation: corr})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k" + p, Start: 20, Duration: 10, Process: ref, Device: 0, Stream: 7, Correlation: corr})
+	}
+	in := triage.Input{Formal: []triage.Source{{Trace: b.Finish(), Path: "merged"}}}
+	r, err := triage.Analyze(t.Context(), in, triage.WithProcess("TP01"), triage.WithMinShare(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Stages) != 1 || len(r.Stages[0].Kernels) != 1 || !strings.HasPrefix(r.Stages[0].Kernels[0].Kernel, "k[TP01]") {
+		t.Errorf("stages = %+v, want the kernel of TP01 only", r.Stages)
+	}
+}
