@@ -117,7 +117,7 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 		out = append(out, a.splitRow(s, m, suits(m.p) == 1))
 	}
 	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
-	return append(out, a.activeRows(s)...)
+	return append(out, a.activeRows(s, seqs)...)
 }
 
 // prune drops matches that say what a better one says: the same kernels, or a
@@ -416,8 +416,7 @@ func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
 }
 
 // activeRows lists the fused paths that are in use.
-func (a *Analysis) activeRows(s *stageWork) []FuseRow {
-	seqs, _ := a.sequences(s)
+func (a *Analysis) activeRows(s *stageWork, seqs []sequence) []FuseRow {
 	out := []FuseRow{}
 	seen := map[string]bool{}
 	type hit struct {
