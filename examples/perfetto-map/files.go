@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+)
+
+// files are the trace file and what was written from it.
+type files struct {
+	source    string // the trace
+	annotated string // "" unless written
+	sliced    string // "" unless written
+	temp      string // folder of the demo trace, "" for a trace of the user's
+}
+
+// newFiles returns the trace file of env. The demo trace becomes a temporary
+// file where one is needed.
+func newFiles(env *app.Env, needed bool) (*files, error) {
+	f := &files{source: env.Trace}
+	if !needed || !env.Demo() {
+		return f, nil
+	}
+	var err error
+	if f.temp, err = os.MkdirTemp("", "strata-demo-"); err != nil {
+		return nil, err
+	}
+	f.source = filepath.Join(f.temp, "strata-demo.json.gz")
+	if err := os.WriteFile(f.source, demo.Trace(), 0o600); err != nil {
+		f.remove()
+		return nil, err
+	}
+	return f, nil
+}
+
+// remove deletes temporary files; best effort, the system cleans up as well.
+func (f *files) remove() {
+	if f.temp != "" {
+		os.RemoveAll(f.temp)
+	}
+}
+
+// served returns the file that says most about the trace.
+func (f *files) served() string {
+	switch {
+	case f.annotated != "":
+		return f.annotated
+	case f.sliced != "":
+		return f.sliced
+	}
+	return f.source
+}
+
+// checkSource refuses what the UI's formats do not include.
+func (f *files) checkSource(a *layer.Analysis) error {
+	if src := a.Trace().Meta().Source; src == "nsys" {
+		return fmt.Errorf("%s is an nsys export: --annotate, --slice and --open need torch-profiler JSON", f.source)
+	}
+	return nil
+}
+
+// annotate writes --annotate.
+func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Analysis, o options) error {
+	if err := f.checkSource(a); err != nil {
+		return err
+	}
+	env.Step("writing "+o.annotate, 0, 0)
+	tracks := perfetto.Tracks(a, o.minGap)
+	if err := perfetto.Annotate(ctx, a.Trace(), f.source, o.annotate, tracks); err != nil {
+		return err
+	}
+	f.annotated = o.annotate
+	spans := 0
+	for _, t := range tracks {
+		spans += len(t.Spans)
+	}
+	env.Notef("wrote %s: %s (%d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(tracks), spans)
+	return nil
+}
+
+// slice writes --slice.
+func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Analysis, pm *perfetto.Map, o options) error {
+	if err := f.checkSource(a); err != nil {
+		return err
+	}
+	keep, what, err := chosen(a, pm.Pass, o)
+	if err != nil {
+		return err
+	}
+	env.Step("writing "+o.slice, 0, 0)
+	stats, err := perfetto.Slice(ctx, a.Trace(), keep, f.source, o.slice, perfetto.SliceOptions{Redact: perfetto.Redaction(o.redact)})
+	if err != nil {
+		return err
+	}
+	f.sliced = o.slice
+	env.Notef("wrote %s: %s, %s with %s GPU activities, %s of %s events", o.slice, fileSize(o.slice), what,
+		table.Count(int64(stats.Activities)), table.Count(stats.Kept), table.Count(stats.Kept+stats.Dropped))
+	return nil
+}
+
+// chosen returns the activities that --slice keeps, and their description.
+func chosen(a *layer.Analysis, pass int, o options) ([]trace.EventID, string, error) {
+	passes := []int(o.slicePasses)
+	if len(passes) == 0 {
+		if pass < 0 {
+			return nil, "", errors.New("--slice: the trace has no forward pass")
+		}
+		passes = []int{pass}
+	}
+	for _, p := range passes {
+		if p >= len(a.Passes) {
+			return nil, "", fmt.Errorf("--slice-passes: forward pass %d out of range: the trace has passes 0 to %d", p, len(a.Passes)-1)
+		}
+	}
+	var keep []trace.EventID
+	for _, k := range a.Kernels {
+		if slices.Contains(passes, k.Pass) && (len(o.layers) == 0 || slices.Contains(o.layers, k.Layer)) {
+			keep = append(keep, k.Event)
+		}
+	}
+	what := "pass " + indexList(passes).String()
+	if len(o.layers) > 0 {
+		what += ", layers " + o.layers.String()
+	}
+	return keep, what, nil
+}
+
+func fileSize(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "size unknown"
+	}
+	return table.Bytes(info.Size())
+}
