@@ -1,0 +1,247 @@
+package htmlreport
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// page is parsed once; a template that does not parse fails every test.
+var page = template.Must(template.ParseFS(assets, "assets/report.html"))
+
+// The texts that are embedded in each page.
+var (
+	style  = template.CSS(asset("style.css"))
+	script = template.JS(asset("sortable.min.js") + "\n" + asset("sortable.a11y.min.js") + "\n" + asset("filter.js"))
+)
+
+func asset(name string) string {
+	b, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(fmt.Sprintf("htmlreport: embedded file: %v", err)) // a build without it fails every test
+	}
+	return string(b)
+}
+
+// policy allows the page's own style and exactly its script, and nothing else:
+// no request leaves the page.
+func policy() string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Write writes the report as one HTML document.
+func (r *Report) Write(w io.Writer) error {
+	var b bytes.Buffer
+	if err := page.Execute(&b, newView(r)); err != nil {
+		return fmt.Errorf("htmlreport: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// view is what the template sees: texts cleaned and cut, geometry computed.
+type view struct {
+	Title, Program, Summary string
+	Policy                  string
+	Style                   template.CSS
+	Script                  template.JS
+	Facts                   []Fact
+	Status                  string
+	Findings                []Finding
+	Notes                   []string
+	Sections                []sectionView
+}
+
+type sectionView struct {
+	ID, Title, Text string
+	Strip           *stripView
+	Columns         *columnsView
+	Shares          *sharesView
+	Tables          []tableView
+}
+
+func newView(r *Report) *view {
+	c := newColors(r)
+	v := &view{
+		Title: text(r.Title), Program: text(r.Program), Summary: table.Cut(table.Clean(r.Summary), 4*maxText),
+		Policy: policy(), Style: style, Script: script, Status: text(r.Health.Status),
+	}
+	for _, f := range r.Facts {
+		v.Facts = append(v.Facts, Fact{text(f.Name), table.Cut(table.Clean(f.Value), 4*maxText)})
+	}
+	for _, f := range r.Health.Findings {
+		v.Findings = append(v.Findings, Finding{text(f.Code), text(f.Severity), table.Cut(table.Clean(f.Message), 4*maxText)})
+	}
+	for _, n := range r.Notes[:min(len(r.Notes), maxRows)] {
+		v.Notes = append(v.Notes, table.Cut(table.Clean(n), 4*maxText))
+	}
+	for i, s := range r.Sections {
+		sv := sectionView{ID: "s" + strconv.Itoa(i), Title: text(s.Title), Text: table.Cut(table.Clean(s.Text), 4*maxText)}
+		if s.Strip != nil {
+			sv.Strip = newStrip(s.Strip, c)
+		}
+		if s.Columns != nil {
+			sv.Columns = newColumns(s.Columns, c)
+		}
+		if s.Shares != nil {
+			sv.Shares = newShares(s.Shares, c)
+		}
+		for k := range s.Tables {
+			sv.Tables = append(sv.Tables, newTable(&s.Tables[k], sv.ID+"t"+strconv.Itoa(k), c))
+		}
+		v.Sections = append(v.Sections, sv)
+	}
+	return v
+}
+
+func text(s string) string { return table.Cut(table.Clean(s), maxText) }
+
+// colors gives every series the same colour wherever it appears.
+type colors map[string]int
+
+func newColors(r *Report) colors {
+	c := colors{}
+	add := func(name string) {
+		if _, ok := c[name]; !ok {
+			c[name] = min(len(c), maxSeries)
+		}
+	}
+	for _, s := range r.Sections {
+		for _, ch := range []*Chart{s.Columns, s.Shares} {
+			if ch != nil {
+				for _, name := range ch.Series {
+					add(name)
+				}
+			}
+		}
+	}
+	for _, s := range r.Sections {
+		if s.Strip != nil {
+			for _, sp := range s.Strip.Spans {
+				add(sp.Series)
+			}
+		}
+	}
+	return c
+}
+
+// class returns the style class of a series; unknown ones look like the last.
+func (c colors) class(name string) string {
+	i, ok := c[name]
+	if !ok {
+		i = maxSeries
+	}
+	return "c" + strconv.Itoa(i)
+}
+
+// legendView is one entry of a legend.
+type legendView struct{ Class, Name string }
+
+func legend(names []string, c colors) []legendView {
+	var out []legendView
+	for _, n := range names {
+		out = append(out, legendView{c.class(n), text(n)})
+	}
+	return out
+}
+
+type tableView struct {
+	ID, Caption    string
+	Columns        []columnView
+	Rows           [][]cellView
+	Search, Folded bool
+	Controls       bool
+	Hidden         int
+}
+
+type columnView struct {
+	Index   int
+	Title   string
+	Class   string
+	Numeric bool
+	Choices []string // of a filter, sorted
+}
+
+type cellView struct {
+	Text, Class, Dot string
+	Sort             string // "" to sort by the text
+}
+
+// maxChoices bounds a filter's list; a column with more values is searched
+// rather than chosen from.
+const maxChoices = 60
+
+func newTable(t *Table, id string, c colors) tableView {
+	v := tableView{ID: id, Caption: text(t.Caption), Search: t.Search, Folded: t.Folded, Hidden: t.Hidden}
+	rows := t.Rows
+	if len(rows) > maxRows {
+		v.Hidden += len(rows) - maxRows
+		rows = rows[:maxRows]
+	}
+	for i, col := range t.Columns {
+		cv := columnView{Index: i, Title: text(col.Title), Numeric: col.Numeric}
+		switch {
+		case col.Numeric:
+			cv.Class = "n"
+		case col.Code:
+			cv.Class = "code"
+		}
+		if col.Filter {
+			for _, row := range rows {
+				if i < len(row) && row[i].Text != "" && !slices.Contains(cv.Choices, text(row[i].Text)) && len(cv.Choices) <= maxChoices {
+					cv.Choices = append(cv.Choices, text(row[i].Text))
+				}
+			}
+			slices.Sort(cv.Choices)
+			if len(cv.Choices) < 2 || len(cv.Choices) > maxChoices {
+				cv.Choices = nil
+			}
+		}
+		v.Controls = v.Controls || t.Search || len(cv.Choices) > 0
+		v.Columns = append(v.Columns, cv)
+	}
+	for _, row := range rows {
+		var cells []cellView
+		for i, cell := range row {
+			if i >= len(v.Columns) {
+				break
+			}
+			cv := cellView{Text: text(cell.Text), Class: v.Columns[i].Class}
+			if v.Columns[i].Numeric {
+				cv.Sort = number(cell.Sort)
+			}
+			if cell.Series {
+				cv.Dot = c.class(cell.Text)
+			}
+			if cell.Strong {
+				cv.Class += " strong"
+			}
+			cells = append(cells, cv)
+		}
+		v.Rows = append(v.Rows, cells)
+	}
+	return v
+}
+
+// number formats a value for scripts and coordinates: finite, short, exact
+// enough for both.
+func number(f float64) string {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		f = 0
+	}
+	return strconv.FormatFloat(f, 'g', 9, 64)
+}

@@ -1,0 +1,111 @@
+package htmlreport
+
+// Limits of what a page shows. They keep a page of a few tables below 1 MB
+// whatever the trace holds; what is left out is counted in the page.
+const (
+	maxRows   = 600 // rows of a table: measured 0.4 kB each with a long kernel name
+	maxStacks = 160 // columns or bars of a chart: the deepest public models have 126 layers
+	maxSpans  = 800 // rectangles of a strip, after neighbours were joined
+	maxText   = 240 // characters of a cell or label
+	maxSeries = 11  // colours that can still be told apart; further series share the last
+)
+
+// Report is what a page shows, from top to bottom.
+type Report struct {
+	Title    string // what was analysed, as the page's heading
+	Program  string // what wrote the report
+	Summary  string // the result in one sentence; may be empty
+	Facts    []Fact // what the header lists
+	Health   Health
+	Notes    []string // remarks for people
+	Sections []Section
+}
+
+// Fact is one line of the header.
+type Fact struct{ Name, Value string }
+
+// Health says how far the figures can be trusted.
+type Health struct {
+	Status   string // ok, degraded, unusable
+	Findings []Finding
+}
+
+// Finding is one thing that was wrong with the input.
+type Finding struct{ Code, Severity, Message string }
+
+// Section is one part of the page. Its parts are shown in the order of the
+// fields; those that are nil are left out.
+type Section struct {
+	Title   string
+	Text    string // a paragraph below the heading; may be empty
+	Strip   *Strip
+	Columns *Chart // stacked columns, one for each stack
+	Shares  *Chart // bars of equal length, one for each stack
+	Tables  []Table
+}
+
+// Strip shows spans of time along one axis.
+type Strip struct {
+	Label string // what the strip shows, for people who cannot see it
+	EndMS float64
+	Spans []Span // by start
+}
+
+// Span is one rectangle of a Strip.
+type Span struct {
+	Label          string // shown in the rectangle where there is room
+	Detail         string // shown on hovering
+	Series         string // decides the colour
+	StartMS, EndMS float64
+	Marked         bool // stands out
+}
+
+// Chart compares stacks of parts.
+type Chart struct {
+	Label  string   // what the chart shows, for people who cannot see it
+	Unit   string   // of the parts, such as "ms"
+	Series []string // the names of the parts
+	Stacks []Stack
+	// MarkName names the marks; empty where there are none.
+	MarkName string
+}
+
+// Stack is one column or bar.
+type Stack struct {
+	Label  string
+	Detail string    // shown on hovering, before the parts
+	Parts  []float64 // parallel to Chart.Series; negative or non-finite ones count as 0
+	Mark   float64   // a value drawn as a line across the column, with MarkName
+}
+
+// Table is a table that can be sorted by every column.
+type Table struct {
+	Caption string
+	Columns []Column
+	Rows    [][]Cell
+	// Search adds a field that filters rows by words in any of their cells.
+	Search bool
+	// Folded shows only the caption until it is opened.
+	Folded bool
+	// Hidden counts rows that the caller left out.
+	Hidden int
+}
+
+// Column describes one column of a Table.
+type Column struct {
+	Title   string
+	Numeric bool
+	Code    bool // set in a fixed-width font and broken anywhere
+	Filter  bool // adds a choice among the column's values
+}
+
+// Cell is one cell of a Table.
+type Cell struct {
+	Text string
+	// Sort is the value by which numeric columns are ordered.
+	Sort float64
+	// Series shows the colour of the series named by Text.
+	Series bool
+	// Strong stands out.
+	Strong bool
+}
