@@ -17,6 +17,7 @@ const (
 	barPitch    = 30.0
 	barHeight   = 20.0
 	charWidth   = 6.6 // of a digit in the axis' font
+	maxTicks    = 20
 )
 
 // tick is a line of an axis with its number.
@@ -74,7 +75,7 @@ func newColumns(ch *Chart, c colors) *columnsView {
 	step := niceStep(top, 4)
 	top = math.Ceil(top/step-1e-9) * step
 	y := func(value float64) float64 { return plotTop + plotHeight*(1-value/top) }
-	for i := 0; float64(i)*step <= top*(1+1e-9); i++ {
+	for i := 0; i <= maxTicks && float64(i)*step <= top*(1+1e-9); i++ {
 		v.Ticks = append(v.Ticks, tick{coord(y(float64(i) * step)), short(float64(i) * step)})
 	}
 	slot := (chartWidth - plotLeft) / float64(max(len(stacks), 1))
@@ -84,9 +85,7 @@ func newColumns(ch *Chart, c colors) *columnsView {
 	for _, s := range stacks {
 		longest = max(longest, len([]rune(text(s.Label))))
 	}
-	for slot*float64(every) < charWidth*float64(longest+1) {
-		every++
-	}
+	every = max(every, int(math.Ceil(charWidth*float64(longest+1)/slot)))
 	ds := make([]strings.Builder, len(ch.Series))
 	var marks strings.Builder
 	for i, s := range stacks {
@@ -185,11 +184,19 @@ func parts(s Stack, ch *Chart) []float64 {
 	return out
 }
 
+// The range of values that charts draw. It is far beyond any time or share,
+// and sums and quotients of such values are finite.
+const (
+	smallest = 1e-12
+	largest  = 1e15
+)
+
+// positive makes a value one that can be drawn.
 func positive(f float64) float64 {
-	if !(f > 0) || math.IsInf(f, 0) {
+	if !(f >= smallest) || math.IsInf(f, 0) {
 		return 0
 	}
-	return f
+	return min(f, largest)
 }
 
 // describe says in words what a stack shows.

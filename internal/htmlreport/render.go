@@ -86,13 +86,13 @@ func newView(r *Report) *view {
 	for _, f := range r.Health.Findings {
 		v.Findings = append(v.Findings, Finding{text(f.Code), text(f.Severity), table.Cut(table.Clean(f.Message), 4*maxText)})
 	}
-	for _, n := range r.Notes[:min(len(r.Notes), maxRows)] {
+	for _, n := range r.Notes[:min(len(r.Notes), maxNotes)] {
 		v.Notes = append(v.Notes, table.Cut(table.Clean(n), 4*maxText))
 	}
 	for i, s := range r.Sections {
 		sv := sectionView{ID: "s" + strconv.Itoa(i), Title: text(s.Title), Text: table.Cut(table.Clean(s.Text), 4*maxText)}
 		if s.Strip != nil {
-			sv.Strip = newStrip(s.Strip, c)
+			sv.Strip = newStrip(s.Strip)
 		}
 		if s.Columns != nil {
 			sv.Columns = newColumns(s.Columns, c)
@@ -110,13 +110,14 @@ func newView(r *Report) *view {
 
 func text(s string) string { return table.Cut(table.Clean(s), maxText) }
 
-// colors gives every series the same colour wherever it appears.
+// colors gives every series of charts and tables the same colour wherever it
+// appears. Strips have legends of their own.
 type colors map[string]int
 
 func newColors(r *Report) colors {
 	c := colors{}
 	add := func(name string) {
-		if _, ok := c[name]; !ok {
+		if _, ok := c[name]; !ok && name != Others {
 			c[name] = min(len(c), maxSeries)
 		}
 	}
@@ -129,17 +130,10 @@ func newColors(r *Report) colors {
 			}
 		}
 	}
-	for _, s := range r.Sections {
-		if s.Strip != nil {
-			for _, sp := range s.Strip.Spans {
-				add(sp.Series)
-			}
-		}
-	}
 	return c
 }
 
-// class returns the style class of a series; unknown ones look like the last.
+// class returns the style class of a series; unknown ones are grey, as Others is.
 func (c colors) class(name string) string {
 	i, ok := c[name]
 	if !ok {
@@ -199,6 +193,8 @@ func newTable(t *Table, id string, c colors) tableView {
 			cv.Class = "n"
 		case col.Code:
 			cv.Class = "code"
+		case col.Prose:
+			cv.Class = "prose"
 		}
 		if col.Filter {
 			for _, row := range rows {
@@ -226,6 +222,7 @@ func newTable(t *Table, id string, c colors) tableView {
 			}
 			if cell.Series {
 				cv.Dot = c.class(cell.Text)
+				cv.Class += " kind"
 			}
 			if cell.Strong {
 				cv.Class += " strong"

@@ -4,11 +4,15 @@ package htmlreport
 // whatever the trace holds; what is left out is counted in the page.
 const (
 	maxRows   = 600 // rows of a table: measured 0.4 kB each with a long kernel name
+	maxNotes  = 40
 	maxStacks = 160 // columns or bars of a chart: the deepest public models have 126 layers
 	maxSpans  = 800 // rectangles of a strip, after neighbours were joined
 	maxText   = 240 // characters of a cell or label
 	maxSeries = 11  // colours that can still be told apart; further series share the last
 )
+
+// Others is the series that adds up what has no colour of its own; it is grey.
+const Others = "all others"
 
 // Report is what a page shows, from top to bottom.
 type Report struct {
@@ -96,6 +100,7 @@ type Column struct {
 	Title   string
 	Numeric bool
 	Code    bool // set in a fixed-width font and broken anywhere
+	Prose   bool // sentences: wide enough to read
 	Filter  bool // adds a choice among the column's values
 }
 

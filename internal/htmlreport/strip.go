@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// stripInset is the room on both sides for the numbers of the axis' ends.
+const stripInset = 14.0
+
 // stripView is a strip of spans over time.
 type stripView struct {
 	Label         string
@@ -22,7 +25,8 @@ type rectView struct {
 	Marked             bool
 }
 
-func newStrip(s *Strip, c colors) *stripView {
+func newStrip(s *Strip) *stripView {
+	c := colors{}
 	v := &stripView{Label: text(s.Label), Width: coord(chartWidth), Height: coord(stripHeight + 20), Bottom: coord(stripHeight)}
 	end := positive(s.EndMS)
 	for _, sp := range s.Spans {
@@ -31,16 +35,19 @@ func newStrip(s *Strip, c colors) *stripView {
 	if end == 0 {
 		end = 1
 	}
-	x := func(ms float64) float64 { return min(positive(ms), end) / end * (chartWidth - 2) }
+	x := func(ms float64) float64 { return min(positive(ms), end) / end * (chartWidth - 2*stripInset) }
 	spans := join(s.Spans, end)
 	v.Joined = len(spans) < len(s.Spans)
 	var names []string
 	for _, sp := range spans {
+		if _, ok := c[sp.Series]; !ok {
+			c[sp.Series] = min(len(c), maxSeries)
+		}
 		from, to := x(sp.StartMS), x(sp.EndMS)
 		w := max(to-from, 0.6)
-		v.Rects = append(v.Rects, rectView{c.class(sp.Series), coord(from + 1), coord(w), text(sp.Label) + "\n" + text(sp.Detail), sp.Marked})
+		v.Rects = append(v.Rects, rectView{c.class(sp.Series), coord(from + stripInset), coord(w), text(sp.Label) + "\n" + text(sp.Detail), sp.Marked})
 		if l := []rune(text(sp.Label)); w > charWidth*float64(len(l)+1) {
-			v.Labels = append(v.Labels, label{coord(from + 1 + w/2), coord(stripHeight/2 + 4), string(l), "mid on" + c.class(sp.Series)})
+			v.Labels = append(v.Labels, label{coord(from + stripInset + w/2), coord(stripHeight/2 + 4), string(l), "mid on" + c.class(sp.Series)})
 		}
 		if !slices.Contains(names, sp.Series) && len(names) <= maxSeries {
 			names = append(names, sp.Series)
@@ -48,8 +55,8 @@ func newStrip(s *Strip, c colors) *stripView {
 	}
 	v.Legend = legend(names, c)
 	step := niceStep(end, 6)
-	for i := 0; float64(i)*step <= end && i < 20; i++ {
-		v.Ticks = append(v.Ticks, tick{coord(x(float64(i)*step) + 1), short(float64(i) * step)})
+	for i := 0; i <= maxTicks && float64(i)*step <= end; i++ {
+		v.Ticks = append(v.Ticks, tick{coord(x(float64(i)*step) + stripInset), short(float64(i) * step)})
 	}
 	return v
 }

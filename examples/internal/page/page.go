@@ -1,0 +1,108 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/llmstrata/strata/internal/htmlreport"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/trace"
+)
+
+// maxSeries is how many categories a chart tells apart; the others are added
+// up. More colours cannot be told from each other.
+const maxSeries = 10
+
+// WriteFile writes the report to a file, all or nothing.
+func WriteFile(path string, r *htmlreport.Report) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	err = func() error {
+		if err := r.Write(tmp); err != nil {
+			return err
+		}
+		// CreateTemp makes files that only the owner can read; reports are for others, too.
+		if err := tmp.Chmod(0o644); err != nil {
+			return err
+		}
+		if err := tmp.Close(); err != nil {
+			return err
+		}
+		return os.Rename(tmp.Name(), path)
+	}()
+	if err != nil {
+		tmp.Close()           // a second close is harmless
+		os.Remove(tmp.Name()) // best effort: the first error is the one to tell
+		return fmt.Errorf("html: %w", err)
+	}
+	return nil
+}
+
+// health converts the health of a trace.
+func health(h trace.Health) htmlreport.Health {
+	out := htmlreport.Health{Status: h.Status.String()}
+	for _, f := range h.Findings {
+		out.Findings = append(out.Findings, htmlreport.Finding{Code: f.Code, Severity: f.Severity.String(), Message: f.Message})
+	}
+	return out
+}
+
+// top returns the keys with the largest values, at most maxSeries, largest
+// first, with Others at the end where something is left.
+func top(sums map[string]float64) []string {
+	keys := make([]string, 0, len(sums))
+	for k := range sums {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(-cmp.Compare(sums[a], sums[b]), cmp.Compare(a, b)) })
+	if len(keys) > maxSeries {
+		keys = append(keys[:maxSeries:maxSeries], htmlreport.Others)
+	}
+	return keys
+}
+
+// spread returns the values of the series in their order; what has no series
+// goes to Others.
+func spread(series []string, values map[string]float64) []float64 {
+	out := make([]float64, len(series))
+	rest := slices.Index(series, htmlreport.Others)
+	for k, v := range values {
+		switch i := slices.Index(series, k); {
+		case i >= 0:
+			out[i] += v
+		case rest >= 0:
+			out[rest] += v
+		}
+	}
+	return out
+}
+
+// Cells of tables.
+
+func textCell(s string) htmlreport.Cell { return htmlreport.Cell{Text: s} }
+
+func numberCell(v float64, decimals int) htmlreport.Cell {
+	return htmlreport.Cell{Text: table.Fixed(v, decimals), Sort: v}
+}
+
+func countCell(n int64) htmlreport.Cell {
+	return htmlreport.Cell{Text: table.Count(n), Sort: float64(n)}
+}
+
+// knownCell is a count that is −1 when unknown.
+func knownCell(n int64) htmlreport.Cell {
+	if n < 0 {
+		return htmlreport.Cell{Text: table.None, Sort: -1}
+	}
+	return countCell(n)
+}
+
+func indexCell(i int) htmlreport.Cell {
+	return htmlreport.Cell{Text: strconv.Itoa(i), Sort: float64(i)}
+}

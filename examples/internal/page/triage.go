@@ -1,0 +1,173 @@
+package page
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/htmlreport"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// Triage returns the report of a triage.
+func Triage(r *triage.Report) *htmlreport.Report {
+	out := &htmlreport.Report{Title: title(r), Program: "triage", Summary: r.Summary, Health: triageHealth(r), Facts: triageFacts(r)}
+	for i := range r.Stages {
+		out.Sections = append(out.Sections, stageSections(&r.Stages[i])...)
+	}
+	if len(r.Stages) == 0 {
+		out.Sections = append(out.Sections, htmlreport.Section{Title: "GPU time", Text: "There is no GPU activity in this trace."})
+	}
+	if len(r.Similarity) > 0 {
+		tab := htmlreport.Table{Caption: "Known families near what was seen", Columns: []htmlreport.Column{
+			{Title: "Stage"}, {Title: "Level", Filter: true}, {Title: "Family"}, {Title: "Kind", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Because", Prose: true}}}
+		for _, s := range r.Similarity {
+			tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(s.Stage), textCell(s.Level), textCell(s.Family), textCell(s.Kind), textCell(s.Kernel), textCell(s.Because)})
+		}
+		out.Sections = append(out.Sections, htmlreport.Section{Title: "Similar", Text: "Nothing matched exactly; these are worth a look.", Tables: []htmlreport.Table{tab}})
+	}
+	return out
+}
+
+func title(r *triage.Report) string {
+	names := make([]string, 0, len(r.Traces))
+	for _, t := range r.Traces {
+		names = append(names, filepath.Base(t))
+	}
+	return strings.Join(names, ", ")
+}
+
+func triageFacts(r *triage.Report) []htmlreport.Fact {
+	out := []htmlreport.Fact{{Name: "Framework", Value: r.Framework}, {Name: "Mode", Value: r.Mode}}
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, htmlreport.Fact{Name: name, Value: value})
+		}
+	}
+	add("Model", r.Model)
+	if r.TPSize > 0 {
+		add("Tensor parallel size", strconv.Itoa(r.TPSize))
+	}
+	for _, t := range r.Traces {
+		add("Trace", t)
+	}
+	for _, t := range r.MappingTraces {
+		add("Mapping trace", t)
+	}
+	add("Mapping framework", r.MappingFramework)
+	add("Rows below this share are left out", table.Fixed(r.MinSharePct, 1)+" %")
+	return out
+}
+
+// triageHealth joins the health of the traces; the worst counts.
+func triageHealth(r *triage.Report) htmlreport.Health {
+	worst := trace.HealthOK
+	var out htmlreport.Health
+	for _, n := range r.Health {
+		worst = max(worst, n.Status)
+		for _, f := range n.Findings {
+			msg := f.Message
+			if len(r.Health) > 1 {
+				msg = filepath.Base(n.Trace) + ": " + msg
+			}
+			out.Findings = append(out.Findings, htmlreport.Finding{Code: f.Code, Severity: f.Severity.String(), Message: msg})
+		}
+	}
+	out.Status = worst.String()
+	return out
+}
+
+func stageSections(s *triage.StageReport) []htmlreport.Section {
+	name := "Stage " + s.Stage
+	sums := map[string]float64{}
+	for _, c := range s.Categories {
+		sums[c.Category] += c.GPUTimeUS / 1e3
+	}
+	series := top(sums)
+	text := fmt.Sprintf("GPU time %s ms in %s launches; busy %s ms of %s ms.", table.Fixed(s.GPUTimeUS/1e3, 3), table.Count(int64(s.Launches)),
+		table.Fixed(s.BusyUS/1e3, 3), table.Fixed(s.SpanUS/1e3, 3))
+	if s.Steps > 0 {
+		text += fmt.Sprintf(" %d annotated step(s).", s.Steps)
+	}
+	if s.Batch > 0 {
+		text += fmt.Sprintf(" Batch size %d.", s.Batch)
+	}
+	return []htmlreport.Section{
+		{Title: name + ": kernels", Text: text, Tables: []htmlreport.Table{stageKernels(s)},
+			Shares: &htmlreport.Chart{Label: "Share of the stage's GPU time by category", Unit: "ms", Series: series,
+				Stacks: []htmlreport.Stack{{Label: s.Stage, Parts: spread(series, sums)}}}},
+		{Title: name + ": overlap", Text: s.OverlapNote, Tables: overlap(s)},
+		{Title: name + ": fusion", Text: fuseText(s), Tables: fuse(s)},
+	}
+}
+
+func stageKernels(s *triage.StageReport) htmlreport.Table {
+	tab := htmlreport.Table{Caption: "Kernels of stage " + s.Stage, Search: true, Hidden: s.HiddenRows, Columns: []htmlreport.Column{
+		{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "GPU time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true},
+		{Title: "Launches", Numeric: true}, {Title: "Source", Code: true}, {Title: "CPU op"}}}
+	for _, k := range s.Kernels {
+		var where []string
+		for _, l := range k.Locations {
+			where = append(where, fmt.Sprintf("%s (%s %%)", l.Location, table.Fixed(l.SharePct, 0)))
+		}
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(k.Kernel), {Text: k.Category, Series: true}, numberCell(k.GPUTimeUS/1e3, 3), numberCell(k.SharePct, 1),
+			countCell(int64(k.Launches)), textCell(strings.Join(where, "; ")), textCell(strings.Join(distinct(k.CPUOps), ", "))})
+	}
+	return tab
+}
+
+// distinct returns the texts without repetitions, in order.
+func distinct(texts []string) []string {
+	var out []string
+	for _, t := range texts {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func overlap(s *triage.StageReport) []htmlreport.Table {
+	if len(s.Overlap) == 0 {
+		return nil
+	}
+	tab := htmlreport.Table{Caption: "Overlap of stage " + s.Stage, Columns: []htmlreport.Column{
+		{Title: "Priority", Filter: true}, {Title: "Verdict", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Category"}, {Title: "Time (ms)", Numeric: true},
+		{Title: "Share (%)", Numeric: true}, {Title: "Alone (%)", Numeric: true}, {Title: "Hidden (%)", Numeric: true}, {Title: "Dependency risk"},
+		{Title: "Hidden under", Code: true}, {Title: "Recommendation", Prose: true}}}
+	for _, o := range s.Overlap {
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.Priority), textCell(o.Verdict), textCell(o.Kernel), {Text: o.Category, Series: true}, numberCell(o.TotalUS/1e3, 3),
+			numberCell(o.SharePct, 1), numberCell(100*o.ExclusiveRatio, 0), numberCell(100*o.HiddenRatio, 0), textCell(o.DepRisk), textCell(o.HiddenUnder), textCell(o.Recommendation)})
+	}
+	return []htmlreport.Table{tab}
+}
+
+func fuseText(s *triage.StageReport) string {
+	if len(s.Fuse) == 0 {
+		return "No known fused path is in use, and no chain of kernels was found for which one is known."
+	}
+	return ""
+}
+
+func fuse(s *triage.StageReport) []htmlreport.Table {
+	if len(s.Fuse) == 0 {
+		return nil
+	}
+	tab := htmlreport.Table{Caption: "Fused paths of stage " + s.Stage, Columns: []htmlreport.Column{
+		{Title: "Pattern"}, {Title: "Kind", Filter: true}, {Title: "Confidence", Filter: true}, {Title: "Time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true},
+		{Title: "Times", Numeric: true}, {Title: "Gain (ms)", Numeric: true}, {Title: "Evidence", Code: true}, {Title: "Candidate paths", Code: true}, {Title: "Rationale", Prose: true}}}
+	for _, f := range s.Fuse {
+		var evidence []string
+		for _, e := range f.Evidence {
+			evidence = append(evidence, fmt.Sprintf("%s ×%d", e.Kernel, e.Launches))
+		}
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: f.Pattern, Strong: f.Kind == triage.FuseSplit}, textCell(f.Kind), textCell(f.Confidence), numberCell(f.RelatedUS/1e3, 3),
+			numberCell(f.SharePct, 1), countCell(int64(f.Occurrences)), numberCell(f.EstimatedGainUS/1e3, 3), textCell(strings.Join(evidence, "; ")),
+			textCell(strings.Join(f.CandidatePaths, "; ")), textCell(f.Rationale)})
+	}
+	return []htmlreport.Table{tab}
+}
