@@ -20,7 +20,7 @@ func inspect(ctx context.Context, path string) (capture.Found, error) {
 		GPUEvents: int64(tr.LaneLen(trace.LaneGPU)),
 		CPUEvents: int64(tr.LaneLen(trace.LaneOp) + tr.LaneLen(trace.LaneLaunch)),
 	}
-	if h := tr.Health(); len(h.Findings) > 0 {
+	if h := tr.Health(); h.Status != trace.HealthOK && len(h.Findings) > 0 {
 		f.Note = "trace is " + h.Status.String() + ": " + h.Findings[0].Message
 	}
 	if f.GPUEvents == 0 {
