@@ -209,7 +209,7 @@ func (s *stageRun) window(ctx context.Context, ses session, tr traits) (err erro
 		defer cancel()
 		s.say(st, "stop", time.Now(), "stopping the profiler after an error")
 		if serr := s.d.stop(cctx, true); serr != nil {
-			err = errors.Join(err, fmt.Errorf("the profiler may still be running: %w", serr))
+			err = errors.Join(err, fmt.Errorf("%w: %w", ErrStillRunning, serr))
 		}
 	}()
 
@@ -371,7 +371,7 @@ func (s *stageRun) disarm(ctx context.Context, tr traits) error {
 		return nil
 	}
 	s.armed = false // asked twice; a third time will not help
-	return fmt.Errorf("the profiler may still be running, and its traces are not complete: %w", withHint(err, "see the server's log"))
+	return fmt.Errorf("%w, and its traces are not complete: %w", ErrStillRunning, withHint(err, "see the server's log"))
 }
 
 // send sends requests one after the other.

@@ -15,6 +15,9 @@ var (
 	ErrUnsupported = errors.New("not supported by this server")
 	// ErrIncomplete is wrapped by [*IncompleteError].
 	ErrIncomplete = errors.New("traces missing or incomplete")
+	// ErrStillRunning is wrapped when the profiler was armed, or may have
+	// been, and could not be stopped.
+	ErrStillRunning = errors.New("the profiler may still be running")
 	// ErrDiffusion is wrapped when a server's log says that it runs a
 	// diffusion pipeline, which this workload does not fit.
 	ErrDiffusion = errors.New("the server runs a diffusion pipeline")

@@ -210,7 +210,7 @@ func TestProbeFailsMidway(t *testing.T) {
 			_, err := run(t, context.Background(), s, quick(s, dir))
 			wantError(t, err, nil, "prefill request 3 of 5", "500 Internal Server Error", "out of memory")
 			if stopFails {
-				wantError(t, err, nil, "the profiler may still be running", "/stop_profile: 503", "stop is broken")
+				wantError(t, err, capture.ErrStillRunning, "/stop_profile: 503", "stop is broken")
 			}
 			if len(s.saw("/stop_profile")) != 1 {
 				t.Errorf("%s: stop requests = %d", f, len(s.saw("/stop_profile")))
@@ -269,7 +269,7 @@ func TestStopFails(t *testing.T) {
 			}
 			continue
 		}
-		wantError(t, err, nil, "the profiler may still be running", "/stop_profile: 500", "flush failed")
+		wantError(t, err, capture.ErrStillRunning, "/stop_profile: 500", "flush failed")
 		if got := len(s.saw("/stop_profile")); got != 2 {
 			t.Errorf("%s: %d stop requests, want 2", f, got)
 		}

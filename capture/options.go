@@ -105,8 +105,7 @@ type Poll struct {
 type Found struct {
 	// Steps is the number of forward passes found, -1 when not counted.
 	Steps int `json:"steps"`
-	// GPUEvents are kernels, copies and memsets; CPUEvents are host operators
-	// and calls.
+	// GPUEvents are kernels, copies and memsets; CPUEvents are all others.
 	GPUEvents int64 `json:"gpu_events"`
 	CPUEvents int64 `json:"cpu_events"`
 	// Note is one sentence on the trace's health, may be empty.

@@ -140,9 +140,9 @@ func (s *StageResult) diagnose(startLate, earlier bool) {
 	}
 	if cpu > 0 {
 		add("CPU-only activities: %d host events and no GPU event, so the profiler ran without its GPU side (activities, CUPTI/roctracer missing or taken by another profiler, or a server without a GPU)", cpu)
-	} else {
-		add("nothing was recorded at all: no step ran while the profiler was armed (too few requests, or requests served by another process)")
+		return
 	}
+	add("nothing was recorded at all: no step ran while the profiler was armed (too few requests, or requests served by another process)")
 	if earlier {
 		add("this folder holds earlier traces: some releases record only the first window of a server's life (vllm-project/vllm#45987); restart the server")
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 
@@ -52,6 +53,7 @@ func captureProgram() app.Program {
 				return app.Usagef("--url and --output-dir are needed")
 			}
 			r, err := capture.Run(ctx, o)
+			warnIfRunning(ctx, env, err)
 			if r == nil {
 				return tell(err)
 			}
@@ -68,6 +70,14 @@ func captureProgram() app.Program {
 			}
 			return tell(err)
 		},
+	}
+}
+
+// warnIfRunning tells of a profiler that could not be stopped after an
+// interrupt, of which the last line says "interrupted" and no more.
+func warnIfRunning(ctx context.Context, env *app.Env, err error) {
+	if ctx.Err() != nil && errors.Is(err, capture.ErrStillRunning) {
+		env.Notef("warning: %v", tell(err))
 	}
 }
 

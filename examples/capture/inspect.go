@@ -18,8 +18,9 @@ func inspect(ctx context.Context, path string) (capture.Found, error) {
 	f := capture.Found{
 		Steps:     -1,
 		GPUEvents: int64(tr.LaneLen(trace.LaneGPU)),
-		CPUEvents: int64(tr.LaneLen(trace.LaneOp) + tr.LaneLen(trace.LaneLaunch)),
 	}
+	// All the rest, of whatever sort: releases before Kineto name no category.
+	f.CPUEvents = int64(tr.Len()) - f.GPUEvents
 	if h := tr.Health(); h.Status != trace.HealthOK && len(h.Findings) > 0 {
 		f.Note = "trace is " + h.Status.String() + ": " + h.Findings[0].Message
 	}

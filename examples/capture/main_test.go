@@ -187,6 +187,32 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestInterrupt: the profiler is stopped, or the user told that it was not.
+func TestInterrupt(t *testing.T) {
+	for _, stopFails := range []bool{false, true} {
+		s := newServer(t)
+		inner := s.Config.Handler
+		ctx, cancel := context.WithCancel(t.Context())
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/stop_profile" && stopFails {
+				http.Error(w, "no", http.StatusServiceUnavailable)
+				return
+			}
+			inner.ServeHTTP(w, r)
+			if r.URL.Path == "/start_profile" {
+				cancel()
+			}
+		})
+		got := apptest.RunContext(ctx, t, captureProgram(), append(fast, "--url", s.URL, "--output-dir", outFolder(t))...)
+		if got.Code != 1 || !strings.HasSuffix(got.Stderr, "capture: interrupted\n") || got.Stdout != "" {
+			t.Errorf("exit code %d, stdout %q, stderr %q", got.Code, got.Stdout, got.Stderr)
+		}
+		if told := strings.Contains(got.Stderr, "the profiler may still be running"); told != stopFails || s.armed != stopFails {
+			t.Errorf("stop fails %v: told %v, armed %v; stderr %s", stopFails, told, s.armed, got.Stderr)
+		}
+	}
+}
+
 // TestEmptyWindow: a trace of the host only is diagnosed, and an error only
 // where that was asked for.
 func TestEmptyWindow(t *testing.T) {

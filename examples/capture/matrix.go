@@ -51,6 +51,7 @@ func matrixProgram() app.Program {
 				Log: func(line string) { env.Notef("%s", line) },
 			}
 			entries, err := m.Run(ctx, p)
+			warnIfRunning(ctx, env, err)
 			for _, e := range entries {
 				for _, c := range e.Captures {
 					notes(env, c.Result)
