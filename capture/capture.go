@@ -319,7 +319,7 @@ func (s *stageRun) startFailed(err error, tr traits) error {
 			s.out.Warnings = append(s.out.Warnings, "no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
 			return nil
 		}
-	case code/100 == 4:
+	case code/100 == 4, code/100 == 2:
 		s.armed = false // refused
 	case refused(err):
 		s.armed = false // never arrived

@@ -2,7 +2,10 @@ package capture
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -100,6 +103,23 @@ func sglangOnly(f Framework, o Options, byStageWhy string) error {
 		return unsupported(f, "merge-profiles", "merge the ranks' traces afterwards")
 	case o.StartStep > 0:
 		return unsupported(f, "start-step", "raise --warmup-steps instead")
+	}
+	return nil
+}
+
+// postStart sends a start request. Gateways answer 200 to a request they have
+// refused, with success false in the body.
+func postStart(ctx context.Context, c *client, o Options, body any) error {
+	const path = "/start_profile"
+	text, err := c.post(ctx, path, body, o.Timeouts.Start)
+	if err != nil {
+		return err
+	}
+	var reply struct {
+		Success *bool `json:"success"`
+	}
+	if json.Unmarshal(text, &reply) == nil && reply.Success != nil && !*reply.Success {
+		return &ServerError{Method: http.MethodPost, Server: c.base, Endpoint: path, Status: http.StatusOK, Body: excerpt(text), Err: errors.New("refused")}
 	}
 	return nil
 }

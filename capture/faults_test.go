@@ -118,6 +118,7 @@ func TestStartFaults(t *testing.T) {
 			{"405", answers("/start_profile", 405, "", nil), []string{"405 Method Not Allowed", launchWord[f]}, 0},
 			{"500", answers("/start_profile", 500, "boom\n\x1b[31m twice", nil), []string{"500 Internal Server Error", "boom [31m twice", launchWord[f]}, 1},
 			{"busy", answers("/start_profile", 500, "Profiling is already in progress. Call /stop_profile first.", nil), []string{"another capture is running"}, 0},
+			{"refused politely", answers("/start_profile", 200, `{"success": false, "message": "profiler is off"}`, nil), []string{"200 OK: refused", "profiler is off", launchWord[f]}, 0},
 			{"redirect", answers("/start_profile", 307, "", nil), []string{"307", "redirects"}, 1},
 		} {
 			dir := outDir(t)

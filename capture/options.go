@@ -198,7 +198,8 @@ type Options struct {
 	// warning of the result: the file is there all the same.
 	Inspect func(ctx context.Context, path string) (Found, error)
 	// Progress, when set, is called from one goroutine at a time, at least
-	// once per poll interval during waits.
+	// once per poll interval while traces are waited for, but for the time it
+	// takes to read one to its end.
 	Progress func(Progress)
 }
 

@@ -54,7 +54,7 @@ type sglangProfile struct {
 }
 
 func (d *sglang) start(ctx context.Context, s session) error {
-	_, err := d.c.post(ctx, "/start_profile", sglangProfile{
+	return postStart(ctx, d.c, d.o, sglangProfile{
 		OutputDir:      s.dir,
 		NumSteps:       d.o.NumSteps + 1,
 		Activities:     d.o.Activities,
@@ -64,8 +64,7 @@ func (d *sglang) start(ctx context.Context, s session) error {
 		StartStep:      d.o.StartStep,
 		WithStack:      d.o.WithStack,
 		RecordShapes:   d.o.RecordShapes,
-	}, d.o.Timeouts.Start)
-	return err
+	})
 }
 
 func (d *sglang) stop(ctx context.Context, cleanup bool) error {

@@ -52,11 +52,10 @@ func (d *tokenSpeed) start(ctx context.Context, s session) error {
 	if prefix == "" {
 		prefix = "profile"
 	}
-	_, err := d.c.post(ctx, "/start_profile", tokenSpeedProfile{
+	return postStart(ctx, d.c, d.o, tokenSpeedProfile{
 		OutputDir: s.dir, Activities: d.o.Activities, WithStack: true,
 		ProfileID: prefix + "-" + string(s.stage),
-	}, d.o.Timeouts.Start)
-	return err
+	})
 }
 
 func (d *tokenSpeed) stop(ctx context.Context, cleanup bool) error {

@@ -42,10 +42,10 @@ func (d *tensorRT) info(ctx context.Context) (ServerInfo, error) {
 }
 
 func (d *tensorRT) start(ctx context.Context, _ session) error {
-	_, err := d.c.post(ctx, "/start_profile", nil, d.o.Timeouts.Start)
+	err := postStart(ctx, d.c, d.o, nil)
 	if status(err) == http.StatusUnprocessableEntity {
 		// Releases whose handler wants a body take an empty one.
-		_, err = d.c.post(ctx, "/start_profile", struct{}{}, d.o.Timeouts.Start)
+		err = postStart(ctx, d.c, d.o, struct{}{})
 	}
 	return err
 }

@@ -42,8 +42,7 @@ func prefixNote(f Framework, o Options) []string {
 func (d *vllm) info(ctx context.Context) (ServerInfo, error) { return d.models(ctx, FrameworkVLLM) }
 
 func (d *vllm) start(ctx context.Context, _ session) error {
-	_, err := d.c.post(ctx, "/start_profile", nil, d.o.Timeouts.Start)
-	return err
+	return postStart(ctx, d.c, d.o, nil)
 }
 
 func (d *vllm) stop(ctx context.Context, cleanup bool) error { return postStop(ctx, d.c, d.o, cleanup) }

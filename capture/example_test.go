@@ -1,0 +1,103 @@
+package capture_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/llmstrata/strata/capture"
+)
+
+// toyServer stands for an SGLang server in the examples: it writes one trace
+// when the profiler is stopped.
+func toyServer() *httptest.Server {
+	var dir string
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/server_info":
+			fmt.Fprint(w, `{"model_path": "org/model", "tokenizer_path": "org/model", "tp_size": 1}`)
+		case "/generate":
+			fmt.Fprint(w, `{"text": "a program for many threads", "meta_info": {"completion_tokens": 5}}`)
+		case "/start_profile":
+			var body struct {
+				Dir string `json:"output_dir"`
+			}
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+			}
+			dir = body.Dir
+		case "/stop_profile":
+			if err := os.WriteFile(filepath.Join(dir, "1759.5-TP-0.trace.json"), []byte(`{"traceEvents": []}`), 0o666); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			}
+		}
+	}))
+}
+
+// A server is taken from its address to a complete trace per stage.
+func ExampleRun() {
+	server := toyServer()
+	defer server.Close()
+	dir, err := os.MkdirTemp("", "runs-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	res, err := capture.Run(context.Background(), capture.Options{
+		URL:       server.URL,
+		OutputDir: dir,
+		ArmDelay:  -1, // this profiler is up at once
+		Poll:      capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Framework.Title(), res.Info.Model)
+	for _, s := range res.Stages {
+		for _, t := range s.Traces {
+			name, _ := filepath.Rel(res.OutputDir, t.Path)
+			fmt.Println(s.Stage, t.Rank, filepath.ToSlash(name))
+		}
+	}
+	// Output:
+	// SGLang org/model
+	// prefill TP-0 prefill/1759.5-TP-0.trace.json
+	// decode TP-0 decode/1759.5-TP-0.trace.json
+}
+
+func ExampleProbe() {
+	server := toyServer()
+	defer server.Close()
+	rep, err := capture.Probe(context.Background(), capture.Options{URL: server.URL, ProbeRequests: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(rep.Latency.Count, "answers:", rep.Samples[0].Output)
+	// Output:
+	// 2 answers: a program for many threads
+}
+
+func ExampleOverride() {
+	src := `enable_torch_trace = bool(torch_trace_path and profile_start_stop)
+torch_profiler = torch.profiler.profile(activities=activities,
+                                        record_shapes=True)
+`
+	out, changes, err := capture.Override([]byte(src))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s%+v\n", out, changes)
+	// Output:
+	// enable_torch_trace = bool(torch_trace_path and profile_start_stop and self.dist.rank == 0)
+	// torch_profiler = torch.profiler.profile(activities=activities,
+	//                                         record_shapes=True,
+	//                                         with_stack=True)
+	// {Stacks:1 Rank0:1}
+}
