@@ -178,7 +178,7 @@ func TestIncomplete(t *testing.T) {
 			s := newFake(t, capture.FrameworkSGLang, "")
 			s.ranks = 2
 			s.write = func(dir, _ string) { c.write(dir) }
-			_, err := run(t, context.Background(), s, decodeOnly(s, dir, 120*time.Millisecond))
+			_, err := run(t, context.Background(), s, decodeOnly(s, dir, 400*time.Millisecond))
 			wantError(t, err, capture.ErrIncomplete, append(c.parts, s.URL, filepath.Join(dir, "decode"))...)
 			var ie *capture.IncompleteError
 			if !errors.As(err, &ie) || ie.Expected != 2 || ie.Stage != capture.StageDecode {
@@ -199,7 +199,7 @@ func TestGapShowsMissingRank(t *testing.T) {
 		}
 		writeTrace(t, filepath.Join(dir, "host_12.async_llm.17.pt.trace.json.gz"), traceText(1, 0))
 	}
-	_, err := run(t, context.Background(), s, decodeOnly(s, dir, 80*time.Millisecond))
+	_, err := run(t, context.Background(), s, decodeOnly(s, dir, 400*time.Millisecond))
 	wantError(t, err, capture.ErrIncomplete, "missing: rank 1")
 }
 
@@ -231,7 +231,7 @@ func TestOldTraces(t *testing.T) {
 			os.Rename(slow+".tmp", slow)
 			os.Rename(filepath.Join(at, "moved-TP-0.trace.json.gz"), filepath.Join(at, "renamed-TP-0.trace.json.gz"))
 		}
-		_, err = run(t, context.Background(), s, decodeOnly(s, dir, 80*time.Millisecond))
+		_, err = run(t, context.Background(), s, decodeOnly(s, dir, 400*time.Millisecond))
 		wantError(t, err, capture.ErrIncomplete, "no decode trace", "2 earlier traces in the folder were left out", "vllm-project/vllm#45987")
 
 		// And with a new one among them.
@@ -274,7 +274,7 @@ func TestSecondCaptureWritesNothing(t *testing.T) {
 		first = false
 	}
 	o := quick(s, dir)
-	o.Timeouts.Traces = 80 * time.Millisecond
+	o.Timeouts.Traces = 400 * time.Millisecond
 	res, err := run(t, context.Background(), s, o)
 	wantError(t, err, capture.ErrIncomplete, "no decode trace", "only the first one of a server's life", "restart the server")
 	if res == nil || len(res.Stages) != 1 || res.Stages[0].Stage != capture.StagePrefill {
@@ -499,5 +499,51 @@ func TestStableSize(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(res.Files()[0]); !bytes.Equal(got, traceText(1, 7*5*5*5*5*5)) {
 		t.Errorf("accepted the trace while it was being written: %s", got)
+	}
+}
+
+// TestSettle: without a number of ranks, the set is complete when it has been
+// quiet for a while and nothing is left half written.
+func TestSettle(t *testing.T) {
+	dir := outDir(t)
+	s := newFake(t, capture.FrameworkVLLM, dir)
+	put := func(name string, cut int) func(string, string) {
+		return func(dir, _ string) {
+			text := traceText(1, 0)
+			writeTrace(t, filepath.Join(dir, name), text[:len(text)-cut])
+		}
+	}
+	later(t, s, put("rank0.17.pt.trace.json", 0), put("rank1.17.pt.trace.json", 0),
+		put("front.17.pt.trace.json", 4), put("prefill/rank2.17.pt.trace.json", 0), put("front.17.pt.trace.json", 0))
+	o := decodeOnly(s, dir, 20*time.Second)
+	o.Poll.SettleFor = 400 * time.Millisecond // far more than the 8 ms between the files
+	res, err := run(t, context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"front.17.pt.trace.json", "rank0.17.pt.trace.json", "rank1.17.pt.trace.json"}
+	for i := range want {
+		want[i] = filepath.Join(dir, "decode", want[i])
+	}
+	if d := cmp.Diff(want, res.Files()); d != "" {
+		t.Errorf("files (-want +got):\n%s", d)
+	}
+}
+
+// TestHalfWrittenBeside: every expected rank is there, but one more trace is
+// still being written: it belongs to the set.
+func TestHalfWrittenBeside(t *testing.T) {
+	dir := outDir(t)
+	s := newFake(t, capture.FrameworkSGLang, "")
+	text := traceText(1, 0)
+	later(t, s, func(dir, _ string) {
+		writeTrace(t, filepath.Join(dir, "extra.trace.json"), text[:len(text)-4])
+		writeTrace(t, filepath.Join(dir, "17-TP-0.trace.json"), text)
+	}, func(string, string) { time.Sleep(80 * time.Millisecond) }, func(dir, _ string) {
+		writeTrace(t, filepath.Join(dir, "extra.trace.json"), text)
+	})
+	res, err := run(t, context.Background(), s, decodeOnly(s, dir, 20*time.Second))
+	if err != nil || len(res.Files()) != 2 {
+		t.Errorf("%v, %v", res.Files(), err)
 	}
 }

@@ -240,9 +240,9 @@ func TestRequestHangs(t *testing.T) {
 		s := newFake(t, f, dir)
 		s.fault = hangs(genPath(f), 12)
 		o := quick(s, dir)
-		o.Timeouts.Request = 200 * time.Millisecond
+		o.Timeouts.Request = 500 * time.Millisecond
 		_, err := run(t, context.Background(), s, o)
-		wantError(t, err, context.DeadlineExceeded, "prefill request 2 of 5", "no answer within 200ms")
+		wantError(t, err, context.DeadlineExceeded, "prefill request 2 of 5", "no answer within 500ms")
 		if len(s.saw("/stop_profile")) != 1 {
 			t.Errorf("%s: not stopped", f)
 		}
@@ -532,16 +532,19 @@ func TestCancel(t *testing.T) {
 
 // TestCancelCause: a cause given by the caller comes through.
 func TestCancelCause(t *testing.T) {
-	dir := outDir(t)
-	s := newFake(t, capture.FrameworkVLLM, dir)
-	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("the user has gone home")
-	o := quick(s, dir)
-	o.Progress = func(p capture.Progress) {
-		if p.Phase == "traces" {
-			cancel(why)
+	for _, phase := range []string{"info", "warmup", "start", "requests", "stop", "traces"} {
+		dir := outDir(t)
+		s := newFake(t, capture.FrameworkVLLM, dir)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		o := quick(s, dir)
+		o.Progress = func(p capture.Progress) {
+			if p.Phase == phase {
+				cancel(why)
+			}
 		}
+		_, err := run(t, ctx, s, o)
+		wantError(t, err, why)
+		cancel(nil)
 	}
-	_, err := run(t, ctx, s, o)
-	wantError(t, err, why)
 }

@@ -26,7 +26,7 @@ func TestMatrix(t *testing.T) {
 	if err := os.WriteFile(plan, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args := append(fast, "--plan", plan, "--trace-timeout", "300ms")
+	args := append(fast, "--plan", plan, "--trace-timeout", "2s")
 
 	got := apptest.Run(t, matrixProgram(), args...)
 	if got.Code != 1 || !strings.Contains(got.Stderr, "alone: single: capture: no decode trace") {
