@@ -172,7 +172,7 @@ func (b *Builder) Add(e EventData) {
 		b.losses.add(LossNotCollected, -1)
 		return
 	}
-	if e.Start > math.MaxInt64-e.Duration {
+	if !plausibleTime(e.Start, e.Duration) {
 		b.losses.add(LossBadTime, -1)
 		return
 	}
@@ -215,6 +215,12 @@ func (b *Builder) Add(e EventData) {
 	if e.Process.Scope != "" {
 		c.scope.set(i, b.scope(e.Process.Scope))
 	}
+}
+
+// plausibleTime reports whether differences and sums of such times fit in an
+// int64: raw times up to the year 2116 as epoch, durations up to 73 years.
+func plausibleTime(start, dur int64) bool {
+	return start >= -1<<60 && start <= 1<<62 && dur <= 1<<61
 }
 
 // Finish sorts and links what was added and returns the Trace. The Builder

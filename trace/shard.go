@@ -154,7 +154,7 @@ func (s *shard) Event(ev *scan.Event) {
 }
 
 func (s *shard) see(ev *scan.Event) {
-	if ev.Has&scan.HasTS != 0 && ev.TS < s.minRaw {
+	if ev.Has&scan.HasTS != 0 && ev.TS < s.minRaw && plausibleTime(ev.TS, 0) {
 		s.minRaw = ev.TS
 	}
 }
@@ -188,7 +188,7 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 	case lane == LaneGPU && ev.TS == 0 && dur == 0:
 		s.losses.add(LossNotCollected, ev.Offset)
 		return
-	case ev.TS > math.MaxInt64-dur:
+	case !plausibleTime(ev.TS, dur):
 		s.losses.add(LossBadTime, ev.Offset)
 		return
 	}
@@ -204,6 +204,9 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 	c.dur = append(c.dur, dur)
 	c.name = append(c.name, s.name(ev.Name))
 	c.kind = append(c.kind, kind)
+	if kind == KindSync {
+		foldSyncThread(ev)
+	}
 	switch lane {
 	case LaneGPU:
 		c.queue = append(c.queue, s.queue(ev))
@@ -364,9 +367,18 @@ func (s *shard) thread(ev *scan.Event) int32 {
 	return id
 }
 
-// syncThreadOffset is what Kineto adds to the tid of the row that shows a
-// thread's stream synchronisations.
+// syncThreadOffset is what Kineto adds to a stream to get the tid of the row
+// that shows the stream's synchronisations.
 const syncThreadOffset = 1_000_000
+
+// foldSyncThread undoes that, where the stream in args, if there is one,
+// confirms it: thread ids of the operating system can be larger than that too.
+func foldSyncThread(ev *scan.Event) {
+	n := ev.TID.Num - syncThreadOffset
+	if ev.Has&scan.HasTID != 0 && ev.TID.Text == nil && n >= 0 && (ev.Has&scan.HasStream == 0 || ev.Stream == n) {
+		ev.TID.Num = n
+	}
+}
 
 func makeThreadKey(pid, tid scan.Ident) threadKey {
 	return threadKey{makeProcKey(pid), ThreadID(tid.Num), text(tid.Text)}

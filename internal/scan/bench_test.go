@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/scan"
 )
 
@@ -25,17 +25,30 @@ func (k *countSink) Commit(s scan.Shard) error {
 }
 func (k *countSink) Discard(s scan.Shard) { *s.(*countShard) = countShard{} }
 
-// benchInput returns the file named in STRATA_BENCH_TRACE, or the demo events repeated.
-func benchInput(tb testing.TB) []byte {
-	if path := os.Getenv("STRATA_BENCH_TRACE"); path != "" {
-		return load(tb, path)
+// benchInput returns a generated trace with Python stacks.
+func benchInput(tb testing.TB, size int64) []byte {
+	cfg := gen.Large(36, 80, false)
+	cfg.Size = size
+	var buf bytes.Buffer
+	if err := gen.Write(&buf, cfg); err != nil {
+		tb.Fatal(err)
 	}
-	data := load(tb, torchFiles(tb)[0])
-	return data
+	return buf.Bytes()
+}
+
+// TestGeneratedTraceIsReadWithoutLoss runs what the benchmark runs, once.
+func TestGeneratedTraceIsReadWithoutLoss(t *testing.T) {
+	data := benchInput(t, 2e6)
+	var k countSink
+	res, err := scan.Parallel(context.Background(), bytes.NewReader(data), scan.Config{Workers: 2, Segment: 10_000}, &k)
+	want := pull(bytes.NewReader(data), scan.Config{})
+	if err != nil || len(res.Losses.First) != 0 || k.n != int64(len(want.Events)) || k.n < 4000 {
+		t.Errorf("%d events, want %d; losses %v, error %v", k.n, len(want.Events), res.Losses.First, err)
+	}
 }
 
 func BenchmarkScan(b *testing.B) {
-	data := benchInput(b)
+	data := benchInput(b, 20e6)
 	b.Run("mode=pull", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		b.ReportAllocs()

@@ -1,0 +1,165 @@
+package trace_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Speed and memory at up to 1 GB, against json.load: go run ./internal/perf.
+var (
+	benchSize = flag.Int64("benchsize", 20e6, "bytes of the generated trace that the benchmarks read")
+	benchFile = flag.String("trace", "", "let the benchmarks read this uncompressed trace instead")
+)
+
+// benchTrace returns a generated trace with Python stacks, nine tenths frames.
+func benchTrace(tb testing.TB, size int64) []byte {
+	if *benchFile != "" {
+		b, err := os.ReadFile(*benchFile)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return b
+	}
+	cfg := gen.Large(36, 80, false)
+	cfg.Size = size
+	var buf bytes.Buffer
+	if err := gen.Write(&buf, cfg); err != nil {
+		tb.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// load is the body of BenchmarkRead and of the test of the same name.
+func load(tb testing.TB, data []byte, opts ...trace.Option) int64 {
+	tr, err := trace.Read(context.Background(), bytes.NewReader(data), opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var n int64
+	for _, c := range tr.Counts() {
+		n += c.Count
+	}
+	if n == 0 || tr.LaneLen(trace.LaneGPU) == 0 {
+		tb.Fatal("nothing was loaded")
+	}
+	return n
+}
+
+var benchLoads = []struct {
+	name string
+	opts []trace.Option
+}{
+	{"store=all", nil},
+	{"store=nopython", []trace.Option{trace.WithoutPython()}},
+	{"store=gpu", []trace.Option{trace.WithLanes(trace.LaneGPU, trace.LaneLaunch)}},
+}
+
+func gzipped(tb testing.TB, data []byte) []byte {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	if _, err := w.Write(data); err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return z.Bytes()
+}
+
+// TestBenchmarkBodies runs what the benchmarks run, once, on little input.
+func TestBenchmarkBodies(t *testing.T) {
+	data := benchTrace(t, 1e6)
+	want := load(t, data)
+	for _, in := range [][]byte{data, gzipped(t, data)} {
+		for _, l := range benchLoads {
+			if got := load(t, in, l.opts...); got != want {
+				t.Errorf("%s: %d events, want %d", l.name, got, want)
+			}
+		}
+		if got := pull(t, in); got != want {
+			t.Errorf("Reader: %d events, want %d", got, want)
+		}
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	data := benchTrace(b, *benchSize)
+	for gz, in := range [][]byte{data, gzipped(b, data)} {
+		for _, l := range benchLoads {
+			for _, procs := range []int{1, 2} {
+				b.Run(fmt.Sprintf("gz=%v/%s/workers=%d", gz == 1, l.name, procs), func(b *testing.B) {
+					b.SetBytes(int64(len(data)))
+					b.ReportAllocs()
+					var n int64
+					for b.Loop() {
+						n = load(b, in, append(l.opts, trace.WithConcurrency(procs))...)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
+				})
+			}
+		}
+	}
+}
+
+func pull(tb testing.TB, data []byte) (n int64) {
+	r, err := trace.NewReader(bytes.NewReader(data))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		if _, err := r.Next(); err != nil {
+			if !errors.Is(err, io.EOF) {
+				tb.Fatal(err)
+			}
+			return n
+		}
+		n++
+	}
+}
+
+func BenchmarkReader(b *testing.B) {
+	data := benchTrace(b, *benchSize)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	var n int64
+	for b.Loop() {
+		n = pull(b, data)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
+}
+
+// TestReaderAllocatesNothingForKnownNames: an event whose texts were seen
+// lately costs no allocation.
+func TestReaderAllocatesNothingForKnownNames(t *testing.T) {
+	var doc bytes.Buffer
+	doc.WriteString(`{"traceEvents": [`)
+	for i := range 5000 {
+		fmt.Fprintf(&doc, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::op%d\", \"pid\": 1, \"tid\": 1, \"ts\": %d, \"dur\": 1},\n", i%10, i)
+	}
+	r, err := trace.NewReader(&doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func() {
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		next()
+	}
+	if n := testing.AllocsPerRun(3000, next); n != 0 {
+		t.Errorf("%v allocations an event, want 0", n)
+	}
+}
