@@ -141,6 +141,14 @@ func cutAt(s *sequence, set anchorSet, known *reference) structure {
 			tailS, hi = ns, coordinateOf(mapOf(k), nt)
 		}
 	}
+	// Where the sequence itself ends the comparison says nothing about the boundary: the window may have cut the layer.
+	headC, tailC := lo, hi // the coordinates that headS and tailS reach
+	if first == headS {
+		lo = 0
+	}
+	if last+tailS == s.len() {
+		hi = P
+	}
 	st := structure{anchors: set, lo: lo, hi: hi, ref: reference{cs, c, 0}}
 	if known != nil {
 		st.at, st.byRole = known.at, true
@@ -149,11 +157,11 @@ func cutAt(s *sequence, set anchorSet, known *reference) structure {
 	}
 	st.ref.at = st.at
 	st.starts = make([]int, len(pos)+1)
-	st.starts[0] = headPosition(s, first, headS, st.ref, lo)
+	st.starts[0] = headPosition(s, first, headS, st.ref, headC)
 	for k := range of {
 		st.starts[k+1] = pos[k] + mapOf(of[k])[st.at]
 	}
-	st.starts[len(pos)] = tailPosition(s, last, tailS, st.ref, hi)
+	st.starts[len(pos)] = tailPosition(s, last, tailS, st.ref, tailC)
 	return st
 }
 
