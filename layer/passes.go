@@ -267,11 +267,17 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 		st.pass, st.pending = of[i], st.pending[:0]
 	}
 	// A stream on which no launch is known at all has nothing around its activities: the time of the pass decides.
+	ends := make([]trace.Time, len(passes))
+	for p := range passes {
+		for _, i := range passes[p].kernels {
+			ends[p] = max(ends[p], w.acts[i].End())
+		}
+	}
 	for i := range w.acts {
 		if w.known(int32(i)) || of[i] != None || last[w.acts[i].Stream()].pass != None {
 			continue
 		}
-		if p := passAt(w, passes, w.acts[i].Start()); p != None {
+		if p := passAt(w, passes, ends, w.acts[i].Start()); p != None {
 			of[i] = p
 			adopted = true
 		}
@@ -290,18 +296,14 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	return passes
 }
 
-// passAt returns the pass whose kernels run at x: the last one that began before, if it has not ended.
-func passAt(w *work, passes []passSpan, x trace.Time) int32 {
+// passAt returns the pass whose kernels run at x: the last one that began before, if it has not ended. ends holds the end of
+// each pass.
+func passAt(w *work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
 	k := sort.Search(len(passes), func(k int) bool { return w.acts[passes[k].kernels[0]].Start() > x }) - 1
-	if k < 0 {
+	if k < 0 || ends[k] < x {
 		return None
 	}
-	for _, i := range passes[k].kernels {
-		if w.acts[i].End() >= x {
-			return int32(k)
-		}
-	}
-	return None
+	return int32(k)
 }
 
 // A segment is a stretch of kernels to search for passes: a profiler step, or everything.

@@ -34,8 +34,8 @@ type TextOptions struct {
 	Arch *profile.ArchSummary
 	// Lines are printed below the header, e.g. parallel sizes and what the user said about the deployment.
 	Lines []string
-	// PassesOnly leaves out the tables of one pass.
-	PassesOnly bool
+	// MaxPasses is how many rows the table of passes may have; 0 is all of them.
+	MaxPasses int
 }
 
 // WriteText prints the header, the model's summary, the tables of all passes, of the layers and of the clusters, and the
@@ -44,11 +44,11 @@ func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 	p := &printer{w: w}
 	t.header(p, o)
 	p.f("\n")
-	t.passTable(p)
+	t.passTable(p, o.MaxPasses)
 	if t.SteadyPass != None {
 		p.f("Steady state: pass %d, %s\n", t.SteadyPass, t.SteadyReason)
 	}
-	if t.FwdPass != None && !o.PassesOnly {
+	if t.FwdPass != None {
 		p.f("\nForward pass #%d, per layer (ms)\n\n", t.FwdPass)
 		t.layerTable(p)
 		if len(t.Clusters) > 0 {
@@ -96,10 +96,13 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	}
 }
 
-func (t *Timeline) passTable(p *printer) {
+func (t *Timeline) passTable(p *printer, most int) {
 	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"), table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
 		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Layers"), table.Text("Notes"))
 	for i := range t.Passes {
+		if most > 0 && i == most {
+			break
+		}
 		r := &t.Passes[i]
 		note := r.Note
 		if r.Partial {
@@ -109,6 +112,9 @@ func (t *Timeline) passTable(p *printer) {
 			table.Fixed(r.FirstLayerMS, 2), string(r.Stage), known(int64(r.Batch)), known(r.Tokens), strconv.Itoa(r.Layers), note)
 	}
 	p.table(tab)
+	if most > 0 && len(t.Passes) > most {
+		p.f("… %d more passes; --show-all-passes prints them\n", len(t.Passes)-most)
+	}
 }
 
 func join(a, b string) string {

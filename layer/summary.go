@@ -34,18 +34,35 @@ func (a *Analysis) summarise(t *Timeline) string {
 		s := t.Clusters[slow]
 		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", s.Type, s.AvgWallMS)
 	}
-	var top Share
-	for _, s := range c.Share {
-		if s.Key != "other" && s.Value > top.Value {
-			top = s
-		}
-	}
-	if top.Key != "" {
-		fmt.Fprintf(&b, "; likely next target: %s, %.0f %% of their kernel time", a.CategoryLabel(top.Key), top.Value)
+	if top, share := topGroup(t.columns, c.Share, a.CategoryLabel); top != "" {
+		fmt.Fprintf(&b, "; likely next target: %s, %.0f %% of their kernel time", top, share)
 	}
 	if idle := c.AvgWallMS - c.AvgSumMS; idle > 0.25*c.AvgWallMS && c.AvgWallMS > 0 {
 		// A quarter of a layer without a kernel is more than launch latency between graph nodes ever cost in the traces seen.
 		fmt.Fprintf(&b, "; %.0f %% of a layer's wall time has no kernel running", 100*idle/c.AvgWallMS)
 	}
 	return b.String()
+}
+
+// topGroup is the column, or the category that no column shows, with the largest share.
+func topGroup(columns []column, shares Shares, label func(string) string) (name string, share float64) {
+	inColumn := func(key string) bool {
+		for _, c := range columns {
+			if c.match(key) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, c := range columns {
+		if v := shares.of(c.match); v > share && c.title != "other" {
+			name, share = c.title, v
+		}
+	}
+	for _, s := range shares {
+		if s.Value > share && s.Key != "other" && !inColumn(s.Key) {
+			name, share = label(s.Key), s.Value
+		}
+	}
+	return name, share
 }

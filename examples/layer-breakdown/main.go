@@ -1,0 +1,99 @@
+// Layer-breakdown shows one layer of one forward pass kernel by kernel, and compares two layers.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+func main() { app.Main(program()) }
+
+// options are the program's own flags.
+type options struct {
+	pass, layer, compare int
+	mapping              string
+	given                func(name string) bool
+}
+
+// program describes layer-breakdown.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name:    "layer-breakdown",
+		Summary: "breaks one decoder layer of one forward pass down into its kernels, with categories, shapes and sources, and compares it with another layer.",
+		Examples: []string{
+			"layer-breakdown --layer 1                                        # of the demo trace",
+			"layer-breakdown --trace x.json.gz --config config.json --fwd-pass 2 --layer 3 --compare-layer 4",
+			"layer-breakdown --trace decode.json.gz --mapping-input capture.json.gz --layer 5 --format compute-flow",
+		},
+		Common:  app.AllFlags,
+		Formats: []string{"text", "compute-flow", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER`; default: the steady pass")
+			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down")
+			fs.IntVar(&o.compare, "compare-layer", 0, "layer `NUMBER` of the same pass to compare with; default: none")
+			fs.StringVar(&o.mapping, "mapping-input", "", "second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
+			o.given = func(name string) bool {
+				set := false
+				fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+				return set
+			}
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
+	}
+}
+
+func run(ctx context.Context, env *app.Env, o *options) error {
+	model, err := env.LayerOptions()
+	if err != nil {
+		return err
+	}
+	if o.mapping != "" {
+		// The names of captured kernels stand in the args of HIP launch calls.
+		if model.Mapping, err = trace.Open(ctx, o.mapping, trace.WithArgs(trace.KindRuntime)); err != nil {
+			return fmt.Errorf("--mapping-input: %w", err)
+		}
+	}
+	t, err := env.Load(ctx, app.Need{})
+	if err != nil {
+		return err
+	}
+	a, err := env.AnalyzeTrace(ctx, t, model)
+	if err != nil {
+		return err
+	}
+	pass := a.Steady.Pass
+	if o.given("fwd-pass") || pass == layer.None {
+		pass = o.pass
+	}
+	d, err := a.Detail(pass, o.layer)
+	if err != nil {
+		return err
+	}
+	if o.given("compare-layer") {
+		other, err := a.Detail(pass, o.compare)
+		if err != nil {
+			return fmt.Errorf("--compare-layer: %w", err)
+		}
+		d.Diff = layer.DiffOf(d, other)
+	}
+	switch env.Format {
+	case "json":
+		return d.WriteJSON(env.Stdout)
+	case "compute-flow":
+		var arch *profile.ArchSummary
+		if a.Config != nil {
+			place, _ := profile.ParseHashPlacement(env.HashLayers) // checked when the flag was parsed
+			s := a.Config.Summary(place)
+			arch = &s
+		}
+		return d.WriteComputeFlow(env.Stdout, arch, a.CategoryLabel)
+	}
+	return d.WriteText(env.Stdout, a.CategoryLabel)
+}
