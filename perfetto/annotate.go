@@ -52,20 +52,30 @@ func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Tra
 	if err != nil {
 		return err
 	}
-	var opening bytes.Buffer
 	return rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
-		if _, err := io.CopyN(io.MultiWriter(out, &opening), in, at); err != nil {
+		var first firstByte
+		if _, err := io.CopyN(io.MultiWriter(out, &first), in, at); err != nil {
 			return fmt.Errorf("perfetto: %s: %w", src, err)
 		}
 		if _, err := out.Write(added); err != nil {
 			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
 		}
-		closing := "\n]}\n"
-		if bytes.HasPrefix(bytes.TrimLeft(opening.Bytes(), bom+" \t\r\n"), []byte("[")) {
-			closing = "\n]\n" // a bare array of events
-		}
-		return copyRest(in, out, at, closing)
+		return copyRest(in, out, at, first == '[')
 	})
+}
+
+// firstByte remembers the first byte written to it that is neither white space
+// nor part of a byte order mark: it tells an array of events from a document.
+type firstByte byte
+
+// Write implements io.Writer.
+func (f *firstByte) Write(p []byte) (int, error) {
+	if *f == 0 {
+		if rest := bytes.TrimLeft(p, bom+" \t\r\n"); len(rest) > 0 {
+			*f = firstByte(rest[0])
+		}
+	}
+	return len(p), nil
 }
 
 // bom is the byte order mark that some tools put before JSON.
@@ -90,11 +100,14 @@ func firstEvent(path string) (int64, error) {
 
 // copyRest copies the stream from the first event on. The scanner reads along
 // to learn where the last whole event ends; what follows it is held back, so
-// that it can be left out if the stream turns out to be cut off there.
-func copyRest(in *source, out *bufio.Writer, base int64, closing string) error {
+// that it can be replaced if the stream turns out to be cut off there.
+func copyRest(in *source, out *bufio.Writer, base int64, array bool) error {
 	held := &holdback{out: out, base: base, safe: base}
 	// The scanner starts inside the array: give it the array's opening.
-	const open = "["
+	open := `{"traceEvents":[`
+	if array {
+		open = "["
+	}
 	sc := scan.NewScanner(io.MultiReader(strings.NewReader(open), io.TeeReader(in, held)), scan.Config{})
 	for {
 		ev, err := sc.Next()
@@ -109,14 +122,36 @@ func copyRest(in *source, out *bufio.Writer, base int64, closing string) error {
 		if err := held.release(); err != nil {
 			return err
 		}
-		if damage != nil || !held.closes() {
-			_, err := out.WriteString(closing)
+		res := sc.Result()
+		if damage == nil && !res.Truncated || held.whole(array) {
+			_, err = out.Write(held.buf)
 			return err
 		}
-		_, err = out.Write(held.buf)
-		return err
+		return closeDocument(out, array, res.Metas)
 	}
 }
+
+// closeDocument ends a document that was cut off after an event, with those
+// top-level values behind its events that are whole.
+func closeDocument(out *bufio.Writer, array bool, metas []scan.Meta) error {
+	text := "\n]"
+	if !array {
+		for _, m := range metas {
+			if json.Valid(m.Value) {
+				text += ",\n\"" + m.Key + "\": " + string(m.Value)
+			}
+		}
+		text += "\n}"
+	}
+	_, err := out.WriteString(text + "\n")
+	return err
+}
+
+// maxHeld bounds what [holdback] keeps: the largest event of a scan, the
+// largest top-level values, and the scanner's own buffers. Beyond that the
+// input is damaged in a way that no closing bracket heals, and is passed on as
+// it stands.
+const maxHeld = 96 << 20
 
 // holdback passes bytes on only up to an offset that is known to be the end
 // of a whole event.
@@ -124,11 +159,14 @@ type holdback struct {
 	out  *bufio.Writer
 	base int64  // offset of buf[0]
 	safe int64  // bytes before this offset may be passed on
-	buf  []byte // not passed on yet: at most what the scanner looks at
+	buf  []byte // not passed on yet
 }
 
 // Write implements io.Writer for the scanner's input.
 func (h *holdback) Write(p []byte) (int, error) {
+	if len(h.buf)+len(p) > maxHeld {
+		h.safe = max(h.safe, h.base+int64(len(h.buf)))
+	}
 	if err := h.release(); err != nil {
 		return 0, err
 	}
@@ -147,9 +185,14 @@ func (h *holdback) release() error {
 	return err
 }
 
-// closes reports whether what follows the last whole event closes the array.
-func (h *holdback) closes() bool {
-	return bytes.HasPrefix(bytes.TrimLeft(h.buf, " \t\r\n,"), []byte("]"))
+// whole reports whether what follows the last whole event ends the document: a
+// damaged checksum behind it then costs nothing.
+func (h *holdback) whole(array bool) bool {
+	rest := bytes.TrimSpace(h.buf)
+	if array {
+		return bytes.Equal(rest, []byte("]"))
+	}
+	return bytes.HasPrefix(rest, []byte("]")) && json.Valid(append([]byte(`{"traceEvents":[`), rest...))
 }
 
 // traceEvent is an event as Annotate writes it.
