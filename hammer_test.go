@@ -1,0 +1,137 @@
+package strata_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// TestHammer uses one fresh Trace, and one Analysis of it, from many goroutines
+// at once, so that every link that is made on first use is asked for first by
+// several. Under the race detector it shows that readers do not disturb each
+// other; the results must be equal in any case.
+//
+// Recipe: each goroutine begins with another accessor or analysis, then goes
+// round through all; what it sees is one JSON document, compared with that of a
+// goroutine working alone on a Trace of its own.
+func TestHammer(t *testing.T) {
+	ctx := context.Background()
+	load := func() (*trace.Trace, *layer.Analysis) {
+		tr, err := trace.Read(ctx, bytes.NewReader(small(gen.FullGraph, gen.NVIDIA)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := layer.Analyze(ctx, tr, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tr, a
+	}
+	uses := []func(*trace.Trace, *layer.Analysis) any{
+		func(tr *trace.Trace, _ *layer.Analysis) any { return linkSum(tr) },
+		func(tr *trace.Trace, _ *layer.Analysis) any {
+			v, err := hostoverhead.Detect(tr)
+			return []any{v, err}
+		},
+		func(tr *trace.Trace, _ *layer.Analysis) any {
+			l, err := hostoverhead.Ledger(tr)
+			return []any{l, err}
+		},
+		func(tr *trace.Trace, _ *layer.Analysis) any {
+			r, err := triage.Analyze(ctx, triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a"}}})
+			return []any{r, err}
+		},
+		func(tr *trace.Trace, _ *layer.Analysis) any {
+			a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: layer.BoundariesRepeats})
+			return []any{a, err}
+		},
+		func(_ *trace.Trace, a *layer.Analysis) any {
+			m, err := perfetto.NewMap(a, 0, nil, perfetto.Link{})
+			return []any{m, err, len(perfetto.Tracks(a, perfetto.DefaultGap))}
+		},
+		func(_ *trace.Trace, a *layer.Analysis) any {
+			var all []any
+			for i := range a.Kernels {
+				src := a.Source(i)
+				all = append(all, src.How, a.Half(i), a.Event(i).ID())
+			}
+			for p := range a.Passes {
+				for _, l := range a.Passes[p].Layers {
+					d, err := a.Detail(p, l.Index)
+					all = append(all, d, err)
+				}
+				tl, err := a.Timeline(p)
+				all = append(all, tl, err)
+			}
+			return all
+		},
+	}
+	see := func(tr *trace.Trace, a *layer.Analysis, first int) []string {
+		out := make([]string, len(uses))
+		for k := range uses {
+			i := (first + k) % len(uses)
+			text, err := json.Marshal(uses[i](tr, a))
+			if err != nil {
+				text = []byte(err.Error())
+			}
+			out[i] = string(text)
+		}
+		return out
+	}
+	alone, analysis := load()
+	want := see(alone, analysis, 0)
+	for round := range 3 {
+		tr, a := load()
+		got := make([][]string, 2*len(uses))
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for g := range got {
+			wg.Go(func() {
+				<-start
+				got[g] = see(tr, a, g)
+			})
+		}
+		close(start)
+		wg.Wait()
+		for g := range got {
+			if diff := cmp.Diff(want, got[g]); diff != "" {
+				t.Fatalf("round %d, goroutine %d sees something else (-alone +together):\n%s", round, g, diff)
+			}
+		}
+	}
+}
+
+// linkSum goes through every accessor and mixes what it sees into one number.
+func linkSum(tr *trace.Trace) uint64 {
+	var sum uint64
+	mix := func(v uint64) { sum = (sum ^ v) * 1099511628211 } // FNV-1a's prime
+	for _, lane := range lanes {
+		for e := range tr.Events(lane) {
+			mix(uint64(e.Start()))
+			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.AnnotationAt(e.Thread(), e.Start())} {
+				mix(uint64(x.ID()))
+			}
+			mix(uint64(e.NumActivities()))
+			mix(uint64(len(e.Name()) + len(e.InputDims()) + len(e.LaunchConfig())))
+		}
+	}
+	for _, d := range tr.Devices() {
+		for _, s := range tr.Streams(d) {
+			for e := range tr.OnStream(d, s) {
+				mix(uint64(e.ID()))
+			}
+		}
+	}
+	return sum
+}
