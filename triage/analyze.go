@@ -19,7 +19,7 @@ type Source struct {
 	Trace *trace.Trace // loaded with every lane
 	Path  string       // as shown in the report
 	// Stage is the stage of the whole trace where its path tells, "" to take it
-	// from the trace's annotations. See [StageFromPath].
+	// from the trace's annotations. See [trace.StageFromPath].
 	Stage string
 }
 

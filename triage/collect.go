@@ -164,18 +164,19 @@ func (w *work) settleStages() {
 type siteFinder struct {
 	p      *pool
 	t      *trace.Trace
-	ranks  []int8  // per name: rank + 1, 0 not asked yet
-	siteOf []int32 // per name: pool site + 1, 0 not asked yet
-	best   []int32 // per Python frame: index of the best frame from it outwards + 1, 0 not asked, -1 none
-	ops    []int32 // per name: pool op + 1
+	ranks  []int8     // per name: rank + 1, 0 not asked yet
+	siteOf []int32    // per name: pool site + 1, 0 not asked yet
+	best   [2][]int32 // per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
+	ops    []int32    // per name: pool op + 1
 	hip    bool
 	cuda   bool
 }
 
 func newSiteFinder(p *pool, t *trace.Trace) *siteFinder {
 	n := t.NumNames()
-	return &siteFinder{p: p, t: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n),
-		best: make([]int32, t.LaneLen(trace.LanePython))}
+	f := &siteFinder{p: p, t: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
+	f.best[0] = make([]int32, t.LaneLen(trace.LanePython))
+	return f
 }
 
 // probeDelay is how far inside an op its frames are looked for: far enough to
@@ -184,12 +185,12 @@ const probeDelay = 1000 // ns
 
 // of returns the site of an activity, its cpu op and how the site was found.
 func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
-	launch := act.Launch()
+	launch, replay := act.Launch(), act.IsReplay()
 	e := f.t.OpByExternalID(act.ExternalID())
 	found := trace.Event{}
 	if e.Valid() {
 		op = f.op(e)
-		found, from = f.bestFrame(f.frameInOp(e)), fromOp
+		found, from = f.bestFrame(f.frameInOp(e), replay), fromOp
 	}
 	if launch.Valid() {
 		if op == 0 {
@@ -204,7 +205,7 @@ func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
 			f.cuda = strings.HasPrefix(launch.Name(), "cu")
 		}
 		if !found.Valid() {
-			found, from = f.bestFrame(f.t.FrameAt(launch.Thread(), launch.Start())), fromLaunch
+			found, from = f.bestFrame(f.t.FrameAt(launch.Thread(), launch.Start()), replay), fromLaunch
 		}
 	}
 	if !found.Valid() {
@@ -263,11 +264,28 @@ func (f *siteFinder) rank(e trace.Event) frameRank {
 // bestFrame returns the frame with the best rank among e and what is around
 // it, the deepest among equals; not valid where none has a source line. Each
 // frame of the trace is judged once.
-func (f *siteFinder) bestFrame(e trace.Event) trace.Event {
+//
+// A graph runner says nothing about what it replays. What it launches itself,
+// such as the copies of a step's inputs, comes from nowhere else.
+func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
+	memo := &f.best[0]
+	runner := rankFramework
+	if replay {
+		memo, runner = &f.best[1], rankNoSignal
+		if *memo == nil {
+			*memo = make([]int32, len(f.best[0]))
+		}
+	}
+	rank := func(e trace.Event) frameRank {
+		if r := f.rank(e); r != rankRunner {
+			return r
+		}
+		return runner
+	}
 	var path []trace.Event
 	best := int32(-1)
 	for ; e.Valid(); e = e.Parent() {
-		if b := f.best[e.Index()]; b != 0 {
+		if b := (*memo)[e.Index()]; b != 0 {
 			best = b
 			break
 		}
@@ -275,11 +293,11 @@ func (f *siteFinder) bestFrame(e trace.Event) trace.Event {
 	}
 	for i := len(path) - 1; i >= 0; i-- {
 		e := path[i]
-		r := f.rank(e)
-		if r > rankNoise && (best < 0 || r >= f.rank(f.t.LaneAt(trace.LanePython, int(best-1)))) {
+		r := rank(e)
+		if r > rankNoise && (best < 0 || r >= rank(f.t.LaneAt(trace.LanePython, int(best-1)))) {
 			best = int32(e.Index()) + 1
 		}
-		f.best[e.Index()] = best
+		(*memo)[e.Index()] = best
 	}
 	if best < 0 {
 		return trace.Event{}

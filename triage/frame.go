@@ -12,6 +12,7 @@ const (
 	rankNone      frameRank = iota // not a Python frame
 	rankNoise                      // threading, contextlib, built-in methods
 	rankNoSignal                   // wrappers that every call goes through
+	rankRunner                     // graph runners: see siteFinder.bestFrame
 	rankLibrary                    // site-packages, torch internals, the standard library
 	rankUser                       // a script whose package is not known
 	rankModel                      // model code outside the servers
@@ -40,9 +41,8 @@ var noSignalFuncs = set("__call__", "_call_impl", "_wrapped_call_impl", "__torch
 var noSignalFiles = []string{"py_executor.py", "parameter.py", "torch/fx/graph_module.py", "torch/_ops.py",
 	"torch/utils/_contextlib.py", "torch/nn/modules/module.py"}
 
-// noSignalParts mark machinery anywhere in a file's name: graph runners replay
-// everything, profiler hooks wrap everything.
-var noSignalParts = []string{"cuda_graph_runner", "cudagraph_runner", "cuda_graph", "cudagraph", "piecewise_backend", "profiler"}
+// runnerParts mark graph runners anywhere in a file's name.
+var runnerParts = []string{"cuda_graph", "cudagraph", "piecewise_backend"}
 
 // noiseFiles are standard-library files that only pass calls on.
 var noiseFiles = set("threading.py", "contextlib.py", "runpy.py", "functools.py", "selectors.py", "queue.py", "socket.py",
@@ -164,12 +164,21 @@ func (f frame) rank() frameRank {
 			return rankNoSignal
 		}
 	}
-	for _, s := range noSignalParts {
-		if strings.Contains(base, s) {
-			return rankNoSignal
-		}
+	if strings.Contains(base, "profiler") {
+		return rankNoSignal // its hooks wrap everything
 	}
 	_, r := f.root()
+	if r == rankFramework {
+		for _, s := range runnerParts {
+			if !strings.Contains(base, s) {
+				continue
+			}
+			if strings.Contains(f.fn, "capture") {
+				return rankNoSignal // the whole model runs inside
+			}
+			return rankRunner
+		}
+	}
 	return r
 }
 

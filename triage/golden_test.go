@@ -108,7 +108,7 @@ func source(t testing.TB, rel string) triage.Source {
 		}
 		loaded.traces[rel] = tr
 	}
-	return triage.Source{Trace: tr, Path: rel, Stage: triage.StageFromPath(rel)}
+	return triage.Source{Trace: tr, Path: rel, Stage: trace.StageFromPath(rel)}
 }
 
 // analyze triages shared traces.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,50 +39,6 @@ func tree(t *testing.T, files ...string) string {
 		}
 	}
 	return dir
-}
-
-func TestFind(t *testing.T) {
-	tests := []struct {
-		name  string
-		files []string
-		want  []string
-	}{
-		{"one inside", []string{"a.trace.json"}, []string{"a.trace.json"}},
-		{"never the server's files", []string{"a.pt.trace.json", "server_args.json", "metadata.json", "config.json"}, []string{"a.pt.trace.json"}},
-		{"other json only with events", []string{"b.json={\"x\": 1}", "a.json"}, []string{"a.json"}},
-		{"inside before below", []string{"a.trace.json", "sub/b-DECODE.trace.json"}, []string{"a.trace.json"}},
-		{"stages below", []string{"x/a.trace.json", "y/1-EXTEND.trace.json", "z/1-DECODE.trace.json"}, []string{"y/1-EXTEND.trace.json", "z/1-DECODE.trace.json"}},
-		{"newest directory", []string{"old/a.trace.json", "new/b.trace.json"}, []string{"new/b.trace.json"}},
-		{"rank 0", []string{"1-TP-1-DECODE.trace.json", "1-TP-0-DECODE.trace.json", "1-TP-2-DECODE.trace.json"}, []string{"1-TP-0-DECODE.trace.json"}},
-		{"lowest rank", []string{"rank7.trace.json", "rank3.trace.json"}, []string{"rank3.trace.json"}},
-		{"all coordinates", []string{"dp0_pp0_tp1_a.trace.json", "dp0_pp0_tp0_a.trace.json"}, []string{"dp0_pp0_tp0_a.trace.json"}},
-		{"newest of a stage", []string{"1-TP-0-DECODE.trace.json", "2-TP-0-DECODE.trace.json", "1-TP-0-EXTEND.trace.json"}, []string{"1-TP-0-EXTEND.trace.json", "2-TP-0-DECODE.trace.json"}},
-		{"merged only alone", []string{"merged-a.trace.json", "b.trace.json"}, []string{"b.trace.json"}},
-		{"merged alone", []string{"merged-a.trace.json"}, []string{"merged-a.trace.json"}},
-		{"empty files are none", []string{"a.trace.json=", "b.trace.json"}, []string{"b.trace.json"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := tree(t, tt.files...)
-			got, err := triage.Find(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range got {
-				rel, _ := filepath.Rel(dir, got[i])
-				got[i] = filepath.ToSlash(rel)
-			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("Find = %q, want %q", got, tt.want)
-			}
-		})
-	}
-	if _, err := triage.Find(tree(t, "a.txt")); err == nil || !strings.Contains(err.Error(), "no trace found") {
-		t.Errorf("Find without traces = %v", err)
-	}
-	if _, err := triage.Find(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Find of nothing = %v", err)
-	}
 }
 
 func open(t *testing.T) triage.Opener {

@@ -27,7 +27,7 @@ func TestReportsAreDeterministic(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: filepath.Base(p), Stage: triage.StageFromPath(p)}}}, triage.WithMinShare(0))
+			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: filepath.Base(p), Stage: trace.StageFromPath(p)}}}, triage.WithMinShare(0))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package triage
 
 import (
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -97,31 +96,6 @@ func numberBefore(s, key string) (int, bool) {
 	}
 	n, err := strconv.Atoi(s[i:j])
 	return n, err == nil
-}
-
-// StageFromPath returns the stage that a trace's path names: "-extend",
-// "-prefill", "_extend", "_prefill" in the file name or a directory of that
-// name, likewise decode; "" where it names none. Case does not matter.
-func StageFromPath(path string) string {
-	p := strings.ToLower(filepath.ToSlash(path))
-	base := p[strings.LastIndexByte(p, '/')+1:]
-	for _, s := range []struct{ word, stage string }{
-		{"extend", StageExtend}, {"prefill", StageExtend}, {"decode", StageDecode},
-	} {
-		if strings.Contains(base, "-"+s.word) || strings.Contains(base, "_"+s.word) {
-			return s.stage
-		}
-	}
-	dirs := strings.Split(p, "/")
-	for i := len(dirs) - 2; i >= 0; i-- {
-		switch dirs[i] {
-		case "extend", "prefill":
-			return StageExtend
-		case "decode":
-			return StageDecode
-		}
-	}
-	return ""
 }
 
 // stages tells the stage of each activity of one trace from its annotations.

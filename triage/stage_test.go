@@ -33,24 +33,6 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-func TestStageFromPath(t *testing.T) {
-	tests := []struct{ path, want string }{
-		{"run/1-TP-0-DECODE.trace.json.gz", StageDecode},
-		{"run/1-TP-0-EXTEND.trace.json.gz", StageExtend},
-		{"a_prefill.json", StageExtend},
-		{"prefill/x.json", StageExtend},
-		{"x/decode/y/z.json", StageDecode},
-		{"decoder.json", ""},
-		{"extended/x.json", ""},
-		{"x.json", ""},
-	}
-	for _, tt := range tests {
-		if got := StageFromPath(tt.path); got != tt.want {
-			t.Errorf("StageFromPath(%q) = %q, want %q", tt.path, got, tt.want)
-		}
-	}
-}
-
 func TestFrameworkInPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"runs/vllm/a.json": FrameworkVLLM, "sglang-x/vllm-y.json": FrameworkVLLM, "a/TensorRT-LLM/b.json": FrameworkTRTLLM, "a/b.json": "",
@@ -78,11 +60,6 @@ func FuzzNames(f *testing.F) {
 		if fr, ok := parseFrame(s); ok {
 			if fr.rank() == rankNone || fr.location() == "" {
 				t.Errorf("frame %q has no rank or location", s)
-			}
-		}
-		for _, n := range rankOf(s) {
-			if n < 0 {
-				t.Errorf("rankOf(%q) has %d", s, n)
 			}
 		}
 		for _, w := range tellingWords(s) {

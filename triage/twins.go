@@ -89,7 +89,7 @@ func (f *siteFinder) ofTwin(tw layer.Twin) (site, op int32) {
 	} else {
 		op = f.op(tw.Launch)
 	}
-	if best := f.bestFrame(f.t.FrameAt(tw.Launch.Thread(), tw.Launch.Start())); best.Valid() {
+	if best := f.bestFrame(f.t.FrameAt(tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
 		return f.site(best), op
 	}
 	return siteUnresolved, op

@@ -40,7 +40,7 @@ func load(ctx context.Context, r *capture.Result) ([]triage.Source, error) {
 		// in one folder.
 		seen := map[string]bool{}
 		for _, t := range s.Traces {
-			stage := triage.StageFromPath(t.Path)
+			stage := trace.StageFromPath(t.Path)
 			if t.Merged || seen[stage] {
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -25,6 +26,8 @@ type options struct {
 	fuseMode               *string
 	tolerance              float64
 	pprof                  string
+	url, outputDir         string
+	numSteps               int
 }
 
 // program returns the program with fresh flags.
@@ -49,6 +52,9 @@ func program() app.Program {
 			fs.StringVar(&o.framework, "framework", "", "server that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch (default: found out)")
 			fs.StringVar(&o.model, "model", "", "model `name` (default: from server_args.json)")
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel size (default: from server_args.json)")
+			fs.StringVar(&o.url, "url", "", "capture from the running server at `URL` first, with the capture program's defaults")
+			fs.StringVar(&o.outputDir, "output-dir", "", "with --url: `directory` for the captured traces, as the server sees it too")
+			fs.IntVar(&o.numSteps, "num-steps", 0, "with --url: forward passes to profile; 0: the capture program's default")
 			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
 			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
 			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of each overlap verdict")
@@ -90,6 +96,10 @@ func (o *options) formalPath(env *app.Env) (string, error) {
 		}
 	}
 	switch {
+	case len(paths) > 0 && o.url != "":
+		return "", app.Usagef("--url captures its own trace; give no input with it")
+	case o.url != "" && o.outputDir == "":
+		return "", app.Usagef("--url needs --output-dir")
 	case len(paths) > 1:
 		return "", app.Usagef("give one of --input, --formal-input, --trace and an argument, not several")
 	case len(paths) == 1:
@@ -108,6 +118,11 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	path, err := o.formalPath(env)
 	if err != nil {
 		return err
+	}
+	if o.url != "" {
+		if path, err = o.capture(ctx, env); err != nil {
+			return err
+		}
 	}
 	in, err := o.load(ctx, env, path, o.mapping)
 	if err != nil {
@@ -159,6 +174,25 @@ func (o *options) load(ctx context.Context, env *app.Env, path, mapping string) 
 		}
 	}
 	return in, nil
+}
+
+// capture profiles a running server and returns the directory of its traces.
+func (o *options) capture(ctx context.Context, env *app.Env) (string, error) {
+	var framework capture.Framework
+	if o.framework != "" {
+		var err error
+		if framework, err = capture.ParseFramework(o.framework); err != nil {
+			return "", app.Usagef("%v", err)
+		}
+	}
+	res, err := capture.Run(ctx, capture.Options{URL: o.url, Framework: framework, OutputDir: o.outputDir, NumSteps: o.numSteps})
+	if err != nil {
+		return "", err
+	}
+	for _, w := range res.Warnings {
+		env.Notef("%s", w)
+	}
+	return res.OutputDir, nil
 }
 
 // opener opens traces of any supported format and tells what is wrong with
