@@ -65,7 +65,11 @@ func openOutput(path string, stdout io.Writer) (*output, error) {
 	}
 	f, err := createBeside(path, mode)
 	if err != nil {
-		return nil, fmt.Errorf("output: %w", err)
+		// The name that the user gave is the one to tell, not the temporary one's.
+		if pathErr := new(fs.PathError); errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return nil, fmt.Errorf("output %s: %w", path, err)
 	}
 	return &output{Writer: bufio.NewWriterSize(f, bufferSize), file: f, temp: f.Name(), target: path}, nil
 }
