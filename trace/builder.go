@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -53,6 +54,8 @@ type Builder struct {
 	losses  losses
 	procs   map[procKey]string
 	threads map[threadKey]string
+
+	textBytes int64 // of names and labels
 }
 
 type procKey struct {
@@ -120,6 +123,7 @@ func (b *Builder) internOwned(s string) NameID {
 	id := NameID(len(b.t.names))
 	b.t.names = append(b.t.names, s)
 	b.nameID[s] = id
+	b.textBytes += int64(len(s))
 	return id
 }
 
@@ -226,6 +230,12 @@ func plausibleTime(start, dur int64) bool {
 // Finish sorts and links what was added and returns the Trace. The Builder
 // must not be used afterwards.
 func (b *Builder) Finish() *Trace {
+	t, _ := b.FinishContext(context.Background()) // which does not end
+	return t
+}
+
+// FinishContext is Finish, given up when ctx ends. The error is then that of ctx.
+func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	t := &b.t
 	if b.minRaw != math.MaxInt64 {
 		t.origin = b.minRaw
@@ -247,7 +257,10 @@ func (b *Builder) Finish() *Trace {
 			}
 			empty = false
 		}
-		c.sort()
+		c.sort(ctx)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if l != LaneGPU {
 			t.threadRow[l] = threadRows(c.thread, len(t.threads))
 		}
@@ -265,9 +278,11 @@ func (b *Builder) Finish() *Trace {
 	slices.SortFunc(t.counts, func(a, b CategoryCount) int {
 		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Category, b.Category))
 	})
-	t.linkLaunches()
+	if err := t.linkLaunches(ctx); err != nil {
+		return nil, err
+	}
 	t.health = t.examine(b.losses)
-	return t
+	return t, nil
 }
 
 // threadRows returns, at th+1, the first row of each thread th ≥ NoThread.

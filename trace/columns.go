@@ -1,5 +1,7 @@
 package trace
 
+import "context"
+
 // sparse is a column that costs nothing while all its values are zero. It is
 // as long as its last non-zero value; At answers zero beyond.
 type sparse[T comparable] struct{ v []T }
@@ -73,20 +75,43 @@ type columns struct {
 
 func (c *columns) len() int { return len(c.start) }
 
-func (c *columns) applyOrder(p []int32) {
-	c.start, c.dur, c.name, c.kind = permute(c.start, p), permute(c.dur, p), permute(c.name, p), permute(c.kind, p)
-	c.thread, c.queue = permute(c.thread, p), permute(c.queue, p)
-	c.cat.permute(p)
-	c.corr.permute(p)
-	c.ext.permute(p)
-	c.graph.permute(p)
-	c.node.permute(p)
-	c.shape.permute(p)
-	c.annQueue.permute(p)
-	c.domain.permute(p)
-	c.scope.permute(p)
-	c.args.permute(p)
-	c.bytes.permute(p)
+// applyOrder makes row i of what was row p[i], unless ctx ends.
+func (c *columns) applyOrder(ctx context.Context, p []int32) {
+	for _, column := range []func(){
+		func() { c.start = permute(c.start, p) },
+		func() { c.dur = permute(c.dur, p) },
+		func() { c.name = permute(c.name, p) },
+		func() { c.kind = permute(c.kind, p) },
+		func() { c.thread = permute(c.thread, p) },
+		func() { c.queue = permute(c.queue, p) },
+		func() { c.cat.permute(p) },
+		func() { c.corr.permute(p) },
+		func() { c.ext.permute(p) },
+		func() { c.graph.permute(p) },
+		func() { c.node.permute(p) },
+		func() { c.shape.permute(p) },
+		func() { c.annQueue.permute(p) },
+		func() { c.domain.permute(p) },
+		func() { c.scope.permute(p) },
+		func() { c.args.permute(p) },
+		func() { c.bytes.permute(p) },
+	} {
+		if ctx.Err() != nil {
+			return
+		}
+		column()
+	}
+}
+
+// sortBytes is what sorting takes per row beside the columns: two permutations
+// and the copy of one column.
+const sortBytes = 4 + 4 + 8
+
+// size returns the bytes that the rows take.
+func (c *columns) size() int64 {
+	eight := len(c.start) + len(c.dur) + len(c.corr.v) + len(c.ext.v) + len(c.graph.v) + len(c.node.v) + len(c.bytes.v)
+	four := len(c.name) + len(c.thread) + len(c.queue) + len(c.cat.v) + len(c.shape.v) + len(c.annQueue.v) + len(c.domain.v) + len(c.args.v)
+	return 8*int64(eight) + 4*int64(four) + 2*int64(len(c.scope.v)) + int64(len(c.kind))
 }
 
 // truncate empties c and keeps its memory.

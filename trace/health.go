@@ -148,7 +148,7 @@ func (t *Trace) examine(ls losses) Health {
 		h.Findings = append(h.Findings, Finding{code, sev, n, fmt.Sprintf(format, args...), affects})
 	}
 	front, absurd, overlap := 0, 0, 0
-	lastEnd := make(map[int32]Time)
+	lastEnd := make([]Time, len(t.queues)) // 0 is before any start
 	for i := range g.start {
 		if g.kind[i] == KindGraph {
 			h.GraphRows++
@@ -162,12 +162,11 @@ func (t *Trace) examine(ls losses) Health {
 		if g.dur[i] > absurdDuration {
 			absurd++
 		}
-		if e, ok := lastEnd[g.queue[i]]; ok && g.start[i] < e {
+		end := &lastEnd[g.queue[i]]
+		if g.start[i] < *end {
 			overlap++
 		}
-		if e := g.start[i] + Time(g.dur[i]); e > lastEnd[g.queue[i]] {
-			lastEnd[g.queue[i]] = e
-		}
+		*end = max(*end, g.start[i]+Time(g.dur[i]))
 	}
 	launches := &t.lanes[LaneLaunch]
 	hasActivity := make([]bool, launches.len())

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"slices"
 	"sort"
 	"strings"
@@ -24,20 +25,16 @@ type corrKey struct {
 	row   int32
 }
 
-func compareCorr(a, b corrKey) int {
-	switch {
-	case a.scope != b.scope:
-		return int(a.scope) - int(b.scope)
-	case a.corr != b.corr:
-		if a.corr < b.corr {
-			return -1
-		}
-		return 1
+// lessCorr orders by scope, then correlation. Keys are made in the order of
+// their rows, and sorted stably.
+func lessCorr(a, b corrKey) bool {
+	if a.scope != b.scope {
+		return a.scope < b.scope
 	}
-	return int(a.row) - int(b.row)
+	return a.corr < b.corr
 }
 
-func (t *Trace) corrKeys(l Lane) []corrKey {
+func (t *Trace) corrKeys(ctx context.Context, l Lane) []corrKey {
 	c := &t.lanes[l]
 	out := make([]corrKey, 0, c.len())
 	for i := range c.start {
@@ -45,10 +42,7 @@ func (t *Trace) corrKeys(l Lane) []corrKey {
 			out = append(out, corrKey{c.scope.at(i), id, int32(i)})
 		}
 	}
-	if !slices.IsSortedFunc(out, compareCorr) {
-		slices.SortFunc(out, compareCorr)
-	}
-	return out
+	return sortRuns(ctx, out, lessCorr)
 }
 
 // linkLaunches fills launchOf: the launch with the activity's scope and
@@ -56,16 +50,22 @@ func (t *Trace) corrKeys(l Lane) []corrKey {
 // when a counter wrapped; then the last launch that began before the activity
 // is its cause, or the first one if all began later. Calls that put work on a
 // stream win over calls that merely share the id.
-func (t *Trace) linkLaunches() {
+func (t *Trace) linkLaunches(ctx context.Context) error {
 	n := t.lanes[LaneGPU].len()
 	t.launchOf = make([]int32, n)
 	for i := range t.launchOf {
 		t.launchOf[i] = -1
 	}
-	acts, calls := t.corrKeys(LaneGPU), t.corrKeys(LaneLaunch)
+	acts, calls := t.corrKeys(ctx, LaneGPU), t.corrKeys(ctx, LaneLaunch)
 	g, c := &t.lanes[LaneGPU], &t.lanes[LaneLaunch]
-	j := 0
+	j, checked := 0, 0
 	for i := 0; i < len(acts); {
+		if i >= checked {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			checked = i + checkEvery
+		}
 		a := acts[i]
 		for j < len(calls) && (calls[j].scope < a.scope || calls[j].scope == a.scope && calls[j].corr < a.corr) {
 			j++
@@ -90,6 +90,7 @@ func (t *Trace) linkLaunches() {
 		}
 		j = hi
 	}
+	return ctx.Err()
 }
 
 // launchesFirst returns the rows of one correlation id that explain

@@ -17,6 +17,8 @@ type config struct {
 	window   bool
 	from, to int64 // raw ns
 	limits   Limits
+	budget   int64 // bytes, 0 for none
+	report   func(Progress)
 	procs    int // goroutines that scan
 	workers  []*worker
 }
@@ -35,19 +37,7 @@ func newConfig(opts []Option) config {
 	for _, o := range opts {
 		o.apply(&c)
 	}
-	def := DefaultLimits()
-	if c.limits.InputBytes <= 0 {
-		c.limits.InputBytes = def.InputBytes
-	}
-	if c.limits.EventBytes <= 0 {
-		c.limits.EventBytes = def.EventBytes
-	}
-	if c.limits.Events <= 0 || c.limits.Events > def.Events {
-		c.limits.Events = def.Events
-	}
-	if c.limits.Ratio <= 0 {
-		c.limits.Ratio = def.Ratio
-	}
+	c.limits = c.limits.withDefaults()
 	if c.procs <= 0 {
 		c.procs = runtime.GOMAXPROCS(0)
 	}
@@ -118,20 +108,3 @@ func WithArgs(kinds ...Kind) Option {
 		}
 	})
 }
-
-// Limits bounds what an input may make the reader do. A zero field means its
-// default.
-type Limits struct {
-	InputBytes int64 // decompressed bytes; default 1 TiB
-	EventBytes int   // one event; default 64 MiB
-	Events     int64 // stored events; default 2^31 − 1
-	Ratio      int64 // decompressed to compressed bytes, once past 1 GiB; default 300 (real traces: 10 to 70)
-}
-
-// DefaultLimits returns the limits that apply when none are given.
-func DefaultLimits() Limits {
-	return Limits{InputBytes: 1 << 40, EventBytes: 64 << 20, Events: 1<<31 - 1, Ratio: 300}
-}
-
-// WithLimits replaces the limits.
-func WithLimits(l Limits) Option { return optionFunc(func(c *config) { c.limits = l }) }

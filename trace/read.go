@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync/atomic"
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
@@ -43,7 +42,8 @@ func Open(ctx context.Context, path string, opts ...Option) (*Trace, error) {
 	return t, nil
 }
 
-// Read loads a trace from r; see [Open].
+// Read loads a trace from r; see [Open]. It returns soon after ctx ends, even if
+// r's Read does not; r must then be left alone until that does.
 func Read(ctx context.Context, r io.Reader, opts ...Option) (*Trace, error) {
 	var size int64
 	if l, ok := r.(interface{ Len() int }); ok {
@@ -58,18 +58,6 @@ type input struct {
 	dec  *decompress.Reader
 	raw  *countingReader
 	size int64 // of the compressed input, 0 if unknown
-}
-
-// countingReader counts what is read; others may look at the count meanwhile.
-type countingReader struct {
-	r io.Reader
-	n atomic.Int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n.Add(int64(n))
-	return n, err
 }
 
 func (in *input) progress() (done, total int64) { return in.raw.n.Load(), in.size }
@@ -108,20 +96,15 @@ func openInput(r io.Reader, size int64, cfg *config) (*input, error) {
 	return in, nil
 }
 
-// limitError turns the decompressor's limit error into ours.
-func limitError(err error) error {
-	if errors.Is(err, decompress.ErrLimit) {
-		return fmt.Errorf("trace: %w: %w", ErrLimit, err)
-	}
-	return err
-}
-
 func (c *config) scanConfig() scan.Config {
-	return scan.Config{Strict: c.strict, MaxEvent: c.limits.EventBytes, Workers: c.procs}
+	l := &c.limits
+	return scan.Config{Strict: c.strict, MaxEvent: l.EventBytes, MaxName: l.NameBytes, MaxDepth: l.Depth, MaxMeta: l.MetaBytes, Workers: c.procs}
 }
 
 func read(ctx context.Context, r io.Reader, size int64, opts []Option) (*Trace, error) {
 	cfg := newConfig(opts)
+	r, release := interruptible(ctx, r)
+	defer release()
 	in, err := openInput(r, size, &cfg)
 	if err != nil {
 		return nil, err
@@ -148,7 +131,8 @@ func read(ctx context.Context, r io.Reader, size int64, opts []Option) (*Trace, 
 		return nil, err
 	}
 	b.SetMeta(meta)
-	return b.Finish(), nil
+	k.tell()
+	return b.FinishContext(ctx)
 }
 
 // scanError sorts a scan's error into damage that a lenient load survives and

@@ -72,6 +72,7 @@ type shard struct {
 	freshQueues  []queue
 	freshScopes  []string
 	freshCats    []string
+	freshBytes   int64 // of texts
 }
 
 // freshName is the text of a name new to the worker.
@@ -123,6 +124,7 @@ func (s *shard) reset() {
 	s.labels, s.pairs = s.labels[:0], s.pairs[:0]
 	s.freshNames, s.freshRaws, s.freshThreads = s.freshNames[:0], s.freshRaws[:0], s.freshThreads[:0]
 	s.freshQueues, s.freshScopes, s.freshCats = s.freshQueues[:0], s.freshScopes[:0], s.freshCats[:0]
+	s.freshBytes = 0
 }
 
 // Event implements scan.Shard.
@@ -306,6 +308,7 @@ func (s *shard) name(raw []byte) NameID {
 			f.repaired = f.repaired || c < ' '
 		}
 		s.freshNames = append(s.freshNames, f)
+		s.freshBytes += int64(len(f.text))
 	}
 	return NameID(id)
 }
@@ -315,6 +318,7 @@ func (s *shard) raw(b []byte) NameID {
 	id, isNew := s.w.raws.ID(b)
 	if isNew {
 		s.freshRaws = append(s.freshRaws, s.w.raws.Key(id))
+		s.freshBytes += int64(len(b))
 	}
 	return NameID(id)
 }
@@ -490,8 +494,12 @@ func (s *shard) half(ev *scan.Event, cat *category) {
 		s.losses.add(LossBadTime, ev.Offset)
 		return
 	}
-	var name string
-	if ev.Has&scan.HasName != 0 {
+	if ev.Has&scan.HasName == 0 {
+		ev.Name = nil
+	}
+	// Numbered like any name, so that it is kept once however often it comes.
+	name := s.w.names.Key(uint32(s.name(ev.Name)))
+	if !scan.IsPlain(ev.Name) {
 		name = text(ev.Name)
 	}
 	if ev.Has&scan.HasPID == 0 {

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/llmstrata/strata/internal/scan"
@@ -19,6 +18,12 @@ type sink struct {
 	repaired int64
 	open     map[threadKey][]pairEvent // B without E yet
 	openN    int64
+	openArgs int64 // bytes of args that open holds
+
+	// The largest of the workers' tables, which may hold what was read on a wrong
+	// guess and so is in no table of the Builder.
+	workerNames, workerText int64
+	workerTracks            int
 }
 
 // sinkWorker translates one worker's numbers into the Builder's.
@@ -33,6 +38,7 @@ type sinkWorker struct {
 	queues      []int32
 	scopes      []uint16
 	cats        []string
+	textBytes   int64
 }
 
 // translation maps a worker's name numbers; unset until a row needs one.
@@ -85,6 +91,10 @@ func (k *sink) learn(s *shard) *sinkWorker {
 		w.scopes = append(w.scopes, 0)
 	}
 	w.cats = append(w.cats, s.freshCats...)
+	w.textBytes += s.freshBytes
+	k.workerNames = max(k.workerNames, int64(max(len(w.names), len(w.raws))))
+	k.workerText = max(k.workerText, w.textBytes)
+	k.workerTracks = max(k.workerTracks, len(w.threadKeys), len(w.queueKeys), len(w.cats))
 	return w
 }
 
@@ -107,7 +117,7 @@ func (k *sink) Commit(sh scan.Shard) error {
 			continue
 		}
 		if k.rows += int64(n); k.rows > k.cfg.limits.Events {
-			return fmt.Errorf("trace: more than %d events: %w", k.cfg.limits.Events, ErrLimit)
+			break
 		}
 		k.translate(w, src)
 		b.t.lanes[l].appendAll(src, k.predict)
@@ -125,6 +135,7 @@ func (k *sink) Commit(sh scan.Shard) error {
 	}
 	b.losses.merge(&s.losses)
 	for _, l := range s.labels {
+		b.textBytes += int64(len(l.text))
 		if l.process {
 			b.procs[l.key.proc] = l.text
 		} else {
@@ -135,7 +146,16 @@ func (k *sink) Commit(sh scan.Shard) error {
 		k.pair(p)
 	}
 	s.reset()
-	return nil
+	k.tell()
+	return k.checkLimits()
+}
+
+// tell reports the progress to who asked for it.
+func (k *sink) tell() {
+	if f := k.cfg.report; f != nil {
+		read, size := k.progress()
+		f(Progress{Read: read, Size: size, Events: k.rows})
+	}
 }
 
 // translate rewrites a shard's columns from the worker's numbers.
@@ -214,17 +234,22 @@ func (k *sink) queueID(w *sinkWorker, q int32) int32 {
 	return g
 }
 
-// maxOpenPairs bounds the memory that begin events without an end can take.
-const maxOpenPairs = 1 << 20
+// maxOpenPairs and maxOpenArgs bound the memory that begin events without an
+// end can take.
+const (
+	maxOpenPairs = 1 << 20
+	maxOpenArgs  = 64 << 20
+)
 
 // pair closes B/E pairs, innermost first on each thread.
 func (k *sink) pair(p pairEvent) {
 	key := threadKey{procKey{p.data.Process.ID, p.data.Process.Label}, p.data.Thread, p.data.Label}
 	stack := k.open[key]
 	switch {
-	case p.begin && k.openN < maxOpenPairs:
+	case p.begin && k.openN < maxOpenPairs && k.openArgs < maxOpenArgs:
 		k.open[key] = append(stack, p)
 		k.openN++
+		k.openArgs += int64(len(p.data.Args))
 	case p.begin:
 		k.b.losses.add(LossLimit, p.offset)
 	case len(stack) == 0:
@@ -234,6 +259,7 @@ func (k *sink) pair(p pairEvent) {
 		k.open[key] = stack[:len(stack)-1]
 		k.openN--
 		d := top.data
+		k.openArgs -= int64(len(d.Args))
 		if d.Duration = p.data.Start - d.Start; d.Duration < 0 {
 			k.b.losses.add(LossNegativeDuration, top.offset)
 			return

@@ -1,57 +1,78 @@
 package trace
 
-// sort orders the rows as the Lane constants promise.
+import "context"
+
+// sortRuns sorts v by less, stably, and returns the sorted slice, which may be
+// another one. It ends early when ctx does; v is then in disorder.
 //
-// Profilers write each thread's and each stream's events nearly in order, so
-// the rows are first taken as the ascending runs they form: in all our real
-// traces a handful per lane. Sorted input costs one pass; r runs cost n log r.
-// Ties keep their input order, which is the last word of the order.
-func (c *columns) sort() {
-	n := c.len()
+// Profilers write each thread's and each stream's events nearly in order, so v
+// is first taken as the ascending runs it forms: in all our real traces a
+// handful per lane. Sorted input costs one pass; r runs cost n log r.
+func sortRuns[T any](ctx context.Context, v []T, less func(a, b T) bool) []T {
 	runs := []int32{0}
-	for i := 1; i < n; i++ {
-		if c.less(int32(i), int32(i-1)) {
+	for i := 1; i < len(v); i++ {
+		if less(v[i], v[i-1]) {
 			runs = append(runs, int32(i))
 		}
 	}
 	if len(runs) == 1 {
-		return
+		return v
 	}
-	p := make([]int32, n)
-	for i := range p {
-		p[i] = int32(i)
-	}
-	tmp := make([]int32, n)
-	runs = append(runs, int32(n))
-	for len(runs) > 2 {
+	tmp := make([]T, len(v))
+	runs = append(runs, int32(len(v)))
+	for len(runs) > 2 && ctx.Err() == nil {
 		out := runs[:1] // trails the reading position
 		k := 0
 		for ; k+2 < len(runs); k += 2 {
-			c.merge(tmp, p, runs[k], runs[k+1], runs[k+2])
+			mergeRuns(ctx, tmp, v, runs[k], runs[k+1], runs[k+2], less)
 			out = append(out, runs[k+2])
 		}
 		if k+1 < len(runs) { // one run left over
-			copy(tmp[runs[k]:runs[k+1]], p[runs[k]:runs[k+1]])
+			copy(tmp[runs[k]:runs[k+1]], v[runs[k]:runs[k+1]])
 			out = append(out, runs[k+1])
 		}
-		p, tmp = tmp, p
+		v, tmp = tmp, v
 		runs = out
 	}
-	c.applyOrder(p)
+	return v
 }
 
-// merge merges the sorted p[lo:mid] and p[mid:hi] into dst[lo:hi].
-func (c *columns) merge(dst, p []int32, lo, mid, hi int32) {
+// checkEvery is how many rows are worked on between two looks at the context:
+// a millisecond's worth. It is a power of two.
+const checkEvery = 1 << 16
+
+// mergeRuns merges the sorted v[lo:mid] and v[mid:hi] into dst[lo:hi].
+func mergeRuns[T any](ctx context.Context, dst, v []T, lo, mid, hi int32, less func(a, b T) bool) {
 	i, j := lo, mid
 	for k := lo; k < hi; k++ {
-		if i < mid && (j >= hi || !c.less(p[j], p[i])) {
-			dst[k] = p[i]
+		if k%checkEvery == 0 && ctx.Err() != nil {
+			return
+		}
+		if i < mid && (j >= hi || !less(v[j], v[i])) {
+			dst[k] = v[i]
 			i++
 		} else {
-			dst[k] = p[j]
+			dst[k] = v[j]
 			j++
 		}
 	}
+}
+
+// sort orders the rows as the Lane constants promise. Ties keep their input
+// order, which is the last word of the order.
+func (c *columns) sort(ctx context.Context) {
+	sorted := true
+	for i := 1; i < c.len() && sorted; i++ {
+		sorted = !c.less(int32(i), int32(i-1))
+	}
+	if sorted {
+		return
+	}
+	p := make([]int32, c.len())
+	for i := range p {
+		p[i] = int32(i)
+	}
+	c.applyOrder(ctx, sortRuns(ctx, p, c.less))
 }
 
 // less orders rows by thread, start, longest first (CPU lanes) or by start

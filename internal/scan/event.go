@@ -27,7 +27,7 @@ const (
 	HasScope
 	// HasBadDur says that dur was there and not a finite number.
 	HasBadDur
-	// HasCut says that dur is the profiler's guess: args.finished is "false".
+	// HasUnfinished says that dur is the profiler's guess: args.finished is "false".
 	HasUnfinished
 )
 
@@ -40,7 +40,7 @@ type Ident struct {
 
 // Event is one element of traceEvents. Byte slices alias the scanner's buffer:
 // they are valid until the next call, and hold the text between the quotes as
-// it stands in the file (see [Unescape]). A field that is not in Has holds
+// it stands in the file (see [AppendText]). A field that is not in Has holds
 // nothing of meaning.
 type Event struct {
 	Has    Has

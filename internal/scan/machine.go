@@ -25,7 +25,8 @@ type Config struct {
 	Strict   bool // the first loss or repair ends the scan
 	MaxEvent int  // bytes of one event; default 64 MiB
 	MaxName  int  // bytes of a name; default 64 KiB; longer names are cut
-	MaxMeta  int  // bytes of all top-level values together; default 16 MiB
+	MaxDepth int  // nesting of one value of an event; default and at most [MaxDepth]
+	MaxMeta  int  // bytes of all top-level values and keys together, 64 more for each; default 16 MiB
 	Segment  int  // bytes read at a time; default 512 KiB
 	Workers  int  // goroutines of Parallel; default 1
 }
@@ -40,6 +41,8 @@ func (c Config) WithDefaults() Config {
 	def(&c.MaxEvent, 64<<20)
 	def(&c.MaxName, 64<<10)
 	def(&c.MaxMeta, 16<<20)
+	def(&c.MaxDepth, MaxDepth)
+	c.MaxDepth = min(c.MaxDepth, MaxDepth)
 	def(&c.Segment, 512<<10)
 	def(&c.Workers, 1)
 	return c
@@ -104,7 +107,7 @@ type machine struct {
 
 func newMachine(cfg Config) *machine {
 	m := &machine{cfg: cfg.WithDefaults(), doc: -1}
-	m.parser.maxName = m.cfg.MaxName
+	m.parser.maxDepth = m.cfg.MaxDepth
 	return m
 }
 
@@ -264,7 +267,7 @@ func (m *machine) element(b []byte, p int, eof bool, ev *Event) (int, result) {
 			return m.object(b, p, eof, ev)
 		default:
 			w := b[:min(len(b), p+m.cfg.MaxEvent)]
-			n := skipValue(w, p)
+			n := skipValue(w, p, m.cfg.MaxDepth)
 			if n == codeMore && len(w) == len(b) && !eof && len(b)-p < m.cfg.MaxEvent {
 				return p, resMore
 			}

@@ -102,8 +102,12 @@ func (m *machine) scanMeta(b []byte, p int) int {
 	return p
 }
 
+// metaOverhead is what a value costs beside its bytes, so that a million empty
+// ones are not free.
+const metaOverhead = 64
+
 func (m *machine) keepMeta(b []byte) {
-	if m.meta.over || m.metaBytes+len(m.meta.buf)+len(b) > m.cfg.MaxMeta {
+	if m.meta.over || m.metaBytes+metaOverhead+len(m.meta.key)+len(m.meta.buf)+len(b) > m.cfg.MaxMeta {
 		m.meta.over = true
 		m.meta.buf = m.meta.buf[:0]
 		return
@@ -119,7 +123,7 @@ func (m *machine) endMeta(b []byte, from, p int) int {
 		m.lose(Loss{Reason: LostMetadata, Offset: s.start, Bytes: m.base + int64(p) - s.start, Index: -1, Key: s.key})
 		return p
 	}
-	m.metaBytes += len(s.buf) + len(s.key)
+	m.metaBytes += len(s.buf) + len(s.key) + metaOverhead
 	m.metas = append(m.metas, Meta{Doc: m.doc, Key: s.key, Value: bytes.TrimSpace(bytes.Clone(s.buf)), Offset: s.start})
 	return p
 }

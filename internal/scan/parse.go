@@ -21,9 +21,9 @@ type fault struct {
 
 // parser holds what parseEvent reports beside the event.
 type parser struct {
-	fault   fault
-	comma   int // position of a comma before a closing brace, −1
-	maxName int
+	fault    fault
+	comma    int // position of a comma before a closing brace, −1
+	maxDepth int
 }
 
 // parseEvent parses the object at b[p] into ev and returns the position after it.
@@ -94,7 +94,7 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 				ev.TS, p = f.time(b, p, LostTime, "ts")
 				ev.Has |= HasTS
 			case key[0] == 'i' && key[1] == 'd':
-				if p = ident(b, p, &ev.ID); p > 0 {
+				if p = f.ident(b, p, &ev.ID); p > 0 {
 					ev.Has |= HasID
 				}
 			default:
@@ -108,11 +108,11 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 					ev.Has |= HasCat
 				}
 			case key[0] == 'p' && key[1] == 'i' && key[2] == 'd':
-				if p = ident(b, p, &ev.PID); p > 0 {
+				if p = f.ident(b, p, &ev.PID); p > 0 {
 					ev.Has |= HasPID
 				}
 			case key[0] == 't' && key[1] == 'i' && key[2] == 'd':
-				if p = ident(b, p, &ev.TID); p > 0 {
+				if p = f.ident(b, p, &ev.TID); p > 0 {
 					ev.Has |= HasTID
 				}
 			case key[0] == 'd' && key[1] == 'u' && key[2] == 'r':
@@ -149,7 +149,7 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 			known = false
 		}
 		if !known {
-			p = skipValue(b, p)
+			p = skipValue(b, p, f.maxDepth)
 		}
 		if p < 0 {
 			f.fault.pos = vs
@@ -224,7 +224,7 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 		switch len(key) {
 		case 4:
 			if b[p] == '[' && string(key) == "grid" {
-				if p = skipNested(b, p); p > 0 {
+				if p = skipNested(b, p, f.maxDepth); p > 0 {
 					ev.Grid = b[vs:p]
 					ev.Has |= HasGrid
 				}
@@ -234,30 +234,30 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 		case 5:
 			switch {
 			case b[p] == '[' && string(key) == "block":
-				if p = skipNested(b, p); p > 0 {
+				if p = skipNested(b, p, f.maxDepth); p > 0 {
 					ev.Block = b[vs:p]
 					ev.Has |= HasBlock
 				}
 			case string(key) == "bytes":
-				p = argInt(b, p, ev, &ev.Bytes, HasBytes)
+				p = f.argInt(b, p, ev, &ev.Bytes, HasBytes)
 			default:
 				known = false
 			}
 		case 6:
 			switch {
 			case key[0] == 'd' && string(key) == "device":
-				p = argInt(b, p, ev, &ev.Device, HasDevice)
+				p = f.argInt(b, p, ev, &ev.Device, HasDevice)
 			case key[0] == 's' && string(key) == "stream":
-				p = argInt(b, p, ev, &ev.Stream, HasStream)
+				p = f.argInt(b, p, ev, &ev.Stream, HasStream)
 			default:
 				known = false
 			}
 		case 8:
 			switch {
 			case key[0] == 'g' && string(key) == "graph id":
-				p = argInt(b, p, ev, &ev.GraphID, HasGraphID)
+				p = f.argInt(b, p, ev, &ev.GraphID, HasGraphID)
 			case key[0] == 'f' && string(key) == "finished":
-				if p = skipValue(b, p); p > 0 {
+				if p = skipValue(b, p, f.maxDepth); p > 0 {
 					if v := string(b[vs:p]); v == `"false"` || v == "false" {
 						ev.Has |= HasUnfinished
 					}
@@ -267,7 +267,7 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 			}
 		case 10:
 			if key[0] == 'I' && b[p] == '[' && (string(key) == "Input Dims" || string(key) == "Input dims") {
-				if p = skipNested(b, p); p > 0 {
+				if p = skipNested(b, p, f.maxDepth); p > 0 {
 					ev.Dims = b[vs:p]
 					ev.Has |= HasDims
 				}
@@ -277,15 +277,15 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 		case 11:
 			switch {
 			case key[0] == 'c' && string(key) == "correlation":
-				p = argInt(b, p, ev, &ev.Correlation, HasCorrelation)
+				p = f.argInt(b, p, ev, &ev.Correlation, HasCorrelation)
 			case key[0]|0x20 == 'e' && string(key[1:]) == "xternal id":
-				p = argInt(b, p, ev, &ev.ExternalID, HasExternalID)
+				p = f.argInt(b, p, ev, &ev.ExternalID, HasExternalID)
 			default:
 				known = false
 			}
 		case 13:
 			if key[0] == 'g' && string(key) == "graph node id" {
-				p = argInt(b, p, ev, &ev.GraphNode, HasGraphNode)
+				p = f.argInt(b, p, ev, &ev.GraphNode, HasGraphNode)
 			} else {
 				known = false
 			}
@@ -293,7 +293,7 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 			known = false
 		}
 		if !known {
-			p = skipValue(b, p)
+			p = skipValue(b, p, f.maxDepth)
 		}
 		if p < 0 {
 			return p
@@ -367,7 +367,7 @@ func (f *parser) time(b []byte, p int, bad Reason, field string) (int64, int) {
 		}
 		text = b[p+1 : end-1]
 	} else {
-		if end = skipValue(b, p); end < 0 {
+		if end = skipValue(b, p, f.maxDepth); end < 0 {
 			return 0, end
 		}
 		text = b[p:end]
@@ -434,7 +434,7 @@ func integer(b []byte, p int) (v int64, end int, ok bool) {
 }
 
 // argInt parses a number, quoted or not, into *dst; anything else is skipped.
-func argInt(b []byte, p int, ev *Event, dst *int64, has Has) int {
+func (f *parser) argInt(b []byte, p int, ev *Event, dst *int64, has Has) int {
 	if v, end, ok := integer(b, p); ok {
 		if end == len(b) {
 			return codeMore
@@ -443,7 +443,7 @@ func argInt(b []byte, p int, ev *Event, dst *int64, has Has) int {
 		ev.Has |= has
 		return end
 	}
-	end := skipValue(b, p)
+	end := skipValue(b, p, f.maxDepth)
 	if end < 0 {
 		return end
 	}
@@ -461,7 +461,7 @@ func argInt(b []byte, p int, ev *Event, dst *int64, has Has) int {
 }
 
 // ident parses a pid, tid or id.
-func ident(b []byte, p int, dst *Ident) int {
+func (f *parser) ident(b []byte, p int, dst *Ident) int {
 	if v, end, ok := integer(b, p); ok {
 		if end == len(b) {
 			return codeMore
@@ -469,7 +469,7 @@ func ident(b []byte, p int, dst *Ident) int {
 		dst.Num, dst.Text = v, nil
 		return end
 	}
-	end := skipValue(b, p)
+	end := skipValue(b, p, f.maxDepth)
 	if end < 0 {
 		return end
 	}

@@ -15,8 +15,8 @@ const (
 	codeDeep = -3 // nesting limit
 )
 
-// MaxDepth is how deeply an event may be nested: one bit of a word per level
-// tells objects from arrays. Real events reach 4.
+// MaxDepth is how deeply a value of an event may be nested: one bit of a word
+// per level tells objects from arrays. Real values reach 3.
 const MaxDepth = 64
 
 const (
@@ -104,10 +104,11 @@ var class = func() (t [256]uint8) {
 	return
 }()
 
-// skipValue returns the position after the value at p (no leading space).
-// Brackets must match and every string must be followed by , : ] or }, which
-// finds a stray quote within a string or two; scalars are not checked.
-func skipValue(b []byte, p int) int {
+// skipValue returns the position after the value at p (no leading space), which
+// may be nested to a depth of max. Brackets must match and every string must be
+// followed by , : ] or }, which finds a stray quote within a string or two;
+// scalars are not checked.
+func skipValue(b []byte, p, max int) int {
 	if p >= len(b) {
 		return codeMore
 	}
@@ -117,7 +118,7 @@ func skipValue(b []byte, p int) int {
 	case clPlain:
 		return skipScalar(b, p)
 	case clOpen:
-		return skipNested(b, p)
+		return skipNested(b, p, max)
 	}
 	return codeBad
 }
@@ -136,7 +137,7 @@ func skipScalar(b []byte, p int) int {
 	return codeMore
 }
 
-func skipNested(b []byte, p int) int {
+func skipNested(b []byte, p, max int) int {
 	var kinds uint64 // bit d: level d is an object
 	depth := 0
 	for p < len(b) {
@@ -155,7 +156,7 @@ func skipNested(b []byte, p int) int {
 				return codeBad
 			}
 		case clOpen:
-			if depth == MaxDepth {
+			if depth == max {
 				return codeDeep
 			}
 			kinds <<= 1
