@@ -25,9 +25,12 @@ type Source struct {
 
 // Input is what [Analyze] works on.
 type Input struct {
-	Formal  []Source // read for time; one per stage, or one with all of them
-	Mapping []Source // read for source lines only; may be empty
-	Server  Server   // what the server said about itself
+	Formal []Source // read for time; one per stage, or one with all of them
+	// Mapping is read for source lines only; it may be empty. Of a graph capture
+	// on ROCm the launch calls' args ([trace.WithArgs] of [trace.KindRuntime])
+	// name the kernels, and so tell more than their number.
+	Mapping []Source
+	Server  Server // what the server said about itself
 	// Warnings are things found while loading that the report should repeat.
 	Warnings []trace.Finding
 }

@@ -173,8 +173,8 @@ func (f frame) rank() frameRank {
 			if !strings.Contains(base, s) {
 				continue
 			}
-			if strings.Contains(f.fn, "capture") {
-				return rankNoSignal // the whole model runs inside
+			if strings.Contains(f.fn, "capture") || f.fn == "__init__" {
+				return rankNoSignal // the whole model runs inside of either
 			}
 			return rankRunner
 		}

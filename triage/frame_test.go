@@ -20,6 +20,8 @@ func TestFrames(t *testing.T) {
 		{"torch/nn/functional.py(1): linear", rankLibrary, "torch/nn/functional.py:1 linear"},
 		{"torch/nn/modules/module.py(1773): _wrapped_call_impl", rankNoSignal, "torch/nn/modules/module.py:1773 _wrapped_call_impl"},
 		{"/x/python/sglang/srt/model_executor/cuda_graph_runner.py(900): replay", rankRunner, "python/sglang/srt/model_executor/cuda_graph_runner.py:900 replay"},
+		{"/x/python/sglang/srt/model_executor/cuda_graph_runner.py(718): __init__", rankNoSignal, "python/sglang/srt/model_executor/cuda_graph_runner.py:718 __init__"},
+		{"/x/python/sglang/srt/model_executor/cuda_graph_runner.py(925): capture", rankNoSignal, "python/sglang/srt/model_executor/cuda_graph_runner.py:925 capture"},
 		{"/x/tensorrt_llm/_torch/pyexecutor/py_executor.py(9): _forward_step", rankNoSignal, "tensorrt_llm/_torch/pyexecutor/py_executor.py:9 _forward_step"},
 		{"/x/python/sglang/srt/utils/kernel_shape_profiler.py(302): impl", rankNoSignal, "python/sglang/srt/utils/kernel_shape_profiler.py:302 impl"},
 		{"threading.py(1030): _bootstrap", rankNoise, "threading.py:1030 _bootstrap"},

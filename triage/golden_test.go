@@ -94,7 +94,8 @@ var loaded = struct {
 	traces map[string]*trace.Trace
 }{traces: map[string]*trace.Trace{}}
 
-// source loads a shared trace as a Source.
+// source loads a shared trace as a Source, with the args of its launch calls:
+// on ROCm they name the kernels that a graph capture recorded.
 func source(t testing.TB, rel string) triage.Source {
 	t.Helper()
 	path := testdata.Shared(t, rel)
@@ -103,7 +104,7 @@ func source(t testing.TB, rel string) triage.Source {
 	tr := loaded.traces[rel]
 	if tr == nil {
 		var err error
-		if tr, err = trace.Open(t.Context(), path); err != nil {
+		if tr, err = trace.Open(t.Context(), path, trace.WithArgs(trace.KindRuntime)); err != nil {
 			t.Fatal(err)
 		}
 		loaded.traces[rel] = tr

@@ -140,11 +140,11 @@ func near(a, b string, eps float64) bool {
 }
 
 // TestTwoTraceModeGivesModelLines reads decode, replayed from one graph, with
-// the eager prefill of the same model as mapping, where each kernel gets a line
-// of the model's code, and with what ran during graph capture, which has no
-// kernels to align but launches.
+// the eager prefill of the same model as mapping, and with what ran during graph
+// capture, which has no kernels to align but launches. Each kernel gets a line
+// of the model's code.
 func TestTwoTraceModeGivesModelLines(t *testing.T) {
-	for mapping, lost := range map[string]int{"sglang-qwen3-8b-extend-eager-mi300": 0, "sglang-qwen3-8b-graph-capture-mi300": 5} {
+	for _, mapping := range []string{"sglang-qwen3-8b-extend-eager-mi300", "sglang-qwen3-8b-graph-capture-mi300"} {
 		t.Run(mapping, func(t *testing.T) {
 			r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/"+mapping+".json.gz", triage.WithMinShare(0))
 			if r.Mode != triage.ModeMappingFormal || len(r.Stages) != 1 {
@@ -154,10 +154,7 @@ func TestTwoTraceModeGivesModelLines(t *testing.T) {
 			for _, k := range r.Stages[0].Kernels {
 				replayed += k.Replayed
 				for _, l := range k.Locations {
-					switch {
-					case l.Location == triage.GraphReplay && lost >= k.Launches:
-						lost -= k.Launches // outside the layers: embedding, last norm, logits
-					case l.Location == triage.GraphReplay, l.Location == triage.Unresolved, strings.Contains(l.Location, "_forward_raw"):
+					if l.Location == triage.GraphReplay || l.Location == triage.Unresolved || strings.Contains(l.Location, "_forward_raw") {
 						t.Errorf("%.60q (%d launches) comes from %q", k.Kernel, k.Launches, l.Location)
 					}
 				}

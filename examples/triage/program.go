@@ -151,7 +151,6 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 // load reads the formal traces, or the demo, and the mapping traces.
 func (o *options) load(ctx context.Context, env *app.Env, path, mapping string) (triage.Input, error) {
 	in := triage.Input{}
-	open := opener(env)
 	if path == "" {
 		t, err := env.Load(ctx, app.Need{})
 		if err != nil {
@@ -161,11 +160,14 @@ func (o *options) load(ctx context.Context, env *app.Env, path, mapping string) 
 		return in, nil
 	}
 	var err error
-	if in.Formal, in.Server, err = triage.Load(ctx, path, open); err != nil {
+	if in.Formal, in.Server, err = triage.Load(ctx, path, opener(env, app.Need{})); err != nil {
 		return in, err
 	}
 	if mapping != "" {
 		var server triage.Server
+		// On ROCm the args of the launch calls name the kernels that a graph
+		// capture recorded.
+		open := opener(env, app.Need{Args: []trace.Kind{trace.KindRuntime}})
 		if in.Mapping, server, err = triage.Load(ctx, mapping, open); err != nil {
 			return in, err
 		}
@@ -197,11 +199,9 @@ func (o *options) capture(ctx context.Context, env *app.Env) (string, error) {
 
 // opener opens traces of any supported format and tells what is wrong with
 // them, as --trace does.
-func opener(env *app.Env) triage.Opener {
+func opener(env *app.Env, need app.Need) triage.Opener {
 	return func(ctx context.Context, path string) (*trace.Trace, error) {
-		one := *env
-		one.Trace = path
-		return one.Load(ctx, app.Need{})
+		return env.LoadFile(ctx, path, need)
 	}
 }
 
