@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/decompress"
 )
 
@@ -38,8 +38,9 @@ func openSource(path string) (*source, error) {
 func (s *source) Close() error { return errors.Join(s.Reader.Close(), s.file.Close()) }
 
 // rewrite makes dst from what write produces, compressed as src is. dst
-// appears only when all of it was written, and must not be src.
-func rewrite(ctx context.Context, src, dst string, write func(in *source, out *bufio.Writer) error) (err error) {
+// appears only when all of it was written, and must not be src. A new dst is as
+// readable as src is.
+func rewrite(ctx context.Context, src, dst string, write func(in *source, out *bufio.Writer) error) error {
 	if same, err := sameFile(src, dst); err != nil {
 		return err
 	} else if same {
@@ -50,51 +51,32 @@ func rewrite(ctx context.Context, src, dst string, write func(in *source, out *b
 		return err
 	}
 	defer in.Close()
-	tmp, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*")
+	info, err := in.file.Stat()
 	if err != nil {
 		return fmt.Errorf("perfetto: %w", err)
 	}
-	defer func() {
+	f, err := atomicfile.Create(dst, info.Mode().Perm()|ownerWrites)
+	if err != nil {
+		return fmt.Errorf("perfetto: %w", err)
+	}
+	return f.Finish(func() error {
+		comp, err := compressor(in.Format(), f)
 		if err != nil {
-			err = errors.Join(err, ignoreClosed(tmp.Close()), os.Remove(tmp.Name()))
+			return err
 		}
-	}()
-	comp, err := compressor(in.Format(), tmp)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriterSize(&contextWriter{ctx, comp}, 1<<16)
-	if err := write(in, out); err != nil {
-		return err
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("perfetto: writing %s: %w", dst, err)
-	}
-	if err := comp.Close(); err != nil {
-		return fmt.Errorf("perfetto: writing %s: %w", dst, err)
-	}
-	// CreateTemp makes files that only the owner can read; the copy is as
-	// readable as the original.
-	if info, err := in.file.Stat(); err == nil {
-		if err := tmp.Chmod(info.Mode().Perm()); err != nil {
-			return fmt.Errorf("perfetto: %w", err)
+		out := bufio.NewWriterSize(&contextWriter{ctx, comp}, 1<<16)
+		if err := write(in, out); err != nil {
+			return err
 		}
-	}
-	if err := tmp.Close(); err != nil {
-		return fmt.Errorf("perfetto: writing %s: %w", dst, err)
-	}
-	if err := os.Rename(tmp.Name(), dst); err != nil {
-		return fmt.Errorf("perfetto: %w", err)
-	}
-	return nil
+		if err := errors.Join(out.Flush(), comp.Close()); err != nil {
+			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
+		}
+		return nil
+	}())
 }
 
-func ignoreClosed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
-}
+// ownerWrites makes the copy of a read-only trace one that can be replaced.
+const ownerWrites = 0o200
 
 func sameFile(a, b string) (bool, error) {
 	x, err := os.Stat(a)

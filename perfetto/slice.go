@@ -80,16 +80,13 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 			}
 		}
 		w.text("\n}\n")
+		if sel.found < len(sel.activities) {
+			return fmt.Errorf("perfetto: %s: only %d of %d chosen GPU activities are in it: is it the file the trace was loaded from?", src, sel.found, len(sel.activities))
+		}
 		return w.err
 	})
 	stats.Activities = sel.found
-	if err != nil {
-		return stats, err
-	}
-	if sel.found < len(sel.activities) {
-		return stats, fmt.Errorf("perfetto: %s: only %d of %d chosen GPU activities are in it: is it the file the trace was loaded from?", src, sel.found, len(sel.activities))
-	}
-	return stats, nil
+	return stats, err
 }
 
 type sliceWriter struct {

@@ -19,6 +19,7 @@ type options struct {
 	allPasses   bool
 	gpu, mode   string
 	tp, ep      int
+	html        html
 	passGiven   func() bool
 	parallelism profile.Parallelism
 }
@@ -43,6 +44,7 @@ func program() app.Program {
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE` for the header; 0: from file name, trace or server_args.json, else 8")
 			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE` for the header; 0: as --tp")
 			fs.StringVar(&o.mode, "serving-mode", "", "`TEXT` for the header, e.g. decode or prefill")
+			o.html.define(fs)
 			o.passGiven = func() bool { return given(fs, "fwd-pass") }
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
@@ -88,6 +90,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	t.Trace = env.TraceName()
+	if err := o.html.write(env, a, pass, o.lines()); err != nil {
+		return err
+	}
 	var arch *profile.ArchSummary
 	if a.Config != nil {
 		s := a.Config.Summary(placement(env))

@@ -26,6 +26,7 @@ type options struct {
 	fuseMode               *string
 	tolerance              float64
 	pprof                  string
+	html                   html
 	url, outputDir         string
 	numSteps               int
 }
@@ -62,6 +63,7 @@ func program() app.Program {
 			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
+			o.html.define(fs)
 			fs.StringVar(&o.pprof, "pprof", "", "also write GPU time as a pprof profile to `FILE`")
 		},
 		Run: o.run,
@@ -138,6 +140,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 			return err
 		}
 		env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
+	}
+	if err := o.html.write(env, report); err != nil {
+		return err
 	}
 	if o.compare != "" {
 		return o.runCompare(ctx, env, report, opts)

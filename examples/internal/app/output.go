@@ -5,20 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"syscall"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
 // output is where results go: stdout, or a file that appears under its name
 // only when the program succeeded.
 type output struct {
 	*bufio.Writer
-	stdout *pipe    // nil where a file is written
-	file   *os.File // nil for stdout
-	temp   string   // renamed to target at the end, "" where file is written in place
-	target string
+	stdout *pipe            // nil where a file is written
+	file   *atomicfile.File // nil for stdout
 }
 
 // pipe is stdout, and remembers whether its reader has gone.
@@ -36,54 +33,20 @@ func (p *pipe) Write(b []byte) (int, error) {
 // bufferSize holds a screen or two, so that few writes reach the system.
 const bufferSize = 64 << 10
 
-// openOutput opens the file, or stdout for "" and "-". A regular file is
-// written beside its final place; anything else (a device, a named pipe) is
-// written in place.
+// fileMode is that of new files, less the umask.
+const fileMode = 0o666
+
+// openOutput opens the file, or stdout for "" and "-".
 func openOutput(path string, stdout io.Writer) (*output, error) {
 	if path == "" || path == "-" {
 		p := &pipe{w: stdout}
 		return &output{Writer: bufio.NewWriterSize(p, bufferSize), stdout: p}, nil
 	}
-	// A link stays a link: its target is what is replaced.
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	mode := fs.FileMode(0o666) // less the umask
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		return nil, fmt.Errorf("output %s: is a directory", path)
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, fmt.Errorf("output: %w", err)
-		}
-		return &output{Writer: bufio.NewWriterSize(f, bufferSize), file: f}, nil
-	}
-	if err == nil {
-		mode = info.Mode().Perm()
-	}
-	f, err := createBeside(path, mode)
+	f, err := atomicfile.Create(path, fileMode)
 	if err != nil {
-		// The name that the user gave is the one to tell, not the temporary one's.
-		if pathErr := new(fs.PathError); errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return nil, fmt.Errorf("output %s: %w", path, err)
+		return nil, fmt.Errorf("output %w", err)
 	}
-	return &output{Writer: bufio.NewWriterSize(f, bufferSize), file: f, temp: f.Name(), target: path}, nil
-}
-
-// createBeside makes a new file in the directory of path.
-func createBeside(path string, mode fs.FileMode) (*os.File, error) {
-	const attempts = 1000 // leftovers of killed runs with the same process id
-	for i := 0; ; i++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d-%d.tmp", filepath.Base(path), os.Getpid(), i))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if err == nil || !errors.Is(err, fs.ErrExist) || i >= attempts {
-			return f, err
-		}
-	}
+	return &output{Writer: bufio.NewWriterSize(f, bufferSize), file: f}, nil
 }
 
 // finish flushes and, where the program succeeded, puts the file in its place;
@@ -96,19 +59,7 @@ func (o *output) finish(err error) error {
 	if o.file == nil {
 		return err
 	}
-	if closeErr := o.file.Close(); err == nil {
-		err = closeErr
-	}
-	if o.temp == "" {
-		return err
-	}
-	if err == nil {
-		err = os.Rename(o.temp, o.target)
-	}
-	if err != nil {
-		os.Remove(o.temp) // best effort: the first error is the one to tell
-	}
-	return err
+	return o.file.Finish(err)
 }
 
 // gone reports whether the reader of stdout went away.

@@ -3,11 +3,11 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/htmlreport"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
@@ -17,30 +17,15 @@ import (
 // up. More colours cannot be told from each other.
 const maxSeries = 10
 
-// WriteFile writes the report to a file, all or nothing.
-func WriteFile(path string, r *htmlreport.Report) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+// fileMode is that of new reports, less the umask.
+const fileMode = 0o666
+
+// WriteFile writes the report to a file, all or nothing, and says so.
+func WriteFile(env *app.Env, path string, r *htmlreport.Report) error {
+	if err := atomicfile.Write(path, fileMode, r.Write); err != nil {
 		return fmt.Errorf("html: %w", err)
 	}
-	err = func() error {
-		if err := r.Write(tmp); err != nil {
-			return err
-		}
-		// CreateTemp makes files that only the owner can read; reports are for others, too.
-		if err := tmp.Chmod(0o644); err != nil {
-			return err
-		}
-		if err := tmp.Close(); err != nil {
-			return err
-		}
-		return os.Rename(tmp.Name(), path)
-	}()
-	if err != nil {
-		tmp.Close()           // a second close is harmless
-		os.Remove(tmp.Name()) // best effort: the first error is the one to tell
-		return fmt.Errorf("html: %w", err)
-	}
+	env.Notef("wrote %s; open it in any browser", path)
 	return nil
 }
 

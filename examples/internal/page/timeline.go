@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
@@ -16,8 +17,9 @@ import (
 
 // Timeline returns the report of an analysis with the layers of the given
 // pass, the steady one where it is layer.None. name is what the trace is
-// called. The error is that of [layer.Analysis.Timeline].
-func Timeline(a *layer.Analysis, pass int, name string) (*htmlreport.Report, error) {
+// called, header what else is known ("GPU type: H100"). The error is that of
+// [layer.Analysis.Timeline].
+func Timeline(a *layer.Analysis, pass int, name string, header ...string) (*htmlreport.Report, error) {
 	t, err := a.Timeline(pass)
 	if err != nil {
 		return nil, err
@@ -25,6 +27,10 @@ func Timeline(a *layer.Analysis, pass int, name string) (*htmlreport.Report, err
 	r := &htmlreport.Report{
 		Title: filepath.Base(name), Program: "layer timeline", Summary: t.Summary, Health: health(a.Trace().Health()), Notes: t.Notes, Facts: facts(a, t, name),
 		Sections: []htmlreport.Section{passes(a, t)},
+	}
+	for _, line := range header {
+		k, v, _ := strings.Cut(line, ": ")
+		r.Facts = append(r.Facts, htmlreport.Fact{Name: k, Value: v})
 	}
 	// Categories have the same colour in all charts: those that matter in the
 	// whole trace come first.

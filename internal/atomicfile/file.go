@@ -1,0 +1,94 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is a file being written. It is not safe for concurrent use.
+type File struct {
+	f      *os.File
+	temp   string // renamed to target at the end, "" where f is written in place
+	target string
+}
+
+// Create starts to write the file at path; [File.Finish] must be called. A
+// regular file is written beside its final place and keeps the permissions it
+// has; a new one gets those of mode, less the umask. A link stays a link: its
+// target is replaced. Anything else (a device, a named pipe) is written in
+// place; a directory is an error. Errors name path.
+func Create(path string, mode fs.FileMode) (*File, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s: is a directory", path)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &File{f: f}, nil
+	}
+	if err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := createBeside(path, mode)
+	if err != nil {
+		// The name that the user gave is the one to tell, not the temporary one's.
+		if pathErr := new(fs.PathError); errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &File{f: f, temp: f.Name(), target: path}, nil
+}
+
+// createBeside makes a new file in the directory of path.
+func createBeside(path string, mode fs.FileMode) (*os.File, error) {
+	const attempts = 1000 // leftovers of killed runs with the same process id
+	for i := 0; ; i++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d-%d.tmp", filepath.Base(path), os.Getpid(), i))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err == nil || !errors.Is(err, fs.ErrExist) || i >= attempts {
+			return f, err
+		}
+	}
+}
+
+// Write implements io.Writer.
+func (f *File) Write(p []byte) (int, error) { return f.f.Write(p) }
+
+// Finish closes the file. Where err, the result of writing, is nil, it puts the
+// file in its place; otherwise nothing is left of it. It returns err or else its
+// own error.
+func (f *File) Finish(err error) error {
+	if closeErr := f.f.Close(); err == nil {
+		err = closeErr
+	}
+	if f.temp == "" {
+		return err
+	}
+	if err == nil {
+		err = os.Rename(f.temp, f.target)
+	}
+	if err != nil {
+		os.Remove(f.temp) // best effort: the first error is the one to tell
+	}
+	return err
+}
+
+// Write writes a file with what write produces, all or nothing.
+func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	f, err := Create(path, mode)
+	if err != nil {
+		return err
+	}
+	return f.Finish(write(f))
+}
