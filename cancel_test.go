@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
@@ -61,11 +62,8 @@ func (c *countdown) Done() <-chan struct{} {
 func TestCancelAtAnyPoint(t *testing.T) {
 	dir := t.TempDir()
 	text := large(t)
-	tracePath, exportPath := filepath.Join(dir, "a.json"), filepath.Join(dir, "a.sqlite")
+	tracePath := filepath.Join(dir, "a.json")
 	if err := os.WriteFile(tracePath, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := nsysgen.Write(exportPath, nsysgen.Default(1)); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := trace.Read(context.Background(), bytes.NewReader(text))
@@ -81,14 +79,6 @@ func TestCancelAtAnyPoint(t *testing.T) {
 		polls int64 // times a whole run must ask at least
 		run   func(context.Context) error
 	}{
-		{"trace.Read", 4, func(ctx context.Context) error {
-			_, err := trace.Read(ctx, bytes.NewReader(text))
-			return err
-		}},
-		{"nsys.Open", 4, func(ctx context.Context) error {
-			_, err := nsys.Open(ctx, exportPath)
-			return err
-		}},
 		{"layer.Analyze", 4, func(ctx context.Context) error {
 			_, err := layer.Analyze(ctx, tr, layer.Options{})
 			return err
@@ -128,6 +118,67 @@ func TestCancelAtAnyPoint(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCancelWhileReading cancels after every eighth of a file, from within its
+// reader: a read that goes on has stopped listening.
+func TestCancelWhileReading(t *testing.T) {
+	text := large(t)
+	const parts = 8
+	for part := range parts - 1 { // a file that is read to its end is a trace
+		ctx, cancel := context.WithCancel(context.Background())
+		r := &cancelling{r: bytes.NewReader(text), left: len(text) * part / parts, cancel: cancel}
+		if tr, err := trace.Read(ctx, r); !errors.Is(err, context.Canceled) || tr != nil {
+			t.Errorf("cancelled after %d of %d eighths: %v, %v, want context.Canceled", part, parts, tr, err)
+		}
+		cancel()
+	}
+}
+
+// cancelling is a reader that cancels once it has given some bytes.
+type cancelling struct {
+	r      io.Reader
+	left   int
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		c.cancel()
+	}
+	n, err := c.r.Read(p)
+	c.left -= n
+	return n, err
+}
+
+// TestCancelExport cancels the reading of an nsys export at points spread over
+// the time that a whole one takes. SQLite listens to the context by itself and
+// cannot be made to ask at a certain row, so a cancellation may come too late;
+// what must never come is another error, or a trace beside one.
+func TestCancelExport(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.sqlite")
+	if _, err := nsysgen.Write(path, nsysgen.Default(1)); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if _, err := nsys.Open(context.Background(), path); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(begin)
+	const points = 16
+	for i := range time.Duration(points) {
+		ctx, cancel := context.WithCancel(context.Background())
+		if i == 0 {
+			cancel()
+		}
+		timer := time.AfterFunc(whole*i/points, cancel)
+		tr, err := nsys.Open(ctx, path)
+		if (tr == nil) != (err != nil) || err != nil && !errors.Is(err, context.Canceled) || i == 0 && err == nil {
+			t.Errorf("cancelled after %d/%d of the time: %v, %v, want a trace or context.Canceled", i, points, tr, err)
+		}
+		timer.Stop()
+		cancel()
 	}
 }
 
