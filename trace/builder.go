@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // EventData describes one event to a [Builder]. Fields that a source does not
@@ -55,6 +56,10 @@ type Builder struct {
 	procs   map[procKey]string
 	threads map[threadKey]string
 
+	// The last thread looked up, which is nearly always the next one too.
+	lastKey    threadKey
+	lastThread ThreadIndex
+
 	textBytes int64 // of names and labels
 }
 
@@ -76,7 +81,7 @@ func NewBuilder() *Builder {
 		nameID:  map[string]NameID{"": NoName},
 		queueID: map[queue]int32{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
 		counts: map[[2]string]int64{}, minRaw: math.MaxInt64,
-		procs: map[procKey]string{}, threads: map[threadKey]string{},
+		procs: map[procKey]string{}, threads: map[threadKey]string{}, lastThread: NoThread,
 	}
 }
 
@@ -150,12 +155,16 @@ func (b *Builder) queue(d DeviceID, s StreamID) int32 {
 
 func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
 	k := threadKey{procKey{p.ID, p.Label}, tid, label}
+	if b.lastThread != NoThread && k == b.lastKey {
+		return b.lastThread
+	}
 	id, ok := b.thrID[k]
 	if !ok {
 		id = ThreadIndex(len(b.t.threads))
 		b.t.threads = append(b.t.threads, Thread{Process: p.ID, ProcessLabel: p.Label, ID: tid, Label: label})
 		b.thrID[k] = id
 	}
+	b.lastKey, b.lastThread = k, id
 	return id
 }
 
@@ -240,32 +249,10 @@ func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	if b.minRaw != math.MaxInt64 {
 		t.origin = b.minRaw
 	}
-	empty := true
-	var id EventID
-	for l := Lane(0); l < laneCount; l++ {
-		t.base[l] = id
-		c := &t.lanes[l]
-		id += EventID(c.len())
-		for i := range c.start {
-			c.start[i] -= Time(t.origin)
-			end := c.start[i] + Time(c.dur[i])
-			if empty || c.start[i] < t.first {
-				t.first = c.start[i]
-			}
-			if empty || end > t.last {
-				t.last = end
-			}
-			empty = false
-		}
-		c.sort(ctx)
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if l != LaneGPU {
-			t.threadRow[l] = threadRows(c.thread, len(t.threads))
-		}
+	t.finishLanes(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	t.base[laneCount] = id
 	for i := range t.threads {
 		th := &t.threads[i]
 		p := procKey{th.Process, th.ProcessLabel}
@@ -283,6 +270,52 @@ func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	}
 	t.health = t.examine(b.losses)
 	return t, nil
+}
+
+// finishLanes makes the times of all lanes relative and sorts them, each lane
+// on a goroutine of its own: they share nothing.
+func (t *Trace) finishLanes(ctx context.Context) {
+	var bounds [laneCount]struct{ first, last Time }
+	var lanes sync.WaitGroup
+	var id EventID
+	for l := Lane(0); l < laneCount; l++ {
+		c := &t.lanes[l]
+		t.base[l] = id
+		id += EventID(c.len())
+		lanes.Go(func() {
+			bounds[l].first, bounds[l].last = c.rebase(t.origin)
+			c.sort(ctx)
+			if l != LaneGPU {
+				t.threadRow[l] = threadRows(c.thread, len(t.threads))
+			}
+		})
+	}
+	t.base[laneCount] = id
+	lanes.Wait()
+	empty := true
+	for l, b := range bounds {
+		if t.lanes[l].len() == 0 {
+			continue
+		}
+		if empty {
+			t.first, t.last, empty = b.first, b.last, false
+		}
+		t.first, t.last = min(t.first, b.first), max(t.last, b.last)
+	}
+}
+
+// rebase makes times relative to origin and returns the first start and the
+// last end, 0 and 0 when there are no rows.
+func (c *columns) rebase(origin int64) (first, last Time) {
+	for i := range c.start {
+		c.start[i] -= Time(origin)
+		end := c.start[i] + Time(c.dur[i])
+		if i == 0 {
+			first, last = c.start[i], end
+		}
+		first, last = min(first, c.start[i]), max(last, end)
+	}
+	return first, last
 }
 
 // threadRows returns, at th+1, the first row of each thread th ≥ NoThread.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // IsGraphLaunchName reports whether name is an API call that replays a
@@ -56,7 +57,12 @@ func (t *Trace) linkLaunches(ctx context.Context) error {
 	for i := range t.launchOf {
 		t.launchOf[i] = -1
 	}
-	acts, calls := t.corrKeys(ctx, LaneGPU), t.corrKeys(ctx, LaneLaunch)
+	var acts, calls []corrKey
+	var both sync.WaitGroup
+	both.Go(func() { acts = t.corrKeys(ctx, LaneGPU) })
+	both.Go(func() { calls = t.corrKeys(ctx, LaneLaunch) })
+	both.Wait()
+	var group []int32 // reused: there is one group per correlation id
 	g, c := &t.lanes[LaneGPU], &t.lanes[LaneLaunch]
 	j, checked := 0, 0
 	for i := 0; i < len(acts); {
@@ -75,7 +81,7 @@ func (t *Trace) linkLaunches(ctx context.Context) error {
 		for hi < len(calls) && calls[hi].scope == a.scope && calls[hi].corr == a.corr {
 			hi++
 		}
-		group := t.launchesFirst(calls[lo:hi])
+		group = t.launchesFirst(group[:0], calls[lo:hi])
 		for ; i < len(acts) && acts[i].scope == a.scope && acts[i].corr == a.corr; i++ {
 			if len(group) == 0 {
 				continue
@@ -93,14 +99,10 @@ func (t *Trace) linkLaunches(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// launchesFirst returns the rows of one correlation id that explain
+// launchesFirst appends to rows those of one correlation id that explain
 // activities, by start.
-func (t *Trace) launchesFirst(keys []corrKey) []int32 {
-	if len(keys) == 0 {
-		return nil
-	}
+func (t *Trace) launchesFirst(rows []int32, keys []corrKey) []int32 {
 	c := &t.lanes[LaneLaunch]
-	rows := make([]int32, 0, len(keys))
 	for _, k := range keys {
 		if IsLaunchName(t.names[c.name[k.row]]) {
 			rows = append(rows, k.row)
@@ -110,6 +112,9 @@ func (t *Trace) launchesFirst(keys []corrKey) []int32 {
 		for _, k := range keys {
 			rows = append(rows, k.row)
 		}
+	}
+	if len(rows) < 2 {
+		return rows
 	}
 	slices.SortStableFunc(rows, func(a, b int32) int {
 		switch {
