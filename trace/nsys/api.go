@@ -15,34 +15,34 @@ type apiName struct {
 	kind trace.Kind
 }
 
-func (l *loader) readCalls() error {
+func (s *scanner) readCalls() error {
 	cols := []string{"start", "end", "globalTid", "correlationId", "nameId"}
 	var n int64
-	err := l.db.scan(tableRuntime, cols, func(r *row) error {
+	err := s.db.scan(tableRuntime, cols, func(r *row) error {
 		n++
 		start, end := r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
 		if start == math.MinInt64 || end == math.MinInt64 {
-			l.noTime++
+			s.noTime++
 			return nil
 		}
 		global := r.int(2)
-		api := l.apiName(r.intOr(4, -1))
-		l.add(trace.EventData{
-			Kind: api.kind, Name: api.name, Process: l.process(global), Thread: trace.ThreadID(tidOf(global)),
+		api := s.apiName(r.intOr(4, -1))
+		s.add(trace.EventData{
+			Kind: api.kind, Name: api.name, Process: s.process(global), Thread: trace.ThreadID(tidOf(global)),
 			Correlation: correlation(r.int(3)), Device: trace.NoDevice, Stream: trace.NoStream,
 		}, start, end)
 		return nil
 	})
-	l.counts = append(l.counts, tableCount{tableRuntime, n})
+	s.counts = append(s.counts, tableCount{tableRuntime, n})
 	return err
 }
 
-func (l *loader) apiName(id int64) apiName {
-	a, ok := l.api[id]
+func (s *scanner) apiName(id int64) apiName {
+	a, ok := s.api[id]
 	if ok {
 		return a
 	}
-	stored := l.name(id)
+	stored := s.name(id)
 	if stored == "" {
 		stored = fmt.Sprintf("[unnamed API call %d]", id)
 	}
@@ -50,11 +50,11 @@ func (l *loader) apiName(id int64) apiName {
 	if strings.HasPrefix(stored, "cuda") {
 		a.kind = trace.KindRuntime
 	}
-	if a.name != stored && !slices.Contains(l.suffixed[a.name], stored) {
-		l.suffixed[a.name] = append(l.suffixed[a.name], stored)
+	if a.name != stored && !slices.Contains(s.suffixed[a.name], stored) {
+		s.suffixed[a.name] = append(s.suffixed[a.name], stored)
 	}
-	if len(l.api) < 1<<16 {
-		l.api[id] = a
+	if len(s.api) < 1<<16 {
+		s.api[id] = a
 	}
 	return a
 }

@@ -41,7 +41,8 @@ const minRowBytes = 6
 // size; a UTF-16 database grows by at most 3/2 when read as UTF-8.
 const textBudgetFactor = 2
 
-// database is one open nsys export. It serves one goroutine at a time.
+// database is a connection to an nsys export. It serves one goroutine at a
+// time; tables never changes, so that connections may share it.
 type database struct {
 	path   string
 	size   int64
@@ -56,12 +57,10 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := sqlite.OpenConn(fileURI(path), sqlite.OpenReadOnly|sqlite.OpenURI)
-	if err != nil {
-		return nil, &Error{Path: path, Err: classify(err)}
+	db := &database{path: path, size: size, tables: map[string][]string{}}
+	if err := db.connect(ctx); err != nil {
+		return nil, err
 	}
-	conn.SetInterrupt(ctx.Done())
-	db := &database{path: path, size: size, conn: conn, tables: map[string][]string{}}
 	if st, err := os.Stat(path + "-wal"); err == nil && st.Size() > 0 {
 		db.wal = true
 	}
@@ -70,6 +69,26 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// connect opens the connection. Queries end with an error when ctx does.
+func (db *database) connect(ctx context.Context) error {
+	conn, err := sqlite.OpenConn(fileURI(db.path), sqlite.OpenReadOnly|sqlite.OpenURI)
+	if err != nil {
+		return &Error{Path: db.path, Err: classify(err)}
+	}
+	conn.SetInterrupt(ctx.Done())
+	db.conn = conn
+	return nil
+}
+
+// again opens one more connection to the same file, for another goroutine.
+func (db *database) again(ctx context.Context) (*database, error) {
+	c := *db
+	if err := c.connect(ctx); err != nil {
+		return nil, err
+	}
+	return &c, nil
 }
 
 // Close releases the connection.
@@ -230,9 +249,6 @@ type row struct {
 
 // int is the integer in column i, 0 when it is NULL.
 func (r *row) int(i int) int64 { return r.stmt.ColumnInt64(i) }
-
-// null reports whether column i is NULL.
-func (r *row) null(i int) bool { return r.stmt.ColumnIsNull(i) }
 
 // intOr is the integer in column i, or none when it is NULL.
 func (r *row) intOr(i int, none int64) int64 {

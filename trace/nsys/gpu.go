@@ -9,62 +9,62 @@ import (
 )
 
 // readKernels reads the kernel table.
-func (l *loader) readKernels() error {
+func (s *scanner) readKernels() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName",
 		"mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "graphNodeId", "graphId"}
 	shapes := map[[6]int64]string{}
 	var n int64
-	err := l.db.scan(tableKernel, cols, func(r *row) error {
+	err := s.db.scan(tableKernel, cols, func(r *row) error {
 		n++
-		e, start, end, ok := l.activity(r, trace.KindKernel)
+		e, start, end, ok := s.activity(r, trace.KindKernel)
 		if !ok {
 			return nil
 		}
-		e.Name = l.name(r.intOr(6, -1), r.intOr(7, -1), r.intOr(8, -1))
+		e.Name = s.name(r.intOr(6, -1), r.intOr(7, -1), r.intOr(8, -1))
 		if e.Name == "" {
 			e.Name = "[unnamed kernel]"
 		}
 		dims := [6]int64{r.int(9), r.int(10), r.int(11), r.int(12), r.int(13), r.int(14)}
 		if dims != ([6]int64{}) {
-			s, ok := shapes[dims]
+			shape, ok := shapes[dims]
 			if !ok {
-				s = fmt.Sprintf("%d,%d,%d|%d,%d,%d", dims[0], dims[1], dims[2], dims[3], dims[4], dims[5])
+				shape = fmt.Sprintf("%d,%d,%d|%d,%d,%d", dims[0], dims[1], dims[2], dims[3], dims[4], dims[5])
 				// A hostile file can make every row its own shape; the memo
 				// only saves formatting.
 				if len(shapes) < 1<<16 {
-					shapes[dims] = s
+					shapes[dims] = shape
 				}
 			}
-			e.Shape = s
+			e.Shape = shape
 		}
 		e.GraphNode, e.GraphID = uint64(r.int(15)), uint64(r.int(16))
-		l.add(e, start, end)
+		s.add(e, start, end)
 		return nil
 	})
-	l.counts = append(l.counts, tableCount{tableKernel, n})
+	s.counts = append(s.counts, tableCount{tableKernel, n})
 	return err
 }
 
 // activity reads what all activity tables begin with: start, end, deviceId,
 // streamId, correlationId, globalPid.
-func (l *loader) activity(r *row, kind trace.Kind) (e trace.EventData, start, end int64, ok bool) {
+func (s *scanner) activity(r *row, kind trace.Kind) (e trace.EventData, start, end int64, ok bool) {
 	start, end = r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
 	if start == math.MinInt64 || end == math.MinInt64 {
-		l.noTime++
+		s.noTime++
 		return e, 0, 0, false
 	}
 	global := r.int(5)
 	e = trace.EventData{
-		Kind: kind, Process: l.process(global), Device: l.device(global, r.intOr(2, -1)),
+		Kind: kind, Process: s.process(global), Device: s.device(global, r.intOr(2, -1)),
 		Stream: trace.StreamID(r.intOr(3, int64(trace.NoStream))), Correlation: correlation(r.int(4)),
 	}
 	return e, start, end, true
 }
 
 // device is the GPU that a process means by a CUDA device number.
-func (l *loader) device(globalPid, ordinal int64) trace.DeviceID {
-	if len(l.devices) > 0 {
-		if gpu, ok := l.devices[cudaDevice{pidOf(globalPid), ordinal}]; ok {
+func (f *facts) device(globalPid, ordinal int64) trace.DeviceID {
+	if len(f.devices) > 0 {
+		if gpu, ok := f.devices[cudaDevice{pidOf(globalPid), ordinal}]; ok {
 			return device(gpu)
 		}
 	}
@@ -93,13 +93,13 @@ func kindWord(words []string, v int64) string {
 	return "Unknown"
 }
 
-func (l *loader) readMemcpy() error {
+func (s *scanner) readMemcpy() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"}
 	names := map[[3]int64]string{}
 	var n int64
-	err := l.db.scan(tableMemcpy, cols, func(r *row) error {
+	err := s.db.scan(tableMemcpy, cols, func(r *row) error {
 		n++
-		e, start, end, ok := l.activity(r, trace.KindMemcpy)
+		e, start, end, ok := s.activity(r, trace.KindMemcpy)
 		if !ok {
 			return nil
 		}
@@ -112,22 +112,22 @@ func (l *loader) readMemcpy() error {
 			names[k] = e.Name
 		}
 		e.Bytes, e.GraphNode = r.int(6), uint64(r.int(10))
-		l.add(e, start, end)
+		s.add(e, start, end)
 		return nil
 	})
-	l.counts = append(l.counts, tableCount{tableMemcpy, n})
+	s.counts = append(s.counts, tableCount{tableMemcpy, n})
 	return err
 }
 
 // clampKind keeps the memo of copy names small whatever the file says.
 func clampKind(v int64) int64 { return min(max(v, -1), 99) }
 
-func (l *loader) readMemset() error {
+func (s *scanner) readMemset() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind", "graphNodeId"}
 	var n int64
-	err := l.db.scan(tableMemset, cols, func(r *row) error {
+	err := s.db.scan(tableMemset, cols, func(r *row) error {
 		n++
-		e, start, end, ok := l.activity(r, trace.KindMemset)
+		e, start, end, ok := s.activity(r, trace.KindMemset)
 		if !ok {
 			return nil
 		}
@@ -136,31 +136,31 @@ func (l *loader) readMemset() error {
 			e.Name = "Memset (" + memKinds[k] + ")"
 		}
 		e.Bytes, e.GraphNode = r.int(6), uint64(r.int(8))
-		l.add(e, start, end)
+		s.add(e, start, end)
 		return nil
 	})
-	l.counts = append(l.counts, tableCount{tableMemset, n})
+	s.counts = append(s.counts, tableCount{tableMemset, n})
 	return err
 }
 
 // readGraphs reads the replays that were recorded whole. A row whose start and
 // end are 0 has no times ("timestamp information could not be collected",
 // CUPTI's CUpti_ActivityGraphTrace); the Builder counts it as not collected.
-func (l *loader) readGraphs() error {
+func (s *scanner) readGraphs() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphId", "graphExecId"}
 	var n int64
-	err := l.db.scan(tableGraph, cols, func(r *row) error {
+	err := s.db.scan(tableGraph, cols, func(r *row) error {
 		n++
-		e, start, end, ok := l.activity(r, trace.KindGraph)
+		e, start, end, ok := s.activity(r, trace.KindGraph)
 		if !ok {
 			return nil
 		}
 		id := r.int(6)
 		e.Name = "CUDA graph " + strconv.FormatInt(id, 10)
 		e.GraphID = uint64(id)
-		l.add(e, start, end)
+		s.add(e, start, end)
 		return nil
 	})
-	l.counts = append(l.counts, tableCount{tableGraph, n})
+	s.counts = append(s.counts, tableCount{tableGraph, n})
 	return err
 }

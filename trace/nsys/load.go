@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,41 +29,41 @@ const (
 // 2^61 ns are 73 years; real values are ns since boot or since the session.
 const maxTime = 1 << 61
 
-// loader fills a Builder from one export.
+// loader fills a Builder from one export: first the small tables, whose facts
+// all rows need, then the large ones side by side.
 type loader struct {
-	db      *database
+	facts
+	db *database
+	b  *trace.Builder
+
+	longText int64
+	suffixed map[string][]string // stripped API name → names as stored
+}
+
+// facts is what the small tables say. The scanners of the large tables share
+// it, so it does not change once they run.
+type facts struct {
 	cfg     *config
-	b       *trace.Builder
 	strings stringTable
-	scopes  map[int64]string     // correlation scope by globalPid>>24
 	devices map[cudaDevice]int64 // GPU by process and CUDA ordinal
 	domains map[domainKey]string
-	api     map[int64]apiName // by string id
-
-	suffixed map[string][]string // stripped API name → names as stored
-	scoped   bool                // correlations are per process
-	pidMask  int64               // bits of global>>24 that name the process
-
-	out    *pipe
-	counts []tableCount // applied to the Builder when the scans are done
-
-	noText, noTime, farTime, longText int64
+	scoped  bool  // correlations are per process
+	pidMask int64 // bits of global>>24 that name the process
 }
 
 type cudaDevice struct{ pid, ordinal int64 }
 
 func newLoader(db *database, name string, cfg *config) *loader {
 	l := &loader{
-		db: db, cfg: cfg, b: trace.NewBuilder(),
-		scopes: map[int64]string{}, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{},
-		api: map[int64]apiName{}, suffixed: map[string][]string{},
+		facts: facts{cfg: cfg, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{}},
+		db:    db, b: trace.NewBuilder(), suffixed: map[string][]string{},
 	}
 	l.b.SetMeta(trace.Meta{Path: name, Source: "nsys", Rank: -1})
 	return l
 }
 
 // load reads every table once.
-func (l *loader) load() (*trace.Trace, error) {
+func (l *loader) load(ctx context.Context) (*trace.Trace, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -71,28 +72,16 @@ func (l *loader) load() (*trace.Trace, error) {
 	if err := l.findProcessBits(); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{l.readStrings, l.readMeta, l.readDevices, l.readNames} {
+	for _, step := range []func() error{l.readStrings, l.readMeta, l.readDevices, l.readNames, l.readDomains} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	var steps []func() error
-	if l.cfg.wants(trace.LaneGPU) {
-		steps = append(steps, l.readKernels, l.readMemcpy, l.readMemset, l.readGraphs)
-	}
-	if l.cfg.wants(trace.LaneLaunch) {
-		steps = append(steps, l.readCalls)
-	}
-	if l.cfg.wants(trace.LaneAnnotation) || l.cfg.wants(trace.LaneOp) {
-		steps = append(steps, l.readDomains, l.readRanges)
-	}
-	if l.cfg.wants(trace.LaneSync) {
-		steps = append(steps, l.readSync, l.readOverhead)
-	}
-	if err := l.run(steps); err != nil {
+	scanners, err := l.scanAll(ctx)
+	if err != nil {
 		return nil, err
 	}
-	l.report()
+	l.report(scanners)
 	return l.b.Finish(), nil
 }
 
@@ -112,9 +101,14 @@ func (l *loader) check() error {
 }
 
 // report puts what the export lacks into the health.
-func (l *loader) report() {
-	for _, c := range l.counts {
-		l.b.Count("row", c.table, c.rows)
+func (l *loader) report(scanners []*scanner) {
+	var noText, noTime, farTime int64
+	for _, s := range scanners {
+		for _, c := range s.counts {
+			l.b.Count("row", c.table, c.rows)
+		}
+		noText, noTime, farTime = noText+s.noText, noTime+s.noTime, farTime+s.farTime
+		maps.Copy(l.suffixed, s.suffixed)
 	}
 	for _, m := range []struct {
 		table, costs string
@@ -143,14 +137,14 @@ func (l *loader) report() {
 			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+"."+m.column+": "+m.costs)
 		}
 	}
-	if l.noText > 0 {
-		l.b.LoseDetail(trace.LossBadEvent, l.noText, "NVTX ranges whose text and textId are both null")
+	if noText > 0 {
+		l.b.LoseDetail(trace.LossBadEvent, noText, "NVTX ranges whose text and textId are both null")
 	}
-	if l.noTime > 0 {
-		l.b.LoseDetail(trace.LossBadTime, l.noTime, "rows without a start or end")
+	if noTime > 0 {
+		l.b.LoseDetail(trace.LossBadTime, noTime, "rows without a start or end")
 	}
-	if l.farTime > 0 {
-		l.b.LoseDetail(trace.LossBadTime, l.farTime, "timestamps decades away")
+	if farTime > 0 {
+		l.b.LoseDetail(trace.LossBadTime, farTime, "timestamps decades away")
 	}
 	if l.longText > 0 {
 		l.b.LoseDetail(trace.LossLimit, l.longText, "strings cut")
@@ -163,18 +157,12 @@ func (l *loader) report() {
 
 // process is the reference of the process of a globalPid or globalTid:
 // hardware and VM id in the top bits, then pid, then tid, 24 bits each.
-func (l *loader) process(global int64) trace.ProcessRef {
-	key := global >> 24 & l.pidMask
+func (f *facts) process(global int64) trace.ProcessRef {
+	key := global >> 24 & f.pidMask
 	p := trace.ProcessRef{ID: trace.ProcessID(key & 0xFFFFFF)}
-	if !l.scoped {
-		return p
+	if f.scoped {
+		p.Scope = strconv.FormatInt(key, 10)
 	}
-	s, ok := l.scopes[key]
-	if !ok {
-		s = strconv.FormatInt(key, 10)
-		l.scopes[key] = s
-	}
-	p.Scope = s
 	return p
 }
 
@@ -263,9 +251,9 @@ func (l *loader) readStrings() error {
 }
 
 // name is the first of the string ids that is known.
-func (l *loader) name(ids ...int64) string {
+func (f *facts) name(ids ...int64) string {
 	for _, id := range ids {
-		if s := l.strings.get(id); s != "" {
+		if s := f.strings.get(id); s != "" {
 			return s
 		}
 	}

@@ -23,7 +23,7 @@ type domainKey struct{ process, domain int64 }
 // readDomains reads the names of NVTX domains, which are rows of their own and
 // need not come first.
 func (l *loader) readDomains() error {
-	if !l.db.hasColumn(tableNVTX, "domainId") || !l.db.hasColumn(tableNVTX, "eventType") {
+	if !l.cfg.wantsRanges() || !l.db.hasColumn(tableNVTX, "domainId") || !l.db.hasColumn(tableNVTX, "eventType") {
 		return nil
 	}
 	condition := "eventType = " + strconv.Itoa(nvtxDomainCreate)
@@ -35,31 +35,28 @@ func (l *loader) readDomains() error {
 	})
 }
 
-func (l *loader) rangeText(r *row, text, textID int) string {
+func (f *facts) rangeText(r *row, text, textID int) string {
 	if s := r.text(text); s != "" {
 		return s
 	}
-	return l.name(r.intOr(textID, -1))
+	return f.name(r.intOr(textID, -1))
 }
 
 // domain names a domain; the default one, 0, has no name.
-func (l *loader) domain(global, id int64) string {
+func (f *facts) domain(global, id int64) string {
 	if id == 0 {
 		return ""
 	}
-	k := domainKey{global >> 24, id}
-	s, ok := l.domains[k]
-	if !ok {
-		s = "domain " + strconv.FormatInt(id, 10)
-		l.domains[k] = s
+	if name, ok := f.domains[domainKey{global >> 24, id}]; ok {
+		return name
 	}
-	return s
+	return "domain " + strconv.FormatInt(id, 10)
 }
 
-func (l *loader) readRanges() error {
+func (s *scanner) readRanges() error {
 	cols := []string{"start", "end", "eventType", "text", "textId", "globalTid", "domainId"}
 	var n int64
-	err := l.db.scan(tableNVTX, cols, func(r *row) error {
+	err := s.db.scan(tableNVTX, cols, func(r *row) error {
 		n++
 		kind := trace.KindRange
 		switch r.int(2) {
@@ -70,7 +67,7 @@ func (l *loader) readRanges() error {
 		}
 		start, end := r.intOr(0, math.MinInt64), r.int(1)
 		if start == math.MinInt64 {
-			l.noTime++
+			s.noTime++
 			return nil
 		}
 		// A mark has no end. Neither has a range that was open when the
@@ -78,25 +75,25 @@ func (l *loader) readRanges() error {
 		if end <= 0 && start >= 0 {
 			kind, end = trace.KindMark, start
 		}
-		name := l.rangeText(r, 3, 4)
+		name := s.rangeText(r, 3, 4)
 		if name == "" {
-			l.noText++
+			s.noText++
 			return nil
 		}
 		global := r.int(5)
 		e := trace.EventData{
-			Kind: kind, Name: name, Domain: l.domain(global, r.int(6)), Process: l.process(global),
+			Kind: kind, Name: name, Domain: s.domain(global, r.int(6)), Process: s.process(global),
 			Thread: trace.ThreadID(tidOf(global)), Device: trace.NoDevice, Stream: trace.NoStream,
 		}
 		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == trace.KindRange {
 			e.Kind, e.Name, e.Shape = trace.KindOp, op, shape
 		}
-		if l.cfg.wants(e.Kind.Lane()) {
-			l.add(e, start, end)
+		if s.cfg.wants(e.Kind.Lane()) {
+			s.add(e, start, end)
 		}
 		return nil
 	})
-	l.counts = append(l.counts, tableCount{tableNVTX, n})
+	s.counts = append(s.counts, tableCount{tableNVTX, n})
 	return err
 }
 

@@ -36,7 +36,7 @@ func open(ctx context.Context, path, name string, c *config) (*trace.Trace, erro
 	if err == nil {
 		defer db.Close()
 		var t *trace.Trace
-		if t, err = newLoader(db, name, c).load(); err == nil {
+		if t, err = newLoader(db, name, c).load(ctx); err == nil {
 			return t, nil
 		}
 	}

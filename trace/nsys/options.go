@@ -20,6 +20,9 @@ type config struct {
 
 func (c *config) wants(l trace.Lane) bool { return c.lanes == nil || slices.Contains(c.lanes, l) }
 
+// wantsRanges reports whether anything is asked for that NVTX ranges become.
+func (c *config) wantsRanges() bool { return c.wants(trace.LaneAnnotation) || c.wants(trace.LaneOp) }
+
 // WithLanes reads only the tables that fill the given lanes. Default: all.
 func WithLanes(lanes ...trace.Lane) Option {
 	return optionFunc(func(c *config) { c.lanes = append([]trace.Lane{}, lanes...) })

@@ -1,25 +1,46 @@
 package nsys
 
 import (
+	"context"
+	"sync"
+
 	"github.com/llmstrata/strata/trace"
 )
 
-// NOTE: Reading rows and storing events cost about the same, so they run side by
-// side: the scans fill batches, one goroutine adds them to the Builder. Tables
-// are scanned one after the other and batches arrive in order, so the Trace
-// is the same every time. While the scans run, only that goroutine touches the
-// Builder.
+// NOTE: how the large tables are read side by side.
+//
+// Reading rows costs more than storing events, and tables do not depend on
+// each other. So each of the three groups of large tables has a scanner: a
+// connection of its own, read by a goroutine of its own, that turns rows into
+// batches of events. One more goroutine, the loader's, adds the batches to the
+// Builder: one from each scanner in turn. A scanner that runs ahead waits, one
+// that lags is waited for, so the order of the events, and with it every number
+// the Builder gives, depends on the file alone and never on timing.
+//
+// Batches are as large as their tables, so that all scanners end at about the
+// same time. Between the connections nothing is shared but facts, which no
+// longer change.
 
-// batchSize is how many events travel together: enough that the channel costs
-// nothing per event, few enough to stay in the cache.
-const batchSize = 512
+// scanner reads tables on its own connection and hands on what it finds.
+type scanner struct {
+	*facts
+	db    *database
+	tasks []func(*scanner) error
 
-// pipe carries batches from the scans to the Builder.
-type pipe struct {
 	batch []trace.EventData // being filled
 	full  chan []trace.EventData
 	free  chan []trace.EventData
-	done  chan struct{}
+	err   error // valid once full is closed
+
+	counts                  []tableCount // applied to the Builder when the scans are done
+	noText, noTime, farTime int64
+
+	api      map[int64]apiName   // by string id
+	suffixed map[string][]string // stripped API name → names as stored
+
+	// The last process looked up, which is nearly always the next one too.
+	lastKey int64
+	lastRef trace.ProcessRef
 }
 
 type tableCount struct {
@@ -27,75 +48,165 @@ type tableCount struct {
 	rows  int64
 }
 
-// run executes the scans and adds what they find to the Builder.
-func (l *loader) run(scans []func() error) error {
-	const batches = 4
-	p := &pipe{full: make(chan []trace.EventData, batches), free: make(chan []trace.EventData, batches+2), done: make(chan struct{})}
-	for range batches + 1 {
-		p.free <- make([]trace.EventData, 0, batchSize)
+// group is the tables that one scanner reads.
+type group struct {
+	largest string     // the table that decides the batches' size
+	lane    trace.Lane // that its rows go to
+	tasks   []func(*scanner) error
+}
+
+// groups lists what has to be read for the lanes that are asked for.
+func (c *config) groups() []group {
+	var out []group
+	if c.wants(trace.LaneGPU) {
+		out = append(out, group{tableKernel, trace.LaneGPU, []func(*scanner) error{
+			(*scanner).readKernels, (*scanner).readMemcpy, (*scanner).readMemset, (*scanner).readGraphs}})
 	}
-	p.batch = make([]trace.EventData, 0, batchSize)
-	l.out = p
-	l.reserve()
-	go func() {
-		defer close(p.done)
-		for batch := range p.full {
-			for i := range batch {
-				l.b.Add(batch[i])
+	if c.wants(trace.LaneLaunch) {
+		out = append(out, group{tableRuntime, trace.LaneLaunch, []func(*scanner) error{(*scanner).readCalls}})
+	}
+	var host []func(*scanner) error
+	if c.wantsRanges() {
+		host = append(host, (*scanner).readRanges)
+	}
+	if c.wants(trace.LaneSync) {
+		host = append(host, (*scanner).readSync, (*scanner).readOverhead)
+	}
+	if len(host) > 0 {
+		out = append(out, group{tableNVTX, trace.LaneAnnotation, host})
+	}
+	return out
+}
+
+// Bounds of a batch: enough events that the channel costs nothing per event,
+// few enough to stay in the cache.
+const (
+	minBatch = 64
+	maxBatch = 1024
+)
+
+// batchesAhead is how many batches a scanner may have ready.
+const batchesAhead = 4
+
+// scanAll runs the scanners and adds what they find to the Builder.
+func (l *loader) scanAll(ctx context.Context) ([]*scanner, error) {
+	groups := l.cfg.groups()
+	rows := make([]int64, len(groups))
+	var most int64 = 1
+	for i, g := range groups {
+		rows[i] = l.rowsOf(g.largest)
+		l.b.Grow(g.lane, int(rows[i]))
+		most = max(most, rows[i])
+	}
+	scanners := make([]*scanner, len(groups))
+	for i, g := range groups {
+		db, err := l.db.again(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer db.Close()
+		scanners[i] = newScanner(&l.facts, db, g.tasks, max(minBatch, int(maxBatch*rows[i]/most)))
+	}
+	// The connections are closed above only when no goroutine uses them.
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, s := range scanners {
+		running.Go(s.run)
+	}
+	l.addAll(scanners)
+	for _, s := range scanners {
+		if s.err != nil {
+			return nil, s.err
+		}
+	}
+	return scanners, nil
+}
+
+func newScanner(f *facts, db *database, tasks []func(*scanner) error, batch int) *scanner {
+	s := &scanner{
+		facts: f, db: db, tasks: tasks,
+		full: make(chan []trace.EventData, batchesAhead), free: make(chan []trace.EventData, batchesAhead+2),
+		api: map[int64]apiName{}, suffixed: map[string][]string{}, lastKey: -1 << 63,
+	}
+	for range batchesAhead + 1 {
+		s.free <- make([]trace.EventData, 0, batch)
+	}
+	s.batch = make([]trace.EventData, 0, batch)
+	return s
+}
+
+// addAll adds the batches of all scanners to the Builder, one of each in turn,
+// until all are done.
+func (l *loader) addAll(scanners []*scanner) {
+	done := make([]bool, len(scanners))
+	for open := len(scanners); open > 0; {
+		for i, s := range scanners {
+			if done[i] {
+				continue
 			}
-			p.free <- batch[:0]
-		}
-	}()
-	var err error
-	for _, scan := range scans {
-		if err = scan(); err != nil {
-			break
+			batch, more := <-s.full
+			if !more {
+				done[i] = true
+				open--
+				continue
+			}
+			for k := range batch {
+				l.b.Add(batch[k])
+			}
+			s.free <- batch[:0]
 		}
 	}
-	if err == nil {
-		p.full <- p.batch
+}
+
+// run reads the scanner's tables one after the other.
+func (s *scanner) run() {
+	defer close(s.full)
+	for _, task := range s.tasks {
+		if s.err = task(s); s.err != nil {
+			return
+		}
 	}
-	close(p.full)
-	<-p.done
-	return err
+	s.full <- s.batch
 }
 
 // add hands on an event that ran from start to end.
-func (l *loader) add(e trace.EventData, start, end int64) {
+func (s *scanner) add(e trace.EventData, start, end int64) {
 	if start < -maxTime || start > maxTime || end < -maxTime || end > maxTime {
-		l.farTime++
+		s.farTime++
 		return
 	}
 	e.Start, e.Duration = start, end-start
-	p := l.out
-	p.batch = append(p.batch, e)
-	if len(p.batch) == batchSize {
-		p.full <- p.batch
-		p.batch = <-p.free
+	s.batch = append(s.batch, e)
+	if len(s.batch) == cap(s.batch) {
+		s.full <- s.batch
+		s.batch = <-s.free
 	}
+}
+
+// process is [facts.process], remembering the last one.
+func (s *scanner) process(global int64) trace.ProcessRef {
+	if key := global >> 24; key != s.lastKey {
+		s.lastKey, s.lastRef = key, s.facts.process(global)
+	}
+	return s.lastRef
 }
 
 // bytesPerRow is the least that a row of the large tables takes in a real
 // export: two timestamps of 8 bytes, ids and the record's header.
 const bytesPerRow = 30
 
-// reserve makes room for the rows of the large tables. The largest rowid is an
-// upper bound of their number in an export that nobody deleted rows from, and
-// costs no scan; the file's size bounds it for others.
-func (l *loader) reserve() {
-	for _, t := range []struct {
-		table string
-		lane  trace.Lane
-	}{{tableKernel, trace.LaneGPU}, {tableRuntime, trace.LaneLaunch}, {tableNVTX, trace.LaneAnnotation}} {
-		if !l.db.has(t.table) || !l.cfg.wants(t.lane) {
-			continue
-		}
-		var rows int64
-		// A table without rowids is read all the same, only slower.
-		_ = l.db.each("SELECT max(rowid) FROM "+quoteName(t.table), func(r *row) error {
-			rows = r.int(0)
-			return nil
-		})
-		l.b.Grow(t.lane, int(min(rows, l.db.size/bytesPerRow)))
+// rowsOf estimates the rows of a large table. The largest rowid is an upper
+// bound of their number in an export that nobody deleted rows from, and costs no
+// scan; the file's size bounds it for others.
+func (l *loader) rowsOf(table string) int64 {
+	if !l.db.has(table) {
+		return 0
 	}
+	var rows int64
+	// A table without rowids is read all the same, only slower.
+	_ = l.db.each("SELECT max(rowid) FROM "+quoteName(table), func(r *row) error {
+		rows = r.int(0)
+		return nil
+	})
+	return max(0, min(rows, l.db.size/bytesPerRow))
 }

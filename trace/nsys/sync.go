@@ -9,12 +9,12 @@ import (
 // syncNames is CUpti_ActivitySynchronizationType in Kineto's words.
 var syncNames = []string{"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"}
 
-func (l *loader) readSync() error {
+func (s *scanner) readSync() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "syncType"}
 	var n int64
-	err := l.db.scan(tableSync, cols, func(r *row) error {
+	err := s.db.scan(tableSync, cols, func(r *row) error {
 		n++
-		e, start, end, ok := l.activity(r, trace.KindSync)
+		e, start, end, ok := s.activity(r, trace.KindSync)
 		if !ok {
 			return nil
 		}
@@ -22,10 +22,10 @@ func (l *loader) readSync() error {
 		if e.Stream == math.MaxUint32 {
 			e.Stream = trace.NoStream // how CUPTI writes "no stream"
 		}
-		l.add(e, start, end)
+		s.add(e, start, end)
 		return nil
 	})
-	l.counts = append(l.counts, tableCount{tableSync, n})
+	s.counts = append(s.counts, tableCount{tableSync, n})
 	return err
 }
 
@@ -34,36 +34,36 @@ func (l *loader) readSync() error {
 var overheadNames = []string{"Undefined", "Unknown", "Driver JIT compiler (CUDA)", "Buffer flush (Profiler)", "Instrumentation (Profiler)",
 	"Resource creation/destruction (Profiler)", "Runtime module loading (CUDA)", "Lazy function loading (CUDA)", "Command buffer full (CUDA)"}
 
-func (l *loader) readOverhead() error {
+func (s *scanner) readOverhead() error {
 	for _, table := range []string{tableOverhead, tableProfiler} {
 		var n int64
-		err := l.db.scan(table, []string{"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, func(r *row) error {
+		err := s.db.scan(table, []string{"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, func(r *row) error {
 			n++
 			start, end := r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
 			if start == math.MinInt64 || end == math.MinInt64 {
-				l.noTime++
+				s.noTime++
 				return nil
 			}
 			global := r.int(2)
 			e := trace.EventData{
-				Kind: trace.KindOverhead, Process: l.process(global), Thread: trace.ThreadID(tidOf(global)),
+				Kind: trace.KindOverhead, Process: s.process(global), Thread: trace.ThreadID(tidOf(global)),
 				Correlation: correlation(r.int(3)), Device: trace.NoDevice, Stream: trace.NoStream,
 			}
 			if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {
 				e.Name = overheadNames[k]
-			} else if e.Name = l.name(r.intOr(4, -1)); e.Name == "" {
+			} else if e.Name = s.name(r.intOr(4, -1)); e.Name == "" {
 				e.Name = "Overhead"
 			}
 			if table == tableProfiler {
 				e.Name = "Profiler overhead: " + e.Name
 			}
-			l.add(e, start, end)
+			s.add(e, start, end)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		l.counts = append(l.counts, tableCount{table, n})
+		s.counts = append(s.counts, tableCount{table, n})
 	}
 	return nil
 }
