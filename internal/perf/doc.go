@@ -3,6 +3,7 @@
 //
 //	go run ./internal/perf                       # 10 MB, 100 MB and 1 GB
 //	go run ./internal/perf -size 4GB -runs 3 -o /tmp/performance.md
+//	go run ./internal/perf -size "" -nsys 5000000 -o docs/performance-nsys.md
 //
 // Every figure of that page comes from one run of this program: nothing in it is
 // written by hand. Each measurement is a process of its own; the programs take

@@ -27,7 +27,8 @@ func main() {
 // run parses the flags, measures and writes the page.
 func run(ctx context.Context, args []string, log io.Writer) error {
 	fs := flag.NewFlagSet("perf", flag.ContinueOnError)
-	sizes := fs.String("size", "10MB,100MB,1GB", "uncompressed `SIZES` of the generated traces, with comma between")
+	sizes := fs.String("size", "10MB,100MB,1GB", "uncompressed `SIZES` of the generated traces, with comma between; empty: none")
+	exports := fs.String("nsys", "", "numbers of `KERNELS` of generated nsys exports, with comma between; empty: none")
 	runs := fs.Int("runs", 3, "runs of each measurement; the median counts")
 	out := fs.String("o", "docs/performance.md", "the page to write")
 	pythonMax := fs.Float64("python-max", 1.2e9, "largest uncompressed `BYTES` to give to Python, which needs some six times that much memory")
@@ -47,12 +48,23 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	page := page{machine: describeMachine(), runs: *runs}
-	for _, size := range strings.Split(*sizes, ",") {
-		rows, err := b.measure(ctx, strings.TrimSpace(size))
+	for _, size := range list(*sizes) {
+		rows, err := b.measure(ctx, size)
 		if err != nil {
 			return err
 		}
 		page.files = append(page.files, rows)
+	}
+	for _, n := range list(*exports) {
+		kernels, err := strconv.Atoi(n)
+		if err != nil || kernels < 1 {
+			return fmt.Errorf("-nsys %s: want a positive number of kernels", n)
+		}
+		rows, err := b.measureExport(ctx, kernels)
+		if err != nil {
+			return err
+		}
+		page.exports = append(page.exports, rows)
 	}
 	text, err := page.markdown()
 	if err != nil {
@@ -62,6 +74,17 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	return os.WriteFile(*out, text, 0o666)
+}
+
+// list splits a flag's value at its commas.
+func list(s string) []string {
+	var out []string
+	for _, v := range strings.Split(s, ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // describeMachine says what the figures were measured on.

@@ -65,6 +65,9 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
+// everything is the contender whose count of events is the file's.
+const everything = "strata, everything"
+
 // contender is one program to measure on one file.
 type contender struct {
 	name string
@@ -97,9 +100,9 @@ func (b *bench) measure(ctx context.Context, size string) (fileResult, error) {
 	load := filepath.Join(b.dir, "loadtrace")
 	list := []contender{
 		{"decompress only (klauspost gzip)", "gz", []string{load, "-gunzip", packed}, true},
-		{"strata, everything", "gz", []string{load, packed}, true},
+		{everything, "gz", []string{load, packed}, true},
 		{"strata, GPU activities and launches", "gz", []string{load, "-lanes", "gpu", packed}, true},
-		{"strata, everything", "plain", []string{load, plain}, true},
+		{everything, "plain", []string{load, plain}, true},
 		{"strata, GPU activities and launches", "plain", []string{load, "-lanes", "gpu", plain}, true},
 	}
 	for _, p := range b.programs {
@@ -110,18 +113,25 @@ func (b *bench) measure(ctx context.Context, size string) (fileResult, error) {
 			contender{"Python json.load", "gz", []string{"python3", "-c", pythonLoad, packed}, true},
 			contender{"Python json.load", "plain", []string{"python3", "-c", pythonLoad, plain}, true})
 	}
+	err := b.turns(ctx, list, &r)
+	return r, err
+}
+
+// turns runs every contender once, then every one again, and so on, and adds
+// the medians to r.
+func (b *bench) turns(ctx context.Context, list []contender, r *fileResult) error {
 	samples := make([][]sample, len(list))
 	for run := range b.runs {
 		for i, c := range list {
 			s, err := b.once(ctx, c)
 			if err != nil {
 				if c.self {
-					return r, err
+					return err
 				}
-				fmt.Fprintf(b.log, "%s: %s: left out: %v\n", size, c.name, err)
+				fmt.Fprintf(b.log, "%s: %s: left out: %v\n", r.size, c.name, err)
 				continue
 			}
-			fmt.Fprintf(b.log, "%s: run %d: %s, %s: %v\n", size, run+1, c.name, c.file, s.took.Round(time.Millisecond))
+			fmt.Fprintf(b.log, "%s: run %d: %s, %s: %v\n", r.size, run+1, c.name, c.file, s.took.Round(time.Millisecond))
 			samples[i] = append(samples[i], s)
 		}
 	}
@@ -130,12 +140,12 @@ func (b *bench) measure(ctx context.Context, size string) (fileResult, error) {
 			continue
 		}
 		m := median(samples[i])
-		if c.name == "strata, everything" {
+		if c.name == everything {
 			r.events = m.events
 		}
 		r.rows = append(r.rows, row{name: c.name, file: c.file, took: m.took, peak: m.peak})
 	}
-	return r, nil
+	return nil
 }
 
 // sample is what one run cost.

@@ -12,15 +12,13 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// steps scales the generated export of the benchmarks: 8950 give 5.0 M
-// kernels, 10.0 M calls and 2.3 M ranges in 737 MB.
-var steps = flag.Int("nsys.steps", 90, "executor steps of the benchmarks' export")
+// kernels scales the generated export of the benchmarks. For the comparison with
+// Python at full size, memory included, see internal/perf -nsys.
+var kernels = flag.Int("nsys.kernels", 50_000, "kernels in the benchmarks' export")
 
 func benchmarkFile(b *testing.B) (path string, rows int) {
-	cfg := nsysgen.Default(1)
-	cfg.Steps, cfg.Graphs, cfg.Layers, cfg.ExtraCalls, cfg.LayerRanges = *steps, nsysgen.GraphOff, 40, 1, 3
 	path = filepath.Join(b.TempDir(), "big.sqlite")
-	st, err := nsysgen.Write(path, cfg)
+	st, err := nsysgen.Write(path, nsysgen.Large(1, *kernels))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -49,7 +47,8 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // BenchmarkPythonQueries runs the queries of the published Python scripts on
-// the same file, Python's start included.
+// the same file, Python's start included, which is most of it where the file is
+// small.
 func BenchmarkPythonQueries(b *testing.B) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -1,6 +1,7 @@
-// Loadtrace loads one trace and says what that cost, for the measurements of
-// internal/perf: one line of JSON with the number of events, the nanoseconds of
-// the load alone and the peak resident memory of the process.
+// Loadtrace loads one trace, torch-profiler JSON or an nsys .sqlite export, and
+// says what that cost, for the measurements of internal/perf: one line of JSON
+// with the number of events, the nanoseconds of the load alone and the peak
+// resident memory of the process.
 //
 //	loadtrace -lanes all|gpu FILE    load it
 //	loadtrace -gunzip FILE           only decompress it, the lower bound
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
 )
 
 // cost is what is printed.
@@ -59,11 +62,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		}
 		c.Events = n
 	} else {
-		var opts []trace.Option
-		if *lanes == "gpu" {
-			opts = append(opts, trace.WithLanes(trace.LaneGPU, trace.LaneLaunch))
-		}
-		t, err := trace.Open(ctx, fs.Arg(0), opts...)
+		t, err := load(ctx, fs.Arg(0), *lanes == "gpu")
 		if err != nil {
 			return err
 		}
@@ -75,6 +74,20 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	c.LoadNS = time.Since(start).Nanoseconds()
 	c.PeakRSS = peakRSS()
 	return json.NewEncoder(stdout).Encode(c)
+}
+
+// load reads a trace: an nsys export by its extension, else JSON.
+func load(ctx context.Context, path string, gpuOnly bool) (*trace.Trace, error) {
+	var opts []trace.Option
+	var nsysOpts []nsys.Option
+	if gpuOnly {
+		opts = append(opts, trace.WithLanes(trace.LaneGPU, trace.LaneLaunch))
+		nsysOpts = append(nsysOpts, nsys.WithLanes(trace.LaneGPU, trace.LaneLaunch))
+	}
+	if filepath.Ext(path) == ".sqlite" {
+		return nsys.Open(ctx, path, nsysOpts...)
+	}
+	return trace.Open(ctx, path, opts...)
 }
 
 // decompress reads a gzip file to its end and returns how many bytes it holds.
