@@ -127,6 +127,9 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 			byFrames++
 		}
 	}
+	if byFrames > 0 {
+		w.learnBegins(results)
+	}
 	if byFrames > 0 && m.layers == 0 {
 		for p := range results {
 			if results[p].levidence == "module" {
@@ -202,6 +205,39 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 		} else if r.levidence == "none" && r.cut != Whole {
 			w.byReference(r, whole, m.layers)
 		}
+	}
+}
+
+// learnBegins notes what layers under module frames begin with, for the passes that have none: graph replays, orphans.
+func (w *work) learnBegins(results []passResult) {
+	count := map[uint64]int{}
+	total := 0
+	for p := range results {
+		r := &results[p]
+		if r.levidence != "module" {
+			continue
+		}
+		layerOf := make(map[int32]int32, len(r.kernels))
+		for k, i := range r.kernels {
+			layerOf[i] = r.layer[k]
+		}
+		prev := int32(None)
+		for k, i := range r.line {
+			if l := layerOf[i]; l != prev && l > prev {
+				count[r.seq.pair(k)]++
+				total++
+				prev = l
+			}
+		}
+	}
+	w.begins = map[uint64]bool{}
+	for p, n := range count {
+		if 16*n >= total { // a stray launch at a layer's edge is no beginning
+			w.begins[p] = true
+		}
+	}
+	for p := range results {
+		results[p].seq.begins = w.begins
 	}
 }
 

@@ -40,7 +40,6 @@ func occurrencesOf(symbols []int32) occurrences {
 func (o occurrences) symbols() int    { return len(o.start) - 1 }
 func (o occurrences) of(s int) []int  { return o.pos[o.start[s]:o.start[s+1]] }
 func (o occurrences) count(s int) int { return o.start[s+1] - o.start[s] }
-func (o occurrences) total() (n int)  { return len(o.pos) }
 
 // unevenness is Σ|gapᵢ − median gap| / Σ gapᵢ: 0 for a perfect comb.
 func unevenness(pos []int) float64 {

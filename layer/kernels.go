@@ -22,9 +22,9 @@ type work struct {
 	thread []trace.ThreadIndex // where; NoThread when unknown
 	order  []int32             // kernel indices in launch order
 
-	seq   sequence // by kernel index, not by order
-	names []string // by fine id
-	main  sequence // scratch: see inOrder
+	seq    sequence        // by kernel index, not by order
+	names  []string        // by fine id
+	begins map[uint64]bool // see sequence
 
 	pass  []int32
 	layer []int32
@@ -144,7 +144,7 @@ func (w *work) sortByLaunch() {
 
 // sequenceOf returns the sequence of the given kernels.
 func (w *work) sequenceOf(kernels []int32) *sequence {
-	s := &sequence{fine: make([]int32, len(kernels)), base: make([]int32, len(kernels)), role: make([]role, len(kernels))}
+	s := &sequence{fine: make([]int32, len(kernels)), base: make([]int32, len(kernels)), role: make([]role, len(kernels)), begins: w.begins}
 	for k, i := range kernels {
 		s.fine[k], s.base[k], s.role[k] = w.seq.fine[i], w.seq.base[i], w.seq.role[i]
 	}

@@ -150,18 +150,23 @@ func cutAt(s *sequence, set anchorSet, known *reference) structure {
 		hi = P
 	}
 	st := structure{anchors: set, lo: lo, hi: hi, ref: reference{cs, c, 0}}
+	place := func(at int) []int {
+		ref := reference{cs, c, at}
+		starts := make([]int, len(pos)+1)
+		starts[0] = headPosition(s, first, headS, ref, headC)
+		for k := range of {
+			starts[k+1] = pos[k] + mapOf(of[k])[at]
+		}
+		starts[len(pos)] = tailPosition(s, last, tailS, ref, tailC)
+		return starts
+	}
 	if known != nil {
 		st.at, st.byRole = known.at, true
+		st.starts = place(st.at)
 	} else {
-		st.at, st.byRole = chooseBoundary(s, c, lo, hi)
+		st.choosePhase(s, c, place)
 	}
 	st.ref.at = st.at
-	st.starts = make([]int, len(pos)+1)
-	st.starts[0] = headPosition(s, first, headS, st.ref, headC)
-	for k := range of {
-		st.starts[k+1] = pos[k] + mapOf(of[k])[st.at]
-	}
-	st.starts[len(pos)] = tailPosition(s, last, tailS, st.ref, tailC)
 	return st
 }
 
@@ -210,27 +215,30 @@ func coordinateOf(m []int, p int) int {
 	return len(m) - 1
 }
 
-// chooseBoundary picks the coordinate where layers begin within what structure leaves open.
-func chooseBoundary(s *sequence, c unitKind, lo, hi int) (at int, byRole bool) {
-	a, b := lo, hi
-	if a > b {
-		a, b = b, a
-	}
-	P := c.to - c.from
-	for x := a; x <= b; x++ {
-		if s.role[c.from+x%P] == roleNorm {
-			return x, true
+// choosePhase picks the coordinate where layers begin, and places them.
+func (st *structure) choosePhase(s *sequence, c unitKind, place func(at int) []int) {
+	input := inputNorm(s, c)
+	best := -1.0
+	for _, x := range phases(s, c, st.lo, st.hi) {
+		starts := place(x)
+		// What resembles a layer's start behind the last layer is the final norm: the earliest of equals.
+		if score := weighPhase(s, starts, reference{s, c, x}, st.lo, st.hi, input); score > best {
+			best = score
+			st.at, st.starts = x, starts
+			i := c.from + x%(c.to-c.from)
+			st.byRole = s.role[i] == roleNorm || s.begins != nil && s.begins[s.pair(i)]
 		}
 	}
-	if lo <= hi {
-		return lo, false // what resembles a layer's start after the last layer is the final norm
-	}
-	return hi, false
 }
 
 // headPosition is the first kernel of layer 0: the position of the boundary in the part before the first anchor, of which
 // headS kernels agree with the unit from coordinate lo on.
 func headPosition(s *sequence, first, headS int, r reference, lo int) int {
+	if r.at < lo {
+		if at, ok := headByBegin(s, first-headS, r); ok {
+			return at
+		}
+	}
 	if r.at <= lo {
 		return max(0, first-headS-(lo-r.at))
 	}

@@ -19,7 +19,8 @@ const (
 	roleSample
 	roleCopy
 	roleElementwise
-	roleBackward // gradients: a training run
+	roleActivation // gated or plain, between the two products of a feed-forward part
+	roleBackward   // gradients: a training run
 )
 
 // rolePatterns are lower-case substrings, first match wins. They are words kernel authors use (vLLM, SGLang, FlashInfer,
@@ -46,6 +47,7 @@ var rolePatterns = []struct {
 	{roleRope, []string{"rope", "rotary"}, nil},
 	{roleEmbed, []string{"embedding", "indexselect", "index_select", "vectorized_gather", "embed_tokens"}, nil},
 	{roleGemm, []string{"gemm", "cijk_", "nvjet", "cutlass_80", "cutlass_75", "cutlass::kernel2", "xmma", "matmul", "wgmma", "_mm_", "splitk", "wvsplit", "addmm", "gemv", "linear_kernel", "bmm_"}, nil},
+	{roleActivation, []string{"act_and_mul", "silu", "gelu", "swiglu", "activation"}, nil},
 	{roleElementwise, []string{"elementwise", "triton_poi", "reduce_kernel"}, nil},
 }
 

@@ -14,13 +14,15 @@ type sequence struct {
 	fine []int32
 	base []int32
 	role []role
+	// begins holds the pairs of base names that layers are known to begin with; nil where no frames tell.
+	begins map[uint64]bool
 }
 
 func (s *sequence) len() int { return len(s.fine) }
 
 // slice returns the part [from, to); it shares memory.
 func (s *sequence) slice(from, to int) *sequence {
-	return &sequence{fine: s.fine[from:to], base: s.base[from:to], role: s.role[from:to]}
+	return &sequence{fine: s.fine[from:to], base: s.base[from:to], role: s.role[from:to], begins: s.begins}
 }
 
 // Alignment scores. A match of names outweighs a mismatch, so that an extension survives one foreign kernel when at least
