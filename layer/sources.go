@@ -69,15 +69,30 @@ type line struct {
 	nameful bool // names are known; a CUDA capture records none
 }
 
-// symbols interns names for several lines.
-type symbols struct{ fine, base *interner }
+// symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
+type symbols struct {
+	fine, base *interner
+	bases      []int32 // per fine id
+	roles      []role  // per fine id
+}
 
-func newSymbols() *symbols { return &symbols{newInterner(), newInterner()} }
+func newSymbols() *symbols { return &symbols{fine: newInterner(), base: newInterner()} }
+
+// of returns the symbols of a kernel's name.
+func (s *symbols) of(name string) (fine, base int32, r role) {
+	fine = s.fine.id(name)
+	if int(fine) == len(s.roles) {
+		r = roleOf(name)
+		s.roles = append(s.roles, r)
+		s.bases = append(s.bases, s.base.id(baseName(name, r)))
+	}
+	return fine, s.bases[fine], s.roles[fine]
+}
 
 func (l *line) add(sym *symbols, name string, layer int32, launch, kernel trace.Event, index int32) {
-	r := roleOf(name)
-	l.seq.fine = append(l.seq.fine, sym.fine.id(name))
-	l.seq.base = append(l.seq.base, sym.base.id(baseName(name, r)))
+	fine, base, r := sym.of(name)
+	l.seq.fine = append(l.seq.fine, fine)
+	l.seq.base = append(l.seq.base, base)
 	l.seq.role = append(l.seq.role, r)
 	l.layer = append(l.layer, layer)
 	l.launch = append(l.launch, launch)
@@ -108,18 +123,25 @@ func (l *line) seal() {
 
 const epilogueKey = -2
 
-// linesOf returns the passes of an analysis as lines. Only kernels that keep says are taken.
-func (a *Analysis) linesOf(sym *symbols, passes []int, keep func(i int32) bool) []*line {
-	byPass := map[int]*line{}
-	for _, p := range passes {
-		byPass[p] = &line{nameful: true}
-	}
+// byPass returns the kernels of each pass, as indices in Analysis.Kernels, in launch order.
+func (a *Analysis) byPass() [][]int32 {
+	out := make([][]int32, len(a.Passes))
 	for _, i := range a.order {
-		k := &a.Kernels[i]
-		l := byPass[k.Pass]
-		if l == nil || !keep(i) {
+		if p := a.Kernels[i].Pass; p != None {
+			out[p] = append(out[p], i)
+		}
+	}
+	return out
+}
+
+// lineOf returns the kernels of one pass that keep says as a line; nil where there are none.
+func (a *Analysis) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) *line {
+	l := &line{nameful: true}
+	for _, i := range kernels {
+		if !keep(i) {
 			continue
 		}
+		k := &a.Kernels[i]
 		e := a.Event(int(i))
 		launch := e.Launch()
 		if k.Replay {
@@ -127,14 +149,11 @@ func (a *Analysis) linesOf(sym *symbols, passes []int, keep func(i int32) bool) 
 		}
 		l.add(sym, e.Name(), int32(k.Layer), launch, e, i)
 	}
-	var out []*line
-	for _, p := range passes {
-		if l := byPass[p]; len(l.layer) > 0 {
-			l.seal()
-			out = append(out, l)
-		}
+	if len(l.layer) == 0 {
+		return nil
 	}
-	return out
+	l.seal()
+	return l
 }
 
 // eagerLines returns the passes that were launched kernel by kernel, as references.
@@ -155,7 +174,14 @@ func (a *Analysis) eagerLines(sym *symbols) []*line {
 	if len(passes) > most {
 		passes = passes[:most]
 	}
-	return a.linesOf(sym, passes, func(i int32) bool { return !a.Kernels[i].Replay && a.Event(int(i)).Launch().Valid() })
+	var out []*line
+	kernels := a.byPass()
+	for _, p := range passes {
+		if l := a.lineOf(sym, kernels[p], func(i int32) bool { return !a.Kernels[i].Replay && a.Event(int(i)).Launch().Valid() }); l != nil {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
@@ -178,15 +204,15 @@ func (a *Analysis) findTwins() []Twin {
 		how   []How
 	}
 	memo := map[uint64]result{}
+	kernels := a.byPass()
 	for p := range a.Passes {
 		if !need[p] {
 			continue
 		}
-		lines := a.linesOf(sym, []int{p}, func(int32) bool { return true })
-		if len(lines) == 0 {
+		target := a.lineOf(sym, kernels[p], func(int32) bool { return true })
+		if target == nil {
 			continue
 		}
-		target := lines[0]
 		h := hashNames(target.seq.fine) ^ hashNames(target.layer)*31
 		best, ok := memo[h]
 		if !ok || len(best.match) != target.seq.len() {

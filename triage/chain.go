@@ -34,8 +34,21 @@ const (
 // seqKernel is one activity as the chain rule sees it.
 type seqKernel struct {
 	act    int32
+	sort   int32 // index in sequences.sorts
 	set    stepSet
 	filler bool
+}
+
+// sortKey is what decides about the steps a kernel does: activities that agree
+// in it are of one sort.
+type sortKey struct{ kernel, op, site int32 }
+
+// sequences are the activities of a stage by stream.
+type sequences struct {
+	list   []sequence
+	sorts  []sortKey
+	sets   []stepSet // per sort
+	blocks int       // attention blocks among them
 }
 
 // sequence is the activities of a stage on one stream.
@@ -69,12 +82,10 @@ type actRef struct {
 
 // chainFuse builds the fuse table by the chain rule.
 func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
-	seqs, blocks := a.sequences(s)
+	seqs := a.sequences(s)
 	var all stepSet
-	for _, q := range seqs {
-		for _, k := range q.kernels {
-			all |= k.set
-		}
+	for _, set := range seqs.sets {
+		all |= set
 	}
 	var splits []*chainMatch
 	for i := range a.registry.Patterns {
@@ -87,10 +98,10 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 		if !c.possible(all) {
 			continue
 		}
-		for _, q := range seqs {
+		for _, q := range seqs.list {
 			c.find(a.pool, q, m)
 		}
-		if !a.enough(s, m, blocks) {
+		if !a.enough(s, m, seqs.blocks) {
 			continue
 		}
 		m.measure(a.registry)
@@ -160,11 +171,11 @@ next:
 	return out
 }
 
-// sequences returns the stage's activities by stream, and how many attention
-// blocks they hold.
-func (a *Analysis) sequences(s *stageWork) (seqs []sequence, blocks int) {
-	type key struct{ kernel, op, site int32 }
-	sets := map[key]stepSet{}
+// sequences returns the stage's activities by stream.
+func (a *Analysis) sequences(s *stageWork) *sequences {
+	out := &sequences{}
+	known := map[sortKey]int32{}
+	last := make([]int32, len(a.pool.facts)) // per kernel: its last sort + 1; most kernels have one
 	for _, w := range s.parts {
 		byQueue := make([]sequence, len(w.queues))
 		inBlock := make([]bool, len(w.queues))
@@ -174,30 +185,36 @@ func (a *Analysis) sequences(s *stageWork) (seqs []sequence, blocks int) {
 				continue
 			}
 			f := &a.pool.facts[act.kernel]
-			k := key{act.kernel, act.op, act.site}
-			set, ok := sets[k]
-			if !ok {
-				_, _, fn := locationParts(a.pool.sites.texts[act.site])
-				set = a.registry.stepsOf(subject{name: &f.parsed, category: f.result.Category, kind: f.kind.String(),
-					op: a.pool.ops.texts[act.op], function: fn})
-				sets[k] = set
+			key := sortKey{act.kernel, act.op, act.site}
+			sort := last[act.kernel] - 1
+			if sort < 0 || out.sorts[sort] != key {
+				var ok bool
+				if sort, ok = known[key]; !ok {
+					sort = int32(len(out.sorts))
+					known[key] = sort
+					out.sorts = append(out.sorts, key)
+					_, _, fn := locationParts(a.pool.sites.texts[act.site])
+					out.sets = append(out.sets, a.registry.stepsOf(subject{name: &f.parsed, category: f.result.Category, kind: f.kind.String(),
+						op: a.pool.ops.texts[act.op], function: fn}))
+				}
+				last[act.kernel] = sort + 1
 			}
 			q := &byQueue[act.queue]
 			q.w = w
-			q.kernels = append(q.kernels, seqKernel{int32(i), set, f.bucket.IsMemory() || f.bucket == BucketElementwise})
+			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.bucket.IsMemory() || f.bucket == BucketElementwise})
 			attention := f.result.Category == classify.CategoryAttention
 			if attention && !inBlock[act.queue] {
-				blocks++
+				out.blocks++
 			}
 			inBlock[act.queue] = attention
 		}
 		for _, q := range byQueue {
 			if q.w != nil {
-				seqs = append(seqs, q)
+				out.list = append(out.list, q)
 			}
 		}
 	}
-	return seqs, blocks
+	return out
 }
 
 // enough reports whether a chain occurs often enough to be part of the model.
@@ -416,7 +433,7 @@ func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
 }
 
 // activeRows lists the fused paths that are in use.
-func (a *Analysis) activeRows(s *stageWork, seqs []sequence) []FuseRow {
+func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 	out := []FuseRow{}
 	seen := map[string]bool{}
 	type hit struct {
@@ -431,20 +448,19 @@ func (a *Analysis) activeRows(s *stageWork, seqs []sequence) []FuseRow {
 			continue
 		}
 		steps := a.registry.set(p.ActiveSteps)
-		byKernel := map[[2]int32]bool{}
+		active := make([]bool, len(seqs.sorts))
+		for k, sort := range seqs.sorts {
+			active[k] = seqs.sets[k]&steps != 0 || a.isActive(p, sort)
+		}
+		if !slices.Contains(active, true) {
+			continue
+		}
 		h := hit{p: p}
-		for _, q := range seqs {
+		for _, q := range seqs.list {
 			for _, k := range q.kernels {
-				act := &q.w.acts[k.act]
-				id := [2]int32{act.kernel, act.op}
-				is, ok := byKernel[id]
-				if !ok {
-					is = a.isActive(p, act)
-					byKernel[id] = is
-				}
-				if is || k.set&steps != 0 {
+				if active[k.sort] {
 					h.at = append(h.at, occurrence{w: q.w, members: []int32{k.act}})
-					h.ns += act.end - act.start
+					h.ns += q.w.acts[k.act].end - q.w.acts[k.act].start
 				}
 			}
 		}
@@ -469,11 +485,12 @@ func (a *Analysis) activeRows(s *stageWork, seqs []sequence) []FuseRow {
 	return out
 }
 
-func (a *Analysis) isActive(p *FusePattern, act *activity) bool {
-	if hasAny(&a.pool.facts[act.kernel].parsed, p.Active) {
+// isActive reports whether a sort of kernel is the pattern's fused one.
+func (a *Analysis) isActive(p *FusePattern, k sortKey) bool {
+	if hasAny(&a.pool.facts[k.kernel].parsed, p.Active) {
 		return true
 	}
-	if op := a.pool.ops.texts[act.op]; op != "" {
+	if op := a.pool.ops.texts[k.op]; op != "" {
 		n := classify.Parse(op)
 		return hasAny(&n, p.Active)
 	}
