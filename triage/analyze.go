@@ -125,6 +125,7 @@ func (a *Analysis) collect(ctx context.Context, sources []Source) ([]*work, erro
 		if err != nil {
 			return nil, err
 		}
+		w.part = int32(len(out))
 		out = append(out, w)
 	}
 	return out, nil

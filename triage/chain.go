@@ -55,6 +55,7 @@ type sequences struct {
 type sequence struct {
 	w       *work
 	kernels []seqKernel
+	acts    []int32 // of the kernels
 }
 
 // occurrence is one place where a chain was found.
@@ -75,9 +76,39 @@ type chainMatch struct {
 	near []string // kept patterns that share some kernels
 }
 
-type actRef struct {
-	w   *work
-	act int32
+// actRef is an activity of any of a stage's traces.
+type actRef struct{ part, act int32 }
+
+func (r actRef) compare(o actRef) int {
+	return cmp.Or(cmp.Compare(r.part, o.part), cmp.Compare(r.act, o.act))
+}
+
+// members returns the chain's kernels in order.
+func (m *chainMatch) members() []actRef {
+	var out []actRef
+	for _, o := range m.at {
+		for _, i := range o.members {
+			out = append(out, actRef{o.w.part, i})
+		}
+	}
+	slices.SortFunc(out, actRef.compare)
+	return out
+}
+
+// common counts what two ordered lists share.
+func common(x, y []actRef) (n int) {
+	for len(x) > 0 && len(y) > 0 {
+		switch c := x[0].compare(y[0]); {
+		case c < 0:
+			x = x[1:]
+		case c > 0:
+			y = y[1:]
+		default:
+			n++
+			x, y = x[1:], y[1:]
+		}
+	}
+	return n
 }
 
 // chainFuse builds the fuse table by the chain rule.
@@ -135,23 +166,13 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 // pattern that a better one with some of these kernels subsumes.
 func prune(in []*chainMatch) []*chainMatch {
 	var out []*chainMatch
-	kernels := map[*chainMatch]map[actRef]bool{}
+	kernels := map[*chainMatch][]actRef{}
 next:
 	for _, m := range in {
-		mine := map[actRef]bool{}
-		for _, o := range m.at {
-			for _, i := range o.members {
-				mine[actRef{o.w, i}] = true
-			}
-		}
+		mine := m.members()
 		var near []string
 		for _, k := range out {
-			shared := 0
-			for r := range mine {
-				if kernels[k][r] {
-					shared++
-				}
-			}
+			shared := common(mine, kernels[k])
 			if shared == 0 {
 				continue
 			}
@@ -201,6 +222,7 @@ func (a *Analysis) sequences(s *stageWork) *sequences {
 			}
 			q := &byQueue[act.queue]
 			q.w = w
+			q.acts = append(q.acts, int32(i))
 			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.bucket.IsMemory() || f.bucket == BucketElementwise})
 			attention := f.result.Category == classify.CategoryAttention
 			if attention && !inBlock[act.queue] {
@@ -457,9 +479,9 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		}
 		h := hit{p: p}
 		for _, q := range seqs.list {
-			for _, k := range q.kernels {
-				if active[k.sort] {
-					h.at = append(h.at, occurrence{w: q.w, members: []int32{k.act}})
+			for n := range q.kernels {
+				if k := &q.kernels[n]; active[k.sort] {
+					h.at = append(h.at, occurrence{w: q.w, members: q.acts[n : n+1 : n+1]})
 					h.ns += q.w.acts[k.act].end - q.w.acts[k.act].start
 				}
 			}

@@ -39,6 +39,7 @@ var originNames = [...]string{"", "op", "launch", "mapping", "alignment"}
 type work struct {
 	t         *trace.Trace
 	path      string
+	part      int32      // which of the analysis' formal or mapping traces
 	acts      []activity // in the GPU lane's order
 	queues    []queueRef
 	steps     map[string]stepCount
