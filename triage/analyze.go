@@ -88,6 +88,8 @@ type Analysis struct {
 func (a *Analysis) Report() *Report { return a.report }
 
 func (a *Analysis) run(ctx context.Context) error {
+	al := a.align(ctx)
+	defer al.wg.Wait()
 	var err error
 	if a.formal, err = a.collect(ctx, a.in.Formal); err != nil {
 		return err
@@ -97,7 +99,8 @@ func (a *Analysis) run(ctx context.Context) error {
 	}
 	a.report = &Report{Mode: ModeSingle, MinSharePct: a.minShare, Stages: []StageReport{}, Similarity: []SimilarityNote{}, Health: []HealthNote{}}
 	a.head()
-	if err := a.attribute(ctx); err != nil {
+	al.wg.Wait()
+	if err := a.attribute(ctx, al); err != nil {
 		return err
 	}
 	a.findModelFiles()

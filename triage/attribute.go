@@ -163,7 +163,7 @@ func telling(f *kernelFacts) bool {
 }
 
 // attribute gives replayed activities the source of the kernel they stand for.
-func (a *Analysis) attribute(ctx context.Context) error {
+func (a *Analysis) attribute(ctx context.Context, al *alignments) error {
 	mapping := newSiteIndex(a.pool, a.mapping, anyKernel)
 	eager := newSiteIndex(a.pool, a.formal, telling)
 	type answer struct {
@@ -177,7 +177,7 @@ func (a *Analysis) attribute(ctx context.Context) error {
 	}
 	known := map[question]answer{}
 	for _, w := range a.formal {
-		twins, err := a.twins(ctx, w)
+		twins, err := a.twins(ctx, al, w)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,7 @@ package triage
 
 import (
 	"context"
-	"slices"
+	"sync"
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -30,20 +30,61 @@ func (t twinTable) at(i int) (twin, bool) {
 // match) is below it.
 const minTwinConfidence = 0.5
 
-// twins aligns the replays of a trace with eager launches of the mapping trace,
-// or of the trace itself, layer by layer.
-func (a *Analysis) twins(ctx context.Context, w *work) (twinTable, error) {
-	if !slices.ContainsFunc(w.acts, func(x activity) bool { return x.replay }) {
+// alignments are the layers of the formal traces that replay graphs, found
+// while the activities are collected.
+type alignments struct {
+	wg   sync.WaitGroup
+	of   []*layer.Analysis // per formal trace; nil where it replays nothing or has no layers
+	from []*trace.Trace    // per formal trace: where its twins are
+}
+
+// align begins to find the layers of the formal traces, and the twins of their
+// replayed kernels in the mapping trace, or in the trace itself.
+func (a *Analysis) align(ctx context.Context) *alignments {
+	al := &alignments{of: make([]*layer.Analysis, len(a.in.Formal)), from: make([]*trace.Trace, len(a.in.Formal))}
+	for i, s := range a.in.Formal {
+		if s.Trace == nil {
+			continue
+		}
+		m := a.mappingFor(s)
+		al.wg.Go(func() {
+			al.from[i] = s.Trace
+			if m != nil {
+				al.from[i] = m
+			}
+			if !hasReplays(s.Trace) {
+				return
+			}
+			an, err := layer.Analyze(ctx, s.Trace, layer.Options{Mapping: m})
+			if err != nil || len(an.Kernels) == 0 {
+				return // no layers to align: names must do
+			}
+			al.of[i] = an
+			for k := range an.Kernels {
+				if an.Kernels[k].Replay {
+					an.Source(k) // the first question finds the answers to all
+					break
+				}
+			}
+		})
+	}
+	return al
+}
+
+func hasReplays(t *trace.Trace) bool {
+	for e := range t.Events(trace.LaneGPU) {
+		if e.IsReplay() {
+			return true
+		}
+	}
+	return false
+}
+
+// twins returns what the replays of a formal trace were aligned with.
+func (a *Analysis) twins(ctx context.Context, al *alignments, w *work) (twinTable, error) {
+	an, from := al.of[w.part], al.from[w.part]
+	if an == nil {
 		return twinTable{}, ctx.Err()
-	}
-	opts := layer.Options{}
-	from := w.t
-	if m := a.mappingFor(w); m != nil {
-		opts.Mapping, from = m.t, m.t
-	}
-	an, err := layer.Analyze(ctx, w.t, opts)
-	if err != nil {
-		return twinTable{}, ctx.Err() // no layers to align: names must do
 	}
 	out := twinTable{byAct: make([]twin, len(w.acts))}
 	byEvent := make(map[int32]int, 0)
@@ -96,15 +137,42 @@ func (f *siteFinder) ofTwin(tw layer.Twin) (site, op int32) {
 }
 
 // mappingFor returns the mapping trace for a formal one: that of the same
-// stage, else the first; nil where there is none.
-func (a *Analysis) mappingFor(w *work) *work {
-	if len(a.mapping) == 0 || len(w.acts) == 0 {
-		return nil
-	}
-	for _, m := range a.mapping {
-		if len(m.acts) > 0 && m.acts[0].stage == w.acts[0].stage {
-			return m
+// stage, else the first with GPU activities, else the first; nil where there is
+// none.
+func (a *Analysis) mappingFor(formal Source) *trace.Trace {
+	var best *trace.Trace
+	score := -1
+	want := mainStage(formal)
+	for _, m := range a.in.Mapping {
+		if m.Trace == nil {
+			continue
+		}
+		n := 0
+		if m.Trace.LaneLen(trace.LaneGPU) > 0 {
+			n = 1
+			if len(a.in.Mapping) > 1 && mainStage(m) == want {
+				n = 2
+			}
+		}
+		if n > score {
+			best, score = m.Trace, n
 		}
 	}
-	return a.mapping[0]
+	return best
+}
+
+// mainStage returns the stage of a trace, or that of most of its steps; "" where
+// neither is known.
+func mainStage(s Source) string {
+	if s.Stage != "" || s.Trace == nil {
+		return s.Stage
+	}
+	best, most := "", 0
+	counts := newStages(s.Trace).count()
+	for _, name := range stageOrder {
+		if n := counts[name].steps; n > most {
+			best, most = name, n
+		}
+	}
+	return best
 }
