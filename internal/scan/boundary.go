@@ -123,7 +123,7 @@ func spaceWithin(b []byte, p int) int {
 // inside a string or inside args is a wrong guess that costs time, not truth.
 func lastBoundary(b []byte) int {
 	for end := len(b); ; {
-		p := bytes.LastIndexByte(b[:end], '{')
+		p := lastBrace(b[:end])
 		if p <= 0 {
 			return -1
 		}
@@ -143,6 +143,19 @@ func lastBoundary(b []byte) int {
 			return p
 		}
 	}
+}
+
+// lastBrace returns the position of the last '{' in b, −1 if there is none. It
+// runs over long strings by the vectorised IndexByte; LastIndexByte is a loop.
+func lastBrace(b []byte) int {
+	const block = 2048
+	for end := len(b); end > 0; end -= block {
+		from := max(0, end-block)
+		if bytes.IndexByte(b[from:end], '{') >= 0 {
+			return from + bytes.LastIndexByte(b[from:end], '{')
+		}
+	}
+	return -1
 }
 
 // resync looks for the next event from b[p] on. It returns the position to go on

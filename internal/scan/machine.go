@@ -444,9 +444,13 @@ func (m *machine) key(b []byte, p int, eof bool) (next int, more bool) {
 		n := skipString(w, p+1)
 		v := n
 		if n > 0 {
-			if v = skipSpace(w, n); v < len(w) && w[v] == ':' {
-				v = skipSpace(w, v+1)
+			if v = skipSpace(w, n); v < len(w) && w[v] != ':' {
+				// No key: the quote that ends it may be the one that begins the next.
+				m.junk = Loss{Reason: LostMetadata, Offset: m.base + int64(p), Index: -1}
+				p = n - 1
+				continue
 			}
+			v = skipSpace(w, min(v+1, len(w)))
 		}
 		if n < 0 || v >= len(w) {
 			switch {

@@ -115,7 +115,7 @@ func (q *parallel) work(worker int) {
 			continue
 		}
 		o := &outcome{seg: seg, worker: worker}
-		if seg.seq > 0 {
+		if seg.at { // else it begins inside an event, or with the file
 			o.tried = true
 			o.shard = q.shard(worker)
 			m.startSpeculative(seg.base)

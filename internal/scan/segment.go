@@ -8,6 +8,7 @@ type segment struct {
 	buf  []byte // what to hand back to the pool
 	data []byte
 	base int64 // stream offset of data[0]
+	at   bool  // data begins with the '{' of a boundary
 	cut  bool  // the byte after data is the '{' of a boundary
 	eof  bool  // nothing follows, for the reason in err
 	err  error // nil at a clean end
@@ -21,6 +22,7 @@ type segmenter struct {
 	tail []byte // read, and not yet handed out; at most size bytes
 	base int64
 	seq  int
+	cut  bool // where the last segment ended there is a boundary
 	done bool
 }
 
@@ -34,7 +36,7 @@ func (s *segmenter) next(buf []byte) segment {
 	copy(buf, s.tail)
 	n, err := fill(s.r, buf[have:])
 	data := buf[:have+n]
-	seg := segment{seq: s.seq, buf: buf, base: s.base}
+	seg := segment{seq: s.seq, buf: buf, base: s.base, at: s.cut}
 	s.seq++
 	if err != nil {
 		if err == io.EOF {
@@ -56,6 +58,7 @@ func (s *segmenter) next(buf []byte) segment {
 		seg.data = data
 	}
 	s.base += int64(len(seg.data))
+	s.cut = seg.cut
 	return seg
 }
 
