@@ -9,7 +9,7 @@ import (
 // Geometry of the charts in SVG units; a chart is scaled to the page's width.
 const (
 	chartWidth  = 960.0
-	plotLeft    = 52.0 // room for the numbers of the y axis
+	plotLeft    = 60.0 // room for the numbers of the y axis
 	plotHeight  = 200.0
 	plotTop     = 8.0
 	stripHeight = 44.0
@@ -43,7 +43,6 @@ type columnsView struct {
 	Ticks             []tick
 	Paths             []path
 	Marks             string
-	MarkName          string
 	Areas             []area
 	Labels            []label
 	Legend            []legendView
@@ -52,7 +51,10 @@ type columnsView struct {
 
 func newColumns(ch *Chart, c colors) *columnsView {
 	v := &columnsView{Label: text(ch.Label), Unit: text(ch.Unit), Width: coord(chartWidth), Height: coord(plotTop + plotHeight + 24),
-		Left: coord(plotLeft), Right: coord(chartWidth), Base: coord(plotTop + plotHeight), Legend: legend(ch.Series, c), MarkName: text(ch.MarkName)}
+		Left: coord(plotLeft), Right: coord(chartWidth), Base: coord(plotTop + plotHeight), Legend: legend(ch.Series, c)}
+	if ch.MarkName != "" {
+		v.Legend = append(v.Legend, legendView{"line", text(ch.MarkName)})
+	}
 	stacks := ch.Stacks
 	if len(stacks) > maxStacks {
 		v.Hidden = len(stacks) - maxStacks
@@ -78,6 +80,7 @@ func newColumns(ch *Chart, c colors) *columnsView {
 	for i := 0; i <= maxTicks && float64(i)*step <= top*(1+1e-9); i++ {
 		v.Ticks = append(v.Ticks, tick{coord(y(float64(i) * step)), short(float64(i) * step)})
 	}
+	v.Ticks[len(v.Ticks)-1].Label += " " + v.Unit
 	slot := (chartWidth - plotLeft) / float64(max(len(stacks), 1))
 	width := min(slot*0.8, 60)
 	every := 1

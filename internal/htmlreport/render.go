@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -81,7 +83,8 @@ func newView(r *Report) *view {
 		Policy: policy(), Style: style, Script: script, Status: text(r.Health.Status),
 	}
 	for _, f := range r.Facts {
-		v.Facts = append(v.Facts, Fact{text(f.Name), table.Cut(table.Clean(f.Value), 4*maxText)})
+		f.Name, f.Value = text(f.Name), table.Cut(table.Clean(f.Value), 4*maxText)
+		v.Facts = append(v.Facts, f)
 	}
 	for _, f := range r.Health.Findings {
 		v.Findings = append(v.Findings, Finding{text(f.Code), text(f.Severity), table.Cut(table.Clean(f.Message), 4*maxText)})
@@ -171,8 +174,57 @@ type columnView struct {
 }
 
 type cellView struct {
-	Text, Class, Dot string
-	Sort             string // "" to sort by the text
+	Lines      [][]string // of the parts between which a line may be broken
+	Class, Dot string
+	Sort       string // "" to sort by the text
+}
+
+// lines returns what the cell shows.
+func (c *Cell) lines(code bool) [][]string {
+	all := c.Lines
+	if c.Text != "" {
+		all = append([]string{c.Text}, all...)
+	}
+	var out [][]string
+	for i, l := range all {
+		if i == maxLines {
+			return append(out, []string{fmt.Sprintf("… %d more", len(all)-i)})
+		}
+		parts := []string{text(l)}
+		if code {
+			parts = breakable(parts[0])
+		}
+		out = append(out, parts)
+	}
+	return out
+}
+
+// Lengths of the parts into which code is broken, in characters: none so short
+// that a column gets ragged, none so long that it needs a wide column.
+const (
+	minPart = 6
+	maxPart = 26
+)
+
+// breakable splits a kernel's or file's name after its punctuation, so that it
+// is broken there and not inside words.
+func breakable(s string) []string {
+	var out []string
+	start, n := 0, 0
+	var last rune
+	for i, r := range s {
+		n++
+		end := i + utf8.RuneLen(r)
+		if n >= maxPart || n >= minPart && (strings.ContainsRune("/,<_;", r) || r == ':' && last == ':') {
+			out = append(out, s[start:end])
+			start, n = end, 0
+		}
+		last = r
+	}
+	if start < len(s) || len(out) == 0 {
+		out = append(out, s[start:])
+	}
+	return out
 }
 
 // maxChoices bounds a filter's list; a column with more values is searched
@@ -216,7 +268,7 @@ func newTable(t *Table, id string, c colors) tableView {
 			if i >= len(v.Columns) {
 				break
 			}
-			cv := cellView{Text: text(cell.Text), Class: v.Columns[i].Class}
+			cv := cellView{Lines: cell.lines(t.Columns[i].Code), Class: v.Columns[i].Class}
 			if v.Columns[i].Numeric {
 				cv.Sort = number(cell.Sort)
 			}

@@ -7,7 +7,8 @@ const (
 	maxNotes  = 40
 	maxStacks = 160 // columns or bars of a chart: the deepest public models have 126 layers
 	maxSpans  = 800 // rectangles of a strip, after neighbours were joined
-	maxText   = 240 // characters of a cell or label
+	maxText   = 240 // characters of a line of a cell, or of a label
+	maxLines  = 8   // of a cell
 	maxSeries = 11  // colours that can still be told apart; further series share the last
 )
 
@@ -25,8 +26,11 @@ type Report struct {
 	Sections []Section
 }
 
-// Fact is one line of the header.
-type Fact struct{ Name, Value string }
+// Fact is one entry of the header.
+type Fact struct {
+	Name, Value string
+	Long        bool // a sentence: gets a line of its own
+}
 
 // Health says how far the figures can be trusted.
 type Health struct {
@@ -99,7 +103,7 @@ type Table struct {
 type Column struct {
 	Title   string
 	Numeric bool
-	Code    bool // set in a fixed-width font and broken anywhere
+	Code    bool // set in a fixed-width font and broken after its punctuation
 	Prose   bool // sentences: wide enough to read
 	Filter  bool // adds a choice among the column's values
 }
@@ -107,6 +111,8 @@ type Column struct {
 // Cell is one cell of a Table.
 type Cell struct {
 	Text string
+	// Lines stand below Text, or alone, one under the other.
+	Lines []string
 	// Sort is the value by which numeric columns are ordered.
 	Sort float64
 	// Series shows the colour of the series named by Text.

@@ -6,7 +6,7 @@ import (
 )
 
 // stripInset is the room on both sides for the numbers of the axis' ends.
-const stripInset = 14.0
+const stripInset = 20.0
 
 // stripView is a strip of spans over time.
 type stripView struct {
@@ -22,8 +22,11 @@ type stripView struct {
 
 type rectView struct {
 	Class, X, W, Title string
-	Marked             bool
 }
+
+// edgeWidth is the least width of a rectangle that has room for an edge, which
+// sets it off from its neighbours.
+const edgeWidth = 3
 
 func newStrip(s *Strip) *stripView {
 	c := colors{}
@@ -39,25 +42,40 @@ func newStrip(s *Strip) *stripView {
 	spans := join(s.Spans, end)
 	v.Joined = len(spans) < len(s.Spans)
 	var names []string
-	for _, sp := range spans {
+	var outlines []rectView // drawn last, so that nothing covers them
+	for i, sp := range spans {
 		if _, ok := c[sp.Series]; !ok {
 			c[sp.Series] = min(len(c), maxSeries)
 		}
 		from, to := x(sp.StartMS), x(sp.EndMS)
 		w := max(to-from, 0.6)
-		v.Rects = append(v.Rects, rectView{c.class(sp.Series), coord(from + stripInset), coord(w), text(sp.Label) + "\n" + text(sp.Detail), sp.Marked})
-		if l := []rune(text(sp.Label)); w > charWidth*float64(len(l)+1) {
-			v.Labels = append(v.Labels, label{coord(from + stripInset + w/2), coord(stripHeight/2 + 4), string(l), "mid on" + c.class(sp.Series)})
+		r := rectView{c.class(sp.Series), coord(from + stripInset), coord(w), text(sp.Label) + "\n" + text(sp.Detail)}
+		if w >= edgeWidth {
+			r.Class += " edge"
+		}
+		v.Rects = append(v.Rects, r)
+		if sp.Marked {
+			r.Class = "marked"
+			outlines = append(outlines, r)
+		}
+		seen := w // of the span, before the next one covers it
+		if i+1 < len(spans) {
+			seen = min(w, max(x(spans[i+1].StartMS)-from, 0))
+		}
+		if l := []rune(text(sp.Label)); seen > charWidth*float64(len(l)+1) {
+			v.Labels = append(v.Labels, label{coord(from + stripInset + seen/2), coord(stripHeight/2 + 4), string(l), "mid on" + c.class(sp.Series)})
 		}
 		if !slices.Contains(names, sp.Series) && len(names) <= maxSeries {
 			names = append(names, sp.Series)
 		}
 	}
+	v.Rects = append(v.Rects, outlines...)
 	v.Legend = legend(names, c)
 	step := niceStep(end, 6)
 	for i := 0; i <= maxTicks && float64(i)*step <= end; i++ {
 		v.Ticks = append(v.Ticks, tick{coord(x(float64(i)*step) + stripInset), short(float64(i) * step)})
 	}
+	v.Ticks[len(v.Ticks)-1].Label += " ms"
 	return v
 }
 

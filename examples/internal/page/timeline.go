@@ -30,7 +30,7 @@ func Timeline(a *layer.Analysis, pass int, name string, header ...string) (*html
 	}
 	for _, line := range header {
 		k, v, _ := strings.Cut(line, ": ")
-		r.Facts = append(r.Facts, htmlreport.Fact{Name: k, Value: v})
+		r.Facts = append(r.Facts, htmlreport.Fact{Name: k, Value: v, Long: true})
 	}
 	// Categories have the same colour in all charts: those that matter in the
 	// whole trace come first.
@@ -54,7 +54,6 @@ func facts(a *layer.Analysis, t *layer.Timeline, name string) []htmlreport.Fact 
 		return s
 	}
 	out := []htmlreport.Fact{
-		{Name: "Trace", Value: name},
 		{Name: "GPU", Value: or(t.GPU, "unknown") + " (device " + strconv.Itoa(t.Device) + ")"},
 		{Name: "Kernels", Value: table.Count(int64(t.NumKernels))},
 		{Name: "Passes", Value: strconv.Itoa(len(t.Passes))},
@@ -62,15 +61,16 @@ func facts(a *layer.Analysis, t *layer.Timeline, name string) []htmlreport.Fact 
 		{Name: "Profile", Value: t.Profile},
 		{Name: "Config", Value: or(t.Config, "none")},
 		{Name: "Boundaries", Value: string(t.Boundaries)},
+		{Name: "Trace", Value: name, Long: true},
 	}
 	if t.Anchor != "" {
-		out = append(out, htmlreport.Fact{Name: "Anchor", Value: fmt.Sprintf("%s (%d kernels)", t.Anchor, t.NumAnchors)})
+		out = append(out, htmlreport.Fact{Name: "Anchor", Value: fmt.Sprintf("%s (%d kernels)", t.Anchor, t.NumAnchors), Long: true})
 	}
 	for _, e := range a.Evidence {
-		out = append(out, htmlreport.Fact{Name: "Evidence for " + e.For, Value: e.Detail})
+		out = append(out, htmlreport.Fact{Name: "Evidence for " + e.For, Value: e.Detail, Long: true})
 	}
 	if t.SteadyReason != "" {
-		out = append(out, htmlreport.Fact{Name: "Steady pass", Value: t.SteadyReason})
+		out = append(out, htmlreport.Fact{Name: "Steady pass", Value: t.SteadyReason, Long: true})
 	}
 	return out
 }
@@ -91,18 +91,22 @@ func passes(a *layer.Analysis, t *layer.Timeline) htmlreport.Section {
 		if p.Index == t.SteadyPass {
 			note = join(note, "steady pass")
 		}
+		mean, first := numberCell(p.AvgLayerMS, 4), numberCell(p.FirstLayerMS, 4)
+		if p.Layers == 0 {
+			mean.Text, first.Text = table.None, table.None
+		}
 		strip.Spans = append(strip.Spans, htmlreport.Span{Label: strconv.Itoa(p.Index), Series: string(p.Stage), StartMS: p.StartS * 1e3, EndMS: p.EndS * 1e3,
 			Detail: fmt.Sprintf("%s, %s ms, %d kernels", p.Stage, table.Fixed(p.DurationMS, 3), p.Kernels), Marked: shown})
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{
 			{Text: strconv.Itoa(p.Index), Sort: float64(p.Index), Strong: shown}, textCell(string(p.Stage)), numberCell(p.StartS*1e3, 3), numberCell(p.DurationMS, 3),
-			numberCell(p.AvgLayerMS, 4), numberCell(p.FirstLayerMS, 4), indexCell(p.Layers), countCell(int64(p.Kernels)),
+			mean, first, indexCell(p.Layers), countCell(int64(p.Kernels)),
 			knownCell(int64(p.Batch)), knownCell(p.Tokens), textCell(note)})
 	}
 	s := htmlreport.Section{Title: "Forward passes", Strip: strip, Tables: []htmlreport.Table{tab}}
 	if len(t.Passes) == 0 {
 		return htmlreport.Section{Title: "Forward passes", Text: "No forward pass was found in this trace."}
 	}
-	if t.FwdPass >= 0 {
+	if len(t.Layers) > 0 {
 		s.Text = fmt.Sprintf("The outlined pass %d is the one whose layers are shown below.", t.FwdPass)
 	}
 	return s
@@ -144,7 +148,7 @@ func layers(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.Se
 		rows = append(rows, values(a, t.Layers[i].Categories))
 	}
 	series = used(series, rows)
-	ch := &htmlreport.Chart{Label: fmt.Sprintf("Time of each layer of pass %d by category", t.FwdPass), Unit: "ms", Series: series, MarkName: "the layer's wall time"}
+	ch := &htmlreport.Chart{Label: fmt.Sprintf("Time of each layer of pass %d by category", t.FwdPass), Unit: "ms", Series: series, MarkName: "wall time of the layer"}
 	ratios := slices.ContainsFunc(t.Layers, func(l layer.LayerRow) bool { return l.CompressRatio >= 0 })
 	tab := htmlreport.Table{Caption: fmt.Sprintf("Layers of pass %d", t.FwdPass), Folded: true,
 		Columns: []htmlreport.Column{{Title: "Layer", Numeric: true}, {Title: "Type", Filter: true}}}
@@ -234,7 +238,7 @@ func kernels(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.S
 		row.time, row.min, row.max = row.time+d, min(row.min, d), max(row.max, d)
 		row.launches++
 		total += d
-		if a.Kernels[i].Pass == t.FwdPass && t.FwdPass >= 0 {
+		if a.Kernels[i].Pass == t.FwdPass {
 			row.inPass++
 		}
 	}
@@ -245,7 +249,10 @@ func kernels(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.S
 	}
 	tab := htmlreport.Table{Caption: "GPU activities by name, all passes", Search: true, Columns: []htmlreport.Column{
 		{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "Time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true},
-		{Title: "Launches", Numeric: true}, {Title: "In pass", Numeric: true}, {Title: "Mean (µs)", Numeric: true}, {Title: "Min (µs)", Numeric: true}, {Title: "Max (µs)", Numeric: true}}}
+		{Title: "Launches", Numeric: true}, {Title: "Mean (µs)", Numeric: true}, {Title: "Min (µs)", Numeric: true}, {Title: "Max (µs)", Numeric: true}}}
+	if t.FwdPass >= 0 {
+		tab.Columns = append(tab.Columns, htmlreport.Column{Title: fmt.Sprintf("In pass\u00a0%d", t.FwdPass), Numeric: true})
+	}
 	if len(rows) > maxKernelRows {
 		tab.Hidden = len(rows) - maxKernelRows
 		rows = rows[:maxKernelRows]
@@ -256,7 +263,8 @@ func kernels(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.S
 			share = 100 * float64(r.time) / float64(total)
 		}
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(r.name), {Text: r.category, Series: true}, numberCell(float64(r.time)/1e6, 3), numberCell(share, 1),
-			countCell(int64(r.launches)), countCell(int64(r.inPass)), numberCell(float64(r.time)/float64(r.launches)/1e3, 2), numberCell(float64(r.min)/1e3, 2), numberCell(float64(r.max)/1e3, 2)})
+			countCell(int64(r.launches)), numberCell(float64(r.time)/float64(r.launches)/1e3, 2), numberCell(float64(r.min)/1e3, 2), numberCell(float64(r.max)/1e3, 2),
+			countCell(int64(r.inPass))})
 	}
 	return htmlreport.Section{Title: "Kernels", Tables: []htmlreport.Table{tab},
 		Shares: &htmlreport.Chart{Label: "Share of all GPU time by category", Unit: "ms", Series: series,

@@ -52,14 +52,14 @@ func triageFacts(r *triage.Report) []htmlreport.Fact {
 	if r.TPSize > 0 {
 		add("Tensor parallel size", strconv.Itoa(r.TPSize))
 	}
-	for _, t := range r.Traces {
-		add("Trace", t)
-	}
-	for _, t := range r.MappingTraces {
-		add("Mapping trace", t)
-	}
 	add("Mapping framework", r.MappingFramework)
 	add("Rows below this share are left out", table.Fixed(r.MinSharePct, 1)+" %")
+	for _, t := range r.Traces {
+		out = append(out, htmlreport.Fact{Name: "Trace", Value: t, Long: true})
+	}
+	for _, t := range r.MappingTraces {
+		out = append(out, htmlreport.Fact{Name: "Mapping trace", Value: t, Long: true})
+	}
 	return out
 }
 
@@ -108,14 +108,14 @@ func stageSections(s *triage.StageReport) []htmlreport.Section {
 func stageKernels(s *triage.StageReport) htmlreport.Table {
 	tab := htmlreport.Table{Caption: "Kernels of stage " + s.Stage, Search: true, Hidden: s.HiddenRows, Columns: []htmlreport.Column{
 		{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "GPU time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true},
-		{Title: "Launches", Numeric: true}, {Title: "Source", Code: true}, {Title: "CPU op"}}}
+		{Title: "Launches", Numeric: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
 	for _, k := range s.Kernels {
 		var where []string
 		for _, l := range k.Locations {
-			where = append(where, fmt.Sprintf("%s (%s %%)", l.Location, table.Fixed(l.SharePct, 0)))
+			where = append(where, fmt.Sprintf("%s (%s%%)", l.Location, table.Fixed(l.SharePct, 0)))
 		}
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(k.Kernel), {Text: k.Category, Series: true}, numberCell(k.GPUTimeUS/1e3, 3), numberCell(k.SharePct, 1),
-			countCell(int64(k.Launches)), textCell(strings.Join(where, "; ")), textCell(strings.Join(distinct(k.CPUOps), ", "))})
+			countCell(int64(k.Launches)), {Lines: where}, {Lines: distinct(k.CPUOps)}})
 	}
 	return tab
 }
@@ -138,7 +138,7 @@ func overlap(s *triage.StageReport) []htmlreport.Table {
 	tab := htmlreport.Table{Caption: "Overlap of stage " + s.Stage, Columns: []htmlreport.Column{
 		{Title: "Priority", Filter: true}, {Title: "Verdict", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Category"}, {Title: "Time (ms)", Numeric: true},
 		{Title: "Share (%)", Numeric: true}, {Title: "Alone (%)", Numeric: true}, {Title: "Hidden (%)", Numeric: true}, {Title: "Dependency risk"},
-		{Title: "Hidden under", Code: true}, {Title: "Recommendation", Prose: true}}}
+		{Title: "Hidden under", Code: true}, {Title: "Recommendation"}}}
 	for _, o := range s.Overlap {
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.Priority), textCell(o.Verdict), textCell(o.Kernel), {Text: o.Category, Series: true}, numberCell(o.TotalUS/1e3, 3),
 			numberCell(o.SharePct, 1), numberCell(100*o.ExclusiveRatio, 0), numberCell(100*o.HiddenRatio, 0), textCell(o.DepRisk), textCell(o.HiddenUnder), textCell(o.Recommendation)})
@@ -163,11 +163,15 @@ func fuse(s *triage.StageReport) []htmlreport.Table {
 	for _, f := range s.Fuse {
 		var evidence []string
 		for _, e := range f.Evidence {
-			evidence = append(evidence, fmt.Sprintf("%s ×%d", e.Kernel, e.Launches))
+			evidence = append(evidence, fmt.Sprintf("%d × %s", e.Launches, e.Kernel))
+		}
+		gain := numberCell(f.EstimatedGainUS/1e3, 3)
+		if f.EstimatedGainUS <= 0 {
+			gain.Text = table.None
 		}
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: f.Pattern, Strong: f.Kind == triage.FuseSplit}, textCell(f.Kind), textCell(f.Confidence), numberCell(f.RelatedUS/1e3, 3),
-			numberCell(f.SharePct, 1), countCell(int64(f.Occurrences)), numberCell(f.EstimatedGainUS/1e3, 3), textCell(strings.Join(evidence, "; ")),
-			textCell(strings.Join(f.CandidatePaths, "; ")), textCell(f.Rationale)})
+			numberCell(f.SharePct, 1), countCell(int64(f.Occurrences)), gain, {Lines: evidence},
+			{Lines: f.CandidatePaths}, textCell(f.Rationale)})
 	}
 	return []htmlreport.Table{tab}
 }

@@ -18,7 +18,7 @@ for (const box of document.querySelectorAll(".tablebox")) {
       row.hidden = !keep;
       shown += keep ? 1 : 0;
     }
-    status.textContent = shown + " of " + rows.length + " rows";
+    status.textContent = shown + " of " + rows.length + " rows; click a heading to sort";
   };
   for (const field of [search, ...choices]) field?.addEventListener("input", apply);
   apply();
