@@ -177,3 +177,32 @@ func TestTablesHaveHeadersAndSortKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeIsBrokenAfterPunctuation: a line may be broken where <wbr> stands, and
+// what is copied from the page is the name itself.
+func TestCodeIsBrokenAfterPunctuation(t *testing.T) {
+	for name, want := range map[string]string{
+		"short":                              "short",
+		"python/sglang/srt/models/qwen.py":   "python/<wbr>sglang/<wbr>srt/models/<wbr>qwen.py",
+		"void cutlass::Kernel<float, int>":   "void cutlass::<wbr>Kernel&lt;<wbr>float,<wbr> int&gt;",
+		"abcdefghijklmnopqrstuvwxyz01234567": "abcdefghijklmnopqrstuvwxyz<wbr>01234567",
+	} {
+		r := &htmlreport.Report{Sections: []htmlreport.Section{{Tables: []htmlreport.Table{{
+			Columns: []htmlreport.Column{{Title: "k", Code: true}, {Title: "p"}}, Rows: [][]htmlreport.Cell{{{Text: name}, {Text: name}}}}}}}}
+		page := write(t, r)
+		if cell := `<td class="code">` + want + `</td>`; !strings.Contains(page, cell) {
+			t.Errorf("the page lacks %s", cell)
+		}
+		if cell := `<td>` + html.EscapeString(name) + `</td>`; !strings.Contains(page, cell) {
+			t.Errorf("a column without code lacks %s", cell)
+		}
+	}
+}
+
+func TestManyLinesOfACellAreCounted(t *testing.T) {
+	r := &htmlreport.Report{Sections: []htmlreport.Section{{Tables: []htmlreport.Table{{
+		Columns: []htmlreport.Column{{Title: "k"}}, Rows: [][]htmlreport.Cell{{{Lines: strings.Split(strings.Repeat("x", 20), "")}}}}}}}}
+	if page := write(t, r); strings.Count(page, "<div>x</div>") != 8 || !strings.Contains(page, "<div>… 12 more</div>") {
+		t.Errorf("the cell is not cut to 8 lines and a count: %s", page[strings.Index(page, "<tbody>"):])
+	}
+}
