@@ -32,6 +32,19 @@ func (s HealthStatus) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText implements encoding.TextUnmarshaler, so that stored results can
+// be read back. Words it does not know are HealthUnknown: a newer version may
+// have written them.
+func (s *HealthStatus) UnmarshalText(text []byte) error {
+	*s = HealthUnknown
+	for known := HealthOK; known <= HealthUnusable; known++ {
+		if string(text) == known.String() {
+			*s = known
+		}
+	}
+	return nil
+}
+
 // Health is what was found wrong with a trace, computed before any number is
 // shown.
 type Health struct {

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+	"github.com/llmstrata/strata/triage"
+)
+
+// topKernels is how many kernels of a stage a record keeps: enough to see what
+// changed, few enough to read.
+const topKernels = 5
+
+// MeasurePath analyses the traces that a server wrote to a directory, or one
+// trace file. It uses two of triage's conveniences: Load finds the traces of
+// one rank and what the server said about itself.
+func MeasurePath(ctx context.Context, path string) (*Record, error) {
+	sources, server, err := triage.Load(ctx, path, open)
+	if err != nil {
+		return nil, err
+	}
+	return Measure(ctx, triage.Input{Formal: sources, Server: server})
+}
+
+// open reads one trace of either kind: an export of Nsight Systems, or what
+// torch.profiler writes. A framework that knows which one it records needs only
+// one of the two.
+func open(ctx context.Context, path string) (*trace.Trace, error) {
+	if nsys.IsReport(path) || filepath.Ext(path) == ".sqlite" {
+		return nsys.Open(ctx, path)
+	}
+	return trace.Open(ctx, path)
+}
+
+// Measure analyses traces that are loaded. Everything happens in this process:
+// no files are written and no programs are run, so that a benchmark can call it
+// between two runs.
+func Measure(ctx context.Context, in triage.Input) (*Record, error) {
+	report, err := triage.Analyze(ctx, in, triage.WithKernelLimit(topKernels))
+	if err != nil {
+		return nil, err
+	}
+	rec := &Record{Schema: schema, Framework: report.Framework, Model: report.Model}
+	for _, s := range report.Stages {
+		for _, k := range s.Kernels {
+			row := KernelRecord{Stage: s.Stage, Kernel: k.Kernel, Category: k.Category, SharePct: round(k.SharePct), Launches: k.Launches}
+			if len(k.Locations) > 0 {
+				row.Location = k.Locations[0].Location
+			}
+			rec.Kernels = append(rec.Kernels, row)
+		}
+	}
+	for _, src := range in.Formal {
+		tr, err := measureTrace(ctx, src)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", src.Path, err)
+		}
+		rec.Traces = append(rec.Traces, *tr)
+	}
+	return rec, nil
+}
+
+// measureTrace takes the figures of one trace. A trace without GPU kernels
+// has none, and its health says why.
+func measureTrace(ctx context.Context, src triage.Source) (*TraceRecord, error) {
+	t := src.Trace
+	health := t.Health()
+	rec := &TraceRecord{Name: filepath.Base(src.Path), Rank: t.Meta().Rank, Health: health.Status}
+	for _, f := range health.Findings {
+		rec.Findings = append(rec.Findings, f.Code)
+	}
+	// The model's config.json names the types of layers. Without one the
+	// trace's own evidence has to do.
+	var opts layer.Options
+	if found, err := profile.FindConfig(src.Path); err == nil {
+		opts.Config = found.Config
+	}
+	a, err := layer.Analyze(ctx, t, opts)
+	if errors.Is(err, layer.ErrNoKernels) {
+		return rec, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec.NumLayers, rec.LayerSource = a.NumLayers, a.LayerSource
+	rec.Passes = groupPasses(a.Passes)
+	if a.Steady.Pass != layer.None {
+		tl, err := a.Timeline(a.Steady.Pass)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range tl.Clusters {
+			l := LayerRecord{Type: c.Type, Count: c.Count, WallUS: round(1000 * c.AvgWallMS), SharePct: map[string]float64{}}
+			for _, s := range c.Share {
+				l.SharePct[s.Key] = round(s.Value)
+			}
+			rec.LayerTypes = append(rec.LayerTypes, l)
+		}
+	}
+	v, err := hostoverhead.Detect(t)
+	if errors.Is(err, hostoverhead.ErrNoKernels) {
+		return rec, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := v.AggregateMetrics
+	rec.Host = &HostRecord{Bottleneck: v.Verdict, Confidence: v.Confidence, GPUIdle: m.GPUIdle, Launch: m.LaunchOverhead}
+	for _, d := range v.Doubts {
+		rec.Host.Doubts = append(rec.Host.Doubts, d.Code)
+	}
+	return rec, nil
+}
+
+// groupPasses sums up the passes that the window does not cut, by stage and
+// batch size, in the order in which they first ran.
+func groupPasses(passes []layer.ForwardPass) []PassGroup {
+	var groups []PassGroup
+	var walls [][]time.Duration // by group
+	for i := range passes {
+		p := &passes[i]
+		if p.Partial != layer.Whole {
+			continue
+		}
+		g := slices.IndexFunc(groups, func(g PassGroup) bool { return g.Stage == p.Stage && g.Batch == p.Batch })
+		if g < 0 {
+			g = len(groups)
+			groups = append(groups, PassGroup{Stage: p.Stage, Batch: p.Batch})
+			walls = append(walls, nil)
+		}
+		walls[g] = append(walls[g], p.Wall())
+	}
+	for i, w := range walls {
+		slices.Sort(w)
+		groups[i].Count = len(w)
+		groups[i].MedianUS = micros(w[(len(w)-1)/2]) // a time that was measured, also of an even number
+		groups[i].WorstUS = micros(w[len(w)-1])
+	}
+	return groups
+}
+
+// round leaves three decimals: nanoseconds of a time in microseconds.
+func round(x float64) float64 { return math.Round(1000*x) / 1000 }
+
+// micros converts to microseconds.
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
