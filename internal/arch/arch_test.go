@@ -270,6 +270,21 @@ func Example_silent() {}
 		"TestNothing", "TestOnlyFinds", "TestEmptyHelper", "TestCycle", "FuzzNothing", "Example_silent output")
 }
 
+func TestExamplesFindsPackagesWithout(t *testing.T) {
+	src := load(t, map[string]string{
+		"a.go":            "package m\n",
+		"a_test.go":       "package m_test\nfunc Example() {\n// Output:\n}\n",
+		"bare/a.go":       "package bare\nfunc Example() {}\n",
+		"examples/x/a.go": "package x\n",
+		"internal/y/a.go": "package y\n",
+		"only/a_test.go":  "package only\n",
+		"prog/a.go":       "package main\n",
+		"shown/a.go":      "package shown\n",
+		"shown/b_test.go": "package shown_test\nfunc ExampleT_m() {\n// Output:\n}\n",
+	})
+	wantFindings(t, arch.CheckExamples(src), "bare")
+}
+
 func TestLoadRefusesFilesThatDoNotParse(t *testing.T) {
 	_, err := arch.Load(fstest.MapFS{"a/a.go": {Data: []byte("package a\nfunc {")}}, module)
 	if err == nil || !strings.Contains(err.Error(), "a/a.go") {

@@ -48,6 +48,29 @@ func CheckAssertions(s *Source) []string {
 	return bad
 }
 
+// CheckExamples reports public packages without an example: an importer's
+// first question is what a call looks like.
+func CheckExamples(s *Source) []string {
+	var bad []string
+	for _, p := range s.Packages {
+		if p.Name == "main" || p.testOnly() || within(p.Dir, "internal") || strings.Contains(p.Dir, "/internal/") || within(p.Dir, "examples") {
+			continue
+		}
+		found := false
+		for _, f := range p.Files {
+			for _, decl := range f.AST.Decls {
+				if fn, ok := decl.(*ast.FuncDecl); ok && f.Test && fn.Recv == nil && kind(fn) == "example" {
+					found = true
+				}
+			}
+		}
+		if !found {
+			bad = append(bad, fmt.Sprintf("%s: package %s has no example function", p.Dir, p.Name))
+		}
+	}
+	return bad
+}
+
 // kind tells what the go command makes of a function in a test file.
 func kind(fn *ast.FuncDecl) string {
 	name := fn.Name.Name
