@@ -426,9 +426,7 @@ func (s *stageRun) explain(err error, w *watch, tr traits, dir string) error {
 			ie.Hints = append(ie.Hints, "an earlier window did leave traces: some releases record only the first one of a server's life (vllm-project/vllm#45987); restart the server and capture one stage per start")
 		}
 	}
-	for _, m := range s.out.Warnings {
-		ie.Hints = append(ie.Hints, m)
-	}
+	ie.Hints = append(ie.Hints, s.out.Warnings...)
 	return ie
 }
 

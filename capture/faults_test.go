@@ -202,7 +202,7 @@ func TestProbeFailsMidway(t *testing.T) {
 					s.mu.Lock()
 					s.armed = false
 					s.mu.Unlock()
-					http.Error(w, "stop is broken", 503)
+					http.Error(w, "stop is broken", http.StatusServiceUnavailable)
 				default:
 					return false
 				}
@@ -280,7 +280,7 @@ func TestStopFails(t *testing.T) {
 	s := newFake(t, capture.FrameworkVLLM, dir)
 	s.fault = func(w http.ResponseWriter, r *http.Request, p string, n int) bool {
 		if p == "/stop_profile" && n == 1 {
-			http.Error(w, "", 502)
+			http.Error(w, "", http.StatusBadGateway)
 			return true
 		}
 		return false

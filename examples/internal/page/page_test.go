@@ -113,10 +113,10 @@ func TestPagesShowEveryResult(t *testing.T) {
 }
 
 func TestPagesAreDeterministic(t *testing.T) {
-	if timeline(t, demoTrace(t), "x") != timeline(t, demoTrace(t), "x") {
+	if first, again := timeline(t, demoTrace(t), "x"), timeline(t, demoTrace(t), "x"); first != again {
 		t.Error("two timeline pages of the same trace differ")
 	}
-	if triaged(t, demoTrace(t), "x") != triaged(t, demoTrace(t), "x") {
+	if first, again := triaged(t, demoTrace(t), "x"), triaged(t, demoTrace(t), "x"); first != again {
 		t.Error("two triage pages of the same trace differ")
 	}
 }
