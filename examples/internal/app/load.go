@@ -83,6 +83,9 @@ func (e *Env) open(ctx context.Context, path string, need Need, opts []trace.Opt
 		}
 		return nsys.Open(ctx, path, nopts...)
 	}
+	opts = append(opts, trace.WithMemoryBudget(systemMemoryBudget()), trace.WithProgress(func(p trace.Progress) {
+		e.Step("reading "+path, p.Read, p.Size)
+	}))
 	return trace.Open(ctx, path, opts...)
 }
 

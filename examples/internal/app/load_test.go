@@ -17,7 +17,7 @@ import (
 // loader is a program that loads its trace and prints the number of activities.
 func loader() app.Program {
 	return app.Program{
-		Name: "loader", Common: app.TraceFlag,
+		Name: "loader", Common: app.TraceFlag | app.ProgressFlag,
 		Run: func(ctx context.Context, env *app.Env) error {
 			t, err := env.Load(ctx, app.Need{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
 			if err != nil {
@@ -69,5 +69,16 @@ func TestLoadNamesWhatItCannotRead(t *testing.T) {
 		if got.Code != app.ExitError || !strings.Contains(got.Stderr, filepath.Base(path)) || strings.Count(got.Stderr, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stderr %q, want 1 and one line that names it", path, got.Code, got.Stderr)
 		}
+	}
+}
+
+func TestLoadShowsHowFarItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json.gz")
+	if err := os.WriteFile(path, demo.Trace(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got := apptest.MustRun(t, loader(), "--trace", path, "--progress")
+	if !strings.Contains(got.Stderr, "reading "+path) || !strings.HasSuffix(got.Stderr, "\r\x1b[K") {
+		t.Errorf("stderr %q, want the file's name, and the line cleared at the end", got.Stderr)
 	}
 }

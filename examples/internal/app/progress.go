@@ -58,12 +58,14 @@ func (p *progress) show(label string, done, total int64) {
 		return
 	}
 	p.last, p.shown = now, true
-	text := table.Bytes(done)
-	if total > 0 {
-		// A file may grow while it is read.
-		text = fmt.Sprintf("%d%% of %s", min(100, int64(100*float64(done)/float64(total))), table.Bytes(total))
+	text := " ..."
+	switch {
+	case total > 0: // a file may grow while it is read
+		text = fmt.Sprintf(": %d%% of %s", min(100, int64(100*float64(done)/float64(total))), table.Bytes(total))
+	case done > 0:
+		text = ": " + table.Bytes(done)
 	}
-	fmt.Fprintf(p.w, "%s%s: %s", clearLine, table.Clean(label), text)
+	fmt.Fprintf(p.w, "%s%s%s", clearLine, table.Clean(label), text)
 }
 
 // clear removes the line.
