@@ -20,6 +20,7 @@ type config struct {
 	budget   int64 // bytes, 0 for none
 	report   func(Progress)
 	procs    int // goroutines that scan
+	files    int // that OpenFiles has in flight
 	workers  []*worker
 }
 
@@ -42,6 +43,9 @@ func newConfig(opts []Option) config {
 		c.procs = runtime.GOMAXPROCS(0)
 	}
 	c.procs = min(c.procs, maxProcs)
+	if c.files <= 0 {
+		c.files = min(runtime.GOMAXPROCS(0), maxProcs)
+	}
 	c.workers = make([]*worker, c.procs+1)
 	return c
 }
