@@ -26,7 +26,7 @@ type Operation struct {
 	Name         string  `json:"name"`             // numbers generalised to N
 	US           float64 `json:"us_per_step"`      // µs per step, divided by the TP size
 	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by the TP size
-	Source       string  `json:"source,omitempty"` // for frames: file and line
+	Source       string  `json:"source,omitempty"` // for frames: file and line of one of them, "a.py(12)"
 
 	perStep []float64 // µs of each steady step, divided by the TP size
 }
@@ -216,7 +216,8 @@ func (t *tally) addRanges() {
 		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
 			continue // recursion counts once
 		}
-		t.add(withoutLine(e.Name()), e.Name(), i, int64(e.Duration()))
+		source, _ := splitFrame(e.Name())
+		t.add(withoutLine(e.Name()), source, i, int64(e.Duration()))
 		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
 	}
 }

@@ -18,7 +18,7 @@ const (
 	// Python frame names, and had not launched the next kernel yet.
 	CauseHostPrep Cause = "host-prep"
 	// CauseBlockingCall: it was inside a call that waits: a synchronisation, a copy
-	// to or from the host, an allocation.
+	// to or from the host, an allocation, a launch that first loads its module.
 	CauseBlockingCall Cause = "blocking-call"
 	// CauseGraphLaunch: it was inside a graph launch call.
 	CauseGraphLaunch Cause = "graph-launch"
@@ -57,6 +57,12 @@ var blockingCalls = []string{"Synchronize", "Malloc", "Free", "HostAlloc", "Host
 // queueing one takes a few µs.
 const longCopyCall = 20_000 // ns
 
+// blockedLaunch is the duration from which a kernel launch call did more than
+// launch: while the device is idle its queue is not full, so the call loaded the
+// kernel's module. Of 41,055 launch calls in 25 traces half take less than 6 µs,
+// 99 % less than 0.3 ms, and 162 more than this.
+const blockedLaunch = 1_000_000 // ns
+
 // hostCollectives are parts of range and frame names in which ranks wait for
 // each other on the CPU.
 var hostCollectives = []string{"broadcast", "barrier", "all_gather", "allgather", "all_reduce", "allreduce", "reduce_scatter", "gather_object", "recv_obj", "ncclgroupend"}
@@ -72,7 +78,7 @@ func apiCause(e trace.Event) Cause {
 			return CauseBlockingCall
 		}
 		return CauseLaunchLatency
-	case containsAny(name, blockingCalls):
+	case containsAny(name, blockingCalls), isKernelLaunch(name) && e.Duration() >= blockedLaunch:
 		return CauseBlockingCall
 	}
 	return CauseLaunchLatency

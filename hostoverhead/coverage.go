@@ -52,6 +52,7 @@ func (w *workload) coverage(d *deviceWork) Coverage {
 	eager := map[string]*eagerSum{}
 	replays := map[string]int{}
 	split, expand, custom := Hint{Code: "GRAPH_SPLIT"}, Hint{Code: "GRAPH_EXPAND"}, Hint{Code: "CUSTOM_OP"}
+	runs := w.eagerRuns(d)
 	for i, k := range d.kernels {
 		e := w.t.LaneAt(trace.LaneGPU, int(k))
 		n := int64(e.Duration())
@@ -76,15 +77,14 @@ func (w *workload) coverage(d *deviceWork) Coverage {
 		s.TotalNS += n
 		source := sourceOf(e)
 		s.sources[source]++
-		before := i > 0 && w.t.LaneAt(trace.LaneGPU, int(d.kernels[i-1])).IsReplay()
-		after := i+1 < len(d.kernels) && w.t.LaneAt(trace.LaneGPU, int(d.kernels[i+1])).IsReplay()
 		h := (*Hint)(nil)
-		switch op := e.Op().Name(); {
-		case before && after && strings.Contains(op, "::") && !strings.HasPrefix(op, "aten::"):
-			h = &custom
-		case before && after:
+		switch op := e.Op().Name(); runs[i] {
+		case runSplits:
 			h = &split
-		case before || after:
+			if strings.Contains(op, "::") && !strings.HasPrefix(op, "aten::") {
+				h = &custom
+			}
+		case runBeside:
 			h = &expand
 		}
 		if h != nil {
@@ -105,15 +105,80 @@ func (w *workload) coverage(d *deviceWork) Coverage {
 	slices.SortFunc(c.EagerKernels, func(a, b EagerKernel) int {
 		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Name, b.Name))
 	})
-	split.Message = fmt.Sprintf("%d eager kernels between two graph replays: an operation splits the graph; make it capturable", split.Count)
-	expand.Message = fmt.Sprintf("%d eager kernels next to a graph replay: the capture may be widened over them", expand.Count)
-	custom.Message = fmt.Sprintf("%d eager kernels of custom operators between two graph replays: register them as capturable custom ops", custom.Count)
+	split.Message = fmt.Sprintf("%s between two graph replays of a step: an operation splits the graph; make it capturable", counted(split.Count, "eager kernel"))
+	expand.Message = fmt.Sprintf("%s next to a graph replay: the capture may be widened over them", counted(expand.Count, "eager kernel"))
+	custom.Message = fmt.Sprintf("%s of custom operators between two graph replays: register them as capturable custom ops", counted(custom.Count, "eager kernel"))
 	for _, h := range []Hint{split, expand, custom} {
 		if h.Count > 0 {
 			c.Hints = append(c.Hints, h)
 		}
 	}
 	return c
+}
+
+// eagerRun is where a run of consecutive eager kernels lies.
+type eagerRun uint8
+
+const (
+	runAlone  eagerRun = iota // no replay next to it, or replays themselves
+	runBeside                 // a replay on one side, or replays of two steps on both
+	runSplits                 // inside a step, between two replays
+)
+
+// shortRun is up to how many eager kernels between two replays are taken for a
+// split where no steps tell: attention between graph pieces is 1–3 kernels, what
+// runs between two steps is sampling and the next step's preparation.
+const shortRun = 4
+
+// eagerRuns classifies every kernel of a device by the run that it is in.
+func (w *workload) eagerRuns(d *deviceWork) []eagerRun {
+	out := make([]eagerRun, len(d.kernels))
+	at := func(i int) trace.Event { return w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
+	for i := 0; i < len(out); {
+		if at(i).IsReplay() {
+			i++
+			continue
+		}
+		j := i
+		for j < len(out) && !at(j).IsReplay() {
+			j++
+		}
+		run := runAlone
+		switch before, after := i > 0, j < len(out); {
+		case before && after && w.sameStep(at(i-1).Launch(), at(j).Launch(), j-i <= shortRun):
+			run = runSplits
+		case before || after:
+			run = runBeside
+		}
+		for ; i < j; i++ {
+			out[i] = run
+		}
+	}
+	return out
+}
+
+// sameStep reports whether two launches are of one step, unknown where there
+// are no steps or no launches.
+func (w *workload) sameStep(a, b trace.Event, unknown bool) bool {
+	if len(w.steps) == 0 || !a.Valid() || !b.Valid() {
+		return unknown
+	}
+	x, y := w.stepAt(a), w.stepAt(b)
+	return x >= 0 && x == y
+}
+
+// stepAt is the index of the last step that began before an event, −1 for none
+// or when the event lies behind its end.
+func (w *workload) stepAt(e trace.Event) int {
+	at := int64(e.Start())
+	i, found := slices.BinarySearchFunc(w.steps, at, func(s step, t int64) int { return cmp.Compare(s.span.Start, t) })
+	if !found {
+		i--
+	}
+	if i < 0 || at >= w.steps[i].span.End {
+		return -1
+	}
+	return i
 }
 
 // sourceOf is the op or Python frame that launched a kernel.
@@ -138,8 +203,8 @@ func mostFrequent(m map[string]int) string {
 func waitHints(l *DeviceLedger) []Hint {
 	sync, alloc := Hint{Code: "SYNC+HOIST"}, Hint{Code: "ALLOC"}
 	for _, n := range l.Names {
-		if n.Cause != CauseBlockingCall {
-			continue
+		if n.Cause != CauseBlockingCall || isKernelLaunch(n.Name) {
+			continue // a launch that loads its module: neither hint would help
 		}
 		h := &sync
 		if containsAny(n.Name, []string{"Malloc", "Free", "HostAlloc"}) {

@@ -170,42 +170,52 @@ func (w *workload) judgePhase(d *deviceWork, phase string) *PhaseVerdict {
 		windows = []interval.Span{hull}
 		p.Metrics = w.measureComparable(d, hull)
 	} else {
-		windows, p.IterationCount = phaseWindows(w.stepsOf(d), phase)
-		// Before its first kernel the device was not yet recorded at work.
-		windows = interval.Intersect(windows, []interval.Span{d.window()})
+		periods := phasePeriods(w.stepsOf(d), phase)
+		p.IterationCount = len(periods)
 		if p.IterationCount == 0 {
 			return nil
 		}
+		p.GraphSteps = w.graphsIn(d, periods)
+		// Before its first kernel the device was not yet recorded at work.
+		windows = interval.Intersect(interval.UnionInPlace(periods), []interval.Span{d.window()})
 		p.Metrics = w.measure(d, windows)
 	}
 	if p.Metrics.Kernels == 0 {
 		return nil
 	}
 	p.Judgement = judge(&p.Metrics, limits, w.cfg.useM3)
-	p.CUDAGraphsDetected = w.graphsIn(d, windows)
+	p.CUDAGraphsDetected = p.GraphSteps > 0 || w.graphsIn(d, windows) > 0
 	return p
 }
 
-// graphsIn reports whether a graph is launched, or a replayed kernel starts,
-// in the windows.
-func (w *workload) graphsIn(d *deviceWork, windows []interval.Span) bool {
-	in := func(t trace.Time) bool {
-		i := interval.From(windows, int64(t))
-		return i < len(windows) && windows[i].Contains(int64(t))
+// graphsIn counts the windows in which a graph is launched or a replayed
+// kernel starts. The windows are disjoint and in order.
+func (w *workload) graphsIn(d *deviceWork, windows []interval.Span) int {
+	found := make([]bool, len(windows))
+	mark := func(t trace.Time) {
+		if i := interval.From(windows, int64(t)); i < len(windows) && windows[i].Contains(int64(t)) {
+			found[i] = true
+		}
 	}
 	if d.replays > 0 {
 		for _, k := range d.kernels {
-			if e := w.t.LaneAt(trace.LaneGPU, int(k)); e.IsReplay() && in(e.Start()) {
-				return true
+			if e := w.t.LaneAt(trace.LaneGPU, int(k)); e.IsReplay() {
+				mark(e.Start())
 			}
 		}
 	}
 	for _, th := range d.threads {
 		for e := range w.t.OnThread(trace.LaneLaunch, th) {
-			if e.IsGraphLaunch() && in(e.Start()) {
-				return true
+			if e.IsGraphLaunch() {
+				mark(e.Start())
 			}
 		}
 	}
-	return false
+	n := 0
+	for _, f := range found {
+		if f {
+			n++
+		}
+	}
+	return n
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
@@ -27,7 +28,7 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 	h := w.t.Health()
 	m := &v.AggregateMetrics
 	if m.Kernels < fewKernels {
-		add("few-kernels", ConfidenceLow, "the window holds only %d kernels: this is hardly a running server", m.Kernels)
+		add("few-kernels", ConfidenceLow, "the window holds only %s: this is hardly a running server", counted(m.Kernels, "kernel"))
 	}
 	if !m.LaunchOverhead.Applicable {
 		add("no-launch-calls", ConfidenceMedium, "no API calls were recorded: the launch overhead (M2) is unknown")
@@ -66,7 +67,7 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 	switch {
 	case len(v.Phases) > 0:
 	case len(w.steps) > 0:
-		add("no-steps", ConfidenceHigh, "the %d step annotations do not say whether they are context or generation", len(w.steps))
+		add("no-steps", ConfidenceHigh, "%s were found, but not whether context or generation", counted(len(w.steps), "step annotation"))
 	default:
 		add("no-steps", ConfidenceHigh, "no steps were recognised: context and generation are not told apart")
 	}
@@ -154,18 +155,32 @@ func (w *workload) evidence(v *Verdict, d *deviceWork) []string {
 	}
 	m := &v.AggregateMetrics
 	out = append(out, fmt.Sprintf("%s: busy %s of %s, %d kernels", where, microseconds(m.BusyNS), microseconds(m.WindowNS), m.Kernels))
-	for _, k := range judged {
-		r := k.value(m)
-		if crossed, ok := v.CrossedDetails[k.key]; ok && crossed {
-			out = append(out, fmt.Sprintf("%s is %s, threshold %.2f", k.key, r, k.limit(&v.Thresholds)))
-		}
-	}
+	out = append(out, crossedWords("whole window", v.AggregateVerdict, m, v.CrossedDetails, &v.Thresholds))
 	for _, phase := range []string{phaseContext, phaseGeneration} {
 		if p := v.Phases[phase]; p != nil {
-			out = append(out, fmt.Sprintf("%s: %s over %d steps, %d of %d metrics crossed", phase, p.Verdict, p.IterationCount, p.CrossedCount, p.ApplicableCount))
+			out = append(out, crossedWords(fmt.Sprintf("%s, %s", phase, counted(p.IterationCount, "step")), p.Verdict, &p.Metrics, p.CrossedDetails, &p.Thresholds))
 		}
 	}
 	return out
+}
+
+// crossedWords is one sentence: the answer of one set of metrics, and those that
+// crossed with their thresholds.
+func crossedWords(what string, answer Answer, m *Metrics, crossed map[string]bool, limits *Thresholds) string {
+	var list []string
+	for _, k := range judged {
+		if crossed[k.key] {
+			sign := ">"
+			if k.below {
+				sign = "<"
+			}
+			list = append(list, fmt.Sprintf("%s %s %s %.2f", k.key, k.value(m), sign, k.limit(limits)))
+		}
+	}
+	if len(list) == 0 {
+		list = []string{"no metric crossed"}
+	}
+	return fmt.Sprintf("%s: %s (%s)", what, answer, strings.Join(list, ", "))
 }
 
 func percent(r Ratio) string {

@@ -217,7 +217,7 @@ func (l *ledger) explain(d *deviceWork, s interval.Span, next trace.Event, emit 
 	}
 	e := LedgerEntry{Cause: CauseLaunchLatency, API: launch.Name(), Detail: "launched, not started yet"}
 	if call.End <= s.Start {
-		e.Detail = "queued in time, dispatch"
+		e.Detail = "already queued, GPU dispatch"
 	}
 	// Queued before the gap began: the host was ahead, the device was not ready.
 	if call.End <= s.Start && after.Len() > queuedLimit || after.Len() > 2*queuedLimit {

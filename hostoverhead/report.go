@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -25,11 +25,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	v.section(b, title, &v.AggregateMetrics, Judgement{v.AggregateVerdict, v.CrossedCount, v.ApplicableCount, v.HostPrepConfirmed, v.CrossedDetails, v.Thresholds})
 	for _, phase := range []string{phaseContext, phaseGeneration} {
 		if p := v.Phases[phase]; p != nil {
-			graphs := "no CUDA graphs"
-			if p.CUDAGraphsDetected {
-				graphs = "CUDA graphs"
-			}
-			v.section(b, fmt.Sprintf("Phase %s: %d steps, %s", phase, p.IterationCount, graphs), &p.Metrics, p.Judgement)
+			v.section(b, fmt.Sprintf("Phase %s: %s, %s", phase, counted(p.IterationCount, "step"), p.graphWords()), &p.Metrics, p.Judgement)
 		}
 	}
 	v.deviceTable(b)
@@ -73,6 +69,17 @@ func (v *Verdict) section(b *bufio.Writer, title string, m *Metrics, j Judgement
 	fmt.Fprintf(b, "crossed: %d / %d applicable; host preparation %s\n", j.CrossedCount, j.ApplicableCount, prepWords(m, j))
 }
 
+// graphWords says how many of a phase's steps replay graphs.
+func (p *PhaseVerdict) graphWords() string {
+	switch {
+	case !p.CUDAGraphsDetected:
+		return "no CUDA graphs"
+	case p.GraphSteps == 0 || p.GraphSteps == p.IterationCount:
+		return "CUDA graphs"
+	}
+	return fmt.Sprintf("CUDA graphs in %d of them", p.GraphSteps)
+}
+
 func prepWords(m *Metrics, j Judgement) string {
 	switch {
 	case !m.PrepImpact.Applicable:
@@ -110,14 +117,24 @@ func (v *Verdict) deviceTable(b *bufio.Writer) {
 func (v *Verdict) Interpretation() string {
 	is := func(phase string) bool { p := v.Phases[phase]; return p != nil && p.Verdict == Yes }
 	switch c, g := is(phaseContext), is(phaseGeneration); {
+	case v.doubted("few-kernels"):
+		return "too little GPU work was recorded to judge a server; the gap ledger still says where the idle time went."
 	case v.Verdict == No:
 		return "the GPU has work most of the time; faster host code would not make this run faster."
+	case v.AggregateVerdict == Yes && v.doubted("idle-is-transfers"):
+		return "the thresholds are crossed, but copies run during most of the idle time: data transfers limit this run, not host code."
+	case v.AggregateVerdict == Yes && v.doubted("one-long-gap"):
+		return "the thresholds are crossed because of one long pause; apart from it the GPU has work most of the time."
 	case c && g && v.Phases[phaseGeneration].CUDAGraphsDetected:
 		return "both context and generation steps wait for the host although generation uses CUDA graphs: host work between the steps dominates."
 	case c && g:
 		return "both context and generation steps wait for the host: CUDA graphs are probably disabled, or host work between the steps dominates."
+	case g && !v.Phases[phaseGeneration].CUDAGraphsDetected:
+		return "generation steps wait for the host and use no CUDA graphs: capture them, then look at the host work between the steps."
+	case g && v.Phases[phaseGeneration].eagerSteps():
+		return "generation steps wait for the host: most of them replay no CUDA graph; find out why (batch sizes that were not captured?)."
 	case g:
-		return "generation steps wait for the host: graph replay is not effective, or host work between the steps dominates."
+		return "generation steps wait for the host although they replay CUDA graphs: replay is not effective, or host work between the steps dominates."
 	case c:
 		return "context steps wait for the host: eager preparation and launches are the suspects; generation is not affected."
 	case len(v.Phases) > 0:
@@ -126,11 +143,16 @@ func (v *Verdict) Interpretation() string {
 	return "the GPU waits for the host; the trace does not tell context from generation steps."
 }
 
+// doubted reports whether a doubt may turn the verdict.
+func (v *Verdict) doubted(code string) bool {
+	return slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Code == code && d.Weight == ConfidenceLow })
+}
+
 // NextSteps suggests what to do with the verdict.
 func (v *Verdict) NextSteps() []string {
 	var out []string
 	if v.Verdict == Yes {
-		out = append(out, "the gap ledger (host-detect, host-compare --trace) says where the idle time goes: begin with its largest cause")
+		out = append(out, "begin with the largest cause in the gap ledger, which says where the idle time goes")
 		if v.HostPrepConfirmed {
 			out = append(out, "host preparation is exposed: overlap it with the previous step, or make it cheaper")
 		}
@@ -143,6 +165,8 @@ func (v *Verdict) NextSteps() []string {
 	}
 	for _, d := range v.Doubts {
 		switch d.Code {
+		case "idle-is-transfers":
+			out = append(out, "avoid the copies, or overlap them with kernels on another stream")
 		case "graph-kernels-hidden", "graph-launches-without-kernels":
 			out = append(out, "record again with nsys profile --cuda-graph-trace=node to see the kernels inside graph replays")
 		case "no-host-prep", "no-steps":
@@ -157,9 +181,17 @@ func (v *Verdict) NextSteps() []string {
 func unique(in []string) []string {
 	var out []string
 	for _, s := range in {
-		if !strings.Contains("\x00"+strings.Join(out, "\x00")+"\x00", "\x00"+s+"\x00") {
+		if !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// counted is a number and its noun: "1 step", "2 steps".
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -40,7 +41,7 @@ func (r *Run) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "\n%s:\n", list.title)
 		t := table.New(table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"), table.Text("source").Limit(nameWidth))
 		for _, o := range list.ops[:min(len(list.ops), list.max)] {
-			t.Row(o.Name, table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), o.Source)
+			t.Row(shortPath(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), shortPath(o.Source, nameWidth))
 		}
 		t.WriteText(b)
 		more(b, len(list.ops)-list.max)
@@ -49,6 +50,21 @@ func (r *Run) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "note: %s\n", n)
 	}
 	return b.Flush()
+}
+
+// shortPath leaves out leading directories of a Python frame that is longer than
+// width bytes: what tells frames apart is at the end.
+func shortPath(name string, width int) string {
+	file := strings.Index(name, ".py")
+	short := name
+	for len(short) > width {
+		i := strings.IndexByte(strings.TrimPrefix(short, "…/"), '/')
+		if i < 0 || len(name)-len(short)+i > file {
+			break
+		}
+		short = "…/" + strings.TrimPrefix(short, "…/")[i+1:]
+	}
+	return short
 }
 
 func prefixed(prefix, s string) string {
@@ -78,6 +94,9 @@ func (r *Run) figures() []namedFigure {
 }
 
 func (s Stats) words() string {
+	if s.N == 0 {
+		return "unknown"
+	}
 	return fmt.Sprintf("avg %.1f  min %.1f  p50 %.1f  p90 %.1f  max %.1f", s.Avg, s.Min, s.P50, s.P90, s.Max)
 }
 
@@ -93,10 +112,10 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(b, "\nPer step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps)
 	deltaTable(b, c.Figures, len(c.Figures), "figure")
-	if regs := c.Regressions(0); len(regs) > 0 {
+	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != ConclusionImpossible {
 		fmt.Fprintf(b, "\nTop regressions:\n")
 		for i, d := range regs[:min(len(regs), 5)] {
-			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(d.Op, nameWidth), d.Status, d.DeltaUS)
+			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(table.Clean(shortPath(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
 		}
 	}
 	fmt.Fprintf(b, "\nOperations (µs/step) by change:\n")
@@ -114,7 +133,7 @@ func deltaTable(b *bufio.Writer, deltas []Delta, limit int, title string) {
 		if d.CI95US != nil {
 			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
 		}
-		t.Row(d.Op, string(d.Kind), table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status))
+		t.Row(shortPath(d.Op, nameWidth), string(d.Kind), table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status))
 	}
 	t.WriteText(b)
 	more(b, len(deltas)-limit)

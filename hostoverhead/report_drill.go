@@ -53,7 +53,7 @@ func (d *DeviceDrill) write(b *bufio.Writer) {
 		fmt.Fprintf(b, "\nby what ran:\n")
 		t = table.New(table.Text("cause"), table.Text("range, frame or call").Limit(70), table.Number("idle"), table.Number("share"))
 		for _, c := range l.Names[:min(len(l.Names), listedNames)] {
-			t.Row(string(c.Cause), c.Name, microseconds(c.TotalNS), percent(c.Share))
+			t.Row(string(c.Cause), shortPath(c.Name, 70), microseconds(c.TotalNS), percent(c.Share))
 		}
 		t.WriteText(b)
 		more(b, len(l.Names)-listedNames)
@@ -80,7 +80,7 @@ func (d *DeviceDrill) writeGaps(b *bufio.Writer) {
 		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, microseconds(g.NS), microseconds(g.StartNS), table.Cut(table.Clean(g.Before), 90), table.Cut(table.Clean(g.After), 90))
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), 3)] {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percent(c.Share), c.Cause, table.Cut(table.Clean(c.Name), 60))))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percent(c.Share), c.Cause, table.Cut(table.Clean(shortPath(c.Name, 60)), 60))))
 		}
 		fmt.Fprintf(b, "     %s\n", strings.Join(parts, "; "))
 		if len(g.APIs) > 0 {
@@ -100,7 +100,7 @@ func (d *DeviceDrill) writeCoverage(b *bufio.Writer) {
 			if k.Suspect {
 				suspect = "yes"
 			}
-			t.Row(k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), suspect, k.Source)
+			t.Row(k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), suspect, shortPath(k.Source, 60))
 		}
 		t.WriteText(b)
 		more(b, len(c.EagerKernels)-listedEager)

@@ -148,13 +148,14 @@ func period(steps []step, i int) interval.Span {
 	return interval.Span{Start: s.Start, End: max(s.End, steps[i].gpuEnd)}
 }
 
-// phaseWindows are the windows of the steps of one phase.
-func phaseWindows(steps []step, phase string) (windows []interval.Span, n int) {
+// phasePeriods are the windows of the steps of one phase, disjoint and in
+// order.
+func phasePeriods(steps []step, phase string) []interval.Span {
+	var windows []interval.Span
 	for i := range steps {
 		if steps[i].phase == phase {
 			windows = append(windows, period(steps, i))
-			n++
 		}
 	}
-	return interval.UnionInPlace(windows), n
+	return windows
 }

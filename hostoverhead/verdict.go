@@ -45,8 +45,12 @@ type PhaseVerdict struct {
 	Judgement
 	IterationCount     int     `json:"iteration_count"`      // steps; in comparable mode ranges, one per rank and step
 	CUDAGraphsDetected bool    `json:"cuda_graphs_detected"` // graph launches or replayed kernels in the phase
+	GraphSteps         int     `json:"graph_steps"`          // steps in which there are any; 0 in comparable mode
 	Metrics            Metrics `json:"metrics"`
 }
+
+// eagerSteps reports whether most steps replay no graph.
+func (p *PhaseVerdict) eagerSteps() bool { return 2*p.GraphSteps < p.IterationCount }
 
 // DeviceVerdict is the judgement of one device.
 type DeviceVerdict struct {

@@ -115,9 +115,6 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	if err := r.WriteText(env.Stdout); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(env.Stdout, "\n"); err != nil {
-		return err
-	}
 	return d.WriteText(env.Stdout)
 }
 

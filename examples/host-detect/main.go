@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -115,7 +114,6 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Stdout)
 	return d.WriteText(env.Stdout)
 }
 
