@@ -59,7 +59,8 @@ type Run struct {
 	APICalls   []Operation `json:"api_calls"`  // by µs per step
 	Notes      []string    `json:"notes"`      // what limits the figures
 
-	wall, step, gap, launches []float64 // samples, µs
+	wall, step, gap, gpu, api []float64 // samples of the steady steps, µs
+	launches                  []float64 // samples of the steady steps
 }
 
 // Breakdown finds the steady steps of a run and what they are made of. It
@@ -148,10 +149,12 @@ func (w *workload) fill(r *Run, steps []step) {
 	kernels.addKernels()
 	r.Kernels = kernels.operations()
 	r.GPUUSPerStep, r.KernelsPerStep = kernels.total()
+	r.gpu = kernels.sums()
 	calls := newTally(w, OpAPI, windows, r.TPSize)
 	r.launches = calls.addCalls()
 	r.APICalls = calls.operations()
 	r.APIUSPerStep, _ = calls.total()
+	r.api = calls.sums()
 	r.LaunchesPerStep = mean(r.launches)
 }
 
@@ -307,6 +310,20 @@ func (t *tally) total() (usPerStep, countPerStep float64) {
 	}
 	n := float64(len(t.windows)) * float64(t.tp)
 	return us(ns) / n, float64(count) / n
+}
+
+// sums is the time of all operations in each step, in µs, divided by the TP
+// size.
+func (t *tally) sums() []float64 {
+	out := make([]float64, len(t.windows))
+	for i := range out {
+		var ns int64
+		for _, o := range t.byName {
+			ns += o.ns[i]
+		}
+		out[i] = us(ns) / float64(t.tp)
+	}
+	return out
 }
 
 // union is the time per step during which any of the ranges runs on its

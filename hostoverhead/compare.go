@@ -90,8 +90,8 @@ func compareRuns(a, b *Run, cfg *config) *Comparison {
 	wall := figure("wall time per step", a.WallUSPerStep, b.WallUSPerStep, a.wall, b.wall, mean)
 	step := figure("step duration", a.StepUS, b.StepUS, a.step, b.step, mean)
 	gap := figure("inter-step gap (p50)", a.GapUS, b.GapUS, a.gap, b.gap, median)
-	figure("GPU time per step", a.GPUUSPerStep, b.GPUUSPerStep, nil, nil, nil)
-	figure("API time per step", a.APIUSPerStep, b.APIUSPerStep, nil, nil, nil)
+	figure("GPU time per step", a.GPUUSPerStep, b.GPUUSPerStep, a.gpu, b.gpu, mean)
+	figure("API time per step", a.APIUSPerStep, b.APIUSPerStep, a.api, b.api, mean)
 	figure("kernels per step (count)", a.KernelsPerStep, b.KernelsPerStep, nil, nil, nil)
 	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep, a.launches, b.launches, mean)
 

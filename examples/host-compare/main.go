@@ -39,9 +39,9 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
 			fs.StringVar(&o.target, "target", "", "trace `FILE` of the run to judge")
-			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "what to call the baseline")
-			fs.StringVar(&o.targetLabel, "target-label", "target", "what to call the target")
-			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel size by which times summed over ranks are divided; 0: the number of GPUs in the trace")
+			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME` to call the baseline")
+			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME` to call the target")
+			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel `SIZE` by which times summed over ranks are divided; 0: the number of GPUs in the trace")
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o) },

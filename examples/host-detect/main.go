@@ -32,7 +32,8 @@ func program() app.Program {
 	d := hostoverhead.DefaultThresholds()
 	return app.Program{
 		Name:    "host-detect",
-		Summary: "says whether the CPU is the bottleneck of a traced run (YES or NO), with the evidence, the reasons to doubt it, and where the GPU's idle time goes. It reads Nsight Systems exports (.sqlite, or .nsys-rep where nsys is installed) and torch.profiler traces.",
+		Summary: "says whether the CPU is the bottleneck of a traced run (YES or NO), with the evidence, the reasons to doubt it, and where the GPU's idle time goes. It reads Nsight Systems exports (.sqlite, or .nsys-rep where nsys is installed) and torch.profiler traces. " +
+			"YES means that at least two of the metrics that the trace can show crossed their thresholds, in the whole window or in the context or generation steps; docs/host-verdict.md explains them.",
 		Examples: []string{
 			"host-detect --trace run.sqlite",
 			"host-detect --trace run.sqlite --format json > verdict.json",
@@ -42,9 +43,9 @@ func program() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats: []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle ratio above which M1 is crossed, in the whole window and in context steps")
-			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead, "launch overhead ratio above which M2 is crossed, everywhere")
-			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization, "GPU utilization below which M4 is crossed, in the whole window and in context steps")
+			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle `RATIO` above which M1 is crossed, in the whole window and in context steps")
+			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead, "launch overhead `RATIO` above which M2 is crossed, everywhere")
+			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization, "GPU utilization `RATIO` below which M4 is crossed, in the whole window and in context steps")
 			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the verdict")
 			fs.BoolVar(&o.jsonOnly, "json-only", false, "the same as --format json")
 			o.devices = app.Choice(fs, "devices", "each: every GPU by itself, the most idle one decides; merged: one union of all", "each", "merged")
