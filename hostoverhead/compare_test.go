@@ -2,6 +2,7 @@ package hostoverhead_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"path/filepath"
 	"testing"
@@ -76,13 +77,57 @@ func TestSyntheticPair(t *testing.T) {
 	}
 }
 
-// TestSameSettingsOtherSeeds compares runs that differ in noise only.
+// TestSameSettingsOtherSeeds compares runs that differ in noise only, of
+// several sizes and shapes.
 func TestSameSettingsOtherSeeds(t *testing.T) {
-	base := generate(t, nsysgen.Default(1))
-	for seed := uint64(2); seed < 8; seed++ {
-		c := compare(t, base, generate(t, nsysgen.Default(seed)))
-		if got := statuses(c); len(got) != 0 || c.Conclusion != hostoverhead.ConclusionNone || len(c.Patterns) != 0 {
-			t.Errorf("seed %d: %q, %v, %v", seed, c.Conclusion, got, c.Patterns)
+	for name, change := range map[string]func(*nsysgen.Config){
+		"default":       func(*nsysgen.Config) {},
+		"short":         func(c *nsysgen.Config) { c.Steps = 15 },
+		"long":          func(c *nsysgen.Config) { c.Steps, c.Layers = 300, 2 },
+		"one rank":      func(c *nsysgen.Config) { c.Ranks = 1 },
+		"four ranks":    func(c *nsysgen.Config) { c.Ranks, c.Layers = 4, 2 },
+		"eager":         func(c *nsysgen.Config) { c.Graphs, c.Layers, c.LayerRanges = nsysgen.GraphOff, 20, 2 },
+		"hidden graphs": func(c *nsysgen.Config) { c.Graphs = nsysgen.GraphWhole },
+		"synchronous":   func(c *nsysgen.Config) { c.SyncEachStep = true },
+	} {
+		if testing.Short() && name != "default" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			run := func(seed uint64) *trace.Trace {
+				cfg := nsysgen.Default(seed)
+				change(&cfg)
+				return generate(t, cfg)
+			}
+			base := run(1)
+			for seed := uint64(2); seed < 5; seed++ {
+				c := compare(t, base, run(seed))
+				if got := statuses(c); len(got) != 0 || c.Conclusion != hostoverhead.ConclusionNone || len(c.Patterns) != 0 {
+					t.Errorf("seed %d: %q (%s), %v, %v", seed, c.Conclusion, c.Reason, got, c.Patterns)
+				}
+			}
+		})
+	}
+}
+
+// TestGeneratedPair is the regression of the reference pair, made with other
+// seeds and sizes.
+func TestGeneratedPair(t *testing.T) {
+	for _, size := range []struct{ ranks, steps, layers int }{{2, 60, 8}, {1, 40, 4}, {4, 100, 2}} {
+		for seed := uint64(11); seed < 13; seed++ {
+			if testing.Short() && (seed > 11 || size.ranks != 1) {
+				continue
+			}
+			cfg := nsysgen.Default(seed)
+			cfg.Ranks, cfg.Steps, cfg.Layers = size.ranks, size.steps, size.layers
+			slow := cfg.Slow("_fetch_new_requests", 7.5).Slow("_update_requests", 1.75).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
+			slow.Seed += 100
+			c := compare(t, generate(t, cfg), generate(t, slow))
+			want := map[string]hostoverhead.Status{"broadcast_requests": hostoverhead.StatusNew,
+				"_fetch_new_requests": hostoverhead.StatusRegression, "_update_requests": hostoverhead.StatusRegression}
+			if got := statuses(c); !maps.Equal(got, want) || c.Conclusion != hostoverhead.ConclusionGap {
+				t.Errorf("%+v, seed %d: %q, %v, want %v", size, seed, c.Conclusion, got, want)
+			}
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (v *Verdict) setAggregate(m Metrics, j Judgement) {
 func (w *workload) aggregate(d *deviceWork) (Metrics, Judgement) {
 	var m Metrics
 	if w.cfg.comparable {
-		m = w.measureComparable(d, d.window())
+		m = w.measureComparable(d, w.firstToLast(d))
 	} else {
 		m = w.measure(d, []interval.Span{d.window()})
 	}

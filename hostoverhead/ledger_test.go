@@ -13,7 +13,11 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// everyTrace calls f with every reference trace that loads.
+// shortFile is the size in bytes up to which -short reads reference traces.
+const shortFile = 200_000
+
+// everyTrace calls f with every reference trace that loads; the large ones only
+// without -short.
 func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 	t.Helper()
 	for _, dir := range []string{"traces/nsys", "traces/torch"} {
@@ -22,6 +26,9 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 			t.Fatal(err)
 		}
 		for _, e := range files {
+			if info, err := e.Info(); testing.Short() && (err != nil || info.Size() > shortFile) {
+				continue
+			}
 			t.Run(e.Name(), func(t *testing.T) {
 				path := testdata.Shared(t, dir+"/"+e.Name())
 				open := func() (*trace.Trace, error) { return trace.Open(context.Background(), path) }

@@ -148,8 +148,18 @@ func (w *workload) drivesDevice(th trace.ThreadIndex, d *deviceWork) bool {
 }
 
 // window is the span from the device's first kernel start to its last kernel
-// end.
+// end. Kernels without a length are no work and do not widen it.
 func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
+
+// firstToLast is the window as the published detector takes it: kernels without
+// a length included.
+func (w *workload) firstToLast(d *deviceWork) interval.Span {
+	out := spanOf(w.t.LaneAt(trace.LaneGPU, int(d.kernels[0])))
+	for _, k := range d.kernels {
+		out.End = max(out.End, int64(w.t.LaneAt(trace.LaneGPU, int(k)).End()))
+	}
+	return out
+}
 
 // collectPrep finds the host preparation ranges: annotations first, Python
 // frames where no annotation matches.

@@ -1,0 +1,199 @@
+package nsys_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+)
+
+// alter runs a script on a copy of an export and returns the copy's path.
+func alter(tb testing.TB, export []byte, script string) string {
+	tb.Helper()
+	path := write(tb, export)
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
+		tb.Fatalf("%s: %v", script, err)
+	}
+	if err := conn.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// columns lists the columns of every table of an export.
+func columns(tb testing.TB, path string) map[string][]string {
+	tb.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	out := map[string][]string{}
+	err = sqlitex.ExecuteTransient(conn, "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'",
+		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			out[s.ColumnText(0)] = append(out[s.ColumnText(0)], s.ColumnText(1))
+			return nil
+		}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// TestEveryTableAndColumnMayBeMissing drops each table, and each column, of a
+// full export: versions of nsys differ in all of them.
+func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
+	cfg := nsysgen.Default(1)
+	cfg.Steps, cfg.Layers, cfg.SyncEachStep, cfg.Graphs = 6, 1, true, nsysgen.GraphWhole
+	path := generate(t, cfg)
+	export, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := open(t, path)
+	// What is missing must be told, not only tolerated.
+	told := map[string]string{
+		"CUPTI_ACTIVITY_KIND_KERNEL": "no GPU kernels", "CUPTI_ACTIVITY_KIND_RUNTIME": "launch overhead", "NVTX_EVENTS": "steps",
+		"CUPTI_ACTIVITY_KIND_KERNEL.globalPid": "correlation alone", "CUPTI_ACTIVITY_KIND_RUNTIME.globalTid": "threads unknown",
+		"CUPTI_ACTIVITY_KIND_KERNEL.correlationId": "cannot be attributed", "CUPTI_ACTIVITY_KIND_RUNTIME.correlationId": "cannot be attributed",
+		"CUPTI_ACTIVITY_KIND_KERNEL.deviceId": "GPUs", "CUPTI_ACTIVITY_KIND_KERNEL.streamId": "streams",
+		"NVTX_EVENTS.globalTid": "no thread", "CUPTI_ACTIVITY_KIND_RUNTIME.nameId": "no name",
+	}
+	for table, cols := range columns(t, path) {
+		if testing.Short() && !strings.HasSuffix(table, "KERNEL") {
+			continue
+		}
+		for _, col := range append(cols, "") {
+			name, script := table, "DROP TABLE "+table
+			if col != "" {
+				name, script = table+"."+col, "ALTER TABLE "+table+" DROP COLUMN "+col
+			}
+			if table == "StringIds" && col == "id" {
+				script = "DROP TABLE StringIds; CREATE TABLE StringIds (value TEXT)" // a primary key cannot be dropped
+			}
+			tr, err := nsys.Open(context.Background(), alter(t, export, script))
+			if err != nil {
+				t.Errorf("without %s: %v", name, err)
+				continue
+			}
+			if tr.Len() > full.Len() {
+				t.Errorf("without %s: %d events, more than the %d of the whole export", name, tr.Len(), full.Len())
+			}
+			var said strings.Builder
+			for _, f := range tr.Health().Findings {
+				said.WriteString(f.Message)
+			}
+			if want := told[name]; !strings.Contains(said.String(), want) {
+				t.Errorf("without %s: health %q does not say %q", name, said.String(), want)
+			}
+		}
+	}
+}
+
+// TestUnknownTablesAndColumnsAreIgnored is an export of a version to come.
+func TestUnknownTablesAndColumnsAreIgnored(t *testing.T) {
+	path := generate(t, nsysgen.Default(1))
+	export, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := open(t, alter(t, export, `
+		ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN launchType INTEGER;
+		ALTER TABLE NVTX_EVENTS ADD COLUMN jsonText TEXT;
+		CREATE TABLE CUPTI_ACTIVITY_KIND_FUTURE (start INTEGER, end INTEGER);
+		CREATE INDEX by_end ON CUPTI_ACTIVITY_KIND_KERNEL (end DESC);
+		UPDATE META_DATA_EXPORT SET value = '9.99.0' WHERE name = 'EXPORT_SCHEMA_VERSION';`))
+	if got, want := newer.Len(), open(t, path).Len(); got != want {
+		t.Errorf("%d events, want %d", got, want)
+	}
+	if got := newer.Meta().Format; got != "9.99.0" {
+		t.Errorf("schema version = %q", got)
+	}
+}
+
+// contents is all that a load decided: events in order with the numbers of
+// their names, and threads.
+func contents(tr *trace.Trace) []string {
+	var out []string
+	for _, th := range tr.Threads() {
+		out = append(out, th.Name)
+	}
+	for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+		for e := range tr.Events(l) {
+			out = append(out, e.Name(), string(rune(e.NameID())), string(rune(e.Launch().ID())))
+		}
+	}
+	return out
+}
+
+// TestTimingDoesNotShow loads one export with different numbers of processors:
+// the tables are read side by side, the result is the same.
+func TestTimingDoesNotShow(t *testing.T) {
+	cfg := nsysgen.Default(1)
+	cfg.LayerRanges, cfg.SyncEachStep, cfg.Graphs = 2, true, nsysgen.GraphOff
+	path := generate(t, cfg)
+	want := contents(open(t, path))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 3, 8} {
+		runtime.GOMAXPROCS(procs)
+		if diff := cmp.Diff(want, contents(open(t, path))); diff != "" {
+			t.Fatalf("with %d processors (-first +now):\n%.2000s", procs, diff)
+		}
+	}
+}
+
+// TestLogBesideTheExportStaysUnread: merging it would write to the export.
+func TestLogBesideTheExportStaysUnread(t *testing.T) {
+	path := generate(t, nsysgen.Default(1))
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+"-wal", []byte("not merged yet"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tr := open(t, path)
+	if n := loss(tr, trace.LossTruncated); n != 1 || tr.LaneLen(trace.LaneGPU) != 6720 {
+		t.Errorf("losses %v, %d activities", tr.Health().Losses, tr.LaneLen(trace.LaneGPU))
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the export changed (%v)", err)
+	}
+	if log, err := os.ReadFile(path + "-wal"); err != nil || string(log) != "not merged yet" {
+		t.Errorf("the log is %q (%v)", log, err)
+	}
+	if names, _ := filepath.Glob(path + "*"); len(names) != 2 {
+		t.Errorf("files: %v", names)
+	}
+}
+
+// TestTruncationThatTheHeaderHides: writers that do not keep the header's page
+// count leave it to the b-trees to find out.
+func TestTruncationThatTheHeaderHides(t *testing.T) {
+	export, err := os.ReadFile(generate(t, nsysgen.Default(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(export[28:32], []byte{0, 0, 0, 0})
+	for _, part := range []int{2, 3, 10} {
+		cut := export[:len(export)*(part-1)/part/4096*4096]
+		tr, err := nsys.Open(context.Background(), write(t, cut))
+		if err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%d of %d bytes: error = %v, trace %v; want a damaged database", len(cut), len(export), err, tr != nil)
+		}
+	}
+}
