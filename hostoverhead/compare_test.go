@@ -164,6 +164,18 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 	}
 }
 
+// TestHandoffOfAComparison names what became slower, not what takes longest.
+func TestHandoffOfAComparison(t *testing.T) {
+	target := generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))
+	h := compare(t, generate(t, nsysgen.Default(1)), target).Handoff(detect(t, target))
+	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 {
+		t.Errorf("handoff = %+v", h)
+	}
+	if h.Verdict != hostoverhead.Yes || h.WallTimePerStepUS < 2000 || h.InterStepGapP50US < 1000 || h.KernelsPerStep != 56 {
+		t.Errorf("handoff = %+v", h)
+	}
+}
+
 func TestLostGraphCapture(t *testing.T) {
 	cfg := nsysgen.Default(2)
 	cfg.Graphs = nsysgen.GraphOff

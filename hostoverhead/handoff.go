@@ -47,8 +47,9 @@ func NewHandoff(t *trace.Trace, v *Verdict, opts ...Option) (*Handoff, error) {
 	return h, nil
 }
 
-// AddHandoff summarises a comparison: the operations that became slower.
-func (c *Comparison) AddHandoff(v *Verdict) *Handoff {
+// Handoff summarises a comparison for whoever optimises next: v is the verdict
+// of the target, the operations are those that became slower.
+func (c *Comparison) Handoff(v *Verdict) *Handoff {
 	h := &Handoff{
 		Verdict: v.Verdict, PrimaryBottleneckPhase: v.primaryPhase(), HostPrepConfirmed: v.HostPrepConfirmed, TopRegressingOps: []RegressingOp{},
 		WallTimePerStepUS: round3(c.Target.WallUSPerStep), InterStepGapP50US: round3(c.Target.GapUS), KernelsPerStep: round3(c.Target.KernelsPerStep),

@@ -76,7 +76,14 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 		return err
 	}
 	if env.Format == "json" {
-		return writeJSON(env.Stdout, c)
+		v, err := hostoverhead.Detect(b, opts...)
+		if err != nil {
+			return err
+		}
+		return writeJSON(env.Stdout, struct {
+			*hostoverhead.Comparison
+			Handoff *hostoverhead.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
+		}{c, c.Handoff(v)})
 	}
 	return c.WriteText(env.Stdout)
 }

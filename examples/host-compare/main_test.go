@@ -54,7 +54,10 @@ func TestSyntheticPair(t *testing.T) {
 		"--target", testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite"), "--tp-size", "2", "--format", "json")
 	var doc struct {
 		Conclusion string
-		Deltas     []struct {
+		Handoff    struct {
+			Target string `json:"recommended_first_target"`
+		} `json:"optimization_handoff"`
+		Deltas []struct {
 			Op, Status string
 			DeltaUS    float64     `json:"delta_us"`
 			CI         *[2]float64 `json:"ci95_us"`
@@ -63,8 +66,8 @@ func TestSyntheticPair(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Conclusion != "inter-step host overhead" {
-		t.Errorf("conclusion = %q", doc.Conclusion)
+	if doc.Conclusion != "inter-step host overhead" || doc.Handoff.Target != "_update_requests" {
+		t.Errorf("conclusion = %q, first target %q", doc.Conclusion, doc.Handoff.Target)
 	}
 	want := map[string]string{"broadcast_requests": "NEW", "_fetch_new_requests": "REGRESSION", "_update_requests": "REGRESSION"}
 	for _, d := range doc.Deltas {

@@ -15,6 +15,12 @@ const (
 	nvtxThread        = 39
 	nvtxDomainCreate  = 75
 	nvtxDomainDestroy = 76
+
+	// The same of imported NVTXT text logs.
+	nvtxtCategory    = 64
+	nvtxtMark        = 65
+	nvtxtMetaThread  = 72
+	nvtxtMetaProcess = 73
 )
 
 // domainKey: domain ids are per process.
@@ -60,9 +66,9 @@ func (s *scanner) readRanges() error {
 		n++
 		kind := trace.KindRange
 		switch r.int(2) {
-		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy:
+		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy, nvtxtCategory, nvtxtMetaThread, nvtxtMetaProcess:
 			return nil // declarations, not events
-		case nvtxMark:
+		case nvtxMark, nvtxtMark:
 			kind = trace.KindMark
 		}
 		start, end := r.intOr(0, math.MinInt64), r.int(1)

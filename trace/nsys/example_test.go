@@ -1,0 +1,85 @@
+package nsys_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+)
+
+// ExampleOpen loads an export and follows a kernel to the call that launched
+// it.
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "nsys")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "run.sqlite")
+	if _, err := nsysgen.Write(path, nsysgen.Default(1)); err != nil {
+		log.Fatal(err)
+	}
+
+	t, err := nsys.Open(context.Background(), path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(t.LaneLen(trace.LaneGPU), "activities on", len(t.Devices()), "GPUs, health", t.Health().Status)
+	k := t.LaneAt(trace.LaneGPU, 0)
+	fmt.Printf("%.15s launched by %s on thread %q\n", k.Name(), k.Launch().Name(), t.Thread(k.Launch().Thread()).Name)
+	// Output:
+	// 6720 activities on 2 GPUs, health ok
+	// void rms_norm_k launched by cudaLaunchKernel on thread "executor-0"
+}
+
+// ExampleOpen_refused tells what is wrong with a file.
+func ExampleOpen_refused() {
+	dir, err := os.MkdirTemp("", "nsys")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "notes.sqlite")
+	if err := os.WriteFile(path, []byte("not a database at all"), 0o600); err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = nsys.Open(context.Background(), path)
+	fmt.Println(errors.Is(err, nsys.ErrNotExport), errors.Is(err, trace.ErrFormat))
+	// Output: true true
+}
+
+func ExampleWithLanes() {
+	dir, err := os.MkdirTemp("", "nsys")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "run.sqlite")
+	if _, err := nsysgen.Write(path, nsysgen.Default(1)); err != nil {
+		log.Fatal(err)
+	}
+
+	t, err := nsys.Open(context.Background(), path, nsys.WithLanes(trace.LaneGPU))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(t.LaneLen(trace.LaneGPU), t.LaneLen(trace.LaneLaunch))
+	// Output: 6720 0
+}
+
+func ExampleStripVersion() {
+	fmt.Println(nsys.StripVersion("cudaLaunchKernel_v7000"), nsys.StripVersion("cuMemAlloc_v2"))
+	// Output: cudaLaunchKernel cuMemAlloc_v2
+}
+
+func ExampleIsReport() {
+	fmt.Println(nsys.IsReport("run.nsys-rep"), nsys.IsReport("run.sqlite"))
+	// Output: true false
+}
