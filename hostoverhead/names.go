@@ -43,3 +43,25 @@ func generalise(name string) string {
 func wordByte(c byte) bool {
 	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
+
+// withoutLine drops the line number of a frame's name, which moves with every
+// edit of the file: "a.py(12): f" becomes "a.py: f".
+func withoutLine(name string) string {
+	i := strings.Index(name, "): ")
+	if i < 0 {
+		return name
+	}
+	j := strings.LastIndexByte(name[:i], '(')
+	if j < 0 {
+		return name
+	}
+	return name[:j] + name[i+1:]
+}
+
+// splitFrame parts "file.py(12): function" into "file.py(12)" and "function".
+func splitFrame(name string) (source, function string) {
+	if i := strings.Index(name, "): "); i > 0 {
+		return name[:i+1], name[i+3:]
+	}
+	return "", name
+}

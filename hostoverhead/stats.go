@@ -93,3 +93,6 @@ func blocks(s []float64) []float64 {
 	}
 	return out
 }
+
+// us converts ns to µs.
+func us(ns int64) float64 { return float64(ns) / 1e3 }

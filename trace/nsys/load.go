@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/llmstrata/strata/trace"
 )
@@ -39,19 +37,6 @@ type loader struct {
 	longText int64
 	suffixed map[string][]string // stripped API name → names as stored
 }
-
-// facts is what the small tables say. The scanners of the large tables share
-// it, so it does not change once they run.
-type facts struct {
-	cfg     *config
-	strings stringTable
-	devices map[cudaDevice]int64 // GPU by process and CUDA ordinal
-	domains map[domainKey]string
-	scoped  bool  // correlations are per process
-	pidMask int64 // bits of global>>24 that name the process
-}
-
-type cudaDevice struct{ pid, ordinal int64 }
 
 func newLoader(db *database, name string, cfg *config) *loader {
 	l := &loader{
@@ -153,109 +138,4 @@ func (l *loader) report(scanners []*scanner) {
 		l.b.LoseDetail(trace.LossTruncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
 	}
 	l.describe()
-}
-
-// process is the reference of the process of a globalPid or globalTid:
-// hardware and VM id in the top bits, then pid, then tid, 24 bits each.
-func (f *facts) process(global int64) trace.ProcessRef {
-	key := global >> 24 & f.pidMask
-	p := trace.ProcessRef{ID: trace.ProcessID(key & 0xFFFFFF)}
-	if f.scoped {
-		p.Scope = strconv.FormatInt(key, 10)
-	}
-	return p
-}
-
-// sampledProcesses is how many rows of the kernel and of the call table are
-// looked at to see whether their processes match.
-const sampledProcesses = 4096
-
-// findProcessBits chooses which bits of a packed id name the process. In nsys'
-// own exports globalPid and globalTid agree in all bits above the thread, and
-// all are used. Converters have been seen to write the virtual machine's id
-// into one of the two only; then fewer bits are compared, so that launches
-// still find their kernels.
-func (l *loader) findProcessBits() error {
-	l.pidMask = -1
-	if !l.scoped {
-		return nil
-	}
-	var pids, tids []int64
-	for _, s := range []struct {
-		table, column string
-		keys          *[]int64
-	}{{tableKernel, "globalPid", &pids}, {tableRuntime, "globalTid", &tids}} {
-		q := fmt.Sprintf("SELECT DISTINCT v >> 24 FROM (SELECT %s AS v FROM %s NOT INDEXED LIMIT %d)", quoteName(s.column), quoteName(s.table), sampledProcesses)
-		if err := l.db.each(q, func(r *row) error {
-			*s.keys = append(*s.keys, r.int(0))
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	for _, mask := range []int64{-1, 0xFFFFFF, 0xFFFF} {
-		for _, p := range pids {
-			if slices.ContainsFunc(tids, func(t int64) bool { return t&mask == p&mask }) {
-				l.pidMask = mask
-				return nil
-			}
-		}
-	}
-	return nil
-}
-
-func pidOf(global int64) int64 { return global >> 24 & 0xFFFFFF }
-func tidOf(global int64) int64 { return global & 0xFFFFFF }
-
-// stringTable is StringIds. Ids are dense in real exports; others go to the map.
-type stringTable struct {
-	dense  []string
-	sparse map[int64]string
-}
-
-// maxString bounds one string. StringIds also holds whole log files; the
-// longest kernel names seen are below 20 kB.
-const maxString = 1 << 20
-
-func (s *stringTable) set(id int64, v string) {
-	if id >= 0 && id <= int64(len(s.dense))+1024 && id < 1<<26 {
-		for int64(len(s.dense)) <= id {
-			s.dense = append(s.dense, "")
-		}
-		s.dense[id] = v
-		return
-	}
-	if s.sparse == nil {
-		s.sparse = map[int64]string{}
-	}
-	s.sparse[id] = v
-}
-
-func (s *stringTable) get(id int64) string {
-	if id >= 0 && id < int64(len(s.dense)) && s.dense[id] != "" {
-		return s.dense[id]
-	}
-	return s.sparse[id]
-}
-
-func (l *loader) readStrings() error {
-	return l.db.scan(tableStrings, []string{"id", "value"}, func(r *row) error {
-		v := r.text(1)
-		if len(v) > maxString {
-			v = strings.ToValidUTF8(v[:maxString], "")
-			l.longText++
-		}
-		l.strings.set(r.int(0), v)
-		return nil
-	})
-}
-
-// name is the first of the string ids that is known.
-func (f *facts) name(ids ...int64) string {
-	for _, id := range ids {
-		if s := f.strings.get(id); s != "" {
-			return s
-		}
-	}
-	return ""
 }

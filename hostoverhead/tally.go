@@ -1,0 +1,163 @@
+package hostoverhead
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+// tally sums operations over the steady steps.
+type tally struct {
+	w       *workload
+	kind    OpKind
+	windows []interval.Span // of the steady steps, in order, disjoint
+	tp      int
+	byName  map[string]*tallied
+	spans   map[trace.ThreadIndex][]interval.Span // for union
+}
+
+type tallied struct {
+	ns     []int64
+	count  int
+	source string
+}
+
+func newTally(w *workload, kind OpKind, windows []interval.Span, tp int) *tally {
+	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{}, spans: map[trace.ThreadIndex][]interval.Span{}}
+}
+
+// at is the steady step that holds a time, −1 for none.
+func (t *tally) at(x trace.Time) int {
+	i := interval.From(t.windows, int64(x))
+	if i < len(t.windows) && t.windows[i].Contains(int64(x)) {
+		return i
+	}
+	return -1
+}
+
+func (t *tally) add(name, source string, step int, ns int64) {
+	o := t.byName[name]
+	if o == nil {
+		o = &tallied{ns: make([]int64, len(t.windows)), source: source}
+		t.byName[name] = o
+	}
+	o.ns[step] += ns
+	o.count++
+}
+
+// addRanges adds the annotations that start in a steady step, steps themselves
+// apart; where there are none, the Python frames.
+func (t *tally) addRanges() {
+	for e := range t.w.t.Events(trace.LaneAnnotation) {
+		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.cfg.steps) != nil {
+			continue
+		}
+		if i := t.at(e.Start()); i >= 0 {
+			t.add(t.w.names.general(e.NameID()), "", i, int64(e.Duration()))
+			t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
+		}
+	}
+	if len(t.byName) > 0 {
+		return
+	}
+	for e := range t.w.t.Events(trace.LanePython) {
+		i := t.at(e.Start())
+		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
+			continue // recursion counts once
+		}
+		source, _ := splitFrame(e.Name())
+		t.add(withoutLine(e.Name()), source, i, int64(e.Duration()))
+		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
+	}
+}
+
+// addKernels adds the kernels of each steady step: those whose launch lies in
+// it, or that start in it when their launch is unknown.
+func (t *tally) addKernels() {
+	for _, d := range t.w.devices {
+		for _, k := range d.kernels {
+			e := t.w.t.LaneAt(trace.LaneGPU, int(k))
+			at := e.Start()
+			if l := e.Launch(); l.Valid() {
+				at = l.Start()
+			}
+			if i := t.at(at); i >= 0 {
+				t.add(e.Name(), "", i, int64(e.Duration()))
+			}
+		}
+	}
+}
+
+// addCalls adds the API calls and returns the launches of each step.
+func (t *tally) addCalls() (launches []float64) {
+	launches = make([]float64, len(t.windows))
+	for e := range t.w.t.Events(trace.LaneLaunch) {
+		i := t.at(e.Start())
+		if i < 0 {
+			continue
+		}
+		t.add(e.Name(), "", i, int64(e.Duration()))
+		if isKernelLaunch(e.Name()) || trace.IsGraphLaunchName(e.Name()) {
+			launches[i] += 1 / float64(t.tp)
+		}
+	}
+	return launches
+}
+
+// operations lists the sums, largest first.
+func (t *tally) operations() []Operation {
+	out := make([]Operation, 0, len(t.byName))
+	n := float64(len(t.windows))
+	for name, o := range t.byName {
+		op := Operation{Kind: t.kind, Name: name, Source: o.source, CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
+		for i, ns := range o.ns {
+			op.perStep[i] = us(ns) / float64(t.tp)
+		}
+		op.US = mean(op.perStep)
+		out = append(out, op)
+	}
+	slices.SortFunc(out, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.US, a.US), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// total is the sum over all operations, before any list is cut.
+func (t *tally) total() (usPerStep, countPerStep float64) {
+	var ns int64
+	count := 0
+	for _, o := range t.byName {
+		count += o.count
+		for _, x := range o.ns {
+			ns += x
+		}
+	}
+	n := float64(len(t.windows)) * float64(t.tp)
+	return us(ns) / n, float64(count) / n
+}
+
+// sums is the time of all operations in each step, in µs, divided by the TP
+// size.
+func (t *tally) sums() []float64 {
+	out := make([]float64, len(t.windows))
+	for i := range out {
+		var ns int64
+		for _, o := range t.byName {
+			ns += o.ns[i]
+		}
+		out[i] = us(ns) / float64(t.tp)
+	}
+	return out
+}
+
+// union is the time per step during which any of the ranges runs on its
+// thread: nested ranges count once.
+func (t *tally) union() float64 {
+	var ns int64
+	for _, s := range t.spans {
+		ns += interval.Total(interval.UnionInPlace(s))
+	}
+	return us(ns) / float64(len(t.windows)) / float64(t.tp)
+}
