@@ -43,7 +43,36 @@ func (t *Trace) corrKeys(ctx context.Context, l Lane) []corrKey {
 			out = append(out, corrKey{c.scope.at(i), id, int32(i)})
 		}
 	}
-	return sortRuns(ctx, out, lessCorr)
+	return sortCorr(ctx, out)
+}
+
+// sortCorr sorts keys that are in the order of their rows. Each process counts
+// its ids upwards, so once the scopes are apart the keys are usually in order.
+func sortCorr(ctx context.Context, keys []corrKey) []corrKey {
+	if !slices.ContainsFunc(keys, func(k corrKey) bool { return k.scope != keys[0].scope }) {
+		return sortRuns(ctx, keys, lessCorr)
+	}
+	var first []int // of each scope, in the result
+	for _, k := range keys {
+		for len(first) <= int(k.scope)+1 {
+			first = append(first, 0)
+		}
+		first[int(k.scope)+1]++
+	}
+	for s := 1; s < len(first); s++ {
+		first[s] += first[s-1]
+	}
+	next := slices.Clone(first)
+	out := make([]corrKey, len(keys))
+	for _, k := range keys {
+		out[next[k.scope]] = k
+		next[k.scope]++
+	}
+	for s := range len(first) - 1 {
+		part := out[first[s]:first[s+1]]
+		copy(part, sortRuns(ctx, part, lessCorr))
+	}
+	return out
 }
 
 // linkLaunches fills launchOf: the launch with the activity's scope and
