@@ -113,8 +113,16 @@ func (v *Verdict) deviceTable(b *bufio.Writer) {
 	t.WriteText(b)
 }
 
-// Interpretation says in one sentence what the verdict suggests.
+// Interpretation says in a sentence or two what the verdict suggests.
 func (v *Verdict) Interpretation() string {
+	words := v.suggestion()
+	if v.Verdict == Yes && v.AggregateVerdict == No {
+		words += " The window as a whole hides it."
+	}
+	return words
+}
+
+func (v *Verdict) suggestion() string {
 	is := func(phase string) bool { p := v.Phases[phase]; return p != nil && p.Verdict == Yes }
 	switch c, g := is(phaseContext), is(phaseGeneration); {
 	case v.doubted("few-kernels"):
