@@ -122,6 +122,7 @@ func (v *Verdict) Interpretation() string {
 	return words
 }
 
+// suggestion is the interpretation of the verdict by phases and decisive doubts.
 func (v *Verdict) suggestion() string {
 	is := func(phase string) bool { p := v.Phases[phase]; return p != nil && p.Verdict == Yes }
 	switch c, g := is(phaseContext), is(phaseGeneration); {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,25 @@ func TestOddRows(t *testing.T) {
 		{"graph row without times", `CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, graphId); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 0, 2147483647, 1), (5, 8, 2147483647, 1);`, func(t *testing.T, tr *trace.Trace) {
 			if loss(tr, trace.LossNotCollected) != 1 || tr.LaneLen(trace.LaneGPU) != 1 || tr.LaneAt(trace.LaneGPU, 0).Device() != trace.NoDevice {
 				t.Errorf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
+			}
+		}},
+		{"overhead and sync rows", strings3 + `
+			CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (start, end, globalTid, overheadType); INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (5, 9, 1, 3), (5, 9, 1, 99), (NULL, 9, 1, 3);
+			CREATE TABLE PROFILER_OVERHEAD (start, end, globalTid, nameId); INSERT INTO PROFILER_OVERHEAD VALUES (10, 12, 1, 1);
+			CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, deviceId, streamId, correlationId, syncType); INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (1, 2, 0, 4294967295, 1, 3), (3, 4, 0, 7, 1, 77);`, func(t *testing.T, tr *trace.Trace) {
+			var names []string
+			for e := range tr.Events(trace.LaneSync) {
+				names = append(names, e.Name())
+			}
+			slices.Sort(names)
+			want := []string{"Buffer flush (Profiler)", "Overhead", "Profiler overhead: gemm", "Stream Sync", "Unknown"}
+			if !slices.Equal(names, want) || loss(tr, trace.LossBadTime) != 1 {
+				t.Errorf("names %q, want %q; losses %v", names, want, tr.Health().Losses)
+			}
+		}},
+		{"declarations and text logs", `CREATE TABLE NVTX_EVENTS (start, end, text, eventType); INSERT INTO NVTX_EVENTS VALUES (1, NULL, 'cat', 33), (1, NULL, 'thread', 39), (1, NULL, 'cat', 64), (1, NULL, 'meta', 73), (2, NULL, 'mark', 65), (3, 4, 'range', 70);`, func(t *testing.T, tr *trace.Trace) {
+			if n := tr.LaneLen(trace.LaneAnnotation); n != 2 {
+				t.Errorf("%d annotations, want the mark and the range", n)
 			}
 		}},
 		{"emit_nvtx ranges are ops", `CREATE TABLE NVTX_EVENTS (start, end, text, domainId, eventType, globalTid); INSERT INTO NVTX_EVENTS VALUES
