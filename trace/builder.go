@@ -32,6 +32,7 @@ type EventData struct {
 	Domain      string        // NVTX domain
 	Args        []byte        // raw args object, copied
 	Bytes       int64
+	Unfinished  bool // activity: it was running when recording stopped, Duration is a guess
 }
 
 // ProcessRef names a process. Scope separates correlation ids: two processes
@@ -60,7 +61,8 @@ type Builder struct {
 	lastKey    threadKey
 	lastThread ThreadIndex
 
-	textBytes int64 // of names and labels
+	notes     []Finding // for the health report
+	textBytes int64     // of names and labels
 }
 
 type procKey struct {
@@ -216,6 +218,9 @@ func (b *Builder) Add(e EventData) {
 	c.graph.set(i, e.GraphID)
 	c.node.set(i, e.GraphNode)
 	c.bytes.set(i, e.Bytes)
+	if l == LaneGPU {
+		c.unended.set(i, e.Unfinished)
+	}
 	if e.Shape != "" {
 		c.shape.set(i, b.intern(e.Shape))
 	}
@@ -268,7 +273,7 @@ func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	if err := t.linkLaunches(ctx); err != nil {
 		return nil, err
 	}
-	t.health = t.examine(b.losses)
+	t.health = t.examine(b.losses, b.notes)
 	return t, nil
 }
 
@@ -283,11 +288,14 @@ func (t *Trace) finishLanes(ctx context.Context) {
 		t.base[l] = id
 		id += EventID(c.len())
 		lanes.Go(func() {
-			bounds[l].first, bounds[l].last = c.rebase(t.origin)
+			c.rebase(t.origin)
 			c.sort(ctx)
-			if l != LaneGPU {
+			if l == LaneGPU {
+				c.capDurations(len(t.queues))
+			} else {
 				t.threadRow[l] = threadRows(c.thread, len(t.threads))
 			}
+			bounds[l].first, bounds[l].last = c.bounds()
 		})
 	}
 	t.base[laneCount] = id
@@ -304,16 +312,22 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	}
 }
 
-// rebase makes times relative to origin and returns the first start and the
-// last end, 0 and 0 when there are no rows.
-func (c *columns) rebase(origin int64) (first, last Time) {
+// rebase makes times relative to origin.
+func (c *columns) rebase(origin int64) {
 	for i := range c.start {
 		c.start[i] -= Time(origin)
-		end := c.start[i] + Time(c.dur[i])
+	}
+}
+
+// bounds returns the first start and the last end of rows that are sorted by
+// start, 0 and 0 when there are none.
+func (c *columns) bounds() (first, last Time) {
+	for i, start := range c.start {
+		end := start + Time(c.dur[i])
 		if i == 0 {
-			first, last = c.start[i], end
+			first, last = start, end
 		}
-		first, last = min(first, c.start[i]), max(last, end)
+		last = max(last, end)
 	}
 	return first, last
 }

@@ -71,6 +71,8 @@ type columns struct {
 	scope    sparse[uint16] // process scope of the correlation
 	args     sparse[NameID] // raw args, interned
 	bytes    sparse[int64]  // copies and sets
+	unended  sparse[bool]   // activities that were running when the window closed
+	recorded sparse[int64]  // duration as recorded plus 1, of activities whose own was capped
 }
 
 func (c *columns) len() int { return len(c.start) }
@@ -95,6 +97,7 @@ func (c *columns) applyOrder(ctx context.Context, p []int32) {
 		func() { c.scope.permute(p) },
 		func() { c.args.permute(p) },
 		func() { c.bytes.permute(p) },
+		func() { c.unended.permute(p) },
 	} {
 		if ctx.Err() != nil {
 			return
@@ -109,9 +112,9 @@ const sortBytes = 4 + 4 + 8
 
 // size returns the bytes that the rows take.
 func (c *columns) size() int64 {
-	eight := len(c.start) + len(c.dur) + len(c.corr.v) + len(c.ext.v) + len(c.graph.v) + len(c.node.v) + len(c.bytes.v)
+	eight := len(c.start) + len(c.dur) + len(c.corr.v) + len(c.ext.v) + len(c.graph.v) + len(c.node.v) + len(c.bytes.v) + len(c.recorded.v)
 	four := len(c.name) + len(c.thread) + len(c.queue) + len(c.cat.v) + len(c.shape.v) + len(c.annQueue.v) + len(c.domain.v) + len(c.args.v)
-	return 8*int64(eight) + 4*int64(four) + 2*int64(len(c.scope.v)) + int64(len(c.kind))
+	return 8*int64(eight) + 4*int64(four) + 2*int64(len(c.scope.v)) + int64(len(c.kind)+len(c.unended.v))
 }
 
 // truncate empties c and keeps its memory.
@@ -120,7 +123,7 @@ func (c *columns) truncate() {
 	c.thread, c.queue = c.thread[:0], c.queue[:0]
 	c.cat.v, c.corr.v, c.ext.v, c.graph.v = c.cat.v[:0], c.corr.v[:0], c.ext.v[:0], c.graph.v[:0]
 	c.node.v, c.shape.v, c.annQueue.v, c.domain.v = c.node.v[:0], c.shape.v[:0], c.annQueue.v[:0], c.domain.v[:0]
-	c.scope.v, c.args.v, c.bytes.v = c.scope.v[:0], c.args.v[:0], c.bytes.v[:0]
+	c.scope.v, c.args.v, c.bytes.v, c.unended.v = c.scope.v[:0], c.args.v[:0], c.bytes.v[:0], c.unended.v[:0]
 }
 
 // appendAll appends the rows of src. predict says how many rows a column of n
@@ -141,6 +144,7 @@ func (c *columns) appendAll(src *columns, predict func(n int) int) {
 	c.scope.extend(&src.scope, n, predict)
 	c.args.extend(&src.args, n, predict)
 	c.bytes.extend(&src.bytes, n, predict)
+	c.unended.extend(&src.unended, n, predict)
 }
 
 // extend appends src to the rows of s, which begin at row n.

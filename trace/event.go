@@ -104,6 +104,20 @@ func (e Event) Duration() time.Duration {
 	return time.Duration(c.dur[i])
 }
 
+// RecordedDuration returns the duration as the profiler recorded it. It is that
+// of [Event.Duration], except for activities whose recorded end cannot be true;
+// their Duration ends where the next activity of their stream begins.
+func (e Event) RecordedDuration() time.Duration {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	if d := c.recorded.at(i); d > 0 {
+		return time.Duration(d - 1)
+	}
+	return time.Duration(c.dur[i])
+}
+
 // End returns Start plus Duration.
 func (e Event) End() Time {
 	if !e.Valid() {

@@ -3,6 +3,8 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"strconv"
 
 	gojson "github.com/goccy/go-json"
@@ -33,6 +35,24 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 		m.set(key, v.Value)
 	}
 	return m, nil
+}
+
+// setRank completes the rank of m: what distributedInfo says, else the file's
+// name, else the args of collectives, if these agree. A name that says "rank" and
+// another one than distributedInfo is noted: one of them was copied.
+func (b *Builder) setRank(m *Meta, args seenRank) {
+	named, ok := RankFromPath(m.Path)
+	switch {
+	case m.Rank >= 0:
+		if explicit := rankPatterns[0].MatchString(filepath.Base(m.Path)); ok && explicit && named != m.Rank {
+			b.notes = append(b.notes, Finding{Code: "rank-clash", Severity: HealthOK, Count: 1,
+				Message: fmt.Sprintf("the file's name says rank %d, its distributedInfo %d, which is taken", named, m.Rank)})
+		}
+	case ok:
+		m.Rank = named
+	case args.any && !args.mixed:
+		m.Rank = args.rank
+	}
 }
 
 // set takes one valid top-level value. Values of an unexpected type are kept

@@ -29,15 +29,9 @@ func Open(ctx context.Context, path string, opts ...Option) (*Trace, error) {
 	if info.IsDir() {
 		return nil, fmt.Errorf("trace: %s is a directory: pick a file of it with Discover", path)
 	}
-	t, err := read(ctx, f, info.Size(), opts)
+	t, err := read(ctx, f, path, info.Size(), opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	t.meta.Path = path
-	if t.meta.Rank < 0 {
-		if r, ok := RankFromPath(path); ok {
-			t.meta.Rank = r
-		}
 	}
 	return t, nil
 }
@@ -49,7 +43,7 @@ func Read(ctx context.Context, r io.Reader, opts ...Option) (*Trace, error) {
 	if l, ok := r.(interface{ Len() int }); ok {
 		size = int64(l.Len())
 	}
-	return read(ctx, r, size, opts)
+	return read(ctx, r, "", size, opts)
 }
 
 // input is the source of a load: decompressed, sniffed, its progress known.
@@ -101,7 +95,8 @@ func (c *config) scanConfig() scan.Config {
 	return scan.Config{Strict: c.strict, MaxEvent: l.EventBytes, MaxName: l.NameBytes, MaxDepth: l.Depth, MaxMeta: l.MetaBytes, Workers: c.procs}
 }
 
-func read(ctx context.Context, r io.Reader, size int64, opts []Option) (*Trace, error) {
+// read loads a trace from r, which is the file at path if that is not empty.
+func read(ctx context.Context, r io.Reader, path string, size int64, opts []Option) (*Trace, error) {
 	cfg := newConfig(opts)
 	r, release := interruptible(ctx, r)
 	defer release()
@@ -130,6 +125,8 @@ func read(ctx context.Context, r io.Reader, size int64, opts []Option) (*Trace, 
 	if err != nil {
 		return nil, err
 	}
+	meta.Path = path
+	b.setRank(&meta, k.rank)
 	b.SetMeta(meta)
 	k.tell()
 	return b.FinishContext(ctx)

@@ -62,6 +62,7 @@ type shard struct {
 	counts []phaseCounts // by category
 	others map[[2]string]int64
 	minRaw int64
+	rank   seenRank
 	losses losses
 	labels []label
 	pairs  []pairEvent
@@ -79,6 +80,17 @@ type shard struct {
 type freshName struct {
 	text     string
 	repaired bool // invalid UTF-8 or control characters
+}
+
+// seenRank is the rank that collectives carry in their args, if they agree.
+type seenRank struct {
+	rank       int
+	any, mixed bool
+}
+
+func (r *seenRank) see(rank int) {
+	r.mixed = r.mixed || r.any && r.rank != rank
+	r.rank, r.any = rank, true
 }
 
 // label is a process_name or thread_name row.
@@ -120,6 +132,7 @@ func (s *shard) reset() {
 	clear(s.counts)
 	clear(s.others)
 	s.minRaw = math.MaxInt64
+	s.rank = seenRank{}
 	s.losses.list = s.losses.list[:0]
 	s.labels, s.pairs = s.labels[:0], s.pairs[:0]
 	s.freshNames, s.freshRaws, s.freshThreads = s.freshNames[:0], s.freshRaws[:0], s.freshThreads[:0]
@@ -197,6 +210,9 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 	if ev.TS < s.minRaw {
 		s.minRaw = ev.TS
 	}
+	if ev.Has&scan.HasRank != 0 && ev.Rank >= 0 && ev.Rank <= math.MaxInt32 {
+		s.rank.see(int(ev.Rank))
+	}
 	if !w.cfg.wants(kind) || w.cfg.window && (ev.TS >= w.cfg.to || ev.TS+dur < w.cfg.from) {
 		return
 	}
@@ -242,7 +258,8 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 			c.bytes.set(i, ev.Bytes)
 		}
 	}
-	if lane == LaneGPU && ev.Has&(scan.HasGraphID|scan.HasGraphNode) != 0 {
+	if lane == LaneGPU && ev.Has&(scan.HasGraphID|scan.HasGraphNode|scan.HasUnfinished) != 0 {
+		c.unended.set(i, ev.Has&scan.HasUnfinished != 0)
 		if ev.Has&scan.HasGraphID != 0 {
 			c.graph.set(i, uint64(ev.GraphID))
 		}

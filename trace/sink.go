@@ -15,6 +15,7 @@ type sink struct {
 	// its size is not known.
 	progress func() (done, total int64)
 	rows     int64
+	rank     seenRank
 	repaired int64
 	open     map[threadKey][]pairEvent // B without E yet
 	openN    int64
@@ -123,6 +124,10 @@ func (k *sink) Commit(sh scan.Shard) error {
 		b.t.lanes[l].appendAll(src, k.predict)
 	}
 	b.minRaw = min(b.minRaw, s.minRaw)
+	if s.rank.any {
+		k.rank.see(s.rank.rank)
+		k.rank.mixed = k.rank.mixed || s.rank.mixed
+	}
 	for ci, c := range s.counts {
 		for slot, n := range c {
 			if n != 0 {

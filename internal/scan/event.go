@@ -29,6 +29,7 @@ const (
 	HasBadDur
 	// HasUnfinished says that dur is the profiler's guess: args.finished is "false".
 	HasUnfinished
+	HasRank
 )
 
 // Ident is a number or a text: pids and tids are numbers in most files, and
@@ -64,6 +65,7 @@ type Event struct {
 	GraphID     int64
 	GraphNode   int64
 	Bytes       int64
+	Rank        int64
 	Grid, Block []byte // raw arrays
 	Dims        []byte // raw "Input Dims" / "Input dims"
 

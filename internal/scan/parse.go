@@ -223,12 +223,15 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 		known := true
 		switch len(key) {
 		case 4:
-			if b[p] == '[' && string(key) == "grid" {
+			switch {
+			case b[p] == '[' && string(key) == "grid":
 				if p = skipNested(b, p, f.maxDepth); p > 0 {
 					ev.Grid = b[vs:p]
 					ev.Has |= HasGrid
 				}
-			} else {
+			case key[0] == 'R' && string(key) == "Rank":
+				p = f.argInt(b, p, ev, &ev.Rank, HasRank)
+			default:
 				known = false
 			}
 		case 5:
