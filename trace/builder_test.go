@@ -2,8 +2,11 @@ package trace_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/trace"
 )
@@ -55,5 +58,100 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 	}
 	if got := tr.Streams(0); len(got) != 2 || got[0] != 3 || got[1] != 4 {
 		t.Errorf("streams = %v, want [3 4]", got)
+	}
+}
+
+// TestBuilderTakesEventsOfEveryKind: what is added is what is seen, whatever its order.
+func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
+	b := trace.NewBuilder()
+	b.SetMeta(trace.Meta{Source: "test", Rank: -1})
+	b.Meta().Rank = 4
+	b.Grow(trace.LaneGPU, 10)
+	b.Grow(trace.LaneAnnotation, 10)
+	p := trace.ProcessRef{ID: 7, Scope: "a"}
+	b.NameProcess(p, "server")
+	b.NameThread(p, 8, "main")
+	b.Count("X", "kernel", 2)
+	b.See(500)
+	none := trace.EventData{Process: p, Thread: 8, Device: trace.NoDevice, Stream: trace.NoStream}
+	add := func(kind trace.Kind, name string, start, dur int64, more func(*trace.EventData)) {
+		e := none
+		e.Kind, e.Name, e.Start, e.Duration = kind, name, start, dur
+		if more != nil {
+			more(&e)
+		}
+		b.Add(e)
+	}
+	gpu := func(e *trace.EventData) {
+		e.Device, e.Stream, e.Correlation, e.GraphID, e.GraphNode, e.Shape = 1, 3, 9, 2, 5, "1,1,1|32,1,1"
+	}
+	add(trace.KindKernel, "k2", 4000, 100, gpu)
+	add(trace.KindKernel, "k1", 3000, 100, gpu)
+	add(trace.KindMemcpy, "copy", 5000, 7_000_000, func(e *trace.EventData) { gpu(e); e.Unfinished, e.Correlation = true, 0 })
+	add(trace.KindMemset, "set", 6000, 10, func(e *trace.EventData) { gpu(e); e.Bytes = 64; e.Args = []byte(`{"bytes":64}`) })
+	add(trace.KindRuntime, "cudaGraphLaunch", 2000, 100, func(e *trace.EventData) { e.Correlation = 9 })
+	add(trace.KindRange, "range", 1000, 5000, func(e *trace.EventData) { e.Domain = "NCCL" })
+	add(trace.KindFrame, "outer", 1000, 5000, nil)
+	add(trace.KindModule, "nn.Module: A_0", 1500, 2000, nil)
+	add(trace.KindOp, "aten::x", 1600, 1000, func(e *trace.EventData) { e.ExternalID, e.Shape = 3, "[[1]]" })
+	add(trace.KindOther, "odd", 1600, 1, func(e *trace.EventData) { e.Category = "zzz" })
+	add(trace.KindGPUAnnotation, "step", 3000, 1100, func(e *trace.EventData) { e.Device, e.Stream = 1, 3 })
+	add(trace.KindInvalid, "x", 1, 1, nil)
+	add(trace.KindOp, "x", 1, -1, nil)
+	add(trace.KindKernel, "x", 0, 0, nil)
+	add(trace.KindOp, "x", 1<<62+1, 0, nil)
+	tr := b.Finish()
+
+	launch := tr.LaneAt(trace.LaneLaunch, 0)
+	var acts, stack []string
+	for a := range launch.Activities() {
+		acts = append(acts, a.Name())
+	}
+	k := tr.LaneAt(trace.LaneGPU, 0)
+	for f := range k.Stack() {
+		stack = append(stack, f.Name())
+	}
+	copied, set := tr.LaneAt(trace.LaneGPU, 2), tr.LaneAt(trace.LaneGPU, 3)
+	th := tr.Threads()[launch.Thread()]
+	ann := tr.AnnotationAt(launch.Thread(), 1000)
+	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.LaunchConfig(), launch.IsGraphLaunch(), launch.NumActivities(),
+		copied.Duration(), copied.RecordedDuration(), set.Bytes(), string(set.Args()), ann.Name(), ann.Domain(), th.Name, th.ProcessName,
+		tr.Origin(), tr.Meta().Rank, tr.OpByExternalID(3).InputDims(), tr.LaneAt(trace.LaneOther, 0).Category(), k.Start().Add(time.Microsecond).Sub(0))
+	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	var reasons []trace.LossReason
+	for _, l := range tr.Health().Losses {
+		reasons = append(reasons, l.Reason)
+	}
+	if want := []trace.LossReason{trace.LossBadTime, trace.LossNegativeDuration, trace.LossNotCollected, trace.LossUnknownKind}; !slices.Equal(reasons, want) {
+		t.Errorf("losses %v, want %v", reasons, want)
+	}
+}
+
+// TestNoEventAnswersNone: accessors of the zero Event and of ids out of range.
+func TestNoEventAnswersNone(t *testing.T) {
+	tr := trace.NewBuilder().Finish()
+	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(trace.LaneGPU, 0), tr.LaneAt(99, 0)} {
+		got := fmt.Sprintln(e.Valid(), e.ID(), e.Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Category(), e.Start(), e.Duration(), e.RecordedDuration(), e.End(),
+			e.Thread(), e.Device(), e.Stream(), e.Correlation(), e.ExternalID(), e.GraphID(), e.GraphNode(), e.InputDims(), e.LaunchConfig(), e.Bytes(), e.Domain(), len(e.Args()),
+			e.Launch().Valid(), e.NumActivities(), e.IsGraphLaunch(), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
+		want := "false -1 invalid -1 invalid 0 0 0s 0s 0 -1 -1 -1 0 0 0 0 0 0 false 0 false false false false false"
+		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		for range e.Stack() {
+			t.Error("a frame of no event")
+		}
+		for range e.Activities() {
+			t.Error("an activity of no event")
+		}
+	}
+	if tr.LaneLen(99) != 0 || tr.Thread(5) != (trace.Thread{}) || tr.Name(5) != "" || tr.NumNames() != 1 {
+		t.Error("something is where nothing is")
+	}
+	if text, err := tr.Health().Status.MarshalText(); err != nil || string(text) != "unusable" {
+		t.Errorf("MarshalText() = %s, %v", text, err)
 	}
 }

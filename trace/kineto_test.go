@@ -1,0 +1,310 @@
+package trace_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// kernelAt, launchAt and opAt write one event; fields are more top-level fields,
+// beginning with a comma, args more args.
+func kernelAt(name string, ts, dur float64, args string) string {
+	return fmt.Sprintf(`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%.3f,"dur":%.3f,"args":{"device":0,"stream":7%s}}`, name, ts, dur, args)
+}
+
+func launchAt(name string, ts, dur float64, args string) string {
+	return fmt.Sprintf(`{"ph":"X","cat":"cuda_runtime","name":%q,"pid":1,"tid":1,"ts":%.3f,"dur":%.3f,"args":{"cbid":211%s}}`, name, ts, dur, args)
+}
+
+func opAt(name string, ts, dur float64, args string) string {
+	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":1,"tid":1,"ts":%.3f,"dur":%.3f,"args":{"Ev Idx":1%s}}`, name, ts, dur, args)
+}
+
+// findings lists the codes of the health report.
+func findings(t *trace.Trace) string {
+	var codes []string
+	for _, f := range t.Health().Findings {
+		codes = append(codes, fmt.Sprintf("%s=%d", f.Code, f.Count))
+	}
+	return strings.Join(codes, " ")
+}
+
+// names lists the names of a lane's events in its order.
+func names(t *trace.Trace, l trace.Lane) string {
+	var out []string
+	for e := range t.Events(l) {
+		out = append(out, e.Name())
+	}
+	return strings.Join(out, " ")
+}
+
+// TestKineto shows what is made of things that profilers were seen to write;
+// docs/format/kineto.md tells where.
+func TestKineto(t *testing.T) {
+	first := func(t *trace.Trace) trace.Event { return t.LaneAt(trace.LaneGPU, 0) }
+	for _, tt := range []struct {
+		name string
+		in   string
+		want string
+		ask  func(*trace.Trace) any
+	}{
+		// Times.
+		{"base-time-gives-wall-clock-time", `{"baseTimeNanoseconds":1759240000000000000,"traceEvents":[` + kernelAt("k", 1_000_000.5, 1, "") + `]}`, "2025-09-30T13:46:41.0000005Z",
+			func(t *trace.Trace) any {
+				e, ok := t.Epoch()
+				return map[bool]string{true: e.Format("2006-01-02T15:04:05.999999999Z07:00")}[ok]
+			}},
+		{"relative-times-without-base-have-no-wall-clock", document(kernelAt("k", 1_000_000.5, 1, "")), "false", func(t *trace.Trace) any { _, ok := t.Epoch(); return ok }},
+		{"float-duration-with-integer-start", document(`{"ph":"X","cat":"kernel","name":"k","ts":5,"dur":2.0,"args":{"device":0,"stream":7,"rank":0,"External id_raw":4}}`), "2µs 0", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Duration(), " ", first(t).ExternalID())
+		}},
+		{"bare-and-quoted-nan-duration-is-zero-and-noted", document(event(`"dur":NaN`), event(`"dur":"nan"`), event(`"dur":Infinity`), event(`"dur":"-inf"`)), "4 loss-repaired=4", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
+		}},
+		{"nan-in-args-is-harmless", document(kernelAt("k", 1, 1, `,"est. achieved occupancy %":nan,"warps per SM":Infinity,"correlation":6`)), "1 6", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", first(t).Correlation())
+		}},
+		{"number-with-two-signs-drops-the-event", document(kernelAt("k", 1, 1, ""), event(`"dur":-5.-123`)), "1 loss-bad-time=1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
+		}},
+		// Impossible durations.
+		{"unfinished-kernel-ends-where-the-next-begins", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`), kernelAt("l", 30, 1, "")), "20µs 5s capped-duration=1", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Duration(), " ", first(t).RecordedDuration(), " ", findingsOf(t, "cap"))
+		}},
+		{"unfinished-last-kernel-is-kept-and-noted", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`)), "5s 5s unfinished=1", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Duration(), " ", first(t).RecordedDuration(), " ", findingsOf(t, "unf"))
+		}},
+		{"absurd-duration-ends-where-the-next-begins", document(kernelAt("k", 10, 6e11, ""), kernelAt("l", 5_000, 1, ""), kernelAt("m", 6_000, 1, "")), "4.99ms 1µs capped-duration=1", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Duration(), " ", t.LaneAt(trace.LaneGPU, 1).Duration(), " ", findingsOf(t, "cap"))
+		}},
+		{"long-collective-that-others-wait-for-is-kept", document(kernelAt("ncclDevKernel_AllReduce", 10, 17_500_000, ""), kernelAt("l", 17_500_010, 1, "")), "17.5s absurd-duration=1", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Duration(), " ", findingsOf(t, "absurd"))
+		}},
+		{"unfinished-instants-are-no-error", document(kernelAt("k", 1, 1, ""), `{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":1,"args":{"finished":"false"}}`), "1 orphans=1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", findings(t))
+		}},
+		{"overlap-of-dependent-launches-is-noted-and-kept", document(kernelAt("k", 10, 5, ""), kernelAt("l", 12, 5, "")), "5µs same-stream-overlap=1", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Duration(), " ", findingsOf(t, "same"))
+		}},
+		// Text.
+		{"unescaped-quote-in-name-costs-that-event", document(kernelAt("a", 1, 1, ""), `{"ph":"X","cat":"kernel","name":"torch "x" y","ts":2,"dur":1,"args":{}}`, kernelAt("b", 3, 1, "")), "a b loss-bad-event=1", func(t *trace.Trace) any {
+			return names(t, trace.LaneGPU) + " " + findingsOf(t, "loss-")
+		}},
+		{"unescaped-quote-in-args-costs-that-event", document(opAt("a", 1, 1, ""), opAt("q", 2, 1, `,"co_filename":"<eval_with_key "0">"`), opAt("b", 3, 1, "")), "a b loss-bad-event=1", func(t *trace.Trace) any {
+			return names(t, trace.LaneOp) + " " + findingsOf(t, "loss-")
+		}},
+		{"control-characters-and-nul-are-kept-and-noted", document(event("\"name\":\"a\x00b\x1f\"")), "\"a\\x00b\\x1f\" loss-repaired=1", func(t *trace.Trace) any {
+			return fmt.Sprintf("%q %s", first(t).Name(), findingsOf(t, "loss-"))
+		}},
+		{"escapes-that-json-does-not-have-are-kept", document(event(`"name":"C:\e\users"`)), `C:\e\users`, func(t *trace.Trace) any { return first(t).Name() }},
+		{"byte-order-mark-and-crlf", "\xef\xbb\xbf" + strings.ReplaceAll("{\"traceEvents\": [\n"+event(`"id":1`)+",\n"+event(`"id":2`)+"\n]}\n", "\n", "\r\n"), "2 orphans=2 same-stream-overlap=1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", findings(t))
+		}},
+		{"trailing-comma-and-empty-event", `{"traceEvents": [` + event(`"id":1`) + `, {}, ]}`, "1 loss-repaired=2", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
+		}},
+		{"log-lines-with-quotes-do-not-hide-the-events", `{"INFO": ["he said "no""], "traceEvents": [` + event(`"id":1`) + `]}`, "1", func(t *trace.Trace) any { return t.Len() }},
+		// Metadata.
+		{"device-properties-empty", `{"deviceProperties":[],"traceEvents":[` + event(`"id":1`) + `]}`, "0", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
+		{"device-properties-of-another-vendor", `{"deviceProperties":[{"id":3,"name":"XPU","eu_count":448,"totalGlobalMem":5}],"traceEvents":[` + event(`"id":1`) + `]}`, "3 XPU 5", func(t *trace.Trace) any {
+			d := t.Meta().Devices[0]
+			return fmt.Sprint(d.ID, " ", d.Name, " ", d.MemoryBytes)
+		}},
+		{"distributed-info-with-ranks-as-text", `{"distributedInfo":{"backend":"nccl","rank":2,"world_size":4,"nccl_version":"unknown","pg_config":[{"pg_name":"0","ranks":"[0, 1]"}]},"traceEvents":[]}`, "2 4 nccl", func(t *trace.Trace) any {
+			m := t.Meta()
+			return fmt.Sprint(m.Rank, " ", m.WorldSize, " ", m.Backend)
+		}},
+		{"distributed-info-of-an-unexpected-shape", `{"distributedInfo":["x"],"traceEvents":[]}`, "-1 0", func(t *trace.Trace) any { return fmt.Sprint(t.Meta().Rank, " ", t.Meta().WorldSize) }},
+		{"rank-from-collectives-that-agree", document(kernelAt("nccl", 1, 1, `,"Rank":3`), kernelAt("nccl", 2, 1, `,"Rank":3`)), "3", func(t *trace.Trace) any { return t.Meta().Rank }},
+		{"no-rank-from-collectives-that-differ", document(kernelAt("nccl", 1, 1, `,"Rank":3`), kernelAt("nccl", 2, 1, `,"Rank":4`)), "-1", func(t *trace.Trace) any { return t.Meta().Rank }},
+		// What is what.
+		{"gpu-annotation-is-no-activity", document(kernelAt("k", 1, 1, ""), event(`"cat":"gpu_user_annotation","name":"step"`)), "1 gpu_annotation 0 7", func(t *trace.Trace) any {
+			e := t.LaneAt(trace.LaneAnnotation, 0)
+			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", e.Kind(), " ", e.Device(), " ", e.Stream())
+		}},
+		{"sync-overhead-and-event-rows-are-never-busy-time", document(event(`"cat":"cuda_sync"`), event(`"cat":"overhead","name":"Buffer Flush","pid":-1`), event(`"cat":"cuda_event"`)), "0 3 k k Buffer Flush", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneSync), " ", names(t, trace.LaneSync))
+		}},
+		{"sync-row-is-shown-on-its-stream", document(event(`"cat":"cuda_sync","name":"Stream Sync","tid":1000007`)), "7 7", func(t *trace.Trace) any {
+			e := t.LaneAt(trace.LaneSync, 0)
+			return fmt.Sprint(e.Stream(), " ", t.Thread(e.Thread()).ID)
+		}},
+		{"hip-copy-stays-in-its-category", document(event(`"name":"__amd_rocclr_copyBuffer"`), `{"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"cid":5,"kernel":"k","stream":0}}`), "kernel kernel runtime", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Kind(), " ", first(t).Category(), " ", t.LaneAt(trace.LaneLaunch, 0).Kind())
+		}},
+		{"pseudo-processes-are-no-gpu", document(kernelAt("k", 2, 1, ""), `{"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":1,"dur":9}`,
+			`{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":10}`, `{"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":"Traces","tid":"Trace PyTorch Profiler","ts":1}`,
+			`{"ph":"C","name":"SM","pid":"GPU 0 Counters","ts":1,"args":{"":5}}`), "[0] [7] 1 1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Devices(), t.Streams(0), " ", t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneOther))
+		}},
+		{"only-stored-phases-are-stored-and-all-are-counted", document(kernelAt("k", 1, 1, ""), `{"ph":"b","id":1,"ts":1}`, `{"ph":"e","id":1,"ts":2}`, `{"ph":"C","name":"c","ts":1}`, `{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 9"}}`, `{"ph":"é"}`), "1 6", func(t *trace.Trace) any {
+			n := int64(0)
+			for _, c := range t.Counts() {
+				n += c.Count
+			}
+			return fmt.Sprint(t.Len(), " ", n)
+		}},
+		{"event-without-category-is-kept-apart", document(`{"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":1}`), "0 1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneOther))
+		}},
+		{"declared-gpus-without-work-are-no-devices", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`, `{"ph":"M","name":"process_labels","pid":15,"args":{"labels":"GPU 15"}}`, event(`"args":{"device":9,"stream":1}`)), "[9]", func(t *trace.Trace) any { return t.Devices() }},
+		{"thread-ids-of-64-bits", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":140132498851584,"ts":1,"dur":1}`, `{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":-5,"ts":1,"dur":1}`), "140132498851584 -5", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Threads()[0].ID, " ", t.Threads()[1].ID)
+		}},
+		{"stream-handles-of-64-bits-are-told-apart", document(event(`"args":{"device":0,"stream":94230218376352}`), event(`"args":{"device":0,"stream":94230218376353}`)), "2", func(t *trace.Trace) any { return len(t.Streams(0)) }},
+		{"merged-process-labels-are-kept", document(`{"ph":"M","name":"process_name","pid":"[TP00-DP00] 83","args":{"name":"python"}}`, `{"ph":"X","cat":"cpu_op","name":"a","pid":"[TP00-DP00] 83","tid":4,"ts":1,"dur":1}`), "[TP00-DP00] 83 python 4", func(t *trace.Trace) any {
+			th := t.Threads()[0]
+			return fmt.Sprint(th.ProcessLabel, " ", th.ProcessName, " ", th.ID)
+		}},
+		{"missing-metadata-rows-cost-only-names", document(opAt("a", 1, 1, "")), `{"process":1,"thread":1} a`, func(t *trace.Trace) any {
+			return fmt.Sprintf(`{"process":%d,"thread":%d}%s%s %s`, t.Threads()[0].Process, t.Threads()[0].ID, t.Threads()[0].Name, t.Threads()[0].ProcessName, names(t, trace.LaneOp))
+		}},
+		// Links.
+		{"kernel-that-starts-inside-or-before-its-launch-is-linked", document(launchAt("cudaLaunchKernel", 10, 5, `,"correlation":1`), kernelAt("inside", 12, 1, `,"correlation":1`), launchAt("cudaLaunchKernel", 20, 5, `,"correlation":2`), kernelAt("before", 19.9, 1, `,"correlation":2`)), "10µs 20µs", func(t *trace.Trace) any {
+			return fmt.Sprint(t.Raw(first(t).Launch().Start())/1000, "µs ", t.Raw(t.LaneAt(trace.LaneGPU, 1).Launch().Start())/1000, "µs")
+		}},
+		{"orphans-at-the-start-are-said-to-be", document(orphans(20)...), "true true", func(t *trace.Trace) any {
+			f := t.Health().Findings[0]
+			return fmt.Sprint(f.Code == "orphans" && f.Count == 2, " ", strings.Contains(f.Message, "start of the window"))
+		}},
+		{"external-id-finds-the-op-of-an-orphan", document(opAt("aten::mm", 1, 3, `,"External id":77`), kernelAt("k", 5, 1, `,"External id":77`)), "aten::mm", func(t *trace.Trace) any { return first(t).Op().Name() }},
+		{"correlation-goes-before-external-id", document(opAt("other", 1, 1, `,"External id":77`), opAt("aten::mm", 3, 3, ""), launchAt("cudaLaunchKernel", 4, 1, `,"correlation":5`), kernelAt("k", 9, 1, `,"correlation":5,"External id":77`)), "aten::mm", func(t *trace.Trace) any { return first(t).Op().Name() }},
+		{"correlation-zero-is-none", document(launchAt("hipLaunchKernel", 4, 1, `,"correlation":0`), kernelAt("rccl", 9, 1, `,"correlation":0`)), "false 1", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Launch().Valid(), " ", t.Health().Orphans)
+		}},
+		{"unsigned-correlations", document(launchAt("cudaLaunchKernel", 4, 1, `,"correlation":18446744073709551615`), kernelAt("k", 9, 1, `,"correlation":18446744073709551615`)), "true 18446744073709551615", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Launch().Valid(), " ", first(t).Correlation())
+		}},
+		{"reused-correlation-goes-to-the-launch-before", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), launchAt("cudaLaunchKernel", 11, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), kernelAt("b", 15, 1, `,"correlation":3`)), "0 10µs", func(t *trace.Trace) any {
+			return fmt.Sprint(int64(first(t).Launch().Start()), " ", t.LaneAt(trace.LaneGPU, 1).Launch().Start().Sub(0))
+		}},
+		{"a-call-that-launches-goes-before-one-that-shares-the-id", document(launchAt("cudaEventQuery", 2, 1, `,"correlation":3`), launchAt("cudaMemcpyAsync", 1, 3, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`)), "cudaMemcpyAsync", func(t *trace.Trace) any { return first(t).Launch().Name() }},
+		{"flows-do-not-matter", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`, `{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Launch().Valid(), " ", findings(t))
+		}},
+		{"graph-launch-without-kernels-is-reported", document(launchAt("cudaGraphLaunch", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, "")), "empty-graphs=1", func(t *trace.Trace) any { return findingsOf(t, "empty") }},
+		// Files of one side only.
+		{"gpu-only", document(kernelAt("a", 5, 1, ""), kernelAt("b", 7, 1, "")), "degraded orphans=2", func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
+		{"cpu-only", document(opAt("a", 5, 1, "")), "unusable no-gpu-activity=0", func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
+		{"only-metadata-rows", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`), "unusable empty=0", func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := fmt.Sprint(tt.ask(read(t, strings.NewReader(tt.in)))); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// findingsOf is findings, of those whose code begins with prefix only.
+func findingsOf(t *trace.Trace, prefix string) string {
+	var codes []string
+	for _, f := range strings.Fields(findings(t)) {
+		if strings.HasPrefix(f, prefix) {
+			codes = append(codes, f)
+		}
+	}
+	return strings.Join(codes, " ")
+}
+
+// orphans writes n kernels, the first tenth of which have no launch.
+func orphans(n int) (events []string) {
+	for i := range n {
+		at := float64(10 * (i + 1))
+		corr := fmt.Sprintf(`,"correlation":%d`, i+1)
+		if i >= n/10 {
+			events = append(events, launchAt("cudaLaunchKernel", at, 1, corr))
+		}
+		events = append(events, kernelAt("k", at+5, 1, corr))
+	}
+	return events
+}
+
+// TestCategoriesOfKineto: every category of ActivityType.h, and those that came
+// before, become what they are, and only the GPU's work becomes GPU activity.
+func TestCategoriesOfKineto(t *testing.T) {
+	for kind, cats := range map[trace.Kind]string{
+		trace.KindKernel:        "kernel Kernel concurrent_kernel",
+		trace.KindMemcpy:        "gpu_memcpy Memcpy",
+		trace.KindMemset:        "gpu_memset Memset",
+		trace.KindRuntime:       "cuda_runtime Runtime mtia_runtime xpu_runtime glow_runtime privateuse1_runtime",
+		trace.KindDriver:        "cuda_driver xpu_driver privateuse1_driver",
+		trace.KindOp:            "cpu_op Operator",
+		trace.KindFrame:         "python_function",
+		trace.KindAnnotation:    "user_annotation",
+		trace.KindGPUAnnotation: "gpu_user_annotation",
+		trace.KindSync:          "cuda_sync cuda_event",
+		trace.KindOverhead:      "overhead",
+		trace.KindOther: "mtia_ccp_events mtia_workloadd mtia_insight hpu_op collective_comm cuda_profiler_range hardware_counters " +
+			"cpu_instant_event external_correlation ac2g async_cpu_to_gpu async_gpu cpu_to_cuda fwdbwd Trace none",
+	} {
+		for _, cat := range strings.Fields(cats) {
+			if got := trace.KindOf(cat, "x"); got != kind {
+				t.Errorf("KindOf(%q) = %v, want %v", cat, got, kind)
+			}
+		}
+	}
+	if got := trace.KindOf("python_function", "nn.Module: Linear_3"); got != trace.KindModule {
+		t.Errorf("a module call is a %v", got)
+	}
+	if got := trace.KindOf("", ""); got != trace.KindOther {
+		t.Errorf("no category is a %v", got)
+	}
+}
+
+// TestRankOfAFile: distributedInfo goes before the name, the name before args.
+func TestRankOfAFile(t *testing.T) {
+	info := `{"distributedInfo":{"rank":5},"traceEvents":[` + event(`"id":1`) + `]}`
+	args := document(kernelAt("nccl", 1, 1, `,"Rank":9`))
+	for _, tt := range []struct {
+		file, text string
+		rank       int
+		clash      bool
+	}{
+		{"x-rank-5.json", info, 5, false},
+		{"x-rank-3.json", info, 5, true},
+		{"x-TP-1.trace.json", info, 5, false}, // a tensor-parallel rank is no global rank
+		{"x-TP-1.trace.json", args, 1, false},
+		{"x.json", args, 9, false},
+		{"x.json", document(event(`"id":1`)), -1, false},
+	} {
+		path := filepath.Join(t.TempDir(), tt.file)
+		if err := os.WriteFile(path, []byte(tt.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := trace.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if clash := findingsOf(tr, "rank-clash") != ""; tr.Meta().Rank != tt.rank || clash != tt.clash {
+			t.Errorf("%s: rank %d, clash %v, want %d, %v", tt.file, tr.Meta().Rank, clash, tt.rank, tt.clash)
+		}
+	}
+}
+
+// TestRanksThatStraddleAQuarter: each file's times are relative to its own base.
+func TestRanksThatStraddleAQuarter(t *testing.T) {
+	// Kineto counts from the start of a span of three months; one rank has been
+	// recorded 5 µs before the turn, the other one 5 µs after it.
+	const span = 7_889_238_000_000_000
+	const base = 200 * span
+	a := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base), kernelAt("k", span/1000-5, 1, ""))))
+	b := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base+span), kernelAt("k", 5, 1, ""))))
+	at := func(t *trace.Trace) int64 { return t.Raw(t.LaneAt(trace.LaneGPU, 0).Start()) + t.Meta().BaseTime }
+	if got := at(b) - at(a); got != 10_000 {
+		t.Errorf("the second kernel began %d ns after the first, want 10000", got)
+	}
+	x, ok := a.Epoch()
+	y, ok2 := b.Epoch()
+	if !ok || !ok2 || y.Sub(x) != 10_000 {
+		t.Errorf("wall-clock times %v and %v, want 10 µs between them", x, y)
+	}
+	if math.MaxInt64-base < span {
+		t.Fatal("the test overflows")
+	}
+}
