@@ -1,7 +1,8 @@
 // Perf measures this library against Python on the same generated files in the
 // same run, and writes what it measured as docs/performance.md:
 //
-//	go run ./internal/perf                       # 10 MB, 100 MB and 1 GB
+//	go run ./internal/perf -size 10MB,100MB,1GB,4GB -ranks 64 # the page in the repository
+//	go run ./internal/perf                                    # 10 MB, 100 MB and 1 GB
 //	go run ./internal/perf -size 4GB -runs 3 -o /tmp/performance.md
 //	go run ./internal/perf -size "" -nsys 5000000 -o docs/performance-nsys.md
 //
@@ -9,5 +10,7 @@
 // written by hand. Each measurement is a process of its own; the programs take
 // turns, so that a machine that slows down slows all of them; the figure is the
 // median of the runs. Memory is the process's own high-water mark of resident
-// memory.
+// memory. Files are removed as soon as they are not needed any more; those of 4 GB
+// take 5 GB of disk. Python is left out, and the page says why, where it would
+// need more memory than there is, and above the size of -python-max.
 package main

@@ -29,6 +29,8 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	fs := flag.NewFlagSet("perf", flag.ContinueOnError)
 	sizes := fs.String("size", "10MB,100MB,1GB", "uncompressed `SIZES` of the generated traces, with comma between; empty: none")
 	exports := fs.String("nsys", "", "numbers of `KERNELS` of generated nsys exports, with comma between; empty: none")
+	ranks := fs.Int("ranks", 0, "number of `FILES` of a generated directory of ranks; 0: none")
+	rankSize := fs.String("rank-size", "20MB", "uncompressed `SIZE` of each of them")
 	runs := fs.Int("runs", 3, "runs of each measurement; the median counts")
 	out := fs.String("o", "docs/performance.md", "the page to write")
 	pythonMax := fs.Float64("python-max", 1.2e9, "largest uncompressed `BYTES` to give to Python, which needs some six times that much memory")
@@ -54,6 +56,11 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 			return err
 		}
 		page.files = append(page.files, rows)
+	}
+	if *ranks > 0 {
+		if page.ranks, err = b.measureRanks(ctx, *ranks, *rankSize); err != nil {
+			return err
+		}
 	}
 	for _, n := range list(*exports) {
 		kernels, err := strconv.Atoi(n)
@@ -101,13 +108,7 @@ func describeMachine() machine {
 			}
 		}
 	}
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		if f := strings.Fields(string(text)); len(f) > 1 {
-			if kb, err := strconv.ParseInt(f[1], 10, 64); err == nil {
-				m.memory = kb << 10
-			}
-		}
-	}
+	m.memory = meminfo("MemTotal")
 	if text, err := exec.Command("python3", "--version").Output(); err == nil {
 		m.python = strings.TrimPrefix(strings.TrimSpace(string(text)), "Python ")
 	}

@@ -21,6 +21,7 @@ type fileResult struct {
 	plainBytes, packedBytes int64
 	events                  int64
 	rows                    []row
+	noPython                string // why Python was left out
 }
 
 // row is one contender's figure.
@@ -35,6 +36,7 @@ type page struct {
 	machine machine
 	runs    int
 	files   []fileResult
+	ranks   ranksResult
 	exports []exportResult
 }
 
@@ -72,8 +74,11 @@ Throughput is uncompressed bytes per second.
 			return nil, err
 		}
 	}
-	if fit, ok := p.linear(); ok {
-		b.WriteString(fit)
+	if err := p.growth(&b); err != nil {
+		return nil, err
+	}
+	if err := p.ranks.markdown(&b); err != nil {
+		return nil, err
 	}
 	for i := range p.exports {
 		if err := p.exports[i].markdown(&b); err != nil {
@@ -107,27 +112,13 @@ func (r *fileResult) markdown(b *bytes.Buffer) error {
 		}
 		t.Row(x.name, x.file, table.Seconds(x.took, 3), table.Fixed(float64(r.plainBytes)/1e6/x.took.Seconds(), 0), peak, perEvent, times, memory)
 	}
-	return t.WriteMarkdown(b)
-}
-
-// linear says how the time of a full load grows with the size: a fitted line,
-// where three sizes or more were measured.
-func (p *page) linear() (string, bool) {
-	var x, y []float64
-	for i := range p.files {
-		for _, r := range p.files[i].rows {
-			if r.name == everything && r.file == "gz" {
-				x = append(x, float64(p.files[i].plainBytes)/1e9)
-				y = append(y, r.took.Seconds())
-			}
-		}
+	if err := t.WriteMarkdown(b); err != nil {
+		return err
 	}
-	if len(x) < 3 {
-		return "", false
+	if r.noPython != "" {
+		fmt.Fprintf(b, "\nPython was left out: %s.\n", r.noPython)
 	}
-	slope, offset, r2 := fit(x, y)
-	return fmt.Sprintf("\n## Growth\n\nLoading everything from gzip took %s s + %s s for each GB of JSON (least squares over %d sizes, R² = %s).\n",
-		table.Fixed(offset, 3), table.Fixed(slope, 3), len(x), table.Fixed(r2, 4)), true
+	return nil
 }
 
 // fit is the least-squares line y = offset + slope·x and its R².
@@ -147,7 +138,7 @@ func fit(x, y []float64) (slope, offset, r2 float64) {
 	}
 	slope = (n*sxy - sx*sy) / dx
 	offset = (sy - slope*sx) / n
-	if dy == 0 {
+	if dy <= 1e-12*n*syy {
 		return slope, offset, 1 // all equal: the line holds them all
 	}
 	r := n*sxy - sx*sy

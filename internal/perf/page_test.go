@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -42,12 +43,14 @@ func TestPage(t *testing.T) {
 		p.files = append(p.files, fileResult{
 			size: "x", plainBytes: gb * 1e9, packedBytes: gb * 1e8, events: gb * 1e6,
 			rows: []row{
-				{"strata, everything", "gz", time.Duration(gb) * time.Second, 100 << 20},
+				{"strata, everything", "gz", time.Duration(gb) * time.Second, 10e6 + gb*100e6},
 				{"triage, whole program", "gz", time.Duration(gb) * 2 * time.Second, 0},
 				{"Python json.load", "gz", time.Duration(gb) * 30 * time.Second, 5000 << 20},
 			},
 		})
 	}
+	p.files[2].noPython = "too large"
+	p.ranks = ranksResult{64, fileResult{size: "20MB", rows: []row{{"strata, one rank at a time", "gz", 2 * time.Second, 100 << 20}}}}
 	text, err := p.markdown()
 	if err != nil {
 		t.Fatal(err)
@@ -59,15 +62,33 @@ func TestPage(t *testing.T) {
 
 | What | File | Time (s) | MB/s | Peak memory | ns/event | Python's time | Python's memory |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| strata, everything | gz | 1.000 | 1000 | 100.0 MiB | 1000.0 | 30.0 × | 50.0 × |
+| strata, everything | gz | 1.000 | 1000 | 104.9 MiB | 1000.0 | 30.0 × | 47.7 × |
 | triage, whole program | gz | 2.000 | 500 | - | 2000.0 | 15.0 × | - |
 | Python json.load | gz | 30.000 | 33 | 4.9 GiB | 30000.0 | - | - |`
 	if diff := cmp.Diff(want, section); diff != "" {
 		t.Errorf("section (-want +got):\n%s", diff)
 	}
-	for _, part := range []string{"abc", "2000-01-02", "Python 3", "took 0.000 s + 1.000 s for each GB", "R² = 1.0000"} {
+	for _, part := range []string{"abc", "2000-01-02", "Python 3", "| triage, whole program | gz | 3 | 0.000 + 2.000 s/GB | 1.0000 | - | - |",
+		"| strata, everything | gz | 3 | 0.000 + 1.000 s/GB | 1.0000 | 10 + 100 MB/GB | 1.0000 |",
+		"Python was left out: too large.",
+		"## A directory of 64 ranks of 20MB", "| strata, one rank at a time | 2.000 | 0.0312 | 100.0 MiB |"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the page lacks %q:\n%s", part, got)
+		}
+	}
+}
+
+func TestPythonIsLeftOutWhereItDoesNotFit(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3")
+	}
+	b := &bench{pythonMax: 1000}
+	for _, c := range []struct {
+		size, available int64
+		want            string
+	}{{100, 0, ""}, {100, 600, ""}, {100, 599, "memory"}, {1001, 1 << 40, "asked for"}} {
+		if got := b.noPython(c.size, c.available); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%d bytes with %d available: %q, want %q", c.size, c.available, got, c.want)
 		}
 	}
 }

@@ -3,8 +3,9 @@
 // with the number of events, the nanoseconds of the load alone and the peak
 // resident memory of the process.
 //
-//	loadtrace -lanes all|gpu FILE    load it
-//	loadtrace -gunzip FILE           only decompress it, the lower bound
+//	loadtrace -lanes all|gpu FILE          load it
+//	loadtrace -inflight N FILE FILE...     load them all, N at a time, and drop each
+//	loadtrace -gunzip FILE                 only decompress it, the lower bound
 package main
 
 import (
@@ -47,33 +48,47 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	fs := flag.NewFlagSet("loadtrace", flag.ContinueOnError)
 	lanes := fs.String("lanes", "all", "`LANES` to keep: all, or gpu for activities and launches")
 	gunzip := fs.Bool("gunzip", false, "decompress only")
+	inFlight := fs.Int("inflight", 0, "load several files, this `NUMBER` at a time; 0: as many as there are processors")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	if fs.NArg() != 1 {
-		return errors.New("want one file")
+	if fs.NArg() == 0 || fs.NArg() > 1 && *gunzip {
+		return errors.New("want a file")
 	}
 	var c cost
 	start := time.Now()
-	if *gunzip {
+	switch {
+	case fs.NArg() > 1:
+		for t, err := range trace.OpenFiles(ctx, fs.Args(), trace.WithFilesInFlight(*inFlight)) {
+			if err != nil {
+				return err
+			}
+			c.add(t)
+		}
+	case *gunzip:
 		n, err := decompress(fs.Arg(0))
 		if err != nil {
 			return err
 		}
 		c.Events = n
-	} else {
+	default:
 		t, err := load(ctx, fs.Arg(0), *lanes == "gpu")
 		if err != nil {
 			return err
 		}
-		c.Stored = t.Len()
-		for _, n := range t.Counts() {
-			c.Events += n.Count
-		}
+		c.add(t)
 	}
 	c.LoadNS = time.Since(start).Nanoseconds()
 	c.PeakRSS = peakRSS()
 	return json.NewEncoder(stdout).Encode(c)
+}
+
+// add counts the events of a trace.
+func (c *cost) add(t *trace.Trace) {
+	c.Stored += t.Len()
+	for _, n := range t.Counts() {
+		c.Events += n.Count
+	}
 }
 
 // load reads a trace: an nsys export by its extension, else JSON.
