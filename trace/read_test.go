@@ -555,3 +555,71 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestStrictErrorsSayWhere: the offset in the decompressed bytes and the path of
+// what is wrong, from a Trace and from a Reader, compressed or not.
+func TestStrictErrorsSayWhere(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, at, path string // at is the text at the offset
+	}{
+		{"time", document(event(`"id":1`), event(`"ts":"1x"`)), `"1x"`, "/traceEvents/1/ts"},
+		{"duration", document(event(`"dur":--1`)), `--1`, "/traceEvents/0/dur"},
+		{"syntax", document(event(`"id":1`), `{"ph":"X" "name":1}`), `"name":1}]`, "/traceEvents/1"},
+		{"utf-8", document(event("\"name\":\"a\xff\"")), "\xff", "/traceEvents/0"},
+		{"comma", document(event(`"id":1`), ""), `]}`, "/traceEvents/1"},
+		{"no-phase", document(`{"name":"a"}`), `{"name":"a"}`, "/traceEvents/0"},
+		{"metadata", `{"traceEvents": [], "INFO": ["a "b" c"]}`, `b" c"]`, "/INFO"},
+	} {
+		for _, in := range []string{tt.in, string(gzipped(t, []byte(tt.in)))} {
+			_, err := trace.Read(t.Context(), strings.NewReader(in), trace.WithStrict())
+			var se *trace.SyntaxError
+			if !errors.As(err, &se) || se.Path != tt.path || se.Offset != int64(strings.LastIndex(tt.in, tt.at)) {
+				t.Errorf("%s: %v, want %s at %d", tt.name, err, tt.path, strings.LastIndex(tt.in, tt.at))
+			}
+			if !strings.HasPrefix(fmt.Sprint(err), "trace: ") || !strings.Contains(fmt.Sprint(err), tt.path) {
+				t.Errorf("%s: the message is %q", tt.name, err)
+			}
+			r, err := trace.NewReader(strings.NewReader(in), trace.WithStrict())
+			for err == nil {
+				_, err = r.Next()
+			}
+			var re *trace.SyntaxError
+			if !errors.As(err, &re) || re.Path != se.Path || re.Offset != se.Offset {
+				t.Errorf("%s: Reader: %v, want %v", tt.name, err, se)
+			}
+		}
+	}
+}
+
+// TestReaderGivesWholeEventsBeforeDamage: then the damage, again and again.
+func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
+	whole := gzipped(t, []byte(document(event(`"id":1`), event(`"id":2`))))
+	r, err := trace.NewReader(bytes.NewReader(whole[:len(whole)-6])) // without the checksum
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	n := 0
+	for _, e := range r.Records(t.Context()) {
+		if err = e; err == nil {
+			n++
+		}
+	}
+	if n != 2 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d events, then %v, want 2 and io.ErrUnexpectedEOF", n, err)
+	}
+	if _, again := r.Next(); again != err {
+		t.Errorf("then %v, want the same error", again)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err = trace.NewReader(strings.NewReader(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range r.Records(ctx) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	}
+}
