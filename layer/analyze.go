@@ -180,12 +180,17 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 			continue
 		}
 		memo[h] = p
-		if r.cut == Whole && !w.byRepeats(r, m.layers) && (p == 0 || p == len(results)-1) {
-			w.byFragment(r, m.layers)
+		if r.cut == Whole {
+			w.byRepeats(r, m.layers)
 		}
 	}
 	whole := bestWhole(results)
 	if whole == nil {
+		for p := range results {
+			if r := &results[p]; r.levidence == "none" && (p == 0 || p == len(results)-1) {
+				w.byFragment(r, m.layers)
+			}
+		}
 		return
 	}
 	for p := range results {
@@ -196,9 +201,11 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 				if p == 0 && len(results) > 1 {
 					r.cut = CutAtStart
 				}
-				if !w.byReference(r, whole, m.layers) {
-					r.cut = Whole
+				if w.byReference(r, whole, m.layers) {
+					continue
 				}
+				r.cut = Whole
+				w.byFragment(r, m.layers) // another stage than the whole pass: no kernel in common
 				continue
 			}
 			w.byReference(r, whole, m.layers)

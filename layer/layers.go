@@ -332,17 +332,10 @@ func (w *work) byFragment(r *passResult, n int) bool {
 		return false
 	}
 	own.st = &st
-	c, end := st.ref.unit, st.starts[st.layers()]
-	rest := r.seq.len() - end
-	P := c.to - c.from
-	at := st.at % P
-	fits := rest < P
-	if fits && rest > 0 { // what follows the last whole layer must begin another one
-		probe := P - at
-		ns, _ := extend(r.seq, end, rest, r.seq, c.from+at, probe, +1)
-		fits = 5*ns >= 4*min(rest, probe)
-	}
+	fits := goesOn(r.seq, st.starts)
+	was := r.cut
 	switch {
+	case was != Whole: // the search for passes saw an end
 	case fits:
 		r.cut = CutAtEnd
 	case st.starts[0] == 0:
@@ -351,11 +344,32 @@ func (w *work) byFragment(r *passResult, n int) bool {
 		return false
 	}
 	if !w.byReference(r, &own, n) {
-		r.cut = Whole
+		r.cut = was
 		return false
 	}
 	r.lconf = min(r.lconf, 0.7)
 	return true
+}
+
+// goesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
+// it is foreign to the layers. A pass with an end of its own has logits and sampling there.
+func goesOn(s *sequence, starts []int) bool {
+	end, longest := starts[len(starts)-1], 0
+	inside := map[int32]bool{}
+	for l := range len(starts) - 1 {
+		longest = max(longest, starts[l+1]-starts[l])
+		for _, b := range s.base[starts[l]:starts[l+1]] {
+			inside[b] = true
+		}
+	}
+	foreign := 0
+	for _, b := range s.base[end:] {
+		if !inside[b] {
+			foreign++
+		}
+	}
+	rest := s.len() - end
+	return rest <= longest && 5*foreign <= rest
 }
 
 // strided keeps every stride-th position, counted from the end that is present.

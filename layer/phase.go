@@ -91,11 +91,11 @@ func inputNorm(s *sequence, c unitKind) int {
 		if at(m) != roleMixer {
 			continue
 		}
-		first := -1
+		first, found := 0, false
 		for x := m - 1; x > m-P; x-- {
 			r := at(x)
 			if r == roleMoE || r == roleActivation {
-				if first >= 0 {
+				if found {
 					return ((first % P) + P) % P
 				}
 				break
@@ -104,7 +104,7 @@ func inputNorm(s *sequence, c unitKind) int {
 				break
 			}
 			if r == roleNorm && at(x+1) != roleNorm {
-				first = x
+				first, found = x, true
 			}
 		}
 	}
