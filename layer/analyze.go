@@ -368,9 +368,9 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 	found := 0
 	for p := range results {
 		r := &results[p]
-		if r.count > 0 && r.cut == Whole && r.levidence == "module" && r.count != m.layers && p > 0 && p < len(results)-1 ||
-			r.levidence == "module" && r.first+r.count > m.layers {
-			return fmt.Errorf("%w: %s, the module frames of pass %d show %d", ErrContradiction, from, p, r.first+r.count)
+		if r.levidence == "module" && (r.first+r.count > m.layers || r.first+r.count < m.layers && r.cut == Whole && hasBothEnds(r)) {
+			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
+				ErrContradiction, from, p, r.first+r.count, r.count)
 		}
 		if r.count > 0 {
 			found++
@@ -396,6 +396,17 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from, len(results))
 	}
 	return nil
+}
+
+// hasBothEnds says whether kernels stand before the first layer and after the last one, as embedding and logits do: the window
+// does not cut the pass.
+func hasBothEnds(r *passResult) bool {
+	const least = 2 // final norm and logits
+	n := 0
+	for k := len(r.layer) - 1; k >= 0 && r.layer[k] == None; k-- {
+		n++
+	}
+	return n >= least && r.layer[0] == None && r.first == 0
 }
 
 // strongVote says whether n layers explain some pass well enough to contradict a config.

@@ -1,0 +1,151 @@
+package layer_test
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+)
+
+const dsv4Trace = "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"
+
+// dsv4Truth reads pass, layer and half of every kernel of the DeepSeek-V4 trace, keyed by start and name.
+func dsv4Truth(t testing.TB) map[string][3]string {
+	t.Helper()
+	text, err := os.ReadFile(testdata.Shared(t, "golden/synthetic-deepseek-v4-flash.truth.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][3]string{}
+	for _, line := range strings.Split(string(text), "\n") {
+		if f := strings.Split(line, "\t"); len(f) >= 6 && f[0] != "ts_us" {
+			out[startKey(f[0])+f[5]] = [3]string{f[2], f[3], f[4]}
+		}
+	}
+	return out
+}
+
+// startKey is a start in µs with its decimals trimmed, so that 1.50 and 1.5 agree.
+func startKey(us string) string {
+	f, err := strconv.ParseFloat(us, 64)
+	if err != nil {
+		return us
+	}
+	return strconv.FormatFloat(f, 'f', 3, 64) + " "
+}
+
+// TestDeepSeekV4HasTheRightHalves: pass, layer and half of at least 99 % of the kernels, with the default and with
+// anchor-closes.
+func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
+	truth := dsv4Truth(t)
+	for _, mode := range []layer.Boundaries{layer.BoundariesAuto, layer.BoundariesAnchorCloses} {
+		t.Run(string(mode), func(t *testing.T) {
+			a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json"), Boundaries: mode})
+			if a.NumLayers != 43 || len(a.Passes) != 5 {
+				t.Errorf("%d layers, %d passes, want 43 and 5", a.NumLayers, len(a.Passes))
+			}
+			right, known := 0, 0
+			var wrong []string
+			for i, k := range a.Kernels {
+				e := a.Event(i)
+				want, ok := truth[startKey(strconv.FormatFloat(float64(a.Trace().Raw(e.Start()))/1000, 'f', 3, 64))+e.Name()]
+				if !ok {
+					t.Fatalf("kernel %d %s has no truth", i, e.Name())
+				}
+				known++
+				half := a.Half(i)
+				if half == "" {
+					half = "-"
+				}
+				wantHalf := want[2]
+				if wantHalf == "" {
+					wantHalf = "-"
+				}
+				got := [3]string{strconv.Itoa(k.Pass), strconv.Itoa(k.Layer), half}
+				if got == [3]string{want[0], want[1], wantHalf} {
+					right++
+				} else if len(wrong) < 5 {
+					wrong = append(wrong, e.Name()+": "+strings.Join(got[:], " ")+", want "+strings.Join(want[:], " "))
+				}
+			}
+			t.Logf("%.2f %% of %d kernels right", 100*float64(right)/float64(known), known)
+			if 100*right < 99*known {
+				t.Errorf("%.2f %% of %d kernels right\n%s", 100*float64(right)/float64(known), known, strings.Join(wrong, "\n"))
+			}
+		})
+	}
+}
+
+// TestHadamardIsInRatioFourLayers: with the right boundaries only layers of ratio 4 have an indexer.
+func TestHadamardIsInRatioFourLayers(t *testing.T) {
+	a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json")})
+	tl, err := a.Timeline(layer.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range tl.Layers {
+		has := false
+		for _, c := range l.Categories {
+			has = has || c.Key == "hadamard"
+		}
+		if has != (l.CompressRatio == 4) {
+			t.Errorf("layer %d with ratio %d: Hadamard kernels %v", l.Index, l.CompressRatio, has)
+		}
+	}
+	if tl.Layers[0].Type != string(profile.TypeFirst) || !tl.Layers[0].Hash || !tl.Layers[2].Hash || tl.Layers[3].Hash {
+		t.Errorf("types %q, hash %v %v %v", tl.Layers[0].Type, tl.Layers[0].Hash, tl.Layers[2].Hash, tl.Layers[3].Hash)
+	}
+}
+
+// TestErrorsSayWhatWasFound: every refusal names what was asked for and what there is.
+func TestErrorsSayWhatWasFound(t *testing.T) {
+	qwen := "sglang-qwen3-8b-extend-eager-mi300.json.gz"
+	for _, c := range []struct {
+		name, trace string
+		opts        layer.Options
+		is          error
+		says        []string
+	}{
+		{"config of another model", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json")}, layer.ErrContradiction, []string{"80", "36"}},
+		{"config of another model, no frames", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json"), Boundaries: layer.BoundariesRepeats}, layer.ErrContradiction, []string{"80", "36"}},
+		{"another N", qwen, layer.Options{NumLayers: 24}, layer.ErrContradiction, []string{"24", "36"}},
+		{"anchors without an anchor", qwen, layer.Options{Boundaries: layer.BoundariesAnchorCloses}, layer.ErrNoEvidence, []string{"anchor"}},
+		{"an anchor that does not occur", qwen, layer.Options{Boundaries: layer.BoundariesAnchorCloses, Anchor: "no_such_kernel"}, layer.ErrNoEvidence, []string{"no_such_kernel"}},
+		{"modules without frames", "sglang-qwen3-8b-decode-graph-mi300.json.gz", layer.Options{Boundaries: layer.BoundariesModules}, layer.ErrNoEvidence, []string{"module"}},
+		{"no GPU at all", "cpu-only-rank-34.pt.trace.json.gz", layer.Options{}, layer.ErrNoKernels, []string{"no GPU"}},
+		{"negative N", qwen, layer.Options{NumLayers: -1}, layer.ErrRange, []string{"-1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := layer.Analyze(t.Context(), open(t, c.trace), c.opts)
+			if !errors.Is(err, c.is) {
+				t.Fatalf("error %v, want %v", err, c.is)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(err.Error(), s) {
+					t.Errorf("error %q does not say %q", err, s)
+				}
+			}
+		})
+	}
+}
+
+// TestRangeErrorsSayTheRange: a pass or layer that is not there.
+func TestRangeErrorsSayTheRange(t *testing.T) {
+	a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json")})
+	for _, c := range []struct {
+		pass, layer int
+		says        string
+	}{{5, 0, "0…4"}, {-1, 0, "0…4"}, {2, 43, "0…42"}, {2, -1, "0…42"}} {
+		if _, err := a.Detail(c.pass, c.layer); !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("pass %d, layer %d: %v, want a range error that says %s", c.pass, c.layer, err, c.says)
+		}
+	}
+	if _, err := a.Timeline(7); !errors.Is(err, layer.ErrRange) {
+		t.Errorf("timeline of pass 7: %v", err)
+	}
+}
