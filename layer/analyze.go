@@ -421,6 +421,10 @@ func (w *work) strongVote(results []passResult, n int) bool {
 	return false
 }
 
+// trainingShare: one in so many kernels of a training run has a name that says that it computes gradients or updates weights.
+// In the training traces seen 2.4 to 8.7 % have, in those of servers none.
+const trainingShare = 50
+
 // finish writes passes and kernels.
 func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence []Evidence) {
 	for p := range results {
@@ -448,6 +452,16 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 	a.addLayerEvidence(w, results)
 	a.label()
 	a.chooseSteady()
+	backward := 0
+	for _, r := range w.seq.role {
+		if r == roleBackward {
+			backward++
+		}
+	}
+	if trainingShare*backward > len(w.seq.role) {
+		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities compute gradients or update weights: this is a training run, and its passes are iterations, not forward passes of a server",
+			backward, len(w.seq.role)))
+	}
 	if len(a.Passes) == 0 {
 		a.Notes = append(a.Notes, "no passes were found")
 	} else if a.NumLayers == 0 {

@@ -315,7 +315,7 @@ func (g *guess) plausible(s *sequence, mixers bool) bool {
 			backward++
 		}
 	}
-	if 20*backward > s.len() {
+	if trainingShare*backward > s.len() {
 		return false // what repeats in a training run are iterations
 	}
 	pos := g.anchors[0].pos

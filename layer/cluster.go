@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/profile"
 )
 
 // clusters groups layers by type, in order of first appearance. Every type that is present gets a row.
@@ -15,11 +17,12 @@ func clusters(layers []LayerRow) []ClusterRow {
 	seen := map[string]bool{}
 	for i := range layers {
 		l := &layers[i]
-		k, ok := index[l.Type]
+		name := variantName(l.Type, l.Variant)
+		k, ok := index[name]
 		if !ok {
 			k = len(out)
-			index[l.Type] = k
-			out = append(out, ClusterRow{Type: l.Type})
+			index[name] = k
+			out = append(out, ClusterRow{Type: l.Type, Variant: l.Variant})
 			sums = append(sums, map[string]float64{})
 		}
 		c := &out[k]
@@ -46,6 +49,33 @@ func clusters(layers []LayerRow) []ClusterRow {
 		c.AvgSumMS /= float64(c.Count)
 	}
 	return out
+}
+
+// nameVariants tells kinds of layers apart where their type is the one that says nothing: layers whose kernels have the same
+// base names in the same order are one variant. Where there are many, they are tile variants and not worth a name.
+func (a *Analysis) nameVariants(layers []LayerRow) {
+	const most = 4 // dense, experts, and two kinds of attention
+	variants := map[string]int{}
+	of := make([]int, len(layers))
+	for i := range layers {
+		of[i] = -1
+		if layers[i].Type != string(profile.TypeLayer) || layers[i].Partial || a.Boundaries == BoundariesAnchorOpens {
+			continue
+		}
+		key := layers[i].shape
+		if _, ok := variants[key]; !ok {
+			variants[key] = len(variants)
+		}
+		of[i] = variants[key]
+	}
+	if len(variants) < 2 || len(variants) > most {
+		return
+	}
+	for i := range layers {
+		if of[i] >= 0 {
+			layers[i].Variant = string(rune('A' + of[i]))
+		}
+	}
 }
 
 // A column of the per-layer and cluster tables adds up one or several categories.

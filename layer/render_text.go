@@ -1,9 +1,10 @@
 package layer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -38,27 +39,31 @@ type TextOptions struct {
 	MaxPasses int
 }
 
-// WriteText prints the header, the model's summary, the tables of all passes, of the layers and of the clusters, and the
-// one-line summary.
+// WriteText prints the header, the model's summary, the tables of kernel categories, of all passes, of the layers and of the
+// clusters, and the one-line summary.
 func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 	p := &printer{w: w}
 	t.header(p, o)
-	p.f("\n")
-	t.passTable(p, o.MaxPasses)
+	if len(t.KernelCategories) > 0 {
+		p.f("\nGPU time by kernel category, whole trace\n\n")
+		t.categoryTable(p)
+	}
+	if len(t.Passes) > 0 {
+		p.f("\nForward passes\n\n")
+		t.passTable(p, o.MaxPasses)
+	}
 	if t.SteadyPass != None {
 		p.f("Steady state: pass %d, %s\n", t.SteadyPass, t.SteadyReason)
 	}
-	if t.FwdPass != None {
-		p.f("\nForward pass #%d, per layer (ms)\n\n", t.FwdPass)
+	if len(t.Layers) > 0 {
+		p.f("\nForward pass #%d, per layer\n\n", t.FwdPass)
 		t.layerTable(p)
-		if len(t.Clusters) > 0 {
-			p.f("\nBy layer type\n\n")
-			t.clusterTable(p)
-		}
+		p.f("\nBy layer type\n\n")
+		t.clusterTable(p)
 	}
-	p.f("\n%s\n", t.Summary)
+	p.f("\nSummary: %s\n", t.Summary)
 	for _, n := range t.Notes {
-		p.f("Note: %s\n", n)
+		p.f("Note: %s\n", table.Clean(n))
 	}
 	return p.err
 }
@@ -76,6 +81,10 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	if t.GPU != "" {
 		p.f("GPU: %s, device %d\n", table.Clean(t.GPU), t.Device)
 	}
+	for _, l := range o.Lines {
+		p.f("%s\n", table.Clean(l))
+	}
+	p.f("Health: %s%s\n", t.Health.Status, t.healthCounts())
 	p.f("GPU kernels: %d, anchor blocks: %d\n", t.NumKernels, t.NumAnchors)
 	from := ""
 	if t.LayerSource != "" {
@@ -83,10 +92,7 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	}
 	p.f("Detected: %d layers%s, %d blocks/pass, %d forward passes\n", t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes))
 	for _, e := range t.Evidence {
-		p.f("Evidence for %s: %s (%s; %d passes, confidence %.2f)\n", e.For, e.Kind, table.Clean(e.Detail), e.Passes, e.Confidence)
-	}
-	for _, l := range o.Lines {
-		p.f("%s\n", table.Clean(l))
+		p.f("  %s by %s, %d passes, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, e.Confidence, table.Clean(e.Detail))
 	}
 	if o.Arch != nil {
 		p.f("\n")
@@ -96,24 +102,66 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	}
 }
 
+// healthCounts says how much the findings concern; the findings themselves are notes of the program that loads the trace.
+func (t *Timeline) healthCounts() string {
+	h := &t.Health
+	s := fmt.Sprintf(" (%d GPU activities, %d without a launch call", h.Activities, h.Orphans)
+	if n := len(h.Losses); n > 0 {
+		s += fmt.Sprintf(", %d places lost", n)
+	}
+	return s + ")"
+}
+
+func (t *Timeline) categoryTable(p *printer) {
+	tab := table.New(table.Text("Category"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#"), table.Number("Names"), table.Text("Longest kernel"))
+	for _, c := range t.KernelCategories {
+		tab.Row(t.labels(c.Key), table.Fixed(c.TimeMS, 3), table.Fixed(c.SharePct, 1)+"%", strconv.Itoa(c.Kernels), strconv.Itoa(c.Names), table.Cut(c.Longest, 56))
+	}
+	p.table(tab)
+}
+
+// places is how many decimals numbers of at most the given size need to show four digits, in the limits of the clock.
+func places(largest float64) int {
+	switch {
+	case largest < 10:
+		return 3
+	case largest < 100:
+		return 2
+	}
+	return 1
+}
+
 func (t *Timeline) passTable(p *printer, most int) {
-	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"), table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
-		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Layers"), table.Text("Notes"))
-	for i := range t.Passes {
-		if most > 0 && i == most {
-			break
+	rows := t.Passes
+	if most > 0 && len(rows) > most {
+		rows = rows[:most]
+	}
+	span, wall, lay := 3, 1, 2 // decimals: as the published table has them, or what short passes need
+	if t.Boundaries != BoundariesAnchorOpens {
+		longest, layer := 0.0, 0.0
+		for i := range rows {
+			longest, layer = max(longest, rows[i].DurationMS), max(layer, rows[i].FirstLayerMS, rows[i].AvgLayerMS)
 		}
-		r := &t.Passes[i]
+		span, wall, lay = max(3, places(longest)+1), places(longest), places(layer)
+	}
+	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"), table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
+		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Layers"), table.Number("K#"), table.Text("Notes"))
+	for i := range rows {
+		r := &rows[i]
 		note := r.Note
 		if r.Partial {
 			note = join("partial: cut at "+string(r.Cut), note)
 		}
-		tab.Row(strconv.Itoa(r.Index), table.Fixed(r.StartS, 3), table.Fixed(r.EndS, 3), table.Fixed(r.DurationMS, 1), table.Fixed(r.AvgLayerMS, 2),
-			table.Fixed(r.FirstLayerMS, 2), string(r.Stage), known(int64(r.Batch)), known(r.Tokens), strconv.Itoa(r.Layers), note)
+		avg, first := table.Fixed(r.AvgLayerMS, lay), table.Fixed(r.FirstLayerMS, lay)
+		if r.Layers == 0 {
+			avg, first = table.None, table.None
+		}
+		tab.Row(strconv.Itoa(r.Index), table.Fixed(r.StartS, span), table.Fixed(r.EndS, span), table.Fixed(r.DurationMS, wall), avg, first,
+			string(r.Stage), known(int64(r.Batch)), known(r.Tokens), strconv.Itoa(r.Layers), strconv.Itoa(r.Kernels), note)
 	}
 	p.table(tab)
-	if most > 0 && len(t.Passes) > most {
-		p.f("… %d more passes; --show-all-passes prints them\n", len(t.Passes)-most)
+	if n := len(t.Passes) - len(rows); n > 0 {
+		p.f("… %d more passes; --show-all-passes prints them\n", n)
 	}
 }
 
@@ -127,29 +175,43 @@ func join(a, b string) string {
 // known prints a count, or a dash for −1.
 func known(n int64) string {
 	if n < 0 {
-		return "-"
+		return table.None
 	}
 	return strconv.FormatInt(n, 10)
 }
 
+// hasRatios says whether the config tells compress ratios; the column is left out elsewhere.
+func (t *Timeline) hasRatios() bool {
+	return t.Boundaries == BoundariesAnchorOpens || slices.ContainsFunc(t.Layers, func(l LayerRow) bool { return l.CompressRatio >= 0 })
+}
+
 func (t *Timeline) layerTable(p *printer) {
-	cols := []table.Column{table.Number("L"), table.Number("c_r"), table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)")}
+	ratios := t.hasRatios()
+	cols := []table.Column{table.Number("L")}
+	if ratios {
+		cols = append(cols, table.Number("c_r"))
+	}
+	cols = append(cols, table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)"))
 	for _, c := range t.columns {
 		cols = append(cols, table.Number(c.title))
 	}
 	cols = append(cols, table.Number("AR#"), table.Number("K#"))
 	tab := table.New(cols...)
-	decimals := t.decimals()
+	wall, decimals := t.decimals()
 	for i := range t.Layers {
 		l := &t.Layers[i]
-		typ := l.Type
-		if l.Hash && typ != string(profile.TypeHash) {
+		typ := variantName(l.Type, l.Variant)
+		if l.Hash && l.Type != string(profile.TypeHash) {
 			typ += " +hash"
 		}
 		if l.Partial {
 			typ += " (cut)"
 		}
-		row := []string{strconv.Itoa(l.Index), known(int64(l.CompressRatio)), typ, table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2)}
+		row := []string{strconv.Itoa(l.Index)}
+		if ratios {
+			row = append(row, known(int64(l.CompressRatio)))
+		}
+		row = append(row, typ, table.Fixed(l.WallMS, wall), table.Fixed(l.SumMS, wall))
 		for _, c := range t.columns {
 			row = append(row, table.Fixed(l.Categories.of(c.match), decimals))
 		}
@@ -158,18 +220,16 @@ func (t *Timeline) layerTable(p *printer) {
 	p.table(tab)
 }
 
-// decimals is how many decimals the category columns need: one, as in the published tables, unless every layer is so short
-// that it would print zeros.
-func (t *Timeline) decimals() int {
+// decimals is how many decimals times of layers and of categories need: two and one in the published tables.
+func (t *Timeline) decimals() (wall, category int) {
 	if t.Boundaries == BoundariesAnchorOpens {
-		return 1
+		return 2, 1
 	}
+	most := 0.0
 	for i := range t.Layers {
-		if t.Layers[i].SumMS >= 10 {
-			return 1
-		}
+		most = max(most, t.Layers[i].WallMS, t.Layers[i].SumMS)
 	}
-	return 3
+	return places(most), places(most)
 }
 
 func (t *Timeline) clusterTable(p *printer) {
@@ -178,9 +238,10 @@ func (t *Timeline) clusterTable(p *printer) {
 		cols = append(cols, table.Number(c.title+"%"))
 	}
 	tab := table.New(cols...)
+	wall, _ := t.decimals()
 	for i := range t.Clusters {
 		c := &t.Clusters[i]
-		row := []string{c.Type, strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, 2), table.Fixed(c.AvgSumMS, 2)}
+		row := []string{variantName(c.Type, c.Variant), strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, wall), table.Fixed(c.AvgSumMS, wall)}
 		for _, col := range t.columns {
 			row = append(row, table.Fixed(c.Share.of(col.match), 1)+"%")
 		}
@@ -189,90 +250,46 @@ func (t *Timeline) clusterTable(p *printer) {
 	p.table(tab)
 }
 
-// WriteText prints the layer's category summary and its kernels by duration.
-func (d *Detail) WriteText(w io.Writer, label func(string) string) error {
-	p := &printer{w: w}
-	d.title(p)
-	sums := append(CategorySums(nil), d.Categories...)
-	sort.SliceStable(sums, func(i, j int) bool { return sums[i].DurUS > sums[j].DurUS })
-	tab := table.New(table.Text("Category"), table.Number("dur(us)"), table.Number("%"), table.Number("#"))
-	for _, c := range sums {
-		tab.Row(label(c.Key), table.Fixed(c.DurUS, 3), percent(c.DurUS, d.Metadata.TotalDurUS), strconv.Itoa(c.Count))
+// variantName is how text calls a type of layers of which there are several kinds.
+func variantName(typ, variant string) string {
+	if variant == "" {
+		return typ
 	}
-	p.table(tab)
-	p.f("\n")
-	tab = table.New(table.Number("#"), table.Number("dur(us)"), table.Number("%"), table.Text("Half"), table.Text("Category"), table.Text("Kernel"))
-	for i := range d.Kernels {
-		k := &d.Kernels[i]
-		tab.Row(strconv.Itoa(i+1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS), k.Half, label(k.Category), k.SimplifiedName)
-	}
-	p.table(tab)
-	if d.Diff != nil {
-		p.f("\n")
-		d.Diff.write(p)
-	}
-	return p.err
+	return typ + "/" + variant
 }
 
-func (d *Detail) title(p *printer) {
-	m := &d.Metadata
-	p.f("Layer %d of forward pass %d", m.LayerID, m.FwdPass)
-	if m.Type != "" {
-		p.f(", %s", m.Type)
-	}
-	if m.CompressRatio >= 0 {
-		p.f(", compress ratio %d", m.CompressRatio)
-	}
-	if m.Hash {
-		p.f(", hash layer")
-	}
-	if m.Stage != StageUnknown && m.Stage != "" {
-		p.f(", %s", m.Stage)
-	}
-	p.f("\nWall %s us, kernels %s us in %d kernels; boundaries by %s, confidence %.2f\n\n", table.Fixed(m.WallUS, 3), table.Fixed(m.TotalDurUS, 3),
-		m.NumKernels, m.Evidence, m.Confidence)
-}
-
-func percent(part, whole float64) string {
-	if whole <= 0 {
-		return "-"
-	}
-	return table.Fixed(100*part/whole, 1) + "%"
-}
-
-// WriteText prints the comparison.
-func (d *Diff) WriteText(w io.Writer) error {
-	p := &printer{w: w}
-	d.write(p)
-	return p.err
-}
-
-func (d *Diff) write(p *printer) {
-	p.f("Layer %d (%s) against layer %d (%s): kernel time %s us against %s us, %s us\n", d.A.LayerID, d.A.Type, d.B.LayerID, d.B.Type,
-		table.Fixed(d.A.TotalDurUS, 3), table.Fixed(d.B.TotalDurUS, 3), signed(d.DeltaUS))
-	for _, part := range []struct {
-		title string
-		rows  []DiffRow
-	}{{"Common kernel types", d.Common}, {fmt.Sprintf("Only in layer %d", d.A.LayerID), d.OnlyA}, {fmt.Sprintf("Only in layer %d", d.B.LayerID), d.OnlyB}} {
-		p.f("\n%s: %d\n", part.title, len(part.rows))
-		if len(part.rows) == 0 {
-			continue
+// kernelCategories adds up all GPU activities by category, the most expensive first.
+func (a *Analysis) kernelCategories() []CategoryTotal {
+	index := map[string]int{}
+	longest := map[string]float64{}
+	names := map[string]map[string]bool{}
+	out := []CategoryTotal{}
+	total := 0.0
+	for i := range a.Kernels {
+		key := a.Kernels[i].Category
+		k, ok := index[key]
+		if !ok {
+			k = len(out)
+			index[key] = k
+			out = append(out, CategoryTotal{Key: key})
+			names[key] = map[string]bool{}
 		}
-		p.f("\n")
-		tab := table.New(table.Number(fmt.Sprintf("L%d #", d.A.LayerID)), table.Number(fmt.Sprintf("L%d us", d.A.LayerID)),
-			table.Number(fmt.Sprintf("L%d #", d.B.LayerID)), table.Number(fmt.Sprintf("L%d us", d.B.LayerID)), table.Number("delta us"),
-			table.Text("Category"), table.Text("Kernel"))
-		for _, r := range part.rows {
-			tab.Row(strconv.Itoa(r.CountA), table.Fixed(r.DurUSA, 3), strconv.Itoa(r.CountB), table.Fixed(r.DurUSB, 3), signed(r.DeltaUS), r.Category, r.Name)
+		e := a.Event(i)
+		d := millis(e.Duration())
+		out[k].TimeMS += d
+		out[k].Kernels++
+		names[key][e.Name()] = true
+		total += d
+		if d > longest[key] || out[k].Longest == "" {
+			longest[key], out[k].Longest = d, a.Profile.DisplayName(e.Name())
 		}
-		p.table(tab)
 	}
-}
-
-func signed(v float64) string {
-	s := table.Fixed(v, 3)
-	if v > 0 && s[0] != '-' {
-		return "+" + s
+	for k := range out {
+		out[k].Names = len(names[out[k].Key])
+		if total > 0 {
+			out[k].SharePct = 100 * out[k].TimeMS / total
+		}
 	}
-	return s
+	slices.SortStableFunc(out, func(x, y CategoryTotal) int { return -cmp.Compare(x.TimeMS, y.TimeMS) })
+	return out
 }

@@ -30,7 +30,7 @@ var rolePatterns = []struct {
 	any  []string
 	none []string // not when one of these occurs
 }{
-	{roleBackward, []string{"backward", "_bwd", "bwd_", "dgrad", "wgrad"}, nil},
+	{roleBackward, []string{"backward", "_bwd", "bwd_", "dgrad", "wgrad", "multi_tensor_apply", "fused_adam", "adamw", "sgd_kernel", "optimizer"}, nil},
 	{roleCopy, []string{"memcpy", "memset", "copybuffer", "fillbuffer"}, nil},
 	{roleCollective, []string{"nccl", "rccl", "allreduce", "all_reduce", "allgather", "all_gather", "reducescatter", "reduce_scatter",
 		"alltoall", "all_to_all", "cross_device_reduce", "multimem", "twoshot", "oneshot", "one_shot", "two_shot", "deep_ep", "internode", "intranode"},

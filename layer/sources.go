@@ -287,14 +287,37 @@ func alignLines(target, ref *line) (match []int32, how []How) {
 	return match, how
 }
 
-// alignRange aligns one layer with its counterpart. Outside of layers only equal kernels are believed: sampling in one run
-// and batch preparation in another have nothing else in common.
+// alignRange aligns one layer with its counterpart. Names that occur equally often on both sides are matched in order first:
+// streams interleave differently in a replay, and an alignment cannot cross. Outside of layers only equal kernels are
+// believed: sampling in one run and batch preparation in another have nothing else in common.
 func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []How) {
 	outside := t.layer[from] == None
+	layered := len(t.starts) > 1 && len(r.starts) > 1
+	foreign := func(i, j int) bool { return layered && t.layer[i] != r.layer[j] } // a stray kernel of another layer in between
+	taken := make([]bool, rto-rfrom)
+	left, right := map[int32][]int32{}, map[int32][]int32{}
+	for i := from; i < to; i++ {
+		left[t.seq.fine[i]] = append(left[t.seq.fine[i]], int32(i))
+	}
+	for j := rfrom; j < rto; j++ {
+		right[r.seq.fine[j]] = append(right[r.seq.fine[j]], int32(j))
+	}
+	for name, is := range left {
+		js := right[name]
+		if len(is) != len(js) {
+			continue
+		}
+		for k, i := range is {
+			if !foreign(int(i), int(js[k])) {
+				match[i], how[i] = js[k], HowName
+				taken[int(js[k])-rfrom] = true
+			}
+		}
+	}
 	alignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
 		switch {
-		case t.layer[i] != r.layer[j] && len(t.starts) > 1 && len(r.starts) > 1:
-			return // a stray kernel of another layer launched in between
+		case how[i] != HowNone || taken[j-rfrom] || foreign(i, j):
+			return
 		case t.seq.fine[i] == r.seq.fine[j]:
 			how[i] = HowName
 		case t.seq.base[i] == r.seq.base[j] && (!outside || t.seq.role[i] != roleOther):

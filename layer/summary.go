@@ -8,7 +8,12 @@ import (
 // summarise is the one-line summary: which layer type takes most time, by measurement, and what dominates it.
 func (a *Analysis) summarise(t *Timeline) string {
 	if len(t.Clusters) == 0 {
-		return fmt.Sprintf("pass %d: no layers were found", t.FwdPass)
+		s := fmt.Sprintf("no layers were found in pass %d", t.FwdPass)
+		if len(t.KernelCategories) > 0 {
+			c := t.KernelCategories[0]
+			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f %%", a.CategoryLabel(c.Key), c.SharePct)
+		}
+		return s
 	}
 	total := 0.0
 	best := 0
@@ -26,13 +31,13 @@ func (a *Analysis) summarise(t *Timeline) string {
 	}
 	c := t.Clusters[best]
 	var b strings.Builder
-	fmt.Fprintf(&b, "bottleneck: %s layers, %d of %d", c.Type, c.Count, len(t.Layers))
+	fmt.Fprintf(&b, "bottleneck: %s layers, %d of %d", variantName(c.Type, c.Variant), c.Count, len(t.Layers))
 	if total > 0 {
 		fmt.Fprintf(&b, ", %.0f %% of the layers' wall time (%.3f ms each)", 100*c.AvgWallMS*float64(c.Count)/total, c.AvgWallMS)
 	}
-	if slow != best {
-		s := t.Clusters[slow]
-		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", s.Type, s.AvgWallMS)
+	const notable = 1.05 // less is jitter
+	if s := t.Clusters[slow]; s.AvgWallMS > notable*c.AvgWallMS {
+		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
 	if top, share := topGroup(t.columns, c.Share, a.CategoryLabel); top != "" {
 		fmt.Fprintf(&b, "; likely next target: %s, %.0f %% of their kernel time", top, share)

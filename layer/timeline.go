@@ -3,6 +3,7 @@ package layer
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,23 +13,25 @@ import (
 // Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
 // Its field names are fixed by the command-line specification; seconds are since the trace's first event.
 type Timeline struct {
-	Trace          string       `json:"trace"`
-	Config         string       `json:"config"`
-	Profile        string       `json:"profile"`
-	Anchor         string       `json:"anchor"`
-	Boundaries     Boundaries   `json:"boundaries"`
-	BlocksPerLayer int          `json:"blocks_per_layer"`
-	NumLayers      int          `json:"num_layers"`
-	LayerSource    string       `json:"layer_source"`
-	NumKernels     int          `json:"num_kernels"` // rows of category kernel, copies and sets not counted
-	NumAnchors     int          `json:"num_anchors"`
-	Device         int          `json:"device"`
-	GPU            string       `json:"gpu,omitempty"`
-	Evidence       []Evidence   `json:"evidence"`
-	Health         trace.Health `json:"health"`
-	Passes         []PassRow    `json:"passes"`
-	SteadyPass     int          `json:"steady_pass"`
-	SteadyReason   string       `json:"steady_reason"`
+	Trace          string     `json:"trace"`
+	Config         string     `json:"config"`
+	Profile        string     `json:"profile"`
+	Anchor         string     `json:"anchor"`
+	Boundaries     Boundaries `json:"boundaries"`
+	BlocksPerLayer int        `json:"blocks_per_layer"`
+	NumLayers      int        `json:"num_layers"`
+	LayerSource    string     `json:"layer_source"`
+	NumKernels     int        `json:"num_kernels"` // rows of category kernel, copies and sets not counted
+	NumAnchors     int        `json:"num_anchors"`
+	Device         int        `json:"device"`
+	GPU            string     `json:"gpu,omitempty"`
+	Evidence       []Evidence `json:"evidence"`
+	// KernelCategories adds up every GPU activity of the device by category, the most expensive first.
+	KernelCategories []CategoryTotal `json:"kernel_categories"`
+	Health           trace.Health    `json:"health"`
+	Passes           []PassRow       `json:"passes"`
+	SteadyPass       int             `json:"steady_pass"`
+	SteadyReason     string          `json:"steady_reason"`
 	// FwdPass is the pass that Layers and Clusters are of; None when there is none.
 	FwdPass  int          `json:"fwd_pass"`
 	Layers   []LayerRow   `json:"layers"`
@@ -38,6 +41,17 @@ type Timeline struct {
 
 	columns []column
 	labels  func(string) string
+}
+
+// CategoryTotal is one row of the summary by kernel category.
+type CategoryTotal struct {
+	Key string `json:"category"`
+	// TimeMS adds up durations, SharePct is percent of all of them.
+	TimeMS   float64 `json:"time_ms"`
+	SharePct float64 `json:"share_pct"`
+	Kernels  int     `json:"kernels"`
+	Names    int     `json:"names"`   // distinct kernel names
+	Longest  string  `json:"longest"` // the kernel that ran longest once, as tables show it
 }
 
 // PassRow is one row of the table of all passes.
@@ -72,12 +86,18 @@ type LayerRow struct {
 	ARCount    int    `json:"ar_count"`
 	Kernels    int    `json:"kernels"`
 	Kind       int    `json:"kind"`
-	Partial    bool   `json:"partial,omitempty"`
+	// Variant is A, B … where layers of this type run different kernels and the config does not say why: sliding and full
+	// attention, dense layers and experts.
+	Variant string `json:"variant,omitempty"`
+	Partial bool   `json:"partial,omitempty"`
+
+	shape string // equal where the kernels are, but for tile variants
 }
 
 // ClusterRow is the mean of the layers of one type.
 type ClusterRow struct {
 	Type      string  `json:"type"`
+	Variant   string  `json:"variant,omitempty"`
 	Count     int     `json:"count"`
 	AvgWallMS float64 `json:"avg_wall_ms"`
 	AvgSumMS  float64 `json:"avg_sum_ms"`
@@ -142,6 +162,7 @@ func (a *Analysis) Timeline(p int) (*Timeline, error) {
 			t.NumKernels++
 		}
 	}
+	t.KernelCategories = a.kernelCategories()
 	for i := range a.Passes {
 		t.Passes = append(t.Passes, a.passRow(&a.Passes[i]))
 	}
@@ -159,6 +180,7 @@ func (a *Analysis) Timeline(p int) (*Timeline, error) {
 	for i := range fp.Layers {
 		t.Layers = append(t.Layers, a.layerRow(&fp.Layers[i]))
 	}
+	a.nameVariants(t.Layers)
 	t.columns = a.columnsFor(t.Layers)
 	t.Clusters = clusters(t.Layers)
 	t.Summary = a.summarise(t)
@@ -181,6 +203,14 @@ func (a *Analysis) passRow(fp *ForwardPass) PassRow {
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
 	}
+	if a.Boundaries != BoundariesAnchorOpens { // the published notes stand alone
+		if st := &a.Steady; fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1 {
+			r.Note = join("steady", r.Note)
+		}
+		if 2*fp.Replay > fp.Kernels {
+			r.Note = join("graph replay", r.Note)
+		}
+	}
 	return r
 }
 
@@ -200,5 +230,18 @@ func (a *Analysis) layerRow(lay *Layer) LayerRow {
 			r.Categories = append(r.Categories, Share{k, millis(d)})
 		}
 	}
+	r.shape = a.shapeOf(lay)
 	return r
+}
+
+// shapeOf is equal for layers that run the same kernels but for tile variants: the base names, sorted, as streams may
+// interleave differently.
+func (a *Analysis) shapeOf(lay *Layer) string {
+	names := make([]string, len(lay.Kernels))
+	for k, i := range lay.Kernels {
+		name := a.Event(int(i)).Name()
+		names[k] = baseName(name, roleOf(name))
+	}
+	slices.Sort(names)
+	return strings.Join(names, "\n")
 }
