@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"io"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
 )
 
 // errEmpty ends a run with --fail-on-empty.
@@ -17,7 +17,7 @@ type errEmpty struct{}
 func (errEmpty) Error() string { return "the traces hold no GPU event (--fail-on-empty)" }
 
 func captureProgram() app.Program {
-	var s settings
+	var s live.Settings
 	var failOnEmpty bool
 	return app.Program{
 		Name: "capture",
@@ -37,15 +37,14 @@ func captureProgram() app.Program {
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats: []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
-			s.serverFlags(fs)
-			fs.StringVar(&s.o.OutputDir, "output-dir", "", "`DIR` for the traces; vLLM: its torch_profiler_dir")
-			fs.StringVar(&s.o.ServerOutputDir, "server-output-dir", "", "the same `DIR` as the server sees it, where that differs (containers)")
-			s.windowFlags(fs)
-			s.probeFlags(fs, "legacy requests, and the least number of prefill requests")
+			s.ServerFlags(fs)
+			s.FolderFlags(fs)
+			s.WindowFlags(fs)
+			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
 			fs.BoolVar(&failOnEmpty, "fail-on-empty", false, "an empty window is an error, not a warning")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
-			o, err := s.options(env)
+			o, err := s.Options(env)
 			if err != nil {
 				return err
 			}
@@ -53,11 +52,11 @@ func captureProgram() app.Program {
 				return app.Usagef("--url and --output-dir are needed")
 			}
 			r, err := capture.Run(ctx, o)
-			warnIfRunning(ctx, env, err)
+			live.WarnIfRunning(ctx, env, err)
 			if r == nil {
-				return tell(err)
+				return live.Tell(err)
 			}
-			notes(env, r)
+			live.Notes(env, r)
 			if werr := writeResult(env, r, err); werr != nil {
 				return werr
 			}
@@ -68,16 +67,8 @@ func captureProgram() app.Program {
 					}
 				}
 			}
-			return tell(err)
+			return live.Tell(err)
 		},
-	}
-}
-
-// warnIfRunning tells of a profiler that could not be stopped after an
-// interrupt, of which the last line says "interrupted" and no more.
-func warnIfRunning(ctx context.Context, env *app.Env, err error) {
-	if ctx.Err() != nil && errors.Is(err, capture.ErrStillRunning) {
-		env.Notef("warning: %v", tell(err))
 	}
 }
 

@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,87 +15,22 @@ import (
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 )
 
-// server is an SGLang server that leaves real traces: the extend one after a
-// prefill window, the decode one after a decode window.
-type server struct {
-	*httptest.Server
-	mu      sync.Mutex
-	armed   bool
-	dir     string
-	starts  []map[string]any
-	stops   int
-	broken  bool // stop leaves no files
-	prefill string
-	decode  string
+// newServer leaves real traces: the extend one after a prefill window, the
+// decode one after a decode window.
+func newServer(t *testing.T) *livetest.Server {
+	return livetest.New(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"),
+		testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"))
 }
-
-func newServer(t *testing.T) *server {
-	s := &server{
-		prefill: testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"),
-		decode:  testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"),
-	}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		switch r.URL.Path {
-		case "/server_info":
-			fmt.Fprint(w, `{"model_path": "Qwen/Qwen3-8B", "tokenizer_path": "x", "tp_size": 1, "internal_states": [{}]}`)
-		case "/generate":
-			fmt.Fprint(w, `{"text": "four", "meta_info": {"completion_tokens": 4}}`)
-		case "/start_profile":
-			var body map[string]any
-			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-				t.Error(err)
-			}
-			s.armed, s.starts = true, append(s.starts, body)
-			s.dir, _ = body["output_dir"].(string)
-		case "/stop_profile":
-			s.stops++
-			if !s.armed {
-				http.Error(w, "Profiling is not in progress", 500)
-				return
-			}
-			s.armed = false
-			src := s.decode
-			if filepath.Base(s.dir) == "prefill" {
-				src = s.prefill
-			}
-			b, err := os.ReadFile(src)
-			if err == nil && !s.broken {
-				err = os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("17.%d-TP-0.trace.json.gz", s.stops)), b, 0o666)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-// outFolder has no framework's name in its path.
-func outFolder(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "capture-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return filepath.Join(dir, "out")
-}
-
-// fast cuts every wait short.
-var fast = slices.Clip([]string{"--probe-delay", "0", "--stable-for", "5ms"})
 
 // TestCapture takes a server to traces that load, with their steps counted.
 func TestCapture(t *testing.T) {
-	s, dir := newServer(t), outFolder(t)
-	got := apptest.MustRun(t, captureProgram(), append(fast, "--url", s.URL, "--output-dir", dir, "--format", "json", "--num-steps", "2")...)
+	s, dir := newServer(t), livetest.Folder(t)
+	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--format", "json", "--num-steps", "2")...)
 	var doc struct {
 		Framework string             `json:"framework"`
 		Files     []string           `json:"files"`
@@ -128,15 +60,15 @@ func TestCapture(t *testing.T) {
 			t.Errorf("%s: %d steps asked, %d found", st.Stage, st.StepsAsked, st.StepsFound)
 		}
 	}
-	if s.starts[0]["num_steps"] != 3.0 || s.stops != 2 {
-		t.Errorf("start %v, %d stops", s.starts[0], s.stops)
+	if s.Starts[0]["num_steps"] != 3.0 || s.Stops != 2 {
+		t.Errorf("start %v, %d stops", s.Starts[0], s.Stops)
 	}
 }
 
 // TestText shows the summary for people, notes apart.
 func TestText(t *testing.T) {
-	s, dir := newServer(t), outFolder(t)
-	got := apptest.MustRun(t, captureProgram(), append(fast, "--url", s.URL, "--output-dir", dir, "--profile-workload", "decode", "--inspect=false", "--profile-by-stage", "--progress")...)
+	s, dir := newServer(t), livetest.Folder(t)
+	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--profile-workload", "decode", "--inspect=false", "--profile-by-stage", "--progress")...)
 	for _, part := range []string{"SGLang at " + s.URL + " (Qwen/Qwen3-8B, TP 1)", "decode: 1 trace; 5 steps asked;", filepath.Join(dir, "decode", "17.1-TP-0.trace.json.gz"), "server_args.json"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("stdout does not say %q:\n%s", part, got.Stdout)
@@ -151,9 +83,9 @@ func TestText(t *testing.T) {
 
 // TestErrors: one line, and the exit code.
 func TestErrors(t *testing.T) {
-	s, dir := newServer(t), outFolder(t)
-	s.broken = true
-	base := slices.Clip(append(fast, "--url", s.URL, "--output-dir", dir))
+	s, dir := newServer(t), livetest.Folder(t)
+	s.Broken = true
+	base := slices.Clip(append(livetest.Fast, "--url", s.URL, "--output-dir", dir))
 	plan := filepath.Join(t.TempDir(), "plan.json")
 	if err := os.WriteFile(plan, []byte(`{"output_dir": "x"}`), 0o666); err != nil {
 		t.Fatal(err)
@@ -203,12 +135,12 @@ func TestInterrupt(t *testing.T) {
 				cancel()
 			}
 		})
-		got := apptest.RunContext(ctx, t, captureProgram(), append(fast, "--url", s.URL, "--output-dir", outFolder(t))...)
+		got := apptest.RunContext(ctx, t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t))...)
 		if got.Code != 1 || !strings.HasSuffix(got.Stderr, "capture: interrupted\n") || got.Stdout != "" {
 			t.Errorf("exit code %d, stdout %q, stderr %q", got.Code, got.Stdout, got.Stderr)
 		}
-		if told := strings.Contains(got.Stderr, "the profiler may still be running"); told != stopFails || s.armed != stopFails {
-			t.Errorf("stop fails %v: told %v, armed %v; stderr %s", stopFails, told, s.armed, got.Stderr)
+		if told := strings.Contains(got.Stderr, "the profiler may still be running"); told != stopFails || s.Armed != stopFails {
+			t.Errorf("stop fails %v: told %v, armed %v; stderr %s", stopFails, told, s.Armed, got.Stderr)
 		}
 	}
 }
@@ -217,9 +149,9 @@ func TestInterrupt(t *testing.T) {
 // where that was asked for.
 func TestEmptyWindow(t *testing.T) {
 	s := newServer(t)
-	s.decode = testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
+	s.Decode = testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
 	for code, flags := range [][]string{nil, {"--fail-on-empty"}} {
-		got := apptest.Run(t, captureProgram(), append(append(fast, "--url", s.URL, "--output-dir", outFolder(t), "--profile-workload", "decode", "--format", "json"), flags...)...)
+		got := apptest.Run(t, captureProgram(), append(append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t), "--profile-workload", "decode", "--format", "json"), flags...)...)
 		if got.Code != code || !strings.Contains(got.Stderr, "the window is empty") || !strings.Contains(got.Stderr, "CPU-only activities") || !strings.Contains(got.Stdout, `"empty_window": true`) {
 			t.Errorf("%v: exit code %d, stderr %s", flags, got.Code, got.Stderr)
 		}

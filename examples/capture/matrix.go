@@ -7,10 +7,11 @@ import (
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
 )
 
 func matrixProgram() app.Program {
-	var s settings
+	var s live.Settings
 	var plan string
 	var restart bool
 	return app.Program{
@@ -29,21 +30,21 @@ func matrixProgram() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&plan, "plan", "", "plan `FILE`")
 			fs.BoolVar(&restart, "restart", false, "forget what earlier runs captured")
-			s.modelFlags(fs)
-			s.windowFlags(fs)
-			s.probeFlags(fs, "legacy requests, and the least number of prefill requests")
+			s.ModelFlags(fs)
+			s.WindowFlags(fs)
+			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
 			if plan == "" {
 				return app.Usagef("--plan is needed")
 			}
-			o, err := s.options(env)
+			o, err := s.Options(env)
 			if err != nil {
 				return err
 			}
 			p, err := capture.LoadPlan(plan)
 			if err != nil {
-				return tell(err)
+				return live.Tell(err)
 			}
 			b := newBundle(p.Title)
 			m := capture.Matrix{
@@ -51,14 +52,14 @@ func matrixProgram() app.Program {
 				Log: func(line string) { env.Notef("%s", line) },
 			}
 			entries, err := m.Run(ctx, p)
-			warnIfRunning(ctx, env, err)
+			live.WarnIfRunning(ctx, env, err)
 			for _, e := range entries {
 				for _, c := range e.Captures {
-					notes(env, c.Result)
+					live.Notes(env, c.Result)
 				}
 			}
 			if ctx.Err() != nil {
-				return tell(err)
+				return live.Tell(err)
 			}
 			if env.Format == "json" {
 				doc := struct {
@@ -72,7 +73,7 @@ func matrixProgram() app.Program {
 			} else if werr := b.write(env.Stdout); werr != nil {
 				return fmt.Errorf("bundle: %w", werr)
 			}
-			return tell(err)
+			return live.Tell(err)
 		},
 	}
 }

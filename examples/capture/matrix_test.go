@@ -10,15 +10,16 @@ import (
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/trace"
 )
 
 // TestMatrix captures a pair and a single server from real traces, reports on
 // each, fails one and resumes.
 func TestMatrix(t *testing.T) {
-	dir := outFolder(t)
+	dir := livetest.Folder(t)
 	mapping, formal, single := newServer(t), newServer(t), newServer(t)
-	single.broken = true
+	single.Broken = true
 	plan := filepath.Join(filepath.Dir(dir), "plan.json")
 	text := fmt.Sprintf(`{"title": "Two of a kind", "output_dir": "out", "entries": [
 		{"name": "pair", "framework": "sglang", "mapping_url": %q, "formal_url": %q},
@@ -26,7 +27,7 @@ func TestMatrix(t *testing.T) {
 	if err := os.WriteFile(plan, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args := append(fast, "--plan", plan, "--trace-timeout", "2s")
+	args := append(livetest.Fast, "--plan", plan, "--trace-timeout", "2s")
 
 	got := apptest.Run(t, matrixProgram(), args...)
 	if got.Code != 1 || !strings.Contains(got.Stderr, "alone: single: capture: no decode trace") {
@@ -36,10 +37,10 @@ func TestMatrix(t *testing.T) {
 		t.Errorf("the finished entry is not in the bundle:\n%s", got.Stdout)
 	}
 
-	single.broken = false
-	starts := len(mapping.starts) + len(formal.starts)
+	single.Broken = false
+	starts := len(mapping.Starts) + len(formal.Starts)
 	got = apptest.MustRun(t, matrixProgram(), args...)
-	if n := len(mapping.starts) + len(formal.starts); n != starts {
+	if n := len(mapping.Starts) + len(formal.Starts); n != starts {
 		t.Errorf("%d windows opened again", n-starts)
 	}
 	for _, part := range []string{"# Two of a kind", "pair", "alone", "Qwen/Qwen3-8B", "mapping-formal", "single-trace"} {

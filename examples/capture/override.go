@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
 )
 
 func overrideProgram() app.Program {
@@ -28,7 +29,7 @@ func overrideProgram() app.Program {
 			}
 			ch, err := capture.OverrideFile(source, output)
 			if err != nil {
-				return tell(err)
+				return live.Tell(err)
 			}
 			if env.Format == "json" {
 				return writeJSON(env.Stdout, struct {

@@ -7,10 +7,11 @@ import (
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
 )
 
 func probeProgram() app.Program {
-	var s settings
+	var s live.Settings
 	return app.Program{
 		Name:     "capture probe",
 		Summary:  "sends a few short requests to a server and reports latency and answers. The profiler is not touched.",
@@ -18,11 +19,11 @@ func probeProgram() app.Program {
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats:  []string{"json", "text"},
 		Flags: func(fs *flag.FlagSet) {
-			s.serverFlags(fs)
-			s.probeFlags(fs, "requests")
+			s.ServerFlags(fs)
+			s.ProbeFlags(fs, "requests")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
-			o, err := s.options(env)
+			o, err := s.Options(env)
 			if err != nil {
 				return err
 			}
@@ -31,7 +32,7 @@ func probeProgram() app.Program {
 			}
 			r, err := capture.Probe(ctx, o)
 			if r == nil {
-				return tell(err)
+				return live.Tell(err)
 			}
 			for _, n := range r.Notes {
 				env.Notef("note: %s", n)
@@ -47,7 +48,7 @@ func probeProgram() app.Program {
 				if werr := writeJSON(env.Stdout, doc); werr != nil {
 					return werr
 				}
-				return tell(err)
+				return live.Tell(err)
 			}
 			l := r.Latency
 			fmt.Fprintf(env.Stdout, "%s at %s (%s)\n%s: mean %.1f ms, p50 %.1f ms, p95 %.1f ms\n",
@@ -55,7 +56,7 @@ func probeProgram() app.Program {
 			for i, a := range r.Samples {
 				fmt.Fprintf(env.Stdout, "%d  %.1f ms  %q\n", i+1, a.LatencyMs, a.Output)
 			}
-			return tell(err)
+			return live.Tell(err)
 		},
 	}
 }

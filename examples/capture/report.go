@@ -3,72 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/llmstrata/strata/capture"
-	"github.com/llmstrata/strata/examples/internal/app"
 )
-
-// progressEvery paces lines about one phase that goes on.
-const progressEvery = 5 * time.Second
-
-// reporter prints progress as lines on stderr: a new phase at once, a long one
-// every few seconds. It is nil where progress is off, and by default where
-// stderr is no terminal.
-func reporter(env *app.Env) func(capture.Progress) {
-	if env.Progress == app.Off || env.Progress == app.Auto && !terminal(env.Stderr) {
-		return nil
-	}
-	var last capture.Progress
-	var at time.Time
-	return func(p capture.Progress) {
-		if p.Phase == last.Phase && p.Stage == last.Stage && time.Since(at) < progressEvery {
-			return
-		}
-		last, at = p, time.Now()
-		line := p.Message
-		if p.Stage != "" {
-			line = string(p.Stage) + ": " + line
-		}
-		if p.Elapsed >= time.Second {
-			line += fmt.Sprintf(" (%v)", p.Elapsed.Round(time.Second))
-		}
-		env.Notef("%s", line)
-	}
-}
-
-// terminal reports whether w is a character device.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// notes prints what a result says to people on stderr.
-func notes(env *app.Env, r *capture.Result) {
-	for _, n := range r.Notes {
-		env.Notef("note: %s", n)
-	}
-	for _, w := range r.Warnings {
-		env.Notef("warning: %s", w)
-	}
-	for _, s := range r.Stages {
-		for _, w := range s.Warnings {
-			env.Notef("warning: %s: %s", s.Stage, w)
-		}
-		if s.Empty {
-			env.Notef("warning: %s: the window is empty: no GPU event in any trace", s.Stage)
-		}
-		for _, d := range s.Diagnosis {
-			env.Notef("warning: %s: %s", s.Stage, d)
-		}
-	}
-}
 
 // writeText prints a result for people.
 func writeText(w io.Writer, r *capture.Result) {

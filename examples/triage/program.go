@@ -4,11 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
-	"os"
 
-	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -27,8 +25,7 @@ type options struct {
 	tolerance              float64
 	pprof                  string
 	html                   html
-	url, outputDir         string
-	numSteps               int
+	server                 server
 }
 
 // program returns the program with fresh flags.
@@ -42,6 +39,8 @@ func program() app.Program {
 			"triage --input profile-dir                                    # one rank, one trace per stage",
 			"triage --mapping-input graph-off-dir --formal-input real-dir  # source lines from one run, time from the other",
 			"triage --input new-dir --compare-input old-dir                # exit code 1 when a stage got slower",
+			"triage --url http://127.0.0.1:30000 --output-dir runs/qwen     # profile a running server, then report on it",
+			"triage --mapping-url http://127.0.0.1:30001 --formal-url http://127.0.0.1:30000 --output-dir runs/pair",
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
 		},
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
@@ -50,12 +49,9 @@ func program() app.Program {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
 			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
-			fs.StringVar(&o.framework, "framework", "", "server that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch (default: found out)")
-			fs.StringVar(&o.model, "model", "", "model `name` (default: from server_args.json)")
-			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel size (default: from server_args.json)")
-			fs.StringVar(&o.url, "url", "", "capture from the running server at `URL` first, with the capture program's defaults")
-			fs.StringVar(&o.outputDir, "output-dir", "", "with --url: `directory` for the captured traces, as the server sees it too")
-			fs.IntVar(&o.numSteps, "num-steps", 0, "with --url: forward passes to profile; 0: the capture program's default")
+			fs.StringVar(&o.framework, "framework", "", "`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty: found out")
+			fs.StringVar(&o.model, "model", "", "model `NAME`; empty: from server_args.json")
+			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json")
 			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
 			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
 			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of each overlap verdict")
@@ -66,7 +62,9 @@ func program() app.Program {
 			o.html.define(fs)
 			fs.StringVar(&o.pprof, "pprof", "", "also write GPU time as a pprof profile to `FILE`")
 		},
-		Run: o.run,
+		More:      o.server.define,
+		MoreTitle: "Flags of a live capture, with --url",
+		Run:       o.run,
 	}
 }
 
@@ -97,16 +95,15 @@ func (o *options) formalPath(env *app.Env) (string, error) {
 			paths = append(paths, p)
 		}
 	}
+	if err := o.server.check(len(paths) > 0, o.mapping); err != nil {
+		return "", err
+	}
 	switch {
-	case len(paths) > 0 && o.url != "":
-		return "", app.Usagef("--url captures its own trace; give no input with it")
-	case o.url != "" && o.outputDir == "":
-		return "", app.Usagef("--url needs --output-dir")
 	case len(paths) > 1:
 		return "", app.Usagef("give one of --input, --formal-input, --trace and an argument, not several")
 	case len(paths) == 1:
 		return paths[0], nil
-	case o.mapping != "":
+	case o.mapping != "" && o.server.url == "":
 		return "", app.Usagef("--mapping-input needs --formal-input")
 	}
 	return "", nil
@@ -121,12 +118,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	if o.url != "" {
-		if path, err = o.capture(ctx, env); err != nil {
-			return err
-		}
-	}
-	in, err := o.load(ctx, env, path, o.mapping)
+	in, err := o.load(ctx, env, path)
 	if err != nil {
 		return err
 	}
@@ -136,7 +128,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	}
 	report := analysis.Report()
 	if o.pprof != "" {
-		if err := writeFile(o.pprof, analysis.WriteProfile); err != nil {
+		if err := atomicfile.Write(o.pprof, 0o666, analysis.WriteProfile); err != nil {
 			return err
 		}
 		env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
@@ -153,53 +145,38 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	return report.WriteMarkdown(env.Stdout)
 }
 
-// load reads the formal traces, or the demo, and the mapping traces.
-func (o *options) load(ctx context.Context, env *app.Env, path, mapping string) (triage.Input, error) {
-	in := triage.Input{}
-	if path == "" {
-		t, err := env.Load(ctx, app.Need{})
-		if err != nil {
-			return in, err
-		}
-		in.Formal = []triage.Source{{Trace: t, Path: env.TraceName()}}
-		return in, nil
-	}
+// load reads the mapping traces, and the formal ones of a server, a file or the
+// demo.
+func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.Input, error) {
+	var mapping []triage.Source
+	var server triage.Server
 	var err error
-	if in.Formal, in.Server, err = triage.Load(ctx, path, opener(env, app.Need{})); err != nil {
-		return in, err
-	}
-	if mapping != "" {
-		var server triage.Server
+	if o.mapping != "" {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
 		open := opener(env, app.Need{Args: []trace.Kind{trace.KindRuntime}})
-		if in.Mapping, server, err = triage.Load(ctx, mapping, open); err != nil {
-			return in, err
-		}
-		if in.Server == (triage.Server{}) {
-			in.Server = server
+		if mapping, server, err = triage.Load(ctx, o.mapping, open); err != nil {
+			return triage.Input{}, err
 		}
 	}
-	return in, nil
-}
-
-// capture profiles a running server and returns the directory of its traces.
-func (o *options) capture(ctx context.Context, env *app.Env) (string, error) {
-	var framework capture.Framework
-	if o.framework != "" {
-		var err error
-		if framework, err = capture.ParseFramework(o.framework); err != nil {
-			return "", app.Usagef("%v", err)
-		}
+	var in triage.Input
+	switch {
+	case o.server.url != "":
+		in, err = o.server.capture(ctx, env, o.framework)
+	case path != "":
+		in.Formal, in.Server, err = triage.Load(ctx, path, opener(env, app.Need{}))
+	default:
+		var t *trace.Trace
+		t, err = env.Load(ctx, app.Need{})
+		in.Formal = []triage.Source{{Trace: t, Path: env.TraceName()}}
 	}
-	res, err := capture.Run(ctx, capture.Options{URL: o.url, Framework: framework, OutputDir: o.outputDir, NumSteps: o.numSteps})
-	if err != nil {
-		return "", err
+	if o.mapping != "" {
+		in.Mapping = mapping
 	}
-	for _, w := range res.Warnings {
-		env.Notef("%s", w)
+	if in.Server == (triage.Server{}) {
+		in.Server = server
 	}
-	return res.OutputDir, nil
+	return in, err
 }
 
 // opener opens traces of any supported format and tells what is wrong with
@@ -213,8 +190,9 @@ func opener(env *app.Env, need app.Need) triage.Opener {
 // runCompare prints the comparison with an older run. A regression is an error,
 // so that a pipeline stops on it.
 func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, opts []triage.Option) error {
-	in, err := o.load(ctx, env, o.compare, "")
-	if err != nil {
+	var in triage.Input
+	var err error
+	if in.Formal, in.Server, err = triage.Load(ctx, o.compare, opener(env, app.Need{})); err != nil {
 		return err
 	}
 	old, err := triage.Analyze(ctx, in, opts...)
@@ -231,17 +209,4 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.R
 		return err
 	}
 	return fmt.Errorf("comparison with %s: %s", o.compare, c.Verdict)
-}
-
-// writeFile creates a file and reports the first error of writing or closing.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		f.Close()
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return f.Close()
 }

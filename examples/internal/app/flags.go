@@ -43,6 +43,9 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	if p.Flags != nil {
 		p.Flags(fs)
 	}
+	if p.More != nil {
+		p.More(fs)
+	}
 	has := func(c Common) bool { return p.Common&c != 0 }
 	if has(TraceFlag) {
 		fs.StringVar(&env.Trace, "trace", "", "trace to read: `FILE|DIR` of torch-profiler JSON (plain, gzip or zstd) or an nsys .sqlite export; empty: the built-in demo trace")
@@ -167,13 +170,19 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 			b.WriteString("  " + e + "\n")
 		}
 	}
-	var own []string
+	var own, more []string
+	if p.More != nil {
+		apart := flag.NewFlagSet("", flag.ContinueOnError)
+		p.More(apart)
+		apart.VisitAll(func(f *flag.Flag) { more = append(more, f.Name) })
+	}
 	fs.VisitAll(func(f *flag.Flag) {
-		if !slices.Contains(commonOrder, f.Name) {
+		if !slices.Contains(commonOrder, f.Name) && !slices.Contains(more, f.Name) {
 			own = append(own, f.Name)
 		}
 	})
 	writeFlags(&b, fs, "Flags of this program", own)
+	writeFlags(&b, fs, p.MoreTitle, more)
 	writeFlags(&b, fs, "Common flags", commonOrder)
 	if p.Common&TraceFlag != 0 {
 		b.WriteString("\nWithout --trace the program shows a small trace that is built in.\n")

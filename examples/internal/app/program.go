@@ -41,6 +41,10 @@ type Program struct {
 	Formats []string
 	// Flags defines the program's own flags; nil where it has none.
 	Flags func(*flag.FlagSet)
+	// More defines further own flags that the help lists apart, under MoreTitle;
+	// nil where there are none.
+	More      func(*flag.FlagSet)
+	MoreTitle string
 	// Run does the work. An error made by [Usagef] is wrong usage. It must
 	// return soon after ctx ends.
 	Run func(ctx context.Context, env *Env) error

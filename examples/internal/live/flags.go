@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"flag"
@@ -12,12 +12,14 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 )
 
-// settings are the flags that end up in capture.Options. The zero value of an
+// Settings are the flags that end up in capture.Options. The zero value of an
 // option is its default there, so flags start at the defaults here and are
 // checked before they are handed on.
-type settings struct {
+type Settings struct {
+	// O is filled in by the flags; a program may add what has no flag.
+	O capture.Options
+
 	framework, workload *string
-	o                   capture.Options
 	header              headers
 	logs                list
 	delay               seconds
@@ -28,46 +30,57 @@ type settings struct {
 	inspect             bool
 }
 
-// serverFlags are needed to talk to a server.
-func (s *settings) serverFlags(fs *flag.FlagSet) {
-	fs.StringVar(&s.o.URL, "url", "", "address of the server, `http://host:port`")
-	s.modelFlags(fs)
-	fs.StringVar(&s.o.Model, "model", "", "`NAME` to send with OpenAI requests; empty: the first of /v1/models")
+// ServerFlags are needed to talk to a server.
+func (s *Settings) ServerFlags(fs *flag.FlagSet) {
+	fs.StringVar(&s.O.URL, "url", "", "address of the server, `http://host:port`")
+	s.ModelFlags(fs)
+	fs.StringVar(&s.O.Model, "model", "", "`NAME` to send with OpenAI requests; empty: the first of /v1/models")
 }
 
-// modelFlags are common to one server and to a matrix of them.
-func (s *settings) modelFlags(fs *flag.FlagSet) {
+// ModelFlags are common to one server and to a matrix of them.
+func (s *Settings) ModelFlags(fs *flag.FlagSet) {
 	s.framework = app.Choice(fs, "framework", "the server's `NAME`", "auto", "sglang", "vllm", "tensorrt-llm", "trtllm", "tokenspeed")
+	s.RequestFlags(fs)
+}
+
+// RequestFlags are of every request, whatever the server.
+func (s *Settings) RequestFlags(fs *flag.FlagSet) {
 	fs.Var(&s.header, "header", "`\"Name: value\"` added to every request, such as an Authorization; may be repeated")
 	s.requestTimeout = seconds(10 * time.Minute)
 	fs.Var(&s.requestTimeout, "request-timeout", "longest `TIME` for one request, in seconds or as 90s, 10m")
 }
 
-// probeFlags shape probe and legacy requests.
-func (s *settings) probeFlags(fs *flag.FlagSet, requests string) {
-	fs.IntVar(&s.o.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
-	fs.StringVar(&s.o.ProbePrompt, "probe-prompt", "Explain in three sentences what a GPU kernel is.", "`TEXT` of probe and legacy requests")
-	fs.IntVar(&s.o.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
+// FolderFlags say where the traces go.
+func (s *Settings) FolderFlags(fs *flag.FlagSet) {
+	fs.StringVar(&s.O.OutputDir, "output-dir", "", "`DIR` for the traces; vLLM: its torch_profiler_dir")
+	fs.StringVar(&s.O.ServerOutputDir, "server-output-dir", "", "the same `DIR` as the server sees it, where that differs (containers)")
 }
 
-// windowFlags shape what is profiled.
-func (s *settings) windowFlags(fs *flag.FlagSet) {
+// ProbeFlags shape probe and legacy requests.
+func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
+	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
+	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "Explain in three sentences what a GPU kernel is.", "`TEXT` of probe and legacy requests")
+	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
+}
+
+// WindowFlags shape what is profiled.
+func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	s.workload = app.Choice(fs, "profile-workload", "what to profile, a `WORKLOAD` of", "both", "prefill", "decode", "legacy")
-	fs.IntVar(&s.o.NumSteps, "num-steps", 5, "`NUMBER` of forward passes to profile")
-	fs.IntVar(&s.o.WarmupSteps, "warmup-steps", 10, "`NUMBER` of passes of the same shape before the profiler is armed")
-	fs.IntVar(&s.o.Prefill.InputLen, "prefill-input-len", 4090, "`WORDS` of a prefill prompt")
-	fs.IntVar(&s.o.Prefill.OutputLen, "prefill-output-len", 1, "`TOKENS` a prefill request generates")
-	fs.IntVar(&s.o.Decode.InputLen, "decode-input-len", 1, "`WORDS` of a decode prompt")
-	fs.IntVar(&s.o.Decode.OutputLen, "decode-output-len", 2048, "`TOKENS` a decode request generates")
-	fs.BoolVar(&s.o.ProfileByStage, "profile-by-stage", false, "have the server write one trace per stage (SGLang, with --profile-workload legacy)")
-	fs.BoolVar(&s.o.MergeProfiles, "merge-profiles", false, "have the server merge the ranks into one more trace (SGLang)")
-	fs.StringVar(&s.o.ProfilePrefix, "profile-prefix", "", "`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
-	fs.IntVar(&s.o.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang)")
+	fs.IntVar(&s.O.NumSteps, "num-steps", 5, "`NUMBER` of forward passes to profile")
+	fs.IntVar(&s.O.WarmupSteps, "warmup-steps", 10, "`NUMBER` of passes of the same shape before the profiler is armed")
+	fs.IntVar(&s.O.Prefill.InputLen, "prefill-input-len", 4090, "`WORDS` of a prefill prompt")
+	fs.IntVar(&s.O.Prefill.OutputLen, "prefill-output-len", 1, "`TOKENS` a prefill request generates")
+	fs.IntVar(&s.O.Decode.InputLen, "decode-input-len", 1, "`WORDS` of a decode prompt")
+	fs.IntVar(&s.O.Decode.OutputLen, "decode-output-len", 2048, "`TOKENS` a decode request generates")
+	fs.BoolVar(&s.O.ProfileByStage, "profile-by-stage", false, "have the server write one trace per stage (SGLang, with --profile-workload legacy)")
+	fs.BoolVar(&s.O.MergeProfiles, "merge-profiles", false, "have the server merge the ranks into one more trace (SGLang)")
+	fs.StringVar(&s.O.ProfilePrefix, "profile-prefix", "", "`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
+	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang)")
 	s.delay = seconds(5 * time.Second)
 	fs.Var(&s.delay, "probe-delay", "`TIME` between arming the profiler and the first request, in seconds or as 5s, 1m")
-	fs.IntVar(&s.o.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); raise it to capture again from a server whose prefix cache knows the last run")
-	fs.BoolVar(&s.o.IgnoreEOS, "ignore-eos", false, "ask the server to generate on past an end-of-sequence token")
-	fs.IntVar(&s.o.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
+	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); raise it to capture again from a server whose prefix cache knows the last run")
+	fs.BoolVar(&s.O.IgnoreEOS, "ignore-eos", false, "ask the server to generate on past an end-of-sequence token")
+	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
 	fs.Var(&s.logs, "server-log", "server log `FILE`, checked for a diffusion pipeline first; may be repeated")
 	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute), seconds(2*time.Second)
 	fs.Var(&s.traceTimeout, "trace-timeout", "longest `TIME` to wait for complete traces once the profiler is stopped")
@@ -76,9 +89,9 @@ func (s *settings) windowFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&s.inspect, "inspect", true, "read each trace and report steps, GPU events and an empty window")
 }
 
-// options checks the flags, wrong usage first.
-func (s *settings) options(env *app.Env) (capture.Options, error) {
-	o := s.o
+// Options checks the flags, wrong usage first.
+func (s *Settings) Options(env *app.Env) (capture.Options, error) {
+	o := s.O
 	for _, c := range []struct {
 		name   string
 		n, min int
@@ -94,11 +107,13 @@ func (s *settings) options(env *app.Env) (capture.Options, error) {
 			return o, app.Usagef("--%s %d: want at least %d", c.name, c.n, c.min)
 		}
 	}
-	f, err := capture.ParseFramework(*s.framework)
-	if err != nil {
-		return o, app.Usagef("%v", err)
+	if s.framework != nil {
+		f, err := capture.ParseFramework(*s.framework)
+		if err != nil {
+			return o, app.Usagef("%v", err)
+		}
+		o.Framework = f
 	}
-	o.Framework = f
 	if s.workload != nil {
 		o.Workload = capture.Workload(*s.workload)
 	}

@@ -1,0 +1,86 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// Input makes captures the input of a triage: the formal capture is read for
+// time, the mapping one, which may be nil, for source lines. What the formal
+// server said about itself is the report's server.
+func Input(ctx context.Context, formal, mapping *capture.Result) (triage.Input, error) {
+	var in triage.Input
+	var err error
+	if formal == nil {
+		return in, triage.ErrNoTrace
+	}
+	if mapping != nil {
+		// On ROCm the args of the launch calls name the kernels that a graph
+		// capture recorded.
+		if in.Mapping, err = load(ctx, mapping, trace.WithArgs(trace.KindRuntime)); err != nil {
+			return in, err
+		}
+	}
+	if in.Formal, err = load(ctx, formal); err != nil {
+		return in, err
+	}
+	in.Server, err = serverOf(formal)
+	return in, err
+}
+
+// load opens one trace per stage: the first in order of names that is not
+// merged, which is the lowest rank's.
+func load(ctx context.Context, r *capture.Result, opts ...trace.Option) ([]triage.Source, error) {
+	var sources []triage.Source
+	for _, s := range r.Stages {
+		// A server that separates the stages itself leaves one trace for each
+		// in one folder.
+		seen := map[string]bool{}
+		for _, t := range s.Traces {
+			stage := trace.StageFromPath(t.Path)
+			if t.Merged || seen[stage] {
+				continue
+			}
+			seen[stage] = true
+			tr, err := trace.Open(ctx, t.Path, opts...)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t.Path, err)
+			}
+			sources = append(sources, triage.Source{Trace: tr, Path: t.Path, Stage: stage})
+		}
+	}
+	return sources, nil
+}
+
+// serverOf returns what the server said about itself: to the file beside the
+// first stage's traces, else to the capture.
+func serverOf(r *capture.Result) (triage.Server, error) {
+	server := triage.Server{Framework: r.Framework.Title(), Model: r.Info.Model, TPSize: r.Info.TP}
+	for _, s := range r.Stages {
+		if s.ServerArgs == "" {
+			continue
+		}
+		f, err := os.Open(s.ServerArgs)
+		if err != nil {
+			return server, err
+		}
+		defer f.Close()
+		said, err := triage.ReadServerArgs(f)
+		if err != nil {
+			return server, err
+		}
+		if said.Model != "" {
+			server.Model = said.Model
+		}
+		if said.TPSize != 0 {
+			server.TPSize = said.TPSize
+		}
+		return server, nil
+	}
+	return server, nil
+}

@@ -1,0 +1,3 @@
+// Package livetest has a server for tests of the programs that capture from a
+// running one.
+package livetest
