@@ -210,6 +210,7 @@ func (a *Analysis) stage(s *stageWork) StageReport {
 	out.Steps, out.Batch = s.steps()
 	b := s.busy()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(b.span), percent(b.idle, b.window)
+	out.Devices = b.devices
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.fuse(s)
 	for i := range s.rows {

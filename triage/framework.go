@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -105,19 +106,21 @@ func frameworkInTrace(t *trace.Trace) string {
 			return frameworks[best].name
 		}
 	}
+	seen := make([]bool, t.NumNames())
 	for a := range t.Events(trace.LaneAnnotation) {
-		switch name := a.Name(); {
-		case parseStep(name).stage == "":
-		case strings.HasPrefix(name, "step["):
-			return FrameworkSGLang
-		case strings.HasPrefix(name, "execute_"):
-			return FrameworkVLLM
-		case strings.HasPrefix(name, "[Executor]"):
-			return FrameworkTRTLLM
+		if seen[a.NameID()] {
+			continue
+		}
+		seen[a.NameID()] = true
+		if st, ok := layer.ParseStep(a.Name()); ok && dialects[st.Dialect] != "" {
+			return dialects[st.Dialect]
 		}
 	}
 	return ""
 }
+
+// dialects are the servers by the dialect of their step annotations.
+var dialects = map[string]string{"sglang": FrameworkSGLang, "vllm": FrameworkVLLM, "trtllm": FrameworkTRTLLM}
 
 // frameworkKey returns the registry's key of a framework, "" for PyTorch.
 func frameworkKey(name string) string {

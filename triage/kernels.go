@@ -12,6 +12,10 @@ import (
 // maxLocations is how many sites a kernel row shows.
 const maxLocations = 2
 
+// minSitePct is the share of a row's time below which a second site is not
+// worth a line, and a known site does not come before unknown time.
+const minSitePct = 1
+
 // row is a kernel row while it is computed.
 type row struct {
 	kernel   int32 // pool.names
@@ -161,7 +165,7 @@ func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
 		Locations: []Location{}, CPUOps: []string{}, gpuNS: r.ns,
 	}
 	for _, st := range r.bySite(p) {
-		if len(out.Locations) == maxLocations {
+		if len(out.Locations) == maxLocations || len(out.Locations) > 0 && percent(st.ns, r.ns) < minSitePct {
 			break
 		}
 		out.Locations = append(out.Locations, Location{Location: p.sites.texts[st.site], SharePct: percent(st.ns, r.ns), From: originNames[st.from]})
@@ -209,7 +213,8 @@ func (r *row) bySite(p *pool) []siteTime {
 	})
 	if len(out) > 2 {
 		slices.SortStableFunc(out[1:], func(a, b siteTime) int {
-			switch known, other := a.site > siteReplay, b.site > siteReplay; {
+			tells := func(st siteTime) bool { return st.site > siteReplay && percent(st.ns, r.ns) >= minSitePct }
+			switch known, other := tells(a), tells(b); {
 			case known == other:
 				return 0
 			case known:
@@ -273,6 +278,8 @@ type busyTime struct {
 	span   int64 // first start to last end
 	window int64 // between tailShare and 1−tailShare of the union
 	idle   int64 // not busy within the window
+
+	devices int
 }
 
 // tailShare of the busy time at either end of a stage is left out of its
@@ -282,6 +289,7 @@ const tailShare = 0.005
 // busy returns the stage's busy time.
 func (s *stageWork) busy() busyTime {
 	var out busyTime
+	devices := map[trace.DeviceID]bool{}
 	for _, w := range s.parts {
 		byDevice := map[trace.DeviceID][]interval.Span{}
 		var order []trace.DeviceID
@@ -293,6 +301,7 @@ func (s *stageWork) busy() busyTime {
 			d := w.queues[a.queue].device
 			if _, ok := byDevice[d]; !ok {
 				order = append(order, d)
+				devices[d] = true
 			}
 			byDevice[d] = append(byDevice[d], interval.Span{Start: a.start, End: a.end})
 		}
@@ -300,6 +309,7 @@ func (s *stageWork) busy() busyTime {
 			out.add(interval.Union(byDevice[d]))
 		}
 	}
+	out.devices = len(devices)
 	return out
 }
 

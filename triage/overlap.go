@@ -179,7 +179,8 @@ func (a *Analysis) overlapNote(s *stageWork, rows int) string {
 	if a.report.Mode == ModeSingle {
 		b.WriteString("Single-trace reading, conservative: dependency risk comes from neighbours on the stream")
 		if a.report.Stages == nil || unresolvedShare(s) > 0.5 {
-			b.WriteString(" and most kernels have no source line; give a mapping trace (CUDA graphs off) for one")
+			b.WriteString(" and most kernels have no source line; ")
+			b.WriteString(howToMap(s))
 		}
 		b.WriteString(".")
 	} else {
@@ -187,6 +188,16 @@ func (a *Analysis) overlapNote(s *stageWork, rows int) string {
 	}
 	b.WriteString(" A trace shows what overlapped, not what may legally overlap.")
 	return b.String()
+}
+
+// howToMap says what would give the stage's kernels source lines.
+func howToMap(s *stageWork) string {
+	for _, w := range s.parts {
+		if w.t.LaneLen(trace.LanePython) > 0 {
+			return "give a mapping trace (CUDA graphs off) for one"
+		}
+	}
+	return "this trace holds no Python frames: record with stacks (with_stack), or give a mapping trace that has them"
 }
 
 func unresolvedShare(s *stageWork) float64 {

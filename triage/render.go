@@ -109,11 +109,14 @@ func lines(list []string) string {
 
 func (m *markdown) kernels(r *Report, s *StageReport) {
 	m.printf("GPU time %s, busy %s of %s, %d launches", ms(s.GPUTimeUS), ms(s.BusyUS), ms(s.SpanUS), s.Launches)
-	if s.Steps > 0 {
-		m.printf(", steps: %d", s.Steps)
+	if s.Devices > 1 {
+		m.printf(" on %d GPUs (times are sums over them)", s.Devices)
 	}
-	if s.Batch > 0 {
-		m.printf(" of %d requests", s.Batch)
+	if s.Steps > 0 {
+		m.printf(", %s", count(s.Steps, "step"))
+		if s.Batch > 0 {
+			m.printf(" of %s", count(s.Batch, "request"))
+		}
 	}
 	m.printf(".\n\n")
 	t := table.New(table.Text("Kernel"), table.Text("Category"), table.Number("GPU time"), table.Number("Share"),
@@ -123,8 +126,16 @@ func (m *markdown) kernels(r *Report, s *StageReport) {
 	}
 	m.cells(t)
 	if s.HiddenRows > 0 {
-		m.printf("\n%d more kernels below %s of GPU time or beyond the limit.\n", s.HiddenRows, pct(r.MinSharePct))
+		m.printf("\n%s more below %s of GPU time or beyond the limit.\n", count(s.HiddenRows, "kernel"), pct(r.MinSharePct))
 	}
+}
+
+// count is "1 step" or "2 steps".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // cells writes a table whose cells hold line breaks.

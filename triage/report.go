@@ -55,6 +55,7 @@ type StageReport struct {
 	// first step does not count as idle time.
 	IdlePct  float64 `json:"idle_pct"`
 	Launches int     `json:"launches"`
+	Devices  int     `json:"devices"`         // GPUs whose work is counted
 	Steps    int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
 	Batch    int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
 

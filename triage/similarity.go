@@ -12,7 +12,7 @@ import (
 // Levels of a similarity note.
 const (
 	SimilarityHigh   = "high"   // all telling words of a family, in another order or apart
-	SimilarityMedium = "medium" // two thirds of them
+	SimilarityMedium = "medium" // two thirds of them, by weight: rare words count more
 	SimilarityLow    = "low"    // half of them
 )
 
@@ -32,6 +32,14 @@ func (a *Analysis) similarities(s *stageWork) []SimilarityNote {
 		score float64
 		ns    int64
 	}
+	// A word that many families have tells little about one: "norm" is not near
+	// a gated norm.
+	families := map[string]int{}
+	for _, fam := range a.registry.Families {
+		for _, w := range tellingWords(strings.Join(fam.Identifiers, "_")) {
+			families[w]++
+		}
+	}
 	var hits []hit
 	for i := range s.rows {
 		r := &s.rows[i]
@@ -46,13 +54,15 @@ func (a *Analysis) similarities(s *stageWork) []SimilarityNote {
 				if len(words) < 2 {
 					continue
 				}
-				found := 0
+				found, weight, all := 0, 0.0, 0.0
 				for _, w := range words {
+					all += 1 / float64(families[w])
 					if f.parsed.HasIdentifier(w) {
 						found++
+						weight += 1 / float64(families[w])
 					}
 				}
-				score := float64(found) / float64(len(words))
+				score := weight / all
 				if found < 2 || score < 0.5 || score <= best.score {
 					continue
 				}
@@ -73,13 +83,13 @@ func (a *Analysis) similarities(s *stageWork) []SimilarityNote {
 	}
 	slices.SortStableFunc(hits, func(x, y hit) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.ns, x.ns)) })
 	var out []SimilarityNote
-	families := map[string]bool{}
+	named := map[string]bool{}
 	for _, h := range hits {
 		if len(out) == maxSimilarity {
 			break
 		}
-		if !families[h.note.Family] {
-			families[h.note.Family] = true
+		if !named[h.note.Family] {
+			named[h.note.Family] = true
 			out = append(out, h.note)
 		}
 	}

@@ -1,9 +1,7 @@
 package triage
 
 import (
-	"strconv"
-	"strings"
-
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -13,89 +11,24 @@ type step struct {
 	batch int    // requests, 0 when not told
 }
 
-// parseStep reads the step annotations of the servers:
-//
-//	SGLang        step[DECODE bs=32], step[EXTEND bs=15 toks=15360]
-//	vLLM          execute_32_context_0(…)_generation_32(…)
-//	              execute_context_2(1024)_generation_5(5)
-//	TensorRT-LLM  [Executor] _forward_step 12: 2 ctx reqs, 5 gen reqs
+// parseStep reads the step annotations of the servers; see [layer.ParseStep].
+// The passes of speculative decoding are decode: a server runs them in its
+// decode loop. Idle steps and the profiler's own have no stage.
 func parseStep(name string) step {
-	switch {
-	case strings.HasPrefix(name, "step["):
-		body := strings.TrimSuffix(name[len("step["):], "]")
-		mode, rest, _ := strings.Cut(body, " ")
-		st := step{stage: stageOfMode(mode)}
-		for f := range strings.FieldsSeq(rest) {
-			if v, ok := strings.CutPrefix(f, "bs="); ok {
-				st.batch, _ = strconv.Atoi(v)
-			}
-		}
-		return st
-	case strings.HasPrefix(name, "execute_"):
-		ctx, ok1 := numberAfter(name, "context_")
-		gen, ok2 := numberAfter(name, "generation_")
-		if ok1 && ok2 {
-			return stepOf(ctx, gen)
-		}
-	case strings.HasPrefix(name, "[Executor] _forward_step"):
-		ctx, ok1 := numberBefore(name, " ctx req")
-		gen, ok2 := numberBefore(name, " gen req")
-		if ok1 || ok2 {
-			return stepOf(ctx, gen)
-		}
+	st, ok := layer.ParseStep(name)
+	if !ok {
+		return step{}
 	}
-	return step{}
-}
-
-func stepOf(ctx, gen int) step {
-	switch {
-	case ctx > 0 && gen > 0:
-		return step{StageMixed, ctx + gen}
-	case ctx > 0:
-		return step{StageExtend, ctx}
-	case gen > 0:
-		return step{StageDecode, gen}
+	out := step{batch: max(st.Batch, 0)}
+	switch st.Stage {
+	case layer.StagePrefill:
+		out.stage = StageExtend
+	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
+		out.stage = StageDecode
+	case layer.StageMixed:
+		out.stage = StageMixed
 	}
-	return step{}
-}
-
-func stageOfMode(mode string) string {
-	switch strings.ToUpper(mode) {
-	case "EXTEND", "PREFILL", "DRAFT_EXTEND", "SPLIT_PREFILL":
-		return StageExtend
-	case "DECODE", "TARGET_VERIFY", "DRAFT_DECODE":
-		return StageDecode
-	case "MIXED":
-		return StageMixed
-	}
-	return ""
-}
-
-func numberAfter(s, key string) (int, bool) {
-	i := strings.Index(s, key)
-	if i < 0 {
-		return 0, false
-	}
-	j := i + len(key)
-	k := j
-	for k < len(s) && s[k] >= '0' && s[k] <= '9' {
-		k++
-	}
-	n, err := strconv.Atoi(s[j:k])
-	return n, err == nil
-}
-
-func numberBefore(s, key string) (int, bool) {
-	j := strings.Index(s, key)
-	if j < 0 {
-		return 0, false
-	}
-	i := j
-	for i > 0 && s[i-1] >= '0' && s[i-1] <= '9' {
-		i--
-	}
-	n, err := strconv.Atoi(s[i:j])
-	return n, err == nil
+	return out
 }
 
 // stages tells the stage of each activity of one trace from its annotations.
