@@ -24,7 +24,6 @@ func startBrowser(t *testing.T) context.Context {
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
 		chromedp.NoSandbox,
-		chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-background-networking", true),
@@ -35,5 +34,7 @@ func startBrowser(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
+	// Wait for the browser's end: it takes its profile's directory with it.
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // best effort, after the test
 	return ctx
 }

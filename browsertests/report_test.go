@@ -217,8 +217,8 @@ func click(ctx context.Context, t *testing.T, table, heading, order string) {
 // TestReportsPrint: on paper everything is open, nothing is wider than the page
 // and nothing is there that only a screen can use.
 func TestReportsPrint(t *testing.T) {
-	// The width between the margins of an A4 page in CSS pixels: 210 mm less 2 × 10 mm at 96 dpi.
-	const width = 718
+	// The width between the margins of a page in CSS pixels, as the report asks for it: A4, landscape, 297 mm less 2 × 10 mm at 96 dpi.
+	const width = 1046
 	for _, program := range []string{"layer-timeline", "triage"} {
 		t.Run(program, func(t *testing.T) {
 			ctx := startBrowser(t)
@@ -238,7 +238,7 @@ func TestReportsPrint(t *testing.T) {
 			}
 			var pdf []byte
 			if err := chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) (err error) {
-				pdf, _, err = page.PrintToPDF().WithPaperWidth(8.27).WithPaperHeight(11.69).WithPrintBackground(false).Do(ctx)
+				pdf, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).Do(ctx)
 				return err
 			})); err != nil || !strings.HasPrefix(string(pdf), "%PDF-") {
 				t.Errorf("printing gave %d bytes, %v; want a PDF", len(pdf), err)
