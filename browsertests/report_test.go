@@ -24,6 +24,7 @@ import (
 // and returns its URL.
 func report(t *testing.T, program string) string {
 	t.Helper()
+	chromium(t)
 	path := filepath.Join(t.TempDir(), program+".html")
 	cmd := exec.Command("go", "run", "./examples/"+program, "--html", path)
 	cmd.Dir = ".."
@@ -128,9 +129,9 @@ func TestReports(t *testing.T) {
 		"triage":         {[]string{"Kernels of stage", "Overlap of stage", "Fused paths of stage"}, "GPU time (ms)", "nvjet"},
 	} {
 		t.Run(program, func(t *testing.T) {
+			address := report(t, program) // first: building it may take longer than a browser has
 			ctx := startBrowser(t)
 			w := watch(ctx, t)
-			address := report(t, program)
 			if err := chromedp.Run(ctx, chromedp.Navigate(address)); err != nil {
 				t.Fatal(err)
 			}
@@ -221,9 +222,10 @@ func TestReportsPrint(t *testing.T) {
 	const width = 1046
 	for _, program := range []string{"layer-timeline", "triage"} {
 		t.Run(program, func(t *testing.T) {
+			address := report(t, program)
 			ctx := startBrowser(t)
 			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000), emulation.SetEmulatedMedia().WithMedia("print"),
-				chromedp.Navigate(report(t, program))); err != nil {
+				chromedp.Navigate(address)); err != nil {
 				t.Fatal(err)
 			}
 			evaluate[bool](ctx, t, `window.dispatchEvent(new Event("beforeprint"))`)
