@@ -242,7 +242,8 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 		}
 	}
 	type seen struct {
-		pass    int32
+		known   bool  // whether any launch is
+		pass    int32 // of the last activity whose launch is known
 		pending []int32
 	}
 	last := map[trace.StreamID]*seen{}
@@ -264,7 +265,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 				adopted = true
 			}
 		}
-		st.pass, st.pending = of[i], st.pending[:0]
+		st.known, st.pass, st.pending = true, of[i], st.pending[:0]
 	}
 	// A stream on which no launch is known at all has nothing around its activities: the time of the pass decides.
 	ends := make([]trace.Time, len(passes))
@@ -274,7 +275,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 		}
 	}
 	for i := range w.acts {
-		if w.known(int32(i)) || of[i] != None || last[w.acts[i].Stream()].pass != None {
+		if w.known(int32(i)) || of[i] != None || last[w.acts[i].Stream()].known {
 			continue
 		}
 		if p := passAt(w, passes, ends, w.acts[i].Start()); p != None {

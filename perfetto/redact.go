@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -55,7 +56,6 @@ var (
 	frameName = regexp.MustCompile(`^(.*)\((\d+)\): (.*)$`)
 	// moduleName keeps what makes a module a layer or a model to the analysis.
 	moduleName = regexp.MustCompile(`^nn\.Module: (.*?)((?:DecoderLayer|TransformerBlock|EncoderLayer|Layer|Block|ForCausalLM|ForConditionalGeneration|Model)?(?:_\d+)?)$`)
-	stepName   = regexp.MustCompile(`^(step\[|execute_|decode\[|prefill\[|ProfilerStep#|\[Executor\] _forward_step)`)
 )
 
 type redactor struct {
@@ -130,8 +130,10 @@ func (r *redactor) event(ev *scan.Event) []byte {
 	switch {
 	case kind == trace.KindFrame:
 		name = r.frame(name)
-	case r.what.Names && kind.Lane() == trace.LaneAnnotation && !stepName.MatchString(name):
-		name = r.hide("annotation", name)
+	case r.what.Names && kind.Lane() == trace.LaneAnnotation:
+		if _, step := layer.ParseStep(name); !step {
+			name = r.hide("annotation", name)
+		}
 	case r.what.Names && kind.Lane() == trace.LaneOther && ev.PID.Text == nil:
 		name = r.hide("event", name)
 	}
