@@ -1,0 +1,120 @@
+package perfetto_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+)
+
+// layerTable describes passes of an analysis, with their layers and categories,
+// by raw times: those are the same in a trace and in slices of it.
+func layerTable(a *layer.Analysis, passes []int) []string {
+	var out []string
+	for _, i := range passes {
+		p := &a.Passes[i]
+		out = append(out, fmt.Sprintf("pass %d+%d %s, %d kernels, batch %d, tokens %d, cut %q, found by %s, layers by %s", a.Trace().Raw(p.Start), p.Wall(),
+			p.Stage, p.Kernels, p.Batch, p.Tokens, p.Partial, p.PassEvidence, p.LayerEvidence))
+		for k := range p.Layers {
+			l := &p.Layers[k]
+			line := fmt.Sprintf("layer %d %d+%d, sum %d, %s", l.Index, a.Trace().Raw(l.Start), l.Wall, l.Sum, l.Type)
+			for _, n := range l.Kernels {
+				line += " " + a.Kernels[n].Category
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// analyze returns nil for a trace without GPU activities.
+func analyze(t *testing.T, tr *trace.Trace) *layer.Analysis {
+	t.Helper()
+	a, err := layer.Analyze(context.Background(), tr, layer.Options{})
+	if errors.Is(err, layer.ErrNoKernels) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestSlicesKeepTheSegmentation: on every real trace, the passes of a slice have
+// the layer table that they have in the whole trace, redacted or not. A pass that
+// the window cuts can be sliced only together with others: where its layers
+// begin is known by comparison with a whole one.
+func TestSlicesKeepTheSegmentation(t *testing.T) {
+	dir := filepath.Dir(testdata.Shared(t, "traces/torch/graph-node-id-keys.json"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.json*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no traces in %s: %v", dir, err)
+	}
+	for _, src := range files {
+		t.Run(filepath.Base(src), func(t *testing.T) { sliceAll(t, src, open(t, src)) })
+	}
+}
+
+func TestDemoSlicesKeepTheSegmentation(t *testing.T) {
+	src, tr, _ := demoFile(t)
+	sliceAll(t, src, tr)
+}
+
+// sliceAll cuts all passes, the first and last whole ones, and one in the middle
+// out of a trace and compares their layer tables.
+func sliceAll(t *testing.T, src string, tr *trace.Trace) {
+	a := analyze(t, tr)
+	if a == nil {
+		return
+	}
+	var all, whole []int
+	for i := range a.Passes {
+		all = append(all, i)
+		if a.Passes[i].Partial == layer.Whole {
+			whole = append(whole, i)
+		}
+	}
+	sets := [][]int{all}
+	if n := len(whole); n > 1 && !testing.Short() {
+		sets = append(sets, []int{whole[0], whole[n-1]}, []int{whole[n/2]})
+	}
+	for _, passes := range sets {
+		for name, redact := range map[string]perfetto.Redaction{"plain": {}, "redacted": {Paths: true, Names: true, Shapes: true}} {
+			t.Run(fmt.Sprintf("%s %v", name, passes), func(t *testing.T) {
+				var keep []trace.EventID
+				for _, k := range a.Kernels {
+					if slices.Contains(passes, k.Pass) {
+						keep = append(keep, k.Event)
+					}
+				}
+				dst := filepath.Join(t.TempDir(), "slice.json.gz")
+				if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{Redact: redact}); err != nil {
+					t.Fatal(err)
+				}
+				b := analyze(t, open(t, dst))
+				if b == nil {
+					t.Fatal("the slice has no GPU activities")
+				}
+				var got []int
+				for i := range b.Passes {
+					got = append(got, i)
+				}
+				if diff := cmp.Diff(layerTable(a, passes), layerTable(b, got)); diff != "" {
+					t.Errorf("layer table (-trace +slice):\n%.3000s", diff)
+				}
+				if len(b.Kernels) != len(keep) {
+					t.Errorf("the slice has %d activities, want %d", len(b.Kernels), len(keep))
+				}
+			})
+		}
+	}
+}
