@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // Map says where the passes of a trace, and the layers of one of them, are in
@@ -19,7 +20,18 @@ type Map struct {
 	Pass         int          `json:"pass"`           // whose layers are listed; −1 when the trace has none
 	Passes       []PassRange  `json:"passes"`
 	Layers       []LayerRange `json:"layers"`
+
+	decimals int  // of seconds in the text
+	openable bool // by the UI
 }
+
+// Decimals of seconds in the text. Layers take some hundred µs, so that
+// milliseconds do not tell them apart; anchor-opens prints what the published
+// script prints.
+const (
+	secondsDecimals   = 6
+	publishedDecimals = 3
+)
 
 // PassRange is one forward pass.
 type PassRange struct {
@@ -27,7 +39,7 @@ type PassRange struct {
 	Range
 	DurationMS float64     `json:"duration_ms"`
 	Stage      layer.Stage `json:"stage"`
-	URL        string      `json:"url"` // opens the UI at the pass
+	URL        string      `json:"url"` // opens the UI at the pass; empty where the UI cannot open the trace
 }
 
 // LayerRange is one layer of Map.Pass.
@@ -39,8 +51,13 @@ type LayerRange struct {
 	SumMS       float64 `json:"sum_ms"`      // of the kernels' durations
 	Note        string  `json:"note"`        // FIRST, HASH or FINAL
 	Highlighted bool    `json:"highlighted"` // asked for
-	URL         string  `json:"url"`         // opens the UI at the layer
+	URL         string  `json:"url"`         // opens the UI at the layer; empty where the UI cannot open the trace
 }
+
+// CanOpen reports whether the Perfetto UI reads the file that t was loaded from,
+// and [Annotate] and [Slice] can write copies of it: torch-profiler JSON, not an
+// nsys export.
+func CanOpen(t *trace.Trace) bool { return t.Meta().Source != "nsys" }
 
 // NewMap returns the map of an analysis with the layers of the given pass,
 // the steady one if negative. Layers in highlight are marked; one that the
@@ -49,8 +66,14 @@ func NewMap(a *layer.Analysis, pass int, highlight []int, link Link) (*Map, erro
 	t := a.Trace()
 	_, end := t.Window()
 	m := &Map{TraceStartNS: t.Origin(), TraceEndS: float64(end) / 1e9, Pass: pass,
-		Passes: []PassRange{}, Layers: []LayerRange{}}
+		Passes: []PassRange{}, Layers: []LayerRange{}, decimals: secondsDecimals, openable: CanOpen(t)}
+	if a.Boundaries == layer.BoundariesAnchorOpens {
+		m.decimals = publishedDecimals
+	}
 	url := func(r Range) string {
+		if !m.openable {
+			return ""
+		}
 		l := link
 		l.View = Margin(t, r)
 		return l.String()
@@ -100,11 +123,11 @@ func layerSpan(p *layer.ForwardPass) string {
 // WriteText writes the map as tables.
 func (m *Map) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Perfetto time range: 0.000s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(m.TraceEndS), m.TraceStartNS)
+	fmt.Fprintf(&b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", m.seconds(0), m.seconds(m.TraceEndS), m.TraceStartNS)
 	fmt.Fprintf(&b, "Forward passes: %d\n\n", len(m.Passes))
 	passes := table.New(table.Number("Fwd#"), table.Number("Perfetto Start"), table.Number("Perfetto End"), table.Number("Duration"), table.Text("Stage"))
 	for _, p := range m.Passes {
-		passes.Row(strconv.Itoa(p.Index), seconds(p.StartSeconds), seconds(p.EndSeconds), table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
+		passes.Row(strconv.Itoa(p.Index), m.seconds(p.StartSeconds), m.seconds(p.EndSeconds), table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
 	}
 	if err := passes.WriteText(&b); err != nil {
 		return err
@@ -114,25 +137,33 @@ func (m *Map) WriteText(w io.Writer) error {
 		layers := table.New(table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"), table.Number("Perfetto End"),
 			table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note"))
 		for _, l := range m.Layers {
-			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), seconds(l.StartSeconds), seconds(l.EndSeconds),
+			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), m.seconds(l.StartSeconds), m.seconds(l.EndSeconds),
 				table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note())
 		}
 		if err := layers.WriteText(&b); err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "\nPass %d:  %s\n", m.Pass, m.Passes[m.Pass].URL)
-		for _, l := range m.Layers {
-			if l.Highlighted {
-				fmt.Fprintf(&b, "Layer %d: %s\n", l.Index, l.URL)
-			}
-		}
-		b.WriteString("A link shows its range in a UI that has the trace open; --open serves the trace to it.\n")
+		m.writeLinks(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func seconds(s float64) string { return table.Fixed(s, 3) + "s" }
+func (m *Map) writeLinks(b *strings.Builder) {
+	if !m.openable {
+		b.WriteString("\nThe Perfetto UI does not read this kind of file: there are no links.\n")
+		return
+	}
+	fmt.Fprintf(b, "\nPass %d:  %s\n", m.Pass, m.Passes[m.Pass].URL)
+	for _, l := range m.Layers {
+		if l.Highlighted {
+			fmt.Fprintf(b, "Layer %d: %s\n", l.Index, l.URL)
+		}
+	}
+	b.WriteString("A link shows its range in a UI that has the trace open; --open serves the trace to it.\n")
+}
+
+func (m *Map) seconds(s float64) string { return table.Fixed(s, m.decimals) + "s" }
 
 func ratio(r int) string {
 	if r < 0 {

@@ -24,11 +24,15 @@ type files struct {
 	temp      string // folder of the demo trace, "" for a trace of the user's
 }
 
-// newFiles returns the trace file of env. The demo trace becomes a temporary
-// file where one is needed.
-func newFiles(env *app.Env, needed bool) (*files, error) {
-	f := &files{source: env.Trace}
-	if !needed || !env.Demo() {
+// newFiles returns the trace file of an analysis for copies of it. The demo
+// trace becomes a temporary file.
+func newFiles(env *app.Env, a *layer.Analysis) (*files, error) {
+	if !perfetto.CanOpen(a.Trace()) {
+		return nil, fmt.Errorf("%s is an nsys export: --annotate, --slice and --open need torch-profiler JSON", env.Trace)
+	}
+	// Not env.Trace: that may be a directory.
+	f := &files{source: a.Trace().Meta().Path}
+	if !env.Demo() {
 		return f, nil
 	}
 	var err error
@@ -61,19 +65,8 @@ func (f *files) served() string {
 	return f.source
 }
 
-// checkSource refuses what the UI's formats do not include.
-func (f *files) checkSource(a *layer.Analysis) error {
-	if src := a.Trace().Meta().Source; src == "nsys" {
-		return fmt.Errorf("%s is an nsys export: --annotate, --slice and --open need torch-profiler JSON", f.source)
-	}
-	return nil
-}
-
 // annotate writes --annotate.
 func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Analysis, o options) error {
-	if err := f.checkSource(a); err != nil {
-		return err
-	}
 	env.Step("writing "+o.annotate, 0, 0)
 	tracks := perfetto.Tracks(a, o.minGap)
 	if err := perfetto.Annotate(ctx, a.Trace(), f.source, o.annotate, tracks); err != nil {
@@ -90,10 +83,7 @@ func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Analysis, o
 
 // slice writes --slice.
 func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Analysis, pm *perfetto.Map, o options) error {
-	if err := f.checkSource(a); err != nil {
-		return err
-	}
-	keep, what, err := chosen(a, pm.Pass, o)
+	keep, what, err := chosen(env, a, pm.Pass, o)
 	if err != nil {
 		return err
 	}
@@ -109,7 +99,7 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Analysis, pm *
 }
 
 // chosen returns the activities that --slice keeps, and their description.
-func chosen(a *layer.Analysis, pass int, o options) ([]trace.EventID, string, error) {
+func chosen(env *app.Env, a *layer.Analysis, pass int, o options) ([]trace.EventID, string, error) {
 	passes := []int(o.slicePasses)
 	if len(passes) == 0 {
 		if pass < 0 {
@@ -127,6 +117,9 @@ func chosen(a *layer.Analysis, pass int, o options) ([]trace.EventID, string, er
 		if slices.Contains(passes, k.Pass) && (len(o.layers) == 0 || slices.Contains(o.layers, k.Layer)) {
 			keep = append(keep, k.Event)
 		}
+	}
+	if !slices.ContainsFunc(passes, func(p int) bool { return a.Passes[p].Partial == layer.Whole }) {
+		env.Notef("the recording cuts every pass in the slice; to number its layers in the slice, too, keep a whole pass beside it with --slice-passes")
 	}
 	what := "pass " + indexList(passes).String()
 	if len(o.layers) > 0 {

@@ -86,7 +86,10 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 	if err != nil {
 		return err
 	}
-	files, err := newFiles(env, o.annotate != "" || o.slice != "" || o.open)
+	if o.annotate == "" && o.slice == "" && !o.open {
+		return write(env, a, pm)
+	}
+	files, err := newFiles(env, a)
 	if err != nil {
 		return err
 	}
