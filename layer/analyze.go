@@ -11,6 +11,10 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// maxLayers is what model configs may ask for, too (see profile): 30 times the deepest model known. A number by mistake must
+// not become gigabytes of layers.
+const maxLayers = 4096
+
 // Analyze finds the passes and layers of one GPU of a trace and classifies its kernels.
 //
 // The error wraps [ErrNoKernels] when there is nothing on the GPU, [ErrNoEvidence] when the asked-for boundaries have
@@ -22,8 +26,8 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, erro
 		return nil, err
 	}
 	opts.Boundaries = mode
-	if opts.NumLayers < 0 {
-		return nil, fmt.Errorf("%w: %d layers", ErrRange, opts.NumLayers)
+	if opts.NumLayers < 0 || opts.NumLayers > maxLayers {
+		return nil, fmt.Errorf("%w: %d layers, at most %d", ErrRange, opts.NumLayers, maxLayers)
 	}
 	device, err := pickDevice(t, opts.Device)
 	if err != nil {

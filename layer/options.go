@@ -53,7 +53,7 @@ type Options struct {
 	Profile *profile.ModelProfile
 	// Config is the model's config.json. Nil: unknown.
 	Config *profile.Config
-	// NumLayers is N where the caller knows better than Config. 0: Config's, else read from the trace.
+	// NumLayers is N, up to 4096, where the caller knows better than Config. 0: Config's, else read from the trace.
 	NumLayers int
 	// Anchor replaces the profile's anchor: a substring of a kernel's name. "": the profile's.
 	Anchor string

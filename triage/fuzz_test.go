@@ -1,0 +1,87 @@
+package triage_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// FuzzRegistry reads any bytes as a fusion file and as a catalogue, and analyses
+// a trace with what is accepted.
+func FuzzRegistry(f *testing.F) {
+	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(goodRegistry))
+	for _, name := range []string{"fusion.json", "catalog.json"} {
+		data, err := os.ReadFile(filepath.Join("data", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		reg, err := triage.LoadRegistry(bytes.NewReader(data))
+		if err != nil && !errors.Is(err, triage.ErrRegistry) {
+			t.Errorf("LoadRegistry: %v, want ErrRegistry", err)
+		}
+		families, ferr := triage.LoadFamilies(bytes.NewReader(data))
+		if ferr != nil && !errors.Is(ferr, triage.ErrRegistry) {
+			t.Errorf("LoadFamilies: %v, want ErrRegistry", ferr)
+		}
+		switch {
+		case err != nil && ferr != nil:
+			return
+		case err != nil:
+			reg = triage.DefaultRegistry()
+			reg.Families = families
+		}
+		for _, mode := range []triage.FuseMode{triage.FuseByChain, triage.FuseByKeyword} {
+			r, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}}, triage.WithRegistry(reg), triage.WithFuseMode(mode))
+			if err != nil {
+				continue // a registry may be refused
+			}
+			if err := r.WriteMarkdown(io.Discard); err != nil {
+				t.Error(err)
+			}
+			if err := r.WriteJSON(io.Discard); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// FuzzBundle joins any text with itself, as two reports would be.
+func FuzzBundle(f *testing.F) {
+	f.Add("# Title\n\n- Model: `a`\n- Framework: SGLang\n\n## Summary\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+	f.Add("## \r\n```\n# not a heading\n")
+	f.Add("# <script>\n#\n##\n###### x\n####### y\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "analysis.md")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, err := triage.NewBundle("all", triage.BundleEntry{Label: "one", Path: path}, triage.BundleEntry{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.TOC = true
+		var out strings.Builder
+		if err := b.WriteMarkdown(&out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), "# all\n") {
+			t.Errorf("the bundle begins %.40q", out.String())
+		}
+	})
+}
