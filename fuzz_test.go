@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,13 +19,32 @@ import (
 )
 
 // FuzzBytes reads any bytes as a trace and takes what came of it through every
-// accessor, every analysis and the writers of copies. Its corpus in testdata is
-// named by what each file shows.
+// accessor, every analysis and the writers of copies. Most seeds are a few
+// events, of which many variants can be tried.
 func FuzzBytes(f *testing.F) {
 	f.Add(small(gen.Eager, gen.NVIDIA))
+	for _, s := range []string{
+		`{"traceEvents":[` + kernel(1, 10, "gemm") + `,` + kernel(2, 20, "norm") + `,` + launch(1, 5) + `,` + launch(2, 6) + `]}`,
+		`[` + kernel(1, 10, "a") + `,` + kernel(1, 10, "a") + `,` + launch(1, 5), // cut
+		`{"deviceProperties":[{"id":0,"name":"x"}],"distributedInfo":{"rank":0},"traceEvents":[` + kernel(1, 1e15, "k") + `,` +
+			`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=2]","pid":1,"tid":1,"ts":0,"dur":9e15},` +
+			`{"ph":"X","cat":"python_function","name":"nn.Module: A_0","pid":1,"tid":1,"ts":1,"dur":50,"args":{"Python id":1}},` + launch(1, 7) + `],"traceName":"x"}`,
+		`{"traceEvents":[{"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1},{"ph":"E","pid":0,"tid":7,"ts":2},{"ph":"M","name":"thread_name","args":{"name":"stream 7"}}]}`,
+	} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		everything(t, data)
 	})
+}
+
+// kernel and launch are events of a hand-written trace.
+func kernel(correlation int, ts float64, name string) string {
+	return fmt.Sprintf(`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%g,"dur":4.5,"args":{"device":0,"stream":7,"correlation":%d,"grid":[1,1,1]}}`, name, ts, correlation)
+}
+
+func launch(correlation int, ts float64) string {
+	return fmt.Sprintf(`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%g,"dur":1,"args":{"correlation":%d}}`, ts, correlation)
 }
 
 // everything is the whole way of one file.
