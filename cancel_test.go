@@ -87,6 +87,10 @@ func TestCancelAtAnyPoint(t *testing.T) {
 			_, err := triage.Run(ctx, triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a"}}})
 			return err
 		}},
+		{"hostoverhead.Drill", 2, func(ctx context.Context) error {
+			_, err := hostoverhead.Drill(ctx, tr)
+			return err
+		}},
 		{"perfetto.Annotate", 2, func(ctx context.Context) error {
 			return perfetto.Annotate(ctx, tr, tracePath, filepath.Join(dir, "b.json"), nil)
 		}},
@@ -107,7 +111,11 @@ func TestCancelAtAnyPoint(t *testing.T) {
 				t.Errorf("a whole run asked %d times whether it is cancelled, want at least %d", asked, c.polls)
 			}
 			// At every point of a short series, at some points of a long one.
-			for n := int64(0); n < asked; n += max(1, asked/16) {
+			points := int64(16)
+			if testing.Short() {
+				points = 4
+			}
+			for n := int64(0); n < asked; n += max(1, asked/points) {
 				ctx := newCountdown(n)
 				if err := c.run(ctx); !errors.Is(err, context.Canceled) {
 					// Goroutines ask in another order each time, so the last

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -49,6 +52,25 @@ func TestHammer(t *testing.T) {
 			return []any{l, err}
 		},
 		func(tr *trace.Trace, _ *layer.Analysis) any {
+			r, err := hostoverhead.Breakdown(tr)
+			c, cerr := hostoverhead.Compare(tr, tr)
+			return []any{r, err, c, cerr}
+		},
+		func(tr *trace.Trace, _ *layer.Analysis) any {
+			d, err := hostoverhead.Drill(ctx, tr)
+			return []any{d, err, hostoverhead.FindStragglers([]*trace.Trace{tr, tr})}
+		},
+		func(tr *trace.Trace, _ *layer.Analysis) any { // as its own mapping
+			src := []triage.Source{{Trace: tr, Path: "a"}}
+			a, err := triage.Run(ctx, triage.Input{Formal: src, Mapping: src})
+			if err != nil {
+				return err
+			}
+			var profile bytes.Buffer
+			err = a.WriteProfile(&profile)
+			return []any{a.Report(), profile.Len() > 0, err}
+		},
+		func(tr *trace.Trace, _ *layer.Analysis) any {
 			r, err := triage.Analyze(ctx, triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a"}}})
 			return []any{r, err}
 		},
@@ -91,7 +113,11 @@ func TestHammer(t *testing.T) {
 	}
 	alone, analysis := load()
 	want := see(alone, analysis, 0)
-	for round := range 3 {
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
+	for round := range rounds {
 		tr, a := load()
 		got := make([][]string, 2*len(uses))
 		var wg sync.WaitGroup
@@ -112,6 +138,69 @@ func TestHammer(t *testing.T) {
 	}
 }
 
+// TestRanksInParallel loads the traces of several ranks some at a time and
+// analyses each beside the loading of the next ones. The results are those of
+// one rank after the other.
+func TestRanksInParallel(t *testing.T) {
+	const ranks = 6
+	dir := t.TempDir()
+	var paths []string
+	for r := range ranks {
+		cfg := gen.Config{
+			Seed: uint64(r + 1), Arch: gen.Arch{Layers: gen.Uniform(2, gen.Layer{FFN: gen.Dense})},
+			Passes:  []gen.Pass{{Mode: gen.Eager, Decodes: 2, Context: 64}, {Mode: gen.FullGraph, Decodes: 2, Context: 64}},
+			Dialect: gen.SGLang, TP: ranks, Rank: r,
+		}
+		path := filepath.Join(dir, fmt.Sprintf("1-TP-%d.trace.json", r))
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := gen.Write(f, cfg); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	analyse := func(tr *trace.Trace) string {
+		v, verr := hostoverhead.Detect(tr)
+		r, rerr := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}})
+		a, aerr := layer.Analyze(t.Context(), tr, layer.Options{})
+		text, err := json.Marshal([]any{v, verr, r, rerr, a, aerr})
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	want := make([]string, ranks)
+	for i, path := range paths {
+		tr, err := trace.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[i] = analyse(tr)
+	}
+	for _, inFlight := range []int{3, ranks} {
+		got := make([]string, ranks)
+		var wg sync.WaitGroup
+		i := 0
+		for tr, err := range trace.OpenFiles(t.Context(), paths, trace.WithFilesInFlight(inFlight)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := i
+			wg.Go(func() { got[at] = analyse(tr) })
+			i++
+		}
+		wg.Wait()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d in flight (-one by one +together):\n%s", inFlight, diff)
+		}
+	}
+}
+
 // linkSum goes through every accessor and mixes what it sees into one number.
 func linkSum(tr *trace.Trace) uint64 {
 	var sum uint64
@@ -122,10 +211,22 @@ func linkSum(tr *trace.Trace) uint64 {
 			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.AnnotationAt(e.Thread(), e.Start())} {
 				mix(uint64(x.ID()))
 			}
-			mix(uint64(e.NumActivities()))
-			mix(uint64(len(e.Name()) + len(e.InputDims()) + len(e.LaunchConfig())))
+			for a := range e.Activities() {
+				mix(uint64(a.ID()))
+			}
+			for f := range e.Stack() {
+				mix(uint64(f.ID()))
+			}
+			mix(uint64(e.NumActivities()) + uint64(e.Correlation()) + uint64(e.GraphID()) + uint64(e.Bytes()))
+			mix(uint64(len(e.Name()) + len(e.InputDims()) + len(e.LaunchConfig()) + len(e.Args()) + len(e.Category()) + len(e.Domain())))
+		}
+		for th := range len(tr.Threads()) {
+			for e := range tr.OnThread(lane, trace.ThreadIndex(th)) {
+				mix(uint64(e.ID()))
+			}
 		}
 	}
+	mix(uint64(len(tr.Health().Findings) + len(tr.Counts())))
 	for _, d := range tr.Devices() {
 		for _, s := range tr.Streams(d) {
 			for e := range tr.OnStream(d, s) {
