@@ -48,7 +48,7 @@ func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Tra
 	if err != nil {
 		return err
 	}
-	at, err := firstEvent(src)
+	at, err := firstEvent(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (f *firstByte) Write(p []byte) (int, error) {
 const bom = "\ufeff"
 
 // firstEvent returns the byte offset of the first event of the file at path.
-func firstEvent(path string) (int64, error) {
-	in, err := openSource(path)
+func firstEvent(ctx context.Context, path string) (int64, error) {
+	in, err := openSource(ctx, path)
 	if err != nil {
 		return 0, err
 	}

@@ -15,14 +15,25 @@ import (
 	"github.com/llmstrata/strata/internal/decompress"
 )
 
-// source is a trace file opened for a streaming copy.
+// source is a trace file opened for a streaming copy. Reading fails once its
+// context is done, so that a long stretch of which nothing is written can be
+// cancelled, too.
 type source struct {
+	ctx  context.Context
 	file *os.File
 	*decompress.Reader
 }
 
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(p)
+}
+
 // openSource opens the file at path and undoes its compression.
-func openSource(path string) (*source, error) {
+func openSource(ctx context.Context, path string) (*source, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("perfetto: %w", err)
@@ -32,7 +43,7 @@ func openSource(path string) (*source, error) {
 		f.Close()
 		return nil, fmt.Errorf("perfetto: %s: %w", path, err)
 	}
-	return &source{f, d}, nil
+	return &source{ctx, f, d}, nil
 }
 
 func (s *source) Close() error { return errors.Join(s.Reader.Close(), s.file.Close()) }
@@ -46,7 +57,7 @@ func rewrite(ctx context.Context, src, dst string, write func(in *source, out *b
 	} else if same {
 		return fmt.Errorf("perfetto: output %s is the trace itself", dst)
 	}
-	in, err := openSource(src)
+	in, err := openSource(ctx, src)
 	if err != nil {
 		return err
 	}

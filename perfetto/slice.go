@@ -44,9 +44,12 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 	if len(keep) == 0 {
 		return stats, errors.New("perfetto: nothing to slice: no GPU activity was chosen")
 	}
-	sel := newSelection(t, keep)
+	sel, err := newSelection(ctx, t, keep)
+	if err != nil {
+		return stats, err
+	}
 	red := newRedactor(o.Redact)
-	err := rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
+	err = rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
 		w := &sliceWriter{out: out, stats: &stats, sep: ""}
 		w.text("{\n\"traceEvents\": [\n")
 		sc := scan.NewScanner(in, scan.Config{})
@@ -136,13 +139,19 @@ type selection struct {
 	found       int
 }
 
-func newSelection(t *trace.Trace, keep []trace.EventID) *selection {
+// ctxStride is after how many activities a long loop looks at its context.
+const ctxStride = 1 << 12
+
+func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*selection, error) {
 	s := &selection{
 		activities: map[activityKey]bool{}, correlation: map[trace.CorrelationID]bool{},
 		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]trace.Kind{},
 	}
 	kept := map[trace.EventID]bool{}
-	for _, id := range keep {
+	for i, id := range keep {
+		if i%ctxStride == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		e := t.At(id)
 		if e.Lane() != trace.LaneGPU {
 			continue
@@ -158,6 +167,9 @@ func newSelection(t *trace.Trace, keep []trace.EventID) *selection {
 	// A window is a run of kept launches (or activities) that no other one
 	// interrupts: slicing passes 2 and 5 does not bring 3 and 4 along.
 	for i := range t.Threads() {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		th := t.Thread(trace.ThreadIndex(i))
 		k := threadKey{number(th.ProcessLabel, int64(th.Process)), number(th.Label, int64(th.ID))}
 		var r run
@@ -173,6 +185,9 @@ func newSelection(t *trace.Trace, keep []trace.EventID) *selection {
 	for _, d := range t.Devices() {
 		var r run
 		for e := range t.Events(trace.LaneGPU) {
+			if e.Index()%ctxStride == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if e.Device() == d {
 				r.step(kept[e.ID()], t.Raw(e.Start()), t.Raw(e.End()))
 			}
@@ -181,7 +196,7 @@ func newSelection(t *trace.Trace, keep []trace.EventID) *selection {
 			s.devices[d] = w
 		}
 	}
-	return s
+	return s, nil
 }
 
 // run collects windows from events in order of start.
