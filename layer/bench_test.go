@@ -1,0 +1,75 @@
+package layer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// decodeSteps is a trace of about that many GPU activities: decode steps of a model with experts, launched one by one.
+func decodeSteps(tb testing.TB, kernels int, dialect gen.Dialect) []byte {
+	tb.Helper()
+	arch := gen.Arch{Family: "Qwen3Moe", Layers: gen.Uniform(48, gen.Layer{FFN: gen.MoE}), Hidden: 2048, Experts: 128, QKNorm: true}
+	const perPass = 48*17 + 8
+	passes := make([]gen.Pass, max(1, kernels/perPass))
+	for i := range passes {
+		passes[i] = gen.Pass{Decodes: 16, Context: 1000 + i}
+	}
+	var b bytes.Buffer
+	if err := gen.Write(&b, gen.Config{Seed: 3, Arch: arch, Passes: passes, TP: 2, Dialect: dialect}); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// BenchmarkAnalyze finds passes and layers; ns/kernel stays the same where the cost is linear. Compare with BenchmarkLoad,
+// which reads the same trace.
+func BenchmarkAnalyze(b *testing.B) {
+	for _, d := range []struct {
+		name    string
+		dialect gen.Dialect
+	}{{"annotated", gen.SGLang}, {"unannotated", gen.NoAnnotations}} {
+		for _, n := range []int{10_000, 100_000} {
+			b.Run(fmt.Sprintf("%s/kernels=%d", d.name, n), func(b *testing.B) {
+				t, err := trace.Read(context.Background(), bytes.NewReader(decodeSteps(b, n, d.dialect)))
+				if err != nil {
+					b.Fatal(err)
+				}
+				kernels := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					a, err := layer.Analyze(context.Background(), t, layer.Options{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					kernels = len(a.Kernels)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(kernels), "ns/kernel")
+			})
+		}
+	}
+}
+
+// BenchmarkLoad reads the traces of BenchmarkAnalyze.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprintf("kernels=%d", n), func(b *testing.B) {
+			data := decodeSteps(b, n, gen.SGLang)
+			b.SetBytes(int64(len(data)))
+			kernels := 0
+			for b.Loop() {
+				t, err := trace.Read(context.Background(), bytes.NewReader(data))
+				if err != nil {
+					b.Fatal(err)
+				}
+				kernels = t.LaneLen(trace.LaneGPU)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(kernels), "ns/kernel")
+		})
+	}
+}
