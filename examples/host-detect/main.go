@@ -31,7 +31,7 @@ func program() app.Program {
 	var o options
 	d := hostoverhead.DefaultThresholds()
 	return app.Program{
-		Name:    "host-detect",
+		Name: "host-detect",
 		Summary: "says whether the CPU is the bottleneck of a traced run (YES or NO), with the evidence, the reasons to doubt it, and where the GPU's idle time goes. It reads Nsight Systems exports (.sqlite, or .nsys-rep where nsys is installed) and torch.profiler traces. " +
 			"YES means that at least two of the metrics that the trace can show crossed their thresholds, in the whole window or in the context or generation steps; docs/host-verdict.md explains them.",
 		Examples: []string{
