@@ -319,15 +319,15 @@ func (c *columns) rebase(origin int64) {
 	}
 }
 
-// bounds returns the first start and the last end of rows that are sorted by
-// start, 0 and 0 when there are none.
+// bounds returns the first start and the last end, 0 and 0 when there are no
+// rows. Rows are sorted by start only within a thread.
 func (c *columns) bounds() (first, last Time) {
 	for i, start := range c.start {
 		end := start + Time(c.dur[i])
 		if i == 0 {
 			first, last = start, end
 		}
-		last = max(last, end)
+		first, last = min(first, start), max(last, end)
 	}
 	return first, last
 }

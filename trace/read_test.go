@@ -591,6 +591,15 @@ func TestStrictErrorsSayWhere(t *testing.T) {
 	}
 }
 
+// TestWindowIsThatOfAllThreads: the first thread in the file is not the first to work.
+func TestWindowIsThatOfAllThreads(t *testing.T) {
+	op := `{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":%d,"ts":%d,"dur":%d}`
+	tr := read(t, strings.NewReader(document(fmt.Sprintf(op, 1, 100, 900), fmt.Sprintf(op, 2, 50, 1))))
+	if start, end := tr.Window(); start != 0 || end != 950_000 {
+		t.Errorf("Window() = %d, %d, want 0, 950000", start, end)
+	}
+}
+
 // TestReaderGivesWholeEventsBeforeDamage: then the damage, again and again.
 func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 	whole := gzipped(t, []byte(document(event(`"id":1`), event(`"id":2`))))
