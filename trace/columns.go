@@ -176,8 +176,10 @@ func reserve[T any](dst []T, n int, predict func(n int) int) []T {
 		return dst
 	}
 	size := need + need/4
+	// A quarter more than predicted: compression varies along the file, and a
+	// prediction that falls a little short costs the whole column once more.
 	if p := predict(need); p > size {
-		size = min(p+p/32, maxLeap*need)
+		size = min(p+p/4, maxLeap*need)
 	}
 	out := make([]T, len(dst), size)
 	copy(out, dst)
