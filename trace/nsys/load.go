@@ -67,7 +67,7 @@ func (l *loader) load(ctx context.Context) (*trace.Trace, error) {
 		return nil, err
 	}
 	l.report(scanners)
-	return l.b.Finish(), nil
+	return l.b.FinishContext(ctx)
 }
 
 // check refuses a database that holds nothing of a profile.

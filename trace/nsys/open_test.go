@@ -137,6 +137,29 @@ func TestLanesNotAskedForAreNotRead(t *testing.T) {
 	}
 }
 
+func TestProgressEndsWithTheFile(t *testing.T) {
+	path := generate(t, nsysgen.Large(1, 180_000))
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []trace.Progress
+	tr := open(t, path, nsys.WithProgress(func(p trace.Progress) { calls = append(calls, p) }))
+	if len(calls) < 2 {
+		t.Fatalf("%d calls, want several", len(calls))
+	}
+	last := trace.Progress{}
+	for _, p := range calls {
+		if p.Read < last.Read || p.Events < last.Events || p.Size != info.Size() || p.Read > p.Size {
+			t.Errorf("progress %+v after %+v", p, last)
+		}
+		last = p
+	}
+	if last.Read != info.Size() || last.Events != int64(tr.Len()) {
+		t.Errorf("last progress %+v, want all of %d bytes and %d events", last, info.Size(), tr.Len())
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

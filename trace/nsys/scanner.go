@@ -92,11 +92,11 @@ const batchesAhead = 4
 func (l *loader) scanAll(ctx context.Context) ([]*scanner, error) {
 	groups := l.cfg.groups()
 	rows := make([]int64, len(groups))
-	var most int64 = 1
+	var most, all int64 = 1, 0
 	for i, g := range groups {
 		rows[i] = l.rowsOf(g.largest)
 		l.b.Grow(g.lane, int(rows[i]))
-		most = max(most, rows[i])
+		most, all = max(most, rows[i]), all+rows[i]
 	}
 	scanners := make([]*scanner, len(groups))
 	for i, g := range groups {
@@ -113,7 +113,7 @@ func (l *loader) scanAll(ctx context.Context) ([]*scanner, error) {
 	for _, s := range scanners {
 		running.Go(s.run)
 	}
-	l.addAll(scanners)
+	l.addAll(scanners, all)
 	for _, s := range scanners {
 		if s.err != nil {
 			return nil, s.err
@@ -135,10 +135,21 @@ func newScanner(f *facts, db *database, tasks []func(*scanner) error, batch int)
 	return s
 }
 
+// progressRows is after how many events progress is reported: some five times a
+// second.
+const progressRows = 1 << 19
+
 // addAll adds the batches of all scanners to the Builder, one of each in turn,
-// until all are done.
-func (l *loader) addAll(scanners []*scanner) {
+// until all are done. rows is how many there are, as far as is known.
+func (l *loader) addAll(scanners []*scanner, rows int64) {
 	done := make([]bool, len(scanners))
+	var added, told int64
+	report := func(read int64) {
+		if l.cfg.report != nil {
+			l.cfg.report(trace.Progress{Read: read, Size: l.db.size, Events: added})
+		}
+	}
+	defer func() { report(l.db.size) }()
 	for open := len(scanners); open > 0; {
 		for i, s := range scanners {
 			if done[i] {
@@ -153,7 +164,12 @@ func (l *loader) addAll(scanners []*scanner) {
 			for k := range batch {
 				l.b.Add(batch[k])
 			}
+			added += int64(len(batch))
 			s.free <- batch[:0]
+			if added-told >= progressRows {
+				told = added
+				report(int64(float64(l.db.size) * float64(added) / float64(max(rows, added))))
+			}
 		}
 	}
 }

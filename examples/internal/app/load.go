@@ -77,7 +77,7 @@ func (e *Env) open(ctx context.Context, path string, need Need, opts []trace.Opt
 	}
 	e.Step("reading "+path, 0, 0)
 	if sqlite || nsys.IsReport(path) {
-		var nopts []nsys.Option
+		nopts := []nsys.Option{nsys.WithProgress(func(p trace.Progress) { e.Step("reading "+path, p.Read, p.Size) })}
 		if len(need.Lanes) > 0 {
 			nopts = append(nopts, nsys.WithLanes(need.Lanes...))
 		}
