@@ -280,12 +280,23 @@ func guessLayers(s *sequence, passes bool) []guess {
 		case g.support < 0.8*best && (g.support < 0.4*best || g.sim < 0.7), g.sim < 0.35 && g.n > 2, ragged(g.anchors[0].pos):
 			continue
 		}
-		if g.plausible(s, known) {
+		if g.plausible(s, known) && (g.n > fewLayers || alike(s, g.n)) {
 			kept = append(kept, g)
 		}
 	}
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].n > kept[j].n })
 	return kept
+}
+
+// fewLayers is up to how many layers evenness says nothing: their kernels must be alike.
+const fewLayers = 3
+
+// alike says whether n layers of s have most kernels in common. The layers of small models reach 0.9, the two halves of some
+// other loop that was taken for layers 0.2.
+func alike(s *sequence, n int) bool {
+	const least = 0.6
+	st, ok := findRepeats(s, n)
+	return ok && st.sim >= least
 }
 
 // ragged says that one outer gap of an otherwise even comb is off: the kernel occurs once more in the prologue or epilogue.

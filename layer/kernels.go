@@ -130,6 +130,9 @@ func (w *work) sortByLaunch() {
 		s := w.acts[i].Stream()
 		if w.known(int32(i)) {
 			key[i] = w.at[i]
+			if before, ok := last[s]; ok && key[i] < before && w.replayed(int32(i)) {
+				key[i] = before // a stream keeps its order: the link of one of them is wrong
+			}
 			last[s] = key[i]
 			anywhere = key[i]
 			continue

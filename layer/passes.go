@@ -231,6 +231,7 @@ func (w *work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 }
 
 // adoptOrphans gives activities without a known launch to a pass when the kernels around them on their stream belong to it.
+// Between kernels of two passes they are split at the longest pause of the stream.
 func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	of := make([]int32, len(w.acts))
 	for i := range of {
@@ -243,7 +244,8 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	}
 	type seen struct {
 		known   bool  // whether any launch is
-		pass    int32 // of the last activity whose launch is known
+		last    int32 // the last activity whose launch is known
+		pass    int32 // of last
 		pending []int32
 	}
 	last := map[trace.StreamID]*seen{}
@@ -259,13 +261,22 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 			st.pending = append(st.pending, int32(i))
 			continue
 		}
-		if of[i] != None && of[i] == st.pass {
-			for _, o := range st.pending {
-				of[o] = of[i]
-				adopted = true
+		if of[i] != None && st.pass != None && len(st.pending) > 0 {
+			adopted = true
+			cut := 0
+			if of[i] == st.pass {
+				cut = len(st.pending)
+			} else {
+				cut = w.longestPause(st.last, st.pending, int32(i))
+			}
+			for k, o := range st.pending {
+				of[o] = st.pass
+				if k >= cut {
+					of[o] = of[i]
+				}
 			}
 		}
-		st.known, st.pass, st.pending = true, of[i], st.pending[:0]
+		st.known, st.last, st.pass, st.pending = true, int32(i), of[i], st.pending[:0]
 	}
 	// A stream on which no launch is known at all has nothing around its activities: the time of the pass decides.
 	ends := make([]trace.Time, len(passes))
@@ -295,6 +306,22 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 		}
 	}
 	return passes
+}
+
+// longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause.
+func (w *work) longestPause(before int32, between []int32, after int32) int {
+	end, at, longest := w.acts[before].End(), 0, trace.Time(-1)
+	for k := 0; k <= len(between); k++ {
+		next := after
+		if k < len(between) {
+			next = between[k]
+		}
+		if pause := w.acts[next].Start() - end; pause > longest {
+			longest, at = pause, k
+		}
+		end = max(end, w.acts[next].End())
+	}
+	return at
 }
 
 // passAt returns the pass whose kernels run at x: the last one that began before, if it has not ended. ends holds the end of

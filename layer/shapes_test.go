@@ -132,12 +132,35 @@ func placed(a *layer.Analysis, truths []gen.Truth, name func(string) string) (sh
 
 func itself(s string) string { return s }
 
+// A tally remembers how well the combinations of a test came out: its log is the table in docs/segmentation.md.
+type tally struct {
+	runs         int
+	worst, total float64
+}
+
+func (y *tally) add(share float64) {
+	if y.runs == 0 || share < y.worst {
+		y.worst = share
+	}
+	y.runs++
+	y.total += share
+}
+
+func (y *tally) log(t *testing.T) {
+	t.Helper()
+	if y.runs > 0 {
+		t.Logf("%d combinations: mean %.2f %%, worst %.2f %%", y.runs, 100*y.total/float64(y.runs), 100*y.worst)
+	}
+}
+
 // inShort says whether a combination is run with -short: every shape and every run is in some.
 func inShort(s, r, k int) bool { return !testing.Short() || (s+r+k)%5 == 0 }
 
 // TestGeneratedShapes: every kind of stack, in every kind of run, on both vendors, with and without annotations, with and
 // without a known N.
 func TestGeneratedShapes(t *testing.T) {
+	var y tally
+	defer y.log(t)
 	for si, s := range shapes {
 		for ri, run := range runs {
 			for k, v := range []struct {
@@ -152,6 +175,7 @@ func TestGeneratedShapes(t *testing.T) {
 				for _, n := range []int{len(s.arch.Layers), 0} {
 					a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: layer.BoundariesRepeats})
 					share, wrong := placed(a, truths, itself)
+					y.add(share)
 					if share < 0.99 || n > 0 && share < 0.995 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
 						t.Errorf("%s, %s, vendor %d, dialect %d, n=%d: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, v.vendor, v.dialect, n,
 							100*share, a.NumLayers, len(a.Passes), wrong)
@@ -164,6 +188,8 @@ func TestGeneratedShapes(t *testing.T) {
 
 // TestCutWindows: the window opens late (the first launches are missing) or ends in the middle of the last pass.
 func TestCutWindows(t *testing.T) {
+	var y tally
+	defer y.log(t)
 	for si, s := range shapes {
 		if len(s.arch.Layers) <= 8 {
 			continue // half of two layers is no repeat, and four of eight layers have eight halves
@@ -180,6 +206,7 @@ func TestCutWindows(t *testing.T) {
 				tr, truths := generate(t, cfg, nil)
 				a := analyze(t, tr, layer.Options{NumLayers: len(s.arch.Layers), Boundaries: layer.BoundariesRepeats})
 				share, wrong := placed(a, truths, itself)
+				y.add(share)
 				if share < 0.95 || len(a.Passes) != len(run.passes) {
 					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f %% right, %d passes\n%v", s.name, run.name, v.orphans, v.cut, 100*share, len(a.Passes), wrong)
 				}
@@ -193,6 +220,8 @@ func TestCutWindows(t *testing.T) {
 
 // TestGPUActivitiesAlone: a profile of the GPU only, without launches, ops or annotations.
 func TestGPUActivitiesAlone(t *testing.T) {
+	var y tally
+	defer y.log(t)
 	for si, s := range shapes {
 		for ri, run := range runs {
 			if !inShort(si, ri, 0) || ri%2 == 1 {
@@ -206,7 +235,9 @@ func TestGPUActivitiesAlone(t *testing.T) {
 			})
 			for _, n := range []int{len(s.arch.Layers), 0} {
 				a := analyze(t, tr, layer.Options{NumLayers: n})
-				if share, wrong := placed(a, truths, itself); share < 0.99 {
+				share, wrong := placed(a, truths, itself)
+				y.add(share)
+				if share < 0.99 {
 					t.Errorf("%s, %s, n=%d: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, n, 100*share, a.NumLayers, len(a.Passes), wrong)
 				}
 			}
@@ -217,6 +248,8 @@ func TestGPUActivitiesAlone(t *testing.T) {
 // TestHashedNames: with every kernel name replaced by a hash, passes and N stay and at least 80 % of the kernels keep their
 // layer. Two layers alone are too few to tell a repeat without any meaning; their N is given.
 func TestHashedNames(t *testing.T) {
+	var y tally
+	defer y.log(t)
 	hash := func(e map[string]any) map[string]any {
 		if onGPU(e) {
 			e["name"] = hashed(e["name"].(string))
@@ -235,6 +268,7 @@ func TestHashedNames(t *testing.T) {
 			tr, truths := generate(t, gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2}, hash)
 			a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: layer.BoundariesRepeats})
 			share, wrong := placed(a, truths, hashed)
+			y.add(share)
 			if share < 0.8 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
 				t.Errorf("%s, %s: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, 100*share, a.NumLayers, len(a.Passes), wrong)
 			}

@@ -161,7 +161,7 @@ func TestRealTraces(t *testing.T) {
 // TestNsysExport: an export of another profiler goes through the same program.
 func TestNsysExport(t *testing.T) {
 	got := apptest.MustRun(t, program(), "--trace", testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")).Stdout
-	if !strings.Contains(got, "trtllm") || !strings.Contains(got, "decode") {
-		t.Errorf("steps of the executor are not told:\n%s", got)
+	if !strings.Contains(got, "trtllm") || !strings.Contains(got, "decode") || !strings.Contains(got, "8 layers (from repeats), 8 blocks/pass, 60 forward passes") {
+		t.Errorf("steps of the executor, or the layers of orphaned replays, are not told:\n%s", got)
 	}
 }
