@@ -285,7 +285,27 @@ func guessLayers(s *sequence, passes bool) []guess {
 		}
 	}
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].n > kept[j].n })
-	return kept
+	return dropSurplus(s, kept)
+}
+
+// dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below explains
+// more kernels, its units are as alike, and the first or last of the N+1 layers has little in common with its neighbour. A
+// leading dense layer before layers with experts shares its attention half with them.
+func dropSurplus(s *sequence, kept []guess) []guess {
+	const common = 0.45 // dense and expert layers have 0.6, the embedding of a BERT and its layers 0.36
+	out := kept[:0:0]
+	for i, g := range kept {
+		if i+1 < len(kept) && g.n >= 3 {
+			less := kept[i+1]
+			if less.n == g.n-1 && less.support > g.support && less.sim >= g.sim {
+				if st, ok := findRepeats(s, g.n); ok && min(unitSimilarity(s, st.starts[:3]), unitSimilarity(s, st.starts[g.n-2:])) < common {
+					continue
+				}
+			}
+		}
+		out = append(out, g)
+	}
+	return out
 }
 
 // fewLayers is up to how many layers evenness says nothing: their kernels must be alike.

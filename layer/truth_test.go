@@ -1,13 +1,19 @@
 package layer_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // moduleLayer matches decoder-layer modules as tools/module-truth.py of the shared data does.
@@ -179,5 +185,70 @@ func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 		if next != 24 {
 			t.Errorf("%d attention kernels, want 24", next)
 		}
+	}
+}
+
+// TestHashedNamesOfRealTraces: with every kernel name of a real trace replaced by a hash, passes and N stay and at least 80 %
+// of the kernels keep the layer that they have with their names.
+func TestHashedNamesOfRealTraces(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		layers int
+	}{
+		{"sglang-qwen3-8b-extend-eager-mi300.json.gz", 36},
+		{"hf-qwen1.5-0.5b-eager-h100.json.gz", 24},
+		{"hf-bert-small-eager-h100.json.gz", 4},
+		{"sglang-qwen3-8b-decode-graph-mi300.json.gz", 36},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", 48},
+		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", 48},
+		{"vllm-gptoss20b-decode-fullgraph-mi300.json.gz", 24},
+		{"vllm-gptoss20b-mixed-piecewise-mi300.json.gz", 24},
+		{dsv4Trace, 43},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := os.Open(testdata.Shared(t, "traces/torch/"+c.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			z, err := gzip.NewReader(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := func(data []byte) *trace.Trace {
+				tr, err := trace.Read(t.Context(), bytes.NewReader(data))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return tr
+			}
+			o := layer.Options{Boundaries: layer.BoundariesRepeats}
+			named := analyze(t, read(data), o)
+			blind := analyze(t, read(edited(t, data, func(e map[string]any) map[string]any {
+				if onGPU(e) {
+					e["name"] = hashed(e["name"].(string))
+				}
+				return e
+			})), o)
+			if len(named.Kernels) != len(blind.Kernels) {
+				t.Fatalf("%d kernels, %d with hashed names", len(named.Kernels), len(blind.Kernels))
+			}
+			same := 0
+			for i := range named.Kernels {
+				if named.Kernels[i].Pass == blind.Kernels[i].Pass && named.Kernels[i].Layer == blind.Kernels[i].Layer {
+					same++
+				}
+			}
+			share := float64(same) / float64(len(named.Kernels))
+			t.Logf("%.1f %% of the kernels keep pass and layer; %d passes, N=%d", 100*share, len(blind.Passes), blind.NumLayers)
+			if share < 0.8 || blind.NumLayers != c.layers || named.NumLayers != c.layers || len(named.Passes) != len(blind.Passes) {
+				t.Errorf("%.1f %% of the kernels keep their layer; N=%d and %d hashed, want %d; %d passes and %d hashed", 100*share, named.NumLayers,
+					blind.NumLayers, c.layers, len(named.Passes), len(blind.Passes))
+			}
+		})
 	}
 }
