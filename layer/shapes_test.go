@@ -153,8 +153,14 @@ func (y *tally) log(t *testing.T) {
 	}
 }
 
-// inShort says whether a combination is run with -short: every shape and every run is in some.
-func inShort(s, r, k int) bool { return !testing.Short() || (s+r+k)%5 == 0 }
+// chosen says whether a combination is run: every second one, and one in eight with -short; every shape and every run is in
+// some.
+func chosen(s, r, k int) bool {
+	if testing.Short() {
+		return (s+r+k)%8 == 0
+	}
+	return (s+r+k)%2 == 0
+}
 
 // TestGeneratedShapes: every kind of stack, in every kind of run, on both vendors, with and without annotations, with and
 // without a known N.
@@ -167,7 +173,7 @@ func TestGeneratedShapes(t *testing.T) {
 				vendor  gen.Vendor
 				dialect gen.Dialect
 			}{{gen.NVIDIA, gen.SGLang}, {gen.AMD, gen.NoAnnotations}, {gen.NVIDIA, gen.NoAnnotations}, {gen.AMD, gen.VLLM}} {
-				if !inShort(si, ri, k) {
+				if !chosen(si, ri, k) {
 					continue
 				}
 				cfg := gen.Config{Seed: 7, Vendor: v.vendor, Dialect: v.dialect, Arch: s.arch, Passes: run.passes, TP: 2}
@@ -199,7 +205,7 @@ func TestCutWindows(t *testing.T) {
 				orphans int
 				cut     float64
 			}{{100, 0}, {0, 0.45}} {
-				if !inShort(si, ri, k) {
+				if !chosen(si, ri, k) {
 					continue
 				}
 				cfg := gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2, Orphans: v.orphans, CutAtEnd: v.cut}
@@ -224,7 +230,7 @@ func TestGPUActivitiesAlone(t *testing.T) {
 	defer y.log(t)
 	for si, s := range shapes {
 		for ri, run := range runs {
-			if !inShort(si, ri, 0) || ri%2 == 1 {
+			if !chosen(si, ri, 0) {
 				continue
 			}
 			tr, truths := generate(t, gen.Config{Seed: 7, Arch: s.arch, Passes: run.passes, TP: 2}, func(e map[string]any) map[string]any {
@@ -258,7 +264,7 @@ func TestHashedNames(t *testing.T) {
 	}
 	for si, s := range shapes {
 		for ri, run := range runs {
-			if !inShort(si, ri, 0) || ri%2 == 1 && !testing.Short() {
+			if !chosen(si, ri, 0) {
 				continue
 			}
 			n := 0
