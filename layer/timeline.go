@@ -3,7 +3,9 @@ package layer
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -70,7 +72,9 @@ type PassRow struct {
 	Layers       int     `json:"layers"`
 	Kernels      int     `json:"kernels"`
 	Confidence   float64 `json:"confidence"`
-	Note         string  `json:"note"`
+	// IdlePct is the part of the pass, in percent, during which nothing runs on the device.
+	IdlePct float64 `json:"idle_pct"`
+	Note    string  `json:"note"`
 }
 
 // LayerRow is one row of the per-layer table.
@@ -163,8 +167,9 @@ func (a *Analysis) Timeline(p int) (*Timeline, error) {
 		}
 	}
 	t.KernelCategories = a.kernelCategories()
+	idle := a.idle()
 	for i := range a.Passes {
-		t.Passes = append(t.Passes, a.passRow(&a.Passes[i]))
+		t.Passes = append(t.Passes, a.passRow(&a.Passes[i], idle[i]))
 	}
 	if p == None {
 		t.FwdPass = a.Steady.Pass
@@ -196,16 +201,58 @@ func (a *Analysis) gpuName() string {
 	return ""
 }
 
-func (a *Analysis) passRow(fp *ForwardPass) PassRow {
+// idle returns, for each pass, the part of its wall time in percent during which nothing runs on the device.
+func (a *Analysis) idle() []float64 {
+	type stretch struct {
+		from, to trace.Time
+		before   time.Duration // busy time before it
+	}
+	var busy []stretch
+	for i := range a.Kernels { // by start
+		e := a.Event(i)
+		if n := len(busy); n > 0 && e.Start() <= busy[n-1].to {
+			busy[n-1].to = max(busy[n-1].to, e.End())
+			continue
+		}
+		s := stretch{from: e.Start(), to: e.End()}
+		if n := len(busy); n > 0 {
+			s.before = busy[n-1].before + busy[n-1].to.Sub(busy[n-1].from)
+		}
+		busy = append(busy, s)
+	}
+	until := func(x trace.Time) time.Duration {
+		k := sort.Search(len(busy), func(k int) bool { return busy[k].from > x }) - 1
+		if k < 0 {
+			return 0
+		}
+		return busy[k].before + min(x, busy[k].to).Sub(busy[k].from)
+	}
+	out := make([]float64, len(a.Passes))
+	for p := range a.Passes {
+		fp := &a.Passes[p]
+		if wall := fp.Wall(); wall > 0 {
+			out[p] = 100 * float64(wall-until(fp.End)+until(fp.Start)) / float64(wall)
+		}
+	}
+	return out
+}
+
+// idleNote is from how many percent on a pass's idle time gets a remark: a quarter of the step is worth looking at.
+const idleNote = 25
+
+func (a *Analysis) passRow(fp *ForwardPass, idle float64) PassRow {
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
 		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Partial: fp.Partial != Whole, Cut: fp.Partial,
-		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, Note: fp.Note}
+		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
 	}
 	if a.Boundaries != BoundariesAnchorOpens { // the published notes stand alone
 		if st := &a.Steady; fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1 {
 			r.Note = join("steady", r.Note)
+		}
+		if idle >= idleNote {
+			r.Note = join(fmt.Sprintf("GPU idle %.0f %%", idle), r.Note)
 		}
 		if 2*fp.Replay > fp.Kernels {
 			r.Note = join("graph replay", r.Note)
