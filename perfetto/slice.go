@@ -10,7 +10,6 @@ import (
 	"io"
 	"slices"
 	"sort"
-	"strconv"
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
@@ -127,7 +126,13 @@ type activityKey struct {
 // window is a closed span of raw time.
 type window struct{ start, end int64 }
 
-type threadKey struct{ pid, tid string }
+// ident is a process or thread id: a text, or else a number.
+type ident struct {
+	text string
+	num  int64
+}
+
+type threadKey struct{ pid, tid ident }
 
 // selection decides which events belong to a set of GPU activities.
 type selection struct {
@@ -171,7 +176,7 @@ func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*s
 			return nil, ctx.Err()
 		}
 		th := t.Thread(trace.ThreadIndex(i))
-		k := threadKey{number(th.ProcessLabel, int64(th.Process)), number(th.Label, int64(th.ID))}
+		k := threadKey{newIdent(th.ProcessLabel, int64(th.Process)), newIdent(th.Label, int64(th.ID))}
 		var r run
 		for e := range t.OnThread(trace.LaneLaunch, trace.ThreadIndex(i)) {
 			if e.NumActivities() > 0 {
@@ -250,14 +255,12 @@ func keyOf(t *trace.Trace, e trace.Event) activityKey {
 	return activityKey{t.Raw(e.Start()), int64(e.Duration()), e.Device(), e.Stream(), e.Correlation()}
 }
 
-func number(label string, n int64) string {
-	if label != "" {
-		return label
+func newIdent(text string, num int64) ident {
+	if text != "" {
+		return ident{text: text}
 	}
-	return strconv.FormatInt(n, 10)
+	return ident{num: num}
 }
-
-func identText(id scan.Ident) string { return number(string(id.Text), id.Num) }
 
 // wants reports whether the event belongs to the slice.
 func (s *selection) wants(ev *scan.Event) bool {
@@ -311,7 +314,7 @@ func (s *selection) wants(ev *scan.Event) bool {
 			return true
 		}
 	}
-	return touches(s.threads[threadKey{identText(ev.PID), identText(ev.TID)}], ev.TS, end)
+	return touches(s.threads[threadKey{newIdent(string(ev.PID.Text), ev.PID.Num), newIdent(string(ev.TID.Text), ev.TID.Num)}], ev.TS, end)
 }
 
 // isWindowProcess reports whether pid is one of the pseudo-processes in which
