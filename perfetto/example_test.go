@@ -1,0 +1,109 @@
+package perfetto_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+)
+
+// demoAnalysis returns an analysis of a small built-in trace and its file.
+func demoAnalysis() (a *layer.Analysis, dir, file string) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	file = filepath.Join(dir, "run.json.gz")
+	if err := os.WriteFile(file, demo.Trace(), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	t, err := trace.Open(context.Background(), file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if a, err = layer.Analyze(context.Background(), t, layer.Options{}); err != nil {
+		log.Fatal(err)
+	}
+	return a, dir, file
+}
+
+func Example() {
+	a, dir, file := demoAnalysis() // trace.Open, layer.Analyze
+	defer os.RemoveAll(dir)
+	// Draw passes and layers into a copy, and say where layer 3 of pass 1 is in it.
+	if err := perfetto.Annotate(context.Background(), a.Trace(), file, filepath.Join(dir, "annotated.json.gz"), perfetto.Tracks(a, 0)); err != nil {
+		log.Fatal(err)
+	}
+	m, err := perfetto.NewMap(a, 1, []int{3}, perfetto.Link{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	l := m.Layers[3]
+	fmt.Printf("layer %d: %.6f s to %.6f s, %.2f ms\n%s\n", l.Index, l.StartSeconds, l.EndSeconds, l.WallMS, l.URL)
+	// Output:
+	// layer 3: 0.003115 s to 0.003304 s, 0.19 ms
+	// https://ui.perfetto.dev/#!/?visEnd=7721328755364250&visStart=7721328755156027
+}
+
+func ExampleSlice() {
+	a, dir, file := demoAnalysis()
+	defer os.RemoveAll(dir)
+	var keep []trace.EventID
+	for _, k := range a.Kernels {
+		if k.Pass == 1 && k.Layer == 3 {
+			keep = append(keep, k.Event)
+		}
+	}
+	out := filepath.Join(dir, "layer3.json.gz")
+	stats, err := perfetto.Slice(context.Background(), a.Trace(), keep, file, out, perfetto.SliceOptions{
+		Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, err := trace.Open(context.Background(), out)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(stats.Activities, "activities;", t.LaneLen(trace.LaneGPU), "in the file, the first at the same time:",
+		t.Raw(t.LaneAt(trace.LaneGPU, 0).Start()) == a.Trace().Raw(a.Trace().At(keep[0]).Start()))
+	// Output: 20 activities; 20 in the file, the first at the same time: true
+}
+
+func ExampleLink() {
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	k := t.LaneAt(trace.LaneGPU, 0)
+	fmt.Println(perfetto.Link{
+		View:     perfetto.Margin(t, perfetto.NewRange(t, k.Start(), k.End())),
+		Select:   perfetto.SelectEvent(t, k),
+		Commands: []perfetto.Command{perfetto.PinTracks("layers")},
+	})
+	// Output:
+	// https://ui.perfetto.dev/#!/?dur=1728&startupCommands=%5B%7B%22id%22%3A%22dev.perfetto.PinTracksByRegex%22%2C%22args%22%3A%5B%22layers%22%5D%7D%5D&ts=7721328752162083&visEnd=7721328752163897&visStart=7721328752161997
+}
+
+func ExampleServe() {
+	_, dir, file := demoAnalysis()
+	defer os.RemoveAll(dir)
+	s, err := perfetto.Serve(file, "127.0.0.1:0", "") // "" for the address that the public UI accepts
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	link := perfetto.Link{TraceURL: s.URL()} // to be opened in a browser
+	_ = link.String()
+	err = s.Wait(context.Background(), time.Millisecond)
+	fmt.Println(err)
+	// Output: perfetto: the UI did not fetch the trace within 1ms
+}
