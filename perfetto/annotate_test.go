@@ -48,6 +48,32 @@ func readFile(t *testing.T, path string) []byte {
 	return b
 }
 
+// realTraces returns the torch-profiler traces of the reference data; of the
+// large ones none with -short, as the race detector makes them slow.
+func realTraces(t *testing.T) []string {
+	t.Helper()
+	const large = 100_000 // bytes, compressed
+	dir := filepath.Dir(testdata.Shared(t, "traces/torch/graph-node-id-keys.json"))
+	all, err := filepath.Glob(filepath.Join(dir, "*.json*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, path := range all {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !testing.Short() || info.Size() < large {
+			out = append(out, path)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatalf("no traces in %s", dir)
+	}
+	return out
+}
+
 func open(t *testing.T, path string) *trace.Trace {
 	t.Helper()
 	tr, err := trace.Open(context.Background(), path)
@@ -103,12 +129,7 @@ func annotated(t *testing.T, src, dst string) {
 }
 
 func TestAnnotateKeepsEveryOriginalByte(t *testing.T) {
-	dir := filepath.Dir(testdata.Shared(t, "traces/torch/graph-node-id-keys.json"))
-	files, err := filepath.Glob(filepath.Join(dir, "*.json*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no traces in %s: %v", dir, err)
-	}
-	for _, src := range files {
+	for _, src := range realTraces(t) {
 		t.Run(filepath.Base(src), func(t *testing.T) {
 			annotated(t, src, filepath.Join(t.TempDir(), filepath.Base(src)))
 		})

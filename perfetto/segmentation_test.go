@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
@@ -54,12 +53,7 @@ func analyze(t *testing.T, tr *trace.Trace) *layer.Analysis {
 // the window cuts can be sliced only together with others: where its layers
 // begin is known by comparison with a whole one.
 func TestSlicesKeepTheSegmentation(t *testing.T) {
-	dir := filepath.Dir(testdata.Shared(t, "traces/torch/graph-node-id-keys.json"))
-	files, err := filepath.Glob(filepath.Join(dir, "*.json*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no traces in %s: %v", dir, err)
-	}
-	for _, src := range files {
+	for _, src := range realTraces(t) {
 		t.Run(filepath.Base(src), func(t *testing.T) { sliceAll(t, src, open(t, src)) })
 	}
 }

@@ -98,12 +98,7 @@ func TestTracksShowHalves(t *testing.T) {
 // nothing of what is read from it. On every real trace, and with the tracks that
 // users get.
 func TestAnnotatedCopiesGiveTheSameAnalysis(t *testing.T) {
-	dir := filepath.Dir(testdata.Shared(t, "traces/torch/graph-node-id-keys.json"))
-	files, err := filepath.Glob(filepath.Join(dir, "*.json*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no traces in %s: %v", dir, err)
-	}
-	for _, src := range files {
+	for _, src := range realTraces(t) {
 		t.Run(filepath.Base(src), func(t *testing.T) {
 			tr := open(t, src)
 			a := analyze(t, tr)
