@@ -113,11 +113,13 @@ func TestPagesShowEveryResult(t *testing.T) {
 }
 
 func TestPagesAreDeterministic(t *testing.T) {
-	if first, again := timeline(t, demoTrace(t), "x"), timeline(t, demoTrace(t), "x"); first != again {
-		t.Error("two timeline pages of the same trace differ")
-	}
-	if first, again := triaged(t, demoTrace(t), "x"), triaged(t, demoTrace(t), "x"); first != again {
-		t.Error("two triage pages of the same trace differ")
+	for name, page := range map[string]func(*testing.T, *trace.Trace, string) string{
+		"timeline": func(t *testing.T, tr *trace.Trace, name string) string { return timeline(t, tr, name) }, "triage": triaged,
+	} {
+		first, second := page(t, demoTrace(t), "x"), page(t, demoTrace(t), "x")
+		if first != second {
+			t.Errorf("two %s pages of the same trace differ", name)
+		}
 	}
 }
 
