@@ -17,7 +17,7 @@ func TestHTML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(page); !strings.HasPrefix(s, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(s), "</html>") || !strings.Contains(s, "fused_moe_kernel") {
+	if s := string(page); !strings.HasPrefix(s, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(s), "</html>") || !strings.Contains(s, "Launches") {
 		t.Errorf("the report of %d bytes is not whole", len(page))
 	}
 	if !strings.Contains(r.Stderr, "wrote "+path) || r.Stdout != apptest.MustRun(t, program()).Stdout {
