@@ -12,7 +12,6 @@ import (
 // driver is what differs between servers. One method per thing a server is
 // asked; none of them waits for files.
 type driver interface {
-	framework() Framework
 	// check refuses options the server does not have, before anything is
 	// sent. The notes say which harmless ones are ignored.
 	check(o Options) (notes []string, err error)

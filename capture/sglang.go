@@ -23,8 +23,6 @@ type sglang struct {
 	o Options
 }
 
-func (d *sglang) framework() Framework { return FrameworkSGLang }
-
 func (d *sglang) traits() traits {
 	return traits{
 		ownDir: true, selfStop: true, mayBlock: true,

@@ -10,8 +10,6 @@ import (
 // /stop_profile.
 type tokenSpeed struct{ openAI }
 
-func (d *tokenSpeed) framework() Framework { return FrameworkTokenSpeed }
-
 func (d *tokenSpeed) traits() traits {
 	return traits{
 		ownDir: true, rewrites: true,

@@ -21,8 +21,6 @@ type tensorRT struct {
 	envWindow bool
 }
 
-func (d *tensorRT) framework() Framework { return FrameworkTensorRT }
-
 func (d *tensorRT) traits() traits {
 	return traits{
 		rewrites: true,

@@ -18,8 +18,6 @@ import "context"
 //     second start/stop of a server's life writes nothing.
 type vllm struct{ openAI }
 
-func (d *vllm) framework() Framework { return FrameworkVLLM }
-
 func (d *vllm) traits() traits {
 	return traits{needs: `launch vLLM with --profiler-config '{"profiler": "torch", "torch_profiler_dir": "<output-dir>"}' (before 0.13: VLLM_TORCH_PROFILER_DIR=<output-dir>); --output-dir must be that folder`}
 }

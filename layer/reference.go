@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -171,7 +172,7 @@ func (a *Analysis) rawUS(e trace.Event) float64 {
 	if ns > -1<<53 && ns < 1<<53 {
 		return float64(ns) / 1000 // both exact, so the quotient is the nearest double
 	}
-	v, _ := strconv.ParseFloat(fmt.Sprintf("%d.%03d", ns/1000, max(ns%1000, -(ns%1000))), 64)
+	v, _ := strconv.ParseFloat(string(decimal.AppendMicros(nil, ns)), 64)
 	return v
 }
 

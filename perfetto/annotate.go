@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace"
@@ -250,11 +250,4 @@ func trackEvents(t *trace.Trace, tracks []Track) ([]byte, error) {
 }
 
 // micros formats ns as Kineto does: microseconds with three decimals, exact.
-func micros(ns int64) json.Number {
-	sign := ""
-	u := uint64(ns)
-	if ns < 0 {
-		sign, u = "-", -u
-	}
-	return json.Number(sign + strconv.FormatUint(u/1000, 10) + fmt.Sprintf(".%03d", u%1000))
-}
+func micros(ns int64) json.Number { return json.Number(decimal.AppendMicros(nil, ns)) }

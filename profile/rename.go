@@ -50,10 +50,8 @@ func replaceAll(name string, renames []Rename) string {
 // name in the sample traces is under 8 KiB.
 const maxRenamed = 1 << 20
 
-// StandardRenames returns a copy of the replacements every reference table uses.
-func StandardRenames() []Rename { return append([]Rename(nil), standardRenames...) }
-
-// standardRenames in the order they apply. "void flashinfer::" must go before
+// standardRenames are the replacements that every reference table uses, in the
+// order they apply. "void flashinfer::" must go before
 // "norm::RMSNormKernel", which would otherwise stay behind its prefix.
 var standardRenames = []Rename{
 	{"void (anonymous namespace)::", ""},

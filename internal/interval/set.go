@@ -112,29 +112,6 @@ func walk(a, b []Span, f func(Span)) {
 	}
 }
 
-// Subtract returns the points of a that are not in b.
-func Subtract(a, b []Span) []Span {
-	var out []Span
-	j := 0
-	for _, s := range a {
-		for j < len(b) && b[j].End <= s.Start {
-			j++
-		}
-		at := s.Start
-		// k runs ahead of j: a long span of b may cover several of a.
-		for k := j; k < len(b) && b[k].Start < s.End; k++ {
-			if b[k].Start > at {
-				out = append(out, Span{at, b[k].Start})
-			}
-			at = max(at, b[k].End)
-		}
-		if at < s.End {
-			out = append(out, Span{at, s.End})
-		}
-	}
-	return out
-}
-
 // From is the index of the first span of the set that ends after t, or
 // len(set): the first one that can hold or follow t.
 func From(set []Span, t int64) int {

@@ -80,7 +80,6 @@ func TestAgainstBitmap(t *testing.T) {
 		check("Union", a, pa)
 		and := combine(pa, pb, func(x, y bool) bool { return x && y })
 		check("Intersect", interval.Intersect(a, b), and)
-		check("Subtract", interval.Subtract(a, b), combine(pa, pb, func(x, y bool) bool { return x && !y }))
 		if got, want := interval.Overlap(a, b), interval.Total(and.spans()); got != want {
 			t.Fatalf("case %d: Overlap(%v, %v) = %d, want %d", i, a, b, got, want)
 		}

@@ -33,27 +33,11 @@ func isZero(s string) bool {
 
 // Seconds formats d in seconds with up to nine decimals, rounded half away
 // from zero in integer arithmetic: no digit comes from a float.
-func Seconds(d time.Duration, decimals int) string { return decimal(int64(d), 9, decimals) }
-
-// Milliseconds formats d in milliseconds with up to six decimals; see [Seconds].
-func Milliseconds(d time.Duration, decimals int) string { return decimal(int64(d), 6, decimals) }
-
-// Microseconds formats d in microseconds with up to three decimals; see
-// [Seconds].
-func Microseconds(d time.Duration, decimals int) string { return decimal(int64(d), 3, decimals) }
-
-// AppendMicroseconds appends d in microseconds with three decimals, which is
-// exact.
-func AppendMicroseconds(dst []byte, d time.Duration) []byte {
-	return append(dst, decimal(int64(d), 3, 3)...)
-}
-
-// decimal formats n / 10^scale with the given number of decimals, at most
-// scale.
-func decimal(n int64, scale, decimals int) string {
+func Seconds(d time.Duration, decimals int) string {
+	const scale = 9 // nanoseconds
 	decimals = min(max(decimals, 0), scale)
-	neg := n < 0
-	u := uint64(n)
+	neg := d < 0
+	u := uint64(d)
 	if neg {
 		u = -u
 	}

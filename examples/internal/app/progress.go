@@ -30,14 +30,14 @@ type progress struct {
 
 // newProgress returns the progress line that the switch asks for, nil for none.
 func newProgress(s Switch, stderr io.Writer) *progress {
-	if s == Off || s == Auto && !terminal(stderr) {
+	if s == Off || s == Auto && !Terminal(stderr) {
 		return nil
 	}
 	return &progress{w: stderr, now: time.Now}
 }
 
-// terminal reports whether w is a terminal: a character device.
-func terminal(w io.Writer) bool {
+// Terminal reports whether w is a terminal: a character device.
+func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

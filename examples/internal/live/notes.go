@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/llmstrata/strata/capture"
@@ -19,7 +17,7 @@ const progressEvery = 5 * time.Second
 // every few seconds. It is nil where progress is off, and by default where
 // stderr is no terminal.
 func reporter(env *app.Env) func(capture.Progress) {
-	if env.Progress == app.Off || env.Progress == app.Auto && !terminal(env.Stderr) {
+	if env.Progress == app.Off || env.Progress == app.Auto && !app.Terminal(env.Stderr) {
 		return nil
 	}
 	var last capture.Progress
@@ -38,16 +36,6 @@ func reporter(env *app.Env) func(capture.Progress) {
 		}
 		env.Notef("%s", line)
 	}
-}
-
-// terminal reports whether w is a character device.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // Notes prints what a result says to people on stderr.
