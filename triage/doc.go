@@ -3,9 +3,9 @@
 // run alone although they could overlap, and which known fusion is not used.
 //
 // [Load] finds the traces of a profile directory and loads them, [Analyze]
-// computes a [Report] from loaded traces. A Report is plain data; [WriteMarkdown]
-// and [WriteJSON] render it with the same content. [Bundle] joins reports,
-// [Compare] sets two runs side by side, [WriteProfile] exports GPU time as a
+// computes a [Report] from loaded traces. A Report is plain data; [Report.WriteMarkdown]
+// and [Report.WriteJSON] render it with the same content. [Bundle] joins reports,
+// [Compare] sets two runs side by side, [Analysis.WriteProfile] exports GPU time as a
 // pprof profile.
 //
 // # Terminology

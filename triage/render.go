@@ -126,7 +126,7 @@ func (m *markdown) kernels(r *Report, s *StageReport) {
 	}
 	m.cells(t)
 	if s.HiddenRows > 0 {
-		m.printf("\n%s more below %s of GPU time or beyond the limit.\n", count(s.HiddenRows, "kernel"), pct(r.MinSharePct))
+		m.printf("\n%s below %s of GPU time or beyond the limit.\n", count(s.HiddenRows, "more kernel"), pct(r.MinSharePct))
 	}
 }
 

@@ -1,0 +1,54 @@
+package triage
+
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestDeal spreads launches over the sites of a kernel as their time does.
+func TestDeal(t *testing.T) {
+	sites := []siteTime{{site: 3, ns: 60}, {site: 2, ns: 30}, {site: 4, ns: 10}}
+	got := map[int32]int64{}
+	for given := int64(0); given < 1000; given += 10 {
+		got[deal(sites, given).site] += 10
+	}
+	for _, s := range sites {
+		if got[s.site] != 10*s.ns {
+			t.Errorf("site %d got %d of 1000, want %d", s.site, got[s.site], 10*s.ns)
+		}
+	}
+	if s := deal([]siteTime{{site: 5}}, 7); s.site != 5 {
+		t.Errorf("a site without time: %+v", s)
+	}
+}
+
+// TestNameLikeness: how kernels of two runs are told to be the same.
+func TestNameLikeness(t *testing.T) {
+	p := newPool(classify.Default())
+	fact := func(name string) *kernelFacts {
+		id := p.kernel(name, trace.KindKernel)
+		f := p.facts[id]
+		return &f
+	}
+	long := "void at::native::vectorized_elementwise_kernel_with_a_very_long_name_that_goes_on_and_on_and_on<4, at::native::"
+	for _, tt := range []struct {
+		a, b string
+		near bool
+	}{
+		{"fused_add_rmsnorm_kernel", "fused_add_rmsnorm_kernel_v2", true},
+		{"fused_add_rmsnorm_kernel", "acme_fused_add_rmsnorm_kernel", true},
+		{"merge", "merge_state", false},
+		{long + "A>", long + "B>", true},
+		{"flash_fwd_splitkv_combine_kernel", "flash_fwd_kernel", true},
+		{"gemm_128x128", "rmsnorm_kernel_of_hidden_size", false},
+	} {
+		if got := nameLikeness(fact(tt.a), fact(tt.b)); got > 0 != tt.near {
+			t.Errorf("nameLikeness(%q, %q) = %d, near %v", tt.a, tt.b, got, tt.near)
+		}
+		if got, back := nameLikeness(fact(tt.a), fact(tt.b)), nameLikeness(fact(tt.b), fact(tt.a)); got != back {
+			t.Errorf("nameLikeness(%q, %q) = %d, the other way round %d", tt.a, tt.b, got, back)
+		}
+	}
+}

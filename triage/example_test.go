@@ -1,0 +1,200 @@
+package triage_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// demoInput is the built-in trace of a small model: a prefill step and four
+// decode steps.
+func demoInput() triage.Input {
+	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	if err != nil {
+		panic(err)
+	}
+	return triage.Input{Formal: []triage.Source{{Trace: tr, Path: demo.Name}}}
+}
+
+// A report is plain data: stages with their three tables.
+func ExampleAnalyze() {
+	r, err := triage.Analyze(context.Background(), demoInput())
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range r.Stages {
+		k := s.Kernels[0]
+		fmt.Printf("%s, %d steps: %s is %s, %.1f %% of GPU time\n", s.Stage, s.Steps, k.Kernel, k.Category, k.SharePct)
+		fmt.Println("  from", k.Locations[0].Location)
+		for _, f := range s.Fuse {
+			if f.Kind == triage.FuseSplit {
+				fmt.Printf("  not fused: %s (%d times)\n", f.Pattern, f.Occurrences)
+			}
+		}
+	}
+	// Output:
+	// extend, 1 steps: fused_moe_kernel is moe, 28.2 % of GPU time
+	//   from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
+	//   not fused: FlashInfer unified allreduce_fusion (17 times)
+	//   not fused: Fused RoPE + KV cache store (8 times)
+	// decode, 4 steps: fused_moe_kernel is moe, 32.8 % of GPU time
+	//   from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
+	//   not fused: FlashInfer unified allreduce_fusion (68 times)
+	//   not fused: Fused RoPE + KV cache store (32 times)
+}
+
+// Load finds the traces of a profile directory, one rank of them, and what the
+// server said about itself.
+func ExampleLoad() {
+	dir, err := os.MkdirTemp("", "triage")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, data := range map[string][]byte{
+		"run-TP-0.trace.json.gz": demo.Trace(), "run-TP-1.trace.json.gz": demo.Trace(),
+		"server_args.json": []byte(`{"model_path": "acme/small-moe", "tp_size": 2}`),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			panic(err)
+		}
+	}
+	open := func(ctx context.Context, path string) (*trace.Trace, error) { return trace.Open(ctx, path) }
+	var in triage.Input
+	if in.Formal, in.Server, err = triage.Load(context.Background(), dir, open); err != nil {
+		panic(err)
+	}
+	r, err := triage.Analyze(context.Background(), in)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(filepath.Base(r.Traces[0]), r.Framework, r.Model, r.TPSize)
+	// Output: run-TP-0.trace.json.gz SGLang acme/small-moe 2
+}
+
+// Rules of one's own are asked before the built-in ones, and each row says
+// which rule it is from.
+func ExampleWithRules() {
+	rules := classify.Default().With(classify.Substring("experts", "Experts", false, "fused_moe_kernel"))
+	r, err := triage.Analyze(context.Background(), demoInput(), triage.WithRules(rules), triage.WithKernelLimit(1), triage.WithModel("small-moe"))
+	if err != nil {
+		panic(err)
+	}
+	k := r.Stages[0].Kernels[0]
+	fmt.Println(r.Model, k.Kernel, k.Category, k.Rule, len(r.Stages[0].Kernels))
+	// Output: small-moe fused_moe_kernel experts experts 1
+}
+
+// A registry of one's own replaces the built-in one.
+func ExampleLoadRegistry() {
+	reg, err := triage.LoadRegistry(strings.NewReader(`{
+		"schema": 2, "as_of": "2026-01-01",
+		"steps": [
+			{"step": "gate", "note": "router product", "names": ["gemmSN_TN_kernel"]},
+			{"step": "topk", "note": "choice of experts", "names": ["topkGatingSoftmax"]}],
+		"patterns": [{
+			"pattern": "router in one kernel", "origin": "inflight", "frameworks": ["sglang"], "repeat": "layer",
+			"candidate_paths": ["our/router.py"], "rationale": "The router's product is small.",
+			"chain": [{"any": ["gate"]}, {"any": ["topk"]}]}]}`))
+	if err != nil {
+		panic(err)
+	}
+	r, err := triage.Analyze(context.Background(), demoInput(), triage.WithRegistry(reg), triage.WithMinShare(0))
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range r.Stages {
+		for _, f := range s.Fuse {
+			fmt.Printf("%s: %s, %s, %s, %d times\n", s.Stage, f.Pattern, f.Kind, f.Confidence, f.Occurrences)
+		}
+	}
+	// Output:
+	// extend: router in one kernel, split, Candidate, 7 times
+	// decode: router in one kernel, split, Candidate, 28 times
+}
+
+// Compare is a gate for a pipeline.
+func ExampleCompare() {
+	ctx, in := context.Background(), demoInput()
+	before, err := triage.Analyze(ctx, in, triage.WithMinShare(0))
+	if err != nil {
+		panic(err)
+	}
+	now, err := triage.Analyze(ctx, in, triage.WithMinShare(0))
+	if err != nil {
+		panic(err)
+	}
+	c := triage.Compare(before, now, triage.DefaultTolerancePct)
+	fmt.Println(c.Verdict, len(c.Stages), c.Stages[0].Total.DeltaPct)
+	// Output: pass 2 0
+}
+
+// Run keeps what the pprof export needs.
+func ExampleAnalysis_WriteProfile() {
+	a, err := triage.Run(context.Background(), demoInput())
+	if err != nil {
+		panic(err)
+	}
+	var profile bytes.Buffer // a file for: go tool pprof -http=: gpu.pb.gz
+	if err := a.WriteProfile(&profile); err != nil {
+		panic(err)
+	}
+	fmt.Println(profile.Len() > 0, a.Report().Framework)
+	// Output: true SGLang
+}
+
+// A bundle joins reports of several servers.
+func ExampleNewBundle() {
+	dir, err := os.MkdirTemp("", "triage")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "report.md")
+	if err := os.WriteFile(path, []byte("# Triage View\n\nFramework: vLLM\nModel: acme/small\n"), 0o666); err != nil {
+		panic(err)
+	}
+	b, err := triage.NewBundle("Servers", triage.BundleEntry{Label: "night run", Path: path})
+	if err != nil {
+		panic(err)
+	}
+	var out strings.Builder
+	if err := b.WriteMarkdown(&out); err != nil {
+		panic(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "#") {
+			fmt.Print(line)
+		}
+	}
+
+	_, err = triage.NewBundle("Servers", triage.ParseBundleEntry("gone=absent.md"), triage.ParseBundleEntry("lost=nowhere.md"))
+	fmt.Println(err)
+	// Output:
+	// # Servers
+	// ## night run
+	// ### vLLM
+	// #### Triage View
+	// triage: reports not found: absent.md, nowhere.md
+}
+
+// Sources tells where single kernels come from.
+func ExampleSources() {
+	tr := demoInput().Formal[0].Trace
+	src := triage.NewSources(tr)
+	for act := range tr.Events(trace.LaneGPU) {
+		if strings.HasPrefix(act.Name(), "fused_moe") {
+			fmt.Println(act.Name(), src.Location(act))
+			break
+		}
+	}
+	// Output: fused_moe_kernel python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
+}
