@@ -1,6 +1,9 @@
 package triage
 
-import "github.com/llmstrata/strata/classify"
+import (
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
+)
 
 // FuseMode says how the fuse table is found.
 type FuseMode string
@@ -33,6 +36,7 @@ type config struct {
 	model        string
 	tpSize       int
 	process      string
+	layers       layer.Options
 }
 
 // DefaultMinSharePct is the bar below which rows are hidden (the reference's).
@@ -75,3 +79,8 @@ func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tpSize = n
 // label or name contains text, for files into which several ranks were merged.
 // Empty, the default, keeps all.
 func WithProcess(text string) Option { return optionFunc(func(c *config) { c.process = text }) }
+
+// WithLayers says how the layers are found by which replayed kernels are aligned
+// with eager launches: the model's config, the number of layers. Its Mapping is
+// not used. Default: as the trace itself tells.
+func WithLayers(o layer.Options) Option { return optionFunc(func(c *config) { c.layers = o }) }

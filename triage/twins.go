@@ -55,7 +55,12 @@ func (a *Analysis) align(ctx context.Context) *alignments {
 			if !hasReplays(s.Trace) {
 				return
 			}
-			an, err := layer.Analyze(ctx, s.Trace, layer.Options{Mapping: m})
+			opts := a.layers
+			opts.Mapping = m
+			an, err := layer.Analyze(ctx, s.Trace, opts)
+			if err != nil && ctx.Err() == nil { // a config of another model, say
+				an, err = layer.Analyze(ctx, s.Trace, layer.Options{Mapping: m})
+			}
 			if err != nil || len(an.Kernels) == 0 {
 				return // no layers to align: names must do
 			}

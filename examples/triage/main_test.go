@@ -79,7 +79,29 @@ func TestWrongUsage(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d (%s)", args, r.Code, app.ExitUsage, r.Stderr)
 		}
 	}
+	if r := apptest.Run(t, program(), "--config", filepath.Join(t.TempDir(), "absent.json")); r.Code != app.ExitError || !strings.Contains(r.Stderr, "absent.json") {
+		t.Errorf("absent config: exit code %d, stderr %q", r.Code, r.Stderr)
+	}
 	if r := apptest.Run(t, program(), "--input", filepath.Join(t.TempDir(), "absent")); r.Code != app.ExitError {
 		t.Errorf("absent input: exit code %d", r.Code)
+	}
+}
+
+// TestModelFlags: the config of another model does no harm to what names tell.
+func TestModelFlags(t *testing.T) {
+	trace := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	mapping := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
+	base := []string{"--formal-input", trace, "--mapping-input", mapping}
+	want := apptest.MustRun(t, program(), base...).Stdout
+	for _, flags := range [][]string{
+		{"--config", testdata.Shared(t, "configs/qwen3-8b.json")}, {"--num-layers", "36"}, {"--num-layers", "7"},
+	} {
+		r := apptest.MustRun(t, program(), append(base, flags...)...)
+		if flags[1] != "7" && r.Stdout != want {
+			t.Errorf("%v: another report than without", flags)
+		}
+		if !strings.Contains(r.Stdout, "python/sglang/srt/layers/activation.py:83 forward_cuda") || strings.Contains(r.Stdout, "graph replay") {
+			t.Errorf("%v: kernels without a source line", flags)
+		}
 	}
 }

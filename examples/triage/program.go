@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -43,7 +44,7 @@ func program() app.Program {
 			"triage --mapping-url http://127.0.0.1:30001 --formal-url http://127.0.0.1:30000 --output-dir runs/pair",
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
 		},
-		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats: []string{"markdown", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
@@ -118,6 +119,12 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
+	env.Trace = cmp.Or(path, o.server.settings.O.OutputDir) // the model's config is looked for beside it
+	layers, err := env.LayerOptions()
+	if err != nil {
+		return err
+	}
+	opts = append(opts, triage.WithLayers(layers))
 	in, err := o.load(ctx, env, path)
 	if err != nil {
 		return err
