@@ -55,7 +55,6 @@ type sequences struct {
 type sequence struct {
 	w       *work
 	kernels []seqKernel
-	acts    []int32 // of the kernels
 }
 
 // occurrence is one place where a chain was found.
@@ -82,6 +81,9 @@ type actRef struct{ part, act int32 }
 func (r actRef) compare(o actRef) int {
 	return cmp.Or(cmp.Compare(r.part, o.part), cmp.Compare(r.act, o.act))
 }
+
+// activity returns an activity of the formal traces.
+func (a *Analysis) activity(r actRef) *activity { return &a.formal[r.part].acts[r.act] }
 
 // members returns the chain's kernels in order.
 func (m *chainMatch) members() []actRef {
@@ -200,6 +202,9 @@ func (a *Analysis) sequences(s *stageWork) *sequences {
 	for _, w := range s.parts {
 		byQueue := make([]sequence, len(w.queues))
 		inBlock := make([]bool, len(w.queues))
+		for q, n := range w.countByQueue(s.index) {
+			byQueue[q].kernels = make([]seqKernel, 0, n)
+		}
 		for i := range w.acts {
 			act := &w.acts[i]
 			if int(act.stage) != s.index {
@@ -222,7 +227,6 @@ func (a *Analysis) sequences(s *stageWork) *sequences {
 			}
 			q := &byQueue[act.queue]
 			q.w = w
-			q.acts = append(q.acts, int32(i))
 			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.bucket.IsMemory() || f.bucket == BucketElementwise})
 			attention := f.result.Category == classify.CategoryAttention
 			if attention && !inBlock[act.queue] {
@@ -302,20 +306,22 @@ func (st *compiledStep) takes(p *pool, q sequence, k seqKernel) bool {
 
 // find adds the chain's occurrences on one stream.
 func (c *compiledChain) find(p *pool, q sequence, m *chainMatch) {
+	var o occurrence
 	for i := 0; i < len(q.kernels); {
-		o, end, ok := c.match(p, q, i)
+		end, ok := c.match(p, q, i, &o)
 		if !ok {
 			i++
 			continue
 		}
-		m.at = append(m.at, o)
+		m.at = append(m.at, occurrence{w: q.w, members: slices.Clone(o.members), fillers: slices.Clone(o.fillers), through: slices.Clone(o.through)})
 		i = end
 	}
 }
 
-// match tries the chain at position i and returns the position after it.
-func (c *compiledChain) match(p *pool, q sequence, i int) (occurrence, int, bool) {
-	o := occurrence{w: q.w}
+// match tries the chain at position i, writes what it found to o and returns the
+// position after it.
+func (c *compiledChain) match(p *pool, q sequence, i int, o *occurrence) (int, bool) {
+	o.members, o.fillers, o.through = o.members[:0], o.fillers[:0], o.through[:0]
 	pos := i
 	for n := range c.steps {
 		st := &c.steps[n]
@@ -332,13 +338,13 @@ func (c *compiledChain) match(p *pool, q sequence, i int) (occurrence, int, bool
 			taken++
 		}
 		if taken < st.min {
-			return o, 0, false
+			return 0, false
 		}
 		if st.before != 0 && !c.precedes(q, st, pos) {
-			return o, 0, false
+			return 0, false
 		}
 	}
-	return o, pos, true
+	return pos, true
 }
 
 // seek finds the next kernel that does a step: at pos, or behind fillers when
@@ -429,7 +435,17 @@ func (o *occurrence) gaps() (ns int64) {
 
 // splitRow renders a chain as data.
 func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
-	out := a.fuseRow(s, m.p, FuseSplit, m.at, m.ns)
+	var members, example []actRef
+	for n, o := range m.at {
+		from := len(members)
+		for _, i := range o.members {
+			members = append(members, actRef{o.w.part, i})
+		}
+		if n == len(m.at)/2 {
+			example = members[from:]
+		}
+	}
+	out := a.fuseRow(s, m.p, FuseSplit, members, example, len(m.at), m.ns)
 	out.EstimatedGainUS = micros(m.gain)
 	why := []string{"Split: known fused path not used.", m.p.Rationale}
 	if frameworkKey(a.report.Framework) == "" {
@@ -460,7 +476,7 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 	seen := map[string]bool{}
 	type hit struct {
 		p  *FusePattern
-		at []occurrence
+		at []actRef
 		ns int64
 	}
 	var hits []hit
@@ -479,9 +495,9 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		}
 		h := hit{p: p}
 		for _, q := range seqs.list {
-			for n := range q.kernels {
-				if k := &q.kernels[n]; active[k.sort] {
-					h.at = append(h.at, occurrence{w: q.w, members: q.acts[n : n+1 : n+1]})
+			for _, k := range q.kernels {
+				if active[k.sort] {
+					h.at = append(h.at, actRef{q.w.part, k.act})
 					h.ns += q.w.acts[k.act].end - q.w.acts[k.act].start
 				}
 			}
@@ -495,12 +511,13 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 	})
 	for _, h := range hits {
 		// Patterns of several servers may name the same kernel; one row is enough.
-		id := fmt.Sprint(h.ns, len(h.at), h.at[0].members)
+		id := fmt.Sprint(h.ns, len(h.at), h.at[0])
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
-		r := a.fuseRow(s, h.p, FuseActive, h.at, h.ns)
+		middle := len(h.at) / 2
+		r := a.fuseRow(s, h.p, FuseActive, h.at, h.at[middle:middle+1], len(h.at), h.ns)
 		r.Rationale = "Fused path active: already in use. " + h.p.Rationale
 		out = append(out, r)
 	}
@@ -519,10 +536,12 @@ func (a *Analysis) isActive(p *FusePattern, k sortKey) bool {
 	return false
 }
 
-// fuseRow fills what split and active rows have in common.
-func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, at []occurrence, ns int64) FuseRow {
+// fuseRow fills what split and active rows have in common. members are the
+// kernels of all occurrences, example those of the middle one, which is in the
+// steady part of the run.
+func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, example []actRef, occurrences int, ns int64) FuseRow {
 	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
-		Occurrences: len(at), Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
+		Occurrences: occurrences, Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}
 	if out.SharePct >= p.LikelySharePct {
 		out.Confidence = confidenceConfirmed
@@ -543,12 +562,10 @@ func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, at []occur
 		return append(list, sum{id, ns, 1})
 	}
 	var kernels, sites []sum
-	for _, o := range at {
-		for _, i := range o.members {
-			act := &o.w.acts[i]
-			kernels = add(kernels, act.kernel, act.end-act.start)
-			sites = add(sites, act.site, act.end-act.start)
-		}
+	for _, r := range members {
+		act := a.activity(r)
+		kernels = add(kernels, act.kernel, act.end-act.start)
+		sites = add(sites, act.site, act.end-act.start)
 	}
 	if kind == FuseActive {
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
@@ -565,13 +582,8 @@ func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, at []occur
 		}
 		out.CurrentLocations = append(out.CurrentLocations, a.pool.sites.texts[k.id])
 	}
-	// The middle occurrence is in the steady part of the run.
-	example := at[len(at)/2]
-	for n, i := range example.members {
-		if n == maxExamples {
-			break
-		}
-		out.ExampleKernels = append(out.ExampleKernels, int(example.w.acts[i].event))
+	for _, r := range example[:min(len(example), maxExamples)] {
+		out.ExampleKernels = append(out.ExampleKernels, int(a.activity(r).event))
 	}
 	return out
 }

@@ -53,6 +53,17 @@ type queueRef struct {
 	stream trace.StreamID
 }
 
+// countByQueue returns how many activities of a stage each queue has.
+func (w *work) countByQueue(stage int) []int {
+	n := make([]int, len(w.queues))
+	for i := range w.acts {
+		if a := &w.acts[i]; int(a.stage) == stage {
+			n[a.queue]++
+		}
+	}
+	return n
+}
+
 // ctxStride is after how many activities a long loop looks at its context.
 const ctxStride = 1 << 14
 
@@ -165,10 +176,11 @@ func (w *work) settleStages() {
 type siteFinder struct {
 	p      *pool
 	t      *trace.Trace
-	ranks  []int8     // per name: rank + 1, 0 not asked yet
-	siteOf []int32    // per name: pool site + 1, 0 not asked yet
-	best   [2][]int32 // per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
-	ops    []int32    // per name: pool op + 1
+	ranks  []int8        // per name: rank + 1, 0 not asked yet
+	siteOf []int32       // per name: pool site + 1, 0 not asked yet
+	best   [2][]int32    // per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
+	ops    []int32       // per name: pool op + 1
+	path   []trace.Event // scratch of bestFrame
 	hip    bool
 	cuda   bool
 }
@@ -283,7 +295,7 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 		}
 		return runner
 	}
-	var path []trace.Event
+	path := f.path[:0]
 	best := int32(-1)
 	for ; e.Valid(); e = e.Parent() {
 		if b := (*memo)[e.Index()]; b != 0 {
@@ -292,6 +304,7 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 		}
 		path = append(path, e)
 	}
+	f.path = path
 	for i := len(path) - 1; i >= 0; i-- {
 		e := path[i]
 		r := rank(e)

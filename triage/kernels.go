@@ -293,6 +293,10 @@ func (s *stageWork) busy() busyTime {
 	for _, w := range s.parts {
 		byDevice := map[trace.DeviceID][]interval.Span{}
 		var order []trace.DeviceID
+		room := map[trace.DeviceID]int{}
+		for q, n := range w.countByQueue(s.index) {
+			room[w.queues[q].device] += n
+		}
 		for i := range w.acts {
 			a := &w.acts[i]
 			if int(a.stage) != s.index {
@@ -302,6 +306,7 @@ func (s *stageWork) busy() busyTime {
 			if _, ok := byDevice[d]; !ok {
 				order = append(order, d)
 				devices[d] = true
+				byDevice[d] = make([]interval.Span, 0, room[d])
 			}
 			byDevice[d] = append(byDevice[d], interval.Span{Start: a.start, End: a.end})
 		}
