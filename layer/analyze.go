@@ -191,7 +191,7 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 	whole := bestWhole(results)
 	if whole == nil {
 		for p := range results {
-			if r := &results[p]; r.levidence == "none" && (p == 0 || p == len(results)-1) {
+			if r := &results[p]; r.levidence == "none" && !r.draft && (p == 0 || p == len(results)-1) {
 				w.byFragment(r, m.layers)
 			}
 		}
@@ -199,6 +199,9 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 	}
 	for p := range results {
 		r := &results[p]
+		if r.draft {
+			continue
+		}
 		if r.levidence == "none" && (p == 0 || p == len(results)-1) {
 			if r.cut == Whole {
 				r.cut = CutAtEnd
@@ -493,6 +496,9 @@ func (w *work) buildPass(a *Analysis, p int, r *passResult) ForwardPass {
 	}
 	if r.step != nil {
 		fp.Stage, fp.Batch, fp.Tokens = r.step.Stage, r.step.Batch, r.step.Tokens
+	}
+	if r.draft && fp.Stage == StageUnknown {
+		fp.Stage = StageDraft
 	}
 	byLayer := make([][]int32, r.count)
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64

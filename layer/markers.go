@@ -13,6 +13,8 @@ type marks struct {
 	pos  []int
 	what string
 	need int // pieces that must hold a stack of layers
+	// exact marks begin or end a run of a model, whichever model it is.
+	exact bool
 }
 
 // markCandidates returns marks worth trying: kernels that embed, kernels that sample, and, where no name tells, groups of
@@ -27,7 +29,7 @@ func (w *work) markCandidates(s *sequence) []marks {
 		pos := clustered(s, c.r)
 		roles = roles || len(pos) > 0
 		if len(pos) >= 1 {
-			out = append(out, marks{pos, c.what, 1})
+			out = append(out, marks{pos: pos, what: c.what, need: 1, exact: c.r == roleEmbed})
 		}
 	}
 	if roles {
@@ -87,7 +89,7 @@ func stepGroups(s *sequence) []marks {
 			}
 		}
 		if in >= 2 {
-			out = append(out, marks{occ.of(lead), "names that occur once a pass", 2})
+			out = append(out, marks{pos: occ.of(lead), what: "names that occur once a pass", need: 2})
 			if len(out) == most {
 				break
 			}
@@ -138,7 +140,8 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 	for _, m := range w.markCandidates(s) {
 		bounds := append(append([]int{0}, m.pos...), s.len())
 		votes := map[int]int{}
-		inner := 0
+		inner, innerKernels := 0, 0
+		covered := map[int]int{} // kernels of inner pieces by the number of layers they hold
 		var spans [][2]int
 		var ns []int
 		for k := 0; k+1 < len(bounds); k++ {
@@ -148,23 +151,43 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			lo, hi, n := stack(bounds[k], bounds[k+1])
 			if n > 0 {
 				votes[n]++
-				spans, ns = append(spans, [2]int{lo, hi}), append(ns, n)
 			}
+			spans, ns = append(spans, [2]int{lo, hi}), append(ns, n)
 			if k > 0 && k+2 < len(bounds) {
 				inner++
+				innerKernels += bounds[k+1] - bounds[k]
+				covered[n] += bounds[k+1] - bounds[k]
 			}
 		}
 		n := mostVotes(votes)
-		if n < 2 || votes[n] < m.need || 5*votes[n] < 4*inner {
+		if n < 2 || votes[n] < m.need {
 			continue
 		}
-		kept := spans[:0]
-		for k := range spans {
-			if ns[k] == n {
-				kept = append(kept, spans[k])
+		drafts := false
+		if 5*votes[n] < 4*inner { // most pieces are something else: short ones between the stacks may be runs of a draft model
+			if drafts = m.exact && 5*covered[n] >= 3*innerKernels; !drafts {
+				continue
 			}
 		}
+		kept := spans[:0:0]
+		var small []bool
+		for k := range spans {
+			switch {
+			case ns[k] == n:
+				kept, small = append(kept, spans[k]), append(small, false)
+			case drafts && ns[k] == 0 && k > 0:
+				if last := lastMixer(s, bounds[k], bounds[k+1]); last >= 0 {
+					kept, small = append(kept, [2]int{bounds[k], last + 1}), append(small, true)
+				}
+			}
+		}
+		if len(kept) == 0 {
+			continue
+		}
 		passes := w.splitBetween(seg.kernels, kept)
+		for p := range passes {
+			passes[p].draft = small[p]
+		}
 		w.trimEnds(passes, s, kept, m.pos, seg)
 		kind, conf := "structure", 0.9
 		if n := w.fullReplays(passes); 2*n > len(passes) {
@@ -177,6 +200,16 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			Detail: fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes))}, true
 	}
 	return nil, Evidence{}, false
+}
+
+// lastMixer returns the position of the last mixer of s in [from, to), −1 where there is none.
+func lastMixer(s *sequence, from, to int) int {
+	for i := to - 1; i >= from; i-- {
+		if s.role[i] == roleMixer {
+			return i
+		}
+	}
+	return -1
 }
 
 // fullReplays counts the passes of which one graph launch ran most.

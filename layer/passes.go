@@ -14,6 +14,7 @@ type passSpan struct {
 	evidence string
 	conf     float64
 	cut      Partial
+	draft    bool // a run of a smaller model between those of the target
 }
 
 // findPasses climbs down the ladder of pass evidence and returns the passes in launch order, and what they rest on.
