@@ -81,8 +81,11 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 	if n := len(whole); n > 1 && !testing.Short() {
 		sets = append(sets, []int{whole[0], whole[n-1]}, []int{whole[n/2]})
 	}
-	for _, passes := range sets {
+	for i, passes := range sets {
 		for name, redact := range map[string]perfetto.Redaction{"plain": {}, "redacted": {Paths: true, Names: true, Shapes: true}} {
+			if i > 0 && name == "redacted" {
+				continue // hiding names has nothing to do with which passes are kept
+			}
 			t.Run(fmt.Sprintf("%s %v", name, passes), func(t *testing.T) {
 				var keep []trace.EventID
 				for _, k := range a.Kernels {
