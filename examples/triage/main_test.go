@@ -52,7 +52,7 @@ func TestTwoTraceMode(t *testing.T) {
 
 func TestPprofFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gpu.pb.gz")
-	apptest.MustRun(t, program(), "--pprof", path)
+	apptest.MustRun(t, program(), "--framework", "auto", "--pprof", path)
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		t.Errorf("profile: %v, %v", info, err)
 	}

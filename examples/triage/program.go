@@ -34,7 +34,9 @@ func program() app.Program {
 	o := &options{}
 	return app.Program{
 		Name:    "triage",
-		Summary: "Says where GPU time goes and from which source line, what is exposed, and which known fusion is not used.",
+		Summary: "Says where GPU time goes and from which source line, what is exposed, and which known fusion is not used.\n" +
+			"Three tables per stage: kernels by GPU time; overlap, where P1 is what to look at first; fusions, where \"split\" is a known\n" +
+			"fused path that is not used and \"active\" one that is. docs/triage.md says how each number is found.",
 		Args:    "[FILE|DIR]",
 		Examples: []string{
 			"triage --input profile-dir                                    # one rank, one trace per stage",
@@ -50,7 +52,7 @@ func program() app.Program {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
 			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
-			fs.StringVar(&o.framework, "framework", "", "`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty: found out")
+			fs.StringVar(&o.framework, "framework", "", "`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
 			fs.StringVar(&o.model, "model", "", "model `NAME`; empty: from server_args.json")
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json")
 			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
@@ -77,6 +79,9 @@ func (o *options) settings() ([]triage.Option, error) {
 	opts := []triage.Option{
 		triage.WithMinShare(o.minShare), triage.WithKernelLimit(o.kernelLimit), triage.WithOverlapLimit(o.overlapLimit),
 		triage.WithFuseMode(triage.FuseMode(*o.fuseMode)), triage.WithModel(o.model), triage.WithTPSize(o.tp), triage.WithProcess(o.pid),
+	}
+	if o.framework == "auto" {
+		o.framework = ""
 	}
 	if o.framework != "" {
 		f := triage.ParseFramework(o.framework)
