@@ -33,11 +33,11 @@ type options struct {
 func program() app.Program {
 	o := &options{}
 	return app.Program{
-		Name:    "triage",
+		Name: "triage",
 		Summary: "Says where GPU time goes and from which source line, what is exposed, and which known fusion is not used.\n" +
 			"Three tables per stage: kernels by GPU time; overlap, where P1 is what to look at first; fusions, where \"split\" is a known\n" +
 			"fused path that is not used and \"active\" one that is. docs/triage.md says how each number is found.",
-		Args:    "[FILE|DIR]",
+		Args: "[FILE|DIR]",
 		Examples: []string{
 			"triage --input profile-dir                                    # one rank, one trace per stage",
 			"triage --mapping-input graph-off-dir --formal-input real-dir  # source lines from one run, time from the other",

@@ -1,0 +1,168 @@
+package triage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// maxExamples bounds the kernel indices that a row lists.
+const maxExamples = 12
+
+// splitRow renders a chain as data.
+func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
+	var members, example []actRef
+	for n, o := range m.at {
+		from := len(members)
+		for _, i := range o.members {
+			members = append(members, actRef{o.w.part, i})
+		}
+		if n == len(m.at)/2 {
+			example = members[from:]
+		}
+	}
+	out := a.fuseRow(s, m.p, FuseSplit, members, example, len(m.at), m.ns)
+	out.EstimatedGainUS = micros(m.gain)
+	why := []string{"Split: known fused path not used.", m.p.Rationale}
+	if frameworkKey(a.report.Framework) == "" {
+		out.Confidence = confidenceCandidate
+		why = append(why, fmt.Sprintf("No server was recognised in this trace; the fused path is known from %s.", frameworkByKey(m.p.Frameworks[0])))
+	}
+	if !suits {
+		out.Confidence = confidenceCandidate
+		why = append(why, fmt.Sprintf("The fused path is known for %s, which this trace is not from.", strings.Join(m.p.Platforms, ", ")))
+	}
+	if m.p.Origin == OriginInflight {
+		out.Confidence = confidenceCandidate
+		why = append(why, "The fused path is an open change.")
+	}
+	if len(m.also) > 0 {
+		why = append(why, "Other paths for the same kernels: "+strings.Join(m.also, "; ")+".")
+	}
+	if len(m.near) > 0 {
+		why = append(why, "Shares kernels with: "+strings.Join(m.near, "; ")+"; the gains do not add up.")
+	}
+	out.Rationale = strings.Join(why, " ")
+	return out
+}
+
+// activeRows lists the fused paths that are in use.
+func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
+	out := []FuseRow{}
+	seen := map[string]bool{}
+	type hit struct {
+		p  *FusePattern
+		at []actRef
+		ns int64
+	}
+	var hits []hit
+	for i := range a.registry.Patterns {
+		p := &a.registry.Patterns[i]
+		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.applies(p, true) {
+			continue
+		}
+		steps := a.registry.set(p.ActiveSteps)
+		active := make([]bool, len(seqs.sorts))
+		for k, sort := range seqs.sorts {
+			active[k] = seqs.sets[k]&steps != 0 || a.isActive(p, sort)
+		}
+		if !slices.Contains(active, true) {
+			continue
+		}
+		h := hit{p: p}
+		for _, q := range seqs.list {
+			for _, k := range q.kernels {
+				if active[k.sort] {
+					h.at = append(h.at, actRef{q.w.part, k.act})
+					h.ns += q.w.acts[k.act].end - q.w.acts[k.act].start
+				}
+			}
+		}
+		if len(h.at) > 0 && s.share(h.ns) >= max(p.MinSharePct, a.minShare) {
+			hits = append(hits, h)
+		}
+	}
+	slices.SortStableFunc(hits, func(x, y hit) int {
+		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(y.p.Priority, x.p.Priority), cmp.Compare(x.p.Pattern, y.p.Pattern))
+	})
+	for _, h := range hits {
+		// Patterns of several servers may name the same kernel; one row is enough.
+		id := fmt.Sprint(h.ns, len(h.at), h.at[0])
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		middle := len(h.at) / 2
+		r := a.fuseRow(s, h.p, FuseActive, h.at, h.at[middle:middle+1], len(h.at), h.ns)
+		r.Rationale = "Fused path active: already in use. " + h.p.Rationale
+		out = append(out, r)
+	}
+	return out
+}
+
+// isActive reports whether a sort of kernel is the pattern's fused one.
+func (a *Analysis) isActive(p *FusePattern, k sortKey) bool {
+	if hasAny(&a.pool.facts[k.kernel].parsed, p.Active) {
+		return true
+	}
+	if op := a.pool.ops.texts[k.op]; op != "" {
+		n := classify.Parse(op)
+		return hasAny(&n, p.Active)
+	}
+	return false
+}
+
+// fuseRow fills what split and active rows have in common. members are the
+// kernels of all occurrences, example those of the middle one, which is in the
+// steady part of the run.
+func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, example []actRef, occurrences int, ns int64) FuseRow {
+	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
+		Occurrences: occurrences, Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
+		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}
+	if out.SharePct >= p.LikelySharePct {
+		out.Confidence = confidenceConfirmed
+	}
+	type sum struct {
+		id int32
+		ns int64
+		n  int
+	}
+	add := func(list []sum, id int32, ns int64) []sum {
+		for i := range list {
+			if list[i].id == id {
+				list[i].ns += ns
+				list[i].n++
+				return list
+			}
+		}
+		return append(list, sum{id, ns, 1})
+	}
+	var kernels, sites []sum
+	for _, r := range members {
+		act := a.activity(r)
+		kernels = add(kernels, act.kernel, act.end-act.start)
+		sites = add(sites, act.site, act.end-act.start)
+	}
+	if kind == FuseActive {
+		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
+	}
+	for _, k := range kernels {
+		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.names.texts[k.id], micros(k.ns), s.share(k.ns), k.n})
+	}
+	slices.SortFunc(sites, func(x, y sum) int {
+		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.sites.texts[x.id], a.pool.sites.texts[y.id]))
+	})
+	for n, k := range sites {
+		if n == 4 {
+			break
+		}
+		out.CurrentLocations = append(out.CurrentLocations, a.pool.sites.texts[k.id])
+	}
+	for _, r := range example[:min(len(example), maxExamples)] {
+		out.ExampleKernels = append(out.ExampleKernels, int(a.activity(r).event))
+	}
+	return out
+}

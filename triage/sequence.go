@@ -1,0 +1,78 @@
+package triage
+
+import "github.com/llmstrata/strata/classify"
+
+// seqKernel is one activity as the chain rule sees it.
+type seqKernel struct {
+	act    int32
+	sort   int32 // index in sequences.sorts
+	set    stepSet
+	filler bool
+}
+
+// sortKey is what decides about the steps a kernel does: activities that agree
+// in it are of one sort.
+type sortKey struct{ kernel, op, site int32 }
+
+// sequences are the activities of a stage by stream.
+type sequences struct {
+	list   []sequence
+	sorts  []sortKey
+	sets   []stepSet // per sort
+	blocks int       // attention blocks among them
+}
+
+// sequence is the activities of a stage on one stream.
+type sequence struct {
+	w       *work
+	kernels []seqKernel
+}
+
+// sequences returns the stage's activities by stream.
+func (a *Analysis) sequences(s *stageWork) *sequences {
+	out := &sequences{}
+	known := map[sortKey]int32{}
+	last := make([]int32, len(a.pool.facts)) // per kernel: its last sort + 1; most kernels have one
+	for _, w := range s.parts {
+		byQueue := make([]sequence, len(w.queues))
+		inBlock := make([]bool, len(w.queues))
+		for q, n := range w.countByQueue(s.index) {
+			byQueue[q].kernels = make([]seqKernel, 0, n)
+		}
+		for i := range w.acts {
+			act := &w.acts[i]
+			if int(act.stage) != s.index {
+				continue
+			}
+			f := &a.pool.facts[act.kernel]
+			key := sortKey{act.kernel, act.op, act.site}
+			sort := last[act.kernel] - 1
+			if sort < 0 || out.sorts[sort] != key {
+				var ok bool
+				if sort, ok = known[key]; !ok {
+					sort = int32(len(out.sorts))
+					known[key] = sort
+					out.sorts = append(out.sorts, key)
+					_, _, fn := locationParts(a.pool.sites.texts[act.site])
+					out.sets = append(out.sets, a.registry.stepsOf(subject{name: &f.parsed, category: f.result.Category, kind: f.kind.String(),
+						op: a.pool.ops.texts[act.op], function: fn}))
+				}
+				last[act.kernel] = sort + 1
+			}
+			q := &byQueue[act.queue]
+			q.w = w
+			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.bucket.IsMemory() || f.bucket == BucketElementwise})
+			attention := f.result.Category == classify.CategoryAttention
+			if attention && !inBlock[act.queue] {
+				out.blocks++
+			}
+			inBlock[act.queue] = attention
+		}
+		for _, q := range byQueue {
+			if q.w != nil {
+				out.list = append(out.list, q)
+			}
+		}
+	}
+	return out
+}
