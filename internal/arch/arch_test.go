@@ -35,6 +35,7 @@ func TestModuleKeepsTheRules(t *testing.T) {
 		{"package-docs", arch.CheckPackageDocs},
 		{"symbol-docs", arch.CheckSymbolDocs},
 		{"assertions", arch.CheckAssertions},
+		{"examples", arch.CheckExamples},
 	}
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
