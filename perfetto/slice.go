@@ -115,11 +115,12 @@ func (w *sliceWriter) event(raw []byte) {
 	w.stats.Kept++
 }
 
-// activityKey recognises a kept activity in the stream.
+// activityKey recognises a kept activity in the stream. Only what the reader
+// takes over as it is written serves for that: it mends impossible durations,
+// and old files have device and stream in pid and tid. Two activities of one
+// launch that begin in the same nanosecond are kept together.
 type activityKey struct {
-	ts, dur     int64
-	device      trace.DeviceID
-	stream      trace.StreamID
+	ts          int64
 	correlation trace.CorrelationID
 }
 
@@ -141,6 +142,7 @@ type selection struct {
 	threads     map[threadKey][]window      // where kept launches were made
 	devices     map[trace.DeviceID][]window // where kept activities ran
 	kinds       map[string]trace.Kind       // by category, to keep the loop free of allocation
+	open        map[threadKey][]bool        // begun by B and not ended, whether it was kept
 	found       int
 }
 
@@ -150,7 +152,7 @@ const ctxStride = 1 << 12
 func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*selection, error) {
 	s := &selection{
 		activities: map[activityKey]bool{}, correlation: map[trace.CorrelationID]bool{},
-		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]trace.Kind{},
+		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]trace.Kind{}, open: map[threadKey][]bool{},
 	}
 	kept := map[trace.EventID]bool{}
 	for i, id := range keep {
@@ -252,7 +254,7 @@ func touches(ws []window, start, end int64) bool {
 }
 
 func keyOf(t *trace.Trace, e trace.Event) activityKey {
-	return activityKey{t.Raw(e.Start()), int64(e.Duration()), e.Device(), e.Stream(), e.Correlation()}
+	return activityKey{t.Raw(e.Start()), e.Correlation()}
 }
 
 func newIdent(text string, num int64) ident {
@@ -269,7 +271,28 @@ func (s *selection) wants(ev *scan.Event) bool {
 		return true
 	case 's', 'f', 't':
 		return s.correlation[trace.CorrelationID(ev.ID.Num)] && ev.ID.Text == nil
+	case 'B':
+		th, keep := threadOf(ev), s.chosen(ev)
+		s.open[th] = append(s.open[th], keep)
+		return keep
+	case 'E': // goes with its beginning
+		th := threadOf(ev)
+		open := s.open[th]
+		if len(open) == 0 {
+			return false
+		}
+		s.open[th] = open[:len(open)-1]
+		return open[len(open)-1]
 	}
+	return s.chosen(ev)
+}
+
+func threadOf(ev *scan.Event) threadKey {
+	return threadKey{newIdent(string(ev.PID.Text), ev.PID.Num), newIdent(string(ev.TID.Text), ev.TID.Num)}
+}
+
+// chosen reports whether an event with a time belongs to the slice.
+func (s *selection) chosen(ev *scan.Event) bool {
 	if ev.PID.Text != nil && len(ev.PID.Text) < len("Spans")+2 && isWindowProcess(string(ev.PID.Text)) {
 		return true // marks where the recording began and ended: keeps the time axis
 	}
@@ -284,13 +307,7 @@ func (s *selection) wants(ev *scan.Event) bool {
 	}
 	switch kind.Lane() {
 	case trace.LaneGPU:
-		k := activityKey{ev.TS, end - ev.TS, trace.NoDevice, trace.NoStream, trace.NoCorrelation}
-		if ev.Has&scan.HasDevice != 0 {
-			k.device = trace.DeviceID(ev.Device)
-		}
-		if ev.Has&scan.HasStream != 0 {
-			k.stream = trace.StreamID(ev.Stream)
-		}
+		k := activityKey{ev.TS, trace.NoCorrelation}
 		if ev.Has&scan.HasCorrelation != 0 {
 			k.correlation = trace.CorrelationID(ev.Correlation)
 		}
@@ -314,7 +331,7 @@ func (s *selection) wants(ev *scan.Event) bool {
 			return true
 		}
 	}
-	return touches(s.threads[threadKey{newIdent(string(ev.PID.Text), ev.PID.Num), newIdent(string(ev.TID.Text), ev.TID.Num)}], ev.TS, end)
+	return touches(s.threads[threadOf(ev)], ev.TS, end)
 }
 
 // isWindowProcess reports whether pid is one of the pseudo-processes in which
