@@ -308,3 +308,15 @@ func TestRanksThatStraddleAQuarter(t *testing.T) {
 		t.Fatal("the test overflows")
 	}
 }
+
+// TestMissingGPUWorkNamesTheCause: events of the GPU stand last in the file, so
+// where it is cut off the profiler is not to blame.
+func TestMissingGPUWorkNamesTheCause(t *testing.T) {
+	whole := document(opAt("a", 5, 1, ""), opAt("b", 7, 1, ""))
+	for want, text := range map[string]string{"without CUDA": whole, "cut off": whole[:len(whole)-4]} {
+		found := read(t, strings.NewReader(text)).Health().Findings
+		if len(found) == 0 || found[0].Code != "no-gpu-activity" || !strings.Contains(found[0].Message, want) {
+			t.Errorf("findings %v, want one of no GPU activity with %q", found, want)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (r *Result) Describe() string {
 	case keys["profiles"]:
 		return "a profile in another format (speedscope?)"
 	case r.HasEvents:
-		return "a JSON array without trace events"
+		return "JSON without trace events that can be read"
 	case r.Docs > 0:
 		return "JSON without traceEvents"
 	}
