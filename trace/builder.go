@@ -61,6 +61,8 @@ type Builder struct {
 	lastKey    threadKey
 	lastThread ThreadIndex
 
+	recent [recentSlots]NameID // names interned lately
+
 	notes     []Finding // for the health report
 	textBytes int64     // of names and labels
 }
@@ -116,10 +118,34 @@ func (b *Builder) NameThread(p ProcessRef, tid ThreadID, name string) {
 }
 
 func (b *Builder) intern(s string) NameID {
-	if id, ok := b.nameID[s]; ok {
-		return id
+	recent := &b.recent[recentSlot(s)]
+	if b.t.names[*recent] == s {
+		return *recent
 	}
-	return b.internOwned(strings.Clone(s))
+	id, ok := b.nameID[s]
+	if !ok {
+		id = b.internOwned(strings.Clone(s))
+	}
+	*recent = id
+	return id
+}
+
+// recentSlots is the size of the table of recent names. Comparing a kernel's
+// long name with the one in its slot costs a fraction of hashing it.
+const recentSlots = 1 << 9
+
+// recentSlot mixes the length of s with some of its bytes: kernels' names begin
+// alike, and differ in template arguments.
+func recentSlot(s string) uint32 {
+	n := len(s)
+	if n == 0 {
+		return 0
+	}
+	h := uint32(n)
+	for _, at := range [...]int{0, n / 4, n / 2, n - 1 - n/4, n - 1 - n/8, n - 1} {
+		h = h*31 + uint32(s[at])
+	}
+	return h * 2654435761 >> (32 - 9)
 }
 
 // internOwned is intern for a string that nothing else holds in memory.
@@ -213,16 +239,17 @@ func (b *Builder) Add(e EventData) {
 	if e.Category != "" && e.Category != defaultCategory[e.Kind] {
 		c.cat.set(i, b.intern(e.Category))
 	}
-	c.corr.set(i, e.Correlation)
+	room := cap(c.start)
+	c.corr.fill(i, e.Correlation, room)
 	c.ext.set(i, e.ExternalID)
 	c.graph.set(i, e.GraphID)
 	c.node.set(i, e.GraphNode)
 	c.bytes.set(i, e.Bytes)
-	if l == LaneGPU {
-		c.unended.set(i, e.Unfinished)
+	if l == LaneGPU && e.Unfinished {
+		c.unended.set(i, 1)
 	}
 	if e.Shape != "" {
-		c.shape.set(i, b.intern(e.Shape))
+		c.shape.fill(i, b.intern(e.Shape), room)
 	}
 	if e.Domain != "" {
 		c.domain.set(i, b.intern(e.Domain))
@@ -231,7 +258,7 @@ func (b *Builder) Add(e EventData) {
 		c.args.set(i, b.intern(string(e.Args)))
 	}
 	if e.Process.Scope != "" {
-		c.scope.set(i, b.scope(e.Process.Scope))
+		c.scope.fill(i, b.scope(e.Process.Scope), room)
 	}
 }
 
@@ -289,11 +316,12 @@ func (t *Trace) finishLanes(ctx context.Context) {
 		id += EventID(c.len())
 		lanes.Go(func() {
 			c.rebase(t.origin)
-			c.sort(ctx)
+			if l != LaneGPU {
+				t.threadRow[l] = threadRows(c.thread, len(t.threads))
+			}
+			c.sort(ctx, t.threadRow[l])
 			if l == LaneGPU {
 				c.capDurations(len(t.queues))
-			} else {
-				t.threadRow[l] = threadRows(c.thread, len(t.threads))
 			}
 			bounds[l].first, bounds[l].last = c.bounds()
 		})

@@ -1,6 +1,9 @@
 package trace
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // sparse is a column that costs nothing while all its values are zero. It is
 // as long as its last non-zero value; At answers zero beyond.
@@ -25,26 +28,38 @@ func (s *sparse[T]) at(i int) T {
 	return zero
 }
 
-func (s *sparse[T]) permute(p []int32) {
-	if len(s.v) == 0 {
-		return
+// fill is set for columns that most rows have a value in: they are given the
+// room of the lane instead of growing step by step.
+func (s *sparse[T]) fill(i int, x T, room int) {
+	if len(s.v) == i && i == cap(s.v) && i >= minFilled && room > i {
+		s.v = slices.Grow(s.v, room-i)
 	}
-	out := make([]T, len(p))
-	for i, j := range p {
-		out[i] = s.at(int(j))
-	}
-	s.v = out
+	s.set(i, x)
 }
 
-func permute[T any](v []T, p []int32) []T {
+// minFilled is how many rows must have a value until all are expected to.
+const minFilled = 1 << 10
+
+// widen makes the column as long as the lane, unless it is empty.
+func (s *sparse[T]) widen(n int) []T {
+	if gap := n - len(s.v); len(s.v) > 0 && gap > 0 {
+		s.v = append(s.v, make([]T, gap)...)
+	}
+	return s.v
+}
+
+// permute makes v[i] what was v[p[i]]. It works in place, with scratch that all
+// columns of a lane share: copies of all of them would be most of a load's peak.
+func permute[T ~int64 | ~uint64 | ~int32 | ~uint32 | ~uint16 | ~uint8](v []T, p []int32, scratch []uint64) {
 	if len(v) == 0 {
-		return v
+		return
 	}
-	out := make([]T, len(p))
 	for i, j := range p {
-		out[i] = v[j]
+		scratch[i] = uint64(v[j])
 	}
-	return out
+	for i, x := range scratch {
+		v[i] = T(x)
+	}
 }
 
 // columns holds the events of one lane, one slice a field.
@@ -71,7 +86,7 @@ type columns struct {
 	scope    sparse[uint16] // process scope of the correlation
 	args     sparse[NameID] // raw args, interned
 	bytes    sparse[int64]  // copies and sets
-	unended  sparse[bool]   // activities that were running when the window closed
+	unended  sparse[uint8]  // 1: activities that were running when the window closed
 	recorded sparse[int64]  // duration as recorded plus 1, of activities whose own was capped
 }
 
@@ -79,25 +94,27 @@ func (c *columns) len() int { return len(c.start) }
 
 // applyOrder makes row i of what was row p[i], unless ctx ends.
 func (c *columns) applyOrder(ctx context.Context, p []int32) {
+	n := len(p)
+	scratch := make([]uint64, n)
 	for _, column := range []func(){
-		func() { c.start = permute(c.start, p) },
-		func() { c.dur = permute(c.dur, p) },
-		func() { c.name = permute(c.name, p) },
-		func() { c.kind = permute(c.kind, p) },
-		func() { c.thread = permute(c.thread, p) },
-		func() { c.queue = permute(c.queue, p) },
-		func() { c.cat.permute(p) },
-		func() { c.corr.permute(p) },
-		func() { c.ext.permute(p) },
-		func() { c.graph.permute(p) },
-		func() { c.node.permute(p) },
-		func() { c.shape.permute(p) },
-		func() { c.annQueue.permute(p) },
-		func() { c.domain.permute(p) },
-		func() { c.scope.permute(p) },
-		func() { c.args.permute(p) },
-		func() { c.bytes.permute(p) },
-		func() { c.unended.permute(p) },
+		func() { permute(c.start, p, scratch) },
+		func() { permute(c.dur, p, scratch) },
+		func() { permute(c.name, p, scratch) },
+		func() { permute(c.kind, p, scratch) },
+		func() { permute(c.thread, p, scratch) },
+		func() { permute(c.queue, p, scratch) },
+		func() { permute(c.cat.widen(n), p, scratch) },
+		func() { permute(c.corr.widen(n), p, scratch) },
+		func() { permute(c.ext.widen(n), p, scratch) },
+		func() { permute(c.graph.widen(n), p, scratch) },
+		func() { permute(c.node.widen(n), p, scratch) },
+		func() { permute(c.shape.widen(n), p, scratch) },
+		func() { permute(c.annQueue.widen(n), p, scratch) },
+		func() { permute(c.domain.widen(n), p, scratch) },
+		func() { permute(c.scope.widen(n), p, scratch) },
+		func() { permute(c.args.widen(n), p, scratch) },
+		func() { permute(c.bytes.widen(n), p, scratch) },
+		func() { permute(c.unended.widen(n), p, scratch) },
 	} {
 		if ctx.Err() != nil {
 			return

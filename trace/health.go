@@ -159,7 +159,7 @@ func (c *columns) capDurations(n int) {
 	for i := c.len() - 1; i >= 0; i-- {
 		after := next[c.queue[i]] - 1
 		next[c.queue[i]] = c.start[i] + 1
-		if c.dur[i] <= absurdDuration && !c.unended.at(i) {
+		if c.dur[i] <= absurdDuration && c.unended.at(i) == 0 {
 			continue
 		}
 		if after >= 0 && c.start[i]+Time(c.dur[i]) > after+overlapSlack {
@@ -200,7 +200,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 			capped++
 		case g.dur[i] > absurdDuration:
 			absurd++
-		case g.unended.at(i):
+		case g.unended.at(i) != 0:
 			unended++
 		}
 		end := &lastEnd[g.queue[i]]

@@ -1,11 +1,12 @@
 package trace
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 )
 
 // IsGraphLaunchName reports whether name is an API call that replays a
@@ -20,141 +21,194 @@ func IsLaunchName(name string) bool {
 	return strings.Contains(name, "aunch") || strings.Contains(name, "emcpy") || strings.Contains(name, "emset")
 }
 
+// corrKey is a correlation id and the scope it counts in.
 type corrKey struct {
 	scope uint16
 	corr  CorrelationID
-	row   int32
 }
 
-// lessCorr orders by scope, then correlation. Keys are made in the order of
-// their rows, and sorted stably.
-func lessCorr(a, b corrKey) bool {
-	if a.scope != b.scope {
-		return a.scope < b.scope
+// callIndex finds the rows of the launch lane by scope and correlation id.
+//
+// Each process counts its ids upwards, so they index a table directly; where the
+// ids of a scope lie too far apart for that, a map numbers them.
+type callIndex struct {
+	spans []idSpan          // by scope
+	rest  map[corrKey]int32 // numbers of the ids of scopes without a span
+
+	// Rows of id number k, in the order linkLaunches wants: row[first[k]:first[k+1]].
+	// Rows of calls that do not count are replaced by −1, behind the others.
+	first, row []int32
+}
+
+// idSpan is the range of one scope's ids. Id low is number base; size is 0
+// where the map has the numbers.
+type idSpan struct {
+	low   CorrelationID
+	size  uint64
+	count uint64 // of calls
+	base  int32
+}
+
+// maxSpread is how many numbers a table may have for each call.
+const maxSpread = 8
+
+// number returns the number of an id, −1 for one that no call has.
+func (x *callIndex) number(k corrKey) int32 {
+	if int(k.scope) < len(x.spans) {
+		s := &x.spans[k.scope]
+		if d := uint64(k.corr - s.low); d < s.size {
+			return s.base + int32(d)
+		}
 	}
-	return a.corr < b.corr
+	if n, ok := x.rest[k]; ok {
+		return n
+	}
+	return -1
 }
 
-func (t *Trace) corrKeys(ctx context.Context, l Lane) []corrKey {
-	c := &t.lanes[l]
-	out := make([]corrKey, 0, c.len())
+// indexCalls indexes the launch lane.
+func (t *Trace) indexCalls(ctx context.Context) (*callIndex, error) {
+	c := &t.lanes[LaneLaunch]
+	x := &callIndex{}
 	for i := range c.start {
-		if id := c.corr.at(i); id != NoCorrelation {
-			out = append(out, corrKey{c.scope.at(i), id, int32(i)})
+		id := c.corr.at(i)
+		if id == NoCorrelation {
+			continue
+		}
+		scope := int(c.scope.at(i))
+		for len(x.spans) <= scope {
+			x.spans = append(x.spans, idSpan{})
+		}
+		s := &x.spans[scope]
+		if s.count++; s.count == 1 {
+			s.low = id
+		}
+		// Until all are seen, size is the distance of the highest id from the lowest.
+		if id < s.low {
+			s.size += uint64(s.low - id)
+			s.low = id
+		}
+		s.size = max(s.size, uint64(id-s.low))
+	}
+	var n int32
+	for i := range x.spans {
+		s := &x.spans[i]
+		if s.count == 0 || s.size >= maxSpread*s.count || s.size >= uint64(math.MaxInt32-n) {
+			s.size = 0
+			continue
+		}
+		s.size++
+		s.base = n
+		n += int32(s.size)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	numbers := make([]int32, c.len())
+	for i := range numbers {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		numbers[i] = -1
+		k := corrKey{c.scope.at(i), c.corr.at(i)}
+		if k.corr == NoCorrelation {
+			continue
+		}
+		if numbers[i] = x.number(k); numbers[i] < 0 {
+			if x.rest == nil {
+				x.rest = map[corrKey]int32{}
+			}
+			x.rest[k] = n
+			numbers[i] = n
+			n++
 		}
 	}
-	return sortCorr(ctx, out)
+	x.first, x.row = group(numbers, int(n))
+	return x, t.orderCalls(ctx, x)
 }
 
-// sortCorr sorts keys that are in the order of their rows. Each process counts
-// its ids upwards, so once the scopes are apart the keys are usually in order.
-func sortCorr(ctx context.Context, keys []corrKey) []corrKey {
-	if !slices.ContainsFunc(keys, func(k corrKey) bool { return k.scope != keys[0].scope }) {
-		return sortRuns(ctx, keys, lessCorr)
-	}
-	var first []int // of each scope, in the result
-	for _, k := range keys {
-		for len(first) <= int(k.scope)+1 {
-			first = append(first, 0)
+// orderCalls puts the calls that share an id in the order of their starts. Calls
+// that put work on a stream win over calls that merely share the id.
+func (t *Trace) orderCalls(ctx context.Context, x *callIndex) error {
+	c := &t.lanes[LaneLaunch]
+	known := make([]int8, len(t.names)) // of each name: 1 launches, −1 does not
+	launches := func(row int32) bool {
+		k := &known[c.name[row]]
+		if *k == 0 {
+			if *k = -1; IsLaunchName(t.names[c.name[row]]) {
+				*k = 1
+			}
 		}
-		first[int(k.scope)+1]++
+		return *k > 0
 	}
-	for s := 1; s < len(first); s++ {
-		first[s] += first[s-1]
+	for k := range len(x.first) - 1 {
+		if k%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rows := x.row[x.first[k]:x.first[k+1]]
+		if len(rows) < 2 {
+			continue
+		}
+		n := 0
+		for _, row := range rows {
+			if launches(row) {
+				n++
+			}
+		}
+		if n > 0 && n < len(rows) {
+			keep := rows[:0]
+			for _, row := range rows {
+				if launches(row) {
+					keep = append(keep, row)
+				}
+			}
+			for i := n; i < len(rows); i++ {
+				rows[i] = -1
+			}
+			rows = keep
+		}
+		// Stable: rows are in the order of thread and start.
+		slices.SortStableFunc(rows, func(a, b int32) int { return cmp.Compare(c.start[a], c.start[b]) })
 	}
-	next := slices.Clone(first)
-	out := make([]corrKey, len(keys))
-	for _, k := range keys {
-		out[next[k.scope]] = k
-		next[k.scope]++
-	}
-	for s := range len(first) - 1 {
-		part := out[first[s]:first[s+1]]
-		copy(part, sortRuns(ctx, part, lessCorr))
-	}
-	return out
+	return nil
 }
 
 // linkLaunches fills launchOf: the launch with the activity's scope and
 // correlation. Correlation ids repeat when ranks were merged into one file or
 // when a counter wrapped; then the last launch that began before the activity
-// is its cause, or the first one if all began later. Calls that put work on a
-// stream win over calls that merely share the id.
+// is its cause, or the first one if all began later.
 func (t *Trace) linkLaunches(ctx context.Context) error {
-	n := t.lanes[LaneGPU].len()
-	t.launchOf = make([]int32, n)
-	for i := range t.launchOf {
-		t.launchOf[i] = -1
+	x, err := t.indexCalls(ctx)
+	if err != nil {
+		return err
 	}
-	var acts, calls []corrKey
-	var both sync.WaitGroup
-	both.Go(func() { acts = t.corrKeys(ctx, LaneGPU) })
-	both.Go(func() { calls = t.corrKeys(ctx, LaneLaunch) })
-	both.Wait()
-	var group []int32 // reused: there is one group per correlation id
 	g, c := &t.lanes[LaneGPU], &t.lanes[LaneLaunch]
-	j, checked := 0, 0
-	for i := 0; i < len(acts); {
-		if i >= checked {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			checked = i + checkEvery
+	t.launchOf = make([]int32, g.len())
+	for i := range t.launchOf {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
-		a := acts[i]
-		for j < len(calls) && (calls[j].scope < a.scope || calls[j].scope == a.scope && calls[j].corr < a.corr) {
-			j++
+		t.launchOf[i] = -1
+		id := g.corr.at(i)
+		if id == NoCorrelation {
+			continue
 		}
-		lo := j
-		hi := lo
-		for hi < len(calls) && calls[hi].scope == a.scope && calls[hi].corr == a.corr {
-			hi++
+		k := x.number(corrKey{g.scope.at(i), id})
+		if k < 0 {
+			continue
 		}
-		group = t.launchesFirst(group[:0], calls[lo:hi])
-		for ; i < len(acts) && acts[i].scope == a.scope && acts[i].corr == a.corr; i++ {
-			if len(group) == 0 {
-				continue
-			}
-			row := acts[i].row
-			// group is sorted by start: the last one that began before the activity.
-			k := sort.Search(len(group), func(k int) bool { return c.start[group[k]] > g.start[row] })
-			if k > 0 {
-				k--
-			}
-			t.launchOf[row] = group[k]
+		rows := x.row[x.first[k]:x.first[k+1]]
+		if len(rows) == 0 { // an id between those of the calls
+			continue
 		}
-		j = hi
+		// The last one that began before the activity.
+		j := 0
+		if len(rows) > 1 {
+			j = max(0, sort.Search(len(rows), func(j int) bool { return rows[j] < 0 || c.start[rows[j]] > g.start[i] })-1)
+		}
+		t.launchOf[i] = rows[j]
 	}
 	return ctx.Err()
-}
-
-// launchesFirst appends to rows those of one correlation id that explain
-// activities, by start.
-func (t *Trace) launchesFirst(rows []int32, keys []corrKey) []int32 {
-	c := &t.lanes[LaneLaunch]
-	for _, k := range keys {
-		if IsLaunchName(t.names[c.name[k.row]]) {
-			rows = append(rows, k.row)
-		}
-	}
-	if len(rows) == 0 {
-		for _, k := range keys {
-			rows = append(rows, k.row)
-		}
-	}
-	if len(rows) < 2 {
-		return rows
-	}
-	slices.SortStableFunc(rows, func(a, b int32) int {
-		switch {
-		case c.start[a] < c.start[b]:
-			return -1
-		case c.start[a] > c.start[b]:
-			return 1
-		}
-		return 0
-	})
-	return rows
 }
 
 func (t *Trace) launchEvent(i int) Event {

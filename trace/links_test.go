@@ -7,24 +7,65 @@ import (
 	"testing"
 )
 
-// TestSortCorr compares with a plain sort, on keys of many processes, in and
-// out of order.
-func TestSortCorr(t *testing.T) {
+// TestLinksAgainstTheObviousOnes compares with a search through all calls for
+// each activity, with ids of many processes, dense and far apart, repeated or not.
+func TestLinksAgainstTheObviousOnes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for n := range 300 {
-		keys := make([]corrKey, n)
-		for i := range keys {
-			keys[i] = corrKey{scope: uint16(rng.IntN(1 + n%5*100)), corr: CorrelationID(i), row: int32(i)}
-			if n%3 == 0 {
-				keys[i].corr = CorrelationID(rng.IntN(20))
+	names := []string{"cudaLaunchKernel", "cudaEventQuery", "cudaMemcpyAsync"}
+	scopes := []string{"", "a", "b"}
+	linked := 0
+	for round := range 300 {
+		b := NewBuilder()
+		id := func() CorrelationID {
+			n := CorrelationID(rng.IntN(1 + round))
+			switch {
+			case round%3 == 0: // far apart
+				n *= 1 << 40
+			case round%5 == 0: // near the end of the numbers
+				n = ^n
+			}
+			return n
+		}
+		for range round {
+			kind, name := KindRuntime, names[rng.IntN(len(names))]
+			if rng.IntN(2) == 0 {
+				kind, name = KindKernel, "k"
+			}
+			b.Add(EventData{Kind: kind, Name: name, Start: int64(100 + rng.IntN(50)), Duration: int64(rng.IntN(3)), Thread: ThreadID(rng.IntN(3)),
+				Correlation: id(), Process: ProcessRef{ID: 1, Scope: scopes[rng.IntN(1+round%3)]}})
+		}
+		tr := b.Finish()
+		g, c := &tr.lanes[LaneGPU], &tr.lanes[LaneLaunch]
+		for i := range g.start {
+			var same, launching []int32
+			for j := range c.start {
+				if g.corr.at(i) == NoCorrelation || c.corr.at(j) != g.corr.at(i) || c.scope.at(j) != g.scope.at(i) {
+					continue
+				}
+				same = append(same, int32(j))
+				if IsLaunchName(tr.names[c.name[j]]) {
+					launching = append(launching, int32(j))
+				}
+			}
+			if len(launching) > 0 {
+				same = launching
+			}
+			slices.SortStableFunc(same, func(a, b int32) int { return cmp.Compare(c.start[a], c.start[b]) })
+			want := int32(-1)
+			for k, j := range same {
+				if k == 0 || c.start[j] <= g.start[i] {
+					want = j
+				}
+			}
+			if got := tr.launchOf[i]; got != want {
+				t.Fatalf("round %d: activity %d is linked to call %d, want %d", round, i, got, want)
+			}
+			if want >= 0 {
+				linked++
 			}
 		}
-		want := slices.Clone(keys)
-		slices.SortStableFunc(want, func(a, b corrKey) int {
-			return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.corr, b.corr))
-		})
-		if got := sortCorr(t.Context(), keys); !slices.Equal(got, want) {
-			t.Fatalf("%d keys: got %v, want %v", n, got, want)
-		}
+	}
+	if linked < 1000 {
+		t.Errorf("only %d activities had a call", linked)
 	}
 }

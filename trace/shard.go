@@ -259,7 +259,9 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 		}
 	}
 	if lane == LaneGPU && ev.Has&(scan.HasGraphID|scan.HasGraphNode|scan.HasUnfinished) != 0 {
-		c.unended.set(i, ev.Has&scan.HasUnfinished != 0)
+		if ev.Has&scan.HasUnfinished != 0 {
+			c.unended.set(i, 1)
+		}
 		if ev.Has&scan.HasGraphID != 0 {
 			c.graph.set(i, uint64(ev.GraphID))
 		}

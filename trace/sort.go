@@ -1,6 +1,9 @@
 package trace
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // sortRuns sorts v by less, stably, and returns the sorted slice, which may be
 // another one. It ends early when ctx does; v is then in disorder.
@@ -9,6 +12,9 @@ import "context"
 // is first taken as the ascending runs it forms: in all our real traces a
 // handful per lane. Sorted input costs one pass; r runs cost n log r.
 func sortRuns[T any](ctx context.Context, v []T, less func(a, b T) bool) []T {
+	if len(v) < 2 {
+		return v
+	}
 	runs := []int32{0}
 	for i := 1; i < len(v); i++ {
 		if less(v[i], v[i-1]) {
@@ -59,8 +65,9 @@ func mergeRuns[T any](ctx context.Context, dst, v []T, lo, mid, hi int32, less f
 }
 
 // sort orders the rows as the Lane constants promise. Ties keep their input
-// order, which is the last word of the order.
-func (c *columns) sort(ctx context.Context) {
+// order, which is the last word of the order. first is what threadRows says of
+// a CPU lane, nil of the GPU lane.
+func (c *columns) sort(ctx context.Context, first []int32) {
 	sorted := true
 	for i := 1; i < c.len() && sorted; i++ {
 		sorted = !c.less(int32(i), int32(i-1))
@@ -69,10 +76,24 @@ func (c *columns) sort(ctx context.Context) {
 		return
 	}
 	p := make([]int32, c.len())
-	for i := range p {
-		p[i] = int32(i)
+	if first == nil {
+		for i := range p {
+			p[i] = int32(i)
+		}
+		first = []int32{0, int32(len(p))}
+	} else {
+		// Once the threads are apart, their rows are usually in order.
+		next := slices.Clone(first)
+		for i, th := range c.thread {
+			p[next[th+1]] = int32(i)
+			next[th+1]++
+		}
 	}
-	c.applyOrder(ctx, sortRuns(ctx, p, c.less))
+	for k := range len(first) - 1 {
+		part := p[first[k]:first[k+1]]
+		copy(part, sortRuns(ctx, part, c.less))
+	}
+	c.applyOrder(ctx, p)
 }
 
 // less orders rows by thread, start, longest first (CPU lanes) or by start
