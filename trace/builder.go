@@ -57,9 +57,11 @@ type Builder struct {
 	procs   map[procKey]string
 	threads map[threadKey]string
 
-	// The last thread looked up, which is nearly always the next one too.
-	lastKey    threadKey
-	lastThread ThreadIndex
+	// The last thread and scope looked up, which are nearly always the next ones too.
+	lastKey     threadKey
+	lastThread  ThreadIndex
+	lastScope   string
+	lastScopeID uint16
 
 	recent [recentSlots]NameID // names interned lately
 
@@ -162,11 +164,15 @@ func (b *Builder) internOwned(s string) NameID {
 
 // scope numbers a process scope; 0 is "", and what all share beyond 65,534 of them.
 func (b *Builder) scope(s string) uint16 {
+	if s == b.lastScope {
+		return b.lastScopeID
+	}
 	id, ok := b.scopeID[s]
 	if !ok && len(b.scopeID) < math.MaxUint16 {
 		id = uint16(len(b.scopeID))
 		b.scopeID[s] = id
 	}
+	b.lastScope, b.lastScopeID = s, id
 	return id
 }
 
