@@ -23,16 +23,31 @@ func (n *Name) Identifiers() []string {
 // looked at. A leading or trailing '*' lets the keyword begin or end inside a
 // word.
 func (n *Name) HasIdentifier(keyword string) bool {
-	p := compilePattern(keyword)
-	if p.lit == "" {
-		return false
-	}
+	return compilePattern(keyword).in(n.Words().text)
+}
+
+// Words are the words of a name's identifiers, as [Name.HasIdentifier] looks
+// through them. The zero value has none.
+type Words struct{ text string }
+
+// Words returns the words of the name's identifiers, for [Keywords.In].
+func (n *Name) Words() Words {
 	text := n.fn + n.op + n.scope
 	if n.isMatmul() {
 		text = withoutDTypes(text)
 	}
-	return p.in(text)
+	return Words{text}
 }
+
+// Keywords are keywords of [Name.HasIdentifier] made ready for many names.
+// They are safe for concurrent use; the zero value has none.
+type Keywords struct{ patterns []wordPattern }
+
+// NewKeywords makes a list of keywords ready.
+func NewKeywords(keywords ...string) Keywords { return Keywords{compilePatterns(keywords)} }
+
+// In reports whether one of the keywords stands among the words.
+func (k Keywords) In(w Words) bool { return anyIn(k.patterns, w.text) }
 
 // isMatmul reports a matrix multiplication, whose data types stand in its name.
 func (n *Name) isMatmul() bool {

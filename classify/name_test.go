@@ -179,3 +179,34 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+// TestKeywordsAreThoseOfHasIdentifier asks lists of keywords and each keyword alone.
+func TestKeywordsAreThoseOfHasIdentifier(t *testing.T) {
+	names := []string{"", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int)", "nvjet_tst_128x64_bf16_h_bz",
+		"_ZN7cutlass6KernelI4GemmEEvv", "flash_fwd_splitkv_kernel", "matmul_ogs_bf16xbf16xmxfp4", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"}
+	keywords := []string{"", " ", "*", "gemm*", "*gemm*", "fp4", "bf16", "all_reduce", "allreduce", "flash_fwd", "kernel", "Add*", "elementwise"}
+	hits := 0
+	for _, raw := range names {
+		n := classify.Parse(raw)
+		any := false
+		for _, k := range keywords {
+			want := n.HasIdentifier(k)
+			any = any || want
+			if got := classify.NewKeywords(k).In(n.Words()); got != want {
+				t.Errorf("classify.NewKeywords(%q).In(words of %q) = %v, HasIdentifier says %v", k, raw, got, want)
+			}
+			if want {
+				hits++
+			}
+		}
+		if got := classify.NewKeywords(keywords...).In(n.Words()); got != any {
+			t.Errorf("all keywords in %q: %v, want %v", raw, got, any)
+		}
+	}
+	if hits < 8 {
+		t.Errorf("%d hits: the test asks for nothing", hits)
+	}
+	if (classify.Keywords{}).In(classify.Words{}) || classify.NewKeywords("gemm").In(classify.Words{}) {
+		t.Error("the zero values hold something")
+	}
+}

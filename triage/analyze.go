@@ -80,6 +80,7 @@ type Analysis struct {
 	formal  []*work
 	mapping []*work
 	report  *Report
+	steps   *recogniser
 
 	modelFiles string // see findModelFiles
 }
@@ -104,6 +105,7 @@ func (a *Analysis) run(ctx context.Context) error {
 		return err
 	}
 	a.findModelFiles()
+	a.steps = newRecogniser(a.registry, a.pool)
 	for _, s := range splitStages(a.pool, a.formal) {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -132,7 +132,7 @@ func nameLikeness(a, b *kernelFacts) int {
 		return 2000 + n
 	}
 	for _, alias := range aliases {
-		if hasAny(&a.parsed, alias.a) && hasAny(&b.parsed, alias.b) || hasAny(&a.parsed, alias.b) && hasAny(&b.parsed, alias.a) {
+		if alias.a.In(a.words) && alias.b.In(b.words) || alias.b.In(a.words) && alias.a.In(b.words) {
 			return 1000
 		}
 	}
@@ -140,11 +140,11 @@ func nameLikeness(a, b *kernelFacts) int {
 }
 
 // aliases are kernels that stand for each other across launch modes.
-var aliases = []struct{ a, b []string }{
-	{[]string{"flash_fwd_splitkv_combine", "flash_fwd_mla_combine", "flash_attn_combine"}, []string{"flash_fwd", "flash_fwd_splitkv", "flash_attn_fwd*"}},
-	{[]string{"kernel_mha"}, []string{"masked_multihead_attention"}},
-	{[]string{"applyBiasRopeUpdateKVCacheV2", "applyBiasRopeUpdateKVCache*"}, []string{"fused_qk_norm_rope", "fused_qknorm_rope", "fusedQKNormRope*"}},
-	{[]string{"memset"}, []string{"memset"}},
+var aliases = []struct{ a, b classify.Keywords }{
+	{classify.NewKeywords("flash_fwd_splitkv_combine", "flash_fwd_mla_combine", "flash_attn_combine"), classify.NewKeywords("flash_fwd", "flash_fwd_splitkv", "flash_attn_fwd*")},
+	{classify.NewKeywords("kernel_mha"), classify.NewKeywords("masked_multihead_attention")},
+	{classify.NewKeywords("applyBiasRopeUpdateKVCacheV2", "applyBiasRopeUpdateKVCache*"), classify.NewKeywords("fused_qk_norm_rope", "fused_qknorm_rope", "fusedQKNormRope*")},
+	{classify.NewKeywords("memset"), classify.NewKeywords("memset")},
 }
 
 // anyKernel keeps all kernels for an index.

@@ -3,6 +3,7 @@ package triage_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -62,5 +63,25 @@ func BenchmarkAnalyze(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tr.LaneLen(trace.LaneGPU)), "ns/activity")
 		})
+	}
+}
+
+// BenchmarkManyNames measures triage of a trace in which every seventh
+// activity brings a name of its own, as compiled kernels do.
+func BenchmarkManyNames(b *testing.B) {
+	const activities, names = 100_000, 7000
+	tb := trace.NewBuilder()
+	for i := range activities {
+		at, id := int64(i)*2000, trace.CorrelationID(i+1)
+		tb.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 900, Thread: 1, Correlation: id})
+		tb.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d", i%names),
+			Start: at + 1000, Duration: 1800, Stream: 7, Correlation: id})
+	}
+	tr := tb.Finish()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := triage.Analyze(b.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

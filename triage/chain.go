@@ -190,13 +190,15 @@ type compiledStep struct {
 	ChainStep
 	any, without, before stepSet
 	min, max             int
+	names                classify.Keywords
 	through              []classify.Category
 }
 
 func (reg *Registry) compile(p *FusePattern) *compiledChain {
 	c := &compiledChain{p: p}
 	for _, st := range p.Chain {
-		cs := compiledStep{ChainStep: st, any: reg.set(st.Any), without: reg.set(st.Without), min: max(st.Min, 1)}
+		cs := compiledStep{ChainStep: st, any: reg.set(st.Any), without: reg.set(st.Without), min: max(st.Min, 1),
+			names: classify.NewKeywords(st.Names...)}
 		cs.max = max(st.Max, cs.min)
 		if st.Before != "" {
 			cs.before = reg.set([]string{st.Before})
@@ -222,7 +224,7 @@ func (st *compiledStep) takes(p *pool, q sequence, k seqKernel) bool {
 	if k.set&st.any == 0 || k.set&st.without != 0 {
 		return false
 	}
-	return len(st.Names) == 0 || hasAny(&p.facts[q.w.acts[k.act].kernel].parsed, st.Names)
+	return len(st.Names) == 0 || st.names.In(p.facts[q.w.acts[k.act].kernel].words)
 }
 
 // find adds the chain's occurrences on one stream.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/llmstrata/strata/classify"
 )
 
 // maxExamples bounds the kernel indices that a row lists.
@@ -67,7 +65,7 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		steps := a.registry.set(p.ActiveSteps)
 		active := make([]bool, len(seqs.sorts))
 		for k, sort := range seqs.sorts {
-			active[k] = seqs.sets[k]&steps != 0 || a.isActive(p, sort)
+			active[k] = seqs.sets[k]&steps != 0 || a.steps.isActive(i, sort)
 		}
 		if !slices.Contains(active, true) {
 			continue
@@ -101,18 +99,6 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		out = append(out, r)
 	}
 	return out
-}
-
-// isActive reports whether a sort of kernel is the pattern's fused one.
-func (a *Analysis) isActive(p *FusePattern, k sortKey) bool {
-	if hasAny(&a.pool.facts[k.kernel].parsed, p.Active) {
-		return true
-	}
-	if op := a.pool.ops.texts[k.op]; op != "" {
-		n := classify.Parse(op)
-		return hasAny(&n, p.Active)
-	}
-	return false
 }
 
 // fuseRow fills what split and active rows have in common. members are the

@@ -34,6 +34,7 @@ const (
 type kernelFacts struct {
 	canonical string
 	parsed    classify.Name // of the first raw name seen
+	words     classify.Words
 	result    classify.Result
 	kind      trace.Kind
 	bucket    Bucket
@@ -63,7 +64,7 @@ func (p *pool) kernel(raw string, kind trace.Kind) int32 {
 	id := p.names.id(canonical)
 	if int(id) == len(p.facts) {
 		parsed := classify.Parse(raw)
-		f := kernelFacts{canonical: canonical, parsed: parsed, result: p.rules.ClassifyName(&parsed), kind: kind}
+		f := kernelFacts{canonical: canonical, parsed: parsed, words: parsed.Words(), result: p.rules.ClassifyName(&parsed), kind: kind}
 		f.bucket = bucketOf(kind, f.result.Category, parsed.Function)
 		p.facts = append(p.facts, f)
 	}

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-json"
-
-	"github.com/llmstrata/strata/classify"
 )
 
 // registrySchema is the version of the fusion file this package reads. Version
@@ -309,70 +306,4 @@ func (reg *Registry) set(names []string) stepSet {
 		s |= 1 << reg.index[n]
 	}
 	return s
-}
-
-// subject is what is known about a kernel when its steps are asked for.
-type subject struct {
-	name     *classify.Name
-	category classify.Category
-	kind     string // trace.Kind
-	op       string // name of the cpu op, or ""
-	function string // function of the source line, or ""
-}
-
-func hasAny(n *classify.Name, patterns []string) bool {
-	return n != nil && slices.ContainsFunc(patterns, n.HasIdentifier)
-}
-
-// stepsOf returns what a kernel does.
-func (reg *Registry) stepsOf(s subject) stepSet {
-	var op, fn *classify.Name
-	if s.op != "" {
-		n := classify.Parse(s.op)
-		op = &n
-	}
-	if s.function != "" {
-		n := classify.Parse(s.function)
-		fn = &n
-	}
-	var set stepSet
-	for i := range reg.Steps {
-		d := &reg.Steps[i]
-		if !d.recognises(s, op, fn) || hasAny(s.name, d.Without) {
-			continue
-		}
-		if len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, string(s.category)) {
-			continue
-		}
-		if need := reg.set(d.Requires); set&need != need {
-			continue
-		}
-		set |= 1 << i
-	}
-	return set
-}
-
-func (d *Step) recognises(s subject, op, fn *classify.Name) bool {
-	byOp := hasAny(op, d.Ops)
-	if d.All {
-		return byOp && hasAny(s.name, d.Names)
-	}
-	for _, t := range d.Template {
-		if s.name.HasIdentifier(t.Name) && t.Index < len(s.name.TemplateArgs) && s.name.TemplateArgs[t.Index] == t.Value {
-			return true
-		}
-	}
-	for _, t := range d.Texts {
-		if strings.Contains(s.name.Demangled, t) {
-			return true
-		}
-	}
-	if byOp {
-		return true
-	}
-	if hasAny(s.name, d.TemplateOnly) {
-		return false
-	}
-	return slices.Contains(d.Kinds, s.kind) || slices.Contains(d.Categories, string(s.category)) ||
-		hasAny(s.name, d.Names) || hasAny(fn, d.Frames)
 }

@@ -53,9 +53,7 @@ func (a *Analysis) sequences(s *stageWork) *sequences {
 					sort = int32(len(out.sorts))
 					known[key] = sort
 					out.sorts = append(out.sorts, key)
-					_, _, fn := locationParts(a.pool.sites.texts[act.site])
-					out.sets = append(out.sets, a.registry.stepsOf(subject{name: &f.parsed, category: f.result.Category, kind: f.kind.String(),
-						op: a.pool.ops.texts[act.op], function: fn}))
+					out.sets = append(out.sets, a.steps.stepsOf(key))
 				}
 				last[act.kernel] = sort + 1
 			}

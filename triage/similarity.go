@@ -57,7 +57,7 @@ func (a *Analysis) similarities(s *stageWork) []SimilarityNote {
 				found, weight, all := 0, 0.0, 0.0
 				for _, w := range words {
 					all += 1 / float64(families[w])
-					if f.parsed.HasIdentifier(w) {
+					if classify.NewKeywords(w).In(f.words) {
 						found++
 						weight += 1 / float64(families[w])
 					}

@@ -1,0 +1,159 @@
+package triage
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// recogniser tells which steps kernels do. What a kernel's name, the name of
+// its op and the function of its source line say is looked up once for each of
+// them: traces can have thousands of names, and many activities of each.
+type recogniser struct {
+	reg    *Registry
+	pool   *pool
+	steps  []stepWords
+	active []classify.Keywords // by pattern
+	all    stepSet             // steps that ask for both name and op
+
+	// By number of the kernel, op and site; nil until asked for.
+	kernels []*kernelSteps
+	ops     []*opSteps
+	sites   []*stepSet
+}
+
+// stepWords are the word patterns of a step.
+type stepWords struct {
+	names, ops, frames, templateOnly, without classify.Keywords
+	template                                  []classify.Keywords
+	requires                                  stepSet
+}
+
+// kernelSteps is what a kernel's own name, category and kind say.
+type kernelSteps struct {
+	sure   stepSet // whatever the op and the source line are called
+	likely stepSet // unless only template arguments decide
+	named  stepSet // Names
+	only   stepSet // only Template, Ops and Texts decide
+	never  stepSet // Without, OnlyCategories
+}
+
+// opSteps is what the name of an op says.
+type opSteps struct {
+	words classify.Words
+	set   stepSet
+}
+
+// newRecogniser is for a pool that gets no more texts.
+func newRecogniser(reg *Registry, p *pool) *recogniser {
+	r := &recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.facts)),
+		ops: make([]*opSteps, len(p.ops.texts)), sites: make([]*stepSet, len(p.sites.texts))}
+	for i := range reg.Steps {
+		d := &reg.Steps[i]
+		w := stepWords{names: classify.NewKeywords(d.Names...), ops: classify.NewKeywords(d.Ops...), frames: classify.NewKeywords(d.Frames...),
+			templateOnly: classify.NewKeywords(d.TemplateOnly...), without: classify.NewKeywords(d.Without...), requires: reg.set(d.Requires)}
+		for _, t := range d.Template {
+			w.template = append(w.template, classify.NewKeywords(t.Name))
+		}
+		r.steps = append(r.steps, w)
+		if d.All {
+			r.all |= 1 << i
+		}
+	}
+	for i := range reg.Patterns {
+		r.active = append(r.active, classify.NewKeywords(reg.Patterns[i].Active...))
+	}
+	return r
+}
+
+// stepsOf returns what kernels of one sort do.
+func (r *recogniser) stepsOf(k sortKey) stepSet {
+	kernel, op := r.kernel(k.kernel), r.op(k.op)
+	set := (kernel.sure|op.set|(kernel.likely|r.site(k.site))&^kernel.only)&^r.all | op.set&kernel.named&r.all
+	set &^= kernel.never
+	for i := range r.steps { // in order: steps require earlier ones
+		if need := r.steps[i].requires; set&need != need {
+			set &^= 1 << i
+		}
+	}
+	return set
+}
+
+// isActive reports whether a sort of kernel is the fused one of pattern i.
+func (r *recogniser) isActive(i int, k sortKey) bool {
+	return r.active[i].In(r.pool.facts[k.kernel].words) || r.active[i].In(r.op(k.op).words)
+}
+
+func (r *recogniser) kernel(id int32) *kernelSteps {
+	if k := r.kernels[id]; k != nil {
+		return k
+	}
+	f := &r.pool.facts[id]
+	k := &kernelSteps{}
+	for i := range r.reg.Steps {
+		d, w, bit := &r.reg.Steps[i], &r.steps[i], stepSet(1)<<i
+		for n, t := range d.Template {
+			if t.Index < len(f.parsed.TemplateArgs) && f.parsed.TemplateArgs[t.Index] == t.Value && w.template[n].In(f.words) {
+				k.sure |= bit
+			}
+		}
+		if slices.ContainsFunc(d.Texts, func(t string) bool { return strings.Contains(f.parsed.Demangled, t) }) {
+			k.sure |= bit
+		}
+		if w.names.In(f.words) {
+			k.named |= bit
+		}
+		if k.named&bit != 0 || slices.Contains(d.Kinds, f.kind.String()) || slices.Contains(d.Categories, string(f.result.Category)) {
+			k.likely |= bit
+		}
+		if w.templateOnly.In(f.words) {
+			k.only |= bit
+		}
+		if w.without.In(f.words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, string(f.result.Category)) {
+			k.never |= bit
+		}
+	}
+	r.kernels[id] = k
+	return k
+}
+
+func (r *recogniser) op(id int32) *opSteps {
+	if o := r.ops[id]; o != nil {
+		return o
+	}
+	o := &opSteps{words: wordsOf(r.pool.ops.texts[id])}
+	for i := range r.steps {
+		if r.steps[i].ops.In(o.words) {
+			o.set |= 1 << i
+		}
+	}
+	r.ops[id] = o
+	return o
+}
+
+// site returns the steps that the function of a source line speaks for.
+func (r *recogniser) site(id int32) stepSet {
+	if s := r.sites[id]; s != nil {
+		return *s
+	}
+	var set stepSet
+	_, _, function := locationParts(r.pool.sites.texts[id])
+	words := wordsOf(function)
+	for i := range r.steps {
+		if r.steps[i].frames.In(words) {
+			set |= 1 << i
+		}
+	}
+	r.sites[id] = &set
+	return set
+}
+
+// wordsOf returns the words of a name, none of "".
+func wordsOf(name string) classify.Words {
+	if name == "" {
+		return classify.Words{}
+	}
+	n := classify.Parse(name)
+	return n.Words()
+}
