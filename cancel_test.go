@@ -258,7 +258,7 @@ func TestCancelledBeforeTheStart(t *testing.T) {
 	if _, err := layer.Analyze(ctx, tr, layer.Options{}); err == nil {
 		t.Error("Analyze of nothing, cancelled, gave no error")
 	}
-	if _, err := hostoverhead.Detect(tr); !errors.Is(err, hostoverhead.ErrNoKernels) {
-		t.Errorf("Detect = %v, want ErrNoKernels", err)
+	if _, err := hostoverhead.Detect(ctx, tr); !errors.Is(err, context.Canceled) {
+		t.Errorf("Detect = %v, want context.Canceled", err)
 	}
 }

@@ -44,21 +44,22 @@ func TestHammer(t *testing.T) {
 	uses := []func(*trace.Trace, *layer.Analysis) any{
 		func(tr *trace.Trace, _ *layer.Analysis) any { return linkSum(tr) },
 		func(tr *trace.Trace, _ *layer.Analysis) any {
-			v, err := hostoverhead.Detect(tr)
+			v, err := hostoverhead.Detect(context.Background(), tr)
 			return []any{v, err}
 		},
 		func(tr *trace.Trace, _ *layer.Analysis) any {
-			l, err := hostoverhead.Ledger(tr)
+			l, err := hostoverhead.Ledger(context.Background(), tr)
 			return []any{l, err}
 		},
 		func(tr *trace.Trace, _ *layer.Analysis) any {
-			r, err := hostoverhead.Breakdown(tr)
-			c, cerr := hostoverhead.Compare(tr, tr)
+			r, err := hostoverhead.Breakdown(context.Background(), tr)
+			c, cerr := hostoverhead.Compare(context.Background(), tr, tr)
 			return []any{r, err, c, cerr}
 		},
 		func(tr *trace.Trace, _ *layer.Analysis) any {
 			d, err := hostoverhead.Drill(ctx, tr)
-			return []any{d, err, hostoverhead.FindStragglers([]*trace.Trace{tr, tr})}
+			s, serr := hostoverhead.FindStragglers(ctx, []*trace.Trace{tr, tr})
+			return []any{d, err, s, serr}
 		},
 		func(tr *trace.Trace, _ *layer.Analysis) any { // as its own mapping
 			src := []triage.Source{{Trace: tr, Path: "a"}}
@@ -165,7 +166,7 @@ func TestRanksInParallel(t *testing.T) {
 		paths = append(paths, path)
 	}
 	analyse := func(tr *trace.Trace) string {
-		v, verr := hostoverhead.Detect(tr)
+		v, verr := hostoverhead.Detect(context.Background(), tr)
 		r, rerr := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}})
 		a, aerr := layer.Analyze(t.Context(), tr, layer.Options{})
 		text, err := json.Marshal([]any{v, verr, r, rerr, a, aerr})

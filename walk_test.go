@@ -183,23 +183,23 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 		gave("comparison", triage.Compare(a.Report(), a.Report(), triage.DefaultTolerancePct))
 	}
 	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}, {hostoverhead.WithComparable()}} {
-		if v, err := hostoverhead.Detect(tr, opts...); err != nil {
+		if v, err := hostoverhead.Detect(context.Background(), tr, opts...); err != nil {
 			refused(t, "verdict", err)
 		} else {
 			gave("verdict", v)
 		}
 	}
-	if l, err := hostoverhead.Ledger(tr); err != nil {
+	if l, err := hostoverhead.Ledger(context.Background(), tr); err != nil {
 		refused(t, "ledger", err)
 	} else {
 		gave("ledger", l)
 	}
-	if r, err := hostoverhead.Breakdown(tr); err != nil {
+	if r, err := hostoverhead.Breakdown(context.Background(), tr); err != nil {
 		refused(t, "breakdown", err)
 	} else {
 		gave("breakdown", r)
 	}
-	if c, err := hostoverhead.Compare(tr, tr); err != nil {
+	if c, err := hostoverhead.Compare(context.Background(), tr, tr); err != nil {
 		refused(t, "comparison", err)
 	} else {
 		gave("host comparison", c)

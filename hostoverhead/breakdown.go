@@ -1,10 +1,12 @@
 package hostoverhead
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -62,19 +64,19 @@ type Run struct {
 }
 
 // Breakdown finds the steady steps of a run and what they are made of. It
-// returns [ErrNoKernels] for a trace without kernels; a trace without steps
-// gives a Run with SteadySteps 0 and a note.
-func Breakdown(t *trace.Trace, opts ...Option) (*Run, error) {
+// returns [ErrNoKernels] for a trace without kernels, and ctx's error when
+// cancelled; a trace without steps gives a Run with SteadySteps 0 and a note.
+func Breakdown(ctx context.Context, t *trace.Trace, opts ...Option) (*Run, error) {
 	cfg := newConfig(opts)
-	return breakdown(t, &cfg, cfg.labelA)
+	return breakdown(stop.New(ctx), t, &cfg, cfg.labelA)
 }
 
-func breakdown(t *trace.Trace, cfg *config, label string) (*Run, error) {
+func breakdown(watch *stop.Watch, t *trace.Trace, cfg *config, label string) (*Run, error) {
 	c := *cfg
 	c.merged = true // steps join the ranks
-	w := newWorkload(t, &c)
-	if len(w.devices) == 0 {
-		return nil, ErrNoKernels
+	w, err := newWorkload(watch, t, &c)
+	if err != nil {
+		return nil, err
 	}
 	b := w.findIterations()
 	r := &Run{Label: label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, TPSize: cfg.tp, MaxGeneration: -1, Notes: []string{}}
@@ -99,9 +101,15 @@ func breakdown(t *trace.Trace, cfg *config, label string) (*Run, error) {
 	}
 	if len(steps) == 0 {
 		r.Notes = append(r.Notes, "no steps recognised: figures per step are unknown")
+		if err := watch.Err(); err != nil {
+			return nil, err
+		}
 		return r, nil
 	}
 	w.fill(r, steps)
+	if err := watch.Err(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 

@@ -2,10 +2,12 @@ package hostoverhead
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -63,26 +65,31 @@ type Comparison struct {
 
 // Compare says which operation became slower from baseline to target, and
 // whether the time is lost between the steps or in them. It returns
-// [ErrNoKernels] if either trace has no kernels.
-func Compare(baseline, target *trace.Trace, opts ...Option) (*Comparison, error) {
+// [ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
+func Compare(ctx context.Context, baseline, target *trace.Trace, opts ...Option) (*Comparison, error) {
 	cfg := newConfig(opts)
-	a, err := breakdown(baseline, &cfg, cfg.labelA)
+	watch := stop.New(ctx)
+	a, err := breakdown(watch, baseline, &cfg, cfg.labelA)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.labelA, err)
 	}
-	b, err := breakdown(target, &cfg, cfg.labelB)
+	b, err := breakdown(watch, target, &cfg, cfg.labelB)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.labelB, err)
 	}
-	return compareRuns(a, b, &cfg), nil
+	c := compareRuns(watch, a, b, &cfg)
+	if err := watch.Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
-func compareRuns(a, b *Run, cfg *config) *Comparison {
+func compareRuns(watch *stop.Watch, a, b *Run, cfg *config) *Comparison {
 	c := &Comparison{Baseline: a, Target: b, Patterns: []string{}}
 	figure := func(name string, x, y float64, xs, ys []float64, stat func([]float64) float64) Delta {
 		d := newDelta(name, "", x, y)
 		if len(xs) > 0 && len(ys) > 0 {
-			d.CI95US = bootstrap(xs, ys, stat, cfg.seed)
+			d.CI95US = bootstrap(watch, xs, ys, stat, cfg.seed)
 		}
 		c.Figures = append(c.Figures, d)
 		return d
@@ -96,7 +103,7 @@ func compareRuns(a, b *Run, cfg *config) *Comparison {
 	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep, a.launches, b.launches, mean)
 
 	for _, lists := range [][2][]Operation{{a.Operations, b.Operations}, {a.Kernels, b.Kernels}, {a.APICalls, b.APICalls}} {
-		c.Deltas = append(c.Deltas, compareOperations(lists[0], lists[1], cfg.seed)...)
+		c.Deltas = append(c.Deltas, compareOperations(watch, lists[0], lists[1], cfg.seed)...)
 	}
 	slices.SortStableFunc(c.Deltas, func(x, y Delta) int {
 		return cmp.Or(cmp.Compare(math.Abs(y.DeltaUS), math.Abs(x.DeltaUS)), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Op, y.Op))
@@ -121,7 +128,7 @@ func newDelta(op string, kind OpKind, a, b float64) Delta {
 func round3(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 
 // compareOperations pairs operations of one kind by name.
-func compareOperations(as, bs []Operation, seed uint64) []Delta {
+func compareOperations(watch *stop.Watch, as, bs []Operation, seed uint64) []Delta {
 	byName := map[string][2]*Operation{}
 	for i := range as {
 		byName[as[i].Name] = [2]*Operation{&as[i], nil}
@@ -133,28 +140,31 @@ func compareOperations(as, bs []Operation, seed uint64) []Delta {
 	}
 	out := make([]Delta, 0, len(byName))
 	for name, p := range byName {
-		d := operationDelta(name, p[0], p[1], seed)
+		if watch.Over() {
+			break
+		}
+		d := operationDelta(watch, name, p[0], p[1], seed)
 		out = append(out, d)
 	}
 	slices.SortFunc(out, func(x, y Delta) int { return cmp.Compare(x.Op, y.Op) })
 	return out
 }
 
-func operationDelta(name string, a, b *Operation, seed uint64) Delta {
+func operationDelta(watch *stop.Watch, name string, a, b *Operation, seed uint64) Delta {
 	switch {
 	case a == nil:
 		d := newDelta(name, b.Kind, 0, b.US)
 		d.Status = StatusNew
-		d.CI95US = bootstrap(make([]float64, len(b.perStep)), b.perStep, mean, seed)
+		d.CI95US = bootstrap(watch, make([]float64, len(b.perStep)), b.perStep, mean, seed)
 		return d
 	case b == nil:
 		d := newDelta(name, a.Kind, a.US, 0)
 		d.Status = StatusRemoved
-		d.CI95US = bootstrap(a.perStep, make([]float64, len(a.perStep)), mean, seed)
+		d.CI95US = bootstrap(watch, a.perStep, make([]float64, len(a.perStep)), mean, seed)
 		return d
 	}
 	d := newDelta(name, a.Kind, a.US, b.US)
-	d.CI95US = bootstrap(a.perStep, b.perStep, mean, seed)
+	d.CI95US = bootstrap(watch, a.perStep, b.perStep, mean, seed)
 	if a.US <= 0 {
 		return d
 	}

@@ -53,8 +53,7 @@ func (w *workload) coverage(d *deviceWork) Coverage {
 	replays := map[string]int{}
 	split, expand, custom := Hint{Code: "GRAPH_SPLIT"}, Hint{Code: "GRAPH_EXPAND"}, Hint{Code: "CUSTOM_OP"}
 	runs := w.eagerRuns(d)
-	for i, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+	for i, e := range w.kernelsOf(d) {
 		n := int64(e.Duration())
 		all += n
 		if e.IsReplay() {
@@ -134,13 +133,13 @@ const shortRun = 4
 func (w *workload) eagerRuns(d *deviceWork) []eagerRun {
 	out := make([]eagerRun, len(d.kernels))
 	at := func(i int) trace.Event { return w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
-	for i := 0; i < len(out); {
+	for i := 0; i < len(out) && !w.stop.Over(); {
 		if at(i).IsReplay() {
 			i++
 			continue
 		}
 		j := i
-		for j < len(out) && !at(j).IsReplay() {
+		for j < len(out) && !at(j).IsReplay() && !w.stop.Over() {
 			j++
 		}
 		run := runAlone

@@ -1,10 +1,12 @@
 package hostoverhead
 
 import (
+	"context"
 	"errors"
 	"math"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -18,12 +20,13 @@ var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace")
 const minKernelShare = 0.01
 
 // Detect judges whether the host is the bottleneck of the traced run. It
-// returns [ErrNoKernels] for a trace without kernels.
-func Detect(t *trace.Trace, opts ...Option) (*Verdict, error) {
+// returns [ErrNoKernels] for a trace without kernels, and ctx's error when
+// cancelled.
+func Detect(ctx context.Context, t *trace.Trace, opts ...Option) (*Verdict, error) {
 	cfg := newConfig(opts)
-	w := newWorkload(t, &cfg)
-	if len(w.devices) == 0 {
-		return nil, ErrNoKernels
+	w, err := newWorkload(stop.New(ctx), t, &cfg)
+	if err != nil {
+		return nil, err
 	}
 	v := &Verdict{DevicesMode: "each", Comparable: cfg.comparable, Device: trace.NoDevice, Phases: map[string]*PhaseVerdict{}, Health: t.Health().Status}
 	deciding := w.devices[0]
@@ -51,6 +54,9 @@ func Detect(t *trace.Trace, opts ...Option) (*Verdict, error) {
 		v.Confidence = min2(v.Confidence, d.Weight)
 	}
 	v.Evidence = w.evidence(v, deciding)
+	if err := w.stop.Err(); err != nil {
+		return nil, err
+	}
 	return v, nil
 }
 
@@ -198,14 +204,14 @@ func (w *workload) graphsIn(d *deviceWork, windows []interval.Span) int {
 		}
 	}
 	if d.replays > 0 {
-		for _, k := range d.kernels {
-			if e := w.t.LaneAt(trace.LaneGPU, int(k)); e.IsReplay() {
+		for _, e := range w.kernelsOf(d) {
+			if e.IsReplay() {
 				mark(e.Start())
 			}
 		}
 	}
 	for _, th := range d.threads {
-		for e := range w.t.OnThread(trace.LaneLaunch, th) {
+		for e := range w.onThread(trace.LaneLaunch, th) {
 			if e.IsGraphLaunch() {
 				mark(e.Start())
 			}

@@ -1,6 +1,7 @@
 package hostoverhead_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 func detect(tb testing.TB, t *trace.Trace, opts ...hostoverhead.Option) *hostoverhead.Verdict {
 	tb.Helper()
-	v, err := hostoverhead.Detect(t, opts...)
+	v, err := hostoverhead.Detect(context.Background(), t, opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -125,10 +126,10 @@ func TestNoKernels(t *testing.T) {
 	tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 3, 5)
 	tr := tl.b.Finish()
 	for name, f := range map[string]func() error{
-		"Detect":    func() error { _, err := hostoverhead.Detect(tr); return err },
-		"Ledger":    func() error { _, err := hostoverhead.Ledger(tr); return err },
-		"Breakdown": func() error { _, err := hostoverhead.Breakdown(tr); return err },
-		"Compare":   func() error { _, err := hostoverhead.Compare(tr, tr); return err },
+		"Detect":    func() error { _, err := hostoverhead.Detect(context.Background(), tr); return err },
+		"Ledger":    func() error { _, err := hostoverhead.Ledger(context.Background(), tr); return err },
+		"Breakdown": func() error { _, err := hostoverhead.Breakdown(context.Background(), tr); return err },
+		"Compare":   func() error { _, err := hostoverhead.Compare(context.Background(), tr, tr); return err },
 	} {
 		if err := f(); !errors.Is(err, hostoverhead.ErrNoKernels) {
 			t.Errorf("%s: %v, want ErrNoKernels", name, err)

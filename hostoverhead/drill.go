@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -28,20 +29,19 @@ type DrillDown struct {
 func Drill(ctx context.Context, t *trace.Trace, opts ...Option) (*DrillDown, error) {
 	cfg := newConfig(opts)
 	cfg.comparable = false
-	w := newWorkload(t, &cfg)
-	if len(w.devices) == 0 {
-		return nil, ErrNoKernels
+	w, err := newWorkload(stop.New(ctx), t, &cfg)
+	if err != nil {
+		return nil, err
 	}
 	l := newLedger(w)
 	out := &DrillDown{}
 	for _, d := range w.devices {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		dd := DeviceDrill{Ledger: l.account(d), Gaps: bucketed(interval.Between(d.busy)), Streams: w.streamGaps(d), TopGaps: l.topGaps(d, cfg.topGaps), Coverage: w.coverage(d)}
 		dd.Coverage.Hints = append(dd.Coverage.Hints, waitHints(&dd.Ledger)...)
-		var err error
 		if dd.Pattern, err = w.pattern(ctx, d); err != nil {
+			return nil, err
+		}
+		if err := w.stop.Err(); err != nil {
 			return nil, err
 		}
 		out.Devices = append(out.Devices, dd)
@@ -51,7 +51,10 @@ func Drill(ctx context.Context, t *trace.Trace, opts ...Option) (*DrillDown, err
 		for i, d := range w.devices {
 			ranks[i] = rankWork{"device " + itoa(int64(d.id)), w, d}
 		}
-		out.Stragglers = stragglers(ranks)
+		out.Stragglers = stragglers(w.stop, ranks)
+	}
+	if err := w.stop.Err(); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -16,7 +16,7 @@ import (
 // causes sums a hand-made timeline's ledger by cause, in µs.
 func causes(tb testing.TB, tr *trace.Trace) map[hostoverhead.Cause]int64 {
 	tb.Helper()
-	ledgers, err := hostoverhead.Ledger(tr)
+	ledgers, err := hostoverhead.Ledger(context.Background(), tr)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -127,15 +127,22 @@ func TestStragglerNeedsNoCommonClock(t *testing.T) {
 		}
 		return 50
 	}
-	s := hostoverhead.FindStragglers([]*trace.Trace{collectives(never, 0), collectives(mostly, 1<<50), collectives(never, 77)})
+	find := func(traces ...*trace.Trace) *hostoverhead.Stragglers {
+		s, err := hostoverhead.FindStragglers(context.Background(), traces)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := find(collectives(never, 0), collectives(mostly, 1<<50), collectives(never, 77))
 	if s == nil || s.Straggler != "rank 1" || s.Collectives != 40 || s.Ranks[0].WaitNS != 36*50_000 {
 		t.Fatalf("stragglers %+v, want rank 1, 36 of 40 times", s)
 	}
 	half := func(i int) int64 { return int64(i%2) * 50 }
-	if s := hostoverhead.FindStragglers([]*trace.Trace{collectives(never, 0), collectives(half, 0)}); s.Straggler != "" {
+	if s := find(collectives(never, 0), collectives(half, 0)); s.Straggler != "" {
 		t.Errorf("straggler %q, last in half of the collectives only", s.Straggler)
 	}
-	if s := hostoverhead.FindStragglers([]*trace.Trace{collectives(never, 0)}); s != nil {
+	if s := find(collectives(never, 0)); s != nil {
 		t.Errorf("stragglers of one rank: %+v", s)
 	}
 }

@@ -34,7 +34,7 @@ func load(cfg nsysgen.Config) *trace.Trace {
 }
 
 func ExampleDetect() {
-	v, err := hostoverhead.Detect(load(nsysgen.Default(1)))
+	v, err := hostoverhead.Detect(context.Background(), load(nsysgen.Default(1)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func ExampleDetect() {
 }
 
 func ExampleLedger() {
-	ledgers, err := hostoverhead.Ledger(load(nsysgen.Default(1)))
+	ledgers, err := hostoverhead.Ledger(context.Background(), load(nsysgen.Default(1)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func ExampleLedger() {
 
 func ExampleLedgerEntries() {
 	var longest hostoverhead.LedgerEntry
-	err := hostoverhead.LedgerEntries(load(nsysgen.Default(1)), func(e hostoverhead.LedgerEntry) bool {
+	err := hostoverhead.LedgerEntries(context.Background(), load(nsysgen.Default(1)), func(e hostoverhead.LedgerEntry) bool {
 		if e.EndNS-e.StartNS > longest.EndNS-longest.StartNS {
 			longest = e
 		}
@@ -83,7 +83,7 @@ func ExampleLedgerEntries() {
 }
 
 func ExampleBreakdown() {
-	r, err := hostoverhead.Breakdown(load(nsysgen.Default(1)))
+	r, err := hostoverhead.Breakdown(context.Background(), load(nsysgen.Default(1)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func ExampleBreakdown() {
 func ExampleCompare() {
 	before := nsysgen.Default(1)
 	after := nsysgen.Default(2).Slow("_fetch_new_requests", 7).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
-	c, err := hostoverhead.Compare(load(before), load(after))
+	c, err := hostoverhead.Compare(context.Background(), load(before), load(after))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -133,18 +133,21 @@ func ExampleFindStragglers() {
 		}
 		return b.Finish()
 	}
-	s := hostoverhead.FindStragglers([]*trace.Trace{rank(0), rank(80 * time.Microsecond)})
+	s, err := hostoverhead.FindStragglers(context.Background(), []*trace.Trace{rank(0), rank(80 * time.Microsecond)})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(s.Straggler, "of", s.Collectives, "collectives; rank 0 waited", time.Duration(s.Ranks[0].WaitNS))
 	// Output: rank 1 of 20 collectives; rank 0 waited 1.6ms
 }
 
 func ExampleNewHandoff() {
 	t := load(nsysgen.Default(1))
-	v, err := hostoverhead.Detect(t)
+	v, err := hostoverhead.Detect(context.Background(), t)
 	if err != nil {
 		log.Fatal(err)
 	}
-	h, err := hostoverhead.NewHandoff(t, v)
+	h, err := hostoverhead.NewHandoff(context.Background(), t, v)
 	if err != nil {
 		log.Fatal(err)
 	}

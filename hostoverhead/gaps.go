@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -66,7 +67,7 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 		g := StreamGaps{Stream: s}
 		var gaps []interval.Span
 		end := int64(-1)
-		for e := range w.t.OnStream(d.id, s) {
+		for e := range stop.Each(w.stop, w.t.OnStream(d.id, s)) {
 			if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph {
 				continue
 			}
@@ -103,7 +104,9 @@ const maxGapNames = 5
 // topGaps explains the n longest gaps of a device.
 func (l *ledger) topGaps(d *deviceWork, n int) []Gap {
 	gaps := interval.Between(d.busy)
-	slices.SortStableFunc(gaps, func(a, b interval.Span) int { return cmp.Compare(b.Len(), a.Len()) })
+	stop.Sort(l.w.stop, gaps, func(a, b interval.Span) int {
+		return cmp.Or(cmp.Compare(b.Len(), a.Len()), cmp.Compare(a.Start, b.Start))
+	})
 	gaps = gaps[:min(len(gaps), n)]
 	byStart := slices.Clone(gaps)
 	slices.SortFunc(byStart, func(a, b interval.Span) int { return cmp.Compare(a.Start, b.Start) })

@@ -35,7 +35,7 @@ func TestComparableModeEqualsTheReference(t *testing.T) {
 	for _, g := range golden {
 		name := strings.TrimSuffix(filepath.Base(g), ".json")
 		t.Run(name, func(t *testing.T) {
-			v, err := hostoverhead.Detect(openExport(t, testdata.Shared(t, "traces/nsys/"+name+".sqlite")), hostoverhead.WithComparable())
+			v, err := hostoverhead.Detect(context.Background(), openExport(t, testdata.Shared(t, "traces/nsys/"+name+".sqlite")), hostoverhead.WithComparable())
 			if err != nil {
 				t.Fatal(err)
 			}

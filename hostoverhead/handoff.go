@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/llmstrata/strata/trace"
@@ -13,9 +14,10 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // NewHandoff summarises a verdict for whoever optimises next. Without a second
 // run to compare with, the operations are the most expensive ones per step
-// that run while the device idles (see [Handoff]).
-func NewHandoff(t *trace.Trace, v *Verdict, opts ...Option) (*Handoff, error) {
-	r, err := Breakdown(t, opts...)
+// that run while the device idles (see [Handoff]). It returns [ErrNoKernels] for
+// a trace without kernels, and ctx's error when cancelled.
+func NewHandoff(ctx context.Context, t *trace.Trace, v *Verdict, opts ...Option) (*Handoff, error) {
+	r, err := Breakdown(ctx, t, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +25,7 @@ func NewHandoff(t *trace.Trace, v *Verdict, opts ...Option) (*Handoff, error) {
 		Verdict: v.Verdict, PrimaryBottleneckPhase: v.primaryPhase(), HostPrepConfirmed: v.HostPrepConfirmed, TopRegressingOps: []RegressingOp{},
 		WallTimePerStepUS: round3(r.WallUSPerStep), InterStepGapP50US: round3(r.GapUS), KernelsPerStep: round3(r.KernelsPerStep),
 	}
-	ledgers, err := Ledger(t, opts...)
+	ledgers, err := Ledger(ctx, t, opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type benchPhase struct {
 func (w *workload) findIterations() benchPhase {
 	byName := map[trace.NameID]bool{}
 	var its []iteration
-	for e := range w.t.Events(trace.LaneGPU) {
+	for e := range w.events(trace.LaneGPU) {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}

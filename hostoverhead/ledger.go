@@ -2,9 +2,11 @@ package hostoverhead
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -66,36 +68,41 @@ type ledger struct {
 }
 
 // Ledger accounts for every nanosecond of idle time of every device, or of all
-// devices merged. It returns [ErrNoKernels] for a trace without kernels.
-func Ledger(t *trace.Trace, opts ...Option) ([]DeviceLedger, error) {
+// devices merged. It returns [ErrNoKernels] for a trace without kernels, and
+// ctx's error when cancelled.
+func Ledger(ctx context.Context, t *trace.Trace, opts ...Option) ([]DeviceLedger, error) {
 	cfg := newConfig(opts)
-	w := newWorkload(t, &cfg)
-	if len(w.devices) == 0 {
-		return nil, ErrNoKernels
+	w, err := newWorkload(stop.New(ctx), t, &cfg)
+	if err != nil {
+		return nil, err
 	}
 	l := newLedger(w)
 	out := make([]DeviceLedger, 0, len(w.devices))
 	for _, d := range w.devices {
 		out = append(out, l.account(d))
 	}
+	if err := w.stop.Err(); err != nil {
+		return nil, err
+	}
 	return out, nil
 }
 
 // LedgerEntries calls f with every piece of idle time, by device and start, until
-// f returns false.
-func LedgerEntries(t *trace.Trace, f func(LedgerEntry) bool, opts ...Option) error {
+// f returns false. It returns [ErrNoKernels] for a trace without kernels, and
+// ctx's error when cancelled.
+func LedgerEntries(ctx context.Context, t *trace.Trace, f func(LedgerEntry) bool, opts ...Option) error {
 	cfg := newConfig(opts)
-	w := newWorkload(t, &cfg)
-	if len(w.devices) == 0 {
-		return ErrNoKernels
+	w, err := newWorkload(stop.New(ctx), t, &cfg)
+	if err != nil {
+		return err
 	}
 	l := newLedger(w)
 	for _, d := range w.devices {
 		if !l.walk(d, f) {
-			return nil
+			break
 		}
 	}
-	return nil
+	return w.stop.Err()
 }
 
 func newLedger(w *workload) *ledger {
@@ -166,6 +173,9 @@ func (l *ledger) walkGaps(d *deviceWork, gaps []interval.Span, f func(LedgerEntr
 	k, ok := 0, true
 	copyAt := 0
 	for _, gap := range gaps {
+		if l.w.stop.Over() {
+			return false
+		}
 		// The kernel that ends the gap: the first that starts at its end.
 		for k < len(d.kernels) && int64(l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[k])).Start()) < gap.End {
 			k++
@@ -247,14 +257,14 @@ func (l *ledger) orphan(d *deviceWork, s interval.Span, next trace.Event, emit f
 // host explains a span by what a thread was doing.
 func (l *ledger) host(th trace.ThreadIndex, s interval.Span, emit func(interval.Span, LedgerEntry)) {
 	tl := l.timelineOf(th)
-	t := l.w.t
-	cutBy(tl.over, s, func(s interval.Span, p *piece) {
+	t, watch := l.w.t, l.w.stop
+	cutBy(watch, tl.over, s, func(s interval.Span, p *piece) {
 		if p != nil {
 			emit(s, LedgerEntry{Cause: CauseProfiler, API: t.At(p.id).Name()})
 			return
 		}
-		cutBy(tl.calls, s, func(s interval.Span, call *piece) {
-			cutBy(tl.ranges, s, func(s interval.Span, rng *piece) {
+		cutBy(watch, tl.calls, s, func(s interval.Span, call *piece) {
+			cutBy(watch, tl.ranges, s, func(s interval.Span, rng *piece) {
 				var e LedgerEntry
 				if rng != nil {
 					id := t.At(rng.id).NameID()
@@ -264,7 +274,7 @@ func (l *ledger) host(th trace.ThreadIndex, s interval.Span, emit func(interval.
 						e.Range = l.w.names.general(id)
 					}
 				}
-				cutBy(tl.code, s, func(s interval.Span, code *piece) {
+				cutBy(watch, tl.code, s, func(s interval.Span, code *piece) {
 					e := e
 					if code != nil {
 						e.Frame = t.At(code.id).Name()

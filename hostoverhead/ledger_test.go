@@ -49,7 +49,7 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 // idle time: in order, disjoint, never during a kernel, and to the nanosecond.
 func TestLedgerAddsUp(t *testing.T) {
 	everyTrace(t, func(t *testing.T, tr *trace.Trace) {
-		ledgers, err := hostoverhead.Ledger(tr)
+		ledgers, err := hostoverhead.Ledger(context.Background(), tr)
 		if errors.Is(err, hostoverhead.ErrNoKernels) {
 			if tr.LaneLen(trace.LaneGPU) > 0 {
 				for e := range tr.Events(trace.LaneGPU) {
@@ -65,7 +65,7 @@ func TestLedgerAddsUp(t *testing.T) {
 		}
 		sum := map[trace.DeviceID]int64{}
 		last := map[trace.DeviceID]int64{}
-		if err := hostoverhead.LedgerEntries(tr, func(e hostoverhead.LedgerEntry) bool {
+		if err := hostoverhead.LedgerEntries(context.Background(), tr, func(e hostoverhead.LedgerEntry) bool {
 			if e.EndNS <= e.StartNS || e.StartNS < last[e.Device] || e.Cause == "" {
 				t.Fatalf("entry %+v after %d", e, last[e.Device])
 			}

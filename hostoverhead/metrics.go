@@ -50,8 +50,7 @@ func (w *workload) measure(d *deviceWork, windows []interval.Span) Metrics {
 	m := Metrics{WindowNS: total, BusyNS: busy}
 	m.GPUIdle, m.GPUUtilization = ratio(total-busy, total), ratio(busy, total)
 	var nccl int64
-	for _, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+	for _, e := range w.kernelsOf(d) {
 		if i := interval.From(windows, int64(e.Start())); i < len(windows) && windows[i].Contains(int64(e.Start())) {
 			m.Kernels++
 		}
@@ -75,7 +74,7 @@ func (w *workload) measure(d *deviceWork, windows []interval.Span) Metrics {
 func (w *workload) launchTime(d *deviceWork, windows []interval.Span) (kernels, graphs int64) {
 	for _, th := range d.threads {
 		var k, g []interval.Span
-		for e := range w.t.OnThread(trace.LaneLaunch, th) {
+		for e := range w.onThread(trace.LaneLaunch, th) {
 			switch name := e.Name(); {
 			case trace.IsGraphLaunchName(name):
 				g = append(g, spanOf(e))
@@ -98,6 +97,9 @@ func (w *workload) measurePrep(d *deviceWork, windows []interval.Span, m *Metric
 	for p := range w.cfg.prep {
 		var spans []interval.Span
 		for _, r := range w.prep {
+			if w.stop.Over() {
+				break
+			}
 			if r.pattern == p && w.drivesDevice(r.thread, d) {
 				spans = append(spans, r.span)
 			}
@@ -121,8 +123,7 @@ func (w *workload) measureComparable(d *deviceWork, window interval.Span) Metric
 	m := Metrics{WindowNS: window.Len()}
 	var spans []interval.Span
 	var nccl int64
-	for _, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+	for _, e := range w.kernelsOf(d) {
 		if !window.Contains(int64(e.Start())) {
 			continue
 		}
@@ -139,7 +140,7 @@ func (w *workload) measureComparable(d *deviceWork, window interval.Span) Metric
 	if w.t.LaneLen(trace.LaneLaunch) > 0 {
 		var launch int64
 		exact := w.storedPlain("cudaLaunchKernel")
-		for e := range w.t.Events(trace.LaneLaunch) {
+		for e := range w.events(trace.LaneLaunch) {
 			if exact && e.Name() == "cudaLaunchKernel" && window.Contains(int64(e.Start())) {
 				launch += int64(e.Duration())
 			}
@@ -154,6 +155,9 @@ func (w *workload) measureComparable(d *deviceWork, window interval.Span) Metric
 		var prep, exposed int64
 		n := 0
 		for _, r := range w.prep {
+			if w.stop.Over() {
+				break
+			}
 			if r.pattern == p && r.span.Start >= window.Start && r.span.End <= window.End {
 				n++
 				prep += r.span.Len()

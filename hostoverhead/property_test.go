@@ -90,7 +90,7 @@ func TestLedgerAddsUpOnRandomTraces(t *testing.T) {
 		if merged {
 			opts = append(opts, hostoverhead.WithMergedDevices())
 		}
-		ledgers, err := hostoverhead.Ledger(tr, opts...)
+		ledgers, err := hostoverhead.Ledger(context.Background(), tr, opts...)
 		if errors.Is(err, hostoverhead.ErrNoKernels) {
 			continue
 		}
@@ -98,7 +98,7 @@ func TestLedgerAddsUpOnRandomTraces(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		pieces, end := map[trace.DeviceID]int64{}, map[trace.DeviceID]int64{}
-		err = hostoverhead.LedgerEntries(tr, func(e hostoverhead.LedgerEntry) bool {
+		err = hostoverhead.LedgerEntries(context.Background(), tr, func(e hostoverhead.LedgerEntry) bool {
 			if e.EndNS <= e.StartNS || e.StartNS < end[e.Device] {
 				t.Errorf("seed %d: piece %+v after %d", seed, e, end[e.Device])
 			}
@@ -152,7 +152,7 @@ func TestEveryReferenceTraceIsJudged(t *testing.T) {
 func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 	t.Helper()
 	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}, {hostoverhead.WithComparable()}} {
-		v, err := hostoverhead.Detect(tr, opts...)
+		v, err := hostoverhead.Detect(context.Background(), tr, opts...)
 		if err != nil {
 			if !errors.Is(err, hostoverhead.ErrNoKernels) {
 				t.Errorf("%s: %v", name, err)
@@ -171,7 +171,7 @@ func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 		if v.Confidence == "" || v.Interpretation() == "" || v.CrossedCount > v.ApplicableCount {
 			t.Errorf("%s: verdict %+v", name, v)
 		}
-		if v.Handoff, err = hostoverhead.NewHandoff(tr, v, opts...); err != nil {
+		if v.Handoff, err = hostoverhead.NewHandoff(context.Background(), tr, v, opts...); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := json.Marshal(v); err != nil {
@@ -189,7 +189,7 @@ func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 	} else if !errors.Is(err, hostoverhead.ErrNoKernels) {
 		t.Errorf("%s: %v", name, err)
 	}
-	if c, err := hostoverhead.Compare(tr, other); err == nil {
+	if c, err := hostoverhead.Compare(context.Background(), tr, other); err == nil {
 		if _, err := json.Marshal(c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

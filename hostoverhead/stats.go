@@ -3,6 +3,8 @@ package hostoverhead
 import (
 	"math/rand/v2"
 	"slices"
+
+	"github.com/llmstrata/strata/internal/stop"
 )
 
 // Stats are order statistics of one duration, in µs.
@@ -61,7 +63,7 @@ func (i Interval95) spansZero() bool { return i[0] <= 0 && i[1] >= 0 }
 // bootstrap estimates the interval of stat(b) − stat(a) by resampling both,
 // nil where a run has fewer than five samples: resampling them says nothing of
 // how they vary. The same seed and samples give the same interval.
-func bootstrap(a, b []float64, stat func([]float64) float64, seed uint64) *Interval95 {
+func bootstrap(watch *stop.Watch, a, b []float64, stat func([]float64) float64, seed uint64) *Interval95 {
 	if len(a) < minPhase || len(b) < minPhase {
 		return nil
 	}
@@ -76,6 +78,9 @@ func bootstrap(a, b []float64, stat func([]float64) float64, seed uint64) *Inter
 	x, y := make([]float64, len(a)), make([]float64, len(b))
 	d := make([]float64, resamples)
 	for i := range d {
+		if watch.Add(len(a) + len(b)) {
+			return nil
+		}
 		d[i] = stat(draw(b, y)) - stat(draw(a, x))
 	}
 	slices.Sort(d)

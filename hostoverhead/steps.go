@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -33,7 +34,7 @@ type step struct {
 // several dialects, those that tell phases win over mere profiler steps.
 func (w *workload) collectSteps() {
 	byDialect := map[string][]step{}
-	for e := range w.t.Events(trace.LaneAnnotation) {
+	for e := range w.events(trace.LaneAnnotation) {
 		if e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindMark {
 			continue
 		}
@@ -80,12 +81,15 @@ func phaseOf(s *layer.Step) string {
 // mergeRanks joins the ranges of one step on several ranks: same number where
 // both have one, other thread, starts within 100 µs. Gaps between merged steps
 // cannot be negative because of skew between ranks.
-func mergeRanks(steps []step) []step {
+func mergeRanks(watch *stop.Watch, steps []step) []step {
 	var out []step
 	var members [][]trace.ThreadIndex
 	for _, s := range steps {
 		joined := false
 		for i := len(out) - 1; i >= 0 && s.span.Start-out[i].span.Start <= int64(duplicateStart); i-- {
+			if watch.Over() {
+				return nil
+			}
 			o := &out[i]
 			if o.index >= 0 && s.index >= 0 && o.index != s.index || slices.Contains(members[i], s.thread) {
 				continue
@@ -111,12 +115,11 @@ func mergeRanks(steps []step) []step {
 
 // stepsOf are the merged steps of the threads that work for a device.
 func (w *workload) stepsOf(d *deviceWork) []step {
-	steps := mergeRanks(slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return !w.drivesDevice(s.thread, d) }))
+	steps := mergeRanks(w.stop, slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return !w.drivesDevice(s.thread, d) }))
 	for i := range steps {
 		steps[i].gpuEnd = steps[i].span.End
 	}
-	for _, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+	for _, e := range w.kernelsOf(d) {
 		l := e.Launch()
 		if !l.Valid() {
 			continue

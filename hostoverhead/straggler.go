@@ -2,10 +2,13 @@ package hostoverhead
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -57,13 +60,21 @@ type rankWork struct {
 
 // FindStragglers compares ranks that were recorded into separate files, each
 // with the rank's own device, or one file with several. It returns nil for
-// fewer than two ranks or none with collectives.
-func FindStragglers(traces []*trace.Trace, opts ...Option) *Stragglers {
+// fewer than two ranks or none with collectives. The error is ctx's, when
+// cancelled.
+func FindStragglers(ctx context.Context, traces []*trace.Trace, opts ...Option) (*Stragglers, error) {
 	cfg := newConfig(opts)
 	cfg.merged, cfg.comparable = false, false
+	watch := stop.New(ctx)
 	var ranks []rankWork
 	for i, t := range traces {
-		w := newWorkload(t, &cfg)
+		w, err := newWorkload(watch, t, &cfg)
+		if errors.Is(err, ErrNoKernels) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
 		for _, d := range w.devices {
 			name := fmt.Sprintf("device %d", d.id)
 			if len(traces) > 1 {
@@ -79,15 +90,18 @@ func FindStragglers(traces []*trace.Trace, opts ...Option) *Stragglers {
 			ranks = append(ranks, rankWork{name, w, d})
 		}
 	}
-	return stragglers(ranks)
+	s := stragglers(watch, ranks)
+	if err := watch.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // collectivesOf lists a rank's collectives by start; point-to-point kernels
 // have no common end and are left out.
 func (r rankWork) collectivesOf() (out []trace.Event) {
 	memo := map[trace.NameID]bool{}
-	for _, k := range r.d.kernels {
-		e := r.w.t.LaneAt(trace.LaneGPU, int(k))
+	for _, e := range r.w.kernelsOf(r.d) {
 		is, ok := memo[e.NameID()]
 		if !ok {
 			is = isCollectiveKernel(e.Name()) && !strings.Contains(strings.ToLower(e.Name()), "sendrecv")
@@ -100,7 +114,7 @@ func (r rankWork) collectivesOf() (out []trace.Event) {
 	return out
 }
 
-func stragglers(ranks []rankWork) *Stragglers {
+func stragglers(watch *stop.Watch, ranks []rankWork) *Stragglers {
 	ranks = slices.DeleteFunc(ranks, func(r rankWork) bool { return len(r.collectivesOf()) == 0 })
 	if len(ranks) < 2 {
 		return nil
@@ -110,13 +124,16 @@ func stragglers(ranks []rankWork) *Stragglers {
 		lists[i] = r.collectivesOf()
 	}
 	s := &Stragglers{Extra: []string{}}
-	matched := matchCollectives(lists)
+	matched := matchCollectives(watch, lists)
 	s.Collectives = len(matched[0])
 	for _, l := range lists {
 		s.Unmatched += len(l) - s.Collectives
 	}
 	s.Ranks = make([]RankArrival, len(ranks))
 	for k := range matched[0] {
+		if watch.Over() {
+			return nil
+		}
 		shortest, second := -1, int64(-1)
 		for i := range ranks {
 			if n := int64(matched[i][k].Duration()); shortest < 0 || n < int64(matched[shortest][k].Duration()) {
@@ -153,12 +170,16 @@ func stragglers(ranks []rankWork) *Stragglers {
 // matchCollectives pairs the k-th collective of each name from the end of the
 // recordings, which all ranks stop at about the same step; the start is where
 // profilers come up at different times.
-func matchCollectives(lists [][]trace.Event) [][]trace.Event {
+func matchCollectives(watch *stop.Watch, lists [][]trace.Event) [][]trace.Event {
 	byName := make([]map[string][]trace.Event, len(lists))
 	for i, l := range lists {
 		byName[i] = map[string][]trace.Event{}
 		for _, e := range l {
-			byName[i][shortName(e.Name())] = append(byName[i][shortName(e.Name())], e)
+			if watch.Over() {
+				break
+			}
+			short := shortName(e.Name())
+			byName[i][short] = append(byName[i][short], e)
 		}
 	}
 	out := make([][]trace.Event, len(lists))
@@ -177,7 +198,7 @@ func matchCollectives(lists [][]trace.Event) [][]trace.Event {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(out[0][a].ID(), out[0][b].ID()) })
+	stop.Sort(watch, order, func(a, b int) int { return cmp.Compare(out[0][a].ID(), out[0][b].ID()) })
 	for i, l := range out {
 		sorted := make([]trace.Event, len(l))
 		for k, j := range order {
@@ -193,7 +214,7 @@ func (w *workload) hostTime(d *deviceWork) int64 {
 	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
 		var ns int64
 		for _, th := range d.threads {
-			for _, p := range outermost(w.t, lane, th, nil) {
+			for _, p := range outermost(w, lane, th, nil) {
 				ns += p.span.Len()
 			}
 		}
@@ -208,8 +229,8 @@ func (w *workload) hostTime(d *deviceWork) int64 {
 func extraKernels(ranks []rankWork, i int) []string {
 	count := func(r rankWork) map[string]int {
 		m := map[string]int{}
-		for _, k := range r.d.kernels {
-			m[r.w.t.LaneAt(trace.LaneGPU, int(k)).Name()]++
+		for _, e := range r.w.kernelsOf(r.d) {
+			m[e.Name()]++
 		}
 		return m
 	}

@@ -50,7 +50,7 @@ func (t *tally) add(name, source string, step int, ns int64) {
 // addRanges adds the annotations that start in a steady step, steps themselves
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
-	for e := range t.w.t.Events(trace.LaneAnnotation) {
+	for e := range t.w.events(trace.LaneAnnotation) {
 		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.cfg.steps) != nil {
 			continue
 		}
@@ -62,7 +62,7 @@ func (t *tally) addRanges() {
 	if len(t.byName) > 0 {
 		return
 	}
-	for e := range t.w.t.Events(trace.LanePython) {
+	for e := range t.w.events(trace.LanePython) {
 		i := t.at(e.Start())
 		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
 			continue // recursion counts once
@@ -77,8 +77,7 @@ func (t *tally) addRanges() {
 // it, or that start in it when their launch is unknown.
 func (t *tally) addKernels() {
 	for _, d := range t.w.devices {
-		for _, k := range d.kernels {
-			e := t.w.t.LaneAt(trace.LaneGPU, int(k))
+		for _, e := range t.w.kernelsOf(d) {
 			at := e.Start()
 			if l := e.Launch(); l.Valid() {
 				at = l.Start()
@@ -93,7 +92,7 @@ func (t *tally) addKernels() {
 // addCalls adds the API calls and returns the launches of each step.
 func (t *tally) addCalls() (launches []float64) {
 	launches = make([]float64, len(t.windows))
-	for e := range t.w.t.Events(trace.LaneLaunch) {
+	for e := range t.w.events(trace.LaneLaunch) {
 		i := t.at(e.Start())
 		if i < 0 {
 			continue
@@ -111,6 +110,9 @@ func (t *tally) operations() []Operation {
 	out := make([]Operation, 0, len(t.byName))
 	n := float64(len(t.windows))
 	for name, o := range t.byName {
+		if t.w.stop.Add(len(o.ns)) {
+			break
+		}
 		op := Operation{Kind: t.kind, Name: name, Source: o.source, CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
 		for i, ns := range o.ns {
 			op.perStep[i] = us(ns) / float64(t.tp)
@@ -143,6 +145,9 @@ func (t *tally) total() (usPerStep, countPerStep float64) {
 func (t *tally) sums() []float64 {
 	out := make([]float64, len(t.windows))
 	for i := range out {
+		if t.w.stop.Add(len(t.byName)) {
+			break
+		}
 		var ns int64
 		for _, o := range t.byName {
 			ns += o.ns[i]

@@ -1,9 +1,11 @@
 package hostoverhead
 
 import (
+	"cmp"
 	"sort"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -31,25 +33,25 @@ func (l *ledger) timelineOf(th trace.ThreadIndex) *timeline {
 	if tl, ok := l.timelines[th]; ok {
 		return tl
 	}
-	t := l.w.t
-	tl := &timeline{calls: outermost(t, trace.LaneLaunch, th, nil)}
-	tl.over = outermost(t, trace.LaneSync, th, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) })
-	tl.ranges = flatten(t, trace.LaneAnnotation, th, func(e trace.Event) bool {
+	w := l.w
+	tl := &timeline{calls: outermost(w, trace.LaneLaunch, th, nil)}
+	tl.over = outermost(w, trace.LaneSync, th, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) })
+	tl.ranges = flatten(w, trace.LaneAnnotation, th, func(e trace.Event) bool {
 		return (e.Kind() == trace.KindAnnotation || e.Kind() == trace.KindRange) && e.Duration() > 0
 	})
-	frames := flatten(t, trace.LanePython, th, func(e trace.Event) bool { return e.Duration() > 0 })
-	ops := flatten(t, trace.LaneOp, th, func(e trace.Event) bool { return e.Duration() > 0 })
-	tl.code = overlay(frames, ops)
+	frames := flatten(w, trace.LanePython, th, func(e trace.Event) bool { return e.Duration() > 0 })
+	ops := flatten(w, trace.LaneOp, th, func(e trace.Event) bool { return e.Duration() > 0 })
+	tl.code = overlay(w.stop, frames, ops)
 	l.timelines[th] = tl
 	return tl
 }
 
 // outermost lists the events of a lane that lie inside no other, cut where one
 // begins before the one before it ends.
-func outermost(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, keep func(trace.Event) bool) []piece {
+func outermost(w *workload, lane trace.Lane, th trace.ThreadIndex, keep func(trace.Event) bool) []piece {
 	var out []piece
 	end := int64(-1 << 62)
-	for e := range t.OnThread(lane, th) {
+	for e := range w.onThread(lane, th) {
 		s := spanOf(e)
 		s.Start = max(s.Start, end)
 		if s.Empty() || keep != nil && !keep(e) {
@@ -65,7 +67,7 @@ func outermost(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, keep func(
 // one. The lane is sorted by start, longest first, so an event comes after
 // those around it. Events that overlap without nesting are cut at the end of
 // the one that began first.
-func flatten(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, keep func(trace.Event) bool) []piece {
+func flatten(w *workload, lane trace.Lane, th trace.ThreadIndex, keep func(trace.Event) bool) []piece {
 	var out []piece
 	var stack []piece // open events, outermost first; ends do not increase
 	at := int64(-1 << 62)
@@ -83,7 +85,7 @@ func flatten(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, keep func(tr
 			stack = stack[:len(stack)-1]
 		}
 	}
-	for e := range t.OnThread(lane, th) {
+	for e := range w.onThread(lane, th) {
 		if !keep(e) {
 			continue
 		}
@@ -100,7 +102,7 @@ func flatten(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, keep func(tr
 }
 
 // overlay puts the pieces of top over those of bottom.
-func overlay(bottom, top []piece) []piece {
+func overlay(watch *stop.Watch, bottom, top []piece) []piece {
 	if len(top) == 0 {
 		return bottom
 	}
@@ -110,11 +112,17 @@ func overlay(bottom, top []piece) []piece {
 	var out []piece
 	i := 0
 	for _, b := range bottom {
+		if watch.Over() {
+			return nil
+		}
 		at := b.span.Start
 		for i > 0 && top[i-1].span.End > b.span.Start {
 			i--
 		}
 		for ; i < len(top) && top[i].span.Start < b.span.End; i++ {
+			if watch.Over() {
+				return nil
+			}
 			cut := top[i].span.Clip(b.span)
 			if cut.Empty() {
 				continue
@@ -132,11 +140,11 @@ func overlay(bottom, top []piece) []piece {
 			out = append(out, piece{interval.Span{Start: at, End: b.span.End}, b.id})
 		}
 	}
-	return addUncovered(out, bottom, top)
+	return addUncovered(watch, out, bottom, top)
 }
 
 // addUncovered adds the parts of top that lie outside every piece of bottom.
-func addUncovered(out, bottom, top []piece) []piece {
+func addUncovered(watch *stop.Watch, out, bottom, top []piece) []piece {
 	under := make([]interval.Span, len(bottom))
 	for i, p := range bottom {
 		under[i] = p.span
@@ -144,25 +152,31 @@ func addUncovered(out, bottom, top []piece) []piece {
 	under = interval.UnionInPlace(under)
 	n := len(out)
 	for _, p := range top {
+		if watch.Over() {
+			return nil
+		}
 		for _, g := range interval.Gaps(under, p.span) {
 			out = append(out, piece{g, p.id})
 		}
 	}
 	if len(out) > n {
-		sort.Slice(out, func(i, j int) bool { return out[i].span.Start < out[j].span.Start })
+		stop.Sort(watch, out, func(a, b piece) int { return cmp.Compare(a.span.Start, b.span.Start) })
 	}
 	return out
 }
 
 // cutBy splits span by pieces: f gets every part with the piece that covers
-// it, or nil where none does.
-func cutBy(pieces []piece, span interval.Span, f func(interval.Span, *piece)) {
+// it, or nil where none does. It ends early with the context.
+func cutBy(watch *stop.Watch, pieces []piece, span interval.Span, f func(interval.Span, *piece)) {
 	if span.Empty() {
 		return
 	}
 	at := span.Start
 	i := sort.Search(len(pieces), func(i int) bool { return pieces[i].span.End > span.Start })
 	for ; i < len(pieces) && pieces[i].span.Start < span.End; i++ {
+		if watch.Over() {
+			return
+		}
 		cut := pieces[i].span.Clip(span)
 		if cut.Start > at {
 			f(interval.Span{Start: at, End: cut.Start}, nil)

@@ -1,11 +1,13 @@
 package hostoverhead
 
 import (
+	"iter"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -15,6 +17,7 @@ import (
 type workload struct {
 	t       *trace.Trace
 	cfg     *config
+	stop    *stop.Watch // every long loop asks it; entry points return its error
 	devices []*deviceWork
 	names   nameFacts
 	// drives[thread] are the devices a thread launched on; a thread that
@@ -44,13 +47,43 @@ type hostRange struct {
 	pattern int // index of the matched prep pattern
 }
 
-func newWorkload(t *trace.Trace, cfg *config) *workload {
-	w := &workload{t: t, cfg: cfg, names: nameFacts{t: t}}
+// newWorkload collects what the analyses share. The error is ErrNoKernels, or
+// that of a context that has ended.
+func newWorkload(watch *stop.Watch, t *trace.Trace, cfg *config) (*workload, error) {
+	w := &workload{t: t, cfg: cfg, stop: watch, names: nameFacts{t: t}}
 	w.mapThreads()
 	w.collectKernels()
 	w.collectSteps()
 	w.collectPrep()
-	return w
+	if err := watch.Err(); err != nil {
+		return nil, err
+	}
+	if len(w.devices) == 0 {
+		return nil, ErrNoKernels
+	}
+	return w, nil
+}
+
+// events is the events of a lane, until the context ends.
+func (w *workload) events(l trace.Lane) iter.Seq[trace.Event] {
+	return stop.Each(w.stop, w.t.Events(l))
+}
+
+// onThread is the events of a thread, until the context ends.
+func (w *workload) onThread(l trace.Lane, th trace.ThreadIndex) iter.Seq[trace.Event] {
+	return stop.Each(w.stop, w.t.OnThread(l, th))
+}
+
+// kernelsOf is the kernels of a device with their place in its list, until the
+// context ends.
+func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
+	return func(yield func(int, trace.Event) bool) {
+		for i, k := range d.kernels {
+			if w.stop.Over() || !yield(i, w.t.LaneAt(trace.LaneGPU, int(k))) {
+				return
+			}
+		}
+	}
 }
 
 func spanOf(e trace.Event) interval.Span {
@@ -60,7 +93,7 @@ func spanOf(e trace.Event) interval.Span {
 // collectKernels fills devices. Rows come by start, so all lists are in order.
 func (w *workload) collectKernels() {
 	byID := map[trace.DeviceID]*deviceWork{}
-	for e := range w.t.Events(trace.LaneGPU) {
+	for e := range w.events(trace.LaneGPU) {
 		id := e.Device()
 		if w.cfg.merged {
 			id = trace.NoDevice
@@ -120,7 +153,7 @@ func (w *workload) mapThreads() {
 		}
 		return append(list, d)
 	}
-	for e := range w.t.Events(trace.LaneGPU) {
+	for e := range w.events(trace.LaneGPU) {
 		l := e.Launch()
 		if !l.Valid() || l.Thread() < 0 {
 			continue
@@ -155,8 +188,8 @@ func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
 // a length included.
 func (w *workload) firstToLast(d *deviceWork) interval.Span {
 	out := spanOf(w.t.LaneAt(trace.LaneGPU, int(d.kernels[0])))
-	for _, k := range d.kernels {
-		out.End = max(out.End, int64(w.t.LaneAt(trace.LaneGPU, int(k)).End()))
+	for _, k := range w.kernelsOf(d) {
+		out.End = max(out.End, int64(k.End()))
 	}
 	return out
 }
@@ -165,7 +198,7 @@ func (w *workload) firstToLast(d *deviceWork) interval.Span {
 // frames where no annotation matches.
 func (w *workload) collectPrep() {
 	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
-		for e := range w.t.Events(lane) {
+		for e := range w.events(lane) {
 			if e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindMark {
 				continue
 			}

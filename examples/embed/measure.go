@@ -107,7 +107,7 @@ func measureTrace(ctx context.Context, src triage.Source) (*TraceRecord, error) 
 			rec.LayerTypes = append(rec.LayerTypes, l)
 		}
 	}
-	v, err := hostoverhead.Detect(t)
+	v, err := hostoverhead.Detect(ctx, t)
 	if errors.Is(err, hostoverhead.ErrNoKernels) {
 		return rec, nil
 	}

@@ -71,12 +71,12 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 	if err != nil {
 		return err
 	}
-	c, err := hostoverhead.Compare(a, b, opts...)
+	c, err := hostoverhead.Compare(ctx, a, b, opts...)
 	if err != nil {
 		return err
 	}
 	if env.Format == "json" {
-		v, err := hostoverhead.Detect(b, opts...)
+		v, err := hostoverhead.Detect(ctx, b, opts...)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 		return err
 	}
 	opts = append(opts, hostoverhead.WithLabels(label, label))
-	r, err := hostoverhead.Breakdown(t, opts...)
+	r, err := hostoverhead.Breakdown(ctx, t, opts...)
 	if err != nil {
 		return err
 	}

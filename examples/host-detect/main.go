@@ -82,7 +82,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	}
 	asJSON := env.Format == "json" || o.jsonOnly
 	opts := o.settings()
-	v, err := hostoverhead.Detect(t, opts...)
+	v, err := hostoverhead.Detect(ctx, t, opts...)
 	if err != nil {
 		if asJSON && errors.Is(err, hostoverhead.ErrNoKernels) {
 			if werr := writeJSON(env.Stdout, map[string]any{"error": err.Error(), "health": t.Health()}); werr != nil {
@@ -93,7 +93,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	}
 	if asJSON {
 		if o.handoff {
-			if v.Handoff, err = hostoverhead.NewHandoff(t, v, opts...); err != nil {
+			if v.Handoff, err = hostoverhead.NewHandoff(ctx, t, v, opts...); err != nil {
 				return err
 			}
 		}
