@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -19,8 +20,15 @@ const maxLayers = 4096
 //
 // The error wraps [ErrNoKernels] when there is nothing on the GPU, [ErrNoEvidence] when the asked-for boundaries have
 // nothing to stand on, [ErrContradiction] when config or flags and trace disagree, [ErrRange] when the device is not in the
-// trace. In mode auto a trace without layers is no error: the result then has passes without layers.
-func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, error) {
+// trace; it is ctx's error when cancelled. In mode auto a trace without layers is no error: the result then has passes without
+// layers.
+func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, err error) {
+	defer func() {
+		if err != nil {
+			a = nil
+		}
+	}()
+	defer stop.Guard(&err)
 	mode, err := ParseBoundaries(string(opts.Boundaries))
 	if err != nil {
 		return nil, err
@@ -29,15 +37,16 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, erro
 	if opts.NumLayers < 0 || opts.NumLayers > maxLayers {
 		return nil, fmt.Errorf("%w: %d layers, at most %d", ErrRange, opts.NumLayers, maxLayers)
 	}
-	device, err := pickDevice(t, opts.Device)
+	watch := stop.New(ctx)
+	device, err := pickDevice(watch, t, opts.Device)
 	if err != nil {
 		return nil, err
 	}
-	w := collect(t, opts, device)
-	if err := ctx.Err(); err != nil {
+	w := collect(watch, t, opts, device)
+	if err := watch.Err(); err != nil {
 		return nil, err
 	}
-	a := &Analysis{Device: device, Boundaries: mode, Health: t.Health(), Config: opts.Config, trace: t, opts: opts, Steady: Steady{Pass: None}}
+	a = &Analysis{Device: device, Boundaries: mode, Health: t.Health(), Config: opts.Config, trace: t, opts: opts, Steady: Steady{Pass: None}}
 	model := w.model(a)
 	a.classify(w)
 	if mode == BoundariesAnchorOpens {
@@ -46,7 +55,7 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, erro
 		}
 		return a, nil
 	}
-	if err := w.segment(ctx, a, model); err != nil {
+	if err := w.segment(a, model); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -93,10 +102,10 @@ func (w *work) autoAnchor(candidates []string) string {
 }
 
 // segment finds passes, then layers in each, then the passes that the window cut.
-func (w *work) segment(ctx context.Context, a *Analysis, m *modelFacts) error {
+func (w *work) segment(a *Analysis, m *modelFacts) error {
 	var f *frames
 	if w.opts.Boundaries == BoundariesAuto || w.opts.Boundaries == BoundariesModules {
-		f = readFrames(w.t)
+		f = readFrames(w.watch, w.t)
 	}
 	if w.opts.Boundaries == BoundariesModules && (f == nil || f.distinct == 0) {
 		return fmt.Errorf("%w: boundaries=modules needs module frames of decoder layers, and the trace has %s; record with with_stack=True and with_modules=True, or use --boundaries repeats",
@@ -108,9 +117,6 @@ func (w *work) segment(ctx context.Context, a *Analysis, m *modelFacts) error {
 	spans, evidence := w.findPasses(f, m)
 	results := make([]passResult, len(spans))
 	for p := range spans {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		results[p] = w.prepare(spans[p])
 	}
 	w.assignLayers(results, f, m)
@@ -176,6 +182,7 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 		if r.levidence != "none" {
 			continue
 		}
+		w.watch.Rows(r.seq.len())
 		h := hashNames(r.seq.fine)
 		if q, ok := memo[h]; ok && len(r.side) == 0 && len(results[q].side) == 0 && equalNames(r.seq, 0, r.seq.len(), results[q].seq, 0, results[q].seq.len()) {
 			if st := results[q].st; st != nil && results[q].cut == Whole {
@@ -231,6 +238,7 @@ func (w *work) learnBegins(results []passResult) {
 		if r.levidence != "module" {
 			continue
 		}
+		w.watch.Rows(len(r.kernels))
 		layerOf := make(map[int32]int32, len(r.kernels))
 		for k, i := range r.kernels {
 			layerOf[i] = r.layer[k]
@@ -302,6 +310,7 @@ func voteLayers(results []passResult) int {
 	votes := map[int]int{}
 	memo := map[uint64]int{}
 	for p := range results {
+		results[p].seq.watch.Rows(results[p].seq.len())
 		h := hashNames(results[p].seq.fine)
 		n, ok := memo[h]
 		if !ok {
@@ -436,6 +445,7 @@ const trainingShare = 50
 func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence []Evidence) {
 	for p := range results {
 		r := &results[p]
+		w.watch.Rows(len(r.kernels))
 		for k, i := range r.kernels {
 			w.pass[i], w.layer[i] = int32(p), r.layer[k]
 			w.conf[i] = float32(r.conf)
@@ -458,7 +468,7 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 	a.Evidence = append(a.Evidence, evidence...)
 	a.addLayerEvidence(w, results)
 	a.label()
-	a.chooseSteady()
+	a.chooseSteady(w.watch)
 	backward := 0
 	for _, r := range w.seq.role {
 		if r == roleBackward {
@@ -482,6 +492,7 @@ func (w *work) fillKernels(a *Analysis) {
 	a.order = w.order
 	a.Kernels = make([]Kernel, len(w.acts))
 	for i, e := range w.acts {
+		w.watch.Row()
 		a.Kernels[i] = Kernel{Event: e.ID(), Pass: int(w.pass[i]), Layer: int(w.layer[i]), Half: w.half[i],
 			Category: cats[w.seq.fine[i]], Replay: w.replayed(int32(i)), Confidence: w.conf[i]}
 	}
@@ -500,6 +511,7 @@ func (w *work) buildPass(a *Analysis, p int, r *passResult) ForwardPass {
 	if r.draft && fp.Stage == StageUnknown {
 		fp.Stage = StageDraft
 	}
+	w.watch.Rows(len(r.kernels))
 	byLayer := make([][]int32, r.count)
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64
 	seen := false

@@ -21,6 +21,7 @@ type modelFacts struct {
 // anchorPositions returns the positions of anchor kernels among kernels.
 func (w *work) anchorPositions(kernels []int32, m *modelFacts) []int {
 	var pos []int
+	w.watch.Rows(len(kernels))
 	for k, i := range kernels {
 		if m.isAnchor[w.seq.fine[i]] {
 			pos = append(pos, k)
@@ -35,7 +36,9 @@ func (w *work) findAnchors(anchor string) (is []bool, count int) {
 	if anchor == "" {
 		return is, 0
 	}
+	w.watch.Rows(len(w.acts))
 	for id, name := range w.names {
+		w.watch.Row()
 		is[id] = strings.Contains(name, anchor)
 	}
 	for _, f := range w.seq.fine {
@@ -97,6 +100,7 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 	if m.blocks < 2 {
 		return
 	}
+	w.watch.Rows(len(r.kernels))
 	halves := make(map[int32]int8, len(r.line))
 	layerOf := make(map[int32]int32, len(r.kernels))
 	for k, i := range r.kernels {
@@ -130,6 +134,7 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 			continue
 		}
 		w.half[i] = 0
+		w.watch.Rows(len(r.line))
 		for k := len(r.line) - 1; k >= 0; k-- {
 			if w.acts[r.line[k]].Start() <= w.acts[i].Start() && layerOf[r.line[k]] == layerOf[i] {
 				w.half[i] = halves[r.line[k]]

@@ -74,6 +74,7 @@ func anchorsFor(s *sequence, n, limit int) []anchorSet {
 		if level {
 			symbols = s.base
 		}
+		s.watch.Rows(s.len())
 		occ := occurrencesOf(symbols)
 		for sym := range occ.symbols() {
 			c := occ.count(sym)
@@ -88,6 +89,7 @@ func anchorsFor(s *sequence, n, limit int) []anchorSet {
 				if surplus > maxSurplus+stride-1 {
 					continue
 				}
+				s.watch.Rows(n * (surplus + 1))
 				if set, ok := bestComb(occ.of(sym), n, stride, surplus, s.len()); ok {
 					set.symbol, set.base = int32(sym), level
 					if level {
@@ -129,6 +131,7 @@ func unitSimilarity(s *sequence, pos []int) float64 {
 	if len(pos) < 3 {
 		return 0
 	}
+	s.watch.Rows(2 * s.len())
 	top := int32(0)
 	for _, b := range s.base {
 		top = max(top, b)
@@ -166,6 +169,7 @@ func clearBag(m []int32, s *sequence, from, to int) {
 // mixerShare is the share of units that contain a kernel with a mixer's role, the part before the first and after the last
 // anchor counted as one unit; ok is false where the sequence has no mixers to go by.
 func mixerShare(s *sequence, pos []int) (share float64, ok bool) {
+	s.watch.Rows(2 * s.len())
 	total := 0
 	for _, r := range s.role {
 		if r == roleMixer {
@@ -212,6 +216,7 @@ type guess struct {
 //
 // With passes s may hold several of them: a final norm then adds one per pass, not one in all.
 func guessLayers(s *sequence, passes bool) []guess {
+	s.watch.Rows(3 * s.len())
 	seen := map[int]bool{}
 	var counts []int
 	for _, symbols := range [][]int32{s.fine, s.base} {
@@ -233,6 +238,7 @@ func guessLayers(s *sequence, passes bool) []guess {
 	var all []guess
 	best := 0.0
 	for _, c := range counts {
+		s.watch.Rows(4 * len(weight))
 		sup := 0
 		for x, w := range weight {
 			surplus := 1
@@ -340,6 +346,7 @@ func ragged(pos []int) bool {
 // A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported units of some
 // length count, and where all names are unknown (hashed) a few less.
 func (g *guess) plausible(s *sequence, mixers bool) bool {
+	s.watch.Rows(2 * s.len())
 	backward := 0
 	for _, r := range s.role {
 		if r == roleBackward {

@@ -2,6 +2,9 @@ package layer
 
 import "github.com/llmstrata/strata/profile"
 
+// rowsPerName is how many rows of a plain loop the classification of a name costs.
+const rowsPerName = 256
+
 // classify gives every distinct kernel name a category: the user's rules, then the profile's. The reference-compatible mode
 // uses the reference's own table for every profile, since its sums are part of what must agree.
 func (a *Analysis) classify(w *work) {
@@ -22,6 +25,7 @@ func (a *Analysis) classify(w *work) {
 	}
 	rules = rules.With(a.opts.Rules...)
 	for id, name := range w.names {
+		w.watch.Rows(rowsPerName)
 		r := rules.Classify(name)
 		take(id, string(r.Category), r.Label)
 	}

@@ -30,6 +30,7 @@ func extend(s *sequence, si, sn int, t *sequence, ti, tn int, step int) (ns, nt 
 		}
 	}
 	for i := 1; i <= sn; i++ {
+		s.watch.Rows(width)
 		alive := false
 		for d := range cur {
 			cur[d] = dead
@@ -139,6 +140,7 @@ func alignMiddle(s *sequence, si, n int, t *sequence, ti, m, band int, set func(
 		}
 	}
 	for i := 1; i <= n; i++ {
+		s.watch.Rows(width)
 		for d := range next {
 			next[d] = dead
 			j := i + d - band

@@ -16,6 +16,7 @@ type replay struct {
 func (w *work) replaysIn(kernels []int32) []replay {
 	var out []replay
 	for k, i := range kernels {
+		w.watch.Row()
 		if !w.replayed(i) || !w.launch[i].Valid() {
 			continue
 		}
@@ -85,6 +86,7 @@ func (w *work) isStack(s *sequence, model *modelFacts) bool {
 // spans is split where names known from the very end of the sequence give way to names known from its very beginning.
 func (w *work) splitBetween(kernels []int32, spans [][2]int) []passSpan {
 	const head, tail = 1, 2
+	w.watch.Rows(len(kernels))
 	where := make([]uint8, len(w.names)) // names seen before the first and after the last span
 	for _, i := range kernels[:spans[0][0]] {
 		where[w.seq.fine[i]] |= head

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -13,6 +14,7 @@ import (
 // Analysis.Kernels does.
 type work struct {
 	t      *trace.Trace
+	watch  *stop.Watch // every long loop calls it; see sequence
 	opts   Options
 	device trace.DeviceID
 
@@ -33,9 +35,10 @@ type work struct {
 }
 
 // pickDevice returns the wanted device, or the one with the most GPU time; ties go to the lowest id.
-func pickDevice(t *trace.Trace, want *trace.DeviceID) (trace.DeviceID, error) {
+func pickDevice(watch *stop.Watch, t *trace.Trace, want *trace.DeviceID) (trace.DeviceID, error) {
 	busy := map[trace.DeviceID]time.Duration{}
 	for e := range t.Events(trace.LaneGPU) {
+		watch.Row()
 		busy[e.Device()] += e.Duration() + 1 // +1: a device of empty activities is still a device
 	}
 	if want != nil {
@@ -62,9 +65,10 @@ func pickDevice(t *trace.Trace, want *trace.DeviceID) (trace.DeviceID, error) {
 }
 
 // collect gathers the device's activities, their launches and their names.
-func collect(t *trace.Trace, opts Options, device trace.DeviceID) *work {
-	w := &work{t: t, opts: opts, device: device}
+func collect(watch *stop.Watch, t *trace.Trace, opts Options, device trace.DeviceID) *work {
+	w := &work{t: t, watch: watch, opts: opts, device: device}
 	for e := range t.Events(trace.LaneGPU) {
+		watch.Row()
 		if e.Device() == device {
 			w.acts = append(w.acts, e)
 		}
@@ -76,6 +80,7 @@ func collect(t *trace.Trace, opts Options, device trace.DeviceID) *work {
 	w.pass, w.layer = make([]int32, n), make([]int32, n)
 	w.half, w.conf = make([]int8, n), make([]float32, n)
 	for i, e := range w.acts {
+		watch.Row()
 		w.pass[i], w.layer[i], w.half[i] = None, None, None
 		w.thread[i] = trace.NoThread
 		if l := e.Launch(); l.Valid() {
@@ -98,10 +103,12 @@ func (w *work) internNames() {
 	var base []int32
 	var roles []role
 	for i, e := range w.acts {
+		w.watch.Row()
 		id, ok := dense[e.NameID()]
 		if !ok {
 			id = int32(len(w.names))
 			dense[e.NameID()] = id
+			w.watch.Rows(rowsPerName)
 			name := e.Name()
 			r := roleOf(name)
 			w.names = append(w.names, name)
@@ -126,6 +133,7 @@ func (w *work) sortByLaunch() {
 	const never = trace.Time(-1 << 62)
 	anywhere := never
 	for i := range w.order {
+		w.watch.Row()
 		w.order[i] = int32(i)
 		s := w.acts[i].Stream()
 		if w.known(int32(i)) {
@@ -142,12 +150,16 @@ func (w *work) sortByLaunch() {
 			key[i] = k
 		}
 	}
-	sort.SliceStable(w.order, func(a, b int) bool { return key[w.order[a]] < key[w.order[b]] })
+	sort.SliceStable(w.order, func(a, b int) bool {
+		w.watch.Row()
+		return key[w.order[a]] < key[w.order[b]]
+	})
 }
 
 // sequenceOf returns the sequence of the given kernels.
 func (w *work) sequenceOf(kernels []int32) *sequence {
-	s := &sequence{fine: make([]int32, len(kernels)), base: make([]int32, len(kernels)), role: make([]role, len(kernels)), begins: w.begins}
+	s := &sequence{fine: make([]int32, len(kernels)), base: make([]int32, len(kernels)), role: make([]role, len(kernels)), begins: w.begins, watch: w.watch}
+	w.watch.Rows(len(kernels))
 	for k, i := range kernels {
 		s.fine[k], s.base[k], s.role[k] = w.seq.fine[i], w.seq.base[i], w.seq.role[i]
 	}

@@ -36,6 +36,7 @@ func (w *work) mainLine(kernels []int32) (line, side []int32) {
 	groups := map[group][]int32{}
 	var keys []group
 	for _, i := range kernels {
+		w.watch.Row()
 		g := group{trace.NoEvent, false}
 		switch {
 		case w.replayed(i) && w.launch[i].Valid():
@@ -82,11 +83,15 @@ func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 		}
 	}
 	sorted := append([]int32(nil), kernels...)
-	sort.Slice(sorted, func(a, b int) bool { return sorted[a] < sorted[b] })
+	sort.Slice(sorted, func(a, b int) bool {
+		w.watch.Row()
+		return sorted[a] < sorted[b]
+	})
 	var mainEnd trace.Time = math.MinInt64
 	overlap := map[trace.StreamID]int{}
 	sideEnd := map[trace.StreamID]trace.Time{}
 	for _, i := range sorted {
+		w.watch.Row()
 		e := w.acts[i]
 		s := e.Stream()
 		if s == mainStream {
@@ -124,6 +129,7 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 		at    trace.Time
 		layer int32
 	}
+	w.watch.Rows(len(r.line) + len(r.side))
 	var marks []mark
 	prev := int32(-2)
 	for _, i := range r.line {
@@ -167,6 +173,7 @@ func (w *work) byModules(r *passResult, f *frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, -1
 	for k, i := range r.kernels {
+		w.watch.Row()
 		l, told := w.layerOf(f, i)
 		r.layer[k] = int32(l)
 		switch {
@@ -199,6 +206,7 @@ func (w *work) byModules(r *passResult, f *frames) bool {
 
 // byStructure writes the layers of a structure over the pass's main line and side streams.
 func (w *work) byStructure(r *passResult, st structure, evidence string, conf float64) {
+	w.watch.Rows(4 * len(r.kernels)) // a map entry each
 	layerOf := make(map[int32]int32, len(r.kernels))
 	l := 0
 	for k, i := range r.line {
@@ -269,6 +277,7 @@ func (w *work) byReference(r *passResult, whole *passResult, n int) bool {
 		symbols = r.seq.base
 	}
 	var pos []int
+	w.watch.Rows(len(symbols))
 	for k, sym := range symbols {
 		if sym == set.symbol {
 			pos = append(pos, k)
@@ -354,6 +363,7 @@ func (w *work) byFragment(r *passResult, n int) bool {
 // goesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
 // it is foreign to the layers. A pass with an end of its own has logits and sampling there.
 func goesOn(s *sequence, starts []int) bool {
+	s.watch.Rows(s.len())
 	end, longest := starts[len(starts)-1], 0
 	inside := map[int32]bool{}
 	for l := range len(starts) - 1 {

@@ -43,6 +43,7 @@ func (w *work) markCandidates(s *sequence) []marks {
 func clustered(s *sequence, r role) []int {
 	const clusterGap = 6
 	var pos []int
+	s.watch.Rows(s.len())
 	last := -2 * clusterGap
 	for i, x := range s.role {
 		if x != r {
@@ -58,6 +59,7 @@ func clustered(s *sequence, r role) []int {
 
 // stepGroups finds groups of names with equal counts whose occurrences interleave in step.
 func stepGroups(s *sequence) []marks {
+	s.watch.Rows(s.len())
 	occ := occurrencesOf(s.fine)
 	byCount := map[int][]int{}
 	var counts []int
@@ -84,6 +86,7 @@ func stepGroups(s *sequence) []marks {
 		}
 		in := 0
 		for _, sym := range syms {
+			s.watch.Rows(c)
 			if sym != lead && inStep(occ.of(lead), occ.of(sym)) {
 				in++
 			}
@@ -117,6 +120,7 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 	memo := map[uint64][2]int{} // piece → range of its layers, {0, 0} for none
 	counts := map[uint64]int{}
 	stack := func(from, to int) (lo, hi, n int) {
+		s.watch.Rows(to - from)
 		part := s.slice(from, to)
 		h := hashNames(part.fine)
 		if r, ok := memo[h]; ok {

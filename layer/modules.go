@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -51,21 +52,21 @@ func splitModule(name string) (class string, index int, ok bool) {
 }
 
 // readFrames walks the module frames once. It returns nil when the trace has none.
-func readFrames(t *trace.Trace) *frames {
-	f := collectFrames(t, func(class string, depth int) bool { return layerClass.MatchString(class) })
+func readFrames(watch *stop.Watch, t *trace.Trace) *frames {
+	f := collectFrames(watch, t, func(class string, depth int) bool { return layerClass.MatchString(class) })
 	if f == nil {
 		return nil
 	}
 	if f.distinct == 0 {
 		// No class is named like a layer. A class with many instances directly below one module is one all the same.
-		if class := repeatedClass(t); class != "" {
-			return collectFrames(t, func(c string, _ int) bool { return c == class })
+		if class := repeatedClass(watch, t); class != "" {
+			return collectFrames(watch, t, func(c string, _ int) bool { return c == class })
 		}
 	}
 	return f
 }
 
-func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *frames {
+func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string, depth int) bool) *frames {
 	f := &frames{roots: map[trace.ThreadIndex][]frameSpan{}, layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
 	type parsed struct {
 		class string
@@ -79,6 +80,7 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 	var rootEnd, layerEnd trace.Time
 	thread := trace.NoThread
 	for e := range t.Events(trace.LanePython) {
+		watch.Row()
 		if e.Kind() != trace.KindModule {
 			continue
 		}
@@ -121,7 +123,7 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 
 // repeatedClass finds the class of modules with the most time among those that occur with at least three indices at the
 // shallowest depth where any does.
-func repeatedClass(t *trace.Trace) string {
+func repeatedClass(watch *stop.Watch, t *trace.Trace) string {
 	type key struct {
 		depth int
 		class string
@@ -131,6 +133,7 @@ func repeatedClass(t *trace.Trace) string {
 	var ends []trace.Time
 	thread := trace.NoThread
 	for e := range t.Events(trace.LanePython) {
+		watch.Row()
 		if e.Kind() != trace.KindModule {
 			continue
 		}

@@ -100,6 +100,7 @@ func (w *work) readSteps() []*stepSet {
 	byDialect := map[string]*stepSet{}
 	var sets []*stepSet
 	for e := range w.t.Events(trace.LaneAnnotation) {
+		w.watch.Row()
 		if k := e.Kind(); k != trace.KindAnnotation && k != trace.KindRange {
 			continue
 		}
@@ -147,6 +148,7 @@ func (w *work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 func (w *work) joined(set *stepSet) (groups []passSpan, total int) {
 	index := map[*stepSpan]int{}
 	for _, i := range w.order {
+		w.watch.Row()
 		sp, ok := w.stepOf(set, i)
 		if !ok {
 			continue
@@ -210,6 +212,7 @@ func (w *work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 		}
 		var other *stepSpan
 		for _, i := range kernels {
+			w.watch.Row()
 			if sp, ok := w.stepOf(set, i); ok {
 				other = sp
 			}
@@ -252,6 +255,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	last := map[trace.StreamID]*seen{}
 	adopted := false
 	for i := range w.acts {
+		w.watch.Row()
 		s := w.acts[i].Stream()
 		st := last[s]
 		if st == nil {
@@ -287,6 +291,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 		}
 	}
 	for i := range w.acts {
+		w.watch.Row()
 		if w.known(int32(i)) || of[i] != None || last[w.acts[i].Stream()].known {
 			continue
 		}
@@ -302,6 +307,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 		passes[p].kernels = passes[p].kernels[:0:0]
 	}
 	for _, i := range w.order {
+		w.watch.Row()
 		if of[i] != None {
 			passes[of[i]].kernels = append(passes[of[i]].kernels, i)
 		}
@@ -372,6 +378,7 @@ func (w *work) passesFromModules(seg segment, f *frames) ([]passSpan, Evidence, 
 	counts := map[string]int{}
 	rootOf := make([]rootKey, len(seg.kernels))
 	for k, i := range seg.kernels {
+		w.watch.Row()
 		rootOf[k] = rootKey{root: -1}
 		if !w.known(i) {
 			continue
@@ -402,6 +409,7 @@ func (w *work) passesFromModules(seg segment, f *frames) ([]passSpan, Evidence, 
 	index := map[rootKey]int{}
 	current := -1
 	for k, i := range seg.kernels {
+		w.watch.Row()
 		r := rootOf[k]
 		if r.root < 0 {
 			continue

@@ -27,6 +27,7 @@ func (s *sequence) pair(i int) uint64 {
 // kernel that layers are known to begin with.
 func phases(s *sequence, c unitKind, lo, hi int) []int {
 	P := c.to - c.from
+	s.watch.Rows(P)
 	var out []int
 	for x := 0; x <= P; x++ {
 		i := c.from + x%P
@@ -42,6 +43,7 @@ func weighPhase(s *sequence, starts []int, c reference, lo, hi, input int) float
 	n := len(starts) - 1
 	P := c.unit.to - c.unit.from
 	score := 0.0
+	s.watch.Rows(s.len())
 	begins, norms, mixers, anyMixer := 0, 0, 0, false
 	for l := range n {
 		i := starts[l]

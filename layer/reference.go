@@ -21,6 +21,7 @@ func (w *work) anchorOpens(a *Analysis, m *modelFacts) error {
 	}
 	var rows []int32 // kernel indices, by start
 	for i, e := range w.acts {
+		w.watch.Row()
 		if e.Kind() == trace.KindKernel {
 			rows = append(rows, int32(i))
 		}
@@ -89,13 +90,14 @@ func (w *work) anchorOpens(a *Analysis, m *modelFacts) error {
 		{For: "layers", Kind: "anchor", Passes: passes, Confidence: 0.5, Detail: fmt.Sprintf("%d blocks a layer, the anchor opens the block", m.blocks)},
 	}
 	a.referenceNotes()
-	a.chooseSteady()
+	a.chooseSteady(w.watch)
 	return nil
 }
 
 // openLayer makes the layer of blocks b…b+blocks−1. Its end is that of the kernel that starts last.
 func (w *work) openLayer(rows []int32, pos []int, b, l int, m *modelFacts, inPass bool) Layer {
 	lay := Layer{Index: l, CompressRatio: -1}
+	w.watch.Rows(pos[b+m.blocks] - pos[b])
 	for h := range m.blocks {
 		for k := pos[b+h]; k < pos[b+h+1]; k++ {
 			i := rows[k]

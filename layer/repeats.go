@@ -78,6 +78,7 @@ type unitKind struct {
 func unitKinds(s *sequence, pos []int) (kinds []unitKind, of []int) {
 	byHash := map[uint64]int{}
 	for k := 0; k+1 < len(pos); k++ {
+		s.watch.Rows(pos[k+1] - pos[k])
 		h := hashNames(s.fine[pos[k]:pos[k+1]])
 		id, ok := byHash[h]
 		if !ok {
@@ -151,6 +152,7 @@ func cutAt(s *sequence, set anchorSet, known *reference) structure {
 	}
 	st := structure{anchors: set, lo: lo, hi: hi, ref: reference{cs, c, 0}}
 	place := func(at int) []int {
+		s.watch.Rows(len(pos))
 		ref := reference{cs, c, at}
 		starts := make([]int, len(pos)+1)
 		starts[0] = headPosition(s, first, headS, ref, headC)

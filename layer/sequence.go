@@ -1,5 +1,7 @@
 package layer
 
+import "github.com/llmstrata/strata/internal/stop"
+
 // NOTE on the structural core (sequence.go, extend.go, candidates.go, repeats.go).
 //
 // It works on a sequence: kernels of one pass in launch order, reduced to three numbers each. fine is the kernel's name,
@@ -16,13 +18,15 @@ type sequence struct {
 	role []role
 	// begins holds the pairs of base names that layers are known to begin with; nil where no frames tell.
 	begins map[uint64]bool
+	// watch counts the kernels that loops work on, and unwinds to Analyze or Align when their context has ended; it may be nil.
+	watch *stop.Watch
 }
 
 func (s *sequence) len() int { return len(s.fine) }
 
 // slice returns the part [from, to); it shares memory.
 func (s *sequence) slice(from, to int) *sequence {
-	return &sequence{fine: s.fine[from:to], base: s.base[from:to], role: s.role[from:to], begins: s.begins}
+	return &sequence{fine: s.fine[from:to], base: s.base[from:to], role: s.role[from:to], begins: s.begins, watch: s.watch}
 }
 
 // Alignment scores. A match of names outweighs a mismatch, so that an extension survives one foreign kernel when at least

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -40,7 +41,8 @@ var howConfidence = map[How]float64{HowName: 0.98, HowVariant: 0.9, HowRole: 0.7
 
 // mappingOnce holds the twins of an analysis, found on first use.
 type mappingOnce struct {
-	once  sync.Once
+	sync.Mutex
+	found bool
 	twins []Twin
 }
 
@@ -54,8 +56,27 @@ func (a *Analysis) Source(i int) Twin {
 	if l := a.Event(i).Launch(); l.Valid() && !a.Kernels[i].Replay {
 		return Twin{Launch: l, Kernel: a.Event(i), Confidence: 1, How: HowLaunch}
 	}
-	a.mapping.once.Do(func() { a.mapping.twins = a.findTwins() })
+	if a.Align(context.Background()) != nil {
+		return Twin{} // never: what does not end has no error
+	}
 	return a.mapping.twins[i]
+}
+
+// Align finds the sources of all kernels without an eager launch, if that was not done yet, so that [Analysis.Source] only looks
+// them up. The error is ctx's, when cancelled; nothing is kept then, and the next call begins anew.
+func (a *Analysis) Align(ctx context.Context) (err error) {
+	defer stop.Guard(&err)
+	a.mapping.Lock()
+	defer a.mapping.Unlock()
+	if a.mapping.found {
+		return nil
+	}
+	twins, err := a.findTwins(ctx)
+	if err != nil {
+		return err
+	}
+	a.mapping.found, a.mapping.twins = true, twins
+	return nil
 }
 
 // A line is one pass, or one capture, in launch order, with symbols shared by all lines of an alignment.
@@ -71,12 +92,17 @@ type line struct {
 
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
 type symbols struct {
+	watch      *stop.Watch
 	fine, base *interner
 	bases      []int32 // per fine id
 	roles      []role  // per fine id
 }
 
-func newSymbols() *symbols { return &symbols{fine: newInterner(), base: newInterner()} }
+func newSymbols(watch *stop.Watch) *symbols {
+	return &symbols{watch: watch, fine: newInterner(), base: newInterner()}
+}
+
+func (s *symbols) newLine() *line { return &line{seq: sequence{watch: s.watch}} }
 
 // of returns the symbols of a kernel's name.
 func (s *symbols) of(name string) (fine, base int32, r role) {
@@ -90,6 +116,7 @@ func (s *symbols) of(name string) (fine, base int32, r role) {
 }
 
 func (l *line) add(sym *symbols, name string, layer int32, launch, kernel trace.Event, index int32) {
+	sym.watch.Row()
 	fine, base, r := sym.of(name)
 	l.seq.fine = append(l.seq.fine, fine)
 	l.seq.base = append(l.seq.base, base)
@@ -136,7 +163,9 @@ func (a *Analysis) byPass() [][]int32 {
 
 // lineOf returns the kernels of one pass that keep says as a line; nil where there are none.
 func (a *Analysis) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) *line {
-	l := &line{nameful: true}
+	l := sym.newLine()
+	l.nameful = true
+	sym.watch.Rows(len(kernels))
 	for _, i := range kernels {
 		if !keep(i) {
 			continue
@@ -158,6 +187,7 @@ func (a *Analysis) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool
 
 // eagerLines returns the passes that were launched kernel by kernel, as references.
 func (a *Analysis) eagerLines(sym *symbols) []*line {
+	sym.watch.Rows(len(a.Kernels))
 	inLayers := make([]int, len(a.Passes))
 	for i := range a.Kernels {
 		if k := &a.Kernels[i]; k.Pass != None && k.Layer != None && !k.Replay && a.Event(i).Launch().Valid() {
@@ -185,15 +215,16 @@ func (a *Analysis) eagerLines(sym *symbols) []*line {
 }
 
 // findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
-func (a *Analysis) findTwins() []Twin {
+func (a *Analysis) findTwins(ctx context.Context) ([]Twin, error) {
 	twins := make([]Twin, len(a.Kernels))
-	sym := newSymbols()
-	refs := a.references(sym)
-	if len(refs) == 0 {
-		return twins
+	sym := newSymbols(stop.New(ctx))
+	refs, err := a.references(ctx, sym)
+	if err != nil || len(refs) == 0 {
+		return twins, err
 	}
 	need := make([]bool, len(a.Passes))
 	for i := range a.Kernels {
+		sym.watch.Row()
 		if k := &a.Kernels[i]; k.Pass != None && (k.Replay || !a.Event(i).Launch().Valid()) {
 			need[k.Pass] = true
 		}
@@ -219,6 +250,7 @@ func (a *Analysis) findTwins() []Twin {
 			bestScore := 0.0
 			best = result{}
 			for _, ref := range refs {
+				sym.watch.Rows(target.seq.len())
 				match, how := alignLines(target, ref)
 				score := 0.0
 				for _, x := range how {
@@ -242,27 +274,30 @@ func (a *Analysis) findTwins() []Twin {
 			twins[i] = Twin{Launch: best.ref.launch[j], Kernel: best.ref.kernel[j], Confidence: conf, How: best.how[k]}
 		}
 	}
-	return twins
+	return twins, nil
 }
 
 // references returns the eager passes and the captures to align with: the mapping trace's where there is one, else the
 // trace's own.
-func (a *Analysis) references(sym *symbols) []*line {
+func (a *Analysis) references(ctx context.Context, sym *symbols) ([]*line, error) {
 	if a.opts.Mapping == nil {
-		return append(a.eagerLines(sym), captureLines(a.trace, sym, a.NumLayers)...)
+		return append(a.eagerLines(sym), captureLines(a.trace, sym, a.NumLayers)...), nil
 	}
 	m := a.opts.Mapping
 	opts := Options{Config: a.opts.Config, Profile: a.opts.Profile, NumLayers: a.NumLayers, Anchor: a.opts.Anchor, Rules: a.opts.Rules, StepPatterns: a.opts.StepPatterns}
-	b, err := Analyze(context.Background(), m, opts)
-	if err != nil { // another N, or no kernels at all: a capture may still tell
+	b, err := Analyze(ctx, m, opts)
+	if err != nil && ctx.Err() == nil { // another N, or no kernels at all: a capture may still tell
 		opts.NumLayers, opts.Config = 0, nil
-		b, err = Analyze(context.Background(), m, opts)
+		b, err = Analyze(ctx, m, opts)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	var out []*line
 	if err == nil {
 		out = b.eagerLines(sym)
 	}
-	return append(out, captureLines(m, sym, a.NumLayers)...)
+	return append(out, captureLines(m, sym, a.NumLayers)...), nil
 }
 
 // alignLines matches the kernels of target with those of ref, layer by layer; match[k] is −1 for none.
@@ -294,6 +329,7 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 	outside := t.layer[from] == None
 	layered := len(t.starts) > 1 && len(r.starts) > 1
 	foreign := func(i, j int) bool { return layered && t.layer[i] != r.layer[j] } // a stray kernel of another layer in between
+	t.seq.watch.Rows(4 * (to - from + rto - rfrom))                               // two map entries each
 	taken := make([]bool, rto-rfrom)
 	left, right := map[int32][]int32{}, map[int32][]int32{}
 	for i := from; i < to; i++ {
@@ -373,19 +409,20 @@ func alignByCount(target, ref *line, match []int32, how []How) {
 // captureLines returns the kernel launches that a trace recorded while graphs were captured: they have no GPU activity, and
 // each capture ends where a call ends it.
 func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
-	f := readFrames(t)
+	f := readFrames(sym.watch, t)
 	var out []*line
-	cur := &line{}
+	cur := sym.newLine()
 	flush := func() {
 		const least = 8 // launches; a few without activities are the window's edge
 		if cur.seq.len() >= least {
 			cur.finishCapture(f, layers)
 			out = append(out, cur)
 		}
-		cur = &line{}
+		cur = sym.newLine()
 	}
 	thread := trace.NoThread
 	for e := range t.Events(trace.LaneLaunch) {
+		sym.watch.Row()
 		if e.Thread() != thread {
 			flush()
 			thread = e.Thread()

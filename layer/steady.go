@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/internal/stop"
 )
 
 // Steady names the pass that stands for the steady state, and why.
@@ -24,7 +26,7 @@ const steadyTolerance = 0.10
 
 // chooseSteady picks the first pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
 // durations stay within the tolerance of their median, the earliest of equally long runs.
-func (a *Analysis) chooseSteady() {
+func (a *Analysis) chooseSteady(watch *stop.Watch) {
 	a.Steady = Steady{Pass: None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
 		a.Steady.Reason = "no passes"
@@ -37,7 +39,7 @@ func (a *Analysis) chooseSteady() {
 			to++
 		}
 		if a.Passes[from].Partial == Whole {
-			if f, n := longestRun(a.Passes[from:to]); n > bestLen {
+			if f, n := longestRun(watch, a.Passes[from:to]); n > bestLen {
 				bestFrom, bestLen = from+f, n
 			}
 		}
@@ -74,10 +76,11 @@ func sameWork(p, q *ForwardPass) bool {
 
 // longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that grows to
 // the right and shrinks from the left.
-func longestRun(passes []ForwardPass) (from, n int) {
+func longestRun(watch *stop.Watch, passes []ForwardPass) (from, n int) {
 	var sorted []time.Duration
 	lo := 0
 	for hi := range passes {
+		watch.Rows(1 + len(sorted)/16) // what Insert moves
 		d := passes[hi].Wall()
 		at, _ := slices.BinarySearch(sorted, d)
 		sorted = slices.Insert(sorted, at, d)

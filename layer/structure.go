@@ -33,6 +33,7 @@ func (w *work) passesFromStructure(seg segment, model *modelFacts) ([]passSpan, 
 	}
 	spans := make([][2]int, len(groups))
 	for g, r := range groups {
+		w.watch.Rows(r[1] - r[0])
 		pos := comb[r[0]:r[1]]
 		lo, hi := 0, s.len()
 		if g > 0 {
@@ -130,6 +131,7 @@ func splitComb(s *sequence, comb []int, per int) [][2]int {
 		// they hold most foreign kernels wins, and a whole first pass breaks ties.
 		bestOff, best := per-1, -1
 		for off := per - 1; off >= 0; off-- {
+			s.watch.Rows(m / per)
 			sum, n := 0, 0
 			for k := off; k < m-1; k += per {
 				sum += foreign[k]
@@ -160,6 +162,7 @@ func splitComb(s *sequence, comb []int, per int) [][2]int {
 // foreignKernels counts, per unit, the kernels whose name is rare: in less than a sixth of the units. Sliding and full
 // attention in turns, or one full layer in four, are not rare; what a pass runs once is.
 func foreignKernels(s *sequence, comb []int) []int {
+	s.watch.Rows(2 * s.len())
 	top := int32(0)
 	for _, f := range s.fine {
 		top = max(top, f)
@@ -226,6 +229,7 @@ func breaksOf(foreign []int) []int {
 
 // looseRuns returns the stretches of kernels, in launch order, that no pass claims.
 func (w *work) looseRuns(passes []passSpan) [][]int32 {
+	w.watch.Rows(2 * len(w.acts))
 	claimed := make([]bool, len(w.acts))
 	for p := range passes {
 		for _, i := range passes[p].kernels {

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -42,9 +43,10 @@ const annotationPID = 1 << 30
 // Annotate writes a copy of the trace file src to dst with tracks added above
 // all others. The original events are copied byte for byte. The copy is
 // compressed as src is; memory does not grow with the file. A truncated
-// file's copy ends after its last whole event, so that viewers open it.
+// file's copy ends after its last whole event, so that viewers open it. When ctx
+// is cancelled dst is not written and the error is ctx's.
 func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track) error {
-	added, err := trackEvents(t, tracks)
+	added, err := trackEvents(ctx, t, tracks)
 	if err != nil {
 		return err
 	}
@@ -207,8 +209,11 @@ type traceEvent struct {
 	Args map[string]any `json:"args,omitempty"`
 }
 
-// trackEvents returns the added events, each followed by a comma.
-func trackEvents(t *trace.Trace, tracks []Track) ([]byte, error) {
+// trackEvents returns the added events, each followed by a comma. The error is
+// also ctx's.
+func trackEvents(ctx context.Context, t *trace.Trace, tracks []Track) ([]byte, error) {
+	const rowsPerEvent = 64 // rows of a plain loop that the encoding of an event costs
+	watch := stop.New(ctx)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -233,6 +238,9 @@ func trackEvents(t *trace.Trace, tracks []Track) ([]byte, error) {
 		meta("thread_sort_index", tid, map[string]any{"sort_index": i})
 		last := trace.Time(0)
 		for k, s := range tr.Spans {
+			if watch.Add(rowsPerEvent) {
+				return nil, watch.Err()
+			}
 			if s.End < s.Start || k > 0 && s.Start < last {
 				return nil, fmt.Errorf("perfetto: track %q: span %d (%q) overlaps the one before it or ends before it starts", tr.Name, k, s.Name)
 			}

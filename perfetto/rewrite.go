@@ -128,8 +128,15 @@ type contextWriter struct {
 }
 
 func (c *contextWriter) Write(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
+	const piece = 256 << 10 // a few milliseconds of compression
+	n := 0
+	for {
+		if err := c.ctx.Err(); err != nil {
+			return n, err
+		}
+		m, err := c.w.Write(p[n:min(len(p), n+piece)])
+		if n += m; err != nil || n >= len(p) {
+			return n, err
+		}
 	}
-	return c.w.Write(p)
 }

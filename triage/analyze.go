@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -45,7 +46,7 @@ func Analyze(ctx context.Context, in Input, opts ...Option) (*Report, error) {
 }
 
 // Run analyses the traces. It fails only when in has no formal trace, an option
-// is wrong or ctx ends; a trace without GPU activity gives a report that says
+// is wrong or ctx ends, with ctx's error; a trace without GPU activity gives a report that says
 // so.
 func Run(ctx context.Context, in Input, opts ...Option) (*Analysis, error) {
 	if len(in.Formal) == 0 {
@@ -88,28 +89,28 @@ type Analysis struct {
 // Report returns the report. The caller must not change it.
 func (a *Analysis) Report() *Report { return a.report }
 
-func (a *Analysis) run(ctx context.Context) error {
+func (a *Analysis) run(ctx context.Context) (err error) {
+	defer stop.Guard(&err)
+	a.pool.watch = stop.New(ctx)
+	defer func() { a.pool.watch = nil }()
 	al := a.align(ctx)
 	defer al.wg.Wait()
-	var err error
-	if a.formal, err = a.collect(ctx, a.in.Formal); err != nil {
+	if a.formal, err = a.collect(a.in.Formal); err != nil {
 		return err
 	}
-	if a.mapping, err = a.collect(ctx, a.in.Mapping); err != nil {
+	if a.mapping, err = a.collect(a.in.Mapping); err != nil {
 		return err
 	}
 	a.report = &Report{Mode: ModeSingle, MinSharePct: a.minShare, Stages: []StageReport{}, Similarity: []SimilarityNote{}, Health: []HealthNote{}}
 	a.head()
 	al.wg.Wait()
-	if err := a.attribute(ctx, al); err != nil {
+	if err := a.pool.watch.Err(); err != nil {
 		return err
 	}
+	a.attribute(al)
 	a.findModelFiles()
 	a.steps = newRecogniser(a.registry, a.pool)
 	for _, s := range splitStages(a.pool, a.formal) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		stage := a.stage(s)
 		a.report.Stages = append(a.report.Stages, stage)
 		if len(stage.Fuse) == 0 {
@@ -117,16 +118,16 @@ func (a *Analysis) run(ctx context.Context) error {
 		}
 	}
 	a.report.Summary = summarise(a.report)
-	return nil
+	return a.pool.watch.Err()
 }
 
-func (a *Analysis) collect(ctx context.Context, sources []Source) ([]*work, error) {
+func (a *Analysis) collect(sources []Source) ([]*work, error) {
 	var out []*work
 	for _, s := range sources {
 		if s.Trace == nil {
 			return nil, ErrNoTrace
 		}
-		w, err := a.pool.collect(ctx, s.Trace, s.Path, s.Stage, a.process)
+		w, err := a.pool.collect(s.Trace, s.Path, s.Stage, a.process)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +211,7 @@ func (a *Analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
-	b := s.busy()
+	b := s.busy(a.pool.watch)
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(b.span), percent(b.idle, b.window)
 	out.Devices = b.devices
 	out.Overlap, out.OverlapNote = a.overlap(s)

@@ -2,7 +2,6 @@ package triage
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -36,6 +35,7 @@ func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteInd
 	}
 	for _, w := range works {
 		for i := range w.acts {
+			p.watch.Row()
 			a := &w.acts[i]
 			if a.replay || a.site <= siteReplay || !keep(&p.facts[a.kernel]) {
 				continue
@@ -163,7 +163,7 @@ func telling(f *kernelFacts) bool {
 }
 
 // attribute gives replayed activities the source of the kernel they stand for.
-func (a *Analysis) attribute(ctx context.Context, al *alignments) error {
+func (a *Analysis) attribute(al *alignments) {
 	mapping := newSiteIndex(a.pool, a.mapping, anyKernel)
 	eager := newSiteIndex(a.pool, a.formal, telling)
 	type answer struct {
@@ -177,15 +177,13 @@ func (a *Analysis) attribute(ctx context.Context, al *alignments) error {
 	}
 	known := map[question]answer{}
 	for _, w := range a.formal {
-		twins, err := a.twins(ctx, al, w)
-		if err != nil {
-			return err
-		}
+		twins := a.twins(al, w)
 		// Launches of one kernel are dealt out to its sites in proportion to
 		// their time there: the n-th launch goes to the site whose share it
 		// falls in, so that the sums come out and the result is repeatable.
 		given := map[question]int64{}
 		for i := range w.acts {
+			a.pool.watch.Row()
 			act := &w.acts[i]
 			if !act.replay && act.site != siteUnresolved {
 				continue
@@ -220,7 +218,6 @@ func (a *Analysis) attribute(ctx context.Context, al *alignments) error {
 			}
 		}
 	}
-	return ctx.Err()
 }
 
 // deal returns the site in whose share of the total the given time falls.

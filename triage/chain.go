@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/stop"
 )
 
 // NOTE. A chain is looked for in the order of one stream. Between two of its
@@ -56,14 +57,17 @@ func (r actRef) compare(o actRef) int {
 func (a *Analysis) activity(r actRef) *activity { return &a.formal[r.part].acts[r.act] }
 
 // members returns the chain's kernels in order.
-func (m *chainMatch) members() []actRef {
+func (m *chainMatch) members(watch *stop.Watch) []actRef {
 	var out []actRef
 	for _, o := range m.at {
 		for _, i := range o.members {
 			out = append(out, actRef{o.w.part, i})
 		}
 	}
-	slices.SortFunc(out, actRef.compare)
+	slices.SortFunc(out, func(x, y actRef) int {
+		watch.Row()
+		return x.compare(y)
+	})
 	return out
 }
 
@@ -107,6 +111,7 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 		if !a.enough(s, m, seqs.blocks) {
 			continue
 		}
+		a.pool.watch.Rows(4 * len(m.at))
 		m.measure(a.registry)
 		if s.share(m.ns) >= max(p.MinSharePct, a.minShare) {
 			splits = append(splits, m)
@@ -127,7 +132,7 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 			cmp.Compare(len(y.p.Chain), len(x.p.Chain)), cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
 	})
 	out := []FuseRow{}
-	for _, m := range prune(splits) {
+	for _, m := range prune(a.pool.watch, splits) {
 		out = append(out, a.splitRow(s, m, suits(m.p) == 1))
 	}
 	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
@@ -136,14 +141,15 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 
 // prune drops matches that say what a better one says: the same kernels, or a
 // pattern that a better one with some of these kernels subsumes.
-func prune(in []*chainMatch) []*chainMatch {
+func prune(watch *stop.Watch, in []*chainMatch) []*chainMatch {
 	var out []*chainMatch
 	kernels := map[*chainMatch][]actRef{}
 next:
 	for _, m := range in {
-		mine := m.members()
+		mine := m.members(watch)
 		var near []string
 		for _, k := range out {
+			watch.Rows(len(mine) + len(kernels[k]))
 			shared := common(mine, kernels[k])
 			if shared == 0 {
 				continue
@@ -231,6 +237,7 @@ func (st *compiledStep) takes(p *pool, q sequence, k seqKernel) bool {
 func (c *compiledChain) find(p *pool, q sequence, m *chainMatch) {
 	var o occurrence
 	for i := 0; i < len(q.kernels); {
+		p.watch.Row()
 		end, ok := c.match(p, q, i, &o)
 		if !ok {
 			i++

@@ -1,7 +1,6 @@
 package triage
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
@@ -64,16 +63,13 @@ func (w *work) countByQueue(stage int) []int {
 	return n
 }
 
-// ctxStride is after how many activities a long loop looks at its context.
-const ctxStride = 1 << 14
-
 // collect reads the GPU activities of a trace: names, stages and sites.
 // fixedStage, if given, is the stage of all of them.
-func (p *pool) collect(ctx context.Context, t *trace.Trace, path, fixedStage, process string) (*work, error) {
+func (p *pool) collect(t *trace.Trace, path, fixedStage, process string) (*work, error) {
 	w := &work{t: t, path: path, acts: make([]activity, 0, t.LaneLen(trace.LaneGPU))}
 	kernels := make([]int32, t.NumNames()) // id + 1
 	queues := map[queueRef]int32{}
-	st := newStages(t)
+	st := newStages(p.watch, t)
 	w.steps = st.count()
 	sites := newSiteFinder(p, t)
 	fixed := -1
@@ -81,9 +77,7 @@ func (p *pool) collect(ctx context.Context, t *trace.Trace, path, fixedStage, pr
 		fixed = stageIndex(fixedStage)
 	}
 	for e := range t.Events(trace.LaneGPU) {
-		if len(w.acts)%ctxStride == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		p.watch.Row()
 		if process != "" && !launchedBy(t, e, process) {
 			continue
 		}
@@ -303,6 +297,7 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 			break
 		}
 		path = append(path, e)
+		f.p.watch.Row()
 	}
 	f.path = path
 	for i := len(path) - 1; i >= 0; i-- {

@@ -72,6 +72,7 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		}
 		h := hit{p: p}
 		for _, q := range seqs.list {
+			a.pool.watch.Rows(len(q.kernels))
 			for _, k := range q.kernels {
 				if active[k.sort] {
 					h.at = append(h.at, actRef{q.w.part, k.act})
@@ -127,6 +128,7 @@ func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, e
 		return append(list, sum{id, ns, 1})
 	}
 	var kernels, sites []sum
+	a.pool.watch.Rows(4 * len(members))
 	for _, r := range members {
 		act := a.activity(r)
 		kernels = add(kernels, act.kernel, act.end-act.start)

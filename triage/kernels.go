@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -56,6 +57,7 @@ func splitStages(p *pool, works []*work) []*stageWork {
 	for _, w := range works {
 		seen := make([]bool, len(stageOrder))
 		for i := range w.acts {
+			p.watch.Row()
 			a := &w.acts[i]
 			s := stages[a.stage]
 			if !seen[a.stage] {
@@ -287,7 +289,7 @@ type busyTime struct {
 const tailShare = 0.005
 
 // busy returns the stage's busy time.
-func (s *stageWork) busy() busyTime {
+func (s *stageWork) busy(watch *stop.Watch) busyTime {
 	var out busyTime
 	devices := map[trace.DeviceID]bool{}
 	for _, w := range s.parts {
@@ -298,6 +300,7 @@ func (s *stageWork) busy() busyTime {
 			room[w.queues[q].device] += n
 		}
 		for i := range w.acts {
+			watch.Row()
 			a := &w.acts[i]
 			if int(a.stage) != s.index {
 				continue

@@ -47,6 +47,7 @@ func (s *stageWork) ledger(p *pool) []overlapStat {
 		byDevice := map[trace.DeviceID][]int32{}
 		var devices []trace.DeviceID
 		for i := range w.acts {
+			p.watch.Row()
 			if int(w.acts[i].stage) != s.index {
 				continue
 			}
@@ -67,6 +68,7 @@ func (s *stageWork) addLedger(p *pool, out []overlapStat, w *work, acts []int32)
 	spans := make([]span, len(acts))
 	dense := map[int32]int32{}
 	for k, i := range acts {
+		p.watch.Row()
 		a := &w.acts[i]
 		q, ok := dense[a.queue]
 		if !ok {
@@ -75,7 +77,8 @@ func (s *stageWork) addLedger(p *pool, out []overlapStat, w *work, acts []int32)
 		}
 		spans[k] = span{start: a.start, end: a.end, stream: q, bucket: p.facts[a.kernel].bucket}
 	}
-	for k, e := range sweep(spans) {
+	for k, e := range sweep(p.watch, spans) {
+		p.watch.Row()
 		a := &w.acts[acts[k]]
 		o := &out[s.rowOf[a.kernel]]
 		dur := a.end - a.start
@@ -163,6 +166,7 @@ func (a *Analysis) overlapNote(s *stageWork, rows int) string {
 	for _, w := range s.parts {
 		used := map[int32]bool{}
 		for i := range w.acts {
+			a.pool.watch.Row()
 			if int(w.acts[i].stage) == s.index {
 				used[w.acts[i].queue] = true
 			}

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -43,6 +44,7 @@ type kernelFacts struct {
 // pool holds the texts of all traces of one analysis, so that rows of a formal
 // and a mapping trace can be compared by number.
 type pool struct {
+	watch *stop.Watch // every long loop of a run calls it; nil afterwards
 	rules *classify.Ruleset
 	names interned // canonical names
 	facts []kernelFacts
@@ -58,11 +60,15 @@ func newPool(rules *classify.Ruleset) *pool {
 	return p
 }
 
+// rowsPerName is how many rows of a plain loop the classification of a name costs.
+const rowsPerName = 256
+
 // kernel returns the id of an activity's canonical name.
 func (p *pool) kernel(raw string, kind trace.Kind) int32 {
 	canonical := classify.Canonical(raw)
 	id := p.names.id(canonical)
 	if int(id) == len(p.facts) {
+		p.watch.Rows(rowsPerName)
 		parsed := classify.Parse(raw)
 		f := kernelFacts{canonical: canonical, parsed: parsed, words: parsed.Words(), result: p.rules.ClassifyName(&parsed), kind: kind}
 		f.bucket = bucketOf(kind, f.result.Category, parsed.Function)

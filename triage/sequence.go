@@ -40,6 +40,7 @@ func (a *Analysis) sequences(s *stageWork) *sequences {
 			byQueue[q].kernels = make([]seqKernel, 0, n)
 		}
 		for i := range w.acts {
+			a.pool.watch.Row()
 			act := &w.acts[i]
 			if int(act.stage) != s.index {
 				continue

@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -34,14 +35,15 @@ func parseStep(name string) step {
 // stages tells the stage of each activity of one trace from its annotations.
 type stages struct {
 	t      *trace.Trace
+	watch  *stop.Watch
 	byName map[trace.NameID]step
 	launch []int8 // per launch: index of its stage + 1, 0 not asked yet, -1 none
 }
 
 var stageOrder = []string{StageExtend, StageDecode, StageMixed, StageAll}
 
-func newStages(t *trace.Trace) *stages {
-	return &stages{t: t, byName: map[trace.NameID]step{}, launch: make([]int8, t.LaneLen(trace.LaneLaunch))}
+func newStages(watch *stop.Watch, t *trace.Trace) *stages {
+	return &stages{t: t, watch: watch, byName: map[trace.NameID]step{}, launch: make([]int8, t.LaneLen(trace.LaneLaunch))}
 }
 
 func (s *stages) stepOf(e trace.Event) step {
@@ -97,6 +99,7 @@ type stepCount struct {
 func (s *stages) count() map[string]stepCount {
 	out := map[string]stepCount{}
 	for a := range s.t.Events(trace.LaneAnnotation) {
+		s.watch.Row()
 		if a.Kind() == trace.KindGPUAnnotation {
 			continue
 		}

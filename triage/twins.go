@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -42,17 +43,21 @@ type alignments struct {
 // replayed kernels in the mapping trace, or in the trace itself.
 func (a *Analysis) align(ctx context.Context) *alignments {
 	al := &alignments{of: make([]*layer.Analysis, len(a.in.Formal)), from: make([]*trace.Trace, len(a.in.Formal))}
+	mappings := make([]*trace.Trace, len(a.in.Formal)) // before anything runs beside: this may unwind
+	for i, s := range a.in.Formal {
+		mappings[i] = a.mappingFor(s)
+	}
 	for i, s := range a.in.Formal {
 		if s.Trace == nil {
 			continue
 		}
-		m := a.mappingFor(s)
+		m := mappings[i]
 		al.wg.Go(func() {
 			al.from[i] = s.Trace
 			if m != nil {
 				al.from[i] = m
 			}
-			if !hasReplays(s.Trace) {
+			if !hasReplays(stop.New(ctx), s.Trace) {
 				return
 			}
 			opts := a.layers
@@ -64,20 +69,16 @@ func (a *Analysis) align(ctx context.Context) *alignments {
 			if err != nil || len(an.Kernels) == 0 {
 				return // no layers to align: names must do
 			}
-			al.of[i] = an
-			for k := range an.Kernels {
-				if an.Kernels[k].Replay {
-					an.Source(k) // the first question finds the answers to all
-					break
-				}
+			if an.Align(ctx) == nil { // else ctx has ended, and so does the run
+				al.of[i] = an
 			}
 		})
 	}
 	return al
 }
 
-func hasReplays(t *trace.Trace) bool {
-	for e := range t.Events(trace.LaneGPU) {
+func hasReplays(watch *stop.Watch, t *trace.Trace) bool {
+	for e := range stop.Each(watch, t.Events(trace.LaneGPU)) {
 		if e.IsReplay() {
 			return true
 		}
@@ -86,10 +87,10 @@ func hasReplays(t *trace.Trace) bool {
 }
 
 // twins returns what the replays of a formal trace were aligned with.
-func (a *Analysis) twins(ctx context.Context, al *alignments, w *work) (twinTable, error) {
+func (a *Analysis) twins(al *alignments, w *work) twinTable {
 	an, from := al.of[w.part], al.from[w.part]
 	if an == nil {
-		return twinTable{}, ctx.Err()
+		return twinTable{}
 	}
 	out := twinTable{byAct: make([]twin, len(w.acts))}
 	byEvent := make(map[int32]int, 0)
@@ -100,9 +101,7 @@ func (a *Analysis) twins(ctx context.Context, al *alignments, w *work) (twinTabl
 	}
 	finder := newSiteFinder(a.pool, from)
 	for i := range an.Kernels {
-		if i%ctxStride == 0 && ctx.Err() != nil {
-			return twinTable{}, ctx.Err()
-		}
+		a.pool.watch.Row()
 		if !an.Kernels[i].Replay {
 			continue
 		}
@@ -121,7 +120,7 @@ func (a *Analysis) twins(ctx context.Context, al *alignments, w *work) (twinTabl
 		site, op := finder.ofTwin(tw)
 		out.byAct[at] = twin{site: site, op: op, sameName: tw.How == layer.HowName}
 	}
-	return out, nil
+	return out
 }
 
 // ofTwin returns the site and op of an eager launch.
@@ -147,7 +146,7 @@ func (f *siteFinder) ofTwin(tw layer.Twin) (site, op int32) {
 func (a *Analysis) mappingFor(formal Source) *trace.Trace {
 	var best *trace.Trace
 	score := -1
-	want := mainStage(formal)
+	want := mainStage(a.pool.watch, formal)
 	for _, m := range a.in.Mapping {
 		if m.Trace == nil {
 			continue
@@ -155,7 +154,7 @@ func (a *Analysis) mappingFor(formal Source) *trace.Trace {
 		n := 0
 		if m.Trace.LaneLen(trace.LaneGPU) > 0 {
 			n = 1
-			if len(a.in.Mapping) > 1 && mainStage(m) == want {
+			if len(a.in.Mapping) > 1 && mainStage(a.pool.watch, m) == want {
 				n = 2
 			}
 		}
@@ -168,12 +167,12 @@ func (a *Analysis) mappingFor(formal Source) *trace.Trace {
 
 // mainStage returns the stage of a trace, or that of most of its steps; "" where
 // neither is known.
-func mainStage(s Source) string {
+func mainStage(watch *stop.Watch, s Source) string {
 	if s.Stage != "" || s.Trace == nil {
 		return s.Stage
 	}
 	best, most := "", 0
-	counts := newStages(s.Trace).count()
+	counts := newStages(watch, s.Trace).count()
 	for _, name := range stageOrder {
 		if n := counts[name].steps; n > most {
 			best, most = name, n

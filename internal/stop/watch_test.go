@@ -10,6 +10,7 @@ import (
 
 func TestWatchLooksAtBoundedDistance(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	w := New(ctx)
 	for range 3 * Every {
 		if w.Over() {
@@ -41,6 +42,7 @@ func TestEach(t *testing.T) {
 	list := make([]int, 4*Every)
 	n := 0
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	for range Each(New(ctx), slices.Values(list)) {
 		if n++; n == 10 {
 			cancel()
@@ -72,6 +74,7 @@ func TestSort(t *testing.T) {
 		t.Error("not sorted")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	n := 0
 	list = shuffled()
 	Sort(New(ctx), list, func(a, b int) int {
@@ -91,6 +94,7 @@ func TestSort(t *testing.T) {
 
 func TestGuard(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	cancel()
 	rows := 0
 	run := func(step func(w *Watch)) (err error) {
