@@ -314,6 +314,28 @@ func dropSurplus(s *sequence, kept []guess) []guess {
 	return out
 }
 
+// overcounts says whether st, n layers as config or flags want them, is forced upon a sequence that holds fewer: a pass that
+// the window cuts. Fewer units are then more even and more alike, and explain more names. Units of two layers each, where
+// kinds take turns, look the same; they divide n, and the layers of st hold a mixer each.
+func overcounts(s *sequence, st structure, n int) bool {
+	if n <= fewLayers {
+		return false
+	}
+	guesses := guessLayers(s, false)
+	if len(guesses) == 0 || guesses[0].n >= n {
+		return false
+	}
+	g := guesses[0]
+	if g.anchors[0].cost >= st.anchors.cost || g.sim <= st.sim {
+		return false
+	}
+	if n%g.n != 0 {
+		return true
+	}
+	share, known := mixerShare(s, st.anchors.pos)
+	return known && share < 0.9 && goesOn(s, cutAt(s, g.anchors[0], nil).starts)
+}
+
 // fewLayers is up to how many layers evenness says nothing: their kernels must be alike.
 const fewLayers = 3
 

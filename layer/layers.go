@@ -231,7 +231,7 @@ func (w *work) byStructure(r *passResult, st structure, evidence string, conf fl
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
 func (w *work) byRepeats(r *passResult, n int) bool {
 	st, ok := findRepeats(r.seq, n)
-	if !ok || st.sim < minSimilarity && n > 2 || st.anchors.cost > 0.6 {
+	if !ok || st.sim < minSimilarity && n > 2 || st.anchors.cost > 0.6 || overcounts(r.seq, st, n) {
 		return false
 	}
 	w.byStructure(r, st, "repeat", repeatConfidence(r.seq, st))

@@ -130,7 +130,7 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 		ok := false
 		if model.layers >= 2 {
 			st, ok = findRepeats(part, model.layers)
-			ok = ok && (st.sim >= minSimilarity || model.layers == 2) && st.anchors.cost < 0.5
+			ok = ok && (st.sim >= minSimilarity || model.layers == 2) && st.anchors.cost < 0.5 && !overcounts(part, st, model.layers)
 		} else if g := guessLayers(part, false); len(g) > 0 {
 			st, ok = findRepeats(part, g[0].n)
 		}
@@ -175,12 +175,18 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 		}
 		kept := spans[:0:0]
 		var small []bool
+		longest := 0 // mixers of the longest draft run
 		for k := range spans {
 			switch {
 			case ns[k] == n:
 				kept, small = append(kept, spans[k]), append(small, false)
 			case drafts && ns[k] == 0 && k > 0:
-				if last := lastMixer(s, bounds[k], bounds[k+1]); last >= 0 {
+				mixers, last := mixersIn(s, bounds[k], bounds[k+1])
+				if k+2 == len(bounds) && mixers > longest {
+					continue // no draft is as long: a run of the target that the window cuts
+				}
+				longest = max(longest, mixers)
+				if last >= 0 {
 					kept, small = append(kept, [2]int{bounds[k], last + 1}), append(small, true)
 				}
 			}
@@ -206,14 +212,15 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 	return nil, Evidence{}, false
 }
 
-// lastMixer returns the position of the last mixer of s in [from, to), −1 where there is none.
-func lastMixer(s *sequence, from, to int) int {
-	for i := to - 1; i >= from; i-- {
+// mixersIn counts the mixers of s in [from, to) and returns the position of the last one, −1 where there is none.
+func mixersIn(s *sequence, from, to int) (count, last int) {
+	last = -1
+	for i := from; i < to; i++ {
 		if s.role[i] == roleMixer {
-			return i
+			count, last = count+1, i
 		}
 	}
-	return -1
+	return count, last
 }
 
 // fullReplays counts the passes of which one graph launch ran most.
