@@ -143,10 +143,10 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 	}
 	for _, m := range w.markCandidates(s) {
 		bounds := append(append([]int{0}, m.pos...), s.len())
-		votes := map[int]int{}
+		votes, weights := map[int]int{}, map[int]int{} // pieces, and kernels in them, by the number of layers they hold
 		inner, innerKernels := 0, 0
-		covered := map[int]int{} // kernels of inner pieces by the number of layers they hold
-		var spans [][2]int
+		covered := map[int]int{}   // kernels of inner pieces by the number of layers they hold
+		var pieces, spans [][2]int // what the marks cut, and the layers in it
 		var ns []int
 		for k := 0; k+1 < len(bounds); k++ {
 			if bounds[k] >= bounds[k+1] {
@@ -155,7 +155,9 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			lo, hi, n := stack(bounds[k], bounds[k+1])
 			if n > 0 {
 				votes[n]++
+				weights[n] += bounds[k+1] - bounds[k]
 			}
+			pieces = append(pieces, [2]int{bounds[k], bounds[k+1]})
 			spans, ns = append(spans, [2]int{lo, hi}), append(ns, n)
 			if k > 0 && k+2 < len(bounds) {
 				inner++
@@ -163,7 +165,7 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 				covered[n] += bounds[k+1] - bounds[k]
 			}
 		}
-		n := mostVotes(votes)
+		n := mostVotes(weights) // a draft model runs more often than its target, and less
 		if n < 2 || votes[n] < m.need {
 			continue
 		}
@@ -180,14 +182,14 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			switch {
 			case ns[k] == n:
 				kept, small = append(kept, spans[k]), append(small, false)
-			case drafts && ns[k] == 0 && k > 0:
-				mixers, last := mixersIn(s, bounds[k], bounds[k+1])
-				if k+2 == len(bounds) && mixers > longest {
+			case drafts && ns[k] != n && pieces[k][0] >= m.pos[0]:
+				mixers, last := mixersIn(s, pieces[k][0], pieces[k][1])
+				if k+1 == len(pieces) && mixers > longest {
 					continue // no draft is as long: a run of the target that the window cuts
 				}
 				longest = max(longest, mixers)
 				if last >= 0 {
-					kept, small = append(kept, [2]int{bounds[k], last + 1}), append(small, true)
+					kept, small = append(kept, [2]int{pieces[k][0], last + 1}), append(small, true)
 				}
 			}
 		}
