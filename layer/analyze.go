@@ -195,8 +195,7 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 			w.byRepeats(r, m.layers)
 		}
 	}
-	whole := bestWhole(results)
-	if whole == nil {
+	if bestWhole(results, &sequence{}) == nil {
 		for p := range results {
 			if r := &results[p]; r.levidence == "none" && !r.draft && (p == 0 || p == len(results)-1) {
 				w.byFragment(r, m.layers)
@@ -206,25 +205,22 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 	}
 	for p := range results {
 		r := &results[p]
-		if r.draft {
+		atEdge := p == 0 || p == len(results)-1
+		if r.draft || r.levidence != "none" || !atEdge && r.cut == Whole {
 			continue
 		}
-		if r.levidence == "none" && (p == 0 || p == len(results)-1) {
-			if r.cut == Whole {
-				r.cut = CutAtEnd
-				if p == 0 && len(results) > 1 {
-					r.cut = CutAtStart
-				}
-				if w.byReference(r, whole, m.layers) {
-					continue
-				}
-				r.cut = Whole
-				w.byFragment(r, m.layers) // another stage than the whole pass: no kernel in common
-				continue
-			}
+		whole := bestWhole(results, r.seq)
+		if r.cut != Whole {
 			w.byReference(r, whole, m.layers)
-		} else if r.levidence == "none" && r.cut != Whole {
-			w.byReference(r, whole, m.layers)
+			continue
+		}
+		r.cut = CutAtEnd
+		if p == 0 && len(results) > 1 {
+			r.cut = CutAtStart
+		}
+		if !w.byReference(r, whole, m.layers) {
+			r.cut = Whole
+			w.byFragment(r, m.layers) // another stage than the whole passes: no kernel in common
 		}
 	}
 }
@@ -282,13 +278,33 @@ func (w *work) shadow(r *passResult, m *modelFacts) {
 	}
 }
 
-// bestWhole returns the whole pass whose layers are surest, the earliest of equals.
-func bestWhole(results []passResult) *passResult {
+// bestWhole returns the whole pass that is the best reference for s: the one with most of its kernels, as prefill and decode may
+// have none in common, then the one whose layers are surest, then the earliest.
+func bestWhole(results []passResult, s *sequence) *passResult {
 	var best *passResult
+	most := -1
+	memo := map[uint64]int{}
 	for p := range results {
 		r := &results[p]
-		if r.st != nil && r.cut == Whole && (best == nil || r.lconf > best.lconf) {
-			best = r
+		if r.st == nil || r.cut != Whole {
+			continue
+		}
+		h := hashNames(r.seq.fine)
+		n, ok := memo[h]
+		if !ok {
+			has := map[int32]bool{}
+			for _, f := range r.seq.fine {
+				has[f] = true
+			}
+			for _, f := range s.fine {
+				if has[f] {
+					n++
+				}
+			}
+			memo[h] = n
+		}
+		if n > most || n == most && r.lconf > best.lconf {
+			best, most = r, n
 		}
 	}
 	return best
@@ -339,8 +355,7 @@ func mostVotes(votes map[int]int) int {
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
 func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
-	whole := bestWhole(results)
-	if whole == nil || m.layers < 2 {
+	if m.layers < 2 || bestWhole(results, &sequence{}) == nil {
 		return results
 	}
 	spans := make([]passSpan, len(results))
@@ -360,7 +375,7 @@ func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
 			continue // between passes: batch preparation and sampling that no mark covers
 		}
 		r := w.prepare(passSpan{kernels: run, evidence: "structure", conf: 0.7, cut: cut})
-		if w.byReference(&r, whole, m.layers) {
+		if w.byReference(&r, bestWhole(results[:len(spans)], r.seq), m.layers) {
 			results = append(results, r)
 			added = true
 		}

@@ -318,7 +318,8 @@ func dropSurplus(s *sequence, kept []guess) []guess {
 // the window cuts. Fewer units are then more even and more alike, and explain more names. Units of two layers each, where
 // kinds take turns, look the same; they divide n, and the layers of st hold a mixer each.
 func overcounts(s *sequence, st structure, n int) bool {
-	if n <= fewLayers {
+	const even = 0.1 // forced layers have combs of 0.18 and more, hybrids of 0.05 at most
+	if n <= fewLayers || st.anchors.cost < even {
 		return false
 	}
 	guesses := guessLayers(s, false)
@@ -333,7 +334,11 @@ func overcounts(s *sequence, st structure, n int) bool {
 		return true
 	}
 	share, known := mixerShare(s, st.anchors.pos)
-	return known && share < 0.9 && goesOn(s, cutAt(s, g.anchors[0], nil).starts)
+	if !known || share >= 0.9 {
+		return false
+	}
+	starts := cutAt(s, g.anchors[0], nil).starts
+	return goesOn(s, starts) || comesFrom(s, starts)
 }
 
 // fewLayers is up to how many layers evenness says nothing: their kernels must be alike.

@@ -363,8 +363,18 @@ func (w *work) byFragment(r *passResult, n int) bool {
 // goesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
 // it is foreign to the layers. A pass with an end of its own has logits and sampling there.
 func goesOn(s *sequence, starts []int) bool {
+	return likeLayers(s, starts, starts[len(starts)-1], s.len())
+}
+
+// comesFrom says the same of what precedes the first layer. A pass with a beginning of its own has an embedding there.
+func comesFrom(s *sequence, starts []int) bool {
+	return likeLayers(s, starts, 0, starts[0])
+}
+
+// likeLayers says whether the kernels in [from, to) are at most a layer's and one in five at most foreign to the layers.
+func likeLayers(s *sequence, starts []int, from, to int) bool {
 	s.watch.Rows(s.len())
-	end, longest := starts[len(starts)-1], 0
+	longest := 0
 	inside := map[int32]bool{}
 	for l := range len(starts) - 1 {
 		longest = max(longest, starts[l+1]-starts[l])
@@ -373,13 +383,12 @@ func goesOn(s *sequence, starts []int) bool {
 		}
 	}
 	foreign := 0
-	for _, b := range s.base[end:] {
+	for _, b := range s.base[from:to] {
 		if !inside[b] {
 			foreign++
 		}
 	}
-	rest := s.len() - end
-	return rest <= longest && 5*foreign <= rest
+	return to-from <= longest && 5*foreign <= to-from
 }
 
 // strided keeps every stride-th position, counted from the end that is present.
