@@ -51,15 +51,27 @@ func clusters(layers []LayerRow) []ClusterRow {
 	return out
 }
 
-// nameVariants tells kinds of layers apart where their type is the one that says nothing: layers whose kernels have the same
-// base names in the same order are one variant. Where there are many, they are tile variants and not worth a name.
+// nameVariants tells kinds of layers apart where their type is the one that says nothing. The config's kinds come first, as
+// sliding and full attention may run the same kernels; else layers whose kernels have the same base names are one variant.
+// Where there are many, they are tile variants and not worth a name.
 func (a *Analysis) nameVariants(layers []LayerRow) {
 	const most = 4 // dense, experts, and two kinds of attention
+	plain := func(l *LayerRow) bool {
+		return l.Type == string(profile.TypeLayer) && a.Boundaries != BoundariesAnchorOpens
+	}
+	if kinds := a.configKinds(); kinds != nil {
+		for i := range layers {
+			if l := &layers[i]; plain(l) && l.Index < len(kinds) {
+				l.Variant = kinds[l.Index]
+			}
+		}
+		return
+	}
 	variants := map[string]int{}
 	of := make([]int, len(layers))
 	for i := range layers {
 		of[i] = -1
-		if layers[i].Type != string(profile.TypeLayer) || layers[i].Partial || a.Boundaries == BoundariesAnchorOpens {
+		if !plain(&layers[i]) || layers[i].Partial {
 			continue
 		}
 		key := layers[i].shape
@@ -76,6 +88,35 @@ func (a *Analysis) nameVariants(layers []LayerRow) {
 			layers[i].Variant = string(rune('A' + of[i]))
 		}
 	}
+}
+
+// configKinds names the kind of every layer by what the config says of it, as short as tells them apart: "sliding" and "full",
+// "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind only, or is of another
+// number of layers than were found.
+func (a *Analysis) configKinds() []string {
+	if a.Config == nil || len(a.Config.Layers) != a.NumLayers {
+		return nil
+	}
+	mixers, ffns := map[profile.Mixer]bool{}, map[profile.FFN]bool{}
+	for _, l := range a.Config.Layers {
+		mixers[l.Mixer], ffns[l.FFN] = true, true
+	}
+	if len(mixers) < 2 && len(ffns) < 2 {
+		return nil
+	}
+	names := make([]string, len(a.Config.Layers))
+	for i, l := range a.Config.Layers {
+		l.Hash = false // has a column of its own
+		switch {
+		case len(ffns) < 2:
+			names[i] = l.Mixer.String()
+		case len(mixers) < 2:
+			names[i] = l.FFN.String()
+		default:
+			names[i] = l.String()
+		}
+	}
+	return names
 }
 
 // A column of the per-layer and cluster tables adds up one or several categories.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 )
 
 // demoAnalysis analyses the demo trace.
@@ -130,18 +131,34 @@ func TestWritersReportTheFirstError(t *testing.T) {
 	}
 }
 
-// TestVariantsAreNamed: two kinds of attention in turns are two rows of the table of types, tile variants are not.
+// TestVariantsAreNamed: two kinds of attention in turns are two rows of the table of types, tile variants are not. Where the
+// config tells kinds they have its names, also where their kernels are the same.
 func TestVariantsAreNamed(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		arch  gen.Arch
-		types []string
+		name, config string
+		arch         gen.Arch
+		types        []string
 	}{
-		{"hybrid", gen.Arch{Layers: gen.Hybrid(16, 4, gen.Dense)}, []string{"FIRST", "LAYER/A", "LAYER/B", "FINAL"}},
-		{"tiles", gen.Arch{Layers: gen.Uniform(16, gen.Layer{}), TileVariants: true}, []string{"FIRST", "LAYER", "FINAL"}},
+		{"hybrid", "", gen.Arch{Layers: gen.Hybrid(16, 4, gen.Dense)}, []string{"FIRST", "LAYER/A", "LAYER/B", "FINAL"}},
+		{"tiles", "", gen.Arch{Layers: gen.Uniform(16, gen.Layer{}), TileVariants: true}, []string{"FIRST", "LAYER", "FINAL"}},
+		{"sliding", `{"num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]}`,
+			gen.Arch{Layers: gen.Alternating(4, gen.Dense)}, []string{"FIRST", "LAYER/full", "LAYER/sliding", "FINAL"}},
+		{"dense and experts", `{"num_hidden_layers": 6, "num_experts": 8, "mlp_layer_types": ["dense", "dense", "moe", "moe", "moe", "moe"]}`,
+			gen.Arch{Layers: gen.LeadingDense(6, 2)}, []string{"FIRST", "LAYER/dense", "LAYER/moe", "FINAL"}},
+		{"both", `{"num_hidden_layers": 4, "num_experts": 8, "layer_types": ["linear_attention", "linear_attention", "full_attention", "linear_attention"],
+			"mlp_layer_types": ["dense", "moe", "moe", "moe"]}`, gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, []string{"FIRST", "LAYER/linear+moe", "LAYER/full+moe", "FINAL"}},
+		{"one kind", `{"num_hidden_layers": 4}`, gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, []string{"FIRST", "LAYER", "FINAL"}},
 	} {
+		var o layer.Options
+		if c.config != "" {
+			cfg, err := profile.ParseConfig(strings.NewReader(c.config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Config = cfg
+		}
 		tr, _ := generate(t, gen.Config{Seed: 5, Arch: c.arch, Passes: []gen.Pass{{Decodes: 4, Context: 100}}}, nil)
-		tl, err := analyze(t, tr, layer.Options{}).Timeline(layer.None)
+		tl, err := analyze(t, tr, o).Timeline(layer.None)
 		if err != nil {
 			t.Fatal(err)
 		}

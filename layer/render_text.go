@@ -90,9 +90,15 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	if t.LayerSource != "" {
 		from = " (from " + t.LayerSource + ")"
 	}
-	p.f("Detected: %d layers%s, %d blocks/pass, %d forward passes\n", t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes))
+	passes := func(n int) string {
+		if n == 1 && t.Boundaries != BoundariesAnchorOpens { // the published scripts know the plural only
+			return "pass"
+		}
+		return "passes"
+	}
+	p.f("Detected: %d layers%s, %d blocks/pass, %d forward %s\n", t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
 	for _, e := range t.Evidence {
-		p.f("  %s by %s, %d passes, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, e.Confidence, table.Clean(e.Detail))
+		p.f("  %s by %s, %d %s, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, passes(e.Passes), e.Confidence, table.Clean(e.Detail))
 	}
 	if o.Arch != nil {
 		p.f("\n")

@@ -90,8 +90,8 @@ type LayerRow struct {
 	ARCount    int    `json:"ar_count"`
 	Kernels    int    `json:"kernels"`
 	Kind       int    `json:"kind"`
-	// Variant is A, B … where layers of this type run different kernels and the config does not say why: sliding and full
-	// attention, dense layers and experts.
+	// Variant tells kinds of layers of this type apart: in the config's words ("sliding", "full", "moe", "linear+moe"), else A,
+	// B … where layers run different kernels.
 	Variant string `json:"variant,omitempty"`
 	Partial bool   `json:"partial,omitempty"`
 

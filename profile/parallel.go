@@ -3,7 +3,6 @@ package profile
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 )
 
 // DefaultParallelSize is the tensor- and expert-parallel size assumed when
@@ -121,9 +120,16 @@ func parseDistributed(raw []byte) (distributed, error) {
 	return distributed{n}, err
 }
 
-// String renders "TP 8 (flag), EP 1 (world_size of distributedInfo)".
+// String renders "TP 8 (flag), EP 1 (world_size of distributedInfo)", and "(assumed: the trace does not tell)" behind a size
+// that nothing tells.
 func (p Parallelism) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "TP %d (%s), EP %d (%s)", p.TP.N, p.TP.Source, p.EP.N, p.EP.Source)
-	return b.String()
+	return "TP " + p.TP.String() + ", EP " + p.EP.String()
+}
+
+// String renders "8 (flag)".
+func (s Size) String() string {
+	if s.Assumed {
+		return fmt.Sprintf("%d (assumed: the trace does not tell)", s.N)
+	}
+	return fmt.Sprintf("%d (%s)", s.N, s.Source)
 }
