@@ -115,6 +115,13 @@ func (s *symbols) of(name string) (fine, base int32, r role) {
 	return fine, s.bases[fine], s.roles[fine]
 }
 
+// grow makes room for n kernels.
+func (l *line) grow(n int) {
+	l.seq.fine, l.seq.base, l.seq.role = make([]int32, 0, n), make([]int32, 0, n), make([]role, 0, n)
+	l.layer, l.index = make([]int32, 0, n), make([]int32, 0, n)
+	l.launch, l.kernel = make([]trace.Event, 0, n), make([]trace.Event, 0, n)
+}
+
 func (l *line) add(sym *symbols, name string, layer int32, launch, kernel trace.Event, index int32) {
 	sym.watch.Row()
 	fine, base, r := sym.of(name)
@@ -165,6 +172,7 @@ func (a *Analysis) byPass() [][]int32 {
 func (a *Analysis) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) *line {
 	l := sym.newLine()
 	l.nameful = true
+	l.grow(len(kernels))
 	sym.watch.Rows(len(kernels))
 	for _, i := range kernels {
 		if !keep(i) {
@@ -409,17 +417,26 @@ func alignByCount(target, ref *line, match []int32, how []How) {
 // captureLines returns the kernel launches that a trace recorded while graphs were captured: they have no GPU activity, and
 // each capture ends where a call ends it.
 func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
-	f := readFrames(sym.watch, t)
+	// Most traces have no captures.
+	frames := sync.OnceValue(func() *frames { return readFrames(sym.watch, t) })
 	var out []*line
 	cur := sym.newLine()
 	flush := func() {
 		const least = 8 // launches; a few without activities are the window's edge
 		if cur.seq.len() >= least {
-			cur.finishCapture(f, layers)
+			cur.finishCapture(frames(), layers)
 			out = append(out, cur)
 		}
 		cur = sym.newLine()
 	}
+	type meaning int8 // of a call's name, found once
+	const (
+		unknown meaning = iota
+		border          // of a capture
+		launches
+		other
+	)
+	known := make([]meaning, t.NumNames())
 	thread := trace.NoThread
 	for e := range t.Events(trace.LaneLaunch) {
 		sym.watch.Row()
@@ -427,11 +444,21 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 			flush()
 			thread = e.Thread()
 		}
-		name := e.Name()
+		m := &known[e.NameID()]
+		if *m == unknown {
+			switch name := e.Name(); {
+			case strings.Contains(name, "BeginCapture"), strings.Contains(name, "EndCapture"), strings.Contains(name, "GraphInstantiate"):
+				*m = border
+			case strings.Contains(name, "Launch") && strings.Contains(name, "Kernel"):
+				*m = launches
+			default:
+				*m = other
+			}
+		}
 		switch {
-		case strings.Contains(name, "BeginCapture"), strings.Contains(name, "EndCapture"), strings.Contains(name, "GraphInstantiate"):
+		case *m == border:
 			flush()
-		case strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && e.NumActivities() == 0:
+		case *m == launches && e.NumActivities() == 0:
 			kernel := kernelOfArgs(e.Args())
 			cur.nameful = cur.nameful || kernel != ""
 			cur.add(sym, kernel, None, e, trace.Event{}, -1)

@@ -44,6 +44,23 @@ type chainMatch struct {
 	gain int64
 	also []string // other patterns with the same kernels
 	near []string // kept patterns that share some kernels
+
+	room []int32 // what is left of the memory that keep hands out
+}
+
+// keep returns a copy of list. A chain may occur hundreds of thousands of times.
+func (m *chainMatch) keep(list []int32) []int32 {
+	const chunk = 4096
+	if len(list) > chunk {
+		return slices.Clone(list)
+	}
+	if len(list) > len(m.room) {
+		m.room = make([]int32, min(chunk, max(len(list), 16*len(m.at), 64)))
+	}
+	n := copy(m.room, list)
+	kept := m.room[:n:n]
+	m.room = m.room[n:]
+	return kept
 }
 
 // actRef is an activity of any of a stage's traces.
@@ -243,7 +260,7 @@ func (c *compiledChain) find(p *pool, q sequence, m *chainMatch) {
 			i++
 			continue
 		}
-		m.at = append(m.at, occurrence{w: q.w, members: slices.Clone(o.members), fillers: slices.Clone(o.fillers), through: slices.Clone(o.through)})
+		m.at = append(m.at, occurrence{w: q.w, members: m.keep(o.members), fillers: m.keep(o.fillers), through: m.keep(o.through)})
 		i = end
 	}
 }

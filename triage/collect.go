@@ -177,6 +177,16 @@ type siteFinder struct {
 	path   []trace.Event // scratch of bestFrame
 	hip    bool
 	cuda   bool
+	last   foundSite
+}
+
+// foundSite is what of answered: the kernels of a replay all have one launch.
+type foundSite struct {
+	launch   trace.Event
+	external uint64
+	replay   bool
+	site, op int32
+	from     origin
 }
 
 func newSiteFinder(p *pool, t *trace.Trace) *siteFinder {
@@ -192,8 +202,18 @@ const probeDelay = 1000 // ns
 
 // of returns the site of an activity, its cpu op and how the site was found.
 func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
-	launch, replay := act.Launch(), act.IsReplay()
-	e := f.t.OpByExternalID(act.ExternalID())
+	launch, replay, external := act.Launch(), act.IsReplay(), act.ExternalID()
+	if l := &f.last; launch.Valid() && l.launch == launch && l.external == external && l.replay == replay {
+		return l.site, l.op, l.from
+	}
+	site, op, from = f.find(launch, external, replay)
+	f.last = foundSite{launch, external, replay, site, op, from}
+	return site, op, from
+}
+
+// find is of by what decides about it.
+func (f *siteFinder) find(launch trace.Event, external uint64, replay bool) (site, op int32, from origin) {
+	e := f.t.OpByExternalID(external)
 	found := trace.Event{}
 	if e.Valid() {
 		op = f.op(e)
