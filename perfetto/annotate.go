@@ -46,8 +46,7 @@ const annotationPID = 1 << 30
 // file's copy ends after its last whole event, so that viewers open it. When ctx
 // is cancelled dst is not written and the error is ctx's.
 func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track) error {
-	added, err := trackEvents(ctx, t, tracks)
-	if err != nil {
+	if err := checkTracks(ctx, tracks); err != nil {
 		return err
 	}
 	at, err := firstEvent(ctx, src)
@@ -59,8 +58,8 @@ func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Tra
 		if _, err := io.CopyN(io.MultiWriter(out, &first), in, at); err != nil {
 			return fmt.Errorf("perfetto: %s: %w", src, err)
 		}
-		if _, err := out.Write(added); err != nil {
-			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
+		if err := writeTracks(out, t, tracks); err != nil {
+			return fmt.Errorf("%s: %w", dst, err)
 		}
 		return copyRest(in, out, at, first == '[')
 	})
@@ -209,52 +208,68 @@ type traceEvent struct {
 	Args map[string]any `json:"args,omitempty"`
 }
 
-// trackEvents returns the added events, each followed by a comma. The error is
-// also ctx's.
-func trackEvents(ctx context.Context, t *trace.Trace, tracks []Track) ([]byte, error) {
-	const rowsPerEvent = 64 // rows of a plain loop that the encoding of an event costs
+// checkTracks reports spans that are out of order. The error is also ctx's.
+func checkTracks(ctx context.Context, tracks []Track) error {
 	watch := stop.New(ctx)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	var err error
-	add := func(e traceEvent) {
-		if err != nil {
-			return
-		}
-		if err = enc.Encode(e); err == nil {
-			b.Truncate(b.Len() - 1) // Encode's newline
-			b.WriteString(",\n")
-		}
-	}
-	meta := func(name string, tid int, args map[string]any) {
-		add(traceEvent{Ph: "M", Name: name, PID: annotationPID, TID: tid, Args: args})
-	}
-	meta("process_name", annotationPID, map[string]any{"name": "passes and layers (strata)"})
-	meta("process_sort_index", annotationPID, map[string]any{"sort_index": -1000})
-	for i, tr := range tracks {
-		tid := annotationPID + 1 + i
-		meta("thread_name", tid, map[string]any{"name": tr.Name})
-		meta("thread_sort_index", tid, map[string]any{"sort_index": i})
+	for _, tr := range tracks {
 		last := trace.Time(0)
 		for k, s := range tr.Spans {
-			if watch.Add(rowsPerEvent) {
-				return nil, watch.Err()
-			}
 			if s.End < s.Start || k > 0 && s.Start < last {
-				return nil, fmt.Errorf("perfetto: track %q: span %d (%q) overlaps the one before it or ends before it starts", tr.Name, k, s.Name)
+				return fmt.Errorf("perfetto: track %q: span %d (%q) overlaps the one before it or ends before it starts", tr.Name, k, s.Name)
+			}
+			if watch.Over() {
+				return watch.Err()
 			}
 			last = s.End
-			add(traceEvent{
+		}
+	}
+	return watch.Err()
+}
+
+// writeTracks writes the added events, each followed by a comma. It looks at no
+// context: out, of [rewrite], does.
+func writeTracks(out *bufio.Writer, t *trace.Trace, tracks []Track) error {
+	var b bytes.Buffer // of one event
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	add := func(e traceEvent) error {
+		b.Reset()
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("perfetto: %w", err)
+		}
+		b.Truncate(b.Len() - 1) // Encode's newline
+		b.WriteString(",\n")
+		_, err := out.Write(b.Bytes())
+		return err
+	}
+	meta := func(name string, tid int, args map[string]any) error {
+		return add(traceEvent{Ph: "M", Name: name, PID: annotationPID, TID: tid, Args: args})
+	}
+	err := errors.Join(
+		meta("process_name", annotationPID, map[string]any{"name": "passes and layers (strata)"}),
+		meta("process_sort_index", annotationPID, map[string]any{"sort_index": -1000}))
+	if err != nil {
+		return err
+	}
+	for i, tr := range tracks {
+		tid := annotationPID + 1 + i
+		err := errors.Join(
+			meta("thread_name", tid, map[string]any{"name": tr.Name}),
+			meta("thread_sort_index", tid, map[string]any{"sort_index": i}))
+		if err != nil {
+			return err
+		}
+		for _, s := range tr.Spans {
+			err := add(traceEvent{
 				Ph: "X", Cat: AnnotationCategory, Name: s.Name, PID: annotationPID, TID: tid,
 				TS: micros(t.Raw(s.Start)), Dur: micros(int64(s.End - s.Start)), Args: s.Args,
 			})
+			if err != nil {
+				return err
+			}
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("perfetto: %w", err)
-	}
-	return b.Bytes(), nil
+	return nil
 }
 
 // micros formats ns as Kineto does: microseconds with three decimals, exact.

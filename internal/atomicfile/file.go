@@ -69,6 +69,12 @@ func (f *File) Write(p []byte) (int, error) { return f.f.Write(p) }
 // file in its place; otherwise nothing is left of it. It returns err or else its
 // own error.
 func (f *File) Finish(err error) error {
+	if err != nil && f.temp != "" && os.Remove(f.temp) == nil {
+		// Where open files can be removed, the last close frees the blocks, which
+		// takes long for a large file: nobody needs to wait for that.
+		go f.f.Close()
+		return err
+	}
 	if closeErr := f.f.Close(); err == nil {
 		err = closeErr
 	}
