@@ -160,8 +160,8 @@ func TestCancelAtAnyPoint(t *testing.T) {
 // TestCancelledSoon counts how often each call asks on a trace and on one four
 // times as long: the longer one must make it ask again for at most every
 // eventsPerQuestion events more, so that what one question covers does not grow
-// with the trace. On a trace of 835 thousand events (300 MB) the longest stretch
-// between two questions was measured as 21 ms on a busy machine of two cores.
+// with the trace. On a trace of 833 thousand events (300 MB) the longest stretch
+// between two questions of one goroutine took 20 ms of its CPU time.
 func TestCancelledSoon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a trace of 32 MB")

@@ -216,7 +216,7 @@ func findHiders(watch *stop.Watch, spans []span, edges []edge, out []overlapEntr
 	ranges := newRangeBest(watch, spans, byStart)
 	for i := 0; i < len(edges); {
 		t := edges[i].t
-		watch.Row()
+		watch.Rows(8) // a heap and two searches
 		j := i
 		for ; j < len(edges) && edges[j].t == t; j++ {
 			e := edges[j]
