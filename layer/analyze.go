@@ -480,10 +480,21 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 	for p := range results {
 		a.Passes = append(a.Passes, w.buildPass(a, p, &results[p]))
 	}
+	w.nameIdle(a, results)
 	a.Evidence = append(a.Evidence, evidence...)
 	a.addLayerEvidence(w, results)
 	a.label()
 	a.chooseSteady(w.watch)
+	halves := 0
+	for p := range results {
+		if len(results[p].second) > 0 && results[p].count > 0 {
+			halves++
+		}
+	}
+	if halves > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two streams: each half is cut into layers by itself, and the times of neighbouring layers overlap",
+			halves, len(results)))
+	}
 	backward := 0
 	for _, r := range w.seq.role {
 		if r == roleBackward {
@@ -498,6 +509,23 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 		a.Notes = append(a.Notes, "no passes were found")
 	} else if a.NumLayers == 0 {
 		a.Notes = append(a.Notes, "no layers were found: the kernels of no pass repeat; give the number of layers or a config if the model has some")
+	}
+}
+
+// nameIdle gives a stage to passes of unknown stage that run the layers without any mixer while other passes have one in each: a
+// rank of a data-parallel group without requests runs the layers so that the others' collectives complete.
+func (w *work) nameIdle(a *Analysis, results []passResult) {
+	mixes := make([]bool, len(results))
+	for p := range results {
+		mixes[p] = slices.Contains(results[p].seq.role, roleMixer)
+	}
+	if !slices.Contains(mixes, true) {
+		return
+	}
+	for p := range results {
+		if fp := &a.Passes[p]; fp.Stage == StageUnknown && fp.Partial == Whole && len(fp.Layers) > 0 && !mixes[p] {
+			fp.Stage = StageIdle
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ type passResult struct {
 	passSpan
 	line      []int32 // kernels of the main line, in launch order
 	side      []int32 // kernels of streams that run beside it
+	second    []int32 // kernels of a second half of the batch, see secondHalf
 	seq       *sequence
 	layer     []int32 // per kernel of passSpan.kernels
 	count     int     // layers present
@@ -158,7 +159,9 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 // prepare separates the main line and makes its sequence.
 func (w *work) prepare(span passSpan) passResult {
 	r := passResult{passSpan: span, lconf: 0, levidence: "none"}
-	r.line, r.side = w.mainLine(span.kernels)
+	first, second := w.withoutHalf(span.kernels)
+	r.line, r.side = w.mainLine(first)
+	r.second = second
 	r.seq = w.sequenceOf(r.line)
 	r.layer = make([]int32, len(span.kernels))
 	for k := range r.layer {
@@ -221,6 +224,7 @@ func (w *work) byStructure(r *passResult, st structure, evidence string, conf fl
 	}
 	r.count = st.layers()
 	w.assignSide(r, layerOf)
+	w.assignHalf(r, st, layerOf)
 	for k, i := range r.kernels {
 		r.layer[k] = layerOf[i]
 	}

@@ -169,6 +169,17 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 		if n < 2 || votes[n] < m.need {
 			continue
 		}
+		for k := range pieces { // a run without requests has no mixers to find N by, and the layers of the others
+			const sure, even = 0.6, 0.1
+			if ns[k] != 0 || model.layers >= 2 {
+				continue
+			}
+			from := pieces[k][0]
+			if st, ok := findRepeats(s.slice(from, pieces[k][1]), n); ok && st.sim >= sure && st.anchors.cost < even {
+				ns[k], spans[k] = n, [2]int{from + st.starts[0], from + st.starts[n]}
+				votes[n]++
+			}
+		}
 		drafts := false
 		if 5*votes[n] < 4*inner { // most pieces are something else: short ones between the stacks may be runs of a draft model
 			if drafts = m.exact && 5*covered[n] >= 3*innerKernels; !drafts {

@@ -45,11 +45,13 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 	for _, seg := range segments {
 		var passes []passSpan
 		var ev Evidence
-		ok := false
+		whole, ok := seg.kernels, false
 		if f != nil && w.opts.Boundaries != BoundariesRepeats {
 			passes, ev, ok = w.passesFromModules(seg, f)
 		}
+		var second []int32
 		if !ok {
+			seg.kernels, second = w.withoutHalf(seg.kernels)
 			passes, ev, ok = w.passesFromMarks(seg, model)
 		}
 		if !ok {
@@ -58,6 +60,7 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 		if !ok {
 			passes, ev = w.passesFromStructure(seg, model)
 		}
+		w.addHalf(passes, second)
 		for i := range passes {
 			if passes[i].step == nil {
 				passes[i].step = seg.step
@@ -66,7 +69,7 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 		if seg.step != nil && len(passes) == 1 {
 			ev = Evidence{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.Name, ev.Kind)}
-			passes[0].evidence, passes[0].kernels = "annotation", seg.kernels
+			passes[0].evidence, passes[0].kernels = "annotation", whole
 		}
 		out = append(out, passes...)
 		if len(passes) > 0 {

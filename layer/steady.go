@@ -25,7 +25,8 @@ type Steady struct {
 const steadyTolerance = 0.10
 
 // chooseSteady picks the first pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
-// durations stay within the tolerance of their median, the earliest of equally long runs.
+// durations stay within the tolerance of their median, the earliest of equally long runs. Runs of a draft model, passes without
+// requests and passes without layers stand for the steady state only where there is nothing else.
 func (a *Analysis) chooseSteady(watch *stop.Watch) {
 	a.Steady = Steady{Pass: None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
@@ -33,12 +34,13 @@ func (a *Analysis) chooseSteady(watch *stop.Watch) {
 		return
 	}
 	bestFrom, bestLen := None, 0
+	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool { return p.works() && p.Partial == Whole })
 	for from := 0; from < len(a.Passes); {
 		to := from + 1
 		for to < len(a.Passes) && sameWork(&a.Passes[from], &a.Passes[to]) {
 			to++
 		}
-		if a.Passes[from].Partial == Whole {
+		if p := &a.Passes[from]; p.Partial == Whole && (p.works() || !working) {
 			if f, n := longestRun(watch, a.Passes[from:to]); n > bestLen {
 				bestFrom, bestLen = from+f, n
 			}
@@ -67,6 +69,11 @@ func (a *Analysis) chooseSteady(watch *stop.Watch) {
 	default:
 		a.Steady.Reason = fmt.Sprintf("no two neighbouring passes have the same stage and batch and durations within %.0f %%; the first whole pass", a.Steady.TolerancePct)
 	}
+}
+
+// works says whether the pass computes layers of the model for requests.
+func (p *ForwardPass) works() bool {
+	return len(p.Layers) > 0 && p.Stage != StageDraft && p.Stage != StageIdle && p.Stage != StageCapture
 }
 
 // sameWork says whether two whole passes do the same work as far as their annotations tell.

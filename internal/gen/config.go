@@ -115,10 +115,28 @@ const (
 	Piecewise             // one graph between two attention ops, attention eager
 )
 
-// Pass is one forward pass. At least one of its requests must be set.
+// Overlap is how a pass runs its requests in two halves, each on a stream of
+// its own, so that one computes while the other communicates.
+type Overlap uint8
+
+// The overlaps.
+const (
+	NoOverlap Overlap = iota
+	Aligned           // both halves pass through attention, then both through the feed-forward part
+	Shifted           // the second half is half a layer behind
+)
+
+// Pass is one forward pass. At least one of its requests must be set, unless it
+// is idle.
 type Pass struct {
 	// Mode is how it is launched.
 	Mode Mode
+	// Overlap runs two halves of the batch beside each other. Not with
+	// Piecewise and not with shared experts, which use the second stream.
+	Overlap Overlap
+	// Idle is a pass without requests, which a rank of a data-parallel group
+	// runs so that the others' collectives complete: everything but attention.
+	Idle bool
 	// Prefills is how many requests are in their context phase, Tokens how
 	// many tokens these have in all.
 	Prefills, Tokens int
@@ -127,9 +145,11 @@ type Pass struct {
 	Decodes, Context int
 }
 
-// Stage returns "prefill", "decode" or "mixed".
+// Stage returns "prefill", "decode", "mixed" or "idle".
 func (p Pass) Stage() string {
 	switch {
+	case p.Idle:
+		return "idle"
 	case p.Prefills > 0 && p.Decodes > 0:
 		return "mixed"
 	case p.Prefills > 0:
@@ -139,7 +159,12 @@ func (p Pass) Stage() string {
 }
 
 // tokens returns how many rows go through the model.
-func (p Pass) tokens() int { return p.Tokens + p.Decodes }
+func (p Pass) tokens() int {
+	if p.Idle {
+		return 1 // padding
+	}
+	return p.Tokens + p.Decodes
+}
 
 // Dialect is how steps are annotated.
 type Dialect uint8
@@ -219,7 +244,7 @@ type Truth struct {
 	Layer int
 	// Half is attn or ffn within a layer, "" outside.
 	Half string
-	// Stage is prefill, decode or mixed, "" outside any pass.
+	// Stage is prefill, decode, mixed or idle, "" outside any pass.
 	Stage string
 	// Category is the triage category; where a careful reader would accept
 	// several, they are joined by "|", the best one first.
@@ -241,8 +266,11 @@ func (c *Config) validate() error {
 		return fmt.Errorf("gen: OneBlock keeps the whole trace in memory and so goes without Size")
 	}
 	for i, p := range c.Passes {
-		if p.Prefills+p.Decodes <= 0 || p.Prefills < 0 || p.Decodes < 0 || p.Tokens < p.Prefills {
+		if p.Idle != (p.Prefills+p.Decodes == 0) || p.Prefills < 0 || p.Decodes < 0 || p.Tokens < p.Prefills {
 			return fmt.Errorf("gen: pass %d: %d prefills with %d tokens, %d decodes", i, p.Prefills, p.Tokens, p.Decodes)
+		}
+		if p.Overlap != NoOverlap && (p.Mode == Piecewise || c.Arch.SharedExperts) {
+			return fmt.Errorf("gen: pass %d: overlap goes without piecewise graphs and shared experts", i)
 		}
 	}
 	return nil

@@ -287,3 +287,33 @@ func TestTruthLines(t *testing.T) {
 		t.Errorf("the header has %d columns, want %d", got+1, want+1)
 	}
 }
+
+// TestOverlapRunsTwoStreams: both halves run every layer on a stream of their own, and shifted the second one is behind.
+func TestOverlapRunsTwoStreams(t *testing.T) {
+	for _, overlap := range []gen.Overlap{gen.Aligned, gen.Shifted} {
+		cfg := gen.Config{Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, Passes: []gen.Pass{{Overlap: overlap, Decodes: 8, Context: 100}}}
+		truths, err := gen.Truths(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernels := map[[2]int]int{} // by stream and layer
+		for _, tr := range truths {
+			if tr.Layer >= 0 {
+				kernels[[2]int{tr.Stream, tr.Layer}]++
+			}
+		}
+		if len(kernels) != 8 {
+			t.Errorf("overlap %d: kernels by stream and layer %v, want 2 streams of 4 layers", overlap, kernels)
+		}
+		for at, n := range kernels {
+			if n != kernels[[2]int{truths[0].Stream, 0}] {
+				t.Errorf("overlap %d: %d kernels in %v", overlap, n, at)
+			}
+		}
+	}
+	for _, p := range []gen.Pass{{Overlap: gen.Aligned, Mode: gen.Piecewise, Decodes: 1}, {Idle: true, Decodes: 1}, {}} {
+		if _, err := gen.Truths(gen.Config{Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, Passes: []gen.Pass{p}}); err == nil {
+			t.Errorf("%+v is taken", p)
+		}
+	}
+}

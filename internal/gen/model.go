@@ -22,12 +22,12 @@ func (s *sim) runPass(p Pass) {
 		s.pass = number
 		s.annotate(stepName(s.cfg.Dialect, number, p), func() {
 			s.frame(srt+"model_executor/model_runner.py(3123): forward", func() { s.forward(p) })
-			if !s.cfg.SampleOutside {
+			if !s.cfg.SampleOutside && !p.Idle {
 				s.sample()
 			}
 		})
 		s.pass = -1
-		if s.cfg.SampleOutside {
+		if s.cfg.SampleOutside && !p.Idle {
 			s.sample()
 		}
 	})
@@ -49,6 +49,8 @@ func stepName(d Dialect, number int, p Pass) string {
 		switch p.Stage() {
 		case "prefill":
 			return fmt.Sprintf("step[EXTEND bs=%d toks=%d]", p.Prefills, p.Tokens)
+		case "idle":
+			return "step[IDLE bs=0]"
 		case "mixed":
 			return fmt.Sprintf("step[MIXED bs=%d toks=%d]", p.Prefills+p.Decodes, p.tokens())
 		}
@@ -120,10 +122,14 @@ func (s *sim) model() {
 					s.allReduce()
 				}
 			})
-			for i, l := range a.Layers {
-				s.layer = i
-				s.instance(a.Family+"DecoderLayer", i, s.file()+"(384): forward", func() { s.decoder(i, l) })
-				s.layer, s.half = -1, ""
+			if s.now.Overlap != NoOverlap {
+				s.overlapped()
+			} else {
+				for i, l := range a.Layers {
+					s.layer = i
+					s.instance(a.Family+"DecoderLayer", i, s.file()+"(384): forward", func() { s.decoder(i, l) })
+					s.layer, s.half = -1, ""
+				}
 			}
 			s.norm(roleAddNorm)
 		})
@@ -151,8 +157,43 @@ func (s *sim) sample() {
 	s.rows = rows
 }
 
+// overlapped runs all layers for two halves of the batch, stage by stage:
+// attention, then the feed-forward part. There are no frames of layers, as the
+// stages are run by a scheduler of their own.
+func (s *sim) overlapped() {
+	rows, stages := s.rows, 2*len(s.cfg.Arch.Layers)
+	behind := 0
+	if s.now.Overlap == Shifted {
+		behind = 1
+	}
+	run := func(k, stream int) {
+		if k < 0 || k >= stages {
+			return
+		}
+		s.layer, s.stream, s.rows = k/2, stream, max(1, (rows+1-stream)/2)
+		if l := s.cfg.Arch.Layers[s.layer]; k%2 == 0 {
+			s.mix(s.layer, l)
+		} else {
+			s.feed(l)
+		}
+	}
+	s.fork()
+	for k := range stages + behind {
+		run(k, mainStream)
+		run(k-behind, sideStream)
+	}
+	s.join()
+	s.rows, s.stream, s.layer, s.half = rows, mainStream, -1, ""
+}
+
 // decoder runs one decoder layer.
 func (s *sim) decoder(i int, l Layer) {
+	s.mix(i, l)
+	s.feed(l)
+}
+
+// mix runs the first half of a layer.
+func (s *sim) mix(i int, l Layer) {
 	a := &s.cfg.Arch
 	s.half = "attn"
 	if i == 0 {
@@ -160,14 +201,21 @@ func (s *sim) decoder(i int, l Layer) {
 	} else {
 		s.norm(roleAddNorm)
 	}
-	if l.Mixer == Mamba {
+	switch {
+	case s.now.Idle: // no tokens to mix
+	case l.Mixer == Mamba:
 		s.module(a.Family+"MambaMixer", s.file()+"(211): forward", s.mamba)
-	} else {
+	default:
 		s.module(a.Family+"Attention", s.file()+"(266): forward", func() { s.attention(i) })
 	}
 	if s.cfg.TP > 1 {
 		s.allReduce()
 	}
+}
+
+// feed runs the feed-forward part of a layer.
+func (s *sim) feed(l Layer) {
+	a := &s.cfg.Arch
 	if l.FFN == NoFFN {
 		return
 	}

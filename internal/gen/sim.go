@@ -48,6 +48,7 @@ type sim struct {
 	rows    int
 	layer   int
 	half    string
+	stream  int // of kernels that do not choose one
 	running int // passes begun
 
 	collecting bool     // inside a graph: kernels queue up
@@ -161,7 +162,7 @@ func (s *sim) annotate(name string, body func()) {
 }
 
 // kernel runs one kernel of a role inside its op, for dims the op's shapes.
-func (s *sim) kernel(r role, dims string) { s.kernelOn(mainStream, r, dims) }
+func (s *sim) kernel(r role, dims string) { s.kernelOn(s.stream, r, dims) }
 
 // kernelOn is kernel on a stream of choice.
 func (s *sim) kernelOn(stream int, r role, dims string) {
@@ -172,7 +173,7 @@ func (s *sim) kernelOn(stream int, r role, dims string) {
 }
 
 // bare launches a kernel of a role inside the op that is already open.
-func (s *sim) bare(r role) { s.launch(s.queue(mainStream, r)) }
+func (s *sim) bare(r role) { s.launch(s.queue(s.stream, r)) }
 
 // queue makes the queue entry of a kernel.
 func (s *sim) queue(stream int, r role) queued {

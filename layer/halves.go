@@ -1,0 +1,151 @@
+package layer
+
+import (
+	"sort"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// Servers hide communication by running a batch in two halves beside each other, each on a stream of its own (two-batch
+// overlap in SGLang, dual-batch overlap in vLLM). Both streams then run every layer, and not at the same time: merged they
+// are no stack of layers, each by itself is one.
+
+// secondHalf returns the stream that runs a second half of the batch beside the busiest stream of the kernels, given in launch
+// order. It runs norms, products and mixers; nine in ten of its kernels have names that the busiest stream runs too, which is
+// more than a stream of shared experts or of collectives has in common with it; and the streams take turns within layers,
+// unlike those of passes that run on a stream each.
+func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
+	count := map[trace.StreamID]int{}
+	for _, i := range kernels {
+		count[w.acts[i].Stream()]++
+	}
+	if len(count) < 2 {
+		return 0, false
+	}
+	streams := make([]trace.StreamID, 0, len(count))
+	for s := range count {
+		streams = append(streams, s)
+	}
+	sort.Slice(streams, func(a, b int) bool {
+		if count[streams[a]] != count[streams[b]] {
+			return count[streams[a]] > count[streams[b]]
+		}
+		return streams[a] < streams[b]
+	})
+	first, second := streams[0], streams[1]
+	if 4*count[second] < count[first] {
+		return 0, false
+	}
+	known := map[int32]bool{}
+	for _, i := range kernels {
+		if w.acts[i].Stream() == first {
+			known[w.seq.base[i]] = true
+		}
+	}
+	shared, turns := 0, 0
+	var roles [roleBackward + 1]int
+	last := first
+	for _, i := range kernels {
+		s := w.acts[i].Stream()
+		if s != first && s != second {
+			continue
+		}
+		if s != last {
+			turns++
+			last = s
+		}
+		if s == second {
+			roles[w.seq.role[i]]++
+			if known[w.seq.base[i]] {
+				shared++
+			}
+		}
+	}
+	ok := roles[roleNorm] > 0 && roles[roleGemm] > 0 && roles[roleMixer] > 1 && turns > roles[roleMixer] && 10*shared >= 9*count[second]
+	return second, ok
+}
+
+// withoutHalf splits off the kernels of a second half of the batch; second is empty where there is none.
+func (w *work) withoutHalf(kernels []int32) (first, second []int32) {
+	stream, ok := w.secondHalf(kernels)
+	if !ok {
+		return kernels, nil
+	}
+	for _, i := range kernels {
+		if w.acts[i].Stream() == stream {
+			second = append(second, i)
+		} else {
+			first = append(first, i)
+		}
+	}
+	return first, second
+}
+
+// addHalf gives the kernels of a second half to the passes that were found without them: each goes where the kernels launched
+// around it are. What is launched before the first pass belongs to that one.
+func (w *work) addHalf(passes []passSpan, second []int32) {
+	if len(passes) == 0 || len(second) == 0 {
+		return
+	}
+	place := make([]int, len(w.acts)) // of a kernel in launch order
+	for k, i := range w.order {
+		place[i] = k
+	}
+	begins := make([]int, len(passes))
+	for p := range passes {
+		begins[p] = len(w.order)
+		for _, i := range passes[p].kernels {
+			begins[p] = min(begins[p], place[i])
+		}
+	}
+	for _, i := range second {
+		p := max(0, sort.SearchInts(begins, place[i]+1)-1)
+		passes[p].kernels = append(passes[p].kernels[:len(passes[p].kernels):len(passes[p].kernels)], i)
+	}
+	for p := range passes {
+		k := passes[p].kernels
+		sort.Slice(k, func(a, b int) bool { return place[k[a]] < place[k[b]] })
+	}
+}
+
+// assignHalf cuts the second half of the batch into as many layers as the first one has, by the same anchor and at the same
+// place of the unit.
+func (w *work) assignHalf(r *passResult, st structure, layerOf map[int32]int32) {
+	if len(r.second) == 0 {
+		return
+	}
+	s := w.sequenceOf(r.second)
+	own, ok := structure{}, false
+	n := st.layers()
+	if set := st.anchors; len(set.pos) > 0 {
+		symbols, symbol := s.fine, r.seq.fine[set.pos[0]]
+		if set.base {
+			symbols, symbol = s.base, r.seq.base[set.pos[0]]
+		}
+		var pos []int
+		for k, x := range symbols {
+			if x == symbol {
+				pos = append(pos, k)
+			}
+		}
+		if set.stride > 1 {
+			pos = strided(pos, set.stride, r.cut)
+		}
+		if len(pos) == n {
+			own, ok = cutAt(s, anchorSet{pos: pos, symbol: symbol, base: set.base, stride: set.stride}, &st.ref), true
+		}
+	}
+	if !ok {
+		own, ok = findRepeats(s, n)
+	}
+	l := 0
+	for k, i := range r.second {
+		layerOf[i] = None
+		for ok && l < n && k >= own.starts[l+1] {
+			l++
+		}
+		if ok && k >= own.starts[0] && l < n {
+			layerOf[i] = int32(l)
+		}
+	}
+}
