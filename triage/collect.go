@@ -69,6 +69,7 @@ func (p *pool) collect(t *trace.Trace, path, fixedStage, process string) (*work,
 	w := &work{t: t, path: path, acts: make([]activity, 0, t.LaneLen(trace.LaneGPU))}
 	kernels := make([]int32, t.NumNames()) // id + 1
 	queues := map[queueRef]int32{}
+	var last int32 // the last activity's queue, which is nearly always the next one's too
 	st := newStages(p.watch, t)
 	w.steps = st.count()
 	sites := newSiteFinder(p, t)
@@ -86,14 +87,16 @@ func (p *pool) collect(t *trace.Trace, path, fixedStage, process string) (*work,
 			*k = p.kernel(e.Name(), e.Kind()) + 1
 		}
 		a := activity{event: int32(e.Index()), start: int64(e.Start()), end: int64(e.End()), kernel: *k - 1, replay: e.IsReplay()}
-		q := queueRef{e.Device(), e.Stream()}
-		qi, ok := queues[q]
-		if !ok {
-			qi = int32(len(w.queues))
-			queues[q] = qi
-			w.queues = append(w.queues, q)
+		if q := (queueRef{e.Device(), e.Stream()}); len(w.queues) == 0 || w.queues[last] != q {
+			qi, ok := queues[q]
+			if !ok {
+				qi = int32(len(w.queues))
+				queues[q] = qi
+				w.queues = append(w.queues, q)
+			}
+			last = qi
 		}
-		a.queue = qi
+		a.queue = last
 		stage := fixed
 		if stage < 0 {
 			stage = st.of(e)

@@ -100,6 +100,7 @@ func (a *Analysis) twins(al *alignments, w *work) twinTable {
 		}
 	}
 	finder := newSiteFinder(a.pool, from)
+	known := map[[2]trace.Event]twin{} // replays have few twins, and each many times
 	for i := range an.Kernels {
 		a.pool.watch.Row()
 		if !an.Kernels[i].Replay {
@@ -117,8 +118,14 @@ func (a *Analysis) twins(al *alignments, w *work) twinTable {
 			}
 			at = k
 		}
-		site, op := finder.ofTwin(tw)
-		out.byAct[at] = twin{site: site, op: op, sameName: tw.How == layer.HowName}
+		key := [2]trace.Event{tw.Launch, tw.Kernel}
+		found, ok := known[key]
+		if !ok {
+			found.site, found.op = finder.ofTwin(tw)
+			known[key] = found
+		}
+		found.sameName = tw.How == layer.HowName
+		out.byAct[at] = found
 	}
 	return out
 }
