@@ -408,6 +408,10 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 		}
 	}
 	if found > 0 {
+		const apart = 2 // next-token layers run behind those that a config counts
+		if n := clearVote(results); n > 0 && m.layers%n != 0 && n%m.layers != 0 && (n < m.layers || n > m.layers+apart) {
+			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+		}
 		for p := range results {
 			r := &results[p]
 			if r.st == nil || r.st.anchors.stride == 1 && len(occurrencesOf(r.seq.fine).of(int(r.st.anchors.symbol))) == m.layers {
@@ -438,6 +442,36 @@ func hasBothEnds(r *passResult) bool {
 		n++
 	}
 	return n >= least && r.layer[0] == None && r.first == 0
+}
+
+// clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
+// a doubt: evenly spaced, alike, and nearly the whole pass. An encoder or a vision tower in front of the layers covers less.
+func clearVote(results []passResult) int {
+	const (
+		most          = 4 // passes that are asked
+		alike, even   = 0.95, 0.05
+		covers, holds = 0.8, 0.6
+	)
+	vote, asked := 0, 0
+	for p := range results {
+		r := &results[p]
+		if r.levidence != "repeat" || r.cut != Whole || r.count == 0 {
+			continue
+		}
+		if asked++; asked > most {
+			break
+		}
+		g := guessLayers(r.seq, false)
+		if len(g) == 0 || g[0].sim < alike || g[0].anchors[0].cost > even || g[0].support < holds || vote > 0 && g[0].n != vote {
+			return 0
+		}
+		pos := g[0].anchors[0].pos
+		if float64(pos[len(pos)-1]-pos[0]) < covers*float64(r.seq.len()) {
+			return 0
+		}
+		vote = g[0].n
+	}
+	return vote
 }
 
 // strongVote says whether n layers explain some pass well enough to contradict a config.

@@ -1,0 +1,174 @@
+package layer_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
+)
+
+// decodes are three eager decode passes.
+var decodes = []gen.Pass{{Decodes: 8, Context: 500}, {Decodes: 8, Context: 501}, {Decodes: 8, Context: 502}}
+
+// TestAnchorsOfGeneratedTraces: the last product of a dense layer closes it, its first one opens what follows it; a missing
+// anchor is said.
+func TestAnchorsOfGeneratedTraces(t *testing.T) {
+	const down = "64x8_64x16_4x1_v_bz_splitK_TNT"
+	tr, truths := generate(t, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(20, gen.Layer{})}, Passes: decodes}, nil)
+	for _, o := range []layer.Options{{Boundaries: layer.BoundariesAnchorCloses, Anchor: down}, {Boundaries: layer.BoundariesAnchorCloses, Anchor: down, NumLayers: 20}} {
+		a := analyze(t, tr, o)
+		if share, wrong := placed(a, truths, itself); share < 0.99 || a.NumLayers != 20 || a.NumAnchors != 60 {
+			t.Errorf("n=%d: %.2f %% right, N=%d, %d anchors\n%v", o.NumLayers, 100*share, a.NumLayers, a.NumAnchors, wrong)
+		}
+	}
+	a := analyze(t, tr, layer.Options{Boundaries: layer.BoundariesAnchorOpens, Anchor: down, NumLayers: 20})
+	tl, err := a.Timeline(layer.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Passes) < 2 || len(tl.Layers) != 20 { // what follows the last whole group of anchors is no pass by that rule
+		t.Errorf("anchor-opens: %d passes, %d layers", len(a.Passes), len(tl.Layers))
+	}
+	for _, mode := range []layer.Boundaries{layer.BoundariesAnchorCloses, layer.BoundariesAnchorOpens} {
+		if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: mode, Anchor: "no such kernel", NumLayers: 20}); !errors.Is(err, layer.ErrNoEvidence) {
+			t.Errorf("%s with an anchor that does not occur: %v", mode, err)
+		}
+	}
+}
+
+// TestModulesOfGeneratedTraces: passes by annotations, profiler steps, and outermost frames alone, layers by frames.
+func TestModulesOfGeneratedTraces(t *testing.T) {
+	for _, dialect := range []gen.Dialect{gen.SGLang, gen.ProfilerStep, gen.NoAnnotations} {
+		tr, truths := generate(t, gen.Config{Seed: 7, Dialect: dialect, Stacks: true, Modules: true, TP: 2,
+			Arch: gen.Arch{Layers: gen.LeadingDense(12, 2), SharedExperts: true}, Passes: decodes}, nil)
+		a := analyze(t, tr, layer.Options{Boundaries: layer.BoundariesModules})
+		right := 0
+		for i, k := range a.Kernels {
+			if k.Layer == truths[i].Layer {
+				right++
+			}
+		}
+		if len(a.Passes) != 3 || a.NumLayers != 12 || a.LayerSource != "modules" || 100*right < 99*len(a.Kernels) {
+			t.Errorf("dialect %d: %d passes, N=%d from %s, %d of %d layers right", dialect, len(a.Passes), a.NumLayers, a.LayerSource, right, len(a.Kernels))
+		}
+		if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: 11}); !errors.Is(err, layer.ErrContradiction) {
+			t.Errorf("dialect %d: 11 layers are taken for 12: %v", dialect, err)
+		}
+	}
+}
+
+// TestMissingLaunchesKeepTheirPass: activities whose launch calls are lost join the annotated passes around them on their stream,
+// also where a whole stream has no launches.
+func TestMissingLaunchesKeepTheirPass(t *testing.T) {
+	for _, side := range []bool{false, true} {
+		lost := map[string]bool{}
+		r := rand.New(rand.NewSource(5))
+		cfg := gen.Config{Seed: 7, Dialect: gen.SGLang, TP: 2, Arch: gen.Arch{Layers: gen.LeadingDense(16, 1), SharedExperts: side}, Passes: decodes}
+		var data bytes.Buffer
+		if err := gen.Write(&data, cfg); err != nil {
+			t.Fatal(err)
+		}
+		edited(t, data.Bytes(), func(e map[string]any) map[string]any { // which calls are to be lost
+			if args, ok := e["args"].(map[string]any); ok && onGPU(e) {
+				if stream, _ := args["stream"].(json.Number).Int64(); side && stream != 7 || !side && r.Intn(3) == 0 {
+					lost[args["correlation"].(json.Number).String()] = true
+				}
+			}
+			return e
+		})
+		tr, truths := generate(t, cfg, func(e map[string]any) map[string]any {
+			if args, ok := e["args"].(map[string]any); ok && e["cat"] == "cuda_runtime" {
+				if c, ok := args["correlation"].(json.Number); ok && lost[c.String()] {
+					return nil
+				}
+			}
+			return e
+		})
+		a := analyze(t, tr, layer.Options{NumLayers: 16})
+		share, wrong := placed(a, truths, itself)
+		if a.Health.Orphans == 0 || share < 0.95 || len(a.Passes) != 3 {
+			t.Errorf("side stream %v: %d orphans, %.2f %% right, %d passes\n%v", side, a.Health.Orphans, 100*share, len(a.Passes), wrong)
+		}
+	}
+}
+
+// TestGraphsWithoutNames: full replays are the passes where no name tells embedding or sampling.
+func TestGraphsWithoutNames(t *testing.T) {
+	var passes []gen.Pass
+	for range 4 {
+		passes = append(passes, gen.Pass{Mode: gen.FullGraph, Decodes: 8, Context: 500})
+	}
+	arch := gen.Arch{Layers: gen.Uniform(24, gen.Layer{}), QKNorm: true}
+	tr, truths := generate(t, gen.Config{Seed: 7, Arch: arch, Passes: passes, TP: 2}, func(e map[string]any) map[string]any {
+		if onGPU(e) {
+			e["name"] = hashed(e["name"].(string))
+		}
+		return e
+	})
+	for _, n := range []int{24, 0} {
+		a := analyze(t, tr, layer.Options{NumLayers: n})
+		if share, wrong := placed(a, truths, hashed); share < 0.8 || len(a.Passes) != 4 || a.NumLayers != 24 {
+			t.Errorf("n=%d: %.2f %% right, %d passes, N=%d\n%v", n, 100*share, len(a.Passes), a.NumLayers, wrong)
+		}
+	}
+}
+
+// TestContradictionsOfGeneratedTraces: a number of layers that the kernels contradict is an error that says theirs.
+func TestContradictionsOfGeneratedTraces(t *testing.T) {
+	tr, _ := generate(t, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(24, gen.Layer{})}, Passes: decodes, TP: 2, Dialect: gen.SGLang}, nil)
+	for _, n := range []int{7, 11, 15, 17, 21, 25, 31, 100} {
+		_, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
+		if !errors.Is(err, layer.ErrContradiction) || !strings.Contains(err.Error(), "24") {
+			t.Errorf("%d layers: %v", n, err)
+		}
+	}
+	if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: -1}); !errors.Is(err, layer.ErrRange) {
+		t.Errorf("−1 layers: %v", err)
+	}
+	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: layer.BoundariesModules}); !errors.Is(err, layer.ErrNoEvidence) {
+		t.Errorf("modules without frames: %v", err)
+	}
+}
+
+// TestDetailOfTheDemo: every form of a layer's kernels and of its difference to another layer.
+func TestDetailOfTheDemo(t *testing.T) {
+	a := demoAnalysis(t, layer.Options{})
+	d, err := a.Detail(1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := a.Detail(1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Diff = layer.DiffOf(d, other)
+	var text, flow, doc bytes.Buffer
+	for _, err := range []error{d.WriteText(&text, a.CategoryLabel), d.WriteComputeFlow(&flow, nil, a.CategoryLabel), d.WriteJSON(&doc)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var back layer.Detail
+	if err := json.Unmarshal(doc.Bytes(), &back); err != nil || back.Metadata != d.Metadata || back.Diff == nil {
+		t.Errorf("round trip: %v, %+v", err, back.Metadata)
+	}
+	for _, s := range []string{"Layer 2", "gainst layer 3"} {
+		if !strings.Contains(text.String(), s) {
+			t.Errorf("text does not say %q:\n%s", s, text.String())
+		}
+	}
+	if a.Half(0) != "" || flow.Len() == 0 {
+		t.Errorf("kernel 0 is in half %q; flow of %d bytes", a.Half(0), flow.Len())
+	}
+	if _, err := a.Detail(99, 0); !errors.Is(err, layer.ErrRange) {
+		t.Errorf("pass 99: %v", err)
+	}
+	if _, err := a.Detail(1, 99); !errors.Is(err, layer.ErrRange) {
+		t.Errorf("layer 99: %v", err)
+	}
+}
