@@ -146,7 +146,7 @@ func rate(a *layer.Analysis, acts []act) (share float64, wrong []string, passes 
 }
 
 // check analyses the activities with and without a known N.
-func check(t *testing.T, name string, acts []act, n int, least float64) {
+func check(t *testing.T, y *tally, name string, acts []act, n int, least float64) {
 	t.Helper()
 	tr := written(t, acts)
 	for _, n := range []int{n, 0} {
@@ -155,7 +155,9 @@ func check(t *testing.T, name string, acts []act, n int, least float64) {
 			t.Errorf("%s, n=%d: %v", name, n, err)
 			continue
 		}
-		if share, wrong, passes := rate(a, acts); share < least || len(a.Passes) != passes {
+		share, wrong, passes := rate(a, acts)
+		y.add(share)
+		if share < least || len(a.Passes) != passes {
 			t.Errorf("%s, n=%d: %.2f %% right, N=%d, %d passes, want %d\n%s", name, n, 100*share, a.NumLayers, len(a.Passes), passes, strings.Join(wrong, "\n"))
 		}
 	}
@@ -203,15 +205,17 @@ func realActs(t testing.TB, name string, n int) []act {
 // TestWindowsOfRealTraces: real passes one behind the other, without frames and annotations, cut at arbitrary kernels, with
 // some or all launches missing. That the layers of the passes themselves are right is tested elsewhere.
 func TestWindowsOfRealTraces(t *testing.T) {
+	var y tally
+	defer y.log(t)
 	prefill := realActs(t, "sglang-qwen3-8b-extend-eager-mi300.json.gz", 36)
 	decode := realActs(t, "sglang-qwen3-8b-decode-graph-mi300.json.gz", 36)
 	four := concat(prefill, decode, decode, prefill)
-	check(t, "prefill decode decode prefill", four, 36, 1)
-	check(t, "launches missing", orphaned(four, 0.5), 36, 1)
-	check(t, "GPU alone", orphaned(four, 1), 36, 1)
+	check(t, &y, "prefill decode decode prefill", four, 36, 1)
+	check(t, &y, "launches missing", orphaned(four, 0.5), 36, 1)
+	check(t, &y, "GPU alone", orphaned(four, 1), 36, 1)
 	for _, at := range []int{50, 300, 535, 700, 900} {
-		check(t, fmt.Sprintf("without the first %d", at), four[at:], 36, 0.99)
-		check(t, fmt.Sprintf("without the last %d", at), four[:len(four)-at], 36, 0.99)
+		check(t, &y, fmt.Sprintf("without the first %d", at), four[at:], 36, 0.99)
+		check(t, &y, fmt.Sprintf("without the last %d", at), four[:len(four)-at], 36, 0.99)
 	}
 	for _, c := range []struct {
 		name string
@@ -220,10 +224,10 @@ func TestWindowsOfRealTraces(t *testing.T) {
 		{"vllm-gptoss20b-decode-fullgraph-mi300.json.gz", 24}, {"vllm-gptoss20b-mixed-piecewise-mi300.json.gz", 24}} {
 		one := realActs(t, c.name, c.n)
 		two := concat(one, one)
-		check(t, c.name+" cut in front", two[len(one)/3:], c.n, 0.99)
-		check(t, c.name+" cut at the end", two[:len(two)-len(one)/3], c.n, 0.97) // side streams of a decode step run into the next one
-		check(t, c.name+" with stray activities", noisy(two, 3), c.n, 0.99)
-		check(t, c.name+" launches missing", orphaned(two, 0.3), c.n, 0.99)
+		check(t, &y, c.name+" cut in front", two[len(one)/3:], c.n, 0.99)
+		check(t, &y, c.name+" cut at the end", two[:len(two)-len(one)/3], c.n, 0.97) // side streams of a decode step run into the next one
+		check(t, &y, c.name+" with stray activities", noisy(two, 3), c.n, 0.99)
+		check(t, &y, c.name+" launches missing", orphaned(two, 0.3), c.n, 0.99)
 	}
 }
 
@@ -259,6 +263,8 @@ func noisy(l []act, pct int) []act {
 // TestWindowsOfGeneratedTraces: the same with stacks of the generator. Where fewer layers than eight remain, halves of layers
 // are as many as layers.
 func TestWindowsOfGeneratedTraces(t *testing.T) {
+	var y tally
+	defer y.log(t)
 	for si, s := range shapes {
 		if len(s.arch.Layers) <= 8 {
 			continue
@@ -268,13 +274,13 @@ func TestWindowsOfGeneratedTraces(t *testing.T) {
 			per := len(acts) / len(run.passes)
 			for k, percent := range []int{10, 40} {
 				if chosen(si, ri, k) {
-					check(t, fmt.Sprintf("%s, %s, %d %% of a pass cut in front", s.name, run.name, percent), acts[per*percent/100:], len(s.arch.Layers), 0.99)
-					check(t, fmt.Sprintf("%s, %s, %d %% of a pass cut at the end", s.name, run.name, percent), acts[:len(acts)-per*percent/100], len(s.arch.Layers), 0.99)
+					check(t, &y, fmt.Sprintf("%s, %s, %d %% of a pass cut in front", s.name, run.name, percent), acts[per*percent/100:], len(s.arch.Layers), 0.99)
+					check(t, &y, fmt.Sprintf("%s, %s, %d %% of a pass cut at the end", s.name, run.name, percent), acts[:len(acts)-per*percent/100], len(s.arch.Layers), 0.99)
 				}
 			}
 			if chosen(si, ri, 2) {
-				check(t, fmt.Sprintf("%s, %s, stray activities", s.name, run.name), noisy(acts, 3), len(s.arch.Layers), 0.96)
-				check(t, fmt.Sprintf("%s, %s, launches missing", s.name, run.name), orphaned(acts, 0.3), len(s.arch.Layers), 0.98)
+				check(t, &y, fmt.Sprintf("%s, %s, stray activities", s.name, run.name), noisy(acts, 3), len(s.arch.Layers), 0.96)
+				check(t, &y, fmt.Sprintf("%s, %s, launches missing", s.name, run.name), orphaned(acts, 0.3), len(s.arch.Layers), 0.98)
 			}
 		}
 	}
@@ -344,11 +350,13 @@ func replayed(l []act) []act {
 
 // TestStacksOfNames: kinds of models by the names and order of their kernels, one pass, several, as graphs, and without launches.
 func TestStacksOfNames(t *testing.T) {
+	var y tally
+	defer y.log(t)
 	three := func(name string, l []act, n int) {
-		check(t, name+", one pass", l, n, 0.99)
-		check(t, name+", three passes", concat(l, l, l), n, 0.99)
-		check(t, name+", graphs", replayed(concat(l, l, l)), n, 0.99)
-		check(t, name+", GPU alone", orphaned(concat(l, l, l), 1), n, 0.99)
+		check(t, &y, name+", one pass", l, n, 0.99)
+		check(t, &y, name+", three passes", concat(l, l, l), n, 0.99)
+		check(t, &y, name+", graphs", replayed(concat(l, l, l)), n, 0.99)
+		check(t, &y, name+", GPU alone", orphaned(concat(l, l, l), 1), n, 0.99)
 	}
 	// autotuned GEMM names by layer
 	r := rand.New(rand.NewSource(3))
@@ -400,17 +408,17 @@ func TestStacksOfNames(t *testing.T) {
 	dec := "layer_norm_kernel gemm_qkv flash_fwd_splitkv_kernel gemm_o elementwise_add layer_norm_kernel gemm_q flash_fwd_kernel gemm_o2 elementwise_add layer_norm_kernel gemm_fc1 gelu_kernel gemm_fc2 elementwise_add"
 	e := laid("conv1d_kernel gelu_kernel conv1d_kernel gelu_kernel elementwise_add", rep(12, enc), "layer_norm_kernel")
 	d := laid("embedding_kernel elementwise_add", rep(12, dec), "layer_norm_kernel gemm_logits argmax_kernel")
-	check(t, "encoder decoder (enc layers counted)", concat(e, d, d, d), 12, 0.99)
+	check(t, &y, "encoder decoder (enc layers counted)", concat(e, d, d, d), 12, 0.99)
 	// vision tower then llm in one pass
 	vis := "layer_norm_kernel gemm_qkv rotary_vision_kernel flash_fwd_vision gemm_proj elementwise_add layer_norm_kernel gemm_fc1 gelu_kernel gemm_fc2 elementwise_add"
 	v := laid("conv3d_patch_embed "+strings.Join(rep(32, vis), " ")+" layer_norm_kernel gemm_merge gelu_kernel gemm_merge2 embedding_kernel masked_scatter_kernel", rep(28, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
 	l := laid("embedding_kernel", rep(28, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
-	check(t, "vision 32 + 28 then decodes", concat(v, l, l, l), 28, 0.99)
+	check(t, &y, "vision 32 + 28 then decodes", concat(v, l, l, l), 28, 0.99)
 	// two models
 	target, draft := laid("embedding_kernel", rep(32, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), laid("embedding_kernel", rep(4, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
 	for i := range draft {
 		draft[i].layer = -1
 	}
-	check(t, "draft 4 + target 32", concat(draft, draft, target, draft, draft, target, draft, draft, target), 32, 0.99)
-	check(t, "draft 4 + target 32 graph", replayed(concat(draft, draft, target, draft, draft, target, draft, draft, target)), 32, 0.99)
+	check(t, &y, "draft 4 + target 32", concat(draft, draft, target, draft, draft, target, draft, draft, target), 32, 0.99)
+	check(t, &y, "draft 4 + target 32 graph", replayed(concat(draft, draft, target, draft, draft, target, draft, draft, target)), 32, 0.99)
 }
