@@ -17,6 +17,9 @@ func TestHalvesOfABatch(t *testing.T) {
 		for _, overlap := range []gen.Overlap{gen.Aligned, gen.Shifted} {
 			for _, mode := range []gen.Mode{gen.Eager, gen.FullGraph} {
 				for _, dialect := range []gen.Dialect{gen.SGLang, gen.NoAnnotations} {
+					if testing.Short() && !chosen(len(arch.Layers), int(overlap)+2*int(mode), 4*int(dialect)) {
+						continue
+					}
 					p := gen.Pass{Mode: mode, Overlap: overlap, Decodes: 64, Context: 1000}
 					cfg := gen.Config{Seed: 3, Dialect: dialect, Arch: arch, Passes: []gen.Pass{p, p, {Decodes: 2, Context: 10}, p}, TP: 2}
 					tr, truths := generate(t, cfg, nil)
