@@ -1,10 +1,10 @@
 // Perf measures this library against Python on the same generated files in the
 // same run, and writes what it measured as docs/performance.md:
 //
-//	go run ./internal/perf -size 10MB,100MB,1GB,4GB -ranks 64 # the page in the repository
-//	go run ./internal/perf                                    # 10 MB, 100 MB and 1 GB
+//	go run ./internal/perf -size 10MB,100MB,1GB,4GB -ranks 64 -nsys 5000000 # the page in the repository
+//	go run ./internal/perf                     # 10 MB, 100 MB and 1 GB
 //	go run ./internal/perf -size 4GB -runs 3 -o /tmp/performance.md
-//	go run ./internal/perf -size "" -nsys 5000000 -o docs/performance-nsys.md
+//	go run ./internal/perf -size "" -nsys 5000000 -o /tmp/nsys.md
 //
 // Every figure of that page comes from one run of this program: nothing in it is
 // written by hand. Each measurement is a process of its own; the programs take
