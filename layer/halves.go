@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/llmstrata/strata/trace"
@@ -98,13 +99,15 @@ func (w *work) addHalf(passes []passSpan, second []int32) {
 			begins[p] = min(begins[p], place[i])
 		}
 	}
+	halves := make([][]int32, len(passes))
 	for _, i := range second {
 		p := max(0, sort.SearchInts(begins, place[i]+1)-1)
-		passes[p].kernels = append(passes[p].kernels[:len(passes[p].kernels):len(passes[p].kernels)], i)
+		halves[p] = append(halves[p], i)
 	}
 	for p := range passes {
-		k := passes[p].kernels
+		k := slices.Concat(passes[p].kernels, halves[p]) // a new slice: passes share theirs with what they were found in
 		sort.Slice(k, func(a, b int) bool { return place[k[a]] < place[k[b]] })
+		passes[p].kernels = k
 	}
 }
 
