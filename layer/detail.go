@@ -57,17 +57,24 @@ type CategorySums []CategorySum
 
 // MarshalJSON writes {"key": {"dur_us": …, "count": …}, …} in order.
 func (s CategorySums) MarshalJSON() ([]byte, error) {
+	return marshalOrdered(s, func(c CategorySum) (string, any) { return c.Key, c })
+}
+
+// marshalOrdered writes a list as an object whose keys stand in the list's
+// order, which a map would lose.
+func marshalOrdered[T any](list []T, member func(T) (key string, value any)) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
-	for i, c := range s {
+	for i, e := range list {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		k, err := json.Marshal(c.Key)
+		key, value := member(e)
+		k, err := json.Marshal(key)
 		if err != nil {
 			return nil, err
 		}
-		v, err := json.Marshal(c)
+		v, err := json.Marshal(value)
 		if err != nil {
 			return nil, err
 		}

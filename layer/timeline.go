@@ -1,8 +1,6 @@
 package layer
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -120,26 +118,7 @@ type Shares []Share
 
 // MarshalJSON writes {"key": value, …} in order.
 func (s Shares) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, c := range s {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		k, err := json.Marshal(c.Key)
-		if err != nil {
-			return nil, err
-		}
-		v, err := json.Marshal(c.Value)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(k)
-		b.WriteByte(':')
-		b.Write(v)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return marshalOrdered(s, func(c Share) (string, any) { return c.Key, c.Value })
 }
 
 // of adds up the values of the keys that match.
