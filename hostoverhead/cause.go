@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -105,13 +106,13 @@ var collectiveParts = []string{"nccl", "allreduce", "all_reduce", "allgather", "
 
 // isCollectiveKernel reports whether a kernel's short name is that of a
 // collective: NCCL's, RCCL's, or a custom one.
-func isCollectiveKernel(name string) bool {
-	return containsAny(strings.ToLower(shortName(name)), collectiveParts)
+func isCollectiveKernel(f *classify.Facts) bool {
+	return containsAny(strings.ToLower(f.Short), collectiveParts)
 }
 
 // isAllReduce reports whether a kernel's short name is an all-reduce.
-func isAllReduce(name string) bool {
-	return containsAny(strings.ToLower(shortName(name)), []string{"allreduce", "all_reduce", "cross_device_reduce", "quickreduce"})
+func isAllReduce(f *classify.Facts) bool {
+	return containsAny(strings.ToLower(f.Short), []string{"allreduce", "all_reduce", "cross_device_reduce", "quickreduce"})
 }
 
 // isProfilerOverhead reports whether an overhead event is the profiler's own

@@ -27,18 +27,12 @@ type benchPhase struct {
 // iterations, at least half of them of the common size (hostoverhead.md §3).
 // Kernel density is no guide: JIT warm-up is denser than inference.
 func (w *workload) findIterations() benchPhase {
-	byName := map[trace.NameID]bool{}
 	var its []iteration
 	for e := range w.events(trace.LaneGPU) {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}
-		is, ok := byName[e.NameID()]
-		if !ok {
-			is = isAllReduce(e.Name())
-			byName[e.NameID()] = is
-		}
-		if !is {
+		if !isAllReduce(w.names.kernel(e.NameID())) {
 			continue
 		}
 		s := spanOf(e)

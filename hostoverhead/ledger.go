@@ -232,7 +232,7 @@ func (l *ledger) explain(d *deviceWork, s interval.Span, next trace.Event, emit 
 	// Queued before the gap began: the host was ahead, the device was not ready.
 	if call.End <= s.Start && after.Len() > queuedLimit || after.Len() > 2*queuedLimit {
 		e = LedgerEntry{Cause: CauseUnknown, Detail: "launched in time, started late (event, other rank or host callback)"}
-		if isCollectiveKernel(next.Name()) {
+		if isCollectiveKernel(l.w.names.kernel(next.NameID())) {
 			e.Cause, e.Detail = CauseCollectiveWait, "collective launched in time, started late"
 		}
 	}

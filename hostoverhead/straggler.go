@@ -100,14 +100,8 @@ func FindStragglers(ctx context.Context, traces []*trace.Trace, opts ...Option) 
 // collectivesOf lists a rank's collectives by start; point-to-point kernels
 // have no common end and are left out.
 func (r rankWork) collectivesOf() (out []trace.Event) {
-	memo := map[trace.NameID]bool{}
 	for _, e := range r.w.kernelsOf(r.d) {
-		is, ok := memo[e.NameID()]
-		if !ok {
-			is = isCollectiveKernel(e.Name()) && !strings.Contains(strings.ToLower(e.Name()), "sendrecv")
-			memo[e.NameID()] = is
-		}
-		if is {
+		if isCollectiveKernel(r.w.names.kernel(e.NameID())) && !strings.Contains(strings.ToLower(e.Name()), "sendrecv") {
 			out = append(out, e)
 		}
 	}
@@ -124,7 +118,7 @@ func stragglers(watch *stop.Watch, ranks []rankWork) *Stragglers {
 		lists[i] = r.collectivesOf()
 	}
 	s := &Stragglers{Extra: []string{}}
-	matched := matchCollectives(watch, lists)
+	matched := matchCollectives(watch, ranks, lists)
 	s.Collectives = len(matched[0])
 	for _, l := range lists {
 		s.Unmatched += len(l) - s.Collectives
@@ -170,7 +164,7 @@ func stragglers(watch *stop.Watch, ranks []rankWork) *Stragglers {
 // matchCollectives pairs the k-th collective of each name from the end of the
 // recordings, which all ranks stop at about the same step; the start is where
 // profilers come up at different times.
-func matchCollectives(watch *stop.Watch, lists [][]trace.Event) [][]trace.Event {
+func matchCollectives(watch *stop.Watch, ranks []rankWork, lists [][]trace.Event) [][]trace.Event {
 	byName := make([]map[string][]trace.Event, len(lists))
 	for i, l := range lists {
 		byName[i] = map[string][]trace.Event{}
@@ -178,7 +172,7 @@ func matchCollectives(watch *stop.Watch, lists [][]trace.Event) [][]trace.Event 
 			if watch.Over() {
 				break
 			}
-			short := shortName(e.Name())
+			short := ranks[i].w.names.kernel(e.NameID()).Short
 			byName[i][short] = append(byName[i][short], e)
 		}
 	}

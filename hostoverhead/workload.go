@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
@@ -214,11 +215,25 @@ func (w *workload) collectPrep() {
 
 // nameFacts answers questions about names once per name.
 type nameFacts struct {
-	t           *trace.Trace
-	collectives map[trace.NameID]bool
-	preps       map[trace.NameID]int
-	steps       map[trace.NameID]*layer.Step
-	generals    map[trace.NameID]string
+	t        *trace.Trace
+	kernels  map[trace.NameID]*classify.Facts
+	preps    map[trace.NameID]int
+	steps    map[trace.NameID]*layer.Step
+	generals map[trace.NameID]string
+}
+
+// kernel is what a kernel's name tells.
+func (n *nameFacts) kernel(id trace.NameID) *classify.Facts {
+	f, ok := n.kernels[id]
+	if !ok {
+		if n.kernels == nil {
+			n.kernels = map[trace.NameID]*classify.Facts{}
+		}
+		v := classify.Default().Facts(n.t.Name(id))
+		f = &v
+		n.kernels[id] = f
+	}
+	return f
 }
 
 // step is what a name says about a step, nil when it is no step annotation.
@@ -253,15 +268,7 @@ func (n *nameFacts) general(id trace.NameID) string {
 // collective reports whether a kernel is NCCL's or RCCL's: its short name
 // contains "nccl", in any case (M5's definition).
 func (n *nameFacts) collective(id trace.NameID) bool {
-	v, ok := n.collectives[id]
-	if !ok {
-		if n.collectives == nil {
-			n.collectives = map[trace.NameID]bool{}
-		}
-		v = strings.Contains(strings.ToLower(shortName(n.t.Name(id))), "nccl")
-		n.collectives[id] = v
-	}
-	return v
+	return strings.Contains(strings.ToLower(n.kernel(id).Short), "nccl")
 }
 
 // prep is the index of the first pattern that a name contains, in any case, −1
@@ -277,20 +284,6 @@ func (n *nameFacts) prep(id trace.NameID, patterns []string) int {
 		n.preps[id] = v
 	}
 	return v
-}
-
-// shortName is a kernel's function name without return type, template and
-// call arguments, as nsys' shortName has it.
-func shortName(name string) string {
-	const anonymous = "(anonymous namespace)"
-	s := strings.ReplaceAll(strings.TrimPrefix(name, "void "), anonymous, "")
-	if i := strings.IndexAny(s, "<("); i > 0 {
-		s = s[:i]
-	}
-	if i := strings.LastIndex(s, "::"); i >= 0 {
-		s = s[i+2:]
-	}
-	return s
 }
 
 // isKernelLaunch reports whether an API call launches a kernel, graphs apart:

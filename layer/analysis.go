@@ -3,6 +3,7 @@ package layer
 import (
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -53,7 +54,17 @@ type Analysis struct {
 	tail       *ForwardPass      // blocks after the last whole pass, with anchor-opens only
 	categoryOf []string          // category by fine name id, while analysing
 	order      []int32           // kernel indices in launch order
+	facts      map[trace.NameID]*classify.Facts
 	mapping    mappingOnce
+}
+
+// Facts says what a kernel name alone tells. Users' rules are not asked: they label, they do not cut.
+func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
+	if f, ok := a.facts[n]; ok {
+		return f
+	}
+	f := factsOf(a.trace.Name(n)) // a name of another GPU
+	return &f
 }
 
 // Trace returns the trace that was analysed.

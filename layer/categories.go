@@ -1,6 +1,10 @@
 package layer
 
-import "github.com/llmstrata/strata/profile"
+import (
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
 
 // rowsPerName is how many rows of a plain loop the classification of a name costs.
 const rowsPerName = 256
@@ -9,6 +13,10 @@ const rowsPerName = 256
 // uses the reference's own table for every profile, since its sums are part of what must agree.
 func (a *Analysis) classify(w *work) {
 	a.categoryOf = make([]string, len(w.names))
+	a.facts = make(map[trace.NameID]*classify.Facts, len(w.names))
+	for id := range w.facts {
+		a.facts[w.nameOf[id]] = &w.facts[id]
+	}
 	a.labels = map[string]string{}
 	seen := map[string]bool{}
 	take := func(id int, key, label string) {

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
@@ -24,8 +25,10 @@ type work struct {
 	thread []trace.ThreadIndex // where; NoThread when unknown
 	order  []int32             // kernel indices in launch order
 
-	seq    sequence        // by kernel index, not by order
-	names  []string        // by fine id
+	seq    sequence // by kernel index, not by order
+	names  []string // by fine id
+	facts  []classify.Facts
+	nameOf []trace.NameID
 	begins map[uint64]bool // see sequence
 
 	pass  []int32
@@ -101,7 +104,6 @@ func (w *work) internNames() {
 	dense := make(map[trace.NameID]int32)
 	bases := newInterner()
 	var base []int32
-	var roles []role
 	for i, e := range w.acts {
 		w.watch.Row()
 		id, ok := dense[e.NameID()]
@@ -109,13 +111,13 @@ func (w *work) internNames() {
 			id = int32(len(w.names))
 			dense[e.NameID()] = id
 			w.watch.Rows(rowsPerName)
-			name := e.Name()
-			r := roleOf(name)
-			w.names = append(w.names, name)
-			base = append(base, bases.id(baseName(name, r)))
-			roles = append(roles, r)
+			f := factsOf(e.Name())
+			w.names = append(w.names, e.Name())
+			w.facts = append(w.facts, f)
+			w.nameOf = append(w.nameOf, e.NameID())
+			base = append(base, bases.id(f.Base))
 		}
-		w.seq.fine[i], w.seq.base[i], w.seq.role[i] = id, base[id], roles[id]
+		w.seq.fine[i], w.seq.base[i], w.seq.role[i] = id, base[id], w.facts[id].Role
 	}
 }
 

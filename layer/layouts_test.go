@@ -12,10 +12,10 @@ func sequenceFrom(names []string) *sequence {
 	bases := newInterner()
 	s := &sequence{}
 	for _, n := range names {
-		r := roleOf(n)
+		f := factsOf(n)
 		s.fine = append(s.fine, sym.id(n))
-		s.base = append(s.base, bases.id(baseName(n, r)))
-		s.role = append(s.role, r)
+		s.base = append(s.base, bases.id(f.Base))
+		s.role = append(s.role, f.Role)
 	}
 	return s
 }

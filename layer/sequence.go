@@ -43,7 +43,7 @@ func (s *sequence) score(i int, t *sequence, j int) int {
 	switch {
 	case s.fine[i] == t.fine[j], s.base[i] == t.base[j]:
 		return scoreName
-	case s.role[i] == t.role[j] && s.role[i].comparable():
+	case s.role[i] == t.role[j] && interchangeable(s.role[i]):
 		return scoreRole
 	}
 	return scoreMismatch

@@ -108,9 +108,9 @@ func (s *symbols) newLine() *line { return &line{seq: sequence{watch: s.watch}} 
 func (s *symbols) of(name string) (fine, base int32, r role) {
 	fine = s.fine.id(name)
 	if int(fine) == len(s.roles) {
-		r = roleOf(name)
-		s.roles = append(s.roles, r)
-		s.bases = append(s.bases, s.base.id(baseName(name, r)))
+		f := factsOf(name)
+		s.roles = append(s.roles, f.Role)
+		s.bases = append(s.bases, s.base.id(f.Base))
 	}
 	return fine, s.bases[fine], s.roles[fine]
 }

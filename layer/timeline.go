@@ -265,8 +265,7 @@ func (a *Analysis) layerRow(lay *Layer) LayerRow {
 func (a *Analysis) shapeOf(lay *Layer) string {
 	names := make([]string, len(lay.Kernels))
 	for k, i := range lay.Kernels {
-		name := a.Event(int(i)).Name()
-		names[k] = baseName(name, roleOf(name))
+		names[k] = a.Facts(a.Event(int(i)).NameID()).Base
 	}
 	slices.Sort(names)
 	return strings.Join(names, "\n")

@@ -18,7 +18,7 @@ var Layers = Layering{
 	"classify":     {},
 	"profile":      {"classify"},
 	"layer":        {"profile", "classify", "trace"},
-	"hostoverhead": {"layer", "trace"},
+	"hostoverhead": {"layer", "classify", "trace"},
 	"triage":       {"layer", "profile", "classify", "trace"},
 	"perfetto":     {"layer", "trace"},
 	"trace/nsys":   {"trace"},
