@@ -72,6 +72,26 @@ type Config struct {
 	NextNRatios    []int `json:"nextn_compress_ratios,omitempty"`
 	NumHashLayers  int   `json:"num_hash_layers,omitempty"` // layers whose experts come from a token-id table
 
+	// DType is the type of activations and plain weights ("bf16"), ExpertDType that
+	// of experts where the config gives one of their own ("fp4"); "" when not given.
+	DType       string `json:"dtype,omitempty"`
+	ExpertDType string `json:"expert_dtype,omitempty"`
+	// Activation is the feed-forward function by its Hugging Face name ("silu").
+	Activation string `json:"activation,omitempty"`
+	// TiedEmbeddings: the output projection is the embedding table. AttentionBias:
+	// attention's projections have one. GatedAttention: each query head has a gate.
+	TiedEmbeddings bool `json:"tied_embeddings,omitempty"`
+	AttentionBias  bool `json:"attention_bias,omitempty"`
+	GatedAttention bool `json:"gated_attention,omitempty"`
+	// QKNorm says whether queries and keys are normalised; nil when the config does
+	// not tell, as Qwen3's, whose code does it always.
+	QKNorm *bool `json:"qk_norm,omitempty"`
+	// Recurrent are the sizes of linear attention or state-space layers, nil when
+	// the config gives none.
+	Recurrent *Recurrent `json:"recurrent,omitempty"`
+	// Quantization is how the checkpoint stores weights, nil: as DType.
+	Quantization *Quantization `json:"quantization,omitempty"`
+
 	// Layers says per decoder layer what it is made of; NumLayers entries.
 	Layers []LayerInfo `json:"layers,omitempty"`
 }
@@ -125,6 +145,9 @@ func ParseConfig(r io.Reader) (*Config, error) {
 		return nil, &Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", ErrNotConfig)}
 	}
 	if err := c.layers(f); err != nil {
+		return nil, err
+	}
+	if err := c.details(f); err != nil {
 		return nil, err
 	}
 	return c, nil

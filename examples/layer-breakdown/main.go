@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 
@@ -18,6 +19,7 @@ func main() { app.Main(program()) }
 type options struct {
 	pass, layer, compare int
 	mapping              string
+	plan                 bool
 	given                func(name string) bool
 }
 
@@ -31,6 +33,7 @@ func program() app.Program {
 			"layer-breakdown --layer 1                                        # of the demo trace",
 			"layer-breakdown --trace x.json.gz --config config.json --fwd-pass 2 --layer 3 --compare-layer 4",
 			"layer-breakdown --trace decode.json.gz --mapping-input capture.json.gz --layer 5 --format compute-flow",
+			"layer-breakdown --plan --config config.json                      # the operators of a model, no trace",
 		},
 		Common:  app.AllFlags,
 		Formats: []string{"text", "compute-flow", "json"},
@@ -39,6 +42,7 @@ func program() app.Program {
 			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down")
 			fs.IntVar(&o.compare, "compare-layer", 0, "layer `NUMBER` of the same pass to compare with; default: none")
 			fs.StringVar(&o.mapping, "mapping-input", "", "second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
+			fs.BoolVar(&o.plan, "plan", false, "print the plan of the model that --config describes, operators with their sizes, and read no trace")
 			o.given = func(name string) bool {
 				set := false
 				fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
@@ -50,6 +54,9 @@ func program() app.Program {
 }
 
 func run(ctx context.Context, env *app.Env, o *options) error {
+	if o.plan {
+		return writePlan(env)
+	}
 	model, err := env.LayerOptions()
 	if err != nil {
 		return err
@@ -96,4 +103,25 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return d.WriteComputeFlow(env.Stdout, arch, a.CategoryLabel)
 	}
 	return d.WriteText(env.Stdout, a.CategoryLabel)
+}
+
+// writePlan prints what the model computes, read off its config.
+func writePlan(env *app.Env) error {
+	if env.Config == "" {
+		return fmt.Errorf("--plan: needs the model's config.json: give --config FILE")
+	}
+	c, err := profile.LoadConfig(env.Config)
+	if err != nil {
+		return err
+	}
+	p := c.Plan()
+	switch env.Format {
+	case "json":
+		e := json.NewEncoder(env.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(p)
+	case "compute-flow":
+		return fmt.Errorf("--plan: --format compute-flow needs a trace; use text or json")
+	}
+	return p.WriteText(env.Stdout)
 }

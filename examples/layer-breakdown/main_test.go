@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,5 +138,25 @@ func TestErrors(t *testing.T) {
 		if got.Code != c.code || !strings.Contains(got.Stderr, c.says) || got.Stdout != "" {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %d and %q", c.args, got.Code, got.Stdout, got.Stderr, c.code, c.says)
 		}
+	}
+}
+
+// TestPlanNeedsNoTrace: a config alone gives the operators of a model.
+func TestPlanNeedsNoTrace(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(config, []byte(`{"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":128,"vocab_size":100,"torch_dtype":"bfloat16"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := apptest.MustRun(t, program(), "--plan", "--config", config).Stdout
+	for _, want := range []string{"2 layers of 1 kinds, bf16", "full+dense: 2 layers (0-1)", "  or q_proj", "lm_head"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("--plan does not print %q:\n%s", want, text)
+		}
+	}
+	if doc := document(t, "--plan", "--config", config); doc["schema"] != "strata.plan/1" || len(doc["layer_kinds"].([]any)) != 2 {
+		t.Errorf("--plan --format json: schema %v, %v layers; want strata.plan/1 and 2", doc["schema"], doc["layer_kinds"])
+	}
+	if r := apptest.Run(t, program(), "--plan"); r.Code == 0 || !strings.Contains(r.Stderr, "--config FILE") {
+		t.Errorf("--plan without a config: exit %d, %q; want an error that names --config FILE", r.Code, r.Stderr)
 	}
 }

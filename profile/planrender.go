@@ -1,0 +1,128 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// WriteText writes the plan for people: one table per kind of layer, between what
+// stands before and behind the layers.
+func (p *Plan) WriteText(w io.Writer) error {
+	head := fmt.Sprintf("Plan of %s: %d layers of %d kinds", p.Model, len(p.LayerKinds), len(p.Kinds))
+	if p.DType != "" {
+		head += ", " + p.DType
+	}
+	if _, err := fmt.Fprintln(w, head); err != nil {
+		return err
+	}
+	section := func(title string, ops []PlanOp) error {
+		if _, err := fmt.Fprintf(w, "\n%s\n", title); err != nil {
+			return err
+		}
+		return planTable(ops).WriteText(w)
+	}
+	if err := section("Before the layers", p.Before); err != nil {
+		return err
+	}
+	for k := range p.Kinds {
+		kind := &p.Kinds[k]
+		if err := section(fmt.Sprintf("%s: %d layers (%s)", kind.Name, kind.Layers, p.layersOf(k)), kind.Operators); err != nil {
+			return err
+		}
+	}
+	if err := section("After the layers", p.After); err != nil {
+		return err
+	}
+	for _, n := range p.Notes {
+		if _, err := fmt.Fprintf(w, "\nNote: %s\n", n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRanges is how many ranges of layers a heading lists: alternating kinds would
+// fill lines.
+const maxRanges = 4
+
+// layersOf lists the layers of a kind as ranges: "0-2, 5".
+func (p *Plan) layersOf(kind int) string {
+	var parts []string
+	for i := 0; i < len(p.LayerKinds); i++ {
+		if p.LayerKinds[i] != kind {
+			continue
+		}
+		from := i
+		for i+1 < len(p.LayerKinds) && p.LayerKinds[i+1] == kind {
+			i++
+		}
+		if len(parts) == maxRanges {
+			return strings.Join(parts, ", ") + ", …"
+		}
+		if s := strconv.Itoa(from); i > from {
+			parts = append(parts, s+"-"+strconv.Itoa(i))
+		} else {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func planTable(ops []PlanOp) *table.Table {
+	t := table.New(table.Text("Operator"), table.Number("K"), table.Number("N"), table.Text("Sizes"), table.Text("Weights"), table.Text("TP splits"), table.Text("Note"))
+	for i := range ops {
+		planRow(t, "", &ops[i])
+		for j := range ops[i].Or {
+			planRow(t, "  or ", &ops[i].Or[j])
+		}
+	}
+	return t
+}
+
+func planRow(t *table.Table, prefix string, o *PlanOp) {
+	var sizes, notes []string
+	size := func(n int, unit string) {
+		if n > 0 {
+			sizes = append(sizes, strconv.Itoa(n)+" "+unit)
+		}
+	}
+	size(o.Groups, "products")
+	size(o.Experts, "experts")
+	size(o.TopK, "per token")
+	size(o.Heads, "heads")
+	size(o.KVHeads, "kv heads")
+	size(o.HeadDim, "head dim")
+	if o.ValueDim != o.HeadDim {
+		size(o.ValueDim, "value dim")
+	}
+	size(o.Window, "tokens window")
+	size(o.TopTokens, "selected")
+	if o.Ratio > 0 {
+		sizes = append(sizes, "cache 1:"+strconv.Itoa(o.Ratio))
+	}
+	size(o.Width, "wide")
+	note := func(s string) {
+		if s != "" {
+			notes = append(notes, s)
+		}
+	}
+	note(o.Module)
+	note(o.Stage)
+	if o.Bias {
+		note("bias")
+	}
+	if o.Optional {
+		note("may be fused or absent")
+	}
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	t.Row(prefix+string(o.Operator), number(o.K), number(o.N), strings.Join(sizes, ", "), o.WeightDType, string(o.Split), strings.Join(notes, ", "))
+}

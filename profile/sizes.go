@@ -1,0 +1,251 @@
+package profile
+
+import "strings"
+
+// Quantization is how a checkpoint stores its weights.
+type Quantization struct {
+	// Method is quant_method: "fp8", "mxfp4", "awq", "compressed-tensors".
+	Method string `json:"method"`
+	// DType is the type of the quantised weights: "fp8", "mxfp4", "nvfp4", "int8",
+	// "int4"; "" when the method does not tell.
+	DType string `json:"dtype,omitempty"`
+	// Block is the shape that shares one scale, outputs × inputs; nil when not given.
+	Block []int `json:"block,omitempty"`
+	// Skipped are the modules kept in the model's own type: names, prefixes or
+	// patterns with *, as the config lists them.
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+// Recurrent holds the sizes of linear attention and state-space layers. A
+// Mamba-2 layer's groups are its key heads and its state is their size: the
+// recurrence is the same.
+type Recurrent struct {
+	KeyHeads   int `json:"key_heads,omitempty"`
+	KeyDim     int `json:"key_dim,omitempty"` // size of one key head
+	ValueHeads int `json:"value_heads,omitempty"`
+	ValueDim   int `json:"value_dim,omitempty"` // size of one value head
+	Conv       int `json:"conv,omitempty"`      // taps of the short convolution
+}
+
+// details reads what the plan of a model needs beyond its sizes.
+func (c *Config) details(f *fields) error {
+	for _, x := range []struct {
+		dst   *string
+		names []string
+	}{
+		{&c.DType, []string{"torch_dtype", "dtype"}},
+		{&c.ExpertDType, []string{"expert_dtype"}},
+		{&c.Activation, []string{"hidden_act", "mlp_hidden_act", "hidden_activation", "activation_function"}},
+	} {
+		if o, name, ok := f.find(x.names...); ok && kindOf(o.fields[name]) == "string" {
+			s, err := o.text(name)
+			if err != nil {
+				return err
+			}
+			*x.dst = s
+		}
+	}
+	c.DType, c.ExpertDType = shortDType(c.DType), shortDType(c.ExpertDType)
+	for _, x := range []struct {
+		dst   *bool
+		names []string
+	}{
+		{&c.TiedEmbeddings, []string{"tie_word_embeddings"}},
+		{&c.AttentionBias, []string{"attention_bias", "qkv_bias", "add_qkv_bias"}},
+		{&c.GatedAttention, []string{"attn_output_gate"}},
+	} {
+		if err := f.truth(x.dst, x.names...); err != nil {
+			return err
+		}
+	}
+	if _, _, ok := f.find("use_qk_norm", "qk_layernorm"); ok {
+		c.QKNorm = new(bool)
+		if err := f.truth(c.QKNorm, "use_qk_norm", "qk_layernorm"); err != nil {
+			return err
+		}
+	}
+	if err := c.recurrent(f); err != nil {
+		return err
+	}
+	return c.quantization(f)
+}
+
+// truth reads a flag under one of its names.
+func (f *fields) truth(dst *bool, names ...string) error {
+	o, name, ok := f.find(names...)
+	if !ok || kindOf(o.fields[name]) != "bool" {
+		return nil // some models give a list or a string where others have a flag
+	}
+	v, _, err := o.flag(name)
+	*dst = v
+	return err
+}
+
+// shortDType is a type's name without its decoration: torch.bfloat16 → bf16.
+func shortDType(s string) string {
+	s = strings.TrimPrefix(strings.ToLower(s), "torch.")
+	switch {
+	case s == "bfloat16":
+		return "bf16"
+	case s == "float16" || s == "half":
+		return "fp16"
+	case s == "float32" || s == "float":
+		return "fp32"
+	case strings.HasPrefix(s, "float8"):
+		return "fp8"
+	}
+	return s
+}
+
+// recurrent reads the sizes of linear attention (Qwen3-Next, Kimi-Linear) and of
+// state spaces (Nemotron-H, Bamba, Granite, Jamba).
+func (c *Config) recurrent(f *fields) error {
+	r := Recurrent{}
+	for _, x := range []struct {
+		dst   *int
+		names []string
+	}{
+		{&r.KeyHeads, []string{"linear_num_key_heads", "n_groups", "mamba_n_groups"}},
+		{&r.KeyDim, []string{"linear_key_head_dim", "ssm_state_size", "mamba_d_state", "state_size"}},
+		{&r.ValueHeads, []string{"linear_num_value_heads", "mamba_num_heads", "mamba_n_heads"}},
+		{&r.ValueDim, []string{"linear_value_head_dim", "mamba_head_dim", "mamba_d_head"}},
+		{&r.Conv, []string{"linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv", "conv_L_cache"}},
+	} {
+		o, name, ok := f.find(x.names...)
+		if !ok || kindOf(o.fields[name]) != "number" {
+			continue // "auto" in Bamba
+		}
+		v, _, err := o.integer(name, 0, maxSize)
+		if err != nil {
+			return err
+		}
+		*x.dst = v
+	}
+	if o, name, ok := f.find("linear_attn_config"); ok && kindOf(o.fields[name]) == "object" {
+		lin, _, err := o.child(name)
+		if err != nil {
+			return err
+		}
+		for _, x := range []struct {
+			dst  []*int
+			name string
+		}{
+			{[]*int{&r.KeyHeads, &r.ValueHeads}, "num_heads"},
+			{[]*int{&r.KeyDim, &r.ValueDim}, "head_dim"},
+			{[]*int{&r.Conv}, "short_conv_kernel_size"},
+		} {
+			v, ok, err := lin.integer(x.name, 0, maxSize)
+			if err != nil {
+				return err
+			}
+			for _, d := range x.dst {
+				if ok {
+					*d = v
+				}
+			}
+		}
+	}
+	if r.ValueHeads > 0 {
+		c.Recurrent = &r
+	}
+	return nil
+}
+
+// quantization reads quantization_config. Its form is each method's own, so a
+// field of an unexpected type is no error: the type stays unknown.
+func (c *Config) quantization(f *fields) error {
+	o, name, ok := f.find("quantization_config", "compression_config")
+	if !ok || kindOf(o.fields[name]) != "object" {
+		return nil
+	}
+	q, _, err := o.child(name)
+	if err != nil {
+		return err
+	}
+	method, _ := q.text("quant_method")
+	c.Quantization = &Quantization{Method: method}
+	c.Quantization.DType = quantDType(q, method)
+	if b, ok, err := q.ints("weight_block_size", 1, maxSize); err == nil && ok {
+		c.Quantization.Block = b
+	}
+	for _, list := range []string{"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules"} {
+		if v, ok, err := q.strings(list); err == nil && ok {
+			c.Quantization.Skipped = append(c.Quantization.Skipped, v...)
+		}
+	}
+	return nil
+}
+
+// quantDType is the type of the weights that a method makes.
+func quantDType(q object, method string) string {
+	algo, _ := q.text("quant_algo") // ModelOpt
+	fmtName, _ := q.text("fmt")
+	said := strings.ToLower(method + " " + algo + " " + fmtName)
+	for _, t := range []struct{ word, dtype string }{
+		{"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}, {"mxfp8", "fp8"}, {"fp8", "fp8"}, {"e4m3", "fp8"},
+		{"w4a16", "int4"}, {"w8a8", "int8"}, {"w4a8", "int4"},
+	} {
+		if strings.Contains(said, t.word) {
+			return t.dtype
+		}
+	}
+	bits, _, _ := q.integer("bits", 1, 64) // GPTQ, AWQ
+	kind := "int"
+	if groups, ok, err := q.child("config_groups"); err == nil && ok && bits == 0 { // compressed-tensors, Quark
+		bits, kind = groupBits(groups)
+	}
+	if four, _, _ := q.flag("load_in_4bit"); four {
+		bits = 4
+	}
+	switch {
+	case kind == "float" && bits == 8:
+		return "fp8"
+	case kind == "float" && bits == 4:
+		return "nvfp4"
+	case bits == 4:
+		return "int4"
+	case bits == 8:
+		return "int8"
+	}
+	return ""
+}
+
+// groupBits reads the weights' type of the only or of the first group by name.
+func groupBits(groups object) (bits int, kind string) {
+	first := ""
+	for name := range groups.fields {
+		if first == "" || name < first {
+			first = name
+		}
+	}
+	if first == "" {
+		return 0, ""
+	}
+	g, ok, err := groups.child(first)
+	if err != nil || !ok {
+		return 0, ""
+	}
+	w, ok, err := g.child("weights")
+	if err != nil || !ok {
+		return 0, ""
+	}
+	bits, _, _ = w.integer("num_bits", 1, 64)
+	kind, _ = w.text("type")
+	return bits, kind
+}
+
+// skips reports that a module keeps the model's own type. An entry is a name, a
+// part of a path, or a pattern with * or a re: prefix, of which the letters
+// around the wildcards count.
+func (q *Quantization) skips(module string) bool {
+	for _, s := range q.Skipped {
+		s = strings.Trim(strings.TrimPrefix(s, "re:"), ".*^$")
+		if i := strings.LastIndexByte(s, '*'); i >= 0 {
+			s = strings.Trim(s[i+1:], ".*")
+		}
+		if s != "" && (module == s || strings.HasSuffix(module, "."+s) || strings.HasPrefix(module, s+".") || strings.Contains(module, "."+s+".")) {
+			return true
+		}
+	}
+	return false
+}
