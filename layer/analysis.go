@@ -23,9 +23,9 @@ type Analysis struct {
 
 	// NumLayers is N, the number of layers of a whole pass; 0 when no layers were found.
 	NumLayers int `json:"num_layers"`
-	// LayerSource says where N comes from: "flag", "config", "modules", "anchors", "repeats", "period" or "default".
+	// LayerSource says where N comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after [Assemble].
 	LayerSource string `json:"layer_source"`
-	// Boundaries is the mode that was asked for.
+	// Boundaries is the mode that was asked for; "given" after [Assemble].
 	Boundaries Boundaries `json:"boundaries"`
 	// Anchor is the substring that anchors were found by, "" when none was used. NumAnchors counts the kernels that contain it.
 	Anchor     string `json:"anchor,omitempty"`
@@ -51,7 +51,6 @@ type Analysis struct {
 	opts       Options
 	labels     map[string]string // category key → label
 	keys       []string          // category keys in order of first appearance
-	tail       *ForwardPass      // blocks after the last whole pass, with anchor-opens only
 	categoryOf []string          // category by fine name id, while analysing
 	order      []int32           // kernel indices in launch order
 	facts      map[trace.NameID]*classify.Facts
@@ -215,7 +214,7 @@ type Layer struct {
 	// Start and End span the layer's kernels, in nanoseconds since the trace's first event.
 	Start trace.Time `json:"start_ns"`
 	End   trace.Time `json:"end_ns"`
-	// Wall is End − Start. With anchor-opens it is the end of the kernel that starts last, as in the published scripts.
+	// Wall is End − Start.
 	Wall time.Duration `json:"wall_ns"`
 	// Sum adds the durations of the layer's kernels; larger than Wall where streams overlap.
 	Sum time.Duration `json:"sum_ns"`

@@ -34,8 +34,8 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 		return nil, err
 	}
 	opts.Boundaries = mode
-	if opts.NumLayers < 0 || opts.NumLayers > maxLayers {
-		return nil, fmt.Errorf("%w: %d layers, at most %d", ErrRange, opts.NumLayers, maxLayers)
+	if err := opts.checkLayers(); err != nil {
+		return nil, err
 	}
 	watch := stop.New(ctx)
 	device, err := pickDevice(watch, t, opts.Device)
@@ -49,16 +49,18 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 	a = &Analysis{Device: device, Boundaries: mode, Health: t.Health(), Config: opts.Config, trace: t, opts: opts, Steady: Steady{Pass: None}}
 	model := w.model(a)
 	a.classify(w)
-	if mode == BoundariesAnchorOpens {
-		if err := w.anchorOpens(a, model); err != nil {
-			return nil, err
-		}
-		return a, nil
-	}
 	if err := w.segment(a, model); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// checkLayers refuses a number of layers that no model has.
+func (o *Options) checkLayers() error {
+	if o.NumLayers < 0 || o.NumLayers > maxLayers {
+		return fmt.Errorf("%w: %d layers, at most %d", ErrRange, o.NumLayers, maxLayers)
+	}
+	return nil
 }
 
 // model gathers what options, profile and config say.
@@ -75,7 +77,7 @@ func (w *work) model(a *Analysis) *modelFacts {
 	case w.opts.Config != nil && w.opts.Config.NumLayers > 0:
 		m.layers, m.source = w.opts.Config.NumLayers, "config"
 	}
-	if m.anchor == "" && (w.opts.Boundaries == BoundariesAnchorOpens || w.opts.Boundaries == BoundariesAnchorCloses) {
+	if m.anchor == "" && w.opts.Boundaries == BoundariesAnchorCloses {
 		m.anchor = w.autoAnchor(p.AutoAnchors)
 	}
 	var count int
@@ -490,8 +492,8 @@ func (w *work) strongVote(results []passResult, n int) bool {
 // In the training traces seen 2.4 to 8.7 % have, in those of servers none.
 const trainingShare = 50
 
-// finish writes passes and kernels.
-func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence []Evidence) {
+// place notes pass, layer and half of each kernel of the passes.
+func (w *work) place(results []passResult) {
 	for p := range results {
 		r := &results[p]
 		w.watch.Rows(len(r.kernels))
@@ -509,6 +511,11 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 			}
 		}
 	}
+}
+
+// finish writes passes and kernels.
+func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence []Evidence) {
+	w.place(results)
 	a.NumLayers, a.LayerSource = m.layers, m.source
 	w.fillKernels(a)
 	for p := range results {

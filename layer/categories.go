@@ -9,8 +9,7 @@ import (
 // rowsPerName is how many rows of a plain loop the classification of a name costs.
 const rowsPerName = 256
 
-// classify gives every distinct kernel name a category: the user's rules, then the profile's. The reference-compatible mode
-// uses the reference's own table for every profile, since its sums are part of what must agree.
+// classify gives every distinct kernel name a category: the user's rules, then the profile's.
 func (a *Analysis) classify(w *work) {
 	a.categoryOf = make([]string, len(w.names))
 	a.facts = make(map[trace.NameID]*classify.Facts, len(w.names))
@@ -27,11 +26,7 @@ func (a *Analysis) classify(w *work) {
 			a.keys = append(a.keys, key)
 		}
 	}
-	rules := a.Profile.Ruleset()
-	if a.Boundaries == BoundariesAnchorOpens {
-		rules = a.Profile.ReferenceRuleset()
-	}
-	rules = rules.With(a.opts.Rules...)
+	rules := a.Profile.Ruleset().With(a.opts.Rules...)
 	for id, name := range w.names {
 		w.watch.Rows(rowsPerName)
 		r := rules.Classify(name)

@@ -57,7 +57,7 @@ func clusters(layers []LayerRow) []ClusterRow {
 func (a *Analysis) nameVariants(layers []LayerRow) {
 	const most = 4 // dense, experts, and two kinds of attention
 	plain := func(l *LayerRow) bool {
-		return l.Type == string(profile.TypeLayer) && a.Boundaries != BoundariesAnchorOpens
+		return l.Type == string(profile.TypeLayer)
 	}
 	if kinds := a.configKinds(); kinds != nil {
 		for i := range layers {
@@ -141,7 +141,7 @@ const maxColumns = 6
 // columnsFor returns the published columns where the profile's categories are the published ones, else the categories that
 // take most time in these layers.
 func (a *Analysis) columnsFor(layers []LayerRow) []column {
-	if a.Boundaries == BoundariesAnchorOpens || a.Anchor != "" && len(a.Profile.Rules) > 0 {
+	if a.Anchor != "" && len(a.Profile.Rules) > 0 {
 		return referenceColumns
 	}
 	sums := map[string]float64{}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -140,23 +142,16 @@ func (a *Analysis) Pass(p int) (*ForwardPass, error) {
 		return &a.Passes[p], nil
 	}
 	if len(a.Passes) == 0 {
-		if a.tail != nil {
-			return nil, fmt.Errorf("%w: forward pass %d; %d anchors make no whole pass of %d blocks", ErrRange, p, a.NumAnchors, a.NumLayers*a.BlocksPerLayer)
-		}
 		return nil, fmt.Errorf("%w: forward pass %d; no passes were found", ErrRange, p)
 	}
 	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(a.Passes)-1)
 }
 
-// Layer returns layer l of pass p. The error wraps [ErrRange] and says the valid range. With anchor-opens it also finds the
-// layers of blocks after the last whole pass, as the published scripts do.
+// Layer returns layer l of pass p. The error wraps [ErrRange] and says the valid range.
 func (a *Analysis) Layer(p, l int) (*ForwardPass, *Layer, error) {
-	fp := a.tail
-	if fp == nil || p != fp.Index {
-		var err error
-		if fp, err = a.Pass(p); err != nil {
-			return nil, nil, err
-		}
+	fp, err := a.Pass(p)
+	if err != nil {
+		return nil, nil, err
 	}
 	if lay := fp.Layer(l); lay != nil {
 		return fp, lay, nil
@@ -176,9 +171,6 @@ func (a *Analysis) Detail(p, l int) (*Detail, error) {
 	d := &Detail{Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
 		WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
 		Boundaries: a.Boundaries, Profile: a.Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}}
-	if a.Boundaries == BoundariesAnchorOpens {
-		d.Metadata.WallUS = a.refWallUS(lay)
-	}
 	index := map[string]int{}
 	for _, i := range lay.Kernels {
 		row := a.row(int(i))
@@ -212,9 +204,6 @@ func (a *Analysis) row(i int) KernelRow {
 	if h := k.Half; h >= 0 && int(h) < len(a.HalfLabels) {
 		row.Half = a.HalfLabels[h]
 	}
-	if a.Boundaries == BoundariesAnchorOpens {
-		return row // the published scripts read shapes from the kernel itself, which does not have them
-	}
 	tw := a.Source(i)
 	if !tw.Launch.Valid() {
 		return row
@@ -240,6 +229,19 @@ func ModulePath(e trace.Event) string {
 	}
 	return strings.Join(parts, "/")
 }
+
+// rawUS is an event's timestamp in microseconds as readers of JSON see it: the double nearest to the decimal.
+func (a *Analysis) rawUS(e trace.Event) float64 {
+	ns := a.trace.Raw(e.Start())
+	if ns > -1<<53 && ns < 1<<53 {
+		return float64(ns) / 1000 // both exact, so the quotient is the nearest double
+	}
+	v, _ := strconv.ParseFloat(string(decimal.AppendMicros(nil, ns)), 64)
+	return v
+}
+
+// durUS is an event's duration in microseconds.
+func durUS(e trace.Event) float64 { return float64(e.Duration()) / 1000 }
 
 // micros is d in microseconds.
 func micros(d time.Duration) float64 { return float64(d) / 1000 }

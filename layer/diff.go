@@ -1,6 +1,9 @@
 package layer
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // Diff compares the kernels of two layers by kernel type, a type being a display name.
 type Diff struct {
@@ -65,7 +68,7 @@ func DiffOf(a, b *Detail) *Diff {
 	}
 	for _, rows := range [][]DiffRow{d.Common, d.OnlyA, d.OnlyB} {
 		sort.SliceStable(rows, func(i, j int) bool {
-			x, y := abs64(rows[i].DeltaUS), abs64(rows[j].DeltaUS)
+			x, y := math.Abs(rows[i].DeltaUS), math.Abs(rows[j].DeltaUS)
 			if x != y {
 				return x > y
 			}

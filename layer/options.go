@@ -22,14 +22,11 @@ const (
 	BoundariesRepeats Boundaries = "repeats"
 	// BoundariesAnchorCloses makes a block of the kernels after anchor k−1 up to and including anchor k.
 	BoundariesAnchorCloses Boundaries = "anchor-closes"
-	// BoundariesAnchorOpens makes a block of anchor k and the kernels up to, not including, anchor k+1. It reproduces the
-	// numbers of the published scripts and is not a good default: see docs/segmentation.md.
-	BoundariesAnchorOpens Boundaries = "anchor-opens"
 )
 
 // AllBoundaries lists the modes in the order of the documentation.
 func AllBoundaries() []Boundaries {
-	return []Boundaries{BoundariesAuto, BoundariesModules, BoundariesRepeats, BoundariesAnchorCloses, BoundariesAnchorOpens}
+	return []Boundaries{BoundariesAuto, BoundariesModules, BoundariesRepeats, BoundariesAnchorCloses}
 }
 
 // ParseBoundaries reads a mode's name; "" is auto.

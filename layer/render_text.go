@@ -91,7 +91,7 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 		from = " (from " + t.LayerSource + ")"
 	}
 	passes := func(n int) string {
-		if n == 1 && t.Boundaries != BoundariesAnchorOpens { // the published scripts know the plural only
+		if n == 1 {
 			return "pass"
 		}
 		return "passes"
@@ -142,14 +142,11 @@ func (t *Timeline) passTable(p *printer, most int) {
 	if most > 0 && len(rows) > most {
 		rows = rows[:most]
 	}
-	span, wall, lay := 3, 1, 2 // decimals: as the published table has them, or what short passes need
-	if t.Boundaries != BoundariesAnchorOpens {
-		longest, layer := 0.0, 0.0
-		for i := range rows {
-			longest, layer = max(longest, rows[i].DurationMS), max(layer, rows[i].FirstLayerMS, rows[i].AvgLayerMS)
-		}
-		span, wall, lay = max(3, places(longest)+1), places(longest), places(layer)
+	longest, layer := 0.0, 0.0
+	for i := range rows {
+		longest, layer = max(longest, rows[i].DurationMS), max(layer, rows[i].FirstLayerMS, rows[i].AvgLayerMS)
 	}
+	span, wall, lay := max(3, places(longest)+1), places(longest), places(layer)
 	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"), table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
 		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Layers"), table.Number("K#"), table.Text("Notes"))
 	for i := range rows {
@@ -188,7 +185,7 @@ func known(n int64) string {
 
 // hasRatios says whether the config tells compress ratios; the column is left out elsewhere.
 func (t *Timeline) hasRatios() bool {
-	return t.Boundaries == BoundariesAnchorOpens || slices.ContainsFunc(t.Layers, func(l LayerRow) bool { return l.CompressRatio >= 0 })
+	return slices.ContainsFunc(t.Layers, func(l LayerRow) bool { return l.CompressRatio >= 0 })
 }
 
 func (t *Timeline) layerTable(p *printer) {
@@ -203,7 +200,7 @@ func (t *Timeline) layerTable(p *printer) {
 	}
 	cols = append(cols, table.Number("AR#"), table.Number("K#"))
 	tab := table.New(cols...)
-	wall, decimals := t.decimals()
+	decimals := t.decimals()
 	for i := range t.Layers {
 		l := &t.Layers[i]
 		typ := variantName(l.Type, l.Variant)
@@ -217,7 +214,7 @@ func (t *Timeline) layerTable(p *printer) {
 		if ratios {
 			row = append(row, known(int64(l.CompressRatio)))
 		}
-		row = append(row, typ, table.Fixed(l.WallMS, wall), table.Fixed(l.SumMS, wall))
+		row = append(row, typ, table.Fixed(l.WallMS, decimals), table.Fixed(l.SumMS, decimals))
 		for _, c := range t.columns {
 			row = append(row, table.Fixed(l.Categories.of(c.match), decimals))
 		}
@@ -226,16 +223,13 @@ func (t *Timeline) layerTable(p *printer) {
 	p.table(tab)
 }
 
-// decimals is how many decimals times of layers and of categories need: two and one in the published tables.
-func (t *Timeline) decimals() (wall, category int) {
-	if t.Boundaries == BoundariesAnchorOpens {
-		return 2, 1
-	}
+// decimals is how many decimals times of layers and of categories need.
+func (t *Timeline) decimals() int {
 	most := 0.0
 	for i := range t.Layers {
 		most = max(most, t.Layers[i].WallMS, t.Layers[i].SumMS)
 	}
-	return places(most), places(most)
+	return places(most)
 }
 
 func (t *Timeline) clusterTable(p *printer) {
@@ -244,7 +238,7 @@ func (t *Timeline) clusterTable(p *printer) {
 		cols = append(cols, table.Number(c.title+"%"))
 	}
 	tab := table.New(cols...)
-	wall, _ := t.decimals()
+	wall := t.decimals()
 	for i := range t.Clusters {
 		c := &t.Clusters[i]
 		row := []string{variantName(c.Type, c.Variant), strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, wall), table.Fixed(c.AvgSumMS, wall)}

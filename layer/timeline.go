@@ -226,16 +226,14 @@ func (a *Analysis) passRow(fp *ForwardPass, idle float64) PassRow {
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
 	}
-	if a.Boundaries != BoundariesAnchorOpens { // the published notes stand alone
-		if st := &a.Steady; fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1 {
-			r.Note = join("steady", r.Note)
-		}
-		if idle >= idleNote {
-			r.Note = join(fmt.Sprintf("GPU idle %.0f %%", idle), r.Note)
-		}
-		if 2*fp.Replay > fp.Kernels {
-			r.Note = join("graph replay", r.Note)
-		}
+	if st := &a.Steady; fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1 {
+		r.Note = join("steady", r.Note)
+	}
+	if idle >= idleNote {
+		r.Note = join(fmt.Sprintf("GPU idle %.0f %%", idle), r.Note)
+	}
+	if 2*fp.Replay > fp.Kernels {
+		r.Note = join("graph replay", r.Note)
 	}
 	return r
 }

@@ -21,17 +21,12 @@ type Map struct {
 	Passes       []PassRange  `json:"passes"`
 	Layers       []LayerRange `json:"layers"`
 
-	decimals int  // of seconds in the text
 	openable bool // by the UI
 }
 
-// Decimals of seconds in the text. Layers take some hundred µs, so that
-// milliseconds do not tell them apart; anchor-opens prints what the published
-// script prints.
-const (
-	secondsDecimals   = 6
-	publishedDecimals = 3
-)
+// secondsDecimals is of seconds in the text: layers take some hundred µs, so
+// that milliseconds do not tell them apart.
+const secondsDecimals = 6
 
 // PassRange is one forward pass.
 type PassRange struct {
@@ -66,10 +61,7 @@ func NewMap(a *layer.Analysis, pass int, highlight []int, link Link) (*Map, erro
 	t := a.Trace()
 	_, end := t.Window()
 	m := &Map{TraceStartNS: t.Origin(), TraceEndS: float64(end) / 1e9, Pass: pass,
-		Passes: []PassRange{}, Layers: []LayerRange{}, decimals: secondsDecimals, openable: CanOpen(t)}
-	if a.Boundaries == layer.BoundariesAnchorOpens {
-		m.decimals = publishedDecimals
-	}
+		Passes: []PassRange{}, Layers: []LayerRange{}, openable: CanOpen(t)}
 	url := func(r Range) string {
 		if !m.openable {
 			return ""
@@ -123,11 +115,11 @@ func layerSpan(p *layer.ForwardPass) string {
 // WriteText writes the map as tables.
 func (m *Map) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", m.seconds(0), m.seconds(m.TraceEndS), m.TraceStartNS)
+	fmt.Fprintf(&b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(0), seconds(m.TraceEndS), m.TraceStartNS)
 	fmt.Fprintf(&b, "Forward passes: %d\n\n", len(m.Passes))
 	passes := table.New(table.Number("Fwd#"), table.Number("Perfetto Start"), table.Number("Perfetto End"), table.Number("Duration"), table.Text("Stage"))
 	for _, p := range m.Passes {
-		passes.Row(strconv.Itoa(p.Index), m.seconds(p.StartSeconds), m.seconds(p.EndSeconds), table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
+		passes.Row(strconv.Itoa(p.Index), seconds(p.StartSeconds), seconds(p.EndSeconds), table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
 	}
 	if err := passes.WriteText(&b); err != nil {
 		return err
@@ -137,7 +129,7 @@ func (m *Map) WriteText(w io.Writer) error {
 		layers := table.New(table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"), table.Number("Perfetto End"),
 			table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note"))
 		for _, l := range m.Layers {
-			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), m.seconds(l.StartSeconds), m.seconds(l.EndSeconds),
+			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), seconds(l.StartSeconds), seconds(l.EndSeconds),
 				table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note())
 		}
 		if err := layers.WriteText(&b); err != nil {
@@ -163,7 +155,7 @@ func (m *Map) writeLinks(b *strings.Builder) {
 	b.WriteString("A link shows its range in a UI that has the trace open; --open serves the trace to it.\n")
 }
 
-func (m *Map) seconds(s float64) string { return table.Fixed(s, m.decimals) + "s" }
+func seconds(s float64) string { return table.Fixed(s, secondsDecimals) + "s" }
 
 func ratio(r int) string {
 	if r < 0 {

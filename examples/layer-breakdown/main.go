@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -79,12 +80,16 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if o.given("fwd-pass") || pass == layer.None {
 		pass = o.pass
 	}
-	d, err := a.Detail(pass, o.layer)
+	detail := a.Detail
+	if env.Boundaries == published.AnchorOpens {
+		detail = func(pass, l int) (*layer.Detail, error) { return published.Detail(a, pass, l) }
+	}
+	d, err := detail(pass, o.layer)
 	if err != nil {
 		return err
 	}
 	if o.given("compare-layer") {
-		other, err := a.Detail(pass, o.compare)
+		other, err := detail(pass, o.compare)
 		if err != nil {
 			return fmt.Errorf("--compare-layer: %w", err)
 		}

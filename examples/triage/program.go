@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -125,6 +126,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	env.Trace = cmp.Or(path, o.server.settings.O.OutputDir) // the model's config is looked for beside it
+	if env.Boundaries == published.AnchorOpens {
+		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
+	}
 	layers, err := env.LayerOptions()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -18,8 +19,10 @@ import (
 func (e *Env) LayerOptions() (layer.Options, error) {
 	o := layer.Options{NumLayers: e.NumLayers, Anchor: e.Anchor}
 	var err error
-	if o.Boundaries, err = layer.ParseBoundaries(e.Boundaries); err != nil {
-		return o, Usagef("%w", err)
+	if e.Boundaries != published.AnchorOpens { // see AnalyzeTrace
+		if o.Boundaries, err = layer.ParseBoundaries(e.Boundaries); err != nil {
+			return o, Usagef("%w", err)
+		}
 	}
 	place, ok := profile.ParseHashPlacement(e.HashLayers)
 	if !ok {
@@ -63,10 +66,15 @@ func (e *Env) Analyze(ctx context.Context, need Need) (*layer.Analysis, error) {
 	return e.AnalyzeTrace(ctx, t, o)
 }
 
-// AnalyzeTrace finds the passes and layers of a trace that is loaded already.
+// AnalyzeTrace finds the passes and layers of a trace that is loaded already,
+// by the published rule where --boundaries asks for that.
 func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
 	e.Step("finding passes and layers", 0, 0)
-	a, err := layer.Analyze(ctx, t, o)
+	analyze := layer.Analyze
+	if e.Boundaries == published.AnchorOpens {
+		analyze = published.Analyze
+	}
+	a, err := analyze(ctx, t, o)
 	e.progress.clear()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)

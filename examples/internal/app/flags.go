@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/published"
 )
 
 // Common is a set of common flags.
@@ -25,7 +27,7 @@ const (
 
 // The values of --boundaries and --hash-layers, the default first.
 var (
-	boundaryModes = []string{"auto", "modules", "repeats", "anchor-closes", "anchor-opens"}
+	boundaryModes = []string{"auto", "modules", "repeats", "anchor-closes", published.AnchorOpens}
 	hashLayers    = []string{"first", "last"}
 )
 

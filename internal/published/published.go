@@ -1,0 +1,101 @@
+package published
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/llmstrata/strata/internal/published/blocks"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// AnchorOpens is what programs and documents call the rule of package blocks.
+const AnchorOpens = "anchor-opens"
+
+// confidence: a pass or layer that rests on anchors alone is as likely shifted as not.
+const confidence = 0.5
+
+// Analyze is [layer.Analyze] by the rule of package blocks. Categories are those of the published tables for every profile.
+// Layers that are left over behind the last whole pass make a pass that is cut at its end; the published tables leave it out,
+// but can be asked for its layers.
+func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
+	if t.LaneLen(trace.LaneGPU) == 0 {
+		return layer.Assemble(ctx, t, nil, o) // which says so
+	}
+	p := o.Profile
+	if p == nil {
+		p, _ = profile.Infer(o.Config)
+	}
+	n, source := o.NumLayers, "flag"
+	if n == 0 && o.Config != nil && o.Config.NumLayers > 0 {
+		n, source = o.Config.NumLayers, "config"
+	}
+	cut, err := blocks.Find(ctx, t, blocks.Options{Profile: p, Anchor: o.Anchor, NumLayers: n, Device: o.Device})
+	if errors.Is(err, blocks.ErrNoAnchor) {
+		err = fmt.Errorf("%w: %w", layer.ErrNoEvidence, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		source = cut.Source
+	}
+	reference := p.Clone()
+	reference.BaseRules = profile.BaseUniversal // sums must agree, too
+	o.Profile, o.NumLayers, o.Device = reference, cut.NumLayers, &cut.Device
+	a, err := layer.Assemble(ctx, t, given(cut), o)
+	if err != nil {
+		return nil, err
+	}
+	a.Boundaries, a.Anchor, a.NumAnchors, a.LayerSource = AnchorOpens, cut.Anchor, cut.Anchors, source
+	if cut.Rest > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no whole pass: a pass is %d blocks and the kernels after the last anchor belong to nothing",
+			cut.Rest, cut.Anchors-1, cut.NumLayers*cut.PerLayer))
+	}
+	if p.AnchorPosition == profile.AnchorCloses && cut.Anchor == p.Anchor {
+		a.Notes = append(a.Notes, "anchor-opens shifts half labels and halves of layers: this model's anchor closes a half; --boundaries auto or anchor-closes do not")
+	}
+	return a, nil
+}
+
+// given are the passes of a cut as package layer takes them.
+func given(c *blocks.Cut) []layer.GivenPass {
+	why := layer.Evidence{Kind: "anchor", Confidence: confidence, Detail: fmt.Sprintf("%d blocks opened by %q, %d a pass, %d a layer",
+		c.Anchors-1, c.Anchor, c.NumLayers*c.PerLayer, c.PerLayer)}
+	passes := make([]layer.GivenPass, len(c.Passes))
+	for i, p := range c.Passes {
+		g := layer.GivenPass{End: p.End, Note: p.Note, Evidence: why}
+		if !p.Whole {
+			g.Partial = layer.CutAtEnd
+		}
+		for l, lay := range p.Layers {
+			g.Layers = append(g.Layers, layer.GivenLayer{Index: l, Kernels: lay.Kernels, Halves: lay.Halves, End: lay.End})
+		}
+		passes[i] = g
+	}
+	return passes
+}
+
+// Detail is [layer.Analysis.Detail] as the published script prints it: the wall time in its arithmetic, doubles of raw
+// microseconds, and rows without the CPU side, as it reads shapes from the kernels themselves, which have none.
+func Detail(a *layer.Analysis, pass, l int) (*layer.Detail, error) {
+	d, err := a.Detail(pass, l)
+	if err != nil || len(d.Kernels) == 0 {
+		return d, err
+	}
+	first, last := &d.Kernels[0], &d.Kernels[0]
+	for i := range d.Kernels {
+		k := &d.Kernels[i]
+		if k.Index < first.Index {
+			first = k
+		}
+		if k.Index > last.Index {
+			last = k
+		}
+		k.InputDims, k.CPUOp, k.Module, k.SourceConfidence = nil, "", "", 0
+	}
+	d.Metadata.WallUS = last.TSUS + last.DurUS - first.TSUS
+	return d, nil
+}

@@ -1,0 +1,190 @@
+package layer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/trace"
+)
+
+// boundariesGiven is [Analysis.Boundaries] of what Assemble makes. It is not asked for, so [ParseBoundaries] does not know it.
+const boundariesGiven Boundaries = "given"
+
+// GivenPass is a forward pass that was found elsewhere; see [Assemble].
+type GivenPass struct {
+	// Layers are the pass's layers; their indices count up by one.
+	Layers []GivenLayer
+	// Kernels are GPU activities of the pass in no layer: embedding, logits, sampling.
+	Kernels []trace.EventID
+	// End replaces the last end of the pass's kernels. 0: that.
+	End trace.Time
+	// Stage is what the pass does. "": StageUnknown.
+	Stage Stage
+	// Partial says which end of the pass is missing.
+	Partial Partial
+	// Evidence is what the pass and its layers rest on: Kind, Detail and Confidence; the rest is filled in.
+	Evidence Evidence
+	// Note is a remark for the table.
+	Note string
+}
+
+// GivenLayer is a layer that was found elsewhere.
+type GivenLayer struct {
+	// Index is the layer's in the model, from 0.
+	Index int
+	// Kernels are the layer's GPU activities, in any order.
+	Kernels []trace.EventID
+	// Halves says which half of the layer each of Kernels is in. Nil: all in the first.
+	Halves []int8
+	// End replaces the last end of the layer's kernels. 0: that.
+	End trace.Time
+}
+
+// Assemble makes an analysis of passes and layers that were found elsewhere: by a rule that this package does not have, or by
+// whoever made the trace. Options.Boundaries and Anchor are not looked at.
+//
+// The error wraps [ErrNoKernels] when there is nothing on the GPU and [ErrRange] when the passes do not fit the trace: a kernel
+// of another device or in two places, layer indices that do not count up. It is ctx's error when cancelled.
+func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Options) (a *Analysis, err error) {
+	defer stop.Guard(&err)
+	opts.Boundaries = BoundariesAuto
+	if err := opts.checkLayers(); err != nil {
+		return nil, err
+	}
+	watch := stop.New(ctx)
+	device, err := pickDevice(watch, t, opts.Device)
+	if err != nil {
+		return nil, err
+	}
+	w := collect(watch, t, opts, device)
+	if err := watch.Err(); err != nil {
+		return nil, err
+	}
+	a = &Analysis{Device: device, Boundaries: boundariesGiven, Health: t.Health(), Config: opts.Config, trace: t, opts: opts, Steady: Steady{Pass: None}}
+	m := w.model(a)
+	a.classify(w)
+	results, err := w.given(passes)
+	if err != nil {
+		return nil, err
+	}
+	if m.layers == 0 {
+		for p := range results {
+			m.layers, m.source = max(m.layers, results[p].first+results[p].count), string(boundariesGiven)
+		}
+	}
+	w.place(results)
+	a.NumLayers, a.LayerSource = m.layers, m.source
+	w.fillKernels(a)
+	a.Evidence = []Evidence{}
+	for p := range passes {
+		fp := w.buildPass(a, p, &results[p])
+		fp.apply(&passes[p])
+		a.Passes = append(a.Passes, fp)
+	}
+	a.addGivenEvidence(passes)
+	a.label()
+	a.chooseSteady(watch)
+	return a, nil
+}
+
+// given turns given passes into the form of found ones.
+func (w *work) given(passes []GivenPass) ([]passResult, error) {
+	index := make(map[trace.EventID]int32, len(w.acts))
+	for i, e := range w.acts {
+		index[e.ID()] = int32(i)
+	}
+	rank := make([]int32, len(w.order)) // in launch order
+	for k, i := range w.order {
+		rank[i] = int32(k)
+	}
+	results := make([]passResult, len(passes))
+	for p := range passes {
+		g, r := &passes[p], &results[p]
+		r.evidence, r.levidence, r.cut, r.count = g.Evidence.Kind, g.Evidence.Kind, g.Partial, len(g.Layers)
+		r.conf, r.lconf = g.Evidence.Confidence, g.Evidence.Confidence
+		take := func(ids []trace.EventID, halves []int8, lay int32) error {
+			for k, id := range ids {
+				i, ok := index[id]
+				if !ok {
+					return fmt.Errorf("%w: event %d of pass %d is no activity of GPU %d, or is in two places", ErrRange, id, p, w.device)
+				}
+				delete(index, id)
+				r.kernels, r.layer = append(r.kernels, i), append(r.layer, lay)
+				if halves != nil {
+					w.half[i] = halves[k]
+				}
+			}
+			return nil
+		}
+		for l := range g.Layers {
+			lay := &g.Layers[l]
+			if l == 0 {
+				r.first = lay.Index
+			}
+			if lay.Index != r.first+l || lay.Index < 0 || lay.Index >= maxLayers || lay.Halves != nil && len(lay.Halves) != len(lay.Kernels) {
+				return nil, fmt.Errorf("%w: layer %d of pass %d: layers count up by one from 0…%d, and each kernel has a half or none has", ErrRange, lay.Index, p, maxLayers-1)
+			}
+			if err := take(lay.Kernels, lay.Halves, int32(lay.Index)); err != nil {
+				return nil, err
+			}
+		}
+		if err := take(g.Kernels, nil, None); err != nil {
+			return nil, err
+		}
+		inLaunchOrder(r, rank)
+	}
+	return results, nil
+}
+
+// inLaunchOrder sorts a pass's kernels as found ones are.
+func inLaunchOrder(r *passResult, rank []int32) {
+	of := make(map[int32]int32, len(r.kernels))
+	for k, i := range r.kernels {
+		of[i] = r.layer[k]
+	}
+	slices.SortFunc(r.kernels, func(x, y int32) int { return cmp.Compare(rank[x], rank[y]) })
+	for k, i := range r.kernels {
+		r.layer[k] = of[i]
+	}
+}
+
+// apply writes what a given pass says of itself.
+func (p *ForwardPass) apply(g *GivenPass) {
+	p.Note = g.Note
+	if g.Stage != "" {
+		p.Stage = g.Stage
+	}
+	if g.End != 0 {
+		p.End = g.End
+	}
+	for l := range p.Layers {
+		if end := g.Layers[l].End; end != 0 {
+			lay := &p.Layers[l]
+			lay.End, lay.Wall = end, end.Sub(lay.Start)
+		}
+	}
+}
+
+// addGivenEvidence counts the passes of each kind of evidence.
+func (a *Analysis) addGivenEvidence(passes []GivenPass) {
+	for _, what := range []string{"passes", "layers"} {
+		at := map[string]int{}
+		for p := range passes {
+			e := passes[p].Evidence
+			if what == "layers" && len(passes[p].Layers) == 0 {
+				continue
+			}
+			k, ok := at[e.Kind]
+			if !ok {
+				k = len(a.Evidence)
+				at[e.Kind] = k
+				a.Evidence = append(a.Evidence, Evidence{For: what, Kind: e.Kind, Detail: e.Detail, Confidence: e.Confidence})
+			}
+			a.Evidence[k].Passes++
+			a.Evidence[k].Confidence = min(a.Evidence[k].Confidence, e.Confidence)
+		}
+	}
+}
