@@ -4,7 +4,10 @@
 // of the repository: it lies in a directory named shared beside the module's
 // root. [Shared] answers the path of one of its files and skips the test,
 // naming the missing path, where the directory is absent, so that a bare clone
-// passes its tests and says what it did not check.
+// passes its tests and says what it did not check. [Distilled] answers the path
+// of a reduced copy of a real trace that is part of the repository, and
+// [DistilledTraces] what is known about each: tests of behaviour use these first,
+// and shared for what the copies do not have.
 //
 // The go command leaves directories of this name out of "./..." patterns;
 // the package is built wherever a test imports it, and its own tests run by
