@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -207,6 +208,11 @@ const (
 	CutAtEnd   Partial = "end"
 	CutAtBoth  Partial = "both"
 )
+
+// ends says which ends of a pass the window cuts off.
+func (p Partial) ends() segment.Cuts {
+	return segment.Cuts{Start: p == CutAtStart || p == CutAtBoth, End: p == CutAtEnd || p == CutAtBoth}
+}
 
 // Layer is one decoder layer of one pass.
 type Layer struct {

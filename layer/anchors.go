@@ -3,6 +3,7 @@ package layer
 import (
 	"strings"
 
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -21,9 +22,8 @@ type modelFacts struct {
 // anchorPositions returns the positions of anchor kernels among kernels.
 func (w *work) anchorPositions(kernels []int32, m *modelFacts) []int {
 	var pos []int
-	w.watch.Rows(len(kernels))
 	for k, i := range kernels {
-		if m.isAnchor[w.seq.fine[i]] {
+		if m.isAnchor[w.seq.ID[i]] {
 			pos = append(pos, k)
 		}
 	}
@@ -36,12 +36,10 @@ func (w *work) findAnchors(anchor string) (is []bool, count int) {
 	if anchor == "" {
 		return is, 0
 	}
-	w.watch.Rows(len(w.acts))
 	for id, name := range w.names {
-		w.watch.Row()
 		is[id] = strings.Contains(name, anchor)
 	}
-	for _, f := range w.seq.fine {
+	for _, f := range w.seq.ID {
 		if is[f] {
 			count++
 		}
@@ -77,20 +75,18 @@ func (w *work) byAnchors(r *passResult, m *modelFacts) bool {
 	for k := range comb {
 		comb[k] = pos[k*per+off]
 	}
-	st := cutAt(r.seq, anchorSet{pos: comb, stride: 1}, nil)
-	at := st.at
+	c := params.CutAt(r.seq, segment.Comb{Pos: comb, Stride: 1}, nil)
+	at := c.At
 	switch m.position {
 	case profile.AnchorCloses:
 		at = 1
 	case profile.AnchorOpens:
-		at = st.ref.unit.to - st.ref.unit.from
+		at = c.Period()
 	}
-	if at != st.at {
-		ref := st.ref
-		ref.at = at
-		st = cutAt(r.seq, anchorSet{pos: comb, stride: 1}, &ref)
+	if at != c.At {
+		c = params.CutAt(r.seq, c.Comb, c.ReferenceAt(at))
 	}
-	w.byStructure(r, st, "anchor", 0.97)
+	w.byStructure(r, c, "anchor", params.ConfidenceAnchor)
 	w.assignHalves(r, pos, m)
 	return true
 }
@@ -100,7 +96,6 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 	if m.blocks < 2 {
 		return
 	}
-	w.watch.Rows(len(r.kernels))
 	halves := make(map[int32]int8, len(r.line))
 	layerOf := make(map[int32]int32, len(r.kernels))
 	for k, i := range r.kernels {
@@ -134,7 +129,6 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 			continue
 		}
 		w.half[i] = 0
-		w.watch.Rows(len(r.line))
 		for k := len(r.line) - 1; k >= 0; k-- {
 			if w.acts[r.line[k]].Start() <= w.acts[i].Start() && layerOf[r.line[k]] == layerOf[i] {
 				w.half[i] = halves[r.line[k]]

@@ -3,6 +3,7 @@ package layer
 import (
 	"fmt"
 
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -16,7 +17,6 @@ type replay struct {
 func (w *work) replaysIn(kernels []int32) []replay {
 	var out []replay
 	for k, i := range kernels {
-		w.watch.Row()
 		if !w.replayed(i) || !w.launch[i].Valid() {
 			continue
 		}
@@ -32,29 +32,23 @@ func (w *work) replaysIn(kernels []int32) []replay {
 
 // passesFromGraphs makes a pass around every full replay: a graph launch whose kernels hold a whole stack of layers. The
 // eager kernels between two replays are split into the epilogue of the one and the prologue of the next.
-func (w *work) passesFromGraphs(seg segment, model *modelFacts) ([]passSpan, Evidence, bool) {
+func (w *work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, Evidence, bool) {
 	replays := w.replaysIn(seg.kernels)
 	if len(replays) == 0 {
 		return nil, Evidence{}, false
 	}
 	var full []replay
 	kernels := 0
-	memo := map[uint64]bool{}
+	var memo segment.Memo[bool]
 	for _, r := range replays {
 		s := w.sequenceOf(seg.kernels[r.from:r.to])
-		h := hashNames(s.fine)
-		is, seen := memo[h]
-		if !seen {
-			is = w.isStack(s, model)
-			memo[h] = is
-		}
-		if is {
+		if memo.Get(s.ID, func() bool { return w.isStack(s, model) }) {
 			full = append(full, r)
 			kernels += r.to - r.from
 		}
 	}
 	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
-	if len(full) == 0 || 2*kernels < len(seg.kernels) {
+	if len(full) == 0 || float64(kernels) < params.GraphShare*float64(len(seg.kernels)) {
 		return nil, Evidence{}, false
 	}
 	spans := make([][2]int, len(full))
@@ -63,9 +57,9 @@ func (w *work) passesFromGraphs(seg segment, model *modelFacts) ([]passSpan, Evi
 	}
 	passes := w.splitBetween(seg.kernels, spans)
 	for i := range passes {
-		passes[i].evidence, passes[i].conf = "graph", 0.97
+		passes[i].evidence, passes[i].conf = "graph", params.ConfidenceGraph
 	}
-	ev := Evidence{For: "passes", Kind: "graph", Passes: len(passes), Confidence: 0.97,
+	ev := Evidence{For: "passes", Kind: "graph", Passes: len(passes), Confidence: params.ConfidenceGraph,
 		Detail: fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), kernels)}
 	return passes, ev, true
 }
@@ -73,26 +67,23 @@ func (w *work) passesFromGraphs(seg segment, model *modelFacts) ([]passSpan, Evi
 // isStack says whether a replay's kernels repeat as a stack of layers does.
 func (w *work) isStack(s *sequence, model *modelFacts) bool {
 	if model.layers >= 2 {
-		if st, ok := findRepeats(s, model.layers); ok && st.sim >= minSimilarity {
-			return true
-		}
-		return false
+		c, ok := params.Best(s, model.layers)
+		return ok && c.Similarity >= params.MinSimilarity
 	}
-	g := guessLayers(s, false)
-	return len(g) > 0 && g[0].n >= 4
+	g := params.Guesses(s, false)
+	return len(g) > 0 && g[0].N >= params.GraphLayers
 }
 
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two
 // spans is split where names known from the very end of the sequence give way to names known from its very beginning.
 func (w *work) splitBetween(kernels []int32, spans [][2]int) []passSpan {
 	const head, tail = 1, 2
-	w.watch.Rows(len(kernels))
 	where := make([]uint8, len(w.names)) // names seen before the first and after the last span
 	for _, i := range kernels[:spans[0][0]] {
-		where[w.seq.fine[i]] |= head
+		where[w.seq.ID[i]] |= head
 	}
 	for _, i := range kernels[spans[len(spans)-1][1]:] {
-		where[w.seq.fine[i]] |= tail
+		where[w.seq.ID[i]] |= tail
 	}
 	out := make([]passSpan, len(spans))
 	begin := 0
@@ -125,13 +116,13 @@ func (w *work) bestSplit(kernels []int32, from, to int, where []uint8) int {
 	for k := from; k < to; k++ {
 		i := kernels[k]
 		switch {
-		case where[w.seq.fine[i]] == 2:
+		case where[w.seq.ID[i]] == 2:
 			score++
-		case where[w.seq.fine[i]] == 1:
+		case where[w.seq.ID[i]] == 1:
 			score--
-		case w.seq.role[i] == roleSample:
+		case w.seq.Role[i] == roleSample:
 			score++
-		case w.seq.role[i] == roleEmbed:
+		case w.seq.Role[i] == roleEmbed:
 			score--
 		}
 		if p := pause(k + 1); score > best || score == best && p > longest {

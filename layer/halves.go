@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -34,13 +35,13 @@ func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 		return streams[a] < streams[b]
 	})
 	first, second := streams[0], streams[1]
-	if 4*count[second] < count[first] {
+	if params.HalfShare*count[second] < count[first] {
 		return 0, false
 	}
 	known := map[int32]bool{}
 	for _, i := range kernels {
 		if w.acts[i].Stream() == first {
-			known[w.seq.base[i]] = true
+			known[w.seq.Base[i]] = true
 		}
 	}
 	shared, turns := 0, 0
@@ -56,13 +57,13 @@ func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			last = s
 		}
 		if s == second {
-			roles[w.seq.role[i]]++
-			if known[w.seq.base[i]] {
+			roles[w.seq.Role[i]]++
+			if known[w.seq.Base[i]] {
 				shared++
 			}
 		}
 	}
-	ok := roles[roleNorm] > 0 && roles[roleGemm] > 0 && roles[roleMixer] > 1 && turns > roles[roleMixer] && 10*shared >= 9*count[second]
+	ok := roles[roleNorm] > 0 && roles[roleGemm] > 0 && roles[roleMixer] > 1 && turns > roles[roleMixer] && float64(shared) >= params.HalfNames*float64(count[second])
 	return second, ok
 }
 
@@ -113,41 +114,28 @@ func (w *work) addHalf(passes []passSpan, second []int32) {
 
 // assignHalf cuts the second half of the batch into as many layers as the first one has, by the same anchor and at the same
 // place of the unit.
-func (w *work) assignHalf(r *passResult, st structure, layerOf map[int32]int32) {
+func (w *work) assignHalf(r *passResult, c *segment.Cut, layerOf map[int32]int32) {
 	if len(r.second) == 0 {
 		return
 	}
 	s := w.sequenceOf(r.second)
-	own, ok := structure{}, false
-	n := st.layers()
-	if set := st.anchors; len(set.pos) > 0 {
-		symbols, symbol := s.fine, r.seq.fine[set.pos[0]]
-		if set.base {
-			symbols, symbol = s.base, r.seq.base[set.pos[0]]
-		}
-		var pos []int
-		for k, x := range symbols {
-			if x == symbol {
-				pos = append(pos, k)
-			}
-		}
-		if set.stride > 1 {
-			pos = strided(pos, set.stride, r.cut)
-		}
-		if len(pos) == n {
-			own, ok = cutAt(s, anchorSet{pos: pos, symbol: symbol, base: set.base, stride: set.stride}, &st.ref), true
-		}
-	}
-	if !ok {
-		own, ok = findRepeats(s, n)
+	var own *segment.Cut
+	ok := false
+	n := c.Layers()
+	if pos := c.Comb.Same(r.seq, s, r.cut.ends()); len(pos) > 0 && len(pos) == n {
+		comb := c.Comb
+		comb.Pos = pos
+		own, ok = params.CutAt(s, comb, c.Reference()), true
+	} else {
+		own, ok = params.Best(s, n)
 	}
 	l := 0
 	for k, i := range r.second {
 		layerOf[i] = None
-		for ok && l < n && k >= own.starts[l+1] {
+		for ok && l < n && k >= own.Starts[l+1] {
 			l++
 		}
-		if ok && k >= own.starts[0] && l < n {
+		if ok && k >= own.Starts[0] && l < n {
 			layerOf[i] = int32(l)
 		}
 	}

@@ -100,7 +100,7 @@ func collect(watch *stop.Watch, t *trace.Trace, opts Options, device trace.Devic
 // internNames makes the sequence: dense ids for names and base names, roles once per name.
 func (w *work) internNames() {
 	n := len(w.acts)
-	w.seq = sequence{fine: make([]int32, n), base: make([]int32, n), role: make([]role, n)}
+	w.seq = sequence{ID: make([]int32, n), Base: make([]int32, n), Role: make([]role, n)}
 	dense := make(map[trace.NameID]int32)
 	bases := newInterner()
 	var base []int32
@@ -117,7 +117,7 @@ func (w *work) internNames() {
 			w.nameOf = append(w.nameOf, e.NameID())
 			base = append(base, bases.id(f.Base))
 		}
-		w.seq.fine[i], w.seq.base[i], w.seq.role[i] = id, base[id], w.facts[id].Role
+		w.seq.ID[i], w.seq.Base[i], w.seq.Role[i] = id, base[id], w.facts[id].Role
 	}
 }
 
@@ -160,10 +160,10 @@ func (w *work) sortByLaunch() {
 
 // sequenceOf returns the sequence of the given kernels.
 func (w *work) sequenceOf(kernels []int32) *sequence {
-	s := &sequence{fine: make([]int32, len(kernels)), base: make([]int32, len(kernels)), role: make([]role, len(kernels)), begins: w.begins, watch: w.watch}
+	s := &sequence{ID: make([]int32, len(kernels)), Base: make([]int32, len(kernels)), Role: make([]role, len(kernels)), Begins: w.begins}
 	w.watch.Rows(len(kernels))
 	for k, i := range kernels {
-		s.fine[k], s.base[k], s.role[k] = w.seq.fine[i], w.seq.base[i], w.seq.role[i]
+		s.ID[k], s.Base[k], s.Role[k] = w.seq.ID[i], w.seq.Base[i], w.seq.Role[i]
 	}
 	return s
 }

@@ -3,9 +3,11 @@ package layer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -21,8 +23,8 @@ type passResult struct {
 	first     int     // index of the first one
 	levidence string
 	lconf     float64
-	st        *structure // nil unless by anchors or repeats
-	cutFirst  bool       // the first layer is cut by the window
+	st        *segment.Cut // nil unless by anchors or repeats
+	cutFirst  bool         // the first layer is cut by the window
 	cutLast   bool
 }
 
@@ -37,7 +39,6 @@ func (w *work) mainLine(kernels []int32) (line, side []int32) {
 	groups := map[group][]int32{}
 	var keys []group
 	for _, i := range kernels {
-		w.watch.Row()
 		g := group{trace.NoEvent, false}
 		switch {
 		case w.replayed(i) && w.launch[i].Valid():
@@ -84,15 +85,11 @@ func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 		}
 	}
 	sorted := append([]int32(nil), kernels...)
-	sort.Slice(sorted, func(a, b int) bool {
-		w.watch.Row()
-		return sorted[a] < sorted[b]
-	})
+	slices.Sort(sorted)
 	var mainEnd trace.Time = math.MinInt64
 	overlap := map[trace.StreamID]int{}
 	sideEnd := map[trace.StreamID]trace.Time{}
 	for _, i := range sorted {
-		w.watch.Row()
 		e := w.acts[i]
 		s := e.Stream()
 		if s == mainStream {
@@ -114,7 +111,7 @@ func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 	}
 	for _, i := range kernels {
 		s := w.acts[i].Stream()
-		if s != mainStream && 20*overlap[s] > count[s] {
+		if s != mainStream && params.BesideShare*overlap[s] > count[s] {
 			beside[i] = true
 		}
 	}
@@ -130,7 +127,6 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 		at    trace.Time
 		layer int32
 	}
-	w.watch.Rows(len(r.line) + len(r.side))
 	var marks []mark
 	prev := int32(-2)
 	for _, i := range r.line {
@@ -142,11 +138,11 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 	sort.SliceStable(marks, func(a, b int) bool { return marks[a].at < marks[b].at })
 	recurs := map[int32]int{}
 	for _, i := range r.side {
-		recurs[w.seq.fine[i]]++
+		recurs[w.seq.ID[i]]++
 	}
 	for _, i := range r.side {
 		layerOf[i] = None
-		if 4*recurs[w.seq.fine[i]] < r.count {
+		if params.SideRecurs*recurs[w.seq.ID[i]] < r.count {
 			continue
 		}
 		x := w.acts[i].Start()
@@ -176,7 +172,6 @@ func (w *work) byModules(r *passResult, f *frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, -1
 	for k, i := range r.kernels {
-		w.watch.Row()
 		l, told := w.layerOf(f, i)
 		r.layer[k] = int32(l)
 		switch {
@@ -208,125 +203,58 @@ func (w *work) byModules(r *passResult, f *frames) bool {
 }
 
 // byStructure writes the layers of a structure over the pass's main line and side streams.
-func (w *work) byStructure(r *passResult, st structure, evidence string, conf float64) {
-	w.watch.Rows(4 * len(r.kernels)) // a map entry each
+func (w *work) byStructure(r *passResult, c *segment.Cut, evidence string, conf float64) {
 	layerOf := make(map[int32]int32, len(r.kernels))
 	l := 0
 	for k, i := range r.line {
-		for l < st.layers() && k >= st.starts[l+1] {
+		for l < c.Layers() && k >= c.Starts[l+1] {
 			l++
 		}
-		if k < st.starts[0] || l >= st.layers() {
+		if k < c.Starts[0] || l >= c.Layers() {
 			layerOf[i] = None
 			continue
 		}
 		layerOf[i] = int32(l)
 	}
-	r.count = st.layers()
+	r.count = c.Layers()
 	w.assignSide(r, layerOf)
-	w.assignHalf(r, st, layerOf)
+	w.assignHalf(r, c, layerOf)
 	for k, i := range r.kernels {
 		r.layer[k] = layerOf[i]
 	}
 	r.first = 0
-	r.st, r.levidence, r.lconf = &st, evidence, conf
+	r.st, r.levidence, r.lconf = c, evidence, conf
 }
 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
 func (w *work) byRepeats(r *passResult, n int) bool {
-	st, ok := findRepeats(r.seq, n)
-	if !ok || st.sim < minSimilarity && n > 2 || st.anchors.cost > 0.6 || overcounts(r.seq, st, n) {
+	c, ok := params.Best(r.seq, n)
+	if !ok || c.Similarity < params.MinSimilarity && n > 2 || c.Comb.Cost > params.MaxUneven || params.Overcounts(r.seq, c, n) {
 		return false
 	}
-	w.byStructure(r, st, "repeat", repeatConfidence(r.seq, st))
+	w.byStructure(r, c, "repeat", params.Confidence(r.seq, c))
 	return true
 }
 
-// repeatConfidence is the share of kernels in layers whose sequence of base names occurs at least twice in the pass, less a
-// tenth where the boundary was a guess between several places.
-func repeatConfidence(s *sequence, st structure) float64 {
-	count := map[uint64]int{}
-	hashes := make([]uint64, st.layers())
-	for l := range hashes {
-		hashes[l] = hashNames(s.base[st.starts[l]:st.starts[l+1]])
-		count[hashes[l]]++
-	}
-	shared, total := 0, 0
-	for l, h := range hashes {
-		n := st.starts[l+1] - st.starts[l]
-		total += n
-		if count[h] > 1 {
-			shared += n
-		}
-	}
-	if total == 0 {
-		return 0
-	}
-	c := 0.7 + 0.29*float64(shared)/float64(total)
-	if !st.byRole && st.hi > st.lo {
-		c -= 0.1
-	}
-	return math.Round(c*1000) / 1000
-}
-
-// byReference finds the layers of a pass that the window cuts, with the anchors and the unit of a whole pass. Layers are
+// byReference finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass. Layers are
 // numbered from the end when the start is missing.
-func (w *work) byReference(r *passResult, whole *passResult, n int) bool {
-	if whole.st == nil {
+func (w *work) byReference(r *passResult, whole *segment.Cut, n int) bool {
+	if whole == nil {
 		return false
 	}
-	set := whole.st.anchors
-	symbols := r.seq.fine
-	if set.base {
-		symbols = r.seq.base
-	}
-	var pos []int
-	w.watch.Rows(len(symbols))
-	for k, sym := range symbols {
-		if sym == set.symbol {
-			pos = append(pos, k)
-		}
-	}
-	if set.stride > 1 {
-		pos = strided(pos, set.stride, r.cut)
-	}
-	if len(pos) == 0 {
+	f, ok := params.Fit(r.seq, whole, n, r.cut.ends())
+	if !ok {
 		return false
 	}
-	if len(pos) > n {
-		if r.cut == CutAtStart {
-			pos = pos[len(pos)-n:]
-		} else {
-			pos = pos[:n]
+	w.byStructure(r, f.Cut, "repeat", params.ConfidenceReference)
+	r.cutFirst, r.cutLast, r.first = f.CutFirst, f.CutLast, f.First
+	for k, l := range r.layer {
+		if l != None {
+			r.layer[k] = l + int32(f.First)
 		}
-	}
-	st := cutAt(r.seq, anchorSet{pos: pos, symbol: set.symbol, base: set.base, stride: set.stride}, &whole.st.ref)
-	atStart := r.cut == CutAtStart || r.cut == CutAtBoth
-	atEnd := r.cut == CutAtEnd || r.cut == CutAtBoth
-	if atStart && st.starts[0] > 0 && st.layers() < n { // what precedes the first whole layer is the end of one
-		st.starts = append([]int{0}, st.starts...)
-		r.cutFirst = true
-	} else if atStart && st.starts[0] == 0 {
-		r.cutFirst = true
-	}
-	if end := st.starts[st.layers()]; atEnd && st.layers() < n && end < r.seq.len() {
-		st.starts = append(st.starts, r.seq.len())
-		r.cutLast = true
-	}
-	cutFirst, cutLast := r.cutFirst, r.cutLast
-	w.byStructure(r, st, "repeat", 0.8)
-	r.cutFirst, r.cutLast = cutFirst, cutLast
-	if atStart && !atEnd {
-		shift := int32(n - r.count)
-		for k, l := range r.layer {
-			if l != None {
-				r.layer[k] = l + shift
-			}
-		}
-		r.first = int(shift)
 	}
 	if r.cut == CutAtBoth {
-		r.lconf = 0.4 // which layers these are cannot be told
+		r.lconf = params.ConfidenceBothEnds // which layers these are cannot be told
 	}
 	return true
 }
@@ -335,79 +263,30 @@ func (w *work) byReference(r *passResult, whole *passResult, n int) bool {
 // where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
 // fewer layers than the config says is a contradiction, not a fragment.
 func (w *work) byFragment(r *passResult, n int) bool {
-	g := guessLayers(r.seq, false)
-	if len(g) == 0 || g[0].n >= n {
+	g := params.Guesses(r.seq, false)
+	if len(g) == 0 || g[0].N >= n {
 		return false
 	}
-	own := passResult{seq: r.seq}
-	st, ok := findRepeats(r.seq, g[0].n)
-	if !ok || st.sim < minSimilarity && g[0].n > 2 {
+	own, ok := params.Best(r.seq, g[0].N)
+	if !ok || own.Similarity < params.MinSimilarity && g[0].N > 2 {
 		return false
 	}
-	own.st = &st
-	fits := goesOn(r.seq, st.starts)
 	was := r.cut
 	switch {
 	case was != Whole: // the search for passes saw an end
-	case fits:
+	case params.GoesOn(r.seq, own.Starts):
 		r.cut = CutAtEnd
-	case st.starts[0] == 0:
+	case own.Starts[0] == 0:
 		r.cut = CutAtStart
 	default:
 		return false
 	}
-	if !w.byReference(r, &own, n) {
+	if !w.byReference(r, own, n) {
 		r.cut = was
 		return false
 	}
-	r.lconf = min(r.lconf, 0.7)
+	r.lconf = min(r.lconf, params.ConfidenceFragment)
 	return true
-}
-
-// goesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
-// it is foreign to the layers. A pass with an end of its own has logits and sampling there.
-func goesOn(s *sequence, starts []int) bool {
-	return likeLayers(s, starts, starts[len(starts)-1], s.len())
-}
-
-// comesFrom says the same of what precedes the first layer. A pass with a beginning of its own has an embedding there.
-func comesFrom(s *sequence, starts []int) bool {
-	return likeLayers(s, starts, 0, starts[0])
-}
-
-// likeLayers says whether the kernels in [from, to) are at most a layer's and one in five at most foreign to the layers.
-func likeLayers(s *sequence, starts []int, from, to int) bool {
-	s.watch.Rows(s.len())
-	longest := 0
-	inside := map[int32]bool{}
-	for l := range len(starts) - 1 {
-		longest = max(longest, starts[l+1]-starts[l])
-		for _, b := range s.base[starts[l]:starts[l+1]] {
-			inside[b] = true
-		}
-	}
-	foreign := 0
-	for _, b := range s.base[from:to] {
-		if !inside[b] {
-			foreign++
-		}
-	}
-	return to-from <= longest && 5*foreign <= to-from
-}
-
-// strided keeps every stride-th position, counted from the end that is present.
-func strided(pos []int, stride int, cut Partial) []int {
-	var out []int
-	if cut == CutAtStart {
-		for k := len(pos) - 1; k >= 0; k -= stride {
-			out = append([]int{pos[k]}, out...)
-		}
-		return out
-	}
-	for k := 0; k < len(pos); k += stride {
-		out = append(out, pos[k])
-	}
-	return out
 }
 
 // describe says in words and numbers what a structure rests on.
@@ -418,8 +297,8 @@ func (w *work) describe(r *passResult) string {
 	}
 	var b strings.Builder
 	lengths := map[int]int{}
-	for l := range st.layers() {
-		lengths[st.starts[l+1]-st.starts[l]]++
+	for l := range st.Layers() {
+		lengths[st.Starts[l+1]-st.Starts[l]]++
 	}
 	var ls []int
 	for l := range lengths {
@@ -431,7 +310,7 @@ func (w *work) describe(r *passResult) string {
 		}
 		return ls[a] < ls[c]
 	})
-	fmt.Fprintf(&b, "%d layers of ", st.layers())
+	fmt.Fprintf(&b, "%d layers of ", st.Layers())
 	for k, l := range ls {
 		if k == 3 {
 			fmt.Fprintf(&b, ", … (%d lengths)", len(ls))
@@ -446,13 +325,13 @@ func (w *work) describe(r *passResult) string {
 			fmt.Fprintf(&b, "%d×%d", lengths[l], l)
 		}
 	}
-	if len(st.anchors.pos) > 0 {
-		fmt.Fprintf(&b, "; anchor %s", clip(w.names[r.seq.fine[st.anchors.pos[0]]], 48))
+	if len(st.Comb.Pos) > 0 {
+		fmt.Fprintf(&b, "; anchor %s", clip(w.names[r.seq.ID[st.Comb.Pos[0]]], 48))
 	}
-	switch width := abs(st.hi - st.lo); {
+	switch width := max(st.Hi-st.Lo, st.Lo-st.Hi); {
 	case width == 0:
 		b.WriteString("; boundary certain")
-	case st.byRole:
+	case st.ByRole:
 		fmt.Fprintf(&b, "; boundary open by %d kernels, placed at the input norm", width)
 	default:
 		fmt.Fprintf(&b, "; boundary open by %d kernels", width)

@@ -13,9 +13,9 @@ func sequenceFrom(names []string) *sequence {
 	s := &sequence{}
 	for _, n := range names {
 		f := factsOf(n)
-		s.fine = append(s.fine, sym.id(n))
-		s.base = append(s.base, bases.id(f.Base))
-		s.role = append(s.role, f.Role)
+		s.ID = append(s.ID, sym.id(n))
+		s.Base = append(s.Base, bases.id(f.Base))
+		s.Role = append(s.Role, f.Role)
 	}
 	return s
 }
@@ -71,17 +71,17 @@ func TestLayouts(t *testing.T) {
 			want = append(want, len(names))
 			names = append(names, strings.Fields(c.epilogue)...)
 			s := sequenceFrom(names)
-			g := guessLayers(s, false)
-			if len(g) == 0 || g[0].n != c.n {
+			g := params.Guesses(s, false)
+			if len(g) == 0 || g[0].N != c.n {
 				got := 0
 				if len(g) > 0 {
-					got = g[0].n
+					got = g[0].N
 				}
 				t.Errorf("guessed %d layers, want %d", got, c.n)
 			}
-			st, ok := findRepeats(s, c.n)
-			if !ok || !slices.Equal(st.starts, want) {
-				t.Errorf("layers at %v…%v, want %v…%v", st.starts[:min(3, len(st.starts))], st.starts[max(0, len(st.starts)-2):], want[:3], want[c.n-1:])
+			st, ok := params.Best(s, c.n)
+			if !ok || !slices.Equal(st.Starts, want) {
+				t.Errorf("layers at %v…%v, want %v…%v", st.Starts[:min(3, len(st.Starts))], st.Starts[max(0, len(st.Starts)-2):], want[:3], want[c.n-1:])
 			}
 		})
 	}

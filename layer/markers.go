@@ -2,7 +2,8 @@ package layer
 
 import (
 	"fmt"
-	"sort"
+
+	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
 // A pass begins with an embedding and ends with sampling, and runs a handful of kernels once: their occurrences are marks
@@ -26,7 +27,7 @@ func (w *work) markCandidates(s *sequence) []marks {
 		r    role
 		what string
 	}{{roleEmbed, "embedding kernels"}, {roleSample, "sampling kernels"}} {
-		pos := clustered(s, c.r)
+		pos := params.Clusters(s, c.r)
 		roles = roles || len(pos) > 0
 		if len(pos) >= 1 {
 			out = append(out, marks{pos: pos, what: c.what, need: 1, exact: c.r == roleEmbed})
@@ -35,114 +36,26 @@ func (w *work) markCandidates(s *sequence) []marks {
 	if roles {
 		return out
 	}
-	return append(out, stepGroups(s)...)
-}
-
-// clustered returns the first of each cluster of kernels of a role; kernels closer than clusterGap belong together (a word
-// and a position embedding, the two kernels of an argmax).
-func clustered(s *sequence, r role) []int {
-	const clusterGap = 6
-	var pos []int
-	s.watch.Rows(s.len())
-	last := -2 * clusterGap
-	for i, x := range s.role {
-		if x != r {
-			continue
-		}
-		if i-last > clusterGap {
-			pos = append(pos, i)
-		}
-		last = i
-	}
-	return pos
-}
-
-// stepGroups finds groups of names with equal counts whose occurrences interleave in step.
-func stepGroups(s *sequence) []marks {
-	s.watch.Rows(s.len())
-	occ := occurrencesOf(s.fine)
-	byCount := map[int][]int{}
-	var counts []int
-	for sym := range occ.symbols() {
-		c := occ.count(sym)
-		if c < 2 || 8*c > s.len() {
-			continue
-		}
-		if byCount[c] == nil {
-			counts = append(counts, c)
-		}
-		byCount[c] = append(byCount[c], sym)
-	}
-	sort.Ints(counts)
-	const most = 12 // candidates that are tried; the right one is among the rarest
-	var out []marks
-	for _, c := range counts {
-		syms := byCount[c]
-		lead := syms[0]
-		for _, sym := range syms {
-			if occ.of(sym)[0] < occ.of(lead)[0] {
-				lead = sym
-			}
-		}
-		in := 0
-		for _, sym := range syms {
-			s.watch.Rows(c)
-			if sym != lead && inStep(occ.of(lead), occ.of(sym)) {
-				in++
-			}
-		}
-		if in >= 2 {
-			out = append(out, marks{pos: occ.of(lead), what: "names that occur once a pass", need: 2})
-			if len(out) == most {
-				break
-			}
-		}
+	for _, pos := range params.StepGroups(s) {
+		out = append(out, marks{pos: pos, what: "names that occur once a pass", need: 2})
 	}
 	return out
 }
 
-// inStep says whether b's occurrences fall one into each gap of a's.
-func inStep(a, b []int) bool {
-	for i := range a {
-		if b[i] < a[i] || i+1 < len(a) && b[i] >= a[i+1] {
-			return false
-		}
-	}
-	return true
-}
-
 // passesFromMarks cuts a segment at marks and keeps the first candidate whose pieces hold a stack of layers each.
-func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evidence, bool) {
+func (w *work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, Evidence, bool) {
 	if model.useAnchors || len(seg.kernels) == 0 {
 		return nil, Evidence{}, false
 	}
 	s := w.sequenceOf(seg.kernels)
-	memo := map[uint64][2]int{} // piece → range of its layers, {0, 0} for none
-	counts := map[uint64]int{}
+	var memo segment.Memo[segment.Stack]
 	stack := func(from, to int) (lo, hi, n int) {
-		s.watch.Rows(to - from)
-		part := s.slice(from, to)
-		h := hashNames(part.fine)
-		if r, ok := memo[h]; ok {
-			return from + r[0], from + r[1], counts[h]
-		}
-		var st structure
-		ok := false
-		if model.layers >= 2 {
-			st, ok = findRepeats(part, model.layers)
-			ok = ok && (st.sim >= minSimilarity || model.layers == 2) && st.anchors.cost < 0.5 && !overcounts(part, st, model.layers)
-		} else if g := guessLayers(part, false); len(g) > 0 {
-			st, ok = findRepeats(part, g[0].n)
-		}
-		if !ok {
-			memo[h], counts[h] = [2]int{}, 0
-			return from, from, 0
-		}
-		memo[h], counts[h] = [2]int{st.starts[0], st.starts[st.layers()]}, st.layers()
-		return from + st.starts[0], from + st.starts[st.layers()], st.layers()
+		part := s.Slice(from, to)
+		f := memo.Get(part.ID, func() segment.Stack { return params.StackIn(part, model.layers) })
+		return from + f.From, from + f.To, f.N
 	}
 	for _, m := range w.markCandidates(s) {
-		bounds := append(append([]int{0}, m.pos...), s.len())
+		bounds := append(append([]int{0}, m.pos...), s.Len())
 		votes, weights := map[int]int{}, map[int]int{} // pieces, and kernels in them, by the number of layers they hold
 		inner, innerKernels := 0, 0
 		covered := map[int]int{}   // kernels of inner pieces by the number of layers they hold
@@ -152,6 +65,7 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			if bounds[k] >= bounds[k+1] {
 				continue
 			}
+			w.look()
 			lo, hi, n := stack(bounds[k], bounds[k+1])
 			if n > 0 {
 				votes[n]++
@@ -165,24 +79,23 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 				covered[n] += bounds[k+1] - bounds[k]
 			}
 		}
-		n := mostVotes(weights) // a draft model runs more often than its target, and less
+		n := segment.MostVotes(weights) // a draft model runs more often than its target, and less
 		if n < 2 || votes[n] < m.need {
 			continue
 		}
 		for k := range pieces { // a run without requests has no mixers to find N by, and the layers of the others
-			const sure, even = 0.6, 0.1
 			if ns[k] != 0 || model.layers >= 2 {
 				continue
 			}
 			from := pieces[k][0]
-			if st, ok := findRepeats(s.slice(from, pieces[k][1]), n); ok && st.sim >= sure && st.anchors.cost < even {
-				ns[k], spans[k] = n, [2]int{from + st.starts[0], from + st.starts[n]}
+			if c, ok := params.Best(s.Slice(from, pieces[k][1]), n); ok && c.Similarity >= params.IdleSimilarity && c.Comb.Cost < params.IdleUneven {
+				ns[k], spans[k] = n, [2]int{from + c.Starts[0], from + c.Starts[n]}
 				votes[n]++
 			}
 		}
 		drafts := false
-		if 5*votes[n] < 4*inner { // most pieces are something else: short ones between the stacks may be runs of a draft model
-			if drafts = m.exact && 5*covered[n] >= 3*innerKernels; !drafts {
+		if float64(votes[n]) < params.MarkShare*float64(inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
+			if drafts = m.exact && float64(covered[n]) >= params.DraftShare*float64(innerKernels); !drafts {
 				continue
 			}
 		}
@@ -194,7 +107,7 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			case ns[k] == n:
 				kept, small = append(kept, spans[k]), append(small, false)
 			case drafts && ns[k] != n && pieces[k][0] >= m.pos[0]:
-				mixers, last := mixersIn(s, pieces[k][0], pieces[k][1])
+				mixers, last := segment.Mixers(s, pieces[k][0], pieces[k][1])
 				if k+1 == len(pieces) && mixers > longest {
 					continue // no draft is as long: a run of the target that the window cuts
 				}
@@ -212,9 +125,9 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			passes[p].draft = small[p]
 		}
 		w.trimEnds(passes, s, kept, m.pos, seg)
-		kind, conf := "structure", 0.9
+		kind, conf := "structure", params.ConfidenceStructure
 		if n := w.fullReplays(passes); 2*n > len(passes) {
-			kind, conf = "graph", 0.97
+			kind, conf = "graph", params.ConfidenceGraph
 		}
 		for p := range passes {
 			passes[p].evidence, passes[p].conf = kind, conf
@@ -223,17 +136,6 @@ func (w *work) passesFromMarks(seg segment, model *modelFacts) ([]passSpan, Evid
 			Detail: fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes))}, true
 	}
 	return nil, Evidence{}, false
-}
-
-// mixersIn counts the mixers of s in [from, to) and returns the position of the last one, −1 where there is none.
-func mixersIn(s *sequence, from, to int) (count, last int) {
-	last = -1
-	for i := from; i < to; i++ {
-		if s.role[i] == roleMixer {
-			count, last = count+1, i
-		}
-	}
-	return count, last
 }
 
 // fullReplays counts the passes of which one graph launch ran most.
@@ -252,10 +154,10 @@ func (w *work) fullReplays(passes []passSpan) int {
 
 // trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and from the last pass what a
 // mark shows to be the beginning of the next: the window cuts those, and addLoose looks at them.
-func (w *work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []int, seg segment) {
+func (w *work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []int, seg stretch) {
 	isMixer := func(from, to int) bool {
 		for i := from; i < to; i++ {
-			if s.role[i] == roleMixer {
+			if s.Role[i] == roleMixer {
 				return true
 			}
 		}
@@ -269,9 +171,9 @@ func (w *work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []in
 	}
 	last := len(spans) - 1
 	for k := len(pos) - 1; k >= 0; k-- {
-		if p := pos[k]; p > spans[last][1] && isMixer(p, s.len()) {
+		if p := pos[k]; p > spans[last][1] && isMixer(p, s.Len()) {
 			l := &passes[last]
-			l.kernels = l.kernels[:len(l.kernels)-(s.len()-p)]
+			l.kernels = l.kernels[:len(l.kernels)-(s.Len()-p)]
 			break
 		}
 	}

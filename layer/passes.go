@@ -344,14 +344,14 @@ func passAt(w *work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
 	return int32(k)
 }
 
-// A segment is a stretch of kernels to search for passes: a profiler step, or everything.
-type segment struct {
+// A stretch of kernels to search for passes: a profiler step, or everything.
+type stretch struct {
 	kernels []int32
 	step    *Step
 }
 
 // weakSegments splits the kernels by profiler steps; what lies outside any step is left to looseRuns.
-func (w *work) weakSegments(sets []*stepSet) []segment {
+func (w *work) weakSegments(sets []*stepSet) []stretch {
 	for _, set := range sets {
 		if !set.weak {
 			continue
@@ -361,19 +361,19 @@ func (w *work) weakSegments(sets []*stepSet) []segment {
 			continue // steps that most kernels are not launched under explain nothing
 		}
 		groups = w.adoptOrphans(groups)
-		segs := make([]segment, len(groups))
+		segs := make([]stretch, len(groups))
 		for i, g := range groups {
-			segs[i] = segment{g.kernels, g.step}
+			segs[i] = stretch{g.kernels, g.step}
 		}
 		return segs
 	}
-	return []segment{{kernels: w.order}}
+	return []stretch{{kernels: w.order}}
 }
 
 // passesFromModules makes a pass of every outermost module frame that holds layers, or, where no frame is known to, of
 // every one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join
 // the pass before them.
-func (w *work) passesFromModules(seg segment, f *frames) ([]passSpan, Evidence, bool) {
+func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, bool) {
 	type rootKey struct {
 		thread trace.ThreadIndex
 		root   int

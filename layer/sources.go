@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -102,7 +103,7 @@ func newSymbols(watch *stop.Watch) *symbols {
 	return &symbols{watch: watch, fine: newInterner(), base: newInterner()}
 }
 
-func (s *symbols) newLine() *line { return &line{seq: sequence{watch: s.watch}} }
+func (s *symbols) newLine() *line { return &line{seq: sequence{}} }
 
 // of returns the symbols of a kernel's name.
 func (s *symbols) of(name string) (fine, base int32, r role) {
@@ -117,7 +118,7 @@ func (s *symbols) of(name string) (fine, base int32, r role) {
 
 // grow makes room for n kernels.
 func (l *line) grow(n int) {
-	l.seq.fine, l.seq.base, l.seq.role = make([]int32, 0, n), make([]int32, 0, n), make([]role, 0, n)
+	l.seq.ID, l.seq.Base, l.seq.Role = make([]int32, 0, n), make([]int32, 0, n), make([]role, 0, n)
 	l.layer, l.index = make([]int32, 0, n), make([]int32, 0, n)
 	l.launch, l.kernel = make([]trace.Event, 0, n), make([]trace.Event, 0, n)
 }
@@ -125,9 +126,9 @@ func (l *line) grow(n int) {
 func (l *line) add(sym *symbols, name string, layer int32, launch, kernel trace.Event, index int32) {
 	sym.watch.Row()
 	fine, base, r := sym.of(name)
-	l.seq.fine = append(l.seq.fine, fine)
-	l.seq.base = append(l.seq.base, base)
-	l.seq.role = append(l.seq.role, r)
+	l.seq.ID = append(l.seq.ID, fine)
+	l.seq.Base = append(l.seq.Base, base)
+	l.seq.Role = append(l.seq.Role, r)
 	l.layer = append(l.layer, layer)
 	l.launch = append(l.launch, launch)
 	l.kernel = append(l.kernel, kernel)
@@ -252,13 +253,13 @@ func (a *Analysis) findTwins(ctx context.Context) ([]Twin, error) {
 		if target == nil {
 			continue
 		}
-		h := hashNames(target.seq.fine) ^ hashNames(target.layer)*31
+		h := segment.Hash(target.seq.ID) ^ segment.Hash(target.layer)*31
 		best, ok := memo[h]
-		if !ok || len(best.match) != target.seq.len() {
+		if !ok || len(best.match) != target.seq.Len() {
 			bestScore := 0.0
 			best = result{}
 			for _, ref := range refs {
-				sym.watch.Rows(target.seq.len())
+				sym.watch.Rows(target.seq.Len())
 				match, how := alignLines(target, ref)
 				score := 0.0
 				for _, x := range how {
@@ -310,7 +311,7 @@ func (a *Analysis) references(ctx context.Context, sym *symbols) ([]*line, error
 
 // alignLines matches the kernels of target with those of ref, layer by layer; match[k] is −1 for none.
 func alignLines(target, ref *line) (match []int32, how []How) {
-	match, how = make([]int32, target.seq.len()), make([]How, target.seq.len())
+	match, how = make([]int32, target.seq.Len()), make([]How, target.seq.Len())
 	for k := range match {
 		match[k] = -1
 	}
@@ -319,7 +320,7 @@ func alignLines(target, ref *line) (match []int32, how []How) {
 		return match, how
 	}
 	if len(target.starts) <= 1 || len(ref.starts) <= 1 { // no layers on one side
-		alignRange(target, 0, target.seq.len(), ref, 0, ref.seq.len(), match, how)
+		alignRange(target, 0, target.seq.Len(), ref, 0, ref.seq.Len(), match, how)
 		return match, how
 	}
 	for key, r := range target.starts {
@@ -337,14 +338,13 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 	outside := t.layer[from] == None
 	layered := len(t.starts) > 1 && len(r.starts) > 1
 	foreign := func(i, j int) bool { return layered && t.layer[i] != r.layer[j] } // a stray kernel of another layer in between
-	t.seq.watch.Rows(4 * (to - from + rto - rfrom))                               // two map entries each
 	taken := make([]bool, rto-rfrom)
 	left, right := map[int32][]int32{}, map[int32][]int32{}
 	for i := from; i < to; i++ {
-		left[t.seq.fine[i]] = append(left[t.seq.fine[i]], int32(i))
+		left[t.seq.ID[i]] = append(left[t.seq.ID[i]], int32(i))
 	}
 	for j := rfrom; j < rto; j++ {
-		right[r.seq.fine[j]] = append(right[r.seq.fine[j]], int32(j))
+		right[r.seq.ID[j]] = append(right[r.seq.ID[j]], int32(j))
 	}
 	for name, is := range left {
 		js := right[name]
@@ -358,17 +358,17 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 			}
 		}
 	}
-	alignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
+	params.AlignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
 		switch {
 		case how[i] != HowNone || taken[j-rfrom] || foreign(i, j):
 			return
-		case t.seq.fine[i] == r.seq.fine[j]:
+		case t.seq.ID[i] == r.seq.ID[j]:
 			how[i] = HowName
-		case t.seq.base[i] == r.seq.base[j] && (!outside || t.seq.role[i] != roleOther):
+		case t.seq.Base[i] == r.seq.Base[j] && (!outside || t.seq.Role[i] != roleOther):
 			how[i] = HowVariant
 		case outside:
 			return
-		case t.seq.role[i] == r.seq.role[j] && t.seq.role[i] != roleOther:
+		case t.seq.Role[i] == r.seq.Role[j] && t.seq.Role[i] != roleOther:
 			how[i] = HowRole
 		default:
 			how[i] = HowPosition
@@ -389,11 +389,11 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 	// One op may run several kernels in one variant and one in another (split attention and its reduction against one fused
 	// kernel): a kernel without a twin shares that of a neighbour of the same meaning.
 	for i := from; i < to; i++ {
-		if match[i] >= 0 || outside || t.seq.role[i] == roleOther || t.seq.role[i] == roleElementwise {
+		if match[i] >= 0 || outside || t.seq.Role[i] == roleOther || t.seq.Role[i] == roleElementwise {
 			continue
 		}
 		for _, j := range []int{i - 1, i + 1} {
-			if j >= from && j < to && match[j] >= 0 && t.seq.role[j] == t.seq.role[i] {
+			if j >= from && j < to && match[j] >= 0 && t.seq.Role[j] == t.seq.Role[i] {
 				match[i], how[i] = match[j], HowPosition
 				break
 			}
@@ -423,7 +423,7 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 	cur := sym.newLine()
 	flush := func() {
 		const least = 8 // launches; a few without activities are the window's edge
-		if cur.seq.len() >= least {
+		if cur.seq.Len() >= least {
 			cur.finishCapture(frames(), layers)
 			out = append(out, cur)
 		}
@@ -480,9 +480,9 @@ func (l *line) finishCapture(f *frames, layers int) {
 		}
 	}
 	if inside == 0 && l.nameful && layers >= 2 {
-		if st, ok := findRepeats(&l.seq, layers); ok && st.sim >= minSimilarity {
+		if st, ok := params.Best(&l.seq, layers); ok && st.Similarity >= params.MinSimilarity {
 			for lay := range layers {
-				for i := st.starts[lay]; i < st.starts[lay+1]; i++ {
+				for i := st.Starts[lay]; i < st.Starts[lay+1]; i++ {
 					l.layer[i] = int32(lay)
 				}
 			}

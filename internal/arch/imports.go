@@ -18,12 +18,14 @@ var Layers = Layering{
 	"trace":        {},
 	"classify":     {},
 	"profile":      {"classify"},
-	"layer":        {"profile", "classify", "trace"},
+	"layer":        {"profile", "classify", "trace", "layer/internal/segment"},
 	"hostoverhead": {"layer", "classify", "trace"},
 	"triage":       {"layer", "profile", "classify", "trace"},
 	"perfetto":     {"layer", "trace"},
 	"trace/nsys":   {"trace"},
 	"capture":      {},
+
+	"layer/internal/segment": {"classify"},
 
 	// Internal packages import no public one unless they stand here.
 	"internal/published":        {"layer", "profile", "trace"},

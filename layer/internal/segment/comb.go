@@ -1,0 +1,196 @@
+package segment
+
+import "sort"
+
+// A Comb is a choice of one kernel per layer: positions in the sequence, ascending.
+type Comb struct {
+	Pos    []int   // ascending
+	Symbol int32   // id at its level
+	Base   bool    // Symbol is a base name, not a full one
+	Stride int     // every Stride-th occurrence
+	Cost   float64 // unevenness of the gaps in [0, 1], plus small penalties
+}
+
+// occurrences lists, per symbol, the positions where it occurs.
+type occurrences struct {
+	start []int // start[s]…start[s+1] in pos
+	pos   []int
+}
+
+func occurrencesOf(symbols []int32) occurrences {
+	top := int32(-1)
+	for _, s := range symbols {
+		top = max(top, s)
+	}
+	o := occurrences{start: make([]int, top+2), pos: make([]int, len(symbols))}
+	for _, s := range symbols {
+		o.start[s+1]++
+	}
+	for i := 1; i < len(o.start); i++ {
+		o.start[i] += o.start[i-1]
+	}
+	fill := append([]int(nil), o.start...)
+	for i, s := range symbols {
+		o.pos[fill[s]] = i
+		fill[s]++
+	}
+	return o
+}
+
+func (o occurrences) symbols() int    { return len(o.start) - 1 }
+func (o occurrences) of(s int) []int  { return o.pos[o.start[s]:o.start[s+1]] }
+func (o occurrences) count(s int) int { return o.start[s+1] - o.start[s] }
+
+// gapsOf returns the distances of neighbouring positions and their median.
+func gapsOf(pos []int) (gaps []int, median int) {
+	gaps = make([]int, len(pos)-1)
+	for i := range gaps {
+		gaps[i] = pos[i+1] - pos[i]
+	}
+	sorted := append([]int(nil), gaps...)
+	sort.Ints(sorted)
+	return gaps, sorted[len(sorted)/2]
+}
+
+// unevenness is Σ|gapᵢ − median gap| / Σ gapᵢ: 0 for a perfect comb.
+func unevenness(pos []int) float64 {
+	if len(pos) < 3 {
+		return 0
+	}
+	gaps, med := gapsOf(pos)
+	dev, sum := 0, 0
+	for _, g := range gaps {
+		dev += abs(g - med)
+		sum += g
+	}
+	return min(1, float64(dev)/float64(sum))
+}
+
+// Combs returns the combs of exactly n kernels in s, best first, at most limit.
+func (p *Params) Combs(s *Sequence, n, limit int) []Comb {
+	var sets []Comb
+	for _, base := range []bool{false, true} {
+		occ := occurrencesOf(s.symbols(base))
+		for sym := range occ.symbols() {
+			c := occ.count(sym)
+			if c < n {
+				continue
+			}
+			for stride := 1; stride <= p.MaxStride; stride++ {
+				surplus := c - ((n-1)*stride + 1)
+				if surplus < 0 {
+					break
+				}
+				if surplus > p.MaxSurplus+stride-1 {
+					continue
+				}
+				if set, ok := p.bestComb(occ.of(sym), n, stride, surplus, s.Len()); ok {
+					set.Symbol, set.Base = int32(sym), base
+					if base {
+						set.Cost += p.BaseCost
+					}
+					sets = append(sets, set)
+				}
+			}
+		}
+	}
+	sort.SliceStable(sets, func(i, j int) bool { return sets[i].Cost < sets[j].Cost })
+	return sets[:min(limit, len(sets))]
+}
+
+// bestComb picks the offset with the most even spacing. The penalties prefer a name that occurs exactly n times, and a
+// comb that spans the sequence.
+func (p *Params) bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
+	best := Comb{Cost: 2} // more than any
+	for off := 0; off <= surplus; off++ {
+		set := make([]int, n)
+		for i := range set {
+			set[i] = pos[off+i*stride]
+		}
+		span := 1.0
+		if n > 1 {
+			span = min(1, float64(set[n-1]-set[0])*float64(n)/float64(n-1)/float64(total))
+		}
+		cost := unevenness(set) + p.StrideCost*float64(stride-1) + p.SurplusCost*float64(min(surplus, p.MaxSurplus)) + p.SpanCost*(1-span)
+		if cost < best.Cost {
+			best = Comb{Pos: set, Stride: stride, Cost: cost}
+		}
+	}
+	return best, best.Pos != nil
+}
+
+// ragged says that one outer gap of an otherwise even comb is off: the kernel occurs once more in the prologue or epilogue.
+func (p *Params) ragged(pos []int) bool {
+	if len(pos) < 4 {
+		return false
+	}
+	gaps, med := gapsOf(pos)
+	n := len(gaps)
+	off := func(g int) bool { return float64(abs(g-med)) > p.RaggedOff*float64(med) }
+	return off(gaps[0]) && !off(gaps[1]) || off(gaps[n-1]) && !off(gaps[n-2])
+}
+
+// Similarity is the mean Dice coefficient of the base-name multisets of neighbouring units. Units of one kind have 1, an
+// attention half and its feed-forward half typically 0.2–0.6, sliding and full attention layers 0.85.
+func Similarity(s *Sequence, pos []int) float64 {
+	if len(pos) < 3 {
+		return 0
+	}
+	top := int32(0)
+	for _, b := range s.Base {
+		top = max(top, b)
+	}
+	prev, cur := make([]int32, top+1), make([]int32, top+1)
+	count := func(m []int32, from, to int) {
+		for i := from; i < to; i++ {
+			m[s.Base[i]]++
+		}
+	}
+	count(prev, pos[0], pos[1])
+	sum := 0.0
+	for k := 1; k+1 < len(pos); k++ {
+		count(cur, pos[k], pos[k+1])
+		shared := 0
+		for i := pos[k]; i < pos[k+1]; i++ {
+			if b := s.Base[i]; prev[b] > 0 {
+				prev[b]--
+				shared++
+			}
+		}
+		sum += 2 * float64(shared) / float64(pos[k+1]-pos[k-1])
+		for i := pos[k-1]; i < pos[k]; i++ {
+			prev[s.Base[i]] = 0
+		}
+		prev, cur = cur, prev
+	}
+	return sum / float64(len(pos)-2)
+}
+
+// MixerShare is the share of units that contain a mixer, the part before the first and after the last position counted as one
+// unit; ok is false where the sequence has no mixers to go by.
+func MixerShare(s *Sequence, pos []int) (share float64, ok bool) {
+	const few = 2 // one mixer says nothing about a stack
+	if s.Count(mixer) < few {
+		return 0, false
+	}
+	with := 0
+	for k := 0; k+1 < len(pos); k++ {
+		if s.Slice(pos[k], pos[k+1]).has(mixer) {
+			with++
+		}
+	}
+	if s.Slice(0, pos[0]).has(mixer) || s.Slice(pos[len(pos)-1], s.Len()).has(mixer) {
+		with++
+	}
+	return float64(with) / float64(len(pos)), true
+}
+
+// has says whether a kernel of a role occurs.
+func (s *Sequence) has(r Role) bool {
+	for _, x := range s.Role {
+		if x == r {
+			return true
+		}
+	}
+	return false
+}

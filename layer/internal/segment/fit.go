@@ -1,0 +1,183 @@
+package segment
+
+import "math"
+
+// Cuts says which ends of a sequence the window cuts off.
+type Cuts struct {
+	Start, End bool // that end is missing
+}
+
+// A Fitted is the layers of a pass that the window cuts.
+type Fitted struct {
+	*Cut
+	First             int  // index of the first layer that is present
+	CutFirst, CutLast bool // the window cuts the first, the last layer that is present
+}
+
+// Positions returns where a comb's symbol occurs in s, every Stride-th time, counted from the end that is present.
+func (c *Comb) Positions(s *Sequence, cut Cuts) []int {
+	return c.every(s, c.Symbol, cut)
+}
+
+// Same returns where the comb's kernel occurs in another sequence of the same ids as of, in which the comb was found.
+func (c *Comb) Same(of, s *Sequence, cut Cuts) []int {
+	if len(c.Pos) == 0 {
+		return nil
+	}
+	return c.every(s, of.symbols(c.Base)[c.Pos[0]], cut)
+}
+
+func (c *Comb) every(s *Sequence, symbol int32, cut Cuts) []int {
+	var pos []int
+	for k, x := range s.symbols(c.Base) {
+		if x == symbol {
+			pos = append(pos, k)
+		}
+	}
+	if c.Stride <= 1 || len(pos) == 0 {
+		return pos
+	}
+	from := 0
+	if cut.Start && !cut.End {
+		from = (len(pos) - 1) % c.Stride
+	}
+	var out []int
+	for k := from; k < len(pos); k += c.Stride {
+		out = append(out, pos[k])
+	}
+	return out
+}
+
+// Fit finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass of n layers. Layers are
+// numbered from the end when the start is missing.
+func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
+	pos := whole.Comb.Positions(s, cut)
+	if len(pos) == 0 {
+		return nil, false
+	}
+	if len(pos) > n {
+		if cut.Start && !cut.End {
+			pos = pos[len(pos)-n:]
+		} else {
+			pos = pos[:n]
+		}
+	}
+	comb := whole.Comb
+	comb.Pos, comb.Cost = pos, 0
+	f := &Fitted{Cut: p.CutAt(s, comb, whole.Reference())}
+	starts := f.Starts
+	if cut.Start && starts[0] > 0 && f.Layers() < n { // what precedes the first whole layer is the end of one
+		starts = append([]int{0}, starts...)
+		f.CutFirst = true
+	} else if cut.Start && starts[0] == 0 {
+		f.CutFirst = true
+	}
+	if end := starts[len(starts)-1]; cut.End && len(starts)-1 < n && end < s.Len() {
+		starts = append(starts, s.Len())
+		f.CutLast = true
+	}
+	f.Cut = f.With(starts)
+	if cut.Start && !cut.End {
+		f.First = n - f.Layers()
+	}
+	return f, true
+}
+
+// GoesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
+// it is foreign to the layers. A pass with an end of its own has logits and sampling there.
+func (p *Params) GoesOn(s *Sequence, starts []int) bool {
+	return p.likeLayers(s, starts, starts[len(starts)-1], s.Len())
+}
+
+// ComesFrom says the same of what precedes the first layer. A pass with a beginning of its own has an embedding there.
+func (p *Params) ComesFrom(s *Sequence, starts []int) bool {
+	return p.likeLayers(s, starts, 0, starts[0])
+}
+
+// likeLayers says whether the kernels in [from, to) are at most a layer's and few are foreign to the layers.
+func (p *Params) likeLayers(s *Sequence, starts []int, from, to int) bool {
+	longest := 0
+	inside := map[int32]bool{}
+	for l := range len(starts) - 1 {
+		longest = max(longest, starts[l+1]-starts[l])
+		for _, b := range s.Base[starts[l]:starts[l+1]] {
+			inside[b] = true
+		}
+	}
+	foreign := 0
+	for _, b := range s.Base[from:to] {
+		if !inside[b] {
+			foreign++
+		}
+	}
+	return to-from <= longest && float64(foreign) <= p.ForeignShare*float64(to-from)
+}
+
+// Confidence is the share of kernels in layers whose sequence of base names occurs at least twice in the pass, less something
+// where the boundary was a guess between several places.
+func (p *Params) Confidence(s *Sequence, c *Cut) float64 {
+	count := make([]int, 0, c.Layers()) // per distinct layer
+	of := make([]int, c.Layers())
+	var memo Memo[int]
+	for l := range of {
+		of[l] = memo.Get(s.Base[c.Starts[l]:c.Starts[l+1]], func() int {
+			count = append(count, 0)
+			return len(count) - 1
+		})
+		count[of[l]]++
+	}
+	shared, total := 0, 0
+	for l := range of {
+		n := c.Starts[l+1] - c.Starts[l]
+		total += n
+		if count[of[l]] > 1 {
+			shared += n
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	conf := p.ConfidenceRepeat + p.ConfidenceAlike*float64(shared)/float64(total)
+	if !c.ByRole && c.Hi > c.Lo {
+		conf -= p.ConfidenceOpen
+	}
+	return round(conf)
+}
+
+// round keeps three digits: more mean nothing.
+func round(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+// MostVotes returns the number with the most votes, the larger of equals; 0 without any.
+func MostVotes(votes map[int]int) int {
+	best := 0
+	for n, v := range votes {
+		if best == 0 || v > votes[best] || v == votes[best] && n > best {
+			best = n
+		}
+	}
+	return best
+}
+
+// ClearVote returns the number of layers that a whole pass shows beyond doubt, 0 where it leaves a doubt: evenly spaced, alike,
+// and nearly the whole pass. An encoder or a vision tower in front of the layers covers less.
+func (p *Params) ClearVote(s *Sequence) int {
+	g := p.Guesses(s, false)
+	if len(g) == 0 || g[0].Similarity < p.VoteSimilarity || g[0].Combs[0].Cost > p.VoteUneven || g[0].Support < p.VoteSupport {
+		return 0
+	}
+	pos := g[0].Combs[0].Pos
+	if float64(pos[len(pos)-1]-pos[0]) < p.VoteCovers*float64(s.Len()) {
+		return 0
+	}
+	return g[0].N
+}
+
+// StrongVote says whether n layers explain s well enough to contradict a config.
+func (p *Params) StrongVote(s *Sequence, n int) bool {
+	for _, g := range p.Guesses(s, false) {
+		if g.N == n && g.Similarity >= p.StrongSimilarity && g.Support >= p.StrongSupport {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package segment
+
+import "sort"
+
+// A Guess is a number of layers read from name counts.
+type Guess struct {
+	N          int     // layers
+	Support    float64 // share of kernels whose name occurs a whole multiple of N times, give or take one a pass
+	Similarity float64
+	Mixers     float64 // share of units with a mixer
+	Combs      []Comb
+}
+
+// Guesses reads N from the counts of kernel names, largest first. In a pass most names occur N, 2N, 3N … times; any divisor
+// of N explains as many, so the largest well-supported count wins. Two things make a count too large: it counts halves of
+// layers, or iterations of a loop inside a layer. Where roles are known a unit without a mixer gives that away; where
+// they are not, the smaller share of names that come in whole multiples does. The reverse, two kinds of layers in turns
+// counted as one, shows as a larger count whose units all hold a mixer.
+//
+// With passes s may hold several of them: a final norm then adds one per pass, not one in all.
+func (p *Params) Guesses(s *Sequence, passes bool) []Guess {
+	all := p.counts(s, passes)
+	best := 0.0
+	if len(all) > 0 {
+		best = all[0].Support
+	}
+	var kept []Guess
+	for _, g := range all[:min(p.MaxGuesses, len(all))] {
+		if g.Support >= p.GuessSupport*best && p.weigh(s, &g, best) {
+			kept = append(kept, g)
+		}
+	}
+	sort.SliceStable(kept, func(i, j int) bool { return kept[i].N > kept[j].N })
+	return p.dropSurplus(s, kept)
+}
+
+// counts returns the counts of names with their support, best supported first, the larger of equals.
+func (p *Params) counts(s *Sequence, passes bool) []Guess {
+	seen := map[int]bool{}
+	var counts []int
+	weight := map[int]int{} // kernels by their name's count
+	for _, base := range []bool{false, true} {
+		occ := occurrencesOf(s.symbols(base))
+		for sym := range occ.symbols() {
+			c := occ.count(sym)
+			if c >= 2 && !seen[c] {
+				seen[c] = true
+				counts = append(counts, c)
+			}
+			if !base && c > 0 {
+				weight[c] += c
+			}
+		}
+	}
+	var all []Guess
+	for _, c := range counts {
+		surplus := 1
+		if passes {
+			surplus = max(1, c/p.PassLayers)
+		}
+		sup := 0
+		for x, w := range weight {
+			if x >= c && (x%c == 0 || c >= p.LongCount && x >= 2*c && x%c <= surplus) {
+				sup += w
+			}
+		}
+		all = append(all, Guess{N: c, Support: float64(sup) / float64(s.Len())})
+	}
+	sort.Slice(all, func(i, j int) bool {
+		if all[i].Support != all[j].Support {
+			return all[i].Support > all[j].Support
+		}
+		return all[i].N > all[j].N
+	})
+	return all
+}
+
+// weigh looks for combs of a guess and says whether its units may be layers. best is the best support of any count.
+func (p *Params) weigh(s *Sequence, g *Guess, best float64) bool {
+	const combs = 3
+	g.Combs = p.Combs(s, g.N, combs)
+	if len(g.Combs) == 0 || g.Combs[0].Cost > p.MaxUneven {
+		return false
+	}
+	pos := g.Combs[0].Pos
+	g.Similarity = Similarity(s, pos)
+	share, known := MixerShare(s, pos)
+	g.Mixers = share
+	if g.Similarity < p.GuessSimilarity && g.N > 2 {
+		return false
+	}
+	if known {
+		if share < p.MixerShare {
+			return false
+		}
+	} else if g.Support < p.NamelessSupport*best && (g.Support < p.NamelessLess*best || g.Similarity < p.NamelessSimilarity) || p.ragged(pos) {
+		return false
+	}
+	return p.plausible(s, g, known) && (g.N > p.FewLayers || p.alike(s, g.N))
+}
+
+// dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below explains
+// more kernels, its units are as alike, and the first or last of the N+1 layers has little in common with its neighbour. A
+// leading dense layer before layers with experts shares its attention half with them.
+func (p *Params) dropSurplus(s *Sequence, kept []Guess) []Guess {
+	out := kept[:0:0]
+	for i, g := range kept {
+		if i+1 < len(kept) && g.N >= 3 {
+			less := kept[i+1]
+			if less.N == g.N-1 && less.Support > g.Support && less.Similarity >= g.Similarity {
+				if c, ok := p.Best(s, g.N); ok && min(Similarity(s, c.Starts[:3]), Similarity(s, c.Starts[g.N-2:])) < p.Surplus {
+					continue
+				}
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// alike says whether n layers of s have most kernels in common.
+func (p *Params) alike(s *Sequence, n int) bool {
+	c, ok := p.Best(s, n)
+	return ok && c.Similarity >= p.FewSimilarity
+}
+
+// Training says whether a sequence is of a training run, in which what repeats are iterations.
+func (p *Params) Training(s *Sequence) (kernels int, ok bool) {
+	kernels = s.Count(backward)
+	return kernels, p.TrainingShare*kernels > s.Len()
+}
+
+// plausible rejects repeats that are no stack of decoder layers: five iterations of a training loop, three copies in a row.
+// A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported units of some
+// length count, and where all names are unknown (hashed) a few less.
+func (p *Params) plausible(s *Sequence, g *Guess, mixers bool) bool {
+	if _, training := p.Training(s); training {
+		return false
+	}
+	pos := g.Combs[0].Pos
+	covered := float64(pos[len(pos)-1]-pos[0]) * float64(g.N) / float64(g.N-1) / float64(s.Len())
+	unit := float64(s.Len()) * covered / float64(g.N)
+	if covered < p.MinCovered || unit < p.MinUnit || g.Support < p.MinSupport {
+		return false
+	}
+	if mixers {
+		return g.N >= p.StackLayers || g.Support >= p.SmallSupport && unit >= p.SmallUnit
+	}
+	if recognised := s.Len() - s.Count(other); p.RolesKnown*recognised > s.Len() {
+		return g.N >= p.OddLayers && g.Support >= p.OddSupport
+	}
+	return g.N >= p.StackLayers && g.Support >= p.HashedSupport
+}
+
+// Overcounts says whether c, n layers as config or flags want them, is forced upon a sequence that holds fewer: a pass that
+// the window cuts. Fewer units are then more even and more alike, and explain more names. Units of two layers each, where
+// kinds take turns, look the same; they divide n, and the layers of c hold a mixer each.
+func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
+	if n <= p.FewLayers || c.Comb.Cost < p.ForcedUneven {
+		return false
+	}
+	guesses := p.Guesses(s, false)
+	if len(guesses) == 0 || guesses[0].N >= n {
+		return false
+	}
+	g := guesses[0]
+	if g.Combs[0].Cost >= c.Comb.Cost || g.Similarity <= c.Similarity {
+		return false
+	}
+	if n%g.N != 0 {
+		return true
+	}
+	share, known := MixerShare(s, c.Comb.Pos)
+	if !known || share >= p.MixerShare {
+		return false
+	}
+	less := p.CutAt(s, g.Combs[0], nil)
+	return p.GoesOn(s, less.Starts) || p.ComesFrom(s, less.Starts)
+}

@@ -1,0 +1,178 @@
+package segment
+
+// Params are the numbers that decide. Shares and similarities lie between 0 and 1. Where a field says "one in", it is a
+// whole number and the rule compares products, so that no rounding decides.
+//
+// "Seen" means: in the real and generated traces of this repository's tests.
+type Params struct {
+	// A comb is one kernel per layer, at every first to MaxStride-th occurrence of a name: Gemma has four norms of one name
+	// in a layer. It may leave out MaxSurplus occurrences: final norms and logits outside the layers.
+	MaxStride, MaxSurplus int
+	// What a comb loses for every occurrence it skips within a layer, for every one it leaves out (up to MaxSurplus), for
+	// resting on base names, and for the share of the sequence that it does not span: unevenness decides, these break
+	// ties, but a vision tower in front of the language model has even combs of its own and spans half.
+	StrideCost, SurplusCost, BaseCost, SpanCost float64
+	// Combs that are tried for a cut, and for one of up to FewTried layers: two positions are always even.
+	MaxCombs, CombsOfFew, FewTried int
+	// MaxUneven is the unevenness of a comb above which nothing repeats; real stacks of mixed layers stay below 0.3.
+	MaxUneven float64
+
+	// MinSimilarity is the least mean similarity of neighbouring units that counts as a repeat. Dense and expert layers in
+	// turns share their attention half and reach 0.5; unrelated stretches of kernels stay below 0.2.
+	MinSimilarity float64
+	// FewLayers is up to how many layers evenness says nothing; they must be FewSimilarity alike. The layers of small
+	// models reach 0.9, the two halves of some other loop 0.2.
+	FewLayers     int
+	FewSimilarity float64
+
+	// Of the counts of names, the MaxGuesses best supported ones are tried, down to GuessSupport of the best support.
+	MaxGuesses   int
+	GuessSupport float64
+	// LongCount is from which count on a name may occur once more than a multiple says; with several passes in the
+	// sequence, once per PassLayers occurrences.
+	LongCount, PassLayers int
+	// MixerShare is the share of units that must hold a mixer where mixers are known: all, but one or two whose mixer has
+	// a name nobody knows.
+	MixerShare float64
+	// GuessSimilarity is the least similarity of units of more than two layers of a guess: halves of layers have 0.2 to
+	// 0.6, full layers of two kinds 0.5.
+	GuessSimilarity float64
+	// Without mixers a count needs NamelessSupport of the best support, or NamelessLess of it where units are
+	// NamelessSimilarity alike: one full layer in four gives 0.75, the halves of an unfused layer 0.61, of DeepSeek-V4 0.52.
+	NamelessSupport, NamelessLess, NamelessSimilarity float64
+	// Surplus is the similarity of the first or last of N+1 layers with its neighbour below which it is none: dense and
+	// expert layers have 0.6, the embedding of a BERT and its layers 0.36.
+	Surplus float64
+	// A comb is ragged when an outer gap is off its median by RaggedOff of it and the next gap is not.
+	RaggedOff float64
+	// A stack covers MinCovered of its sequence, with units of MinUnit kernels and MinSupport of the names.
+	MinCovered, MinSupport float64
+	MinUnit                float64
+	// StackLayers layers are a stack where mixers are known; fewer need SmallSupport, and units of SmallUnit kernels.
+	StackLayers             int
+	SmallSupport, SmallUnit float64
+	// Where one in RolesKnown kernels has a role and none is a mixer, a stack has OddLayers layers with OddSupport; where
+	// hardly a name is known, StackLayers with HashedSupport. Five iterations of a training loop are no stack.
+	RolesKnown    int
+	OddLayers     int
+	OddSupport    float64
+	HashedSupport float64
+	// TrainingShare: one in so many kernels of a training run has a name that says that it computes gradients or updates
+	// weights. In the training traces seen 2.4 to 8.7 % have, in those of servers none.
+	TrainingShare int
+	// ForcedUneven is the unevenness from which on a number of layers that somebody gave is doubted: forced upon cut
+	// passes it is 0.18 and more, of hybrids 0.05 at most.
+	ForcedUneven float64
+
+	// Weights for up to FewTried layers: what the layers cover, what unevenness costs, what mixers count, against a
+	// similarity of 1.
+	FewCovers, FewUneven, FewMixers float64
+	// Probes is how many kinds of units, beside the first and the last one, both ends of a stack are compared with: kinds
+	// are few, and tile variants of them alike.
+	Probes int
+
+	// Scores of an alignment: names match, roles match, neither does, one is missing. A match of names outweighs a
+	// mismatch, so that an extension survives one foreign kernel when a known one follows, but does not run into a
+	// prologue that shares an occasional kernel. Drop is the loss against the best at which it is given up: four foreign
+	// kernels in a row.
+	ScoreName, ScoreRole, ScoreMismatch, ScoreGap, Drop int
+	// Band bounds the insertions or deletions of an alignment, Slack those beyond the difference in length. Units of one
+	// model differ by 12 kernels at most in what was seen.
+	Band, Slack int
+
+	// What speaks for a phase: layers begin as layers under module frames do, each holds a mixer, head and tail of the
+	// pass leave the place open (or contradict each other there), a norm stands first, and it is the one in front of the
+	// mixer. Only their order matters.
+	WeightBegins, WeightMixer, WeightOpen, WeightTorn, WeightNorm, WeightInput float64
+	// HeadLeast is how many kernels of a first layer of another kind must run as the unit begins: a norm, a product, and
+	// what a mixer needs.
+	HeadLeast int
+
+	// RareUnits: a name that is in less than one unit of so many is foreign to the layers. One full layer in four is not
+	// rare; what a pass runs once is.
+	RareUnits int
+	// A break between passes has BreakLeast foreign kernels (one stray copy is none), and one BreakShare-th of what the
+	// fullest has; breaks within BreakNear units are one. RegularOff is the share of the median that a regular distance
+	// may be off, RegularShare the share of distances that must be regular.
+	BreakLeast, BreakShare, BreakNear int
+	RegularOff, RegularShare          float64
+	// CombUneven is the unevenness up to which a given number of layers makes a comb where no name count does.
+	CombUneven float64
+	// MarkGap: kernels of a role that stand closer belong together, as a word and a position embedding do. Marks by name
+	// are at most one in MarkRare kernels; MarkGroups groups are tried, of MarkMembers names beside the first.
+	MarkGap, MarkRare, MarkGroups, MarkMembers int
+	// MarkShare is the share of pieces between marks that must hold the layers; with runs of a draft model in between,
+	// DraftShare of the kernels must. MarkUneven is how even a given number of layers must lie in a piece.
+	MarkShare, DraftShare, MarkUneven float64
+	// An idle pass has the layers of the others where they are IdleSimilarity alike and IdleUneven uneven at most.
+	IdleSimilarity, IdleUneven float64
+	// GraphLayers is how many layers make a graph launch a pass; piecewise graphs hold one each. GraphShare is the share of
+	// the kernels that such launches must hold.
+	GraphLayers int
+	GraphShare  float64
+
+	// A clear vote against a number of layers that somebody gave: of VotePasses passes all are VoteSimilarity alike,
+	// VoteUneven uneven at most, and have VoteSupport of the names and VoteCovered of the pass. Whole uniform passes have
+	// 0.97 and more, 0 to 0.04; a vision tower covers half. VoteApart layers more are next-token layers.
+	VotePasses, VoteApart                               int
+	VoteSimilarity, VoteUneven, VoteSupport, VoteCovers float64
+	// A strong vote contradicts where nothing else was found.
+	StrongSimilarity, StrongSupport float64
+	// EndKernels behind the last layer show the end of a pass: final norm and logits.
+	EndKernels int
+	// ForeignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
+	ForeignShare float64
+	// BeginShare: one in so many layers under module frames must begin with a pair for it to count; a stray launch at a
+	// layer's edge is no beginning.
+	BeginShare int
+
+	// A stream is beside the main one when more than one in BesideShare of its kernels overlaps it: streams that take turns
+	// overlap by launch jitter only. A name beside it belongs to layers when it occurs once in SideRecurs layers.
+	BesideShare, SideRecurs int
+	// A second half of the batch is one in HalfShare of the kernels of the first and has HalfNames of its names: halves
+	// have all, shared experts and collectives have no mixer.
+	HalfShare int
+	HalfNames float64
+
+	// What a rung of the ladder is worth, before anything contradicts it.
+	ConfidenceWhole, ConfidenceOneStack, ConfidenceStructure, ConfidenceGraph float64 // passes
+	ConfidenceLoose, ConfidenceProfilerStep                                   float64
+	ConfidenceAnchor                                                          float64 // layers
+	ConfidenceRepeat, ConfidenceAlike, ConfidenceOpen                         float64 // least, most more by likeness, less by an open boundary
+	ConfidenceReference, ConfidenceBothEnds, ConfidenceFragment               float64 // of cut passes
+}
+
+// DefaultParams returns the numbers that the documentation and the tests speak of.
+func DefaultParams() *Params {
+	return &Params{
+		MaxStride: 4, MaxSurplus: 3,
+		StrideCost: 0.02, SurplusCost: 0.01, BaseCost: 0.005, SpanCost: 0.25,
+		MaxCombs: 4, CombsOfFew: 48, FewTried: 4, MaxUneven: 0.6,
+		MinSimilarity: 0.3, FewLayers: 3, FewSimilarity: 0.6,
+		MaxGuesses: 24, GuessSupport: 0.25, LongCount: 4, PassLayers: 16,
+		MixerShare: 0.9, GuessSimilarity: 0.35,
+		NamelessSupport: 0.8, NamelessLess: 0.4, NamelessSimilarity: 0.7,
+		Surplus: 0.45, RaggedOff: 0.4,
+		MinCovered: 0.4, MinSupport: 0.25, MinUnit: 3,
+		StackLayers: 4, SmallSupport: 0.5, SmallUnit: 6,
+		RolesKnown: 4, OddLayers: 8, OddSupport: 0.6, HashedSupport: 0.35,
+		TrainingShare: 50, ForcedUneven: 0.1,
+		FewCovers: 0.3, FewUneven: 0.5, FewMixers: 0.3, Probes: 6,
+		ScoreName: 2, ScoreRole: 1, ScoreMismatch: -2, ScoreGap: -2, Drop: 8,
+		Band: 48, Slack: 8,
+		WeightBegins: 8, WeightMixer: 6, WeightOpen: 2, WeightTorn: 0.5, WeightNorm: 1, WeightInput: 0.75, HeadLeast: 4,
+		RareUnits: 6, BreakLeast: 2, BreakShare: 2, BreakNear: 3, RegularOff: 0.1, RegularShare: 2.0 / 3, CombUneven: 0.35,
+		MarkGap: 6, MarkRare: 8, MarkGroups: 12, MarkMembers: 2, MarkShare: 0.8, DraftShare: 0.6, MarkUneven: 0.5,
+		IdleSimilarity: 0.6, IdleUneven: 0.1, GraphLayers: 4, GraphShare: 0.5,
+		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
+		StrongSimilarity: 0.8, StrongSupport: 0.6, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
+		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
+		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.8, ConfidenceStructure: 0.9, ConfidenceGraph: 0.97,
+		ConfidenceLoose: 0.7, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
+		ConfidenceRepeat: 0.7, ConfidenceAlike: 0.29, ConfidenceOpen: 0.1,
+		ConfidenceReference: 0.8, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.7,
+	}
+}
+
+// share compares part with a share of whole without deciding by a rounding in the last place.
+func atLeast(part, share, whole float64) bool { return part >= share*whole-1e-9 }

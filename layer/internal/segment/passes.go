@@ -1,0 +1,205 @@
+package segment
+
+import "sort"
+
+// SplitComb groups the positions of a comb into passes of per positions; the first and last group may hold fewer. With
+// per 0 the size is read from where foreign kernels stand.
+func (p *Params) SplitComb(s *Sequence, comb []int, per int) [][2]int {
+	m := len(comb)
+	foreign := p.foreignKernels(s, comb)
+	var breaks []int
+	switch {
+	case per > 0 && m <= per:
+	case per > 0:
+		breaks = everyPer(foreign, m, per)
+	default:
+		breaks = p.breaksOf(foreign)
+	}
+	var groups [][2]int
+	begin := 0
+	for _, k := range breaks {
+		groups = append(groups, [2]int{begin, k + 1})
+		begin = k + 1
+	}
+	return append(groups, [2]int{begin, m})
+}
+
+// everyPer returns breaks that stand every per units. foreign[k] counts foreign kernels between positions k and k+1; the
+// offset where breaks hold most of them wins, and a whole first pass breaks ties.
+func everyPer(foreign []int, m, per int) []int {
+	bestOff, best := per-1, -1
+	for off := per - 1; off >= 0; off-- {
+		sum, n := 0, 0
+		for k := off; k < m-1; k += per {
+			sum += foreign[k]
+			n++
+		}
+		if n > 0 && sum > best {
+			best, bestOff = sum, off
+		}
+	}
+	var breaks []int
+	for k := bestOff; k < m-1; k += per {
+		breaks = append(breaks, k)
+	}
+	return breaks
+}
+
+// foreignKernels counts, per unit, the kernels whose name is rare among units.
+func (p *Params) foreignKernels(s *Sequence, comb []int) []int {
+	top := int32(0)
+	for _, f := range s.ID {
+		top = max(top, f)
+	}
+	count := make([]int, top+1)
+	for _, f := range s.ID {
+		count[f]++
+	}
+	out := make([]int, len(comb)-1)
+	for k := range out {
+		for i := comb[k]; i < comb[k+1]; i++ {
+			if p.RareUnits*count[s.ID[i]] < len(comb) {
+				out[k]++
+			}
+		}
+	}
+	return out
+}
+
+// breaksOf returns the units that hold nearly as many foreign kernels as the fullest one, when they stand at regular
+// distances; a cluster of neighbours (leading dense layers hold foreign kernels too) counts as its fullest unit.
+func (p *Params) breaksOf(foreign []int) []int {
+	most := 0
+	for _, f := range foreign {
+		most = max(most, f)
+	}
+	if most < p.BreakLeast {
+		return nil
+	}
+	var breaks []int
+	for k, f := range foreign {
+		if p.BreakShare*f < most || f < p.BreakLeast {
+			continue
+		}
+		if n := len(breaks); n > 0 && k-breaks[n-1] <= p.BreakNear {
+			if f > foreign[breaks[n-1]] {
+				breaks[n-1] = k
+			}
+			continue
+		}
+		breaks = append(breaks, k)
+	}
+	if len(breaks) < 2 {
+		return breaks
+	}
+	gaps, med := gapsOf(breaks)
+	regular := 0
+	for _, g := range gaps {
+		if float64(abs(g-med)) <= p.RegularOff*float64(med) {
+			regular++
+		}
+	}
+	if !atLeast(float64(regular), p.RegularShare, float64(len(gaps))) {
+		return nil
+	}
+	return breaks
+}
+
+// Clusters returns the first of each cluster of kernels of a role: a word and a position embedding, the two kernels of an
+// argmax.
+func (p *Params) Clusters(s *Sequence, r Role) []int {
+	var pos []int
+	last := -2 * p.MarkGap
+	for i, x := range s.Role {
+		if x != r {
+			continue
+		}
+		if i-last > p.MarkGap {
+			pos = append(pos, i)
+		}
+		last = i
+	}
+	return pos
+}
+
+// StepGroups finds groups of names with equal counts whose occurrences interleave in step, rarest first, and returns the
+// positions of the first name of each: where no name tells, a pass runs a handful of kernels once.
+func (p *Params) StepGroups(s *Sequence) [][]int {
+	occ := occurrencesOf(s.ID)
+	byCount := map[int][]int{}
+	var counts []int
+	for sym := range occ.symbols() {
+		c := occ.count(sym)
+		if c < 2 || p.MarkRare*c > s.Len() {
+			continue
+		}
+		if byCount[c] == nil {
+			counts = append(counts, c)
+		}
+		byCount[c] = append(byCount[c], sym)
+	}
+	sort.Ints(counts)
+	var out [][]int
+	for _, c := range counts {
+		syms := byCount[c]
+		lead := syms[0]
+		for _, sym := range syms {
+			if occ.of(sym)[0] < occ.of(lead)[0] {
+				lead = sym
+			}
+		}
+		in := 0
+		for _, sym := range syms {
+			if sym != lead && inStep(occ.of(lead), occ.of(sym)) {
+				in++
+			}
+		}
+		if in >= p.MarkMembers {
+			out = append(out, occ.of(lead))
+			if len(out) == p.MarkGroups {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// inStep says whether b's occurrences fall one into each gap of a's.
+func inStep(a, b []int) bool {
+	for i := range a {
+		if b[i] < a[i] || i+1 < len(a) && b[i] >= a[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+// Mixers counts the mixers of s in [from, to) and returns the position of the last one, −1 where there is none.
+func Mixers(s *Sequence, from, to int) (count, last int) {
+	last = -1
+	for i := from; i < to; i++ {
+		if s.Role[i] == mixer {
+			count, last = count+1, i
+		}
+	}
+	return count, last
+}
+
+// A Stack is the layers found in a part of a sequence: [From, To) of it, N of them; N 0 means none.
+type Stack struct{ From, To, N int }
+
+// StackIn looks for a stack of layers in a piece between two marks: of n layers, or where n is 0 of as many as it tells.
+func (p *Params) StackIn(s *Sequence, n int) Stack {
+	var c *Cut
+	ok := false
+	if n >= 2 {
+		c, ok = p.Best(s, n)
+		ok = ok && (c.Similarity >= p.MinSimilarity || n == 2) && c.Comb.Cost < p.MarkUneven && !p.Overcounts(s, c, n)
+	} else if g := p.Guesses(s, false); len(g) > 0 {
+		c, ok = p.Best(s, g[0].N)
+	}
+	if !ok {
+		return Stack{}
+	}
+	return Stack{c.Starts[0], c.Starts[c.Layers()], c.Layers()}
+}

@@ -1,0 +1,98 @@
+package segment
+
+// A layer may be cut out of a repeating unit at any of its kernels; which one is its first is the phase. Structure alone
+// leaves a few kernels open (see cutter), and leaves nothing but contradictions where the first layer is of another kind
+// than the rest. This file weighs the candidates.
+
+// choosePhase picks the coordinate where layers begin, and places them.
+func (k *cutter) choosePhase(cut *Cut) {
+	input := inputNorm(k.c)
+	best := -1.0
+	for _, x := range k.phases(cut.Lo, cut.Hi) {
+		starts := k.place(x)
+		// What resembles a layer's start behind the last layer is the final norm: the earliest of equals.
+		if score := k.weighPhase(starts, x, cut.Lo, cut.Hi, input); score > best {
+			best = score
+			cut.At, cut.Starts = x, starts
+			i := k.c.from + x%k.period()
+			cut.ByRole = k.c.s.Role[i] == norm || k.c.s.beginsLayer(i)
+		}
+	}
+}
+
+// phases returns the coordinates of the unit worth trying, ascending: what structure proposes, every norm, and every
+// kernel that layers are known to begin with.
+func (k *cutter) phases(lo, hi int) []int {
+	var out []int
+	for x := 0; x <= k.period(); x++ {
+		i := k.c.from + x%k.period()
+		if x == lo || x == hi || k.c.s.Role[i] == norm || k.c.s.beginsLayer(i) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// weighPhase scores the layers that a phase gives. at is the coordinate in the unit, starts the layers' boundaries.
+func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
+	n := len(starts) - 1
+	begins, norms, mixers := 0, 0, 0
+	for l := range n {
+		i := starts[l]
+		if i >= k.s.Len() {
+			continue
+		}
+		if k.s.beginsLayer(i) {
+			begins++
+		}
+		if k.s.Role[i] == norm {
+			norms++
+		}
+		if i < starts[l+1] && k.s.Slice(i, starts[l+1]).has(mixer) {
+			mixers++
+		}
+	}
+	p := k.p
+	score := p.WeightBegins*float64(begins)/float64(n) + p.WeightMixer*float64(mixers)/float64(n) + p.WeightNorm*float64(norms)/float64(n)
+	switch {
+	case lo <= at && at <= hi:
+		score += p.WeightOpen
+	case hi <= at && at <= lo: // head and tail contradict each other: one of them is of another kind than the unit
+		score += p.WeightTorn
+	}
+	if input >= 0 && at%k.period() == input {
+		score += p.WeightInput
+	}
+	return score
+}
+
+// inputNorm returns the coordinate in c of the norm that a layer begins with, −1 where roles do not tell. Between the
+// feed-forward part of one layer and the mixer of the next stand the norm behind the feed-forward part, where a model has
+// one, the input norm, the projections, and norms of queries and keys: it is the first norm that is not followed by another.
+func inputNorm(c unit) int {
+	period := c.to - c.from
+	wrap := func(x int) int { return ((x % period) + period) % period }
+	at := func(x int) Role { return c.s.Role[c.from+wrap(x)] }
+	for m := range period {
+		if at(m) != mixer {
+			continue
+		}
+		first, found := 0, false
+		for x := m - 1; x > m-period; x-- {
+			r := at(x)
+			if r == moe || r == activation {
+				if found {
+					return wrap(first)
+				}
+				break
+			}
+			if r == mixer {
+				break
+			}
+			if r == norm && at(x+1) != norm {
+				first, found = x, true
+			}
+		}
+	}
+	return -1
+}

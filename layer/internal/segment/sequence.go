@@ -1,0 +1,149 @@
+package segment
+
+import (
+	"slices"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// A Role is what the segmentation needs to know about a kernel's meaning: never needed for finding the period, only for
+// placing a boundary that structure leaves open and for telling a layer from half of one.
+type Role = classify.Role
+
+// The roles that decide something here.
+const (
+	other      = classify.RoleOther
+	norm       = classify.RoleNorm
+	mixer      = classify.RoleMixer
+	moe        = classify.RoleMoE
+	embed      = classify.RoleEmbed
+	activation = classify.RoleActivation
+	backward   = classify.RoleBackward
+)
+
+// interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused norm, two
+// tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
+func interchangeable(r Role) bool {
+	switch r {
+	case norm, mixer, classify.RoleProduct, moe, classify.RoleRope, classify.RoleCollective:
+		return true
+	}
+	return false
+}
+
+// A Sequence is kernels of one pass in launch order. The slices have equal length; ids are dense.
+type Sequence struct {
+	ID   []int32 // of the name
+	Base []int32 // of the name without its tile variants
+	Role []Role
+	// Begins holds the pairs of base names (see Pair) that layers are known to begin with; nil where no frames tell.
+	Begins map[uint64]bool
+}
+
+// Len returns the number of kernels.
+func (s *Sequence) Len() int { return len(s.ID) }
+
+// Slice returns the part [from, to); it shares memory.
+func (s *Sequence) Slice(from, to int) *Sequence {
+	return &Sequence{ID: s.ID[from:to], Base: s.Base[from:to], Role: s.Role[from:to], Begins: s.Begins}
+}
+
+// Pair packs the base names of kernel i and the next one.
+func (s *Sequence) Pair(i int) uint64 {
+	p := uint64(uint32(s.Base[i])) << 32
+	if i+1 < s.Len() {
+		p |= uint64(uint32(s.Base[i+1])) + 1
+	}
+	return p
+}
+
+// beginsLayer says whether layers are known to begin as the kernels at i do.
+func (s *Sequence) beginsLayer(i int) bool { return s.Begins != nil && s.Begins[s.Pair(i)] }
+
+// Count returns the number of kernels of a role.
+func (s *Sequence) Count(r Role) int {
+	n := 0
+	for _, x := range s.Role {
+		if x == r {
+			n++
+		}
+	}
+	return n
+}
+
+// symbols returns the ids of a level: base names or full ones.
+func (s *Sequence) symbols(base bool) []int32 {
+	if base {
+		return s.Base
+	}
+	return s.ID
+}
+
+// Hash is an FNV-1a hash of ids. Whoever uses it as a key compares what it hashed.
+func Hash(ids []int32) uint64 {
+	h := uint64(14695981039346656037)
+	for _, n := range ids {
+		h = (h ^ uint64(uint32(n))) * 1099511628211
+	}
+	return h
+}
+
+// A Memo keeps one value per distinct sequence of names. Its zero value is empty.
+type Memo[V any] struct {
+	values []V
+	ids    [][]int32
+	index  map[uint64][]int
+}
+
+// Get returns the value of a sequence of names, and what find says where there is none yet.
+func (m *Memo[V]) Get(ids []int32, find func() V) V {
+	h := Hash(ids)
+	for _, k := range m.index[h] {
+		if slices.Equal(m.ids[k], ids) {
+			return m.values[k]
+		}
+	}
+	v := find()
+	if m.index == nil {
+		m.index = map[uint64][]int{}
+	}
+	m.index[h] = append(m.index[h], len(m.values))
+	m.values, m.ids = append(m.values, v), append(m.ids, ids)
+	return v
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// Common counts the kernels of s whose names occur in t, too; 0 where s is nil.
+func Common(s, t *Sequence) int {
+	if s == nil {
+		return 0
+	}
+	has := map[int32]bool{}
+	for _, f := range t.ID {
+		has[f] = true
+	}
+	n := 0
+	for _, f := range s.ID {
+		if has[f] {
+			n++
+		}
+	}
+	return n
+}
+
+// Occurs counts the kernels of a name.
+func Occurs(s *Sequence, id int32) int {
+	n := 0
+	for _, f := range s.ID {
+		if f == id {
+			n++
+		}
+	}
+	return n
+}

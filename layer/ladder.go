@@ -1,0 +1,339 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/trace"
+)
+
+// look ends the analysis when its context has ended. It stands between passes: the structural core does not look.
+func (w *work) look() { w.watch.Rows(stop.Every) }
+
+// assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config, else from
+// module frames, else from a vote of the passes.
+func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
+	byFrames := 0
+	for p := range results {
+		if f != nil && w.byModules(&results[p], f) {
+			byFrames++
+		}
+	}
+	if byFrames > 0 {
+		w.learnBegins(results)
+	}
+	if byFrames > 0 && m.layers == 0 {
+		for p := range results {
+			if results[p].levidence == "module" {
+				m.layers = max(m.layers, results[p].first+results[p].count)
+			}
+		}
+		m.source = "modules"
+	}
+	if w.opts.Boundaries == BoundariesModules {
+		return
+	}
+	if m.useAnchors {
+		if m.layers == 0 {
+			m.layers, m.source = w.layersByAnchors(results, m), "anchors"
+		}
+		for p := range results {
+			if r := &results[p]; r.levidence == "none" {
+				w.byAnchors(r, m)
+			}
+		}
+		if w.opts.Boundaries == BoundariesAnchorCloses {
+			return
+		}
+	}
+	if m.layers == 0 {
+		if n := voteLayers(results); n > 0 {
+			m.layers, m.source = n, "repeats"
+		}
+	}
+	if m.layers == 0 {
+		return
+	}
+	var memo segment.Memo[int] // passes of equal kernels (graph replays) have equal layers
+	for p := range results {
+		r := &results[p]
+		w.look()
+		if r.levidence == "module" {
+			w.shadow(r, m) // a structure to find cut passes with
+			continue
+		}
+		if r.levidence != "none" {
+			continue
+		}
+		if q := memo.Get(r.seq.ID, func() int { return p }); q != p {
+			if first := &results[q]; first.st != nil && first.cut == Whole {
+				w.byStructure(r, first.st, first.levidence, first.lconf)
+			}
+			continue
+		}
+		if r.cut == Whole {
+			w.byRepeats(r, m.layers)
+		}
+	}
+	if bestWhole(results, nil) == nil {
+		for p := range results {
+			if r := &results[p]; r.levidence == "none" && !r.draft && (p == 0 || p == len(results)-1) {
+				w.byFragment(r, m.layers)
+			}
+		}
+		return
+	}
+	for p := range results {
+		r := &results[p]
+		atEdge := p == 0 || p == len(results)-1
+		if r.draft || r.levidence != "none" || !atEdge && r.cut == Whole {
+			continue
+		}
+		w.look()
+		whole := bestWhole(results, r.seq)
+		if r.cut != Whole {
+			w.byReference(r, whole, m.layers)
+			continue
+		}
+		r.cut = CutAtEnd
+		if p == 0 && len(results) > 1 {
+			r.cut = CutAtStart
+		}
+		if !w.byReference(r, whole, m.layers) {
+			r.cut = Whole
+			w.byFragment(r, m.layers) // another stage than the whole passes: no kernel in common
+		}
+	}
+}
+
+// learnBegins notes what layers under module frames begin with, for the passes that have none: graph replays, orphans.
+func (w *work) learnBegins(results []passResult) {
+	count := map[uint64]int{}
+	total := 0
+	for p := range results {
+		r := &results[p]
+		if r.levidence != "module" {
+			continue
+		}
+		layerOf := make(map[int32]int32, len(r.kernels))
+		for k, i := range r.kernels {
+			layerOf[i] = r.layer[k]
+		}
+		prev := int32(None)
+		for k, i := range r.line {
+			if l := layerOf[i]; l != prev && l > prev {
+				count[r.seq.Pair(k)]++
+				total++
+				prev = l
+			}
+		}
+	}
+	w.begins = map[uint64]bool{}
+	for p, n := range count {
+		if params.BeginShare*n >= total { // a stray launch at a layer's edge is no beginning
+			w.begins[p] = true
+		}
+	}
+	for p := range results {
+		results[p].seq.Begins = w.begins
+	}
+}
+
+// shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
+// frames' layers.
+func (w *work) shadow(r *passResult, m *modelFacts) {
+	c, ok := params.Best(r.seq, m.layers)
+	if !ok || c.Similarity < params.MinSimilarity {
+		return
+	}
+	r.st = c
+	// The frames know where layers begin; the structure's boundary must agree with them.
+	layerOf := make(map[int32]int32, len(r.kernels))
+	for k, i := range r.kernels {
+		layerOf[i] = r.layer[k]
+	}
+	for k, i := range r.line {
+		if layerOf[i] == 1 {
+			if moved, ok := c.BeginningAt(k); ok {
+				r.st = moved
+				return
+			}
+		}
+	}
+}
+
+// bestWhole returns the cut of the whole pass that is the best reference for s: the one with most of its kernels, as prefill and
+// decode may have none in common, then the one whose layers are surest, then the earliest. It is nil where no pass is whole.
+func bestWhole(results []passResult, s *sequence) *segment.Cut {
+	var best *passResult
+	most := -1
+	var memo segment.Memo[int]
+	for p := range results {
+		r := &results[p]
+		if r.st == nil || r.cut != Whole {
+			continue
+		}
+		n := memo.Get(r.seq.ID, func() int { return segment.Common(s, r.seq) })
+		if n > most || n == most && r.lconf > best.lconf {
+			best, most = r, n
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.st
+}
+
+// layersByAnchors is N where nothing says it: the most frequent number of anchors per pass, by blocks.
+func (w *work) layersByAnchors(results []passResult, m *modelFacts) int {
+	votes := map[int]int{}
+	for p := range results {
+		if n := len(w.anchorPositions(results[p].line, m)); n%m.blocks == 0 && n > 0 {
+			votes[n/m.blocks] += n
+		}
+	}
+	return segment.MostVotes(votes)
+}
+
+// voteLayers asks every pass for its number of layers; votes weigh by kernels in layers.
+func voteLayers(results []passResult) int {
+	votes := map[int]int{}
+	var memo segment.Memo[int]
+	for p := range results {
+		s := results[p].seq
+		n := memo.Get(s.ID, func() int {
+			if g := params.Guesses(s, false); len(g) > 0 {
+				return g[0].N
+			}
+			return 0
+		})
+		if n >= 2 {
+			votes[n] += s.Len()
+		}
+	}
+	return segment.MostVotes(votes)
+}
+
+// addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
+// window.
+func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
+	if m.layers < 2 || bestWhole(results, nil) == nil {
+		return results
+	}
+	spans := make([]passSpan, len(results))
+	for p := range results {
+		spans[p] = results[p].passSpan
+	}
+	runs := w.looseRuns(spans)
+	added := false
+	for k, run := range runs {
+		cut := CutAtBoth
+		switch {
+		case k == 0 && len(run) > 0 && run[0] == w.order[0]:
+			cut = CutAtStart
+		case k == len(runs)-1 && run[len(run)-1] == w.order[len(w.order)-1]:
+			cut = CutAtEnd
+		default:
+			continue // between passes: batch preparation and sampling that no mark covers
+		}
+		r := w.prepare(passSpan{kernels: run, evidence: "structure", conf: params.ConfidenceLoose, cut: cut})
+		if w.byReference(&r, bestWhole(results[:len(spans)], r.seq), m.layers) {
+			results = append(results, r)
+			added = true
+		}
+	}
+	if added {
+		first := func(r *passResult) trace.Time { return w.acts[slices.Min(r.kernels)].Start() }
+		sort.SliceStable(results, func(a, b int) bool { return first(&results[a]) < first(&results[b]) })
+	}
+	return results
+}
+
+// checkAgainst compares what was found with what config or flags say.
+func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) error {
+	if m.source != "config" && m.source != "flag" {
+		return nil
+	}
+	from := fmt.Sprintf("the config says %d layers", m.layers)
+	if m.source == "flag" {
+		from = fmt.Sprintf("%d layers were asked for", m.layers)
+	}
+	found := 0
+	for p := range results {
+		r := &results[p]
+		if r.levidence == "module" && (r.first+r.count > m.layers || r.first+r.count < m.layers && r.cut == Whole && hasBothEnds(r)) {
+			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
+				ErrContradiction, from, p, r.first+r.count, r.count)
+		}
+		if r.count > 0 {
+			found++
+		}
+	}
+	if found > 0 {
+		if n := clearVote(results); n > 0 && m.layers%n != 0 && n%m.layers != 0 && (n < m.layers || n > m.layers+params.VoteApart) {
+			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+		}
+		for p := range results {
+			r := &results[p]
+			if r.st == nil || r.st.Comb.Stride == 1 && segment.Occurs(r.seq, r.st.Comb.Symbol) == m.layers {
+				return nil
+			}
+		}
+		// Every pass was cut at every second or third occurrence of its anchor only: see whether the trace has more layers.
+		if n := voteLayers(results); n > m.layers && n%m.layers == 0 && strongVote(results, n) {
+			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass", ErrContradiction, from, n)
+		}
+		return nil
+	}
+	if n := voteLayers(results); n > 0 && strongVote(results, n) {
+		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+	}
+	if w.opts.Boundaries == BoundariesRepeats {
+		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from, len(results))
+	}
+	return nil
+}
+
+// hasBothEnds says whether kernels stand before the first layer and after the last one, as embedding and logits do: the window
+// does not cut the pass.
+func hasBothEnds(r *passResult) bool {
+	n := 0
+	for k := len(r.layer) - 1; k >= 0 && r.layer[k] == None; k-- {
+		n++
+	}
+	return n >= params.EndKernels && r.layer[0] == None && r.first == 0
+}
+
+// clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
+// a doubt.
+func clearVote(results []passResult) int {
+	vote, asked := 0, 0
+	for p := range results {
+		r := &results[p]
+		if r.levidence != "repeat" || r.cut != Whole || r.count == 0 {
+			continue
+		}
+		if asked++; asked > params.VotePasses {
+			break
+		}
+		n := params.ClearVote(r.seq)
+		if n == 0 || vote > 0 && n != vote {
+			return 0
+		}
+		vote = n
+	}
+	return vote
+}
+
+// strongVote says whether n layers explain some pass well enough to contradict a config.
+func strongVote(results []passResult, n int) bool {
+	for p := range results {
+		if params.StrongVote(results[p].seq, n) {
+			return true
+		}
+	}
+	return false
+}
