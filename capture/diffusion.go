@@ -7,14 +7,13 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
-// diffusionMarks are what SGLang and vLLM print when they serve a diffusion
-// pipeline: no prefill, no decode, nothing this workload measures.
-var diffusionMarks = []string{"Falling back to diffusers backend", "Using diffusers backend", "Loaded diffusers pipeline"}
-
 // CheckServerLog fails with [ErrDiffusion] when the log at path says that the
-// server runs a diffusion pipeline. Lines are read one at a time; of a line
+// server runs a diffusion pipeline: no prefill, no decode, nothing the
+// workloads measure. Lines are read one at a time; of a line
 // longer than 1 MiB only the beginning counts.
 func CheckServerLog(path string) error {
 	f, err := os.Open(path)
@@ -31,7 +30,7 @@ func CheckServerLog(path string) error {
 		if err != nil {
 			return fmt.Errorf("capture: server log: %w", err)
 		}
-		for _, m := range diffusionMarks {
+		for _, m := range framework.Diffusion().LogMarks {
 			if strings.Contains(string(line), m) {
 				return fmt.Errorf("capture: %s line %d says %q: %w", path, n, m, ErrDiffusion)
 			}

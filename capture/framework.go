@@ -3,8 +3,9 @@ package capture
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // Framework names an LLM server. New values may be added.
@@ -26,58 +27,50 @@ func Frameworks() []Framework {
 	return []Framework{FrameworkSGLang, FrameworkVLLM, FrameworkTensorRT, FrameworkTokenSpeed}
 }
 
+// known are the servers that [ParseFramework] looks for.
+var known = framework.All()
+
 // Title is the name as its makers write it.
 func (f Framework) Title() string {
-	switch f {
-	case FrameworkSGLang:
-		return "SGLang"
-	case FrameworkVLLM:
-		return "vLLM"
-	case FrameworkTensorRT:
-		return "TensorRT-LLM"
-	case FrameworkTokenSpeed:
-		return "TokenSpeed"
-	case FrameworkAuto:
+	if f == FrameworkAuto {
 		return "auto"
+	}
+	if k, ok := framework.ByName(known, string(f)); ok {
+		return k.Name
 	}
 	return string(f)
 }
 
 // ParseFramework reads a framework's name as people write it: case, spaces and
-// dashes do not matter, "trtllm" and "trt-llm" are TensorRT-LLM, and "" and
-// "auto" are [FrameworkAuto].
+// dashes do not matter, "trtllm", "tllm" and "trt-llm" are TensorRT-LLM, "ts"
+// is TokenSpeed, and "" and "auto" are [FrameworkAuto].
 func ParseFramework(s string) (Framework, error) {
-	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s)) {
-	case "", "auto":
+	if t := strings.ToLower(strings.TrimSpace(s)); t == "" || t == "auto" {
 		return FrameworkAuto, nil
-	case "sglang", "sgl":
-		return FrameworkSGLang, nil
-	case "vllm":
-		return FrameworkVLLM, nil
-	case "tensorrtllm", "trtllm", "tensorrt", "trt":
-		return FrameworkTensorRT, nil
-	case "tokenspeed":
-		return FrameworkTokenSpeed, nil
+	}
+	if k, ok := framework.ByName(known, s); ok {
+		if f := driverOf(k); f != FrameworkAuto {
+			return f, nil
+		}
 	}
 	return "", fmt.Errorf("capture: unknown framework %q: want sglang, vllm, tensorrt-llm, tokenspeed or auto", s)
+}
+
+// driverOf is the server with a driver that k is, FrameworkAuto for none.
+func driverOf(k framework.Framework) Framework {
+	for _, f := range Frameworks() {
+		if f.Title() == k.Name {
+			return f
+		}
+	}
+	return FrameworkAuto
 }
 
 // pathHint looks for a framework's name in the parts of an output path, the
 // last part first: people name folders after what they measure.
 func pathHint(path string) Framework {
-	parts := strings.Split(filepath.ToSlash(strings.ToLower(path)), "/")
-	for i := len(parts) - 1; i >= 0; i-- {
-		p := parts[i]
-		switch {
-		case strings.Contains(p, "sglang"):
-			return FrameworkSGLang
-		case strings.Contains(p, "tokenspeed"):
-			return FrameworkTokenSpeed
-		case strings.Contains(p, "trtllm"), strings.Contains(p, "trt-llm"), strings.Contains(p, "trt_llm"), strings.Contains(p, "tensorrt"):
-			return FrameworkTensorRT
-		case strings.Contains(p, "vllm"):
-			return FrameworkVLLM
-		}
+	if k, ok := framework.InPath(known, path); ok {
+		return driverOf(k)
 	}
 	return FrameworkAuto
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // sglang drives SGLang. Facts used, from its sources (scheduler_profiler_mixin.py,
@@ -26,7 +28,7 @@ type sglang struct {
 func (d *sglang) traits() traits {
 	return traits{
 		ownDir: true, selfStop: true, mayBlock: true,
-		needs: "an SGLang server has /start_profile without any flag (python -m sglang.launch_server; an --api-key or --admin-api-key must be sent as a header)",
+		needs: framework.SGLang().Launch,
 	}
 }
 

@@ -3,6 +3,8 @@ package capture
 import (
 	"context"
 	"fmt"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // tokenSpeed drives TokenSpeed. /start_profile takes the folder and a
@@ -13,7 +15,7 @@ type tokenSpeed struct{ openAI }
 func (d *tokenSpeed) traits() traits {
 	return traits{
 		ownDir: true, rewrites: true,
-		needs: "a TokenSpeed server has /start_profile on its HTTP port when its profiler routes are enabled",
+		needs: framework.TokenSpeed().Launch,
 	}
 }
 

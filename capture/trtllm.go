@@ -3,6 +3,8 @@ package capture
 import (
 	"context"
 	"net/http"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // tensorRT drives TensorRT-LLM (trtllm-serve, PyTorch backend). Facts used, from
@@ -24,7 +26,7 @@ type tensorRT struct {
 func (d *tensorRT) traits() traits {
 	return traits{
 		rewrites: true,
-		needs:    "launch trtllm-serve with TLLM_PROFILE_START_STOP=<a>-<b> and TLLM_TORCH_PROFILE_TRACE=<output-dir>/trace.json.gz (the folder shared with this machine), in a release that has /start_profile",
+		needs:    framework.TensorRTLLM().Launch,
 	}
 }
 

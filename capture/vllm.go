@@ -1,6 +1,10 @@
 package capture
 
-import "context"
+import (
+	"context"
+
+	"github.com/llmstrata/strata/internal/framework"
+)
 
 // vllm drives vLLM. Facts used, from its sources and documentation (profiling.md,
 // entrypoints/serve/profile/api_router.py, profiler/wrapper.py):
@@ -19,7 +23,7 @@ import "context"
 type vllm struct{ openAI }
 
 func (d *vllm) traits() traits {
-	return traits{needs: `launch vLLM with --profiler-config '{"profiler": "torch", "torch_profiler_dir": "<output-dir>"}' (before 0.13: VLLM_TORCH_PROFILER_DIR=<output-dir>); --output-dir must be that folder`}
+	return traits{needs: framework.VLLM().Launch}
 }
 
 func (d *vllm) check(o Options) ([]string, error) {

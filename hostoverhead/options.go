@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -29,16 +30,10 @@ type config struct {
 	labelA, labelB string
 }
 
-// DefaultPrepPatterns are the names of host preparation ranges, tried in this
-// order; the first that occurs in a window is used.
-func DefaultPrepPatterns() []string {
-	return []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
-}
-
 func newConfig(opts []Option) config {
 	c := config{
 		aggregate: DefaultThresholds(), context: DefaultThresholds(), generation: DefaultGenerationThresholds(),
-		prep: DefaultPrepPatterns(), useM3: true, topGaps: 10, change: 0.03, seed: 1,
+		prep: framework.PrepRanges(framework.All()), useM3: true, topGaps: 10, change: 0.03, seed: 1,
 		labelA: "baseline", labelB: "target",
 	}
 	for _, o := range opts {
@@ -54,7 +49,9 @@ func WithThresholds(aggregate, context, generation Thresholds) Option {
 	return optionFunc(func(c *config) { c.aggregate, c.context, c.generation = aggregate, context, generation })
 }
 
-// WithPrepPatterns replaces [DefaultPrepPatterns]. Matching ignores case.
+// WithPrepPatterns replaces the names of the ranges in which the host prepares
+// a step, by default those of the servers that are known. They are tried in
+// this order, in any case; the first that occurs in a window is used.
 func WithPrepPatterns(patterns ...string) Option {
 	return optionFunc(func(c *config) { c.prep = slices.Clone(patterns) })
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -127,14 +128,14 @@ type Stage string
 
 // The stages. More may be added.
 const (
-	StageUnknown Stage = "unknown"
-	StagePrefill Stage = "prefill" // context requests only
-	StageDecode  Stage = "decode"  // generation requests only
-	StageMixed   Stage = "mixed"   // both
-	StageVerify  Stage = "verify"  // the target model checks drafted tokens
-	StageDraft   Stage = "draft"   // a draft model runs
-	StageIdle    Stage = "idle"    // a step without requests
-	StageCapture Stage = "capture" // a graph is being captured
+	StageUnknown Stage = framework.Unknown
+	StagePrefill Stage = framework.Prefill // context requests only
+	StageDecode  Stage = framework.Decode  // generation requests only
+	StageMixed   Stage = framework.Mixed   // both
+	StageVerify  Stage = framework.Verify  // the target model checks drafted tokens
+	StageDraft   Stage = framework.Draft   // a draft model runs
+	StageIdle    Stage = framework.Idle    // a step without requests
+	StageCapture Stage = framework.Capture // a graph is being captured
 )
 
 // ForwardPass is one run of the model.

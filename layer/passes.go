@@ -112,7 +112,7 @@ func (w *work) readSteps() []*stepSet {
 		}
 		p, seen := memo[e.NameID()]
 		if !seen {
-			p.step, p.ok = readStep(e.Name(), w.opts.StepPatterns)
+			p.step, p.ok = ParseStep(e.Name(), w.opts.StepPatterns...)
 			memo[e.NameID()] = p
 		}
 		if !p.ok {

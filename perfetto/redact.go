@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -32,9 +33,12 @@ type Redaction struct {
 
 func (r Redaction) any() bool { return r.Paths || r.Names || r.Shapes }
 
-// publicRoots begin the public part of a path.
-var publicRoots = []string{"sglang/", "vllm/", "tensorrt_llm/", "tokenspeed/", "sgl_kernel/", "flashinfer/",
-	"transformers/", "torch/", "triton/", "deep_gemm/", "deep_ep/", "aiter/"}
+// publicRoots begin the public part of a path: the servers' packages and
+// libraries that they run on.
+var publicRoots = func() []string {
+	servers, kernels := framework.ServerRoots(framework.All())
+	return slices.Concat(servers, kernels, []string{"flashinfer/", "transformers/", "torch/", "triton/", "deep_gemm/", "deep_ep/", "aiter/"})
+}()
 
 // publicMeta are top-level keys that say nothing about who recorded the trace.
 var publicMeta = map[string]bool{

@@ -9,27 +9,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
-)
-
-// Stages that [StageFromPath] knows.
-const (
-	StageExtend = "extend" // also written "prefill"
-	StageDecode = "decode"
 )
 
 // File is a trace file found by [Discover] or [ListFiles].
 type File struct {
 	Path    string    `json:"path"`
 	Rank    int       `json:"rank"`              // from the name; −1 when it has none
-	Stage   string    `json:"stage,omitempty"`   // StageExtend, StageDecode or ""
+	Stage   string    `json:"stage,omitempty"`   // "prefill" or "decode" where the path says so
 	Size    int64     `json:"size_bytes"`        // on disk
 	ModTime time.Time `json:"mod_time"`          // last written
 	Merged  bool      `json:"merged,omitempty"`  // a merged-* file, which holds all ranks
@@ -176,10 +169,8 @@ func ListFiles(path string) ([]File, error) {
 }
 
 func newFile(path string, info fs.FileInfo) File {
-	f := File{Path: path, Rank: -1, Stage: StageFromPath(path), Size: info.Size(), ModTime: info.ModTime()}
-	if r, ok := RankFromPath(path); ok {
-		f.Rank = r
-	}
+	says := framework.ReadFileName(framework.All(), path)
+	f := File{Path: path, Rank: says.Rank, Stage: says.Stage, Size: info.Size(), ModTime: info.ModTime()}
 	base := filepath.Base(path)
 	f.Merged = strings.HasPrefix(base, "merged-") || strings.HasPrefix(base, "merged_")
 	f.Partial = strings.HasSuffix(base, ".tmp")
@@ -223,55 +214,4 @@ func holdsEvents(path string) bool {
 	}
 	trimmed := bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
 	return len(trimmed) > 0 && trimmed[0] == '[' && bytes.Contains(head, []byte(`"ph"`))
-}
-
-var (
-	stagePattern = regexp.MustCompile(`(?i)(?:[-_.]|^)(extend|prefill|decode)(?:[-_.]|$)`)
-	// A rank is what is written last in vLLM's dp0_pp0_tp0_dcp0_ep0_rank0, and
-	// what SGLang calls TP-0.
-	rankPatterns = []*regexp.Regexp{
-		regexp.MustCompile(`(?i)(?:^|[^a-z])rank[-_]?(\d{1,6})(?:\D|$)`),
-		regexp.MustCompile(`(?i)(?:^|[^a-z])tp[-_]?(\d{1,6})(?:\D|$)`),
-		regexp.MustCompile(`(?i)(?:^|[^a-z])worker[-_]?(\d{1,6})(?:\D|$)`),
-	}
-)
-
-// RankFromPath returns the rank that a trace's file name carries: tp0, TP-0,
-// rank0, worker0, dp0_pp0_tp0_…_rank0.
-func RankFromPath(path string) (rank int, ok bool) {
-	base := filepath.Base(path)
-	for _, p := range rankPatterns {
-		if m := p.FindStringSubmatch(base); m != nil {
-			n, err := strconv.Atoi(m[1])
-			return n, err == nil
-		}
-	}
-	return 0, false
-}
-
-// StageFromPath returns the serving stage that a path names: in the file name
-// after a dash, underscore or dot, or as the name of a directory. "prefill" is
-// StageExtend. It is "" when the path names none.
-func StageFromPath(path string) string {
-	if m := stagePattern.FindAllStringSubmatch(filepath.Base(path), -1); m != nil {
-		return stageName(m[len(m)-1][1])
-	}
-	for dir := filepath.Dir(path); ; {
-		switch base := strings.ToLower(filepath.Base(dir)); base {
-		case "extend", "prefill", "decode":
-			return stageName(base)
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
-}
-
-func stageName(s string) string {
-	if strings.EqualFold(s, "decode") {
-		return StageDecode
-	}
-	return StageExtend
 }

@@ -11,34 +11,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-func TestRankAndStageFromPath(t *testing.T) {
-	tests := []struct {
-		path  string
-		rank  int // −1: none
-		stage string
-	}{
-		{"1700000000-TP-0.trace.json.gz", 0, ""},
-		{"x-TP-3-DECODE.trace.json.gz", 3, "decode"},
-		{"a/dp0_pp0_tp1_dcp0_ep0_rank5.1700.pt.trace.json.gz", 5, ""},
-		{"worker2.pt.trace.json", 2, ""},
-		{"host_rank-34.pt.trace.json", 34, ""},
-		{"prefill/1700-TP-1.trace.json.gz", 1, "extend"},
-		{"run_extend.json", -1, "extend"},
-		{"http_42.json", -1, ""},
-		{"decoder.json", -1, ""},
-		{"extended/x.json", -1, ""},
-	}
-	for _, tt := range tests {
-		rank, ok := trace.RankFromPath(tt.path)
-		if !ok {
-			rank = -1
-		}
-		if got := trace.StageFromPath(tt.path); rank != tt.rank || got != tt.stage {
-			t.Errorf("%s: rank %d, stage %q, want %d, %q", tt.path, rank, got, tt.rank, tt.stage)
-		}
-	}
-}
-
 func TestDiscover(t *testing.T) {
 	const events, other = `{"traceEvents": []}`, `{"a": 1}`
 	tests := []struct {

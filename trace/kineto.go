@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strconv"
 
 	gojson "github.com/goccy/go-json"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
 )
 
@@ -41,15 +41,15 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 // name, else the args of collectives, if these agree. A name that says "rank" and
 // another one than distributedInfo is noted: one of them was copied.
 func (b *Builder) setRank(m *Meta, args seenRank) {
-	named, ok := RankFromPath(m.Path)
+	name := framework.ReadFileName(framework.All(), m.Path)
 	switch {
 	case m.Rank >= 0:
-		if explicit := rankPatterns[0].MatchString(filepath.Base(m.Path)); ok && explicit && named != m.Rank {
+		if name.Label == "rank" && name.Rank != m.Rank {
 			b.notes = append(b.notes, Finding{Code: "rank-clash", Severity: HealthOK, Count: 1,
-				Message: fmt.Sprintf("the file's name says rank %d, its distributedInfo %d, which is taken", named, m.Rank)})
+				Message: fmt.Sprintf("the file's name says rank %d, its distributedInfo %d, which is taken", name.Rank, m.Rank)})
 		}
-	case ok:
-		m.Rank = named
+	case name.Rank >= 0:
+		m.Rank = name.Rank
 	case args.any && !args.mixed:
 		m.Rank = args.rank
 	}

@@ -19,8 +19,8 @@ var ErrNoTrace = errors.New("triage: no trace given")
 type Source struct {
 	Trace *trace.Trace // loaded with every lane
 	Path  string       // as shown in the report
-	// Stage is the stage of the whole trace where its path tells, "" to take it
-	// from the trace's annotations. See [trace.StageFromPath].
+	// Stage is the stage of the whole trace where its path tells, as
+	// [trace.File] has it, "" to take it from the trace's annotations.
 	Stage string
 }
 
@@ -127,7 +127,7 @@ func (a *Analysis) collect(sources []Source) ([]*work, error) {
 		if s.Trace == nil {
 			return nil, ErrNoTrace
 		}
-		w, err := a.pool.collect(s.Trace, s.Path, s.Stage, a.process)
+		w, err := a.pool.collect(s.Trace, s.Path, stageWord(s.Stage), a.process)
 		if err != nil {
 			return nil, err
 		}
@@ -160,28 +160,6 @@ func (a *Analysis) head() {
 		r.Health = append(r.Health, HealthNote{Trace: "input", Status: trace.HealthDegraded, Findings: a.in.Warnings})
 	}
 	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return cmp.Compare(y.Status, x.Status) })
-}
-
-// frameworkOf tells the server that made the traces: as given, as the server
-// says, from the path, from the trace.
-func (a *Analysis) frameworkOf(sources []Source) string {
-	if a.framework != "" {
-		return a.framework
-	}
-	if a.in.Server.Framework != "" {
-		return a.in.Server.Framework
-	}
-	for _, s := range sources {
-		if f := frameworkInPath(s.Path); f != "" {
-			return f
-		}
-	}
-	for _, s := range sources {
-		if f := frameworkInTrace(s.Trace); f != "" {
-			return f
-		}
-	}
-	return FrameworkPyTorch
 }
 
 // healthNote keeps the findings that touch what this report shows.

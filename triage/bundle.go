@@ -130,7 +130,7 @@ func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 
 func frameworkOrder(name string) int {
 	for i, f := range frameworks {
-		if f.name == name {
+		if f.Name == name && f.Server() {
 			return i
 		}
 	}

@@ -2,6 +2,8 @@ package triage
 
 import (
 	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // frameRank says how much a Python frame tells about where a kernel comes
@@ -20,16 +22,12 @@ const (
 	rankFramework                  // code of a server
 )
 
-// frameworkRoots are the packages of the servers. A path is shown from the
-// root on; "python/sglang/" is how the repository has it.
-var frameworkRoots = []string{"python/sglang/", "sglang/", "vllm/", "tokenspeed/", "tensorrt_llm/"}
-
-// kernelRoots are kernel packages of the servers: framework code, but the line
-// that calls them says more than the wrapper inside.
-var kernelRoots = []string{"sgl_kernel/", "tokenspeed_kernel/"}
-
-// modelRoots are packages that hold model definitions.
-var modelRoots = []string{"transformers/", "diffusers/", "timm/", "megatron/", "nemo/", "fairseq/"}
+// serverRoots and kernelRoots are the packages of the servers, and modelRoots
+// those that hold model definitions. A path is shown from the root on.
+var (
+	serverRoots, kernelRoots = framework.ServerRoots(frameworks)
+	modelRoots               = framework.ModelRoots(frameworks)
+)
 
 // noSignalFuncs are functions every call passes through.
 var noSignalFuncs = set("__call__", "_call_impl", "_wrapped_call_impl", "__torch_function__", "__torch_dispatch__",
@@ -92,18 +90,18 @@ func parseFrame(name string) (frame, bool) {
 // root returns where in the path the package begins that gives the frame its
 // rank, and that rank.
 func (f frame) root() (int, frameRank) {
-	for _, r := range frameworkRoots {
-		if i := segment(f.path, r); i >= 0 {
+	for _, r := range serverRoots {
+		if i := framework.RootIn(f.path, r); i >= 0 {
 			return i, rankFramework
 		}
 	}
 	for _, r := range kernelRoots {
-		if i := segment(f.path, r); i >= 0 {
+		if i := framework.RootIn(f.path, r); i >= 0 {
 			return i, rankKernels
 		}
 	}
 	for _, r := range modelRoots {
-		if i := segment(f.path, r); i >= 0 {
+		if i := framework.RootIn(f.path, r); i >= 0 {
 			return i, rankModel
 		}
 	}
@@ -127,21 +125,6 @@ func (f frame) root() (int, frameRank) {
 		return 0, rankLibrary // an installed package; the profiler strips sys.path
 	}
 	return 0, rankUser
-}
-
-// segment finds r at the beginning of a path segment.
-func segment(path, r string) int {
-	for from := 0; ; {
-		i := strings.Index(path[from:], r)
-		if i < 0 {
-			return -1
-		}
-		i += from
-		if i == 0 || path[i-1] == '/' {
-			return i
-		}
-		from = i + 1
-	}
 }
 
 // rank returns the frame's rank.

@@ -23,7 +23,7 @@ func (a *Analysis) fuse(s *stageWork) []FuseRow {
 // on the model need a model; what is not known about tensor parallelism is
 // decided by the evidence in chain mode.
 func (a *Analysis) applies(p *FusePattern, anyServer bool) bool {
-	key := frameworkKey(a.report.Framework)
+	key := serverKey(a.report.Framework)
 	if !slices.Contains(p.Frameworks, key) && !(key == "" && anyServer) {
 		return false
 	}

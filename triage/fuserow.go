@@ -25,9 +25,9 @@ func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
 	out := a.fuseRow(s, m.p, FuseSplit, members, example, len(m.at), m.ns)
 	out.EstimatedGainUS = micros(m.gain)
 	why := []string{"Split: known fused path not used.", m.p.Rationale}
-	if frameworkKey(a.report.Framework) == "" {
+	if serverKey(a.report.Framework) == "" {
 		out.Confidence = confidenceCandidate
-		why = append(why, fmt.Sprintf("No server was recognised in this trace; the fused path is known from %s.", frameworkByKey(m.p.Frameworks[0])))
+		why = append(why, fmt.Sprintf("No server was recognised in this trace; the fused path is known from %s.", nameOf(m.p.Frameworks[0])))
 	}
 	if !suits {
 		out.Confidence = confidenceCandidate

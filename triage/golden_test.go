@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -109,7 +110,7 @@ func source(t testing.TB, rel string) triage.Source {
 		}
 		loaded.traces[rel] = tr
 	}
-	return triage.Source{Trace: tr, Path: rel, Stage: trace.StageFromPath(rel)}
+	return triage.Source{Trace: tr, Path: rel, Stage: framework.ReadFileName(framework.All(), rel).Stage}
 }
 
 // analyze triages shared traces.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -35,15 +36,10 @@ func Load(ctx context.Context, path string, open Opener) ([]Source, Server, erro
 		if err != nil {
 			return nil, Server{}, err
 		}
-		out = append(out, Source{Trace: t, Path: f.Path, Stage: trace.StageFromPath(f.Path)})
+		out = append(out, Source{Trace: t, Path: f.Path, Stage: f.Stage})
 	}
 	server, err := findServer(files)
 	return out, server, err
-}
-
-// diffusersSigns are log lines of a server that runs no kernels of its own.
-var diffusersSigns = [][]byte{
-	[]byte("Falling back to diffusers backend"), []byte("Using diffusers backend"), []byte("Loaded diffusers pipeline"),
 }
 
 // Bounds on the logs that are read: what matters is printed at startup.
@@ -69,8 +65,8 @@ func diffusionGate(files []trace.File) error {
 			}
 			data, _ := io.ReadAll(io.LimitReader(r, maxLogRead))
 			r.Close()
-			for _, sign := range diffusersSigns {
-				if bytes.Contains(data, sign) {
+			for _, sign := range framework.Diffusion().LogMarks {
+				if bytes.Contains(data, []byte(sign)) {
 					return fmt.Errorf("%w: %s says %q", ErrDiffusers, log, sign)
 				}
 			}

@@ -61,7 +61,7 @@ func TestLoadReadsWhatTheServerSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Model != "Qwen/Qwen3-8B" || r.TPSize != 4 || r.Framework != triage.FrameworkPyTorch {
+	if r.Model != "Qwen/Qwen3-8B" || r.TPSize != 4 || r.Framework != "PyTorch" {
 		t.Errorf("report head: model %q, TP %d, framework %q", r.Model, r.TPSize, r.Framework)
 	}
 }
@@ -78,7 +78,7 @@ func TestReadServerArgsErrors(t *testing.T) {
 		t.Error("a cut server_args.json is no error")
 	}
 	s, err := triage.ReadServerArgs(strings.NewReader(`{"model": "m", "tensor_parallel_size": 2, "framework": "vllm"}`))
-	if want := (triage.Server{Model: "m", TPSize: 2, Framework: triage.FrameworkVLLM}); err != nil || s != want {
+	if want := (triage.Server{Model: "m", TPSize: 2, Framework: "vLLM"}); err != nil || s != want {
 		t.Errorf("ReadServerArgs = %+v, %v, want %+v", s, err, want)
 	}
 }

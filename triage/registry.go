@@ -259,7 +259,7 @@ func (reg *Registry) checkPattern(p FusePattern, names map[string]bool) error {
 		return errors.New("frameworks, candidate_paths and rationale must be given")
 	}
 	for _, f := range p.Frameworks {
-		if frameworkByKey(f) == "" {
+		if serverKey(f) == "" {
 			return fmt.Errorf("framework %q", f)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-json"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -27,7 +28,7 @@ func TestReportsAreDeterministic(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: filepath.Base(p), Stage: trace.StageFromPath(p)}}}, triage.WithMinShare(0))
+			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: filepath.Base(p), Stage: framework.ReadFileName(framework.All(), p).Stage}}}, triage.WithMinShare(0))
 			if err != nil {
 				t.Fatal(err)
 			}

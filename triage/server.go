@@ -37,7 +37,7 @@ func ReadServerArgs(r io.Reader) (Server, error) {
 	if err := json.Unmarshal(data, &args); err != nil {
 		return Server{}, fmt.Errorf("triage: server_args.json: %w", err)
 	}
-	s := Server{Model: args.ModelPath, TPSize: args.TP, Framework: ParseFramework(args.Framework)}
+	s := Server{Model: args.ModelPath, TPSize: args.TP, Framework: nameOf(args.Framework)}
 	if s.Model == "" {
 		s.Model = args.Model
 	}

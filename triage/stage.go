@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -13,23 +14,30 @@ type step struct {
 }
 
 // parseStep reads the step annotations of the servers; see [layer.ParseStep].
-// The passes of speculative decoding are decode: a server runs them in its
-// decode loop. Idle steps and the profiler's own have no stage.
+// Idle steps and the profiler's own have no stage.
 func parseStep(name string) step {
 	st, ok := layer.ParseStep(name)
 	if !ok {
 		return step{}
 	}
-	out := step{batch: max(st.Batch, 0)}
-	switch st.Stage {
-	case layer.StagePrefill:
-		out.stage = StageExtend
-	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
-		out.stage = StageDecode
-	case layer.StageMixed:
-		out.stage = StageMixed
+	return step{stage: reportStages[string(st.Stage)], batch: max(st.Batch, 0)}
+}
+
+// reportStages are the words of reports for the stages of passes; reports know
+// fewer. The passes of speculative decoding are decode: a server runs them in
+// its decode loop.
+var reportStages = map[string]string{
+	framework.Prefill: StageExtend, framework.Mixed: StageMixed,
+	framework.Decode: StageDecode, framework.Verify: StageDecode, framework.Draft: StageDecode,
+}
+
+// stageWord is the word of reports for a stage in anybody's words, "all" or ""
+// included.
+func stageWord(stage string) string {
+	if w, ok := reportStages[framework.StageNamed(stage)]; ok {
+		return w
 	}
-	return out
+	return stage
 }
 
 // stages tells the stage of each activity of one trace from its annotations.

@@ -33,21 +33,6 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-func TestFrameworkInPath(t *testing.T) {
-	for path, want := range map[string]string{
-		"runs/vllm/a.json": FrameworkVLLM, "sglang-x/vllm-y.json": FrameworkVLLM, "a/TensorRT-LLM/b.json": FrameworkTRTLLM, "a/b.json": "",
-	} {
-		if got := frameworkInPath(path); got != want {
-			t.Errorf("frameworkInPath(%q) = %q, want %q", path, got, want)
-		}
-	}
-	for s, want := range map[string]string{"SGLang": FrameworkSGLang, "trtllm": FrameworkTRTLLM, "tensorrt-llm": FrameworkTRTLLM, "pytorch": FrameworkPyTorch, "x": ""} {
-		if got := ParseFramework(s); got != want {
-			t.Errorf("ParseFramework(%q) = %q, want %q", s, got, want)
-		}
-	}
-}
-
 // FuzzNames feeds names to everything that takes names apart.
 func FuzzNames(f *testing.F) {
 	for _, s := range []string{"step[DECODE bs=32]", "execute_1_context_2(x)_generation_3(y)", "a/b.py(12): f", "[Executor] _forward_step 1: 2 ctx reqs, 3 gen reqs", "TP-0_rank3.trace.json.gz"} {

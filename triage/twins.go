@@ -176,7 +176,7 @@ func (a *Analysis) mappingFor(formal Source) *trace.Trace {
 // neither is known.
 func mainStage(watch *stop.Watch, s Source) string {
 	if s.Stage != "" || s.Trace == nil {
-		return s.Stage
+		return stageWord(s.Stage)
 	}
 	best, most := "", 0
 	counts := newStages(watch, s.Trace).count()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -85,11 +86,11 @@ func (o *options) settings() ([]triage.Option, error) {
 		o.framework = ""
 	}
 	if o.framework != "" {
-		f := triage.ParseFramework(o.framework)
-		if f == "" {
+		f, ok := framework.ByName(framework.All(), o.framework)
+		if !ok {
 			return nil, app.Usagef("--framework %q is none of sglang, vllm, trtllm, tokenspeed, pytorch", o.framework)
 		}
-		opts = append(opts, triage.WithFramework(f))
+		opts = append(opts, triage.WithFramework(f.Name))
 	}
 	return opts, nil
 }

@@ -39,7 +39,7 @@ func (s *Settings) ServerFlags(fs *flag.FlagSet) {
 
 // ModelFlags are common to one server and to a matrix of them.
 func (s *Settings) ModelFlags(fs *flag.FlagSet) {
-	s.framework = app.Choice(fs, "framework", "the server's `NAME`", "auto", "sglang", "vllm", "tensorrt-llm", "trtllm", "tokenspeed")
+	s.framework = fs.String("framework", "auto", "the server's `NAME`, in any usual spelling: auto, sglang, vllm, tensorrt-llm (tllm), tokenspeed (ts)")
 	s.RequestFlags(fs)
 }
 

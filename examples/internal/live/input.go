@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -42,7 +43,7 @@ func load(ctx context.Context, r *capture.Result, opts ...trace.Option) ([]triag
 		// in one folder.
 		seen := map[string]bool{}
 		for _, t := range s.Traces {
-			stage := trace.StageFromPath(t.Path)
+			stage := framework.ReadFileName(framework.All(), t.Path).Stage
 			if t.Merged || seen[stage] {
 				continue
 			}

@@ -1,0 +1,97 @@
+package framework
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// FileName is what the path of a trace says about it. It is the weakest
+// evidence there is: files are renamed, and a label may be meant otherwise.
+type FileName struct {
+	// Rank is −1 where no label is found.
+	Rank int
+	// Label is the word that gave the rank, "rank" or "tp", "" where none did.
+	Label string
+	// Stage is one of the stages of this package, "" where the path names none.
+	Stage string
+}
+
+// ReadFileName reads the rank in the file's name, as the first framework whose
+// label is found has it, and the stage in the file's name or, where that names
+// none, in the name of a directory above it.
+func ReadFileName(list []Framework, file string) FileName {
+	file = strings.ReplaceAll(file, `\`, "/")
+	out := FileName{Rank: -1, Stage: stageInPath(file)}
+	for _, word := range rankLabels(list) {
+		if n, ok := Label(file, word); ok {
+			out.Rank, out.Label = n, word
+			break
+		}
+	}
+	return out
+}
+
+// rankLabels are the labels of all frameworks, each once: the first ones of
+// all before the second ones, because frameworks share the label that says
+// most.
+func rankLabels(list []Framework) []string {
+	var out []string
+	seen := map[string]bool{}
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, f := range list {
+			if i >= len(f.RankLabels) {
+				continue
+			}
+			more = true
+			if w := f.RankLabels[i]; !seen[w] {
+				seen[w] = true
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// labels are the expressions of [Label] by word.
+var labels sync.Map
+
+// Label returns the number behind a word in the last part of a path: "TP-0",
+// "tp0" and "x_tp_0.json" have 0 for "tp". A letter or digit before the word
+// makes it part of another: "http1" has no "tp".
+func Label(file, word string) (int, bool) {
+	re, ok := labels.Load(word)
+	if !ok {
+		re, _ = labels.LoadOrStore(word, regexp.MustCompile(`(?i)(?:^|[^a-z0-9])`+regexp.QuoteMeta(word)+`[-_]?(\d{1,6})(?:\D|$)`))
+	}
+	m := re.(*regexp.Regexp).FindStringSubmatch(path.Base(file))
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
+}
+
+var (
+	stageInName = regexp.MustCompile(`(?i)(?:[-_.]|^)(extend|prefill|decode)(?:[-_.]|$)`)
+	stageDir    = regexp.MustCompile(`(?i)^(extend|prefill|decode)$`)
+)
+
+// stageInPath returns the stage in a file's name after a dash, underscore or
+// dot, the last one, or the name of the nearest directory that is a stage's.
+func stageInPath(file string) string {
+	dir, base := path.Split(file)
+	if m := stageInName.FindAllStringSubmatch(base, -1); m != nil {
+		return StageNamed(m[len(m)-1][1])
+	}
+	for _, part := range slices.Backward(strings.Split(dir, "/")) {
+		if stageDir.MatchString(part) {
+			return StageNamed(part)
+		}
+	}
+	return ""
+}

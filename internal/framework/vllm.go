@@ -1,0 +1,65 @@
+package framework
+
+import (
+	"regexp"
+	"strings"
+)
+
+// VLLM is vLLM, its ROCm fork included.
+func VLLM() Framework {
+	return Framework{
+		Name:       "vLLM",
+		Keys:       []string{"vllm"},
+		Roots:      []string{"vllm/"},
+		Ops:        []string{"vllm::", "_C_cache_ops::"},
+		Prep:       []string{"_prepare_inputs"},
+		Step:       readVLLM,
+		RankLabels: []string{"rank"}, // dp0_pp0_tp0_dcp0_ep0_rank0.…: the last one counts all
+		Launch: `launch vLLM with --profiler-config '{"profiler": "torch", "torch_profiler_dir": "<output-dir>"}' ` +
+			`(before 0.13: VLLM_TORCH_PROFILER_DIR=<output-dir>); --output-dir must be that folder`,
+	}
+}
+
+// vLLM's model runner writes execute_context_1(888_788544)_generation_0(0),
+// execute_32_context_0(sq0sk0…)_generation_32(sq32sk32785…), and plain
+// execute_new_0_cached_12 in the first V1 releases. Names may be cut anywhere
+// after the first count.
+var (
+	vllmContext    = regexp.MustCompile(`^execute(?:_(\d+))?_context_(\d+)(?:\(([^)]*)\)?)?`)
+	vllmGeneration = regexp.MustCompile(`_generation_(\d+)(?:\(([^)]*)\)?)?`)
+	vllmNewCached  = regexp.MustCompile(`^execute_new_(\d+)_cached_(\d+)$`)
+	leadingTokens  = regexp.MustCompile(`^(?:sq)?(\d+)`)
+)
+
+func readVLLM(name string) (Step, bool) {
+	if !strings.HasPrefix(name, "execute_") {
+		return Step{}, false
+	}
+	st := NewStep("vllm")
+	if m := vllmNewCached.FindStringSubmatch(name); m != nil {
+		st.ContextRequests, st.GenerationRequests = count(m[1]), count(m[2])
+		st.Complete()
+		return st, true
+	}
+	m := vllmContext.FindStringSubmatch(name)
+	if m == nil {
+		return Step{}, false
+	}
+	st.ContextRequests = count(m[2])
+	if t := leadingTokens.FindStringSubmatch(m[3]); t != nil {
+		st.ContextTokens = Count(t[1])
+	}
+	if g := vllmGeneration.FindStringSubmatch(name); g != nil {
+		st.GenerationRequests = count(g[1])
+		if t := leadingTokens.FindStringSubmatch(g[2]); t != nil {
+			st.GenerationTokens = Count(t[1])
+		}
+	}
+	st.Complete()
+	// The first number is the padded batch the graph was captured for, in
+	// tokens; the sum of the parts is what was asked.
+	if st.Tokens < 0 && m[1] != "" {
+		st.Tokens = Count(m[1])
+	}
+	return st, true
+}
