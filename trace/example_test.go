@@ -117,7 +117,7 @@ func ExampleDiscover() {
 	}
 	// Output:
 	// decode rank 0 1700-TP-0-DECODE.trace.json
-	// extend rank 0 1700-TP-0-EXTEND.trace.json
+	// prefill rank 0 1700-TP-0-EXTEND.trace.json
 }
 
 func ExampleOpenFiles() {

@@ -95,28 +95,42 @@ func TestLayeringFindsEachDirection(t *testing.T) {
 		}
 		return text
 	}
-	layers := arch.Layering{"low": {}, "high": {"mid"}, "mid": {"low"}, "capture": {}}
+	layers := arch.Layering{
+		"low": {}, "high": {"mid"}, "mid": {"low"}, "capture": {"internal/y"}, "side": {},
+		"internal/x": {"internal/y"}, "internal/y": {}, "internal/z": {"mid", "internal/y"}, "mid/internal/cut": {"low"},
+	}
 	src := load(t, map[string]string{
-		"capture/a.go":             imports("capture", module+"/internal/x"),
+		"capture/a.go":             imports("capture", module+"/internal/x", module+"/internal/y"),
 		"examples/internal/app.go": imports("app", module+"/high"),
 		"examples/one/main.go":     imports("main", module+"/examples/internal", module+"/high"),
 		"examples/two/main.go":     imports("main", module+"/examples/one"),
-		"high/a.go":                imports("high", module+"/mid", module+"/low"),
+		"high/a.go":                imports("high", module+"/mid", module+"/low", module+"/internal/z"),
 		"high/a_test.go":           imports("high_test", module+"/low", module+"/high"),
+		"internal/new/a.go":        imports("new"),
 		"internal/x/a.go":          imports("x", module+"/low", module+"/internal/y", "fmt"),
+		"internal/x/a_test.go":     imports("x_test", module+"/low", module+"/internal/z"),
+		"internal/z/a.go":          imports("z", module+"/mid", module+"/low"),
+		"internal/z/a_test.go":     imports("z_test", module+"/low"),
 		"low/a.go":                 imports("low", module+"/high", module+"/internal/x"),
 		"low/a_test.go":            imports("low_test", module+"/mid", module+"/examples/one"),
-		"mid/a.go":                 imports("mid", module+"/low"),
+		"mid/a.go":                 imports("mid", module+"/low", module+"/mid/internal/cut"),
+		"mid/internal/cut/a.go":    imports("cut", module+"/low", module+"/side"),
+		"side/a.go":                imports("side", module+"/internal/y", module+"/internal/z"),
 		"stray/a.go":               imports("stray"),
 	})
 	wantFindings(t, arch.CheckLayering(src, layers),
-		"capture/a.go nothing of ours",
+		"capture/a.go /internal/x internal/y",
 		"examples/two/main.go examples/one",
 		"high/a.go /low mid",
-		"internal/x/a.go /low never",
+		"internal/new layering",
+		"internal/x/a.go /low internal/y",
+		"internal/x/a_test.go /low",
+		"internal/z/a.go /low mid",
 		"low/a.go /high none",
 		"low/a_test.go /mid none",
 		"low/a_test.go examples/one",
+		"mid/internal/cut/a.go /side low",
+		"side/a.go /internal/z low",
 		"stray layering",
 	)
 }
