@@ -82,15 +82,15 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 	if err != nil {
 		panic(err)
 	}
-	tracks := perfetto.Tracks(a, 0)
+	tracks := perfetto.Tracks(&a.Devices[0], 0)
 	return []cancellable{
 		{"layer.Analyze", func(ctx context.Context) error { return nothing(layer.Analyze(ctx, tr, layer.Options{})) }},
 		{"layer.Align", func(ctx context.Context) error {
-			a, err := layer.Analyze(context.Background(), tr, layer.Options{Mapping: tr})
+			a, err := layer.Analyze(context.Background(), tr, layer.Options{Mapping: a})
 			if err != nil {
 				return err
 			}
-			return a.Align(ctx)
+			return a.Devices[0].Align(ctx)
 		}},
 		{"triage.Run", func(ctx context.Context) error { return nothing(triage.Run(ctx, triage.Input{Formal: src})) }},
 		{"triage.Run with a mapping", func(ctx context.Context) error {

@@ -31,7 +31,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	pass, err := layers.Pass(layers.Steady.Pass)
+	gpu := &layers.Devices[0] // the one with most GPU time
+	pass, err := gpu.Pass(gpu.Steady.Pass)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,7 +30,7 @@ import (
 // goroutine working alone on a Trace of its own.
 func TestHammer(t *testing.T) {
 	ctx := context.Background()
-	load := func() (*trace.Trace, *layer.Analysis) {
+	load := func() (*trace.Trace, *layer.Device) {
 		tr, err := trace.Read(ctx, bytes.NewReader(small(gen.FullGraph, gen.NVIDIA)))
 		if err != nil {
 			t.Fatal(err)
@@ -39,29 +39,29 @@ func TestHammer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return tr, a
+		return tr, &a.Devices[0]
 	}
-	uses := []func(*trace.Trace, *layer.Analysis) any{
-		func(tr *trace.Trace, _ *layer.Analysis) any { return linkSum(tr) },
-		func(tr *trace.Trace, _ *layer.Analysis) any {
+	uses := []func(*trace.Trace, *layer.Device) any{
+		func(tr *trace.Trace, _ *layer.Device) any { return linkSum(tr) },
+		func(tr *trace.Trace, _ *layer.Device) any {
 			v, err := hostoverhead.Detect(context.Background(), tr)
 			return []any{v, err}
 		},
-		func(tr *trace.Trace, _ *layer.Analysis) any {
+		func(tr *trace.Trace, _ *layer.Device) any {
 			l, err := hostoverhead.Ledger(context.Background(), tr)
 			return []any{l, err}
 		},
-		func(tr *trace.Trace, _ *layer.Analysis) any {
+		func(tr *trace.Trace, _ *layer.Device) any {
 			r, err := hostoverhead.Breakdown(context.Background(), tr)
 			c, cerr := hostoverhead.Compare(context.Background(), tr, tr)
 			return []any{r, err, c, cerr}
 		},
-		func(tr *trace.Trace, _ *layer.Analysis) any {
+		func(tr *trace.Trace, _ *layer.Device) any {
 			d, err := hostoverhead.Drill(ctx, tr)
 			s, serr := hostoverhead.FindStragglers(ctx, []*trace.Trace{tr, tr})
 			return []any{d, err, s, serr}
 		},
-		func(tr *trace.Trace, _ *layer.Analysis) any { // as its own mapping
+		func(tr *trace.Trace, _ *layer.Device) any { // as its own mapping
 			src := []triage.Source{{Trace: tr, Path: "a"}}
 			a, err := triage.Run(ctx, triage.Input{Formal: src, Mapping: src})
 			if err != nil {
@@ -71,23 +71,22 @@ func TestHammer(t *testing.T) {
 			err = a.WriteProfile(&profile)
 			return []any{a.Report(), profile.Len() > 0, err}
 		},
-		func(tr *trace.Trace, _ *layer.Analysis) any {
+		func(tr *trace.Trace, _ *layer.Device) any {
 			r, err := triage.Analyze(ctx, triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a"}}})
 			return []any{r, err}
 		},
-		func(tr *trace.Trace, _ *layer.Analysis) any {
+		func(tr *trace.Trace, _ *layer.Device) any {
 			a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: layer.BoundariesRepeats})
 			return []any{a, err}
 		},
-		func(_ *trace.Trace, a *layer.Analysis) any {
+		func(_ *trace.Trace, a *layer.Device) any {
 			m, err := perfetto.NewMap(a, 0, nil, perfetto.Link{})
 			return []any{m, err, len(perfetto.Tracks(a, perfetto.DefaultGap))}
 		},
-		func(_ *trace.Trace, a *layer.Analysis) any {
+		func(_ *trace.Trace, a *layer.Device) any {
 			var all []any
-			for i := range a.Kernels {
-				src := a.Source(i)
-				all = append(all, src.How, a.Half(i), a.Event(i).ID())
+			for k := range a.Kernels() {
+				all = append(all, k.Twin().How, k.Half(), k.Event().ID(), k.Place())
 			}
 			for p := range a.Passes {
 				for _, l := range a.Passes[p].Layers {
@@ -100,7 +99,7 @@ func TestHammer(t *testing.T) {
 			return all
 		},
 	}
-	see := func(tr *trace.Trace, a *layer.Analysis, first int) []string {
+	see := func(tr *trace.Trace, a *layer.Device, first int) []string {
 		out := make([]string, len(uses))
 		for k := range uses {
 			i := (first + k) % len(uses)

@@ -29,7 +29,11 @@ func decodeTimes(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range a.Passes {
+	gpu, err := a.Device(nil) // the one with most GPU time
+	if err != nil {
+		return err
+	}
+	for _, p := range gpu.Passes {
 		fmt.Println(p.Index, p.Stage, p.Batch, p.Tokens, p.Wall(), len(p.Layers))
 	}
 	return nil

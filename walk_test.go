@@ -208,14 +208,21 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 }
 
 // checkLayers renders an analysis and checks that its parts fit the whole.
-func checkLayers(t testing.TB, a *layer.Analysis) {
+func checkLayers(t testing.TB, an *layer.Analysis) {
 	t.Helper()
-	for i, k := range a.Kernels {
-		if k.Pass >= len(a.Passes) || k.Pass < layer.None {
-			t.Fatalf("kernel %d is in pass %d of %d", i, k.Pass, len(a.Passes))
+	for i := range an.Devices {
+		checkDevice(t, &an.Devices[i])
+	}
+}
+
+func checkDevice(t testing.TB, a *layer.Device) {
+	t.Helper()
+	for k := range a.Kernels() {
+		if at := k.Place(); at.Pass >= len(a.Passes) || at.Pass < layer.None {
+			t.Fatalf("kernel %d is in pass %d of %d", k.Index(), at.Pass, len(a.Passes))
 		}
-		if !a.Event(i).Valid() {
-			t.Fatalf("kernel %d has no event", i)
+		if !k.Event().Valid() || a.Analysis().Of(k.Event().ID()) != k {
+			t.Fatalf("kernel %d has event %d", k.Index(), k.Event().ID())
 		}
 	}
 	for p := range a.Passes {
@@ -239,7 +246,7 @@ func checkLayers(t testing.TB, a *layer.Analysis) {
 				continue
 			}
 			render(t, "detail", d.WriteJSON)
-			render(t, "detail", func(w io.Writer) error { return d.WriteText(w, a.CategoryLabel) })
+			render(t, "detail", d.WriteText)
 			if before != nil {
 				render(t, "diff", layer.DiffOf(before, d).WriteText)
 			}

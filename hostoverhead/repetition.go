@@ -41,18 +41,22 @@ type PatternGroup struct {
 // pattern asks package layer for the layers of the steady pass and averages
 // the most frequent kind. It returns nil where no layers are found.
 func (w *workload) pattern(ctx context.Context, d *deviceWork) (*Pattern, error) {
-	opts := layer.Options{StepPatterns: w.cfg.steps}
-	if !d.merged {
-		opts.Device = &d.id
+	if w.layers == nil {
+		an, err := layer.Analyze(ctx, w.t, layer.Options{StepPatterns: w.cfg.steps})
+		if err != nil {
+			return nil, err
+		}
+		w.layers = an
 	}
-	a, err := layer.Analyze(ctx, w.t, opts)
+	want := &d.id
+	if d.merged {
+		want = nil
+	}
+	a, err := w.layers.Device(want)
+	if errors.Is(err, layer.ErrNoKernels) {
+		return nil, nil
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if errors.Is(err, layer.ErrNoKernels) {
-			return nil, nil
-		}
 		return nil, err
 	}
 	layers, labels := commonLayers(a)
@@ -64,9 +68,9 @@ func (w *workload) pattern(ctx context.Context, d *deviceWork) (*Pattern, error)
 	p.Kernels = make([]PatternKernel, len(first))
 	for _, l := range layers {
 		for i, k := range l.Kernels {
-			e := a.Event(int(k))
+			e := a.Kernel(int(k)).Event()
 			pk := &p.Kernels[i]
-			pk.Index, pk.Name, pk.Group = i+1, a.Event(int(first[i])).Name(), labels(int(first[i]))
+			pk.Index, pk.Name, pk.Group = i+1, a.Kernel(int(first[i])).Event().Name(), labels(int(first[i]))
 			pk.AvgUS += us(int64(e.Duration())) / float64(len(layers))
 			pk.GapAvgUS += us(w.idleBefore(d, e)) / float64(len(layers))
 		}
@@ -77,8 +81,8 @@ func (w *workload) pattern(ctx context.Context, d *deviceWork) (*Pattern, error)
 
 // commonLayers are the layers of the steady pass with the most frequent kernel
 // sequence and the same number of kernels.
-func commonLayers(a *layer.Analysis) ([]layer.Layer, func(int) string) {
-	labels := func(k int) string { return a.CategoryLabel(a.Kernels[k].Category) }
+func commonLayers(a *layer.Device) ([]layer.Layer, func(int) string) {
+	labels := func(k int) string { return a.CategoryLabel(a.Kernel(k).Category()) }
 	if len(a.Passes) == 0 {
 		return nil, labels
 	}

@@ -26,6 +26,7 @@ type workload struct {
 	drives [][]trace.DeviceID
 	steps  []step
 	prep   []hostRange
+	layers *layer.Analysis // nil until a pattern asks for it
 }
 
 // deviceWork is what one device did; in merged mode, what all did.

@@ -1,6 +1,8 @@
 package layer
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
@@ -13,13 +15,35 @@ import (
 // None is the pass or layer of a kernel that is outside any.
 const None = -1
 
-// Analysis is the result of [Analyze]: every GPU activity of one device with its pass, layer and category, and the passes
-// with their layers. It is not changed after Analyze returns and safe for concurrent readers.
+// Analysis is the result of [Analyze]: all GPUs of a trace, each with its passes, their layers, and the place of every
+// activity. It is complete when Analyze returns, is not changed afterwards and is safe for concurrent readers; only twins
+// are found later, when they are asked for.
 type Analysis struct {
-	// Device is the GPU that was analysed.
-	Device trace.DeviceID `json:"device"`
-	// Kernels are the GPU activities of the device (kernels, copies, sets), ordered by start, then input order.
-	Kernels []Kernel `json:"kernels"`
+	// Devices are the GPUs with activities, the one with most GPU time first; none where the trace has no GPU work.
+	Devices []Device `json:"devices"`
+	// Boundaries is the mode that was asked for; "given" after [Assemble].
+	Boundaries Boundaries `json:"boundaries"`
+	// BlocksPerLayer and HalfLabels are the profile's.
+	BlocksPerLayer int      `json:"blocks_per_layer"`
+	HalfLabels     []string `json:"half_labels"`
+	// Health is the trace's.
+	Health trace.Health `json:"-"`
+	// Profile and Config are those the analysis used; Config may be nil.
+	Profile *profile.ModelProfile `json:"-"`
+	Config  *profile.Config       `json:"-"`
+
+	trace *trace.Trace
+	opts  Options
+	facts map[trace.NameID]*classify.Facts // of the names of all kernels
+}
+
+// Device is what ran on one GPU.
+type Device struct {
+	ID trace.DeviceID `json:"device"`
+	// GPU is the name that the profiler recorded, "" when unknown.
+	GPU string `json:"gpu"`
+	// Time adds up the durations of the activities; those of two streams count twice where they overlap.
+	Time time.Duration `json:"time_ns"`
 	// Passes are the forward passes in order of time. The first and the last may be partial.
 	Passes []ForwardPass `json:"passes"`
 
@@ -27,36 +51,23 @@ type Analysis struct {
 	NumLayers int `json:"num_layers"`
 	// LayerSource says where N comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after [Assemble].
 	LayerSource string `json:"layer_source"`
-	// Boundaries is the mode that was asked for; "given" after [Assemble].
-	Boundaries Boundaries `json:"boundaries"`
 	// Anchor is the substring that anchors were found by, "" when none was used. NumAnchors counts the kernels that contain it.
-	Anchor     string `json:"anchor,omitempty"`
+	Anchor     string `json:"anchor"`
 	NumAnchors int    `json:"num_anchors"`
-	// BlocksPerLayer and HalfLabels are the profile's.
-	BlocksPerLayer int      `json:"blocks_per_layer"`
-	HalfLabels     []string `json:"half_labels"`
 
 	// Evidence says what passes and layers were found by, best first.
 	Evidence []Evidence `json:"evidence"`
 	// Notes are remarks for people: what was repaired, ignored or doubtful.
-	Notes []string `json:"notes,omitempty"`
-
+	Notes []string `json:"notes"`
 	// Steady is the pass that stands for the steady state.
 	Steady Steady `json:"steady"`
-	// Health is the trace's.
-	Health trace.Health `json:"-"`
-	// Profile and Config are those the analysis used; Config may be nil.
-	Profile *profile.ModelProfile `json:"-"`
-	Config  *profile.Config       `json:"-"`
 
-	trace      *trace.Trace
-	opts       Options
-	labels     map[string]string // category key → label
-	keys       []string          // category keys in order of first appearance
-	categoryOf []string          // category by fine name id, while analysing
-	order      []int32           // kernel indices in launch order
-	facts      map[trace.NameID]*classify.Facts
-	mapping    mappingOnce
+	of         *Analysis
+	columns    columns
+	labels     map[classify.Category]string // of a category
+	keys       []classify.Category          // in order of first appearance; columns.category indexes them
+	categoryOf []uint16                     // key by fine name id, while analysing
+	twins      *twinTable
 }
 
 // Facts says what a kernel name alone tells. Users' rules are not asked: they label, they do not cut.
@@ -64,49 +75,61 @@ func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
 	if f, ok := a.facts[n]; ok {
 		return f
 	}
-	f := factsOf(a.trace.Name(n)) // a name of another GPU
+	f := factsOf(a.trace.Name(n)) // the name of no kernel
 	return &f
 }
 
 // Trace returns the trace that was analysed.
 func (a *Analysis) Trace() *trace.Trace { return a.trace }
 
-// Event returns the GPU activity behind kernel i of Kernels.
-func (a *Analysis) Event(i int) trace.Event { return a.trace.At(a.Kernels[i].Event) }
-
-// Half returns the label of the half that kernel i belongs to, "" outside layers. With one block per layer it is "full".
-func (a *Analysis) Half(i int) string {
-	h := a.Kernels[i].Half
-	if h < 0 || int(h) >= len(a.HalfLabels) {
-		return ""
+// Device returns the GPU with the given id, the one with most GPU time for nil. The error wraps [ErrNoKernels] where the
+// trace has no GPU work, [ErrRange] where it has none on that GPU.
+func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
+	if len(a.Devices) == 0 {
+		return nil, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
 	}
-	return a.HalfLabels[h]
+	if id == nil {
+		return &a.Devices[0], nil
+	}
+	have := make([]trace.DeviceID, len(a.Devices))
+	for i := range a.Devices {
+		if have[i] = a.Devices[i].ID; have[i] == *id {
+			return &a.Devices[i], nil
+		}
+	}
+	slices.Sort(have)
+	return nil, fmt.Errorf("%w: GPU %d has no activities; the trace has GPUs %v", ErrRange, *id, have)
 }
 
-// CategoryLabel returns what tables show for a category key.
-func (a *Analysis) CategoryLabel(key string) string {
-	if l, ok := a.labels[key]; ok {
+// Of returns the kernel behind a GPU activity of the trace; it is not valid for other events.
+func (a *Analysis) Of(e trace.EventID) Kernel {
+	ev := a.trace.At(e)
+	if ev.Lane() != trace.LaneGPU {
+		return Kernel{}
+	}
+	for i := range a.Devices {
+		if d := &a.Devices[i]; d.ID == ev.Device() {
+			if k, ok := slices.BinarySearch(d.columns.event, e); ok {
+				return Kernel{d, int32(k)}
+			}
+		}
+	}
+	return Kernel{}
+}
+
+// Analysis returns the analysis that the device is a part of.
+func (d *Device) Analysis() *Analysis { return d.of }
+
+// CategoryLabel returns what tables show for a category.
+func (d *Device) CategoryLabel(key classify.Category) string {
+	if l, ok := d.labels[key]; ok {
 		return l
 	}
-	return key
+	return string(key)
 }
 
-// Kernel is one GPU activity with its place in the model.
-type Kernel struct {
-	// Event is the activity in the trace.
-	Event trace.EventID `json:"event"`
-	// Pass indexes Passes, Layer is the decoder layer; None outside any.
-	Pass  int `json:"pass"`
-	Layer int `json:"layer"`
-	// Half indexes HalfLabels; None outside layers.
-	Half int8 `json:"half"`
-	// Category is the key of the profile's rule that matched, "other" when none did.
-	Category string `json:"category"`
-	// Replay says that a graph replay launched the kernel.
-	Replay bool `json:"replay,omitempty"`
-	// Confidence in Pass and Layer, 0…1. It is 1 where a module frame tells, less where structure had to.
-	Confidence float32 `json:"confidence"`
-}
+// Categories returns the categories of the device's kernels, in order of first appearance.
+func (d *Device) Categories() []classify.Category { return slices.Clone(d.keys) }
 
 // Evidence is one finding that passes or layers rest on.
 type Evidence struct {
@@ -225,7 +248,7 @@ type Layer struct {
 	Wall time.Duration `json:"wall_ns"`
 	// Sum adds the durations of the layer's kernels; larger than Wall where streams overlap.
 	Sum time.Duration `json:"sum_ns"`
-	// Kernels indexes Analysis.Kernels, ascending.
+	// Kernels are indices for [Device.Kernel], ascending.
 	Kernels []int32 `json:"kernels"`
 	// Kind numbers the distinct kernel sequences among the layers of the pass, in order of appearance.
 	Kind int `json:"kind"`

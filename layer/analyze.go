@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -15,12 +16,12 @@ import (
 // not become gigabytes of layers.
 const maxLayers = 4096
 
-// Analyze finds the passes and layers of one GPU of a trace and classifies its kernels.
+// Analyze finds the passes and layers of all GPUs of a trace and classifies their kernels. A trace without GPU work has no
+// devices, and is no error. In mode auto a trace without layers is none either: the passes then have no layers.
 //
-// The error wraps [ErrNoKernels] when there is nothing on the GPU, [ErrNoEvidence] when the asked-for boundaries have
-// nothing to stand on, [ErrContradiction] when config or flags and trace disagree, [ErrRange] when the device is not in the
-// trace; it is ctx's error when cancelled. In mode auto a trace without layers is no error: the result then has passes without
-// layers.
+// The error wraps [ErrNoEvidence] when the asked-for boundaries have nothing to stand on, [ErrContradiction] when config or flags
+// and trace disagree, [ErrRange] for a number of layers that cannot be; it is ctx's error when cancelled. Where that concerns
+// another GPU than the busiest one, the GPU has a note instead, and no passes.
 func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, err error) {
 	defer func() {
 		if err != nil {
@@ -37,21 +38,51 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 		return nil, err
 	}
 	watch := stop.New(ctx)
-	device, err := pickDevice(watch, t, opts.Device)
-	if err != nil {
-		return nil, err
+	a = newAnalysis(watch, t, opts)
+	for i := range a.Devices {
+		err := a.Devices[i].find(watch)
+		if err := watch.Err(); err != nil {
+			return nil, err
+		}
+		if err != nil && i == 0 {
+			return nil, err
+		}
+		if err != nil {
+			a.Devices[i].Notes = append(a.Devices[i].Notes, fmt.Sprintf("no passes and layers: %v", err))
+		}
 	}
-	w := collect(watch, t, opts, device)
-	if err := watch.Err(); err != nil {
-		return nil, err
+	return a, watch.Err()
+}
+
+// newAnalysis makes an analysis whose devices are empty.
+func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
+	p := opts.Profile
+	if p == nil {
+		p, _ = profile.Infer(opts.Config)
 	}
-	a = &Analysis{Device: device, Boundaries: mode, Health: t.Health(), Config: opts.Config, trace: t, opts: opts, Steady: Steady{Pass: None}}
+	p = p.WithAnchor(opts.Anchor)
+	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
+		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}}
+	gpus := devicesOf(watch, t)
+	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it
+	for i, g := range gpus {
+		a.Devices[i] = Device{ID: g.id, GPU: gpuName(t, g.id), Time: g.busy, of: a, Steady: Steady{Pass: None}, twins: &twinTable{}}
+	}
+	return a
+}
+
+// find finds the passes and layers of the device. Where it fails all kernels stand outside of passes.
+func (a *Device) find(watch *stop.Watch) error {
+	w := collect(watch, a.of.trace, a.of.opts, a.ID)
 	model := w.model(a)
 	a.classify(w)
-	if err := w.segment(a, model); err != nil {
-		return nil, err
+	err := w.segment(a, model)
+	if err != nil {
+		a.Passes = nil
+		w.forget()
+		w.fillKernels(a)
 	}
-	return a, nil
+	return err
 }
 
 // checkLayers refuses a number of layers that no model has.
@@ -63,12 +94,8 @@ func (o *Options) checkLayers() error {
 }
 
 // model gathers what options, profile and config say.
-func (w *work) model(a *Analysis) *modelFacts {
-	p := w.opts.Profile
-	if p == nil {
-		p, _ = profile.Infer(w.opts.Config)
-	}
-	p = p.WithAnchor(w.opts.Anchor)
+func (w *work) model(a *Device) *modelFacts {
+	p := a.of.Profile
 	m := &modelFacts{prof: p, anchor: p.Anchor, position: p.AnchorPosition, blocks: max(1, p.BlocksPerLayer)}
 	switch {
 	case w.opts.NumLayers > 0:
@@ -88,7 +115,7 @@ func (w *work) model(a *Analysis) *modelFacts {
 		// Elsewhere than in the model's own profile an anchor only counts layers, and repeats do that better.
 		m.useAnchors = count > 0 && (m.position == profile.AnchorCloses || m.position == profile.AnchorOpens || w.opts.Anchor != "")
 	}
-	a.Profile, a.Anchor, a.NumAnchors, a.BlocksPerLayer, a.HalfLabels = p, m.anchor, count, m.blocks, p.HalfLabels
+	a.Anchor, a.NumAnchors = m.anchor, count
 	return m
 }
 
@@ -103,7 +130,7 @@ func (w *work) autoAnchor(candidates []string) string {
 }
 
 // segment finds passes, then layers in each, then the passes that the window cut.
-func (w *work) segment(a *Analysis, m *modelFacts) error {
+func (w *work) segment(a *Device, m *modelFacts) error {
 	var f *frames
 	if w.opts.Boundaries == BoundariesAuto || w.opts.Boundaries == BoundariesModules {
 		f = readFrames(w.watch, w.t)
@@ -137,10 +164,6 @@ func (w *work) place(results []passResult) {
 		w.watch.Rows(len(r.kernels))
 		for k, i := range r.kernels {
 			w.pass[i], w.layer[i] = int32(p), r.layer[k]
-			w.conf[i] = float32(r.conf)
-			if r.count > 0 {
-				w.conf[i] = float32(min(r.conf, r.lconf))
-			}
 			if w.layer[i] != None && w.half[i] == None {
 				w.half[i] = 0
 			}
@@ -152,7 +175,7 @@ func (w *work) place(results []passResult) {
 }
 
 // finish writes passes and kernels.
-func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence []Evidence) {
+func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence []Evidence) {
 	w.place(results)
 	a.NumLayers, a.LayerSource = m.layers, m.source
 	w.fillKernels(a)
@@ -162,7 +185,7 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 	w.nameIdle(a, results)
 	a.Evidence = append(a.Evidence, evidence...)
 	a.addLayerEvidence(w, results)
-	a.label()
+	a.labelLayers()
 	a.chooseSteady(w.watch)
 	halves := 0
 	for p := range results {
@@ -187,7 +210,7 @@ func (w *work) finish(a *Analysis, results []passResult, m *modelFacts, evidence
 
 // nameIdle gives a stage to passes of unknown stage that run the layers without any mixer while other passes have one in each: a
 // rank of a data-parallel group without requests runs the layers so that the others' collectives complete.
-func (w *work) nameIdle(a *Analysis, results []passResult) {
+func (w *work) nameIdle(a *Device, results []passResult) {
 	mixes := make([]bool, len(results))
 	for p := range results {
 		mixes[p] = slices.Contains(results[p].seq.Role, roleMixer)
@@ -202,20 +225,26 @@ func (w *work) nameIdle(a *Analysis, results []passResult) {
 	}
 }
 
-// fillKernels copies the per-kernel results.
-func (w *work) fillKernels(a *Analysis) {
-	cats := a.categoryOf
-	a.order = w.order
-	a.Kernels = make([]Kernel, len(w.acts))
+// fillKernels writes the columns of the device.
+func (w *work) fillKernels(a *Device) {
+	n := len(w.acts)
+	c := columns{event: make([]trace.EventID, n), pass: w.pass, layer: make([]int16, n), half: w.half, category: make([]uint16, n), order: w.order}
 	for i, e := range w.acts {
 		w.watch.Row()
-		a.Kernels[i] = Kernel{Event: e.ID(), Pass: int(w.pass[i]), Layer: int(w.layer[i]), Half: w.half[i],
-			Category: cats[w.seq.ID[i]], Replay: w.replayed(int32(i)), Confidence: w.conf[i]}
+		c.event[i], c.layer[i], c.category[i] = e.ID(), int16(w.layer[i]), a.categoryOf[w.seq.ID[i]]
+	}
+	a.columns = c
+}
+
+// forget takes back what was written about kernels.
+func (w *work) forget() {
+	for i := range w.pass {
+		w.pass[i], w.layer[i], w.half[i] = None, None, None
 	}
 }
 
 // buildPass makes the public form of a pass.
-func (w *work) buildPass(a *Analysis, p int, r *passResult) ForwardPass {
+func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Step: r.step, Partial: r.cut,
 		FirstLayer: r.first, PassEvidence: r.evidence, LayerEvidence: r.levidence, Confidence: r.conf}
 	if r.count > 0 {
@@ -282,7 +311,7 @@ func (w *work) buildPass(a *Analysis, p int, r *passResult) ForwardPass {
 }
 
 // addLayerEvidence says once per kind of evidence what the layers rest on.
-func (a *Analysis) addLayerEvidence(w *work, results []passResult) {
+func (a *Device) addLayerEvidence(w *work, results []passResult) {
 	index := map[string]int{}
 	order := make([]int, 0, 2*len(results)) // whole passes speak first
 	for _, cut := range []bool{false, true} {

@@ -44,7 +44,7 @@ type GivenLayer struct {
 }
 
 // Assemble makes an analysis of passes and layers that were found elsewhere: by a rule that this package does not have, or by
-// whoever made the trace. Options.Boundaries and Anchor are not looked at.
+// whoever made the trace. A pass is of the GPU that its kernels ran on. Options.Boundaries and Anchor are not looked at.
 //
 // The error wraps [ErrNoKernels] when there is nothing on the GPU and [ErrRange] when the passes do not fit the trace: a kernel
 // of another device or in two places, layer indices that do not count up. It is ctx's error when cancelled.
@@ -55,20 +55,47 @@ func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Opti
 		return nil, err
 	}
 	watch := stop.New(ctx)
-	device, err := pickDevice(watch, t, opts.Device)
-	if err != nil {
-		return nil, err
+	a = newAnalysis(watch, t, opts)
+	a.Boundaries = boundariesGiven
+	if len(a.Devices) == 0 {
+		return nil, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
 	}
-	w := collect(watch, t, opts, device)
-	if err := watch.Err(); err != nil {
-		return nil, err
+	of := map[trace.DeviceID][]GivenPass{}
+	for p := range passes {
+		id := a.Devices[0].ID
+		if e := t.At(passes[p].first()); e.Valid() {
+			id = e.Device()
+		}
+		of[id] = append(of[id], passes[p])
 	}
-	a = &Analysis{Device: device, Boundaries: boundariesGiven, Health: t.Health(), Config: opts.Config, trace: t, opts: opts, Steady: Steady{Pass: None}}
+	for i := range a.Devices {
+		if err := a.Devices[i].assemble(watch, of[a.Devices[i].ID]); err != nil {
+			return nil, err
+		}
+	}
+	return a, watch.Err()
+}
+
+// first is a kernel of the pass, NoEvent where it has none.
+func (g *GivenPass) first() trace.EventID {
+	for i := range g.Layers {
+		if k := g.Layers[i].Kernels; len(k) > 0 {
+			return k[0]
+		}
+	}
+	if len(g.Kernels) > 0 {
+		return g.Kernels[0]
+	}
+	return trace.NoEvent
+}
+
+func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
+	w := collect(watch, a.of.trace, a.of.opts, a.ID)
 	m := w.model(a)
 	a.classify(w)
 	results, err := w.given(passes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if m.layers == 0 {
 		for p := range results {
@@ -85,9 +112,9 @@ func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Opti
 		a.Passes = append(a.Passes, fp)
 	}
 	a.addGivenEvidence(passes)
-	a.label()
+	a.labelLayers()
 	a.chooseSteady(watch)
-	return a, nil
+	return nil
 }
 
 // given turns given passes into the form of found ones.
@@ -169,7 +196,7 @@ func (p *ForwardPass) apply(g *GivenPass) {
 }
 
 // addGivenEvidence counts the passes of each kind of evidence.
-func (a *Analysis) addGivenEvidence(passes []GivenPass) {
+func (a *Device) addGivenEvidence(passes []GivenPass) {
 	for _, what := range []string{"passes", "layers"} {
 		at := map[string]int{}
 		for p := range passes {

@@ -45,17 +45,19 @@ func TestAssembleTakesWhatIsGiven(t *testing.T) {
 		slices.Reverse(p.Layers[2].Kernels) // any order will do
 	}
 	passes[1].Layers[0].End, passes[1].Note = 1<<40, "as given"
-	a, err := layer.Assemble(t.Context(), tr, passes, layer.Options{})
+	an, err := layer.Assemble(t.Context(), tr, passes, layer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, k := range a.Kernels {
+	a := &an.Devices[0]
+	for kernel := range a.Kernels() {
+		i, k := kernel.Index(), kernel.Place()
 		if k.Pass != truths[i].Pass || k.Layer != truths[i].Layer {
 			t.Fatalf("kernel %d is in pass %d, layer %d, want %d, %d", i, k.Pass, k.Layer, truths[i].Pass, truths[i].Layer)
 		}
 	}
-	if a.NumLayers != 6 || a.LayerSource != "given" || a.Boundaries != "given" || len(a.Passes) != 3 || a.Steady.Pass == layer.None {
-		t.Errorf("%d layers from %s, boundaries %s, %d passes, steady %d", a.NumLayers, a.LayerSource, a.Boundaries, len(a.Passes), a.Steady.Pass)
+	if a.NumLayers != 6 || a.LayerSource != "given" || an.Boundaries != "given" || len(a.Passes) != 3 || a.Steady.Pass == layer.None {
+		t.Errorf("%d layers from %s, boundaries %s, %d passes, steady %d", a.NumLayers, a.LayerSource, an.Boundaries, len(a.Passes), a.Steady.Pass)
 	}
 	if len(a.Evidence) != 2 || a.Evidence[0].Passes != 3 || a.Evidence[1].For != "layers" || a.Evidence[1].Kind != "truth" {
 		t.Errorf("evidence %+v, want 3 passes and their layers by truth", a.Evidence)

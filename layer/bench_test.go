@@ -47,7 +47,7 @@ func BenchmarkAnalyze(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					kernels = len(a.Kernels)
+					kernels = a.Devices[0].NumKernels()
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(kernels), "ns/kernel")
 			})

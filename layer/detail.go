@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/trace"
 )
@@ -22,6 +23,16 @@ type Detail struct {
 	Kernels []KernelRow `json:"kernels"`
 	// Diff compares with another layer; nil unless asked for.
 	Diff *Diff `json:"diff,omitempty"`
+
+	labels func(classify.Category) string
+}
+
+// label is what tables show for a category, its key for a document that was read back.
+func (d *Detail) label(key string) string {
+	if d.labels == nil {
+		return key
+	}
+	return d.labels(classify.Category(key))
 }
 
 // DetailMetadata says which layer a Detail is of. Field names up to num_kernels are fixed by the published scripts.
@@ -124,7 +135,7 @@ type KernelRow struct {
 	// OutputDims is always null: profilers do not record shapes of results.
 	OutputDims json.RawMessage `json:"output_dims"`
 
-	Index  int            `json:"index"` // in Analysis.Kernels
+	Index  int            `json:"index"` // on its GPU, by start
 	Stream trace.StreamID `json:"stream"`
 	CPUOp  string         `json:"cpu_op,omitempty"`
 	Module string         `json:"module,omitempty"`
@@ -137,7 +148,7 @@ type KernelRow struct {
 }
 
 // Pass returns pass p. The error wraps [ErrRange] and says the valid range.
-func (a *Analysis) Pass(p int) (*ForwardPass, error) {
+func (a *Device) Pass(p int) (*ForwardPass, error) {
 	if p >= 0 && p < len(a.Passes) {
 		return &a.Passes[p], nil
 	}
@@ -148,7 +159,7 @@ func (a *Analysis) Pass(p int) (*ForwardPass, error) {
 }
 
 // Layer returns layer l of pass p. The error wraps [ErrRange] and says the valid range.
-func (a *Analysis) Layer(p, l int) (*ForwardPass, *Layer, error) {
+func (a *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 	fp, err := a.Pass(p)
 	if err != nil {
 		return nil, nil, err
@@ -163,18 +174,18 @@ func (a *Analysis) Layer(p, l int) (*ForwardPass, *Layer, error) {
 }
 
 // Detail breaks layer l of pass p down into kernels.
-func (a *Analysis) Detail(p, l int) (*Detail, error) {
+func (a *Device) Detail(p, l int) (*Detail, error) {
 	fp, lay, err := a.Layer(p, l)
 	if err != nil {
 		return nil, err
 	}
 	d := &Detail{Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
 		WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
-		Boundaries: a.Boundaries, Profile: a.Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}}
+		Boundaries: a.of.Boundaries, Profile: a.of.Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}, labels: a.CategoryLabel}
 	index := map[string]int{}
 	for _, i := range lay.Kernels {
 		row := a.row(int(i))
-		row.relative = a.Event(int(i)).Start() - lay.Start
+		row.relative = a.Kernel(int(i)).Event().Start() - lay.Start
 		d.Metadata.TotalDurUS += row.DurUS
 		k, ok := index[row.Category]
 		if !ok {
@@ -197,14 +208,12 @@ func (a *Analysis) Detail(p, l int) (*Detail, error) {
 }
 
 // row makes the row of kernel i.
-func (a *Analysis) row(i int) KernelRow {
-	e, k := a.Event(i), &a.Kernels[i]
-	row := KernelRow{Name: e.Name(), SimplifiedName: a.Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: k.Category,
-		TSUS: a.rawUS(e), Index: i, Stream: e.Stream(), Replay: k.Replay}
-	if h := k.Half; h >= 0 && int(h) < len(a.HalfLabels) {
-		row.Half = a.HalfLabels[h]
-	}
-	tw := a.Source(i)
+func (a *Device) row(i int) KernelRow {
+	k := a.Kernel(i)
+	e := k.Event()
+	row := KernelRow{Name: e.Name(), SimplifiedName: a.of.Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: string(k.Category()),
+		TSUS: a.rawUS(e), Index: i, Stream: e.Stream(), Replay: k.Replay(), Half: k.Half()}
+	tw := k.Twin()
 	if !tw.Launch.Valid() {
 		return row
 	}
@@ -231,8 +240,8 @@ func ModulePath(e trace.Event) string {
 }
 
 // rawUS is an event's timestamp in microseconds as readers of JSON see it: the double nearest to the decimal.
-func (a *Analysis) rawUS(e trace.Event) float64 {
-	ns := a.trace.Raw(e.Start())
+func (a *Device) rawUS(e trace.Event) float64 {
+	ns := a.of.trace.Raw(e.Start())
 	if ns > -1<<53 && ns < 1<<53 {
 		return float64(ns) / 1000 // both exact, so the quotient is the nearest double
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // distilled analyses a distilled trace of torch.profiler.
-func distilled(t testing.TB, name string) *layer.Analysis {
+func distilled(t testing.TB, name string) *layer.Device {
 	t.Helper()
 	tr, err := trace.Open(t.Context(), testdata.Distilled(t, name))
 	if err != nil {
@@ -47,7 +47,7 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 }
 
 // checkPerLayer checks that every layer has so many activities.
-func checkPerLayer(t *testing.T, a *layer.Analysis, want int) {
+func checkPerLayer(t *testing.T, a *layer.Device, want int) {
 	t.Helper()
 	for _, p := range a.Passes {
 		for _, l := range p.Layers {
@@ -59,10 +59,10 @@ func checkPerLayer(t *testing.T, a *layer.Analysis, want int) {
 }
 
 // checkActivities checks that nothing of the device is lost.
-func checkActivities(t *testing.T, a *layer.Analysis, want testdata.KnownDevice) {
+func checkActivities(t *testing.T, a *layer.Device, want testdata.KnownDevice) {
 	t.Helper()
-	if int(a.Device) != want.Device || len(a.Kernels) != want.Kernels+want.Other {
-		t.Errorf("device %d with %d activities, want device %d with %d", a.Device, len(a.Kernels), want.Device, want.Kernels+want.Other)
+	if int(a.ID) != want.Device || a.NumKernels() != want.Kernels+want.Other {
+		t.Errorf("device %d with %d activities, want device %d with %d", a.ID, a.NumKernels(), want.Device, want.Kernels+want.Other)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestDistilledLayersBeginAlike(t *testing.T) {
 		a := distilled(t, name)
 		first := map[string]int{}
 		for _, l := range a.Passes[0].Layers[1:] {
-			first[a.Trace().At(a.Kernels[l.Kernels[0]].Event).Name()]++
+			first[a.Kernel(int(l.Kernels[0])).Event().Name()]++
 		}
 		if len(first) != 1 {
 			t.Errorf("%s: layers 1 and on begin with %d different kernels, want 1", name, len(first))

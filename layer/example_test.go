@@ -22,11 +22,21 @@ func demoTrace() *trace.Trace {
 	return t
 }
 
-func ExampleAnalyze() {
-	a, err := layer.Analyze(context.Background(), demoTrace(), layer.Options{})
+// demoGPU analyses the demo trace, which has one GPU.
+func demoGPU(o layer.Options) *layer.Device {
+	a, err := layer.Analyze(context.Background(), demoTrace(), o)
 	if err != nil {
 		log.Fatal(err)
 	}
+	return &a.Devices[0]
+}
+
+func ExampleAnalyze() {
+	an, err := layer.Analyze(context.Background(), demoTrace(), layer.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	a := &an.Devices[0] // the GPU with most GPU time
 	fmt.Printf("%d layers, from %s\n", a.NumLayers, a.LayerSource)
 	for _, p := range a.Passes {
 		fmt.Printf("pass %d: %s, batch %d, %d tokens, %d layers by %s\n", p.Index, p.Stage, p.Batch, p.Tokens, len(p.Layers), p.LayerEvidence)
@@ -44,10 +54,7 @@ func ExampleAnalyze() {
 
 // Module frames are ignored: the same layers come from how the kernels repeat.
 func ExampleAnalyze_repeats() {
-	a, err := layer.Analyze(context.Background(), demoTrace(), layer.Options{Boundaries: layer.BoundariesRepeats})
-	if err != nil {
-		log.Fatal(err)
-	}
+	a := demoGPU(layer.Options{Boundaries: layer.BoundariesRepeats})
 	fmt.Println(a.NumLayers, a.LayerSource)
 	for _, l := range a.Passes[4].Layers[:3] {
 		fmt.Printf("layer %d: %d kernels\n", l.Index, len(l.Kernels))
@@ -60,23 +67,17 @@ func ExampleAnalyze_repeats() {
 }
 
 // A replayed kernel has no CPU op of its own; its eager twin in the same place of the same layer has.
-func ExampleAnalysis_Source() {
-	a, err := layer.Analyze(context.Background(), demoTrace(), layer.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
+func ExampleKernel_Twin() {
+	a := demoGPU(layer.Options{})
 	l := a.Passes[4].Layers[1]
-	twin := a.Source(int(l.Kernels[1]))
+	twin := a.Kernel(int(l.Kernels[1])).Twin()
 	fmt.Println(twin.How, twin.Launch.Op().Name(), twin.Launch.Op().InputDims())
 	// Output:
 	// name aten::mm [[8, 2048], [2048, 1536]]
 }
 
 func ExampleDiffOf() {
-	a, err := layer.Analyze(context.Background(), demoTrace(), layer.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	a := demoGPU(layer.Options{})
 	dense, err := a.Detail(a.Steady.Pass, 0)
 	if err != nil {
 		log.Fatal(err)
@@ -105,10 +106,7 @@ func ExampleParseStep() {
 }
 
 func ExampleTimeline_WriteText() {
-	a, err := layer.Analyze(context.Background(), demoTrace(), layer.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	a := demoGPU(layer.Options{})
 	t, err := a.Timeline(layer.None)
 	if err != nil {
 		log.Fatal(err)

@@ -38,13 +38,14 @@ func TestModulesOfGeneratedTraces(t *testing.T) {
 			Arch: gen.Arch{Layers: gen.LeadingDense(12, 2), SharedExperts: true}, Passes: decodes}, nil)
 		a := analyze(t, tr, layer.Options{Boundaries: layer.BoundariesModules})
 		right := 0
-		for i, k := range a.Kernels {
+		for kernel := range a.Kernels() {
+			i, k := kernel.Index(), kernel.Place()
 			if k.Layer == truths[i].Layer {
 				right++
 			}
 		}
-		if len(a.Passes) != 3 || a.NumLayers != 12 || a.LayerSource != "modules" || 100*right < 99*len(a.Kernels) {
-			t.Errorf("dialect %d: %d passes, N=%d from %s, %d of %d layers right", dialect, len(a.Passes), a.NumLayers, a.LayerSource, right, len(a.Kernels))
+		if len(a.Passes) != 3 || a.NumLayers != 12 || a.LayerSource != "modules" || 100*right < 99*a.NumKernels() {
+			t.Errorf("dialect %d: %d passes, N=%d from %s, %d of %d layers right", dialect, len(a.Passes), a.NumLayers, a.LayerSource, right, a.NumKernels())
 		}
 		if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: 11}); !errors.Is(err, layer.ErrContradiction) {
 			t.Errorf("dialect %d: 11 layers are taken for 12: %v", dialect, err)
@@ -81,8 +82,8 @@ func TestMissingLaunchesKeepTheirPass(t *testing.T) {
 		})
 		a := analyze(t, tr, layer.Options{NumLayers: 16})
 		share, wrong := placed(a, truths, itself)
-		if a.Health.Orphans == 0 || share < 0.95 || len(a.Passes) != 3 {
-			t.Errorf("side stream %v: %d orphans, %.2f %% right, %d passes\n%v", side, a.Health.Orphans, 100*share, len(a.Passes), wrong)
+		if a.Analysis().Health.Orphans == 0 || share < 0.95 || len(a.Passes) != 3 {
+			t.Errorf("side stream %v: %d orphans, %.2f %% right, %d passes\n%v", side, a.Analysis().Health.Orphans, 100*share, len(a.Passes), wrong)
 		}
 	}
 }
@@ -138,7 +139,7 @@ func TestDetailOfTheDemo(t *testing.T) {
 	}
 	d.Diff = layer.DiffOf(d, other)
 	var text, flow, doc bytes.Buffer
-	for _, err := range []error{d.WriteText(&text, a.CategoryLabel), d.WriteComputeFlow(&flow, nil, a.CategoryLabel), d.WriteJSON(&doc)} {
+	for _, err := range []error{d.WriteText(&text), d.WriteComputeFlow(&flow, nil), d.WriteJSON(&doc)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,8 +153,8 @@ func TestDetailOfTheDemo(t *testing.T) {
 			t.Errorf("text does not say %q:\n%s", s, text.String())
 		}
 	}
-	if a.Half(0) != "" || flow.Len() == 0 {
-		t.Errorf("kernel 0 is in half %q; flow of %d bytes", a.Half(0), flow.Len())
+	if a.Kernel(0).Half() != "" || flow.Len() == 0 {
+		t.Errorf("kernel 0 is in half %q; flow of %d bytes", a.Kernel(0).Half(), flow.Len())
 	}
 	if _, err := a.Detail(99, 0); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("pass 99: %v", err)

@@ -1,7 +1,7 @@
 package layer
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -12,7 +12,7 @@ import (
 )
 
 // work is the state of one analysis. Kernel indices (int32) count the device's activities by start, then input order, as
-// Analysis.Kernels does.
+// Device.Kernel does.
 type work struct {
 	t      *trace.Trace
 	watch  *stop.Watch // every long loop calls it; see sequence
@@ -34,37 +34,36 @@ type work struct {
 	pass  []int32
 	layer []int32
 	half  []int8
-	conf  []float32
 }
 
-// pickDevice returns the wanted device, or the one with the most GPU time; ties go to the lowest id.
-func pickDevice(watch *stop.Watch, t *trace.Trace, want *trace.DeviceID) (trace.DeviceID, error) {
+// A gpu is a device with activities and the time that they take.
+type gpu struct {
+	id   trace.DeviceID
+	busy time.Duration
+}
+
+// devicesOf returns the GPUs with activities, the busiest first; ties go to the lowest id.
+func devicesOf(watch *stop.Watch, t *trace.Trace) []gpu {
 	busy := map[trace.DeviceID]time.Duration{}
 	for e := range t.Events(trace.LaneGPU) {
 		watch.Row()
-		busy[e.Device()] += e.Duration() + 1 // +1: a device of empty activities is still a device
+		busy[e.Device()] += e.Duration()
 	}
-	if want != nil {
-		if _, ok := busy[*want]; !ok {
-			var have []trace.DeviceID
-			for d := range busy {
-				have = append(have, d)
-			}
-			slices.Sort(have)
-			return 0, fmt.Errorf("%w: GPU %d has no activities; the trace has GPUs %v", ErrRange, *want, have)
-		}
-		return *want, nil
-	}
-	best, found := trace.NoDevice, false
+	out := make([]gpu, 0, len(busy))
 	for d, b := range busy {
-		if !found || b > busy[best] || b == busy[best] && d < best {
-			best, found = d, true
+		out = append(out, gpu{d, b})
+	}
+	slices.SortFunc(out, func(x, y gpu) int { return cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(x.id, y.id)) })
+	return out
+}
+
+func gpuName(t *trace.Trace, id trace.DeviceID) string {
+	for _, g := range t.Meta().Devices {
+		if g.ID == id {
+			return g.Name
 		}
 	}
-	if !found {
-		return 0, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
-	}
-	return best, nil
+	return ""
 }
 
 // collect gathers the device's activities, their launches and their names.
@@ -81,7 +80,7 @@ func collect(watch *stop.Watch, t *trace.Trace, opts Options, device trace.Devic
 	w.at = make([]trace.Time, n)
 	w.thread = make([]trace.ThreadIndex, n)
 	w.pass, w.layer = make([]int32, n), make([]int32, n)
-	w.half, w.conf = make([]int8, n), make([]float32, n)
+	w.half = make([]int8, n)
 	for i, e := range w.acts {
 		watch.Row()
 		w.pass[i], w.layer[i], w.half[i] = None, None, None

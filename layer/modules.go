@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"math"
 	"regexp"
 	"sort"
 	"strconv"
@@ -91,7 +92,7 @@ func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string,
 		p, ok := memo[e.NameID()]
 		if !ok {
 			p.class, p.index, _ = splitModule(e.Name())
-			p.layer = p.index >= 0 && isLayer(p.class, 0)
+			p.layer = p.index >= 0 && p.index <= math.MaxInt16 && isLayer(p.class, 0)
 			memo[e.NameID()] = p
 		}
 		span := frameSpan{start: e.Start(), end: e.End(), class: p.class, index: p.index}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/profile"
-	"github.com/llmstrata/strata/trace"
 )
 
 // Boundaries says which evidence places layer boundaries.
@@ -58,15 +57,13 @@ type Options struct {
 	Boundaries Boundaries
 	// HashLayers says which layers of a model with hash layers they are. Zero: the first ones.
 	HashLayers profile.HashPlacement
-	// Device is the GPU to analyse. Nil: the one with the most GPU time.
-	Device *trace.DeviceID
 	// Rules are asked before the profile's own category rules.
 	Rules []classify.Rule
 	// StepPatterns are asked before the built-in step annotation dialects.
 	StepPatterns []StepPattern
-	// Mapping is a second trace of the same model, recorded eagerly or while its graph was captured, from which
-	// [Analysis.Sources] carries modules, CPU ops, shapes and source lines to the kernels of graph replays. Nil: the trace itself.
-	Mapping *trace.Trace
+	// Mapping is the analysis of a second trace of the same model, recorded eagerly or while its graph was captured, from which
+	// [Kernel.Twin] carries modules, CPU ops, shapes and source lines to the kernels of graph replays. Nil: the trace itself.
+	Mapping *Analysis
 }
 
 // A StepPattern recognises a step annotation of a framework that the built-in dialects do not know.

@@ -34,11 +34,15 @@ func config(t testing.TB, name string) *profile.Config {
 }
 
 // analyze runs Analyze and fails the test on an error.
-func analyze(t testing.TB, tr *trace.Trace, opts layer.Options) *layer.Analysis {
+func analyze(t testing.TB, tr *trace.Trace, opts layer.Options) *layer.Device {
 	t.Helper()
 	a, err := layer.Analyze(context.Background(), tr, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	d, err := a.Device(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // WriteText prints the layer's category summary and its kernels by duration.
-func (d *Detail) WriteText(w io.Writer, label func(string) string) error {
+func (d *Detail) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	d.title(p)
 	sums := append(CategorySums(nil), d.Categories...)
 	sort.SliceStable(sums, func(i, j int) bool { return sums[i].DurUS > sums[j].DurUS })
 	tab := table.New(table.Text("Category"), table.Number("dur(us)"), table.Number("%"), table.Number("#"))
 	for _, c := range sums {
-		tab.Row(label(c.Key), table.Fixed(c.DurUS, 3), percent(c.DurUS, d.Metadata.TotalDurUS), strconv.Itoa(c.Count))
+		tab.Row(d.label(c.Key), table.Fixed(c.DurUS, 3), percent(c.DurUS, d.Metadata.TotalDurUS), strconv.Itoa(c.Count))
 	}
 	p.table(tab)
 	p.f("\n")
@@ -36,7 +36,7 @@ func (d *Detail) WriteText(w io.Writer, label func(string) string) error {
 		if halves {
 			row = append(row, k.Half)
 		}
-		tab.Row(append(row, label(k.Category), k.SimplifiedName)...)
+		tab.Row(append(row, d.label(k.Category), k.SimplifiedName)...)
 	}
 	p.table(tab)
 	if d.Diff != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // WriteComputeFlow prints the model's summary (nil: none) and the layer's kernels with the shapes they were called with.
-func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary, label func(string) string) error {
+func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error {
 	p := &printer{w: w}
 	if arch != nil {
 		for _, l := range arch.Lines() {
@@ -32,7 +32,7 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary, label 
 				carried++
 			}
 		}
-		tab.Row(strconv.Itoa(i+1), k.Half, label(k.Category), k.SimplifiedName, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
+		tab.Row(strconv.Itoa(i+1), k.Half, d.label(k.Category), k.SimplifiedName, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
 			table.Fixed(float64(k.relative)/1e6, 3), dims)
 	}
 	p.table(tab)

@@ -15,7 +15,7 @@ import (
 )
 
 // demoAnalysis analyses the demo trace.
-func demoAnalysis(t *testing.T, o layer.Options) *layer.Analysis {
+func demoAnalysis(t *testing.T, o layer.Options) *layer.Device {
 	t.Helper()
 	return analyze(t, demoTrace(), o)
 }
@@ -32,9 +32,9 @@ func TestDetailWritesEveryForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Diff = layer.DiffOf(d, other)
-	arch := a.Config.Summary(0)
+	arch := a.Analysis().Config.Summary(0)
 	var text, flow, doc, diff bytes.Buffer
-	for _, err := range []error{d.WriteText(&text, a.CategoryLabel), d.WriteComputeFlow(&flow, &arch, a.CategoryLabel), d.WriteJSON(&doc), d.Diff.WriteText(&diff)} {
+	for _, err := range []error{d.WriteText(&text), d.WriteComputeFlow(&flow, &arch), d.WriteJSON(&doc), d.Diff.WriteText(&diff)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestWritersReportTheFirstError(t *testing.T) {
 		if err := tl.WriteText(&failing{left}, layer.TextOptions{}); !errors.Is(err, errFull) {
 			t.Errorf("timeline after %d bytes: %v", left, err)
 		}
-		if err := d.WriteComputeFlow(&failing{left}, nil, a.CategoryLabel); !errors.Is(err, errFull) {
+		if err := d.WriteComputeFlow(&failing{left}, nil); !errors.Is(err, errFull) {
 			t.Errorf("flow after %d bytes: %v", left, err)
 		}
 	}
@@ -212,7 +212,7 @@ func TestSteadyState(t *testing.T) {
 // TestUnknownDevice: the error names the devices there are.
 func TestUnknownDevice(t *testing.T) {
 	d := demoTrace().Devices()[0] + 7
-	_, err := layer.Analyze(t.Context(), demoTrace(), layer.Options{Device: &d})
+	_, err := demoAnalysis(t, layer.Options{}).Analysis().Device(&d)
 	if !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), "GPU 7") {
 		t.Errorf("device 7: %v", err)
 	}

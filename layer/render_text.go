@@ -259,14 +259,14 @@ func variantName(typ, variant string) string {
 }
 
 // kernelCategories adds up all GPU activities by category, the most expensive first.
-func (a *Analysis) kernelCategories() []CategoryTotal {
+func (a *Device) kernelCategories() []CategoryTotal {
 	index := map[string]int{}
 	longest := map[string]float64{}
 	names := map[string]map[string]bool{}
 	out := []CategoryTotal{}
 	total := 0.0
-	for i := range a.Kernels {
-		key := a.Kernels[i].Category
+	for i := range a.NumKernels() {
+		key := string(a.Kernel(i).Category())
 		k, ok := index[key]
 		if !ok {
 			k = len(out)
@@ -274,14 +274,14 @@ func (a *Analysis) kernelCategories() []CategoryTotal {
 			out = append(out, CategoryTotal{Key: key})
 			names[key] = map[string]bool{}
 		}
-		e := a.Event(i)
+		e := a.Kernel(i).Event()
 		d := millis(e.Duration())
 		out[k].TimeMS += d
 		out[k].Kernels++
 		names[key][e.Name()] = true
 		total += d
 		if d > longest[key] || out[k].Longest == "" {
-			longest[key], out[k].Longest = d, a.Profile.DisplayName(e.Name())
+			longest[key], out[k].Longest = d, a.of.Profile.DisplayName(e.Name())
 		}
 	}
 	for k := range out {

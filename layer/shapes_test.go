@@ -104,7 +104,7 @@ func hashed(name string) string {
 }
 
 // placed is the share of kernels whose (pass, layer) is the truth's, outside of any included, and the first few that are not.
-func placed(a *layer.Analysis, truths []gen.Truth, name func(string) string) (share float64, wrong []string) {
+func placed(a *layer.Device, truths []gen.Truth, name func(string) string) (share float64, wrong []string) {
 	type key struct {
 		start  int64
 		stream trace.StreamID
@@ -115,9 +115,9 @@ func placed(a *layer.Analysis, truths []gen.Truth, name func(string) string) (sh
 		want[key{tr.Start, trace.StreamID(tr.Stream), name(tr.Name)}] = tr
 	}
 	right := 0
-	for i := range a.Kernels {
-		e, k := a.Event(i), &a.Kernels[i]
-		w, ok := want[key{a.Trace().Raw(e.Start()), e.Stream(), e.Name()}]
+	for i := range a.NumKernels() {
+		e, k := a.Kernel(i).Event(), a.Kernel(i).Place()
+		w, ok := want[key{a.Analysis().Trace().Raw(e.Start()), e.Stream(), e.Name()}]
 		switch {
 		case !ok:
 			wrong = append(wrong, fmt.Sprintf("kernel %d %s has no truth", i, e.Name()))
@@ -127,7 +127,7 @@ func placed(a *layer.Analysis, truths []gen.Truth, name func(string) string) (sh
 			wrong = append(wrong, fmt.Sprintf("kernel %d %.60s: pass %d layer %d, want %d %d", i, e.Name(), k.Pass, k.Layer, w.Pass, w.Layer))
 		}
 	}
-	return float64(right) / float64(len(a.Kernels)), wrong
+	return float64(right) / float64(a.NumKernels()), wrong
 }
 
 func itself(s string) string { return s }

@@ -40,43 +40,46 @@ const (
 
 var howConfidence = map[How]float64{HowName: 0.98, HowVariant: 0.9, HowRole: 0.75, HowPosition: 0.5}
 
-// mappingOnce holds the twins of an analysis, found on first use.
-type mappingOnce struct {
+// twinTable holds the twins of a device's kernels, found on first use.
+type twinTable struct {
 	sync.Mutex
 	found bool
-	twins []Twin
+	of    []int32 // per kernel: indexes table
+	table []Twin  // the distinct ones; [0] is none
 }
 
-// Source returns where kernel i of Kernels comes from; see [Twin]. The first call for a kernel without an eager launch aligns
-// all of them. For graphs captured on ROCm load the mapping trace with trace.WithArgs(trace.KindRuntime): the names of captured
+// Twin returns where the kernel comes from; see [Twin]. The first call for a kernel without an eager launch aligns all of the
+// device. For graphs captured on ROCm load the mapping trace with trace.WithArgs(trace.KindRuntime): the names of captured
 // kernels stand in the launch calls' args.
-func (a *Analysis) Source(i int) Twin {
-	if i < 0 || i >= len(a.Kernels) {
+func (k Kernel) Twin() Twin {
+	if k.d == nil {
 		return Twin{}
 	}
-	if l := a.Event(i).Launch(); l.Valid() && !a.Kernels[i].Replay {
-		return Twin{Launch: l, Kernel: a.Event(i), Confidence: 1, How: HowLaunch}
+	e := k.Event()
+	if l := e.Launch(); l.Valid() && !e.IsReplay() {
+		return Twin{Launch: l, Kernel: e, Confidence: 1, How: HowLaunch}
 	}
-	if a.Align(context.Background()) != nil {
+	if k.d.Align(context.Background()) != nil {
 		return Twin{} // never: what does not end has no error
 	}
-	return a.mapping.twins[i]
+	return k.d.twins.table[k.d.twins.of[k.i]]
 }
 
-// Align finds the sources of all kernels without an eager launch, if that was not done yet, so that [Analysis.Source] only looks
+// Align finds the twins of all kernels without an eager launch, if that was not done yet, so that [Kernel.Twin] only looks
 // them up. The error is ctx's, when cancelled; nothing is kept then, and the next call begins anew.
-func (a *Analysis) Align(ctx context.Context) (err error) {
+func (a *Device) Align(ctx context.Context) (err error) {
 	defer stop.Guard(&err)
-	a.mapping.Lock()
-	defer a.mapping.Unlock()
-	if a.mapping.found {
+	t := a.twins
+	t.Lock()
+	defer t.Unlock()
+	if t.found {
 		return nil
 	}
-	twins, err := a.findTwins(ctx)
+	of, table, err := a.findTwins(ctx)
 	if err != nil {
 		return err
 	}
-	a.mapping.found, a.mapping.twins = true, twins
+	t.found, t.of, t.table = true, of, table
 	return nil
 }
 
@@ -86,7 +89,7 @@ type line struct {
 	layer   []int32       // per kernel
 	launch  []trace.Event // not valid for kernels without an eager launch
 	kernel  []trace.Event
-	index   []int32 // in Analysis.Kernels; target lines only
+	index   []int32 // see Device.Kernel; target lines only
 	starts  map[int32][2]int
 	nameful bool // names are known; a CUDA capture records none
 }
@@ -158,11 +161,11 @@ func (l *line) seal() {
 
 const epilogueKey = -2
 
-// byPass returns the kernels of each pass, as indices in Analysis.Kernels, in launch order.
-func (a *Analysis) byPass() [][]int32 {
+// byPass returns the kernels of each pass in launch order.
+func (a *Device) byPass() [][]int32 {
 	out := make([][]int32, len(a.Passes))
-	for _, i := range a.order {
-		if p := a.Kernels[i].Pass; p != None {
+	for _, i := range a.columns.order {
+		if p := a.columns.pass[i]; p != None {
 			out[p] = append(out[p], i)
 		}
 	}
@@ -170,7 +173,7 @@ func (a *Analysis) byPass() [][]int32 {
 }
 
 // lineOf returns the kernels of one pass that keep says as a line; nil where there are none.
-func (a *Analysis) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) *line {
+func (a *Device) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) *line {
 	l := sym.newLine()
 	l.nameful = true
 	l.grow(len(kernels))
@@ -179,13 +182,12 @@ func (a *Analysis) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool
 		if !keep(i) {
 			continue
 		}
-		k := &a.Kernels[i]
-		e := a.Event(int(i))
+		e := a.event(i)
 		launch := e.Launch()
-		if k.Replay {
+		if e.IsReplay() {
 			launch = trace.Event{}
 		}
-		l.add(sym, e.Name(), int32(k.Layer), launch, e, i)
+		l.add(sym, e.Name(), int32(a.columns.layer[i]), launch, e, i)
 	}
 	if len(l.layer) == 0 {
 		return nil
@@ -194,13 +196,21 @@ func (a *Analysis) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool
 	return l
 }
 
+func (a *Device) event(i int32) trace.Event { return a.of.trace.At(a.columns.event[i]) }
+
+// eager says whether kernel i has a launch of its own.
+func (a *Device) eager(i int32) bool {
+	e := a.event(i)
+	return e.Launch().Valid() && !e.IsReplay()
+}
+
 // eagerLines returns the passes that were launched kernel by kernel, as references.
-func (a *Analysis) eagerLines(sym *symbols) []*line {
-	sym.watch.Rows(len(a.Kernels))
+func (a *Device) eagerLines(sym *symbols) []*line {
+	sym.watch.Rows(a.NumKernels())
 	inLayers := make([]int, len(a.Passes))
-	for i := range a.Kernels {
-		if k := &a.Kernels[i]; k.Pass != None && k.Layer != None && !k.Replay && a.Event(i).Launch().Valid() {
-			inLayers[k.Pass]++
+	for i, p := range a.columns.pass {
+		if p != None && a.columns.layer[i] != None && a.eager(int32(i)) {
+			inLayers[p]++
 		}
 	}
 	var passes []int
@@ -216,7 +226,7 @@ func (a *Analysis) eagerLines(sym *symbols) []*line {
 	var out []*line
 	kernels := a.byPass()
 	for _, p := range passes {
-		if l := a.lineOf(sym, kernels[p], func(i int32) bool { return !a.Kernels[i].Replay && a.Event(int(i)).Launch().Valid() }); l != nil {
+		if l := a.lineOf(sym, kernels[p], a.eager); l != nil {
 			out = append(out, l)
 		}
 	}
@@ -224,24 +234,25 @@ func (a *Analysis) eagerLines(sym *symbols) []*line {
 }
 
 // findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
-func (a *Analysis) findTwins(ctx context.Context) ([]Twin, error) {
-	twins := make([]Twin, len(a.Kernels))
+func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err error) {
+	of, table = make([]int32, a.NumKernels()), make([]Twin, 1)
 	sym := newSymbols(stop.New(ctx))
 	refs, err := a.references(ctx, sym)
 	if err != nil || len(refs) == 0 {
-		return twins, err
+		return of, table, err
 	}
 	need := make([]bool, len(a.Passes))
-	for i := range a.Kernels {
+	for i, p := range a.columns.pass {
 		sym.watch.Row()
-		if k := &a.Kernels[i]; k.Pass != None && (k.Replay || !a.Event(i).Launch().Valid()) {
-			need[k.Pass] = true
+		if p != None && !a.eager(int32(i)) {
+			need[p] = true
 		}
 	}
 	type result struct {
 		ref   *line
 		match []int32
 		how   []How
+		twin  []int32 // index in table, 0 when not made yet
 	}
 	memo := map[uint64]result{}
 	kernels := a.byPass()
@@ -266,47 +277,50 @@ func (a *Analysis) findTwins(ctx context.Context) ([]Twin, error) {
 					score += howConfidence[x]
 				}
 				if score > bestScore {
-					best, bestScore = result{ref, match, how}, score
+					best, bestScore = result{ref, match, how, make([]int32, len(match))}, score
 				}
 			}
 			memo[h] = best
 		}
 		for k, j := range best.match {
 			i := target.index[k]
-			if j < 0 || a.Event(int(i)).Launch().Valid() && !a.Kernels[i].Replay {
+			if j < 0 || a.eager(i) {
 				continue
 			}
-			conf := howConfidence[best.how[k]]
-			if !best.ref.nameful {
-				conf = 0.9
+			if best.twin[k] == 0 {
+				best.twin[k] = int32(len(table))
+				table = append(table, best.ref.twin(j, best.how[k]))
 			}
-			twins[i] = Twin{Launch: best.ref.launch[j], Kernel: best.ref.kernel[j], Confidence: conf, How: best.how[k]}
+			of[i] = best.twin[k]
 		}
 	}
-	return twins, nil
+	return of, table, nil
 }
 
-// references returns the eager passes and the captures to align with: the mapping trace's where there is one, else the
+// twin is kernel j of a reference as the twin of one that was matched with it.
+func (l *line) twin(j int32, how How) Twin {
+	conf := howConfidence[how]
+	if !l.nameful {
+		conf = 0.9
+	}
+	return Twin{Launch: l.launch[j], Kernel: l.kernel[j], Confidence: conf, How: how}
+}
+
+// references returns the eager passes and the captures to align with: those of the mapping trace where there is one, else the
 // trace's own.
-func (a *Analysis) references(ctx context.Context, sym *symbols) ([]*line, error) {
-	if a.opts.Mapping == nil {
-		return append(a.eagerLines(sym), captureLines(a.trace, sym, a.NumLayers)...), nil
-	}
-	m := a.opts.Mapping
-	opts := Options{Config: a.opts.Config, Profile: a.opts.Profile, NumLayers: a.NumLayers, Anchor: a.opts.Anchor, Rules: a.opts.Rules, StepPatterns: a.opts.StepPatterns}
-	b, err := Analyze(ctx, m, opts)
-	if err != nil && ctx.Err() == nil { // another N, or no kernels at all: a capture may still tell
-		opts.NumLayers, opts.Config = 0, nil
-		b, err = Analyze(ctx, m, opts)
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+func (a *Device) references(ctx context.Context, sym *symbols) ([]*line, error) {
+	from, t := a, a.of.trace
+	if m := a.of.opts.Mapping; m != nil {
+		from, t = nil, m.trace
+		if len(m.Devices) > 0 {
+			from = &m.Devices[0]
+		}
 	}
 	var out []*line
-	if err == nil {
-		out = b.eagerLines(sym)
+	if from != nil {
+		out = from.eagerLines(sym)
 	}
-	return append(out, captureLines(m, sym, a.NumLayers)...), nil
+	return append(out, captureLines(t, sym, a.NumLayers)...), ctx.Err()
 }
 
 // alignLines matches the kernels of target with those of ref, layer by layer; match[k] is −1 for none.

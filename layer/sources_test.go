@@ -23,30 +23,30 @@ func TestReplayFindsItsSource(t *testing.T) {
 	} {
 		t.Run(c.mapping, func(t *testing.T) {
 			m := open(t, c.mapping, trace.WithArgs(trace.KindRuntime))
-			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"), Mapping: m})
+			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"), Mapping: analyze(t, m, layer.Options{Config: config(t, "qwen3-8b.json")}).Analysis()})
 			replayed, found, named, wrong, modules := 0, 0, 0, 0, 0
-			for i := range a.Kernels {
-				if !a.Kernels[i].Replay {
+			for i := range a.NumKernels() {
+				if !a.Kernel(i).Replay() {
 					continue
 				}
 				replayed++
-				tw := a.Source(i)
+				tw := a.Kernel(i).Twin()
 				if !tw.Launch.Valid() {
-					t.Logf("no twin: %.60s layer %d", a.Event(i).Name(), a.Kernels[i].Layer)
+					t.Logf("no twin: %.60s layer %d", a.Kernel(i).Event().Name(), a.Kernel(i).Place().Layer)
 					continue
 				}
 				found++
 				if tw.How == layer.HowName {
 					named++
 				}
-				if a.Kernels[i].Layer != layer.None {
+				if a.Kernel(i).Place().Layer != layer.None {
 					path := layer.ModulePath(tw.Launch)
 					if strings.Contains(path, "DecoderLayer") {
 						modules++
 					}
-					if want := "Qwen3DecoderLayer_" + strconv.Itoa(a.Kernels[i].Layer); !strings.Contains(path+"/", want+"/") {
+					if want := "Qwen3DecoderLayer_" + strconv.Itoa(a.Kernel(i).Place().Layer); !strings.Contains(path+"/", want+"/") {
 						wrong++
-						t.Logf("kernel %d layer %d: %s %v", i, a.Kernels[i].Layer, path, tw.How)
+						t.Logf("kernel %d layer %d: %s %v", i, a.Kernel(i).Place().Layer, path, tw.How)
 					}
 				}
 			}

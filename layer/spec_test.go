@@ -85,10 +85,11 @@ func TestDraftModelsDoNotCountAsLayers(t *testing.T) {
 		}
 		right, total := 0, 0
 		var wrong []string
-		for i, k := range a.Kernels {
+		for kernel := range a.Kernels() {
+			i, k := kernel.Index(), kernel.Place()
 			w := truths[i]
-			if w.Name != a.Event(i).Name() {
-				t.Fatalf("kernel %d is %s, want %s", i, a.Event(i).Name(), w.Name)
+			if w.Name != a.Kernel(i).Event().Name() {
+				t.Fatalf("kernel %d is %s, want %s", i, a.Kernel(i).Event().Name(), w.Name)
 			}
 			if w.Pass%3 != 0 {
 				continue // a draft's kernels are nobody's layers, or layer 0 of their own pass

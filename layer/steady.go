@@ -27,7 +27,7 @@ const steadyTolerance = 0.10
 // chooseSteady picks the first pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
 // durations stay within the tolerance of their median, the earliest of equally long runs. Runs of a draft model, passes without
 // requests and passes without layers stand for the steady state only where there is nothing else.
-func (a *Analysis) chooseSteady(watch *stop.Watch) {
+func (a *Device) chooseSteady(watch *stop.Watch) {
 	a.Steady = Steady{Pass: None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
 		a.Steady.Reason = "no passes"

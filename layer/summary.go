@@ -6,12 +6,12 @@ import (
 )
 
 // summarise is the one-line summary: which layer type takes most time, by measurement, and what dominates it.
-func (a *Analysis) summarise(t *Timeline) string {
+func (a *Device) summarise(t *Timeline) string {
 	if len(t.Clusters) == 0 {
 		s := fmt.Sprintf("no layers were found in pass %d", t.FwdPass)
 		if len(t.KernelCategories) > 0 {
 			c := t.KernelCategories[0]
-			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f %%", a.CategoryLabel(c.Key), c.SharePct)
+			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f %%", a.label(c.Key), c.SharePct)
 		}
 		return s
 	}
@@ -39,7 +39,7 @@ func (a *Analysis) summarise(t *Timeline) string {
 	if s := t.Clusters[slow]; s.AvgWallMS > notable*c.AvgWallMS {
 		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
-	if top, share := topGroup(t.columns, c.Share, a.CategoryLabel); top != "" {
+	if top, share := topGroup(t.columns, c.Share, a.label); top != "" {
 		fmt.Fprintf(&b, "; likely next target: %s, %.0f %% of their kernel time", top, share)
 	}
 	if idle := c.AvgWallMS - c.AvgSumMS; idle > 0.25*c.AvgWallMS && c.AvgWallMS > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -131,17 +132,20 @@ func (s Shares) of(match func(string) bool) (sum float64) {
 	return sum
 }
 
+// label is CategoryLabel for the keys of documents.
+func (a *Device) label(key string) string { return a.CategoryLabel(classify.Category(key)) }
+
 // Timeline makes the document for pass p; p None takes the steady pass. The error wraps [ErrRange].
-func (a *Analysis) Timeline(p int) (*Timeline, error) {
-	t := &Timeline{Trace: a.trace.Meta().Path, Profile: a.Profile.Name, Anchor: a.Anchor, Boundaries: a.Boundaries,
-		BlocksPerLayer: a.BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.Device),
-		GPU: a.gpuName(), Evidence: a.Evidence, Health: a.Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
-		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: a.CategoryLabel}
-	if a.Config != nil {
-		t.Config = a.Config.Path
+func (a *Device) Timeline(p int) (*Timeline, error) {
+	t := &Timeline{Trace: a.of.trace.Meta().Path, Profile: a.of.Profile.Name, Anchor: a.Anchor, Boundaries: a.of.Boundaries,
+		BlocksPerLayer: a.of.BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
+		GPU: a.GPU, Evidence: a.Evidence, Health: a.of.Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
+		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: a.label}
+	if a.of.Config != nil {
+		t.Config = a.of.Config.Path
 	}
-	for i := range a.Kernels {
-		if a.Event(i).Kind() == trace.KindKernel {
+	for i := range a.NumKernels() {
+		if a.Kernel(i).Event().Kind() == trace.KindKernel {
 			t.NumKernels++
 		}
 	}
@@ -171,24 +175,15 @@ func (a *Analysis) Timeline(p int) (*Timeline, error) {
 	return t, nil
 }
 
-func (a *Analysis) gpuName() string {
-	for _, g := range a.trace.Meta().Devices {
-		if g.ID == a.Device {
-			return g.Name
-		}
-	}
-	return ""
-}
-
 // idle returns, for each pass, the part of its wall time in percent during which nothing runs on the device.
-func (a *Analysis) idle() []float64 {
+func (a *Device) idle() []float64 {
 	type stretch struct {
 		from, to trace.Time
 		before   time.Duration // busy time before it
 	}
 	var busy []stretch
-	for i := range a.Kernels { // by start
-		e := a.Event(i)
+	for i := range a.NumKernels() { // by start
+		e := a.Kernel(i).Event()
 		if n := len(busy); n > 0 && e.Start() <= busy[n-1].to {
 			busy[n-1].to = max(busy[n-1].to, e.End())
 			continue
@@ -219,7 +214,7 @@ func (a *Analysis) idle() []float64 {
 // idleNote is from how many percent on a pass's idle time gets a remark: a quarter of the step is worth looking at.
 const idleNote = 25
 
-func (a *Analysis) passRow(fp *ForwardPass, idle float64) PassRow {
+func (a *Device) passRow(fp *ForwardPass, idle float64) PassRow {
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
 		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Partial: fp.Partial != Whole, Cut: fp.Partial,
 		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
@@ -238,20 +233,20 @@ func (a *Analysis) passRow(fp *ForwardPass, idle float64) PassRow {
 	return r
 }
 
-func (a *Analysis) layerRow(lay *Layer) LayerRow {
+func (a *Device) layerRow(lay *Layer) LayerRow {
 	r := LayerRow{Index: lay.Index, CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash, WallMS: millis(lay.Wall),
 		SumMS: millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
 	sums := map[string]time.Duration{}
 	for _, i := range lay.Kernels {
-		e := a.Event(int(i))
-		sums[a.Kernels[i].Category] += e.Duration()
+		e := a.Kernel(int(i)).Event()
+		sums[string(a.Kernel(int(i)).Category())] += e.Duration()
 		if strings.Contains(e.Name(), "AllReduce") {
 			r.ARCount++
 		}
 	}
 	for _, k := range a.keys {
-		if d, ok := sums[k]; ok {
-			r.Categories = append(r.Categories, Share{k, millis(d)})
+		if d, ok := sums[string(k)]; ok {
+			r.Categories = append(r.Categories, Share{string(k), millis(d)})
 		}
 	}
 	r.shape = a.shapeOf(lay)
@@ -260,10 +255,10 @@ func (a *Analysis) layerRow(lay *Layer) LayerRow {
 
 // shapeOf is equal for layers that run the same kernels but for tile variants: the base names, sorted, as streams may
 // interleave differently.
-func (a *Analysis) shapeOf(lay *Layer) string {
+func (a *Device) shapeOf(lay *Layer) string {
 	names := make([]string, len(lay.Kernels))
 	for k, i := range lay.Kernels {
-		names[k] = a.Facts(a.Event(int(i)).NameID()).Base
+		names[k] = a.Kernel(int(i)).Facts().Base
 	}
 	slices.Sort(names)
 	return strings.Join(names, "\n")

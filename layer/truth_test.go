@@ -24,11 +24,11 @@ const unknownLayer = -9
 
 // moduleTruth reads the layer of every GPU activity from the module frames around its launch, by another way than the
 // package's: frame by frame, outermost last.
-func moduleTruth(a *layer.Analysis) []int {
-	out := make([]int, len(a.Kernels))
+func moduleTruth(a *layer.Device) []int {
+	out := make([]int, a.NumKernels())
 	for i := range out {
 		out[i] = unknownLayer
-		e := a.Event(i)
+		e := a.Kernel(i).Event()
 		l := e.Launch()
 		if !l.Valid() || strings.Contains(l.Name(), "GraphLaunch") {
 			continue
@@ -44,17 +44,17 @@ func moduleTruth(a *layer.Analysis) []int {
 }
 
 // agreement is the share of kernels with a known truth whose layer is right, and the first few that are not.
-func agreement(a *layer.Analysis, truth []int) (share float64, known int, wrong []string) {
+func agreement(a *layer.Device, truth []int) (share float64, known int, wrong []string) {
 	right := 0
 	for i, want := range truth {
 		if want == unknownLayer {
 			continue
 		}
 		known++
-		if a.Kernels[i].Layer == want {
+		if a.Kernel(i).Place().Layer == want {
 			right++
 		} else if len(wrong) < 8 {
-			wrong = append(wrong, fmt.Sprintf("kernel %d %.60s: layer %d, want %d", i, a.Event(i).Name(), a.Kernels[i].Layer, want))
+			wrong = append(wrong, fmt.Sprintf("kernel %d %.60s: layer %d, want %d", i, a.Kernel(i).Event().Name(), a.Kernel(i).Place().Layer, want))
 		}
 	}
 	if known == 0 {
@@ -149,10 +149,10 @@ func TestReplayedLayersRepeat(t *testing.T) {
 }
 
 // names joins the names of a layer's kernels.
-func names(a *layer.Analysis, l *layer.Layer) string {
+func names(a *layer.Device, l *layer.Layer) string {
 	var b strings.Builder
 	for _, i := range l.Kernels {
-		b.WriteString(a.Event(int(i)).Name())
+		b.WriteString(a.Kernel(int(i)).Event().Name())
 		b.WriteByte('\n')
 	}
 	return b.String()
@@ -174,10 +174,11 @@ func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 			t.Fatalf("config %q: %d layers, %d passes: %+v", cfg, a.NumLayers, len(a.Passes), a.Passes)
 		}
 		next := 0
-		for i, k := range a.Kernels {
-			if strings.Contains(a.Event(i).Name(), "unified_attention") {
-				if k.Layer != next || k.Replay {
-					t.Errorf("attention kernel %d is in layer %d (replay %v), want %d", i, k.Layer, k.Replay, next)
+		for kernel := range a.Kernels() {
+			i, k := kernel.Index(), kernel.Place()
+			if strings.Contains(a.Kernel(i).Event().Name(), "unified_attention") {
+				if k.Layer != next || kernel.Replay() {
+					t.Errorf("attention kernel %d is in layer %d (replay %v), want %d", i, k.Layer, kernel.Replay(), next)
 				}
 				next++
 			}
@@ -234,16 +235,16 @@ func TestHashedNamesOfRealTraces(t *testing.T) {
 				}
 				return e
 			})), o)
-			if len(named.Kernels) != len(blind.Kernels) {
-				t.Fatalf("%d kernels, %d with hashed names", len(named.Kernels), len(blind.Kernels))
+			if named.NumKernels() != blind.NumKernels() {
+				t.Fatalf("%d kernels, %d with hashed names", named.NumKernels(), blind.NumKernels())
 			}
 			same := 0
-			for i := range named.Kernels {
-				if named.Kernels[i].Pass == blind.Kernels[i].Pass && named.Kernels[i].Layer == blind.Kernels[i].Layer {
+			for i := range named.NumKernels() {
+				if x, y := named.Kernel(i).Place(), blind.Kernel(i).Place(); x.Pass == y.Pass && x.Layer == y.Layer {
 					same++
 				}
 			}
-			share := float64(same) / float64(len(named.Kernels))
+			share := float64(same) / float64(named.NumKernels())
 			t.Logf("%.1f %% of the kernels keep pass and layer; %d passes, N=%d", 100*share, len(blind.Passes), blind.NumLayers)
 			if share < 0.8 || blind.NumLayers != c.layers || named.NumLayers != c.layers || len(named.Passes) != len(blind.Passes) {
 				t.Errorf("%.1f %% of the kernels keep their layer; N=%d and %d hashed, want %d; %d passes and %d hashed", 100*share, named.NumLayers,

@@ -112,7 +112,7 @@ func concat(lists ...[]act) []act {
 }
 
 // rate is the share of activities whose layer, and in a layer whose pass, is right.
-func rate(a *layer.Analysis, acts []act) (share float64, wrong []string, passes int) {
+func rate(a *layer.Device, acts []act) (share float64, wrong []string, passes int) {
 	sorted := append([]act(nil), acts...)
 	sort.SliceStable(sorted, func(a, b int) bool { return sorted[a].start < sorted[b].start })
 	right := 0
@@ -125,9 +125,10 @@ func rate(a *layer.Analysis, acts []act) (share float64, wrong []string, passes 
 			}
 		}
 	}
-	for i, k := range a.Kernels {
+	for kernel := range a.Kernels() {
+		i, k := kernel.Index(), kernel.Place()
 		w := sorted[i]
-		if a.Event(i).Name() != w.name {
+		if a.Kernel(i).Event().Name() != w.name {
 			wrong = append(wrong, "order differs")
 			break
 		}
@@ -142,7 +143,7 @@ func rate(a *layer.Analysis, acts []act) (share float64, wrong []string, passes 
 			wrong = append(wrong, fmt.Sprintf("   kernel %d %.50s: pass %d layer %d, want %d %d", i, w.name, k.Pass, k.Layer, p, w.layer))
 		}
 	}
-	return float64(right) / float64(len(a.Kernels)), wrong, len(ids)
+	return float64(right) / float64(a.NumKernels()), wrong, len(ids)
 }
 
 // check analyses the activities with and without a known N.
@@ -150,11 +151,12 @@ func check(t *testing.T, y *tally, name string, acts []act, n int, least float64
 	t.Helper()
 	tr := written(t, acts)
 	for _, n := range []int{n, 0} {
-		a, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
+		an, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
 		if err != nil {
 			t.Errorf("%s, n=%d: %v", name, n, err)
 			continue
 		}
+		a := &an.Devices[0]
 		share, wrong, passes := rate(a, acts)
 		y.add(share)
 		if share < least || len(a.Passes) != passes {
@@ -173,8 +175,8 @@ func realActs(t testing.TB, name string, n int) []act {
 		id trace.EventID
 	}
 	var launches []ev
-	for i := range a.Kernels {
-		if l := a.Event(i).Launch(); l.Valid() {
+	for i := range a.NumKernels() {
+		if l := a.Kernel(i).Event().Launch(); l.Valid() {
 			if _, ok := ids[l.ID()]; !ok {
 				ids[l.ID()] = 0
 				launches = append(launches, ev{l.Start(), l.ID()})
@@ -185,9 +187,10 @@ func realActs(t testing.TB, name string, n int) []act {
 	for k, l := range launches {
 		ids[l.id] = k
 	}
-	for i, k := range a.Kernels {
-		e := a.Event(i)
-		x := act{name: e.Name(), cat: "kernel", start: int64(e.Start()), dur: int64(e.Duration()), stream: int(e.Stream()), pass: k.Pass, layer: k.Layer, launch: -1, graph: k.Replay}
+	for kernel := range a.Kernels() {
+		i, k := kernel.Index(), kernel.Place()
+		e := a.Kernel(i).Event()
+		x := act{name: e.Name(), cat: "kernel", start: int64(e.Start()), dur: int64(e.Duration()), stream: int(e.Stream()), pass: k.Pass, layer: k.Layer, launch: -1, graph: kernel.Replay()}
 		switch e.Kind() {
 		case trace.KindMemcpy:
 			x.cat = "gpu_memcpy"

@@ -16,7 +16,7 @@ import (
 )
 
 // demoAnalysis returns an analysis of a small built-in trace and its file.
-func demoAnalysis() (a *layer.Analysis, dir, file string) {
+func demoAnalysis() (gpu *layer.Device, dir, file string) {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		log.Fatal(err)
@@ -29,20 +29,21 @@ func demoAnalysis() (a *layer.Analysis, dir, file string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if a, err = layer.Analyze(context.Background(), t, layer.Options{}); err != nil {
+	a, err := layer.Analyze(context.Background(), t, layer.Options{})
+	if err != nil {
 		log.Fatal(err)
 	}
-	return a, dir, file
+	return &a.Devices[0], dir, file
 }
 
 func Example() {
-	a, dir, file := demoAnalysis() // trace.Open, layer.Analyze
+	gpu, dir, file := demoAnalysis() // trace.Open, layer.Analyze
 	defer os.RemoveAll(dir)
 	// Draw passes and layers into a copy, and say where layer 3 of pass 1 is in it.
-	if err := perfetto.Annotate(context.Background(), a.Trace(), file, filepath.Join(dir, "annotated.json.gz"), perfetto.Tracks(a, 0)); err != nil {
+	if err := perfetto.Annotate(context.Background(), gpu.Analysis().Trace(), file, filepath.Join(dir, "annotated.json.gz"), perfetto.Tracks(gpu, 0)); err != nil {
 		log.Fatal(err)
 	}
-	m, err := perfetto.NewMap(a, 1, []int{3}, perfetto.Link{})
+	m, err := perfetto.NewMap(gpu, 1, []int{3}, perfetto.Link{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,16 +55,16 @@ func Example() {
 }
 
 func ExampleSlice() {
-	a, dir, file := demoAnalysis()
+	gpu, dir, file := demoAnalysis()
 	defer os.RemoveAll(dir)
 	var keep []trace.EventID
-	for _, k := range a.Kernels {
-		if k.Pass == 1 && k.Layer == 3 {
-			keep = append(keep, k.Event)
+	for k := range gpu.Kernels() {
+		if at := k.Place(); at.Pass == 1 && at.Layer == 3 {
+			keep = append(keep, k.Event().ID())
 		}
 	}
 	out := filepath.Join(dir, "layer3.json.gz")
-	stats, err := perfetto.Slice(context.Background(), a.Trace(), keep, file, out, perfetto.SliceOptions{
+	stats, err := perfetto.Slice(context.Background(), gpu.Analysis().Trace(), keep, file, out, perfetto.SliceOptions{
 		Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true},
 	})
 	if err != nil {
@@ -74,7 +75,7 @@ func ExampleSlice() {
 		log.Fatal(err)
 	}
 	fmt.Println(stats.Activities, "activities;", t.LaneLen(trace.LaneGPU), "in the file, the first at the same time:",
-		t.Raw(t.LaneAt(trace.LaneGPU, 0).Start()) == a.Trace().Raw(a.Trace().At(keep[0]).Start()))
+		t.Raw(t.LaneAt(trace.LaneGPU, 0).Start()) == gpu.Analysis().Trace().Raw(gpu.Analysis().Trace().At(keep[0]).Start()))
 	// Output: 20 activities; 20 in the file, the first at the same time: true
 }
 

@@ -54,11 +54,11 @@ type LayerRange struct {
 // nsys export.
 func CanOpen(t *trace.Trace) bool { return t.Meta().Source != "nsys" }
 
-// NewMap returns the map of an analysis with the layers of the given pass,
+// NewMap returns the map of a GPU with the layers of the given pass,
 // the steady one if negative. Layers in highlight are marked; one that the
 // pass does not have is an error. Links carry what link holds besides the view.
-func NewMap(a *layer.Analysis, pass int, highlight []int, link Link) (*Map, error) {
-	t := a.Trace()
+func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error) {
+	t := a.Analysis().Trace()
 	_, end := t.Window()
 	m := &Map{TraceStartNS: t.Origin(), TraceEndS: float64(end) / 1e9, Pass: pass,
 		Passes: []PassRange{}, Layers: []LayerRange{}, openable: CanOpen(t)}

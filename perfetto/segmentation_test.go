@@ -2,7 +2,6 @@ package perfetto_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,17 +16,17 @@ import (
 
 // layerTable describes passes of an analysis, with their layers and categories,
 // by raw times: those are the same in a trace and in slices of it.
-func layerTable(a *layer.Analysis, passes []int) []string {
+func layerTable(a *layer.Device, passes []int) []string {
 	var out []string
 	for _, i := range passes {
 		p := &a.Passes[i]
-		out = append(out, fmt.Sprintf("pass %d+%d %s, %d kernels, batch %d, tokens %d, cut %q, found by %s, layers by %s", a.Trace().Raw(p.Start), p.Wall(),
+		out = append(out, fmt.Sprintf("pass %d+%d %s, %d kernels, batch %d, tokens %d, cut %q, found by %s, layers by %s", a.Analysis().Trace().Raw(p.Start), p.Wall(),
 			p.Stage, p.Kernels, p.Batch, p.Tokens, p.Partial, p.PassEvidence, p.LayerEvidence))
 		for k := range p.Layers {
 			l := &p.Layers[k]
-			line := fmt.Sprintf("layer %d %d+%d, sum %d, %s", l.Index, a.Trace().Raw(l.Start), l.Wall, l.Sum, l.Type)
+			line := fmt.Sprintf("layer %d %d+%d, sum %d, %s", l.Index, a.Analysis().Trace().Raw(l.Start), l.Wall, l.Sum, l.Type)
 			for _, n := range l.Kernels {
-				line += " " + a.Kernels[n].Category
+				line += " " + string(a.Kernel(int(n)).Category())
 			}
 			out = append(out, line)
 		}
@@ -36,16 +35,16 @@ func layerTable(a *layer.Analysis, passes []int) []string {
 }
 
 // analyze returns nil for a trace without GPU activities.
-func analyze(t *testing.T, tr *trace.Trace) *layer.Analysis {
+func analyze(t *testing.T, tr *trace.Trace) *layer.Device {
 	t.Helper()
 	a, err := layer.Analyze(context.Background(), tr, layer.Options{})
-	if errors.Is(err, layer.ErrNoKernels) {
-		return nil
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	if len(a.Devices) == 0 {
+		return nil
+	}
+	return &a.Devices[0]
 }
 
 // TestSlicesKeepTheSegmentation: on every real trace, the passes of a slice have
@@ -88,9 +87,9 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 			}
 			t.Run(fmt.Sprintf("%s %v", name, passes), func(t *testing.T) {
 				var keep []trace.EventID
-				for _, k := range a.Kernels {
-					if slices.Contains(passes, k.Pass) {
-						keep = append(keep, k.Event)
+				for k := range a.Kernels() {
+					if slices.Contains(passes, k.Place().Pass) {
+						keep = append(keep, k.Event().ID())
 					}
 				}
 				dst := filepath.Join(t.TempDir(), "slice.json.gz")
@@ -108,8 +107,8 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 				if diff := cmp.Diff(layerTable(a, passes), layerTable(b, got)); diff != "" {
 					t.Errorf("layer table (-trace +slice):\n%.3000s", diff)
 				}
-				if len(b.Kernels) != len(keep) {
-					t.Errorf("the slice has %d activities, want %d", len(b.Kernels), len(keep))
+				if b.NumKernels() != len(keep) {
+					t.Errorf("the slice has %d activities, want %d", b.NumKernels(), len(keep))
 				}
 			})
 		}

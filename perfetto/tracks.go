@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -13,11 +14,11 @@ import (
 // a few µs) and would bury the others.
 const DefaultGap = 20 * time.Microsecond
 
-// Tracks returns the passes, layers, halves and categories of an analysis and
-// the gaps of at least minGap (DefaultGap when 0) on its device, as tracks for
+// Tracks returns the passes, layers, halves and categories of a GPU and
+// the gaps of at least minGap (DefaultGap when 0) on it, as tracks for
 // [Annotate]. Where kernels of two streams overlap, a track shows the one that
 // started first; the true end is among a slice's args.
-func Tracks(a *layer.Analysis, minGap time.Duration) []Track {
+func Tracks(a *layer.Device, minGap time.Duration) []Track {
 	if minGap <= 0 {
 		minGap = DefaultGap
 	}
@@ -37,7 +38,7 @@ func Tracks(a *layer.Analysis, minGap time.Duration) []Track {
 			layers.add(fmt.Sprintf("layer %d %s", l.Index, l.Type), l.Start, l.End, map[string]any{
 				"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3, "kernels": len(l.Kernels), "kind": l.Kind,
 			})
-			if a.BlocksPerLayer > 1 {
+			if a.Analysis().BlocksPerLayer > 1 {
 				halves.halves(a, l)
 			}
 		}
@@ -66,15 +67,16 @@ func (tr *Track) add(name string, start, end trace.Time, args map[string]any) {
 }
 
 // halves adds the blocks of one layer.
-func (tr *Track) halves(a *layer.Analysis, l *layer.Layer) {
-	for h, label := range a.HalfLabels {
+func (tr *Track) halves(a *layer.Device, l *layer.Layer) {
+	for h, label := range a.Analysis().HalfLabels {
 		var start, end trace.Time
 		n := 0
 		for _, k := range l.Kernels {
-			if int(a.Kernels[k].Half) != h {
+			kernel := a.Kernel(int(k))
+			if kernel.Place().Half != h {
 				continue
 			}
-			e := a.Event(int(k))
+			e := kernel.Event()
 			if n == 0 || e.Start() < start {
 				start = e.Start()
 			}
@@ -88,10 +90,10 @@ func (tr *Track) halves(a *layer.Analysis, l *layer.Layer) {
 }
 
 // categories joins consecutive kernels of one category and layer.
-func categories(a *layer.Analysis) Track {
+func categories(a *layer.Device) Track {
 	tr := Track{Name: "categories"}
 	type run struct {
-		category    string
+		category    classify.Category
 		pass, layer int
 		start, end  trace.Time
 		n           int
@@ -102,28 +104,27 @@ func categories(a *layer.Analysis) Track {
 			tr.add(a.CategoryLabel(cur.category), cur.start, cur.end, map[string]any{"kernels": cur.n})
 		}
 	}
-	for i := range a.Kernels {
-		k := &a.Kernels[i]
-		e := a.Event(i)
-		if cur.n > 0 && k.Category == cur.category && k.Pass == cur.pass && k.Layer == cur.layer {
+	for k := range a.Kernels() {
+		e, at, category := k.Event(), k.Place(), k.Category()
+		if cur.n > 0 && category == cur.category && at.Pass == cur.pass && at.Layer == cur.layer {
 			cur.end = max(cur.end, e.End())
 			cur.n++
 			continue
 		}
 		flush()
-		cur = run{k.Category, k.Pass, k.Layer, e.Start(), e.End(), 1}
+		cur = run{category, at.Pass, at.Layer, e.Start(), e.End(), 1}
 	}
 	flush()
 	return tr
 }
 
 // gaps lists spans in which nothing ran on the analysed device.
-func gaps(a *layer.Analysis, minGap time.Duration) Track {
+func gaps(a *layer.Device, minGap time.Duration) Track {
 	tr := Track{Name: fmt.Sprintf("gaps ≥ %v", minGap)}
 	var end trace.Time
-	for i := range a.Kernels {
-		e := a.Event(i)
-		if i > 0 && e.Start().Sub(end) >= minGap {
+	for k := range a.Kernels() {
+		e := k.Event()
+		if k.Index() > 0 && e.Start().Sub(end) >= minGap {
 			tr.add("gap", end, e.Start(), map[string]any{"before": e.Name()})
 		}
 		end = max(end, e.End())

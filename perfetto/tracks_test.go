@@ -75,10 +75,11 @@ func TestTracksShowHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := layer.Analyze(context.Background(), open(t, src), layer.Options{Config: cfg})
+	an, err := layer.Analyze(context.Background(), open(t, src), layer.Options{Config: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}
+	a := &an.Devices[0]
 	tracks := perfetto.Tracks(a, 0)
 	checkTracks(t, tracks)
 	i := slices.IndexFunc(tracks, func(tr perfetto.Track) bool { return tr.Name == "halves" })
@@ -89,8 +90,8 @@ func TestTracksShowHalves(t *testing.T) {
 	for _, p := range a.Passes {
 		layers += len(p.Layers)
 	}
-	if n := len(tracks[i].Spans); n != layers*a.BlocksPerLayer {
-		t.Errorf("%d halves of %d layers, want %d each", n, layers, a.BlocksPerLayer)
+	if n := len(tracks[i].Spans); n != layers*an.BlocksPerLayer {
+		t.Errorf("%d halves of %d layers, want %d each", n, layers, an.BlocksPerLayer)
 	}
 }
 
@@ -126,8 +127,13 @@ func TestAnnotatedCopiesGiveTheSameAnalysis(t *testing.T) {
 			if string(want) != string(got) {
 				t.Error("the copy's analysis differs from the original's")
 			}
-			if b.Health.Status != a.Health.Status {
-				t.Errorf("the copy's health is %v, the original's %v", b.Health.Status, a.Health.Status)
+			for k := range a.Kernels() {
+				if o := b.Kernel(k.Index()); o.Place() != k.Place() || o.Category() != k.Category() {
+					t.Fatalf("kernel %d is in %+v, %s, of the copy in %+v, %s", k.Index(), k.Place(), k.Category(), o.Place(), o.Category())
+				}
+			}
+			if b.Analysis().Health.Status != a.Analysis().Health.Status {
+				t.Errorf("the copy's health is %v, the original's %v", b.Analysis().Health.Status, a.Analysis().Health.Status)
 			}
 		})
 	}

@@ -35,17 +35,22 @@ const minTwinConfidence = 0.5
 // while the activities are collected.
 type alignments struct {
 	wg   sync.WaitGroup
-	of   []*layer.Analysis // per formal trace; nil where it replays nothing or has no layers
-	from []*trace.Trace    // per formal trace: where its twins are
+	of   []*layer.Device // per formal trace: its busiest GPU; nil where it replays nothing or has no layers
+	from []*trace.Trace  // per formal trace: where its twins are
 }
 
 // align begins to find the layers of the formal traces, and the twins of their
 // replayed kernels in the mapping trace, or in the trace itself.
 func (a *Analysis) align(ctx context.Context) *alignments {
-	al := &alignments{of: make([]*layer.Analysis, len(a.in.Formal)), from: make([]*trace.Trace, len(a.in.Formal))}
+	al := &alignments{of: make([]*layer.Device, len(a.in.Formal)), from: make([]*trace.Trace, len(a.in.Formal))}
 	mappings := make([]*trace.Trace, len(a.in.Formal)) // before anything runs beside: this may unwind
+	analysed := map[*trace.Trace]func() *layer.Analysis{nil: func() *layer.Analysis { return nil }}
 	for i, s := range a.in.Formal {
-		mappings[i] = a.mappingFor(s)
+		m := a.mappingFor(s)
+		mappings[i] = m
+		if analysed[m] == nil {
+			analysed[m] = sync.OnceValue(func() *layer.Analysis { return analyzeAnyway(ctx, m, a.layers) })
+		}
 	}
 	for i, s := range a.in.Formal {
 		if s.Trace == nil {
@@ -61,20 +66,30 @@ func (a *Analysis) align(ctx context.Context) *alignments {
 				return
 			}
 			opts := a.layers
-			opts.Mapping = m
-			an, err := layer.Analyze(ctx, s.Trace, opts)
-			if err != nil && ctx.Err() == nil { // a config of another model, say
-				an, err = layer.Analyze(ctx, s.Trace, layer.Options{Mapping: m})
-			}
-			if err != nil || len(an.Kernels) == 0 {
+			opts.Mapping = analysed[m]()
+			an := analyzeAnyway(ctx, s.Trace, opts)
+			if an == nil || len(an.Devices) == 0 {
 				return // no layers to align: names must do
 			}
-			if an.Align(ctx) == nil { // else ctx has ended, and so does the run
-				al.of[i] = an
+			if d := &an.Devices[0]; d.Align(ctx) == nil { // else ctx has ended, and so does the run
+				al.of[i] = d
 			}
 		})
 	}
 	return al
+}
+
+// analyzeAnyway analyses a trace with what options say of the model, or, where that is of another model, without; nil when ctx has
+// ended.
+func analyzeAnyway(ctx context.Context, t *trace.Trace, opts layer.Options) *layer.Analysis {
+	an, err := layer.Analyze(ctx, t, opts)
+	if err != nil && ctx.Err() == nil {
+		an, err = layer.Analyze(ctx, t, layer.Options{Mapping: opts.Mapping})
+	}
+	if err != nil {
+		return nil
+	}
+	return an
 }
 
 func hasReplays(watch *stop.Watch, t *trace.Trace) bool {
@@ -101,16 +116,16 @@ func (a *Analysis) twins(al *alignments, w *work) twinTable {
 	}
 	finder := newSiteFinder(a.pool, from)
 	known := map[[2]trace.Event]twin{} // replays have few twins, and each many times
-	for i := range an.Kernels {
+	for k := range an.Kernels() {
 		a.pool.watch.Row()
-		if !an.Kernels[i].Replay {
+		if !k.Replay() {
 			continue
 		}
-		tw := an.Source(i)
+		tw := k.Twin()
 		if !tw.Launch.Valid() || tw.How != layer.HowName && tw.Confidence < minTwinConfidence {
 			continue
 		}
-		at := an.Event(i).Index()
+		at := k.Event().Index()
 		if len(byEvent) > 0 {
 			k, ok := byEvent[int32(at)]
 			if !ok {

@@ -85,13 +85,14 @@ func measureTrace(ctx context.Context, src triage.Source) (*TraceRecord, error) 
 	if found, err := profile.FindConfig(src.Path); err == nil {
 		opts.Config = found.Config
 	}
-	a, err := layer.Analyze(ctx, t, opts)
-	if errors.Is(err, layer.ErrNoKernels) {
-		return rec, nil
-	}
+	an, err := layer.Analyze(ctx, t, opts)
 	if err != nil {
 		return nil, err
 	}
+	if len(an.Devices) == 0 {
+		return rec, nil
+	}
+	a := &an.Devices[0] // the GPU with most GPU time
 	rec.NumLayers, rec.LayerSource = a.NumLayers, a.LayerSource
 	rec.Passes = groupPasses(a.Passes)
 	if a.Steady.Pass != layer.None {

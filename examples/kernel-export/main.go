@@ -7,12 +7,11 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -22,7 +21,6 @@ func main() { app.Main(program()) }
 // options are the program's own flags.
 type options struct {
 	stacks, module bool
-	device         string
 }
 
 // program describes kernel-export.
@@ -35,13 +33,13 @@ func program() app.Program {
 			"kernel-export                                        # the demo trace as CSV",
 			"kernel-export --trace x.json.gz --stacks --module    # with source lines and modules",
 			"kernel-export --trace x.json.gz --format ndjson --output kernels.ndjson",
+			"kernel-export --trace run.sqlite --device all        # the rows of every GPU",
 		},
 		Common:  app.AllFlags,
 		Formats: []string{"csv", "ndjson"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location: the Python source line that launched each activity (needs more memory)")
 			fs.BoolVar(&o.module, "module", false, "fill module: the nn.Module path of each activity, outermost first (needs more memory)")
-			fs.StringVar(&o.device, "device", "first", "whose activities to write, a device `NUMBER`; first: the lowest one of the trace; all: every one")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return export(ctx, env, o) },
 	}
@@ -49,9 +47,6 @@ func program() app.Program {
 
 // export loads the trace and writes its rows.
 func export(ctx context.Context, env *app.Env, o options) error {
-	if _, err := parseDevice(o.device); err != nil {
-		return app.Usagef("%w", err)
-	}
 	model, err := env.LayerOptions()
 	if err != nil {
 		return err
@@ -60,19 +55,29 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	device, err := chooseDevice(env, t, o.device)
+	a, err := env.AnalyzeTrace(ctx, t, model)
+	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
+		env.Notef("%v; passes and layers are those that the trace shows by itself", err) // the rows are worth having in any case
+		a, err = env.AnalyzeTrace(ctx, t, layer.Options{})
+	}
 	if err != nil {
 		return err
 	}
-	places, err := findPlaces(ctx, env, t, model, device)
-	if err != nil {
-		return err
+	device := trace.NoDevice // all of them
+	if env.Device != everyGPU {
+		d, err := env.GPU(a)
+		if err != nil {
+			return err
+		}
+		device = d.ID
+	} else if len(a.Devices) == 0 {
+		return layer.ErrNoKernels
 	}
 	var w rowWriter = newCSV(env.Stdout)
 	if env.Format == "ndjson" {
 		w = newNDJSON(env.Stdout)
 	}
-	describe := newDescriber(t, o, places)
+	describe := newDescriber(t, o, a)
 	index := 0
 	var row Row
 	for e := range t.Events(trace.LaneGPU) {
@@ -94,53 +99,13 @@ func export(ctx context.Context, env *app.Env, o options) error {
 // checkEvery is how many rows are written between two looks at the context.
 const checkEvery = 4096
 
-// parseDevice reads --device: a number, or trace.NoDevice for the words.
-func parseDevice(s string) (trace.DeviceID, error) {
-	if s == "first" || s == "all" {
-		return trace.NoDevice, nil
-	}
-	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || n < 0 {
-		return trace.NoDevice, fmt.Errorf("--device %q: want a number, first or all", s)
-	}
-	return trace.DeviceID(n), nil
-}
-
-// chooseDevice returns the device to write, trace.NoDevice for all.
-func chooseDevice(env *app.Env, t *trace.Trace, want string) (trace.DeviceID, error) {
-	devices := t.Devices()
-	if len(devices) == 0 {
-		return trace.NoDevice, errors.New("the trace has no GPU activity")
-	}
-	names := make([]string, len(devices))
-	for i, d := range devices {
-		names[i] = strconv.Itoa(int(d))
-	}
-	switch want {
-	case "all":
-		return trace.NoDevice, nil
-	case "first":
-		if len(devices) > 1 {
-			env.Notef("device %s of %s; --device chooses another one, or all", names[0], strings.Join(names, ", "))
-		}
-		return devices[0], nil
-	}
-	id, err := parseDevice(want)
-	if err != nil {
-		return trace.NoDevice, err
-	}
-	for _, d := range devices {
-		if d == id {
-			return id, nil
-		}
-	}
-	return trace.NoDevice, fmt.Errorf("--device %d: the trace has %s", id, strings.Join(names, ", "))
-}
+// everyGPU is the value of --device that writes the activities of all GPUs.
+const everyGPU = "all"
 
 // describer fills rows; it remembers what names mean.
 type describer struct {
 	opts     options
-	places   places
+	analysis *layer.Analysis
 	sources  *triage.Sources
 	rules    *classify.Ruleset
 	names    map[trace.NameID]named
@@ -151,8 +116,8 @@ type describer struct {
 type named struct{ category, canonical string }
 
 // newDescriber returns a describer of t's activities.
-func newDescriber(t *trace.Trace, o options, p places) *describer {
-	return &describer{opts: o, places: p, sources: triage.NewSources(t), rules: classify.Default(), names: map[trace.NameID]named{}}
+func newDescriber(t *trace.Trace, o options, a *layer.Analysis) *describer {
+	return &describer{opts: o, analysis: a, sources: triage.NewSources(t), rules: classify.Default(), names: map[trace.NameID]named{}}
 }
 
 // row fills r with everything about e.
@@ -168,7 +133,12 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 		Category: n.category, Name: e.Name(), Canonical: n.canonical,
 		Correlation: uint64(e.Correlation()),
 	}
-	r.Pass, r.Layer, r.Half, r.Stage = d.places.of(e)
+	k := d.analysis.Of(e.ID())
+	at := k.Place()
+	r.Pass, r.Layer, r.Half, r.Stage = at.Pass, at.Layer, k.Half(), ""
+	if at.Pass != layer.None {
+		r.Stage = string(k.Device().Passes[at.Pass].Stage)
+	}
 	if e.IsReplay() {
 		r.Graph = 1
 	}

@@ -145,9 +145,9 @@ func TestDeviceChoice(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{"7", 1, "--device 7: the trace has 0"},
-		{"x", 2, "want a number, first or all"},
-		{"-3", 2, "want a number, first or all"},
+		{"7", 1, "the trace has GPUs [0]"},
+		{"x", 2, "want a number, or busiest"},
+		{"-3", 2, "want a number, or busiest"},
 	} {
 		got := apptest.Run(t, program(), "--device", c.arg)
 		if got.Code != c.code || !strings.Contains(got.Stderr, c.stderr) {

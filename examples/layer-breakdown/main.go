@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -64,7 +65,14 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	}
 	if o.mapping != "" {
 		// The names of captured kernels stand in the args of HIP launch calls.
-		if model.Mapping, err = trace.Open(ctx, o.mapping, trace.WithArgs(trace.KindRuntime)); err != nil {
+		m, err := trace.Open(ctx, o.mapping, trace.WithArgs(trace.KindRuntime))
+		if err != nil {
+			return fmt.Errorf("--mapping-input: %w", err)
+		}
+		if model.Mapping, err = layer.Analyze(ctx, m, model); errors.Is(err, layer.ErrContradiction) { // the kernels of another model may still match
+			model.Mapping, err = layer.Analyze(ctx, m, layer.Options{})
+		}
+		if err != nil {
 			return fmt.Errorf("--mapping-input: %w", err)
 		}
 	}
@@ -72,7 +80,11 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	a, err := env.AnalyzeTrace(ctx, t, model)
+	an, err := env.AnalyzeTrace(ctx, t, model)
+	if err != nil {
+		return err
+	}
+	a, err := env.GPU(an)
 	if err != nil {
 		return err
 	}
@@ -100,14 +112,14 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return d.WriteJSON(env.Stdout)
 	case "compute-flow":
 		var arch *profile.ArchSummary
-		if a.Config != nil {
+		if an.Config != nil {
 			place, _ := profile.ParseHashPlacement(env.HashLayers) // checked when the flag was parsed
-			s := a.Config.Summary(place)
+			s := an.Config.Summary(place)
 			arch = &s
 		}
-		return d.WriteComputeFlow(env.Stdout, arch, a.CategoryLabel)
+		return d.WriteComputeFlow(env.Stdout, arch)
 	}
-	return d.WriteText(env.Stdout, a.CategoryLabel)
+	return d.WriteText(env.Stdout)
 }
 
 // writePlan prints what the model computes, read off its config.

@@ -18,7 +18,7 @@ func (h *html) define(fs *flag.FlagSet) {
 
 // write writes the report with the layers of the given pass, layer.None for
 // the steady one. header is what the text output says about the deployment.
-func (h html) write(env *app.Env, a *layer.Analysis, pass int, header []string) error {
+func (h html) write(env *app.Env, a *layer.Device, pass int, header []string) error {
 	if h == "" {
 		return nil
 	}

@@ -73,8 +73,8 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	par, err := profile.InferParallelism(profile.ParallelHints{TP: o.tp, EP: o.ep, TracePath: env.Trace, Distributed: a.Trace().Meta().Distributed,
-		WorldSize: a.Trace().Meta().WorldSize})
+	par, err := profile.InferParallelism(profile.ParallelHints{TP: o.tp, EP: o.ep, TracePath: env.Trace, Distributed: a.Analysis().Trace().Meta().Distributed,
+		WorldSize: a.Analysis().Trace().Meta().WorldSize})
 	if err != nil { // a flag out of range
 		return app.Usagef("%w", err)
 	}
@@ -94,8 +94,8 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	var arch *profile.ArchSummary
-	if a.Config != nil {
-		s := a.Config.Summary(placement(env))
+	if a.Analysis().Config != nil {
+		s := a.Analysis().Config.Summary(placement(env))
 		arch = &s
 	}
 	if env.Format == "json" {

@@ -26,12 +26,12 @@ type files struct {
 
 // newFiles returns the trace file of an analysis for copies of it. The demo
 // trace becomes a temporary file.
-func newFiles(env *app.Env, a *layer.Analysis) (*files, error) {
-	if !perfetto.CanOpen(a.Trace()) {
+func newFiles(env *app.Env, a *layer.Device) (*files, error) {
+	if !perfetto.CanOpen(a.Analysis().Trace()) {
 		return nil, fmt.Errorf("%s is an nsys export: --annotate, --slice and --open need torch-profiler JSON", env.Trace)
 	}
 	// Not env.Trace: that may be a directory.
-	f := &files{source: a.Trace().Meta().Path}
+	f := &files{source: a.Analysis().Trace().Meta().Path}
 	if !env.Demo() {
 		return f, nil
 	}
@@ -66,10 +66,10 @@ func (f *files) served() string {
 }
 
 // annotate writes --annotate.
-func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Analysis, o options) error {
+func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o options) error {
 	env.Step("writing "+o.annotate, 0, 0)
 	tracks := perfetto.Tracks(a, o.minGap)
-	if err := perfetto.Annotate(ctx, a.Trace(), f.source, o.annotate, tracks); err != nil {
+	if err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks); err != nil {
 		return err
 	}
 	f.annotated = o.annotate
@@ -82,13 +82,13 @@ func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Analysis, o
 }
 
 // slice writes --slice.
-func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Analysis, pm *perfetto.Map, o options) error {
+func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *perfetto.Map, o options) error {
 	keep, what, err := chosen(env, a, pm.Pass, o)
 	if err != nil {
 		return err
 	}
 	env.Step("writing "+o.slice, 0, 0)
-	stats, err := perfetto.Slice(ctx, a.Trace(), keep, f.source, o.slice, perfetto.SliceOptions{Redact: perfetto.Redaction(o.redact)})
+	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice, perfetto.SliceOptions{Redact: perfetto.Redaction(o.redact)})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Analysis, pm *
 }
 
 // chosen returns the activities that --slice keeps, and their description.
-func chosen(env *app.Env, a *layer.Analysis, pass int, o options) ([]trace.EventID, string, error) {
+func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID, string, error) {
 	passes := []int(o.slicePasses)
 	if len(passes) == 0 {
 		if pass < 0 {
@@ -113,9 +113,9 @@ func chosen(env *app.Env, a *layer.Analysis, pass int, o options) ([]trace.Event
 		}
 	}
 	var keep []trace.EventID
-	for _, k := range a.Kernels {
-		if slices.Contains(passes, k.Pass) && (len(o.layers) == 0 || slices.Contains(o.layers, k.Layer)) {
-			keep = append(keep, k.Event)
+	for k := range a.Kernels() {
+		if at := k.Place(); slices.Contains(passes, at.Pass) && (len(o.layers) == 0 || slices.Contains(o.layers, at.Layer)) {
+			keep = append(keep, k.Event().ID())
 		}
 	}
 	if !slices.ContainsFunc(passes, func(p int) bool { return a.Passes[p].Partial == layer.Whole }) {

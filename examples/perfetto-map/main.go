@@ -130,22 +130,19 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 }
 
 // write prints the map.
-func write(env *app.Env, a *layer.Analysis, pm *perfetto.Map) error {
+func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
 	if env.Format == "json" {
 		enc := json.NewEncoder(env.Stdout)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		return enc.Encode(pm)
 	}
-	name := ""
-	if a.Profile != nil {
-		name = a.Profile.Name
-	}
+	name := a.Analysis().Profile.Name
 	anchor := a.Anchor
 	if anchor == "" {
 		anchor = "none"
 	}
-	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s (%d kernels), boundaries: %s\n", env.TraceName(), name, anchor, a.NumAnchors, a.Boundaries)
+	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s (%d kernels), boundaries: %s\n", env.TraceName(), name, anchor, a.NumAnchors, a.Analysis().Boundaries)
 	for _, e := range a.Evidence {
 		fmt.Fprintf(env.Stdout, "Evidence for %s: %s\n", e.For, e.Detail)
 	}

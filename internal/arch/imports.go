@@ -23,7 +23,7 @@ var Layers = Layering{
 	"layer":        {"profile", "classify", "trace"},
 	"hostoverhead": {"layer", "classify", "trace"},
 	"triage":       {"layer", "profile", "classify", "trace"},
-	"perfetto":     {"layer", "trace"},
+	"perfetto":     {"layer", "classify", "trace"},
 	"trace/nsys":   {"trace"},
 	"capture":      {"internal/framework"},
 

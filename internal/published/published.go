@@ -32,7 +32,10 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 	if n == 0 && o.Config != nil && o.Config.NumLayers > 0 {
 		n, source = o.Config.NumLayers, "config"
 	}
-	cut, err := blocks.Find(ctx, t, blocks.Options{Profile: p, Anchor: o.Anchor, NumLayers: n, Device: o.Device})
+	find := func(id *trace.DeviceID) (*blocks.Cut, error) {
+		return blocks.Find(ctx, t, blocks.Options{Profile: p, Anchor: o.Anchor, NumLayers: n, Device: id})
+	}
+	first, err := find(nil)
 	if errors.Is(err, blocks.ErrNoAnchor) {
 		err = fmt.Errorf("%w: %w", layer.ErrNoEvidence, err)
 	}
@@ -40,24 +43,48 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 		return nil, err
 	}
 	if n == 0 {
-		source = cut.Source
+		source = first.Source
+	}
+	cuts, passes := map[trace.DeviceID]*blocks.Cut{first.Device: first}, given(first)
+	for _, id := range t.Devices() {
+		if id == first.Device {
+			continue
+		}
+		cut, err := find(&id)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil && cut.NumLayers == first.NumLayers { // else the GPU has no passes by this rule
+			cuts[id], passes = cut, append(passes, given(cut)...)
+		}
 	}
 	reference := p.Clone()
 	reference.BaseRules = profile.BaseUniversal // sums must agree, too
-	o.Profile, o.NumLayers, o.Device = reference, cut.NumLayers, &cut.Device
-	a, err := layer.Assemble(ctx, t, given(cut), o)
+	o.Profile, o.NumLayers = reference, first.NumLayers
+	a, err := layer.Assemble(ctx, t, passes, o)
 	if err != nil {
 		return nil, err
 	}
-	a.Boundaries, a.Anchor, a.NumAnchors, a.LayerSource = AnchorOpens, cut.Anchor, cut.Anchors, source
+	a.Boundaries = AnchorOpens
+	for i := range a.Devices {
+		if cut := cuts[a.Devices[i].ID]; cut != nil {
+			a.Devices[i].LayerSource = source
+			describe(&a.Devices[i], cut, p)
+		}
+	}
+	return a, nil
+}
+
+// describe says what the passes of a GPU rest on.
+func describe(d *layer.Device, cut *blocks.Cut, p *profile.ModelProfile) {
+	d.Anchor, d.NumAnchors = cut.Anchor, cut.Anchors
 	if cut.Rest > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no whole pass: a pass is %d blocks and the kernels after the last anchor belong to nothing",
+		d.Notes = append(d.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no whole pass: a pass is %d blocks and the kernels after the last anchor belong to nothing",
 			cut.Rest, cut.Anchors-1, cut.NumLayers*cut.PerLayer))
 	}
 	if p.AnchorPosition == profile.AnchorCloses && cut.Anchor == p.Anchor {
-		a.Notes = append(a.Notes, "anchor-opens shifts half labels and halves of layers: this model's anchor closes a half; --boundaries auto or anchor-closes do not")
+		d.Notes = append(d.Notes, "anchor-opens shifts half labels and halves of layers: this model's anchor closes a half; --boundaries auto or anchor-closes do not")
 	}
-	return a, nil
 }
 
 // given are the passes of a cut as package layer takes them.
@@ -78,9 +105,9 @@ func given(c *blocks.Cut) []layer.GivenPass {
 	return passes
 }
 
-// Detail is [layer.Analysis.Detail] as the published script prints it: the wall time in its arithmetic, doubles of raw
+// Detail is [layer.Device.Detail] as the published script prints it: the wall time in its arithmetic, doubles of raw
 // microseconds, and rows without the CPU side, as it reads shapes from the kernels themselves, which have none.
-func Detail(a *layer.Analysis, pass, l int) (*layer.Detail, error) {
+func Detail(a *layer.Device, pass, l int) (*layer.Detail, error) {
 	d, err := a.Detail(pass, l)
 	if err != nil || len(d.Kernels) == 0 {
 		return d, err

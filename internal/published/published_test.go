@@ -45,7 +45,7 @@ func TestAnchorOpensEqualsReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := published.Detail(a, c.pass, c.layer)
+			d, err := published.Detail(&a.Devices[0], c.pass, c.layer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,10 +120,11 @@ const down = "64x8_64x16_4x1_v_bz_splitK_TNT"
 
 // TestBlocksOfGeneratedTraces: 60 anchors open 59 blocks that have an end, two passes of 20 and one that is cut.
 func TestBlocksOfGeneratedTraces(t *testing.T) {
-	a, err := published.Analyze(t.Context(), generated(t), layer.Options{Anchor: down, NumLayers: 20})
+	an, err := published.Analyze(t.Context(), generated(t), layer.Options{Anchor: down, NumLayers: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
+	a := &an.Devices[0]
 	got := []int{a.NumAnchors, a.NumLayers, len(a.Passes)}
 	for _, p := range a.Passes {
 		got = append(got, len(p.Layers))
@@ -145,7 +146,6 @@ func TestBlocksOfGeneratedTraces(t *testing.T) {
 
 func TestAnalyzeSaysWhatIsMissing(t *testing.T) {
 	tr := generated(t)
-	gone := trace.DeviceID(77)
 	for name, c := range map[string]struct {
 		o    layer.Options
 		want error
@@ -153,7 +153,6 @@ func TestAnalyzeSaysWhatIsMissing(t *testing.T) {
 		"anchor that does not occur": {layer.Options{Anchor: "no such kernel", NumLayers: 20}, layer.ErrNoEvidence},
 		"no anchor known":            {layer.Options{NumLayers: 20}, layer.ErrNoEvidence},
 		"absurd number of layers":    {layer.Options{Anchor: down, NumLayers: 1 << 62}, layer.ErrNoEvidence},
-		"device that is not there":   {layer.Options{Anchor: down, Device: &gone}, layer.ErrNoEvidence},
 	} {
 		if a, err := published.Analyze(t.Context(), tr, c.o); !errors.Is(err, c.want) || a != nil {
 			t.Errorf("%s: %v, want %v", name, err, c.want)

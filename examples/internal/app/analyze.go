@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/published"
@@ -52,9 +53,9 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 	return o, nil
 }
 
-// Analyze loads the trace and finds its passes and layers as the model flags
-// say. The lanes that this needs are always kept.
-func (e *Env) Analyze(ctx context.Context, need Need) (*layer.Analysis, error) {
+// Analyze loads the trace, finds its passes and layers as the model flags say, and returns the GPU that --device names. The
+// lanes that this needs are always kept.
+func (e *Env) Analyze(ctx context.Context, need Need) (*layer.Device, error) {
 	o, err := e.LayerOptions()
 	if err != nil {
 		return nil, err
@@ -63,7 +64,11 @@ func (e *Env) Analyze(ctx context.Context, need Need) (*layer.Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.AnalyzeTrace(ctx, t, o)
+	a, err := e.AnalyzeTrace(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	return e.GPU(a)
 }
 
 // AnalyzeTrace finds the passes and layers of a trace that is loaded already,
@@ -80,6 +85,33 @@ func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options)
 		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)
 	}
 	return a, nil
+}
+
+// Busiest is the value of --device that takes the GPU with most GPU time.
+const Busiest = "busiest"
+
+// GPU returns the GPU of an analysis that --device names, and says which of several it is.
+func (e *Env) GPU(a *layer.Analysis) (*layer.Device, error) {
+	var want *trace.DeviceID
+	if e.Device != Busiest && e.Device != "" {
+		n, err := strconv.ParseInt(e.Device, 10, 32)
+		if err != nil || n < 0 {
+			return nil, Usagef("--device %q: want a number, or %s", e.Device, Busiest)
+		}
+		id := trace.DeviceID(n)
+		want = &id
+	}
+	d, err := a.Device(want)
+	switch {
+	case errors.Is(err, layer.ErrRange):
+		return nil, fmt.Errorf("--device %s: %w", e.Device, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)
+	}
+	if want == nil && len(a.Devices) > 1 {
+		e.Notef("GPU %d of %d, the one with most GPU time; --device takes another one", d.ID, len(a.Devices))
+	}
+	return d, nil
 }
 
 // TraceName is how output calls the trace: its path, or the demo's name.

@@ -25,6 +25,8 @@ type Env struct {
 	Boundaries string
 	// HashLayers is --hash-layers, first or last.
 	HashLayers string
+	// Device is --device: a number, or Busiest, which "" is too.
+	Device string
 	// Format is --format, one of the program's formats.
 	Format string
 	// Output is --output, empty or "-" for stdout.

@@ -17,12 +17,13 @@ type Common uint
 const (
 	TraceFlag    Common = 1 << iota // --trace
 	ModelFlags                      // --config --profile --anchor-kernel --num-layers --boundaries --hash-layers
+	DeviceFlag                      // --device
 	FormatFlag                      // --format
 	OutputFlag                      // --output
 	ProgressFlag                    // --progress
 
 	// AllFlags is every common flag.
-	AllFlags = TraceFlag | ModelFlags | FormatFlag | OutputFlag | ProgressFlag
+	AllFlags = TraceFlag | ModelFlags | DeviceFlag | FormatFlag | OutputFlag | ProgressFlag
 )
 
 // The values of --boundaries and --hash-layers, the default first.
@@ -33,7 +34,7 @@ var (
 
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
-	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers",
+	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", "device",
 	"format", "output", "progress",
 }
 
@@ -61,6 +62,9 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		fs.Var(oneOf(&env.Boundaries, boundaryModes), "boundaries", "how layer boundaries are found, a `MODE` of: "+strings.Join(boundaryModes, ", "))
 		env.HashLayers = hashLayers[0]
 		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers", "which `END` of the model the config's hash layers are at: "+strings.Join(hashLayers, ", "))
+	}
+	if has(DeviceFlag) {
+		fs.StringVar(&env.Device, "device", Busiest, "which GPU of the trace, its `NUMBER`; "+Busiest+": the one with most GPU time")
 	}
 	if has(FormatFlag) {
 		env.Format = p.Formats[0]

@@ -32,15 +32,15 @@ func inspect(ctx context.Context, path string) (capture.Found, error) {
 	if ctx.Err() != nil {
 		return f, ctx.Err()
 	}
-	if err == nil {
-		f.Steps = steps(a)
+	if err == nil && len(a.Devices) > 0 {
+		f.Steps = steps(&a.Devices[0])
 	}
 	return f, nil
 }
 
 // steps counts passes that ran the model: an idle step or a graph being
 // captured is none.
-func steps(a *layer.Analysis) int {
+func steps(a *layer.Device) int {
 	n := 0
 	for i := range a.Passes {
 		if s := a.Passes[i].Stage; s != layer.StageIdle && s != layer.StageCapture {

@@ -23,7 +23,7 @@ func timeline(t *testing.T, tr *trace.Trace, name string, header ...string) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := page.Timeline(a, layer.None, name, header...)
+	r, err := page.Timeline(&a.Devices[0], layer.None, name, header...)
 	if err != nil {
 		t.Fatal(err)
 	}

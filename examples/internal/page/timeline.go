@@ -19,13 +19,13 @@ import (
 // pass, the steady one where it is layer.None. name is what the trace is
 // called, header what else is known ("GPU type: H100"). The error is that of
 // [layer.Analysis.Timeline].
-func Timeline(a *layer.Analysis, pass int, name string, header ...string) (*htmlreport.Report, error) {
+func Timeline(a *layer.Device, pass int, name string, header ...string) (*htmlreport.Report, error) {
 	t, err := a.Timeline(pass)
 	if err != nil {
 		return nil, err
 	}
 	r := &htmlreport.Report{
-		Title: filepath.Base(name), Program: "layer timeline", Summary: t.Summary, Health: health(a.Trace().Health()), Notes: t.Notes, Facts: facts(a, t, name),
+		Title: filepath.Base(name), Program: "layer timeline", Summary: t.Summary, Health: health(a.Analysis().Trace().Health()), Notes: t.Notes, Facts: facts(a, t, name),
 		Sections: []htmlreport.Section{passes(a, t)},
 	}
 	for _, line := range header {
@@ -35,8 +35,8 @@ func Timeline(a *layer.Analysis, pass int, name string, header ...string) (*html
 	// Categories have the same colour in all charts: those that matter in the
 	// whole trace come first.
 	all := map[string]float64{}
-	for i := range a.Kernels {
-		all[a.CategoryLabel(a.Kernels[i].Category)] += a.Event(i).Duration().Seconds()
+	for k := range a.Kernels() {
+		all[a.CategoryLabel(k.Category())] += k.Event().Duration().Seconds()
 	}
 	series := top(all)
 	if len(t.Layers) > 0 {
@@ -46,7 +46,7 @@ func Timeline(a *layer.Analysis, pass int, name string, header ...string) (*html
 	return r, nil
 }
 
-func facts(a *layer.Analysis, t *layer.Timeline, name string) []htmlreport.Fact {
+func facts(a *layer.Device, t *layer.Timeline, name string) []htmlreport.Fact {
 	or := func(s, other string) string {
 		if s == "" {
 			return other
@@ -75,8 +75,8 @@ func facts(a *layer.Analysis, t *layer.Timeline, name string) []htmlreport.Fact 
 	return out
 }
 
-func passes(a *layer.Analysis, t *layer.Timeline) htmlreport.Section {
-	_, end := a.Trace().Window()
+func passes(a *layer.Device, t *layer.Timeline) htmlreport.Section {
+	_, end := a.Analysis().Trace().Window()
 	strip := &htmlreport.Strip{Label: "Forward passes", EndMS: float64(end) / 1e6}
 	tab := htmlreport.Table{Caption: "All forward passes", Folded: len(t.Passes) > 24, Columns: []htmlreport.Column{
 		{Title: "Pass", Numeric: true}, {Title: "Stage", Filter: true}, {Title: "Start (ms)", Numeric: true}, {Title: "Duration (ms)", Numeric: true},
@@ -120,10 +120,10 @@ func join(a, b string) string {
 }
 
 // values maps category labels to the numbers of a row.
-func values(a *layer.Analysis, s layer.Shares) map[string]float64 {
+func values(a *layer.Device, s layer.Shares) map[string]float64 {
 	out := map[string]float64{}
 	for _, c := range s {
-		out[a.CategoryLabel(c.Key)] += c.Value
+		out[a.CategoryLabel(classify.Category(c.Key))] += c.Value
 	}
 	return out
 }
@@ -142,7 +142,7 @@ func used(series []string, rows []map[string]float64) []string {
 	return out
 }
 
-func layers(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.Section {
+func layers(a *layer.Device, t *layer.Timeline, series []string) htmlreport.Section {
 	var rows []map[string]float64
 	for i := range t.Layers {
 		rows = append(rows, values(a, t.Layers[i].Categories))
@@ -177,7 +177,7 @@ func layers(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.Se
 	return htmlreport.Section{Title: "Layers", Columns: ch, Tables: []htmlreport.Table{tab}}
 }
 
-func clusterSection(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.Section {
+func clusterSection(a *layer.Device, t *layer.Timeline, series []string) htmlreport.Section {
 	var rows []map[string]float64
 	for i := range t.Clusters {
 		rows = append(rows, values(a, t.Clusters[i].Share))
@@ -214,19 +214,19 @@ type kernelRow struct {
 // maxKernelRows is how many kernels the table lists; the rest is counted.
 const maxKernelRows = 500
 
-func kernels(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.Section {
+func kernels(a *layer.Device, t *layer.Timeline, series []string) htmlreport.Section {
 	index := map[string]*kernelRow{}
 	names := map[string]string{}
 	var rows []*kernelRow
 	var total time.Duration
-	for i := range a.Kernels {
-		e := a.Event(i)
+	for k := range a.Kernels() {
+		e := k.Event()
 		name, ok := names[e.Name()]
 		if !ok {
 			name = classify.Canonical(e.Name())
 			names[e.Name()] = name
 		}
-		category := a.CategoryLabel(a.Kernels[i].Category)
+		category := a.CategoryLabel(k.Category())
 		key := category + "\x00" + name
 		row := index[key]
 		if row == nil {
@@ -238,7 +238,7 @@ func kernels(a *layer.Analysis, t *layer.Timeline, series []string) htmlreport.S
 		row.time, row.min, row.max = row.time+d, min(row.min, d), max(row.max, d)
 		row.launches++
 		total += d
-		if a.Kernels[i].Pass == t.FwdPass {
+		if k.Place().Pass == t.FwdPass {
 			row.inPass++
 		}
 	}
