@@ -16,16 +16,17 @@ type Layering map[string][]string
 
 // Layers is the layering of this module.
 var Layers = Layering{
-	".":            {},
-	"trace":        {},
-	"classify":     {},
-	"profile":      {"classify"},
-	"layer":        {"profile", "classify", "trace"},
-	"hostoverhead": {"layer", "classify", "trace"},
-	"triage":       {"layer", "profile", "classify", "trace"},
-	"perfetto":     {"layer", "classify", "trace"},
-	"trace/nsys":   {"trace"},
-	"capture":      {"internal/framework"},
+	".":                {},
+	"trace":            {},
+	"classify":         {},
+	"profile":          {"classify"},
+	"profile/hardware": {},
+	"layer":            {"profile", "classify", "trace"},
+	"hostoverhead":     {"layer", "classify", "trace"},
+	"triage":           {"layer", "profile", "classify", "trace"},
+	"perfetto":         {"layer", "classify", "trace"},
+	"trace/nsys":       {"trace"},
+	"capture":          {"internal/framework"},
 
 	"internal/apilist":          {},
 	"internal/arch":             {},

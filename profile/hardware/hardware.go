@@ -1,0 +1,322 @@
+package hardware
+
+import (
+	"bufio"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Figure is a number and whether to rely on it. The zero Figure is unknown.
+type Figure struct {
+	Value    float64 `json:"value"`
+	Doubtful bool    `json:"doubtful,omitempty"`
+}
+
+// Known says that a floor may rest on the figure.
+func (f Figure) Known() bool { return f.Value > 0 && !f.Doubtful }
+
+// A GPU is one row of the table.
+type GPU struct {
+	ID         string `json:"id"`
+	Vendor     string `json:"vendor"` // "nvidia" or "amd"
+	Arch       string `json:"arch"`   // "sm90", "cdna3"
+	Capability string `json:"capability"`
+	Units      int    `json:"units"`  // multiprocessors or compute units; 0 unknown
+	Memory     int64  `json:"memory"` // bytes; 0 unknown
+
+	// FLOP holds the dense peak by data type in operations a second, at Clock.
+	FLOP map[string]Figure `json:"flop"`
+	// Bandwidth of the memory in bytes a second, as on the data sheet; BusBandwidth is bus width times memory clock where that is more.
+	Bandwidth    Figure `json:"bandwidth"`
+	BusBandwidth Figure `json:"bus_bandwidth"`
+	// Cache is the size of the last cache in front of the memory, in bytes.
+	Cache int64 `json:"cache"`
+	// Link and Host are bytes a second in one direction to all other GPUs together, and to the host.
+	Link Figure `json:"link"`
+	Host Figure `json:"host"`
+	// Clock, in MHz, is that of the FLOP figures, MaxClock the highest one that the GPU runs at.
+	Clock    Figure `json:"clock"`
+	MaxClock Figure `json:"max_clock"`
+	// Part is the share of the GPU that a device is, below 1 for a slice (MIG) or a partition.
+	Part float64 `json:"part"`
+
+	pattern *regexp.Regexp
+}
+
+// Peak is the dense peak of a data type in operations a second: "bf16", "fp16", "fp8", "fp4", "fp6", "int8", "tf32", "fp32".
+func (g *GPU) Peak(dtype string) Figure { return g.FLOP[dtype] }
+
+// Most is how much faster than on the data sheet a kernel can be at the highest clock, at least 1: a row above that is an error, not a
+// good kernel.
+func (g *GPU) Most() float64 {
+	if g.Clock.Value > 0 && g.MaxClock.Value > g.Clock.Value {
+		return g.MaxClock.Value / g.Clock.Value
+	}
+	return 1
+}
+
+// MostBandwidth is the bandwidth that no kernel exceeds, in bytes a second.
+func (g *GPU) MostBandwidth() float64 { return max(g.Bandwidth.Value, g.BusBandwidth.Value) }
+
+// A Device is what a trace says about a GPU. Zero fields are unknown.
+type Device struct {
+	// Name is the marketing name.
+	Name string
+	// Memory is all of the device's memory in bytes.
+	Memory int64
+	// Units counts multiprocessors or compute units.
+	Units int
+	// Major and Minor are the compute capability.
+	Major, Minor int
+	// WarpSize is 32, or 64 on AMD's data-centre parts.
+	WarpSize int
+}
+
+//go:embed gpus.tsv
+var table string
+
+// ErrTable is wrapped by the errors of [Load].
+var ErrTable = errors.New("not a table of GPUs")
+
+// Table returns the GPUs that this package knows.
+func Table() []GPU {
+	gpus, err := Load(strings.NewReader(table))
+	if err != nil {
+		panic(err) // the table is embedded, and a test loads it
+	}
+	return gpus
+}
+
+// Load reads a table in the form of gpus.tsv: a line of column names, a line for each GPU, tabs between, comments behind "#".
+func Load(r io.Reader) ([]GPU, error) {
+	sc := bufio.NewScanner(r)
+	var columns []string
+	var gpus []GPU
+	for n := 1; sc.Scan(); n++ {
+		line := strings.TrimRight(sc.Text(), "\r\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Split(line, "\t")
+		if columns == nil {
+			columns = fields
+			if !slices.Contains(columns, "id") || !slices.Contains(columns, "pattern") {
+				return nil, fmt.Errorf("line %d: %w: its first line must name the columns, id and pattern among them", n, ErrTable)
+			}
+			continue
+		}
+		if len(fields) != len(columns) {
+			return nil, fmt.Errorf("line %d: %w: %d fields, want %d", n, ErrTable, len(fields), len(columns))
+		}
+		g, err := parse(columns, fields)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w: %w", n, ErrTable, err)
+		}
+		gpus = append(gpus, g)
+	}
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTable, err)
+	}
+	return gpus, nil
+}
+
+// units of the table's columns, in units a second (or bytes, or MHz).
+const (
+	tera = 1e12
+	giga = 1e9
+)
+
+// dtypes are the columns of arithmetic peaks.
+var dtypes = []string{"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp6", "fp4"}
+
+func parse(columns, fields []string) (GPU, error) {
+	g := GPU{FLOP: map[string]Figure{}, Part: 1}
+	for i, column := range columns {
+		text := fields[i]
+		var err error
+		switch column {
+		case "id":
+			g.ID = text
+		case "vendor":
+			g.Vendor = text
+		case "arch":
+			g.Arch = text
+		case "capability":
+			g.Capability = text
+		case "pattern":
+			g.pattern, err = regexp.Compile(text)
+		default:
+			var f Figure
+			if f, err = figure(text); err == nil {
+				g.set(column, f)
+			}
+		}
+		if err != nil {
+			return g, fmt.Errorf("%s %q: %w", column, text, err)
+		}
+	}
+	if g.ID == "" {
+		return g, errors.New("no id")
+	}
+	return g, nil
+}
+
+func (g *GPU) set(column string, f Figure) {
+	scaled := func(by float64) Figure { return Figure{f.Value * by, f.Doubtful} }
+	switch column {
+	case "units":
+		g.Units = int(f.Value)
+	case "memory":
+		g.Memory = int64(f.Value)
+	case "cache":
+		g.Cache = int64(f.Value)
+	case "bandwidth":
+		g.Bandwidth = scaled(giga)
+	case "bus":
+		g.BusBandwidth = scaled(giga)
+	case "link":
+		g.Link = scaled(giga)
+	case "host":
+		g.Host = scaled(giga)
+	case "clock":
+		g.Clock = f
+	case "max_clock":
+		g.MaxClock = f
+	default:
+		if slices.Contains(dtypes, column) {
+			g.FLOP[column] = scaled(tera)
+		}
+	}
+}
+
+// figure reads "-" (unknown), a number, or a number with "?" behind (doubtful).
+func figure(text string) (Figure, error) {
+	if text == "-" || text == "" {
+		return Figure{}, nil
+	}
+	number, doubtful := strings.CutSuffix(text, "?")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		return Figure{}, errors.New("want a number, one with ? behind it, or -")
+	}
+	return Figure{v, doubtful}, nil
+}
+
+const (
+	// sameMemory is how far the memory that a driver reports may be from a row's: nominal sizes differ from it by up to 7 %, and
+	// the next larger part of one name (A100 40 and 80 GB, H100 80 and 96 GB) by 20 % or more.
+	sameMemory = 0.08
+	// nearlyAll is the share of a row's units above which a device counts as the whole GPU: parts of one name differ by a few
+	// units that are switched off, the largest slices have 7 of 8 parts.
+	nearlyAll = 0.95
+)
+
+// Find returns the GPU that a device is, and in words what told. It reports false where name and properties fit no row, or more
+// than one: work can be shown then, floors cannot.
+func Find(gpus []GPU, d Device) (*GPU, string, bool) {
+	var named []*GPU
+	for i := range gpus {
+		if d.Name != "" && gpus[i].pattern.MatchString(d.Name) {
+			named = append(named, &gpus[i])
+		}
+	}
+	if len(named) > 0 {
+		if g := pick(named, d); g != nil {
+			return part(g, d)
+		}
+		if d.Memory == 0 && len(named) == 1 {
+			return named[0], "by its name, " + d.Name, true
+		}
+		return slice(named, d)
+	}
+	if d.Name != "" && !generic(d.Name) {
+		return nil, fmt.Sprintf("%s is not in the table of GPUs", d.Name), false
+	}
+	return byProperties(gpus, d)
+}
+
+// generic names say nothing: drivers give them where they do not know the part.
+func generic(name string) bool {
+	return name == "AMD Radeon Graphics" || name == "NVIDIA Graphics Device"
+}
+
+// pick returns the row among those of one name whose memory fits, nil where none does.
+func pick(named []*GPU, d Device) *GPU {
+	for _, g := range named {
+		if d.Memory > 0 && g.Memory > 0 && near(d.Memory, g.Memory) {
+			return g
+		}
+	}
+	for _, g := range named {
+		if g.Memory == 0 && (d.Units == 0 || d.Units == g.Units) {
+			return g
+		}
+	}
+	return nil
+}
+
+func near(a, b int64) bool { return math.Abs(float64(a)/float64(b)-1) <= sameMemory }
+
+// part scales a row where the device has fewer units than it: a partition.
+func part(g *GPU, d Device) (*GPU, string, bool) {
+	why := "by its name and memory, " + d.Name
+	if d.Units == 0 || g.Units == 0 || float64(d.Units) >= nearlyAll*float64(g.Units) {
+		return g, why, true
+	}
+	return scaled(g, float64(d.Units)/float64(g.Units), 1), fmt.Sprintf("%s with %d of its %d units: its arithmetic is scaled", d.Name, d.Units, g.Units), true
+}
+
+// slice is a device with the name of a GPU and less of its memory.
+func slice(named []*GPU, d Device) (*GPU, string, bool) {
+	for _, g := range named {
+		if d.Memory > 0 && d.Memory < g.Memory && d.Units > 0 && float64(d.Units) < nearlyAll*float64(g.Units) {
+			units, memory := float64(d.Units)/float64(g.Units), float64(d.Memory)/float64(g.Memory)
+			return scaled(g, units, memory), fmt.Sprintf("a slice of %s: %d of %d units, %.0f %% of its memory; its peaks are scaled", d.Name, d.Units, g.Units, 100*memory), true
+		}
+	}
+	return nil, fmt.Sprintf("%s with %d bytes of memory and %d units is none that the table knows", d.Name, d.Memory, d.Units), false
+}
+
+// scaled is a part of a GPU. Links are the whole GPU's and so unknown.
+func scaled(g *GPU, units, memory float64) *GPU {
+	s := *g
+	s.Part = units
+	s.FLOP = map[string]Figure{}
+	for k, f := range g.FLOP {
+		s.FLOP[k] = Figure{f.Value * units, f.Doubtful}
+	}
+	s.Bandwidth.Value *= memory
+	s.BusBandwidth.Value *= memory
+	s.Link = Figure{}
+	return &s
+}
+
+// byProperties finds a device without a name: memory, units and capability must fit one row only.
+func byProperties(gpus []GPU, d Device) (*GPU, string, bool) {
+	const unnamed = "the trace does not name the GPU"
+	if d.Memory == 0 || d.Units == 0 {
+		return nil, unnamed, false
+	}
+	var found *GPU
+	for i := range gpus {
+		g := &gpus[i]
+		if g.Units != d.Units || g.Memory == 0 || !near(d.Memory, g.Memory) || d.Major > 0 && g.Capability != fmt.Sprintf("%d.%d", d.Major, d.Minor) {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Sprintf("%s, and it may be %s or %s", unnamed, found.ID, g.ID), false
+		}
+		found = g
+	}
+	if found == nil {
+		return nil, fmt.Sprintf("%s, and no known one has %d units and %d bytes", unnamed, d.Units, d.Memory), false
+	}
+	return found, fmt.Sprintf("by %d units and %d bytes of memory; the trace does not name it", d.Units, d.Memory), true
+}
