@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
@@ -173,6 +175,12 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 		gave("layers", a)
 		checkLayers(t, a)
 	}
+	if a, err := published.Analyze(ctx, tr, layer.Options{}); err != nil {
+		refused(t, "published layers", err)
+	} else {
+		gave("published layers", a)
+		checkLayers(t, a)
+	}
 	in := triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a.json"}}}
 	if a, err := triage.Run(ctx, in); err != nil {
 		refused(t, "triage", err)
@@ -182,12 +190,18 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 		render(t, "profile", a.WriteProfile)
 		gave("comparison", triage.Compare(a.Report(), a.Report(), triage.DefaultTolerancePct))
 	}
-	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}, {hostoverhead.WithComparable()}} {
+	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}} {
 		if v, err := hostoverhead.Detect(context.Background(), tr, opts...); err != nil {
 			refused(t, "verdict", err)
 		} else {
 			gave("verdict", v)
 		}
+	}
+	if r, err := host.Detect(ctx, tr, host.Options{}); err != nil {
+		refused(t, "published verdict", err)
+	} else {
+		gave("published verdict", r)
+		render(t, "published verdict", r.WriteText)
 	}
 	if l, err := hostoverhead.Ledger(context.Background(), tr); err != nil {
 		refused(t, "ledger", err)

@@ -3,7 +3,6 @@ package hostoverhead
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
@@ -28,7 +27,7 @@ func Detect(ctx context.Context, t *trace.Trace, opts ...Option) (*Verdict, erro
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{DevicesMode: "each", Comparable: cfg.comparable, Device: trace.NoDevice, Phases: map[string]*PhaseVerdict{}, Health: t.Health().Status}
+	v := &Verdict{DevicesMode: "each", Device: trace.NoDevice, Phases: map[string]*PhaseVerdict{}, Health: t.Health().Status}
 	deciding := w.devices[0]
 	if cfg.merged {
 		v.DevicesMode = "merged"
@@ -77,12 +76,7 @@ func (v *Verdict) setAggregate(m Metrics, j Judgement) {
 
 // aggregate judges the whole window of a device.
 func (w *workload) aggregate(d *deviceWork) (Metrics, Judgement) {
-	var m Metrics
-	if w.cfg.comparable {
-		m = w.measureComparable(d, w.firstToLast(d))
-	} else {
-		m = w.measure(d, []interval.Span{d.window()})
-	}
+	m := w.measure(d, []interval.Span{d.window()})
 	return m, judge(&m, w.cfg.aggregate, w.cfg.useM3)
 }
 
@@ -160,32 +154,14 @@ func (w *workload) judgePhase(d *deviceWork, phase string) *PhaseVerdict {
 	if phase == phaseGeneration {
 		limits = w.cfg.generation
 	}
-	p := &PhaseVerdict{}
-	var windows []interval.Span
-	if w.cfg.comparable {
-		hull := interval.Span{Start: math.MaxInt64, End: math.MinInt64}
-		for _, s := range w.steps {
-			if s.phase == phase {
-				hull.Start, hull.End = min(hull.Start, s.span.Start), max(hull.End, s.span.End)
-				p.IterationCount++
-			}
-		}
-		if p.IterationCount == 0 {
-			return nil
-		}
-		windows = []interval.Span{hull}
-		p.Metrics = w.measureComparable(d, hull)
-	} else {
-		periods := phasePeriods(w.stepsOf(d), phase)
-		p.IterationCount = len(periods)
-		if p.IterationCount == 0 {
-			return nil
-		}
-		p.GraphSteps = w.graphsIn(d, periods)
-		// Before its first kernel the device was not yet recorded at work.
-		windows = interval.Intersect(interval.UnionInPlace(periods), []interval.Span{d.window()})
-		p.Metrics = w.measure(d, windows)
+	periods := phasePeriods(w.stepsOf(d), phase)
+	if len(periods) == 0 {
+		return nil
 	}
+	p := &PhaseVerdict{IterationCount: len(periods), GraphSteps: w.graphsIn(d, periods)}
+	// Before its first kernel the device was not yet recorded at work.
+	windows := interval.Intersect(interval.UnionInPlace(periods), []interval.Span{d.window()})
+	p.Metrics = w.measure(d, windows)
 	if p.Metrics.Kernels == 0 {
 		return nil
 	}

@@ -125,7 +125,7 @@ func (w *workload) pauseDoubt(v *Verdict, d *deviceWork, add func(string, Confid
 func (w *workload) warmUpDoubt(v *Verdict, d *deviceWork, add func(string, Confidence, string, ...any)) {
 	steps := w.stepsOf(d)
 	steady := steadySteps(steps)
-	if len(steady) < minPhase || w.cfg.comparable {
+	if len(steady) < minPhase {
 		return
 	}
 	var windows []interval.Span

@@ -28,7 +28,6 @@ type DrillDown struct {
 // [ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
 func Drill(ctx context.Context, t *trace.Trace, opts ...Option) (*DrillDown, error) {
 	cfg := newConfig(opts)
-	cfg.comparable = false
 	w, err := newWorkload(stop.New(ctx), t, &cfg)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,6 @@
 package hostoverhead
 
 import (
-	"encoding/json"
-	"slices"
-
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -114,80 +111,4 @@ func (w *workload) measurePrep(d *deviceWork, windows []interval.Span, m *Metric
 		m.PrepIdleAttribution = ratio(exposed, m.WindowNS-m.BusyNS)
 		return
 	}
-}
-
-// measureComparable computes the published detector's figures over one window:
-// kernels and calls that start inside, ranges that lie wholly inside, one union
-// over all devices, exact API names.
-func (w *workload) measureComparable(d *deviceWork, window interval.Span) Metrics {
-	m := Metrics{WindowNS: window.Len()}
-	var spans []interval.Span
-	var nccl int64
-	for _, e := range w.kernelsOf(d) {
-		if !window.Contains(int64(e.Start())) {
-			continue
-		}
-		m.Kernels++
-		spans = append(spans, spanOf(e))
-		if w.names.collective(e.NameID()) {
-			nccl += int64(e.Duration())
-		}
-	}
-	busy := interval.UnionInPlace(spans)
-	m.BusyNS = interval.Total(busy)
-	m.GPUIdle, m.GPUUtilization = ratio(m.WindowNS-m.BusyNS, m.WindowNS), ratio(m.BusyNS, m.WindowNS)
-	m.NCCL = ratio(nccl, m.BusyNS)
-	if w.t.LaneLen(trace.LaneLaunch) > 0 {
-		var launch int64
-		exact := w.storedPlain("cudaLaunchKernel")
-		for e := range w.events(trace.LaneLaunch) {
-			if exact && e.Name() == "cudaLaunchKernel" && window.Contains(int64(e.Start())) {
-				launch += int64(e.Duration())
-			}
-		}
-		m.LaunchOverhead = ratio(launch, m.WindowNS)
-	}
-	if !w.cfg.useM3 {
-		return m
-	}
-	gaps := interval.Between(busy)
-	for p := range w.cfg.prep {
-		var prep, exposed int64
-		n := 0
-		for _, r := range w.prep {
-			if w.stop.Over() {
-				break
-			}
-			if r.pattern == p && r.span.Start >= window.Start && r.span.End <= window.End {
-				n++
-				prep += r.span.Len()
-				exposed += interval.Covered(gaps, r.span)
-			}
-		}
-		if n > 0 {
-			m.PrepExposed, m.PrepImpact = ratio(exposed, prep), ratio(exposed, m.WindowNS)
-			m.PrepIdleAttribution = ratio(exposed, m.WindowNS-m.BusyNS)
-			return m
-		}
-	}
-	return m
-}
-
-// storedNamesKey is trace/nsys.ExtraStoredAPINames, repeated because only
-// programs import that package.
-const storedNamesKey = "nsys_stored_api_names"
-
-// storedPlain reports whether the file itself writes an API name without a
-// version suffix.
-func (w *workload) storedPlain(name string) bool {
-	raw, ok := w.t.Meta().Extra[storedNamesKey]
-	if !ok {
-		return true
-	}
-	var stored map[string][]string
-	if err := json.Unmarshal(raw, &stored); err != nil {
-		return true
-	}
-	list, ok := stored[name]
-	return !ok || slices.Contains(list, name)
 }

@@ -21,7 +21,6 @@ type config struct {
 	prep           []string // patterns, first that occurs wins
 	useM3          bool
 	merged         bool // one union over all devices
-	comparable     bool
 	steps          []layer.StepPattern
 	tp             int // 0: number of devices with work
 	topGaps        int
@@ -63,14 +62,6 @@ func WithoutPrep() Option { return optionFunc(func(c *config) { c.useM3 = false 
 // published detector does; an idle GPU then hides behind a busy one. Default:
 // each device by itself, the worst one decides.
 func WithMergedDevices() Option { return optionFunc(func(c *config) { c.merged = true }) }
-
-// WithComparable reproduces the published detector's figures: API names
-// exactly as stored, all devices merged, kernels only, one window per phase
-// from its first step's start to its last step's end, host preparation summed
-// over ranks.
-func WithComparable() Option {
-	return optionFunc(func(c *config) { c.comparable, c.merged = true, true })
-}
 
 // WithStepPatterns adds ways to recognise steps, asked before the built-in
 // ones (see [layer.ParseStep]).

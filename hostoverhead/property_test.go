@@ -151,7 +151,7 @@ func TestEveryReferenceTraceIsJudged(t *testing.T) {
 
 func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 	t.Helper()
-	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}, {hostoverhead.WithComparable()}} {
+	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}} {
 		v, err := hostoverhead.Detect(context.Background(), tr, opts...)
 		if err != nil {
 			if !errors.Is(err, hostoverhead.ErrNoKernels) {

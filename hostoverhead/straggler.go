@@ -64,7 +64,7 @@ type rankWork struct {
 // cancelled.
 func FindStragglers(ctx context.Context, traces []*trace.Trace, opts ...Option) (*Stragglers, error) {
 	cfg := newConfig(opts)
-	cfg.merged, cfg.comparable = false, false
+	cfg.merged = false
 	watch := stop.New(ctx)
 	var ranks []rankWork
 	for i, t := range traces {

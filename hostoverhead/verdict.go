@@ -43,9 +43,9 @@ type Judgement struct {
 // PhaseVerdict is the judgement of the context or of the generation steps.
 type PhaseVerdict struct {
 	Judgement
-	IterationCount     int     `json:"iteration_count"`      // steps; in comparable mode ranges, one per rank and step
+	IterationCount     int     `json:"iteration_count"`      // steps
 	CUDAGraphsDetected bool    `json:"cuda_graphs_detected"` // graph launches or replayed kernels in the phase
-	GraphSteps         int     `json:"graph_steps"`          // steps in which there are any; 0 in comparable mode
+	GraphSteps         int     `json:"graph_steps"`          // steps in which there are any
 	Metrics            Metrics `json:"metrics"`
 }
 
@@ -72,8 +72,7 @@ type Verdict struct {
 	Evidence          []string                 `json:"evidence"`   // sentences with the figures
 	Doubts            []Doubt                  `json:"doubts"`     // by weight, then code
 	DevicesMode       string                   `json:"devices_mode"`
-	Comparable        bool                     `json:"comparable"` // figures of the published detector
-	Device            trace.DeviceID           `json:"device"`     // the deciding device; −1 when merged
+	Device            trace.DeviceID           `json:"device"` // the deciding device; −1 when merged
 	AggregateMetrics  Metrics                  `json:"aggregate_metrics"`
 	AggregateVerdict  Answer                   `json:"aggregate_verdict"` // of the window alone
 	CrossedCount      int                      `json:"crossed_count"`

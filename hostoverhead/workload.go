@@ -112,9 +112,6 @@ func (w *workload) collectKernels() {
 			d.copies = append(d.copies, s)
 			continue
 		case trace.KindGraph:
-			if w.cfg.comparable {
-				continue
-			}
 			d.rows++
 		}
 		d.kernels = append(d.kernels, int32(e.Index()))
@@ -186,16 +183,6 @@ func (w *workload) drivesDevice(th trace.ThreadIndex, d *deviceWork) bool {
 // end. Kernels without a length are no work and do not widen it.
 func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
 
-// firstToLast is the window as the published detector takes it: kernels without
-// a length included.
-func (w *workload) firstToLast(d *deviceWork) interval.Span {
-	out := spanOf(w.t.LaneAt(trace.LaneGPU, int(d.kernels[0])))
-	for _, k := range w.kernelsOf(d) {
-		out.End = max(out.End, int64(k.End()))
-	}
-	return out
-}
-
 // collectPrep finds the host preparation ranges: annotations first, Python
 // frames where no annotation matches.
 func (w *workload) collectPrep() {
@@ -208,7 +195,7 @@ func (w *workload) collectPrep() {
 				w.prep = append(w.prep, hostRange{span: spanOf(e), thread: e.Thread(), pattern: p})
 			}
 		}
-		if len(w.prep) > 0 || w.cfg.comparable {
+		if len(w.prep) > 0 {
 			return
 		}
 	}

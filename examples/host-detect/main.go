@@ -12,6 +12,8 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/trace"
 )
 
 func main() { app.Main(program()) }
@@ -69,47 +71,67 @@ func (o options) settings() []hostoverhead.Option {
 	if *o.devices == "merged" {
 		opts = append(opts, hostoverhead.WithMergedDevices())
 	}
-	if o.comparable {
-		opts = append(opts, hostoverhead.WithComparable())
-	}
 	return opts
 }
 
+// published runs the published detector instead.
+func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) error {
+	limits, generation := host.Default(), host.DefaultGeneration()
+	limits.GPUIdle, limits.LaunchOverhead, limits.GPUUtilization = o.idle, o.launch, o.util
+	generation.LaunchOverhead = o.launch
+	r, err := host.Detect(ctx, t, host.Options{Thresholds: limits, Generation: generation, NoPrep: o.noM3})
+	switch {
+	case err != nil:
+		return noKernels(env, t, o, err)
+	case o.asJSON(env):
+		return writeJSON(env.Stdout, r)
+	}
+	return r.WriteText(env.Stdout)
+}
+
+func (o options) asJSON(env *app.Env) bool { return env.Format == "json" || o.jsonOnly }
+
+// noKernels writes an error as JSON where that is wanted and says why: a trace
+// without kernels is a result for scripts.
+func noKernels(env *app.Env, t *trace.Trace, o options, err error) error {
+	if o.asJSON(env) && (errors.Is(err, hostoverhead.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
+		if werr := writeJSON(env.Stdout, map[string]any{"error": err.Error(), "health": t.Health()}); werr != nil {
+			return werr
+		}
+	}
+	return err
+}
+
 func detect(ctx context.Context, env *app.Env, o options) error {
+	if o.comparable && o.handoff {
+		return app.Usagef("--handoff: the published detector (--comparable) has none")
+	}
 	t, err := env.Load(ctx, app.Need{})
 	if err != nil {
 		return err
 	}
-	asJSON := env.Format == "json" || o.jsonOnly
+	if o.comparable {
+		return published(ctx, env, t, o)
+	}
 	opts := o.settings()
 	v, err := hostoverhead.Detect(ctx, t, opts...)
 	if err != nil {
-		if asJSON && errors.Is(err, hostoverhead.ErrNoKernels) {
-			if werr := writeJSON(env.Stdout, map[string]any{"error": err.Error(), "health": t.Health()}); werr != nil {
-				return werr
-			}
-		}
-		return err
+		return noKernels(env, t, o, err)
 	}
-	if asJSON {
+	if o.asJSON(env) {
 		if o.handoff {
 			if v.Handoff, err = hostoverhead.NewHandoff(ctx, t, v, opts...); err != nil {
 				return err
 			}
 		}
 		out := document{Verdict: v}
-		if !o.comparable {
-			if out.DrillDown, err = hostoverhead.Drill(ctx, t, opts...); err != nil {
-				return err
-			}
+		if out.DrillDown, err = hostoverhead.Drill(ctx, t, opts...); err != nil {
+			return err
 		}
 		return writeJSON(env.Stdout, out)
 	}
 	if err := v.WriteText(env.Stdout); err != nil {
 		return err
-	}
-	if o.comparable {
-		return nil
 	}
 	d, err := hostoverhead.Drill(ctx, t, opts...)
 	if err != nil {

@@ -50,6 +50,7 @@ var Layers = Layering{
 	"internal/perf":             {"internal/gen/nsysgen", "internal/table"},
 	"internal/published":        {"internal/published/blocks", "layer", "profile", "trace"},
 	"internal/published/blocks": {"internal/decimal", "profile", "trace"},
+	"internal/published/host":   {"classify", "internal/interval", "trace"},
 	"internal/scan":             {"internal/decimal"},
 	"internal/stop":             {},
 	"internal/table":            {},
@@ -123,7 +124,7 @@ func (l Layering) refuse(from, to string, test bool) string {
 		return ""
 	case test && (from == "." || internal(to)):
 		return ""
-	case test && from == "hostoverhead" && to == "trace/nsys":
+	case test && (from == "hostoverhead" || from == "internal/published/host") && to == "trace/nsys":
 		return "" // its reference figures are of nsys exports
 	case internal(to) && !internal(from) && !strict[from]:
 		for _, d := range l.below(to) {
