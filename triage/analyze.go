@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
@@ -52,7 +51,7 @@ func Run(ctx context.Context, in Input, opts ...Option) (*Analysis, error) {
 	if len(in.Formal) == 0 {
 		return nil, ErrNoTrace
 	}
-	c := config{minShare: DefaultMinSharePct, overlapLimit: defaultOverlapLimit, fuseMode: FuseByChain}
+	c := config{minShare: DefaultMinSharePct, overlapLimit: defaultOverlapLimit}
 	for _, o := range opts {
 		o.apply(&c)
 	}
@@ -61,9 +60,6 @@ func Run(ctx context.Context, in Input, opts ...Option) (*Analysis, error) {
 	}
 	if c.registry == nil {
 		c.registry = DefaultRegistry()
-	}
-	if c.fuseMode != FuseByChain && c.fuseMode != FuseByKeyword {
-		return nil, fmt.Errorf("triage: unknown fuse mode %q", c.fuseMode)
 	}
 	a := &Analysis{config: c, in: in, pool: newPool(c.rules)}
 	if err := a.run(ctx); err != nil {
@@ -193,7 +189,7 @@ func (a *Analysis) stage(s *stageWork) StageReport {
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(b.span), percent(b.idle, b.window)
 	out.Devices = b.devices
 	out.Overlap, out.OverlapNote = a.overlap(s)
-	out.Fuse = a.fuse(s)
+	out.Fuse = a.chainFuse(s)
 	for i := range s.rows {
 		k := s.kernelRow(a.pool, &s.rows[i])
 		if k.SharePct < a.minShare || a.kernelLimit > 0 && len(out.Kernels) == a.kernelLimit {

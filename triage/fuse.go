@@ -11,17 +11,9 @@ const (
 	confidenceCandidate = "Candidate" // smaller, or something about it is not known
 )
 
-// fuse builds the fuse table of a stage.
-func (a *Analysis) fuse(s *stageWork) []FuseRow {
-	if a.fuseMode == FuseByKeyword {
-		return a.keywordFuse(s)
-	}
-	return a.chainFuse(s)
-}
-
 // applies reports whether a pattern's filters let it be looked for. The filters
 // on the model need a model; what is not known about tensor parallelism is
-// decided by the evidence in chain mode.
+// decided by the evidence.
 func (a *Analysis) applies(p *FusePattern, anyServer bool) bool {
 	key := serverKey(a.report.Framework)
 	if !slices.Contains(p.Frameworks, key) && !(key == "" && anyServer) {
@@ -34,18 +26,12 @@ func (a *Analysis) applies(p *FusePattern, anyServer bool) bool {
 	if len(p.ModelInclude) > 0 && !named(p.ModelInclude) || named(p.ModelExclude) {
 		return false
 	}
-	if p.RequireTP && a.fuseMode == FuseByKeyword && a.report.TPSize < p.MinTPSize {
-		return false
-	}
 	return !(p.RequireTP && a.report.TPSize > 0 && a.report.TPSize < p.MinTPSize)
 }
 
 // modelText is the model's name, with the model file its kernels were launched
 // from where the trace has frames: models/qwen3_moe.py names the family as well.
 func (a *Analysis) modelText() string {
-	if a.fuseMode == FuseByKeyword {
-		return a.report.Model
-	}
 	return a.report.Model + " " + a.modelFiles
 }
 

@@ -5,19 +5,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// FuseMode says how the fuse table is found.
-type FuseMode string
-
-// The fuse modes.
-const (
-	// FuseByChain asks for evidence: whole identifiers, chains in order on one
-	// stream, about once per layer.
-	FuseByChain FuseMode = "chain"
-	// FuseByKeyword is the substring rule of the reference, kept for
-	// comparison. Most of what it says about real traces is wrong.
-	FuseByKeyword FuseMode = "keyword"
-)
-
 // Option changes what [Analyze] computes.
 type Option interface{ apply(*config) }
 
@@ -29,7 +16,6 @@ type config struct {
 	minShare     float64
 	kernelLimit  int
 	overlapLimit int
-	fuseMode     FuseMode
 	rules        *classify.Ruleset
 	registry     *Registry
 	framework    string
@@ -56,9 +42,6 @@ func WithKernelLimit(n int) Option { return optionFunc(func(c *config) { c.kerne
 
 // WithOverlapLimit shows at most n rows of each overlap verdict; default 5.
 func WithOverlapLimit(n int) Option { return optionFunc(func(c *config) { c.overlapLimit = n }) }
-
-// WithFuseMode selects how the fuse table is found; default [FuseByChain].
-func WithFuseMode(m FuseMode) Option { return optionFunc(func(c *config) { c.fuseMode = m }) }
 
 // WithRules replaces the classifier's rules. Default [classify.Default].
 func WithRules(r *classify.Ruleset) Option { return optionFunc(func(c *config) { c.rules = r }) }

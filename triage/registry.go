@@ -97,16 +97,15 @@ type FusePattern struct {
 	Platforms []string `json:"platforms"`
 	// Gain names the steps whose whole time the fused path saves; empty means
 	// all but the longest kernel of the chain.
-	Gain           []string       `json:"gain"`
-	ModelInclude   []string       `json:"model_include"`
-	ModelExclude   []string       `json:"model_exclude"`
-	RequireTP      bool           `json:"require_tp"`
-	MinTPSize      int            `json:"min_tp_size"`
-	MinSharePct    float64        `json:"min_share_pct"`
-	LikelySharePct float64        `json:"likely_share_pct"`
-	Priority       int            `json:"priority"`
-	Subsumes       []string       `json:"subsumes"`
-	Keyword        KeywordPattern `json:"keyword"`
+	Gain           []string `json:"gain"`
+	ModelInclude   []string `json:"model_include"`
+	ModelExclude   []string `json:"model_exclude"`
+	RequireTP      bool     `json:"require_tp"`
+	MinTPSize      int      `json:"min_tp_size"`
+	MinSharePct    float64  `json:"min_share_pct"`
+	LikelySharePct float64  `json:"likely_share_pct"`
+	Priority       int      `json:"priority"`
+	Subsumes       []string `json:"subsumes"`
 }
 
 // ChainStep is one step of an unfused chain.
@@ -118,13 +117,6 @@ type ChainStep struct {
 	Max     int      `json:"max,omitempty"`     // kernels, default Min
 	Before  string   `json:"before,omitempty"`  // step of the next kernel that is not a filler
 	Through []string `json:"through,omitempty"` // categories of kernels allowed in front of this step
-}
-
-// KeywordPattern is the substring form of a pattern, for comparison with
-// reports of the reference.
-type KeywordPattern struct {
-	Active []string   `json:"active"`
-	Split  [][]string `json:"split"`
 }
 
 // Family is one entry of the catalogue of known fusion and overlap families.

@@ -25,8 +25,8 @@ func TestDefaultRegistryIsValid(t *testing.T) {
 	}
 }
 
-// TestRegistryKeepsTheStartingPatterns compares keyword data and filters with
-// the registry that the reference started from.
+// TestRegistryKeepsTheStartingPatterns compares paths and filters with the
+// registry that the reference started from.
 func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	data, err := os.ReadFile(testdata.Shared(t, "catalog/fusion-patterns.json"))
 	if err != nil {
@@ -35,9 +35,7 @@ func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	var start struct {
 		Patterns []struct {
 			Pattern        string
-			CandidatePaths []string   `json:"candidate_paths"`
-			ActiveKeywords []string   `json:"active_keywords"`
-			SplitGroups    [][]string `json:"split_groups"`
+			CandidatePaths []string `json:"candidate_paths"`
 			Priority       int
 			MinSharePct    float64 `json:"min_share_pct"`
 			LikelySharePct float64 `json:"likely_share_pct"`
@@ -54,8 +52,7 @@ func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 			continue
 		}
 		got := r.Patterns[i]
-		if !slices.Equal(got.Keyword.Active, want.ActiveKeywords) || len(got.Keyword.Split) != len(want.SplitGroups) ||
-			!slices.Equal(got.CandidatePaths, want.CandidatePaths) || got.Priority != want.Priority ||
+		if !slices.Equal(got.CandidatePaths, want.CandidatePaths) || got.Priority != want.Priority ||
 			got.MinSharePct != want.MinSharePct || got.LikelySharePct != want.LikelySharePct {
 			t.Errorf("pattern %q differs from the starting registry", want.Pattern)
 		}
@@ -68,7 +65,7 @@ const goodRegistry = `{"schema": 2, "as_of": "2026-07",
  "patterns": [{"pattern": "P", "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["a.py"], "rationale": "why",
   "active": ["p"], "active_steps": [], "chain": [{"any": ["norm"]}, {"any": ["quant"]}], "fillers": 0, "repeat": "layer",
   "platforms": [], "gain": [], "model_include": [], "model_exclude": [], "require_tp": false, "min_tp_size": 1,
-  "min_share_pct": 0.1, "likely_share_pct": 1.0, "priority": 0, "subsumes": [], "keyword": {"active": [], "split": []}}]}`
+  "min_share_pct": 0.1, "likely_share_pct": 1.0, "priority": 0, "subsumes": []}]}`
 
 func TestLoadRegistryErrors(t *testing.T) {
 	if _, err := triage.LoadRegistry(strings.NewReader(goodRegistry)); err != nil {
@@ -90,7 +87,7 @@ func TestLoadRegistryErrors(t *testing.T) {
 		{"shares", `"likely_share_pct": 1.0`, `"likely_share_pct": 0.01`, "shares"},
 		{"subsumes", `"subsumes": []`, `"subsumes": ["Q"]`, `subsumes "Q"`},
 		{"no rationale", `"rationale": "why"`, `"rationale": ""`, "rationale"},
-		{"cut", `"keyword": {"active": [], "split": []}}]}`, `"keyword": {`, "invalid registry"},
+		{"cut", `"subsumes": []}]}`, `"subsumes": [`, "invalid registry"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -117,9 +117,6 @@ func TestAnalyzeErrors(t *testing.T) {
 		t.Errorf("Analyze of a nil trace = %v, want ErrNoTrace", err)
 	}
 	in := triage.Input{Formal: []triage.Source{{Trace: trace.NewBuilder().Finish(), Path: "empty"}}}
-	if _, err := triage.Analyze(t.Context(), in, triage.WithFuseMode("guess")); err == nil {
-		t.Error("an unknown fuse mode is no error")
-	}
 	r, err := triage.Analyze(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)

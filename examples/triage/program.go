@@ -80,7 +80,7 @@ func (o *options) settings() ([]triage.Option, error) {
 	}
 	opts := []triage.Option{
 		triage.WithMinShare(o.minShare), triage.WithKernelLimit(o.kernelLimit), triage.WithOverlapLimit(o.overlapLimit),
-		triage.WithFuseMode(triage.FuseMode(*o.fuseMode)), triage.WithModel(o.model), triage.WithTPSize(o.tp), triage.WithProcess(o.pid),
+		triage.WithModel(o.model), triage.WithTPSize(o.tp), triage.WithProcess(o.pid),
 	}
 	if o.framework == "auto" {
 		o.framework = ""
@@ -144,6 +144,11 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	report := analysis.Report()
+	if *o.fuseMode == "keyword" {
+		if report, err = withKeywords(ctx, in, report, opts); err != nil {
+			return err
+		}
+	}
 	if o.pprof != "" {
 		if err := atomicfile.Write(o.pprof, 0o666, analysis.WriteProfile); err != nil {
 			return err

@@ -51,6 +51,7 @@ var Layers = Layering{
 	"internal/published":        {"internal/published/blocks", "layer", "profile", "trace"},
 	"internal/published/blocks": {"internal/decimal", "profile", "trace"},
 	"internal/published/host":   {"classify", "internal/interval", "trace"},
+	"internal/published/triage": {},
 	"internal/scan":             {"internal/decimal"},
 	"internal/stop":             {},
 	"internal/table":            {},
