@@ -22,6 +22,7 @@ var Layers = Layering{
 	"profile":          {"classify"},
 	"profile/hardware": {},
 	"layer":            {"profile", "classify", "trace"},
+	"layer/roofline":   {"layer", "profile", "profile/hardware", "classify", "trace"},
 	"hostoverhead":     {"layer", "classify", "trace"},
 	"triage":           {"layer", "profile", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace"},

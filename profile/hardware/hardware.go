@@ -320,3 +320,27 @@ func byProperties(gpus []GPU, d Device) (*GPU, string, bool) {
 	}
 	return found, fmt.Sprintf("by %d units and %d bytes of memory; the trace does not name it", d.Units, d.Memory), true
 }
+
+// Named returns the GPU that people mean by a short name: its id in the table, its marketing name, or that without the vendor: "H200",
+// "MI300X", "h100-sxm-80". Of several parts of one name it is the first in the table.
+func Named(gpus []GPU, name string) (*GPU, bool) {
+	for i := range gpus {
+		if strings.EqualFold(gpus[i].ID, name) {
+			return &gpus[i], true
+		}
+	}
+	for i := range gpus { // "H100" of "h100-sxm-80", but not "H20" of "h200-sxm"
+		if id := strings.ToLower(name); strings.HasPrefix(gpus[i].ID, id+"-") {
+			return &gpus[i], true
+		}
+	}
+	upper := strings.ToUpper(name)
+	for _, prefix := range []string{"", "NVIDIA ", "NVIDIA GeForce ", "AMD Instinct ", "AMD ", "Tesla "} {
+		for i := range gpus {
+			if gpus[i].pattern.MatchString(prefix+name) || gpus[i].pattern.MatchString(prefix+upper) {
+				return &gpus[i], true
+			}
+		}
+	}
+	return nil, false
+}

@@ -125,3 +125,13 @@ func TestLoadRefuses(t *testing.T) {
 		t.Errorf("%+v, %v", gpus, err)
 	}
 }
+
+func TestNamed(t *testing.T) {
+	for name, want := range map[string]string{"H100": "h100-sxm-80", "h200": "h200-sxm", "H20": "h20-96", "MI300X": "mi300x", "b200": "b200", "NVIDIA H100 PCIe": "h100-pcie",
+		"H200 NVL": "h200-nvl", "RTX 4090": "rtx4090", "gb10": "gb10", "H900": "", "": "", "L4": "l4"} {
+		g, ok := hardware.Named(hardware.Table(), name)
+		if got := map[bool]func() string{true: func() string { return g.ID }, false: func() string { return "" }}[ok](); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package roofline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/profile/hardware"
+)
+
+// Options say what is known beside the trace. The zero Options take everything from trace and config.
+type Options struct {
+	// Config is the model's. Nil: the one that the analysis used.
+	Config *profile.Config
+	// Device is the name of the GPU to reckon with. "": the trace's.
+	Device string
+	// GPUs are known besides those of the built-in table, and before them.
+	GPUs []hardware.GPU
+	// Load is what each pass processes where no annotation tells it; for [Plan] it is the pass. Nil: unknown.
+	Load *Load
+	// Parallel sizes. Zero: those of the analysis, else 1.
+	Parallel Parallel
+	// CacheDType is the type of the key-value cache: "fp8", "bf16". "": that of the activations.
+	CacheDType string
+}
+
+// Errors that say what is missing.
+var (
+	// ErrNoConfig: work cannot be counted without the model's config.
+	ErrNoConfig = errors.New("no model config")
+	// ErrNoLoad: a plan needs the tokens of a pass.
+	ErrNoLoad = errors.New("no tokens")
+	// ErrNoGPU: the GPU is not known.
+	ErrNoGPU = errors.New("unknown GPU")
+)
+
+// Plan computes the floor of one pass of a model without any trace. The error wraps [ErrNoConfig], [ErrNoLoad] or [ErrNoGPU].
+func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
+	if c == nil {
+		return nil, fmt.Errorf("speed of light: %w: give the config.json of the model", ErrNoConfig)
+	}
+	if o.Load == nil || o.Load.Tokens <= 0 {
+		return nil, fmt.Errorf("speed of light: %w: say how many tokens a pass has", ErrNoLoad)
+	}
+	g, ok := hardware.Named(o.table(), o.Device)
+	if !ok {
+		return nil, fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", ErrNoGPU, o.Device)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	plan := c.Plan()
+	m := newModel(c, plan, &o)
+	r := &Report{Schema: Schema, Model: plan.Model, GPU: g, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
+		Notes: append([]string{}, plan.Notes...)}
+	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests}
+	var sum passFloor
+	outside := func(ops []profile.PlanOp) {
+		for i := range ops {
+			r.add(m.row(&ops[i], nil, 1, o.Load, g, &sum))
+		}
+	}
+	outside(plan.Before)
+	for i := range plan.Kinds {
+		k := &plan.Kinds[i]
+		for j := range k.Operators {
+			if op := &k.Operators[j]; !skipped(op, p.Stage == "decode") {
+				r.add(m.row(op, k, k.Layers, o.Load, g, &sum))
+			}
+		}
+	}
+	outside(plan.After)
+	p.Floor, p.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
+	p.Waterfall = sum.waterfall()
+	r.Passes = []Pass{p}
+	r.Notes = append(r.Notes, m.assumptions(&o)...)
+	return r, nil
+}
+
+// skipped are operators that a way of computing attention does not have.
+func skipped(op *profile.PlanOp, decode bool) bool {
+	return op.Stage == "prefill" && decode || op.Stage == "decode" && !decode
+}
+
+func (o *Options) table() []hardware.GPU {
+	return append(append([]hardware.GPU(nil), o.GPUs...), hardware.Table()...)
+}
+
+func newModel(c *profile.Config, plan *profile.Plan, o *Options) *model {
+	m := &model{config: c, parallel: o.Parallel, activation: plan.DType, cache: o.CacheDType}
+	if m.activation == "" {
+		m.activation = "bf16"
+	}
+	if m.cache == "" {
+		m.cache = m.activation
+	}
+	return m
+}
+
+// assumptions are what the figures rest on that neither config nor trace says.
+func (m *model) assumptions(o *Options) []string {
+	var out []string
+	if o.CacheDType == "" {
+		out = append(out, fmt.Sprintf("the key-value cache is taken to hold %s, the type of the activations", m.cache))
+	}
+	if m.config.NumExperts > 0 {
+		out = append(out, "experts are taken to be chosen evenly: an expectation, no bound")
+	}
+	if o.Load != nil && !o.Load.KnownSeen {
+		out = append(out, "how many tokens attention sees is not known: it has no floor")
+	}
+	return out
+}
+
+// passFloor sums the floors of a pass, in seconds.
+type passFloor struct {
+	compute, memory, serial             float64
+	products, experts, attention, links float64
+}
+
+func (s *passFloor) add(op profile.Operator, w *Work, f *floor, count int) {
+	n := float64(count)
+	s.compute += n * f.compute
+	s.memory += n * f.memory
+	s.serial += n * f.seconds()
+	switch {
+	case op == opname.Attention:
+		s.attention += n * f.seconds()
+	case w.Expected:
+		s.experts += n * f.seconds()
+	default:
+		s.products += n * f.seconds()
+	}
+	s.links += n * f.link
+}
+
+// waterfall is what a plan knows of one: its floors.
+func (s *passFloor) waterfall() []Share {
+	return []Share{
+		{Name: "floor: products (weights)", Time: duration(s.products)},
+		{Name: "floor: experts", Time: duration(s.experts)},
+		{Name: "floor: attention (cache)", Time: duration(s.attention)},
+	}
+}
+
+// row counts one operator of count layers.
+func (m *model) row(op *profile.PlanOp, kind *profile.PlanKind, count int, l *Load, g *hardware.GPU, sum *passFloor) *Row {
+	w := m.work(op, kind, l)
+	if !w.Known {
+		return nil
+	}
+	f := floorOf(&w, g)
+	sum.add(op.Operator, &w, &f, count)
+	n := float64(count)
+	r := &Row{Operator: string(op.Operator), Stage: stageOf(l), Count: count, M: w.M, N: w.N, K: w.K,
+		GFLOP: n * w.FLOP / 1e9, Bytes: int64(n*w.Bytes() + 0.5), Bound: f.bound, Floor: duration(n * f.seconds()), Note: op.Module}
+	if kind != nil {
+		r.LayerType = kind.Name
+	}
+	note := func(s string) {
+		if r.Note != "" {
+			r.Note += "; "
+		}
+		r.Note += s
+	}
+	if f.link > 0 {
+		r.Floor = duration(n * f.link)
+	}
+	if w.AtMost {
+		note("at most")
+	}
+	if w.Expected {
+		note(fmt.Sprintf("%.1f experts active if chosen evenly", w.ActiveExperts))
+	}
+	return r
+}
+
+func (r *Report) add(row *Row) {
+	if row != nil {
+		r.Operators = append(r.Operators, *row)
+	}
+}

@@ -1,0 +1,139 @@
+package roofline
+
+import (
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile/hardware"
+)
+
+// Schema is the schema of a [Report] as JSON.
+const Schema = "strata.light/1"
+
+// Bound is what limits an operator at its floor.
+type Bound string
+
+// The bounds. More may be added.
+const (
+	BoundCompute Bound = "compute" // arithmetic
+	BoundMemory  Bound = "memory"  // weights and cache
+	BoundLink    Bound = "link"    // bytes between GPUs
+	BoundLatency Bound = "latency" // as short as this GPU's smallest kernels
+	BoundNone    Bound = ""        // nothing is known to limit it
+)
+
+// Report says what passes should take. It is a document: its JSON form is stable.
+type Report struct {
+	Schema string `json:"schema"`
+	Model  string `json:"model"`
+	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it was told.
+	GPU      *hardware.GPU `json:"gpu,omitempty"`
+	GPUWhy   string        `json:"gpu_from"`
+	Parallel Parallel      `json:"parallel"`
+	// Passes are those of a trace, or the one of a plan.
+	Passes []Pass `json:"passes"`
+	// Operators are the rows of the pass that stands for all, see Steady.
+	Operators []Row `json:"operators"`
+	// Notes are what the figures rest on, each once.
+	Notes []string `json:"notes"`
+}
+
+// Pass is one forward pass against its floor.
+type Pass struct {
+	Index  int         `json:"index"`
+	Stage  layer.Stage `json:"stage"`
+	Tokens int64       `json:"tokens"` // −1 unknown
+	// TokensFrom says what told the tokens: "annotation", "grids", "option".
+	TokensFrom string `json:"tokens_from"`
+	Batch      int64  `json:"batch"` // requests; −1 unknown
+	// Wall is from the pass's start to that of the next one where that follows; 0 in a plan.
+	Wall time.Duration `json:"wall_ns"`
+	// Floor is the sum over operators of the longer of arithmetic and memory time, without activations and communication; Overlapped is the
+	// longer of both sums, which not even perfect overlap can beat. 0 where it is withheld.
+	Floor      time.Duration `json:"floor_ns"`
+	Overlapped time.Duration `json:"overlapped_floor_ns"`
+	// Waterfall says where Wall goes; its times add up to it.
+	Waterfall []Share `json:"waterfall"`
+}
+
+// Share is one row of a waterfall.
+type Share struct {
+	Name string        `json:"name"`
+	Time time.Duration `json:"ns"`
+	// Note is a remark for the table.
+	Note string `json:"note,omitempty"`
+}
+
+// Row is one operator of one layer type: all its layers of one pass together.
+type Row struct {
+	LayerType string      `json:"layer_type"`
+	Operator  string      `json:"operator"`
+	Stage     layer.Stage `json:"stage"`
+	// Count is in how many layers it stands, or 1 outside of layers.
+	Count int `json:"count"`
+	// M, N, K are the sizes of one product; 0 for others.
+	M int64 `json:"m,omitempty"`
+	N int64 `json:"n,omitempty"`
+	K int64 `json:"k,omitempty"`
+	// GFLOP, Bytes and Floor are sums over Count.
+	GFLOP float64       `json:"gflop"`
+	Bytes int64         `json:"bytes"`
+	Time  time.Duration `json:"time_ns"`
+	Floor time.Duration `json:"floor_ns"`
+	Bound Bound         `json:"bound"`
+	// PeakShare is Floor / Time; 0 where one of them is not known.
+	PeakShare float64 `json:"peak_share"`
+	// Note says what the floor rests on: an expectation, an upper bound, a cache.
+	Note string `json:"note,omitempty"`
+}
+
+// floors of one operator's work on a GPU.
+type floor struct {
+	compute, memory, link float64 // seconds
+	bound                 Bound
+	known                 bool
+}
+
+// seconds is the floor itself.
+func (f *floor) seconds() float64 { return max(f.compute, f.memory) }
+
+// floorOf divides work by what the GPU can do. A doubtful figure gives no floor.
+func floorOf(w *Work, g *hardware.GPU) floor {
+	var f floor
+	if g == nil || !w.Known {
+		return f
+	}
+	if peak := peakOf(g, w.DType); w.FLOP > 0 && peak.Known() {
+		f.compute = w.FLOP / peak.Value
+	}
+	if bytes := w.Weights + w.Cache; bytes > 0 && g.Bandwidth.Known() {
+		f.memory = bytes / g.Bandwidth.Value
+	}
+	if w.Link > 0 && g.Link.Known() {
+		f.link = w.Link / g.Link.Value
+	}
+	switch {
+	case f.link > 0:
+		f.bound = BoundLink
+	case f.compute > f.memory:
+		f.bound = BoundCompute
+	case f.memory > 0:
+		f.bound = BoundMemory
+	}
+	f.known = f.bound != BoundNone
+	return f
+}
+
+// peakOf is the peak of a data type, or of the next wider one where the GPU does not compute with it.
+func peakOf(g *hardware.GPU, dtype string) hardware.Figure {
+	wider := map[string]string{"fp4": "fp8", "fp6": "fp8", "fp8": "bf16", "int8": "bf16", "bf16": "fp16", "tf32": "fp32"}
+	for ; dtype != ""; dtype = wider[dtype] {
+		if p := g.Peak(dtype); p.Value > 0 {
+			return p
+		}
+	}
+	return hardware.Figure{}
+}
+
+// duration rounds seconds to nanoseconds.
+func duration(seconds float64) time.Duration { return time.Duration(seconds*1e9 + 0.5) }

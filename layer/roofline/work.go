@@ -1,0 +1,261 @@
+package roofline
+
+import (
+	"math"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/profile"
+)
+
+// Work is what one operator of one layer has to do on one rank.
+type Work struct {
+	// M, N, K are the sizes of a product on this rank; 0 for other operators.
+	M, N, K int64
+	// FLOP counts multiplications and additions.
+	FLOP float64
+	// Weights and Cache are bytes that must come from memory: neither fits into a cache from one pass to the next. Activations are bytes
+	// that may stay in a cache.
+	Weights, Cache, Activations float64
+	// Link is bytes that a collective moves at least over the links of one GPU, in one direction.
+	Link float64
+	// DType is the type that bounds the arithmetic: that of the weights, where the GPU computes with it.
+	DType string
+	// AtMost says that the sums over requests only bound the work from above (sliding windows, selected tokens).
+	AtMost bool
+	// Expected says that the work is an expectation and no bound: experts chosen evenly. ActiveExperts is how many that are.
+	Expected      bool
+	ActiveExperts float64
+	// LeastWeights is the bound where Weights is an expectation: the experts of one token.
+	LeastWeights float64
+	// Known is false where the plan or the load does not give the sizes.
+	Known bool
+}
+
+// Bytes are all of the work's bytes.
+func (w *Work) Bytes() float64 { return w.Weights + w.Cache + w.Activations }
+
+// elementSize is the bytes of one element. Types with a scale for a block of elements include it: mxfp4 has one byte for 32 of them, nvfp4
+// one for 16, int4 two for 128.
+var elementSize = map[string]float64{
+	"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp6": 0.75, "fp4": 0.5, "mxfp4": 17.0 / 32, "nvfp4": 9.0 / 16, "int4": 0.5 + 2.0/128,
+}
+
+// sizeOf is the bytes of an element, those of otherwise where the type is unknown.
+func sizeOf(dtype, otherwise string) float64 {
+	if s, ok := elementSize[dtype]; ok {
+		return s
+	}
+	if s, ok := elementSize[otherwise]; ok {
+		return s
+	}
+	return elementSize["bf16"]
+}
+
+// A model counts work for one model on one rank.
+type model struct {
+	config     *profile.Config
+	parallel   Parallel
+	activation string // type of activations
+	cache      string // type of the key-value cache
+}
+
+// work counts what op does in a pass. kind is the layer kind that it belongs to, nil outside of layers.
+func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
+	switch op.Operator {
+	case opname.Attention:
+		return m.attention(op, l)
+	case opname.Embed:
+		return m.moved(l.Tokens, 2*op.N)
+	case opname.AttnAllReduce, opname.MLPAllReduce:
+		return m.allReduce(op, l)
+	}
+	switch {
+	case op.Experts > 0 && op.K > 0 && op.N > 0:
+		return m.experts(op, l)
+	case op.K > 0 && op.N > 0:
+		return m.product(op, kind, l)
+	case op.Width > 0:
+		return m.moved(l.Tokens, m.perRank(op.Width, op.Split)*2) // read and written
+	}
+	return Work{}
+}
+
+// product is a matrix product of all tokens with one weight, or one of each group.
+func (m *model) product(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
+	rows := l.Tokens
+	if op.Operator == opname.LMHead {
+		if rows = l.Rows; rows == 0 {
+			rows = l.Requests
+		}
+	}
+	k, n, groups := m.divided(op, kind)
+	if rows <= 0 || k <= 0 || n <= 0 {
+		return Work{}
+	}
+	M, K, N, G := float64(rows), float64(k), float64(n), float64(groups)
+	a := sizeOf(m.activation, "")
+	size := sizeOf(op.WeightDType, m.activation)
+	w := Work{M: rows, N: int64(n), K: int64(k), FLOP: 2 * M * N * K * G, Weights: N * K * G * size, Activations: M * (K + N) * G * a,
+		DType: dtypeOf(op.WeightDType, m.activation), Known: true}
+	if op.Bias {
+		w.FLOP += M * N * G
+		w.Weights += N * G * size
+	}
+	return w
+}
+
+// divided returns the sizes of a product on one rank.
+func (m *model) divided(op *profile.PlanOp, kind *profile.PlanKind) (k, n, groups int) {
+	tp := m.parallel.tp()
+	k, n, groups = op.K, op.N, max(op.Groups, 1)
+	switch op.Split {
+	case profile.SplitColumns:
+		n = ceil(n, tp)
+	case profile.SplitRows:
+		k = ceil(k, tp)
+	case profile.SplitVocab:
+		n = ceil(n, tp)
+	case profile.SplitHeads:
+		switch {
+		case op.Groups > 0:
+			groups = ceil(op.Groups, tp)
+		default:
+			n = m.headsOf(op, kind, n)
+		}
+	}
+	return k, n, groups
+}
+
+// headsOf divides an output of heads: key and value heads are divided down to one.
+func (m *model) headsOf(op *profile.PlanOp, kind *profile.PlanKind, n int) int {
+	tp := m.parallel.tp()
+	var core profile.PlanOp
+	if kind != nil {
+		core, _ = kind.Find(opname.Attention)
+	}
+	one := max(core.KVHeads/tp, 1) * core.HeadDim
+	switch {
+	case core.KVHeads == 0 || core.HeadDim == 0 || m.latent():
+		return ceil(n, tp)
+	case op.Operator == opname.KProj, op.Operator == opname.VProj:
+		return one
+	case op.Operator == opname.QKVProj:
+		return ceil(n-2*core.KVHeads*core.HeadDim, tp) + 2*one
+	}
+	return ceil(n, tp)
+}
+
+// latent says that keys and values share one compressed vector in the cache.
+func (m *model) latent() bool { return m.config.KVLoraRank > 0 || len(m.config.CompressRatios) > 0 }
+
+func (m *model) perRank(width int, split profile.Split) int {
+	if split == profile.SplitNone {
+		return width
+	}
+	return ceil(width, m.parallel.tp())
+}
+
+// attention is the core: scores and weighted values, and reading the cache.
+func (m *model) attention(op *profile.PlanOp, l *Load) Work {
+	if !l.KnownSeen || op.Heads == 0 || op.HeadDim == 0 {
+		return Work{}
+	}
+	tp := m.parallel.tp()
+	heads, kv := float64(ceil(op.Heads, tp)), float64(max(op.KVHeads/tp, 1))
+	qk, v := float64(op.HeadDim), float64(op.ValueDim)
+	pairs, seen := l.pairs(), l.ContextSeen+l.GenerationSeen
+	w := Work{DType: m.activation, Known: true}
+	within := 0.0
+	if op.Ratio > 0 {
+		pairs, seen = pairs/float64(op.Ratio), seen/float64(op.Ratio)
+	}
+	switch {
+	case op.TopTokens > 0:
+		within = float64(op.TopTokens + op.Window)
+	case op.Ratio > 0:
+		pairs, seen = pairs+l.pairsWithin(float64(op.Window)), seen+l.seenWithin(float64(op.Window))
+		w.AtMost = true
+	case op.Window > 0:
+		within = float64(op.Window)
+	}
+	if within > 0 {
+		pairs, seen = min(pairs, l.pairsWithin(within)), min(seen, l.seenWithin(within))
+		w.AtMost = true
+	}
+	element := qk + v
+	if m.latent() {
+		element = qk // the value is a part of the key
+	}
+	w.FLOP = 2 * heads * (qk + v) * pairs
+	w.Cache = kv * element * sizeOf(m.cache, m.activation) * seen
+	w.Activations = float64(l.Tokens) * heads * (qk + v) * sizeOf(m.activation, "")
+	return w
+}
+
+// experts are the products of the routed experts. Which experts tokens choose is not in a config: even routing is expected, and the experts
+// of one token are the least.
+func (m *model) experts(op *profile.PlanOp, l *Load) Work {
+	if l.Tokens <= 0 || op.TopK <= 0 {
+		return Work{}
+	}
+	k, n := op.K, op.N
+	local := op.Experts
+	tokens := float64(l.Tokens)
+	share := 1.0 // of the chosen experts that are on this rank
+	if ep := m.parallel.ep(); ep > 1 {
+		local = ceil(op.Experts, ep)
+		share = float64(local) / float64(op.Experts)
+	} else if op.Operator == opname.ExpertsDown {
+		k = ceil(k, m.parallel.tp())
+	} else {
+		n = ceil(n, m.parallel.tp())
+	}
+	chosen := tokens * float64(op.TopK) * share
+	active := float64(local) * (1 - math.Pow(1-float64(op.TopK)/float64(op.Experts), tokens))
+	one := float64(k) * float64(n) * sizeOf(op.WeightDType, m.activation)
+	a := sizeOf(m.activation, "")
+	in, out := tokens*float64(k), chosen*float64(n)
+	if op.Operator == opname.ExpertsDown {
+		in, out = chosen*float64(k), tokens*float64(n)
+	}
+	least := float64(op.TopK)
+	if m.parallel.ep() > 1 {
+		least = 0 // a rank may hold none of the chosen ones
+	}
+	return Work{M: l.Tokens, N: int64(n), K: int64(k), FLOP: 2 * chosen * float64(k) * float64(n), Weights: active * one, LeastWeights: least * one,
+		Activations: (in + out) * a, DType: dtypeOf(op.WeightDType, m.activation), Expected: true, ActiveExperts: active, Known: true}
+}
+
+// moved is an operator that reads and writes elements of each token and computes next to nothing.
+func (m *model) moved(tokens int64, elements int) Work {
+	if tokens <= 0 || elements <= 0 {
+		return Work{}
+	}
+	return Work{Activations: float64(tokens) * float64(elements) * sizeOf(m.activation, ""), DType: m.activation, Known: true}
+}
+
+// allReduce moves each element of the hidden state over a link once where the switch adds up, and up to twice on rings and meshes: once is
+// the bound.
+func (m *model) allReduce(op *profile.PlanOp, l *Load) Work {
+	if m.parallel.tp() < 2 || l.Tokens <= 0 {
+		return Work{}
+	}
+	bytes := float64(l.Tokens) * float64(op.Width) * sizeOf(m.activation, "")
+	return Work{Link: bytes, Activations: 2 * bytes, DType: m.activation, Known: true}
+}
+
+// dtypeOf is the type whose peak bounds the arithmetic. Weights in a smaller type than activations may be widened before they are used; then
+// the kernel is slower, and the peak of the smaller type is still a bound.
+func dtypeOf(weights, activations string) string {
+	switch weights {
+	case "":
+		return activations
+	case "mxfp4", "nvfp4":
+		return "fp4"
+	case "int4":
+		return activations // weights only: no framework computes with them
+	}
+	return weights
+}
+
+func ceil(n, by int) int { return (n + by - 1) / by }
