@@ -92,6 +92,15 @@ func generate(dir string) error {
 			return err
 		}
 	}
+	for _, c := range gen.Cases() {
+		var b bytes.Buffer
+		if _, err := c.Write(&b); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "case-"+c.Name+".json"), b.Bytes(), 0o666); err != nil {
+			return err
+		}
+	}
 	nsys := nsysgen.Default(1)
 	whole := nsys
 	whole.Graphs = nsysgen.GraphWhole

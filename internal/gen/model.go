@@ -32,14 +32,18 @@ func (s *sim) runPass(p Pass) {
 		}
 	})
 	// The result is waited for, so the next step starts with an idle GPU.
-	end := max(s.free[mainStream], s.free[sideStream])
+	s.await(max(s.free[mainStream], s.free[sideStream]))
+	s.work(25_000)
+}
+
+// await lets the CPU wait for the GPU until then.
+func (s *sim) await(end int64) {
 	c := s.call(s.api("StreamSynchronize"), 1500, s.cbid("StreamSynchronize"), false)
 	if end > c.end {
 		last := &s.out.gpu[len(s.out.gpu)-1]
 		last.dur += end - c.end
 		s.cpu += end - c.end
 	}
-	s.work(25_000)
 }
 
 // stepName is the annotation of a step, "" for none.

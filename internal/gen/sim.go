@@ -23,6 +23,7 @@ type queued struct {
 	half     string
 	grid     int
 	bytes    int64
+	gap      int64 // idle time of the stream in front of it, 0 for the usual
 }
 
 // sim is the state of a simulated process and its GPU.
@@ -286,6 +287,9 @@ func (s *sim) start(q queued, c called, graph, node uint64) {
 	gap := s.rng.between(380, 900)
 	if node != 0 {
 		gap = s.rng.between(200, 520)
+	}
+	if q.gap > 0 {
+		gap = q.gap
 	}
 	at := max(s.free[q.stream]+gap, c.end+s.rng.between(1200, 2100))
 	if q.wait {

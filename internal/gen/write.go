@@ -24,6 +24,7 @@ type writer struct {
 
 	vendor  Vendor
 	cfg     *Config
+	thread  int // of the CPU events, counted from the first
 	index   int // next "Ev Idx"
 	orphans int // activities whose launch is still to be left out
 }
@@ -49,7 +50,7 @@ func (w *writer) time(ns int64) {
 // header writes everything up to the first event.
 func (w *writer) header() {
 	w.text("\n  {\n    \"schemaVersion\": 1,\n    \"deviceProperties\": [\n")
-	for id := range w.cfg.TP {
+	for id := range max(w.cfg.TP, w.cfg.gpus) {
 		if id > 0 {
 			w.text(",\n")
 		}
@@ -133,7 +134,7 @@ func (w *writer) event(e *event) {
 	case gpu && e.class != classGPUAnnotation && w.orphans > 0:
 		w.orphans--
 	}
-	pid, tid := int64(processID), int64(processID)
+	pid, tid := int64(processID), int64(processID+w.thread)
 	if gpu {
 		pid, tid = int64(w.cfg.Rank), int64(e.stream)
 	}
