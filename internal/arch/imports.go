@@ -29,6 +29,7 @@ var Layers = Layering{
 	"trace/nsys":       {"trace"},
 	"capture":          {"internal/framework"},
 
+	"internal/agree":            {"internal/gen"},
 	"internal/apilist":          {},
 	"internal/arch":             {},
 	"internal/arch/testcount":   {},
