@@ -13,7 +13,6 @@ import (
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -210,20 +209,19 @@ type traceEvent struct {
 
 // checkTracks reports spans that are out of order. The error is also ctx's.
 func checkTracks(ctx context.Context, tracks []Track) error {
-	watch := stop.New(ctx)
 	for _, tr := range tracks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		last := trace.Time(0)
 		for k, s := range tr.Spans {
 			if s.End < s.Start || k > 0 && s.Start < last {
 				return fmt.Errorf("perfetto: track %q: span %d (%q) overlaps the one before it or ends before it starts", tr.Name, k, s.Name)
 			}
-			if watch.Over() {
-				return watch.Err()
-			}
 			last = s.End
 		}
 	}
-	return watch.Err()
+	return ctx.Err()
 }
 
 // writeTracks writes the added events, each followed by a comma. It looks at no
