@@ -10,7 +10,16 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/secret"
+)
+
+// The profiler's routes, the same on all servers.
+const (
+	startPath = "/start_profile"
+	stopPath  = "/stop_profile"
 )
 
 // Limits on what is read of an answer. /server_info of a large SGLang
@@ -22,25 +31,51 @@ const (
 
 // client sends requests to one server. Safe for concurrent use.
 type client struct {
-	base   string
-	http   *http.Client
-	own    *http.Transport // closed with the client, nil for a caller's client
-	header http.Header
-	info   time.Duration
+	base    string // without user and password
+	http    *http.Client
+	own     *http.Transport // closed with the client, nil for a caller's client
+	header  http.Header
+	info    time.Duration
+	secrets secret.Set
+	// skew is how far the server's clock is ahead of this one, in nanoseconds,
+	// known when it has been measured.
+	skew  atomic.Int64
+	known atomic.Bool
+	// dry, when set, is told of requests that change anything instead of
+	// their being sent.
+	dry func(method, path string, body []byte)
+}
+
+// answer is what a server said, with a 2xx status.
+type answer struct {
+	status int
+	text   []byte
 }
 
 // newClient checks the address.
 func newClient(o Options) (*client, error) {
-	base, err := normalURL(o.URL)
+	base, user, err := normalURL(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{base: base, header: o.Header, info: o.Timeouts.Info, http: o.HTTPClient}
+	c := &client{base: base, header: o.Header.Clone(), info: o.Timeouts.Info, http: o.HTTPClient}
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	if user != nil && c.header.Get("Authorization") == "" {
+		word, _ := user.Password()
+		r := http.Request{Header: http.Header{}}
+		r.SetBasicAuth(user.Username(), word)
+		c.header.Set("Authorization", r.Header.Get("Authorization"))
+		c.secrets.Add(word)
+	}
+	c.secrets.AddHeader(c.header)
 	if c.http == nil {
 		c.own = http.DefaultTransport.(*http.Transport).Clone()
 		c.http = &http.Client{
 			Transport: c.own,
-			// A redirected POST becomes a GET elsewhere: not what was asked.
+			// A profiler route that redirects is not the server's own, and a
+			// POST that is redirected becomes a GET.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
@@ -54,10 +89,11 @@ func (c *client) close() {
 	}
 }
 
-// normalURL adds a scheme and cuts what users copy along.
-func normalURL(s string) (string, error) {
+// normalURL adds a scheme and cuts what users copy along. User and password
+// come back apart: the address is printed.
+func normalURL(s string) (base string, user *url.Userinfo, err error) {
 	if strings.TrimSpace(s) == "" {
-		return "", errors.New("capture: no server address (URL, --url)")
+		return "", nil, errors.New("capture: no server address (URL, --url)")
 	}
 	raw := strings.TrimSpace(s)
 	if !strings.Contains(raw, "://") {
@@ -65,44 +101,89 @@ func normalURL(s string) (string, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return "", fmt.Errorf("capture: server address %q: %w", s, err)
+		var ue *url.Error // its text repeats the address
+		if errors.As(err, &ue) {
+			err = ue.Err
+		}
+		return "", nil, fmt.Errorf("capture: server address %q: %s", secret.Set{}.Scrub(s), secret.Set{}.Scrub(err.Error()))
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", fmt.Errorf("capture: server address %q: want http://host:port", s)
+		return "", nil, fmt.Errorf("capture: server address %q: want http://host:port", secret.Set{}.Scrub(s))
 	}
-	u.RawQuery, u.Fragment = "", ""
-	return strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1"), nil
+	user = u.User
+	u.RawQuery, u.Fragment, u.User = "", "", nil
+	return strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1"), user, nil
+}
+
+// shown is an address as it may be printed and stored.
+func shown(address string) string {
+	base, _, err := normalURL(address)
+	if err != nil {
+		return secret.Set{}.Scrub(address)
+	}
+	return base
 }
 
 // get fetches path within the information timeout.
 func (c *client) get(ctx context.Context, path string) ([]byte, error) {
-	return c.do(ctx, http.MethodGet, path, nil, c.info)
+	a, err := c.do(ctx, http.MethodGet, path, nil, c.info)
+	return a.text, err
 }
 
 // post sends body as JSON, or nothing when it is nil.
-func (c *client) post(ctx context.Context, path string, body any, timeout time.Duration) ([]byte, error) {
+func (c *client) post(ctx context.Context, path string, body any, timeout time.Duration) (answer, error) {
 	return c.do(ctx, http.MethodPost, path, body, timeout)
 }
 
-// do sends one request and returns the body of a 2xx answer. Every other
-// outcome is a *ServerError; a cancelled context shows through errors.Is.
-func (c *client) do(ctx context.Context, method, path string, body any, timeout time.Duration) ([]byte, error) {
-	fail := func(status int, text []byte, err error) error {
-		return &ServerError{Method: method, Server: c.base, Endpoint: path, Status: status, Body: excerpt(text), Err: err}
+// compareClocks measures how far the server's clock is ahead. The header has
+// whole seconds, so half of one is added.
+func (c *client) compareClocks(date string) {
+	if t, err := http.ParseTime(date); err == nil {
+		c.skew.Store(int64(t.Add(time.Second / 2).Sub(time.Now())))
+		c.known.Store(true)
 	}
-	var rd io.Reader
+}
+
+// ahead is how far the server's clock is ahead of this one's, and whether that
+// is known. Less than the limit of the measurement is none.
+func (c *client) ahead() (time.Duration, bool) {
+	d := time.Duration(c.skew.Load())
+	if d.Abs() <= defaultLimits.clockSlack {
+		d = 0
+	}
+	return d, c.known.Load()
+}
+
+// dryAnswer is what every request is answered with that is not sent: a
+// generation of no text in all the forms that are read.
+const dryAnswer = `{"text": "", "choices": [{"text": ""}]}`
+
+// do sends one request and returns a 2xx answer. Every other outcome is a
+// *ServerError; a cancelled context shows through errors.Is.
+func (c *client) do(ctx context.Context, method, path string, body any, timeout time.Duration) (answer, error) {
+	fail := func(status int, text []byte, err error) (answer, error) {
+		return answer{status: status}, c.fail(method, path, status, text, err)
+	}
+	var raw []byte
 	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, fail(0, nil, err)
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return fail(0, nil, err)
 		}
-		rd = bytes.NewReader(b)
+	}
+	if c.dry != nil && method != http.MethodGet {
+		c.dry(method, path, raw)
+		return answer{http.StatusOK, []byte(dryAnswer)}, nil
 	}
 	rctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	var rd io.Reader
+	if body != nil {
+		rd = bytes.NewReader(raw)
+	}
 	req, err := http.NewRequestWithContext(rctx, method, c.base+path, rd)
 	if err != nil {
-		return nil, fail(0, nil, err)
+		return fail(0, nil, err)
 	}
 	for k, vs := range c.header {
 		req.Header[http.CanonicalHeaderKey(k)] = vs
@@ -112,22 +193,48 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fail(0, nil, c.cause(ctx, err, timeout))
+		return fail(0, nil, c.cause(ctx, err, timeout))
 	}
 	defer resp.Body.Close()
+	c.compareClocks(resp.Header.Get("Date"))
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, fail(resp.StatusCode, nil, c.cause(ctx, err, timeout))
+		return fail(resp.StatusCode, nil, c.cause(ctx, err, timeout))
 	case resp.StatusCode/100 == 3:
-		return nil, fail(resp.StatusCode, nil, fmt.Errorf("redirects to %q; give that address", resp.Header.Get("Location")))
+		return fail(resp.StatusCode, nil, fmt.Errorf("redirects to %q; give that address", resp.Header.Get("Location")))
 	case resp.StatusCode/100 != 2:
-		return nil, fail(resp.StatusCode, text, nil)
+		return fail(resp.StatusCode, text, nil)
 	case len(text) > maxAnswer:
-		return nil, fail(resp.StatusCode, nil, fmt.Errorf("answer longer than %d bytes", maxAnswer))
+		return fail(resp.StatusCode, nil, fmt.Errorf("answer longer than %d bytes", maxAnswer))
 	}
-	return text, nil
+	return answer{resp.StatusCode, text}, nil
 }
+
+// fail makes a *ServerError whose texts hold no secret.
+func (c *client) fail(method, path string, status int, text []byte, err error) error {
+	e := &ServerError{Method: method, Server: c.base, Endpoint: path, Status: status, Body: excerpt([]byte(c.secrets.Scrub(string(text[:min(len(text), 16*maxExcerpt)])))), Err: err}
+	if err != nil {
+		if clean := c.secrets.Scrub(err.Error()); clean != err.Error() {
+			e.Err = scrubbed{clean, err}
+		}
+	}
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		e.Hint = "the server wants a key: --header \"Authorization: Bearer KEY\" (SGLang: its --api-key, or --admin-api-key for the profiler)"
+	}
+	return e
+}
+
+// scrubbed is an error whose text held a secret.
+type scrubbed struct {
+	text string
+	error
+}
+
+func (e scrubbed) Error() string { return e.text }
+
+// Unwrap returns the error as it was.
+func (e scrubbed) Unwrap() error { return e.error }
 
 // timeoutError is a request that ran into its own timeout.
 type timeoutError struct{ after time.Duration }
@@ -161,7 +268,7 @@ func excerpt(text []byte) string {
 			return ' '
 		}
 		return r
-	}, string(text[:min(len(text), 4*maxExcerpt)]))
+	}, string(text))
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxExcerpt {
 		s = strings.ToValidUTF8(s[:maxExcerpt], "") + "…"
@@ -188,13 +295,22 @@ func timedOut(err error) bool {
 // speaks.
 func unreachable(err error) bool { return err != nil && status(err) == 0 }
 
+// unauthorized reports a key that is missing or wrong.
+func unauthorized(err error) bool {
+	s := status(err)
+	return s == http.StatusUnauthorized || s == http.StatusForbidden
+}
+
+// redact returns a server's document without secrets.
+func (c *client) redact(doc map[string]any) map[string]any {
+	return c.secrets.Document(doc).(map[string]any)
+}
+
 // withHint adds a hint to a *ServerError that has none.
 func withHint(err error, hint string) error {
 	var se *ServerError
-	if errors.As(err, &se) && se.Hint == "" && hint != "" {
-		c := *se
-		c.Hint = hint
-		return &c
+	if errors.As(err, &se) && se.Hint == "" {
+		se.Hint = hint
 	}
 	return err
 }
@@ -202,7 +318,7 @@ func withHint(err error, hint string) error {
 // decode reads a JSON answer of endpoint into v.
 func (c *client) decode(method, endpoint string, text []byte, v any) error {
 	if err := json.Unmarshal(text, v); err != nil {
-		return &ServerError{Method: method, Server: c.base, Endpoint: endpoint, Status: http.StatusOK, Body: excerpt(text), Err: fmt.Errorf("not the JSON expected: %w", err)}
+		return c.fail(method, endpoint, http.StatusOK, text, fmt.Errorf("not the JSON expected: %w", err))
 	}
 	return nil
 }

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // driver is what differs between servers. One method per thing a server is
-// asked; none of them waits for files.
+// asked; none of them waits for files, and none sends a request twice that a
+// server must get once.
 type driver interface {
 	// check refuses options the server does not have, before anything is
 	// sent. The notes say which harmless ones are ignored.
@@ -20,10 +22,8 @@ type driver interface {
 	info(ctx context.Context) (ServerInfo, error)
 	// start arms the profiler for one stage.
 	start(ctx context.Context, s session) error
-	// stop disarms it. A profiler that has stopped by itself is no error.
-	stop(ctx context.Context, cleanup bool) error
-	// generate sends one request.
-	generate(ctx context.Context, req request) (Answer, error)
+	// generate sends one request. It is called concurrently.
+	generate(ctx context.Context, req request) (reply, error)
 	// traits are the facts the run around the driver goes by.
 	traits() traits
 }
@@ -33,8 +33,14 @@ type traits struct {
 	// ownDir: traces land in the folder the request names; else in one folder
 	// fixed at launch, from which they are moved into the stage's.
 	ownDir bool
-	// selfStop: the window closes after num_steps.
+	// selfStop: the window closes by itself after the number of steps that
+	// was sent. Without it the window is as long as the requests are.
 	selfStop bool
+	// stopAgain: a second stop request does no harm. Where it does, one that
+	// got no answer is not repeated.
+	stopAgain bool
+	// flushed: the answer to a stop request comes once the traces are written.
+	flushed bool
 	// mayBlock: some releases answer the start request when the window closes.
 	mayBlock bool
 	// rewrites: the file's name is fixed, so that a second run replaces the
@@ -44,9 +50,11 @@ type traits struct {
 	needs string
 }
 
-// session is one armed window.
+// session is one window to open.
 type session struct {
 	stage Stage
+	// steps is the number of passes to profile.
+	steps int
 	// dir is the folder for the traces as the server sees it.
 	dir string
 	// byStage is the option after the workload had its say.
@@ -58,15 +66,17 @@ type request struct {
 	prompt    string
 	maxTokens int
 	seed      int
+	ignoreEOS bool
 }
 
-// Answer is what a server said to one request.
-type Answer struct {
-	// Text is the generated text, reasoning included.
-	Text string
-	// Tokens is the number of tokens generated as the server counted them, -1
-	// when it does not say.
-	Tokens int
+// reply is what a server said to one request. Counts are -1 where it did not
+// say.
+type reply struct {
+	// text is the generated text, reasoning included.
+	text string
+	// tokens were generated, prompt went in, of which cached needed no
+	// computing.
+	tokens, prompt, cached int
 }
 
 // newDriver returns the driver for a known framework.
@@ -76,11 +86,11 @@ func newDriver(f Framework, c *client, o Options) (driver, error) {
 	case FrameworkSGLang:
 		return &sglang{c: c, o: o}, nil
 	case FrameworkVLLM:
-		return &vllm{openAI: oa}, nil
+		return &vllm{openAI: &oa}, nil
 	case FrameworkTensorRT:
-		return &tensorRT{openAI: oa}, nil
+		return &tensorRT{openAI: &oa}, nil
 	case FrameworkTokenSpeed:
-		return &tokenSpeed{openAI: oa}, nil
+		return &tokenSpeed{openAI: &oa}, nil
 	}
 	return nil, fmt.Errorf("capture: no driver for framework %q", f)
 }
@@ -106,19 +116,45 @@ func sglangOnly(f Framework, o Options, byStageWhy string) error {
 	return nil
 }
 
-// postStart sends a start request. Gateways answer 200 to a request they have
-// refused, with success false in the body.
-func postStart(ctx context.Context, c *client, o Options, body any) error {
-	const path = "/start_profile"
-	text, err := c.post(ctx, path, body, o.Timeouts.Start)
+// prefixNote says that a prefix is ignored.
+func prefixNote(f Framework, o Options) []string {
+	if o.ProfilePrefix == "" {
+		return nil
+	}
+	return []string{"--profile-prefix is ignored: " + f.Title() + " names its traces itself"}
+}
+
+// refusedError marks a request that the server answered and did not carry out.
+type refusedError struct{ error }
+
+// Unwrap returns the reason.
+func (e refusedError) Unwrap() error { return e.error }
+
+// partialError marks a request that some of a server's workers refused, or all.
+type partialError struct{ error }
+
+// Unwrap returns the reason.
+func (e partialError) Unwrap() error { return e.error }
+
+// control sends a request to a profiler route. 2xx is not success: gateways
+// answer 200 to a request they have refused, with success false in the body,
+// and 206 when workers refused it, even when all did.
+func control(ctx context.Context, c *client, path string, body any, timeout time.Duration) error {
+	a, err := c.post(ctx, path, body, timeout)
 	if err != nil {
 		return err
 	}
-	var reply struct {
-		Success *bool `json:"success"`
+	var said struct {
+		Success *bool             `json:"success"`
+		Failed  []json.RawMessage `json:"failed"`
 	}
-	if json.Unmarshal(text, &reply) == nil && reply.Success != nil && !*reply.Success {
-		return &ServerError{Method: http.MethodPost, Server: c.base, Endpoint: path, Status: http.StatusOK, Body: excerpt(text), Err: errors.New("refused")}
+	// Most servers answer with a sentence, or nothing.
+	isJSON := json.Unmarshal(a.text, &said) == nil
+	switch {
+	case a.status == http.StatusPartialContent:
+		return partialError{c.fail(http.MethodPost, path, a.status, a.text, fmt.Errorf("%d workers refused", max(len(said.Failed), 1)))}
+	case isJSON && said.Success != nil && !*said.Success:
+		return refusedError{c.fail(http.MethodPost, path, a.status, a.text, errors.New("refused"))}
 	}
 	return nil
 }
@@ -130,12 +166,14 @@ func notInProgress(err error) bool { return says(err, "not in progress", "not ru
 
 // alreadyRunning recognises the answer to a start request while somebody
 // else's window is open: "Profiling is already in progress. Call /stop_profile
-// first."
-func alreadyRunning(err error) bool { return says(err, "already in progress", "already running") }
+// first.", or 409.
+func alreadyRunning(err error) bool {
+	return status(err) == http.StatusConflict || says(err, "already in progress", "already running")
+}
 
 func says(err error, phrases ...string) bool {
-	se, ok := err.(*ServerError)
-	if !ok {
+	var se *ServerError
+	if !errors.As(err, &se) {
 		return false
 	}
 	body := strings.ToLower(se.Body)

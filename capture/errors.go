@@ -18,6 +18,16 @@ var (
 	// ErrStillRunning is wrapped when the profiler was armed, or may have
 	// been, and could not be stopped.
 	ErrStillRunning = errors.New("the profiler may still be running")
+	// ErrInvalid is wrapped when traces were captured that do not hold what was
+	// asked for; the checks in the result say why.
+	ErrInvalid = errors.New("the capture is not valid")
+	// ErrTooLarge is wrapped when the traces would take more room than allowed
+	// or than there is.
+	ErrTooLarge = errors.New("the traces would be too large")
+	// ErrLeftOver is wrapped when an earlier run in the same folder has not
+	// ended, or was killed and may have left the profiler running; see [Stop]
+	// and [Collect].
+	ErrLeftOver = errors.New("an earlier capture has not ended")
 	// ErrDiffusion is wrapped when a server's log says that it runs a
 	// diffusion pipeline, which this workload does not fit.
 	ErrDiffusion = errors.New("the server runs a diffusion pipeline")
@@ -110,7 +120,7 @@ func (e *IncompleteError) Error() string {
 		}
 	}
 	if len(e.Missing) > 0 {
-		fmt.Fprintf(&b, "; missing: %s", strings.Join(e.Missing, ", "))
+		fmt.Fprintf(&b, "; missing: %s", firstOf(e.Missing))
 	}
 	for i, f := range e.Incomplete {
 		if i == 8 {
@@ -126,6 +136,31 @@ func (e *IncompleteError) Error() string {
 		fmt.Fprintf(&b, "; %s", h)
 	}
 	return b.String()
+}
+
+// firstOf lists some names of many.
+func firstOf(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// shortfall is what a check says of an incomplete set.
+func shortfall(err error, got, want int) string {
+	s := fmt.Sprintf("%d traces", got)
+	if want > 0 {
+		s = fmt.Sprintf("%d of %d traces", got, want)
+	}
+	var ie *IncompleteError
+	if errors.As(err, &ie) && len(ie.Missing) > 0 {
+		return s + "; missing: " + firstOf(ie.Missing)
+	}
+	if ie == nil {
+		return s + "; " + err.Error()
+	}
+	return s
 }
 
 // Unwrap returns [ErrIncomplete].

@@ -99,5 +99,5 @@ torch_profiler = torch.profiler.profile(activities=activities,
 	// torch_profiler = torch.profiler.profile(activities=activities,
 	//                                         record_shapes=True,
 	//                                         with_stack=True)
-	// {Stacks:1 Rank0:1}
+	// {Stacks:1 Rank0:1 PerRank:false}
 }

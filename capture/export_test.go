@@ -1,11 +1,19 @@
 package capture
 
-// CheckWhole is for tests.
-var CheckWhole = checkWhole
+import (
+	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/whole"
+)
 
-// Missing is missing for a count of ranks.
+// CheckWhole is for tests.
+var CheckWhole = whole.Check
+
+// ParseRank is for tests.
+var ParseRank = label.Parse
+
+// Missing is Missing for a count of ranks.
 func Missing(complete []string, expect int) []string {
-	return missing(complete, wantedTraces(nil, expect, false))
+	return label.Missing(complete, label.Want(nil, expect, false))
 }
 
 // Summarise is for tests.

@@ -1,6 +1,9 @@
 package capture
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/capture/internal/label"
 )
 
 // Limits of one look at a folder: servers write tens of files, two levels deep
@@ -127,7 +132,7 @@ func (f *folder) move(from, dir string) (to string, copied bool, err error) {
 			return "", false, fmt.Errorf("capture: move %s: no free name in %s", f.abs(from), f.abs(dir))
 		}
 		// The number goes before the extension and after the rank.
-		stem, ext := splitTraceName(base)
+		stem, ext := label.Split(base)
 		to = path.Join(dir, fmt.Sprintf("%s.%d%s", stem, i, ext))
 	}
 	if err := f.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to)); err == nil {
@@ -154,6 +159,28 @@ func (f *folder) copy(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
+// sha256 is the sum of a file, in hex.
+func (f *folder) sha256(ctx context.Context, name string) (string, error) {
+	file, err := f.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return "", fmt.Errorf("capture: %w", err)
+	}
+	defer file.Close()
+	h, buf := sha256.New(), make([]byte, 1<<20)
+	for {
+		n, err := file.Read(buf)
+		h.Write(buf[:n])
+		switch {
+		case errors.Is(err, io.EOF):
+			return hex.EncodeToString(h.Sum(nil)), nil
+		case err != nil:
+			return "", fmt.Errorf("capture: %w", err)
+		case ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
 // write replaces a file of ours.
 func (f *folder) write(name string, data []byte) error {
 	p := filepath.FromSlash(name)
@@ -169,39 +196,26 @@ func (f *folder) write(name string, data []byte) error {
 	return nil
 }
 
-// notTraces are the documents that lie beside traces.
-var notTraces = []string{ServerArgsFile, "metadata.json", "config.json", "capture.json", stateFile}
-
-// isTraceName reports whether a finished trace could have this name: *.json or
-// *.json.gz, none of the documents that lie beside traces, not hidden.
-func isTraceName(name string) bool {
-	b := strings.ToLower(path.Base(name))
-	if strings.HasPrefix(b, ".") || slices.Contains(notTraces, b) || strings.HasPrefix(b, "execution_trace") {
-		return false
+// replaceFile writes data beside path and renames it over path.
+func replaceFile(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
 	}
-	return strings.HasSuffix(b, ".json") || strings.HasSuffix(b, ".json.gz")
-}
-
-// partialEndings mark a file that its writer will rename when it is done.
-var partialEndings = []string{".tmp", ".part", ".partial", ".incomplete"}
-
-// isPartialName reports whether name is a trace not yet renamed.
-func isPartialName(name string) bool {
-	b := strings.ToLower(path.Base(name))
-	for _, e := range partialEndings {
-		if strings.HasSuffix(b, e) || strings.HasSuffix(strings.TrimSuffix(b, ".gz"), e) {
-			return strings.Contains(b, ".json") || strings.Contains(b, "trace")
-		}
+	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
 	}
-	return false
-}
-
-// splitTraceName cuts the longest known ending.
-func splitTraceName(base string) (stem, ext string) {
-	for _, e := range []string{".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz", ".json"} {
-		if strings.HasSuffix(strings.ToLower(base), e) {
-			return base[:len(base)-len(e)], base[len(base)-len(e):]
-		}
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Chmod(0o644)
 	}
-	return base, ""
+	err = errors.Join(err, tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"time"
 )
@@ -50,6 +51,7 @@ type PlanEntry struct {
 	// The rest are as in Options.
 	NumSteps    int      `json:"num_steps,omitempty"`
 	WarmupSteps int      `json:"warmup_steps,omitempty"`
+	Concurrency int      `json:"concurrency,omitempty"`
 	ExpectRanks int      `json:"ranks,omitempty"`
 	Model       string   `json:"model,omitempty"`
 	ServerLogs  []string `json:"server_logs,omitempty"`
@@ -183,20 +185,16 @@ type Matrix struct {
 // state is the file that lets a run resume.
 type state struct {
 	Captures map[string]*stateCapture `json:"captures"`
-	// Attempts counts the captures begun, failed ones too; it keeps a second
-	// try's prompts away from the prefix cache of the first.
-	Attempts int `json:"attempts"`
 }
 
 type stateCapture struct {
-	URL    string   `json:"url"`
-	Stages Workload `json:"stages"`
-	Result *Result  `json:"result"`
+	// URL is without user and password.
+	URL string `json:"url"`
+	// Settings are the shape that was asked for: another one is another
+	// capture.
+	Settings Settings `json:"settings"`
+	Result   *Result  `json:"result"`
 }
-
-// attemptStride is the distance between the prompt numbers of two captures:
-// more than any run uses up with the default counts (27).
-const attemptStride = 1000
 
 // Run captures every entry of the plan that is not captured yet, one after the
 // other, and hands each to Analyse. A failed entry does not keep the others
@@ -249,37 +247,25 @@ func (m Matrix) log(format string, args ...any) {
 func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st *state, path string) error {
 	for _, t := range e.targets(out.Dir) {
 		key := e.Name + "/" + string(t.role)
-		if old := st.Captures[key]; old != nil && old.URL == t.url && old.Stages == e.Stages && old.Result.intact() {
+		o := m.options(e, t)
+		settings := o.withDefaults().provenance()
+		if old := st.Captures[key]; old != nil && old.URL == shown(t.url) && old.Settings.equal(settings) && old.Result.intact() {
 			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
 			out.add(Captured{Role: t.role, Dir: t.dir, Result: old.Result, Resumed: true})
 			continue
 		}
-		o := m.Options
-		o.URL, o.OutputDir, o.ServerOutputDir = t.url, t.dir, t.serverDir
-		o.Framework, o.Workload = e.Framework, e.Stages
-		o.FirstIndex += st.Attempts * attemptStride
-		orSet(&o.NumSteps, e.NumSteps)
-		orSet(&o.WarmupSteps, e.WarmupSteps)
-		orSet(&o.ExpectRanks, e.ExpectRanks)
-		if e.Model != "" {
-			o.Model = e.Model
-		}
-		if len(e.ServerLogs) > 0 {
-			o.ServerLogs = e.ServerLogs
-		}
-		st.Attempts++
 		delete(st.Captures, key)
 		if err := st.save(path); err != nil {
 			return err
 		}
-		m.log("%s: capturing from %s into %s", key, t.url, t.dir)
+		m.log("%s: capturing from %s into %s", key, shown(t.url), t.dir)
 		begin := time.Now()
 		res, err := Run(ctx, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.role, err)
 		}
 		m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
-		st.Captures[key] = &stateCapture{URL: t.url, Stages: e.Stages, Result: res}
+		st.Captures[key] = &stateCapture{URL: shown(t.url), Settings: settings, Result: res}
 		if err := st.save(path); err != nil {
 			return err
 		}
@@ -287,6 +273,43 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 	}
 	return nil
 }
+
+// options are those of one capture of an entry.
+func (m Matrix) options(e *PlanEntry, t target) Options {
+	o := m.Options
+	o.URL, o.OutputDir, o.ServerOutputDir = t.url, t.dir, t.serverDir
+	o.Framework, o.Workload = e.Framework, e.Stages
+	orSet(&o.NumSteps, e.NumSteps)
+	orSet(&o.WarmupSteps, e.WarmupSteps)
+	orSet(&o.ExpectRanks, e.ExpectRanks)
+	orSet(&o.Concurrency, e.Concurrency)
+	if e.Model != "" {
+		o.Model = e.Model
+	}
+	if len(e.ServerLogs) > 0 {
+		o.ServerLogs = e.ServerLogs
+	}
+	if t.role != RoleSingle {
+		o.pair(t.role)
+	}
+	return o
+}
+
+// pair sets what a role asks for where nobody has: the mapping capture leads
+// kernels back to source, with stacks and shapes, the formal one is for times,
+// which both of them cost.
+func (o *Options) pair(r Role) {
+	maps := r == RoleMapping
+	if o.WithStack == nil {
+		o.WithStack = &maps
+	}
+	if o.RecordShapes == nil {
+		o.RecordShapes = &maps
+	}
+}
+
+// equal reports whether two captures measure the same.
+func (s Settings) equal(t Settings) bool { return reflect.DeepEqual(s, t) }
 
 // add appends a capture and learns the framework from it.
 func (e *Entry) add(c Captured) {
@@ -326,7 +349,7 @@ func (e *PlanEntry) targets(dir string) []target {
 
 // intact reports whether the files noted are still there, with their sizes.
 func (r *Result) intact() bool {
-	if r == nil || len(r.Stages) == 0 {
+	if r == nil || len(r.Stages) == 0 || r.Verdict == Invalid {
 		return false
 	}
 	for _, s := range r.Stages {
@@ -358,7 +381,6 @@ func loadState(path string, restart bool) (*state, error) {
 	if st.Captures == nil || restart {
 		st.Captures = map[string]*stateCapture{}
 	}
-	st.Attempts = max(st.Attempts, 0)
 	return st, nil
 }
 
@@ -385,6 +407,7 @@ type PairOptions struct {
 // RunPair captures a mapping and a formal server, in this order, into
 // OutputDir/mapping and OutputDir/formal.
 func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err error) {
+	var errs []error
 	for _, t := range []struct {
 		role Role
 		url  string
@@ -392,12 +415,17 @@ func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err e
 	}{{RoleMapping, p.MappingURL, &mapping}, {RoleFormal, p.FormalURL, &formal}} {
 		o := p.Base
 		o.URL, o.OutputDir = t.url, filepath.Join(p.OutputDir, string(t.role))
+		o.pair(t.role)
 		if o.ServerOutputDir != "" {
 			o.ServerOutputDir = filepath.Join(o.ServerOutputDir, string(t.role))
 		}
+		// A capture that is not valid is one all the same: the other is wanted too.
 		if *t.res, err = Run(ctx, o); err != nil {
-			return mapping, formal, fmt.Errorf("%s: %w", t.role, err)
+			errs = append(errs, fmt.Errorf("%s: %w", t.role, err))
+			if !errors.Is(err, ErrInvalid) {
+				break
+			}
 		}
 	}
-	return mapping, formal, nil
+	return mapping, formal, errors.Join(errs...)
 }

@@ -1,12 +1,14 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 )
 
 // openAI is the part the three servers with an OpenAI interface share.
@@ -16,7 +18,7 @@ type openAI struct {
 	model string
 	// completions is set once chat has failed and completions has not, so
 	// that later requests run one request's worth of steps only.
-	completions bool
+	completions atomic.Bool
 }
 
 type chatRequest struct {
@@ -47,44 +49,47 @@ type completionRequest struct {
 // generate tries chat, then completions if the server refused chat or answered
 // something that is no answer. Silence is not refusal: a server that does not
 // answer chat in time is not asked again.
-func (d *openAI) generate(ctx context.Context, r request) (Answer, error) {
+func (d *openAI) generate(ctx context.Context, r request) (reply, error) {
 	var chatErr error
-	if !d.completions {
+	if !d.completions.Load() {
 		const path = "/v1/chat/completions"
-		text, err := d.c.post(ctx, path, chatRequest{
+		a, err := d.c.post(ctx, path, chatRequest{
 			Model: d.model, Messages: []chatMessage{{"user", r.prompt}},
-			MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: d.o.IgnoreEOS,
+			MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS,
 		}, d.o.Timeouts.Request)
 		if err == nil {
-			var a Answer
-			if a, err = d.answer(path, text); err == nil {
-				return a, nil
+			var said reply
+			if said, err = d.read(path, a.text); err == nil {
+				return said, nil
 			}
 		}
 		if ctx.Err() != nil || unreachable(err) {
-			return Answer{}, err
+			return reply{}, err
 		}
 		chatErr = err
 	}
 	const path = "/v1/completions"
-	text, err := d.c.post(ctx, path, completionRequest{
+	a, err := d.c.post(ctx, path, completionRequest{
 		Model: d.model, Prompt: r.prompt,
-		MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: d.o.IgnoreEOS,
+		MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS,
 	}, d.o.Timeouts.Request)
 	if err == nil {
-		var a Answer
-		if a, err = d.answer(path, text); err == nil {
-			d.completions = true
-			return a, nil
+		var said reply
+		if said, err = d.read(path, a.text); err == nil {
+			d.completions.Store(true)
+			return said, nil
 		}
 	}
-	return Answer{}, errors.Join(chatErr, err)
+	return reply{}, errors.Join(chatErr, err)
 }
 
-// answer reads chat, completion and responses-style answers: content may be a
+// read reads chat, completion and responses-style answers: content may be a
 // string or a list of parts, and may be missing where only reasoning was
-// generated.
-func (d *openAI) answer(path string, text []byte) (Answer, error) {
+// generated. A null in the token details is "not said", not none.
+func (d *openAI) read(path string, text []byte) (reply, error) {
+	type cached struct {
+		Tokens *float64 `json:"cached_tokens"`
+	}
 	var doc struct {
 		Choices []struct {
 			Text    string `json:"text"`
@@ -97,20 +102,24 @@ func (d *openAI) answer(path string, text []byte) (Answer, error) {
 		OutputText string          `json:"output_text"`
 		Output     json.RawMessage `json:"output"`
 		Usage      struct {
-			Completion *float64 `json:"completion_tokens"`
-			Output     *float64 `json:"output_tokens"`
+			Completion    *float64 `json:"completion_tokens"`
+			Output        *float64 `json:"output_tokens"`
+			Prompt        *float64 `json:"prompt_tokens"`
+			Input         *float64 `json:"input_tokens"`
+			PromptDetails *cached  `json:"prompt_tokens_details"`
+			InputDetails  *cached  `json:"input_tokens_details"`
 		} `json:"usage"`
-		Error json.RawMessage `json:"error"`
 	}
 	if err := d.c.decode(http.MethodPost, path, text, &doc); err != nil {
-		return Answer{}, err
+		return reply{}, err
 	}
 	if doc.Choices == nil && doc.OutputText == "" && doc.Output == nil {
-		return Answer{}, &ServerError{Method: http.MethodPost, Server: d.c.base, Endpoint: path, Status: http.StatusOK, Body: excerpt(text), Err: errors.New("the answer has no choices")}
+		return reply{}, d.c.fail(http.MethodPost, path, http.StatusOK, text, errors.New("the answer has no choices"))
 	}
-	a := Answer{Tokens: tokenCount(doc.Usage.Completion)}
-	if a.Tokens < 0 {
-		a.Tokens = tokenCount(doc.Usage.Output)
+	u := doc.Usage
+	a := reply{tokens: tokenCount(cmp.Or(u.Completion, u.Output)), prompt: tokenCount(cmp.Or(u.Prompt, u.Input)), cached: -1}
+	if c := cmp.Or(u.PromptDetails, u.InputDetails); c != nil {
+		a.cached = tokenCount(c.Tokens)
 	}
 	var parts []string
 	if len(doc.Choices) > 0 {
@@ -121,7 +130,7 @@ func (d *openAI) answer(path string, text []byte) (Answer, error) {
 	if doc.OutputText == "" {
 		parts = append(parts, contentText(doc.Output, 0))
 	}
-	a.Text = joinNonEmpty(parts)
+	a.text = joinNonEmpty(parts)
 	return a, nil
 }
 
@@ -178,19 +187,21 @@ func (d *openAI) models(ctx context.Context, f Framework) (ServerInfo, error) {
 	if err == nil {
 		var doc map[string]any
 		if err = d.c.decode(http.MethodGet, path, text, &doc); err == nil {
-			info.Document, _ = redact(doc).(map[string]any)
+			info.document = d.c.redact(doc)
 			if id := firstModel(doc); id != "" && d.model == "" {
 				info.Model = id
 			} else if id == "" {
-				err = &ServerError{Method: http.MethodGet, Server: d.c.base, Endpoint: path, Status: http.StatusOK, Body: excerpt(text), Err: errors.New("lists no model")}
+				err = d.c.fail(http.MethodGet, path, http.StatusOK, text, errors.New("lists no model"))
 			}
 		}
 	}
 	switch {
 	case err == nil:
-	case d.model != "" && !unreachable(err):
+	case d.model != "" && !unreachable(err) && !unauthorized(err):
 		// The name was given; the list is not needed.
 		info.Note = fmt.Sprintf("no model list: %v", err)
+	case unreachable(err), unauthorized(err):
+		return info, err
 	case status(err) != 0:
 		return info, withHint(err, "name the model with --model")
 	default:
@@ -199,12 +210,12 @@ func (d *openAI) models(ctx context.Context, f Framework) (ServerInfo, error) {
 	d.model = info.Model
 	// What triage looks for beside a trace.
 	doc := map[string]any{"framework": string(f), "model": info.Model}
-	for k, v := range info.Document {
+	for k, v := range info.document {
 		if _, taken := doc[k]; !taken {
 			doc[k] = v
 		}
 	}
-	info.Document = doc
+	info.document = doc
 	return info, nil
 }
 

@@ -36,6 +36,10 @@ func ParseWorkload(s string) (Workload, error) {
 	return "", fmt.Errorf("capture: unknown workload %q: want both, prefill, decode or legacy", s)
 }
 
+// ServerArgsFile is the name of the document with the server's information
+// that [Run] leaves beside the traces; triage and profile read it there.
+const ServerArgsFile = "server_args.json"
+
 // Stage labels what a trace holds. It is also the name of its folder.
 type Stage string
 
@@ -83,9 +87,16 @@ type Timeouts struct {
 	// Traces bounds the wait for complete files after the profiler was
 	// stopped; 10 min.
 	Traces time.Duration
+	// Quiet ends that wait early: the server has answered the stop, as one
+	// does that has written its traces, and since then no file has appeared or
+	// grown; 75 s. A network file system shows a new file after up to 60 s.
+	Quiet time.Duration
 	// Cleanup bounds the stop request after an error or a cancelled context;
 	// 15 s.
 	Cleanup time.Duration
+	// Detach is how long a cancelled run waits for the answer to a start or
+	// stop request that is under way before it leaves the server to it; 1 s.
+	Detach time.Duration
 }
 
 // Poll paces the watch over the output folder. A zero field has the default
@@ -101,13 +112,29 @@ type Poll struct {
 	SettleFor time.Duration
 }
 
-// Found is what a caller saw in a trace; see [Options].Inspect.
+// Found is what a caller saw in a trace; see [Options].Inspect. A count that was
+// not made is -1, a text or time that is not known empty.
 type Found struct {
-	// Steps is the number of forward passes found, -1 when not counted.
-	Steps int `json:"steps"`
+	// Steps is the number of forward passes found, Stages the same by stage:
+	// prefill, decode, mixed, verify, draft, unknown.
+	Steps  int            `json:"steps"`
+	Stages map[string]int `json:"stages,omitempty"`
+	// PrefillTokens are the tokens that prefill passes computed, as far as they
+	// say; 0 when none does.
+	PrefillTokens int64 `json:"prefill_tokens,omitempty"`
 	// GPUEvents are kernels, copies and memsets; CPUEvents are all others.
 	GPUEvents int64 `json:"gpu_events"`
 	CPUEvents int64 `json:"cpu_events"`
+	// Coverage is the share of the GPU activities that lie in passes, 0 to 1.
+	Coverage float64 `json:"coverage"`
+	// Ranked says that the file tells its process: Rank of WorldSize.
+	Ranked    bool `json:"ranked"`
+	Rank      int  `json:"rank"`
+	WorldSize int  `json:"world_size"`
+	// Start and End are the first and the last event by the clock of the
+	// machine that recorded them; zero when the file does not say.
+	Start time.Time `json:"start,omitzero"`
+	End   time.Time `json:"end,omitzero"`
 	// Note is one sentence on the trace's health, may be empty.
 	Note string `json:"note,omitempty"`
 }
@@ -151,8 +178,9 @@ type Options struct {
 	ProfilePrefix string
 	// StartStep is the forward pass the window opens at; 0 is now. SGLang only.
 	StartStep int
-	// WithStack and RecordShapes are sent to SGLang when not nil; its own
-	// defaults hold otherwise.
+	// WithStack and RecordShapes are sent to SGLang and TokenSpeed. nil: stacks
+	// as the server's default has them, shapes with SGLang only. The others
+	// fix both at launch.
 	WithStack, RecordShapes *bool
 	// Activities defaults to CPU and GPU.
 	Activities []string
@@ -170,11 +198,29 @@ type Options struct {
 	// StartGrace is how long SGLang may take to answer /start_profile before
 	// the workload is sent anyway (see Timeouts.Start); 10 s.
 	StartGrace time.Duration
-	// FirstIndex is the number of the first profile_probe_<i>; 0. Raise it to
-	// capture again from a server whose prefix cache knows the first run.
+	// FirstIndex is the number of the first profile_probe_<i>; 0 is one that no
+	// other run has, so that no prefix cache knows the prompts.
 	FirstIndex int
-	// IgnoreEOS asks the server to go on past an end-of-sequence token.
+	// IgnoreEOS asks the server to go on past an end-of-sequence token. The
+	// second try of a window that was too short does so by itself.
 	IgnoreEOS bool
+	// Concurrency is the number of requests in flight; 1. A decode stage sends
+	// as many requests, a prefill stage as many per step.
+	Concurrency int
+	// Attach, when positive, profiles the traffic that is there for so long:
+	// nothing is sent but the profiler's requests. The workload is then
+	// WorkloadLegacy.
+	Attach time.Duration
+	// NoRetry leaves a stage whose traces are not valid at that. Otherwise it
+	// is captured once more with what should remove the cause: new prompts, a
+	// longer window, generation past the end of sequence.
+	NoRetry bool
+	// MaxSize bounds the traces of a stage, in bytes. When it is positive, or
+	// Calibrate is set, one pass is captured first and the size of the rest
+	// estimated from it; above MaxSize, or above the free space, nothing more
+	// is captured.
+	MaxSize   int64
+	Calibrate bool
 
 	// ExpectRanks is the number of traces to wait for, per stage; 0 takes it
 	// from the server's information where that has it (SGLang), and else
@@ -216,8 +262,8 @@ type Progress struct {
 	Elapsed time.Duration
 }
 
-// defaultProbePrompt is short, and has any model answer with a few sentences.
-const defaultProbePrompt = "Explain in three sentences what a GPU kernel is."
+// DefaultPrompt is the prompt of probe and legacy requests: short, and has any model answer with a few sentences.
+const DefaultPrompt = "Explain in three sentences what a GPU kernel is."
 
 func orDuration(d *time.Duration, def time.Duration) {
 	if *d == 0 {
@@ -236,6 +282,11 @@ func (o Options) withDefaults() Options {
 	if o.Workload == "" {
 		o.Workload = WorkloadBoth
 	}
+	if o.Attach > 0 {
+		o.Workload, o.WarmupSteps = WorkloadLegacy, -1
+	}
+	orInt(&o.Concurrency, 1)
+	orInt(&o.FirstIndex, freshIndex())
 	orInt(&o.NumSteps, 5)
 	orInt(&o.WarmupSteps, 10)
 	o.WarmupSteps = max(o.WarmupSteps, 0)
@@ -246,7 +297,7 @@ func (o Options) withDefaults() Options {
 	orInt(&o.ProbeRequests, 3)
 	orInt(&o.ProbeMaxNewTokens, 64)
 	if o.ProbePrompt == "" {
-		o.ProbePrompt = defaultProbePrompt
+		o.ProbePrompt = DefaultPrompt
 	}
 	if len(o.Activities) == 0 {
 		o.Activities = []string{"CPU", "GPU"}
@@ -259,12 +310,18 @@ func (o Options) withDefaults() Options {
 	orDuration(&o.Timeouts.Stop, 30*time.Minute)
 	orDuration(&o.Timeouts.Request, 10*time.Minute)
 	orDuration(&o.Timeouts.Traces, 10*time.Minute)
+	orDuration(&o.Timeouts.Quiet, 75*time.Second)
 	orDuration(&o.Timeouts.Cleanup, 15*time.Second)
+	orDuration(&o.Timeouts.Detach, time.Second)
 	orDuration(&o.Poll.Interval, 500*time.Millisecond)
 	orDuration(&o.Poll.StableFor, 2*time.Second)
 	orDuration(&o.Poll.SettleFor, 5*time.Second)
 	return o
 }
+
+// maxConcurrency is more requests than a load generator has use for in a window
+// of a few passes; each has a connection.
+const maxConcurrency = 4096
 
 // validate reports every field that makes no sense.
 func (o Options) validate() error {
@@ -282,14 +339,17 @@ func (o Options) validate() error {
 	}{
 		{"num-steps", o.NumSteps}, {"prefill-input-len", o.Prefill.InputLen}, {"prefill-output-len", o.Prefill.OutputLen},
 		{"decode-input-len", o.Decode.InputLen}, {"decode-output-len", o.Decode.OutputLen},
-		{"probe-requests", o.ProbeRequests}, {"probe-max-new-tokens", o.ProbeMaxNewTokens},
+		{"probe-requests", o.ProbeRequests}, {"probe-max-new-tokens", o.ProbeMaxNewTokens}, {"concurrency", o.Concurrency},
 	} {
 		if n.v < 1 {
 			bad("%s must be at least 1, not %d", n.name, n.v)
 		}
 	}
-	if o.StartStep < 0 || o.FirstIndex < 0 || o.ExpectRanks < 0 {
-		bad("start-step, first-index and ranks must not be negative")
+	if o.StartStep < 0 || o.FirstIndex < 0 || o.ExpectRanks < 0 || o.MaxSize < 0 || o.Attach < 0 {
+		bad("start-step, first-index, ranks, max-size and attach must not be negative")
+	}
+	if o.Concurrency > maxConcurrency {
+		bad("concurrency is limited to %d", maxConcurrency)
 	}
 	if p := o.ProfilePrefix; p != "" && (p != filepath.Base(p) || strings.ContainsAny(p, `/\`) || p == "." || p == "..") {
 		bad("profile-prefix %q is part of a file name and must not contain a path", p)

@@ -149,7 +149,8 @@ func TestOverrideRefuses(t *testing.T) {
 		{"no call", conditionWas + "\n# " + call, []error{capture.ErrNoProfilerCall}, nil},
 		{"call in a string", conditionWas + "\nx = '''" + call + "'''\n", []error{capture.ErrNoProfilerCall}, nil},
 		{"no condition", call, []error{capture.ErrNoTraceCondition}, nil},
-		{"condition of another name", call + "env_" + conditionWas + "\npath = f\"{base}-rank-{n}{ext}\"\n", []error{capture.ErrNoTraceCondition}, []string{"one file per rank already"}},
+		{"condition of another name", call + "env_" + conditionWas + "\n", []error{capture.ErrNoTraceCondition}, nil},
+		{"a rank in a comment", call + "# torch_trace_path = f\"{base}-{rank}\"\n", []error{capture.ErrNoTraceCondition}, nil},
 		{"other condition", call + "enable_torch_trace = bool(torch_trace_path or\n  debug)\n", []error{capture.ErrNoTraceCondition}, []string{"line 2", `"torch_trace_path or debug"`}},
 		{"never closed", conditionWas + "\ntorch_profiler = torch.profiler.profile(activities=[a)\n", []error{capture.ErrPython}, nil},
 		{"runs off", conditionWas + "\ntorch_profiler = torch.profiler.profile(activities=a\n", []error{capture.ErrPython}, []string{"line 2", "never closed"}},
@@ -167,6 +168,24 @@ func TestOverrideRefuses(t *testing.T) {
 		for _, other := range []error{capture.ErrNoProfilerCall, capture.ErrNoTraceCondition} {
 			if errors.Is(err, other) != (other == c.is[0] || other == c.is[len(c.is)-1]) {
 				t.Errorf("%s: error says %v wrongly: %v", c.name, other, err)
+			}
+		}
+	}
+}
+
+// TestOverridePerRank: a release that writes one file per rank keeps all its
+// ranks; only stacks are added.
+func TestOverridePerRank(t *testing.T) {
+	const call = "torch_profiler = torch.profiler.profile(activities=a)\n"
+	const stacks = "torch_profiler = torch.profiler.profile(activities=a, with_stack=True)\n"
+	for _, rank := range []string{
+		"base, ext = os.path.splitext(torch_trace_path)\ntorch_trace_path = f\"{base}-rank-{self.global_rank}{ext}\"\n",
+		"torch_trace_path = with_rank(torch_trace_path, self.dist.rank)\n",
+	} {
+		for _, rest := range []string{conditionWas + "\n", "env_" + conditionWas + "\n"} {
+			got, ch, err := capture.Override([]byte(rank + rest + call))
+			if err != nil || string(got) != rank+rest+stacks || ch != (capture.OverrideChanges{Stacks: 1, PerRank: true}) {
+				t.Errorf("%q: %+v, %v:\n%s", rank+rest, ch, err, got)
 			}
 		}
 	}

@@ -1,29 +1,84 @@
 package capture
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/label"
 )
+
+// ManifestFile is the name of the document that [Run] leaves in the output
+// folder: the [Result].
+const ManifestFile = "capture.json"
 
 // Result is what [Run] captured. It is data for JSON; durations are in seconds.
 type Result struct {
+	// Schema is "strata.capture/1".
+	Schema string `json:"schema"`
+	// Verdict is the worst of the stages', [Invalid] after an error.
+	Verdict Verdict `json:"verdict"`
 	// Server is its address, Framework what it is.
 	Server    string    `json:"server"`
 	Framework Framework `json:"framework"`
 	// Evidence says how the framework is known.
 	Evidence string     `json:"evidence"`
 	Workload Workload   `json:"workload"`
+	Options  Settings   `json:"options"`
 	Info     ServerInfo `json:"server_info"`
+	// FirstIndex is the number of the first prompt.
+	FirstIndex int `json:"first_index"`
 	// OutputDir is absolute.
 	OutputDir string    `json:"output_dir"`
 	StartedAt time.Time `json:"started_at"`
 	ElapsedS  float64   `json:"elapsed_s"`
 	// Stages are in the order they were captured. After an error they are
-	// those that were finished before it.
+	// those that were finished before it, and the one that failed with what
+	// there is of it.
 	Stages []StageResult `json:"stages"`
+	// Estimates are the sizes expected, per stage, where they were asked for.
+	Estimates []Estimate `json:"estimates,omitempty"`
 	// Notes say what was ignored or assumed, Warnings what may be wrong.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+	// Error is what ended the run, "" for nothing.
+	Error string `json:"error,omitempty"`
+}
+
+// Settings are the options that shape a capture, with their defaults filled in
+// and without secrets: two captures with the same settings measure the same.
+type Settings struct {
+	NumSteps          int      `json:"num_steps"`
+	WarmupSteps       int      `json:"warmup_steps"`
+	Prefill           Shape    `json:"prefill"`
+	Decode            Shape    `json:"decode"`
+	Workload          Workload `json:"workload"`
+	ProfileByStage    bool     `json:"profile_by_stage"`
+	MergeProfiles     bool     `json:"merge_profiles"`
+	ProfilePrefix     string   `json:"profile_prefix"`
+	StartStep         int      `json:"start_step"`
+	WithStack         *bool    `json:"with_stack"`
+	RecordShapes      *bool    `json:"record_shapes"`
+	Activities        []string `json:"activities"`
+	ProbeRequests     int      `json:"probe_requests"`
+	ProbePrompt       string   `json:"probe_prompt"`
+	ProbeMaxNewTokens int      `json:"probe_max_new_tokens"`
+	Concurrency       int      `json:"concurrency"`
+	AttachNs          int64    `json:"attach_ns"`
+	IgnoreEOS         bool     `json:"ignore_eos"`
+	ExpectRanks       int      `json:"ranks"`
+	Model             string   `json:"model"`
+}
+
+// provenance is the part of options with their defaults that shapes a capture.
+func (o Options) provenance() Settings {
+	return Settings{
+		o.NumSteps, o.WarmupSteps, o.Prefill, o.Decode, o.Workload, o.ProfileByStage, o.MergeProfiles, o.ProfilePrefix, o.StartStep,
+		o.WithStack, o.RecordShapes, o.Activities, o.ProbeRequests, o.ProbePrompt, o.ProbeMaxNewTokens, o.Concurrency, int64(o.Attach),
+		o.IgnoreEOS, o.ExpectRanks, o.Model,
+	}
 }
 
 // Files are the paths of all traces, stage after stage.
@@ -37,9 +92,54 @@ func (r *Result) Files() []string {
 	return files
 }
 
+// write leaves the manifest in the folder.
+func (r *Result) write(f *folder) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return f.write(ManifestFile, append(text, '\n'))
+}
+
+// ServerInfo is what a server says of itself.
+type ServerInfo struct {
+	// Endpoint is where it said so.
+	Endpoint string `json:"endpoint,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Version  string `json:"version,omitempty"`
+	// Sizes of the parallel dimensions, 0 when not said.
+	TP int `json:"tp_size,omitempty"`
+	PP int `json:"pp_size,omitempty"`
+	DP int `json:"dp_size,omitempty"`
+	EP int `json:"ep_size,omitempty"`
+	// Note says what could not be learnt, "" for nothing.
+	Note string `json:"note,omitempty"`
+	// ChunkedPrefill is the most tokens of a prompt that one pass takes, 0 when
+	// not said: a longer prompt runs in several.
+	ChunkedPrefill int `json:"chunked_prefill_size,omitempty"`
+	// expected are the processes that write a trace each, nil when unknown.
+	expected []label.Rank
+	// document is the whole answer, secrets blotted out.
+	document map[string]any
+}
+
+// file renders server_args.json.
+func (in ServerInfo) file() ([]byte, error) {
+	b, err := json.MarshalIndent(in.document, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
 // StageResult is one profiled window.
 type StageResult struct {
 	Stage Stage `json:"stage"`
+	// Verdict follows from Checks.
+	Verdict Verdict `json:"verdict"`
+	Checks  []Check `json:"checks"`
+	// Tries is 2 where the first was not valid.
+	Tries int `json:"tries"`
 	// Dir holds the traces; absolute.
 	Dir string `json:"dir"`
 	// ServerArgs is the path of the server's information beside the traces,
@@ -49,17 +149,24 @@ type StageResult struct {
 	// for SGLang, 0 for servers that take none), StepsFound the most
 	// Options.Inspect saw in a trace, -1 when it was not asked or did not
 	// count.
-	StepsAsked int     `json:"steps_asked"`
-	StepsSent  int     `json:"steps_sent"`
-	StepsFound int     `json:"steps_found"`
-	Traces     []Trace `json:"traces"`
+	StepsAsked int `json:"steps_asked"`
+	StepsSent  int `json:"steps_sent"`
+	StepsFound int `json:"steps_found"`
+	// StageMix counts the passes found by stage, the most of any rank.
+	StageMix map[string]int `json:"stage_mix,omitempty"`
+	Traces   []Trace        `json:"traces"`
+	// Rejected are files that were not taken: of another run, or of a first
+	// try; relative to the output folder.
+	Rejected []string `json:"rejected"`
 	// Ranks are the labels of the traces, Expected the number of traces
 	// waited for, 0 when it was not known.
 	Ranks    []string `json:"ranks"`
 	Expected int      `json:"expected_traces"`
-	Warmup   Load     `json:"warmup"`
-	Load     Load     `json:"capture"`
-	Timings  Timings  `json:"timings"`
+	// ExpectedFrom says how Expected is known.
+	ExpectedFrom string  `json:"expected_from,omitempty"`
+	Warmup       Load    `json:"warmup"`
+	Load         Load    `json:"capture"`
+	Timings      Timings `json:"timings"`
 	// Empty is set when Inspect found no GPU event in any trace; Diagnosis
 	// then lists the likely causes.
 	Empty     bool     `json:"empty_window"`
@@ -72,22 +179,34 @@ type Trace struct {
 	// Path is absolute.
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
+	// SHA256 is of the file's bytes, in hex.
+	SHA256 string `json:"sha256"`
 	// Rank is the label in the name, "" for none.
 	Rank   string `json:"rank,omitempty"`
 	Merged bool   `json:"merged,omitempty"`
-	Found  *Found `json:"found,omitempty"`
+	// Frontend is the process that takes requests: no rank, no GPU.
+	Frontend bool   `json:"frontend,omitempty"`
+	Found    *Found `json:"found,omitempty"`
 }
+
+// name is the trace's rank, or its file.
+func (t *Trace) name() string { return orText(t.Rank, filepath.Base(t.Path)) }
 
 // Load are the requests of one phase.
 type Load struct {
-	// Requests is the number sent, one after the other.
-	Requests int `json:"requests"`
+	// Requests is the number sent, Concurrency of them at a time.
+	Requests    int `json:"requests"`
+	Concurrency int `json:"concurrency"`
 	// InputWords and MaxTokens are per request; 0 words is the probe prompt.
 	InputWords int `json:"input_words"`
 	MaxTokens  int `json:"max_tokens"`
 	// Tokens is the least number of tokens a request was answered with as the
 	// server counts, -1 when it does not say.
 	Tokens int `json:"least_tokens"`
+	// PromptTokens went in over all requests, CachedTokens of them came from
+	// the prefix cache; -1 when the server does not say.
+	PromptTokens int `json:"prompt_tokens"`
+	CachedTokens int `json:"cached_tokens"`
 	// Latency is per request, ElapsedS over all of them.
 	Latency  Latency `json:"latency"`
 	ElapsedS float64 `json:"elapsed_s"`
@@ -113,7 +232,7 @@ func (s *StageResult) diagnose(startLate, earlier bool) {
 	var gpu, cpu int64
 	inspected := 0
 	for _, t := range s.Traces {
-		if t.Found == nil {
+		if t.Found == nil || t.Frontend {
 			continue
 		}
 		inspected++
@@ -146,4 +265,62 @@ func (s *StageResult) diagnose(startLate, earlier bool) {
 	if earlier {
 		add("this folder holds earlier traces: some releases record only the first window of a server's life (vllm-project/vllm#45987); restart the server")
 	}
+}
+
+// Latency summarises how long requests took, in milliseconds. Percentiles are
+// by nearest rank: the smallest value that so many per cent do not exceed.
+type Latency struct {
+	// Count is the number of requests that were answered.
+	Count int `json:"count"`
+	// MeanMs is the arithmetic mean.
+	MeanMs float64 `json:"mean_ms"`
+	// P50Ms and P95Ms are percentiles.
+	P50Ms float64 `json:"p50_ms"`
+	P95Ms float64 `json:"p95_ms"`
+	// MinMs and MaxMs are the extremes.
+	MinMs float64 `json:"min_ms"`
+	MaxMs float64 `json:"max_ms"`
+}
+
+// summarise is the zero value for no requests.
+func summarise(times []time.Duration) Latency {
+	if len(times) == 0 {
+		return Latency{}
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	var sum time.Duration
+	for _, t := range sorted {
+		sum += t
+	}
+	rank := func(percent int) float64 {
+		return ms(sorted[(percent*len(sorted)+99)/100-1])
+	}
+	return Latency{
+		Count: len(sorted), MeanMs: ms(sum / time.Duration(len(sorted))),
+		P50Ms: rank(50), P95Ms: rank(95), MinMs: ms(sorted[0]), MaxMs: ms(sorted[len(sorted)-1]),
+	}
+}
+
+// ms is d in milliseconds, to the microsecond.
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// seconds is d in seconds, to the millisecond.
+func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1e3 }
+
+// firstString is the first of keys with a string that is not empty.
+func firstString(doc map[string]any, keys ...string) string {
+	for _, k := range keys {
+		if s, ok := doc[k].(string); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// intField is a whole number, 0 for anything else.
+func intField(doc map[string]any, key string) int {
+	if f, ok := doc[key].(float64); ok && f >= 0 && f <= 1<<20 && f == float64(int(f)) {
+		return int(f)
+	}
+	return 0
 }

@@ -257,11 +257,11 @@ func (s *fake) isArmed() bool {
 // for a loaded machine: only tests of a timeout make one short.
 func quick(s *fake, dir string) capture.Options {
 	return capture.Options{
-		URL: s.URL, Framework: s.framework, OutputDir: dir,
+		URL: s.URL, Framework: s.framework, OutputDir: dir, FirstIndex: 10,
 		Prefill:  capture.Shape{InputLen: 40},
 		Decode:   capture.Shape{OutputLen: 20},
 		ArmDelay: -1, StartGrace: 10 * time.Second,
-		Timeouts: capture.Timeouts{Info: 10 * time.Second, Start: 10 * time.Second, Stop: 10 * time.Second, Request: 10 * time.Second, Traces: 20 * time.Second, Cleanup: 10 * time.Second},
+		Timeouts: capture.Timeouts{Info: 10 * time.Second, Start: 10 * time.Second, Stop: 10 * time.Second, Request: 10 * time.Second, Traces: 20 * time.Second, Cleanup: 10 * time.Second, Detach: 20 * time.Millisecond, Quiet: 10 * time.Second},
 		Poll:     capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond, SettleFor: 10 * time.Millisecond},
 	}
 }

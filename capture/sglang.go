@@ -3,21 +3,28 @@ package capture
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/llmstrata/strata/capture/internal/label"
 	"github.com/llmstrata/strata/internal/framework"
 )
 
-// sglang drives SGLang. Facts used, from its sources (scheduler_profiler_mixin.py,
-// profile_utils.py, io_struct.py; releases 0.4 to 0.5):
+// sglang drives SGLang. Facts used, from its sources
+// (srt/managers/scheduler_profiler_mixin.py, its successor
+// scheduler_components/profiler_manager.py, tokenizer_control_mixin.py):
 //
 //   - /start_profile takes a JSON object and answers at once when the window is
 //     armed; early 0.4 releases answered when the window had closed.
-//   - The window closes when the forward counter reaches its value at arming
-//     plus num_steps, checked before a step runs: n steps need n+1. With fewer
-//     steps than that in the workload it stays open, so a stop request always
-//     follows; one that comes too late is answered 500 "not in progress".
+//   - The window closes when the next batch is about to run: after num_steps-1
+//     passes in releases before sgl-project/sglang#30215, after num_steps since.
+//     So n+1 is sent, and the passes are counted in the trace. Where traffic
+//     ends first the window stays open, so a stop request always follows; one
+//     that comes too late is answered 500, harmlessly.
+//   - A second plain start while a window is open ends the scheduler or loses
+//     the first window: a start is sent once.
+//   - The stop is answered after the export.
 //   - One file per process, [<prefix>-]<profile_id>-TP-<n>[-DP-<n>][-PP-<n>]
 //     [-EP-<n>][-<stage>].trace.json.gz, profile_id being the wall clock.
 type sglang struct {
@@ -27,7 +34,7 @@ type sglang struct {
 
 func (d *sglang) traits() traits {
 	return traits{
-		ownDir: true, selfStop: true, mayBlock: true,
+		ownDir: true, selfStop: true, mayBlock: true, stopAgain: true, flushed: true,
 		needs: framework.SGLang().Launch,
 	}
 }
@@ -50,38 +57,26 @@ type sglangProfile struct {
 	ProfilePrefix  string   `json:"profile_prefix,omitempty"`
 	StartStep      int      `json:"start_step,omitempty"`
 	WithStack      *bool    `json:"with_stack,omitempty"`
-	RecordShapes   *bool    `json:"record_shapes,omitempty"`
+	RecordShapes   bool     `json:"record_shapes"`
 }
 
+// start sends record_shapes always: releases differ in what its absence means.
 func (d *sglang) start(ctx context.Context, s session) error {
-	return postStart(ctx, d.c, d.o, sglangProfile{
+	shapes := true
+	if d.o.RecordShapes != nil {
+		shapes = *d.o.RecordShapes
+	}
+	return control(ctx, d.c, startPath, sglangProfile{
 		OutputDir:      s.dir,
-		NumSteps:       d.o.NumSteps + 1,
+		NumSteps:       s.steps + 1,
 		Activities:     d.o.Activities,
 		ProfileByStage: s.byStage,
 		MergeProfiles:  d.o.MergeProfiles,
 		ProfilePrefix:  d.o.ProfilePrefix,
 		StartStep:      d.o.StartStep,
 		WithStack:      d.o.WithStack,
-		RecordShapes:   d.o.RecordShapes,
-	})
-}
-
-func (d *sglang) stop(ctx context.Context, cleanup bool) error {
-	return postStop(ctx, d.c, d.o, cleanup)
-}
-
-// postStop is the same for all servers. A cleanup has its own, short timeout.
-func postStop(ctx context.Context, c *client, o Options, cleanup bool) error {
-	timeout := o.Timeouts.Stop
-	if cleanup {
-		timeout = o.Timeouts.Cleanup
-	}
-	_, err := c.post(ctx, "/stop_profile", nil, timeout)
-	if notInProgress(err) {
-		return nil
-	}
-	return err
+		RecordShapes:   shapes,
+	}, d.o.Timeouts.Start)
 }
 
 // sglangGenerate is the body of /generate.
@@ -98,38 +93,41 @@ type sglangSampling struct {
 	IgnoreEOS    bool `json:"ignore_eos,omitempty"`
 }
 
-func (d *sglang) generate(ctx context.Context, r request) (Answer, error) {
-	text, err := d.c.post(ctx, "/generate", sglangGenerate{
+func (d *sglang) generate(ctx context.Context, r request) (reply, error) {
+	const path = "/generate"
+	a, err := d.c.post(ctx, path, sglangGenerate{
 		Text:     r.prompt,
-		Sampling: sglangSampling{Seed: r.seed, MaxNewTokens: r.maxTokens, IgnoreEOS: d.o.IgnoreEOS},
+		Sampling: sglangSampling{Seed: r.seed, MaxNewTokens: r.maxTokens, IgnoreEOS: r.ignoreEOS},
 	}, d.o.Timeouts.Request)
 	if err != nil {
-		return Answer{}, err
+		return reply{}, err
 	}
 	// One prompt is answered by one object; some gateways make it a list.
 	var raw json.RawMessage
-	if err := d.c.decode(http.MethodPost, "/generate", text, &raw); err != nil {
-		return Answer{}, err
+	if err := d.c.decode(http.MethodPost, path, a.text, &raw); err != nil {
+		return reply{}, err
 	}
-	type reply struct {
+	type generated struct {
 		Text string `json:"text"`
 		Meta struct {
 			Completion *float64 `json:"completion_tokens"`
+			Prompt     *float64 `json:"prompt_tokens"`
+			Cached     *float64 `json:"cached_tokens"`
 		} `json:"meta_info"`
 	}
-	var one reply
+	var one generated
 	if len(raw) > 0 && raw[0] == '[' {
-		var many []reply
-		if err := d.c.decode(http.MethodPost, "/generate", raw, &many); err != nil {
-			return Answer{}, err
+		var many []generated
+		if err := d.c.decode(http.MethodPost, path, raw, &many); err != nil {
+			return reply{}, err
 		}
 		if len(many) > 0 {
 			one = many[0]
 		}
-	} else if err := d.c.decode(http.MethodPost, "/generate", raw, &one); err != nil {
-		return Answer{}, err
+	} else if err := d.c.decode(http.MethodPost, path, raw, &one); err != nil {
+		return reply{}, err
 	}
-	return Answer{Text: one.Text, Tokens: tokenCount(one.Meta.Completion)}, nil
+	return reply{one.Text, tokenCount(one.Meta.Completion), tokenCount(one.Meta.Prompt), tokenCount(one.Meta.Cached)}, nil
 }
 
 // tokenCount is -1 for none.
@@ -155,38 +153,34 @@ func sglangInfo(ctx context.Context, c *client) (doc map[string]any, path string
 	if err != nil {
 		return nil, path, err
 	}
-	return doc, path, func() error {
-		if err := c.decode(http.MethodGet, path, text, &doc); err != nil {
-			return err
-		}
-		if doc == nil {
-			return &ServerError{Method: http.MethodGet, Server: c.base, Endpoint: path, Status: http.StatusOK, Err: fmt.Errorf("not a JSON object"), Body: excerpt(text)}
-		}
-		return nil
-	}()
+	if err = c.decode(http.MethodGet, path, text, &doc); err == nil && doc == nil {
+		err = c.fail(http.MethodGet, path, http.StatusOK, text, errors.New("not a JSON object"))
+	}
+	return doc, path, err
 }
 
 func (d *sglang) info(ctx context.Context) (ServerInfo, error) {
 	doc, path, err := sglangInfo(ctx, d.c)
 	if err != nil {
-		if unreachable(err) || ctx.Err() != nil {
+		if unreachable(err) || unauthorized(err) || ctx.Err() != nil {
 			return ServerInfo{}, err
 		}
 		// A server that answers but has no information can still be profiled.
 		return ServerInfo{Note: fmt.Sprintf("no server information: %v", err)}, nil
 	}
-	info := ServerInfo{Endpoint: path, Document: redact(doc).(map[string]any)}
+	info := ServerInfo{Endpoint: path, document: d.c.redact(doc)}
 	info.Model = firstString(doc, "model_path", "served_model_name", "model")
 	info.Version = firstString(doc, "version")
+	info.ChunkedPrefill = intField(doc, "chunked_prefill_size")
 	info.TP, info.PP, info.DP, info.EP = intField(doc, "tp_size"), intField(doc, "pp_size"), intField(doc, "dp_size"), intField(doc, "ep_size")
-	info.Expected = sglangRanks(doc, info)
+	info.expected = sglangRanks(doc, info)
 	return info, nil
 }
 
 // sglangRanks lists the processes that write a trace. Under data parallel
 // attention the DP ranks are TP ranks too; without it, each DP replica has its
 // own TP group.
-func sglangRanks(doc map[string]any, in ServerInfo) []Rank {
+func sglangRanks(doc map[string]any, in ServerInfo) []label.Rank {
 	tp, pp, dp := max(in.TP, 1), max(in.PP, 1), max(in.DP, 1)
 	if in.TP == 0 {
 		return nil // not said
@@ -198,11 +192,12 @@ func sglangRanks(doc map[string]any, in ServerInfo) []Rank {
 	if tp > most || pp > most || dp > most || tp*pp*dp > most {
 		return nil
 	}
-	var ranks []Rank
+	var ranks []label.Rank
 	for d := range dp {
 		for p := range pp {
 			for t := range tp {
-				r := Rank{TP: t, PP: none, DP: none, Global: none}
+				r := label.Of(label.None)
+				r.TP = t
 				if pp > 1 {
 					r.PP = p
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/live"
 	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
@@ -30,7 +31,7 @@ func newServer(t *testing.T) *livetest.Server {
 // TestCapture takes a server to traces that load, with their steps counted.
 func TestCapture(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
-	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--format", "json", "--num-steps", "2")...)
+	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--format", "json", "--num-steps", "1")...)
 	var doc struct {
 		Framework string             `json:"framework"`
 		Files     []string           `json:"files"`
@@ -56,11 +57,11 @@ func TestCapture(t *testing.T) {
 		if n := int64(tr.LaneLen(trace.LaneGPU)); n == 0 || st.Traces[0].Found == nil || st.Traces[0].Found.GPUEvents != n || st.Empty {
 			t.Errorf("%s: %d GPU events, stage %+v", f, n, st)
 		}
-		if st.StepsAsked != 2 || st.StepsFound < 1 {
+		if st.StepsAsked != 1 || st.StepsFound < 1 || st.Verdict != capture.Valid {
 			t.Errorf("%s: %d steps asked, %d found", st.Stage, st.StepsAsked, st.StepsFound)
 		}
 	}
-	if s.Starts[0]["num_steps"] != 3.0 || s.Stops != 2 {
+	if s.Starts[0]["num_steps"] != 2.0 || s.Stops != 2 {
 		t.Errorf("start %v, %d stops", s.Starts[0], s.Stops)
 	}
 }
@@ -69,7 +70,7 @@ func TestCapture(t *testing.T) {
 func TestText(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
 	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--profile-workload", "decode", "--inspect=false", "--profile-by-stage", "--progress")...)
-	for _, part := range []string{"SGLang at " + s.URL + " (Qwen/Qwen3-8B, TP 1)", "decode: 1 trace; 5 steps asked;", filepath.Join(dir, "decode", "17.1-TP-0.trace.json.gz"), "server_args.json"} {
+	for _, part := range []string{"SGLang at " + s.URL + " (Qwen/Qwen3-8B, TP 1)", "decode: UNCHECKED; 1 trace; 5 steps asked;", filepath.Join(dir, "decode", "17.1-TP-0.trace.json.gz"), "server_args.json"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("stdout does not say %q:\n%s", part, got.Stdout)
 		}
@@ -104,7 +105,7 @@ func TestErrors(t *testing.T) {
 		{captureProgram(), append(base, "--profile-prefix", "../x"), 2, "not a path"},
 		{captureProgram(), append(base, "--header", "secret"), 2, `want "Name: value"`},
 		{captureProgram(), append(base, "--framework", "vllm", "--merge-profiles"), 1, "--merge-profiles with vLLM: not supported"},
-		{captureProgram(), append(base, "--trace-timeout", "50ms"), 1, "no prefill trace from " + s.URL},
+		{captureProgram(), append(base, "--trace-timeout", "50ms"), live.ExitIncomplete, "no prefill trace from " + s.URL},
 		{probeProgram(), nil, 2, "--url is needed"},
 		{probeProgram(), []string{"--url", s.URL, "--probe-requests", "0"}, 2, "--probe-requests 0"},
 		{overrideProgram(), nil, 2, "--source and --output are needed"},
@@ -136,7 +137,8 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 		got := apptest.RunContext(ctx, t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t))...)
-		if got.Code != 1 || !strings.HasSuffix(got.Stderr, "capture: interrupted\n") || got.Stdout != "" {
+		want := map[bool]int{false: live.ExitInterrupted, true: live.ExitStillRunning}[stopFails]
+		if got.Code != want || !strings.HasSuffix(got.Stderr, "capture: interrupted\n") || got.Stdout != "" {
 			t.Errorf("exit code %d, stdout %q, stderr %q", got.Code, got.Stdout, got.Stderr)
 		}
 		if told := strings.Contains(got.Stderr, "the profiler may still be running"); told != stopFails || s.Armed != stopFails {
@@ -150,7 +152,8 @@ func TestInterrupt(t *testing.T) {
 func TestEmptyWindow(t *testing.T) {
 	s := newServer(t)
 	s.Decode = testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
-	for code, flags := range [][]string{nil, {"--fail-on-empty"}} {
+	for i, flags := range [][]string{nil, {"--fail-on-empty"}} {
+		code := []int{live.ExitInvalid, live.ExitInvalid}[i]
 		got := apptest.Run(t, captureProgram(), append(append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t), "--profile-workload", "decode", "--format", "json"), flags...)...)
 		if got.Code != code || !strings.Contains(got.Stderr, "the window is empty") || !strings.Contains(got.Stderr, "CPU-only activities") || !strings.Contains(got.Stdout, `"empty_window": true`) {
 			t.Errorf("%v: exit code %d, stderr %s", flags, got.Code, got.Stderr)

@@ -44,7 +44,7 @@ func matrixProgram() app.Program {
 			}
 			p, err := capture.LoadPlan(plan)
 			if err != nil {
-				return live.Tell(err)
+				return live.End(err)
 			}
 			b := newBundle(p.Title)
 			m := capture.Matrix{
@@ -59,7 +59,7 @@ func matrixProgram() app.Program {
 				}
 			}
 			if ctx.Err() != nil {
-				return live.Tell(err)
+				return live.End(err)
 			}
 			if env.Format == "json" {
 				doc := struct {
@@ -73,7 +73,7 @@ func matrixProgram() app.Program {
 			} else if werr := b.write(env.Stdout); werr != nil {
 				return fmt.Errorf("bundle: %w", werr)
 			}
-			return live.Tell(err)
+			return live.End(err)
 		},
 	}
 }

@@ -29,7 +29,7 @@ func overrideProgram() app.Program {
 			}
 			ch, err := capture.OverrideFile(source, output)
 			if err != nil {
-				return live.Tell(err)
+				return live.End(err)
 			}
 			if env.Format == "json" {
 				return writeJSON(env.Stdout, struct {

@@ -32,7 +32,7 @@ func probeProgram() app.Program {
 			}
 			r, err := capture.Probe(ctx, o)
 			if r == nil {
-				return live.Tell(err)
+				return live.End(err)
 			}
 			for _, n := range r.Notes {
 				env.Notef("note: %s", n)
@@ -48,7 +48,7 @@ func probeProgram() app.Program {
 				if werr := writeJSON(env.Stdout, doc); werr != nil {
 					return werr
 				}
-				return live.Tell(err)
+				return live.End(err)
 			}
 			l := r.Latency
 			fmt.Fprintf(env.Stdout, "%s at %s (%s)\n%s: mean %.1f ms, p50 %.1f ms, p95 %.1f ms\n",
@@ -56,7 +56,7 @@ func probeProgram() app.Program {
 			for i, a := range r.Samples {
 				fmt.Fprintf(env.Stdout, "%d  %.1f ms  %q\n", i+1, a.LatencyMs, a.Output)
 			}
-			return live.Tell(err)
+			return live.End(err)
 		},
 	}
 }

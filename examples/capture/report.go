@@ -27,12 +27,15 @@ func writeText(w io.Writer, r *capture.Result) {
 		head += " (" + strings.Join(about, ", ") + ")"
 	}
 	fmt.Fprintln(w, head)
+	for _, e := range r.Estimates {
+		fmt.Fprintf(w, "%s: about %d bytes for %d steps, from %d bytes for %d\n", e.Stage, e.Bytes, e.Steps, e.CalibrationBytes, e.CalibrationSteps)
+	}
 	for _, s := range r.Stages {
 		steps := fmt.Sprintf("%d steps asked", s.StepsAsked)
 		if s.StepsFound >= 0 {
 			steps += fmt.Sprintf(", %d found", s.StepsFound)
 		}
-		fmt.Fprintf(w, "\n%s: %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, count(len(s.Traces), "trace"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
+		fmt.Fprintf(w, "\n%s: %s; %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, s.Verdict, count(len(s.Traces), "trace"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
 		for _, t := range s.Traces {
 			line := fmt.Sprintf("  %s  %d bytes", t.Path, t.Bytes)
 			if t.Found != nil {
@@ -43,10 +46,14 @@ func writeText(w io.Writer, r *capture.Result) {
 			}
 			fmt.Fprintln(w, line)
 		}
+		for _, c := range s.Checks {
+			fmt.Fprintf(w, "  %-7s %-7s %s\n", c.Name, c.Outcome, c.Detail)
+		}
 		if s.ServerArgs != "" {
 			fmt.Fprintf(w, "  %s\n", s.ServerArgs)
 		}
 	}
+	fmt.Fprintf(w, "\n%s\n", r.Verdict)
 }
 
 // count is "1 trace" or "2 traces".

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 
 	"github.com/llmstrata/strata/capture"
@@ -69,7 +70,8 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string) (t
 			live.Notes(env, r)
 		}
 	}
-	if err != nil {
+	// What is wrong with a capture that is not valid has been told.
+	if err != nil && !errors.Is(err, capture.ErrInvalid) {
 		return triage.Input{}, live.Tell(err)
 	}
 	env.Step("reading the captured traces", 0, 0)

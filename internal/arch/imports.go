@@ -27,7 +27,14 @@ var Layers = Layering{
 	"triage":           {"layer", "profile", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace"},
 	"trace/nsys":       {"trace"},
-	"capture":          {"internal/framework"},
+	"capture": {"internal/framework", "capture/internal/disk", "capture/internal/label", "capture/internal/pysource",
+		"capture/internal/secret", "capture/internal/whole"},
+
+	"capture/internal/disk":     {},
+	"capture/internal/label":    {"internal/framework"},
+	"capture/internal/pysource": {},
+	"capture/internal/secret":   {},
+	"capture/internal/whole":    {},
 
 	"internal/agree":            {"internal/gen"},
 	"internal/apilist":          {},

@@ -15,8 +15,8 @@ func TensorRTLLM() Framework {
 		Prep:       []string{"_prepare_tp_inputs", "_prepare_inputs"},
 		Step:       readTensorRTLLM,
 		RankLabels: []string{"rank"},
-		Launch: "launch trtllm-serve with TLLM_PROFILE_START_STOP=<a>-<b> and TLLM_TORCH_PROFILE_TRACE=<output-dir>/trace.json.gz " +
-			"(the folder shared with this machine), in a release that has /start_profile",
+		Launch: "launch trtllm-serve with TLLM_PROFILE_START_STOP=<a>-<b> and TLLM_TORCH_PROFILE_TRACE=<output-dir>/trace.json " +
+			"(the folder shared with this machine; not .json.gz, which becomes trace.json-rank-0.gz), in a release that has /start_profile",
 	}
 }
 

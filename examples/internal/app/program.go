@@ -64,7 +64,7 @@ func Main(p Program) {
 	// Without this a write to a closed pipe would kill the process before it
 	// could remove its temporary files.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
 	os.Exit(p.Exec(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -99,9 +99,21 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	case errors.As(err, &usage):
 		return p.wrong(stderr, err)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return p.fail(stderr, errors.New("interrupted"))
+		p.fail(stderr, errors.New("interrupted"))
+		return exitCode(err)
 	}
-	return p.fail(stderr, err)
+	p.fail(stderr, err)
+	return exitCode(err)
+}
+
+// exitCode is what an error asks for with a method ExitCode, ExitError
+// otherwise.
+func exitCode(err error) int {
+	var c interface{ ExitCode() int }
+	if errors.As(err, &c) {
+		return c.ExitCode()
+	}
+	return ExitError
 }
 
 // parse reads the flags and checks those with a closed set of values.

@@ -27,6 +27,8 @@ type Settings struct {
 	stopTimeout         seconds
 	requestTimeout      seconds
 	stableFor           seconds
+	attach              seconds
+	maxSize             bytes
 	inspect             bool
 }
 
@@ -59,7 +61,7 @@ func (s *Settings) FolderFlags(fs *flag.FlagSet) {
 // ProbeFlags shape probe and legacy requests.
 func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
 	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
-	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "Explain in three sentences what a GPU kernel is.", "`TEXT` of probe and legacy requests")
+	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", capture.DefaultPrompt, "`TEXT` of probe and legacy requests")
 	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
 }
 
@@ -74,12 +76,21 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.IntVar(&s.O.Decode.OutputLen, "decode-output-len", 2048, "`TOKENS` a decode request generates")
 	fs.BoolVar(&s.O.ProfileByStage, "profile-by-stage", false, "have the server write one trace per stage (SGLang, with --profile-workload legacy)")
 	fs.BoolVar(&s.O.MergeProfiles, "merge-profiles", false, "have the server merge the ranks into one more trace (SGLang)")
+	off(fs, "no-profile-by-stage", &s.O.ProfileByStage)
+	off(fs, "no-merge-profiles", &s.O.MergeProfiles)
 	fs.StringVar(&s.O.ProfilePrefix, "profile-prefix", "", "`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
 	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang)")
 	s.delay = seconds(5 * time.Second)
 	fs.Var(&s.delay, "probe-delay", "`TIME` between arming the profiler and the first request, in seconds or as 5s, 1m")
-	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); raise it to capture again from a server whose prefix cache knows the last run")
-	fs.BoolVar(&s.O.IgnoreEOS, "ignore-eos", false, "ask the server to generate on past an end-of-sequence token")
+	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); 0: one that no other run has, so that no prefix cache knows the prompts")
+	fs.BoolVar(&s.O.IgnoreEOS, "ignore-eos", false, "ask the server to generate on past an end-of-sequence token (a second try does)")
+	fs.IntVar(&s.O.Concurrency, "concurrency", 1, "`NUMBER` of requests in flight: the batch of a decode window")
+	fs.Var(&s.attach, "attach", "profile the traffic that is there for this `TIME` and send no requests")
+	fs.BoolVar(&s.O.NoRetry, "no-retry", false, "leave a stage that is not valid at that; else it is captured once more with what should remove the cause")
+	fs.Var(&s.maxSize, "max-size", "largest `SIZE` of a stage's traces, such as 2GB: one pass is captured first and the rest estimated from it; 0: no limit")
+	fs.BoolVar(&s.O.Calibrate, "calibrate", false, "estimate size and writing time from one pass first, without a limit")
+	fs.Var(optional{&s.O.WithStack}, "with-stack", "have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
+	fs.Var(optional{&s.O.RecordShapes}, "record-shapes", "have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
 	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
 	fs.Var(&s.logs, "server-log", "server log `FILE`, checked for a diffusion pipeline first; may be repeated")
 	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute), seconds(2*time.Second)
@@ -101,6 +112,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		{"prefill-input-len", o.Prefill.InputLen, 1, s.workload != nil}, {"prefill-output-len", o.Prefill.OutputLen, 1, s.workload != nil},
 		{"decode-input-len", o.Decode.InputLen, 1, s.workload != nil}, {"decode-output-len", o.Decode.OutputLen, 1, s.workload != nil},
 		{"start-step", o.StartStep, 0, true}, {"first-index", o.FirstIndex, 0, true}, {"ranks", o.ExpectRanks, 0, true},
+		{"concurrency", o.Concurrency, 1, s.workload != nil},
 		{"probe-requests", o.ProbeRequests, 1, true}, {"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, true},
 	} {
 		if c.used && c.n < c.min {
@@ -128,6 +140,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		o.ArmDelay = -1
 	}
 	o.Header = http.Header(s.header)
+	o.Attach, o.MaxSize = time.Duration(s.attach), int64(s.maxSize)
 	o.ServerLogs = s.logs
 	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout), time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
 	o.Poll.StableFor = time.Duration(s.stableFor)
@@ -163,6 +176,58 @@ func (s *seconds) Set(text string) error {
 	}
 	*s = seconds(d)
 	return nil
+}
+
+// bytes is a number of bytes, plain or with a unit.
+type bytes int64
+
+func (b *bytes) String() string { return strconv.FormatInt(int64(*b), 10) }
+
+// Set accepts 1000, 500MB, 2GiB.
+func (b *bytes) Set(text string) error {
+	t := strings.ToUpper(strings.ReplaceAll(text, " ", ""))
+	factor := 1.0
+	for _, u := range []struct {
+		name string
+		n    float64
+	}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"B", 1}} {
+		if rest, ok := strings.CutSuffix(t, u.name); ok {
+			t, factor = rest, u.n
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(t, 64)
+	if err != nil || n != n || n < 0 || n*factor > 1e18 {
+		return fmt.Errorf("want a size such as 500MB or 2GB")
+	}
+	*b = bytes(n * factor)
+	return nil
+}
+
+// optional is a bool that may be left open.
+type optional struct{ to **bool }
+
+func (o optional) String() string { return "" }
+
+// IsBoolFlag lets the flag stand without a value.
+func (o optional) IsBoolFlag() bool { return true }
+
+// Set accepts what a bool flag does.
+func (o optional) Set(text string) error {
+	v, err := strconv.ParseBool(text)
+	if err == nil {
+		*o.to = &v
+	}
+	return err
+}
+
+// off is the flag that the published scripts have for switching another off.
+func off(fs *flag.FlagSet, name string, to *bool) {
+	fs.BoolFunc(name, "the same as --"+strings.TrimPrefix(name, "no-")+"=false, for old command lines", func(text string) error {
+		v, err := strconv.ParseBool(text)
+		*to = *to && !v
+		return err
+	})
 }
 
 // headers is a repeated flag "Name: value". Values stay out of help and errors:

@@ -2,30 +2,39 @@ package live
 
 import (
 	"context"
+	"time"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
-// inspect reads a trace and counts what a capture was made for: GPU events and
-// forward passes. A trace without GPU events has no passes to look for.
+// inspect reads a trace and says what a capture is judged by: GPU events,
+// forward passes by stage, the process and when it was recorded. A trace
+// without GPU events has no passes to look for.
 func inspect(ctx context.Context, path string) (capture.Found, error) {
 	tr, err := trace.Open(ctx, path)
 	if err != nil {
 		return capture.Found{}, err
 	}
+	m := tr.Meta()
 	f := capture.Found{
-		Steps:     -1,
+		Steps: -1, Coverage: -1,
 		GPUEvents: int64(tr.LaneLen(trace.LaneGPU)),
+		Ranked:    m.Rank >= 0 && m.WorldSize > 0, Rank: m.Rank, WorldSize: m.WorldSize,
 	}
 	// All the rest, of whatever sort: releases before Kineto name no category.
 	f.CPUEvents = int64(tr.Len()) - f.GPUEvents
+	if epoch, ok := tr.Epoch(); ok {
+		start, end := tr.Window()
+		f.Start, f.End = epoch.Add(time.Duration(start)), epoch.Add(time.Duration(end))
+	}
 	if h := tr.Health(); h.Status != trace.HealthOK && len(h.Findings) > 0 {
 		f.Note = "trace is " + h.Status.String() + ": " + h.Findings[0].Message
 	}
 	if f.GPUEvents == 0 {
-		f.Steps = 0
+		countAnnotations(tr, &f)
 		return f, nil
 	}
 	a, err := layer.Analyze(ctx, tr, layer.Options{})
@@ -33,19 +42,51 @@ func inspect(ctx context.Context, path string) (capture.Found, error) {
 		return f, ctx.Err()
 	}
 	if err == nil && len(a.Devices) > 0 {
-		f.Steps = steps(&a.Devices[0])
+		countPasses(a, &f)
 	}
 	return f, nil
 }
 
-// steps counts passes that ran the model: an idle step or a graph being
-// captured is none.
-func steps(a *layer.Device) int {
-	n := 0
-	for i := range a.Passes {
-		if s := a.Passes[i].Stage; s != layer.StageIdle && s != layer.StageCapture {
-			n++
+// countPasses counts passes that ran the model, by stage, on the device with
+// most work: an idle step or a graph being captured is none, and a draft is
+// part of another's step.
+func countPasses(a *layer.Analysis, f *capture.Found) {
+	f.Steps, f.Stages = 0, map[string]int{}
+	for i := range a.Devices[0].Passes {
+		p := &a.Devices[0].Passes[i]
+		countStep(f, string(p.Stage), p.Tokens)
+	}
+	inPasses := 0
+	for d := range a.Devices {
+		for i := range a.Devices[d].Passes {
+			inPasses += a.Devices[d].Passes[i].Kernels
 		}
 	}
-	return n
+	f.Coverage = float64(inPasses) / float64(f.GPUEvents)
+}
+
+// countAnnotations counts the steps that a server without a GPU has annotated.
+func countAnnotations(tr *trace.Trace, f *capture.Found) {
+	f.Steps, f.Stages = 0, map[string]int{}
+	known := framework.All()
+	for e := range tr.Events(trace.LaneAnnotation) {
+		if _, st, ok := framework.ReadStep(known, e.Name()); ok && !st.Weak {
+			countStep(f, st.Stage, st.Tokens)
+		}
+	}
+}
+
+// countStep counts one pass.
+func countStep(f *capture.Found, stage string, tokens int64) {
+	switch stage {
+	case framework.Idle, framework.Capture:
+		return
+	case framework.Draft:
+	default:
+		f.Steps++
+	}
+	f.Stages[stage]++
+	if stage == framework.Prefill && tokens >= 0 {
+		f.PrefillTokens += tokens
+	}
 }

@@ -2,8 +2,8 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/capture"
@@ -50,6 +50,11 @@ func Notes(env *app.Env, r *capture.Result) {
 		for _, w := range s.Warnings {
 			env.Notef("warning: %s: %s", s.Stage, w)
 		}
+		for _, c := range s.Checks {
+			if c.Outcome == "fail" && r.Error == "" {
+				env.Notef("warning: %s: %s: %s", s.Stage, c.Name, c.Detail)
+			}
+		}
 		if s.Empty {
 			env.Notef("warning: %s: the window is empty: no GPU event in any trace", s.Stage)
 		}
@@ -59,10 +64,14 @@ func Notes(env *app.Env, r *capture.Result) {
 	}
 }
 
-// WarnIfRunning tells of a profiler that could not be stopped after an
-// interrupt, of which the last line says "interrupted" and no more.
+// WarnIfRunning tells what an interrupted run has left behind, of which the
+// last line says "interrupted" and no more.
 func WarnIfRunning(ctx context.Context, env *app.Env, err error) {
-	if ctx.Err() != nil && errors.Is(err, capture.ErrStillRunning) {
-		env.Notef("warning: %v", Tell(err))
+	if ctx.Err() == nil || err == nil {
+		return
+	}
+	// The cause stands first, and the program tells it at the end.
+	if more := strings.TrimSpace(strings.TrimPrefix(err.Error(), context.Cause(ctx).Error())); more != "" {
+		env.Notef("warning: %s", strings.TrimPrefix(more, "; "))
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// Fast are flags that cut every wait of a capture short.
-var Fast = slices.Clip([]string{"--probe-delay", "0", "--stable-for", "5ms"})
+// Fast are flags that cut every wait of a capture short, and keep what was
+// replayed without looking whether it is what was asked for.
+var Fast = slices.Clip([]string{"--probe-delay", "0", "--stable-for", "5ms", "--no-retry"})
 
 // Server answers as an SGLang server does and leaves a trace per window. Its
 // fields are set before, and read after, requests.

@@ -1,22 +1,22 @@
-package capture
+package pysource
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
 
-// OverrideChanges says what [Override] did.
-type OverrideChanges struct {
+// Changes says what [Override] did.
+type Changes struct {
 	// Stacks and Rank0 count the calls and conditions that were changed; 0
 	// means all of them were as wanted.
-	Stacks int `json:"with_stack_added"`
-	Rank0  int `json:"rank0_added"`
+	Stacks int
+	Rank0  int
+	// PerRank is set when the source gives each rank a file of its own, so
+	// that none must be kept from writing.
+	PerRank bool
 }
 
 // Sentinels of [Override].
@@ -24,7 +24,8 @@ var (
 	// ErrNoProfilerCall: there is no torch_profiler = torch.profiler.profile(…).
 	ErrNoProfilerCall = errors.New("no call \"torch_profiler = torch.profiler.profile(\"")
 	// ErrNoTraceCondition: there is no enable_torch_trace =
-	// bool(torch_trace_path and profile_start_stop).
+	// bool(torch_trace_path and profile_start_stop), and all ranks write one
+	// file.
 	ErrNoTraceCondition = errors.New("no line \"enable_torch_trace = bool(torch_trace_path and profile_start_stop)\"")
 	// ErrPython: the source is not what this small reader of Python
 	// understands; the message says where.
@@ -34,37 +35,45 @@ var (
 var (
 	profilerCall   = regexp.MustCompile(`\btorch_profiler[ \t]*=[ \t]*torch\.profiler\.profile[ \t]*\(`)
 	traceCondition = regexp.MustCompile(`\benable_torch_trace[ \t]*=[ \t]*bool[ \t]*\(`)
+	// perRank is a trace path made of a rank. Its right side is an f-string or
+	// a call, so it is looked for in the source and its place in the code.
+	perRank = regexp.MustCompile(`\b\w*trace\w*path\w*[ \t]*=[^=\n][^\n]*rank`)
 )
 
 // rank0 is the condition that leaves one rank to write the one file.
 const rank0 = "self.dist.rank == 0"
 
-// Override rewrites TensorRT-LLM's py_executor.py for use with one trace file:
-// its profiler call gets with_stack=True, so that kernels can be led back to
-// Python lines, and its switch also asks for rank 0, so that ranks do not race
-// for the file. Everything else stays byte by byte: indentation, comments and
-// line ends. A source that already has both comes back unchanged.
+// Override rewrites TensorRT-LLM's py_executor.py: its profiler call gets
+// with_stack=True, so that kernels can be led back to Python lines, and, where
+// all ranks write one file, its switch also asks for rank 0, so that they do
+// not race for it. A release that puts the rank into the file's name is left
+// alone there: the condition would drop ranks. Everything else stays byte by
+// byte: indentation, comments and line ends. A source that already has both
+// comes back unchanged.
 //
-// Places inside strings and comments do not count. When either place is not
-// found, the error wraps [ErrNoProfilerCall] or [ErrNoTraceCondition], or both.
-func Override(src []byte) ([]byte, OverrideChanges, error) {
-	var ch OverrideChanges
+// Places inside strings and comments do not count. When a place is not found,
+// the error wraps [ErrNoProfilerCall] or [ErrNoTraceCondition], or both.
+func Override(src []byte) ([]byte, Changes, error) {
+	var ch Changes
 	code, err := maskPython(src)
 	if err != nil {
 		return nil, ch, err
 	}
+	ch.PerRank = writesPerRank(src, code)
 	calls := profilerCall.FindAllIndex(code, -1)
 	conds := traceCondition.FindAllIndex(code, -1)
+	if len(conds) == 0 && bytes.Contains(src, []byte("-rank-{")) {
+		ch.PerRank = true // the switch has another name, the file's name a rank
+	}
+	if ch.PerRank {
+		conds = nil
+	}
 	var errs []error
 	if len(calls) == 0 {
 		errs = append(errs, ErrNoProfilerCall)
 	}
-	if len(conds) == 0 {
-		e := ErrNoTraceCondition
-		if bytes.Contains(src, []byte("-rank-{")) {
-			e = fmt.Errorf("%w (this release seems to write one file per rank already: no override is needed for that)", e)
-		}
-		errs = append(errs, e)
+	if len(conds) == 0 && !ch.PerRank {
+		errs = append(errs, ErrNoTraceCondition)
 	}
 	if len(errs) > 0 {
 		return nil, ch, fmt.Errorf("capture: override: %w", errors.Join(errs...))
@@ -91,6 +100,17 @@ func Override(src []byte) ([]byte, OverrideChanges, error) {
 		edits = append(edits, e...)
 	}
 	return applyEdits(src, edits), ch, nil
+}
+
+// writesPerRank reports whether the source assigns a trace path that holds the
+// rank, outside strings and comments.
+func writesPerRank(src, code []byte) bool {
+	for _, m := range perRank.FindAllIndex(src, -1) {
+		if name := src[m[0] : m[0]+bytes.IndexByte(src[m[0]:m[1]], '=')]; bytes.HasPrefix(code[m[0]:], name) {
+			return true
+		}
+	}
+	return false
 }
 
 // edit replaces src[from:to].
@@ -334,66 +354,4 @@ func lineOf(src []byte, at int) int { return 1 + bytes.Count(src[:at], []byte{'\
 
 func pythonErr(src []byte, at int, why string) error {
 	return fmt.Errorf("capture: override: line %d: %w: %s", lineOf(src, at), ErrPython, why)
-}
-
-// maxSource bounds the file read: the real one is some 450 kB.
-const maxSource = 32 << 20
-
-// OverrideFile is [Override] from the file source to the file output, which is
-// replaced in one step. The source is only read; naming it as the output too is
-// an error.
-func OverrideFile(source, output string) (OverrideChanges, error) {
-	info, err := os.Stat(source)
-	if err != nil {
-		return OverrideChanges{}, fmt.Errorf("capture: override: %w", err)
-	}
-	if info.Size() > maxSource {
-		return OverrideChanges{}, fmt.Errorf("capture: override: %s has %d bytes, more than a Python source", source, info.Size())
-	}
-	if out, err := os.Stat(output); err == nil {
-		if os.SameFile(info, out) {
-			return OverrideChanges{}, fmt.Errorf("capture: override: %s is the source; name another output", output)
-		}
-		if out.IsDir() {
-			return OverrideChanges{}, fmt.Errorf("capture: override: %s is a folder; name a file", output)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return OverrideChanges{}, fmt.Errorf("capture: override: %w", err)
-	}
-	src, err := os.ReadFile(source)
-	if err != nil {
-		return OverrideChanges{}, fmt.Errorf("capture: override: %w", err)
-	}
-	out, ch, err := Override(src)
-	if err != nil {
-		return ch, fmt.Errorf("%s: %w", source, err)
-	}
-	if err := replaceFile(output, out); err != nil {
-		return ch, fmt.Errorf("capture: override: %w", err)
-	}
-	return ch, nil
-}
-
-// replaceFile writes data beside path and renames it over path.
-func replaceFile(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
 }

@@ -7,9 +7,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/whole"
 )
 
 // watch waits for the traces of one window.
@@ -24,10 +28,24 @@ type watch struct {
 	skip     []string // folders below dir that are not looked into
 	rewrites bool
 	poll     Poll
-	before   map[string]fs.FileInfo
+	before   map[string]mark
 	taken    time.Time // when before was
 	files    map[string]*watched
 	last     time.Time // last change of anything
+}
+
+// mark is what is remembered of a file that was there before.
+type mark struct {
+	Bytes   int64     `json:"bytes"`
+	ModTime time.Time `json:"mod_time"`
+	// info recognises the file under another name; nil in a watch that was
+	// taken up again from a session file.
+	info fs.FileInfo
+}
+
+// same reports whether a file has the mark's size and time.
+func (m mark) same(info fs.FileInfo) bool {
+	return m.Bytes == info.Size() && m.ModTime.Equal(info.ModTime())
 }
 
 // watched is one new file.
@@ -38,13 +56,21 @@ type watched struct {
 	// reason says why it is not accepted, "" once it is.
 	reason  string
 	checked bool // reason is of this size and time
+	// found is what Inspect saw in it, readErr why it could not.
+	found   *Found
+	readErr error
+	looked  bool
+	// foreign: it is of another run, and neither waited for nor taken.
+	foreign bool
 }
 
 func newWatch(f *folder, dir string, skip []string, rewrites bool, poll Poll) (*watch, error) {
 	w := &watch{f: f, dir: dir, skip: skip, rewrites: rewrites, poll: poll, files: map[string]*watched{}}
-	var err error
-	w.before, err = f.look(dir, skip)
-	w.taken = time.Now()
+	list, err := f.look(dir, skip)
+	w.before, w.taken = make(map[string]mark, len(list)), time.Now()
+	for name, info := range list {
+		w.before[name] = mark{info.Size(), info.ModTime(), info}
+	}
 	return w, err
 }
 
@@ -52,7 +78,7 @@ func newWatch(f *folder, dir string, skip []string, rewrites bool, poll Poll) (*
 func (w *watch) earlier() int {
 	n := 0
 	for name := range w.before {
-		if isTraceName(name) {
+		if label.IsTrace(name) {
 			n++
 		}
 	}
@@ -66,7 +92,13 @@ func (w *watch) ours(name string, info fs.FileInfo) bool {
 	}
 	// An earlier run's .tmp that is renamed now, or an old trace moved.
 	for oldName, old := range w.before {
-		if os.SameFile(old, info) && (isPartialName(oldName) || (old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()))) {
+		if old.info == nil {
+			if old.same(info) && path.Base(oldName) == path.Base(name) {
+				return false
+			}
+			continue
+		}
+		if os.SameFile(old.info, info) && (label.IsPartial(oldName) || old.same(info)) {
 			return false
 		}
 	}
@@ -75,11 +107,11 @@ func (w *watch) ours(name string, info fs.FileInfo) bool {
 
 // replaced tells a file written anew from one that an earlier run is still
 // writing: the latter had been written to right before the profiler was armed.
-func (w *watch) replaced(old, now fs.FileInfo) bool {
-	if old.Size() == now.Size() && old.ModTime().Equal(now.ModTime()) {
+func (w *watch) replaced(old mark, now fs.FileInfo) bool {
+	if old.same(now) {
 		return false
 	}
-	return !os.SameFile(old, now) || w.taken.Sub(old.ModTime()) >= w.poll.StableFor
+	return (old.info != nil && !os.SameFile(old.info, now)) || w.taken.Sub(old.ModTime) >= w.poll.StableFor
 }
 
 // update takes a look and checks the files that have settled.
@@ -96,8 +128,8 @@ func (w *watch) update(ctx context.Context, checking func(name string, bytes int
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		info, partial := list[name], isPartialName(name)
-		if (!partial && !isTraceName(name)) || !w.ours(name, info) {
+		info, partial := list[name], label.IsPartial(name)
+		if (!partial && !label.IsTrace(name)) || !w.ours(name, info) {
 			continue
 		}
 		s := w.files[name]
@@ -135,7 +167,7 @@ func (w *watch) check(ctx context.Context, name string, s *watched) error {
 		return nil
 	}
 	defer file.Close()
-	err = checkWhole(ctx, file)
+	err = whole.Check(ctx, file)
 	switch {
 	case err == nil:
 		s.reason = ""
@@ -152,7 +184,7 @@ func (w *watch) check(ctx context.Context, name string, s *watched) error {
 func (w *watch) complete() []string {
 	var names []string
 	for name, s := range w.files {
-		if s.checked && s.reason == "" {
+		if s.checked && s.reason == "" && !s.foreign {
 			names = append(names, name)
 		}
 	}
@@ -164,18 +196,26 @@ func (w *watch) complete() []string {
 func (w *watch) pending() []FileState {
 	var list []FileState
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		if s := w.files[name]; !s.checked || s.reason != "" {
+		if s := w.files[name]; !s.foreign && (!s.checked || s.reason != "") {
 			list = append(list, FileState{Path: name, Bytes: s.info.Size(), Reason: s.reason})
 		}
 	}
 	return list
 }
 
+// patience says how long await waits.
+type patience struct {
+	// until is when it ends in any case.
+	until time.Time
+	// quiet, when positive, ends it once nothing has changed for so long.
+	quiet time.Duration
+}
+
 // await looks until everything wanted is complete. It returns the names of the
 // traces, relative to the folder watched. On a timeout the error is an
 // *IncompleteError with what this package can see; the caller adds what it
 // knows.
-func (w *watch) await(ctx context.Context, want []wanted, merged bool, timeout time.Duration, say func(string)) ([]string, error) {
+func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p patience, say func(string)) ([]string, error) {
 	begin := time.Now()
 	w.last = begin
 	tick := time.NewTicker(w.poll.Interval)
@@ -188,8 +228,8 @@ func (w *watch) await(ctx context.Context, want []wanted, merged bool, timeout t
 			return nil, err
 		}
 		done, pending := w.complete(), w.pending()
-		lack := missing(done, want)
-		if merged && !slices.ContainsFunc(done, isMerged) {
+		lack := label.Missing(done, want)
+		if merged && !slices.ContainsFunc(done, label.IsMerged) {
 			lack = append(lack, "the merged trace")
 		}
 		switch {
@@ -199,7 +239,7 @@ func (w *watch) await(ctx context.Context, want []wanted, merged bool, timeout t
 		case len(pending) == 0 && time.Since(w.last) >= w.poll.SettleFor:
 			return done, nil
 		}
-		if time.Since(begin) >= timeout {
+		if !time.Now().Before(p.until) || p.quiet > 0 && time.Since(w.last) >= p.quiet {
 			return done, &IncompleteError{
 				Dir: w.f.abs(w.dir), Waited: time.Since(begin), Expected: len(want), Complete: done,
 				Missing: lack, Incomplete: pending, Earlier: w.earlier(),
@@ -214,13 +254,122 @@ func (w *watch) await(ctx context.Context, want []wanted, merged bool, timeout t
 	}
 }
 
+// await waits for the traces of the window and reads them. What is of another
+// run is left out and waited past, and where the traces say that there are
+// more ranks than were known of, those are waited for too.
+func (s *stageRun) await(ctx context.Context) ([]string, error) {
+	begin := time.Now()
+	say := func(msg string) { s.say("traces", begin, msg) }
+	expect, from := s.o.ExpectRanks, "as asked"
+	if expect == 0 && s.res.Info.expected != nil {
+		from = "as the server says"
+	}
+	want := label.Want(s.res.Info.expected, expect, s.byStage)
+	p := patience{until: begin.Add(s.o.Timeouts.Traces)}
+	if s.stopErr != nil && !timedOut(s.stopErr) || s.stopErr == nil && s.d.traits().flushed {
+		p.quiet = s.o.Timeouts.Quiet
+	}
+	for {
+		if s.out.Expected = len(want); len(want) > 0 {
+			s.out.ExpectedFrom = from
+		}
+		names, err := s.w.await(ctx, want, s.o.MergeProfiles, p, say)
+		if ctx.Err() == nil {
+			s.read(ctx, names)
+		}
+		if ctx.Err() != nil {
+			return names, context.Cause(ctx)
+		}
+		if err != nil {
+			return names, err
+		}
+		if s.leaveOut(names) {
+			continue
+		}
+		// Where neither the user nor the server says, the traces may.
+		if n := s.worldSize(names); len(want) == 0 && n > 0 && !s.byStage {
+			if want, from = label.Want(nil, n, false), "world_size of the traces"; len(label.Missing(names, want)) > 0 {
+				continue
+			}
+			s.out.Expected, s.out.ExpectedFrom = len(want), from
+		}
+		return names, nil
+	}
+}
+
+// read has each new trace inspected.
+func (s *stageRun) read(ctx context.Context, names []string) {
+	for _, n := range names {
+		f := s.w.files[n]
+		if s.o.Inspect == nil || f.looked || label.IsMerged(n) {
+			continue
+		}
+		at := s.f.abs(path.Join(s.from, n))
+		s.say("check", time.Now(), "reading "+path.Base(n))
+		found, err := s.o.Inspect(ctx, at)
+		if ctx.Err() != nil {
+			return
+		}
+		f.looked = true
+		if err != nil {
+			s.warn(fmt.Sprintf("%s cannot be read: %v", at, err))
+			continue
+		}
+		f.found = &found
+	}
+}
+
+// leaveOut marks the traces of another run and reports whether there were any.
+func (s *stageRun) leaveOut(names []string) bool {
+	ahead, known := s.c.ahead()
+	any := false
+	for _, n := range names {
+		f := s.w.files[n]
+		end, what := label.Started(n), "was begun"
+		if f.found != nil && !f.found.End.IsZero() {
+			end, what = f.found.End, "ends"
+		}
+		if !defaultLimits.foreign(end, s.opened, ahead) || !known && !s.twin(n, names) {
+			continue
+		}
+		f.foreign, any = true, true
+		s.out.Rejected = append(s.out.Rejected, path.Join(s.from, n))
+		s.warn(fmt.Sprintf("%s is of another run: it %s %v before the profiler was armed", n, what, s.opened.Sub(end.Add(-ahead)).Round(time.Second)))
+	}
+	return any
+}
+
+// twin reports whether another file is of the same rank.
+func (s *stageRun) twin(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		return n != name && label.Parse(n) == label.Parse(name) && label.Half(n) == label.Half(name)
+	})
+}
+
+// worldSize is the largest job that a trace says it is of, 0 when none does.
+func (s *stageRun) worldSize(names []string) int {
+	n := 0
+	for _, name := range names {
+		if f := s.w.files[name].found; f != nil && f.Ranked && !label.IsFrontend(name) {
+			n = max(n, f.WorldSize)
+		}
+	}
+	if n > maxWorld {
+		return 0 // no deployment; the field is the file's
+	}
+	return n
+}
+
+// maxWorld is more ranks than any deployment has.
+const maxWorld = 4096
+
 // anyOf reports whether a trace, not a leftover .tmp, is still pending.
 func anyOf(pending []FileState, files map[string]*watched) bool {
 	return slices.ContainsFunc(pending, func(p FileState) bool { return !files[p.Path].partial })
 }
 
 // waiting is the progress line.
-func waiting(done []string, pending []FileState, want []wanted, lack []string) string {
+func waiting(done []string, pending []FileState, want []label.Wanted, lack []string) string {
 	s := fmt.Sprintf("%d complete", len(done))
 	if len(want) > 0 {
 		s = fmt.Sprintf("%d of %d complete", len(done), len(want))

@@ -1,56 +1,38 @@
-package capture
+package label
 
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
-// none marks an axis a name says nothing about.
-const none = -1
+// None marks an axis a name says nothing about.
+const None = -1
 
 // Rank is the process a trace is of, as far as its name says. An axis that is
 // not named is -1.
 type Rank struct {
-	// Global is "rank<n>" or "worker<n>"; DP, PP and TP are the indices along
-	// data, pipeline and tensor parallelism.
-	Global, DP, PP, TP int
+	// Global is "rank<n>" or "worker<n>"; DP, PP, CP and TP are the indices
+	// along data, pipeline, context and tensor parallelism.
+	Global, DP, PP, CP, TP int
 }
 
 // noRank is a name without any label.
-var noRank = Rank{none, none, none, none}
+var noRank = Rank{None, None, None, None, None}
 
-// rankLabel finds "TP-0", "tp0", "rank12", "rank-3", "worker_1". A letter or
-// digit before it makes it part of another word: "http1" is no rank.
-var rankLabel = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(tp|dp|pp|rank|worker)[-_]?([0-9]{1,6})(?:$|[^0-9])`)
-
-// ParseRank reads the labels in a trace's file name. The folder does not count.
-func ParseRank(name string) Rank {
+// Parse reads the labels in a trace's file name. The folder does not count.
+func Parse(name string) Rank {
 	r := noRank
-	s := path.Base(name)
-	for s != "" {
-		// Labels share their separators ("dp0_pp0"), so the search goes on
-		// from the digits and not from behind what followed them.
-		m := rankLabel.FindStringSubmatchIndex(s)
-		if m == nil {
-			break
+	for _, a := range []struct {
+		word string
+		axis *int
+	}{{"rank", &r.Global}, {"worker", &r.Global}, {"dp", &r.DP}, {"pp", &r.PP}, {"cp", &r.CP}, {"tp", &r.TP}} {
+		if n, ok := framework.Label(name, a.word); ok && *a.axis == None {
+			*a.axis = n
 		}
-		n, _ := strconv.Atoi(s[m[4]:m[5]]) // at most six digits
-		axis := &r.Global
-		switch strings.ToLower(s[m[2]:m[3]]) {
-		case "tp":
-			axis = &r.TP
-		case "dp":
-			axis = &r.DP
-		case "pp":
-			axis = &r.PP
-		}
-		if *axis == none {
-			*axis = n
-		}
-		s = s[m[5]:]
 	}
 	return r
 }
@@ -64,8 +46,8 @@ func (r Rank) String() string {
 	for _, a := range []struct {
 		name string
 		n    int
-	}{{"DP-", r.DP}, {"PP-", r.PP}, {"TP-", r.TP}, {"rank ", r.Global}} {
-		if a.n != none {
+	}{{"DP-", r.DP}, {"PP-", r.PP}, {"CP-", r.CP}, {"TP-", r.TP}, {"rank ", r.Global}} {
+		if a.n != None {
 			parts = append(parts, fmt.Sprintf("%s%d", a.name, a.n))
 		}
 	}
@@ -77,8 +59,8 @@ func (r Rank) String() string {
 // met by a TP label alone, the only label single-node servers write.
 func (r Rank) fits(want Rank) bool {
 	shared := false
-	for _, p := range [][2]int{{r.Global, want.Global}, {r.DP, want.DP}, {r.PP, want.PP}, {r.TP, want.TP}} {
-		if p[0] == none || p[1] == none {
+	for _, p := range [][2]int{{r.Global, want.Global}, {r.DP, want.DP}, {r.PP, want.PP}, {r.CP, want.CP}, {r.TP, want.TP}} {
+		if p[0] == None || p[1] == None {
 			continue
 		}
 		if p[0] != p[1] {
@@ -86,48 +68,53 @@ func (r Rank) fits(want Rank) bool {
 		}
 		shared = true
 	}
-	if !shared && want == (Rank{want.Global, none, none, none}) && r == (Rank{none, none, none, r.TP}) {
+	if !shared && want == Of(want.Global) && r == (Rank{None, None, None, None, r.TP}) {
 		return r.TP == want.Global
 	}
 	return shared
 }
 
-// wanted is one trace to wait for.
-type wanted struct {
-	rank Rank
-	// half is "extend" or "decode" under the server's by-stage mode, else "".
-	half string
+// Of is the process with a number in the whole job.
+func Of(global int) Rank { return Rank{global, None, None, None, None} }
+
+// Wanted is one trace to wait for.
+type Wanted struct {
+	// Rank is the process.
+	Rank Rank
+	// Half is "extend" or "decode" under the server's by-stage mode, else "".
+	Half string
 }
 
-func (w wanted) String() string {
-	s := w.rank.String()
-	if w.half != "" {
-		s += " " + w.half
+// String is the rank and the half.
+func (w Wanted) String() string {
+	s := w.Rank.String()
+	if w.Half != "" {
+		s += " " + w.Half
 	}
 	return s
 }
 
-// wantedTraces lists what a stage must leave behind, nil when that is unknown.
-func wantedTraces(ranks []Rank, expect int, byStage bool) []wanted {
+// Want lists what a stage must leave behind, nil when that is unknown.
+func Want(ranks []Rank, expect int, byStage bool) []Wanted {
 	if expect > 0 {
 		ranks = nil
 		for i := range expect {
-			ranks = append(ranks, Rank{Global: i, DP: none, PP: none, TP: none})
+			ranks = append(ranks, Of(i))
 		}
 	}
-	var w []wanted
+	var w []Wanted
 	for _, r := range ranks {
 		if !byStage {
-			w = append(w, wanted{rank: r})
+			w = append(w, Wanted{Rank: r})
 			continue
 		}
-		w = append(w, wanted{r, "extend"}, wanted{r, "decode"})
+		w = append(w, Wanted{r, "extend"}, Wanted{r, "decode"})
 	}
 	return w
 }
 
-// halfOf reads the stage SGLang puts at the end of a name by stage.
-func halfOf(name string) string {
+// Half reads the stage SGLang puts at the end of a name by stage.
+func Half(name string) string {
 	n := strings.ToLower(path.Base(name))
 	switch {
 	case strings.Contains(n, "-extend"), strings.Contains(n, "-prefill"), strings.Contains(n, "_extend"), strings.Contains(n, "_prefill"):
@@ -138,29 +125,29 @@ func halfOf(name string) string {
 	return ""
 }
 
-// isMerged recognises the file SGLang adds with all ranks in it.
-func isMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
+// IsMerged recognises the file SGLang adds with all ranks in it.
+func IsMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
 
-// missing says which of want no complete file stands for; an empty answer is
+// Missing says which of want no complete file stands for; an empty answer is
 // enough to stop waiting. Names without any label are counted, not matched,
 // and a set as large as wanted is complete whatever its labels are: servers
 // number their processes in more ways than this package knows. Without want
 // it names the gaps in what is there: ranks 0 and 2 show that 1 is missing.
-func missing(complete []string, want []wanted) []string {
+func Missing(complete []string, want []Wanted) []string {
 	type key struct {
 		rank Rank
 		half string
 	}
 	labelled := map[key]bool{}
 	unlabelled := 0
-	byHalf := len(want) > 0 && want[0].half != ""
+	byHalf := len(want) > 0 && want[0].Half != ""
 	for _, f := range complete {
-		if isMerged(f) {
+		if IsMerged(f) || IsFrontend(f) {
 			continue
 		}
-		k := key{rank: ParseRank(f)}
+		k := key{rank: Parse(f)}
 		if byHalf {
-			k.half = halfOf(f)
+			k.half = Half(f)
 		}
 		if !k.rank.Labelled() {
 			unlabelled++
@@ -175,7 +162,7 @@ func missing(complete []string, want []wanted) []string {
 		}
 		return gaps(ranks)
 	}
-	// A front end's trace has no rank; it stands for one only where none has.
+	// A front end's trace has no rank; it stands for one only where None has.
 	have := len(labelled)
 	if have == 0 {
 		have = unlabelled
@@ -187,7 +174,7 @@ func missing(complete []string, want []wanted) []string {
 	for _, w := range want {
 		met := false
 		for k := range labelled {
-			if k.rank.fits(w.rank) && k.half == w.half {
+			if k.rank.fits(w.Rank) && k.half == w.Half {
 				met = true
 			}
 		}
@@ -207,16 +194,16 @@ func gaps(ranks []Rank) []string {
 		name string
 		of   func(Rank) int
 	}{{"rank ", func(r Rank) int { return r.Global }}, {"TP-", func(r Rank) int { return r.TP }}} {
-		seen, most := map[int]bool{}, none
+		seen, most := map[int]bool{}, None
 		for _, r := range ranks {
 			n := axis.of(r)
-			if n == none {
-				most = none
+			if n == None {
+				most = None
 				break
 			}
 			seen[n], most = true, max(most, n)
 		}
-		if most == none || most >= 4096 {
+		if most == None || most >= 4096 {
 			continue
 		}
 		var names []string

@@ -1,0 +1,2 @@
+// Package disk says how much room there is.
+package disk

@@ -1,0 +1,131 @@
+package secret
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Removed stands where a secret was.
+const Removed = "(removed)"
+
+// shortest is the least length of a value that is blotted out wherever it
+// occurs: anything shorter would take pieces out of ordinary words.
+const shortest = 4
+
+// Set are values that must not be shown.
+type Set []string
+
+// Add remembers values, and the parts of those that have a scheme before the
+// secret: "Bearer abc" is also abc.
+func (s *Set) Add(values ...string) {
+	for _, v := range values {
+		v = strings.TrimSpace(v)
+		if _, after, ok := strings.Cut(v, " "); ok {
+			s.Add(after)
+		}
+		if len(v) >= shortest && !slices.Contains(*s, v) {
+			*s = append(*s, v)
+		}
+	}
+	// The longest first: one value may be the beginning of another.
+	slices.SortFunc(*s, func(a, b string) int { return len(b) - len(a) })
+}
+
+// harmless are headers that carry no secret.
+var harmless = map[string]bool{"Accept": true, "Content-Type": true, "User-Agent": true, "Host": true, "Connection": true}
+
+// AddHeader remembers the values of all headers that may carry one.
+func (s *Set) AddHeader(h http.Header) {
+	for k, vs := range h {
+		if !harmless[http.CanonicalHeaderKey(k)] {
+			s.Add(vs...)
+		}
+	}
+}
+
+var (
+	// userinfo is the part of an address before the @.
+	userinfo = regexp.MustCompile(`(\w+://)[^/@\s"']+@`)
+	// shaped are secrets that are known by their shape: a bearer token and the
+	// prefixes that issuers of keys use.
+	shaped = regexp.MustCompile(`(?i)\b(?:bearer\s+[\w.~+/=-]{4,}|(?:sk|pk|hf|ghp|gho|nvapi|xox[a-z])[-_][\w-]{4,})`)
+	// assigned are secrets behind their name: --api-key X, api_key=X, "api_key": "X".
+	assigned = regexp.MustCompile(`(?i)((?:[\w-]*(?:` + names + `)))(["']?\s*[:=]\s*["']?|\s+)([^\s"',;&}\]]+)`)
+	secretly = regexp.MustCompile(`(?i)(?:` + names + `)$`)
+)
+
+// names end the names of fields and flags that hold secrets. "token" alone is
+// one, "tokenizer" and "max_tokens" are not.
+const names = `api[_-]?keys?|passw(?:or)?d|passphrase|secrets?|secret[_-]key|credentials?|authorization|(?:auth|access|hf|hub|bearer|refresh|session)[_-]?tokens?|private[_-]key|access[_-]key(?:[_-]id)?`
+
+// Scrub returns text without secrets.
+func (s Set) Scrub(text string) string {
+	for _, v := range s {
+		text = strings.ReplaceAll(text, v, Removed)
+	}
+	text = userinfo.ReplaceAllString(text, "${1}")
+	text = shaped.ReplaceAllString(text, Removed)
+	return assigned.ReplaceAllStringFunc(text, func(m string) string {
+		p := assigned.FindStringSubmatch(m)
+		// A name followed by a word is prose unless it is written as a flag.
+		if strings.TrimSpace(p[2]) == "" && !strings.HasPrefix(p[1], "-") || p[3] == Removed || p[3] == "null" || p[3] == "None" {
+			return m
+		}
+		return p[1] + p[2] + Removed
+	})
+}
+
+// Document returns a copy of a decoded JSON value in which the values of
+// secret fields are replaced, also where the field is an argument in a command
+// line, and all texts are scrubbed. Depth is the value's own, which its
+// decoder bounds.
+func (s Set) Document(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			if isName(k) && !empty(e) {
+				out[k] = Removed
+				continue
+			}
+			out[k] = s.Document(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		hide := false
+		for i, e := range v {
+			text, isText := e.(string)
+			switch {
+			case hide && isText:
+				out[i] = Removed
+			default:
+				out[i] = s.Document(e)
+			}
+			hide = isText && strings.HasPrefix(text, "-") && !strings.Contains(text, "=") && isName(text)
+		}
+		return out
+	case string:
+		return s.Scrub(v)
+	}
+	return v
+}
+
+// isName reports whether a field or flag holds a secret.
+func isName(k string) bool {
+	k = strings.ToLower(k)
+	return k == "token" || strings.HasSuffix(k, "_token") && !strings.HasSuffix(k, "eos_token") && !strings.HasSuffix(k, "bos_token") && !strings.HasSuffix(k, "pad_token") || secretly.MatchString(k)
+}
+
+// empty is a value that says that there is no secret, or how many there are.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil, bool, float64:
+		return true
+	case string:
+		return v == ""
+	}
+	return false
+}
