@@ -9,10 +9,20 @@ type Facts struct {
 	Category Category
 	// Role is what the kernel is to a layer's structure.
 	Role Role
+	// Collective is the exchange between GPUs the kernel takes part in. It is
+	// set where Category is CategoryCommunication, and only there, unless a
+	// user's rule renames the category.
+	Collective Collective
+	// Grouped says that the kernel computes several products at once: between
+	// routing and finalisation of experts it is their product.
+	Grouped bool
 	// Library is the generator or library the kernel comes from.
 	Library Family
 	// DType is the narrowest operand type the name shows, "" when it shows none.
 	DType string
+	// Tile is the first size the name shows, as in "128x256x64", "" when it
+	// shows none.
+	Tile string
 	// Base is the name without tile and size variants: kernels of equal bases do
 	// the same work in different shapes.
 	Base string
@@ -24,86 +34,251 @@ type Facts struct {
 }
 
 // Facts reads a kernel name. The result depends on the name only: callers with
-// many events ask once per distinct name.
+// many events ask once per distinct name. Role, Collective and Base come from
+// the default rules, whatever rules a user put before them.
 func (s *Ruleset) Facts(raw string) Facts {
 	n := Parse(raw)
-	r := s.ClassifyName(&n)
-	role := roleOf(raw)
-	return Facts{
-		Category: r.Category, Role: role, Library: n.Family, DType: r.DType,
-		Base: baseName(raw, role), Short: shortName(raw), Rule: r.Rule,
+	shown := s.ClassifyName(&n)
+	own := shown
+	if s != Default() {
+		own = Default().ClassifyName(&n)
 	}
+	f := Facts{
+		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.DType(), Tile: tile(&n), Short: n.Function,
+	}
+	f.Collective = collective(&n, own)
+	f.Role = role(&n, own, f.Collective)
+	f.Grouped = grouped(&n, own)
+	f.Base = baseName(raw, f.Role)
+	return f
 }
 
-// Role is what a kernel is to the structure of a layer: much less than a
-// category. A fused add+norm+quant kernel is a norm here, whatever a table calls
-// it.
+// Role is what a kernel is to the structure of a layer. Roles and categories
+// answer different questions: an all-reduce that adds the residual and
+// normalises is communication in a table, and the norm that opens the next half
+// of a layer.
 type Role uint8
 
 // The roles.
 const (
 	RoleOther       Role = iota
-	RoleNorm             // RMS, layer or group norm
+	RoleNorm             // RMS, layer or group norm of the residual stream
+	RoleHeadNorm         // norm of queries, keys or a compressed state, inside the mixer
 	RoleMixer            // attention core, state-space scan, linear attention: what a layer has at least one of
+	RoleSoftmax          // softmax: the core of an unfused attention, where nothing else is
 	RoleProduct          // matrix product
-	RoleMoE              // routing, permutation and products of experts
+	RoleRouter           // choice of the experts
+	RolePermute          // sorting and permutation of tokens for the experts
+	RoleExperts          // products of the experts
+	RoleFinalize         // sum of the experts' outputs
+	RoleMoE              // other work of experts
 	RoleRope             // rotary embedding
-	RoleCollective       // exchange between GPUs
+	RoleCacheWrite       // write to the key/value cache, also with a rotary embedding
+	RoleCollective       // exchange between GPUs, without a norm
 	RoleEmbed            // embedding lookup
 	RoleSample           // token sampling
 	RoleCopy             // memcpy, memset
 	RoleElementwise      // pointwise arithmetic
 	RoleActivation       // gated or plain, between the two products of a feed-forward part
+	RoleQuantize         // scaling to or from a narrow type
 	RoleBackward         // gradients and weight updates: a training run
 )
 
-// rolePatterns are lower-case substrings, first match wins. They are words kernel authors use (vLLM, SGLang, FlashInfer,
-// FlashAttention, aiter, composable kernel, TensorRT-LLM, Triton/Inductor, PyTorch), not names of single kernels.
-var rolePatterns = []struct {
-	role Role
-	any  []string
-	none []string // not when one of these occurs
-}{
-	{RoleBackward, []string{"backward", "_bwd", "bwd_", "dgrad", "wgrad", "multi_tensor_apply", "fused_adam", "adamw", "sgd_kernel", "optimizer"}, nil},
-	{RoleCopy, []string{"memcpy", "memset", "copybuffer", "fillbuffer"}, nil},
-	{RoleCollective, []string{"nccl", "rccl", "allreduce", "all_reduce", "allgather", "all_gather", "reducescatter", "reduce_scatter",
-		"alltoall", "all_to_all", "cross_device_reduce", "multimem", "twoshot", "oneshot", "one_shot", "two_shot", "deep_ep", "internode", "intranode"},
-		[]string{"norm"}},
-	{RoleNorm, []string{"rmsnorm", "rms_norm", "layernorm", "layer_norm", "addnorm", "add_norm", "norm_kernel", "normkernel",
-		"l2norm", "groupnorm", "rmsnormalize", "rms_normalize", "norm_fwd", "fused_norm"}, []string{"softmax", "qknorm", "qk_norm", "norm_rope"}},
-	{RoleSample, []string{"argmax", "sampling", "sampler", "multinomial", "penalt", "topksampling", "toppsampling", "apply_token_bitmask"}, nil},
-	{RoleMoE, []string{"moe", "expert", "router", "routing", "topkgating", "topk_softmax", "topksoftmax", "grouped_topk", "bitmatrix", "permute_tokens", "matmul_ogs"}, nil},
-	{RoleMixer, []string{"flash_fwd", "flash_attn", "flashattn", "flash::", "fmha", "attention", "mla_", "flashmla", "splitkv", "split_kv", "_attn_",
-		"attn_fwd", "mha_", "sdpa", "selective_scan", "chunk_scan", "chunk_state", "ssd_", "mamba", "ssm", "gated_delta", "delta_rule", "wkv",
-		"batchprefill", "batchdecode", "singleprefill", "singledecode", "ragged_attn", "_fwd_grouped_kernel", "_fwd_kernel_stage", "fwd_kernel_stage",
-		"linear_attn", "lightning_attn", "attn_kernel", "softmax_warp", "cunn_softmax", "softmaxforward", "xqa"},
-		[]string{"reshape_and_cache", "metadata", "topk", "cross_entropy"}},
-	{RoleRope, []string{"rope", "rotary"}, nil},
-	{RoleEmbed, []string{"embedding", "indexselect", "index_select", "vectorized_gather", "embed_tokens"}, nil},
-	{RoleProduct, []string{"gemm", "cijk_", "nvjet", "cutlass_80", "cutlass_75", "cutlass::kernel2", "xmma", "matmul", "wgmma", "_mm_", "splitk", "wvsplit", "addmm", "gemv", "linear_kernel", "bmm_"}, nil},
-	{RoleActivation, []string{"act_and_mul", "silu", "gelu", "swiglu", "activation"}, nil},
-	{RoleElementwise, []string{"elementwise", "triton_poi", "reduce_kernel"}, nil},
+// Roles lists all roles.
+func Roles() []Role {
+	out := make([]Role, 0, RoleBackward+1)
+	for r := RoleOther; r <= RoleBackward; r++ {
+		out = append(out, r)
+	}
+	return out
 }
 
-// roleOf reads a role from a kernel's name. It never fails; an unknown name is RoleOther.
-func roleOf(name string) Role {
-	l := strings.ToLower(name)
-	for i := range rolePatterns {
-		p := &rolePatterns[i]
-		if containsAny(l, p.any) && !containsAny(l, p.none) {
-			return p.role
+// Collective is a kind of exchange between GPUs.
+type Collective uint8
+
+// The kinds.
+const (
+	NotCollective   Collective = iota
+	AllReduce                  // also fused with what follows it
+	AllGather                  //
+	ReduceScatter              //
+	AllToAll                   // expert dispatch and combine, and what they exchange beforehand
+	Broadcast                  //
+	SendRecv                   // point to point: the two ends need not meet
+	OtherCollective            // barriers, reductions to one rank, steps of an exchange whose kind the name hides
+)
+
+// Collectives lists all kinds, NotCollective included.
+func Collectives() []Collective {
+	out := make([]Collective, 0, OtherCollective+1)
+	for c := NotCollective; c <= OtherCollective; c++ {
+		out = append(out, c)
+	}
+	return out
+}
+
+// collectiveOf says which exchange a subcategory of communication is.
+var collectiveOf = map[string]Collective{
+	"all_reduce": AllReduce, "all_gather": AllGather, "reduce_scatter": ReduceScatter, "all_to_all": AllToAll,
+	"dispatch": AllToAll, "combine": AllToAll, "layout": AllToAll, "broadcast": Broadcast, "send_recv": SendRecv,
+	"reduce": OtherCollective, "barrier": OtherCollective, "gemm_collective": OtherCollective, "": OtherCollective,
+}
+
+// collective reads the kind of exchange. A kernel that only takes the result of
+// one over, as the norm behind a two-shot all-reduce, is no second all-reduce.
+func collective(n *Name, r Result) Collective {
+	if r.Category != CategoryCommunication {
+		return NotCollective
+	}
+	switch r.Subcategory {
+	case "":
+		if n.Family == FamilyDeepEP || anyIn(expertScopes, n.scope) {
+			return AllToAll
+		}
+	case "gemm_collective":
+		return collectiveOf[collectiveKind(n)]
+	case "all_reduce":
+		if !anyIn(allReduceWords, n.fn) && anyIn(normWords, n.fn) {
+			return OtherCollective
 		}
 	}
-	return RoleOther
+	return collectiveOf[r.Subcategory]
 }
 
-func containsAny(s string, subs []string) bool {
-	for _, sub := range subs {
-		if strings.Contains(s, sub) {
-			return true
+var (
+	expertScopes   = compilePatterns(words("internode*", "intranode*", "moe_comm", "nccl_ep", "pplx"))
+	allReduceWords = compilePatterns(words("*allreduce*", "cross_device_reduce*", "*oneshot*", "*twoshot*", "*reduce_norm*", "*reduce_rms*"))
+	normWords      = compilePatterns(words("*norm*", "*rms*"))
+	backwardWords  = compilePatterns(words("*backward*", "*bwd*", "*bprop*", "dgrad*", "wgrad*", "*_dgrad*", "*_wgrad*", "adam*", "sgd*", "*optimizer*", "multi_tensor*", "*grad_input*", "*GradGammaBeta*"))
+)
+
+// categoryRoles is the role of what a category holds, where ruleRoles has no
+// other for the rule that matched. A category of the default rules without an
+// entry fails a test.
+var categoryRoles = map[Category]Role{
+	CategoryCommunication: RoleCollective,
+	CategoryMemory:        RoleOther,
+	CategoryKVCache:       RoleCacheWrite,
+	CategoryHybridLinear:  RoleMixer,
+	CategoryAttention:     RoleMixer,
+	CategoryMoE:           RoleMoE,
+	CategoryGEMM:          RoleProduct,
+	CategoryNorm:          RoleNorm,
+	CategoryRope:          RoleRope,
+	CategorySoftmax:       RoleSoftmax,
+	CategoryActivation:    RoleActivation,
+	CategoryQuantize:      RoleQuantize,
+	CategoryReduceTopK:    RoleOther,
+	CategorySamplingIO:    RoleOther,
+	CategoryElementwise:   RoleElementwise,
+	CategoryOther:         RoleOther,
+}
+
+// ruleRoles are the rules whose kernels are something else to a layer than the
+// rest of their category. An ID without a rule fails a test.
+var ruleRoles = map[string]Role{
+	"memory.memcpy": RoleCopy, "memory.memset": RoleCopy,
+	"memory.embedding": RoleEmbed, "inductor.embedding": RoleEmbed,
+	"kvcache.move": RoleOther, "kvcache.gather": RoleOther,
+	// They prepare attention, once a pass or once a layer; they are not its core.
+	"attention.metadata": RoleOther, "attention.indexer": RoleOther, "attention.compress": RoleOther,
+	"hybrid.conv": RoleOther, "hybrid.metadata": RoleOther, "hybrid.l2norm": RoleHeadNorm, "norm.head": RoleHeadNorm, "norm.rope": RoleRope,
+	"moe.routing": RoleRouter, "moe.permute": RolePermute, "moe.finalize": RoleFinalize,
+	"moe.gemm": RoleExperts, "moe.gemm_scope": RoleExperts,
+	"gemm.grouped_triton": RoleExperts, "gemm.router": RoleRouter,
+	"comm.allreduce_gemm": RoleProduct,
+	"softmax.loss":        RoleOther,
+	"sampling.scope":      RoleSample, "sampling.probs": RoleSample, "sampling.random": RoleSample, "sampling.word": RoleSample,
+	"reduce.argmax": RoleSample, "inductor.argmax": RoleSample,
+	"reduce.wrapper":        RoleElementwise,
+	"elementwise.optimizer": RoleBackward,
+}
+
+// role reads the role of a name from the rule that matched it.
+func role(n *Name, r Result, c Collective) Role {
+	if anyIn(backwardWords, n.fn) || anyIn(backwardWords, n.op) {
+		return RoleBackward
+	}
+	if c != NotCollective && normalises(n) {
+		return RoleNorm
+	}
+	// The lookup of an embedding begins a pass, whatever is fused behind it.
+	if n.Family == FamilyInductor && anyIn(inductorEmbedding, n.fn) {
+		return RoleEmbed
+	}
+	if x, ok := ruleRoles[r.Rule]; ok {
+		return x
+	}
+	return categoryRoles[r.Category]
+}
+
+var inductorEmbedding = compilePatterns(words("embedding"))
+
+// normalises says whether an exchange between GPUs ends with a norm: its name
+// says so, or the argument of a fused all-reduce does. FlashInfer and
+// TensorRT-LLM number what is fused, 0 being the plain all-reduce
+// ((…AllReduceFusionPattern)1, (…AllReduceFusionOp)1), or have a switch,
+// RMSNormFusion; the fused kernels of AITER have neither and always normalise.
+func normalises(n *Name) bool {
+	if anyIn(normWords, n.fn) {
+		return true
+	}
+	if !anyIn(fusionWords, n.fn) {
+		return false
+	}
+	for _, a := range n.TemplateArgs {
+		if i := strings.LastIndexByte(a, ')'); i >= 0 && strings.Contains(a, "AllReduceFusion") {
+			return a[i+1:] != "0"
 		}
+	}
+	for _, a := range n.TemplateArgs {
+		switch a {
+		case "true", "(bool)1":
+			return true
+		case "false", "(bool)0":
+			return false
+		}
+	}
+	return n.Family == FamilyAITER || anyIn(reduceFusionWords, n.fn)
+}
+
+var (
+	fusionWords = compilePatterns(words("*fusion*"))
+	// The reduction over experts comes last in a layer, so that only forms with
+	// the next norm exist.
+	reduceFusionWords = compilePatterns(words("moereduce*", "moefinalize*"))
+)
+
+// grouped says whether a product may be one of experts.
+func grouped(n *Name, r Result) bool {
+	switch r.Category {
+	case CategoryMoE:
+		return ruleRoles[r.Rule] == RoleExperts
+	case CategoryGEMM:
+		return r.Subcategory == "grouped" || n.Family == FamilyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
 	}
 	return false
+}
+
+// tile returns the first run of numbers joined by x, as in 128x64.
+func tile(n *Name) string {
+	for _, s := range [2]string{n.Function, n.Operation} {
+		for i := 0; i < len(s); i++ {
+			if !isDigit(s[i]) {
+				continue
+			}
+			j, joined := i, false
+			for j < len(s) && (isDigit(s[j]) || s[j] == 'x' && isDigit(s[j-1]) && j+1 < len(s) && isDigit(s[j+1])) {
+				joined = joined || s[j] == 'x'
+				j++
+			}
+			if joined {
+				return s[i:j]
+			}
+			i = j
+		}
+	}
+	return ""
 }
 
 // baseName folds what varies between tile variants of one kernel: digits, and for matrix products everything from the first
@@ -154,19 +329,6 @@ func cutArguments(s string) string {
 				return s[:i]
 			}
 		}
-	}
-	return s
-}
-
-// shortName is a kernel's function name without return type, template and call
-// arguments, as nsys' shortName has it.
-func shortName(name string) string {
-	s := strings.ReplaceAll(strings.TrimPrefix(name, "void "), anonymous, "")
-	if i := strings.IndexAny(s, "<("); i > 0 {
-		s = s[:i]
-	}
-	if i := strings.LastIndex(s, "::"); i >= 0 {
-		s = s[i+2:]
 	}
 	return s
 }

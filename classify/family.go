@@ -72,7 +72,7 @@ var familyScope = map[string]Family{
 	"cublasLt": FamilyCuBLAS, "cublas": FamilyCuBLAS,
 	"cudnn": FamilyCuDNN, "cask_cudnn": FamilyCuDNN, "cask_cudnn_infer": FamilyCuDNN, "cask_cudnn_train": FamilyCuDNN,
 	"ck": FamilyCK, "ck_tile": FamilyCK, "aiter": FamilyAITER,
-	"deep_ep": FamilyDeepEP, "dpsk": FamilyDeepEP, "deep_gemm": FamilyDeepGEMM,
+	"deep_ep": FamilyDeepEP, "deep_gemm": FamilyDeepGEMM,
 	"flashinfer": FamilyFlashInfer, "flash": FamilyFlash, "pytorch_flash": FamilyFlash, "flash_attn": FamilyFlash,
 	"smxx": FamilyFlashMLA, "sm90": FamilyFlashMLA, "sm100": FamilyFlashMLA,
 	"vllm": FamilyVLLM, "sgl_hip": FamilySGLang, "sgl_kernel": FamilySGLang, "sglang": FamilySGLang,
@@ -81,6 +81,9 @@ var familyScope = map[string]Family{
 	"nvshmemi": FamilyNCCL, "rccl": FamilyNCCL,
 }
 
+// ncclPrefixes begin the function's name where a return type stands in front.
+var ncclPrefixes = []string{"nccl", "rccl", "msccl", "nvshmem"}
+
 func detectFamily(n *Name) Family {
 	s := n.Demangled
 	for _, p := range familyPrefix {
@@ -88,14 +91,18 @@ func detectFamily(n *Name) Family {
 			return p.family
 		}
 	}
-	for _, ns := range n.Namespaces {
+	for i, ns := range n.Namespaces {
 		if f, ok := familyScope[ns]; ok {
 			return f
+		}
+		// DeepSeek's inference library holds DeepEP beside its products.
+		if ns == "dpsk" && i+1 < len(n.Namespaces) && n.Namespaces[i+1] == "ep" {
+			return FamilyDeepEP
 		}
 	}
 	f := n.Function
 	switch {
-	case strings.HasPrefix(f, "nccl") || strings.HasPrefix(f, "rccl"):
+	case hasAnyPrefix(f, ncclPrefixes):
 		return FamilyNCCL
 	case strings.HasPrefix(f, "Kernel") && strings.HasPrefix(n.Operation, "cutlass_"):
 		return FamilyCUTLASS

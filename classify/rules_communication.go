@@ -11,13 +11,17 @@ func communicationRules() []Rule {
 	return []Rule{
 		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []Family{FamilyNCCL}}),
 		comm("comm.deep_ep", "DeepEP expert dispatch and combine", "", Pattern{Family: []Family{FamilyDeepEP}}),
+		comm("comm.allreduce_gemm", "matrix product fused with a collective", "gemm_collective", Pattern{
+			Function: words("*gemm_allreduce*", "*gemm_ar", "*gemm_ar_*", "*allreduce_gemm*", "*gemm_reduce_scatter*", "*allgather_gemm*", "*gemm_allgather*", "*ag_gemm*", "*gemm_rs*"),
+		}),
 		comm("comm.allreduce", "all-reduce, also fused with a norm", "all_reduce", Pattern{
 			// Fused forms are communication: they wait for the slowest GPU.
-			Function: words("*allreduce*", "cross_device_reduce*", "*oneshot_ar*", "*ar_fusion*", "*arfusion*", "*reduce_norm_lamport*", "*norm_lamport*", "*lamport*"),
-			None:     words("*gemm*"),
+			Function: words("*allreduce*", "cross_device_reduce*", "ar", "*ar_fusion*", "*arfusion*", "*norm_lamport*", "*lamport*", "*rsag*"),
 		}),
-		comm("comm.allreduce_gemm", "matrix product fused with a collective", "gemm_collective", Pattern{
-			Function: words("*gemm_allreduce*", "*allreduce_gemm*", "*gemm_reduce_scatter*", "*allgather_gemm*", "*gemm_allgather*", "*ag_gemm*", "*gemm_rs*"),
+		// One-shot and two-shot are the two ways of a small all-reduce, through
+		// multicast memory or peers' buffers.
+		comm("comm.shots", "all-reduce in one or two shots", "all_reduce", Pattern{
+			Function: words("*oneshot*", "*twoshot*"), None: words("*gather*", "*scatter*", "*alltoall*", "*moe*"),
 		}),
 		comm("comm.reduce_scatter", "reduce-scatter", "reduce_scatter", Pattern{Function: words("*reducescatter*"), None: words("*wgrad*")}),
 		comm("comm.allgather", "all-gather", "all_gather", Pattern{Function: words("*allgather*")}),
@@ -25,13 +29,14 @@ func communicationRules() []Rule {
 			Function: words("*alltoall*", "*all2all*", "*moeA2A*", "a2a", "*_a2a", "EpDispatch*", "EpCombine*", "*dispatch_low_latency*", "*combine_low_latency*", "ep_dispatch*", "ep_combine*"),
 		}),
 		comm("comm.ep_scope", "expert-parallel exchange", "", Pattern{
-			Scope: words("internode*", "intranode*", "moe_comm", "mnnvl", "*mnnvl_allreduce", "*allreduce*", "uccl", "pplx", "mori", "symmetric_memory", "symm_mem", "quickreduce", "ar_fusion", "minimax_ar", "nccl_ep"),
+			Scope: words("internode*", "intranode*", "comm", "moe_comm", "mnnvl", "*mnnvl_allreduce", "*allreduce*", "uccl", "pplx", "mori", "symmetric_memory", "symm_mem", "quickreduce", "ar_fusion", "minimax_ar", "nccl_ep"),
 		}),
+		comm("comm.multimem", "exchange through multicast memory", "", Pattern{Function: words("*multimem*")}),
 		comm("comm.p2p", "point to point", "send_recv", Pattern{
 			Function: words("*sendrecv*", "p2p", "put_signal*", "*peer_copy*", "*ring_exchange*", "*nvlink_copy*", "userbuffers*", "kuserbuffers*"),
 		}),
 		comm("comm.barrier", "barrier or signal between GPUs", "barrier", Pattern{
-			Function: words("barrier_kernel*", "barrier_on_stream*", "*device_barrier*", "*barrier_all*", "nvlink_barrier*", "*multi_gpu_barrier*", "symm_mem*", "*wait_signal*", "*stream_signal*"),
+			Function: words("barrier_kernel*", "barrier_on_stream*", "signal_kernel*", "*device_barrier*", "*barrier_all*", "nvlink_barrier*", "*multi_gpu_barrier*", "symm_mem*", "*wait_signal*", "*stream_signal*"),
 		}),
 	}
 }

@@ -18,8 +18,9 @@ func hybridRules() []Rule {
 		h("hybrid.delta", "gated delta rule, KDA, GLA", "delta_rule", Pattern{
 			Function: words("*delta_rule*", "*deltanet*", "gdn*", "*_gdn*", "kda*", "*_kda*", "*scaled_dot_kkt*", "*solve_tril*", "*recompute_w_u*", "*chunk_local_cumsum*", "chunk_fwd_*", "chunk_bwd_*", "*gated_delta*", "merge_16x16*", "merge_32x32*", "*prepare_wy*", "*qkvzba*", "*fused_recurrent*", "recurrent", "*chunk_gla*", "*chunk_o", "*chunk_delta*", "chunk_transform*", "*chunk_global_cumsum*"),
 		}),
+		h("hybrid.l2norm", "norm of queries and keys in linear attention", "", Pattern{Function: words("l2norm_fwd*")}),
 		h("hybrid.linear", "linear attention", "", Pattern{
-			Function: words("*linear_attn*", "*linear_attention*", "*lightning_attn*", "*lightning_attention*", "*rwkv*", "*wkv6*", "*wkv7*", "*_retention*", "*fwd_diag_kernel*", "*fwd_kv_parallel*", "*fwd_kv_reduce*", "*fwd_none_diag*", "l2norm_fwd*", "*hybrid_linear*"),
+			Function: words("*linear_attn*", "*linear_attention*", "*lightning_attn*", "*lightning_attention*", "*rwkv*", "*wkv6*", "*wkv7*", "*_retention*", "*fwd_diag_kernel*", "*fwd_kv_parallel*", "*fwd_kv_reduce*", "*fwd_none_diag*", "*hybrid_linear*"),
 		}),
 	}
 }

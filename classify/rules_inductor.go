@@ -14,7 +14,6 @@ func inductorRules() []Rule {
 		return Rule{ID: id, Title: "torch.compile: " + title, Category: c, Subcategory: sub, When: p}
 	}
 	return []Rule{
-		in("inductor.moe", "around the experts", CategoryMoE, "", Pattern{Function: words("*moe*", "experts")}),
 		in("inductor.attention", "attention template", CategoryAttention, "", Pattern{Function: words("*flex_attention*", "*flex_decoding*", "*scaled_dot_product*", "*attention*")}),
 		in("inductor.gemm", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_mm", "triton_bmm"), Function: words("triton*")}),
 		in("inductor.template", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_tem_"), Function: words("mm", "bmm", "addmm", "baddbmm", "*_mm", "*mm_plus_mm*")}),
@@ -23,12 +22,16 @@ func inductorRules() []Rule {
 		// a kernel of mean and pow only.
 		in("inductor.norm", "normalisation", CategoryNorm, "", Pattern{Function: words("rsqrt", "native_layer_norm*", "native_group_norm*", "*batch_norm*", "var_mean", "rms_norm*", "layer_norm*", "group_norm*")}),
 		in("inductor.norm_stats", "statistics of a norm", CategoryNorm, "", Pattern{Prefix: words("triton_red_", "triton_per_"), All: words("mean", "pow")}),
+		// The op behind the experts is part of the kernel's name where its inputs
+		// or results are.
+		in("inductor.moe", "around the experts", CategoryMoE, "", Pattern{Function: words("*moe*", "experts")}),
 		in("inductor.softmax", "softmax", CategorySoftmax, "", Pattern{Function: words("softmax", "log_softmax", "logsumexp")}),
 		in("inductor.softmax_parts", "softmax written out", CategorySoftmax, "", Pattern{All: words("amax", "exp", "sub")}),
 		in("inductor.quantize", "scaling to a narrow type", CategoryQuantize, "", Pattern{All: words("abs", "*max")}),
 		in("inductor.quantize_cast", "clamp to a narrow type", CategoryQuantize, "", Pattern{All: words("clamp", "to_copy", "reciprocal")}),
 		in("inductor.rope", "rotary embedding", CategoryRope, "", Pattern{All: words("cos", "sin")}),
-		in("inductor.topk", "top-k, sort, arg-max, scan", CategoryReduceTopK, "topk", Pattern{Function: words("topk", "sort", "argmax", "argmin", "cumsum")}),
+		in("inductor.argmax", "arg-max", CategoryReduceTopK, "topk", Pattern{Function: words("argmax", "argmin")}),
+		in("inductor.topk", "top-k, sort, scan", CategoryReduceTopK, "topk", Pattern{Function: words("topk", "sort", "cumsum")}),
 		in("inductor.activation", "activation", CategoryActivation, "", Pattern{Function: words("silu*", "gelu*", "relu*", "tanh*", "sigmoid*", "softplus", "mish", "hardswish", "leaky_relu", "threshold_backward")}),
 		in("inductor.embedding", "lookup", CategoryMemory, "gather", Pattern{Function: words("embedding*", "gather*", "index_select*")}),
 		in("inductor.reduce", "reduction", CategoryReduceTopK, "reduce", Pattern{Prefix: words("triton_red_", "triton_per_", "triton_split_scan_", "triton_spl_")}),

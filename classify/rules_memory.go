@@ -27,10 +27,13 @@ func memoryRules() []Rule {
 		m("memory.scatter", "scatter, indexed write", "scatter", Pattern{
 			Function: words("*scatter*", "index_put*", "index_copy*", "index_fill*", "index_add*", "indexFunc*", "indexing_backward*", "index_put*"),
 		}),
+		m("memory.embedding", "embedding lookup", "gather", Pattern{
+			Function: words("*embedding*", "*indexSelect*", "vectorized_gather*", "*embed_tokens*", "embs", "*_embs"),
+		}),
 		// Embedding lookups and their gradients are gathers and scatters of
 		// rows; fbgemm's split_embedding_* are both.
 		m("memory.gather", "gather, embedding lookup", "gather", Pattern{
-			Function: words("*gather*", "index_select*", "*indexSelect*", "index_kernel*", "index", "*embedding*", "embs", "*_embs", "take", "lookup*", "*_lookup"),
+			Function: words("*gather*", "index_select*", "index_kernel*", "index", "take", "lookup*", "*_lookup"),
 		}),
 		m("memory.copy", "copy or cast", "copy", Pattern{
 			Function: words("direct_copy*", "*copy_kernel*", "copy", "*_copy", "*memcpy*", "copy_*", "*copyfunctor*", "*copy_device*"),

@@ -9,8 +9,11 @@ func moeRules() []Rule {
 	return []Rule{
 		// Permutation before routing: finalizeMoeRouting gathers and adds up
 		// the experts' outputs.
+		moe("moe.finalize", "sum of the experts' outputs", "permute", Pattern{
+			Function: words("*finalize_moe*", "*moe_sum*", "*moe_reduce*", "*moe_finalize*", "*finalize_matmul_scatter*", "*post_reorder*", "*moe_unpermute*", "*ep_gather*"),
+		}),
 		moe("moe.permute", "token sorting, permutation and finalisation for experts", "permute", Pattern{
-			Function: words("*moe_align*", "*count_and_sort*", "*moe_sort*", "*moe_permute*", "*moe_unpermute*", "*expert_map*", "*ep_scatter*", "*ep_gather*", "*expand_input_rows*", "*finalize_moe*", "*moe_sum*", "*moe_reduce*", "*moe_finalize*", "*expert_offset*", "*sort_expert*", "*shuffle_rows*", "*problem_sizes*", "*permute_tokens*", "*expert_first_token*", "*finalize_matmul_scatter*", "*pre_reorder*", "*post_reorder*", "*expert_prefix*", "*moe_permutation*", "*token_permut*", "*expand_moe*", "*MoeSorting*", "*fill_gateup*"),
+			Function: words("*moe_align*", "*count_and_sort*", "*moe_sort*", "*moe_permute*", "*expert_map*", "*ep_scatter*", "*expand_input_rows*", "*expert_offset*", "*sort_expert*", "*shuffle_rows*", "*problem_sizes*", "*permute_tokens*", "*expert_first_token*", "*pre_reorder*", "*expert_prefix*", "*moe_permutation*", "*token_permut*", "*expand_moe*", "*MoeSorting*", "*fill_gateup*"),
 			None:     words("*gemm*"),
 		}),
 		moe("moe.routing", "expert routing", "routing", Pattern{

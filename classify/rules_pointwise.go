@@ -7,6 +7,13 @@ func normRules() []Rule {
 	return []Rule{
 		// NormTwoOps and friends are vector norms of PyTorch's reduce_kernel
 		// (gradient clipping): a reduction, not a layer.
+		n("norm.rope", "norm of queries and keys with a rotary embedding", "", Pattern{
+			All: words("*norm*", "*rope*"), None: words("*renorm*"),
+		}),
+		n("norm.head", "norm of queries and keys", "", Pattern{
+			Function: words("*qknorm*", "*qk_norm*", "*q_norm*", "*k_norm*", "*kv_norm*", "*qk_rms*"),
+			None:     words("*renorm*"),
+		}),
 		n("norm.word", "normalisation by name", "", Pattern{
 			Function: words("*norm", "*norm_fwd*", "*norm_bwd*", "*norm_kernel*", "*rmsnorm*", "*layernorm*", "*layer_norm*", "*rms_norm*", "*groupnorm*", "*group_norm*", "*batchnorm*", "*batch_norm*", "*qknorm*", "*qk_norm*", "*rms_normalize*", "fused_rms*", "*_rms_*", "adaln*", "*_norm_*", "norm_*", "*GroupNorm*"),
 			None:     words("*renorm*", "NormTwoOps", "NormOneOps", "NormOps", "NormInfOps", "*normal", "*normal_*", "*normalize_weight*", "*lpnorm*"),
@@ -71,7 +78,8 @@ func reduceRules() []Rule {
 		return Rule{ID: id, Title: title, Category: CategoryReduceTopK, Subcategory: sub, When: p}
 	}
 	return []Rule{
-		r("reduce.topk", "top-k and sorting", "topk", Pattern{Function: words("*topk*", "*sort*", "*radix*", "*argmax*", "*argmin*", "*kth_value*", "*select_k*")}),
+		r("reduce.argmax", "arg-max", "topk", Pattern{Function: words("*argmax*", "*argmin*")}),
+		r("reduce.topk", "top-k and sorting", "topk", Pattern{Function: words("*topk*", "*sort*", "*radix*", "*kth_value*", "*select_k*")}),
 		r("reduce.scan", "prefix sums and selection", "scan", Pattern{Function: words("scan", "*_scan*", "*DeviceScan*", "*wrapped_scan*", "*cumsum*", "*select_sweep*", "*DeviceCompact*", "*histogram*", "*unique*", "*run_length*", "*prefix_sum*", "*exclusive_sum*", "*bincount*", "*partition_kernel*", "*flag_heads*", "*nonzero*", "*searchsorted*", "*DevicePartition*")}),
 		r("reduce.wrapper", "PyTorch reduction", "reduce", Pattern{Wrapper: words("reduce_kernel")}),
 		r("reduce.kernel", "reduction", "reduce", Pattern{Function: words("reduce*", "*_reduce*", "*DeviceReduce*", "*reduction*", "mean", "sum", "*_sum", "NormTwoOps")}),

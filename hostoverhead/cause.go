@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -98,21 +97,6 @@ func hostCause(name string) Cause {
 
 func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
-}
-
-// collectiveParts are parts of the names of kernels that exchange data between
-// devices.
-var collectiveParts = []string{"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "reducescatter", "reduce_scatter", "alltoall", "all_to_all", "cross_device_reduce", "multimem", "quickreduce"}
-
-// isCollectiveKernel reports whether a kernel's short name is that of a
-// collective: NCCL's, RCCL's, or a custom one.
-func isCollectiveKernel(f *classify.Facts) bool {
-	return containsAny(strings.ToLower(f.Short), collectiveParts)
-}
-
-// isAllReduce reports whether a kernel's short name is an all-reduce.
-func isAllReduce(f *classify.Facts) bool {
-	return containsAny(strings.ToLower(f.Short), []string{"allreduce", "all_reduce", "cross_device_reduce", "quickreduce"})
 }
 
 // isProfilerOverhead reports whether an overhead event is the profiler's own

@@ -59,7 +59,7 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 	w.pauseDoubt(v, d, add)
 	w.warmUpDoubt(v, d, add)
 	if v.NCCLCaveat {
-		add("nccl", ConfidenceMedium, "NCCL kernels take %.0f%% of the busy time: idle time may be waiting for other ranks", 100*m.NCCL.Value)
+		add("nccl", ConfidenceMedium, "kernels that exchange data between GPUs take %.0f%% of the busy time: idle time may be waiting for other ranks", 100*m.NCCL.Value)
 	}
 	if m.NCCLOnly.Applicable && m.NCCLOnly.Value > ncclOnlyShare {
 		add("busy-with-nccl-only", ConfidenceMedium, "during %.0f%% of the busy time only NCCL kernels run: the GPU waits for others while it counts as busy", 100*m.NCCLOnly.Value)

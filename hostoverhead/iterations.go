@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -32,7 +33,7 @@ func (w *workload) findIterations() benchPhase {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}
-		if !isAllReduce(w.names.kernel(e.NameID())) {
+		if w.names.kernel(e.NameID()).Collective != classify.AllReduce {
 			continue
 		}
 		s := spanOf(e)

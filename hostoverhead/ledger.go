@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
@@ -232,7 +233,7 @@ func (l *ledger) explain(d *deviceWork, s interval.Span, next trace.Event, emit 
 	// Queued before the gap began: the host was ahead, the device was not ready.
 	if call.End <= s.Start && after.Len() > queuedLimit || after.Len() > 2*queuedLimit {
 		e = LedgerEntry{Cause: CauseUnknown, Detail: "launched in time, started late (event, other rank or host callback)"}
-		if isCollectiveKernel(l.w.names.kernel(next.NameID())) {
+		if l.w.names.kernel(next.NameID()).Collective != classify.NotCollective {
 			e.Cause, e.Detail = CauseCollectiveWait, "collective launched in time, started late"
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
@@ -97,11 +97,26 @@ func FindStragglers(ctx context.Context, traces []*trace.Trace, opts ...Option) 
 	return s, nil
 }
 
-// collectivesOf lists a rank's collectives by start; point-to-point kernels
-// have no common end and are left out.
+// endTogether says whether the ranks of an exchange end it at the same time, so
+// that who arrives last shows in the durations. The two ends of a point-to-point
+// transfer need not. What hides its kind (RCCL's generic kernel) is a collective
+// far more often than a transfer.
+var endTogether = map[classify.Collective]bool{
+	classify.NotCollective:   false,
+	classify.AllReduce:       true,
+	classify.AllGather:       true,
+	classify.ReduceScatter:   true,
+	classify.AllToAll:        true,
+	classify.Broadcast:       true,
+	classify.SendRecv:        false,
+	classify.OtherCollective: true,
+}
+
+// collectivesOf lists a rank's collectives by start, as far as they have a
+// common end.
 func (r rankWork) collectivesOf() (out []trace.Event) {
 	for _, e := range r.w.kernelsOf(r.d) {
-		if isCollectiveKernel(r.w.names.kernel(e.NameID())) && !strings.Contains(strings.ToLower(e.Name()), "sendrecv") {
+		if endTogether[r.w.names.kernel(e.NameID()).Collective] {
 			out = append(out, e)
 		}
 	}

@@ -253,10 +253,9 @@ func (n *nameFacts) general(id trace.NameID) string {
 	return g
 }
 
-// collective reports whether a kernel is NCCL's or RCCL's: its short name
-// contains "nccl", in any case (M5's definition).
+// collective reports whether a kernel exchanges data between GPUs.
 func (n *nameFacts) collective(id trace.NameID) bool {
-	return strings.Contains(strings.ToLower(n.kernel(id).Short), "nccl")
+	return n.kernel(id).Collective != classify.NotCollective
 }
 
 // prep is the index of the first pattern that a name contains, in any case, −1

@@ -116,7 +116,12 @@ func (w *work) internNames() {
 			w.nameOf = append(w.nameOf, e.NameID())
 			base = append(base, bases.id(f.Base))
 		}
-		w.seq.ID[i], w.seq.Base[i], w.seq.Role[i] = id, base[id], w.facts[id].Role
+		w.seq.ID[i], w.seq.Base[i] = id, base[id]
+	}
+	roles := structuralRoles(w.facts)
+	for i, id := range w.seq.ID {
+		w.watch.Row()
+		w.seq.Role[i] = roles[id]
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/classify"
 )
 
 // sequenceFrom makes a sequence of kernel names.
@@ -11,12 +13,14 @@ func sequenceFrom(names []string) *sequence {
 	sym := newInterner()
 	bases := newInterner()
 	s := &sequence{}
+	var facts []classify.Facts
 	for _, n := range names {
 		f := factsOf(n)
+		facts = append(facts, f)
 		s.ID = append(s.ID, sym.id(n))
 		s.Base = append(s.Base, bases.id(f.Base))
-		s.Role = append(s.Role, f.Role)
 	}
+	s.Role = structuralRoles(facts)
 	return s
 }
 
@@ -49,6 +53,14 @@ func TestLayouts(t *testing.T) {
 			"rms_norm_kernel gemm_qkv rotary_kernel flash_fwd_kernel gemm_o allreduce_fusion_add_rmsnorm gemm_gate silu_mul gemm_down",
 			"allreduce_fusion_add_rmsnorm gemm_qkv rotary_kernel flash_fwd_kernel gemm_o allreduce_fusion_add_rmsnorm gemm_gate silu_mul gemm_down",
 			"allreduce_fusion_add_rmsnorm gemm_lm_head argmax_kernel", 64},
+		{"norms by torch.compile, each product's all-reduce behind it", "triton_poi_fused_embedding_0 void_vllm::cross_device_reduce_1stage",
+			"triton_red_fused__to_copy_mean_mul_pow_rsqrt_0 nvjet_qkv vllm::rotary_embedding_kernel reshape_and_cache_flash_kernel flash_fwd_splitkv_kernel nvjet_o vllm::cross_device_reduce_1stage triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2 nvjet_gate triton_poi_fused_mul_silu_slice_1 nvjet_down vllm::cross_device_reduce_1stage",
+			"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_3 nvjet_qkv vllm::rotary_embedding_kernel reshape_and_cache_flash_kernel flash_fwd_splitkv_kernel nvjet_o vllm::cross_device_reduce_1stage triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2 nvjet_gate triton_poi_fused_mul_silu_slice_1 nvjet_down vllm::cross_device_reduce_1stage",
+			"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_3 nvjet_lm_head argmax_kernel", 80},
+		{"the argument says that the all-reduce normalises", "embedding_kernel trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)0>",
+			"flashinfer::norm::RMSNormKernel nvjet_qkv rotary_kernel BatchDecodeWithPagedKVCacheKernel nvjet_o trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_gate act_and_mul_kernel nvjet_down",
+			"trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_qkv rotary_kernel BatchDecodeWithPagedKVCacheKernel nvjet_o trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_gate act_and_mul_kernel nvjet_down",
+			"trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_lm_head argmax_kernel", 80},
 		{"state space and attention, one norm each", "embedding_kernel",
 			"rms_norm_kernel gemm_in causal_conv1d_kernel selective_scan_kernel gated_norm_kernel gemm_out",
 			"fused_add_rms_norm_kernel gemm_in causal_conv1d_kernel selective_scan_kernel gated_norm_kernel gemm_out",

@@ -1,6 +1,10 @@
 package layer
 
-import "github.com/llmstrata/strata/classify"
+import (
+	"slices"
+
+	"github.com/llmstrata/strata/classify"
+)
 
 // A role is what the segmentation needs to know about a kernel's meaning: never needed for finding the period, only for
 // placing a boundary that structure leaves open and for telling a layer from half of one.
@@ -21,15 +25,45 @@ const (
 	roleBackward    = classify.RoleBackward
 )
 
-// interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused norm,
-// two tiles of a GEMM. Element-wise kernels, copies and the rest may not: half of any prologue would match.
-func interchangeable(r role) bool {
-	switch r {
-	case roleNorm, roleMixer, roleGemm, roleMoE, roleRope, roleCollective:
-		return true
-	}
-	return false
-}
-
 // factsOf reads a name for the segmentation: the default rules only, since users' rules label but do not cut.
 func factsOf(name string) classify.Facts { return classify.Default().Facts(name) }
+
+// structural says what a role counts as when layers are cut. Norms of heads, cache writes and the like stand inside a
+// layer at places that differ between servers: they must neither open a layer nor make kernels alike.
+var structural = map[classify.Role]role{
+	classify.RoleOther:       roleOther,
+	classify.RoleNorm:        roleNorm,
+	classify.RoleHeadNorm:    roleOther,
+	classify.RoleMixer:       roleMixer,
+	classify.RoleSoftmax:     roleOther, // but see structuralRoles
+	classify.RoleProduct:     roleGemm,
+	classify.RoleRouter:      roleMoE,
+	classify.RolePermute:     roleMoE,
+	classify.RoleExperts:     roleMoE,
+	classify.RoleFinalize:    roleMoE,
+	classify.RoleMoE:         roleMoE,
+	classify.RoleRope:        roleRope,
+	classify.RoleCacheWrite:  roleOther,
+	classify.RoleCollective:  roleCollective,
+	classify.RoleEmbed:       roleEmbed,
+	classify.RoleSample:      roleSample,
+	classify.RoleCopy:        roleOther,
+	classify.RoleElementwise: roleElementwise,
+	classify.RoleActivation:  roleActivation,
+	classify.RoleQuantize:    roleOther,
+	classify.RoleBackward:    roleBackward,
+}
+
+// structuralRoles folds the roles of names. Where no name is a mixer, attention is written out as two products around a
+// softmax, which then stands for it.
+func structuralRoles(facts []classify.Facts) []role {
+	out := make([]role, len(facts))
+	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role == classify.RoleMixer })
+	for i, f := range facts {
+		out[i] = structural[f.Role]
+		if f.Role == classify.RoleSoftmax && !mixers {
+			out[i] = roleMixer
+		}
+	}
+	return out
+}

@@ -113,7 +113,7 @@ func (s *symbols) of(name string) (fine, base int32, r role) {
 	fine = s.fine.id(name)
 	if int(fine) == len(s.roles) {
 		f := factsOf(name)
-		s.roles = append(s.roles, f.Role)
+		s.roles = append(s.roles, structural[f.Role])
 		s.bases = append(s.bases, s.base.id(f.Base))
 	}
 	return fine, s.bases[fine], s.roles[fine]

@@ -238,9 +238,9 @@ func (a *Device) layerRow(lay *Layer) LayerRow {
 		SumMS: millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
 	sums := map[string]time.Duration{}
 	for _, i := range lay.Kernels {
-		e := a.Kernel(int(i)).Event()
-		sums[string(a.Kernel(int(i)).Category())] += e.Duration()
-		if strings.Contains(e.Name(), "AllReduce") {
+		k := a.Kernel(int(i))
+		sums[string(k.Category())] += k.Event().Duration()
+		if k.Facts().Collective == classify.AllReduce {
 			r.ARCount++
 		}
 	}

@@ -1,8 +1,6 @@
 package triage
 
 import (
-	"strings"
-
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 )
@@ -73,27 +71,39 @@ func (b Bucket) weight() float64 {
 	return 0.8
 }
 
-// bucketOf maps an activity's kind and category to its bucket.
-func bucketOf(kind trace.Kind, category classify.Category, name string) Bucket {
+// categoryBuckets says which bucket a category of the classifier falls into;
+// one that a user's rule names falls into BucketOther. Communication is strong
+// where a library made for it runs, see bucketOf.
+var categoryBuckets = map[classify.Category]Bucket{
+	classify.CategoryCommunication: BucketCommunicationWeak,
+	classify.CategoryMemory:        BucketMemoryWeak,
+	classify.CategoryKVCache:       BucketMemoryWeak,
+	classify.CategoryElementwise:   BucketElementwise,
+	classify.CategoryActivation:    BucketElementwise,
+	classify.CategoryQuantize:      BucketElementwise,
+	classify.CategorySamplingIO:    BucketElementwise,
+	classify.CategoryAttention:     BucketCompute,
+	classify.CategoryMoE:           BucketCompute,
+	classify.CategoryGEMM:          BucketCompute,
+	classify.CategoryNorm:          BucketCompute,
+	classify.CategoryRope:          BucketCompute,
+	classify.CategorySoftmax:       BucketCompute,
+	classify.CategoryReduceTopK:    BucketCompute,
+	classify.CategoryHybridLinear:  BucketCompute,
+	classify.CategoryOther:         BucketOther,
+}
+
+// bucketOf maps an activity's kind, category and library to its bucket.
+func bucketOf(kind trace.Kind, category classify.Category, library classify.Family) Bucket {
 	switch kind {
 	case trace.KindMemcpy, trace.KindMemset:
 		return BucketMemoryStrong
 	case trace.KindGraph:
 		return BucketCompute
 	}
-	switch category {
-	case classify.CategoryCommunication:
-		if l := strings.ToLower(name); strings.HasPrefix(l, "nccl") || strings.HasPrefix(l, "rccl") || strings.Contains(l, "nvshmem") {
-			return BucketCommunicationStrong
-		}
-		return BucketCommunicationWeak
-	case classify.CategoryMemory, classify.CategoryKVCache:
-		return BucketMemoryWeak
-	case classify.CategoryElementwise, classify.CategoryActivation, classify.CategoryQuantize, classify.CategorySamplingIO:
-		return BucketElementwise
-	case classify.CategoryAttention, classify.CategoryMoE, classify.CategoryGEMM, classify.CategoryNorm, classify.CategoryRope,
-		classify.CategorySoftmax, classify.CategoryReduceTopK, classify.CategoryHybridLinear:
-		return BucketCompute
+	b := categoryBuckets[category]
+	if b == BucketCommunicationWeak && library == classify.FamilyNCCL {
+		return BucketCommunicationStrong
 	}
-	return BucketOther
+	return b
 }

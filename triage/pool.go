@@ -71,7 +71,7 @@ func (p *pool) kernel(raw string, kind trace.Kind) int32 {
 		p.watch.Rows(rowsPerName)
 		parsed := classify.Parse(raw)
 		f := kernelFacts{canonical: canonical, parsed: parsed, words: parsed.Words(), result: p.rules.ClassifyName(&parsed), kind: kind}
-		f.bucket = bucketOf(kind, f.result.Category, parsed.Function)
+		f.bucket = bucketOf(kind, f.result.Category, parsed.Family)
 		p.facts = append(p.facts, f)
 	}
 	return id

@@ -1,0 +1,169 @@
+package classify_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// TestFacts: what a name alone tells of roles and exchanges. The names are
+// those of public kernels, arguments shortened.
+func TestFacts(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		role       classify.Role
+		collective classify.Collective
+	}{
+		// torch.compile names what it fused; the products beside it are views.
+		{"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2", classify.RoleNorm, classify.NotCollective},
+		{"triton_red_fused__to_copy_add_copy__fused_add_rms_norm_moe_forward_shared_3", classify.RoleNorm, classify.NotCollective},
+		{"triton_poi_fused_mul_silu_slice_1", classify.RoleActivation, classify.NotCollective},
+		{"triton_red_fused__to_copy_add_embedding_mean_mul_pow_rsqrt_0", classify.RoleEmbed, classify.NotCollective},
+		// The first argument of FlashInfer's and TensorRT-LLM's fused all-reduce
+		// says what is fused, 0 being nothing.
+		{"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)0, __nv_bfloat16, 8, false, true>(P)", classify.RoleCollective, classify.AllReduce},
+		{"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 8, false, true>(P)", classify.RoleNorm, classify.AllReduce},
+		{"void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_twoshot_sync<(tensorrt_llm::kernels::ar_fusion::AllReduceFusionPattern)3, __half, 4, true>(P)", classify.RoleNorm, classify.AllReduce},
+		{"void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8, __nv_bfloat16, false, float4>(__nv_bfloat16*)", classify.RoleCollective, classify.AllReduce},
+		{"void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8, __nv_bfloat16, true, float4>(__nv_bfloat16*)", classify.RoleNorm, classify.AllReduce},
+		{"void tensorrt_llm::kernels::ar_fusion::moe::moereduce_allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>(P)", classify.RoleNorm, classify.AllReduce},
+		{"void aiter::allreduce_fusion_kernel_1stage<__hip_bfloat16, 8, 512>(P)", classify.RoleNorm, classify.AllReduce},
+		// Two kernels make one all-reduce: the second takes the result over.
+		{"void aiter::reduce_scatter_cross_device_store<__hip_bfloat16, 8>(aiter::RankData*, int)", classify.RoleCollective, classify.ReduceScatter},
+		{"void aiter::local_device_load_rmsnorm<__hip_bfloat16, 8>(aiter::RankSignals)", classify.RoleNorm, classify.NotCollective},
+		{"void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<__nv_bfloat16, float4>(__nv_bfloat16*)", classify.RoleNorm, classify.OtherCollective},
+		{"void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)", classify.RoleCollective, classify.AllReduce},
+		{"multimem_one_shot_reduce_kernel", classify.RoleCollective, classify.AllReduce},
+		{"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.AllGather},
+		{"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.SendRecv},
+		{"ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.Broadcast},
+		{"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.OtherCollective},
+		{"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", classify.RoleCollective, classify.AllToAll},
+		{"void deep_ep::internode_ll::combine<true, 3, 10, 7168>(void*)", classify.RoleCollective, classify.AllToAll},
+		{"dpsk::ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)", classify.RoleCollective, classify.AllToAll},
+		// Libraries beside DeepEP in one namespace exchange nothing.
+		{"void dpsk::grouped_gemm::transpose<128>(float*)", classify.RoleOther, classify.NotCollective},
+		// Writing the cache is no attention, nor is a softmax of its own.
+		{"void sglang::set_mla_kv_buffer_kernel<128, 128>(P)", classify.RoleCacheWrite, classify.NotCollective},
+		{"void vllm::concat_and_cache_mla_kernel<__nv_bfloat16>(P)", classify.RoleCacheWrite, classify.NotCollective},
+		{"void softmax_warp_forward<float, float, float, 10, false>(float*)", classify.RoleSoftmax, classify.NotCollective},
+		{"void flash::flash_fwd_splitkv_kernel<T>(P)", classify.RoleMixer, classify.NotCollective},
+		{"fused_qknorm_rope_kernel", classify.RoleRope, classify.NotCollective},
+		{"void moe::topk_softmax<8>(float*)", classify.RoleRouter, classify.NotCollective},
+		{"fused_moe_kernel", classify.RoleExperts, classify.NotCollective},
+		{"void tensorrt_llm::kernels::cutlass_kernels::finalizeMoeRoutingKernel<float>(P)", classify.RoleFinalize, classify.NotCollective},
+		{"moe_align_block_size_kernel", classify.RolePermute, classify.NotCollective},
+		{"void at::native::(anonymous namespace)::vectorized_gather_kernel<16, long>(char*)", classify.RoleEmbed, classify.NotCollective},
+		{"fast_hadamard_transform_kernel", classify.RoleQuantize, classify.NotCollective},
+		{"void flash::flash_bwd_dq_dk_dv_loop_kernel<T>(P)", classify.RoleBackward, classify.NotCollective},
+	} {
+		f := classify.Default().Facts(c.name)
+		if f.Role != c.role || f.Collective != c.collective {
+			t.Errorf("%.120s: role %d, collective %d (%s by %s), want %d, %d", c.name, f.Role, f.Collective, f.Category, f.Rule, c.role, c.collective)
+		}
+	}
+}
+
+// TestFactsOfSizes: tiles and types vary, the base does not.
+func TestFactsOfSizes(t *testing.T) {
+	a := classify.Default().Facts("nvjet_tst_128x64_64x6_2x1_v_bz_TNT")
+	b := classify.Default().Facts("nvjet_tst_64x8_64x16_4x1_v_bz_TNT")
+	if a.Base != b.Base || a.Tile != "128x64" || b.Tile != "64x8" || a.DType != "bf16" {
+		t.Errorf("got %+v and %+v, want one base, tiles 128x64 and 64x8, bf16", a, b)
+	}
+	for name, want := range map[string]bool{
+		"bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s5": true, "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1": true,
+		"fused_moe_kernel": true, "nvjet_tst_64x8": false, "moe_align_block_size_kernel": false,
+	} {
+		if got := classify.Default().Facts(name).Grouped; got != want {
+			t.Errorf("%s: grouped %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestUsersRulesDoNotCut: a user's rule renames the category and nothing else.
+func TestUsersRulesDoNotCut(t *testing.T) {
+	const name = "void vllm::rms_norm_kernel<__nv_bfloat16, 8>(P)"
+	want := classify.Default().Facts(name)
+	got := classify.Default().With(classify.Substring("mine", "Mine", true, "norm")).Facts(name)
+	if got.Category != "mine" || got.Rule != "mine" {
+		t.Errorf("category %q by rule %q, want the user's", got.Category, got.Rule)
+	}
+	if got.Role != want.Role || got.Base != want.Base || got.Collective != want.Collective {
+		t.Errorf("got %+v, want role, base and collective of %+v", got, want)
+	}
+}
+
+// TestCommunicationHasAKind: category and kind of exchange are one answer.
+func TestCommunicationHasAKind(t *testing.T) {
+	for _, n := range corpus(t) {
+		f := classify.Default().Facts(n)
+		if (f.Category == classify.CategoryCommunication) != (f.Collective != classify.NotCollective) {
+			t.Errorf("%.120s: category %s, collective %d", n, f.Category, f.Collective)
+		}
+	}
+}
+
+// TestListsAreComplete: the lists that consumers are tested against hold every
+// constant that the package declares.
+func TestListsAreComplete(t *testing.T) {
+	have := map[string]int{}
+	files, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files["classify"].Files {
+		for _, d := range f.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
+				countConstants(g, have)
+			}
+		}
+	}
+	want := map[string]int{"Role": len(classify.Roles()), "Collective": len(classify.Collectives()), "Category": len(classify.Categories())}
+	for typ, n := range want {
+		if have[typ] != n || n == 0 {
+			t.Errorf("%d constants of type %s are declared, the list has %d", have[typ], typ, n)
+		}
+	}
+	if slices.Contains(classify.Categories(), "") {
+		t.Error("an empty category is listed")
+	}
+}
+
+// countConstants counts the constants of a declaration by the name of their
+// type, which is that of the constant before where it is left out.
+func countConstants(g *ast.GenDecl, have map[string]int) {
+	last := ""
+	for _, s := range g.Specs {
+		v := s.(*ast.ValueSpec)
+		if id, ok := v.Type.(*ast.Ident); ok {
+			last = id.Name
+		} else if len(v.Values) > 0 {
+			last = ""
+		}
+		have[last] += len(v.Names)
+	}
+}
+
+// BenchmarkFacts is the cost of everything a name tells.
+func BenchmarkFacts(b *testing.B) {
+	data, err := os.ReadFile("testdata/kernels.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	lines := strings.Split(string(data), "\n")
+	for b.Loop() {
+		for _, l := range lines {
+			if _, name, ok := strings.Cut(l, " "); ok && l[0] != '#' {
+				classify.Default().Facts(name)
+			}
+		}
+	}
+}

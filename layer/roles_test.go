@@ -1,0 +1,34 @@
+package layer
+
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// TestRolesHaveAHome: a new role must be told what it is to the boundaries of layers.
+func TestRolesHaveAHome(t *testing.T) {
+	for _, r := range classify.Roles() {
+		if _, ok := structural[r]; !ok {
+			t.Errorf("role %d is not in structural", r)
+		}
+	}
+}
+
+// TestSoftmaxStandsForAttention: only where attention is written out.
+func TestSoftmaxStandsForAttention(t *testing.T) {
+	const softmax, flash = "void softmax_warp_forward<float, float, float, 10, false>(float*)", "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)"
+	names := func(list ...string) []classify.Facts {
+		var out []classify.Facts
+		for _, n := range list {
+			out = append(out, factsOf(n))
+		}
+		return out
+	}
+	if got := structuralRoles(names("nvjet_tst_64x8", softmax))[1]; got != roleMixer {
+		t.Errorf("softmax without attention kernels has role %d, want the mixer's", got)
+	}
+	if got := structuralRoles(names(flash, softmax))[1]; got != roleOther {
+		t.Errorf("softmax beside attention kernels has role %d, want none", got)
+	}
+}

@@ -1,0 +1,28 @@
+package triage
+
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestCategoriesHaveABucket: a new category must be told how the overlap
+// analysis counts it.
+func TestCategoriesHaveABucket(t *testing.T) {
+	for _, c := range classify.Categories() {
+		if _, ok := categoryBuckets[c]; !ok {
+			t.Errorf("category %q is not in categoryBuckets", c)
+		}
+	}
+	for name, want := range map[string]Bucket{
+		"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)": BucketCommunicationStrong,
+		"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)":         BucketCommunicationWeak,
+		"acme_unknown": BucketOther,
+	} {
+		f := classify.Default().Facts(name)
+		if got := bucketOf(trace.KindKernel, f.Category, f.Library); got != want {
+			t.Errorf("%s: bucket %s, want %s", name, got, want)
+		}
+	}
+}
