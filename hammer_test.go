@@ -90,10 +90,10 @@ func TestHammer(t *testing.T) {
 			}
 			for p := range a.Passes {
 				for _, l := range a.Passes[p].Layers {
-					d, err := a.Detail(p, l.Index)
+					d, err := layer.NewDetail(a, p, l.Index)
 					all = append(all, d, err)
 				}
-				tl, err := a.Timeline(p)
+				tl, err := layer.NewTimeline(a, p)
 				all = append(all, tl, err)
 			}
 			return all

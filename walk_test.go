@@ -247,14 +247,14 @@ func checkDevice(t testing.TB, a *layer.Device) {
 		if p >= 3 {
 			continue // rendering all of many passes would only repeat itself
 		}
-		if tl, err := a.Timeline(p); err != nil {
+		if tl, err := layer.NewTimeline(a, p); err != nil {
 			refused(t, "timeline", err)
 		} else if _, err := json.Marshal(tl); err != nil {
 			t.Errorf("timeline as JSON: %v", err)
 		}
 		var before *layer.Detail
 		for _, l := range pass.Layers[:min(3, len(pass.Layers))] {
-			d, err := a.Detail(p, l.Index)
+			d, err := layer.NewDetail(a, p, l.Index)
 			if err != nil {
 				refused(t, "detail", err)
 				continue

@@ -179,8 +179,12 @@ type ForwardPass struct {
 	// Batch counts requests, Tokens the tokens processed in the pass; −1 when unknown.
 	Batch  int   `json:"batch"`
 	Tokens int64 `json:"tokens"`
-	// Step is what the annotations of the pass say; nil when there is none.
-	Step *Step `json:"step,omitempty"`
+	// Annotation is what the step annotations of the pass say; nil when there is none.
+	Annotation *Step `json:"annotation,omitempty"`
+	// Step numbers the steps of the server: passes of several GPUs that one step launched have the same one.
+	Step int `json:"step"`
+	// Host is when the CPU prepared and launched the pass. A step that launched nothing on the GPU is a pass that has only this.
+	Host HostSpan `json:"host"`
 
 	// Partial says that the window cuts the pass: at its start, its end or both. FirstLayer is the index of the first
 	// layer that is present; its number is counted from the end of the pass when the start is missing.

@@ -51,6 +51,7 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 			a.Devices[i].Notes = append(a.Devices[i].Notes, fmt.Sprintf("no passes and layers: %v", err))
 		}
 	}
+	a.numberSteps()
 	return a, watch.Err()
 }
 
@@ -153,7 +154,9 @@ func (w *work) segment(a *Device, m *modelFacts) error {
 	if err := w.checkAgainst(results, f, m); err != nil {
 		return err
 	}
-	w.finish(a, results, m, evidence)
+	strays := w.dropStrays(results)
+	w.finish(a, w.withEmpty(results), m, evidence)
+	a.Notes = append(a.Notes, strays...)
 	return nil
 }
 
@@ -245,7 +248,7 @@ func (w *work) forget() {
 
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
-	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Step: r.step, Partial: r.cut,
+	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Annotation: r.step, Host: w.hostOf(r), Partial: r.cut,
 		FirstLayer: r.first, PassEvidence: r.evidence, LayerEvidence: r.levidence, Confidence: r.conf}
 	if r.count > 0 {
 		fp.Confidence = min(r.conf, r.lconf)
@@ -277,8 +280,12 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 			byLayer[l-r.first] = append(byLayer[l-r.first], i)
 		}
 	}
-	if len(r.kernels) == 0 {
-		fp.Start, fp.End = 0, 0
+	if len(r.kernels) == 0 { // behind the pass before it
+		fp.Start = fp.Host.Start
+		if n := len(a.Passes); n > 0 {
+			fp.Start = max(fp.Start, a.Passes[n-1].End)
+		}
+		fp.End = fp.Start
 	}
 	kinds := map[uint64]int{}
 	for l, kernels := range byLayer {

@@ -73,6 +73,7 @@ func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Opti
 			return nil, err
 		}
 	}
+	a.numberSteps()
 	return a, watch.Err()
 }
 

@@ -173,8 +173,8 @@ func (a *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %d…%d", ErrRange, l, p, fp.FirstLayer, fp.FirstLayer+len(fp.Layers)-1)
 }
 
-// Detail breaks layer l of pass p down into kernels.
-func (a *Device) Detail(p, l int) (*Detail, error) {
+// NewDetail breaks layer l of pass p down into kernels.
+func NewDetail(a *Device, p, l int) (*Detail, error) {
 	fp, lay, err := a.Layer(p, l)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 // TestHadamardIsInRatioFourLayers: with the right boundaries only layers of ratio 4 have an indexer.
 func TestHadamardIsInRatioFourLayers(t *testing.T) {
 	a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json")})
-	tl, err := a.Timeline(layer.None)
+	tl, err := layer.NewTimeline(a, layer.None)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,11 +141,11 @@ func TestRangeErrorsSayTheRange(t *testing.T) {
 		pass, layer int
 		says        string
 	}{{5, 0, "0…4"}, {-1, 0, "0…4"}, {2, 43, "0…42"}, {2, -1, "0…42"}} {
-		if _, err := a.Detail(c.pass, c.layer); !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), c.says) {
+		if _, err := layer.NewDetail(a, c.pass, c.layer); !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("pass %d, layer %d: %v, want a range error that says %s", c.pass, c.layer, err, c.says)
 		}
 	}
-	if _, err := a.Timeline(7); !errors.Is(err, layer.ErrRange) {
+	if _, err := layer.NewTimeline(a, 7); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("timeline of pass 7: %v", err)
 	}
 }

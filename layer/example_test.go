@@ -78,11 +78,11 @@ func ExampleKernel_Twin() {
 
 func ExampleDiffOf() {
 	a := demoGPU(layer.Options{})
-	dense, err := a.Detail(a.Steady.Pass, 0)
+	dense, err := layer.NewDetail(a, a.Steady.Pass, 0)
 	if err != nil {
 		log.Fatal(err)
 	}
-	moe, err := a.Detail(a.Steady.Pass, 1)
+	moe, err := layer.NewDetail(a, a.Steady.Pass, 1)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func ExampleParseStep() {
 
 func ExampleTimeline_WriteText() {
 	a := demoGPU(layer.Options{})
-	t, err := a.Timeline(layer.None)
+	t, err := layer.NewTimeline(a, layer.None)
 	if err != nil {
 		log.Fatal(err)
 	}

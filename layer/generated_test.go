@@ -129,11 +129,11 @@ func TestContradictionsOfGeneratedTraces(t *testing.T) {
 // TestDetailOfTheDemo: every form of a layer's kernels and of its difference to another layer.
 func TestDetailOfTheDemo(t *testing.T) {
 	a := demoAnalysis(t, layer.Options{})
-	d, err := a.Detail(1, 2)
+	d, err := layer.NewDetail(a, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := a.Detail(1, 3)
+	other, err := layer.NewDetail(a, 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,10 +156,10 @@ func TestDetailOfTheDemo(t *testing.T) {
 	if a.Kernel(0).Half() != "" || flow.Len() == 0 {
 		t.Errorf("kernel 0 is in half %q; flow of %d bytes", a.Kernel(0).Half(), flow.Len())
 	}
-	if _, err := a.Detail(99, 0); !errors.Is(err, layer.ErrRange) {
+	if _, err := layer.NewDetail(a, 99, 0); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("pass 99: %v", err)
 	}
-	if _, err := a.Detail(1, 99); !errors.Is(err, layer.ErrRange) {
+	if _, err := layer.NewDetail(a, 1, 99); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("layer 99: %v", err)
 	}
 }

@@ -31,6 +31,8 @@ type work struct {
 	nameOf []trace.NameID
 	begins map[uint64]bool // see sequence
 
+	empty []passSpan // steps that launched nothing, by start
+
 	pass  []int32
 	layer []int32
 	half  []int8

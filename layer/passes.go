@@ -15,6 +15,7 @@ type passSpan struct {
 	conf     float64
 	cut      Partial
 	draft    bool // a run of a smaller model between those of the target
+	host     HostSpan
 }
 
 // findPasses climbs down the ladder of pass evidence and returns the passes in launch order, and what they rest on.
@@ -81,8 +82,8 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 
 // A stepSpan is an annotation that stands for a step.
 type stepSpan struct {
-	start, end trace.Time
-	step       Step
+	HostSpan
+	step Step
 }
 
 // stepSet holds the steps of one dialect per thread, by start, outermost only.
@@ -125,10 +126,10 @@ func (w *work) readSteps() []*stepSet {
 			sets = append(sets, set)
 		}
 		spans := set.spans[e.Thread()]
-		if n := len(spans); n > 0 && e.Start() < spans[n-1].end {
+		if n := len(spans); n > 0 && e.Start() < spans[n-1].End {
 			continue // nested in a step of the same dialect
 		}
-		set.spans[e.Thread()] = append(spans, stepSpan{e.Start(), e.End(), p.step})
+		set.spans[e.Thread()] = append(spans, stepSpan{HostSpan{e.Thread(), e.Start(), e.End(), e.ID()}, p.step})
 	}
 	return sets
 }
@@ -140,8 +141,8 @@ func (w *work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 	}
 	spans := set.spans[w.thread[i]]
 	x := w.at[i]
-	k := sort.Search(len(spans), func(k int) bool { return spans[k].start > x }) - 1
-	if k >= 0 && spans[k].end >= x {
+	k := sort.Search(len(spans), func(k int) bool { return spans[k].Start > x }) - 1
+	if k >= 0 && spans[k].End >= x {
 		return &spans[k], true
 	}
 	return nil, false
@@ -161,7 +162,7 @@ func (w *work) joined(set *stepSet) (groups []passSpan, total int) {
 			g = len(groups)
 			index[sp] = g
 			step := sp.step
-			groups = append(groups, passSpan{step: &step, evidence: "annotation", conf: 1})
+			groups = append(groups, passSpan{step: &step, evidence: "annotation", conf: 1, host: sp.HostSpan})
 		}
 		groups[g].kernels = append(groups[g].kernels, i)
 		total++
@@ -197,6 +198,7 @@ func (w *work) passesFromSteps(sets []*stepSet) ([]passSpan, []Evidence, bool) {
 		return nil, nil, false
 	}
 	passes := best.groups
+	w.empty = emptySteps(best.set, passes)
 	for p := range passes {
 		w.mergeSteps(passes[p].step, passes[p].kernels, others, best.set)
 	}

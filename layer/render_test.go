@@ -23,11 +23,11 @@ func demoAnalysis(t *testing.T, o layer.Options) *layer.Device {
 // TestDetailWritesEveryForm: text with the diff behind it, the compute flow with the model's summary, one JSON document.
 func TestDetailWritesEveryForm(t *testing.T) {
 	a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json")})
-	d, err := a.Detail(2, 4)
+	d, err := layer.NewDetail(a, 2, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := a.Detail(2, 5)
+	other, err := layer.NewDetail(a, 2, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestDetailWritesEveryForm(t *testing.T) {
 
 // TestTimelineWritesOneDocument with the agreed names, the passes of the demo and a health report.
 func TestTimelineWritesOneDocument(t *testing.T) {
-	tl, err := demoAnalysis(t, layer.Options{}).Timeline(layer.None)
+	tl, err := layer.NewTimeline(demoAnalysis(t, layer.Options{}), layer.None)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,11 @@ func (f *failing) Write(p []byte) (int, error) {
 // TestWritersReportTheFirstError wherever the output ends.
 func TestWritersReportTheFirstError(t *testing.T) {
 	a := demoAnalysis(t, layer.Options{})
-	tl, err := a.Timeline(layer.None)
+	tl, err := layer.NewTimeline(a, layer.None)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := a.Detail(1, 1)
+	d, err := layer.NewDetail(a, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestVariantsAreNamed(t *testing.T) {
 			o.Config = cfg
 		}
 		tr, _ := generate(t, gen.Config{Seed: 5, Arch: c.arch, Passes: []gen.Pass{{Decodes: 4, Context: 100}}}, nil)
-		tl, err := analyze(t, tr, o).Timeline(layer.None)
+		tl, err := layer.NewTimeline(analyze(t, tr, o), layer.None)
 		if err != nil {
 			t.Fatal(err)
 		}

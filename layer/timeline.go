@@ -135,8 +135,8 @@ func (s Shares) of(match func(string) bool) (sum float64) {
 // label is CategoryLabel for the keys of documents.
 func (a *Device) label(key string) string { return a.CategoryLabel(classify.Category(key)) }
 
-// Timeline makes the document for pass p; p None takes the steady pass. The error wraps [ErrRange].
-func (a *Device) Timeline(p int) (*Timeline, error) {
+// NewTimeline makes the document for pass p; p None takes the steady pass. The error wraps [ErrRange].
+func NewTimeline(a *Device, p int) (*Timeline, error) {
 	t := &Timeline{Trace: a.of.trace.Meta().Path, Profile: a.of.Profile.Name, Anchor: a.Anchor, Boundaries: a.of.Boundaries,
 		BlocksPerLayer: a.of.BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
 		GPU: a.GPU, Evidence: a.Evidence, Health: a.of.Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,

@@ -96,7 +96,7 @@ func measureTrace(ctx context.Context, src triage.Source) (*TraceRecord, error) 
 	rec.NumLayers, rec.LayerSource = a.NumLayers, a.LayerSource
 	rec.Passes = groupPasses(a.Passes)
 	if a.Steady.Pass != layer.None {
-		tl, err := a.Timeline(a.Steady.Pass)
+		tl, err := layer.NewTimeline(a, a.Steady.Pass)
 		if err != nil {
 			return nil, err
 		}

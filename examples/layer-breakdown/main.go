@@ -92,16 +92,16 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if o.given("fwd-pass") || pass == layer.None {
 		pass = o.pass
 	}
-	detail := a.Detail
+	detail := layer.NewDetail
 	if env.Boundaries == published.AnchorOpens {
-		detail = func(pass, l int) (*layer.Detail, error) { return published.Detail(a, pass, l) }
+		detail = published.Detail
 	}
-	d, err := detail(pass, o.layer)
+	d, err := detail(a, pass, o.layer)
 	if err != nil {
 		return err
 	}
 	if o.given("compare-layer") {
-		other, err := detail(pass, o.compare)
+		other, err := detail(a, pass, o.compare)
 		if err != nil {
 			return fmt.Errorf("--compare-layer: %w", err)
 		}

@@ -85,7 +85,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 			return app.Usagef("--fwd-pass %d: want a number from 0", pass)
 		}
 	}
-	t, err := a.Timeline(pass)
+	t, err := layer.NewTimeline(a, pass)
 	if err != nil {
 		return err
 	}

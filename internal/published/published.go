@@ -108,7 +108,7 @@ func given(c *blocks.Cut) []layer.GivenPass {
 // Detail is [layer.Device.Detail] as the published script prints it: the wall time in its arithmetic, doubles of raw
 // microseconds, and rows without the CPU side, as it reads shapes from the kernels themselves, which have none.
 func Detail(a *layer.Device, pass, l int) (*layer.Detail, error) {
-	d, err := a.Detail(pass, l)
+	d, err := layer.NewDetail(a, pass, l)
 	if err != nil || len(d.Kernels) == 0 {
 		return d, err
 	}

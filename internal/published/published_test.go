@@ -135,7 +135,7 @@ func TestBlocksOfGeneratedTraces(t *testing.T) {
 	if p := &a.Passes[2]; p.Partial != layer.CutAtEnd || a.Passes[1].Partial != layer.Whole || p.Note != "" || a.Passes[0].Note != "cold-start" {
 		t.Errorf("passes %q and %q, want the last one alone cut at its end", a.Passes[1].Partial, p.Partial)
 	}
-	tl, err := a.Timeline(layer.None)
+	tl, err := layer.NewTimeline(a, layer.None)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // called, header what else is known ("GPU type: H100"). The error is that of
 // [layer.Analysis.Timeline].
 func Timeline(a *layer.Device, pass int, name string, header ...string) (*htmlreport.Report, error) {
-	t, err := a.Timeline(pass)
+	t, err := layer.NewTimeline(a, pass)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,83 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// strayShare: at most one in so many kernels of a pass may be strays. A pass whose kernels are few has none: a pause in it says
+// nothing. Warm-up and housekeeping kernels that a window catches before its first step were one to six of some thousands in
+// the traces seen.
+const strayShare = 20
+
+// dropStrays takes from the passes what is apart from them: kernels outside of layers at the beginning or the end of a pass,
+// with a pause between that is longer than all work of the pass. A time of the pass that held the pause would say nothing about
+// it. The notes name them.
+func (w *work) dropStrays(results []passResult) (notes []string) {
+	for p := range results {
+		w.look()
+		r := &results[p]
+		most := len(r.kernels) / strayShare
+		if most == 0 {
+			continue
+		}
+		inLayer := map[int32]bool{}
+		for k, i := range r.kernels {
+			inLayer[i] = r.layer[k] != None
+		}
+		sorted := slices.Sorted(slices.Values(r.kernels)) // by start
+		end, busy := w.progress(sorted)
+		pause := func(k int) trace.Time { return w.acts[sorted[k]].Start() - end[k] }
+		from, to := 0, len(sorted)
+		for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
+			if pause(k) > busy[to]-busy[k] {
+				from = k
+			}
+		}
+		for k := to - 1; k >= len(sorted)-most && k > from && !inLayer[sorted[k]]; k-- {
+			if pause(k) > busy[k]-busy[from] {
+				to = k
+			}
+		}
+		note := func(kernels []int32, pause trace.Time, where string) {
+			notes = append(notes, fmt.Sprintf("%d of the GPU activities of a pass (first %s) run %v %s all others, and are in no pass", len(kernels),
+				clip(w.names[w.seq.ID[kernels[0]]], 48), pause.Sub(0).Round(time.Microsecond), where))
+		}
+		if from > 0 {
+			note(sorted[:from], pause(from), "before")
+		}
+		if to < len(sorted) {
+			note(sorted[to:], pause(to), "behind")
+		}
+		if to-from < len(sorted) {
+			r.keep(sorted[from:to])
+		}
+	}
+	return notes
+}
+
+// progress returns when the first k of the kernels have ended, and how long at least one of them runs.
+func (w *work) progress(kernels []int32) (end, busy []trace.Time) {
+	end, busy = make([]trace.Time, len(kernels)+1), make([]trace.Time, len(kernels)+1)
+	end[0] = w.acts[kernels[0]].Start()
+	for k, i := range kernels {
+		e := w.acts[i]
+		end[k+1] = max(end[k], e.End())
+		busy[k+1] = busy[k] + max(0, e.End()-max(end[k], e.Start()))
+	}
+	return end, busy
+}
+
+// keep leaves the given kernels, which are ascending, in the pass.
+func (r *passResult) keep(kernels []int32) {
+	var order, layers []int32 // new ones: passes share theirs with what they were found in
+	for k, i := range r.kernels {
+		if _, ok := slices.BinarySearch(kernels, i); ok {
+			order, layers = append(order, i), append(layers, r.layer[k])
+		}
+	}
+	r.kernels, r.layer = order, layers
+}
