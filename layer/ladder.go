@@ -201,6 +201,7 @@ func (w *work) layersByAnchors(results []passResult, m *modelFacts) int {
 // voteLayers asks every pass for its number of layers; votes weigh by kernels in layers.
 func voteLayers(results []passResult) int {
 	votes := map[int]int{}
+	var voters []*sequence // one for each number
 	var memo segment.Memo[int]
 	for p := range results {
 		s := results[p].seq
@@ -211,10 +212,16 @@ func voteLayers(results []passResult) int {
 			return 0
 		})
 		if n >= 2 {
+			if votes[n] == 0 {
+				voters = append(voters, s)
+			}
 			votes[n] += s.Len()
 		}
 	}
-	return segment.MostVotes(votes)
+	if len(votes) < 2 {
+		return segment.MostVotes(votes)
+	}
+	return params.Settle(voters, votes)
 }
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the

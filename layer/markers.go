@@ -22,18 +22,13 @@ type marks struct {
 // names that occur equally often and in step with each other, rarest first.
 func (w *work) markCandidates(s *sequence) []marks {
 	var out []marks
-	roles := false
-	for _, c := range []struct {
-		r    role
-		what string
-	}{{roleEmbed, "embedding kernels"}, {roleSample, "sampling kernels"}} {
-		pos := params.Clusters(s, c.r)
-		roles = roles || len(pos) > 0
-		if len(pos) >= 1 {
-			out = append(out, marks{pos: pos, what: c.what, need: 1, exact: c.r == roleEmbed})
-		}
+	if pos := params.Begins(s); len(pos) > 0 {
+		out = append(out, marks{pos: pos, what: "embedding kernels", need: 1, exact: true})
 	}
-	if roles {
+	if pos := params.Clusters(s, roleSample); len(pos) > 0 {
+		out = append(out, marks{pos: pos, what: "sampling kernels", need: 1})
+	}
+	if len(out) > 0 {
 		return out
 	}
 	for _, pos := range params.StepGroups(s) {
@@ -84,10 +79,17 @@ func (w *work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, Evid
 			continue
 		}
 		for k := range pieces { // a run without requests has no mixers to find N by, and the layers of the others
-			if ns[k] != 0 || model.layers >= 2 {
+			if ns[k] == n || model.layers >= 2 {
 				continue
 			}
 			from := pieces[k][0]
+			if ns[k] != 0 { // the others know better how many layers the model has
+				if f := params.StackIn(s.Slice(from, pieces[k][1]), n); f.N == n {
+					ns[k], spans[k] = n, [2]int{from + f.From, from + f.To}
+					votes[n]++
+				}
+				continue
+			}
 			if c, ok := params.Best(s.Slice(from, pieces[k][1]), n); ok && c.Similarity >= params.IdleSimilarity && c.Comb.Cost < params.IdleUneven {
 				ns[k], spans[k] = n, [2]int{from + c.Starts[0], from + c.Starts[n]}
 				votes[n]++

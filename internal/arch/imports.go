@@ -48,6 +48,7 @@ var Layers = Layering{
 	"internal/fingerprint":      {"internal/atomicfile", "internal/gen", "internal/gen/nsysgen"},
 	"internal/framework":        {},
 	"internal/gen":              {},
+	"internal/gen/families":     {},
 	"internal/gen/cmd/demogen":  {"internal/gen"},
 	"internal/gen/cmd/tracegen": {"internal/gen"},
 	"internal/gen/nsysgen":      {},

@@ -24,21 +24,32 @@ func (p *Params) extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step i
 	if k == sn || k == tn {
 		return k, k
 	}
-	bestScore, bestS, bestT := 0, k, k
-	si, ti, sn, tn = si+step*k, ti+step*k, sn-k, tn-k
+	ms, mt := p.extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
+	return k + ms, k + mt
+}
+
+// dead is the score of a path that was given up.
+const dead = -1 << 20
+
+// extendDiffering is extend from the first difference on: dynamic programming along the diagonal, in which only the paths
+// that have not lost too much against the best are followed.
+func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT int) {
 	width := 2*p.Band + 1
-	const dead = -1 << 20
 	prev, cur := make([]int, width), make([]int, width)
 	for d := range prev {
-		prev[d] = dead
-		if d >= p.Band { // row 0: j = d − p.Band gaps
-			prev[d] = (d - p.Band) * p.ScoreGap
-		}
+		prev[d], cur[d] = dead, dead
 	}
+	from, to := p.Band, p.Band // range of prev that is alive
+	for d := p.Band; d < width; d++ {
+		if prev[d] = (d - p.Band) * p.ScoreGap; prev[d] < -p.Drop-p.ScoreName {
+			break
+		}
+		to = d
+	}
+	bestScore := 0
 	for i := 1; i <= sn; i++ {
-		alive := false
-		for d := range cur {
-			cur[d] = dead
+		first, last := width, -1
+		for d := max(0, from-1); d < width && (d <= to || cur[d-1] > dead); d++ {
 			j := i + d - p.Band
 			if j < 0 || j > tn {
 				continue
@@ -47,27 +58,27 @@ func (p *Params) extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step i
 			if d+1 < width && prev[d+1] > dead { // gap in t
 				best = prev[d+1] + p.ScoreGap
 			}
-			if d > 0 && cur[d-1] > dead && cur[d-1]+p.ScoreGap > best { // gap in s
-				best = cur[d-1] + p.ScoreGap
+			if d > 0 && cur[d-1] > dead { // gap in s
+				best = max(best, cur[d-1]+p.ScoreGap)
 			}
 			if j > 0 && prev[d] > dead {
-				if v := prev[d] + p.score(s, si+step*(i-1), t, ti+step*(j-1)); v > best {
-					best = v
-				}
+				best = max(best, prev[d]+p.score(s, si+step*(i-1), t, ti+step*(j-1)))
 			}
 			if best < bestScore-p.Drop {
 				continue
 			}
-			cur[d] = best
-			alive = true
+			cur[d], first, last = best, min(first, d), d
 			if best > bestScore {
-				bestScore, bestS, bestT = best, k+i, k+j
+				bestScore, bestS, bestT = best, i, j
 			}
 		}
-		if !alive {
+		for d := max(0, from-1); d <= min(to+1, width-1); d++ {
+			prev[d] = dead
+		}
+		if last < 0 {
 			break
 		}
-		prev, cur = cur, prev
+		prev, cur, from, to = cur, prev, first, last
 	}
 	return bestS, bestT
 }
@@ -133,7 +144,6 @@ func (p *Params) AlignPairs(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto
 // [0, m) with the position i in [0, n] where j begins, and whether kernel i is aligned with it.
 func (p *Params) alignMiddle(s *Sequence, si, n int, t *Sequence, ti, m, band int, set func(j, i int, both bool)) {
 	width := 2*band + 1
-	const dead = -1 << 29
 	row := make([]int, width)
 	next := make([]int, width)
 	from := make([]uint8, (n+1)*width) // 1 diagonal, 2 consumes s, 3 consumes t

@@ -8,6 +8,8 @@ type Comb struct {
 	Symbol int32   // id at its level
 	Base   bool    // Symbol is a base name, not a full one
 	Stride int     // every Stride-th occurrence
+	Skip   int     // occurrences in front of the first
+	Rest   int     // and behind the last
 	Cost   float64 // unevenness of the gaps in [0, 1], plus small penalties
 }
 
@@ -113,7 +115,7 @@ func (p *Params) bestComb(pos []int, n, stride, surplus, total int) (Comb, bool)
 		}
 		cost := unevenness(set) + p.StrideCost*float64(stride-1) + p.SurplusCost*float64(min(surplus, p.MaxSurplus)) + p.SpanCost*(1-span)
 		if cost < best.Cost {
-			best = Comb{Pos: set, Stride: stride, Cost: cost}
+			best = Comb{Pos: set, Stride: stride, Skip: off, Rest: surplus - off, Cost: cost}
 		}
 	}
 	return best, best.Pos != nil
@@ -166,16 +168,27 @@ func Similarity(s *Sequence, pos []int) float64 {
 	return sum / float64(len(pos)-2)
 }
 
-// MixerShare is the share of units that contain a mixer, the part before the first and after the last position counted as one
-// unit; ok is false where the sequence has no mixers to go by.
-func MixerShare(s *Sequence, pos []int) (share float64, ok bool) {
+// mixerShare is the share of units that contain a mixer, the part before the first and after the last position counted as one
+// unit; ok is false where the sequence has no mixers to go by. A unit of about the length and the kernels of one with a mixer
+// has one, too, by a name that nobody knows.
+func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	const few = 2 // one mixer says nothing about a stack
 	if s.Count(mixer) < few {
 		return 0, false
 	}
 	with := 0
+	known := -1 // a unit with a mixer
+	var without []int
 	for k := 0; k+1 < len(pos); k++ {
 		if s.Slice(pos[k], pos[k+1]).has(mixer) {
+			with++
+			known = k
+		} else {
+			without = append(without, k)
+		}
+	}
+	for _, k := range without {
+		if known >= 0 && !p.partsOfLayers(s, pos) && p.sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
 			with++
 		}
 	}

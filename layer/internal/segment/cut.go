@@ -55,11 +55,30 @@ func (p *Params) Best(s *Sequence, n int) (*Cut, bool) {
 	if n <= p.FewTried {
 		return p.bestOfFew(s, n)
 	}
+	exact, ok := p.exact(s, n)
+	if ok && exact.Comb.Cost < p.ForcedUneven {
+		return exact, true
+	}
+	// No kernel runs once a layer as evenly as it should: perhaps some were lost, or some layers do without it.
+	for m := n - 1; m >= n-max(p.Leading, int(p.Missing*float64(n))) && m > p.FewTried; m-- {
+		near, found := p.exact(s, m)
+		if !found || near.Comb.Cost >= p.ForcedUneven {
+			continue
+		}
+		if c := p.complete(s, near, n); c.Layers() == n {
+			return c, true
+		}
+	}
+	return exact, ok
+}
+
+// exact cuts s into n layers at the best comb of n kernels.
+func (p *Params) exact(s *Sequence, n int) (*Cut, bool) {
 	var best *Comb
 	similarity, bestScore := 0.0, lowest
 	sets := p.Combs(s, n, p.MaxCombs)
 	for k := range sets {
-		sim := Similarity(s, sets[k].Pos)
+		sim := p.alikeUnits(s, sets[k].Pos)
 		if score := sim - sets[k].Cost; score > bestScore+tie {
 			best, similarity, bestScore = &sets[k], sim, score
 		}
@@ -70,6 +89,18 @@ func (p *Params) Best(s *Sequence, n int) (*Cut, bool) {
 	c := p.CutAt(s, *best, nil)
 	c.Similarity = similarity
 	return c, true
+}
+
+// alikeUnits is the similarity of units, of those in turns where neighbours are of different kinds but no parts of a layer.
+func (p *Params) alikeUnits(s *Sequence, pos []int) float64 {
+	sim := Similarity(s, pos)
+	if sim >= p.MinSimilarity || len(pos) <= 2*p.Turns {
+		return sim
+	}
+	if p.turns(s, pos) {
+		return p.inTurns(s, pos)
+	}
+	return sim
 }
 
 const (
@@ -85,7 +116,7 @@ func (p *Params) bestOfFew(s *Sequence, n int) (*Cut, bool) {
 		c.Similarity = Similarity(s, c.Starts)
 		inside := float64(c.Starts[n]-c.Starts[0]) / float64(s.Len())
 		score := c.Similarity + p.FewCovers*inside - p.FewUneven*set.Cost
-		if share, known := MixerShare(s, c.Starts); known {
+		if share, known := p.mixerShare(s, c.Starts); known {
 			score += p.FewMixers * share
 		}
 		if score > bestScore+tie {
@@ -132,6 +163,8 @@ type cutter struct {
 	// How many kernels before the first and from the last anchor on agree with a layer, and the coordinates they reach.
 	head, tail     int
 	headAt, tailAt int
+	// Position per coordinate in these parts, made on demand.
+	inHead, inTail []int
 }
 
 // CutAt cuts s at a comb. With a reference, the unit and the boundary are the reference's; without one the comb must hold at
@@ -264,8 +297,10 @@ func (k *cutter) headPosition(at int) int {
 	if at <= k.headAt {
 		return max(0, from-(k.headAt-at))
 	}
-	m := k.p.alignPositions(k.s, from, first, k.c.s, k.c.from+k.headAt, k.c.to)
-	return from + m[at-k.headAt]
+	if k.inHead == nil {
+		k.inHead = k.p.alignPositions(k.s, from, first, k.c.s, k.c.from+k.headAt, k.c.to)
+	}
+	return from + k.inHead[at-k.headAt]
 }
 
 // tailPosition is the end of the last layer: the position of the boundary in the part from the last anchor on.
@@ -274,8 +309,10 @@ func (k *cutter) tailPosition(at int) int {
 	if at >= k.tailAt {
 		return min(k.s.Len(), last+k.tail+at-k.tailAt)
 	}
-	m := k.p.alignPositions(k.s, last, last+k.tail, k.c.s, k.c.from, k.c.from+k.tailAt)
-	return last + m[at]
+	if k.inTail == nil {
+		k.inTail = k.p.alignPositions(k.s, last, last+k.tail, k.c.s, k.c.from, k.c.from+k.tailAt)
+	}
+	return last + k.inTail[at]
 }
 
 // headByBegin finds the first kernel of a layer 0 that is of another kind than the unit: where the kernels begin to run as

@@ -34,6 +34,11 @@ func (c *Comb) every(s *Sequence, symbol int32, cut Cuts) []int {
 			pos = append(pos, k)
 		}
 	}
+	if cut.Start && !cut.End {
+		pos = pos[:max(0, len(pos)-c.Rest)]
+	} else {
+		pos = pos[min(c.Skip, len(pos)):]
+	}
 	if c.Stride <= 1 || len(pos) == 0 {
 		return pos
 	}
@@ -66,7 +71,16 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	comb.Pos, comb.Cost = pos, 0
 	f := &Fitted{Cut: p.CutAt(s, comb, whole.Reference())}
 	starts := f.Starts
-	if cut.Start && starts[0] > 0 && f.Layers() < n { // what precedes the first whole layer is the end of one
+	if !cut.Start { // layers of another kind in front of the comb's
+		for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n; k-- {
+			at, found := p.layerBefore(s, starts)
+			if !found {
+				break
+			}
+			starts = append([]int{at}, starts...)
+		}
+	}
+	if cut.Start && starts[0] > 0 && len(starts)-1 < n { // what precedes the first whole layer is the end of one
 		starts = append([]int{0}, starts...)
 		f.CutFirst = true
 	} else if cut.Start && starts[0] == 0 {
@@ -180,4 +194,46 @@ func (p *Params) StrongVote(s *Sequence, n int) bool {
 		}
 	}
 	return false
+}
+
+// Explained counts the kernels of s in layers that are what layers are: like another one shortly before or behind, with a
+// mixer where most have one.
+func (p *Params) Explained(s *Sequence, c *Cut) int {
+	share, known := p.mixerShare(s, c.Starts)
+	mixed := known && share >= p.MixerShare
+	n, kernels := c.Layers(), 0
+	for l := range n {
+		from, to := c.Starts[l], c.Starts[l+1]
+		like := 0.0
+		for k := max(0, l-p.Turns); k <= min(n-1, l+p.Turns); k++ {
+			if k != l {
+				like = max(like, dice(s, from, to, c.Starts[k], c.Starts[k+1]))
+			}
+		}
+		if like >= p.Surplus && (!mixed || s.Slice(from, to).has(mixer)) {
+			kernels += to - from
+		}
+	}
+	return kernels
+}
+
+// Settle chooses between nearly equal numbers of layers that passes vote for: the one whose layers explain most kernels.
+func (p *Params) Settle(passes []*Sequence, votes map[int]int) int {
+	top := MostVotes(votes)
+	best, most := top, -1
+	for n := range votes {
+		if n < 2 || abs(n-top) > max(p.Leading, int(p.Missing*float64(top))) {
+			continue
+		}
+		sum := 0
+		for _, s := range passes[:min(len(passes), p.VotePasses)] {
+			if c, ok := p.Best(s, n); ok {
+				sum += p.Explained(s, c)
+			}
+		}
+		if sum > most || sum == most && n > best {
+			best, most = n, sum
+		}
+	}
+	return best
 }

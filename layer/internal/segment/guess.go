@@ -9,6 +9,7 @@ type Guess struct {
 	Similarity float64
 	Mixers     float64 // share of units with a mixer
 	Combs      []Comb
+	parts      bool // a layer is a norm and one thing
 }
 
 // Guesses reads N from the counts of kernel names, largest first. In a pass most names occur N, 2N, 3N … times; any divisor
@@ -26,12 +27,27 @@ func (p *Params) Guesses(s *Sequence, passes bool) []Guess {
 	}
 	var kept []Guess
 	for _, g := range all[:min(p.MaxGuesses, len(all))] {
-		if g.Support >= p.GuessSupport*best && p.weigh(s, &g, best) {
+		if p.weigh(s, &g, best) && (g.Support >= p.GuessSupport*best || g.parts) {
 			kept = append(kept, g)
 		}
 	}
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].N > kept[j].N })
-	return p.dropSurplus(s, kept)
+	kept = p.dropSurplus(s, kept)
+	if len(kept) > 0 && !passes {
+		kept[0] = p.completeGuess(s, kept[0])
+	}
+	return kept
+}
+
+// completeGuess adds the layers that the guess's comb misses.
+func (p *Params) completeGuess(s *Sequence, g Guess) Guess {
+	if g.N <= p.FewTried {
+		return g
+	}
+	if c, ok := p.exact(s, g.N); ok {
+		g.N = p.complete(s, c, 0).Layers()
+	}
+	return g
 }
 
 // counts returns the counts of names with their support, best supported first, the larger of equals.
@@ -83,15 +99,17 @@ func (p *Params) weigh(s *Sequence, g *Guess, best float64) bool {
 		return false
 	}
 	pos := g.Combs[0].Pos
-	g.Similarity = Similarity(s, pos)
-	share, known := MixerShare(s, pos)
+	g.Similarity = p.alikeUnits(s, pos)
+	share, known := p.mixerShare(s, pos)
 	g.Mixers = share
 	if g.Similarity < p.GuessSimilarity && g.N > 2 {
 		return false
 	}
 	if known {
 		if share < p.MixerShare {
-			return false
+			if g.parts = p.turns(s, pos); !g.parts {
+				return false
+			}
 		}
 	} else if g.Support < p.NamelessSupport*best && (g.Support < p.NamelessLess*best || g.Similarity < p.NamelessSimilarity) || p.ragged(pos) {
 		return false
@@ -140,7 +158,13 @@ func (p *Params) plausible(s *Sequence, g *Guess, mixers bool) bool {
 	pos := g.Combs[0].Pos
 	covered := float64(pos[len(pos)-1]-pos[0]) * float64(g.N) / float64(g.N-1) / float64(s.Len())
 	unit := float64(s.Len()) * covered / float64(g.N)
-	if covered < p.MinCovered || unit < p.MinUnit || g.Support < p.MinSupport {
+	if covered < p.MinCovered || unit < p.MinUnit {
+		return false
+	}
+	if g.Support < p.MinSupport && !g.parts {
+		return false
+	}
+	if g.N <= p.FewLayers && unit > float64(p.LongUnit) {
 		return false
 	}
 	if mixers {
@@ -167,10 +191,16 @@ func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
 	if g.Combs[0].Cost >= c.Comb.Cost || g.Similarity <= c.Similarity {
 		return false
 	}
+	if p.turns(s, c.Comb.Pos) {
+		return false
+	}
 	if n%g.N != 0 {
+		if near, ok := p.exact(s, g.N); ok && p.complete(s, near, n).Layers() >= n {
+			return false // layers of another kind in front of those that were counted
+		}
 		return true
 	}
-	share, known := MixerShare(s, c.Comb.Pos)
+	share, known := p.mixerShare(s, c.Comb.Pos)
 	if !known || share >= p.MixerShare {
 		return false
 	}

@@ -22,8 +22,9 @@ type Params struct {
 	MinSimilarity float64
 	// FewLayers is up to how many layers evenness says nothing; they must be FewSimilarity alike. The layers of small
 	// models reach 0.9, the two halves of some other loop 0.2.
-	FewLayers     int
-	FewSimilarity float64
+	// A unit of more than LongUnit kernels is no layer when there are that few: it is a pass. Layers seen have 5 to 300 kernels.
+	FewLayers, LongUnit int
+	FewSimilarity       float64
 
 	// Of the counts of names, the MaxGuesses best supported ones are tried, down to GuessSupport of the best support.
 	MaxGuesses   int
@@ -34,6 +35,10 @@ type Params struct {
 	// MixerShare is the share of units that must hold a mixer where mixers are known: all, but one or two whose mixer has
 	// a name nobody knows.
 	MixerShare float64
+	// A unit without a mixer has one of a name nobody knows where one with a mixer has SameLength of its length, or the
+	// other way round, and SameKernels of its kernels: lightning and softmax attention before equal experts have 0.7. The
+	// halves of a layer of transformers have 0.65 of the kernels and half the length.
+	SameLength, SameKernels float64
 	// GuessSimilarity is the least similarity of units of more than two layers of a guess: halves of layers have 0.2 to
 	// 0.6, full layers of two kinds 0.5.
 	GuessSimilarity float64
@@ -70,6 +75,21 @@ type Params struct {
 	// Probes is how many kinds of units, beside the first and the last one, both ends of a stack are compared with: kinds
 	// are few, and tile variants of them alike.
 	Probes int
+
+	// A gap of DoubleGap medians may hold two units: it does where it is TwoSimilarity alike with two usual neighbouring ones,
+	// whose gaps are off the median by UsualOff of it at most. Two kinds of layers differ by half at most in what was seen.
+	DoubleGap, UsualOff, TwoSimilarity float64
+	// Leading is how many layers of another kind may stand in front of a comb: models have up to three dense ones.
+	Leading int
+	// WholeUnit is the share of the unit that must follow the last layer to be one.
+	WholeUnit float64
+	// Missing is the share of the layers that a comb may lack: nine of ten kernels of a name were recorded.
+	Missing float64
+	// Turns is how many kinds may take turns; Parts how many parts of a layer may look like units. Fewer than TurnsLeast units
+	// show no pattern: models of a mixer or a feed-forward part a layer have 50 and more.
+	Turns, Parts, TurnsLeast int
+	// TurnsSimilarity is how alike units in turns must be, and TurnsMixers how many of them must hold a mixer.
+	TurnsSimilarity, TurnsMixers float64
 
 	// Scores of an alignment: names match, roles match, neither does, one is missing. A match of names outweighs a
 	// mismatch, so that an extension survives one foreign kernel when a known one follows, but does not run into a
@@ -148,9 +168,9 @@ func DefaultParams() *Params {
 		MaxStride: 4, MaxSurplus: 3,
 		StrideCost: 0.02, SurplusCost: 0.01, BaseCost: 0.005, SpanCost: 0.25,
 		MaxCombs: 4, CombsOfFew: 48, FewTried: 4, MaxUneven: 0.6,
-		MinSimilarity: 0.3, FewLayers: 3, FewSimilarity: 0.6,
+		MinSimilarity: 0.3, FewLayers: 3, LongUnit: 400, FewSimilarity: 0.6,
 		MaxGuesses: 24, GuessSupport: 0.25, LongCount: 4, PassLayers: 16,
-		MixerShare: 0.9, GuessSimilarity: 0.35,
+		MixerShare: 0.9, SameLength: 0.7, SameKernels: 0.65, GuessSimilarity: 0.35,
 		NamelessSupport: 0.8, NamelessLess: 0.4, NamelessSimilarity: 0.7,
 		Surplus: 0.45, RaggedOff: 0.4,
 		MinCovered: 0.4, MinSupport: 0.25, MinUnit: 3,
@@ -158,6 +178,8 @@ func DefaultParams() *Params {
 		RolesKnown: 4, OddLayers: 8, OddSupport: 0.6, HashedSupport: 0.35,
 		TrainingShare: 50, ForcedUneven: 0.1,
 		FewCovers: 0.3, FewUneven: 0.5, FewMixers: 0.3, Probes: 6,
+		DoubleGap: 1.6, UsualOff: 0.3, TwoSimilarity: 0.75, Leading: 4, WholeUnit: 0.7, Missing: 0.1,
+		Turns: 4, Parts: 4, TurnsLeast: 24, TurnsSimilarity: 0.7, TurnsMixers: 0.4,
 		ScoreName: 2, ScoreRole: 1, ScoreMismatch: -2, ScoreGap: -2, Drop: 8,
 		Band: 48, Slack: 8,
 		WeightBegins: 8, WeightMixer: 6, WeightOpen: 2, WeightTorn: 0.5, WeightNorm: 1, WeightInput: 0.75, HeadLeast: 4,

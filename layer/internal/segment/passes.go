@@ -122,6 +122,33 @@ func (p *Params) Clusters(s *Sequence, r Role) []int {
 	return pos
 }
 
+// Begins returns where passes begin by their embedding kernels, and by the end of sampling where a pass has lost its own: two
+// stacks of mixers with sampling and no embedding between them are two passes.
+func (p *Params) Begins(s *Sequence) []int {
+	embeds, samples := p.Clusters(s, embed), p.Clusters(s, sample)
+	if len(embeds) == 0 {
+		return nil
+	}
+	begins := append([]int(nil), embeds...)
+	for _, at := range samples {
+		k := sort.SearchInts(embeds, at)
+		from, to := 0, s.Len()
+		if k > 0 {
+			from = embeds[k-1]
+		}
+		if k < len(embeds) {
+			to = embeds[k]
+		}
+		before, _ := Mixers(s, from, at)
+		behind, _ := Mixers(s, at, to)
+		if before >= p.StackLayers && behind >= p.StackLayers {
+			begins = append(begins, at+1)
+		}
+	}
+	sort.Ints(begins)
+	return begins
+}
+
 // StepGroups finds groups of names with equal counts whose occurrences interleave in step, rarest first, and returns the
 // positions of the first name of each: where no name tells, a pass runs a handful of kernels once.
 func (p *Params) StepGroups(s *Sequence) [][]int {

@@ -17,6 +17,7 @@ const (
 	mixer      = classify.RoleMixer
 	moe        = classify.RoleMoE
 	embed      = classify.RoleEmbed
+	sample     = classify.RoleSample
 	activation = classify.RoleActivation
 	backward   = classify.RoleBackward
 )

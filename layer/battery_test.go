@@ -1,0 +1,308 @@
+package layer_test
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/internal/gen/families"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// wholeBattery runs every case: go test ./layer -run Battery -v -battery
+var onlyCases = flag.String("cases", "", "run the cases of the battery whose names contain this")
+
+var wholeBattery = flag.Bool("battery", false, "run all cases of the battery, and print the reliability table")
+
+// built makes a trace of activities, as written does, without writing it.
+func built(acts []act) *trace.Trace {
+	b := trace.NewBuilder()
+	seen := map[int]bool{}
+	for i, x := range acts {
+		e := trace.EventData{Kind: trace.KindKernel, Name: x.name, Start: x.start, Duration: x.dur, Stream: trace.StreamID(x.stream)}
+		switch x.cat {
+		case "gpu_memcpy":
+			e.Kind = trace.KindMemcpy
+		case "gpu_memset":
+			e.Kind = trace.KindMemset
+		}
+		if x.launch >= 0 {
+			e.Correlation = trace.CorrelationID(x.launch + 1)
+			if !seen[x.launch] {
+				seen[x.launch] = true
+				name := "cudaLaunchKernel"
+				if x.graph {
+					name = "cudaGraphLaunch"
+				}
+				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: 500_000_000 + int64(x.launch)*3000, Duration: 2000, Thread: 1,
+					Device: trace.NoDevice, Stream: trace.NoStream, Correlation: e.Correlation})
+			}
+			if x.graph {
+				e.GraphNode = uint64(i + 1)
+			}
+		}
+		b.Add(e)
+	}
+	return b.Finish()
+}
+
+// actsOf writes the passes of a family behind one another: true is a prefill.
+func actsOf(f families.Family, prefills ...bool) []act {
+	var passes [][]act
+	for _, prefill := range prefills {
+		o := f.Decode
+		if prefill {
+			o = f.Prefill
+		}
+		var layers []string
+		for _, l := range o.Layers {
+			layers = append(layers, strings.Join(l, " "))
+		}
+		passes = append(passes, laid(strings.Join(o.Prologue, " "), layers, strings.Join(o.Epilogue, " ")))
+	}
+	return concat(passes...)
+}
+
+// lossy takes single kernels away.
+func lossy(r *rand.Rand, l []act, share float64) []act {
+	var out []act
+	for _, x := range l {
+		if r.Float64() >= share {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// merged fuses a pair of neighbouring kernels wherever it runs, as a compiler does.
+func merged(r *rand.Rand, l []act) []act {
+	within := func(i int) bool {
+		return i+1 < len(l) && l[i].layer >= 0 && l[i+1].layer == l[i].layer && l[i+1].pass == l[i].pass
+	}
+	at := r.Intn(len(l))
+	for !within(at) {
+		at = r.Intn(len(l))
+	}
+	a, b := l[at].name, l[at+1].name
+	var out []act
+	for i := 0; i < len(l); i++ {
+		x := l[i]
+		if within(i) && x.name == a && l[i+1].name == b {
+			x.name = "fused__" + a[:min(20, len(a))] + "__" + b[:min(20, len(b))]
+			x.dur += l[i+1].dur
+			i++
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// tuned gives the products of a share of the layers other tiles.
+func tuned(r *rand.Rand, l []act, share float64) []act {
+	out := append([]act(nil), l...)
+	other := map[[2]int]string{}
+	for i := range out {
+		if !strings.HasPrefix(out[i].name, "nvjet") {
+			continue
+		}
+		key := [2]int{out[i].pass, out[i].layer}
+		if _, ok := other[key]; !ok {
+			other[key] = ""
+			if r.Float64() < share {
+				other[key] = fmt.Sprintf("_%dx%d", 8<<r.Intn(5), 8<<r.Intn(5))
+			}
+		}
+		out[i].name += other[key]
+	}
+	return out
+}
+
+// nameless hides what names mean and keeps which are equal.
+func nameless(l []act) []act {
+	out := append([]act(nil), l...)
+	for i := range out {
+		h := fnv.New64a()
+		h.Write([]byte(out[i].name))
+		n := h.Sum64()
+		b := make([]byte, 12)
+		for k := range b {
+			b[k] = byte('a' + n%20)
+			n /= 20
+		}
+		out[i].name = string(b)
+	}
+	return out
+}
+
+// window keeps the activities between two shares of the first and the last pass.
+func window(l []act, front, back float64) []act {
+	first, last, lastPass := 0, 0, l[len(l)-1].pass
+	for _, x := range l {
+		if x.pass == 0 {
+			first++
+		}
+		if x.pass == lastPass {
+			last++
+		}
+	}
+	return l[int(front*float64(first)) : len(l)-int(back*float64(last))]
+}
+
+// A transform makes a case of the passes of a family.
+type transform struct {
+	name string
+	make func(r *rand.Rand, f families.Family) []act
+	// lone cases hold no whole pass: what they say without N is a guess at best.
+	lone bool
+}
+
+var transforms = []transform{
+	{"as it is", func(r *rand.Rand, f families.Family) []act { return actsOf(f, true, false, false) }, false},
+	{"graphs", func(r *rand.Rand, f families.Family) []act { return replayed(actsOf(f, false, false, false)) }, false},
+	{"one pass", func(r *rand.Rand, f families.Family) []act { return actsOf(f, r.Intn(2) == 0) }, false},
+	{"cut in front", func(r *rand.Rand, f families.Family) []act {
+		return window(actsOf(f, false, false, true), 0.2+0.6*r.Float64(), 0)
+	}, false},
+	{"cut behind", func(r *rand.Rand, f families.Family) []act {
+		return window(actsOf(f, true, false, false), 0, 0.2+0.6*r.Float64())
+	}, false},
+	{"cut at both ends", func(r *rand.Rand, f families.Family) []act {
+		return window(actsOf(f, false, false, false), 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64())
+	}, false},
+	{"one kernel of a hundred lost", func(r *rand.Rand, f families.Family) []act { return lossy(r, actsOf(f, true, false, false), 0.01) }, false},
+	{"one of thirty lost, one pass", func(r *rand.Rand, f families.Family) []act { return lossy(r, actsOf(f, false), 0.03) }, false},
+	{"a pair merged", func(r *rand.Rand, f families.Family) []act {
+		return merged(r, merged(r, actsOf(f, true, false, false)))
+	}, false},
+	{"tiles vary over a third", func(r *rand.Rand, f families.Family) []act { return tuned(r, actsOf(f, true, false, false), 0.3) }, false},
+	{"names hidden", func(r *rand.Rand, f families.Family) []act { return nameless(actsOf(f, true, false, false)) }, false},
+	{"launches hidden", func(r *rand.Rand, f families.Family) []act { return orphaned(actsOf(f, true, false, false), 1) }, false},
+	{"a part of a pass", func(r *rand.Rand, f families.Family) []act { return window(actsOf(f, false), 0.5*r.Float64(), 0) }, true},
+	{"half a pass at the end", func(r *rand.Rand, f families.Family) []act { return window(actsOf(f, true), 0, 0.2+0.5*r.Float64()) }, true},
+}
+
+// A verdict is what one case gave.
+type verdict struct {
+	name             string
+	share, conf      float64
+	layers, want     int
+	passes, wantPass int
+	detail           []string
+	took             time.Duration // per activity
+}
+
+// meanConfidence is the mean confidence over all activities.
+func meanConfidence(d *layer.Device) float64 {
+	sum := 0.0
+	for k := range d.Kernels() {
+		sum += float64(k.Place().Confidence)
+	}
+	return sum / float64(d.NumKernels())
+}
+
+func seedOf(name string) int64 {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return int64(h.Sum32())
+}
+
+func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict {
+	acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name))), f)
+	n := 0
+	if given {
+		n = len(f.Decode.Layers)
+	}
+	v := verdict{name: fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n), want: len(f.Decode.Layers)}
+	tr := built(acts)
+	begin := time.Now()
+	analysis, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
+	if err != nil {
+		v.detail, v.conf = []string{err.Error()}, 0 // an error is no answer: nothing right, nothing claimed
+		return v
+	}
+	v.took = time.Since(begin) / time.Duration(len(acts))
+	a := &analysis.Devices[0]
+	if *onlyCases != "" {
+		for p, fp := range a.Passes {
+			t.Logf("dumpCase %s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", v.name, p, fp.Kernels, fp.Prologue, fp.Epilogue, len(fp.Layers), fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
+		}
+		for _, e := range a.Evidence {
+			t.Logf("   %+v", e)
+		}
+	}
+	v.share, v.detail, v.wantPass = rate(a, acts)
+	v.conf, v.layers, v.passes = meanConfidence(a), a.NumLayers, len(a.Passes)
+	return v
+}
+
+// TestBattery: families of models by transforms, with and without N. A subset runs always.
+func TestBattery(t *testing.T) {
+	var all []verdict
+	for fi, f := range families.All() {
+		for ti, tf := range transforms {
+			for ni, given := range []bool{true, false} {
+				if *onlyCases != "" && !strings.Contains(f.Name+": "+tf.name, *onlyCases) {
+					continue
+				}
+				if !*wholeBattery && (fi+ti+ni)%6 != 0 {
+					continue
+				}
+				all = append(all, runCase(t, f, tf, given))
+			}
+		}
+	}
+	mean := 0.0
+	for _, v := range all {
+		mean += v.share / float64(len(all))
+		if v.took > 50*time.Microsecond {
+			t.Logf("%v per activity: %s", v.took, v.name)
+		}
+		if v.share < 0.95 || v.share < 0.98 && v.conf > 0.95 {
+			t.Logf("%5.1f %% right, printed %.2f: %s: N %d of %d, %d passes of %d\n%s", 100*v.share, v.conf, v.name, v.layers, v.want, v.passes, v.wantPass, strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
+		}
+	}
+	t.Logf("%d cases, mean %.2f %%", len(all), 100*mean)
+	if *onlyCases == "" && mean < 0.88 {
+		t.Errorf("%.2f %% right on average, want 88 %%", 100*mean)
+	}
+	reliability(t, all)
+}
+
+// reliability prints how often what was printed with a confidence was right.
+func reliability(t *testing.T, all []verdict) {
+	sort.SliceStable(all, func(a, b int) bool { return all[a].conf < all[b].conf })
+	ece, wrong, warned, bad := 0.0, 0, 0, 0
+	for lo := 0.0; lo < 1; lo += 0.1 {
+		n, conf, share := 0, 0.0, 0.0
+		for _, v := range all {
+			if v.conf >= lo && (v.conf < lo+0.1 || lo > 0.85) {
+				n++
+				conf += v.conf
+				share += v.share
+			}
+		}
+		if n > 0 {
+			t.Logf("printed %.1f–%.1f: %4d cases, mean printed %.3f, mean right %.3f", lo, lo+0.1, n, conf/float64(n), share/float64(n))
+			ece += math.Abs(conf-share) / float64(len(all))
+		}
+	}
+	for _, v := range all {
+		if v.share < 0.9 {
+			wrong++
+			if v.conf <= 0.8 {
+				warned++
+			}
+			if v.conf >= 0.9 {
+				bad++
+			}
+		}
+	}
+	t.Logf("expected calibration error %.3f; below 90 %% right: %d, of these printed ≤ 0.8: %d, ≥ 0.9: %d", ece, wrong, warned, bad)
+}

@@ -1,0 +1,228 @@
+package segment
+
+import "slices"
+
+// A comb may lack teeth: the kernel was lost in one layer, or a leading dense layer does not run it. What stands in the gap,
+// in front of the first layer or behind the last one then looks like a layer, and is made one.
+
+// complete returns the cut with the layers that its comb misses; with n > 0 it adds none beyond n layers.
+func (p *Params) complete(s *Sequence, c *Cut, n int) *Cut {
+	if pos := p.fillGaps(s, c.Comb.Pos, n); len(pos) > len(c.Comb.Pos) {
+		comb := c.Comb
+		comb.Pos = pos
+		similarity := c.Similarity
+		c = p.CutAt(s, comb, c.Reference())
+		c.Similarity = similarity
+	}
+	limit := p.Leading
+	if n > 0 {
+		limit = min(limit, n-c.Layers())
+	}
+	starts := c.Starts
+	for k := 0; ; k++ {
+		at, ok := p.layerBefore(s, starts)
+		if !ok {
+			break
+		}
+		if k == limit {
+			if n == 0 {
+				starts = c.Starts // that many are another stack in front of this one
+			}
+			break
+		}
+		starts = append([]int{at}, starts...)
+	}
+	if n == 0 || len(starts)-1 < n {
+		if end, ok := p.layerAfter(s, starts); ok {
+			starts = append(slices.Clip(starts), end)
+		}
+	}
+	if len(starts) == len(c.Starts) {
+		return c
+	}
+	return c.With(starts)
+}
+
+// fillGaps adds the teeth that a comb misses inside: a gap of two units holds the kernels of two.
+func (p *Params) fillGaps(s *Sequence, pos []int, n int) []int {
+	if len(pos) < p.StackLayers || n > 0 && len(pos) >= n {
+		return pos
+	}
+	gaps, med := gapsOf(pos)
+	usual := func(k int) bool {
+		return k >= 0 && k < len(gaps) && float64(abs(gaps[k]-med)) <= p.UsualOff*float64(med)
+	}
+	out := []int{pos[0]}
+	for k, g := range gaps {
+		if float64(g) >= p.DoubleGap*float64(med) && (n == 0 || len(out)+len(pos)-1-k < n) {
+			if j := nearestPair(k, len(gaps), usual); j >= 0 && p.holdsTwo(s, pos[k], pos[k+1], pos[j], pos[j+1], pos[j+2]) {
+				m := p.alignPositions(s, pos[k], pos[k+1], s, pos[j], pos[j+2])
+				if mid := pos[k] + m[pos[j+1]-pos[j]]; mid > pos[k] && mid < pos[k+1] {
+					out = append(out, mid)
+				}
+			}
+		}
+		out = append(out, pos[k+1])
+	}
+	return out
+}
+
+// nearestPair returns the first of two neighbouring usual gaps, the nearest to k; −1 for none.
+func nearestPair(k, n int, usual func(int) bool) int {
+	for d := 1; d <= n; d++ {
+		for _, j := range []int{k - d - 1, k + d} {
+			if usual(j) && usual(j+1) && j != k && j+1 != k {
+				return j
+			}
+		}
+	}
+	return -1
+}
+
+// holdsTwo says whether [from, to) is more like two neighbouring units than like the first of them, and has the mixers of both.
+func (p *Params) holdsTwo(s *Sequence, from, to, a, b, c int) bool {
+	two := dice(s, from, to, a, c)
+	if two < p.TwoSimilarity || two <= dice(s, from, to, a, b) {
+		return false
+	}
+	one, _ := Mixers(s, a, b)
+	have, _ := Mixers(s, from, to)
+	return have > one || one == 0
+}
+
+// dice is the Dice coefficient of the base names of two ranges.
+func dice(s *Sequence, from, to, tfrom, tto int) float64 {
+	if to <= from || tto <= tfrom {
+		return 0
+	}
+	count := map[int32]int{}
+	for _, b := range s.Base[tfrom:tto] {
+		count[b]++
+	}
+	shared := 0
+	for _, b := range s.Base[from:to] {
+		if count[b] > 0 {
+			count[b]--
+			shared++
+		}
+	}
+	return 2 * float64(shared) / float64(to-from+tto-tfrom)
+}
+
+// layerBefore finds a layer in front of the first one: the kernels begin to run as a layer does, and what stands from there to
+// the first layer is like a layer, with a mixer where layers have one.
+func (p *Params) layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
+	first, length := starts[0], medianLayer(starts)
+	best := p.HeadLeast - 1
+	for i := first - 1; i >= max(0, first-2*length); i-- {
+		if s.Role[i] == embed {
+			break
+		}
+		for _, l := range outer(len(starts)-1, p.Turns) {
+			from, to := starts[l], starts[l+1]
+			if from == to || p.score(s, i, s, from) <= 0 {
+				continue
+			}
+			if ns, _ := p.extend(s, i, first-i, s, from, to-from, +1); ns > best && p.likeLayer(s, i, first, starts) {
+				best, begin, ok = ns, i, true
+			}
+		}
+	}
+	return begin, ok
+}
+
+// outer returns the first and the last few of n layers.
+func outer(n, few int) []int {
+	var out []int
+	for l := range n {
+		if l < few || l >= n-few {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// likeLayer says whether [from, to) is like one of the outer layers, with a mixer where these have one.
+func (p *Params) likeLayer(s *Sequence, from, to int, starts []int) bool {
+	mixes, similar := false, 0.0
+	n := len(starts) - 1
+	for _, l := range outer(n, p.Turns) {
+		mixes = mixes || s.Slice(starts[l], starts[l+1]).has(mixer)
+		similar = max(similar, dice(s, from, to, starts[l], starts[l+1]))
+	}
+	return similar >= p.Surplus && (!mixes || s.Slice(from, to).has(mixer))
+}
+
+// layerAfter finds a layer behind the last one, which runs as one of the layers does to its end.
+func (p *Params) layerAfter(s *Sequence, starts []int) (end int, ok bool) {
+	from := starts[len(starts)-1]
+	best := p.WholeUnit
+	for _, l := range outer(len(starts)-1, p.Turns) {
+		a, n := starts[l], starts[l+1]-starts[l]
+		if n == 0 || from >= s.Len() || p.score(s, from, s, a) <= 0 {
+			continue
+		}
+		ns, nt := p.extend(s, from, s.Len()-from, s, a, n, +1)
+		if share := float64(nt) / float64(n); share >= best && p.likeLayer(s, from, from+ns, starts) {
+			best, end, ok = share+tie, from+ns, true
+		}
+	}
+	return end, ok
+}
+
+// medianLayer is the median length of layers.
+func medianLayer(starts []int) int {
+	_, med := gapsOf(starts)
+	return med
+}
+
+// inTurns is the mean similarity of each unit with the most similar one of those shortly before it: kinds of layers in turns
+// have little in common with their neighbours.
+func (p *Params) inTurns(s *Sequence, pos []int) float64 {
+	sum, n := 0.0, len(pos)-1
+	for k := 1; k < n; k++ {
+		best := 0.0
+		for lag := 1; lag <= min(k, p.Turns); lag++ {
+			best = max(best, dice(s, pos[k], pos[k+1], pos[k-lag], pos[k-lag+1]))
+		}
+		sum += best
+	}
+	return sum / float64(max(1, n-1))
+}
+
+// turns says whether units are layers of several kinds, some of which have no mixer: a mixer or a feed-forward part each.
+func (p *Params) turns(s *Sequence, pos []int) bool {
+	if s.Role[pos[0]] != norm {
+		return false // the norm is all that such layers have in common
+	}
+	share, known := p.mixerShare(s, pos)
+	return known && share >= p.TurnsMixers && !p.partsOfLayers(s, pos) && p.inTurns(s, pos) >= p.TurnsSimilarity
+}
+
+// sameLayer says whether two units are about as long and share most kernels.
+func (p *Params) sameLayer(s *Sequence, from, to, tfrom, tto int) bool {
+	n, m := to-from, tto-tfrom
+	return float64(min(n, m)) >= p.SameLength*float64(max(n, m)) && dice(s, from, to, tfrom, tto) >= p.SameKernels
+}
+
+// partsOfLayers says whether units are parts of layers: some hold no mixer, and those that do return at a small regular
+// distance, as the two halves of a layer do. In a stack whose layers are a mixer or a feed-forward part each they do not.
+func (p *Params) partsOfLayers(s *Sequence, pos []int) bool {
+	n := len(pos) - 1
+	mixes := make([]bool, n)
+	for k := range mixes {
+		mixes[k] = s.Slice(pos[k], pos[k+1]).has(mixer)
+	}
+	for period := 2; period <= p.Parts && 2*period <= n; period++ {
+		same := 0
+		for k := period; k < n; k++ {
+			if mixes[k] == mixes[k-period] {
+				same++
+			}
+		}
+		if float64(same) >= p.MixerShare*float64(n-period) {
+			return true
+		}
+	}
+	return n < p.TurnsLeast
+}
