@@ -56,6 +56,7 @@ var Layers = Layering{
 	"internal/inflate":          {},
 	"internal/intern":           {},
 	"internal/interval":         {},
+	"internal/mutate":           {},
 	"internal/opname":           {},
 	"internal/perf":             {"internal/gen/nsysgen", "internal/table"},
 	"internal/published":        {"internal/published/blocks", "layer", "profile", "trace"},
