@@ -46,6 +46,7 @@ var Layers = Layering{
 	"internal/distil":           {"internal/atomicfile"},
 	"internal/demo":             {"internal/gen"},
 	"internal/fingerprint":      {"internal/atomicfile", "internal/gen", "internal/gen/nsysgen"},
+	"internal/figures":          {"internal/gen", "internal/gen/nsysgen"},
 	"internal/framework":        {},
 	"internal/gen":              {},
 	"internal/gen/families":     {},
