@@ -64,7 +64,7 @@ var Other = Class{Key: "other", Label: "Other"}
 
 // Classify returns the category the reference tables give a kernel: the
 // profile's own rules in order, then the universal ones, then [Other]. BaseRules
-// is not consulted. It gives what [ModelProfile.ReferenceRuleset] gives, without
+// is not consulted. It gives what [ModelProfile.Ruleset] gives under BaseUniversal, without
 // parsing the name; callers with many kernels classify each distinct name once.
 func (p *ModelProfile) Classify(name string) Class {
 	lower := strings.ToLower(name)

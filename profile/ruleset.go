@@ -15,14 +15,6 @@ func (p *ModelProfile) Ruleset() *classify.Ruleset {
 	case BaseNone:
 		return classify.New(append(own, otherRule())...)
 	}
-	return p.ReferenceRuleset()
-}
-
-// ReferenceRuleset compiles the categories of the reference tables, whatever
-// BaseRules says: the own rules, then the universal ones. Results that must
-// equal the reference's need it for every profile:
-// generic has rich base rules, the reference's generic has the universal ones.
-func (p *ModelProfile) ReferenceRuleset() *classify.Ruleset {
 	return classify.New(append(appendRules(appendRules(nil, p.Rules), universalRules), otherRule())...)
 }
 
