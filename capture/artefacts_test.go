@@ -178,7 +178,7 @@ func TestIncomplete(t *testing.T) {
 			s := newFake(t, capture.FrameworkSGLang, "")
 			s.ranks = 2
 			s.write = func(dir, _ string) { c.write(dir) }
-			_, err := run(t, context.Background(), s, decodeOnly(s, dir, 400*time.Millisecond))
+			_, err := run(t, context.Background(), s, decodeOnly(s, dir, 150*time.Millisecond))
 			wantError(t, err, capture.ErrIncomplete, append(c.parts, s.URL, filepath.Join(dir, "decode"))...)
 			var ie *capture.IncompleteError
 			if !errors.As(err, &ie) || ie.Expected != 2 || ie.Stage != capture.StageDecode {
@@ -199,7 +199,7 @@ func TestGapShowsMissingRank(t *testing.T) {
 		}
 		writeTrace(t, filepath.Join(dir, "host_12.async_llm.17.pt.trace.json.gz"), traceText(1, 0))
 	}
-	_, err := run(t, context.Background(), s, decodeOnly(s, dir, 400*time.Millisecond))
+	_, err := run(t, context.Background(), s, decodeOnly(s, dir, 150*time.Millisecond))
 	wantError(t, err, capture.ErrIncomplete, "missing: rank 1")
 }
 
@@ -231,7 +231,7 @@ func TestOldTraces(t *testing.T) {
 			os.Rename(slow+".tmp", slow)
 			os.Rename(filepath.Join(at, "moved-TP-0.trace.json.gz"), filepath.Join(at, "renamed-TP-0.trace.json.gz"))
 		}
-		_, err = run(t, context.Background(), s, decodeOnly(s, dir, 400*time.Millisecond))
+		_, err = run(t, context.Background(), s, decodeOnly(s, dir, 150*time.Millisecond))
 		wantError(t, err, capture.ErrIncomplete, "no decode trace", "2 earlier traces in the folder were left out", "vllm-project/vllm#45987")
 
 		// And with a new one among them.
@@ -274,7 +274,7 @@ func TestSecondCaptureWritesNothing(t *testing.T) {
 		first = false
 	}
 	o := quick(s, dir)
-	o.Timeouts.Traces = 400 * time.Millisecond
+	o.Timeouts.Traces = 150 * time.Millisecond
 	res, err := run(t, context.Background(), s, o)
 	wantError(t, err, capture.ErrIncomplete, "no decode trace", "only the first one of a server's life", "restart the server")
 	if res == nil || len(res.Stages) != 2 || len(res.Stages[0].Traces) != 1 || res.Stages[1].Verdict != capture.Invalid {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -171,12 +172,18 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 			return fail(0, nil, err)
 		}
 	}
-	if c.dry != nil && method != http.MethodGet {
+	if c.dry != nil && method == http.MethodPost {
 		c.dry(method, path, raw)
 		return answer{http.StatusOK, []byte(dryAnswer)}, nil
 	}
 	rctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	// A transport that does not say what it does may have sent anything.
+	var watched, sent atomic.Bool
+	rctx = httptrace.WithClientTrace(rctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { watched.Store(true) },
+		WroteHeaders: func() { sent.Store(true) },
+	})
 	var rd io.Reader
 	if body != nil {
 		rd = bytes.NewReader(raw)
@@ -193,7 +200,11 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fail(0, nil, c.cause(ctx, err, timeout))
+		err = c.cause(ctx, err, timeout)
+		if watched.Load() && !sent.Load() {
+			err = unsentError{err}
+		}
+		return fail(0, nil, err)
 	}
 	defer resp.Body.Close()
 	c.compareClocks(resp.Header.Get("Date"))
@@ -235,6 +246,12 @@ func (e scrubbed) Error() string { return e.text }
 
 // Unwrap returns the error as it was.
 func (e scrubbed) Unwrap() error { return e.error }
+
+// unsentError is a request of which nothing was sent.
+type unsentError struct{ error }
+
+// Unwrap returns the reason.
+func (e unsentError) Unwrap() error { return e.error }
 
 // timeoutError is a request that ran into its own timeout.
 type timeoutError struct{ after time.Duration }

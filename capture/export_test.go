@@ -18,3 +18,10 @@ func Missing(complete []string, expect int) []string {
 
 // Summarise is for tests.
 var Summarise = summarise
+
+// The verdict's limits, for tests.
+var (
+	CacheOutcome = defaultLimits.cacheOutcome
+	Foreign      = defaultLimits.foreign
+	StageOutcome = defaultLimits.stageOutcome
+)

@@ -247,9 +247,9 @@ func TestRequestHangs(t *testing.T) {
 		s := newFake(t, f, dir)
 		s.fault = hangs(genPath(f), 12)
 		o := quick(s, dir)
-		o.Timeouts.Request = 500 * time.Millisecond
+		o.Timeouts.Request = 250 * time.Millisecond
 		_, err := run(t, context.Background(), s, o)
-		wantError(t, err, context.DeadlineExceeded, "prefill request 2 of 5", "no answer within 500ms")
+		wantError(t, err, context.DeadlineExceeded, "prefill request 2 of 5", "no answer within 250ms")
 		if len(s.saw("/stop_profile")) != 1 {
 			t.Errorf("%s: not stopped", f)
 		}
@@ -279,8 +279,12 @@ func TestStopFails(t *testing.T) {
 				t.Errorf("%s, written %v: %d stop requests, want 1", f, written, got)
 			}
 			if written {
-				if err != nil || len(res.Files()) != 1 || !strings.Contains(strings.Join(res.Stages[0].Warnings, "\n"), "flush failed") {
-					t.Errorf("%s: a complete trace lies there: %v, %+v", f, err, res)
+				if err != nil || len(res.Files()) != 1 {
+					t.Fatalf("%s: a complete trace lies there: %v, %+v", f, err, res)
+				}
+				// SGLang's window has closed by itself: nothing is wrong.
+				if warned := len(res.Stages[0].Warnings) > 0; warned == (f == capture.FrameworkSGLang) {
+					t.Errorf("%s: warnings %q", f, res.Stages[0].Warnings)
 				}
 				continue
 			}

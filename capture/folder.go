@@ -48,6 +48,14 @@ func openFolder(dir string) (*folder, error) {
 	return &folder{root, abs}, nil
 }
 
+// openExisting does not create it.
+func openExisting(dir string) (*folder, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("capture: output folder: %w", err)
+	}
+	return openFolder(dir)
+}
+
 func (f *folder) close() { f.root.Close() }
 
 // abs is the path of a slash-separated name for people and for open calls.

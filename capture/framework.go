@@ -114,9 +114,9 @@ func detect(ctx context.Context, c *client, opts Options) (Detection, error) {
 	if err := ctx.Err(); err != nil {
 		return Detection{}, err
 	}
-	// Nothing listening, or nothing answering: the other routes would only
-	// repeat it, each with its own timeout.
-	if unreachable(err) {
+	// Nothing listening, nothing answering, or nothing without a key: the other
+	// routes would only repeat it, each with its own timeout.
+	if unreachable(err) || unauthorized(err) {
 		return Detection{}, err
 	}
 	if _, err := c.get(ctx, "/readiness"); err == nil {

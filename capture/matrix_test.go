@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,6 +113,54 @@ func TestMatrixResumes(t *testing.T) {
 		t.Errorf("restart: %d windows, %v", v.windows, err)
 	}
 	noLeaks(t)
+}
+
+// TestMatrixShape: the second run is all resumed when nothing changed, and all
+// new when the shape did.
+func TestMatrixShape(t *testing.T) {
+	dir := outDir(t)
+	mapping, formal := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, "")
+	v := newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
+	p := matrixOf(t, dir, mapping, formal, v)
+	p.Entries[0].NumSteps = 0
+	o := quick(mapping, "")
+	o.FirstIndex = 0
+	windows := func() int { return mapping.windows + formal.windows + v.windows }
+	for _, c := range []struct {
+		name    string
+		change  func()
+		windows int
+	}{
+		{"first", func() {}, 5},
+		{"nothing changed", func() {}, 0},
+		{"steps", func() { o.NumSteps = 20 }, 5},
+		{"nothing changed since", func() {}, 0},
+		{"prompt length", func() { o.Prefill.InputLen = 50; o.Decode.InputLen = 2 }, 5},
+		{"concurrency of one entry", func() { p.Entries[1].Concurrency = 2 }, 1},
+		{"past the end of sequence", func() { o.IgnoreEOS = true }, 5},
+		{"timeouts", func() { o.Timeouts.Request *= 2; o.Header = http.Header{"X": {"y"}} }, 0},
+	} {
+		c.change()
+		before := windows()
+		entries, err := capture.Matrix{Options: o}.Run(context.Background(), p)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got := windows() - before; got != c.windows {
+			t.Errorf("%s: %d windows, want %d", c.name, got, c.windows)
+		}
+		for _, e := range entries {
+			for _, x := range e.Captures {
+				if resumed := c.windows == 0; c.windows != 1 && x.Resumed != resumed {
+					t.Errorf("%s: %s %s resumed %v", c.name, e.Name, x.Role, x.Resumed)
+				}
+			}
+		}
+	}
+	// The formal server is timed without stacks, the mapping one has them.
+	if m, f := mapping.saw("/start_profile")[0].Body, formal.saw("/start_profile")[0].Body; m["with_stack"] != true || f["with_stack"] != false || f["record_shapes"] != false {
+		t.Errorf("mapping %v, formal %v", m, f)
+	}
 }
 
 // TestMatrixAnalyseFails: the entry fails, its captures stay.

@@ -163,7 +163,8 @@ type Options struct {
 	// 10. Negative: none.
 	WarmupSteps int
 	// Prefill defaults to 4090 in, 1 out; Decode to 1 in, 2048 out. Field by
-	// field.
+	// field. A decode request generates NumSteps+1 tokens where the server does
+	// not close the window by itself (all but SGLang), whatever OutputLen says.
 	Prefill, Decode Shape
 
 	// ProfileByStage has the server write one trace per stage. SGLang only,

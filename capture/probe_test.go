@@ -43,7 +43,7 @@ func TestProbeFails(t *testing.T) {
 	s := newFake(t, capture.FrameworkSGLang, "")
 	s.fault = hangs("/generate", 3)
 	o := quick(s, "")
-	o.Timeouts.Request, o.ProbeRequests = 500*time.Millisecond, 5
+	o.Timeouts.Request, o.ProbeRequests = 200*time.Millisecond, 5
 	rep, err := capture.Probe(context.Background(), o)
 	wantError(t, err, context.DeadlineExceeded, "probe request 3 of 5")
 	if rep == nil || len(rep.Samples) != 2 || rep.Latency.Count != 2 {

@@ -218,7 +218,7 @@ func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
 		s.from = s.dir
 	}
 	s.out.Dir = r.f.abs(s.dir)
-	s.win = &window{d: r.d, c: r.c, o: &r.o, state: stateOff, say: s.say, warn: s.warn}
+	s.win = &window{d: r.d, c: r.c, o: &r.o, state: stateOff, warn: s.warn}
 	return s
 }
 
@@ -464,5 +464,8 @@ func (s *stageRun) explain(err error) error {
 		}
 	}
 	ie.Hints = append(ie.Hints, s.out.Warnings...)
+	if s.win.aside != "" {
+		ie.Hints = append(ie.Hints, s.win.aside)
+	}
 	return ie
 }

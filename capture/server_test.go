@@ -42,8 +42,25 @@ type fake struct {
 	// requests to the same path from 1.
 	fault func(w http.ResponseWriter, r *http.Request, path string, n int) bool
 
+	// rich traces say which passes ran in the window; see inspectRich. world is
+	// the size of the job that they name, ranks where it is 0.
+	rich  bool
+	world int
+	// later SGLang closes the window after num_steps passes and not before.
+	later bool
+	// noCount leaves cached tokens out of the answers.
+	noCount bool
+	// eos is the number of tokens after which the model stops by itself.
+	eos int
+
 	mu      sync.Mutex
 	calls   []call
+	seen    map[string]bool // prompts that the prefix cache has
+	passes  map[string]int  // run while armed, by stage
+	fresh   int             // tokens computed by the prefill passes among them
+	starts  int             // windows opened
+	stops   int             // stop requests that came in
+	late    int             // windows that were still open when a new one was asked for
 	count   map[string]int
 	armed   bool
 	steps   int // run while armed
@@ -56,7 +73,7 @@ type fake struct {
 
 // newFake starts a server on loopback.
 func newFake(t testing.TB, f capture.Framework, dir string) *fake {
-	s := &fake{t: t, framework: f, dir: dir, ranks: 1, count: map[string]int{}}
+	s := &fake{t: t, framework: f, dir: dir, ranks: 1, count: map[string]int{}, seen: map[string]bool{}, passes: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
 	return s
@@ -74,6 +91,9 @@ func (s *fake) serve(w http.ResponseWriter, r *http.Request) {
 	s.calls = append(s.calls, c)
 	s.count[r.URL.Path]++
 	n := s.count[r.URL.Path]
+	if r.URL.Path == "/stop_profile" {
+		s.stops++
+	}
 	s.mu.Unlock()
 	if s.fault != nil && s.fault(w, r, r.URL.Path, n) {
 		return
@@ -96,16 +116,17 @@ func (s *fake) answer(w http.ResponseWriter, c call) {
 	case c.Path == "/generate" && sg && c.Method == http.MethodPost:
 		p, _ := c.Body["sampling_params"].(map[string]any)
 		n, _ := p["max_new_tokens"].(float64)
-		s.run(int(n))
-		reply(w, map[string]any{"text": "an answer", "meta_info": map[string]any{"completion_tokens": n}})
+		text, _ := c.Body["text"].(string)
+		prompt, cached, made := s.generate(text, int(n), p["ignore_eos"] == true)
+		meta := map[string]any{"completion_tokens": made, "prompt_tokens": prompt}
+		if !s.noCount {
+			meta["cached_tokens"] = cached
+		}
+		reply(w, map[string]any{"text": "an answer", "meta_info": meta})
 	case c.Path == "/v1/chat/completions" && !sg && c.Method == http.MethodPost:
-		n, _ := c.Body["max_tokens"].(float64)
-		s.run(int(n))
-		reply(w, map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": "an answer"}}}, "usage": map[string]any{"completion_tokens": n}})
+		reply(w, map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": "an answer"}}}, "usage": s.usage(c)})
 	case c.Path == "/v1/completions" && !sg && c.Method == http.MethodPost:
-		n, _ := c.Body["max_tokens"].(float64)
-		s.run(int(n))
-		reply(w, map[string]any{"choices": []any{map[string]any{"text": "an answer"}}, "usage": map[string]any{"completion_tokens": n}})
+		reply(w, map[string]any{"choices": []any{map[string]any{"text": "an answer"}}, "usage": s.usage(c)})
 	case c.Path == "/start_profile" && c.Method == http.MethodPost:
 		s.arm(w, c)
 	case c.Path == "/stop_profile" && c.Method == http.MethodPost:
@@ -127,6 +148,8 @@ func (s *fake) arm(w http.ResponseWriter, c call) {
 		return
 	}
 	s.armed, s.steps, s.limit, s.out = true, 0, 0, s.dir
+	s.passes, s.fresh = map[string]int{}, 0
+	s.starts++
 	switch s.framework {
 	case capture.FrameworkSGLang:
 		n, _ := c.Body["num_steps"].(float64)
@@ -139,12 +162,59 @@ func (s *fake) arm(w http.ResponseWriter, c call) {
 	}
 }
 
-// run counts n forward passes; the window closes before pass limit.
-func (s *fake) run(n int) {
-	for range n {
-		s.steps++
-		if s.armed && s.limit > 0 && s.steps >= s.limit {
-			s.closeWindow()
+// usage answers an OpenAI request. Cached tokens are null where the server was
+// launched without their count.
+func (s *fake) usage(c call) map[string]any {
+	n, _ := c.Body["max_tokens"].(float64)
+	text, _ := c.Body["prompt"].(string)
+	if list, ok := c.Body["messages"].([]any); ok && len(list) > 0 {
+		m, _ := list[0].(map[string]any)
+		text, _ = m["content"].(string)
+	}
+	prompt, cached, made := s.generate(text, int(n), c.Body["ignore_eos"] == true)
+	u := map[string]any{"completion_tokens": made, "prompt_tokens": prompt, "prompt_tokens_details": nil}
+	if !s.noCount {
+		u["prompt_tokens_details"] = map[string]any{"cached_tokens": cached}
+	}
+	return u
+}
+
+// generate runs a request: a pass over the prompt, of which the prefix cache
+// may know all but the last word, and a pass for each further token.
+func (s *fake) generate(text string, tokens int, ignoreEOS bool) (prompt, cached, made int) {
+	prompt = len(strings.Fields(text))
+	if s.seen[text] {
+		cached = prompt - 1
+	}
+	s.seen[text] = true
+	if s.eos > 0 && !ignoreEOS {
+		tokens = min(tokens, s.eos)
+	}
+	for i := range tokens {
+		stage := "decode"
+		if i == 0 {
+			stage = "prefill"
+		}
+		s.pass(stage, prompt-cached)
+	}
+	return prompt, cached, tokens
+}
+
+// pass runs one pass. An SGLang window closes before pass limit, or, in later
+// releases, before the one after it.
+func (s *fake) pass(stage string, tokens int) {
+	s.steps++
+	limit := s.limit
+	if s.later {
+		limit++
+	}
+	if s.armed && s.limit > 0 && s.steps >= limit {
+		s.closeWindow()
+	}
+	if s.armed {
+		s.passes[stage]++
+		if stage == "prefill" {
+			s.fresh += tokens
 		}
 	}
 }
@@ -175,8 +245,49 @@ func (s *fake) closeWindow() {
 		return
 	}
 	for r := range s.ranks {
-		writeTrace(s.t, filepath.Join(s.out, rankName(pattern, r)), traceText(s.windows, r))
+		text := traceText(s.windows, r)
+		if s.rich {
+			text = s.richText(r)
+		}
+		writeTrace(s.t, filepath.Join(s.out, rankName(pattern, r)), text)
 	}
+}
+
+// richText is a trace that says what ran.
+func (s *fake) richText(rank int) []byte {
+	world := s.world
+	if world == 0 {
+		world = s.ranks
+	}
+	steps := 0
+	for _, n := range s.passes {
+		steps += n
+	}
+	text, err := json.Marshal(map[string]any{"found": capture.Found{
+		Steps: steps, Stages: s.passes, PrefillTokens: int64(s.fresh), GPUEvents: int64(100 * steps), CPUEvents: 10, Coverage: 1,
+		Ranked: true, Rank: rank, WorldSize: world, Start: time.Now().Add(-time.Millisecond), End: time.Now(),
+	}})
+	if err != nil {
+		s.t.Error(err)
+	}
+	return text
+}
+
+// inspectRich reads it.
+func inspectRich(_ context.Context, path string) (capture.Found, error) {
+	var doc struct{ Found capture.Found }
+	f, err := os.Open(path)
+	if err != nil {
+		return doc.Found, err
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(path, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			return doc.Found, err
+		}
+	}
+	return doc.Found, json.NewDecoder(r).Decode(&doc)
 }
 
 // rankName fills in the rank where the pattern has a place for it.
@@ -347,4 +458,18 @@ func outDir(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return filepath.Join(base, "out")
+}
+
+// contains looks for text in all files below dir.
+func contains(t testing.TB, dir, text string) bool {
+	t.Helper()
+	found := false
+	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			b, _ := os.ReadFile(p)
+			found = found || bytes.Contains(b, []byte(text))
+		}
+		return nil
+	})
+	return found
 }

@@ -130,7 +130,7 @@ func Stop(ctx context.Context, o Options) error {
 	var n *note
 	if o.OutputDir != "" {
 		var err error
-		if f, err = openFolder(o.OutputDir); err != nil {
+		if f, err = openExisting(o.OutputDir); err != nil {
 			return err
 		}
 		defer f.close()
@@ -170,7 +170,7 @@ func Stop(ctx context.Context, o Options) error {
 	if !given && n.State != stateArmed && !d.traits().stopAgain {
 		return fmt.Errorf("capture: %s was told to stop already, and a second time may end it (vllm-project/vllm#51676): %w; capture collect --output-dir %s takes the traces, --url %s sends the request all the same", n.Result.Server, ErrLeftOver, f.path, n.Result.Server)
 	}
-	w := &window{d: d, c: c, o: &o, state: stateArmed, say: func(string, time.Time, string) {}, warn: func(string) {}}
+	w := &window{d: d, c: c, o: &o, state: stateArmed, warn: func(string) {}}
 	if n != nil {
 		w.save = func(st armState) error { n.State = st; return f.writeNote(n) }
 	}
@@ -195,7 +195,7 @@ func (f *folder) writeNote(n *note) error {
 // count; the rest are the run's.
 func Collect(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
-	f, err := openFolder(o.OutputDir)
+	f, err := openExisting(o.OutputDir)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,10 @@ type window struct {
 	// save notes each state before the request that leads to it is sent; what
 	// it fails at ends the window before it opens.
 	save func(armState) error
-	say  func(phase string, since time.Time, msg string)
-	// warn is told what a stop request was answered with that may be harmless.
-	warn func(string)
+	// warn is told what a stop request was answered with that may be harmless;
+	// aside is that where it is harmless as a rule.
+	warn  func(string)
+	aside string
 	// started delivers the answer to a start request that is answered late.
 	started <-chan error
 	cancel  context.CancelFunc
@@ -201,8 +202,9 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 		return err
 	case tr.selfStop && status(err) == http.StatusInternalServerError:
 		// What SGLang answers after it has stopped by itself, its words lost.
+		// Of interest only if no traces come.
 		_ = w.set(stateStopped)
-		w.warn("the stop request was answered: " + err.Error())
+		w.aside = "the stop request was answered: " + err.Error()
 		return nil
 	}
 	if errors.As(err, new(partialError)) {
@@ -248,7 +250,8 @@ func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
 // context, and ends what is under way. It returns err with what that adds.
 func (w *window) cleanup(ctx context.Context, err error) error {
 	if w.state == stateArmed {
-		w.say("stop", time.Now(), "stopping the profiler after an error")
+		// Nothing of the caller's runs before it: what is to be cleaned up after
+		// may be a callback's panic.
 		switch serr := w.shut(context.WithoutCancel(ctx), w.o.Timeouts.Cleanup); {
 		case serr == nil:
 		case timedOut(serr):
@@ -261,9 +264,9 @@ func (w *window) cleanup(ctx context.Context, err error) error {
 	return err
 }
 
-// neverSent reports a request that did not reach a server: nothing took the
-// connection.
-func neverSent(err error) bool { return refused(err) }
+// neverSent reports a request that did not reach a server: no connection came
+// about, or nothing was written to it.
+func neverSent(err error) bool { return refused(err) || errors.As(err, new(unsentError)) }
 
 // lostOnTheWay reports a request of which it is not known that the server saw
 // it: the connection broke, or a gateway could not pass it on.

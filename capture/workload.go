@@ -61,17 +61,11 @@ func syntheticPrompt(i, words int) string {
 //	         full length: each token is one pass
 //	legacy   one probe request of WarmupSteps tokens, ProbeRequests of them
 //
-// Where the server does not close the window by itself (bounded false), a
-// request generates no more tokens than the window needs: one by the pass over
-// the prompt, one by each step.
+// Where the server does not close the window by itself (selfStop false), a
+// request generates as many tokens as the window needs and no more: one by the
+// pass over the prompt, one by each step.
 func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counter) stagePlan {
 	p := stagePlan{stage: stage, steps: steps, ignoreEOS: ignoreEOS || o.IgnoreEOS}
-	bound := func(tokens int) int {
-		if selfStop {
-			return max(tokens, steps+1)
-		}
-		return min(tokens, steps+1)
-	}
 	switch {
 	case o.Attach > 0:
 		return p
@@ -84,7 +78,10 @@ func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counte
 			p.capture = append(p.capture, c.request(p.inputLen, p.outputLen))
 		}
 	case stage == StageDecode:
-		p.inputLen, p.outputLen = o.Decode.InputLen, bound(o.Decode.OutputLen)
+		p.inputLen, p.outputLen = o.Decode.InputLen, steps+1
+		if selfStop {
+			p.outputLen = max(o.Decode.OutputLen, steps+1)
+		}
 		for range o.Concurrency {
 			if o.WarmupSteps > 0 {
 				p.warmup = append(p.warmup, c.request(p.inputLen, o.WarmupSteps))
@@ -94,7 +91,10 @@ func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counte
 			p.capture = append(p.capture, c.request(p.inputLen, p.outputLen))
 		}
 	default:
-		p.outputLen = min(o.ProbeMaxNewTokens, bound(o.ProbeMaxNewTokens))
+		p.outputLen = o.ProbeMaxNewTokens
+		if !selfStop {
+			p.outputLen = min(p.outputLen, steps+1)
+		}
 		probe := func(tokens int) request {
 			c.next++
 			return request{prompt: o.ProbePrompt, maxTokens: tokens, seed: c.next - 1}

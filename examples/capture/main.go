@@ -20,6 +20,12 @@ func choose(args []string) (app.Program, []string) {
 			return probeProgram(), args[1:]
 		case "override":
 			return overrideProgram(), args[1:]
+		case "stop":
+			return stopProgram(), args[1:]
+		case "collect":
+			return collectProgram(), args[1:]
+		case "doctor":
+			return doctorProgram(), args[1:]
 		case "matrix":
 			return matrixProgram(), args[1:]
 		case "capture":

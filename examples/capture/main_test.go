@@ -198,7 +198,7 @@ func TestOverride(t *testing.T) {
 
 // TestChoose: the first argument picks the program.
 func TestChoose(t *testing.T) {
-	for arg, want := range map[string]string{"probe": "capture probe", "override": "capture override", "matrix": "capture matrix", "capture": "capture"} {
+	for arg, want := range map[string]string{"probe": "capture probe", "override": "capture override", "matrix": "capture matrix", "stop": "capture stop", "collect": "capture collect", "doctor": "capture doctor", "capture": "capture"} {
 		if p, rest := choose([]string{arg, "-h"}); p.Name != want || len(rest) != 1 {
 			t.Errorf("%s: %s, %v", arg, p.Name, rest)
 		}
@@ -206,7 +206,7 @@ func TestChoose(t *testing.T) {
 	if p, rest := choose([]string{"--url", "x"}); p.Name != "capture" || len(rest) != 2 {
 		t.Errorf("flags: %s, %v", p.Name, rest)
 	}
-	for _, p := range []app.Program{captureProgram(), probeProgram(), overrideProgram(), matrixProgram()} {
+	for _, p := range []app.Program{captureProgram(), probeProgram(), overrideProgram(), matrixProgram(), stopProgram(), collectProgram(), doctorProgram()} {
 		if got := apptest.Run(t, p, "-h"); got.Code != 0 || !strings.Contains(got.Stdout, p.Examples[0]) {
 			t.Errorf("%s -h: exit code %d", p.Name, got.Code)
 		}

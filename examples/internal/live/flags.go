@@ -29,7 +29,7 @@ type Settings struct {
 	stableFor           seconds
 	attach              seconds
 	maxSize             bytes
-	inspect             bool
+	inspect, probe      bool
 }
 
 // ServerFlags are needed to talk to a server.
@@ -60,6 +60,7 @@ func (s *Settings) FolderFlags(fs *flag.FlagSet) {
 
 // ProbeFlags shape probe and legacy requests.
 func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
+	s.probe = true
 	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
 	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", capture.DefaultPrompt, "`TEXT` of probe and legacy requests")
 	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
@@ -73,7 +74,7 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.IntVar(&s.O.Prefill.InputLen, "prefill-input-len", 4090, "`WORDS` of a prefill prompt")
 	fs.IntVar(&s.O.Prefill.OutputLen, "prefill-output-len", 1, "`TOKENS` a prefill request generates")
 	fs.IntVar(&s.O.Decode.InputLen, "decode-input-len", 1, "`WORDS` of a decode prompt")
-	fs.IntVar(&s.O.Decode.OutputLen, "decode-output-len", 2048, "`TOKENS` a decode request generates")
+	fs.IntVar(&s.O.Decode.OutputLen, "decode-output-len", 2048, "`TOKENS` a decode request generates (SGLang; the others one per step and one more)")
 	fs.BoolVar(&s.O.ProfileByStage, "profile-by-stage", false, "have the server write one trace per stage (SGLang, with --profile-workload legacy)")
 	fs.BoolVar(&s.O.MergeProfiles, "merge-profiles", false, "have the server merge the ranks into one more trace (SGLang)")
 	off(fs, "no-profile-by-stage", &s.O.ProfileByStage)
@@ -91,8 +92,13 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&s.O.Calibrate, "calibrate", false, "estimate size and writing time from one pass first, without a limit")
 	fs.Var(optional{&s.O.WithStack}, "with-stack", "have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
 	fs.Var(optional{&s.O.RecordShapes}, "record-shapes", "have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
-	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
 	fs.Var(&s.logs, "server-log", "server log `FILE`, checked for a diffusion pipeline first; may be repeated")
+	s.WaitFlags(fs)
+}
+
+// WaitFlags say how traces are waited for and checked.
+func (s *Settings) WaitFlags(fs *flag.FlagSet) {
+	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
 	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute), seconds(2*time.Second)
 	fs.Var(&s.traceTimeout, "trace-timeout", "longest `TIME` to wait for complete traces once the profiler is stopped")
 	fs.Var(&s.stopTimeout, "stop-timeout", "longest `TIME` to wait for /stop_profile, which vLLM answers when all is written")
@@ -113,7 +119,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		{"decode-input-len", o.Decode.InputLen, 1, s.workload != nil}, {"decode-output-len", o.Decode.OutputLen, 1, s.workload != nil},
 		{"start-step", o.StartStep, 0, true}, {"first-index", o.FirstIndex, 0, true}, {"ranks", o.ExpectRanks, 0, true},
 		{"concurrency", o.Concurrency, 1, s.workload != nil},
-		{"probe-requests", o.ProbeRequests, 1, true}, {"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, true},
+		{"probe-requests", o.ProbeRequests, 1, s.probe}, {"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, s.probe},
 	} {
 		if c.used && c.n < c.min {
 			return o, app.Usagef("--%s %d: want at least %d", c.name, c.n, c.min)
