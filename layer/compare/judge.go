@@ -1,0 +1,86 @@
+package compare
+
+import "math"
+
+// A judgement is what the statistics say of all rows of a pair.
+type judgement struct {
+	rows    []judged
+	shift   float64 // logarithm of the common shift of all rows
+	half    float64 // of its 95 % interval
+	uniform bool    // the shift is a finding
+}
+
+type judged struct {
+	result
+	found bool
+	// gone and fresh say that the row occurs on one side only.
+	gone, fresh bool
+}
+
+// judgeAll tests all rows of a pair at once.
+func (p Params) judgeAll(rows []series, pass, floor float64, runs bool) judgement {
+	all := func(class) bool { return true }
+	j := judgement{shift: p.shift(rows, pass, all, runs), rows: make([]judged, len(rows))}
+	na, nb := 1, 1
+	byClass := map[class]float64{}
+	for _, s := range rows {
+		na, nb = max(na, len(s.a)), max(nb, len(s.b))
+		if _, ok := byClass[s.class]; !ok {
+			byClass[s.class] = p.classShift(rows, pass, s.class, j.shift, runs)
+		}
+	}
+	prob, half := p.shiftTest(j.shift, floor, na, nb, runs)
+	j.half, j.uniform = half, prob < p.Alpha && math.Abs(j.shift) >= p.MinShift
+	ps := make([]float64, 0, len(rows))
+	at := make([]int, 0, len(rows))
+	for i, s := range rows {
+		r := &j.rows[i]
+		r.result = p.judge(s, byClass[s.class], pass, floor, runs)
+		if r.gone, r.fresh = p.oneSided(s); r.gone || r.fresh {
+			r.found = math.Abs(r.delta) >= p.MinShare*pass && s.class != waiting && s.class != transfer
+			continue
+		}
+		if r.judged {
+			ps, at = append(ps, r.p), append(at, i)
+		}
+	}
+	for k, found := range holm(ps, p.Alpha) {
+		r := &j.rows[at[k]]
+		least := p.MinShare
+		if rows[at[k]].class == waiting {
+			least = p.MinWait
+		}
+		r.found = found && math.Abs(r.delta) >= least*pass
+	}
+	return j
+}
+
+// classShift is the shift of one class where its own rows tell it, else that of all rows.
+func (p Params) classShift(rows []series, pass float64, c class, all float64, runs bool) float64 {
+	n := 0
+	for _, s := range rows {
+		if s.class == c {
+			n++
+		}
+	}
+	if n < p.ShiftRows {
+		return all
+	}
+	return p.shift(rows, pass, func(x class) bool { return x == c }, runs)
+}
+
+// oneSided says whether a row is in at least half of the passes of one side and in none of the other.
+func (p Params) oneSided(s series) (gone, fresh bool) {
+	present := func(x []float64) (some, many bool) {
+		n := 0
+		for _, v := range x {
+			if v > 0 {
+				n++
+			}
+		}
+		return n > 0, len(x) > 0 && float64(n) >= p.Presence*float64(len(x))
+	}
+	someA, manyA := present(s.a)
+	someB, manyB := present(s.b)
+	return manyA && !someB, manyB && !someA
+}

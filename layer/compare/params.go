@@ -1,0 +1,62 @@
+package compare
+
+// Params are the numbers that decide what a comparison reports. They were chosen by simulating pairs of runs with the noise that
+// two real decode traces show (see docs/compare.md, and the simulator in simulate_test.go, which repeats the check).
+type Params struct {
+	// Alpha is the chance of one false finding or more among all rows of a pair without a difference (Holm's method).
+	Alpha float64
+	// MinShare is the smallest finding, as a share of side A's pass.
+	MinShare float64
+	// MinShift is the smallest uniform shift of all kernels that is reported.
+	MinShift float64
+	// MinWait is the smallest finding about waiting and idle time, as a share of the pass.
+	MinWait float64
+	// WaitPasses is how many passes a side needs before waiting and idle time are judged at all: on one real trace the first
+	// all-reduce of a pass took 5 to 7433 µs.
+	WaitPasses int
+	// PriorSD is the relative standard deviation of a row's pass totals that is expected before any is seen; PriorDF says for
+	// how many observations that expectation counts. Measured medians: 0.31 % (H100), 1.4 % (MI300X).
+	PriorSD float64
+	PriorDF float64
+	// CollectivePrior multiplies PriorSD for transfers between GPUs.
+	CollectivePrior float64
+	// WaitPriorSD is PriorSD for waiting and idle time, as a share of the pass.
+	WaitPriorSD float64
+	// MedianCost is how much larger a median's variance is than a mean's.
+	MedianCost float64
+	// Effective is how many independent passes one pass counts for: neighbours resemble each other (autocorrelation 0.4).
+	Effective float64
+	// WinsorMAD is from how many median absolute deviations on a pass counts as no further away.
+	WinsorMAD float64
+	// LayerSE multiplies the standard error over layers where a side has one pass: layers vary less than passes.
+	LayerSE float64
+	// SingleSD is PriorSD of a row with one launch, where a side has one pass.
+	SingleSD float64
+	// Floor is the relative standard deviation between two runs of the same program on the same kind of GPU, an assumption;
+	// FloorElsewhere is that between different or unknown GPUs. FloorDF says how well they are known.
+	Floor          float64
+	FloorElsewhere float64
+	FloorDF        float64
+	// ShiftSE is the standard error of the common shift itself. ShareCap bounds the weight of one row in it, and ShiftRows is how
+	// many rows it needs.
+	ShiftSE   float64
+	ShareCap  float64
+	ShiftRows int
+	// Transfer is up to how many times the median duration of a collective's launches one launch is transfer; the rest of it is
+	// waiting for other ranks.
+	Transfer float64
+	// Presence is in which share of the passes something must occur to be new or removed.
+	Presence float64
+	// Equivalent is within which share of the pass a whole interval must lie to say that nothing differs.
+	Equivalent float64
+}
+
+// DefaultParams returns the numbers that hold where nothing else is said.
+func DefaultParams() Params {
+	return Params{
+		Alpha: 0.01, MinShare: 0.005, MinShift: 0.01, MinWait: 0.01, WaitPasses: 5,
+		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
+		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12,
+		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
+	}
+}

@@ -1,0 +1,304 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// NOTE on the statistics.
+//
+// A row is an operator, or idle time, or what else a pass consists of; its values are totals of one pass in nanoseconds. What is
+// asked is whether the two runs differ by more than two runs of the same program do. Two kinds of noise count: between passes of
+// a run, which the values show, and between runs, which one run a side cannot show. The second is a stated floor, or what several
+// runs a side tell. Resampling passes or layers ignores it, and finds differences in nearly all pairs that have none.
+//
+// All variances are relative (of logarithms), except for waiting and idle time, which may be zero: those are shares of the pass.
+
+// A class of rows shares its shift: a lower clock slows arithmetic, not memory.
+type class uint8
+
+const (
+	compute class = iota
+	memory
+	latency
+	transfer
+	waiting // for other ranks, or for the host: idle time
+)
+
+// A series is one row on both sides.
+type series struct {
+	class  class
+	a, b   []float64 // totals of passes, or of runs where both sides have several
+	single bool      // one launch in a pass
+	layers []float64 // log ratios of its layers where a side has one pass
+}
+
+// A result is what can be said about a series.
+type result struct {
+	delta   float64 // mean of b − mean of a
+	typical float64 // difference of the locations, which the test uses
+	p       float64 // that the two do not differ; 1 where nothing may be said
+	judged  bool
+	se, df  float64 // standard error in nanoseconds, and its degrees of freedom
+}
+
+// half is half of the width of the 95 % interval around delta.
+func (r result) half() float64 { return quantile(r.df, 0.975) * r.se }
+
+// seen is the smallest change that would have been found in 95 of 100 pairs among so many rows.
+func (r result) seen(p Params, rows int) float64 {
+	return (quantile(r.df, 1-p.Alpha/2/float64(max(rows, 1))) + quantile(r.df, 0.95)) * r.se
+}
+
+// outliers says that single passes make the mean: it differs from the typical difference by more than the interval.
+func (r result) outliers() bool { return math.Abs(r.typical-r.delta) > r.half() }
+
+func quantile(df, q float64) float64 {
+	if df <= 0 {
+		return 0
+	}
+	return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(q)
+}
+
+// judge tests one series. shift is the logarithm of the common shift of its class, pass the mean total of side A's passes, floor
+// the relative standard deviation between runs.
+func (p Params) judge(s series, shift, pass, floor float64, runs bool) result {
+	r := result{delta: mean(s.b) - mean(s.a), p: 1}
+	na, nb := float64(len(s.a)), float64(len(s.b))
+	if na == 0 || nb == 0 || pass <= 0 {
+		return r
+	}
+	absolute := s.class == waiting
+	reference := (mean(s.a) + mean(s.b)) / 2
+	if absolute {
+		reference = pass
+	}
+	if reference <= 0 {
+		return r
+	}
+	v, df := p.variance(s, pass, floor, runs)
+	se := math.Sqrt(v)
+	la, lb := p.location(s.a, runs), p.location(s.b, runs)
+	r.typical, r.se, r.df = lb-la, se*reference, df
+	switch {
+	case absolute && (len(s.a) < p.WaitPasses || len(s.b) < p.WaitPasses) && !runs:
+		return r
+	case s.class == transfer && (len(s.a) < 2 || len(s.b) < 2):
+		return r // one pass cannot tell transfer from waiting
+	}
+	r.judged = true
+	var z float64
+	switch {
+	case absolute:
+		z = (lb - la) / pass / se
+	case la <= 0 || lb <= 0:
+		return r // new or removed: that is no question of noise
+	default:
+		z = (math.Log(lb/la) - shift) / se
+	}
+	r.p = twoSided(z, df)
+	return r
+}
+
+// variance of the difference of the two locations, and its degrees of freedom (Satterthwaite).
+func (p Params) variance(s series, pass, floor float64, runs bool) (v, df float64) {
+	na, nb := float64(len(s.a)), float64(len(s.b))
+	prior := p.PriorSD
+	switch {
+	case s.class == waiting:
+		prior = p.WaitPriorSD
+	case s.class == transfer:
+		prior *= p.CollectivePrior
+	}
+	own := p.spread(s, pass)
+	free := na + nb - 2
+	if runs {
+		v = (p.PriorDF*floor*floor + free*own) / (p.PriorDF + free) * (1/na + 1/nb)
+		return v, p.PriorDF + free
+	}
+	if na == 1 || nb == 1 {
+		switch {
+		case len(s.layers) > 1:
+			prior = max(prior, p.LayerSE*standardError(s.layers))
+		case s.single:
+			prior = max(prior, p.SingleSD)
+		}
+	}
+	s2 := (p.PriorDF*prior*prior + free*own) / (p.PriorDF + free)
+	cost := func(n float64) float64 {
+		e := max(1, p.Effective*n)
+		if n >= 3 {
+			return p.MedianCost / e
+		}
+		return 1 / e
+	}
+	within, between := s2*(cost(na)+cost(nb)), 2*floor*floor
+	v = within + between
+	return v, v * v / (within*within/(p.PriorDF+free) + between*between/p.FloorDF)
+}
+
+// spread is the pooled variance of the values of both sides, relative to their medians (to the pass for waiting), outliers drawn
+// in.
+func (p Params) spread(s series, pass float64) float64 {
+	var sum, free float64
+	for _, x := range [][]float64{s.a, s.b} {
+		if len(x) < 2 {
+			continue
+		}
+		scale := median(x)
+		if s.class == waiting {
+			scale = pass
+		}
+		if scale <= 0 {
+			continue
+		}
+		w := p.winsorised(x)
+		m := mean(w)
+		for _, v := range w {
+			d := (v - m) / scale
+			sum += d * d
+		}
+		free += float64(len(x) - 1)
+	}
+	if free == 0 {
+		return 0
+	}
+	return sum / free
+}
+
+// winsorised draws values in that lie further from the median than WinsorMAD median absolute deviations.
+func (p Params) winsorised(x []float64) []float64 {
+	m := median(x)
+	d := make([]float64, len(x))
+	for i, v := range x {
+		d[i] = math.Abs(v - m)
+	}
+	const normal = 1.4826 // median absolute deviation of a normal distribution of standard deviation 1, inverted
+	far := p.WinsorMAD * normal * median(d)
+	if far == 0 {
+		return x
+	}
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = min(max(v, m-far), m+far)
+	}
+	return out
+}
+
+// location is the typical pass: the median where there are three, as single passes jump.
+func (p Params) location(x []float64, runs bool) float64 {
+	if len(x) >= 3 && !runs {
+		return median(x)
+	}
+	return mean(x)
+}
+
+// shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
+// not more than ShareCap. It is 0 where too few rows tell.
+func (p Params) shift(rows []series, pass float64, of func(class) bool, runs bool) float64 {
+	type weighed struct{ log, weight float64 }
+	var w []weighed
+	var sum float64
+	for _, s := range rows {
+		la, lb := p.location(s.a, runs), p.location(s.b, runs)
+		if s.class == waiting || !of(s.class) || la <= 0 || lb <= 0 {
+			continue
+		}
+		x := weighed{math.Log(lb / la), min(la/pass, p.ShareCap)}
+		w = append(w, x)
+		sum += x.weight
+	}
+	if len(w) < p.ShiftRows {
+		return 0
+	}
+	slices.SortFunc(w, func(x, y weighed) int {
+		switch {
+		case x.log < y.log:
+			return -1
+		case x.log > y.log:
+			return 1
+		}
+		return 0
+	})
+	var at float64
+	for _, x := range w {
+		if at += x.weight; at >= sum/2 {
+			return x.log
+		}
+	}
+	return 0
+}
+
+// shiftTest tests whether all kernels together became slower or faster.
+func (p Params) shiftTest(shift, floor float64, na, nb int, runs bool) (prob, half float64) {
+	v, df := 2*floor*floor, p.FloorDF
+	if runs {
+		v, df = floor*floor*(1/float64(na)+1/float64(nb)), p.PriorDF+float64(na+nb-2)
+	}
+	se := math.Sqrt(v + p.ShiftSE*p.ShiftSE)
+	return twoSided(shift/se, df), quantile(df, 0.975) * se
+}
+
+// twoSided is the chance of a deviation as large as z in either direction.
+func twoSided(z, df float64) float64 {
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-math.Abs(z))
+}
+
+// holm marks which of the p-values are findings so that the chance of any false one is at most alpha.
+func holm(ps []float64, alpha float64) []bool {
+	order := make([]int, len(ps))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch {
+		case ps[i] < ps[j]:
+			return -1
+		case ps[i] > ps[j]:
+			return 1
+		}
+		return 0
+	})
+	found := make([]bool, len(ps))
+	for k, i := range order {
+		if ps[i] > alpha/float64(len(ps)-k) {
+			break
+		}
+		found[i] = true
+	}
+	return found
+}
+
+func mean(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(x))
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}
+
+func standardError(x []float64) float64 {
+	m := mean(x)
+	var sum float64
+	for _, v := range x {
+		sum += (v - m) * (v - m)
+	}
+	n := float64(len(x))
+	return math.Sqrt(sum / (n - 1) / n)
+}
