@@ -1,0 +1,260 @@
+package compare_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+)
+
+// parts of a decode pass of 10 ms: mean in µs, class, relative spread from pass to pass.
+var parts = []struct {
+	name, class string
+	us, spread  float64
+}{
+	{"qkv_proj", "memory", 900, 0.003}, {"attention", "memory", 1100, 0.004}, {"o_proj", "memory", 700, 0.003}, {"gate_up_proj", "memory", 2600, 0.002},
+	{"down_proj", "memory", 1500, 0.002}, {"input_norm", "latency", 300, 0.006}, {"post_norm", "latency", 310, 0.006}, {"rope", "latency", 200, 0.008},
+	{"kv_write", "latency", 180, 0.008}, {"activation", "latency", 260, 0.006}, {"lm_head", "memory", 500, 0.002}, {"attn_all_reduce", "transfer", 350, 0.02},
+	{"waiting for ranks", "waiting", 60, 0.5}, {"idle", "waiting", 1000, 0.05},
+}
+
+// side makes a run of so many passes; change is applied to each pass's times by name.
+func side(seed uint64, passes int, change func(name string, us float64) float64) *compare.Side {
+	r := rand.New(rand.NewPCG(seed, 1))
+	run := compare.Run{Trace: fmt.Sprintf("run-%d.json", seed), GPU: "NVIDIA H100 80GB HBM3", Health: "ok"}
+	for _, p := range parts {
+		run.Rows = append(run.Rows, compare.RowName{Operator: p.name, Class: p.class, Kernels: []string{p.name + "_kernel<1>"}})
+	}
+	for i := range passes {
+		pass := compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 16, Tokens: 16, Start: int64(i) * 1e7, Graph: 1}
+		for _, p := range parts {
+			us := p.us * (1 + p.spread*r.NormFloat64())
+			if change != nil {
+				us = change(p.name, us)
+			}
+			d := time.Duration(1e3 * max(us, 0))
+			pass.Rows = append(pass.Rows, d)
+			pass.Launches = append(pass.Launches, 32)
+			pass.Wall += d
+		}
+		run.Passes = append(run.Passes, pass)
+	}
+	return &compare.Side{Label: fmt.Sprint("run ", seed), Runs: []compare.Run{run}}
+}
+
+func times(name string, by float64) func(string, float64) float64 {
+	return func(n string, us float64) float64 {
+		if n == name || name == "" && n != "idle" && n != "waiting for ranks" {
+			return us * by
+		}
+		return us
+	}
+}
+
+func report(t testing.TB, a, b *compare.Side, o compare.Options) *compare.Report {
+	t.Helper()
+	r, err := compare.Compare(context.Background(), a, b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func ExampleCompare() {
+	r, err := compare.Compare(context.Background(), side(1, 8, nil), side(2, 8, times("attention", 1.6)), compare.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Verdict)
+	for _, f := range r.Findings {
+		fmt.Println(f.Operator, f.Delta.Round(50*time.Microsecond))
+	}
+	// Output:
+	// slower
+	// attention 650µs
+}
+
+// Rows add up to the difference, and each row's numbers to each other, to the nanosecond.
+func TestRowsAddUp(t *testing.T) {
+	for seed := range uint64(20) {
+		r := report(t, side(seed, 3+int(seed%5), nil), side(seed+100, 7, times("down_proj", 1+float64(seed)/50)), compare.Options{})
+		var a, b, delta time.Duration
+		for _, row := range r.Rows {
+			if row.Delta != row.B-row.A {
+				t.Errorf("%s: %v − %v is not %v", row.Operator, row.B, row.A, row.Delta)
+			}
+			a, b, delta = a+row.A, b+row.B, delta+row.Delta
+		}
+		if delta != r.Delta || b-a != r.Delta {
+			t.Errorf("rows add up to %v, the passes differ by %v", delta, r.Delta)
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		passesA, passB int
+		change         func(string, float64) float64
+		want           compare.Verdict
+		findings       []string // operators, in any order
+	}{
+		{"the same", 8, 8, nil, compare.NoDifference, nil},
+		{"the same, a shorter window", 20, 14, nil, compare.NoDifference, nil},
+		{"attention 60 % slower", 8, 8, times("attention", 1.6), compare.Slower, []string{"attention"}},
+		{"attention 40 % faster", 8, 8, times("attention", 0.6), compare.Faster, []string{"attention"}},
+		{"an operator gone", 8, 8, times("kv_write", 0), compare.Faster, []string{"kv_write"}},
+		{"idle half as much again, five passes", 5, 5, func(n string, us float64) float64 {
+			if n == "idle" {
+				return us + 5000
+			}
+			return us
+		}, compare.Slower, []string{"idle"}},
+		{"idle half as much again, four passes", 4, 4, func(n string, us float64) float64 {
+			if n == "idle" {
+				return us + 5000
+			}
+			return us
+		}, compare.Inconclusive, nil},
+		{"a small change of a small operator", 8, 8, times("rope", 1.1), compare.NoDifference, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := report(t, side(1, c.passesA, nil), side(2, c.passB, c.change), compare.Options{})
+			if r.Verdict != c.want {
+				t.Errorf("verdict %s (%s), want %s", r.Verdict, r.Text, c.want)
+			}
+			var got []string
+			for _, f := range r.Findings {
+				got = append(got, f.Operator)
+			}
+			if strings.Join(got, " ") != strings.Join(c.findings, " ") {
+				t.Errorf("findings %v, want %v", got, c.findings)
+			}
+		})
+	}
+}
+
+// A window of fewer passes is the same program: compared the other way round it is neither faster nor slower.
+func TestBothWays(t *testing.T) {
+	a, b := side(1, 10, nil), side(1, 7, nil)
+	for _, r := range []*compare.Report{report(t, a, b, compare.Options{}), report(t, b, a, compare.Options{})} {
+		if r.Verdict != compare.NoDifference || len(r.Findings) != 0 {
+			t.Errorf("%s, %d findings; want no difference", r.Text, len(r.Findings))
+		}
+	}
+}
+
+// All kernels 3 % slower is one finding where runs are known to differ by a third of a per cent, and inconclusive where they may differ more.
+func TestUniformShift(t *testing.T) {
+	a, b := side(1, 8, nil), side(2, 8, times("", 1.04))
+	r := report(t, a, b, compare.Options{Floor: 0.003})
+	if r.Verdict != compare.Slower || len(r.Findings) != 1 || r.Findings[0].Kind != "uniform" {
+		t.Errorf("%s, findings %+v; want one uniform shift", r.Text, r.Findings)
+	}
+	r = report(t, a, side(2, 8, times("", 1.02)), compare.Options{Floor: 0.02})
+	if r.Verdict != compare.Inconclusive || len(r.Findings) != 0 {
+		t.Errorf("%s, findings %+v; want inconclusive without any", r.Text, r.Findings)
+	}
+}
+
+func TestPassesThatDoNotMatch(t *testing.T) {
+	a, b := side(1, 5, nil), side(2, 5, nil)
+	for i := range b.Runs[0].Passes {
+		b.Runs[0].Passes[i].Batch, b.Runs[0].Passes[i].Tokens = 32, 32
+	}
+	_, err := compare.Compare(context.Background(), a, b, compare.Options{})
+	if !errors.Is(err, compare.ErrNoMatch) || !strings.Contains(err.Error(), "batch 16") || !strings.Contains(err.Error(), "batch 32") {
+		t.Errorf("%v, want both sides named", err)
+	}
+	one := 1
+	if r := report(t, a, b, compare.Options{PassA: &one, PassB: &one}); r.A.Passes != 1 || r.A.Batch != 16 || r.B.Batch != 32 {
+		t.Errorf("forced: %+v and %+v", r.A, r.B)
+	}
+	r := report(t, a, b, compare.Options{PerToken: true})
+	if r.Delta > -4*time.Millisecond {
+		t.Errorf("per token: %v, want half of the pass less", r.Delta)
+	}
+}
+
+func TestGates(t *testing.T) {
+	a := side(1, 8, nil)
+	for _, c := range []struct {
+		gate   string
+		change func(string, float64) float64
+		want   compare.Outcome
+	}{
+		{"5%", nil, compare.Passed},
+		{"3%", times("gate_up_proj", 1.4), compare.Failed},
+		{"attention=5%", times("attention", 1.2), compare.Failed},
+		{"attention=5%", times("qkv_proj", 1.2), compare.Passed},
+		{"1%", nil, compare.Undecided},
+		{"nothing=5%", nil, compare.Undecided},
+	} {
+		g, err := compare.ParseGate(c.gate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := report(t, a, side(2, 8, c.change), compare.Options{Gates: []compare.Gate{g}})
+		if got := r.Gate(); got != c.want {
+			t.Errorf("%s: %s (%+v), want %s", c.gate, got, r.Gates, c.want)
+		}
+	}
+	for _, bad := range []string{"", "3", "x%", "NaN%", "-3%", "0%", "a=b=3%"} {
+		if _, err := compare.ParseGate(bad); !errors.Is(err, compare.ErrGate) {
+			t.Errorf("%q: %v, want it refused", bad, err)
+		}
+	}
+}
+
+// A saved side gives the same report as the run itself.
+func TestSavedSide(t *testing.T) {
+	a, b := side(1, 6, nil), side(2, 6, times("attention", 1.3))
+	var buf bytes.Buffer
+	if err := a.Write(&buf); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := compare.ReadSide(bytes.NewReader(buf.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := report(t, a, b, compare.Options{}), report(t, saved, b, compare.Options{})
+	if fmt.Sprintf("%+v", x) != fmt.Sprintf("%+v", y) {
+		t.Errorf("saved: %+v\nwant %+v", y, x)
+	}
+	for name, edit := range map[string][2]string{
+		"another schema": {"strata.baseline/1", "strata.other/1"}, "a class that is none": {`"memory"`, `"heavy"`}, "times that do not add up": {`"wall_ns":`, `"wall_ns":1`},
+		"cut": {`"runs"`, `"ru`},
+	} {
+		text := strings.Replace(buf.String(), edit[0], edit[1], 1)
+		if _, err := compare.ReadSide(strings.NewReader(text)); !errors.Is(err, compare.ErrBaseline) {
+			t.Errorf("%s: %v, want it refused", name, err)
+		}
+	}
+}
+
+func FuzzReadSide(f *testing.F) {
+	var buf bytes.Buffer
+	if err := side(1, 2, nil).Write(&buf); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(buf.Bytes())
+	f.Add([]byte(`{"schema":"strata.baseline/1","runs":[{}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := compare.ReadSide(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		r, err := compare.Compare(context.Background(), s, s, compare.Options{})
+		if err == nil && r.Delta != 0 {
+			t.Errorf("a side differs from itself by %v", r.Delta)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package compare
+
+import (
+	"errors"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+)
+
+// Schema is the schema of a [Report] as JSON.
+const Schema = "strata.compare/1"
+
+// Verdict is what a comparison says as a whole.
+type Verdict string
+
+// The verdicts.
+const (
+	Slower       Verdict = "slower"
+	Faster       Verdict = "faster"
+	NoDifference Verdict = "no-significant-difference"
+	Inconclusive Verdict = "inconclusive"
+)
+
+// ErrNoMatch is wrapped where no passes of both sides are alike.
+var ErrNoMatch = errors.New("no passes to compare")
+
+// Options say how to compare. The zero Options are the default.
+type Options struct {
+	// Params replaces the numbers that decide. Nil: DefaultParams.
+	Params *Params
+	// PassA and PassB force a pair of passes by their index. Nil: those that match.
+	PassA, PassB *int
+	// PerToken compares time per token where no passes have equal sizes: side B is scaled to the tokens of side A.
+	PerToken bool
+	// Floor is the relative standard deviation between two runs where it is known. Zero: assumed.
+	Floor float64
+	// Gates are conditions to judge.
+	Gates []Gate
+}
+
+// Report is what differs. It is a document: its JSON form is stable.
+type Report struct {
+	Schema  string  `json:"schema"`
+	Verdict Verdict `json:"verdict"`
+	// Text is the verdict in one sentence.
+	Text string  `json:"text"`
+	A    Summary `json:"a"`
+	B    Summary `json:"b"`
+	// Delta is B's mean pass minus A's; the rows add up to it. Work is the same without waiting and idle time, with its 95 % interval.
+	Delta time.Duration `json:"delta_ns"`
+	Work  Interval      `json:"work"`
+	Rows  []Row         `json:"rows"`
+	// Findings are the rows that are beyond noise, largest first, and what else is worth saying.
+	Findings []Finding `json:"findings"`
+	// Floor is the relative standard deviation between runs that was reckoned with, and FloorFrom says where it is from.
+	Floor     float64      `json:"floor"`
+	FloorFrom string       `json:"floor_from"`
+	Left      []string     `json:"left_out"`
+	Notes     []string     `json:"notes"`
+	Gates     []GateResult `json:"gates"`
+}
+
+// Summary is one side in short.
+type Summary struct {
+	Label     string        `json:"label"`
+	Trace     string        `json:"trace"`
+	Framework string        `json:"framework"`
+	GPU       string        `json:"gpu"`
+	Runs      int           `json:"runs"`
+	Passes    int           `json:"passes"`
+	Stage     layer.Stage   `json:"stage"`
+	Batch     int64         `json:"batch"`
+	Tokens    int64         `json:"tokens"`
+	Wall      time.Duration `json:"wall_ns"` // mean
+}
+
+// Interval is a difference with its 95 % interval.
+type Interval struct {
+	A     time.Duration `json:"a_ns"`
+	B     time.Duration `json:"b_ns"`
+	Delta time.Duration `json:"delta_ns"`
+	Low   time.Duration `json:"low_ns"`
+	High  time.Duration `json:"high_ns"`
+}
+
+// Row is one part of the pass on both sides, as means over passes.
+type Row struct {
+	Operator string `json:"operator"`
+	Interval
+	// Significant says that the difference is a finding.
+	Significant bool `json:"significant"`
+	// Status is "new", "removed" or "".
+	Status string `json:"status"`
+	// Seen is the smallest change of this row that would have been found.
+	Seen time.Duration `json:"seen_ns"`
+	// Judged is false where nothing may be said: waiting and idle time of too few passes.
+	Judged bool `json:"judged"`
+	// Outliers says that single passes make the difference of the means.
+	Outliers  bool     `json:"outliers"`
+	LaunchesA float64  `json:"launches_a"`
+	LaunchesB float64  `json:"launches_b"`
+	KernelsA  []string `json:"kernels_a"`
+	KernelsB  []string `json:"kernels_b"`
+}
+
+// Finding is one difference beyond noise, or something that makes the comparison doubtful.
+type Finding struct {
+	// Kind is "operator", "new", "removed", "uniform", "waiting", "path" or "rename".
+	Kind  string        `json:"kind"`
+	Text  string        `json:"text"`
+	Delta time.Duration `json:"delta_ns"`
+	// Operator is the row, "" where it is not about one.
+	Operator string `json:"operator,omitempty"`
+	// StartA and StartB are where a pass of each side begins, in nanoseconds since the trace's first event.
+	StartA int64 `json:"start_a_ns"`
+	StartB int64 `json:"start_b_ns"`
+}

@@ -1,0 +1,133 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/goccy/go-json"
+
+	"github.com/llmstrata/strata/layer"
+)
+
+// BaselineSchema is the schema of a saved [Side].
+const BaselineSchema = "strata.baseline/1"
+
+// Side is one of the two things that are compared: one run, or several of the same program, which then show how much runs differ by
+// themselves. It is what --save keeps: a few kilobytes instead of traces.
+type Side struct {
+	Schema string `json:"schema"`
+	Label  string `json:"label"`
+	Runs   []Run  `json:"runs"`
+}
+
+// Run is one recording, reduced to what a comparison needs.
+type Run struct {
+	Trace     string `json:"trace"`
+	Framework string `json:"framework"`
+	GPU       string `json:"gpu"`
+	// Rows name the parts of a pass, in the order of Pass.Rows.
+	Rows   []RowName `json:"rows"`
+	Passes []Pass    `json:"passes"`
+	// Health is the trace's status: "ok", "degraded", "unusable".
+	Health string `json:"health"`
+}
+
+// RowName is one part of a pass: an operator, idle time, waiting, what else there is.
+type RowName struct {
+	Operator string `json:"operator"`
+	// Class is how the row's time behaves: "compute", "memory", "latency", "transfer" or "waiting".
+	Class string `json:"class"`
+	// Kernels are the names of its kernels, most time first, at most three.
+	Kernels []string `json:"kernels"`
+}
+
+// Pass is one forward pass.
+type Pass struct {
+	Index  int         `json:"index"`
+	Stage  layer.Stage `json:"stage"`
+	Batch  int64       `json:"batch"`  // −1 unknown
+	Tokens int64       `json:"tokens"` // −1 unknown
+	// Start is in nanoseconds since the trace's first event, Wall the time to the start of the next pass where that follows.
+	Start int64         `json:"start_ns"`
+	Wall  time.Duration `json:"wall_ns"`
+	// Rows are the times of the run's rows; they add up to Wall.
+	Rows []time.Duration `json:"row_ns"`
+	// Launches are the kernels of each row.
+	Launches []int `json:"launches"`
+	// Layers are the times of each row by layer, where the run has too few passes to show how they vary; else none.
+	Layers [][]time.Duration `json:"layer_ns,omitempty"`
+	// Graph is the share of the pass's kernels that graph replays launched.
+	Graph float64 `json:"graph_share"`
+	// First says that the pass before is of another stage: it often differs from those that follow.
+	First bool `json:"first,omitempty"`
+}
+
+// ErrBaseline is wrapped where a saved side cannot be read.
+var ErrBaseline = errors.New("not a saved comparison side")
+
+// maxBaseline bounds a saved side: a hundred thousand passes of sixty rows.
+const maxBaseline = 256 << 20
+
+// ReadSide reads what [Side.Write] wrote. The error wraps [ErrBaseline].
+func ReadSide(r io.Reader) (*Side, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
+	}
+	if len(data) > maxBaseline {
+		return nil, fmt.Errorf("%w: larger than %d bytes", ErrBaseline, maxBaseline)
+	}
+	var s Side
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
+	}
+	if s.Schema != BaselineSchema {
+		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrBaseline, s.Schema, BaselineSchema)
+	}
+	for i := range s.Runs {
+		if err := s.Runs[i].check(); err != nil {
+			return nil, fmt.Errorf("%w: run %d: %w", ErrBaseline, i, err)
+		}
+	}
+	return &s, nil
+}
+
+// check refuses a run whose parts do not fit together.
+func (r *Run) check() error {
+	for _, n := range r.Rows {
+		if _, ok := classNamed[n.Class]; !ok {
+			return fmt.Errorf("row %q has the class %q", n.Operator, n.Class)
+		}
+	}
+	for i := range r.Passes {
+		p := &r.Passes[i]
+		if len(p.Rows) != len(r.Rows) || len(p.Launches) != len(r.Rows) || len(p.Layers) != 0 && len(p.Layers) != len(r.Rows) {
+			return fmt.Errorf("pass %d has %d times for %d rows", p.Index, len(p.Rows), len(r.Rows))
+		}
+		var sum time.Duration
+		for _, d := range p.Rows {
+			if d < 0 || d > 1<<60 {
+				return fmt.Errorf("pass %d has a time of %d ns", p.Index, d)
+			}
+			sum += d
+		}
+		if sum != p.Wall {
+			return fmt.Errorf("the rows of pass %d add up to %d ns, its wall time is %d ns", p.Index, sum, p.Wall)
+		}
+	}
+	return nil
+}
+
+// Write saves a side.
+func (s *Side) Write(w io.Writer) error {
+	out := *s
+	out.Schema = BaselineSchema
+	e := json.NewEncoder(w)
+	return e.Encode(&out)
+}
+
+var classNames = [...]string{compute: "compute", memory: "memory", latency: "latency", transfer: "transfer", waiting: "waiting"}
+
+var classNamed = map[string]class{"compute": compute, "memory": memory, "latency": latency, "transfer": transfer, "waiting": waiting}
