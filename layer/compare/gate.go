@@ -57,6 +57,7 @@ func ParseGate(s string) (Gate, error) {
 	return g, nil
 }
 
+// String is the form that [ParseGate] reads.
 func (g Gate) String() string {
 	s := strconv.FormatFloat(100*g.Limit, 'f', -1, 64) + "%"
 	if g.What == "" {
