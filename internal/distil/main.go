@@ -30,17 +30,17 @@ type frames uint8
 
 const (
 	noFrames     frames = iota
-	moduleFrames        // nn.Module frames, and the source line nearest to each launch
+	moduleFrames        // nn.Module frames, and the source lines nearest to each launch
 )
 
 var recipes = []recipe{
 	{name: "sglang-qwen3-8b-extend-mi300.json.zst", source: "torch/sglang-qwen3-8b-extend-eager-mi300.json.gz", frames: moduleFrames, shapes: true},
-	{name: "sglang-qwen3-8b-decode-mi300.json.zst", source: "torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"},
-	{name: "sglang-llama-8b-b300-TP-0-DECODE.json.zst", source: "torch/sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz"},
-	{name: "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.json.zst", source: "torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz"},
-	{name: "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.json.zst", source: "torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"},
+	{name: "sglang-qwen3-8b-decode-mi300.json.zst", source: "torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", frames: moduleFrames},
+	{name: "sglang-llama-8b-b300-TP-0-DECODE.json.zst", source: "torch/sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", frames: moduleFrames},
+	{name: "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.json.zst", source: "torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", frames: moduleFrames},
+	{name: "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.json.zst", source: "torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", frames: moduleFrames},
 	{name: "vllm-gptoss20b-mixed-mi300.json.zst", source: "torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz", frames: moduleFrames},
-	{name: "vllm-gptoss20b-decode-mi300.json.zst", source: "torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz"},
+	{name: "vllm-gptoss20b-decode-mi300.json.zst", source: "torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz", frames: moduleFrames},
 	{name: "hf-qwen1.5-0.5b-h100.json.zst", source: "torch/hf-qwen1.5-0.5b-eager-h100.json.gz", frames: moduleFrames, shapes: true},
 	{name: "train-graphs-a100.json.zst", source: "torch/train-graphs-5streams-a100.json.gz", to: 0.345},
 	{name: "train-pair-rank-0.json.zst", source: "torch/train-pair-rank-0.json.gz"},

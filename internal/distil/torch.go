@@ -169,7 +169,7 @@ func keep(e *event, rec recipe, near map[*event]bool) bool {
 }
 
 // around returns the CPU ops that have a launch call in them and, for each
-// launch call, the innermost frame of a source file outside of PyTorch.
+// launch call, the innermost frames of source files outside of PyTorch.
 func around(events []*event) map[*event]bool {
 	threads := map[string][]*event{}
 	for _, e := range events {
@@ -203,15 +203,20 @@ func around(events []*event) map[*event]bool {
 	return near
 }
 
-// mark notes the ops among the open events and the last frame of a source file.
+// nearFrames is how many source lines stay of those around a launch call: the
+// innermost is often a helper's, and the model's line is found above it.
+const nearFrames = 4
+
+// mark notes the ops among the open events and the last frames of source files.
 func mark(open []*event, near map[*event]bool) {
-	framed := false
+	framed := 0
 	for _, e := range slices.Backward(open) {
 		switch {
 		case e.Cat == "cpu_op":
 			near[e] = true
-		case !framed && strings.Contains(e.Name, ".py(") && !strings.HasPrefix(e.Name, "torch/"):
-			near[e], framed = true, true
+		case framed < nearFrames && strings.Contains(e.Name, ".py(") && !strings.HasPrefix(e.Name, "torch/"):
+			near[e] = true
+			framed++
 		}
 	}
 }

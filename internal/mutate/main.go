@@ -64,6 +64,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	for _, pkg := range strings.Split(o.pkgs, ",") {
+		if ok, err := o.test(ctx, benches[0], pkg); err != nil || !ok {
+			return errors.Join(fmt.Errorf("%s: its tests fail without any change", pkg), err)
+		}
 		for _, k := range kinds {
 			if err := o.measure(ctx, stdout, benches, pkg, k); err != nil {
 				return fmt.Errorf("%s: %w", pkg, err)
@@ -152,11 +155,16 @@ func (o options) try(ctx context.Context, dir, pkg string, s site, text string) 
 	if ok, err := o.command(ctx, dir, "test", "-run", "^$", "-vet=off", "./"+pkg); err != nil || !ok {
 		return unbuilt, err
 	}
-	ok, err := o.command(ctx, dir, "test", "-short", "-failfast", "-vet=off", "-skip", o.skip, "./"+pkg)
+	ok, err := o.test(ctx, dir, pkg)
 	if err != nil || !ok {
 		return dead, err
 	}
 	return alive, nil
+}
+
+// test reports whether a package's tests pass.
+func (o options) test(ctx context.Context, dir, pkg string) (ok bool, err error) {
+	return o.command(ctx, dir, "test", "-short", "-failfast", "-vet=off", "-skip", o.skip, "./"+pkg)
 }
 
 // command runs the go command; a test that runs too long has failed.

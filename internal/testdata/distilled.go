@@ -1,8 +1,11 @@
 package testdata
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 // Numbers that nobody claims are −1.
 type Known struct {
 	Name      string   // of the file
+	Of        string   // what it stands in for where the reference data is absent: its path below shared; "" where the copy is cut shorter
 	Passes    int      // forward passes
 	Layers    int      // decoder layers of a whole pass, 0 where the model has none
 	PerLayer  int      `json:"kernels_per_layer"` // of every layer, from how often names repeat; 0: not claimed
@@ -37,14 +41,45 @@ type KnownDevice struct {
 // its reader wants a file; the others stay compressed.
 func Distilled(tb testing.TB, name string) string {
 	tb.Helper()
-	path := filepath.Join(Root(tb), "testdata", "distilled", name)
-	if !strings.HasSuffix(name, ".sqlite.zst") {
-		if _, err := os.Stat(path); err != nil {
+	if strings.HasSuffix(name, ".sqlite.zst") {
+		return write(tb, strings.TrimSuffix(name, ".zst"), distilled(tb, name))
+	}
+	path := distilledPath(tb, name)
+	if _, err := os.Stat(path); err != nil {
+		tb.Fatalf("testdata: %v", err)
+	}
+	return path
+}
+
+// standIn returns the distilled copy of a reference trace under the name and
+// compression of the original, "" where there is none.
+func standIn(tb testing.TB, rel string) string {
+	tb.Helper()
+	for _, k := range DistilledTraces(tb) {
+		if k.Of != rel {
+			continue
+		}
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		if _, err := z.Write(distilled(tb, k.Name)); err != nil {
 			tb.Fatalf("testdata: %v", err)
 		}
-		return path
+		if err := z.Close(); err != nil {
+			tb.Fatalf("testdata: %v", err)
+		}
+		return write(tb, path.Base(rel), packed.Bytes())
 	}
-	data, err := os.ReadFile(path)
+	return ""
+}
+
+func distilledPath(tb testing.TB, name string) string {
+	return filepath.Join(Root(tb), "testdata", "distilled", name)
+}
+
+// distilled returns the bytes of a distilled trace.
+func distilled(tb testing.TB, name string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(distilledPath(tb, name))
 	if err != nil {
 		tb.Fatalf("testdata: %v", err)
 	}
@@ -54,13 +89,19 @@ func Distilled(tb testing.TB, name string) string {
 	}
 	defer z.Close()
 	if data, err = z.DecodeAll(data, nil); err != nil {
-		tb.Fatalf("testdata: %s: %v", path, err)
+		tb.Fatalf("testdata: %s: %v", name, err)
 	}
-	unpacked := filepath.Join(tb.TempDir(), strings.TrimSuffix(name, ".zst"))
-	if err := os.WriteFile(unpacked, data, 0o666); err != nil {
+	return data
+}
+
+// write writes a file of the test.
+func write(tb testing.TB, name string, data []byte) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o666); err != nil {
 		tb.Fatalf("testdata: %v", err)
 	}
-	return unpacked
+	return path
 }
 
 // DistilledTraces returns what is known about each distilled trace.

@@ -49,3 +49,23 @@ func TestDistilledUnpacksExports(t *testing.T) {
 		t.Errorf("the unpacked export begins %q, want %q", got, want)
 	}
 }
+
+// TestSharedStandsInWhereItCan runs in a made-up module without shared data, of
+// which the distilled traces are part.
+func TestSharedStandsInWhereItCan(t *testing.T) {
+	root := testdata.Root(t)
+	dir := filepath.Join(t.TempDir(), "module")
+	if err := os.CopyFS(filepath.Join(dir, "testdata", "distilled"), os.DirFS(filepath.Join(root, "testdata", "distilled"))); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "go.mod"), "module "+testdata.Module+"\n")
+	t.Chdir(dir)
+	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Base(path) != "sglang-qwen3-8b-decode-graph-mi300.json.gz" || data[0] != 0x1f || data[1] != 0x8b {
+		t.Errorf("Shared = %s beginning %x, want a gzip file of the original's name", path, data[:2])
+	}
+}

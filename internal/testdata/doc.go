@@ -6,8 +6,9 @@
 // naming the missing path, where the directory is absent, so that a bare clone
 // passes its tests and says what it did not check. [Distilled] answers the path
 // of a reduced copy of a real trace that is part of the repository, and
-// [DistilledTraces] what is known about each: tests of behaviour use these first,
-// and shared for what the copies do not have.
+// [DistilledTraces] what is known about each. Where a copy holds a whole trace,
+// [Shared] answers with it if the original is absent, so that tests written for
+// the reference data run in a fresh clone too.
 //
 // The go command leaves directories of this name out of "./..." patterns;
 // the package is built wherever a test imports it, and its own tests run by
