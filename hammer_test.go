@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -90,10 +91,10 @@ func TestHammer(t *testing.T) {
 			}
 			for p := range a.Passes {
 				for _, l := range a.Passes[p].Layers {
-					d, err := layer.NewDetail(a, p, l.Index)
+					d, err := view.NewDetail(a, p, l.Index)
 					all = append(all, d, err)
 				}
-				tl, err := layer.NewTimeline(a, p)
+				tl, err := view.NewTimeline(a, p)
 				all = append(all, tl, err)
 			}
 			return all

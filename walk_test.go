@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -247,14 +248,14 @@ func checkDevice(t testing.TB, a *layer.Device) {
 		if p >= 3 {
 			continue // rendering all of many passes would only repeat itself
 		}
-		if tl, err := layer.NewTimeline(a, p); err != nil {
+		if tl, err := view.NewTimeline(a, p); err != nil {
 			refused(t, "timeline", err)
 		} else if _, err := json.Marshal(tl); err != nil {
 			t.Errorf("timeline as JSON: %v", err)
 		}
-		var before *layer.Detail
+		var before *view.Detail
 		for _, l := range pass.Layers[:min(3, len(pass.Layers))] {
-			d, err := layer.NewDetail(a, p, l.Index)
+			d, err := view.NewDetail(a, p, l.Index)
 			if err != nil {
 				refused(t, "detail", err)
 				continue
@@ -262,7 +263,7 @@ func checkDevice(t testing.TB, a *layer.Device) {
 			render(t, "detail", d.WriteJSON)
 			render(t, "detail", d.WriteText)
 			if before != nil {
-				render(t, "diff", layer.DiffOf(before, d).WriteText)
+				render(t, "diff", view.DiffOf(before, d).WriteText)
 			}
 			before = d
 		}

@@ -120,6 +120,32 @@ func (a *Analysis) Of(e trace.EventID) Kernel {
 // Analysis returns the analysis that the device is a part of.
 func (d *Device) Analysis() *Analysis { return d.of }
 
+// Pass returns pass p. The error wraps [ErrRange] and says the valid range.
+func (d *Device) Pass(p int) (*ForwardPass, error) {
+	if p >= 0 && p < len(d.Passes) {
+		return &d.Passes[p], nil
+	}
+	if len(d.Passes) == 0 {
+		return nil, fmt.Errorf("%w: forward pass %d; no passes were found", ErrRange, p)
+	}
+	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(d.Passes)-1)
+}
+
+// Layer returns layer l of pass p. The error wraps [ErrRange] and says the valid range.
+func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
+	fp, err := d.Pass(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if lay := fp.Layer(l); lay != nil {
+		return fp, lay, nil
+	}
+	if len(fp.Layers) == 0 {
+		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d", ErrRange, l, p)
+	}
+	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %d…%d", ErrRange, l, p, fp.FirstLayer, fp.FirstLayer+len(fp.Layers)-1)
+}
+
 // CategoryLabel returns what tables show for a category.
 func (d *Device) CategoryLabel(key classify.Category) string {
 	if l, ok := d.labels[key]; ok {

@@ -15,5 +15,5 @@
 // sequence of a pass is prologue · unit₀ … unit_{N−1} · epilogue, with units that need not be equal. docs/segmentation.md
 // describes the method, what it was measured on and where it can be wrong.
 //
-// Results are plain data; the Write functions print them.
+// Results are plain data; package view makes documents and tables of them.
 package layer

@@ -9,7 +9,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/profile"
 )
 
 const dsv4Trace = "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"
@@ -82,27 +81,6 @@ func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 	}
 }
 
-// TestHadamardIsInRatioFourLayers: with the right boundaries only layers of ratio 4 have an indexer.
-func TestHadamardIsInRatioFourLayers(t *testing.T) {
-	a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json")})
-	tl, err := layer.NewTimeline(a, layer.None)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range tl.Layers {
-		has := false
-		for _, c := range l.Categories {
-			has = has || c.Key == "hadamard"
-		}
-		if has != (l.CompressRatio == 4) {
-			t.Errorf("layer %d with ratio %d: Hadamard kernels %v", l.Index, l.CompressRatio, has)
-		}
-	}
-	if tl.Layers[0].Type != string(profile.TypeFirst) || !tl.Layers[0].Hash || !tl.Layers[2].Hash || tl.Layers[3].Hash {
-		t.Errorf("types %q, hash %v %v %v", tl.Layers[0].Type, tl.Layers[0].Hash, tl.Layers[2].Hash, tl.Layers[3].Hash)
-	}
-}
-
 // TestErrorsSayWhatWasFound: every refusal names what was asked for and what there is.
 func TestErrorsSayWhatWasFound(t *testing.T) {
 	qwen := "sglang-qwen3-8b-extend-eager-mi300.json.gz"
@@ -141,11 +119,11 @@ func TestRangeErrorsSayTheRange(t *testing.T) {
 		pass, layer int
 		says        string
 	}{{5, 0, "0…4"}, {-1, 0, "0…4"}, {2, 43, "0…42"}, {2, -1, "0…42"}} {
-		if _, err := layer.NewDetail(a, c.pass, c.layer); !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := a.Layer(c.pass, c.layer); !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("pass %d, layer %d: %v, want a range error that says %s", c.pass, c.layer, err, c.says)
 		}
 	}
-	if _, err := layer.NewTimeline(a, 7); !errors.Is(err, layer.ErrRange) {
-		t.Errorf("timeline of pass 7: %v", err)
+	if _, err := a.Pass(7); !errors.Is(err, layer.ErrRange) {
+		t.Errorf("pass 7: %v", err)
 	}
 }

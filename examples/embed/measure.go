@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
@@ -96,7 +97,7 @@ func measureTrace(ctx context.Context, src triage.Source) (*TraceRecord, error) 
 	rec.NumLayers, rec.LayerSource = a.NumLayers, a.LayerSource
 	rec.Passes = groupPasses(a.Passes)
 	if a.Steady.Pass != layer.None {
-		tl, err := layer.NewTimeline(a, a.Steady.Pass)
+		tl, err := view.NewTimeline(a, a.Steady.Pass)
 		if err != nil {
 			return nil, err
 		}

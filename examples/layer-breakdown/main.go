@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -92,7 +93,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if o.given("fwd-pass") || pass == layer.None {
 		pass = o.pass
 	}
-	detail := layer.NewDetail
+	detail := view.NewDetail
 	if env.Boundaries == published.AnchorOpens {
 		detail = published.Detail
 	}
@@ -105,7 +106,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		if err != nil {
 			return fmt.Errorf("--compare-layer: %w", err)
 		}
-		d.Diff = layer.DiffOf(d, other)
+		d.Diff = view.DiffOf(d, other)
 	}
 	switch env.Format {
 	case "json":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -60,7 +61,7 @@ func given(fs *flag.FlagSet, name string) bool {
 
 // document is the JSON output: the timeline and what the header says.
 type document struct {
-	*layer.Timeline
+	*view.Timeline
 	Architecture *profile.ArchSummary `json:"architecture,omitempty"`
 	TP           profile.Size         `json:"tp"`
 	EP           profile.Size         `json:"ep"`
@@ -85,7 +86,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 			return app.Usagef("--fwd-pass %d: want a number from 0", pass)
 		}
 	}
-	t, err := layer.NewTimeline(a, pass)
+	t, err := view.NewTimeline(a, pass)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		e.SetIndent("", "  ")
 		return e.Encode(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
 	}
-	return t.WriteText(env.Stdout, layer.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
+	return t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
 }
 
 // placement is --hash-layers; the flag's values are checked when it is parsed.

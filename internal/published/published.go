@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/published/blocks"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -107,8 +108,8 @@ func given(c *blocks.Cut) []layer.GivenPass {
 
 // Detail is [layer.Device.Detail] as the published script prints it: the wall time in its arithmetic, doubles of raw
 // microseconds, and rows without the CPU side, as it reads shapes from the kernels themselves, which have none.
-func Detail(a *layer.Device, pass, l int) (*layer.Detail, error) {
-	d, err := layer.NewDetail(a, pass, l)
+func Detail(a *layer.Device, pass, l int) (*view.Detail, error) {
+	d, err := view.NewDetail(a, pass, l)
 	if err != nil || len(d.Kernels) == 0 {
 		return d, err
 	}

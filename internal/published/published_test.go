@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -135,7 +136,7 @@ func TestBlocksOfGeneratedTraces(t *testing.T) {
 	if p := &a.Passes[2]; p.Partial != layer.CutAtEnd || a.Passes[1].Partial != layer.Whole || p.Note != "" || a.Passes[0].Note != "cold-start" {
 		t.Errorf("passes %q and %q, want the last one alone cut at its end", a.Passes[1].Partial, p.Partial)
 	}
-	tl, err := layer.NewTimeline(a, layer.None)
+	tl, err := view.NewTimeline(a, layer.None)
 	if err != nil {
 		t.Fatal(err)
 	}

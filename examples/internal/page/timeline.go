@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/htmlreport"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 )
 
 // Timeline returns the report of an analysis with the layers of the given
@@ -20,7 +21,7 @@ import (
 // called, header what else is known ("GPU type: H100"). The error is that of
 // [layer.Analysis.Timeline].
 func Timeline(a *layer.Device, pass int, name string, header ...string) (*htmlreport.Report, error) {
-	t, err := layer.NewTimeline(a, pass)
+	t, err := view.NewTimeline(a, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func Timeline(a *layer.Device, pass int, name string, header ...string) (*htmlre
 	return r, nil
 }
 
-func facts(a *layer.Device, t *layer.Timeline, name string) []htmlreport.Fact {
+func facts(a *layer.Device, t *view.Timeline, name string) []htmlreport.Fact {
 	or := func(s, other string) string {
 		if s == "" {
 			return other
@@ -75,7 +76,7 @@ func facts(a *layer.Device, t *layer.Timeline, name string) []htmlreport.Fact {
 	return out
 }
 
-func passes(a *layer.Device, t *layer.Timeline) htmlreport.Section {
+func passes(a *layer.Device, t *view.Timeline) htmlreport.Section {
 	_, end := a.Analysis().Trace().Window()
 	strip := &htmlreport.Strip{Label: "Forward passes", EndMS: float64(end) / 1e6}
 	tab := htmlreport.Table{Caption: "All forward passes", Folded: len(t.Passes) > 24, Columns: []htmlreport.Column{
@@ -120,7 +121,7 @@ func join(a, b string) string {
 }
 
 // values maps category labels to the numbers of a row.
-func values(a *layer.Device, s layer.Shares) map[string]float64 {
+func values(a *layer.Device, s view.Shares) map[string]float64 {
 	out := map[string]float64{}
 	for _, c := range s {
 		out[a.CategoryLabel(classify.Category(c.Key))] += c.Value
@@ -142,14 +143,14 @@ func used(series []string, rows []map[string]float64) []string {
 	return out
 }
 
-func layers(a *layer.Device, t *layer.Timeline, series []string) htmlreport.Section {
+func layers(a *layer.Device, t *view.Timeline, series []string) htmlreport.Section {
 	var rows []map[string]float64
 	for i := range t.Layers {
 		rows = append(rows, values(a, t.Layers[i].Categories))
 	}
 	series = used(series, rows)
 	ch := &htmlreport.Chart{Label: fmt.Sprintf("Time of each layer of pass %d by category", t.FwdPass), Unit: "ms", Series: series, MarkName: "wall time of the layer"}
-	ratios := slices.ContainsFunc(t.Layers, func(l layer.LayerRow) bool { return l.CompressRatio >= 0 })
+	ratios := slices.ContainsFunc(t.Layers, func(l view.LayerRow) bool { return l.CompressRatio >= 0 })
 	tab := htmlreport.Table{Caption: fmt.Sprintf("Layers of pass %d", t.FwdPass), Folded: true,
 		Columns: []htmlreport.Column{{Title: "Layer", Numeric: true}, {Title: "Type", Filter: true}}}
 	if ratios {
@@ -177,7 +178,7 @@ func layers(a *layer.Device, t *layer.Timeline, series []string) htmlreport.Sect
 	return htmlreport.Section{Title: "Layers", Columns: ch, Tables: []htmlreport.Table{tab}}
 }
 
-func clusterSection(a *layer.Device, t *layer.Timeline, series []string) htmlreport.Section {
+func clusterSection(a *layer.Device, t *view.Timeline, series []string) htmlreport.Section {
 	var rows []map[string]float64
 	for i := range t.Clusters {
 		rows = append(rows, values(a, t.Clusters[i].Share))
@@ -214,7 +215,7 @@ type kernelRow struct {
 // maxKernelRows is how many kernels the table lists; the rest is counted.
 const maxKernelRows = 500
 
-func kernels(a *layer.Device, t *layer.Timeline, series []string) htmlreport.Section {
+func kernels(a *layer.Device, t *view.Timeline, series []string) htmlreport.Section {
 	index := map[string]*kernelRow{}
 	names := map[string]string{}
 	var rows []*kernelRow

@@ -1,4 +1,4 @@
-package layer
+package view
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 )
 
 // WriteText prints the layer's category summary and its kernels by duration.
@@ -58,7 +59,7 @@ func (d *Detail) title(p *printer) {
 	if m.Hash {
 		p.f(", hash layer")
 	}
-	if m.Stage != StageUnknown && m.Stage != "" {
+	if m.Stage != layer.StageUnknown && m.Stage != "" {
 		p.f(", %s", m.Stage)
 	}
 	p.f("\nWall %s us, kernels %s us in %d kernels; boundaries by %s, confidence %.2f\n\n", table.Fixed(m.WallUS, 3), table.Fixed(m.TotalDurUS, 3),

@@ -1,10 +1,11 @@
-package layer
+package view
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -54,12 +55,12 @@ func clusters(layers []LayerRow) []ClusterRow {
 // nameVariants tells kinds of layers apart where their type is the one that says nothing. The config's kinds come first, as
 // sliding and full attention may run the same kernels; else layers whose kernels have the same base names are one variant.
 // Where there are many, they are tile variants and not worth a name.
-func (a *Device) nameVariants(layers []LayerRow) {
+func nameVariants(a *layer.Device, layers []LayerRow) {
 	const most = 4 // dense, experts, and two kinds of attention
 	plain := func(l *LayerRow) bool {
 		return l.Type == string(profile.TypeLayer)
 	}
-	if kinds := a.configKinds(); kinds != nil {
+	if kinds := configKinds(a); kinds != nil {
 		for i := range layers {
 			if l := &layers[i]; plain(l) && l.Index < len(kinds) {
 				l.Variant = kinds[l.Index]
@@ -93,19 +94,19 @@ func (a *Device) nameVariants(layers []LayerRow) {
 // configKinds names the kind of every layer by what the config says of it, as short as tells them apart: "sliding" and "full",
 // "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind only, or is of another
 // number of layers than were found.
-func (a *Device) configKinds() []string {
-	if a.of.Config == nil || len(a.of.Config.Layers) != a.NumLayers {
+func configKinds(a *layer.Device) []string {
+	if a.Analysis().Config == nil || len(a.Analysis().Config.Layers) != a.NumLayers {
 		return nil
 	}
 	mixers, ffns := map[profile.Mixer]bool{}, map[profile.FFN]bool{}
-	for _, l := range a.of.Config.Layers {
+	for _, l := range a.Analysis().Config.Layers {
 		mixers[l.Mixer], ffns[l.FFN] = true, true
 	}
 	if len(mixers) < 2 && len(ffns) < 2 {
 		return nil
 	}
-	names := make([]string, len(a.of.Config.Layers))
-	for i, l := range a.of.Config.Layers {
+	names := make([]string, len(a.Analysis().Config.Layers))
+	for i, l := range a.Analysis().Config.Layers {
 		l.Hash = false // has a column of its own
 		switch {
 		case len(ffns) < 2:
@@ -140,8 +141,8 @@ const maxColumns = 6
 
 // columnsFor returns the published columns where the profile's categories are the published ones, else the categories that
 // take most time in these layers.
-func (a *Device) columnsFor(layers []LayerRow) []column {
-	if a.Anchor != "" && len(a.of.Profile.Rules) > 0 {
+func columnsFor(a *layer.Device, layers []LayerRow) []column {
+	if a.Anchor != "" && len(a.Analysis().Profile.Rules) > 0 {
 		return referenceColumns
 	}
 	sums := map[string]float64{}

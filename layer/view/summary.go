@@ -1,17 +1,19 @@
-package layer
+package view
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/llmstrata/strata/layer"
 )
 
 // summarise is the one-line summary: which layer type takes most time, by measurement, and what dominates it.
-func (a *Device) summarise(t *Timeline) string {
+func summarise(a *layer.Device, t *Timeline) string {
 	if len(t.Clusters) == 0 {
 		s := fmt.Sprintf("no layers were found in pass %d", t.FwdPass)
 		if len(t.KernelCategories) > 0 {
 			c := t.KernelCategories[0]
-			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f %%", a.label(c.Key), c.SharePct)
+			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f %%", t.labels(c.Key), c.SharePct)
 		}
 		return s
 	}
@@ -39,7 +41,7 @@ func (a *Device) summarise(t *Timeline) string {
 	if s := t.Clusters[slow]; s.AvgWallMS > notable*c.AvgWallMS {
 		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
-	if top, share := topGroup(t.columns, c.Share, a.label); top != "" {
+	if top, share := topGroup(t.columns, c.Share, t.labels); top != "" {
 		fmt.Fprintf(&b, "; likely next target: %s, %.0f %% of their kernel time", top, share)
 	}
 	if idle := c.AvgWallMS - c.AvgSumMS; idle > 0.25*c.AvgWallMS && c.AvgWallMS > 0 {

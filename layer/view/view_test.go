@@ -1,37 +1,87 @@
-package layer_test
+package view_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 )
 
-// demoAnalysis analyses the demo trace.
-func demoAnalysis(t *testing.T, o layer.Options) *layer.Device {
+const dsv4Trace = "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"
+
+// demoAnalysis analyses the demo trace, which has one GPU.
+func demoAnalysis(t testing.TB, o layer.Options) *layer.Device {
 	t.Helper()
-	return analyze(t, demoTrace(), o)
+	return analyze(t, bytes.NewReader(demo.Trace()), o)
+}
+
+// dsv4 analyses a shared trace with its config, and skips the test where shared is absent.
+func dsv4(t testing.TB) *layer.Device {
+	t.Helper()
+	c, err := profile.LoadConfig(testdata.Shared(t, "configs/deepseek-v4-flash.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.Open(testdata.Shared(t, "traces/torch/"+dsv4Trace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	return analyze(t, data, layer.Options{Config: c})
+}
+
+// generated analyses a generated trace.
+func generated(t testing.TB, cfg gen.Config, o layer.Options) *layer.Device {
+	t.Helper()
+	var b bytes.Buffer
+	if err := gen.Write(&b, cfg); err != nil {
+		t.Fatal(err)
+	}
+	return analyze(t, &b, o)
+}
+
+func analyze(t testing.TB, r io.Reader, o layer.Options) *layer.Device {
+	t.Helper()
+	tr, err := trace.Read(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), tr, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := a.Device(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // TestDetailWritesEveryForm: text with the diff behind it, the compute flow with the model's summary, one JSON document.
 func TestDetailWritesEveryForm(t *testing.T) {
-	a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json")})
-	d, err := layer.NewDetail(a, 2, 4)
+	a := dsv4(t)
+	d, err := view.NewDetail(a, 2, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := layer.NewDetail(a, 2, 5)
+	other, err := view.NewDetail(a, 2, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Diff = layer.DiffOf(d, other)
+	d.Diff = view.DiffOf(d, other)
 	arch := a.Analysis().Config.Summary(0)
 	var text, flow, doc, diff bytes.Buffer
 	for _, err := range []error{d.WriteText(&text), d.WriteComputeFlow(&flow, &arch), d.WriteJSON(&doc), d.Diff.WriteText(&diff)} {
@@ -53,7 +103,7 @@ func TestDetailWritesEveryForm(t *testing.T) {
 			}
 		}
 	}
-	var back layer.Detail
+	var back view.Detail
 	if err := json.Unmarshal(doc.Bytes(), &back); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +120,7 @@ func TestDetailWritesEveryForm(t *testing.T) {
 
 // TestTimelineWritesOneDocument with the agreed names, the passes of the demo and a health report.
 func TestTimelineWritesOneDocument(t *testing.T) {
-	tl, err := layer.NewTimeline(demoAnalysis(t, layer.Options{}), layer.None)
+	tl, err := view.NewTimeline(demoAnalysis(t, layer.Options{}), layer.None)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +129,9 @@ func TestTimelineWritesOneDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc struct {
-		Passes     []layer.PassRow
+		Passes     []view.PassRow
 		Layers     []struct{ Categories map[string]float64 }
-		Categories []layer.CategoryTotal `json:"kernel_categories"`
+		Categories []view.CategoryTotal `json:"kernel_categories"`
 	}
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
 		t.Fatal(err)
@@ -98,31 +148,19 @@ func TestTimelineWritesOneDocument(t *testing.T) {
 	}
 }
 
-// failing is a writer that takes so many bytes.
-type failing struct{ left int }
-
-var errFull = errors.New("full")
-
-func (f *failing) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
-}
-
 // TestWritersReportTheFirstError wherever the output ends.
 func TestWritersReportTheFirstError(t *testing.T) {
 	a := demoAnalysis(t, layer.Options{})
-	tl, err := layer.NewTimeline(a, layer.None)
+	tl, err := view.NewTimeline(a, layer.None)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := layer.NewDetail(a, 1, 1)
+	d, err := view.NewDetail(a, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, left := range []int{0, 40, 700, 1500} {
-		if err := tl.WriteText(&failing{left}, layer.TextOptions{}); !errors.Is(err, errFull) {
+		if err := tl.WriteText(&failing{left}, view.TextOptions{}); !errors.Is(err, errFull) {
 			t.Errorf("timeline after %d bytes: %v", left, err)
 		}
 		if err := d.WriteComputeFlow(&failing{left}, nil); !errors.Is(err, errFull) {
@@ -157,8 +195,8 @@ func TestVariantsAreNamed(t *testing.T) {
 			}
 			o.Config = cfg
 		}
-		tr, _ := generate(t, gen.Config{Seed: 5, Arch: c.arch, Passes: []gen.Pass{{Decodes: 4, Context: 100}}}, nil)
-		tl, err := layer.NewTimeline(analyze(t, tr, o), layer.None)
+		d := generated(t, gen.Config{Seed: 5, Arch: c.arch, Passes: []gen.Pass{{Decodes: 4, Context: 100}}}, o)
+		tl, err := view.NewTimeline(d, layer.None)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,44 +214,73 @@ func TestVariantsAreNamed(t *testing.T) {
 	}
 }
 
-// TestTrainingIsNamed: iterations of a training loop are no layers, and the result says what they are.
-func TestTrainingIsNamed(t *testing.T) {
-	for _, name := range []string{"old-format-pythonstack-v100.pt.trace.json.gz", "train-absolute-float-ts-v100.pt.trace.json.gz", "train-pair-rank-0.json.gz"} {
-		for _, mode := range []layer.Boundaries{layer.BoundariesAuto, layer.BoundariesRepeats} {
-			a := analyze(t, open(t, name), layer.Options{Boundaries: mode})
-			if a.NumLayers != 0 || !strings.Contains(strings.Join(a.Notes, "\n"), "training run") {
-				t.Errorf("%s, %s: %d layers, notes %q", name, mode, a.NumLayers, a.Notes)
-			}
-			for _, p := range a.Passes {
-				if p.PassEvidence == "whole" && p.Confidence > 0.5 {
-					t.Errorf("%s, %s: pass %d rests on nothing and has confidence %v", name, mode, p.Index, p.Confidence)
-				}
-			}
+// TestDetailOfTheDemo: every form of a layer's kernels and of its difference to another layer.
+func TestDetailOfTheDemo(t *testing.T) {
+	a := demoAnalysis(t, layer.Options{})
+	d, err := view.NewDetail(a, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := view.NewDetail(a, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Diff = view.DiffOf(d, other)
+	var text, flow, doc bytes.Buffer
+	for _, err := range []error{d.WriteText(&text), d.WriteComputeFlow(&flow, nil), d.WriteJSON(&doc)} {
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
+	var back view.Detail
+	if err := json.Unmarshal(doc.Bytes(), &back); err != nil || back.Metadata != d.Metadata || back.Diff == nil {
+		t.Errorf("round trip: %v, %+v", err, back.Metadata)
+	}
+	for _, s := range []string{"Layer 2", "gainst layer 3"} {
+		if !strings.Contains(text.String(), s) {
+			t.Errorf("text does not say %q:\n%s", s, text.String())
+		}
+	}
+	if a.Kernel(0).Half() != "" || flow.Len() == 0 {
+		t.Errorf("kernel 0 is in half %q; flow of %d bytes", a.Kernel(0).Half(), flow.Len())
+	}
+	if _, err := view.NewDetail(a, 99, 0); !errors.Is(err, layer.ErrRange) {
+		t.Errorf("pass 99: %v", err)
+	}
+	if _, err := view.NewDetail(a, 1, 99); !errors.Is(err, layer.ErrRange) {
+		t.Errorf("layer 99: %v", err)
+	}
 }
 
-// TestSteadyState: the first of the longest run of equal passes.
-func TestSteadyState(t *testing.T) {
-	decode := gen.Pass{Decodes: 8, Context: 500}
-	other := gen.Pass{Decodes: 64, Context: 500}
-	cfg := gen.Config{Seed: 5, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})},
-		Passes: []gen.Pass{{Prefills: 1, Tokens: 2000}, other, other, decode, decode, decode, decode, other}}
-	tr, _ := generate(t, cfg, nil)
-	a := analyze(t, tr, layer.Options{})
-	if a.Steady.Pass != 3 || a.Steady.Run != 4 || !strings.Contains(a.Steady.Reason, "batch 8") {
-		t.Errorf("steady state %+v, want pass 3 and a run of 4", a.Steady)
+// TestHadamardIsInRatioFourLayers: with the right boundaries only layers of ratio 4 have an indexer.
+func TestHadamardIsInRatioFourLayers(t *testing.T) {
+	a := dsv4(t)
+	tl, err := view.NewTimeline(a, layer.None)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if avg := a.Passes[3].AvgLayerWall(); avg <= 0 || avg > a.Passes[3].Wall() {
-		t.Errorf("mean layer of %v in a pass of %v", avg, a.Passes[3].Wall())
+	for _, l := range tl.Layers {
+		has := false
+		for _, c := range l.Categories {
+			has = has || c.Key == "hadamard"
+		}
+		if has != (l.CompressRatio == 4) {
+			t.Errorf("layer %d with ratio %d: Hadamard kernels %v", l.Index, l.CompressRatio, has)
+		}
+	}
+	if tl.Layers[0].Type != string(profile.TypeFirst) || !tl.Layers[0].Hash || !tl.Layers[2].Hash || tl.Layers[3].Hash {
+		t.Errorf("types %q, hash %v %v %v", tl.Layers[0].Type, tl.Layers[0].Hash, tl.Layers[2].Hash, tl.Layers[3].Hash)
 	}
 }
 
-// TestUnknownDevice: the error names the devices there are.
-func TestUnknownDevice(t *testing.T) {
-	d := demoTrace().Devices()[0] + 7
-	_, err := demoAnalysis(t, layer.Options{}).Analysis().Device(&d)
-	if !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), "GPU 7") {
-		t.Errorf("device 7: %v", err)
+var errFull = errors.New("full")
+
+// failing is a writer that takes so many bytes.
+type failing struct{ left int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errFull
 	}
+	return len(p), nil
 }

@@ -1,4 +1,4 @@
-package layer
+package view
 
 import (
 	"bytes"
@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/decimal"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -24,7 +23,7 @@ type Detail struct {
 	// Diff compares with another layer; nil unless asked for.
 	Diff *Diff `json:"diff,omitempty"`
 
-	labels func(classify.Category) string
+	labels func(string) string
 }
 
 // label is what tables show for a category, its key for a document that was read back.
@@ -32,7 +31,7 @@ func (d *Detail) label(key string) string {
 	if d.labels == nil {
 		return key
 	}
-	return d.labels(classify.Category(key))
+	return d.labels(key)
 }
 
 // DetailMetadata says which layer a Detail is of. Field names up to num_kernels are fixed by the published scripts.
@@ -47,12 +46,12 @@ type DetailMetadata struct {
 	TotalDurUS float64 `json:"total_dur_us"`
 	NumKernels int     `json:"num_kernels"`
 
-	Type       string     `json:"type,omitempty"`
-	Hash       bool       `json:"hash,omitempty"`
-	Partial    bool       `json:"partial,omitempty"`
-	Stage      Stage      `json:"stage,omitempty"`
-	Boundaries Boundaries `json:"boundaries"`
-	Profile    string     `json:"profile"`
+	Type       string           `json:"type,omitempty"`
+	Hash       bool             `json:"hash,omitempty"`
+	Partial    bool             `json:"partial,omitempty"`
+	Stage      layer.Stage      `json:"stage,omitempty"`
+	Boundaries layer.Boundaries `json:"boundaries"`
+	Profile    string           `json:"profile"`
 	// Evidence is what the layer's boundaries rest on, Confidence how sure they are, 0…1.
 	Evidence   string  `json:"evidence,omitempty"`
 	Confidence float64 `json:"confidence"`
@@ -147,44 +146,18 @@ type KernelRow struct {
 	relative trace.Time // start since the layer's start
 }
 
-// Pass returns pass p. The error wraps [ErrRange] and says the valid range.
-func (a *Device) Pass(p int) (*ForwardPass, error) {
-	if p >= 0 && p < len(a.Passes) {
-		return &a.Passes[p], nil
-	}
-	if len(a.Passes) == 0 {
-		return nil, fmt.Errorf("%w: forward pass %d; no passes were found", ErrRange, p)
-	}
-	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(a.Passes)-1)
-}
-
-// Layer returns layer l of pass p. The error wraps [ErrRange] and says the valid range.
-func (a *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
-	fp, err := a.Pass(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	if lay := fp.Layer(l); lay != nil {
-		return fp, lay, nil
-	}
-	if len(fp.Layers) == 0 {
-		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d", ErrRange, l, p)
-	}
-	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %d…%d", ErrRange, l, p, fp.FirstLayer, fp.FirstLayer+len(fp.Layers)-1)
-}
-
 // NewDetail breaks layer l of pass p down into kernels.
-func NewDetail(a *Device, p, l int) (*Detail, error) {
+func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 	fp, lay, err := a.Layer(p, l)
 	if err != nil {
 		return nil, err
 	}
 	d := &Detail{Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
 		WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
-		Boundaries: a.of.Boundaries, Profile: a.of.Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}, labels: a.CategoryLabel}
+		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}, labels: labels(a)}
 	index := map[string]int{}
 	for _, i := range lay.Kernels {
-		row := a.row(int(i))
+		row := row(a, int(i))
 		row.relative = a.Kernel(int(i)).Event().Start() - lay.Start
 		d.Metadata.TotalDurUS += row.DurUS
 		k, ok := index[row.Category]
@@ -208,11 +181,11 @@ func NewDetail(a *Device, p, l int) (*Detail, error) {
 }
 
 // row makes the row of kernel i.
-func (a *Device) row(i int) KernelRow {
+func row(a *layer.Device, i int) KernelRow {
 	k := a.Kernel(i)
 	e := k.Event()
-	row := KernelRow{Name: e.Name(), SimplifiedName: a.of.Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: string(k.Category()),
-		TSUS: a.rawUS(e), Index: i, Stream: e.Stream(), Replay: k.Replay(), Half: k.Half()}
+	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: string(k.Category()),
+		TSUS: rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Replay(), Half: k.Half()}
 	tw := k.Twin()
 	if !tw.Launch.Valid() {
 		return row
@@ -221,27 +194,13 @@ func (a *Device) row(i int) KernelRow {
 	if dims := op.InputDims(); dims != "" && json.Valid([]byte(dims)) {
 		row.InputDims = json.RawMessage(dims)
 	}
-	row.CPUOp, row.Module, row.SourceConfidence = op.Name(), ModulePath(tw.Launch), tw.Confidence
+	row.CPUOp, row.Module, row.SourceConfidence = op.Name(), layer.ModulePath(tw.Launch), tw.Confidence
 	return row
 }
 
-// ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none.
-func ModulePath(e trace.Event) string {
-	var parts []string
-	for f := range e.Stack() {
-		if f.Kind() == trace.KindModule {
-			parts = append(parts, strings.TrimPrefix(f.Name(), modulePrefix))
-		}
-	}
-	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
-		parts[i], parts[j] = parts[j], parts[i]
-	}
-	return strings.Join(parts, "/")
-}
-
 // rawUS is an event's timestamp in microseconds as readers of JSON see it: the double nearest to the decimal.
-func (a *Device) rawUS(e trace.Event) float64 {
-	ns := a.of.trace.Raw(e.Start())
+func rawUS(a *layer.Device, e trace.Event) float64 {
+	ns := a.Analysis().Trace().Raw(e.Start())
 	if ns > -1<<53 && ns < 1<<53 {
 		return float64(ns) / 1000 // both exact, so the quotient is the nearest double
 	}

@@ -1,4 +1,4 @@
-package layer
+package view
 
 import (
 	"fmt"
@@ -8,25 +8,26 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
 // Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
 // Its field names are fixed by the command-line specification; seconds are since the trace's first event.
 type Timeline struct {
-	Trace          string     `json:"trace"`
-	Config         string     `json:"config"`
-	Profile        string     `json:"profile"`
-	Anchor         string     `json:"anchor"`
-	Boundaries     Boundaries `json:"boundaries"`
-	BlocksPerLayer int        `json:"blocks_per_layer"`
-	NumLayers      int        `json:"num_layers"`
-	LayerSource    string     `json:"layer_source"`
-	NumKernels     int        `json:"num_kernels"` // rows of category kernel, copies and sets not counted
-	NumAnchors     int        `json:"num_anchors"`
-	Device         int        `json:"device"`
-	GPU            string     `json:"gpu,omitempty"`
-	Evidence       []Evidence `json:"evidence"`
+	Trace          string           `json:"trace"`
+	Config         string           `json:"config"`
+	Profile        string           `json:"profile"`
+	Anchor         string           `json:"anchor"`
+	Boundaries     layer.Boundaries `json:"boundaries"`
+	BlocksPerLayer int              `json:"blocks_per_layer"`
+	NumLayers      int              `json:"num_layers"`
+	LayerSource    string           `json:"layer_source"`
+	NumKernels     int              `json:"num_kernels"` // rows of category kernel, copies and sets not counted
+	NumAnchors     int              `json:"num_anchors"`
+	Device         int              `json:"device"`
+	GPU            string           `json:"gpu,omitempty"`
+	Evidence       []layer.Evidence `json:"evidence"`
 	// KernelCategories adds up every GPU activity of the device by category, the most expensive first.
 	KernelCategories []CategoryTotal `json:"kernel_categories"`
 	Health           trace.Health    `json:"health"`
@@ -57,20 +58,20 @@ type CategoryTotal struct {
 
 // PassRow is one row of the table of all passes.
 type PassRow struct {
-	Index        int     `json:"index"`
-	StartS       float64 `json:"start_s"`
-	EndS         float64 `json:"end_s"`
-	DurationMS   float64 `json:"duration_ms"`
-	AvgLayerMS   float64 `json:"avg_layer_ms"`
-	FirstLayerMS float64 `json:"first_layer_ms"`
-	Stage        Stage   `json:"stage"`
-	Batch        int     `json:"batch"`  // −1 when unknown
-	Tokens       int64   `json:"tokens"` // −1 when unknown
-	Partial      bool    `json:"partial"`
-	Cut          Partial `json:"cut,omitempty"` // which end, when partial
-	Layers       int     `json:"layers"`
-	Kernels      int     `json:"kernels"`
-	Confidence   float64 `json:"confidence"`
+	Index        int           `json:"index"`
+	StartS       float64       `json:"start_s"`
+	EndS         float64       `json:"end_s"`
+	DurationMS   float64       `json:"duration_ms"`
+	AvgLayerMS   float64       `json:"avg_layer_ms"`
+	FirstLayerMS float64       `json:"first_layer_ms"`
+	Stage        layer.Stage   `json:"stage"`
+	Batch        int           `json:"batch"`  // −1 when unknown
+	Tokens       int64         `json:"tokens"` // −1 when unknown
+	Partial      bool          `json:"partial"`
+	Cut          layer.Partial `json:"cut,omitempty"` // which end, when partial
+	Layers       int           `json:"layers"`
+	Kernels      int           `json:"kernels"`
+	Confidence   float64       `json:"confidence"`
 	// IdlePct is the part of the pass, in percent, during which nothing runs on the device.
 	IdlePct float64 `json:"idle_pct"`
 	Note    string  `json:"note"`
@@ -132,32 +133,34 @@ func (s Shares) of(match func(string) bool) (sum float64) {
 	return sum
 }
 
-// label is CategoryLabel for the keys of documents.
-func (a *Device) label(key string) string { return a.CategoryLabel(classify.Category(key)) }
+// labels is CategoryLabel for the keys of documents.
+func labels(a *layer.Device) func(string) string {
+	return func(key string) string { return a.CategoryLabel(classify.Category(key)) }
+}
 
 // NewTimeline makes the document for pass p; p None takes the steady pass. The error wraps [ErrRange].
-func NewTimeline(a *Device, p int) (*Timeline, error) {
-	t := &Timeline{Trace: a.of.trace.Meta().Path, Profile: a.of.Profile.Name, Anchor: a.Anchor, Boundaries: a.of.Boundaries,
-		BlocksPerLayer: a.of.BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
-		GPU: a.GPU, Evidence: a.Evidence, Health: a.of.Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
-		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: a.label}
-	if a.of.Config != nil {
-		t.Config = a.of.Config.Path
+func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
+	t := &Timeline{Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name, Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
+		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
+		GPU: a.GPU, Evidence: a.Evidence, Health: a.Analysis().Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
+		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: labels(a)}
+	if a.Analysis().Config != nil {
+		t.Config = a.Analysis().Config.Path
 	}
 	for i := range a.NumKernels() {
 		if a.Kernel(i).Event().Kind() == trace.KindKernel {
 			t.NumKernels++
 		}
 	}
-	t.KernelCategories = a.kernelCategories()
-	idle := a.idle()
+	t.KernelCategories = kernelCategories(a)
+	idle := idle(a)
 	for i := range a.Passes {
-		t.Passes = append(t.Passes, a.passRow(&a.Passes[i], idle[i]))
+		t.Passes = append(t.Passes, passRow(a, &a.Passes[i], idle[i]))
 	}
-	if p == None {
+	if p == layer.None {
 		t.FwdPass = a.Steady.Pass
 	}
-	if t.FwdPass == None {
+	if t.FwdPass == layer.None {
 		t.Summary = "no passes were found"
 		return t, nil
 	}
@@ -166,17 +169,17 @@ func NewTimeline(a *Device, p int) (*Timeline, error) {
 		return nil, err
 	}
 	for i := range fp.Layers {
-		t.Layers = append(t.Layers, a.layerRow(&fp.Layers[i]))
+		t.Layers = append(t.Layers, layerRow(a, &fp.Layers[i]))
 	}
-	a.nameVariants(t.Layers)
-	t.columns = a.columnsFor(t.Layers)
+	nameVariants(a, t.Layers)
+	t.columns = columnsFor(a, t.Layers)
 	t.Clusters = clusters(t.Layers)
-	t.Summary = a.summarise(t)
+	t.Summary = summarise(a, t)
 	return t, nil
 }
 
 // idle returns, for each pass, the part of its wall time in percent during which nothing runs on the device.
-func (a *Device) idle() []float64 {
+func idle(a *layer.Device) []float64 {
 	type stretch struct {
 		from, to trace.Time
 		before   time.Duration // busy time before it
@@ -214,9 +217,9 @@ func (a *Device) idle() []float64 {
 // idleNote is from how many percent on a pass's idle time gets a remark: a quarter of the step is worth looking at.
 const idleNote = 25
 
-func (a *Device) passRow(fp *ForwardPass, idle float64) PassRow {
+func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
-		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Partial: fp.Partial != Whole, Cut: fp.Partial,
+		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Partial: fp.Partial != layer.Whole, Cut: fp.Partial,
 		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
@@ -233,7 +236,7 @@ func (a *Device) passRow(fp *ForwardPass, idle float64) PassRow {
 	return r
 }
 
-func (a *Device) layerRow(lay *Layer) LayerRow {
+func layerRow(a *layer.Device, lay *layer.Layer) LayerRow {
 	r := LayerRow{Index: lay.Index, CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash, WallMS: millis(lay.Wall),
 		SumMS: millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
 	sums := map[string]time.Duration{}
@@ -244,18 +247,18 @@ func (a *Device) layerRow(lay *Layer) LayerRow {
 			r.ARCount++
 		}
 	}
-	for _, k := range a.keys {
+	for _, k := range a.Categories() {
 		if d, ok := sums[string(k)]; ok {
 			r.Categories = append(r.Categories, Share{string(k), millis(d)})
 		}
 	}
-	r.shape = a.shapeOf(lay)
+	r.shape = shapeOf(a, lay)
 	return r
 }
 
 // shapeOf is equal for layers that run the same kernels but for tile variants: the base names, sorted, as streams may
 // interleave differently.
-func (a *Device) shapeOf(lay *Layer) string {
+func shapeOf(a *layer.Device, lay *layer.Layer) string {
 	names := make([]string, len(lay.Kernels))
 	for k, i := range lay.Kernels {
 		names[k] = a.Kernel(int(i)).Facts().Base

@@ -1,4 +1,4 @@
-package layer
+package view
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -52,7 +53,7 @@ func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 		p.f("\nForward passes\n\n")
 		t.passTable(p, o.MaxPasses)
 	}
-	if t.SteadyPass != None {
+	if t.SteadyPass != layer.None {
 		p.f("Steady state: pass %d, %s\n", t.SteadyPass, t.SteadyReason)
 	}
 	if len(t.Layers) > 0 {
@@ -259,7 +260,7 @@ func variantName(typ, variant string) string {
 }
 
 // kernelCategories adds up all GPU activities by category, the most expensive first.
-func (a *Device) kernelCategories() []CategoryTotal {
+func kernelCategories(a *layer.Device) []CategoryTotal {
 	index := map[string]int{}
 	longest := map[string]float64{}
 	names := map[string]map[string]bool{}
@@ -281,7 +282,7 @@ func (a *Device) kernelCategories() []CategoryTotal {
 		names[key][e.Name()] = true
 		total += d
 		if d > longest[key] || out[k].Longest == "" {
-			longest[key], out[k].Longest = d, a.of.Profile.DisplayName(e.Name())
+			longest[key], out[k].Longest = d, a.Analysis().Profile.DisplayName(e.Name())
 		}
 	}
 	for k := range out {

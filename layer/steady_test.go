@@ -1,0 +1,58 @@
+package layer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
+)
+
+// demoAnalysis analyses the demo trace.
+func demoAnalysis(t *testing.T, o layer.Options) *layer.Device {
+	t.Helper()
+	return analyze(t, demoTrace(), o)
+}
+
+// TestTrainingIsNamed: iterations of a training loop are no layers, and the result says what they are.
+func TestTrainingIsNamed(t *testing.T) {
+	for _, name := range []string{"old-format-pythonstack-v100.pt.trace.json.gz", "train-absolute-float-ts-v100.pt.trace.json.gz", "train-pair-rank-0.json.gz"} {
+		for _, mode := range []layer.Boundaries{layer.BoundariesAuto, layer.BoundariesRepeats} {
+			a := analyze(t, open(t, name), layer.Options{Boundaries: mode})
+			if a.NumLayers != 0 || !strings.Contains(strings.Join(a.Notes, "\n"), "training run") {
+				t.Errorf("%s, %s: %d layers, notes %q", name, mode, a.NumLayers, a.Notes)
+			}
+			for _, p := range a.Passes {
+				if p.PassEvidence == "whole" && p.Confidence > 0.5 {
+					t.Errorf("%s, %s: pass %d rests on nothing and has confidence %v", name, mode, p.Index, p.Confidence)
+				}
+			}
+		}
+	}
+}
+
+// TestSteadyState: the first of the longest run of equal passes.
+func TestSteadyState(t *testing.T) {
+	decode := gen.Pass{Decodes: 8, Context: 500}
+	other := gen.Pass{Decodes: 64, Context: 500}
+	cfg := gen.Config{Seed: 5, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 2000}, other, other, decode, decode, decode, decode, other}}
+	tr, _ := generate(t, cfg, nil)
+	a := analyze(t, tr, layer.Options{})
+	if a.Steady.Pass != 3 || a.Steady.Run != 4 || !strings.Contains(a.Steady.Reason, "batch 8") {
+		t.Errorf("steady state %+v, want pass 3 and a run of 4", a.Steady)
+	}
+	if avg := a.Passes[3].AvgLayerWall(); avg <= 0 || avg > a.Passes[3].Wall() {
+		t.Errorf("mean layer of %v in a pass of %v", avg, a.Passes[3].Wall())
+	}
+}
+
+// TestUnknownDevice: the error names the devices there are.
+func TestUnknownDevice(t *testing.T) {
+	d := demoTrace().Devices()[0] + 7
+	_, err := demoAnalysis(t, layer.Options{}).Analysis().Device(&d)
+	if !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), "GPU 7") {
+		t.Errorf("device 7: %v", err)
+	}
+}
