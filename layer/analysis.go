@@ -67,6 +67,7 @@ type Device struct {
 	labels     map[classify.Category]string // of a category
 	keys       []classify.Category          // in order of first appearance; columns.category indexes them
 	categoryOf []uint16                     // key by fine name id, while analysing
+	byPlace    []bool                       // by fine name id: the kernel's place may correct the category
 	twins      *twinTable
 }
 

@@ -182,6 +182,7 @@ func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence [
 	w.place(results)
 	a.NumLayers, a.LayerSource = m.layers, m.source
 	w.fillKernels(a)
+	w.nameExperts(a, results)
 	for p := range results {
 		a.Passes = append(a.Passes, w.buildPass(a, p, &results[p]))
 	}

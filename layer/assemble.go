@@ -106,6 +106,7 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 	w.place(results)
 	a.NumLayers, a.LayerSource = m.layers, m.source
 	w.fillKernels(a)
+	w.nameExperts(a, results)
 	a.Evidence = []Evidence{}
 	for p := range passes {
 		fp := w.buildPass(a, p, &results[p])

@@ -1,8 +1,12 @@
 package layer
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 )
 
 // rowsPerName is how many rows of a plain loop the classification of a name costs.
@@ -17,18 +21,105 @@ func (a *Device) classify(w *work) {
 		}
 	}
 	a.labels = map[classify.Category]string{}
-	index := map[classify.Category]uint16{}
-	rules := a.of.Profile.Ruleset().With(a.of.opts.Rules...)
+	rules, own := a.of.Profile.Ruleset().With(a.of.opts.Rules...), classify.New(a.of.opts.Rules...)
+	a.byPlace = make([]bool, len(w.names))
 	for id, name := range w.names {
 		w.watch.Rows(rowsPerName)
 		r := rules.Classify(name)
-		k, ok := index[r.Category]
-		if !ok {
-			k = uint16(len(a.keys)) // there are few rules
-			index[r.Category], a.labels[r.Category] = k, r.Label
-			a.keys = append(a.keys, r.Category)
+		a.categoryOf[id] = a.key(r.Category, r.Label)
+		a.byPlace[id] = r.Category == classify.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Classify(name).Rule == "")
+	}
+}
+
+// key returns the number of a category.
+func (a *Device) key(c classify.Category, label string) uint16 {
+	k := slices.Index(a.keys, c)
+	if k < 0 {
+		k = len(a.keys) // there are few
+		a.keys, a.labels[c] = append(a.keys, c), label
+	}
+	return uint16(k)
+}
+
+// nameExperts shows matrix products as work of the experts where their place says so and their name does not: between the choice
+// of the experts and other work of theirs, on the same stream, and inside a CPU op of a mixture of experts. What a user's
+// rule says of a name stays.
+func (w *work) nameExperts(a *Device, results []passResult) {
+	inOp := w.expertOps()
+	for p := range results {
+		w.look()
+		r := &results[p]
+		for _, i := range w.expertProducts(a, r.kernels) {
+			a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
 		}
-		a.categoryOf[id] = k
+		if inOp == nil {
+			continue
+		}
+		for _, i := range r.kernels {
+			if a.byPlace[w.seq.ID[i]] && !w.replayed(i) && inOp(w.acts[i]) {
+				a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
+			}
+		}
+	}
+}
+
+// expertProducts returns the products of the experts among the kernels of a pass, which are in launch order. What shared experts
+// compute beside the others on a stream of its own is not among them.
+func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
+	var stream trace.StreamID
+	var products []int32 // since the choice
+	chosen := false
+	for _, i := range kernels {
+		id := w.seq.ID[i]
+		switch w.facts[id].Role {
+		case classify.RoleRouter, classify.RolePermute:
+			if !chosen {
+				chosen, products, stream = true, products[:0], w.acts[i].Stream()
+			}
+		case classify.RoleMoE, classify.RoleFinalize: // an activation of the experts, or the sum of their outputs
+			if chosen && len(products) > 0 {
+				found, products = append(found, products...), products[:0]
+				chosen = w.facts[id].Role == classify.RoleMoE
+			}
+		case classify.RoleNorm, classify.RoleMixer:
+			chosen = false
+		case classify.RoleExperts:
+			if a.byPlace[id] && chosen {
+				found = append(found, i)
+			}
+		case classify.RoleProduct:
+			if a.byPlace[id] && chosen && w.acts[i].Stream() == stream {
+				products = append(products, i)
+			}
+		}
+	}
+	return found
+}
+
+// expertOps returns a test whether an activity was launched inside an op of a mixture of experts; nil where the trace has none.
+// Ops that also run shared experts say nothing about a single product.
+func (w *work) expertOps() func(trace.Event) bool {
+	is := map[trace.NameID]bool{}
+	found := false
+	for e := range w.t.Events(trace.LaneOp) {
+		w.watch.Row()
+		id := e.NameID()
+		if _, seen := is[id]; !seen {
+			name := strings.ToLower(e.Name())
+			is[id] = (strings.Contains(name, "moe") || strings.Contains(name, "experts")) && !strings.Contains(name, "shared")
+			found = found || is[id]
+		}
+	}
+	if !found {
+		return nil
+	}
+	return func(e trace.Event) bool {
+		for op := e.Op(); op.Valid(); op = op.Parent() {
+			if is[op.NameID()] {
+				return true
+			}
+		}
+		return false
 	}
 }
 

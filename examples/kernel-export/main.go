@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"strings"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -104,36 +103,31 @@ const everyGPU = "all"
 
 // describer fills rows; it remembers what names mean.
 type describer struct {
-	opts     options
-	analysis *layer.Analysis
-	sources  *triage.Sources
-	rules    *classify.Ruleset
-	names    map[trace.NameID]named
-	building []string
+	opts      options
+	analysis  *layer.Analysis
+	sources   *triage.Sources
+	canonical map[trace.NameID]string
 }
-
-// named is what a kernel's name tells.
-type named struct{ category, canonical string }
 
 // newDescriber returns a describer of t's activities.
 func newDescriber(t *trace.Trace, o options, a *layer.Analysis) *describer {
-	return &describer{opts: o, analysis: a, sources: triage.NewSources(t), rules: classify.Default(), names: map[trace.NameID]named{}}
+	return &describer{opts: o, analysis: a, sources: triage.NewSources(t), canonical: map[trace.NameID]string{}}
 }
 
 // row fills r with everything about e.
 func (d *describer) row(e trace.Event, index int, r *Row) {
-	n, ok := d.names[e.NameID()]
+	canonical, ok := d.canonical[e.NameID()]
 	if !ok {
-		n = named{string(d.rules.Classify(e.Name()).Category), classify.Canonical(e.Name())}
-		d.names[e.NameID()] = n
+		canonical = classify.Canonical(e.Name())
+		d.canonical[e.NameID()] = canonical
 	}
+	k := d.analysis.Of(e.ID())
 	*r = Row{
 		Index: index, Start: int64(e.Start()), Duration: e.Duration().Nanoseconds(),
 		Device: int64(e.Device()), Stream: int64(e.Stream()), Kind: e.Kind().String(),
-		Category: n.category, Name: e.Name(), Canonical: n.canonical,
+		Category: string(k.Category()), Name: e.Name(), Canonical: canonical,
 		Correlation: uint64(e.Correlation()),
 	}
-	k := d.analysis.Of(e.ID())
 	at := k.Place()
 	r.Pass, r.Layer, r.Half, r.Stage = at.Pass, at.Layer, k.Half(), ""
 	if at.Pass != layer.None {
@@ -149,21 +143,6 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 		r.Location = d.sources.Location(e)
 	}
 	if d.opts.module {
-		r.Module = d.modules(e)
+		r.Module = layer.ModulePath(e)
 	}
-}
-
-// modules returns the path of nn.Module frames around e's launch, outermost
-// first, joined by slashes.
-func (d *describer) modules(e trace.Event) string {
-	d.building = d.building[:0]
-	for f := range e.Stack() {
-		if f.Kind() == trace.KindModule {
-			d.building = append(d.building, strings.TrimPrefix(f.Name(), "nn.Module: "))
-		}
-	}
-	for i, j := 0, len(d.building)-1; i < j; i, j = i+1, j-1 {
-		d.building[i], d.building[j] = d.building[j], d.building[i]
-	}
-	return strings.Join(d.building, "/")
 }
