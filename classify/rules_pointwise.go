@@ -106,3 +106,103 @@ func elementwiseRules() []Rule {
 		e("elementwise.thrust", "cub or thrust transform", "", Pattern{Family: []Family{FamilyCUB}, Function: words("*transform*", "*for_each*", "*fill*", "*static_kernel*", "*parallel_for*")}),
 	}
 }
+
+// memoryOps are the activities that are memory operations by kind. They come
+// first: their names are the profiler's, not a programmer's.
+func memoryOps() []Rule {
+	return []Rule{
+		{ID: "memory.memcpy", Title: "memcpy activity", Category: CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []Family{FamilyMemcpy}}},
+		{ID: "memory.memset", Title: "memset activity", Category: CategoryMemory, Subcategory: "memset", When: Pattern{Family: []Family{FamilyMemset}}},
+		// Joins the position-free and rotary halves of MLA's keys or queries;
+		// it must not be taken for attention by its "mla".
+		{ID: "memory.concat_mla", Title: "concatenation of MLA halves", Category: CategoryMemory, Subcategory: "concat", When: Pattern{
+			Function: words("concat_mla*"),
+		}},
+	}
+}
+
+// memoryRules are kernels that only move data. They stand below every rule
+// that knows what the data is.
+func memoryRules() []Rule {
+	m := func(id, title, sub string, p Pattern) Rule {
+		return Rule{ID: id, Title: title, Category: CategoryMemory, Subcategory: sub, When: p}
+	}
+	return []Rule{
+		m("memory.concat", "concatenation, split, stack", "concat", Pattern{
+			Function: words("CatArray*", "cat", "*_cat", "concat*", "*concat", "chunk_cat*", "split_with_sizes*", "stack", "*concat_kernel*"),
+		}),
+		m("memory.scatter", "scatter, indexed write", "scatter", Pattern{
+			Function: words("*scatter*", "index_put*", "index_copy*", "index_fill*", "index_add*", "indexFunc*", "indexing_backward*", "index_put*"),
+		}),
+		m("memory.embedding", "embedding lookup", "gather", Pattern{
+			Function: words("*embedding*", "*indexSelect*", "vectorized_gather*", "*embed_tokens*", "embs", "*_embs"),
+		}),
+		// Embedding lookups and their gradients are gathers and scatters of
+		// rows; fbgemm's split_embedding_* are both.
+		m("memory.gather", "gather, embedding lookup", "gather", Pattern{
+			Function: words("*gather*", "index_select*", "index_kernel*", "index", "take", "lookup*", "*_lookup"),
+		}),
+		m("memory.copy", "copy or cast", "copy", Pattern{
+			Function: words("direct_copy*", "*copy_kernel*", "copy", "*_copy", "*memcpy*", "copy_*", "*copyfunctor*", "*copy_device*"),
+		}),
+		m("memory.transpose", "transpose, permute, layout change", "transpose", Pattern{
+			Function: words("*transpose*", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*im2col*", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
+		}),
+		m("memory.pad", "padding, packing, upsampling", "pad", Pattern{
+			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "pad_sequence*", "unpad*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
+		}),
+		m("memory.fill", "buffer fill", "fill", Pattern{
+			Function: words("memset*", "zero", "zeros", "zero_*", "*_zero", "*zero_buffer*", "*fillBuffer*", "*clear_buffer*", "*zero_fill*", "*fill_zero*", "setOutputZero*", "memZero*"),
+		}),
+	}
+}
+
+// samplingFirst are the sampling kernels whose other words would mislead: a
+// top-k/top-p kernel is no expert routing, a temperature softmax no attention
+// score, "renorm" no norm.
+func samplingFirst() []Rule {
+	return []Rule{
+		sampling("sampling.scope", "sampling library", "sampling", Pattern{
+			Scope: words("sampling", "samplingTopK*", "samplingTopP*", "speculative_decoding", "mtp", "eagle*"),
+			None:  words("*gemm*", "*attention*"),
+		}),
+		sampling("sampling.probs", "probabilities and logits", "sampling", Pattern{
+			Function: words("*sampling*", "*top_k_top_p*", "*topktopp*", "*top_p*", "*topp_*", "*min_p_*", "*renorm_prob*", "*mask_logits*", "*token_bitmask*", "*grammar*", "*topk_log_softmax*", "*softcap*", "*temperature*", "*penalt*", "*multinomial*", "*gumbel*", "*ban_bad_words*", "*ban_repeat*", "*logit_bias*", "*addBiasSoftMax*", "*logprob*", "*log_probs*", "*topk_topp*", "*bad_words*", "*min_tokens*"),
+			None:     words("*moe*", "*attention*", "*routing*"),
+		}),
+		sampling("sampling.speculative", "speculative decoding", "speculative", Pattern{
+			Function: words("*rejection*", "*rejected*", "*speculative*", "*eagle*", "*draft*", "verify*", "*_verify*", "*verified*", "*build_tree*", "*tree_mask*", "*spec_info*", "*recovered_tokens*", "*accepted*", "*acceptDraft*", "*accept_draft*", "*ngram*", "*medusa*", "*beam*"),
+			None:     words("*attention*", "*attn*", "*kvcache*", "*fmha*", "*mla*", "*gemm*", "*conv*", "*norm*", "*kv_indices*"),
+		}),
+		// vLLM's rejection sampler expands per-request values to tokens with a
+		// kernel of just this name.
+		sampling("sampling.expand", "expansion to draft tokens", "speculative", Pattern{Exact: words("expand_kernel")}),
+		// Sampling draws -log(u) or uniform numbers with PyTorch's generators.
+		sampling("sampling.random", "random numbers", "random", Pattern{
+			Function: words("exponential_kernel*", "uniform_kernel*", "uniform_and_transform*", "random_*", "normal_kernel*", "normal_and_transform*", "bernoulli*", "curand*", "*philox*", "sample_multinomial*"),
+			None:     words("*dropout*"),
+		}),
+		sampling("sampling.metadata", "step metadata", "prepare", Pattern{
+			Function: words("normal_decode_set_metadata*", "*req_to_token*", "*slot_mapping*", "*_cache_loc*", "*cache_locs*", "*last_loc*", "*metadata_copy*", "*page_table*", "*block_table*", "*lora_a_ptr*"),
+			None:     words("*attention*", "*mla*"),
+		}),
+	}
+}
+
+// samplingRules are the preparation of a step's inputs and what is left of
+// sampling.
+func samplingRules() []Rule {
+	return []Rule{
+		sampling("sampling.word", "token sampling", "sampling", Pattern{
+			Function: words("*sample", "*sample_*", "*sampled*", "*sampler*", "*logits*"),
+			None:     words("*upsample*", "*downsample*"),
+		}),
+		sampling("sampling.prepare", "input preparation", "prepare", Pattern{
+			Function: words("*token_ids*", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*request_states*", "*idx_mapping*", "*cumlen*"),
+		}),
+	}
+}
+
+func sampling(id, title, sub string, p Pattern) Rule {
+	return Rule{ID: id, Title: title, Category: CategorySamplingIO, Subcategory: sub, When: p}
+}
