@@ -132,7 +132,7 @@ func collective(n *Name, r Result) Collective {
 	}
 	switch r.Subcategory {
 	case "":
-		if n.Family == FamilyDeepEP || anyIn(expertScopes, n.scope) {
+		if n.Family == familyDeepEP || anyIn(expertScopes, n.scope) {
 			return AllToAll
 		}
 	case "gemm_collective":
@@ -179,7 +179,9 @@ var categoryRoles = map[Category]Role{
 var ruleRoles = map[string]Role{
 	"memory.memcpy": RoleCopy, "memory.memset": RoleCopy,
 	"memory.embedding": RoleEmbed, "inductor.embedding": RoleEmbed,
-	"kvcache.move": RoleOther, "kvcache.gather": RoleOther,
+	"kvcache.move": RoleOther, "kvcache.gather": RoleOther, "kvcache.buffer": RoleOther,
+	// One word is too little to say that a layer's core is here.
+	"weak.attention": RoleOther,
 	// They prepare attention, once a pass or once a layer; they are not its core.
 	"attention.metadata": RoleOther, "attention.indexer": RoleOther, "attention.compress": RoleOther,
 	"hybrid.conv": RoleOther, "hybrid.metadata": RoleOther, "hybrid.l2norm": RoleHeadNorm, "norm.head": RoleHeadNorm, "norm.rope": RoleRope,
@@ -203,7 +205,7 @@ func role(n *Name, r Result, c Collective) Role {
 		return RoleNorm
 	}
 	// The lookup of an embedding begins a pass, whatever is fused behind it.
-	if n.Family == FamilyInductor && anyIn(inductorEmbedding, n.fn) {
+	if n.Family == familyInductor && anyIn(inductorEmbedding, n.fn) {
 		return RoleEmbed
 	}
 	if x, ok := ruleRoles[r.Rule]; ok {
@@ -239,7 +241,7 @@ func normalises(n *Name) bool {
 			return false
 		}
 	}
-	return n.Family == FamilyAITER || anyIn(reduceFusionWords, n.fn)
+	return n.Family == familyAITER || anyIn(reduceFusionWords, n.fn)
 }
 
 var (
@@ -255,7 +257,7 @@ func grouped(n *Name, r Result) bool {
 	case CategoryMoE:
 		return ruleRoles[r.Rule] == RoleExperts
 	case CategoryGEMM:
-		return r.Subcategory == "grouped" || n.Family == FamilyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
+		return r.Subcategory == "grouped" || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
 	}
 	return false
 }

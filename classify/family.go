@@ -6,39 +6,42 @@ import (
 
 // Family names the code generator or library a kernel comes from, as far as
 // its name tells. It answers "who made this", not "what does it do": a CUTLASS
-// kernel may be attention. More families may be added.
+// kernel may be attention. The values are words that rules can name, "triton" or
+// "cublas"; docs/categories.md lists them, and more may be added.
 type Family string
 
 // The families Parse recognises.
 const (
-	FamilyUnknown     Family = ""
-	FamilyMemcpy      Family = "memcpy"       // "Memcpy HtoD (Pinned -> Device)", "[CUDA memcpy DtoH]"
-	FamilyMemset      Family = "memset"       // "Memset (Device)"
-	FamilyInductor    Family = "inductor"     // triton_poi_fused_…: kernels torch.compile wrote
-	FamilyTriton      Family = "triton"       // plain C identifiers as user-written Triton kernels have
-	FamilyTileLang    Family = "tilelang"     // …_tilelang_kernel, main_kernel
-	FamilyCuTeDSL     Family = "cute_dsl"     // kernel_cutlass_…: CUTLASS Python DSL
-	FamilyCUTLASS     Family = "cutlass"      // cutlass::…, cute::…
-	FamilyCuBLAS      Family = "cublas"       // cublasLt::…, sm90_xmma_gemm_…, volta_sgemm_…, gemv…
-	FamilyCuDNN       Family = "cudnn"        // cudnn::…, cudnn_generated_…
-	FamilyNvjet       Family = "nvjet"        // nvjet_tst_…
-	FamilyTRTLLMGen   Family = "trtllm_gen"   // bmm_…, gemm_…_sm100f, fmhaSm100f…
-	FamilyTRTLLM      Family = "tensorrt_llm" // tensorrt_llm::…
-	FamilyTensile     Family = "tensile"      // Cijk_…
-	FamilyCK          Family = "ck"           // ck::…, ck_tile::…
-	FamilyAITER       Family = "aiter"        // aiter::…
-	FamilyNCCL        Family = "nccl"         // ncclDevKernel_…, also RCCL, MSCCL++ and NVSHMEM
-	FamilyDeepEP      Family = "deep_ep"      // deep_ep::…, dpsk::ep::…
-	FamilyDeepGEMM    Family = "deep_gemm"    // deep_gemm::…
-	FamilyFlashInfer  Family = "flashinfer"   // flashinfer::…
-	FamilyFlash       Family = "flash_attn"   // flash::…, pytorch_flash::…
-	FamilyFlashMLA    Family = "flash_mla"    // flash_fwd_splitkv_mla…, smxx::…
-	FamilyVLLM        Family = "vllm"         // vllm::…
-	FamilySGLang      Family = "sglang"       // sgl_kernel, sgl_hip::…
-	FamilyPyTorch     Family = "pytorch"      // at::native::…
-	FamilyCUB         Family = "cub"          // cub::…, thrust::…, rocprim::…, hipcub::…
-	FamilyXFormers    Family = "xformers"     // fmha_cutlassF_…, PyTorchMemEffAttention
-	FamilyTransformer Family = "te"           // transformer_engine::…
+	familyUnknown   Family = ""
+	familyMemcpy    Family = "memcpy"       // "Memcpy HtoD (Pinned -> Device)", "[CUDA memcpy DtoH]"
+	familyMemset    Family = "memset"       // "Memset (Device)"
+	familyInductor  Family = "inductor"     // triton_poi_fused_…: kernels torch.compile wrote
+	familyTriton    Family = "triton"       // plain C identifiers as user-written Triton kernels have
+	familyTileLang  Family = "tilelang"     // …_tilelang_kernel, main_kernel
+	familyCuTeDSL   Family = "cute_dsl"     // kernel_cutlass_…: CUTLASS Python DSL
+	familyCUTLASS   Family = "cutlass"      // cutlass::…, cute::…
+	familyCuBLAS    Family = "cublas"       // cublasLt::…, sm90_xmma_gemm_…, volta_sgemm_…, gemv…
+	familyCuDNN     Family = "cudnn"        // cudnn::…, cudnn_generated_…
+	familyNvjet     Family = "nvjet"        // nvjet_tst_…
+	familyTRTLLMGen Family = "trtllm_gen"   // bmm_…, gemm_…_sm100f, fmhaSm100f…
+	familyTRTLLM    Family = "tensorrt_llm" // tensorrt_llm::…
+	familyTensile   Family = "tensile"      // Cijk_…
+	familyCK        Family = "ck"           // ck::…, ck_tile::…
+	familyAITER     Family = "aiter"        // aiter::…
+	// FamilyNCCL is NCCL, RCCL, MSCCL++ and NVSHMEM: what exchanges data between
+	// GPUs and does nothing else.
+	FamilyNCCL        Family = "nccl"       // ncclDevKernel_…, also RCCL, MSCCL++ and NVSHMEM
+	familyDeepEP      Family = "deep_ep"    // deep_ep::…, dpsk::ep::…
+	familyDeepGEMM    Family = "deep_gemm"  // deep_gemm::…
+	familyFlashInfer  Family = "flashinfer" // flashinfer::…
+	familyFlash       Family = "flash_attn" // flash::…, pytorch_flash::…
+	familyFlashMLA    Family = "flash_mla"  // flash_fwd_splitkv_mla…, smxx::…
+	familyVLLM        Family = "vllm"       // vllm::…
+	familySGLang      Family = "sglang"     // sgl_kernel, sgl_hip::…
+	familyPyTorch     Family = "pytorch"    // at::native::…
+	familyCUB         Family = "cub"        // cub::…, thrust::…, rocprim::…, hipcub::…
+	familyXFormers    Family = "xformers"   // fmha_cutlassF_…, PyTorchMemEffAttention
+	familyTransformer Family = "te"         // transformer_engine::…
 )
 
 // familyPrefix finds families by how the whole name begins.
@@ -46,40 +49,40 @@ var familyPrefix = []struct {
 	prefix string
 	family Family
 }{
-	{"Memcpy", FamilyMemcpy}, {"[CUDA memcpy", FamilyMemcpy}, {"[CUDA Unified Memory memcpy", FamilyMemcpy},
-	{"CopyDeviceTo", FamilyMemcpy}, {"CopyHostTo", FamilyMemcpy}, {"__amd_rocclr_copyBuffer", FamilyMemcpy},
-	{"Memset", FamilyMemset}, {"[CUDA memset", FamilyMemset}, {"__amd_rocclr_fillBuffer", FamilyMemset},
-	{"FillBuffer", FamilyMemset},
-	{"triton_poi_", FamilyInductor}, {"triton_red_", FamilyInductor}, {"triton_per_", FamilyInductor},
-	{"triton_tem_", FamilyInductor}, {"triton_for_", FamilyInductor}, {"triton_mm", FamilyInductor},
-	{"triton_bmm", FamilyInductor}, {"triton_fused_", FamilyInductor}, {"triton__", FamilyInductor},
-	{"triton_foreach_", FamilyInductor}, {"triton_split_scan_", FamilyInductor}, {"triton_spl_", FamilyInductor},
-	{"triton_flex_attention", FamilyInductor}, {"triton_convolution", FamilyInductor}, {"triton_mix_", FamilyInductor},
-	{"kernel_cutlass_", FamilyCuTeDSL}, {"cutlass_", FamilyCUTLASS},
-	{"nvjet_", FamilyNvjet}, {"Cijk_", FamilyTensile}, {"Custom_Cijk_", FamilyTensile},
+	{"Memcpy", familyMemcpy}, {"[CUDA memcpy", familyMemcpy}, {"[CUDA Unified Memory memcpy", familyMemcpy},
+	{"CopyDeviceTo", familyMemcpy}, {"CopyHostTo", familyMemcpy}, {"__amd_rocclr_copyBuffer", familyMemcpy},
+	{"Memset", familyMemset}, {"[CUDA memset", familyMemset}, {"__amd_rocclr_fillBuffer", familyMemset},
+	{"FillBuffer", familyMemset},
+	{"triton_poi_", familyInductor}, {"triton_red_", familyInductor}, {"triton_per_", familyInductor},
+	{"triton_tem_", familyInductor}, {"triton_for_", familyInductor}, {"triton_mm", familyInductor},
+	{"triton_bmm", familyInductor}, {"triton_fused_", familyInductor}, {"triton__", familyInductor},
+	{"triton_foreach_", familyInductor}, {"triton_split_scan_", familyInductor}, {"triton_spl_", familyInductor},
+	{"triton_flex_attention", familyInductor}, {"triton_convolution", familyInductor}, {"triton_mix_", familyInductor},
+	{"kernel_cutlass_", familyCuTeDSL}, {"cutlass_", familyCUTLASS},
+	{"nvjet_", familyNvjet}, {"Cijk_", familyTensile}, {"Custom_Cijk_", familyTensile},
 	{"ncclDevKernel", FamilyNCCL}, {"ncclKernel", FamilyNCCL}, {"rcclKernel", FamilyNCCL}, {"rccl", FamilyNCCL},
 	{"nccl", FamilyNCCL}, {"msccl", FamilyNCCL}, {"nvshmem", FamilyNCCL},
-	{"fmhaSm", FamilyTRTLLMGen}, {"fmha_cutlassF", FamilyXFormers}, {"fmha_cutlassB", FamilyXFormers},
-	{"cudnn_generated_", FamilyCuDNN}, {"cudnn_", FamilyCuDNN},
-	{"cublas", FamilyCuBLAS}, {"gemv2", FamilyCuBLAS}, {"gemvNSP", FamilyCuBLAS}, {"gemvx", FamilyCuBLAS},
-	{"splitKreduce_kernel", FamilyCuBLAS}, {"gemmk1_kernel", FamilyCuBLAS},
-	{"main_kernel", FamilyTileLang}, {"default_function_kernel", FamilyTileLang},
+	{"fmhaSm", familyTRTLLMGen}, {"fmha_cutlassF", familyXFormers}, {"fmha_cutlassB", familyXFormers},
+	{"cudnn_generated_", familyCuDNN}, {"cudnn_", familyCuDNN},
+	{"cublas", familyCuBLAS}, {"gemv2", familyCuBLAS}, {"gemvNSP", familyCuBLAS}, {"gemvx", familyCuBLAS},
+	{"splitKreduce_kernel", familyCuBLAS}, {"gemmk1_kernel", familyCuBLAS},
+	{"main_kernel", familyTileLang}, {"default_function_kernel", familyTileLang},
 }
 
 // familyScope finds families by the first namespaces of the name.
 var familyScope = map[string]Family{
-	"at": FamilyPyTorch, "at_cuda_detail": FamilyCUB, "c10": FamilyPyTorch,
-	"cub": FamilyCUB, "thrust": FamilyCUB, "rocprim": FamilyCUB, "hipcub": FamilyCUB, "cuda": FamilyCUB,
-	"cutlass": FamilyCUTLASS, "cute": FamilyCUTLASS,
-	"cublasLt": FamilyCuBLAS, "cublas": FamilyCuBLAS,
-	"cudnn": FamilyCuDNN, "cask_cudnn": FamilyCuDNN, "cask_cudnn_infer": FamilyCuDNN, "cask_cudnn_train": FamilyCuDNN,
-	"ck": FamilyCK, "ck_tile": FamilyCK, "aiter": FamilyAITER,
-	"deep_ep": FamilyDeepEP, "deep_gemm": FamilyDeepGEMM,
-	"flashinfer": FamilyFlashInfer, "flash": FamilyFlash, "pytorch_flash": FamilyFlash, "flash_attn": FamilyFlash,
-	"smxx": FamilyFlashMLA, "sm90": FamilyFlashMLA, "sm100": FamilyFlashMLA,
-	"vllm": FamilyVLLM, "sgl_hip": FamilySGLang, "sgl_kernel": FamilySGLang, "sglang": FamilySGLang,
-	"tensorrt_llm": FamilyTRTLLM, "PyTorchMemEffAttention": FamilyXFormers,
-	"transformer_engine": FamilyTransformer, "mscclpp": FamilyNCCL, "nvshmem": FamilyNCCL,
+	"at": familyPyTorch, "at_cuda_detail": familyCUB, "c10": familyPyTorch,
+	"cub": familyCUB, "thrust": familyCUB, "rocprim": familyCUB, "hipcub": familyCUB, "cuda": familyCUB,
+	"cutlass": familyCUTLASS, "cute": familyCUTLASS,
+	"cublasLt": familyCuBLAS, "cublas": familyCuBLAS,
+	"cudnn": familyCuDNN, "cask_cudnn": familyCuDNN, "cask_cudnn_infer": familyCuDNN, "cask_cudnn_train": familyCuDNN,
+	"ck": familyCK, "ck_tile": familyCK, "aiter": familyAITER,
+	"deep_ep": familyDeepEP, "deep_gemm": familyDeepGEMM,
+	"flashinfer": familyFlashInfer, "flash": familyFlash, "pytorch_flash": familyFlash, "flash_attn": familyFlash,
+	"smxx": familyFlashMLA, "sm90": familyFlashMLA, "sm100": familyFlashMLA,
+	"vllm": familyVLLM, "sgl_hip": familySGLang, "sgl_kernel": familySGLang, "sglang": familySGLang,
+	"tensorrt_llm": familyTRTLLM, "PyTorchMemEffAttention": familyXFormers,
+	"transformer_engine": familyTransformer, "mscclpp": FamilyNCCL, "nvshmem": FamilyNCCL,
 	"nvshmemi": FamilyNCCL, "rccl": FamilyNCCL,
 }
 
@@ -99,7 +102,7 @@ func detectFamily(n *Name) Family {
 		}
 		// DeepSeek's inference library holds DeepEP beside its products.
 		if ns == "dpsk" && i+1 < len(n.Namespaces) && n.Namespaces[i+1] == "ep" {
-			return FamilyDeepEP
+			return familyDeepEP
 		}
 	}
 	f := n.Function
@@ -107,25 +110,25 @@ func detectFamily(n *Name) Family {
 	case hasAnyPrefix(f, ncclPrefixes):
 		return FamilyNCCL
 	case strings.HasPrefix(f, "Kernel") && strings.HasPrefix(n.Operation, "cutlass_"):
-		return FamilyCUTLASS
+		return familyCUTLASS
 	case isTRTLLMGen(f):
-		return FamilyTRTLLMGen
+		return familyTRTLLMGen
 	case strings.Contains(f, "_xmma_"), hasArchGEMMPrefix(f):
-		return FamilyCuBLAS
+		return familyCuBLAS
 	case strings.HasPrefix(f, "flash_fwd_splitkv_mla"), strings.HasPrefix(f, "flash_fwd_mla"):
-		return FamilyFlashMLA
+		return familyFlashMLA
 	case strings.HasPrefix(f, "flash_fwd"), strings.HasPrefix(f, "flash_bwd"):
-		return FamilyFlash
+		return familyFlash
 	case strings.Contains(f, "tilelang"):
-		return FamilyTileLang
+		return familyTileLang
 	}
 	// A bare C identifier that is not C++ at all is what the Triton compiler
 	// emits: the Python function's name.
 	if len(n.Namespaces) == 0 && n.TemplateArgs == nil && n.ArgTypes == nil && !n.hasArgs &&
 		s == n.Function && !n.mangled && isIdentifier(f) && hasLower(f) {
-		return FamilyTriton
+		return familyTriton
 	}
-	return FamilyUnknown
+	return familyUnknown
 }
 
 // isTRTLLMGen recognises the generated batched and dense GEMMs of TensorRT-LLM:
@@ -201,9 +204,9 @@ var dtypeMarks = []struct {
 // first, then its template arguments; parameter types never.
 func (n *Name) DType() string {
 	switch n.Family {
-	case FamilyTensile:
+	case familyTensile:
 		return tensileDType(n.Function)
-	case FamilyNvjet:
+	case familyNvjet:
 		return nvjetDType(n.Function)
 	}
 	if d := markedDType(n.Function + " " + n.Operation); d != "" {

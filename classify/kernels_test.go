@@ -2,6 +2,7 @@ package classify_test
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,41 +42,67 @@ func TestKernelNames(t *testing.T) {
 }
 
 // TestLabelledKernels holds the default rules to the labelled kernels of the
-// sample traces: at least 99 % of GPU time and 97 % of the distinct names must
+// sample traces: at least 99 % of GPU time and 98 % of the distinct names must
 // get an accepted category.
 func TestLabelledKernels(t *testing.T) {
-	data, err := os.ReadFile(testdata.Shared(t, "labels/kernel-categories.tsv"))
+	score(t, testdata.Shared(t, "labels/kernel-categories.tsv"), 0, 3, 2, 98)
+}
+
+// TestLabelledNames holds them to names of public kernels that were labelled by
+// meaning, independently of any tool.
+func TestLabelledNames(t *testing.T) {
+	score(t, testdata.Shared(t, "labels/kernel-names.tsv"), 1, 0, -1, 98)
+}
+
+// TestHeldOutNames holds them to names that the rules were not written for. The
+// first run over each half, before any rule was changed, gave 87.6 % (156 of
+// 178) and 87.7 % (64 of 73); what was missing was then mended by cause.
+func TestHeldOutNames(t *testing.T) {
+	score(t, "testdata/heldout.tsv", 0, 2, -1, 98)
+}
+
+// score compares the categories of a table's names with those it accepts. The
+// columns are those of the accepted categories, the name and the GPU time in
+// microseconds, −1 where the table has none; the first line is a heading. least
+// is the share of names in percent; of GPU time it is 99.
+func score(t *testing.T, path string, accepted, name, us int, least float64) {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names, okNames int
-	var total, okTime float64
+	var names, right int
+	var total, rightTime float64
 	for i, line := range strings.Split(strings.TrimRight(string(data), "\n"), "\n") {
-		f := strings.SplitN(line, "\t", 4)
-		if i == 0 || len(f) != 4 {
+		f := strings.Split(line, "\t")
+		if i == 0 || strings.HasPrefix(line, "#") || len(f) <= max(accepted, name) {
 			continue
 		}
-		us, err := strconv.ParseFloat(f[2], 64)
-		if err != nil {
-			t.Fatalf("line %d: %v", i+1, err)
+		weight := 0.0
+		if us >= 0 {
+			if weight, err = strconv.ParseFloat(f[us], 64); err != nil {
+				t.Fatalf("line %d: %v", i+1, err)
+			}
 		}
-		got := classify.Default().Classify(f[3])
 		names++
-		total += us
-		accepted := false
-		for a := range strings.SplitSeq(f[0], "|") {
-			accepted = accepted || a == string(got.Category)
+		total += weight
+		got := classify.Default().Classify(f[name])
+		if slices.Contains(strings.Split(f[accepted], "|"), string(got.Category)) {
+			right++
+			rightTime += weight
+			continue
 		}
-		if accepted {
-			okNames++
-			okTime += us
-		} else {
-			t.Logf("line %d: got %s (rule %s), want %s: %.160s", i+1, got.Category, got.Rule, f[0], f[3])
-		}
+		t.Logf("line %d: got %s (rule %s), want %s: %.160s", i+1, got.Category, got.Rule, f[accepted], f[name])
 	}
-	timeShare, nameShare := 100*okTime/total, 100*float64(okNames)/float64(names)
-	t.Logf("accepted: %.3f %% of GPU time, %d of %d names (%.2f %%)", timeShare, okNames, names, nameShare)
-	if timeShare < 99 || nameShare < 97 {
-		t.Errorf("accepted %.2f %% of GPU time and %.2f %% of names, want at least 99 %% and 97 %%", timeShare, nameShare)
+	share := 100 * float64(right) / float64(names)
+	t.Logf("accepted: %d of %d names (%.2f %%)", right, names, share)
+	if names < 100 || share < least {
+		t.Errorf("accepted %.2f %% of %d names, want at least %.0f %% of 100 and more", share, names, least)
+	}
+	if us >= 0 {
+		t.Logf("accepted: %.3f %% of GPU time", 100*rightTime/total)
+		if rightTime < 0.99*total {
+			t.Errorf("accepted %.2f %% of GPU time, want at least 99 %%", 100*rightTime/total)
+		}
 	}
 }

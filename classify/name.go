@@ -81,6 +81,13 @@ func (n *Name) readDemangled(s string) {
 		n.Function = s // "Memcpy DtoD (Device -> Device)" is not a signature
 		return
 	}
+	// "std::enable_if<…>::type f(…)": a return type whose comparisons look like
+	// brackets.
+	if strings.HasPrefix(s, "std::enable_if") {
+		if i := strings.Index(s, "::type "); i > 0 {
+			s = s[i+len("::type "):]
+		}
+	}
 	sh := scanShape(s)
 	n.Truncated = n.Truncated || sh.cut
 	if sh.argOpen >= 0 {
@@ -147,6 +154,9 @@ func (n *Name) index() {
 		buf = appendWords(buf, s)
 	}
 	t := string(buf)
+	if strings.Contains(t, "fbgemm") {
+		t = strings.ReplaceAll(t, "fbgemm", "fbxxxx") // the library's name, not what the kernel does
+	}
 	n.fn, n.op, n.scope = t[:a], t[a:b], t[b:]
 }
 
@@ -284,7 +294,7 @@ func (k Keywords) In(w Words) bool { return anyIn(k.patterns, w.text) }
 // isMatmul reports a matrix multiplication, whose data types stand in its name.
 func (n *Name) isMatmul() bool {
 	switch n.Family {
-	case FamilyTensile, FamilyNvjet, FamilyTRTLLMGen, FamilyCuBLAS:
+	case familyTensile, familyNvjet, familyTRTLLMGen, familyCuBLAS:
 		return true
 	}
 	return anyIn(matmulWords, n.fn) || anyIn(matmulWords, n.op) || anyIn(matmulWords, n.scope)

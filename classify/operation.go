@@ -26,6 +26,7 @@ var wrappers = map[string]bool{
 	"kentry": true, "kentry_pt": true,
 	// cub, rocprim: the algorithm's configuration or implementation.
 	"trampoline_kernel": true, "kernel_agent": true, "_kernel_agent": true,
+	"invoke_kernel": true, // nunchaku
 	"ForEachKernel": true, "static_kernel": true, "for_each_kernel": true,
 }
 

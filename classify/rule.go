@@ -138,10 +138,26 @@ func compileRule(r *Rule) compiled {
 // subject is a name under classification with what is derived from it once.
 type subject struct {
 	*Name
+	workPairs, fnPairs, opPairs, scopePairs uint64 // see pairsOf
+
 	args     string
 	argsDone bool
 	low      string
 	lowDone  bool
+}
+
+func newSubject(n *Name) subject {
+	s := subject{Name: n, fnPairs: pairsOf(n.fn), opPairs: pairsOf(n.op), scopePairs: pairsOf(n.scope)}
+	s.workPairs = s.fnPairs
+	if n.op != "" {
+		s.workPairs = s.opPairs
+	}
+	return s
+}
+
+// anywhere looks for patterns in function, operation and namespaces.
+func (s *subject) anywhere(patterns []wordPattern) bool {
+	return anyOf(patterns, s.fn, s.fnPairs) || anyOf(patterns, s.op, s.opPairs) || anyOf(patterns, s.scope, s.scopePairs)
 }
 
 func (s *subject) argText() string {
@@ -199,21 +215,21 @@ func (c *compiled) matches(s *subject) bool {
 		w.Prefix != nil && !hasAnyPrefix(s.work(), w.Prefix) {
 		return false
 	}
-	if c.function != nil && !anyIn(c.function, s.workText()) {
+	if c.function != nil && !anyOf(c.function, s.workText(), s.workPairs) {
 		return false
 	}
 	for _, p := range c.all {
-		if !p.in(s.workText()) {
+		if p.pairs&^s.workPairs != 0 || !p.in(s.workText()) {
 			return false
 		}
 	}
-	if c.wrapper != nil && (s.Operation == "" || !anyIn(c.wrapper, s.fn)) {
+	if c.wrapper != nil && (s.Operation == "" || !anyOf(c.wrapper, s.fn, s.fnPairs)) {
 		return false
 	}
-	if c.scope != nil && !anyIn(c.scope, s.scope) {
+	if c.scope != nil && !anyOf(c.scope, s.scope, s.scopePairs) {
 		return false
 	}
-	if c.name != nil && !anyIn(c.name, s.fn) && !anyIn(c.name, s.op) && !anyIn(c.name, s.scope) {
+	if c.name != nil && !s.anywhere(c.name) {
 		return false
 	}
 	if c.args != nil && !anyIn(c.args, s.argText()) {
@@ -222,7 +238,7 @@ func (c *compiled) matches(s *subject) bool {
 	if c.substring != nil && !c.contains(s) {
 		return false
 	}
-	if c.none != nil && (anyIn(c.none, s.fn) || anyIn(c.none, s.op) || anyIn(c.none, s.scope)) {
+	if c.none != nil && s.anywhere(c.none) {
 		return false
 	}
 	return c.rule.Func == nil || c.rule.Func(s.Name)
@@ -298,7 +314,7 @@ func (s *Ruleset) Classify(raw string) Result {
 
 // ClassifyName is Classify for a name already parsed.
 func (s *Ruleset) ClassifyName(n *Name) Result {
-	sub := subject{Name: n}
+	sub := newSubject(n)
 	for i := range s.compiled {
 		c := &s.compiled[i]
 		if !c.matches(&sub) {
@@ -336,6 +352,7 @@ var defaultRules = sync.OnceValue(func() *Ruleset {
 	for _, list := range [][]Rule{
 		memoryOps(),
 		inductorRules(),
+		myelinRules(),
 		communicationRules(),
 		// "A draft token's cache location" is sampling, "a cache write for
 		// draft tokens" is not: kvCacheRules are asked first.
@@ -354,6 +371,7 @@ var defaultRules = sync.OnceValue(func() *Ruleset {
 		samplingRules(),
 		memoryRules(),
 		elementwiseRules(),
+		weakRules(),
 	} {
 		all = append(all, list...)
 	}

@@ -1,5 +1,9 @@
 package classify
 
+import (
+	"strings"
+)
+
 // NOTE. torch.compile names its kernels after what it fused:
 // triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0 is a reduction (red) of
 // the operators _to_copy, add, mean, mul, pow and rsqrt, which together are an
@@ -10,11 +14,12 @@ package classify
 
 func inductorRules() []Rule {
 	in := func(id, title string, c Category, sub string, p Pattern) Rule {
-		p.Family = []Family{FamilyInductor}
+		p.Family = []Family{familyInductor}
 		return Rule{ID: id, Title: "torch.compile: " + title, Category: c, Subcategory: sub, When: p}
 	}
 	return []Rule{
-		in("inductor.attention", "attention template", CategoryAttention, "", Pattern{Function: words("*flex_attention*", "*flex_decoding*", "*scaled_dot_product*", "*attention*")}),
+		// A pointwise kernel that names attention only makes its mask or its views.
+		in("inductor.attention", "attention template", CategoryAttention, "", Pattern{Prefix: words("triton_tem_", "triton_flex"), Function: words("*flex_attention*", "*flex_decoding*", "*scaled_dot_product*", "*attention*")}),
 		in("inductor.gemm", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_mm", "triton_bmm"), Function: words("triton*")}),
 		in("inductor.template", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_tem_"), Function: words("mm", "bmm", "addmm", "baddbmm", "*_mm", "*mm_plus_mm*")}),
 		in("inductor.conv", "convolution template", CategoryGEMM, "conv", Pattern{Prefix: words("triton_tem_", "triton_convolution", "triton_conv"), Function: words("convolution*", "conv*")}),
@@ -37,7 +42,7 @@ func inductorRules() []Rule {
 		in("inductor.reduce", "reduction", CategoryReduceTopK, "reduce", Pattern{Prefix: words("triton_red_", "triton_per_", "triton_split_scan_", "triton_spl_")}),
 		{
 			ID: "inductor.copy", Title: "torch.compile: data movement only", Category: CategoryMemory, Subcategory: "copy",
-			When: Pattern{Family: []Family{FamilyInductor}, Function: words("copy*", "clone", "cat", "slice*", "permute", "transpose", "index*", "view", "constant_pad_nd", "split*", "stack", "expand", "full*", "zeros*", "select*")},
+			When: Pattern{Family: []Family{familyInductor}, Function: words("copy*", "clone", "cat", "slice*", "permute", "transpose", "index*", "view", "constant_pad_nd", "split*", "stack", "expand", "full*", "zeros*", "select*")},
 			Func: func(n *Name) bool { return !anyIn(inductorArithmetic, n.fn) },
 		},
 		in("inductor.pointwise", "pointwise", CategoryElementwise, "", Pattern{Function: words("triton*")}),
@@ -49,3 +54,55 @@ func inductorRules() []Rule {
 var inductorArithmetic = compilePatterns(words("add*", "mul*", "sub", "rsub", "div*", "pow", "neg", "exp*", "sqrt",
 	"where", "masked_fill", "clamp*", "minimum", "maximum", "abs", "bitwise*", "logical*", "eq", "ne", "lt", "le", "gt", "ge",
 	"floor*", "round", "remainder", "reciprocal", "log*", "arange", "cos", "sin"))
+
+// NOTE. TensorRT's compiler (Myelin) names its kernels after what it fused, three
+// letters or more an operator: __myl_Fc_myl2_3 is a product, __myl_MulMeaAddSqrDivMul
+// a norm, __myl_MaxrSubExpSumDivMul a softmax.
+
+const myelinPrefix = "__myl_"
+
+// myelinRules ask for the operator that needs the most explanation first, as
+// inductorRules do.
+func myelinRules() []Rule {
+	m := func(id, title string, c Category, f func(ops []string) bool) Rule {
+		return Rule{ID: id, Title: "TensorRT: " + title, Category: c, Func: func(n *Name) bool {
+			return strings.HasPrefix(n.Function, myelinPrefix) && f(myelinOps(n.Function))
+		}}
+	}
+	has := func(want ...string) func([]string) bool {
+		return func(ops []string) bool { return anyOp(ops, want...) }
+	}
+	return []Rule{
+		m("myelin.attention", "attention", CategoryAttention, has("fmha", "mha", "sdpa")),
+		m("myelin.gemm", "matrix product", CategoryGEMM, has("fc", "matmul", "gemm", "bmm", "conv", "mat")),
+		m("myelin.norm", "normalisation", CategoryNorm, func(ops []string) bool {
+			return anyOp(ops, "mea", "var", "norm") && anyOp(ops, "sqr", "rsq", "norm", "div")
+		}),
+		m("myelin.softmax", "softmax", CategorySoftmax, func(ops []string) bool { return anyOp(ops, "sof") || anyOp(ops, "exp") && anyOp(ops, "sum") }),
+		m("myelin.activation", "activation", CategoryActivation, has("sig", "tan", "erf", "gel", "sil", "rel")),
+		m("myelin.topk", "top-k and sorting", CategoryReduceTopK, has("topk", "top", "sor", "arg")),
+		m("myelin.elementwise", "pointwise", CategoryElementwise, has("add", "mul", "sub", "div", "pow", "exp", "sqr", "neg", "sel", "min", "max", "sin", "cos", "log", "cmp", "and", "not", "or")),
+		m("myelin.memory", "data movement only", CategoryMemory, func(ops []string) bool { return true }),
+	}
+}
+
+// myelinOps are the operators of a name, in lower case.
+func myelinOps(function string) []string {
+	rest := function[len(myelinPrefix):]
+	for _, end := range []string{"_myl", "_0x"} {
+		if i := strings.Index(rest, end); i >= 0 {
+			rest = rest[:i]
+		}
+	}
+	return strings.FieldsFunc(wordText(rest), func(r rune) bool { return r == wordSep || r == identSep })
+}
+
+// anyOp says whether an operator begins like one of those wanted.
+func anyOp(ops []string, want ...string) bool {
+	for _, op := range ops {
+		if hasAnyPrefix(op, want) {
+			return true
+		}
+	}
+	return false
+}

@@ -10,7 +10,7 @@ func communicationRules() []Rule {
 	}
 	return []Rule{
 		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []Family{FamilyNCCL}}),
-		comm("comm.deep_ep", "DeepEP expert dispatch and combine", "", Pattern{Family: []Family{FamilyDeepEP}}),
+		comm("comm.deep_ep", "DeepEP expert dispatch and combine", "", Pattern{Family: []Family{familyDeepEP}}),
 		comm("comm.allreduce_gemm", "matrix product fused with a collective", "gemm_collective", Pattern{
 			Function: words("*gemm_allreduce*", "*gemm_ar", "*gemm_ar_*", "*allreduce_gemm*", "*gemm_reduce_scatter*", "*allgather_gemm*", "*gemm_allgather*", "*ag_gemm*", "*gemm_rs*"),
 		}),

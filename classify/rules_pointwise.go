@@ -7,23 +7,33 @@ func normRules() []Rule {
 	return []Rule{
 		// NormTwoOps and friends are vector norms of PyTorch's reduce_kernel
 		// (gradient clipping): a reduction, not a layer.
+		// What begins with the rotation is one, in whatever mode: rope_norm, rope_neox.
+		{ID: "rope.first", Title: "rotary position embedding", Category: CategoryRope, When: Pattern{Prefix: words("rope_", "rotary_")}},
 		n("norm.rope", "norm of queries and keys with a rotary embedding", "", Pattern{
 			All: words("*norm*", "*rope*"), None: words("*renorm*"),
 		}),
 		n("norm.head", "norm of queries and keys", "", Pattern{
-			Function: words("*qknorm*", "*qk_norm*", "*q_norm*", "*k_norm*", "*kv_norm*", "*qk_rms*"),
+			Function: words("*qknorm*", "q_norm*", "k_norm*", "kv_norm*", "*qk_rms*"),
 			None:     words("*renorm*"),
 		}),
 		n("norm.word", "normalisation by name", "", Pattern{
 			Function: words("*norm", "*norm_fwd*", "*norm_bwd*", "*norm_kernel*", "*rmsnorm*", "*layernorm*", "*layer_norm*", "*rms_norm*", "*groupnorm*", "*group_norm*", "*batchnorm*", "*batch_norm*", "*qknorm*", "*qk_norm*", "*rms_normalize*", "fused_rms*", "*_rms_*", "adaln*", "*_norm_*", "norm_*", "*GroupNorm*"),
 			None:     words("*renorm*", "NormTwoOps", "NormOneOps", "NormOps", "NormInfOps", "*normal", "*normal_*", "*normalize_weight*", "*lpnorm*"),
 		}),
+		n("norm.short", "normalisation by its abbreviation", "", Pattern{
+			Function: words("ln", "rms", "gn"), None: words("*gemm*", "*moe*"),
+		}),
+		n("norm.scope", "kernel of a normalisation library", "", Pattern{
+			Scope: words("*layer_norm*", "*layernorm*", "*rms_norm*", "*rmsnorm*", "norm", "norm_*", "normalization"),
+			None:  words("*gemm*", "*softmax*", "*copy*", "*transpose*"),
+		}),
 		n("norm.batch", "cuDNN and PyTorch batch norm", "batch", Pattern{
 			Function: words("bn", "bn_fw*", "bn_bw*", "*_bn_*"),
 		}),
 		// Parts of PyTorch's layer and group norm (layer_norm_kernel.cu).
 		n("norm.parts", "statistics and gradients of a norm", "parts", Pattern{
-			Function: words("*GammaBetaBackward*", "*RowwiseMoments*", "*ComputeInternalGradients*", "*ComputeFusedParams*", "*compute_gn*"),
+			Function: words("*GammaBeta*", "*RowwiseMoments*", "*ComputeInternalGradients*", "*FusedParams*", "*compute_gn*", "welford_*", "cuComputeGradInput"),
+			None:     words("*WelfordOps*"),
 		}),
 	}
 }
@@ -40,7 +50,7 @@ func ropeRules() []Rule {
 func softmaxRules() []Rule {
 	return []Rule{
 		{ID: "softmax.word", Title: "softmax", Category: CategorySoftmax, When: Pattern{Function: words("*softmax*", "*soft_max*"), None: words("*cross_entropy*")}},
-		{ID: "softmax.loss", Title: "cross entropy", Category: CategorySoftmax, Subcategory: "loss", When: Pattern{Function: words("*cross_entropy*", "*nll_loss*")}},
+		{ID: "softmax.loss", Title: "cross entropy", Category: CategorySoftmax, Subcategory: "loss", When: Pattern{Function: words("*cross_entropy*", "*nll_loss*", "ce", "*NLLCriterion*", "*kldiv*", "*kl_div*", "jsd", "*_loss")}},
 	}
 }
 
@@ -59,16 +69,20 @@ func quantizeRules() []Rule {
 	}
 	return []Rule{
 		q("quantize.word", "quantisation", "", Pattern{
-			Function: words("*quant", "*quant_*", "*quants", "*quantize*", "*quantise*", "*dequant*", "*to_fp4*", "*to_fp8*", "*scaled_fp8*", "*cast_fp8*", "*cast_mxfp8*", "*cast_nvfp4*", "*hfp8*", "*fp8_to*", "*fp8_cast*", "*fp8rowwise*", "*absmax*", "*fp4_cast*", "*mxfp4_quant*", "*_fp8_qparam*", "*qparam*", "*_quantkernel*", "*downcast_to_mxfp*", "*upcast_from_mxfp*", "*float_to_fp*", "*per_token_cast*", "*per_block_cast*"),
+			Function: words("*quant", "*quant_*", "*quants", "*quantize*", "*quantise*", "*quantization*", "*dequant*", "*downcast*", "*bitrowwise*", "*decompress*", "reconstruct*", "*to_fp4*", "*to_fp8*", "*scaled_fp8*", "*cast_fp8*", "*cast_mxfp8*", "*cast_nvfp4*", "*hfp8*", "*fp8_to*", "*fp8_cast*", "*fp8rowwise*", "*absmax*", "*fp4_cast*", "*mxfp4_quant*", "*_fp8_qparam*", "*qparam*", "*_quantkernel*", "*downcast_to_mxfp*", "*upcast_from_mxfp*", "*float_to_fp*", "*per_token_cast*", "*per_block_cast*"),
 		}),
-		q("quantize.hadamard", "Hadamard rotation before quantisation", "hadamard", Pattern{Function: words("*hadamard*", "fht")}),
+		q("quantize.hadamard", "Hadamard rotation before quantisation", "hadamard", Pattern{Function: words("*hadamard*", "fht", "had", "had_*")}),
 		// Scale factors have lay-outs of their own: transposing and packing
 		// them is part of quantising (deep_gemm's ue8m0 packing).
 		q("quantize.scales", "scale factors", "scales", Pattern{
 			Function: words("scale_1x128*", "scale_128x128*", "*block_scale*", "*transform_scale*", "*scale_interleave*", "*ue8m0*", "*swizzle_scale*", "*scale_factor*", "*transform_sf*", "*pack_sf*", "*sf_layout*"),
 		}),
+		q("quantize.swizzle", "scale factors", "scales", Pattern{All: words("*swizzle*"), Function: words("scal*", "sf", "*_scale*")}),
+		q("quantize.weights", "weight layout for a quantised product", "repack", Pattern{
+			All: words("weight*"), Function: words("*rearrange*", "*reorder*", "*shuffle*", "*interleave*", "*repack*"),
+		}),
 		q("quantize.deep_gemm", "scale layout of DeepGEMM", "scales", Pattern{
-			Family: []Family{FamilyDeepGEMM}, Function: words("transpose*", "pack*"),
+			Family: []Family{familyDeepGEMM}, Function: words("transpose*", "pack*"),
 		}),
 	}
 }
@@ -84,7 +98,7 @@ func reduceRules() []Rule {
 		r("reduce.wrapper", "PyTorch reduction", "reduce", Pattern{Wrapper: words("reduce_kernel")}),
 		r("reduce.kernel", "reduction", "reduce", Pattern{Function: words("reduce*", "*_reduce*", "*DeviceReduce*", "*reduction*", "mean", "sum", "*_sum", "NormTwoOps")}),
 		r("reduce.pool", "pooling", "pool", Pattern{Function: words("*max_pool*", "*avg_pool*", "*pooling*", "*MaxPool*", "*AvgPool*")}),
-		r("reduce.cub", "cub, thrust, rocprim algorithm", "", Pattern{Family: []Family{FamilyCUB}, Function: words("*reduce*", "*scan*", "*sort*", "*histogram*", "trampoline_kernel", "*select*")}),
+		r("reduce.cub", "cub, thrust, rocprim algorithm", "", Pattern{Family: []Family{familyCUB}, Function: words("*reduce*", "*scan*", "*sort*", "*histogram*", "trampoline_kernel", "*select*")}),
 	}
 }
 
@@ -101,9 +115,9 @@ func elementwiseRules() []Rule {
 		}),
 		e("elementwise.optimizer", "optimizer step", "optimizer", Pattern{Function: words("*adam*", "*adagrad*", "sgd*", "*optimizer*", "lamb", "multi_tensor*")}),
 		e("elementwise.word", "pointwise arithmetic by name", "", Pattern{
-			Function: words("*elementwise*", "*pointwise*", "*point_wise*", "add", "mul", "sub", "div", "scale", "scal", "axpy", "*_add", "*_mul", "fill", "fill_*", "*_fill*", "clamp*", "*residual*", "*vector_add*", "where*", "mask", "*_mask*", "op_tensor*", "*add_kernel*", "*mul_kernel*", "arange*", "triu_tril*", "*dropout*", "cos", "sin", "exp", "*functor", "addcmul*", "*bias_add*", "*add_bias*", "*scale_shift*", "*vec_add*", "broadcast*", "cast*", "*_cast", "*convert*", "*_gate", "*gating*", "linspace*"),
+			Function: words("*elementwise*", "*pointwise*", "*point_wise*", "add", "mul", "sub", "div", "scale", "scal", "axpy", "*_add", "*_mul", "fill", "fill_*", "*_fill*", "clamp*", "*residual*", "*vector_add*", "where*", "mask", "*_mask*", "op_tensor*", "*add_kernel*", "*mul_kernel*", "arange*", "triu_tril*", "*dropout*", "cos", "sin", "exp", "*functor", "addcmul*", "*bias_add*", "*add_bias*", "*scale_shift*", "*vec_add*", "broadcast*", "*bcast*", "cast*", "*_cast", "*convert*", "*_gate", "*gating*", "linspace*"),
 		}),
-		e("elementwise.thrust", "cub or thrust transform", "", Pattern{Family: []Family{FamilyCUB}, Function: words("*transform*", "*for_each*", "*fill*", "*static_kernel*", "*parallel_for*")}),
+		e("elementwise.thrust", "cub or thrust transform", "", Pattern{Family: []Family{familyCUB}, Function: words("*transform*", "*for_each*", "*fill*", "*static_kernel*", "*parallel_for*")}),
 	}
 }
 
@@ -111,8 +125,8 @@ func elementwiseRules() []Rule {
 // first: their names are the profiler's, not a programmer's.
 func memoryOps() []Rule {
 	return []Rule{
-		{ID: "memory.memcpy", Title: "memcpy activity", Category: CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []Family{FamilyMemcpy}}},
-		{ID: "memory.memset", Title: "memset activity", Category: CategoryMemory, Subcategory: "memset", When: Pattern{Family: []Family{FamilyMemset}}},
+		{ID: "memory.memcpy", Title: "memcpy activity", Category: CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []Family{familyMemcpy}}},
+		{ID: "memory.memset", Title: "memset activity", Category: CategoryMemory, Subcategory: "memset", When: Pattern{Family: []Family{familyMemset}}},
 		// Joins the position-free and rotary halves of MLA's keys or queries;
 		// it must not be taken for attention by its "mla".
 		{ID: "memory.concat_mla", Title: "concatenation of MLA halves", Category: CategoryMemory, Subcategory: "concat", When: Pattern{
@@ -132,7 +146,7 @@ func memoryRules() []Rule {
 			Function: words("CatArray*", "cat", "*_cat", "concat*", "*concat", "chunk_cat*", "split_with_sizes*", "stack", "*concat_kernel*"),
 		}),
 		m("memory.scatter", "scatter, indexed write", "scatter", Pattern{
-			Function: words("*scatter*", "index_put*", "index_copy*", "index_fill*", "index_add*", "indexFunc*", "indexing_backward*", "index_put*"),
+			Function: words("*scatter*", "index_put*", "*set_rows*", "index_copy*", "index_fill*", "index_add*", "indexFunc*", "indexing_backward*", "index_put*"),
 		}),
 		m("memory.embedding", "embedding lookup", "gather", Pattern{
 			Function: words("*embedding*", "*indexSelect*", "vectorized_gather*", "*embed_tokens*", "embs", "*_embs"),
@@ -140,16 +154,16 @@ func memoryRules() []Rule {
 		// Embedding lookups and their gradients are gathers and scatters of
 		// rows; fbgemm's split_embedding_* are both.
 		m("memory.gather", "gather, embedding lookup", "gather", Pattern{
-			Function: words("*gather*", "index_select*", "index_kernel*", "index", "take", "lookup*", "*_lookup"),
+			Function: words("*gather*", "*get_rows*", "index_select*", "index_kernel*", "index", "take", "lookup*", "*_lookup"),
 		}),
 		m("memory.copy", "copy or cast", "copy", Pattern{
-			Function: words("direct_copy*", "*copy_kernel*", "copy", "*_copy", "*memcpy*", "copy_*", "*copyfunctor*", "*copy_device*"),
+			Function: words("direct_copy*", "*copy_kernel*", "copy", "*_copy", "*memcpy*", "cpy", "cpy_*", "ucopy*", "*d2dcpy*", "copy_*", "*copyfunctor*", "*copy_device*"),
 		}),
 		m("memory.transpose", "transpose, permute, layout change", "transpose", Pattern{
-			Function: words("*transpose*", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*im2col*", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
+			Function: words("*transpose*", "trans", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*2col", "*2_col", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
 		}),
 		m("memory.pad", "padding, packing, upsampling", "pad", Pattern{
-			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "pad_sequence*", "unpad*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
+			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "*upscale*", "pad_sequence*", "unpad*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
 		}),
 		m("memory.fill", "buffer fill", "fill", Pattern{
 			Function: words("memset*", "zero", "zeros", "zero_*", "*_zero", "*zero_buffer*", "*fillBuffer*", "*clear_buffer*", "*zero_fill*", "*fill_zero*", "setOutputZero*", "memZero*"),
@@ -167,7 +181,7 @@ func samplingFirst() []Rule {
 			None:  words("*gemm*", "*attention*"),
 		}),
 		sampling("sampling.probs", "probabilities and logits", "sampling", Pattern{
-			Function: words("*sampling*", "*top_k_top_p*", "*topktopp*", "*top_p*", "*topp_*", "*min_p_*", "*renorm_prob*", "*mask_logits*", "*token_bitmask*", "*grammar*", "*topk_log_softmax*", "*softcap*", "*temperature*", "*penalt*", "*multinomial*", "*gumbel*", "*ban_bad_words*", "*ban_repeat*", "*logit_bias*", "*addBiasSoftMax*", "*logprob*", "*log_probs*", "*topk_topp*", "*bad_words*", "*min_tokens*"),
+			Function: words("*sampling*", "*top_k_top_p*", "*topktopp*", "*top_p*", "*topp_*", "*min_p_*", "*renorm_prob*", "*mask_logits*", "*token_bitmask*", "*grammar*", "*topk_log_softmax*", "*softcap*", "*temperature*", "*penalt*", "*multinomial*", "*gumbel*", "*ban_bad_words*", "*ban_repeat*", "*logit_bias*", "*addBiasSoftMax*", "*logprob*", "*log_probs*", "*topk_topp*", "*topk_stage*", "*bad_words*", "*min_tokens*"),
 			None:     words("*moe*", "*attention*", "*routing*"),
 		}),
 		sampling("sampling.speculative", "speculative decoding", "speculative", Pattern{
@@ -177,13 +191,15 @@ func samplingFirst() []Rule {
 		// vLLM's rejection sampler expands per-request values to tokens with a
 		// kernel of just this name.
 		sampling("sampling.expand", "expansion to draft tokens", "speculative", Pattern{Exact: words("expand_kernel")}),
+		// Penalties count the tokens of a request.
+		sampling("sampling.bincount", "counts of tokens", "sampling", Pattern{Family: []Family{familyTriton}, Function: words("*bincount*")}),
 		// Sampling draws -log(u) or uniform numbers with PyTorch's generators.
 		sampling("sampling.random", "random numbers", "random", Pattern{
-			Function: words("exponential_kernel*", "uniform_kernel*", "uniform_and_transform*", "random_*", "normal_kernel*", "normal_and_transform*", "bernoulli*", "curand*", "*philox*", "sample_multinomial*"),
+			Function: words("exponential_kernel*", "uniform_kernel*", "uniform_and_transform*", "random_*", "normal_kernel*", "normal_and_transform*", "bernoulli*", "curand*", "*philox*", "*murmur*", "sample_multinomial*"),
 			None:     words("*dropout*"),
 		}),
 		sampling("sampling.metadata", "step metadata", "prepare", Pattern{
-			Function: words("normal_decode_set_metadata*", "*req_to_token*", "*slot_mapping*", "*_cache_loc*", "*cache_locs*", "*last_loc*", "*metadata_copy*", "*page_table*", "*block_table*", "*lora_a_ptr*"),
+			Function: words("normal_decode_set_metadata*", "*req_to_token*", "*slot_mapping*", "*_cache_loc*", "*cache_locs*", "*last_loc*", "*metadata_copy*", "*page_table*", "*block_table*", "*lora_a_ptr*", "assign_*", "advance_step*"),
 			None:     words("*attention*", "*mla*"),
 		}),
 	}
@@ -198,11 +214,34 @@ func samplingRules() []Rule {
 			None:     words("*upsample*", "*downsample*"),
 		}),
 		sampling("sampling.prepare", "input preparation", "prepare", Pattern{
-			Function: words("*token_ids*", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*request_states*", "*idx_mapping*", "*cumlen*"),
+			Function: words("*token_ids*", "*output_ids*", "*criterion*", "*stop_words*", "*evict*", "*page_size*", "*indices*", "lens", "*_lens", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*request_states*", "*idx_mapping*", "*cumlen*"),
 		}),
 	}
 }
 
 func sampling(id, title, sub string, p Pattern) Rule {
 	return Rule{ID: id, Title: title, Category: CategorySamplingIO, Subcategory: sub, When: p}
+}
+
+// weakRules are asked last. Their words say little, and are right only because
+// every rule that knows more has passed: "decode" alone is attention in a server,
+// "w4a16" alone the product it is written for.
+func weakRules() []Rule {
+	w := func(id, title string, c Category, p Pattern) Rule {
+		return Rule{ID: id, Title: title, Category: c, When: p}
+	}
+	return []Rule{
+		w("weak.communication", "exchange of tokens between GPUs", CategoryCommunication, Pattern{Function: words("publish*", "*_publish*", "peer", "peers", "ipc", "ipc_*")}),
+		w("weak.moe", "work for experts", CategoryMoE, Pattern{Function: words("dispatch*", "combine*", "expt*", "*unpermute*")}),
+		w("weak.attention", "a phase of attention, or what it scores", CategoryAttention, Pattern{
+			Function: words("*prefill*", "decode", "decode_*", "*decoding*", "*_qk_*", "qk", "qkv", "*swa*", "sparse_fwd*"),
+			None:     words("*token*", "*conv*"),
+		}),
+		w("weak.gemm", "product named after its operand types or its layer", CategoryGEMM, Pattern{
+			Function: words("*w4a16*", "*w8a16*", "*w8a8*", "*w4a8*", "*a8w8*", "*a16w16*", "*a4w4*", "*skinny*", "*multiplication*", "dense", "dense_*", "linear", "proj", "fc", "ffn", "mlp"),
+		}),
+		w("weak.memory", "moving parts of tensors", CategoryMemory, Pattern{Function: words("split", "split_*", "merge", "slice*", "reshape*", "shuffle*", "reorder*", "rearrange*", "move*", "load*", "store*", "write*", "insert*")}),
+		w("weak.sampling", "step preparation", CategorySamplingIO, Pattern{Function: words("*_ids", "*_ids_*", "*request*", "*_req_*", "*schedul*", "update_input*", "*_by_flag*")}),
+		w("weak.elementwise", "pointwise arithmetic", CategoryElementwise, Pattern{Function: words("add*", "mul*", "sub_*", "div_*", "scale*", "*_scale", "gate*", "*bias*", "copysign*", "sqrt*", "rsqrt*", "abs*", "neg*", "round*", "pow*", "logical*", "bitwise*", "compare*", "isnan*", "isinf*")}),
+	}
 }

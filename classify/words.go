@@ -79,6 +79,7 @@ func wordText(idents ...string) string {
 type wordPattern struct {
 	lit                string // lower-case letters and digits only
 	gaps               uint64 // bit k: a separator stood before lit[k]
+	pairs              uint64 // see pairsOf
 	openStart, openEnd bool
 }
 
@@ -119,6 +120,7 @@ func compilePattern(s string) wordPattern {
 		p.openEnd = false
 	}
 	p.lit = string(buf)
+	p.pairs = pairsOf(p.lit)
 	return p
 }
 
@@ -180,13 +182,37 @@ func (p wordPattern) at(text string, atWord bool) bool {
 }
 
 func anyIn(patterns []wordPattern, text string) bool {
+	return anyOf(patterns, text, pairsOf(text))
+}
+
+// anyOf is anyIn with the text's pairs at hand.
+func anyOf(patterns []wordPattern, text string, pairs uint64) bool {
 	if text == "" {
 		return false
 	}
-	for _, p := range patterns {
-		if p.in(text) {
+	for i := range patterns {
+		if p := &patterns[i]; p.pairs&^pairs == 0 && p.in(text) {
 			return true
 		}
 	}
 	return false
+}
+
+// pairsOf is a set of the pairs of neighbouring letters of a text, separators
+// left out, as bits. A pattern with a pair that a text lacks is not in it, which
+// spares nearly every comparison.
+func pairsOf(text string) uint64 {
+	var set uint64
+	last := byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == wordSep || c == identSep {
+			continue
+		}
+		if last != 0 {
+			set |= 1 << ((uint(last)*37 + uint(c)*11) & 63)
+		}
+		last = c
+	}
+	return set
 }

@@ -1,0 +1,34 @@
+package classify
+
+import "testing"
+
+// TestRolesHaveTheirRules: every default category has a role, and no exception
+// stands for a rule that is gone.
+func TestRolesHaveTheirRules(t *testing.T) {
+	for _, c := range Categories() {
+		if _, ok := categoryRoles[c]; !ok {
+			t.Errorf("category %q is not in categoryRoles", c)
+		}
+	}
+	known := map[string]bool{}
+	kinds := map[string]bool{}
+	for _, r := range Default().rules {
+		known[r.ID] = true
+		if r.Category == CategoryCommunication {
+			kinds[r.Subcategory] = true
+		}
+	}
+	for id := range ruleRoles {
+		if !known[id] {
+			t.Errorf("ruleRoles names %q, which is no rule", id)
+		}
+	}
+	for _, k := range collectiveKinds {
+		kinds[k.kind] = true
+	}
+	for k := range kinds {
+		if _, ok := collectiveOf[k]; !ok {
+			t.Errorf("subcategory %q of communication is not in collectiveOf", k)
+		}
+	}
+}
