@@ -32,6 +32,7 @@ func inductorRules() []Rule {
 		in("inductor.moe", "around the experts", CategoryMoE, "", Pattern{Function: words("*moe*", "experts")}),
 		in("inductor.softmax", "softmax", CategorySoftmax, "", Pattern{Function: words("softmax", "log_softmax", "logsumexp")}),
 		in("inductor.softmax_parts", "softmax written out", CategorySoftmax, "", Pattern{All: words("amax", "exp", "sub")}),
+		in("inductor.loss", "cross entropy", CategorySoftmax, "loss", Pattern{Function: words("nll_loss*", "cross_entropy*")}),
 		in("inductor.quantize", "scaling to a narrow type", CategoryQuantize, "", Pattern{All: words("abs", "*max")}),
 		in("inductor.quantize_cast", "clamp to a narrow type", CategoryQuantize, "", Pattern{All: words("clamp", "to_copy", "reciprocal")}),
 		in("inductor.rope", "rotary embedding", CategoryRope, "", Pattern{All: words("cos", "sin")}),

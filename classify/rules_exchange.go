@@ -14,6 +14,7 @@ func communicationRules() []Rule {
 		comm("comm.allreduce_gemm", "matrix product fused with a collective", "gemm_collective", Pattern{
 			Function: words("*gemm_allreduce*", "*gemm_ar", "*gemm_ar_*", "*allreduce_gemm*", "*gemm_reduce_scatter*", "*allgather_gemm*", "*gemm_allgather*", "*ag_gemm*", "*gemm_rs*"),
 		}),
+		comm("comm.reduce_scatter", "reduce-scatter", "reduce_scatter", Pattern{Function: words("*reducescatter*"), None: words("*wgrad*", "*allreduce*")}),
 		comm("comm.allreduce", "all-reduce, also fused with a norm", "all_reduce", Pattern{
 			// Fused forms are communication: they wait for the slowest GPU.
 			Function: words("*allreduce*", "cross_device_reduce*", "ar", "*ar_fusion*", "*arfusion*", "*norm_lamport*", "*lamport*", "*rsag*"),
@@ -23,7 +24,6 @@ func communicationRules() []Rule {
 		comm("comm.shots", "all-reduce in one or two shots", "all_reduce", Pattern{
 			Function: words("*oneshot*", "*twoshot*"), None: words("*gather*", "*scatter*", "*alltoall*", "*moe*"),
 		}),
-		comm("comm.reduce_scatter", "reduce-scatter", "reduce_scatter", Pattern{Function: words("*reducescatter*"), None: words("*wgrad*")}),
 		comm("comm.allgather", "all-gather", "all_gather", Pattern{Function: words("*allgather*")}),
 		comm("comm.alltoall", "all-to-all, expert dispatch and combine", "", Pattern{
 			Function: words("*alltoall*", "*all2all*", "*moeA2A*", "a2a", "*_a2a", "EpDispatch*", "EpCombine*", "*dispatch_low_latency*", "*combine_low_latency*", "ep_dispatch*", "ep_combine*"),

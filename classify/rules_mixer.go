@@ -102,7 +102,7 @@ var attentionKinds = []struct {
 	kind     string
 	patterns []wordPattern
 }{
-	{"backward", compilePatterns(words("*bwd*", "*backward*", "fmha_cutlassB*"))},
+	{"backward", compilePatterns(words("*bwd*", "*backward*", "fmha_cutlassB*", "*dot_do_o*", "*do_o_dot*"))},
 	{"mla", compilePatterns(words("*mla*"))},
 	{"decode", compilePatterns(words("*decode*", "*decoding*", "*splitkv*", "*ForGen*", "paged_attention*", "*mmha*", "*xqa*", "*masked_multihead*", "*stage1*"))},
 	{"prefill", compilePatterns(words("*prefill*", "*context*", "*ForCtx*", "*varlen*", "*extend*", "flash_fwd_kernel", "*ragged*"))},

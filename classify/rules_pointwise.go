@@ -16,6 +16,9 @@ func normRules() []Rule {
 			Function: words("*qknorm*", "q_norm*", "k_norm*", "kv_norm*", "*qk_rms*"),
 			None:     words("*renorm*"),
 		}),
+		n("norm.batch", "cuDNN and PyTorch batch norm", "batch", Pattern{
+			Function: words("bn", "bn_fw*", "bn_bw*", "*_bn_*", "*batchnorm*"),
+		}),
 		n("norm.word", "normalisation by name", "", Pattern{
 			Function: words("*norm", "*norm_fwd*", "*norm_bwd*", "*norm_kernel*", "*rmsnorm*", "*layernorm*", "*layer_norm*", "*rms_norm*", "*groupnorm*", "*group_norm*", "*batchnorm*", "*batch_norm*", "*qknorm*", "*qk_norm*", "*rms_normalize*", "fused_rms*", "*_rms_*", "adaln*", "*_norm_*", "norm_*", "*GroupNorm*"),
 			None:     words("*renorm*", "NormTwoOps", "NormOneOps", "NormOps", "NormInfOps", "*normal", "*normal_*", "*normalize_weight*", "*lpnorm*"),
@@ -26,9 +29,6 @@ func normRules() []Rule {
 		n("norm.scope", "kernel of a normalisation library", "", Pattern{
 			Scope: words("*layer_norm*", "*layernorm*", "*rms_norm*", "*rmsnorm*", "norm", "norm_*", "normalization"),
 			None:  words("*gemm*", "*softmax*", "*copy*", "*transpose*"),
-		}),
-		n("norm.batch", "cuDNN and PyTorch batch norm", "batch", Pattern{
-			Function: words("bn", "bn_fw*", "bn_bw*", "*_bn_*"),
 		}),
 		// Parts of PyTorch's layer and group norm (layer_norm_kernel.cu).
 		n("norm.parts", "statistics and gradients of a norm", "parts", Pattern{
@@ -107,13 +107,13 @@ func elementwiseRules() []Rule {
 		return Rule{ID: id, Title: title, Category: CategoryElementwise, Subcategory: sub, When: p}
 	}
 	return []Rule{
+		e("elementwise.optimizer", "optimizer step", "optimizer", Pattern{Function: words("adam*", "*_adam*", "*adagrad*", "sgd*", "*optimizer*", "lamb", "multi_tensor*")}),
 		e("elementwise.wrapper", "PyTorch elementwise", "", Pattern{Wrapper: words("*elementwise*", "multi_tensor_apply*", "*grid_stride*")}),
 		e("elementwise.hyper", "hyper-connections", "hyper_connection", Pattern{
 			// mHC mixes residual streams; its matrix product says gemm and is
 			// caught above.
 			Function: words("mhc*", "hc_*", "*hyper_connection*", "*sinkhorn*"),
 		}),
-		e("elementwise.optimizer", "optimizer step", "optimizer", Pattern{Function: words("*adam*", "*adagrad*", "sgd*", "*optimizer*", "lamb", "multi_tensor*")}),
 		e("elementwise.word", "pointwise arithmetic by name", "", Pattern{
 			Function: words("*elementwise*", "*pointwise*", "*point_wise*", "add", "mul", "sub", "div", "scale", "scal", "axpy", "*_add", "*_mul", "fill", "fill_*", "*_fill*", "clamp*", "*residual*", "*vector_add*", "where*", "mask", "*_mask*", "op_tensor*", "*add_kernel*", "*mul_kernel*", "arange*", "triu_tril*", "*dropout*", "cos", "sin", "exp", "*functor", "addcmul*", "*bias_add*", "*add_bias*", "*scale_shift*", "*vec_add*", "broadcast*", "*bcast*", "cast*", "*_cast", "*convert*", "*_gate", "*gating*", "linspace*"),
 		}),
@@ -176,6 +176,7 @@ func memoryRules() []Rule {
 // score, "renorm" no norm.
 func samplingFirst() []Rule {
 	return []Rule{
+		sampling("sampling.draft", "sampling for speculative decoding", "speculative", Pattern{All: words("*speculative*", "*sampling*")}),
 		sampling("sampling.scope", "sampling library", "sampling", Pattern{
 			Scope: words("sampling", "samplingTopK*", "samplingTopP*", "speculative_decoding", "mtp", "eagle*"),
 			None:  words("*gemm*", "*attention*"),
@@ -227,16 +228,20 @@ func sampling(id, title, sub string, p Pattern) Rule {
 // every rule that knows more has passed: "decode" alone is attention in a server,
 // "w4a16" alone the product it is written for.
 func weakRules() []Rule {
-	w := func(id, title string, c Category, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: c, When: p}
+	w := func(id, title string, c Category, p Pattern, kind ...func(*Name) string) Rule {
+		r := Rule{ID: id, Title: title, Category: c, When: p}
+		if len(kind) > 0 {
+			r.Refine = kind[0]
+		}
+		return r
 	}
 	return []Rule{
-		w("weak.communication", "exchange of tokens between GPUs", CategoryCommunication, Pattern{Function: words("publish*", "*_publish*", "peer", "peers", "ipc", "ipc_*")}),
+		w("weak.communication", "exchange of tokens between GPUs", CategoryCommunication, Pattern{Function: words("publish*", "*_publish*", "peer", "peers", "ipc", "ipc_*")}, collectiveKind),
 		w("weak.moe", "work for experts", CategoryMoE, Pattern{Function: words("dispatch*", "combine*", "expt*", "*unpermute*")}),
 		w("weak.attention", "a phase of attention, or what it scores", CategoryAttention, Pattern{
 			Function: words("*prefill*", "decode", "decode_*", "*decoding*", "*_qk_*", "qk", "qkv", "*swa*", "sparse_fwd*"),
 			None:     words("*token*", "*conv*"),
-		}),
+		}, attentionKind),
 		w("weak.gemm", "product named after its operand types or its layer", CategoryGEMM, Pattern{
 			Function: words("*w4a16*", "*w8a16*", "*w8a8*", "*w4a8*", "*a8w8*", "*a16w16*", "*a4w4*", "*skinny*", "*multiplication*", "dense", "dense_*", "linear", "proj", "fc", "ffn", "mlp"),
 		}),

@@ -15,11 +15,11 @@ func gemmRules() []Rule {
 		g("gemm.family", "GEMM generators", "", Pattern{Family: []Family{familyTensile, familyNvjet, familyTRTLLMGen}}),
 		g("gemm.grouped_triton", "triton_kernels matmul_ogs", "grouped", Pattern{Function: words("*matmul_ogs*")}),
 		g("gemm.router", "scores of the experts", "", Pattern{Function: words("*router_gemm*", "*gate_gemm*", "*router_matmul*")}),
-		g("gemm.splitk", "split-K reduction", "split_k_reduce", Pattern{Function: words("*splitkreduce*", "*splitk_clean*")}),
+		g("gemm.splitk", "split-K reduction", "split_k_reduce", Pattern{Function: words("*splitkreduce*", "*reduce_splitk*", "*splitk_clean*")}),
 		// Lay-out changes and scale packing that only name the GEMM they
 		// serve: gptq_marlin_repack, fp8_blockscale_gemm::scale_1x128.
 		{ID: "gemm.repack", Title: "weight repacking for a quantised GEMM", Category: CategoryQuantize, Subcategory: "repack", When: Pattern{
-			Function: words("*repack*", "*permute_cols*"),
+			Function: words("*repack*", "*permute_cols*", "interleave*", "*make_sequential*"), None: words("*scale*", "*_sf*"),
 		}},
 		g("gemm.conv", "convolution", "conv", Pattern{
 			Function: words("*implicit_gemm*", "*implicit_convolve*", "fprop", "dgrad", "wgrad*", "*scudnn*", "*hcudnn*", "conv", "*_conv", "conv2d*", "conv3d*", "convolution*", "*_convolution", "*winograd*", "*conv_depthwise*", "*convolve*", "*computeOffsets*", "*computeBOffsets*", "*WgradBOffsets*", "*WgradSplitKOffsets*", "*AsmConv*", "*grouped_direct*", "*_conv2d*", "igemm_*", "*dgrad_engine*", "*wgrad_alg*", "*reduce_wgrad*"),
@@ -93,7 +93,7 @@ func moeRules() []Rule {
 			None:     words("*gemm*"),
 		}),
 		moe("moe.routing", "expert routing", "routing", Pattern{
-			Function: words("*moe_fused_gate*", "*topk_gating*", "*grouped_topk*", "*topk_id", "*topk_ids*", "*topk_weights*", "*remap_topk*", "*topk_route*", "*topk_with_score*", "route", "route_*", "*_route_*", "routes", "router", "*topksoftmax*", "*topk_softmax*", "*topk_sigmoid*", "*routing*", "*moe_gate*", "*moe_router*", "*fused_router*", "_topk_forward", "*bitmatrix*", "*biased_topk*", "*expert_lookup*", "*noaux_tc*", "*expert_histogram*", "*hash_expert*", "deepseek_v3_topk*", "*expert_select*", "*expt_*"),
+			Function: words("*moe_fused_gate*", "*topk_gating*", "*grouped_topk*", "*topk_id", "*topk_ids*", "*topk_weights*", "*remap_topk*", "*topk_route*", "*topk_with_score*", "route", "route_*", "*_route_*", "routes", "router", "*topksoftmax*", "*topk_softmax*", "*topk_sigmoid*", "*routing*", "*moe_gate*", "*moe_softmax*", "*moe_router*", "*fused_router*", "_topk_forward", "*bitmatrix*", "*biased_topk*", "*expert_lookup*", "*noaux_tc*", "*expert_histogram*", "*hash_expert*", "deepseek_v3_topk*", "*expert_select*", "*expt_*"),
 			None:     words("*gemm*"),
 		}),
 		moe("moe.routing_words", "softmax and choice of experts", "routing", Pattern{All: words("*softmax*", "*topk*")}),
@@ -111,6 +111,7 @@ func moeRules() []Rule {
 		moe("moe.trtllm_helpers", "TensorRT-LLM CUTLASS MoE helpers", "", Pattern{
 			Scope: words("cutlass_kernels", "cutlass_kernels_oss"), None: words("*gemm*", "fpA*", "*gemv*"),
 		}),
+		moe("moe.scope_routing", "expert routing", "routing", Pattern{Scope: words("moe", "*_moe"), Function: words("*topk*", "*softmax*")}),
 		moe("moe.scope", "kernel of a mixture-of-experts library", "", Pattern{
 			Scope: words("moe", "*router*", "fused_moe*", "*_moe", "moePrepare*", "moe_*"), None: words("*gemm*"),
 		}),

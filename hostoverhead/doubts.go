@@ -62,7 +62,7 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 		add("nccl", ConfidenceMedium, "kernels that exchange data between GPUs take %.0f%% of the busy time: idle time may be waiting for other ranks", 100*m.NCCL.Value)
 	}
 	if m.NCCLOnly.Applicable && m.NCCLOnly.Value > ncclOnlyShare {
-		add("busy-with-nccl-only", ConfidenceMedium, "during %.0f%% of the busy time only NCCL kernels run: the GPU waits for others while it counts as busy", 100*m.NCCLOnly.Value)
+		add("busy-with-nccl-only", ConfidenceMedium, "during %.0f%% of the busy time only kernels that exchange data between GPUs run: the GPU waits for others while it counts as busy", 100*m.NCCLOnly.Value)
 	}
 	switch {
 	case len(v.Phases) > 0:

@@ -13,10 +13,10 @@ type Metrics struct {
 	PrepImpact          Ratio `json:"host_prep_perf_impact"`      // M3b: exposed preparation / window
 	PrepIdleAttribution Ratio `json:"host_prep_idle_attribution"` // M3c: exposed preparation / idle
 	GPUUtilization      Ratio `json:"gpu_utilization"`            // M4: busy / window
-	NCCL                Ratio `json:"nccl_ratio"`                 // M5: NCCL kernel time / busy
+	NCCL                Ratio `json:"nccl_ratio"`                 // M5: time of exchanges between GPUs / busy
 
 	GraphLaunch Ratio `json:"graph_launch_ratio"` // time in graph launch calls / window; reported, not judged
-	NCCLOnly    Ratio `json:"nccl_only_ratio"`    // time in which only NCCL kernels run / busy
+	NCCLOnly    Ratio `json:"nccl_only_ratio"`    // time in which only they run / busy
 	WindowNS    int64 `json:"window_ns"`          // length of the window
 	BusyNS      int64 `json:"busy_ns"`            // of it, at least one kernel running
 	Kernels     int   `json:"kernels"`            // kernels that start in the window

@@ -31,7 +31,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	v.deviceTable(b)
 	fmt.Fprintf(b, "\nInterpretation: %s\n", v.Interpretation())
 	if v.NCCLCaveat {
-		fmt.Fprintf(b, "NCCL caveat: NCCL kernels take %s of the busy time; part of the idle time may be waiting for other ranks.\n", percent(v.AggregateMetrics.NCCL))
+		fmt.Fprintf(b, "NCCL caveat: kernels that exchange data between GPUs take %s of the busy time; part of the idle time may be waiting for other ranks.\n", percent(v.AggregateMetrics.NCCL))
 	}
 	if len(v.Doubts) > 0 {
 		fmt.Fprintf(b, "\nReasons to doubt it:\n")
