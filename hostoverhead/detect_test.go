@@ -75,6 +75,27 @@ func TestIdleDeviceIsNotHiddenBehindABusyOne(t *testing.T) {
 	}
 }
 
+// TestExchangesOfAllLibrariesCount: M5 is about waiting for other GPUs, whoever
+// wrote the kernel that waits.
+func TestExchangesOfAllLibrariesCount(t *testing.T) {
+	for _, name := range []string{
+		"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)",
+		"void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)",
+		"void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)",
+	} {
+		tl := newTimeline()
+		for i := range int64(100) {
+			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, i*100+1, i*100+2)
+			tl.add(trace.KindKernel, "gemm", 0, int(2*i)+1, i*100+5, i*100+55)
+			tl.add(trace.KindKernel, name, 0, int(2*i)+2, i*100+55, i*100+105)
+		}
+		v := detect(t, tl.b.Finish())
+		if got := v.AggregateMetrics.NCCL.Value; got < 0.49 || got > 0.51 || doubt(v, "nccl") == nil {
+			t.Errorf("%s: M5 %.3f, doubts %v; want half of the busy time, and a doubt that says so", name, got, v.Doubts)
+		}
+	}
+}
+
 // TestWholeGraphReplaysAreBusy: with nsys' default, kernels in graphs are not
 // recorded; counting kernels alone would call the device 98 % idle.
 func TestWholeGraphReplaysAreBusy(t *testing.T) {
