@@ -2,14 +2,14 @@ package capture
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"time"
 
 	"github.com/llmstrata/strata/capture/internal/disk"
+	"github.com/llmstrata/strata/capture/internal/folder"
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 const (
@@ -40,8 +40,8 @@ type Estimate struct {
 
 // checkRoom refuses a folder without room.
 func (s *stageRun) checkRoom() error {
-	if free, ok := disk.Free(s.f.path); ok && free < leastFree {
-		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, size(free), size(leastFree), ErrTooLarge)
+	if free, ok := disk.Free(s.f.Path); ok && free < leastFree {
+		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.Path, size(free), size(leastFree), ErrTooLarge)
 	}
 	return nil
 }
@@ -51,17 +51,17 @@ func (s *stageRun) checkRoom() error {
 func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
 	s := r.newStage(st, 1, false)
 	s.dir = path.Join(calibrationDir, string(st))
-	if s.d.traits().ownDir {
+	if s.d.Traits().OwnDir {
 		s.from = s.dir
 	}
 	s.plan.warmup = s.plan.warmup[:min(1, len(s.plan.warmup))]
-	defer r.f.removeAll(calibrationDir)
+	defer r.f.RemoveAll(calibrationDir)
 	if err := s.capture(ctx); err != nil {
 		return fmt.Errorf("capture: calibration: %w", err)
 	}
 	// What the requests made at least, where nobody counted.
 	passes := max(s.out.StepsFound, s.plan.passes(s.o.Concurrency), 1)
-	e := Estimate{Stage: st, CalibrationSteps: passes, Steps: plan(st, r.o, steps, false, r.d.traits().selfStop, &counter{}).passes(r.o.Concurrency), FreeBytes: -1}
+	e := Estimate{Stage: st, CalibrationSteps: passes, Steps: plan(st, r.o, steps, false, r.d.Traits().SelfStop, &counter{}).passes(r.o.Concurrency), FreeBytes: -1}
 	for _, t := range s.out.Traces {
 		e.CalibrationBytes += t.Bytes
 	}
@@ -69,7 +69,7 @@ func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
 	// than too little.
 	e.Bytes = e.CalibrationBytes / int64(passes) * int64(e.Steps)
 	e.FlushNs = int64((s.out.Timings.StopS + s.out.Timings.TracesS) * float64(time.Second) * float64(e.Steps) / float64(passes))
-	if free, ok := disk.Free(r.f.path); ok {
+	if free, ok := disk.Free(r.f.Path); ok {
 		e.FreeBytes = free
 	}
 	r.res.Estimates = append(r.res.Estimates, e)
@@ -78,7 +78,7 @@ func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
 	case r.o.MaxSize > 0 && e.Bytes > r.o.MaxSize:
 		return fmt.Errorf("capture: %d %s steps would take about %s, more than %s: %w (fewer --num-steps, or a larger --max-size)", e.Steps, st, size(e.Bytes), size(r.o.MaxSize), ErrTooLarge)
 	case e.FreeBytes >= 0 && e.Bytes+leastFree > e.FreeBytes:
-		return fmt.Errorf("capture: %d %s steps would take about %s, and %s has %s left: %w", e.Steps, st, size(e.Bytes), r.f.path, size(e.FreeBytes), ErrTooLarge)
+		return fmt.Errorf("capture: %d %s steps would take about %s, and %s has %s left: %w", e.Steps, st, size(e.Bytes), r.f.Path, size(e.FreeBytes), ErrTooLarge)
 	}
 	return nil
 }
@@ -111,16 +111,16 @@ func size(n int64) string {
 // reject moves the traces of a try away, and returns where they are.
 func (s *stageRun) reject() ([]string, error) {
 	dir := path.Join(rejectedDir, string(s.plan.stage))
-	if err := s.f.mkdir(dir); err != nil {
+	if err := s.f.Mkdir(dir); err != nil {
 		return nil, err
 	}
 	moved := append([]string{}, s.out.Rejected...)
 	for _, t := range s.out.Traces {
-		at, err := filepath.Rel(s.f.path, t.Path)
+		at, err := filepath.Rel(s.f.Path, t.Path)
 		if err != nil {
 			return moved, err
 		}
-		to, _, err := s.f.move(filepath.ToSlash(at), dir)
+		to, _, err := s.f.Move(filepath.ToSlash(at), dir)
 		if err != nil {
 			return moved, err
 		}
@@ -128,17 +128,6 @@ func (s *stageRun) reject() ([]string, error) {
 	}
 	return moved, nil
 }
-
-// remove deletes a file of ours, if it is there.
-func (f *folder) remove(name string) error {
-	if err := f.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("capture: remove %s: %w", f.abs(name), err)
-	}
-	return nil
-}
-
-// removeAll deletes a folder of ours; what cannot be deleted stays.
-func (f *folder) removeAll(name string) { _ = f.root.RemoveAll(filepath.FromSlash(name)) }
 
 // Call is one request of a [DryRun].
 type Call struct {
@@ -154,25 +143,26 @@ type Call struct {
 // DryRun returns every request that [Run] would send that changes anything, in
 // order, and sends none of them. The server is asked what it is; where
 // Framework is given it need not even be there.
-func DryRun(ctx context.Context, o Options) ([]Call, error) {
+func DryRun(ctx context.Context, o Options) (calls []Call, err error) {
+	defer func() { err = export(err) }()
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	c, err := newClient(o)
+	c, err := server.New(o.serverOptions())
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	calls := []Call{}
+	defer c.Close()
+	calls = []Call{}
 	var now Call
-	c.dry = func(method, path string, body []byte) {
+	c.Dry = func(method, path string, body []byte) {
 		now.Method, now.Path, now.Body = method, path, string(body)
 		calls = append(calls, now)
 	}
 	r := &run{o: o, c: c, begin: time.Now()}
 	if err := r.connect(ctx); err != nil {
-		if o.Framework == FrameworkAuto || !unreachable(err) || ctx.Err() != nil {
+		if o.Framework == FrameworkAuto || !server.Unreachable(err) || ctx.Err() != nil {
 			return nil, err
 		}
 		if r.d, err = newDriver(o.Framework, c, o); err != nil {
@@ -184,24 +174,24 @@ func DryRun(ctx context.Context, o Options) ([]Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.f = &folder{path: out}
+	r.f = &folder.Folder{Path: out}
 	if r.o.ServerOutputDir == "" {
 		r.o.ServerOutputDir = out
 	}
 	for _, st := range o.Workload.stages() {
 		s := r.newStage(st, o.NumSteps, false)
-		send := func(phase string, reqs []request) {
+		send := func(phase string, reqs []server.Request) {
 			now = Call{Stage: st, Phase: phase}
 			for _, q := range reqs {
-				_, _ = r.d.generate(ctx, q) // recorded, not sent
+				_, _ = r.d.Generate(ctx, q) // recorded, not sent
 			}
 		}
 		send("warmup", s.plan.warmup)
 		now = Call{Stage: st, Phase: "start"}
-		_ = r.d.start(ctx, session{stage: st, steps: s.plan.steps, dir: s.serverDir(), byStage: s.byStage})
+		_ = r.d.Start(ctx, server.Session{Stage: string(st), Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
 		send("requests", s.plan.capture)
 		now = Call{Stage: st, Phase: "stop"}
-		_ = control(ctx, c, stopPath, nil, o.Timeouts.Stop)
+		_ = server.Control(ctx, c, server.StopPath, nil, o.Timeouts.Stop)
 	}
 	return calls, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // Diagnosis is what [Diagnose] has found out.
@@ -35,7 +37,8 @@ type Diagnosis struct {
 // it can be profiled, and says how to launch it. OutputDir, if set, is the
 // folder that the launch lines name. Stages and steps are those of the
 // options.
-func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
+func Diagnose(ctx context.Context, o Options) (d *Diagnosis, err error) {
+	defer func() { err = export(err) }()
 	dir := orText(o.OutputDir, "DIR")
 	o = o.withDefaults()
 	if o.OutputDir == "" {
@@ -46,31 +49,31 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	c, err := newClient(o)
+	c, err := server.New(o.serverOptions())
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
+	defer c.Close()
 	r := &run{o: o, c: c, begin: time.Now()}
 	if err := r.connect(ctx); err != nil {
 		return nil, err
 	}
-	d := &Diagnosis{
-		Schema: "strata.capture-doctor/1", Server: c.base, Framework: r.res.Framework, Evidence: r.res.Evidence,
-		Info: r.res.Info, Profiler: hasRoute(ctx, c, startPath), Findings: append([]string{}, r.res.Notes...),
+	d = &Diagnosis{
+		Schema: "strata.capture-doctor/1", Server: c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence,
+		Info: r.res.Info, Profiler: hasRoute(ctx, c, server.StartPath), Findings: append([]string{}, r.res.Notes...),
 	}
 	if d.Info.Version == "" {
 		d.Info.Version = askVersion(ctx, c)
 	}
-	d.advise(r.d.traits(), o, dir)
+	d.advise(len(r.info.Expected), r.d.Traits(), o, dir)
 	return d, ctx.Err()
 }
 
 // hasRoute looks a POST route up in the server's own description of its
 // routes, and else asks which methods it takes: neither has an effect. A GET
 // would start SGLang's profiler.
-func hasRoute(ctx context.Context, c *client, path string) string {
-	text, err := c.get(ctx, "/openapi.json")
+func hasRoute(ctx context.Context, c *server.Client, path string) string {
+	text, err := c.Get(ctx, "/openapi.json")
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}
@@ -80,8 +83,8 @@ func hasRoute(ctx context.Context, c *client, path string) string {
 		}
 		return "no"
 	}
-	_, err = c.do(ctx, http.MethodOptions, path, nil, c.info)
-	switch status(err) {
+	_, err = c.Do(ctx, http.MethodOptions, path, nil, c.Info)
+	switch server.Status(err) {
 	case http.StatusNotFound:
 		return "no"
 	case http.StatusMethodNotAllowed:
@@ -94,13 +97,13 @@ func hasRoute(ctx context.Context, c *client, path string) string {
 }
 
 // askVersion asks the route that vLLM and TensorRT-LLM have.
-func askVersion(ctx context.Context, c *client) string {
-	text, err := c.get(ctx, "/version")
+func askVersion(ctx context.Context, c *server.Client) string {
+	text, err := c.Get(ctx, "/version")
 	var doc map[string]any
 	if err != nil || json.Unmarshal(text, &doc) != nil {
 		return ""
 	}
-	return firstString(doc, "version")
+	return server.FirstString(doc, "version")
 }
 
 // release reads the first two numbers of a version.
@@ -118,20 +121,20 @@ func release(version string) (major, minor int, ok bool) {
 }
 
 // advise says what the server can do and how it is launched.
-func (d *Diagnosis) advise(tr traits, o Options, dir string) {
+func (d *Diagnosis) advise(expected int, tr server.Traits, o Options, dir string) {
 	add := func(format string, args ...any) { d.Findings = append(d.Findings, fmt.Sprintf(format, args...)) }
 	if d.Profiler == "no" {
-		add("it has no %s: %s", startPath, tr.needs)
+		add("it has no %s: %s", server.StartPath, tr.Needs)
 	}
-	if len(d.Info.expected) > 0 {
-		add("%d traces per window are expected", len(d.Info.expected))
+	if expected > 0 {
+		add("%d traces per window are expected", expected)
 	} else {
 		add("it does not say how many ranks it has: the traces' world_size does, or --ranks")
 	}
 	if n := d.Info.ChunkedPrefill; n > 0 && o.Prefill.InputLen >= n {
 		add("a prompt of %d words is over its chunk of %d tokens and runs in several passes: --prefill-input-len", o.Prefill.InputLen, n)
 	}
-	if !tr.selfStop {
+	if !tr.SelfStop {
 		add("the window is as long as the requests: a decode asks for %d tokens and makes %d passes", o.NumSteps+1, o.NumSteps+1)
 	}
 	model := orText(d.Info.Model, "MODEL")
@@ -145,7 +148,7 @@ func (d *Diagnosis) advise(tr traits, o Options, dir string) {
 		d.adviseVLLM(add, model, dir, o.NumSteps)
 	case FrameworkTensorRT:
 		add("stacks need the override of py_executor.py: capture override")
-		add("without %s the window of TLLM_PROFILE_START_STOP opens once in the server's life: one stage per launch", startPath)
+		add("without %s the window of TLLM_PROFILE_START_STOP opens once in the server's life: one stage per launch", server.StartPath)
 		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir + "/trace.json trtllm-serve " + model
 		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options, and the override"
 	case FrameworkTokenSpeed:

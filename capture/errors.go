@@ -3,16 +3,16 @@ package capture
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // Sentinels, for errors.Is.
 var (
 	// ErrUnsupported is wrapped when the server at hand has no such option.
-	ErrUnsupported = errors.New("not supported by this server")
+	ErrUnsupported = server.ErrUnsupported
 	// ErrIncomplete is wrapped by [*IncompleteError].
 	ErrIncomplete = errors.New("traces missing or incomplete")
 	// ErrStillRunning is wrapped when the profiler was armed, or may have
@@ -49,26 +49,36 @@ type ServerError struct {
 }
 
 // Error names server, endpoint, status and what to do.
-func (e *ServerError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "capture: %s %s%s", e.Method, e.Server, e.Endpoint)
-	if e.Status != 0 {
-		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
-	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
-	}
-	if e.Body != "" {
-		fmt.Fprintf(&b, " (server says: %s)", e.Body)
-	}
-	if e.Hint != "" {
-		fmt.Fprintf(&b, "; %s", e.Hint)
-	}
-	return b.String()
-}
+func (e *ServerError) Error() string { return (*server.Error)(e).Error() }
 
 // Unwrap returns the cause.
 func (e *ServerError) Unwrap() error { return e.Err }
+
+// public is an error as callers see it: what failed at a server is a
+// *ServerError to errors.As.
+type public struct{ error }
+
+// As finds a *ServerError.
+func (e public) As(target any) bool {
+	to, ok := target.(**ServerError)
+	var se *server.Error
+	if !ok || !errors.As(e.error, &se) {
+		return false
+	}
+	*to = (*ServerError)(se)
+	return true
+}
+
+// Unwrap returns the error as it is inside.
+func (e public) Unwrap() error { return e.error }
+
+// export makes an error one that callers can ask.
+func export(err error) error {
+	if err == nil {
+		return nil
+	}
+	return public{err}
+}
 
 // FileState is a file that was not accepted as a finished trace.
 type FileState struct {
@@ -165,9 +175,3 @@ func shortfall(err error, got, want int) string {
 
 // Unwrap returns [ErrIncomplete].
 func (e *IncompleteError) Unwrap() error { return ErrIncomplete }
-
-// refused reports that a request never reached a server.
-func refused(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
-}

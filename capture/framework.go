@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/llmstrata/strata/capture/internal/server"
 	"github.com/llmstrata/strata/internal/framework"
 )
 
@@ -87,23 +88,24 @@ type Detection struct {
 // decides (TensorRT-LLM cannot be told from vLLM by its routes); else
 // /server_info with an SGLang key, else /readiness for TokenSpeed, else
 // /v1/models for vLLM. It fails with a [*ServerError] when nothing answers.
-func Detect(ctx context.Context, url, outputDir string, opts Options) (Detection, error) {
+func Detect(ctx context.Context, url, outputDir string, opts Options) (det Detection, err error) {
+	defer func() { err = export(err) }()
 	opts.URL, opts.OutputDir = url, outputDir
 	opts = opts.withDefaults()
-	c, err := newClient(opts)
+	c, err := server.New(opts.serverOptions())
 	if err != nil {
 		return Detection{}, err
 	}
-	defer c.close()
+	defer c.Close()
 	return detect(ctx, c, opts)
 }
 
 // detect is Detect on an open client.
-func detect(ctx context.Context, c *client, opts Options) (Detection, error) {
+func detect(ctx context.Context, c *server.Client, opts Options) (Detection, error) {
 	if f := pathHint(opts.OutputDir); f != FrameworkAuto {
 		return Detection{f, fmt.Sprintf("the output path %s names it", opts.OutputDir)}, nil
 	}
-	doc, path, err := sglangInfo(ctx, c)
+	doc, path, err := server.SGLangInfo(ctx, c)
 	if err == nil {
 		for _, key := range []string{"internal_states", "tokenizer_path", "prefill", "decode"} {
 			if _, ok := doc[key]; ok {
@@ -116,16 +118,35 @@ func detect(ctx context.Context, c *client, opts Options) (Detection, error) {
 	}
 	// Nothing listening, nothing answering, or nothing without a key: the other
 	// routes would only repeat it, each with its own timeout.
-	if unreachable(err) || unauthorized(err) {
+	if server.Unreachable(err) || server.Unauthorized(err) {
 		return Detection{}, err
 	}
-	if _, err := c.get(ctx, "/readiness"); err == nil {
+	if _, err := c.Get(ctx, "/readiness"); err == nil {
 		return Detection{FrameworkTokenSpeed, "/readiness answers"}, nil
 	} else if ctx.Err() != nil {
 		return Detection{}, ctx.Err()
 	}
-	if _, err = c.get(ctx, "/v1/models"); err == nil {
+	if _, err = c.Get(ctx, "/v1/models"); err == nil {
 		return Detection{FrameworkVLLM, "/v1/models answers, /server_info and /readiness do not"}, nil
 	}
-	return Detection{}, fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.base, err)
+	return Detection{}, fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.Base, err)
+}
+
+// serverOptions are what is said to the server.
+func (o Options) serverOptions() server.Options {
+	so := server.Options{
+		URL: o.URL, Header: o.Header, HTTPClient: o.HTTPClient, Model: o.Model,
+		InfoTimeout: o.Timeouts.Info, StartTimeout: o.Timeouts.Start, RequestTimeout: o.Timeouts.Request,
+		ProfileByStage: o.ProfileByStage, MergeProfiles: o.MergeProfiles, ProfilePrefix: o.ProfilePrefix, StartStep: o.StartStep,
+		WithStack: o.WithStack, RecordShapes: o.RecordShapes, Activities: o.Activities,
+	}
+	if o.Workload != WorkloadLegacy {
+		so.Separated = string(o.Workload)
+	}
+	return so
+}
+
+// newDriver returns the driver for a known framework.
+func newDriver(f Framework, c *server.Client, o Options) (server.Driver, error) {
+	return server.Open(server.Kind(f), c, o.serverOptions())
 }

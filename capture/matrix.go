@@ -10,6 +10,9 @@ import (
 	"reflect"
 	"regexp"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/folder"
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // stateFile is where a matrix run notes what it has done.
@@ -249,7 +252,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		key := e.Name + "/" + string(t.role)
 		o := m.options(e, t)
 		settings := o.withDefaults().provenance()
-		if old := st.Captures[key]; old != nil && old.URL == shown(t.url) && old.Settings.equal(settings) && old.Result.intact() {
+		if old := st.Captures[key]; old != nil && old.URL == server.Shown(t.url) && old.Settings.equal(settings) && old.Result.intact() {
 			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
 			out.add(Captured{Role: t.role, Dir: t.dir, Result: old.Result, Resumed: true})
 			continue
@@ -258,14 +261,14 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		if err := st.save(path); err != nil {
 			return err
 		}
-		m.log("%s: capturing from %s into %s", key, shown(t.url), t.dir)
+		m.log("%s: capturing from %s into %s", key, server.Shown(t.url), t.dir)
 		begin := time.Now()
 		res, err := Run(ctx, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.role, err)
 		}
 		m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
-		st.Captures[key] = &stateCapture{URL: shown(t.url), Settings: settings, Result: res}
+		st.Captures[key] = &stateCapture{URL: server.Shown(t.url), Settings: settings, Result: res}
 		if err := st.save(path); err != nil {
 			return err
 		}
@@ -389,7 +392,7 @@ func (st *state) save(path string) error {
 	if err != nil {
 		return fmt.Errorf("capture: matrix: %w", err)
 	}
-	if err := replaceFile(path, append(b, '\n')); err != nil {
+	if err := folder.Replace(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("capture: matrix: %w", err)
 	}
 	return nil

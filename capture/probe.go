@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/capture/internal/server"
 	"github.com/llmstrata/strata/internal/framework"
 )
 
@@ -44,7 +45,8 @@ type Sample struct {
 // latency and answers. The profiler is not touched, and OutputDir is only
 // looked at for a framework's name. On an error the report holds what was
 // answered before.
-func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
+func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
+	defer func() { err = export(err) }()
 	o.Workload = WorkloadLegacy
 	o = o.withDefaults()
 	if o.OutputDir == "" {
@@ -53,31 +55,31 @@ func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	c, err := newClient(o)
+	c, err := server.New(o.serverOptions())
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
+	defer c.Close()
 	r := &run{o: o, c: c, begin: time.Now()}
 	if err := r.connect(ctx); err != nil {
 		return nil, err
 	}
-	rep := &ProbeReport{
-		Server: c.base, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
+	rep = &ProbeReport{
+		Server: c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
 		Prompt: o.ProbePrompt, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes, Samples: []Sample{},
 	}
 	var times []time.Duration
 	for i := range o.ProbeRequests {
 		r.say("", "requests", r.begin, fmt.Sprintf("request %d of %d", i+1, o.ProbeRequests))
 		t := time.Now()
-		a, err := r.d.generate(ctx, request{prompt: o.ProbePrompt, maxTokens: o.ProbeMaxNewTokens, seed: o.FirstIndex + i})
+		a, err := r.d.Generate(ctx, server.Request{Prompt: o.ProbePrompt, MaxTokens: o.ProbeMaxNewTokens, Seed: o.FirstIndex + i})
 		if err != nil {
 			rep.Latency = summarise(times)
 			return rep, fmt.Errorf("probe request %d of %d: %w", i+1, o.ProbeRequests, err)
 		}
 		d := time.Since(t)
 		times = append(times, d)
-		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(d), Tokens: a.tokens, Output: a.text})
+		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(d), Tokens: a.Tokens, Output: a.Text})
 	}
 	rep.Latency = summarise(times)
 	return rep, nil

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/server"
+
+	"github.com/llmstrata/strata/capture/internal/folder"
 )
 
 // ManifestFile is the name of the document that [Run] leaves in the output
@@ -93,12 +95,12 @@ func (r *Result) Files() []string {
 }
 
 // write leaves the manifest in the folder.
-func (r *Result) write(f *folder) error {
+func (r *Result) write(f *folder.Folder) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return f.write(ManifestFile, append(text, '\n'))
+	return f.Write(ManifestFile, append(text, '\n'))
 }
 
 // ServerInfo is what a server says of itself.
@@ -117,19 +119,11 @@ type ServerInfo struct {
 	// ChunkedPrefill is the most tokens of a prompt that one pass takes, 0 when
 	// not said: a longer prompt runs in several.
 	ChunkedPrefill int `json:"chunked_prefill_size,omitempty"`
-	// expected are the processes that write a trace each, nil when unknown.
-	expected []label.Rank
-	// document is the whole answer, secrets blotted out.
-	document map[string]any
 }
 
-// file renders server_args.json.
-func (in ServerInfo) file() ([]byte, error) {
-	b, err := json.MarshalIndent(in.document, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return append(b, '\n'), nil
+// publicInfo is the part of what a server says that is for callers.
+func publicInfo(in server.Info) ServerInfo {
+	return ServerInfo{in.Endpoint, in.Model, in.Version, in.TP, in.PP, in.DP, in.EP, in.Note, in.ChunkedPrefill}
 }
 
 // StageResult is one profiled window.
@@ -306,21 +300,3 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 // seconds is d in seconds, to the millisecond.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1e3 }
-
-// firstString is the first of keys with a string that is not empty.
-func firstString(doc map[string]any, keys ...string) string {
-	for _, k := range keys {
-		if s, ok := doc[k].(string); ok && s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// intField is a whole number, 0 for anything else.
-func intField(doc map[string]any, key string) int {
-	if f, ok := doc[key].(float64); ok && f >= 0 && f <= 1<<20 && f == float64(int(f)) {
-		return int(f)
-	}
-	return 0
-}

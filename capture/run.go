@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/capture/internal/folder"
 	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // Run captures one server: per stage of the workload it warms up, arms the
@@ -22,7 +25,8 @@ import (
 // are complete and still not valid make an error that wraps [ErrInvalid]. A
 // cancelled context returns its error after the profiler was asked to stop.
 // Whatever the outcome, the result is also in capture.json in the folder.
-func Run(ctx context.Context, o Options) (*Result, error) {
+func Run(ctx context.Context, o Options) (res *Result, err error) {
+	defer func() { err = export(err) }()
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -32,11 +36,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	c, err := newClient(o)
+	c, err := server.New(o.serverOptions())
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
+	defer c.Close()
 	r := &run{o: o, c: c, begin: time.Now()}
 	if err := r.connect(ctx); err != nil {
 		return nil, err
@@ -44,7 +48,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := r.openOutput(); err != nil {
 		return nil, err
 	}
-	defer r.f.close()
+	defer r.f.Close()
 	err = r.stages(ctx)
 	return r.finish(err)
 }
@@ -52,9 +56,10 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 // run is one Run.
 type run struct {
 	o     Options
-	c     *client
-	d     driver
-	f     *folder
+	c     *server.Client
+	d     server.Driver
+	f     *folder.Folder
+	info  server.Info
 	res   Result
 	num   counter
 	begin time.Time
@@ -64,7 +69,7 @@ type run struct {
 func (r *run) connect(ctx context.Context) error {
 	det := Detection{r.o.Framework, "given"}
 	if r.o.Framework == FrameworkAuto {
-		r.say("", "detect", time.Now(), "asking "+r.c.base+" what it is")
+		r.say("", "detect", time.Now(), "asking "+r.c.Base+" what it is")
 		var err error
 		if det, err = detect(ctx, r.c, r.o); err != nil {
 			return err
@@ -74,14 +79,14 @@ func (r *run) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	notes, err := d.check(r.o)
+	notes, err := d.Check(r.o.serverOptions())
 	if err != nil {
 		return err
 	}
 	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", det.Framework.Title(), det.Evidence))
-	info, err := d.info(ctx)
+	info, err := d.Info(ctx)
 	if err != nil {
-		return withHint(err, "is "+det.Framework.Title()+" running there?")
+		return server.WithHint(err, "is "+det.Framework.Title()+" running there?")
 	}
 	if r.o.Model != "" {
 		info.Model = r.o.Model
@@ -89,10 +94,10 @@ func (r *run) connect(ctx context.Context) error {
 	if info.Note != "" {
 		notes = append(notes, info.Note)
 	}
-	r.d, r.num.next = d, r.o.FirstIndex
+	r.d, r.info, r.num.next = d, info, r.o.FirstIndex
 	r.res = Result{
-		Schema: "strata.capture/1", Server: r.c.base, Framework: det.Framework, Evidence: det.Evidence,
-		Workload: r.o.Workload, Options: r.o.provenance(), Info: info, FirstIndex: r.o.FirstIndex,
+		Schema: "strata.capture/1", Server: r.c.Base, Framework: det.Framework, Evidence: det.Evidence,
+		Workload: r.o.Workload, Options: r.o.provenance(), Info: publicInfo(info), FirstIndex: r.o.FirstIndex,
 		StartedAt: r.begin.UTC().Truncate(time.Second), Stages: []StageResult{}, Notes: notes,
 	}
 	return nil
@@ -100,16 +105,16 @@ func (r *run) connect(ctx context.Context) error {
 
 // openOutput opens the folder, unless an earlier run has it.
 func (r *run) openOutput() (err error) {
-	if r.f, err = openFolder(r.o.OutputDir); err != nil {
+	if r.f, err = folder.Open(r.o.OutputDir); err != nil {
 		return err
 	}
 	if err := checkLeftOver(r.f); err != nil {
-		r.f.close()
+		r.f.Close()
 		return err
 	}
-	r.res.OutputDir = r.f.path
+	r.res.OutputDir = r.f.Path
 	if r.o.ServerOutputDir == "" {
-		r.o.ServerOutputDir = r.f.path
+		r.o.ServerOutputDir = r.f.Path
 	}
 	return nil
 }
@@ -120,7 +125,7 @@ func (r *run) finish(err error) (*Result, error) {
 	r.res.ElapsedS = seconds(time.Since(r.begin))
 	r.res.settle(err)
 	if err != nil {
-		r.res.Error = r.c.secrets.Scrub(err.Error())
+		r.res.Error = r.c.Secrets.Scrub(err.Error())
 	}
 	if werr := r.res.write(r.f); werr != nil {
 		err = errors.Join(err, werr)
@@ -147,7 +152,7 @@ func (r *run) stages(ctx context.Context) error {
 			return err
 		}
 	}
-	r.say("", "done", r.begin, fmt.Sprintf("%d traces in %s", len(r.res.Files()), r.f.path))
+	r.say("", "done", r.begin, fmt.Sprintf("%d traces in %s", len(r.res.Files()), r.f.Path))
 	return nil
 }
 
@@ -204,20 +209,20 @@ type stageRun struct {
 
 // newStage lays out one try at a stage.
 func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
-	tr := r.d.traits()
-	s := &stageRun{run: r, plan: plan(st, r.o, steps, ignoreEOS, tr.selfStop, &r.num), dir: ".", from: "."}
+	tr := r.d.Traits()
+	s := &stageRun{run: r, plan: plan(st, r.o, steps, ignoreEOS, tr.SelfStop, &r.num), dir: ".", from: "."}
 	s.byStage = r.o.ProfileByStage && st == StageLegacy
 	s.out = StageResult{Stage: st, StepsAsked: steps, StepsFound: -1, Tries: 1, Traces: []Trace{}, Ranks: []string{}, Checks: []Check{}, Rejected: []string{}}
-	if tr.selfStop {
+	if tr.SelfStop {
 		s.out.StepsSent = steps + 1
 	}
 	if st != StageLegacy {
 		s.dir = string(st)
 	}
-	if tr.ownDir {
+	if tr.OwnDir {
 		s.from = s.dir
 	}
-	s.out.Dir = r.f.abs(s.dir)
+	s.out.Dir = r.f.Abs(s.dir)
 	s.win = &window{d: r.d, c: r.c, o: &r.o, state: stateOff, warn: s.warn}
 	return s
 }
@@ -232,7 +237,7 @@ func (s *stageRun) warn(msg string) { s.out.Warnings = append(s.out.Warnings, ms
 // warm-up, start, delay, requests, stop, traces, move, server args, inspect.
 func (s *stageRun) capture(ctx context.Context) (err error) {
 	if s.dir != "." {
-		if err := s.f.mkdir(s.dir); err != nil {
+		if err := s.f.Mkdir(s.dir); err != nil {
 			return err
 		}
 	}
@@ -244,7 +249,7 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 	if err := s.checkRoom(); err != nil {
 		return err
 	}
-	if s.w, err = newWatch(s.f, s.from, s.skip(), s.d.traits().rewrites, s.o.Poll); err != nil {
+	if s.w, err = newWatch(s.f, s.from, s.skip(), s.d.Traits().Rewrites, s.o.Poll); err != nil {
 		return err
 	}
 	s.win.save = s.noteState
@@ -286,7 +291,7 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 
 	s.opened = time.Now()
 	s.say("start", s.opened, "arming the profiler")
-	pending, err := s.win.open(ctx, session{stage: s.plan.stage, steps: s.plan.steps, dir: s.serverDir(), byStage: s.byStage})
+	pending, err := s.win.open(ctx, server.Session{Stage: string(s.plan.stage), Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
 	s.out.Timings.StartS = seconds(time.Since(s.opened))
 	if err != nil {
 		if err = s.withoutStart(err); err != nil {
@@ -335,7 +340,7 @@ func (s *stageRun) disarm(ctx context.Context) error {
 	s.out.Timings.StopS = seconds(time.Since(begin))
 	switch {
 	case s.win.detached:
-		return fmt.Errorf("%w; the profiler was told to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.path)
+		return fmt.Errorf("%w; the profiler was told to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.Path)
 	case err != nil:
 		s.stopErr = err
 		s.warn("stop: " + err.Error())
@@ -346,8 +351,8 @@ func (s *stageRun) disarm(ctx context.Context) error {
 // withoutStart judges a start that failed: TensorRT-LLM can do without when
 // its window opens by itself, at iterations fixed at launch.
 func (s *stageRun) withoutStart(err error) error {
-	code := status(err)
-	if _, ok := s.d.(*tensorRT); ok && s.win.state == stateOff && (code == 404 || code == 405) && s.o.Workload != WorkloadBoth {
+	code := server.Status(err)
+	if s.res.Framework == FrameworkTensorRT && s.win.state == stateOff && (code == 404 || code == 405) && s.o.Workload != WorkloadBoth {
 		s.envOnly = true
 		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
 		return nil
@@ -410,17 +415,17 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 		t := Trace{Rank: label.Parse(n).String(), Merged: label.IsMerged(n), Frontend: label.IsFrontend(n), Bytes: s.w.files[n].info.Size(), Found: s.w.files[n].found}
 		at := path.Join(s.from, n)
 		if move && path.Dir(at) != s.dir && s.from != s.dir {
-			to, copied, err := s.f.move(at, s.dir)
+			to, copied, err := s.f.Move(at, s.dir)
 			if err != nil {
 				return err
 			}
 			if copied {
-				s.warn("copied, not moved (the server owns it): " + s.f.abs(at))
+				s.warn("copied, not moved (the server owns it): " + s.f.Abs(at))
 			}
 			at = to
 		}
-		t.Path = s.f.abs(at)
-		if t.SHA256, err = s.f.sha256(ctx, at); err != nil {
+		t.Path = s.f.Abs(at)
+		if t.SHA256, err = s.f.SHA256(ctx, at); err != nil {
 			return err
 		}
 		s.out.Traces = append(s.out.Traces, t)
@@ -428,19 +433,19 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 			s.out.Ranks = append(s.out.Ranks, t.Rank)
 		}
 	}
-	if s.res.Info.document == nil || len(names) == 0 || !move {
+	if s.info.Document == nil || len(names) == 0 || !move {
 		return nil
 	}
 	at := path.Join(s.dir, ServerArgsFile)
-	text, err := s.res.Info.file()
+	text, err := json.MarshalIndent(s.info.Document, "", "  ")
 	if err == nil {
-		err = s.f.write(at, text)
+		err = s.f.Write(at, append(text, '\n'))
 	}
 	if err != nil {
 		s.warn(err.Error())
 		return nil
 	}
-	s.out.ServerArgs = s.f.abs(at)
+	s.out.ServerArgs = s.f.Abs(at)
 	return nil
 }
 
@@ -450,14 +455,14 @@ func (s *stageRun) explain(err error) error {
 	if !errors.As(err, &ie) {
 		return err
 	}
-	tr := s.d.traits()
-	ie.Server, ie.Stage = s.c.base, s.plan.stage
+	tr := s.d.Traits()
+	ie.Server, ie.Stage = s.c.Base, s.plan.stage
 	if len(ie.Complete) == 0 && len(ie.Incomplete) == 0 {
-		if tr.ownDir {
+		if tr.OwnDir {
 			ie.ServerDir = s.serverDir()
 			ie.Hints = append(ie.Hints, fmt.Sprintf("the server was told to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", ie.ServerDir))
 		} else {
-			ie.Hints = append(ie.Hints, fmt.Sprintf("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.path, tr.needs))
+			ie.Hints = append(ie.Hints, fmt.Sprintf("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.Path, tr.Needs))
 		}
 		if ie.Earlier > 0 || len(s.res.Stages) > 0 {
 			ie.Hints = append(ie.Hints, "an earlier window did leave traces: some releases record only the first one of a server's life (vllm-project/vllm#45987); restart the server and capture one stage per start")

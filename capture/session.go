@@ -10,7 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/llmstrata/strata/capture/internal/folder"
 	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // sessionFile is the note of a window that is not finished: written before the
@@ -46,26 +48,22 @@ type note struct {
 // noteState writes the state down before the request that leads to it is sent.
 func (s *stageRun) noteState(st armState) error {
 	if st == stateOff {
-		return s.f.remove(sessionFile)
+		return s.f.Remove(sessionFile)
 	}
 	host, _ := os.Hostname() // "" is compared like any other name
 	n := note{
 		Schema: "strata.capture-session/1", State: st, PID: os.Getpid(), Host: host, Opened: s.opened,
 		Result: s.res, Stage: s.out, Dir: s.dir, From: s.from, ByStage: s.byStage,
-		Expected: s.res.Info.expected, Before: s.w.before, Taken: s.w.taken,
+		Expected: s.info.Expected, Before: s.w.before, Taken: s.w.taken,
 	}
-	text, err := json.MarshalIndent(n, "", "  ")
-	if err != nil {
-		return fmt.Errorf("capture: session: %w", err)
-	}
-	return s.f.write(sessionFile, append(text, '\n'))
+	return n.write(s.f)
 }
 
 // keepNote removes the note of a window that is finished, or never was. It
 // stays where the profiler may be on or traces may still come.
 func (s *stageRun) keepNote(err error) error {
 	if err == nil || s.win.state == stateOff {
-		if rerr := s.f.remove(sessionFile); rerr != nil {
+		if rerr := s.f.Remove(sessionFile); rerr != nil {
 			s.warn(rerr.Error())
 		}
 	}
@@ -73,8 +71,8 @@ func (s *stageRun) keepNote(err error) error {
 }
 
 // readNote returns the note in a folder, nil when there is none.
-func readNote(f *folder) (*note, error) {
-	text, err := f.root.ReadFile(sessionFile)
+func readNote(f *folder.Folder) (*note, error) {
+	text, err := f.Root.ReadFile(sessionFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -83,7 +81,7 @@ func readNote(f *folder) (*note, error) {
 		err = json.Unmarshal(text, &n)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("capture: %s cannot be read, so it is not known whether a profiler is on (see the server's log, then remove the file): %w: %w", f.abs(sessionFile), ErrLeftOver, err)
+		return nil, fmt.Errorf("capture: %s cannot be read, so it is not known whether a profiler is on (see the server's log, then remove the file): %w: %w", f.Abs(sessionFile), ErrLeftOver, err)
 	}
 	return &n, nil
 }
@@ -103,7 +101,7 @@ func (n *note) running() bool {
 }
 
 // checkLeftOver refuses a folder in which a profiler may be on.
-func checkLeftOver(f *folder) error {
+func checkLeftOver(f *folder.Folder) error {
 	n, err := readNote(f)
 	switch {
 	case err != nil:
@@ -111,11 +109,11 @@ func checkLeftOver(f *folder) error {
 	case n == nil:
 		return nil
 	case n.running():
-		return fmt.Errorf("capture: process %d captures into %s: %w", n.PID, f.path, ErrLeftOver)
+		return fmt.Errorf("capture: process %d captures into %s: %w", n.PID, f.Path, ErrLeftOver)
 	case n.State == stateArmed:
-		return fmt.Errorf("capture: a run into %s was cut off while the profiler of %s was on: %w; capture stop --output-dir %s ends it", f.path, n.Result.Server, ErrLeftOver, f.path)
+		return fmt.Errorf("capture: a run into %s was cut off while the profiler of %s was on: %w; capture stop --output-dir %s ends it", f.Path, n.Result.Server, ErrLeftOver, f.Path)
 	case n.State == stateStopping:
-		return fmt.Errorf("capture: a run into %s was cut off while %s was told to stop its profiler: %w; capture collect --output-dir %s takes the traces when they are there", f.path, n.Result.Server, ErrLeftOver, f.path)
+		return fmt.Errorf("capture: a run into %s was cut off while %s was told to stop its profiler: %w; capture collect --output-dir %s takes the traces when they are there", f.Path, n.Result.Server, ErrLeftOver, f.Path)
 	}
 	return nil
 }
@@ -124,16 +122,17 @@ func checkLeftOver(f *folder) error {
 // Which server, and whether one was sent already, says the note that the run
 // left in OutputDir. Where URL is given, the request is sent there, whatever
 // the note says. A profiler that was not on is no error.
-func Stop(ctx context.Context, o Options) error {
+func Stop(ctx context.Context, o Options) (err error) {
+	defer func() { err = export(err) }()
 	o = o.withDefaults()
-	var f *folder
+	var f *folder.Folder
 	var n *note
 	if o.OutputDir != "" {
 		var err error
-		if f, err = openExisting(o.OutputDir); err != nil {
+		if f, err = folder.OpenExisting(o.OutputDir); err != nil {
 			return err
 		}
-		defer f.close()
+		defer f.Close()
 		if n, err = readNote(f); err != nil && o.URL == "" {
 			return err
 		}
@@ -144,18 +143,18 @@ func Stop(ctx context.Context, o Options) error {
 	case n == nil:
 		return fmt.Errorf("capture: no run has left a profiler on in %s; name the server with --url", o.OutputDir)
 	case n.running():
-		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID, f.path, ErrLeftOver)
+		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID, f.Path, ErrLeftOver)
 	default:
 		o.URL = n.Result.Server
 	}
 	if n != nil && o.Framework == FrameworkAuto {
 		o.Framework = n.Result.Framework
 	}
-	c, err := newClient(o)
+	c, err := server.New(o.serverOptions())
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	if o.Framework == FrameworkAuto {
 		det, err := detect(ctx, c, o)
 		if err != nil {
@@ -167,12 +166,12 @@ func Stop(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if !given && n.State != stateArmed && !d.traits().stopAgain {
-		return fmt.Errorf("capture: %s was told to stop already, and a second time may end it (vllm-project/vllm#51676): %w; capture collect --output-dir %s takes the traces, --url %s sends the request all the same", n.Result.Server, ErrLeftOver, f.path, n.Result.Server)
+	if !given && n.State != stateArmed && !d.Traits().StopAgain {
+		return fmt.Errorf("capture: %s was told to stop already, and a second time may end it (vllm-project/vllm#51676): %w; capture collect --output-dir %s takes the traces, --url %s sends the request all the same", n.Result.Server, ErrLeftOver, f.Path, n.Result.Server)
 	}
 	w := &window{d: d, c: c, o: &o, state: stateArmed, warn: func(string) {}}
 	if n != nil {
-		w.save = func(st armState) error { n.State = st; return f.writeNote(n) }
+		w.save = func(st armState) error { n.State = st; return n.write(f) }
 	}
 	if err := w.shut(ctx, o.Timeouts.Stop); err != nil {
 		return fmt.Errorf("%w: %w", ErrStillRunning, err)
@@ -180,55 +179,56 @@ func Stop(ctx context.Context, o Options) error {
 	return nil
 }
 
-// writeNote replaces the note.
-func (f *folder) writeNote(n *note) error {
+// write replaces the note.
+func (n *note) write(f *folder.Folder) error {
 	text, err := json.MarshalIndent(n, "", "  ")
 	if err != nil {
 		return fmt.Errorf("capture: session: %w", err)
 	}
-	return f.write(sessionFile, append(text, '\n'))
+	return f.Write(sessionFile, append(text, '\n'))
 }
 
 // Collect waits for the traces of a window whose run was cut off after the
 // profiler was told to stop, and judges and files them as [Run] would have. Of
 // the options, OutputDir, Inspect, Progress, ExpectRanks, Timeouts and Poll
 // count; the rest are the run's.
-func Collect(ctx context.Context, o Options) (*Result, error) {
+func Collect(ctx context.Context, o Options) (res *Result, err error) {
+	defer func() { err = export(err) }()
 	o = o.withDefaults()
-	f, err := openExisting(o.OutputDir)
+	f, err := folder.OpenExisting(o.OutputDir)
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
+	defer f.Close()
 	n, err := readNote(f)
 	switch {
 	case err != nil:
 		return nil, err
 	case n == nil:
-		return nil, fmt.Errorf("capture: no run has left traces to collect in %s", f.path)
+		return nil, fmt.Errorf("capture: no run has left traces to collect in %s", f.Path)
 	case n.running():
-		return nil, fmt.Errorf("capture: process %d captures into %s: %w", n.PID, f.path, ErrLeftOver)
+		return nil, fmt.Errorf("capture: process %d captures into %s: %w", n.PID, f.Path, ErrLeftOver)
 	case n.State == stateArmed:
-		return nil, fmt.Errorf("capture: the profiler of %s may still be on: %w; capture stop --output-dir %s first", n.Result.Server, ErrLeftOver, f.path)
+		return nil, fmt.Errorf("capture: the profiler of %s may still be on: %w; capture stop --output-dir %s first", n.Result.Server, ErrLeftOver, f.Path)
 	}
 	set := n.Result.Options
-	o.Activities, o.MergeProfiles, o.Attach, o.ServerOutputDir = set.Activities, set.MergeProfiles, time.Duration(set.AttachNs), f.path
+	o.Activities, o.MergeProfiles, o.Attach, o.ServerOutputDir = set.Activities, set.MergeProfiles, time.Duration(set.AttachNs), f.Path
 	if o.ExpectRanks == 0 {
 		o.ExpectRanks = set.ExpectRanks
 	}
-	r := &run{o: o, f: f, begin: time.Now(), res: n.Result, c: &client{base: n.Result.Server}}
-	r.res.Info.expected = n.Expected
+	r := &run{o: o, f: f, begin: time.Now(), res: n.Result, c: &server.Client{Base: n.Result.Server}}
+	r.info.Expected = n.Expected
 	if r.d, err = newDriver(n.Result.Framework, r.c, o); err != nil {
 		return nil, err
 	}
 	s := r.newStage(n.Stage.Stage, n.Stage.StepsAsked, false)
 	s.out, s.dir, s.from, s.byStage, s.opened = n.Stage, n.Dir, n.From, n.ByStage, n.Opened
-	s.out.Dir = f.abs(s.dir)
+	s.out.Dir = f.Abs(s.dir)
 	s.win.state = n.State
 	if n.State == stateStopping {
 		s.stopErr = errors.New("the answer to the stop request is not known")
 	}
-	s.w = &watch{f: f, dir: s.from, skip: s.skip(), rewrites: r.d.traits().rewrites, poll: o.Poll, before: n.Before, taken: n.Taken, files: map[string]*watched{}}
+	s.w = &watch{f: f, dir: s.from, skip: s.skip(), rewrites: r.d.Traits().Rewrites, poll: o.Poll, before: n.Before, taken: n.Taken, files: map[string]*watched{}}
 	err = s.keepNote(s.traces(ctx))
 	r.res.Stages = append(r.res.Stages, s.out)
 	return r.finish(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // Verdict says whether a capture holds what was asked for.
@@ -70,7 +71,7 @@ type limits struct {
 	clockRange time.Duration
 }
 
-var defaultLimits = limits{cachedShare: 0.05, promptPasses: 1, clockSlack: 2 * time.Second, clockRange: 24 * time.Hour}
+var defaultLimits = limits{cachedShare: 0.05, promptPasses: 1, clockSlack: server.ClockSlack, clockRange: 24 * time.Hour}
 
 // foreign reports whether a recording that ended at end cannot be of a window
 // that opened at opened: it was over before. ahead is how far the clock of the

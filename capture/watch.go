@@ -12,7 +12,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/capture/internal/folder"
 	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/server"
 	"github.com/llmstrata/strata/capture/internal/whole"
 )
 
@@ -23,7 +25,7 @@ import (
 // remembered ones renamed; where the server writes to a fixed name, also when
 // the remembered file has been replaced.
 type watch struct {
-	f        *folder
+	f        *folder.Folder
 	dir      string   // below f, "." for f itself
 	skip     []string // folders below dir that are not looked into
 	rewrites bool
@@ -64,9 +66,9 @@ type watched struct {
 	foreign bool
 }
 
-func newWatch(f *folder, dir string, skip []string, rewrites bool, poll Poll) (*watch, error) {
+func newWatch(f *folder.Folder, dir string, skip []string, rewrites bool, poll Poll) (*watch, error) {
 	w := &watch{f: f, dir: dir, skip: skip, rewrites: rewrites, poll: poll, files: map[string]*watched{}}
-	list, err := f.look(dir, skip)
+	list, err := f.Look(dir, skip)
 	w.before, w.taken = make(map[string]mark, len(list)), time.Now()
 	for name, info := range list {
 		w.before[name] = mark{info.Size(), info.ModTime(), info}
@@ -116,7 +118,7 @@ func (w *watch) replaced(old mark, now fs.FileInfo) bool {
 
 // update takes a look and checks the files that have settled.
 func (w *watch) update(ctx context.Context, checking func(name string, bytes int64)) error {
-	list, err := w.f.look(w.dir, w.skip)
+	list, err := w.f.Look(w.dir, w.skip)
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func (w *watch) update(ctx context.Context, checking func(name string, bytes int
 
 // check reads one file to its end.
 func (w *watch) check(ctx context.Context, name string, s *watched) error {
-	file, err := w.f.root.Open(filepath.Join(filepath.FromSlash(w.dir), filepath.FromSlash(name)))
+	file, err := w.f.Root.Open(filepath.Join(filepath.FromSlash(w.dir), filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.reason = "vanished"
 		return nil
@@ -241,7 +243,7 @@ func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p p
 		}
 		if !time.Now().Before(p.until) || p.quiet > 0 && time.Since(w.last) >= p.quiet {
 			return done, &IncompleteError{
-				Dir: w.f.abs(w.dir), Waited: time.Since(begin), Expected: len(want), Complete: done,
+				Dir: w.f.Abs(w.dir), Waited: time.Since(begin), Expected: len(want), Complete: done,
 				Missing: lack, Incomplete: pending, Earlier: w.earlier(),
 			}
 		}
@@ -261,12 +263,12 @@ func (s *stageRun) await(ctx context.Context) ([]string, error) {
 	begin := time.Now()
 	say := func(msg string) { s.say("traces", begin, msg) }
 	expect, from := s.o.ExpectRanks, "as asked"
-	if expect == 0 && s.res.Info.expected != nil {
+	if expect == 0 && s.info.Expected != nil {
 		from = "as the server says"
 	}
-	want := label.Want(s.res.Info.expected, expect, s.byStage)
+	want := label.Want(s.info.Expected, expect, s.byStage)
 	p := patience{until: begin.Add(s.o.Timeouts.Traces)}
-	if s.stopErr != nil && !timedOut(s.stopErr) || s.stopErr == nil && s.d.traits().flushed {
+	if s.stopErr != nil && !server.TimedOut(s.stopErr) || s.stopErr == nil && s.d.Traits().Flushed {
 		p.quiet = s.o.Timeouts.Quiet
 	}
 	for {
@@ -304,7 +306,7 @@ func (s *stageRun) read(ctx context.Context, names []string) {
 		if s.o.Inspect == nil || f.looked || label.IsMerged(n) {
 			continue
 		}
-		at := s.f.abs(path.Join(s.from, n))
+		at := s.f.Abs(path.Join(s.from, n))
 		s.say("check", time.Now(), "reading "+path.Base(n))
 		found, err := s.o.Inspect(ctx, at)
 		if ctx.Err() != nil {
@@ -321,7 +323,7 @@ func (s *stageRun) read(ctx context.Context, names []string) {
 
 // leaveOut marks the traces of another run and reports whether there were any.
 func (s *stageRun) leaveOut(names []string) bool {
-	ahead, known := s.c.ahead()
+	ahead, known := s.c.Ahead()
 	any := false
 	for _, n := range names {
 		f := s.w.files[n]

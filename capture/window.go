@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // armState says what the server's profiler may be doing, judged by what was
@@ -33,8 +35,8 @@ const stopTries = 3
 // number of times: of all its calls, one sends a request. No server is asked to
 // start twice or, unless it is known to take that, to stop twice.
 type window struct {
-	d     driver
-	c     *client
+	d     server.Driver
+	c     *server.Client
 	o     *Options
 	state armState
 	// save notes each state before the request that leads to it is sent; what
@@ -64,11 +66,11 @@ func (w *window) set(s armState) error {
 // open arms the profiler. pending reports that the server has not answered
 // yet and may do so when the window closes. Where err is not nil the profiler
 // may be on all the same: shut is always to be called.
-func (w *window) open(ctx context.Context, ses session) (pending bool, err error) {
+func (w *window) open(ctx context.Context, ses server.Session) (pending bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, context.Cause(ctx)
 	}
-	tr := w.d.traits()
+	tr := w.d.Traits()
 	if err := w.set(stateArmed); err != nil {
 		w.state = stateOff // nothing was sent
 		return false, err
@@ -85,10 +87,10 @@ func (w *window) open(ctx context.Context, ses session) (pending bool, err error
 				started <- fmt.Errorf("panic: %v", p)
 			}
 		}()
-		started <- w.d.start(sctx, ses)
+		started <- w.d.Start(sctx, ses)
 	}()
 	var grace <-chan time.Time
-	if tr.mayBlock {
+	if tr.MayBlock {
 		t := time.NewTimer(max(w.o.StartGrace, w.o.ArmDelay))
 		defer t.Stop()
 		grace = t.C
@@ -117,13 +119,13 @@ func (w *window) judgeStart(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := status(err)
-	var no refusedError
+	code := server.Status(err)
+	var no server.RefusedError
 	off := func() { _ = w.set(stateOff) } // the note is removed later all the same
 	switch {
-	case alreadyRunning(err):
+	case server.AlreadyRunning(err):
 		off() // somebody else's window: closing it is not ours to do
-		return withHint(err, "another capture is running, or one was left open: capture stop --url ADDRESS closes it")
+		return server.WithHint(err, "another capture is running, or one was left open: capture stop --url ADDRESS closes it")
 	case errors.As(err, &no), neverSent(err):
 		off()
 	case code == http.StatusRequestTimeout, code == 499:
@@ -131,7 +133,7 @@ func (w *window) judgeStart(err error) error {
 	case code/100 == 4:
 		off()
 	}
-	return withHint(err, w.d.traits().needs)
+	return server.WithHint(err, w.d.Traits().Needs)
 }
 
 // late returns the answer to a start request that was pending, once the window
@@ -145,7 +147,7 @@ func (w *window) late(ctx context.Context) error {
 	case err := <-w.started:
 		w.started = nil
 		if err != nil {
-			return withHint(err, w.d.traits().needs)
+			return server.WithHint(err, w.d.Traits().Needs)
 		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -175,7 +177,7 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 	if w.state != stateArmed {
 		return nil
 	}
-	tr := w.d.traits()
+	tr := w.d.Traits()
 	var err error
 	for try := range stopTries {
 		if try > 0 {
@@ -187,7 +189,7 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 		_ = w.set(stateStopping) // the request matters more than the note
 		err = w.sendStop(ctx, timeout)
 		arrived := !neverSent(err)
-		if w.detached || arrived && (try > 0 || !tr.stopAgain || !lostOnTheWay(err)) {
+		if w.detached || arrived && (try > 0 || !tr.StopAgain || !lostOnTheWay(err)) {
 			break
 		}
 		if !arrived {
@@ -195,25 +197,25 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 		}
 	}
 	switch {
-	case err == nil, notInProgress(err):
+	case err == nil, server.NotInProgress(err):
 		_ = w.set(stateStopped)
 		return nil
 	case w.detached:
 		return err
-	case tr.selfStop && status(err) == http.StatusInternalServerError:
+	case tr.SelfStop && server.Status(err) == http.StatusInternalServerError:
 		// What SGLang answers after it has stopped by itself, its words lost.
 		// Of interest only if no traces come.
 		_ = w.set(stateStopped)
 		w.aside = "the stop request was answered: " + err.Error()
 		return nil
 	}
-	if errors.As(err, new(partialError)) {
+	if errors.As(err, new(server.PartialError)) {
 		// Some workers were not profiling, or none: the traces tell.
 		_ = w.set(stateStopped)
 		w.warn("stop: " + err.Error())
 		return nil
 	}
-	return withHint(err, "see the server's log")
+	return server.WithHint(err, "see the server's log")
 }
 
 // sendStop sends one stop request. When ctx ends, it waits a little longer for
@@ -228,7 +230,7 @@ func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
 				done <- fmt.Errorf("panic: %v", p)
 			}
 		}()
-		done <- control(sctx, w.c, stopPath, nil, timeout)
+		done <- server.Control(sctx, w.c, server.StopPath, nil, timeout)
 	}()
 	select {
 	case err := <-done:
@@ -254,7 +256,7 @@ func (w *window) cleanup(ctx context.Context, err error) error {
 		// may be a callback's panic.
 		switch serr := w.shut(context.WithoutCancel(ctx), w.o.Timeouts.Cleanup); {
 		case serr == nil:
-		case timedOut(serr):
+		case server.TimedOut(serr):
 			err = errors.Join(err, fmt.Errorf("%w, or be writing its traces: %w; capture collect takes them when they are there", ErrStillRunning, serr))
 		default:
 			err = errors.Join(err, fmt.Errorf("%w: %w; capture stop tries again", ErrStillRunning, serr))
@@ -266,14 +268,14 @@ func (w *window) cleanup(ctx context.Context, err error) error {
 
 // neverSent reports a request that did not reach a server: no connection came
 // about, or nothing was written to it.
-func neverSent(err error) bool { return refused(err) || errors.As(err, new(unsentError)) }
+func neverSent(err error) bool { return server.Refused(err) || errors.As(err, new(server.UnsentError)) }
 
 // lostOnTheWay reports a request of which it is not known that the server saw
 // it: the connection broke, or a gateway could not pass it on.
 func lostOnTheWay(err error) bool {
-	switch status(err) {
+	switch server.Status(err) {
 	case 0:
-		return err != nil && !timedOut(err) && !errors.Is(err, context.Canceled)
+		return err != nil && !server.TimedOut(err) && !errors.Is(err, context.Canceled)
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // stagePlan are the requests of one stage.
 type stagePlan struct {
 	stage           Stage
-	warmup, capture []request
+	warmup, capture []server.Request
 	// steps is the number of passes asked for.
 	steps int
 	// inputLen is the prompt's length in words, 0 for the probe prompt.
@@ -30,10 +32,10 @@ type counter struct{ next int }
 func freshIndex() int { return 100_000 + rand.IntN(999_000_000) }
 
 // request makes one request of words words.
-func (c *counter) request(words, tokens int) request {
+func (c *counter) request(words, tokens int) server.Request {
 	i := c.next
 	c.next++
-	return request{prompt: syntheticPrompt(i, words), maxTokens: tokens, seed: i}
+	return server.Request{Prompt: syntheticPrompt(i, words), MaxTokens: tokens, Seed: i}
 }
 
 // syntheticPrompt is words words, "profile" all of them but the first, which
@@ -95,9 +97,9 @@ func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counte
 		if !selfStop {
 			p.outputLen = min(p.outputLen, steps+1)
 		}
-		probe := func(tokens int) request {
+		probe := func(tokens int) server.Request {
 			c.next++
-			return request{prompt: o.ProbePrompt, maxTokens: tokens, seed: c.next - 1}
+			return server.Request{Prompt: o.ProbePrompt, MaxTokens: tokens, Seed: c.next - 1}
 		}
 		if o.WarmupSteps > 0 {
 			p.warmup = append(p.warmup, probe(o.WarmupSteps))
@@ -107,19 +109,19 @@ func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counte
 		}
 	}
 	for i := range p.capture {
-		p.capture[i].ignoreEOS = p.ignoreEOS
+		p.capture[i].IgnoreEOS = p.ignoreEOS
 	}
 	return p
 }
 
 // send sends the requests of a phase, Concurrency of them at a time. The first
 // error ends it: requests under way are given up.
-func (s *stageRun) send(ctx context.Context, phase string, reqs []request) (Load, error) {
+func (s *stageRun) send(ctx context.Context, phase string, reqs []server.Request) (Load, error) {
 	l := Load{Requests: len(reqs), InputWords: s.plan.inputLen, Concurrency: s.o.Concurrency, Tokens: -1, PromptTokens: -1, CachedTokens: -1}
 	if len(reqs) == 0 {
 		return l, nil
 	}
-	l.MaxTokens = reqs[0].maxTokens
+	l.MaxTokens = reqs[0].MaxTokens
 	begin := time.Now()
 	rctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -137,7 +139,7 @@ func (s *stageRun) send(ctx context.Context, phase string, reqs []request) (Load
 		if rctx.Err() != nil {
 			break
 		}
-		s.say(phase, begin, fmt.Sprintf("request %d of %d, up to %d tokens", i+1, len(reqs), q.maxTokens))
+		s.say(phase, begin, fmt.Sprintf("request %d of %d, up to %d tokens", i+1, len(reqs), q.MaxTokens))
 		wg.Go(func() {
 			defer func() {
 				<-room
@@ -146,7 +148,7 @@ func (s *stageRun) send(ctx context.Context, phase string, reqs []request) (Load
 				}
 			}()
 			t := time.Now()
-			a, err := s.d.generate(rctx, q)
+			a, err := s.d.Generate(rctx, q)
 			if err != nil {
 				cancel(fmt.Errorf("%s request %d of %d: %w", s.plan.stage, i+1, len(reqs), err))
 				return
@@ -166,15 +168,15 @@ func (s *stageRun) send(ctx context.Context, phase string, reqs []request) (Load
 }
 
 // add counts one answer.
-func (l *Load) add(a reply) {
-	if a.tokens >= 0 && (l.Tokens < 0 || a.tokens < l.Tokens) {
-		l.Tokens = a.tokens
+func (l *Load) add(a server.Reply) {
+	if a.Tokens >= 0 && (l.Tokens < 0 || a.Tokens < l.Tokens) {
+		l.Tokens = a.Tokens
 	}
 	sum := func(to *int, n int) {
 		if n >= 0 {
 			*to = max(*to, 0) + n
 		}
 	}
-	sum(&l.PromptTokens, a.prompt)
-	sum(&l.CachedTokens, a.cached)
+	sum(&l.PromptTokens, a.Prompt)
+	sum(&l.CachedTokens, a.Cached)
 }

@@ -29,13 +29,15 @@ var Layers = Layering{
 	"triage":           {"layer", "profile", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace"},
 	"trace/nsys":       {"trace"},
-	"capture": {"internal/framework", "capture/internal/disk", "capture/internal/label", "capture/internal/pysource",
-		"capture/internal/secret", "capture/internal/whole"},
+	"capture": {"internal/framework", "capture/internal/disk", "capture/internal/folder", "capture/internal/label",
+		"capture/internal/pysource", "capture/internal/server", "capture/internal/whole"},
 
 	"capture/internal/disk":     {},
+	"capture/internal/folder":   {"capture/internal/label"},
 	"capture/internal/label":    {"internal/framework"},
 	"capture/internal/pysource": {},
 	"capture/internal/secret":   {},
+	"capture/internal/server":   {"capture/internal/label", "capture/internal/secret", "internal/framework"},
 	"capture/internal/whole":    {},
 
 	"internal/agree":            {"internal/gen"},

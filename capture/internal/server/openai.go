@@ -1,4 +1,4 @@
-package capture
+package server
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // openAI is the part the three servers with an OpenAI interface share.
 type openAI struct {
-	c     *client
+	c     *Client
 	o     Options
 	model string
 	// completions is set once chat has failed and completions has not, so
@@ -46,47 +46,47 @@ type completionRequest struct {
 	IgnoreEOS   bool   `json:"ignore_eos,omitempty"`
 }
 
-// generate tries chat, then completions if the server refused chat or answered
+// Generate tries chat, then completions if the server refused chat or answered
 // something that is no answer. Silence is not refusal: a server that does not
-// answer chat in time is not asked again.
-func (d *openAI) generate(ctx context.Context, r request) (reply, error) {
+// Answer chat in time is not asked again.
+func (d *openAI) Generate(ctx context.Context, r Request) (Reply, error) {
 	var chatErr error
 	if !d.completions.Load() {
 		const path = "/v1/chat/completions"
-		a, err := d.c.post(ctx, path, chatRequest{
-			Model: d.model, Messages: []chatMessage{{"user", r.prompt}},
-			MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS,
-		}, d.o.Timeouts.Request)
+		got, err := d.c.Post(ctx, path, chatRequest{
+			Model: d.model, Messages: []chatMessage{{"user", r.Prompt}},
+			MaxTokens: r.MaxTokens, Seed: r.Seed, IgnoreEOS: r.IgnoreEOS,
+		}, d.o.RequestTimeout)
 		if err == nil {
-			var said reply
-			if said, err = d.read(path, a.text); err == nil {
+			var said Reply
+			if said, err = d.read(path, got.Text); err == nil {
 				return said, nil
 			}
 		}
-		if ctx.Err() != nil || unreachable(err) {
-			return reply{}, err
+		if ctx.Err() != nil || Unreachable(err) {
+			return Reply{}, err
 		}
 		chatErr = err
 	}
 	const path = "/v1/completions"
-	a, err := d.c.post(ctx, path, completionRequest{
-		Model: d.model, Prompt: r.prompt,
-		MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS,
-	}, d.o.Timeouts.Request)
+	got, err := d.c.Post(ctx, path, completionRequest{
+		Model: d.model, Prompt: r.Prompt,
+		MaxTokens: r.MaxTokens, Seed: r.Seed, IgnoreEOS: r.IgnoreEOS,
+	}, d.o.RequestTimeout)
 	if err == nil {
-		var said reply
-		if said, err = d.read(path, a.text); err == nil {
+		var said Reply
+		if said, err = d.read(path, got.Text); err == nil {
 			d.completions.Store(true)
 			return said, nil
 		}
 	}
-	return reply{}, errors.Join(chatErr, err)
+	return Reply{}, errors.Join(chatErr, err)
 }
 
 // read reads chat, completion and responses-style answers: content may be a
 // string or a list of parts, and may be missing where only reasoning was
 // generated. A null in the token details is "not said", not none.
-func (d *openAI) read(path string, text []byte) (reply, error) {
+func (d *openAI) read(path string, text []byte) (Reply, error) {
 	type cached struct {
 		Tokens *float64 `json:"cached_tokens"`
 	}
@@ -111,15 +111,15 @@ func (d *openAI) read(path string, text []byte) (reply, error) {
 		} `json:"usage"`
 	}
 	if err := d.c.decode(http.MethodPost, path, text, &doc); err != nil {
-		return reply{}, err
+		return Reply{}, err
 	}
 	if doc.Choices == nil && doc.OutputText == "" && doc.Output == nil {
-		return reply{}, d.c.fail(http.MethodPost, path, http.StatusOK, text, errors.New("the answer has no choices"))
+		return Reply{}, d.c.Fail(http.MethodPost, path, http.StatusOK, text, errors.New("the answer has no choices"))
 	}
 	u := doc.Usage
-	a := reply{tokens: tokenCount(cmp.Or(u.Completion, u.Output)), prompt: tokenCount(cmp.Or(u.Prompt, u.Input)), cached: -1}
+	a := Reply{Tokens: tokenCount(cmp.Or(u.Completion, u.Output)), Prompt: tokenCount(cmp.Or(u.Prompt, u.Input)), Cached: -1}
 	if c := cmp.Or(u.PromptDetails, u.InputDetails); c != nil {
-		a.cached = tokenCount(c.Tokens)
+		a.Cached = tokenCount(c.Tokens)
 	}
 	var parts []string
 	if len(doc.Choices) > 0 {
@@ -130,7 +130,7 @@ func (d *openAI) read(path string, text []byte) (reply, error) {
 	if doc.OutputText == "" {
 		parts = append(parts, contentText(doc.Output, 0))
 	}
-	a.text = joinNonEmpty(parts)
+	a.Text = joinNonEmpty(parts)
 	return a, nil
 }
 
@@ -180,42 +180,42 @@ func joinNonEmpty(parts []string) string {
 }
 
 // models asks /v1/models, and settles the model's name.
-func (d *openAI) models(ctx context.Context, f Framework) (ServerInfo, error) {
+func (d *openAI) models(ctx context.Context, k Kind) (Info, error) {
 	const path = "/v1/models"
-	info := ServerInfo{Endpoint: path, Model: d.model}
-	text, err := d.c.get(ctx, path)
+	info := Info{Endpoint: path, Model: d.model}
+	text, err := d.c.Get(ctx, path)
 	if err == nil {
 		var doc map[string]any
 		if err = d.c.decode(http.MethodGet, path, text, &doc); err == nil {
-			info.document = d.c.redact(doc)
+			info.Document = d.c.Redact(doc)
 			if id := firstModel(doc); id != "" && d.model == "" {
 				info.Model = id
 			} else if id == "" {
-				err = d.c.fail(http.MethodGet, path, http.StatusOK, text, errors.New("lists no model"))
+				err = d.c.Fail(http.MethodGet, path, http.StatusOK, text, errors.New("lists no model"))
 			}
 		}
 	}
 	switch {
 	case err == nil:
-	case d.model != "" && !unreachable(err) && !unauthorized(err):
+	case d.model != "" && !Unreachable(err) && !Unauthorized(err):
 		// The name was given; the list is not needed.
 		info.Note = fmt.Sprintf("no model list: %v", err)
-	case unreachable(err), unauthorized(err):
+	case Unreachable(err), Unauthorized(err):
 		return info, err
-	case status(err) != 0:
-		return info, withHint(err, "name the model with --model")
+	case Status(err) != 0:
+		return info, WithHint(err, "name the model with --model")
 	default:
 		return info, err
 	}
 	d.model = info.Model
 	// What triage looks for beside a trace.
-	doc := map[string]any{"framework": string(f), "model": info.Model}
-	for k, v := range info.document {
+	doc := map[string]any{"framework": string(k), "model": info.Model}
+	for k, v := range info.Document {
 		if _, taken := doc[k]; !taken {
 			doc[k] = v
 		}
 	}
-	info.document = doc
+	info.Document = doc
 	return info, nil
 }
 
@@ -224,7 +224,7 @@ func firstModel(doc map[string]any) string {
 	list, _ := doc["data"].([]any)
 	for _, e := range list {
 		if m, ok := e.(map[string]any); ok {
-			if id := firstString(m, "id", "root"); id != "" {
+			if id := FirstString(m, "id", "root"); id != "" {
 				return id
 			}
 		}

@@ -1,4 +1,4 @@
-package capture
+package server
 
 import (
 	"context"
@@ -28,21 +28,21 @@ import (
 //   - One file per process, [<prefix>-]<profile_id>-TP-<n>[-DP-<n>][-PP-<n>]
 //     [-EP-<n>][-<stage>].trace.json.gz, profile_id being the wall clock.
 type sglang struct {
-	c *client
+	c *Client
 	o Options
 }
 
-func (d *sglang) traits() traits {
-	return traits{
-		ownDir: true, selfStop: true, mayBlock: true, stopAgain: true, flushed: true,
-		needs: framework.SGLang().Launch,
+func (d *sglang) Traits() Traits {
+	return Traits{
+		OwnDir: true, SelfStop: true, MayBlock: true, StopAgain: true, Flushed: true,
+		Needs: framework.SGLang().Launch,
 	}
 }
 
-func (d *sglang) check(o Options) ([]string, error) {
+func (d *sglang) Check(o Options) ([]string, error) {
 	var notes []string
-	if o.ProfileByStage && o.Workload != WorkloadLegacy {
-		notes = append(notes, "profile_by_stage is off: the "+string(o.Workload)+" workload separates the stages itself (use --profile-workload legacy for the server's own)")
+	if o.ProfileByStage && o.Separated != "" {
+		notes = append(notes, "profile_by_stage is off: the "+o.Separated+" workload separates the stages itself (use --profile-workload legacy for the server's own)")
 	}
 	return notes, nil
 }
@@ -60,23 +60,23 @@ type sglangProfile struct {
 	RecordShapes   bool     `json:"record_shapes"`
 }
 
-// start sends record_shapes always: releases differ in what its absence means.
-func (d *sglang) start(ctx context.Context, s session) error {
+// Start sends record_shapes always: releases differ in what its absence means.
+func (d *sglang) Start(ctx context.Context, s Session) error {
 	shapes := true
 	if d.o.RecordShapes != nil {
 		shapes = *d.o.RecordShapes
 	}
-	return control(ctx, d.c, startPath, sglangProfile{
-		OutputDir:      s.dir,
-		NumSteps:       s.steps + 1,
+	return Control(ctx, d.c, StartPath, sglangProfile{
+		OutputDir:      s.Dir,
+		NumSteps:       s.Steps + 1,
 		Activities:     d.o.Activities,
-		ProfileByStage: s.byStage,
+		ProfileByStage: s.ByStage,
 		MergeProfiles:  d.o.MergeProfiles,
 		ProfilePrefix:  d.o.ProfilePrefix,
 		StartStep:      d.o.StartStep,
 		WithStack:      d.o.WithStack,
 		RecordShapes:   shapes,
-	}, d.o.Timeouts.Start)
+	}, d.o.StartTimeout)
 }
 
 // sglangGenerate is the body of /generate.
@@ -93,19 +93,19 @@ type sglangSampling struct {
 	IgnoreEOS    bool `json:"ignore_eos,omitempty"`
 }
 
-func (d *sglang) generate(ctx context.Context, r request) (reply, error) {
+func (d *sglang) Generate(ctx context.Context, r Request) (Reply, error) {
 	const path = "/generate"
-	a, err := d.c.post(ctx, path, sglangGenerate{
-		Text:     r.prompt,
-		Sampling: sglangSampling{Seed: r.seed, MaxNewTokens: r.maxTokens, IgnoreEOS: r.ignoreEOS},
-	}, d.o.Timeouts.Request)
+	got, err := d.c.Post(ctx, path, sglangGenerate{
+		Text:     r.Prompt,
+		Sampling: sglangSampling{Seed: r.Seed, MaxNewTokens: r.MaxTokens, IgnoreEOS: r.IgnoreEOS},
+	}, d.o.RequestTimeout)
 	if err != nil {
-		return reply{}, err
+		return Reply{}, err
 	}
 	// One prompt is answered by one object; some gateways make it a list.
 	var raw json.RawMessage
-	if err := d.c.decode(http.MethodPost, path, a.text, &raw); err != nil {
-		return reply{}, err
+	if err := d.c.decode(http.MethodPost, path, got.Text, &raw); err != nil {
+		return Reply{}, err
 	}
 	type generated struct {
 		Text string `json:"text"`
@@ -119,15 +119,15 @@ func (d *sglang) generate(ctx context.Context, r request) (reply, error) {
 	if len(raw) > 0 && raw[0] == '[' {
 		var many []generated
 		if err := d.c.decode(http.MethodPost, path, raw, &many); err != nil {
-			return reply{}, err
+			return Reply{}, err
 		}
 		if len(many) > 0 {
 			one = many[0]
 		}
 	} else if err := d.c.decode(http.MethodPost, path, raw, &one); err != nil {
-		return reply{}, err
+		return Reply{}, err
 	}
-	return reply{one.Text, tokenCount(one.Meta.Completion), tokenCount(one.Meta.Prompt), tokenCount(one.Meta.Cached)}, nil
+	return Reply{one.Text, tokenCount(one.Meta.Completion), tokenCount(one.Meta.Prompt), tokenCount(one.Meta.Cached)}, nil
 }
 
 // tokenCount is -1 for none.
@@ -138,15 +138,15 @@ func tokenCount(n *float64) int {
 	return int(*n)
 }
 
-// sglangInfo fetches the server's information and says from where.
-func sglangInfo(ctx context.Context, c *client) (doc map[string]any, path string, err error) {
+// SGLangInfo fetches the server's information and says from where.
+func SGLangInfo(ctx context.Context, c *Client) (doc map[string]any, path string, err error) {
 	path = "/server_info"
-	text, err := c.get(ctx, path)
-	if s := status(err); s == http.StatusNotFound || s == http.StatusMethodNotAllowed {
+	text, err := c.Get(ctx, path)
+	if s := Status(err); s == http.StatusNotFound || s == http.StatusMethodNotAllowed {
 		// The name before 0.5.
 		var text2 []byte
 		var err2 error
-		if text2, err2 = c.get(ctx, "/get_server_info"); err2 == nil {
+		if text2, err2 = c.Get(ctx, "/get_server_info"); err2 == nil {
 			text, err, path = text2, nil, "/get_server_info"
 		}
 	}
@@ -154,33 +154,33 @@ func sglangInfo(ctx context.Context, c *client) (doc map[string]any, path string
 		return nil, path, err
 	}
 	if err = c.decode(http.MethodGet, path, text, &doc); err == nil && doc == nil {
-		err = c.fail(http.MethodGet, path, http.StatusOK, text, errors.New("not a JSON object"))
+		err = c.Fail(http.MethodGet, path, http.StatusOK, text, errors.New("not a JSON object"))
 	}
 	return doc, path, err
 }
 
-func (d *sglang) info(ctx context.Context) (ServerInfo, error) {
-	doc, path, err := sglangInfo(ctx, d.c)
+func (d *sglang) Info(ctx context.Context) (Info, error) {
+	doc, path, err := SGLangInfo(ctx, d.c)
 	if err != nil {
-		if unreachable(err) || unauthorized(err) || ctx.Err() != nil {
-			return ServerInfo{}, err
+		if Unreachable(err) || Unauthorized(err) || ctx.Err() != nil {
+			return Info{}, err
 		}
 		// A server that answers but has no information can still be profiled.
-		return ServerInfo{Note: fmt.Sprintf("no server information: %v", err)}, nil
+		return Info{Note: fmt.Sprintf("no server information: %v", err)}, nil
 	}
-	info := ServerInfo{Endpoint: path, document: d.c.redact(doc)}
-	info.Model = firstString(doc, "model_path", "served_model_name", "model")
-	info.Version = firstString(doc, "version")
+	info := Info{Endpoint: path, Document: d.c.Redact(doc)}
+	info.Model = FirstString(doc, "model_path", "served_model_name", "model")
+	info.Version = FirstString(doc, "version")
 	info.ChunkedPrefill = intField(doc, "chunked_prefill_size")
 	info.TP, info.PP, info.DP, info.EP = intField(doc, "tp_size"), intField(doc, "pp_size"), intField(doc, "dp_size"), intField(doc, "ep_size")
-	info.expected = sglangRanks(doc, info)
+	info.Expected = sglangRanks(doc, info)
 	return info, nil
 }
 
 // sglangRanks lists the processes that write a trace. Under data parallel
 // attention the DP ranks are TP ranks too; without it, each DP replica has its
 // own TP group.
-func sglangRanks(doc map[string]any, in ServerInfo) []label.Rank {
+func sglangRanks(doc map[string]any, in Info) []label.Rank {
 	tp, pp, dp := max(in.TP, 1), max(in.PP, 1), max(in.DP, 1)
 	if in.TP == 0 {
 		return nil // not said

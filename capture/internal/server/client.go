@@ -1,4 +1,4 @@
-package capture
+package server
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 
 // The profiler's routes, the same on all servers.
 const (
-	startPath = "/start_profile"
-	stopPath  = "/stop_profile"
+	StartPath = "/start_profile"
+	StopPath  = "/stop_profile"
 )
 
 // Limits on what is read of an answer. /server_info of a large SGLang
@@ -30,36 +30,37 @@ const (
 	maxExcerpt = 300
 )
 
-// client sends requests to one server. Safe for concurrent use.
-type client struct {
-	base    string // without user and password
+// Client sends requests to one server. Safe for concurrent use.
+type Client struct {
+	Base    string // without user and password
 	http    *http.Client
 	own     *http.Transport // closed with the client, nil for a caller's client
 	header  http.Header
-	info    time.Duration
-	secrets secret.Set
+	Info    time.Duration
+	Secrets secret.Set
 	// skew is how far the server's clock is ahead of this one, in nanoseconds,
 	// known when it has been measured.
 	skew  atomic.Int64
 	known atomic.Bool
-	// dry, when set, is told of requests that change anything instead of
+	// Dry, when set, is told of requests that change anything instead of
 	// their being sent.
-	dry func(method, path string, body []byte)
+	Dry func(method, path string, body []byte)
 }
 
-// answer is what a server said, with a 2xx status.
-type answer struct {
-	status int
-	text   []byte
+// Answer is what a server said, with a 2xx status.
+type Answer struct {
+	// Status is 2xx, Text the body.
+	Status int
+	Text   []byte
 }
 
-// newClient checks the address.
-func newClient(o Options) (*client, error) {
+// New checks the address.
+func New(o Options) (*Client, error) {
 	base, user, err := normalURL(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{base: base, header: o.Header.Clone(), info: o.Timeouts.Info, http: o.HTTPClient}
+	c := &Client{Base: base, header: o.Header.Clone(), Info: o.InfoTimeout, http: o.HTTPClient}
 	if c.header == nil {
 		c.header = http.Header{}
 	}
@@ -68,9 +69,9 @@ func newClient(o Options) (*client, error) {
 		r := http.Request{Header: http.Header{}}
 		r.SetBasicAuth(user.Username(), word)
 		c.header.Set("Authorization", r.Header.Get("Authorization"))
-		c.secrets.Add(word)
+		c.Secrets.Add(word)
 	}
-	c.secrets.AddHeader(c.header)
+	c.Secrets.AddHeader(c.header)
 	if c.http == nil {
 		c.own = http.DefaultTransport.(*http.Transport).Clone()
 		c.http = &http.Client{
@@ -83,8 +84,8 @@ func newClient(o Options) (*client, error) {
 	return c, nil
 }
 
-// close lets go of idle connections, and with them of their goroutines.
-func (c *client) close() {
+// Close lets go of idle connections, and with them of their goroutines.
+func (c *Client) Close() {
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}
@@ -92,7 +93,7 @@ func (c *client) close() {
 
 // normalURL adds a scheme and cuts what users copy along. User and password
 // come back apart: the address is printed.
-func normalURL(s string) (base string, user *url.Userinfo, err error) {
+func normalURL(s string) (Base string, user *url.Userinfo, err error) {
 	if strings.TrimSpace(s) == "" {
 		return "", nil, errors.New("capture: no server address (URL, --url)")
 	}
@@ -116,8 +117,8 @@ func normalURL(s string) (base string, user *url.Userinfo, err error) {
 	return strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1"), user, nil
 }
 
-// shown is an address as it may be printed and stored.
-func shown(address string) string {
+// Shown is an address as it may be printed and stored.
+func Shown(address string) string {
 	base, _, err := normalURL(address)
 	if err != nil {
 		return secret.Set{}.Scrub(address)
@@ -125,31 +126,31 @@ func shown(address string) string {
 	return base
 }
 
-// get fetches path within the information timeout.
-func (c *client) get(ctx context.Context, path string) ([]byte, error) {
-	a, err := c.do(ctx, http.MethodGet, path, nil, c.info)
-	return a.text, err
+// Get fetches path within the information timeout.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	a, err := c.Do(ctx, http.MethodGet, path, nil, c.Info)
+	return a.Text, err
 }
 
-// post sends body as JSON, or nothing when it is nil.
-func (c *client) post(ctx context.Context, path string, body any, timeout time.Duration) (answer, error) {
-	return c.do(ctx, http.MethodPost, path, body, timeout)
+// Post sends body as JSON, or nothing when it is nil.
+func (c *Client) Post(ctx context.Context, path string, body any, timeout time.Duration) (Answer, error) {
+	return c.Do(ctx, http.MethodPost, path, body, timeout)
 }
 
 // compareClocks measures how far the server's clock is ahead. The header has
 // whole seconds, so half of one is added.
-func (c *client) compareClocks(date string) {
+func (c *Client) compareClocks(date string) {
 	if t, err := http.ParseTime(date); err == nil {
 		c.skew.Store(int64(t.Add(time.Second / 2).Sub(time.Now())))
 		c.known.Store(true)
 	}
 }
 
-// ahead is how far the server's clock is ahead of this one's, and whether that
+// Ahead is how far the server's clock is ahead of this one's, and whether that
 // is known. Less than the limit of the measurement is none.
-func (c *client) ahead() (time.Duration, bool) {
+func (c *Client) Ahead() (time.Duration, bool) {
 	d := time.Duration(c.skew.Load())
-	if d.Abs() <= defaultLimits.clockSlack {
+	if d.Abs() <= ClockSlack {
 		d = 0
 	}
 	return d, c.known.Load()
@@ -159,11 +160,11 @@ func (c *client) ahead() (time.Duration, bool) {
 // generation of no text in all the forms that are read.
 const dryAnswer = `{"text": "", "choices": [{"text": ""}]}`
 
-// do sends one request and returns a 2xx answer. Every other outcome is a
-// *ServerError; a cancelled context shows through errors.Is.
-func (c *client) do(ctx context.Context, method, path string, body any, timeout time.Duration) (answer, error) {
-	fail := func(status int, text []byte, err error) (answer, error) {
-		return answer{status: status}, c.fail(method, path, status, text, err)
+// Do sends one request and returns a 2xx answer. Every other outcome is a
+// *Error; a cancelled context shows through errors.Is.
+func (c *Client) Do(ctx context.Context, method, path string, body any, timeout time.Duration) (Answer, error) {
+	fail := func(status int, text []byte, err error) (Answer, error) {
+		return Answer{Status: status}, c.Fail(method, path, status, text, err)
 	}
 	var raw []byte
 	if body != nil {
@@ -172,9 +173,9 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 			return fail(0, nil, err)
 		}
 	}
-	if c.dry != nil && method == http.MethodPost {
-		c.dry(method, path, raw)
-		return answer{http.StatusOK, []byte(dryAnswer)}, nil
+	if c.Dry != nil && method == http.MethodPost {
+		c.Dry(method, path, raw)
+		return Answer{http.StatusOK, []byte(dryAnswer)}, nil
 	}
 	rctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -188,7 +189,7 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 	if body != nil {
 		rd = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(rctx, method, c.base+path, rd)
+	req, err := http.NewRequestWithContext(rctx, method, c.Base+path, rd)
 	if err != nil {
 		return fail(0, nil, err)
 	}
@@ -202,7 +203,7 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 	if err != nil {
 		err = c.cause(ctx, err, timeout)
 		if watched.Load() && !sent.Load() {
-			err = unsentError{err}
+			err = UnsentError{err}
 		}
 		return fail(0, nil, err)
 	}
@@ -219,14 +220,14 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 	case len(text) > maxAnswer:
 		return fail(resp.StatusCode, nil, fmt.Errorf("answer longer than %d bytes", maxAnswer))
 	}
-	return answer{resp.StatusCode, text}, nil
+	return Answer{resp.StatusCode, text}, nil
 }
 
-// fail makes a *ServerError whose texts hold no secret.
-func (c *client) fail(method, path string, status int, text []byte, err error) error {
-	e := &ServerError{Method: method, Server: c.base, Endpoint: path, Status: status, Body: excerpt([]byte(c.secrets.Scrub(string(text[:min(len(text), 16*maxExcerpt)])))), Err: err}
+// Fail makes a *Error whose texts hold no secret.
+func (c *Client) Fail(method, path string, status int, text []byte, err error) error {
+	e := &Error{Method: method, Server: c.Base, Endpoint: path, Status: status, Body: excerpt([]byte(c.Secrets.Scrub(string(text[:min(len(text), 16*maxExcerpt)])))), Err: err}
 	if err != nil {
-		if clean := c.secrets.Scrub(err.Error()); clean != err.Error() {
+		if clean := c.Secrets.Scrub(err.Error()); clean != err.Error() {
 			e.Err = scrubbed{clean, err}
 		}
 	}
@@ -247,36 +248,6 @@ func (e scrubbed) Error() string { return e.text }
 // Unwrap returns the error as it was.
 func (e scrubbed) Unwrap() error { return e.error }
 
-// unsentError is a request of which nothing was sent.
-type unsentError struct{ error }
-
-// Unwrap returns the reason.
-func (e unsentError) Unwrap() error { return e.error }
-
-// timeoutError is a request that ran into its own timeout.
-type timeoutError struct{ after time.Duration }
-
-func (e timeoutError) Error() string { return fmt.Sprintf("no answer within %v", e.after) }
-
-// Is makes it a context.DeadlineExceeded for callers.
-func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
-
-// cause tells the caller's cancelled context from the request's own timeout,
-// and cuts the method and URL that net/http repeats.
-func (c *client) cause(ctx context.Context, err error, timeout time.Duration) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return timeoutError{timeout}
-	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		return ue.Err
-	}
-	return err
-}
-
 // excerpt is the beginning of text on one line, without control characters:
 // it ends up on a terminal.
 func excerpt(text []byte) string {
@@ -293,49 +264,15 @@ func excerpt(text []byte) string {
 	return s
 }
 
-// status is the HTTP status of err, 0 when there was no answer.
-func status(err error) int {
-	var se *ServerError
-	if errors.As(err, &se) {
-		return se.Status
-	}
-	return 0
-}
-
-// timedOut reports that the server did not answer in time.
-func timedOut(err error) bool {
-	var te timeoutError
-	return errors.As(err, &te)
-}
-
-// unreachable reports an error without any answer: nothing listens, or nothing
-// speaks.
-func unreachable(err error) bool { return err != nil && status(err) == 0 }
-
-// unauthorized reports a key that is missing or wrong.
-func unauthorized(err error) bool {
-	s := status(err)
-	return s == http.StatusUnauthorized || s == http.StatusForbidden
-}
-
-// redact returns a server's document without secrets.
-func (c *client) redact(doc map[string]any) map[string]any {
-	return c.secrets.Document(doc).(map[string]any)
-}
-
-// withHint adds a hint to a *ServerError that has none.
-func withHint(err error, hint string) error {
-	var se *ServerError
-	if errors.As(err, &se) && se.Hint == "" {
-		se.Hint = hint
-	}
-	return err
+// Redact returns a server's document without Secrets.
+func (c *Client) Redact(doc map[string]any) map[string]any {
+	return c.Secrets.Document(doc).(map[string]any)
 }
 
 // decode reads a JSON answer of endpoint into v.
-func (c *client) decode(method, endpoint string, text []byte, v any) error {
+func (c *Client) decode(method, endpoint string, text []byte, v any) error {
 	if err := json.Unmarshal(text, v); err != nil {
-		return c.fail(method, endpoint, http.StatusOK, text, fmt.Errorf("not the JSON expected: %w", err))
+		return c.Fail(method, endpoint, http.StatusOK, text, fmt.Errorf("not the JSON expected: %w", err))
 	}
 	return nil
 }

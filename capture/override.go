@@ -1,0 +1,88 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/llmstrata/strata/capture/internal/folder"
+	"github.com/llmstrata/strata/capture/internal/pysource"
+)
+
+// OverrideChanges says what [Override] did.
+type OverrideChanges struct {
+	// Stacks and Rank0 count the calls and conditions that were changed; 0
+	// means all of them were as wanted.
+	Stacks int `json:"with_stack_added"`
+	Rank0  int `json:"rank0_added"`
+	// PerRank is set when each rank writes a file of its own, so that no
+	// condition on the rank is wanted.
+	PerRank bool `json:"file_per_rank"`
+}
+
+// Sentinels of [Override].
+var (
+	// ErrNoProfilerCall: there is no torch_profiler = torch.profiler.profile(…).
+	ErrNoProfilerCall = pysource.ErrNoProfilerCall
+	// ErrNoTraceCondition: all ranks write one file, and there is no
+	// enable_torch_trace = bool(torch_trace_path and profile_start_stop).
+	ErrNoTraceCondition = pysource.ErrNoTraceCondition
+	// ErrPython: the source is not what this small reader of Python
+	// understands; the message says where.
+	ErrPython = pysource.ErrPython
+)
+
+// Override rewrites TensorRT-LLM's py_executor.py: its profiler call gets
+// with_stack=True, so that kernels can be led back to Python lines. In a
+// release whose ranks all write one file, its switch also asks for rank 0; one
+// that writes a file per rank keeps them all. Everything else stays byte by
+// byte. A source that already is as wanted comes back unchanged.
+//
+// When a place is not found, the error wraps [ErrNoProfilerCall] or
+// [ErrNoTraceCondition], or both.
+func Override(src []byte) ([]byte, OverrideChanges, error) {
+	out, ch, err := pysource.Override(src)
+	return out, OverrideChanges(ch), err
+}
+
+// maxSource bounds the file read: the real one is some 450 kB.
+const maxSource = 32 << 20
+
+// OverrideFile is [Override] from the file source to the file output, which is
+// replaced in one step. The source is only read; naming it as the output too is
+// an error.
+func OverrideFile(source, output string) (OverrideChanges, error) {
+	fail := func(err error) (OverrideChanges, error) {
+		return OverrideChanges{}, fmt.Errorf("capture: override: %w", err)
+	}
+	info, err := os.Stat(source)
+	if err != nil {
+		return fail(err)
+	}
+	if info.Size() > maxSource {
+		return fail(fmt.Errorf("%s has %d bytes, more than a Python source", source, info.Size()))
+	}
+	out, err := os.Stat(output)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fail(err)
+	case os.SameFile(info, out):
+		return fail(fmt.Errorf("%s is the source; name another output", output))
+	case out.IsDir():
+		return fail(fmt.Errorf("%s is a folder; name a file", output))
+	}
+	src, err := os.ReadFile(source)
+	if err != nil {
+		return fail(err)
+	}
+	text, ch, err := Override(src)
+	if err != nil {
+		return ch, fmt.Errorf("%s: %w", source, err)
+	}
+	if err := folder.Replace(output, text); err != nil {
+		return fail(err)
+	}
+	return ch, nil
+}
