@@ -60,6 +60,7 @@ func (w *work) byAnchors(r *passResult, m *modelFacts) bool {
 	if m.layers > 0 && n != m.layers && r.cut == Whole {
 		return false
 	}
+	all := pos
 	// One anchor per layer: its last where anchors close blocks, its first where they open them.
 	off := per - 1
 	if m.position == profile.AnchorOpens {
@@ -86,8 +87,12 @@ func (w *work) byAnchors(r *passResult, m *modelFacts) bool {
 	if at != c.At {
 		c = params.CutAt(r.seq, c.Comb, c.ReferenceAt(at))
 	}
-	w.byStructure(r, c, "anchor", params.ConfidenceAnchor)
-	w.assignHalves(r, pos, m)
+	if r.cut == Whole || m.layers == 0 {
+		w.byStructure(r, c, "anchor", params.ConfidenceAnchor)
+	} else {
+		w.byFitted(r, params.Window(r.seq, c, m.layers, r.cut.ends()), "anchor", params.ConfidenceAnchor)
+	}
+	w.assignHalves(r, all, m)
 	return true
 }
 
@@ -103,9 +108,22 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 	}
 	half, layer := int8(0), int32(None)
 	next := 0
+	missing := int8(0) // halves of the first layer that the window cuts off
+	if r.cutFirst {
+		in := 0
+		for _, k := range pos {
+			if layerOf[r.line[k]] == int32(r.first) {
+				in++
+			}
+		}
+		missing = int8(max(0, m.blocks-in))
+	}
 	for k, i := range r.line {
 		if layerOf[i] != layer {
 			layer, half = layerOf[i], 0
+			if layer == int32(r.first) {
+				half = missing
+			}
 		}
 		isAnchor := next < len(pos) && pos[next] == k
 		if isAnchor {

@@ -38,6 +38,29 @@ func startKey(us string) string {
 	return strconv.FormatFloat(f, 'f', 3, 64) + " "
 }
 
+// TestDeepSeekV4CutWindows: layers of a cut pass are numbered from the end that is present, by anchors too.
+func TestDeepSeekV4CutWindows(t *testing.T) {
+	cfg := config(t, "deepseek-v4-flash.json")
+	all := actsOfDevice(analyze(t, open(t, dsv4Trace), layer.Options{Config: cfg}))
+	per := 0
+	for _, x := range all {
+		if x.pass == 0 {
+			per++
+		}
+	}
+	for _, c := range []struct {
+		name string
+		acts []act
+	}{
+		{"40 % cut in front", all[per*4/10:]}, {"75 % cut in front", all[per*3/4:]}, {"30 % cut behind", all[:len(all)-per*3/10]},
+	} {
+		a := analyze(t, built(c.acts), layer.Options{Config: cfg})
+		if share, wrong, _ := rate(a, c.acts); share < 0.99 {
+			t.Errorf("%s: %.2f %% right\n%s", c.name, 100*share, strings.Join(wrong, "\n"))
+		}
+	}
+}
+
 // TestDeepSeekV4HasTheRightHalves: pass, layer and half of at least 99 % of the kernels, with the default and with
 // anchor-closes.
 func TestDeepSeekV4HasTheRightHalves(t *testing.T) {

@@ -246,7 +246,13 @@ func (w *work) byReference(r *passResult, whole *segment.Cut, n int) bool {
 	if !ok {
 		return false
 	}
-	w.byStructure(r, f.Cut, "repeat", params.ConfidenceReference)
+	w.byFitted(r, f, "repeat", params.ConfidenceReference)
+	return true
+}
+
+// byFitted writes the layers of a pass that the window cuts.
+func (w *work) byFitted(r *passResult, f *segment.Fitted, evidence string, conf float64) {
+	w.byStructure(r, f.Cut, evidence, conf)
 	r.cutFirst, r.cutLast, r.first = f.CutFirst, f.CutLast, f.First
 	for k, l := range r.layer {
 		if l != None {
@@ -256,7 +262,6 @@ func (w *work) byReference(r *passResult, whole *segment.Cut, n int) bool {
 	if r.cut == CutAtBoth {
 		r.lconf = params.ConfidenceBothEnds // which layers these are cannot be told
 	}
-	return true
 }
 
 // byFragment finds the layers of a pass that the window cuts, from nothing but itself: it holds fewer than n layers, and

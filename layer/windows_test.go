@@ -167,7 +167,11 @@ func check(t *testing.T, y *tally, name string, acts []act, n int, least float64
 
 // realActs reads a real trace's kernels with the layers the frames, or the repeats with known N, give.
 func realActs(t testing.TB, name string, n int) []act {
-	a := analyze(t, open(t, name), layer.Options{NumLayers: n})
+	return actsOfDevice(analyze(t, open(t, name), layer.Options{NumLayers: n}))
+}
+
+// actsOfDevice reads the kernels of a device with the passes and layers that were found.
+func actsOfDevice(a *layer.Device) []act {
 	var out []act
 	ids := map[trace.EventID]int{}
 	type ev struct {

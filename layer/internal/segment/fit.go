@@ -80,6 +80,20 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 			starts = append([]int{at}, starts...)
 		}
 	}
+	f.Cut = f.With(starts)
+	p.window(s, f, n, cut)
+	return f, true
+}
+
+// Window adds the layers that the window cuts to those of a pass, and numbers them: from the end when the start is missing.
+func (p *Params) Window(s *Sequence, c *Cut, n int, cut Cuts) *Fitted {
+	f := &Fitted{Cut: c}
+	p.window(s, f, n, cut)
+	return f
+}
+
+func (p *Params) window(s *Sequence, f *Fitted, n int, cut Cuts) {
+	starts := f.Starts
 	if cut.Start && starts[0] > 0 && len(starts)-1 < n { // what precedes the first whole layer is the end of one
 		starts = append([]int{0}, starts...)
 		f.CutFirst = true
@@ -92,9 +106,8 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	}
 	f.Cut = f.With(starts)
 	if cut.Start && !cut.End {
-		f.First = n - f.Layers()
+		f.First = max(0, n-f.Layers())
 	}
-	return f, true
 }
 
 // GoesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
