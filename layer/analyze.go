@@ -151,6 +151,7 @@ func (w *work) segment(a *Device, m *modelFacts) error {
 	}
 	w.assignLayers(results, f, m)
 	results = w.addLoose(results, m)
+	w.judge(results, m)
 	if err := w.checkAgainst(results, f, m); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type passResult struct {
 	first     int     // index of the first one
 	levidence string
 	lconf     float64
+	doubts    string       // what speaks against the layers, in words
 	st        *segment.Cut // nil unless by anchors or repeats
 	cutFirst  bool         // the first layer is cut by the window
 	cutLast   bool
@@ -340,6 +341,9 @@ func (w *work) describe(r *passResult) string {
 		fmt.Fprintf(&b, "; boundary open by %d kernels, placed at the input norm", width)
 	default:
 		fmt.Fprintf(&b, "; boundary open by %d kernels", width)
+	}
+	if r.doubts != "" {
+		fmt.Fprintf(&b, "; in doubt: %s", r.doubts)
 	}
 	return b.String()
 }

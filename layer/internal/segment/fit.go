@@ -143,28 +143,7 @@ func (p *Params) likeLayers(s *Sequence, starts []int, from, to int) bool {
 // Confidence is the share of kernels in layers whose sequence of base names occurs at least twice in the pass, less something
 // where the boundary was a guess between several places.
 func (p *Params) Confidence(s *Sequence, c *Cut) float64 {
-	count := make([]int, 0, c.Layers()) // per distinct layer
-	of := make([]int, c.Layers())
-	var memo Memo[int]
-	for l := range of {
-		of[l] = memo.Get(s.Base[c.Starts[l]:c.Starts[l+1]], func() int {
-			count = append(count, 0)
-			return len(count) - 1
-		})
-		count[of[l]]++
-	}
-	shared, total := 0, 0
-	for l := range of {
-		n := c.Starts[l+1] - c.Starts[l]
-		total += n
-		if count[of[l]] > 1 {
-			shared += n
-		}
-	}
-	if total == 0 {
-		return 0
-	}
-	conf := p.ConfidenceRepeat + p.ConfidenceAlike*float64(shared)/float64(total)
+	conf := p.ConfidenceRepeat + p.ConfidenceAlike*p.repeated(s, c)
 	if !c.ByRole && c.Hi > c.Lo {
 		conf -= p.ConfidenceOpen
 	}

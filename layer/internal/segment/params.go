@@ -154,6 +154,11 @@ type Params struct {
 	HalfShare int
 	HalfNames float64
 
+	// Doubts, and what they leave of the confidence. All are read off the battery of generated cases: below the first number
+	// nearly all cases are right, above it the share that the second says. CapFront is for passes that may begin anywhere.
+	DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                           float64
+	CapFront, CapUnlike, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack float64
+
 	// What a rung of the ladder is worth, before anything contradicts it.
 	ConfidenceWhole, ConfidenceOneStack, ConfidenceStructure, ConfidenceGraph float64 // passes
 	ConfidenceLoose, ConfidenceProfilerStep                                   float64
@@ -189,10 +194,13 @@ func DefaultParams() *Params {
 		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
 		StrongSimilarity: 0.8, StrongSupport: 0.6, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
-		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.8, ConfidenceStructure: 0.9, ConfidenceGraph: 0.97,
+		DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.05, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
+		CapFront: 0.5, CapUnlike: 0.78, CapOutside: 0.75, CapSingle: 0.895, CapGuess: 0.78, CapUneven: 0.7, CapRival: 0.895, CapNameless: 0.8,
+		CapUnstarted: 0.895, CapDamaged: 0.78, CapUnplaced: 0.895, CapLost: 0.1, CapBack: 0.895,
+		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
 		ConfidenceLoose: 0.7, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
-		ConfidenceRepeat: 0.7, ConfidenceAlike: 0.29, ConfidenceOpen: 0.1,
-		ConfidenceReference: 0.8, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.7,
+		ConfidenceRepeat: 0.96, ConfidenceAlike: 0.035, ConfidenceOpen: 0.1,
+		ConfidenceReference: 0.97, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.79,
 	}
 }
 

@@ -1,0 +1,129 @@
+package segment
+
+import "strings"
+
+// Doubts are what speaks against a cut.
+type Doubts struct {
+	Unlike    float64 // share of the layers' kernels in layers that no neighbour is like, or that lack the mixer that most have
+	Outside   float64 // share of the mixers outside layers
+	Rest      float64 // share of the kernels outside layers
+	Single    float64 // share of the layers' kernels in layers that occur once, by base names
+	Uneven    float64 // unevenness of the layers
+	Unstarted float64 // share of layers that do not begin with a norm
+	Rival     float64 // support of the best other number of layers over that of this one; 0 where N is given
+	Nameless  bool    // hardly a mixer is known
+	Unplaced  bool    // the boundary does not stand at the norm in front of the mixer
+	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
+	Guessed   bool    // the number of layers was read from the passes
+}
+
+// Doubt collects what speaks against c. With guessed the number of layers was read from names.
+func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
+	n, starts := c.Layers(), c.Starts
+	inside := starts[n] - starts[0]
+	d := Doubts{Guessed: guessed, Uneven: unevenness(starts), Single: 1 - p.repeated(s, c)}
+	if inside > 0 {
+		d.Unlike = 1 - float64(p.Explained(s, c))/float64(inside)
+	}
+	d.Rest = 1 - float64(inside)/float64(max(1, s.Len()))
+	all, _ := Mixers(s, 0, s.Len())
+	in, _ := Mixers(s, starts[0], starts[n])
+	d.Nameless = all < n/p.Turns
+	if all > 0 {
+		d.Outside = float64(all-in) / float64(all)
+	}
+	input := inputNorm(c.unit)
+	d.Unplaced = input < 0 || c.At%c.Period() != input
+	d.Front = !s.Slice(0, starts[0]).has(embed) && p.ComesFrom(s, starts)
+	begin := 0
+	for l := range n {
+		if starts[l] < s.Len() && s.Role[starts[l]] == norm {
+			begin++
+		}
+	}
+	d.Unstarted = float64(n-begin) / float64(max(1, n))
+	if guessed {
+		d.Rival = p.rival(s, n)
+	}
+	return d
+}
+
+// rival is the support of the best other number of layers that units may be, over that of n.
+func (p *Params) rival(s *Sequence, n int) float64 {
+	own, best := 1/float64(s.Len()), 0.0
+	for k, g := range p.counts(s, false) {
+		if g.N == n {
+			own = g.Support
+		} else if k < p.MaxGuesses && g.N > p.FewLayers && g.Support > best && p.weigh(s, &g, g.Support) {
+			best = g.Support
+		}
+	}
+	return best / own
+}
+
+// Judge lowers a confidence to what layers with such doubts deserve.
+func (p *Params) Judge(conf float64, d Doubts) float64 {
+	for _, c := range p.caps(d) {
+		if c.holds {
+			conf = min(conf, c.most)
+		}
+	}
+	return conf
+}
+
+// Words says what is in doubt, "" for nothing.
+func (p *Params) Words(d Doubts) string {
+	var words []string
+	for _, c := range p.caps(d) {
+		if c.holds {
+			words = append(words, c.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// A limit is what a doubt leaves of the confidence.
+type limit struct {
+	holds bool
+	most  float64
+	word  string
+}
+
+func (p *Params) caps(d Doubts) []limit {
+	return []limit{
+		{d.Front, p.CapFront, "nothing shows where the pass begins"},
+		{d.Unlike > p.DoubtUnlike, p.CapUnlike, "layers unlike the others"},
+		{d.Outside > p.DoubtOutside || d.Rest > p.DoubtRest, p.CapOutside, "kernels like those of layers outside of them"},
+		{d.Single > p.DoubtSingle, p.CapSingle, "many layers that no other is equal to"},
+		{d.Single > p.DoubtSingle && d.Guessed, p.CapGuess, "and their number is read from them"},
+		{d.Uneven > p.DoubtUneven && d.Unstarted > p.DoubtUnstarted, p.CapUneven, "layers of uneven length and beginning"},
+		{d.Guessed && d.Rival > p.DoubtRival && d.Uneven > p.DoubtUneven, p.CapRival, "another number of layers explains more"},
+		{d.Nameless, p.CapNameless, "no kernel is known to mix tokens"},
+		{2*d.Unstarted > 1 && d.Single > p.DoubtSome, p.CapDamaged, "some layers that no other is equal to, and no norm to begin them with"},
+		{2*d.Unstarted > 1, p.CapUnstarted, "layers that do not begin with a norm"},
+		{d.Unplaced, p.CapUnplaced, "no norm in front of the mixer to begin layers with"},
+	}
+}
+
+// repeated is the share of kernels in layers whose sequence of base names occurs at least twice in the pass.
+func (p *Params) repeated(s *Sequence, c *Cut) float64 {
+	count := make([]int, 0, c.Layers()) // per distinct layer
+	of := make([]int, c.Layers())
+	var memo Memo[int]
+	for l := range of {
+		of[l] = memo.Get(s.Base[c.Starts[l]:c.Starts[l+1]], func() int {
+			count = append(count, 0)
+			return len(count) - 1
+		})
+		count[of[l]]++
+	}
+	shared, total := 0, 0
+	for l := range of {
+		n := c.Starts[l+1] - c.Starts[l]
+		total += n
+		if count[of[l]] > 1 {
+			shared += n
+		}
+	}
+	return float64(shared) / float64(max(1, total))
+}

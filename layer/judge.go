@@ -1,0 +1,54 @@
+package layer
+
+import "fmt"
+
+// judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass where
+// nothing shows its beginning.
+func (w *work) judge(results []passResult, m *modelFacts) {
+	guessed := m.source == "repeats"
+	for p := range results {
+		r := &results[p]
+		if r.count == 0 && (r.evidence == "structure" || r.evidence == "whole" || r.evidence == "graph") {
+			r.conf = min(r.conf, params.ConfidenceWhole)
+		}
+		if r.st == nil || r.levidence == "module" {
+			continue
+		}
+		d := params.Doubt(r.seq, r.st, guessed)
+		d.Front = d.Front && r.cut == Whole && p == 0 && !w.replayed(r.line[0])
+		if d.Front && guessed && len(results) == 1 {
+			r.cut, r.lconf = CutAtStart, params.CapLost
+			r.doubts = fmt.Sprintf("nothing shows where the pass begins: layers are numbered from the first one present, and there may be more than %d", r.count)
+			continue
+		}
+		if guessed && len(results) == 1 && r.cut == Whole && !w.replayed(r.line[0]) && params.GoesOn(r.seq, r.st.Starts) {
+			r.cut, r.lconf = CutAtEnd, min(r.lconf, params.CapBack)
+			if d.Uneven > params.DoubtUneven {
+				r.lconf = min(r.lconf, params.CapUneven)
+			}
+			r.doubts = fmt.Sprintf("nothing shows where the pass ends: there may be more than %d layers", r.count)
+		}
+		if r.levidence == "repeat" {
+			r.lconf = params.Judge(r.lconf, d)
+			r.doubts = params.Words(d)
+		}
+	}
+	if guessed {
+		shareDoubt(results)
+	}
+}
+
+// shareDoubt lowers the confidence of passes whose number of layers was read from all of them, halfway to the least.
+func shareDoubt(results []passResult) {
+	least := 1.0
+	for p := range results {
+		if r := &results[p]; r.levidence == "repeat" && r.cut == Whole {
+			least = min(least, r.lconf)
+		}
+	}
+	for p := range results {
+		if r := &results[p]; r.levidence == "repeat" {
+			r.lconf = min(r.lconf, (r.lconf+least)/2)
+		}
+	}
+}
