@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ type subjectTrace struct {
 }
 
 // unknown is the truth of a trace of which nothing is known.
-func unknown() truth { return truth{passes: -1, layers: -1, tp: -1, collectives: -1} }
+func unknown() truth { return truth{passes: -1, layers: -1, tp: -1, allReduces: -1} }
 
 // TestProgramsAgree counts who says what differently and holds the counts against
 // the budget: one for what every clone has, one for the reference traces.
@@ -189,6 +190,10 @@ func generated(t *testing.T) []subjectTrace {
 	return list
 }
 
+// allReduce finds the all-reduces of the generator's kernels, whatever library
+// they are of.
+var allReduce = regexp.MustCompile(`(?i)all_?reduce|cross_device_reduce`)
+
 // fromRows reads the truth from the generator's rows, of the first device where
 // there are several.
 func fromRows(rows []gen.Truth, tp int, framework string, layers int) truth {
@@ -201,11 +206,11 @@ func fromRows(rows []gen.Truth, tp int, framework string, layers int) truth {
 			continue
 		}
 		stages[r.Pass] = r.Stage
-		if r.Layer >= 0 && r.Category == "communication" {
+		if r.Layer >= 0 && allReduce.MatchString(r.Name) {
 			comm[r.Pass]++
 		}
 	}
-	tr.passes, tr.collectives = len(stages), comm[len(stages)-1]
+	tr.passes, tr.allReduces = len(stages), comm[len(stages)-1]
 	for _, s := range stages {
 		tr.stages = append(tr.stages, s)
 	}

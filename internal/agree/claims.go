@@ -9,22 +9,22 @@ import (
 
 // Kinds of disagreement, the keys of the budget.
 const (
-	kindAccepted    = "accepted"       // some programs read the trace, others refuse it
-	kindDevices     = "devices"        // which devices there are
-	kindShown       = "shown device"   // which of several is taken when none is asked for
-	kindKernels     = "kernels"        // how many a device ran
-	kindTime        = "gpu time"       // of a device
-	kindBusy        = "busy time"      // union of a device's kernels
-	kindComm        = "communication"  // time in communication kernels
-	kindCategories  = "category time"  // time by category
-	kindPasses      = "passes"         // how many
-	kindStages      = "stages"         // of which passes
-	kindLayers      = "layers"         // of a whole pass
-	kindTP          = "tensor size"    // tensor-parallel size
-	kindFramework   = "framework"      // which server
-	kindCollectives = "collectives"    // in the layers of a pass
-	kindIdle        = "idle by stage"  // share of a stage's time in which nothing ran
-	kindPlaces      = "kernel's place" // pass and layer of each kernel
+	kindAccepted   = "accepted"       // some programs read the trace, others refuse it
+	kindDevices    = "devices"        // which devices there are
+	kindShown      = "shown device"   // which of several is taken when none is asked for
+	kindKernels    = "kernels"        // how many a device ran
+	kindTime       = "gpu time"       // of a device
+	kindBusy       = "busy time"      // union of a device's kernels
+	kindComm       = "communication"  // time in communication kernels
+	kindCategories = "category time"  // time by category
+	kindPasses     = "passes"         // how many
+	kindStages     = "stages"         // of which passes
+	kindLayers     = "layers"         // of a whole pass
+	kindTP         = "tensor size"    // tensor-parallel size
+	kindFramework  = "framework"      // which server
+	kindAllReduces = "all-reduces"    // in the layers of a pass
+	kindIdle       = "idle by stage"  // share of a stage's time in which nothing ran
+	kindPlaces     = "kernel's place" // pass and layer of each kernel
 )
 
 // Who says something besides the programs.

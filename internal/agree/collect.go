@@ -13,7 +13,7 @@ import (
 // truth is what is known of a trace beforehand. Numbers that nobody knows are −1.
 type truth struct {
 	passes, layers, tp int
-	collectives        int      // in the layers of one pass
+	allReduces         int      // in the layers of one pass
 	stages             []string // of the passes, nil where not known
 	framework          string
 	idle               map[string]float64 // share of each stage's time without work, nil where not known
@@ -194,7 +194,7 @@ func byCategory(l *ledger, where string, want map[string]float64, who string, go
 	s.say(who, strings.TrimSpace("the same"+map[bool]string{true: " but" + differ}[differ != ""]))
 }
 
-// passes: how many, of which stages, how many layers and collectives.
+// passes: how many, of which stages, how many layers and all-reduces.
 func (d *documents) passes(l *ledger, t truth) {
 	number, stages, layers := l.about(kindPasses, ""), l.about(kindStages, ""), l.about(kindLayers, "")
 	if t.passes >= 0 {
@@ -214,13 +214,13 @@ func (d *documents) passes(l *ledger, t truth) {
 		number.count("layer-timeline", len(d.timeline.Passes))
 		stages.say("layer-timeline", stageSet(words))
 		layers.count("layer-timeline", d.timeline.NumLayers)
-		if t.collectives >= 0 {
+		if t.allReduces >= 0 {
 			n := 0
 			for _, x := range d.timeline.Layers {
-				n += x.Collectives
+				n += x.AllReduces
 			}
-			s := l.about(kindCollectives, "")
-			s.count(byTruth, t.collectives)
+			s := l.about(kindAllReduces, "")
+			s.count(byTruth, t.allReduces)
 			s.count("layer-timeline", n)
 		}
 	}

@@ -38,7 +38,7 @@ type (
 		}
 		FwdPass int `json:"fwd_pass"`
 		Layers  []struct {
-			Collectives int `json:"ar_count"`
+			AllReduces int `json:"ar_count"`
 		}
 	}
 	categoryDoc struct {

@@ -37,8 +37,9 @@ func Root(tb testing.TB) string {
 // Shared returns the path of a file or directory of the reference data, given
 // by its slash-separated path below shared (for example
 // "traces/torch/train-pair-rank-0.json.gz"). Where the data or this
-// part of it is absent the test is skipped with a message that names the
-// missing path; any other error fails the test.
+// part of it is absent it returns a distilled copy if there is one of the whole
+// trace; else the test is skipped with a message that names the missing path. Any
+// other error fails the test.
 func Shared(tb testing.TB, rel string) string {
 	tb.Helper()
 	path := filepath.Join(Root(tb), filepath.FromSlash(sharedDir), filepath.FromSlash(rel))
