@@ -246,7 +246,7 @@ func weakRules() []Rule {
 			Function: words("*w4a16*", "*w8a16*", "*w8a8*", "*w4a8*", "*a8w8*", "*a16w16*", "*a4w4*", "*skinny*", "*multiplication*", "dense", "dense_*", "linear", "proj", "fc", "ffn", "mlp"),
 		}),
 		w("weak.memory", "moving parts of tensors", CategoryMemory, Pattern{Function: words("split", "split_*", "merge", "slice*", "reshape*", "shuffle*", "reorder*", "rearrange*", "move*", "load*", "store*", "write*", "insert*")}),
-		w("weak.sampling", "step preparation", CategorySamplingIO, Pattern{Function: words("*_ids", "*_ids_*", "*request*", "*_req_*", "*schedul*", "update_input*", "*_by_flag*")}),
-		w("weak.elementwise", "pointwise arithmetic", CategoryElementwise, Pattern{Function: words("add*", "mul*", "sub_*", "div_*", "scale*", "*_scale", "gate*", "*bias*", "copysign*", "sqrt*", "rsqrt*", "abs*", "neg*", "round*", "pow*", "logical*", "bitwise*", "compare*", "isnan*", "isinf*")}),
+		w("weak.sampling", "step preparation", CategorySamplingIO, Pattern{Function: words("*_ids", "*_ids_*", "*request*", "*_req_*", "*schedul*", "update_input*", "*_by_flag*", "length", "lengths")}),
+		w("weak.elementwise", "pointwise arithmetic", CategoryElementwise, Pattern{Function: words("add*", "mul*", "sub_*", "div_*", "scale*", "*_scale", "gate*", "*bias*", "copysign*", "sqrt*", "rsqrt*", "abs*", "neg*", "round*", "pow*", "logical*", "bitwise*", "compare*", "isnan*", "isinf*", "float_to*", "half_to*", "*to_half", "*to_float", "*to_bf16")}),
 	}
 }
