@@ -201,7 +201,7 @@ func TestCancelWhileReading(t *testing.T) {
 	for part := range parts - 1 { // a file that is read to its end is a trace
 		ctx, cancel := context.WithCancel(context.Background())
 		r := &cancelling{r: bytes.NewReader(text), left: len(text) * part / parts, cancel: cancel}
-		if tr, err := trace.Read(ctx, r); !errors.Is(err, context.Canceled) || tr != nil {
+		if tr, err := trace.Read(ctx, r, trace.Options{}); !errors.Is(err, context.Canceled) || tr != nil {
 			t.Errorf("cancelled after %d of %d eighths: %v, %v, want context.Canceled", part, parts, tr, err)
 		}
 		cancel()
@@ -234,7 +234,7 @@ func TestCancelExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	if _, err := nsys.Open(context.Background(), path); err != nil {
+	if _, err := nsys.Open(context.Background(), path, trace.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	whole := time.Since(begin)
@@ -245,7 +245,7 @@ func TestCancelExport(t *testing.T) {
 			cancel()
 		}
 		timer := time.AfterFunc(whole*i/points, cancel)
-		tr, err := nsys.Open(ctx, path)
+		tr, err := nsys.Open(ctx, path, trace.Options{})
 		if (tr == nil) != (err != nil) || err != nil && !errors.Is(err, context.Canceled) || i == 0 && err == nil {
 			t.Errorf("cancelled after %d/%d of the time: %v, %v, want a trace or context.Canceled", i, points, tr, err)
 		}
@@ -259,7 +259,7 @@ func TestCancelStopsReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r := &endless{at: 20 << 20, then: cancel}
-	_, err := trace.Read(ctx, r)
+	_, err := trace.Read(ctx, r, trace.Options{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Read = %v, want context.Canceled", err)
 	}
@@ -324,7 +324,7 @@ func largeTrace(t testing.TB, size int64) (tr *trace.Trace, path string) {
 	if err := os.WriteFile(path, sized(t, size), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Open(context.Background(), path)
+	tr, err := trace.Open(context.Background(), path, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestCancelledBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r := &endless{}
-	if _, err := trace.Read(ctx, r); !errors.Is(err, context.Canceled) {
+	if _, err := trace.Read(ctx, r, trace.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Read = %v, want context.Canceled", err)
 	}
 	tr := build(nil)

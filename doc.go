@@ -4,8 +4,11 @@
 // exposed, which known fusion is not used, whether the host is the bottleneck,
 // and where to look in Perfetto.
 //
-// The root package holds no code. Import the package that answers the
-// question: [github.com/llmstrata/strata/trace] reads traces,
+// [Open] reads any file, directory or stream that one of [Formats] knows into a
+// [Recording]. Import the package that answers the question:
+// [github.com/llmstrata/strata/trace] holds the data model and reads
+// torch.profiler traces, [github.com/llmstrata/strata/trace/nsys] Nsight
+// Systems exports,
 // [github.com/llmstrata/strata/layer] finds passes and layers,
 // [github.com/llmstrata/strata/triage] writes the three tables,
 // [github.com/llmstrata/strata/hostoverhead] judges the host,

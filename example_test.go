@@ -21,7 +21,7 @@ func Example() {
 
 	// A program of yours opens a file, plain or compressed:
 	//	t, err := trace.Open(ctx, "profile/TP-0-DECODE.trace.json.gz")
-	t, err := trace.Read(ctx, bytes.NewReader(demo.Trace()))
+	t, err := trace.Read(ctx, bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -73,8 +73,8 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2},{"ph":"M","name":"process_name"},{"ph":"s","ts":1}]}`))
 	f.Add([]byte(`[{"ph":"X","ts":1,"dur":2},{"ph":"X","ts":`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr, err := trace.Read(t.Context(), bytes.NewReader(data))
-		r, rerr := trace.NewReader(bytes.NewReader(data))
+		tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
+		r, rerr := trace.NewReader(bytes.NewReader(data), trace.Options{})
 		if rerr != nil {
 			if err == nil {
 				t.Errorf("NewReader: %v, Read: no error", rerr)
@@ -121,7 +121,7 @@ func compressed(data []byte) bool {
 // FuzzModel analyses a good trace with any model config, profile and rules that
 // are accepted: what users write must not break what the trace says.
 func FuzzModel(f *testing.F) {
-	tr, err := trace.Read(context.Background(), bytes.NewReader(small(gen.Eager, gen.NVIDIA)))
+	tr, err := trace.Read(context.Background(), bytes.NewReader(small(gen.Eager, gen.NVIDIA)), trace.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

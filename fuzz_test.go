@@ -50,7 +50,7 @@ func launch(correlation int, ts float64) string {
 // everything is the whole way of one file.
 func everything(t testing.TB, data []byte) {
 	t.Helper()
-	tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.WithArgs(trace.KindKernel, trace.KindOp))
+	tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: trace.Kinds(trace.KindKernel, trace.KindOp)})
 	if err != nil {
 		refused(t, "read", err)
 		return
@@ -229,7 +229,7 @@ func FuzzNsys(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		tr, err := nsys.Open(context.Background(), path)
+		tr, err := nsys.Open(context.Background(), path, trace.Options{})
 		if err != nil {
 			refused(t, "open", err)
 			if errors.Is(err, context.Canceled) {

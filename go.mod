@@ -8,6 +8,7 @@ require (
 	github.com/google/pprof v0.0.0-20250317173921-a4b03ec1a45e
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
 	github.com/klauspost/compress v1.20.3
+	golang.org/x/sync v0.14.0
 	gonum.org/v1/gonum v0.17.0
 	zombiezen.com/go/sqlite v1.4.2
 )

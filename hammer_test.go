@@ -32,7 +32,7 @@ import (
 func TestHammer(t *testing.T) {
 	ctx := context.Background()
 	load := func() (*trace.Trace, *layer.Device) {
-		tr, err := trace.Read(ctx, bytes.NewReader(small(gen.FullGraph, gen.NVIDIA)))
+		tr, err := trace.Read(ctx, bytes.NewReader(small(gen.FullGraph, gen.NVIDIA)), trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestRanksInParallel(t *testing.T) {
 	}
 	want := make([]string, ranks)
 	for i, path := range paths {
-		tr, err := trace.Open(t.Context(), path)
+		tr, err := trace.Open(t.Context(), path, trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestRanksInParallel(t *testing.T) {
 		got := make([]string, ranks)
 		var wg sync.WaitGroup
 		i := 0
-		for tr, err := range trace.OpenFiles(t.Context(), paths, trace.WithFilesInFlight(inFlight)) {
+		for tr, err := range trace.OpenFiles(t.Context(), paths, trace.Options{FilesInFlight: inFlight}) {
 			if err != nil {
 				t.Fatal(err)
 			}

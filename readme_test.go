@@ -18,7 +18,7 @@ import (
 
 // The README shows this function's body.
 func decodeTimes(ctx context.Context, path string) error {
-	t, err := trace.Open(ctx, path)
+	t, err := trace.Open(ctx, path, trace.Options{})
 	if err != nil {
 		return err
 	}

@@ -301,7 +301,7 @@ func copies(t testing.TB, tr *trace.Trace, text []byte) {
 		if json.Valid(text) && !json.Valid(got) {
 			t.Errorf("%s of valid JSON is none: %.300q", what, got)
 		}
-		cp, err := trace.Open(ctx, dst)
+		cp, err := trace.Open(ctx, dst, trace.Options{})
 		if err != nil {
 			t.Errorf("%s cannot be read: %v", what, err)
 		} else if n := cp.LaneLen(trace.LaneGPU); n < activities {

@@ -20,7 +20,7 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 				tr = openExport(t, path)
 			} else {
 				var err error
-				if tr, err = trace.Open(t.Context(), path); err != nil {
+				if tr, err = trace.Open(t.Context(), path, trace.Options{}); err != nil {
 					t.Fatal(err)
 				}
 			}

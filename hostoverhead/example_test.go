@@ -26,7 +26,7 @@ func load(cfg nsysgen.Config) *trace.Trace {
 	if _, err := nsysgen.Write(path, cfg); err != nil {
 		log.Fatal(err)
 	}
-	t, err := nsys.Open(context.Background(), path)
+	t, err := nsys.Open(context.Background(), path, trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

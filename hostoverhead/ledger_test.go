@@ -31,9 +31,9 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 			}
 			t.Run(e.Name(), func(t *testing.T) {
 				path := testdata.Shared(t, dir+"/"+e.Name())
-				open := func() (*trace.Trace, error) { return trace.Open(context.Background(), path) }
+				open := func() (*trace.Trace, error) { return trace.Open(context.Background(), path, trace.Options{}) }
 				if filepath.Ext(path) == ".sqlite" {
-					open = func() (*trace.Trace, error) { return nsys.Open(context.Background(), path) }
+					open = func() (*trace.Trace, error) { return nsys.Open(context.Background(), path, trace.Options{}) }
 				}
 				tr, err := open()
 				if err != nil {

@@ -10,7 +10,7 @@ import (
 
 func openExport(tb testing.TB, path string) *trace.Trace {
 	tb.Helper()
-	t, err := nsys.Open(context.Background(), path)
+	t, err := nsys.Open(context.Background(), path, trace.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

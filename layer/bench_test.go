@@ -36,7 +36,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	}{{"annotated", gen.SGLang}, {"unannotated", gen.NoAnnotations}} {
 		for _, n := range []int{10_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/kernels=%d", d.name, n), func(b *testing.B) {
-				t, err := trace.Read(context.Background(), bytes.NewReader(decodeSteps(b, n, d.dialect)))
+				t, err := trace.Read(context.Background(), bytes.NewReader(decodeSteps(b, n, d.dialect)), trace.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -63,7 +63,7 @@ func BenchmarkLoad(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			kernels := 0
 			for b.Loop() {
-				t, err := trace.Read(context.Background(), bytes.NewReader(data))
+				t, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

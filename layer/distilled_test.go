@@ -12,7 +12,7 @@ import (
 // distilled analyses a distilled trace of torch.profiler.
 func distilled(t testing.TB, name string) *layer.Device {
 	t.Helper()
-	tr, err := trace.Open(t.Context(), testdata.Distilled(t, name))
+	tr, err := trace.Open(t.Context(), testdata.Distilled(t, name), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

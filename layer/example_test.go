@@ -14,7 +14,7 @@ import (
 
 // demoTrace reads the trace that the example programs show.
 func demoTrace() *trace.Trace {
-	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

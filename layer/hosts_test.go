@@ -148,7 +148,7 @@ func twoRanks(t *testing.T, cfg gen.Config) *trace.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Read(t.Context(), bytes.NewReader(data))
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

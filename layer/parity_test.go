@@ -2,6 +2,7 @@ package layer_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/testdata"
@@ -11,9 +12,9 @@ import (
 )
 
 // open loads a shared trace, skipping the test where shared is absent.
-func open(t testing.TB, name string, opts ...trace.Option) *trace.Trace {
+func open(t testing.TB, name string, opts ...trace.Options) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name), opts...)
+	tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name), slices.Concat(opts, []trace.Options{{}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}

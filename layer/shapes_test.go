@@ -62,7 +62,7 @@ func generate(t testing.TB, cfg gen.Config, edit func(map[string]any) map[string
 	if edit != nil {
 		data = edited(t, data, edit)
 	}
-	tr, err := trace.Read(context.Background(), bytes.NewReader(data))
+	tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

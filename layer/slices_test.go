@@ -75,7 +75,7 @@ func TestAheadOfTheGPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := trace.Read(t.Context(), &b)
+		tr, err := trace.Read(t.Context(), &b, trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ type twinTable struct {
 }
 
 // Twin returns where the kernel comes from; see [Twin]. The first call for a kernel without an eager launch aligns all of the
-// device. For graphs captured on ROCm load the mapping trace with trace.WithArgs(trace.KindRuntime): the names of captured
+// device. For graphs captured on ROCm load the mapping trace with Args [trace.KindRuntime]: the names of captured
 // kernels stand in the launch calls' args.
 func (k Kernel) Twin() Twin {
 	if k.d == nil {

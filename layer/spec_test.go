@@ -57,7 +57,7 @@ func interleaved(t *testing.T, models []gen.Arch, turns []int) (*trace.Trace, []
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Read(t.Context(), bytes.NewReader(data))
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func TestHashedNamesOfRealTraces(t *testing.T) {
 				t.Fatal(err)
 			}
 			read := func(data []byte) *trace.Trace {
-				tr, err := trace.Read(t.Context(), bytes.NewReader(data))
+				tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -53,7 +53,7 @@ func written(t testing.TB, acts []act) *trace.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Read(t.Context(), bytes.NewReader(data))
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func realTraces(t *testing.T) []string {
 
 func open(t *testing.T, path string) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Open(context.Background(), path)
+	tr, err := trace.Open(context.Background(), path, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

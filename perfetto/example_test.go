@@ -7,7 +7,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/layer"
@@ -25,7 +24,7 @@ func demoAnalysis() (gpu *layer.Device, dir, file string) {
 	if err := os.WriteFile(file, demo.Trace(), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	t, err := trace.Open(context.Background(), file)
+	t, err := trace.Open(context.Background(), file, trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func ExampleSlice() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	t, err := trace.Open(context.Background(), out)
+	t, err := trace.Open(context.Background(), out, trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,7 +79,7 @@ func ExampleSlice() {
 }
 
 func ExampleLink() {
-	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -92,19 +91,4 @@ func ExampleLink() {
 	})
 	// Output:
 	// https://ui.perfetto.dev/#!/?dur=1728&startupCommands=%5B%7B%22id%22%3A%22dev.perfetto.PinTracksByRegex%22%2C%22args%22%3A%5B%22layers%22%5D%7D%5D&ts=7721328752162083&visEnd=7721328752163897&visStart=7721328752161997
-}
-
-func ExampleServe() {
-	_, dir, file := demoAnalysis()
-	defer os.RemoveAll(dir)
-	s, err := perfetto.Serve(file, "127.0.0.1:0", "") // "" for the address that the public UI accepts
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close()
-	link := perfetto.Link{TraceURL: s.URL()} // to be opened in a browser
-	_ = link.String()
-	err = s.Wait(context.Background(), time.Millisecond)
-	fmt.Println(err)
-	// Output: perfetto: the UI did not fetch the trace within 1ms
 }

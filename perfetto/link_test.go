@@ -13,7 +13,7 @@ import (
 
 func readTrace(t *testing.T, text string) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Read(context.Background(), strings.NewReader(text))
+	tr, err := trace.Read(context.Background(), strings.NewReader(text), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

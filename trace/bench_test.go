@@ -41,8 +41,8 @@ func benchTrace(tb testing.TB, size int64) []byte {
 }
 
 // load is the body of BenchmarkRead and of the test of the same name.
-func load(tb testing.TB, data []byte, opts ...trace.Option) int64 {
-	tr, err := trace.Read(context.Background(), bytes.NewReader(data), opts...)
+func load(tb testing.TB, data []byte, o trace.Options) int64 {
+	tr, err := trace.Read(context.Background(), bytes.NewReader(data), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -58,11 +58,11 @@ func load(tb testing.TB, data []byte, opts ...trace.Option) int64 {
 
 var benchLoads = []struct {
 	name string
-	opts []trace.Option
+	opts trace.Options
 }{
-	{"store=all", nil},
-	{"store=nopython", []trace.Option{trace.WithoutPython()}},
-	{"store=gpu", []trace.Option{trace.WithLanes(trace.LaneGPU, trace.LaneLaunch)}},
+	{"store=all", trace.Options{}},
+	{"store=nopython", trace.Options{Lanes: trace.Lanes().Without(trace.LanePython)}},
+	{"store=gpu", trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)}},
 }
 
 func gzipped(tb testing.TB, data []byte) []byte {
@@ -80,10 +80,10 @@ func gzipped(tb testing.TB, data []byte) []byte {
 // TestBenchmarkBodies runs what the benchmarks run, once, on little input.
 func TestBenchmarkBodies(t *testing.T) {
 	data := benchTrace(t, 1e6)
-	want := load(t, data)
+	want := load(t, data, trace.Options{})
 	for _, in := range [][]byte{data, gzipped(t, data)} {
 		for _, l := range benchLoads {
-			if got := load(t, in, l.opts...); got != want {
+			if got := load(t, in, l.opts); got != want {
 				t.Errorf("%s: %d events, want %d", l.name, got, want)
 			}
 		}
@@ -108,7 +108,9 @@ func BenchmarkRead(b *testing.B) {
 					b.ReportAllocs()
 					var n int64
 					for b.Loop() {
-						n = load(b, in, append(l.opts, trace.WithConcurrency(procs))...)
+						o := l.opts
+						o.Concurrency = procs
+						n = load(b, in, o)
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
 				})
@@ -118,7 +120,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func pull(tb testing.TB, data []byte) (n int64) {
-	r, err := trace.NewReader(bytes.NewReader(data))
+	r, err := trace.NewReader(bytes.NewReader(data), trace.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -153,7 +155,7 @@ func TestReaderAllocatesNothingForKnownNames(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&doc, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::op%d\", \"pid\": 1, \"tid\": 1, \"ts\": %d, \"dur\": 1},\n", i%10, i)
 	}
-	r, err := trace.NewReader(&doc)
+	r, err := trace.NewReader(&doc, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ const small = `{"baseTimeNanoseconds": 1000, "traceEvents": [
 ]}`
 
 func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
-	tr, err := trace.Read(context.Background(), strings.NewReader(small))
+	tr, err := trace.Read(context.Background(), strings.NewReader(small), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

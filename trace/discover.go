@@ -18,7 +18,7 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 )
 
-// File is a trace file found by [Discover] or [ListFiles].
+// File is a trace file found by [ListFiles].
 type File struct {
 	Path    string    `json:"path"`
 	Rank    int       `json:"rank"`              // from the name; −1 when it has none
@@ -27,39 +27,34 @@ type File struct {
 	ModTime time.Time `json:"mod_time"`          // last written
 	Merged  bool      `json:"merged,omitempty"`  // a merged-* file, which holds all ranks
 	Partial bool      `json:"partial,omitempty"` // a *.tmp left by a killed server
+	// External files are read by starting another program; see [Format].
+	External bool `json:"external,omitempty"`
 }
 
-// ErrNoTrace is wrapped by [Discover]'s error when nothing looks like a trace.
+// ErrNoTrace is wrapped by [ListFiles]'s error when nothing looks like a trace.
 var ErrNoTrace = errors.New("no trace file found")
 
 // Bounds of the search below a directory. Profile directories are two levels
 // deep; a home directory given by mistake should not be walked for minutes.
 const (
-	maxDiscoverDepth   = 6
-	maxDiscoverEntries = 100_000
+	maxListDepth   = 6
+	maxListEntries = 100_000
 )
 
-// Discover returns the trace files to analyse below path, one per stage, by
-// stage, then path. If path is a file it is returned as it is. For a directory:
+// Choose returns those of the files that [ListFiles] found below root that make
+// one recording, by stage, then rank:
 //
-//   - files directly inside it, else, if files below carry stage names, all of
+//   - files directly inside root, else, if files below carry stage names, all of
 //     them, else those of the directory whose newest trace is the newest;
 //   - merged-* files and *.tmp left-overs only if there is nothing else;
-//   - of one rank: 0 if present, else the lowest, else files without a rank;
+//   - of one rank: 0 if present, else the lowest, else files without a rank; or
+//     of all ranks, if there are any;
 //   - of each stage the newest, and files without a stage only if no file has one.
-//
-// Named traces (*.trace.json, *.pt.trace.json, with .gz or .zst) are taken by
-// name, other JSON files if they turn out to hold trace events. server_args.json,
-// metadata.json and config.json never are.
-func Discover(path string) ([]File, error) {
-	files, err := ListFiles(path)
-	if err != nil {
-		return nil, err
+func Choose(root string, files []File, allRanks bool) []File {
+	if len(files) <= 1 {
+		return files
 	}
-	if len(files) == 1 {
-		return files, nil
-	}
-	files = chooseDirectory(path, files)
+	files = chooseDirectory(root, files)
 	files = prefer(files, func(f File) bool { return !f.Merged && !f.Partial })
 	files = prefer(files, func(f File) bool { return !f.Merged })
 	lowest := -1
@@ -68,12 +63,12 @@ func Discover(path string) ([]File, error) {
 			lowest = f.Rank
 		}
 	}
-	files = prefer(files, func(f File) bool { return f.Rank == lowest })
+	files = prefer(files, func(f File) bool { return f.Rank == lowest || allRanks && f.Rank >= 0 })
 	files = prefer(files, func(f File) bool { return f.Stage != "" })
 	slices.SortFunc(files, func(a, b File) int {
-		return cmp.Or(cmp.Compare(a.Stage, b.Stage), newestFirst(a, b))
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Rank, b.Rank), newestFirst(a, b))
 	})
-	return slices.CompactFunc(files, func(a, b File) bool { return a.Stage == b.Stage }), nil
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Stage == b.Stage && a.Rank == b.Rank })
 }
 
 // newestFirst orders by time; files of one time, as copies have, by name, the
@@ -117,8 +112,15 @@ func chooseDirectory(root string, files []File) []File {
 	return prefer(files, func(f File) bool { return filepath.Dir(f.Path) == filepath.Dir(newest.Path) })
 }
 
-// ListFiles returns every trace file at or below path, ordered by path.
-func ListFiles(path string) ([]File, error) {
+// ListFiles returns every trace file at or below path, ordered by path. Files
+// of a directory are taken by the suffixes of the formats ([Kineto]'s where none
+// are given). Of those whose suffix many files have, such as .json, the first
+// bytes are looked at; server_args.json, metadata.json and config.json are never
+// taken. No other program is started.
+func ListFiles(path string, formats ...Format) ([]File, error) {
+	if len(formats) == 0 {
+		formats = []Format{Kineto()}
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -136,27 +138,30 @@ func ListFiles(path string) ([]File, error) {
 			}
 			return nil // an unreadable corner must not hide the rest
 		}
-		if entries++; entries > maxDiscoverEntries {
-			return fmt.Errorf("trace: more than %d files below %s: name a directory closer to the traces", maxDiscoverEntries, root)
+		if entries++; entries > maxListEntries {
+			return fmt.Errorf("trace: more than %d files below %s: name a directory closer to the traces", maxListEntries, root)
 		}
 		rel, _ := filepath.Rel(root, p)
 		if d.IsDir() {
-			if strings.Count(rel, string(filepath.Separator)) >= maxDiscoverDepth || p != root && strings.HasPrefix(d.Name(), ".") {
+			if strings.Count(rel, string(filepath.Separator)) >= maxListDepth || p != root && strings.HasPrefix(d.Name(), ".") {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		named, maybe := traceName(d.Name())
-		if !named && !maybe {
+		format := nameOf(formats, d.Name())
+		if format == nil {
 			return nil
 		}
 		info, err := os.Stat(p) // follows links, which result directories are full of
 		if err != nil || !info.Mode().IsRegular() {
 			return nil
 		}
-		if named || holdsEvents(p) {
-			out = append(out, newFile(p, info))
+		if strings.HasSuffix(plainName(p), ".json") && !strings.HasSuffix(plainName(p), ".trace.json") && !holdsEvents(p) {
+			return nil
 		}
+		f := newFile(p, info)
+		f.External = format.External
+		out = append(out, f)
 		return nil
 	})
 	if err != nil {
@@ -177,16 +182,18 @@ func newFile(path string, info fs.FileInfo) File {
 	return f
 }
 
-// traceName says whether a file name is that of a trace, or of JSON that might
-// be one.
-func traceName(base string) (named, maybe bool) {
-	base = strings.ToLower(strings.TrimSuffix(base, ".tmp"))
-	base = strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst")
-	switch base {
+// nameOf returns the format whose files have names like this one, nil for none.
+func nameOf(formats []Format, base string) *Format {
+	switch plainName(base) {
 	case "server_args.json", "metadata.json", "config.json":
-		return false, false
+		return nil
 	}
-	return strings.HasSuffix(base, ".trace.json"), strings.HasSuffix(base, ".json")
+	for i := range formats {
+		if formats[i].named(base) {
+			return &formats[i]
+		}
+	}
+	return nil
 }
 
 // eventsWithin is how far holdsEvents looks. The longest metadata in front of

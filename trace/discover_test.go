@@ -11,7 +11,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-func TestDiscover(t *testing.T) {
+func TestChoose(t *testing.T) {
 	const events, other = `{"traceEvents": []}`, `{"a": 1}`
 	tests := []struct {
 		name  string
@@ -45,10 +45,11 @@ func TestDiscover(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			files, err := trace.Discover(root)
+			files, err := trace.ListFiles(root)
 			if err != nil {
 				t.Fatal(err)
 			}
+			files = trace.Choose(root, files, false)
 			var got []string
 			for _, f := range files {
 				rel, _ := filepath.Rel(root, f.Path)
@@ -61,11 +62,11 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-func TestDiscoverSaysWhenThereIsNothing(t *testing.T) {
-	if _, err := trace.Discover(t.TempDir()); !errors.Is(err, trace.ErrNoTrace) {
+func TestListFilesSaysWhenThereIsNothing(t *testing.T) {
+	if _, err := trace.ListFiles(t.TempDir()); !errors.Is(err, trace.ErrNoTrace) {
 		t.Errorf("got %v, want ErrNoTrace", err)
 	}
-	if _, err := trace.Discover(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := trace.ListFiles(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want ErrNotExist", err)
 	}
 }

@@ -244,7 +244,7 @@ func (e Event) Domain() string {
 }
 
 // Args returns the event's raw args object, or nil when it has none or its
-// kind was not asked for with [WithArgs]. The caller must not change it.
+// kind was not asked for with [Options.Args]. The caller must not change it.
 func (e Event) Args() json.RawMessage {
 	if !e.Valid() {
 		return nil

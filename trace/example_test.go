@@ -36,7 +36,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 
-	t, err := trace.Open(context.Background(), path)
+	t, err := trace.Open(context.Background(), path, trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func ExampleOpen() {
 // Lanes that are not needed cost no memory: Python frames are nine tenths of a
 // trace that was recorded with stacks.
 func ExampleRead() {
-	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.WithLanes(trace.LaneGPU, trace.LaneLaunch))
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func ExampleRead() {
 
 // A Reader needs no more memory for a file of 10 GB than for this one.
 func ExampleReader() {
-	r, err := trace.NewReader(strings.NewReader(step))
+	r, err := trace.NewReader(strings.NewReader(step), trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func ExampleReader() {
 	// bias 126000 1.5µs {"device":0,"stream":7,"correlation":10}
 }
 
-func ExampleDiscover() {
+func ExampleChoose() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		log.Fatal(err)
@@ -108,11 +108,11 @@ func ExampleDiscover() {
 		}
 	}
 
-	files, err := trace.Discover(dir) // the files to analyse: one rank, each stage
+	files, err := trace.ListFiles(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, f := range files {
+	for _, f := range trace.Choose(dir, files, false) {
 		fmt.Println(f.Stage, "rank", f.Rank, filepath.Base(f.Path))
 	}
 	// Output:
@@ -141,7 +141,7 @@ func ExampleOpenFiles() {
 	for _, f := range files {
 		paths = append(paths, f.Path)
 	}
-	for t, err := range trace.OpenFiles(context.Background(), paths) {
+	for t, err := range trace.OpenFiles(context.Background(), paths, trace.Options{}) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -6,31 +6,26 @@ import (
 	"runtime"
 )
 
-// WithFilesInFlight sets how many files [OpenFiles] loads at a time. Default:
-// GOMAXPROCS, at most 8.
-func WithFilesInFlight(n int) Option { return optionFunc(func(c *config) { c.files = n }) }
-
 // OpenFiles loads several traces, such as the ranks that [ListFiles] finds, and
 // yields one pair for each path, in the order of paths: the trace, or what
 // [Open] returned instead of it. A file that cannot be read does not keep the
 // others from being loaded.
 //
-// Files are loaded ahead of the caller, but no more than [WithFilesInFlight] are
+// Files are loaded ahead of the caller, but no more than [Options.FilesInFlight] are
 // being loaded or waiting to be taken at any time: a caller that lets go of each
 // trace before it takes the next one holds that many at most, whatever the
 // number of files. The other options apply to each file by itself, a
-// [WithMemoryBudget] too. Where several files are loaded at a time each is
-// scanned by one goroutine, unless [WithConcurrency] says otherwise: decompression
-// then uses all processors, which one file alone cannot. Functions given to
-// [WithProgress] are called for several files at once.
+// memory budget too. Where several files are loaded at a time each is
+// scanned by one goroutine, unless [Options.Concurrency] says otherwise: decompression
+// then uses all processors, which one file alone cannot. Progress is told
+// for several files at once.
 //
 // When ctx ends, the remaining files give its error. Breaking off the iteration
 // stops the loads.
-func OpenFiles(ctx context.Context, paths []string, opts ...Option) iter.Seq2[*Trace, error] {
-	c := newConfig(opts)
-	n := min(c.files, len(paths))
-	if n > 1 {
-		opts = append([]Option{WithConcurrency(max(1, runtime.GOMAXPROCS(0)/n))}, opts...)
+func OpenFiles(ctx context.Context, paths []string, o Options) iter.Seq2[*Trace, error] {
+	n := min(o.filesInFlight(), len(paths))
+	if n > 1 && o.Concurrency == 0 {
+		o.Concurrency = max(1, runtime.GOMAXPROCS(0)/n)
 	}
 	return func(yield func(*Trace, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -45,7 +40,7 @@ func OpenFiles(ctx context.Context, paths []string, opts ...Option) iter.Seq2[*T
 		start := func(i int) {
 			results[i] = make(chan loaded, 1)
 			go func() {
-				t, err := Open(ctx, paths[i], opts...)
+				t, err := Open(ctx, paths[i], o)
 				results[i] <- loaded{t, err}
 			}()
 		}

@@ -39,7 +39,7 @@ func TestOpenFilesKeepsTheOrderAndGoesOnAfterAnError(t *testing.T) {
 	paths[6] += ".absent"
 	for inFlight := range 12 {
 		i := 0
-		for tr, err := range trace.OpenFiles(t.Context(), paths, trace.WithFilesInFlight(inFlight)) {
+		for tr, err := range trace.OpenFiles(t.Context(), paths, trace.Options{FilesInFlight: inFlight}) {
 			switch i {
 			case 4:
 				if tr != nil || !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), paths[4]) {
@@ -60,7 +60,7 @@ func TestOpenFilesKeepsTheOrderAndGoesOnAfterAnError(t *testing.T) {
 			t.Errorf("%d in flight: %d pairs, want %d", inFlight, i, len(paths))
 		}
 	}
-	for range trace.OpenFiles(t.Context(), nil) {
+	for range trace.OpenFiles(t.Context(), nil, trace.Options{}) {
 		t.Error("a pair for no file")
 	}
 }
@@ -69,14 +69,14 @@ func TestOpenFilesKeepsTheOrderAndGoesOnAfterAnError(t *testing.T) {
 func TestOpenFilesIsBounded(t *testing.T) {
 	paths := rankFiles(t, 20)
 	var begun atomic.Int64
-	count := trace.WithProgress(func(p trace.Progress) {
+	count := func(p trace.Progress) {
 		if p.Events == 0 || p.Read == p.Size { // called at least once a file
 			begun.Add(1)
 		}
-	})
+	}
 	const inFlight, callsPerFile = 3, 2
 	taken := int64(0)
-	for _, err := range trace.OpenFiles(t.Context(), paths, trace.WithFilesInFlight(inFlight), count) {
+	for _, err := range trace.OpenFiles(t.Context(), paths, trace.Options{FilesInFlight: inFlight, Progress: count}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestOpenFilesIsBounded(t *testing.T) {
 func TestOpenFilesStopsWhenBrokenOffOrCancelled(t *testing.T) {
 	paths := rankFiles(t, 10)
 	n := 0
-	for range trace.OpenFiles(t.Context(), paths) {
+	for range trace.OpenFiles(t.Context(), paths, trace.Options{}) {
 		if n++; n == 2 {
 			break
 		}
@@ -105,7 +105,7 @@ func TestOpenFilesStopsWhenBrokenOffOrCancelled(t *testing.T) {
 	defer cancel()
 	n = 0
 	var last error
-	for _, err := range trace.OpenFiles(ctx, paths, trace.WithFilesInFlight(2)) {
+	for _, err := range trace.OpenFiles(ctx, paths, trace.Options{FilesInFlight: 2}) {
 		if n++; n == 3 {
 			cancel()
 		}
@@ -123,11 +123,11 @@ func TestOpenReadsWhatAKilledServerLeft(t *testing.T) {
 	if err := os.WriteFile(p, []byte(whole[:len(whole)-20]), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	files, err := trace.Discover(filepath.Dir(p))
+	files, err := trace.ListFiles(filepath.Dir(p))
 	if err != nil || len(files) != 1 || !files[0].Partial {
-		t.Fatalf("Discover: %+v, %v, want the partial file", files, err)
+		t.Fatalf("ListFiles: %+v, %v, want the partial file", files, err)
 	}
-	tr, err := trace.Open(t.Context(), files[0].Path)
+	tr, err := trace.Open(t.Context(), files[0].Path, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestOpenReadsWhatAKilledServerLeft(t *testing.T) {
 	if tr.Len() != 2 || tr.Meta().Rank != 2 || h.Status != trace.HealthDegraded || h.Losses[0].Reason != trace.LossTruncated || h.Losses[0].Bytes == 0 {
 		t.Errorf("%d events, rank %d, health %+v, want 2, 2 and truncated", tr.Len(), tr.Meta().Rank, h)
 	}
-	if _, err := trace.Open(t.Context(), p, trace.WithStrict()); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), p) {
+	if _, err := trace.Open(t.Context(), p, trace.Options{Strict: true}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), p) {
 		t.Errorf("strict: %v, want io.ErrUnexpectedEOF and the path", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	gojson "github.com/goccy/go-json"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
 )
@@ -66,7 +65,7 @@ func (m *Meta) set(key string, v json.RawMessage) {
 			m.BaseTime = n
 		}
 	case "traceName":
-		ok = gojson.Unmarshal(v, &m.TraceName) == nil
+		ok = json.Unmarshal(v, &m.TraceName) == nil
 	case "schemaVersion":
 		m.Format = string(bytes.Trim(v, `"`))
 	case "with_stack":
@@ -83,7 +82,7 @@ func (m *Meta) set(key string, v json.RawMessage) {
 			ComputeMinor   int      `json:"computeMinor"`
 			WarpSize       int      `json:"warpSize"`
 		}
-		ok = gojson.Unmarshal(v, &ds) == nil
+		ok = json.Unmarshal(v, &ds) == nil
 		seen := map[DeviceID]bool{}
 		for _, d := range ds {
 			if seen[d.ID] { // merged files list every rank's devices
@@ -100,7 +99,7 @@ func (m *Meta) set(key string, v json.RawMessage) {
 			WorldSize json.RawMessage `json:"world_size"`
 			Backend   json.RawMessage `json:"backend"`
 		}
-		if gojson.Unmarshal(v, &di) == nil {
+		if json.Unmarshal(v, &di) == nil {
 			if n, ok := wholeNumber(di.Rank); ok {
 				m.Rank = n
 			}

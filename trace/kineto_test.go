@@ -277,7 +277,7 @@ func TestRankOfAFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		tr, err := trace.Open(t.Context(), path)
+		tr, err := trace.Open(t.Context(), path, trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

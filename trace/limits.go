@@ -9,11 +9,11 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 )
 
-// Limits bounds what an input may make the reader do. All of them apply unless
-// [WithLimits] says otherwise; a field that is zero or negative means its default.
+// Limits bounds what an input may make the reader do. A field that is
+// zero or negative means its default.
 //
 // The first group says how much of one thing is read; what is beyond is left
-// out, counted and reported as [LossLimit], or is an error under [WithStrict].
+// out, counted and reported as [LossLimit], or is an error under [Options.Strict].
 // To exceed the second group is an error that wraps [ErrLimit]: an input that
 // does is no recording of anything.
 type Limits struct {
@@ -38,9 +38,6 @@ func DefaultLimits() Limits {
 	}
 }
 
-// WithLimits replaces the limits.
-func WithLimits(l Limits) Option { return optionFunc(func(c *config) { c.limits = l }) }
-
 // withDefaults returns l with the fields set that are not, and none above what
 // the data structures can hold.
 func (l Limits) withDefaults() Limits {
@@ -61,16 +58,6 @@ func positive[T cmp.Ordered](v, def T) T {
 	}
 	return v
 }
-
-// WithMemoryBudget lets a load fail with [ErrLimit], before it needs more than
-// about n bytes, instead of driving the process out of memory. What is counted
-// is the columns, the texts, and what sorting them takes for a moment; the
-// garbage collector of a Go program may need up to as much again (see
-// debug.SetMemoryLimit), and the buffers some 20 MB. The error says how much the
-// whole trace would probably need. A trace too large for its budget can be loaded
-// in part, with [WithLanes], [WithoutPython], [WithKinds] or [WithWindow], or
-// read event by event with [Reader]. Default: no budget.
-func WithMemoryBudget(n int64) Option { return optionFunc(func(c *config) { c.budget = n }) }
 
 // textOverhead is what a distinct text costs beside its bytes: the string
 // header, and its entry in the map from text to number.

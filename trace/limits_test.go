@@ -149,7 +149,7 @@ func TestHugeValuesAreBounded(t *testing.T) {
 		"documents":       text(repeat("{}", n), `{`, end),
 	} {
 		g := newGauge(in)
-		tr, err := trace.Read(t.Context(), g)
+		tr, err := trace.Read(t.Context(), g, trace.Options{})
 		if err != nil || tr.Len() != 1 {
 			t.Errorf("%s: %v, want a trace with one event", name, err)
 		}
@@ -173,7 +173,7 @@ func TestDeepNestingCostsOneEvent(t *testing.T) {
 	}
 	three := event(`"args":{"device":0,"stream":7,"x":[[[1]]]}`)
 	for depth, want := range map[int]int{2: 1, 3: 2, 1000: 2} {
-		if tr := read(t, strings.NewReader(document(event(`"id":1`), three)), trace.WithLimits(trace.Limits{Depth: depth})); tr.Len() != want {
+		if tr := read(t, strings.NewReader(document(event(`"id":1`), three)), trace.Options{Limits: trace.Limits{Depth: depth}}); tr.Len() != want {
 			t.Errorf("three levels with a limit of %d: %d events, want %d", depth, tr.Len(), want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestBillionTinyEventsStopAtTheLimit(t *testing.T) {
 	const limit = 300_000
 	tiny := `{"ph":"X","ts":1,"dur":1},`
 	g := newGauge(text(`[`, repeat(tiny, 1e9*int64(len(tiny)))))
-	_, err := trace.Read(t.Context(), g, trace.WithLimits(trace.Limits{Events: limit}))
+	_, err := trace.Read(t.Context(), g, trace.Options{Limits: trace.Limits{Events: limit}})
 	if !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "300000 events") {
 		t.Errorf("got %v, want ErrLimit", err)
 	}
@@ -204,7 +204,7 @@ func TestThingsThatAreNotEventsAreCountedInConstantMemory(t *testing.T) {
 		"begins": `{"ph":"B","ts":1},`, "spans": `{"ph":"b","id":1,"ts":1},`, "counters": `{"ph":"C","ts":1},`,
 	} {
 		g := newGauge(text(`[`, repeat(part, n), event(`"id":1`), `]`))
-		tr, err := trace.Read(t.Context(), g)
+		tr, err := trace.Read(t.Context(), g, trace.Options{})
 		if err != nil || tr.LaneLen(trace.LaneGPU) != 1 {
 			t.Errorf("%s: %v, want a trace with one activity", name, err)
 		}
@@ -240,11 +240,11 @@ func TestTablesAreLimited(t *testing.T) {
 		in := func(n int) io.Reader {
 			return text(`[`, counted(n, func(b []byte, i int) []byte { return fmt.Appendf(b, line, i) }), event(`"id":1`), `]`)
 		}
-		opts := []trace.Option{trace.WithLimits(limits), trace.WithArgs(trace.KindKernel)}
-		if _, err := trace.Read(t.Context(), in(400), opts...); err != nil {
+		opts := trace.Options{Limits: limits, Args: trace.Kinds(trace.KindKernel)}
+		if _, err := trace.Read(t.Context(), in(400), opts); err != nil {
 			t.Errorf("%s: 400 of them: %v", name, err)
 		}
-		if _, err := trace.Read(t.Context(), in(4000), opts...); !errors.Is(err, trace.ErrLimit) {
+		if _, err := trace.Read(t.Context(), in(4000), opts); !errors.Is(err, trace.ErrLimit) {
 			t.Errorf("%s: 4000 of them: %v, want ErrLimit", name, err)
 		}
 	}
@@ -252,14 +252,14 @@ func TestTablesAreLimited(t *testing.T) {
 	in := text(`[`, counted(3000, func(b []byte, i int) []byte {
 		return fmt.Appendf(b, `{"ph":"X","name":"%d%s","ts":1,"dur":1,"cat":"cpu_op"},`, i, long)
 	}), `{}]`)
-	if _, err := trace.Read(t.Context(), in, trace.WithLimits(trace.Limits{TextBytes: 1e6})); !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "bytes of distinct names") {
+	if _, err := trace.Read(t.Context(), in, trace.Options{Limits: trace.Limits{TextBytes: 1e6}}); !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "bytes of distinct names") {
 		t.Errorf("3 MB of names: %v, want ErrLimit", err)
 	}
 }
 
 // TestLongNamesAreCut keeps the event and says so.
 func TestLongNamesAreCut(t *testing.T) {
-	tr := read(t, strings.NewReader(document(event(`"name":"abcdefgh"`))), trace.WithLimits(trace.Limits{NameBytes: 3}))
+	tr := read(t, strings.NewReader(document(event(`"name":"abcdefgh"`))), trace.Options{Limits: trace.Limits{NameBytes: 3}})
 	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(trace.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != trace.LossLimit {
 		t.Errorf("%d events, losses %+v, want one named abc, and a loss by limit", tr.Len(), l)
 	}
@@ -297,13 +297,13 @@ func TestCompressionBombsAreRefused(t *testing.T) {
 			limits.InputBytes, part = 100e6, 4<<20
 		}
 		g := newGauge(packed(t, format, part))
-		_, err := trace.Read(t.Context(), g, trace.WithLimits(limits))
+		_, err := trace.Read(t.Context(), g, trace.Options{Limits: limits})
 		if !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), format) {
 			t.Errorf("%s: %v, want ErrLimit", format, err)
 		}
 		g.wantBelow(t, 320<<20)
 
-		r, err := trace.NewReader(packed(t, format, 1<<20), trace.WithLimits(trace.Limits{InputBytes: 20e6}))
+		r, err := trace.NewReader(packed(t, format, 1<<20), trace.Options{Limits: trace.Limits{InputBytes: 20e6}})
 		if err == nil {
 			_, err = r.Next()
 			r.Close()
@@ -325,15 +325,15 @@ func TestMemoryBudgetFailsBeforeItIsSpent(t *testing.T) {
 		b.WriteString("]")
 		return bytes.NewReader(b.Bytes())
 	}
-	_, err := trace.Read(t.Context(), frames(), trace.WithMemoryBudget(1e6))
+	_, err := trace.Read(t.Context(), frames(), trace.Options{MemoryBudget: 1e6})
 	if !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "budget of 1 MB; all of it would need about") {
 		t.Errorf("got %v, want ErrLimit and an estimate", err)
 	}
-	tr := read(t, frames(), trace.WithMemoryBudget(1e6), trace.WithoutPython())
+	tr := read(t, frames(), trace.Options{MemoryBudget: 1e6, Lanes: trace.Lanes().Without(trace.LanePython)})
 	if tr.Len() != 1 {
 		t.Errorf("%d events without frames, want 1", tr.Len())
 	}
-	if tr = read(t, frames(), trace.WithMemoryBudget(100e6)); tr.Len() != 100_001 {
+	if tr = read(t, frames(), trace.Options{MemoryBudget: 100e6}); tr.Len() != 100_001 {
 		t.Errorf("%d events, want all", tr.Len())
 	}
 }
@@ -343,7 +343,7 @@ func TestMemoryBudgetFailsBeforeItIsSpent(t *testing.T) {
 func TestProgressGrowsToTheWholeInput(t *testing.T) {
 	in := benchTrace(t, 3e6)
 	var seen []trace.Progress
-	tr := read(t, bytes.NewReader(in), trace.WithConcurrency(3), trace.WithProgress(func(p trace.Progress) { seen = append(seen, p) }))
+	tr := read(t, bytes.NewReader(in), trace.Options{Concurrency: 3, Progress: func(p trace.Progress) { seen = append(seen, p) }})
 	if len(seen) < 3 {
 		t.Fatalf("%d calls, want some", len(seen))
 	}
@@ -382,7 +382,7 @@ func TestCancelWhileTheReaderBlocks(t *testing.T) {
 		b := &blocked{strings.NewReader(small[:given]), make(chan struct{}), make(chan struct{})}
 		done := make(chan error)
 		go func() {
-			_, err := trace.Read(ctx, b)
+			_, err := trace.Read(ctx, b, trace.Options{})
 			done <- err
 		}()
 		<-b.reached
@@ -403,16 +403,16 @@ func TestCancelAtAnyPartOfTheInput(t *testing.T) {
 			cancel()
 			return 0, io.EOF
 		}), bytes.NewReader(in[given:]))
-		if _, err := trace.Read(ctx, r); !errors.Is(err, context.Canceled) {
+		if _, err := trace.Read(ctx, r, trace.Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled after %d bytes: %v, want context.Canceled", given, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := trace.Read(ctx, bytes.NewReader(in), trace.WithProgress(func(p trace.Progress) {
+	_, err := trace.Read(ctx, bytes.NewReader(in), trace.Options{Progress: func(p trace.Progress) {
 		if p.Read == p.Size {
 			cancel() // what remains is sorting and linking
 		}
-	}))
+	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled after the input: %v, want context.Canceled", err)
 	}

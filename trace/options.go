@@ -2,16 +2,111 @@ package trace
 
 import "runtime"
 
-// Option changes how a trace is read.
-type Option interface{ apply(*config) }
+// Options say what of a trace is read, and how. The zero value reads everything
+// of a torch.profiler trace.
+type Options struct {
+	// Formats are tried in this order. Nil: [Kineto] alone.
+	Formats []Format
+	// Lanes are stored; others are counted, not kept, and cost no memory.
+	// Zero: all.
+	Lanes LaneSet
+	// Kinds of events are stored, of those in Lanes. Zero: all.
+	Kinds KindSet
+	// Args are the kinds whose raw args objects are kept for [Event.Args].
+	// Zero: none; the args that links need are always read.
+	Args KindSet
+	// Window stores only events that touch it. Nil: everything.
+	Window *Window
+	// Limits bounds what a hostile input can cost.
+	Limits Limits
+	// MemoryBudget, in bytes, lets a load of JSON fail with [ErrLimit] before
+	// it needs more than about that, instead of driving the process out of
+	// memory. What is counted is the columns, the texts, and what sorting them
+	// takes for a moment; the garbage collector may need up to as much again
+	// (see debug.SetMemoryLimit), and the buffers some 20 MB. The error says
+	// how much the whole trace would probably need. Such a trace can be loaded
+	// in part, or read event by event with [Reader]. Zero: no budget.
+	MemoryBudget int64
+	// Strict turns everything that would be repaired, skipped or cut off into
+	// a [*SyntaxError]. Otherwise every whole event is kept and losses are
+	// counted.
+	Strict bool
+	// Progress is called from time to time while the input is read, and when
+	// all of it is read. The calls come one after the other, from different
+	// goroutines, and the load waits for each. Nil: none.
+	Progress func(Progress)
+	// Concurrency is how many goroutines scan; one more reads and
+	// decompresses. The result does not depend on it. Zero: GOMAXPROCS, and
+	// never more than 8.
+	Concurrency int
+	// FilesInFlight is how many files [OpenFiles] loads at a time. Zero:
+	// GOMAXPROCS, at most 8.
+	FilesInFlight int
+}
 
-type optionFunc func(*config)
+// Window is a time range, From included, To not, in raw nanoseconds as in the
+// file ([Trace.Raw] converts). The origin remains that of the whole file, so
+// that times agree with those of a load without it.
+type Window struct{ From, To int64 }
 
-func (f optionFunc) apply(c *config) { f(c) }
+// LaneSet is a set of lanes. The zero value is all of them.
+type LaneSet uint32
 
+// KindSet is a set of kinds. What the zero value means is said where it is used.
+type KindSet uint64
+
+// chosen marks a LaneSet that was chosen, and is not all lanes even where it
+// is empty.
+const chosen LaneSet = 1 << 31
+
+// Lanes returns the set of these lanes; of none it is the zero value, all lanes.
+func Lanes(lanes ...Lane) LaneSet {
+	var s LaneSet
+	for _, l := range lanes {
+		if l < laneCount {
+			s |= chosen | 1<<l
+		}
+	}
+	return s
+}
+
+// Without returns the set less these lanes: Lanes().Without(LanePython) is all
+// but the frames, nine tenths of a trace recorded with stacks.
+func (s LaneSet) Without(lanes ...Lane) LaneSet {
+	if s == 0 {
+		s = chosen | 1<<laneCount - 1
+	}
+	for _, l := range lanes {
+		s &^= 1 << l
+	}
+	return s
+}
+
+// Has reports whether the set holds a lane.
+func (s LaneSet) Has(l Lane) bool { return s == 0 || s&(1<<l) != 0 }
+
+// Kinds returns the set of these kinds.
+func Kinds(kinds ...Kind) KindSet {
+	var s KindSet
+	for _, k := range kinds {
+		if k < kindCount {
+			s |= 1 << k
+		}
+	}
+	return s
+}
+
+// Has reports whether the set holds a kind.
+func (s KindSet) Has(k Kind) bool { return s&(1<<k) != 0 }
+
+// Wants reports whether events of kind k are to be stored.
+func (o *Options) Wants(k Kind) bool {
+	return o.Lanes.Has(k.Lane()) && (o.Kinds == 0 || o.Kinds.Has(k))
+}
+
+// config is Options made ready for a load.
 type config struct {
 	strict   bool
-	lanes    [laneCount]bool
 	kinds    [kindCount]bool
 	args     [kindCount]bool
 	window   bool
@@ -20,95 +115,36 @@ type config struct {
 	budget   int64 // bytes, 0 for none
 	report   func(Progress)
 	procs    int // goroutines that scan
-	files    int // that OpenFiles has in flight
 	workers  []*worker
 }
 
 // wants reports whether events of kind k are stored.
-func (c *config) wants(k Kind) bool { return c.kinds[k] && c.lanes[laneOfKind[k]] }
+func (c *config) wants(k Kind) bool { return c.kinds[k] }
 
-func newConfig(opts []Option) config {
-	c := config{limits: DefaultLimits()}
-	for l := range c.lanes {
-		c.lanes[l] = true
-	}
+func newConfig(o *Options) config {
+	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress, procs: o.Concurrency}
 	for k := range c.kinds {
-		c.kinds[k] = true
+		c.kinds[k], c.args[k] = o.Wants(Kind(k)), o.Args.Has(Kind(k))
 	}
-	for _, o := range opts {
-		o.apply(&c)
+	if o.Window != nil {
+		c.window, c.from, c.to = true, o.Window.From, o.Window.To
 	}
-	c.limits = c.limits.withDefaults()
 	if c.procs <= 0 {
 		c.procs = runtime.GOMAXPROCS(0)
 	}
 	c.procs = min(c.procs, maxProcs)
-	if c.files <= 0 {
-		c.files = min(runtime.GOMAXPROCS(0), maxProcs)
-	}
 	c.workers = make([]*worker, c.procs+1)
 	return c
 }
 
-// WithStrict turns everything that would be repaired, skipped or cut off into
-// a [*SyntaxError]. Default: every whole event is kept and losses are counted.
-func WithStrict() Option { return optionFunc(func(c *config) { c.strict = true }) }
-
-// WithLanes stores only the given lanes; others are counted, not kept, and
-// cost no memory. Default: all.
-func WithLanes(lanes ...Lane) Option {
-	return optionFunc(func(c *config) {
-		c.lanes = [laneCount]bool{}
-		for _, l := range lanes {
-			if l < laneCount {
-				c.lanes[l] = true
-			}
-		}
-	})
+// filesInFlight is FilesInFlight with its default.
+func (o *Options) filesInFlight() int {
+	if o.FilesInFlight > 0 {
+		return o.FilesInFlight
+	}
+	return min(runtime.GOMAXPROCS(0), maxProcs)
 }
-
-// WithoutPython does not store Python and module frames, which are nine tenths
-// of a trace recorded with stacks.
-func WithoutPython() Option {
-	return optionFunc(func(c *config) { c.lanes[LanePython] = false })
-}
-
-// WithKinds stores only events of the given kinds; others are counted, not
-// kept, and cost no memory. It narrows [WithLanes] further. Default: all.
-func WithKinds(kinds ...Kind) Option {
-	return optionFunc(func(c *config) {
-		c.kinds = [kindCount]bool{}
-		for _, k := range kinds {
-			if k < kindCount {
-				c.kinds[k] = true
-			}
-		}
-	})
-}
-
-// WithWindow stores only events that touch [from, to), in raw nanoseconds as in
-// the file ([Trace.Raw] converts). The origin remains that of the whole file, so
-// that times agree with those of an unnarrowed load. Default: everything.
-func WithWindow(from, to int64) Option {
-	return optionFunc(func(c *config) { c.window, c.from, c.to = true, from, to })
-}
-
-// WithConcurrency sets how many goroutines scan; one more reads and
-// decompresses. The result does not depend on it. Default: GOMAXPROCS, at most 8.
-func WithConcurrency(n int) Option { return optionFunc(func(c *config) { c.procs = n }) }
 
 // maxProcs bounds the goroutines: decompression feeds two or three at most, and
 // each holds buffers.
 const maxProcs = 8
-
-// WithArgs keeps the raw args objects of events of the given kinds for
-// [Event.Args]. Default: none; the args that links need are always read.
-func WithArgs(kinds ...Kind) Option {
-	return optionFunc(func(c *config) {
-		for _, k := range kinds {
-			if k < kindCount {
-				c.args[k] = true
-			}
-		}
-	})
-}

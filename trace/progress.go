@@ -13,12 +13,6 @@ type Progress struct {
 	Events int64 // stored so far
 }
 
-// WithProgress calls f from time to time while the input is read, after every
-// half MB or so of JSON, and when all of it is read. The calls come one after
-// the other, from different goroutines, and the load waits for each. [Reader]
-// does not call it. Default: none.
-func WithProgress(f func(Progress)) Option { return optionFunc(func(c *config) { c.report = f }) }
-
 // countingReader counts what is read; others may look at the count meanwhile.
 type countingReader struct {
 	r io.Reader

@@ -1,23 +1,22 @@
 package trace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
 )
 
-// Open loads the torch.profiler trace at path: plain JSON, gzip or zstd, told
-// apart by content, never by file name. Everything that could be read of a
-// damaged file is kept, and [Trace.Health] says what was lost; see [WithStrict].
-// A file that is no trace is refused with [ErrFormat] and what it seems to be.
-func Open(ctx context.Context, path string, opts ...Option) (*Trace, error) {
-	f, err := os.Open(path)
+// Open loads the trace at path, of any of the formats in o: plain or compressed,
+// told apart by content, never by file name; a pipe is read once. Everything
+// that could be read of a damaged file is kept, and [Trace.Health] says what was
+// lost; see [Options.Strict]. A file that is no trace is refused with [ErrFormat]
+// and what it seems to be.
+func Open(ctx context.Context, path string, o Options) (*Trace, error) {
+	f, err := openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -27,67 +26,46 @@ func Open(ctx context.Context, path string, opts ...Option) (*Trace, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("trace: %s is a directory: pick a file of it with Discover", path)
+		return nil, fmt.Errorf("%s: trace: %w: it is a directory; name a file in it", path, ErrFormat)
 	}
-	t, err := read(ctx, f, path, info.Size(), opts)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
+	return load(ctx, f, path, info.Size(), info.Mode().IsRegular(), o)
 }
 
 // Read loads a trace from r; see [Open]. It returns soon after ctx ends, even if
 // r's Read does not; r must then be left alone until that does.
-func Read(ctx context.Context, r io.Reader, opts ...Option) (*Trace, error) {
+func Read(ctx context.Context, r io.Reader, o Options) (*Trace, error) {
 	var size int64
 	if l, ok := r.(interface{ Len() int }); ok {
 		size = int64(l.Len())
 	}
-	return read(ctx, r, "", size, opts)
+	return load(ctx, r, "", size, false, o)
 }
 
-// input is the source of a load: decompressed, sniffed, its progress known.
-type input struct {
-	io.Reader
-	dec  *decompress.Reader
-	raw  *countingReader
-	size int64 // of the compressed input, 0 if unknown
-}
-
-func (in *input) progress() (done, total int64) { return in.raw.n.Load(), in.size }
-
-// sniffed is how many bytes are looked at to tell a trace from something else.
-const sniffed = 4096
-
-// openInput decompresses r and refuses what cannot be a trace.
-func openInput(r io.Reader, size int64, cfg *config) (*input, error) {
-	in := &input{raw: &countingReader{r: r}, size: size}
-	var err error
-	in.dec, err = decompress.NewReader(in.raw, decompress.Limits{MaxBytes: cfg.limits.InputBytes, MaxRatio: cfg.limits.Ratio})
+// load reads a trace from r, which is the file at path if that is not empty, a
+// regular one if plain.
+func load(ctx context.Context, r io.Reader, path string, size int64, plain bool, o Options) (*Trace, error) {
+	r, release := interruptible(ctx, r)
+	defer release()
+	limits := o.Limits.withDefaults()
+	in, err := newInput(r, path, size, &limits)
 	if err != nil {
-		return nil, err
+		return nil, named(path, err)
 	}
-	head := make([]byte, sniffed)
-	n := 0
-	for n < len(head) && err == nil {
-		var k int
-		k, err = in.dec.Read(head[n:])
-		n += k
+	defer in.dec.Close()
+	in.plain = plain
+	f, err := formatOf(o.formats(), in)
+	if err != nil {
+		return nil, named(path, err)
 	}
-	var damage *decompress.Damage
-	if err != nil && err != io.EOF && (!errors.As(err, &damage) || n == 0) {
-		in.dec.Close()
-		if damage != nil {
-			return nil, fmt.Errorf("trace: %w: %w", ErrFormat, err)
-		}
-		return nil, limitError(err)
+	return f.Open(ctx, in, o)
+}
+
+// named puts the path in front of an error, if there is one.
+func named(path string, err error) error {
+	if path == "" {
+		return err
 	}
-	if what := scan.Sniff(head[:n]); what != "" {
-		in.dec.Close()
-		return nil, fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, what)
-	}
-	in.Reader = io.MultiReader(bytes.NewReader(head[:n]), in.dec)
-	return in, nil
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 func (c *config) scanConfig() scan.Config {
@@ -95,19 +73,20 @@ func (c *config) scanConfig() scan.Config {
 	return scan.Config{Strict: c.strict, MaxEvent: l.EventBytes, MaxName: l.NameBytes, MaxDepth: l.Depth, MaxMeta: l.MetaBytes, Workers: c.procs}
 }
 
-// read loads a trace from r, which is the file at path if that is not empty.
-func read(ctx context.Context, r io.Reader, path string, size int64, opts []Option) (*Trace, error) {
-	cfg := newConfig(opts)
-	r, release := interruptible(ctx, r)
-	defer release()
-	in, err := openInput(r, size, &cfg)
+// openKineto reads torch.profiler JSON.
+func openKineto(ctx context.Context, in *Input, o Options) (*Trace, error) {
+	t, err := readKineto(ctx, in, &o)
 	if err != nil {
-		return nil, err
+		return nil, named(in.Name, err)
 	}
-	defer in.dec.Close()
+	return t, nil
+}
+
+func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
+	cfg := newConfig(o)
 	b := NewBuilder()
 	k := newSink(&cfg, b, cfg.procs, in.progress)
-	res, err := scan.Parallel(ctx, in, cfg.scanConfig(), k)
+	res, err := scan.Parallel(ctx, in.R, cfg.scanConfig(), k)
 	damage, err := scanError(err, cfg.strict)
 	if err != nil {
 		return nil, err
@@ -125,7 +104,7 @@ func read(ctx context.Context, r io.Reader, path string, size int64, opts []Opti
 	if err != nil {
 		return nil, err
 	}
-	meta.Path = path
+	meta.Path = in.Name
 	b.setRank(&meta, k.rank)
 	b.SetMeta(meta)
 	k.tell()

@@ -41,9 +41,9 @@ func dump(t *trace.Trace) string {
 	return b.String()
 }
 
-func read(t *testing.T, r io.Reader, opts ...trace.Option) *trace.Trace {
+func read(t *testing.T, r io.Reader, opts ...trace.Options) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Read(context.Background(), r, opts...)
+	tr, err := trace.Read(context.Background(), r, slices.Concat(opts, []trace.Options{{}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 					want = append(want, fmt.Sprintf("%s %v %d %d", e.Cat, e.Name, ns(t, e.TS), ns(t, e.Dur)))
 				}
 			}
-			tr, err := trace.Open(t.Context(), path)
+			tr, err := trace.Open(t.Context(), path, trace.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 			if l := tr.Health().Losses; len(l) != 0 {
 				t.Errorf("losses in a clean file: %+v", l)
 			}
-			if _, err := trace.Open(t.Context(), path, trace.WithStrict()); err != nil {
+			if _, err := trace.Open(t.Context(), path, trace.Options{Strict: true}); err != nil {
 				t.Errorf("strict: %v", err)
 			}
 		})
@@ -161,7 +161,7 @@ func TestSameTraceHoweverItArrives(t *testing.T) {
 		if testing.Short() && len(data) > 2e6 {
 			continue
 		}
-		want := dump(read(t, bytes.NewReader(data), trace.WithConcurrency(1)))
+		want := dump(read(t, bytes.NewReader(data), trace.Options{Concurrency: 1}))
 		var gz, zs bytes.Buffer
 		half := len(data) / 2
 		for _, part := range [][]byte{data[:half], data[half:]} { // two members
@@ -180,7 +180,7 @@ func TestSameTraceHoweverItArrives(t *testing.T) {
 			"halves": iotest.HalfReader(bytes.NewReader(data)), "data-err": iotest.DataErrReader(bytes.NewReader(data)),
 			"gzip-members": &gz, "zstd": &zs,
 		} {
-			got := dump(read(t, r, trace.WithConcurrency(4)))
+			got := dump(read(t, r, trace.Options{Concurrency: 4}))
 			if got != want {
 				t.Errorf("%s %s: (-plain, one goroutine +this)\n%.2000s", name, how, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
 			}
@@ -195,7 +195,7 @@ func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
 		"not-a-trace-memory-timeline.json.gz": "memory timeline",
 	} {
 		dir = testdata.Shared(t, "traces/other")
-		_, err := trace.Open(t.Context(), filepath.Join(dir, name))
+		_, err := trace.Open(t.Context(), filepath.Join(dir, name), trace.Options{})
 		if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want ErrFormat and %q", name, err, want)
 		}
@@ -204,7 +204,7 @@ func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
 		"": "empty", "<html>": "HTML", "SQLite format 3\x00": "trace/nsys", `{"model_type": "x"}`: "config.json",
 		`{"a": 1}`: "without traceEvents", "oops": "not JSON", "\x1f\x8b": "gzip", `[{"a": 1}]`: "without trace events",
 	} {
-		if _, err := trace.Read(t.Context(), strings.NewReader(in)); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), want) {
+		if _, err := trace.Read(t.Context(), strings.NewReader(in), trace.Options{}); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want ErrFormat and %q", in, err, want)
 		}
 	}
@@ -213,7 +213,7 @@ func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
 // TestTruncationNeverLosesAWholeEvent cuts a small trace at every byte, plain and gzipped.
 func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 	var ends []int64
-	r, err := trace.NewReader(strings.NewReader(small))
+	r, err := trace.NewReader(strings.NewReader(small), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 				want++
 			}
 		}
-		tr, err := trace.Read(t.Context(), strings.NewReader(small[:n]))
+		tr, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{})
 		if err != nil {
 			if want > 0 || !errors.Is(err, trace.ErrFormat) {
 				t.Fatalf("cut at %d: %v", n, err)
@@ -248,7 +248,7 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != trace.LossTruncated {
 			t.Fatalf("cut at %d: losses %+v, want truncated", n, l)
 		}
-		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.WithStrict()); !errors.Is(err, trace.ErrTruncated) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err, trace.ErrTruncated) || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("cut at %d: strict error %v", n, err)
 		}
 	}
@@ -272,7 +272,7 @@ func TestCutGzipKeepsThePrefix(t *testing.T) {
 		t.Errorf("losses %v, want bad-compression", got)
 	}
 	var se *trace.SyntaxError
-	if _, err := trace.Read(t.Context(), bytes.NewReader(cut), trace.WithStrict()); !errors.As(err, &se) {
+	if _, err := trace.Read(t.Context(), bytes.NewReader(cut), trace.Options{Strict: true}); !errors.As(err, &se) {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -388,13 +388,13 @@ func TestEdgeCases(t *testing.T) {
 func TestOptionsNarrowWhatIsStored(t *testing.T) {
 	full := read(t, strings.NewReader(small))
 	for name, tt := range map[string]struct {
-		opt  trace.Option
+		opt  trace.Options
 		keep func(trace.Event) bool
 	}{
-		"without-python": {trace.WithoutPython(), func(e trace.Event) bool { return e.Lane() != trace.LanePython }},
-		"lanes":          {trace.WithLanes(trace.LaneGPU, trace.LaneLaunch), func(e trace.Event) bool { return e.Lane() == trace.LaneGPU || e.Lane() == trace.LaneLaunch }},
-		"kinds":          {trace.WithKinds(trace.KindOp), func(e trace.Event) bool { return e.Kind() == trace.KindOp }},
-		"window": {trace.WithWindow(full.Raw(12_000), full.Raw(31_000)), func(e trace.Event) bool {
+		"without-python": {trace.Options{Lanes: trace.Lanes().Without(trace.LanePython)}, func(e trace.Event) bool { return e.Lane() != trace.LanePython }},
+		"lanes":          {trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)}, func(e trace.Event) bool { return e.Lane() == trace.LaneGPU || e.Lane() == trace.LaneLaunch }},
+		"kinds":          {trace.Options{Kinds: trace.Kinds(trace.KindOp)}, func(e trace.Event) bool { return e.Kind() == trace.KindOp }},
+		"window": {trace.Options{Window: &trace.Window{From: full.Raw(12_000), To: full.Raw(31_000)}}, func(e trace.Event) bool {
 			return full.Raw(e.Start()) < full.Raw(31_000) && full.Raw(e.End()) >= full.Raw(12_000)
 		}},
 	} {
@@ -417,7 +417,7 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 			t.Errorf("%s: counts differ:\n%s", name, d)
 		}
 	}
-	if got := string(read(t, strings.NewReader(small), trace.WithArgs(trace.KindOp)).LaneAt(trace.LaneOp, 0).Args()); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
+	if got := string(read(t, strings.NewReader(small), trace.Options{Args: trace.Kinds(trace.KindOp)}).LaneAt(trace.LaneOp, 0).Args()); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
 		t.Errorf("Args() = %s", got)
 	}
 }
@@ -437,7 +437,7 @@ func TestPythonFramesCostNothingWhenNotWanted(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		tr := read(t, strings.NewReader(s), trace.WithoutPython())
+		tr := read(t, strings.NewReader(s), trace.Options{Lanes: trace.Lanes().Without(trace.LanePython)})
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		runtime.KeepAlive(tr)
@@ -451,13 +451,13 @@ func TestPythonFramesCostNothingWhenNotWanted(t *testing.T) {
 }
 
 func TestLimitsAreErrors(t *testing.T) {
-	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.WithLimits(trace.Limits{Events: 3})); !errors.Is(err, trace.ErrLimit) {
+	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.Options{Limits: trace.Limits{Events: 3}}); !errors.Is(err, trace.ErrLimit) {
 		t.Errorf("events: %v, want ErrLimit", err)
 	}
-	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.WithLimits(trace.Limits{InputBytes: 300})); !errors.Is(err, trace.ErrLimit) {
+	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.Options{Limits: trace.Limits{InputBytes: 300}}); !errors.Is(err, trace.ErrLimit) {
 		t.Errorf("input: %v, want ErrLimit", err)
 	}
-	tr := read(t, strings.NewReader(small), trace.WithLimits(trace.Limits{EventBytes: 100}))
+	tr := read(t, strings.NewReader(small), trace.Options{Limits: trace.Limits{EventBytes: 100}})
 	if l := tr.Health().Losses; len(l) != 1 || l[0].Reason != trace.LossLimit {
 		t.Errorf("event size: losses %+v, want limit", l)
 	}
@@ -466,7 +466,7 @@ func TestLimitsAreErrors(t *testing.T) {
 func TestCancelledContextStopsTheLoad(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := trace.Read(ctx, strings.NewReader(small)); !errors.Is(err, context.Canceled) {
+	if _, err := trace.Read(ctx, strings.NewReader(small), trace.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 }
@@ -474,7 +474,7 @@ func TestCancelledContextStopsTheLoad(t *testing.T) {
 func TestReaderErrorPassesThrough(t *testing.T) {
 	boom := errors.New("boom")
 	r := io.MultiReader(strings.NewReader(small[:400]), iotest.ErrReader(boom))
-	if _, err := trace.Read(t.Context(), r); err != boom {
+	if _, err := trace.Read(t.Context(), r, trace.Options{}); err != boom {
 		t.Errorf("got %v, want the reader's own error", err)
 	}
 }
@@ -487,7 +487,7 @@ func TestReaderSeesWhatATraceStores(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		r, err := trace.NewReader(f)
+		r, err := trace.NewReader(f, trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -498,7 +498,7 @@ func TestReaderSeesWhatATraceStores(t *testing.T) {
 			}
 			counts[string(rec.Phase)+" "+rec.Category]++
 		}
-		tr, err := trace.Open(t.Context(), path)
+		tr, err := trace.Open(t.Context(), path, trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -525,7 +525,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.WithArgs(trace.KindKernel), trace.WithConcurrency(2))
+		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: trace.Kinds(trace.KindKernel), Concurrency: 2})
 		if err != nil {
 			return
 		}
@@ -571,7 +571,7 @@ func TestStrictErrorsSayWhere(t *testing.T) {
 		{"metadata", `{"traceEvents": [], "INFO": ["a "b" c"]}`, `b" c"]`, "/INFO"},
 	} {
 		for _, in := range []string{tt.in, string(gzipped(t, []byte(tt.in)))} {
-			_, err := trace.Read(t.Context(), strings.NewReader(in), trace.WithStrict())
+			_, err := trace.Read(t.Context(), strings.NewReader(in), trace.Options{Strict: true})
 			var se *trace.SyntaxError
 			if !errors.As(err, &se) || se.Path != tt.path || se.Offset != int64(strings.LastIndex(tt.in, tt.at)) {
 				t.Errorf("%s: %v, want %s at %d", tt.name, err, tt.path, strings.LastIndex(tt.in, tt.at))
@@ -579,7 +579,7 @@ func TestStrictErrorsSayWhere(t *testing.T) {
 			if !strings.HasPrefix(fmt.Sprint(err), "trace: ") || !strings.Contains(fmt.Sprint(err), tt.path) {
 				t.Errorf("%s: the message is %q", tt.name, err)
 			}
-			r, err := trace.NewReader(strings.NewReader(in), trace.WithStrict())
+			r, err := trace.NewReader(strings.NewReader(in), trace.Options{Strict: true})
 			for err == nil {
 				_, err = r.Next()
 			}
@@ -603,7 +603,7 @@ func TestWindowIsThatOfAllThreads(t *testing.T) {
 // TestReaderGivesWholeEventsBeforeDamage: then the damage, again and again.
 func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 	whole := gzipped(t, []byte(document(event(`"id":1`), event(`"id":2`))))
-	r, err := trace.NewReader(bytes.NewReader(whole[:len(whole)-6])) // without the checksum
+	r, err := trace.NewReader(bytes.NewReader(whole[:len(whole)-6]), trace.Options{}) // without the checksum
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -622,7 +622,7 @@ func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r, err = trace.NewReader(strings.NewReader(small))
+	r, err = trace.NewReader(strings.NewReader(small), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

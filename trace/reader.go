@@ -20,7 +20,7 @@ import (
 // be used by two goroutines at once.
 type Reader struct {
 	cfg   config
-	in    *input
+	in    *Input
 	s     *scan.Scanner
 	texts [1024]cachedText // a power of two, see cache
 	err   error
@@ -60,21 +60,25 @@ type Record struct {
 }
 
 // NewReader returns a Reader of r, which may be plain, gzip or zstd.
-// [WithStrict], [WithLimits], [WithLanes], [WithKinds] and [WithWindow] apply; the
-// last three narrow complete events only. Input that cannot be a trace is
+// Strict, Limits, Lanes, Kinds and Window of o apply; the last three narrow
+// complete events only. Input that cannot be a trace is
 // refused with [ErrFormat]. Close the Reader when done.
-func NewReader(r io.Reader, opts ...Option) (*Reader, error) {
-	cfg := newConfig(opts)
-	in, err := openInput(r, 0, &cfg)
+func NewReader(r io.Reader, o Options) (*Reader, error) {
+	cfg := newConfig(&o)
+	in, err := newInput(r, "", 0, &cfg.limits)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{cfg: cfg, in: in, s: scan.NewScanner(in, cfg.scanConfig())}, nil
+	if _, err := formatOf([]Format{Kineto()}, in); err != nil {
+		in.dec.Close()
+		return nil, err
+	}
+	return &Reader{cfg: cfg, in: in, s: scan.NewScanner(in.R, cfg.scanConfig())}, nil
 }
 
 // Next returns the next event; it is overwritten by the following call. The
 // error is io.EOF at the end; all whole events come before any error. Damage is
-// skipped and counted (see [Reader.Losses]) unless [WithStrict] is given; compressed
+// skipped and counted (see [Reader.Losses]) unless [Options.Strict] is set; compressed
 // data that ends early or is corrupt is an error after the last event it holds.
 func (r *Reader) Next() (*Record, error) {
 	if r.err != nil {

@@ -27,7 +27,7 @@ type Source struct {
 type Input struct {
 	Formal []Source // read for time; one per stage, or one with all of them
 	// Mapping is read for source lines only; it may be empty. Of a graph capture
-	// on ROCm the launch calls' args ([trace.WithArgs] of [trace.KindRuntime])
+	// on ROCm the launch calls' args ([trace.Options.Args] of [trace.KindRuntime])
 	// name the kernels, and so tell more than their number.
 	Mapping []Source
 	Server  Server // what the server said about itself

@@ -45,7 +45,7 @@ func BenchmarkAnalyze(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
-				if tr, err = trace.Read(b.Context(), bytes.NewReader(data)); err != nil {
+				if tr, err = trace.Read(b.Context(), bytes.NewReader(data), trace.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -17,7 +17,7 @@ import (
 // demoInput is the built-in trace of a small model: a prefill step and four
 // decode steps.
 func demoInput() triage.Input {
-	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -51,9 +51,8 @@ func ExampleAnalyze() {
 	//   not fused: Fused RoPE + KV cache store (32 times)
 }
 
-// Load finds the traces of a profile directory, one rank of them, and what the
-// server said about itself.
-func ExampleLoad() {
+// ReadBeside finds what the server said about itself in the files beside a trace.
+func ExampleReadBeside() {
 	dir, err := os.MkdirTemp("", "triage")
 	if err != nil {
 		panic(err)
@@ -67,9 +66,13 @@ func ExampleLoad() {
 			panic(err)
 		}
 	}
-	open := func(ctx context.Context, path string) (*trace.Trace, error) { return trace.Open(ctx, path) }
-	var in triage.Input
-	if in.Formal, in.Server, err = triage.Load(context.Background(), dir, open); err != nil {
+	path := filepath.Join(dir, "run-TP-0.trace.json.gz")
+	t, err := trace.Open(context.Background(), path, trace.Options{})
+	if err != nil {
+		panic(err)
+	}
+	in := triage.Input{Formal: []triage.Source{{Trace: t, Path: path}}}
+	if in.Server, err = triage.ReadBeside(path); err != nil {
 		panic(err)
 	}
 	r, err := triage.Analyze(context.Background(), in)

@@ -18,7 +18,7 @@ import (
 // FuzzRegistry reads any bytes as a fusion file and as a catalogue, and analyses
 // a trace with what is accepted.
 func FuzzRegistry(f *testing.F) {
-	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

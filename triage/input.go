@@ -2,7 +2,6 @@ package triage
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,36 +9,20 @@ import (
 	"path/filepath"
 
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/trace"
 )
 
 // ErrDiffusers reports that a log beside the trace says the server ran a model
 // through the diffusers backend, whose kernels no registry knows.
 var ErrDiffusers = errors.New("triage: the server fell back to the diffusers backend")
 
-// Opener loads the trace at a path. [trace.Open] is one.
-type Opener func(ctx context.Context, path string) (*trace.Trace, error)
-
-// Load finds the traces of a file or profile directory (see [trace.Discover]),
-// opens them, and reads what the server said about itself beside them.
-func Load(ctx context.Context, path string, open Opener) ([]Source, Server, error) {
-	files, err := trace.Discover(path)
-	if err != nil {
-		return nil, Server{}, err
+// ReadBeside reads what the server said about itself beside the traces at these
+// paths, or one directory above: its server_args.json, and its logs. It fails
+// with [ErrDiffusers] where a log says so.
+func ReadBeside(paths ...string) (Server, error) {
+	if err := diffusionGate(paths); err != nil {
+		return Server{}, err
 	}
-	if err := diffusionGate(files); err != nil {
-		return nil, Server{}, err
-	}
-	var out []Source
-	for _, f := range files {
-		t, err := open(ctx, f.Path)
-		if err != nil {
-			return nil, Server{}, err
-		}
-		out = append(out, Source{Trace: t, Path: f.Path, Stage: f.Stage})
-	}
-	server, err := findServer(files)
-	return out, server, err
+	return findServer(paths)
 }
 
 // Bounds on the logs that are read: what matters is printed at startup.
@@ -49,10 +32,10 @@ const (
 )
 
 // diffusionGate looks into the logs beside the traces.
-func diffusionGate(files []trace.File) error {
+func diffusionGate(paths []string) error {
 	seen := map[string]bool{}
-	for _, f := range files {
-		dir := filepath.Dir(f.Path)
+	for _, p := range paths {
+		dir := filepath.Dir(p)
 		if seen[dir] {
 			continue
 		}

@@ -1,7 +1,6 @@
 package triage_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -41,35 +40,33 @@ func tree(t *testing.T, files ...string) string {
 	return dir
 }
 
-func open(t *testing.T) triage.Opener {
-	return func(ctx context.Context, path string) (*trace.Trace, error) { return trace.Open(ctx, path) }
-}
-
-func TestLoadReadsWhatTheServerSays(t *testing.T) {
-	dir := tree(t, "1-TP-0-DECODE.trace.json", `server_args.json={"model_path": "Qwen/Qwen3-8B", "tp_size": 4}`)
-	sources, server, err := triage.Load(t.Context(), dir, open(t))
+func TestReadBesideReadsWhatTheServerSays(t *testing.T) {
+	dir := tree(t, "run/1-TP-0-DECODE.trace.json", `server_args.json={"model_path": "Qwen/Qwen3-8B", "tp_size": 4}`)
+	path := filepath.Join(dir, "run/1-TP-0-DECODE.trace.json")
+	server, err := triage.ReadBeside(path)
+	if want := (triage.Server{Model: "Qwen/Qwen3-8B", TPSize: 4}); err != nil || server != want {
+		t.Errorf("ReadBeside = %+v, %v, want %+v", server, err, want)
+	}
+	tr, err := trace.Open(t.Context(), path, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(sources) != 1 || sources[0].Stage != triage.StageDecode {
-		t.Errorf("sources = %+v", sources)
-	}
-	if want := (triage.Server{Model: "Qwen/Qwen3-8B", TPSize: 4}); server != want {
-		t.Errorf("server = %+v, want %+v", server, want)
-	}
-	r, err := triage.Analyze(t.Context(), triage.Input{Formal: sources, Server: server})
+	r, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: path, Stage: "prefill"}}, Server: server})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Model != "Qwen/Qwen3-8B" || r.TPSize != 4 || r.Framework != "PyTorch" {
-		t.Errorf("report head: model %q, TP %d, framework %q", r.Model, r.TPSize, r.Framework)
+	if r.Model != "Qwen/Qwen3-8B" || r.TPSize != 4 || r.Framework != "PyTorch" || r.Stages[0].Stage != triage.StageExtend {
+		t.Errorf("report head: model %q, TP %d, framework %q, stage %q", r.Model, r.TPSize, r.Framework, r.Stages[0].Stage)
+	}
+	if s, err := triage.ReadBeside(filepath.Join(t.TempDir(), "x.json")); err != nil || s != (triage.Server{}) {
+		t.Errorf("ReadBeside of nothing = %+v, %v", s, err)
 	}
 }
 
 func TestDiffusionGate(t *testing.T) {
 	dir := tree(t, "a.trace.json", "server.log=INFO Using diffusers backend for x\n")
-	if _, _, err := triage.Load(t.Context(), dir, open(t)); !errors.Is(err, triage.ErrDiffusers) || !strings.Contains(err.Error(), "server.log") {
-		t.Errorf("Load = %v, want ErrDiffusers that names the log", err)
+	if _, err := triage.ReadBeside(filepath.Join(dir, "a.trace.json")); !errors.Is(err, triage.ErrDiffusers) || !strings.Contains(err.Error(), "server.log") {
+		t.Errorf("ReadBeside = %v, want ErrDiffusers that names the log", err)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestReportsAreDeterministic(t *testing.T) {
 	for _, p := range paths {
 		var first [3]string
 		for run := range 2 {
-			tr, err := trace.Open(t.Context(), p)
+			tr, err := trace.Open(t.Context(), p, trace.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

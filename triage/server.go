@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/goccy/go-json"
-
-	"github.com/llmstrata/strata/trace"
 )
 
 // Server is what a server said about itself, in server_args.json or over HTTP.
@@ -49,9 +47,9 @@ func ReadServerArgs(r io.Reader) (Server, error) {
 
 // findServer reads the server_args.json beside the traces or one directory
 // above; none is no error.
-func findServer(files []trace.File) (Server, error) {
-	for _, f := range files {
-		for _, dir := range []string{filepath.Dir(f.Path), filepath.Dir(filepath.Dir(f.Path))} {
+func findServer(paths []string) (Server, error) {
+	for _, p := range paths {
+		for _, dir := range []string{filepath.Dir(p), filepath.Dir(filepath.Dir(p))} {
 			r, err := os.Open(filepath.Join(dir, "server_args.json"))
 			if err != nil {
 				continue

@@ -49,7 +49,7 @@ func TestCapture(t *testing.T) {
 		t.Errorf("framework %s, info %+v", doc.Framework, doc.Info)
 	}
 	for i, f := range doc.Files {
-		tr, err := trace.Open(context.Background(), f)
+		tr, err := trace.Open(context.Background(), f, trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func TestMatrix(t *testing.T) {
 				t.Errorf("%s %s was captured again", e.Name, c.Role)
 			}
 			for _, f := range c.Result.Files() {
-				if _, err := trace.Open(t.Context(), f); err != nil {
+				if _, err := trace.Open(t.Context(), f, trace.Options{}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -78,7 +79,7 @@ func measure(ctx context.Context, env *app.Env) (*Record, error) {
 	if !env.Demo() {
 		return MeasurePath(ctx, env.Trace)
 	}
-	t, err := env.Load(ctx, app.Need{})
+	t, err := env.Load(ctx, trace.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
-	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -22,25 +21,23 @@ import (
 // changed, few enough to read.
 const topKernels = 5
 
-// MeasurePath analyses the traces that a server wrote to a directory, or one
-// trace file. It uses two of triage's conveniences: Load finds the traces of
-// one rank and what the server said about itself.
+// MeasurePath analyses the traces that a server wrote to a directory, of one
+// rank, or one trace file, with what the server said about itself beside them.
 func MeasurePath(ctx context.Context, path string) (*Record, error) {
-	sources, server, err := triage.Load(ctx, path, open)
+	rec, err := strata.Open(ctx, path, strata.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return Measure(ctx, triage.Input{Formal: sources, Server: server})
-}
-
-// open reads one trace of either kind: an export of Nsight Systems, or what
-// torch.profiler writes. A framework that knows which one it records needs only
-// one of the two.
-func open(ctx context.Context, path string) (*trace.Trace, error) {
-	if nsys.IsReport(path) || filepath.Ext(path) == ".sqlite" {
-		return nsys.Open(ctx, path)
+	var in triage.Input
+	var paths []string
+	for _, p := range rec.Parts {
+		in.Formal = append(in.Formal, triage.Source{Trace: p.Trace, Path: p.Path, Stage: p.Stage})
+		paths = append(paths, p.Path)
 	}
-	return trace.Open(ctx, path)
+	if in.Server, err = triage.ReadBeside(paths...); err != nil {
+		return nil, err
+	}
+	return Measure(ctx, in)
 }
 
 // Measure analyses traces that are loaded. Everything happens in this process:

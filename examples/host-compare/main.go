@@ -63,11 +63,11 @@ func run(ctx context.Context, env *app.Env, o options) error {
 }
 
 func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
-	a, err := env.LoadFile(ctx, o.baseline, app.Need{})
+	a, err := env.LoadFile(ctx, o.baseline, trace.Options{})
 	if err != nil {
 		return err
 	}
-	b, err := env.LoadFile(ctx, o.target, app.Need{})
+	b, err := env.LoadFile(ctx, o.target, trace.Options{})
 	if err != nil {
 		return err
 	}
@@ -94,13 +94,13 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	load := env.Load
 	label := "run"
 	if path := o.baseline + o.target; path != "" {
-		load = func(ctx context.Context, need app.Need) (*trace.Trace, error) { return env.LoadFile(ctx, path, need) }
+		load = func(ctx context.Context, o trace.Options) (*trace.Trace, error) { return env.LoadFile(ctx, path, o) }
 		label = o.baselineLabel
 		if o.target != "" {
 			label = o.targetLabel
 		}
 	}
-	t, err := load(ctx, app.Need{})
+	t, err := load(ctx, trace.Options{})
 	if err != nil {
 		return err
 	}

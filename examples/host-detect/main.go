@@ -106,7 +106,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if o.comparable && o.handoff {
 		return app.Usagef("--handoff: the published detector (--comparable) has none")
 	}
-	t, err := env.Load(ctx, app.Need{})
+	t, err := env.Load(ctx, trace.Options{})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	t, err := env.Load(ctx, app.Need{}) // frames too: layers are found by their modules
+	t, err := env.Load(ctx, trace.Options{}) // frames too: layers are found by their modules
 	if err != nil {
 		return err
 	}

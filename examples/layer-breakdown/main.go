@@ -66,7 +66,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	}
 	if o.mapping != "" {
 		// The names of captured kernels stand in the args of HIP launch calls.
-		m, err := trace.Open(ctx, o.mapping, trace.WithArgs(trace.KindRuntime))
+		m, err := env.LoadFile(ctx, o.mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)})
 		if err != nil {
 			return fmt.Errorf("--mapping-input: %w", err)
 		}
@@ -77,7 +77,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 			return fmt.Errorf("--mapping-input: %w", err)
 		}
 	}
-	t, err := env.Load(ctx, app.Need{})
+	t, err := env.Load(ctx, trace.Options{})
 	if err != nil {
 		return err
 	}

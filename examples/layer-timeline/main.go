@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 )
 
 func main() { app.Main(program()) }
@@ -70,7 +71,7 @@ type document struct {
 }
 
 func run(ctx context.Context, env *app.Env, o *options) error {
-	a, err := env.Analyze(ctx, app.Need{})
+	a, err := env.Analyze(ctx, trace.Options{})
 	if err != nil {
 		return err
 	}

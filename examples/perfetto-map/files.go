@@ -33,6 +33,9 @@ func newFiles(env *app.Env, a *layer.Device) (*files, error) {
 	// Not env.Trace: that may be a directory.
 	f := &files{source: a.Analysis().Trace().Meta().Path}
 	if !env.Demo() {
+		if info, err := os.Stat(f.source); err != nil || !info.Mode().IsRegular() {
+			return nil, errors.New("--annotate, --slice and --open read the trace once more: write the stream to a file first")
+		}
 		return f, nil
 	}
 	var err error

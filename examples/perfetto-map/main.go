@@ -13,6 +13,8 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/perfetto/serve"
+	"github.com/llmstrata/strata/trace"
 )
 
 func main() { app.Main(program(desktop())) }
@@ -52,7 +54,7 @@ func program(m machine) app.Program {
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
 			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, all")
 			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass, or at the first of --layers: serves the annotated copy, else the slice, else the trace itself, once, to the UI alone")
-			fs.DurationVar(&o.openTimeout, "open-timeout", perfetto.DefaultServeTimeout, "how much `TIME` --open gives the UI to fetch the trace")
+			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout, "how much `TIME` --open gives the UI to fetch the trace")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o, m) },
 	}
@@ -78,7 +80,7 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 		return err
 	}
 	// All lanes: the end of the time axis is the end of the last event of any.
-	a, err := env.Analyze(ctx, app.Need{})
+	a, err := env.Analyze(ctx, trace.Options{})
 	if err != nil {
 		return err
 	}
@@ -104,10 +106,10 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 			return err
 		}
 	}
-	var s *perfetto.Server
+	var s *serve.Server
 	if o.open {
 		// The links of the output then also name the served trace.
-		if s, err = perfetto.Serve(files.served(), m.address, ""); err != nil {
+		if s, err = serve.Start(files.served(), m.address, ""); err != nil {
 			return err
 		}
 		defer s.Close()

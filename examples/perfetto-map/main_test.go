@@ -136,7 +136,7 @@ func TestJSONIsOneDocument(t *testing.T) {
 // load opens a written trace.
 func load(t *testing.T, path string) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Open(t.Context(), path)
+	tr, err := trace.Open(t.Context(), path, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/perfetto/serve"
 )
 
 // machine is what --open needs of the computer it runs on.
@@ -41,7 +42,7 @@ func desktop() machine {
 }
 
 // openUI opens the UI and waits until it has fetched the trace.
-func openUI(ctx context.Context, env *app.Env, s *perfetto.Server, pm *perfetto.Map, o options, m machine) error {
+func openUI(ctx context.Context, env *app.Env, s *serve.Server, pm *perfetto.Map, o options, m machine) error {
 	url := target(pm, s)
 	env.Notef("serving the trace to the Perfetto UI, once, for at most %v", o.openTimeout)
 	env.Notef("Chromium and Chrome from version 142 on ask whether the page may reach this computer (\"apps on this device\"): allow it")
@@ -62,7 +63,7 @@ func openUI(ctx context.Context, env *app.Env, s *perfetto.Server, pm *perfetto.
 	if err == nil {
 		env.Notef("the UI has the trace; the server is gone")
 	}
-	if errors.Is(err, perfetto.ErrNotFetched) {
+	if errors.Is(err, serve.ErrNotFetched) {
 		env.Notef("was the page allowed to reach this computer? A saved trace can also be opened by hand: %s", perfetto.UIOrigin)
 	}
 	return err
@@ -70,7 +71,7 @@ func openUI(ctx context.Context, env *app.Env, s *perfetto.Server, pm *perfetto.
 
 // target returns the link to the first marked layer, else to the pass, else to
 // the whole trace.
-func target(pm *perfetto.Map, s *perfetto.Server) string {
+func target(pm *perfetto.Map, s *serve.Server) string {
 	for _, l := range pm.Layers {
 		if l.Highlighted {
 			return l.URL

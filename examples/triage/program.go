@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
@@ -176,8 +177,7 @@ func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.I
 	if o.mapping != "" {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		open := opener(env, app.Need{Args: []trace.Kind{trace.KindRuntime}})
-		if mapping, server, err = triage.Load(ctx, o.mapping, open); err != nil {
+		if mapping, server, err = read(ctx, env, o.mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
 			return triage.Input{}, err
 		}
 	}
@@ -186,10 +186,10 @@ func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.I
 	case o.server.url != "":
 		in, err = o.server.capture(ctx, env, o.framework)
 	case path != "":
-		in.Formal, in.Server, err = triage.Load(ctx, path, opener(env, app.Need{}))
+		in.Formal, in.Server, err = read(ctx, env, path, trace.Options{})
 	default:
 		var t *trace.Trace
-		t, err = env.Load(ctx, app.Need{})
+		t, err = env.Load(ctx, trace.Options{})
 		in.Formal = []triage.Source{{Trace: t, Path: env.TraceName()}}
 	}
 	if o.mapping != "" {
@@ -201,12 +201,20 @@ func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.I
 	return in, err
 }
 
-// opener opens traces of any supported format and tells what is wrong with
-// them, as --trace does.
-func opener(env *app.Env, need app.Need) triage.Opener {
-	return func(ctx context.Context, path string) (*trace.Trace, error) {
-		return env.LoadFile(ctx, path, need)
+// read opens the traces at a path and what their server said beside them.
+func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]triage.Source, triage.Server, error) {
+	rec, err := env.Open(ctx, path, strata.Options{Trace: o})
+	if err != nil {
+		return nil, triage.Server{}, err
 	}
+	var sources []triage.Source
+	var paths []string
+	for _, p := range rec.Parts {
+		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path, Stage: p.Stage})
+		paths = append(paths, p.Path)
+	}
+	server, err := triage.ReadBeside(paths...)
+	return sources, server, err
 }
 
 // runCompare prints the comparison with an older run. A regression is an error,
@@ -214,7 +222,7 @@ func opener(env *app.Env, need app.Need) triage.Opener {
 func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, opts []triage.Option) error {
 	var in triage.Input
 	var err error
-	if in.Formal, in.Server, err = triage.Load(ctx, o.compare, opener(env, app.Need{})); err != nil {
+	if in.Formal, in.Server, err = read(ctx, env, o.compare, trace.Options{}); err != nil {
 		return err
 	}
 	old, err := triage.Analyze(ctx, in, opts...)

@@ -16,7 +16,7 @@ type Layering map[string][]string
 
 // Layers is the layering of this module.
 var Layers = Layering{
-	".":                {},
+	".":                {"trace", "trace/nsys"},
 	"trace":            {},
 	"classify":         {},
 	"profile":          {"classify"},
@@ -28,6 +28,7 @@ var Layers = Layering{
 	"hostoverhead":     {"layer", "classify", "trace"},
 	"triage":           {"layer", "profile", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace"},
+	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},
 	"capture": {"internal/framework", "capture/internal/disk", "capture/internal/folder", "capture/internal/label",
 		"capture/internal/pysource", "capture/internal/server", "capture/internal/whole"},
@@ -64,6 +65,7 @@ var Layers = Layering{
 	"internal/mutate":           {},
 	"internal/opname":           {},
 	"internal/perf":             {"internal/gen/nsysgen", "internal/table"},
+	"internal/perf/load":        {".", "trace"},
 	"internal/published":        {"internal/published/blocks", "layer", "layer/view", "profile", "trace"},
 	"internal/published/blocks": {"internal/decimal", "profile", "trace"},
 	"internal/published/host":   {"classify", "internal/interval", "trace"},
@@ -99,9 +101,13 @@ var Fences = []Fence{
 	{"github.com/stretchr/testify", nil, "tests use the standard library and go-cmp"},
 }
 
-// Unreachable are imports that a program importing package trace must not pay
-// for.
-var Unreachable = []string{"net/http", "zombiezen.com", "modernc.org", "github.com/ianlancetaylor/demangle"}
+// Unreachable are the imports, by package of this module, that a program
+// importing it must not pay for. Those of this module begin with a slash.
+var Unreachable = map[string][]string{
+	".":        {"net/http", "/capture"},
+	"trace":    {"net/http", "zombiezen.com", "modernc.org", "github.com/ianlancetaylor/demangle", "github.com/goccy"},
+	"perfetto": {"net/http"},
+}
 
 // CheckLayering reports imports that go up or sideways: one that Layers does
 // not grant, a package that Layers does not know, anything that imports an
@@ -225,7 +231,11 @@ func CheckUnreachable(s *Source, dir string, forbidden []string) []string {
 				continue
 			}
 			for _, imp := range f.Imports {
-				if withinAny(imp, forbidden) {
+				local := ""
+				if d, ok := s.local(imp); ok {
+					local = "/" + d
+				}
+				if withinAny(imp, forbidden) || withinAny(local, forbidden) {
 					bad = append(bad, fmt.Sprintf("%s → %s (%s): importing %s must not pull it in", at.chain, imp, f.Path, dir))
 				}
 				if next, ok := s.local(imp); ok && !seen[next] {

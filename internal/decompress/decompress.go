@@ -3,6 +3,8 @@ package decompress
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
+	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +22,9 @@ const (
 	Plain Format = iota
 	Gzip
 	Zstd
+	Bzip2
+	Zlib
+	Zip // of one file
 )
 
 // String returns the format's lower-case name.
@@ -29,6 +34,12 @@ func (f Format) String() string {
 		return "gzip"
 	case Zstd:
 		return "zstd"
+	case Bzip2:
+		return "bzip2"
+	case Zlib:
+		return "zlib"
+	case Zip:
+		return "zip"
 	}
 	return "plain"
 }
@@ -50,6 +61,10 @@ const ratioGrace = 1 << 30
 
 // ErrLimit is wrapped by errors that say that a limit was exceeded.
 var ErrLimit = errors.New("limit exceeded")
+
+// ErrUnsupported is wrapped by errors that say what a compressed file is that
+// is not read, worded to follow "it seems to be".
+var ErrUnsupported = errors.New("not read")
 
 // Damage is returned when compressed data ends early or is corrupt. Everything
 // that could be decoded has been returned before it.
@@ -114,7 +129,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 	d := &Reader{limits: limits, close: func() {}}
 	d.src.r = r
 	br := bufio.NewReaderSize(&d.src, sourceBuffer)
-	head, err := br.Peek(4)
+	head, err := br.Peek(10)
 	if err != nil && err != io.EOF {
 		if len(head) == 0 {
 			return nil, err
@@ -139,15 +154,48 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 			break
 		}
 		d.dec, d.close = z, z.Close
+	case len(head) == 10 && string(head[:3]) == "BZh" && (string(head[4:]) == bzip2Block || string(head[4:]) == bzip2End):
+		d.format, d.dec = Bzip2, bzip2.NewReader(br)
+	case isZlib(head):
+		d.format = Zlib
+		z, err := zlib.NewReader(br)
+		if err != nil {
+			d.err = d.decoderError(err)
+			break
+		}
+		d.dec = z
+	case bytes.HasPrefix(head, []byte(zipHeader)):
+		d.format = Zip
+		z, err := newZip(br)
+		if errors.Is(err, ErrUnsupported) {
+			return nil, err
+		}
+		if err != nil {
+			d.err = d.decoderError(err)
+			break
+		}
+		d.dec = z
 	default:
 		d.dec = br
 	}
 	return d, nil
 }
 
+// The ten bytes of a bzip2 file's beginning are BZh, a level, and one of these.
+const (
+	bzip2Block = "\x31\x41\x59\x26\x53\x59"
+	bzip2End   = "\x17\x72\x45\x38\x50\x90"
+)
+
+// isZlib reports a zlib header (RFC 1950, §2.2) without a preset dictionary.
+// Its first byte is an x, with which no JSON begins.
+func isZlib(h []byte) bool {
+	return len(h) >= 2 && h[0] == 0x78 && h[1]&0x20 == 0 && (int(h[0])<<8|int(h[1]))%31 == 0
+}
+
 // isSkippable reports a zstd skippable frame, with which pzstd files begin.
 func isSkippable(h []byte) bool {
-	return len(h) == 4 && h[0]&0xf0 == 0x50 && h[1] == 0x2a && h[2] == 0x4d && h[3] == 0x18
+	return len(h) >= 4 && h[0]&0xf0 == 0x50 && h[1] == 0x2a && h[2] == 0x4d && h[3] == 0x18
 }
 
 // Format returns how the stream is compressed.

@@ -58,7 +58,7 @@ var whole = []struct {
 
 // build compiles everything that is run.
 func (b *bench) build(ctx context.Context) error {
-	packages := map[string]string{"tracegen": "./internal/gen/cmd/tracegen", "loadtrace": "./examples/internal/loadtrace"}
+	packages := map[string]string{"tracegen": "./internal/gen/cmd/tracegen", "loadtrace": "./internal/perf/load"}
 	for _, p := range whole {
 		if _, err := os.Stat(filepath.Join("examples", p.name)); err == nil {
 			packages[p.name] = "./examples/" + p.name

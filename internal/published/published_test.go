@@ -34,7 +34,7 @@ func TestAnchorOpensEqualsReference(t *testing.T) {
 		{"sglang-qwen3-30b-a3b-b300-layer7", "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b.json", "fmhaSm100", 0, 7},
 	} {
 		t.Run(c.golden, func(t *testing.T) {
-			tr, err := trace.Open(t.Context(), testdata.Shared(t, "traces/torch/"+c.trace))
+			tr, err := trace.Open(t.Context(), testdata.Shared(t, "traces/torch/"+c.trace), trace.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func generated(t *testing.T) *trace.Trace {
 	if err := gen.Write(&data, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(20, gen.Layer{})}, Passes: []gen.Pass{pass, pass, pass}}); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Read(t.Context(), &data)
+	tr, err := trace.Read(t.Context(), &data, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,17 @@ var magics = []struct {
 }{
 	{"SQLite format 3\x00", "an SQLite database; if it is an Nsight Systems export, package trace/nsys reads it"},
 	{"QDSTRM", "a raw Nsight Systems capture; export it with: nsys export --type sqlite"},
-	{"PK\x03\x04", "a zip archive; unpack it first"},
+	{"PK\x03\x04", "a zip archive inside compressed data; unpack it first"},
+	{"PK\x05\x06", "an empty zip archive"},
+	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first"},
+	{"Rar!", "a RAR archive; unpack it first"},
+	{"\x04\x22\x4d\x18", "lz4-compressed; unpack it first, or use gzip or zstd"},
+	{"\xff\xfe", wideText},
+	{"\xfe\xff", wideText},
 	{"\x1f\x8b", "gzip data inside compressed data; unpack it once"},
 	{"\x28\xb5\x2f\xfd", "zstd data inside compressed data; unpack it once"},
 	{"\xfd7zXZ\x00", "xz-compressed; unpack it first, or use gzip or zstd"},
-	{"BZh", "bzip2-compressed; unpack it first, or use gzip or zstd"},
+	{"BZh", "bzip2 data inside compressed data, or damaged; unpack it first"},
 	{"\x7fELF", "an executable or library"},
 	{"\x89HDF", "an HDF5 file; an Nsight Systems report is exported with: nsys export --type sqlite"},
 	{"PAR1", "a Parquet file"},
@@ -25,6 +31,13 @@ var magics = []struct {
 	{"\x89PNG", "a PNG image"},
 }
 
+// wideText is what is said of texts that some shells write when redirecting.
+const wideText = "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8"
+
+// isTar reports a POSIX or GNU tar archive, whose magic stands in the middle of
+// its first header.
+func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
+
 // Sniff looks at the first bytes of a stream (a few hundred are enough). It
 // returns "" if they may begin trace JSON, and otherwise what the file seems to
 // be, worded to follow "it seems to be".
@@ -35,6 +48,9 @@ func Sniff(head []byte) string {
 			return "empty"
 		}
 		return "blank"
+	}
+	if len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') && trimmed[1] == 0 {
+		return wideText
 	}
 	switch trimmed[0] {
 	case '{':
@@ -57,6 +73,9 @@ func Sniff(head []byte) string {
 		}
 		return "an XML document"
 	}
+	if isTar(head) {
+		return "a tar archive; unpack it and name the trace in it"
+	}
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.magic)) {
 			return m.what
@@ -64,7 +83,7 @@ func Sniff(head []byte) string {
 	}
 	for _, c := range head[:min(len(head), 64)] {
 		if c < ' ' && !isSpace(c) || c == 0x7f {
-			return "a binary file; an Nsight Systems report (.nsys-rep) is exported with: nsys export --type sqlite"
+			return "a binary file of no kind known here; an Nsight Systems report (.nsys-rep) is exported with: nsys export --type sqlite"
 		}
 	}
 	return "text that is not JSON"

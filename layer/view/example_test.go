@@ -15,7 +15,7 @@ import (
 
 // demoGPU analyses the demo trace, which has one GPU.
 func demoGPU(o layer.Options) *layer.Device {
-	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

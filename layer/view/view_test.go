@@ -55,7 +55,7 @@ func generated(t testing.TB, cfg gen.Config, o layer.Options) *layer.Device {
 
 func analyze(t testing.TB, r io.Reader, o layer.Options) *layer.Device {
 	t.Helper()
-	tr, err := trace.Read(t.Context(), r)
+	tr, err := trace.Read(t.Context(), r, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

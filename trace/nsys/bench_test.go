@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -35,7 +36,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.SetBytes(st.Size())
 	b.ReportAllocs()
 	for b.Loop() {
-		t, err := nsys.Open(context.Background(), path)
+		t, err := nsys.Open(context.Background(), path, trace.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 
-	t, err := nsys.Open(context.Background(), path)
+	t, err := nsys.Open(context.Background(), path, trace.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,12 +50,12 @@ func ExampleOpen_refused() {
 		log.Fatal(err)
 	}
 
-	_, err = nsys.Open(context.Background(), path)
+	_, err = nsys.Open(context.Background(), path, trace.Options{})
 	fmt.Println(errors.Is(err, nsys.ErrNotExport), errors.Is(err, trace.ErrFormat))
 	// Output: true true
 }
 
-func ExampleWithLanes() {
+func ExampleOpen_lanes() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {
 		log.Fatal(err)
@@ -66,7 +66,7 @@ func ExampleWithLanes() {
 		log.Fatal(err)
 	}
 
-	t, err := nsys.Open(context.Background(), path, nsys.WithLanes(trace.LaneGPU))
+	t, err := nsys.Open(context.Background(), path, trace.Options{Lanes: trace.Lanes(trace.LaneGPU)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,9 +77,4 @@ func ExampleWithLanes() {
 func ExampleStripVersion() {
 	fmt.Println(nsys.StripVersion("cudaLaunchKernel_v7000"), nsys.StripVersion("cuMemAlloc_v2"))
 	// Output: cudaLaunchKernel cuMemAlloc_v2
-}
-
-func ExampleIsReport() {
-	fmt.Println(nsys.IsReport("run.nsys-rep"), nsys.IsReport("run.sqlite"))
-	// Output: true false
 }

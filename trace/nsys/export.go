@@ -13,11 +13,11 @@ import (
 
 // export turns a report into an SQLite file in a folder of its own, so that
 // nothing appears beside the report. cleanup removes it.
-func export(ctx context.Context, tool, report string) (path string, cleanup func(), err error) {
+func export(ctx context.Context, report string) (path string, cleanup func(), err error) {
 	if _, err := os.Stat(report); err != nil {
 		return "", nil, err
 	}
-	bin, err := exec.LookPath(tool)
+	bin, err := exec.LookPath("nsys")
 	if err != nil {
 		base := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
 		return "", nil, &Error{Path: report, Err: fmt.Errorf("%w; on a machine that has it run: nsys export -t sqlite -o %s %s", ErrNoTool, base, report)}

@@ -9,20 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// tool writes a script that stands in for nsys.
-func tool(tb testing.TB, script string) string {
-	tb.Helper()
+// tool puts a script that stands in for nsys in front of PATH.
+func tool(t *testing.T, script string) {
+	t.Helper()
 	if _, err := os.Stat("/bin/sh"); err != nil {
-		tb.Skip("no /bin/sh to stand in for nsys")
+		t.Skip("no /bin/sh to stand in for nsys")
 	}
-	path := filepath.Join(tb.TempDir(), "fake-nsys")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-		tb.Fatal(err)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "nsys"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	return path
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // TestExportFailuresAreTold: what nsys said last is what the user needs.
@@ -38,10 +39,10 @@ func TestExportFailuresAreTold(t *testing.T) {
 		{"writes something else", `echo hello > "$5"`, "no SQLite header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			script := tool(t, c.script)
+			tool(t, c.script)
 			tmp := t.TempDir()
 			t.Setenv("TMPDIR", tmp)
-			_, err := nsys.Open(context.Background(), report, nsys.WithTool(script))
+			_, err := nsys.Open(context.Background(), report, trace.Options{})
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error = %v, want %q in it", err, c.says)
 			}
@@ -50,7 +51,7 @@ func TestExportFailuresAreTold(t *testing.T) {
 			}
 		})
 	}
-	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.nsys-rep")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.nsys-rep"), trace.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("absent report: %v", err)
 	}
 }
@@ -62,7 +63,8 @@ func TestExportEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	_, err := nsys.Open(ctx, report, nsys.WithTool(tool(t, "exec sleep 600")))
+	tool(t, "exec sleep 600")
+	_, err := nsys.Open(ctx, report, trace.Options{})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v, want the deadline", err)
 	}

@@ -11,7 +11,7 @@ import (
 // facts is what the small tables say. The scanners of the large tables share
 // it, so it does not change once they run.
 type facts struct {
-	cfg     *config
+	cfg     *trace.Options
 	strings stringTable
 	devices map[cudaDevice]int64 // GPU by process and CUDA ordinal
 	domains map[domainKey]string

@@ -73,10 +73,10 @@ func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
 		{"half", write(t, good[:len(good)/2]), nsys.ErrTruncated, "header announces"},
 		{"damaged", write(t, broken), nsys.ErrDamaged, "malformed"},
 		{"other database", database(t, "CREATE TABLE users (id INTEGER, name TEXT)"), nsys.ErrNotExport, "1 tables (users"},
-		{"directory", t.TempDir(), nsys.ErrNotExport, "not a regular file"},
+		{"directory", t.TempDir(), nsys.ErrNotExport, "directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := nsys.Open(context.Background(), c.path)
+			_, err := nsys.Open(context.Background(), c.path, trace.Options{})
 			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.path) {
 				t.Errorf("error = %v, want %v with %q and the path", err, c.is, c.says)
 			}
@@ -85,7 +85,7 @@ func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
 			}
 		})
 	}
-	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.sqlite")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.sqlite"), trace.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error = %v, want os.ErrNotExist", err)
 	}
 	if !errors.Is(nsys.ErrTruncated, io.ErrUnexpectedEOF) {
@@ -273,7 +273,7 @@ func FuzzOpen(f *testing.F) {
 			data = data[:min(int(size), len(data))]
 		}
 		copy(data[min(int(at), len(data)):], patch)
-		tr, err := nsys.Open(context.Background(), write(t, data))
+		tr, err := nsys.Open(context.Background(), write(t, data), trace.Options{})
 		if err != nil {
 			if err.Error() == "" {
 				t.Error("an error without words")

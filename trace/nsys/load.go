@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/trace"
@@ -38,7 +39,7 @@ type loader struct {
 	suffixed map[string][]string // stripped API name → names as stored
 }
 
-func newLoader(db *database, name string, cfg *config) *loader {
+func newLoader(db *database, name string, cfg *trace.Options) *loader {
 	l := &loader{
 		facts: facts{cfg: cfg, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{}},
 		db:    db, b: trace.NewBuilder(), suffixed: map[string][]string{},
@@ -91,6 +92,9 @@ func (l *loader) report(scanners []*scanner) {
 	for _, s := range scanners {
 		for _, c := range s.counts {
 			l.b.Count("row", c.table, c.rows)
+		}
+		if s.firstUnseen != math.MaxInt64 {
+			l.b.See(s.firstUnseen)
 		}
 		noText, noTime, farTime = noText+s.noText, noTime+s.noTime, farTime+s.farTime
 		maps.Copy(l.suffixed, s.suffixed)

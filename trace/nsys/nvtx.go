@@ -29,7 +29,7 @@ type domainKey struct{ process, domain int64 }
 // readDomains reads the names of NVTX domains, which are rows of their own and
 // need not come first.
 func (l *loader) readDomains() error {
-	if !l.cfg.wantsRanges() || !l.db.hasColumn(tableNVTX, "domainId") || !l.db.hasColumn(tableNVTX, "eventType") {
+	if !wantsRanges(l.cfg) || !l.db.hasColumn(tableNVTX, "domainId") || !l.db.hasColumn(tableNVTX, "eventType") {
 		return nil
 	}
 	condition := "eventType = " + strconv.Itoa(nvtxDomainCreate)
@@ -94,9 +94,7 @@ func (s *scanner) readRanges() error {
 		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == trace.KindRange {
 			e.Kind, e.Name, e.Shape = trace.KindOp, op, shape
 		}
-		if s.cfg.wants(e.Kind.Lane()) {
-			s.add(e, start, end)
-		}
+		s.add(e, start, end)
 		return nil
 	})
 	s.counts = append(s.counts, tableCount{tableNVTX, n})

@@ -1,42 +1,76 @@
 package nsys
 
 import (
+	"bytes"
 	"context"
-	"strings"
+	"errors"
+	"fmt"
 
 	"github.com/llmstrata/strata/trace"
 )
 
-// Open reads the export at path. A report (.nsys-rep, .qdrep) is first
-// exported to a temporary file with an installed nsys.
+// Format returns the format of an SQLite export, which may be compressed.
+func Format() trace.Format {
+	return trace.Format{
+		Name:     "nsys SQLite export",
+		Suffixes: []string{".sqlite"},
+		Match:    func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
+		Open: func(ctx context.Context, in *trace.Input, o trace.Options) (*trace.Trace, error) {
+			path, done, err := in.File(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer done()
+			return open(ctx, path, in.Name, &o)
+		},
+	}
+}
+
+// Report returns the format of a report of Nsight Systems, known by its name
+// alone. It is exported to a temporary file with an installed nsys first, the
+// one on PATH.
+func Report() trace.Format {
+	return trace.Format{
+		Name:     "nsys report",
+		Suffixes: []string{".nsys-rep", ".qdrep"},
+		External: true,
+		Open: func(ctx context.Context, in *trace.Input, o trace.Options) (*trace.Trace, error) {
+			path, done, err := export(ctx, in.Name)
+			if err != nil {
+				return nil, err
+			}
+			defer done()
+			return open(ctx, path, in.Name, &o)
+		},
+	}
+}
+
+// Open reads the export or report at path, and nothing else. Of the options
+// Limits, MemoryBudget and Strict mean nothing here, and nobody's args are kept.
 //
 // It fails with [ErrNotExport], [ErrTruncated], [ErrDamaged] or [ErrNoTool],
 // wrapped with the file and the place; with ctx's error when it is cancelled. A
 // database that holds none of the tables of a profile is refused too; one that
 // holds some but no kernels loads, and its health says so.
-func Open(ctx context.Context, path string, opts ...Option) (*trace.Trace, error) {
-	c := config{tool: "nsys"}
-	for _, o := range opts {
-		o.apply(&c)
+func Open(ctx context.Context, path string, o trace.Options) (*trace.Trace, error) {
+	o.Formats = []trace.Format{Format(), Report(), {Name: "anything", Suffixes: []string{""},
+		Open: func(ctx context.Context, in *trace.Input, o trace.Options) (*trace.Trace, error) {
+			return open(ctx, path, path, &o) // which says what is wrong with it
+		}}}
+	t, err := trace.Open(ctx, path, o)
+	if errors.Is(err, trace.ErrFormat) && !errors.Is(err, ErrNotExport) {
+		err = &Error{Path: path, Err: fmt.Errorf("%w: %w", ErrNotExport, err)}
 	}
-	if IsReport(path) {
-		out, cleanup, err := export(ctx, c.tool, path)
-		if err != nil {
-			return nil, err
-		}
-		defer cleanup()
-		return open(ctx, out, path, &c)
-	}
-	return open(ctx, path, path, &c)
+	return t, err
 }
 
 // open loads the database at path and calls it name in the trace's metadata.
-func open(ctx context.Context, path, name string, c *config) (*trace.Trace, error) {
+func open(ctx context.Context, path, name string, o *trace.Options) (*trace.Trace, error) {
 	db, err := openDatabase(ctx, path)
 	if err == nil {
 		defer db.Close()
 		var t *trace.Trace
-		if t, err = newLoader(db, name, c).load(ctx); err == nil {
+		if t, err = newLoader(db, name, o).load(ctx); err == nil {
 			return t, nil
 		}
 	}
@@ -44,11 +78,4 @@ func open(ctx context.Context, path, name string, c *config) (*trace.Trace, erro
 		return nil, ctx.Err()
 	}
 	return nil, err
-}
-
-// IsReport reports whether path names a report of Nsight Systems (.nsys-rep,
-// .qdrep), which [Open] exports before it reads it.
-func IsReport(path string) bool {
-	p := strings.ToLower(path)
-	return strings.HasSuffix(p, ".nsys-rep") || strings.HasSuffix(p, ".qdrep")
 }

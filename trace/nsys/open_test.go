@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,9 +25,9 @@ func generate(tb testing.TB, cfg nsysgen.Config) string {
 	return path
 }
 
-func open(tb testing.TB, path string, opts ...nsys.Option) *trace.Trace {
+func open(tb testing.TB, path string, opts ...trace.Options) *trace.Trace {
 	tb.Helper()
-	t, err := nsys.Open(context.Background(), path, opts...)
+	t, err := nsys.Open(context.Background(), path, slices.Concat(opts, []trace.Options{{}})[0])
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestNVTXTextMayStandInEitherColumn(t *testing.T) {
 }
 
 func TestLanesNotAskedForAreNotRead(t *testing.T) {
-	tr := open(t, generate(t, nsysgen.Default(1)), nsys.WithLanes(trace.LaneGPU))
+	tr := open(t, generate(t, nsysgen.Default(1)), trace.Options{Lanes: trace.Lanes(trace.LaneGPU)})
 	if tr.LaneLen(trace.LaneGPU) == 0 || tr.LaneLen(trace.LaneLaunch)+tr.LaneLen(trace.LaneAnnotation) != 0 {
 		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.LaneLen(trace.LaneGPU), tr.LaneLen(trace.LaneLaunch), tr.LaneLen(trace.LaneAnnotation))
 	}
@@ -144,7 +145,7 @@ func TestProgressEndsWithTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var calls []trace.Progress
-	tr := open(t, path, nsys.WithProgress(func(p trace.Progress) { calls = append(calls, p) }))
+	tr := open(t, path, trace.Options{Progress: func(p trace.Progress) { calls = append(calls, p) }})
 	if len(calls) < 2 {
 		t.Fatalf("%d calls, want several", len(calls))
 	}
@@ -163,7 +164,7 @@ func TestProgressEndsWithTheFile(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := nsys.Open(ctx, generate(t, nsysgen.Default(1)))
+	_, err := nsys.Open(ctx, generate(t, nsysgen.Default(1)), trace.Options{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want context.Canceled", err)
 	}
@@ -174,7 +175,8 @@ func TestReportNeedsNsys(t *testing.T) {
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := nsys.Open(context.Background(), path, nsys.WithTool("no-such-nsys"))
+	t.Setenv("PATH", t.TempDir())
+	_, err := nsys.Open(context.Background(), path, trace.Options{})
 	if !errors.Is(err, nsys.ErrNoTool) || !strings.Contains(err.Error(), "nsys export -t sqlite -o") {
 		t.Errorf("error = %v, want ErrNoTool with the command", err)
 	}
@@ -183,21 +185,14 @@ func TestReportNeedsNsys(t *testing.T) {
 // TestReportIsExported stands in for nsys with a script that copies an export
 // to the path after -o.
 func TestReportIsExported(t *testing.T) {
-	if _, err := os.Stat("/bin/sh"); err != nil {
-		t.Skip("no /bin/sh to stand in for nsys")
-	}
 	dir := t.TempDir()
 	sqlite := generate(t, nsysgen.Default(1))
-	tool := filepath.Join(dir, "fake-nsys")
-	script := "#!/bin/sh\n[ \"$1 $2 $3 $4\" = 'export -t sqlite -o' ] || exit 9\ncp '" + sqlite + "' \"$5\"\n"
-	if err := os.WriteFile(tool, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	tool(t, "[ \"$1 $2 $3 $4\" = 'export -t sqlite -o' ] || exit 9\ncp '"+sqlite+"' \"$5\"")
 	report := filepath.Join(dir, "run.nsys-rep")
 	if err := os.WriteFile(report, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tr := open(t, report, nsys.WithTool(tool))
+	tr := open(t, report)
 	if tr.LaneLen(trace.LaneGPU) != 6720 || tr.Meta().Path != report {
 		t.Errorf("%d activities of %q", tr.LaneLen(trace.LaneGPU), tr.Meta().Path)
 	}

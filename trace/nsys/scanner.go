@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"github.com/llmstrata/strata/trace"
@@ -34,6 +35,7 @@ type scanner struct {
 
 	counts                  []tableCount // applied to the Builder when the scans are done
 	noText, noTime, farTime int64
+	firstUnseen             int64 // earliest start outside the window
 
 	api      map[int64]apiName   // by string id
 	suffixed map[string][]string // stripped API name → names as stored
@@ -56,26 +58,31 @@ type group struct {
 }
 
 // groups lists what has to be read for the lanes that are asked for.
-func (c *config) groups() []group {
+func groups(o *trace.Options) []group {
 	var out []group
-	if c.wants(trace.LaneGPU) {
+	if o.Lanes.Has(trace.LaneGPU) {
 		out = append(out, group{tableKernel, trace.LaneGPU, []func(*scanner) error{
 			(*scanner).readKernels, (*scanner).readMemcpy, (*scanner).readMemset, (*scanner).readGraphs}})
 	}
-	if c.wants(trace.LaneLaunch) {
+	if o.Lanes.Has(trace.LaneLaunch) {
 		out = append(out, group{tableRuntime, trace.LaneLaunch, []func(*scanner) error{(*scanner).readCalls}})
 	}
 	var host []func(*scanner) error
-	if c.wantsRanges() {
+	if wantsRanges(o) {
 		host = append(host, (*scanner).readRanges)
 	}
-	if c.wants(trace.LaneSync) {
+	if o.Lanes.Has(trace.LaneSync) {
 		host = append(host, (*scanner).readSync, (*scanner).readOverhead)
 	}
 	if len(host) > 0 {
 		out = append(out, group{tableNVTX, trace.LaneAnnotation, host})
 	}
 	return out
+}
+
+// wantsRanges reports whether anything is asked for that NVTX ranges become.
+func wantsRanges(o *trace.Options) bool {
+	return o.Lanes.Has(trace.LaneAnnotation) || o.Lanes.Has(trace.LaneOp)
 }
 
 // Bounds of a batch: enough events that the channel costs nothing per event,
@@ -90,7 +97,7 @@ const batchesAhead = 4
 
 // scanAll runs the scanners and adds what they find to the Builder.
 func (l *loader) scanAll(ctx context.Context) ([]*scanner, error) {
-	groups := l.cfg.groups()
+	groups := groups(l.cfg)
 	rows := make([]int64, len(groups))
 	var most, all int64 = 1, 0
 	for i, g := range groups {
@@ -126,7 +133,7 @@ func newScanner(f *facts, db *database, tasks []func(*scanner) error, batch int)
 	s := &scanner{
 		facts: f, db: db, tasks: tasks,
 		full: make(chan []trace.EventData, batchesAhead), free: make(chan []trace.EventData, batchesAhead+2),
-		api: map[int64]apiName{}, suffixed: map[string][]string{}, lastKey: -1 << 63,
+		api: map[int64]apiName{}, suffixed: map[string][]string{}, lastKey: -1 << 63, firstUnseen: math.MaxInt64,
 	}
 	for range batchesAhead + 1 {
 		s.free <- make([]trace.EventData, 0, batch)
@@ -145,8 +152,8 @@ func (l *loader) addAll(scanners []*scanner, rows int64) {
 	done := make([]bool, len(scanners))
 	var added, told int64
 	report := func(read int64) {
-		if l.cfg.report != nil {
-			l.cfg.report(trace.Progress{Read: read, Size: l.db.size, Events: added})
+		if l.cfg.Progress != nil {
+			l.cfg.Progress(trace.Progress{Read: read, Size: l.db.size, Events: added})
 		}
 	}
 	defer func() { report(l.db.size) }()
@@ -189,6 +196,13 @@ func (s *scanner) run() {
 func (s *scanner) add(e trace.EventData, start, end int64) {
 	if start < -maxTime || start > maxTime || end < -maxTime || end > maxTime {
 		s.farTime++
+		return
+	}
+	if !s.cfg.Wants(e.Kind) {
+		return
+	}
+	if w := s.cfg.Window; w != nil && (start >= w.To || end < w.From) {
+		s.firstUnseen = min(s.firstUnseen, start)
 		return
 	}
 	e.Start, e.Duration = start, end-start

@@ -85,7 +85,7 @@ func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
 			if table == "StringIds" && col == "id" {
 				script = "DROP TABLE StringIds; CREATE TABLE StringIds (value TEXT)" // a primary key cannot be dropped
 			}
-			tr, err := nsys.Open(context.Background(), alter(t, export, script))
+			tr, err := nsys.Open(context.Background(), alter(t, export, script), trace.Options{})
 			if err != nil {
 				t.Errorf("without %s: %v", name, err)
 				continue
@@ -191,7 +191,7 @@ func TestTruncationThatTheHeaderHides(t *testing.T) {
 	copy(export[28:32], []byte{0, 0, 0, 0})
 	for _, part := range []int{2, 3, 10} {
 		cut := export[:len(export)*(part-1)/part/4096*4096]
-		tr, err := nsys.Open(context.Background(), write(t, cut))
+		tr, err := nsys.Open(context.Background(), write(t, cut), trace.Options{})
 		if err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%d of %d bytes: error = %v, trace %v; want a damaged database", len(cut), len(export), err, tr != nil)
 		}

@@ -55,12 +55,12 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 
 // Analyze loads the trace, finds its passes and layers as the model flags say, and returns the GPU that --device names. The
 // lanes that this needs are always kept.
-func (e *Env) Analyze(ctx context.Context, need Need) (*layer.Device, error) {
+func (e *Env) Analyze(ctx context.Context, read trace.Options) (*layer.Device, error) {
 	o, err := e.LayerOptions()
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.Load(ctx, need)
+	t, err := e.Load(ctx, read)
 	if err != nil {
 		return nil, err
 	}

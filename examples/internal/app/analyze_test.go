@@ -5,11 +5,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/trace"
 )
 
 func TestAnalyzeOnTheDemoNeedsNoFlags(t *testing.T) {
 	e := &Env{HashLayers: "first", Stderr: &strings.Builder{}}
-	a, err := e.Analyze(context.Background(), Need{})
+	a, err := e.Analyze(context.Background(), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

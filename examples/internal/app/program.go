@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -122,10 +123,30 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 		return err
 	}
 	env.Args = fs.Args()
+	if name := emptyPath(fs); name != "" {
+		return fmt.Errorf("--%s is given an empty value, perhaps of a variable that is not set: name a file, or leave the flag out", name)
+	}
+	if slices.Contains(env.Args, "") {
+		return errors.New("an argument is empty, perhaps of a variable that is not set")
+	}
 	if p.Args == "" && len(env.Args) > 0 {
 		return fmt.Errorf("unexpected argument %q", env.Args[0])
 	}
 	return env.check(p)
+}
+
+// emptyPath returns the name of a flag that was given an empty path, "" where
+// none was.
+func emptyPath(fs *flag.FlagSet) (name string) {
+	fs.Visit(func(f *flag.Flag) {
+		kind, _ := flag.UnquoteUsage(f)
+		for _, word := range []string{"FILE", "DIR", "file", "directory"} {
+			if f.Value.String() == "" && strings.Contains(kind, word) {
+				name = f.Name
+			}
+		}
+	})
+	return name
 }
 
 // fail tells an error in one line.

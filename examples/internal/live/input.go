@@ -2,9 +2,9 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"os"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
@@ -23,11 +23,11 @@ func Input(ctx context.Context, formal, mapping *capture.Result) (triage.Input, 
 	if mapping != nil {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		if in.Mapping, err = load(ctx, mapping, trace.WithArgs(trace.KindRuntime)); err != nil {
+		if in.Mapping, err = load(ctx, mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
 			return in, err
 		}
 	}
-	if in.Formal, err = load(ctx, formal); err != nil {
+	if in.Formal, err = load(ctx, formal, trace.Options{}); err != nil {
 		return in, err
 	}
 	in.Server, err = serverOf(formal)
@@ -36,8 +36,8 @@ func Input(ctx context.Context, formal, mapping *capture.Result) (triage.Input, 
 
 // load opens one trace per stage: the first in order of names that is not
 // merged, which is the lowest rank's.
-func load(ctx context.Context, r *capture.Result, opts ...trace.Option) ([]triage.Source, error) {
-	var sources []triage.Source
+func load(ctx context.Context, r *capture.Result, o trace.Options) ([]triage.Source, error) {
+	var paths []string
 	for _, s := range r.Stages {
 		// A server that separates the stages itself leaves one trace for each
 		// in one folder.
@@ -48,12 +48,19 @@ func load(ctx context.Context, r *capture.Result, opts ...trace.Option) ([]triag
 				continue
 			}
 			seen[stage] = true
-			tr, err := trace.Open(ctx, t.Path, opts...)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.Path, err)
-			}
-			sources = append(sources, triage.Source{Trace: tr, Path: t.Path, Stage: stage})
+			paths = append(paths, t.Path)
 		}
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	rec, err := strata.OpenFiles(ctx, paths, strata.Options{Trace: o})
+	if err != nil {
+		return nil, err
+	}
+	var sources []triage.Source
+	for _, p := range rec.Parts {
+		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path, Stage: p.Stage})
 	}
 	return sources, nil
 }

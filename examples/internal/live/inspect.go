@@ -14,7 +14,7 @@ import (
 // forward passes by stage, the process and when it was recorded. A trace
 // without GPU events has no passes to look for.
 func inspect(ctx context.Context, path string) (capture.Found, error) {
-	tr, err := trace.Open(ctx, path)
+	tr, err := trace.Open(ctx, path, trace.Options{})
 	if err != nil {
 		return capture.Found{}, err
 	}

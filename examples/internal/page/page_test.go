@@ -51,7 +51,7 @@ func text(t *testing.T, r *htmlreport.Report) string {
 
 func demoTrace(t *testing.T) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()))
+	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

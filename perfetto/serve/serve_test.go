@@ -1,4 +1,4 @@
-package perfetto_test
+package serve_test
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/perfetto/serve"
 )
 
-// serve starts a server for a small file on a free loopback port.
-func serve(t *testing.T) (*perfetto.Server, string) {
+// start starts a server for a small file on a free loopback port.
+func start(t *testing.T) (*serve.Server, string) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run 1.json")
@@ -26,7 +27,7 @@ func serve(t *testing.T) (*perfetto.Server, string) {
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := perfetto.Serve(path, "127.0.0.1:0", "")
+	s, err := serve.Start(path, "127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func request(t *testing.T, method, url string, header map[string]string) (*http.
 }
 
 func TestServeAnswersOnlyTheUI(t *testing.T) {
-	_, url := serve(t)
+	_, url := start(t)
 	base := url[:strings.LastIndex(url, "/")]
 	ui := perfetto.UIOrigin
 	for _, tc := range []struct {
@@ -97,7 +98,7 @@ func TestServeAnswersOnlyTheUI(t *testing.T) {
 }
 
 func TestServePreflightAllowsTheUIToReachLoopback(t *testing.T) {
-	_, url := serve(t)
+	_, url := start(t)
 	resp, _ := request(t, "OPTIONS", url, map[string]string{"Origin": perfetto.UIOrigin, "Access-Control-Request-Private-Network": "true"})
 	if resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != perfetto.UIOrigin ||
 		resp.Header.Get("Access-Control-Allow-Private-Network") != "true" {
@@ -106,7 +107,7 @@ func TestServePreflightAllowsTheUIToReachLoopback(t *testing.T) {
 }
 
 func TestServeIsGoneAfterTheFetch(t *testing.T) {
-	s, url := serve(t)
+	s, url := start(t)
 	resp, body := request(t, "GET", url, map[string]string{"Origin": perfetto.UIOrigin})
 	if resp.StatusCode != 200 || body != "0123456789" || resp.Header.Get("Access-Control-Allow-Origin") != perfetto.UIOrigin {
 		t.Fatalf("fetch = %d %q %v", resp.StatusCode, body, resp.Header)
@@ -121,11 +122,11 @@ func TestServeIsGoneAfterTheFetch(t *testing.T) {
 }
 
 func TestServeStopsWithoutAFetch(t *testing.T) {
-	s, _ := serve(t)
-	if err := s.Wait(context.Background(), time.Millisecond); !errors.Is(err, perfetto.ErrNotFetched) {
+	s, _ := start(t)
+	if err := s.Wait(context.Background(), time.Millisecond); !errors.Is(err, serve.ErrNotFetched) {
 		t.Errorf("Wait() = %v, want ErrNotFetched", err)
 	}
-	s, _ = serve(t)
+	s, _ = start(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.Wait(ctx, time.Minute); !errors.Is(err, context.Canceled) {
@@ -139,12 +140,12 @@ func TestServeRefusesAddressesBeyondThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.com:80", "nonsense"} {
-		if s, err := perfetto.Serve(path, addr, ""); err == nil {
+		if s, err := serve.Start(path, addr, ""); err == nil {
 			s.Close()
 			t.Errorf("Serve on %q succeeded", addr)
 		}
 	}
-	if _, err := perfetto.Serve(filepath.Dir(path), "127.0.0.1:0", ""); err == nil {
+	if _, err := serve.Start(filepath.Dir(path), "127.0.0.1:0", ""); err == nil {
 		t.Error("Serve of a folder succeeded")
 	}
 }

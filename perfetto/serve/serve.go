@@ -1,4 +1,4 @@
-package perfetto
+package serve
 
 import (
 	"context"
@@ -13,14 +13,16 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/llmstrata/strata/perfetto"
 )
 
-// ServerAddress is the only plain-http address from which the UI may fetch a
+// Address is the only plain-http address from which the UI may fetch a
 // trace: its content security policy allows 127.0.0.1:9001 and no other port.
-const ServerAddress = "127.0.0.1:9001"
+const Address = "127.0.0.1:9001"
 
-// DefaultServeTimeout is how long [Server.Wait] waits for the UI by default.
-const DefaultServeTimeout = 5 * time.Minute
+// DefaultTimeout is how long [Server.Wait] waits for the UI by default.
+const DefaultTimeout = 5 * time.Minute
 
 // headerTimeout bounds how long a client may take to send its request line
 // and headers, so that an idle connection cannot keep the server up.
@@ -44,35 +46,35 @@ type Server struct {
 }
 
 // ErrNotFetched is returned when nobody fetched the trace in time.
-var ErrNotFetched = errors.New("perfetto: the UI did not fetch the trace")
+var ErrNotFetched = errors.New("serve: the UI did not fetch the trace")
 
-// Serve starts to serve the file at path to pages of the given UI origin
-// (UIOrigin when empty) on addr (ServerAddress when empty). Only loopback
+// Start starts to serve the file at path to pages of the given UI origin
+// ([perfetto.UIOrigin] when empty) on addr (Address when empty). Only loopback
 // addresses are accepted.
-func Serve(path, addr, origin string) (*Server, error) {
+func Start(path, addr, origin string) (*Server, error) {
 	if addr == "" {
-		addr = ServerAddress
+		addr = Address
 	}
 	if origin == "" {
-		origin = UIOrigin
+		origin = perfetto.UIOrigin
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("perfetto: %w", err)
+		return nil, fmt.Errorf("serve: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("perfetto: %s is not a regular file", path)
+		return nil, fmt.Errorf("serve: %s is not a regular file", path)
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("perfetto: address %q: %w", addr, err)
+		return nil, fmt.Errorf("serve: address %q: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("perfetto: address %q is not a loopback address: traces are served to this machine only", addr)
+		return nil, fmt.Errorf("serve: address %q is not a loopback address: traces are served to this machine only", addr)
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("perfetto: %w (is another trace being served? the UI accepts only %s)", err, ServerAddress)
+		return nil, fmt.Errorf("serve: %w (is another trace being served? the UI accepts only %s)", err, Address)
 	}
 	s := &Server{
 		path: path, origin: origin, name: filepath.Base(path), ln: ln,
@@ -90,11 +92,11 @@ func (s *Server) URL() string {
 }
 
 // Wait returns nil after the UI fetched the whole file, ErrNotFetched after
-// the timeout (DefaultServeTimeout when 0), or the context's error. The server
+// the timeout (DefaultTimeout when 0), or the context's error. The server
 // is closed in each case.
 func (s *Server) Wait(ctx context.Context, timeout time.Duration) error {
 	if timeout <= 0 {
-		timeout = DefaultServeTimeout
+		timeout = DefaultTimeout
 	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -107,7 +109,7 @@ func (s *Server) Wait(ctx context.Context, timeout time.Duration) error {
 		err = fmt.Errorf("%w within %v", ErrNotFetched, timeout)
 	case e := <-s.done:
 		s.done <- e
-		err = fmt.Errorf("perfetto: server stopped: %w", e)
+		err = fmt.Errorf("serve: server stopped: %w", e)
 	}
 	return errors.Join(err, s.Close())
 }

@@ -1,11 +1,11 @@
-// Loadtrace loads one trace, torch-profiler JSON or an nsys .sqlite export, and
+// Load loads one trace, torch-profiler JSON or an nsys .sqlite export, and
 // says what that cost, for the measurements of internal/perf: one line of JSON
 // with the number of events, the nanoseconds of the load alone and the peak
 // resident memory of the process.
 //
-//	loadtrace -lanes all|gpu FILE          load it
-//	loadtrace -inflight N FILE FILE...     load them all, N at a time, and drop each
-//	loadtrace -gunzip FILE                 only decompress it, the lower bound
+//	load -lanes all|gpu FILE          load it
+//	load -inflight N FILE FILE...     load them all, N at a time, and drop each
+//	load -gunzip FILE                 only decompress it, the lower bound
 package main
 
 import (
@@ -17,15 +17,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/nsys"
 )
 
 // cost is what is printed.
@@ -38,14 +37,14 @@ type cost struct {
 
 func main() {
 	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "loadtrace:", err)
+		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
 // run measures one load.
 func run(ctx context.Context, args []string, stdout io.Writer) error {
-	fs := flag.NewFlagSet("loadtrace", flag.ContinueOnError)
+	fs := flag.NewFlagSet("load", flag.ContinueOnError)
 	lanes := fs.String("lanes", "all", "`LANES` to keep: all, or gpu for activities and launches")
 	gunzip := fs.Bool("gunzip", false, "decompress only")
 	inFlight := fs.Int("inflight", 0, "load several files, this `NUMBER` at a time; 0: as many as there are processors")
@@ -59,7 +58,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	start := time.Now()
 	switch {
 	case fs.NArg() > 1:
-		for t, err := range trace.OpenFiles(ctx, fs.Args(), trace.WithFilesInFlight(*inFlight)) {
+		for t, err := range trace.OpenFiles(ctx, fs.Args(), trace.Options{FilesInFlight: *inFlight}) {
 			if err != nil {
 				return err
 			}
@@ -91,18 +90,13 @@ func (c *cost) add(t *trace.Trace) {
 	}
 }
 
-// load reads a trace: an nsys export by its extension, else JSON.
+// load reads a trace.
 func load(ctx context.Context, path string, gpuOnly bool) (*trace.Trace, error) {
-	var opts []trace.Option
-	var nsysOpts []nsys.Option
+	o := trace.Options{Formats: strata.Formats()}
 	if gpuOnly {
-		opts = append(opts, trace.WithLanes(trace.LaneGPU, trace.LaneLaunch))
-		nsysOpts = append(nsysOpts, nsys.WithLanes(trace.LaneGPU, trace.LaneLaunch))
+		o.Lanes = trace.Lanes(trace.LaneGPU, trace.LaneLaunch)
 	}
-	if filepath.Ext(path) == ".sqlite" {
-		return nsys.Open(ctx, path, nsysOpts...)
-	}
-	return trace.Open(ctx, path, opts...)
+	return trace.Open(ctx, path, o)
 }
 
 // decompress reads a gzip file to its end and returns how many bytes it holds.

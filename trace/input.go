@@ -1,0 +1,112 @@
+package trace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/llmstrata/strata/internal/decompress"
+)
+
+// Input is a trace to be read by a [Format]: a file, or a stream, which is read
+// once.
+type Input struct {
+	// Name is the file's path, "" for a stream without one.
+	Name string
+	// R gives the content from its first byte on, decompressed. Its errors say
+	// where compressed data is damaged; its Read returns when the context of
+	// the load ends.
+	R io.Reader
+
+	head  []byte // first bytes of R
+	dec   *decompress.Reader
+	raw   *countingReader
+	size  int64 // of the compressed input, 0 if unknown
+	plain bool  // Name is a file that holds what R gives
+}
+
+func (in *Input) progress() (done, total int64) { return in.raw.n.Load(), in.size }
+
+// headBytes is how many bytes are looked at to tell a trace from something else.
+const headBytes = 4096
+
+// newInput decompresses r and reads its first bytes.
+func newInput(r io.Reader, name string, size int64, l *Limits) (*Input, error) {
+	in := &Input{Name: name, raw: &countingReader{r: r}, size: size, head: make([]byte, headBytes)}
+	var err error
+	in.dec, err = decompress.NewReader(in.raw, decompress.Limits{MaxBytes: l.InputBytes, MaxRatio: l.Ratio})
+	if errors.Is(err, decompress.ErrUnsupported) {
+		return nil, fmt.Errorf("trace: %w: %w", ErrFormat, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for n < len(in.head) && err == nil {
+		var k int
+		k, err = in.dec.Read(in.head[n:])
+		n += k
+	}
+	var damage *decompress.Damage
+	if err != nil && err != io.EOF && (!errors.As(err, &damage) || n == 0) {
+		in.dec.Close()
+		if damage != nil {
+			return nil, fmt.Errorf("trace: %w: %w", ErrFormat, err)
+		}
+		return nil, limitError(err)
+	}
+	in.head = in.head[:n]
+	in.R = io.MultiReader(bytes.NewReader(in.head), in.dec)
+	return in, nil
+}
+
+// File returns the path of a file with the content of R, for formats that need
+// one, and a function to call when done with it. It is the input's own file if
+// that is a plain one; else R is written to a temporary file first.
+func (in *Input) File(ctx context.Context) (path string, done func(), err error) {
+	if in.plain && in.dec.Format() == decompress.Plain {
+		return in.Name, func() {}, nil
+	}
+	f, err := os.CreateTemp("", "strata-")
+	if err != nil {
+		return "", nil, err
+	}
+	done = func() { os.Remove(f.Name()) }
+	_, err = io.Copy(f, in.R)
+	if err = errors.Join(err, f.Close(), ctx.Err()); err != nil {
+		done()
+		return "", nil, limitError(err)
+	}
+	return f.Name(), done, nil
+}
+
+// openFile opens a file. It returns when ctx ends, even while a pipe has no
+// writer yet.
+func openFile(ctx context.Context, path string) (*os.File, error) {
+	if ctx.Done() == nil {
+		return os.Open(path)
+	}
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	c := make(chan opened, 1)
+	go func() {
+		f, err := os.Open(path)
+		c <- opened{f, err}
+	}()
+	select {
+	case o := <-c:
+		return o.f, o.err
+	case <-ctx.Done():
+		go func() {
+			if o := <-c; o.f != nil {
+				o.f.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
