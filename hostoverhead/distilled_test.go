@@ -3,6 +3,7 @@ package hostoverhead_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/testdata"
@@ -41,5 +42,37 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGapClassesAreWhatTheirTitlesSay: each class of gaps has the bounds of its
+// title and begins where the one before ends, and each holds only gaps of its
+// length: their mean lies between the bounds.
+func TestGapClassesAreWhatTheirTitlesSay(t *testing.T) {
+	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-extend-mi300.json.zst"), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := hostoverhead.Drill(t.Context(), tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	us := time.Microsecond
+	bounds := []time.Duration{0, us, 5 * us, 10 * us, 50 * us, 100 * us, 500 * us, 1000 * us, 5000 * us, 0}
+	titles := []string{"< 1 µs", "1–5 µs", "5–10 µs", "10–50 µs", "50–100 µs", "100–500 µs", "0.5–1 ms", "1–5 ms", "> 5 ms"}
+	gaps := d.Devices[0].Gaps
+	if len(gaps) != len(titles) {
+		t.Fatalf("%d classes, want %d", len(gaps), len(titles))
+	}
+	for i, b := range gaps {
+		if b.From != bounds[i] || b.To != bounds[i+1] || b.Title != titles[i] {
+			t.Errorf("class %d is %q from %v to %v, want %q from %v to %v", i, b.Title, b.From, b.To, titles[i], bounds[i], bounds[i+1])
+		}
+		if b.Count == 0 {
+			continue
+		}
+		if mean := time.Duration(b.TotalNS / int64(b.Count)); mean < b.From || b.To > 0 && mean >= b.To {
+			t.Errorf("%s: gaps of %v on average", b.Title, mean)
+		}
 	}
 }
