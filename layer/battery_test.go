@@ -104,6 +104,21 @@ func merged(r *rand.Rand, l []act) []act {
 	return out
 }
 
+// piecewise makes graphs of what stands between two attention kernels, which stay eager.
+func piecewise(l []act) []act {
+	out := append([]act(nil), l...)
+	launch := -1
+	for i := range out {
+		name := strings.ToLower(out[i].name)
+		attention := strings.Contains(name, "flash") || strings.Contains(name, "attention") || strings.Contains(name, "fmha") || strings.Contains(name, "mha")
+		if i == 0 || attention || !out[i-1].graph || out[i].pass != out[i-1].pass {
+			launch++
+		}
+		out[i].launch, out[i].graph = launch, !attention
+	}
+	return out
+}
+
 // tuned gives the products of a share of the layers other tiles.
 func tuned(r *rand.Rand, l []act, share float64) []act {
 	out := append([]act(nil), l...)
@@ -176,6 +191,9 @@ var transforms = []transform{
 	{"cut at both ends", func(r *rand.Rand, f families.Family) []act {
 		return window(actsOf(f, false, false, false), 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64())
 	}, false},
+	{"piecewise graphs, cut at both ends", func(r *rand.Rand, f families.Family) []act {
+		return window(piecewise(actsOf(f, false, false, false)), 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64())
+	}, false},
 	{"one kernel of a hundred lost", func(r *rand.Rand, f families.Family) []act { return lossy(r, actsOf(f, true, false, false), 0.01) }, false},
 	{"one of thirty lost, one pass", func(r *rand.Rand, f families.Family) []act { return lossy(r, actsOf(f, false), 0.03) }, false},
 	{"a pair merged", func(r *rand.Rand, f families.Family) []act {
@@ -230,6 +248,12 @@ func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict 
 	}
 	v.took = time.Since(begin) / time.Duration(len(acts))
 	a := &analysis.Devices[0]
+	if *onlyCases != "" {
+		for p, fp := range a.Passes {
+			t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", v.name, p, fp.Kernels, fp.Prologue, fp.Epilogue, len(fp.Layers), fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
+		}
+		t.Logf("%s: %+v", v.name, a.Evidence)
+	}
 	v.share, v.detail, v.wantPass = rate(a, acts)
 	v.conf, v.layers, v.passes = meanConfidence(a), a.NumLayers, len(a.Passes)
 	return v
@@ -297,8 +321,8 @@ func reliability(t *testing.T, all []verdict) {
 			}
 		}
 	}
-	if *onlyCases == "" && (*wholeBattery && ece > 0.07 || bad > 0) {
-		t.Errorf("expected calibration error %.3f, want 0.07; %d answers with 0.9 or more that are below 90 %% right", ece, bad)
+	if *onlyCases == "" && (*wholeBattery && ece > 0.05 || bad > 0) {
+		t.Errorf("expected calibration error %.3f, want 0.05; %d answers with 0.9 or more that are below 90 %% right", ece, bad)
 	}
 	t.Logf("expected calibration error %.3f; below 90 %% right: %d, of these printed ≤ 0.8: %d, ≥ 0.9: %d", ece, wrong, warned, bad)
 }

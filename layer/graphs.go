@@ -48,7 +48,7 @@ func (w *work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, Evi
 		}
 	}
 	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
-	if len(full) == 0 || float64(kernels) < params.GraphShare*float64(len(seg.kernels)) {
+	if len(full) == 0 || !params.GraphsHold(kernels, len(seg.kernels)) {
 		return nil, Evidence{}, false
 	}
 	spans := make([][2]int, len(full))
@@ -68,10 +68,10 @@ func (w *work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, Evi
 func (w *work) isStack(s *sequence, model *modelFacts) bool {
 	if model.layers >= 2 {
 		c, ok := params.Best(s, model.layers)
-		return ok && c.Similarity >= params.MinSimilarity
+		return ok && params.Alike(c)
 	}
 	g := params.Guesses(s, false)
-	return len(g) > 0 && g[0].N >= params.GraphLayers
+	return len(g) > 0 && params.GraphStack(g[0].N)
 }
 
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two

@@ -35,9 +35,6 @@ func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 		return streams[a] < streams[b]
 	})
 	first, second := streams[0], streams[1]
-	if params.HalfShare*count[second] < count[first] {
-		return 0, false
-	}
 	known := map[int32]bool{}
 	for _, i := range kernels {
 		if w.acts[i].Stream() == first {
@@ -63,7 +60,7 @@ func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			}
 		}
 	}
-	ok := roles[roleNorm] > 0 && roles[roleGemm] > 0 && roles[roleMixer] > 1 && turns > roles[roleMixer] && float64(shared) >= params.HalfNames*float64(count[second])
+	ok := roles[roleNorm] > 0 && roles[roleGemm] > 0 && roles[roleMixer] > 1 && turns > roles[roleMixer] && params.Half(count[first], count[second], shared)
 	return second, ok
 }
 

@@ -15,13 +15,13 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 			continue
 		}
 		d := params.Doubt(r.seq, r.st, guessed)
-		d.Front = d.Front && r.cut == Whole && p == 0 && !w.replayed(r.line[0])
+		d.Front = d.Front && r.cut == Whole && p == 0 && r.evidence != "graph"
 		if d.Front && guessed && len(results) == 1 {
 			r.cut, r.lconf = CutAtStart, params.CapLost
 			r.doubts = fmt.Sprintf("nothing shows where the pass begins: layers are numbered from the first one present, and there may be more than %d", r.count)
 			continue
 		}
-		if guessed && len(results) == 1 && r.cut == Whole && !w.replayed(r.line[0]) && params.GoesOn(r.seq, r.st.Starts) {
+		if guessed && len(results) == 1 && r.cut == Whole && r.evidence != "graph" && params.GoesOn(r.seq, r.st.Starts) {
 			r.cut, r.lconf = CutAtEnd, min(r.lconf, params.CapBack)
 			if d.Uneven > params.DoubtUneven {
 				r.lconf = min(r.lconf, params.CapUneven)

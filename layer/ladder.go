@@ -78,7 +78,8 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 			w.byRepeats(r, m.layers)
 		}
 	}
-	if bestWhole(results, nil) == nil {
+	w.doubtEdges(results, m.layers)
+	if whole, _ := bestWhole(results, nil); whole == nil {
 		for p := range results {
 			if r := &results[p]; r.levidence == "none" && !r.draft && (p == 0 || p == len(results)-1) {
 				w.byFragment(r, m.layers)
@@ -93,7 +94,7 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 			continue
 		}
 		w.look()
-		whole := bestWhole(results, r.seq)
+		whole, _ := bestWhole(results, r.seq)
 		if r.cut != Whole {
 			w.byReference(r, whole, m.layers)
 			continue
@@ -105,6 +106,40 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 		if !w.byReference(r, whole, m.layers) {
 			r.cut = Whole
 			w.byFragment(r, m.layers) // another stage than the whole passes: no kernel in common
+		}
+	}
+}
+
+// doubtEdges looks again at the first and the last pass: where the window cuts one, halves of its layers may be as many as
+// the layers of a whole pass. Where it is shorter than another pass, and begins or ends within a layer, the layers of that
+// pass count.
+func (w *work) doubtEdges(results []passResult, n int) {
+	last := len(results) - 1
+	if last < 1 {
+		return
+	}
+	for _, p := range []int{0, last} {
+		r := &results[p]
+		if r.cut != Whole || r.levidence != "repeat" || r.evidence == "graph" {
+			continue
+		}
+		d := params.Doubt(r.seq, r.st, false)
+		cut := CutAtEnd
+		switch {
+		case p == 0 && d.Front:
+			cut = CutAtStart
+		case p == last && params.GoesOn(r.seq, r.st.Starts):
+		default:
+			continue
+		}
+		others := slices.Delete(slices.Clone(results), p, p+1)
+		whole, length := bestWhole(others, r.seq)
+		if whole == nil || !params.Shorter(r.seq.Len(), length) {
+			continue
+		}
+		if f, ok := params.Fit(r.seq, whole, n, cut.ends()); ok && f.Layers() < n {
+			r.cut = cut
+			w.byFitted(r, f, "repeat", params.ConfidenceReference)
 		}
 	}
 }
@@ -133,7 +168,7 @@ func (w *work) learnBegins(results []passResult) {
 	}
 	w.begins = map[uint64]bool{}
 	for p, n := range count {
-		if params.BeginShare*n >= total { // a stray launch at a layer's edge is no beginning
+		if params.OftenBegins(n, total) { // a stray launch at a layer's edge is no beginning
 			w.begins[p] = true
 		}
 	}
@@ -146,7 +181,7 @@ func (w *work) learnBegins(results []passResult) {
 // frames' layers.
 func (w *work) shadow(r *passResult, m *modelFacts) {
 	c, ok := params.Best(r.seq, m.layers)
-	if !ok || c.Similarity < params.MinSimilarity {
+	if !ok || !params.Alike(c) {
 		return
 	}
 	r.st = c
@@ -167,7 +202,7 @@ func (w *work) shadow(r *passResult, m *modelFacts) {
 
 // bestWhole returns the cut of the whole pass that is the best reference for s: the one with most of its kernels, as prefill and
 // decode may have none in common, then the one whose layers are surest, then the earliest. It is nil where no pass is whole.
-func bestWhole(results []passResult, s *sequence) *segment.Cut {
+func bestWhole(results []passResult, s *sequence) (c *segment.Cut, length int) {
 	var best *passResult
 	most := -1
 	var memo segment.Memo[int]
@@ -182,9 +217,9 @@ func bestWhole(results []passResult, s *sequence) *segment.Cut {
 		}
 	}
 	if best == nil {
-		return nil
+		return nil, 0
 	}
-	return best.st
+	return best.st, best.seq.Len()
 }
 
 // layersByAnchors is N where nothing says it: the most frequent number of anchors per pass, by blocks.
@@ -227,7 +262,7 @@ func voteLayers(results []passResult) int {
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
 func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
-	if m.layers < 2 || bestWhole(results, nil) == nil {
+	if whole, _ := bestWhole(results, nil); m.layers < 2 || whole == nil {
 		return results
 	}
 	spans := make([]passSpan, len(results))
@@ -247,7 +282,7 @@ func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
 			continue // between passes: batch preparation and sampling that no mark covers
 		}
 		r := w.prepare(passSpan{kernels: run, evidence: "structure", conf: params.ConfidenceLoose, cut: cut})
-		if w.byReference(&r, bestWhole(results[:len(spans)], r.seq), m.layers) {
+		if whole, _ := bestWhole(results[:len(spans)], r.seq); w.byReference(&r, whole, m.layers) {
 			results = append(results, r)
 			added = true
 		}
@@ -280,7 +315,7 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 		}
 	}
 	if found > 0 {
-		if n := clearVote(results); n > 0 && m.layers%n != 0 && n%m.layers != 0 && (n < m.layers || n > m.layers+params.VoteApart) {
+		if n := clearVote(results); params.Contradicts(n, m.layers) {
 			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
 		}
 		for p := range results {
@@ -311,28 +346,19 @@ func hasBothEnds(r *passResult) bool {
 	for k := len(r.layer) - 1; k >= 0 && r.layer[k] == None; k-- {
 		n++
 	}
-	return n >= params.EndKernels && r.layer[0] == None && r.first == 0
+	return params.Ended(n) && r.layer[0] == None && r.first == 0
 }
 
 // clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
 // a doubt.
 func clearVote(results []passResult) int {
-	vote, asked := 0, 0
+	var whole []*sequence
 	for p := range results {
-		r := &results[p]
-		if r.levidence != "repeat" || r.cut != Whole || r.count == 0 {
-			continue
+		if r := &results[p]; r.levidence == "repeat" && r.cut == Whole && r.count > 0 {
+			whole = append(whole, r.seq)
 		}
-		if asked++; asked > params.VotePasses {
-			break
-		}
-		n := params.ClearVote(r.seq)
-		if n == 0 || vote > 0 && n != vote {
-			return 0
-		}
-		vote = n
 	}
-	return vote
+	return params.ClearVotes(whole)
 }
 
 // strongVote says whether n layers explain some pass well enough to contradict a config.

@@ -112,7 +112,7 @@ func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 	}
 	for _, i := range kernels {
 		s := w.acts[i].Stream()
-		if s != mainStream && params.BesideShare*overlap[s] > count[s] {
+		if s != mainStream && params.Beside(overlap[s], count[s]) {
 			beside[i] = true
 		}
 	}
@@ -143,7 +143,7 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 	}
 	for _, i := range r.side {
 		layerOf[i] = None
-		if params.SideRecurs*recurs[w.seq.ID[i]] < r.count {
+		if !params.Recurs(recurs[w.seq.ID[i]], r.count) {
 			continue
 		}
 		x := w.acts[i].Start()
@@ -230,7 +230,7 @@ func (w *work) byStructure(r *passResult, c *segment.Cut, evidence string, conf 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
 func (w *work) byRepeats(r *passResult, n int) bool {
 	c, ok := params.Best(r.seq, n)
-	if !ok || c.Similarity < params.MinSimilarity && n > 2 || c.Comb.Cost > params.MaxUneven || params.Overcounts(r.seq, c, n) {
+	if !ok || !params.Repeats(r.seq, c, n) {
 		return false
 	}
 	w.byStructure(r, c, "repeat", params.Confidence(r.seq, c))
@@ -274,7 +274,7 @@ func (w *work) byFragment(r *passResult, n int) bool {
 		return false
 	}
 	own, ok := params.Best(r.seq, g[0].N)
-	if !ok || own.Similarity < params.MinSimilarity && g[0].N > 2 {
+	if !ok || !params.Alike(own) && g[0].N > 2 {
 		return false
 	}
 	was := r.cut

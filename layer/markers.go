@@ -90,14 +90,14 @@ func (w *work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, Evid
 				}
 				continue
 			}
-			if c, ok := params.Best(s.Slice(from, pieces[k][1]), n); ok && c.Similarity >= params.IdleSimilarity && c.Comb.Cost < params.IdleUneven {
+			if c, ok := params.Best(s.Slice(from, pieces[k][1]), n); ok && params.Idle(c) {
 				ns[k], spans[k] = n, [2]int{from + c.Starts[0], from + c.Starts[n]}
 				votes[n]++
 			}
 		}
 		drafts := false
-		if float64(votes[n]) < params.MarkShare*float64(inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
-			if drafts = m.exact && float64(covered[n]) >= params.DraftShare*float64(innerKernels); !drafts {
+		if !params.MarksHold(votes[n], inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
+			if drafts = m.exact && params.DraftsHold(covered[n], innerKernels); !drafts {
 				continue
 			}
 		}

@@ -494,7 +494,7 @@ func (l *line) finishCapture(f *frames, layers int) {
 		}
 	}
 	if inside == 0 && l.nameful && layers >= 2 {
-		if st, ok := params.Best(&l.seq, layers); ok && st.Similarity >= params.MinSimilarity {
+		if st, ok := params.Best(&l.seq, layers); ok && params.Alike(st) {
 			for lay := range layers {
 				for i := st.Starts[lay]; i < st.Starts[lay+1]; i++ {
 					l.layer[i] = int32(lay)

@@ -96,8 +96,8 @@ func (w *work) longComb(kernels []int32, s *sequence, model *modelFacts) (comb [
 	guesses := params.Guesses(s, true)
 	if len(guesses) == 0 {
 		if model.layers >= 2 {
-			if sets := params.Combs(s, model.layers, 1); len(sets) > 0 && sets[0].Cost < params.CombUneven {
-				return sets[0].Pos, model.layers, "structure"
+			if comb, ok := params.GivenComb(s, model.layers); ok {
+				return comb.Pos, model.layers, "structure"
 			}
 		}
 		return nil, 0, ""

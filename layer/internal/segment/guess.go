@@ -205,5 +205,5 @@ func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
 		return false
 	}
 	less := p.CutAt(s, g.Combs[0], nil)
-	return p.GoesOn(s, less.Starts) || p.ComesFrom(s, less.Starts)
+	return p.GoesOn(s, less.Starts) || p.ComesFrom(s, less.Starts) || !s.Slice(0, less.Starts[0]).has(embed)
 }

@@ -6,11 +6,12 @@ import "strings"
 type Doubts struct {
 	Unlike    float64 // share of the layers' kernels in layers that no neighbour is like, or that lack the mixer that most have
 	Outside   float64 // share of the mixers outside layers
-	Rest      float64 // share of the kernels outside layers
+	Rest      float64 // share of the kernels that are outside layers and have names that layers run
 	Single    float64 // share of the layers' kernels in layers that occur once, by base names
 	Uneven    float64 // unevenness of the layers
 	Unstarted float64 // share of layers that do not begin with a norm
 	Rival     float64 // support of the best other number of layers over that of this one; 0 where N is given
+	Bare      bool    // a layer has no mixer where nearly all have one
 	Nameless  bool    // hardly a mixer is known
 	Unplaced  bool    // the boundary does not stand at the norm in front of the mixer
 	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
@@ -25,13 +26,15 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	if inside > 0 {
 		d.Unlike = 1 - float64(p.Explained(s, c))/float64(inside)
 	}
-	d.Rest = 1 - float64(inside)/float64(max(1, s.Len()))
+	d.Rest = 1 - float64(inside+p.foreign(s, starts))/float64(max(1, s.Len()))
 	all, _ := Mixers(s, 0, s.Len())
 	in, _ := Mixers(s, starts[0], starts[n])
 	d.Nameless = all < n/p.Turns
 	if all > 0 {
 		d.Outside = float64(all-in) / float64(all)
 	}
+	share, known := p.mixerShare(s, starts)
+	d.Bare = known && share >= p.MixerShare && p.bare(s, starts)
 	input := inputNorm(c.unit)
 	d.Unplaced = input < 0 || c.At%c.Period() != input
 	d.Front = !s.Slice(0, starts[0]).has(embed) && p.ComesFrom(s, starts)
@@ -46,6 +49,35 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 		d.Rival = p.rival(s, n)
 	}
 	return d
+}
+
+// foreign counts the kernels outside layers that layers do not run.
+func (p *Params) foreign(s *Sequence, starts []int) int {
+	from, to := starts[0], starts[len(starts)-1]
+	in := map[int32]bool{}
+	for _, b := range s.Base[from:to] {
+		in[b] = true
+	}
+	n := 0
+	for i, b := range s.Base {
+		if (i < from || i >= to) && !in[b] {
+			n++
+		}
+	}
+	return n
+}
+
+// bare says whether a layer has no mixer and is not of the kind of those that have one.
+func (p *Params) bare(s *Sequence, starts []int) bool {
+	with := -1
+	for l := range len(starts) - 1 {
+		if s.Slice(starts[l], starts[l+1]).has(mixer) {
+			with = l
+		} else if with < 0 || !p.sameLayer(s, starts[l], starts[l+1], starts[with], starts[with+1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // rival is the support of the best other number of layers that units may be, over that of n.
@@ -98,6 +130,7 @@ func (p *Params) caps(d Doubts) []limit {
 		{d.Single > p.DoubtSingle && d.Guessed, p.CapGuess, "and their number is read from them"},
 		{d.Uneven > p.DoubtUneven && d.Unstarted > p.DoubtUnstarted, p.CapUneven, "layers of uneven length and beginning"},
 		{d.Guessed && d.Rival > p.DoubtRival && d.Uneven > p.DoubtUneven, p.CapRival, "another number of layers explains more"},
+		{d.Bare, p.CapBare, "a layer without a mixer"},
 		{d.Nameless, p.CapNameless, "no kernel is known to mix tokens"},
 		{2*d.Unstarted > 1 && d.Single > p.DoubtSome, p.CapDamaged, "some layers that no other is equal to, and no norm to begin them with"},
 		{2*d.Unstarted > 1, p.CapUnstarted, "layers that do not begin with a norm"},

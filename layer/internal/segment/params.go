@@ -138,6 +138,8 @@ type Params struct {
 	VoteSimilarity, VoteUneven, VoteSupport, VoteCovers float64
 	// A strong vote contradicts where nothing else was found.
 	StrongSimilarity, StrongSupport float64
+	// CutLength is the share of the kernels of a whole pass from which on a pass at the edge of the window is not cut.
+	CutLength float64
 	// EndKernels behind the last layer show the end of a pass: final norm and logits.
 	EndKernels int
 	// ForeignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
@@ -156,8 +158,8 @@ type Params struct {
 
 	// Doubts, and what they leave of the confidence. All are read off the battery of generated cases: below the first number
 	// nearly all cases are right, above it the share that the second says. CapFront is for passes that may begin anywhere.
-	DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                           float64
-	CapFront, CapUnlike, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack float64
+	DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                    float64
+	CapFront, CapUnlike, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack float64
 
 	// What a rung of the ladder is worth, before anything contradicts it.
 	ConfidenceWhole, ConfidenceOneStack, ConfidenceStructure, ConfidenceGraph float64 // passes
@@ -192,13 +194,13 @@ func DefaultParams() *Params {
 		MarkGap: 6, MarkRare: 8, MarkGroups: 12, MarkMembers: 2, MarkShare: 0.8, DraftShare: 0.6, MarkUneven: 0.5,
 		IdleSimilarity: 0.6, IdleUneven: 0.1, GraphLayers: 4, GraphShare: 0.5,
 		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
-		StrongSimilarity: 0.8, StrongSupport: 0.6, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
+		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
-		DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.05, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
-		CapFront: 0.5, CapUnlike: 0.78, CapOutside: 0.75, CapSingle: 0.895, CapGuess: 0.78, CapUneven: 0.7, CapRival: 0.895, CapNameless: 0.8,
+		DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
+		CapFront: 0.5, CapUnlike: 0.78, CapOutside: 0.75, CapSingle: 0.895, CapGuess: 0.78, CapUneven: 0.7, CapRival: 0.895, CapBare: 0.895, CapNameless: 0.8,
 		CapUnstarted: 0.895, CapDamaged: 0.78, CapUnplaced: 0.895, CapLost: 0.1, CapBack: 0.895,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
-		ConfidenceLoose: 0.7, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
+		ConfidenceLoose: 0.97, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
 		ConfidenceRepeat: 0.96, ConfidenceAlike: 0.035, ConfidenceOpen: 0.1,
 		ConfidenceReference: 0.97, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.79,
 	}
