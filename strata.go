@@ -16,12 +16,13 @@ import (
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
+	"github.com/llmstrata/strata/trace/pftrace"
 )
 
 // Formats returns the formats that [Open] reads. The slice is the caller's, who
 // may add to it and pass it in [Options].
 func Formats() []trace.Format {
-	return []trace.Format{trace.Kineto(), nsys.Format(), nsys.Report()}
+	return []trace.Format{trace.Kineto(), nsys.Format(), pftrace.Format(), nsys.Report()}
 }
 
 // Options say what [Open] reads. The zero value reads everything of one rank.

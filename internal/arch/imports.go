@@ -16,7 +16,7 @@ type Layering map[string][]string
 
 // Layers is the layering of this module.
 var Layers = Layering{
-	".":                {"trace", "trace/nsys"},
+	".":                {"trace", "trace/nsys", "trace/pftrace"},
 	"trace":            {},
 	"classify":         {},
 	"profile":          {"classify"},
@@ -30,6 +30,7 @@ var Layers = Layering{
 	"perfetto":         {"layer", "classify", "trace"},
 	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},
+	"trace/pftrace":    {"trace"},
 	"capture": {"internal/framework", "capture/internal/disk", "capture/internal/folder", "capture/internal/label",
 		"capture/internal/pysource", "capture/internal/server", "capture/internal/whole"},
 

@@ -1,0 +1,260 @@
+package pftrace_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
+)
+
+// document is the demo as JSON.
+func document(t testing.TB) []byte {
+	t.Helper()
+	packed, err := os.ReadFile("../../internal/demo/demo.trace.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain(t, packed)
+}
+
+func read(t testing.TB, data []byte) *trace.Trace {
+	t.Helper()
+	tr, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// events are all events of a trace.
+func events(tr *trace.Trace) iter.Seq[trace.Event] {
+	return func(yield func(trace.Event) bool) {
+		for i := range tr.Len() {
+			if !yield(tr.At(trace.EventID(i))) {
+				return
+			}
+		}
+	}
+}
+
+// lines describes each event of a trace by what both formats carry, sorted.
+func lines(tr *trace.Trace, copies bool) []string {
+	var out []string
+	for e := range events(tr) {
+		if e.Kind() == trace.KindOther {
+			continue // Kineto's row for the profiler itself
+		}
+		name := e.Name()
+		if k := e.Kind(); copies && (k == trace.KindMemcpy || k == trace.KindMemset) {
+			name = "copy" // render stages have no name for it
+		}
+		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start()), e.Duration(), e.Correlation())
+		if e.Lane() == trace.LaneGPU {
+			s += fmt.Sprintf(" dev %d stream %d", e.Device(), e.Stream())
+			s += " " + e.LaunchConfig()
+		}
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Both forms give the events that the JSON gives.
+func TestSameAsJSON(t *testing.T) {
+	doc := document(t)
+	want, err := trace.Read(context.Background(), bytes.NewReader(doc), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stages := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stages=%v", stages), func(t *testing.T) {
+			got := read(t, bytes.Join(encode(t, doc, stages), nil))
+			if diff := cmp.Diff(lines(want, stages), lines(got, stages)); diff != "" {
+				t.Errorf("(-json +pftrace)\n%.4000s", diff)
+			}
+			if h := got.Health(); h.Status != want.Health().Status {
+				t.Errorf("health %s, want %s: %v", h.Status, want.Health().Status, h.Findings)
+			}
+		})
+	}
+}
+
+// Slices that overlap without nesting keep their own ends: a stack would exchange them.
+func TestOverlappingSlices(t *testing.T) {
+	doc := `{"traceEvents":[
+{"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":10,"dur":10,"args":{"device":0,"stream":7,"correlation":1,"grid":[1,1,1],"block":[1,1,1]}},
+{"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":15,"dur":20,"args":{"device":0,"stream":7,"correlation":2,"grid":[1,1,1],"block":[1,1,1]}},
+{"ph":"X","cat":"kernel","name":"c","pid":0,"tid":7,"ts":16,"dur":2,"args":{"device":0,"stream":7,"correlation":3,"grid":[1,1,1],"block":[1,1,1]}}]}`
+	tr := read(t, bytes.Join(encode(t, []byte(doc), false), nil))
+	got := map[string]string{}
+	for e := range events(tr) {
+		got[e.Name()] = fmt.Sprint(e.Duration())
+	}
+	if diff := cmp.Diff(map[string]string{"a": "10µs", "b": "20µs", "c": "2µs"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A writer that writes as time goes on ends the slice that began last.
+func TestNestedSlicesInOrderOfTime(t *testing.T) {
+	event := func(ts uint64, typ uint64, name string) []byte {
+		m := num(num(nil, 9, typ), 11, 1)
+		if name != "" {
+			m = msg(str(m, 23, name), 4, annotation("External id", json.Number("1")))
+		}
+		return packet(ts, msg(nil, 11, m))
+	}
+	data := bytes.Join([][]byte{
+		msg(nil, 1, msg(nil, 60, msg(num(nil, 1, 1), 4, num(num(nil, 1, 5), 2, 6)))),
+		event(1000, 1, "outer"), event(2000, 1, "inner"), event(3000, 2, ""), event(9000, 2, ""),
+	}, nil)
+	got := map[string]string{}
+	for e := range events(read(t, data)) {
+		got[e.Name()] = fmt.Sprint(e.Duration())
+	}
+	if diff := cmp.Diff(map[string]string{"outer": "8µs", "inner": "1µs"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Cut off at any packet or byte, every whole event is kept and the loss is counted.
+func TestTruncated(t *testing.T) {
+	packets := encode(t, document(t), true)
+	whole := bytes.Join(packets, nil)
+	all := len(lines(read(t, whole), true))
+	r := rand.New(rand.NewPCG(1, 2))
+	cuts := map[int]bool{}
+	at := 0
+	for i, p := range packets {
+		at += len(p)
+		if i > 2 && i%17 == 0 && at < len(whole) {
+			cuts[at] = true
+		}
+	}
+	for range 200 {
+		cuts[len(packets[0])+len(packets[1])+r.IntN(len(whole)-len(packets[0])-len(packets[1]))] = false
+	}
+	for n, border := range cuts {
+		tr, err := pftrace.Read(context.Background(), bytes.NewReader(whole[:n]), trace.Options{})
+		if err != nil {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		got := len(lines(tr, true))
+		if got > all {
+			t.Errorf("cut at %d: %d events of %d", n, got, all)
+		}
+		if lost := losses(tr); !border && lost == 0 {
+			t.Errorf("cut at %d, inside a packet: nothing is said to be lost", n)
+		}
+		if want := complete(packets, n); got != want {
+			t.Errorf("cut at %d: %d events, %d are whole", n, got, want)
+		}
+	}
+}
+
+// complete counts the slices and stages whose packets lie before n.
+func complete(packets [][]byte, n int) int {
+	at, events := 0, 0
+	for i, p := range packets {
+		if at += len(p); at > n {
+			break
+		}
+		if i < 2 {
+			continue
+		}
+		if bytes.Contains(p[:min(len(p), 24)], []byte{0x48, 2}) || !isTrackEvent(p) {
+			events++
+		}
+	}
+	return events
+}
+
+// isTrackEvent reports whether a packet holds field 11.
+func isTrackEvent(p []byte) bool { return bytes.Contains(p[:min(len(p), 24)], []byte{0x5a}) }
+
+func losses(tr *trace.Trace) int64 {
+	var n int64
+	for _, l := range tr.Health().Losses {
+		n += l.Count
+	}
+	return n
+}
+
+func TestRefused(t *testing.T) {
+	for name, data := range map[string]string{"empty": "", "JSON": `{"traceEvents":[]}`, "text": "hello", "another message": "\x12\x03abc"} {
+		_, err := pftrace.Read(context.Background(), strings.NewReader(data), trace.Options{})
+		if !errors.Is(err, trace.ErrFormat) {
+			t.Errorf("%s: %v, want it refused as no trace", name, err)
+		}
+		if pftrace.Format().Match([]byte(data)) {
+			t.Errorf("%s matches", name)
+		}
+	}
+	if !pftrace.Format().Match(bytes.Join(encode(t, document(t), false), nil)[:64]) {
+		t.Error("a trace does not match")
+	}
+	// A packet that claims to be larger than allowed is passed over.
+	big := msg(nil, 1, msg(nil, 11, bytes.Repeat([]byte{0}, 5000)))
+	data := append(append(bytes.Clone(bytes.Join(encode(t, document(t), true), nil)), big...), big...)
+	tr, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Limits: trace.Limits{EventBytes: 4000}})
+	if err == nil && losses(tr) == 0 {
+		t.Error("nothing is said of the packets that were passed over")
+	}
+	_, err = pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Limits: trace.Limits{Events: 10}})
+	if !errors.Is(err, trace.ErrLimit) {
+		t.Errorf("above the limit of events: %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	doc := []byte(`{"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":5,"tid":6,"ts":1,"dur":9,"args":{"External id":1}},
+{"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":10,"dur":10,"args":{"device":0,"stream":7,"correlation":1,"grid":[1,1,1],"block":[1,1,1]}}]}`)
+	f.Add(bytes.Join(encode(f, doc, false), nil))
+	f.Add(bytes.Join(encode(f, doc, true), nil))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tr, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{})
+		if err != nil {
+			return
+		}
+		for e := range events(tr) {
+			if e.Duration() < 0 {
+				t.Errorf("%s takes %v", e.Name(), e.Duration())
+			}
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	doc := document(b)
+	data := bytes.Join(encode(b, doc, true), nil)
+	n := len(lines(read(b, data), true))
+	b.Run("form=pftrace", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			read(b, data)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
+	})
+	b.Run("form=json", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := trace.Read(context.Background(), bytes.NewReader(doc), trace.Options{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
+	})
+}

@@ -1,0 +1,295 @@
+package pftrace
+
+import (
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// evidence is what an event carries; its kind is told by that.
+type evidence uint32
+
+const (
+	hasCallID   evidence = 1 << iota // cbid: an API call
+	hasPython                        // Python id
+	hasExternal                      // External id: the profiler's number of an op or annotation
+	hasInputs                        // Input Dims and the like: an op, or an annotation with shapes recorded
+	hasSequence                      // Sequence number, Fwd thread id: a differentiable op
+	hasDevice
+	hasStream
+	hasGrid
+	hasSync
+	hasBytes
+	hasContext // context, queued: an activity
+	hasCorrelation
+	onGPU    // on a track of a GPU
+	isKernel // the stage says so
+	isCopy
+	isSet
+	isAnnotation
+)
+
+// slice is one event of the trace, 150 bytes: kinds are told when all of them are known.
+type slice struct {
+	start, end  int64
+	name        string
+	track       uint64
+	grid, block [3]int64
+	device      int64
+	stream      int64
+	correlation uint64
+	external    uint64
+	graph, node uint64
+	bytes       int64
+	has         evidence
+}
+
+// track is a row of the trace: a thread, or a stream of a GPU.
+type track struct {
+	parent  uint64
+	process int64
+	thread  int64
+	name    string
+	label   string // of the process
+	gpu     bool
+}
+
+// interned are the names of one packet sequence.
+type interned struct {
+	names, args, texts, kernels map[uint64]string
+	stages                      map[uint64]string
+	last                        int64              // timestamp of the packet before
+	ordered                     bool               // timestamps have never gone back
+	marks                       map[uint64][]int32 // by track: a begin is the number of its slice, an end ^ its place in ends
+	ends                        []int64
+}
+
+func newInterned() *interned {
+	s := &interned{ordered: true, marks: map[uint64][]int32{}}
+	s.clear()
+	return s
+}
+
+func (s *interned) clear() {
+	s.names, s.args, s.texts, s.kernels, s.stages = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
+}
+
+// learn takes the names of an interned_data message.
+func (s *interned) learn(m []byte) bool {
+	var f, g field
+	c := fields{rest: m}
+	for c.next(&f) {
+		table, text := s.names, protowire.Number(internedName)
+		switch f.id {
+		case internedNames:
+		case internedArgNames:
+			table = s.args
+		case internedArgString:
+			table = s.texts
+		case internedStages:
+			table = s.stages
+		case internedKernels:
+			table, text = s.kernels, internedKernel
+		default:
+			continue
+		}
+		var id uint64
+		var name string
+		for d := (fields{rest: f.bytes}); d.next(&g); {
+			switch g.id {
+			case internedID:
+				id = g.num
+			case text:
+				name = string(g.bytes)
+			}
+		}
+		table[id] = name
+	}
+	return !c.bad
+}
+
+// take stores what one debug annotation says.
+func (e *slice) take(s *interned, m []byte) bool {
+	var name, text []byte
+	var v int64
+	var dims [3]int64
+	n := 0
+	var f, g field
+	c := fields{rest: m}
+	for c.next(&f) {
+		switch f.id {
+		case argName:
+			name = f.bytes
+		case argNameID:
+			name = []byte(s.args[f.num])
+		case argBool, argUint, argInt:
+			v = int64(f.num)
+		case argDouble:
+			v = int64(f.double())
+		case argString:
+			text = f.bytes
+		case argStringID:
+			text = []byte(s.texts[f.num])
+		case argElement:
+			for d := (fields{rest: f.bytes}); n < len(dims) && d.next(&g); {
+				if g.id == argInt || g.id == argUint {
+					dims[n] = int64(g.num)
+				}
+			}
+			n++
+		}
+	}
+	if text != nil {
+		v, _ = number(text)
+	}
+	switch {
+	case n > 0 && string(name) == "grid":
+		e.setShape(false, dims)
+	case n > 0 && string(name) == "block":
+		e.setShape(true, dims)
+	default:
+		e.set(name, v)
+	}
+	return !c.bad
+}
+
+// number reads a decimal integer.
+func number(text []byte) (v int64, ok bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = 10*v + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		v = -v
+	}
+	return v, true
+}
+
+// setShape keeps grid or block.
+func (e *slice) setShape(block bool, dims [3]int64) {
+	if block {
+		e.block = dims
+		return
+	}
+	e.grid = dims
+	e.has |= hasGrid
+}
+
+// shape writes grid and block as the trace package has them: "gx,gy,gz|bx,by,bz".
+func (e *slice) shape() string {
+	b := make([]byte, 0, 32)
+	for i, v := range e.grid {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, v, 10)
+	}
+	b = append(b, '|')
+	for i, v := range e.block {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, v, 10)
+	}
+	return string(b)
+}
+
+// set stores one named number.
+func (e *slice) set(name []byte, v int64) {
+	switch string(name) {
+	case "correlation":
+		e.correlation, e.has = uint64(v), e.has|hasCorrelation
+	case "External id", "external id":
+		e.external, e.has = uint64(v), e.has|hasExternal
+	case "device", "device id":
+		e.device, e.has = v, e.has|hasDevice
+	case "stream", "stream id":
+		e.stream, e.has = v, e.has|hasStream
+	case "graph id":
+		e.graph = uint64(v)
+	case "graph node id":
+		e.node = uint64(v)
+	case "bytes":
+		e.bytes, e.has = v, e.has|hasBytes
+	case "cbid":
+		e.has |= hasCallID
+	case "Python id", "Python module id", "Python parent id":
+		e.has |= hasPython
+	case "Input Dims", "Input type", "Input Strides", "Concrete Inputs":
+		e.has |= hasInputs
+	case "Sequence number", "Fwd thread id":
+		e.has |= hasSequence
+	case "context", "context id", "queued", "registers per thread", "warps per SM", "kind":
+		e.has |= hasContext
+	case "cuda_sync_kind":
+		e.has |= hasSync
+	}
+}
+
+// kindOf tells an event's kind by what it carries, best first.
+func (e *slice) kindOf() trace.Kind {
+	gpu := e.has&onGPU != 0 || e.has&(hasDevice|hasStream) == hasDevice|hasStream
+	switch {
+	case e.has&isKernel != 0:
+		return trace.KindKernel
+	case e.has&isCopy != 0:
+		return trace.KindMemcpy
+	case e.has&isSet != 0:
+		return trace.KindMemset
+	case e.has&isAnnotation != 0:
+		return trace.KindGPUAnnotation
+	case e.has&hasSync != 0:
+		return trace.KindSync
+	case e.has&hasCallID != 0:
+		return callKind(e.name)
+	case gpu:
+		return e.activity()
+	case e.has&hasPython != 0:
+		return trace.KindOf("python_function", e.name)
+	case e.has&hasSequence != 0, e.has&(hasInputs|hasExternal) != 0 && isOp(e.name):
+		return trace.KindOp
+	case e.has&(hasInputs|hasExternal) != 0:
+		return trace.KindAnnotation
+	case e.has&hasCorrelation != 0: // not on a GPU: the call that launched something (roctracer gives no cbid)
+		return callKind(e.name)
+	}
+	return trace.KindOther
+}
+
+// callKind tells the driver's calls (cuLaunchKernel) from the runtime's (cudaLaunchKernel, hipLaunchKernel).
+func callKind(name string) trace.Kind {
+	if strings.HasPrefix(name, "cu") && len(name) > 2 && name[2] >= 'A' && name[2] <= 'Z' {
+		return trace.KindDriver
+	}
+	return trace.KindRuntime
+}
+
+// activity tells what ran on a stream.
+func (e *slice) activity() trace.Kind {
+	switch {
+	case strings.HasPrefix(e.name, "Memcpy") || e.has&hasBytes != 0 && strings.Contains(e.name, "Copy"):
+		return trace.KindMemcpy
+	case strings.HasPrefix(e.name, "Memset") || e.has&hasBytes != 0 && strings.Contains(e.name, "Fill"):
+		return trace.KindMemset
+	case e.has&(hasGrid|hasContext|hasCorrelation) != 0:
+		return trace.KindKernel
+	}
+	return trace.KindGPUAnnotation // it has a place and nothing that the hardware reports
+}
+
+// isOp says that a name is one of an operator: a namespace and no blank, as in aten::mm.
+func isOp(name string) bool {
+	return strings.Contains(name, "::") && !strings.ContainsAny(name, " [(")
+}

@@ -1,0 +1,220 @@
+package pftrace
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Field numbers of google/perfetto's protos/perfetto/trace, and of PyTorch's extensions from 1000 on.
+const (
+	tracePacket = 1
+
+	packetTrackEvent  = 11
+	packetInterned    = 12
+	packetTimestamp   = 8
+	packetSequence    = 10
+	packetFlags       = 13
+	packetRenderStage = 53
+	packetDescriptor  = 60
+	lastPacketField   = 1000 // those that are used end well below
+
+	flagCleared = 1 // the names interned before no longer count
+
+	internedNames     = 2
+	internedArgNames  = 3
+	internedStages    = 24
+	internedKernels   = 1000
+	internedName      = 2
+	internedKernel    = 3
+	internedID        = 1
+	internedArgString = 29 // debug_annotation_string_values
+
+	descriptorID      = 1
+	descriptorName    = 2
+	descriptorProcess = 3
+	descriptorThread  = 4
+	descriptorParent  = 5
+	descriptorCounter = 8
+
+	eventArg    = 4
+	eventType   = 9
+	eventNameID = 10
+	eventTrack  = 11
+	eventName   = 23
+	eventInt    = 30
+	eventDouble = 44
+	eventLaunch = 3000
+	typeBegin   = 1
+	typeEnd     = 2
+	typeInstant = 3
+	typeCounter = 4
+
+	argNameID   = 1
+	argBool     = 2
+	argUint     = 3
+	argInt      = 4
+	argDouble   = 5
+	argString   = 6
+	argName     = 10
+	argEntry    = 11
+	argElement  = 12
+	argStringID = 17
+
+	stageCorrelation = 1
+	stageDuration    = 2
+	stageExtra       = 6
+	stageDevice      = 11
+	stageQueueID     = 13
+	stageID          = 14
+	stageKernelID    = 19
+	stageNameID      = 20
+	stageLaunch      = 21
+	launchGrid       = 1
+	launchBlock      = 2
+)
+
+// errFrame says that what follows is no packet: the stream cannot be read on.
+var errFrame = errors.New("not a packet")
+
+// packets reads the packets of a trace one by one.
+type packets struct {
+	r      *bufio.Reader
+	buf    []byte
+	offset int64 // of the next packet
+	most   int   // bytes of a packet
+	lost   int64 // packets above that
+}
+
+// next returns the next packet's bytes, which are valid until the next call. The error is io.EOF at the end,
+// io.ErrUnexpectedEOF inside a packet, errFrame where the stream makes no sense, else the reader's.
+func (p *packets) next() ([]byte, error) {
+	for {
+		tag, n, err := p.varint()
+		if err != nil {
+			if n > 0 && err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		field, typ := protowire.DecodeTag(tag)
+		if field != tracePacket || typ != protowire.BytesType {
+			return nil, fmt.Errorf("%w: field %d of type %d", errFrame, field, typ)
+		}
+		size, _, err := p.varint()
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+		if size > math.MaxInt32 {
+			return nil, fmt.Errorf("%w: %d bytes long", errFrame, size)
+		}
+		if int(size) > p.most {
+			n, err := p.r.Discard(int(size))
+			p.offset += int64(n)
+			if err != nil {
+				return nil, unexpected(err)
+			}
+			p.lost++
+			continue
+		}
+		return p.read(int(size))
+	}
+}
+
+// read fills the buffer, growing it as the bytes come in: a length is only a claim.
+func (p *packets) read(size int) ([]byte, error) {
+	const step = 1 << 20
+	p.buf = p.buf[:0]
+	for len(p.buf) < size {
+		at := len(p.buf)
+		n := min(size-at, step)
+		if cap(p.buf) < at+n {
+			p.buf = append(p.buf, make([]byte, n)...)
+		}
+		p.buf = p.buf[:at+n]
+		got, err := io.ReadFull(p.r, p.buf[at:])
+		p.offset += int64(got)
+		if err != nil {
+			return nil, unexpected(err)
+		}
+	}
+	return p.buf, nil
+}
+
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// varint reads one, and says how many bytes it took.
+func (p *packets) varint() (v uint64, n int, err error) {
+	for shift := 0; shift < 64; shift += 7 {
+		b, err := p.r.ReadByte()
+		if err != nil {
+			return 0, n, err
+		}
+		n++
+		p.offset++
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return v, n, nil
+		}
+	}
+	return 0, n, fmt.Errorf("%w: a number that does not end", errFrame)
+}
+
+// field is one field of a message: num for numbers of all types, bytes for the rest.
+type field struct {
+	id    protowire.Number
+	typ   protowire.Type
+	num   uint64
+	bytes []byte
+}
+
+// double reads a fixed64 as a float.
+func (f *field) double() float64 { return math.Float64frombits(f.num) }
+
+// fields goes through the fields of a message.
+type fields struct {
+	rest []byte
+	bad  bool // the message is not well formed behind the fields that were read
+}
+
+// next reads one field and reports whether there was one.
+func (c *fields) next(f *field) bool {
+	if len(c.rest) == 0 {
+		return false
+	}
+	id, typ, n := protowire.ConsumeTag(c.rest)
+	if n < 0 {
+		c.bad = true
+		return false
+	}
+	m := c.rest[n:]
+	f.id, f.typ, f.num, f.bytes = id, typ, 0, nil
+	switch typ {
+	case protowire.VarintType:
+		f.num, n = protowire.ConsumeVarint(m)
+	case protowire.Fixed64Type:
+		f.num, n = protowire.ConsumeFixed64(m)
+	case protowire.BytesType:
+		f.bytes, n = protowire.ConsumeBytes(m)
+	default:
+		n = protowire.ConsumeFieldValue(id, typ, m)
+	}
+	if n < 0 {
+		c.bad = true
+		return false
+	}
+	c.rest = m[n:]
+	return true
+}
