@@ -39,7 +39,7 @@ func Example() {
 	fmt.Printf("steady: %s of batch %d, %d layers, %v; the middle layer takes %v\n",
 		pass.Stage, pass.Batch, len(pass.Layers), pass.Wall(), pass.Layers[len(pass.Layers)/2].Wall)
 
-	report, err := triage.Analyze(ctx, triage.Input{Formal: []triage.Source{{Trace: t, Path: "TP-0"}}}, triage.WithKernelLimit(1))
+	report, err := triage.Analyze(ctx, triage.Input{Formal: []*layer.Analysis{layers}}, triage.Options{KernelLimit: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -150,8 +150,8 @@ func FuzzModel(f *testing.F) {
 			}
 			checkLayers(t, a)
 		}
-		in := triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a.json"}}}
-		if r, err := triage.Analyze(t.Context(), in, triage.WithRules(classify.New(own...))); err != nil {
+		in := triageInput(t, tr, layer.Options{Rules: own})
+		if r, err := triage.Analyze(t.Context(), in, triage.Options{}); err != nil {
 			refused(t, "triage", err)
 		} else {
 			render(t, "report", r.WriteMarkdown)

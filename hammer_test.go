@@ -64,17 +64,21 @@ func TestHammer(t *testing.T) {
 		},
 		func(tr *trace.Trace, _ *layer.Device) any { // as its own mapping
 			src := []triage.Source{{Trace: tr, Path: "a"}}
-			a, err := triage.Run(ctx, triage.Input{Formal: src, Mapping: src})
+			in, err := triage.NewInput(ctx, src, src, layer.Options{})
+			if err != nil {
+				return err
+			}
+			a, err := triage.Analyze(ctx, in, triage.Options{})
 			if err != nil {
 				return err
 			}
 			var profile bytes.Buffer
 			err = a.WriteProfile(&profile)
-			return []any{a.Report(), profile.Len() > 0, err}
+			return []any{reportText(a), profile.Len() > 0, err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any {
-			r, err := triage.Analyze(ctx, triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a"}}})
-			return []any{r, err}
+			r, err := triage.Analyze(ctx, triageInput(t, tr, layer.Options{}), triage.Options{})
+			return []any{reportText(r), err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any {
 			a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: layer.BoundariesRepeats})
@@ -167,7 +171,7 @@ func TestRanksInParallel(t *testing.T) {
 	}
 	analyse := func(tr *trace.Trace) string {
 		v, verr := hostoverhead.Detect(context.Background(), tr)
-		r, rerr := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}})
+		r, rerr := triage.Analyze(t.Context(), triageInput(t, tr, layer.Options{}), triage.Options{})
 		a, aerr := layer.Analyze(t.Context(), tr, layer.Options{})
 		text, err := json.Marshal([]any{v, verr, r, rerr, a, aerr})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,14 +183,14 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 		gave("published layers", a)
 		checkLayers(t, a)
 	}
-	in := triage.Input{Formal: []triage.Source{{Trace: tr, Path: "a.json"}}}
-	if a, err := triage.Run(ctx, in); err != nil {
+	in := triageInput(t, tr, layer.Options{})
+	if a, err := triage.Analyze(ctx, in, triage.Options{}); err != nil {
 		refused(t, "triage", err)
 	} else {
-		gave("report", a.Report())
-		render(t, "report", a.Report().WriteMarkdown)
+		gave("report", a)
+		render(t, "report", a.WriteMarkdown)
 		render(t, "profile", a.WriteProfile)
-		gave("comparison", triage.Compare(a.Report(), a.Report(), triage.DefaultTolerancePct))
+		gave("comparison", triage.Compare(a, a, triage.DefaultTolerancePct))
 	}
 	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}} {
 		if v, err := hostoverhead.Detect(context.Background(), tr, opts...); err != nil {
@@ -340,4 +341,23 @@ func render(t testing.TB, what string, write func(io.Writer) error) {
 	if err := write(io.Discard); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
+}
+
+// triageInput is what triage works on, of one trace.
+func triageInput(t testing.TB, tr *trace.Trace, o layer.Options) triage.Input {
+	t.Helper()
+	in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr, Path: "a.json"}}, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// reportText is a report as its document, "" for none.
+func reportText(r *triage.Report) string {
+	var b strings.Builder
+	if r == nil || r.WriteJSON(&b) != nil {
+		return ""
+	}
+	return b.String()
 }

@@ -6,72 +6,48 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
 // ErrNoTrace reports that there is nothing to analyse.
 var ErrNoTrace = errors.New("triage: no trace given")
 
-// Source is one loaded trace of an analysis.
-type Source struct {
-	Trace *trace.Trace // loaded with every lane
-	Path  string       // as shown in the report
-	// Stage is the stage of the whole trace where its path tells, as
-	// [trace.File] has it, "" to take it from the trace's annotations.
-	Stage string
-}
-
-// Input is what [Analyze] works on.
+// Input is what [Analyze] works on; [NewInput] makes one of loaded traces.
 type Input struct {
-	Formal []Source // read for time; one per stage, or one with all of them
-	// Mapping is read for source lines only; it may be empty. Of a graph capture
-	// on ROCm the launch calls' args ([trace.Options.Args] of [trace.KindRuntime])
-	// name the kernels, and so tell more than their number.
-	Mapping []Source
-	Server  Server // what the server said about itself
+	// Formal are read for time: one per stage, or one with all of them. Where
+	// one was analysed with a mapping ([layer.Options.Mapping]), kernels of graph
+	// replays get their source lines from there.
+	Formal []*layer.Analysis
+	// Mapping are read for source lines only; there may be none.
+	Mapping []*layer.Analysis
+	// FormalPaths and MappingPaths are what reports call the traces. A path that
+	// names a stage is believed where the trace says nothing of it.
+	FormalPaths, MappingPaths []string
+	Server                    Server // what the server said about itself
 	// Warnings are things found while loading that the report should repeat.
 	Warnings []trace.Finding
 }
 
-// Analyze computes the report: [Run] for those who need nothing else.
-func Analyze(ctx context.Context, in Input, opts ...Option) (*Report, error) {
-	a, err := Run(ctx, in, opts...)
-	if err != nil {
+// Analyze computes the report. It fails only when in has no formal trace, or ctx
+// ends, with ctx's error; a trace without GPU activity gives a report that says
+// so. It looks at ctx between its stages, of which none takes longer than a
+// fraction of the load of the trace.
+func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
+	if len(in.Formal) == 0 {
+		return nil, ErrNoTrace
+	}
+	a := &analysis{Options: o.complete(), in: in, pool: newPool()}
+	if err := a.run(ctx); err != nil {
 		return nil, err
 	}
 	return a.report, nil
 }
 
-// Run analyses the traces. It fails only when in has no formal trace, an option
-// is wrong or ctx ends, with ctx's error; a trace without GPU activity gives a report that says
-// so.
-func Run(ctx context.Context, in Input, opts ...Option) (*Analysis, error) {
-	if len(in.Formal) == 0 {
-		return nil, ErrNoTrace
-	}
-	c := config{minShare: DefaultMinSharePct, overlapLimit: defaultOverlapLimit}
-	for _, o := range opts {
-		o.apply(&c)
-	}
-	if c.rules == nil {
-		c.rules = classify.Default()
-	}
-	if c.registry == nil {
-		c.registry = DefaultRegistry()
-	}
-	a := &Analysis{config: c, in: in, pool: newPool(c.rules)}
-	if err := a.run(ctx); err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// Analysis is the result of [Run]: the report and what exports need. It is not
-// changed after Run returns.
-type Analysis struct {
-	config
+// analysis is what a report is made of, and what exports need. It is not changed
+// after Analyze returns.
+type analysis struct {
+	Options
 	in      Input
 	pool    *pool
 	formal  []*work
@@ -82,31 +58,24 @@ type Analysis struct {
 	modelFiles string // see findModelFiles
 }
 
-// Report returns the report. The caller must not change it.
-func (a *Analysis) Report() *Report { return a.report }
-
-func (a *Analysis) run(ctx context.Context) (err error) {
-	defer stop.Guard(&err)
-	a.pool.watch = stop.New(ctx)
-	defer func() { a.pool.watch = nil }()
-	al := a.align(ctx)
-	defer al.wg.Wait()
-	if a.formal, err = a.collect(a.in.Formal); err != nil {
+func (a *analysis) run(ctx context.Context) (err error) {
+	if a.formal, err = a.collect(ctx, a.in.Formal, a.in.FormalPaths); err != nil {
 		return err
 	}
-	if a.mapping, err = a.collect(a.in.Mapping); err != nil {
+	if a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths); err != nil {
 		return err
 	}
-	a.report = &Report{Mode: ModeSingle, MinSharePct: a.minShare, Stages: []StageReport{}, Similarity: []SimilarityNote{}, Health: []HealthNote{}}
+	a.report = &Report{Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Similarity: []SimilarityNote{}, Health: []HealthNote{}, from: a}
 	a.head()
-	al.wg.Wait()
-	if err := a.pool.watch.Err(); err != nil {
+	if err := a.attribute(ctx); err != nil {
 		return err
 	}
-	a.attribute(al)
 	a.findModelFiles()
-	a.steps = newRecogniser(a.registry, a.pool)
+	a.steps = newRecogniser(a.Registry, a.pool)
 	for _, s := range splitStages(a.pool, a.formal) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		stage := a.stage(s)
 		a.report.Stages = append(a.report.Stages, stage)
 		if len(stage.Fuse) == 0 {
@@ -114,43 +83,51 @@ func (a *Analysis) run(ctx context.Context) (err error) {
 		}
 	}
 	a.report.Summary = summarise(a.report)
-	return a.pool.watch.Err()
+	return ctx.Err()
 }
 
-func (a *Analysis) collect(sources []Source) ([]*work, error) {
+// pathOf is path i of a list that may be shorter.
+func pathOf(paths []string, i int) string {
+	if i < len(paths) {
+		return paths[i]
+	}
+	return ""
+}
+
+func (a *analysis) collect(ctx context.Context, list []*layer.Analysis, paths []string) ([]*work, error) {
 	var out []*work
-	for _, s := range sources {
-		if s.Trace == nil {
+	for i, an := range list {
+		if an == nil {
 			return nil, ErrNoTrace
 		}
-		w, err := a.pool.collect(s.Trace, s.Path, stageWord(s.Stage), a.process)
-		if err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		w := a.pool.collect(an, pathOf(paths, i), a.Process)
 		w.part = int32(len(out))
 		out = append(out, w)
 	}
-	return out, nil
+	return out, ctx.Err()
 }
 
 // head fills the report's head: mode, framework, traces, model, health.
-func (a *Analysis) head() {
+func (a *analysis) head() {
 	r := a.report
-	r.Framework = a.frameworkOf(a.in.Formal)
-	for _, s := range a.in.Formal {
-		r.Traces = append(r.Traces, s.Path)
+	r.Framework = a.frameworkOf(a.in.Formal, a.in.FormalPaths)
+	for _, w := range a.formal {
+		r.Traces = append(r.Traces, w.path)
 	}
 	if len(a.in.Mapping) > 0 {
 		r.Mode = ModeMappingFormal
-		r.MappingFramework = a.frameworkOf(a.in.Mapping)
-		for _, s := range a.in.Mapping {
-			r.MappingTraces = append(r.MappingTraces, s.Path)
+		r.MappingFramework = a.frameworkOf(a.in.Mapping, a.in.MappingPaths)
+		for _, w := range a.mapping {
+			r.MappingTraces = append(r.MappingTraces, w.path)
 		}
 	}
-	r.Model = cmp.Or(a.model, a.in.Server.Model)
-	r.TPSize = cmp.Or(a.tpSize, a.in.Server.TPSize)
-	for _, s := range slices.Concat(a.in.Formal, a.in.Mapping) {
-		r.Health = append(r.Health, healthNote(s))
+	r.Model = cmp.Or(a.Model, a.in.Server.Model)
+	r.TPSize = cmp.Or(a.TPSize, a.in.Server.TPSize)
+	for _, w := range slices.Concat(a.formal, a.mapping) {
+		r.Health = append(r.Health, healthNote(w))
 	}
 	if len(a.in.Warnings) > 0 {
 		r.Health = append(r.Health, HealthNote{Trace: "input", Status: trace.HealthDegraded, Findings: a.in.Warnings})
@@ -159,9 +136,9 @@ func (a *Analysis) head() {
 }
 
 // healthNote keeps the findings that touch what this report shows.
-func healthNote(s Source) HealthNote {
-	h := s.Trace.Health()
-	n := HealthNote{Trace: s.Path, Status: h.Status}
+func healthNote(w *work) HealthNote {
+	h := w.t.Health()
+	n := HealthNote{Trace: w.path, Status: h.Status}
 	for _, f := range h.Findings {
 		if f.Severity == trace.HealthOK {
 			continue // a remark, not a warning
@@ -181,18 +158,18 @@ func healthNote(s Source) HealthNote {
 }
 
 // stage computes the three tables of one stage.
-func (a *Analysis) stage(s *stageWork) StageReport {
+func (a *analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
-	b := s.busy(a.pool.watch)
+	b := s.busy()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(b.span), percent(b.idle, b.window)
 	out.Devices = b.devices
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.chainFuse(s)
 	for i := range s.rows {
 		k := s.kernelRow(a.pool, &s.rows[i])
-		if k.SharePct < a.minShare || a.kernelLimit > 0 && len(out.Kernels) == a.kernelLimit {
+		if k.SharePct < a.MinSharePct || a.KernelLimit > 0 && len(out.Kernels) == a.KernelLimit {
 			out.HiddenRows++
 			continue
 		}

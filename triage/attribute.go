@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -35,7 +36,6 @@ func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteInd
 	}
 	for _, w := range works {
 		for i := range w.acts {
-			p.watch.Row()
 			a := &w.acts[i]
 			if a.replay || a.site <= siteReplay || !keep(&p.facts[a.kernel]) {
 				continue
@@ -89,7 +89,7 @@ func (x *siteIndex) similar(p *pool, kernel int32) []siteTime {
 			continue
 		}
 		score := nameLikeness(want, f)
-		if score > bestScore || score == bestScore && score > 0 && p.names.texts[k] < p.names.texts[best] {
+		if score > bestScore || score == bestScore && score > 0 && p.name(k) < p.name(best) {
 			best, bestScore = k, score
 		}
 	}
@@ -163,7 +163,7 @@ func telling(f *kernelFacts) bool {
 }
 
 // attribute gives replayed activities the source of the kernel they stand for.
-func (a *Analysis) attribute(al *alignments) {
+func (a *analysis) attribute(ctx context.Context) error {
 	mapping := newSiteIndex(a.pool, a.mapping, anyKernel)
 	eager := newSiteIndex(a.pool, a.formal, telling)
 	type answer struct {
@@ -177,13 +177,15 @@ func (a *Analysis) attribute(al *alignments) {
 	}
 	known := map[question]answer{}
 	for _, w := range a.formal {
-		twins := a.twins(al, w)
+		twins, err := a.twins(ctx, w)
+		if err != nil {
+			return err
+		}
 		// Launches of one kernel are dealt out to its sites in proportion to
 		// their time there: the n-th launch goes to the site whose share it
 		// falls in, so that the sums come out and the result is repeatable.
 		given := map[question]int64{}
 		for i := range w.acts {
-			a.pool.watch.Row()
 			act := &w.acts[i]
 			if !act.replay && act.site != siteUnresolved {
 				continue
@@ -218,6 +220,7 @@ func (a *Analysis) attribute(al *alignments) {
 			}
 		}
 	}
+	return ctx.Err()
 }
 
 // deal returns the site in whose share of the total the given time falls.

@@ -26,9 +26,9 @@ func TestDeal(t *testing.T) {
 
 // TestNameLikeness: how kernels of two runs are told to be the same.
 func TestNameLikeness(t *testing.T) {
-	p := newPool(classify.Default())
+	p := newPool()
 	fact := func(name string) *kernelFacts {
-		id := p.kernel(name, trace.KindKernel)
+		id := p.kernel(name, trace.KindKernel, classify.Default().Facts(name).Category)
 		f := p.facts[id]
 		return &f
 	}

@@ -57,7 +57,7 @@ func BenchmarkAnalyze(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := triage.Analyze(b.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}}); err != nil {
+				if _, err := triage.Analyze(b.Context(), input(b, tr, "x"), triage.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -80,7 +80,7 @@ func BenchmarkManyNames(b *testing.B) {
 	tr := tb.Finish()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := triage.Analyze(b.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}}); err != nil {
+		if _, err := triage.Analyze(b.Context(), input(b, tr, "x"), triage.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/stop"
 )
 
 // NOTE. A chain is looked for in the order of one stream. Between two of its
@@ -71,10 +70,10 @@ func (r actRef) compare(o actRef) int {
 }
 
 // activity returns an activity of the formal traces.
-func (a *Analysis) activity(r actRef) *activity { return &a.formal[r.part].acts[r.act] }
+func (a *analysis) activity(r actRef) *activity { return &a.formal[r.part].acts[r.act] }
 
 // members returns the chain's kernels in order.
-func (m *chainMatch) members(watch *stop.Watch) []actRef {
+func (m *chainMatch) members() []actRef {
 	var out []actRef
 	for _, o := range m.at {
 		for _, i := range o.members {
@@ -82,7 +81,6 @@ func (m *chainMatch) members(watch *stop.Watch) []actRef {
 		}
 	}
 	slices.SortFunc(out, func(x, y actRef) int {
-		watch.Row()
 		return x.compare(y)
 	})
 	return out
@@ -105,20 +103,20 @@ func common(x, y []actRef) (n int) {
 }
 
 // chainFuse builds the fuse table by the chain rule.
-func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
+func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	seqs := a.sequences(s)
 	var all stepSet
 	for _, set := range seqs.sets {
 		all |= set
 	}
 	var splits []*chainMatch
-	for i := range a.registry.Patterns {
-		p := &a.registry.Patterns[i]
+	for i := range a.Registry.Patterns {
+		p := &a.Registry.Patterns[i]
 		if len(p.Chain) == 0 || !a.applies(p, true) {
 			continue
 		}
 		m := &chainMatch{p: p}
-		c := a.registry.compile(p)
+		c := a.Registry.compile(p)
 		if !c.possible(all) {
 			continue
 		}
@@ -128,9 +126,8 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 		if !a.enough(s, m, seqs.blocks) {
 			continue
 		}
-		a.pool.watch.Rows(4 * len(m.at))
-		m.measure(a.registry)
-		if s.share(m.ns) >= max(p.MinSharePct, a.minShare) {
+		m.measure(a.Registry)
+		if s.share(m.ns) >= max(p.MinSharePct, a.MinSharePct) {
 			splits = append(splits, m)
 		}
 	}
@@ -149,7 +146,7 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 			cmp.Compare(len(y.p.Chain), len(x.p.Chain)), cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
 	})
 	out := []FuseRow{}
-	for _, m := range prune(a.pool.watch, splits) {
+	for _, m := range prune(splits) {
 		out = append(out, a.splitRow(s, m, suits(m.p) == 1))
 	}
 	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
@@ -158,15 +155,14 @@ func (a *Analysis) chainFuse(s *stageWork) []FuseRow {
 
 // prune drops matches that say what a better one says: the same kernels, or a
 // pattern that a better one with some of these kernels subsumes.
-func prune(watch *stop.Watch, in []*chainMatch) []*chainMatch {
+func prune(in []*chainMatch) []*chainMatch {
 	var out []*chainMatch
 	kernels := map[*chainMatch][]actRef{}
 next:
 	for _, m := range in {
-		mine := m.members(watch)
+		mine := m.members()
 		var near []string
 		for _, k := range out {
-			watch.Rows(len(mine) + len(kernels[k]))
 			shared := common(mine, kernels[k])
 			if shared == 0 {
 				continue
@@ -188,7 +184,7 @@ next:
 }
 
 // enough reports whether a chain occurs often enough to be part of the model.
-func (a *Analysis) enough(s *stageWork, m *chainMatch, blocks int) bool {
+func (a *analysis) enough(s *stageWork, m *chainMatch, blocks int) bool {
 	n := len(m.at)
 	if n == 0 {
 		return false
@@ -254,7 +250,6 @@ func (st *compiledStep) takes(p *pool, q sequence, k seqKernel) bool {
 func (c *compiledChain) find(p *pool, q sequence, m *chainMatch) {
 	var o occurrence
 	for i := 0; i < len(q.kernels); {
-		p.watch.Row()
 		end, ok := c.match(p, q, i, &o)
 		if !ok {
 			i++

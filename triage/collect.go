@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -36,13 +38,15 @@ var originNames = [...]string{"", "op", "launch", "mapping", "alignment"}
 
 // work is one trace made ready for the tables.
 type work struct {
+	a         *layer.Analysis
 	t         *trace.Trace
 	path      string
 	part      int32      // which of the analysis' formal or mapping traces
 	acts      []activity // in the GPU lane's order
 	queues    []queueRef
-	steps     map[string]stepCount
-	hip, cuda bool // launched through these APIs
+	stages    *stages
+	steps     []stepCount // by stage
+	hip, cuda bool        // launched through these APIs
 
 	before, after []int32 // see neighbours
 }
@@ -51,6 +55,9 @@ type queueRef struct {
 	device trace.DeviceID
 	stream trace.StreamID
 }
+
+// event returns an activity's event.
+func (w *work) event(a *activity) trace.Event { return w.t.LaneAt(trace.LaneGPU, int(a.event)) }
 
 // countByQueue returns how many activities of a stage each queue has.
 func (w *work) countByQueue(stage int) []int {
@@ -63,30 +70,23 @@ func (w *work) countByQueue(stage int) []int {
 	return n
 }
 
-// collect reads the GPU activities of a trace: names, stages and sites.
-// fixedStage, if given, is the stage of all of them.
-func (p *pool) collect(t *trace.Trace, path, fixedStage, process string) (*work, error) {
-	w := &work{t: t, path: path, acts: make([]activity, 0, t.LaneLen(trace.LaneGPU))}
-	kernels := make([]int32, t.NumNames()) // id + 1
+// collect reads the GPU activities of an analysis: names, stages and sites.
+func (p *pool) collect(an *layer.Analysis, path, process string) *work {
+	t := an.Trace()
+	w := &work{a: an, t: t, path: path, acts: make([]activity, 0, t.LaneLen(trace.LaneGPU))}
+	w.stages = stagesOf(an, fileStage(path))
+	w.steps = w.stages.countSteps(an)
+	ids := newKernelIDs(p, t)
 	queues := map[queueRef]int32{}
 	var last int32 // the last activity's queue, which is nearly always the next one's too
-	st := newStages(p.watch, t)
-	w.steps = st.count()
 	sites := newSiteFinder(p, t)
-	fixed := -1
-	if fixedStage != "" {
-		fixed = stageIndex(fixedStage)
-	}
+	at := newCursor(an)
 	for e := range t.Events(trace.LaneGPU) {
-		p.watch.Row()
+		k := at.of(e)
 		if process != "" && !launchedBy(t, e, process) {
 			continue
 		}
-		k := &kernels[e.NameID()]
-		if *k == 0 {
-			*k = p.kernel(e.Name(), e.Kind()) + 1
-		}
-		a := activity{event: int32(e.Index()), start: int64(e.Start()), end: int64(e.End()), kernel: *k - 1, replay: e.IsReplay()}
+		a := activity{event: int32(e.Index()), start: int64(e.Start()), end: int64(e.End()), kernel: ids.of(e, k), replay: e.IsReplay()}
 		if q := (queueRef{e.Device(), e.Stream()}); len(w.queues) == 0 || w.queues[last] != q {
 			qi, ok := queues[q]
 			if !ok {
@@ -97,11 +97,7 @@ func (p *pool) collect(t *trace.Trace, path, fixedStage, process string) (*work,
 			last = qi
 		}
 		a.queue = last
-		stage := fixed
-		if stage < 0 {
-			stage = st.of(e)
-		}
-		a.stage = int8(stage)
+		a.stage = w.stages.of(k)
 		a.site, a.op, a.from = sites.of(e)
 		if a.replay {
 			a.replayedAt, a.site, a.from = a.site, siteReplay, fromNothing
@@ -109,10 +105,70 @@ func (p *pool) collect(t *trace.Trace, path, fixedStage, process string) (*work,
 		w.acts = append(w.acts, a)
 	}
 	w.hip, w.cuda = sites.hip, sites.cuda
-	if fixed < 0 {
-		w.settleStages()
+	return w
+}
+
+// cursor finds the kernels of activities that are asked for in order of the
+// trace.
+type cursor struct {
+	a    *layer.Analysis
+	next map[trace.DeviceID]*deviceCursor
+}
+
+type deviceCursor struct {
+	d *layer.Device
+	i int
+}
+
+func newCursor(a *layer.Analysis) *cursor {
+	c := &cursor{a: a, next: map[trace.DeviceID]*deviceCursor{}}
+	for i := range a.Devices {
+		c.next[a.Devices[i].ID] = &deviceCursor{d: &a.Devices[i]}
 	}
-	return w, nil
+	return c
+}
+
+// of returns the kernel behind an activity; it is not valid where the analysis
+// has none.
+func (c *cursor) of(e trace.Event) layer.Kernel {
+	d := c.next[e.Device()]
+	if d == nil {
+		return layer.Kernel{}
+	}
+	k := d.d.Kernel(d.i)
+	d.i++
+	if k.Valid() && k.Event() == e {
+		return k
+	}
+	return c.a.Of(e.ID())
+}
+
+// kernelIDs remembers the pool's ids of a trace's kernel names.
+type kernelIDs struct {
+	p    *pool
+	last []knownKernel // by name
+}
+
+type knownKernel struct {
+	id       int32 // + 1, 0 not asked yet
+	category classify.Category
+}
+
+func newKernelIDs(p *pool, t *trace.Trace) *kernelIDs {
+	return &kernelIDs{p, make([]knownKernel, t.NumNames())}
+}
+
+// of returns the pool's id of an activity.
+func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
+	category := classify.CategoryOther
+	if in.Valid() {
+		category = in.Category()
+	}
+	c := &k.last[e.NameID()]
+	if c.id == 0 || c.category != category {
+		*c = knownKernel{k.p.kernel(e.Name(), e.Kind(), category) + 1, category}
+	}
+	return c.id - 1
 }
 
 // launchedBy reports whether an activity's launching process matches text.
@@ -124,49 +180,6 @@ func launchedBy(t *trace.Trace, e trace.Event, text string) bool {
 	th := t.Thread(l.Thread())
 	return strings.Contains(strconv.FormatInt(int64(th.Process), 10), text) || strings.Contains(th.ProcessLabel, text) ||
 		strings.Contains(th.ProcessName, text)
-}
-
-// A stage split is used when annotated steps explain at least this share of
-// GPU time; one that explains nearly all takes the rest too (sampling and
-// bookkeeping around the step).
-const (
-	splitFrom  = 0.5
-	splitWhole = 0.9
-)
-
-// settleStages replaces unknown stages.
-func (w *work) settleStages() {
-	var sum [4]int64
-	var total int64
-	for _, a := range w.acts {
-		total += a.end - a.start
-		if a.stage >= 0 {
-			sum[a.stage] += a.end - a.start
-		}
-	}
-	known, best, used := int64(0), 0, 0
-	for i, s := range sum {
-		known += s
-		if s > 0 {
-			used++
-		}
-		if s > sum[best] {
-			best = i
-		}
-	}
-	rest := int8(len(stageOrder) - 1)
-	clean := float64(known) >= splitFrom*float64(total) && known > 0
-	if clean && used == 1 && float64(known) >= splitWhole*float64(total) {
-		rest = int8(best)
-	}
-	for i := range w.acts {
-		if a := &w.acts[i]; a.stage < 0 || !clean {
-			a.stage = rest
-		}
-	}
-	if !clean {
-		w.steps = nil
-	}
 }
 
 // siteFinder finds the source lines of one trace's activities.
@@ -320,7 +333,6 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 			break
 		}
 		path = append(path, e)
-		f.p.watch.Row()
 	}
 	f.path = path
 	for i := len(path) - 1; i >= 0; i-- {

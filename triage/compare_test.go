@@ -71,8 +71,8 @@ func TestCompare(t *testing.T) {
 // TestCompareRealPair compares two machines running the same model: all time
 // of either run appears on its side.
 func TestCompareRealPair(t *testing.T) {
-	old := analyze(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "", triage.WithMinShare(0))
-	now := analyze(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "", triage.WithMinShare(0))
+	old := analyze(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "", triage.Options{MinSharePct: -1})
+	now := analyze(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "", triage.Options{MinSharePct: -1})
 	c := triage.Compare(old, now, triage.DefaultTolerancePct)
 	if c.Verdict != triage.ComparePass || len(c.Stages) != 1 {
 		t.Fatalf("verdict %s, %d stages", c.Verdict, len(c.Stages))

@@ -17,7 +17,7 @@ func distilled(t testing.TB, name string) *triage.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: name}}}, triage.WithMinShare(0))
+	r, err := triage.Analyze(t.Context(), input(t, tr, name), triage.Options{MinSharePct: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

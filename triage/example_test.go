@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -17,16 +18,24 @@ import (
 // demoInput is the built-in trace of a small model: a prefill step and four
 // decode steps.
 func demoInput() triage.Input {
+	in, err := triage.NewInput(context.Background(), []triage.Source{demoTrace()}, nil, layer.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return in
+}
+
+func demoTrace() triage.Source {
 	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
 	if err != nil {
 		panic(err)
 	}
-	return triage.Input{Formal: []triage.Source{{Trace: tr, Path: demo.Name}}}
+	return triage.Source{Trace: tr, Path: demo.Name}
 }
 
 // A report is plain data: stages with their three tables.
 func ExampleAnalyze() {
-	r, err := triage.Analyze(context.Background(), demoInput())
+	r, err := triage.Analyze(context.Background(), demoInput(), triage.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -71,11 +80,14 @@ func ExampleReadBeside() {
 	if err != nil {
 		panic(err)
 	}
-	in := triage.Input{Formal: []triage.Source{{Trace: t, Path: path}}}
+	in, err := triage.NewInput(context.Background(), []triage.Source{{Trace: t, Path: path}}, nil, layer.Options{})
+	if err != nil {
+		panic(err)
+	}
 	if in.Server, err = triage.ReadBeside(path); err != nil {
 		panic(err)
 	}
-	r, err := triage.Analyze(context.Background(), in)
+	r, err := triage.Analyze(context.Background(), in, triage.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -83,17 +95,21 @@ func ExampleReadBeside() {
 	// Output: run-TP-0.trace.json.gz SGLang acme/small-moe 2
 }
 
-// Rules of one's own are asked before the built-in ones, and each row says
-// which rule it is from.
-func ExampleWithRules() {
-	rules := classify.Default().With(classify.Substring("experts", "Experts", false, "fused_moe_kernel"))
-	r, err := triage.Analyze(context.Background(), demoInput(), triage.WithRules(rules), triage.WithKernelLimit(1), triage.WithModel("small-moe"))
+// Rules of one's own are given to the analysis of the layers, so that every
+// program shows the same categories.
+func ExampleNewInput() {
+	in, err := triage.NewInput(context.Background(), []triage.Source{demoTrace()}, nil,
+		layer.Options{Rules: []classify.Rule{classify.Substring("experts", "Experts", false, "fused_moe_kernel")}})
+	if err != nil {
+		panic(err)
+	}
+	r, err := triage.Analyze(context.Background(), in, triage.Options{KernelLimit: 1, Model: "small-moe"})
 	if err != nil {
 		panic(err)
 	}
 	k := r.Stages[0].Kernels[0]
-	fmt.Println(r.Model, k.Kernel, k.Category, k.Rule, len(r.Stages[0].Kernels))
-	// Output: small-moe fused_moe_kernel experts experts 1
+	fmt.Println(r.Model, k.Kernel, k.Category, len(r.Stages[0].Kernels))
+	// Output: small-moe fused_moe_kernel experts 1
 }
 
 // A registry of one's own replaces the built-in one.
@@ -110,7 +126,7 @@ func ExampleLoadRegistry() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := triage.Analyze(context.Background(), demoInput(), triage.WithRegistry(reg), triage.WithMinShare(0))
+	r, err := triage.Analyze(context.Background(), demoInput(), triage.Options{Registry: reg, MinSharePct: -1})
 	if err != nil {
 		panic(err)
 	}
@@ -127,11 +143,11 @@ func ExampleLoadRegistry() {
 // Compare is a gate for a pipeline.
 func ExampleCompare() {
 	ctx, in := context.Background(), demoInput()
-	before, err := triage.Analyze(ctx, in, triage.WithMinShare(0))
+	before, err := triage.Analyze(ctx, in, triage.Options{MinSharePct: -1})
 	if err != nil {
 		panic(err)
 	}
-	now, err := triage.Analyze(ctx, in, triage.WithMinShare(0))
+	now, err := triage.Analyze(ctx, in, triage.Options{MinSharePct: -1})
 	if err != nil {
 		panic(err)
 	}
@@ -140,17 +156,17 @@ func ExampleCompare() {
 	// Output: pass 2 0
 }
 
-// Run keeps what the pprof export needs.
-func ExampleAnalysis_WriteProfile() {
-	a, err := triage.Run(context.Background(), demoInput())
+// A report keeps what the pprof export needs.
+func ExampleReport_WriteProfile() {
+	r, err := triage.Analyze(context.Background(), demoInput(), triage.Options{})
 	if err != nil {
 		panic(err)
 	}
 	var profile bytes.Buffer // a file for: go tool pprof -http=: gpu.pb.gz
-	if err := a.WriteProfile(&profile); err != nil {
+	if err := r.WriteProfile(&profile); err != nil {
 		panic(err)
 	}
-	fmt.Println(profile.Len() > 0, a.Report().Framework)
+	fmt.Println(profile.Len() > 0, r.Framework)
 	// Output: true SGLang
 }
 
@@ -191,7 +207,7 @@ func ExampleNewBundle() {
 
 // Sources tells where single kernels come from.
 func ExampleSources() {
-	tr := demoInput().Formal[0].Trace
+	tr := demoTrace().Trace
 	src := triage.NewSources(tr)
 	for act := range tr.Events(trace.LaneGPU) {
 		if strings.HasPrefix(act.Name(), "fused_moe") {

@@ -14,7 +14,7 @@ const (
 // applies reports whether a pattern's filters let it be looked for. The filters
 // on the model need a model; what is not known about tensor parallelism is
 // decided by the evidence.
-func (a *Analysis) applies(p *FusePattern, anyServer bool) bool {
+func (a *analysis) applies(p *FusePattern, anyServer bool) bool {
 	key := serverKey(a.report.Framework)
 	if !slices.Contains(p.Frameworks, key) && !(key == "" && anyServer) {
 		return false
@@ -31,12 +31,12 @@ func (a *Analysis) applies(p *FusePattern, anyServer bool) bool {
 
 // modelText is the model's name, with the model file its kernels were launched
 // from where the trace has frames: models/qwen3_moe.py names the family as well.
-func (a *Analysis) modelText() string {
+func (a *analysis) modelText() string {
 	return a.report.Model + " " + a.modelFiles
 }
 
 // findModelFiles collects the base names of model files among the sites.
-func (a *Analysis) findModelFiles() {
+func (a *analysis) findModelFiles() {
 	var out []string
 	for _, s := range a.pool.sites.texts {
 		path, _, _ := locationParts(s)

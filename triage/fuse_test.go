@@ -80,7 +80,7 @@ var fuseTruth = []struct {
 func TestFuseRowsAreTheTruth(t *testing.T) {
 	for _, tt := range fuseTruth {
 		t.Run(tt.trace, func(t *testing.T) {
-			r := analyze(t, "traces/torch/"+tt.trace+".json.gz", "")
+			r := analyze(t, "traces/torch/"+tt.trace+".json.gz", "", triage.Options{})
 			var split, active []string
 			for _, s := range r.Stages {
 				for _, f := range s.Fuse {
@@ -131,7 +131,7 @@ func checkFuseRow(t *testing.T, s *triage.StageReport, f triage.FuseRow) {
 // trace: they must be the kernels that its evidence names, in order.
 func TestExampleKernelsAreOfTheChain(t *testing.T) {
 	src := source(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
-	r, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{src}})
+	r, err := triage.Analyze(t.Context(), input(t, src.Trace, src.Path), triage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

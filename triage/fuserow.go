@@ -11,7 +11,7 @@ import (
 const maxExamples = 12
 
 // splitRow renders a chain as data.
-func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
+func (a *analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
 	var members, example []actRef
 	for n, o := range m.at {
 		from := len(members)
@@ -48,7 +48,7 @@ func (a *Analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
 }
 
 // activeRows lists the fused paths that are in use.
-func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
+func (a *analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 	out := []FuseRow{}
 	seen := map[string]bool{}
 	type hit struct {
@@ -57,12 +57,12 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		ns int64
 	}
 	var hits []hit
-	for i := range a.registry.Patterns {
-		p := &a.registry.Patterns[i]
+	for i := range a.Registry.Patterns {
+		p := &a.Registry.Patterns[i]
 		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.applies(p, true) {
 			continue
 		}
-		steps := a.registry.set(p.ActiveSteps)
+		steps := a.Registry.set(p.ActiveSteps)
 		active := make([]bool, len(seqs.sorts))
 		for k, sort := range seqs.sorts {
 			active[k] = seqs.sets[k]&steps != 0 || a.steps.isActive(i, sort)
@@ -72,7 +72,6 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		}
 		h := hit{p: p}
 		for _, q := range seqs.list {
-			a.pool.watch.Rows(len(q.kernels))
 			for _, k := range q.kernels {
 				if active[k.sort] {
 					h.at = append(h.at, actRef{q.w.part, k.act})
@@ -80,7 +79,7 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 				}
 			}
 		}
-		if len(h.at) > 0 && s.share(h.ns) >= max(p.MinSharePct, a.minShare) {
+		if len(h.at) > 0 && s.share(h.ns) >= max(p.MinSharePct, a.MinSharePct) {
 			hits = append(hits, h)
 		}
 	}
@@ -105,7 +104,7 @@ func (a *Analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 // fuseRow fills what split and active rows have in common. members are the
 // kernels of all occurrences, example those of the middle one, which is in the
 // steady part of the run.
-func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, example []actRef, occurrences int, ns int64) FuseRow {
+func (a *analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, example []actRef, occurrences int, ns int64) FuseRow {
 	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
 		Occurrences: occurrences, Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}
@@ -128,7 +127,6 @@ func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, e
 		return append(list, sum{id, ns, 1})
 	}
 	var kernels, sites []sum
-	a.pool.watch.Rows(4 * len(members))
 	for _, r := range members {
 		act := a.activity(r)
 		kernels = add(kernels, act.kernel, act.end-act.start)
@@ -138,7 +136,7 @@ func (a *Analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, e
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
 	for _, k := range kernels {
-		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.names.texts[k.id], micros(k.ns), s.share(k.ns), k.n})
+		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.name(k.id), micros(k.ns), s.share(k.ns), k.n})
 	}
 	slices.SortFunc(sites, func(x, y sum) int {
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.sites.texts[x.id], a.pool.sites.texts[y.id]))

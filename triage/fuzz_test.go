@@ -46,7 +46,7 @@ func FuzzRegistry(f *testing.F) {
 			reg = triage.DefaultRegistry()
 			reg.Families = families
 		}
-		r, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: "x"}}}, triage.WithRegistry(reg))
+		r, err := triage.Analyze(t.Context(), input(t, tr, "x"), triage.Options{Registry: reg})
 		if err != nil {
 			return // a registry may be refused
 		}

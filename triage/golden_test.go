@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -105,17 +105,31 @@ func source(t testing.TB, rel string) triage.Source {
 		}
 		loaded.traces[rel] = tr
 	}
-	return triage.Source{Trace: tr, Path: rel, Stage: framework.ReadFileName(framework.All(), rel).Stage}
+	return triage.Source{Trace: tr, Path: rel}
+}
+
+// input is one trace that is read for time.
+func input(t testing.TB, tr *trace.Trace, path string) triage.Input {
+	t.Helper()
+	in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr, Path: path}}, nil, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
 }
 
 // analyze triages shared traces.
-func analyze(t testing.TB, formal, mapping string, opts ...triage.Option) *triage.Report {
+func analyze(t testing.TB, formal, mapping string, o triage.Options) *triage.Report {
 	t.Helper()
-	in := triage.Input{Formal: []triage.Source{source(t, formal)}}
+	var other []triage.Source
 	if mapping != "" {
-		in.Mapping = []triage.Source{source(t, mapping)}
+		other = append(other, source(t, mapping))
 	}
-	r, err := triage.Analyze(t.Context(), in, opts...)
+	in, err := triage.NewInput(t.Context(), []triage.Source{source(t, formal)}, other, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := triage.Analyze(t.Context(), in, o)
 	if err != nil {
 		t.Fatal(err)
 	}

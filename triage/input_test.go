@@ -51,11 +51,13 @@ func TestReadBesideReadsWhatTheServerSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: path, Stage: "prefill"}}, Server: server})
+	in := input(t, tr, path)
+	in.Server = server
+	r, err := triage.Analyze(t.Context(), in, triage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Model != "Qwen/Qwen3-8B" || r.TPSize != 4 || r.Framework != "PyTorch" || r.Stages[0].Stage != triage.StageExtend {
+	if r.Model != "Qwen/Qwen3-8B" || r.TPSize != 4 || r.Framework != "PyTorch" || r.Stages[0].Stage != triage.StageDecode {
 		t.Errorf("report head: model %q, TP %d, framework %q, stage %q", r.Model, r.TPSize, r.Framework, r.Stages[0].Stage)
 	}
 	if s, err := triage.ReadBeside(filepath.Join(t.TempDir(), "x.json")); err != nil || s != (triage.Server{}) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -57,7 +56,6 @@ func splitStages(p *pool, works []*work) []*stageWork {
 	for _, w := range works {
 		seen := make([]bool, len(stageOrder))
 		for i := range w.acts {
-			p.watch.Row()
 			a := &w.acts[i]
 			s := stages[a.stage]
 			if !seen[a.stage] {
@@ -129,7 +127,7 @@ func (s *stageWork) finish(p *pool) {
 		})
 	}
 	slices.SortFunc(s.rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.names.texts[a.kernel], p.names.texts[b.kernel]))
+		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.name(a.kernel), p.name(b.kernel)))
 	})
 	for i, r := range s.rows {
 		s.rowOf[r.kernel] = int32(i)
@@ -258,7 +256,7 @@ func (s *stageWork) categories(p *pool) []CategoryRow {
 // steps adds up the annotated steps of the stage.
 func (s *stageWork) steps() (steps, batch int) {
 	for _, w := range s.parts {
-		c := w.steps[stageOrder[s.index]]
+		c := w.steps[s.index]
 		if c.steps == 0 {
 			continue
 		}
@@ -289,7 +287,7 @@ type busyTime struct {
 const tailShare = 0.005
 
 // busy returns the stage's busy time.
-func (s *stageWork) busy(watch *stop.Watch) busyTime {
+func (s *stageWork) busy() busyTime {
 	var out busyTime
 	devices := map[trace.DeviceID]bool{}
 	for _, w := range s.parts {
@@ -300,7 +298,6 @@ func (s *stageWork) busy(watch *stop.Watch) busyTime {
 			room[w.queues[q].device] += n
 		}
 		for i := range w.acts {
-			watch.Row()
 			a := &w.acts[i]
 			if int(a.stage) != s.index {
 				continue

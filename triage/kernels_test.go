@@ -18,7 +18,7 @@ func TestKernelTablesEqualReference(t *testing.T) {
 	rows := 0
 	for _, g := range goldens(t) {
 		t.Run(g.name, func(t *testing.T) {
-			r := analyze(t, g.formal, g.mapping, triage.WithMinShare(0))
+			r := analyze(t, g.formal, g.mapping, triage.Options{MinSharePct: -1})
 			if len(r.Stages) == 0 {
 				return // no CUDA or HIP work; the reference counts sync and MTIA events
 			}
@@ -146,7 +146,7 @@ func near(a, b string, eps float64) bool {
 func TestTwoTraceModeGivesModelLines(t *testing.T) {
 	for _, mapping := range []string{"sglang-qwen3-8b-extend-eager-mi300", "sglang-qwen3-8b-graph-capture-mi300"} {
 		t.Run(mapping, func(t *testing.T) {
-			r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/"+mapping+".json.gz", triage.WithMinShare(0))
+			r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/"+mapping+".json.gz", triage.Options{MinSharePct: -1})
 			if r.Mode != triage.ModeMappingFormal || len(r.Stages) != 1 {
 				t.Fatalf("mode %s, %d stages", r.Mode, len(r.Stages))
 			}

@@ -5,8 +5,6 @@ import (
 	"container/heap"
 	"slices"
 	"sort"
-
-	"github.com/llmstrata/strata/internal/stop"
 )
 
 // NOTE. The overlap sweep works on plain columns so that it can be tested
@@ -81,7 +79,7 @@ type edge struct {
 }
 
 // sweep fills the ledger of all spans, which must belong to one device.
-func sweep(watch *stop.Watch, spans []span) []overlapEntry {
+func sweep(spans []span) []overlapEntry {
 	out := make([]overlapEntry, len(spans))
 	streams := int32(0)
 	edges := make([]edge, 0, 2*len(spans))
@@ -97,7 +95,6 @@ func sweep(watch *stop.Watch, spans []span) []overlapEntry {
 	}
 	// Ends before starts at one instant: touching spans do not overlap.
 	slices.SortFunc(edges, func(a, b edge) int {
-		watch.Row()
 		if c := cmp.Compare(a.t, b.t); c != 0 {
 			return c
 		}
@@ -124,7 +121,6 @@ func sweep(watch *stop.Watch, spans []span) []overlapEntry {
 		last    = int64(-1)                  // stream whose onlyMy is rising, -1 none
 	)
 	for i := 0; i < len(edges); {
-		watch.Row()
 		t := edges[i].t
 		for ; i < len(edges) && edges[i].t == t; i++ {
 			s := spans[edges[i].span]
@@ -169,7 +165,6 @@ func sweep(watch *stop.Watch, spans []span) []overlapEntry {
 		}
 	}
 	for i, s := range spans {
-		watch.Row()
 		e := &out[i]
 		e.hidden = two.between(s.start, s.end)
 		if e.hidden == 0 {
@@ -177,7 +172,7 @@ func sweep(watch *stop.Watch, spans []span) []overlapEntry {
 		}
 		e.hiddenByCompute = twoComp.between(s.start, s.end) + oneComp.between(s.start, s.end) - onlyMy[s.stream].between(s.start, s.end)
 	}
-	findHiders(watch, spans, edges, out, int(streams))
+	findHiders(spans, edges, out, int(streams))
 	return out
 }
 
@@ -201,7 +196,7 @@ func hiderLess(spans []span, a, b int32) bool {
 // either open when it starts or starts while it runs. The first is the best of
 // all streams but its own in a tournament over streams, the second a range
 // maximum over spans ordered by start.
-func findHiders(watch *stop.Watch, spans []span, edges []edge, out []overlapEntry, streams int) {
+func findHiders(spans []span, edges []edge, out []overlapEntry, streams int) {
 	open := newTournament(spans, streams)
 	byStart := make([]int32, 0, len(edges)/2)
 	for _, e := range edges {
@@ -213,10 +208,9 @@ func findHiders(watch *stop.Watch, spans []span, edges []edge, out []overlapEntr
 	for i, s := range byStart {
 		starts[i] = spans[s].start
 	}
-	ranges := newRangeBest(watch, spans, byStart)
+	ranges := newRangeBest(spans, byStart)
 	for i := 0; i < len(edges); {
 		t := edges[i].t
-		watch.Rows(8) // a heap and two searches
 		j := i
 		for ; j < len(edges) && edges[j].t == t; j++ {
 			e := edges[j]
@@ -331,7 +325,7 @@ type rangeBest struct {
 	size  int
 }
 
-func newRangeBest(watch *stop.Watch, spans []span, order []int32) *rangeBest {
+func newRangeBest(spans []span, order []int32) *rangeBest {
 	size := 1
 	for size < len(order) {
 		size *= 2
@@ -342,7 +336,6 @@ func newRangeBest(watch *stop.Watch, spans []span, order []int32) *rangeBest {
 	}
 	copy(r.first[size:], order)
 	for i := size - 1; i >= 1; i-- {
-		watch.Row()
 		r.first[i], r.other[i] = r.join(r.first[2*i], r.other[2*i], r.first[2*i+1], r.other[2*i+1])
 	}
 	return r

@@ -59,7 +59,7 @@ func TestSweepEqualsSlowTwin(t *testing.T) {
 	for seed := uint64(0); seed < 60; seed++ {
 		r := rand.New(rand.NewPCG(seed, 4))
 		spans := randomSpans(r, 1+r.IntN(70), 1+r.IntN(6), 1+r.Int64N(120))
-		got, want := sweep(nil, spans), slowLedger(spans)
+		got, want := sweep(spans), slowLedger(spans)
 		for i := range spans {
 			if got[i] != want[i] {
 				t.Fatalf("seed %d span %d %+v: sweep = %+v, slow twin = %+v", seed, i, spans[i], got[i], want[i])
@@ -73,7 +73,7 @@ func TestSweepEqualsSlowTwin(t *testing.T) {
 func TestLedgerAddsUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	spans := randomSpans(r, 4000, 5, 300)
-	for i, e := range sweep(nil, spans) {
+	for i, e := range sweep(spans) {
 		dur := spans[i].end - spans[i].start
 		if e.hidden < 0 || e.hidden > dur {
 			t.Fatalf("span %d: hidden %d of %d", i, e.hidden, dur)
@@ -105,7 +105,7 @@ func TestSweepCases(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := sweep(nil, tt.spans)
+			got := sweep(tt.spans)
 			for i, want := range tt.hidden {
 				if got[i].hidden != want {
 					t.Errorf("span %d: hidden = %d, want %d", i, got[i].hidden, want)
@@ -123,7 +123,7 @@ func BenchmarkSweep(b *testing.B) {
 				spans := randomSpans(rand.New(rand.NewPCG(1, 2)), n, 8, length)
 				b.ReportAllocs()
 				for b.Loop() {
-					sweep(nil, spans)
+					sweep(spans)
 				}
 			})
 		}

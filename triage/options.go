@@ -1,28 +1,27 @@
 package triage
 
-import (
-	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/layer"
-)
-
-// Option changes what [Analyze] computes.
-type Option interface{ apply(*config) }
-
-type optionFunc func(*config)
-
-func (f optionFunc) apply(c *config) { f(c) }
-
-type config struct {
-	minShare     float64
-	kernelLimit  int
-	overlapLimit int
-	rules        *classify.Ruleset
-	registry     *Registry
-	framework    string
-	model        string
-	tpSize       int
-	process      string
-	layers       layer.Options
+// Options change what [Analyze] computes. The zero value is the default.
+type Options struct {
+	// MinSharePct hides rows below this percent of their stage's GPU time.
+	// 0: [DefaultMinSharePct]. −1: all rows are shown.
+	MinSharePct float64
+	// KernelLimit is how many kernel rows a stage lists at most. 0: no limit.
+	KernelLimit int
+	// OverlapLimit is how many rows of each overlap verdict a stage lists at
+	// most. 0: five. −1: no limit.
+	OverlapLimit int
+	// Registry holds the known fused paths. Nil: [DefaultRegistry].
+	Registry *Registry
+	// Framework is the server that made the traces. "": found out.
+	Framework string
+	// Model is the model that was served. "": what the server said.
+	Model string
+	// TPSize is the number of tensor-parallel ranks. 0: what the server said.
+	TPSize int
+	// Process keeps only activities that were launched by a process whose id,
+	// label or name contains this text, for files into which several ranks were
+	// merged. "": all.
+	Process string
 }
 
 // DefaultMinSharePct is the bar below which rows are hidden (the reference's).
@@ -32,38 +31,19 @@ const DefaultMinSharePct = 1.0
 // rows, a stage lists (the reference's).
 const defaultOverlapLimit = 5
 
-// WithMinShare hides rows below pct percent of their stage's GPU time. Default
-// [DefaultMinSharePct]; 0 shows all kernels.
-func WithMinShare(pct float64) Option { return optionFunc(func(c *config) { c.minShare = pct }) }
-
-// WithKernelLimit shows at most n kernel rows per stage; 0, the default, means
-// no limit.
-func WithKernelLimit(n int) Option { return optionFunc(func(c *config) { c.kernelLimit = n }) }
-
-// WithOverlapLimit shows at most n rows of each overlap verdict; default 5.
-func WithOverlapLimit(n int) Option { return optionFunc(func(c *config) { c.overlapLimit = n }) }
-
-// WithRules replaces the classifier's rules. Default [classify.Default].
-func WithRules(r *classify.Ruleset) Option { return optionFunc(func(c *config) { c.rules = r }) }
-
-// WithRegistry replaces the registry of fused paths. Default [DefaultRegistry].
-func WithRegistry(r *Registry) Option { return optionFunc(func(c *config) { c.registry = r }) }
-
-// WithFramework says which server made the traces instead of finding out.
-func WithFramework(name string) Option { return optionFunc(func(c *config) { c.framework = name }) }
-
-// WithModel says which model was served instead of reading server_args.json.
-func WithModel(name string) Option { return optionFunc(func(c *config) { c.model = name }) }
-
-// WithTPSize says how many tensor-parallel ranks there were; 0 means unknown.
-func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tpSize = n }) }
-
-// WithProcess keeps only activities that were launched by a process whose id,
-// label or name contains text, for files into which several ranks were merged.
-// Empty, the default, keeps all.
-func WithProcess(text string) Option { return optionFunc(func(c *config) { c.process = text }) }
-
-// WithLayers says how the layers are found by which replayed kernels are aligned
-// with eager launches: the model's config, the number of layers. Its Mapping is
-// not used. Default: as the trace itself tells.
-func WithLayers(o layer.Options) Option { return optionFunc(func(c *config) { c.layers = o }) }
+// complete fills in the defaults.
+func (o Options) complete() Options {
+	switch {
+	case o.MinSharePct == 0:
+		o.MinSharePct = DefaultMinSharePct
+	case o.MinSharePct < 0:
+		o.MinSharePct = 0
+	}
+	if o.OverlapLimit == 0 {
+		o.OverlapLimit = defaultOverlapLimit
+	}
+	if o.Registry == nil {
+		o.Registry = DefaultRegistry()
+	}
+	return o
+}

@@ -47,7 +47,6 @@ func (s *stageWork) ledger(p *pool) []overlapStat {
 		byDevice := map[trace.DeviceID][]int32{}
 		var devices []trace.DeviceID
 		for i := range w.acts {
-			p.watch.Row()
 			if int(w.acts[i].stage) != s.index {
 				continue
 			}
@@ -68,7 +67,6 @@ func (s *stageWork) addLedger(p *pool, out []overlapStat, w *work, acts []int32)
 	spans := make([]span, len(acts))
 	dense := map[int32]int32{}
 	for k, i := range acts {
-		p.watch.Row()
 		a := &w.acts[i]
 		q, ok := dense[a.queue]
 		if !ok {
@@ -77,8 +75,7 @@ func (s *stageWork) addLedger(p *pool, out []overlapStat, w *work, acts []int32)
 		}
 		spans[k] = span{start: a.start, end: a.end, stream: q, bucket: p.facts[a.kernel].bucket}
 	}
-	for k, e := range sweep(p.watch, spans) {
-		p.watch.Row()
+	for k, e := range sweep(spans) {
 		a := &w.acts[acts[k]]
 		o := &out[s.rowOf[a.kernel]]
 		dur := a.end - a.start
@@ -99,7 +96,7 @@ func (s *stageWork) addLedger(p *pool, out []overlapStat, w *work, acts []int32)
 
 // overlap builds the overlap table of a stage. single says that no mapping
 // trace was given: only kernels with sites of their own are judged by scope.
-func (a *Analysis) overlap(s *stageWork) ([]OverlapRow, string) {
+func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	p := a.pool
 	stats := s.ledger(p)
 	var head, hidden []*overlapStat
@@ -116,7 +113,7 @@ func (a *Analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 			hidden = append(hidden, o)
 		}
 	}
-	name := func(o *overlapStat) string { return p.names.texts[o.kernel] }
+	name := func(o *overlapStat) string { return p.name(o.kernel) }
 	compute := func(o *overlapStat) int {
 		if p.facts[o.kernel].bucket == BucketCompute {
 			return 1
@@ -136,10 +133,10 @@ func (a *Analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	out := []OverlapRow{}
 	shown := map[int32]bool{}
 	for _, o := range head {
-		if len(out) == a.overlapLimit {
+		if len(out) == a.OverlapLimit {
 			break
 		}
-		if s.share(o.ns) < max(lowShareBar, a.minShare) {
+		if s.share(o.ns) < max(lowShareBar, a.MinSharePct) {
 			continue
 		}
 		out = append(out, a.overlapRow(s, o, VerdictHeadroom))
@@ -147,10 +144,10 @@ func (a *Analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	}
 	n := 0
 	for _, o := range hidden {
-		if n == a.overlapLimit {
+		if n == a.OverlapLimit {
 			break
 		}
-		if shown[o.kernel] || s.share(o.ns) < a.minShare {
+		if shown[o.kernel] || s.share(o.ns) < a.MinSharePct {
 			continue
 		}
 		out = append(out, a.overlapRow(s, o, VerdictHidden))
@@ -161,12 +158,11 @@ func (a *Analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 }
 
 // overlapNote says how far to trust the table.
-func (a *Analysis) overlapNote(s *stageWork, rows int) string {
+func (a *analysis) overlapNote(s *stageWork, rows int) string {
 	streams := 0
 	for _, w := range s.parts {
 		used := map[int32]bool{}
 		for i := range w.acts {
-			a.pool.watch.Row()
 			if int(w.acts[i].stage) == s.index {
 				used[w.acts[i].queue] = true
 			}
@@ -175,7 +171,7 @@ func (a *Analysis) overlapNote(s *stageWork, rows int) string {
 	}
 	var b strings.Builder
 	if rows == 0 {
-		fmt.Fprintf(&b, "No row cleared the bars (%.1f%% of GPU time, %d µs). ", max(lowShareBar, a.minShare), overlapMinNS/1000)
+		fmt.Fprintf(&b, "No row cleared the bars (%.1f%% of GPU time, %d µs). ", max(lowShareBar, a.MinSharePct), overlapMinNS/1000)
 	}
 	if streams == 1 {
 		b.WriteString("All work is on one stream, so nothing overlaps and every kernel is exposed. ")
@@ -216,7 +212,7 @@ func unresolvedShare(s *stageWork) float64 {
 	return ratio(none, s.ns)
 }
 
-func (a *Analysis) overlapRow(s *stageWork, o *overlapStat, verdict string) OverlapRow {
+func (a *analysis) overlapRow(s *stageWork, o *overlapStat, verdict string) OverlapRow {
 	f := &a.pool.facts[o.kernel]
 	signal, risk := a.dependency(o)
 	row := OverlapRow{
@@ -227,12 +223,12 @@ func (a *Analysis) overlapRow(s *stageWork, o *overlapStat, verdict string) Over
 	row.PythonScope = a.pool.sites.texts[s.rows[s.rowOf[o.kernel]].bySite(a.pool)[0].site]
 	best := int32(-1)
 	for k, ns := range o.hiders {
-		if best < 0 || ns > o.hiders[best] || ns == o.hiders[best] && a.pool.names.texts[k] < a.pool.names.texts[best] {
+		if best < 0 || ns > o.hiders[best] || ns == o.hiders[best] && a.pool.name(k) < a.pool.name(best) {
 			best = k
 		}
 	}
 	if best >= 0 {
-		row.HiddenUnder = a.pool.names.texts[best]
+		row.HiddenUnder = a.pool.name(best)
 	}
 	switch {
 	case row.SharePct < lowShareBar:
@@ -266,7 +262,7 @@ const (
 
 // dependency judges the neighbours on the same stream of a row's longest
 // activity.
-func (a *Analysis) dependency(o *overlapStat) (signal, risk string) {
+func (a *analysis) dependency(o *overlapStat) (signal, risk string) {
 	w := o.part
 	me := &w.acts[o.longest]
 	before, after := w.neighbours()
@@ -309,7 +305,7 @@ func (a *Analysis) dependency(o *overlapStat) (signal, risk string) {
 
 // serial reports whether two tight neighbours probably depend on each other:
 // one scope, one launching op, or kinds of work that feed each other.
-func (a *Analysis) serial(x, y *activity) bool {
+func (a *analysis) serial(x, y *activity) bool {
 	if x.site > siteReplay && y.site > siteReplay {
 		px, _, fx := locationParts(a.pool.sites.texts[x.site])
 		py, _, fy := locationParts(a.pool.sites.texts[y.site])

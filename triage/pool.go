@@ -2,7 +2,6 @@ package triage
 
 import (
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -44,34 +43,35 @@ type kernelFacts struct {
 // pool holds the texts of all traces of one analysis, so that rows of a formal
 // and a mapping trace can be compared by number.
 type pool struct {
-	watch *stop.Watch // every long loop of a run calls it; nil afterwards
-	rules *classify.Ruleset
-	names interned // canonical names
+	names interned // canonical name and category
 	facts []kernelFacts
 	sites interned // locations
 	ops   interned // op names; id 0 is ""
 }
 
-func newPool(rules *classify.Ruleset) *pool {
-	p := &pool{rules: rules}
+func newPool() *pool {
+	p := &pool{}
 	p.sites.id(Unresolved)
 	p.sites.id(GraphReplay)
 	p.ops.id("")
 	return p
 }
 
-// rowsPerName is how many rows of a plain loop the classification of a name costs.
-const rowsPerName = 256
+// name is the canonical name of a kernel.
+func (p *pool) name(id int32) string { return p.facts[id].canonical }
 
-// kernel returns the id of an activity's canonical name.
-func (p *pool) kernel(raw string, kind trace.Kind) int32 {
+// kernel returns the id of an activity's canonical name, of which there is one
+// for each category that kernels of the name are counted under.
+func (p *pool) kernel(raw string, kind trace.Kind, category classify.Category) int32 {
 	canonical := classify.Canonical(raw)
-	id := p.names.id(canonical)
+	id := p.names.id(canonical + "\x00" + string(category))
 	if int(id) == len(p.facts) {
-		p.watch.Rows(rowsPerName)
 		parsed := classify.Parse(raw)
-		f := kernelFacts{canonical: canonical, parsed: parsed, words: parsed.Words(), result: p.rules.ClassifyName(&parsed), kind: kind}
-		f.bucket = bucketOf(kind, f.result.Category, parsed.Family)
+		f := kernelFacts{canonical: canonical, parsed: parsed, words: parsed.Words(), result: classify.Default().ClassifyName(&parsed), kind: kind}
+		if f.result.Category != category {
+			f.result = classify.Result{Category: category}
+		}
+		f.bucket = bucketOf(kind, category, parsed.Family)
 		p.facts = append(p.facts, f)
 	}
 	return id

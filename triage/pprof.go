@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/google/pprof/profile"
@@ -13,7 +14,11 @@ import (
 // and kernel, with GPU time in nanoseconds and the number of launches. The sum
 // of all samples is the report's GPU time. Kernels whose source was found
 // elsewhere have that one line as their stack.
-func (a *Analysis) WriteProfile(w io.Writer) error {
+func (r *Report) WriteProfile(w io.Writer) error {
+	a := r.from
+	if a == nil {
+		return fmt.Errorf("triage: %w: the report was not made by Analyze", ErrNoTrace)
+	}
 	b := newProfileBuilder(a.pool)
 	for _, wk := range a.formal {
 		b.add(wk)
@@ -120,7 +125,7 @@ func (b *profileBuilder) stackOf(f *siteFinder, memo []stackID, e trace.Event) s
 }
 
 // profile renders what was counted.
-func (b *profileBuilder) profile(a *Analysis) *profile.Profile {
+func (b *profileBuilder) profile(a *analysis) *profile.Profile {
 	b.out = &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "launches", Unit: "count"}, {Type: "gpu_time", Unit: "nanoseconds"}},
 		DefaultSampleType: "gpu_time",
@@ -128,8 +133,8 @@ func (b *profileBuilder) profile(a *Analysis) *profile.Profile {
 		Period:            1,
 	}
 	b.locations = map[string]*profile.Location{}
-	for _, s := range a.in.Formal {
-		b.out.Comments = append(b.out.Comments, "trace: "+s.Path)
+	for _, w := range a.formal {
+		b.out.Comments = append(b.out.Comments, "trace: "+w.path)
 	}
 	var first, last int64
 	for n, w := range a.formal {
@@ -146,7 +151,7 @@ func (b *profileBuilder) profile(a *Analysis) *profile.Profile {
 	b.out.DurationNanos = last - first
 	for n, k := range b.keys {
 		// Leaf first: kernel, op, frames from the innermost out, stage.
-		locs := []*profile.Location{b.location(b.p.names.texts[k.kernel], "", "")}
+		locs := []*profile.Location{b.location(b.p.name(k.kernel), "", "")}
 		if op := b.p.ops.texts[k.op]; op != "" {
 			locs = append(locs, b.location(op, "", ""))
 		}

@@ -23,7 +23,7 @@ func TestProfileTotalsEqualReport(t *testing.T) {
 		"traces/torch/train-graphs-5streams-a100.json.gz",
 	} {
 		t.Run(filepath.Base(rel), func(t *testing.T) {
-			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{source(t, rel)}})
+			a, err := triage.Analyze(t.Context(), input(t, source(t, rel).Trace, "x"), triage.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestProfileTotalsEqualReport(t *testing.T) {
 			}
 			var wantLaunches int
 			var wantUS float64
-			for _, s := range a.Report().Stages {
+			for _, s := range a.Stages {
 				wantLaunches += s.Launches
 				wantUS += s.GPUTimeUS
 			}
@@ -60,7 +60,7 @@ func TestProfileTotalsEqualReport(t *testing.T) {
 
 // TestGoToolPprofReadsTheProfile runs the tool the profile is written for.
 func TestGoToolPprofReadsTheProfile(t *testing.T) {
-	a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{source(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")}})
+	a, err := triage.Analyze(t.Context(), input(t, source(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz").Trace, "x"), triage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,8 @@ type Report struct {
 
 	// MinSharePct is the bar below which rows are left out of the tables.
 	MinSharePct float64 `json:"min_share_pct"`
+
+	from *analysis // nil for a report that was not made by Analyze
 }
 
 // HealthNote is the health of one input trace, restricted to findings that

@@ -9,8 +9,8 @@ import (
 
 	"github.com/goccy/go-json"
 
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -28,12 +28,12 @@ func TestReportsAreDeterministic(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := triage.Run(t.Context(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: filepath.Base(p), Stage: framework.ReadFileName(framework.All(), p).Stage}}}, triage.WithMinShare(0))
+			a, err := triage.Analyze(t.Context(), input(t, tr, filepath.Base(p)), triage.Options{MinSharePct: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var md, js, pp bytes.Buffer
-			for _, err := range []error{a.Report().WriteMarkdown(&md), a.Report().WriteJSON(&js), a.WriteProfile(&pp)} {
+			for _, err := range []error{a.WriteMarkdown(&md), a.WriteJSON(&js), a.WriteProfile(&pp)} {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -50,7 +50,7 @@ func TestReportsAreDeterministic(t *testing.T) {
 
 // TestJSONHasTheAgreedFields checks the field names other tools rely on.
 func TestJSONHasTheAgreedFields(t *testing.T) {
-	r := analyze(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "")
+	r := analyze(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "", triage.Options{})
 	var buf bytes.Buffer
 	if err := r.WriteJSON(&buf); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestJSONHasTheAgreedFields(t *testing.T) {
 
 // TestMinShareZeroListsAllKernels adds up the rows of a report.
 func TestMinShareZeroListsAllKernels(t *testing.T) {
-	r := analyze(t, "traces/torch/train-graphs-5streams-a100.json.gz", "", triage.WithMinShare(0))
+	r := analyze(t, "traces/torch/train-graphs-5streams-a100.json.gz", "", triage.Options{MinSharePct: -1})
 	for _, s := range r.Stages {
 		var us float64
 		n := 0
@@ -110,14 +110,14 @@ func TestMinShareZeroListsAllKernels(t *testing.T) {
 }
 
 func TestAnalyzeErrors(t *testing.T) {
-	if _, err := triage.Analyze(t.Context(), triage.Input{}); !errors.Is(err, triage.ErrNoTrace) {
+	if _, err := triage.Analyze(t.Context(), triage.Input{}, triage.Options{}); !errors.Is(err, triage.ErrNoTrace) {
 		t.Errorf("Analyze of nothing = %v, want ErrNoTrace", err)
 	}
-	if _, err := triage.Analyze(t.Context(), triage.Input{Formal: []triage.Source{{}}}); !errors.Is(err, triage.ErrNoTrace) {
-		t.Errorf("Analyze of a nil trace = %v, want ErrNoTrace", err)
+	if _, err := triage.NewInput(t.Context(), []triage.Source{{}}, nil, layer.Options{}); !errors.Is(err, triage.ErrNoTrace) {
+		t.Errorf("NewInput of a nil trace = %v, want ErrNoTrace", err)
 	}
-	in := triage.Input{Formal: []triage.Source{{Trace: trace.NewBuilder().Finish(), Path: "empty"}}}
-	r, err := triage.Analyze(t.Context(), in)
+	in := input(t, trace.NewBuilder().Finish(), "empty")
+	r, err := triage.Analyze(t.Context(), in, triage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +136,8 @@ func TestProcessFilter(t *testing.T) {
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Process: ref, Thread: 1, Correlation: corr})
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k" + p, Start: 20, Duration: 10, Process: ref, Device: 0, Stream: 7, Correlation: corr})
 	}
-	in := triage.Input{Formal: []triage.Source{{Trace: b.Finish(), Path: "merged"}}}
-	r, err := triage.Analyze(t.Context(), in, triage.WithProcess("TP01"), triage.WithMinShare(0))
+	in := input(t, b.Finish(), "merged")
+	r, err := triage.Analyze(t.Context(), in, triage.Options{Process: "TP01", MinSharePct: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type sequence struct {
 }
 
 // sequences returns the stage's activities by stream.
-func (a *Analysis) sequences(s *stageWork) *sequences {
+func (a *analysis) sequences(s *stageWork) *sequences {
 	out := &sequences{}
 	known := map[sortKey]int32{}
 	last := make([]int32, len(a.pool.facts)) // per kernel: its last sort + 1; most kernels have one
@@ -40,7 +40,6 @@ func (a *Analysis) sequences(s *stageWork) *sequences {
 			byQueue[q].kernels = make([]seqKernel, 0, n)
 		}
 		for i := range w.acts {
-			a.pool.watch.Row()
 			act := &w.acts[i]
 			if int(act.stage) != s.index {
 				continue

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -25,20 +26,20 @@ func serverKey(name string) string {
 
 // frameworkOf tells the server that made the traces: as given, as the server
 // says, from the path, from the trace.
-func (a *Analysis) frameworkOf(sources []Source) string {
-	if a.framework != "" {
-		return a.framework
+func (a *analysis) frameworkOf(list []*layer.Analysis, paths []string) string {
+	if a.Framework != "" {
+		return a.Framework
 	}
 	if a.in.Server.Framework != "" {
 		return a.in.Server.Framework
 	}
-	for _, s := range sources {
-		if f, ok := framework.InPath(frameworks, s.Path); ok {
+	for _, p := range paths {
+		if f, ok := framework.InPath(frameworks, p); ok {
 			return f.Name
 		}
 	}
-	for _, s := range sources {
-		if f := frameworkInTrace(frameworks, s.Trace); f != "" {
+	for _, x := range list {
+		if f := frameworkInTrace(frameworks, x.Trace()); f != "" {
 			return f
 		}
 	}

@@ -26,7 +26,7 @@ var commonWords = set("fused", "fuse", "fusion", "kernel", "kernels", "triton", 
 // similarities names the families of the catalogue that are near the stage's
 // large kernels. It is for stages where nothing matched exactly: a note beside
 // exact rows would only distract.
-func (a *Analysis) similarities(s *stageWork) []SimilarityNote {
+func (a *analysis) similarities(s *stageWork) []SimilarityNote {
 	type hit struct {
 		note  SimilarityNote
 		score float64
@@ -35,7 +35,7 @@ func (a *Analysis) similarities(s *stageWork) []SimilarityNote {
 	// A word that many families have tells little about one: "norm" is not near
 	// a gated norm.
 	families := map[string]int{}
-	for _, fam := range a.registry.Families {
+	for _, fam := range a.Registry.Families {
 		for _, w := range tellingWords(strings.Join(fam.Identifiers, "_")) {
 			families[w]++
 		}
@@ -44,11 +44,11 @@ func (a *Analysis) similarities(s *stageWork) []SimilarityNote {
 	for i := range s.rows {
 		r := &s.rows[i]
 		f := &a.pool.facts[r.kernel]
-		if s.share(r.ns) < max(a.minShare, lowShareBar) || !couldFuse(f) {
+		if s.share(r.ns) < max(a.MinSharePct, lowShareBar) || !couldFuse(f) {
 			continue
 		}
 		best := hit{}
-		for _, fam := range a.registry.Families {
+		for _, fam := range a.Registry.Families {
 			for _, id := range fam.Identifiers {
 				words := tellingWords(id)
 				if len(words) < 2 {

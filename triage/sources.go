@@ -1,7 +1,6 @@
 package triage
 
 import (
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -16,7 +15,7 @@ type Sources struct {
 // NewSources returns the sources of t, which must have been loaded with its
 // launches, ops and Python frames for there to be any.
 func NewSources(t *trace.Trace) *Sources {
-	return &Sources{newSiteFinder(newPool(classify.Default()), t)}
+	return &Sources{newSiteFinder(newPool(), t)}
 }
 
 // Location returns the source line that launched an activity, as "path:line

@@ -1,139 +1,143 @@
 package triage
 
 import (
+	"slices"
+
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
-// step is what the name of a server's step annotation says.
-type step struct {
-	stage string // "" when the name is not that of a step
-	batch int    // requests, 0 when not told
-}
-
-// parseStep reads the step annotations of the servers; see [layer.ParseStep].
-// Idle steps and the profiler's own have no stage.
-func parseStep(name string) step {
-	st, ok := layer.ParseStep(name)
-	if !ok {
-		return step{}
-	}
-	return step{stage: reportStages[string(st.Stage)], batch: max(st.Batch, 0)}
-}
-
-// reportStages are the words of reports for the stages of passes; reports know
-// fewer. The passes of speculative decoding are decode: a server runs them in
-// its decode loop.
-var reportStages = map[string]string{
-	framework.Prefill: StageExtend, framework.Mixed: StageMixed,
-	framework.Decode: StageDecode, framework.Verify: StageDecode, framework.Draft: StageDecode,
-}
-
-// stageWord is the word of reports for a stage in anybody's words, "all" or ""
-// included.
-func stageWord(stage string) string {
-	if w, ok := reportStages[framework.StageNamed(stage)]; ok {
-		return w
-	}
-	return stage
-}
-
-// stages tells the stage of each activity of one trace from its annotations.
-type stages struct {
-	t      *trace.Trace
-	watch  *stop.Watch
-	byName map[trace.NameID]step
-	launch []int8 // per launch: index of its stage + 1, 0 not asked yet, -1 none
-}
-
+// stageOrder is the order of the stages in a report.
 var stageOrder = []string{StageExtend, StageDecode, StageMixed, StageAll}
 
-func newStages(watch *stop.Watch, t *trace.Trace) *stages {
-	return &stages{t: t, watch: watch, byName: map[trace.NameID]step{}, launch: make([]int8, t.LaneLen(trace.LaneLaunch))}
+// noStage stands for work that belongs to no stage yet.
+const noStage = int8(-1)
+
+// stageIndex returns a stage's place in stageOrder, noStage where reports have no
+// word for it. The passes of speculative decoding are decode: a server runs them
+// in its decode loop.
+func stageIndex(s layer.Stage) int8 {
+	switch s {
+	case layer.StagePrefill:
+		return 0
+	case layer.StageMixed:
+		return 2
+	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
+		return 1
+	}
+	return noStage
 }
 
-func (s *stages) stepOf(e trace.Event) step {
-	id := e.NameID()
-	st, ok := s.byName[id]
-	if !ok {
-		st = parseStep(s.t.Name(id))
-		s.byName[id] = st
-	}
-	return st
+// fileStage is the stage that a file's name hints at: the weakest evidence.
+func fileStage(path string) int8 {
+	return stageIndex(layer.Stage(framework.ReadFileName(frameworks, path).Stage))
 }
 
-// of returns the index in stageOrder of the step around an activity's launch,
-// −1 where there is none.
-func (s *stages) of(act trace.Event) int {
-	l := act.Launch()
-	if !l.Valid() {
-		return -1
+// stages tells the stage of the passes of one analysis, by device and pass, and
+// of what is outside of passes.
+type stages struct {
+	pass map[trace.DeviceID][]int8
+	rest int8
+}
+
+// A split by stage is used when the passes with a stage explain at least
+// splitFrom of GPU time; one stage that explains splitWhole of it takes the rest
+// too (sampling and bookkeeping around the step).
+const (
+	splitFrom  = 0.5
+	splitWhole = 0.9
+)
+
+// stagesOf finds the stage of each pass: what the pass says, else hint.
+func stagesOf(a *layer.Analysis, hint int8) *stages {
+	s := &stages{pass: map[trace.DeviceID][]int8{}, rest: hint}
+	for i := range a.Devices {
+		d := &a.Devices[i]
+		list := make([]int8, len(d.Passes))
+		for p := range d.Passes {
+			if list[p] = stageIndex(d.Passes[p].Stage); list[p] == noStage {
+				list[p] = hint
+			}
+		}
+		s.pass[d.ID] = list
 	}
-	c := &s.launch[l.Index()]
-	if *c == 0 {
-		*c = -1
-		for a := s.t.AnnotationAt(l.Thread(), l.Start()); a.Valid(); a = a.Parent() {
-			if st := s.stepOf(a); st.stage != "" {
-				*c = int8(stageIndex(st.stage)) + 1
-				break
+	if hint == noStage {
+		s.settle(a)
+	}
+	return s
+}
+
+// settle gives a stage to what has none.
+func (s *stages) settle(a *layer.Analysis) {
+	sum := make([]int64, len(stageOrder))
+	var total, known int64
+	for i := range a.Devices {
+		d := &a.Devices[i]
+		for k := range d.Kernels() {
+			ns := int64(k.Event().Duration())
+			total += ns
+			if st := s.of(k); st != noStage {
+				sum[st] += ns
+				known += ns
 			}
 		}
 	}
-	if *c < 0 {
-		return -1
+	last := int8(len(stageOrder) - 1)
+	best := int8(slices.Index(sum, slices.Max(sum)))
+	s.rest = last
+	clean := known > 0 && float64(known) >= splitFrom*float64(total)
+	if clean && sum[best] == known && float64(known) >= splitWhole*float64(total) {
+		s.rest = best
 	}
-	return int(*c) - 1
-}
-
-func stageIndex(name string) int {
-	for i, s := range stageOrder {
-		if s == name {
-			return i
+	for _, list := range s.pass {
+		for p := range list {
+			if list[p] == noStage || !clean {
+				list[p] = s.rest
+			}
 		}
 	}
-	return len(stageOrder) - 1
 }
 
-// stepCount is the annotated steps of one stage.
+// of returns the stage of a kernel's pass, else that of what is outside.
+func (s *stages) of(k layer.Kernel) int8 {
+	if !k.Valid() {
+		return s.rest
+	}
+	if p := k.Place().Pass; p != layer.None {
+		return s.pass[k.Device().ID][p]
+	}
+	return s.rest
+}
+
+// stepCount is the steps of the server in one stage.
 type stepCount struct {
 	steps int
 	batch int // −1 when steps disagree
 }
 
-// count returns the annotated steps of each stage. Servers may put two
-// annotations around one step; nested ones count once.
-func (s *stages) count() map[string]stepCount {
-	out := map[string]stepCount{}
-	for a := range s.t.Events(trace.LaneAnnotation) {
-		s.watch.Row()
-		if a.Kind() == trace.KindGPUAnnotation {
-			continue
-		}
-		st := s.stepOf(a)
-		if st.stage == "" {
-			continue
-		}
-		nested := false
-		for p := a.Parent(); p.Valid(); p = p.Parent() {
-			if s.stepOf(p).stage != "" {
-				nested = true
-				break
+// countSteps counts the steps of each stage: passes of several GPUs that one
+// step launched count once.
+func (s *stages) countSteps(a *layer.Analysis) []stepCount {
+	out := make([]stepCount, len(stageOrder))
+	seen := map[int]bool{}
+	for i := range a.Devices {
+		d := &a.Devices[i]
+		for p := range d.Passes {
+			fp := &d.Passes[p]
+			st := s.pass[d.ID][p]
+			if seen[fp.Step] || fp.Kernels == 0 || st == noStage {
+				continue
+			}
+			seen[fp.Step] = true
+			c := &out[st]
+			c.steps++
+			if batch := max(fp.Batch, 0); c.steps == 1 {
+				c.batch = batch
+			} else if c.batch != batch {
+				c.batch = -1
 			}
 		}
-		if nested {
-			continue
-		}
-		c := out[st.stage]
-		c.steps++
-		switch {
-		case c.steps == 1:
-			c.batch = st.batch
-		case c.batch != st.batch:
-			c.batch = -1
-		}
-		out[st.stage] = c
 	}
 	return out
 }

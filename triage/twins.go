@@ -2,9 +2,10 @@ package triage
 
 import (
 	"context"
-	"sync"
+	"fmt"
 
-	"github.com/llmstrata/strata/internal/stop"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -31,118 +32,151 @@ func (t twinTable) at(i int) (twin, bool) {
 // match) is below it.
 const minTwinConfidence = 0.5
 
-// alignments are the layers of the formal traces that replay graphs, found
-// while the activities are collected.
-type alignments struct {
-	wg   sync.WaitGroup
-	of   []*layer.Device // per formal trace: its busiest GPU; nil where it replays nothing or has no layers
-	from []*trace.Trace  // per formal trace: where its twins are
+// Source is one loaded trace of a run and the path that reports show for it.
+type Source struct {
+	Trace *trace.Trace // loaded with every lane
+	Path  string
 }
 
-// align begins to find the layers of the formal traces, and the twins of their
-// replayed kernels in the mapping trace, or in the trace itself.
-func (a *Analysis) align(ctx context.Context) *alignments {
-	al := &alignments{of: make([]*layer.Device, len(a.in.Formal)), from: make([]*trace.Trace, len(a.in.Formal))}
-	mappings := make([]*trace.Trace, len(a.in.Formal)) // before anything runs beside: this may unwind
-	analysed := map[*trace.Trace]func() *layer.Analysis{nil: func() *layer.Analysis { return nil }}
-	for i, s := range a.in.Formal {
-		m := a.mappingFor(s)
-		mappings[i] = m
-		if analysed[m] == nil {
-			analysed[m] = sync.OnceValue(func() *layer.Analysis { return analyzeAnyway(ctx, m, a.layers) })
-		}
+// NewInput analyses the traces of a run, and of a mapping run if there is one:
+// each formal trace against the mapping trace of the same stage. Where o speaks
+// of another model than a trace shows, the trace alone is asked. Of a graph
+// capture on ROCm the launch calls' args ([trace.Options.Args] of
+// [trace.KindRuntime]) name the kernels, and so tell more than their number.
+func NewInput(ctx context.Context, formal, mapping []Source, o layer.Options) (Input, error) {
+	in := Input{}
+	var err error
+	if in.Mapping, err = analyseAll(ctx, mapping, func(Source) layer.Options { return o }); err != nil {
+		return Input{}, err
 	}
-	for i, s := range a.in.Formal {
+	in.Formal, err = analyseAll(ctx, formal, func(s Source) layer.Options {
+		o := o
+		o.Mapping = mappingFor(s, in.Mapping, mapping)
+		return o
+	})
+	if err != nil {
+		return Input{}, err
+	}
+	for _, s := range formal {
+		in.FormalPaths = append(in.FormalPaths, s.Path)
+	}
+	for _, s := range mapping {
+		in.MappingPaths = append(in.MappingPaths, s.Path)
+	}
+	return in, nil
+}
+
+// analyseAll analyses traces at once.
+func analyseAll(ctx context.Context, sources []Source, options func(Source) layer.Options) ([]*layer.Analysis, error) {
+	out := make([]*layer.Analysis, len(sources))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, s := range sources {
 		if s.Trace == nil {
-			continue
+			return nil, ErrNoTrace
 		}
-		m := mappings[i]
-		al.wg.Go(func() {
-			al.from[i] = s.Trace
-			if m != nil {
-				al.from[i] = m
+		g.Go(func() (err error) {
+			o := options(s)
+			if out[i], err = layer.Analyze(ctx, s.Trace, o); err != nil && ctx.Err() == nil {
+				out[i], err = layer.Analyze(ctx, s.Trace, layer.Options{Rules: o.Rules, Mapping: o.Mapping})
 			}
-			if !hasReplays(stop.New(ctx), s.Trace) {
-				return
+			if err != nil {
+				return fmt.Errorf("triage: %s: %w", s.Path, err)
 			}
-			opts := a.layers
-			opts.Mapping = analysed[m]()
-			an := analyzeAnyway(ctx, s.Trace, opts)
-			if an == nil || len(an.Devices) == 0 {
-				return // no layers to align: names must do
-			}
-			if d := &an.Devices[0]; d.Align(ctx) == nil { // else ctx has ended, and so does the run
-				al.of[i] = d
-			}
+			return nil
 		})
 	}
-	return al
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-// analyzeAnyway analyses a trace with what options say of the model, or, where that is of another model, without; nil when ctx has
-// ended.
-func analyzeAnyway(ctx context.Context, t *trace.Trace, opts layer.Options) *layer.Analysis {
-	an, err := layer.Analyze(ctx, t, opts)
-	if err != nil && ctx.Err() == nil {
-		an, err = layer.Analyze(ctx, t, layer.Options{Mapping: opts.Mapping})
-	}
-	if err != nil {
-		return nil
-	}
-	return an
-}
-
-func hasReplays(watch *stop.Watch, t *trace.Trace) bool {
-	for e := range stop.Each(watch, t.Events(trace.LaneGPU)) {
-		if e.IsReplay() {
-			return true
+// mappingFor returns the mapping analysis for a formal trace: that of the same
+// stage by the files' names, else the first with GPU activities, else the first;
+// nil where there is none.
+func mappingFor(formal Source, list []*layer.Analysis, sources []Source) *layer.Analysis {
+	var best *layer.Analysis
+	score := -1
+	for i, m := range list {
+		n := 0
+		if len(m.Devices) > 0 {
+			n = 1
+			if want := fileStage(formal.Path); want != noStage && want == mainStage(m, sources[i].Path) {
+				n = 2
+			}
+		}
+		if n > score {
+			best, score = m, n
 		}
 	}
-	return false
+	return best
 }
 
-// twins returns what the replays of a formal trace were aligned with.
-func (a *Analysis) twins(al *alignments, w *work) twinTable {
-	an, from := al.of[w.part], al.from[w.part]
-	if an == nil {
-		return twinTable{}
-	}
-	out := twinTable{byAct: make([]twin, len(w.acts))}
-	byEvent := make(map[int32]int, 0)
-	if len(w.acts) != w.t.LaneLen(trace.LaneGPU) {
-		for i := range w.acts {
-			byEvent[w.acts[i].event] = i
+// mainStage returns the stage of most of an analysis' steps, else what the path
+// hints at.
+func mainStage(a *layer.Analysis, path string) int8 {
+	hint := fileStage(path)
+	best, most := hint, 0
+	for i, c := range stagesOf(a, hint).countSteps(a) {
+		if c.steps > most {
+			best, most = int8(i), c.steps
 		}
 	}
-	finder := newSiteFinder(a.pool, from)
+	return best
+}
+
+// twins returns what the replays of a formal trace were aligned with, in the
+// order of its activities.
+func (a *analysis) twins(ctx context.Context, w *work) (twinTable, error) {
+	out := twinTable{}
+	finders := map[*trace.Trace]*siteFinder{}
 	known := map[[2]trace.Event]twin{} // replays have few twins, and each many times
-	for k := range an.Kernels() {
-		a.pool.watch.Row()
-		if !k.Replay() {
+	for i := range w.acts {
+		act := &w.acts[i]
+		if !act.replay {
 			continue
+		}
+		k := w.a.Of(w.event(act).ID())
+		if !k.Valid() || k.Device().NumLayers == 0 {
+			continue // no layers to align: names must do
+		}
+		if out.byAct == nil {
+			out.byAct = make([]twin, len(w.acts))
+			for d := range w.a.Devices {
+				if err := w.a.Devices[d].Align(ctx); err != nil {
+					return out, err
+				}
+			}
 		}
 		tw := k.Twin()
 		if !tw.Launch.Valid() || tw.How != layer.HowName && tw.Confidence < minTwinConfidence {
 			continue
 		}
-		at := k.Event().Index()
-		if len(byEvent) > 0 {
-			k, ok := byEvent[int32(at)]
-			if !ok {
-				continue
-			}
-			at = k
-		}
 		key := [2]trace.Event{tw.Launch, tw.Kernel}
 		found, ok := known[key]
 		if !ok {
-			found.site, found.op = finder.ofTwin(tw)
+			from := a.traceOf(tw.Launch, w)
+			if finders[from] == nil {
+				finders[from] = newSiteFinder(a.pool, from)
+			}
+			found.site, found.op = finders[from].ofTwin(tw)
 			known[key] = found
 		}
 		found.sameName = tw.How == layer.HowName
-		out.byAct[at] = found
+		out.byAct[i] = found
 	}
-	return out
+	return out, nil
+}
+
+// traceOf returns the trace that an event is of: the activities' own, or that of
+// a mapping.
+func (a *analysis) traceOf(e trace.Event, w *work) *trace.Trace {
+	for _, m := range a.in.Mapping {
+		if m.Trace().At(e.ID()) == e {
+			return m.Trace()
+		}
+	}
+	return w.t
 }
 
 // ofTwin returns the site and op of an eager launch.
@@ -160,45 +194,4 @@ func (f *siteFinder) ofTwin(tw layer.Twin) (site, op int32) {
 		return f.site(best), op
 	}
 	return siteUnresolved, op
-}
-
-// mappingFor returns the mapping trace for a formal one: that of the same
-// stage, else the first with GPU activities, else the first; nil where there is
-// none.
-func (a *Analysis) mappingFor(formal Source) *trace.Trace {
-	var best *trace.Trace
-	score := -1
-	want := mainStage(a.pool.watch, formal)
-	for _, m := range a.in.Mapping {
-		if m.Trace == nil {
-			continue
-		}
-		n := 0
-		if m.Trace.LaneLen(trace.LaneGPU) > 0 {
-			n = 1
-			if len(a.in.Mapping) > 1 && mainStage(a.pool.watch, m) == want {
-				n = 2
-			}
-		}
-		if n > score {
-			best, score = m.Trace, n
-		}
-	}
-	return best
-}
-
-// mainStage returns the stage of a trace, or that of most of its steps; "" where
-// neither is known.
-func mainStage(watch *stop.Watch, s Source) string {
-	if s.Stage != "" || s.Trace == nil {
-		return stageWord(s.Stage)
-	}
-	best, most := "", 0
-	counts := newStages(watch, s.Trace).count()
-	for _, name := range stageOrder {
-		if n := counts[name].steps; n > most {
-			best, most = name, n
-		}
-	}
-	return best
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -19,9 +20,9 @@ func triageEntry(ctx context.Context, e capture.Entry) (*triage.Report, error) {
 			formal = c.Result
 		}
 	}
-	in, err := live.Input(ctx, formal, mapping)
+	in, err := live.Input(ctx, formal, mapping, nil, layer.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return triage.Analyze(ctx, in, triage.WithFramework(e.Framework.Title()))
+	return triage.Analyze(ctx, in, triage.Options{Framework: e.Framework.Title()})
 }

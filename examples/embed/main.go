@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -83,5 +84,9 @@ func measure(ctx context.Context, env *app.Env) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Measure(ctx, triage.Input{Formal: []triage.Source{{Trace: t, Path: env.TraceName()}}})
+	in, err := triage.NewInput(ctx, []triage.Source{{Trace: t, Path: env.TraceName()}}, nil, layer.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return Measure(ctx, in)
 }

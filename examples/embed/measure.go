@@ -28,11 +28,21 @@ func MeasurePath(ctx context.Context, path string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in triage.Input
+	var sources []triage.Source
 	var paths []string
 	for _, p := range rec.Parts {
-		in.Formal = append(in.Formal, triage.Source{Trace: p.Trace, Path: p.Path, Stage: p.Stage})
+		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path})
 		paths = append(paths, p.Path)
+	}
+	// The model's config.json names the types of layers. Without one the
+	// trace's own evidence has to do.
+	var opts layer.Options
+	if found, err := profile.FindConfig(paths[0]); err == nil {
+		opts.Config = found.Config
+	}
+	in, err := triage.NewInput(ctx, sources, nil, opts)
+	if err != nil {
+		return nil, err
 	}
 	if in.Server, err = triage.ReadBeside(paths...); err != nil {
 		return nil, err
@@ -40,11 +50,11 @@ func MeasurePath(ctx context.Context, path string) (*Record, error) {
 	return Measure(ctx, in)
 }
 
-// Measure analyses traces that are loaded. Everything happens in this process:
+// Measure takes the figures of a run whose traces are analysed. Everything happens in this process:
 // no files are written and no programs are run, so that a benchmark can call it
 // between two runs.
 func Measure(ctx context.Context, in triage.Input) (*Record, error) {
-	report, err := triage.Analyze(ctx, in, triage.WithKernelLimit(topKernels))
+	report, err := triage.Analyze(ctx, in, triage.Options{KernelLimit: topKernels})
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +68,10 @@ func Measure(ctx context.Context, in triage.Input) (*Record, error) {
 			rec.Kernels = append(rec.Kernels, row)
 		}
 	}
-	for _, src := range in.Formal {
-		tr, err := measureTrace(ctx, src)
+	for i, an := range in.Formal {
+		tr, err := measureTrace(ctx, an, in.FormalPaths[i])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", src.Path, err)
+			return nil, fmt.Errorf("%s: %w", in.FormalPaths[i], err)
 		}
 		rec.Traces = append(rec.Traces, *tr)
 	}
@@ -70,22 +80,12 @@ func Measure(ctx context.Context, in triage.Input) (*Record, error) {
 
 // measureTrace takes the figures of one trace. A trace without GPU kernels
 // has none, and its health says why.
-func measureTrace(ctx context.Context, src triage.Source) (*TraceRecord, error) {
-	t := src.Trace
+func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceRecord, error) {
+	t := an.Trace()
 	health := t.Health()
-	rec := &TraceRecord{Name: filepath.Base(src.Path), Rank: t.Meta().Rank, Health: health.Status}
+	rec := &TraceRecord{Name: filepath.Base(path), Rank: t.Meta().Rank, Health: health.Status}
 	for _, f := range health.Findings {
 		rec.Findings = append(rec.Findings, f.Code)
-	}
-	// The model's config.json names the types of layers. Without one the
-	// trace's own evidence has to do.
-	var opts layer.Options
-	if found, err := profile.FindConfig(src.Path); err == nil {
-		opts.Config = found.Config
-	}
-	an, err := layer.Analyze(ctx, t, opts)
-	if err != nil {
-		return nil, err
 	}
 	if len(an.Devices) == 0 {
 		return rec, nil

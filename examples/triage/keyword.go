@@ -10,8 +10,9 @@ import (
 
 // withKeywords returns the report with the fuse tables of the published rule.
 // That looks at all kernels, also those that the report hides.
-func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, opts []triage.Option) (*triage.Report, error) {
-	all, err := triage.Analyze(ctx, in, append(slices.Clone(opts), triage.WithMinShare(0), triage.WithKernelLimit(0))...)
+func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o triage.Options) (*triage.Report, error) {
+	o.MinSharePct, o.KernelLimit = -1, 0
+	all, err := triage.Analyze(ctx, in, o)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -49,7 +50,7 @@ func (s *server) check(formal bool, mapping string) error {
 }
 
 // capture profiles the server, or the pair of them, and reads the traces.
-func (s *server) capture(ctx context.Context, env *app.Env, framework string) (triage.Input, error) {
+func (s *server) capture(ctx context.Context, env *app.Env, framework string, layers layer.Options, mappingSources []triage.Source) (triage.Input, error) {
 	o, err := s.settings.Options(env)
 	if err != nil {
 		return triage.Input{}, err
@@ -75,12 +76,12 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string) (t
 		return triage.Input{}, live.Tell(err)
 	}
 	env.Step("reading the captured traces", 0, 0)
-	in, err := live.Input(ctx, formal, mapping)
+	in, err := live.Input(ctx, formal, mapping, mappingSources, layers)
 	if err != nil {
 		return triage.Input{}, err
 	}
-	for _, src := range in.Formal {
-		env.NoteHealth(src.Trace)
+	for _, a := range in.Formal {
+		env.NoteHealth(a.Trace())
 	}
 	return in, nil
 }

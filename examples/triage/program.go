@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -60,7 +61,7 @@ func program() app.Program {
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json")
 			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
 			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
-			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of each overlap verdict")
+			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of each overlap verdict; 0: all")
 			fs.Float64Var(&o.minShare, "min-share", triage.DefaultMinSharePct, "hide rows below this `percent` of the stage's GPU time")
 			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
@@ -75,13 +76,13 @@ func program() app.Program {
 }
 
 // settings returns the options of an analysis.
-func (o *options) settings() ([]triage.Option, error) {
-	if o.compare != "" {
-		o.minShare = 0 // compare all kernels
+func (o *options) settings() (triage.Options, error) {
+	opts := triage.Options{MinSharePct: o.minShare, KernelLimit: o.kernelLimit, OverlapLimit: o.overlapLimit, Model: o.model, TPSize: o.tp, Process: o.pid}
+	if o.minShare <= 0 || o.compare != "" { // compare all kernels
+		opts.MinSharePct = -1
 	}
-	opts := []triage.Option{
-		triage.WithMinShare(o.minShare), triage.WithKernelLimit(o.kernelLimit), triage.WithOverlapLimit(o.overlapLimit),
-		triage.WithModel(o.model), triage.WithTPSize(o.tp), triage.WithProcess(o.pid),
+	if o.overlapLimit <= 0 {
+		opts.OverlapLimit = -1
 	}
 	if o.framework == "auto" {
 		o.framework = ""
@@ -89,9 +90,9 @@ func (o *options) settings() ([]triage.Option, error) {
 	if o.framework != "" {
 		f, ok := framework.ByName(framework.All(), o.framework)
 		if !ok {
-			return nil, app.Usagef("--framework %q is none of sglang, vllm, trtllm, tokenspeed, pytorch", o.framework)
+			return opts, app.Usagef("--framework %q is none of sglang, vllm, trtllm, tokenspeed, pytorch", o.framework)
 		}
-		opts = append(opts, triage.WithFramework(f.Name))
+		opts.Framework = f.Name
 	}
 	return opts, nil
 }
@@ -135,23 +136,22 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	opts = append(opts, triage.WithLayers(layers))
-	in, err := o.load(ctx, env, path)
+	in, err := o.load(ctx, env, path, layers)
 	if err != nil {
 		return err
 	}
-	analysis, err := triage.Run(ctx, in, opts...)
+	report, err := triage.Analyze(ctx, in, opts)
 	if err != nil {
 		return err
 	}
-	report := analysis.Report()
+	write := report.WriteProfile
 	if *o.fuseMode == "keyword" {
 		if report, err = withKeywords(ctx, in, report, opts); err != nil {
 			return err
 		}
 	}
 	if o.pprof != "" {
-		if err := atomicfile.Write(o.pprof, 0o666, analysis.WriteProfile); err != nil {
+		if err := atomicfile.Write(o.pprof, 0o666, write); err != nil {
 			return err
 		}
 		env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
@@ -160,7 +160,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	if o.compare != "" {
-		return o.runCompare(ctx, env, report, opts)
+		return o.runCompare(ctx, env, report, layers, opts)
 	}
 	if env.Format == "json" {
 		return report.WriteJSON(env.Stdout)
@@ -170,9 +170,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 
 // load reads the mapping traces, and the formal ones of a server, a file or the
 // demo.
-func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.Input, error) {
-	var mapping []triage.Source
-	var server triage.Server
+func (o *options) load(ctx context.Context, env *app.Env, path string, layers layer.Options) (triage.Input, error) {
+	var mapping, formal []triage.Source
+	var server, ours triage.Server
 	var err error
 	if o.mapping != "" {
 		// On ROCm the args of the launch calls name the kernels that a graph
@@ -181,21 +181,22 @@ func (o *options) load(ctx context.Context, env *app.Env, path string) (triage.I
 			return triage.Input{}, err
 		}
 	}
-	var in triage.Input
 	switch {
 	case o.server.url != "":
-		in, err = o.server.capture(ctx, env, o.framework)
+		return o.server.capture(ctx, env, o.framework, layers, mapping)
 	case path != "":
-		in.Formal, in.Server, err = read(ctx, env, path, trace.Options{})
+		formal, ours, err = read(ctx, env, path, trace.Options{})
 	default:
 		var t *trace.Trace
 		t, err = env.Load(ctx, trace.Options{})
-		in.Formal = []triage.Source{{Trace: t, Path: env.TraceName()}}
+		formal = []triage.Source{{Trace: t, Path: env.TraceName()}}
 	}
-	if o.mapping != "" {
-		in.Mapping = mapping
+	if err != nil {
+		return triage.Input{}, err
 	}
-	if in.Server == (triage.Server{}) {
+	env.Step("finding passes and layers", 0, 0)
+	in, err := triage.NewInput(ctx, formal, mapping, layers)
+	if in.Server = ours; ours == (triage.Server{}) {
 		in.Server = server
 	}
 	return in, err
@@ -210,7 +211,7 @@ func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]tr
 	var sources []triage.Source
 	var paths []string
 	for _, p := range rec.Parts {
-		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path, Stage: p.Stage})
+		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path})
 		paths = append(paths, p.Path)
 	}
 	server, err := triage.ReadBeside(paths...)
@@ -219,13 +220,17 @@ func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]tr
 
 // runCompare prints the comparison with an older run. A regression is an error,
 // so that a pipeline stops on it.
-func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, opts []triage.Option) error {
-	var in triage.Input
-	var err error
-	if in.Formal, in.Server, err = read(ctx, env, o.compare, trace.Options{}); err != nil {
+func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, layers layer.Options, opts triage.Options) error {
+	sources, server, err := read(ctx, env, o.compare, trace.Options{})
+	if err != nil {
 		return err
 	}
-	old, err := triage.Analyze(ctx, in, opts...)
+	in, err := triage.NewInput(ctx, sources, nil, layers)
+	if err != nil {
+		return err
+	}
+	in.Server = server
+	old, err := triage.Analyze(ctx, in, opts)
 	if err != nil {
 		return err
 	}

@@ -7,27 +7,32 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
 
 // Input makes captures the input of a triage: the formal capture is read for
-// time, the mapping one, which may be nil, for source lines. What the formal
-// server said about itself is the report's server.
-func Input(ctx context.Context, formal, mapping *capture.Result) (triage.Input, error) {
-	var in triage.Input
+// time, the mapping one, or else others, for source lines; both may be nil. What the formal
+// server said about itself is the report's server. o is what is known of the model.
+func Input(ctx context.Context, formal, mapping *capture.Result, others []triage.Source, o layer.Options) (triage.Input, error) {
+	var sources []triage.Source
 	var err error
 	if formal == nil {
-		return in, triage.ErrNoTrace
+		return triage.Input{}, triage.ErrNoTrace
 	}
 	if mapping != nil {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		if in.Mapping, err = load(ctx, mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
-			return in, err
+		if others, err = load(ctx, mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
+			return triage.Input{}, err
 		}
 	}
-	if in.Formal, err = load(ctx, formal, trace.Options{}); err != nil {
+	if sources, err = load(ctx, formal, trace.Options{}); err != nil {
+		return triage.Input{}, err
+	}
+	in, err := triage.NewInput(ctx, sources, others, o)
+	if err != nil {
 		return in, err
 	}
 	in.Server, err = serverOf(formal)
@@ -60,7 +65,7 @@ func load(ctx context.Context, r *capture.Result, o trace.Options) ([]triage.Sou
 	}
 	var sources []triage.Source
 	for _, p := range rec.Parts {
-		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path, Stage: p.Stage})
+		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path})
 	}
 	return sources, nil
 }

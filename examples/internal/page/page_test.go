@@ -33,7 +33,11 @@ func timeline(t *testing.T, tr *trace.Trace, name string, header ...string) stri
 // triaged returns the page of a trace's triage.
 func triaged(t *testing.T, tr *trace.Trace, name string) string {
 	t.Helper()
-	r, err := triage.Analyze(context.Background(), triage.Input{Formal: []triage.Source{{Trace: tr, Path: name}}}, triage.WithMinShare(0))
+	in, err := triage.NewInput(context.Background(), []triage.Source{{Trace: tr, Path: name}}, nil, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := triage.Analyze(context.Background(), in, triage.Options{MinSharePct: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

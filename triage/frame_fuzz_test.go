@@ -1,0 +1,22 @@
+package triage
+
+import "testing"
+
+// FuzzNames feeds names to everything that takes names apart.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{"a/b.py(12): f", "TP-0_rank3.trace.json.gz"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if fr, ok := parseFrame(s); ok {
+			if fr.rank() == rankNone || fr.location() == "" {
+				t.Errorf("frame %q has no rank or location", s)
+			}
+		}
+		for _, w := range tellingWords(s) {
+			if commonWords[w] {
+				t.Errorf("tellingWords(%q) has the common word %q", s, w)
+			}
+		}
+	})
+}
