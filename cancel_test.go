@@ -96,6 +96,10 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 			return err
 		}},
 		{"triage.Analyze", func(ctx context.Context) error {
+			a, err := layer.Analyze(context.Background(), tr, layer.Options{}) // a new one: alignments are made once
+			if err != nil {
+				return err
+			}
 			return nothing(triage.Analyze(ctx, triage.Input{Formal: []*layer.Analysis{a}, Mapping: []*layer.Analysis{a}}, triage.Options{}))
 		}},
 		{"hostoverhead.Detect", func(ctx context.Context) error { return nothing(hostoverhead.Detect(ctx, tr)) }},

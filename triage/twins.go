@@ -63,6 +63,9 @@ func NewInput(ctx context.Context, formal, mapping []Source, o layer.Options) (I
 	for _, s := range mapping {
 		in.MappingPaths = append(in.MappingPaths, s.Path)
 	}
+	if err := ctx.Err(); err != nil {
+		return Input{}, err
+	}
 	return in, nil
 }
 
