@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -125,7 +126,7 @@ func (a *analysis) head() {
 		}
 	}
 	r.Model = cmp.Or(a.Model, a.in.Server.Model)
-	r.TPSize = cmp.Or(a.TPSize, a.in.Server.TPSize)
+	r.TPSize = a.tensorParallel()
 	for _, w := range slices.Concat(a.formal, a.mapping) {
 		r.Health = append(r.Health, healthNote(w))
 	}
@@ -133,6 +134,17 @@ func (a *analysis) head() {
 		r.Health = append(r.Health, HealthNote{Trace: "input", Status: trace.HealthDegraded, Findings: a.in.Warnings})
 	}
 	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return cmp.Compare(y.Status, x.Status) })
+}
+
+// tensorParallel is the number of tensor-parallel ranks, 0 when nothing tells it.
+func (a *analysis) tensorParallel() int {
+	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize), Distributed: a.formal[0].t.Meta().Distributed,
+		WorldSize: a.formal[0].t.Meta().WorldSize, TracePath: a.formal[0].path}
+	p, err := profile.InferParallelism(h)
+	if err != nil || p.TP.Assumed {
+		return 0
+	}
+	return p.TP.N
 }
 
 // healthNote keeps the findings that touch what this report shows.

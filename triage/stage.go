@@ -116,6 +116,10 @@ type stepCount struct {
 	batch int // −1 when steps disagree
 }
 
+// wholeTrace is the evidence of a pass that stands for a trace in which no steps
+// were found.
+const wholeTrace = "whole"
+
 // countSteps counts the steps of each stage: passes of several GPUs that one
 // step launched count once.
 func (s *stages) countSteps(a *layer.Analysis) []stepCount {
@@ -126,7 +130,7 @@ func (s *stages) countSteps(a *layer.Analysis) []stepCount {
 		for p := range d.Passes {
 			fp := &d.Passes[p]
 			st := s.pass[d.ID][p]
-			if seen[fp.Step] || fp.Kernels == 0 || st == noStage {
+			if seen[fp.Step] || fp.Kernels == 0 || st == noStage || fp.PassEvidence == wholeTrace {
 				continue
 			}
 			seen[fp.Step] = true
