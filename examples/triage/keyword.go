@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 // That looks at all kernels, also those that the report hides.
 func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o triage.Options) (*triage.Report, error) {
 	o.MinSharePct, o.KernelLimit = -1, 0
+	// The published rule knows the parallel size from flags and server arguments only.
 	all, err := triage.Analyze(ctx, in, o)
 	if err != nil {
 		return nil, err
@@ -21,7 +23,7 @@ func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o tria
 	out.Similarity = []triage.SimilarityNote{} // of another rule
 	for i := range out.Stages {
 		s := &all.Stages[i]
-		o := published.Options{Framework: r.Framework, Model: r.Model, TPSize: r.TPSize, MinSharePct: r.MinSharePct}
+		o := published.Options{Framework: r.Framework, Model: r.Model, TPSize: cmp.Or(o.TPSize, in.Server.TPSize), MinSharePct: r.MinSharePct}
 		out.Stages[i].Fuse = []triage.FuseRow{}
 		for _, m := range published.Fuse(keywordRows(s.Kernels), s.GPUTimeUS, o) {
 			out.Stages[i].Fuse = append(out.Stages[i].Fuse, keywordRow(m, s.Kernels))
