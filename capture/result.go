@@ -222,7 +222,7 @@ type Timings struct {
 
 // diagnose fills in Empty and Diagnosis from what Inspect found. The order is
 // from what the numbers prove to what is merely common.
-func (s *StageResult) diagnose(startLate, earlier bool) {
+func (s *StageResult) diagnose(gpuAsked, startLate, earlier bool) {
 	var gpu, cpu int64
 	inspected := 0
 	for _, t := range s.Traces {
@@ -238,7 +238,7 @@ func (s *StageResult) diagnose(startLate, earlier bool) {
 		return
 	}
 	add := func(format string, args ...any) { s.Diagnosis = append(s.Diagnosis, fmt.Sprintf(format, args...)) }
-	if gpu > 0 {
+	if gpu > 0 || !gpuAsked {
 		if s.StepsFound >= 0 && s.StepsFound < s.StepsAsked {
 			add("%d of %d steps found: the workload ended early or the window opened late", s.StepsFound, s.StepsAsked)
 		}

@@ -401,7 +401,7 @@ func (s *stageRun) traces(ctx context.Context) error {
 	if s.win.state == stateStopping {
 		_ = s.win.set(stateStopped) // it has written its traces
 	}
-	s.out.diagnose(s.startLate, s.w.earlier() > 0 || len(s.res.Stages) > 0)
+	s.out.diagnose(slices.Contains(s.o.Activities, "GPU"), s.startLate, s.w.earlier() > 0 || len(s.res.Stages) > 0)
 	s.judge()
 	return nil
 }

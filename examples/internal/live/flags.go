@@ -29,6 +29,7 @@ type Settings struct {
 	stableFor           seconds
 	attach              seconds
 	maxSize             bytes
+	activities          commas
 	inspect, probe      bool
 }
 
@@ -90,6 +91,7 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&s.O.NoRetry, "no-retry", false, "leave a stage that is not valid at that; else it is captured once more with what should remove the cause")
 	fs.Var(&s.maxSize, "max-size", "largest `SIZE` of a stage's traces, such as 2GB: one pass is captured first and the rest estimated from it; 0: no limit")
 	fs.BoolVar(&s.O.Calibrate, "calibrate", false, "estimate size and writing time from one pass first, without a limit")
+	fs.Var(&s.activities, "activities", "what to record, a `LIST` of CPU, GPU and what else the server knows (SGLang, TensorRT-LLM, TokenSpeed); empty: CPU,GPU")
 	fs.Var(optional{&s.O.WithStack}, "with-stack", "have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
 	fs.Var(optional{&s.O.RecordShapes}, "record-shapes", "have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
 	fs.Var(&s.logs, "server-log", "server log `FILE`, checked for a diffusion pipeline first; may be repeated")
@@ -148,6 +150,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	o.Header = http.Header(s.header)
 	o.Attach, o.MaxSize = time.Duration(s.attach), int64(s.maxSize)
 	o.ServerLogs = s.logs
+	o.Activities = s.activities
 	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout), time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
 	o.Poll.StableFor = time.Duration(s.stableFor)
 	if o.Poll.StableFor > 0 {
@@ -252,6 +255,22 @@ func (h *headers) Set(text string) error {
 		*h = headers{}
 	}
 	http.Header(*h).Add(name, strings.TrimSpace(value))
+	return nil
+}
+
+// commas is a list with commas.
+type commas []string
+
+func (c *commas) String() string { return strings.Join(*c, ",") }
+
+// Set replaces the list.
+func (c *commas) Set(text string) error {
+	*c = nil
+	for _, p := range strings.Split(text, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			*c = append(*c, strings.ToUpper(p))
+		}
+	}
 	return nil
 }
 

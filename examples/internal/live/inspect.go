@@ -66,12 +66,18 @@ func countPasses(a *layer.Analysis, f *capture.Found) {
 }
 
 // countAnnotations counts the steps that a server without a GPU has annotated.
+// Traces of before Kineto name no categories: there they are among the rest.
 func countAnnotations(tr *trace.Trace, f *capture.Found) {
 	f.Steps, f.Stages = 0, map[string]int{}
 	known := framework.All()
-	for e := range tr.Events(trace.LaneAnnotation) {
-		if _, st, ok := framework.ReadStep(known, e.Name()); ok && !st.Weak {
-			countStep(f, st.Stage, st.Tokens)
+	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LaneOp, trace.LaneOther} {
+		for e := range tr.Events(lane) {
+			if _, st, ok := framework.ReadStep(known, e.Name()); ok && !st.Weak {
+				countStep(f, st.Stage, st.Tokens)
+			}
+		}
+		if f.Steps > 0 {
+			return
 		}
 	}
 }
