@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -70,30 +69,20 @@ func Diagnose(ctx context.Context, o Options) (d *Diagnosis, err error) {
 }
 
 // hasRoute looks a POST route up in the server's own description of its
-// routes, and else asks which methods it takes: neither has an effect. A GET
-// would start SGLang's profiler.
+// routes. The route itself is not touched: a GET starts SGLang's profiler, and
+// what a gateway does with other methods is not known.
 func hasRoute(ctx context.Context, c *server.Client, path string) string {
 	text, err := c.Get(ctx, "/openapi.json")
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}
-	if err == nil && json.Unmarshal(text, &doc) == nil && len(doc.Paths) > 0 {
-		if _, ok := doc.Paths[path]["post"]; ok {
-			return "yes"
-		}
-		return "no"
+	if err != nil || json.Unmarshal(text, &doc) != nil || len(doc.Paths) == 0 {
+		return unknown
 	}
-	_, err = c.Do(ctx, http.MethodOptions, path, nil, c.Info)
-	switch server.Status(err) {
-	case http.StatusNotFound:
-		return "no"
-	case http.StatusMethodNotAllowed:
+	if _, ok := doc.Paths[path]["post"]; ok {
 		return "yes"
 	}
-	if err == nil {
-		return "yes"
-	}
-	return unknown
+	return "no"
 }
 
 // askVersion asks the route that vLLM and TensorRT-LLM have.

@@ -18,10 +18,3 @@ func Missing(complete []string, expect int) []string {
 
 // Summarise is for tests.
 var Summarise = summarise
-
-// The verdict's limits, for tests.
-var (
-	CacheOutcome = defaultLimits.cacheOutcome
-	Foreign      = defaultLimits.foreign
-	StageOutcome = defaultLimits.stageOutcome
-)

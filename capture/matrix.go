@@ -58,6 +58,9 @@ type PlanEntry struct {
 	ExpectRanks int      `json:"ranks,omitempty"`
 	Model       string   `json:"model,omitempty"`
 	ServerLogs  []string `json:"server_logs,omitempty"`
+	// OverrideSource is a py_executor.py of TensorRT-LLM, of which a copy with
+	// stacks is left in the entry's folder (see [Override]).
+	OverrideSource string `json:"override_source,omitempty"`
 }
 
 // entryName keeps an entry inside the output folder.
@@ -91,6 +94,7 @@ func LoadPlan(path string) (*Plan, error) {
 		rel(&e.OutputDir)
 		rel(&e.MappingDir)
 		rel(&e.FormalDir)
+		rel(&e.OverrideSource)
 		for j := range e.ServerLogs {
 			rel(&e.ServerLogs[j])
 		}
@@ -178,6 +182,9 @@ type Matrix struct {
 	Options Options
 	// Restart forgets what an earlier run captured.
 	Restart bool
+	// Probe, when set, is handed the answers to a few short requests to each
+	// server whose capture is new, the formal one of a pair.
+	Probe func(e Entry, r *ProbeReport) error
 	// Analyse, when set, is called for each entry once all its captures are
 	// there, also those of an earlier run. Its error fails the entry.
 	Analyse func(ctx context.Context, e Entry) error
@@ -248,6 +255,9 @@ func (m Matrix) log(format string, args ...any) {
 
 // entry captures what is missing of one entry.
 func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st *state, path string) error {
+	if err := m.override(e, out.Dir); err != nil {
+		return err
+	}
 	for _, t := range e.targets(out.Dir) {
 		key := e.Name + "/" + string(t.role)
 		o := m.options(e, t)
@@ -273,8 +283,31 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 			return err
 		}
 		out.add(Captured{Role: t.role, Dir: t.dir, Result: res})
+		if m.Probe == nil || t.role == RoleMapping {
+			continue
+		}
+		rep, err := Probe(ctx, o)
+		if err == nil {
+			err = m.Probe(*out, rep)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: probe: %w", t.role, err)
+		}
 	}
 	return nil
+}
+
+// override leaves the copy of an entry's py_executor.py.
+func (m Matrix) override(e *PlanEntry, dir string) error {
+	if e.OverrideSource == "" {
+		return nil
+	}
+	to := filepath.Join(dir, "py_executor.py")
+	ch, err := OverrideFile(e.OverrideSource, to)
+	if err == nil {
+		m.log("%s: %s: stacks added %d times, rank condition %d times", e.Name, to, ch.Stacks, ch.Rank0)
+	}
+	return err
 }
 
 // options are those of one capture of an entry.

@@ -189,8 +189,10 @@ type Options struct {
 	// ProbeRequests is the least number of prefill requests, and the number of
 	// legacy and probe requests; 3.
 	ProbeRequests int
-	// ProbePrompt is the prompt of legacy and probe requests.
-	ProbePrompt string
+	// ProbePrompt is the prompt of legacy requests, ProbePrompts those of [Probe],
+	// taken in turn; nil: ProbePrompt if that is set, else three of this package.
+	ProbePrompt  string
+	ProbePrompts []string
 	// ProbeMaxNewTokens is their output length; 64.
 	ProbeMaxNewTokens int
 	// ArmDelay is waited between arming and the first request: the profiler of

@@ -22,9 +22,17 @@ type ProbeReport struct {
 	Evidence  string    `json:"evidence"`
 	// Info is what the server says of itself.
 	Info ServerInfo `json:"server_info"`
-	// Prompt and MaxTokens are of every request.
-	Prompt    string `json:"prompt"`
-	MaxTokens int    `json:"max_tokens"`
+	// Source is the route that was asked first, Prompts were taken in turn,
+	// Prompt is the first of them, MaxTokens is of every request.
+	Source    string   `json:"source"`
+	Prompt    string   `json:"prompt"`
+	Prompts   []string `json:"prompts"`
+	MaxTokens int      `json:"max_tokens"`
+	// Success says that all requests were answered, AllNonEmpty that all
+	// answers have text; Errors are what the others ended with.
+	Success     bool     `json:"success"`
+	AllNonEmpty bool     `json:"all_non_empty"`
+	Errors      []string `json:"errors"`
 	// Latency is of the requests that were answered.
 	Latency Latency `json:"latency"`
 	// Samples are the answers in order.
@@ -41,6 +49,14 @@ type Sample struct {
 	Output string `json:"output"`
 }
 
+// probePrompts are short, of three kinds, and any model answers them with a few
+// sentences.
+var probePrompts = []string{
+	DefaultPrompt,
+	"Write a haiku about the sea.",
+	"What is 17 times 23? Show how you get there.",
+}
+
 // Probe sends ProbeRequests short requests, one after the other, and reports
 // latency and answers. The profiler is not touched, and OutputDir is only
 // looked at for a framework's name. On an error the report holds what was
@@ -48,6 +64,14 @@ type Sample struct {
 func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 	defer func() { err = export(err) }()
 	o.Workload = WorkloadLegacy
+	prompts := o.ProbePrompts
+	switch {
+	case len(prompts) > 0:
+	case o.ProbePrompt != "":
+		prompts = []string{o.ProbePrompt}
+	default:
+		prompts = probePrompts
+	}
 	o = o.withDefaults()
 	if o.OutputDir == "" {
 		o.OutputDir = "." // for validate; nothing is written
@@ -66,22 +90,28 @@ func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 	}
 	rep = &ProbeReport{
 		Server: c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
-		Prompt: o.ProbePrompt, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes, Samples: []Sample{},
+		Source: "/v1/chat/completions", Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes,
+		Samples: []Sample{}, Errors: []string{}, AllNonEmpty: true,
+	}
+	if rep.Framework == FrameworkSGLang {
+		rep.Source = "/generate"
 	}
 	var times []time.Duration
 	for i := range o.ProbeRequests {
 		r.say("", "requests", r.begin, fmt.Sprintf("request %d of %d", i+1, o.ProbeRequests))
 		t := time.Now()
-		a, err := r.d.Generate(ctx, server.Request{Prompt: o.ProbePrompt, MaxTokens: o.ProbeMaxNewTokens, Seed: o.FirstIndex + i})
+		a, err := r.d.Generate(ctx, server.Request{Prompt: prompts[i%len(prompts)], MaxTokens: o.ProbeMaxNewTokens, Seed: o.FirstIndex + i})
 		if err != nil {
-			rep.Latency = summarise(times)
+			rep.Latency, rep.AllNonEmpty = summarise(times), false
+			rep.Errors = append(rep.Errors, err.Error())
 			return rep, fmt.Errorf("probe request %d of %d: %w", i+1, o.ProbeRequests, err)
 		}
 		d := time.Since(t)
 		times = append(times, d)
 		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(d), Tokens: a.Tokens, Output: a.Text})
+		rep.AllNonEmpty = rep.AllNonEmpty && strings.TrimSpace(a.Text) != ""
 	}
-	rep.Latency = summarise(times)
+	rep.Latency, rep.Success = summarise(times), true
 	return rep, nil
 }
 

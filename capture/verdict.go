@@ -5,10 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/llmstrata/strata/capture/internal/judge"
 	"github.com/llmstrata/strata/capture/internal/label"
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // Verdict says whether a capture holds what was asked for.
@@ -37,9 +36,9 @@ type Check struct {
 
 // The outcomes and names of checks.
 const (
-	pass    = "pass"
-	failed  = "fail"
-	unknown = "unknown"
+	pass    = judge.Pass
+	failed  = judge.Fail
+	unknown = judge.Unknown
 
 	checkRanks  = "ranks"
 	checkRun    = "run"
@@ -50,74 +49,6 @@ const (
 	checkCache  = "cache"
 	checkStop   = "stop"
 )
-
-// limits are the numbers that decide a verdict.
-type limits struct {
-	// cachedShare is the most of the prompts' tokens that may come from the
-	// prefix cache. A chat template's fixed beginning is some tens of tokens
-	// and at most a few hundred; of the 4090 of a default prompt that is under
-	// 1 % as a rule. From 5 % on the passes are measurably shorter.
-	cachedShare float64
-	// promptPasses is how many of the steps asked for may be the pass over the
-	// prompt that opens a decode window: SGLang before
-	// sgl-project/sglang#30215 counts it as one of them.
-	promptPasses int
-	// clockSlack is how far two clocks may differ that were compared by the
-	// Date of an HTTP answer, whole seconds on both sides.
-	clockSlack time.Duration
-	// clockRange is how far apart recording and capture may lie for the two
-	// clocks to be comparable at all. What is older was not written by a
-	// profiler that is only late; its clock is wrong, or it is a replay.
-	clockRange time.Duration
-}
-
-var defaultLimits = limits{cachedShare: 0.05, promptPasses: 1, clockSlack: server.ClockSlack, clockRange: 24 * time.Hour}
-
-// foreign reports whether a recording that ended at end cannot be of a window
-// that opened at opened: it was over before. ahead is how far the clock of the
-// recording machine is ahead of this one's.
-func (l limits) foreign(end, opened time.Time, ahead time.Duration) bool {
-	before := opened.Sub(end.Add(-ahead))
-	return !end.IsZero() && before > l.clockSlack && before < l.clockRange
-}
-
-// cacheOutcome judges how many of the prompts' tokens were cached.
-func (l limits) cacheOutcome(cached, prompt int) string {
-	switch {
-	case cached < 0 || prompt <= 0:
-		return unknown
-	case float64(cached) > l.cachedShare*float64(prompt):
-		return failed
-	}
-	return pass
-}
-
-// stageOutcome judges whether a window holds steps passes of its stage.
-func (l limits) stageOutcome(st Stage, steps int, found map[string]int) string {
-	var of int
-	switch st {
-	case StagePrefill:
-		of = found["prefill"] + found["mixed"]
-	case StageDecode:
-		of = found["decode"] + found["verify"] + found["mixed"]
-		steps -= l.promptPasses
-	default:
-		return pass
-	}
-	named := 0
-	for name, n := range found {
-		if name != unknown && name != "" {
-			named += n
-		}
-	}
-	switch {
-	case of >= max(steps, 1):
-		return pass
-	case named == 0:
-		return unknown
-	}
-	return failed
-}
 
 func (s *StageResult) check(name, outcome, format string, args ...any) {
 	s.Checks = append(s.Checks, Check{name, outcome, fmt.Sprintf(format, args...)})
@@ -252,7 +183,7 @@ func (s *stageRun) judgeSteps() {
 		return
 	}
 	o.check(checkSteps, pass, "%d steps in the window, %d asked%s", o.StepsFound, asked, words)
-	o.check(checkStages, defaultLimits.stageOutcome(o.Stage, asked, mix), "a %s window%s", o.Stage, words)
+	o.check(checkStages, judge.Default.StageOutcome(string(o.Stage), asked, mix), "a %s window%s", o.Stage, words)
 }
 
 // mixText is ": 1 prefill, 4 decode".
@@ -278,7 +209,7 @@ func (s *stageRun) judgeCache() {
 	if computed := o.prefillTokens(); l.CachedTokens < 0 && computed > 0 && l.PromptTokens > 0 {
 		l.CachedTokens = max(l.PromptTokens-int(computed), 0)
 	}
-	out := defaultLimits.cacheOutcome(l.CachedTokens, l.PromptTokens)
+	out := judge.Default.CacheOutcome(l.CachedTokens, l.PromptTokens)
 	if out == unknown {
 		o.check(checkCache, out, "the server does not report cached tokens; the prompts are new")
 		return

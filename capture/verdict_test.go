@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/capture/internal/judge"
 )
 
 // judged is quick with traces that are read.
@@ -330,27 +331,27 @@ func TestUnchecked(t *testing.T) {
 
 // TestLimits: each number that decides, on either side.
 func TestLimits(t *testing.T) {
-	now := time.Unix(1_700_000_000, 0)
+	l, now := judge.Default, time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
 		name      string
 		got, want any
 	}{
-		{"cached 5 %", capture.CacheOutcome(50, 1000), "pass"},
-		{"cached over 5 %", capture.CacheOutcome(51, 1000), "fail"},
-		{"cached not said", capture.CacheOutcome(-1, 1000), "unknown"},
-		{"ended 2 s before", capture.Foreign(now.Add(-2*time.Second), now, 0), false},
-		{"ended over 2 s before", capture.Foreign(now.Add(-2*time.Second-1), now, 0), true},
-		{"ended a day before", capture.Foreign(now.Add(-24*time.Hour), now, 0), false},
-		{"ended nearly a day before", capture.Foreign(now.Add(-24*time.Hour+1), now, 0), true},
-		{"the other clock is behind", capture.Foreign(now.Add(-time.Minute), now, -time.Minute), false},
-		{"the other clock is ahead", capture.Foreign(now.Add(-time.Second), now, time.Minute), true},
-		{"not said", capture.Foreign(time.Time{}, now, 0), false},
-		{"4 decodes of 5, and the prompt", capture.StageOutcome(capture.StageDecode, 5, map[string]int{"decode": 4, "prefill": 1}), "pass"},
-		{"3 decodes of 5", capture.StageOutcome(capture.StageDecode, 5, map[string]int{"decode": 3, "prefill": 2}), "fail"},
-		{"verify is decode", capture.StageOutcome(capture.StageDecode, 5, map[string]int{"verify": 5, "draft": 5}), "pass"},
-		{"5 prefills of 5", capture.StageOutcome(capture.StagePrefill, 5, map[string]int{"prefill": 5, "decode": 5}), "pass"},
-		{"4 prefills of 5", capture.StageOutcome(capture.StagePrefill, 5, map[string]int{"prefill": 4, "decode": 5}), "fail"},
-		{"nothing named", capture.StageOutcome(capture.StagePrefill, 5, map[string]int{"unknown": 9}), "unknown"},
+		{"cached 5 %", l.CacheOutcome(50, 1000), "pass"},
+		{"cached over 5 %", l.CacheOutcome(51, 1000), "fail"},
+		{"cached not said", l.CacheOutcome(-1, 1000), "unknown"},
+		{"ended 2 s before", l.Foreign(now.Add(-2*time.Second), now, 0), false},
+		{"ended over 2 s before", l.Foreign(now.Add(-2*time.Second-1), now, 0), true},
+		{"ended a day before", l.Foreign(now.Add(-24*time.Hour), now, 0), false},
+		{"ended nearly a day before", l.Foreign(now.Add(-24*time.Hour+1), now, 0), true},
+		{"the other clock is behind", l.Foreign(now.Add(-time.Minute), now, -time.Minute), false},
+		{"the other clock is ahead", l.Foreign(now.Add(-time.Second), now, time.Minute), true},
+		{"not said", l.Foreign(time.Time{}, now, 0), false},
+		{"4 decodes of 5, and the prompt", l.StageOutcome("decode", 5, map[string]int{"decode": 4, "prefill": 1}), "pass"},
+		{"3 decodes of 5", l.StageOutcome("decode", 5, map[string]int{"decode": 3, "prefill": 2}), "fail"},
+		{"verify is decode", l.StageOutcome("decode", 5, map[string]int{"verify": 5, "draft": 5}), "pass"},
+		{"5 prefills of 5", l.StageOutcome("prefill", 5, map[string]int{"prefill": 5, "decode": 5}), "pass"},
+		{"4 prefills of 5", l.StageOutcome("prefill", 5, map[string]int{"prefill": 4, "decode": 5}), "fail"},
+		{"nothing named", l.StageOutcome("prefill", 5, map[string]int{"unknown": 9}), "unknown"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/capture/internal/folder"
+	"github.com/llmstrata/strata/capture/internal/judge"
 	"github.com/llmstrata/strata/capture/internal/label"
 	"github.com/llmstrata/strata/capture/internal/server"
 	"github.com/llmstrata/strata/capture/internal/whole"
@@ -331,7 +332,7 @@ func (s *stageRun) leaveOut(names []string) bool {
 		if f.found != nil && !f.found.End.IsZero() {
 			end, what = f.found.End, "ends"
 		}
-		if !defaultLimits.foreign(end, s.opened, ahead) || !known && !s.twin(n, names) {
+		if !judge.Default.Foreign(end, s.opened, ahead) || !known && !s.twin(n, names) {
 			continue
 		}
 		f.foreign, any = true, true

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -20,7 +23,8 @@ func matrixProgram() app.Program {
 			"it was: what has been captured is kept in matrix-state.json in the plan's output folder.\n" +
 			"The plan is JSON: {\"title\": …, \"output_dir\": DIR, \"entries\": [{\"name\": …, \"framework\": …, \"url\": URL (or \"mapping_url\" and\n" +
 			"\"formal_url\"), \"output_dir\": DIR (or \"mapping_dir\" and \"formal_dir\", where the server fixes it), \"stages\": both|prefill|decode|legacy,\n" +
-			"\"num_steps\", \"warmup_steps\", \"ranks\", \"model\", \"server_logs\"}]}. Paths are relative to the plan.",
+			"\"num_steps\", \"warmup_steps\", \"concurrency\", \"ranks\", \"model\", \"server_logs\", \"override_source\"}]}. Paths are relative to the plan.\n" +
+			"Each entry's folder gets capture.json beside the traces, probe.json (latency and answers) and triage.md.",
 		Examples: []string{
 			"capture matrix --plan plan.json > bundle.md    # all captures, one report per server, joined",
 			"capture matrix --plan plan.json --restart      # capture everything anew",
@@ -48,7 +52,7 @@ func matrixProgram() app.Program {
 			}
 			b := newBundle(p.Title)
 			m := capture.Matrix{
-				Options: o, Restart: restart, Analyse: b.add,
+				Options: o, Restart: restart, Analyse: b.add, Probe: writeProbe,
 				Log: func(line string) { env.Notef("%s", line) },
 			}
 			entries, err := m.Run(ctx, p)
@@ -76,4 +80,16 @@ func matrixProgram() app.Program {
 			return live.End(err)
 		},
 	}
+}
+
+// writeProbe leaves the answers of a server in its entry's folder.
+func writeProbe(e capture.Entry, r *capture.ProbeReport) error {
+	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(e.Dir, "probe.json"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeJSON(f, r), f.Close())
 }

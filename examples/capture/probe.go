@@ -20,7 +20,7 @@ func probeProgram() app.Program {
 		Formats:  []string{"json", "text"},
 		Flags: func(fs *flag.FlagSet) {
 			s.ServerFlags(fs)
-			s.ProbeFlags(fs, "requests")
+			s.OnlyProbeFlags(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
 			o, err := s.Options(env)
@@ -39,9 +39,10 @@ func probeProgram() app.Program {
 			}
 			if env.Format == "json" {
 				doc := struct {
+					Schema string `json:"schema"`
 					*capture.ProbeReport
 					Error string `json:"error,omitempty"`
-				}{ProbeReport: r}
+				}{Schema: "strata.capture-probe/1", ProbeReport: r}
 				if err != nil {
 					doc.Error = err.Error()
 				}

@@ -67,6 +67,21 @@ func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
 	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
 }
 
+// OnlyProbeFlags are those of a probe, in the published script's spelling too.
+func (s *Settings) OnlyProbeFlags(fs *flag.FlagSet) {
+	s.probe = true
+	for _, name := range []string{"probe-requests", "requests"} {
+		fs.IntVar(&s.O.ProbeRequests, name, 6, "`NUMBER` of requests")
+	}
+	for _, name := range []string{"probe-prompt", "prompt"} {
+		fs.Var((*list)(&s.O.ProbePrompts), name, "`TEXT` to send; may be repeated, the texts are sent in turn; not given: three of this program's")
+	}
+	for _, name := range []string{"probe-max-new-tokens", "max-tokens"} {
+		fs.IntVar(&s.O.ProbeMaxNewTokens, name, 64, "`NUMBER` of tokens a request may generate")
+	}
+	fs.Var(&s.requestTimeout, "timeout", "the same as --request-timeout")
+}
+
 // WindowFlags shape what is profiled.
 func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	s.workload = app.Choice(fs, "profile-workload", "what to profile, a `WORKLOAD` of", "both", "prefill", "decode", "legacy")
