@@ -129,7 +129,7 @@ func (d *Diagnosis) advise(expected int, tr server.Traits, o Options, dir string
 	model := orText(d.Info.Model, "MODEL")
 	switch d.Framework {
 	case FrameworkSGLang:
-		add("with SGLANG_PROFILE_V2 set, it takes only --profile-workload legacy --profile-by-stage")
+		add("it must not run with SGLANG_PROFILE_V2, whose plain start and whose stop are not implemented: either may end the scheduler")
 		add("cached tokens are in its answers")
 		d.Formal = "python -m sglang.launch_server --model-path " + model
 		d.Mapping = d.Formal + " --disable-cuda-graph"

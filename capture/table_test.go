@@ -147,6 +147,7 @@ func TestFaultTable(t *testing.T) {
 	if len(list) < 40 {
 		t.Errorf("%d kinds of faults, want at least 40", len(list))
 	}
+	t.Logf("%d kinds × 3 phases × %d servers", len(list), len(all))
 	room := make(chan struct{}, 40) // most of a run is waiting
 	var wg sync.WaitGroup
 	for _, f := range all {

@@ -17,8 +17,8 @@ func SGLang() Framework {
 		Step:        readSGLang,
 		RankLabels:  []string{"rank", "tp"}, // …-TP-0-DECODE.trace.json.gz
 		Launch: "an SGLang server has /start_profile without any flag (python -m sglang.launch_server; " +
-			"an --api-key or --admin-api-key must be sent as a header; with SGLANG_PROFILE_V2 set it takes " +
-			"--profile-workload legacy --profile-by-stage only)",
+			"an --api-key or --admin-api-key must be sent as a header; not with SGLANG_PROFILE_V2 set, whose " +
+			"plain start and whose stop are not implemented)",
 	}
 }
 
