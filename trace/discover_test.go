@@ -27,6 +27,8 @@ func TestChoose(t *testing.T) {
 		{"merged-alone", [][2]string{{"merged-1.trace.json", ""}, {"config.json", other}}, []string{"merged-1.trace.json"}},
 		{"tmp-of-a-killed-server", [][2]string{{"1-TP-0.trace.json.gz.tmp", ""}}, []string{"1-TP-0.trace.json.gz.tmp"}},
 		{"tmp-beside-a-whole-file", [][2]string{{"1.trace.json", ""}, {"2.trace.json.tmp", ""}}, []string{"1.trace.json"}},
+		{"rank-in-the-ending", [][2]string{{"trace.json-rank-1.gz", events}, {"trace.json-rank-0.gz", events}}, []string{"trace.json-rank-0.gz"}},
+		{"hidden-folder", [][2]string{{"decode/1-TP-0.trace.json", ""}, {".rejected/decode/0-TP-0.trace.json", ""}}, []string{"decode/1-TP-0.trace.json"}},
 		{"by-content", [][2]string{{"profile.json", events}, {"notes.json", other}, {"server_args.json", events}, {"bare.json", `[{"ph": "X"}]`}}, []string{"bare.json"}},
 	}
 	for _, tt := range tests {

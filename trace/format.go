@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
 )
 
@@ -80,7 +81,7 @@ var packings = []string{".gz", ".zst", ".bz2", ".zip"}
 // plainName is a file's name in lower case without the endings of compression
 // and of files that are still being written.
 func plainName(name string) string {
-	name = strings.TrimSuffix(strings.ToLower(name), ".tmp")
+	name = framework.PlainName(strings.TrimSuffix(strings.ToLower(name), ".tmp"))
 	for _, p := range packings {
 		if s, ok := strings.CutSuffix(name, p); ok {
 			return s

@@ -95,3 +95,12 @@ func stageInPath(file string) string {
 	}
 	return ""
 }
+
+// rankInEnding is the ending of a trace whose writer put the rank before the
+// last dot of a name with two: TensorRT-LLM's splitext of trace.json.gz.
+var rankInEnding = regexp.MustCompile(`(?i)((?:\.pt)?(?:\.trace)?\.json)(-rank-\d{1,6})(\.gz|\.zst)$`)
+
+// PlainName returns a file's name with the rank before its whole ending:
+// trace.json-rank-0.gz is trace-rank-0.json.gz. Other names come back as they
+// are.
+func PlainName(base string) string { return rankInEnding.ReplaceAllString(base, "$2$1$3") }

@@ -127,6 +127,23 @@ func TestReadFileName(t *testing.T) {
 	}
 }
 
+// TestPlainName: a rank that stands in the ending is put before it.
+func TestPlainName(t *testing.T) {
+	for name, want := range map[string]string{
+		"trace.json-rank-0.gz":           "trace-rank-0.json.gz",
+		"a.pt.trace.json-rank-12.gz":     "a-rank-12.pt.trace.json.gz",
+		"trace.json-rank-3.zst":          "trace-rank-3.json.zst",
+		"trace-rank-0.json":              "trace-rank-0.json",
+		"trace-rank-0.json.gz":           "trace-rank-0.json.gz",
+		"trace.json-rank-1234567.gz":     "trace.json-rank-1234567.gz",
+		"trace.json-rank-0.gz.something": "trace.json-rank-0.gz.something",
+	} {
+		if got := framework.PlainName(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 // TestStageNamed: the words of all servers and reports mean one of the stages.
 func TestStageNamed(t *testing.T) {
 	for word, want := range map[string]string{

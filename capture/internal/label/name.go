@@ -7,14 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // notTraces are the documents that lie beside traces.
 var notTraces = []string{"server_args.json", "metadata.json", "config.json", "capture.json", "capture-session.json", "matrix-state.json", "probe.json"}
-
-// rankedEnding is the ending of a trace whose writer put the rank before the
-// last dot of a name that had two: trace.json.gz became trace.json-rank-0.gz.
-var rankedEnding = regexp.MustCompile(`(?i)(\.pt)?(\.trace)?\.json-rank-[0-9]{1,6}\.gz$`)
 
 // graphCapture are traces that a server writes when it records its graphs, not
 // of a window.
@@ -24,11 +22,11 @@ var graphCapture = regexp.MustCompile(`(?i)(^|/)(graph_capture_profile|capture_t
 // slash-separated name: *.json or *.json.gz, none of the documents that lie
 // beside traces, not hidden, not the record of a graph.
 func IsTrace(name string) bool {
-	b := strings.ToLower(path.Base(name))
+	b := strings.ToLower(framework.PlainName(path.Base(name)))
 	if strings.HasPrefix(b, ".") || slices.Contains(notTraces, b) || strings.HasPrefix(b, "execution_trace") || graphCapture.MatchString(name) {
 		return false
 	}
-	return strings.HasSuffix(b, ".json") || strings.HasSuffix(b, ".json.gz") || rankedEnding.MatchString(b)
+	return strings.HasSuffix(b, ".json") || strings.HasSuffix(b, ".json.gz")
 }
 
 // partialEndings mark a file that its writer will rename when it is done.
@@ -51,9 +49,7 @@ func IsFrontend(name string) bool { return strings.Contains(path.Base(name), ".a
 
 // Split cuts the longest known ending off a base name.
 func Split(base string) (stem, ext string) {
-	if at := rankedEnding.FindStringIndex(base); at != nil {
-		return base[:at[0]], base[at[0]:]
-	}
+	base = framework.PlainName(base)
 	for _, e := range []string{".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz", ".json"} {
 		if strings.HasSuffix(strings.ToLower(base), e) {
 			return base[:len(base)-len(e)], base[len(base)-len(e):]

@@ -190,23 +190,8 @@ func stackEdits(src, code []byte, open int) ([]edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range args {
-		text := string(code[a.from:a.to])
-		if strings.HasPrefix(text, "**") {
-			return nil, pythonErr(code, a.from, "the profiler call spreads a dictionary, which may hold with_stack already")
-		}
-		name, _, ok := strings.Cut(text, "=")
-		if !ok || strings.TrimSpace(name) != "with_stack" {
-			continue
-		}
-		value := a.from + len(name) + 1
-		for value < a.to && isSpace(code[value]) {
-			value++
-		}
-		if string(code[value:a.to]) == "True" {
-			return nil, nil
-		}
-		return []edit{{value, a.to, "True"}}, nil
+	if have, edits, err := givenStack(code, args); have || err != nil {
+		return edits, err
 	}
 	const arg = "with_stack=True"
 	if len(args) == 0 {
@@ -248,6 +233,29 @@ func stackEdits(src, code []byte, open int) ([]edit, error) {
 		return []edit{{end, end, nl + indent + arg + ","}}, nil
 	}
 	return []edit{{end, end, "," + nl + indent + arg}}, nil
+}
+
+// givenStack looks for with_stack among the arguments, and sees that it is True.
+func givenStack(code []byte, args []argument) (have bool, edits []edit, err error) {
+	for _, a := range args {
+		text := string(code[a.from:a.to])
+		if strings.HasPrefix(text, "**") {
+			return false, nil, pythonErr(code, a.from, "the profiler call spreads a dictionary, which may hold with_stack already")
+		}
+		name, _, ok := strings.Cut(text, "=")
+		if !ok || strings.TrimSpace(name) != "with_stack" {
+			continue
+		}
+		value := a.from + len(name) + 1
+		for value < a.to && isSpace(code[value]) {
+			value++
+		}
+		if string(code[value:a.to]) == "True" {
+			return true, nil, nil
+		}
+		return true, []edit{{value, a.to, "True"}}, nil
+	}
+	return false, nil, nil
 }
 
 // rankEdit adds the rank to the condition.
