@@ -358,3 +358,26 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestQuiet: a server that has answered the stop has written its traces; when
+// none comes for a while the wait is over. One that may answer before is
+// waited for in full.
+func TestQuiet(t *testing.T) {
+	for _, f := range all {
+		dir := outDir(t)
+		s := newFake(t, f, dir)
+		s.write = func(string, string) {}
+		o := judged(s, dir)
+		o.Workload, o.Timeouts.Quiet, o.Timeouts.Traces = capture.WorkloadDecode, 40*time.Millisecond, 20*time.Second
+		if f == capture.FrameworkTensorRT {
+			o.Timeouts.Traces = 200 * time.Millisecond
+		}
+		begin := time.Now()
+		_, err := run(t, context.Background(), s, o)
+		wantError(t, err, capture.ErrIncomplete, "no decode trace")
+		took := time.Since(begin)
+		if f == capture.FrameworkTensorRT && took < 200*time.Millisecond || took > 10*time.Second {
+			t.Errorf("%s: given up after %v", f, took)
+		}
+	}
+}

@@ -33,14 +33,21 @@ func (s *Set) Add(values ...string) {
 	slices.SortFunc(*s, func(a, b string) int { return len(b) - len(a) })
 }
 
-// harmless are headers that carry no secret.
-var harmless = map[string]bool{"Accept": true, "Content-Type": true, "User-Agent": true, "Host": true, "Connection": true}
+// telling are names of headers whose values are secrets, whatever they are.
+var telling = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|passw|credential|session`)
 
-// AddHeader remembers the values of all headers that may carry one.
+// longEnough is the least length of any other header's value for it to be
+// blotted out: "true" and "application/json" carry no secret, and taking them
+// out of every text would.
+const longEnough = 20
+
+// AddHeader remembers the values of all headers that may carry a secret.
 func (s *Set) AddHeader(h http.Header) {
 	for k, vs := range h {
-		if !harmless[http.CanonicalHeaderKey(k)] {
-			s.Add(vs...)
+		for _, v := range vs {
+			if telling.MatchString(k) || len(v) >= longEnough {
+				s.Add(v)
+			}
 		}
 	}
 }
@@ -50,7 +57,7 @@ var (
 	userinfo = regexp.MustCompile(`(\w+://)[^/@\s"']+@`)
 	// shaped are secrets that are known by their shape: a bearer token and the
 	// prefixes that issuers of keys use.
-	shaped = regexp.MustCompile(`(?i)\b(?:bearer\s+[\w.~+/=-]{4,}|(?:sk|pk|hf|ghp|gho|nvapi|xox[a-z])[-_][\w-]{4,})`)
+	shaped = regexp.MustCompile(`(?i)\b(?:bearer\s+[\w.~+/=-]{4,}|(?:sk|pk|hf|ghp|gho|nvapi|xox[a-z])[-_][\w-]{12,})`)
 	// assigned are secrets behind their name: --api-key X, api_key=X, "api_key": "X".
 	assigned = regexp.MustCompile(`(?i)((?:[\w-]*(?:` + names + `)))(["']?\s*[:=]\s*["']?|\s+)([^\s"',;&}\]]+)`)
 	secretly = regexp.MustCompile(`(?i)(?:` + names + `)$`)
