@@ -46,7 +46,7 @@ func captureProgram() app.Program {
 			"capture --url http://127.0.0.1:8000 --framework vllm --output-dir /data/prof --ranks 4",
 			"capture --url http://127.0.0.1:30000 --output-dir runs/d --profile-workload decode --num-steps 20 --format json",
 			"capture probe --url http://127.0.0.1:30000                                         # is it alive, and how fast",
-			"capture override --source py_executor.py --output patched/py_executor.py           # TensorRT-LLM: stacks, one writer",
+			"capture override --source py_executor.py --output patched/py_executor.py           # TensorRT-LLM: stacks",
 			"capture matrix --plan plan.json                                                    # several servers, resumable",
 		},
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
@@ -58,7 +58,7 @@ func captureProgram() app.Program {
 			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
 			fs.BoolVar(&dryRun, "dry-run", false, "print every request that would be sent to the profiler and the model, and send none")
 			fs.StringVar(&mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, or of the same server: captured first, with stacks, into DIR/mapping; --url then without, into DIR/formal")
-			fs.BoolVar(&failOnEmpty, "fail-on-empty", false, "an empty window is an error, not a warning")
+			fs.BoolVar(&failOnEmpty, "fail-on-empty", false, "name an empty window as the error where there is no other; it is never VALID")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
 			o, err := s.Options(env)

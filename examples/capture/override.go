@@ -14,8 +14,8 @@ func overrideProgram() app.Program {
 	var source, output string
 	return app.Program{
 		Name: "capture override",
-		Summary: "writes a copy of TensorRT-LLM's py_executor.py whose torch profiler records stacks (with_stack=True) and whose trace\n" +
-			"is written by rank 0 only. The source is not changed. Mount the copy over tensorrt_llm/_torch/pyexecutor/py_executor.py.",
+		Summary: "writes a copy of TensorRT-LLM's py_executor.py whose torch profiler records stacks (with_stack=True) and, in releases\n" +
+			"whose ranks all write one file, whose trace is written by rank 0 only. The source is not changed. Mount the copy over tensorrt_llm/_torch/pyexecutor/py_executor.py.",
 		Examples: []string{"capture override --source /opt/tensorrt_llm/_torch/pyexecutor/py_executor.py --output patched/py_executor.py"},
 		Common:   app.FormatFlag,
 		Formats:  []string{"text", "json"},
@@ -41,6 +41,9 @@ func overrideProgram() app.Program {
 			what := "unchanged: both places are as wanted"
 			if ch.Stacks+ch.Rank0 > 0 {
 				what = fmt.Sprintf("with_stack=True added %d times, rank 0 condition %d times", ch.Stacks, ch.Rank0)
+			}
+			if ch.PerRank {
+				what += "; each rank writes a file of its own and goes on doing so"
 			}
 			fmt.Fprintf(env.Stdout, "%s: %s\n", output, what)
 			return nil
