@@ -45,6 +45,21 @@ func TestMaxSize(t *testing.T) {
 	}
 }
 
+// TestCalibrateOneWindow: where the window opens once in a server's life, a
+// calibration is refused before it uses it up.
+func TestCalibrateOneWindow(t *testing.T) {
+	dir := outDir(t)
+	s := newFake(t, capture.FrameworkTensorRT, dir)
+	s.fault = notFound("/start_profile", nil)
+	o := judged(s, dir)
+	o.Workload, o.Calibrate, o.WarmupSteps = capture.WorkloadDecode, true, -1
+	_, err := run(t, context.Background(), s, o)
+	wantError(t, err, nil, "calibration", "/start_profile: 404")
+	if n := len(s.saw(genPath(s.framework))); n != 0 {
+		t.Errorf("%d requests were sent into the window", n)
+	}
+}
+
 // TestDryRun: the requests are those that a run sends, and none is sent; a
 // server that is not there will do when it is named.
 func TestDryRun(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/capture/internal/folder"
@@ -352,7 +353,8 @@ func (s *stageRun) disarm(ctx context.Context) error {
 // its window opens by itself, at iterations fixed at launch.
 func (s *stageRun) withoutStart(err error) error {
 	code := server.Status(err)
-	if s.res.Framework == FrameworkTensorRT && s.win.state == stateOff && (code == 404 || code == 405) && s.o.Workload != WorkloadBoth {
+	// That window is the only one, and none for a calibration to use up.
+	if s.res.Framework == FrameworkTensorRT && !strings.HasPrefix(s.dir, calibrationDir) && s.win.state == stateOff && (code == 404 || code == 405) && s.o.Workload != WorkloadBoth {
 		s.envOnly = true
 		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
 		return nil
