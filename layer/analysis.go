@@ -47,7 +47,13 @@ type Device struct {
 	// Passes are the forward passes in order of time. The first and the last may be partial.
 	Passes []ForwardPass `json:"passes"`
 
-	// NumLayers is N, the number of layers of a whole pass; 0 when no layers were found.
+	// Models are those that run, the one with most GPU time first, drafts last.
+	Models []Model `json:"models"`
+	// InPasses and InLayers are the parts of Time in passes and in layers.
+	InPasses time.Duration `json:"in_passes_ns"`
+	InLayers time.Duration `json:"in_layers_ns"`
+
+	// NumLayers is N, the number of layers of a whole pass of Models[0]; 0 when no layers were found.
 	NumLayers int `json:"num_layers"`
 	// LayerSource says where N comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after [Assemble].
 	LayerSource string `json:"layer_source"`
@@ -208,6 +214,8 @@ type ForwardPass struct {
 	Tokens int64 `json:"tokens"`
 	// Annotation is what the step annotations of the pass say; nil when there is none.
 	Annotation *Step `json:"annotation,omitempty"`
+	// Model indexes [Device.Models].
+	Model int `json:"model"`
 	// Step numbers the steps of the server: passes of several GPUs that one step launched have the same one.
 	Step int `json:"step"`
 	// Host is when the CPU prepared and launched the pass. A step that launched nothing on the GPU is a pass that has only this.

@@ -149,10 +149,12 @@ func (w *work) segment(a *Device, m *modelFacts) error {
 		w.look()
 		results[p] = w.prepare(spans[p])
 	}
-	w.assignLayers(results, f, m)
-	results = w.addLoose(results, m)
-	w.judge(results, m)
-	if err := w.checkAgainst(results, f, m); err != nil {
+	m = w.assignByModel(results, f, m)
+	if w.models[""] == m { // else what lies between the passes is of no known model
+		results = w.addLoose(results, m)
+		w.judge(results, m)
+	}
+	if err := w.checkAgainst(w.ofModel(results, m), f, m); err != nil {
 		return err
 	}
 	strays := w.dropStrays(results)
@@ -188,6 +190,8 @@ func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence [
 		a.Passes = append(a.Passes, w.buildPass(a, p, &results[p]))
 	}
 	w.nameIdle(a, results)
+	a.listModels(w, results)
+	a.cover()
 	a.Evidence = append(a.Evidence, evidence...)
 	a.addLayerEvidence(w, results)
 	a.labelLayers()
@@ -213,18 +217,17 @@ func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence [
 	}
 }
 
-// nameIdle gives a stage to passes of unknown stage that run the layers without any mixer while other passes have one in each: a
+// nameIdle gives a stage to passes of unknown stage that run the layers without any mixer while other passes of the model have one: a
 // rank of a data-parallel group without requests runs the layers so that the others' collectives complete.
 func (w *work) nameIdle(a *Device, results []passResult) {
 	mixes := make([]bool, len(results))
+	mixing := map[string]bool{} // models of which a pass has mixers
 	for p := range results {
 		mixes[p] = slices.Contains(results[p].seq.Role, roleMixer)
-	}
-	if !slices.Contains(mixes, true) {
-		return
+		mixing[results[p].model] = mixing[results[p].model] || mixes[p]
 	}
 	for p := range results {
-		if fp := &a.Passes[p]; fp.Stage == StageUnknown && fp.Partial == Whole && len(fp.Layers) > 0 && !mixes[p] {
+		if fp := &a.Passes[p]; mixing[results[p].model] && fp.Stage == StageUnknown && fp.Partial == Whole && len(fp.Layers) > 0 && !mixes[p] {
 			fp.Stage = StageIdle
 		}
 	}
@@ -321,7 +324,8 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 
 // addLayerEvidence says once per kind of evidence what the layers rest on.
 func (a *Device) addLayerEvidence(w *work, results []passResult) {
-	index := map[string]int{}
+	type key struct{ kind, model string }
+	index := map[key]int{}
 	order := make([]int, 0, 2*len(results)) // whole passes speak first
 	for _, cut := range []bool{false, true} {
 		for p := range results {
@@ -335,13 +339,16 @@ func (a *Device) addLayerEvidence(w *work, results []passResult) {
 		if r.count == 0 {
 			continue
 		}
-		k, ok := index[r.levidence]
+		k, ok := index[key{r.levidence, r.model}]
 		if !ok {
 			k = len(a.Evidence)
-			index[r.levidence] = k
+			index[key{r.levidence, r.model}] = k
 			detail := w.describe(r)
 			if r.levidence == "module" {
 				detail = fmt.Sprintf("module frames of %d layers", r.count)
+			}
+			if len(w.models) > 2 { // one is that of passes without a name
+				detail = r.model + ": " + detail
 			}
 			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.levidence, Detail: detail, Confidence: r.lconf})
 		}

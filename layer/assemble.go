@@ -113,6 +113,9 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 		fp.apply(&passes[p])
 		a.Passes = append(a.Passes, fp)
 	}
+	w.models = map[string]*modelFacts{"": m}
+	a.listModels(w, results)
+	a.cover()
 	a.addGivenEvidence(passes)
 	a.labelLayers()
 	a.chooseSteady(watch)

@@ -125,16 +125,13 @@ func (w *work) expertOps() func(trace.Event) bool {
 
 // label gives every layer what the config knows about it.
 func (a *Device) labelLayers() {
-	n := a.NumLayers
-	if n == 0 {
-		return
-	}
 	place := a.of.opts.HashLayers
-	types := profile.LayerTypes(n, nil, 0, place)
-	if a.of.Config != nil {
-		types = a.of.Config.LayerTypesN(n, place)
-	}
 	for p := range a.Passes {
+		n := a.Models[a.Passes[p].Model].NumLayers
+		types := profile.LayerTypes(n, nil, 0, place)
+		if a.of.Config != nil && n == a.NumLayers {
+			types = a.of.Config.LayerTypesN(n, place)
+		}
 		for l := range a.Passes[p].Layers {
 			a.labelLayer(&a.Passes[p].Layers[l], types, n, place)
 		}

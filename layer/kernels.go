@@ -31,7 +31,8 @@ type work struct {
 	nameOf []trace.NameID
 	begins map[uint64]bool // see sequence
 
-	empty []passSpan // steps that launched nothing, by start
+	empty  []passSpan             // steps that launched nothing, by start
+	models map[string]*modelFacts // by passSpan.model
 
 	pass  []int32
 	layer []int32

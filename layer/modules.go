@@ -17,6 +17,7 @@ type frameSpan struct {
 	class      string
 	index      int
 	root       int32 // index into frames.roots
+	inner      int   // of a root: modules inside
 }
 
 // frames are the module frames that matter: the outermost ones and the outermost layer in each.
@@ -99,6 +100,8 @@ func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string,
 		if e.Start() >= rootEnd {
 			rootEnd = e.End()
 			f.roots[thread] = append(f.roots[thread], span)
+		} else {
+			f.roots[thread][len(f.roots[thread])-1].inner++
 		}
 		if p.layer && e.Start() >= layerEnd {
 			layerEnd = e.End()

@@ -2,7 +2,9 @@ package layer
 
 import (
 	"fmt"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/llmstrata/strata/trace"
 )
@@ -16,6 +18,7 @@ type passSpan struct {
 	cut      Partial
 	draft    bool // a run of a smaller model between those of the target
 	host     HostSpan
+	model    string // class of the outermost module frames, "" when unknown
 }
 
 // findPasses climbs down the ladder of pass evidence and returns the passes in launch order, and what they rest on.
@@ -67,7 +70,7 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 				passes[i].step = seg.step
 			}
 		}
-		if seg.step != nil && len(passes) == 1 {
+		if seg.step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
 			ev = Evidence{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.Name, ev.Kind)}
 			passes[0].evidence, passes[0].kernels = "annotation", whole
@@ -372,14 +375,11 @@ func (w *work) weakSegments(sets []*stepSet) []stretch {
 	return []stretch{{kernels: w.order}}
 }
 
-// passesFromModules makes a pass of every outermost module frame that holds layers, or, where no frame is known to, of
-// every one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join
-// the pass before them.
+// passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be, of every
+// one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join the pass
+// before them.
 func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, bool) {
-	type rootKey struct {
-		thread trace.ThreadIndex
-		root   int
-	}
+	byRoot := map[rootKey][]int32{}
 	counts := map[string]int{}
 	rootOf := make([]rootKey, len(seg.kernels))
 	for k, i := range seg.kernels {
@@ -391,26 +391,26 @@ func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, 
 		th := w.thread[i]
 		if r := spanAt(f.roots[th], w.at[i]); r >= 0 {
 			rootOf[k] = rootKey{th, r}
+			byRoot[rootOf[k]] = append(byRoot[rootOf[k]], i)
 			counts[f.roots[th][r].class]++
 		}
 	}
-	class, most := "", 0
-	anyLayers := false
+	class, most, anyLayers := "", 0, false
 	for c := range counts {
 		anyLayers = anyLayers || f.hasLayers[c]
 	}
 	for c, n := range counts {
-		if anyLayers && !f.hasLayers[c] {
-			continue
-		}
-		if n > most || n == most && c < class {
+		if (!anyLayers || f.hasLayers[c]) && (n > most || n == most && c < class) {
 			class, most = c, n
 		}
 	}
 	if class == "" || 2*most < len(seg.kernels) && !anyLayers {
 		return nil, Evidence{}, false
 	}
+	models := w.modelClasses(f, byRoot)
+	models[class] = true
 	var passes []passSpan
+	var classes []string
 	index := map[rootKey]int{}
 	current := -1
 	for k, i := range seg.kernels {
@@ -419,13 +419,15 @@ func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, 
 		if r.root < 0 {
 			continue
 		}
-		c := f.roots[r.thread][r.root].class
-		if c == class || anyLayers && f.hasLayers[c] {
+		if c := f.roots[r.thread][r.root].class; models[c] {
 			p, seen := index[r]
 			if !seen {
 				p = len(passes)
 				index[r] = p
-				passes = append(passes, passSpan{evidence: "module", conf: 1})
+				passes = append(passes, passSpan{evidence: "module", conf: 1, model: c})
+				if !slices.Contains(classes, c) {
+					classes = append(classes, c)
+				}
 			}
 			current = p
 		}
@@ -434,7 +436,7 @@ func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, 
 		}
 	}
 	ev := Evidence{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
-		Detail: fmt.Sprintf("outermost module frames %s", class)}
+		Detail: "outermost module frames " + strings.Join(classes, ", ")}
 	return passes, ev, len(passes) > 0
 }
 

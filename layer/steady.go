@@ -26,7 +26,8 @@ const steadyTolerance = 0.10
 
 // chooseSteady picks the first pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
 // durations stay within the tolerance of their median, the earliest of equally long runs. Runs of a draft model, passes without
-// requests and passes without layers stand for the steady state only where there is nothing else.
+// requests, passes without layers and passes of other models than the one with most GPU time stand for the steady state only where
+// there is nothing else.
 func (a *Device) chooseSteady(watch *stop.Watch) {
 	a.Steady = Steady{Pass: None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
@@ -34,13 +35,13 @@ func (a *Device) chooseSteady(watch *stop.Watch) {
 		return
 	}
 	bestFrom, bestLen := None, 0
-	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool { return p.works() && p.Partial == Whole })
+	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool { return p.Model == 0 && p.works() && p.Partial == Whole })
 	for from := 0; from < len(a.Passes); {
 		to := from + 1
 		for to < len(a.Passes) && sameWork(&a.Passes[from], &a.Passes[to]) {
 			to++
 		}
-		if p := &a.Passes[from]; p.Partial == Whole && (p.works() || !working) {
+		if p := &a.Passes[from]; p.Model == 0 && p.Partial == Whole && (p.works() || !working) {
 			if f, n := longestRun(watch, a.Passes[from:to]); n > bestLen {
 				bestFrom, bestLen = from+f, n
 			}
@@ -78,7 +79,7 @@ func (p *ForwardPass) works() bool {
 
 // sameWork says whether two whole passes do the same work as far as their annotations tell.
 func sameWork(p, q *ForwardPass) bool {
-	return p.Partial == Whole && q.Partial == Whole && p.Stage == q.Stage && p.Batch == q.Batch && len(p.Layers) == len(q.Layers)
+	return p.Partial == Whole && q.Partial == Whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch && len(p.Layers) == len(q.Layers)
 }
 
 // longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that grows to

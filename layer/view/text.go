@@ -98,6 +98,9 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 		return "passes"
 	}
 	p.f("Detected: %d layers%s, %d blocks/pass, %d forward %s\n", t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
+	if t.GPUTimeNS > 0 {
+		p.f("Covered: %.1f %% of the GPU time in passes, %.1f %% in layers\n", 100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
+	}
 	for _, e := range t.Evidence {
 		p.f("  %s by %s, %d %s, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, passes(e.Passes), e.Confidence, table.Clean(e.Detail))
 	}

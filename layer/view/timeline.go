@@ -28,6 +28,11 @@ type Timeline struct {
 	Device         int              `json:"device"`
 	GPU            string           `json:"gpu,omitempty"`
 	Evidence       []layer.Evidence `json:"evidence"`
+	// GPUTimeNS adds up the durations of all GPU activities, InPassesNS and InLayersNS those of the activities in passes and in layers.
+	GPUTimeNS  int64         `json:"gpu_time_ns"`
+	InPassesNS int64         `json:"in_passes_ns"`
+	InLayersNS int64         `json:"in_layers_ns"`
+	Models     []layer.Model `json:"models"`
 	// KernelCategories adds up every GPU activity of the device by category, the most expensive first.
 	KernelCategories []CategoryTotal `json:"kernel_categories"`
 	Health           trace.Health    `json:"health"`
@@ -143,7 +148,11 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 	t := &Timeline{Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name, Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
 		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
 		GPU: a.GPU, Evidence: a.Evidence, Health: a.Analysis().Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
-		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: labels(a)}
+		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: labels(a),
+		GPUTimeNS: int64(a.Time), InPassesNS: int64(a.InPasses), InLayersNS: int64(a.InLayers), Models: a.Models}
+	if t.Models == nil {
+		t.Models = []layer.Model{}
+	}
 	if a.Analysis().Config != nil {
 		t.Config = a.Analysis().Config.Path
 	}
@@ -223,6 +232,9 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
+	}
+	if hasSeveralModels(a.Models) {
+		r.Note = join(a.Models[fp.Model].Title(), r.Note)
 	}
 	if st := &a.Steady; fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1 {
 		r.Note = join("steady", r.Note)

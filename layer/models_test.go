@@ -1,0 +1,109 @@
+package layer_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestModelsOfFlux: an image server runs two text encoders, a compiled denoiser four times, and a decoder. Each is a model with
+// its own layers, and the one that takes the time stands for the steady state.
+func TestModelsOfFlux(t *testing.T) {
+	d := analyze(t, open(t, "xdit-flux1-mi300.json.gz"), layer.Options{})
+	got := map[string][2]int{}
+	for _, m := range d.Models {
+		got[m.Name] = [2]int{m.Passes, m.NumLayers}
+	}
+	for name, want := range map[string][2]int{"CLIPTextModel": {1, 12}, "T5EncoderModel": {1, 24}, "Decoder": {1, 0}} {
+		if got[name] != want {
+			t.Errorf("%s: passes, layers %v, want %v", name, got[name], want)
+		}
+	}
+	main := d.Models[0]
+	if len(d.Models) != 4 || main.Name != "OptimizedModule" || main.Passes != 4 || float64(main.Time) < 0.8*float64(d.Time) || d.Steady.Run != 4 || d.Passes[d.Steady.Pass].Model != 0 {
+		t.Errorf("models %+v, steady %+v", d.Models, d.Steady)
+	}
+	if float64(d.InPasses) < 0.99*float64(d.Time) || d.InLayers > d.InPasses || d.InLayers == 0 {
+		t.Errorf("%v of %v in passes, %v in layers", d.InPasses, d.Time, d.InLayers)
+	}
+	for p := range d.Passes {
+		if fp := &d.Passes[p]; fp.Stage != layer.StageUnknown {
+			t.Errorf("pass %d of %s is %s, and nothing says so", p, d.Models[fp.Model].Name, fp.Stage)
+		}
+	}
+}
+
+// TestModelsHaveTheirOwnLayers: an encoder in front of each run of a language model, told apart by their outermost modules alone.
+// What is said about the number of layers is of the one that takes more time.
+func TestModelsHaveTheirOwnLayers(t *testing.T) {
+	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512}, Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
+	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
+	tr := inTurn(t, encoder, model, encoder, model)
+	for _, n := range []int{0, 24} {
+		d := analyze(t, tr, layer.Options{NumLayers: n})
+		if len(d.Models) != 2 || len(d.Passes) != 4 || d.NumLayers != 24 || d.Models[0].NumLayers != 24 || d.Models[1].NumLayers != 12 {
+			t.Fatalf("n=%d: %d passes, models %+v", n, len(d.Passes), d.Models)
+		}
+		for p := range d.Passes {
+			if fp := &d.Passes[p]; fp.Model != (p+1)%2 || len(fp.Layers) != d.Models[fp.Model].NumLayers {
+				t.Errorf("n=%d: pass %d is of model %d with %d layers", n, p, fp.Model, len(fp.Layers))
+			}
+		}
+		if d.Passes[d.Steady.Pass].Model != 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "several models run") {
+			t.Errorf("n=%d: steady pass %d, notes %q", n, d.Steady.Pass, d.Notes)
+		}
+	}
+}
+
+// TestOneModelIsOneModel: samplers and logits processors are outermost modules, too, and belong to the pass before them.
+func TestOneModelIsOneModel(t *testing.T) {
+	d := demoAnalysis(t, layer.Options{})
+	if len(d.Models) != 1 || d.Models[0].Passes != len(d.Passes) || d.Models[0].NumLayers != d.NumLayers || d.Models[0].Time != d.InPasses {
+		t.Errorf("models %+v of %d passes", d.Models, len(d.Passes))
+	}
+}
+
+// inTurn is a trace of runs of several programs on one thread and GPU, one behind the other.
+func inTurn(t *testing.T, runs ...gen.Config) *trace.Trace {
+	t.Helper()
+	var doc struct {
+		Events []map[string]any `json:"traceEvents"`
+	}
+	for i, cfg := range runs {
+		var b bytes.Buffer
+		if err := gen.Write(&b, cfg); err != nil {
+			t.Fatal(err)
+		}
+		shift := float64(i) * float64(time.Second.Microseconds())
+		edited(t, b.Bytes(), func(e map[string]any) map[string]any {
+			if e["ph"] != "X" || e["cat"] == "Trace" {
+				return nil
+			}
+			e["ts"] = number(t, e["ts"]) + shift
+			if args, ok := e["args"].(map[string]any); ok {
+				for _, key := range []string{"correlation", "External id", "Python id", "Python parent id"} {
+					if id, ok := args[key].(json.Number); ok {
+						args[key] = id + json.Number(string(rune('1'+i)))
+					}
+				}
+			}
+			doc.Events = append(doc.Events, e)
+			return e
+		})
+	}
+	data, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
