@@ -114,7 +114,7 @@ func dice(s *Sequence, from, to, tfrom, tto int) float64 {
 func (p *Params) layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 	first, length := starts[0], medianLayer(starts)
 	best := p.HeadLeast - 1
-	for i := first - 1; i >= max(0, first-2*length); i-- {
+	for i := first - 1; i >= max(0, first-int(p.LeadLength*float64(length))); i-- {
 		if s.Role[i] == embed {
 			break
 		}

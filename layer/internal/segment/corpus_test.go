@@ -101,8 +101,13 @@ func sequenceOf(names []string) *Sequence {
 		return m[s]
 	}
 	s := &Sequence{}
+	known := map[string]classify.Facts{}
 	for _, n := range names {
-		f := classify.Default().Facts(n)
+		f, ok := known[n]
+		if !ok {
+			f = classify.Default().Facts(n)
+			known[n] = f
+		}
 		s.ID = append(s.ID, id(ids, n))
 		s.Base = append(s.Base, id(bases, f.Base))
 		s.Role = append(s.Role, f.Role)

@@ -79,8 +79,10 @@ type Params struct {
 	// A gap of DoubleGap medians may hold two units: it does where it is TwoSimilarity alike with two usual neighbouring ones,
 	// whose gaps are off the median by UsualOff of it at most. Two kinds of layers differ by half at most in what was seen.
 	DoubleGap, UsualOff, TwoSimilarity float64
-	// Leading is how many layers of another kind may stand in front of a comb: models have up to three dense ones.
-	Leading int
+	// Leading is how many layers of another kind may stand in front of a comb: models have up to three dense ones. They are
+	// LeadLength times as long as the usual one at most; dense ones are shorter.
+	Leading    int
+	LeadLength float64
 	// WholeUnit is the share of the unit that must follow the last layer to be one.
 	WholeUnit float64
 	// Missing is the share of the layers that a comb may lack: nine of ten kernels of a name were recorded.
@@ -185,7 +187,7 @@ func DefaultParams() *Params {
 		RolesKnown: 4, OddLayers: 8, OddSupport: 0.6, HashedSupport: 0.35,
 		TrainingShare: 50, ForcedUneven: 0.1,
 		FewCovers: 0.3, FewUneven: 0.5, FewMixers: 0.3, Probes: 6,
-		DoubleGap: 1.6, UsualOff: 0.3, TwoSimilarity: 0.75, Leading: 4, WholeUnit: 0.7, Missing: 0.1,
+		DoubleGap: 1.6, UsualOff: 0.3, TwoSimilarity: 0.75, Leading: 4, LeadLength: 1.5, WholeUnit: 0.7, Missing: 0.1,
 		Turns: 4, Parts: 4, TurnsLeast: 24, TurnsSimilarity: 0.7, TurnsMixers: 0.4,
 		ScoreName: 2, ScoreRole: 1, ScoreMismatch: -2, ScoreGap: -2, Drop: 8,
 		Band: 48, Slack: 8,

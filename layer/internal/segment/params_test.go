@@ -13,11 +13,13 @@ import (
 
 var search = flag.Bool("search", false, "look through the whole corpus for cases on either side of each field, and print them")
 
+var allFamilies = families.All()
+
 // input returns a sequence of the corpus and the number of layers it has.
 func input(t testing.TB, name string) (*Sequence, int) {
 	t.Helper()
 	part := strings.Split(name, "|")
-	for _, f := range families.All() {
+	for _, f := range allFamilies {
 		if f.Name != part[0] {
 			continue
 		}
@@ -60,7 +62,7 @@ func nearby(field string) (less, more []float64) {
 	x := valueOf(field)
 	if reflect.ValueOf(DefaultParams()).Elem().FieldByName(field).Kind() == reflect.Int {
 		for _, d := range []float64{1, 2, 4, 8, 16, 32, 64} {
-			if x < 0 || x > d {
+			if x < 0 || x >= d {
 				less = append(less, x-d)
 			}
 			more = append(more, x+d)
@@ -148,7 +150,7 @@ func TestEveryNumberDecides(t *testing.T) {
 				if x := valueOf(field); min(x, p.Judge(x+0.01, Doubts{})) != x || min(x, p.Judge(x-0.01, Doubts{})) == x || x <= 0 || x >= 1 {
 					t.Errorf("%s = %v is no confidence", field, x)
 				}
-			case open[field]:
+			case open[field] && !isRule:
 				t.Skip("no case on either side yet")
 			default:
 				t.Errorf("%s has no case on either side: find one with -search, or write a rule", field)
