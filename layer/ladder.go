@@ -57,6 +57,13 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 	if m.layers == 0 {
 		return
 	}
+	w.assignWhole(results, m)
+	w.doubtEdges(results, m.layers)
+	w.assignCut(results, m.layers)
+}
+
+// assignWhole finds the layers of whole passes by their own repeats.
+func (w *work) assignWhole(results []passResult, m *modelFacts) {
 	var memo segment.Memo[int] // passes of equal kernels (graph replays) have equal layers
 	for p := range results {
 		r := &results[p]
@@ -78,11 +85,14 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 			w.byRepeats(r, m.layers)
 		}
 	}
-	w.doubtEdges(results, m.layers)
+}
+
+// assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
+func (w *work) assignCut(results []passResult, n int) {
 	if whole, _ := bestWhole(results, nil); whole == nil {
 		for p := range results {
 			if r := &results[p]; r.levidence == "none" && !r.draft && (p == 0 || p == len(results)-1) {
-				w.byFragment(r, m.layers)
+				w.byFragment(r, n)
 			}
 		}
 		return
@@ -96,16 +106,16 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 		w.look()
 		whole, _ := bestWhole(results, r.seq)
 		if r.cut != Whole {
-			w.byReference(r, whole, m.layers)
+			w.byReference(r, whole, n)
 			continue
 		}
 		r.cut = CutAtEnd
 		if p == 0 && len(results) > 1 {
 			r.cut = CutAtStart
 		}
-		if !w.byReference(r, whole, m.layers) {
+		if !w.byReference(r, whole, n) {
 			r.cut = Whole
-			w.byFragment(r, m.layers) // another stage than the whole passes: no kernel in common
+			w.byFragment(r, n) // another stage than the whole passes: no kernel in common
 		}
 	}
 }

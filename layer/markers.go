@@ -37,102 +37,125 @@ func (w *work) markCandidates(s *sequence) []marks {
 	return out
 }
 
-// passesFromMarks cuts a segment at marks and keeps the first candidate whose pieces hold a stack of layers each.
+// pieces are what marks cut a sequence into, and the layers in each.
+type pieces struct {
+	bounds [][2]int // of each piece
+	spans  [][2]int // of the layers in it
+	ns     []int    // their number, 0 for none
+	votes  map[int]int
+	n      int // the number of layers of most kernels; draft models run more often than their target, and less
+	// Pieces between two marks, and the kernels in them by the number of layers they hold.
+	inner, innerKernels int
+	covered             map[int]int
+}
+
+// cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it.
+func (w *work) cutAtMarks(s *sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
+	b := &pieces{votes: map[int]int{}, covered: map[int]int{}}
+	weights := map[int]int{}
+	ends := append(append([]int{0}, pos...), s.Len())
+	for k := 0; k+1 < len(ends); k++ {
+		from, to := ends[k], ends[k+1]
+		if from >= to {
+			continue
+		}
+		w.look()
+		part := s.Slice(from, to)
+		f := memo.Get(part.ID, func() segment.Stack { return params.StackIn(part, given) })
+		if f.N > 0 {
+			b.votes[f.N]++
+			weights[f.N] += to - from
+		}
+		b.bounds = append(b.bounds, [2]int{from, to})
+		b.spans, b.ns = append(b.spans, [2]int{from + f.From, from + f.To}), append(b.ns, f.N)
+		if k > 0 && k+2 < len(ends) {
+			b.inner++
+			b.innerKernels += to - from
+			b.covered[f.N] += to - from
+		}
+	}
+	b.n = segment.MostVotes(weights)
+	return b
+}
+
+// adopt gives the others' number of layers to pieces that seem to hold another one, and to runs without requests, which have no
+// mixers to find N by, and the layers of the others.
+func (b *pieces) adopt(s *sequence) {
+	for k := range b.bounds {
+		from := b.bounds[k][0]
+		part := s.Slice(from, b.bounds[k][1])
+		var f segment.Stack
+		switch {
+		case b.ns[k] == b.n:
+			continue
+		case b.ns[k] != 0:
+			f = params.StackIn(part, b.n)
+		default:
+			if c, ok := params.Best(part, b.n); ok && params.Idle(c) {
+				f = segment.Stack{From: c.Starts[0], To: c.Starts[b.n], N: b.n}
+			}
+		}
+		if f.N == b.n {
+			b.ns[k], b.spans[k] = b.n, [2]int{from + f.From, from + f.To}
+			b.votes[b.n]++
+		}
+	}
+}
+
+// keep returns the spans of layers that are passes, and which of them are runs of a draft model.
+func (b *pieces) keep(s *sequence, m marks) (kept [][2]int, small []bool) {
+	drafts := false
+	if !params.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
+		if drafts = m.exact && params.DraftsHold(b.covered[b.n], b.innerKernels); !drafts {
+			return nil, nil
+		}
+	}
+	longest := 0 // mixers of the longest draft run
+	for k := range b.spans {
+		switch {
+		case b.ns[k] == b.n:
+			kept, small = append(kept, b.spans[k]), append(small, false)
+		case drafts && b.bounds[k][0] >= m.pos[0]:
+			mixers, last := segment.Mixers(s, b.bounds[k][0], b.bounds[k][1])
+			if k+1 == len(b.bounds) && mixers > longest {
+				continue // no draft is as long: a run of the target that the window cuts
+			}
+			longest = max(longest, mixers)
+			if last >= 0 {
+				kept, small = append(kept, [2]int{b.bounds[k][0], last + 1}), append(small, true)
+			}
+		}
+	}
+	return kept, small
+}
+
+// passesFromMarks cuts a stretch at marks and keeps the first candidate whose pieces hold a stack of layers each.
 func (w *work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, Evidence, bool) {
 	if model.useAnchors || len(seg.kernels) == 0 {
 		return nil, Evidence{}, false
 	}
 	s := w.sequenceOf(seg.kernels)
 	var memo segment.Memo[segment.Stack]
-	stack := func(from, to int) (lo, hi, n int) {
-		part := s.Slice(from, to)
-		f := memo.Get(part.ID, func() segment.Stack { return params.StackIn(part, model.layers) })
-		return from + f.From, from + f.To, f.N
-	}
 	for _, m := range w.markCandidates(s) {
-		bounds := append(append([]int{0}, m.pos...), s.Len())
-		votes, weights := map[int]int{}, map[int]int{} // pieces, and kernels in them, by the number of layers they hold
-		inner, innerKernels := 0, 0
-		covered := map[int]int{}   // kernels of inner pieces by the number of layers they hold
-		var pieces, spans [][2]int // what the marks cut, and the layers in it
-		var ns []int
-		for k := 0; k+1 < len(bounds); k++ {
-			if bounds[k] >= bounds[k+1] {
-				continue
-			}
-			w.look()
-			lo, hi, n := stack(bounds[k], bounds[k+1])
-			if n > 0 {
-				votes[n]++
-				weights[n] += bounds[k+1] - bounds[k]
-			}
-			pieces = append(pieces, [2]int{bounds[k], bounds[k+1]})
-			spans, ns = append(spans, [2]int{lo, hi}), append(ns, n)
-			if k > 0 && k+2 < len(bounds) {
-				inner++
-				innerKernels += bounds[k+1] - bounds[k]
-				covered[n] += bounds[k+1] - bounds[k]
-			}
-		}
-		n := segment.MostVotes(weights) // a draft model runs more often than its target, and less
-		if n < 2 || votes[n] < m.need {
+		b := w.cutAtMarks(s, m.pos, &memo, model.layers)
+		if b.n < 2 || b.votes[b.n] < m.need {
 			continue
 		}
-		for k := range pieces { // a run without requests has no mixers to find N by, and the layers of the others
-			if ns[k] == n || model.layers >= 2 {
-				continue
-			}
-			from := pieces[k][0]
-			if ns[k] != 0 { // the others know better how many layers the model has
-				if f := params.StackIn(s.Slice(from, pieces[k][1]), n); f.N == n {
-					ns[k], spans[k] = n, [2]int{from + f.From, from + f.To}
-					votes[n]++
-				}
-				continue
-			}
-			if c, ok := params.Best(s.Slice(from, pieces[k][1]), n); ok && params.Idle(c) {
-				ns[k], spans[k] = n, [2]int{from + c.Starts[0], from + c.Starts[n]}
-				votes[n]++
-			}
+		if model.layers < 2 {
+			b.adopt(s)
 		}
-		drafts := false
-		if !params.MarksHold(votes[n], inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
-			if drafts = m.exact && params.DraftsHold(covered[n], innerKernels); !drafts {
-				continue
-			}
-		}
-		kept := spans[:0:0]
-		var small []bool
-		longest := 0 // mixers of the longest draft run
-		for k := range spans {
-			switch {
-			case ns[k] == n:
-				kept, small = append(kept, spans[k]), append(small, false)
-			case drafts && ns[k] != n && pieces[k][0] >= m.pos[0]:
-				mixers, last := segment.Mixers(s, pieces[k][0], pieces[k][1])
-				if k+1 == len(pieces) && mixers > longest {
-					continue // no draft is as long: a run of the target that the window cuts
-				}
-				longest = max(longest, mixers)
-				if last >= 0 {
-					kept, small = append(kept, [2]int{pieces[k][0], last + 1}), append(small, true)
-				}
-			}
-		}
+		kept, small := b.keep(s, m)
 		if len(kept) == 0 {
 			continue
 		}
 		passes := w.splitBetween(seg.kernels, kept)
-		for p := range passes {
-			passes[p].draft = small[p]
-		}
 		w.trimEnds(passes, s, kept, m.pos, seg)
 		kind, conf := "structure", params.ConfidenceStructure
 		if n := w.fullReplays(passes); 2*n > len(passes) {
 			kind, conf = "graph", params.ConfidenceGraph
 		}
 		for p := range passes {
-			passes[p].evidence, passes[p].conf = kind, conf
+			passes[p].draft, passes[p].evidence, passes[p].conf = small[p], kind, conf
 		}
 		return passes, Evidence{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf,
 			Detail: fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes))}, true
