@@ -74,6 +74,7 @@ type Device struct {
 	keys       []classify.Category          // in order of first appearance; columns.category indexes them
 	categoryOf []uint16                     // key by fine name id, while analysing
 	byPlace    []bool                       // by fine name id: the kernel's place may correct the category
+	operators  []opRow                      // distinct answers; columns.operator indexes them
 	twins      *twinTable
 }
 

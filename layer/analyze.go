@@ -182,6 +182,7 @@ func (w *work) place(results []passResult) {
 
 // finish writes passes and kernels.
 func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence []Evidence) {
+	w.findOperators(a, results, true)
 	w.place(results)
 	a.NumLayers, a.LayerSource = m.layers, m.source
 	w.fillKernels(a)
@@ -236,7 +237,7 @@ func (w *work) nameIdle(a *Device, results []passResult) {
 // fillKernels writes the columns of the device.
 func (w *work) fillKernels(a *Device) {
 	n := len(w.acts)
-	c := columns{event: make([]trace.EventID, n), pass: w.pass, layer: make([]int16, n), half: w.half, category: make([]uint16, n), order: w.order}
+	c := columns{event: make([]trace.EventID, n), pass: w.pass, layer: make([]int16, n), half: w.half, category: make([]uint16, n), operator: w.op, order: w.order}
 	for i, e := range w.acts {
 		w.watch.Row()
 		c.event[i], c.layer[i], c.category[i] = e.ID(), int16(w.layer[i]), a.categoryOf[w.seq.ID[i]]

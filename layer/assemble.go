@@ -103,6 +103,7 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 			m.layers, m.source = max(m.layers, results[p].first+results[p].count), string(boundariesGiven)
 		}
 	}
+	w.findOperators(a, results, false)
 	w.place(results)
 	a.NumLayers, a.LayerSource = m.layers, m.source
 	w.fillKernels(a)

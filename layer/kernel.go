@@ -7,14 +7,15 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// columns hold what is known of each kernel of a device: 17 bytes a kernel, and 4 more in [Layer.Kernels].
+// columns hold what is known of each kernel of a device: 19 bytes a kernel, and 4 more in [Layer.Kernels].
 type columns struct {
 	event    []trace.EventID // ascending
 	pass     []int32
 	layer    []int16
 	half     []int8
 	category []uint16
-	order    []int32 // kernels in launch order
+	operator []uint16 // see Device.operators; nil: not looked for
+	order    []int32  // kernels in launch order
 }
 
 // Kernel is a view of one GPU activity (kernel, copy or set) with its place in the model: a small comparable value that reads

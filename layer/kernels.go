@@ -37,6 +37,9 @@ type work struct {
 	pass  []int32
 	layer []int32
 	half  []int8
+	op    []uint16 // index into Device.operators; nil: not looked for
+
+	dims map[string][2]int // see weightOf
 }
 
 // A gpu is a device with activities and the time that they take.

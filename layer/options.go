@@ -64,6 +64,8 @@ type Options struct {
 	// Mapping is the analysis of a second trace of the same model, recorded eagerly or while its graph was captured, from which
 	// [Kernel.Twin] carries modules, CPU ops, shapes and source lines to the kernels of graph replays. Nil: the trace itself.
 	Mapping *Analysis
+	// ForceMapping uses Mapping also where it seems to be of another model or GPU; see [Device.MappingRefused].
+	ForceMapping bool
 }
 
 // A StepPattern recognises a step annotation of a framework that the built-in dialects do not know.

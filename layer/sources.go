@@ -46,6 +46,17 @@ type twinTable struct {
 	found bool
 	of    []int32 // per kernel: indexes table
 	table []Twin  // the distinct ones; [0] is none
+	// refused is why the mapping trace is not used, "" where it is.
+	refused string
+}
+
+// MappingRefused returns why [Options.Mapping] is not used for the device's twins: it is of another model or GPU. "" where it is
+// used, or none was given. It aligns, as [Kernel.Twin] does.
+func (a *Device) MappingRefused() string {
+	if a.Align(context.Background()) != nil {
+		return "" // never: what does not end has no error
+	}
+	return a.twins.refused
 }
 
 // Twin returns where the kernel comes from; see [Twin]. The first call for a kernel without an eager launch aligns all of the
@@ -75,11 +86,18 @@ func (a *Device) Align(ctx context.Context) (err error) {
 	if t.found {
 		return nil
 	}
+	if reason := a.foreignMapping(); reason != "" {
+		t.found, t.of, t.table, t.refused = true, make([]int32, a.NumKernels()), make([]Twin, 1), reason
+		return nil
+	}
 	of, table, err := a.findTwins(ctx)
 	if err != nil {
 		return err
 	}
 	t.found, t.of, t.table = true, of, table
+	if reason := a.unlikeMapping(of, table); reason != "" {
+		t.of, t.table, t.refused = make([]int32, a.NumKernels()), make([]Twin, 1), reason
+	}
 	return nil
 }
 

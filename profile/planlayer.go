@@ -200,9 +200,12 @@ func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 	norm := c.norm(opname.QKNorm, h*d)
 	norm.Optional, norm.Split = true, SplitHeads
 	ops = append(ops, norm, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * c.QKRopeDim, Split: SplitHeads},
-		PlanOp{Operator: opname.KVWrite, Optional: true, Width: d, KVHeads: 1, HeadDim: d, Ratio: ratio})
+		PlanOp{Operator: opname.KVWrite, Optional: true, Width: d, KVHeads: 1, HeadDim: d})
 	if l.Indexer {
 		ops = append(ops, c.planIndexer(c.HiddenSize, 2*overlap*c.IndexHeadDim)...)
+	}
+	if ratio > 0 {
+		ops = append(ops, PlanOp{Operator: opname.KVWrite, Module: "compressor", Optional: true, Width: 2 * overlap * d, KVHeads: 1, HeadDim: d, Ratio: ratio})
 	}
 	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: d, ValueDim: d, Window: c.SlidingWindow, Ratio: ratio, Split: SplitHeads}
 	if l.Indexer {

@@ -67,24 +67,8 @@ type frame struct {
 // parseFrame reads "path/file.py(123): func". Anything else, such as a
 // built-in method or an nn.Module, is not a frame with a source line.
 func parseFrame(name string) (frame, bool) {
-	path, fn, ok := strings.Cut(name, "): ")
-	if !ok {
-		return frame{}, false
-	}
-	open := strings.LastIndexByte(path, '(')
-	if open <= 0 {
-		return frame{}, false
-	}
-	line := path[open+1:]
-	if line == "" {
-		return frame{}, false
-	}
-	for i := 0; i < len(line); i++ {
-		if line[i] < '0' || line[i] > '9' {
-			return frame{}, false
-		}
-	}
-	return frame{path: strings.ReplaceAll(path[:open], "\\", "/"), line: line, fn: fn}, true
+	f, ok := framework.ParseFrame(name)
+	return frame{path: f.Path, line: f.Line, fn: f.Func}, ok
 }
 
 // root returns where in the path the package begins that gives the frame its

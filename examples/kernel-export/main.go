@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"math"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -133,6 +134,11 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	if at.Pass != layer.None {
 		r.Stage = string(k.Device().Passes[at.Pass].Stage)
 	}
+	op, part, confidence := k.Operator()
+	r.Operator, r.OperatorConfidence = string(op), math.Round(100*float64(confidence))/100
+	if confidence > 0 {
+		r.Part = string(part)
+	}
 	if e.IsReplay() {
 		r.Graph = 1
 	}
@@ -141,6 +147,7 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	}
 	if d.opts.stacks {
 		r.Location = d.sources.Location(e)
+		r.ModelLine = k.ModelLine().String()
 	}
 	if d.opts.module {
 		r.Module = layer.ModulePath(e)

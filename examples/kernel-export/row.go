@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -27,12 +28,18 @@ type Row struct {
 	Module      string `json:"module"`      // Outer_0/Inner_3, with --module
 	Correlation uint64 `json:"correlation"` // 0 for none
 	Graph       int    `json:"graph"`       // 1 for a replayed activity
+
+	Operator           string  `json:"operator"`            // part of the model, see docs/operators.md
+	Part               string  `json:"part"`                // main, quant, reduce, copy; empty for other
+	OperatorConfidence float64 `json:"operator_confidence"` // 0…1
+	ModelLine          string  `json:"model_line"`          // path:line func in a model's file, with --stacks
 }
 
 // header is the first line of the CSV.
 var header = []string{
 	"index", "ts_ns", "dur_ns", "device", "stream", "kind", "pass", "layer", "half", "stage", "category", "name",
 	"canonical", "cpu_op", "location", "module", "correlation", "graph",
+	"operator", "part", "operator_confidence", "model_line",
 }
 
 // rowWriter writes rows in one of the formats.
@@ -70,6 +77,10 @@ func (c csvWriter) write(r *Row) error {
 	c.String(r.Module)
 	c.Uint(r.Correlation)
 	c.Int(int64(r.Graph))
+	c.String(r.Operator)
+	c.String(r.Part)
+	c.String(strconv.FormatFloat(r.OperatorConfidence, 'f', -1, 64))
+	c.String(r.ModelLine)
 	return c.End()
 }
 

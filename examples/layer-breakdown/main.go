@@ -22,7 +22,7 @@ func main() { app.Main(program()) }
 type options struct {
 	pass, layer, compare int
 	mapping              string
-	plan                 bool
+	plan, force          bool
 	given                func(name string) bool
 }
 
@@ -45,6 +45,7 @@ func program() app.Program {
 			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down")
 			fs.IntVar(&o.compare, "compare-layer", 0, "layer `NUMBER` of the same pass to compare with; default: none")
 			fs.StringVar(&o.mapping, "mapping-input", "", "second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
+			fs.BoolVar(&o.force, "force-mapping", false, "use --mapping-input also where it seems to be of another model or GPU")
 			fs.BoolVar(&o.plan, "plan", false, "print the plan of the model that --config describes, operators with their sizes, and read no trace")
 			o.given = func(name string) bool {
 				set := false
@@ -77,6 +78,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 			return fmt.Errorf("--mapping-input: %w", err)
 		}
 	}
+	model.ForceMapping = o.force
 	t, err := env.Load(ctx, trace.Options{})
 	if err != nil {
 		return err
@@ -88,6 +90,12 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	a, err := env.GPU(an)
 	if err != nil {
 		return err
+	}
+	if err := a.Align(ctx); err != nil {
+		return err
+	}
+	if reason := a.MappingRefused(); reason != "" {
+		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", reason)
 	}
 	pass := a.Steady.Pass
 	if o.given("fwd-pass") || pass == layer.None {

@@ -55,7 +55,7 @@ var Layers = Layering{
 	"internal/fingerprint":      {"internal/atomicfile", "internal/gen", "internal/gen/nsysgen"},
 	"internal/figures":          {"internal/gen", "internal/gen/nsysgen"},
 	"internal/framework":        {},
-	"internal/gen":              {},
+	"internal/gen":              {"internal/opname"},
 	"internal/gen/families":     {},
 	"internal/gen/cmd/demogen":  {"internal/gen"},
 	"internal/gen/cmd/tracegen": {"internal/gen"},
@@ -76,6 +76,7 @@ var Layers = Layering{
 	"internal/stop":             {},
 	"internal/table":            {},
 	"layer/internal/segment":    {"classify"},
+	"layer/internal/operator":   {"internal/opname"},
 	"internal/testdata":         {},
 }
 

@@ -252,6 +252,10 @@ type Truth struct {
 	Category string
 	// Graph tells a kernel of a graph replay.
 	Graph bool
+	// Operator is the part of the model it computes, by package opname; where a
+	// careful reader would accept several, they are joined by "|". "" outside the
+	// model.
+	Operator string
 }
 
 // validate checks a Config.

@@ -21,6 +21,7 @@ type queued struct {
 	wait     bool // also wait for the other stream
 	layer    int
 	half     string
+	operator string
 	grid     int
 	bytes    int64
 	gap      int64 // idle time of the stream in front of it, 0 for the usual
@@ -188,7 +189,7 @@ func (s *sim) queue(stream int, r role) queued {
 		name = names[pick.next()%uint64(len(names))]
 	}
 	return queued{
-		class: classKernel, name: name, category: k.category, dur: s.duration(k, r), stream: stream,
+		class: classKernel, name: name, category: k.category, dur: s.duration(k, r), stream: stream, operator: s.operator(r, stream),
 		grid: 1 + s.rows/4,
 	}
 }
@@ -313,6 +314,7 @@ func (s *sim) start(q queued, c called, graph, node uint64) {
 		e.truth = &Truth{
 			Start: at, Duration: q.dur, Device: s.device(), Stream: e.stream, Kind: kindName(q.class), Name: q.name,
 			Pass: s.pass, Layer: q.layer, Half: q.half, Stage: stage, Category: q.category, Graph: node != 0,
+			Operator: q.operator,
 		}
 	}
 	s.out.gpu = append(s.out.gpu, e)

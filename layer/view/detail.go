@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sort"
 	"strconv"
 	"time"
 
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -142,6 +144,12 @@ type KernelRow struct {
 	// SourceConfidence says how sure CPUOp, Module and InputDims are: 1 for the kernel's own launch, less when they were
 	// carried over from an eager twin, 0 when there are none.
 	SourceConfidence float64 `json:"source_confidence,omitempty"`
+	// ModelLine is the line of the model that the kernel comes from, see [ModelLine].
+	ModelLine string `json:"model_line,omitempty"`
+	// Operator is the part of the model that the kernel computes, Part how it serves it, OperatorConfidence how sure that is.
+	Operator           profile.Operator `json:"operator"`
+	Part               layer.Part       `json:"part"`
+	OperatorConfidence float64          `json:"operator_confidence"`
 
 	relative trace.Time // start since the layer's start
 }
@@ -186,10 +194,13 @@ func row(a *layer.Device, i int) KernelRow {
 	e := k.Event()
 	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: string(k.Category()),
 		TSUS: rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Replay(), Half: k.Half()}
+	operator, part, confidence := k.Operator()
+	row.Operator, row.Part, row.OperatorConfidence = operator, part, math.Round(100*float64(confidence))/100
 	tw := k.Twin()
 	if !tw.Launch.Valid() {
 		return row
 	}
+	row.ModelLine = k.ModelLine().String()
 	op := tw.Launch.Op()
 	if dims := op.InputDims(); dims != "" && json.Valid([]byte(dims)) {
 		row.InputDims = json.RawMessage(dims)

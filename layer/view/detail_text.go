@@ -3,11 +3,13 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 )
 
 // WriteText prints the layer's category summary and its kernels by duration.
@@ -22,6 +24,16 @@ func (d *Detail) WriteText(w io.Writer) error {
 	}
 	p.table(tab)
 	p.f("\n")
+	d.kernelTable(p)
+	if d.Diff != nil {
+		p.f("\n")
+		d.Diff.write(p)
+	}
+	return p.err
+}
+
+// kernelTable prints the kernels: by operator with a subtotal each where operators are known, else by duration.
+func (d *Detail) kernelTable(p *printer) {
 	halves := false // one half a layer is no news
 	for i := range d.Kernels {
 		halves = halves || d.Kernels[i].Half != d.Kernels[0].Half
@@ -30,21 +42,75 @@ func (d *Detail) WriteText(w io.Writer) error {
 	if halves {
 		cols = append(cols, table.Text("Half"))
 	}
-	tab = table.New(append(cols, table.Text("Category"), table.Text("Kernel"))...)
-	for i := range d.Kernels {
-		k := &d.Kernels[i]
-		row := []string{strconv.Itoa(i + 1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS)}
+	rows, operators := d.byOperator()
+	if operators {
+		cols = append(cols, table.Text("Operator"))
+	}
+	lines := slices.ContainsFunc(rows, func(k *KernelRow) bool { return k.ModelLine != "" })
+	if lines {
+		cols = append(cols, table.Text("Model line").Limit(maxModelLine))
+	}
+	tab := table.New(append(cols, table.Text("Category"), table.Text("Kernel"))...)
+	line := func(number, dur, share, half, operator, model, category, kernel string) {
+		row := []string{number, dur, share}
 		if halves {
-			row = append(row, k.Half)
+			row = append(row, half)
 		}
-		tab.Row(append(row, d.label(k.Category), k.SimplifiedName)...)
+		if operators {
+			row = append(row, operator)
+		}
+		if lines {
+			row = append(row, model)
+		}
+		tab.Row(append(row, category, kernel)...)
+	}
+	for i := range rows {
+		k := rows[i]
+		own := "  " + string(k.Part)
+		if n, sum := sumOf(rows, k.Operator); n == 1 {
+			own = string(k.Operator)
+		} else if operators && (i == 0 || rows[i-1].Operator != k.Operator) {
+			line("", table.Fixed(sum, 3), percent(sum, d.Metadata.TotalDurUS), "", string(k.Operator), "", "", strconv.Itoa(n)+" kernels")
+		}
+		line(strconv.Itoa(i+1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS), k.Half, own, k.ModelLine, d.label(k.Category), k.SimplifiedName)
 	}
 	p.table(tab)
-	if d.Diff != nil {
-		p.f("\n")
-		d.Diff.write(p)
+}
+
+// maxModelLine is how many characters of a model line a table shows.
+const maxModelLine = 84
+
+// sumOf counts and adds up the kernels of an operator. A layer has a few dozen kernels: looking at all of them for each is cheap.
+func sumOf(rows []*KernelRow, op profile.Operator) (n int, us float64) {
+	for _, r := range rows {
+		if r.Operator == op {
+			n, us = n+1, us+r.DurUS
+		}
 	}
-	return p.err
+	return n, us
+}
+
+// byOperator returns the rows in the order in which a model runs its operators, those of one operator by start; and whether
+// enough operators are known. If not, the order is that of d.Kernels.
+func (d *Detail) byOperator() ([]*KernelRow, bool) {
+	rows := make([]*KernelRow, len(d.Kernels))
+	known := 0.0
+	for i := range d.Kernels {
+		rows[i] = &d.Kernels[i]
+		if rows[i].OperatorConfidence > 0 {
+			known += rows[i].DurUS
+		}
+	}
+	if len(rows) == 0 || known < minOperatorShare*d.Metadata.TotalDurUS {
+		return rows, false
+	}
+	sort.SliceStable(rows, func(i, j int) bool {
+		if c := compareOperators(string(rows[i].Operator), string(rows[j].Operator)); c != 0 {
+			return c < 0
+		}
+		return rows[i].Index < rows[j].Index
+	})
+	return rows, true
 }
 
 func (d *Detail) title(p *printer) {

@@ -19,7 +19,7 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 		p.f("\n")
 	}
 	d.title(p)
-	tab := table.New(table.Number("#"), table.Text("Half"), table.Text("Category"), table.Text("Simplified Name"), table.Number("dur(us)"),
+	tab := table.New(table.Number("#"), table.Text("Half"), table.Text("Operator"), table.Text("Category"), table.Text("Simplified Name"), table.Number("dur(us)"),
 		table.Number("%"), table.Number("ts_rel(ms)"), table.Text("Input Dims"))
 	carried := 0
 	for i := range d.Kernels {
@@ -32,7 +32,7 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 				carried++
 			}
 		}
-		tab.Row(strconv.Itoa(i+1), k.Half, d.label(k.Category), k.SimplifiedName, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
+		tab.Row(strconv.Itoa(i+1), k.Half, string(k.Operator), d.label(k.Category), k.SimplifiedName, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
 			table.Fixed(float64(k.relative)/1e6, 3), dims)
 	}
 	p.table(tab)

@@ -61,6 +61,7 @@ func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 		t.layerTable(p)
 		p.f("\nBy layer type\n\n")
 		t.clusterTable(p)
+		t.operatorTable(p)
 	}
 	p.f("\nSummary: %s\n", t.Summary)
 	for _, n := range t.Notes {

@@ -43,8 +43,10 @@ type Timeline struct {
 	FwdPass  int          `json:"fwd_pass"`
 	Layers   []LayerRow   `json:"layers"`
 	Clusters []ClusterRow `json:"clusters"`
-	Summary  string       `json:"summary"`
-	Notes    []string     `json:"notes,omitempty"`
+	// Operators adds up the GPU time of FwdPass by operator: of the whole pass first, then of each type of layer.
+	Operators []OperatorTable `json:"operators"`
+	Summary   string          `json:"summary"`
+	Notes     []string        `json:"notes,omitempty"`
 
 	columns []column
 	labels  func(string) string
@@ -148,7 +150,7 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 	t := &Timeline{Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name, Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
 		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
 		GPU: a.GPU, Evidence: a.Evidence, Health: a.Analysis().Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
-		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Notes: a.Notes, labels: labels(a),
+		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Operators: []OperatorTable{}, Notes: a.Notes, labels: labels(a),
 		GPUTimeNS: int64(a.Time), InPassesNS: int64(a.InPasses), InLayersNS: int64(a.InLayers), Models: a.Models}
 	if t.Models == nil {
 		t.Models = []layer.Model{}
@@ -183,6 +185,9 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 	nameVariants(a, t.Layers)
 	t.columns = columnsFor(a, t.Layers)
 	t.Clusters = clusters(t.Layers)
+	if len(fp.Layers) > 0 {
+		t.Operators = operatorTables(a, fp, t.Layers)
+	}
 	t.Summary = summarise(a, t)
 	return t, nil
 }

@@ -1,0 +1,4 @@
+package layer
+
+// LayoutOf is layoutOf for tests of the engine below it.
+var LayoutOf = layoutOf

@@ -1,0 +1,417 @@
+package operator
+
+import (
+	"math"
+	"slices"
+
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// unit is what takes one step: a kernel, or the kernels of a decomposed operator.
+type unit struct {
+	kernels []int // into the pass
+	acts    []act
+	first   bool
+	second  bool
+	hint    hint
+	k, n    int
+	label   int32
+}
+
+// lanes returns the streams that are aligned by themselves: the one with most
+// kernels, and every other that runs attention in as many layers, as the second
+// half of a batch does. What is on no lane is placed beside the lanes.
+func (w *work) lanes() []int32 {
+	count := map[int32]int{}
+	core := map[int32]map[int32]bool{}
+	for i := range w.pass.Kernels {
+		k := &w.pass.Kernels[i]
+		count[k.Stream]++
+		if a := w.reads[i].acts[0]; (a == actAttention || a == actScan) && k.Layer >= 0 {
+			if core[k.Stream] == nil {
+				core[k.Stream] = map[int32]bool{}
+			}
+			core[k.Stream][k.Layer] = true
+		}
+	}
+	var streams []int32
+	for s := range count {
+		streams = append(streams, s)
+	}
+	slices.SortFunc(streams, func(a, b int32) int {
+		if count[a] != count[b] {
+			return count[b] - count[a]
+		}
+		return int(a - b)
+	})
+	lanes := streams[:1:1]
+	for _, s := range streams[1:] {
+		if float64(len(core[s])) >= w.p.Streams*float64(w.pass.Layers) {
+			lanes = append(lanes, s)
+		}
+	}
+	return lanes
+}
+
+// alignLane aligns the kernels of a lane, then those of the helper streams if it
+// is the last.
+func (w *work) alignLane(stream int32) {
+	units := w.units(func(k *Kernel) bool { return k.Stream == stream })
+	if len(units) == 0 {
+		return
+	}
+	best := math.Inf(1)
+	var steps []step
+	var path []place
+	try := func(v variant) {
+		s := w.steps(v)
+		if p, cost := w.align(units, s, nil); cost < best-rounding {
+			best, steps, path = cost, s, p
+		}
+	}
+	for _, v := range w.choose(units, w.layout.variants()) {
+		try(v)
+	}
+	w.write(units, steps, path)
+	if stream == w.lanes()[len(w.lanes())-1] {
+		w.helpers(steps)
+	}
+}
+
+// maxCells bounds the states of one alignment, and so its memory: 128 MB, a pass
+// of 130 000 kernels. The largest pass known has 11 000; what is beyond is no
+// forward pass, and its kernels are of no operator.
+const maxCells = 8 << 20
+
+// maxSample is how many layers the variants are tried on at most, before the pass
+// is aligned with the best: enough for one of each kind where kinds take turns.
+const maxSample = 8
+
+// choose returns the variant that fits layers in the middle of the pass best; all
+// of them where the pass is short or has kinds of layers that the middle has not.
+func (w *work) choose(units []unit, list []variant) []variant {
+	kinds := func(first, n int) map[int]bool {
+		m := map[int]bool{}
+		for l := first; l < first+n && l < len(w.layout.LayerKinds); l++ {
+			m[w.layout.LayerKinds[l]] = true
+		}
+		return m
+	}
+	all := len(kinds(w.pass.First, w.pass.Layers))
+	first, n := w.pass.First+w.pass.Layers/2, 2
+	for n < maxSample && len(kinds(first, n)) < all {
+		n++
+	}
+	if len(list) < 2 || 2*(n+1) > w.pass.Layers || len(kinds(first, n)) < all {
+		return list
+	}
+	sample := *w
+	sample.pass = &Pass{Kernels: w.pass.Kernels, First: first, Layers: n, CutStart: true, CutEnd: true}
+	var inside []unit
+	for _, u := range units {
+		if int(u.label) >= first && int(u.label) < first+n {
+			inside = append(inside, u)
+		}
+	}
+	if len(inside) == 0 {
+		return list
+	}
+	best, cheapest := list[0], math.Inf(1)
+	for _, v := range list {
+		if _, cost := sample.align(inside, sample.steps(v), nil); cost < cheapest-rounding {
+			best, cheapest = v, cost
+		}
+	}
+	return []variant{best}
+}
+
+// rounding is below every difference of costs that is meant, and above those that
+// come from adding up in another order: equal variants keep their order.
+const rounding = 1e-6
+
+// place is where a unit went: the steps from start to end, none for start −1.
+type place struct {
+	start, end int
+	grade      grade
+}
+
+// band is the range of steps that a unit may take.
+type band struct{ lo, hi int }
+
+// cell is one state of the alignment: the last step taken so far.
+type cell struct {
+	cost  float64
+	from  int32 // last step of the unit before
+	start int32 // first step of this unit, −1: it takes none
+}
+
+// align finds the cheapest monotone alignment. taken are steps that other streams
+// have. An infinite cost means that nothing fits.
+func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place, float64) {
+	if len(steps) == 0 {
+		return nil, math.Inf(1)
+	}
+	skips := make([]float64, len(steps)+1)
+	for i, s := range steps {
+		skips[i+1] = skips[i] + s.skip
+	}
+	bands := make([]band, len(units))
+	for i := range bands {
+		bands[i] = band{0, len(steps)}
+	}
+	if taken == nil { // else the steps are of one layer
+		bands = w.bands(units, steps)
+	}
+	total := 0
+	for _, b := range bands {
+		total += b.hi - b.lo + 1
+	}
+	if total > maxCells {
+		return nil, math.Inf(1)
+	}
+	slab := make([]cell, total)
+	rows := make([][]cell, len(units)) // index: last step + 1 − lo
+	offset := make([]int, len(units))
+	prev, prevLo := []cell{{}}, 0 // position 0: no step taken
+	for i := range units {
+		n := bands[i].hi - bands[i].lo + 1
+		row := slab[:n:n]
+		slab = slab[n:]
+		w.advance(row, &units[i], steps, skips, bands[i], prev, prevLo, taken, i == 0)
+		rows[i], offset[i] = row, bands[i].lo
+		prev, prevLo = row, bands[i].lo
+	}
+	best, at := math.Inf(1), -1
+	for j := range prev {
+		c := prev[j].cost
+		if !w.pass.CutEnd {
+			c += skips[len(steps)] - skips[prevLo+j]
+		}
+		if c < best {
+			best, at = c, prevLo+j
+		}
+	}
+	if at < 0 {
+		return nil, best
+	}
+	path := make([]place, len(units))
+	for i := len(units) - 1; i >= 0; i-- {
+		c := rows[i][at-offset[i]]
+		path[i] = place{start: int(c.start), end: at - 1}
+		at = int(c.from)
+	}
+	return path, best
+}
+
+// bands says which positions each unit may end at: those of the layers around its
+// label. Position p means that step p−1 was the last one taken.
+func (w *work) bands(units []unit, steps []step) []band {
+	first, last := map[int32]int{}, map[int32]int{}
+	for i, s := range steps {
+		if _, ok := first[s.layer]; !ok {
+			first[s.layer] = i
+		}
+		last[s.layer] = i
+	}
+	low, high := int32(w.pass.First), int32(w.pass.First+w.pass.Layers-1)
+	out := make([]band, len(units))
+	limit := func(label int32, b *band) {
+		if label-int32(w.p.Band) > low {
+			b.lo = first[min(label-int32(w.p.Band), high)]
+		}
+		if label+int32(w.p.Band) < high {
+			b.hi = last[max(label+int32(w.p.Band), low)] + 1
+		}
+	}
+	behind := make([]int32, len(units)) // label of the next labelled unit
+	next := int32(math.MaxInt32)
+	for i := len(units) - 1; i >= 0; i-- {
+		if units[i].label >= 0 {
+			next = units[i].label
+		}
+		behind[i] = next
+	}
+	label := int32(-1)
+	for i := range units {
+		out[i] = band{0, len(steps)}
+		if units[i].label >= 0 {
+			label = units[i].label
+			limit(label, &out[i])
+			continue
+		}
+		if label >= 0 {
+			b := band{0, len(steps)}
+			limit(label, &b)
+			out[i].lo = b.lo
+		}
+		if behind[i] != math.MaxInt32 {
+			b := band{0, len(steps)}
+			limit(behind[i], &b)
+			out[i].hi = b.hi
+		}
+	}
+	for i := 1; i < len(out); i++ { // never behind what was reached: labels may jump
+		out[i].lo = min(out[i].lo, out[i-1].hi)
+		out[i].hi = max(out[i].hi, out[i].lo)
+	}
+	return out
+}
+
+// advance computes the states after one more unit.
+func (w *work) advance(row []cell, u *unit, steps []step, skips []float64, b band, prev []cell, prevLo int, taken map[stepID]bool, opening bool) {
+	for j := range row {
+		row[j] = cell{cost: math.Inf(1), start: -1}
+	}
+	at := func(pos int) float64 {
+		if j := pos - prevLo; j >= 0 && j < len(prev) {
+			return prev[j].cost
+		}
+		return math.Inf(1)
+	}
+	extra, back := w.extraCost(u), w.p.Back
+	if u.acts[0].heavy() {
+		back = w.p.BackProduct
+	}
+	for pos := b.lo; pos <= b.hi; pos++ {
+		if c := at(pos) + extra; c < row[pos-b.lo].cost {
+			row[pos-b.lo] = cell{c, int32(pos), -1}
+		}
+	}
+	best, from := math.Inf(1), 0
+	reach := prevLo
+	if lo := max(0, b.lo-1); reach < lo { // states before the band lead into it
+		for ; reach <= lo && reach-prevLo < len(prev); reach++ {
+			if c := at(reach) - skips[reach]; c < best {
+				best, from = c, reach
+			}
+		}
+	}
+	for a := max(0, b.lo-1); a < b.hi; a++ {
+		for ; reach <= a && reach-prevLo < len(prev); reach++ {
+			if c := at(reach) - skips[reach]; c < best {
+				best, from = c, reach
+			}
+		}
+		act := u.acts[0]
+		if act == actAdd && !steps[a].add && len(u.acts) > 1 {
+			act = u.acts[1]
+		}
+		if steps[a].grades[act] == never {
+			continue
+		}
+		end, cost, ok := w.emit(u, steps, a, taken)
+		if !ok || end+1 > b.hi {
+			continue
+		}
+		enter, via := best+skips[a], from
+		if opening && (w.pass.CutStart || w.pass.First > 0) {
+			enter, via = 0, 0 // the window begins anywhere
+		}
+		if c := at(a+1) + w.againCost(u, steps[a].Op); c < enter {
+			enter, via = c, a+1
+		}
+		for p := a + 2; p <= a+1+w.p.MaxBack && p <= len(steps) && steps[a].layer >= 0 && steps[p-1].layer == steps[a].layer; p++ {
+			if c := at(p) + back; c < enter {
+				enter, via = c, p
+			}
+		}
+		if c := enter + cost; end+1 >= b.lo && c < row[end+1-b.lo].cost {
+			row[end+1-b.lo] = cell{c, int32(via), int32(a)}
+		}
+	}
+}
+
+func (w *work) extraCost(u *unit) float64 {
+	if u.acts[0].heavy() {
+		return w.p.ExtraProduct
+	}
+	return w.p.ExtraSmall
+}
+
+func (w *work) againCost(u *unit, op string) float64 {
+	if u.acts[0] == actProduct || u.acts[0] == actExperts || u.acts[0] == actCollective {
+		if op == opname.Indexer || op == opname.Embed {
+			return w.p.Again
+		}
+		return w.p.AgainProduct
+	}
+	return w.p.Again
+}
+
+// emit says which steps a unit covers when it starts at step a, and at what cost.
+func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end int, cost float64, ok bool) {
+	acts := u.acts
+	if len(acts) > 1 && acts[0] == actAdd && steps[a].Op != opname.ResidualAdd {
+		acts = acts[1:] // an addition is dropped where none is planned
+	}
+	g := steps[a].grades[acts[0]]
+	if g == never || g != exact && steps[a].Op == opname.ResidualAdd && steps[a].layer < 0 {
+		return 0, 0, false
+	}
+	if g == weak && w.experts && (steps[a].Op == opname.ExpertsGateUp || steps[a].Op == opname.ExpertsDown) {
+		return 0, 0, false // experts have kernels of their own here
+	}
+	cost = w.gradeCost(g)
+	if len(taken) > 0 && taken[stepID{steps[a].layer, steps[a].Op}] {
+		cost += w.p.Taken
+	}
+	if !u.hint.allows(steps[a].Op, steps[a].layer) {
+		cost += w.p.Miss
+	}
+	if u.first && steps[a].Op == opname.ExpertsDown || u.second && steps[a].Op == opname.ExpertsGateUp {
+		cost += w.p.Weak
+	}
+	cost += w.shapeCost(u, &steps[a])
+	end = a
+	for _, next := range acts[1:] {
+		if s := w.follow(steps, end, next); s >= 0 {
+			end = s
+		} else {
+			cost += w.p.Weak
+		}
+	}
+	return end, cost, true
+}
+
+// follow returns the step that a fused kernel's next act takes: the nearest one
+// with nothing but optional steps between; −1 when there is none.
+func (w *work) follow(steps []step, end int, next act) int {
+	for s := end + 1; s < len(steps); s++ {
+		if steps[s].grades[next] == exact {
+			return s
+		}
+		if steps[s].skip > w.p.SkipOptional {
+			return -1
+		}
+	}
+	return -1
+}
+
+func (w *work) gradeCost(g grade) float64 {
+	switch g {
+	case weak:
+		return w.p.Weak
+	case unknown:
+		return w.p.Unknown
+	}
+	return 0
+}
+
+// shapeCost is for products whose op tells the sizes of its weight: free where
+// they agree with the step's, which tensor parallelism may divide.
+func (w *work) shapeCost(u *unit, s *step) float64 {
+	if u.k == 0 || u.n == 0 || s.K == 0 || s.N == 0 || sameShape(u.k, u.n, s.K, s.N) {
+		return 0
+	}
+	return w.p.Shape
+}
+
+// sameShape reports sizes that are the whole model's or a rank's share of one of them.
+func sameShape(k, n, wholeK, wholeN int) bool {
+	divides := func(part, whole int) bool { return part > 0 && whole%part == 0 && whole/part <= maxRanks }
+	return k == wholeK && divides(n, wholeN) || n == wholeN && divides(k, wholeK)
+}
+
+// maxRanks bounds what tensor parallelism divides by: 72 GPUs share one link
+// domain at most, and sizes are divided by powers of two.
+const maxRanks = 64

@@ -1,0 +1,179 @@
+package operator
+
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// guess makes a layout from the kernels alone: for each layer what its kernels
+// show it to be made of. Every alternative a decoder may have is in the steps as
+// optional; what is certain is only that attention stands between products.
+func guess(pass *Pass, reads []reading, halves int) *Layout {
+	n := pass.First + pass.Layers
+	seen := make([]shape, n)
+	all := shape{}
+	products := make([]int, n)
+	row := map[int32]int{} // of product, activation, product seen so far, by stream
+	for i := range pass.Kernels {
+		l := pass.Kernels[i].Layer
+		if l < 0 || int(l) >= n {
+			continue
+		}
+		if reads[i].acts[0] == actProduct {
+			products[l]++
+			seen[l].feeds = products[l] > 2
+		}
+		switch a, s := reads[i].acts[0], pass.Kernels[i].Stream; {
+		case a == actProduct && row[s] == 2:
+			seen[l].dense, row[s] = true, 1
+		case a == actProduct:
+			row[s] = 1
+		case a == actActivation && row[s] == 1:
+			row[s] = 2
+		case !a.aux():
+			row[s] = 0
+		}
+		for _, a := range reads[i].acts {
+			seen[l].add(a, pass.Kernels[i].Name)
+			all.add(a, pass.Kernels[i].Name)
+		}
+	}
+	complete(seen, halves)
+	out := &Layout{LayerKinds: make([]int, n)}
+	index := map[shape]int{}
+	for l := range seen {
+		s := seen[l]
+		s.hc, s.mla = all.hc, all.mla // of the model, not of a layer
+		if l < pass.First {
+			s = seen[pass.First]
+		}
+		k, ok := index[s]
+		if !ok {
+			k = len(out.Kinds)
+			index[s] = k
+			out.Kinds = append(out.Kinds, s.steps())
+		}
+		out.LayerKinds[l] = k
+	}
+	out.Before = []Step{{Op: opname.Prepare, Optional: true}, {Op: opname.Embed}}
+	out.After = []Step{{Op: opname.ResidualAdd, Optional: true}, {Op: opname.FinalNorm}, {Op: opname.LMHead}, {Op: opname.LogitsGather, Optional: true}, {Op: opname.Sampling, Optional: true}}
+	return out
+}
+
+// complete gives layers that show one half only the shape of a neighbour, unless
+// there are enough of them to be a kind: labels that are off cut the first and the
+// last layer short.
+func complete(seen []shape, enough int) {
+	count := map[shape]int{}
+	for _, s := range seen {
+		count[s]++
+	}
+	for _, forward := range []bool{true, false} {
+		for k := range seen {
+			i, near := k, k-1
+			if !forward {
+				i = len(seen) - 1 - k
+				near = i + 1
+			}
+			if seen[i].oneHalf() && count[seen[i]] < enough && near >= 0 && near < len(seen) && !seen[near].oneHalf() {
+				seen[i] = seen[near]
+			}
+		}
+	}
+}
+
+// shape is what a layer's kernels show.
+type shape struct {
+	attention, scan, experts, activation, indexer, hc, mla bool
+	// dense: a plain product, an activation and a plain product stand in a row.
+	// feeds: more than two plain products, so that some are of a feed-forward part.
+	dense, feeds bool
+}
+
+// oneHalf reports a layer that only mixes tokens, or does not.
+func (s shape) oneHalf() bool {
+	mixes := s.attention || s.scan
+	return !mixes || !s.experts && !s.activation && !s.feeds
+}
+
+func (s *shape) add(a act, name string) {
+	switch a {
+	case actAttention:
+		s.attention = true
+		s.mla = s.mla || hasAny(strings.ToLower(name), latentCores)
+	case actScan, actConv:
+		s.scan = true
+	case actExperts, actRoute:
+		s.experts = true
+	case actActivation:
+		s.activation = true
+	case actIndex, actIndexTopK:
+		s.indexer = true
+	case actHCPre, actHCPost:
+		s.hc = true
+	}
+}
+
+func opt(op string) Step { return Step{Op: op, Optional: true} }
+
+func must(op string) Step { return Step{Op: op} }
+
+// steps are those of a layer of this shape: the mixer's half, if it has one, and
+// the feed-forward half, if it has one.
+func (s shape) steps() []Step {
+	var out []Step
+	half := func(norm string, body []Step, reduce string) {
+		if s.hc {
+			out = append(out, must(opname.HCPre))
+		} else {
+			out = append(out, opt(opname.ResidualAdd))
+		}
+		out = append(append(append(out, must(norm)), body...), opt(reduce))
+		if s.hc {
+			out = append(out, must(opname.HCPost))
+		}
+	}
+	mixes := s.attention || s.scan
+	feeds := s.experts || s.activation || s.feeds || !mixes
+	norm := opname.PostNorm
+	if mixes || !s.activation && !s.experts { // a layer that shows nothing is taken for a usual one
+		half(opname.InputNorm, s.mixer(), opname.AttnAllReduce)
+	} else {
+		norm = opname.InputNorm
+	}
+	if feeds {
+		half(norm, s.feedForward(), opname.MLPAllReduce)
+	}
+	return out
+}
+
+func (s shape) mixer() []Step {
+	var out []Step
+	if s.scan {
+		out = append(out, must(opname.InProj), opt(opname.InProj), opt(opname.Conv1D), must(opname.LinearAttention), opt(opname.GateNorm), must(opname.OutProj))
+		if !s.attention {
+			return out
+		}
+	}
+	if s.mla {
+		out = append(out, Step{Op: opname.QKVAProj, Or: []Step{must(opname.QAProj), must(opname.KVAProj)}}, opt(opname.QANorm), opt(opname.KVANorm), must(opname.QBProj), opt(opname.KVBProj), opt(opname.Rope))
+		if s.indexer {
+			out = append(out, opt(opname.Indexer), opt(opname.IndexerTopK))
+		}
+		return append(out, opt(opname.KAbsorb), opt(opname.KVWrite), must(opname.Attention), opt(opname.VAbsorb), must(opname.OProj))
+	}
+	return append(out, Step{Op: opname.QKVProj, Or: []Step{must(opname.QProj), must(opname.KProj), must(opname.VProj)}},
+		opt(opname.QKNorm), opt(opname.Rope), opt(opname.KVWrite), must(opname.Attention), must(opname.OProj))
+}
+
+func (s shape) feedForward() []Step {
+	if !s.experts {
+		return []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
+	}
+	out := []Step{must(opname.Router), opt(opname.Routing), opt(opname.Dispatch), must(opname.ExpertsGateUp), opt(opname.ExpertsActivation), must(opname.ExpertsDown), opt(opname.ExpertsCombine)}
+	if s.dense {
+		out = append(out, must(opname.SharedGateUp), must(opname.SharedActivation), must(opname.SharedDown), opt(opname.SharedGateUp), opt(opname.ResidualAdd))
+	}
+	return out
+}

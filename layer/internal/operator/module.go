@@ -1,0 +1,145 @@
+package operator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// hint is what the module frames around a launch say: the operators it may
+// belong to. nil: nothing.
+type hint struct{ ops []string }
+
+// allows reports an operator that the frames do not exclude.
+func (h hint) allows(op string, _ int32) bool { return h.ops == nil || slices.Contains(h.ops, op) }
+
+// tells reports that the frames name the operator, or leave only a few.
+func (h hint) tells(op string) bool { return h.ops != nil && slices.Contains(h.ops, op) }
+
+var (
+	attentionOps = []string{opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.QKVAProj, opname.QAProj, opname.KVAProj, opname.QANorm, opname.KVANorm, opname.QBProj, opname.KVBProj,
+		opname.KAbsorb, opname.VAbsorb, opname.QKNorm, opname.Rope, opname.KVWrite, opname.Indexer, opname.IndexerTopK, opname.Attention, opname.OProj, opname.AttnAllReduce,
+		opname.InProj, opname.Conv1D, opname.LinearAttention, opname.GateNorm, opname.OutProj,
+		opname.ResidualAdd, opname.PostNorm} // BERT's attention ends with them
+	denseOps  = []string{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj, opname.MLPAllReduce}
+	sharedOps = []string{opname.SharedGateUp, opname.SharedActivation, opname.SharedDown, opname.MLPAllReduce}
+	moeOps    = append([]string{opname.Router, opname.Routing, opname.Dispatch, opname.ExpertsGateUp, opname.ExpertsActivation, opname.ExpertsDown, opname.ExpertsCombine,
+		opname.ResidualAdd}, sharedOps...)
+	blockOps = []string{opname.ResidualAdd, opname.InputNorm, opname.PostNorm, opname.AttnAllReduce, opname.MLPAllReduce, opname.HCPre, opname.HCPost}
+)
+
+// moduleHints reads the module frames of all kernels; nil when there are none.
+func moduleHints(pass *Pass, reads []reading) []hint {
+	any := false
+	for i := range pass.Kernels {
+		any = any || len(pass.Kernels[i].Modules) > 0
+	}
+	if !any {
+		return nil
+	}
+	s := siblings{}
+	for i := range pass.Kernels {
+		s.add(pass.Kernels[i].Modules)
+	}
+	out := make([]hint, len(pass.Kernels))
+	for i := range out {
+		out[i] = hint{s.ops(pass.Kernels[i].Modules, reads[i].acts[0])}
+	}
+	return out
+}
+
+// siblings are the instances of a class below one parent instance, in order of
+// their first launch.
+type siblings map[[2]string][]string
+
+func classOf(module string) string {
+	if i := strings.LastIndexByte(module, '_'); i > 0 {
+		return module[:i]
+	}
+	return module
+}
+
+func (s siblings) key(m []string) [2]string {
+	parent := ""
+	if len(m) > 1 {
+		parent = m[len(m)-2]
+	}
+	return [2]string{parent, classOf(m[len(m)-1])}
+}
+
+func (s siblings) add(m []string) {
+	if len(m) == 0 {
+		return
+	}
+	if k := s.key(m); !slices.Contains(s[k], m[len(m)-1]) {
+		s[k] = append(s[k], m[len(m)-1])
+	}
+}
+
+// ops says which operators a kernel in these modules may belong to.
+func (s siblings) ops(m []string, a act) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	leaf := classOf(m[len(m)-1])
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(m, func(c string) bool { return hasAny(c, words) })
+	}
+	attention := has("Attention", "Attn", "Mixer", "DeltaNet", "Mamba", "MLAModule")
+	moe := has("MoE", "Moe", "Experts", "SparseMoe") && has("MoE", "SparseMoeBlock", "SparseMoE", "Experts")
+	nth := slices.Index(s[s.key(m)], m[len(m)-1])
+	count := len(s[s.key(m)])
+	switch {
+	case a == actCollective && attention:
+		return []string{opname.AttnAllReduce}
+	case strings.Contains(leaf, "QKVParallel"):
+		return []string{opname.QKVProj}
+	case strings.Contains(leaf, "Rotary"):
+		return []string{opname.Rope}
+	case strings.Contains(leaf, "Norm"):
+		return s.norms(m, attention, nth)
+	case hasAny(leaf, []string{"SiLU", "Silu", "Gelu", "GELU"}):
+		return []string{opname.Activation, opname.SharedActivation, opname.ExpertsActivation}
+	case hasAny(leaf, []string{"LMHead", "LogitsProcessor"}):
+		return []string{opname.LMHead, opname.LogitsGather, opname.FinalNorm}
+	case strings.Contains(leaf, "Sampler"):
+		return []string{opname.Sampling, opname.LogitsGather}
+	case strings.Contains(leaf, "Embedding"):
+		return []string{opname.Embed}
+	case leaf == "Linear" && attention && count == 4:
+		return []string{[]string{opname.QProj, opname.KProj, opname.VProj, opname.OProj}[nth]}
+	case leaf == "Linear" && !moe && has("MLP") && count == 3:
+		return []string{[]string{opname.GateProj, opname.UpProj, opname.DownProj}[nth]}
+	case strings.Contains(leaf, "RowParallel") && attention:
+		return []string{opname.OProj, opname.OutProj, opname.AttnAllReduce}
+	case strings.Contains(leaf, "RowParallel") && moe:
+		return []string{opname.SharedDown, opname.MLPAllReduce}
+	case strings.Contains(leaf, "RowParallel") && has("MLP", "FeedForward"):
+		return []string{opname.DownProj, opname.SharedDown, opname.MLPAllReduce}
+	case attention:
+		return attentionOps
+	case moe:
+		return moeOps
+	case has("MLP", "FeedForward"):
+		return slices.Concat(denseOps, moeOps)
+	case hasAny(leaf, []string{"DecoderLayer", "TransformerBlock"}):
+		return slices.Concat(blockOps, denseOps)
+	}
+	return nil
+}
+
+// norms are those a norm module may be: of queries and keys inside attention, of
+// the layer by their order, else the last one.
+func (s siblings) norms(m []string, attention bool, nth int) []string {
+	if attention {
+		return []string{opname.QKNorm, opname.QANorm, opname.KVANorm, opname.GateNorm, opname.Indexer, opname.InputNorm, opname.PostNorm, opname.ResidualAdd}
+	}
+	if len(m) > 1 && hasAny(classOf(m[len(m)-2]), []string{"DecoderLayer", "TransformerBlock"}) {
+		if nth == 0 {
+			return []string{opname.InputNorm, opname.ResidualAdd}
+		}
+		return []string{opname.PostNorm, opname.ResidualAdd}
+	}
+	return []string{opname.FinalNorm, opname.PostNorm, opname.ResidualAdd, opname.InputNorm}
+}

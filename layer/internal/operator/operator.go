@@ -1,0 +1,186 @@
+package operator
+
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// Kernel is one GPU activity of a pass.
+type Kernel struct {
+	// Name is the traced name, Category what classify says of it, "" unknown.
+	Name     string
+	Category string
+	// Modules are the module frames around its launch, outermost first, with their
+	// instance numbers: "Qwen3DecoderLayer_4", "RMSNorm_9". nil: none recorded.
+	Modules []string
+	// K and N are the weight's sizes of the product op behind the launch; 0 unknown.
+	K, N   int
+	Stream int32
+	// Layer is the segmentation's label; −1 outside layers.
+	Layer int32
+}
+
+// Pass is what is aligned at once: the kernels of one forward pass in launch
+// order, and which layers of the model it has.
+type Pass struct {
+	// Kernels in launch order.
+	Kernels []Kernel
+	// First is the index of the first layer that is present, Layers how many are.
+	First, Layers int
+	// CutStart and CutEnd say that the window cuts the pass there.
+	CutStart, CutEnd bool
+}
+
+// Step is one operator that a model runs, in order.
+type Step struct {
+	// Op is a name of package opname. Optional: it may be fused or absent.
+	Op       string
+	Optional bool
+	// K and N are the sizes of a product of the whole model; 0 when it is none or
+	// they are not known.
+	K, N int
+	// Or are the separate steps that some servers run instead.
+	Or []Step
+}
+
+// Layout is what a model runs.
+type Layout struct {
+	// Before and After surround the layers.
+	Before, After []Step
+	// Kinds are the kinds of layers, LayerKinds the index into them of each layer.
+	Kinds      [][]Step
+	LayerKinds []int
+	// Given: read off a config. Else the layout is a guess from the kernels.
+	Given bool
+}
+
+// Part says how a kernel serves its operator.
+type Part uint8
+
+// The parts.
+const (
+	Main   Part = iota
+	Quant       // makes the operator's low-precision input
+	Reduce      // finishes a split product or a split attention
+	Copy        // moves, casts or clears what the operator reads or writes
+)
+
+// Evidence is what an operator was told by.
+type Evidence uint8
+
+// The kinds of evidence, none first, then worst to best.
+const (
+	None   Evidence = iota
+	Order           // kernels alone
+	Plan            // the config's plan
+	ByDims          // the shape of the op behind the launch
+	Module          // module frames
+)
+
+// Found is the answer for one kernel.
+type Found struct {
+	// Operator is a name of package opname, several joined by + for a kernel that
+	// fuses neighbours, by | where it cannot be told which.
+	Operator   string
+	Part       Part
+	Evidence   Evidence
+	Confidence float32
+	// Layer is the layer the operator belongs to; −1 outside layers.
+	Layer int32
+}
+
+// Finder finds operators, pass by pass, of one model. It remembers what names
+// say. Not safe for concurrent use.
+type Finder struct {
+	p        Params
+	layout   *Layout // nil: made for each pass
+	readings map[nameKey]reading
+}
+
+type nameKey struct{ name, category string }
+
+// NewFinder returns a finder for a model; layout nil: no config is known.
+func NewFinder(layout *Layout, p Params) *Finder {
+	return &Finder{p: p, layout: layout, readings: map[nameKey]reading{}}
+}
+
+// Find returns the operator of each kernel of the pass.
+func (f *Finder) Find(pass Pass) []Found {
+	found := make([]Found, len(pass.Kernels))
+	for i := range found {
+		found[i] = Found{Operator: opname.Other, Layer: pass.Kernels[i].Layer}
+	}
+	if pass.Layers <= 0 || len(pass.Kernels) == 0 {
+		return found
+	}
+	reads := make([]reading, len(pass.Kernels))
+	for i := range pass.Kernels {
+		reads[i] = f.read(&pass.Kernels[i])
+	}
+	layout := f.layout
+	if layout == nil {
+		layout = guess(&pass, reads, f.p.Halves)
+	}
+	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads)}
+	w.survey()
+	for _, stream := range w.lanes() {
+		w.alignLane(stream)
+	}
+	w.vote()
+	w.serve()
+	return found
+}
+
+func (f *Finder) read(k *Kernel) reading {
+	key := nameKey{k.Name, k.Category}
+	r, ok := f.readings[key]
+	if !ok {
+		r = read(k.Name, k.Category)
+		f.readings[key] = r
+	}
+	return r
+}
+
+// work is one pass being worked on.
+type work struct {
+	p      *Params
+	pass   *Pass
+	reads  []reading
+	layout *Layout
+	found  []Found
+	hints  []hint
+	placed []bool // kernels that have a step, by index
+	// experts: some kernel is a product of experts by its name. absorbed and
+	// expanded: attention runs on the compressed cache of latent attention, or on
+	// whole keys and values.
+	experts, absorbed, expanded bool
+	taken                       map[stepID]bool
+	folded                      map[string]string // see fold
+}
+
+// survey notes what kinds of kernels the pass has at all.
+func (w *work) survey() {
+	for i, r := range w.reads {
+		switch r.acts[0] {
+		case actExperts:
+			w.experts = true
+		case actAttention:
+			if hasAny(strings.ToLower(w.pass.Kernels[i].Name), latentCores) {
+				w.absorbed = true
+			} else {
+				w.expanded = true
+			}
+		}
+	}
+}
+
+// latentCores are words of attention kernels that run on a compressed cache: 576
+// and 512 are the widths of its keys and values in every model that has one.
+var latentCores = []string{"mla", "qk576", "d576"}
+
+// stepID names a step of a pass whichever lane uses it.
+type stepID struct {
+	layer int32
+	op    string
+}

@@ -1,0 +1,244 @@
+package operator
+
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// write turns an alignment into answers.
+func (w *work) write(units []unit, steps []step, path []place) {
+	if w.placed == nil {
+		w.placed = make([]bool, len(w.found))
+	}
+	for i, p := range path {
+		u := &units[i]
+		if p.start < 0 || path == nil {
+			continue
+		}
+		f := w.answer(u, steps, p.start)
+		if split := splitPair(steps, path, i); split != "" && f.Evidence < ByDims {
+			f.Operator = split
+		}
+		for _, k := range u.kernels {
+			w.found[k] = f
+			w.placed[k] = true
+		}
+	}
+}
+
+// answer is the operator of a unit that starts at a step.
+func (w *work) answer(u *unit, steps []step, start int) Found {
+	acts := u.acts
+	if len(acts) > 1 && acts[0] == actAdd && steps[start].Op != opname.ResidualAdd {
+		acts = acts[1:]
+	}
+	names := []string{steps[start].Op}
+	end := start
+	for _, next := range acts[1:] {
+		if s := w.follow(steps, end, next); s >= 0 {
+			end = s
+			names = append(names, steps[s].Op)
+		}
+	}
+	f := Found{Operator: strings.Join(names, "+"), Layer: steps[start].layer, Evidence: Order, Confidence: w.p.ByOrder}
+	if steps[start].Op == opname.ResidualAdd {
+		f.Layer = steps[end].layer // an addition goes with the norm it is fused with
+	}
+	if f.Operator == opname.ResidualAdd && start > 0 && steps[start-1].layer != f.Layer && f.Layer != int32(w.pass.First) {
+		f.Layer = steps[start-1].layer // by itself it ends a layer; fused with the norm it begins the next
+	}
+	if w.layout.Given {
+		f.Evidence, f.Confidence = Plan, w.p.ByPlan
+	}
+	if g := steps[start].grades[acts[0]]; g == weak || g == unknown {
+		f.Confidence = w.p.ByWeak
+	}
+	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
+		f.Evidence, f.Confidence = ByDims, w.p.ByShape
+	}
+	if u.hint.tells(steps[start].Op) {
+		f.Evidence, f.Confidence = Module, w.p.ByModule
+	}
+	return f
+}
+
+// splitPair is the answer where order cannot tell two equal products apart: keys
+// from values, gate from up unless the activation stands between.
+func splitPair(steps []step, path []place, i int) string {
+	op := steps[path[i].start].Op
+	switch op {
+	case opname.KProj, opname.VProj:
+		return opname.KProj + "|" + opname.VProj
+	case opname.GateProj, opname.UpProj:
+		for _, j := range []int{i - 1, i + 1} {
+			if j < 0 || j >= len(path) || path[j].start < 0 {
+				continue
+			}
+			if other := steps[path[j].start].Op; other != op && (other == opname.GateProj || other == opname.UpProj) {
+				return opname.GateProj + "|" + opname.UpProj
+			}
+		}
+	}
+	return ""
+}
+
+// vote lets layers with the same kernels in the same order agree: the answer of
+// most is everyone's.
+func (w *work) vote() {
+	groups := map[string][][]int{}
+	var order []string
+	for _, layer := range w.layers() {
+		var key strings.Builder
+		for _, i := range layer {
+			key.WriteString(w.fold(w.pass.Kernels[i].Name))
+			key.WriteByte('\n')
+		}
+		if groups[key.String()] == nil {
+			order = append(order, key.String())
+		}
+		groups[key.String()] = append(groups[key.String()], layer)
+	}
+	for _, key := range order {
+		g := groups[key]
+		for pos := range g[0] {
+			w.voteAt(g, pos)
+		}
+	}
+}
+
+// layers are the kernels of each layer, as the answers have it.
+func (w *work) layers() [][]int {
+	out := make([][]int, w.pass.Layers)
+	for i := range w.found {
+		if l := int(w.found[i].Layer) - w.pass.First; l >= 0 && l < len(out) {
+			out[l] = append(out[l], i)
+		}
+	}
+	return out
+}
+
+func (w *work) voteAt(group [][]int, pos int) {
+	count := map[string]int{}
+	for _, layer := range group {
+		count[w.found[layer[pos]].Operator]++
+	}
+	for _, layer := range group { // first come wins a tie
+		f := w.found[layer[pos]]
+		if n := count[f.Operator]; float64(n) >= w.p.Votes*float64(len(group)) && n < len(group) {
+			for _, l := range group {
+				own := w.found[l[pos]].Layer
+				w.found[l[pos]] = f
+				w.found[l[pos]].Layer = own
+			}
+			return
+		}
+	}
+}
+
+// fold is fold, remembered.
+func (w *work) fold(name string) string {
+	f, ok := w.folded[name]
+	if !ok {
+		f = fold(name)
+		if w.folded == nil {
+			w.folded = map[string]string{}
+		}
+		w.folded[name] = f
+	}
+	return f
+}
+
+// fold writes every run of digits as one #: tile variants are equal.
+func fold(name string) string {
+	var b strings.Builder
+	digits := false
+	for i := range len(name) {
+		c := name[i]
+		if c >= '0' && c <= '9' {
+			if !digits {
+				b.WriteByte('#')
+			}
+			digits = true
+			continue
+		}
+		digits = false
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// serve gives the kernels that serve others to the operator they serve: a
+// reduction to the product or attention before it, a quantisation to what reads
+// it, a copy beside a collective to that, any other copy to what follows in the
+// layer, else to what went before.
+func (w *work) serve() {
+	if w.placed == nil {
+		w.placed = make([]bool, len(w.found))
+	}
+	for i := range w.found {
+		a := w.reads[i].acts[0]
+		if w.placed[i] || !a.aux() && a != actEmbed { // rows are also picked before the output projection
+			continue
+		}
+		owner, part := -1, Copy
+		switch a {
+		case actReduceProduct:
+			owner, part = w.near(i, -1, func(k act) bool { return k == actProduct || k == actExperts || k == actAbsorb }), Reduce
+		case actReduceAttention:
+			owner, part = w.near(i, -1, func(k act) bool { return k == actAttention || k == actScan }), Reduce
+		case actQuant:
+			owner, part = w.near(i, 1, func(act) bool { return true }), Quant
+		default:
+			if p := w.near(i, -1, func(act) bool { return true }); p >= 0 && w.reads[p].acts[0] == actCollective {
+				owner = p
+			} else {
+				owner = w.near(i, 1, func(act) bool { return true })
+			}
+		}
+		if owner < 0 && part != Reduce {
+			owner = w.near(i, -1, func(act) bool { return true })
+		}
+		if owner < 0 {
+			continue
+		}
+		f := w.found[owner]
+		f.Part = part
+		if part == Copy && owner > i && f.Operator == opname.Embed {
+			f.Operator = opname.Prepare // inputs on their way to the GPU
+		}
+		if part == Copy {
+			f.Confidence = min(f.Confidence, w.p.ByWeak)
+		}
+		if part == Reduce {
+			f.Operator = lastOf(f.Operator)
+		} else {
+			f.Operator = firstOf(f.Operator)
+		}
+		w.found[i] = f
+	}
+}
+
+// firstOf and lastOf are the ends of a fused operator.
+func firstOf(op string) string { s, _, _ := strings.Cut(op, "+"); return s }
+func lastOf(op string) string  { return op[strings.LastIndexByte(op, '+')+1:] }
+
+// near returns the nearest placed kernel of the same stream in a direction whose
+// act fits; −1 for none. It looks no further than the next layer's end: what is
+// placed is dense.
+func (w *work) near(i, by int, fits func(act) bool) int {
+	for j, seen := i+by, 0; j >= 0 && j < len(w.found) && seen < reachOfCopies; j += by {
+		if w.pass.Kernels[j].Stream != w.pass.Kernels[i].Stream {
+			continue
+		}
+		seen++
+		if w.placed[j] && fits(w.reads[j].acts[0]) {
+			return j
+		}
+	}
+	return -1
+}
+
+// reachOfCopies is how many kernels of its stream a copy, quantisation or
+// reduction may lie from its owner: transformers runs five copies in a row.
+const reachOfCopies = 12

@@ -1,0 +1,183 @@
+package layer_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+)
+
+// TestTruthOfRealTraces: module frames and shapes tell all; without them the plan, and without a config the kernels, tell at
+// least 99 %; labels of layers that are off are repaired.
+func TestTruthOfRealTraces(t *testing.T) {
+	for _, tt := range []struct{ trace, config string }{
+		{"sglang-qwen3-8b-extend-eager-mi300", "qwen3-8b"},
+		{"hf-qwen1.5-0.5b-eager-h100", ""}, // its config is not public here
+	} {
+		want := opTruth(t, tt.trace)
+		path := testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz")
+		if ops, layers := opScore(t, opFind(t, path, opConfig(t, tt.config)), want, true); ops < 1 || layers < 1 {
+			t.Errorf("%s with frames and shapes: %.2f %% operators, %.2f %% layers right, want all", tt.trace, 100*ops, 100*layers)
+		}
+		hidden := opHide(t, path)
+		for _, c := range []string{tt.config, ""} {
+			if ops, layers := opScore(t, opFind(t, hidden, opConfig(t, c)), want, true); ops < 0.99 || layers < 0.99 {
+				t.Errorf("%s, frames and shapes hidden, config %q: %.2f %% operators, %.2f %% layers right, want 99 %%", tt.trace, c, 100*ops, 100*layers)
+			}
+			for _, shift := range []int{0, 1, 2, 5, 9, 12, -1, -7, -12} {
+				bound := 0.99
+				if shift != 0 {
+					bound = 0.97
+				}
+				ops, layers := opScore(t, opBlind(t, hidden, opConfig(t, c), shift, nil), want, false)
+				if ops < bound || layers < bound {
+					t.Errorf("%s, nothing but names, config %q, labels off by %d: %.2f %% operators, %.2f %% layers right, want %.0f %%", tt.trace, c, shift, 100*ops, 100*layers, 100*bound)
+				}
+			}
+		}
+	}
+}
+
+// TestUnknownNames: with all names but products, attention and collectives unknown most is still right, and what is wrong is
+// not told with confidence.
+func TestUnknownNames(t *testing.T) {
+	want := opTruth(t, "sglang-qwen3-8b-extend-eager-mi300")
+	hidden := opHide(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"))
+	mask := func(name string) (string, string) {
+		if strings.HasPrefix(name, "Cijk") || strings.Contains(name, "Fmha") {
+			return name, ""
+		}
+		return fmt.Sprintf("k%x", len(name)), ""
+	}
+	answers := opBlind(t, hidden, opConfig(t, "qwen3-8b"), 0, mask)
+	if ops, _ := opScore(t, answers, want, false); ops < 0.9 {
+		t.Errorf("%.1f %% right with unknown names, want 90 %%", 100*ops)
+	}
+	for i := range answers {
+		a := &answers[i]
+		if w, ok := want[a.index]; ok && a.Operator != opname.Other && a.Confidence > 0.9 && !a.right(w) {
+			t.Fatalf("%s told as %s with confidence %.2f, it is %v", w.name, a.Operator, a.Confidence, w.ops)
+		}
+	}
+}
+
+// TestReplaysHaveOperators: graph replays without truth: at least 98 % of the time inside layers has an operator, and all
+// layers of a kind have the same ones, the first one's missing addition and records that are out of order apart.
+func TestReplaysHaveOperators(t *testing.T) {
+	for _, tt := range []struct {
+		trace, config string
+		orders        int // how many different lists of operators the layers may have
+	}{
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace", "qwen3-30b-a3b", 2},
+		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", "qwen3-30b-a3b", 2},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "llama-3.1-8b", 2},
+		{"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace", "llama-3.1-8b", 7}, // its records are scrambled
+		{"sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b", 2},
+		{"vllm-gptoss20b-decode-fullgraph-mi300", "gpt-oss-20b", 3}, // full attention is reduced, sliding is not
+		{"vllm-gptoss20b-mixed-piecewise-mi300", "gpt-oss-20b", 2},
+		{"synthetic-deepseek-v4-flash-TP-0.trace", "deepseek-v4-flash", 3},
+	} {
+		answers := opFind(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz"), opConfig(t, tt.config))
+		var all, have int64
+		lists := map[string]string{}
+		for i := range answers {
+			a := &answers[i]
+			if a.Layer < 0 {
+				continue
+			}
+			all += int64(a.event.Duration())
+			if a.Operator != opname.Other {
+				have += int64(a.event.Duration())
+			}
+			lists[fmt.Sprint(a.pass, " ", a.Layer)] += fmt.Sprintf("%s/%s ", a.Operator, a.Part)
+		}
+		orders := map[string]int{}
+		for _, l := range lists {
+			orders[l]++
+		}
+		if share := float64(have) / float64(all); share < 0.98 || len(orders) > tt.orders {
+			t.Errorf("%s: %.2f %% of the layers' time has an operator in %d different orders, want 98 %% in at most %d", tt.trace, 100*share, len(orders), tt.orders)
+			for o, n := range orders {
+				t.Logf("%d × %s", n, o)
+			}
+		}
+	}
+}
+
+// TestProductsOfTheWorkTable: the operator of every product in shared/truth/work has the sizes that the table has.
+func TestProductsOfTheWorkTable(t *testing.T) {
+	for _, tt := range []struct{ trace, config string }{
+		{"sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b"},
+		{"sglang-qwen3-8b-extend-eager-mi300", "qwen3-8b"},
+	} {
+		c := opConfig(t, tt.config)
+		rows := opWorkSizes(t, tt.trace)
+		checked := map[string]bool{}
+		for _, a := range opFind(t, opHide(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz")), c) {
+			want, ok := rows[a.event.Name()]
+			if !ok || a.Part != layer.PartMain {
+				continue
+			}
+			o, ok := opPlanned(c.Plan(), profile.Operator(a.Operator))
+			if got := fmt.Sprintf("%d×%d", o.K, o.N); !ok || !want[got] {
+				t.Errorf("%s: %.60s is told as %s (%s), the table has %v", tt.trace, a.event.Name(), a.Operator, got, want)
+			}
+			checked[a.event.Name()] = true
+		}
+		if len(rows) < 4 || len(checked) != len(rows) {
+			t.Errorf("%s: %d of %d kernels of the table were found", tt.trace, len(checked), len(rows))
+		}
+	}
+}
+
+// workSizes are the sizes that the table gives for the product kernels of a trace, by name.
+func opWorkSizes(t *testing.T, name string) map[string]map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile(testdata.Shared(t, "truth/work/"+name+".tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]bool{}
+	for _, line := range strings.Split(string(data), "\n") {
+		f := strings.Split(line, "\t")
+		if f[0] != "gemm" {
+			continue
+		}
+		size := map[string]int{}
+		for _, p := range strings.Fields(f[3]) {
+			if k, v, ok := strings.Cut(p, "="); ok {
+				size[k], _ = strconv.Atoi(v)
+			}
+		}
+		for _, k := range strings.Split(f[7], " ; ") {
+			if !strings.HasPrefix(k, "Cijk_Alik") {
+				continue
+			}
+			if out[k] == nil {
+				out[k] = map[string]bool{}
+			}
+			out[k][fmt.Sprintf("%d×%d", size["K"], size["N"])] = true
+		}
+	}
+	return out
+}
+
+func opPlanned(p *profile.Plan, op profile.Operator) (profile.PlanOp, bool) {
+	for i := range p.Kinds {
+		if o, ok := p.Kinds[i].Find(op); ok {
+			return o, true
+		}
+	}
+	for _, o := range p.After {
+		if o.Operator == op {
+			return o, true
+		}
+	}
+	return profile.PlanOp{}, false
+}

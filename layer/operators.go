@@ -1,0 +1,338 @@
+package layer
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-json"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer/internal/operator"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Part says how a kernel serves its operator.
+type Part string
+
+// The parts. More may be added.
+const (
+	PartMain   Part = "main"
+	PartQuant  Part = "quant"  // makes the operator's low-precision input
+	PartReduce Part = "reduce" // finishes a split product or a split attention
+	PartCopy   Part = "copy"   // moves, casts or clears what the operator reads or writes
+)
+
+var partNames = [...]Part{operator.Main: PartMain, operator.Quant: PartQuant, operator.Reduce: PartReduce, operator.Copy: PartCopy}
+
+var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan", operator.ByDims: "shape", operator.Module: "module"}
+
+// opRow is one distinct answer; a device has a few dozen.
+type opRow struct {
+	name       profile.Operator
+	part       operator.Part
+	evidence   operator.Evidence
+	confidence float32
+}
+
+// Operator returns the part of the model that the kernel computes, see docs/operators.md: "qkv_proj", several joined by + for a
+// kernel that fuses neighbours, by | where it cannot be told which, "other" with confidence 0 where nothing tells.
+func (k Kernel) Operator() (profile.Operator, Part, float32) {
+	r := k.opRow()
+	return r.name, partNames[r.part], r.confidence
+}
+
+// OperatorEvidence says what the operator was told by: "module" (frames), "shape" (of the op behind the launch), "plan" (the
+// config), "order" (the kernels alone), "" where it is "other".
+func (k Kernel) OperatorEvidence() string { return operatorEvidence[k.opRow().evidence] }
+
+func (k Kernel) opRow() *opRow {
+	c := &k.d.columns
+	if c.operator == nil {
+		return &noOperator
+	}
+	return &k.d.operators[c.operator[k.i]]
+}
+
+var noOperator = opRow{name: opname.Other}
+
+// layoutOf is what a plan says, in the form that kernels are aligned with.
+func layoutOf(p *profile.Plan) *operator.Layout {
+	l := &operator.Layout{Given: true, Before: stepsOf(p.Before), After: stepsOf(p.After), LayerKinds: p.LayerKinds}
+	for i := range p.Kinds {
+		l.Kinds = append(l.Kinds, stepsOf(p.Kinds[i].Operators))
+	}
+	return l
+}
+
+func stepsOf(ops []profile.PlanOp) []operator.Step {
+	var out []operator.Step
+	for i := range ops {
+		o := &ops[i]
+		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Or: stepsOf(o.Or)}
+		if s.Op == opname.Activation || s.Op == opname.SharedActivation {
+			s.Optional = false // fused into products of experts only
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// findOperators finds the operator of each kernel of the passes. Where repair is set the operator also decides the layer of
+// kernels at the edges of layers, unless module frames told the layers.
+func (w *work) findOperators(a *Device, results []passResult, repair bool) {
+	w.op = make([]uint16, len(w.acts))
+	rows := map[opRow]uint16{noOperator: 0}
+	a.operators = []opRow{noOperator}
+	var layout *operator.Layout
+	if c := a.of.Config; c != nil && len(c.Layers) > 0 {
+		layout = layoutOf(c.Plan())
+	}
+	finders := map[bool]*operator.Finder{} // with the plan, without
+	paths := w.modulePaths()
+	known := map[string][]operator.Found{}
+	for p := range results {
+		r := &results[p]
+		if r.count == 0 {
+			continue
+		}
+		w.look()
+		planned := layout != nil && r.first+r.count <= len(layout.LayerKinds)
+		f := finders[planned]
+		if f == nil {
+			l := layout
+			if !planned {
+				l = nil
+			}
+			f = operator.NewFinder(l, operator.Defaults())
+			finders[planned] = f
+		}
+		found := w.operatorsOf(a, f, r, paths, known)
+		moves := repair && r.levidence != evidenceModule && !w.launchesMissing(r.kernels)
+		for k, i := range r.kernels {
+			row := opRow{profile.Operator(found[k].Operator), found[k].Part, found[k].Evidence, found[k].Confidence}
+			id, ok := rows[row]
+			if !ok && len(a.operators) < 1<<16 {
+				id = uint16(len(a.operators))
+				rows[row] = id
+				a.operators = append(a.operators, row)
+			}
+			w.op[i] = id
+			if moves && movable(&found[k], planned) {
+				r.layer[k] = found[k].Layer
+			}
+		}
+	}
+}
+
+// launchesMissing says that the order of the kernels is not surely the program's: some have no launch.
+func (w *work) launchesMissing(kernels []int32) bool {
+	return slices.ContainsFunc(kernels, func(i int32) bool { return !w.known(i) && !w.replayed(i) })
+}
+
+// movable says that an operator's layer is better known than the label of the kernel. Without a plan that is so for the
+// collectives only: whether a norm begins a layer or ends one, the kernels do not tell.
+func movable(f *operator.Found, planned bool) bool {
+	if f.Operator == opname.Other || f.Part != operator.Main {
+		return false
+	}
+	return planned && (f.Layer >= 0 || f.Operator == opname.Embed) || strings.HasPrefix(f.Operator, opname.AttnAllReduce) || strings.HasPrefix(f.Operator, opname.MLPAllReduce)
+}
+
+// evidenceModule is the evidence of layers that module frames tell.
+const evidenceModule = "module"
+
+// operatorsOf aligns one pass. Passes with the same kernels and labels have the same operators, unless frames or shapes say
+// more of each.
+func (w *work) operatorsOf(a *Device, f *operator.Finder, r *passResult, paths *modulePaths, known map[string][]operator.Found) []operator.Found {
+	w.watch.Rows(len(r.kernels))
+	beside := w.besideMain(r)
+	pass := operator.Pass{Kernels: make([]operator.Kernel, len(r.kernels)), First: r.first, Layers: r.count,
+		CutStart: r.cut == CutAtStart || r.cut == CutAtBoth, CutEnd: r.cut == CutAtEnd || r.cut == CutAtBoth}
+	key := []byte{b2i(pass.CutStart), b2i(pass.CutEnd)}
+	plain := true
+	for k, i := range r.kernels {
+		op := &pass.Kernels[k]
+		id := w.seq.ID[i]
+		op.Name, op.Category, op.Layer = w.names[id], string(w.facts[id].Category), r.layer[k]
+		if beside[i] {
+			op.Stream = int32(w.acts[i].Stream()) + 1
+		}
+		if w.known(i) && !w.replayed(i) {
+			op.Modules = paths.of(i)
+			if w.facts[id].Role == roleGemm {
+				op.K, op.N = w.weightOf(i)
+			}
+			plain = plain && op.Modules == nil && op.K == 0
+		}
+		key = binary.LittleEndian.AppendUint32(key, uint32(id))
+		key = binary.LittleEndian.AppendUint32(key, uint32(op.Layer))
+		key = binary.LittleEndian.AppendUint32(key, uint32(op.Stream))
+	}
+	if found, ok := known[string(key)]; ok && plain {
+		return found
+	}
+	found := f.Find(pass)
+	if plain {
+		known[string(key)] = found
+	}
+	return found
+}
+
+// besideMain are the kernels whose place in the line of launches says nothing: those that run beside the main line, a second
+// half of the batch, and in graph replays what is on another stream than most, as the start decides their order.
+func (w *work) besideMain(r *passResult) map[int32]bool {
+	beside := map[int32]bool{}
+	for _, list := range [][]int32{r.side, r.second} {
+		for _, i := range list {
+			beside[i] = true
+		}
+	}
+	count := map[trace.StreamID]int{}
+	main, most := trace.StreamID(0), 0
+	for _, i := range r.kernels {
+		if w.replayed(i) {
+			s := w.acts[i].Stream()
+			if count[s]++; count[s] > most {
+				main, most = s, count[s]
+			}
+		}
+	}
+	for _, i := range r.kernels {
+		if w.replayed(i) && w.acts[i].Stream() != main {
+			beside[i] = true
+		}
+	}
+	return beside
+}
+
+func b2i(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// weightOf returns the sizes of the weight of the product op behind a launch, 0 where its shapes are not recorded.
+func (w *work) weightOf(i int32) (k, n int) {
+	op := w.acts[i].Op()
+	if !op.Valid() {
+		return 0, 0
+	}
+	at, ok := map[string]int{"aten::mm": 1, "aten::addmm": 2}[op.Name()]
+	if !ok {
+		return 0, 0 // others have the weight's sides in an order of their own
+	}
+	dims := op.InputDims()
+	if v, ok := w.dims[dims]; ok {
+		return v[0], v[1]
+	}
+	if w.dims == nil {
+		w.dims = map[string][2]int{}
+	}
+	var shapes [][]int
+	if json.Unmarshal([]byte(dims), &shapes) == nil && len(shapes) > at && len(shapes[at]) == 2 {
+		k, n = max(0, shapes[at][0]), max(0, shapes[at][1])
+	}
+	w.dims[dims] = [2]int{k, n}
+	return k, n
+}
+
+// modulePaths holds the module frames around each kernel's launch: a tree of frames, and each kernel's leaf.
+type modulePaths struct {
+	leaf  []int32 // per kernel, −1 none
+	nodes []pathNode
+	paths [][]string // per node, made when asked for
+}
+
+type pathNode struct {
+	parent int32
+	name   string
+}
+
+// of returns the modules around kernel i, outermost first; nil for none.
+func (m *modulePaths) of(i int32) []string {
+	if m == nil || m.leaf[i] < 0 {
+		return nil
+	}
+	n := m.leaf[i]
+	if m.paths[n] == nil {
+		for at := n; at >= 0; at = m.nodes[at].parent {
+			m.paths[n] = append(m.paths[n], m.nodes[at].name)
+		}
+		slices.Reverse(m.paths[n])
+	}
+	return m.paths[n]
+}
+
+// modulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
+func (w *work) modulePaths() *modulePaths {
+	launches := map[trace.ThreadIndex][]int32{}
+	for _, i := range w.order {
+		if w.known(i) && !w.replayed(i) {
+			launches[w.thread[i]] = append(launches[w.thread[i]], i)
+		}
+	}
+	m := &modulePaths{leaf: make([]int32, len(w.acts))}
+	for i := range m.leaf {
+		m.leaf[i] = -1
+	}
+	type edge struct {
+		parent int32
+		name   trace.NameID
+	}
+	children := map[edge]int32{}
+	type open struct {
+		end  trace.Time
+		node int32
+	}
+	var stack []open
+	thread, next := trace.NoThread, 0
+	// until gives the launches before a time to the frames that are open then.
+	until := func(t trace.Time) {
+		for list := launches[thread]; next < len(list) && w.at[list[next]] < t; next++ {
+			i := list[next]
+			for len(stack) > 0 && stack[len(stack)-1].end < w.at[i] {
+				stack = stack[:len(stack)-1]
+			}
+			if len(stack) > 0 {
+				m.leaf[i] = stack[len(stack)-1].node
+			}
+		}
+	}
+	for e := range w.t.Events(trace.LanePython) {
+		w.watch.Row()
+		if e.Kind() != trace.KindModule {
+			continue
+		}
+		if e.Thread() != thread {
+			until(never)
+			thread, next, stack = e.Thread(), 0, stack[:0]
+		}
+		until(e.Start())
+		for len(stack) > 0 && stack[len(stack)-1].end < e.End() {
+			stack = stack[:len(stack)-1]
+		}
+		parent := int32(-1)
+		if len(stack) > 0 {
+			parent = stack[len(stack)-1].node
+		}
+		node, ok := children[edge{parent, e.NameID()}]
+		if !ok {
+			node = int32(len(m.nodes))
+			children[edge{parent, e.NameID()}] = node
+			m.nodes = append(m.nodes, pathNode{parent, e.Name()[len(modulePrefix):]})
+		}
+		stack = append(stack, open{e.End(), node})
+	}
+	until(never)
+	if len(m.nodes) == 0 {
+		return nil
+	}
+	m.paths = make([][]string, len(m.nodes))
+	return m
+}
+
+// never is after every time of a trace.
+const never = trace.Time(1 << 62)

@@ -1,0 +1,173 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+)
+
+// minOperatorShare is from which share of the time of layers on tables by operator are printed: below it what is missing could
+// be more than what is compared. An alignment that works finds nearly all, one that does not finds little.
+const minOperatorShare = 0.9
+
+// OperatorTable adds up the GPU time of a pass, or of its layers of one type, by operator.
+type OperatorTable struct {
+	// Scope is "pass", or the layers' type and variant; Layers counts them.
+	Scope  string `json:"scope"`
+	Layers int    `json:"layers"`
+	// KnownShare is the part of the time inside layers whose operator could be told, 0…1. Below 0.9 Rows is empty.
+	KnownShare float64 `json:"known_share"`
+	// Rows are in the order in which a model runs its operators. Kernels that fuse several have a row of their own.
+	Rows []OperatorTotal `json:"rows"`
+}
+
+// OperatorTotal is one row of an OperatorTable.
+type OperatorTotal struct {
+	Operator profile.Operator `json:"operator"`
+	// TimeNS adds up durations, SharePct is percent of the scope's.
+	TimeNS   int64   `json:"time_ns"`
+	SharePct float64 `json:"share_pct"`
+	Kernels  int     `json:"kernels"`
+}
+
+// operatorTables are those of a pass: of all of it, then of each type of layer in order of appearance.
+func operatorTables(a *layer.Device, fp *layer.ForwardPass, rows []LayerRow) []OperatorTable {
+	out := []OperatorTable{{Scope: "pass", Layers: len(fp.Layers)}}
+	index := map[string]int{}
+	of := make([]int, len(fp.Layers))
+	for i := range rows {
+		name := variantName(rows[i].Type, rows[i].Variant)
+		k, ok := index[name]
+		if !ok {
+			k = len(out)
+			index[name] = k
+			out = append(out, OperatorTable{Scope: name})
+		}
+		out[k].Layers++
+		of[i] = k
+	}
+	sums := make([]map[profile.Operator]*OperatorTotal, len(out))
+	known, all := make([]time.Duration, len(out)), make([]time.Duration, len(out))
+	for k := range sums {
+		sums[k] = map[profile.Operator]*OperatorTotal{}
+	}
+	for k := range a.Kernels() {
+		at := k.Place()
+		if at.Pass != fp.Index {
+			continue
+		}
+		op, _, _ := k.Operator()
+		d := k.Event().Duration()
+		scopes := []int{0}
+		if l := at.Layer - fp.FirstLayer; at.Layer != layer.None && l < len(of) {
+			scopes = []int{0, of[l]}
+			for _, s := range scopes {
+				all[s] += d
+				if op != opname.Other {
+					known[s] += d
+				}
+			}
+		}
+		for _, s := range scopes {
+			t := sums[s][op]
+			if t == nil {
+				t = &OperatorTotal{Operator: op}
+				sums[s][op] = t
+			}
+			t.TimeNS += int64(d)
+			t.Kernels++
+		}
+	}
+	for k := range out {
+		out[k].finish(sums[k], known[k], all[k])
+	}
+	return out
+}
+
+func (t *OperatorTable) finish(sums map[profile.Operator]*OperatorTotal, known, all time.Duration) {
+	t.Rows = []OperatorTotal{}
+	if all > 0 {
+		t.KnownShare = float64(known) / float64(all)
+	}
+	if t.KnownShare < minOperatorShare {
+		return
+	}
+	var total int64
+	for _, s := range sums {
+		total += s.TimeNS
+		t.Rows = append(t.Rows, *s)
+	}
+	for i := range t.Rows {
+		if total > 0 {
+			t.Rows[i].SharePct = 100 * float64(t.Rows[i].TimeNS) / float64(total)
+		}
+	}
+	slices.SortFunc(t.Rows, func(x, y OperatorTotal) int {
+		return cmp.Or(compareOperators(string(x.Operator), string(y.Operator)), cmp.Compare(x.Operator, y.Operator))
+	})
+}
+
+// operatorRank is the place of an operator in the order in which a model runs them.
+var operatorRank = func() map[string]int {
+	m := map[string]int{}
+	for i, n := range opname.All {
+		m[n] = i
+	}
+	return m
+}()
+
+// compareOperators orders by the first of fused operators, then by the others. An addition goes with the norm it is fused with:
+// it stands before each of them.
+func compareOperators(x, y string) int {
+	x, y = strings.TrimPrefix(x, opname.ResidualAdd+"+"), strings.TrimPrefix(y, opname.ResidualAdd+"+")
+	a, b := strings.FieldsFunc(x, fusedSign), strings.FieldsFunc(y, fusedSign)
+	return cmp.Or(slices.CompareFunc(a, b, func(p, q string) int { return operatorRank[p] - operatorRank[q] }), strings.Compare(x, y))
+}
+
+func fusedSign(r rune) bool { return r == '+' || r == '|' }
+
+// operatorTable prints the pass and the layer types side by side.
+func (t *Timeline) operatorTable(p *printer) {
+	if len(t.Operators) == 0 {
+		return
+	}
+	whole := &t.Operators[0]
+	p.f("\nGPU time by operator, forward pass #%d\n\n", t.FwdPass)
+	if len(whole.Rows) == 0 {
+		p.f("The operator of only %s%% of the time inside layers can be told: no table. Give the model's config.json with --config if it is missing.\n", table.Fixed(100*whole.KnownShare, 1))
+		return
+	}
+	cols := []table.Column{table.Text("Operator"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#")}
+	var scopes []*OperatorTable
+	for i := 1; i < len(t.Operators); i++ {
+		if s := &t.Operators[i]; len(s.Rows) > 0 && len(scopes) < maxScopes {
+			scopes = append(scopes, s)
+			cols = append(cols, table.Number(s.Scope+" us/layer"))
+		}
+	}
+	tab := table.New(cols...)
+	for _, r := range whole.Rows {
+		row := []string{string(r.Operator), table.Fixed(float64(r.TimeNS)/1e6, 3), table.Fixed(r.SharePct, 1) + "%", strconv.Itoa(r.Kernels)}
+		for _, s := range scopes {
+			cell := table.None
+			for _, l := range s.Rows {
+				if l.Operator == r.Operator {
+					cell = table.Fixed(float64(l.TimeNS)/1e3/float64(s.Layers), 2)
+				}
+			}
+			row = append(row, cell)
+		}
+		tab.Row(row...)
+	}
+	p.table(tab)
+}
+
+// maxScopes is how many types of layers the table has columns for: more do not fit a line.
+const maxScopes = 6
