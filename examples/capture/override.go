@@ -21,7 +21,7 @@ func overrideProgram() app.Program {
 		Formats:  []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&source, "source", "", "py_executor.py `FILE` to read")
-			fs.StringVar(&output, "output", "", "`FILE` to write, replaced in one step")
+			app.OutputFile(fs, &output, "output", "`FILE` to write, replaced in one step")
 		},
 		Run: func(_ context.Context, env *app.Env) error {
 			if source == "" || output == "" {

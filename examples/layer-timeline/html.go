@@ -13,7 +13,7 @@ type html string
 
 // define adds the flag.
 func (h *html) define(fs *flag.FlagSet) {
-	fs.StringVar((*string)(h), "html", "", "also write a report for browsers to this `FILE`: one file that needs no network")
+	app.OutputFile(fs, (*string)(h), "html", "also write a report for browsers to this `FILE`: one file that needs no network")
 }
 
 // write writes the report with the layers of the given pass, layer.None for

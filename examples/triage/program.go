@@ -67,7 +67,7 @@ func program() app.Program {
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
 			o.html.define(fs)
-			fs.StringVar(&o.pprof, "pprof", "", "also write GPU time as a pprof profile to `FILE`")
+			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
 		},
 		More:      o.server.define,
 		MoreTitle: "Flags of a live capture, with --url",

@@ -71,7 +71,7 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		fs.Var(oneOf(&env.Format, p.Formats), "format", "output `FORMAT`: "+strings.Join(p.Formats, ", "))
 	}
 	if has(OutputFlag) {
-		fs.StringVar(&env.Output, "output", "", "write to this `FILE`, all or nothing; empty or -: stdout")
+		OutputFile(fs, &env.Output, "output", "write to this `FILE`, all or nothing; empty or -: stdout")
 	}
 	if has(ProgressFlag) {
 		fs.Var(&env.Progress, "progress", "show progress on stderr: true, false, or auto for true on a terminal")

@@ -132,6 +132,9 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 	if p.Args == "" && len(env.Args) > 0 {
 		return fmt.Errorf("unexpected argument %q", env.Args[0])
 	}
+	if err := checkPaths(fs, env.Args, env.Stdin); err != nil {
+		return err
+	}
 	return env.check(p)
 }
 
@@ -139,11 +142,8 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 // none was.
 func emptyPath(fs *flag.FlagSet) (name string) {
 	fs.Visit(func(f *flag.Flag) {
-		kind, _ := flag.UnquoteUsage(f)
-		for _, word := range []string{"FILE", "DIR", "file", "directory"} {
-			if f.Value.String() == "" && strings.Contains(kind, word) {
-				name = f.Name
-			}
+		if f.Value.String() == "" && isPath(f) {
+			name = f.Name
 		}
 	})
 	return name
