@@ -87,9 +87,22 @@ func (k *sink) checkLimits() error {
 	if done, total := k.progress(); done > 0 && total > done {
 		whole = fmt.Sprintf("; all of it would need about %d MB", int64(float64(need)/float64(done)*float64(total))/1e6)
 	}
-	return fmt.Errorf("trace: %w: %d events need more than the memory budget of %d MB%s (keep fewer lanes, a window, or read it as a stream)",
-		ErrLimit, k.rows, k.cfg.budget/1e6, whole)
+	return &budgetError{k.cfg.budget, fmt.Errorf("trace: %w: %d events need more than the memory budget of %d MB%s (keep fewer lanes, a window, or read it as a stream)",
+		ErrLimit, k.rows, k.cfg.budget/1e6, whole)}
 }
+
+// budgetError is a load that needs more than [Options.MemoryBudget]. A caller
+// that derived the budget finds the error by its method, and says from what.
+type budgetError struct {
+	budget int64
+	error
+}
+
+// MemoryBudget returns the budget in bytes.
+func (e *budgetError) MemoryBudget() int64 { return e.budget }
+
+// Unwrap returns what the error says, which wraps [ErrLimit].
+func (e *budgetError) Unwrap() error { return e.error }
 
 func tooMany(what string, limit int64) error {
 	return fmt.Errorf("trace: %w: more than %d %s", ErrLimit, limit, what)

@@ -34,7 +34,7 @@ func program() app.Program {
 			"host-compare --baseline old.sqlite --target new.sqlite --tp-size 8 --format json",
 			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
 		},
-		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")

@@ -42,7 +42,7 @@ func program() app.Program {
 			"host-detect --trace run.sqlite --devices merged --comparable --json-only    # the published detector's figures",
 			"host-detect --trace TP-0-DECODE.trace.json.gz                               # the same from a torch trace",
 		},
-		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle `RATIO` above which M1 is crossed, in the whole window and in context steps")

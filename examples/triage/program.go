@@ -50,7 +50,7 @@ func program() app.Program {
 			"triage --mapping-url http://127.0.0.1:30001 --formal-url http://127.0.0.1:30000 --output-dir runs/pair",
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
 		},
-		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"markdown", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")

@@ -44,6 +44,7 @@ type Env struct {
 	Stderr io.Writer
 
 	progress *progress
+	memory   memoryLimit
 }
 
 // Notef prints a note for the user, one line on stderr.

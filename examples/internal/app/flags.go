@@ -21,9 +21,10 @@ const (
 	FormatFlag                      // --format
 	OutputFlag                      // --output
 	ProgressFlag                    // --progress
+	MemoryFlag                      // --memory-limit
 
 	// AllFlags is every common flag.
-	AllFlags = TraceFlag | ModelFlags | DeviceFlag | FormatFlag | OutputFlag | ProgressFlag
+	AllFlags = TraceFlag | ModelFlags | DeviceFlag | FormatFlag | OutputFlag | ProgressFlag | MemoryFlag
 )
 
 // The values of --boundaries and --hash-layers, the default first.
@@ -35,7 +36,7 @@ var (
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
 	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", "device",
-	"format", "output", "progress",
+	"format", "output", "progress", "memory-limit",
 }
 
 // flagSet defines the program's own flags and its common ones into env.
@@ -75,6 +76,9 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	}
 	if has(ProgressFlag) {
 		fs.Var(&env.Progress, "progress", "show progress on stderr: true, false, or auto for true on a terminal")
+	}
+	if has(MemoryFlag) {
+		fs.Var(&env.memory, "memory-limit", "how much memory loading a trace may need, a `SIZE` such as 4GB; 0: no limit; auto: what the system, the container and ulimit leave")
 	}
 	return fs
 }

@@ -32,13 +32,14 @@ func (e *Env) LoadFile(ctx context.Context, path string, o trace.Options) (*trac
 // Open reads a file, a directory or the standard input, and tells what Load
 // tells.
 func (e *Env) Open(ctx context.Context, path string, o strata.Options) (*strata.Recording, error) {
-	o.Trace.MemoryBudget, o.Stdin = systemMemoryBudget(), e.Stdin
+	memory := e.memoryBudget()
+	o.Trace.MemoryBudget, o.Stdin = memory.bytes, e.Stdin
 	o.Progress = func(p string, at trace.Progress) { e.Step("reading "+p, at.Read, at.Size) }
 	e.Step("reading "+path, 0, 0)
 	rec, err := strata.Open(ctx, path, o)
 	e.progress.clear()
 	if err != nil {
-		return nil, err
+		return nil, memory.explain(err)
 	}
 	e.noteFiles(rec)
 	for _, p := range rec.Parts {

@@ -2,50 +2,200 @@ package app
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"math"
 	"os"
+	"path"
 	"strconv"
+	"strings"
 )
 
-// memoryBudget is how much memory a load may need: what the system says is
-// free, and no more than the container's limit leaves. 0, no budget, where
-// neither is known. A trace that does not fit is then an error that says how
-// much it would need, instead of a process that the system kills.
-func memoryBudget(readFile func(string) ([]byte, error)) int64 {
-	free := int64(0)
-	if text, err := readFile("/proc/meminfo"); err == nil {
-		free = meminfo(text, "MemAvailable") << 10
+// budget is how much memory a load may need, and why.
+type budget struct {
+	bytes int64  // 0 for no budget
+	from  string // the limit and where it is set
+	raise string // what lets a load have more
+}
+
+// readFile is how files of /proc and /sys are read: os.ReadFile.
+type readFile func(string) ([]byte, error)
+
+// noLimit is from where a figure of a control group means no limit: version 1
+// writes the largest number of whole pages.
+const noLimit = math.MaxInt64 >> 1
+
+// memoryBudget is the least of what the system says is free and of what the
+// limits of this process leave: those of its control group and of all groups
+// around that one, and of its address space. A trace that does not fit is then
+// an error that says how much it would need, instead of a process that the
+// system kills.
+func memoryBudget(read readFile) budget {
+	var b budget
+	if text, err := read("/proc/meminfo"); err == nil {
+		if free := keyed(text, "MemAvailable") << 10; free > 0 {
+			b = budget{free, "MemAvailable of /proc/meminfo", "stop other programs"}
+		}
 	}
-	limit, err := number(readFile, "/sys/fs/cgroup/memory.max")
+	for _, g := range memoryGroups(read) {
+		if left, ok := g.left(read); ok && (b.bytes == 0 || left.bytes < b.bytes) {
+			b = left
+		}
+	}
+	if left, ok := addressSpace(read); ok && (b.bytes == 0 || left.bytes < b.bytes) {
+		b = left
+	}
+	return b
+}
+
+// group is a control group that may limit memory, by its files.
+type group struct {
+	limit, usage, stat string
+	cache              []string // keys of stat: memory that the kernel takes back before it kills
+}
+
+// memoryGroups returns the groups of this process, from its own outwards, as
+// they are mounted where systems and containers mount them. Groups that are not
+// visible from inside a container have no files.
+func memoryGroups(read readFile) []group {
+	text, err := read("/proc/self/cgroup")
 	if err != nil {
-		return free // "max": no limit; or no such file
+		text = []byte("0::/\n1:memory:/\n")
 	}
-	used, err := number(readFile, "/sys/fs/cgroup/memory.current")
+	var all []group
+	for line := range strings.Lines(string(text)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) < 3 {
+			continue
+		}
+		for dir := path.Clean("/" + f[2]); ; dir = path.Dir(dir) {
+			switch {
+			case f[1] == "": // version 2
+				at := path.Join("/sys/fs/cgroup", dir)
+				all = append(all, group{at + "/memory.max", at + "/memory.current", at + "/memory.stat",
+					[]string{"inactive_file", "active_file", "slab_reclaimable"}})
+			case strings.Contains(","+f[1]+",", ",memory,"): // version 1
+				at := path.Join("/sys/fs/cgroup/memory", dir)
+				all = append(all, group{at + "/memory.limit_in_bytes", at + "/memory.usage_in_bytes", at + "/memory.stat",
+					[]string{"total_inactive_file", "total_active_file"}})
+			}
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// left is what the group's limit leaves, false where it has none. File cache is
+// used memory that costs nothing: a server that has read its weights sits at
+// its limit with it.
+func (g group) left(read readFile) (budget, bool) {
+	limit, err := number(read, g.limit)
+	if err != nil || limit >= noLimit {
+		return budget{}, false // "max", or no such file
+	}
+	used, err := number(read, g.usage)
 	if err != nil {
 		used = 0
 	}
-	if left := max(limit-used, 1); free == 0 || left < free {
-		return left
+	var cache int64
+	if text, err := read(g.stat); err == nil {
+		for _, key := range g.cache {
+			cache += keyed(text, key)
+		}
 	}
-	return free
+	used -= min(max(cache, 0), used)
+	return budget{max(limit-used, 1), fmt.Sprintf("%s is %d MB, of which %d MB are in use without file cache", g.limit, limit/1e6, used/1e6),
+		"give the container or job more memory"}, true
 }
 
-// systemMemoryBudget is memoryBudget on this system.
-func systemMemoryBudget() int64 { return memoryBudget(os.ReadFile) }
+// addressSpace is what RLIMIT_AS leaves, false where there is no such limit.
+func addressSpace(read readFile) (budget, bool) {
+	text, err := read("/proc/self/limits")
+	if err != nil {
+		return budget{}, false
+	}
+	const key = "Max address space"
+	for line := range strings.Lines(string(text)) {
+		rest, ok := strings.CutPrefix(line, key)
+		f := strings.Fields(rest)
+		if !ok || len(f) == 0 {
+			continue
+		}
+		limit, err := strconv.ParseInt(f[0], 10, 64)
+		if err != nil || limit >= noLimit {
+			break // "unlimited"
+		}
+		var used int64
+		if status, err := read("/proc/self/status"); err == nil {
+			used = keyed(status, "VmSize") << 10
+		}
+		return budget{max(limit-used, 1), fmt.Sprintf("the limit of address space (ulimit -v, RLIMIT_AS) is %d MB, of which %d MB are in use", limit/1e6, used/1e6),
+			"raise it with ulimit -v"}, true
+	}
+	return budget{}, false
+}
 
-// meminfo returns the kilobytes that /proc/meminfo gives for a key, 0 for none.
-func meminfo(text []byte, key string) int64 {
+// memoryBudget is --memory-limit, or else what the system leaves.
+func (e *Env) memoryBudget() budget {
+	switch {
+	case !e.memory.set:
+		return memoryBudget(os.ReadFile)
+	case e.memory.size == 0:
+		return budget{}
+	}
+	return budget{int64(e.memory.size), "--memory-limit", "give a larger one"}
+}
+
+// explain adds to the error of a load that ran out of its budget which limit
+// that is, and what to do.
+func (b budget) explain(err error) error {
+	var over interface{ MemoryBudget() int64 }
+	if !errors.As(err, &over) {
+		return err
+	}
+	return fmt.Errorf("%w; the budget is from this limit: %s; %s, or set the budget yourself with --memory-limit SIZE (0: none)", err, b.from, b.raise)
+}
+
+// memoryLimit is the value of --memory-limit.
+type memoryLimit struct {
+	size Size
+	set  bool
+}
+
+func (m *memoryLimit) String() string {
+	if !m.set {
+		return "auto"
+	}
+	return m.size.String()
+}
+
+// Set accepts what a size accepts, and auto.
+func (m *memoryLimit) Set(text string) error {
+	if text == "auto" {
+		*m = memoryLimit{}
+		return nil
+	}
+	m.set = true
+	return m.size.Set(text)
+}
+
+// keyed returns the number behind a key of /proc/meminfo, /proc/self/status or
+// memory.stat, 0 for none.
+func keyed(text []byte, key string) int64 {
 	for line := range bytes.Lines(text) {
-		name, rest, ok := bytes.Cut(line, []byte(":"))
-		if f := bytes.Fields(rest); ok && string(name) == key && len(f) > 0 {
-			n, _ := strconv.ParseInt(string(f[0]), 10, 64)
+		f := bytes.Fields(line)
+		if len(f) > 1 && strings.TrimSuffix(string(f[0]), ":") == key {
+			n, _ := strconv.ParseInt(string(f[1]), 10, 64)
 			return n
 		}
 	}
 	return 0
 }
 
-func number(readFile func(string) ([]byte, error), path string) (int64, error) {
-	text, err := readFile(path)
+func number(read readFile, path string) (int64, error) {
+	text, err := read(path)
 	if err != nil {
 		return 0, err
 	}

@@ -28,7 +28,7 @@ type Settings struct {
 	requestTimeout      seconds
 	stableFor           seconds
 	attach              seconds
-	maxSize             bytes
+	maxSize             app.Size
 	activities          commas
 	inspect, probe      bool
 }
@@ -199,32 +199,6 @@ func (s *seconds) Set(text string) error {
 		return fmt.Errorf("want no negative time")
 	}
 	*s = seconds(d)
-	return nil
-}
-
-// bytes is a number of bytes, plain or with a unit.
-type bytes int64
-
-func (b *bytes) String() string { return strconv.FormatInt(int64(*b), 10) }
-
-// Set accepts 1000, 500MB, 2GiB.
-func (b *bytes) Set(text string) error {
-	t := strings.ToUpper(strings.ReplaceAll(text, " ", ""))
-	factor := 1.0
-	for _, u := range []struct {
-		name string
-		n    float64
-	}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"B", 1}} {
-		if rest, ok := strings.CutSuffix(t, u.name); ok {
-			t, factor = rest, u.n
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(t, 64)
-	if err != nil || n != n || n < 0 || n*factor > 1e18 {
-		return fmt.Errorf("want a size such as 500MB or 2GB")
-	}
-	*b = bytes(n * factor)
 	return nil
 }
 
