@@ -33,14 +33,14 @@ type occurrence struct {
 	members []int32 // activities that do a step
 	fillers []int32 // fillers between them
 	through []int32 // kernels that the chain reaches through; never part of it
+	gain    int64   // ns
 }
 
 // chainMatch is a pattern found by the chain rule.
 type chainMatch struct {
 	p    *FusePattern
 	at   []occurrence
-	ns   int64 // members only
-	gain int64
+	ns   int64    // members only
 	also []string // other patterns with the same kernels
 	near []string // kept patterns that share some kernels
 
@@ -112,7 +112,7 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	var splits []*chainMatch
 	for i := range a.Registry.Patterns {
 		p := &a.Registry.Patterns[i]
-		if len(p.Chain) == 0 || !a.applies(p, true) {
+		if len(p.Chain) == 0 || !a.applies(p) {
 			continue
 		}
 		m := &chainMatch{p: p}
@@ -131,9 +131,9 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 			splits = append(splits, m)
 		}
 	}
-	platform := s.platform()
+	where := s.place()
 	suits := func(p *FusePattern) int {
-		if len(p.Platforms) == 0 || platform == "" || slices.Contains(p.Platforms, platform) {
+		if where.suits(p) {
 			return 1
 		}
 		return 0
@@ -147,10 +147,10 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	})
 	out := []FuseRow{}
 	for _, m := range prune(splits) {
-		out = append(out, a.splitRow(s, m, suits(m.p) == 1))
+		out = append(out, a.splitRow(s, m, where))
 	}
 	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
-	return append(out, a.activeRows(s, seqs)...)
+	return append(out, a.activeRows(s, seqs, where)...)
 }
 
 // prune drops matches that say what a better one says: the same kernels, or a
@@ -329,7 +329,8 @@ func (c *compiledChain) precedes(q sequence, st *compiledStep, pos int) bool {
 // save: the launch gaps inside the chain, the fillers, and all members but the
 // longest (or those of the Gain steps).
 func (m *chainMatch) measure(reg *Registry) {
-	for _, o := range m.at {
+	for i := range m.at {
+		o := &m.at[i]
 		longest, sum, fill := int64(0), int64(0), int64(0)
 		for _, i := range o.members {
 			d := o.w.acts[i].end - o.w.acts[i].start
@@ -344,7 +345,7 @@ func (m *chainMatch) measure(reg *Registry) {
 		if len(m.p.Gain) > 0 {
 			saved = o.gainOf(m.p.Chain, m.p.Gain)
 		}
-		m.gain += saved + fill + o.gaps()
+		o.gain = saved + fill + o.gaps()
 	}
 }
 

@@ -53,11 +53,13 @@ func ExampleAnalyze() {
 	// extend, 1 steps: fused_moe_kernel is moe, 28.2 % of GPU time
 	//   from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	//   not fused: FlashInfer unified allreduce_fusion (17 times)
+	//   not fused: Fused MoE sum + all-reduce (7 times)
 	//   not fused: Fused RoPE + KV cache store (8 times)
 	// decode, 4 steps: fused_moe_kernel is moe, 32.8 % of GPU time
 	//   from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	//   not fused: FlashInfer unified allreduce_fusion (68 times)
 	//   not fused: Fused RoPE + KV cache store (32 times)
+	//   not fused: Fused MoE sum + all-reduce (28 times)
 }
 
 // ReadBeside finds what the server said about itself in the files beside a trace.
@@ -115,7 +117,7 @@ func ExampleNewInput() {
 // A registry of one's own replaces the built-in one.
 func ExampleLoadRegistry() {
 	reg, err := triage.LoadRegistry(strings.NewReader(`{
-		"schema": 2, "as_of": "2026-01-01",
+		"schema": 3, "as_of": "2026-01-01",
 		"steps": [
 			{"step": "gate", "note": "router product", "names": ["gemmSN_TN_kernel"]},
 			{"step": "topk", "note": "choice of experts", "names": ["topkGatingSoftmax"]}],

@@ -11,12 +11,18 @@ const (
 	confidenceCandidate = "Candidate" // smaller, or something about it is not known
 )
 
-// applies reports whether a pattern's filters let it be looked for. The filters
-// on the model need a model; what is not known about tensor parallelism is
-// decided by the evidence.
-func (a *analysis) applies(p *FusePattern, anyServer bool) bool {
+// ofServer reports whether a pattern is one of the report's server, or the server
+// is not known.
+func (a *analysis) ofServer(p *FusePattern) bool {
 	key := serverKey(a.report.Framework)
-	if !slices.Contains(p.Frameworks, key) && !(key == "" && anyServer) {
+	return key == "" || p.AnyServer || slices.Contains(p.Frameworks, key)
+}
+
+// applies reports whether a pattern's filters let its chain be looked for. The
+// filters on the model need a model; what is not known about tensor parallelism is
+// decided by the evidence.
+func (a *analysis) applies(p *FusePattern) bool {
+	if !a.ofServer(p) {
 		return false
 	}
 	model := strings.ToLower(a.modelText())
@@ -53,7 +59,7 @@ func (a *analysis) findModelFiles() {
 	a.modelFiles = strings.Join(out, " ")
 }
 
-// hostPlatform is the platform of the stage's launches, "" when unknown.
+// platform is that of the stage's launches, "" when unknown.
 func (s *stageWork) platform() string {
 	for _, w := range s.parts {
 		if w.hip {

@@ -32,8 +32,8 @@ var fuseTruth = []struct {
 	{
 		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace",
 		[]string{},
-		[]string{"Fused residual add + RMSNorm", "Fused MoE grouped-topk / gate kernels", "In-place QK RMSNorm", "Fused RoPE + KV cache store"},
-		"fused_qknorm_warp and fused_rope_store_kernel are both fused; merging all three steps is known for multi-axis RoPE only. nvjet runs BF16 here, so the FP8 path does not apply",
+		[]string{"Fused residual add + RMSNorm", "In-place QK RMSNorm", "Fused RoPE + KV cache store"},
+		"the routing kernels are the expert runner's own; fused_qknorm_warp and fused_rope_store_kernel are both fused; merging all three steps is known for multi-axis RoPE only. nvjet runs BF16 here, so the FP8 path does not apply",
 	},
 	{
 		"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace",
@@ -55,15 +55,15 @@ var fuseTruth = []struct {
 	},
 	{
 		"synthetic-deepseek-v4-flash-TP-0.trace",
-		[]string{"vLLM-origin DeepSeek-V4 MHC fused kernels", "PR #41441 DSV4 all-reduce plus mhc_post fusion", "vLLM-origin RMSNorm + Quantization",
+		[]string{"vLLM-origin DeepSeek-V4 MHC fused kernels", "vLLM-origin RMSNorm + Quantization",
 			"vLLM-origin fused MLA RoPE + unified KV-cache update", "Fused MoE activation + quant / re-quant", "vLLM-origin Attention + Quantization"},
 		[]string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate kernels", "NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
 		"RMSNorm and the attention combine are each followed by per_token_group_quant, as is act_and_mul in front of the experts; mhc_post follows each all-reduce and precedes mhc_pre; no server is named, so all splits are candidates",
 	},
-	{"hf-qwen1.5-0.5b-eager-h100", nil, nil, "the norm is spelled out in eight pointwise kernels, silu and mul are apart; no server's fused path is within reach of transformers code"},
+	{"hf-qwen1.5-0.5b-eager-h100", []string{"Decomposed RMSNorm", "Decomposed rotary embedding"}, nil, "the norm is spelled out in eight pointwise kernels, the rotation in ten"},
 	{"hf-bert-small-eager-h100", nil, nil, "layer normalisation, for which the registry has no fused path"},
 	{"sglang-qwen3-8b-graph-capture-mi300", nil, nil, "two kernels"},
-	{"torch-compile-triton", nil, nil, "fused by the compiler already, one layer only"},
+	{"torch-compile-triton", nil, []string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"}, "fused by the compiler already, one layer only"},
 	{"train-absolute-float-ts-v100.pt.trace", nil, nil, "training of a convolution network"},
 	{"train-graphs-5streams-a100", nil, nil, "training of a recommender"},
 	{"train-pair-rank-0", nil, nil, "training of a recommender; float_to_hfp8 packs gradients for the wire"},
@@ -122,7 +122,7 @@ func checkFuseRow(t *testing.T, s *triage.StageReport, f triage.FuseRow) {
 	if f.Kind == triage.FuseActive && f.EstimatedGainUS != 0 {
 		t.Errorf("%s: an active path gains %v us", f.Pattern, f.EstimatedGainUS)
 	}
-	if f.Kind == triage.FuseSplit && f.EstimatedGainUS <= 0 {
+	if f.Kind == triage.FuseSplit && f.State != triage.StateElsewhere && f.State != triage.StateTooLarge && f.EstimatedGainUS <= 0 {
 		t.Errorf("%s: a split chain gains %v us", f.Pattern, f.EstimatedGainUS)
 	}
 }

@@ -11,7 +11,7 @@ import (
 const maxExamples = 12
 
 // splitRow renders a chain as data.
-func (a *analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
+func (a *analysis) splitRow(s *stageWork, m *chainMatch, at place) FuseRow {
 	var members, example []actRef
 	for n, o := range m.at {
 		from := len(members)
@@ -23,20 +23,17 @@ func (a *analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
 		}
 	}
 	out := a.fuseRow(s, m.p, FuseSplit, members, example, len(m.at), m.ns)
-	out.EstimatedGainUS = micros(m.gain)
+	out.First = a.firstPlace(m.at[0])
+	gain := m.gainUpTo(m.p.MaxTokens)
+	out.State, out.Action = a.state(m.p, at, gain)
+	if out.State == StateElsewhere || out.State == StateTooLarge {
+		gain = 0
+	}
+	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, s.wall())
+	if out.State != StateAvailable || m.p.Doubtful || !at.known(m.p) {
+		out.Confidence = confidenceCandidate
+	}
 	why := []string{"Split: known fused path not used.", m.p.Rationale}
-	if serverKey(a.report.Framework) == "" {
-		out.Confidence = confidenceCandidate
-		why = append(why, fmt.Sprintf("No server was recognised in this trace; the fused path is known from %s.", nameOf(m.p.Frameworks[0])))
-	}
-	if !suits {
-		out.Confidence = confidenceCandidate
-		why = append(why, fmt.Sprintf("The fused path is known for %s, which this trace is not from.", strings.Join(m.p.Platforms, ", ")))
-	}
-	if m.p.Origin == OriginInflight {
-		out.Confidence = confidenceCandidate
-		why = append(why, "The fused path is an open change.")
-	}
 	if len(m.also) > 0 {
 		why = append(why, "Other paths for the same kernels: "+strings.Join(m.also, "; ")+".")
 	}
@@ -48,7 +45,7 @@ func (a *analysis) splitRow(s *stageWork, m *chainMatch, suits bool) FuseRow {
 }
 
 // activeRows lists the fused paths that are in use.
-func (a *analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
+func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []FuseRow {
 	out := []FuseRow{}
 	seen := map[string]bool{}
 	type hit struct {
@@ -59,7 +56,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 	var hits []hit
 	for i := range a.Registry.Patterns {
 		p := &a.Registry.Patterns[i]
-		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.applies(p, true) {
+		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.ofServer(p) || !where.suits(p) {
 			continue
 		}
 		steps := a.Registry.set(p.ActiveSteps)
@@ -95,6 +92,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences) []FuseRow {
 		seen[id] = true
 		middle := len(h.at) / 2
 		r := a.fuseRow(s, h.p, FuseActive, h.at, h.at[middle:middle+1], len(h.at), h.ns)
+		r.State, r.Action = StateActive, "in use"
 		r.Rationale = "Fused path active: already in use. " + h.p.Rationale
 		out = append(out, r)
 	}

@@ -36,6 +36,7 @@ type kernelFacts struct {
 	parsed    classify.Name // of the first raw name seen
 	words     classify.Words
 	result    classify.Result
+	facts     classify.Facts // by the default rules
 	kind      trace.Kind
 	bucket    Bucket
 }
@@ -67,7 +68,8 @@ func (p *pool) kernel(raw string, kind trace.Kind, category classify.Category) i
 	id := p.names.id(canonical + "\x00" + string(category))
 	if int(id) == len(p.facts) {
 		parsed := classify.Parse(raw)
-		f := kernelFacts{canonical: canonical, parsed: parsed, words: parsed.Words(), result: classify.Default().ClassifyName(&parsed), kind: kind}
+		f := kernelFacts{canonical: canonical, parsed: parsed, words: parsed.Words(), result: classify.Default().ClassifyName(&parsed),
+			facts: classify.Default().Facts(raw), kind: kind}
 		if f.result.Category != category {
 			f.result = classify.Result{Category: category}
 		}

@@ -107,6 +107,9 @@ func (r *recogniser) kernel(id int32) *kernelSteps {
 		if k.named&bit != 0 || slices.Contains(d.Kinds, f.kind.String()) || slices.Contains(d.Categories, string(f.result.Category)) {
 			k.likely |= bit
 		}
+		if d.byFacts(f) {
+			k.sure |= bit
+		}
 		if w.templateOnly.In(f.words) {
 			k.only |= bit
 		}

@@ -25,8 +25,20 @@ func TestDefaultRegistryIsValid(t *testing.T) {
 	}
 }
 
-// TestRegistryKeepsTheStartingPatterns compares paths and filters with the
-// registry that the reference started from.
+// removed are patterns of the starting registry that do not exist, and why.
+var removed = map[string]string{
+	"Fused sampling temperature + softmax":                    "taken back a day after it was merged",
+	"vLLM-origin GPT-OSS router GEMM":                         "taken back",
+	"PR #20667 Qwen3.5 fused QK norm + RoPE + KV cache write": "closed unmerged",
+	"PR #22392 CUTLASS FP8 scaled MM replacing nvjet":         "closed unmerged",
+	"PR #41441 DSV4 all-reduce plus mhc_post fusion":          "closed unmerged",
+	"TensorRT-LLM FlashInfer RMSNorm family":                  "a choice of library, no fusion",
+	"PR #22005 fused add + RMSNorm + per-token FP8 quant":     "goes on as PR #28101",
+	"FlashInfer allreduce + post-op fusion family":            "TensorRT-LLM has kernels of its own",
+}
+
+// TestRegistryKeepsTheStartingPatterns compares bars with the registry that the
+// reference started from; paths and platforms are those of the sources.
 func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	data, err := os.ReadFile(testdata.Shared(t, "catalog/fusion-patterns.json"))
 	if err != nil {
@@ -35,7 +47,6 @@ func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	var start struct {
 		Patterns []struct {
 			Pattern        string
-			CandidatePaths []string `json:"candidate_paths"`
 			Priority       int
 			MinSharePct    float64 `json:"min_share_pct"`
 			LikelySharePct float64 `json:"likely_share_pct"`
@@ -47,20 +58,21 @@ func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	r := triage.DefaultRegistry()
 	for _, want := range start.Patterns {
 		i := slices.IndexFunc(r.Patterns, func(p triage.FusePattern) bool { return p.Pattern == want.Pattern })
+		if i < 0 != (removed[want.Pattern] != "") {
+			t.Errorf("pattern %q: in the registry: %v; removed: %q", want.Pattern, i >= 0, removed[want.Pattern])
+		}
 		if i < 0 {
-			t.Errorf("pattern %q is missing", want.Pattern)
 			continue
 		}
 		got := r.Patterns[i]
-		if !slices.Equal(got.CandidatePaths, want.CandidatePaths) || got.Priority != want.Priority ||
-			got.MinSharePct != want.MinSharePct || got.LikelySharePct != want.LikelySharePct {
+		if got.Priority != want.Priority || got.MinSharePct != want.MinSharePct || got.LikelySharePct != want.LikelySharePct || got.Checked == "" {
 			t.Errorf("pattern %q differs from the starting registry", want.Pattern)
 		}
 	}
 }
 
 // goodRegistry is the smallest useful fusion file.
-const goodRegistry = `{"schema": 2, "as_of": "2026-07",
+const goodRegistry = `{"schema": 3, "as_of": "2026-07",
  "steps": [{"step": "norm", "note": "", "names": ["rmsnorm"]}, {"step": "quant", "note": "", "names": ["quant"], "requires": []}],
  "patterns": [{"pattern": "P", "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["a.py"], "rationale": "why",
   "active": ["p"], "active_steps": [], "chain": [{"any": ["norm"]}, {"any": ["quant"]}], "fillers": 0, "repeat": "layer",
@@ -72,7 +84,7 @@ func TestLoadRegistryErrors(t *testing.T) {
 		t.Fatalf("the good file: %v", err)
 	}
 	tests := []struct{ name, old, new, want string }{
-		{"schema", `"schema": 2`, `"schema": 1`, "schema 1"},
+		{"schema", `"schema": 3`, `"schema": 1`, "schema 1"},
 		{"unknown field", `"as_of"`, `"asof"`, "asof"},
 		{"step twice", `"step": "quant"`, `"step": "norm"`, `"norm" is defined twice`},
 		{"step that recognises nothing", `"names": ["rmsnorm"]`, `"names": []`, "recognises nothing"},

@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 )
 
 // WriteJSON writes the report as one indented JSON document.
@@ -203,8 +204,8 @@ func (m *markdown) fuse(_ *Report, s *StageReport) {
 		m.printf("No known fused path is active, and no chain of a known fusion was found.\n")
 		return
 	}
-	t := table.New(table.Text("Pattern"), table.Text("Kind"), table.Text("Confidence"), table.Number("Related GPU time"), table.Number("Share"),
-		table.Number("Occurrences"), table.Number("Estimated gain"), table.Text("Evidence kernels"), table.Text("Current kernel Python location"),
+	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("What to do"), table.Text("Confidence"), table.Number("Related GPU time"), table.Number("Share"),
+		table.Number("Occurrences"), table.Number("Estimated gain"), table.Text("First"), table.Text("Evidence kernels"), table.Text("Current kernel Python location"),
 		table.Text("Candidate fused path"), table.Text("Rationale"))
 	for _, f := range s.Fuse {
 		var ev []string
@@ -216,12 +217,25 @@ func (m *markdown) fuse(_ *Report, s *StageReport) {
 		}
 		gain := "-"
 		if f.Kind == FuseSplit && f.EstimatedGainUS > 0 {
-			gain = ms(f.EstimatedGainUS)
+			gain = fmt.Sprintf("%s (%s of the step)", ms(f.EstimatedGainUS), pct(f.GainPct))
 		}
-		t.Row(f.Pattern, f.Kind, f.Confidence, ms(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences), gain,
+		t.Row(f.Pattern, f.State, f.Action, f.Confidence, ms(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences), gain, first(f.First),
 			lines(ev), lines(f.CurrentLocations), lines(f.CandidatePaths), f.Rationale)
 	}
 	m.cells(t)
+}
+
+// first says where a chain occurs first.
+func first(p *FirstPlace) string {
+	switch {
+	case p == nil:
+		return "-"
+	case p.Pass == layer.None:
+		return "at " + ms(float64(p.StartNS)/1e3)
+	case p.Layer == layer.None:
+		return fmt.Sprintf("pass %d, at %s", p.Pass, ms(float64(p.StartNS)/1e3))
+	}
+	return fmt.Sprintf("pass %d layer %d, at %s", p.Pass, p.Layer, ms(float64(p.StartNS)/1e3))
 }
 
 func (m *markdown) foot(r *Report) {

@@ -149,8 +149,33 @@ type FuseRow struct {
 	CurrentLocations []string      `json:"current_locations"`
 	CandidatePaths   []string      `json:"candidate_paths"`
 	EstimatedGainUS  float64       `json:"estimated_gain_us"` // 0 for active rows
-	Rationale        string        `json:"rationale"`
-	Origin           string        `json:"origin"` // mainline, upstream or inflight
+	// State says what can be done about the row, Action how: the flag that turns a
+	// path on and since when it is there, or why it cannot be had.
+	State  string `json:"state"`
+	Action string `json:"action"`
+	// GainPct is the gain as a share of the time of the stage's steps, First where
+	// the chain occurs first; nil for active rows.
+	GainPct   float64     `json:"gain_pct"`
+	First     *FirstPlace `json:"first,omitempty"`
+	Rationale string      `json:"rationale"`
+	Origin    string      `json:"origin"` // mainline, upstream or inflight
+}
+
+// States of a fuse row.
+const (
+	StateActive    = "active"               // the fused kernel is in use
+	StateAvailable = "available"            // it can be turned on
+	StateElsewhere = "not on this platform" // it exists, on another platform or architecture
+	StateTooLarge  = "not at this size"     // the steps are larger than the path takes
+	StateOpen      = "open upstream"        // a change that is not merged
+	StateUnknown   = "unknown"              // whether it can be had is not known
+)
+
+// FirstPlace is where a chain occurs first; None of [layer.None] is outside.
+type FirstPlace struct {
+	Pass    int        `json:"pass"`
+	Layer   int        `json:"layer"`
+	StartNS trace.Time `json:"start_ns"` // since the trace's first event
 }
 
 // EvidenceRow is a kernel a fuse row rests on.

@@ -1,0 +1,152 @@
+package triage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/trace"
+)
+
+// place is where a stage ran.
+type place struct {
+	platform string // "cuda", "rocm", "" unknown
+	arch     string // "sm90", "cdna3", "" unknown
+}
+
+// place tells the platform from the launches and the architecture from the GPU's
+// name.
+func (s *stageWork) place() place {
+	out := place{platform: s.platform()}
+	for _, w := range s.parts {
+		for i := range w.a.Devices {
+			g, ok := hardware.Named(hardware.Table(), w.a.Devices[i].GPU)
+			if !ok {
+				continue
+			}
+			out.arch = g.Arch
+			if out.platform == "" {
+				out.platform = map[string]string{"nvidia": "cuda", "amd": "rocm"}[g.Vendor]
+			}
+			return out
+		}
+	}
+	return out
+}
+
+// suits reports whether a path exists at the place, as far as that is known.
+func (at place) suits(p *FusePattern) bool {
+	if at.platform != "" && len(p.Platforms) > 0 && !slices.Contains(p.Platforms, at.platform) {
+		return false
+	}
+	return at.arch == "" || len(p.Archs) == 0 || slices.ContainsFunc(p.Archs, func(a string) bool {
+		stem, any := strings.CutSuffix(a, "*")
+		return a == at.arch || any && strings.HasPrefix(at.arch, stem)
+	})
+}
+
+// known reports whether enough is known of the place to say that a path exists.
+func (at place) known(p *FusePattern) bool {
+	return (len(p.Platforms) == 0 || at.platform != "") && (len(p.Archs) == 0 || at.arch != "")
+}
+
+// state says what can be done about a chain that is not fused, and how.
+func (a *analysis) state(p *FusePattern, at place, gain int64) (state, action string) {
+	since := ""
+	if p.Since != "" {
+		since = " (since " + p.Since + ")"
+	}
+	limits := ""
+	if p.Limits != "" {
+		limits = "; it asks for: " + p.Limits
+	}
+	server := serverKey(a.report.Framework)
+	switch {
+	case p.Origin == OriginInflight:
+		return StateOpen, strings.Join(p.CandidatePaths, ", ")
+	case !at.suits(p):
+		return StateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
+	case server == "" && !p.AnyServer:
+		names := make([]string, len(p.Frameworks))
+		for i, f := range p.Frameworks {
+			names[i] = nameOf(f)
+		}
+		return StateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
+	case gain == 0:
+		return StateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", p.MaxTokens)
+	case p.Doubtful:
+		return StateAvailable, howTo(p) + since + "; it was slower where it was measured" + limits
+	case p.Switch == "" && p.Default == "":
+		return StateUnknown, "whether and how it is turned on is not known" + since + limits
+	}
+	return StateAvailable, howTo(p) + since + limits
+}
+
+// howTo says how a path is turned on.
+func howTo(p *FusePattern) string {
+	switch {
+	case p.Switch != "" && p.Default == "on":
+		return "on by default, or turn on " + p.Switch
+	case p.Switch != "":
+		return "turn on " + p.Switch
+	case p.Default == "on":
+		return "on by default: the version is older, or a limit is not kept"
+	}
+	return "no switch is known"
+}
+
+// gainUpTo is the gain of the occurrences in steps of at most so many tokens;
+// steps whose tokens are not known count. 0: any size.
+func (m *chainMatch) gainUpTo(tokens int64) (ns int64) {
+	for _, o := range m.at {
+		if p := o.pass(); tokens == 0 || p == nil || p.Tokens <= tokens {
+			ns += o.gain
+		}
+	}
+	return ns
+}
+
+// kernel is the first kernel of an occurrence.
+func (o *occurrence) kernel() layer.Kernel {
+	return o.w.a.Of(o.w.event(&o.w.acts[o.members[0]]).ID())
+}
+
+// pass is the pass of an occurrence, nil outside of passes.
+func (o *occurrence) pass() *layer.ForwardPass {
+	k := o.kernel()
+	if !k.Valid() || k.Place().Pass == layer.None {
+		return nil
+	}
+	return &k.Device().Passes[k.Place().Pass]
+}
+
+// firstPlace is where an occurrence begins.
+func (a *analysis) firstPlace(o occurrence) *FirstPlace {
+	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.w.acts[o.members[0]].start)}
+	if k := o.kernel(); k.Valid() {
+		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
+	}
+	return out
+}
+
+// wall is the time of the stage's passes, over all devices; that of all its work
+// where there are no passes.
+func (s *stageWork) wall() int64 {
+	var ns int64
+	for _, w := range s.parts {
+		for i := range w.a.Devices {
+			d := &w.a.Devices[i]
+			for p := range d.Passes {
+				if int(w.stages.pass[d.ID][p]) == s.index {
+					ns += int64(d.Passes[p].Wall())
+				}
+			}
+		}
+	}
+	if ns == 0 {
+		return s.busy().span
+	}
+	return ns
+}

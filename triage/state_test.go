@@ -1,0 +1,89 @@
+package triage_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+const (
+	flashinferAR = "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)%s, __nv_bfloat16, 4, true>(x)"
+	mnnvlOneShot = "void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<(unsigned char)4, __nv_bfloat16, false, false>(x)"
+	mnnvlTwoShot = "void flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel<(unsigned char)4, __nv_bfloat16>(x)"
+	mnnvlNorm    = "void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<__nv_bfloat16>(x)"
+	aiterScatter = "void aiter::reduce_scatter_cross_device_store<__hip_bfloat16, 8>(x)"
+	aiterNorm    = "void aiter::local_device_load_rmsnorm_512n<__hip_bfloat16, 8>(x)"
+	vllmAR       = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)"
+	inductorNorm = "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_1"
+	plainNorm    = "void flashinfer::norm::RMSNormKernel<8, __nv_bfloat16>(x)"
+	attention    = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)"
+	product      = "nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT"
+)
+
+// layers is a trace of a model whose layers are the given kernels, run on a GPU.
+func layers(gpu, launch string, kernels ...string) *trace.Trace {
+	b := trace.NewBuilder()
+	b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}})
+	at, id := int64(1000), trace.CorrelationID(0)
+	for range 24 {
+		for _, k := range kernels {
+			id++
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: launch, Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
+			at += 5500
+		}
+	}
+	return b.Finish()
+}
+
+// TestFuseStates: what a name's facts and the GPU say about fused paths.
+func TestFuseStates(t *testing.T) {
+	const (
+		vllmRow   = "vLLM-origin AllReduce + RMSNorm (+ residual / quant)"
+		sglangRow = "FlashInfer unified allreduce_fusion"
+		aiterRow  = "AITER allreduce fusion"
+	)
+	for _, tt := range []struct {
+		name, server, gpu, launch string
+		kernels                   []string
+		pattern, want             string // want "": no row
+	}{
+		{"compiled norms behind all-reduces", "vLLM", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateAvailable},
+		{"the same on a GPU without the path", "vLLM", "NVIDIA A100-SXM4-80GB", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateElsewhere},
+		{"the same of no known server", "PyTorch", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, sglangRow, triage.StateUnknown},
+		{"a fused all-reduce", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("1"), attention}, sglangRow, triage.StateActive},
+		{"a plain one of the same kernel", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("0"), plainNorm, attention}, sglangRow, triage.StateAvailable},
+		{"a one-shot one without a norm", "SGLang", "NVIDIA B200", "cudaLaunchKernel", []string{product, mnnvlOneShot, plainNorm, attention}, sglangRow, triage.StateAvailable},
+		{"a fused path in two kernels", "SGLang", "NVIDIA B200", "cudaLaunchKernel", []string{product, mnnvlTwoShot, mnnvlNorm, attention}, sglangRow, triage.StateActive},
+		{"AITER's in two kernels", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, aiterScatter, aiterNorm, attention}, aiterRow, triage.StateActive},
+		{"which is no path of NVIDIA's", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, aiterScatter, aiterNorm, attention}, sglangRow, ""},
+		{"a path of NVIDIA's on AMD", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, plainNorm, plainNorm, "rotary_embedding_kernel", attention}, "In-place QK RMSNorm", triage.StateElsewhere},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := triage.Analyze(t.Context(), input(t, layers(tt.gpu, tt.launch, tt.kernels...), "x"), triage.Options{Framework: tt.server})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, s := range r.Stages {
+				for _, f := range s.Fuse {
+					if f.Pattern != tt.pattern {
+						continue
+					}
+					got = f.State
+					if f.Action == "" || f.State != triage.StateAvailable && f.Kind == triage.FuseSplit && f.Confidence == "Confirmed" {
+						t.Errorf("row %+v has no action, or is confirmed where it cannot be had", f)
+					}
+				}
+			}
+			if got != tt.want {
+				t.Errorf("state of %q = %q, want %q", tt.pattern, got, tt.want)
+			}
+		})
+	}
+}
+
+// pattern is FlashInfer's all-reduce with what it fuses.
+func pattern(n string) string { return strings.Replace(flashinferAR, "%s", n, 1) }
