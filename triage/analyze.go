@@ -177,6 +177,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	b := s.busy()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(b.span), percent(b.idle, b.window)
 	out.Devices = b.devices
+	out.Exposure = a.exposure(s)
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.chainFuse(s)
 	for i := range s.rows {

@@ -15,6 +15,9 @@ const (
 	VerdictHidden   = "low-roi-hidden" // runs beside other work already
 )
 
+// recommendOverlap is the recommendation of the rows that somebody can act on.
+const recommendOverlap = "try overlap"
+
 // Bars of the overlap table, all the reference's.
 const (
 	overlapMinNS      = 5000 // a row's total: below this nothing is worth moving
@@ -236,9 +239,7 @@ func (a *analysis) overlapRow(s *stageWork, o *overlapStat, verdict string) Over
 	case verdict == VerdictHidden:
 		row.Priority, row.Recommendation = "P4", "skip"
 	case risk == riskLow && f.bucket.IsCommunication():
-		row.Priority, row.Recommendation = "P1", "try overlap"
-	case risk == riskLow:
-		row.Priority, row.Recommendation = "P1", "try fusion"
+		row.Priority, row.Recommendation = "P1", recommendOverlap
 	default:
 		row.Priority, row.Recommendation = "P2", "check deps"
 	}

@@ -25,6 +25,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	m := &markdown{w: w}
 	m.head(r)
 	m.section(r, "Kernel Table", m.kernels)
+	m.section(r, "Exposure", m.exposure)
 	m.section(r, "Overlap Opportunity Table", m.overlap)
 	m.section(r, "Fuse Opportunity Table", m.fuse)
 	m.foot(r)
@@ -182,11 +183,55 @@ func ops(k KernelRow) []string {
 	return out
 }
 
+// exposure writes what runs alone and what beside other work.
+func (m *markdown) exposure(_ *Report, s *StageReport) {
+	x := s.Exposure
+	if x == nil || x.WallNS == 0 {
+		m.printf("No steps were found, so nothing is said about exposure.\n")
+		return
+	}
+	t := table.New(table.Text("Category"), table.Number("Total"), table.Number("Exposed"), table.Number("of the steps"), table.Number("Hidden"),
+		table.Number("Streams"), table.Number("Could hide at most"), table.Text("Longest stretch alone"))
+	for _, r := range x.Rows {
+		bound, worst := "-", "-"
+		if r.BoundNS > 0 {
+			bound = nanos(r.BoundNS)
+		}
+		if len(r.Worst) > 0 {
+			w := r.Worst[0]
+			worst = fmt.Sprintf("%s at %s: %s", nanos(int64(w.EndNS-w.StartNS)), nanos(int64(w.StartNS)), table.Cut(w.Kernel, 40))
+		}
+		t.Row(r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS), fmt.Sprint(r.Streams), bound, worst)
+	}
+	m.table(t)
+	m.printf("\nThe steps take %s: exposed work above, %s shared by several categories, %s idle.\n", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
+}
+
+// nanos shows a time in the unit in which it has digits.
+func nanos(ns int64) string {
+	const milli = 1e6 // below 0.1 ms a time is shown in µs
+	if ns < milli/10 {
+		return table.Fixed(float64(ns)/1e3, 1) + " us"
+	}
+	return table.Fixed(float64(ns)/milli, 2) + " ms"
+}
+
+// actionable are the rows of the overlap table that somebody could act on.
+func actionable(rows []OverlapRow) (out []OverlapRow) {
+	for _, o := range rows {
+		if o.Recommendation == recommendOverlap {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 func (m *markdown) overlap(_ *Report, s *StageReport) {
-	if len(s.Overlap) > 0 {
+	rows := actionable(s.Overlap)
+	if len(rows) > 0 {
 		t := table.New(table.Text("Priority"), table.Text("Verdict"), table.Text("Kernel"), table.Text("Python scope"),
 			table.Text("Formal signal"), table.Text("Dep risk"), table.Text("Recommendation"))
-		for _, o := range s.Overlap {
+		for _, o := range rows {
 			signal := fmt.Sprintf("%s us, share %s, excl %s / hid %s", table.Fixed(o.TotalUS, 1), pct(o.SharePct), part(o.ExclusiveRatio), part(o.HiddenRatio))
 			if o.HiddenUnder != "" && o.HiddenRatio >= hiddenRatioBar {
 				signal += ", beside " + table.Cut(o.HiddenUnder, 60)
@@ -195,6 +240,9 @@ func (m *markdown) overlap(_ *Report, s *StageReport) {
 		}
 		m.cells(t)
 		m.printf("\n")
+	}
+	if left := len(s.Overlap) - len(rows); left > 0 {
+		m.printf("%s about which nothing can be done from here: see the JSON document.\n", count(left, "more row"))
 	}
 	m.printf("%s\n", s.OverlapNote)
 }

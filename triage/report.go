@@ -64,6 +64,7 @@ type StageReport struct {
 	Kernels    []KernelRow   `json:"kernels"`
 	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
 	Categories []CategoryRow `json:"categories"`  // all kernels, by time
+	Exposure   *Exposure     `json:"exposure"`
 	Overlap    []OverlapRow  `json:"overlap"`
 	// OverlapNote says how far to trust the overlap table, or why it is empty.
 	OverlapNote string    `json:"overlap_note"`

@@ -52,7 +52,7 @@ func TestFuseStates(t *testing.T) {
 	}{
 		{"compiled norms behind all-reduces", "vLLM", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateAvailable},
 		{"the same on a GPU without the path", "vLLM", "NVIDIA A100-SXM4-80GB", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateElsewhere},
-		{"the same of no known server", "PyTorch", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, sglangRow, triage.StateUnknown},
+		{"the same of no known server", "PyTorch", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, "AllReduce + residual + RMSNorm", triage.StateUnknown},
 		{"a fused all-reduce", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("1"), attention}, sglangRow, triage.StateActive},
 		{"a plain one of the same kernel", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("0"), plainNorm, attention}, sglangRow, triage.StateAvailable},
 		{"a one-shot one without a norm", "SGLang", "NVIDIA B200", "cudaLaunchKernel", []string{product, mnnvlOneShot, plainNorm, attention}, sglangRow, triage.StateAvailable},
