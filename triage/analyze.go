@@ -174,10 +174,14 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
+	s.exposure = a.exposure(s)
+	out.Exposure = s.exposure
 	b := s.busy()
-	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(b.span), percent(b.idle, b.window)
+	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(s.wall()), percent(b.idle, b.window)
 	out.Devices = b.devices
-	out.Exposure = a.exposure(s)
+	if out.Outside, out.OutsideNS = s.outside, s.outsideNS; s.outside > 0 {
+		out.Stray = a.pool.name(s.stray)
+	}
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.chainFuse(s)
 	for i := range s.rows {

@@ -20,6 +20,7 @@ type activity struct {
 	queue      int32 // dense stream index within the trace
 	stage      int8  // index in stageOrder
 	replay     bool
+	outside    bool // of any pass
 	from       origin
 }
 
@@ -97,7 +98,7 @@ func (p *pool) collect(an *layer.Analysis, path, process string) *work {
 			last = qi
 		}
 		a.queue = last
-		a.stage = w.stages.of(k)
+		a.stage, a.outside = w.stages.of(k), !k.Valid() || k.Place().Pass == layer.None
 		a.site, a.op, a.from = sites.of(e)
 		if a.replay {
 			a.replayedAt, a.site, a.from = a.site, siteReplay, fromNothing

@@ -28,8 +28,9 @@ type ExposureRow struct {
 	// ExposedPct is the exposed time as a share of WallNS.
 	ExposedPct float64 `json:"exposed_pct"`
 	Streams    int     `json:"streams"`
-	// BoundNS is how much of the exposed time compute of the same layer could hide
-	// at most; 0 for categories that are compute themselves.
+	// BoundNS is how much exposed communication compute of the same layer could
+	// hide at most; 0 for all other categories: what one needs of another cannot
+	// run beside it.
 	BoundNS int64          `json:"bound_ns"`
 	Worst   []ExposedRange `json:"worst"` // the longest stretches
 }
@@ -73,13 +74,14 @@ type categorySums struct {
 	streams                map[queueRef]bool
 	worst                  []ExposedRange
 	open                   ExposedRange // the stretch that is not over yet
-	compute                bool
+	compute, exchange      bool
 }
 
 func (x *exposureSums) of(category string, f *kernelFactsOf) *categorySums {
 	c := x.byCategory[category]
 	if c == nil {
-		c = &categorySums{streams: map[queueRef]bool{}, compute: bucketOf(f.kind, f.category, f.library) == BucketCompute}
+		c = &categorySums{streams: map[queueRef]bool{}, compute: bucketOf(f.kind, f.category, f.library) == BucketCompute,
+			exchange: f.category == classify.CategoryCommunication}
 		x.byCategory[category] = c
 	}
 	return c
@@ -210,7 +212,7 @@ func (x *exposureSums) bound(layers map[layerKey]map[*categorySums]int64) {
 			}
 		}
 		for c, ns := range byCategory {
-			if !c.compute {
+			if c.exchange {
 				c.bound += min(ns, compute)
 			}
 		}

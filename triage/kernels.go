@@ -42,6 +42,11 @@ type stageWork struct {
 	rowOf []int32 // per kernel: index in rows, -1 none
 	ns    int64
 	acts  int
+
+	exposure  *Exposure
+	outside   int // activities in no pass
+	outsideNS int64
+	stray     int32 // the kernel of the first
 }
 
 // splitStages groups the activities of all formal traces by stage.
@@ -88,6 +93,13 @@ func (s *stageWork) add(a *activity) {
 	r.launches++
 	s.ns += ns
 	s.acts++
+	if a.outside {
+		if s.outside == 0 {
+			s.stray = a.kernel
+		}
+		s.outside++
+		s.outsideNS += ns
+	}
 	if a.replay {
 		r.replayed++
 		if a.replayedAt != siteUnresolved {

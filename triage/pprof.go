@@ -164,7 +164,8 @@ func (b *profileBuilder) profile(a *analysis) *profile.Profile {
 			locs = append(locs, b.location(fn, path, line))
 		}
 		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
-		b.out.Sample = append(b.out.Sample, &profile.Sample{Location: locs, Value: []int64{b.values[n][0], b.values[n][1]}})
+		b.out.Sample = append(b.out.Sample, &profile.Sample{Location: locs, Value: []int64{b.values[n][0], b.values[n][1]},
+			Label: map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(b.p.facts[k.kernel].result.Category)}}})
 	}
 	return b.out
 }
@@ -184,7 +185,9 @@ func (b *profileBuilder) location(fn, path, line string) *profile.Location {
 	for i := 0; i < len(line) && i < 9; i++ {
 		number = number*10 + int64(line[i]-'0')
 	}
-	f := &profile.Function{ID: uint64(len(b.out.Function) + 1), Name: name, SystemName: name, Filename: path, StartLine: number}
+	// No system name: go tool pprof shortens a name that equals it, templates would
+	// go, and different kernels become one.
+	f := &profile.Function{ID: uint64(len(b.out.Function) + 1), Name: name, Filename: path, StartLine: number}
 	b.out.Function = append(b.out.Function, f)
 	l := &profile.Location{ID: uint64(len(b.out.Location) + 1), Line: []profile.Line{{Function: f, Line: number}}}
 	b.out.Location = append(b.out.Location, l)

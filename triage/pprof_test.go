@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,11 +36,21 @@ func TestProfileTotalsEqualReport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			functions := map[string]bool{}
+			for _, f := range p.Function {
+				if f.SystemName == f.Name || functions[f.Name+f.Filename+strconv.FormatInt(f.StartLine, 10)] {
+					t.Errorf("function %.60q would be shortened or joined with another", f.Name)
+				}
+				functions[f.Name+f.Filename+strconv.FormatInt(f.StartLine, 10)] = true
+			}
 			var launches, ns int64
 			deepest := 0
 			for _, s := range p.Sample {
 				launches += s.Value[0]
 				ns += s.Value[1]
+				if len(s.Label["stage"]) != 1 || len(s.Label["category"]) != 1 {
+					t.Fatalf("a sample has the labels %v", s.Label)
+				}
 				deepest = max(deepest, len(s.Location))
 			}
 			var wantLaunches int

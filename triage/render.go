@@ -110,7 +110,7 @@ func lines(list []string) string {
 }
 
 func (m *markdown) kernels(r *Report, s *StageReport) {
-	m.printf("GPU time %s, busy %s of %s, %d launches", ms(s.GPUTimeUS), ms(s.BusyUS), ms(s.SpanUS), s.Launches)
+	m.printf("GPU time %s, busy %s, %d launches", ms(s.GPUTimeUS), ms(s.BusyUS), s.Launches)
 	if s.Devices > 1 {
 		m.printf(" on %d GPUs (times are sums over them)", s.Devices)
 	}
@@ -119,8 +119,12 @@ func (m *markdown) kernels(r *Report, s *StageReport) {
 		if s.Batch > 0 {
 			m.printf(" of %s", count(s.Batch, "request"))
 		}
+		m.printf(" in %s", ms(s.SpanUS))
 	}
 	m.printf(".\n\n")
+	if s.Outside > 0 && s.Steps > 0 {
+		m.printf("Outside of any step: %s, %s, the first is %s.\n\n", count(s.Outside, "launch"), nanos(s.OutsideNS), table.Cut(s.Stray, 60))
+	}
 	t := table.New(table.Text("Kernel"), table.Text("Category"), table.Number("GPU time"), table.Number("Share"),
 		table.Number("Launches"), table.Text("Python location (site share)"), table.Text("CPU op"))
 	for _, k := range s.Kernels {
@@ -136,6 +140,9 @@ func (m *markdown) kernels(r *Report, s *StageReport) {
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if strings.HasSuffix(what, "ch") {
+		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

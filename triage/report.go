@@ -51,7 +51,14 @@ type StageReport struct {
 	Stage     string  `json:"stage"`
 	GPUTimeUS float64 `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
 	BusyUS    float64 `json:"busy_us"`     // union over the streams of each device, added over devices
-	SpanUS    float64 `json:"span_us"`     // first start to last end, added over devices
+	// SpanUS is the time of the stage's passes, added over devices; first start to
+	// last end where there are no passes.
+	SpanUS float64 `json:"span_us"`
+	// Outside are the launches in no pass and their time: warm-up, housekeeping,
+	// strays far from any step. They count in the times above.
+	Outside   int    `json:"outside"`
+	OutsideNS int64  `json:"outside_ns"`
+	Stray     string `json:"stray,omitempty"` // the first of them
 	// IdlePct is the share of time in which nothing ran, between the points where
 	// 0.5 % and 99.5 % of the busy time are done: a stray copy long before the
 	// first step does not count as idle time.

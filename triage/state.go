@@ -88,9 +88,9 @@ func (a *analysis) state(p *FusePattern, at place, gain int64) (state, action st
 func howTo(p *FusePattern) string {
 	switch {
 	case p.Switch != "" && p.Default == "on":
-		return "on by default, or turn on " + p.Switch
+		return "on by default, or use " + p.Switch
 	case p.Switch != "":
-		return "turn on " + p.Switch
+		return "use " + p.Switch
 	case p.Default == "on":
 		return "on by default: the version is older, or a limit is not kept"
 	}
@@ -134,19 +134,8 @@ func (a *analysis) firstPlace(o occurrence) *FirstPlace {
 // wall is the time of the stage's passes, over all devices; that of all its work
 // where there are no passes.
 func (s *stageWork) wall() int64 {
-	var ns int64
-	for _, w := range s.parts {
-		for i := range w.a.Devices {
-			d := &w.a.Devices[i]
-			for p := range d.Passes {
-				if int(w.stages.pass[d.ID][p]) == s.index {
-					ns += int64(d.Passes[p].Wall())
-				}
-			}
-		}
-	}
-	if ns == 0 {
+	if s.exposure.WallNS == 0 {
 		return s.busy().span
 	}
-	return ns
+	return s.exposure.WallNS
 }
