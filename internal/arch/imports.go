@@ -26,7 +26,7 @@ var Layers = Layering{
 	"layer/roofline":   {"layer", "profile", "profile/hardware", "classify", "trace"},
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
 	"hostoverhead":     {"layer", "classify", "trace"},
-	"triage":           {"layer", "profile", "classify", "trace"},
+	"triage":           {"layer", "profile", "profile/hardware", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace"},
 	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},
