@@ -77,7 +77,8 @@ func deepSeekV3() Family     { return leading("DeepSeek-V3, SGLang, TP 8", 61, 3
 func deepSeekV2Lite() Family { return leading("DeepSeek-V2-Lite, SGLang", 27, 1) }
 func kimiK2() Family         { return leading("Kimi-K2, SGLang, TP 8", 61, 1) }
 
-// TensorRT-LLM fuses the all-reduce with the norm; the shared expert runs before the routed ones.
+// TensorRT-LLM fuses the all-reduce with the norm behind it, which begins the next layer; the shared expert runs before the
+// routed ones.
 func deepSeekTensorRT() Family {
 	return family("DeepSeek-R1 FP4, TensorRT-LLM, TP 8", func(prefill bool) Order {
 		fused := "tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<(tensorrt_llm::kernels::ar_fusion::AllReduceFusionPattern)1,__nv_bfloat16,8,true>"
@@ -85,16 +86,16 @@ func deepSeekTensorRT() Family {
 		core := either(prefill, "fmhaSm100fKernel_QkvBfloat16OBfloat16H192HV128SeparateQkvCausalVarSeqQ128Kv128PersistentContext",
 			join("fmhaSm100fKernel_QkvE4m3OBfloat16HQk576HV512HVPerCta256PagedKvDenseStaticTokenSparseP1MultiCtasKvVarSeqQ16Kv128StaticSwapsAbForGen", "tensorrt_llm::kernels::fmhaReductionKernel<512,true>"))
 		return order(gather, 61, func(i int) string {
-			l := join(first(i, fNorm, ""), gemm("64x8_64x16_4x1"), fNorm, fNorm, gemm("64x8_64x16_q"), "tensorrt_llm::kernels::mla::applyMLARopeAndAssignQKVKernelGeneration<__nv_bfloat16,256,576>",
+			l := join(first(i, fNorm, fused), gemm("64x8_64x16_4x1"), fNorm, fNorm, gemm("64x8_64x16_q"), "tensorrt_llm::kernels::mla::applyMLARopeAndAssignQKVKernelGeneration<__nv_bfloat16,256,576>",
 				core, gemm("64x16_64x8_bmm"), "tensorrt_llm::kernels::quantize_with_block_size<(tensorrt_llm::BlockScaleQuantizationType)0,__nv_bfloat16,16,false>", gemm("64x8_64x16_2x1"), fused)
 			if i < 3 {
-				return join(l, gemm("128x8_64x12_4x1"), "triton_silu_mul", gemm("64x8_64x16_1x4"), fused)
+				return join(l, gemm("128x8_64x12_4x1"), "triton_silu_mul", gemm("64x8_64x16_1x4"))
 			}
 			return join(l, "tensorrt_llm::kernels::dsv3MinLatencyKernels::router_gemm_kernel_float_output<__nv_bfloat16,128,8,4,256,7168>", gemm("64x8_shared1"), "triton_silu_mul", gemm("64x8_shared2"),
 				"moe::dev::routing::routingDeepSeek::routingMainKernel<moe::dev::routing::routingDeepSeek::KernelParams<float,__nv_bfloat16,256>>", "moe::dev::routing::routingDeepSeek::routingIndicesClusterKernel<float>",
 				"bmm_E2m1_E2m1E2m1_Fp32_t128x8x512u2_s6_et128x8_m128x8x64_cga1x1x1_16dp256b_rM_TN_transOut_schPd2x1x2x3_swiGlu_dynB_sm100f",
-				"bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s6_et128x8_m128x8x64_cga1x1x1_16dp256b_rM_TN_transOut_dynB_sm100f", "moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<__nv_bfloat16>>", fused)
-		}, join(tile("256x8_64x8_4x1"), copyEl, argmax))
+				"bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s6_et128x8_m128x8x64_cga1x1x1_16dp256b_rM_TN_transOut_dynB_sm100f", "moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<__nv_bfloat16>>")
+		}, join(fused, tile("256x8_64x8_4x1"), copyEl, argmax))
 	})
 }
 

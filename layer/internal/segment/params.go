@@ -199,12 +199,12 @@ func DefaultParams() *Params {
 		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
 		DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
-		CapFront: 0.5, CapUnlike: 0.78, CapOutside: 0.75, CapSingle: 0.895, CapGuess: 0.78, CapUneven: 0.6, CapRival: 0.895, CapBare: 0.895, CapNameless: 0.79,
-		CapUnstarted: 0.895, CapDamaged: 0.78, CapUnplaced: 0.895, CapLost: 0.1, CapBack: 0.895,
+		CapFront: 0.5, CapUnlike: 0.78, CapOutside: 0.75, CapSingle: 0.899, CapGuess: 0.78, CapUneven: 0.6, CapRival: 0.899, CapBare: 0.899, CapNameless: 0.79,
+		CapUnstarted: 0.899, CapDamaged: 0.78, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.899,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
-		ConfidenceLoose: 0.97, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
+		ConfidenceLoose: 0.985, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
 		ConfidenceRepeat: 0.96, ConfidenceAlike: 0.035, ConfidenceOpen: 0.1,
-		ConfidenceReference: 0.97, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.78,
+		ConfidenceReference: 0.985, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.78,
 	}
 }
 
