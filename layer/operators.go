@@ -98,7 +98,8 @@ func (w *work) findOperators(a *Device, results []passResult, repair bool) {
 			continue
 		}
 		w.look()
-		planned := layout != nil && r.first+r.count <= len(layout.LayerKinds)
+		// A whole pass of fewer layers is of another model than the config's: a draft, an encoder.
+		planned := layout != nil && r.first+r.count <= len(layout.LayerKinds) && (r.cut != Whole || r.count == len(layout.LayerKinds))
 		f := finders[planned]
 		if f == nil {
 			l := layout
