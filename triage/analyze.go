@@ -66,7 +66,7 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	if a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths); err != nil {
 		return err
 	}
-	a.report = &Report{Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Similarity: []SimilarityNote{}, Health: []HealthNote{}, from: a}
+	a.report = &Report{Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
 	a.head()
 	if err := a.attribute(ctx); err != nil {
 		return err
@@ -77,11 +77,7 @@ func (a *analysis) run(ctx context.Context) (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		stage := a.stage(s)
-		a.report.Stages = append(a.report.Stages, stage)
-		if len(stage.Fuse) == 0 {
-			a.report.Similarity = append(a.report.Similarity, a.similarities(s)...)
-		}
+		a.report.Stages = append(a.report.Stages, a.stage(s))
 	}
 	a.report.Summary = summarise(a.report)
 	return ctx.Err()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-json"
 )
@@ -35,7 +36,7 @@ type Registry struct {
 	AsOf     string        // date of the entries, as their file has it
 	Steps    []Step        // kernels that chains are made of
 	Patterns []FusePattern // known fused paths
-	Families []Family      // the wider catalogue; only similarity notes use it
+	Families []Family      // the wider catalogue, to look things up in
 
 	index map[string]int // step name → bit
 }
@@ -217,6 +218,19 @@ func LoadFamilies(r io.Reader) ([]Family, error) {
 		seen[f.ID] = true
 	}
 	return doc.Families, nil
+}
+
+// Find returns the families of the catalogue with a word, in any of their texts,
+// in any case; all for "".
+func (reg *Registry) Find(word string) []Family {
+	var out []Family
+	for _, f := range reg.Families {
+		text := strings.Join(append([]string{f.ID, f.Pattern, f.Framework, f.Description, f.Kind, f.Scope}, append(f.Identifiers, f.Paths...)...), " ")
+		if strings.Contains(strings.ToLower(text), strings.ToLower(word)) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 func decodeStrict(r io.Reader, v any) error {

@@ -295,9 +295,6 @@ func first(p *FirstPlace) string {
 
 func (m *markdown) foot(r *Report) {
 	m.printf("\n## Summary\n\n%s\n", r.Summary)
-	for _, n := range r.Similarity {
-		m.printf("\nSimilarity (%s, %s): %s is near %q: %s\n", n.Level, n.Stage, table.Cut(n.Kernel, 80), n.Family, n.Because)
-	}
 	for _, h := range r.Health {
 		for _, f := range h.Findings {
 			m.printf("\nTrace health (%s, %s): %s\n", f.Severity, h.Trace, f.Message)

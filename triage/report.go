@@ -20,17 +20,16 @@ const (
 // shares in percent of the stage's GPU time, as their names say. Slices are in
 // the order in which they are printed.
 type Report struct {
-	Mode             string           `json:"mode"`
-	Framework        string           `json:"framework"`
-	MappingFramework string           `json:"mapping_framework,omitempty"` // only in two-trace mode
-	Traces           []string         `json:"traces"`                      // formal traces as given
-	MappingTraces    []string         `json:"mapping_traces,omitempty"`
-	Model            string           `json:"model,omitempty"`
-	TPSize           int              `json:"tp_size,omitempty"` // 0 when unknown
-	Health           []HealthNote     `json:"health"`            // worst first
-	Stages           []StageReport    `json:"stages"`
-	Similarity       []SimilarityNote `json:"similarity"` // only where nothing matched exactly
-	Summary          string           `json:"summary"`
+	Mode             string        `json:"mode"`
+	Framework        string        `json:"framework"`
+	MappingFramework string        `json:"mapping_framework,omitempty"` // only in two-trace mode
+	Traces           []string      `json:"traces"`                      // formal traces as given
+	MappingTraces    []string      `json:"mapping_traces,omitempty"`
+	Model            string        `json:"model,omitempty"`
+	TPSize           int           `json:"tp_size,omitempty"` // 0 when unknown
+	Health           []HealthNote  `json:"health"`            // worst first
+	Stages           []StageReport `json:"stages"`
+	Summary          string        `json:"summary"`
 
 	// MinSharePct is the bar below which rows are left out of the tables.
 	MinSharePct float64 `json:"min_share_pct"`
@@ -192,15 +191,4 @@ type EvidenceRow struct {
 	TotalUS  float64 `json:"total_us"` // within this pattern
 	SharePct float64 `json:"share_pct"`
 	Launches int     `json:"launches"`
-}
-
-// SimilarityNote names a known family that is near a cluster of kernels
-// although nothing of it matched exactly.
-type SimilarityNote struct {
-	Stage   string `json:"stage"`
-	Level   string `json:"level"` // high, medium or low
-	Family  string `json:"family"`
-	Kind    string `json:"kind"` // fused or overlap
-	Kernel  string `json:"kernel"`
-	Because string `json:"because"`
 }

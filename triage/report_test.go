@@ -80,7 +80,7 @@ func TestJSONHasTheAgreedFields(t *testing.T) {
 		}
 		return l[0]
 	}
-	need("report", doc, "mode", "framework", "traces", "health", "stages", "similarity", "summary")
+	need("report", doc, "mode", "framework", "traces", "health", "stages", "summary")
 	stage := need("stage", first("stages", doc["stages"]), "stage", "gpu_time_us", "kernels", "overlap", "fuse")
 	k := need("kernel", first("kernels", stage["kernels"]), "kernel", "category", "rule", "gpu_time_us", "share_pct", "launches", "locations", "cpu_ops")
 	need("location", first("locations", k["locations"]), "location", "share_pct")

@@ -20,7 +20,6 @@ func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o tria
 	}
 	out := *r
 	out.Stages = slices.Clone(r.Stages)
-	out.Similarity = []triage.SimilarityNote{} // of another rule
 	for i := range out.Stages {
 		s := &all.Stages[i]
 		o := published.Options{Framework: r.Framework, Model: r.Model, TPSize: cmp.Or(o.TPSize, in.Server.TPSize), MinSharePct: r.MinSharePct}

@@ -105,3 +105,19 @@ func TestModelFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestCatalog looks a word up in the registry.
+func TestCatalog(t *testing.T) {
+	r := apptest.MustRun(t, program(), "--catalog", "allreduce")
+	for _, want := range []string{"AITER allreduce fusion (sglang, mainline)\n", "flag:    SGLANG_USE_AITER=1 --enable-aiter-allreduce-fusion", "source:"} {
+		if !strings.Contains(r.Stdout, want) {
+			t.Errorf("the catalogue does not say %q:\n%.600s", want, r.Stdout)
+		}
+	}
+	if all := apptest.MustRun(t, program(), "--catalog", "all"); len(all.Stdout) <= len(r.Stdout) {
+		t.Error("all is no more than a word's")
+	}
+	if r := apptest.Run(t, program(), "--catalog", "zzz"); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "zzz") {
+		t.Errorf("a word that nothing has: exit code %d, %s", r.Code, r.Stderr)
+	}
+}

@@ -19,7 +19,7 @@ import (
 // options are the program's own flags.
 type options struct {
 	input, mapping, formal string
-	compare                string
+	compare, catalog       string
 	framework, pid         string
 	model                  string
 	tp                     int
@@ -66,6 +66,7 @@ func program() app.Program {
 			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
+			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
 			o.html.define(fs)
 			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
 		},
@@ -120,6 +121,9 @@ func (o *options) formalPath(env *app.Env) (string, error) {
 }
 
 func (o *options) run(ctx context.Context, env *app.Env) error {
+	if o.catalog != "" {
+		return printCatalog(env, o.catalog)
+	}
 	opts, err := o.settings()
 	if err != nil {
 		return err

@@ -22,14 +22,6 @@ func Triage(r *triage.Report) *htmlreport.Report {
 	if len(r.Stages) == 0 {
 		out.Sections = append(out.Sections, htmlreport.Section{Title: "GPU time", Text: "There is no GPU activity in this trace."})
 	}
-	if len(r.Similarity) > 0 {
-		tab := htmlreport.Table{Caption: "Known families near what was seen", Columns: []htmlreport.Column{
-			{Title: "Stage"}, {Title: "Level", Filter: true}, {Title: "Family"}, {Title: "Kind", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Because", Prose: true}}}
-		for _, s := range r.Similarity {
-			tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(s.Stage), textCell(s.Level), textCell(s.Family), textCell(s.Kind), textCell(s.Kernel), textCell(s.Because)})
-		}
-		out.Sections = append(out.Sections, htmlreport.Section{Title: "Similar", Text: "Nothing matched exactly; these are worth a look.", Tables: []htmlreport.Table{tab}})
-	}
 	return out
 }
 
