@@ -110,7 +110,7 @@ func lines(list []string) string {
 }
 
 func (m *markdown) kernels(r *Report, s *StageReport) {
-	m.printf("GPU time %s, busy %s, %d launches", ms(s.GPUTimeUS), ms(s.BusyUS), s.Launches)
+	m.printf("GPU time %s, busy %s of %s, %d launches", ms(s.GPUTimeUS), ms(s.BusyUS), ms(s.SpanUS), s.Launches)
 	if s.Devices > 1 {
 		m.printf(" on %d GPUs (times are sums over them)", s.Devices)
 	}
@@ -119,7 +119,6 @@ func (m *markdown) kernels(r *Report, s *StageReport) {
 		if s.Batch > 0 {
 			m.printf(" of %s", count(s.Batch, "request"))
 		}
-		m.printf(" in %s", ms(s.SpanUS))
 	}
 	m.printf(".\n\n")
 	if s.Outside > 0 && s.Steps > 0 {
