@@ -284,6 +284,7 @@ func (b *Builder) Finish() *Trace {
 // FinishContext is Finish, given up when ctx ends. The error is then that of ctx.
 func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	t := &b.t
+	b.dropFar(ctx)
 	if b.minRaw != math.MaxInt64 {
 		t.origin = b.minRaw
 	}
@@ -327,7 +328,7 @@ func (t *Trace) finishLanes(ctx context.Context) {
 			}
 			c.sort(ctx, t.threadRow[l])
 			if l == LaneGPU {
-				c.capDurations(len(t.queues))
+				c.capDurations(t.queues)
 			}
 			bounds[l].first, bounds[l].last = c.bounds()
 		})

@@ -92,10 +92,11 @@ type columns struct {
 
 func (c *columns) len() int { return len(c.start) }
 
-// applyOrder makes row i of what was row p[i], unless ctx ends.
+// applyOrder makes row i of what was row p[i], unless ctx ends. p may be shorter
+// than the columns; see cut.
 func (c *columns) applyOrder(ctx context.Context, p []int32) {
-	n := len(p)
-	scratch := make([]uint64, n)
+	n := c.len()
+	scratch := make([]uint64, len(p))
 	for _, column := range []func(){
 		func() { permute(c.start, p, scratch) },
 		func() { permute(c.dur, p, scratch) },
@@ -122,6 +123,26 @@ func (c *columns) applyOrder(ctx context.Context, p []int32) {
 		column()
 	}
 }
+
+// cut leaves the first n rows.
+func (c *columns) cut(n int) {
+	c.start, c.dur, c.name, c.kind = c.start[:n], c.dur[:n], c.name[:n], c.kind[:n]
+	c.thread, c.queue = c.thread[:min(n, len(c.thread))], c.queue[:min(n, len(c.queue))]
+	c.cat.cut(n)
+	c.corr.cut(n)
+	c.ext.cut(n)
+	c.graph.cut(n)
+	c.node.cut(n)
+	c.shape.cut(n)
+	c.annQueue.cut(n)
+	c.domain.cut(n)
+	c.scope.cut(n)
+	c.args.cut(n)
+	c.bytes.cut(n)
+	c.unended.cut(n)
+}
+
+func (s *sparse[T]) cut(n int) { s.v = s.v[:min(n, len(s.v))] }
 
 // sortBytes is what sorting takes per row beside the columns: two permutations
 // and the copy of one column.

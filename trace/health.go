@@ -140,35 +140,6 @@ func (h Health) clone() Health {
 	return h
 }
 
-// absurdDuration is the longest believable single activity. ROCm flush bugs
-// and unfinished events give durations up to the window's end; the longest
-// real kernels in LLM traces are well below a second, collectives that wait
-// for profiler start reach seconds (17.5 s reported in Hyperloom #1249).
-const absurdDuration = 10_000_000_000 // ns
-
-// overlapSlack is how far an impossible duration must reach into the next
-// activity of the stream before it is capped. Programmatic dependent launches
-// overlap by up to 3.7 µs in our B200 trace.
-const overlapSlack = 1_000_000 // ns
-
-// capDurations ends activities that last absurdly long, or were not finished
-// when recording stopped, where the next one of their stream begins: work on a
-// stream is done in order. Rows are sorted by start, queues are numbered below n.
-func (c *columns) capDurations(n int) {
-	next := make([]Time, n) // start of the next activity by queue, plus 1; 0 is none
-	for i := c.len() - 1; i >= 0; i-- {
-		after := next[c.queue[i]] - 1
-		next[c.queue[i]] = c.start[i] + 1
-		if c.dur[i] <= absurdDuration && c.unended.at(i) == 0 {
-			continue
-		}
-		if after >= 0 && c.start[i]+Time(c.dur[i]) > after+overlapSlack {
-			c.recorded.set(i, c.dur[i]+1)
-			c.dur[i] = int64(after - c.start[i])
-		}
-	}
-}
-
 // examine computes the health report.
 func (t *Trace) examine(ls losses, notes []Finding) Health {
 	g := &t.lanes[LaneGPU]
@@ -184,6 +155,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		h.Findings = append(h.Findings, Finding{code, sev, n, fmt.Sprintf(format, args...), affects})
 	}
 	front, absurd, overlap, capped, unended := 0, 0, 0, 0, 0
+	firstCapped := ""
 	lastEnd := make([]Time, len(t.queues)) // 0 is before any start
 	for i := range g.start {
 		if g.kind[i] == KindGraph {
@@ -197,7 +169,9 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		}
 		switch {
 		case g.recorded.at(i) != 0:
-			capped++
+			if capped++; capped == 1 {
+				firstCapped = t.names[g.name[i]]
+			}
 		case g.dur[i] > absurdDuration:
 			absurd++
 		case g.unended.at(i) != 0:
@@ -259,7 +233,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	}
 	if capped > 0 {
 		add("capped-duration", HealthDegraded, int64(capped), []string{"gpu-time"},
-			"%d GPU activities were recorded to last beyond the next one of their stream (unfinished, or a profiler flush artefact): they are taken to end there", capped)
+			"%d GPU activities were recorded to last beyond the next one of their stream (unfinished, a damaged row, or a profiler flush artefact), first %q: they are taken to end there", capped, firstCapped)
 	}
 	if unended > 0 {
 		add("unfinished", HealthOK, int64(unended), []string{"gpu-time"},

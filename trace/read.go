@@ -172,5 +172,8 @@ func reportLosses(b *Builder, res *scan.Result) {
 	}
 	if res.Docs > 1 {
 		b.LoseDetail(LossRepaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
+		b.notes = append(b.notes, Finding{"several-documents", HealthDegraded, int64(res.Docs), fmt.Sprintf(
+			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches of different recordings mix (give the files one by one)", res.Docs),
+			[]string{"everything"}})
 	}
 }
