@@ -266,7 +266,7 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 		fp.Stage = StageDraft
 	}
 	w.watch.Rows(len(r.kernels))
-	byLayer := make([][]int32, r.count)
+	byLayer := layerLists(r)
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64
 	seen := false
 	for k, i := range r.kernels {
@@ -321,6 +321,22 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 		fp.Layers = append(fp.Layers, lay)
 	}
 	return fp
+}
+
+// layerLists returns an empty list of kernels for each layer of a pass, with the room that it will need.
+func layerLists(r *passResult) [][]int32 {
+	counts, all := make([]int, r.count), 0
+	for _, l := range r.layer {
+		if l != None {
+			counts[int(l)-r.first]++
+			all++
+		}
+	}
+	room, lists := make([]int32, all), make([][]int32, r.count)
+	for l, n := range counts {
+		lists[l], room = room[:0:n], room[n:]
+	}
+	return lists
 }
 
 // addLayerEvidence says once per kind of evidence what the layers rest on.
