@@ -34,7 +34,7 @@ func TestOwnFramework(t *testing.T) {
 	list := append(framework.All(), own())
 	f, st, ok := framework.ReadStep(list, "tick 7 context of 3")
 	if want := (framework.Step{Dialect: "own", Index: 7, Stage: framework.Prefill, Batch: 3, Tokens: -1,
-		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1}); !ok || f.Name != "Own Server" || st != want {
+		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1, Context: framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1}, Generation: framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1}}); !ok || f.Name != "Own Server" || st != want {
 		t.Errorf("ReadStep = %+v, %v, want %+v", st, ok, want)
 	}
 	for _, s := range []string{"own-server", "OS", "Own Server"} {
@@ -181,5 +181,20 @@ func TestPrepRanges(t *testing.T) {
 	want := []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
 	if diff := cmp.Diff(want, framework.PrepRanges(framework.All())); diff != "" {
 		t.Errorf("PrepRanges (-want +got):\n%s", diff)
+	}
+}
+
+func TestSumsOfVLLM(t *testing.T) {
+	none := framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1}
+	for name, want := range map[string][2]framework.Sums{
+		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)": {{}, {SQ: 32, SK: 32785, SQSQ: 32, SQSK: 32785}},
+		"execute_context_1(888_788544)_generation_0(0)":                                    {{SQ: 888, SK: -1, SQSQ: -1, SQSK: 788544}, none},
+		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk327":    {{}, none},
+		"execute_context_2_generation_0":                                                   {none, none},
+	} {
+		_, st, ok := framework.ReadStep(framework.All(), name)
+		if !ok || st.Context != want[0] || st.Generation != want[1] {
+			t.Errorf("%s: %v, %+v and %+v, want %+v", name, ok, st.Context, st.Generation, want)
+		}
 	}
 }

@@ -22,10 +22,20 @@ type Step struct {
 	ContextTokens      int64
 	GenerationRequests int
 	GenerationTokens   int64
+	// Sums over the requests of each phase, as far as the annotation has them.
+	Context    Sums
+	Generation Sums
 	// Weak annotations count the profiler's steps, not runs of the model: one
 	// may hold several passes, or none.
 	Weak bool
 }
+
+// Sums are over requests: of the tokens that each computes (SQ), of those that its attention sees (SK), of SQ squared, and of SQ·SK. A sum that
+// the annotation does not have is −1.
+type Sums struct{ SQ, SK, SQSQ, SQSK int64 }
+
+// noSums are unknown ones.
+var noSums = Sums{-1, -1, -1, -1}
 
 // The stages of a pass, in the words that all of this module uses. See
 // [StageNamed] for the words of others.
@@ -69,7 +79,7 @@ func StageNamed(word string) string {
 // NewStep is a step of a dialect that says nothing.
 func NewStep(dialect string) Step {
 	return Step{Dialect: dialect, Index: -1, Stage: Unknown, Batch: -1, Tokens: -1,
-		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1}
+		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1, Context: noSums, Generation: noSums}
 }
 
 // ReadStep asks each framework for what an annotation says, and returns the

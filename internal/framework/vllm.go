@@ -25,10 +25,12 @@ func VLLM() Framework {
 // execute_new_0_cached_12 in the first V1 releases. Names may be cut anywhere
 // after the first count.
 var (
-	vllmContext    = regexp.MustCompile(`^execute(?:_(\d+))?_context_(\d+)(?:\(([^)]*)\)?)?`)
-	vllmGeneration = regexp.MustCompile(`_generation_(\d+)(?:\(([^)]*)\)?)?`)
+	vllmContext    = regexp.MustCompile(`^execute(?:_(\d+))?_context_(\d+)(?:\(([^)]*)(\)?))?`)
+	vllmGeneration = regexp.MustCompile(`_generation_(\d+)(?:\(([^)]*)(\)?))?`)
 	vllmNewCached  = regexp.MustCompile(`^execute_new_(\d+)_cached_(\d+)$`)
 	leadingTokens  = regexp.MustCompile(`^(?:sq)?(\d+)`)
+	vllmSums       = regexp.MustCompile(`^sq(\d+)sk(\d+)sqsq(\d+)sqsk(\d+)$`)
+	vllmOldSums    = regexp.MustCompile(`^(\d+)_(\d+)$`) // sq and sqsk
 )
 
 func readVLLM(name string) (Step, bool) {
@@ -49,11 +51,13 @@ func readVLLM(name string) (Step, bool) {
 	if t := leadingTokens.FindStringSubmatch(m[3]); t != nil {
 		st.ContextTokens = Count(t[1])
 	}
+	st.Context = readSums(m[3], m[4])
 	if g := vllmGeneration.FindStringSubmatch(name); g != nil {
 		st.GenerationRequests = count(g[1])
 		if t := leadingTokens.FindStringSubmatch(g[2]); t != nil {
 			st.GenerationTokens = Count(t[1])
 		}
+		st.Generation = readSums(g[2], g[3])
 	}
 	st.Complete()
 	// The first number is the padded batch the graph was captured for, in
@@ -62,4 +66,20 @@ func readVLLM(name string) (Step, bool) {
 		st.Tokens = Count(m[1])
 	}
 	return st, true
+}
+
+// readSums reads what stands in the parentheses of one phase. A name that was cut
+// off has no sums: the last digits may be missing.
+func readSums(text, closed string) Sums {
+	if closed == "" {
+		return noSums
+	}
+	if m := vllmSums.FindStringSubmatch(text); m != nil {
+		return Sums{SQ: Count(m[1]), SK: Count(m[2]), SQSQ: Count(m[3]), SQSK: Count(m[4])}
+	}
+	sums := noSums
+	if m := vllmOldSums.FindStringSubmatch(text); m != nil {
+		sums.SQ, sums.SQSK = Count(m[1]), Count(m[2])
+	}
+	return sums
 }
