@@ -34,6 +34,10 @@ type Report struct {
 	Passes []Pass `json:"passes"`
 	// Operators are the rows of the pass that stands for all, see Steady.
 	Operators []Row `json:"operators"`
+	// Steady is the index of the pass that Operators and Recoverable are of; −1 where there is none.
+	Steady int `json:"steady_pass"`
+	// Recoverable are the largest items that stand above what must be, largest first.
+	Recoverable []Item `json:"recoverable"`
 	// Notes are what the figures rest on, each once.
 	Notes []string `json:"notes"`
 }
@@ -62,6 +66,14 @@ type Share struct {
 	Time time.Duration `json:"ns"`
 	// Note is a remark for the table.
 	Note string `json:"note,omitempty"`
+}
+
+// Item is time that may be won.
+type Item struct {
+	What  string        `json:"what"`
+	Time  time.Duration `json:"ns"`
+	Share float64       `json:"share"` // of the pass's wall time
+	Why   string        `json:"why"`
 }
 
 // Row is one operator of one layer type: all its layers of one pass together.

@@ -1,0 +1,221 @@
+package roofline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Analyze holds the passes of the GPU with most work against their floors. Without a config the error wraps [ErrNoConfig]; a GPU that is not
+// known gives work without floors, and a pass whose tokens nothing tells neither.
+func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
+	c := o.Config
+	if c == nil {
+		c = a.Config
+	}
+	if c == nil {
+		return nil, fmt.Errorf("speed of light: %w: give the config.json of the model", ErrNoConfig)
+	}
+	plan := c.Plan()
+	m := newModel(c, plan, &o)
+	r := &Report{Schema: Schema, Model: plan.Model, Parallel: Parallel{m.parallel.tp(), m.parallel.ep()}, Passes: []Pass{}, Operators: []Row{},
+		Recoverable: []Item{}, Notes: append([]string{}, plan.Notes...)}
+	if len(a.Devices) == 0 {
+		r.GPUWhy = "the trace has no GPU work"
+		return r, nil
+	}
+	d := &a.Devices[0]
+	var err error
+	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
+		return nil, err
+	}
+	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d)}
+	best := steadyPass(d)
+	for p := range d.Passes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		res := w.pass(p, &o)
+		r.Passes = append(r.Passes, res.pass)
+		if p == best {
+			r.Operators = res.rows()
+			r.Recoverable = res.recoverable()
+		}
+	}
+	r.Steady = best
+	r.Notes = append(r.Notes, m.assumptions(&o)...)
+	r.Notes = append(r.Notes, w.notes()...)
+	return r, nil
+}
+
+// steadyPass is the pass whose operators stand for all: the steady one, else the longest whole one with layers.
+func steadyPass(d *layer.Device) int {
+	if d.Steady.Pass >= 0 && d.Steady.Pass < len(d.Passes) {
+		return d.Steady.Pass
+	}
+	best, most := layer.None, time.Duration(-1)
+	for p := range d.Passes {
+		fp := &d.Passes[p]
+		if fp.Partial == layer.Whole && len(fp.Layers) > 0 && fp.Wall() > most {
+			best, most = p, fp.Wall()
+		}
+	}
+	return best
+}
+
+// gpuOf finds the GPU that a device is, or the one that was asked for.
+func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, string, error) {
+	table := o.table()
+	if o.Device != "" {
+		g, ok := hardware.Named(table, o.Device)
+		if !ok {
+			return nil, "", fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", ErrNoGPU, o.Device)
+		}
+		return g, "as asked for", nil
+	}
+	dev := hardware.Device{Name: d.GPU}
+	for _, g := range a.Trace().Meta().Devices {
+		if g.ID == d.ID {
+			dev = hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor, Minor: g.ComputeMinor, WarpSize: g.WarpSize}
+		}
+	}
+	g, why, _ := hardware.Find(table, dev)
+	return g, why, nil
+}
+
+// shortestKernel is how long the device's shortest kernels take.
+func shortestKernel(d *layer.Device) time.Duration {
+	var all []time.Duration
+	for k := range d.Kernels() {
+		if e := k.Event(); e.Kind() == trace.KindKernel {
+			all = append(all, e.Duration())
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[int(shortest*float64(len(all)-1))]
+}
+
+// loadOf is what a pass processes, and what told it.
+func loadOf(fp *layer.ForwardPass, o *Options) (*Load, string) {
+	if fp.Step != nil {
+		if _, st, ok := framework.ReadStep(framework.All(), fp.Step.Name); ok {
+			if l := loadOfStep(&st, fp); l != nil {
+				return l, "annotation"
+			}
+		}
+	}
+	if fp.Tokens > 0 {
+		l := &Load{Tokens: fp.Tokens, Requests: int64(max(fp.Batch, 0))}
+		if fp.Stage == layer.StageDecode && l.Requests == 0 {
+			l.Requests = l.Tokens
+		}
+		l.split(fp.Stage)
+		from := "grids"
+		if fp.Step != nil {
+			from = "annotation"
+		}
+		return l, from
+	}
+	if o.Load != nil {
+		l := *o.Load
+		return &l, "option"
+	}
+	return nil, ""
+}
+
+// split books all tokens on the phase of the stage.
+func (l *Load) split(s layer.Stage) {
+	switch s {
+	case layer.StagePrefill:
+		l.ContextTokens = float64(l.Tokens)
+	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
+		l.GenerationTokens = float64(l.Tokens)
+	}
+}
+
+// loadOfStep reads the sums of a step's annotation.
+func loadOfStep(st *framework.Step, fp *layer.ForwardPass) *Load {
+	if fp.Tokens <= 0 {
+		return nil
+	}
+	l := &Load{Tokens: fp.Tokens, Requests: int64(max(st.Batch, fp.Batch, 0))}
+	c, g := st.Context, st.Generation
+	known := func(s framework.Sums, tokens int64) bool {
+		return tokens <= 0 || s.SQ >= 0 && s.SK >= 0 && s.SQSQ >= 0 && s.SQSK >= 0
+	}
+	if c.SQ > 0 && c.SQSK >= 0 && c.SK < 0 && st.ContextRequests == 1 { // one request: its length follows from the product
+		c.SK, c.SQSQ = c.SQSK/c.SQ, c.SQ*c.SQ
+	}
+	if c.SQ < 0 && g.SQ < 0 {
+		l.split(fp.Stage)
+		return l
+	}
+	l.KnownSeen = known(c, st.ContextTokens) && known(g, st.GenerationTokens)
+	l.ContextTokens, l.GenerationTokens = float64(max(st.ContextTokens, 0)), float64(max(st.GenerationTokens, 0))
+	if l.KnownSeen {
+		l.ContextSeen, l.ContextPairs, l.ContextSquares = float64(max(c.SK, 0)), float64(max(c.SQSK, 0)), float64(max(c.SQSQ, 0))
+		l.GenerationSeen, l.GenerationPairs = float64(max(g.SK, 0)), float64(max(g.SQSK, 0))
+	}
+	return l
+}
+
+// planned are the operators of a plan that a kernel's operator means: its first alternative, all of its fused parts.
+func planned(plan *profile.Plan, kind *profile.PlanKind, operator string, decode bool) []profile.PlanOp {
+	first, _, _ := strings.Cut(operator, "|")
+	var out []profile.PlanOp
+	for name := range strings.SplitSeq(first, "+") {
+		if kind == nil {
+			out = append(out, named(plan.Before, name, decode)...)
+			out = append(out, named(plan.After, name, decode)...)
+			continue
+		}
+		out = append(out, named(kind.Operators, name, decode)...)
+	}
+	return out
+}
+
+// named are the operators of a list with a name; alternatives count where no operator itself has it.
+func named(ops []profile.PlanOp, name string, decode bool) []profile.PlanOp {
+	var out []profile.PlanOp
+	for i := range ops {
+		if string(ops[i].Operator) == name && !skipped(&ops[i], decode) {
+			out = append(out, ops[i])
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for i := range ops {
+		if out = append(out, named(ops[i].Or, name, decode)...); len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// group says under which heading of the waterfall an operator stands.
+func groupOf(ops []profile.PlanOp) group {
+	for i := range ops {
+		switch op := &ops[i]; {
+		case op.Operator == opname.Attention:
+			return attentionCore
+		case op.Experts > 0 && op.K > 0:
+			return experts
+		case op.K > 0 && op.N > 0 && op.Operator != opname.Embed:
+			return products
+		}
+	}
+	return small
+}
