@@ -39,6 +39,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		return nil, err
 	}
 	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d)}
+	w.divide()
 	best := steadyPass(d)
 	for p := range d.Passes {
 		if err := ctx.Err(); err != nil {
@@ -82,14 +83,27 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 		}
 		return g, "as asked for", nil
 	}
-	dev := hardware.Device{Name: d.GPU}
-	for _, g := range a.Trace().Meta().Devices {
-		if g.ID == d.ID {
-			dev = hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor, Minor: g.ComputeMinor, WarpSize: g.WarpSize}
-		}
-	}
-	g, why, _ := hardware.Find(table, dev)
+	g, why, _ := hardware.Find(table, deviceOf(a.Trace().Meta().Devices, d))
 	return g, why, nil
+}
+
+// deviceOf is what the trace says about a GPU: under its own number, or, where the file lists other numbers only, what all that it lists have in
+// common.
+func deviceOf(listed []trace.GPU, d *layer.Device) hardware.Device {
+	of := func(g *trace.GPU) hardware.Device {
+		return hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor, Minor: g.ComputeMinor, WarpSize: g.WarpSize}
+	}
+	same := len(listed) > 0
+	for i := range listed {
+		if listed[i].ID == d.ID {
+			return of(&listed[i])
+		}
+		same = same && of(&listed[i]) == of(&listed[0])
+	}
+	if same {
+		return of(&listed[0])
+	}
+	return hardware.Device{Name: d.GPU}
 }
 
 // shortestKernel is how long the device's shortest kernels take.
@@ -109,8 +123,8 @@ func shortestKernel(d *layer.Device) time.Duration {
 
 // loadOf is what a pass processes, and what told it.
 func loadOf(fp *layer.ForwardPass, o *Options) (*Load, string) {
-	if fp.Step != nil {
-		if _, st, ok := framework.ReadStep(framework.All(), fp.Step.Name); ok {
+	if fp.Annotation != nil {
+		if _, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name); ok {
 			if l := loadOfStep(&st, fp); l != nil {
 				return l, "annotation"
 			}
@@ -123,7 +137,7 @@ func loadOf(fp *layer.ForwardPass, o *Options) (*Load, string) {
 		}
 		l.split(fp.Stage)
 		from := "grids"
-		if fp.Step != nil {
+		if fp.Annotation != nil {
 			from = "annotation"
 		}
 		return l, from

@@ -1,10 +1,8 @@
 package roofline
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
@@ -27,7 +25,6 @@ const (
 	copies
 	unplaced
 	outside
-	others // kernels of another pass, or of none
 	groups
 )
 
@@ -39,7 +36,10 @@ type walk struct {
 	gpu      *hardware.GPU
 	shortest time.Duration
 
-	marked, expectedAbove, unknownTokens int // passes and instances, for notes
+	given  []given         // by pass
+	booked []time.Duration // by kernel: the instants that are its own
+
+	marked, unknownTokens int // passes, for notes
 }
 
 // key names one operator of one layer kind; kind is −1 outside of layers.
@@ -70,8 +70,7 @@ type measured struct {
 	cells  map[key]*cell
 	order  []key
 	booked [groups]time.Duration
-	inside time.Duration // idle inside the pass
-	after  time.Duration // idle behind it
+	given  given
 	stage  layer.Stage
 	sum    passFloor
 }
@@ -108,7 +107,7 @@ func (t *tally) add(in instance, raw, booked time.Duration) {
 // pass measures one pass.
 func (w *walk) pass(p int, o *Options) *measured {
 	fp := &w.device.Passes[p]
-	r := &measured{walk: w, cells: map[key]*cell{}, stage: fp.Stage}
+	r := &measured{walk: w, cells: map[key]*cell{}, stage: fp.Stage, given: w.given[p]}
 	load, from := loadOf(fp, o)
 	r.load = load
 	r.pass = Pass{Index: p, Stage: fp.Stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Waterfall: []Share{}}
@@ -117,11 +116,51 @@ func (w *walk) pass(p int, o *Options) *measured {
 	} else {
 		r.pass.Tokens = load.Tokens
 	}
-	end := w.end(p)
-	r.pass.Wall = end.Sub(fp.Start)
-	r.judge(r.book(p, fp, end))
+	r.pass.Wall = w.given[p].end.Sub(fp.Start)
+	r.judge(r.kernels(p, fp))
 	r.pass.Waterfall = r.waterfall()
 	return r
+}
+
+// given is the time of a pass that no kernel of its own takes.
+type given struct {
+	end                   trace.Time
+	inside, after, others time.Duration
+}
+
+// divide gives each instant of each pass to a kernel, or to idle time, as the device's timeline has it.
+func (w *walk) divide() {
+	d := w.device
+	w.given = make([]given, len(d.Passes))
+	w.booked = make([]time.Duration, d.NumKernels())
+	for p := range d.Passes {
+		w.given[p].end = w.end(p)
+	}
+	first := 0 // passes before it have ended
+	for s := range d.Timeline() {
+		for first < len(d.Passes) && w.given[first].end <= s.Start {
+			first++
+		}
+		for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
+			w.share(p, s)
+		}
+	}
+}
+
+// share books what a slice of the timeline has of a pass's time.
+func (w *walk) share(p int, s layer.Slice) {
+	g, fp := &w.given[p], &w.device.Passes[p]
+	from, to := max(s.Start, fp.Start), min(s.End, g.end)
+	switch {
+	case from >= to:
+	case s.Kernel == layer.None:
+		g.inside += max(0, min(to, fp.End).Sub(from))
+		g.after += max(0, to.Sub(max(from, fp.End)))
+	case s.Pass == p:
+		w.booked[s.Kernel] += to.Sub(from)
+	default:
+		g.others += to.Sub(from)
+	}
 }
 
 // end is where a pass's time ends: at the start of the next one, unless the server was idle between them.
@@ -135,44 +174,20 @@ func (w *walk) end(p int) trace.Time {
 	return fp.End
 }
 
-// book gives each instant of the pass to the kernel that started first, or to idle time, and returns what each operator instance took.
-func (r *measured) book(p int, fp *layer.ForwardPass, end trace.Time) []spent {
+// kernels books the pass's kernels, and returns what each instance of an operator took.
+func (r *measured) kernels(p int, fp *layer.ForwardPass) []spent {
 	took := &tally{index: map[instance]int{}}
-	cursor := fp.Start
-	idle := func(until trace.Time) {
-		if inside := min(until, fp.End); inside > cursor {
-			r.inside += inside.Sub(cursor)
-		}
-		if from := max(cursor, fp.End); until > from {
-			r.after += until.Sub(from)
-		}
-	}
-	for k := range r.walk.device.Kernels() {
+	d := r.walk.device
+	first := sort.Search(d.NumKernels(), func(i int) bool { return d.Kernel(i).Event().Start() >= fp.Start })
+	for i := first; i < d.NumKernels(); i++ {
+		k := d.Kernel(i)
 		e := k.Event()
-		if e.End() <= fp.Start {
-			continue
-		}
-		if e.Start() >= end {
+		if e.Start() > fp.End {
 			break
 		}
-		begin, finish := max(e.Start(), cursor), min(e.End(), end)
-		if begin > cursor {
-			idle(begin)
+		if place := k.Place(); place.Pass == p {
+			r.kernel(k, e, place.Layer, r.walk.booked[i], took)
 		}
-		var booked time.Duration
-		if finish > begin {
-			booked = finish.Sub(begin)
-			cursor = finish
-		}
-		place := k.Place()
-		if place.Pass != p {
-			r.booked[others] += booked
-			continue
-		}
-		r.kernel(k, e, place.Layer, booked, took)
-	}
-	if end > cursor {
-		idle(end)
 	}
 	return took.all
 }
@@ -200,13 +215,13 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	}
 	c := r.cell(key{r.walk.kindIndex(l), string(operator)}, g)
 	c.launches++
-	c.booked += booked
 	if part != layer.PartCopy {
 		c.raw += e.Duration()
 		took.add(instance{l, string(operator)}, e.Duration(), booked)
 	}
-	if g == products || g == experts || g == attentionCore {
-		return // the floor divides it
+	if g <= attentionCore {
+		c.booked += booked // the floor divides it
+		return
 	}
 	r.booked[g] += booked
 }
@@ -327,124 +342,6 @@ func (r *measured) withhold() {
 		return
 	}
 	r.pass.Floor, r.pass.Overlapped = duration(r.sum.serial), duration(max(r.sum.compute, r.sum.memory))
-}
-
-// waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no more than was booked.
-func (r *measured) waterfall() []Share {
-	var floors, above [3]time.Duration
-	for _, c := range r.cells {
-		if c.group <= attentionCore {
-			floors[c.group] += c.capped
-			above[c.group] += c.booked - c.capped
-		}
-	}
-	launches := map[group]int{}
-	for _, c := range r.cells {
-		launches[c.group] += c.launches
-	}
-	out := []Share{
-		{"floor: products (weights)", floors[products], ""},
-		{"floor: experts", floors[experts], r.expectation()},
-		{"floor: attention (cache)", floors[attentionCore], ""},
-		{"products above their floor", above[products], r.sharesOf(products)},
-		{"experts above their floor", above[experts], r.sharesOf(experts)},
-		{"attention above its floor", above[attentionCore], ""},
-		{"small operators", r.booked[small], fmt.Sprintf("%d launches; the GPU's shortest kernels take %s", launches[small], r.walk.shortest)},
-		{"communication: transfer and waiting", r.booked[communication], "one rank alone does not tell them apart"},
-		{"copies and fills", r.booked[copies], fmt.Sprintf("%d launches", launches[copies])},
-		{"not placed", r.booked[unplaced], ""},
-		{"outside layers", r.booked[outside], ""},
-		{"kernels of no pass", r.booked[others], ""},
-		{"GPU idle inside the pass", r.inside, ""},
-		{"GPU idle up to the next pass", r.after, ""},
-	}
-	return out
-}
-
-func (r *measured) expectation() string {
-	for _, k := range r.order {
-		if c := r.cells[k]; c.work.Expected {
-			return fmt.Sprintf("expected: %.0f experts active", c.work.ActiveExperts)
-		}
-	}
-	return ""
-}
-
-// sharesOf lists what share of the peak the operators of a group reach.
-func (r *measured) sharesOf(g group) string {
-	var parts []string
-	for _, k := range r.order {
-		if c := r.cells[k]; c.group == g && c.floor > 0 && c.raw > 0 {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%", k.operator, 100*float64(c.floor)/float64(c.raw)))
-		}
-	}
-	const most = 6
-	if len(parts) > most {
-		parts = append(parts[:most], "…")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// rows are the operators of the pass in the order in which they first ran.
-func (r *measured) rows() []Row {
-	out := []Row{}
-	for _, k := range r.order {
-		c := r.cells[k]
-		row := Row{LayerType: "outside layers", Operator: k.operator, Stage: r.stage, Count: c.instances, M: c.work.M, N: c.work.N, K: c.work.K,
-			GFLOP: float64(c.instances) * c.work.FLOP / 1e9, Bytes: int64(float64(c.instances)*c.work.Bytes() + 0.5), Time: c.raw, Floor: c.floor, Bound: c.bound}
-		if k.kind >= 0 {
-			row.LayerType = r.walk.plan.Kinds[k.kind].Name
-		}
-		if c.floor > 0 && c.raw > 0 {
-			row.PeakShare = float64(c.floor) / float64(c.raw)
-		}
-		if c.floor == 0 && c.launches > 0 && float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
-			row.Bound = BoundLatency
-		}
-		if c.work.Expected {
-			note := fmt.Sprintf("%.0f experts active if chosen evenly", c.work.ActiveExperts)
-			if row.PeakShare > 1 {
-				row.PeakShare = 0
-				row.Floor = 0
-				note = fmt.Sprintf("at most %.0f experts active", c.work.ActiveExperts*float64(c.raw)/float64(c.floor))
-			}
-			c.notes = append(c.notes, note)
-		}
-		if c.work.AtMost {
-			c.notes = append(c.notes, "at most: sums over requests do not tell more")
-		}
-		row.Note = strings.Join(c.notes, "; ")
-		out = append(out, row)
-	}
-	return out
-}
-
-// recoverable are the largest times above what must be.
-func (r *measured) recoverable() []Item {
-	var items []Item
-	add := func(what string, t time.Duration, why string) {
-		if t > 0 && r.pass.Wall > 0 {
-			items = append(items, Item{What: what, Time: t, Share: float64(t) / float64(r.pass.Wall), Why: why})
-		}
-	}
-	for _, k := range r.order {
-		if c := r.cells[k]; c.group <= attentionCore && c.floor > 0 && c.over == 0 && c.booked > c.capped {
-			add(k.operator, c.booked-c.capped, fmt.Sprintf("at %.0f %% of what the GPU can do", 100*float64(c.floor)/float64(max(c.raw, 1))))
-		}
-	}
-	launches := 0
-	for _, c := range r.cells {
-		if c.group == small {
-			launches += c.launches
-		}
-	}
-	add("small operators", r.booked[small], fmt.Sprintf("%d launches; fewer of them, by fusing, is what helps", launches))
-	add("copies and fills", r.booked[copies], "kernels that move or clear data for others")
-	add("idle inside the pass", r.inside, "no kernel runs")
-	add("idle up to the next pass", r.after, "between two steps")
-	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(b.Time, a.Time) })
-	const most = 3
-	return items[:min(most, len(items))]
 }
 
 // notes are what the walk found doubtful.

@@ -53,7 +53,7 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	}
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: Schema, Model: plan.Model, GPU: g, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
+	r := &Report{Schema: Schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
 		Notes: append([]string{}, plan.Notes...)}
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests}
 	var sum passFloor

@@ -1,0 +1,231 @@
+package roofline_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+const shared = "../../../shared/"
+
+// known are real traces whose model is known.
+var known = []struct{ file, config string }{
+	{"sglang-qwen3-8b-decode-graph-mi300.json.gz", "qwen3-8b"},
+	{"sglang-qwen3-8b-extend-eager-mi300.json.gz", "qwen3-8b"},
+	{"vllm-gptoss20b-decode-fullgraph-mi300.json.gz", "gpt-oss-20b"},
+	{"vllm-gptoss20b-mixed-piecewise-mi300.json.gz", "gpt-oss-20b"},
+	{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b"},
+	{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b"},
+	{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b"},
+}
+
+// scrambled has records whose names and times do not belong together.
+const scrambled = "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz"
+
+func analyse(t *testing.T, file, config string, o roofline.Options) *roofline.Report {
+	t.Helper()
+	path := shared + "traces/torch/" + file
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("NOT TESTED: %s is absent", path)
+	}
+	cfg, err := profile.LoadConfig(shared + "configs/" + config + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(context.Background(), tr, layer.Options{Config: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := roofline.Analyze(context.Background(), a, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Every pass's waterfall adds up to its wall time, to the nanosecond, and no share of it is negative.
+func TestWaterfallAddsUp(t *testing.T) {
+	for _, c := range known {
+		t.Run(c.file, func(t *testing.T) {
+			for _, device := range []string{"", "H20"} { // a GPU that it did not run on: floors are wrong, sums are not
+				r := analyse(t, c.file, c.config, roofline.Options{Device: device})
+				for _, p := range r.Passes {
+					var sum time.Duration
+					for _, s := range p.Waterfall {
+						if s.Time < 0 {
+							t.Errorf("pass %d: %s %v", p.Index, s.Name, s.Time)
+						}
+						sum += s.Time
+					}
+					if sum != p.Wall {
+						t.Errorf("pass %d: the waterfall adds up to %v, the pass takes %v", p.Index, sum, p.Wall)
+					}
+				}
+			}
+		})
+	}
+}
+
+// On real traces with a known model no row of weights, cache or arithmetic is faster than the GPU can be.
+func TestNothingIsFasterThanPossible(t *testing.T) {
+	for _, c := range known {
+		t.Run(c.file, func(t *testing.T) {
+			r := analyse(t, c.file, c.config, roofline.Options{})
+			if r.GPU == nil {
+				t.Fatalf("GPU: %s", r.GPUWhy)
+			}
+			for _, row := range r.Operators {
+				if strings.Contains(row.Note, "faster than") || row.PeakShare > 1.02 {
+					t.Errorf("%s: %.0f %% of the peak, %s", row.Operator, 100*row.PeakShare, row.Note)
+				}
+			}
+			for _, p := range r.Passes {
+				if p.Tokens > 0 && p.Floor == 0 {
+					t.Errorf("pass %d has no floor", p.Index)
+				}
+			}
+		})
+	}
+}
+
+// Records that are mixed up make kernels of a microsecond that read a hundred megabytes.
+func TestScrambledRecordsAreCaught(t *testing.T) {
+	r := analyse(t, scrambled, "llama-3.1-8b", roofline.Options{})
+	if r.Passes[0].Floor != 0 {
+		t.Errorf("a floor of %v is shown", r.Passes[0].Floor)
+	}
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "faster than the GPU can be") {
+		t.Errorf("notes: %s", notes)
+	}
+}
+
+// Figures that were reckoned by hand for a decode pass of 32 requests.
+func TestDecodeByHand(t *testing.T) {
+	r := analyse(t, known[0].file, known[0].config, roofline.Options{})
+	want := map[string]float64{"floor: products (weights)": 2.856, "floor: attention (cache)": 0.912, "products above their floor": 2.926, "attention above its floor": 1.216,
+		"GPU idle inside the pass": 0.682}
+	for _, s := range r.Passes[0].Waterfall {
+		if w, ok := want[s.Name]; ok && math.Abs(s.Time.Seconds()*1e3-w) > 0.0006 {
+			t.Errorf("%s: %v, want %.3f ms", s.Name, s.Time, w)
+		}
+		delete(want, s.Name)
+	}
+	for name := range want {
+		t.Errorf("no row %s", name)
+	}
+	if got := r.Passes[0].Wall; got != 10450292 {
+		t.Errorf("wall %v, want 10.450292ms: the stray kernel 463 ms before belongs to no step", got)
+	}
+}
+
+var (
+	gemm = regexp.MustCompile(`M=(\d+) N=(\d+) K=(\d+)`)
+)
+
+// M, N, K, operations and bytes of every product, from trace and config alone, are those that shapes recorded elsewhere give.
+func TestWorkOfProducts(t *testing.T) {
+	for _, c := range known[:2] {
+		t.Run(c.file, func(t *testing.T) {
+			r := analyse(t, c.file, c.config, roofline.Options{})
+			text, err := os.ReadFile(shared + "truth/work/" + strings.TrimSuffix(c.file, ".json.gz") + ".tsv")
+			if err != nil {
+				t.Skipf("NOT TESTED: %v", err)
+			}
+			checked := 0
+			for _, line := range strings.Split(string(text), "\n") {
+				f := strings.Split(line, "\t")
+				if len(f) < 6 || f[0] != "gemm" || !strings.HasPrefix(f[1], "aten::") {
+					continue
+				}
+				m := gemm.FindStringSubmatch(f[3])
+				row, ok := product(r, m)
+				if !ok {
+					t.Errorf("no operator with M, N, K = %v", m[1:])
+					continue
+				}
+				flop, _ := strconv.ParseFloat(f[4], 64)
+				mib, _ := strconv.ParseFloat(f[5], 64)
+				if got := row.GFLOP / float64(row.Count); math.Abs(got/flop-1) > 0.01 {
+					t.Errorf("%s: %v GFLOP, want %v", row.Operator, got, flop)
+				}
+				if got := float64(row.Bytes) / float64(row.Count) / (1 << 20); math.Abs(got/mib-1) > 0.01 {
+					t.Errorf("%s: %v MiB, want %v", row.Operator, got, mib)
+				}
+				checked++
+			}
+			if checked < 4 {
+				t.Errorf("%d products were checked", checked)
+			}
+		})
+	}
+}
+
+func product(r *roofline.Report, m []string) (roofline.Row, bool) {
+	for _, row := range r.Operators {
+		if fmt.Sprint(row.M) == m[1] && fmt.Sprint(row.N) == m[2] && fmt.Sprint(row.K) == m[3] {
+			return row, true
+		}
+	}
+	return roofline.Row{}, false
+}
+
+// The text holds the waterfall, the operators and what may be won.
+func TestText(t *testing.T) {
+	load := roofline.Decode(1, 1050)
+	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, Parallel: roofline.Parallel{TP: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, markdown bytes.Buffer
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteMarkdown(&markdown); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Speed of light of LlamaForCausalLM on h100-sxm-80", "floor: products (weights)", "10.373", "gate_up_proj", "14336"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, text.String())
+		}
+		if !strings.Contains(markdown.String(), want) {
+			t.Errorf("the Markdown lacks %q", want)
+		}
+	}
+}
+
+// The same trace gives the same bytes.
+func TestSameBytes(t *testing.T) {
+	var first string
+	for range 3 {
+		r := analyse(t, known[4].file, known[4].config, roofline.Options{})
+		var b bytes.Buffer
+		if err := r.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if first != "" && first != b.String() {
+			t.Error("two runs print different texts")
+		}
+		first = b.String()
+	}
+}
+
+func open(path string) (*trace.Trace, error) {
+	return trace.Open(context.Background(), filepath.FromSlash(path))
+}

@@ -1,0 +1,170 @@
+package roofline
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// WriteText prints the report for people: the pass that stands for all as a waterfall, its operators, what may be won, and a line for each pass.
+func (r *Report) WriteText(w io.Writer) error { return r.write(w, (*table.Table).WriteText) }
+
+// WriteMarkdown prints the same as Markdown.
+func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, (*table.Table).WriteMarkdown) }
+
+func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) error {
+	p := &printer{w: w, form: form}
+	gpu := "unknown GPU"
+	if r.GPU != nil {
+		gpu = r.GPU.ID
+	}
+	p.line("Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.Parallel.tp(), r.Parallel.ep())
+	if s := r.steady(); s != nil {
+		p.pass(s)
+	}
+	p.operators(r.Operators)
+	p.wins(r.Recoverable)
+	p.passes(r.Passes)
+	for _, n := range r.Notes {
+		p.line("")
+		p.line("Note: %s", n)
+	}
+	return p.err
+}
+
+// steady is the pass that stands for all, nil where there is none.
+func (r *Report) steady() *Pass {
+	for i := range r.Passes {
+		if r.Passes[i].Index == r.Steady {
+			return &r.Passes[i]
+		}
+	}
+	return nil
+}
+
+// A printer writes until the first error.
+type printer struct {
+	w    io.Writer
+	form func(*table.Table, io.Writer) error
+	err  error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+func (p *printer) table(t *table.Table) {
+	if p.err == nil {
+		p.err = p.form(t, p.w)
+	}
+}
+
+func ms(d time.Duration) string { return table.Fixed(float64(d)/1e6, 3) }
+
+func known(n int64) string {
+	if n < 0 {
+		return "?"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// pass prints a waterfall.
+func (p *printer) pass(s *Pass) {
+	p.line("")
+	p.line("Pass %d: %s, %s tokens (%s), %s requests", s.Index, s.Stage, known(s.Tokens), orNone(s.TokensFrom), known(s.Batch))
+	if s.Floor > 0 {
+		what := fmt.Sprintf("at least %s ms", ms(s.Floor))
+		if s.Wall > 0 {
+			what += fmt.Sprintf(" of %s ms (%s)", ms(s.Wall), table.Percent(float64(s.Floor), float64(s.Wall), 1))
+		}
+		p.line("Floor: %s", what)
+	}
+	p.line("")
+	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number("Share"), table.Text("Remark"))
+	for _, w := range s.Waterfall {
+		if w.Time != 0 {
+			t.Row(w.Name, ms(w.Time), table.Percent(float64(w.Time), float64(max(s.Wall, 1)), 1), w.Note)
+		}
+	}
+	if s.Wall > 0 {
+		t.Rule()
+		t.Row("= start to next start", ms(s.Wall), "100.0%")
+	}
+	p.table(t)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing tells them"
+	}
+	return "from " + s
+}
+
+func (p *printer) operators(rows []Row) {
+	if len(rows) == 0 {
+		return
+	}
+	p.line("")
+	t := table.New(table.Text("Layer type"), table.Text("Operator"), table.Number("#"), table.Number("M"), table.Number("N"), table.Number("K"), table.Number("GFLOP"),
+		table.Number("MB"), table.Number("ms"), table.Number("Floor"), table.Text("Bound"), table.Number("Of peak"), table.Text("Remark"))
+	size := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	for i := range rows {
+		r := &rows[i]
+		floor, share := "", ""
+		if r.Floor > 0 {
+			floor = ms(r.Floor)
+		}
+		if r.PeakShare > 0 {
+			share = table.Percent(r.PeakShare, 1, 0)
+		}
+		t.Row(r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K), table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1),
+			ms(r.Time), floor, string(r.Bound), share, r.Note)
+	}
+	p.table(t)
+}
+
+func (p *printer) wins(items []Item) {
+	for i, it := range items {
+		if i == 0 {
+			p.line("")
+			p.line("Most to win:")
+		}
+		p.line("  %d. %s: %s ms, %s of the pass: %s", i+1, it.What, ms(it.Time), table.Percent(it.Share, 1, 1), it.Why)
+	}
+}
+
+// passes prints a line for each, where there are several.
+func (p *printer) passes(all []Pass) {
+	if len(all) < 2 {
+		return
+	}
+	p.line("")
+	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"), table.Number("ms"), table.Number("Floor"),
+		table.Number("Of floor"), table.Number("µs/token"), table.Number("Idle behind"))
+	for i := range all {
+		s := &all[i]
+		floor, share, per := "", "", ""
+		if s.Floor > 0 {
+			floor, share = ms(s.Floor), table.Percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
+		}
+		if s.Tokens > 0 {
+			per = table.Fixed(float64(s.Wall)/1e3/float64(s.Tokens), 1)
+		}
+		var after time.Duration
+		if n := len(s.Waterfall); n > 0 {
+			after = s.Waterfall[n-1].Time
+		}
+		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), floor, share, per, ms(after))
+	}
+	p.table(t)
+}
