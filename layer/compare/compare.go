@@ -54,6 +54,9 @@ type comparison struct {
 	scale  float64 // of side B's times
 	noise  float64 // between runs
 
+	sameGPU bool
+	rowOf   map[string]string // the row of a side's row
+
 	names  []string
 	series []series
 	kinds  judgement
@@ -74,7 +77,9 @@ func summary(s *Side, c *chosen) Summary {
 
 // floor chooses the standard deviation between runs.
 func (c *comparison) floor(r *Report, o *Options) {
-	switch ga, gb := r.A.GPU, r.B.GPU; {
+	ga, gb := r.A.GPU, r.B.GPU
+	c.sameGPU = ga == gb
+	switch {
 	case o.Floor > 0:
 		r.Floor, r.FloorFrom = o.Floor, "given"
 	case c.runs:
@@ -87,15 +92,17 @@ func (c *comparison) floor(r *Report, o *Options) {
 	c.noise = r.Floor
 }
 
-// collect makes one series of each row that either side has.
+// collect makes one series of each row that either side has. Operators that one side runs in one kernel and the other in several are one row.
 func (c *comparison) collect() {
+	c.rowOf = together(c.a, c.b)
 	classes := map[string]class{}
 	for _, s := range []*Side{c.a, c.b} {
 		for i := range s.Runs {
 			for _, n := range s.Runs[i].Rows {
-				if _, ok := classes[n.Operator]; !ok {
-					classes[n.Operator] = classNamed[n.Class]
-					c.names = append(c.names, n.Operator)
+				row := c.rowOf[n.Operator]
+				if _, ok := classes[row]; !ok {
+					classes[row] = classNamed[n.Class]
+					c.names = append(c.names, row)
 				}
 			}
 		}
@@ -119,7 +126,7 @@ func (c *comparison) collect() {
 		}
 		total.a, total.b = add(total.a, s.a), add(total.b, s.b)
 	}
-	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs)
+	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs, c.sameGPU)
 	c.work = c.p.judge(total, 0, c.pass, c.noise, c.runs)
 	c.sums = [2]float64{mean(total.a), mean(total.b)}
 }
@@ -137,14 +144,15 @@ func add(sum, x []float64) []float64 {
 // values are a row's times on one side: of passes, or of each run its median.
 func (c *comparison) values(s *Side, ch *chosen, name string, scale float64) (out []float64, launches int) {
 	for r := range s.Runs {
-		at := slices.IndexFunc(s.Runs[r].Rows, func(n RowName) bool { return n.Operator == name })
+		rows := c.rowsOf(&s.Runs[r], name)
 		var own []float64
 		for _, p := range ch.passes[r] {
-			v := 0.0
-			if at >= 0 {
-				v = scale * float64(s.Runs[r].Passes[p].Rows[at])
-				launches = max(launches, s.Runs[r].Passes[p].Launches[at])
+			v, n := 0.0, 0
+			for _, at := range rows {
+				v += scale * float64(s.Runs[r].Passes[p].Rows[at])
+				n += s.Runs[r].Passes[p].Launches[at]
 			}
+			launches = max(launches, n)
 			own = append(own, v)
 		}
 		if c.runs && len(own) > 0 {
@@ -155,14 +163,25 @@ func (c *comparison) values(s *Side, ch *chosen, name string, scale float64) (ou
 	return out, launches
 }
 
+// rowsOf are the numbers of a run's rows that make up a row.
+func (c *comparison) rowsOf(r *Run, name string) []int {
+	var out []int
+	for i, n := range r.Rows {
+		if c.rowOf[n.Operator] == name {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // layers are the log ratios of a row's layers, where a side has one pass and both know their layers.
 func (c *comparison) layers(name string) []float64 {
 	of := func(s *Side, ch *chosen) []time.Duration {
 		for r := range s.Runs {
-			at := slices.IndexFunc(s.Runs[r].Rows, func(n RowName) bool { return n.Operator == name })
+			rows := c.rowsOf(&s.Runs[r], name)
 			for _, p := range ch.passes[r] {
-				if l := s.Runs[r].Passes[p].Layers; at >= 0 && len(l) > at {
-					return l[at]
+				if l := s.Runs[r].Passes[p].Layers; len(rows) == 1 && len(l) > rows[0] {
+					return l[rows[0]]
 				}
 			}
 		}
@@ -202,8 +221,8 @@ func (c *comparison) fill(r *Report) {
 		case j.gone:
 			row.Status = "removed"
 		}
-		row.KernelsA, row.LaunchesA = kernels(c.a, c.ca, name)
-		row.KernelsB, row.LaunchesB = kernels(c.b, c.cb, name)
+		row.KernelsA, row.LaunchesA = c.kernels(c.a, c.ca, name)
+		row.KernelsB, row.LaunchesB = c.kernels(c.b, c.cb, name)
 		r.Rows = append(r.Rows, row)
 		r.Delta += row.Delta
 	}
@@ -240,19 +259,21 @@ func wholes(x []float64) []time.Duration {
 }
 
 // kernels are a row's kernels and mean launches on one side.
-func kernels(s *Side, c *chosen, name string) (names []string, launches float64) {
+func (c *comparison) kernels(s *Side, ch *chosen, name string) (names []string, launches float64) {
 	n := 0
 	names = []string{}
 	for r := range s.Runs {
-		at := slices.IndexFunc(s.Runs[r].Rows, func(n RowName) bool { return n.Operator == name })
-		for _, p := range c.passes[r] {
+		rows := c.rowsOf(&s.Runs[r], name)
+		for _, p := range ch.passes[r] {
 			n++
-			if at >= 0 {
+			for _, at := range rows {
 				launches += float64(s.Runs[r].Passes[p].Launches[at])
 			}
 		}
-		if at >= 0 && len(names) == 0 {
-			names = append(names, s.Runs[r].Rows[at].Kernels...)
+		for _, at := range rows {
+			if r == 0 {
+				names = append(names, s.Runs[r].Rows[at].Kernels...)
+			}
 		}
 	}
 	if n > 0 {

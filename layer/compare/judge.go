@@ -18,14 +18,17 @@ type judged struct {
 }
 
 // judgeAll tests all rows of a pair at once.
-func (p Params) judgeAll(rows []series, pass, floor float64, runs bool) judgement {
+func (p Params) judgeAll(rows []series, pass, floor float64, runs, sameGPU bool) judgement {
 	all := func(class) bool { return true }
-	j := judgement{shift: p.shift(rows, pass, all, runs), rows: make([]judged, len(rows))}
+	j := judgement{rows: make([]judged, len(rows))}
+	if sameGPU { // on another GPU everything shifts, and not by one factor
+		j.shift = p.shift(rows, pass, all, runs)
+	}
 	na, nb := 1, 1
 	byClass := map[class]float64{}
 	for _, s := range rows {
 		na, nb = max(na, len(s.a)), max(nb, len(s.b))
-		if _, ok := byClass[s.class]; !ok {
+		if _, ok := byClass[s.class]; !ok && sameGPU {
 			byClass[s.class] = p.classShift(rows, pass, s.class, j.shift, runs)
 		}
 	}

@@ -1,0 +1,303 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// The rows that are no operators.
+const (
+	rowIdle    = "idle"          // no kernel runs inside the pass
+	rowBetween = "between steps" // no kernel runs up to the next pass
+	rowWaiting = "waiting for ranks"
+	rowOthers  = "kernels of no pass"
+	rowCopies  = "copies and fills"
+)
+
+const (
+	// followGap is how long the time to the next pass may be, in lengths of the pass itself, to count as part of the step: longer, and the server had
+	// nothing to do.
+	followGap = 1.0
+	// covered is the share of the time inside layers that needs an operator for rows by operator; below it rows are categories.
+	covered = 0.9
+	// layersKept is up to how many passes of a run keep the times of their layers: with more, passes show how times vary.
+	layersKept = 2
+	// latencyOf is how many times the shortest kernels an operator's mean launch may take to count as bound by latency.
+	latencyOf = 3.0
+)
+
+// Measure reduces an analysis to what a comparison needs: the passes of the GPU with most work, divided into rows.
+func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
+	r := &Run{Trace: a.Trace().Meta().Path, Health: a.Health.Status.String(), Rows: []RowName{}, Passes: []Pass{}}
+	if len(a.Devices) == 0 {
+		return r, nil
+	}
+	d := &a.Devices[0]
+	r.GPU = d.GPU
+	m := &measurer{device: d, run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
+	m.byOperator = m.operatorsCover()
+	m.medians()
+	for p := range d.Passes {
+		m.begin(p)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.divide()
+	m.finish()
+	return r, ctx.Err()
+}
+
+// measurer is the work of one Measure.
+type measurer struct {
+	device     *layer.Device
+	run        *Run
+	byOperator bool
+	index      map[string]int // row by name
+	classes    []class
+	launches   []int
+	raw        []time.Duration
+	kernels    map[string]map[string]time.Duration // by row and short name
+	transfer   map[trace.NameID]time.Duration      // up to this long a collective's launch is transfer
+	passes     []measuredPass
+}
+
+type measuredPass struct {
+	end    trace.Time
+	rows   map[int]time.Duration
+	count  map[int]int
+	layers map[[2]int]time.Duration // row and layer
+	graph  int
+	all    int
+}
+
+// operatorsCover says whether enough of the time inside layers has an operator.
+func (m *measurer) operatorsCover() bool {
+	var have, all time.Duration
+	for k := range m.device.Kernels() {
+		if k.Place().Layer == layer.None {
+			continue
+		}
+		d := k.Event().Duration()
+		all += d
+		if op, _, _ := k.Operator(); op != opname.Other && op != "" {
+			have += d
+		}
+	}
+	return all > 0 && float64(have) >= covered*float64(all)
+}
+
+// medians finds how long a launch of each collective typically takes: what is longer than Transfer times that is waiting.
+func (m *measurer) medians() {
+	all := map[trace.NameID][]float64{}
+	for k := range m.device.Kernels() {
+		if k.Category() == classify.CategoryCommunication {
+			all[k.Event().NameID()] = append(all[k.Event().NameID()], float64(k.Event().Duration()))
+		}
+	}
+	for name, d := range all {
+		m.transfer[name] = time.Duration(DefaultParams().Transfer * median(d))
+	}
+}
+
+// begin prepares pass p.
+func (m *measurer) begin(p int) {
+	fp := &m.device.Passes[p]
+	end := fp.End
+	if p+1 < len(m.device.Passes) {
+		if next := m.device.Passes[p+1].Start; next >= fp.End && float64(next.Sub(fp.End)) <= followGap*float64(fp.Wall()) {
+			end = next
+		}
+	}
+	m.passes = append(m.passes, measuredPass{end: end, rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}})
+}
+
+// row returns the number of a row, which it adds if need be.
+func (m *measurer) row(name string, c class) int {
+	i, ok := m.index[name]
+	if !ok {
+		i = len(m.run.Rows)
+		m.index[name] = i
+		m.run.Rows = append(m.run.Rows, RowName{Operator: name, Kernels: []string{}})
+		m.classes = append(m.classes, c)
+		m.launches = append(m.launches, 0)
+		m.raw = append(m.raw, 0)
+	}
+	return i
+}
+
+// divide gives each instant of each pass to a row, as the device's timeline has it.
+func (m *measurer) divide() {
+	d := m.device
+	first := 0
+	for s := range d.Timeline() {
+		for first < len(d.Passes) && m.passes[first].end <= s.Start {
+			first++
+		}
+		for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
+			m.share(p, s)
+		}
+	}
+	for k := range d.Kernels() {
+		if p := k.Place().Pass; p != layer.None {
+			m.passes[p].all++
+			if k.Replay() {
+				m.passes[p].graph++
+			}
+		}
+	}
+}
+
+// share books what a slice has of a pass's time.
+func (m *measurer) share(p int, s layer.Slice) {
+	mp, fp := &m.passes[p], &m.device.Passes[p]
+	from, to := max(s.Start, fp.Start), min(s.End, mp.end)
+	if from >= to {
+		return
+	}
+	if s.Kernel == layer.None {
+		if inside := min(to, fp.End); inside > from {
+			mp.rows[m.row(rowIdle, waiting)] += inside.Sub(from)
+		}
+		if begin := max(from, fp.End); to > begin {
+			mp.rows[m.row(rowBetween, waiting)] += to.Sub(begin)
+		}
+		return
+	}
+	booked := to.Sub(from)
+	if s.Pass != p {
+		mp.rows[m.row(rowOthers, memory)] += booked
+		return
+	}
+	m.kernel(mp, m.device.Kernel(int(s.Kernel)), booked)
+}
+
+// kernel books one kernel of a pass.
+func (m *measurer) kernel(mp *measuredPass, k layer.Kernel, booked time.Duration) {
+	name, c := m.rowOf(k)
+	e := k.Event()
+	if most := m.transfer[e.NameID()]; c == transfer && most > 0 && booked > most {
+		mp.rows[m.row(rowWaiting, waiting)] += booked - most
+		booked = most
+	}
+	i := m.row(name, c)
+	mp.rows[i] += booked
+	mp.count[i]++
+	m.launches[i]++
+	m.raw[i] += e.Duration()
+	mp.layers[[2]int{i, k.Place().Layer}] += booked
+	if m.kernels[name] == nil {
+		m.kernels[name] = map[string]time.Duration{}
+	}
+	m.kernels[name][k.Facts().Short] += e.Duration()
+}
+
+// rowOf says to which row a kernel belongs.
+func (m *measurer) rowOf(k layer.Kernel) (string, class) {
+	category := k.Category()
+	op, part, _ := k.Operator()
+	c := memory
+	switch {
+	case category == classify.CategoryCommunication:
+		c = transfer
+	case k.Event().Kind() != trace.KindKernel || part == layer.PartCopy:
+		return rowCopies, latency
+	}
+	if !m.byOperator || op == opname.Other || op == "" {
+		return string(category), c
+	}
+	return string(op), c
+}
+
+// finish writes the passes in the form of the document.
+func (m *measurer) finish() {
+	shortest := m.shortest()
+	for i := range m.run.Rows {
+		row := &m.run.Rows[i]
+		if c := m.classes[i]; c == memory && m.launches[i] > 0 && float64(m.raw[i])/float64(m.launches[i]) <= latencyOf*float64(shortest) {
+			m.classes[i] = latency
+		}
+		row.Class = classNames[m.classes[i]]
+		row.Kernels = m.top(row.Operator)
+	}
+	perStage := map[layer.Stage]int{}
+	for p := range m.device.Passes {
+		perStage[m.device.Passes[p].Stage]++
+	}
+	for p := range m.passes {
+		m.run.Passes = append(m.run.Passes, m.pass(p, perStage))
+	}
+}
+
+// shortest is the duration of the device's shortest kernels: a tenth of them are not longer.
+func (m *measurer) shortest() time.Duration {
+	var all []time.Duration
+	for k := range m.device.Kernels() {
+		if k.Event().Kind() == trace.KindKernel {
+			all = append(all, k.Event().Duration())
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/10]
+}
+
+func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
+	mp, fp := &m.passes[p], &m.device.Passes[p]
+	out := Pass{Index: p, Stage: fp.Stage, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
+		Rows: make([]time.Duration, len(m.run.Rows)), Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
+	if fp.Partial != layer.Whole {
+		out.Stage = layer.Stage(fmt.Sprintf("%s, cut at %s", fp.Stage, fp.Partial)) // compared with nothing whole
+	}
+	for i, d := range mp.rows {
+		out.Rows[i] = d
+		out.Wall += d
+	}
+	for i, n := range mp.count {
+		out.Launches[i] = n
+	}
+	if mp.all > 0 {
+		out.Graph = float64(mp.graph) / float64(mp.all)
+	}
+	if perStage[fp.Stage] <= layersKept {
+		out.Layers = make([][]time.Duration, len(m.run.Rows))
+		for i := range out.Layers {
+			out.Layers[i] = make([]time.Duration, 0, len(fp.Layers))
+			for _, l := range fp.Layers {
+				if d, ok := mp.layers[[2]int{i, l.Index}]; ok {
+					out.Layers[i] = append(out.Layers[i], d)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// top lists a row's kernels with most time.
+func (m *measurer) top(row string) []string {
+	type one struct {
+		name string
+		d    time.Duration
+	}
+	var all []one
+	for short, d := range m.kernels[row] {
+		all = append(all, one{short, d})
+	}
+	slices.SortFunc(all, func(a, b one) int { return cmp.Or(cmp.Compare(b.d, a.d), cmp.Compare(a.name, b.name)) })
+	const most = 3
+	out := []string{}
+	for i := range min(most, len(all)) {
+		out = append(out, all[i].name)
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package compare_test
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+func measured(t *testing.T, file, config string) *compare.Side {
+	t.Helper()
+	path := "../../../shared/traces/torch/" + file
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("NOT TESTED: %s is absent", path)
+	}
+	var cfg *profile.Config
+	if config != "" {
+		var err error
+		if cfg, err = profile.LoadConfig("../../../shared/configs/" + config + ".json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr, err := trace.Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(context.Background(), tr, layer.Options{Config: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := compare.Measure(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &compare.Side{Label: file, Runs: []compare.Run{*run}}
+}
+
+// Totals of operators on two GPUs, in µs, added up by hand from the kernel lists: names in the file, each instant counted once for the kernel that started
+// first.
+var byHand = []struct {
+	a, b, config string
+	rows         map[string][2]float64
+}{
+	{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", map[string][2]float64{
+		"attention": {435.332, 1063.026}, "rope+kv_write": {89.727, 220.792}, "qk_norm": {63.203, -1}, "experts_combine": {139.010, 0},
+		"experts_gate_up+experts_activation|experts_down": {-1, 5702.681}}},
+	{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", map[string][2]float64{
+		"attention": {348.935, 1580.141}, "activation": {65.888, 424.369}, "rope": {50.560, 295.009}, "kv_write": {41.375, 410.249}}},
+}
+
+// Every operator's total is within 1 % of a sum made by hand, and the rows add up to the passes, across vendors.
+func TestAcrossVendors(t *testing.T) {
+	for _, c := range byHand {
+		t.Run(c.config, func(t *testing.T) {
+			r := report(t, measured(t, c.a, c.config), measured(t, c.b, c.config), compare.Options{})
+			got := map[string][2]float64{}
+			var delta time.Duration
+			for _, row := range r.Rows {
+				got[row.Operator] = [2]float64{float64(row.A) / 1e3, float64(row.B) / 1e3}
+				delta += row.Delta
+			}
+			for names, want := range c.rows {
+				var sum [2]float64
+				for name := range strings.SplitSeq(names, "|") {
+					sum[0], sum[1] = sum[0]+got[name][0], sum[1]+got[name][1]
+				}
+				for side := range want {
+					if want[side] >= 0 && math.Abs(sum[side]-want[side]) > 0.01*want[side] {
+						t.Errorf("%s on side %c: %.1f µs, want %.1f", names, "AB"[side], sum[side], want[side])
+					}
+				}
+			}
+			if delta != r.Delta || r.B.Wall-r.A.Wall != r.Delta {
+				t.Errorf("the rows add up to %v, the passes differ by %v", delta, r.B.Wall-r.A.Wall)
+			}
+			if r.Verdict != compare.Slower {
+				t.Errorf("verdict %s", r.Verdict)
+			}
+			for _, f := range r.Findings {
+				if f.Kind == "uniform" {
+					t.Errorf("on two GPUs: %s", f.Text)
+				}
+			}
+		})
+	}
+}
+
+// A trace compared with itself differs in nothing.
+func TestWithItself(t *testing.T) {
+	for _, c := range byHand {
+		a := measured(t, c.a, c.config)
+		r := report(t, a, a, compare.Options{})
+		if r.Verdict != compare.NoDifference || r.Delta != 0 || len(r.Findings) != 0 {
+			t.Errorf("%s: %s, %d findings", c.a, r.Text, len(r.Findings))
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	r := report(t, side(1, 8, nil), side(2, 8, times("attention", 1.6)), compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
+	var text, markdown bytes.Buffer
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteMarkdown(&markdown); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"B is slower", "attention", "between-run floor 0.75 %", "= pass", "fail: 3%"} {
+		if !strings.Contains(text.String(), want) || !strings.Contains(markdown.String(), want) {
+			t.Errorf("%q is missing:\n%s\n%s", want, text.String(), markdown.String())
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// WriteText prints the comparison for people.
+func (r *Report) WriteText(w io.Writer) error { return r.write(w, false) }
+
+// WriteMarkdown prints the same as Markdown, for a summary of a workflow or an issue.
+func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, true) }
+
+func (r *Report) write(w io.Writer, markdown bool) error {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if markdown {
+		line("### %s", r.Text)
+	} else {
+		line("%s", r.Text)
+	}
+	line("")
+	line("%s", r.A.line("A"))
+	if markdown {
+		line("")
+	}
+	line("%s", r.B.line("B"))
+	line("")
+	t := r.table()
+	var err error
+	if markdown {
+		err = t.WriteMarkdown(&b)
+	} else {
+		err = t.WriteText(&b)
+	}
+	if err != nil {
+		return err
+	}
+	section(&b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Text })
+	section(&b, "Gates", len(r.Gates), func(i int) string { return string(r.Gates[i].Outcome) + ": " + r.Gates[i].Text })
+	section(&b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
+	section(&b, "Notes", len(r.Notes), func(i int) string { return r.Notes[i] })
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// section prints a list under a title; nothing where the list is empty.
+func section(b *strings.Builder, title string, n int, of func(i int) string) {
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n\n", title)
+	for i := range n {
+		fmt.Fprintf(b, "- %s\n", of(i))
+	}
+}
+
+func (s *Summary) line(side string) string {
+	out := fmt.Sprintf("%s: %s, %d %s passes", side, name(s), s.Passes, s.Stage)
+	if s.Batch >= 0 {
+		out += fmt.Sprintf(" of batch %d", s.Batch)
+	}
+	out += fmt.Sprintf(", %s each", millis(s.Wall))
+	if s.GPU != "" {
+		out += ", " + s.GPU
+	}
+	return out
+}
+
+func name(s *Summary) string {
+	if s.Label != "" {
+		return s.Label
+	}
+	return s.Trace
+}
+
+// table lists the rows, the largest difference first.
+func (r *Report) table() *table.Table {
+	t := table.New(table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("%"), table.Number("95 % interval"),
+		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"), table.Text("Kernel B"))
+	us := func(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.A == 0 && row.B == 0 {
+			continue
+		}
+		percent, share, found := "", "", row.Status
+		if row.A > 0 {
+			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
+		}
+		if r.Delta != 0 {
+			share = table.Percent(float64(row.Delta), float64(r.Delta), 0)
+		}
+		interval := fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
+		switch {
+		case row.Significant && found == "":
+			found = "yes"
+		case !row.Judged:
+			found, interval = "not judged", ""
+		}
+		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
+			first(row.KernelsA), first(row.KernelsB))
+	}
+	t.Rule()
+	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta), fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
+	return t
+}
+
+func first(kernels []string) string {
+	if len(kernels) == 0 {
+		return ""
+	}
+	return short(kernels[0])
+}
