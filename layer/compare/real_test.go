@@ -28,7 +28,7 @@ func measured(t *testing.T, file, config string) *compare.Side {
 			t.Fatal(err)
 		}
 	}
-	tr, err := trace.Open(context.Background(), path)
+	tr, err := trace.Open(context.Background(), path, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (r *Report) table() *table.Table {
 			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
 		}
 		if r.Delta != 0 {
-			share = table.Percent(float64(row.Delta), float64(r.Delta), 0)
+			share = table.Percent(float64(row.Delta), float64(r.Delta), 0) + " %"
 		}
 		interval := fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
 		switch {

@@ -227,5 +227,5 @@ func TestSameBytes(t *testing.T) {
 }
 
 func open(path string) (*trace.Trace, error) {
-	return trace.Open(context.Background(), filepath.FromSlash(path))
+	return trace.Open(context.Background(), filepath.FromSlash(path), trace.Options{})
 }

@@ -66,6 +66,11 @@ func (p *printer) table(t *table.Table) {
 
 func ms(d time.Duration) string { return table.Fixed(float64(d)/1e6, 3) }
 
+// percent is a share in per cent with its sign.
+func percent(part, whole float64, decimals int) string {
+	return table.Percent(part, whole, decimals) + " %"
+}
+
 func known(n int64) string {
 	if n < 0 {
 		return "?"
@@ -80,7 +85,7 @@ func (p *printer) pass(s *Pass) {
 	if s.Floor > 0 {
 		what := fmt.Sprintf("at least %s ms", ms(s.Floor))
 		if s.Wall > 0 {
-			what += fmt.Sprintf(" of %s ms (%s)", ms(s.Wall), table.Percent(float64(s.Floor), float64(s.Wall), 1))
+			what += fmt.Sprintf(" of %s ms (%s)", ms(s.Wall), percent(float64(s.Floor), float64(s.Wall), 1))
 		}
 		p.line("Floor: %s", what)
 	}
@@ -88,12 +93,12 @@ func (p *printer) pass(s *Pass) {
 	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number("Share"), table.Text("Remark"))
 	for _, w := range s.Waterfall {
 		if w.Time != 0 {
-			t.Row(w.Name, ms(w.Time), table.Percent(float64(w.Time), float64(max(s.Wall, 1)), 1), w.Note)
+			t.Row(w.Name, ms(w.Time), percent(float64(w.Time), float64(max(s.Wall, 1)), 1), w.Note)
 		}
 	}
 	if s.Wall > 0 {
 		t.Rule()
-		t.Row("= start to next start", ms(s.Wall), "100.0%")
+		t.Row("= start to next start", ms(s.Wall), "100.0 %")
 	}
 	p.table(t)
 }
@@ -125,7 +130,7 @@ func (p *printer) operators(rows []Row) {
 			floor = ms(r.Floor)
 		}
 		if r.PeakShare > 0 {
-			share = table.Percent(r.PeakShare, 1, 0)
+			share = percent(r.PeakShare, 1, 0)
 		}
 		t.Row(r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K), table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1),
 			ms(r.Time), floor, string(r.Bound), share, r.Note)
@@ -139,7 +144,7 @@ func (p *printer) wins(items []Item) {
 			p.line("")
 			p.line("Most to win:")
 		}
-		p.line("  %d. %s: %s ms, %s of the pass: %s", i+1, it.What, ms(it.Time), table.Percent(it.Share, 1, 1), it.Why)
+		p.line("  %d. %s: %s ms, %s of the pass: %s", i+1, it.What, ms(it.Time), percent(it.Share, 1, 1), it.Why)
 	}
 }
 
@@ -155,7 +160,7 @@ func (p *printer) passes(all []Pass) {
 		s := &all[i]
 		floor, share, per := "", "", ""
 		if s.Floor > 0 {
-			floor, share = ms(s.Floor), table.Percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
+			floor, share = ms(s.Floor), percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
 		}
 		if s.Tokens > 0 {
 			per = table.Fixed(float64(s.Wall)/1e3/float64(s.Tokens), 1)
