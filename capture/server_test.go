@@ -60,7 +60,6 @@ type fake struct {
 	fresh   int             // tokens computed by the prefill passes among them
 	starts  int             // windows opened
 	stops   int             // stop requests that came in
-	late    int             // windows that were still open when a new one was asked for
 	count   map[string]int
 	armed   bool
 	steps   int // run while armed

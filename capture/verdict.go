@@ -57,16 +57,6 @@ func (s *StageResult) check(name, outcome, format string, args ...any) {
 // fail adds a failed check.
 func (s *StageResult) fail(name, detail string) { s.check(name, failed, "%s", detail) }
 
-// outcome of a check, "" when it was not made.
-func (s *StageResult) outcome(name string) string {
-	for _, c := range s.Checks {
-		if c.Name == name {
-			return c.Outcome
-		}
-	}
-	return ""
-}
-
 // judge makes all checks of a stage whose traces are complete.
 func (s *stageRun) judge() {
 	o := &s.out

@@ -59,10 +59,9 @@ type watched struct {
 	// reason says why it is not accepted, "" once it is.
 	reason  string
 	checked bool // reason is of this size and time
-	// found is what Inspect saw in it, readErr why it could not.
-	found   *Found
-	readErr error
-	looked  bool
+	// found is what Inspect saw in it.
+	found  *Found
+	looked bool
 	// foreign: it is of another run, and neither waited for nor taken.
 	foreign bool
 }

@@ -213,7 +213,6 @@ type verdict struct {
 	layers, want     int
 	passes, wantPass int
 	detail           []string
-	doubts           string        // of the first evidence for layers
 	took             time.Duration // per activity
 }
 

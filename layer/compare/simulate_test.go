@@ -77,7 +77,6 @@ func (w world) layerRatios(r *rand.Rand, around float64) []float64 {
 type outcome struct {
 	found   []bool
 	uniform bool
-	cover   bool // the changed operator's interval holds its true change
 }
 
 // pair compares two runs; operator changed of side B takes factor times as long, all of it if changed is −1.

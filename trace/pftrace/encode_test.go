@@ -17,12 +17,10 @@ import (
 type encoder struct {
 	stages  bool
 	out     []byte // packets
-	body    [][]byte
 	names   map[string]uint64
 	order   []string
 	tracks  map[[2]int64]uint64
 	kernels map[string]uint64
-	last    []string
 }
 
 type kinetoEvent struct {

@@ -141,7 +141,7 @@ func (c *Client) Post(ctx context.Context, path string, body any, timeout time.D
 // whole seconds, so half of one is added.
 func (c *Client) compareClocks(date string) {
 	if t, err := http.ParseTime(date); err == nil {
-		c.skew.Store(int64(t.Add(time.Second / 2).Sub(time.Now())))
+		c.skew.Store(int64(time.Until(t.Add(time.Second / 2))))
 		c.known.Store(true)
 	}
 }
