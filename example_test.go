@@ -48,7 +48,7 @@ func Example() {
 		fmt.Printf("%s: %s, %.1f %% of the GPU's time, from %s\n", stage.Stage, top.Kernel, top.SharePct, top.Locations[0].Location)
 	}
 
-	host, err := hostoverhead.Detect(context.Background(), t)
+	host, err := hostoverhead.Detect(ctx, layers)
 	if err != nil {
 		log.Fatal(err)
 	}

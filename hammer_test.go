@@ -44,21 +44,21 @@ func TestHammer(t *testing.T) {
 	}
 	uses := []func(*trace.Trace, *layer.Device) any{
 		func(tr *trace.Trace, _ *layer.Device) any { return linkSum(tr) },
-		func(tr *trace.Trace, _ *layer.Device) any {
-			v, err := hostoverhead.Detect(context.Background(), tr)
+		func(_ *trace.Trace, d *layer.Device) any {
+			v, err := hostoverhead.Detect(context.Background(), d.Analysis())
 			return []any{v, err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any {
 			l, err := hostoverhead.Ledger(context.Background(), tr)
 			return []any{l, err}
 		},
-		func(tr *trace.Trace, _ *layer.Device) any {
-			r, err := hostoverhead.Breakdown(context.Background(), tr)
-			c, cerr := hostoverhead.Compare(context.Background(), tr, tr)
+		func(_ *trace.Trace, d *layer.Device) any {
+			r, err := hostoverhead.Breakdown(context.Background(), d.Analysis())
+			c, cerr := hostoverhead.Compare(context.Background(), d.Analysis(), d.Analysis())
 			return []any{r, err, c, cerr}
 		},
-		func(tr *trace.Trace, _ *layer.Device) any {
-			d, err := hostoverhead.Drill(ctx, tr)
+		func(tr *trace.Trace, dev *layer.Device) any {
+			d, err := hostoverhead.Drill(ctx, dev.Analysis())
 			s, serr := hostoverhead.FindStragglers(ctx, []*trace.Trace{tr, tr})
 			return []any{d, err, s, serr}
 		},
@@ -170,9 +170,9 @@ func TestRanksInParallel(t *testing.T) {
 		paths = append(paths, path)
 	}
 	analyse := func(tr *trace.Trace) string {
-		v, verr := hostoverhead.Detect(context.Background(), tr)
 		r, rerr := triage.Analyze(t.Context(), triageInput(t, tr, layer.Options{}), triage.Options{})
 		a, aerr := layer.Analyze(t.Context(), tr, layer.Options{})
+		v, verr := hostoverhead.Detect(t.Context(), a)
 		text, err := json.Marshal([]any{v, verr, r, rerr, a, aerr})
 		if err != nil {
 			t.Error(err)

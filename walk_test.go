@@ -192,8 +192,12 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 		render(t, "profile", a.WriteProfile)
 		gave("comparison", triage.Compare(a, a, triage.DefaultTolerancePct))
 	}
+	passes, err := layer.Analyze(ctx, tr, layer.Options{})
+	if err != nil { // told above
+		return results
+	}
 	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}} {
-		if v, err := hostoverhead.Detect(context.Background(), tr, opts...); err != nil {
+		if v, err := hostoverhead.Detect(ctx, passes, opts...); err != nil {
 			refused(t, "verdict", err)
 		} else {
 			gave("verdict", v)
@@ -210,12 +214,12 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 	} else {
 		gave("ledger", l)
 	}
-	if r, err := hostoverhead.Breakdown(context.Background(), tr); err != nil {
+	if r, err := hostoverhead.Breakdown(ctx, passes); err != nil {
 		refused(t, "breakdown", err)
 	} else {
 		gave("breakdown", r)
 	}
-	if c, err := hostoverhead.Compare(context.Background(), tr, tr); err != nil {
+	if c, err := hostoverhead.Compare(ctx, passes, passes); err != nil {
 		refused(t, "comparison", err)
 	} else {
 		gave("host comparison", c)

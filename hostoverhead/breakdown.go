@@ -7,7 +7,8 @@ import (
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 )
 
 // OpKind says what sort of operation an [Operation] is.
@@ -24,11 +25,11 @@ const (
 type Operation struct {
 	Kind         OpKind  `json:"kind"`
 	Name         string  `json:"name"`             // numbers generalised to N
-	US           float64 `json:"us_per_step"`      // µs per step, divided by the TP size
-	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by the TP size
+	US           float64 `json:"us_per_step"`      // µs per step, divided by Ranks
+	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by Ranks
 	Source       string  `json:"source,omitempty"` // for frames: file and line of one of them, "a.py(12)"
 
-	perStep []float64 // µs of each steady step, divided by the TP size
+	perStep []float64 // µs of each steady step, divided by Ranks
 }
 
 // Run is what the steps of one run are made of.
@@ -41,18 +42,20 @@ type Run struct {
 	WallUSPerStep   float64 `json:"wall_us_per_step"` // from one step's start to the next one's
 	StepUS          float64 `json:"step_us"`          // average duration of the step range
 	GapUS           float64 `json:"gap_us"`           // median time between a step's end and the next one's start
-	RangeUSPerStep  float64 `json:"nvtx_us_per_step"` // union of the operations' ranges, divided by the TP size
-	GPUUSPerStep    float64 `json:"gpu_us_per_step"`  // sum of kernel times, divided by the TP size
-	KernelsPerStep  float64 `json:"kernels_per_step"` // divided by the TP size
-	APIUSPerStep    float64 `json:"api_us_per_step"`  // sum of API call times, divided by the TP size
+	RangeUSPerStep  float64 `json:"nvtx_us_per_step"` // union of the operations' ranges, divided by Ranks
+	GPUUSPerStep    float64 `json:"gpu_us_per_step"`  // sum of kernel times, divided by Ranks
+	KernelsPerStep  float64 `json:"kernels_per_step"` // divided by Ranks
+	APIUSPerStep    float64 `json:"api_us_per_step"`  // sum of API call times, divided by Ranks
 	Steps           Stats   `json:"step_stats_us"`
 	Gaps            Stats   `json:"gap_stats_us"`
 	MaxGeneration   int     `json:"max_generation_requests"` // of the steady steps, −1 unknown
 	ContextSteps    int     `json:"context_steps"`           // of the benchmark phase
 	AllSteps        int     `json:"steps"`                   // of the benchmark phase
-	LaunchesPerStep float64 `json:"launches_per_step"`       // kernel and graph launch calls, divided by the TP size
-	TPSize          int     `json:"tp_size"`
-	GPU             string  `json:"gpu,omitempty"` // model of the first device
+	LaunchesPerStep float64 `json:"launches_per_step"`       // kernel and graph launch calls, divided by Ranks
+	StepsFound      int     `json:"steps_found"`             // in the whole trace
+	TPSize          int     `json:"tp_size"`                 // of the run, 0 unknown
+	Ranks           int     `json:"ranks"`                   // by which figures summed over ranks are divided
+	GPU             string  `json:"gpu,omitempty"`           // model of the first device
 
 	Operations []Operation `json:"operations"` // by µs per step
 	Kernels    []Operation `json:"kernels"`    // by µs per step
@@ -66,27 +69,30 @@ type Run struct {
 // Breakdown finds the steady steps of a run and what they are made of. It
 // returns [ErrNoKernels] for a trace without kernels, and ctx's error when
 // cancelled; a trace without steps gives a Run with SteadySteps 0 and a note.
-func Breakdown(ctx context.Context, t *trace.Trace, opts ...Option) (*Run, error) {
+func Breakdown(ctx context.Context, a *layer.Analysis, opts ...Option) (*Run, error) {
 	cfg := newConfig(opts)
-	return breakdown(stop.New(ctx), t, &cfg, cfg.labelA)
+	return breakdown(stop.New(ctx), a, &cfg, cfg.labelA, cfg.sizeA)
 }
 
-func breakdown(watch *stop.Watch, t *trace.Trace, cfg *config, label string) (*Run, error) {
+func breakdown(watch *stop.Watch, a *layer.Analysis, cfg *config, label string, size profile.Size) (*Run, error) {
 	c := *cfg
 	c.merged = true // steps join the ranks
-	w, err := newWorkload(watch, t, &c)
+	w, err := analyzed(watch, a, &c)
 	if err != nil {
 		return nil, err
 	}
 	b := w.findIterations()
-	r := &Run{Label: label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, TPSize: cfg.tp, MaxGeneration: -1, Notes: []string{}}
-	if r.TPSize <= 0 {
-		r.TPSize = max(len(t.Devices()), 1)
+	r := &Run{Label: label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: cfg.tp, MaxGeneration: -1, Notes: []string{}}
+	if r.Ranks <= 0 {
+		r.Ranks = max(len(w.t.Devices()), 1)
 	}
-	if ds := t.Meta().Devices; len(ds) > 0 {
+	r.TPSize = tensorSize(cfg.tp, size, r.Ranks)
+	if ds := w.t.Meta().Devices; len(ds) > 0 {
 		r.GPU = ds[0].Name
 	}
-	steps := w.benchSteps(b)
+	all := w.stepsOf(w.devices[0]) // merged: all ranks
+	r.StepsFound = len(all)
+	steps := benchSteps(all, b)
 	if b.iterations == 0 {
 		r.Iterations, r.BenchIters = len(steps), len(steps)
 		r.Notes = append(r.Notes, "no all-reduce kernels: iterations are the step ranges")
@@ -111,6 +117,20 @@ func breakdown(watch *stop.Watch, t *trace.Trace, cfg *config, label string) (*R
 		return nil, err
 	}
 	return r, nil
+}
+
+// tensorSize is the tensor-parallel size of a run, 0 where nothing tells: one
+// device may be one of any number of ranks.
+func tensorSize(given int, told profile.Size, ranks int) int {
+	switch {
+	case given > 0:
+		return given
+	case told.N > 0 && !told.Assumed:
+		return told.N
+	case ranks > 1:
+		return ranks
+	}
+	return 0
 }
 
 // fill measures the steady steps. A step without a successor within 100 ms has
@@ -148,15 +168,15 @@ func (w *workload) fill(r *Run, steps []step) {
 	r.Steps, r.Gaps = statsOf(r.step), statsOf(r.gap)
 	r.WallUSPerStep, r.StepUS, r.GapUS = mean(r.wall), r.Steps.Avg, r.Gaps.P50
 
-	ranges := newTally(w, OpRange, windows, r.TPSize)
+	ranges := newTally(w, OpRange, windows, r.Ranks)
 	ranges.addRanges()
 	r.Operations, r.RangeUSPerStep = ranges.operations(), ranges.union()
-	kernels := newTally(w, OpKernel, windows, r.TPSize)
+	kernels := newTally(w, OpKernel, windows, r.Ranks)
 	kernels.addKernels()
 	r.Kernels = kernels.operations()
 	r.GPUUSPerStep, r.KernelsPerStep = kernels.total()
 	r.gpu = kernels.sums()
-	calls := newTally(w, OpAPI, windows, r.TPSize)
+	calls := newTally(w, OpAPI, windows, r.Ranks)
 	r.launches = calls.addCalls()
 	r.APICalls = calls.operations()
 	r.APIUSPerStep, _ = calls.total()

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/stop"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/layer"
 )
 
 // Status says how an operation changed.
@@ -66,14 +66,14 @@ type Comparison struct {
 // Compare says which operation became slower from baseline to target, and
 // whether the time is lost between the steps or in them. It returns
 // [ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
-func Compare(ctx context.Context, baseline, target *trace.Trace, opts ...Option) (*Comparison, error) {
+func Compare(ctx context.Context, baseline, target *layer.Analysis, opts ...Option) (*Comparison, error) {
 	cfg := newConfig(opts)
 	watch := stop.New(ctx)
-	a, err := breakdown(watch, baseline, &cfg, cfg.labelA)
+	a, err := breakdown(watch, baseline, &cfg, cfg.labelA, cfg.sizeA)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.labelA, err)
 	}
-	b, err := breakdown(watch, target, &cfg, cfg.labelB)
+	b, err := breakdown(watch, target, &cfg, cfg.labelB, cfg.sizeB)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.labelB, err)
 	}

@@ -26,7 +26,7 @@ func generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
 
 func compare(tb testing.TB, a, b *trace.Trace, opts ...hostoverhead.Option) *hostoverhead.Comparison {
 	tb.Helper()
-	c, err := hostoverhead.Compare(context.Background(), a, b, opts...)
+	c, err := hostoverhead.Compare(context.Background(), analyzed(tb, a), analyzed(tb, b), opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (w *workload) eagerRuns(d *deviceWork) []eagerRun {
 		}
 		run := runAlone
 		switch before, after := i > 0, j < len(out); {
-		case before && after && w.sameStep(at(i-1).Launch(), at(j).Launch(), j-i <= shortRun):
+		case before && after && w.sameStep(at(i-1), at(j), j-i <= shortRun):
 			run = runSplits
 		case before || after:
 			run = runBeside
@@ -156,28 +156,18 @@ func (w *workload) eagerRuns(d *deviceWork) []eagerRun {
 	return out
 }
 
-// sameStep reports whether two launches are of one step, unknown where there
-// are no steps or no launches.
+// sameStep reports whether two kernels are of one pass, unknown where passes
+// were not found or take in the whole trace.
 func (w *workload) sameStep(a, b trace.Event, unknown bool) bool {
-	if len(w.steps) == 0 || !a.Valid() || !b.Valid() {
+	x, y := w.layers.Of(a.ID()), w.layers.Of(b.ID())
+	if !x.Valid() || !y.Valid() {
 		return unknown
 	}
-	x, y := w.stepAt(a), w.stepAt(b)
-	return x >= 0 && x == y
-}
-
-// stepAt is the index of the last step that began before an event, −1 for none
-// or when the event lies behind its end.
-func (w *workload) stepAt(e trace.Event) int {
-	at := int64(e.Start())
-	i, found := slices.BinarySearchFunc(w.steps, at, func(s step, t int64) int { return cmp.Compare(s.span.Start, t) })
-	if !found {
-		i--
+	p, q := x.Place().Pass, y.Place().Pass
+	if ps := x.Device().Passes; len(ps) == 0 || p >= 0 && ps[p].PassEvidence == "whole" {
+		return unknown
 	}
-	if i < 0 || at >= w.steps[i].span.End {
-		return -1
-	}
-	return i
+	return p >= 0 && p == q && x.Device() == y.Device()
 }
 
 // sourceOf is the op or Python frame that launched a kernel.

@@ -1,11 +1,14 @@
 package hostoverhead
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -18,16 +21,16 @@ var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace")
 // kernels on other devices, which are idle by nature.
 const minKernelShare = 0.01
 
-// Detect judges whether the host is the bottleneck of the traced run. It
-// returns [ErrNoKernels] for a trace without kernels, and ctx's error when
-// cancelled.
-func Detect(ctx context.Context, t *trace.Trace, opts ...Option) (*Verdict, error) {
+// Detect judges whether the host is the bottleneck of the traced run, whose
+// passes a tells. It returns [ErrNoKernels] for a trace without kernels, and
+// ctx's error when cancelled.
+func Detect(ctx context.Context, a *layer.Analysis, opts ...Option) (*Verdict, error) {
 	cfg := newConfig(opts)
-	w, err := newWorkload(stop.New(ctx), t, &cfg)
+	w, err := analyzed(stop.New(ctx), a, &cfg)
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{DevicesMode: "each", Device: trace.NoDevice, Phases: map[string]*PhaseVerdict{}, Health: t.Health().Status}
+	v := &Verdict{DevicesMode: "each", Device: trace.NoDevice, Phases: map[string]*PhaseVerdict{}, Health: a.Health.Status}
 	deciding := w.devices[0]
 	if cfg.merged {
 		v.DevicesMode = "merged"
@@ -37,8 +40,10 @@ func Detect(ctx context.Context, t *trace.Trace, opts ...Option) (*Verdict, erro
 		v.Device = deciding.id
 	}
 	v.AggregateVerdict = v.Verdict
+	steps := w.stepsOf(deciding)
+	v.Steps = len(steps)
 	for _, phase := range []string{phaseContext, phaseGeneration} {
-		p := w.judgePhase(deciding, phase)
+		p := w.judgePhase(deciding, steps, phase)
 		if p == nil {
 			continue
 		}
@@ -149,55 +154,76 @@ func (w *workload) gpuName(id trace.DeviceID) string {
 }
 
 // judgePhase judges the steps of one phase, nil when there are none.
-func (w *workload) judgePhase(d *deviceWork, phase string) *PhaseVerdict {
+func (w *workload) judgePhase(d *deviceWork, steps []step, phase string) *PhaseVerdict {
 	limits := w.cfg.context
 	if phase == phaseGeneration {
 		limits = w.cfg.generation
 	}
-	periods := phasePeriods(w.stepsOf(d), phase)
-	if len(periods) == 0 {
-		return nil
-	}
-	p := &PhaseVerdict{IterationCount: len(periods), GraphSteps: w.graphsIn(d, periods)}
-	// Before its first kernel the device was not yet recorded at work.
-	windows := interval.Intersect(interval.UnionInPlace(periods), []interval.Span{d.window()})
-	p.Metrics = w.measure(d, windows)
+	p := &PhaseVerdict{}
+	times := w.timesOf(d, steps, func(i int) bool {
+		if steps[i].phase != phase {
+			return false
+		}
+		p.IterationCount++
+		return true
+	})
+	p.Metrics = w.measureSteps(d, times)
 	if p.Metrics.Kernels == 0 {
 		return nil
 	}
+	p.GraphSteps = w.graphSteps(d, steps, phase)
 	p.Judgement = judge(&p.Metrics, limits, w.cfg.useM3)
-	p.CUDAGraphsDetected = p.GraphSteps > 0 || w.graphsIn(d, windows) > 0
+	p.CUDAGraphsDetected = p.GraphSteps > 0
 	return p
 }
 
-// graphsIn counts the windows in which a graph is launched or a replayed
-// kernel starts. The windows are disjoint and in order.
-func (w *workload) graphsIn(d *deviceWork, windows []interval.Span) int {
-	found := make([]bool, len(windows))
-	mark := func(t trace.Time) {
-		if i := interval.From(windows, int64(t)); i < len(windows) && windows[i].Contains(int64(t)) {
-			found[i] = true
+// graphSteps counts the steps of a phase that launch a graph, or, where the
+// launches were not recorded, in which a replayed kernel starts.
+func (w *workload) graphSteps(d *deviceWork, steps []step, phase string) int {
+	var hosts, gpus []interval.Span
+	for i, g := range gpuPeriods(steps) {
+		if steps[i].phase != phase {
+			continue
+		}
+		hosts = append(hosts, period(steps, i))
+		if !g.Empty() {
+			gpus = append(gpus, g)
 		}
 	}
+	slices.SortFunc(gpus, func(a, b interval.Span) int { return cmp.Compare(a.Start, b.Start) })
+	launched, replayed := newMarks(hosts), newMarks(gpus)
 	if d.replays > 0 {
 		for _, e := range w.kernelsOf(d) {
 			if e.IsReplay() {
-				mark(e.Start())
+				replayed.mark(e.Start())
 			}
 		}
 	}
 	for _, th := range d.threads {
 		for e := range w.onThread(trace.LaneLaunch, th) {
 			if e.IsGraphLaunch() {
-				mark(e.Start())
+				launched.mark(e.Start())
 			}
 		}
 	}
-	n := 0
-	for _, f := range found {
-		if f {
-			n++
-		}
+	return max(launched.count, replayed.count)
+}
+
+// marks are windows, disjoint and in order, some of which were hit.
+type marks struct {
+	windows []interval.Span
+	hit     []bool
+	count   int
+}
+
+func newMarks(windows []interval.Span) *marks {
+	return &marks{windows: windows, hit: make([]bool, len(windows))}
+}
+
+// mark notes the window that holds a time.
+func (m *marks) mark(t trace.Time) {
+	if i := interval.From(m.windows, int64(t)); i < len(m.windows) && m.windows[i].Contains(int64(t)) && !m.hit[i] {
+		m.hit[i] = true
+		m.count++
 	}
-	return n
 }

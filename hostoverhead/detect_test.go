@@ -15,7 +15,7 @@ import (
 
 func detect(tb testing.TB, t *trace.Trace, opts ...hostoverhead.Option) *hostoverhead.Verdict {
 	tb.Helper()
-	v, err := hostoverhead.Detect(context.Background(), t, opts...)
+	v, err := hostoverhead.Detect(context.Background(), analyzed(tb, t), opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -139,10 +139,13 @@ func TestNoKernels(t *testing.T) {
 	tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 3, 5)
 	tr := tl.b.Finish()
 	for name, f := range map[string]func() error{
-		"Detect":    func() error { _, err := hostoverhead.Detect(context.Background(), tr); return err },
+		"Detect":    func() error { _, err := hostoverhead.Detect(context.Background(), analyzed(t, tr)); return err },
 		"Ledger":    func() error { _, err := hostoverhead.Ledger(context.Background(), tr); return err },
-		"Breakdown": func() error { _, err := hostoverhead.Breakdown(context.Background(), tr); return err },
-		"Compare":   func() error { _, err := hostoverhead.Compare(context.Background(), tr, tr); return err },
+		"Breakdown": func() error { _, err := hostoverhead.Breakdown(context.Background(), analyzed(t, tr)); return err },
+		"Compare": func() error {
+			_, err := hostoverhead.Compare(context.Background(), analyzed(t, tr), analyzed(t, tr))
+			return err
+		},
 	} {
 		if err := f(); !errors.Is(err, hostoverhead.ErrNoKernels) {
 			t.Errorf("%s: %v, want ErrNoKernels", name, err)

@@ -25,7 +25,7 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			v, err := hostoverhead.Detect(t.Context(), tr)
+			v, err := hostoverhead.Detect(t.Context(), analyzed(t, tr))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestGapClassesAreWhatTheirTitlesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := hostoverhead.Drill(t.Context(), tr)
+	d, err := hostoverhead.Drill(t.Context(), analyzed(t, tr))
 	if err != nil {
 		t.Fatal(err)
 	}

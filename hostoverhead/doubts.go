@@ -66,8 +66,8 @@ func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
 	}
 	switch {
 	case len(v.Phases) > 0:
-	case len(w.steps) > 0:
-		add("no-steps", ConfidenceHigh, "%s were found, but not whether context or generation", counted(len(w.steps), "step annotation"))
+	case v.Steps > 0:
+		add("no-steps", ConfidenceHigh, "%s found, but not whether context or generation", counted(v.Steps, "step"))
 	default:
 		add("no-steps", ConfidenceHigh, "no steps were recognised: context and generation are not told apart")
 	}
@@ -128,12 +128,7 @@ func (w *workload) warmUpDoubt(v *Verdict, d *deviceWork, add func(string, Confi
 	if len(steady) < minPhase {
 		return
 	}
-	var windows []interval.Span
-	for _, i := range steady {
-		windows = append(windows, period(steps, i))
-	}
-	windows = interval.Intersect(interval.UnionInPlace(windows), []interval.Span{d.window()})
-	m := w.measure(d, windows)
+	m := w.measureSteps(d, w.timesOf(d, steps, func(i int) bool { _, ok := slices.BinarySearch(steady, i); return ok }))
 	if !m.GPUIdle.Applicable || m.Kernels == 0 {
 		return
 	}

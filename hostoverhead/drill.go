@@ -5,7 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/layer"
 )
 
 // DeviceDrill explains the idle time of one device.
@@ -26,9 +26,9 @@ type DrillDown struct {
 
 // Drill explains where the idle time of a trace goes. It returns
 // [ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
-func Drill(ctx context.Context, t *trace.Trace, opts ...Option) (*DrillDown, error) {
+func Drill(ctx context.Context, a *layer.Analysis, opts ...Option) (*DrillDown, error) {
 	cfg := newConfig(opts)
-	w, err := newWorkload(stop.New(ctx), t, &cfg)
+	w, err := analyzed(stop.New(ctx), a, &cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func Drill(ctx context.Context, t *trace.Trace, opts ...Option) (*DrillDown, err
 	for _, d := range w.devices {
 		dd := DeviceDrill{Ledger: l.account(d), Gaps: bucketed(interval.Between(d.busy)), Streams: w.streamGaps(d), TopGaps: l.topGaps(d, cfg.topGaps), Coverage: w.coverage(d)}
 		dd.Coverage.Hints = append(dd.Coverage.Hints, waitHints(&dd.Ledger)...)
-		if dd.Pattern, err = w.pattern(ctx, d); err != nil {
+		if dd.Pattern, err = w.pattern(d); err != nil {
 			return nil, err
 		}
 		if err := w.stop.Err(); err != nil {

@@ -59,7 +59,7 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 
 func drill(tb testing.TB, tr *trace.Trace) *hostoverhead.DrillDown {
 	tb.Helper()
-	d, err := hostoverhead.Drill(context.Background(), tr)
+	d, err := hostoverhead.Drill(context.Background(), analyzed(tb, tr))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestStragglerNeedsNoCommonClock(t *testing.T) {
 func TestDrillStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := hostoverhead.Drill(ctx, generate(t, nsysgen.Default(1))); !errors.Is(err, context.Canceled) {
+	if _, err := hostoverhead.Drill(ctx, analyzed(t, generate(t, nsysgen.Default(1)))); !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want context.Canceled", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 )
@@ -33,8 +34,17 @@ func load(cfg nsysgen.Config) *trace.Trace {
 	return t
 }
 
+// passes finds the passes of a trace.
+func passes(t *trace.Trace) *layer.Analysis {
+	a, err := layer.Analyze(context.Background(), t, layer.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return a
+}
+
 func ExampleDetect() {
-	v, err := hostoverhead.Detect(context.Background(), load(nsysgen.Default(1)))
+	v, err := hostoverhead.Detect(context.Background(), passes(load(nsysgen.Default(1))))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,7 +93,7 @@ func ExampleLedgerEntries() {
 }
 
 func ExampleBreakdown() {
-	r, err := hostoverhead.Breakdown(context.Background(), load(nsysgen.Default(1)))
+	r, err := hostoverhead.Breakdown(context.Background(), passes(load(nsysgen.Default(1))))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -97,7 +107,7 @@ func ExampleBreakdown() {
 func ExampleCompare() {
 	before := nsysgen.Default(1)
 	after := nsysgen.Default(2).Slow("_fetch_new_requests", 7).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
-	c, err := hostoverhead.Compare(context.Background(), load(before), load(after))
+	c, err := hostoverhead.Compare(context.Background(), passes(load(before)), passes(load(after)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -112,7 +122,7 @@ func ExampleCompare() {
 }
 
 func ExampleDrill() {
-	d, err := hostoverhead.Drill(context.Background(), load(nsysgen.Default(1)))
+	d, err := hostoverhead.Drill(context.Background(), passes(load(nsysgen.Default(1))))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -142,12 +152,12 @@ func ExampleFindStragglers() {
 }
 
 func ExampleNewHandoff() {
-	t := load(nsysgen.Default(1))
-	v, err := hostoverhead.Detect(context.Background(), t)
+	a := passes(load(nsysgen.Default(1)))
+	v, err := hostoverhead.Detect(context.Background(), a)
 	if err != nil {
 		log.Fatal(err)
 	}
-	h, err := hostoverhead.NewHandoff(context.Background(), t, v)
+	h, err := hostoverhead.NewHandoff(context.Background(), a, v)
 	if err != nil {
 		log.Fatal(err)
 	}

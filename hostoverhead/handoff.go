@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -16,8 +17,8 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 // run to compare with, the operations are the most expensive ones per step
 // that run while the device idles (see [Handoff]). It returns [ErrNoKernels] for
 // a trace without kernels, and ctx's error when cancelled.
-func NewHandoff(ctx context.Context, t *trace.Trace, v *Verdict, opts ...Option) (*Handoff, error) {
-	r, err := Breakdown(ctx, t, opts...)
+func NewHandoff(ctx context.Context, a *layer.Analysis, v *Verdict, opts ...Option) (*Handoff, error) {
+	r, err := Breakdown(ctx, a, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func NewHandoff(ctx context.Context, t *trace.Trace, v *Verdict, opts ...Option)
 		Verdict: v.Verdict, PrimaryBottleneckPhase: v.primaryPhase(), HostPrepConfirmed: v.HostPrepConfirmed, TopRegressingOps: []RegressingOp{},
 		WallTimePerStepUS: round3(r.WallUSPerStep), InterStepGapP50US: round3(r.GapUS), KernelsPerStep: round3(r.KernelsPerStep),
 	}
-	ledgers, err := Ledger(ctx, t, opts...)
+	ledgers, err := Ledger(ctx, a.Trace(), opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -89,8 +89,7 @@ func commonSize(its []iteration) int {
 
 // benchSteps are the merged steps of all ranks in the benchmark phase: those
 // whose span overlaps it. Without one, all steps.
-func (w *workload) benchSteps(b benchPhase) []step {
-	steps := w.stepsOf(w.devices[0]) // merged: all ranks
+func benchSteps(steps []step, b benchPhase) []step {
 	if b.window.Empty() {
 		return steps
 	}

@@ -43,6 +43,14 @@ var judged = []metric{
 
 // measure computes the metrics of one device over a set of windows.
 func (w *workload) measure(d *deviceWork, windows []interval.Span) Metrics {
+	return w.measureSteps(d, timesOf{windows, windows})
+}
+
+// measureSteps computes the metrics of one device over the times of steps:
+// launch calls count where the host made them for these steps, which may be while
+// the device is still busy with others.
+func (w *workload) measureSteps(d *deviceWork, times timesOf) Metrics {
+	windows := times.gpu
 	total, busy := interval.Total(windows), interval.Overlap(d.busy, windows)
 	m := Metrics{WindowNS: total, BusyNS: busy}
 	m.GPUIdle, m.GPUUtilization = ratio(total-busy, total), ratio(busy, total)
@@ -58,7 +66,7 @@ func (w *workload) measure(d *deviceWork, windows []interval.Span) Metrics {
 	m.NCCL = ratio(nccl, busy)
 	m.NCCLOnly = ratio(busy-interval.Overlap(d.compute, windows), busy)
 	if w.t.LaneLen(trace.LaneLaunch) > 0 {
-		launch, graph := w.launchTime(d, windows)
+		launch, graph := w.launchTime(d, times.host)
 		m.LaunchOverhead, m.GraphLaunch = ratio(launch, total), ratio(graph, total)
 	}
 	w.measurePrep(d, windows, &m)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 )
 
 // Option changes an analysis.
@@ -22,7 +23,8 @@ type config struct {
 	useM3          bool
 	merged         bool // one union over all devices
 	steps          []layer.StepPattern
-	tp             int // 0: number of devices with work
+	tp             int          // divisor of times summed over ranks; 0: number of devices with work
+	sizeA, sizeB   profile.Size // tensor-parallel sizes to report; N 0: not told
 	topGaps        int
 	change         float64
 	seed           uint64
@@ -63,15 +65,25 @@ func WithoutPrep() Option { return optionFunc(func(c *config) { c.useM3 = false 
 // each device by itself, the worst one decides.
 func WithMergedDevices() Option { return optionFunc(func(c *config) { c.merged = true }) }
 
-// WithStepPatterns adds ways to recognise steps, asked before the built-in
-// ones (see [layer.ParseStep]).
+// WithStepPatterns adds ways to tell that a range is a step's and names no host
+// work, asked before the built-in ones (see [layer.ParseStep]); which steps there
+// are the analysis says.
 func WithStepPatterns(patterns ...layer.StepPattern) Option {
 	return optionFunc(func(c *config) { c.steps = append(slices.Clone(c.steps), patterns...) })
 }
 
 // WithTPSize sets the tensor-parallel size by which times summed over ranks
-// are divided. Default: the number of devices with work.
+// are divided, where it is another than the number of devices with work.
 func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tp = n }) }
+
+// WithParallelism tells the tensor-parallel sizes of the two runs of a
+// comparison, of which one run alone takes the first. They may be larger than the
+// number of ranks in a trace, by which times are divided.
+// Default: what [WithTPSize] says, else the number of devices with work, and
+// unknown for one device.
+func WithParallelism(baseline, target profile.Parallelism) Option {
+	return optionFunc(func(c *config) { c.sizeA, c.sizeB = baseline.TP, target.TP })
+}
 
 // WithTopGaps sets how many of the longest gaps are listed. Default 10.
 func WithTopGaps(n int) Option { return optionFunc(func(c *config) { c.topGaps = max(n, 0) }) }
@@ -93,8 +105,7 @@ func WithSeed(seed uint64) Option { return optionFunc(func(c *config) { c.seed =
 
 // Constants of the root-cause analysis, all from hostoverhead.md §3.
 const (
-	iterationGap   = time.Millisecond       // between all-reduces: a new iteration
-	phaseGap       = 100 * time.Millisecond // between iterations: a new phase
-	duplicateStart = 100 * time.Microsecond // ranks that start one step
-	minPhase       = 5                      // iterations of a benchmark phase, and steady steps
+	iterationGap = time.Millisecond       // between all-reduces: a new iteration
+	phaseGap     = 100 * time.Millisecond // between iterations: a new phase
+	minPhase     = 5                      // iterations of a benchmark phase, and steady steps
 )

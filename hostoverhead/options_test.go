@@ -39,7 +39,7 @@ func TestOptionsOfComparisons(t *testing.T) {
 func TestTopGapsAreAsManyAsAsked(t *testing.T) {
 	tr := generate(t, nsysgen.Default(1))
 	for _, n := range []int{0, 3} {
-		d, err := hostoverhead.Drill(context.Background(), tr, hostoverhead.WithTopGaps(n))
+		d, err := hostoverhead.Drill(context.Background(), analyzed(t, tr), hostoverhead.WithTopGaps(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,15 @@ func TestOwnStepPatterns(t *testing.T) {
 		t.Errorf("phases without the pattern: %v", v.Phases)
 	}
 	pattern := layer.StepPattern{Name: "mine", Match: regexp.MustCompile(`^my_server\.tick\((?P<stage>\w+)\)$`)}
-	if p := detect(t, tr, hostoverhead.WithStepPatterns(pattern)).Phases["generation"]; p == nil || p.IterationCount != 60 {
+	a, err := layer.Analyze(t.Context(), tr, layer.Options{StepPatterns: []layer.StepPattern{pattern}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := hostoverhead.Detect(t.Context(), a, hostoverhead.WithStepPatterns(pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := v.Phases["generation"]; p == nil || p.IterationCount != 60 {
 		t.Errorf("generation = %+v, want 60 steps", p)
 	}
 }

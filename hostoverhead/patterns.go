@@ -91,7 +91,7 @@ func (c *Comparison) warn() {
 	if a.GPU != b.GPU {
 		say("GPUs differ: %q and %q", a.GPU, b.GPU)
 	}
-	if a.TPSize != b.TPSize {
+	if a.TPSize > 0 && b.TPSize > 0 && a.TPSize != b.TPSize {
 		say("tensor-parallel sizes differ: %d and %d", a.TPSize, b.TPSize)
 	}
 	for _, r := range []*Run{a, b} {

@@ -152,7 +152,7 @@ func TestEveryReferenceTraceIsJudged(t *testing.T) {
 func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 	t.Helper()
 	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}} {
-		v, err := hostoverhead.Detect(context.Background(), tr, opts...)
+		v, err := hostoverhead.Detect(context.Background(), analyzed(t, tr), opts...)
 		if err != nil {
 			if !errors.Is(err, hostoverhead.ErrNoKernels) {
 				t.Errorf("%s: %v", name, err)
@@ -171,7 +171,7 @@ func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 		if v.Confidence == "" || v.Interpretation() == "" || v.CrossedCount > v.ApplicableCount {
 			t.Errorf("%s: verdict %+v", name, v)
 		}
-		if v.Handoff, err = hostoverhead.NewHandoff(context.Background(), tr, v, opts...); err != nil {
+		if v.Handoff, err = hostoverhead.NewHandoff(context.Background(), analyzed(t, tr), v, opts...); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := json.Marshal(v); err != nil {
@@ -182,14 +182,14 @@ func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 			t.Errorf("%s: %d bytes of text, %v", name, text.Len(), err)
 		}
 	}
-	if d, err := hostoverhead.Drill(context.Background(), tr); err == nil {
+	if d, err := hostoverhead.Drill(context.Background(), analyzed(t, tr)); err == nil {
 		if _, err := json.Marshal(d); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	} else if !errors.Is(err, hostoverhead.ErrNoKernels) {
 		t.Errorf("%s: %v", name, err)
 	}
-	if c, err := hostoverhead.Compare(context.Background(), tr, other); err == nil {
+	if c, err := hostoverhead.Compare(context.Background(), analyzed(t, tr), analyzed(t, other)); err == nil {
 		if _, err := json.Marshal(c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

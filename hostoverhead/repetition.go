@@ -2,7 +2,6 @@ package hostoverhead
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 
@@ -40,14 +39,7 @@ type PatternGroup struct {
 
 // pattern asks package layer for the layers of the steady pass and averages
 // the most frequent kind. It returns nil where no layers are found.
-func (w *workload) pattern(ctx context.Context, d *deviceWork) (*Pattern, error) {
-	if w.layers == nil {
-		an, err := layer.Analyze(ctx, w.t, layer.Options{StepPatterns: w.cfg.steps})
-		if err != nil {
-			return nil, err
-		}
-		w.layers = an
-	}
+func (w *workload) pattern(d *deviceWork) (*Pattern, error) {
 	want := &d.id
 	if d.merged {
 		want = nil

@@ -19,7 +19,7 @@ const (
 // WriteText writes what a step of the run is made of.
 func (r *Run) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "Run: %s (TP size %d%s)\n", r.Label, r.TPSize, prefixed(", ", r.GPU))
+	fmt.Fprintf(b, "Run: %s (TP size %s%s)\n", r.Label, sizeWord(r.TPSize), prefixed(", ", r.GPU))
 	t := table.New(table.Text("per step"), table.Number("value"))
 	t.Row("iterations / of common size / benchmark", fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
 	t.Row("steady steps", fmt.Sprint(r.SteadySteps))
@@ -137,4 +137,12 @@ func deltaTable(b *bufio.Writer, deltas []Delta, limit int, title string) {
 	}
 	t.WriteText(b)
 	more(b, len(deltas)-limit)
+}
+
+// sizeWord is a parallel size, 0 being unknown.
+func sizeWord(n int) string {
+	if n == 0 {
+		return "unknown"
+	}
+	return itoa(int64(n))
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -16,60 +15,22 @@ const (
 	phaseGeneration = "generation" // generation (decode) requests only
 )
 
-// step is one forward step of the server on one rank, or of all ranks once
-// [mergeRanks] has joined them.
+// step is a forward pass of one rank, or of all ranks that run one step of the
+// server together.
 type step struct {
-	span    interval.Span
-	gpuEnd  int64 // end of the last kernel launched in it, at least span.End
-	longest int64 // longest duration among the ranks' ranges
-	thread  trace.ThreadIndex
-	index   int64 // the step's own number, −1 when it has none
-	ctx     int   // context requests, −1 unknown
-	gen     int   // generation requests, −1 unknown
-	phase   string
-	ranks   int
+	span      interval.Span // of the host: the annotation, else from the first launch to the end of the last
+	gpu       interval.Span // of its kernels, empty where it launched none
+	longest   int64         // longest of the ranks' host spans
+	annotated bool          // span is that of an annotation
+	gen       int           // generation requests, −1 unknown
+	phase     string
 }
 
-// collectSteps finds the step ranges. Where a trace holds annotations of
-// several dialects, those that tell phases win over mere profiler steps.
-func (w *workload) collectSteps() {
-	byDialect := map[string][]step{}
-	for e := range w.events(trace.LaneAnnotation) {
-		if e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindMark {
-			continue
-		}
-		st := w.names.step(e.NameID(), w.cfg.steps)
-		if st == nil {
-			continue
-		}
-		s := step{span: spanOf(e), thread: e.Thread(), index: st.Index, ctx: st.ContextRequests, gen: st.GenerationRequests, ranks: 1}
-		s.longest = s.span.Len()
-		s.phase = phaseOf(st)
-		byDialect[st.Dialect] = append(byDialect[st.Dialect], s)
-	}
-	best := ""
-	known := func(d string) int {
-		return len(slices.DeleteFunc(slices.Clone(byDialect[d]), func(s step) bool { return s.phase == "" }))
-	}
-	for d := range byDialect {
-		if best == "" || cmp.Or(cmp.Compare(known(d), known(best)), cmp.Compare(len(byDialect[d]), len(byDialect[best])), cmp.Compare(best, d)) > 0 {
-			best = d
-		}
-	}
-	w.steps = byDialect[best]
-	slices.SortStableFunc(w.steps, func(a, b step) int { return cmp.Compare(a.span.Start, b.span.Start) })
-}
-
-// phaseOf follows hostoverhead.md §2: context requests make a context step,
-// generation requests alone a generation step.
-func phaseOf(s *layer.Step) string {
-	switch {
-	case s.ContextRequests > 0:
-		return phaseContext
-	case s.ContextRequests == 0 && s.GenerationRequests > 0:
-		return phaseGeneration
-	}
-	switch s.Stage {
+// phaseOf puts the stages into the two phases that thresholds are known for:
+// context requests make a context step, generation requests alone a generation
+// step.
+func phaseOf(s layer.Stage) string {
+	switch s {
 	case layer.StagePrefill, layer.StageMixed:
 		return phaseContext
 	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
@@ -78,87 +39,136 @@ func phaseOf(s *layer.Step) string {
 	return ""
 }
 
-// mergeRanks joins the ranges of one step on several ranks: same number where
-// both have one, other thread, starts within 100 µs. Gaps between merged steps
-// cannot be negative because of skew between ranks.
-func mergeRanks(watch *stop.Watch, steps []step) []step {
-	var out []step
-	var members [][]trace.ThreadIndex
-	for _, s := range steps {
-		joined := false
-		for i := len(out) - 1; i >= 0 && s.span.Start-out[i].span.Start <= int64(duplicateStart); i-- {
-			if watch.Over() {
-				return nil
-			}
-			o := &out[i]
-			if o.index >= 0 && s.index >= 0 && o.index != s.index || slices.Contains(members[i], s.thread) {
-				continue
-			}
-			o.span.End = max(o.span.End, s.span.End)
-			o.longest = max(o.longest, s.longest)
-			o.ctx, o.gen = max(o.ctx, s.ctx), max(o.gen, s.gen)
-			if s.phase == phaseContext || o.phase == "" {
-				o.phase = s.phase
-			}
-			o.ranks++
-			members[i] = append(members[i], s.thread)
-			joined = true
-			break
-		}
-		if !joined {
-			out = append(out, s)
-			members = append(members, []trace.ThreadIndex{s.thread})
-		}
+// stepOf is a pass as this package looks at it.
+func stepOf(p *layer.ForwardPass) step {
+	s := step{gen: -1, phase: phaseOf(p.Stage), annotated: p.Host.Annotation != trace.NoEvent}
+	s.span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
+	if p.Kernels > 0 {
+		s.gpu = interval.Span{Start: int64(p.Start), End: int64(p.End)}
 	}
-	return out
+	if s.span.Empty() { // no launch is known
+		s.span = s.gpu
+	}
+	s.longest = s.span.Len()
+	if p.Annotation != nil {
+		s.gen = p.Annotation.GenerationRequests
+	}
+	return s
 }
 
-// stepsOf are the merged steps of the threads that work for a device.
-func (w *workload) stepsOf(d *deviceWork) []step {
-	steps := mergeRanks(w.stop, slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return !w.drivesDevice(s.thread, d) }))
-	for i := range steps {
-		steps[i].gpuEnd = steps[i].span.End
+// join adds what another rank did in the same step.
+func (s *step) join(o step) {
+	s.span = interval.Span{Start: min(s.span.Start, o.span.Start), End: max(s.span.End, o.span.End)}
+	switch {
+	case s.gpu.Empty():
+		s.gpu = o.gpu
+	case !o.gpu.Empty():
+		s.gpu = interval.Span{Start: min(s.gpu.Start, o.gpu.Start), End: max(s.gpu.End, o.gpu.End)}
 	}
-	for _, e := range w.kernelsOf(d) {
-		l := e.Launch()
-		if !l.Valid() {
+	s.longest, s.gen = max(s.longest, o.longest), max(s.gen, o.gen)
+	s.annotated = s.annotated && o.annotated
+	if o.phase == phaseContext || s.phase == "" {
+		s.phase = o.phase
+	}
+}
+
+// stepsOf are the steps of a device, of all devices where they are merged, in
+// the order in which the host ran them.
+func (w *workload) stepsOf(d *deviceWork) []step {
+	if w.layers == nil {
+		return nil
+	}
+	var steps []step
+	at := map[int]int{} // by the number of the server's step
+	for i := range w.layers.Devices {
+		dev := &w.layers.Devices[i]
+		if !d.merged && dev.ID != d.id {
 			continue
 		}
-		i, found := slices.BinarySearchFunc(steps, int64(l.Start()), func(s step, t int64) int { return cmp.Compare(s.span.Start, t) })
-		if !found {
-			i--
-		}
-		if i >= 0 && int64(l.Start()) < steps[i].span.End {
-			steps[i].gpuEnd = max(steps[i].gpuEnd, int64(e.End()))
+		for j := range dev.Passes {
+			p := &dev.Passes[j]
+			if k, ok := at[p.Step]; ok {
+				steps[k].join(stepOf(p))
+				continue
+			}
+			at[p.Step] = len(steps)
+			steps = append(steps, stepOf(p))
 		}
 	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.span.Start, b.span.Start) })
 	return steps
 }
 
-// period is the window of step i: up to the start of the next step, so that
-// the host work between two steps counts for the step it follows. Where
-// nothing follows within 100 ms it ends with the step and the kernels that it
-// launched, which run later than the range on the CPU.
+// period is the time of the host that step i takes: up to the start of the next
+// step, so that the host work between two steps counts for the step it follows.
+// Where nothing follows within 100 ms it ends with the step and its kernels,
+// which run later than the host's part.
 func period(steps []step, i int) interval.Span {
 	s := steps[i].span
+	end := max(s.End, steps[i].gpu.End)
 	if i+1 < len(steps) {
 		next := steps[i+1].span.Start
 		if next-s.End <= int64(phaseGap) {
 			return interval.Span{Start: s.Start, End: max(next, s.Start)}
 		}
-		return interval.Span{Start: s.Start, End: min(max(s.End, steps[i].gpuEnd), next)}
+		end = min(end, next)
 	}
-	return interval.Span{Start: s.Start, End: max(s.End, steps[i].gpuEnd)}
+	return interval.Span{Start: s.Start, End: end}
 }
 
-// phasePeriods are the windows of the steps of one phase, disjoint and in
-// order.
-func phasePeriods(steps []step, phase string) []interval.Span {
-	var windows []interval.Span
+// gpuPeriods are the times of the device that each step takes, in the order of
+// steps and disjoint: its kernels and the idle time before them, which delays it
+// even where the host launched it a step ahead. Idle time in which the host is
+// still inside the annotation of the step before belongs to that one; of a pause
+// of over 100 ms only the part from the step's own start on does. A step without
+// kernels has none.
+func gpuPeriods(steps []step) []interval.Span {
+	out := make([]interval.Span, len(steps))
+	order := make([]int, 0, len(steps))
 	for i := range steps {
-		if steps[i].phase == phase {
-			windows = append(windows, period(steps, i))
+		if !steps[i].gpu.Empty() {
+			order = append(order, i)
 		}
 	}
-	return windows
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(steps[a].gpu.Start, steps[b].gpu.Start) })
+	before := -1
+	for _, i := range order {
+		s := &steps[i]
+		own := min(s.gpu.Start, s.span.Start)
+		if before < 0 {
+			out[i], before = interval.Span{Start: own, End: s.gpu.End}, i
+			continue
+		}
+		last := &out[before]
+		if s.gpu.Start-last.End > int64(phaseGap) {
+			out[i] = interval.Span{Start: max(own, last.End), End: s.gpu.End}
+			before = i
+			continue
+		}
+		if steps[before].annotated {
+			last.End = max(last.End, min(steps[before].span.End, s.span.Start, s.gpu.Start))
+		}
+		out[i] = interval.Span{Start: last.End, End: max(last.End, s.gpu.End)}
+		before = i
+	}
+	return out
+}
+
+// timesOf are the windows of chosen steps: of the device, and of the host.
+type timesOf struct{ gpu, host []interval.Span }
+
+// timesOf collects the windows of the steps that keep chooses, in order.
+func (w *workload) timesOf(d *deviceWork, steps []step, keep func(i int) bool) timesOf {
+	var t timesOf
+	periods := gpuPeriods(steps)
+	for i := range steps {
+		if keep(i) {
+			t.gpu = append(t.gpu, periods[i])
+			t.host = append(t.host, period(steps, i))
+		}
+	}
+	// Before its first kernel the device was not yet recorded at work.
+	t.gpu = interval.Intersect(interval.UnionInPlace(t.gpu), []interval.Span{d.window()})
+	t.host = interval.UnionInPlace(t.host)
+	return t
 }

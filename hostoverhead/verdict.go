@@ -81,6 +81,7 @@ type Verdict struct {
 	NCCLCaveat        bool                     `json:"nccl_caveat"` // M5 crossed: communication may cause the idle time
 	CrossedDetails    map[string]bool          `json:"crossed_details"`
 	Thresholds        Thresholds               `json:"thresholds"`
+	Steps             int                      `json:"steps"` // of Device, those of no known phase included
 	Phases            map[string]*PhaseVerdict `json:"phases"`
 	Devices           []DeviceVerdict          `json:"devices,omitempty"`
 	MeanMetrics       *Metrics                 `json:"mean_metrics,omitempty"` // over the deciding devices, when there are several

@@ -24,9 +24,8 @@ type workload struct {
 	// drives[thread] are the devices a thread launched on; a thread that
 	// launched nothing has those of its process.
 	drives [][]trace.DeviceID
-	steps  []step
 	prep   []hostRange
-	layers *layer.Analysis // nil until a pattern asks for it
+	layers *layer.Analysis // nil where only the ledger is asked for
 }
 
 // deviceWork is what one device did; in merged mode, what all did.
@@ -55,7 +54,6 @@ func newWorkload(watch *stop.Watch, t *trace.Trace, cfg *config) (*workload, err
 	w := &workload{t: t, cfg: cfg, stop: watch, names: nameFacts{t: t}}
 	w.mapThreads()
 	w.collectKernels()
-	w.collectSteps()
 	w.collectPrep()
 	if err := watch.Err(); err != nil {
 		return nil, err
@@ -63,6 +61,16 @@ func newWorkload(watch *stop.Watch, t *trace.Trace, cfg *config) (*workload, err
 	if len(w.devices) == 0 {
 		return nil, ErrNoKernels
 	}
+	return w, nil
+}
+
+// analyzed is newWorkload with the passes of the trace.
+func analyzed(watch *stop.Watch, a *layer.Analysis, cfg *config) (*workload, error) {
+	w, err := newWorkload(watch, a.Trace(), cfg)
+	if err != nil {
+		return nil, err
+	}
+	w.layers = a
 	return w, nil
 }
 

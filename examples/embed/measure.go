@@ -106,7 +106,7 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 			rec.LayerTypes = append(rec.LayerTypes, l)
 		}
 	}
-	v, err := hostoverhead.Detect(ctx, t)
+	v, err := hostoverhead.Detect(ctx, an)
 	if errors.Is(err, hostoverhead.ErrNoKernels) {
 		return rec, nil
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/trace"
 )
 
 func main() { app.Main(program()) }
@@ -63,14 +62,23 @@ func run(ctx context.Context, env *app.Env, o options) error {
 }
 
 func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
-	a, err := env.LoadFile(ctx, o.baseline, trace.Options{})
+	a, err := env.LoadAnalysis(ctx, o.baseline)
 	if err != nil {
 		return err
 	}
-	b, err := env.LoadFile(ctx, o.target, trace.Options{})
+	b, err := env.LoadAnalysis(ctx, o.target)
 	if err != nil {
 		return err
 	}
+	sizeA, err := env.Parallelism(a, o.baseline, o.tp, 0)
+	if err != nil {
+		return err
+	}
+	sizeB, err := env.Parallelism(b, o.target, o.tp, 0)
+	if err != nil {
+		return err
+	}
+	opts = append(opts, hostoverhead.WithParallelism(sizeA, sizeB))
 	c, err := hostoverhead.Compare(ctx, a, b, opts...)
 	if err != nil {
 		return err
@@ -91,25 +99,28 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 // single breaks one run down: --trace, or the one of --baseline and --target
 // that is given.
 func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
-	load := env.Load
 	label := "run"
-	if path := o.baseline + o.target; path != "" {
-		load = func(ctx context.Context, o trace.Options) (*trace.Trace, error) { return env.LoadFile(ctx, path, o) }
+	path := o.baseline + o.target
+	if path != "" {
 		label = o.baselineLabel
 		if o.target != "" {
 			label = o.targetLabel
 		}
 	}
-	t, err := load(ctx, trace.Options{})
+	a, err := env.LoadAnalysis(ctx, path)
 	if err != nil {
 		return err
 	}
-	opts = append(opts, hostoverhead.WithLabels(label, label))
-	r, err := hostoverhead.Breakdown(ctx, t, opts...)
+	size, err := env.Parallelism(a, path, o.tp, 0)
 	if err != nil {
 		return err
 	}
-	d, err := hostoverhead.Drill(ctx, t, opts...)
+	opts = append(opts, hostoverhead.WithLabels(label, label), hostoverhead.WithParallelism(size, size))
+	r, err := hostoverhead.Breakdown(ctx, a, opts...)
+	if err != nil {
+		return err
+	}
+	d, err := hostoverhead.Drill(ctx, a, opts...)
 	if err != nil {
 		return err
 	}

@@ -106,26 +106,30 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if o.comparable && o.handoff {
 		return app.Usagef("--handoff: the published detector (--comparable) has none")
 	}
-	t, err := env.Load(ctx, trace.Options{})
+	if o.comparable {
+		t, err := env.Load(ctx, trace.Options{})
+		if err != nil {
+			return err
+		}
+		return published(ctx, env, t, o)
+	}
+	a, err := env.LoadAnalysis(ctx, "")
 	if err != nil {
 		return err
 	}
-	if o.comparable {
-		return published(ctx, env, t, o)
-	}
 	opts := o.settings()
-	v, err := hostoverhead.Detect(ctx, t, opts...)
+	v, err := hostoverhead.Detect(ctx, a, opts...)
 	if err != nil {
-		return noKernels(env, t, o, err)
+		return noKernels(env, a.Trace(), o, err)
 	}
 	if o.asJSON(env) {
 		if o.handoff {
-			if v.Handoff, err = hostoverhead.NewHandoff(ctx, t, v, opts...); err != nil {
+			if v.Handoff, err = hostoverhead.NewHandoff(ctx, a, v, opts...); err != nil {
 				return err
 			}
 		}
 		out := document{Verdict: v}
-		if out.DrillDown, err = hostoverhead.Drill(ctx, t, opts...); err != nil {
+		if out.DrillDown, err = hostoverhead.Drill(ctx, a, opts...); err != nil {
 			return err
 		}
 		return writeJSON(env.Stdout, out)
@@ -133,7 +137,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if err := v.WriteText(env.Stdout); err != nil {
 		return err
 	}
-	d, err := hostoverhead.Drill(ctx, t, opts...)
+	d, err := hostoverhead.Drill(ctx, a, opts...)
 	if err != nil {
 		return err
 	}

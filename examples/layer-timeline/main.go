@@ -75,10 +75,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	par, err := profile.InferParallelism(profile.ParallelHints{TP: o.tp, EP: o.ep, TracePath: env.Trace, Distributed: a.Analysis().Trace().Meta().Distributed,
-		WorldSize: a.Analysis().Trace().Meta().WorldSize})
-	if err != nil { // a flag out of range
-		return app.Usagef("%w", err)
+	par, err := env.Parallelism(a.Analysis(), "", o.tp, o.ep)
+	if err != nil {
+		return err
 	}
 	o.parallelism = par
 	pass := layer.None

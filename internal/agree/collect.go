@@ -271,24 +271,50 @@ func (d *documents) steps(l *ledger, number, stages *subject, t truth) {
 	}
 	if d.ok("host-detect") {
 		var words []string
-		n := 0
 		for word, p := range d.detect.Phases {
 			words = append(words, word)
-			n += p.Steps
 			if share, ok := t.idle[stageWords[word]]; ok {
 				s := l.about(kindIdle, stageWords[word])
 				s.measure(byTruth, share, idleTolerance)
 				s.measure("host-detect", p.Metrics.Idle, 0)
 			}
 		}
-		stages.say("host-detect", stageSet(words))
+		phases(stages, l.about(kindStages, "as phases"), words)
 		if one {
-			number.count("host-detect", n)
+			number.count("host-detect", d.detect.Steps)
 		}
 	}
 	if d.ok("host-compare") && one {
 		number.count("host-compare", d.compare.Steps)
 	}
+}
+
+// phases compares host-detect's two phases, the words of its published table,
+// with the stages that others tell: one that generates and prefills is a context
+// step, and those of no phase are not judged.
+func phases(stages, s *subject, words []string) {
+	for _, c := range stages.claims {
+		var in []string
+		for _, stage := range strings.Split(c.text, "+") {
+			if p := phaseOf[stage]; p != "" {
+				in = append(in, p)
+			}
+		}
+		s.say(c.who, phaseSet(in))
+	}
+	s.say("host-detect", phaseSet(words))
+}
+
+// phaseOf puts stages into phases.
+var phaseOf = map[string]string{"prefill": "context", "mixed": "context", "decode": "generation", "verify": "generation", "draft": "generation"}
+
+// phaseSet writes phases as a sorted set.
+func phaseSet(words []string) string {
+	if len(words) == 0 {
+		return "none"
+	}
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), "+")
 }
 
 // idleTolerance is how far a stage's share of idle time may lie from the truth:
@@ -316,7 +342,11 @@ func (d *documents) settings(l *ledger, t truth) {
 		server.say("triage", strings.ToLower(d.triage.Framework))
 	}
 	if d.ok("host-compare") {
-		size.count("host-compare", d.compare.TPSize)
+		if d.compare.TPSize > 0 {
+			size.count("host-compare", d.compare.TPSize)
+		} else if t.tp > 1 {
+			size.say("host-compare", "unknown")
+		}
 	}
 }
 

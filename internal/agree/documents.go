@@ -66,6 +66,7 @@ type (
 			Device  int
 			Metrics metricsDoc
 		}
+		Steps  int
 		Phases map[string]struct {
 			Steps   int `json:"iteration_count"`
 			Metrics metricsDoc
@@ -78,7 +79,7 @@ type (
 		Idle    float64 `json:"gpu_idle_ratio"`
 	}
 	compareDoc struct {
-		Steps  int
+		Steps  int `json:"steps_found"`
 		TPSize int `json:"tp_size"`
 	}
 )

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,42 @@ func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options)
 		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)
 	}
 	return a, nil
+}
+
+// LoadAnalysis reads a trace file, "" for the one that --trace names or the demo, and finds its passes. A config that belongs
+// to the file but contradicts the trace is told and left out: for what asks only for passes, their own evidence does.
+func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, error) {
+	of := *e
+	of.HashLayers = cmp.Or(e.HashLayers, "first") // programs without the model flags
+	if path != "" {
+		of.Trace = path
+	}
+	o, err := of.LayerOptions()
+	if err != nil {
+		return nil, err
+	}
+	t, err := of.Load(ctx, trace.Options{})
+	if err != nil {
+		return nil, err
+	}
+	a, err := of.AnalyzeTrace(ctx, t, o)
+	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
+		e.Notef("%v; passes are those that the trace shows by itself", err)
+		a, err = of.AnalyzeTrace(ctx, t, layer.Options{})
+	}
+	return a, err
+}
+
+// Parallelism tells how the run of an analysis was spread over GPUs: by the size
+// that the user gave, 0 for none, the names of the files beside path, "" for
+// --trace, and what the trace says.
+func (e *Env) Parallelism(a *layer.Analysis, path string, tp, ep int) (profile.Parallelism, error) {
+	meta := a.Trace().Meta()
+	p, err := profile.InferParallelism(profile.ParallelHints{TP: tp, EP: ep, TracePath: cmp.Or(path, e.Trace), Distributed: meta.Distributed, WorldSize: meta.WorldSize})
+	if err != nil { // a flag out of range
+		return p, Usagef("%w", err)
+	}
+	return p, nil
 }
 
 // Busiest is the value of --device that takes the GPU with most GPU time.

@@ -1,0 +1,69 @@
+package hostoverhead_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestIdleTimeIsOfTheStepItDelays: the CPU launches a step while the GPU runs the
+// one before, and steps that keep the GPU busy take turns with steps that do not.
+// Who books GPU time on what the CPU does at that moment swaps them.
+func TestIdleTimeIsOfTheStepItDelays(t *testing.T) {
+	for _, c := range gen.Cases() {
+		if !c.Ahead() {
+			continue
+		}
+		var file bytes.Buffer
+		rows, err := c.Write(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := trace.Read(t.Context(), &file, trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := detect(t, tr)
+		if v.Steps != len(c.Passes) {
+			t.Errorf("%s: %d steps, want %d", c.Name, v.Steps, len(c.Passes))
+		}
+		for phase, stage := range map[string]string{"context": "prefill", "generation": "decode"} {
+			want := idleOf(rows, stage)
+			p := v.Phases[phase]
+			if p == nil {
+				t.Errorf("%s: no %s steps", c.Name, phase)
+				continue
+			}
+			if got := p.Metrics.GPUIdle.Value; math.Abs(got-want) > 0.02 {
+				t.Errorf("%s: %s steps idle %.3f of their time, want %.3f", c.Name, phase, got, want)
+			}
+			answer := hostoverhead.No
+			if want > 0.2 { // idle and utilisation cross their thresholds for generation
+				answer = hostoverhead.Yes
+			}
+			if p.Verdict != answer {
+				t.Errorf("%s: %s is %s, want %s: %v", c.Name, phase, p.Verdict, answer, p.CrossedDetails)
+			}
+		}
+	}
+}
+
+// idleOf is the share of a stage's time, from the end of the row before, in which
+// nothing ran.
+func idleOf(rows []gen.Truth, stage string) float64 {
+	var busy, idle int64
+	for i, r := range rows {
+		if r.Stage != stage {
+			continue
+		}
+		busy += r.Duration
+		if i > 0 {
+			idle += max(0, r.Start-rows[i-1].Start-rows[i-1].Duration)
+		}
+	}
+	return float64(idle) / float64(busy+idle)
+}
