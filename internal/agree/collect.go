@@ -289,19 +289,21 @@ func (d *documents) steps(l *ledger, number, stages *subject, t truth) {
 	}
 }
 
-// phases compares host-detect's two phases, the words of its published table,
-// with the stages that others tell: one that generates and prefills is a context
-// step, and those of no phase are not judged.
+// phases holds host-detect's two phases, the words of its published table,
+// against the stages that whoever speaks first tells: steps that prefill and
+// generate are context steps, and those of no phase are not judged.
 func phases(stages, s *subject, words []string) {
-	for _, c := range stages.claims {
-		var in []string
-		for _, stage := range strings.Split(c.text, "+") {
-			if p := phaseOf[stage]; p != "" {
-				in = append(in, p)
-			}
-		}
-		s.say(c.who, phaseSet(in))
+	if len(stages.claims) == 0 {
+		return
 	}
+	first := stages.claims[0]
+	var in []string
+	for _, stage := range strings.Split(first.text, "+") {
+		if p := phaseOf[stage]; p != "" {
+			in = append(in, p)
+		}
+	}
+	s.say(first.who, phaseSet(in))
 	s.say("host-detect", phaseSet(words))
 }
 
