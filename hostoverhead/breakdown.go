@@ -8,7 +8,6 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/profile"
 )
 
 // OpKind says what sort of operation an [Operation] is.
@@ -74,7 +73,7 @@ func Breakdown(ctx context.Context, a *layer.Analysis, opts ...Option) (*Run, er
 	return breakdown(stop.New(ctx), a, &cfg, cfg.labelA, cfg.sizeA)
 }
 
-func breakdown(watch *stop.Watch, a *layer.Analysis, cfg *config, label string, size profile.Size) (*Run, error) {
+func breakdown(watch *stop.Watch, a *layer.Analysis, cfg *config, label string, size int) (*Run, error) {
 	c := *cfg
 	c.merged = true // steps join the ranks
 	w, err := analyzed(watch, a, &c)
@@ -121,12 +120,12 @@ func breakdown(watch *stop.Watch, a *layer.Analysis, cfg *config, label string, 
 
 // tensorSize is the tensor-parallel size of a run, 0 where nothing tells: one
 // device may be one of any number of ranks.
-func tensorSize(given int, told profile.Size, ranks int) int {
+func tensorSize(given, told, ranks int) int {
 	switch {
 	case given > 0:
 		return given
-	case told.N > 0 && !told.Assumed:
-		return told.N
+	case told > 0:
+		return told
 	case ranks > 1:
 		return ranks
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/profile"
 )
 
 // Option changes an analysis.
@@ -23,8 +22,8 @@ type config struct {
 	useM3          bool
 	merged         bool // one union over all devices
 	steps          []layer.StepPattern
-	tp             int          // divisor of times summed over ranks; 0: number of devices with work
-	sizeA, sizeB   profile.Size // tensor-parallel sizes to report; N 0: not told
+	tp             int // divisor of times summed over ranks; 0: number of devices with work
+	sizeA, sizeB   int // tensor-parallel sizes to report; 0: not told
 	topGaps        int
 	change         float64
 	seed           uint64
@@ -76,13 +75,13 @@ func WithStepPatterns(patterns ...layer.StepPattern) Option {
 // are divided, where it is another than the number of devices with work.
 func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tp = n }) }
 
-// WithParallelism tells the tensor-parallel sizes of the two runs of a
+// WithKnownTP tells the tensor-parallel sizes of the two runs of a
 // comparison, of which one run alone takes the first. They may be larger than the
-// number of ranks in a trace, by which times are divided.
+// number of ranks in a trace, by which times are divided; 0 is not known.
 // Default: what [WithTPSize] says, else the number of devices with work, and
 // unknown for one device.
-func WithParallelism(baseline, target profile.Parallelism) Option {
-	return optionFunc(func(c *config) { c.sizeA, c.sizeB = baseline.TP, target.TP })
+func WithKnownTP(baseline, target int) Option {
+	return optionFunc(func(c *config) { c.sizeA, c.sizeB = baseline, target })
 }
 
 // WithTopGaps sets how many of the longest gaps are listed. Default 10.

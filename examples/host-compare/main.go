@@ -70,15 +70,15 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 	if err != nil {
 		return err
 	}
-	sizeA, err := env.Parallelism(a, o.baseline, o.tp, 0)
+	sizeA, err := env.KnownTP(a, o.baseline, o.tp)
 	if err != nil {
 		return err
 	}
-	sizeB, err := env.Parallelism(b, o.target, o.tp, 0)
+	sizeB, err := env.KnownTP(b, o.target, o.tp)
 	if err != nil {
 		return err
 	}
-	opts = append(opts, hostoverhead.WithParallelism(sizeA, sizeB))
+	opts = append(opts, hostoverhead.WithKnownTP(sizeA, sizeB))
 	c, err := hostoverhead.Compare(ctx, a, b, opts...)
 	if err != nil {
 		return err
@@ -111,11 +111,11 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	if err != nil {
 		return err
 	}
-	size, err := env.Parallelism(a, path, o.tp, 0)
+	size, err := env.KnownTP(a, path, o.tp)
 	if err != nil {
 		return err
 	}
-	opts = append(opts, hostoverhead.WithLabels(label, label), hostoverhead.WithParallelism(size, size))
+	opts = append(opts, hostoverhead.WithLabels(label, label), hostoverhead.WithKnownTP(size, size))
 	r, err := hostoverhead.Breakdown(ctx, a, opts...)
 	if err != nil {
 		return err
