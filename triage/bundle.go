@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/llmstrata/strata/internal/table"
 	"io"
 	"io/fs"
 	"os"
@@ -179,16 +180,16 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 				m.printf("- [%s](#%s)\n", p.heading, slug(p.heading, slugs))
 				last = p.heading
 			}
-			m.printf("  - [%s](#%s)\n", p.title(), slug(p.title(), slugs))
+			m.printf("  - [%s](#%s)\n", table.Clean(p.title()), slug(p.title(), slugs))
 		}
 	}
 	last := ""
 	for _, p := range b.parts {
 		if p.heading != last {
-			m.printf("\n## %s\n", p.heading)
+			m.printf("\n## %s\n", table.Clean(p.heading))
 			last = p.heading
 		}
-		m.printf("\n### %s\n\nSource: `%s`\n\n", p.title(), p.entry.Path)
+		m.printf("\n### %s\n\nSource: `%s`\n\n", table.Clean(p.title()), table.Clean(p.entry.Path))
 		fenced := false
 		for _, l := range p.lines {
 			if strings.HasPrefix(l, "```") {

@@ -62,7 +62,7 @@ func (m *markdown) head(r *Report) {
 		m.printf("Mapping traces: %s\n", strings.Join(r.MappingTraces, ", "))
 		m.printf("Formal traces: %s\n", strings.Join(r.Traces, ", "))
 	} else {
-		m.printf("Input traces: %s\n", strings.Join(r.Traces, ", "))
+		m.printf("Input traces: %s\n", table.Clean(strings.Join(r.Traces, ", ")))
 	}
 	if r.Model != "" {
 		m.printf("Model: %s\n", r.Model)

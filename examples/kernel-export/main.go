@@ -21,6 +21,7 @@ func main() { app.Main(program()) }
 // options are the program's own flags.
 type options struct {
 	stacks, module bool
+	csvSafe        bool
 }
 
 // program describes kernel-export.
@@ -40,6 +41,7 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location: the Python source line that launched each activity (needs more memory)")
 			fs.BoolVar(&o.module, "module", false, "fill module: the nn.Module path of each activity, outermost first (needs more memory)")
+			fs.BoolVar(&o.csvSafe, "csv-safe", true, "in CSV, replace control characters in names, and put ' in front of one that a spreadsheet would run as a formula; false: names as recorded")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return export(ctx, env, o) },
 	}
@@ -73,7 +75,7 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	} else if len(a.Devices) == 0 {
 		return layer.ErrNoKernels
 	}
-	var w rowWriter = newCSV(env.Stdout)
+	var w rowWriter = newCSV(env.Stdout, o.csvSafe)
 	if env.Format == "ndjson" {
 		w = newNDJSON(env.Stdout)
 	}

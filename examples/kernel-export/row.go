@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -49,13 +50,16 @@ type rowWriter interface {
 }
 
 // csvWriter writes comma-separated values under the header.
-type csvWriter struct{ *table.CSV }
+type csvWriter struct {
+	*table.CSV
+	safe bool // texts of the trace are made harmless
+}
 
 // newCSV writes the header and returns the writer of rows.
-func newCSV(w io.Writer) csvWriter {
+func newCSV(w io.Writer, safe bool) csvWriter {
 	c := table.NewCSV(w)
 	c.Header(header...)
-	return csvWriter{c}
+	return csvWriter{c, safe}
 }
 
 func (c csvWriter) write(r *Row) error {
@@ -69,22 +73,39 @@ func (c csvWriter) write(r *Row) error {
 	c.Int(int64(r.Layer))
 	c.String(r.Half)
 	c.String(r.Stage)
-	c.String(r.Category)
-	c.String(r.Name)
-	c.String(r.Canonical)
-	c.String(r.CPUOp)
-	c.String(r.Location)
-	c.String(r.Module)
+	c.text(r.Category)
+	c.text(r.Name)
+	c.text(r.Canonical)
+	c.text(r.CPUOp)
+	c.text(r.Location)
+	c.text(r.Module)
 	c.Uint(r.Correlation)
 	c.Int(int64(r.Graph))
-	c.String(r.Operator)
+	c.text(r.Operator)
 	c.String(r.Part)
 	c.String(strconv.FormatFloat(r.OperatorConfidence, 'f', -1, 64))
-	c.String(r.ModelLine)
+	c.text(r.ModelLine)
 	return c.End()
 }
 
 func (c csvWriter) flush() error { return c.Flush() }
+
+// formulaStarts are the first characters by which spreadsheets take a cell for a
+// formula, which may start programs.
+const formulaStarts = "=+-@\t\r"
+
+// text writes a text of the trace, or of the model that it names. Where the
+// writer is safe, control characters are replaced, and what a spreadsheet would
+// take for a formula is quoted as spreadsheets do.
+func (c csvWriter) text(s string) {
+	if c.safe && s != "" {
+		formula := strings.IndexByte(formulaStarts, s[0]) >= 0
+		if s = table.Clean(s); formula || strings.IndexByte(formulaStarts, s[0]) >= 0 {
+			s = "'" + s
+		}
+	}
+	c.String(s)
+}
 
 // ndjsonWriter writes one JSON object a line.
 type ndjsonWriter struct{ enc *json.Encoder }

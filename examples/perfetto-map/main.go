@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/perfetto/serve"
@@ -144,7 +145,7 @@ func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
 	if anchor == "" {
 		anchor = "none"
 	}
-	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s (%d kernels), boundaries: %s\n", env.TraceName(), name, anchor, a.NumAnchors, a.Analysis().Boundaries)
+	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s (%d kernels), boundaries: %s\n", table.Clean(env.TraceName()), name, anchor, a.NumAnchors, a.Analysis().Boundaries)
 	for _, e := range a.Evidence {
 		fmt.Fprintf(env.Stdout, "Evidence for %s: %s\n", e.For, e.Detail)
 	}
