@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 
 // measure tests a sample of one kind in one package and prints its rate.
 func (o options) measure(ctx context.Context, stdout io.Writer, benches workbenches, pkg string, k kind) error {
-	sites, err := sitesOf(pkg, k)
+	sites, err := sitesOf(benches[0], pkg, k)
 	if err != nil {
 		return err
 	}

@@ -32,10 +32,10 @@ type site struct {
 
 func (s site) where() string { return fmt.Sprintf("%s:%d", filepath.ToSlash(s.file), s.line) }
 
-// sitesOf finds the places of a kind in the package's sources, tests apart, in
-// order.
-func sitesOf(pkg string, k kind) ([]site, error) {
-	list, err := os.ReadDir(pkg)
+// sitesOf finds the places of a kind in the sources of a package of the copy at
+// root, tests apart, in order: the module itself may be edited meanwhile.
+func sitesOf(root, pkg string, k kind) ([]site, error) {
+	list, err := os.ReadDir(filepath.Join(root, pkg))
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func sitesOf(pkg string, k kind) ([]site, error) {
 			continue
 		}
 		path := filepath.Join(pkg, e.Name())
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
 			return nil, err
 		}
