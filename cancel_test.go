@@ -164,9 +164,9 @@ func TestCancelAtAnyPoint(t *testing.T) {
 }
 
 // atBorders are the calls that look at their context between stages only, and how
-// many looks there are at least. On a trace of 833 thousand events the longest
-// stage of triage takes 60 ms.
-var atBorders = map[string]int64{"triage.Analyze": 6}
+// many looks there are at least; NewInput hands a context of its own to the
+// analyses, which ask that.
+var atBorders = map[string]int64{"triage.Analyze": 6, "triage.NewInput": 6}
 
 // TestCancelledSoon counts how often each call asks on a trace and on one four
 // times as long: the longer one must make it ask again for at most every

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-json"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/internal/operator"
 	"github.com/llmstrata/strata/profile"
@@ -120,11 +121,17 @@ func (w *work) findOperators(a *Device, results []passResult, repair bool) {
 				a.operators = append(a.operators, row)
 			}
 			w.op[i] = id
-			if moves && movable(&found[k], planned) {
+			if moves && movable(&found[k], planned) && !w.joinsNorm(i) {
 				r.layer[k] = found[k].Layer
 			}
 		}
 	}
+}
+
+// joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
+func (w *work) joinsNorm(i int32) bool {
+	f := &w.facts[w.seq.ID[i]]
+	return f.Collective != classify.NotCollective && f.Role == roleNorm
 }
 
 // launchesMissing says that the order of the kernels is not surely the program's: some have no launch.

@@ -40,10 +40,12 @@ func TestCompareRefusesOtherFiles(t *testing.T) {
 // added and not listed would change without anybody seeing it.
 func TestEveryProgramIsAsked(t *testing.T) {
 	others := map[string]string{
-		"capture":       "needs a server",
-		"embed":         "prints measured times",
-		"triage-bundle": "reads no traces",
-		"internal":      "not a program",
+		"capture":        "needs a server",
+		"compare":        "reads two traces",
+		"speed-of-light": "needs a config for each trace",
+		"embed":          "prints measured times",
+		"triage-bundle":  "reads no traces",
+		"internal":       "not a program",
 	}
 	asked := map[string]bool{}
 	for _, p := range programs {
