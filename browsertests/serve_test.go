@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/perfetto/serve"
 )
 
 // fetchText fetches a URL from inside the open page and returns status and
@@ -82,7 +83,7 @@ func TestUIPageFetchesTheTraceOnceAndTheServerIsGone(t *testing.T) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := perfetto.Serve(path, "127.0.0.1:0", "")
+	s, err := serve.Start(path, "127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}

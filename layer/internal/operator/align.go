@@ -132,7 +132,6 @@ const rounding = 1e-6
 // place is where a unit went: the steps from start to end, none for start −1.
 type place struct {
 	start, end int
-	grade      grade
 }
 
 // band is the range of steps that a unit may take.
