@@ -45,6 +45,41 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 	}
 }
 
+// idleGap is how long the time to the next pass may be, in lengths of the pass itself, to count as time between two steps: longer, and the
+// server had nothing to do.
+const idleGap = 1.0
+
+// StepEnd is where the step of pass p ends: where the next pass starts, or where the pass itself ends if the server was idle behind it.
+func (d *Device) StepEnd(p int) trace.Time {
+	fp := &d.Passes[p]
+	if p+1 < len(d.Passes) {
+		if next := d.Passes[p+1].Start; next >= fp.End && float64(next.Sub(fp.End)) <= idleGap*float64(fp.Wall()) {
+			return next
+		}
+	}
+	return fp.End
+}
+
+// Steps iterates over the slices of the timeline that lie between the start of a pass and its [Device.StepEnd], each with the index of that
+// pass and cut at both. A slice's own Pass is another one where a kernel of that runs meanwhile.
+func (d *Device) Steps() iter.Seq2[int, Slice] {
+	return func(yield func(int, Slice) bool) {
+		first := 0 // passes before it have ended
+		for s := range d.Timeline() {
+			for first < len(d.Passes) && d.StepEnd(first) <= s.Start {
+				first++
+			}
+			for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
+				part := s
+				part.Start, part.End = max(s.Start, d.Passes[p].Start), min(s.End, d.StepEnd(p))
+				if part.Start < part.End && !yield(p, part) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Window returns the time from the start of the device's first activity to the end of its last.
 func (d *Device) Window() (start, end trace.Time) {
 	for i := range d.columns.event {

@@ -23,9 +23,6 @@ const (
 )
 
 const (
-	// followGap is how long the time to the next pass may be, in lengths of the pass itself, to count as part of the step: longer, and the server had
-	// nothing to do.
-	followGap = 1.0
 	// covered is the share of the time inside layers that needs an operator for rows by operator; below it rows are categories.
 	covered = 0.9
 	// layersKept is up to how many passes of a run keep the times of their layers: with more, passes show how times vary.
@@ -45,8 +42,8 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	m := &measurer{device: d, run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	m.medians()
-	for p := range d.Passes {
-		m.begin(p)
+	for range d.Passes {
+		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,7 +68,6 @@ type measurer struct {
 }
 
 type measuredPass struct {
-	end    trace.Time
 	rows   map[int]time.Duration
 	count  map[int]int
 	layers map[[2]int]time.Duration // row and layer
@@ -108,18 +104,6 @@ func (m *measurer) medians() {
 	}
 }
 
-// begin prepares pass p.
-func (m *measurer) begin(p int) {
-	fp := &m.device.Passes[p]
-	end := fp.End
-	if p+1 < len(m.device.Passes) {
-		if next := m.device.Passes[p+1].Start; next >= fp.End && float64(next.Sub(fp.End)) <= followGap*float64(fp.Wall()) {
-			end = next
-		}
-	}
-	m.passes = append(m.passes, measuredPass{end: end, rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}})
-}
-
 // row returns the number of a row, which it adds if need be.
 func (m *measurer) row(name string, c class) int {
 	i, ok := m.index[name]
@@ -137,14 +121,8 @@ func (m *measurer) row(name string, c class) int {
 // divide gives each instant of each pass to a row, as the device's timeline has it.
 func (m *measurer) divide() {
 	d := m.device
-	first := 0
-	for s := range d.Timeline() {
-		for first < len(d.Passes) && m.passes[first].end <= s.Start {
-			first++
-		}
-		for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
-			m.share(p, s)
-		}
+	for p, s := range d.Steps() {
+		m.share(p, s)
 	}
 	for k := range d.Kernels() {
 		if p := k.Place().Pass; p != layer.None {
@@ -159,20 +137,17 @@ func (m *measurer) divide() {
 // share books what a slice has of a pass's time.
 func (m *measurer) share(p int, s layer.Slice) {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
-	from, to := max(s.Start, fp.Start), min(s.End, mp.end)
-	if from >= to {
-		return
-	}
+	booked := s.End.Sub(s.Start)
 	if s.Kernel == layer.None {
-		if inside := min(to, fp.End); inside > from {
-			mp.rows[m.row(rowIdle, waiting)] += inside.Sub(from)
+		if inside := min(s.End, fp.End).Sub(s.Start); inside > 0 {
+			mp.rows[m.row(rowIdle, waiting)] += inside
+			booked -= inside
 		}
-		if begin := max(from, fp.End); to > begin {
-			mp.rows[m.row(rowBetween, waiting)] += to.Sub(begin)
+		if booked > 0 {
+			mp.rows[m.row(rowBetween, waiting)] += booked
 		}
 		return
 	}
-	booked := to.Sub(from)
 	if s.Pass != p {
 		mp.rows[m.row(rowOthers, memory)] += booked
 		return

@@ -116,62 +116,33 @@ func (w *walk) pass(p int, o *Options) *measured {
 	} else {
 		r.pass.Tokens = load.Tokens
 	}
-	r.pass.Wall = w.given[p].end.Sub(fp.Start)
+	r.pass.Wall = w.device.StepEnd(p).Sub(fp.Start)
 	r.judge(r.kernels(p, fp))
 	r.pass.Waterfall = r.waterfall()
 	return r
 }
 
 // given is the time of a pass that no kernel of its own takes.
-type given struct {
-	end                   trace.Time
-	inside, after, others time.Duration
-}
+type given struct{ inside, after, others time.Duration }
 
 // divide gives each instant of each pass to a kernel, or to idle time, as the device's timeline has it.
 func (w *walk) divide() {
 	d := w.device
 	w.given = make([]given, len(d.Passes))
 	w.booked = make([]time.Duration, d.NumKernels())
-	for p := range d.Passes {
-		w.given[p].end = w.end(p)
-	}
-	first := 0 // passes before it have ended
-	for s := range d.Timeline() {
-		for first < len(d.Passes) && w.given[first].end <= s.Start {
-			first++
-		}
-		for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
-			w.share(p, s)
-		}
-	}
-}
-
-// share books what a slice of the timeline has of a pass's time.
-func (w *walk) share(p int, s layer.Slice) {
-	g, fp := &w.given[p], &w.device.Passes[p]
-	from, to := max(s.Start, fp.Start), min(s.End, g.end)
-	switch {
-	case from >= to:
-	case s.Kernel == layer.None:
-		g.inside += max(0, min(to, fp.End).Sub(from))
-		g.after += max(0, to.Sub(max(from, fp.End)))
-	case s.Pass == p:
-		w.booked[s.Kernel] += to.Sub(from)
-	default:
-		g.others += to.Sub(from)
-	}
-}
-
-// end is where a pass's time ends: at the start of the next one, unless the server was idle between them.
-func (w *walk) end(p int) trace.Time {
-	fp := &w.device.Passes[p]
-	if p+1 < len(w.device.Passes) {
-		if next := w.device.Passes[p+1].Start; next >= fp.End && float64(next.Sub(fp.End)) <= idleGap*float64(fp.Wall()) {
-			return next
+	for p, s := range d.Steps() {
+		g, took := &w.given[p], s.End.Sub(s.Start)
+		switch {
+		case s.Kernel == layer.None:
+			inside := max(0, min(s.End, d.Passes[p].End).Sub(s.Start))
+			g.inside += inside
+			g.after += took - inside
+		case s.Pass == p:
+			w.booked[s.Kernel] += took
+		default:
+			g.others += took
 		}
 	}
-	return fp.End
 }
 
 // kernels books the pass's kernels, and returns what each instance of an operator took.
