@@ -131,3 +131,16 @@ func truthTime(truths []gen.Truth, n int) []spent {
 	}
 	return out
 }
+
+// TestStepEnd: a step lasts to the start of the next pass, unless the time between is longer than the pass: then nothing was asked of the server.
+func TestStepEnd(t *testing.T) {
+	for next, want := range map[trace.Time]trace.Time{100: 100, 150: 150, 200: 200, 201: 100, 99: 100} {
+		d := layer.Device{Passes: []layer.ForwardPass{{End: 100}, {Index: 1, Start: next, End: next + 100}}}
+		if got := d.StepEnd(0); got != want {
+			t.Errorf("the next pass starts at %d: the step ends at %d, want %d", next, got, want)
+		}
+		if got := d.StepEnd(1); got != next+100 {
+			t.Errorf("the last step ends at %d, want %d", got, next+100)
+		}
+	}
+}
