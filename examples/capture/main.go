@@ -1,37 +1,23 @@
+// Capture records GPU profiler traces from a running LLM server.
+//
+//	capture --url URL --output-dir DIR      warm up, profile prefill and decode, wait for complete traces
+//	capture stop --output-dir DIR           stop the profiler that a killed run has left on
+//	capture collect --output-dir DIR        take the traces of a run that was cut off
+//	capture doctor --url URL                can it be profiled, and how is it launched
+//	capture probe --url URL                 latency and sample answers of a few short requests
+//	capture override --source F --output F  a py_executor.py for TensorRT-LLM with stacks
+//	capture matrix --plan FILE              one model on several servers, resumable, with reports
 package main
 
 import (
 	"os"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/programs/capture"
 )
 
 func main() {
-	p, args := choose(os.Args[1:])
+	p, args := capture.Choose(os.Args[1:])
 	os.Args = append(os.Args[:1:1], args...)
 	app.Main(p)
-}
-
-// choose picks the program by its first argument, and returns what is left.
-func choose(args []string) (app.Program, []string) {
-	if len(args) > 0 {
-		switch args[0] {
-		case "probe":
-			return probeProgram(), args[1:]
-		case "override":
-			return overrideProgram(), args[1:]
-		case "stop":
-			return stopProgram(), args[1:]
-		case "collect":
-			return collectProgram(), args[1:]
-		case "doctor":
-			return doctorProgram(), args[1:]
-		case "matrix":
-			return matrixProgram(), args[1:]
-		case "capture":
-			// What people type who expect a verb.
-			return captureProgram(), args[1:]
-		}
-	}
-	return captureProgram(), args
 }

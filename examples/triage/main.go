@@ -3,6 +3,9 @@
 // although it could overlap, and which known fusion is not used.
 package main
 
-import "github.com/llmstrata/strata/examples/internal/app"
+import (
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/programs/triage"
+)
 
-func main() { app.Main(program()) }
+func main() { app.Main(triage.Program()) }

@@ -1,0 +1,68 @@
+package capture
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/triage"
+)
+
+// reportFile is an entry's report, in the entry's folder.
+const reportFile = "triage.md"
+
+// bundle collects one report per entry of a matrix.
+type bundle struct {
+	title   string
+	entries []triage.BundleEntry
+	files   map[string]string // entry → report
+}
+
+func newBundle(title string) *bundle {
+	if title == "" {
+		title = "Matrix"
+	}
+	return &bundle{title: title, files: map[string]string{}}
+}
+
+// add writes the report of an entry into the entry's folder.
+func (b *bundle) add(ctx context.Context, e capture.Entry) error {
+	rep, err := triageEntry(ctx, e)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
+		return err
+	}
+	path := filepath.Join(e.Dir, reportFile)
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = rep.WriteMarkdown(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	b.entries = append(b.entries, triage.BundleEntry{Label: e.Name, Path: path})
+	b.files[e.Name] = path
+	return nil
+}
+
+// write joins the reports, in the order of the plan. Without any it writes
+// nothing: the errors say why.
+func (b *bundle) write(w io.Writer) error {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	doc, err := triage.NewBundle(b.title, b.entries...)
+	if err != nil {
+		return err
+	}
+	doc.TOC = len(b.entries) > 1
+	return doc.WriteMarkdown(w)
+}

@@ -1,0 +1,205 @@
+package capture
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
+)
+
+// errEmpty ends a run with --fail-on-empty.
+type errEmpty struct{}
+
+func (errEmpty) Error() string { return "the traces hold no GPU event (--fail-on-empty)" }
+
+// errUnchecked ends a run whose traces were read and of which something that
+// decides is not known.
+type errUnchecked struct{ what string }
+
+func (e errUnchecked) Error() string { return "captured, and not known to be valid: " + e.what }
+
+// ExitCode tells it from an error.
+func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
+
+func captureProgram() app.Program {
+	var s live.Settings
+	var failOnEmpty, dryRun bool
+	var mappingURL string
+	return app.Program{
+		Name: "capture",
+		Summary: "records traces from a running server: warms it up, arms its torch profiler, sends prefill and decode requests of known shape,\n" +
+			"disarms, waits until every rank's file is complete, reads the traces and says VALID or INVALID (also in DIR/capture.json).\n" +
+			"Also: capture stop, collect, doctor, probe, override, matrix (each with -h). Exit codes: 0 VALID, 3 INVALID, 4 not known to be valid,\n" +
+			"5 no such server, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 too large, 10 an earlier run has not\n" +
+			"ended, 130 interrupted, 1 any other error, 2 wrong usage.\n" +
+			"What the server must be launched with: SGLang nothing; vLLM --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'\n" +
+			"(before 0.13 VLLM_TORCH_PROFILER_DIR=DIR) with --output-dir DIR; TensorRT-LLM TLLM_PROFILE_START_STOP=A-B and\n" +
+			"TLLM_TORCH_PROFILE_TRACE=DIR/trace.json with --output-dir DIR.",
+		Examples: []string{
+			"capture --url http://127.0.0.1:30000 --output-dir runs/qwen                       # SGLang: runs/qwen/prefill and runs/qwen/decode",
+			"capture --url http://127.0.0.1:8000 --framework vllm --output-dir /data/prof --ranks 4",
+			"capture --url http://127.0.0.1:30000 --output-dir runs/d --profile-workload decode --num-steps 20 --format json",
+			"capture probe --url http://127.0.0.1:30000                                         # is it alive, and how fast",
+			"capture override --source py_executor.py --output patched/py_executor.py           # TensorRT-LLM: stacks",
+			"capture matrix --plan plan.json                                                    # several servers, resumable",
+		},
+		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			s.ServerFlags(fs)
+			s.FolderFlags(fs)
+			s.WindowFlags(fs)
+			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
+			fs.BoolVar(&dryRun, "dry-run", false, "print every request that would be sent to the profiler and the model, and send none")
+			fs.StringVar(&mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, or of the same server: captured first, with stacks, into DIR/mapping; --url then without, into DIR/formal")
+			fs.BoolVar(&failOnEmpty, "fail-on-empty", false, "name an empty window as the error where there is no other; it is never VALID")
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			o, err := s.Options(env)
+			if err != nil {
+				return err
+			}
+			if o.URL == "" || o.OutputDir == "" {
+				return app.Usagef("--url and --output-dir are needed")
+			}
+			switch {
+			case dryRun:
+				return printCalls(ctx, env, o)
+			case mappingURL != "":
+				return capturePair(ctx, env, o, mappingURL)
+			}
+			r, err := capture.Run(ctx, o)
+			return finish(ctx, env, o, r, err, failOnEmpty)
+		},
+	}
+}
+
+// finish prints a result and turns its verdict into the end of the program.
+func finish(ctx context.Context, env *app.Env, o capture.Options, r *capture.Result, err error, failOnEmpty bool) error {
+	live.WarnIfRunning(ctx, env, err)
+	if r == nil {
+		return live.End(err)
+	}
+	live.Notes(env, r)
+	if werr := writeResult(env, r, err); werr != nil {
+		return werr
+	}
+	return verdict(o, r, err, failOnEmpty)
+}
+
+// verdict is the error that a capture ends with.
+func verdict(o capture.Options, r *capture.Result, err error, failOnEmpty bool) error {
+	if err != nil {
+		return live.End(err)
+	}
+	for _, st := range r.Stages {
+		if failOnEmpty && st.Empty {
+			return errEmpty{}
+		}
+	}
+	if r.Verdict != capture.Unchecked || o.Inspect == nil {
+		return nil
+	}
+	for _, st := range r.Stages {
+		for _, c := range st.Checks {
+			if c.Outcome == "unknown" && c.Name != "cache" {
+				return errUnchecked{string(st.Stage) + ": " + c.Name + ": " + c.Detail}
+			}
+		}
+	}
+	return errUnchecked{"see the checks"}
+}
+
+// capturePair captures a mapping and a formal server.
+func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingURL string) error {
+	mapping, formal, err := capture.RunPair(ctx, capture.PairOptions{Base: o, OutputDir: o.OutputDir, MappingURL: mappingURL, FormalURL: o.URL})
+	live.WarnIfRunning(ctx, env, err)
+	var both []*capture.Result
+	for _, r := range []*capture.Result{mapping, formal} {
+		if r != nil {
+			live.Notes(env, r)
+			both = append(both, r)
+		}
+	}
+	if env.Format == "json" {
+		doc := struct {
+			Schema  string          `json:"schema"`
+			Mapping *capture.Result `json:"mapping"`
+			Formal  *capture.Result `json:"formal"`
+			Error   string          `json:"error,omitempty"`
+		}{"strata.capture-pair/1", mapping, formal, ""}
+		if err != nil {
+			doc.Error = err.Error()
+		}
+		if werr := writeJSON(env.Stdout, doc); werr != nil {
+			return werr
+		}
+	} else {
+		for _, r := range both {
+			writeText(env.Stdout, r)
+		}
+	}
+	for _, r := range both {
+		if verr := verdict(o, r, err, false); verr != nil {
+			return verr
+		}
+	}
+	return live.End(err)
+}
+
+// printCalls shows what a capture would send.
+func printCalls(ctx context.Context, env *app.Env, o capture.Options) error {
+	calls, err := capture.DryRun(ctx, o)
+	if err != nil {
+		return live.End(err)
+	}
+	if env.Format == "json" {
+		return writeJSON(env.Stdout, struct {
+			Schema string         `json:"schema"`
+			Calls  []capture.Call `json:"calls"`
+		}{"strata.capture-dry-run/1", calls})
+	}
+	for _, c := range calls {
+		fmt.Fprintf(env.Stdout, "%-8s %-9s %s %s %s\n", c.Stage, c.Phase, c.Method, c.Path, short(c.Body))
+	}
+	return nil
+}
+
+// short leaves out the middle of a long text.
+func short(s string) string {
+	const most, tail = 200, 90
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-tail], "") + " … " + strings.ToValidUTF8(s[len(s)-tail:], "")
+}
+
+// writeResult prints what was captured, also the part before an error.
+func writeResult(env *app.Env, r *capture.Result, failed error) error {
+	if env.Format == "json" {
+		return writeJSON(env.Stdout, struct {
+			*capture.Result
+			Files []string `json:"files"`
+		}{r, append([]string{}, r.Files()...)})
+	}
+	if failed != nil && len(r.Stages) == 0 {
+		return nil // nothing to show but the error
+	}
+	writeText(env.Stdout, r)
+	return nil
+}
+
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}

@@ -1,0 +1,95 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
+)
+
+func matrixProgram() app.Program {
+	var s live.Settings
+	var plan string
+	var restart bool
+	return app.Program{
+		Name: "capture matrix",
+		Summary: "captures one model from several servers, one after the other, and reports on each. A run that was cut short goes on where\n" +
+			"it was: what has been captured is kept in matrix-state.json in the plan's output folder.\n" +
+			"The plan is JSON: {\"title\": …, \"output_dir\": DIR, \"entries\": [{\"name\": …, \"framework\": …, \"url\": URL (or \"mapping_url\" and\n" +
+			"\"formal_url\"), \"output_dir\": DIR (or \"mapping_dir\" and \"formal_dir\", where the server fixes it), \"stages\": both|prefill|decode|legacy,\n" +
+			"\"num_steps\", \"warmup_steps\", \"concurrency\", \"ranks\", \"model\", \"server_logs\", \"override_source\"}]}. Paths are relative to the plan.\n" +
+			"Each entry's folder gets capture.json beside the traces, probe.json (latency and answers) and triage.md.",
+		Examples: []string{
+			"capture matrix --plan plan.json > bundle.md    # all captures, one report per server, joined",
+			"capture matrix --plan plan.json --restart      # capture everything anew",
+		},
+		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"markdown", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&plan, "plan", "", "plan `FILE`")
+			fs.BoolVar(&restart, "restart", false, "forget what earlier runs captured")
+			s.ModelFlags(fs)
+			s.WindowFlags(fs)
+			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			if plan == "" {
+				return app.Usagef("--plan is needed")
+			}
+			o, err := s.Options(env)
+			if err != nil {
+				return err
+			}
+			p, err := capture.LoadPlan(plan)
+			if err != nil {
+				return live.End(err)
+			}
+			b := newBundle(p.Title)
+			m := capture.Matrix{
+				Options: o, Restart: restart, Analyse: b.add, Probe: writeProbe,
+				Log: func(line string) { env.Notef("%s", line) },
+			}
+			entries, err := m.Run(ctx, p)
+			live.WarnIfRunning(ctx, env, err)
+			for _, e := range entries {
+				for _, c := range e.Captures {
+					live.Notes(env, c.Result)
+				}
+			}
+			if ctx.Err() != nil {
+				return live.End(err)
+			}
+			if env.Format == "json" {
+				doc := struct {
+					Title   string            `json:"title,omitempty"`
+					Entries []capture.Entry   `json:"entries"`
+					Reports map[string]string `json:"reports"`
+				}{p.Title, entries, b.files}
+				if werr := writeJSON(env.Stdout, doc); werr != nil {
+					return werr
+				}
+			} else if werr := b.write(env.Stdout); werr != nil {
+				return fmt.Errorf("bundle: %w", werr)
+			}
+			return live.End(err)
+		},
+	}
+}
+
+// writeProbe leaves the answers of a server in its entry's folder.
+func writeProbe(e capture.Entry, r *capture.ProbeReport) error {
+	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(e.Dir, "probe.json"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeJSON(f, r), f.Close())
+}

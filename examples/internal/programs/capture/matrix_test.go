@@ -1,0 +1,77 @@
+package capture
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/examples/internal/livetest"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestMatrix captures a pair and a single server from real traces, reports on
+// each, fails one and resumes.
+func TestMatrix(t *testing.T) {
+	dir := livetest.Folder(t)
+	mapping, formal, single := newServer(t), newServer(t), newServer(t)
+	single.Broken = true
+	plan := filepath.Join(filepath.Dir(dir), "plan.json")
+	text := fmt.Sprintf(`{"title": "Two of a kind", "output_dir": "out", "entries": [
+		{"name": "pair", "framework": "sglang", "mapping_url": %q, "formal_url": %q},
+		{"name": "alone", "url": %q, "stages": "decode"}]}`, mapping.URL, formal.URL, single.URL)
+	if err := os.WriteFile(plan, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := append(livetest.Fast, "--plan", plan, "--trace-timeout", "2s", "--num-steps", "1")
+
+	got := apptest.Run(t, matrixProgram(), args...)
+	if got.Code != live.ExitIncomplete || !strings.Contains(got.Stderr, "alone: single: capture: no decode trace") {
+		t.Errorf("exit code %d, stderr %s", got.Code, got.Stderr)
+	}
+	if !strings.Contains(got.Stdout, "Two of a kind") || !strings.Contains(got.Stdout, "pair") {
+		t.Errorf("the finished entry is not in the bundle:\n%s", got.Stdout)
+	}
+
+	single.Broken = false
+	starts := len(mapping.Starts) + len(formal.Starts)
+	got = apptest.MustRun(t, matrixProgram(), args...)
+	if n := len(mapping.Starts) + len(formal.Starts); n != starts {
+		t.Errorf("%d windows opened again", n-starts)
+	}
+	for _, part := range []string{"# Two of a kind", "pair", "alone", "Qwen/Qwen3-8B", "mapping-formal", "single-trace"} {
+		if !strings.Contains(got.Stdout, part) {
+			t.Errorf("bundle does not say %q:\n%.2000s", part, got.Stdout)
+		}
+	}
+
+	got = apptest.MustRun(t, matrixProgram(), append(args, "--format", "json")...)
+	var doc struct {
+		Title   string
+		Entries []capture.Entry
+		Reports map[string]string
+	}
+	if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Entries) != 2 || len(doc.Entries[0].Captures) != 2 || doc.Reports["alone"] != filepath.Join(dir, "alone", "triage.md") {
+		t.Errorf("document = %+v", doc)
+	}
+	for _, e := range doc.Entries {
+		for _, c := range e.Captures {
+			if !c.Resumed {
+				t.Errorf("%s %s was captured again", e.Name, c.Role)
+			}
+			for _, f := range c.Result.Files() {
+				if _, err := trace.Open(t.Context(), f, trace.Options{}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}

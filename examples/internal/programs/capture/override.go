@@ -1,0 +1,52 @@
+package capture
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
+)
+
+func overrideProgram() app.Program {
+	var source, output string
+	return app.Program{
+		Name: "capture override",
+		Summary: "writes a copy of TensorRT-LLM's py_executor.py whose torch profiler records stacks (with_stack=True) and, in releases\n" +
+			"whose ranks all write one file, whose trace is written by rank 0 only. The source is not changed. Mount the copy over tensorrt_llm/_torch/pyexecutor/py_executor.py.",
+		Examples: []string{"capture override --source /opt/tensorrt_llm/_torch/pyexecutor/py_executor.py --output patched/py_executor.py"},
+		Common:   app.FormatFlag,
+		Formats:  []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&source, "source", "", "py_executor.py `FILE` to read")
+			app.OutputFile(fs, &output, "output", "`FILE` to write, replaced in one step")
+		},
+		Run: func(_ context.Context, env *app.Env) error {
+			if source == "" || output == "" {
+				return app.Usagef("--source and --output are needed")
+			}
+			ch, err := capture.OverrideFile(source, output)
+			if err != nil {
+				return live.End(err)
+			}
+			if env.Format == "json" {
+				return writeJSON(env.Stdout, struct {
+					Source string `json:"source"`
+					Output string `json:"output"`
+					capture.OverrideChanges
+				}{source, output, ch})
+			}
+			what := "unchanged: both places are as wanted"
+			if ch.Stacks+ch.Rank0 > 0 {
+				what = fmt.Sprintf("with_stack=True added %d times, rank 0 condition %d times", ch.Stacks, ch.Rank0)
+			}
+			if ch.PerRank {
+				what += "; each rank writes a file of its own and goes on doing so"
+			}
+			fmt.Fprintf(env.Stdout, "%s: %s\n", output, what)
+			return nil
+		},
+	}
+}

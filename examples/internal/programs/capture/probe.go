@@ -1,0 +1,63 @@
+package capture
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
+)
+
+func probeProgram() app.Program {
+	var s live.Settings
+	return app.Program{
+		Name:     "capture probe",
+		Summary:  "sends a few short requests to a server and reports latency and answers. The profiler is not touched.",
+		Examples: []string{"capture probe --url http://127.0.0.1:8000 --probe-requests 10"},
+		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats:  []string{"json", "text"},
+		Flags: func(fs *flag.FlagSet) {
+			s.ServerFlags(fs)
+			s.OnlyProbeFlags(fs)
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			o, err := s.Options(env)
+			if err != nil {
+				return err
+			}
+			if o.URL == "" {
+				return app.Usagef("--url is needed")
+			}
+			r, err := capture.Probe(ctx, o)
+			if r == nil {
+				return live.End(err)
+			}
+			for _, n := range r.Notes {
+				env.Notef("note: %s", n)
+			}
+			if env.Format == "json" {
+				doc := struct {
+					Schema string `json:"schema"`
+					*capture.ProbeReport
+					Error string `json:"error,omitempty"`
+				}{Schema: "strata.capture-probe/1", ProbeReport: r}
+				if err != nil {
+					doc.Error = err.Error()
+				}
+				if werr := writeJSON(env.Stdout, doc); werr != nil {
+					return werr
+				}
+				return live.End(err)
+			}
+			l := r.Latency
+			fmt.Fprintf(env.Stdout, "%s at %s (%s)\n%s: mean %.1f ms, p50 %.1f ms, p95 %.1f ms\n",
+				r.Framework.Title(), r.Server, r.Info.Model, count(l.Count, "answer"), l.MeanMs, l.P50Ms, l.P95Ms)
+			for i, a := range r.Samples {
+				fmt.Fprintf(env.Stdout, "%d  %.1f ms  %q\n", i+1, a.LatencyMs, a.Output)
+			}
+			return live.End(err)
+		},
+	}
+}

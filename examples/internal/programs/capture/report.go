@@ -1,0 +1,65 @@
+package capture
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/llmstrata/strata/capture"
+)
+
+// writeText prints a result for people.
+func writeText(w io.Writer, r *capture.Result) {
+	head := fmt.Sprintf("%s at %s", r.Framework.Title(), r.Server)
+	var about []string
+	if r.Info.Model != "" {
+		about = append(about, r.Info.Model)
+	}
+	for _, p := range []struct {
+		name string
+		n    int
+	}{{"TP", r.Info.TP}, {"PP", r.Info.PP}, {"DP", r.Info.DP}, {"EP", r.Info.EP}} {
+		if p.n > 0 {
+			about = append(about, fmt.Sprintf("%s %d", p.name, p.n))
+		}
+	}
+	if len(about) > 0 {
+		head += " (" + strings.Join(about, ", ") + ")"
+	}
+	fmt.Fprintln(w, head)
+	for _, e := range r.Estimates {
+		fmt.Fprintf(w, "%s: about %d bytes for %d steps, from %d bytes for %d\n", e.Stage, e.Bytes, e.Steps, e.CalibrationBytes, e.CalibrationSteps)
+	}
+	for _, s := range r.Stages {
+		steps := fmt.Sprintf("%d steps asked", s.StepsAsked)
+		if s.StepsFound >= 0 {
+			steps += fmt.Sprintf(", %d found", s.StepsFound)
+		}
+		fmt.Fprintf(w, "\n%s: %s; %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, s.Verdict, count(len(s.Traces), "trace"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
+		for _, t := range s.Traces {
+			line := fmt.Sprintf("  %s  %d bytes", t.Path, t.Bytes)
+			if t.Found != nil {
+				line += fmt.Sprintf(", %d GPU events", t.Found.GPUEvents)
+				if t.Found.Note != "" {
+					line += ", " + t.Found.Note
+				}
+			}
+			fmt.Fprintln(w, line)
+		}
+		for _, c := range s.Checks {
+			fmt.Fprintf(w, "  %-7s %-7s %s\n", c.Name, c.Outcome, c.Detail)
+		}
+		if s.ServerArgs != "" {
+			fmt.Fprintf(w, "  %s\n", s.ServerArgs)
+		}
+	}
+	fmt.Fprintf(w, "\n%s\n", r.Verdict)
+}
+
+// count is "1 trace" or "2 traces".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

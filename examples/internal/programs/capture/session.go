@@ -1,0 +1,113 @@
+package capture
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
+)
+
+func stopProgram() app.Program {
+	var s live.Settings
+	return app.Program{
+		Name: "capture stop",
+		Summary: "tells a server to stop its profiler, once: the one that a killed capture into --output-dir has left on, or the one at --url.\n" +
+			"A server that was told already is not told again unless it takes that, or --url insists.",
+		Examples: []string{
+			"capture stop --output-dir runs/qwen          # after a capture into it was killed",
+			"capture stop --url http://127.0.0.1:30000    # whoever has started it",
+		},
+		Common: app.ProgressFlag,
+		Flags: func(fs *flag.FlagSet) {
+			s.ServerFlags(fs)
+			s.FolderFlags(fs)
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			o, err := s.Options(env)
+			if err != nil {
+				return err
+			}
+			if o.URL == "" && o.OutputDir == "" {
+				return app.Usagef("--output-dir or --url is needed")
+			}
+			if err := capture.Stop(ctx, o); err != nil {
+				return live.End(err)
+			}
+			what := "the profiler is off"
+			if o.OutputDir != "" {
+				what += "; capture collect --output-dir " + o.OutputDir + " takes its traces"
+			}
+			fmt.Fprintln(env.Stdout, what)
+			return nil
+		},
+	}
+}
+
+func collectProgram() app.Program {
+	var s live.Settings
+	return app.Program{
+		Name: "capture collect",
+		Summary: "waits for the traces of a capture that was cut off after the server had been told to stop, and checks and files them as the\n" +
+			"capture would have. Exit codes are those of capture.",
+		Examples: []string{"capture collect --output-dir runs/qwen"},
+		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats:  []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			s.FolderFlags(fs)
+			s.WaitFlags(fs)
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			o, err := s.Options(env)
+			if err != nil {
+				return err
+			}
+			if o.OutputDir == "" {
+				return app.Usagef("--output-dir is needed")
+			}
+			r, err := capture.Collect(ctx, o)
+			return finish(ctx, env, o, r, err, false)
+		},
+	}
+}
+
+func doctorProgram() app.Program {
+	var s live.Settings
+	return app.Program{
+		Name: "capture doctor",
+		Summary: "says what a server is, whether it can be profiled, and how it is launched for traces with stacks, shapes and module frames.\n" +
+			"It only asks: no request changes anything.",
+		Examples: []string{"capture doctor --url http://127.0.0.1:8000 --output-dir /data/prof"},
+		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats:  []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			s.ServerFlags(fs)
+			s.FolderFlags(fs)
+			s.WindowFlags(fs)
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			o, err := s.Options(env)
+			if err != nil {
+				return err
+			}
+			if o.URL == "" {
+				return app.Usagef("--url is needed")
+			}
+			d, err := capture.Diagnose(ctx, o)
+			if err != nil {
+				return live.End(err)
+			}
+			if env.Format == "json" {
+				return writeJSON(env.Stdout, d)
+			}
+			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence, d.Profiler)
+			for _, f := range d.Findings {
+				fmt.Fprintf(env.Stdout, "- %s\n", f)
+			}
+			fmt.Fprintf(env.Stdout, "\nlaunch for times:   %s\nlaunch for sources: %s\n", d.Formal, d.Mapping)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,250 @@
+package compare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Program returns the program with fresh flags.
+func Program() app.Program { return program() }
+
+// files collects a flag that may be given several times.
+type files []string
+
+func (f *files) String() string     { return strings.Join(*f, ",") }
+func (f *files) Set(s string) error { *f = append(*f, s); return nil }
+
+// options are the program's own flags.
+type options struct {
+	a, b, failOn      files
+	aLabel, bLabel    string
+	aConfig, bConfig  string
+	passA, passB      int
+	normalize         string
+	save, baseline    string
+	floor             float64
+	allowInconclusive bool
+}
+
+// program describes compare.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name:    "compare",
+		Summary: "says what differs between two runs of a model, by operator: other versions, frameworks or GPUs; with --fail-on it is a gate.",
+		Examples: []string{
+			"compare --a before.json.gz --b after.json.gz --a-config config.json",
+			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs differ",
+			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
+			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
+		},
+		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"text", "markdown", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.Var(&o.a, "a", "trace `FILE` of side A; may be given several times, for several runs")
+			fs.Var(&o.b, "b", "trace `FILE` of side B; may be given several times")
+			fs.StringVar(&o.aLabel, "a-label", "", "`NAME` of side A; default: the file")
+			fs.StringVar(&o.bLabel, "b-label", "", "`NAME` of side B; default: the file")
+			fs.StringVar(&o.aConfig, "a-config", "", "config.json `FILE` of side A's model")
+			fs.StringVar(&o.bConfig, "b-config", "", "config.json `FILE` of side B's model; default: side A's")
+			fs.IntVar(&o.passA, "pass-a", -1, "forward pass `NUMBER` of side A; default: the passes that match")
+			fs.IntVar(&o.passB, "pass-b", -1, "forward pass `NUMBER` of side B")
+			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
+			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
+			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
+			fs.StringVar(&o.save, "save", "", "write side B, reduced to what a comparison needs, to `FILE`")
+			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
+			fs.Float64Var(&o.floor, "noise", 0, "standard deviation between two equal runs in `PERCENT`, where it was measured; default: 0.75 on one kind of GPU, 2 elsewhere")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
+	}
+}
+
+// exit is an error that says with which code the program ends.
+type exit struct {
+	error
+	code int
+}
+
+// ExitCode implements what the programs ask errors for.
+func (e exit) ExitCode() int { return e.code }
+
+// The exit codes of gates.
+const (
+	exitFailed    = 3
+	exitUndecided = 4
+)
+
+func run(ctx context.Context, env *app.Env, o *options) error {
+	opts, err := o.compare()
+	if err != nil {
+		return err
+	}
+	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" {
+		return app.Usagef("--a and --b: name a trace for each side, or --baseline FILE for side A")
+	}
+	b, err := side(ctx, env, o.b, o.bLabel, cmpOr(o.bConfig, o.aConfig))
+	if err != nil {
+		return err
+	}
+	if o.save != "" {
+		if err := save(o.save, b); err != nil {
+			return err
+		}
+		if len(o.a) == 0 && o.baseline == "" {
+			env.Notef("side saved to %s", o.save)
+			return nil
+		}
+	}
+	var a *compare.Side
+	if o.baseline != "" {
+		a, err = load(o.baseline)
+	} else {
+		a, err = side(ctx, env, o.a, o.aLabel, o.aConfig)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := compare.Compare(ctx, a, b, opts)
+	switch {
+	case errors.Is(err, compare.ErrNoMatch):
+		return exit{err, app.ExitUsage}
+	case err != nil:
+		return err
+	}
+	if err := write(env, r); err != nil {
+		return err
+	}
+	return o.gate(r)
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// compare turns the flags into options.
+func (o *options) compare() (compare.Options, error) {
+	var out compare.Options
+	for _, s := range o.failOn {
+		g, err := compare.ParseGate(s)
+		if err != nil {
+			return out, app.Usagef("--fail-on: %w", err)
+		}
+		out.Gates = append(out.Gates, g)
+	}
+	switch o.normalize {
+	case "none":
+	case "tokens":
+		out.PerToken = true
+	default:
+		return out, app.Usagef("--normalize %q: want none or tokens", o.normalize)
+	}
+	const most = 50 // per cent
+	if !(o.floor >= 0 && o.floor <= most) {
+		return out, app.Usagef("--noise %v: want a percentage from 0 to %d", o.floor, most)
+	}
+	out.Floor = o.floor / 100
+	if o.passA >= 0 || o.passB >= 0 {
+		out.PassA, out.PassB = &o.passA, &o.passB
+	}
+	return out, nil
+}
+
+// side measures the runs of one side.
+func side(ctx context.Context, env *app.Env, paths []string, label, config string) (*compare.Side, error) {
+	s := &compare.Side{Label: label}
+	var c *profile.Config
+	if config != "" {
+		var err error
+		if c, err = profile.LoadConfig(config); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range paths {
+		t, err := env.LoadFile(ctx, path, trace.Options{})
+		if err != nil {
+			return nil, err
+		}
+		a, err := layer.Analyze(ctx, t, layer.Options{Config: c})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		r, err := compare.Measure(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		s.Runs = append(s.Runs, *r)
+	}
+	return s, nil
+}
+
+// save writes a side; a file that is there is replaced whole or not at all.
+func save(path string, s *compare.Side) error {
+	return atomicfile.Write(path, 0o666, s.Write)
+}
+
+func load(path string) (*compare.Side, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := compare.ReadSide(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+func write(env *app.Env, r *compare.Report) error {
+	switch env.Format {
+	case "json":
+		e := json.NewEncoder(env.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	case "markdown":
+		return r.WriteMarkdown(env.Stdout)
+	}
+	return r.WriteText(env.Stdout)
+}
+
+// gate ends the program as the gates say.
+func (o *options) gate(r *compare.Report) error {
+	if len(r.Gates) == 0 {
+		return nil
+	}
+	switch r.Gate() {
+	case compare.Failed:
+		return exit{errors.New("a gate failed: " + gates(r, compare.Failed)), exitFailed}
+	case compare.Undecided:
+		if !o.allowInconclusive {
+			return exit{errors.New("a gate cannot be told: " + gates(r, compare.Undecided) + " (--allow-inconclusive lets it pass)"), exitUndecided}
+		}
+	}
+	return nil
+}
+
+func gates(r *compare.Report, what compare.Outcome) string {
+	var out []string
+	for _, g := range r.Gates {
+		if g.Outcome == what {
+			out = append(out, g.Text)
+		}
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,100 @@
+package compare
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/layer/compare"
+)
+
+func TestHelp(t *testing.T) {
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+}
+
+// demoFile writes the demo trace, with every duration of some kernels changed.
+func demoFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "demo.json.gz")
+	if err := os.WriteFile(path, demo.Trace(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A trace compared with itself, and with itself saved, differs in nothing, and passes its gates.
+func TestTheSame(t *testing.T) {
+	a := demoFile(t)
+	saved := filepath.Join(t.TempDir(), "a.side.json")
+	r := apptest.MustRun(t, program(), "--b", a, "--save", saved)
+	if r.Stdout != "" {
+		t.Errorf("saving prints %q", r.Stdout)
+	}
+	for _, args := range [][]string{{"--a", a, "--b", a}, {"--baseline", saved, "--b", a}} {
+		r := apptest.MustRun(t, program(), append(args, "--format", "json", "--fail-on", "5%")...)
+		var got compare.Report
+		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Schema != compare.Schema || got.Delta != 0 || got.Verdict != compare.NoDifference || len(got.Rows) == 0 {
+			t.Errorf("%v: %s, verdict %s, %d rows", args, got.Text, got.Verdict, len(got.Rows))
+		}
+	}
+}
+
+// The exit codes: 0 passed, 2 usage or nothing that matches, 3 a gate failed, 4 it cannot be told, 1 anything else.
+func TestExitCodes(t *testing.T) {
+	a := demoFile(t)
+	old := filepath.Join(t.TempDir(), "a.side.json")
+	apptest.MustRun(t, program(), "--b", a, "--save", old)
+	text, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s compare.Side
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	for p := range s.Runs[0].Passes { // the demo is slower than this
+		pass := &s.Runs[0].Passes[p]
+		pass.Wall = 0
+		for i, name := range s.Runs[0].Rows {
+			if name.Class != "waiting" {
+				pass.Rows[i] = pass.Rows[i] * 7 / 10
+			}
+			pass.Wall += pass.Rows[i]
+		}
+	}
+	f, err := os.Create(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(f); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	for _, c := range []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"no sides", nil, 2},
+		{"a gate that is none", []string{"--a", a, "--b", a, "--fail-on", "much"}, 2},
+		{"no such pass", []string{"--a", a, "--b", a, "--pass-a", "99", "--pass-b", "0"}, 2},
+		{"a file that is absent", []string{"--a", a, "--b", a + ".absent"}, 1},
+		{"not a saved side", []string{"--baseline", a, "--b", a}, 1},
+		{"passed", []string{"--a", a, "--b", a, "--fail-on", "5%"}, 0},
+		{"failed", []string{"--baseline", old, "--b", a, "--fail-on", "5%"}, 3},
+		{"cannot be told", []string{"--a", a, "--b", a, "--fail-on", "1%"}, 4},
+		{"cannot be told, and that is allowed", []string{"--a", a, "--b", a, "--fail-on", "1%", "--allow-inconclusive"}, 0},
+	} {
+		r := apptest.Run(t, program(), c.args...)
+		if r.Code != c.want {
+			t.Errorf("%s: exit code %d, want %d: %s", c.name, r.Code, c.want, strings.TrimSpace(r.Stderr))
+		}
+	}
+}

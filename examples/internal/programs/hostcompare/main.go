@@ -1,0 +1,143 @@
+package hostcompare
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
+)
+
+// Program returns the program with fresh flags.
+func Program() app.Program { return program() }
+
+// options are the program's own flags.
+type options struct {
+	baseline, target           string
+	baselineLabel, targetLabel string
+	tp, gaps                   int
+}
+
+// program describes host-compare.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name:    "host-compare",
+		Summary: "compares two traced runs step by step and names the host operation that became slower (NEW, REGRESSION, …) and whether the time is lost between the steps or in them. With --trace alone, or only one of --baseline and --target, it breaks the steps of one run down.",
+		Examples: []string{
+			"host-compare --baseline old.sqlite --target new.sqlite",
+			"host-compare --baseline old.sqlite --target new.sqlite --tp-size 8 --format json",
+			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
+		},
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Formats: []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
+			fs.StringVar(&o.target, "target", "", "trace `FILE` of the run to judge")
+			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME` to call the baseline")
+			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME` to call the target")
+			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel `SIZE` by which times summed over ranks are divided; 0: the number of GPUs in the trace")
+			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o) },
+	}
+}
+
+func run(ctx context.Context, env *app.Env, o options) error {
+	if env.Trace != "" && (o.baseline != "" || o.target != "") {
+		return app.Usagef("--trace breaks one run down; --baseline and --target compare two")
+	}
+	if o.tp < 0 || o.gaps < 0 {
+		return app.Usagef("--tp-size and --gaps must not be negative")
+	}
+	opts := []hostoverhead.Option{hostoverhead.WithTPSize(o.tp), hostoverhead.WithTopGaps(o.gaps), hostoverhead.WithLabels(o.baselineLabel, o.targetLabel)}
+	if o.baseline != "" && o.target != "" {
+		return compare(ctx, env, o, opts)
+	}
+	return single(ctx, env, o, opts)
+}
+
+func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
+	a, err := env.LoadAnalysis(ctx, o.baseline)
+	if err != nil {
+		return err
+	}
+	b, err := env.LoadAnalysis(ctx, o.target)
+	if err != nil {
+		return err
+	}
+	sizeA, err := env.KnownTP(a, o.baseline, o.tp)
+	if err != nil {
+		return err
+	}
+	sizeB, err := env.KnownTP(b, o.target, o.tp)
+	if err != nil {
+		return err
+	}
+	opts = append(opts, hostoverhead.WithKnownTP(sizeA, sizeB))
+	c, err := hostoverhead.Compare(ctx, a, b, opts...)
+	if err != nil {
+		return err
+	}
+	if env.Format == "json" {
+		v, err := hostoverhead.Detect(ctx, b, opts...)
+		if err != nil {
+			return err
+		}
+		return writeJSON(env.Stdout, struct {
+			*hostoverhead.Comparison
+			Handoff *hostoverhead.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
+		}{c, c.Handoff(v)})
+	}
+	return c.WriteText(env.Stdout)
+}
+
+// single breaks one run down: --trace, or the one of --baseline and --target
+// that is given.
+func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
+	label := "run"
+	path := o.baseline + o.target
+	if path != "" {
+		label = o.baselineLabel
+		if o.target != "" {
+			label = o.targetLabel
+		}
+	}
+	a, err := env.LoadAnalysis(ctx, path)
+	if err != nil {
+		return err
+	}
+	size, err := env.KnownTP(a, path, o.tp)
+	if err != nil {
+		return err
+	}
+	opts = append(opts, hostoverhead.WithLabels(label, label), hostoverhead.WithKnownTP(size, size))
+	r, err := hostoverhead.Breakdown(ctx, a, opts...)
+	if err != nil {
+		return err
+	}
+	d, err := hostoverhead.Drill(ctx, a, opts...)
+	if err != nil {
+		return err
+	}
+	if env.Format == "json" {
+		return writeJSON(env.Stdout, struct {
+			*hostoverhead.Run
+			DrillDown *hostoverhead.DrillDown `json:"drill_down"`
+		}{r, d})
+	}
+	if err := r.WriteText(env.Stdout); err != nil {
+		return err
+	}
+	return d.WriteText(env.Stdout)
+}
+
+// writeJSON writes one indented document.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

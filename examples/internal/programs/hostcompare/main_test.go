@@ -1,0 +1,115 @@
+package hostcompare
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+func TestHelp(t *testing.T) {
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+}
+
+// TestDemo runs on the built-in trace, as on a fresh machine. The repeating
+// pattern is package layer's and left out.
+func TestDemo(t *testing.T) {
+	r := apptest.MustRun(t, program())
+	own, _, found := strings.Cut(r.Stdout, "\nRepeating pattern")
+	if !found || !strings.Contains(r.Stderr, "demo") {
+		t.Errorf("no repeating pattern, or no announcement on stderr: %q", r.Stderr)
+	}
+	apptest.Golden(t, "testdata/demo.golden", own)
+}
+
+// export generates an nsys export and returns its path.
+func export(t *testing.T, cfg nsysgen.Config) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	if _, err := nsysgen.Write(path, cfg); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// slower is the default server with a broadcast in every step.
+func slower(seed uint64) nsysgen.Config {
+	return nsysgen.Default(seed).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
+}
+
+func TestComparisonOfGeneratedRuns(t *testing.T) {
+	r := apptest.MustRun(t, program(), "--baseline", export(t, nsysgen.Default(1)), "--target", export(t, slower(2)),
+		"--baseline-label", "v1", "--target-label", "v2")
+	apptest.Golden(t, "testdata/compare.golden", r.Stdout)
+}
+
+func TestSyntheticPair(t *testing.T) {
+	r := apptest.MustRun(t, program(), "--baseline", testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"),
+		"--target", testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite"), "--tp-size", "2", "--format", "json")
+	var doc struct {
+		Conclusion string
+		Handoff    struct {
+			Target string `json:"recommended_first_target"`
+		} `json:"optimization_handoff"`
+		Deltas []struct {
+			Op, Status string
+			DeltaUS    float64     `json:"delta_us"`
+			CI         *[2]float64 `json:"ci95_us"`
+		}
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Conclusion != "inter-step host overhead" || doc.Handoff.Target != "_update_requests" {
+		t.Errorf("conclusion = %q, first target %q", doc.Conclusion, doc.Handoff.Target)
+	}
+	want := map[string]string{"broadcast_requests": "NEW", "_fetch_new_requests": "REGRESSION", "_update_requests": "REGRESSION"}
+	for _, d := range doc.Deltas {
+		if d.Status != want[d.Op] {
+			t.Errorf("%s: status %q, want %q", d.Op, d.Status, want[d.Op])
+		}
+		if d.CI == nil || d.CI[0] > d.DeltaUS || d.CI[1] < d.DeltaUS {
+			t.Errorf("%s: Δ %v outside its interval %v", d.Op, d.DeltaUS, d.CI)
+		}
+	}
+}
+
+func TestOneRunAlone(t *testing.T) {
+	path := export(t, nsysgen.Default(1))
+	for _, flag := range []string{"--trace", "--baseline", "--target"} {
+		r := apptest.MustRun(t, program(), flag, path, "--gaps", "1")
+		if !strings.Contains(r.Stdout, "steady steps") || !strings.Contains(r.Stdout, "Gap ledger, device 0") {
+			t.Errorf("%s: no breakdown:\n%s", flag, r.Stdout)
+		}
+	}
+	var doc struct {
+		Steady int `json:"steady_steps"`
+		Drill  struct {
+			Devices []json.RawMessage
+		} `json:"drill_down"`
+	}
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--trace", path, "--format", "json").Stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Steady < 40 || len(doc.Drill.Devices) != 2 {
+		t.Errorf("steady steps %d, devices %d, want at least 40 and 2", doc.Steady, len(doc.Drill.Devices))
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	path := export(t, nsysgen.Default(1))
+	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"}, {"--format", "xml"}, {path}} {
+		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
+			t.Errorf("%q: exit code %d, want %d", args, r.Code, app.ExitUsage)
+		}
+	}
+	if r := apptest.Run(t, program(), "--baseline", path, "--target", filepath.Join(t.TempDir(), "absent")); r.Code != app.ExitError || !strings.Contains(r.Stderr, "absent") {
+		t.Errorf("absent target: exit code %d, stderr %q", r.Code, r.Stderr)
+	}
+}

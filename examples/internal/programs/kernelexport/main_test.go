@@ -1,0 +1,243 @@
+package kernelexport
+
+import (
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+// rows runs the program and reads its CSV by column name.
+func rows(t *testing.T, args ...string) []map[string]string {
+	t.Helper()
+	out := apptest.MustRun(t, program(), args...).Stdout
+	all, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]string
+	for _, line := range all[1:] {
+		m := map[string]string{}
+		for i, cell := range line {
+			m[all[0][i]] = cell
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func TestHelp(t *testing.T) {
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+}
+
+// TestHeaderIsTheAgreedOne: other tools rely on these names in this order.
+func TestHeaderIsTheAgreedOne(t *testing.T) {
+	const want = "index,ts_ns,dur_ns,device,stream,kind,pass,layer,half,stage,category,name,canonical,cpu_op,location,module,correlation,graph,operator,part,operator_confidence,model_line\n"
+	got := apptest.MustRun(t, program())
+	if !strings.HasPrefix(got.Stdout, want) {
+		t.Errorf("output begins %q, want %q", got.Stdout[:min(len(got.Stdout), len(want))], want)
+	}
+	if !strings.Contains(got.Stderr, "demo") {
+		t.Errorf("stderr %q does not announce the demo", got.Stderr)
+	}
+}
+
+// TestDemoRowsAgreeWithTheTruth compares each row with what the generator knows.
+func TestDemoRowsAgreeWithTheTruth(t *testing.T) {
+	got := rows(t, "--stacks", "--module")
+	truth, err := demo.Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sort.SliceStable(truth, func(i, j int) bool { return truth[i].Start < truth[j].Start })
+	if len(got) != len(truth) {
+		t.Fatalf("%d rows, want %d", len(got), len(truth))
+	}
+	// Times are relative to the trace's first event, before the first row.
+	first, err := strconv.ParseInt(got[0]["ts_ns"], 10, 64)
+	if err != nil || first < 0 {
+		t.Fatalf("first ts_ns %q, want a time behind the trace's first event", got[0]["ts_ns"])
+	}
+	for i, want := range truth {
+		g := got[i]
+		w := map[string]string{
+			"index": strconv.Itoa(i), "ts_ns": strconv.FormatInt(want.Start-truth[0].Start+first, 10), "dur_ns": strconv.FormatInt(want.Duration, 10),
+			"device": strconv.Itoa(want.Device), "stream": strconv.Itoa(want.Stream), "kind": want.Kind, "name": want.Name, "graph": "0",
+			"pass": strconv.Itoa(want.Pass), "layer": strconv.Itoa(want.Layer), "stage": want.Stage,
+		}
+		if want.Graph {
+			w["graph"] = "1"
+		}
+		for column, v := range w {
+			if g[column] != v {
+				t.Errorf("row %d: %s = %q, want %q", i, column, g[column], v)
+			}
+		}
+		if !strings.Contains("|"+want.Category+"|", "|"+g["category"]+"|") {
+			t.Errorf("row %d: category %q of %s, want %s", i, g["category"], want.Name, want.Category)
+		}
+		layer := "DecoderLayer_" + strconv.Itoa(want.Layer) + "/"
+		if want.Layer >= 0 && !want.Graph && !strings.Contains(g["module"]+"/", layer) {
+			t.Errorf("row %d: module %q, want it in %s", i, g["module"], layer)
+		}
+		switch {
+		case want.Graph && g["location"] != "graph replay":
+			t.Errorf("row %d: location %q of a replayed kernel", i, g["location"])
+		case !want.Graph && !strings.Contains(g["location"], "sglang/srt/"):
+			t.Errorf("row %d: location %q, want a line of the server", i, g["location"])
+		}
+	}
+}
+
+func TestFormatsHoldTheSameRows(t *testing.T) {
+	want := rows(t, "--stacks")
+	out := apptest.MustRun(t, program(), "--stacks", "--format", "ndjson").Stdout
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines, want %d", len(lines), len(want))
+	}
+	for i, line := range lines {
+		dec := json.NewDecoder(strings.NewReader(line))
+		dec.UseNumber()
+		var m map[string]any
+		if err := dec.Decode(&m); err != nil {
+			t.Fatalf("line %d: %v", i, err)
+		}
+		got := map[string]string{}
+		for k, v := range m {
+			if n, ok := v.(json.Number); ok {
+				v = n.String()
+			}
+			got[k] = v.(string)
+		}
+		if diff := cmp.Diff(want[i], got); diff != "" {
+			t.Fatalf("row %d (-csv +ndjson):\n%s", i, diff)
+		}
+	}
+}
+
+// TestStacksAndModulesOnlyWhenAsked: they cost memory.
+func TestStacksAndModulesOnlyWhenAsked(t *testing.T) {
+	for _, r := range rows(t) {
+		if r["location"] != "" || r["module"] != "" {
+			t.Fatalf("row %s has location %q, module %q", r["index"], r["location"], r["module"])
+		}
+	}
+}
+
+func TestDeviceChoice(t *testing.T) {
+	if n, all := len(rows(t, "--device", "0")), len(rows(t, "--device", "all")); n != all || n == 0 {
+		t.Errorf("%d rows of device 0, %d of all: the demo has one device", n, all)
+	}
+	for _, c := range []struct {
+		arg    string
+		code   int
+		stderr string
+	}{
+		{"7", 1, "the trace has GPUs [0]"},
+		{"x", 2, "want a number, or busiest"},
+		{"-3", 2, "want a number, or busiest"},
+	} {
+		got := apptest.Run(t, program(), "--device", c.arg)
+		if got.Code != c.code || !strings.Contains(got.Stderr, c.stderr) {
+			t.Errorf("--device %s: exit code %d, stderr %q, want %d and %q", c.arg, got.Code, got.Stderr, c.code, c.stderr)
+		}
+	}
+}
+
+// TestRealTracesInFull counts rows against an independent reading and checks
+// their order.
+func TestRealTracesInFull(t *testing.T) {
+	for _, name := range []string{
+		"sglang-qwen3-8b-decode-graph-mi300.json.gz", "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz",
+		"hf-qwen1.5-0.5b-eager-h100.json.gz", "multi-stream-event-sync-a100.json.gz",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := testdata.Shared(t, "traces/torch/"+name)
+			got := rows(t, "--trace", path, "--stacks", "--module", "--device", "all")
+			if want := countActivities(t, path); len(got) != want {
+				t.Errorf("%d rows, want %d", len(got), want)
+			}
+			last := int64(-1)
+			for i, r := range got {
+				ts, err := strconv.ParseInt(r["ts_ns"], 10, 64)
+				if err != nil || ts < last {
+					t.Fatalf("row %d: ts_ns %s after %d", i, r["ts_ns"], last)
+				}
+				last = ts
+				if r["name"] == "" || r["canonical"] == "" || r["category"] == "" {
+					t.Errorf("row %d lacks a name: %v", i, r)
+				}
+			}
+		})
+	}
+}
+
+// countActivities counts the GPU activities of a gzipped trace.
+func countActivities(t *testing.T, path string) int {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ TraceEvents []struct{ Cat, Ph string } }
+	if err := json.NewDecoder(z).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range doc.TraceEvents {
+		switch e.Cat {
+		case "kernel", "gpu_memcpy", "gpu_memset":
+			if e.Ph == "X" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestNsysExport(t *testing.T) {
+	path := testdata.Shared(t, "traces/nsys")
+	files, err := filepath.Glob(filepath.Join(path, "torchrun-2gpu-hopper*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no nsys export in %s (%v)", path, err)
+	}
+	got := rows(t, "--trace", files[0], "--device", "all")
+	devices := map[string]bool{}
+	for _, r := range got {
+		devices[r["device"]] = true
+	}
+	if len(got) == 0 || len(devices) != 2 {
+		t.Errorf("%d rows of %d devices, want rows of 2", len(got), len(devices))
+	}
+}
+
+func TestWhatIsNoTraceIsRefusedInOneLine(t *testing.T) {
+	dir := t.TempDir()
+	notTrace := filepath.Join(dir, "x.json")
+	if err := os.WriteFile(notTrace, []byte(`{"model": "x"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{notTrace, dir, filepath.Join(dir, "absent")} {
+		got := apptest.Run(t, program(), "--trace", path)
+		if got.Code != 1 || strings.Count(got.Stderr, "\n") != 1 || got.Stdout != "" || !strings.Contains(got.Stderr, filepath.Base(path)) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want 1 and a line that names it", path, got.Code, got.Stdout, got.Stderr)
+		}
+	}
+}

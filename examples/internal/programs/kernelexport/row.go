@@ -1,0 +1,121 @@
+package kernelexport
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// Row is one GPU activity, with the names that other tools rely on.
+type Row struct {
+	Index       int    `json:"index"` // place in the output
+	Start       int64  `json:"ts_ns"` // since the trace's first event
+	Duration    int64  `json:"dur_ns"`
+	Device      int64  `json:"device"`
+	Stream      int64  `json:"stream"`
+	Kind        string `json:"kind"`  // kernel, memcpy, memset, or graph for a replay in one row
+	Pass        int    `json:"pass"`  // −1 outside any
+	Layer       int    `json:"layer"` // −1 outside any
+	Half        string `json:"half"`  // attn, ffn or full within a layer
+	Stage       string `json:"stage"` // prefill, decode, mixed
+	Category    string `json:"category"`
+	Name        string `json:"name"`        // as recorded
+	Canonical   string `json:"canonical"`   // what the kernel tables merge by
+	CPUOp       string `json:"cpu_op"`      // innermost op around the launch
+	Location    string `json:"location"`    // path:line func, with --stacks
+	Module      string `json:"module"`      // Outer_0/Inner_3, with --module
+	Correlation uint64 `json:"correlation"` // 0 for none
+	Graph       int    `json:"graph"`       // 1 for a replayed activity
+
+	Operator           string  `json:"operator"`            // part of the model, see docs/operators.md
+	Part               string  `json:"part"`                // main, quant, reduce, copy; empty for other
+	OperatorConfidence float64 `json:"operator_confidence"` // 0…1
+	ModelLine          string  `json:"model_line"`          // path:line func in a model's file, with --stacks
+}
+
+// header is the first line of the CSV.
+var header = []string{
+	"index", "ts_ns", "dur_ns", "device", "stream", "kind", "pass", "layer", "half", "stage", "category", "name",
+	"canonical", "cpu_op", "location", "module", "correlation", "graph",
+	"operator", "part", "operator_confidence", "model_line",
+}
+
+// rowWriter writes rows in one of the formats.
+type rowWriter interface {
+	write(*Row) error
+	flush() error
+}
+
+// csvWriter writes comma-separated values under the header.
+type csvWriter struct {
+	*table.CSV
+	safe bool // texts of the trace are made harmless
+}
+
+// newCSV writes the header and returns the writer of rows.
+func newCSV(w io.Writer, safe bool) csvWriter {
+	c := table.NewCSV(w)
+	c.Header(header...)
+	return csvWriter{c, safe}
+}
+
+func (c csvWriter) write(r *Row) error {
+	c.Int(int64(r.Index))
+	c.Int(r.Start)
+	c.Int(r.Duration)
+	c.Int(r.Device)
+	c.Int(r.Stream)
+	c.String(r.Kind)
+	c.Int(int64(r.Pass))
+	c.Int(int64(r.Layer))
+	c.String(r.Half)
+	c.String(r.Stage)
+	c.text(r.Category)
+	c.text(r.Name)
+	c.text(r.Canonical)
+	c.text(r.CPUOp)
+	c.text(r.Location)
+	c.text(r.Module)
+	c.Uint(r.Correlation)
+	c.Int(int64(r.Graph))
+	c.text(r.Operator)
+	c.String(r.Part)
+	c.String(strconv.FormatFloat(r.OperatorConfidence, 'f', -1, 64))
+	c.text(r.ModelLine)
+	return c.End()
+}
+
+func (c csvWriter) flush() error { return c.Flush() }
+
+// formulaStarts are the first characters by which spreadsheets take a cell for a
+// formula, which may start programs.
+const formulaStarts = "=+-@\t\r"
+
+// text writes a text of the trace, or of the model that it names. Where the
+// writer is safe, control characters are replaced, and what a spreadsheet would
+// take for a formula is quoted as spreadsheets do.
+func (c csvWriter) text(s string) {
+	if c.safe && s != "" {
+		formula := strings.IndexByte(formulaStarts, s[0]) >= 0
+		if s = table.Clean(s); formula || strings.IndexByte(formulaStarts, s[0]) >= 0 {
+			s = "'" + s
+		}
+	}
+	c.String(s)
+}
+
+// ndjsonWriter writes one JSON object a line.
+type ndjsonWriter struct{ enc *json.Encoder }
+
+// newNDJSON returns a writer of rows.
+func newNDJSON(w io.Writer) ndjsonWriter {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false) // kernel names are full of < and >
+	return ndjsonWriter{enc}
+}
+
+func (n ndjsonWriter) write(r *Row) error { return n.enc.Encode(r) }
+func (n ndjsonWriter) flush() error       { return nil }

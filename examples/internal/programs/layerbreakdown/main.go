@@ -1,0 +1,153 @@
+package layerbreakdown
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Program returns the program with fresh flags.
+func Program() app.Program { return program() }
+
+// options are the program's own flags.
+type options struct {
+	pass, layer, compare int
+	mapping              string
+	plan, force          bool
+	given                func(name string) bool
+}
+
+// program describes layer-breakdown.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name:    "layer-breakdown",
+		Summary: "breaks one decoder layer of one forward pass down into its kernels, with categories, shapes and sources, and compares it with another layer.",
+		Examples: []string{
+			"layer-breakdown --layer 1                                        # of the demo trace",
+			"layer-breakdown --trace x.json.gz --config config.json --fwd-pass 2 --layer 3 --compare-layer 4",
+			"layer-breakdown --trace decode.json.gz --mapping-input capture.json.gz --layer 5 --format compute-flow",
+			"layer-breakdown --plan --config config.json                      # the operators of a model, no trace",
+		},
+		Common:  app.AllFlags,
+		Formats: []string{"text", "compute-flow", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER`; default: the steady pass")
+			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down")
+			fs.IntVar(&o.compare, "compare-layer", 0, "layer `NUMBER` of the same pass to compare with; default: none")
+			fs.StringVar(&o.mapping, "mapping-input", "", "second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
+			fs.BoolVar(&o.force, "force-mapping", false, "use --mapping-input also where it seems to be of another model or GPU")
+			fs.BoolVar(&o.plan, "plan", false, "print the plan of the model that --config describes, operators with their sizes, and read no trace")
+			o.given = func(name string) bool {
+				set := false
+				fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+				return set
+			}
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
+	}
+}
+
+func run(ctx context.Context, env *app.Env, o *options) error {
+	if o.plan {
+		return writePlan(env)
+	}
+	model, err := env.LayerOptions()
+	if err != nil {
+		return err
+	}
+	if o.mapping != "" {
+		// The names of captured kernels stand in the args of HIP launch calls.
+		m, err := env.LoadFile(ctx, o.mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)})
+		if err != nil {
+			return fmt.Errorf("--mapping-input: %w", err)
+		}
+		if model.Mapping, err = layer.Analyze(ctx, m, model); errors.Is(err, layer.ErrContradiction) { // the kernels of another model may still match
+			model.Mapping, err = layer.Analyze(ctx, m, layer.Options{})
+		}
+		if err != nil {
+			return fmt.Errorf("--mapping-input: %w", err)
+		}
+	}
+	model.ForceMapping = o.force
+	t, err := env.Load(ctx, trace.Options{})
+	if err != nil {
+		return err
+	}
+	an, err := env.AnalyzeTrace(ctx, t, model)
+	if err != nil {
+		return err
+	}
+	a, err := env.GPU(an)
+	if err != nil {
+		return err
+	}
+	if err := a.Align(ctx); err != nil {
+		return err
+	}
+	if reason := a.MappingRefused(); reason != "" {
+		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", reason)
+	}
+	pass := a.Steady.Pass
+	if o.given("fwd-pass") || pass == layer.None {
+		pass = o.pass
+	}
+	detail := view.NewDetail
+	if env.Boundaries == published.AnchorOpens {
+		detail = published.Detail
+	}
+	d, err := detail(a, pass, o.layer)
+	if err != nil {
+		return err
+	}
+	if o.given("compare-layer") {
+		other, err := detail(a, pass, o.compare)
+		if err != nil {
+			return fmt.Errorf("--compare-layer: %w", err)
+		}
+		d.Diff = view.DiffOf(d, other)
+	}
+	switch env.Format {
+	case "json":
+		return d.WriteJSON(env.Stdout)
+	case "compute-flow":
+		var arch *profile.ArchSummary
+		if an.Config != nil {
+			place, _ := profile.ParseHashPlacement(env.HashLayers) // checked when the flag was parsed
+			s := an.Config.Summary(place)
+			arch = &s
+		}
+		return d.WriteComputeFlow(env.Stdout, arch)
+	}
+	return d.WriteText(env.Stdout)
+}
+
+// writePlan prints what the model computes, read off its config.
+func writePlan(env *app.Env) error {
+	if env.Config == "" {
+		return fmt.Errorf("--plan: needs the model's config.json: give --config FILE")
+	}
+	c, err := profile.LoadConfig(env.Config)
+	if err != nil {
+		return err
+	}
+	p := c.Plan()
+	switch env.Format {
+	case "json":
+		e := json.NewEncoder(env.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(p)
+	case "compute-flow":
+		return fmt.Errorf("--plan: --format compute-flow needs a trace; use text or json")
+	}
+	return p.WriteText(env.Stdout)
+}

@@ -1,0 +1,135 @@
+package layertimeline
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/view"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Program returns the program with fresh flags.
+func Program() app.Program { return program() }
+
+// options are the program's own flags.
+type options struct {
+	pass        int
+	allPasses   bool
+	gpu, mode   string
+	tp, ep      int
+	html        html
+	passGiven   func() bool
+	parallelism profile.Parallelism
+}
+
+// program describes layer-timeline.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name:    "layer-timeline",
+		Summary: "finds the forward passes and decoder layers of a trace and prints what each pass, each layer and each type of layer costs.",
+		Examples: []string{
+			"layer-timeline                                                   # the demo trace",
+			"layer-timeline --trace x.json.gz --config config.json --fwd-pass 2",
+			"layer-timeline --trace x.json.gz --boundaries anchor-opens       # the numbers of layer_timeline_analyzer.py",
+		},
+		Common:  app.AllFlags,
+		Formats: []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER` whose layers to print; default: the steady pass")
+			fs.BoolVar(&o.allPasses, "show-all-passes", false, "print every row of the table of passes; default: the first 32")
+			fs.StringVar(&o.gpu, "gpu-type", "", "`NAME` of the GPU for the header; default: the trace's")
+			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE` for the header; 0: from file name, trace or server_args.json, else 8")
+			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE` for the header; 0: as --tp")
+			fs.StringVar(&o.mode, "serving-mode", "", "`TEXT` for the header, e.g. decode or prefill")
+			o.html.define(fs)
+			o.passGiven = func() bool { return given(fs, "fwd-pass") }
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
+	}
+}
+
+// given says whether the user set a flag.
+func given(fs *flag.FlagSet, name string) bool {
+	set := false
+	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
+// document is the JSON output: the timeline and what the header says.
+type document struct {
+	*view.Timeline
+	Architecture *profile.ArchSummary `json:"architecture,omitempty"`
+	TP           profile.Size         `json:"tp"`
+	EP           profile.Size         `json:"ep"`
+	GPUType      string               `json:"gpu_type,omitempty"`
+	ServingMode  string               `json:"serving_mode,omitempty"`
+}
+
+func run(ctx context.Context, env *app.Env, o *options) error {
+	a, err := env.Analyze(ctx, trace.Options{})
+	if err != nil {
+		return err
+	}
+	par, err := env.Parallelism(a.Analysis(), "", o.tp, o.ep)
+	if err != nil {
+		return err
+	}
+	o.parallelism = par
+	pass := layer.None
+	if o.passGiven() {
+		if pass = o.pass; pass < 0 {
+			return app.Usagef("--fwd-pass %d: want a number from 0", pass)
+		}
+	}
+	t, err := view.NewTimeline(a, pass)
+	if err != nil {
+		return err
+	}
+	t.Trace = env.TraceName()
+	if err := o.html.write(env, a, pass, o.lines()); err != nil {
+		return err
+	}
+	var arch *profile.ArchSummary
+	if a.Analysis().Config != nil {
+		s := a.Analysis().Config.Summary(placement(env))
+		arch = &s
+	}
+	if env.Format == "json" {
+		e := json.NewEncoder(env.Stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
+	}
+	return t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
+}
+
+// placement is --hash-layers; the flag's values are checked when it is parsed.
+func placement(env *app.Env) profile.HashPlacement {
+	p, _ := profile.ParseHashPlacement(env.HashLayers)
+	return p
+}
+
+// lines are the header lines about the deployment.
+func (o *options) lines() []string {
+	lines := []string{"Parallel sizes: " + o.parallelism.String()}
+	if o.gpu != "" {
+		lines = append(lines, "GPU type: "+o.gpu)
+	}
+	if o.mode != "" {
+		lines = append(lines, "Serving mode: "+o.mode)
+	}
+	return lines
+}
+
+// maxPasses is how many rows the table of passes may have; a terminal shows about 32 at once.
+func (o *options) maxPasses() int {
+	if o.allPasses {
+		return 0
+	}
+	return 32
+}

@@ -1,0 +1,140 @@
+package perfettomap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+)
+
+// files are the trace file and what was written from it.
+type files struct {
+	source    string // the trace
+	annotated string // "" unless written
+	sliced    string // "" unless written
+	temp      string // folder of the demo trace, "" for a trace of the user's
+}
+
+// newFiles returns the trace file of an analysis for copies of it. The demo
+// trace becomes a temporary file.
+func newFiles(env *app.Env, a *layer.Device) (*files, error) {
+	if !perfetto.CanOpen(a.Analysis().Trace()) {
+		return nil, fmt.Errorf("%s is an nsys export: --annotate, --slice and --open need torch-profiler JSON", env.Trace)
+	}
+	// Not env.Trace: that may be a directory.
+	f := &files{source: a.Analysis().Trace().Meta().Path}
+	if !env.Demo() {
+		if info, err := os.Stat(f.source); err != nil || !info.Mode().IsRegular() {
+			return nil, errors.New("--annotate, --slice and --open read the trace once more: write the stream to a file first")
+		}
+		return f, nil
+	}
+	var err error
+	if f.temp, err = os.MkdirTemp("", "strata-demo-"); err != nil {
+		return nil, err
+	}
+	f.source = filepath.Join(f.temp, "strata-demo.json.gz")
+	if err := os.WriteFile(f.source, demo.Trace(), 0o600); err != nil {
+		f.remove()
+		return nil, err
+	}
+	return f, nil
+}
+
+// remove deletes temporary files; best effort, the system cleans up as well.
+func (f *files) remove() {
+	if f.temp != "" {
+		os.RemoveAll(f.temp)
+	}
+}
+
+// served returns the file that says most about the trace.
+func (f *files) served() string {
+	switch {
+	case f.annotated != "":
+		return f.annotated
+	case f.sliced != "":
+		return f.sliced
+	}
+	return f.source
+}
+
+// annotate writes --annotate.
+func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o options) error {
+	env.Step("writing "+o.annotate, 0, 0)
+	tracks := perfetto.Tracks(a, o.minGap)
+	if err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks); err != nil {
+		return err
+	}
+	f.annotated = o.annotate
+	spans := 0
+	for _, t := range tracks {
+		spans += len(t.Spans)
+	}
+	env.Notef("wrote %s: %s (%d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(tracks), spans)
+	return nil
+}
+
+// slice writes --slice.
+func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *perfetto.Map, o options) error {
+	keep, what, err := chosen(env, a, pm.Pass, o)
+	if err != nil {
+		return err
+	}
+	env.Step("writing "+o.slice, 0, 0)
+	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice, perfetto.SliceOptions{Redact: perfetto.Redaction(o.redact)})
+	if err != nil {
+		return err
+	}
+	f.sliced = o.slice
+	env.Notef("wrote %s: %s, %s with %s GPU activities, %s of %s events", o.slice, fileSize(o.slice), what,
+		table.Count(int64(stats.Activities)), table.Count(stats.Kept), table.Count(stats.Kept+stats.Dropped))
+	return nil
+}
+
+// chosen returns the activities that --slice keeps, and their description.
+func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID, string, error) {
+	passes := []int(o.slicePasses)
+	if len(passes) == 0 {
+		if pass < 0 {
+			return nil, "", errors.New("--slice: the trace has no forward pass")
+		}
+		passes = []int{pass}
+	}
+	for _, p := range passes {
+		if p >= len(a.Passes) {
+			return nil, "", fmt.Errorf("--slice-passes: forward pass %d out of range: the trace has passes 0 to %d", p, len(a.Passes)-1)
+		}
+	}
+	var keep []trace.EventID
+	for k := range a.Kernels() {
+		if at := k.Place(); slices.Contains(passes, at.Pass) && (len(o.layers) == 0 || slices.Contains(o.layers, at.Layer)) {
+			keep = append(keep, k.Event().ID())
+		}
+	}
+	if !slices.ContainsFunc(passes, func(p int) bool { return a.Passes[p].Partial == layer.Whole }) {
+		env.Notef("the recording cuts every pass in the slice; to number its layers in the slice, too, keep a whole pass beside it with --slice-passes")
+	}
+	what := "pass " + indexList(passes).String()
+	if len(o.layers) > 0 {
+		what += ", layers " + o.layers.String()
+	}
+	return keep, what, nil
+}
+
+func fileSize(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "size unknown"
+	}
+	return table.Bytes(info.Size())
+}

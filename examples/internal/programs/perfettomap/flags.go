@@ -1,0 +1,93 @@
+package perfettomap
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/perfetto"
+)
+
+// indexList is a flag with indices and spans of them: "2,3,38" or "4-7,12".
+type indexList []int
+
+// maxIndex bounds a span, so that a typing error cannot fill the memory. No
+// model has nearly as many layers and no profile as many passes.
+const maxIndex = 1 << 20
+
+// String implements flag.Value; indices that follow each other become spans.
+func (l indexList) String() string {
+	var parts []string
+	for i := 0; i < len(l); {
+		j := i
+		for j+1 < len(l) && l[j+1] == l[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(l[i])
+		if j > i {
+			part += "-" + strconv.Itoa(l[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// Set implements flag.Value.
+func (l *indexList) Set(s string) error {
+	var list []int
+	for _, part := range strings.Split(s, ",") {
+		from, to, span := strings.Cut(strings.TrimSpace(part), "-")
+		if !span {
+			to = from
+		}
+		a, err := strconv.Atoi(from)
+		b, err2 := strconv.Atoi(to)
+		if err != nil || err2 != nil || a < 0 || b < a || b > maxIndex {
+			return fmt.Errorf("want numbers such as 2,3,38 or 4-7")
+		}
+		for i := a; i <= b; i++ {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	*l = slices.Compact(list)
+	return nil
+}
+
+// redactFlag is a flag with the parts to hide.
+type redactFlag perfetto.Redaction
+
+// String implements flag.Value.
+func (r *redactFlag) String() string {
+	var parts []string
+	for _, p := range []struct {
+		on   bool
+		name string
+	}{{r.Paths, "paths"}, {r.Names, "names"}, {r.Shapes, "shapes"}} {
+		if p.on {
+			parts = append(parts, p.name)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Set implements flag.Value.
+func (r *redactFlag) Set(s string) error {
+	for _, part := range strings.Split(s, ",") {
+		switch strings.TrimSpace(part) {
+		case "paths":
+			r.Paths = true
+		case "names":
+			r.Names = true
+		case "shapes":
+			r.Shapes = true
+		case "all":
+			*r = redactFlag{Paths: true, Names: true, Shapes: true}
+		default:
+			return fmt.Errorf("want a list of paths, names, shapes, or all")
+		}
+	}
+	return nil
+}

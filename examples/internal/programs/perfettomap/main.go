@@ -1,0 +1,151 @@
+package perfettomap
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/perfetto/serve"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Program returns the program with fresh flags, on the user's own machine.
+func Program() app.Program { return program(desktop()) }
+
+// options are the program's own flags.
+type options struct {
+	pass        int
+	layers      indexList
+	annotate    string
+	minGap      time.Duration
+	slice       string
+	slicePasses indexList
+	redact      redactFlag
+	open        bool
+	openTimeout time.Duration
+}
+
+// program describes perfetto-map on the given machine.
+func program(m machine) app.Program {
+	var o options
+	return app.Program{
+		Name:    "perfetto-map",
+		Summary: "says where the forward passes and layers of a trace are in the Perfetto UI, draws them into a copy, cuts out a piece to share, and opens the UI there.",
+		Examples: []string{
+			"perfetto-map --fwd-pass 2 --layers 2,3,38                             # time ranges; marks three layers",
+			"perfetto-map --trace x.json.gz --annotate x.layers.json.gz --open     # the UI with passes and layers drawn in",
+			"perfetto-map --trace x.json.gz --fwd-pass 2 --slice y.json.gz --redact all",
+		},
+		Common:  app.AllFlags,
+		Formats: []string{"text", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
+			fs.Var(&o.layers, "layers", "`LIST` of layers to mark and link, such as 2,3,38 or 4-7")
+			app.OutputFile(fs, &o.annotate, "annotate", "write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`, compressed as the trace is")
+			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap, "shortest `TIME` without GPU work that --annotate draws as a gap")
+			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE`")
+			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
+			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, all")
+			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass, or at the first of --layers: serves the annotated copy, else the slice, else the trace itself, once, to the UI alone")
+			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout, "how much `TIME` --open gives the UI to fetch the trace")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o, m) },
+	}
+}
+
+// check refuses flags that do not go together.
+func (o *options) check() error {
+	switch {
+	case o.pass < -1:
+		return app.Usagef("--fwd-pass %d: want a pass number, or −1 for the steady one", o.pass)
+	case o.slice == "" && o.redact != (redactFlag{}):
+		return app.Usagef("--redact hides parts of a slice: --slice FILE is needed")
+	case o.slice == "" && len(o.slicePasses) > 0:
+		return app.Usagef("--slice-passes needs --slice FILE")
+	case o.minGap <= 0:
+		return app.Usagef("--min-gap %v: want a positive time", o.minGap)
+	}
+	return nil
+}
+
+func run(ctx context.Context, env *app.Env, o options, m machine) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	// All lanes: the end of the time axis is the end of the last event of any.
+	a, err := env.Analyze(ctx, trace.Options{})
+	if err != nil {
+		return err
+	}
+	pm, err := perfetto.NewMap(a, o.pass, o.layers, perfetto.Link{})
+	if err != nil {
+		return err
+	}
+	if o.annotate == "" && o.slice == "" && !o.open {
+		return write(env, a, pm)
+	}
+	files, err := newFiles(env, a)
+	if err != nil {
+		return err
+	}
+	defer files.remove()
+	if o.annotate != "" {
+		if err := files.annotate(ctx, env, a, o); err != nil {
+			return err
+		}
+	}
+	if o.slice != "" {
+		if err := files.slice(ctx, env, a, pm, o); err != nil {
+			return err
+		}
+	}
+	var s *serve.Server
+	if o.open {
+		// The links of the output then also name the served trace.
+		if s, err = serve.Start(files.served(), m.address, ""); err != nil {
+			return err
+		}
+		defer s.Close()
+		if pm, err = perfetto.NewMap(a, o.pass, o.layers, perfetto.Link{TraceURL: s.URL()}); err != nil {
+			return err
+		}
+	}
+	if err := write(env, a, pm); err != nil {
+		return err
+	}
+	if s == nil {
+		return nil
+	}
+	if f, ok := env.Stdout.(interface{ Flush() error }); ok {
+		if err := f.Flush(); err != nil { // the tables are read while the UI loads
+			return err
+		}
+	}
+	return openUI(ctx, env, s, pm, o, m)
+}
+
+// write prints the map.
+func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
+	if env.Format == "json" {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(pm)
+	}
+	name := a.Analysis().Profile.Name
+	anchor := a.Anchor
+	if anchor == "" {
+		anchor = "none"
+	}
+	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s (%d kernels), boundaries: %s\n", table.Clean(env.TraceName()), name, anchor, a.NumAnchors, a.Analysis().Boundaries)
+	for _, e := range a.Evidence {
+		fmt.Fprintf(env.Stdout, "Evidence for %s: %s\n", e.For, e.Detail)
+	}
+	return pm.WriteText(env.Stdout)
+}

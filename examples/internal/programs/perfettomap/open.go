@@ -1,0 +1,84 @@
+package perfettomap
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/perfetto/serve"
+)
+
+// machine is what --open needs of the computer it runs on.
+type machine struct {
+	address string                 // to serve on, empty for the one the UI accepts
+	browse  func(url string) error // opens a web browser; nil where there is none
+}
+
+// desktop returns the machine this process runs on.
+func desktop() machine {
+	var name string
+	var args []string
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler"}
+	default:
+		// Without a display the tool would start a text browser, or wait.
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return machine{}
+		}
+		name = "xdg-open"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return machine{}
+	}
+	return machine{browse: func(url string) error { return exec.Command(path, append(args, url)...).Run() }}
+}
+
+// openUI opens the UI and waits until it has fetched the trace.
+func openUI(ctx context.Context, env *app.Env, s *serve.Server, pm *perfetto.Map, o options, m machine) error {
+	url := target(pm, s)
+	env.Notef("serving the trace to the Perfetto UI, once, for at most %v", o.openTimeout)
+	env.Notef("Chromium and Chrome from version 142 on ask whether the page may reach this computer (\"apps on this device\"): allow it")
+	opened := false
+	if m.browse != nil {
+		if err := m.browse(url); err != nil {
+			env.Notef("no browser could be started: %v", err)
+		} else {
+			opened = true
+		}
+	}
+	if opened {
+		env.Notef("opened %s", url)
+	} else {
+		env.Notef("open this in a browser on this computer: %s", url)
+	}
+	err := s.Wait(ctx, o.openTimeout)
+	if err == nil {
+		env.Notef("the UI has the trace; the server is gone")
+	}
+	if errors.Is(err, serve.ErrNotFetched) {
+		env.Notef("was the page allowed to reach this computer? A saved trace can also be opened by hand: %s", perfetto.UIOrigin)
+	}
+	return err
+}
+
+// target returns the link to the first marked layer, else to the pass, else to
+// the whole trace.
+func target(pm *perfetto.Map, s *serve.Server) string {
+	for _, l := range pm.Layers {
+		if l.Highlighted {
+			return l.URL
+		}
+	}
+	if pm.Pass >= 0 {
+		return pm.Passes[pm.Pass].URL
+	}
+	return perfetto.Link{TraceURL: s.URL()}.String()
+}

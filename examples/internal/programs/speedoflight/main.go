@@ -1,0 +1,148 @@
+package speedoflight
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Program returns the program with fresh flags.
+func Program() app.Program { return program() }
+
+// options are the program's own flags.
+type options struct {
+	device, devices, cache string
+	tokens, batch, kv      int64
+	prefill                bool
+	tp, ep                 int
+}
+
+// program describes speed-of-light.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name:    "speed-of-light",
+		Summary: "says what each forward pass should take: weights, cache and arithmetic of its operators against what the GPU can do, and where the rest of the time goes.",
+		Examples: []string{
+			"speed-of-light --trace x.json.gz --config config.json",
+			"speed-of-light --trace x.json.gz --config config.json --tokens 32 --kv-len 4096   # where the trace does not tell them",
+			"speed-of-light --config config.json --device-name H200 --tokens 32 --kv-len 4096 --tp 4   # no trace: a plan",
+		},
+		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Formats: []string{"text", "markdown", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.device, "device-name", "", "GPU `NAME` to reckon with, such as H100 or MI300X; default: the trace's")
+			fs.StringVar(&o.devices, "device-file", "", "`FILE` with further GPUs, in the form of profile/hardware/gpus.tsv")
+			fs.StringVar(&o.cache, "kv-dtype", "", "`TYPE` of the key-value cache, such as fp8; default: that of the activations")
+			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a pass, where the trace does not tell")
+			fs.Int64Var(&o.batch, "batch", 0, "`NUMBER` of requests of a pass; default: as many as tokens, or 1 with --prefill")
+			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees")
+			fs.BoolVar(&o.prefill, "prefill", false, "the tokens are prefilled, not decoded")
+			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; default: the trace's, else 1")
+			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE`; default: 1")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
+	}
+}
+
+func run(ctx context.Context, env *app.Env, o *options) error {
+	opts, err := o.roofline()
+	if err != nil {
+		return err
+	}
+	r, err := report(ctx, env, o, opts)
+	if err != nil {
+		return err
+	}
+	switch env.Format {
+	case "json":
+		e := json.NewEncoder(env.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	case "markdown":
+		return r.WriteMarkdown(env.Stdout)
+	}
+	return r.WriteText(env.Stdout)
+}
+
+// report plans where no trace is named and the tokens of a pass are.
+func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options) (*roofline.Report, error) {
+	if env.Demo() && env.Config != "" && o.tokens > 0 {
+		c, err := profile.LoadConfig(env.Config)
+		if err != nil {
+			return nil, err
+		}
+		if o.device == "" {
+			return nil, app.Usagef("--device-name: a plan needs the GPU, such as --device-name H100")
+		}
+		return roofline.Plan(ctx, c, opts)
+	}
+	model, err := env.LayerOptions()
+	if err != nil {
+		return nil, err
+	}
+	t, err := env.Load(ctx, trace.Options{})
+	if err != nil {
+		return nil, err
+	}
+	a, err := env.AnalyzeTrace(ctx, t, model)
+	if err != nil {
+		return nil, err
+	}
+	r, err := roofline.Analyze(ctx, a, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", env.TraceName(), err)
+	}
+	return r, nil
+}
+
+// roofline turns the flags into options.
+func (o *options) roofline() (roofline.Options, error) {
+	out := roofline.Options{Device: o.device, CacheDType: o.cache, Parallel: roofline.Parallel{TP: o.tp, EP: o.ep}}
+	for name, n := range map[string]int64{"tokens": o.tokens, "batch": o.batch, "kv-len": o.kv, "tp": int64(o.tp), "ep": int64(o.ep)} {
+		const most = 1 << 30
+		if n < 0 || n > most {
+			return out, app.Usagef("--%s %d: want a number from 0 to %d", name, n, most)
+		}
+	}
+	if o.devices != "" {
+		f, err := os.Open(o.devices)
+		if err != nil {
+			return out, err
+		}
+		defer f.Close()
+		if out.GPUs, err = hardware.Load(f); err != nil {
+			return out, fmt.Errorf("%s: %w", o.devices, err)
+		}
+	}
+	if o.tokens == 0 {
+		return out, nil
+	}
+	load := o.load()
+	out.Load = &load
+	return out, nil
+}
+
+// load is the pass that the flags describe.
+func (o *options) load() roofline.Load {
+	if o.prefill {
+		requests := max(o.batch, 1)
+		each := max(o.tokens/requests, 1)
+		return roofline.Prefill(requests, each, max(o.kv-each, 0))
+	}
+	requests := o.batch
+	if requests == 0 {
+		requests = o.tokens
+	}
+	l := roofline.Decode(requests, o.kv)
+	l.Tokens = o.tokens
+	return l
+}

@@ -1,0 +1,66 @@
+package speedoflight
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/layer/roofline"
+)
+
+func TestHelp(t *testing.T) {
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+}
+
+// llama writes a config of the shape of Llama-3.1-70B.
+func llama(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.json")
+	text := `{"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":80,"hidden_size":8192,"intermediate_size":28672,
+"num_attention_heads":64,"num_key_value_heads":8,"vocab_size":128256,"torch_dtype":"bfloat16"}`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPlanWithoutATrace(t *testing.T) {
+	args := []string{"--config", llama(t), "--device-name", "H100", "--tokens", "1", "--kv-len", "1050", "--tp", "4"}
+	r := apptest.MustRun(t, program(), append(args, "--format", "json")...)
+	var got roofline.Report
+	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Schema != roofline.Schema || len(got.Passes) != 1 || got.Passes[0].Floor.Microseconds() != 10399 {
+		t.Errorf("%s, floor %v; want 10.399 ms", got.Schema, got.Passes[0].Floor)
+	}
+	text := apptest.MustRun(t, program(), args...).Stdout
+	for _, want := range []string{"floor: products (weights)", "gate_up_proj", "10.373"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	for name, args := range map[string][]string{
+		"a plan without a GPU": {"--config", llama(t), "--tokens", "1"},
+		"negative tokens":      {"--config", llama(t), "--device-name", "H100", "--tokens", "-1"},
+		"more than can be":     {"--config", llama(t), "--device-name", "H100", "--tokens", "1", "--tp", "2000000000"},
+	} {
+		if r := apptest.Run(t, program(), args...); r.Code != 2 {
+			t.Errorf("%s: exit code %d, want 2: %s", name, r.Code, r.Stderr)
+		}
+	}
+	for name, args := range map[string][]string{
+		"a trace without a config": nil,
+		"a GPU that is none":       {"--config", llama(t), "--device-name", "H900", "--tokens", "1"},
+	} {
+		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 {
+			t.Errorf("%s: exit code %d: %s", name, r.Code, r.Stderr)
+		}
+	}
+}

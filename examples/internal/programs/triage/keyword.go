@@ -1,0 +1,69 @@
+package triage
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	published "github.com/llmstrata/strata/internal/published/triage"
+	"github.com/llmstrata/strata/triage"
+)
+
+// withKeywords returns the report with the fuse tables of the published rule.
+// That looks at all kernels, also those that the report hides.
+func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o triage.Options) (*triage.Report, error) {
+	o.MinSharePct, o.KernelLimit = -1, 0
+	// The published rule knows the parallel size from flags and server arguments only.
+	all, err := triage.Analyze(ctx, in, o)
+	if err != nil {
+		return nil, err
+	}
+	out := *r
+	out.Stages = slices.Clone(r.Stages)
+	for i := range out.Stages {
+		s := &all.Stages[i]
+		o := published.Options{Framework: r.Framework, Model: r.Model, TPSize: cmp.Or(o.TPSize, in.Server.TPSize), MinSharePct: r.MinSharePct}
+		out.Stages[i].Fuse = []triage.FuseRow{}
+		for _, m := range published.Fuse(keywordRows(s.Kernels), s.GPUTimeUS, o) {
+			out.Stages[i].Fuse = append(out.Stages[i].Fuse, keywordRow(m, s.Kernels))
+		}
+	}
+	return &out, nil
+}
+
+// keywordRows are kernels with all that stands behind them.
+func keywordRows(kernels []triage.KernelRow) []published.Row {
+	rows := make([]published.Row, len(kernels))
+	for i := range kernels {
+		k := &kernels[i]
+		rows[i] = published.Row{Kernel: k.Kernel, Texts: slices.Clone(k.CPUOps), TimeUS: k.GPUTimeUS, Launches: k.Launches}
+		for _, l := range k.Locations {
+			rows[i].Texts = append(rows[i].Texts, l.Location)
+		}
+		if k.ReplayedAt != "" {
+			rows[i].Texts = append(rows[i].Texts, k.ReplayedAt)
+		}
+	}
+	return rows
+}
+
+// keywordRow is a match as a row of the fuse table.
+func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
+	out := triage.FuseRow{Pattern: m.Pattern, Kind: triage.FuseSplit, Confidence: "Candidate", RelatedUS: m.TimeUS, SharePct: m.SharePct,
+		Occurrences: m.Occurrences, Evidence: []triage.EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
+		CandidatePaths: slices.Clone(m.CandidatePaths), Rationale: "Substring match of the published rule; not evidence. " + m.Rationale, Origin: m.Origin}
+	if m.Active {
+		out.Kind = triage.FuseActive
+	}
+	if m.Confirmed {
+		out.Confidence = "Confirmed"
+	}
+	for _, i := range m.Evidence {
+		k := &kernels[i]
+		out.Evidence = append(out.Evidence, triage.EvidenceRow{Kernel: k.Kernel, TotalUS: k.GPUTimeUS, SharePct: k.SharePct, Launches: k.Launches})
+		if loc := k.Locations[0].Location; !slices.Contains(out.CurrentLocations, loc) {
+			out.CurrentLocations = append(out.CurrentLocations, loc)
+		}
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package triage
+
+import (
+	"context"
+	"errors"
+	"flag"
+
+	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/triage"
+)
+
+// server is where traces are captured from before they are read.
+type server struct {
+	url, mappingURL string
+	settings        live.Settings
+}
+
+// define adds the flags of a live capture.
+func (s *server) define(fs *flag.FlagSet) {
+	fs.StringVar(&s.url, "url", "", "capture from the running server at `URL` first, and report on that")
+	fs.StringVar(&s.url, "formal-url", "", "the same as --url: the `URL` of the real setup, read for time")
+	fs.StringVar(&s.mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, captured first and read for source lines; the traces go to the folders mapping and formal of --output-dir")
+	s.settings.FolderFlags(fs)
+	s.settings.RequestFlags(fs)
+	s.settings.WindowFlags(fs)
+	s.settings.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
+}
+
+// check finds wrong usage. formal and mapping are paths that were given.
+func (s *server) check(formal bool, mapping string) error {
+	switch {
+	case s.url == "" && s.mappingURL == "":
+		if s.settings.O.OutputDir != "" {
+			return app.Usagef("--output-dir is for the traces of --url; --output names the report's file")
+		}
+		return nil
+	case s.url == "":
+		return app.Usagef("--mapping-url needs --formal-url")
+	case formal:
+		return app.Usagef("--url captures its own trace; give no input with it")
+	case s.mappingURL != "" && mapping != "":
+		return app.Usagef("give one of --mapping-url and --mapping-input")
+	case s.settings.O.OutputDir == "":
+		return app.Usagef("--url needs --output-dir")
+	}
+	return nil
+}
+
+// capture profiles the server, or the pair of them, and reads the traces.
+func (s *server) capture(ctx context.Context, env *app.Env, framework string, layers layer.Options, mappingSources []triage.Source) (triage.Input, error) {
+	o, err := s.settings.Options(env)
+	if err != nil {
+		return triage.Input{}, err
+	}
+	if o.Framework, err = capture.ParseFramework(framework); err != nil {
+		return triage.Input{}, app.Usagef("%v", live.Tell(err))
+	}
+	var formal, mapping *capture.Result
+	if s.mappingURL == "" {
+		o.URL = s.url
+		formal, err = capture.Run(ctx, o)
+	} else {
+		mapping, formal, err = capture.RunPair(ctx, capture.PairOptions{Base: o, OutputDir: o.OutputDir, MappingURL: s.mappingURL, FormalURL: s.url})
+	}
+	live.WarnIfRunning(ctx, env, err)
+	for _, r := range []*capture.Result{mapping, formal} {
+		if r != nil {
+			live.Notes(env, r)
+		}
+	}
+	// What is wrong with a capture that is not valid has been told.
+	if err != nil && !errors.Is(err, capture.ErrInvalid) {
+		return triage.Input{}, live.Tell(err)
+	}
+	env.Step("reading the captured traces", 0, 0)
+	in, err := live.Input(ctx, formal, mapping, mappingSources, layers)
+	if err != nil {
+		return triage.Input{}, err
+	}
+	for _, a := range in.Formal {
+		env.NoteHealth(a.Trace())
+	}
+	return in, nil
+}

@@ -1,0 +1,133 @@
+package triage
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/livetest"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+// demoFile writes the built-in trace as a server would.
+func demoFile(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "demo.json.gz")
+	if err := os.WriteFile(path, demo.Trace(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestURL profiles a server and reports on what it left: a stage per folder,
+// the server's model in the head, and a sign of life on stderr.
+func TestURL(t *testing.T) {
+	file := demoFile(t)
+	s, dir := livetest.New(t, file, file), livetest.Folder(t)
+	r := apptest.MustRun(t, program(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2", "--progress")...)
+	for _, want := range []string{"Mode: single-trace", "Framework: SGLang", "Model: Qwen/Qwen3-8B", "TP size: 1",
+		"##### extend/prefill", "##### decode", filepath.Join(dir, "decode", "17.2-TP-0.trace.json.gz")} {
+		if !strings.Contains(r.Stdout, want) {
+			t.Errorf("report does not say %q:\n%.1500s", want, r.Stdout)
+		}
+	}
+	for _, want := range []string{"prefill: arming the profiler", "decode: request 1 of 1"} {
+		if !strings.Contains(r.Stderr, want) {
+			t.Errorf("stderr does not say %q:\n%s", want, r.Stderr)
+		}
+	}
+	if len(s.Starts) != 2 || s.Starts[0]["num_steps"] != 3.0 || s.Armed {
+		t.Errorf("%d windows, %v, armed %v", len(s.Starts), s.Starts, s.Armed)
+	}
+}
+
+// TestURLPair captures source lines from one server and time from the other.
+func TestURLPair(t *testing.T) {
+	extend := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
+	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	mapping, formal, dir := livetest.New(t, extend, extend), livetest.New(t, extend, decode), livetest.Folder(t)
+	args := append(livetest.Fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir, "--profile-workload", "decode")
+	r := apptest.MustRun(t, program(), append(args, "--format", "json", "--min-share", "0")...)
+	var doc struct {
+		Mode             string
+		MappingFramework string   `json:"mapping_framework"`
+		MappingTraces    []string `json:"mapping_traces"`
+		Traces           []string
+		Model            string
+		Stages           []struct {
+			Stage   string
+			Kernels []struct {
+				Kernel    string
+				Locations []struct{ Location string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Mode != "mapping-formal" || doc.MappingFramework != "SGLang" || doc.Model != "Qwen/Qwen3-8B" || len(doc.Stages) != 1 || doc.Stages[0].Stage != "decode" {
+		t.Fatalf("document = %.500s", r.Stdout)
+	}
+	if want := filepath.Join(dir, "mapping", "decode"); len(doc.MappingTraces) != 1 || filepath.Dir(doc.MappingTraces[0]) != want {
+		t.Errorf("mapping traces %v, want one in %s", doc.MappingTraces, want)
+	}
+	for _, k := range doc.Stages[0].Kernels {
+		for _, l := range k.Locations {
+			if l.Location == "graph replay" || strings.Contains(l.Location, "_forward_raw") {
+				t.Errorf("%.60s comes from %s", k.Kernel, l.Location)
+			}
+		}
+	}
+}
+
+// TestURLWithMappingFile reads the mapping trace from disk.
+func TestURLWithMappingFile(t *testing.T) {
+	file := demoFile(t)
+	s, dir := livetest.New(t, file, file), livetest.Folder(t)
+	r := apptest.MustRun(t, program(), append(livetest.Fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir, "--profile-workload", "decode")...)
+	if !strings.Contains(r.Stdout, "Mode: mapping-formal") || !strings.Contains(r.Stdout, "Mapping traces: "+file) {
+		t.Errorf("report:\n%.800s", r.Stdout)
+	}
+	r = apptest.Run(t, program(), append(livetest.Fast, "--url", s.URL, "--mapping-input", "/absent", "--output-dir", dir)...)
+	if r.Code != app.ExitError || len(s.Starts) != 1 {
+		t.Errorf("an absent mapping trace: exit code %d, %d windows; want an error before the capture", r.Code, len(s.Starts))
+	}
+}
+
+// TestURLErrors: one line, and the server's profiler is stopped.
+func TestURLErrors(t *testing.T) {
+	file := demoFile(t)
+	s := livetest.New(t, file, file)
+	base := append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t))
+	gone := livetest.New(t, file, file)
+	gone.Config.Handler = http.NotFoundHandler()
+	s.Broken = true
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--url", s.URL}, app.ExitUsage, "--url needs --output-dir"},
+		{append(base, "--input", file), app.ExitUsage, "captures its own trace"},
+		{[]string{"--mapping-url", s.URL, "--output-dir", "x"}, app.ExitUsage, "--mapping-url needs --formal-url"},
+		{append(base, "--mapping-url", s.URL, "--mapping-input", file), app.ExitUsage, "give one of"},
+		{[]string{"--output-dir", "x"}, app.ExitUsage, "--output names the report's file"},
+		{append(base, "--framework", "pytorch"), app.ExitUsage, "pytorch"},
+		{append(base, "--num-steps", "0"), app.ExitUsage, "--num-steps 0"},
+		{append(base, "--trace-timeout", "50ms"), app.ExitError, "no prefill trace from " + s.URL},
+		{[]string{"--url", gone.URL, "--framework", "sglang", "--output-dir", livetest.Folder(t)}, app.ExitError, gone.URL},
+	} {
+		r := apptest.Run(t, program(), c.args...)
+		if r.Code != c.code || !strings.Contains(r.Stderr, c.says) || strings.Contains(r.Stderr, "triage: capture: ") || r.Stdout != "" {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %d, %q", c.args, r.Code, r.Stdout, r.Stderr, c.code, c.says)
+		}
+	}
+	if s.Armed {
+		t.Error("the profiler is still running")
+	}
+}

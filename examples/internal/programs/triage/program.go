@@ -1,0 +1,251 @@
+package triage
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// options are the program's own flags.
+type options struct {
+	input, mapping, formal string
+	compare, catalog       string
+	framework, pid         string
+	model                  string
+	tp                     int
+	kernelLimit            int
+	overlapLimit           int
+	minShare               float64
+	fuseMode               *string
+	tolerance              float64
+	pprof                  string
+	html                   html
+	server                 server
+}
+
+// program returns the program with fresh flags.
+func program() app.Program {
+	o := &options{}
+	return app.Program{
+		Name: "triage",
+		Summary: "Says where GPU time goes and from which source line, what is exposed, and which known fusion is not used.\n" +
+			"Three tables per stage: kernels by GPU time; overlap, where P1 is what to look at first; fusions, where \"split\" is a known\n" +
+			"fused path that is not used and \"active\" one that is. docs/triage.md says how each number is found.",
+		Args: "[FILE|DIR]",
+		Examples: []string{
+			"triage --input profile-dir                                    # one rank, one trace per stage",
+			"triage --mapping-input graph-off-dir --formal-input real-dir  # source lines from one run, time from the other",
+			"triage --input new-dir --compare-input old-dir                # exit code 1 when a stage got slower",
+			"triage --url http://127.0.0.1:30000 --output-dir runs/qwen     # profile a running server, then report on it",
+			"triage --mapping-url http://127.0.0.1:30001 --formal-url http://127.0.0.1:30000 --output-dir runs/pair",
+			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
+		},
+		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Formats: []string{"markdown", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
+			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
+			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
+			fs.StringVar(&o.framework, "framework", "", "`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
+			fs.StringVar(&o.model, "model", "", "model `NAME`; empty: from server_args.json")
+			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json")
+			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
+			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
+			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of each overlap verdict; 0: all")
+			fs.Float64Var(&o.minShare, "min-share", triage.DefaultMinSharePct, "hide rows below this `percent` of the stage's GPU time")
+			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
+			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
+			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
+			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
+			o.html.define(fs)
+			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
+		},
+		More:      o.server.define,
+		MoreTitle: "Flags of a live capture, with --url",
+		Run:       o.run,
+	}
+}
+
+// settings returns the options of an analysis.
+func (o *options) settings() (triage.Options, error) {
+	opts := triage.Options{MinSharePct: o.minShare, KernelLimit: o.kernelLimit, OverlapLimit: o.overlapLimit, Model: o.model, TPSize: o.tp, Process: o.pid}
+	if o.minShare <= 0 || o.compare != "" { // compare all kernels
+		opts.MinSharePct = -1
+	}
+	if o.overlapLimit <= 0 {
+		opts.OverlapLimit = -1
+	}
+	if o.framework == "auto" {
+		o.framework = ""
+	}
+	if o.framework != "" {
+		f, ok := framework.ByName(framework.All(), o.framework)
+		if !ok {
+			return opts, app.Usagef("--framework %q is none of sglang, vllm, trtllm, tokenspeed, pytorch", o.framework)
+		}
+		opts.Framework = f.Name
+	}
+	return opts, nil
+}
+
+// formalPath returns the path of the trace to read for time, "" for the demo.
+func (o *options) formalPath(env *app.Env) (string, error) {
+	var paths []string
+	for _, p := range append([]string{env.Trace, o.input, o.formal}, env.Args...) {
+		if p != "" {
+			paths = append(paths, p)
+		}
+	}
+	if err := o.server.check(len(paths) > 0, o.mapping); err != nil {
+		return "", err
+	}
+	switch {
+	case len(paths) > 1:
+		return "", app.Usagef("give one of --input, --formal-input, --trace and an argument, not several")
+	case len(paths) == 1:
+		return paths[0], nil
+	case o.mapping != "" && o.server.url == "":
+		return "", app.Usagef("--mapping-input needs --formal-input")
+	}
+	return "", nil
+}
+
+func (o *options) run(ctx context.Context, env *app.Env) error {
+	if o.catalog != "" {
+		return printCatalog(env, o.catalog)
+	}
+	opts, err := o.settings()
+	if err != nil {
+		return err
+	}
+	path, err := o.formalPath(env)
+	if err != nil {
+		return err
+	}
+	env.Trace = cmp.Or(path, o.server.settings.O.OutputDir) // the model's config is looked for beside it
+	if env.Boundaries == published.AnchorOpens {
+		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
+	}
+	layers, err := env.LayerOptions()
+	if err != nil {
+		return err
+	}
+	in, err := o.load(ctx, env, path, layers)
+	if err != nil {
+		return err
+	}
+	report, err := triage.Analyze(ctx, in, opts)
+	if err != nil {
+		return err
+	}
+	write := report.WriteProfile
+	if *o.fuseMode == "keyword" {
+		if report, err = withKeywords(ctx, in, report, opts); err != nil {
+			return err
+		}
+	}
+	if o.pprof != "" {
+		if err := atomicfile.Write(o.pprof, 0o666, write); err != nil {
+			return err
+		}
+		env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
+	}
+	if err := o.html.write(env, report); err != nil {
+		return err
+	}
+	if o.compare != "" {
+		return o.runCompare(ctx, env, report, layers, opts)
+	}
+	if env.Format == "json" {
+		return report.WriteJSON(env.Stdout)
+	}
+	return report.WriteMarkdown(env.Stdout)
+}
+
+// load reads the mapping traces, and the formal ones of a server, a file or the
+// demo.
+func (o *options) load(ctx context.Context, env *app.Env, path string, layers layer.Options) (triage.Input, error) {
+	var mapping, formal []triage.Source
+	var server, ours triage.Server
+	var err error
+	if o.mapping != "" {
+		// On ROCm the args of the launch calls name the kernels that a graph
+		// capture recorded.
+		if mapping, server, err = read(ctx, env, o.mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
+			return triage.Input{}, err
+		}
+	}
+	switch {
+	case o.server.url != "":
+		return o.server.capture(ctx, env, o.framework, layers, mapping)
+	case path != "":
+		formal, ours, err = read(ctx, env, path, trace.Options{})
+	default:
+		var t *trace.Trace
+		t, err = env.Load(ctx, trace.Options{})
+		formal = []triage.Source{{Trace: t, Path: env.TraceName()}}
+	}
+	if err != nil {
+		return triage.Input{}, err
+	}
+	env.Step("finding passes and layers", 0, 0)
+	in, err := triage.NewInput(ctx, formal, mapping, layers)
+	if in.Server = ours; ours == (triage.Server{}) {
+		in.Server = server
+	}
+	return in, err
+}
+
+// read opens the traces at a path and what their server said beside them.
+func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]triage.Source, triage.Server, error) {
+	rec, err := env.Open(ctx, path, strata.Options{Trace: o})
+	if err != nil {
+		return nil, triage.Server{}, err
+	}
+	var sources []triage.Source
+	var paths []string
+	for _, p := range rec.Parts {
+		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path})
+		paths = append(paths, p.Path)
+	}
+	server, err := triage.ReadBeside(paths...)
+	return sources, server, err
+}
+
+// runCompare prints the comparison with an older run. A regression is an error,
+// so that a pipeline stops on it.
+func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, layers layer.Options, opts triage.Options) error {
+	sources, server, err := read(ctx, env, o.compare, trace.Options{})
+	if err != nil {
+		return err
+	}
+	in, err := triage.NewInput(ctx, sources, nil, layers)
+	if err != nil {
+		return err
+	}
+	in.Server = server
+	old, err := triage.Analyze(ctx, in, opts)
+	if err != nil {
+		return err
+	}
+	c := triage.Compare(old, report, o.tolerance)
+	if env.Format == "json" {
+		err = c.WriteJSON(env.Stdout)
+	} else {
+		err = c.WriteMarkdown(env.Stdout)
+	}
+	if err != nil || c.Verdict == triage.ComparePass {
+		return err
+	}
+	return fmt.Errorf("comparison with %s: %s", o.compare, c.Verdict)
+}

@@ -1,0 +1,66 @@
+package triagebundle
+
+import (
+	"context"
+	"flag"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/triage"
+)
+
+// Program returns the program with fresh flags.
+func Program() app.Program { return program(time.Now) }
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ", ") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+// program returns the program with fresh flags; now is the generation time.
+func program(now func() time.Time) app.Program {
+	var files list
+	var root, title *string
+	var toc *bool
+	return app.Program{
+		Name:    "triage-bundle",
+		Summary: "Joins Markdown triage reports into one document, a section per model.",
+		Args:    "[FILE|LABEL=FILE...]",
+		Examples: []string{
+			"triage-bundle --analysis-root runs/ --include-toc",
+			"triage-bundle --analysis-file qwen=a.md --analysis-file llama=b.md --output all.md",
+		},
+		Common:  app.FormatFlag | app.OutputFlag,
+		Formats: []string{"markdown"},
+		Flags: func(fs *flag.FlagSet) {
+			root = fs.String("analysis-root", "", "take all triage reports (*.md, *.txt) below this `directory`")
+			fs.Var(&files, "analysis-file", "take this report: `[LABEL=]FILE`; may be given several times")
+			title = fs.String("title", "Triage Bundle", "`title` of the document")
+			toc = fs.Bool("include-toc", false, "write a table of contents")
+		},
+		Run: func(_ context.Context, env *app.Env) error {
+			var entries []triage.BundleEntry
+			if *root != "" {
+				found, err := triage.FindReports(*root)
+				if err != nil {
+					return err
+				}
+				entries = found
+			}
+			for _, f := range append(files, env.Args...) {
+				entries = append(entries, triage.ParseBundleEntry(f))
+			}
+			if len(entries) == 0 {
+				return app.Usagef("no report: give --analysis-root or --analysis-file")
+			}
+			b, err := triage.NewBundle(*title, entries...)
+			if err != nil {
+				return err
+			}
+			b.TOC, b.Time = *toc, now()
+			return b.WriteMarkdown(env.Stdout)
+		},
+	}
+}
