@@ -60,6 +60,7 @@ var Layers = Layering{
 	"internal/gen/cmd/demogen":  {"internal/gen"},
 	"internal/gen/cmd/tracegen": {"internal/gen"},
 	"internal/gen/nsysgen":      {},
+	"internal/gate":             {"internal/table"},
 	"internal/htmlreport":       {"internal/table"},
 	"internal/inflate":          {},
 	"internal/intern":           {},
