@@ -3,6 +3,7 @@ package layer_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -86,7 +87,7 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 		"no such event":          func(p []layer.GivenPass) { p[0].Layers[0].Kernels[0] = trace.EventID(1 << 30) },
 		"an index left out":      func(p []layer.GivenPass) { p[0].Layers[3].Index = 4 },
 		"an index below 0":       func(p []layer.GivenPass) { p[0].Layers = []layer.GivenLayer{{Index: -1}} },
-		"an index beyond reason": func(p []layer.GivenPass) { p[0].Layers = []layer.GivenLayer{{Index: 1 << 40}} },
+		"an index beyond reason": func(p []layer.GivenPass) { p[0].Layers = []layer.GivenLayer{{Index: math.MaxInt}} },
 		"too few halves":         func(p []layer.GivenPass) { p[0].Layers[0].Halves = []int8{0} },
 	} {
 		passes := assembled(tr, truths)
@@ -95,7 +96,7 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 			t.Errorf("%s: %v, want an error of range", name, err)
 		}
 	}
-	if _, err := layer.Assemble(t.Context(), tr, nil, layer.Options{NumLayers: 1 << 40}); !errors.Is(err, layer.ErrRange) {
+	if _, err := layer.Assemble(t.Context(), tr, nil, layer.Options{NumLayers: math.MaxInt}); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("2^40 layers: %v, want an error of range", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // FuzzParseStep: any annotation gives a step whose counts are counts, or none.
@@ -28,4 +29,24 @@ func FuzzParseStep(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestModuleWithoutPrefix: a reader of another format may give a module frame
+// any name, an empty one as well.
+func TestModuleWithoutPrefix(t *testing.T) {
+	b := trace.NewBuilder()
+	b.Add(trace.EventData{Kind: trace.KindModule, Name: "", Duration: 1000})
+	for i := range int64(40) {
+		name := []string{"rms_norm_kernel", "gemm_kernel", "flash_fwd_kernel", "silu_and_mul_kernel"}[i%4]
+		id := trace.CorrelationID(i + 1)
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * i, Duration: 5, Correlation: id})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 10*i + 6, Duration: 4, Stream: 7, Correlation: id})
+	}
+	a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(a.Devices); got != 1 {
+		t.Errorf("%d devices, want 1", got)
+	}
 }

@@ -330,7 +330,7 @@ func (w *work) modulePaths() *modulePaths {
 		if !ok {
 			node = int32(len(m.nodes))
 			children[edge{parent, e.NameID()}] = node
-			m.nodes = append(m.nodes, pathNode{parent, e.Name()[len(modulePrefix):]})
+			m.nodes = append(m.nodes, pathNode{parent, strings.TrimPrefix(e.Name(), modulePrefix)})
 		}
 		stack = append(stack, open{e.End(), node})
 	}

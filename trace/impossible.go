@@ -84,6 +84,9 @@ const (
 	farAway  = int64(time.Hour)
 	farSpans = 1000
 	farShare = 100
+	// In fewer events than farFewest no group is clearly the recording: of three,
+	// two that are near each other outvote nobody. Every recording has more.
+	farFewest = 20
 )
 
 // dropFar leaves out the events whose time is far from all others, which cannot
@@ -128,7 +131,7 @@ func (b *Builder) bulk() (first, last, gap int64, ok bool) {
 		}
 		n += b.t.lanes[l].len()
 	}
-	if n < 3 || int64(hi-lo) <= farAway {
+	if n < farFewest || int64(hi-lo) <= farAway {
 		return 0, 0, 0, false
 	}
 	for l := range b.t.lanes {

@@ -68,7 +68,8 @@ func TestEventFarFromAllOthersMakesNoWindow(t *testing.T) {
 		far    string
 	}{
 		"time 0":                 {append(work(50, now), kernelAt("zero", 0, 5, "")), 50 * time.Microsecond, "loss-bad-time=1"},
-		"time 0, few events":     {append(work(2, now), kernelAt("zero", 0, 5, "")), 2 * time.Microsecond, "loss-bad-time=1"},
+		"time 0 of 20 events":    {append(work(10, now)[:19], kernelAt("zero", 0, 5, "")), 10 * time.Microsecond, "loss-bad-time=1"},
+		"time 0 of 19 events":    {append(work(9, now), kernelAt("zero", 0, 5, "")), time.Duration(now+9) * time.Microsecond, ""},
 		"an op, later":           {append(work(50, now), opAt("zero", now+2*hour, 1, "")), 50 * time.Microsecond, "loss-bad-time=1"},
 		"2 of 202":               {append(work(100, now), work(1, 0)...), 100 * time.Microsecond, "loss-bad-time=2"},
 		"2 of 102, too many":     {append(work(50, now), work(1, now-2*hour)...), 2*time.Hour + 50*time.Microsecond, ""},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"testing"
 
@@ -153,7 +154,7 @@ func TestAnalyzeSaysWhatIsMissing(t *testing.T) {
 	}{
 		"anchor that does not occur": {layer.Options{Anchor: "no such kernel", NumLayers: 20}, layer.ErrNoEvidence},
 		"no anchor known":            {layer.Options{NumLayers: 20}, layer.ErrNoEvidence},
-		"absurd number of layers":    {layer.Options{Anchor: down, NumLayers: 1 << 62}, layer.ErrNoEvidence},
+		"absurd number of layers":    {layer.Options{Anchor: down, NumLayers: math.MaxInt}, layer.ErrNoEvidence},
 	} {
 		if a, err := published.Analyze(t.Context(), tr, c.o); !errors.Is(err, c.want) || a != nil {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
