@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
@@ -26,19 +27,27 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		return nil, fmt.Errorf("speed of light: %w: give the config.json of the model", ErrNoConfig)
 	}
 	plan := c.Plan()
+	var sizes []string
+	o.Parallel, sizes = parallelOf(a, &o)
 	m := newModel(c, plan, &o)
 	r := &Report{Schema: Schema, Model: plan.Model, Parallel: Parallel{m.parallel.tp(), m.parallel.ep()}, Passes: []Pass{}, Operators: []Row{},
-		Recoverable: []Item{}, Notes: append([]string{}, plan.Notes...)}
+		Recoverable: []Item{}, Notes: append(append([]string{}, plan.Notes...), sizes...)}
 	if len(a.Devices) == 0 {
 		r.GPUWhy = "the trace has no GPU work"
 		return r, nil
 	}
-	d := &a.Devices[0]
-	var err error
+	d, err := a.Device(o.On)
+	if err != nil {
+		return nil, fmt.Errorf("speed of light: %w", err)
+	}
 	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
 		return nil, err
 	}
 	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d)}
+	if o.Kernels {
+		w.costs = costs{}
+		r.costs = w.costs
+	}
 	w.divide()
 	best := steadyPass(d)
 	for p := range d.Passes {
@@ -56,6 +65,34 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	r.Notes = append(r.Notes, m.assumptions(&o)...)
 	r.Notes = append(r.Notes, w.notes()...)
 	return r, nil
+}
+
+// parallelOf is how the model is divided, and what of it is only taken to be so. A model whose layers exchange nothing between GPUs is not
+// divided, however many ranks the job has.
+func parallelOf(a *layer.Analysis, o *Options) (Parallel, []string) {
+	p := o.Parallel
+	if p.TP > 0 || !exchanges(a) {
+		return p, nil
+	}
+	meta := a.Trace().Meta()
+	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed, WorldSize: meta.WorldSize})
+	if err != nil || found.TP.Assumed {
+		return p, []string{"layers exchange data between GPUs, and nothing tells between how many: work is counted as if one GPU did all of it (give --tp)"}
+	}
+	p.TP = found.TP.N
+	return p, []string{fmt.Sprintf("the model is taken to be divided over %d GPUs: %s", p.TP, found.TP.Source)}
+}
+
+// exchanges says that a layer of the trace has a collective.
+func exchanges(a *layer.Analysis) bool {
+	for i := range a.Devices {
+		for k := range a.Devices[i].Kernels() {
+			if k.Place().Layer != layer.None && k.Facts().Collective != classify.NotCollective {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // steadyPass is the pass whose operators stand for all: the steady one, else the longest whole one with layers.

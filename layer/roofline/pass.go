@@ -38,6 +38,7 @@ type walk struct {
 
 	given  []given         // by pass
 	booked []time.Duration // by kernel: the instants that are its own
+	costs  costs           // by kernel; nil where nobody asks
 
 	marked, unknownTokens int // passes, for notes
 }
@@ -58,7 +59,9 @@ type cell struct {
 	capped      time.Duration // of floor, what is not above the booked time
 	work        Work
 	bound       Bound
+	sum         passFloor     // of all instances
 	over        time.Duration // raw time of instances that are faster than possible
+	longest     layer.Kernel  // that took most time, for people
 	notes       []string
 }
 
@@ -72,7 +75,6 @@ type measured struct {
 	booked [groups]time.Duration
 	given  given
 	stage  layer.Stage
-	sum    passFloor
 }
 
 // instance is one operator of one layer.
@@ -81,10 +83,11 @@ type instance struct {
 	operator string
 }
 
-// spent is what an instance took.
+// spent is what an instance took, and the longest of its kernels, which its work is shown at.
 type spent struct {
 	instance
 	raw, booked time.Duration
+	main        layer.Kernel
 }
 
 // tally collects instances in the order in which they first ran.
@@ -93,15 +96,25 @@ type tally struct {
 	all   []spent
 }
 
-func (t *tally) add(in instance, raw, booked time.Duration) {
+func (t *tally) add(in instance, k layer.Kernel, raw, booked time.Duration) {
 	i, ok := t.index[in]
 	if !ok {
 		i = len(t.all)
 		t.index[in] = i
 		t.all = append(t.all, spent{instance: in})
 	}
-	t.all[i].raw += raw
-	t.all[i].booked += booked
+	s := &t.all[i]
+	s.raw += raw
+	s.booked += booked
+	s.main = longer(s.main, k)
+}
+
+// longer is the one of two kernels that took longer, the first of equals.
+func longer(a, b layer.Kernel) layer.Kernel {
+	if !a.Valid() || b.Event().Duration() > a.Event().Duration() {
+		return b
+	}
+	return a
 }
 
 // pass measures one pass.
@@ -188,7 +201,8 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	c.launches++
 	if part != layer.PartCopy {
 		c.raw += e.Duration()
-		took.add(instance{l, string(operator)}, e.Duration(), booked)
+		c.longest = longer(c.longest, k)
+		took.add(instance{l, string(operator)}, k, e.Duration(), booked)
 	}
 	if g <= attentionCore {
 		c.booked += booked // the floor divides it
@@ -232,7 +246,8 @@ func (w *walk) kindOf(l int) *profile.PlanKind {
 
 // judge holds each instance against its floor.
 func (r *measured) judge(took []spent) {
-	for _, s := range took {
+	for i := range took {
+		s := &took[i]
 		k := key{r.walk.kindIndex(s.layer), s.operator}
 		c := r.cells[k]
 		c.instances++
@@ -242,18 +257,35 @@ func (r *measured) judge(took []spent) {
 		w := r.walk.workOf(k, s.layer, r.load, r.stage)
 		f := floorOf(&w, r.walk.gpu)
 		c.work, c.bound = w, f.bound
+		r.walk.costs.add(s, &w, &f)
 		if !f.known {
 			continue
 		}
 		floor := duration(max(f.seconds(), f.link))
 		c.floor += floor
 		c.capped += min(floor, s.booked)
-		r.sum.add(profile.Operator(s.operator), &w, &f, 1)
+		c.sum.add(profile.Operator(s.operator), &w, &f, 1)
 		if r.walk.impossible(&w, &f, s.raw) {
 			c.over += s.raw
 		}
 	}
+	for _, k := range r.order {
+		r.cells[k].expect()
+	}
 	r.withhold()
+}
+
+// expect takes back the floor of experts that are expected to take longer than they did: fewer of them were chosen than an even choice gives.
+func (c *cell) expect() {
+	if !c.work.Expected || c.floor == 0 {
+		return
+	}
+	if c.floor <= c.raw {
+		c.notes = append(c.notes, fmt.Sprintf("%.0f experts active if chosen evenly", c.work.ActiveExperts))
+		return
+	}
+	c.notes = append(c.notes, fmt.Sprintf("at most %.0f experts active", c.work.ActiveExperts*float64(c.raw)/float64(c.floor)))
+	c.floor, c.capped, c.sum = 0, 0, passFloor{}
 }
 
 // workOf adds up what a kernel's operator has to do in one layer.
@@ -287,21 +319,25 @@ func (w *walk) impossible(k *Work, f *floor, took time.Duration) bool {
 	if w.gpu == nil || k.AtMost || f.bound == BoundLink {
 		return false
 	}
+	if k.Expected && k.LeastWeights == 0 { // this rank's experts may have no token
+		return false
+	}
 	memory := f.memory * w.gpu.Bandwidth.Value / w.gpu.MostBandwidth()
 	if k.Expected {
-		if k.Weights > 0 {
-			memory *= k.LeastWeights / k.Weights
-		}
+		memory *= k.LeastWeights / k.Weights
 	}
 	return max(f.compute/w.gpu.Most(), memory) > above*took.Seconds()
 }
 
-// withhold takes the floor of a pass back where too much of it cannot be true.
+// withhold gives the pass its floor, unless too much of that cannot be true.
 func (r *measured) withhold() {
 	var over, all time.Duration
-	for _, c := range r.cells {
+	var sum passFloor
+	for _, k := range r.order {
+		c := r.cells[k]
 		over += c.over
 		all += c.raw
+		sum.join(&c.sum)
 		if c.over > 0 {
 			c.notes = append(c.notes, "faster than the GPU can be: tokens, types, GPU or records are wrong")
 		}
@@ -312,7 +348,7 @@ func (r *measured) withhold() {
 	if float64(over) > withheld*float64(all) || r.load == nil {
 		return
 	}
-	r.pass.Floor, r.pass.Overlapped = duration(r.sum.serial), duration(max(r.sum.compute, r.sum.memory))
+	r.pass.Floor, r.pass.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
 }
 
 // notes are what the walk found doubtful.

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/trace"
 )
 
 // Options say what is known beside the trace. The zero Options take everything from trace and config.
@@ -22,6 +23,10 @@ type Options struct {
 	Load *Load
 	// Parallel sizes. Zero: those of the analysis, else 1.
 	Parallel Parallel
+	// On is the GPU of the trace that is looked at. Nil: the one with most GPU time.
+	On *trace.DeviceID
+	// Kernels keeps what each kernel costs, for [Report.Cost].
+	Kernels bool
 	// CacheDType is the type of the key-value cache: "fp8", "bf16". "": that of the activations.
 	CacheDType string
 }
@@ -136,6 +141,17 @@ func (s *passFloor) add(op profile.Operator, w *Work, f *floor, count int) {
 	s.links += n * f.link
 }
 
+// join adds another sum.
+func (s *passFloor) join(o *passFloor) {
+	s.compute += o.compute
+	s.memory += o.memory
+	s.serial += o.serial
+	s.products += o.products
+	s.experts += o.experts
+	s.attention += o.attention
+	s.links += o.links
+}
+
 // waterfall is what a plan knows of one: its floors.
 func (s *passFloor) waterfall() []Share {
 	return []Share{
@@ -154,8 +170,7 @@ func (m *model) row(op *profile.PlanOp, kind *profile.PlanKind, count int, l *Lo
 	f := floorOf(&w, g)
 	sum.add(op.Operator, &w, &f, count)
 	n := float64(count)
-	r := &Row{Operator: string(op.Operator), Stage: stageOf(l), Count: count, M: w.M, N: w.N, K: w.K,
-		GFLOP: n * w.FLOP / 1e9, Bytes: int64(n*w.Bytes() + 0.5), Bound: f.bound, Floor: duration(n * f.seconds()), Note: op.Module}
+	r := &Row{Operator: string(op.Operator), Stage: stageOf(l), Count: count, Cost: costOf(&w, &f, count, duration(n*f.seconds()), 0), Note: op.Module}
 	if kind != nil {
 		r.LayerType = kind.Name
 	}

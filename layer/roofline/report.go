@@ -40,6 +40,8 @@ type Report struct {
 	Recoverable []Item `json:"recoverable"`
 	// Notes are what the figures rest on, each once.
 	Notes []string `json:"notes"`
+
+	costs costs
 }
 
 // Pass is one forward pass against its floor.
@@ -70,10 +72,13 @@ type Share struct {
 
 // Item is time that may be won.
 type Item struct {
-	What  string        `json:"what"`
-	Time  time.Duration `json:"ns"`
-	Share float64       `json:"share"` // of the pass's wall time
-	Why   string        `json:"why"`
+	What string `json:"what"`
+	// Kernel is the longest kernel of it, by its short name, Place how many kernels of how many layers; "" for idle time.
+	Kernel string        `json:"kernel,omitempty"`
+	Place  string        `json:"place,omitempty"`
+	Time   time.Duration `json:"ns"`
+	Share  float64       `json:"share"` // of the pass's wall time
+	Why    string        `json:"why"`
 }
 
 // Row is one operator of one layer type: all its layers of one pass together.
@@ -83,18 +88,12 @@ type Row struct {
 	Stage     layer.Stage `json:"stage"`
 	// Count is in how many layers it stands, or 1 outside of layers.
 	Count int `json:"count"`
-	// M, N, K are the sizes of one product; 0 for others.
-	M int64 `json:"m,omitempty"`
-	N int64 `json:"n,omitempty"`
-	K int64 `json:"k,omitempty"`
-	// GFLOP, Bytes and Floor are sums over Count.
-	GFLOP float64       `json:"gflop"`
-	Bytes int64         `json:"bytes"`
-	Time  time.Duration `json:"time_ns"`
-	Floor time.Duration `json:"floor_ns"`
-	Bound Bound         `json:"bound"`
-	// PeakShare is Floor / Time; 0 where one of them is not known.
-	PeakShare float64 `json:"peak_share"`
+	// Cost is the sum over Count; M, N, K are those of one product.
+	Cost
+	Time time.Duration `json:"time_ns"`
+	// TFLOPs and TBs are what was reached: operations and bytes a second, in units of 10¹².
+	TFLOPs float64 `json:"tflop_s"`
+	TBs    float64 `json:"tb_s"`
 	// Note says what the floor rests on: an expectation, an upper bound, a cache.
 	Note string `json:"note,omitempty"`
 }

@@ -116,7 +116,7 @@ func (p *printer) operators(rows []Row) {
 	}
 	p.line("")
 	t := table.New(table.Text("Layer type"), table.Text("Operator"), table.Number("#"), table.Number("M"), table.Number("N"), table.Number("K"), table.Number("GFLOP"),
-		table.Number("MB"), table.Number("ms"), table.Number("Floor"), table.Text("Bound"), table.Number("Of peak"), table.Text("Remark"))
+		table.Number("MB"), table.Number("ms"), table.Number("TFLOP/s"), table.Number("TB/s"), table.Number("Floor"), table.Text("Bound"), table.Number("Of peak"), table.Text("Remark"))
 	size := func(n int64) string {
 		if n == 0 {
 			return ""
@@ -133,9 +133,17 @@ func (p *printer) operators(rows []Row) {
 			share = percent(r.PeakShare, 1, 0)
 		}
 		t.Row(r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K), table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1),
-			ms(r.Time), floor, string(r.Bound), share, r.Note)
+			ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2), floor, string(r.Bound), share, r.Note)
 	}
 	p.table(t)
+}
+
+// rate is what was reached, "" where nothing was counted.
+func rate(v float64, decimals int) string {
+	if v == 0 {
+		return ""
+	}
+	return table.Fixed(v, decimals)
 }
 
 func (p *printer) wins(items []Item) {
@@ -144,7 +152,14 @@ func (p *printer) wins(items []Item) {
 			p.line("")
 			p.line("Most to win:")
 		}
-		p.line("  %d. %s: %s ms, %s of the pass: %s", i+1, it.What, ms(it.Time), percent(it.Share, 1, 1), it.Why)
+		where := ""
+		if it.Place != "" {
+			where = " (" + it.Place + ", the longest " + it.Kernel + ")"
+			if it.Kernel == "" {
+				where = " (" + it.Place + ")"
+			}
+		}
+		p.line("  %d. %s: %s ms, %s of the pass%s: %s", i+1, it.What, ms(it.Time), percent(it.Share, 1, 1), where, it.Why)
 	}
 }
 

@@ -6,40 +6,62 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/layer"
 )
+
+// heads are the groups of operators that have floors, as the waterfall calls their floor and what is above it.
+var heads = [...]struct{ floor, above, alone string }{
+	products:      {"floor: products (weights)", "products above their floor", "products (weights)"},
+	experts:       {"floor: experts", "experts above their floor", "experts"},
+	attentionCore: {"floor: attention (cache)", "attention above its floor", "attention"},
+}
 
 // waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no more than was booked.
 func (r *measured) waterfall() []Share {
-	var floors, above [3]time.Duration
-	for _, c := range r.cells {
-		if c.group <= attentionCore {
-			floors[c.group] += c.capped
-			above[c.group] += c.booked - c.capped
-		}
-	}
+	var floors, rest [len(heads)]time.Duration
 	launches := map[group]int{}
 	for _, c := range r.cells {
 		launches[c.group] += c.launches
+		if c.group <= attentionCore {
+			floors[c.group] += c.capped
+			rest[c.group] += c.booked - c.capped
+		}
 	}
-	if r.pass.Floor == 0 {
-		for g := range floors { // nothing to divide by
-			above[g] += floors[g]
+	if r.pass.Floor == 0 { // nothing to divide by
+		for g := range floors {
+			rest[g] += floors[g]
 			floors[g] = 0
 		}
-		return r.named([]Share{
-			{"products (weights)", above[products], ""},
-			{"experts", above[experts], ""},
-			{"attention", above[attentionCore], ""},
-		}, launches)
 	}
-	return r.named([]Share{
-		{"floor: products (weights)", floors[products], ""},
-		{"floor: experts", floors[experts], r.expectation()},
-		{"floor: attention (cache)", floors[attentionCore], ""},
-		{"products above their floor", above[products], r.sharesOf(products)},
-		{"experts above their floor", above[experts], r.sharesOf(experts)},
-		{"attention above its floor", above[attentionCore], ""},
-	}, launches)
+	notes := [len(heads)]string{experts: r.expectation()}
+	var out []Share
+	for g := range heads {
+		if floors[g] > 0 {
+			out = append(out, Share{heads[g].floor, floors[g], notes[g]})
+		}
+	}
+	for g := range heads {
+		name, note := heads[g].above, r.sharesOf(group(g))
+		if floors[g] == 0 {
+			name, note = heads[g].alone, r.missing(group(g))
+		}
+		out = append(out, Share{name, rest[g], note})
+	}
+	return r.named(out, launches)
+}
+
+// missing says why operators of a group have no floor.
+func (r *measured) missing(g group) string {
+	for _, k := range r.order {
+		if c := r.cells[k]; c.group == g && len(c.notes) > 0 {
+			return c.notes[0]
+		}
+	}
+	if g == attentionCore && r.load != nil && !r.load.KnownSeen {
+		return "how many tokens it sees is not known"
+	}
+	return ""
 }
 
 // named appends the rows that have no floor.
@@ -56,22 +78,21 @@ func (r *measured) named(out []Share, launches map[group]int) []Share {
 	}...)
 }
 
+// expectation says what the floor of experts rests on, or why there is none.
 func (r *measured) expectation() string {
 	for _, k := range r.order {
-		if c := r.cells[k]; c.work.Expected {
+		if c := r.cells[k]; c.work.Expected && c.floor > 0 {
 			return fmt.Sprintf("expected: %.0f experts active", c.work.ActiveExperts)
 		}
 	}
 	return ""
 }
 
-// sharesOf lists what share of the peak the operators of a group reach.
+// sharesOf lists what share of the peak the operators of a group reach, those of one name in all types of layers together.
 func (r *measured) sharesOf(g group) string {
 	var parts []string
-	for _, k := range r.order {
-		if c := r.cells[k]; c.group == g && c.floor > 0 && c.raw > 0 {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%", k.operator, 100*float64(c.floor)/float64(c.raw)))
-		}
+	for _, c := range r.byOperator(g) {
+		parts = append(parts, fmt.Sprintf("%s %.0f %%", c.operator, 100*float64(c.floor)/float64(c.raw)))
 	}
 	const most = 6
 	if len(parts) > most {
@@ -80,33 +101,63 @@ func (r *measured) sharesOf(g group) string {
 	return strings.Join(parts, ", ")
 }
 
+// merged is one operator of all types of layers.
+type merged struct {
+	operator    string
+	raw, floor  time.Duration
+	above       time.Duration // booked, less what is floor
+	layers      int
+	longest     layer.Kernel
+	launches    int
+	unreachable bool // an instance was faster than possible
+}
+
+// byOperator adds up the cells of a group that have a floor, by operator, in the order in which they first ran.
+func (r *measured) byOperator(g group) []merged {
+	var out []merged
+	for _, k := range r.order {
+		c := r.cells[k]
+		if c.group != g || c.floor == 0 || c.raw == 0 {
+			continue
+		}
+		i := slices.IndexFunc(out, func(m merged) bool { return m.operator == k.operator })
+		if i < 0 {
+			i = len(out)
+			out = append(out, merged{operator: k.operator})
+		}
+		m := &out[i]
+		m.raw += c.raw
+		m.floor += c.floor
+		m.above += c.booked - c.capped
+		m.layers += c.instances
+		m.launches += c.launches
+		m.longest = longer(m.longest, c.longest)
+		m.unreachable = m.unreachable || c.over > 0
+	}
+	return out
+}
+
 // rows are the operators of the pass in the order in which they first ran.
 func (r *measured) rows() []Row {
 	out := []Row{}
 	for _, k := range r.order {
 		c := r.cells[k]
-		row := Row{LayerType: "outside layers", Operator: k.operator, Stage: r.stage, Count: c.instances, M: c.work.M, N: c.work.N, K: c.work.K,
-			GFLOP: float64(c.instances) * c.work.FLOP / 1e9, Bytes: int64(float64(c.instances)*c.work.Bytes() + 0.5), Time: c.raw, Floor: c.floor, Bound: c.bound}
+		f := floor{bound: c.bound}
+		row := Row{LayerType: "outside layers", Operator: k.operator, Stage: r.stage, Count: c.instances, Cost: costOf(&c.work, &f, c.instances, c.floor, c.raw), Time: c.raw}
 		if k.kind >= 0 {
 			row.LayerType = r.walk.plan.Kinds[k.kind].Name
 		}
-		if c.floor > 0 && c.raw > 0 {
-			row.PeakShare = float64(c.floor) / float64(c.raw)
+		if c.raw > 0 && (!c.work.Expected || c.floor > 0) { // else more was expected than can have been
+			row.TFLOPs, row.TBs = row.GFLOP/1e3/c.raw.Seconds(), float64(row.Bytes)/1e12/c.raw.Seconds()
 		}
 		if c.floor == 0 && c.launches > 0 && float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
 			row.Bound = BoundLatency
 		}
-		if c.work.Expected {
-			note := fmt.Sprintf("%.0f experts active if chosen evenly", c.work.ActiveExperts)
-			if row.PeakShare > 1 {
-				row.PeakShare = 0
-				row.Floor = 0
-				note = fmt.Sprintf("at most %.0f experts active", c.work.ActiveExperts*float64(c.raw)/float64(c.floor))
-			}
-			c.notes = append(c.notes, note)
-		}
 		if c.work.AtMost {
 			c.notes = append(c.notes, "at most: sums over requests do not tell more")
+		}
+		if r.walk.cached(c, row.TBs) {
+			c.notes = append(c.notes, "cache: what it reads was still there")
 		}
 		row.Note = strings.Join(c.notes, "; ")
 		out = append(out, row)
@@ -114,29 +165,51 @@ func (r *measured) rows() []Row {
 	return out
 }
 
+// cached says that an operator moves activations faster than the memory does, and that they fit into the cache in front of it.
+func (w *walk) cached(c *cell, tbs float64) bool {
+	return w.gpu != nil && c.work.Weights+c.work.Cache == 0 && c.work.Activations <= float64(w.gpu.Cache) &&
+		w.gpu.Bandwidth.Known() && tbs*1e12 > w.gpu.Bandwidth.Value
+}
+
 // recoverable are the largest times above what must be.
 func (r *measured) recoverable() []Item {
 	var items []Item
-	add := func(what string, t time.Duration, why string) {
-		if t > 0 && r.pass.Wall > 0 {
-			items = append(items, Item{What: what, Time: t, Share: float64(t) / float64(r.pass.Wall), Why: why})
+	add := func(it Item) {
+		if it.Time > 0 && r.pass.Wall > 0 {
+			it.Share = float64(it.Time) / float64(r.pass.Wall)
+			items = append(items, it)
 		}
 	}
-	for _, k := range r.order {
-		if c := r.cells[k]; c.group <= attentionCore && c.floor > 0 && c.over == 0 && c.booked > c.capped {
-			add(k.operator, c.booked-c.capped, fmt.Sprintf("at %.0f %% of what the GPU can do", 100*float64(c.floor)/float64(max(c.raw, 1))))
+	for g := range heads {
+		for _, m := range r.byOperator(group(g)) {
+			if !m.unreachable {
+				add(Item{What: m.operator, Kernel: m.longest.Facts().Short, Place: fmt.Sprintf("%d kernels of %d layers", m.launches, m.layers), Time: m.above,
+					Why: fmt.Sprintf("at %.0f %% of what the GPU can do", 100*float64(m.floor)/float64(m.raw))})
+			}
 		}
 	}
-	launches := 0
-	for _, c := range r.cells {
-		if c.group == small {
-			launches += c.launches
+	for _, g := range []group{small, copies} {
+		var longest layer.Kernel
+		launches := 0
+		for _, k := range r.order {
+			if c := r.cells[k]; c.group == g {
+				launches += c.launches
+				if c.longest.Valid() {
+					longest = longer(longest, c.longest)
+				}
+			}
 		}
+		it := Item{What: "small operators", Place: fmt.Sprintf("%d kernels", launches), Time: r.booked[g], Why: "fewer of them, by fusing, is what helps"}
+		if g == copies {
+			it.What, it.Why = "copies and fills", "kernels that move or clear data for others"
+		}
+		if longest.Valid() {
+			it.Kernel = longest.Facts().Short
+		}
+		add(it)
 	}
-	add("small operators", r.booked[small], fmt.Sprintf("%d launches; fewer of them, by fusing, is what helps", launches))
-	add("copies and fills", r.booked[copies], "kernels that move or clear data for others")
-	add("idle inside the pass", r.given.inside, "no kernel runs")
-	add("idle up to the next pass", r.given.after, "between two steps")
+	add(Item{What: "idle inside the pass", Time: r.given.inside, Why: "no kernel runs"})
+	add(Item{What: "idle up to the next pass", Time: r.given.after, Why: "between two steps"})
 	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(b.Time, a.Time) })
 	const most = 3
 	return items[:min(most, len(items))]
