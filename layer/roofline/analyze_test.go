@@ -229,3 +229,25 @@ func TestSameBytes(t *testing.T) {
 func open(path string) (*trace.Trace, error) {
 	return trace.Open(context.Background(), filepath.FromSlash(path), trace.Options{})
 }
+
+// Experts have a floor where an even choice can have run in the time, and none where it cannot: then fewer of them were chosen.
+func TestExpertsHaveAFloorOnlyWhereItCanBe(t *testing.T) {
+	for _, c := range []struct {
+		trace   int
+		floored bool
+		note    string
+	}{{2, true, "experts active if chosen evenly"}, {4, false, "at most"}} {
+		t.Run(known[c.trace].file, func(t *testing.T) {
+			r := analyse(t, known[c.trace].file, known[c.trace].config, roofline.Options{})
+			row := find(t, r, "experts_down")
+			if (row.Floor > 0) != c.floored || !strings.Contains(row.Note, c.note) {
+				t.Errorf("floor %v, %q; want one: %t, %q", row.Floor, row.Note, c.floored, c.note)
+			}
+			for _, s := range r.Passes[0].Waterfall {
+				if s.Name == "floor: experts" && !c.floored {
+					t.Errorf("the waterfall has a floor of experts: %v", s.Time)
+				}
+			}
+		})
+	}
+}

@@ -25,7 +25,7 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 	if s := r.steady(); s != nil {
 		p.pass(s)
 	}
-	p.operators(r.Operators)
+	p.operators(r.Operators, r.steady() == nil || r.steady().Wall > 0)
 	p.wins(r.Recoverable)
 	p.passes(r.Passes)
 	for _, n := range r.Notes {
@@ -90,16 +90,18 @@ func (p *printer) pass(s *Pass) {
 		p.line("Floor: %s", what)
 	}
 	p.line("")
+	whole, sum := s.Wall, "= start to next start"
+	if whole == 0 { // a plan
+		whole, sum = s.Floor, "= floor"
+	}
 	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number("Share"), table.Text("Remark"))
 	for _, w := range s.Waterfall {
 		if w.Time != 0 {
-			t.Row(w.Name, ms(w.Time), percent(float64(w.Time), float64(max(s.Wall, 1)), 1), w.Note)
+			t.Row(w.Name, ms(w.Time), percent(float64(w.Time), float64(max(whole, 1)), 1), w.Note)
 		}
 	}
-	if s.Wall > 0 {
-		t.Rule()
-		t.Row("= start to next start", ms(s.Wall), "100.0 %")
-	}
+	t.Rule()
+	t.Row(sum, ms(whole), "100.0 %")
 	p.table(t)
 }
 
@@ -110,13 +112,22 @@ func orNone(s string) string {
 	return "from " + s
 }
 
-func (p *printer) operators(rows []Row) {
+// operators prints a row for each; what was measured has no columns in a plan.
+func (p *printer) operators(rows []Row, measured bool) {
 	if len(rows) == 0 {
 		return
 	}
 	p.line("")
-	t := table.New(table.Text("Layer type"), table.Text("Operator"), table.Number("#"), table.Number("M"), table.Number("N"), table.Number("K"), table.Number("GFLOP"),
-		table.Number("MB"), table.Number("ms"), table.Number("TFLOP/s"), table.Number("TB/s"), table.Number("Floor"), table.Text("Bound"), table.Number("Of peak"), table.Text("Remark"))
+	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number("#"), table.Number("M"), table.Number("N"), table.Number("K"),
+		table.Number("GFLOP"), table.Number("MB")}
+	if measured {
+		columns = append(columns, table.Number("ms"), table.Number("TFLOP/s"), table.Number("TB/s"))
+	}
+	columns = append(columns, table.Number("Floor"), table.Text("Bound"))
+	if measured {
+		columns = append(columns, table.Number("Of peak"))
+	}
+	t := table.New(append(columns, table.Text("Remark"))...)
 	size := func(n int64) string {
 		if n == 0 {
 			return ""
@@ -132,8 +143,15 @@ func (p *printer) operators(rows []Row) {
 		if r.PeakShare > 0 {
 			share = percent(r.PeakShare, 1, 0)
 		}
-		t.Row(r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K), table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1),
-			ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2), floor, string(r.Bound), share, r.Note)
+		cells := []string{r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K), table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1)}
+		if measured {
+			cells = append(cells, ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2))
+		}
+		cells = append(cells, floor, string(r.Bound))
+		if measured {
+			cells = append(cells, share)
+		}
+		t.Row(append(cells, r.Note)...)
 	}
 	p.table(t)
 }

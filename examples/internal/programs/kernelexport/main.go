@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"math"
+	"strings"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -78,6 +80,9 @@ func export(ctx context.Context, env *app.Env, o options) error {
 		w = newNDJSON(env.Stdout)
 	}
 	describe := newDescriber(t, o, a)
+	if err := describe.costs(ctx, env, device); err != nil {
+		return err
+	}
 	index := 0
 	var row Row
 	for e := range t.Events(trace.LaneGPU) {
@@ -108,12 +113,69 @@ type describer struct {
 	analysis  *layer.Analysis
 	sources   *triage.Sources
 	canonical map[trace.NameID]string
+	launches  map[string][2]string // grid and block by recorded configuration
+	cost      map[trace.DeviceID]*roofline.Report
 }
 
 // newDescriber returns a describer of t's activities.
 func newDescriber(t *trace.Trace, o options, a *layer.Analysis) *describer {
-	return &describer{opts: o, analysis: a, sources: triage.NewSources(t), canonical: map[trace.NameID]string{}}
+	return &describer{opts: o, analysis: a, sources: triage.NewSources(t), canonical: map[trace.NameID]string{},
+		launches: map[string][2]string{}, cost: map[trace.DeviceID]*roofline.Report{}}
 }
+
+// costs counts what operators have to do on one GPU, or on all of them, where the model's config is known.
+func (d *describer) costs(ctx context.Context, env *app.Env, device trace.DeviceID) error {
+	if d.analysis.Config == nil {
+		return nil
+	}
+	for i := range d.analysis.Devices {
+		on := d.analysis.Devices[i].ID
+		if device != trace.NoDevice && on != device {
+			continue
+		}
+		r, err := roofline.Analyze(ctx, d.analysis, roofline.Options{On: &on, Kernels: true})
+		if err != nil {
+			return err
+		}
+		d.cost[on] = r
+		if r.GPU == nil {
+			env.Notef("GPU %d: %s: no floors", on, r.GPUWhy)
+		}
+	}
+	return nil
+}
+
+// launch splits a recorded configuration into grid and block.
+func (d *describer) launch(config string) (grid, block string) {
+	l, ok := d.launches[config]
+	if !ok {
+		grid, block, _ := strings.Cut(strings.ReplaceAll(config, ",", "x"), "|")
+		l = [2]string{grid, block}
+		d.launches[config] = l
+	}
+	return l[0], l[1]
+}
+
+// work fills in what the kernel's operator has to do.
+func (d *describer) work(k layer.Kernel, r *Row) {
+	r.Tokens = -1
+	if r.Pass != layer.None {
+		r.Tokens = k.Device().Passes[r.Pass].Tokens
+	}
+	report := d.cost[k.Device().ID]
+	if report == nil {
+		return
+	}
+	c, ok := report.Cost(k)
+	if !ok {
+		return
+	}
+	r.M, r.N, r.K, r.Bytes, r.Floor, r.Bound = c.M, c.N, c.K, c.Bytes, c.Floor.Nanoseconds(), string(c.Bound)
+	r.GFLOP, r.PeakShare = rounded(c.GFLOP, 1e6), rounded(c.PeakShare, 1e4)
+}
+
+// rounded cuts digits that mean nothing.
+func rounded(f, to float64) float64 { return math.Round(f*to) / to }
 
 // row fills r with everything about e.
 func (d *describer) row(e trace.Event, index int, r *Row) {
@@ -135,10 +197,12 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 		r.Stage = string(k.Device().Passes[at.Pass].Stage)
 	}
 	op, part, confidence := k.Operator()
-	r.Operator, r.OperatorConfidence = string(op), math.Round(100*float64(confidence))/100
+	r.Operator, r.OperatorConfidence = string(op), rounded(float64(confidence), 100)
 	if confidence > 0 {
 		r.Part = string(part)
 	}
+	r.Grid, r.Block = d.launch(e.LaunchConfig())
+	d.work(k, r)
 	if e.IsReplay() {
 		r.Graph = 1
 	}

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"sort"
@@ -43,7 +44,8 @@ func TestHelp(t *testing.T) {
 
 // TestHeaderIsTheAgreedOne: other tools rely on these names in this order.
 func TestHeaderIsTheAgreedOne(t *testing.T) {
-	const want = "index,ts_ns,dur_ns,device,stream,kind,pass,layer,half,stage,category,name,canonical,cpu_op,location,module,correlation,graph,operator,part,operator_confidence,model_line\n"
+	const want = "index,ts_ns,dur_ns,device,stream,kind,pass,layer,half,stage,category,name,canonical,cpu_op,location,module,correlation,graph,operator,part,operator_confidence,model_line," +
+		"tokens,m,n,k,gflop,bytes,floor_ns,bound,peak_share,grid,block\n"
 	got := apptest.MustRun(t, program())
 	if !strings.HasPrefix(got.Stdout, want) {
 		t.Errorf("output begins %q, want %q", got.Stdout[:min(len(got.Stdout), len(want))], want)
@@ -239,5 +241,63 @@ func TestWhatIsNoTraceIsRefusedInOneLine(t *testing.T) {
 		if got.Code != 1 || strings.Count(got.Stderr, "\n") != 1 || got.Stdout != "" || !strings.Contains(got.Stderr, filepath.Base(path)) {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want 1 and a line that names it", path, got.Code, got.Stdout, got.Stderr)
 		}
+	}
+}
+
+// TestCostsAddUpToTheReport: the columns of a real replay, which records no shapes, are those of its operators: the products of 36 layers and the
+// head, each at one kernel, and no floor above the time that it took.
+func TestCostsAddUpToTheReport(t *testing.T) {
+	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	config := testdata.Shared(t, "configs/qwen3-8b.json")
+	got := rows(t, "--trace", path, "--config", config)
+	number := func(s string) float64 {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	type size struct{ operator, m, n, k string }
+	count, floor, bytes := map[size]int{}, map[string]float64{}, map[string]float64{}
+	for _, r := range got {
+		if r["n"] != "0" {
+			count[size{r["operator"], r["m"], r["n"], r["k"]}]++
+		}
+		if share := number(r["peak_share"]); share > 1.02 || (share > 0) != (number(r["floor_ns"]) > 0) {
+			t.Errorf("row %s: floor %s ns, %s of the peak", r["index"], r["floor_ns"], r["peak_share"])
+		}
+		floor[r["operator"]] += number(r["floor_ns"])
+		bytes[r["operator"]] += number(r["bytes"])
+	}
+	want := map[size]int{{"qkv_proj", "32", "6144", "4096"}: 36, {"o_proj", "32", "4096", "4096"}: 36, {"gate_up_proj", "32", "24576", "4096"}: 36,
+		{"down_proj", "32", "4096", "12288"}: 36, {"lm_head", "32", "151936", "4096"}: 1}
+	if diff := cmp.Diff(want, count); diff != "" {
+		t.Errorf("products (-want +got):\n%s", diff)
+	}
+	// 36 layers read 2 · 8 heads · 128 elements · 2 bytes of 32 785 tokens, at 5.3 TB/s.
+	if want := 36 * 4096 * 32785 / 5.3e12 * 1e9; math.Abs(floor["attention"]/want-1) > 1e-3 {
+		t.Errorf("attention: floor of %.0f ns, want %.0f", floor["attention"], want)
+	}
+	if want := 36.0 * (24576*4096 + 32*4096 + 32*24576) * 2; bytes["gate_up_proj"] != want {
+		t.Errorf("gate_up_proj: %.0f bytes, want %.0f", bytes["gate_up_proj"], want)
+	}
+	if r := got[len(got)-1]; r["tokens"] == "0" {
+		t.Errorf("tokens %s, want −1 or a number", r["tokens"])
+	}
+}
+
+// TestNoConfigNoCosts: without a model nothing is counted, and the launch is as recorded.
+func TestNoConfigNoCosts(t *testing.T) {
+	grids := 0
+	for _, r := range rows(t) {
+		if r["gflop"] != "0" || r["floor_ns"] != "0" || r["bound"] != "" {
+			t.Fatalf("row %s: %s GFLOP, floor %s", r["index"], r["gflop"], r["floor_ns"])
+		}
+		if strings.Count(r["grid"], "x") == 2 && strings.Count(r["block"], "x") == 2 {
+			grids++
+		}
+	}
+	if grids == 0 {
+		t.Error("no row has a grid: the demo records them")
 	}
 }

@@ -34,6 +34,19 @@ type Row struct {
 	Part               string  `json:"part"`                // main, quant, reduce, copy; empty for other
 	OperatorConfidence float64 `json:"operator_confidence"` // 0…1
 	ModelLine          string  `json:"model_line"`          // path:line func in a model's file, with --stacks
+
+	// What the operator has to do, where the model's config is known: at the kernel that takes most of its time, 0 at its others.
+	Tokens    int64   `json:"tokens"` // of the pass; −1 unknown
+	M         int64   `json:"m"`      // sizes of a product
+	N         int64   `json:"n"`
+	K         int64   `json:"k"`
+	GFLOP     float64 `json:"gflop"`      // 10⁹ operations
+	Bytes     int64   `json:"bytes"`      // weights, cache and activations
+	Floor     int64   `json:"floor_ns"`   // what it takes at least; 0 where the GPU or the tokens are not known
+	Bound     string  `json:"bound"`      // memory, compute, link; empty without a floor
+	PeakShare float64 `json:"peak_share"` // floor by the time of all kernels of the operator
+	Grid      string  `json:"grid"`       // 132x1x1, as launched
+	Block     string  `json:"block"`
 }
 
 // header is the first line of the CSV.
@@ -41,6 +54,7 @@ var header = []string{
 	"index", "ts_ns", "dur_ns", "device", "stream", "kind", "pass", "layer", "half", "stage", "category", "name",
 	"canonical", "cpu_op", "location", "module", "correlation", "graph",
 	"operator", "part", "operator_confidence", "model_line",
+	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block",
 }
 
 // rowWriter writes rows in one of the formats.
@@ -83,10 +97,23 @@ func (c csvWriter) write(r *Row) error {
 	c.Int(int64(r.Graph))
 	c.text(r.Operator)
 	c.String(r.Part)
-	c.String(strconv.FormatFloat(r.OperatorConfidence, 'f', -1, 64))
+	c.float(r.OperatorConfidence)
 	c.text(r.ModelLine)
+	c.Int(r.Tokens)
+	c.Int(r.M)
+	c.Int(r.N)
+	c.Int(r.K)
+	c.float(r.GFLOP)
+	c.Int(r.Bytes)
+	c.Int(r.Floor)
+	c.String(r.Bound)
+	c.float(r.PeakShare)
+	c.String(r.Grid)
+	c.String(r.Block)
 	return c.End()
 }
+
+func (c csvWriter) float(f float64) { c.String(strconv.FormatFloat(f, 'f', -1, 64)) }
 
 func (c csvWriter) flush() error { return c.Flush() }
 

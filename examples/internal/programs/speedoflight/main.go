@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/layer/roofline"
@@ -34,12 +35,12 @@ func program() app.Program {
 		Examples: []string{
 			"speed-of-light --trace x.json.gz --config config.json",
 			"speed-of-light --trace x.json.gz --config config.json --tokens 32 --kv-len 4096   # where the trace does not tell them",
-			"speed-of-light --config config.json --device-name H200 --tokens 32 --kv-len 4096 --tp 4   # no trace: a plan",
+			"speed-of-light --config config.json --device H200 --tokens 32 --kv-len 4096 --tp 4   # no trace: a plan",
 		},
 		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats: []string{"text", "markdown", "json"},
 		Flags: func(fs *flag.FlagSet) {
-			fs.StringVar(&o.device, "device-name", "", "GPU `NAME` to reckon with, such as H100 or MI300X; default: the trace's")
+			fs.StringVar(&o.device, "device", app.Busiest, "which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+app.Busiest+": the one with most GPU time")
 			fs.StringVar(&o.devices, "device-file", "", "`FILE` with further GPUs, in the form of profile/hardware/gpus.tsv")
 			fs.StringVar(&o.cache, "kv-dtype", "", "`TYPE` of the key-value cache, such as fp8; default: that of the activations")
 			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a pass, where the trace does not tell")
@@ -80,8 +81,8 @@ func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options
 		if err != nil {
 			return nil, err
 		}
-		if o.device == "" {
-			return nil, app.Usagef("--device-name: a plan needs the GPU, such as --device-name H100")
+		if opts.Device == "" {
+			return nil, app.Usagef("--device: a plan needs the name of a GPU, such as --device H100")
 		}
 		return roofline.Plan(ctx, c, opts)
 	}
@@ -106,7 +107,13 @@ func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options
 
 // roofline turns the flags into options.
 func (o *options) roofline() (roofline.Options, error) {
-	out := roofline.Options{Device: o.device, CacheDType: o.cache, Parallel: roofline.Parallel{TP: o.tp, EP: o.ep}}
+	out := roofline.Options{CacheDType: o.cache, Parallel: roofline.Parallel{TP: o.tp, EP: o.ep}}
+	if n, err := strconv.ParseInt(o.device, 10, 32); err == nil && n >= 0 {
+		id := trace.DeviceID(n)
+		out.On = &id
+	} else if o.device != app.Busiest {
+		out.Device = o.device
+	}
 	for name, n := range map[string]int64{"tokens": o.tokens, "batch": o.batch, "kv-len": o.kv, "tp": int64(o.tp), "ep": int64(o.ep)} {
 		const most = 1 << 30
 		if n < 0 || n > most {

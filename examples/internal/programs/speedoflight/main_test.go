@@ -28,7 +28,7 @@ func llama(t *testing.T) string {
 }
 
 func TestPlanWithoutATrace(t *testing.T) {
-	args := []string{"--config", llama(t), "--device-name", "H100", "--tokens", "1", "--kv-len", "1050", "--tp", "4"}
+	args := []string{"--config", llama(t), "--device", "H100", "--tokens", "1", "--kv-len", "1050", "--tp", "4"}
 	r := apptest.MustRun(t, program(), append(args, "--format", "json")...)
 	var got roofline.Report
 	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
@@ -48,8 +48,8 @@ func TestPlanWithoutATrace(t *testing.T) {
 func TestWrongUse(t *testing.T) {
 	for name, args := range map[string][]string{
 		"a plan without a GPU": {"--config", llama(t), "--tokens", "1"},
-		"negative tokens":      {"--config", llama(t), "--device-name", "H100", "--tokens", "-1"},
-		"more than can be":     {"--config", llama(t), "--device-name", "H100", "--tokens", "1", "--tp", "2000000000"},
+		"negative tokens":      {"--config", llama(t), "--device", "H100", "--tokens", "-1"},
+		"more than can be":     {"--config", llama(t), "--device", "H100", "--tokens", "1", "--tp", "2000000000"},
 	} {
 		if r := apptest.Run(t, program(), args...); r.Code != 2 {
 			t.Errorf("%s: exit code %d, want 2: %s", name, r.Code, r.Stderr)
@@ -57,7 +57,7 @@ func TestWrongUse(t *testing.T) {
 	}
 	for name, args := range map[string][]string{
 		"a trace without a config": nil,
-		"a GPU that is none":       {"--config", llama(t), "--device-name", "H900", "--tokens", "1"},
+		"a GPU that is none":       {"--config", llama(t), "--device", "H900", "--tokens", "1"},
 	} {
 		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 {
 			t.Errorf("%s: exit code %d: %s", name, r.Code, r.Stderr)
