@@ -22,7 +22,7 @@ import (
 )
 
 // lanes are all lanes of a trace.
-var lanes = []trace.Lane{trace.LaneGPU, trace.LaneLaunch, trace.LaneOp, trace.LanePython, trace.LaneAnnotation, trace.LaneSync, trace.LaneOther}
+var lanes = []trace.Lane{trace.LaneGPU, trace.LaneLaunch, trace.LaneOp, trace.LanePython, trace.LaneAnnotation, trace.LaneSync, trace.LaneOther, trace.LaneCounter}
 
 // walk reads a trace through every accessor and reports what contradicts the
 // model: the invariants that analyses rely on, whatever the bytes were. It

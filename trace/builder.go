@@ -32,7 +32,8 @@ type EventData struct {
 	Domain      string        // NVTX domain
 	Args        []byte        // raw args object, copied
 	Bytes       int64
-	Unfinished  bool // activity: it was running when recording stopped, Duration is a guess
+	Value       float64 // of a counter
+	Unfinished  bool    // activity: it was running when recording stopped, Duration is a guess
 }
 
 // ProcessRef names a process. Scope separates correlation ids: two processes
@@ -234,11 +235,11 @@ func (b *Builder) Add(e EventData) {
 		c.queue = append(c.queue, b.queue(e.Device, e.Stream))
 	} else {
 		th := NoThread
-		if e.Kind != KindGPUAnnotation {
+		if e.Kind != KindGPUAnnotation && l != LaneCounter {
 			th = b.thread(e.Process, e.Thread, e.Label)
 		}
 		c.thread = append(c.thread, th)
-		if e.Kind == KindGPUAnnotation || e.Kind == KindSync {
+		if e.Kind == KindGPUAnnotation || e.Kind == KindSync || l == LaneCounter {
 			c.annQueue.set(i, b.queue(e.Device, e.Stream)+1)
 		}
 	}
@@ -251,6 +252,9 @@ func (b *Builder) Add(e EventData) {
 	c.graph.set(i, e.GraphID)
 	c.node.set(i, e.GraphNode)
 	c.bytes.set(i, e.Bytes)
+	if l == LaneCounter {
+		c.value.set(i, math.Float64bits(e.Value))
+	}
 	if l == LaneGPU && e.Unfinished {
 		c.unended.set(i, 1)
 	}
@@ -337,7 +341,7 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	lanes.Wait()
 	empty := true
 	for l, b := range bounds {
-		if t.lanes[l].len() == 0 {
+		if t.lanes[l].len() == 0 || Lane(l) == LaneCounter { // counters are sampled before and after the work too
 			continue
 		}
 		if empty {

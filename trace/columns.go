@@ -87,6 +87,7 @@ type columns struct {
 	args     sparse[NameID] // raw args, interned
 	bytes    sparse[int64]  // copies and sets
 	unended  sparse[uint8]  // 1: activities that were running when the window closed
+	value    sparse[uint64] // of counters: the bits of a float64
 	recorded sparse[int64]  // duration as recorded plus 1, of activities whose own was capped
 }
 
@@ -116,6 +117,7 @@ func (c *columns) applyOrder(ctx context.Context, p []int32) {
 		func() { permute(c.args.widen(n), p, scratch) },
 		func() { permute(c.bytes.widen(n), p, scratch) },
 		func() { permute(c.unended.widen(n), p, scratch) },
+		func() { permute(c.value.widen(n), p, scratch) },
 	} {
 		if ctx.Err() != nil {
 			return
@@ -140,6 +142,7 @@ func (c *columns) cut(n int) {
 	c.args.cut(n)
 	c.bytes.cut(n)
 	c.unended.cut(n)
+	c.value.cut(n)
 }
 
 func (s *sparse[T]) cut(n int) { s.v = s.v[:min(n, len(s.v))] }
@@ -150,7 +153,7 @@ const sortBytes = 4 + 4 + 8
 
 // size returns the bytes that the rows take.
 func (c *columns) size() int64 {
-	eight := len(c.start) + len(c.dur) + len(c.corr.v) + len(c.ext.v) + len(c.graph.v) + len(c.node.v) + len(c.bytes.v) + len(c.recorded.v)
+	eight := len(c.start) + len(c.dur) + len(c.corr.v) + len(c.ext.v) + len(c.graph.v) + len(c.node.v) + len(c.bytes.v) + len(c.recorded.v) + len(c.value.v)
 	four := len(c.name) + len(c.thread) + len(c.queue) + len(c.cat.v) + len(c.shape.v) + len(c.annQueue.v) + len(c.domain.v) + len(c.args.v)
 	return 8*int64(eight) + 4*int64(four) + 2*int64(len(c.scope.v)) + int64(len(c.kind)+len(c.unended.v))
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/json"
 	"iter"
+	"math"
 	"time"
 )
 
@@ -153,7 +154,7 @@ func (e Event) queue() (queue, bool) {
 	return queue{}, false
 }
 
-// Device returns the GPU of an activity, GPU annotation or sync event.
+// Device returns the GPU of an activity, GPU annotation, sync event or counter.
 func (e Event) Device() DeviceID {
 	if q, ok := e.queue(); ok {
 		return q.device
@@ -232,6 +233,16 @@ func (e Event) Bytes() int64 {
 	}
 	c, i := e.loc()
 	return c.bytes.at(i)
+}
+
+// Value returns the value of a counter's sample in the unit that its name gives,
+// 0 for other events.
+func (e Event) Value() float64 {
+	if e.Lane() != LaneCounter {
+		return 0
+	}
+	c, i := e.loc()
+	return math.Float64frombits(c.value.at(i))
 }
 
 // Domain returns the NVTX domain of a range, "" for the default domain.

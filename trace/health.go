@@ -243,6 +243,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		add("same-stream-overlap", HealthOK, int64(overlap), nil,
 			"%d GPU activities begin before the one before them on their stream ends (programmatic dependent launch): busy time is a union", overlap)
 	}
+	t.examineClocks(add)
 	for _, l := range h.Losses {
 		t.lossFinding(l, add)
 	}

@@ -15,10 +15,11 @@ const (
 	LaneAnnotation      // record_function, gpu_user_annotation, NVTX; sorted by thread, start, longest first
 	LaneSync            // synchronisation and profiler overhead; never busy time; sorted like annotations
 	LaneOther           // spans of unknown category, kept but not interpreted
+	LaneCounter         // samples of counters such as a GPU's clock, by start; see [Trace.Counters]
 	laneCount
 )
 
-var laneNames = [...]string{"invalid", "gpu", "launch", "op", "python", "annotation", "sync", "other"}
+var laneNames = [...]string{"invalid", "gpu", "launch", "op", "python", "annotation", "sync", "other", "counter"}
 
 // String returns the lane's lower-case name.
 func (l Lane) String() string {
@@ -59,11 +60,13 @@ const (
 	KindOverhead // profiler overhead
 
 	KindOther // anything else
+
+	KindCounter // one sample of a counter, see [Event.Value]
 	kindCount
 )
 
 var kindNames = [...]string{"invalid", "kernel", "memcpy", "memset", "graph", "runtime", "driver", "op", "frame",
-	"module", "annotation", "gpu_annotation", "range", "mark", "sync", "overhead", "other"}
+	"module", "annotation", "gpu_annotation", "range", "mark", "sync", "overhead", "other", "counter"}
 
 // String returns the kind's lower-case name.
 func (k Kind) String() string {
@@ -90,6 +93,8 @@ func (k Kind) Lane() Lane {
 		return LaneSync
 	case KindOther:
 		return LaneOther
+	case KindCounter:
+		return LaneCounter
 	}
 	return LaneInvalid
 }

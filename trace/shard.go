@@ -66,6 +66,7 @@ type shard struct {
 	losses losses
 	labels []label
 	pairs  []pairEvent
+	rare   []EventData // counters
 
 	freshNames   []freshName
 	freshRaws    []string
@@ -134,7 +135,7 @@ func (s *shard) reset() {
 	s.minRaw = math.MaxInt64
 	s.rank = seenRank{}
 	s.losses.list = s.losses.list[:0]
-	s.labels, s.pairs = s.labels[:0], s.pairs[:0]
+	s.labels, s.pairs, s.rare = s.labels[:0], s.pairs[:0], s.rare[:0]
 	s.freshNames, s.freshRaws, s.freshThreads = s.freshNames[:0], s.freshRaws[:0], s.freshThreads[:0]
 	s.freshQueues, s.freshScopes, s.freshCats = s.freshQueues[:0], s.freshScopes[:0], s.freshCats[:0]
 	s.freshBytes = 0
@@ -163,6 +164,9 @@ func (s *shard) Event(ev *scan.Event) {
 	case 'B', 'E':
 		s.see(ev)
 		s.half(ev, &s.w.cats[ci])
+	case 'C':
+		s.see(ev)
+		s.counter(ev)
 	default:
 		s.see(ev)
 	}

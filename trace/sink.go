@@ -150,6 +150,12 @@ func (k *sink) Commit(sh scan.Shard) error {
 	for _, p := range s.pairs {
 		k.pair(p)
 	}
+	for _, d := range s.rare {
+		if k.rows++; k.rows > k.cfg.limits.Events {
+			break
+		}
+		b.Add(d)
+	}
 	s.reset()
 	k.tell()
 	return k.checkLimits()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -257,4 +259,94 @@ func BenchmarkRead(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
 	})
+}
+
+func double(dst []byte, id protowire.Number, v float64) []byte {
+	return protowire.AppendFixed64(protowire.AppendTag(dst, id, protowire.Fixed64Type), math.Float64bits(v))
+}
+
+// Counters are read where they are described once and referred to, in the event itself, and on tracks of their own.
+func TestCounters(t *testing.T) {
+	spec := func(id uint64, name string) []byte { return str(num(nil, 1, id), 2, name) }
+	value := func(id uint64, v float64) []byte { return double(num(nil, 1, id), 3, v) }
+	described := msg(msg(nil, 1, spec(0, "SM Clock (MHz)")), 1, spec(1, "Power (W)"))
+	data := bytes.Join([][]byte{
+		packet(0, msg(nil, 12, msg(nil, 47, num(msg(num(nil, 1, 1), 2, described), 3, 1)))),
+		packet(20, msg(nil, 52, msg(num(nil, 4, 1), 2, value(0, 1980)))),
+		packet(30, msg(nil, 52, msg(num(nil, 4, 1), 2, value(1, 650.5)))),
+		packet(35, msg(nil, 52, msg(num(nil, 4, 1), 2, num(num(nil, 1, 1), 2, 600)))),
+		packet(36, msg(nil, 52, msg(num(nil, 4, 9), 2, value(1, 1)))), // never described
+		packet(40, msg(nil, 52, num(msg(msg(nil, 2, value(7, 55)), 1, msg(nil, 1, spec(7, "Temperature (C)"))), 3, 2))),
+		msg(nil, 1, msg(nil, 60, msg(num(nil, 1, 5), 3, str(num(nil, 1, 3), 6, "GPU 3 Counters")))),
+		msg(nil, 1, msg(nil, 60, str(num(num(nil, 1, 6), 5, 5), 2, "HBM BW (%)"))),
+		packet(50, msg(nil, 11, double(num(num(nil, 9, 4), 11, 6), 44, 71.5))),
+		packet(60, msg(nil, 11, num(num(num(nil, 9, 4), 11, 6), 30, 72))),
+	}, nil)
+	tr := read(t, data)
+	var got []string
+	for e := range tr.Events(trace.LaneCounter) {
+		got = append(got, fmt.Sprint(tr.Raw(e.Start()), " ", e.Device(), " ", e.Name(), " ", e.Value()))
+	}
+	if diff := cmp.Diff([]string{"20 1 SM Clock (MHz) 1980", "30 1 Power (W) 650.5", "35 1 Power (W) 600", "40 2 Temperature (C) 55",
+		"50 3 HBM BW (%) 71.5", "60 3 HBM BW (%) 72"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if losses := tr.Health().Losses; len(losses) != 1 || losses[0].Count != 1 {
+		t.Errorf("losses %v, want the sample that was not described", losses)
+	}
+}
+
+// The form with categories tells kinds by them; queues are named with their stream in brackets, and events are numbered for themselves.
+func TestCategoriesForm(t *testing.T) {
+	name := func(id uint64, s string) []byte { return str(num(nil, 1, id), 2, s) }
+	interned := msg(msg(nil, 2, name(1, "odd op")), 1, name(1, "cpu_op"))
+	interned = msg(msg(msg(interned, 24, name(1, "Kernel")), 24, name(9, "[07] side comms")), 24, name(5, "HostNode"))
+	stage := func(id, stage uint64, extra ...string) []byte {
+		m := num(num(num(num(nil, 1, id), 2, 5), 13, 9), 14, stage)
+		for i := 0; i < len(extra); i += 2 {
+			m = msg(m, 6, str(str(nil, 1, extra[i]), 2, extra[i+1]))
+		}
+		return msg(nil, 53, m)
+	}
+	data := bytes.Join([][]byte{
+		packet(1_000, msg(nil, 6, msg(msg(nil, 1, num(num(nil, 1, 6), 2, 1_000)), 1, num(num(nil, 1, 1), 2, 501_000)))),
+		msg(nil, 1, msg(nil, 60, msg(num(nil, 1, 1), 4, num(num(nil, 1, 5), 2, 6)))),
+		packet(1_000, msg(nil, 12, interned)),
+		packet(1_010, msg(nil, 11, num(num(num(num(nil, 9, 1), 11, 1), 10, 1), 3, 1))),
+		packet(1_020, msg(nil, 11, num(num(nil, 9, 2), 11, 1))),
+		packet(1_030, stage(41, 1, "correlation", "12", "device id", "0")),
+		packet(1_040, stage(42, 1, "device id", "0")),
+		packet(1_050, stage(43, 5)),
+	}, nil)
+	tr := read(t, data)
+	var got []string
+	for e := range events(tr) {
+		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", e.Correlation(), " ", e.Stream()))
+	}
+	if diff := cmp.Diff([]string{"kernel  12 7", "kernel  0 7", "op odd op 0 -1", "other HostNode 43 -1"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if base := tr.Meta().BaseTime; base != 500_000 {
+		t.Errorf("base time %d, want the difference of the clocks", base)
+	}
+}
+
+// What was not asked for is not kept.
+func TestLanesAndWindow(t *testing.T) {
+	data := bytes.Join(encode(t, document(t), true), nil)
+	all := read(t, data)
+	mid := all.Raw(all.LaneAt(trace.LaneGPU, all.LaneLen(trace.LaneGPU)/2).Start())
+	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: trace.Lanes(trace.LaneGPU), Window: &trace.Window{From: 0, To: mid}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for e := range all.Events(trace.LaneGPU) {
+		if all.Raw(e.Start()) < mid {
+			n++
+		}
+	}
+	if got := some.LaneLen(trace.LaneGPU); got != n || some.Len() != n || some.Origin() != all.Origin() {
+		t.Errorf("%d activities of %d events from %d on, want %d, none more, %d", got, some.Len(), some.Origin(), n, all.Origin())
+	}
 }

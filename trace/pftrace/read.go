@@ -22,15 +22,18 @@ import (
 
 // reader collects the events of a trace.
 type reader struct {
-	b      *trace.Builder
-	tracks map[uint64]*track
-	seqs   map[uint64]*interned
-	slices []slice
-	limit  int64 // of slices
-	bad    int64 // packets that do not parse
-	orphan int64 // ends without begin
-	counts map[string]int64
-	shapes map[[2][3]int64]string
+	b       *trace.Builder
+	tracks  map[uint64]*track
+	seqs    map[uint64]*interned
+	slices  []slice
+	limit   int64      // of slices
+	bad     int64      // packets that do not parse
+	orphan  int64      // ends without begin
+	inline  counterSet // counters described without a number
+	samples int64      // of counters
+	base    int64      // to add for wall-clock time
+	o       *trace.Options
+	shapes  map[[2][3]int64]string
 }
 
 // errEvents says that the limit of events is exceeded.
@@ -57,7 +60,7 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 		events = maxEvents
 	}
 	p := &packets{r: bufio.NewReaderSize(r, 256<<10), most: most}
-	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, seqs: map[uint64]*interned{}, limit: events, counts: map[string]int64{}, shapes: map[[2][3]int64]string{}}
+	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, seqs: map[uint64]*interned{}, limit: events, o: &o, shapes: map[[2][3]int64]string{}}
 	n := 0
 	for ; ; n++ {
 		if n&(1<<12-1) == 0 {
@@ -109,7 +112,7 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 func (d *reader) packet(m []byte) error {
 	var ts int64
 	var seq, flags uint64
-	var body, names, descriptor, stage []byte
+	var body, names, descriptor, stage, counter, clocks []byte
 	var f field
 	c := fields{rest: m}
 	for c.next(&f) {
@@ -128,6 +131,10 @@ func (d *reader) packet(m []byte) error {
 			descriptor = f.bytes
 		case packetRenderStage:
 			stage = f.bytes
+		case packetCounter:
+			counter = f.bytes
+		case packetClocks:
+			clocks = f.bytes
 		}
 	}
 	ok := !c.bad
@@ -144,18 +151,20 @@ func (d *reader) packet(m []byte) error {
 		d.bad++
 		return nil
 	}
-	if body == nil && stage == nil {
-		return nil
-	}
-	if int64(len(d.slices)) >= d.limit {
+	if int64(len(d.slices))+d.samples >= d.limit {
 		return errEvents
 	}
-	if body != nil {
+	switch {
+	case body != nil:
 		s.ordered = s.ordered && ts >= s.last
 		s.last = ts
 		ok = d.event(s, ts, body)
-	} else {
+	case stage != nil:
 		ok = d.renderStage(s, ts, stage)
+	case counter != nil:
+		ok = d.gpuCounter(s, ts, counter)
+	case clocks != nil:
+		ok = d.clocks(clocks)
 	}
 	if !ok {
 		d.bad++
@@ -210,6 +219,7 @@ func (d *reader) describe(m []byte) bool {
 func (d *reader) event(s *interned, ts int64, m []byte) bool {
 	e := slice{start: ts, end: math.MinInt64}
 	var typ uint64
+	var value float64
 	good := true
 	var f field
 	c := fields{rest: m}
@@ -223,6 +233,14 @@ func (d *reader) event(s *interned, ts int64, m []byte) bool {
 			e.name = s.names[f.num]
 		case eventName:
 			e.name = string(f.bytes)
+		case eventCategoryID:
+			e.category = s.categories[f.num]
+		case eventCategory:
+			e.category = string(f.bytes)
+		case eventInt:
+			value = float64(int64(f.num))
+		case eventDouble:
+			value = f.double()
 		case eventArg:
 			good = e.take(s, f.bytes) && good
 		}
@@ -238,9 +256,7 @@ func (d *reader) event(s *interned, ts int64, m []byte) bool {
 		s.marks[e.track] = append(s.marks[e.track], ^int32(len(s.ends)))
 		s.ends = append(s.ends, ts)
 	case typeCounter:
-		d.counts["counter"]++
-	default:
-		d.counts["instant"]++
+		d.trackCounter(e.track, ts, value)
 	}
 	return true
 }
@@ -269,14 +285,14 @@ func (d *reader) pair(s *interned) {
 // renderStage reads a gpu_render_stage_event: a whole GPU activity.
 func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 	e := slice{start: ts, device: int64(trace.NoDevice), stream: int64(trace.NoStream), has: onGPU}
-	var duration, queue, stage uint64
-	good := true
+	var duration, queue, stage, event uint64
+	good, extra := true, false
 	var f field
 	c := fields{rest: m}
 	for c.next(&f) {
 		switch f.id {
-		case stageCorrelation:
-			e.correlation = f.num
+		case stageEventID:
+			event = f.num
 		case stageDuration:
 			duration = f.num
 		case stageDevice:
@@ -294,17 +310,18 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 		case stageLaunch:
 			good = e.launch(f.bytes) && good
 		case stageExtra:
-			good = e.extra(f.bytes) && good
+			good, extra = e.extra(f.bytes) && good, true
 		}
 	}
 	if c.bad || !good || duration > math.MaxInt64 {
 		return false
 	}
 	e.end = ts + int64(duration)
+	if !extra { // else the event's number is one of its own
+		e.correlation = event
+	}
 	if e.stream == int64(trace.NoStream) {
-		if n, ok := number([]byte(strings.TrimPrefix(s.stages[queue], "stream "))); ok {
-			e.stream = n
-		}
+		e.stream = queueStream(s.stages[queue])
 	}
 	e.has |= hasDevice | hasStream
 	switch name := s.stages[stage]; name {
@@ -317,9 +334,67 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 		}
 	case "Annotation":
 		e.has |= isAnnotation
+	case "":
+	default: // a host's function, the recording of an event: parts of a graph, no work
+		e.has |= isOther
+		if e.name == "" {
+			e.name = name
+		}
 	}
 	d.slices = append(d.slices, e)
 	return true
+}
+
+// queueStream reads a stream from the name of its queue: "stream 7" or "[07] stream 7"; where streams have names, "[07] side comms".
+func queueStream(name string) int64 {
+	if id, rest, ok := strings.Cut(strings.TrimPrefix(name, "["), "]"); ok {
+		if !strings.HasPrefix(rest, " stream ") {
+			rest = id
+		}
+		name = strings.TrimSpace(rest)
+	}
+	if n, ok := number([]byte(strings.TrimPrefix(name, "stream "))); ok {
+		return n
+	}
+	return int64(trace.NoStream)
+}
+
+// clocks reads a clock_snapshot: what must be added to the trace's clock for wall-clock time.
+func (d *reader) clocks(m []byte) bool {
+	var boot, real int64
+	var f, g field
+	c := fields{rest: m}
+	for c.next(&f) {
+		if f.id != 1 {
+			continue
+		}
+		var id uint64
+		var ts int64
+		for e := (fields{rest: f.bytes}); e.next(&g); {
+			switch g.id {
+			case 1:
+				id = g.num
+			case 2:
+				ts = int64(g.num)
+			}
+		}
+		switch id {
+		case clockBoot:
+			boot = ts
+		case clockReal:
+			real = ts
+		}
+	}
+	if boot != 0 && real != 0 {
+		d.base = real - boot
+	}
+	return !c.bad
+}
+
+// wanted reports whether an event of a kind and time is to be stored.
+func (d *reader) wanted(k trace.Kind, start, end int64) bool {
+	w := d.o.Window
+	return d.o.Wants(k) && (w == nil || start < w.To && end >= w.From)
 }
 
 // launch reads a kernel's grid and block.
@@ -381,6 +456,10 @@ func (d *reader) finish(tooLarge int64) {
 			e.has |= onGPU
 		}
 		kind := e.kindOf()
+		if !d.wanted(kind, e.start, e.end) {
+			d.b.See(e.start)
+			continue
+		}
 		d.b.Add(d.data(e, t, kind))
 	}
 	for id, t := range d.tracks {
@@ -424,7 +503,7 @@ func (d *reader) shapeOf(e *slice) string {
 
 // data is an event as the builder takes it.
 func (d *reader) data(e *slice, t *track, kind trace.Kind) trace.EventData {
-	out := trace.EventData{Kind: kind, Name: e.name, Start: e.start, Duration: e.end - e.start, Device: trace.NoDevice, Stream: trace.NoStream,
+	out := trace.EventData{Kind: kind, Category: e.category, Name: e.name, Start: e.start, Duration: e.end - e.start, Device: trace.NoDevice, Stream: trace.NoStream,
 		Correlation: trace.CorrelationID(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
 	lane := kind.Lane()
 	if lane == trace.LaneGPU || kind == trace.KindGPUAnnotation || kind == trace.KindSync {
@@ -471,7 +550,7 @@ func (d *reader) report(open, tooLarge int64) {
 	lose(trace.LossBadEvent, d.bad, "packets that cannot be read")
 	lose(trace.LossBadEvent, d.orphan, "ends of slices without a begin")
 	lose(trace.LossLimit, tooLarge, "packets that are too large")
-	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, WithStack: d.has(hasPython), RecordShape: false})
+	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: d.base, WithStack: d.has(hasPython), RecordShape: false})
 }
 
 // has reports whether any event carries something.

@@ -30,12 +30,14 @@ const (
 	isCopy
 	isSet
 	isAnnotation
+	isOther
 )
 
 // slice is one event of the trace, 150 bytes: kinds are told when all of them are known.
 type slice struct {
 	start, end  int64
 	name        string
+	category    string // "" in the first forms
 	track       uint64
 	grid, block [3]int64
 	device      int64
@@ -60,7 +62,8 @@ type track struct {
 // interned are the names of one packet sequence.
 type interned struct {
 	names, args, texts, kernels map[uint64]string
-	stages                      map[uint64]string
+	stages, categories          map[uint64]string
+	counters                    map[uint64]counterSet
 	last                        int64              // timestamp of the packet before
 	ordered                     bool               // timestamps have never gone back
 	marks                       map[uint64][]int32 // by track: a begin is the number of its slice, an end ^ its place in ends
@@ -74,7 +77,8 @@ func newInterned() *interned {
 }
 
 func (s *interned) clear() {
-	s.names, s.args, s.texts, s.kernels, s.stages = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
+	s.names, s.args, s.texts, s.kernels = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
+	s.stages, s.categories, s.counters = map[uint64]string{}, map[uint64]string{}, map[uint64]counterSet{}
 }
 
 // learn takes the names of an interned_data message.
@@ -85,6 +89,13 @@ func (s *interned) learn(m []byte) bool {
 		table, text := s.names, protowire.Number(internedName)
 		switch f.id {
 		case internedNames:
+		case internedCategories:
+			table = s.categories
+		case internedCounters:
+			if !s.learnCounters(f.bytes) {
+				return false
+			}
+			continue
 		case internedArgNames:
 			table = s.args
 		case internedArgString:
@@ -250,6 +261,10 @@ func (e *slice) kindOf() trace.Kind {
 		return trace.KindMemset
 	case e.has&isAnnotation != 0:
 		return trace.KindGPUAnnotation
+	case e.has&isOther != 0:
+		return trace.KindOther
+	case e.category != "":
+		return trace.KindOf(e.category, e.name)
 	case e.has&hasSync != 0:
 		return trace.KindSync
 	case e.has&hasCallID != 0:

@@ -14,25 +14,32 @@ import (
 const (
 	tracePacket = 1
 
+	packetClocks      = 6
 	packetTrackEvent  = 11
 	packetInterned    = 12
 	packetTimestamp   = 8
 	packetSequence    = 10
 	packetFlags       = 13
+	packetCounter     = 52
 	packetRenderStage = 53
 	packetDescriptor  = 60
 	lastPacketField   = 1000 // those that are used end well below
 
+	clockReal = 1
+	clockBoot = 6
+
 	flagCleared = 1 // the names interned before no longer count
 
-	internedNames     = 2
-	internedArgNames  = 3
-	internedStages    = 24
-	internedKernels   = 1000
-	internedName      = 2
-	internedKernel    = 3
-	internedID        = 1
-	internedArgString = 29 // debug_annotation_string_values
+	internedCategories = 1
+	internedNames      = 2
+	internedArgNames   = 3
+	internedStages     = 24
+	internedCounters   = 47
+	internedKernels    = 1000
+	internedName       = 2
+	internedKernel     = 3
+	internedID         = 1
+	internedArgString  = 29 // debug_annotation_string_values
 
 	descriptorID      = 1
 	descriptorName    = 2
@@ -41,18 +48,20 @@ const (
 	descriptorParent  = 5
 	descriptorCounter = 8
 
-	eventArg    = 4
-	eventType   = 9
-	eventNameID = 10
-	eventTrack  = 11
-	eventName   = 23
-	eventInt    = 30
-	eventDouble = 44
-	eventLaunch = 3000
-	typeBegin   = 1
-	typeEnd     = 2
-	typeInstant = 3
-	typeCounter = 4
+	eventCategoryID = 3
+	eventArg        = 4
+	eventType       = 9
+	eventNameID     = 10
+	eventTrack      = 11
+	eventCategory   = 22
+	eventName       = 23
+	eventInt        = 30
+	eventDouble     = 44
+	eventLaunch     = 3000
+	typeBegin       = 1
+	typeEnd         = 2
+	typeInstant     = 3
+	typeCounter     = 4
 
 	argNameID   = 1
 	argBool     = 2
@@ -65,17 +74,23 @@ const (
 	argElement  = 12
 	argStringID = 17
 
-	stageCorrelation = 1
-	stageDuration    = 2
-	stageExtra       = 6
-	stageDevice      = 11
-	stageQueueID     = 13
-	stageID          = 14
-	stageKernelID    = 19
-	stageNameID      = 20
-	stageLaunch      = 21
-	launchGrid       = 1
-	launchBlock      = 2
+	counterSpecs        = 1 // of a descriptor: id 1, name 2
+	counterDescriptor   = 1
+	counterValue        = 2 // id 1, whole number 2, float 3
+	counterDevice       = 3
+	counterDescriptorID = 4
+
+	stageEventID  = 1
+	stageDuration = 2
+	stageExtra    = 6
+	stageDevice   = 11
+	stageQueueID  = 13
+	stageID       = 14
+	stageKernelID = 19
+	stageNameID   = 20
+	stageLaunch   = 21
+	launchGrid    = 1
+	launchBlock   = 2
 )
 
 // errFrame says that what follows is no packet: the stream cannot be read on.

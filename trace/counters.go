@@ -1,0 +1,184 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/scan"
+)
+
+// Counter sums up the samples of one counter of one GPU while that GPU worked:
+// between the start of its first activity and the end of its last. Samples
+// outside say what an idle GPU does, and are left out.
+type Counter struct {
+	Device DeviceID `json:"device"`
+	Name   string   `json:"name"` // as recorded, "SM Clock (MHz)"
+	// Quantity is what is measured, in one unit for all sources: "sm-clock" and
+	// "memory-clock" in MHz, "power" in W, "temperature" in °C, "dram" (the
+	// memory's bandwidth) and "sm-active" in % of the peak. It is "" for any
+	// other counter, whose unit its name gives.
+	Quantity string  `json:"quantity,omitempty"`
+	Samples  int     `json:"samples"` // at least 1
+	Min      float64 `json:"min"`
+	Median   float64 `json:"median"` // the lower one of an even number
+	Max      float64 `json:"max"`
+}
+
+// clockChange is by how much of its highest value a clock may vary until results
+// are said to depend on it. Boost clocks under a steady load move by one or two
+// steps of 15 MHz, 1.5 % of 2 GHz; a GPU that reaches its limit of power or
+// temperature loses more.
+const clockChange = .03
+
+// Changed reports whether the counter varied by more than 3 % of its highest
+// value: a clock that did makes times of one trace differ for no reason of the
+// program's.
+func (c *Counter) Changed() bool { return c.Max-c.Min > clockChange*c.Max }
+
+// Counters returns the counters of all GPUs that have samples while they worked,
+// by device, then name. A trace without counters has none, which is the rule:
+// recorders write them since 2026, and only where asked to.
+func (t *Trace) Counters() []Counter {
+	if t.LaneLen(LaneCounter) == 0 {
+		return nil
+	}
+	type window struct{ from, to Time }
+	busy := map[DeviceID]window{}
+	for e := range t.Events(LaneGPU) {
+		w, ok := busy[e.Device()]
+		if !ok {
+			w.from = e.Start() // the lane is sorted by start
+		}
+		w.to = max(w.to, e.End())
+		busy[e.Device()] = w
+	}
+	type key struct {
+		device DeviceID
+		name   NameID
+	}
+	values := map[key][]float64{}
+	for e := range t.Events(LaneCounter) {
+		if w, ok := busy[e.Device()]; ok && e.Start() >= w.from && e.Start() <= w.to {
+			k := key{e.Device(), e.NameID()}
+			values[k] = append(values[k], e.Value())
+		}
+	}
+	out := make([]Counter, 0, len(values))
+	for k, v := range values {
+		slices.Sort(v)
+		c := Counter{Device: k.device, Name: t.Name(k.name), Samples: len(v), Min: v[0], Median: v[(len(v)-1)/2], Max: v[len(v)-1]}
+		c.normalise()
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b Counter) int {
+		if a.Device != b.Device {
+			return int(a.Device) - int(b.Device)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// quantities tells what a counter measures by words of its name, first match
+// first, and how many of the quantity's units one of the name's is.
+var quantities = []struct {
+	quantity string
+	words    []string // one of them, in the name without its unit
+	units    map[string]float64
+}{
+	{"memory-clock", []string{"memory clock", "mem clock", "mclk"}, megahertz},
+	{"sm-clock", []string{"sm clock", "sm frequency", "graphics clock", "gpu clock", "core clock", "sclk", "gfxclk"}, megahertz},
+	{"power", []string{"power"}, map[string]float64{"W": 1, "mW": 1e-3, "kW": 1e3}},
+	{"temperature", []string{"temperature"}, map[string]float64{"C": 1, "°C": 1}},
+	{"dram", []string{"dram bw", "hbm bw"}, map[string]float64{"%": 1}},
+	{"sm-active", []string{"sm active"}, map[string]float64{"%": 1}},
+}
+
+var megahertz = map[string]float64{"MHz": 1, "GHz": 1e3, "kHz": 1e-3, "Hz": 1e-6}
+
+// normalise sets the quantity and converts the values to its unit. A counter
+// whose name gives no unit, or one that is not known, stays as it is.
+func (c *Counter) normalise() {
+	name, unit, ok := strings.Cut(strings.TrimSuffix(c.Name, ")"), "(")
+	if !ok {
+		return
+	}
+	name = strings.ToLower(name)
+	for _, q := range quantities {
+		factor := q.units[strings.TrimSpace(unit)]
+		if factor != 0 && slices.ContainsFunc(q.words, func(w string) bool { return strings.Contains(name, w) }) {
+			c.Quantity = q.quantity
+			c.Min, c.Median, c.Max = c.Min*factor, c.Median*factor, c.Max*factor
+			return
+		}
+	}
+}
+
+// examineClocks notes the clocks that changed while their GPU worked.
+func (t *Trace) examineClocks(add func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any)) {
+	for _, c := range t.Counters() {
+		if strings.HasSuffix(c.Quantity, "-clock") && c.Changed() {
+			add("clock-changed", HealthOK, int64(c.Samples), []string{"gpu-time"},
+				"the %s clock of GPU %d ran between %.0f and %.0f MHz while it worked (median %.0f): equal work took different times, and a comparison sees the clock too",
+				strings.TrimSuffix(c.Quantity, "-clock"), c.Device, c.Min, c.Max, c.Median)
+		}
+	}
+}
+
+// counter stores the series of an event of phase C, each as one sample. The
+// recorders give GPUs a process each, "GPU 0 Counters", and counters one series
+// without a name.
+func (s *shard) counter(ev *scan.Event) {
+	cfg := s.w.cfg
+	if !cfg.wants(KindCounter) || ev.Has&scan.HasArgs == 0 || cfg.window && (ev.TS >= cfg.to || ev.TS < cfg.from) {
+		return
+	}
+	if ev.Has&scan.HasName == 0 {
+		ev.Name = nil
+	}
+	name := s.w.names.Key(uint32(s.name(ev.Name)))
+	if !scan.IsPlain(ev.Name) {
+		name = text(ev.Name)
+	}
+	d := EventData{Kind: KindCounter, Name: name, Start: ev.TS, Device: NoDevice, Stream: NoStream}
+	if ev.Has&scan.HasPID != 0 {
+		d.Device = counterDevice(ev.PID.Text)
+		d.Process.Scope = string(rankLabel(ev.PID.Text))
+	}
+	var series map[string]json.Number
+	if ev.Has&scan.HasTS == 0 || json.Unmarshal(ev.Args, &series) != nil {
+		if d.Device != NoDevice { // other programs count things that are no numbers
+			s.losses.add(LossBadEvent, ev.Offset)
+		}
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(series)) {
+		v, err := series[key].Float64()
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			s.losses.add(LossBadEvent, ev.Offset)
+			continue
+		}
+		if d.Value, d.Name = v, name; key != "" && key != name {
+			d.Name = fmt.Sprintf("%s %s", name, key)
+		}
+		s.rare = append(s.rare, d)
+	}
+}
+
+// counterDevice reads the GPU of a counter from the name of its process.
+func counterDevice(process []byte) DeviceID {
+	process = bytes.TrimSpace(process[len(rankLabel(process)):])
+	if rest, ok := bytes.CutPrefix(process, []byte("GPU ")); ok {
+		digits, _, _ := bytes.Cut(rest, []byte(" "))
+		if n, err := strconv.ParseInt(string(digits), 10, 32); err == nil {
+			return deviceID(n)
+		}
+	}
+	return NoDevice
+}
