@@ -76,6 +76,7 @@ var Layers = Layering{
 	"internal/scan":             {"internal/decimal"},
 	"internal/stop":             {},
 	"internal/table":            {},
+	"internal/terminal":         {},
 	"layer/internal/segment":    {"classify"},
 	"layer/internal/operator":   {"internal/opname"},
 	"internal/testdata":         {},

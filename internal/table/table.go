@@ -2,6 +2,7 @@ package table
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -71,15 +72,25 @@ func (t *Table) Len() int {
 // WriteText writes the table in fixed width: the titles, a rule, the rows; two
 // spaces between columns and none at the ends of lines. Widths count
 // characters, not bytes.
+//
+// A writer that has a method Width() int says how many characters wide the
+// table may be, 0 for no limit: then texts are cut, the longest first, until
+// the lines fit, and the columns' own limits only hold where there is no room.
+// Numbers are never cut, so a table of very many columns may still be wider.
 func (t *Table) WriteText(w io.Writer) error {
 	if len(t.cols) == 0 {
 		return nil
 	}
-	cells := make([][]string, len(t.rows))
-	width := make([]int, len(t.cols))
-	for i, c := range t.cols {
-		width[i] = utf8.RuneCountInString(Clean(c.Title))
+	room := 0
+	if sized, ok := w.(interface{ Width() int }); ok {
+		room = sized.Width()
 	}
+	cells := make([][]string, len(t.rows))
+	full, width := make([]int, len(t.cols)), make([]int, len(t.cols))
+	for i, c := range t.cols {
+		full[i] = utf8.RuneCountInString(Clean(c.Title))
+	}
+	copy(width, full)
 	for r, row := range t.rows {
 		if row == nil {
 			continue
@@ -87,11 +98,21 @@ func (t *Table) WriteText(w io.Writer) error {
 		cells[r] = make([]string, len(row))
 		for i, s := range row {
 			s = Clean(s)
-			if m := t.cols[i].Max; m > 0 {
-				s = Cut(s, m)
-			}
 			cells[r][i] = s
-			width[i] = max(width[i], utf8.RuneCountInString(s))
+			n := utf8.RuneCountInString(s)
+			full[i] = max(full[i], n)
+			if m := t.cols[i].Max; m > 0 {
+				n = min(n, m)
+			}
+			width[i] = max(width[i], n)
+		}
+	}
+	if room > 0 {
+		width = t.fit(full, room)
+	}
+	for r, row := range cells {
+		for i, s := range row {
+			cells[r][i] = Cut(s, width[i])
 		}
 	}
 	var b strings.Builder
@@ -114,7 +135,7 @@ func (t *Table) WriteText(w io.Writer) error {
 	titles := make([]string, len(t.cols))
 	total := 2 * (len(t.cols) - 1)
 	for i, c := range t.cols {
-		titles[i] = Clean(c.Title)
+		titles[i] = Cut(Clean(c.Title), width[i])
 		total += width[i]
 	}
 	rule := strings.Repeat("-", total) + "\n"
@@ -136,6 +157,33 @@ func (t *Table) WriteText(w io.Writer) error {
 		}
 	}
 	return flush()
+}
+
+// minText is how far a text is cut at most to make a table fit: a word is left.
+const minText = 12
+
+// fit returns the widths of columns with which the lines fit into the room, or
+// come as near as cutting texts can.
+func (t *Table) fit(full []int, room int) []int {
+	width := slices.Clone(full)
+	over := 2*(len(width)-1) - room
+	for _, n := range width {
+		over += n
+	}
+	for over > 0 {
+		longest := -1
+		for i, n := range width {
+			if t.cols[i].Align == Left && n > minText && (longest < 0 || n > width[longest]) {
+				longest = i
+			}
+		}
+		if longest < 0 {
+			break
+		}
+		width[longest]--
+		over--
+	}
+	return width
 }
 
 // WriteMarkdown writes the table in the pipe syntax of GitHub's Markdown, with

@@ -156,3 +156,28 @@ func TestCSVAllocatesNothingPerRow(t *testing.T) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// screen is a writer with a width.
+type screen struct {
+	strings.Builder
+	width int
+}
+
+func (s *screen) Width() int { return s.width }
+
+// TestWidth: lines fit where texts can be cut, numbers stay, and a column's own
+// limit gives way where there is room.
+func TestWidth(t *testing.T) {
+	for _, c := range []struct{ width, name, line int }{{0, 20, 29}, {60, 50, 59}, {59, 50, 59}, {58, 49, 58}, {40, 31, 40}, {21, 12, 21}, {10, 12, 21}} {
+		tab := table.New(table.Text("Name").Limit(20), table.Number("Time"), table.Number("N"))
+		tab.Row(strings.Repeat("k", 50), "1.25", "3")
+		s := &screen{width: c.width}
+		if err := tab.WriteText(s); err != nil {
+			t.Fatal(err)
+		}
+		row := strings.Split(s.String(), "\n")[2]
+		if got := len(strings.Fields(row)[0]); got != c.name || len(row) != c.line || !strings.HasSuffix(row, "1.25  3") {
+			t.Errorf("width %d: the name has %d characters of a line of %d, want %d of %d: %q", c.width, got, len(row), c.name, c.line, row)
+		}
+	}
+}

@@ -28,6 +28,7 @@ func hello() app.Program {
 		Examples: []string{"hello --who me    # greets me"},
 		Common:   app.AllFlags,
 		Formats:  []string{"text", "json"},
+		Obsolete: []app.Obsolete{{Name: "no-toc", Note: "has no effect"}, {Name: "old", Value: true, Note: "is gone"}},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&who, "who", "world", "`NAME` to greet")
 			fs.StringVar(&fail, "fail", "", "`HOW` to fail")
@@ -67,8 +68,16 @@ func TestExitCodesAndStreams(t *testing.T) {
 			"hello world in red as text, auto, first, layers 0, demo true\n", "a note of two lines\nhello: it broke: badly\n"},
 		{"usage found late", []string{"--fail", "usage"}, 2,
 			"hello world in red as text, auto, first, layers 0, demo true\n", "a note of two lines\nhello: --fail usage: not like this (see hello -h)\n"},
-		{"unknown flag", []string{"--nope"}, 2, "", "hello: flag provided but not defined: -nope (see hello -h)\n"},
-		{"stray argument", []string{"file"}, 2, "", "hello: unexpected argument \"file\" (see hello -h)\n"},
+		{"unknown flag", []string{"--nope"}, 2, "", "hello: unknown flag --nope (see hello -h)\n"},
+		{"mistyped flag", []string{"--colour", "red"}, 2, "", "hello: unknown flag --colour: did you mean --color? (see hello -h)\n"},
+		{"letters swapped", []string{"--froamt", "json"}, 2, "", "hello: unknown flag --froamt: did you mean --format? (see hello -h)\n"},
+		{"the argument is the trace, flags behind it", []string{"file", "--who", "me"}, 0, "hello me in red as text, auto, first, layers 0, demo false\n", "a note of two lines\n"},
+		{"after two dashes all is arguments", []string{"--", "--who"}, 0, "hello world in red as text, auto, first, layers 0, demo false\n", "a note of two lines\n"},
+		{"two traces", []string{"file", "other"}, 2, "", "hello: 2 traces are named, file and other among them, and hello reads one: name a directory, or see strata report for several (see hello -h)\n"},
+		{"the trace twice", []string{"file", "--trace", "x"}, 2, "", "hello: two traces are named: --trace x and file (see hello -h)\n"},
+		{"a switch in two words", []string{"--progress", "auto", "--who", "me"}, 0, "hello me in red as text, auto, first, layers 0, demo true\n", "a note of two lines\n"},
+		{"too narrow", []string{"--width", "39"}, 2, "", "hello: --width 39: want a number from 40 to 10000, or 0 for the terminal's (see hello -h)\n"},
+		{"an old flag", []string{"--no-toc", "--old=7"}, 0, "hello world in red as text, auto, first, layers 0, demo true\n", "--no-toc has no effect\n--old is gone\na note of two lines\n"},
 		{"bad choice", []string{"--boundaries", "x"}, 2, "",
 			"hello: invalid value \"x\" for flag -boundaries: want one of auto, modules, repeats, anchor-closes, anchor-opens (see hello -h)\n"},
 		{"negative number", []string{"--num-layers", "-1"}, 2, "",
@@ -201,5 +210,25 @@ func TestProgressOnRequest(t *testing.T) {
 	want := "\r\x1b[Kgreeting: 50% of 2 B\r\x1b[Ka note of two lines\n"
 	if diff := cmp.Diff(want, got.Stderr); diff != "" {
 		t.Errorf("stderr (-want +got):\n%s", diff)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"--version", "-version"} {
+		got := apptest.MustRun(t, hello(), arg)
+		if !strings.HasPrefix(got.Stdout, "hello ") || !strings.Contains(got.Stdout, "go1.") {
+			t.Errorf("%s prints %q, want the name and what built it", arg, got.Stdout)
+		}
+	}
+}
+
+// TestNearest: a slip is one letter in three; another word is none.
+func TestNearest(t *testing.T) {
+	names := []string{"format", "fwd-pass", "min-share", "tp", "show-all-passes"}
+	for word, want := range map[string]string{"fromat": "format", "fmt": "", "frm": "", "formet": "format", "fwd_pass": "fwd-pass", "min-shares": "min-share",
+		"minsahre": "min-share", "tpp": "tp", "show-all": "show-all-passes", "f": "", "": "", "something": "", strings.Repeat("x", 1000): ""} {
+		if got := app.Nearest(word, names); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
 	}
 }

@@ -31,6 +31,11 @@ type Env struct {
 	Format string
 	// Output is --output, empty or "-" for stdout.
 	Output string
+	// Width is how many characters wide the results may be, 0 where nothing
+	// limits them.
+	Width int
+	// Color says that the results may be coloured.
+	Color bool
 	// Progress is --progress.
 	Progress Switch
 

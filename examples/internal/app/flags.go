@@ -36,7 +36,7 @@ var (
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
 	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", "device",
-	"format", "output", "progress", "memory-limit",
+	"format", "width", "output", "progress", "memory-limit",
 }
 
 // flagSet defines the program's own flags and its common ones into env.
@@ -49,6 +49,9 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	}
 	if p.More != nil {
 		p.More(fs)
+	}
+	for _, o := range p.Obsolete {
+		fs.Var(&obsoleteValue{o}, o.Name, "")
 	}
 	has := func(c Common) bool { return p.Common&c != 0 }
 	if has(TraceFlag) {
@@ -70,6 +73,7 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	if has(FormatFlag) {
 		env.Format = p.Formats[0]
 		fs.Var(oneOf(&env.Format, p.Formats), "format", "output `FORMAT`: "+strings.Join(p.Formats, ", "))
+		fs.IntVar(&env.Width, "width", 0, "how many `CHARACTERS` wide tables of text may be; 0: as the terminal, and without one as they come")
 	}
 	if has(OutputFlag) {
 		OutputFile(fs, &env.Output, "output", "write to this `FILE`, all or nothing; empty or -: stdout")
@@ -88,7 +92,7 @@ func (e *Env) check(p Program) error {
 	if e.NumLayers < 0 {
 		return fmt.Errorf("--num-layers %d: want a positive number, or 0 to find it", e.NumLayers)
 	}
-	return nil
+	return e.checkWidth()
 }
 
 // choice is a flag with a closed set of values.
@@ -106,6 +110,15 @@ func Choice(fs *flag.FlagSet, name, usage string, allowed ...string) *string {
 	value := allowed[0]
 	fs.Var(oneOf(&value, allowed), name, usage+": "+strings.Join(allowed, ", "))
 	return &value
+}
+
+// Values returns the values that a flag accepts where these are a closed set,
+// nil otherwise.
+func Values(f *flag.Flag) []string {
+	if c, ok := f.Value.(*choice); ok {
+		return c.allowed
+	}
+	return nil
 }
 
 func (c *choice) String() string {
@@ -170,12 +183,19 @@ const helpWidth = 96
 func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s - %s\n\nUsage:\n  %s [flags]", p.Name, strings.TrimSpace(p.Summary), p.Name)
-	if p.Args != "" {
+	switch {
+	case p.Args != "":
 		b.WriteString(" " + p.Args)
+	case p.Common&TraceFlag != 0:
+		b.WriteString(" [FILE|DIR]")
 	}
 	b.WriteString("\n")
 	if len(p.Examples) > 0 {
-		b.WriteString("\nExamples (from a checkout, put \"go run ./examples/\" in front):\n")
+		b.WriteString("\nExamples")
+		if !p.Installed {
+			b.WriteString(" (from a checkout, put \"go run ./examples/\" in front)")
+		}
+		b.WriteString(":\n")
 		for _, e := range p.Examples {
 			b.WriteString("  " + e + "\n")
 		}
@@ -187,6 +207,9 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 		apart.VisitAll(func(f *flag.Flag) { more = append(more, f.Name) })
 	}
 	fs.VisitAll(func(f *flag.Flag) {
+		if _, old := f.Value.(*obsoleteValue); old {
+			return
+		}
 		if !slices.Contains(commonOrder, f.Name) && !slices.Contains(more, f.Name) {
 			own = append(own, f.Name)
 		}
@@ -195,9 +218,9 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 	writeFlags(&b, fs, p.MoreTitle, more)
 	writeFlags(&b, fs, "Common flags", commonOrder)
 	if p.Common&TraceFlag != 0 {
-		b.WriteString("\nWithout --trace the program shows a small trace that is built in.\n")
+		b.WriteString("\nWithout a trace the program shows a small one that is built in. Flags may stand before and behind the file.\n")
 	}
-	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage. Results go to stdout, notes to stderr.\n")
+	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage. Results go to stdout, notes to stderr. --version tells the build.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -219,14 +242,22 @@ func writeFlags(b *strings.Builder, fs *flag.FlagSet, title string, names []stri
 			kind = " " + kind
 		}
 		fmt.Fprintf(b, "  --%s%s\n", f.Name, kind)
-		def := f.DefValue
-		if def == "" {
-			def = "empty"
-		}
-		for _, line := range wrap(usage+" (default "+def+")", helpWidth-8) {
+		for _, line := range wrap(usage+defaultText(f), helpWidth-8) {
 			b.WriteString("        " + line + "\n")
 		}
 	}
+}
+
+// defaultText says what a flag is without being given, where its description
+// does not.
+func defaultText(f *flag.Flag) string {
+	switch {
+	case strings.Contains(f.Usage, "default: "), strings.Contains(f.Usage, "empty: "):
+		return ""
+	case f.DefValue == "":
+		return " (default empty)"
+	}
+	return " (default " + f.DefValue + ")"
 }
 
 // wrap breaks a text between words into lines of at most width bytes.

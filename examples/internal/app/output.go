@@ -14,9 +14,13 @@ import (
 // only when the program succeeded.
 type output struct {
 	*bufio.Writer
+	width  int              // of tables, 0 for no limit
 	stdout *pipe            // nil where a file is written
 	file   *atomicfile.File // nil for stdout
 }
+
+// Width tells tables how many characters wide they may be; see package table.
+func (o *output) Width() int { return o.width }
 
 // pipe is stdout, and remembers whether its reader has gone.
 type pipe struct {
@@ -26,7 +30,7 @@ type pipe struct {
 
 func (p *pipe) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)
-	p.closed = p.closed || closedPipe(err)
+	p.closed = p.closed || ClosedPipe(err)
 	return n, err
 }
 
@@ -65,7 +69,7 @@ func (o *output) finish(err error) error {
 // gone reports whether the reader of stdout went away.
 func (o *output) gone() bool { return o.stdout != nil && o.stdout.closed }
 
-// closedPipe reports whether a write failed because nobody reads any more.
-func closedPipe(err error) bool {
+// ClosedPipe reports whether a write failed because nobody reads any more.
+func ClosedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

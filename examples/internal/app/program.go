@@ -32,6 +32,9 @@ type Program struct {
 	// Args describes what may follow the flags, such as "[FILE...]". Where it
 	// is empty such arguments are wrong usage.
 	Args string
+	// Installed says that Name is how an installed program is called, not a
+	// directory of examples.
+	Installed bool
 	// Examples are command lines of the help, without "go run ./examples/":
 	// "layer-timeline --trace x.json.gz    # what it shows".
 	Examples []string
@@ -46,9 +49,32 @@ type Program struct {
 	// nil where there are none.
 	More      func(*flag.FlagSet)
 	MoreTitle string
+	// Obsolete are flags of older command lines, which the help does not list.
+	Obsolete []Obsolete
 	// Run does the work. An error made by [Usagef] is wrong usage. It must
 	// return soon after ctx ends.
 	Run func(ctx context.Context, env *Env) error
+}
+
+// As returns the program under the name that it has as a command of another
+// one: "strata layers" for layer-timeline.
+func (p Program) As(name string) Program {
+	examples := make([]string, len(p.Examples))
+	for i, e := range p.Examples {
+		if rest, ok := strings.CutPrefix(e, p.Name); ok {
+			e = name + rest
+		}
+		examples[i] = e
+	}
+	p.Name, p.Examples, p.Installed = name, examples, true
+	return p
+}
+
+// FlagSet returns the program's flags, those that the help lists, for what
+// completes command lines.
+func (p Program) FlagSet() *flag.FlagSet {
+	p.Obsolete = nil
+	return p.flagSet(&Env{})
 }
 
 // usageError is wrong usage found by a program.
@@ -61,23 +87,33 @@ func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // Main runs the program on the process's arguments and streams and exits. The
 // first interrupt or termination signal cancels the context, a second one ends
 // the process at once.
-func Main(p Program) {
+func Main(p Program) { MainFunc(p.Exec) }
+
+// MainFunc is [Main] for a program that is run by a function like
+// [Program.Exec].
+func MainFunc(exec func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int) {
 	// Without this a write to a closed pipe would kill the process before it
 	// could remove its temporary files.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
-	os.Exit(p.Exec(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(exec(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // Exec runs the program with these arguments (the program's name not among
 // them) and streams, and returns its exit code.
 func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if askedVersion(args) {
+		if err := WriteVersion(stdout, p.Name); err != nil && !ClosedPipe(err) {
+			return p.fail(stderr, err)
+		}
+		return ExitOK
+	}
 	env := &Env{Stdin: stdin, Stderr: stderr}
 	fs := p.flagSet(env)
 	switch err := p.parse(fs, env, args); {
 	case errors.Is(err, flag.ErrHelp):
-		if err := p.help(stdout, fs); err != nil && !closedPipe(err) {
+		if err := p.help(stdout, fs); err != nil && !ClosedPipe(err) {
 			return p.fail(stderr, err)
 		}
 		return ExitOK
@@ -88,6 +124,13 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err != nil {
 		return p.fail(stderr, err)
 	}
+	if env.Output == "" || env.Output == "-" {
+		env.Color = color(stdout)
+		out.width = env.width(stdout)
+	} else {
+		out.width = env.Width
+	}
+	env.Width = out.width
 	env.Stdout = out
 	env.progress = newProgress(env.Progress, stderr)
 	err = p.Run(ctx, env)
@@ -119,22 +162,26 @@ func exitCode(err error) int {
 
 // parse reads the flags and checks those with a closed set of values.
 func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
-	if err := fs.Parse(args); err != nil {
+	var err error
+	if env.Args, err = parseAnywhere(fs, args); err != nil {
 		return err
 	}
-	env.Args = fs.Args()
 	if name := emptyPath(fs); name != "" {
 		return fmt.Errorf("--%s is given an empty value, perhaps of a variable that is not set: name a file, or leave the flag out", name)
 	}
 	if slices.Contains(env.Args, "") {
 		return errors.New("an argument is empty, perhaps of a variable that is not set")
 	}
-	if p.Args == "" && len(env.Args) > 0 {
-		return fmt.Errorf("unexpected argument %q", env.Args[0])
-	}
 	if err := checkPaths(fs, env.Args, env.Stdin); err != nil {
 		return err
 	}
+	if err := p.takeTrace(env); err != nil {
+		return err
+	}
+	if p.Args == "" && len(env.Args) > 0 {
+		return fmt.Errorf("unexpected argument %q", env.Args[0])
+	}
+	noteObsolete(fs, env)
 	return env.check(p)
 }
 

@@ -104,7 +104,7 @@ func TestOneRunAlone(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	path := export(t, nsysgen.Default(1))
-	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"}, {"--format", "xml"}, {path}} {
+	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"}, {"--format", "xml"}, {path, path}} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d", args, r.Code, app.ExitUsage)
 		}

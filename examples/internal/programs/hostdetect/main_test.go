@@ -136,7 +136,7 @@ func TestNoKernels(t *testing.T) {
 }
 
 func TestWrongUsage(t *testing.T) {
-	for _, args := range [][]string{{"--devices", "some"}, {"--gpu-idle-threshold", "x"}, {"--format", "xml"}, {"file"}} {
+	for _, args := range [][]string{{"--devices", "some"}, {"--gpu-idle-threshold", "x"}, {"--format", "xml"}, {"file", "other"}} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d", args, r.Code, app.ExitUsage)
 		}

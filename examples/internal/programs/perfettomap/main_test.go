@@ -240,7 +240,7 @@ func TestNsysExportsHaveTimesButNoCopies(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"--fwd-pass", "-2"}, {"--redact", "all"}, {"--slice-passes", "1"}, {"--min-gap", "0s"}, {"--layers", "x"}, {"--layers", "5-2"}, {"--redact", "x", "--slice", "y"},
-		{"--layers", "1-99999999"}, {"more"},
+		{"--layers", "1-99999999"}, {"more", "than one"},
 	} {
 		if r := apptest.Run(t, program(quiet()), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d (%s)", args, r.Code, app.ExitUsage, r.Stderr)

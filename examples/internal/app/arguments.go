@@ -1,0 +1,193 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// Obsolete is a flag of an older command line that means nothing any more: it
+// is accepted, so that scripts keep working, and told.
+type Obsolete struct {
+	Name string
+	// Value says that the flag has a value; without it the flag is a switch.
+	Value bool
+	// Note says what happens instead, worded to stand behind the flag's name.
+	Note string
+}
+
+// obsoleteValue remembers that an obsolete flag was given.
+type obsoleteValue struct{ Obsolete }
+
+func (*obsoleteValue) String() string     { return "" }
+func (*obsoleteValue) Set(string) error   { return nil }
+func (o *obsoleteValue) IsBoolFlag() bool { return !o.Value }
+
+// noteObsolete tells what was given in vain.
+func noteObsolete(fs *flag.FlagSet, env *Env) {
+	fs.Visit(func(f *flag.Flag) {
+		if o, ok := f.Value.(*obsoleteValue); ok {
+			env.Notef("--%s %s", f.Name, o.Note)
+		}
+	})
+}
+
+// parseAnywhere reads flags wherever they stand, before, between and behind the
+// arguments, which it returns. What follows "--" is arguments.
+func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
+	args = joinSwitches(fs, args)
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, suggestFlag(fs, err)
+		}
+		left := fs.Args()
+		if len(left) == 0 {
+			return rest, nil
+		}
+		if read := len(args) - len(left); read > 0 && args[read-1] == "--" {
+			return append(rest, left...), nil
+		}
+		rest, args = append(rest, left[0]), left[1:]
+	}
+}
+
+// joinSwitches lets "--progress auto" stand as two words: package flag would
+// take the second one for an argument, as it does behind any boolean flag.
+func joinSwitches(fs *flag.FlagSet, args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		if name, dashed := strings.CutPrefix(arg, "-"); dashed && i+1 < len(args) {
+			f := fs.Lookup(strings.TrimPrefix(name, "-"))
+			if f != nil && isSwitch(f) && slices.Contains([]string{"auto", "true", "false"}, args[i+1]) {
+				arg += "=" + args[i+1]
+				i++
+			}
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+func isSwitch(f *flag.Flag) bool {
+	_, ok := f.Value.(*Switch)
+	return ok
+}
+
+// suggestFlag words the error of an unknown flag, with the name that was
+// probably meant.
+func suggestFlag(fs *flag.FlagSet, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err
+	}
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) {
+		if _, old := f.Value.(*obsoleteValue); !old {
+			names = append(names, f.Name)
+		}
+	})
+	if near := Nearest(name, names); near != "" {
+		return fmt.Errorf("unknown flag --%s: did you mean --%s?", strings.TrimPrefix(name, "-"), near)
+	}
+	return fmt.Errorf("unknown flag --%s", strings.TrimPrefix(name, "-"))
+}
+
+// Nearest returns the name that a mistyped word probably means, "" where none
+// is near: at most one letter in three, and at least one, is wrong, missing,
+// added or swapped with its neighbour, or the word begins exactly one name.
+func Nearest(word string, names []string) string {
+	const lettersAMistake = 3 // one mistake in so many letters is a slip; more is another word
+	word = strings.ToLower(word)
+	best, least := "", max(1, len(word)/lettersAMistake)+1
+	var begun []string
+	for _, n := range names {
+		if d := distance(word, n); d < least {
+			best, least = n, d
+		}
+		if word != "" && strings.HasPrefix(n, word) {
+			begun = append(begun, n)
+		}
+	}
+	if best == "" && len(begun) == 1 {
+		return begun[0]
+	}
+	return best
+}
+
+// distance is how many letters must be changed, added, removed or swapped with
+// their neighbour to make one word of the other.
+func distance(a, b string) int {
+	const longest = 64 // of a name; a longer word is none
+	if len(a) > longest || len(b) > longest {
+		return math.MaxInt
+	}
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+// takeTrace makes the argument of a program that reads one trace its --trace.
+func (p Program) takeTrace(env *Env) error {
+	if p.Args != "" || p.Common&TraceFlag == 0 || len(env.Args) == 0 {
+		return nil
+	}
+	switch {
+	case len(env.Args) > 1:
+		return fmt.Errorf("%d traces are named, %s and %s among them, and %s reads one: name a directory, or see strata report for several", len(env.Args), env.Args[0], env.Args[1], p.Name)
+	case env.Trace != "":
+		return fmt.Errorf("two traces are named: --trace %s and %s", env.Trace, env.Args[0])
+	}
+	env.Trace, env.Args = env.Args[0], nil
+	return nil
+}
+
+// askedVersion reports whether the version is asked for, in the places where
+// people put it: first or alone.
+func askedVersion(args []string) bool {
+	return len(args) > 0 && (args[0] == "--version" || args[0] == "-version")
+}
+
+// WriteVersion prints which build this is: the module's version, or the commit
+// of a checkout, and what built it.
+func WriteVersion(w io.Writer, name string) error {
+	version, built := "(unknown)", ""
+	if b, ok := debug.ReadBuildInfo(); ok {
+		version, built = b.Main.Version, ", "+b.GoVersion
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" && !strings.Contains(version, s.Value[:min(12, len(s.Value))]) {
+				built = ", commit " + s.Value + built
+			}
+		}
+	}
+	if version == "" {
+		version = "(devel)"
+	}
+	_, err := fmt.Fprintf(w, "%s %s%s\n", name, version, built)
+	return err
+}

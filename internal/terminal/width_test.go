@@ -1,0 +1,21 @@
+package terminal_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/terminal"
+)
+
+// TestAFileHasNoWidth: only a terminal tells one.
+func TestAFileHasNoWidth(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if n := terminal.Width(f); n != 0 {
+		t.Errorf("a file is %d characters wide, want 0", n)
+	}
+}
