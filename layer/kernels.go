@@ -23,6 +23,7 @@ type work struct {
 	launch []trace.Event       // the call behind each activity; not valid for orphans
 	at     []trace.Time        // when it was launched, or by External id when its op ran; see known
 	thread []trace.ThreadIndex // where; NoThread when unknown
+	replay []bool              // a graph launch is behind it
 	order  []int32             // kernel indices in launch order
 
 	seq    sequence // by kernel index, not by order
@@ -85,12 +86,13 @@ func collect(watch *stop.Watch, t *trace.Trace, opts Options, device trace.Devic
 	w.launch = make([]trace.Event, n)
 	w.at = make([]trace.Time, n)
 	w.thread = make([]trace.ThreadIndex, n)
+	w.replay = make([]bool, n)
 	w.pass, w.layer = make([]int32, n), make([]int32, n)
 	w.half = make([]int8, n)
 	for i, e := range w.acts {
 		watch.Row()
 		w.pass[i], w.layer[i], w.half[i] = None, None, None
-		w.thread[i] = trace.NoThread
+		w.thread[i], w.replay[i] = trace.NoThread, e.IsReplay()
 		if l := e.Launch(); l.Valid() {
 			w.launch[i], w.at[i], w.thread[i] = l, l.Start(), l.Thread()
 		} else if op := e.Op(); op.Valid() {
@@ -179,4 +181,4 @@ func (w *work) sequenceOf(kernels []int32) *sequence {
 }
 
 // replayed says whether a graph launch is behind kernel i.
-func (w *work) replayed(i int32) bool { return w.acts[i].IsReplay() }
+func (w *work) replayed(i int32) bool { return w.replay[i] }

@@ -92,7 +92,7 @@ func (w *work) findOperators(a *Device, results []passResult, repair bool) {
 	}
 	finders := map[bool]*operator.Finder{} // with the plan, without
 	paths := w.modulePaths()
-	known := map[string][]operator.Found{}
+	known := map[string]*aligned{}
 	for p := range results {
 		r := &results[p]
 		if r.count == 0 {
@@ -110,22 +110,40 @@ func (w *work) findOperators(a *Device, results []passResult, repair bool) {
 			f = operator.NewFinder(l, operator.Defaults())
 			finders[planned] = f
 		}
-		found := w.operatorsOf(a, f, r, paths, known)
+		found := w.operatorsOf(f, r, paths, known)
+		if found.rows == nil {
+			found.rows = a.rowsOf(found.of, rows)
+		}
 		moves := repair && r.levidence != evidenceModule && !w.launchesMissing(r.kernels)
 		for k, i := range r.kernels {
-			row := opRow{profile.Operator(found[k].Operator), found[k].Part, found[k].Evidence, found[k].Confidence}
-			id, ok := rows[row]
-			if !ok && len(a.operators) < 1<<16 {
-				id = uint16(len(a.operators))
-				rows[row] = id
-				a.operators = append(a.operators, row)
-			}
-			w.op[i] = id
-			if moves && movable(&found[k], planned) && !w.joinsNorm(i) {
-				r.layer[k] = found[k].Layer
+			w.op[i] = found.rows[k]
+			if moves && movable(&found.of[k], planned) && !w.joinsNorm(i) {
+				r.layer[k] = found.of[k].Layer
 			}
 		}
 	}
+}
+
+// aligned are the operators of the kernels of a pass, and the rows of the device's table that they are.
+type aligned struct {
+	of   []operator.Found
+	rows []uint16
+}
+
+// rowsOf returns the row of each answer, and adds those that are new to the table. Beyond 65 536 rows they are of no operator.
+func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16) []uint16 {
+	ids := make([]uint16, len(found))
+	for k, f := range found {
+		row := opRow{profile.Operator(f.Operator), f.Part, f.Evidence, f.Confidence}
+		id, ok := rows[row]
+		if !ok && len(d.operators) < 1<<16 {
+			id = uint16(len(d.operators))
+			rows[row] = id
+			d.operators = append(d.operators, row)
+		}
+		ids[k] = id
+	}
+	return ids
 }
 
 // joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
@@ -151,50 +169,61 @@ func movable(f *operator.Found, planned bool) bool {
 // evidenceModule is the evidence of layers that module frames tell.
 const evidenceModule = "module"
 
-// operatorsOf aligns one pass. Passes with the same kernels and labels have the same operators, unless frames or shapes say
-// more of each.
-func (w *work) operatorsOf(a *Device, f *operator.Finder, r *passResult, paths *modulePaths, known map[string][]operator.Found) []operator.Found {
+// operatorsOf aligns one pass. Passes of the same kernels, labels, frames and shapes have the same operators.
+func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths, known map[string]*aligned) *aligned {
 	w.watch.Rows(len(r.kernels))
 	beside := w.besideMain(r)
-	pass := operator.Pass{Kernels: make([]operator.Kernel, len(r.kernels)), First: r.first, Layers: r.count,
-		CutStart: r.cut == CutAtStart || r.cut == CutAtBoth, CutEnd: r.cut == CutAtEnd || r.cut == CutAtBoth}
-	key := []byte{b2i(pass.CutStart), b2i(pass.CutEnd)}
-	plain := true
+	cutStart, cutEnd := r.cut == CutAtStart || r.cut == CutAtBoth, r.cut == CutAtEnd || r.cut == CutAtBoth
+	kernels := make([]operator.Kernel, len(r.kernels))
+	key := make([]byte, 0, 2+keyBytes*len(kernels))
+	key = append(key, b2i(cutStart), b2i(cutEnd))
 	for k, i := range r.kernels {
-		op := &pass.Kernels[k]
-		id := w.seq.ID[i]
-		op.Name, op.Category, op.Layer = w.names[id], string(w.facts[id].Category), r.layer[k]
-		if beside[i] {
+		op, id, leaf := &kernels[k], w.seq.ID[i], int32(-1)
+		op.Layer = r.layer[k]
+		if beside[k] {
 			op.Stream = int32(w.acts[i].Stream()) + 1
 		}
 		if w.known(i) && !w.replayed(i) {
-			op.Modules = paths.of(i)
+			leaf = paths.leafOf(i)
 			if w.facts[id].Role == roleGemm {
 				op.K, op.N = w.weightOf(i)
 			}
-			plain = plain && op.Modules == nil && op.K == 0
 		}
-		key = binary.LittleEndian.AppendUint32(key, uint32(id))
-		key = binary.LittleEndian.AppendUint32(key, uint32(op.Layer))
-		key = binary.LittleEndian.AppendUint32(key, uint32(op.Stream))
+		for _, v := range [keyBytes / 4]int32{int32(id), op.Layer, op.Stream, leaf, int32(op.K), int32(op.N)} {
+			key = binary.LittleEndian.AppendUint32(key, uint32(v))
+		}
 	}
-	if found, ok := known[string(key)]; ok && plain {
+	if found, ok := known[string(key)]; ok {
 		return found
 	}
-	found := f.Find(pass)
-	if plain {
-		known[string(key)] = found
+	for k, i := range r.kernels {
+		op, id := &kernels[k], w.seq.ID[i]
+		op.Name, op.Category = w.names[id], string(w.facts[id].Category)
+		if w.known(i) && !w.replayed(i) {
+			op.Modules = paths.of(i)
+		}
 	}
+	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.first, Layers: r.count, CutStart: cutStart, CutEnd: cutEnd})}
+	known[string(key)] = found
 	return found
 }
 
-// besideMain are the kernels whose place in the line of launches says nothing: those that run beside the main line, a second
-// half of the batch, and in graph replays what is on another stream than most, as the start decides their order.
-func (w *work) besideMain(r *passResult) map[int32]bool {
-	beside := map[int32]bool{}
-	for _, list := range [][]int32{r.side, r.second} {
-		for _, i := range list {
-			beside[i] = true
+// keyBytes is how much of the key of a pass one kernel takes.
+const keyBytes = 6 * 4
+
+// besideMain says of each kernel of a pass whether its place in the line of launches says nothing: it runs beside the main
+// line, in a second half of the batch, or, in graph replays, on another stream than most, as there the start decides the order.
+func (w *work) besideMain(r *passResult) []bool {
+	beside := make([]bool, len(r.kernels))
+	if len(r.side)+len(r.second) > 0 {
+		aside := map[int32]bool{}
+		for _, list := range [][]int32{r.side, r.second} {
+			for _, i := range list {
+				aside[i] = true
+			}
+		}
+		for k, i := range r.kernels {
+			beside[k] = aside[i]
 		}
 	}
 	count := map[trace.StreamID]int{}
@@ -207,9 +236,9 @@ func (w *work) besideMain(r *passResult) map[int32]bool {
 			}
 		}
 	}
-	for _, i := range r.kernels {
-		if w.replayed(i) && w.acts[i].Stream() != main {
-			beside[i] = true
+	if len(count) > 1 {
+		for k, i := range r.kernels {
+			beside[k] = beside[k] || w.replayed(i) && w.acts[i].Stream() != main
 		}
 	}
 	return beside
@@ -259,12 +288,20 @@ type pathNode struct {
 	name   string
 }
 
+// leafOf returns the innermost module around kernel i: equal numbers are equal paths. −1 for none.
+func (m *modulePaths) leafOf(i int32) int32 {
+	if m == nil {
+		return -1
+	}
+	return m.leaf[i]
+}
+
 // of returns the modules around kernel i, outermost first; nil for none.
 func (m *modulePaths) of(i int32) []string {
-	if m == nil || m.leaf[i] < 0 {
+	n := m.leafOf(i)
+	if n < 0 {
 		return nil
 	}
-	n := m.leaf[i]
 	if m.paths[n] == nil {
 		for at := n; at >= 0; at = m.nodes[at].parent {
 			m.paths[n] = append(m.paths[n], m.nodes[at].name)

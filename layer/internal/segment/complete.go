@@ -95,6 +95,9 @@ func dice(s *Sequence, from, to, tfrom, tto int) float64 {
 	if to <= from || tto <= tfrom {
 		return 0
 	}
+	if slices.Equal(s.Base[from:to], s.Base[tfrom:tto]) {
+		return 1 // as layers of one kind mostly are: no need to count
+	}
 	count := map[int32]int{}
 	for _, b := range s.Base[tfrom:tto] {
 		count[b]++
