@@ -131,6 +131,7 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 	root := filepath.Clean(path)
 	var out []File
 	entries := 0
+	exported := false
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if p == root {
@@ -150,6 +151,7 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 		}
 		format := nameOf(formats, d.Name())
 		if format == nil {
+			exported = exported || isExportedTable(d.Name())
 			return nil
 		}
 		info, err := os.Stat(p) // follows links, which result directories are full of
@@ -167,10 +169,23 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(out) == 0 {
+	switch {
+	case len(out) == 0 && exported:
+		return nil, fmt.Errorf("trace: %w in %s: it holds tables that Nsight Systems exported one by one, which are not read; make an SQLite database of the report: nsys export --type sqlite REPORT.nsys-rep", ErrNoTrace, path)
+	case len(out) == 0:
 		return nil, fmt.Errorf("trace: %w in %s", ErrNoTrace, path)
 	}
 	return out, nil
+}
+
+// isExportedTable reports whether a file is named like one of those that
+// Nsight Systems writes for --type parquetdir and arrowdir: a table each.
+func isExportedTable(name string) bool {
+	base, ok := strings.CutSuffix(name, ".parquet")
+	if !ok {
+		base, ok = strings.CutSuffix(name, ".arrow")
+	}
+	return ok && (strings.HasPrefix(base, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(base, "TARGET_INFO_") || base == "StringIds")
 }
 
 func newFile(path string, info fs.FileInfo) File {

@@ -200,11 +200,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	case g.len() == 0 && t.Len() == 0:
 		add("empty", HealthUnusable, 0, []string{"everything"}, "the trace holds no events")
 	case g.len() == 0:
-		// Kineto writes what ran on the GPU behind what ran on the CPU.
-		why := "profiler without CUDA/HIP activities, or armed outside the work"
-		if slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == LossTruncated }) {
-			why = "the file is cut off, and they come last"
-		}
+		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == LossTruncated }))
 		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
 	if h.Orphans > 0 {

@@ -15,7 +15,7 @@ import (
 // several documents were concatenated. A value that is no valid JSON is counted
 // and left out; under strict it is an error.
 func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
-	m := Meta{Source: "torch.profiler", Rank: -1, Extra: map[string]json.RawMessage{}}
+	m := Meta{Source: sourceTorch, Rank: -1, Extra: map[string]json.RawMessage{}}
 	firstDoc := map[string]int{}
 	for _, v := range values {
 		key := string(scan.AppendText(nil, []byte(v.Key)))

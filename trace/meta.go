@@ -5,7 +5,7 @@ import "encoding/json"
 // Meta is what the file says about the recording, outside its events.
 type Meta struct {
 	Path   string `json:"path,omitempty"`   // file that was opened; empty for Read
-	Source string `json:"source"`           // "torch.profiler" or "nsys"
+	Source string `json:"source"`           // "torch.profiler", "nsys", or of other profilers "proton", "xla"
 	Format string `json:"format,omitempty"` // schema version as written, e.g. "1" or "3.25.1"
 
 	// BaseTime is nanoseconds of the Unix epoch to add to raw timestamps for

@@ -95,7 +95,8 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 		return nil, fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
 	}
 	k.finish()
-	reportLosses(b, res)
+	source := b.chromeSource(res.Metas)
+	reportLosses(b, res, source)
 	if damage != nil {
 		b.Lose(LossBadCompression, damage.Offset)
 		b.LoseDetail(LossBadCompression, 0, damage.Err.Error())
@@ -104,7 +105,8 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta.Path = in.Name
+	meta.Path, meta.Source = in.Name, source
+	b.adopt(source)
 	b.setRank(&meta, k.rank)
 	b.SetMeta(meta)
 	k.tell()
@@ -150,7 +152,7 @@ var lossReasons = map[scan.Reason]LossReason{
 	scan.RepairedComma: LossRepaired, scan.RepairedEmpty: LossRepaired, scan.RepairedQuote: LossRepaired,
 }
 
-func reportLosses(b *Builder, res *scan.Result) {
+func reportLosses(b *Builder, res *scan.Result, source string) {
 	for r := scan.ReasonNone + 1; int(r) < len(res.Losses.Count); r++ {
 		n := res.Losses.Count[r]
 		if n == 0 {
@@ -170,7 +172,7 @@ func reportLosses(b *Builder, res *scan.Result) {
 		b.Lose(LossTruncated, res.Bytes)
 		b.LoseDetail(LossTruncated, 0, "the document is not closed")
 	}
-	if res.Docs > 1 {
+	if res.Docs > 1 && source != sourceProton { // which writes a document for each stream
 		b.LoseDetail(LossRepaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
 		b.notes = append(b.notes, Finding{"several-documents", HealthDegraded, int64(res.Docs), fmt.Sprintf(
 			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches of different recordings mix (give the files one by one)", res.Docs),

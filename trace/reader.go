@@ -125,7 +125,7 @@ func (r *Reader) Records(ctx context.Context) iter.Seq2[*Record, error] {
 // Losses returns what was lost or repaired so far; complete at the end.
 func (r *Reader) Losses() []Loss {
 	b := NewBuilder()
-	reportLosses(b, r.s.Result())
+	reportLosses(b, r.s.Result(), sourceTorch)
 	return b.losses.list
 }
 

@@ -21,8 +21,8 @@ var magics = []struct {
 	{"BZh", "bzip2 data inside compressed data, or damaged; unpack it first"},
 	{"\x7fELF", "an executable or library"},
 	{"\x89HDF", "an HDF5 file; an Nsight Systems report is exported with: nsys export --type sqlite"},
-	{"PAR1", "a Parquet file"},
-	{"ARROW1", "an Arrow file"},
+	{"PAR1", "a Parquet file" + nsysTables},
+	{"ARROW1", "an Arrow file" + nsysTables},
 	{"\x80\x02", "a Python pickle"},
 	{"\x80\x04", "a Python pickle, perhaps a CUDA memory snapshot"},
 	{"\x80\x05", "a Python pickle"},
@@ -30,6 +30,9 @@ var magics = []struct {
 	{"%PDF", "a PDF document"},
 	{"\x89PNG", "a PNG image"},
 }
+
+// nsysTables is what is said of the files that Nsight Systems exports tables to.
+const nsysTables = "; of an Nsight Systems report make an SQLite database instead: nsys export --type sqlite REPORT.nsys-rep"
 
 // wideText is what is said of texts that some shells write when redirecting.
 const wideText = "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8"
@@ -61,6 +64,8 @@ func Sniff(head []byte) string {
 	case '[':
 		rest := bytes.TrimLeft(trimmed[1:], " \t\r\n,")
 		switch {
+		case len(rest) > 1 && bytes.HasPrefix(bytes.TrimLeft(rest[1:], " \t\r\n"), []byte(`"children"`)):
+			return `a Proton profile as a tree of sums, which has no times; start Proton with data="trace"`
 		case len(rest) == 0 || rest[0] == '{' || rest[0] == ']':
 			return ""
 		case rest[0] == '[':
@@ -101,6 +106,8 @@ func (r *Result) Describe() string {
 		}
 	}
 	switch {
+	case keys["rocprofiler-sdk-tool"]:
+		return "rocprofv3's own JSON, which is not read; record with torch.profiler, which uses the same library on ROCm"
 	case keys["nodes"]:
 		return "a PyTorch execution trace (Chakra nodes), which has no times of GPU work"
 	case keys["architectures"] || keys["model_type"]:

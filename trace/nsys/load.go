@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/trace"
 )
@@ -79,6 +80,9 @@ func (l *loader) check() error {
 		}
 	}
 	names := slices.Sorted(maps.Keys(l.db.tables))
+	if i := slices.IndexFunc(names, func(s string) bool { return strings.HasPrefix(s, "rocpd_") }); i >= 0 {
+		return &Error{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; record with torch.profiler", ErrNotExport)}
+	}
 	what := "no tables"
 	if n := len(names); n > 0 {
 		what = fmt.Sprintf("%d tables (%s, …)", n, names[0])
