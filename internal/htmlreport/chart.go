@@ -62,7 +62,7 @@ func newColumns(ch *Chart, c colors) *columnsView {
 	}
 	top := 0.0
 	for _, s := range stacks {
-		sum := 0.0
+		sum := positive(s.Base)
 		for _, p := range parts(s, ch) {
 			sum += p
 		}
@@ -93,7 +93,7 @@ func newColumns(ch *Chart, c colors) *columnsView {
 	var marks strings.Builder
 	for i, s := range stacks {
 		x := plotLeft + slot*float64(i) + (slot-width)/2
-		base := 0.0
+		base := positive(s.Base)
 		for k, p := range parts(s, ch) {
 			if p > 0 {
 				box(&ds[k], x, y(base+p), width, y(base)-y(base+p))

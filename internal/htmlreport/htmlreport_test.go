@@ -206,3 +206,22 @@ func TestManyLinesOfACellAreCounted(t *testing.T) {
 		t.Errorf("the cell is not cut to 8 lines and a count: %s", page[strings.Index(page, "<tbody>"):])
 	}
 }
+
+// A column of a waterfall begins at its base: the same part stands higher, and the axis reaches its top.
+func TestColumnsHangInTheAir(t *testing.T) {
+	draw := func(base float64) string {
+		ch := &htmlreport.Chart{Label: "x", Unit: "ms", Series: []string{"part"}, Stacks: []htmlreport.Stack{{Label: "a", Parts: []float64{8}}, {Label: "b", Parts: []float64{2}, Base: base}}}
+		r := htmlreport.Report{Title: "t", Sections: []htmlreport.Section{{Title: "s", Columns: ch}}}
+		var b bytes.Buffer
+		if err := r.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if ground, air := draw(0), draw(5); ground == air || !strings.Contains(air, ">8 ms<") {
+		t.Errorf("a base of 5 below a top of 8 is not drawn on the same axis")
+	}
+	if high := draw(18); !strings.Contains(high, ">20 ms<") {
+		t.Errorf("the axis does not reach a column from 18 to 20")
+	}
+}

@@ -84,6 +84,8 @@ type Stack struct {
 	Detail string    // shown on hovering, before the parts
 	Parts  []float64 // parallel to Chart.Series; negative or non-finite ones count as 0
 	Mark   float64   // a value drawn as a line across the column, with MarkName
+	// Base is where a column begins: one of a waterfall hangs in the air.
+	Base float64
 }
 
 // Table is a table that can be sorted by every column.

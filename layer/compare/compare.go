@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -33,11 +32,13 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	if o.PerToken && ca.like.tokens > 0 && cb.like.tokens > 0 {
 		c.scale = float64(ca.like.tokens) / float64(cb.like.tokens)
 	}
-	r := &Report{Schema: Schema, A: summary(a, ca), B: summary(b, cb), Left: append([]string{}, left...), Rows: []Row{}, Findings: []Finding{}, Notes: []string{}, Gates: []GateResult{}}
+	r := &Report{Schema: Schema, A: summary(a, ca), B: summary(b, cb), Left: append([]string{}, left...), Rows: []Row{}, Layers: []LayerTimes{}, Findings: []Finding{}, Notes: []string{}, Gates: []GateResult{}}
 	c.floor(r, &o)
 	c.collect()
 	c.fill(r)
+	c.perLayer(r)
 	c.findings(r)
+	r.Least = c.least()
 	c.conclude(r)
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, r.judge(g))
@@ -69,6 +70,12 @@ func summary(s *Side, c *chosen) Summary {
 	first := &s.Runs[0]
 	out := Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Runs: len(s.Runs), Passes: c.count(),
 		Stage: c.like.stage, Batch: c.like.batch, Tokens: c.like.tokens}
+	for i, p := range c.passes {
+		if len(p) > 0 {
+			out.Start = s.Runs[i].Passes[p[0]].Start
+			break
+		}
+	}
 	if n := c.count(); n > 0 {
 		out.Wall = c.time(s) / time.Duration(n)
 	}
@@ -213,6 +220,7 @@ func (c *comparison) fill(r *Report) {
 	for i, name := range c.names {
 		j := &c.kinds.rows[i]
 		row := Row{Operator: name, Significant: j.found, Judged: j.judged || j.gone || j.fresh, Outliers: j.judged && j.outliers(), Seen: time.Duration(j.seen(c.p, len(c.names)))}
+		row.TimesA, row.TimesB = durations(c.series[i].a), durations(c.series[i].b)
 		row.Interval = Interval{A: as[i], B: bs[i], Delta: bs[i] - as[i]}
 		row.Low, row.High = row.Delta-time.Duration(j.half()), row.Delta+time.Duration(j.half())
 		switch {
@@ -226,11 +234,50 @@ func (c *comparison) fill(r *Report) {
 		r.Rows = append(r.Rows, row)
 		r.Delta += row.Delta
 	}
-	slices.SortStableFunc(r.Rows, func(x, y Row) int { return cmp.Compare(abs(y.Delta), abs(x.Delta)) })
+	slices.SortStableFunc(r.Rows, func(x, y Row) int { return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A)) })
 	w := Interval{A: time.Duration(c.sums[0]), B: time.Duration(c.sums[1])}
 	w.Delta = w.B - w.A
 	w.Low, w.High = w.Delta-time.Duration(c.work.half()), w.Delta+time.Duration(c.work.half())
 	r.Work = w
+}
+
+func durations(x []float64) []time.Duration {
+	out := make([]time.Duration, len(x))
+	for i, v := range x {
+		out[i] = time.Duration(math.Round(v))
+	}
+	return out
+}
+
+// perLayer writes the mean times of the layers.
+func (c *comparison) perLayer(r *Report) {
+	a, b := layerMeans(c.a, c.ca), layerMeans(c.b, c.cb)
+	for l := range max(len(a), len(b)) {
+		t := LayerTimes{Layer: l}
+		if l < len(a) {
+			t.A = time.Duration(a[l])
+		}
+		if l < len(b) {
+			t.B = time.Duration(c.scale * b[l])
+		}
+		r.Layers = append(r.Layers, t)
+	}
+}
+
+func layerMeans(s *Side, ch *chosen) []float64 {
+	var out []float64
+	n := float64(max(ch.count(), 1))
+	for r, passes := range ch.passes {
+		for _, p := range passes {
+			for l, d := range s.Runs[r].Passes[p].PerLayer {
+				if l == len(out) {
+					out = append(out, 0)
+				}
+				out[l] += float64(d) / n
+			}
+		}
+	}
+	return out
 }
 
 // wholes rounds values to nanoseconds so that they add up to the rounded sum: those with the largest remainders are rounded up.
@@ -280,169 +327,4 @@ func (c *comparison) kernels(s *Side, ch *chosen, name string) (names []string, 
 		launches /= float64(n)
 	}
 	return names, launches
-}
-
-// findings lists what is beyond noise.
-func (c *comparison) findings(r *Report) {
-	at := func(s *Side, ch *chosen) int64 {
-		for i, p := range ch.passes {
-			if len(p) > 0 {
-				return s.Runs[i].Passes[p[0]].Start
-			}
-		}
-		return 0
-	}
-	sa, sb := at(c.a, c.ca), at(c.b, c.cb)
-	add := func(kind, operator, text string, delta time.Duration) {
-		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: operator, Text: text, Delta: delta, StartA: sa, StartB: sb})
-	}
-	if c.kinds.uniform {
-		add("uniform", "", fmt.Sprintf("all kernels take %+.1f %% (a clock, a power cap, a driver: one run a side does not say which)", 100*(math.Exp(c.kinds.shift)-1)),
-			time.Duration(c.sums[0]*(math.Exp(c.kinds.shift)-1)))
-	}
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if !row.Significant {
-			continue
-		}
-		kind := "operator"
-		switch {
-		case row.Status != "":
-			kind = row.Status
-		case c.classOf(row.Operator) == waiting:
-			kind = "waiting"
-		}
-		add(kind, row.Operator, row.sentence(), row.Delta)
-	}
-	c.path(r, add)
-}
-
-func (c *comparison) classOf(name string) class {
-	return c.series[slices.Index(c.names, name)].class
-}
-
-// sentence says what a row's difference is.
-func (r *Row) sentence() string {
-	switch r.Status {
-	case "new":
-		return fmt.Sprintf("%s is new: %s a pass", r.Operator, micros(r.B))
-	case "removed":
-		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, micros(r.A))
-	}
-	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, micros(r.A), micros(r.B), signed(r.Delta))
-	if r.A > 0 {
-		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(r.Delta)/float64(r.A))
-	}
-	if len(r.KernelsA) > 0 && len(r.KernelsB) > 0 && r.KernelsA[0] != r.KernelsB[0] {
-		s += fmt.Sprintf("; %s instead of %s", short(r.KernelsB[0]), short(r.KernelsA[0]))
-	}
-	return s
-}
-
-// otherPath is how far the shares of replayed kernels may be apart on the same path.
-const otherPath = 0.5
-
-// path says where one side replays graphs and the other launches kernels one by one.
-func (c *comparison) path(r *Report, add func(kind, operator, text string, delta time.Duration)) {
-	share := func(s *Side, ch *chosen) float64 {
-		var sum float64
-		for i, passes := range ch.passes {
-			for _, p := range passes {
-				sum += s.Runs[i].Passes[p].Graph
-			}
-		}
-		return sum / float64(max(ch.count(), 1))
-	}
-	ga, gb := share(c.a, c.ca), share(c.b, c.cb)
-	if math.Abs(ga-gb) > otherPath {
-		add("path", "", fmt.Sprintf("A launches %.0f %% of its kernels by graph replays, B %.0f %%: the two do not take the same path", 100*ga, 100*gb), 0)
-	}
-}
-
-// conclude says what the comparison comes to.
-func (c *comparison) conclude(r *Report) {
-	var net time.Duration
-	found := 0
-	for _, f := range r.Findings {
-		if f.Kind != "path" {
-			net += f.Delta
-			found++
-		}
-	}
-	limit := time.Duration(c.p.Equivalent * c.pass)
-	least := time.Duration(c.p.MinShare * c.pass)
-	percent := 100 * float64(r.Delta) / c.pass
-	switch {
-	case found > 0 && net >= least:
-		r.Verdict = Slower
-	case found > 0 && net <= -least:
-		r.Verdict = Faster
-	case r.Work.Low > 0:
-		r.Verdict = Slower
-	case r.Work.High < 0:
-		r.Verdict = Faster
-	case r.Work.Low > -limit && r.Work.High < limit && abs(r.Delta) < limit:
-		r.Verdict = NoDifference
-	default:
-		r.Verdict = Inconclusive
-	}
-	wall := fmt.Sprintf("a pass takes %s instead of %s (%+.1f %%)", millis(r.Work.B+r.waitB()), millis(r.Work.A+r.waitA()), percent)
-	switch r.Verdict {
-	case Slower, Faster:
-		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, wall)
-	case NoDifference:
-		r.Text = fmt.Sprintf("no significant difference: %s, and GPU work differs by less than %.0f %%", wall, 100*c.p.Equivalent)
-	default:
-		r.Text = fmt.Sprintf("inconclusive: %s; %s", wall, c.why(r, limit))
-	}
-	c.notes(r)
-}
-
-func (r *Report) waitA() time.Duration { return r.A.Wall - r.Work.A }
-func (r *Report) waitB() time.Duration { return r.waitA() + r.Delta - r.Work.Delta }
-
-// why says what keeps a comparison from a conclusion.
-func (c *comparison) why(r *Report, limit time.Duration) string {
-	if abs(r.Delta-r.Work.Delta) >= limit {
-		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", c.p.WaitPasses)
-	}
-	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing", signed(r.Work.Low), signed(r.Work.High))
-}
-
-func (c *comparison) notes(r *Report) {
-	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
-	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f %% (%s)", r.A.Passes, r.B.Passes, r.A.Runs, r.B.Runs, 100*r.Floor, r.FloorFrom)
-	if !c.runs {
-		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f %%) cannot be told from them",
-			micros(time.Duration(c.work.seen(c.p, 1))), 100*c.work.seen(c.p, 1)/c.pass)
-	}
-	for _, s := range []*Side{c.a, c.b} {
-		for i := range s.Runs {
-			if h := s.Runs[i].Health; h != "" && h != "ok" {
-				note("%s: the recording is %s", s.Runs[i].Trace, h)
-			}
-		}
-	}
-	if c.scale != 1 {
-		note("B is scaled by %.4g to the tokens of A", c.scale)
-	}
-}
-
-func abs(d time.Duration) time.Duration { return max(d, -d) }
-
-func micros(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d)/1e3) }
-func millis(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d)/1e6) }
-func signed(d time.Duration) string { return fmt.Sprintf("%+.1f µs", float64(d)/1e3) }
-
-// short cuts a kernel's name at its arguments and templates.
-func short(name string) string {
-	name = strings.TrimPrefix(name, "void ")
-	if i := strings.IndexAny(name, "<("); i > 0 {
-		name = name[:i]
-	}
-	const most = 60
-	if len(name) > most {
-		name = name[:most] + "…"
-	}
-	return name
 }

@@ -31,6 +31,9 @@ const (
 type GateResult struct {
 	Gate    string  `json:"gate"`
 	Outcome Outcome `json:"outcome"`
+	// Limit is the relative increase that fails. Known says that the increase could be measured.
+	Limit float64 `json:"limit"`
+	Known bool    `json:"known"`
 	// Estimate is the relative increase, Low and High its 95 % interval.
 	Estimate float64 `json:"estimate"`
 	Low      float64 `json:"low"`
@@ -69,12 +72,13 @@ func (g Gate) String() string {
 // judge holds the report against a gate: it fails where the estimate reaches the limit and the interval excludes zero, passes where the
 // whole interval stays below the limit, and is undecided in between.
 func (r *Report) judge(g Gate) GateResult {
-	out := GateResult{Gate: g.String(), Outcome: Undecided}
+	out := GateResult{Gate: g.String(), Outcome: Undecided, Limit: g.Limit}
 	i, base, ok := r.target(g)
 	if !ok || base <= 0 {
 		out.Text = fmt.Sprintf("%s: neither side has %s", g, g.What)
 		return out
 	}
+	out.Known = true
 	share := func(d time.Duration) float64 { return float64(d) / float64(base) }
 	out.Estimate, out.Low, out.High = share(i.Delta), share(i.Low), share(i.High)
 	switch {

@@ -42,8 +42,8 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	m := &measurer{device: d, run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	m.medians()
-	for range d.Passes {
-		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}})
+	for p := range d.Passes {
+		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, len(d.Passes[p].Layers))})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,6 +71,7 @@ type measuredPass struct {
 	rows   map[int]time.Duration
 	count  map[int]int
 	layers map[[2]int]time.Duration // row and layer
+	total  []time.Duration          // by layer
 	graph  int
 	all    int
 }
@@ -168,7 +169,11 @@ func (m *measurer) kernel(mp *measuredPass, k layer.Kernel, booked time.Duration
 	mp.count[i]++
 	m.launches[i]++
 	m.raw[i] += e.Duration()
-	mp.layers[[2]int{i, k.Place().Layer}] += booked
+	l := k.Place().Layer
+	mp.layers[[2]int{i, l}] += booked
+	if l >= 0 && l < len(mp.total) {
+		mp.total[l] += booked
+	}
 	if m.kernels[name] == nil {
 		m.kernels[name] = map[string]time.Duration{}
 	}
@@ -230,7 +235,7 @@ func (m *measurer) shortest() time.Duration {
 func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
 	out := Pass{Index: p, Stage: fp.Stage, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
-		Rows: make([]time.Duration, len(m.run.Rows)), Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
+		Rows: make([]time.Duration, len(m.run.Rows)), PerLayer: mp.total, Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
 	if fp.Partial != layer.Whole {
 		out.Stage = layer.Stage(fmt.Sprintf("%s, cut at %s", fp.Stage, fp.Partial)) // compared with nothing whole
 	}

@@ -50,28 +50,34 @@ type Report struct {
 	Delta time.Duration `json:"delta_ns"`
 	Work  Interval      `json:"work"`
 	Rows  []Row         `json:"rows"`
+	// Layers are the GPU times of each layer on both sides.
+	Layers []LayerTimes `json:"layers"`
 	// Findings are the rows that are beyond noise, largest first, and what else is worth saying.
 	Findings []Finding `json:"findings"`
 	// Floor is the relative standard deviation between runs that was reckoned with, and FloorFrom says where it is from.
-	Floor     float64      `json:"floor"`
-	FloorFrom string       `json:"floor_from"`
-	Left      []string     `json:"left_out"`
-	Notes     []string     `json:"notes"`
-	Gates     []GateResult `json:"gates"`
+	Floor float64 `json:"floor"`
+	// Least is the smallest difference that is a finding.
+	Least     time.Duration `json:"least_ns"`
+	FloorFrom string        `json:"floor_from"`
+	Left      []string      `json:"left_out"`
+	Notes     []string      `json:"notes"`
+	Gates     []GateResult  `json:"gates"`
 }
 
 // Summary is one side in short.
 type Summary struct {
-	Label     string        `json:"label"`
-	Trace     string        `json:"trace"`
-	Framework string        `json:"framework"`
-	GPU       string        `json:"gpu"`
-	Runs      int           `json:"runs"`
-	Passes    int           `json:"passes"`
-	Stage     layer.Stage   `json:"stage"`
-	Batch     int64         `json:"batch"`
-	Tokens    int64         `json:"tokens"`
-	Wall      time.Duration `json:"wall_ns"` // mean
+	Label     string      `json:"label"`
+	Trace     string      `json:"trace"`
+	Framework string      `json:"framework"`
+	GPU       string      `json:"gpu"`
+	Runs      int         `json:"runs"`
+	Passes    int         `json:"passes"`
+	Stage     layer.Stage `json:"stage"`
+	Batch     int64       `json:"batch"`
+	Tokens    int64       `json:"tokens"`
+	// Start is where the first compared pass begins, in nanoseconds since the trace's first event.
+	Start int64         `json:"start_ns"`
+	Wall  time.Duration `json:"wall_ns"` // mean
 }
 
 // Interval is a difference with its 95 % interval.
@@ -101,6 +107,16 @@ type Row struct {
 	LaunchesB float64  `json:"launches_b"`
 	KernelsA  []string `json:"kernels_a"`
 	KernelsB  []string `json:"kernels_b"`
+	// TimesA and TimesB are the row's times of each pass; of each run its median where both sides have several.
+	TimesA []time.Duration `json:"times_a_ns"`
+	TimesB []time.Duration `json:"times_b_ns"`
+}
+
+// LayerTimes is the mean GPU time of one layer in the passes of each side.
+type LayerTimes struct {
+	Layer int           `json:"layer"`
+	A     time.Duration `json:"a_ns"`
+	B     time.Duration `json:"b_ns"`
 }
 
 // Finding is one difference beyond noise, or something that makes the comparison doubtful.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -58,6 +59,8 @@ type Pass struct {
 	Launches []int `json:"launches"`
 	// Layers are the times of each row by layer, where the run has too few passes to show how they vary; else none.
 	Layers [][]time.Duration `json:"layer_ns,omitempty"`
+	// PerLayer is the time of all kernels of each layer, by its number.
+	PerLayer []time.Duration `json:"per_layer_ns,omitempty"`
 	// Graph is the share of the pass's kernels that graph replays launched.
 	Graph float64 `json:"graph_share"`
 	// First says that the pass before is of another stage: it often differs from those that follow.
@@ -69,6 +72,9 @@ var ErrBaseline = errors.New("not a saved comparison side")
 
 // maxBaseline bounds a saved side: a hundred thousand passes of sixty rows.
 const maxBaseline = 256 << 20
+
+// maxTime is the longest time of a saved side: twelve days, whose sums over all that a file can hold do not overflow.
+const maxTime = 1 << 50
 
 // ReadSide reads what [Side.Write] wrote. The error wraps [ErrBaseline].
 func ReadSide(r io.Reader) (*Side, error) {
@@ -108,10 +114,12 @@ func (r *Run) check() error {
 		}
 		var sum time.Duration
 		for _, d := range p.Rows {
-			if d < 0 || d > 1<<60 {
+			sum += d
+		}
+		for _, d := range slices.Concat(p.Rows, p.PerLayer) {
+			if d < 0 || d > maxTime {
 				return fmt.Errorf("pass %d has a time of %d ns", p.Index, d)
 			}
-			sum += d
 		}
 		if sum != p.Wall {
 			return fmt.Errorf("the rows of pass %d add up to %d ns, its wall time is %d ns", p.Index, sum, p.Wall)

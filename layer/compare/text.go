@@ -88,7 +88,7 @@ func (r *Report) table() *table.Table {
 		if row.A == 0 && row.B == 0 {
 			continue
 		}
-		percent, share, found := "", "", row.Status
+		percent, share, found := "", "", row.Found(r.Least)
 		if row.A > 0 {
 			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
 		}
@@ -96,11 +96,8 @@ func (r *Report) table() *table.Table {
 			share = table.Percent(float64(row.Delta), float64(r.Delta), 0) + " %"
 		}
 		interval := fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
-		switch {
-		case row.Significant && found == "":
-			found = "yes"
-		case !row.Judged:
-			found, interval = "not judged", ""
+		if !row.Judged {
+			interval = ""
 		}
 		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
 			first(row.KernelsA), first(row.KernelsB))
@@ -108,6 +105,22 @@ func (r *Report) table() *table.Table {
 	t.Rule()
 	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta), fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
 	return t
+}
+
+// Found says in a word what is known of a row: "new", "removed", "yes", "not judged", "not clear" where the difference is at least
+// least but may be noise, else "".
+func (r *Row) Found(least time.Duration) string {
+	switch {
+	case !r.Judged:
+		return "not judged"
+	case r.Status != "":
+		return r.Status
+	case r.Significant:
+		return "yes"
+	case abs(r.Delta) >= least:
+		return "not clear"
+	}
+	return ""
 }
 
 func first(kernels []string) string {

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -34,6 +34,7 @@ type options struct {
 	passA, passB      int
 	normalize         string
 	save, baseline    string
+	html              string
 	floor             float64
 	allowInconclusive bool
 }
@@ -51,7 +52,7 @@ func program() app.Program {
 			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
 		},
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
-		Formats: []string{"text", "markdown", "json"},
+		Formats: formats(),
 		Flags: func(fs *flag.FlagSet) {
 			fs.Var(&o.a, "a", "trace `FILE` of side A; may be given several times, for several runs")
 			fs.Var(&o.b, "b", "trace `FILE` of side B; may be given several times")
@@ -64,6 +65,7 @@ func program() app.Program {
 			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
+			app.OutputFile(fs, &o.html, "html", "also write a report for browsers to this `FILE`: one file that needs no network")
 			fs.StringVar(&o.save, "save", "", "write side B, reduced to what a comparison needs, to `FILE`")
 			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
 			fs.Float64Var(&o.floor, "noise", 0, "standard deviation between two equal runs in `PERCENT`, where it was measured; default: 0.75 on one kind of GPU, 2 elsewhere")
@@ -80,12 +82,6 @@ type exit struct {
 
 // ExitCode implements what the programs ask errors for.
 func (e exit) ExitCode() int { return e.code }
-
-// The exit codes of gates.
-const (
-	exitFailed    = 3
-	exitUndecided = 4
-)
 
 func run(ctx context.Context, env *app.Env, o *options) error {
 	opts, err := o.compare()
@@ -124,10 +120,16 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	case err != nil:
 		return err
 	}
-	if err := write(env, r); err != nil {
+	if o.html != "" {
+		if err := page.WriteFile(env, o.html, page.Compare(r)); err != nil {
+			return err
+		}
+	}
+	checks := suite(r, o.allowInconclusive)
+	if err := write(env, r, checks); err != nil || len(r.Gates) == 0 {
 		return err
 	}
-	return o.gate(r)
+	return checks.Err()
 }
 
 func cmpOr(a, b string) string {
@@ -209,42 +211,4 @@ func load(path string) (*compare.Side, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
-}
-
-func write(env *app.Env, r *compare.Report) error {
-	switch env.Format {
-	case "json":
-		e := json.NewEncoder(env.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	case "markdown":
-		return r.WriteMarkdown(env.Stdout)
-	}
-	return r.WriteText(env.Stdout)
-}
-
-// gate ends the program as the gates say.
-func (o *options) gate(r *compare.Report) error {
-	if len(r.Gates) == 0 {
-		return nil
-	}
-	switch r.Gate() {
-	case compare.Failed:
-		return exit{errors.New("a gate failed: " + gates(r, compare.Failed)), exitFailed}
-	case compare.Undecided:
-		if !o.allowInconclusive {
-			return exit{errors.New("a gate cannot be told: " + gates(r, compare.Undecided) + " (--allow-inconclusive lets it pass)"), exitUndecided}
-		}
-	}
-	return nil
-}
-
-func gates(r *compare.Report, what compare.Outcome) string {
-	var out []string
-	for _, g := range r.Gates {
-		if g.Outcome == what {
-			out = append(out, g.Text)
-		}
-	}
-	return strings.Join(out, "; ")
 }

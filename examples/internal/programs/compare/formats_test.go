@@ -1,0 +1,99 @@
+package compare
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/layer/compare"
+)
+
+// fasterSide is a saved side of the demo whose attention takes half of the time.
+func fasterSide(t *testing.T, demo string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.side.json")
+	apptest.MustRun(t, program(), "--b", demo, "--save", path)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err := compare.ReadSide(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &s.Runs[0]
+	for i, row := range run.Rows {
+		for p := range run.Passes {
+			if row.Operator == "attention" {
+				half := run.Passes[p].Rows[i] / 2
+				run.Passes[p].Rows[i] -= half
+				run.Passes[p].Wall -= half
+			}
+		}
+	}
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := s.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Each format says the same: attention became slower. Without gates the exit code is 0 whatever was found.
+func TestFormats(t *testing.T) {
+	demo := demoFile(t)
+	old := fasterSide(t, demo)
+	for format, want := range map[string][]string{
+		"text":       {"B is slower", "attention"},
+		"markdown":   {"### B is slower", "| attention |"},
+		"html":       {"<!DOCTYPE html>", "Parts of the pass by difference", "attention"},
+		"junit":      {`<testcase name="attention" classname="strata.compare">`, `<failure message="attention `},
+		"sarif":      {`"version": "2.1.0"`, `"ruleId": "attention"`},
+		"benchfmt":   {"side: A\n", "side: B\n", "BenchmarkPass/row=attention 1 "},
+		"prometheus": {`strata_check_state{program="compare",check="attention",verdict="failed"} 1`},
+		"json":       {`"schema": "strata.compare/1"`, `"operator": "attention"`},
+	} {
+		got := apptest.MustRun(t, program(), "--baseline", old, "--b", demo, "--format", format).Stdout
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s lacks %q:\n%.2000s", format, w, got)
+			}
+		}
+	}
+}
+
+// With gates the files for build servers hold the gates, and no more.
+func TestFormatsOfGates(t *testing.T) {
+	demo := demoFile(t)
+	old := fasterSide(t, demo)
+	args := []string{"--baseline", old, "--b", demo, "--fail-on", "attention=5%", "--fail-on", "rope=50%", "--format"}
+	r := apptest.Run(t, program(), append(args, "junit")...)
+	var suites struct {
+		Suite struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal([]byte(r.Stdout), &suites); err != nil || r.Code != 3 || suites.Suite.Tests != 2 || suites.Suite.Failures != 1 {
+		t.Errorf("JUnit: exit code %d, %+v (%v), want 3, two tests, one failure", r.Code, suites, err)
+	}
+	r = apptest.Run(t, program(), append(args, "sarif")...)
+	var log struct {
+		Runs []struct {
+			Results []struct {
+				RuleID string `json:"ruleId"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &log); err != nil || len(log.Runs) != 1 || len(log.Runs[0].Results) != 1 || log.Runs[0].Results[0].RuleID != "attention=5%" {
+		t.Errorf("SARIF: %+v (%v), want the one gate that failed", log, err)
+	}
+}

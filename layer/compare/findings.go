@@ -1,0 +1,168 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// findings lists what is beyond noise.
+func (c *comparison) findings(r *Report) {
+	add := func(kind, operator, text string, delta time.Duration) {
+		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: operator, Text: text, Delta: delta, StartA: r.A.Start, StartB: r.B.Start})
+	}
+	if c.kinds.uniform {
+		add("uniform", "", fmt.Sprintf("all kernels take %+.1f %% (a clock, a power cap, a driver: one run a side does not say which)", 100*(math.Exp(c.kinds.shift)-1)),
+			time.Duration(c.sums[0]*(math.Exp(c.kinds.shift)-1)))
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if !row.Significant {
+			continue
+		}
+		kind := "operator"
+		switch {
+		case row.Status != "":
+			kind = row.Status
+		case c.classOf(row.Operator) == waiting:
+			kind = "waiting"
+		}
+		add(kind, row.Operator, row.Sentence(), row.Delta)
+	}
+	c.path(r, add)
+}
+
+func (c *comparison) classOf(name string) class {
+	return c.series[slices.Index(c.names, name)].class
+}
+
+// Sentence says what a row's difference is.
+func (r *Row) Sentence() string {
+	switch r.Status {
+	case "new":
+		return fmt.Sprintf("%s is new: %s a pass", r.Operator, micros(r.B))
+	case "removed":
+		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, micros(r.A))
+	}
+	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, micros(r.A), micros(r.B), signed(r.Delta))
+	if r.A > 0 {
+		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(r.Delta)/float64(r.A))
+	}
+	if len(r.KernelsA) > 0 && len(r.KernelsB) > 0 && r.KernelsA[0] != r.KernelsB[0] {
+		s += fmt.Sprintf("; %s instead of %s", short(r.KernelsB[0]), short(r.KernelsA[0]))
+	}
+	return s
+}
+
+// otherPath is how far the shares of replayed kernels may be apart on the same path.
+const otherPath = 0.5
+
+// path says where one side replays graphs and the other launches kernels one by one.
+func (c *comparison) path(r *Report, add func(kind, operator, text string, delta time.Duration)) {
+	share := func(s *Side, ch *chosen) float64 {
+		var sum float64
+		for i, passes := range ch.passes {
+			for _, p := range passes {
+				sum += s.Runs[i].Passes[p].Graph
+			}
+		}
+		return sum / float64(max(ch.count(), 1))
+	}
+	ga, gb := share(c.a, c.ca), share(c.b, c.cb)
+	if math.Abs(ga-gb) > otherPath {
+		add("path", "", fmt.Sprintf("A launches %.0f %% of its kernels by graph replays, B %.0f %%: the two do not take the same path", 100*ga, 100*gb), 0)
+	}
+}
+
+// least is the smallest finding.
+func (c *comparison) least() time.Duration { return time.Duration(c.p.MinShare * c.pass) }
+
+// conclude says what the comparison comes to.
+func (c *comparison) conclude(r *Report) {
+	var net time.Duration
+	found := 0
+	for _, f := range r.Findings {
+		if f.Kind != "path" {
+			net += f.Delta
+			found++
+		}
+	}
+	limit := time.Duration(c.p.Equivalent * c.pass)
+	least := c.least()
+	percent := 100 * float64(r.Delta) / c.pass
+	switch {
+	case found > 0 && net >= least:
+		r.Verdict = Slower
+	case found > 0 && net <= -least:
+		r.Verdict = Faster
+	case r.Work.Low > 0:
+		r.Verdict = Slower
+	case r.Work.High < 0:
+		r.Verdict = Faster
+	case r.Work.Low > -limit && r.Work.High < limit && abs(r.Delta) < limit:
+		r.Verdict = NoDifference
+	default:
+		r.Verdict = Inconclusive
+	}
+	wall := fmt.Sprintf("a pass takes %s instead of %s (%+.1f %%)", millis(r.Work.B+r.waitB()), millis(r.Work.A+r.waitA()), percent)
+	switch r.Verdict {
+	case Slower, Faster:
+		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, wall)
+	case NoDifference:
+		r.Text = fmt.Sprintf("no significant difference: %s, and GPU work differs by less than %.0f %%", wall, 100*c.p.Equivalent)
+	default:
+		r.Text = fmt.Sprintf("inconclusive: %s; %s", wall, c.why(r, limit))
+	}
+	c.notes(r)
+}
+
+func (r *Report) waitA() time.Duration { return r.A.Wall - r.Work.A }
+func (r *Report) waitB() time.Duration { return r.waitA() + r.Delta - r.Work.Delta }
+
+// why says what keeps a comparison from a conclusion.
+func (c *comparison) why(r *Report, limit time.Duration) string {
+	if abs(r.Delta-r.Work.Delta) >= limit {
+		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", c.p.WaitPasses)
+	}
+	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing", signed(r.Work.Low), signed(r.Work.High))
+}
+
+func (c *comparison) notes(r *Report) {
+	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
+	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f %% (%s)", r.A.Passes, r.B.Passes, r.A.Runs, r.B.Runs, 100*r.Floor, r.FloorFrom)
+	if !c.runs {
+		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f %%) cannot be told from them",
+			micros(time.Duration(c.work.seen(c.p, 1))), 100*c.work.seen(c.p, 1)/c.pass)
+	}
+	for _, s := range []*Side{c.a, c.b} {
+		for i := range s.Runs {
+			if h := s.Runs[i].Health; h != "" && h != "ok" {
+				note("%s: the recording is %s", s.Runs[i].Trace, h)
+			}
+		}
+	}
+	if c.scale != 1 {
+		note("B is scaled by %.4g to the tokens of A", c.scale)
+	}
+}
+
+func abs(d time.Duration) time.Duration { return max(d, -d) }
+
+func micros(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d)/1e3) }
+func millis(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d)/1e6) }
+func signed(d time.Duration) string { return fmt.Sprintf("%+.1f µs", float64(d)/1e3) }
+
+// short cuts a kernel's name at its arguments and templates.
+func short(name string) string {
+	name = strings.TrimPrefix(name, "void ")
+	if i := strings.IndexAny(name, "<("); i > 0 {
+		name = name[:i]
+	}
+	const most = 60
+	if len(name) > most {
+		name = name[:most] + "…"
+	}
+	return name
+}
