@@ -68,6 +68,39 @@ func pow10(n int) uint64 {
 	return p
 }
 
+// Duration formats d with four digits in the unit in which it has some: "812 ns", "79.02 µs", "9.780 ms", "1.842 s".
+func Duration(d time.Duration) string {
+	const most = 9999.5 // from here on four digits are not enough
+	for _, u := range []struct {
+		unit  time.Duration
+		name  string
+		below float64
+	}{{time.Nanosecond, "ns", 999.5}, {time.Microsecond, "µs", 999.95}, {time.Millisecond, "ms", 999.95}} {
+		v := float64(d) / float64(u.unit)
+		if math.Abs(v) < u.below {
+			if u.unit == time.Nanosecond {
+				return Fixed(v, 0) + " " + u.name
+			}
+			return Fixed(v, decimals(v)) + " " + u.name
+		}
+	}
+	v := d.Seconds()
+	if math.Abs(v) >= most {
+		return Fixed(v, 0) + " s"
+	}
+	return Fixed(v, decimals(v)) + " s"
+}
+
+// decimals is how many decimals give a number four digits.
+func decimals(v float64) int {
+	const digits = 4
+	n := digits - 1
+	for limit := 9.9995; math.Abs(v) >= limit && n > 0; limit *= 10 {
+		n--
+	}
+	return n
+}
+
 // Percent formats part of whole in percent, without the sign; [None] where
 // whole is 0.
 func Percent(part, whole float64, decimals int) string {

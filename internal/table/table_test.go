@@ -157,6 +157,83 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
+func TestWriteFit(t *testing.T) {
+	tab := table.New(table.Code("Kernel"), table.Number("us"), table.Column{Title: "Line", Code: true, Tail: true})
+	tab.Row("a_kernel_with_a_long_name", "12.5", table.Lines("python/pkg/layers/norm.py:12 forward", "short"))
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{0, "" +
+			"Kernel                       us  Line\n" +
+			"---------------------------------------------------------------------\n" +
+			"a_kernel_with_a_long_name  12.5  python/pkg/layers/norm.py:12 forward\n" +
+			"                                 short\n"},
+		{50, "" +
+			"Kernel                   us  Line\n" +
+			"--------------------------------------------------\n" +
+			"a_kernel_with_a_lo...  12.5  ...norm.py:12 forward\n" +
+			"                             short\n"},
+		{10, "" + // no narrower than can be read
+			"Kernel          us  Line\n" +
+			"--------------------------------\n" +
+			"a_kernel_...  12.5  ...2 forward\n" +
+			"                    short\n"},
+	} {
+		var b strings.Builder
+		if err := tab.WriteFit(&b, c.width); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, b.String()); diff != "" {
+			t.Errorf("width %d (-want +got):\n%s", c.width, diff)
+		}
+	}
+	var b strings.Builder
+	if err := tab.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "| `a_kernel_with_a_long_name` | 12.5 | `python/pkg/layers/norm.py:12 forward`<br>`short` |\n"; !strings.HasSuffix(b.String(), want) {
+		t.Errorf("Markdown %q does not end with %q", b.String(), want)
+	}
+}
+
+func TestCodeSpan(t *testing.T) {
+	for in, want := range map[string]string{"": "", "f<int>_x": "`f<int>_x`", "a`b": "``a`b``", "`a": "`` `a ``", "a|b\n": "`a\\|b `"} {
+		if got := table.CodeSpan(in); got != want {
+			t.Errorf("CodeSpan(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCutStart(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		max  int
+		want string
+	}{{"abcdef", 6, "abcdef"}, {"abcdefg", 6, "...efg"}, {"äöüß", 3, "öüß"}, {"abc", 0, ""}} {
+		if got := table.CutStart(c.in, c.max); got != c.want {
+			t.Errorf("CutStart(%q, %d) = %q, want %q", c.in, c.max, got, c.want)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	if diff := cmp.Diff([]string{"one two", "threefourfive", "six"}, table.Fill("one two threefourfive six", 8)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ns", 999: "999 ns", 1000: "1.000 µs", 9999: "9.999 µs", 79020: "79.02 µs", 999_949: "999.9 µs", 999_951: "1.000 ms",
+		9_780_000: "9.780 ms", 99_994_000: "99.99 ms", 99_996_000: "100.0 ms", 1_841_627_400: "1.842 s", 12345 * time.Second: "12345 s", -1500: "-1.500 µs",
+	} {
+		if got := table.Duration(d); got != want {
+			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
+
 // screen is a writer with a width.
 type screen struct {
 	strings.Builder

@@ -63,6 +63,45 @@ func Cut(s string, max int) string {
 	return s
 }
 
+// CutStart is [Cut] for texts whose end tells more than their start.
+func CutStart(s string, max int) string {
+	n := utf8.RuneCountInString(s)
+	if n <= max {
+		return s
+	}
+	keep, start := max, ""
+	if max > len(ellipsis) {
+		keep, start = max-len(ellipsis), ellipsis
+	}
+	for i := range s {
+		if n <= keep {
+			return start + s[i:]
+		}
+		n--
+	}
+	return ""
+}
+
+// CodeSpan is a text as code in a cell of a Markdown table, cleaned as [Clean] does: nothing of it is markup.
+func CodeSpan(s string) string {
+	s = strings.ReplaceAll(Clean(s), "|", "\\|")
+	if s == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for i := range len(s) {
+		if run++; s[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	if s[0] == '`' || s[len(s)-1] == '`' {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
 // EscapeMarkdown makes a text safe for a cell of a Markdown table: cleaned as
 // [Clean] does, with the characters escaped that would end the cell or be taken
 // for markup.
