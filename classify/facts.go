@@ -26,8 +26,7 @@ type Facts struct {
 	// Base is the name without tile and size variants: kernels of equal bases do
 	// the same work in different shapes.
 	Base string
-	// Short is the function's name without scopes and arguments, as Nsight
-	// Systems' short names have it.
+	// Short is the name's [Name.Label]: what tables show of it.
 	Short string
 	// Rule is the ID of the rule that gave the category, "" when none matched.
 	Rule string
@@ -44,7 +43,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 		own = Default().ClassifyName(&n)
 	}
 	f := Facts{
-		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.DType(), Tile: tile(&n), Short: n.Function,
+		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.DType(), Tile: tile(&n), Short: n.Label(),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)

@@ -45,6 +45,9 @@ func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 	return a.report, nil
 }
 
+// reportSchema is the form of the JSON document.
+const reportSchema = "strata.triage/1"
+
 // analysis is what a report is made of, and what exports need. It is not changed
 // after Analyze returns.
 type analysis struct {
@@ -66,12 +69,13 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	if a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths); err != nil {
 		return err
 	}
-	a.report = &Report{Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
+	a.report = &Report{Schema: reportSchema, Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
 	a.head()
 	if err := a.attribute(ctx); err != nil {
 		return err
 	}
 	a.findModelFiles()
+	a.pool.label()
 	a.steps = newRecogniser(a.Registry, a.pool)
 	for _, s := range splitStages(a.pool, a.formal) {
 		if err := ctx.Err(); err != nil {
@@ -170,13 +174,14 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
+	out.Operators = s.operators(a.pool)
 	s.exposure = a.exposure(s)
 	out.Exposure = s.exposure
 	b := s.busy()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(s.wall()), percent(b.idle, b.window)
 	out.Devices = b.devices
 	if out.Outside, out.OutsideNS = s.outside, s.outsideNS; s.outside > 0 {
-		out.Stray = a.pool.name(s.stray)
+		out.Stray, out.StrayLabel = a.pool.name(s.stray), a.pool.labels[s.stray]
 	}
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.chainFuse(s)

@@ -166,7 +166,7 @@ func absolute(path string) string {
 // WriteMarkdown writes the bundle: title, time, contents, then a section per
 // model with a subsection per report. Headings of the reports are moved down.
 func (b *Bundle) WriteMarkdown(w io.Writer) error {
-	m := &markdown{w: w}
+	m := &page{w: w}
 	m.printf("# %s\n", b.Title)
 	if !b.Time.IsZero() {
 		m.printf("\nGenerated: %s\n", b.Time.UTC().Format("2006-01-02 15:04:05 UTC"))

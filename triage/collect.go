@@ -6,19 +6,22 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
 // activity is what triage keeps of a GPU activity.
 type activity struct {
-	start, end int64 // ns
-	event      int32 // index in the GPU lane
-	kernel     int32 // pool.names
-	site       int32 // pool.sites
-	replayedAt int32 // pool.sites: the call that replays the graph, of replayed activities
-	op         int32 // pool.ops
-	queue      int32 // dense stream index within the trace
-	stage      int8  // index in stageOrder
+	start, end int64   // ns
+	event      int32   // index in the GPU lane
+	kernel     int32   // pool.names
+	site       int32   // pool.sites
+	replayedAt int32   // pool.sites: the call that replays the graph, of replayed activities
+	op         int32   // pool.ops
+	operator   int32   // pool.operators
+	sure       float32 // of the operator
+	queue      int32   // dense stream index within the trace
+	stage      int8    // index in stageOrder
 	replay     bool
 	outside    bool // of any pass
 	from       origin
@@ -46,8 +49,9 @@ type work struct {
 	acts      []activity // in the GPU lane's order
 	queues    []queueRef
 	stages    *stages
-	steps     []stepCount // by stage
-	hip, cuda bool        // launched through these APIs
+	steps     []stepCount   // by stage
+	names     []knownKernel // by name
+	hip, cuda bool          // launched through these APIs
 
 	before, after []int32 // see neighbours
 }
@@ -99,13 +103,18 @@ func (p *pool) collect(an *layer.Analysis, path, process string) *work {
 		}
 		a.queue = last
 		a.stage, a.outside = w.stages.of(k), !k.Valid() || k.Place().Pass == layer.None
+		if k.Valid() {
+			var operator profile.Operator
+			operator, _, a.sure = k.Operator()
+			a.operator = p.operators.id(string(operator))
+		}
 		a.site, a.op, a.from = sites.of(e)
 		if a.replay {
 			a.replayedAt, a.site, a.from = a.site, siteReplay, fromNothing
 		}
 		w.acts = append(w.acts, a)
 	}
-	w.hip, w.cuda = sites.hip, sites.cuda
+	w.names, w.hip, w.cuda = ids.last, sites.hip, sites.cuda
 	return w
 }
 

@@ -39,7 +39,7 @@ type ExposureRow struct {
 type ExposedRange struct {
 	StartNS trace.Time `json:"start_ns"` // since the trace's first event
 	EndNS   trace.Time `json:"end_ns"`
-	Kernel  string     `json:"kernel"` // the one that runs, in short
+	Kernel  string     `json:"kernel"` // the label of the one that runs
 }
 
 // worstRanges is how many stretches a row names.
@@ -49,6 +49,7 @@ const worstRanges = 3
 func (a *analysis) exposure(s *stageWork) *Exposure {
 	sums := &exposureSums{byCategory: map[string]*categorySums{}}
 	for _, w := range s.parts {
+		sums.label = func(e trace.Event) string { return a.pool.labels[w.names[e.NameID()].id-1] }
 		if a.Process != "" {
 			continue // of a part of the activities nothing can be said
 		}
@@ -67,6 +68,7 @@ func (a *analysis) exposure(s *stageWork) *Exposure {
 type exposureSums struct {
 	wall, idle, shared int64
 	byCategory         map[string]*categorySums
+	label              func(trace.Event) string
 }
 
 type categorySums struct {
@@ -185,7 +187,7 @@ func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.
 			return
 		}
 		c.close()
-		c.open = ExposedRange{StartNS: from, EndNS: to, Kernel: k.Facts().Short}
+		c.open = ExposedRange{StartNS: from, EndNS: to, Kernel: x.label(k.Event())}
 	}
 }
 

@@ -134,7 +134,7 @@ func (a *analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, e
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
 	for _, k := range kernels {
-		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.name(k.id), micros(k.ns), s.share(k.ns), k.n})
+		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.name(k.id), a.pool.labels[k.id], micros(k.ns), s.share(k.ns), k.n})
 	}
 	slices.SortFunc(sites, func(x, y sum) int {
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.sites.texts[x.id], a.pool.sites.texts[y.id]))

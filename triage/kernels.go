@@ -26,12 +26,13 @@ type row struct {
 	replayAt map[int32]int64
 }
 
-// siteTime is the part of a row launched from one site by one op.
+// siteTime is the part of a row launched from one site by one op for one operator.
 type siteTime struct {
-	site, op int32
-	from     origin
-	ns       int64
-	launches int
+	site, op, operator int32
+	from               origin
+	sure               float32 // of the operator, the least
+	ns                 int64
+	launches           int
 }
 
 // stageWork is all activities of one stage, over the traces that have it.
@@ -113,7 +114,8 @@ func (s *stageWork) add(a *activity) {
 	// bound is counted under the last one, which only a hostile trace reaches.
 	const maxSites = 4096
 	for k := range r.sites {
-		if t := &r.sites[k]; t.site == a.site && t.op == a.op {
+		if t := &r.sites[k]; t.site == a.site && t.op == a.op && t.operator == a.operator {
+			t.sure = min(t.sure, a.sure)
 			t.ns += ns
 			t.launches++
 			if k > 0 {
@@ -127,7 +129,7 @@ func (s *stageWork) add(a *activity) {
 			return
 		}
 	}
-	r.sites = append(r.sites, siteTime{site: a.site, op: a.op, from: a.from, ns: ns, launches: 1})
+	r.sites = append(r.sites, siteTime{site: a.site, op: a.op, operator: a.operator, from: a.from, sure: a.sure, ns: ns, launches: 1})
 }
 
 func (s *stageWork) finish(p *pool) {
@@ -135,7 +137,8 @@ func (s *stageWork) finish(p *pool) {
 		r := &s.rows[i]
 		slices.SortFunc(r.sites, func(a, b siteTime) int {
 			return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(b.launches, a.launches),
-				cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]), cmp.Compare(p.ops.texts[a.op], p.ops.texts[b.op]))
+				cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]), cmp.Compare(p.ops.texts[a.op], p.ops.texts[b.op]),
+				cmp.Compare(p.operators.texts[a.operator], p.operators.texts[b.operator]))
 		})
 	}
 	slices.SortFunc(s.rows, func(a, b row) int {
@@ -172,16 +175,14 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
 	f := &p.facts[r.kernel]
 	out := KernelRow{
-		Kernel: f.canonical, Category: string(f.result.Category), Subcategory: f.result.Subcategory, Rule: f.result.Rule,
-		GPUTimeUS: micros(r.ns), SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
-		Locations: []Location{}, CPUOps: []string{}, gpuNS: r.ns,
+		Kernel: f.canonical, Label: p.labels[r.kernel], Category: string(f.result.Category), Subcategory: f.result.Subcategory, Rule: f.result.Rule,
+		GPUTimeUS: micros(r.ns), GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
 	}
-	for _, st := range r.bySite(p) {
-		if len(out.Locations) == maxLocations || len(out.Locations) > 0 && percent(st.ns, r.ns) < minSitePct {
-			break
-		}
-		out.Locations = append(out.Locations, Location{Location: p.sites.texts[st.site], SharePct: percent(st.ns, r.ns), From: originNames[st.from]})
-		out.CPUOps = append(out.CPUOps, p.ops.texts[st.op])
+	out.Locations, out.CPUOps = r.places(p, anyOperator)
+	for _, o := range s.operatorsOf(p, r) {
+		row := s.operatorRow(p, o)
+		row.Locations, row.CPUOps = r.places(p, o.operator)
+		out.Operators = append(out.Operators, row)
 	}
 	best := int32(-1)
 	for site, ns := range r.replayAt {
@@ -195,14 +196,78 @@ func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
 	return out
 }
 
-// bySite joins the parts of a row that share a site, by time; the op is the
+// anyOperator stands for the whole of a row.
+const anyOperator = int32(-1)
+
+// places are where a row's launches of an operator come from, and the op of each place.
+func (r *row) places(p *pool, operator int32) (locations []Location, ops []string) {
+	locations, ops = []Location{}, []string{}
+	list, ns := r.bySite(p, operator)
+	for _, st := range list {
+		if len(locations) == maxLocations || len(locations) > 0 && percent(st.ns, ns) < minSitePct {
+			break
+		}
+		locations = append(locations, Location{Location: p.sites.texts[st.site], SharePct: percent(st.ns, ns), From: originNames[st.from]})
+		ops = append(ops, p.ops.texts[st.op])
+	}
+	return locations, ops
+}
+
+// operatorsOf sums the sites of rows by operator, by time.
+func (s *stageWork) operatorsOf(p *pool, rows ...*row) []siteTime {
+	at := map[int32]int{}
+	var out []siteTime
+	for _, r := range rows {
+		for _, st := range r.sites {
+			i, ok := at[st.operator]
+			if !ok {
+				i = len(out)
+				at[st.operator] = i
+				out = append(out, siteTime{operator: st.operator, sure: st.sure})
+			}
+			out[i].ns += st.ns
+			out[i].launches += st.launches
+			out[i].sure = min(out[i].sure, st.sure)
+		}
+	}
+	slices.SortFunc(out, func(a, b siteTime) int {
+		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.operators.texts[a.operator], p.operators.texts[b.operator]))
+	})
+	return out
+}
+
+// operatorRow renders what was summed of an operator.
+func (s *stageWork) operatorRow(p *pool, o siteTime) OperatorRow {
+	return OperatorRow{Operator: p.operators.texts[o.operator], Confidence: math.Round(float64(o.sure)*100) / 100, GPUTimeNS: o.ns, SharePct: s.share(o.ns), Launches: o.launches}
+}
+
+// operators sums the whole stage by operator; nil where none is known.
+func (s *stageWork) operators(p *pool) []OperatorRow {
+	rows := make([]*row, len(s.rows))
+	for i := range s.rows {
+		rows[i] = &s.rows[i]
+	}
+	out := []OperatorRow{}
+	for _, o := range s.operatorsOf(p, rows...) {
+		out = append(out, s.operatorRow(p, o))
+	}
+	if len(out) == 1 && out[0].Operator == noOperator {
+		return []OperatorRow{}
+	}
+	return out
+}
+
+// bySite joins the parts of a row, or of an operator in it, that share a site, by time, and their sum; the op is the
 // most common one of the site. Time without a known source comes behind known
 // sites unless it is the largest part: what is known says more.
-func (r *row) bySite(p *pool) []siteTime {
-	var out []siteTime
+func (r *row) bySite(p *pool, operator int32) (out []siteTime, whole int64) {
 	var ops [][]siteTime
 	at := map[int32]int{}
 	for _, st := range r.sites {
+		if operator != anyOperator && st.operator != operator {
+			continue
+		}
+		whole += st.ns
 		i, ok := at[st.site]
 		if !ok {
 			i = len(out)
@@ -212,7 +277,12 @@ func (r *row) bySite(p *pool) []siteTime {
 		}
 		out[i].ns += st.ns
 		out[i].launches += st.launches
-		ops[i] = append(ops[i], st)
+		k := slices.IndexFunc(ops[i], func(o siteTime) bool { return o.op == st.op })
+		if k < 0 {
+			ops[i] = append(ops[i], siteTime{op: st.op})
+			k = len(ops[i]) - 1
+		}
+		ops[i][k].launches += st.launches
 	}
 	for i := range out {
 		best := slices.MaxFunc(ops[i], func(a, b siteTime) int {
@@ -225,7 +295,7 @@ func (r *row) bySite(p *pool) []siteTime {
 	})
 	if len(out) > 2 {
 		slices.SortStableFunc(out[1:], func(a, b siteTime) int {
-			tells := func(st siteTime) bool { return st.site > siteReplay && percent(st.ns, r.ns) >= minSitePct }
+			tells := func(st siteTime) bool { return st.site > siteReplay && percent(st.ns, whole) >= minSitePct }
 			switch known, other := tells(a), tells(b); {
 			case known == other:
 				return 0
@@ -235,7 +305,7 @@ func (r *row) bySite(p *pool) []siteTime {
 			return 1
 		})
 	}
-	return out
+	return out, whole
 }
 
 // categories sums the stage's rows by category, by time.

@@ -223,7 +223,8 @@ func (a *analysis) overlapRow(s *stageWork, o *overlapStat, verdict string) Over
 		TotalUS: micros(o.ns), SharePct: s.share(o.ns), ExclusiveRatio: ratio(o.exclusive(), o.ns), HiddenRatio: ratio(o.hidden, o.ns),
 		DepRisk: risk, DepSignal: signal,
 	}
-	row.PythonScope = a.pool.sites.texts[s.rows[s.rowOf[o.kernel]].bySite(a.pool)[0].site]
+	sites, _ := s.rows[s.rowOf[o.kernel]].bySite(a.pool, anyOperator)
+	row.PythonScope, row.Label = a.pool.sites.texts[sites[0].site], a.pool.labels[o.kernel]
 	best := int32(-1)
 	for k, ns := range o.hiders {
 		if best < 0 || ns > o.hiders[best] || ns == o.hiders[best] && a.pool.name(k) < a.pool.name(best) {

@@ -48,14 +48,30 @@ type pool struct {
 	facts []kernelFacts
 	sites interned // locations
 	ops   interned // op names; id 0 is ""
+	// operators are the operators of layers and the part that kernels have in them; id 0 is none.
+	operators interned
+	labels    []string // by kernel, see [classify.Labels]
 }
+
+// noOperator is the operator of what no operator is known of.
+const noOperator = "other"
 
 func newPool() *pool {
 	p := &pool{}
 	p.sites.id(Unresolved)
 	p.sites.id(GraphReplay)
 	p.ops.id("")
+	p.operators.id(noOperator)
 	return p
+}
+
+// label names the kernels that there are so far.
+func (p *pool) label() {
+	names := make([]string, len(p.facts))
+	for i := range p.facts {
+		names[i] = p.facts[i].canonical
+	}
+	p.labels = classify.Labels(names)
 }
 
 // name is the canonical name of a kernel.

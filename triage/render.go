@@ -1,9 +1,12 @@
 package triage
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-json"
 
@@ -19,12 +22,18 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// WriteMarkdown writes the report as Markdown: the head, the three tables by
-// stage, the foot.
-func (r *Report) WriteMarkdown(w io.Writer) error {
-	m := &markdown{w: w}
+// WriteMarkdown writes the report as Markdown, names from code as code spans.
+func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(&page{w: w}) }
+
+// WriteText writes the report as plain text for a terminal of so many columns; 0: lines of any length.
+func (r *Report) WriteText(w io.Writer, columns int) error {
+	return r.write(&page{w: w, text: true, width: columns})
+}
+
+func (r *Report) write(m *page) error {
 	m.head(r)
 	m.section(r, "Kernel Table", m.kernels)
+	m.section(r, "Operators", m.operators)
 	m.section(r, "Exposure", m.exposure)
 	m.section(r, "Overlap Opportunity Table", m.overlap)
 	m.section(r, "Fuse Opportunity Table", m.fuse)
@@ -32,59 +41,112 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	return m.err
 }
 
-// markdown writes text until the first error.
-type markdown struct {
-	w   io.Writer
-	err error
+// page writes Markdown, or text, until the first error.
+type page struct {
+	w     io.Writer
+	err   error
+	text  bool
+	width int // of text; 0: any
 }
 
-func (m *markdown) printf(format string, args ...any) {
+func (m *page) printf(format string, args ...any) {
 	if m.err == nil {
 		_, m.err = fmt.Fprintf(m.w, format, args...)
 	}
 }
 
-func (m *markdown) table(t *table.Table) {
-	if m.err == nil {
-		m.err = t.WriteMarkdown(m.w)
+// para writes a paragraph, with an empty line behind it.
+func (m *page) para(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	if !m.text {
+		m.printf("%s\n\n", s)
+		return
+	}
+	for _, l := range table.Fill(s, m.width) {
+		m.printf("%s\n", l)
+	}
+	m.printf("\n")
+}
+
+// fact writes a line of the head.
+func (m *page) fact(name, value string) {
+	if value != "" {
+		m.printf("%s: %s\n", name, table.Clean(value))
 	}
 }
 
-func (m *markdown) head(r *Report) {
-	m.printf("# Triage View\n\n")
-	m.printf("Mode: %s\n", r.Mode)
+// heading begins a part; lower levels are parts of higher ones.
+func (m *page) heading(level int, title string) {
+	switch {
+	case !m.text:
+		m.printf("%s %s\n\n", strings.Repeat("#", level), title)
+	case level <= 2:
+		m.printf("%s\n%s\n\n", title, strings.Repeat("=", len(title)))
+	default:
+		m.printf("%s\n%s\n\n", title, strings.Repeat("-", len(title)))
+	}
+}
+
+func (m *page) table(t *table.Table) {
+	switch {
+	case m.err != nil:
+	case m.text:
+		m.err = t.WriteFit(m.w, m.width)
+	default:
+		m.err = t.WriteMarkdown(m.w)
+	}
+	m.printf("\n")
+}
+
+// code is a name from code within a text.
+func (m *page) code(s string) string {
+	if m.text {
+		return table.Clean(s)
+	}
+	return table.CodeSpan(s)
+}
+
+func (m *page) codes(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = m.code(s)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (m *page) head(r *Report) {
+	m.heading(1, "Triage View")
+	m.fact("Mode", r.Mode)
+	framework := r.Framework
 	if r.MappingFramework != "" && r.MappingFramework != r.Framework {
-		m.printf("Framework: %s (mapping), %s (formal)\n", r.MappingFramework, r.Framework)
-	} else {
-		m.printf("Framework: %s\n", r.Framework)
+		framework = r.MappingFramework + " (mapping), " + r.Framework + " (formal)"
 	}
+	m.fact("Framework", framework)
 	if len(r.MappingTraces) > 0 {
-		m.printf("Mapping traces: %s\n", strings.Join(r.MappingTraces, ", "))
-		m.printf("Formal traces: %s\n", strings.Join(r.Traces, ", "))
+		m.fact("Mapping traces", strings.Join(r.MappingTraces, ", "))
+		m.fact("Formal traces", strings.Join(r.Traces, ", "))
 	} else {
-		m.printf("Input traces: %s\n", table.Clean(strings.Join(r.Traces, ", ")))
+		m.fact("Input traces", strings.Join(r.Traces, ", "))
 	}
-	if r.Model != "" {
-		m.printf("Model: %s\n", r.Model)
-	}
+	m.fact("Model", r.Model)
 	if r.TPSize > 0 {
-		m.printf("TP size: %d\n", r.TPSize)
+		m.fact("TP size", fmt.Sprint(r.TPSize))
 	}
+	m.printf("\n")
 }
 
 // section writes one table of all stages, with a heading per stage where there
 // is more to say than "all".
-func (m *markdown) section(r *Report, title string, write func(*Report, *StageReport)) {
-	m.printf("\n## %s\n", title)
+func (m *page) section(r *Report, title string, write func(*Report, *StageReport)) {
+	m.heading(2, title)
 	if len(r.Stages) == 0 {
-		m.printf("\nNo GPU activity.\n")
+		m.para("No GPU activity.")
 	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if len(r.Stages) > 1 || s.Stage != StageAll {
-			m.printf("\n##### %s\n", stageTitle(s.Stage))
+			m.heading(5, stageTitle(s.Stage))
 		}
-		m.printf("\n")
 		write(r, s)
 	}
 }
@@ -97,41 +159,43 @@ func stageTitle(stage string) string {
 	return stage
 }
 
-func ms(us float64) string  { return table.Fixed(us/1e3, 2) + " ms" }
 func pct(v float64) string  { return table.Fixed(v, 1) + "%" }
 func part(v float64) string { return table.Fixed(100*v, 1) + "%" }
 
-// lines joins cells of several lines.
-func lines(list []string) string {
-	if len(list) == 0 {
-		return "-"
-	}
-	return strings.Join(list, "<br>")
-}
+// nanos and fromUS show a time, none a list.
+func nanos(ns int64) string     { return table.Duration(time.Duration(ns)) }
+func fromUS(us float64) string  { return table.Duration(time.Duration(us * 1e3)) }
+func none(list []string) string { return cmp.Or(table.Lines(list...), table.None) }
 
-func (m *markdown) kernels(r *Report, s *StageReport) {
-	m.printf("GPU time %s, busy %s of %s, %d launches", ms(s.GPUTimeUS), ms(s.BusyUS), ms(s.SpanUS), s.Launches)
+func (m *page) kernels(r *Report, s *StageReport) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "GPU time %s, busy %s of %s, %s", fromUS(s.GPUTimeUS), fromUS(s.BusyUS), fromUS(s.SpanUS), count(s.Launches, "launch"))
 	if s.Devices > 1 {
-		m.printf(" on %d GPUs (times are sums over them)", s.Devices)
+		fmt.Fprintf(&b, " on %d GPUs (times are sums over them)", s.Devices)
 	}
 	if s.Steps > 0 {
-		m.printf(", %s", count(s.Steps, "step"))
+		fmt.Fprintf(&b, ", %s", count(s.Steps, "step"))
 		if s.Batch > 0 {
-			m.printf(" of %s", count(s.Batch, "request"))
+			fmt.Fprintf(&b, " of %s", count(s.Batch, "request"))
 		}
 	}
-	m.printf(".\n\n")
+	m.para("%s.", b.String())
 	if s.Outside > 0 && s.Steps > 0 {
-		m.printf("Outside of any step: %s, %s, the first is %s.\n\n", count(s.Outside, "launch"), nanos(s.OutsideNS), table.Cut(s.Stray, 60))
+		m.para("Outside of any step: %s, %s, the first is %s.", count(s.Outside, "launch"), nanos(s.OutsideNS), m.code(cmp.Or(s.StrayLabel, s.Stray)))
 	}
-	t := table.New(table.Text("Kernel"), table.Text("Category"), table.Number("GPU time"), table.Number("Share"),
-		table.Number("Launches"), table.Text("Python location (site share)"), table.Text("CPU op"))
-	for _, k := range s.Kernels {
-		t.Row(k.Kernel, k.Category, ms(k.GPUTimeUS), pct(k.SharePct), fmt.Sprint(k.Launches), locations(k), lines(ops(k)))
+	cols := []table.Column{table.Code("Kernel"), table.Text("Category"), table.Text("Operator"), table.Number("GPU time"), table.Number("Share"),
+		table.Number("Launches"), table.Number("Each"), table.Path("Python location (site share)")}
+	if !m.text { // a terminal has no room for it
+		cols = append(cols, table.Code("CPU op"))
 	}
-	m.cells(t)
+	t := table.New(cols...)
+	for _, k := range s.ByOperator() {
+		t.Row(cmp.Or(k.Label, k.Kernel), k.Category, k.Operator(), nanos(k.GPUTimeNS), pct(k.SharePct), fmt.Sprint(k.Launches),
+			nanos(k.GPUTimeNS/max(1, int64(k.Launches))), locations(k.Locations), none(ops(k.CPUOps)))
+	}
+	m.table(t)
 	if s.HiddenRows > 0 {
-		m.printf("\n%s below %s of GPU time or beyond the limit.\n", count(s.HiddenRows, "more kernel"), pct(r.MinSharePct))
+		m.para("%s below %s of GPU time or beyond the limit.", count(s.HiddenRows, "more kernel"), pct(r.MinSharePct))
 	}
 }
 
@@ -146,81 +210,76 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// cells writes a table whose cells hold line breaks.
-func (m *markdown) cells(t *table.Table) {
-	var b strings.Builder
-	if m.err == nil {
-		m.err = t.WriteMarkdown(&b)
-	}
-	m.printf("%s", strings.ReplaceAll(b.String(), "&lt;br>", "<br>"))
-}
+// wholeSite is from which share on, in percent, a site is not said to be a part: rounded it is all.
+const wholeSite = 99.5
 
-// locations shows a row's sites, with shares where one does not say it all.
-func locations(k KernelRow) string {
+// locations shows sites, with shares where one does not say it all.
+func locations(list []Location) string {
 	var out []string
-	for _, l := range k.Locations {
+	for _, l := range list {
 		s := l.Location
-		if l.SharePct < 99.5 {
-			s += " (site share " + table.Fixed(l.SharePct, 0) + "%)"
+		if l.SharePct < wholeSite {
+			s += " (" + table.Fixed(l.SharePct, 0) + "%)"
 		}
 		out = append(out, s)
 	}
-	if len(out) == 0 {
-		return Unresolved
-	}
-	return lines(out)
+	return cmp.Or(table.Lines(out...), Unresolved)
 }
 
-// ops shows the ops of a row's sites, each once.
-func ops(k KernelRow) []string {
+// ops are the ops of a row's sites, each once.
+func ops(list []string) []string {
 	var out []string
-	for _, o := range k.CPUOps {
-		if o == "" {
-			continue
-		}
-		known := false
-		for _, x := range out {
-			known = known || x == o
-		}
-		if !known {
+	for _, o := range list {
+		if o != "" && !slices.Contains(out, o) {
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
+// operators writes the sums by operator of the model.
+func (m *page) operators(_ *Report, s *StageReport) {
+	if len(s.Operators) == 0 {
+		m.para("No layers were found, so no operators are known.")
+		return
+	}
+	t := table.New(table.Text("Operator"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Number("Confidence"))
+	for _, o := range s.Operators {
+		sure := table.Fixed(o.Confidence, 2)
+		if o.Operator == noOperator {
+			sure = table.None
+		}
+		t.Row(o.Operator, nanos(o.GPUTimeNS), pct(o.SharePct), fmt.Sprint(o.Launches), sure)
+	}
+	m.table(t)
+}
+
 // exposure writes what runs alone and what beside other work.
-func (m *markdown) exposure(_ *Report, s *StageReport) {
+func (m *page) exposure(_ *Report, s *StageReport) {
 	x := s.Exposure
 	if x == nil || x.WallNS == 0 {
-		m.printf("No steps were found, so nothing is said about exposure.\n")
+		m.para("No steps were found, so nothing is said about exposure.")
 		return
 	}
 	t := table.New(table.Text("Category"), table.Number("Total"), table.Number("Exposed"), table.Number("of the steps"), table.Number("Hidden"),
-		table.Number("Streams"), table.Number("Could hide at most"), table.Text("Longest stretch alone"))
+		table.Number("Streams"), table.Number("Could hide at most"), table.Number("Longest alone"), table.Number("at"), table.Code("Kernel"))
 	for _, r := range x.Rows {
-		bound, worst := "-", "-"
+		bound, worst, at, kernel := table.None, table.None, table.None, ""
 		if r.BoundNS > 0 {
 			bound = nanos(r.BoundNS)
 		}
 		if len(r.Worst) > 0 {
 			w := r.Worst[0]
-			worst = fmt.Sprintf("%s at %s: %s", nanos(int64(w.EndNS-w.StartNS)), nanos(int64(w.StartNS)), table.Cut(w.Kernel, 40))
+			worst, at, kernel = nanos(int64(w.EndNS-w.StartNS)), clock(int64(w.StartNS)), w.Kernel
 		}
-		t.Row(r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS), fmt.Sprint(r.Streams), bound, worst)
+		t.Row(r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS), fmt.Sprint(r.Streams), bound, worst, at, kernel)
 	}
 	m.table(t)
-	m.printf("\nThe steps take %s: exposed work above, %s shared by several categories, %s idle.\n", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
+	m.para("The steps take %s: exposed work above, %s shared by several categories, %s idle.", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
 }
 
-// nanos shows a time in the unit in which it has digits.
-func nanos(ns int64) string {
-	const milli = 1e6 // below 0.1 ms a time is shown in µs
-	if ns < milli/10 {
-		return table.Fixed(float64(ns)/1e3, 1) + " us"
-	}
-	return table.Fixed(float64(ns)/milli, 2) + " ms"
-}
+// clock is a point in the trace, as Perfetto's ruler shows it.
+func clock(ns int64) string { return table.Fixed(float64(ns)/1e6, 3) + " ms" }
 
 // actionable are the rows of the overlap table that somebody could act on.
 func actionable(rows []OverlapRow) (out []OverlapRow) {
@@ -232,71 +291,103 @@ func actionable(rows []OverlapRow) (out []OverlapRow) {
 	return out
 }
 
-func (m *markdown) overlap(_ *Report, s *StageReport) {
+func (m *page) overlap(_ *Report, s *StageReport) {
 	rows := actionable(s.Overlap)
 	if len(rows) > 0 {
-		t := table.New(table.Text("Priority"), table.Text("Verdict"), table.Text("Kernel"), table.Text("Python scope"),
+		t := table.New(table.Text("Priority"), table.Text("Verdict"), table.Code("Kernel"), table.Path("Python scope"),
 			table.Text("Formal signal"), table.Text("Dep risk"), table.Text("Recommendation"))
 		for _, o := range rows {
-			signal := fmt.Sprintf("%s us, share %s, excl %s / hid %s", table.Fixed(o.TotalUS, 1), pct(o.SharePct), part(o.ExclusiveRatio), part(o.HiddenRatio))
+			signal := fmt.Sprintf("%s, share %s, excl %s / hid %s", fromUS(o.TotalUS), pct(o.SharePct), part(o.ExclusiveRatio), part(o.HiddenRatio))
 			if o.HiddenUnder != "" && o.HiddenRatio >= hiddenRatioBar {
 				signal += ", beside " + table.Cut(o.HiddenUnder, 60)
 			}
-			t.Row(o.Priority, o.Verdict, o.Kernel, o.PythonScope, signal, o.DepRisk+" ("+o.DepSignal+")", o.Recommendation)
+			t.Row(o.Priority, o.Verdict, o.Label, o.PythonScope, signal, o.DepRisk+" ("+o.DepSignal+")", o.Recommendation)
 		}
-		m.cells(t)
-		m.printf("\n")
+		m.table(t)
 	}
 	if left := len(s.Overlap) - len(rows); left > 0 {
-		m.printf("%s about which nothing can be done from here: see the JSON document.\n", count(left, "more row"))
+		m.para("%s about which nothing can be done from here: see the JSON document.", count(left, "more row"))
 	}
-	m.printf("%s\n", s.OverlapNote)
+	m.para("%s", s.OverlapNote)
 }
 
-func (m *markdown) fuse(_ *Report, s *StageReport) {
+func (m *page) fuse(_ *Report, s *StageReport) {
 	if len(s.Fuse) == 0 {
-		m.printf("No known fused path is active, and no chain of a known fusion was found.\n")
+		m.para("No known fused path is active, and no chain of a known fusion was found.")
 		return
 	}
-	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("What to do"), table.Text("Confidence"), table.Number("Related GPU time"), table.Number("Share"),
-		table.Number("Occurrences"), table.Number("Estimated gain"), table.Text("First"), table.Text("Evidence kernels"), table.Text("Current kernel Python location"),
-		table.Text("Candidate fused path"), table.Text("Rationale"))
+	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("Gain"), table.Number("of the step"),
+		table.Number("GPU time"), table.Number("Share"), table.Number("Times"), table.Text("First"))
 	for _, f := range s.Fuse {
-		var ev []string
-		for _, e := range f.Evidence {
-			ev = append(ev, fmt.Sprintf("%s (%s)", e.Kernel, pct(e.SharePct)))
-		}
-		if len(f.ExampleKernels) > 0 {
-			ev = append(ev, "e.g. GPU activities "+strings.Trim(fmt.Sprint(f.ExampleKernels), "[]"))
-		}
-		gain := "-"
+		gain, share := table.None, table.None
 		if f.Kind == FuseSplit && f.EstimatedGainUS > 0 {
-			gain = fmt.Sprintf("%s (%s of the step)", ms(f.EstimatedGainUS), pct(f.GainPct))
+			gain, share = fromUS(f.EstimatedGainUS), pct(f.GainPct)
 		}
-		t.Row(f.Pattern, f.State, f.Action, f.Confidence, ms(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences), gain, first(f.First),
-			lines(ev), lines(f.CurrentLocations), lines(f.CandidatePaths), f.Rationale)
+		t.Row(f.Pattern, cmp.Or(f.State, f.Kind), f.Confidence, gain, share, fromUS(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences), first(f.First))
 	}
-	m.cells(t)
+	m.table(t)
+	for i := range s.Fuse {
+		m.fuseDetails(&s.Fuse[i])
+	}
+	m.printf("\n")
+}
+
+// fuseDetails says what to do about a row, and what it rests on.
+func (m *page) fuseDetails(f *FuseRow) {
+	var b strings.Builder
+	sentence := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, " %s: %s.", name, strings.TrimSuffix(value, "."))
+		}
+	}
+	if f.Kind == FuseSplit {
+		sentence("What to do", f.Action)
+	}
+	var evidence []string
+	for _, e := range f.Evidence {
+		evidence = append(evidence, fmt.Sprintf("%s (%s)", m.code(cmp.Or(e.Label, e.Kernel)), pct(e.SharePct)))
+	}
+	sentence("Kernels", strings.Join(evidence, ", "))
+	sentence("From", m.codes(f.CurrentLocations))
+	if f.Kind == FuseSplit {
+		sentence("E.g. GPU activities", strings.ReplaceAll(strings.Trim(fmt.Sprint(f.ExampleKernels), "[]"), " ", ", "))
+		sentence("Fused path", m.codes(f.CandidatePaths))
+	}
+	b.WriteString(" " + f.Rationale)
+	if !m.text {
+		m.printf("- **%s.**%s\n", table.EscapeMarkdown(f.Pattern), b.String())
+		return
+	}
+	const indent = "  "
+	width := m.width
+	if width > 0 {
+		width = max(1, width-len(indent))
+	}
+	m.printf("%s\n", f.Pattern)
+	for _, l := range table.Fill(b.String(), width) {
+		m.printf("%s%s\n", indent, l)
+	}
 }
 
 // first says where a chain occurs first.
 func first(p *FirstPlace) string {
 	switch {
 	case p == nil:
-		return "-"
+		return table.None
 	case p.Pass == layer.None:
-		return "at " + ms(float64(p.StartNS)/1e3)
+		return "at " + clock(int64(p.StartNS))
 	case p.Layer == layer.None:
-		return fmt.Sprintf("pass %d, at %s", p.Pass, ms(float64(p.StartNS)/1e3))
+		return fmt.Sprintf("pass %d, at %s", p.Pass, clock(int64(p.StartNS)))
 	}
-	return fmt.Sprintf("pass %d layer %d, at %s", p.Pass, p.Layer, ms(float64(p.StartNS)/1e3))
+	return fmt.Sprintf("pass %d layer %d, at %s", p.Pass, p.Layer, clock(int64(p.StartNS)))
 }
 
-func (m *markdown) foot(r *Report) {
-	m.printf("\n## Summary\n\n%s\n", r.Summary)
+func (m *page) foot(r *Report) {
+	m.heading(2, "Summary")
+	m.para("%s", r.Summary)
 	for _, h := range r.Health {
 		for _, f := range h.Findings {
-			m.printf("\nTrace health (%s, %s): %s\n", f.Severity, h.Trace, f.Message)
+			m.para("Trace health (%s, %s): %s", f.Severity, table.Clean(h.Trace), f.Message)
 		}
 	}
 }

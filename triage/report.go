@@ -1,6 +1,13 @@
 package triage
 
-import "github.com/llmstrata/strata/trace"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/trace"
+)
 
 // Stage names used in reports. Others may be added.
 const (
@@ -20,6 +27,7 @@ const (
 // shares in percent of the stage's GPU time, as their names say. Slices are in
 // the order in which they are printed.
 type Report struct {
+	Schema           string        `json:"schema"` // "strata.triage/1"
 	Mode             string        `json:"mode"`
 	Framework        string        `json:"framework"`
 	MappingFramework string        `json:"mapping_framework,omitempty"` // only in two-trace mode
@@ -57,7 +65,9 @@ type StageReport struct {
 	// strays far from any step. They count in the times above.
 	Outside   int    `json:"outside"`
 	OutsideNS int64  `json:"outside_ns"`
-	Stray     string `json:"stray,omitempty"` // the first of them
+	Stray     string `json:"stray,omitempty"` // the first of them, and its label
+	// StrayLabel is the short name of Stray.
+	StrayLabel string `json:"stray_label,omitempty"`
 	// IdlePct is the share of time in which nothing ran, between the points where
 	// 0.5 % and 99.5 % of the busy time are done: a stray copy long before the
 	// first step does not count as idle time.
@@ -69,6 +79,7 @@ type StageReport struct {
 
 	Kernels    []KernelRow   `json:"kernels"`
 	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
+	Operators  []OperatorRow `json:"operators"`   // all kernels, by time; empty where no operator is known
 	Categories []CategoryRow `json:"categories"`  // all kernels, by time
 	Exposure   *Exposure     `json:"exposure"`
 	Overlap    []OverlapRow  `json:"overlap"`
@@ -79,21 +90,65 @@ type StageReport struct {
 
 // KernelRow is all launches of one canonical kernel name in a stage.
 type KernelRow struct {
-	Kernel      string     `json:"kernel"`
-	Category    string     `json:"category"`
-	Subcategory string     `json:"subcategory,omitempty"`
-	Rule        string     `json:"rule"` // id of the classifier rule that matched
-	GPUTimeUS   float64    `json:"gpu_time_us"`
-	SharePct    float64    `json:"share_pct"`
-	Launches    int        `json:"launches"`
-	Locations   []Location `json:"locations"`          // by time, at most two
-	CPUOps      []string   `json:"cpu_ops"`            // the most common op of each location
-	Replayed    int        `json:"replayed,omitempty"` // launches that came from a graph
+	Kernel      string        `json:"kernel"`
+	Label       string        `json:"label"` // short, and of this kernel only in the report
+	Category    string        `json:"category"`
+	Subcategory string        `json:"subcategory,omitempty"`
+	Rule        string        `json:"rule"` // id of the classifier rule that matched
+	GPUTimeUS   float64       `json:"gpu_time_us"`
+	GPUTimeNS   int64         `json:"gpu_time_ns"`
+	SharePct    float64       `json:"share_pct"`
+	Launches    int           `json:"launches"`
+	Operators   []OperatorRow `json:"operators"`          // the operators that the kernel works for, by time
+	Locations   []Location    `json:"locations"`          // by time, at most two
+	CPUOps      []string      `json:"cpu_ops"`            // the most common op of each location
+	Replayed    int           `json:"replayed,omitempty"` // launches that came from a graph
 	// ReplayedAt is the line that replays the graph, which is not where the
 	// kernel comes from.
 	ReplayedAt string `json:"replayed_at,omitempty"`
+}
 
-	gpuNS int64
+// Operator is what the row's kernel works for: one operator, several joined by ", ", "-" where none is known.
+func (k *KernelRow) Operator() string {
+	var out []string
+	for _, o := range k.Operators {
+		if o.Operator != noOperator {
+			out = append(out, o.Operator)
+		}
+	}
+	return cmp.Or(strings.Join(out, ", "), table.None)
+}
+
+// ByOperator returns the kernel rows with one for each operator that a kernel works for, by time.
+func (s *StageReport) ByOperator() []KernelRow {
+	var out []KernelRow
+	for _, k := range s.Kernels {
+		if len(k.Operators) < 2 {
+			out = append(out, k)
+			continue
+		}
+		for _, o := range k.Operators {
+			part := k
+			part.Operators = []OperatorRow{o}
+			part.GPUTimeUS, part.GPUTimeNS, part.SharePct, part.Launches = micros(o.GPUTimeNS), o.GPUTimeNS, o.SharePct, o.Launches
+			part.Locations, part.CPUOps = o.Locations, o.CPUOps
+			out = append(out, part)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b KernelRow) int { return cmp.Compare(b.GPUTimeUS, a.GPUTimeUS) })
+	return out
+}
+
+// OperatorRow is the work for one operator of the model: that of one kernel, or of all.
+type OperatorRow struct {
+	Operator   string  `json:"operator"`   // "qkv_proj", see [layer.Kernel.Operator]; "other" where none is known
+	Confidence float64 `json:"confidence"` // the least of its launches, 0…1
+	GPUTimeNS  int64   `json:"gpu_time_ns"`
+	SharePct   float64 `json:"share_pct"`
+	Launches   int     `json:"launches"`
+	// Locations and CPUOps are those of a kernel's launches, as in [KernelRow]; left out of totals.
+	Locations []Location `json:"locations,omitempty"`
+	CPUOps    []string   `json:"cpu_ops,omitempty"`
 }
 
 // Location is a source line and its share of a kernel's time.
@@ -124,6 +179,7 @@ type OverlapRow struct {
 	Priority       string  `json:"priority"` // P1 (look first), P2, P4, P5
 	Verdict        string  `json:"verdict"`  // "headroom" or "low-roi-hidden"
 	Kernel         string  `json:"kernel"`
+	Label          string  `json:"label"`
 	Category       string  `json:"category"`
 	Bucket         string  `json:"bucket"`
 	PythonScope    string  `json:"python_scope"`
@@ -188,6 +244,7 @@ type FirstPlace struct {
 // EvidenceRow is a kernel a fuse row rests on.
 type EvidenceRow struct {
 	Kernel   string  `json:"kernel"`
+	Label    string  `json:"label"`
 	TotalUS  float64 `json:"total_us"` // within this pattern
 	SharePct float64 `json:"share_pct"`
 	Launches int     `json:"launches"`

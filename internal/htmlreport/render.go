@@ -176,6 +176,7 @@ type columnView struct {
 type cellView struct {
 	Lines      [][]string // of the parts between which a line may be broken
 	Class, Dot string
+	Hover      string
 	Sort       string // "" to sort by the text
 }
 
@@ -268,7 +269,7 @@ func newTable(t *Table, id string, c colors) tableView {
 			if i >= len(v.Columns) {
 				break
 			}
-			cv := cellView{Lines: cell.lines(t.Columns[i].Code), Class: v.Columns[i].Class}
+			cv := cellView{Lines: cell.lines(t.Columns[i].Code), Class: v.Columns[i].Class, Hover: text(cell.Hover)}
 			if v.Columns[i].Numeric {
 				cv.Sort = number(cell.Sort)
 			}

@@ -115,6 +115,8 @@ type Cell struct {
 	Text string
 	// Lines stand below Text, or alone, one under the other.
 	Lines []string
+	// Hover is shown while the pointer rests on the cell: the whole of what Text shortens.
+	Hover string
 	// Sort is the value by which numeric columns are ordered.
 	Sort float64
 	// Series shows the colour of the series named by Text.

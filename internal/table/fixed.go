@@ -75,10 +75,14 @@ func (t *Table) layout(fitted bool) *fixed {
 }
 
 func (f *fixed) cut(col int, s string, max int) string {
-	if f.cols[col].Tail {
+	switch n := utf8.RuneCountInString(s); {
+	case n <= max || f.cols[col].Keep == Start:
+		return Cut(s, max)
+	case f.cols[col].Keep == End:
 		return CutStart(s, max)
 	}
-	return Cut(s, max)
+	tail := CutStart(s, (max+len(ellipsis))/2)
+	return prefix(s, max-utf8.RuneCountInString(tail)) + tail
 }
 
 // total is the width of a line.

@@ -14,6 +14,16 @@ const (
 	Right              // numbers
 )
 
+// Keep is a part of a text.
+type Keep uint8
+
+// The parts.
+const (
+	Start Keep = iota // as [Cut] leaves it
+	End               // of a path, the end tells more
+	Both              // start and end; the middle goes
+)
+
 // Column describes one column of a [Table].
 type Column struct {
 	// Title stands in the header line.
@@ -25,15 +35,18 @@ type Column struct {
 	Max int
 	// Code says that the cells are names from code: Markdown shows them as code spans.
 	Code bool
-	// Tail says that the end of a cell tells more than its start, as in a path.
-	Tail bool
+	// Keep says which part of a cell stays when it is cut.
+	Keep Keep
 }
 
 // Text returns a left-aligned column.
 func Text(title string) Column { return Column{Title: title} }
 
-// Code returns a left-aligned column of names from code.
-func Code(title string) Column { return Column{Title: title, Code: true} }
+// Code returns a left-aligned column of names from code; of long ones the middle is cut.
+func Code(title string) Column { return Column{Title: title, Code: true, Keep: Both} }
+
+// Path returns a left-aligned column of places in code; of long ones the start is cut.
+func Path(title string) Column { return Column{Title: title, Code: true, Keep: End} }
 
 // lineBreak separates the lines of a cell.
 const lineBreak = "\x1f"

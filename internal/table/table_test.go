@@ -158,7 +158,7 @@ type discard struct{}
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 func TestWriteFit(t *testing.T) {
-	tab := table.New(table.Code("Kernel"), table.Number("us"), table.Column{Title: "Line", Code: true, Tail: true})
+	tab := table.New(table.Code("Kernel"), table.Number("us"), table.Path("Line"))
 	tab.Row("a_kernel_with_a_long_name", "12.5", table.Lines("python/pkg/layers/norm.py:12 forward", "short"))
 	for _, c := range []struct {
 		width int
@@ -172,12 +172,12 @@ func TestWriteFit(t *testing.T) {
 		{50, "" +
 			"Kernel                   us  Line\n" +
 			"--------------------------------------------------\n" +
-			"a_kernel_with_a_lo...  12.5  ...norm.py:12 forward\n" +
+			"a_kernel_...long_name  12.5  ...norm.py:12 forward\n" +
 			"                             short\n"},
 		{10, "" + // no narrower than can be read
 			"Kernel          us  Line\n" +
 			"--------------------------------\n" +
-			"a_kernel_...  12.5  ...2 forward\n" +
+			"a_ker...name  12.5  ...2 forward\n" +
 			"                    short\n"},
 	} {
 		var b strings.Builder

@@ -54,11 +54,16 @@ func Cut(s string, max int) string {
 	if max > len(ellipsis) {
 		keep, end = max-len(ellipsis), ellipsis
 	}
+	return prefix(s, keep) + end
+}
+
+// prefix is the first n characters of a text.
+func prefix(s string, n int) string {
 	for i := range s {
-		if keep == 0 {
-			return s[:i] + end
+		if n <= 0 {
+			return s[:i]
 		}
-		keep--
+		n--
 	}
 	return s
 }

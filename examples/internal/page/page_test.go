@@ -103,7 +103,8 @@ func TestPagesShowEveryResult(t *testing.T) {
 		}},
 		"triage": {triaged(t, tr, "dir/run.json.gz"), []string{
 			"<h1>run.json.gz</h1>", `id="health"`, "Stage decode: kernels", "Stage decode: overlap", "Stage decode: fusion", "Overlap of stage decode",
-			"Fused paths of stage decode", "fused_moe_kernel", `type="search"`,
+			"Fused paths of stage decode", "fused_moe_kernel", "Operators of stage decode", "experts_gate_up",
+			`title="void flashinfer::norm::FusedAddRMSNormKernel&lt;8u, __nv_bfloat16&gt;"`, "What to do", "--flashinfer-allreduce-fusion-backend auto", `type="search"`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

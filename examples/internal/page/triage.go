@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,7 @@ func stageSections(s *triage.StageReport) []htmlreport.Section {
 		text += fmt.Sprintf(" Batch size %d.", s.Batch)
 	}
 	return []htmlreport.Section{
-		{Title: name + ": kernels", Text: text, Tables: []htmlreport.Table{stageKernels(s)},
+		{Title: name + ": kernels", Text: text, Tables: append([]htmlreport.Table{stageKernels(s)}, stageOperators(s)...),
 			Shares: &htmlreport.Chart{Label: "Share of the stage's GPU time by category", Unit: "ms", Series: series,
 				Stacks: []htmlreport.Stack{{Label: s.Stage, Parts: spread(series, sums)}}}},
 		{Title: name + ": overlap", Text: s.OverlapNote, Tables: overlap(s)},
@@ -99,17 +100,39 @@ func stageSections(s *triage.StageReport) []htmlreport.Section {
 
 func stageKernels(s *triage.StageReport) htmlreport.Table {
 	tab := htmlreport.Table{Caption: "Kernels of stage " + s.Stage, Search: true, Hidden: s.HiddenRows, Columns: []htmlreport.Column{
-		{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "GPU time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true},
-		{Title: "Launches", Numeric: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
-	for _, k := range s.Kernels {
+		{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "Operator", Filter: true}, {Title: "GPU time (ms)", Numeric: true},
+		{Title: "Share (%)", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Each (µs)", Numeric: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
+	for _, k := range s.ByOperator() {
 		var where []string
 		for _, l := range k.Locations {
 			where = append(where, fmt.Sprintf("%s (%s%%)", l.Location, table.Fixed(l.SharePct, 0)))
 		}
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(k.Kernel), {Text: k.Category, Series: true}, numberCell(k.GPUTimeUS/1e3, 3), numberCell(k.SharePct, 1),
-			countCell(int64(k.Launches)), {Lines: where}, {Lines: distinct(k.CPUOps)}})
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{kernelCell(k.Label, k.Kernel), {Text: k.Category, Series: true}, textCell(k.Operator()), numberCell(k.GPUTimeUS/1e3, 3),
+			numberCell(k.SharePct, 1), countCell(int64(k.Launches)), numberCell(k.GPUTimeUS/float64(max(1, k.Launches)), 3), {Lines: where}, {Lines: distinct(k.CPUOps)}})
 	}
 	return tab
+}
+
+// stageOperators is the time by operator of the model, nothing where no operator is known.
+func stageOperators(s *triage.StageReport) []htmlreport.Table {
+	if len(s.Operators) == 0 {
+		return nil
+	}
+	tab := htmlreport.Table{Caption: "Operators of stage " + s.Stage, Columns: []htmlreport.Column{{Title: "Operator"}, {Title: "GPU time (ms)", Numeric: true},
+		{Title: "Share (%)", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Confidence", Numeric: true}}}
+	for _, o := range s.Operators {
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.Operator), numberCell(float64(o.GPUTimeNS)/1e6, 3), numberCell(o.SharePct, 1),
+			countCell(int64(o.Launches)), numberCell(o.Confidence, 2)})
+	}
+	return []htmlreport.Table{tab}
+}
+
+// kernelCell shows a kernel's label, and its whole name on hover.
+func kernelCell(label, name string) htmlreport.Cell {
+	if label == "" || label == name {
+		return textCell(name)
+	}
+	return htmlreport.Cell{Text: label, Hover: name}
 }
 
 // distinct returns the texts without repetitions, in order.
@@ -132,7 +155,7 @@ func overlap(s *triage.StageReport) []htmlreport.Table {
 		{Title: "Share (%)", Numeric: true}, {Title: "Alone (%)", Numeric: true}, {Title: "Hidden (%)", Numeric: true}, {Title: "Dependency risk"},
 		{Title: "Hidden under", Code: true}, {Title: "Recommendation"}}}
 	for _, o := range s.Overlap {
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.Priority), textCell(o.Verdict), textCell(o.Kernel), {Text: o.Category, Series: true}, numberCell(o.TotalUS/1e3, 3),
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.Priority), textCell(o.Verdict), kernelCell(o.Label, o.Kernel), {Text: o.Category, Series: true}, numberCell(o.TotalUS/1e3, 3),
 			numberCell(o.SharePct, 1), numberCell(100*o.ExclusiveRatio, 0), numberCell(100*o.HiddenRatio, 0), textCell(o.DepRisk), textCell(o.HiddenUnder), textCell(o.Recommendation)})
 	}
 	return []htmlreport.Table{tab}
@@ -150,19 +173,20 @@ func fuse(s *triage.StageReport) []htmlreport.Table {
 		return nil
 	}
 	tab := htmlreport.Table{Caption: "Fused paths of stage " + s.Stage, Columns: []htmlreport.Column{
-		{Title: "Pattern"}, {Title: "Kind", Filter: true}, {Title: "Confidence", Filter: true}, {Title: "Time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true},
-		{Title: "Times", Numeric: true}, {Title: "Gain (ms)", Numeric: true}, {Title: "Evidence", Code: true}, {Title: "Candidate paths", Code: true}, {Title: "Rationale", Prose: true}}}
+		{Title: "Pattern"}, {Title: "State", Filter: true}, {Title: "What to do", Prose: true}, {Title: "Confidence", Filter: true}, {Title: "Time (ms)", Numeric: true},
+		{Title: "Share (%)", Numeric: true}, {Title: "Times", Numeric: true}, {Title: "Gain (ms)", Numeric: true}, {Title: "of the step (%)", Numeric: true}, {Title: "Evidence", Code: true}, {Title: "Candidate paths", Code: true}, {Title: "Rationale", Prose: true}}}
 	for _, f := range s.Fuse {
 		var evidence []string
 		for _, e := range f.Evidence {
-			evidence = append(evidence, fmt.Sprintf("%d × %s", e.Launches, e.Kernel))
+			evidence = append(evidence, fmt.Sprintf("%d × %s", e.Launches, cmp.Or(e.Label, e.Kernel)))
 		}
-		gain := numberCell(f.EstimatedGainUS/1e3, 3)
+		gain, share := numberCell(f.EstimatedGainUS/1e3, 3), numberCell(f.GainPct, 1)
 		if f.EstimatedGainUS <= 0 {
 			gain.Text = table.None
+			share.Text = table.None
 		}
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: f.Pattern, Strong: f.Kind == triage.FuseSplit}, textCell(f.Kind), textCell(f.Confidence), numberCell(f.RelatedUS/1e3, 3),
-			numberCell(f.SharePct, 1), countCell(int64(f.Occurrences)), gain, {Lines: evidence},
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: f.Pattern, Strong: f.Kind == triage.FuseSplit}, textCell(cmp.Or(f.State, f.Kind)), textCell(f.Action), textCell(f.Confidence), numberCell(f.RelatedUS/1e3, 3),
+			numberCell(f.SharePct, 1), countCell(int64(f.Occurrences)), gain, share, {Lines: evidence},
 			{Lines: f.CandidatePaths}, textCell(f.Rationale)})
 	}
 	return []htmlreport.Table{tab}

@@ -112,8 +112,8 @@ func (d *detector) collectKernels() bool {
 		}
 		is, ok := nccl[e.NameID()]
 		if !ok {
-			f := classify.Default().Facts(e.Name())
-			is = strings.Contains(strings.ToLower(f.Short), "nccl")
+			n := classify.Parse(e.Name())
+			is = strings.Contains(strings.ToLower(n.Function), "nccl")
 			nccl[e.NameID()] = is
 		}
 		s := spanOf(e)

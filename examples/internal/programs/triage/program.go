@@ -51,7 +51,7 @@ func program() app.Program {
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
 		},
 		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
-		Formats: []string{"markdown", "json"},
+		Formats: []string{"auto", "text", "markdown", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
@@ -166,8 +166,11 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if o.compare != "" {
 		return o.runCompare(ctx, env, report, layers, opts)
 	}
-	if env.Format == "json" {
+	switch {
+	case env.Format == "json":
 		return report.WriteJSON(env.Stdout)
+	case env.Format == "text", env.Format == "auto" && env.Width > 0:
+		return report.WriteText(env.Stdout, env.Width)
 	}
 	return report.WriteMarkdown(env.Stdout)
 }
