@@ -162,7 +162,11 @@ func opConfig(t *testing.T, name string) *profile.Config {
 	if name == "" {
 		return nil
 	}
-	c, err := profile.LoadConfig(testdata.Shared(t, "configs/"+name+".json"))
+	path := "../testdata/configs/" + name + ".json"
+	if _, err := os.Stat(path); err != nil {
+		path = testdata.Shared(t, "configs/"+name+".json")
+	}
+	c, err := profile.LoadConfig(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 func TestTruthOfRealTraces(t *testing.T) {
 	for _, tt := range []struct{ trace, config string }{
 		{"sglang-qwen3-8b-extend-eager-mi300", "qwen3-8b"},
-		{"hf-qwen1.5-0.5b-eager-h100", ""}, // its config is not public here
+		{"hf-qwen1.5-0.5b-eager-h100", "qwen1.5-0.5b"},
 	} {
 		want := opTruth(t, tt.trace)
 		path := testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz")
