@@ -52,6 +52,11 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 		}
 	}
 	a.numberSteps()
+	for i := range a.Devices {
+		if err := a.Devices[i].adoptOperators(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return a, watch.Err()
 }
 

@@ -59,6 +59,30 @@ func TestModelLinesOfReplays(t *testing.T) {
 	}
 }
 
+// TestTwinsTellOperators: replayed kernels have the operators that module frames tell of the same kernels in the mapping
+// trace, and these are the ones that the plan tells without it.
+func TestTwinsTellOperators(t *testing.T) {
+	with := mapped(t, "sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b", "sglang-qwen3-8b-extend-eager-mi300", false)
+	without := mapped(t, "sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b", "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", false)
+	byModule := 0
+	for i := range with.NumKernels() {
+		k := with.Kernel(i)
+		got, _, _ := k.Operator()
+		if want, _, _ := without.Kernel(i).Operator(); got != want {
+			t.Errorf("kernel %d, %.60s: %s with the mapping trace, %s without", i, k.Event().Name(), got, want)
+		}
+		if k.OperatorEvidence() == "module" && k.Layer() != layer.None {
+			byModule++
+		}
+		if e := without.Kernel(i).OperatorEvidence(); e == "module" && k.Layer() != layer.None {
+			t.Fatalf("kernel %d: evidence module from a mapping trace of another model", i)
+		}
+	}
+	if all := with.NumKernels(); 2*byModule < all {
+		t.Errorf("%d of %d kernels are told by the frames of their twins, want half", byModule, all)
+	}
+}
+
 // TestForeignMappingsAreRefused: a mapping trace of another model or GPU gives no lines, with the reason, unless it is asked for.
 func TestForeignMappingsAreRefused(t *testing.T) {
 	for _, tt := range []struct{ trace, config, mapping, why string }{
