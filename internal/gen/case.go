@@ -1,6 +1,9 @@
 package gen
 
-import "io"
+import (
+	"cmp"
+	"io"
+)
 
 // Case is a made-up run of a situation that the public traces do not show. The
 // kernels are listed one by one instead of coming from a model, since it is their
@@ -20,6 +23,8 @@ type Case struct {
 	// Framework is the server's name as its files spell it, in lower case.
 	Framework string
 
+	exact      bool   // times are as they are listed, and nothing is copied around passes
+	rank       int    // of the first GPU
 	ahead      bool   // the CPU launches a step while the GPU runs the one before
 	head, tail []step // around the layers
 	layer      func(i int, p Pass) []step
@@ -31,6 +36,8 @@ type step struct {
 	dur            int64 // ns in a decode step
 	gap            int64 // ns of idle stream in front of it, 0 for the usual
 	ffn            bool  // belongs to the second half of its layer
+	fill           bool  // clears memory
+	grid           int   // 0 for the usual
 }
 
 // prefillFactor is how much longer the kernels of a case run in a prefill.
@@ -53,11 +60,12 @@ func (c Case) Write(w io.Writer) ([]Truth, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
+	cfg.Rank = c.rank
 	out := &writer{w: w, cfg: &cfg}
 	out.header()
 	var end int64
 	for gpu := range max(1, c.GPUs) {
-		cfg.Rank, cfg.Seed = gpu, cfg.Seed+1
+		cfg.Rank, cfg.Seed = c.rank+gpu, cfg.Seed+1
 		s := newSim(cfg)
 		s.correlation += uint64(gpu) << 20
 		s.external += uint64(gpu) << 20
@@ -95,7 +103,9 @@ func (c Case) play(s *sim) {
 
 // pass runs one pass: inputs, prologue, layers, epilogue.
 func (c Case) pass(s *sim, p Pass) {
-	s.copyMemory("Memcpy HtoD (Pinned -> Device)", 4096)
+	if !c.exact {
+		s.copyMemory("Memcpy HtoD (Pinned -> Device)", 4096)
+	}
 	body := func() {
 		s.layer = -1
 		c.steps(s, p, c.head)
@@ -111,7 +121,9 @@ func (c Case) pass(s *sim, p Pass) {
 		body()
 	}
 	c.steps(s, p, c.tail)
-	s.copyMemory("Memcpy DtoH (Device -> Pinned)", 64)
+	if !c.exact {
+		s.copyMemory("Memcpy DtoH (Device -> Pinned)", 64)
+	}
 }
 
 // steps launches kernels in order.
@@ -125,9 +137,15 @@ func (c Case) steps(s *sim, p Pass, list []step) {
 		if s.layer >= 0 {
 			s.half = map[bool]string{false: "attn", true: "ffn"}[k.ffn]
 		}
-		dur := s.rng.around(k.dur*factor, 35)
-		dur += dur * int64(s.cfg.Rank) / 10 // the second GPU works longer than the first
-		q := queued{class: classKernel, name: k.name, category: k.category, dur: dur - dur%32, grid: 132, gap: k.gap}
+		q := queued{class: classKernel, name: k.name, category: k.category, dur: k.dur, grid: cmp.Or(k.grid, 132), gap: k.gap}
+		if k.fill {
+			q.class = classMemset
+		}
+		if !c.exact {
+			dur := s.rng.around(k.dur*factor, 35)
+			dur += dur * int64(s.cfg.Rank) / 10 // the second GPU works longer than the first
+			q.dur = dur - dur%32
+		}
 		s.op("aten::op", "", func() { s.launch(q) })
 	}
 }

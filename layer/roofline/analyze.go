@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/tokengrid"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -31,7 +32,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	o.Parallel, sizes = parallelOf(a, &o)
 	m := newModel(c, plan, &o)
 	r := &Report{Schema: Schema, Model: plan.Model, Parallel: Parallel{m.parallel.tp(), m.parallel.ep()}, Passes: []Pass{}, Operators: []Row{},
-		Recoverable: []Item{}, Notes: append(append([]string{}, plan.Notes...), sizes...)}
+		Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{},
+		Notes: append(append([]string{}, plan.Notes...), sizes...)}
 	if len(a.Devices) == 0 {
 		r.GPUWhy = "the trace has no GPU work"
 		return r, nil
@@ -43,7 +45,10 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
 		return nil, err
 	}
-	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d)}
+	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), families: map[trace.NameID]*tokengrid.Family{}}
+	if w.met, err = meet(ctx, a, d, o.Ranks); err != nil {
+		return nil, err
+	}
 	if o.Kernels {
 		w.costs = costs{}
 		r.costs = w.costs
@@ -61,9 +66,14 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 			r.Recoverable = res.recoverable()
 		}
 	}
-	r.Steady = best
+	r.Steady, r.Economy = best, economy(r.Passes)
 	r.Notes = append(r.Notes, m.assumptions(&o)...)
 	r.Notes = append(r.Notes, w.notes()...)
+	r.Notes = append(r.Notes, w.met.notes()...)
+	r.Collectives = append(r.Collectives, w.collectives...)
+	if len(w.met.ranks) > 1 {
+		r.Ranks = append(r.Ranks, w.met.ranks...)
+	}
 	return r, nil
 }
 

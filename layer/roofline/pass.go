@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/tokengrid"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -39,8 +40,11 @@ type walk struct {
 	given  []given         // by pass
 	booked []time.Duration // by kernel: the instants that are its own
 	costs  costs           // by kernel; nil where nobody asks
+	met    *rendezvous     // with other ranks
 
-	marked, unknownTokens int // passes, for notes
+	collectives           []Collective
+	families              map[trace.NameID]*tokengrid.Family // nil: a name that is of none
+	marked, unknownTokens int                                // passes, for notes
 }
 
 // key names one operator of one layer kind; kind is −1 outside of layers.
@@ -67,14 +71,18 @@ type cell struct {
 
 // measured is one pass.
 type measured struct {
-	walk   *walk
-	load   *Load
-	pass   Pass
-	cells  map[key]*cell
-	order  []key
-	booked [groups]time.Duration
-	given  given
-	stage  layer.Stage
+	walk    *walk
+	load    *Load
+	pass    Pass
+	cells   map[key]*cell
+	order   []key
+	booked  [groups]time.Duration
+	counts  [groups]int          // launches
+	longest [groups]layer.Kernel // that took most time, for people
+	given   given
+	stage   layer.Stage
+	told    told
+	grids   tokengrid.Tally
 }
 
 // instance is one operator of one layer.
@@ -123,14 +131,27 @@ func (w *walk) pass(p int, o *Options) *measured {
 	r := &measured{walk: w, cells: map[key]*cell{}, stage: fp.Stage, given: w.given[p]}
 	load, from := loadOf(fp, o)
 	r.load = load
-	r.pass = Pass{Index: p, Stage: fp.Stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Waterfall: []Share{}}
+	r.pass = Pass{Index: p, Stage: fp.Stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1, Waterfall: []Share{}}
 	if load == nil {
 		w.unknownTokens++
 	} else {
 		r.pass.Tokens = load.Tokens
 	}
 	r.pass.Wall = w.device.StepEnd(p).Sub(fp.Start)
+	r.pass.partial, r.pass.generating = fp.Partial != layer.Whole, -1
+	if fp.Annotation != nil {
+		r.pass.generating = int64(fp.Annotation.GenerationRequests)
+	}
+	if r.pass.Tokens > 0 {
+		r.pass.PerToken = r.pass.Wall / time.Duration(r.pass.Tokens)
+	}
+	if r.pass.Batch > 0 {
+		r.pass.PerRequest = r.pass.Wall / time.Duration(r.pass.Batch)
+	}
 	r.judge(r.kernels(p, fp))
+	if n := r.grids.Run(); n > 0 && n >= r.pass.Tokens {
+		r.pass.Rows = n
+	}
 	r.pass.Waterfall = r.waterfall()
 	return r
 }
@@ -197,9 +218,17 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 			g = outside
 		}
 	}
+	if f, ok := r.walk.family(e); ok {
+		r.grids.Add(f, e.LaunchConfig())
+	}
+	r.counts[g]++
+	r.longest[g] = longer(r.longest[g], k)
+	if g == communication {
+		r.collective(k, e, string(operator), booked)
+	}
 	c := r.cell(key{r.walk.kindIndex(l), string(operator)}, g)
-	c.launches++
 	if part != layer.PartCopy {
+		c.launches++
 		c.raw += e.Duration()
 		c.longest = longer(c.longest, k)
 		took.add(instance{l, string(operator)}, k, e.Duration(), booked)
@@ -209,6 +238,21 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		return
 	}
 	r.booked[g] += booked
+}
+
+// family is the one whose grid tells the rows that a kernel runs.
+func (w *walk) family(e trace.Event) (tokengrid.Family, bool) {
+	f, ok := w.families[e.NameID()]
+	if !ok {
+		if found, ok := tokengrid.Of(e.Name()); ok {
+			f = &found
+		}
+		w.families[e.NameID()] = f
+	}
+	if f == nil {
+		return tokengrid.Family{}, false
+	}
+	return *f, true
 }
 
 // countsOutside says that an operator has work of its own before or behind the layers.
@@ -262,6 +306,9 @@ func (r *measured) judge(took []spent) {
 			continue
 		}
 		floor := duration(max(f.seconds(), f.link))
+		if c.group == communication {
+			r.linked(s.operator, duration(f.link))
+		}
 		c.floor += floor
 		c.capped += min(floor, s.booked)
 		c.sum.add(profile.Operator(s.operator), &w, &f, 1)

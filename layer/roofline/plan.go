@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -25,6 +26,8 @@ type Options struct {
 	Parallel Parallel
 	// On is the GPU of the trace that is looked at. Nil: the one with most GPU time.
 	On *trace.DeviceID
+	// Ranks are the other ranks of the run: a collective is divided into transfer and waiting by them. Clocks need not agree.
+	Ranks []*layer.Analysis
 	// Kernels keeps what each kernel costs, for [Report.Cost].
 	Kernels bool
 	// CacheDType is the type of the key-value cache: "fp8", "bf16". "": that of the activations.
@@ -58,9 +61,9 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	}
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: Schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
+	r := &Report{Schema: Schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
 		Notes: append([]string{}, plan.Notes...)}
-	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests}
+	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
 	var sum passFloor
 	outside := func(ops []profile.PlanOp) {
 		for i := range ops {

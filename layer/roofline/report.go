@@ -38,6 +38,12 @@ type Report struct {
 	Steady int `json:"steady_pass"`
 	// Recoverable are the largest items that stand above what must be, largest first.
 	Recoverable []Item `json:"recoverable"`
+	// Economy adds up the whole passes by stage and number of requests.
+	Economy []Bucket `json:"economy"`
+	// Collectives are the exchanges between GPUs by operator, over all passes; Ranks are those that were compared, this one first, none where
+	// it is alone.
+	Collectives []Collective `json:"collectives"`
+	Ranks       []RankWait   `json:"ranks"`
 	// Notes are what the figures rest on, each once.
 	Notes []string `json:"notes"`
 
@@ -54,12 +60,20 @@ type Pass struct {
 	Batch      int64  `json:"batch"` // requests; −1 unknown
 	// Wall is from the pass's start to that of the next one where that follows; 0 in a plan.
 	Wall time.Duration `json:"wall_ns"`
+	// PerToken and PerRequest are Wall by Tokens and Batch; 0 where those are not known.
+	PerToken   time.Duration `json:"per_token_ns"`
+	PerRequest time.Duration `json:"per_request_ns"`
+	// Rows are the rows that kernels ran, more than Tokens where a graph is padded; −1 unknown.
+	Rows int64 `json:"rows"`
 	// Floor is the sum over operators of the longer of arithmetic and memory time, without activations and communication; Overlapped is the
 	// longer of both sums, which not even perfect overlap can beat. 0 where it is withheld.
 	Floor      time.Duration `json:"floor_ns"`
 	Overlapped time.Duration `json:"overlapped_floor_ns"`
 	// Waterfall says where Wall goes; its times add up to it.
 	Waterfall []Share `json:"waterfall"`
+
+	partial    bool  // the window cuts it
+	generating int64 // requests that generate; −1 unknown
 }
 
 // Share is one row of a waterfall.

@@ -28,6 +28,8 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 	p.operators(r.Operators, r.steady() == nil || r.steady().Wall > 0)
 	p.wins(r.Recoverable)
 	p.passes(r.Passes)
+	p.economy(r.Economy)
+	p.collectives(r)
 	for _, n := range r.Notes {
 		p.line("")
 		p.line("Note: %s", n)
@@ -81,11 +83,17 @@ func known(n int64) string {
 // pass prints a waterfall.
 func (p *printer) pass(s *Pass) {
 	p.line("")
-	p.line("Pass %d: %s, %s tokens (%s), %s requests", s.Index, s.Stage, known(s.Tokens), orNone(s.TokensFrom), known(s.Batch))
+	p.line("Pass %d: %s, tokens: %s (%s), requests: %s", s.Index, s.Stage, known(s.Tokens), orNone(s.TokensFrom), known(s.Batch))
+	if s.Rows > s.Tokens {
+		p.line("Padding: kernels ran %d rows for %d tokens", s.Rows, s.Tokens)
+	}
 	if s.Floor > 0 {
 		what := fmt.Sprintf("at least %s ms", ms(s.Floor))
 		if s.Wall > 0 {
 			what += fmt.Sprintf(" of %s ms (%s)", ms(s.Wall), percent(float64(s.Floor), float64(s.Wall), 1))
+			if took := s.Wall - s.after(); took < s.Wall {
+				what += fmt.Sprintf(", %s of the %s ms up to its last kernel", percent(float64(s.Floor), float64(took), 1), ms(took))
+			}
 		}
 		p.line("Floor: %s", what)
 	}
@@ -103,6 +111,14 @@ func (p *printer) pass(s *Pass) {
 	t.Rule()
 	t.Row(sum, ms(whole), "100.0 %")
 	p.table(t)
+}
+
+// after is the idle time behind a pass's last kernel.
+func (s *Pass) after() time.Duration {
+	if n := len(s.Waterfall); n > 0 && s.Wall > 0 {
+		return s.Waterfall[n-1].Time
+	}
+	return 0
 }
 
 func orNone(s string) string {
@@ -188,21 +204,88 @@ func (p *printer) passes(all []Pass) {
 	}
 	p.line("")
 	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"), table.Number("ms"), table.Number("Floor"),
-		table.Number("Of floor"), table.Number("µs/token"), table.Number("Idle behind"))
+		table.Number("Of floor"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Idle behind"))
 	for i := range all {
 		s := &all[i]
-		floor, share, per := "", "", ""
+		var floor, share, per, each string
 		if s.Floor > 0 {
 			floor, share = ms(s.Floor), percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
 		}
-		if s.Tokens > 0 {
-			per = table.Fixed(float64(s.Wall)/1e3/float64(s.Tokens), 1)
+		if s.PerToken > 0 {
+			per = us(s.PerToken)
 		}
-		var after time.Duration
-		if n := len(s.Waterfall); n > 0 {
-			after = s.Waterfall[n-1].Time
+		if s.PerRequest > 0 {
+			each = us(s.PerRequest)
 		}
-		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), floor, share, per, ms(after))
+		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), floor, share, per, each, ms(s.after()))
+	}
+	p.table(t)
+}
+
+// economy prints what a token and a request cost, over all passes.
+func (p *printer) economy(all []Bucket) {
+	if len(all) == 0 {
+		return
+	}
+	p.line("")
+	t := table.New(table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"), table.Number("ms"), table.Number("µs/token"),
+		table.Number("µs/request"), table.Number("Of floor"), table.Number("Rows run"), table.Number("Padding"), table.Number("Prefill tax, ms a step"))
+	for i := range all {
+		b := &all[i]
+		var per, each, share, rows, padding, tax string
+		if b.PerToken > 0 {
+			per = us(b.PerToken)
+		}
+		if b.PerRequest > 0 {
+			each = us(b.PerRequest)
+		}
+		if b.Floor > 0 {
+			share = percent(float64(b.Floor), float64(b.Floored), 1)
+		}
+		if b.Asked > 0 {
+			rows, padding = strconv.FormatInt(b.Rows, 10), percent(float64(b.Rows-b.Asked), float64(b.Rows), 1)
+		}
+		if b.Taxed > 0 {
+			tax = ms(b.Tax / time.Duration(b.Taxed))
+		}
+		t.Row(string(b.Stage), b.requests(), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall), per, each, share, rows, padding, tax)
+	}
+	p.table(t)
+}
+
+func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
+
+// collectives prints what exchanges between GPUs take, and which rank the others wait for.
+func (p *printer) collectives(r *Report) {
+	if len(r.Collectives) == 0 {
+		return
+	}
+	p.line("")
+	t := table.New(table.Text("Collectives of all passes"), table.Number("#"), table.Number("ms"), table.Number("Transfer"), table.Number("Waiting"),
+		table.Number("Not told apart"), table.Number("Link's floor"))
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		var transfer, waiting, floor string
+		if c.Told > 0 {
+			transfer, waiting = ms(c.Transfer), ms(c.Waiting)
+		}
+		if c.Floor > 0 {
+			floor = ms(c.Floor)
+		}
+		t.Row(c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time-c.Told), floor)
+	}
+	p.table(t)
+	if len(r.Ranks) == 0 {
+		return
+	}
+	p.line("")
+	t = table.New(table.Text("Rank"), table.Number("GPU"), table.Number("Passes compared"), table.Number("Waits, ms"))
+	for i, w := range r.Ranks {
+		name := known(int64(w.Rank))
+		if i == 0 {
+			name += " (this report's)"
+		}
+		t.Row(name, strconv.FormatInt(int64(w.GPU), 10), strconv.Itoa(w.Passes), ms(w.Waiting))
 	}
 	p.table(t)
 }

@@ -20,9 +20,7 @@ var heads = [...]struct{ floor, above, alone string }{
 // waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no more than was booked.
 func (r *measured) waterfall() []Share {
 	var floors, rest [len(heads)]time.Duration
-	launches := map[group]int{}
 	for _, c := range r.cells {
-		launches[c.group] += c.launches
 		if c.group <= attentionCore {
 			floors[c.group] += c.capped
 			rest[c.group] += c.booked - c.capped
@@ -48,7 +46,7 @@ func (r *measured) waterfall() []Share {
 		}
 		out = append(out, Share{name, rest[g], note})
 	}
-	return r.named(out, launches)
+	return r.named(out)
 }
 
 // missing says why operators of a group have no floor.
@@ -65,17 +63,26 @@ func (r *measured) missing(g group) string {
 }
 
 // named appends the rows that have no floor.
-func (r *measured) named(out []Share, launches map[group]int) []Share {
+func (r *measured) named(out []Share) []Share {
+	out = append(out, Share{"small operators", r.booked[small], fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small), r.walk.shortest)})
+	out = append(out, r.exchanged()...)
 	return append(out, []Share{
-		{"small operators", r.booked[small], fmt.Sprintf("%d launches; the GPU's shortest kernels take %s", launches[small], r.walk.shortest)},
-		{"communication: transfer and waiting", r.booked[communication], "one rank alone does not tell them apart"},
-		{"copies and fills", r.booked[copies], fmt.Sprintf("%d launches", launches[copies])},
+		{"copies and fills", r.booked[copies], r.launches(copies)},
 		{"not placed", r.booked[unplaced], ""},
 		{"outside layers", r.booked[outside], ""},
 		{"kernels of no pass", r.given.others, ""},
 		{"GPU idle inside the pass", r.given.inside, ""},
 		{"GPU idle up to the next pass", r.given.after, ""},
 	}...)
+}
+
+// launches says how many kernels of a group there are.
+func (r *measured) launches(g group) string {
+	n, layers := r.counts[g], len(r.walk.device.Passes[r.pass.Index].Layers)
+	if layers > 1 && n%layers == 0 && n > 0 {
+		return fmt.Sprintf("%d launches, %d a layer", n, n/layers)
+	}
+	return fmt.Sprintf("%d launches", n)
 }
 
 // expectation says what the floor of experts rests on, or why there is none.
@@ -189,22 +196,12 @@ func (r *measured) recoverable() []Item {
 		}
 	}
 	for _, g := range []group{small, copies} {
-		var longest layer.Kernel
-		launches := 0
-		for _, k := range r.order {
-			if c := r.cells[k]; c.group == g {
-				launches += c.launches
-				if c.longest.Valid() {
-					longest = longer(longest, c.longest)
-				}
-			}
-		}
-		it := Item{What: "small operators", Place: fmt.Sprintf("%d kernels", launches), Time: r.booked[g], Why: "fewer of them, by fusing, is what helps"}
+		it := Item{What: "small operators", Place: r.launches(g), Time: r.booked[g], Why: "fewer of them, by fusing, is what helps"}
 		if g == copies {
 			it.What, it.Why = "copies and fills", "kernels that move or clear data for others"
 		}
-		if longest.Valid() {
-			it.Kernel = longest.Facts().Short
+		if k := r.longest[g]; k.Valid() {
+			it.Kernel = k.Facts().Short
 		}
 		add(it)
 	}

@@ -6,9 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -22,7 +26,7 @@ func Program() app.Program { return program() }
 type options struct {
 	device, devices, cache string
 	tokens, batch, kv      int64
-	prefill                bool
+	prefill, ranks         bool
 	tp, ep                 int
 }
 
@@ -35,6 +39,7 @@ func program() app.Program {
 		Examples: []string{
 			"speed-of-light --trace x.json.gz --config config.json",
 			"speed-of-light --trace x.json.gz --config config.json --tokens 32 --kv-len 4096   # where the trace does not tell them",
+			"speed-of-light --trace run --all-ranks                                           # tells what collectives wait",
 			"speed-of-light --config config.json --device H200 --tokens 32 --kv-len 4096 --tp 4   # no trace: a plan",
 		},
 		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
@@ -47,6 +52,7 @@ func program() app.Program {
 			fs.Int64Var(&o.batch, "batch", 0, "`NUMBER` of requests of a pass; default: as many as tokens, or 1 with --prefill")
 			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees")
 			fs.BoolVar(&o.prefill, "prefill", false, "the tokens are prefilled, not decoded")
+			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; default: the trace's, else 1")
 			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE`; default: 1")
 		},
@@ -98,11 +104,48 @@ func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options
 	if err != nil {
 		return nil, err
 	}
+	if o.ranks {
+		if opts.Ranks, err = others(ctx, env, a, model); err != nil {
+			return nil, err
+		}
+	}
 	r, err := roofline.Analyze(ctx, a, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", env.TraceName(), err)
 	}
 	return r, nil
+}
+
+// others analyses the recordings of the other ranks beside that of a, of its stage.
+func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Options) ([]*layer.Analysis, error) {
+	path := a.Trace().Meta().Path
+	if path == "" {
+		return nil, app.Usagef("--all-ranks: want --trace with a file of the run, or its directory")
+	}
+	files, err := trace.ListFiles(filepath.Dir(path), strata.Formats()...)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(files, func(f trace.File) bool { return filepath.Base(f.Path) == filepath.Base(path) })
+	var out []*layer.Analysis
+	for _, f := range trace.Choose(filepath.Dir(path), files, true) {
+		if at < 0 || f.Rank == files[at].Rank || f.Stage != files[at].Stage {
+			continue
+		}
+		t, err := env.LoadFile(ctx, f.Path, trace.Options{})
+		if err != nil {
+			return nil, err
+		}
+		other, err := env.AnalyzeTrace(ctx, t, model)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, other)
+	}
+	if len(out) == 0 {
+		env.Notef("--all-ranks: no other rank lies beside %s", path)
+	}
+	return out, nil
 }
 
 // roofline turns the flags into options.

@@ -1,0 +1,330 @@
+package roofline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Collective is what the exchanges between GPUs of one operator take in all passes.
+type Collective struct {
+	Operator string `json:"operator"`
+	Count    int    `json:"count"`
+	// Time is what they take on this GPU. Told of it is divided into Transfer, what the shortest of the ranks takes, and Waiting for the ranks
+	// that arrive later; the rest is not told apart.
+	Time     time.Duration `json:"time_ns"`
+	Told     time.Duration `json:"told_apart_ns"`
+	Transfer time.Duration `json:"transfer_ns"`
+	Waiting  time.Duration `json:"waiting_ns"`
+	// Floor is what the link needs at least for Time's exchanges, 0 where it is not known.
+	Floor time.Duration `json:"floor_ns"`
+}
+
+// RankWait is how long one rank waits in the collectives that were told apart. The rank that waits least is the one that others wait for.
+type RankWait struct {
+	Rank    int            `json:"rank"` // −1 unknown
+	GPU     trace.DeviceID `json:"gpu"`
+	Passes  int            `json:"passes"` // that were told apart with this rank
+	Waiting time.Duration  `json:"waiting_ns"`
+}
+
+// Numbers that decide whether kernels of several ranks are one exchange.
+const (
+	// endsWithin is how far apart ranks may end a collective, on clocks that are set by the pass's median: the last bytes of a small one reach all
+	// ranks within a few microseconds. endsShare allows more to long ones, a share of what the shortest takes: their last parts arrive one
+	// after the other.
+	endsWithin = 10 * time.Microsecond
+	endsShare  = 0.10
+	// meeting is the share of a pass's collectives that must end together for two ranks to be in one group. Ranks that exchange nothing end at
+	// times that have nothing to do with each other; a few lost records must not hide a group.
+	meeting = 0.90
+	// closer is how much of the spread of a pass's starts may be left in its ends: waiting takes differences of the start away, and ranks that
+	// have nothing to do with each other end as far apart as they start.
+	closer = 0.50
+)
+
+// exchange is one collective on one rank.
+type exchange struct {
+	kernel     int32
+	kind       classify.Collective
+	start, end trace.Time
+}
+
+func (e *exchange) took() time.Duration { return e.end.Sub(e.start) }
+
+// ends says that all ranks of a collective leave it together: each needs what the others give.
+func ends(c classify.Collective) bool {
+	switch c {
+	case classify.AllReduce, classify.AllGather, classify.ReduceScatter, classify.AllToAll:
+		return true
+	}
+	return false
+}
+
+// exchangesOf lists the collectives of each pass in the order in which they ran.
+func exchangesOf(d *layer.Device) [][]exchange {
+	out := make([][]exchange, len(d.Passes))
+	for k := range d.Kernels() {
+		p := k.Place().Pass
+		if p == layer.None {
+			continue
+		}
+		if c := k.Facts().Collective; ends(c) {
+			e := k.Event()
+			out[p] = append(out[p], exchange{int32(k.Index()), c, e.Start(), e.End()})
+		}
+	}
+	return out
+}
+
+// A rendezvous is what several ranks say about the collectives of one of them.
+type rendezvous struct {
+	mine    [][]exchange
+	least   [][]time.Duration // by pass and collective: the shortest of the ranks that met; nil where none did
+	ranks   []RankWait        // this one first
+	waiting map[int32]time.Duration
+	strange int // ranks that meet this one nowhere
+}
+
+// meet compares the collectives of a GPU with those of the other GPUs of its run, in its own trace and in those of other ranks.
+func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (*rendezvous, error) {
+	r := &rendezvous{mine: exchangesOf(d), least: make([][]time.Duration, len(d.Passes)), waiting: map[int32]time.Duration{}}
+	r.ranks = []RankWait{{Rank: a.Trace().Meta().Rank, GPU: d.ID}}
+	type peer struct {
+		theirs [][]exchange
+		passes []int // of theirs, by pass of mine; None: not met
+	}
+	var peers []peer
+	for _, other := range append([]*layer.Analysis{a}, others...) {
+		for i := range other.Devices {
+			them := &other.Devices[i]
+			if them == d || other != a && other.Trace() == a.Trace() {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			q := peer{exchangesOf(them), pairPasses(d, them)}
+			w := RankWait{Rank: other.Trace().Meta().Rank, GPU: them.ID}
+			for p := range q.passes {
+				if q.passes[p] != layer.None && !r.join(p, q.theirs[q.passes[p]]) {
+					q.passes[p] = layer.None
+				} else if q.passes[p] != layer.None {
+					w.Passes++
+				}
+			}
+			if w.Passes == 0 {
+				r.strange++
+				continue
+			}
+			r.ranks, peers = append(r.ranks, w), append(peers, q)
+		}
+	}
+	for p, least := range r.least { // now that the shortest of all are known
+		if least == nil {
+			continue
+		}
+		r.ranks[0].Passes++
+		for i, x := range r.mine[p] {
+			r.waiting[x.kernel] = x.took() - least[i]
+			r.ranks[0].Waiting += x.took() - least[i]
+		}
+		for n := range peers {
+			if q := peers[n].passes[p]; q != layer.None {
+				for i := range least {
+					r.ranks[n+1].Waiting += peers[n].theirs[q][i].took() - least[i]
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// pairPasses finds for each pass of a GPU the one that another GPU ran in the same step: by the number that the server gives the step, else by
+// place, if both have as many.
+func pairPasses(d, them *layer.Device) []int {
+	out := make([]int, len(d.Passes))
+	numbers := map[int64]int{}
+	for i := range them.Passes {
+		if n := stepNumber(&them.Passes[i]); n >= 0 {
+			if _, twice := numbers[n]; twice {
+				numbers[n] = layer.None
+			} else {
+				numbers[n] = i
+			}
+		}
+	}
+	for p := range out {
+		out[p] = layer.None
+		if n := stepNumber(&d.Passes[p]); n >= 0 {
+			if q, ok := numbers[n]; ok {
+				out[p] = q
+			}
+		} else if len(d.Passes) == len(them.Passes) {
+			out[p] = p
+		}
+	}
+	return out
+}
+
+func stepNumber(fp *layer.ForwardPass) int64 {
+	if fp.Annotation == nil {
+		return -1
+	}
+	return fp.Annotation.Index
+}
+
+// join takes another rank's collectives of a pass in, if they are the same ones and end together. Clocks of several hosts differ: the pass's
+// median difference is taken for that of the clocks.
+func (r *rendezvous) join(p int, theirs []exchange) bool {
+	mine := r.mine[p]
+	if len(mine) == 0 || len(mine) != len(theirs) {
+		return false
+	}
+	for i := range mine {
+		if mine[i].kind != theirs[i].kind {
+			return false
+		}
+	}
+	if !together(mine, theirs) {
+		return false
+	}
+	if r.least[p] == nil {
+		r.least[p] = make([]time.Duration, len(mine))
+		for i := range mine {
+			r.least[p][i] = mine[i].took()
+		}
+	}
+	for i := range theirs {
+		r.least[p][i] = min(r.least[p][i], theirs[i].took())
+	}
+	return true
+}
+
+// together says that two ranks end their collectives of a pass at the same times, and not because they start them so.
+func together(mine, theirs []exchange) bool {
+	starts, ends := make([]time.Duration, len(mine)), make([]time.Duration, len(mine))
+	for i := range mine {
+		starts[i], ends[i] = theirs[i].start.Sub(mine[i].start), theirs[i].end.Sub(mine[i].end)
+	}
+	spread(starts)
+	spread(ends)
+	met := 0
+	for i := range mine {
+		shorter := min(mine[i].took(), theirs[i].took())
+		if ends[i] <= max(endsWithin, time.Duration(endsShare*float64(shorter))) {
+			met++
+		}
+	}
+	return float64(met) >= meeting*float64(len(mine)) && float64(median(ends)) <= closer*float64(median(starts))
+}
+
+// spread turns differences of two clocks into distances from their median, which is the difference of the clocks.
+func spread(d []time.Duration) {
+	clock := median(d)
+	for i := range d {
+		d[i] = (d[i] - clock).Abs()
+	}
+}
+
+// median is the upper one of an even number.
+func median(d []time.Duration) time.Duration {
+	sorted := slices.Clone(d)
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2]
+}
+
+// firstTakesMore is what the first collective of passes takes more than the median of the others of its kind, on average over passes that have
+// others; 0 passes: none has.
+func (r *rendezvous) firstTakesMore() (time.Duration, int) {
+	var sum time.Duration
+	passes := 0
+	for _, all := range r.mine {
+		var others []time.Duration
+		for i := 1; i < len(all); i++ {
+			if all[i].kind == all[0].kind {
+				others = append(others, all[i].took())
+			}
+		}
+		if len(others) == 0 {
+			continue
+		}
+		sum += all[0].took() - median(others)
+		passes++
+	}
+	if passes == 0 {
+		return 0, 0
+	}
+	return sum / time.Duration(passes), passes
+}
+
+// notes say what ranks tell.
+func (r *rendezvous) notes() []string {
+	var out []string
+	if r.strange > 0 {
+		out = append(out, fmt.Sprintf("%d other GPUs do not end their collectives with this one, or ran other passes: they tell nothing about its waiting", r.strange))
+	}
+	if more, passes := r.firstTakesMore(); len(r.ranks) == 1 && passes > 0 {
+		out = append(out, fmt.Sprintf("one rank alone does not tell transfer from waiting; the first collective of a pass takes %s ms more than the others do (median)", ms(more)))
+	}
+	return out
+}
+
+// exchanged are the waterfall's rows of communication. An instant that another kernel covers is no waiting.
+func (r *measured) exchanged() []Share {
+	const alone = "one rank alone does not tell them apart"
+	told, ranks := r.told, len(r.walk.met.ranks)
+	rest := r.booked[communication] - told.transfer - told.waiting
+	if told.passes == 0 {
+		return []Share{{"communication: transfer and waiting", rest, alone}}
+	}
+	out := []Share{
+		{"communication: transfer", told.transfer, fmt.Sprintf("what the shortest of %d ranks takes", ranks)},
+		{"communication: waiting for other ranks", told.waiting, "they arrive later, and all end together"},
+	}
+	if rest > 0 {
+		out = append(out, Share{"communication: not told apart", rest, "not all ranks of a group end it together"})
+	}
+	return out
+}
+
+// told is booked time of collectives of a pass, divided.
+type told struct {
+	transfer, waiting time.Duration
+	passes            int
+}
+
+// collective books a kernel of communication.
+func (r *measured) collective(k layer.Kernel, e trace.Event, operator string, booked time.Duration) {
+	at := slices.IndexFunc(r.walk.collectives, func(c Collective) bool { return c.Operator == operator })
+	if at < 0 {
+		at = len(r.walk.collectives)
+		r.walk.collectives = append(r.walk.collectives, Collective{Operator: operator})
+	}
+	c := &r.walk.collectives[at]
+	c.Count++
+	c.Time += e.Duration()
+	waiting, ok := r.walk.met.waiting[int32(k.Index())]
+	if !ok {
+		return
+	}
+	c.Told += e.Duration()
+	c.Waiting += waiting
+	c.Transfer += e.Duration() - waiting
+	waiting = min(waiting, booked)
+	r.told.passes = 1
+	r.told.waiting += waiting
+	r.told.transfer += booked - waiting
+}
+
+// linked adds what the link needs at least for one collective of an operator.
+func (r *measured) linked(operator string, floor time.Duration) {
+	if at := slices.IndexFunc(r.walk.collectives, func(c Collective) bool { return c.Operator == operator }); at >= 0 {
+		r.walk.collectives[at].Floor += floor
+	}
+}

@@ -1,0 +1,144 @@
+package roofline_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// generated analyses a trace that is written as it is needed.
+func generated(t testing.TB, config string, write func(w *bytes.Buffer) error) *layer.Analysis {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := trace.Read(context.Background(), &b, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := layer.Options{}
+	if config != "" {
+		o.Config = parse(t, config)
+	}
+	a, err := layer.Analyze(context.Background(), tr, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func parse(t testing.TB, text string) *profile.Config { return config(t, text) }
+
+func llama70B(t testing.TB, rank int) *layer.Analysis {
+	return generated(t, llama, func(w *bytes.Buffer) error { _, err := gen.Llama70B(rank).Write(w); return err })
+}
+
+func share(t *testing.T, p *roofline.Pass, name string) time.Duration {
+	t.Helper()
+	for _, s := range p.Waterfall {
+		if s.Name == name {
+			return s.Time
+		}
+	}
+	return 0
+}
+
+// Four ranks that reach their collectives at different times and leave them together: the shortest of each is the transfer, 3.2 µs, the rest
+// waiting, of which each rank has its own. Their clocks have nothing in common.
+func TestRanksTellTransferFromWaiting(t *testing.T) {
+	ranks := make([]*layer.Analysis, 4)
+	for i := range ranks {
+		ranks[i] = llama70B(t, i)
+	}
+	for me := range ranks {
+		t.Run(fmt.Sprint("rank ", me), func(t *testing.T) {
+			var others []*layer.Analysis
+			for i := range ranks {
+				if i != me {
+					others = append(others, ranks[i])
+				}
+			}
+			r, err := roofline.Analyze(context.Background(), ranks[me], roofline.Options{Ranks: others, Parallel: roofline.Parallel{TP: 4}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := 25 * time.Microsecond * time.Duration(3-me) / 3
+			for i := range r.Passes {
+				p := &r.Passes[i]
+				if got, want := share(t, p, "communication: transfer"), 161*3200*time.Nanosecond+15_880; got != want {
+					t.Errorf("pass %d: transfer %v, want %v", i, got, want)
+				}
+				want := first
+				for n := range 160 {
+					want += 608 * time.Duration((n+me)%4)
+				}
+				if got := share(t, p, "communication: waiting for other ranks"); got != want {
+					t.Errorf("pass %d: waiting %v, want %v", i, got, want)
+				}
+				if got := share(t, p, "communication: not told apart"); got != 0 {
+					t.Errorf("pass %d: %v not told apart", i, got)
+				}
+				var sum time.Duration
+				for _, s := range p.Waterfall {
+					sum += s.Time
+				}
+				if sum != p.Wall {
+					t.Errorf("pass %d: the waterfall adds up to %v of %v", i, sum, p.Wall)
+				}
+			}
+			if len(r.Ranks) != 4 || r.Ranks[1].Passes != 5 {
+				t.Errorf("ranks: %+v", r.Ranks)
+			}
+		})
+	}
+}
+
+// One rank alone says that it does not tell, and what the first collective of a pass takes more: 25 µs that the others come later, less the
+// 1.2 µs that the median of the others waits.
+func TestOneRankDoesNotTellWaiting(t *testing.T) {
+	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := share(t, &r.Passes[0], "communication: transfer and waiting"), 161*3200+25_000+160*912+15_880*time.Nanosecond; got != want {
+		t.Errorf("communication: %v, want %v", got, want)
+	}
+	notes := strings.Join(r.Notes, "\n")
+	if want := "the first collective of a pass takes 0.024 ms more"; !strings.Contains(notes, want) || !strings.Contains(notes, "one rank alone does not tell") {
+		t.Errorf("notes lack %q:\n%s", want, notes)
+	}
+	if len(r.Ranks) != 0 || r.Collectives[0].Told != 0 {
+		t.Errorf("ranks %v, told apart %v", r.Ranks, r.Collectives[0].Told)
+	}
+}
+
+// Ranks that only look alike are no group: the same model and as many collectives, but each runs by itself.
+func TestStrangersTellNothing(t *testing.T) {
+	alone := func(seed uint64) *layer.Analysis {
+		return generated(t, "", func(w *bytes.Buffer) error {
+			return gen.Write(w, gen.Config{Seed: seed, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, TP: 2, Rank: int(seed) - 1, Dialect: gen.VLLM,
+				Passes: []gen.Pass{{Decodes: 4, Context: 100, Mode: gen.FullGraph}, {Decodes: 4, Context: 100, Mode: gen.FullGraph}}})
+		})
+	}
+	c := config(t, strings.Replace(llama, `"num_hidden_layers":80`, `"num_hidden_layers":8`, 1))
+	r, err := roofline.Analyze(context.Background(), alone(1), roofline.Options{Config: c, Ranks: []*layer.Analysis{alone(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Ranks) != 0 || share(t, &r.Passes[0], "communication: transfer and waiting") == 0 {
+		t.Errorf("ranks %+v, waterfall %+v", r.Ranks, r.Passes[0].Waterfall)
+	}
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "1 other GPUs do not end their collectives with this one") {
+		t.Errorf("notes:\n%s", notes)
+	}
+}
