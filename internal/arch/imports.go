@@ -75,6 +75,7 @@ var Layers = Layering{
 	"internal/published/triage": {},
 	"internal/scan":             {"internal/decimal"},
 	"internal/stop":             {},
+	"internal/student":          {},
 	"internal/table":            {},
 	"internal/terminal":         {},
 	"layer/internal/segment":    {"classify"},

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/llmstrata/strata/internal/student"
 )
 
 // NOTE on the statistics.
@@ -59,7 +59,7 @@ func quantile(df, q float64) float64 {
 	if df <= 0 {
 		return 0
 	}
-	return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(q)
+	return student.Quantile(q, df)
 }
 
 // judge tests one series. shift is the logarithm of the common shift of its class, pass the mean total of side A's passes, floor
@@ -243,7 +243,7 @@ func (p Params) shiftTest(shift, floor float64, na, nb int, runs bool) (prob, ha
 
 // twoSided is the chance of a deviation as large as z in either direction.
 func twoSided(z, df float64) float64 {
-	return 2 * distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-math.Abs(z))
+	return 2 * student.CDF(-math.Abs(z), df)
 }
 
 // holm marks which of the p-values are findings so that the chance of any false one is at most alpha.
