@@ -115,7 +115,7 @@ func FuzzStream(f *testing.F) {
 
 // compressed tells data whose offsets are those of another text.
 func compressed(data []byte) bool {
-	return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) || bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(data) > 3 && bytes.Equal(data[1:4], []byte{0x2a, 0x4d, 0x18})
+	return len(data) > 3 && (data[0] == 0x1f && data[2] == 8 || data[1] == 0x8b) || bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(data) > 3 && bytes.Equal(data[1:4], []byte{0x2a, 0x4d, 0x18})
 }
 
 // FuzzModel analyses a good trace with any model config, profile and rules that

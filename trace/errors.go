@@ -16,6 +16,11 @@ var (
 	// ends early. It wraps io.ErrUnexpectedEOF.
 	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 
+	// ErrDamaged is returned when the input seems to be a trace and no event can
+	// be read, because what stands in front of them is damaged. The message says
+	// where. An input that was cut off there is [ErrTruncated].
+	ErrDamaged = errors.New("damaged")
+
 	// ErrLimit is returned when the input exceeds a configured limit.
 	ErrLimit = errors.New("limit exceeded")
 )

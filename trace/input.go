@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/scan"
 )
 
 // Input is a trace to be read by a [Format]: a file, or a stream, which is read
@@ -54,13 +56,36 @@ func newInput(r io.Reader, name string, size int64, l *Limits) (*Input, error) {
 	if err != nil && err != io.EOF && (!errors.As(err, &damage) || n == 0) {
 		in.dec.Close()
 		if damage != nil {
-			return nil, fmt.Errorf("trace: %w: %w", ErrFormat, err)
+			return nil, fmt.Errorf("trace: %w: %w", ErrDamaged, err)
 		}
 		return nil, limitError(err)
 	}
 	in.head = in.head[:n]
 	in.R = io.MultiReader(bytes.NewReader(in.head), in.dec)
 	return in, nil
+}
+
+// maxExplain bounds what is decompressed of a file that no format matches, to
+// learn whether it is damaged: the checksum stands at the end.
+const maxExplain = 256 << 20
+
+// explain makes err, that no format matches, say where the cause is that the
+// compression is damaged.
+func (in *Input) explain(err error) error {
+	var damage *decompress.Damage
+	if in.dec.Format() != decompress.Plain {
+		_, e := io.CopyN(io.Discard, in.R, maxExplain)
+		if errors.As(e, &damage) {
+			return fmt.Errorf("trace: %w: %w", ErrDamaged, damage)
+		}
+		return err
+	}
+	for _, p := range packings {
+		if strings.HasSuffix(strings.ToLower(in.Name), p) && scan.IsUnknown(in.head) {
+			return fmt.Errorf("trace: %w: its name ends in %s, and its first bytes are not of such a file (nor of another that is known here)", ErrDamaged, p)
+		}
+	}
+	return err
 }
 
 // File returns the path of a file with the content of R, for formats that need

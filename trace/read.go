@@ -55,7 +55,7 @@ func load(ctx context.Context, r io.Reader, path string, size int64, plain bool,
 	in.plain = plain
 	f, err := formatOf(o.formats(), in)
 	if err != nil {
-		return nil, named(path, err)
+		return nil, named(path, in.explain(err))
 	}
 	return f.Open(ctx, in, o)
 }
@@ -92,7 +92,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 		return nil, err
 	}
 	if !res.HasEvents || k.rows == 0 && len(b.counts) == 0 && res.Losses.Total() > 0 && len(res.Metas) == 0 && !res.Truncated {
-		return nil, fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
+		return nil, noEvents(res, damage)
 	}
 	k.finish()
 	source := b.chromeSource(res.Metas)
@@ -111,6 +111,22 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	b.SetMeta(meta)
 	k.tell()
 	return b.FinishContext(ctx)
+}
+
+// noEvents says why a scan found no events: their front is cut off or damaged,
+// or the file is something else.
+func noEvents(res *scan.Result, damage *decompress.Damage) error {
+	switch {
+	case damage != nil:
+		return fmt.Errorf("trace: %w in front of its events: %w", ErrDamaged, damage)
+	case !res.IsTrace():
+		return fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
+	case res.Truncated:
+		return fmt.Errorf("trace: cut off after %d bytes, in front of its events: %w", res.Bytes, ErrTruncated)
+	case res.Losses.Total() > 0:
+		return fmt.Errorf("trace: %w: a trace's metadata, broken at byte %d, and no event behind it that can be read", ErrDamaged, res.Losses.First[0].Offset)
+	}
+	return fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
 }
 
 // scanError sorts a scan's error into damage that a lenient load survives and

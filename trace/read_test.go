@@ -202,7 +202,7 @@ func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"": "empty", "<html>": "HTML", "SQLite format 3\x00": "trace/nsys", `{"model_type": "x"}`: "config.json",
-		`{"a": 1}`: "without traceEvents", "oops": "not JSON", "\x1f\x8b": "gzip", `[{"a": 1}]`: "without trace events",
+		`{"a": 1}`: "without traceEvents", "oops": "not JSON", `[{"a": 1}]`: "without trace events",
 	} {
 		if _, err := trace.Read(t.Context(), strings.NewReader(in), trace.Options{}); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want ErrFormat and %q", in, err, want)
@@ -237,7 +237,7 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		}
 		tr, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{})
 		if err != nil {
-			if want > 0 || !errors.Is(err, trace.ErrFormat) {
+			if want > 0 || !errors.Is(err, trace.ErrFormat) && !errors.Is(err, trace.ErrTruncated) {
 				t.Fatalf("cut at %d: %v", n, err)
 			}
 			continue

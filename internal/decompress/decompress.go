@@ -107,6 +107,7 @@ type Reader struct {
 	dec    io.Reader
 	close  func()
 	out    int64
+	atEnd  *Damage // what the end is reported as, although all was decoded
 	err    error
 }
 
@@ -115,6 +116,7 @@ const sourceBuffer = 256 << 10
 
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
+	gzipHead  = []byte{0x1f, 0x8b, 8} // with the only method there is
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
@@ -136,9 +138,13 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		}
 	}
 	switch {
-	case bytes.HasPrefix(head, gzipMagic):
+	case bytes.HasPrefix(head, gzipMagic) || isNearlyGzip(head):
 		d.format = Gzip
 		begun, _ := br.Peek(br.Buffered()) // the decoder has a buffer of its own
+		if isNearlyGzip(head) {
+			d.atEnd = &Damage{Format: Gzip, Err: fmt.Errorf("its first bytes are % x", head[:3])}
+			copy(begun, gzipHead)
+		}
 		z, err := inflate.NewReader(io.MultiReader(bytes.NewReader(begun), &d.src))
 		if err != nil {
 			d.err = d.decoderError(err)
@@ -187,6 +193,22 @@ const (
 	bzip2End   = "\x17\x72\x45\x38\x50\x90"
 )
 
+// isNearlyGzip reports a gzip header (RFC 1952, §2.3.1) of which one of the
+// first three bytes is damaged. Reserved flags must be 0, and the other fields
+// what compressors write.
+func isNearlyGzip(h []byte) bool {
+	if len(h) < 10 || h[3]&0xe0 != 0 || h[8] != 0 && h[8] != 2 && h[8] != 4 || h[9] > 13 && h[9] != 255 {
+		return false
+	}
+	wrong := 0
+	for i, c := range gzipHead {
+		if h[i] != c {
+			wrong++
+		}
+	}
+	return wrong == 1
+}
+
 // isZlib reports a zlib header (RFC 1950, §2.2) without a preset dictionary.
 // Its first byte is an x, with which no JSON begins.
 func isZlib(h []byte) bool {
@@ -230,6 +252,9 @@ func (d *Reader) Read(p []byte) (int, error) {
 		d.err = fmt.Errorf("%s data expands more than %d to 1: %w", d.format, d.limits.MaxRatio, ErrLimit)
 	case err == io.EOF:
 		d.err = io.EOF
+		if d.atEnd != nil {
+			d.atEnd.Offset, d.err = d.out, d.atEnd
+		}
 	case err != nil:
 		d.err = d.decoderError(err)
 	}

@@ -139,3 +139,25 @@ func TestBombIsRefused(t *testing.T) {
 		t.Errorf("got %d bytes, %v, want a little over 1 GiB and ErrLimit", n, err)
 	}
 }
+
+// TestDamagedMagic: one damaged byte of the three that tell gzip costs nothing
+// but the trust; two are another kind of file.
+func TestDamagedMagic(t *testing.T) {
+	want := text(100_000)
+	in := gz(t, want)
+	for at := range 3 {
+		for bit := range 8 {
+			b := bytes.Clone(in)
+			b[at] ^= 1 << bit
+			got, f, err := read(t, iotest.OneByteReader(bytes.NewReader(b)), decompress.Limits{})
+			var d *decompress.Damage
+			if f != decompress.Gzip || !bytes.Equal(got, want) || !errors.As(err, &d) || d.Offset != int64(len(want)) {
+				t.Errorf("bit %d of byte %d: %d bytes as %v, %v", bit, at, len(got), f, err)
+			}
+			b[(at+1)%3] ^= 1
+			if _, f, _ := read(t, bytes.NewReader(b), decompress.Limits{}); f == decompress.Gzip && b[0] != 0x1f {
+				t.Errorf("bit %d of byte %d and another: taken for gzip", bit, at)
+			}
+		}
+	}
+}

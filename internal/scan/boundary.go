@@ -58,6 +58,43 @@ func keyAt(b []byte, k int, known func([]byte) bool) int {
 	return k + end + 1
 }
 
+// probeBytes bounds what is looked at to tell an event from other objects where
+// none is expected. Events are a few hundred bytes; with a long stack a few thousand.
+const probeBytes = 64 << 10
+
+// eventAt checks whether the '{' at b[p] begins an event: a whole object with a
+// phase, a name and, unless it is metadata, a time. It returns p or a code, and
+// codeMore only before the end of the stream.
+func (m *machine) eventAt(b []byte, p int, eof bool) int {
+	more := codeMore
+	if eof {
+		more = codeBad
+	}
+	k := spaceWithin(b, p+1)
+	if k >= len(b) {
+		return more
+	}
+	if b[k] != '"' {
+		return codeBad
+	}
+	switch keyAt(b, k+1, isEventKey) {
+	case codeMore:
+		return more
+	case codeBad:
+		return codeBad
+	}
+	w := b[p:min(len(b), p+probeBytes)]
+	var ev Event
+	n := m.parser.parseEvent(w, 0, &ev)
+	if n == codeMore && len(w) < probeBytes {
+		return more
+	}
+	if n < 0 || ev.Has&(HasPhase|HasName) != HasPhase|HasName || ev.Has&HasTS == 0 && ev.Phase != 'M' {
+		return codeBad
+	}
+	return p
+}
+
 // arrayEndAt checks whether the '}' at b[q] closes the last event of the array:
 // it must be followed by ']' and then by a usual top-level key, or by the end of
 // the document and of the stream. It returns the position of the ']' or a code.

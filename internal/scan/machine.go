@@ -90,6 +90,7 @@ type machine struct {
 	doc   int  // documents begun, minus one
 	index int64
 	sawEv bool // a traceEvents array was found in some document
+	docEv bool // and in this one
 
 	doubt     bool // after a resync: perhaps inside some event's args
 	pending   Loss // while in stResync; its Offset is where the broken element begins
@@ -186,7 +187,7 @@ func (m *machine) next(b []byte, p int, eof, cut bool, ev *Event) (int, result) 
 				m.state = stDoc
 			}
 		case stMeta:
-			p = m.scanMeta(b, p)
+			p = m.scanMeta(b, p, eof)
 			if m.state == stMeta {
 				if !eof {
 					return p, resMore
@@ -254,7 +255,6 @@ func (m *machine) element(b []byte, p int, eof bool, ev *Event) (int, result) {
 				m.lose(Loss{Reason: RepairedComma, Offset: m.base + int64(p), Index: m.index})
 			}
 			p++
-			m.index = 0
 			m.state = stKey
 			if m.bare {
 				m.state = stDoc
@@ -396,121 +396,5 @@ func (m *machine) beginResync(b []byte, p, faultPos, code int, full, eof bool) {
 	if m.cfg.Strict { // no going on, and so no size
 		x.Offset = m.faultOff
 		m.lose(x)
-	}
-}
-
-// key consumes up to the start of a top-level value. more asks for more bytes.
-func (m *machine) key(b []byte, p int, eof bool) (next int, more bool) {
-	for {
-		if m.junk.Reason == ReasonNone {
-			p = skipSpace(b, p)
-		} else {
-			// The file is broken here. Look on at the next quote or closing brace.
-			for p < len(b) && b[p] != '"' && b[p] != '}' {
-				p++
-			}
-			if p < len(b) || eof {
-				m.junk.Bytes = m.base + int64(p) - m.junk.Offset
-				m.lose(m.junk)
-				m.junk = Loss{}
-				if m.fail != nil {
-					return p, false
-				}
-			}
-		}
-		if p >= len(b) {
-			if !eof {
-				return p, true
-			}
-			m.truncated = true
-			m.state = stDoc
-			return p, false
-		}
-		switch b[p] {
-		case ',':
-			p++
-			continue
-		case '}':
-			m.state = stDoc
-			return p + 1, false
-		case '"':
-		default:
-			m.junk = Loss{Reason: LostMetadata, Offset: m.base + int64(p), Index: -1}
-			continue
-		}
-		// The key, the colon and the first byte of the value must be in view.
-		const maxTopKey = 64 << 10
-		w := b[:min(len(b), p+maxTopKey)]
-		n := skipString(w, p+1)
-		v := n
-		if n > 0 {
-			if v = skipSpace(w, n); v < len(w) && w[v] != ':' {
-				// No key: the quote that ends it may be the one that begins the next.
-				m.junk = Loss{Reason: LostMetadata, Offset: m.base + int64(p), Index: -1}
-				p = n - 1
-				continue
-			}
-			v = skipSpace(w, min(v+1, len(w)))
-		}
-		if n < 0 || v >= len(w) {
-			switch {
-			case len(w)-p == maxTopKey:
-				m.junk = Loss{Reason: LostMetadata, Offset: m.base + int64(p), Index: -1}
-				p = len(w)
-				continue
-			case !eof:
-				return p, true
-			}
-			m.truncated = true
-			m.lose(Loss{Reason: LostTruncated, Offset: m.base + int64(p), Bytes: int64(len(b) - p), Index: -1})
-			m.state = stDoc
-			return len(b), false
-		}
-		key := b[p+1 : n-1]
-		if c := b[v]; string(key) == "traceEvents" && c == '[' {
-			m.state, m.index, m.bare, m.sawEv, m.doubt = stElem, 0, false, true, false
-			return v + 1, false
-		}
-		m.beginMeta(key, m.base+int64(v))
-		return v, false
-	}
-}
-
-// between consumes what stands outside documents.
-func (m *machine) between(b []byte, p int, eof bool) int {
-	for p < len(b) {
-		switch c := b[p]; {
-		case isSpace(c) || c == 0:
-			p++
-		case c == '{' || c == '[':
-			m.endGarbage(m.base + int64(p))
-			m.doc++
-			m.index = 0
-			m.state = stKey
-			m.bare = c == '['
-			if m.bare {
-				m.state, m.sawEv, m.doubt = stElem, true, false
-			}
-			return p + 1
-		case c == 0xEF || c == 0xBB || c == 0xBF: // byte order mark
-			p++
-		default:
-			if m.garbage.Reason == ReasonNone {
-				m.garbage = Loss{Reason: LostGarbage, Offset: m.base + int64(p), Index: -1}
-			}
-			p++
-		}
-	}
-	if eof {
-		m.endGarbage(m.base + int64(p))
-	}
-	return p
-}
-
-func (m *machine) endGarbage(at int64) {
-	if m.garbage.Reason != ReasonNone {
-		m.garbage.Bytes = at - m.garbage.Offset
-		m.lose(m.garbage)
-		m.garbage = Loss{}
 	}
 }

@@ -25,7 +25,10 @@ func (m *machine) beginMeta(key []byte, at int64) {
 // scanMeta consumes from b[p:] until the value ends. A quote closes a string
 // only if a structural byte follows; INFO and WARNING arrays hold log lines with
 // unescaped quotes (kineto issue 1184).
-func (m *machine) scanMeta(b []byte, p int) int {
+//
+// Before the events have come, an event inside a value is where they begin: a
+// bracket that was lost or added in front of them must not swallow them.
+func (m *machine) scanMeta(b []byte, p int, eof bool) int {
 	s := &m.meta
 	from := p
 	for p < len(b) {
@@ -75,6 +78,17 @@ func (m *machine) scanMeta(b []byte, p int) int {
 			}
 			s.str = true
 		case '{', '[':
+			if c == '{' && !m.docEv {
+				switch at := m.eventAt(b, p, eof); {
+				case at == codeMore:
+					m.keepMeta(b[from:p])
+					return p
+				case at >= 0:
+					m.lose(Loss{Reason: LostMetadata, Offset: s.start, Bytes: m.base + int64(p) - s.start, Index: -1, Key: s.key})
+					m.beginEvents()
+					return p
+				}
+			}
 			s.depth++
 		case '}', ']':
 			if s.depth == 0 {

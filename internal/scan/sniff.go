@@ -42,56 +42,106 @@ const wideText = "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8"
 func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
 
 // Sniff looks at the first bytes of a stream (a few hundred are enough). It
-// returns "" if they may begin trace JSON, and otherwise what the file seems to
-// be, worded to follow "it seems to be".
+// returns "" if they may begin trace JSON, damaged perhaps, and otherwise what
+// the file seems to be, worded to follow "it seems to be".
 func Sniff(head []byte) string {
+	what, sure := sniff(head)
+	if what != "" && !sure && hasOwnKey(head) {
+		return ""
+	}
+	return what
+}
+
+// IsUnknown reports whether these first bytes begin like nothing that is known.
+func IsUnknown(head []byte) bool {
+	what, sure := sniff(head)
+	return what != "" && !sure
+}
+
+// hasOwnKey reports whether a key that stands in front of a trace's events
+// stands in head: what begins like nothing known is then a damaged trace.
+func hasOwnKey(head []byte) bool {
+	for p := 0; ; p++ {
+		q := bytes.IndexByte(head[p:], '"')
+		if q < 0 {
+			return false
+		}
+		p += q
+		end := keyAt(head, p+1, func(k []byte) bool { return string(k) == "traceEvents" || isTopKey(k) })
+		if end < 0 {
+			continue
+		}
+		if end = skipSpace(head, end); end < len(head) && head[end] == ':' {
+			return true
+		}
+	}
+}
+
+// sniff is Sniff without damaged traces; sure tells a file that is known.
+func sniff(head []byte) (what string, sure bool) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if len(trimmed) == 0 {
 		if len(head) == 0 {
-			return "empty"
+			return "empty", true
 		}
-		return "blank"
+		return "blank", true
 	}
 	if len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') && trimmed[1] == 0 {
-		return wideText
+		return wideText, true
 	}
 	switch trimmed[0] {
 	case '{':
 		if rest := bytes.TrimLeft(trimmed[1:], " \t\r\n"); len(rest) > 0 && rest[0] != '"' && rest[0] != '}' {
-			return "not JSON, though it begins with a brace"
+			return "not JSON, though it begins with a brace", false
 		}
-		return ""
+		return "", true
 	case '[':
 		rest := bytes.TrimLeft(trimmed[1:], " \t\r\n,")
 		switch {
 		case len(rest) > 1 && bytes.HasPrefix(bytes.TrimLeft(rest[1:], " \t\r\n"), []byte(`"children"`)):
 			return `a Proton profile as a tree of sums, which has no times; start Proton with data="trace"`
 		case len(rest) == 0 || rest[0] == '{' || rest[0] == ']':
-			return ""
+			return "", true
 		case rest[0] == '[':
-			return "a JSON array of arrays, such as a memory timeline"
+			return "a JSON array of arrays, such as a memory timeline", false
 		}
-		return "a JSON array of something other than events"
+		return "a JSON array of something other than events", false
 	case '<':
 		if low := bytes.ToLower(trimmed[:min(len(trimmed), 256)]); bytes.Contains(low, []byte("html")) {
-			return "an HTML page, perhaps of an error or a login"
+			return "an HTML page, perhaps of an error or a login", true
 		}
-		return "an XML document"
+		return "an XML document", false
 	}
 	if isTar(head) {
-		return "a tar archive; unpack it and name the trace in it"
+		return "a tar archive; unpack it and name the trace in it", true
 	}
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.magic)) {
-			return m.what
+			return m.what, true
 		}
 	}
 	for _, c := range head[:min(len(head), 64)] {
 		if c < ' ' && !isSpace(c) || c == 0x7f {
-			return "a binary file of no kind known here; an Nsight Systems report (.nsys-rep) is exported with: nsys export --type sqlite"
+			return "a binary file of no kind known here; an Nsight Systems report (.nsys-rep) is exported with: nsys export --type sqlite", false
 		}
 	}
-	return "text that is not JSON"
+	return "text that is not JSON", false
+}
+
+// IsTrace reports whether keys were seen that stand beside a trace's events.
+func (r *Result) IsTrace() bool {
+	own := func(key string) bool { return key == "traceEvents" || isTopKey([]byte(key)) }
+	for _, m := range r.Metas {
+		if own(m.Key) {
+			return true
+		}
+	}
+	for _, l := range r.Losses.First {
+		if own(l.Key) {
+			return true
+		}
+	}
+	return false
 }
 
 // Describe says what a JSON stream without trace events seems to be.
@@ -122,6 +172,8 @@ func (r *Result) Describe() string {
 		return "a profile in another format (speedscope?)"
 	case r.HasEvents:
 		return "JSON without trace events that can be read"
+	case r.Docs > 0 && r.Truncated:
+		return "JSON that ends too early, without traceEvents"
 	case r.Docs > 0:
 		return "JSON without traceEvents"
 	}
