@@ -99,7 +99,7 @@ func sniff(head []byte) (what string, sure bool) {
 		rest := bytes.TrimLeft(trimmed[1:], " \t\r\n,")
 		switch {
 		case len(rest) > 1 && bytes.HasPrefix(bytes.TrimLeft(rest[1:], " \t\r\n"), []byte(`"children"`)):
-			return `a Proton profile as a tree of sums, which has no times; start Proton with data="trace"`
+			return `a Proton profile as a tree of sums, which has no times; start Proton with data="trace"`, false
 		case len(rest) == 0 || rest[0] == '{' || rest[0] == ']':
 			return "", true
 		case rest[0] == '[':
