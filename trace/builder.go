@@ -67,6 +67,7 @@ type Builder struct {
 	recent [recentSlots]NameID // names interned lately
 
 	notes     []Finding // for the health report
+	scrambled scrambled
 	textBytes int64     // of names and labels
 }
 
@@ -278,6 +279,10 @@ func plausibleTime(start, dur int64) bool {
 	return start >= -1<<60 && start <= 1<<62 && dur <= 1<<61
 }
 
+// RepairOrder says whether scrambled records are repaired; see
+// [Options.RepairOrder].
+func (b *Builder) RepairOrder(repair bool) { b.scrambled.repair = repair }
+
 // Finish sorts and links what was added and returns the Trace. The Builder
 // must not be used afterwards.
 func (b *Builder) Finish() *Trace {
@@ -291,6 +296,10 @@ func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	b.dropFar(ctx)
 	if b.minRaw != math.MaxInt64 {
 		t.origin = b.minRaw
+	}
+	b.scrambled.judgeOrder(ctx, &t.lanes[LaneGPU], len(t.queues))
+	if f := b.scrambled.finding(); f != nil {
+		b.notes = append(b.notes, *f)
 	}
 	t.finishLanes(ctx)
 	if err := ctx.Err(); err != nil {

@@ -31,6 +31,10 @@ type Options struct {
 	// a [*SyntaxError]. Otherwise every whole event is kept and losses are
 	// counted.
 	Strict bool
+	// RepairOrder joins the names of scrambled graph launches, in the order of
+	// the file, with their times, in order of time. [Trace.Health] says where
+	// records are scrambled, and that they were repaired; others are not touched.
+	RepairOrder bool
 	// Progress is called from time to time while the input is read, and when
 	// all of it is read. The calls come one after the other, from different
 	// goroutines, and the load waits for each. Nil: none.

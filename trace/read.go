@@ -85,6 +85,7 @@ func openKineto(ctx context.Context, in *Input, o Options) (*Trace, error) {
 func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	cfg := newConfig(o)
 	b := NewBuilder()
+	b.RepairOrder(o.RepairOrder)
 	k := newSink(&cfg, b, cfg.procs, in.progress)
 	res, err := scan.Parallel(ctx, in.R, cfg.scanConfig(), k)
 	damage, err := scanError(err, cfg.strict)

@@ -61,6 +61,7 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 	}
 	p := &packets{r: bufio.NewReaderSize(r, 256<<10), most: most}
 	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, seqs: map[uint64]*interned{}, limit: events, o: &o, shapes: map[[2][3]int64]string{}}
+	d.b.RepairOrder(o.RepairOrder)
 	n := 0
 	for ; ; n++ {
 		if n&(1<<12-1) == 0 {
