@@ -1,6 +1,12 @@
 package layer
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
 
 // judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass where
 // nothing shows its beginning.
@@ -35,6 +41,26 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 	}
 	if guessed {
 		shareDoubt(results)
+	}
+	w.doubtScrambled(results)
+}
+
+// capScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong
+// together: half of the kernels of the one real trace stand in another layer than the one they ran in.
+const capScrambled = 0.5
+
+// doubtScrambled lowers the confidence of replays where the trace's records are scrambled.
+func (w *work) doubtScrambled(results []passResult) {
+	if !slices.ContainsFunc(w.t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }) {
+		return
+	}
+	for p := range results {
+		r := &results[p]
+		if r.count == 0 || !slices.ContainsFunc(r.kernels, w.replayed) {
+			continue
+		}
+		r.lconf = min(r.lconf, capScrambled)
+		r.doubts = strings.TrimPrefix(r.doubts+"; the trace's records are scrambled: names and times do not belong together", "; ")
 	}
 }
 

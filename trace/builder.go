@@ -68,7 +68,7 @@ type Builder struct {
 
 	notes     []Finding // for the health report
 	scrambled scrambled
-	textBytes int64     // of names and labels
+	textBytes int64 // of names and labels
 }
 
 type procKey struct {

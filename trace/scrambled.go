@@ -30,6 +30,9 @@ const (
 	maxRepaired = 0.5
 )
 
+// CodeScrambled is the [Finding] of scrambled records.
+const CodeScrambled = "scrambled-records"
+
 // launchGroup is what one launch ran on one stream.
 type launchGroup struct {
 	queue int32
@@ -163,7 +166,7 @@ func (s *scrambled) finding() *Finding {
 	if s.launches == 0 {
 		return nil
 	}
-	f := &Finding{Code: "scrambled-records", Severity: HealthDegraded, Count: s.rows, Affects: []string{"gpu-time", "layers", "attribution"}}
+	f := &Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.rows, Affects: []string{"gpu-time", "layers", "attribution"}}
 	what := fmt.Sprintf("%d of the %d kernels of %s carry the times of other kernels: durations spread by %.2f (ln) under one name, with names in the order of the file by %.2f",
 		s.rows, s.of, counted(s.launches, "graph launch", "graph launches"), s.before, s.after)
 	if s.repair {

@@ -25,6 +25,7 @@ type Case struct {
 
 	exact      bool   // times are as they are listed, and nothing is copied around passes
 	rank       int    // of the first GPU
+	scrambled  bool   // the times of each graph launch are mixed up
 	ahead      bool   // the CPU launches a step while the GPU runs the one before
 	head, tail []step // around the layers
 	layer      func(i int, p Pass) []step
@@ -73,6 +74,9 @@ func (c Case) Write(w io.Writer) ([]Truth, error) {
 			s.work(400_000) // the GPUs do not run in step
 		}
 		c.play(s)
+		if c.scrambled {
+			s.out.scramble()
+		}
 		out.thread = gpu
 		out.events(&s.out)
 		end = max(end, s.cpu, s.free[mainStream])

@@ -36,6 +36,8 @@ type Env struct {
 	Width int
 	// Color says that the results may be coloured.
 	Color bool
+	// RepairOrder is --repair-order.
+	RepairOrder bool
 	// Progress is --progress.
 	Progress Switch
 

@@ -21,7 +21,7 @@ const (
 	FormatFlag                      // --format
 	OutputFlag                      // --output
 	ProgressFlag                    // --progress
-	MemoryFlag                      // --memory-limit
+	MemoryFlag                      // --memory-limit --repair-order: how a trace is loaded
 
 	// AllFlags is every common flag.
 	AllFlags = TraceFlag | ModelFlags | DeviceFlag | FormatFlag | OutputFlag | ProgressFlag | MemoryFlag
@@ -36,7 +36,7 @@ var (
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
 	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", "device",
-	"format", "width", "output", "progress", "memory-limit",
+	"format", "width", "output", "progress", "memory-limit", "repair-order",
 }
 
 // flagSet defines the program's own flags and its common ones into env.
@@ -83,6 +83,7 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	}
 	if has(MemoryFlag) {
 		fs.Var(&env.memory, "memory-limit", "how much memory loading a trace may need, a `SIZE` such as 4GB; 0: no limit; auto: what the system, the container and ulimit leave")
+		fs.BoolVar(&env.RepairOrder, "repair-order", false, "where the trace's health says scrambled-records: join the names of graph kernels, in the order of the file, with their times; a note says so")
 	}
 	return fs
 }

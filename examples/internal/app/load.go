@@ -33,7 +33,7 @@ func (e *Env) LoadFile(ctx context.Context, path string, o trace.Options) (*trac
 // tells.
 func (e *Env) Open(ctx context.Context, path string, o strata.Options) (*strata.Recording, error) {
 	memory := e.memoryBudget()
-	o.Trace.MemoryBudget, o.Stdin = memory.bytes, e.Stdin
+	o.Trace.MemoryBudget, o.Trace.RepairOrder, o.Stdin = memory.bytes, e.RepairOrder, e.Stdin
 	o.Progress = func(p string, at trace.Progress) { e.Step("reading "+p, at.Read, at.Size) }
 	e.Step("reading "+path, 0, 0)
 	rec, err := strata.Open(ctx, path, o)

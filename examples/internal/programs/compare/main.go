@@ -51,7 +51,7 @@ func program() app.Program {
 			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
 			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
 		},
-		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: formats(),
 		Flags: func(fs *flag.FlagSet) {
 			fs.Var(&o.a, "a", "trace `FILE` of side A; may be given several times, for several runs")

@@ -42,7 +42,7 @@ func program() app.Program {
 			"speed-of-light --trace run --all-ranks                                           # tells what collectives wait",
 			"speed-of-light --config config.json --device H200 --tokens 32 --kv-len 4096 --tp 4   # no trace: a plan",
 		},
-		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag,
+		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"text", "markdown", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.device, "device", app.Busiest, "which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+app.Busiest+": the one with most GPU time")
