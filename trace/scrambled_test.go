@@ -1,16 +1,13 @@
 package trace_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/nsys"
 )
 
 // row is a kernel of a replay.
@@ -129,31 +126,6 @@ func TestWhatIsNotScrambled(t *testing.T) {
 		tr := build(c.rows(), false)
 		if got := finding(tr, "scrambled-records") != nil; got != c.want {
 			t.Errorf("%s: scrambled %t, want %t", c.name, got, c.want)
-		}
-	}
-}
-
-func TestOnlyTheScrambledTraceIs(t *testing.T) {
-	const scrambled = "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz"
-	files, _ := filepath.Glob("../../shared/traces/*/*")
-	if len(files) == 0 {
-		t.Skip("no reference traces")
-	}
-	for _, f := range files {
-		o := trace.Options{Formats: []trace.Format{trace.Kineto(), nsys.Format()}}
-		tr, err := trace.Open(context.Background(), f, o)
-		if err != nil {
-			continue
-		}
-		if got, want := finding(tr, "scrambled-records") != nil, filepath.Base(f) == scrambled; got != want {
-			t.Errorf("%s: scrambled %t, want %t", filepath.Base(f), got, want)
-		}
-		if filepath.Base(f) != scrambled {
-			continue
-		}
-		o.RepairOrder = true
-		if tr, err = trace.Open(context.Background(), f, o); err != nil || finding(tr, "order-repaired") == nil || tr.Health().Status != trace.HealthDegraded {
-			t.Errorf("%s: error %v, health %+v, want repaired and degraded", scrambled, err, tr.Health())
 		}
 	}
 }

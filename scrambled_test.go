@@ -1,0 +1,50 @@
+package strata_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestOnlyTheScrambledTraceIs: of all reference traces the one whose records are scrambled is degraded for it, and no other.
+func TestOnlyTheScrambledTraceIs(t *testing.T) {
+	const scrambled = "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz"
+	files, _ := filepath.Glob("../shared/traces/*/*")
+	if len(files) == 0 {
+		t.Skip("no reference traces")
+	}
+	has := func(tr *trace.Trace, code string) bool {
+		return slices.ContainsFunc(tr.Health().Findings, func(f trace.Finding) bool { return f.Code == code })
+	}
+	read := 0
+	for _, f := range files {
+		rec, err := strata.Open(t.Context(), f, strata.Options{})
+		if err != nil {
+			continue // what is no trace
+		}
+		read++
+		tr := rec.Parts[0].Trace
+		if got, want := has(tr, trace.CodeScrambled), filepath.Base(f) == scrambled; got != want {
+			t.Errorf("%s: scrambled %t, want %t", filepath.Base(f), got, want)
+		}
+		if filepath.Base(f) != scrambled {
+			continue
+		}
+		if tr.Health().Status != trace.HealthDegraded {
+			t.Errorf("%s: health %v, want degraded", scrambled, tr.Health().Status)
+		}
+		rec, err = strata.Open(t.Context(), f, strata.Options{Trace: trace.Options{RepairOrder: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := rec.Parts[0].Trace.Health(); !has(rec.Parts[0].Trace, "order-repaired") || h.Status != trace.HealthDegraded {
+			t.Errorf("%s: health %+v, want repaired and degraded", scrambled, h)
+		}
+	}
+	if read < 25 {
+		t.Errorf("%d traces were read, want 25 at least", read)
+	}
+}
