@@ -28,6 +28,10 @@ type Facts struct {
 	Base string
 	// Short is the name's [Name.Label]: what tables show of it.
 	Short string
+	// Tokens says how the kernel's grid counts tokens.
+	Tokens TokenGrid
+	// OneQuery says that it is attention of one query token a request.
+	OneQuery bool
 	// Rule is the ID of the rule that gave the category, "" when none matched.
 	Rule string
 }
@@ -49,6 +53,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 	f.Role = role(&n, own, f.Collective)
 	f.Grouped = grouped(&n, own)
 	f.Base = baseName(raw, f.Role)
+	f.Tokens, f.OneQuery = tokenGrid(&n), isOneQuery(&n)
 	return f
 }
 

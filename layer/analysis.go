@@ -208,11 +208,15 @@ type ForwardPass struct {
 	Prologue int `json:"prologue"`
 	Epilogue int `json:"epilogue"`
 
-	// Stage is what the pass does; the step annotation says so, StageUnknown where there is none.
+	// Stage is what the pass does: the step annotation says so, or kernels that only decode; StageUnknown where neither does.
 	Stage Stage `json:"stage"`
 	// Batch counts requests, Tokens the tokens processed in the pass; −1 when unknown.
 	Batch  int   `json:"batch"`
 	Tokens int64 `json:"tokens"`
+	// TokenEvidence says where Tokens come from: "annotation", "grids" of kernels that run one block a token, "" where unknown.
+	TokenEvidence string `json:"token_evidence,omitempty"`
+	// Rows are those that kernels ran for, by their grids: the tokens and what servers pad them with. −1 when unknown.
+	Rows int64 `json:"rows"`
 	// Annotation is what the step annotations of the pass say; nil when there is none.
 	Annotation *Step `json:"annotation,omitempty"`
 	// Model indexes [Device.Models].

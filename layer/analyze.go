@@ -196,6 +196,7 @@ func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence [
 		a.Passes = append(a.Passes, w.buildPass(a, p, &results[p]))
 	}
 	w.nameIdle(a, results)
+	w.countTokens(a, results)
 	a.listModels(w, results)
 	a.cover()
 	a.Evidence = append(a.Evidence, evidence...)
@@ -259,7 +260,7 @@ func (w *work) forget() {
 
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
-	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Annotation: r.step, Host: w.hostOf(r), Partial: r.cut,
+	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Annotation: r.step, Host: w.hostOf(r), Partial: r.cut,
 		FirstLayer: r.first, PassEvidence: r.evidence, LayerEvidence: r.levidence, Confidence: r.conf}
 	if r.count > 0 {
 		fp.Confidence = min(r.conf, r.lconf)

@@ -1,0 +1,146 @@
+package layer
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// What the tokens and the stage of a pass were read from.
+const (
+	tokensAnnotated = "annotation"
+	tokensOfGrids   = "grids"
+)
+
+// minFamilies is how many families of kernels must agree on a number of tokens: one agrees with itself over all layers and can be
+// wrong in all of them (FlashInfer's norm shows 4 and 8 blocks for 16 tokens).
+const minFamilies = 2
+
+// countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block for each token,
+// and attention that exists for one token a request only. What is not certain stays unknown.
+func (w *work) countTokens(a *Device, results []passResult) {
+	sizes := map[string][3]int64{} // by launch configuration
+	for p := range results {
+		w.look()
+		fp, r := &a.Passes[p], &results[p]
+		if fp.Tokens >= 0 {
+			fp.TokenEvidence = tokensAnnotated
+		}
+		rows, real := w.rowsOf(r, sizes)
+		fp.Rows = rows
+		if fp.Tokens < 0 && real && len(r.second) == 0 {
+			fp.Tokens, fp.TokenEvidence = rows, tokensOfGrids
+		}
+		if fp.Stage == StageUnknown && (w.oneQuery(r) || fp.TokenEvidence == tokensOfGrids && fp.Tokens == 1) {
+			fp.Stage = StageDecode
+		}
+		if fp.Stage == StageDecode && fp.Batch < 0 && fp.TokenEvidence == tokensOfGrids {
+			fp.Batch = int(fp.Tokens)
+		}
+	}
+}
+
+// familySize is the number of tokens that the kernels of a family show.
+type familySize struct {
+	n    int64
+	grid classify.TokenGrid
+	bad  bool // they do not agree
+}
+
+// rowsOf returns the rows that the kernels of a pass ran, −1 where that is not certain. real says that they are tokens: a graph runs
+// the rows it was captured with, and kernels that were launched may be given padding, but for those that write the cache.
+func (w *work) rowsOf(r *passResult, sizes map[string][3]int64) (rows int64, real bool) {
+	var families []familySize
+	experts := false
+	for k, i := range r.kernels {
+		if r.layer[k] == None {
+			continue
+		}
+		f := &w.facts[w.seq.ID[i]]
+		experts = experts || f.Role == classify.RoleRouter || f.Role == classify.RoleExperts
+		if f.Tokens.Family == "" {
+			continue
+		}
+		config := w.acts[i].LaunchConfig()
+		if config == "" {
+			continue // a replay on AMD
+		}
+		size, ok := sizes[config]
+		if !ok {
+			size = gridOf(config)
+			sizes[config] = size
+		}
+		g := f.Tokens
+		g.Real = g.Real && !w.replayed(i)
+		families = addFamily(families, g, size[g.Axis])
+	}
+	count := 0
+	rows = -1
+	for _, f := range families {
+		if f.grid.Dense && experts {
+			continue
+		}
+		if f.bad || f.n <= 0 || rows >= 0 && f.n != rows {
+			return -1, false
+		}
+		rows, real = f.n, real || f.grid.Real
+		count++
+	}
+	if count < minFamilies {
+		return -1, false
+	}
+	return rows, real
+}
+
+// addFamily notes what one kernel shows.
+func addFamily(families []familySize, g classify.TokenGrid, n int64) []familySize {
+	for i := range families {
+		if f := &families[i]; f.grid.Family == g.Family {
+			f.bad = f.bad || f.n != n
+			f.grid.Real = f.grid.Real && g.Real
+			return families
+		}
+	}
+	return append(families, familySize{n: n, grid: g})
+}
+
+// gridOf reads the grid of a launch configuration, "gx,gy,gz|bx,by,bz"; what is missing is 0.
+func gridOf(config string) (size [3]int64) {
+	grid, _, _ := strings.Cut(config, "|")
+	for i, s := range strings.SplitN(grid, ",", len(size)) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return [3]int64{}
+		}
+		size[i] = n
+	}
+	return size
+}
+
+// oneQuery says that the pass decodes: attention of one token a request runs, and nothing else mixes tokens in those layers. Attention
+// for prompts beside it, in a batch of both, would be such a kernel.
+func (w *work) oneQuery(r *passResult) bool {
+	const one, other = 1, 2
+	seen := make([]uint8, r.count)
+	for k, i := range r.kernels {
+		l := int(r.layer[k]) - r.first
+		if r.layer[k] == None || l < 0 || l >= len(seen) {
+			continue
+		}
+		switch f := &w.facts[w.seq.ID[i]]; {
+		case f.OneQuery:
+			seen[l] |= one
+		case w.seq.Role[i] == roleMixer:
+			seen[l] |= other
+		}
+	}
+	found := false
+	for _, s := range seen {
+		if s == one|other {
+			return false
+		}
+		found = found || s == one
+	}
+	return found
+}

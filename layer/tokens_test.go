@@ -1,0 +1,176 @@
+package layer_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestTokensWithoutAnnotations: with the annotations hidden, stage, batch and tokens of every pass of every real trace are what the
+// annotation says, or unknown.
+func TestTokensWithoutAnnotations(t *testing.T) {
+	files, _ := filepath.Glob("../../shared/traces/torch/*")
+	if len(files) == 0 {
+		t.Skip("no reference traces")
+	}
+	// What must be known without them, by file.
+	want := map[string]string{
+		"sglang-qwen3-8b-extend-eager-mi300.json.gz":                 "unknown -1 15360 15360 grids",
+		"sglang-qwen3-8b-decode-graph-mi300.json.gz":                 "decode -1 -1 -1 ",
+		"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz":       "decode -1 -1 -1 ",
+		"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz": "decode -1 -1 -1 ",
+		"vllm-gptoss20b-decode-fullgraph-mi300.json.gz":              "decode -1 -1 -1 ",
+	}
+	checked := 0
+	for _, f := range files {
+		tr, err := trace.Open(t.Context(), f, trace.Options{})
+		if err != nil {
+			continue
+		}
+		bare, err := trace.Open(t.Context(), f, trace.Options{Lanes: trace.Lanes().Without(trace.LaneAnnotation)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil {
+			continue
+		}
+		b, err := layer.Analyze(t.Context(), bare, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(f)
+		for d := range b.Devices {
+			for p := range b.Devices[d].Passes {
+				fp := &b.Devices[d].Passes[p]
+				got := fmt.Sprintf("%s %d %d %d %s", fp.Stage, fp.Batch, fp.Tokens, fp.Rows, fp.TokenEvidence)
+				if w, ok := want[name]; ok && len(b.Devices[d].Passes) == 1 && got != w {
+					t.Errorf("%s: %q, want %q", name, got, w)
+				}
+				own := same(&a.Devices[d], &b.Devices[d], p)
+				if own == nil || own.Annotation == nil {
+					continue
+				}
+				checked++
+				st := own.Annotation
+				if fp.Stage != layer.StageUnknown && fp.Stage != st.Stage || fp.Batch >= 0 && fp.Batch != st.Batch || fp.Tokens >= 0 && fp.Tokens != st.Tokens {
+					t.Errorf("%s pass %d: %s, annotated %s %d %d", name, p, got, st.Stage, st.Batch, st.Tokens)
+				}
+			}
+		}
+	}
+	if checked < 6 {
+		t.Errorf("%d passes with an annotation were compared, want 6 at least", checked)
+	}
+}
+
+// same returns the pass of a that holds most kernels of pass p of b, another analysis of the same activities.
+func same(a, b *layer.Device, p int) *layer.ForwardPass {
+	counts := map[int]int{}
+	for i := range b.NumKernels() {
+		if b.Kernel(i).Place().Pass == p {
+			counts[a.Kernel(i).Place().Pass]++
+		}
+	}
+	best, most := layer.None, 0
+	for q, n := range counts {
+		if n > most || n == most && q > best {
+			best, most = q, n
+		}
+	}
+	if best == layer.None {
+		return nil
+	}
+	return &a.Passes[best]
+}
+
+// eager is a model of six layers whose kernels are launched one by one, or replayed, with these grids for norm, rotation, cache write
+// and activation.
+type tokensCase struct {
+	name                string
+	norm, rope, kv, act int64
+	attention           []string
+	replay, experts     bool
+	tokens, rows        int64
+	stage               layer.Stage
+}
+
+// Each rule, on either side.
+func TestTokensOfGrids(t *testing.T) {
+	const one, any = "void paged_attention_v1_kernel<__nv_bfloat16>(P)", "void flash::flash_fwd_splitkv_kernel<T>(P)"
+	for _, c := range []tokensCase{
+		{"all agree", 117, 117, 117, 117, []string{any}, false, false, 117, 117, layer.StageUnknown},
+		{"and decode", 117, 117, 117, 117, []string{one}, false, false, 117, 117, layer.StageDecode},
+		{"decode beside a prompt", 117, 117, 117, 117, []string{one, any}, false, false, 117, 117, layer.StageUnknown},
+		{"one token decodes", 1, 1, 1, 1, []string{any}, false, false, 1, 1, layer.StageDecode},
+		{"two families", 117, 0, 117, 0, []string{any}, false, false, 117, 117, layer.StageUnknown},
+		{"one family is not enough", 0, 0, 117, 0, []string{any}, false, false, -1, -1, layer.StageUnknown},
+		{"padded rows are no tokens", 128, 128, 117, 128, []string{any}, false, false, -1, -1, layer.StageUnknown},
+		{"rows without a cache write", 128, 128, 0, 128, []string{any}, false, false, -1, 128, layer.StageUnknown},
+		{"a graph runs the rows it was captured with", 128, 128, 128, 128, []string{one}, true, false, -1, 128, layer.StageDecode},
+		{"experts' activations count pairs", 0, 0, 117, 936, []string{any}, false, true, -1, -1, layer.StageUnknown},
+		{"and say nothing", 117, 0, 117, 936, []string{any}, false, true, 117, 117, layer.StageUnknown},
+	} {
+		d := analyze(t, c.build(), layer.Options{NumLayers: tokensLayers})
+		if len(d.Passes) != 1 {
+			t.Fatalf("%s: %d passes, want 1", c.name, len(d.Passes))
+		}
+		fp := &d.Passes[0]
+		batch := -1
+		if c.stage == layer.StageDecode && c.tokens > 0 {
+			batch = int(c.tokens)
+		}
+		if len(fp.Layers) != tokensLayers || fp.Tokens != c.tokens || fp.Rows != c.rows || fp.Stage != c.stage || fp.Batch != batch {
+			t.Errorf("%s: %d layers, %d tokens, %d rows, stage %s, batch %d; want %d, %d, %d, %s, %d", c.name, len(fp.Layers), fp.Tokens, fp.Rows, fp.Stage, fp.Batch,
+				tokensLayers, c.tokens, c.rows, c.stage, batch)
+		}
+	}
+}
+
+const tokensLayers = 6
+
+func (c *tokensCase) build() *trace.Trace {
+	b := trace.NewBuilder()
+	at, corr := int64(1000), trace.CorrelationID(1)
+	call := func(name string) {
+		corr++
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+	}
+	if c.replay {
+		call("cudaGraphLaunch")
+	}
+	kernel := func(name string, grid int64) {
+		if !c.replay {
+			call("cudaLaunchKernel")
+		}
+		at += 20
+		e := trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: 10, Correlation: corr, Stream: 7}
+		if grid > 0 {
+			e.Shape = fmt.Sprintf("%d,1,1|256,1,1", grid)
+		}
+		b.Add(e)
+	}
+	kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)", 4)
+	for range tokensLayers {
+		kernel("void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", c.norm)
+		kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 132)
+		kernel("void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", c.rope)
+		kernel("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>(P)", c.kv)
+		for _, n := range c.attention {
+			kernel(n, 132)
+		}
+		kernel("nvjet_tst_64x8_64x16_2x1_v_bz_TNT", 132)
+		kernel("void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", c.norm)
+		if c.experts {
+			kernel("void vllm::moe::topkGatingSoftmax<4, 128, 4, 16, int>(P)", 4)
+		}
+		kernel("nvjet_tst_128x8_64x12_4x1_v_bz_TNT", 132)
+		kernel("void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(P)", c.act)
+		kernel("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT", 132)
+	}
+	kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 1)
+	return b.Finish()
+}
