@@ -1,8 +1,6 @@
 package layer
 
 import (
-	"strings"
-
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 )
@@ -51,7 +49,7 @@ func (k Kernel) ModelLine() ModelLine {
 		own = k.d.Passes[p].Stage
 	}
 	if tw.How != HowLaunch && own == StageDecode && stage == StagePrefill {
-		if m.From = stage; stageWord(fn) == StagePrefill {
+		if m.From = stage; framework.StageOfFunction(fn) == framework.Prefill {
 			m.Line = ""
 		}
 	}
@@ -86,7 +84,7 @@ func modelFrame(launch trace.Event) (line, fn string, stage Stage) {
 		if !ok || f.Generated() {
 			continue
 		}
-		if s := stageWord(f.Func); stage == StageUnknown {
+		if s := Stage(framework.StageOfFunction(f.Func)); stage == StageUnknown {
 			stage = s
 		}
 		if kind, from := f.ModelFile(frameworks); kind > found {
@@ -95,16 +93,4 @@ func modelFrame(launch trace.Event) (line, fn string, stage Stage) {
 		}
 	}
 	return line, fn, stage
-}
-
-// stageWord is the stage that a function is for, by the words that servers name such functions with.
-func stageWord(fn string) Stage {
-	l := strings.ToLower(fn)
-	switch {
-	case strings.Contains(l, "extend"), strings.Contains(l, "prefill"):
-		return StagePrefill
-	case strings.Contains(l, "decode"):
-		return StageDecode
-	}
-	return StageUnknown
 }

@@ -82,7 +82,7 @@ type columns struct {
 	node     sparse[uint64]
 	shape    sparse[NameID] // op: input dims; activity: launch configuration
 	annQueue sparse[int32]  // annotations on a stream and syncs: queue index + 1
-	domain   sparse[NameID] // NVTX domain
+	domain   sparse[NameID] // NVTX domain; op: call stack
 	scope    sparse[uint16] // process scope of the correlation
 	args     sparse[NameID] // raw args, interned
 	bytes    sparse[int64]  // copies and sets

@@ -245,9 +245,19 @@ func (e Event) Value() float64 {
 	return math.Float64frombits(c.value.at(i))
 }
 
+// CallStack returns the Python frames around an op as "file.py(12): f;file.py(34): g", the innermost first, "" where none
+// are recorded. Older profilers write them into the op; newer ones record frames as events, see [Event.Stack].
+func (e Event) CallStack() string {
+	if e.Lane() != LaneOp {
+		return ""
+	}
+	c, i := e.loc()
+	return e.t.Name(c.domain.at(i))
+}
+
 // Domain returns the NVTX domain of a range, "" for the default domain.
 func (e Event) Domain() string {
-	if !e.Valid() {
+	if !e.Valid() || e.Lane() == LaneOp {
 		return ""
 	}
 	c, i := e.loc()

@@ -247,6 +247,9 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 		if lane == LaneOp && ev.Has&scan.HasDims != 0 {
 			c.shape.set(i, s.raw(ev.Dims))
 		}
+		if lane == LaneOp && ev.Has&scan.HasStack != 0 && len(ev.Stack) > 0 {
+			c.domain.set(i, s.name(ev.Stack))
+		}
 	}
 	if cat.name != 0 {
 		c.cat.set(i, NameID(cat.name))

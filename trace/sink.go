@@ -183,6 +183,9 @@ func (k *sink) translate(w *sinkWorker, c *columns) {
 	for i, id := range c.args.v {
 		c.args.v[i] = k.rawID(w, id)
 	}
+	for i, id := range c.domain.v {
+		c.domain.v[i] = k.nameID(w, id)
+	}
 	for i, th := range c.thread {
 		if th == NoThread {
 			continue

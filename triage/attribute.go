@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // NOTE. A kernel replayed from a graph has no launch of its own: the frames
@@ -37,7 +38,7 @@ func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteInd
 	for _, w := range works {
 		for i := range w.acts {
 			a := &w.acts[i]
-			if a.replay || a.site <= siteReplay || !keep(&p.facts[a.kernel]) {
+			if a.replay || a.site <= siteFromPrefill || !keep(&p.facts[a.kernel]) {
 				continue
 			}
 			x.any[a.kernel] = addSite(x.any[a.kernel], a)
@@ -220,7 +221,25 @@ func (a *analysis) attribute(ctx context.Context) error {
 			}
 		}
 	}
+	a.dropPrefillLines()
 	return ctx.Err()
+}
+
+// dropPrefillLines takes back what replays of a decode were given of a prefill alone: a line in a function of which the server
+// has another one for decode.
+func (a *analysis) dropPrefillLines() {
+	drop := make([]bool, len(a.pool.sites.texts))
+	for i, text := range a.pool.sites.texts {
+		_, _, fn := locationParts(text)
+		drop[i] = framework.StageOfFunction(fn) == framework.Prefill
+	}
+	for _, w := range a.formal {
+		for i := range w.acts {
+			if act := &w.acts[i]; act.replay && stageOrder[act.stage] == StageDecode && drop[act.site] {
+				act.site = siteFromPrefill
+			}
+		}
+	}
 }
 
 // deal returns the site in whose share of the total the given time falls.

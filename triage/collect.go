@@ -204,6 +204,7 @@ type siteFinder struct {
 	hip    bool
 	cuda   bool
 	last   foundSite
+	stacks map[string]int32 // call stacks of ops: pool site
 }
 
 // foundSite is what of answered: the kernels of a replay all have one launch.
@@ -261,10 +262,47 @@ func (f *siteFinder) find(launch trace.Event, external uint64, replay bool) (sit
 			found, from = f.bestFrame(f.t.FrameAt(launch.Thread(), launch.Start()), replay), fromLaunch
 		}
 	}
-	if !found.Valid() {
-		return siteUnresolved, op, fromNothing
+	if found.Valid() {
+		return f.site(found), op, from
 	}
-	return f.site(found), op, from
+	if s := f.callStack(external, launch); s != "" {
+		if site = f.siteOfStack(s); site != siteUnresolved {
+			return site, op, fromOp
+		}
+	}
+	return siteUnresolved, op, fromNothing
+}
+
+// callStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around it.
+func (f *siteFinder) callStack(external uint64, launch trace.Event) string {
+	e := f.t.OpByExternalID(external)
+	if !e.Valid() && launch.Valid() {
+		e = launch.Op()
+	}
+	for ; e.Valid(); e = e.Parent() {
+		if s := e.CallStack(); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// siteOfStack returns the site of the best frame of a call stack, the innermost among equals.
+func (f *siteFinder) siteOfStack(stack string) int32 {
+	if id, ok := f.stacks[stack]; ok {
+		return id
+	}
+	if f.stacks == nil {
+		f.stacks = map[string]int32{}
+	}
+	best, id := rankNoise, siteUnresolved
+	for name := range strings.SplitSeq(stack, ";") {
+		if fr, ok := parseFrame(name); ok && fr.rank() > best {
+			best, id = fr.rank(), f.p.sites.id(fr.location())
+		}
+	}
+	f.stacks[stack] = id
+	return id
 }
 
 // innermost returns the frame from which an activity's site was found.

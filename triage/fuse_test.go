@@ -2,6 +2,7 @@ package triage_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
@@ -149,5 +150,27 @@ func TestExampleKernelsAreOfTheChain(t *testing.T) {
 				t.Errorf("%s: example kernel %d is %.60q, which is not in the evidence", f.Pattern, i, e.Name())
 			}
 		}
+	}
+}
+
+// TestChainsMatchOperators: a registry can ask for the operator of a layer where names say nothing: both products of an MLP
+// run the same library's kernels as all others.
+func TestChainsMatchOperators(t *testing.T) {
+	reg, err := triage.LoadRegistry(strings.NewReader(`{
+		"schema": 3, "as_of": "2026-01-01",
+		"steps": [
+			{"step": "up", "note": "first product of the MLP", "operators": ["gate_up_proj"]},
+			{"step": "act", "note": "activation", "operators": ["activation"]},
+			{"step": "down", "note": "second product of the MLP", "operators": ["down_proj"]}],
+		"patterns": [{
+			"pattern": "MLP in one kernel", "origin": "inflight", "frameworks": ["sglang"], "repeat": "layer",
+			"candidate_paths": ["our/mlp.py"], "rationale": "One kernel.",
+			"chain": [{"any": ["up"]}, {"any": ["act"]}, {"any": ["down"]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "", triage.Options{Registry: reg})
+	if f := r.Stages[0].Fuse; len(f) != 1 || f[0].Occurrences != 36 {
+		t.Errorf("rows %+v, want one with 36 occurrences, one a layer", f)
 	}
 }

@@ -295,7 +295,7 @@ func (r *row) bySite(p *pool, operator int32) (out []siteTime, whole int64) {
 	})
 	if len(out) > 2 {
 		slices.SortStableFunc(out[1:], func(a, b siteTime) int {
-			tells := func(st siteTime) bool { return st.site > siteReplay && percent(st.ns, whole) >= minSitePct }
+			tells := func(st siteTime) bool { return st.site > siteFromPrefill && percent(st.ns, whole) >= minSitePct }
 			switch known, other := tells(a), tells(b); {
 			case known == other:
 				return 0

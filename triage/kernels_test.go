@@ -165,3 +165,42 @@ func TestTwoTraceModeGivesModelLines(t *testing.T) {
 		})
 	}
 }
+
+// TestCallStacksOfOps: traces of older profilers, which write the Python frames into their ops, have source lines.
+func TestCallStacksOfOps(t *testing.T) {
+	r := analyze(t, "traces/torch/old-format-pythonstack-v100.pt.trace.json.gz", "", triage.Options{MinSharePct: -1})
+	var known, all float64
+	for _, s := range r.Stages {
+		for _, k := range s.Kernels {
+			all += k.GPUTimeUS
+			for _, l := range k.Locations {
+				if strings.HasPrefix(l.Location, "torchvision/models/resnet.py:") && l.From == "op" {
+					known += k.GPUTimeUS * l.SharePct / 100
+				}
+			}
+		}
+		if strings.Contains(s.OverlapNote, "no Python frames") {
+			t.Errorf("frames are there, and the report says: %s", s.OverlapNote)
+		}
+	}
+	// The backward pass runs on a thread that has no frames.
+	if known < 0.25*all {
+		t.Errorf("%.0f of %.0f µs come from lines of the model, want a quarter at least", known, all)
+	}
+}
+
+// TestDecodeIsNotExplainedByAPrefill: the attention of a replayed decode is not at the prefill's function.
+func TestDecodeIsNotExplainedByAPrefill(t *testing.T) {
+	r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz", triage.Options{MinSharePct: -1})
+	from := map[string]string{}
+	for _, k := range r.Stages[0].Kernels {
+		from[k.Label] = k.Locations[0].Location
+		if strings.Contains(k.Locations[0].Location, "forward_extend") {
+			t.Errorf("%s comes from %s", k.Label, k.Locations[0].Location)
+		}
+	}
+	attention, activation := from["paged_attention_ll4mi_QKV_mfma16_kernel"], from["act_and_mul_kernel"]
+	if attention != triage.FromPrefill || !strings.Contains(activation, "activation.py") {
+		t.Errorf("attention comes from %q and the activation from %q", attention, activation)
+	}
+}

@@ -196,18 +196,28 @@ func (a *analysis) overlapNote(s *stageWork, rows int) string {
 // howToMap says what would give the stage's kernels source lines.
 func howToMap(s *stageWork) string {
 	for _, w := range s.parts {
-		if w.t.LaneLen(trace.LanePython) > 0 {
+		if w.t.LaneLen(trace.LanePython) > 0 || w.hasCallStacks() {
 			return "give a mapping trace (CUDA graphs off) for one"
 		}
 	}
 	return "this trace holds no Python frames: record with stacks (with_stack), or give a mapping trace that has them"
 }
 
+// hasCallStacks says that ops carry their Python frames.
+func (w *work) hasCallStacks() bool {
+	for e := range w.t.Events(trace.LaneOp) {
+		if e.CallStack() != "" {
+			return true
+		}
+	}
+	return false
+}
+
 func unresolvedShare(s *stageWork) float64 {
 	var none int64
 	for i := range s.rows {
 		for _, st := range s.rows[i].sites {
-			if st.site <= siteReplay {
+			if st.site <= siteFromPrefill {
 				none += st.ns
 			}
 		}
@@ -283,7 +293,7 @@ func (a *analysis) dependency(o *overlapStat) (signal, risk string) {
 		if a.serial(me, n) {
 			return true, false
 		}
-		return false, me.site <= siteReplay || n.site <= siteReplay
+		return false, me.site <= siteFromPrefill || n.site <= siteFromPrefill
 	}
 	var prevSerial, prevUnclear, nextSerial, nextUnclear bool
 	if prev != nil {
@@ -308,7 +318,7 @@ func (a *analysis) dependency(o *overlapStat) (signal, risk string) {
 // serial reports whether two tight neighbours probably depend on each other:
 // one scope, one launching op, or kinds of work that feed each other.
 func (a *analysis) serial(x, y *activity) bool {
-	if x.site > siteReplay && y.site > siteReplay {
+	if x.site > siteFromPrefill && y.site > siteFromPrefill {
 		px, _, fx := locationParts(a.pool.sites.texts[x.site])
 		py, _, fy := locationParts(a.pool.sites.texts[y.site])
 		if px == py || fx == fy && fx != "forward" && fx != "" {

@@ -28,6 +28,7 @@ func (p *interned) id(s string) int32 {
 const (
 	siteUnresolved int32 = iota
 	siteReplay
+	siteFromPrefill // where only a prefill's launches explain a decode; ids below are of source lines
 )
 
 // kernelFacts is what a canonical kernel name tells.
@@ -60,6 +61,7 @@ func newPool() *pool {
 	p := &pool{}
 	p.sites.id(Unresolved)
 	p.sites.id(GraphReplay)
+	p.sites.id(FromPrefill)
 	p.ops.id("")
 	p.operators.id(noOperator)
 	return p

@@ -3,27 +3,33 @@ package triage
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
 // WriteProfile writes the GPU time of the formal traces as a gzipped
-// profile.proto for go tool pprof: one sample per stage, Python stack, cpu op
-// and kernel, with GPU time in nanoseconds and the number of launches. The sum
-// of all samples is the report's GPU time. Kernels whose source was found
-// elsewhere have that one line as their stack.
+// profile.proto for go tool pprof: samples by Python stack, cpu op
+// and kernel, with GPU time in nanoseconds and the number of launches, and the labels stage, pass, layer, operator, category
+// and device. The sum of all samples is the report's GPU time. A kernel replayed from a graph has the stack of the launch that
+// it stands for; where none is known, its operator and what is known instead of a stack.
 func (r *Report) WriteProfile(w io.Writer) error {
 	a := r.from
 	if a == nil {
 		return fmt.Errorf("triage: %w: the report was not made by Analyze", ErrNoTrace)
 	}
-	b := newProfileBuilder(a.pool)
+	b := &profileBuilder{a: a, own: newPool(), ids: map[stackNode]stackID{}, at: map[sampleKey]int{}, traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
 	for _, wk := range a.formal {
 		b.add(wk)
 	}
-	p := b.profile(a)
+	p := b.profile()
 	if err := p.CheckValid(); err != nil {
 		return err
 	}
@@ -38,30 +44,50 @@ const noStack = stackID(-1)
 // stackNode is the innermost frame of a stack and the stack around it.
 type stackNode struct {
 	outer stackID
-	site  int32 // pool.sites
+	site  int32 // profileBuilder.own.sites
 }
 
+// sampleKey is what samples are told apart by.
 type sampleKey struct {
-	stage  int8
-	stack  stackID
-	op     int32
-	kernel int32
+	stage                int8
+	stack                stackID
+	op, kernel, operator int32
+	pass, layer          int32
+	device               trace.DeviceID
 }
+
+// maxSamples is how many samples tell passes and layers apart; further ones are summed over them. A profile of so many takes
+// about 100 MB, and go tool pprof a minute to read.
+const maxSamples = 1 << 20
 
 type profileBuilder struct {
-	p      *pool
+	a      *analysis // not changed
+	own    *pool     // the texts of frames
 	ids    map[stackNode]stackID
 	stacks []stackNode
 	at     map[sampleKey]int
 	keys   []sampleKey
 	values [][2]int64 // launches, ns
+	traces map[*trace.Trace]*traceStacks
+	twins  map[[2]trace.Event]stackID
 
 	out       *profile.Profile
 	locations map[string]*profile.Location
 }
 
-func newProfileBuilder(p *pool) *profileBuilder {
-	return &profileBuilder{p: p, ids: map[stackNode]stackID{}, at: map[sampleKey]int{}}
+// traceStacks are the stacks of one trace.
+type traceStacks struct {
+	finder *siteFinder
+	memo   []stackID // per Python frame: stack + 2, 0 not asked yet
+}
+
+func (b *profileBuilder) stacksOf(t *trace.Trace) *traceStacks {
+	s := b.traces[t]
+	if s == nil {
+		s = &traceStacks{newSiteFinder(b.own, t), make([]stackID, t.LaneLen(trace.LanePython))}
+		b.traces[t] = s
+	}
+	return s
 }
 
 func (b *profileBuilder) stack(outer stackID, site int32) stackID {
@@ -77,25 +103,19 @@ func (b *profileBuilder) stack(outer stackID, site int32) stackID {
 
 // add counts the activities of one trace.
 func (b *profileBuilder) add(w *work) {
-	f := newSiteFinder(b.p, w.t)
-	byFrame := make([]stackID, w.t.LaneLen(trace.LanePython)) // stack + 2, 0 not asked yet
 	for i := range w.acts {
 		act := &w.acts[i]
-		id := noStack
-		switch act.from {
-		case fromOp, fromLaunch:
-			id = b.stackOf(f, byFrame, f.innermost(w.t.LaneAt(trace.LaneGPU, int(act.event)), act.from))
-		default:
-			if act.site != siteUnresolved {
-				id = b.stack(noStack, act.site)
-			}
+		e := w.event(act)
+		k := w.a.Of(e.ID())
+		key := sampleKey{act.stage, b.stackFor(w, act, e, k), act.op, act.kernel, act.operator, layer.None, layer.None, e.Device()}
+		if k.Valid() && len(b.keys) < maxSamples {
+			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
 		}
-		k := sampleKey{act.stage, id, act.op, act.kernel}
-		n, ok := b.at[k]
+		n, ok := b.at[key]
 		if !ok {
 			n = len(b.keys)
-			b.at[k] = n
-			b.keys = append(b.keys, k)
+			b.at[key] = n
+			b.keys = append(b.keys, key)
 			b.values = append(b.values, [2]int64{})
 		}
 		b.values[n][0]++
@@ -103,29 +123,148 @@ func (b *profileBuilder) add(w *work) {
 	}
 }
 
+// stackFor returns the stack of an activity: its own, its twin's, the one line that was found for it, else a node that says
+// what is known instead, with the operator below it.
+func (b *profileBuilder) stackFor(w *work, act *activity, e trace.Event, k layer.Kernel) stackID {
+	id := noStack
+	switch {
+	case act.from == fromOp || act.from == fromLaunch:
+		id = b.launchStack(b.stacksOf(w.t), e, act.from)
+	case act.from == fromAlignment && act.site > siteFromPrefill:
+		id = b.twinStack(w, k)
+		if stageOrder[act.stage] == StageDecode {
+			id = b.withoutPrefill(id)
+		}
+	}
+	if id != noStack {
+		return id
+	}
+	id = b.stack(noStack, b.own.sites.id(b.a.pool.sites.texts[act.site]))
+	if act.site <= siteFromPrefill && act.operator != 0 {
+		id = b.stack(id, b.own.sites.id("operator "+b.a.pool.operators.texts[act.operator]))
+	}
+	return id
+}
+
+// twinStack returns the stack of the launch that a replayed kernel stands for.
+func (b *profileBuilder) twinStack(w *work, k layer.Kernel) stackID {
+	if !k.Valid() {
+		return noStack
+	}
+	tw := k.Twin()
+	if !tw.Launch.Valid() {
+		return noStack
+	}
+	key := [2]trace.Event{tw.Launch, tw.Kernel}
+	id, ok := b.twins[key]
+	if !ok {
+		s := b.stacksOf(b.a.traceOf(tw.Launch, w))
+		if tw.Kernel.Valid() {
+			_, _, from := s.finder.of(tw.Kernel)
+			id = b.launchStack(s, tw.Kernel, from)
+		} else {
+			id = b.stackOf(s, s.finder.t.FrameAt(tw.Launch.Thread(), tw.Launch.Start()))
+		}
+		b.twins[key] = id
+	}
+	return id
+}
+
+// withoutPrefill is a stack without the functions that the server has for prefills: those of a decode's twin.
+func (b *profileBuilder) withoutPrefill(id stackID) stackID {
+	if id == noStack {
+		return id
+	}
+	n := b.stacks[id]
+	outer := b.withoutPrefill(n.outer)
+	_, _, fn := locationParts(b.own.sites.texts[n.site])
+	if framework.StageOfFunction(fn) == framework.Prefill {
+		return outer
+	}
+	return b.stack(outer, n.site)
+}
+
+// launchStack returns the stack around the launch of an activity.
+func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from origin) stackID {
+	if e := s.finder.innermost(act, from); e.Valid() {
+		return b.stackOf(s, e)
+	}
+	// Of older profilers the stack is a text, the innermost frame first.
+	id := noStack
+	frames := strings.Split(s.finder.callStack(act.ExternalID(), act.Launch()), ";")
+	slices.Reverse(frames)
+	for _, name := range frames {
+		if fr, ok := parseFrame(name); ok && fr.rank() > rankNoSignal {
+			id = b.stack(id, b.own.sites.id(fr.location()))
+		}
+	}
+	return id
+}
+
 // stackOf returns the stack from a frame outwards without frames that tell
 // nothing. Each frame of the trace is visited once.
-func (b *profileBuilder) stackOf(f *siteFinder, memo []stackID, e trace.Event) stackID {
+func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 	var path []trace.Event
 	outer := noStack
-	for ; e.Valid(); e = e.Parent() {
-		if m := memo[e.Index()]; m != 0 {
+	at := e
+	for ; at.Valid(); at = at.Parent() {
+		if m := s.memo[at.Index()]; m != 0 {
 			outer = m - 2
 			break
 		}
-		path = append(path, e)
+		path = append(path, at)
 	}
+	class := s.classAround(at)
 	for i := len(path) - 1; i >= 0; i-- {
-		if f.rank(path[i]) > rankNoSignal {
-			outer = b.stack(outer, f.site(path[i]))
+		e := path[i]
+		switch {
+		case e.Kind() == trace.KindModule:
+			class = moduleClass(e.Name())
+		case s.finder.rank(e) > rankNoSignal:
+			outer = b.stack(outer, b.frameOf(e, class))
+			class = ""
 		}
-		memo[path[i].Index()] = outer + 2
+		s.memo[e.Index()] = outer + 2
 	}
 	return outer
 }
 
+// classAround is the class whose call encloses a frame directly: that of the nearest module, with frames between that tell
+// nothing only.
+func (s *traceStacks) classAround(e trace.Event) string {
+	for ; e.Valid(); e = e.Parent() {
+		if e.Kind() == trace.KindModule {
+			return moduleClass(e.Name())
+		}
+		if s.finder.rank(e) > rankNoSignal {
+			break
+		}
+	}
+	return ""
+}
+
+// moduleClass is the class in the name of a module frame, "nn.Module: Qwen3Attention_0".
+func moduleClass(name string) string {
+	_, class, _ := strings.Cut(name, ": ")
+	if i := strings.LastIndexByte(class, '_'); i > 0 {
+		if _, err := strconv.Atoi(class[i+1:]); err == nil {
+			return class[:i]
+		}
+	}
+	return class
+}
+
+// frameOf is the text of a frame, its function qualified by the class whose call it is.
+func (b *profileBuilder) frameOf(e trace.Event, class string) int32 {
+	fr, _ := parseFrame(e.Name())
+	if class != "" {
+		fr.fn = class + "." + fr.fn
+	}
+	return b.own.sites.id(fr.location())
+}
+
 // profile renders what was counted.
-func (b *profileBuilder) profile(a *analysis) *profile.Profile {
+func (b *profileBuilder) profile() *profile.Profile {
 	b.out = &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "launches", Unit: "count"}, {Type: "gpu_time", Unit: "nanoseconds"}},
 		DefaultSampleType: "gpu_time",
@@ -133,11 +272,40 @@ func (b *profileBuilder) profile(a *analysis) *profile.Profile {
 		Period:            1,
 	}
 	b.locations = map[string]*profile.Location{}
-	for _, w := range a.formal {
-		b.out.Comments = append(b.out.Comments, "trace: "+w.path)
+	b.head()
+	p := b.a.pool
+	for n, k := range b.keys {
+		// Leaf first: kernel, op, frames from the innermost out, stage.
+		locs := []*profile.Location{b.location(classify.Canonical(p.facts[k.kernel].parsed.Demangled), "", "")}
+		if op := p.ops.texts[k.op]; op != "" {
+			locs = append(locs, b.location(op, "", ""))
+		}
+		for s := k.stack; s >= 0; s = b.stacks[s].outer {
+			site := b.own.sites.texts[b.stacks[s].site]
+			path, line, fn := locationParts(site)
+			if fn == "" {
+				fn = site
+			}
+			locs = append(locs, b.location(fn, path, line))
+		}
+		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
+		labels := map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(p.facts[k.kernel].result.Category)},
+			"operator": {p.operators.texts[k.operator]}, "device": {strconv.Itoa(int(k.device))}}
+		for name, v := range map[string]int32{"pass": k.pass, "layer": k.layer} {
+			if v != layer.None {
+				labels[name] = []string{strconv.Itoa(int(v))}
+			}
+		}
+		b.out.Sample = append(b.out.Sample, &profile.Sample{Location: locs, Value: []int64{b.values[n][0], b.values[n][1]}, Label: labels})
 	}
+	return b.out
+}
+
+// head fills in the traces and the time they span.
+func (b *profileBuilder) head() {
 	var first, last int64
-	for n, w := range a.formal {
+	for n, w := range b.a.formal {
+		b.out.Comments = append(b.out.Comments, "trace: "+w.path)
 		for i := range w.acts {
 			if n == 0 && i == 0 {
 				first = w.acts[i].start
@@ -149,25 +317,6 @@ func (b *profileBuilder) profile(a *analysis) *profile.Profile {
 		}
 	}
 	b.out.DurationNanos = last - first
-	for n, k := range b.keys {
-		// Leaf first: kernel, op, frames from the innermost out, stage.
-		locs := []*profile.Location{b.location(b.p.name(k.kernel), "", "")}
-		if op := b.p.ops.texts[k.op]; op != "" {
-			locs = append(locs, b.location(op, "", ""))
-		}
-		for s := k.stack; s >= 0; s = b.stacks[s].outer {
-			site := b.p.sites.texts[b.stacks[s].site]
-			path, line, fn := locationParts(site)
-			if fn == "" {
-				fn = site
-			}
-			locs = append(locs, b.location(fn, path, line))
-		}
-		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
-		b.out.Sample = append(b.out.Sample, &profile.Sample{Location: locs, Value: []int64{b.values[n][0], b.values[n][1]},
-			Label: map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(b.p.facts[k.kernel].result.Category)}}})
-	}
-	return b.out
 }
 
 // location returns the location of a function, made on first use. Functions of

@@ -48,8 +48,13 @@ func TestProfileTotalsEqualReport(t *testing.T) {
 			for _, s := range p.Sample {
 				launches += s.Value[0]
 				ns += s.Value[1]
-				if len(s.Label["stage"]) != 1 || len(s.Label["category"]) != 1 {
-					t.Fatalf("a sample has the labels %v", s.Label)
+				for _, name := range []string{"stage", "category", "operator", "device"} {
+					if len(s.Label[name]) != 1 {
+						t.Fatalf("a sample has the labels %v", s.Label)
+					}
+				}
+				if (len(s.Label["layer"]) > 0) && len(s.Label["pass"]) == 0 {
+					t.Fatalf("a sample of a layer and of no pass: %v", s.Label)
 				}
 				deepest = max(deepest, len(s.Location))
 			}
@@ -96,5 +101,60 @@ func TestGoToolPprofReadsTheProfile(t *testing.T) {
 	}
 	if !strings.Contains(string(out), "Total samples = 492.81ms") {
 		t.Errorf("go tool pprof -top does not show the report's 492.81 ms:\n%.600s", out)
+	}
+}
+
+// TestProfileOfReplays: a replayed kernel has the whole stack of the launch that it stands for, functions with the class whose
+// call they are, none of a prefill's functions in a decode, and its operator where no launch is known.
+func TestProfileOfReplays(t *testing.T) {
+	const decode, eager = "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"
+	read := func(mapping string) (byName map[string]int64, total int64, p *profile.Profile) {
+		t.Helper()
+		var buf bytes.Buffer
+		if err := analyze(t, decode, mapping, triage.Options{}).WriteProfile(&buf); err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Parse(&buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byName = map[string]int64{}
+		for _, s := range p.Sample {
+			total += s.Value[1]
+			seen := map[string]bool{}
+			for _, l := range s.Location {
+				if name := l.Line[0].Function.Name; !seen[name] {
+					seen[name] = true
+					byName[name] += s.Value[1]
+				}
+			}
+		}
+		return byName, total, p
+	}
+	byName, total, p := read(eager)
+	const layerCall = "python/sglang/srt/models/qwen3.py Qwen3DecoderLayer.forward"
+	if share := float64(byName[layerCall]) / float64(total); share < 0.7 {
+		t.Errorf("%s has %.3f of the time, want 0.7: what is replayed has no stack", layerCall, share)
+	}
+	for name := range byName {
+		if strings.Contains(name, "forward_extend") {
+			t.Errorf("a decode has the frame %s", name)
+		}
+	}
+	layers, passes := map[string]bool{}, map[string]bool{}
+	for _, s := range p.Sample {
+		for _, v := range s.Label["layer"] {
+			layers[v] = true
+		}
+		for _, v := range s.Label["pass"] {
+			passes[v] = true
+		}
+	}
+	if len(layers) != 36 || len(passes) != 1 {
+		t.Errorf("%d layers and %d passes among the labels, want 36 and 1", len(layers), len(passes))
+	}
+	byName, total, _ = read("")
+	if ns := byName["operator gate_up_proj"]; float64(ns)/float64(total) < 0.24 {
+		t.Errorf("operator gate_up_proj has %d of %d ns", ns, total)
 	}
 }

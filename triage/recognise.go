@@ -18,9 +18,10 @@ type recogniser struct {
 	all    stepSet             // steps that ask for both name and op
 
 	// By number of the kernel, op and site; nil until asked for.
-	kernels []*kernelSteps
-	ops     []*opSteps
-	sites   []*stepSet
+	kernels   []*kernelSteps
+	ops       []*opSteps
+	sites     []*stepSet
+	operators []stepSet
 }
 
 // stepWords are the word patterns of a step.
@@ -61,6 +62,14 @@ func newRecogniser(reg *Registry, p *pool) *recogniser {
 			r.all |= 1 << i
 		}
 	}
+	r.operators = make([]stepSet, len(p.operators.texts))
+	for id, text := range p.operators.texts {
+		for i := range reg.Steps {
+			if slices.Contains(reg.Steps[i].Operators, text) {
+				r.operators[id] |= 1 << i
+			}
+		}
+	}
 	for i := range reg.Patterns {
 		r.active = append(r.active, classify.NewKeywords(reg.Patterns[i].Active...))
 	}
@@ -70,7 +79,7 @@ func newRecogniser(reg *Registry, p *pool) *recogniser {
 // stepsOf returns what kernels of one sort do.
 func (r *recogniser) stepsOf(k sortKey) stepSet {
 	kernel, op := r.kernel(k.kernel), r.op(k.op)
-	set := (kernel.sure|op.set|(kernel.likely|r.site(k.site))&^kernel.only)&^r.all | op.set&kernel.named&r.all
+	set := (kernel.sure|op.set|r.operators[k.operator]|(kernel.likely|r.site(k.site))&^kernel.only)&^r.all | op.set&kernel.named&r.all
 	set &^= kernel.never
 	for i := range r.steps { // in order: steps require earlier ones
 		if need := r.steps[i].requires; set&need != need {

@@ -164,6 +164,9 @@ type Location struct {
 const (
 	Unresolved  = "unresolved"   // no frames recorded around the launch
 	GraphReplay = "graph replay" // replayed from a graph, origin not known
+	// FromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server has once
+	// for each stage.
+	FromPrefill = "from prefill"
 )
 
 // CategoryRow is the GPU time of one category in a stage.

@@ -12,7 +12,7 @@ type seqKernel struct {
 
 // sortKey is what decides about the steps a kernel does: activities that agree
 // in it are of one sort.
-type sortKey struct{ kernel, op, site int32 }
+type sortKey struct{ kernel, op, site, operator int32 }
 
 // sequences are the activities of a stage by stream.
 type sequences struct {
@@ -45,7 +45,7 @@ func (a *analysis) sequences(s *stageWork) *sequences {
 				continue
 			}
 			f := &a.pool.facts[act.kernel]
-			key := sortKey{act.kernel, act.op, act.site}
+			key := sortKey{act.kernel, act.op, act.site, act.operator}
 			sort := last[act.kernel] - 1
 			if sort < 0 || out.sorts[sort] != key {
 				var ok bool

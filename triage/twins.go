@@ -21,7 +21,7 @@ type twinTable struct{ byAct []twin }
 
 // at returns the twin of activity i, false where there is none.
 func (t twinTable) at(i int) (twin, bool) {
-	if i >= len(t.byAct) || t.byAct[i].site <= siteReplay {
+	if i >= len(t.byAct) || t.byAct[i].site <= siteFromPrefill {
 		return twin{}, false
 	}
 	return t.byAct[i], true

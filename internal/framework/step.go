@@ -76,6 +76,19 @@ func StageNamed(word string) string {
 	return Unknown
 }
 
+// StageOfFunction is the stage that a function is for, by the words that servers name such functions with: forward_extend,
+// forward_decode. It is [Unknown] for all others.
+func StageOfFunction(fn string) string {
+	l := strings.ToLower(fn)
+	switch {
+	case strings.Contains(l, "extend"), strings.Contains(l, "prefill"):
+		return Prefill
+	case strings.Contains(l, "decode"):
+		return Decode
+	}
+	return Unknown
+}
+
 // NewStep is a step of a dialect that says nothing.
 func NewStep(dialect string) Step {
 	return Step{Dialect: dialect, Index: -1, Stage: Unknown, Batch: -1, Tokens: -1,

@@ -30,6 +30,7 @@ const (
 	// HasUnfinished says that dur is the profiler's guess: args.finished is "false".
 	HasUnfinished
 	HasRank
+	HasStack
 )
 
 // Ident is a number or a text: pids and tids are numbers in most files, and
@@ -68,6 +69,7 @@ type Event struct {
 	Rank        int64
 	Grid, Block []byte // raw arrays
 	Dims        []byte // raw "Input Dims" / "Input dims"
+	Stack       []byte // "Call stack": Python frames, the innermost first, between semicolons
 
 	Args []byte // raw, with its braces
 	Raw  []byte // the whole event

@@ -274,6 +274,11 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 					ev.Dims = b[vs:p]
 					ev.Has |= HasDims
 				}
+			} else if key[0] == 'C' && b[p] == '"' && string(key) == "Call stack" {
+				if p = skipString(b, p+1); p > 0 {
+					ev.Stack = b[vs+1 : p-1]
+					ev.Has |= HasStack
+				}
 			} else {
 				known = false
 			}
