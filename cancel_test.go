@@ -102,26 +102,11 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 			}
 			return nothing(triage.Analyze(ctx, triage.Input{Formal: []*layer.Analysis{a}, Mapping: []*layer.Analysis{a}}, triage.Options{}))
 		}},
-		{"hostoverhead.Detect", func(ctx context.Context) error { return nothing(hostoverhead.Detect(ctx, a)) }},
-		{"hostoverhead.Ledger", func(ctx context.Context) error {
-			l, err := hostoverhead.Ledger(ctx, tr)
-			if len(l) == 0 {
-				return err
-			}
-			return nothing(&l, err)
-		}},
-		{"hostoverhead.LedgerEntries", func(ctx context.Context) error {
-			return hostoverhead.LedgerEntries(ctx, tr, func(hostoverhead.LedgerEntry) bool { return true })
+		{"hostoverhead.Analyze", func(ctx context.Context) error {
+			return nothing(hostoverhead.Analyze(ctx, []*layer.Analysis{a, a}, hostoverhead.Options{}))
 		}},
 		{"hostoverhead.Breakdown", func(ctx context.Context) error { return nothing(hostoverhead.Breakdown(ctx, a)) }},
 		{"hostoverhead.Compare", func(ctx context.Context) error { return nothing(hostoverhead.Compare(ctx, a, a)) }},
-		{"hostoverhead.NewHandoff", func(ctx context.Context) error {
-			return nothing(hostoverhead.NewHandoff(ctx, a, &hostoverhead.Verdict{Device: trace.NoDevice}))
-		}},
-		{"hostoverhead.FindStragglers", func(ctx context.Context) error {
-			return nothing(hostoverhead.FindStragglers(ctx, []*trace.Trace{tr, tr}))
-		}},
-		{"hostoverhead.Drill", func(ctx context.Context) error { return nothing(hostoverhead.Drill(ctx, a)) }},
 		{"perfetto.Annotate", func(ctx context.Context) error { return perfetto.Annotate(ctx, tr, path, path+".annotated", tracks) }},
 		{"perfetto.Slice", func(ctx context.Context) error {
 			_, err := perfetto.Slice(ctx, tr, keep, path, path+".slice", perfetto.SliceOptions{})
@@ -364,7 +349,7 @@ func TestCancelledBeforeTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hostoverhead.Detect(ctx, a); !errors.Is(err, context.Canceled) {
+	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Detect = %v, want context.Canceled", err)
 	}
 }

@@ -48,16 +48,16 @@ func Example() {
 		fmt.Printf("%s: %s, %.1f %% of the GPU's time, from %s\n", stage.Stage, top.Kernel, top.SharePct, top.Locations[0].Location)
 	}
 
-	host, err := hostoverhead.Detect(ctx, layers)
+	host, err := hostoverhead.Analyze(ctx, []*layer.Analysis{layers}, hostoverhead.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("host bound: %s (confidence %s), GPU idle %s\n", host.Verdict, host.Confidence, host.AggregateMetrics.GPUIdle)
+	fmt.Printf("host bound: %s (confidence %s), at most %.2f times faster without it\n", host.Verdict, host.Confidence, host.Headroom.AtMost)
 
 	// Output:
 	// health: ok
 	// steady: decode of batch 8, 8 layers, 1.568697ms; the middle layer takes 192.747µs
 	// extend: fused_moe_kernel, 28.2 % of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	// decode: fused_moe_kernel, 32.8 % of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
-	// host bound: YES (confidence medium), GPU idle 0.2481
+	// host bound: YES (confidence medium), at most 1.27 times faster without it
 }

@@ -45,22 +45,17 @@ func TestHammer(t *testing.T) {
 	uses := []func(*trace.Trace, *layer.Device) any{
 		func(tr *trace.Trace, _ *layer.Device) any { return linkSum(tr) },
 		func(_ *trace.Trace, d *layer.Device) any {
-			v, err := hostoverhead.Detect(context.Background(), d.Analysis())
+			v, err := hostoverhead.Analyze(context.Background(), []*layer.Analysis{d.Analysis()}, hostoverhead.Options{})
 			return []any{v, err}
-		},
-		func(tr *trace.Trace, _ *layer.Device) any {
-			l, err := hostoverhead.Ledger(context.Background(), tr)
-			return []any{l, err}
 		},
 		func(_ *trace.Trace, d *layer.Device) any {
 			r, err := hostoverhead.Breakdown(context.Background(), d.Analysis())
 			c, cerr := hostoverhead.Compare(context.Background(), d.Analysis(), d.Analysis())
 			return []any{r, err, c, cerr}
 		},
-		func(tr *trace.Trace, dev *layer.Device) any {
-			d, err := hostoverhead.Drill(ctx, dev.Analysis())
-			s, serr := hostoverhead.FindStragglers(ctx, []*trace.Trace{tr, tr})
-			return []any{d, err, s, serr}
+		func(_ *trace.Trace, dev *layer.Device) any {
+			v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{dev.Analysis(), dev.Analysis()}, hostoverhead.Options{})
+			return []any{v, err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any { // as its own mapping
 			src := []triage.Source{{Trace: tr, Path: "a"}}
@@ -172,7 +167,7 @@ func TestRanksInParallel(t *testing.T) {
 	analyse := func(tr *trace.Trace) string {
 		r, rerr := triage.Analyze(t.Context(), triageInput(t, tr, layer.Options{}), triage.Options{})
 		a, aerr := layer.Analyze(t.Context(), tr, layer.Options{})
-		v, verr := hostoverhead.Detect(t.Context(), a)
+		v, verr := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
 		text, err := json.Marshal([]any{v, verr, r, rerr, a, aerr})
 		if err != nil {
 			t.Error(err)

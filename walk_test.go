@@ -196,23 +196,17 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 	if err != nil { // told above
 		return results
 	}
-	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}} {
-		if v, err := hostoverhead.Detect(ctx, passes, opts...); err != nil {
-			refused(t, "verdict", err)
-		} else {
-			gave("verdict", v)
-		}
+	if v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{passes, passes}, hostoverhead.Options{}); err != nil {
+		refused(t, "host verdict", err)
+	} else {
+		gave("host verdict", v)
+		render(t, "host verdict", v.WriteText)
 	}
 	if r, err := host.Detect(ctx, tr, host.Options{}); err != nil {
 		refused(t, "published verdict", err)
 	} else {
 		gave("published verdict", r)
 		render(t, "published verdict", r.WriteText)
-	}
-	if l, err := hostoverhead.Ledger(context.Background(), tr); err != nil {
-		refused(t, "ledger", err)
-	} else {
-		gave("ledger", l)
 	}
 	if r, err := hostoverhead.Breakdown(ctx, passes); err != nil {
 		refused(t, "breakdown", err)

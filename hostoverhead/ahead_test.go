@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -27,26 +27,19 @@ func TestIdleTimeIsOfTheStepItDelays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := detect(t, tr)
-		if v.Steps != len(c.Passes) {
-			t.Errorf("%s: %d steps, want %d", c.Name, v.Steps, len(c.Passes))
+		v := judged(t, tr)
+		if got := decider(v).Steps; got != len(c.Passes) {
+			t.Errorf("%s: %d steps, want %d", c.Name, got, len(c.Passes))
 		}
-		for phase, stage := range map[string]string{"context": "prefill", "generation": "decode"} {
-			want := idleOf(rows, stage)
-			p := v.Phases[phase]
+		for _, s := range []layer.Stage{layer.StagePrefill, layer.StageDecode} {
+			want := idleOf(rows, string(s))
+			p := stage(v, s)
 			if p == nil {
-				t.Errorf("%s: no %s steps", c.Name, phase)
+				t.Errorf("%s: no %s steps", c.Name, s)
 				continue
 			}
-			if got := p.Metrics.GPUIdle.Value; math.Abs(got-want) > 0.02 {
-				t.Errorf("%s: %s steps idle %.3f of their time, want %.3f", c.Name, phase, got, want)
-			}
-			answer := hostoverhead.No
-			if want > 0.2 { // idle and utilisation cross their thresholds for generation
-				answer = hostoverhead.Yes
-			}
-			if p.Verdict != answer {
-				t.Errorf("%s: %s is %s, want %s: %v", c.Name, phase, p.Verdict, answer, p.CrossedDetails)
+			if got := float64(p.Headroom.IdleNS) / float64(p.Headroom.WallNS); math.Abs(got-want) > 0.02 {
+				t.Errorf("%s: %s steps idle %.3f of their time, want %.3f", c.Name, s, got, want)
 			}
 		}
 	}

@@ -74,9 +74,7 @@ func Breakdown(ctx context.Context, a *layer.Analysis, opts ...Option) (*Run, er
 }
 
 func breakdown(watch *stop.Watch, a *layer.Analysis, cfg *config, label string, size int) (*Run, error) {
-	c := *cfg
-	c.merged = true // steps join the ranks
-	w, err := analyzed(watch, a, &c)
+	w, err := newWorkload(watch, a, true, cfg.steps) // steps join the ranks
 	if err != nil {
 		return nil, err
 	}

@@ -1,107 +1,94 @@
 package hostoverhead
 
-import (
-	"slices"
-	"strings"
+import "slices"
 
-	"github.com/llmstrata/strata/trace"
-)
-
-// Cause is why a device was idle.
+// Cause is why a device was idle. Every nanosecond of idle time has exactly one.
 //
 // New causes may be added; users must be robust to that.
 type Cause string
 
-// The causes. Every nanosecond of idle time has exactly one.
+// The causes.
 const (
-	// CauseHostPrep: the launching thread was running host code that a range, op or
-	// Python frame names, and had not launched the next kernel yet.
-	CauseHostPrep Cause = "host-prep"
-	// CauseBlockingCall: it was inside a call that waits: a synchronisation, a copy
-	// to or from the host, an allocation, a launch that first loads its module.
-	CauseBlockingCall Cause = "blocking-call"
-	// CauseGraphLaunch: it was inside a graph launch call.
+	// CauseHostCode: the thread that launches next was running code, named where a range, op or frame was recorded.
+	CauseHostCode Cause = "host-code"
+	// CauseLaunch: it was in the call that launches the next kernel or in another short call, or the call was made
+	// while the device was idle and its work had not started yet.
+	CauseLaunch Cause = "launch-call"
+	// CauseGraphLaunch: the same for the launch of a graph.
 	CauseGraphLaunch Cause = "graph-launch"
-	// CauseLaunchLatency: it was inside a kernel launch or another short API call,
-	// or had made the call and the GPU had not started the kernel yet.
-	CauseLaunchLatency Cause = "launch-latency"
-	// CauseCollectiveWait: it was in a collective operation of the host
-	// (broadcast, barrier, …), or the next kernel is a collective that was
-	// launched long before.
-	CauseCollectiveWait Cause = "collective-wait"
+	// CauseSync: it was in a synchronising call, or caught up after one that had emptied the queue in the middle of a step.
+	CauseSync Cause = "synchronisation"
+	// CauseCopyCall: the same for a copy call that blocks.
+	CauseCopyCall Cause = "blocking-copy"
+	// CauseAllocation: it was allocating, freeing or registering memory.
+	CauseAllocation Cause = "allocation"
+	// CauseModule: it was loading a kernel's module, compiling, or creating objects of the runtime.
+	CauseModule Cause = "module-load"
+	// CauseLock: it waited for another thread: a lock, a condition, a queue.
+	CauseLock Cause = "lock"
+	// CauseGIL: it waited for Python's global interpreter lock.
+	CauseGIL Cause = "gil"
+	// CauseDescheduled: the operating system ran something else on its core.
+	CauseDescheduled Cause = "descheduled"
+	// CauseSystemCall: it was in a system call, or slept, inside a step.
+	CauseSystemCall Cause = "system-call"
+	// CauseDispatch: the work was queued before the gap began; the device took this long to start it.
+	CauseDispatch Cause = "gpu-dispatch"
+	// CauseDependency: the work was queued before, but started so late that it waited for an event or a signal.
+	CauseDependency Cause = "dependency"
+	// CauseRanks: the host exchanged something with other ranks, or the next kernel is a collective that was queued before.
+	CauseRanks Cause = "other-ranks"
+	// CauseTransfer: no kernel ran, but a copy or set did.
+	CauseTransfer Cause = "transfer"
+	// CauseNoRequests: the host waited for input between two steps, or ran a step without requests.
+	CauseNoRequests Cause = "no-requests"
 	// CauseProfiler: the profiler was flushing or instrumenting on that thread.
 	CauseProfiler Cause = "profiler"
-	// CauseTransfer: no kernel ran, but a copy or set did.
-	CauseTransfer Cause = "memory-transfer"
 	// CauseUnknown: the trace does not say.
 	CauseUnknown Cause = "unknown"
 )
 
-// causes lists all causes in report order.
-var causes = []Cause{CauseHostPrep, CauseBlockingCall, CauseGraphLaunch, CauseLaunchLatency, CauseCollectiveWait, CauseProfiler, CauseTransfer, CauseUnknown}
+// The groups of causes, in report order. The time of the first two is what the host costs.
+const (
+	groupWork     = "host work"
+	groupWaiting  = "host waiting"
+	groupDispatch = "GPU dispatch"
+	groupRanks    = "other ranks"
+	groupTransfer = "transfers"
+	groupRequests = "no requests"
+	groupProfiler = "profiler"
+	groupUnknown  = "unknown"
+)
 
-// queuedLimit is how long a kernel that was launched in time may take to start
-// before its launch no longer explains it. Back-to-back kernels start within
-// 1–2 µs, the first kernel after an idle time within 5–10 µs of its launch
-// (real exports in shared/traces/nsys); above this the stream waited for an
-// event, another rank or a host callback.
-const queuedLimit = 50_000 // ns
+// causeGroup is a cause and its group.
+type causeGroup struct {
+	cause Cause
+	group string
+}
 
-// blockingCalls are API names, or parts of them, that return only when the
-// device has caught up, or that allocate. cudaMemcpyAsync is not among them: it
-// blocks only for pageable memory, which shows as its long duration (see
-// [longCopyCall]).
-var blockingCalls = []string{"Synchronize", "Malloc", "Free", "HostAlloc", "HostRegister", "ModuleLoad", "LibraryLoad", "HostUnregister", "StreamDestroy"}
+// causes lists all causes in report order. The place in it is a cause's number in sums.
+var causes = []causeGroup{
+	{CauseHostCode, groupWork}, {CauseLaunch, groupWork}, {CauseGraphLaunch, groupWork},
+	{CauseSync, groupWaiting}, {CauseCopyCall, groupWaiting}, {CauseAllocation, groupWaiting}, {CauseModule, groupWaiting},
+	{CauseLock, groupWaiting}, {CauseGIL, groupWaiting}, {CauseDescheduled, groupWaiting}, {CauseSystemCall, groupWaiting},
+	{CauseDispatch, groupDispatch}, {CauseDependency, groupDispatch},
+	{CauseRanks, groupRanks}, {CauseTransfer, groupTransfer}, {CauseNoRequests, groupRequests}, {CauseProfiler, groupProfiler},
+	{CauseUnknown, groupUnknown},
+}
 
-// longCopyCall is the duration from which an asynchronous copy call has waited:
-// queueing one takes a few µs.
-const longCopyCall = 20_000 // ns
+// number is the cause's place in causes.
+func (c Cause) number() int {
+	return slices.IndexFunc(causes, func(g causeGroup) bool { return g.cause == c })
+}
 
-// blockedLaunch is the duration from which a kernel launch call did more than
-// launch: while the device is idle its queue is not full, so the call loaded the
-// kernel's module. Of 41,055 launch calls in 25 traces half take less than 6 µs,
-// 99 % less than 0.3 ms, and 162 more than this.
-const blockedLaunch = 1_000_000 // ns
-
-// hostCollectives are parts of range and frame names in which ranks wait for
-// each other on the CPU.
-var hostCollectives = []string{"broadcast", "barrier", "all_gather", "allgather", "all_reduce", "allreduce", "reduce_scatter", "gather_object", "recv_obj", "ncclgroupend"}
-
-// apiCause classifies the time inside an API call.
-func apiCause(e trace.Event) Cause {
-	name := e.Name()
-	switch {
-	case trace.IsGraphLaunchName(name):
-		return CauseGraphLaunch
-	case strings.Contains(name, "emcpy"):
-		if !strings.Contains(name, "Async") || e.Duration() >= longCopyCall {
-			return CauseBlockingCall
-		}
-		return CauseLaunchLatency
-	case containsAny(name, blockingCalls), isKernelLaunch(name) && e.Duration() >= blockedLaunch:
-		return CauseBlockingCall
+// Group is the row of the headroom that the cause counts for: "host work", "host waiting", "GPU dispatch", "other ranks",
+// "transfers", "no requests", "profiler" or "unknown".
+func (c Cause) Group() string {
+	if i := c.number(); i >= 0 {
+		return causes[i].group
 	}
-	return CauseLaunchLatency
+	return groupUnknown
 }
 
-// hostCause classifies host code by the name of what runs.
-func hostCause(name string) Cause {
-	if name == "" {
-		return CauseUnknown
-	}
-	if containsAny(strings.ToLower(name), hostCollectives) {
-		return CauseCollectiveWait
-	}
-	return CauseHostPrep
-}
-
-func containsAny(s string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
-}
-
-// isProfilerOverhead reports whether an overhead event is the profiler's own
-// work, unlike the CUDA driver's lazy loading or a full command buffer.
-func isProfilerOverhead(name string) bool {
-	l := strings.ToLower(name)
-	return containsAny(l, []string{"profiler", "buffer flush", "buffer request", "instrumentation", "resource"})
-}
+// host reports whether the host costs this time.
+func (c Cause) host() bool { g := c.Group(); return g == groupWork || g == groupWaiting }

@@ -168,7 +168,7 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 // TestHandoffOfAComparison names what became slower, not what takes longest.
 func TestHandoffOfAComparison(t *testing.T) {
 	target := generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))
-	h := compare(t, generate(t, nsysgen.Default(1)), target).Handoff(detect(t, target))
+	h := compare(t, generate(t, nsysgen.Default(1)), target).Handoff(judged(t, target))
 	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 {
 		t.Errorf("handoff = %+v", h)
 	}

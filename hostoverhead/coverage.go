@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -28,8 +30,8 @@ type EagerKernel struct {
 	Count    int    `json:"count"`
 	TotalNS  int64  `json:"total_ns"`
 	Source   string `json:"source,omitempty"` // Python frame or op of its most frequent launch
-	Replayed int    `json:"replayed"`         // how often the same kernel runs from a graph
-	Suspect  bool   `json:"suspect"`          // runs both ways: why was it not captured here?
+	Replayed int    `json:"replayed"`         // how often the same kernel runs from a graph in steps of the same stages
+	Suspect  bool   `json:"suspect"`          // steps of the same stage run it both ways: why was it not captured here?
 }
 
 // Hint is something that may be worth changing.
@@ -45,129 +47,194 @@ type eagerSum struct {
 	sources map[string]int
 }
 
+// stageKernel is a kernel's name in steps of one stage.
+type stageKernel struct {
+	name  trace.NameID
+	stage layer.Stage
+}
+
 // coverage measures one device.
-func (w *workload) coverage(d *deviceWork) Coverage {
+func (w *workload) coverage(d *deviceWork, p *Params) Coverage {
 	c := Coverage{Kernels: len(d.kernels), EagerKernels: []EagerKernel{}, Hints: []Hint{}}
 	var all, replayed int64
-	eager := map[string]*eagerSum{}
-	replays := map[string]int{}
-	split, expand, custom := Hint{Code: "GRAPH_SPLIT"}, Hint{Code: "GRAPH_EXPAND"}, Hint{Code: "CUSTOM_OP"}
-	runs := w.eagerRuns(d)
-	for i, e := range w.kernelsOf(d) {
-		n := int64(e.Duration())
-		all += n
-		if e.IsReplay() {
+	replays := map[stageKernel]int{}
+	for i, k := range d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		all += int64(e.Duration())
+		switch {
+		case e.IsReplay() || e.Kind() == trace.KindGraph:
 			c.Replayed++
-			replayed += n
-			replays[e.Name()]++
-			continue
-		}
-		if !e.Launch().Valid() {
+			replayed += int64(e.Duration())
+			replays[stageKernel{e.NameID(), d.stageOf(i)}]++
+		case !e.Launch().Valid():
 			c.Unknown++
-			continue
-		}
-		c.Eager++
-		s := eager[e.Name()]
-		if s == nil {
-			s = &eagerSum{EagerKernel{Name: e.Name()}, map[string]int{}}
-			eager[e.Name()] = s
-		}
-		s.Count++
-		s.TotalNS += n
-		source := sourceOf(e)
-		s.sources[source]++
-		h := (*Hint)(nil)
-		switch op := e.Op().Name(); runs[i] {
-		case runSplits:
-			h = &split
-			if strings.Contains(op, "::") && !strings.HasPrefix(op, "aten::") {
-				h = &custom
-			}
-		case runBeside:
-			h = &expand
-		}
-		if h != nil {
-			h.Count++
-			h.TotalNS += n
+		default:
+			c.Eager++
 		}
 	}
 	c.Ratio, c.TimeRatio = ratio(int64(c.Replayed), int64(c.Kernels)), ratio(replayed, all)
-	if c.Replayed == 0 {
-		return c
+	if c.Replayed > 0 {
+		w.eagerKernels(d, &c, replays)
+		c.Hints = w.graphHints(d, p)
+	}
+	return c
+}
+
+// stageOf is the stage of a kernel's pass, unknown outside of passes.
+func (d *deviceWork) stageOf(i int) layer.Stage {
+	if d.pass == nil || d.pass[i] < 0 {
+		return layer.StageUnknown
+	}
+	return d.layers.Passes[d.pass[i]].Stage
+}
+
+// eagerKernels lists the kernels that run outside graphs.
+func (w *workload) eagerKernels(d *deviceWork, c *Coverage, replays map[stageKernel]int) {
+	eager := map[trace.NameID]*eagerSum{}
+	counted := map[stageKernel]bool{}
+	for i, k := range d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		if e.IsReplay() || e.Kind() == trace.KindGraph || !e.Launch().Valid() {
+			continue
+		}
+		s := eager[e.NameID()]
+		if s == nil {
+			s = &eagerSum{EagerKernel{Name: e.Name()}, map[string]int{}}
+			eager[e.NameID()] = s
+		}
+		s.Count++
+		s.TotalNS += int64(e.Duration())
+		s.sources[sourceOf(e)]++
+		at := stageKernel{e.NameID(), d.stageOf(i)}
+		if !counted[at] && at.stage != layer.StageUnknown {
+			counted[at] = true
+			s.Replayed += replays[at]
+		}
 	}
 	for _, s := range eager {
 		s.Source = mostFrequent(s.sources)
-		s.Replayed = replays[s.Name]
 		s.Suspect = s.Replayed > 0
 		c.EagerKernels = append(c.EagerKernels, s.EagerKernel)
 	}
 	slices.SortFunc(c.EagerKernels, func(a, b EagerKernel) int {
 		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Name, b.Name))
 	})
-	split.Message = fmt.Sprintf("%s between two graph replays of a step: an operation splits the graph; make it capturable", counted(split.Count, "eager kernel"))
-	expand.Message = fmt.Sprintf("%s next to a graph replay: the capture may be widened over them", counted(expand.Count, "eager kernel"))
-	custom.Message = fmt.Sprintf("%s of custom operators between two graph replays: register them as capturable custom ops", counted(custom.Count, "eager kernel"))
-	for _, h := range []Hint{split, expand, custom} {
-		if h.Count > 0 {
-			c.Hints = append(c.Hints, h)
-		}
-	}
-	return c
 }
 
-// eagerRun is where a run of consecutive eager kernels lies.
-type eagerRun uint8
+// launchPlace is a launch call that a kernel of the device came from.
+type launchPlace struct {
+	thread trace.ThreadIndex
+	start  trace.Time
+	id     trace.EventID
+	kernel int // the first one
+	graph  bool
+}
 
-const (
-	runAlone  eagerRun = iota // no replay next to it, or replays themselves
-	runBeside                 // a replay on one side, or replays of two steps on both
-	runSplits                 // inside a step, between two replays
-)
+// launchOrder lists the launch calls of a device's work as the host made them.
+func (w *workload) launchOrder(d *deviceWork) []launchPlace {
+	var out []launchPlace
+	graphs := map[trace.EventID]bool{}
+	for i, k := range d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		l := e.Launch()
+		graph := e.IsReplay() || e.Kind() == trace.KindGraph
+		if !l.Valid() || graph && graphs[l.ID()] {
+			continue
+		}
+		if graph {
+			graphs[l.ID()] = true
+		}
+		out = append(out, launchPlace{l.Thread(), l.Start(), l.ID(), i, graph})
+	}
+	slices.SortStableFunc(out, func(a, b launchPlace) int {
+		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))
+	})
+	return out
+}
 
-// shortRun is up to how many eager kernels between two replays are taken for a
-// split where no steps tell: attention between graph pieces is 1–3 kernels, what
-// runs between two steps is sampling and the next step's preparation.
-const shortRun = 4
-
-// eagerRuns classifies every kernel of a device by the run that it is in.
-func (w *workload) eagerRuns(d *deviceWork) []eagerRun {
-	out := make([]eagerRun, len(d.kernels))
-	at := func(i int) trace.Event { return w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
-	for i := 0; i < len(out) && !w.stop.Over(); {
-		if at(i).IsReplay() {
+// graphHints looks at what the host launches one by one around its graph launches. In GPU order it would be misled by
+// kernels of other streams that run beside a replay.
+func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
+	split, expand, custom := Hint{Code: "GRAPH_SPLIT"}, Hint{Code: "GRAPH_EXPAND"}, Hint{Code: "CUSTOM_OP"}
+	attention := 0
+	order := w.launchOrder(d)
+	before := -1
+	for i := 0; i < len(order); {
+		if order[i].graph {
+			before = i
 			i++
 			continue
 		}
 		j := i
-		for j < len(out) && !at(j).IsReplay() && !w.stop.Over() {
+		for j < len(order) && !order[j].graph && order[j].thread == order[i].thread {
 			j++
 		}
-		run := runAlone
-		switch before, after := i > 0, j < len(out); {
-		case before && after && w.sameStep(at(i-1), at(j), j-i <= shortRun):
-			run = runSplits
-		case before || after:
-			run = runBeside
+		first, last := -1, -1
+		if before >= 0 && order[before].thread == order[i].thread {
+			first = order[before].kernel
+		}
+		if j < len(order) && order[j].thread == order[i].thread {
+			last = order[j].kernel
 		}
 		for ; i < j; i++ {
-			out[i] = run
+			e := w.t.LaneAt(trace.LaneGPU, int(d.kernels[order[i].kernel]))
+			h := (*Hint)(nil)
+			switch place := d.besideGraphs(order[i].kernel, first, last, j-i, p); {
+			case place == runSplits && w.names.kernel(e.NameID()).Category == classify.CategoryAttention:
+				h = &split
+				attention++
+			case place == runSplits && customOp(e.Op().Name()):
+				h = &custom
+			case place == runSplits:
+				h = &split
+			case place == runBeside:
+				h = &expand
+			}
+			if h != nil {
+				h.Count++
+				h.TotalNS += int64(e.Duration())
+			}
 		}
 	}
-	return out
+	split.Message = fmt.Sprintf("%s between two graph replays of a step: an operation splits the graph; make it capturable", counted(split.Count, "eager kernel"))
+	if attention > 0 {
+		split.Message = fmt.Sprintf("%s between two graph replays of a step, %d of them attention, which piecewise graphs leave out by design: capture whole graphs for decode where the attention backend can", counted(split.Count, "eager kernel"), attention)
+	}
+	expand.Message = fmt.Sprintf("%s next to a graph replay in the same step: the capture may be widened over them", counted(expand.Count, "eager kernel"))
+	custom.Message = fmt.Sprintf("%s of custom operators between two graph replays: register them as capturable custom ops", counted(custom.Count, "eager kernel"))
+	return slices.DeleteFunc([]Hint{split, expand, custom}, func(h Hint) bool { return h.Count == 0 })
 }
 
-// sameStep reports whether two kernels are of one pass, unknown where passes
-// were not found or take in the whole trace.
-func (w *workload) sameStep(a, b trace.Event, unknown bool) bool {
-	x, y := w.layers.Of(a.ID()), w.layers.Of(b.ID())
-	if !x.Valid() || !y.Valid() {
-		return unknown
+// customOp reports whether an operator is neither torch's own nor none.
+func customOp(op string) bool { return strings.Contains(op, "::") && !strings.HasPrefix(op, "aten::") }
+
+// eagerRun is where a run of consecutive eager launches lies.
+type eagerRun uint8
+
+const (
+	runAlone  eagerRun = iota // no graph in its step
+	runBeside                 // its step replays a graph before or after it
+	runSplits                 // inside a step, between two replays
+)
+
+// besideGraphs says where a kernel lies: first and last are kernels of the graph launches before and after it on its
+// thread, −1 for none, and run is how many eager launches lie between them.
+func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *Params) eagerRun {
+	if d.pass == nil { // no steps tell
+		if first >= 0 && last >= 0 && run <= p.SplitRun {
+			return runSplits
+		}
+		return runAlone
 	}
-	p, q := x.Place().Pass, y.Place().Pass
-	if ps := x.Device().Passes; len(ps) == 0 || p >= 0 && ps[p].PassEvidence == "whole" {
-		return unknown
+	pass := d.pass[kernel]
+	same := func(k int) bool { return k >= 0 && pass >= 0 && d.pass[k] == pass }
+	switch {
+	case same(first) && same(last):
+		return runSplits
+	case (same(first) || same(last)) && phaseOf(d.layers.Passes[pass].Stage) != phaseContext:
+		return runBeside // of a context step the graph is a part of it at most
 	}
-	return p >= 0 && p == q && x.Device() == y.Device()
+	return runAlone
 }
 
 // sourceOf is the op or Python frame that launched a kernel.
@@ -188,27 +255,23 @@ func mostFrequent(m map[string]int) string {
 	return best
 }
 
-// waitHints turns the ledger's blocking calls into hints.
-func waitHints(l *DeviceLedger) []Hint {
-	sync, alloc := Hint{Code: "SYNC+HOIST"}, Hint{Code: "ALLOC"}
-	for _, n := range l.Names {
-		if n.Cause != CauseBlockingCall || isKernelLaunch(n.Name) {
-			continue // a launch that loads its module: neither hint would help
-		}
-		h := &sync
-		if containsAny(n.Name, []string{"Malloc", "Free", "HostAlloc"}) {
-			h = &alloc
-		}
-		h.Count += n.Count
-		h.TotalNS += n.TotalNS
-	}
-	sync.Message = fmt.Sprintf("the device idles %s while the launching thread waits in synchronising calls: hoist them out of the step", microseconds(sync.TotalNS))
-	alloc.Message = fmt.Sprintf("the device idles %s during allocations: allocate before the run", microseconds(alloc.TotalNS))
+// waitHints turns the ledger's waits into hints.
+func waitHints(idle []IdleCause) []Hint {
 	var out []Hint
-	for _, h := range []Hint{sync, alloc} {
-		if h.Count > 0 {
-			out = append(out, h)
+	for _, c := range idle {
+		h := Hint{TotalNS: c.NS}
+		for _, n := range c.Names {
+			h.Count += n.Count
 		}
+		switch c.Cause {
+		case CauseSync:
+			h.Code, h.Message = "SYNC+HOIST", fmt.Sprintf("the device idles %s because of synchronising calls: hoist them out of the step", microseconds(c.NS))
+		case CauseAllocation:
+			h.Code, h.Message = "ALLOC", fmt.Sprintf("the device idles %s during allocations: allocate before the run", microseconds(c.NS))
+		default:
+			continue
+		}
+		out = append(out, h)
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 )
@@ -25,20 +24,17 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			v, err := hostoverhead.Detect(t.Context(), analyzed(t, tr))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(v.Devices) != len(k.Devices) {
-				t.Fatalf("%d devices, want %d", len(v.Devices), len(k.Devices))
+			v := judged(t, tr)
+			if len(v.Ranks) != len(k.Devices) {
+				t.Fatalf("%d devices, want %d", len(v.Ranks), len(k.Devices))
 			}
 			for i, want := range k.Devices {
-				got := v.Devices[i]
-				if int(got.Device) != want.Device || got.Metrics.Kernels != want.Kernels {
-					t.Errorf("device %d with %d kernels, want device %d with %d", got.Device, got.Metrics.Kernels, want.Device, want.Kernels)
+				got := v.Ranks[i]
+				if int(got.Device) != want.Device || got.Kernels != want.Kernels {
+					t.Errorf("device %d with %d kernels, want device %d with %d", got.Device, got.Kernels, want.Device, want.Kernels)
 				}
-				if got.Metrics.BusyNS <= 0 || got.Metrics.BusyNS > want.KernelNS {
-					t.Errorf("device %d: busy %d ns, want more than 0 and no more than the kernels' sum, %d", got.Device, got.Metrics.BusyNS, want.KernelNS)
+				if got.BusyNS <= 0 || got.BusyNS > want.KernelNS {
+					t.Errorf("device %d: busy %d ns, want more than 0 and no more than the kernels' sum, %d", got.Device, got.BusyNS, want.KernelNS)
 				}
 			}
 		})
@@ -53,14 +49,10 @@ func TestGapClassesAreWhatTheirTitlesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := hostoverhead.Drill(t.Context(), analyzed(t, tr))
-	if err != nil {
-		t.Fatal(err)
-	}
 	us := time.Microsecond
 	bounds := []time.Duration{0, us, 5 * us, 10 * us, 50 * us, 100 * us, 500 * us, 1000 * us, 5000 * us, 0}
 	titles := []string{"< 1 µs", "1–5 µs", "5–10 µs", "10–50 µs", "50–100 µs", "100–500 µs", "0.5–1 ms", "1–5 ms", "> 5 ms"}
-	gaps := d.Devices[0].Gaps
+	gaps := judged(t, tr).Ranks[0].Gaps
 	if len(gaps) != len(titles) {
 		t.Fatalf("%d classes, want %d", len(gaps), len(titles))
 	}

@@ -3,6 +3,7 @@ package hostoverhead
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,172 +11,185 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Limits of the doubts. They only choose words, never a figure.
-const (
-	fewKernels    = 100  // kernels below which ratios of a window mean little
-	dominantGap   = 0.30 // share of the window that one gap takes before it is suspected to be a pause
-	orphanShare   = 0.10 // kernels without a launch call
-	ncclOnlyShare = 0.20 // of busy time
-	transferShare = 0.20 // of idle time during which copies run
-)
+// doubter collects what speaks against a verdict.
+type doubter struct {
+	a    *account
+	v    *Verdict
+	r    *RankVerdict
+	p    *Params
+	list []Doubt
+}
+
+func (d *doubter) add(code string, weight Confidence, format string, args ...any) {
+	d.list = append(d.list, Doubt{code, weight, fmt.Sprintf(format, args...)})
+}
 
 // doubts lists what speaks against the verdict.
-func (w *workload) doubts(v *Verdict, d *deviceWork) []Doubt {
-	out := []Doubt{}
-	add := func(code string, weight Confidence, format string, args ...any) {
-		out = append(out, Doubt{code, weight, fmt.Sprintf(format, args...)})
+func (a *account) doubts(v *Verdict, p *Params) []Doubt {
+	d := &doubter{a: a, v: v, r: &v.Ranks[v.Deciding], p: p, list: []Doubt{}}
+	d.size()
+	d.evidence()
+	d.graphs()
+	d.tracing()
+	d.pause()
+	d.warmUp()
+	d.processes()
+	if d.r.Alone.Applicable && d.r.Alone.Value > p.CommunicationShare {
+		d.add("busy-with-communication", ConfidenceMedium, "during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(d.r.Alone))
 	}
-	h := w.t.Health()
-	m := &v.AggregateMetrics
-	if m.Kernels < fewKernels {
-		add("few-kernels", ConfidenceLow, "the window holds only %s: this is hardly a running server", counted(m.Kernels, "kernel"))
-	}
-	if !m.LaunchOverhead.Applicable {
-		add("no-launch-calls", ConfidenceMedium, "no API calls were recorded: the launch overhead (M2) is unknown")
-	}
-	if w.cfg.useM3 && !m.PrepImpact.Applicable {
-		why := "no annotations or NVTX ranges were recorded"
-		if len(w.prep) > 0 {
-			why = "the host preparation ranges lie outside the time in which kernels run"
-		} else if w.t.LaneLen(trace.LaneAnnotation) > 0 {
-			why = "no range matches the host preparation names"
+	for _, f := range a.l.w.layers.Health.Findings {
+		if f.Severity > trace.HealthOK && (slices.Contains(f.Affects, "idle") || slices.Contains(f.Affects, "gpu-time")) && f.Code != "empty-graphs" && f.Code != "graph-rows" {
+			d.add("trace-incomplete", ConfidenceMedium, "%s", f.Message)
 		}
-		add("no-host-prep", ConfidenceMedium, "%s: host preparation (M3) is unknown", why)
 	}
-	if d.rows > 0 {
-		add("graph-kernels-hidden", ConfidenceMedium, "%d graph replays are recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", d.rows)
-	}
-	if h.EmptyGraphs > 0 {
-		weight := ConfidenceLow
-		if d.rows+d.replays > 0 {
-			weight = ConfidenceMedium
-		}
-		add("graph-launches-without-kernels", weight, "%d graph launches have no kernels in the trace: idle time is overstated", h.EmptyGraphs)
-	}
-	if h.Activities > 0 && float64(h.Orphans) > orphanShare*float64(h.Activities) {
-		add("launches-missing", ConfidenceMedium, "%d of %d GPU activities have no launch call in the trace: the API calls recorded are not all there were, M2 is understated", h.Orphans, h.Activities)
-	}
-	w.transferDoubt(v, d, add)
-	w.pauseDoubt(v, d, add)
-	w.warmUpDoubt(v, d, add)
-	if v.NCCLCaveat {
-		add("nccl", ConfidenceMedium, "kernels that exchange data between GPUs take %.0f%% of the busy time: idle time may be waiting for other ranks", 100*m.NCCL.Value)
-	}
-	if m.NCCLOnly.Applicable && m.NCCLOnly.Value > ncclOnlyShare {
-		add("busy-with-nccl-only", ConfidenceMedium, "during %.0f%% of the busy time only kernels that exchange data between GPUs run: the GPU waits for others while it counts as busy", 100*m.NCCLOnly.Value)
+	slices.SortStableFunc(d.list, func(a, b Doubt) int {
+		return cmp.Or(cmp.Compare(confidenceRank(a.Weight), confidenceRank(b.Weight)), cmp.Compare(a.Code, b.Code))
+	})
+	return d.list
+}
+
+// size doubts recordings of little work. Whole graph replays are many kernels each.
+func (d *doubter) size() {
+	if d.r.Kernels < d.p.FewKernels && d.a.d.rows == 0 {
+		d.add("few-kernels", ConfidenceLow, "the window holds only %s: this is hardly a running server", counted(d.r.Kernels, "kernel"))
 	}
 	switch {
-	case len(v.Phases) > 0:
-	case v.Steps > 0:
-		add("no-steps", ConfidenceHigh, "%s found, but not whether context or generation", counted(v.Steps, "step"))
-	default:
-		add("no-steps", ConfidenceHigh, "no steps were recognised: context and generation are not told apart")
+	case d.v.Basis == "window":
+		d.add("no-steps", ConfidenceMedium, "no steps were found: the shares are of the whole window, in which start-up and pauses count")
+	case d.r.Steps < d.p.FewSteps:
+		d.add("few-steps", ConfidenceMedium, "the window holds only %s: the next one may look different", counted(d.r.Steps, "step"))
 	}
-	if v.DevicesMode == "merged" && len(w.t.Devices()) > 1 {
-		add("merged-devices", ConfidenceMedium, "%d devices are merged into one: an idle one hides behind a busy one", len(w.t.Devices()))
-	}
-	rank := map[Confidence]int{ConfidenceLow: 0, ConfidenceMedium: 1, ConfidenceHigh: 2}
-	slices.SortStableFunc(out, func(a, b Doubt) int {
-		return cmp.Or(cmp.Compare(rank[a.Weight], rank[b.Weight]), cmp.Compare(a.Code, b.Code))
-	})
-	return out
 }
 
-// transferDoubt looks for idle time in which the device copies: no kernel runs,
-// but it is the memory bus that is waited for, not the host.
-func (w *workload) transferDoubt(v *Verdict, d *deviceWork, add func(string, Confidence, string, ...any)) {
-	win := d.window()
-	idle := interval.Gaps(d.busy, win)
-	copying := interval.Overlap(idle, d.copies)
-	if float64(copying) <= transferShare*float64(interval.Total(idle)) {
-		return
+// evidence doubts recordings that lack what causes rest on.
+func (d *doubter) evidence() {
+	t := d.a.l.w.t
+	h := t.Health()
+	switch {
+	case t.LaneLen(trace.LaneLaunch) == 0:
+		d.add("no-launch-calls", ConfidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle")
+	case h.Activities > 0 && float64(h.Orphans) > d.p.OrphanShare*float64(h.Activities):
+		d.add("launches-missing", ConfidenceMedium, "%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities)
 	}
-	weight := ConfidenceMedium
-	rest := ratio(interval.Total(idle)-copying, win.Len())
-	if (rest.Value > v.Thresholds.GPUIdle) != (v.AggregateMetrics.GPUIdle.Value > v.Thresholds.GPUIdle) {
-		weight = ConfidenceLow
-	}
-	add("idle-is-transfers", weight, "during %.0f%% of the idle time copies run: without them the device is idle %s of the time", 100*float64(copying)/float64(interval.Total(idle)), percent(rest))
-}
-
-// pauseDoubt looks for one gap that makes up much of the window: start-up, or
-// a server without requests, rather than a slow host.
-func (w *workload) pauseDoubt(v *Verdict, d *deviceWork, add func(string, Confidence, string, ...any)) {
-	var longest interval.Span
-	for _, g := range interval.Between(d.busy) {
-		if g.Len() > longest.Len() {
-			longest = g
+	unnamed := d.a.l.number[CauseHostCode]
+	var ns int64
+	for k, s := range d.a.names {
+		if k.cause == unnamed && k.name == trace.NoName {
+			ns += s.steps
 		}
 	}
-	win := d.window()
-	if float64(longest.Len()) <= dominantGap*float64(win.Len()) {
-		return
+	if host := d.v.Headroom.HostNS; float64(ns) > d.p.UnnamedShare*float64(host) && d.v.Verdict != No {
+		d.add("host-work-unnamed", ConfidenceMedium, "%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percent(ratio(ns, host)))
 	}
-	rest := win.Len() - longest.Len()
-	without := ratio(rest-interval.Total(d.busy), rest)
-	weight := ConfidenceMedium
-	if without.Applicable && (without.Value > v.Thresholds.GPUIdle) != (v.AggregateMetrics.GPUIdle.Value > v.Thresholds.GPUIdle) {
-		weight = ConfidenceLow
-	}
-	add("one-long-gap", weight, "one gap of %s makes up %.0f%% of the window (start-up, or no requests?); without it the GPU is idle %s of the time",
-		microseconds(longest.Len()), 100*float64(longest.Len())/float64(win.Len()), percent(without))
 }
 
-// warmUpDoubt compares the window with its steady steps.
-func (w *workload) warmUpDoubt(v *Verdict, d *deviceWork, add func(string, Confidence, string, ...any)) {
-	steps := w.stepsOf(d)
+// graphs doubts recordings that hide what graph replays ran.
+func (d *doubter) graphs() {
+	if d.a.d.rows > 0 {
+		d.add("graph-kernels-hidden", ConfidenceMedium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(d.a.d.rows, "graph replay"))
+	}
+	if n := d.a.l.w.t.Health().EmptyGraphs; n > 0 {
+		weight := ConfidenceLow
+		if d.a.d.rows+d.a.d.replays > 0 {
+			weight = ConfidenceMedium
+		}
+		d.add("graph-launches-without-kernels", weight, "%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(n, " graph launches have")}[n == 1])
+	}
+}
+
+// tracing doubts host time that recording Python frames made longer.
+func (d *doubter) tracing() {
+	if d.a.l.w.t.LaneLen(trace.LanePython) == 0 || d.v.Verdict != Yes {
+		return
+	}
+	work := d.a.inSteps.of(groupWork)
+	saved := work - int64(float64(work)/d.p.TracingCost)
+	h := d.v.Headroom
+	rest := ratio(h.HostNS-saved, h.WallNS-saved)
+	weight := ConfidenceMedium
+	if rest.Value < d.p.MinShare {
+		weight = ConfidenceLow
+	}
+	d.add("python-tracing", weight, "Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", d.p.TracingCost, percent(rest), d.v.Basis)
+}
+
+// pause looks for one gap that makes up much of the steps: start-up, or a server without requests, rather than a slow host.
+func (d *doubter) pause() {
+	var g *gapAccount
+	for i := range d.a.top {
+		if g == nil || d.a.top[i].span.Len() > g.span.Len() {
+			g = &d.a.top[i]
+		}
+	}
+	if g == nil || float64(g.span.Len()) <= d.p.DominantGap*float64(d.v.Headroom.WallNS) || g.span.Len() > int64(d.p.Pause) {
+		return
+	}
+	var sums causeSums
+	for k, s := range g.names {
+		sums[k.cause] += s.ns
+	}
+	h := d.v.Headroom
+	without := Headroom{WallNS: h.WallNS - g.span.Len(), HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(groupUnknown))}
+	without.Share = ratio(without.HostNS, without.WallNS)
+	weight := ConfidenceMedium
+	if d.p.answer(&without) != d.v.Verdict {
+		weight = ConfidenceLow
+	}
+	d.add("one-long-gap", weight, "one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(g.span.Len()), percent(ratio(g.span.Len(), h.WallNS)), percent(without.Share))
+}
+
+// warmUp compares the run with its steady steps.
+func (d *doubter) warmUp() {
+	var steps []step
+	var accounts []*stepAccount
+	for i := range d.a.steps {
+		if s := &d.a.steps[i]; s.step != nil {
+			steps = append(steps, *s.step)
+			accounts = append(accounts, s)
+		}
+	}
 	steady := steadySteps(steps)
-	if len(steady) < minPhase {
+	if len(steady) < minPhase || len(steady) == len(steps) {
 		return
 	}
-	m := w.measureSteps(d, w.timesOf(d, steps, func(i int) bool { _, ok := slices.BinarySearch(steady, i); return ok }))
-	if !m.GPUIdle.Applicable || m.Kernels == 0 {
-		return
+	var wall, busy int64
+	var idle causeSums
+	for _, i := range steady {
+		wall, busy = wall+accounts[i].span.Len(), busy+accounts[i].busy
+		idle.add(&accounts[i].idle)
 	}
-	if (m.GPUIdle.Value > v.Thresholds.GPUIdle) != (v.AggregateMetrics.GPUIdle.Value > v.Thresholds.GPUIdle) {
-		add("window-is-not-steady", ConfidenceLow, "over the %d steady steps alone the GPU is idle %s of the time, over the whole window %s: warm-up or other phases decide the figure",
-			len(steady), percent(m.GPUIdle), percent(v.AggregateMetrics.GPUIdle))
+	if h := headroom(wall, busy, &idle); wall > 0 && d.p.answer(&h) != d.v.Verdict {
+		d.add("window-is-not-steady", ConfidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percent(h.Share), percent(d.v.Headroom.Share))
 	}
 }
 
-// evidence says in sentences what the verdict rests on.
-func (w *workload) evidence(v *Verdict, d *deviceWork) []string {
-	out := []string{}
-	where := "all devices merged"
-	if v.DevicesMode == "each" && d.id != trace.NoDevice {
-		where = fmt.Sprintf("device %d", d.id)
-		if len(w.devices) > 1 {
-			where += fmt.Sprintf(", the most idle of %d", len(w.devices))
+// processes doubts a device that several processes launch on: they share it, or each has its own of that number.
+func (d *doubter) processes() {
+	w := d.a.l.w
+	threads := w.t.Threads()
+	spans := map[string][]interval.Span{}
+	for _, k := range d.a.d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		if l := e.Launch(); l.Valid() && l.Thread() >= 0 {
+			t := threads[l.Thread()]
+			name := cmp.Or(t.ProcessLabel, fmt.Sprint(t.Process))
+			spans[name] = append(spans[name], spanOf(e))
 		}
 	}
-	m := &v.AggregateMetrics
-	out = append(out, fmt.Sprintf("%s: busy %s of %s, %d kernels", where, microseconds(m.BusyNS), microseconds(m.WindowNS), m.Kernels))
-	out = append(out, crossedWords("whole window", v.AggregateVerdict, m, v.CrossedDetails, &v.Thresholds))
-	for _, phase := range []string{phaseContext, phaseGeneration} {
-		if p := v.Phases[phase]; p != nil {
-			out = append(out, crossedWords(fmt.Sprintf("%s, %s", phase, counted(p.IterationCount, "step")), p.Verdict, &p.Metrics, p.CrossedDetails, &p.Thresholds))
-		}
+	maps.DeleteFunc(spans, func(_ string, s []interval.Span) bool {
+		return float64(len(s)) < d.p.MinKernelShare*float64(d.r.Kernels)
+	})
+	if len(spans) < 2 {
+		return
 	}
-	return out
-}
-
-// crossedWords is one sentence: the answer of one set of metrics, and those that
-// crossed with their thresholds.
-func crossedWords(what string, answer Answer, m *Metrics, crossed map[string]bool, limits *Thresholds) string {
-	var list []string
-	for _, k := range judged {
-		if crossed[k.key] {
-			sign := ">"
-			if k.below {
-				sign = "<"
-			}
-			list = append(list, fmt.Sprintf("%s %s %s %.2f", k.key, k.value(m), sign, k.limit(limits)))
-		}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(spans)) {
+		busy := interval.UnionInPlace(spans[name])
+		window := interval.Hull(busy).Len()
+		words = append(words, fmt.Sprintf("process %s %s", name, percent(ratio(window-interval.Total(busy), window))))
 	}
-	if len(list) == 0 {
-		list = []string{"no metric crossed"}
-	}
-	return fmt.Sprintf("%s: %s (%s)", what, answer, strings.Join(list, ", "))
+	d.add("processes-share-device", ConfidenceLow, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
+		len(spans), d.r.Device, strings.Join(words, ", "), percent(ratio(d.r.WindowNS-d.r.BusyNS, d.r.WindowNS)))
 }
 
 func percent(r Ratio) string {
@@ -185,8 +199,7 @@ func percent(r Ratio) string {
 	return fmt.Sprintf("%.1f%%", 100*r.Value)
 }
 
-// microseconds formats a duration in ns for people: µs, ms or s with three
-// significant decimals.
+// microseconds formats a duration in ns for people: µs, ms or s with three significant decimals.
 func microseconds(ns int64) string {
 	switch {
 	case ns >= 1e9:
@@ -195,4 +208,12 @@ func microseconds(ns int64) string {
 		return fmt.Sprintf("%.3f ms", float64(ns)/1e6)
 	}
 	return fmt.Sprintf("%.3f µs", float64(ns)/1e3)
+}
+
+// counted is a number and its noun: "1 step", "2 steps".
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

@@ -43,53 +43,22 @@ func passes(t *trace.Trace) *layer.Analysis {
 	return a
 }
 
-func ExampleDetect() {
-	v, err := hostoverhead.Detect(context.Background(), passes(load(nsysgen.Default(1))))
+func ExampleAnalyze() {
+	ranks := []*layer.Analysis{passes(load(nsysgen.Default(1)))}
+	v, err := hostoverhead.Analyze(context.Background(), ranks, hostoverhead.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(v.Verdict, "with confidence", v.Confidence)
-	fmt.Println("GPU idle:", v.AggregateMetrics.GPUIdle)
-	for _, phase := range []string{"context", "generation"} {
-		fmt.Println(phase, v.Phases[phase].Verdict, "over", v.Phases[phase].IterationCount, "steps")
+	fmt.Printf("%s with confidence %s: at most %.2f times faster\n", v.Verdict, v.Confidence, v.Headroom.AtMost)
+	for _, s := range v.Ranks[v.Deciding].Stages {
+		fmt.Printf("%s: %d steps, at most %.2f times, %s\n", s.Stage, s.Steps, s.Headroom.AtMost, s.Largest)
 	}
+	fmt.Println("longest gap:", time.Duration(v.Ranks[v.Deciding].Top[0].NS).Round(10*time.Microsecond))
 	// Output:
-	// YES with confidence high
-	// GPU idle: 0.6660
-	// context YES over 6 steps
-	// generation YES over 54 steps
-}
-
-func ExampleLedger() {
-	ledgers, err := hostoverhead.Ledger(context.Background(), load(nsysgen.Default(1)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	l := ledgers[0]
-	var sum int64
-	for _, c := range l.Causes {
-		sum += c.TotalNS
-	}
-	fmt.Println("adds up:", sum == l.IdleNS)
-	fmt.Println("largest:", l.Names[0].Cause, l.Names[0].Name)
-	// Output:
-	// adds up: true
-	// largest: host-prep _update_requests
-}
-
-func ExampleLedgerEntries() {
-	var longest hostoverhead.LedgerEntry
-	err := hostoverhead.LedgerEntries(context.Background(), load(nsysgen.Default(1)), func(e hostoverhead.LedgerEntry) bool {
-		if e.EndNS-e.StartNS > longest.EndNS-longest.StartNS {
-			longest = e
-		}
-		return true
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(longest.Cause, longest.Range, time.Duration(longest.EndNS-longest.StartNS).Round(10*time.Microsecond))
-	// Output: host-prep _sample_async 610µs
+	// YES with confidence high: at most 2.67 times faster
+	// mixed: 6 steps, at most 2.36 times, host-code
+	// decode: 54 steps, at most 2.70 times, host-code
+	// longest gap: 1.72ms
 }
 
 func ExampleBreakdown() {
@@ -119,48 +88,4 @@ func ExampleCompare() {
 	// inter-step host overhead
 	// NEW broadcast_requests +249 µs per step
 	// REGRESSION _fetch_new_requests +217 µs per step
-}
-
-func ExampleDrill() {
-	d, err := hostoverhead.Drill(context.Background(), passes(load(nsysgen.Default(1))))
-	if err != nil {
-		log.Fatal(err)
-	}
-	gpu := d.Devices[0]
-	fmt.Println(len(gpu.TopGaps), "longest gaps; replayed from graphs:", gpu.Coverage.Ratio)
-	// Output: 10 longest gaps; replayed from graphs: 0.9000
-}
-
-func ExampleFindStragglers() {
-	rank := func(late time.Duration) *trace.Trace {
-		b := trace.NewBuilder()
-		for i := range 20 {
-			end := time.Duration(i+1) * time.Millisecond
-			b.Add(trace.EventData{
-				Kind: trace.KindKernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)",
-				Start: int64(end - 200*time.Microsecond + late), Duration: int64(200*time.Microsecond - late),
-			})
-		}
-		return b.Finish()
-	}
-	s, err := hostoverhead.FindStragglers(context.Background(), []*trace.Trace{rank(0), rank(80 * time.Microsecond)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(s.Straggler, "of", s.Collectives, "collectives; rank 0 waited", time.Duration(s.Ranks[0].WaitNS))
-	// Output: rank 1 of 20 collectives; rank 0 waited 1.6ms
-}
-
-func ExampleNewHandoff() {
-	a := passes(load(nsysgen.Default(1)))
-	v, err := hostoverhead.Detect(context.Background(), a)
-	if err != nil {
-		log.Fatal(err)
-	}
-	h, err := hostoverhead.NewHandoff(context.Background(), a, v)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(h.PrimaryBottleneckPhase, "phase; begin with", h.RecommendedFirstTarget)
-	// Output: both phase; begin with _update_requests
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -15,24 +14,33 @@ type GapBucket struct {
 	From    time.Duration `json:"from_ns"`
 	To      time.Duration `json:"to_ns"` // exclusive; 0 for the last class
 	Title   string        `json:"title"`
-	Causes  string        `json:"usual_cause"` // what usually makes gaps of this length
 	Count   int           `json:"count"`
 	TotalNS int64         `json:"total_ns"`
 	Share   Ratio         `json:"share"` // of the time of all gaps
+	// Largest is the cause that takes most of it, with its share; "" for gaps of one stream.
+	Largest      Cause `json:"largest_cause,omitempty"`
+	LargestShare Ratio `json:"largest_share"`
 }
 
-// buckets are the length classes and what usually causes each
-// (hostoverhead.md §4).
+// buckets are the length classes.
 var buckets = []GapBucket{
-	{From: 0, To: time.Microsecond, Title: "< 1 µs", Causes: "dispatch pipeline"},
-	{From: time.Microsecond, To: 5 * time.Microsecond, Title: "1–5 µs", Causes: "graph segment replay"},
-	{From: 5 * time.Microsecond, To: 10 * time.Microsecond, Title: "5–10 µs", Causes: "graph launch dispatch"},
-	{From: 10 * time.Microsecond, To: 50 * time.Microsecond, Title: "10–50 µs", Causes: "light Python"},
-	{From: 50 * time.Microsecond, To: 100 * time.Microsecond, Title: "50–100 µs", Causes: "piecewise replay loop"},
-	{From: 100 * time.Microsecond, To: 500 * time.Microsecond, Title: "100–500 µs", Causes: "Python between launches"},
-	{From: 500 * time.Microsecond, To: time.Millisecond, Title: "0.5–1 ms", Causes: "heavy Python"},
-	{From: time.Millisecond, To: 5 * time.Millisecond, Title: "1–5 ms", Causes: "eager code paths"},
-	{From: 5 * time.Millisecond, Title: "> 5 ms", Causes: "host-device sync or creation of runtime objects"},
+	{From: 0, To: time.Microsecond, Title: "< 1 µs"},
+	{From: time.Microsecond, To: 5 * time.Microsecond, Title: "1–5 µs"},
+	{From: 5 * time.Microsecond, To: 10 * time.Microsecond, Title: "5–10 µs"},
+	{From: 10 * time.Microsecond, To: 50 * time.Microsecond, Title: "10–50 µs"},
+	{From: 50 * time.Microsecond, To: 100 * time.Microsecond, Title: "50–100 µs"},
+	{From: 100 * time.Microsecond, To: 500 * time.Microsecond, Title: "100–500 µs"},
+	{From: 500 * time.Microsecond, To: time.Millisecond, Title: "0.5–1 ms"},
+	{From: time.Millisecond, To: 5 * time.Millisecond, Title: "1–5 ms"},
+	{From: 5 * time.Millisecond, Title: "> 5 ms"},
+}
+
+// numBuckets is the number of length classes.
+const numBuckets = 9
+
+// bucketOf is the class of a gap's length.
+func bucketOf(ns int64) int {
+	return slices.IndexFunc(buckets, func(b GapBucket) bool { return b.To == 0 || ns < int64(b.To) })
 }
 
 // bucketed sorts gaps into the length classes.
@@ -40,14 +48,30 @@ func bucketed(gaps []interval.Span) []GapBucket {
 	out := slices.Clone(buckets)
 	var total int64
 	for _, g := range gaps {
-		n := g.Len()
-		i := slices.IndexFunc(out, func(b GapBucket) bool { return b.To == 0 || n < int64(b.To) })
-		out[i].Count++
-		out[i].TotalNS += n
-		total += n
+		b := &out[bucketOf(g.Len())]
+		b.Count++
+		b.TotalNS += g.Len()
+		total += g.Len()
 	}
 	for i := range out {
 		out[i].Share = ratio(out[i].TotalNS, total)
+	}
+	return out
+}
+
+// gapClasses are the classes of the device's gaps, each with the cause that takes most of its time.
+func (a *account) gapClasses() []GapBucket {
+	out := bucketed(interval.Between(a.d.busy))
+	for i := range out {
+		best := -1
+		for c, ns := range a.byGap[i] {
+			if ns > 0 && (best < 0 || ns > a.byGap[i][best]) {
+				best = c
+			}
+		}
+		if best >= 0 {
+			out[i].Largest, out[i].LargestShare = causes[best].cause, ratio(a.byGap[i][best], out[i].TotalNS)
+		}
 	}
 	return out
 }
@@ -67,7 +91,7 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 		g := StreamGaps{Stream: s}
 		var gaps []interval.Span
 		end := int64(-1)
-		for e := range stop.Each(w.stop, w.t.OnStream(d.id, s)) {
+		for e := range w.t.OnStream(d.id, s) {
 			if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph {
 				continue
 			}
@@ -88,106 +112,66 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 
 // Gap is one span in which no kernel ran on a device, and what happened in it.
 type Gap struct {
-	Device  trace.DeviceID `json:"device"`
-	StartNS int64          `json:"start_ns"` // since the trace's first event
-	NS      int64          `json:"ns"`
-	Before  string         `json:"before"`           // kernel that ended last
-	After   string         `json:"after"`            // kernel that ended the gap
-	Causes  []CauseTotal   `json:"causes"`           // by time; they add up to NS
-	APIs    []string       `json:"apis,omitempty"`   // calls on the launching thread during the gap, by time, at most maxGapNames
-	Ranges  []string       `json:"ranges,omitempty"` // ranges, ops or frames running during it, by time, at most maxGapNames
+	StartNS int64      `json:"start_ns"` // since the trace's first event
+	NS      int64      `json:"ns"`
+	Before  string     `json:"before"`           // kernel that ended last
+	After   string     `json:"after"`            // kernel that ended the gap
+	Causes  []GapCause `json:"causes"`           // by time; they add up to NS
+	APIs    []string   `json:"apis,omitempty"`   // calls on the launching thread during the gap, by time, at most maxGapNames
+	Ranges  []string   `json:"ranges,omitempty"` // ranges, ops or frames running during it, by time, at most maxGapNames
+}
+
+// GapCause is a part of a gap.
+type GapCause struct {
+	Cause Cause  `json:"cause"`
+	Name  string `json:"name,omitempty"`
+	NS    int64  `json:"ns"`
 }
 
 // maxGapNames bounds the names listed for one gap.
 const maxGapNames = 5
 
-// topGaps explains the n longest gaps of a device.
-func (l *ledger) topGaps(d *deviceWork, n int) []Gap {
-	gaps := interval.Between(d.busy)
-	stop.Sort(l.w.stop, gaps, func(a, b interval.Span) int {
-		return cmp.Or(cmp.Compare(b.Len(), a.Len()), cmp.Compare(a.Start, b.Start))
-	})
-	gaps = gaps[:min(len(gaps), n)]
-	byStart := slices.Clone(gaps)
-	slices.SortFunc(byStart, func(a, b interval.Span) int { return cmp.Compare(a.Start, b.Start) })
-	out := make([]Gap, len(gaps))
-	sums := make([]gapSums, len(gaps))
-	for i, g := range gaps {
-		out[i] = Gap{Device: d.id, StartNS: g.Start, NS: g.Len()}
-		sums[i] = gapSums{causes: map[[2]string]*CauseTotal{}, apis: map[string]int64{}, ranges: map[string]int64{}}
-		out[i].Before, out[i].After = l.around(d, g)
-	}
-	l.walkGaps(d, byStart, func(e LedgerEntry) bool {
-		i := slices.IndexFunc(gaps, func(g interval.Span) bool { return g.Contains(e.StartNS) })
-		if i >= 0 {
-			sums[i].add(&e)
+// topGaps are the longest gaps, longest first.
+func (a *account) topGaps() []Gap {
+	out := make([]Gap, 0, len(a.top))
+	for i := range a.top {
+		t := &a.top[i]
+		g := Gap{StartNS: t.span.Start, NS: t.span.Len(), APIs: a.longest(t.apis), Ranges: a.longest(t.ranges)}
+		g.Before, g.After = a.around(t)
+		for k, s := range t.names {
+			g.Causes = append(g.Causes, GapCause{causes[k.cause].cause, a.nameOf(k), s.ns})
 		}
-		return true
-	})
-	for i := range out {
-		sums[i].fill(&out[i])
+		slices.SortFunc(g.Causes, func(x, y GapCause) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Name, y.Name))
+		})
+		out = append(out, g)
 	}
+	slices.SortFunc(out, func(x, y Gap) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.StartNS, y.StartNS)) })
 	return out
 }
 
 // around names the kernels on both sides of a gap.
-func (l *ledger) around(d *deviceWork, g interval.Span) (before, after string) {
-	i, _ := slices.BinarySearchFunc(d.kernels, g.End, func(k int32, t int64) int {
-		return cmp.Compare(int64(l.w.t.LaneAt(trace.LaneGPU, int(k)).Start()), t)
-	})
-	if i < len(d.kernels) {
-		after = l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])).Name()
-	}
-	// The kernel that ended at the gap's start: usually the one before.
-	for i--; i >= 0; i-- {
-		e := l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[i]))
-		if int64(e.End()) == g.Start {
-			return e.Name(), after
+func (a *account) around(g *gapAccount) (before, after string) {
+	at := func(i int) trace.Event { return a.l.w.t.LaneAt(trace.LaneGPU, int(a.d.kernels[i])) }
+	for i := g.next - 1; i >= 0; i-- { // the kernel that ended at the gap's start: usually the one before
+		if e := at(i); int64(e.End()) == g.span.Start {
+			before = e.Name()
+			break
 		}
 	}
-	return "", after
-}
-
-type gapSums struct {
-	causes       map[[2]string]*CauseTotal
-	apis, ranges map[string]int64
-}
-
-func (s *gapSums) add(e *LedgerEntry) {
-	n := e.EndNS - e.StartNS
-	k := [2]string{string(e.Cause), e.label()}
-	c := s.causes[k]
-	if c == nil {
-		c = &CauseTotal{Cause: e.Cause, Name: e.label()}
-		s.causes[k] = c
-	}
-	c.TotalNS += n
-	c.Count++
-	if e.API != "" {
-		s.apis[e.API] += n
-	}
-	if name := cmp.Or(e.Range, e.Frame, e.Step); name != "" {
-		s.ranges[name] += n
-	}
-}
-
-func (s *gapSums) fill(g *Gap) {
-	for _, c := range s.causes {
-		c.Share = ratio(c.TotalNS, g.NS)
-		g.Causes = append(g.Causes, *c)
-	}
-	slices.SortFunc(g.Causes, func(a, b CauseTotal) int {
-		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Name, b.Name))
-	})
-	g.APIs, g.Ranges = longest(s.apis), longest(s.ranges)
+	return before, at(g.next).Name()
 }
 
 // longest lists the names with the most time.
-func longest(m map[string]int64) []string {
-	names := make([]string, 0, len(m))
-	for n := range m {
+func (a *account) longest(m map[trace.NameID]int64) []string {
+	sums := map[string]int64{}
+	for id, ns := range m {
+		sums[a.l.w.names.general(id)] += ns
+	}
+	names := make([]string, 0, len(sums))
+	for n := range sums {
 		names = append(names, n)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(sums[y], sums[x]), cmp.Compare(x, y)) })
 	return names[:min(len(names), maxGapNames)]
 }

@@ -1,75 +1,91 @@
 package hostoverhead
 
 import (
-	"context"
+	"cmp"
+	"slices"
 	"strconv"
-
-	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace"
 )
+
+// Handoff is the summary for whoever optimises next, with the published field names.
+type Handoff struct {
+	Verdict                Answer         `json:"verdict"`
+	PrimaryBottleneckPhase string         `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
+	HostPrepConfirmed      bool           `json:"host_prep_confirmed"`      // by the published detector
+	TopRegressingOps       []RegressingOp `json:"top_regressing_ops"`       // by µs per step
+	RecommendedFirstTarget string         `json:"recommended_first_target"`
+	WallTimePerStepUS      float64        `json:"wall_time_per_step_us"`
+	InterStepGapP50US      float64        `json:"inter_step_gap_p50_us"`
+	KernelsPerStep         float64        `json:"kernels_per_step"`
+}
+
+// RegressingOp is one host operation worth looking at. Without a second run, DeltaUSPerStep is the idle time per step
+// while it runs.
+type RegressingOp struct {
+	NVTXName       string  `json:"nvtx_name"`
+	DeltaUSPerStep float64 `json:"delta_us_per_step"`
+	SourceFunction string  `json:"source_function"`
+}
 
 // handoffOps is how many operations a handoff names.
 const handoffOps = 5
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// NewHandoff summarises a verdict for whoever optimises next. Without a second
-// run to compare with, the operations are the most expensive ones per step
-// that run while the device idles (see [Handoff]). It returns [ErrNoKernels] for
-// a trace without kernels, and ctx's error when cancelled.
-func NewHandoff(ctx context.Context, a *layer.Analysis, v *Verdict, opts ...Option) (*Handoff, error) {
-	r, err := Breakdown(ctx, a, opts...)
-	if err != nil {
-		return nil, err
-	}
-	h := &Handoff{
-		Verdict: v.Verdict, PrimaryBottleneckPhase: v.primaryPhase(), HostPrepConfirmed: v.HostPrepConfirmed, TopRegressingOps: []RegressingOp{},
-		WallTimePerStepUS: round3(r.WallUSPerStep), InterStepGapP50US: round3(r.GapUS), KernelsPerStep: round3(r.KernelsPerStep),
-	}
-	ledgers, err := Ledger(ctx, a.Trace(), opts...)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range ledgers {
-		if l.Device != v.Device && v.Device != trace.NoDevice {
+// NewHandoff summarises a verdict for whoever optimises next; run are the steps of the same trace. Without a second run
+// to compare with, the operations are those during which the device idles most.
+func (v *Verdict) NewHandoff(run *Run) *Handoff {
+	h := v.handoff(run)
+	for _, c := range v.Idle {
+		if c.Cause != CauseHostCode && c.Cause != CauseRanks && c.Group != groupWaiting {
 			continue
 		}
-		for _, n := range l.Names {
-			if len(h.TopRegressingOps) < handoffOps && (n.Cause == CauseHostPrep || n.Cause == CauseCollectiveWait || n.Cause == CauseBlockingCall) && n.Name != "" {
-				_, function := splitFrame(n.Name)
-				op := RegressingOp{NVTXName: n.Name, SourceFunction: function}
-				if r.AllSteps > 0 {
-					op.DeltaUSPerStep = round3(us(n.TotalNS) / float64(r.AllSteps))
-				}
-				h.TopRegressingOps = append(h.TopRegressingOps, op)
+		for _, n := range c.Names {
+			_, function := splitFrame(n.Name)
+			op := RegressingOp{NVTXName: n.Name, SourceFunction: function}
+			if run.AllSteps > 0 {
+				op.DeltaUSPerStep = round3(us(n.StepsNS) / float64(run.AllSteps))
 			}
+			h.TopRegressingOps = append(h.TopRegressingOps, op)
 		}
-		break
 	}
-	h.RecommendedFirstTarget = recommend(v, h)
-	return h, nil
+	slices.SortStableFunc(h.TopRegressingOps, func(x, y RegressingOp) int { return cmp.Compare(y.DeltaUSPerStep, x.DeltaUSPerStep) })
+	h.TopRegressingOps = h.TopRegressingOps[:min(len(h.TopRegressingOps), handoffOps)]
+	h.RecommendedFirstTarget = v.firstTarget(h)
+	return h
 }
 
-// Handoff summarises a comparison for whoever optimises next: v is the verdict
-// of the target, the operations are those that became slower.
+// Handoff summarises a comparison for whoever optimises next: v is the verdict of the target, the operations are those
+// that became slower.
 func (c *Comparison) Handoff(v *Verdict) *Handoff {
-	h := &Handoff{
-		Verdict: v.Verdict, PrimaryBottleneckPhase: v.primaryPhase(), HostPrepConfirmed: v.HostPrepConfirmed, TopRegressingOps: []RegressingOp{},
-		WallTimePerStepUS: round3(c.Target.WallUSPerStep), InterStepGapP50US: round3(c.Target.GapUS), KernelsPerStep: round3(c.Target.KernelsPerStep),
-	}
+	h := v.handoff(c.Target)
 	for _, d := range c.Regressions(0) {
 		if d.Kind == OpRange && len(h.TopRegressingOps) < handoffOps {
 			_, function := splitFrame(d.Op)
 			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: d.Op, DeltaUSPerStep: d.DeltaUS, SourceFunction: function})
 		}
 	}
-	h.RecommendedFirstTarget = recommend(v, h)
+	h.RecommendedFirstTarget = v.firstTarget(h)
 	return h
 }
 
+func (v *Verdict) handoff(run *Run) *Handoff {
+	h := &Handoff{Verdict: v.Verdict, PrimaryBottleneckPhase: v.primaryPhase(), TopRegressingOps: []RegressingOp{},
+		WallTimePerStepUS: round3(run.WallUSPerStep), InterStepGapP50US: round3(run.GapUS), KernelsPerStep: round3(run.KernelsPerStep)}
+	if v.Published != nil {
+		h.HostPrepConfirmed = v.Published.report.HostPrepConfirmed
+	}
+	return h
+}
+
+// primaryPhase is the phase of the stages that wait for the host.
 func (v *Verdict) primaryPhase() string {
-	is := func(phase string) bool { p := v.Phases[phase]; return p != nil && p.Verdict == Yes }
-	switch c, g := is(phaseContext), is(phaseGeneration); {
+	waits := map[string]bool{}
+	for _, s := range v.Ranks[v.Deciding].Stages {
+		if s.Verdict == Yes {
+			waits[phaseOf(s.Stage)] = true
+		}
+	}
+	switch c, g := waits[phaseContext], waits[phaseGeneration]; {
 	case c && g:
 		return "both"
 	case c:
@@ -82,14 +98,15 @@ func (v *Verdict) primaryPhase() string {
 	return "none"
 }
 
-func recommend(v *Verdict, h *Handoff) string {
+// firstTarget is what to look at first.
+func (v *Verdict) firstTarget(h *Handoff) string {
 	switch {
 	case v.Verdict == No:
 		return "GPU kernels: the host is not the bottleneck"
 	case len(h.TopRegressingOps) > 0:
 		return h.TopRegressingOps[0].NVTXName
-	case v.CrossedDetails["launch_overhead_ratio"]:
-		return "kernel launches: capture CUDA graphs"
+	case len(v.Next) > 0:
+		return v.Next[0].Do
 	}
 	return "record with NVTX ranges or Python stacks to name the host work"
 }

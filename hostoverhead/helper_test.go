@@ -3,6 +3,7 @@ package hostoverhead_test
 import (
 	"testing"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -15,4 +16,62 @@ func analyzed(tb testing.TB, t *trace.Trace) *layer.Analysis {
 		tb.Fatal(err)
 	}
 	return a
+}
+
+// judged is the verdict about a trace.
+func judged(tb testing.TB, t *trace.Trace, change ...func(*hostoverhead.Options)) *hostoverhead.Verdict {
+	tb.Helper()
+	var o hostoverhead.Options
+	for _, f := range change {
+		f(&o)
+	}
+	v, err := hostoverhead.Analyze(tb.Context(), []*layer.Analysis{analyzed(tb, t)}, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// decider is the device that decides.
+func decider(v *hostoverhead.Verdict) *hostoverhead.RankVerdict { return &v.Ranks[v.Deciding] }
+
+// stage is the answer for one stage of the deciding device, nil where it has none.
+func stage(v *hostoverhead.Verdict, s layer.Stage) *hostoverhead.StageVerdict {
+	r := decider(v)
+	for i := range r.Stages {
+		if r.Stages[i].Stage == s {
+			return &r.Stages[i]
+		}
+	}
+	return nil
+}
+
+// idle is the idle time of the deciding device by cause, in µs.
+func idle(v *hostoverhead.Verdict) map[hostoverhead.Cause]int64 {
+	out := map[hostoverhead.Cause]int64{}
+	for _, c := range v.Idle {
+		out[c.Cause] = c.NS / 1000
+	}
+	return out
+}
+
+func doubt(v *hostoverhead.Verdict, code string) *hostoverhead.Doubt {
+	for i := range v.Doubts {
+		if v.Doubts[i].Code == code {
+			return &v.Doubts[i]
+		}
+	}
+	return nil
+}
+
+// timeline builds a trace of kernels, launches and ranges by hand; times in µs.
+type timeline struct{ b *trace.Builder }
+
+func newTimeline() timeline { return timeline{trace.NewBuilder()} }
+
+func (t timeline) add(kind trace.Kind, name string, device trace.DeviceID, corr int, start, end int64) {
+	t.b.Add(trace.EventData{
+		Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Device: device, Stream: 7,
+		Process: trace.ProcessRef{ID: 1 + trace.ProcessID(device), Scope: string(rune('a' + device))}, Thread: 1, Correlation: trace.CorrelationID(corr),
+	})
 }

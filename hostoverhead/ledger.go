@@ -1,296 +1,309 @@
 package hostoverhead
 
 import (
-	"cmp"
-	"context"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
 // NOTE: how idle time gets its cause.
 //
-// A gap ends because a kernel starts; the call that launched that kernel and
-// the thread it was made on are known unless the kernel is an orphan. The gap
-// is cut at the beginning and the end of that call:
+// A gap ends because a kernel starts; the call that launched that kernel and the thread it was made on are known unless
+// the kernel is an orphan. The gap is cut at the beginning and the end of that call:
 //
 //	        idle gap
 //	|------------------------|
-//	   host code   call  wait  kernel
+//	   host code   call  way   kernel
 //
-// After the call the kernel was on its way: launch latency, or, if that took
-// too long to be the launch, a wait. Inside the call: launch latency, or graph
-// launch. Before it the thread's timeline decides, piece by piece: inside an
-// API call, in profiler overhead, or in host code that a range, op or frame
-// names. Copies are taken out first.
+// Up to the end of the call the thread's timeline decides, piece by piece. After it the kernel was on its way. A kernel
+// that was launched before the gap began, or by the same graph launch as the one before the gap, was queued: its dispatch
+// is the device's time, or, if that took too long, a dependency. Copies are taken out first.
 //
-// All cuts are exact and every piece gets one cause, so the ledger adds up to
-// the idle time to the nanosecond.
+// Where the gap opened while the thread was in a call that waits for the device, that call emptied the queue: without it
+// the host would have been ahead by as long as it waited. What the host needs to catch up again within a step, up to that
+// time, is therefore booked on the call. Between two steps it keeps its name, and the call is noted beside it.
+//
+// All cuts are exact and every piece gets one cause, so the ledger adds up to the idle time to the nanosecond.
 
-// LedgerEntry is a piece of idle time with one cause.
-type LedgerEntry struct {
-	Device  trace.DeviceID `json:"device"`
-	StartNS int64          `json:"start_ns"` // since the trace's first event
-	EndNS   int64          `json:"end_ns"`
-	Cause   Cause          `json:"cause"`
-	API     string         `json:"api,omitempty"`    // API call the thread was in
-	Range   string         `json:"range,omitempty"`  // innermost annotation or NVTX range that is not a step
-	Step    string         `json:"step,omitempty"`   // innermost step annotation, where no other range is inside it
-	Frame   string         `json:"frame,omitempty"`  // innermost op or Python frame
-	Detail  string         `json:"detail,omitempty"` // what else decided
-	Next    trace.EventID  `json:"next"`             // kernel that ended the gap
+// The details of pieces.
+const (
+	detailNone uint8 = iota
+	detailOnItsWay
+	detailCatchUp
+	detailQueued
+	detailInGraph
+	detailLate
+	detailLateCollective
+	detailOrphan
+	detailUnnamed
+	detailQuiet
+	detailOffCPU
+	detailHostFunction
+)
+
+var details = [...]string{
+	detailNone:           "",
+	detailOnItsWay:       "launched, on its way to the device",
+	detailCatchUp:        "the host catches up after the queue was emptied",
+	detailQueued:         "queued before, the device starts it",
+	detailInGraph:        "between kernels of a graph replay",
+	detailLate:           "queued before, started late (an event or a signal)",
+	detailLateCollective: "a collective that was queued before started late",
+	detailOrphan:         "the next kernel's launch is not in the trace",
+	detailUnnamed:        "host code that no recorded range, op or frame names",
+	detailQuiet:          "nothing recorded on the launching thread",
+	detailOffCPU:         "off the CPU between two steps, for a reason that is not recorded",
+	detailHostFunction:   "queued before, started late; the run has callbacks of the host in its streams",
 }
 
-// CauseTotal sums the entries of one cause and name.
-type CauseTotal struct {
-	Cause   Cause  `json:"cause"`
-	Name    string `json:"name,omitempty"` // API call, range, frame or detail; empty for the sum of the cause
-	TotalNS int64  `json:"total_ns"`
-	Count   int    `json:"count"` // pieces
-	Share   Ratio  `json:"share"` // of the device's idle time
+// idlePiece is a piece of idle time with one cause. Names are ids: a trace has millions of pieces.
+type idlePiece struct {
+	span          interval.Span
+	cause, detail uint8        // places in causes and details
+	api           trace.NameID // call the thread was in; NoName: none
+	rng           trace.NameID // innermost range
+	code          trace.NameID // innermost op or frame
+	drain         trace.NameID // the call that emptied the queue before a step
+	step          bool         // rng is a step's annotation
+	next          int          // place of the kernel that ends the gap
+	gap           int64        // length of the gap
 }
 
-// DeviceLedger accounts for the idle time of one device.
-type DeviceLedger struct {
-	Device   trace.DeviceID `json:"device"`
-	WindowNS int64          `json:"window_ns"`
-	IdleNS   int64          `json:"idle_ns"` // the sum of Causes, exactly
-	Causes   []CauseTotal   `json:"causes"`  // in the order of the Cause constants, those with time
-	Names    []CauseTotal   `json:"names"`   // by cause and name, largest first
+// gap is a span without a kernel, and what is known about its ends.
+type gap struct {
+	d       *deviceWork
+	span    interval.Span
+	next    int         // place of the kernel that ends it
+	kernel  trace.Event // it
+	launch  trace.Event // its launch call, may be invalid
+	replay  bool        // the kernel before the gap is of the same graph replay
+	between bool        // the kernels on both sides are of different steps
+	began   int64       // from here on the host worked on the step of kernel
+	drain   drain
 }
 
-// ledger walks the idle time of a workload.
+// drain is the call that had emptied the queue when a gap opened.
+type drain struct {
+	cause uint8
+	name  trace.NameID
+	end   int64 // of the call
+	lead  int64 // how far ahead the host would have been
+}
+
+// ledger explains the idle time of a workload.
 type ledger struct {
 	w         *workload
+	p         *Params
+	needs     map[trace.ThreadIndex][]interval.Span // of threads, where their timelines are asked for
 	timelines map[trace.ThreadIndex]*timeline
+	callbacks bool // the host puts functions of its own into streams
+	number    map[Cause]uint8
 }
 
-// Ledger accounts for every nanosecond of idle time of every device, or of all
-// devices merged. It returns [ErrNoKernels] for a trace without kernels, and
-// ctx's error when cancelled.
-func Ledger(ctx context.Context, t *trace.Trace, opts ...Option) ([]DeviceLedger, error) {
-	cfg := newConfig(opts)
-	w, err := newWorkload(stop.New(ctx), t, &cfg)
-	if err != nil {
-		return nil, err
+// newLedger prepares the timelines of the threads that the gaps ask for.
+func newLedger(w *workload, p *Params) *ledger {
+	l := &ledger{w: w, p: p, needs: map[trace.ThreadIndex][]interval.Span{}, timelines: map[trace.ThreadIndex]*timeline{}, number: map[Cause]uint8{}}
+	for i, c := range causes {
+		l.number[c.cause] = uint8(i)
 	}
-	l := newLedger(w)
-	out := make([]DeviceLedger, 0, len(w.devices))
+	for id := range trace.NameID(w.t.NumNames()) {
+		if name := w.t.Name(id); name == "cudaLaunchHostFunc" || name == "cudaStreamAddCallback" || name == "hipLaunchHostFunc" || name == "hipStreamAddCallback" {
+			l.callbacks = true
+		}
+	}
 	for _, d := range w.devices {
-		out = append(out, l.account(d))
-	}
-	if err := w.stop.Err(); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// LedgerEntries calls f with every piece of idle time, by device and start, until
-// f returns false. It returns [ErrNoKernels] for a trace without kernels, and
-// ctx's error when cancelled.
-func LedgerEntries(ctx context.Context, t *trace.Trace, f func(LedgerEntry) bool, opts ...Option) error {
-	cfg := newConfig(opts)
-	w, err := newWorkload(stop.New(ctx), t, &cfg)
-	if err != nil {
-		return err
-	}
-	l := newLedger(w)
-	for _, d := range w.devices {
-		if !l.walk(d, f) {
-			break
-		}
-	}
-	return w.stop.Err()
-}
-
-func newLedger(w *workload) *ledger {
-	return &ledger{w: w, timelines: map[trace.ThreadIndex]*timeline{}}
-}
-
-// account sums a device's entries.
-func (l *ledger) account(d *deviceWork) DeviceLedger {
-	out := DeviceLedger{Device: d.id, WindowNS: d.window().Len()}
-	out.IdleNS = out.WindowNS - interval.Total(d.busy)
-	byCause, byName := map[Cause]*CauseTotal{}, map[[2]string]*CauseTotal{}
-	l.walk(d, func(e LedgerEntry) bool {
-		c := byCause[e.Cause]
-		if c == nil {
-			c = &CauseTotal{Cause: e.Cause}
-			byCause[e.Cause] = c
-		}
-		n := byName[[2]string{string(e.Cause), e.label()}]
-		if n == nil {
-			n = &CauseTotal{Cause: e.Cause, Name: e.label()}
-			byName[[2]string{string(e.Cause), e.label()}] = n
-		}
-		for _, x := range []*CauseTotal{c, n} {
-			x.TotalNS += e.EndNS - e.StartNS
-			x.Count++
-		}
-		return true
-	})
-	for _, c := range causes {
-		if x := byCause[c]; x != nil {
-			x.Share = ratio(x.TotalNS, out.IdleNS)
-			out.Causes = append(out.Causes, *x)
-		}
-	}
-	for _, x := range byName {
-		x.Share = ratio(x.TotalNS, out.IdleNS)
-		out.Names = append(out.Names, *x)
-	}
-	slices.SortFunc(out.Names, func(a, b CauseTotal) int {
-		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Name, b.Name))
-	})
-	return out
-}
-
-// label is the name under which an entry is summed: the most telling one.
-func (e *LedgerEntry) label() string {
-	switch e.Cause {
-	case CauseHostPrep, CauseCollectiveWait:
-		return cmp.Or(e.Range, e.Frame, e.Step, e.Detail)
-	case CauseLaunchLatency:
-		if e.API != "" && e.Detail != "" {
-			return e.API + ": " + e.Detail
-		}
-		return cmp.Or(e.API, e.Detail)
-	case CauseBlockingCall, CauseGraphLaunch, CauseProfiler:
-		return cmp.Or(e.API, e.Detail)
-	}
-	return e.Detail
-}
-
-// walk calls f with every entry of a device in order.
-func (l *ledger) walk(d *deviceWork, f func(LedgerEntry) bool) bool {
-	return l.walkGaps(d, interval.Between(d.busy), f)
-}
-
-// walkGaps is walk for some of the gaps, in order.
-func (l *ledger) walkGaps(d *deviceWork, gaps []interval.Span, f func(LedgerEntry) bool) bool {
-	k, ok := 0, true
-	copyAt := 0
-	for _, gap := range gaps {
-		if l.w.stop.Over() {
-			return false
-		}
-		// The kernel that ends the gap: the first that starts at its end.
-		for k < len(d.kernels) && int64(l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[k])).Start()) < gap.End {
-			k++
-		}
-		next := l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[k]))
-		emit := func(s interval.Span, e LedgerEntry) {
-			if s.Empty() || !ok {
-				return
+		l.walkGaps(d, func(g *gap, s interval.Span) {
+			if th, part := l.hostPart(g, s); !part.Empty() {
+				l.needs[th] = append(l.needs[th], part)
 			}
-			e.Device, e.StartNS, e.EndNS, e.Next = d.id, s.Start, s.End, next.ID()
-			ok = f(e)
+		}, nil)
+	}
+	for th, spans := range l.needs {
+		l.needs[th] = interval.UnionInPlace(spans)
+	}
+	return l
+}
+
+// walk calls f with every piece of a device's idle time in order.
+func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
+	var length int64
+	emit := func(s interval.Span, p idlePiece) {
+		if !s.Empty() {
+			p.span, p.gap = s, length
+			f(&p)
 		}
-		at := gap.Start
-		for copyAt < len(d.copies) && d.copies[copyAt].End <= gap.Start {
+	}
+	l.walkGaps(d, func(g *gap, s interval.Span) {
+		length = g.span.Len()
+		l.explain(g, s, emit)
+	}, func(g *gap, s interval.Span) {
+		length = g.span.Len()
+		emit(s, idlePiece{cause: l.number[CauseTransfer], next: g.next})
+	})
+}
+
+// walkGaps calls idle with every part of every gap in which nothing runs, and copied, where given, with those in which
+// copies do.
+func (l *ledger) walkGaps(d *deviceWork, idle, copied func(*gap, interval.Span)) {
+	k, last, copyAt := 0, 0, 0
+	at := func(i int) trace.Event { return l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
+	lastEnd := int64(-1 << 62)
+	for i := 1; i < len(d.busy); i++ {
+		g := gap{d: d, span: interval.Span{Start: d.busy[i-1].End, End: d.busy[i].Start}}
+		for ; k < len(d.kernels); k++ { // the kernel that ends the gap: the first that starts at its end
+			e := at(k)
+			if int64(e.Start()) >= g.span.End {
+				g.kernel = e
+				break
+			}
+			if end := int64(e.End()); end >= lastEnd {
+				last, lastEnd = k, end
+			}
+		}
+		g.next, g.launch = k, g.kernel.Launch()
+		l.sides(&g, at(last), last)
+		for copyAt < len(d.copies) && d.copies[copyAt].End <= g.span.Start {
 			copyAt++
 		}
-		for c := copyAt; c < len(d.copies) && d.copies[c].Start < gap.End; c++ {
-			cut := d.copies[c].Clip(gap)
-			l.explain(d, interval.Span{Start: at, End: cut.Start}, next, emit)
-			emit(cut, LedgerEntry{Cause: CauseTransfer, Detail: "copy or set"})
-			at = cut.End
+		from := g.span.Start
+		for c := copyAt; c < len(d.copies) && d.copies[c].Start < g.span.End; c++ {
+			cut := d.copies[c].Clip(g.span)
+			idle(&g, interval.Span{Start: from, End: cut.Start})
+			if copied != nil {
+				copied(&g, cut)
+			}
+			from = cut.End
 		}
-		l.explain(d, interval.Span{Start: at, End: gap.End}, next, emit)
-		if !ok {
-			return false
-		}
+		idle(&g, interval.Span{Start: from, End: g.span.End})
 	}
-	return true
 }
 
-// explain gives every part of an idle span, after which next ran, its cause.
-func (l *ledger) explain(d *deviceWork, s interval.Span, next trace.Event, emit func(interval.Span, LedgerEntry)) {
+// sides looks at the kernels on both sides of a gap.
+func (l *ledger) sides(g *gap, before trace.Event, last int) {
+	g.replay = g.launch.Valid() && g.kernel.IsReplay() && before.Launch().ID() == g.launch.ID()
+	g.began = 1 << 62
+	if g.d.pass == nil {
+		return
+	}
+	p, q := g.d.pass[last], g.d.pass[g.next]
+	g.between = p != q
+	if q >= 0 {
+		if h := &g.d.layers.Passes[q].Host; h.End > h.Start {
+			g.began = int64(h.Start)
+		}
+	}
+}
+
+// hostPart is the part of an idle span in which a thread decides, empty where none does.
+func (l *ledger) hostPart(g *gap, s interval.Span) (trace.ThreadIndex, interval.Span) {
+	switch {
+	case s.Empty(), g.replay:
+	case g.launch.Valid() && g.launch.Thread() >= 0:
+		return g.launch.Thread(), interval.Span{Start: s.Start, End: min(s.End, int64(g.launch.End()))}
+	case l.orphanThread(g, s) >= 0:
+		return l.orphanThread(g, s), s
+	}
+	return trace.NoThread, interval.Span{}
+}
+
+// orphanThread is the thread that must have launched a kernel whose launch is not in the trace: the only one that works
+// for the device.
+func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
+	if g.kernel.IsReplay() && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.LaneLen(trace.LaneLaunch) == 0 {
+		return trace.NoThread
+	}
+	return g.d.threads[0]
+}
+
+// explain gives every part of an idle span its cause.
+func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idlePiece)) {
 	if s.Empty() {
 		return
 	}
-	launch := next.Launch()
-	if !launch.Valid() || launch.Thread() < 0 {
-		l.orphan(d, s, next, emit)
-		return
+	queued := int64(l.p.QueuedLimit)
+	piece := func(c Cause, detail uint8) idlePiece {
+		return idlePiece{cause: l.number[c], detail: detail, next: g.next}
 	}
-	call := spanOf(launch)
-	before := interval.Span{Start: s.Start, End: min(s.End, call.Start)}
-	during := call.Clip(s)
-	after := interval.Span{Start: max(s.Start, call.End), End: s.End}
-	l.host(launch.Thread(), before, emit)
-	emit(during, LedgerEntry{Cause: apiCause(launch), API: launch.Name()})
-	if after.Empty() {
-		return
+	th, part := l.hostPart(g, s)
+	if !part.Empty() {
+		l.findDrain(g, th)
+		l.host(g, th, part, func(s interval.Span, p idlePiece) { l.drained(g, s, p, emit) })
 	}
-	e := LedgerEntry{Cause: CauseLaunchLatency, API: launch.Name(), Detail: "launched, not started yet"}
-	if call.End <= s.Start {
-		e.Detail = "already queued, GPU dispatch"
-	}
-	// Queued before the gap began: the host was ahead, the device was not ready.
-	if call.End <= s.Start && after.Len() > queuedLimit || after.Len() > 2*queuedLimit {
-		e = LedgerEntry{Cause: CauseUnknown, Detail: "launched in time, started late (event, other rank or host callback)"}
-		if l.w.names.kernel(next.NameID()).Collective != classify.NotCollective {
-			e.Cause, e.Detail = CauseCollectiveWait, "collective launched in time, started late"
+	if !g.launch.Valid() || g.launch.Thread() < 0 {
+		switch {
+		case !part.Empty():
+		case g.kernel.IsReplay() && s.Len() <= queued:
+			emit(s, piece(CauseDispatch, detailInGraph))
+		default:
+			emit(s, piece(CauseUnknown, detailOrphan))
 		}
+		return
 	}
-	emit(after, e)
+	way := interval.Span{Start: max(s.Start, part.End), End: s.End}
+	if g.replay {
+		way = s
+	}
+	ahead := g.replay || int64(g.launch.End()) <= s.Start
+	switch limit := queued; {
+	case way.Empty():
+	case ahead && way.Len() <= limit && g.replay:
+		emit(way, piece(CauseDispatch, detailInGraph))
+	case ahead && way.Len() <= limit:
+		emit(way, piece(CauseDispatch, detailQueued))
+	case !ahead && way.Len() <= 2*limit:
+		p := piece(CauseLaunch, detailOnItsWay)
+		if trace.IsGraphLaunchName(g.launch.Name()) {
+			p = piece(CauseGraphLaunch, detailOnItsWay)
+		}
+		p.api = g.launch.NameID()
+		l.drained(g, way, p, emit)
+	case l.w.names.kernel(g.kernel.NameID()).Collective != classify.NotCollective:
+		emit(way, piece(CauseRanks, detailLateCollective))
+	case l.callbacks:
+		emit(way, piece(CauseUnknown, detailHostFunction))
+	default:
+		emit(way, piece(CauseDependency, detailLate))
+	}
 }
 
-// orphan explains a span before a kernel whose launch is not in the trace.
-// Replayed kernels follow each other without the host. For others, what the
-// only thread that works for the device was doing is the best evidence.
-func (l *ledger) orphan(d *deviceWork, s interval.Span, next trace.Event, emit func(interval.Span, LedgerEntry)) {
-	if next.IsReplay() && s.Len() <= queuedLimit {
-		emit(s, LedgerEntry{Cause: CauseLaunchLatency, Detail: "between kernels of a graph replay"})
+// findDrain looks for the call that had emptied the queue when the gap opened.
+func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
+	if g.drain.end != 0 {
 		return
 	}
-	if len(d.threads) == 1 && l.w.t.LaneLen(trace.LaneLaunch) > 0 {
-		l.host(d.threads[0], s, emit)
-		return
-	}
-	emit(s, LedgerEntry{Cause: CauseUnknown, Detail: "the next kernel's launch is not in the trace"})
-}
-
-// host explains a span by what a thread was doing.
-func (l *ledger) host(th trace.ThreadIndex, s interval.Span, emit func(interval.Span, LedgerEntry)) {
-	tl := l.timelineOf(th)
-	t, watch := l.w.t, l.w.stop
-	cutBy(watch, tl.over, s, func(s interval.Span, p *piece) {
-		if p != nil {
-			emit(s, LedgerEntry{Cause: CauseProfiler, API: t.At(p.id).Name()})
-			return
+	g.drain.end = -1 << 62
+	calls := l.timelineOf(th).calls
+	i, _ := slices.BinarySearchFunc(calls, g.span.Start, func(p timelinePiece, t int64) int {
+		if p.span.End <= t {
+			return -1
 		}
-		cutBy(watch, tl.calls, s, func(s interval.Span, call *piece) {
-			cutBy(watch, tl.ranges, s, func(s interval.Span, rng *piece) {
-				var e LedgerEntry
-				if rng != nil {
-					id := t.At(rng.id).NameID()
-					if l.w.names.step(id, l.w.cfg.steps) != nil {
-						e.Step = l.w.names.general(id)
-					} else {
-						e.Range = l.w.names.general(id)
-					}
-				}
-				cutBy(watch, tl.code, s, func(s interval.Span, code *piece) {
-					e := e
-					if code != nil {
-						e.Frame = t.At(code.id).Name()
-					}
-					if call != nil {
-						e.API = t.At(call.id).Name()
-						e.Cause = apiCause(t.At(call.id))
-					} else if e.Cause = hostCause(cmp.Or(e.Range, e.Frame, e.Step)); e.Cause == CauseUnknown {
-						e.Detail = "between calls, in no recorded range, op or frame"
-					} else if e.Cause == CauseHostPrep && e.Frame != "" {
-						e.Cause = hostCause(e.Frame)
-					}
-					emit(s, e)
-				})
-			})
-		})
+		return 1
 	})
+	if i == len(calls) || calls[i].span.Start > g.span.Start {
+		return
+	}
+	e := l.w.t.At(calls[i].id)
+	if c := l.p.callCause(e); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
+		g.drain = drain{cause: l.number[c], name: e.NameID(), end: int64(e.End()), lead: g.span.Start - int64(e.Start())}
+	}
+}
+
+// drained books host work after the call that emptied the queue on that call.
+func (l *ledger) drained(g *gap, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
+	if g.drain.lead == 0 || s.Start < g.drain.end || causes[p.cause].group != groupWork {
+		emit(s, p)
+		return
+	}
+	if g.between {
+		p.drain = g.drain.name
+		emit(s, p)
+		return
+	}
+	cut := s.Clip(interval.Span{Start: s.Start, End: g.drain.end + g.drain.lead})
+	on := p
+	on.cause, on.api, on.detail = g.drain.cause, g.drain.name, detailCatchUp
+	emit(cut, on)
+	emit(interval.Span{Start: max(s.Start, cut.End), End: s.End}, p)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 )
@@ -45,17 +46,16 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 	}
 }
 
-// TestLedgerAddsUp checks on every reference trace that the entries tile the
-// idle time: in order, disjoint, never during a kernel, and to the nanosecond.
+// TestLedgerAddsUp checks on every reference trace that the pieces tile the idle time: in order, disjoint, and to the
+// nanosecond, in the causes and in their names.
 func TestLedgerAddsUp(t *testing.T) {
 	everyTrace(t, func(t *testing.T, tr *trace.Trace) {
-		ledgers, err := hostoverhead.Ledger(context.Background(), tr)
+		a := analyzed(t, tr)
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
 		if errors.Is(err, hostoverhead.ErrNoKernels) {
-			if tr.LaneLen(trace.LaneGPU) > 0 {
-				for e := range tr.Events(trace.LaneGPU) {
-					if e.Kind() == trace.KindKernel {
-						t.Fatal("ErrNoKernels for a trace with kernels")
-					}
+			for e := range tr.Events(trace.LaneGPU) {
+				if e.Kind() == trace.KindKernel {
+					t.Fatal("ErrNoKernels for a trace with kernels")
 				}
 			}
 			return
@@ -63,38 +63,45 @@ func TestLedgerAddsUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := map[trace.DeviceID]int64{}
-		last := map[trace.DeviceID]int64{}
-		if err := hostoverhead.LedgerEntries(context.Background(), tr, func(e hostoverhead.LedgerEntry) bool {
-			if e.EndNS <= e.StartNS || e.StartNS < last[e.Device] || e.Cause == "" {
-				t.Fatalf("entry %+v after %d", e, last[e.Device])
-			}
-			last[e.Device] = e.EndNS
-			sum[e.Device] += e.EndNS - e.StartNS
-			return true
-		}); err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range ledgers {
-			var causes, names int64
-			for _, c := range l.Causes {
-				causes += c.TotalNS
-			}
-			for _, c := range l.Names {
-				names += c.TotalNS
-			}
-			if causes != l.IdleNS || names != l.IdleNS || sum[l.Device] != l.IdleNS {
-				t.Errorf("device %d: idle %d, causes %d, names %d, entries %d", l.Device, l.IdleNS, causes, names, sum[l.Device])
-			}
-			t.Logf("device %d idle %d of %d", l.Device, l.IdleNS, l.WindowNS)
-			for _, c := range l.Causes {
-				t.Logf("   %-16s %12d %6d %s", c.Cause, c.TotalNS, c.Count, c.Share)
-			}
-			for i, c := range l.Names {
-				if i < 8 {
-					t.Logf("      %-16s %12d %6d %s  %.90s", c.Cause, c.TotalNS, c.Count, c.Share, c.Name)
-				}
-			}
-		}
+		checkAddsUp(t, a, v)
 	})
+}
+
+// checkAddsUp holds every device's causes, names and pieces against its idle time, and the steps against theirs.
+func checkAddsUp(t *testing.T, a *layer.Analysis, v *hostoverhead.Verdict) {
+	t.Helper()
+	sum, last := map[trace.DeviceID]int64{}, map[trace.DeviceID]int64{}
+	if err := hostoverhead.Pieces(a, hostoverhead.DefaultParams(), func(p hostoverhead.Piece) {
+		if p.End <= p.Start || p.Start < last[p.Device] || p.Cause == "" {
+			t.Errorf("piece %+v after %d", p, last[p.Device])
+		}
+		last[p.Device] = p.End
+		sum[p.Device] += p.End - p.Start
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range v.Ranks {
+		var causes, names, steps, host, unknown int64
+		for _, c := range r.Idle {
+			causes += c.NS
+			steps += c.StepsNS
+			for _, n := range c.Names {
+				names += n.NS
+			}
+			switch c.Group {
+			case "host work", "host waiting":
+				host += c.StepsNS
+			case "unknown":
+				unknown += c.StepsNS
+			}
+		}
+		idle := r.WindowNS - r.BusyNS
+		if causes != idle || names != idle || sum[r.Device] != idle {
+			t.Errorf("device %d: idle %d, causes %d, names %d, pieces %d", r.Device, idle, causes, names, sum[r.Device])
+		}
+		h := r.Headroom
+		if h.WallNS != h.BusyNS+h.IdleNS || h.IdleNS != steps || h.HostNS != host || h.UnknownNS != unknown || h.AtMost < 1 || h.WithUnknown < h.AtMost {
+			t.Errorf("device %d: headroom %+v, in the steps %d idle, %d of the host, %d unknown", r.Device, h, steps, host, unknown)
+		}
+	}
 }

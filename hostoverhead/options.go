@@ -4,11 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 )
 
-// Option changes an analysis.
+// Option changes a comparison.
 type Option interface{ apply(*config) }
 
 type optionFunc func(*config)
@@ -16,15 +15,9 @@ type optionFunc func(*config)
 func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
-	aggregate, context, generation Thresholds
-
-	prep           []string // patterns, first that occurs wins
-	useM3          bool
-	merged         bool // one union over all devices
 	steps          []layer.StepPattern
 	tp             int // divisor of times summed over ranks; 0: number of devices with work
 	sizeA, sizeB   int // tensor-parallel sizes to report; 0: not told
-	topGaps        int
 	change         float64
 	seed           uint64
 	labelA, labelB string
@@ -32,8 +25,7 @@ type config struct {
 
 func newConfig(opts []Option) config {
 	c := config{
-		aggregate: DefaultThresholds(), context: DefaultThresholds(), generation: DefaultGenerationThresholds(),
-		prep: framework.PrepRanges(framework.All()), useM3: true, topGaps: 10, change: 0.03, seed: 1,
+		change: 0.03, seed: 1,
 		labelA: "baseline", labelB: "target",
 	}
 	for _, o := range opts {
@@ -41,28 +33,6 @@ func newConfig(opts []Option) config {
 	}
 	return c
 }
-
-// WithThresholds replaces the thresholds of the whole window, of context steps
-// and of generation steps. Default: [DefaultThresholds] twice and
-// [DefaultGenerationThresholds].
-func WithThresholds(aggregate, context, generation Thresholds) Option {
-	return optionFunc(func(c *config) { c.aggregate, c.context, c.generation = aggregate, context, generation })
-}
-
-// WithPrepPatterns replaces the names of the ranges in which the host prepares
-// a step, by default those of the servers that are known. They are tried in
-// this order, in any case; the first that occurs in a window is used.
-func WithPrepPatterns(patterns ...string) Option {
-	return optionFunc(func(c *config) { c.prep = slices.Clone(patterns) })
-}
-
-// WithoutPrep leaves host preparation (M3) out of the verdict.
-func WithoutPrep() Option { return optionFunc(func(c *config) { c.useM3 = false }) }
-
-// WithMergedDevices takes one union of the kernels of all devices, as the
-// published detector does; an idle GPU then hides behind a busy one. Default:
-// each device by itself, the worst one decides.
-func WithMergedDevices() Option { return optionFunc(func(c *config) { c.merged = true }) }
 
 // WithStepPatterns adds ways to tell that a range is a step's and names no host
 // work, asked before the built-in ones (see [layer.ParseStep]); which steps there
@@ -83,9 +53,6 @@ func WithTPSize(n int) Option { return optionFunc(func(c *config) { c.tp = n }) 
 func WithKnownTP(baseline, target int) Option {
 	return optionFunc(func(c *config) { c.sizeA, c.sizeB = baseline, target })
 }
-
-// WithTopGaps sets how many of the longest gaps are listed. Default 10.
-func WithTopGaps(n int) Option { return optionFunc(func(c *config) { c.topGaps = max(n, 0) }) }
 
 // WithLabels names the two runs of a comparison. Default "baseline" and
 // "target".

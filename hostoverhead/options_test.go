@@ -1,12 +1,9 @@
 package hostoverhead_test
 
 import (
-	"context"
 	"encoding/json"
 	"regexp"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
@@ -39,13 +36,13 @@ func TestOptionsOfComparisons(t *testing.T) {
 func TestTopGapsAreAsManyAsAsked(t *testing.T) {
 	tr := generate(t, nsysgen.Default(1))
 	for _, n := range []int{0, 3} {
-		d, err := hostoverhead.Drill(context.Background(), analyzed(t, tr), hostoverhead.WithTopGaps(n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := len(d.Devices[0].TopGaps); got != n {
+		v := judged(t, tr, func(o *hostoverhead.Options) { o.TopGaps = &n })
+		if got := len(decider(v).Top); got != n {
 			t.Errorf("%d gaps, want %d", got, n)
 		}
+	}
+	if got := len(decider(judged(t, tr)).Top); got != 10 {
+		t.Errorf("%d gaps by default, want 10", got)
 	}
 }
 
@@ -59,20 +56,20 @@ func TestOwnStepPatterns(t *testing.T) {
 		tl.add(trace.KindKernel, "gemm", 0, i+1, at+10, at+500)
 	}
 	tr := tl.b.Finish()
-	if v := detect(t, tr); len(v.Phases) != 0 {
-		t.Errorf("phases without the pattern: %v", v.Phases)
+	if v := judged(t, tr); stage(v, layer.StageDecode) != nil {
+		t.Errorf("decode steps without the pattern: %+v", decider(v).Stages)
 	}
 	pattern := layer.StepPattern{Name: "mine", Match: regexp.MustCompile(`^my_server\.tick\((?P<stage>\w+)\)$`)}
 	a, err := layer.Analyze(t.Context(), tr, layer.Options{StepPatterns: []layer.StepPattern{pattern}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := hostoverhead.Detect(t.Context(), a, hostoverhead.WithStepPatterns(pattern))
+	v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{Steps: []layer.StepPattern{pattern}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := v.Phases["generation"]; p == nil || p.IterationCount != 60 {
-		t.Errorf("generation = %+v, want 60 steps", p)
+	if p := stage(v, layer.StageDecode); p == nil || p.Steps != 60 {
+		t.Errorf("decode = %+v, want 60 steps", p)
 	}
 }
 
@@ -95,43 +92,5 @@ func TestRatioReadsBackWhatItWrites(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`"x"`), new(hostoverhead.Ratio)); err == nil {
 		t.Error("a text was read as a ratio")
-	}
-}
-
-// TestInterpretationFollowsDecisiveDoubts: what the thresholds say is not what
-// the run suffers from.
-func TestInterpretationFollowsDecisiveDoubts(t *testing.T) {
-	us := func(d time.Duration) int64 { return d.Microseconds() }
-	for _, c := range []struct {
-		name, want string
-		gap        time.Duration // after each kernel of 1 ms
-		copies     bool          // fill the gaps
-		pause      time.Duration // once
-		kernels    int
-	}{
-		{"copies", "data transfers limit this run", 2 * time.Millisecond, true, 0, 200},
-		{"one pause", "one long pause", 0, false, 500 * time.Millisecond, 200},
-		{"few kernels", "too little GPU work", 2 * time.Millisecond, false, 0, 20},
-		{"host", "the GPU waits for the host", 2 * time.Millisecond, false, 0, 200},
-		{"busy", "the GPU has work most of the time", 0, false, 0, 200},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			tl := newTimeline()
-			at := int64(0)
-			for i := range c.kernels {
-				tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at, at+4)
-				tl.add(trace.KindKernel, "gemm", 0, i+1, at+5, at+1005)
-				if c.copies {
-					tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, at+1005, at+1005+us(c.gap))
-				}
-				at += 1000 + us(c.gap)
-				if i == c.kernels/2 {
-					at += us(c.pause)
-				}
-			}
-			if got := detect(t, tl.b.Finish()).Interpretation(); !strings.Contains(got, c.want) {
-				t.Errorf("interpretation = %q, want %q in it", got, c.want)
-			}
-		})
 	}
 }

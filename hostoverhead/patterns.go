@@ -3,6 +3,8 @@ package hostoverhead
 import (
 	"fmt"
 	"math"
+
+	"github.com/llmstrata/strata/trace"
 )
 
 // Bounds of the patterns and warnings (hostoverhead.md §3.5).
@@ -28,7 +30,7 @@ func (c *Comparison) name() {
 			continue
 		}
 		switch {
-		case d.Status == StatusNew && hostCause(d.Op) == CauseCollectiveWait:
+		case d.Status == StatusNew && exchanges(trace.KindRange, d.Op):
 			collective = first(collective, d)
 		case d.Status == StatusNew:
 			added = first(added, d)

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -53,11 +55,11 @@ func randomTrace(rng *rand.Rand, span int64) *trace.Trace {
 }
 
 // idleByHand is the idle time of a device, nanosecond by nanosecond.
-func idleByHand(tr *trace.Trace, device trace.DeviceID, merged bool, span int64) (idle, window int64) {
+func idleByHand(tr *trace.Trace, device trace.DeviceID, span int64) (idle, window int64) {
 	busy := make([]bool, span+1)
 	first, last := span, int64(0)
 	for e := range tr.Events(trace.LaneGPU) {
-		if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph || e.Duration() == 0 || !merged && e.Device() != device {
+		if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph || e.Duration() == 0 || e.Device() != device {
 			continue // a kernel without a length is no work
 		}
 		first, last = min(first, int64(e.Start())), max(last, int64(e.End()))
@@ -85,43 +87,19 @@ func TestLedgerAddsUpOnRandomTraces(t *testing.T) {
 	for seed := range uint64(n) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		tr := randomTrace(rng, span)
-		merged := seed%2 == 1
-		var opts []hostoverhead.Option
-		if merged {
-			opts = append(opts, hostoverhead.WithMergedDevices())
-		}
-		ledgers, err := hostoverhead.Ledger(context.Background(), tr, opts...)
+		a := analyzed(t, tr)
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
 		if errors.Is(err, hostoverhead.ErrNoKernels) {
 			continue
 		}
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		pieces, end := map[trace.DeviceID]int64{}, map[trace.DeviceID]int64{}
-		err = hostoverhead.LedgerEntries(context.Background(), tr, func(e hostoverhead.LedgerEntry) bool {
-			if e.EndNS <= e.StartNS || e.StartNS < end[e.Device] {
-				t.Errorf("seed %d: piece %+v after %d", seed, e, end[e.Device])
-			}
-			end[e.Device] = e.EndNS
-			pieces[e.Device] += e.EndNS - e.StartNS
-			return true
-		}, opts...)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		checkAddsUp(t, a, v)
 		// Times are relative to the first event, so within the span still.
-		for _, l := range ledgers {
-			idle, window := idleByHand(tr, l.Device, merged, span)
-			var causes, names int64
-			for _, c := range l.Causes {
-				causes += c.TotalNS
-			}
-			for _, c := range l.Names {
-				names += c.TotalNS
-			}
-			if l.IdleNS != idle || l.WindowNS != window || causes != idle || names != idle || pieces[l.Device] != idle {
-				t.Errorf("seed %d device %d: idle %d of %d, causes %d, names %d, pieces %d; by hand %d of %d",
-					seed, l.Device, l.IdleNS, l.WindowNS, causes, names, pieces[l.Device], idle, window)
+		for _, r := range v.Ranks {
+			if idle, window := idleByHand(tr, r.Device, span); r.WindowNS-r.BusyNS != idle || r.WindowNS != window {
+				t.Errorf("seed %d device %d: idle %d of %d; by hand %d of %d", seed, r.Device, r.WindowNS-r.BusyNS, r.WindowNS, idle, window)
 			}
 		}
 	}
@@ -151,43 +129,13 @@ func TestEveryReferenceTraceIsJudged(t *testing.T) {
 
 func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 	t.Helper()
-	for _, opts := range [][]hostoverhead.Option{nil, {hostoverhead.WithMergedDevices()}} {
-		v, err := hostoverhead.Detect(context.Background(), analyzed(t, tr), opts...)
-		if err != nil {
-			if !errors.Is(err, hostoverhead.ErrNoKernels) {
-				t.Errorf("%s: %v", name, err)
-			}
-			continue
-		}
-		m := &v.AggregateMetrics
-		for _, r := range []hostoverhead.Ratio{m.GPUIdle, m.GPUUtilization, m.PrepExposed, m.NCCLOnly} {
-			if r.Applicable && (r.Value < 0 || r.Value > 1) {
-				t.Errorf("%s: a share is %v", name, r)
-			}
-		}
-		if m.GPUIdle.Applicable && (m.GPUIdle.Value+m.GPUUtilization.Value < 0.9999 || m.GPUIdle.Value+m.GPUUtilization.Value > 1.0001) {
-			t.Errorf("%s: idle %s and utilisation %s do not add up", name, m.GPUIdle, m.GPUUtilization)
-		}
-		if v.Confidence == "" || v.Interpretation() == "" || v.CrossedCount > v.ApplicableCount {
-			t.Errorf("%s: verdict %+v", name, v)
-		}
-		if v.Handoff, err = hostoverhead.NewHandoff(context.Background(), analyzed(t, tr), v, opts...); err != nil {
+	v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{analyzed(t, tr), analyzed(t, other)}, hostoverhead.Options{})
+	if err != nil {
+		if !errors.Is(err, hostoverhead.ErrNoKernels) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := json.Marshal(v); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		var text bytes.Buffer
-		if err := v.WriteText(&text); err != nil || text.Len() == 0 {
-			t.Errorf("%s: %d bytes of text, %v", name, text.Len(), err)
-		}
-	}
-	if d, err := hostoverhead.Drill(context.Background(), analyzed(t, tr)); err == nil {
-		if _, err := json.Marshal(d); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	} else if !errors.Is(err, hostoverhead.ErrNoKernels) {
-		t.Errorf("%s: %v", name, err)
+	} else {
+		checkVerdict(t, name, v)
 	}
 	if c, err := hostoverhead.Compare(context.Background(), analyzed(t, tr), analyzed(t, other)); err == nil {
 		if _, err := json.Marshal(c); err != nil {
@@ -195,5 +143,37 @@ func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 		}
 	} else if !errors.Is(err, hostoverhead.ErrNoKernels) {
 		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// checkVerdict: shares stay in 0…1, the document has no list that is null and can be written, and so can the text.
+func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
+	t.Helper()
+	for _, r := range v.Ranks {
+		for _, x := range []hostoverhead.Ratio{r.Headroom.Share, r.Alone} {
+			if x.Applicable && (x.Value < 0 || x.Value > 1) {
+				t.Errorf("%s: a share is %v", name, x)
+			}
+		}
+	}
+	if v.Confidence == "" || v.Summary == "" || v.Schema != "strata.host/2" {
+		t.Errorf("%s: verdict %+v", name, v)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	var doc any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	for _, list := range []string{`"idle":null`, `"ranks":null`, `"doubts":null`, `"next_steps":null`, `"stages":null`, `"paths":null`, `"gaps":null`, `"top_gaps":null`, `"streams":null`, `"worst_passes":null`, `"drains":null`, `"serving":null`, `"causes":null`, `"names":null`} {
+		if strings.Contains(string(data), list) {
+			t.Errorf("%s: %s", name, list)
+		}
+	}
+	var text bytes.Buffer
+	if err := v.WriteText(&text); err != nil || text.Len() == 0 {
+		t.Errorf("%s: %d bytes of text, %v", name, text.Len(), err)
 	}
 }

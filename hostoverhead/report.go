@@ -2,205 +2,220 @@ package hostoverhead
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// WriteText writes the verdict for people: the answer, the metrics with the
-// thresholds that were used, the same for each phase, what it suggests, what
-// speaks against it, and what to do next.
-func (v *Verdict) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "HOST OVERHEAD VERDICT: %s (confidence %s)\n", v.Verdict, v.Confidence)
-	for _, e := range v.Evidence {
-		fmt.Fprintf(b, "  %s\n", e)
-	}
-	title := "Whole window"
-	if v.DevicesMode == "each" && len(v.Devices) > 1 {
-		title = fmt.Sprintf("Whole window of device %d, the most idle of %d", v.Device, len(v.Devices))
-	}
-	v.section(b, title, &v.AggregateMetrics, Judgement{v.AggregateVerdict, v.CrossedCount, v.ApplicableCount, v.HostPrepConfirmed, v.CrossedDetails, v.Thresholds})
-	for _, phase := range []string{phaseContext, phaseGeneration} {
-		if p := v.Phases[phase]; p != nil {
-			v.section(b, fmt.Sprintf("Phase %s: %s, %s", phase, counted(p.IterationCount, "step"), p.graphWords()), &p.Metrics, p.Judgement)
-		}
-	}
-	v.deviceTable(b)
-	fmt.Fprintf(b, "\nInterpretation: %s\n", v.Interpretation())
-	if v.NCCLCaveat {
-		fmt.Fprintf(b, "NCCL caveat: kernels that exchange data between GPUs take %s of the busy time; part of the idle time may be waiting for other ranks.\n", percent(v.AggregateMetrics.NCCL))
-	}
-	if len(v.Doubts) > 0 {
-		fmt.Fprintf(b, "\nReasons to doubt it:\n")
-		for _, d := range v.Doubts {
-			fmt.Fprintf(b, "  [%s] %s\n", d.Code, d.Message)
-		}
-	}
-	fmt.Fprintf(b, "\nNext steps:\n")
-	for _, s := range v.NextSteps() {
-		fmt.Fprintf(b, "  - %s\n", s)
-	}
-	return b.Flush()
+// groupSum is the idle time of a group of causes.
+type groupSum struct {
+	group     string
+	ns, steps int64
 }
 
-// section writes one table of metrics.
-func (v *Verdict) section(b *bufio.Writer, title string, m *Metrics, j Judgement) {
-	fmt.Fprintf(b, "\n%s: %s\n", title, j.Verdict)
-	t := table.New(table.Text("metric"), table.Number("value"), table.Number("threshold"), table.Text("crossed"))
-	for _, k := range judged {
-		sign := ">"
-		if k.below {
-			sign = "<"
-		}
-		crossed := "n/a"
-		if c, ok := j.CrossedDetails[k.key]; ok {
-			crossed = map[bool]string{true: "yes", false: "no"}[c]
-		}
-		t.Row(k.title, k.value(m).String(), fmt.Sprintf("%s %.2f", sign, k.limit(&j.Thresholds)), crossed)
+// groups lists the groups in report order.
+var groups = []string{groupWork, groupWaiting, groupDispatch, groupRanks, groupTransfer, groupRequests, groupProfiler, groupUnknown}
+
+// groupSums adds causes up by group, most time in the steps first.
+func groupSums(idle []IdleCause) []groupSum {
+	out := make([]groupSum, len(groups))
+	for i, g := range groups {
+		out[i].group = g
 	}
-	t.Row("M5  NCCL ratio", m.NCCL.String(), fmt.Sprintf("> %.2f", j.Thresholds.NCCL), "caveat only")
-	if m.GraphLaunch.Applicable {
-		t.Row("    graph launch ratio", m.GraphLaunch.String(), "", "not judged")
+	for _, c := range idle {
+		s := &out[slices.Index(groups, c.Group)]
+		s.ns += c.NS
+		s.steps += c.StepsNS
 	}
-	t.WriteText(b) // b keeps the first error
-	fmt.Fprintf(b, "crossed: %d / %d applicable; host preparation %s\n", j.CrossedCount, j.ApplicableCount, prepWords(m, j))
+	slices.SortStableFunc(out, func(a, b groupSum) int { return cmp.Or(cmp.Compare(b.steps, a.steps), cmp.Compare(b.ns, a.ns)) })
+	return out
 }
 
-// graphWords says how many of a phase's steps replay graphs.
-func (p *PhaseVerdict) graphWords() string {
+// summary is the verdict as one or two sentences.
+func (v *Verdict) summary() string {
+	h := &v.Headroom
+	largest := v.largestName()
 	switch {
-	case !p.CUDAGraphsDetected:
-		return "no CUDA graphs"
-	case p.GraphSteps == 0 || p.GraphSteps == p.IterationCount:
-		return "CUDA graphs"
-	}
-	return fmt.Sprintf("CUDA graphs in %d of them", p.GraphSteps)
-}
-
-func prepWords(m *Metrics, j Judgement) string {
-	switch {
-	case !m.PrepImpact.Applicable:
-		return "not applicable"
-	case j.HostPrepConfirmed:
-		return "CONFIRMED as a cause"
-	}
-	return "not confirmed as the cause"
-}
-
-func (v *Verdict) deviceTable(b *bufio.Writer) {
-	if len(v.Devices) < 2 {
-		return
-	}
-	fmt.Fprintf(b, "\nDevices:\n")
-	t := table.New(table.Text("device"), table.Text("GPU").Limit(30), table.Text("verdict"), table.Number("idle"), table.Number("launch"), table.Number("prep impact"), table.Number("NCCL"), table.Number("kernels"))
-	row := func(name, gpu, verdict string, m *Metrics) {
-		t.Row(name, gpu, verdict, m.GPUIdle.String(), m.LaunchOverhead.String(), m.PrepImpact.String(), m.NCCL.String(), table.Count(int64(m.Kernels)))
-	}
-	for i := range v.Devices {
-		d := &v.Devices[i]
-		verdict := string(d.Verdict)
-		if d.Ignored {
-			verdict = "too little work"
-		}
-		row(fmt.Sprint(d.Device), d.Name, verdict, &d.Metrics)
-	}
-	if v.MeanMetrics != nil {
-		row("mean", "", "", v.MeanMetrics)
-	}
-	t.WriteText(b)
-}
-
-// Interpretation says in a sentence or two what the verdict suggests.
-func (v *Verdict) Interpretation() string {
-	words := v.suggestion()
-	if v.Verdict == Yes && v.AggregateVerdict == No {
-		words += " The window as a whole hides it."
-	}
-	return words
-}
-
-// suggestion is the interpretation of the verdict by phases and decisive doubts.
-func (v *Verdict) suggestion() string {
-	is := func(phase string) bool { p := v.Phases[phase]; return p != nil && p.Verdict == Yes }
-	switch c, g := is(phaseContext), is(phaseGeneration); {
-	case v.doubted("few-kernels"):
-		return "too little GPU work was recorded to judge a server; the gap ledger still says where the idle time went."
+	case v.Verdict == Inconclusive:
+		return fmt.Sprintf("the host causes %s of the %s for certain (at most %.2f× faster without it), and up to %s if it causes all that is unknown (%.2f×)",
+			percent(h.Share), v.Basis, h.AtMost, percent(ratio(h.HostNS+h.UnknownNS, h.WallNS)), h.WithUnknown)
 	case v.Verdict == No:
-		return "the GPU has work most of the time; faster host code would not make this run faster."
-	case v.AggregateVerdict == Yes && v.doubted("idle-is-transfers"):
-		return "the thresholds are crossed, but copies run during most of the idle time: data transfers limit this run, not host code."
-	case v.AggregateVerdict == Yes && v.doubted("one-long-gap"):
-		return "the thresholds are crossed because of one long pause; apart from it the GPU has work most of the time."
-	case c && g && v.Phases[phaseGeneration].CUDAGraphsDetected:
-		return "both context and generation steps wait for the host although generation uses CUDA graphs: host work between the steps dominates."
-	case c && g:
-		return "both context and generation steps wait for the host: CUDA graphs are probably disabled, or host work between the steps dominates."
-	case g && !v.Phases[phaseGeneration].CUDAGraphsDetected:
-		return "generation steps wait for the host and use no CUDA graphs: capture them, then look at the host work between the steps."
-	case g && v.Phases[phaseGeneration].eagerSteps():
-		return "generation steps wait for the host: most of them replay no CUDA graph; find out why (batch sizes that were not captured?)."
-	case g:
-		return "generation steps wait for the host although they replay CUDA graphs: replay is not effective, or host work between the steps dominates."
-	case c:
-		return "context steps wait for the host: eager preparation and launches are the suspects; generation is not affected."
-	case len(v.Phases) > 0:
-		return "the window as a whole waits for the host, its steps do not: look at what happens outside them (start-up, pauses between requests)."
+		return fmt.Sprintf("the host causes %s of the %s; if it cost nothing they would be at most %.2f× faster", percent(h.Share), v.Basis, h.AtMost)
 	}
-	return "the GPU waits for the host; the trace does not tell context from generation steps."
-}
-
-// doubted reports whether a doubt may turn the verdict.
-func (v *Verdict) doubted(code string) bool {
-	return slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Code == code && d.Weight == ConfidenceLow })
-}
-
-// NextSteps suggests what to do with the verdict.
-func (v *Verdict) NextSteps() []string {
-	var out []string
-	if v.Verdict == Yes {
-		out = append(out, "begin with the largest cause in the gap ledger, which says where the idle time goes")
-		if v.HostPrepConfirmed {
-			out = append(out, "host preparation is exposed: overlap it with the previous step, or make it cheaper")
-		}
-		if v.CrossedDetails["launch_overhead_ratio"] {
-			out = append(out, "launch calls take much of the window: capture CUDA graphs, or fuse kernels")
-		}
-		out = append(out, "host-compare --baseline OLD --target NEW names the operation that became slower")
-	} else {
-		out = append(out, "look at the kernels instead: triage --input TRACE")
-	}
-	for _, d := range v.Doubts {
-		switch d.Code {
-		case "idle-is-transfers":
-			out = append(out, "avoid the copies, or overlap them with kernels on another stream")
-		case "graph-kernels-hidden", "graph-launches-without-kernels":
-			out = append(out, "record again with nsys profile --cuda-graph-trace=node to see the kernels inside graph replays")
-		case "no-host-prep", "no-steps":
-			out = append(out, "record again with NVTX (nsys: -t cuda,nvtx; torch.profiler: annotations) to name host operations and steps")
-		case "one-long-gap", "window-is-not-steady", "few-kernels":
-			out = append(out, "record a window inside the steady run, after warm-up and under load")
+	var words []string
+	for _, s := range v.Ranks[v.Deciding].Stages {
+		if s.Verdict == Yes {
+			words = append(words, fmt.Sprintf("%s at most %.2f×", s.Stage, s.Headroom.AtMost))
 		}
 	}
-	return unique(out)
-}
-
-func unique(in []string) []string {
-	var out []string
-	for _, s := range in {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
+	out := fmt.Sprintf("if the host cost nothing the %s would be at most %.2f× faster: it causes %s of %s%s", v.Basis, h.AtMost, microseconds(h.HostNS), microseconds(h.WallNS), largest)
+	if len(words) > 0 && (len(words) > 1 || len(v.Ranks[v.Deciding].Stages) > 1) {
+		out += "; by stage: " + strings.Join(words, ", ")
 	}
 	return out
 }
 
-// counted is a number and its noun: "1 step", "2 steps".
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
+// largestName says what most of the host's time is.
+func (v *Verdict) largestName() string {
+	var best *IdleCause
+	for i := range v.Idle {
+		if c := &v.Idle[i]; c.Cause.host() && (best == nil || c.StepsNS > best.StepsNS) {
+			best = c
+		}
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	if best == nil || best.StepsNS == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s of it %s (%s)", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause, table.Cut(table.Clean(shortPath(best.Names[0].Name, 60)), 60))
+}
+
+// WriteText writes the report for people: the answer with its bound, where the idle time goes, stages and passes, what the
+// published metrics say, the doubts, what to do, and the drill-down into the deciding device.
+func (v *Verdict) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	r := &v.Ranks[v.Deciding]
+	fmt.Fprintf(b, "HOST OVERHEAD: %s (confidence %s)\n  %s\n", v.Verdict, v.Confidence, v.Summary)
+	where := r.name()
+	if len(v.Ranks) > 1 {
+		where += fmt.Sprintf(", the one that loses most to the host of %d", len(v.Ranks))
+	}
+	fmt.Fprintf(b, "  %s: %s, %s; YES from a host share of %s\n", where, counted(r.Steps, "step"), counted(r.Kernels, "kernel"), percent(Ratio{v.Threshold, true}))
+	for _, s := range v.Serving {
+		fmt.Fprintf(b, "  ! %s\n", s.Message)
+	}
+	v.writeIdle(b, r)
+	writeStages(b, r)
+	r.writePasses(b)
+	v.writeRanks(b)
+	v.writePublished(b)
+	if len(v.Doubts) > 0 {
+		fmt.Fprintf(b, "\nReasons to doubt it:\n")
+		for _, d := range v.Doubts {
+			fmt.Fprintf(b, "  [%s, %s] %s\n", d.Code, d.Weight, d.Message)
+		}
+	}
+	fmt.Fprintf(b, "\nNext steps:\n")
+	for _, s := range v.Next {
+		fmt.Fprintf(b, "  - %s\n      because %s\n", s.Do, table.Clean(s.Why))
+		if s.Source != "" {
+			fmt.Fprintf(b, "      see %s\n", s.Source)
+		}
+	}
+	r.writeDrill(b)
+	if s := v.Stragglers; s != nil {
+		s.write(b)
+	}
+	return b.Flush()
+}
+
+// writeIdle writes wall, busy and idle time by cause.
+func (v *Verdict) writeIdle(b *bufio.Writer, r *RankVerdict) {
+	h := &v.Headroom
+	fmt.Fprintf(b, "\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percent(ratio(h.BusyNS, h.WallNS)), microseconds(h.IdleNS))
+	t := table.New(table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(60))
+	for _, g := range groupSums(v.Idle) {
+		if g.ns == 0 {
+			continue
+		}
+		t.Row(g.group, "", microseconds(g.steps), percent(ratio(g.steps, h.WallNS)), microseconds(g.ns), "")
+		for _, c := range v.Idle {
+			if c.Group == g.group {
+				n := c.Names[0]
+				t.Row("", string(c.Cause), microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), shortPath(withWhere(n), 60))
+			}
+		}
+	}
+	t.Row("all", "", microseconds(h.IdleNS), percent(ratio(h.IdleNS, h.WallNS)), microseconds(r.WindowNS-r.BusyNS), "")
+	t.WriteText(b)
+	for _, d := range r.Drains {
+		fmt.Fprintf(b, "%s of the host's work follows %s, which had emptied the queue between two steps.\n", microseconds(d.NS), d.Call)
+	}
+}
+
+func withWhere(n IdleName) string {
+	if n.Where == "" {
+		return n.Name
+	}
+	return n.Name + " in " + n.Where
+}
+
+func writeStages(b *bufio.Writer, r *RankVerdict) {
+	if len(r.Stages) > 0 {
+		fmt.Fprintf(b, "\nStages:\n")
+		t := table.New(table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
+		for _, s := range r.Stages {
+			h := &s.Headroom
+			t.Row(string(s.Stage), fmt.Sprint(s.Steps), string(s.Verdict), microseconds(h.WallNS), percent(ratio(h.IdleNS, h.WallNS)), percent(h.Share), fmt.Sprintf("%.2f×", h.AtMost), string(s.Largest))
+		}
+		t.WriteText(b)
+	}
+	fmt.Fprintf(b, "\nHow kernels reach the device:\n")
+	t := table.New(table.Text("stage"), table.Text("path"), table.Number("kernels"), table.Number("share"), table.Number("of kernel time"), table.Number("exposed launches"), table.Number("of the time"))
+	row := func(stage string, paths []Path) {
+		for _, p := range paths {
+			t.Row(stage, p.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare), microseconds(p.ExposedNS), percent(p.Exposed))
+			stage = ""
+		}
+	}
+	row("all", r.Paths)
+	for _, s := range r.Stages {
+		row(string(s.Stage), s.Paths)
+	}
+	t.WriteText(b)
+}
+
+// writePasses writes how passes differ, and the worst of them.
+func (r *RankVerdict) writePasses(b *bufio.Writer) {
+	if len(r.Worst) == 0 {
+		return
+	}
+	p := &r.Passes
+	fmt.Fprintf(b, "\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", microseconds(p.P50NS), percent(p.ShareP50), microseconds(p.P90NS), percent(p.ShareP90), microseconds(p.MaxNS), percent(p.ShareMax))
+	t := table.New(table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
+	for _, w := range r.Worst {
+		t.Row(fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), fmt.Sprintf("%.2f×", w.Headroom.AtMost), string(w.Largest),
+			microseconds(w.StartNS), microseconds(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd))
+	}
+	t.WriteText(b)
+}
+
+// writeRanks writes a row for every device.
+func (v *Verdict) writeRanks(b *bufio.Writer) {
+	if len(v.Ranks) < 2 {
+		return
+	}
+	fmt.Fprintf(b, "\nRanks:\n")
+	t := table.New(table.Text("rank"), table.Text("GPU").Limit(30), table.Text("verdict"), table.Number("steps"), table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Number("exchange of busy"))
+	for i := range v.Ranks {
+		r := &v.Ranks[i]
+		verdict := string(r.Verdict)
+		if r.Ignored {
+			verdict = "too little work"
+		}
+		h := &r.Headroom
+		t.Row(r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels)), microseconds(h.WallNS), percent(ratio(h.IdleNS, h.WallNS)), percent(h.Share), fmt.Sprintf("%.2f×", h.AtMost), percent(r.Exchange))
+	}
+	t.WriteText(b)
+}
+
+// writePublished writes the published detector's figures beside the verdict.
+func (v *Verdict) writePublished(b *bufio.Writer) {
+	if v.Published == nil {
+		return
+	}
+	fmt.Fprintf(b, "\nPublished metrics (M1–M5, all GPUs merged): %s\n", v.Published.Verdict)
+	if v.Disagreement != "" {
+		fmt.Fprintf(b, "  %s\n", v.Disagreement)
+	}
+	for line := range strings.Lines(v.Published.text()) {
+		if strings.HasPrefix(line, "  ") {
+			fmt.Fprintf(b, "  %s", line)
+		} else if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "Host bottleneck") {
+			fmt.Fprintf(b, "  %s\n", s)
+		}
+	}
 }

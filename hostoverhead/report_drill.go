@@ -2,8 +2,9 @@ package hostoverhead
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -16,71 +17,63 @@ const (
 	listedPattern = 60
 )
 
-// WriteText writes the ledger, the gaps, the graph coverage, the repeating
-// pattern and the stragglers.
-func (d *DrillDown) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	for i := range d.Devices {
-		d.Devices[i].write(b)
-	}
-	if s := d.Stragglers; s != nil {
-		fmt.Fprintf(b, "\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
-		t := table.New(table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
-		for _, r := range s.Ranks {
-			t.Row(r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), microseconds(r.WaitNS), table.Count(int64(r.Kernels)), microseconds(r.HostNS))
-		}
-		t.WriteText(b)
-		for _, e := range s.Extra {
-			fmt.Fprintf(b, "  only or more on %s: %s\n", s.Straggler, table.Clean(e))
-		}
-	}
-	return b.Flush()
-}
-
-func (d *DeviceDrill) write(b *bufio.Writer) {
-	l := &d.Ledger
-	name := fmt.Sprintf("device %d", l.Device)
-	if l.Device < 0 {
-		name = "all devices merged"
-	}
-	fmt.Fprintf(b, "\nGap ledger, %s: idle %s of %s\n", name, microseconds(l.IdleNS), microseconds(l.WindowNS))
-	t := table.New(table.Text("cause"), table.Number("idle"), table.Number("share"), table.Number("pieces"))
-	for _, c := range l.Causes {
-		t.Row(string(c.Cause), microseconds(c.TotalNS), percent(c.Share), table.Count(int64(c.Count)))
+// write writes who the others wait for.
+func (s *Stragglers) write(b *bufio.Writer) {
+	fmt.Fprintf(b, "\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
+	t := table.New(table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
+	for _, r := range s.Ranks {
+		t.Row(r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), microseconds(r.WaitNS), table.Count(int64(r.Kernels)), microseconds(r.HostNS))
 	}
 	t.WriteText(b)
-	if len(l.Names) > 0 {
-		fmt.Fprintf(b, "\nby what ran:\n")
-		t = table.New(table.Text("cause"), table.Text("range, frame or call").Limit(70), table.Number("idle"), table.Number("share"))
-		for _, c := range l.Names[:min(len(l.Names), listedNames)] {
-			t.Row(string(c.Cause), shortPath(c.Name, 70), microseconds(c.TotalNS), percent(c.Share))
-		}
-		t.WriteText(b)
-		more(b, len(l.Names)-listedNames)
+	for _, e := range s.Extra {
+		fmt.Fprintf(b, "  only or more on %s: %s\n", s.Straggler, table.Clean(e))
 	}
+}
+
+// writeDrill writes what ran during the idle time, the gaps, the graph coverage and the repeating pattern.
+func (d *RankVerdict) writeDrill(b *bufio.Writer) {
+	type named struct {
+		IdleName
+		cause Cause
+	}
+	var names []named
+	for _, c := range d.Idle {
+		for _, n := range c.Names {
+			names = append(names, named{n, c.Cause})
+		}
+	}
+	slices.SortStableFunc(names, func(x, y named) int { return cmp.Compare(y.NS, x.NS) })
+	idle := d.WindowNS - d.BusyNS
+	fmt.Fprintf(b, "\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), microseconds(idle), microseconds(d.WindowNS))
+	t := table.New(table.Text("cause"), table.Text("range, frame or call").Limit(90), table.Number("idle"), table.Number("share"), table.Number("pieces"))
+	for _, n := range names[:min(len(names), listedNames)] {
+		t.Row(string(n.cause), shortPath(withWhere(n.IdleName), 90), microseconds(n.NS), percent(ratio(n.NS, idle)), table.Count(int64(n.Count)))
+	}
+	t.WriteText(b)
+	more(b, len(names)-listedNames)
 	d.writeGaps(b)
 	d.writeCoverage(b)
 	d.writePattern(b)
 }
 
-func (d *DeviceDrill) writeGaps(b *bufio.Writer) {
+func (d *RankVerdict) writeGaps(b *bufio.Writer) {
 	fmt.Fprintf(b, "\nGaps of the device (no stream busy):\n")
-	t := table.New(table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("usual cause"))
+	t := table.New(table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))
 	for _, g := range d.Gaps {
 		if g.Count > 0 {
-			t.Row(g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), g.Causes)
+			t.Row(g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), strings.TrimSpace(fmt.Sprintf("%s %s", g.Largest, percent(g.LargestShare))))
 		}
 	}
 	t.WriteText(b)
-	if len(d.TopGaps) == 0 {
+	if len(d.Top) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\nLongest gaps:\n")
-	for i, g := range d.TopGaps {
+	for i, g := range d.Top {
 		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, microseconds(g.NS), microseconds(g.StartNS), table.Cut(table.Clean(g.Before), 90), table.Cut(table.Clean(g.After), 90))
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), 3)] {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percent(c.Share), c.Cause, table.Cut(table.Clean(shortPath(c.Name, 60)), 60))))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percent(ratio(c.NS, g.NS)), c.Cause, table.Cut(table.Clean(shortPath(c.Name, 60)), 60))))
 		}
 		fmt.Fprintf(b, "     %s\n", strings.Join(parts, "; "))
 		if len(g.APIs) > 0 {
@@ -89,7 +82,7 @@ func (d *DeviceDrill) writeGaps(b *bufio.Writer) {
 	}
 }
 
-func (d *DeviceDrill) writeCoverage(b *bufio.Writer) {
+func (d *RankVerdict) writeCoverage(b *bufio.Writer) {
 	c := &d.Coverage
 	fmt.Fprintf(b, "\nCUDA graph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
 		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)), table.Count(int64(c.Unknown)))
@@ -110,7 +103,7 @@ func (d *DeviceDrill) writeCoverage(b *bufio.Writer) {
 	}
 }
 
-func (d *DeviceDrill) writePattern(b *bufio.Writer) {
+func (d *RankVerdict) writePattern(b *bufio.Writer) {
 	p := d.Pattern
 	if p == nil {
 		return

@@ -24,6 +24,8 @@ type step struct {
 	annotated bool          // span is that of an annotation
 	gen       int           // generation requests, −1 unknown
 	phase     string
+	stage     layer.Stage
+	index     int // of the pass
 }
 
 // phaseOf puts the stages into the two phases that thresholds are known for:
@@ -41,7 +43,7 @@ func phaseOf(s layer.Stage) string {
 
 // stepOf is a pass as this package looks at it.
 func stepOf(p *layer.ForwardPass) step {
-	s := step{gen: -1, phase: phaseOf(p.Stage), annotated: p.Host.Annotation != trace.NoEvent}
+	s := step{gen: -1, phase: phaseOf(p.Stage), stage: p.Stage, index: p.Index, annotated: p.Host.Annotation != trace.NoEvent}
 	s.span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
 	if p.Kernels > 0 {
 		s.gpu = interval.Span{Start: int64(p.Start), End: int64(p.End)}

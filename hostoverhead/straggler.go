@@ -2,8 +2,6 @@ package hostoverhead
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,18 +15,6 @@ import (
 // runs the shortest kernel, and a rank waits for as long as its kernel is
 // longer than that. Only durations are compared, so the clocks of the ranks,
 // and of separate files, need not agree.
-
-// lastShare is the share of collectives at which a rank must be last to be
-// called the straggler (hostoverhead.md §4).
-const lastShare = 0.80
-
-// minCollectives is how many matched collectives make a statement about
-// stragglers at all; with fewer, chance alone reaches lastShare easily.
-const minCollectives = 5
-
-// tieNS: ranks within a microsecond of the last one arrive together. Kernel
-// times vary by about that much from rank to rank without any wait.
-const tieNS = 1_000
 
 // RankArrival is what one rank does at the collectives.
 type RankArrival struct {
@@ -58,45 +44,6 @@ type rankWork struct {
 	d    *deviceWork
 }
 
-// FindStragglers compares ranks that were recorded into separate files, each
-// with the rank's own device, or one file with several. It returns nil for
-// fewer than two ranks or none with collectives. The error is ctx's, when
-// cancelled.
-func FindStragglers(ctx context.Context, traces []*trace.Trace, opts ...Option) (*Stragglers, error) {
-	cfg := newConfig(opts)
-	cfg.merged = false
-	watch := stop.New(ctx)
-	var ranks []rankWork
-	for i, t := range traces {
-		w, err := newWorkload(watch, t, &cfg)
-		if errors.Is(err, ErrNoKernels) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range w.devices {
-			name := fmt.Sprintf("device %d", d.id)
-			if len(traces) > 1 {
-				n := t.Meta().Rank
-				if n < 0 {
-					n = i
-				}
-				name = fmt.Sprintf("rank %d", n)
-				if len(w.devices) > 1 {
-					name += fmt.Sprintf(" device %d", d.id)
-				}
-			}
-			ranks = append(ranks, rankWork{name, w, d})
-		}
-	}
-	s := stragglers(watch, ranks)
-	if err := watch.Err(); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
 // endTogether says whether the ranks of an exchange end it at the same time, so
 // that who arrives last shows in the durations. The two ends of a point-to-point
 // transfer need not. What hides its kind (RCCL's generic kernel) is a collective
@@ -123,7 +70,8 @@ func (r rankWork) collectivesOf() (out []trace.Event) {
 	return out
 }
 
-func stragglers(watch *stop.Watch, ranks []rankWork) *Stragglers {
+// stragglers compares ranks; nil for fewer than two, or none with collectives.
+func stragglers(watch *stop.Watch, ranks []rankWork, p *Params) *Stragglers {
 	ranks = slices.DeleteFunc(ranks, func(r rankWork) bool { return len(r.collectivesOf()) == 0 })
 	if len(ranks) < 2 {
 		return nil
@@ -157,7 +105,7 @@ func stragglers(watch *stop.Watch, ranks []rankWork) *Stragglers {
 				second = n
 			}
 		}
-		if second-last <= tieNS {
+		if second-last <= int64(p.Tie) {
 			s.Tied++
 			continue
 		}
@@ -167,7 +115,7 @@ func stragglers(watch *stop.Watch, ranks []rankWork) *Stragglers {
 		a := &s.Ranks[i]
 		a.Rank, a.Kernels, a.LastShare = r.name, len(r.d.kernels), ratio(int64(a.Last), int64(s.Collectives))
 		a.HostNS = r.w.hostTime(r.d)
-		if s.Collectives >= minCollectives && a.LastShare.Applicable && a.LastShare.Value > lastShare {
+		if s.Collectives >= p.MinCollectives && a.LastShare.Applicable && a.LastShare.Value > p.LastShare {
 			s.Straggler = a.Rank
 			s.Extra = extraKernels(ranks, i)
 		}
@@ -223,8 +171,10 @@ func (w *workload) hostTime(d *deviceWork) int64 {
 	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
 		var ns int64
 		for _, th := range d.threads {
-			for _, p := range outermost(w, lane, th, nil) {
-				ns += p.span.Len()
+			end := int64(-1 << 62) // outermost events only
+			for e := range w.t.OnThread(lane, th) {
+				ns += max(0, int64(e.End())-max(end, int64(e.Start())))
+				end = max(end, int64(e.End()))
 			}
 		}
 		if ns > 0 {
@@ -265,7 +215,7 @@ func extraKernels(ranks []rankWork, i int) []string {
 
 func (s *Stragglers) words() string {
 	if s.Straggler == "" {
-		return "no rank is last at more than 80% of the collectives"
+		return "no rank is the last often enough to be the one that the others wait for"
 	}
 	return s.Straggler + " arrives last: the others wait for it. While they wait their launch queues fill, so that they look ahead of time; its own queue stays empty, which keeps it late. Look for what only it does."
 }

@@ -51,7 +51,7 @@ func (t *tally) add(name, source string, step int, ns int64) {
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
 	for e := range t.w.events(trace.LaneAnnotation) {
-		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.cfg.steps) != nil {
+		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.steps) != nil {
 			continue
 		}
 		if i := t.at(e.Start()); i >= 0 {

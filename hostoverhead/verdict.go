@@ -1,16 +1,21 @@
 package hostoverhead
 
 import (
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
-// Answer is YES or NO.
+// Schema names the document that a [Verdict] is in JSON.
+const Schema = "strata.host/2"
+
+// Answer says whether the host costs a clear share of the steps.
 type Answer string
 
 // The answers.
 const (
-	Yes Answer = "YES" // the host limits the run
-	No  Answer = "NO"  // it does not
+	Yes          Answer = "YES"          // it does
+	No           Answer = "NO"           // it does not, even if all that is unknown is its doing
+	Inconclusive Answer = "INCONCLUSIVE" // what is unknown decides
 )
 
 // Confidence says how far a verdict holds.
@@ -30,107 +35,162 @@ type Doubt struct {
 	Message string     `json:"message"` // one sentence with the figures
 }
 
-// Judgement is what the thresholds say about one set of metrics.
-type Judgement struct {
-	Verdict           Answer          `json:"verdict"`             // YES if at least two metrics crossed
-	CrossedCount      int             `json:"crossed_count"`       // of the applicable metrics
-	ApplicableCount   int             `json:"applicable_count"`    // of M1, M2, M3a–c, M4
-	HostPrepConfirmed bool            `json:"host_prep_confirmed"` // M3b and M3c both crossed
-	CrossedDetails    map[string]bool `json:"crossed_details"`     // by metric; only applicable ones
-	Thresholds        Thresholds      `json:"thresholds"`          // those used
+// Headroom says how much faster something could be if the host cost nothing. WallNS = BusyNS + IdleNS, and IdleNS =
+// HostNS + UnknownNS + what has other causes.
+type Headroom struct {
+	WallNS    int64 `json:"wall_ns"`    // of the steps, from the end of the one before; of the window without pauses where no steps are known
+	BusyNS    int64 `json:"busy_ns"`    // of it, at least one kernel runs
+	IdleNS    int64 `json:"idle_ns"`    // of it, none does
+	HostNS    int64 `json:"host_ns"`    // of it, the host works or waits
+	UnknownNS int64 `json:"unknown_ns"` // of it, nothing tells why
+	// Share is HostNS / WallNS.
+	Share Ratio `json:"host_share"`
+	// AtMost is the bound: so many times faster if the host cost nothing, 1 for not at all. WithUnknown is the bound if all
+	// that is unknown were the host's, too.
+	AtMost      float64 `json:"at_most"`
+	WithUnknown float64 `json:"at_most_with_unknown"`
 }
 
-// PhaseVerdict is the judgement of the context or of the generation steps.
-type PhaseVerdict struct {
-	Judgement
-	IterationCount     int     `json:"iteration_count"`      // steps
-	CUDAGraphsDetected bool    `json:"cuda_graphs_detected"` // graph launches or replayed kernels in the phase
-	GraphSteps         int     `json:"graph_steps"`          // steps in which there are any
-	Metrics            Metrics `json:"metrics"`
+// IdleCause is the idle time of one cause.
+type IdleCause struct {
+	Group   string     `json:"group"` // see [Cause.Group]
+	Cause   Cause      `json:"cause"`
+	NS      int64      `json:"ns"`       // in the window
+	StepsNS int64      `json:"steps_ns"` // of it in the steps
+	Share   Ratio      `json:"share"`    // of StepsNS in the time of the steps
+	Names   []IdleName `json:"names"`    // what ran, most time first; they add up to NS
 }
 
-// eagerSteps reports whether most steps replay no graph.
-func (p *PhaseVerdict) eagerSteps() bool { return 2*p.GraphSteps < p.IterationCount }
+// IdleName is the idle time of one cause while one thing ran.
+type IdleName struct {
+	Name    string `json:"name"`            // range, frame or call; a sentence where nothing is recorded
+	Where   string `json:"where,omitempty"` // of calls: the frame, op or range they were made in
+	NS      int64  `json:"ns"`
+	StepsNS int64  `json:"steps_ns"`
+	Count   int    `json:"count"` // pieces
+}
 
-// DeviceVerdict is the judgement of one device.
-type DeviceVerdict struct {
+// Path is the work that reached the device in one way: by "graph" replays, launched one by one from "compiled" code, or
+// "eager"; "unknown" where the launch is not in the trace.
+type Path struct {
+	Path      string `json:"path"`
+	Kernels   int    `json:"kernels"`
+	Share     Ratio  `json:"share"`      // of the kernels
+	TimeNS    int64  `json:"time_ns"`    // of its kernels
+	TimeShare Ratio  `json:"time_share"` // of the time of all kernels
+	ExposedNS int64  `json:"exposed_ns"` // idle time in its launch calls and on the way from them
+	Exposed   Ratio  `json:"exposed"`    // of the steps' time
+}
+
+// StageVerdict is the answer for the steps of one stage.
+type StageVerdict struct {
+	Stage    layer.Stage `json:"stage"`
+	Steps    int         `json:"steps"`
+	Verdict  Answer      `json:"verdict"`
+	Headroom Headroom    `json:"headroom"`
+	Largest  Cause       `json:"largest_cause"` // of the host's time; "" for none
+	Passes   PassSpread  `json:"passes"`
+	Paths    []Path      `json:"paths"`
+}
+
+// PassSpread says how the host's time spreads over passes, per pass.
+type PassSpread struct {
+	P50NS int64 `json:"host_p50_ns"`
+	P90NS int64 `json:"host_p90_ns"`
+	MaxNS int64 `json:"host_max_ns"`
+	// ShareP50, ShareP90 and ShareMax are of the pass's own time.
+	ShareP50 Ratio `json:"share_p50"`
+	ShareP90 Ratio `json:"share_p90"`
+	ShareMax Ratio `json:"share_max"`
+}
+
+// PassHeadroom is one pass.
+type PassHeadroom struct {
+	Pass     int         `json:"pass"`
+	Stage    layer.Stage `json:"stage"`
+	StartNS  int64       `json:"start_ns"` // since the trace's first event, from the end of the pass before
+	EndNS    int64       `json:"end_ns"`
+	VisStart int64       `json:"vis_start_ns"` // StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
+	VisEnd   int64       `json:"vis_end_ns"`
+	Headroom Headroom    `json:"headroom"`
+	Largest  Cause       `json:"largest_cause"`
+	Paths    []Path      `json:"paths"`
+}
+
+// Drain is host work between steps that nothing could hide because a call had emptied the queue.
+type Drain struct {
+	Call string `json:"call"`
+	NS   int64  `json:"ns"` // in the steps
+}
+
+// RankVerdict is the answer for one device of one rank.
+type RankVerdict struct {
+	Rank   string         `json:"rank"` // of the file, or its place; "" for a single file
+	File   int            `json:"file"` // place among the traces given
+	Path   string         `json:"path,omitempty"`
 	Device trace.DeviceID `json:"device"`
-	Name   string         `json:"name,omitempty"` // GPU model
-	Judgement
-	Metrics Metrics `json:"metrics"`
+	GPU    string         `json:"gpu,omitempty"`
 	// Ignored is set for a device with so few kernels that it does not decide.
-	Ignored bool `json:"ignored,omitempty"`
+	Ignored  bool     `json:"ignored,omitempty"`
+	Verdict  Answer   `json:"verdict"`
+	Kernels  int      `json:"kernels"`
+	Steps    int      `json:"steps"`
+	WindowNS int64    `json:"window_ns"`       // from the first kernel's start to the last one's end
+	BusyNS   int64    `json:"busy_ns"`         // of it
+	Exchange Ratio    `json:"nccl_ratio"`      // kernels that exchange data between GPUs / busy
+	Alone    Ratio    `json:"nccl_only_ratio"` // time in which only they run / busy
+	Headroom Headroom `json:"headroom"`
+
+	// Idle holds every nanosecond of WindowNS − BusyNS once, by cause.
+	Idle   []IdleCause    `json:"idle"`
+	Stages []StageVerdict `json:"stages"`
+	Paths  []Path         `json:"paths"`
+	Drains []Drain        `json:"drains"`
+	Passes PassSpread     `json:"passes"`
+	Worst  []PassHeadroom `json:"worst_passes"` // most host time first
+	Gaps   []GapBucket    `json:"gaps"`         // no stream busy
+	Top    []Gap          `json:"top_gaps"`
+
+	Streams  []StreamGaps `json:"streams"`
+	Coverage Coverage     `json:"coverage"`
+	Pattern  *Pattern     `json:"pattern"` // null when no layers were found
 }
 
-// Verdict says whether the host is the bottleneck, with the evidence.
+// Advice is something to do.
+type Advice struct {
+	Do     string `json:"do"`               // one sentence
+	Why    string `json:"why"`              // the figures that it rests on
+	Source string `json:"source,omitempty"` // where the flag or setting is documented
+	// NS is the idle time in the steps that it is about; 0: not about any.
+	NS int64 `json:"ns"`
+}
+
+// Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to do.
 //
-// With devices "each", AggregateMetrics and Phases are those of Device, the
-// worst one; with "merged" they are of the union of all devices.
+// Its figures are those of the deciding device, Ranks[Deciding]: the one with the largest share of host-caused time.
 type Verdict struct {
-	Verdict           Answer                   `json:"verdict"`    // YES if the window or a phase is
-	Confidence        Confidence               `json:"confidence"` // the least weight of the doubts
-	Evidence          []string                 `json:"evidence"`   // sentences with the figures
-	Doubts            []Doubt                  `json:"doubts"`     // by weight, then code
-	DevicesMode       string                   `json:"devices_mode"`
-	Device            trace.DeviceID           `json:"device"` // the deciding device; −1 when merged
-	AggregateMetrics  Metrics                  `json:"aggregate_metrics"`
-	AggregateVerdict  Answer                   `json:"aggregate_verdict"` // of the window alone
-	CrossedCount      int                      `json:"crossed_count"`
-	ApplicableCount   int                      `json:"applicable_count"`
-	HostPrepConfirmed bool                     `json:"host_prep_confirmed"`
-	NCCLCaveat        bool                     `json:"nccl_caveat"` // M5 crossed: communication may cause the idle time
-	CrossedDetails    map[string]bool          `json:"crossed_details"`
-	Thresholds        Thresholds               `json:"thresholds"`
-	Steps             int                      `json:"steps"` // of Device, those of no known phase included
-	Phases            map[string]*PhaseVerdict `json:"phases"`
-	Devices           []DeviceVerdict          `json:"devices,omitempty"`
-	MeanMetrics       *Metrics                 `json:"mean_metrics,omitempty"` // over the deciding devices, when there are several
-	Health            trace.HealthStatus       `json:"health"`
-	Handoff           *Handoff                 `json:"optimization_handoff,omitempty"` // when asked
-}
+	Schema     string     `json:"schema"`
+	Verdict    Answer     `json:"verdict"`
+	Confidence Confidence `json:"confidence"` // the least weight of the doubts
+	Summary    string     `json:"summary"`    // the verdict as one sentence
+	// Basis says what the shares are of: "steps" or, where no steps were found, "window".
+	Basis     string   `json:"basis"`
+	Threshold float64  `json:"threshold"` // the share of the host from which it is YES
+	Headroom  Headroom `json:"headroom"`
+	// Idle is that of the deciding device.
+	Idle []IdleCause `json:"idle"`
+	// Published are the figures of the published detector, and Disagreement why its answer is another one, "" where it is
+	// the same.
+	Published    *Published     `json:"published"`
+	Disagreement string         `json:"disagreement,omitempty"`
+	Doubts       []Doubt        `json:"doubts"` // by weight, then code
+	Next         []Advice       `json:"next_steps"`
+	Serving      []ServingIssue `json:"serving"` // where the window does not show what the server does
+	Deciding     int            `json:"deciding"`
+	Ranks        []RankVerdict  `json:"ranks"`
+	Stragglers   *Stragglers    `json:"stragglers"` // null for one device, or without collectives
 
-// Handoff is the summary for whoever optimises next (hostoverhead.md §2).
-type Handoff struct {
-	Verdict                Answer         `json:"verdict"`
-	PrimaryBottleneckPhase string         `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
-	HostPrepConfirmed      bool           `json:"host_prep_confirmed"`
-	TopRegressingOps       []RegressingOp `json:"top_regressing_ops"` // by µs per step
-	RecommendedFirstTarget string         `json:"recommended_first_target"`
-	WallTimePerStepUS      float64        `json:"wall_time_per_step_us"`
-	InterStepGapP50US      float64        `json:"inter_step_gap_p50_us"`
-	KernelsPerStep         float64        `json:"kernels_per_step"`
-}
-
-// RegressingOp is one host operation worth looking at. Without a second run,
-// DeltaUSPerStep is the whole time it takes per step.
-type RegressingOp struct {
-	NVTXName       string  `json:"nvtx_name"`
-	DeltaUSPerStep float64 `json:"delta_us_per_step"`
-	SourceFunction string  `json:"source_function"`
-}
-
-// judge applies thresholds to metrics.
-func judge(m *Metrics, t Thresholds, useM3 bool) Judgement {
-	j := Judgement{Verdict: No, CrossedDetails: map[string]bool{}, Thresholds: t}
-	for _, k := range judged {
-		v := k.value(m)
-		if !v.Applicable || k.prep && !useM3 {
-			continue
-		}
-		limit := k.limit(&t)
-		crossed := v.Value > limit
-		if k.below {
-			crossed = v.Value < limit
-		}
-		j.ApplicableCount++
-		j.CrossedDetails[k.key] = crossed
-		if crossed {
-			j.CrossedCount++
-		}
-	}
-	if j.CrossedCount >= 2 {
-		j.Verdict = Yes
-	}
-	j.HostPrepConfirmed = j.CrossedDetails["host_prep_perf_impact"] && j.CrossedDetails["host_prep_idle_attribution"]
-	return j
+	Health trace.HealthStatus `json:"health"`
+	// Handoff is for whoever optimises next, where asked: see [Verdict.NewHandoff].
+	Handoff *Handoff `json:"optimization_handoff,omitempty"`
 }

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
@@ -17,15 +16,15 @@ import (
 // device, host ranges by thread, and which thread works for which device.
 type workload struct {
 	t       *trace.Trace
-	cfg     *config
-	stop    *stop.Watch // every long loop asks it; entry points return its error
+	stop    *stop.Watch // loops of the comparing half ask it; entry points return its error
+	merged  bool        // one union over all devices
+	steps   []layer.StepPattern
 	devices []*deviceWork
 	names   nameFacts
 	// drives[thread] are the devices a thread launched on; a thread that
 	// launched nothing has those of its process.
 	drives [][]trace.DeviceID
-	prep   []hostRange
-	layers *layer.Analysis // nil where only the ledger is asked for
+	layers *layer.Analysis
 }
 
 // deviceWork is what one device did; in merged mode, what all did.
@@ -39,38 +38,24 @@ type deviceWork struct {
 	replays int             // kernels replayed from graphs
 	rows    int             // whole graph replays
 	threads []trace.ThreadIndex
+	// layers is the device's analysis, pass the pass of each kernel, −1 outside; nil where no passes were found or
+	// devices are merged.
+	layers *layer.Device
+	pass   []int32
+	path   []uint8 // how each kernel was launched
 }
 
-// hostRange is a range on a CPU thread.
-type hostRange struct {
-	span    interval.Span
-	thread  trace.ThreadIndex
-	pattern int // index of the matched prep pattern
-}
-
-// newWorkload collects what the analyses share. The error is ErrNoKernels, or
-// that of a context that has ended.
-func newWorkload(watch *stop.Watch, t *trace.Trace, cfg *config) (*workload, error) {
-	w := &workload{t: t, cfg: cfg, stop: watch, names: nameFacts{t: t}}
+// newWorkload collects what the analyses share. The error is ErrNoKernels, or that of a context that has ended.
+func newWorkload(watch *stop.Watch, a *layer.Analysis, merged bool, steps []layer.StepPattern) (*workload, error) {
+	w := &workload{t: a.Trace(), layers: a, merged: merged, steps: steps, stop: watch, names: nameFacts{t: a.Trace()}}
 	w.mapThreads()
 	w.collectKernels()
-	w.collectPrep()
 	if err := watch.Err(); err != nil {
 		return nil, err
 	}
 	if len(w.devices) == 0 {
 		return nil, ErrNoKernels
 	}
-	return w, nil
-}
-
-// analyzed is newWorkload with the passes of the trace.
-func analyzed(watch *stop.Watch, a *layer.Analysis, cfg *config) (*workload, error) {
-	w, err := newWorkload(watch, a.Trace(), cfg)
-	if err != nil {
-		return nil, err
-	}
-	w.layers = a
 	return w, nil
 }
 
@@ -105,12 +90,12 @@ func (w *workload) collectKernels() {
 	byID := map[trace.DeviceID]*deviceWork{}
 	for e := range w.events(trace.LaneGPU) {
 		id := e.Device()
-		if w.cfg.merged {
+		if w.merged {
 			id = trace.NoDevice
 		}
 		d := byID[id]
 		if d == nil {
-			d = &deviceWork{id: id, merged: w.cfg.merged}
+			d = &deviceWork{id: id, merged: w.merged}
 			byID[id] = d
 			w.devices = append(w.devices, d)
 		}
@@ -191,29 +176,37 @@ func (w *workload) drivesDevice(th trace.ThreadIndex, d *deviceWork) bool {
 // end. Kernels without a length are no work and do not widen it.
 func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
 
-// collectPrep finds the host preparation ranges: annotations first, Python
-// frames where no annotation matches.
-func (w *workload) collectPrep() {
-	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
-		for e := range w.events(lane) {
-			if e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindMark {
-				continue
-			}
-			if p := w.names.prep(e.NameID(), w.cfg.prep); p >= 0 {
-				w.prep = append(w.prep, hostRange{span: spanOf(e), thread: e.Thread(), pattern: p})
-			}
+// findPasses puts every kernel of a device into its pass.
+func (w *workload) findPasses(d *deviceWork) {
+	dev, err := w.layers.Device(&d.id)
+	if d.merged || err != nil || len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == wholeTrace {
+		return
+	}
+	d.layers, d.pass = dev, make([]int32, len(d.kernels))
+	i := 0
+	for k := range dev.Kernels() {
+		row := k.Event().Index()
+		for i < len(d.kernels) && int(d.kernels[i]) < row {
+			d.pass[i] = layer.None
+			i++
 		}
-		if len(w.prep) > 0 {
-			return
+		if i < len(d.kernels) && int(d.kernels[i]) == row {
+			d.pass[i] = int32(k.Place().Pass)
+			i++
 		}
 	}
+	for ; i < len(d.pass); i++ {
+		d.pass[i] = layer.None
+	}
 }
+
+// wholeTrace is the evidence of a pass that is the whole trace, as no passes were found.
+const wholeTrace = "whole"
 
 // nameFacts answers questions about names once per name.
 type nameFacts struct {
 	t        *trace.Trace
 	kernels  map[trace.NameID]*classify.Facts
-	preps    map[trace.NameID]int
 	steps    map[trace.NameID]*layer.Step
 	generals map[trace.NameID]string
 }
@@ -264,26 +257,4 @@ func (n *nameFacts) general(id trace.NameID) string {
 // collective reports whether a kernel exchanges data between GPUs.
 func (n *nameFacts) collective(id trace.NameID) bool {
 	return n.kernel(id).Collective != classify.NotCollective
-}
-
-// prep is the index of the first pattern that a name contains, in any case, −1
-// for none.
-func (n *nameFacts) prep(id trace.NameID, patterns []string) int {
-	v, ok := n.preps[id]
-	if !ok {
-		if n.preps == nil {
-			n.preps = map[trace.NameID]int{}
-		}
-		name := strings.ToLower(n.t.Name(id))
-		v = slices.IndexFunc(patterns, func(p string) bool { return strings.Contains(name, strings.ToLower(p)) })
-		n.preps[id] = v
-	}
-	return v
-}
-
-// isKernelLaunch reports whether an API call launches a kernel, graphs apart:
-// cudaLaunchKernel, cudaLaunchKernelExC, cuLaunchKernel(Ex),
-// cudaLaunchCooperativeKernel and their HIP names.
-func isKernelLaunch(name string) bool {
-	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !trace.IsGraphLaunchName(name)
 }

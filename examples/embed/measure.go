@@ -106,15 +106,16 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 			rec.LayerTypes = append(rec.LayerTypes, l)
 		}
 	}
-	v, err := hostoverhead.Detect(ctx, an)
+	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{an}, hostoverhead.Options{})
 	if errors.Is(err, hostoverhead.ErrNoKernels) {
 		return rec, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	m := v.AggregateMetrics
-	rec.Host = &HostRecord{Bottleneck: v.Verdict, Confidence: v.Confidence, GPUIdle: m.GPUIdle, Launch: m.LaunchOverhead}
+	h := v.Headroom
+	idle := hostoverhead.Ratio{Value: float64(h.IdleNS) / float64(h.WallNS), Applicable: h.WallNS > 0}
+	rec.Host = &HostRecord{Bottleneck: v.Verdict, Confidence: v.Confidence, GPUIdle: idle, Share: h.Share, AtMost: h.AtMost}
 	for _, d := range v.Doubts {
 		rec.Host.Doubts = append(rec.Host.Doubts, d.Code)
 	}

@@ -72,8 +72,9 @@ type KernelRecord struct {
 type HostRecord struct {
 	Bottleneck hostoverhead.Answer     `json:"bottleneck"`
 	Confidence hostoverhead.Confidence `json:"confidence"`
-	GPUIdle    hostoverhead.Ratio      `json:"gpu_idle_ratio"`
-	Launch     hostoverhead.Ratio      `json:"launch_overhead_ratio"`
+	GPUIdle    hostoverhead.Ratio      `json:"gpu_idle_ratio"`   // of the steps
+	Share      hostoverhead.Ratio      `json:"host_share"`       // of the steps, caused by the host
+	AtMost     float64                 `json:"at_most"`          // times faster if the host cost nothing
 	Doubts     []string                `json:"doubts,omitempty"` // codes
 }
 

@@ -65,7 +65,7 @@ func (d *documents) work(l *ledger, raw map[int]*work) {
 		d.device(l, id, raw[id])
 	}
 	if d.ok("host-detect") {
-		devices.count("host-detect", len(d.detect.Devices))
+		devices.count("host-detect", len(d.detect.Ranks))
 	}
 	if d.ok("triage") {
 		n, launches, micros := 0, 0, 0.0
@@ -103,10 +103,10 @@ func (d *documents) device(l *ledger, id int, w *work) {
 		}
 		time.measure("layer-timeline", ns, 0)
 	}
-	for _, v := range d.detect.Devices {
+	for _, v := range d.detect.Ranks {
 		if v.Device == id {
-			kernels.count("host-detect", v.Metrics.Kernels)
-			busy.measure("host-detect", float64(v.Metrics.BusyNS), 0)
+			kernels.count("host-detect", v.Kernels)
+			busy.measure("host-detect", float64(v.BusyNS), 0)
 		}
 	}
 	if d.ok("kernel-export") {
@@ -157,13 +157,13 @@ func (d *documents) communication(l *ledger) {
 		}
 		byCategory(l, "device "+strconv.Itoa(d.timeline.Device), shown, "layer-timeline", got)
 	}
-	for _, v := range d.detect.Devices {
-		if v.Metrics.BusyNS == 0 {
+	for _, v := range d.detect.Ranks {
+		if v.BusyNS == 0 {
 			continue
 		}
 		s := l.about(kindComm, "share of device "+strconv.Itoa(v.Device))
-		s.measure("kernel-export", comm[v.Device]/float64(v.Metrics.BusyNS), ratioTolerance)
-		s.measure("host-detect", v.Metrics.Comm, 0)
+		s.measure("kernel-export", comm[v.Device]/float64(v.BusyNS), ratioTolerance)
+		s.measure("host-detect", v.Comm, 0)
 	}
 }
 
@@ -256,7 +256,7 @@ func (d *documents) exportedPasses(number, stages *subject) {
 // its ranks run together, so that their numbers are compared only where there is
 // one device; a program that found no step says so with 0.
 func (d *documents) steps(l *ledger, number, stages *subject, t truth) {
-	one := len(d.detect.Devices) <= 1
+	one := len(d.detect.Ranks) <= 1
 	if d.ok("triage") {
 		var words []string
 		n := 0
@@ -271,52 +271,22 @@ func (d *documents) steps(l *ledger, number, stages *subject, t truth) {
 	}
 	if d.ok("host-detect") {
 		var words []string
-		for word, p := range d.detect.Phases {
-			words = append(words, word)
-			if share, ok := t.idle[stageWords[word]]; ok {
-				s := l.about(kindIdle, stageWords[word])
+		for _, p := range d.detect.Ranks[d.detect.Deciding].Stages {
+			words = append(words, p.Stage)
+			if share, ok := t.idle[p.Stage]; ok {
+				s := l.about(kindIdle, p.Stage)
 				s.measure(byTruth, share, idleTolerance)
-				s.measure("host-detect", p.Metrics.Idle, 0)
+				s.measure("host-detect", float64(p.Headroom.IdleNS)/float64(p.Headroom.WallNS), 0)
 			}
 		}
-		phases(stages, l.about(kindStages, "as phases"), words)
+		stages.say("host-detect", stageSet(words))
 		if one {
-			number.count("host-detect", d.detect.Steps)
+			number.count("host-detect", d.detect.Ranks[d.detect.Deciding].Steps)
 		}
 	}
 	if d.ok("host-compare") && one {
 		number.count("host-compare", d.compare.Steps)
 	}
-}
-
-// phases holds host-detect's two phases, the words of its published table,
-// against the stages that whoever speaks first tells: steps that prefill and
-// generate are context steps, and those of no phase are not judged.
-func phases(stages, s *subject, words []string) {
-	if len(stages.claims) == 0 {
-		return
-	}
-	first := stages.claims[0]
-	var in []string
-	for _, stage := range strings.Split(first.text, "+") {
-		if p := phaseOf[stage]; p != "" {
-			in = append(in, p)
-		}
-	}
-	s.say(first.who, phaseSet(in))
-	s.say("host-detect", phaseSet(words))
-}
-
-// phaseOf puts stages into phases.
-var phaseOf = map[string]string{"prefill": "context", "mixed": "context", "decode": "generation", "verify": "generation", "draft": "generation"}
-
-// phaseSet writes phases as a sorted set.
-func phaseSet(words []string) string {
-	if len(words) == 0 {
-		return "none"
-	}
-	slices.Sort(words)
-	return strings.Join(slices.Compact(words), "+")
 }
 
 // idleTolerance is how far a stage's share of idle time may lie from the truth:

@@ -62,21 +62,21 @@ type (
 		}
 	}
 	detectDoc struct {
-		Devices []struct {
+		Deciding int
+		Ranks    []struct {
 			Device  int
-			Metrics metricsDoc
+			Kernels int
+			Steps   int
+			BusyNS  int64   `json:"busy_ns"`
+			Comm    float64 `json:"nccl_ratio"`
+			Stages  []struct {
+				Stage    string
+				Headroom struct {
+					WallNS int64 `json:"wall_ns"`
+					IdleNS int64 `json:"idle_ns"`
+				}
+			}
 		}
-		Steps  int
-		Phases map[string]struct {
-			Steps   int `json:"iteration_count"`
-			Metrics metricsDoc
-		}
-	}
-	metricsDoc struct {
-		Kernels int
-		BusyNS  int64   `json:"busy_ns"`
-		Comm    float64 `json:"nccl_ratio"`
-		Idle    float64 `json:"gpu_idle_ratio"`
 	}
 	compareDoc struct {
 		Steps  int `json:"steps_found"`

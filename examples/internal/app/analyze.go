@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
@@ -110,6 +112,42 @@ func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, e
 		a, err = of.AnalyzeTrace(ctx, t, layer.Options{})
 	}
 	return a, err
+}
+
+// LoadRanks is [Env.LoadAnalysis] for every rank of a directory, or for all files that a pattern names, in their order.
+// Labels name them where there are several: rank and stage.
+func (e *Env) LoadRanks(ctx context.Context) (ranks []*layer.Analysis, labels []string, err error) {
+	if e.Demo() {
+		a, err := e.LoadAnalysis(ctx, "")
+		return []*layer.Analysis{a}, nil, err
+	}
+	of := *e
+	of.HashLayers = cmp.Or(e.HashLayers, "first")
+	o, err := of.LayerOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, err := of.Open(ctx, e.Trace, strata.Options{AllRanks: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range rec.Parts {
+		a, err := of.AnalyzeTrace(ctx, p.Trace, o)
+		if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
+			e.Notef("%v; passes are those that the trace shows by itself", err)
+			a, err = of.AnalyzeTrace(ctx, p.Trace, layer.Options{})
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		ranks = append(ranks, a)
+		label := ""
+		if len(rec.Parts) > 1 && p.Rank >= 0 {
+			label = strings.TrimSpace(fmt.Sprintf("rank %d %s", p.Rank, strings.ToLower(p.Stage)))
+		}
+		labels = append(labels, label)
+	}
+	return ranks, labels, nil
 }
 
 // Parallelism tells how the run of an analysis was spread over GPUs: by the size

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/layer"
 )
 
 // Program returns the program with fresh flags.
@@ -52,7 +53,7 @@ func run(ctx context.Context, env *app.Env, o options) error {
 	if o.tp < 0 || o.gaps < 0 {
 		return app.Usagef("--tp-size and --gaps must not be negative")
 	}
-	opts := []hostoverhead.Option{hostoverhead.WithTPSize(o.tp), hostoverhead.WithTopGaps(o.gaps), hostoverhead.WithLabels(o.baselineLabel, o.targetLabel)}
+	opts := []hostoverhead.Option{hostoverhead.WithTPSize(o.tp), hostoverhead.WithLabels(o.baselineLabel, o.targetLabel)}
 	if o.baseline != "" && o.target != "" {
 		return compare(ctx, env, o, opts)
 	}
@@ -82,7 +83,7 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 		return err
 	}
 	if env.Format == "json" {
-		v, err := hostoverhead.Detect(ctx, b, opts...)
+		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{b}, hostoverhead.Options{TopGaps: &o.gaps})
 		if err != nil {
 			return err
 		}
@@ -118,20 +119,20 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	if err != nil {
 		return err
 	}
-	d, err := hostoverhead.Drill(ctx, a, opts...)
+	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{TopGaps: &o.gaps})
 	if err != nil {
 		return err
 	}
 	if env.Format == "json" {
 		return writeJSON(env.Stdout, struct {
 			*hostoverhead.Run
-			DrillDown *hostoverhead.DrillDown `json:"drill_down"`
-		}{r, d})
+			Host *hostoverhead.Verdict `json:"host"` // where the idle time goes
+		}{r, v})
 	}
 	if err := r.WriteText(env.Stdout); err != nil {
 		return err
 	}
-	return d.WriteText(env.Stdout)
+	return v.WriteText(env.Stdout)
 }
 
 // writeJSON writes one indented document.

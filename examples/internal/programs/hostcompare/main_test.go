@@ -84,21 +84,21 @@ func TestOneRunAlone(t *testing.T) {
 	path := export(t, nsysgen.Default(1))
 	for _, flag := range []string{"--trace", "--baseline", "--target"} {
 		r := apptest.MustRun(t, program(), flag, path, "--gaps", "1")
-		if !strings.Contains(r.Stdout, "steady steps") || !strings.Contains(r.Stdout, "Gap ledger, device 0") {
+		if !strings.Contains(r.Stdout, "steady steps") || !strings.Contains(r.Stdout, "Gap ledger, device ") {
 			t.Errorf("%s: no breakdown:\n%s", flag, r.Stdout)
 		}
 	}
 	var doc struct {
 		Steady int `json:"steady_steps"`
-		Drill  struct {
-			Devices []json.RawMessage
-		} `json:"drill_down"`
+		Host   struct {
+			Ranks []json.RawMessage
+		}
 	}
 	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--trace", path, "--format", "json").Stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Steady < 40 || len(doc.Drill.Devices) != 2 {
-		t.Errorf("steady steps %d, devices %d, want at least 40 and 2", doc.Steady, len(doc.Drill.Devices))
+	if doc.Steady < 40 || len(doc.Host.Ranks) != 2 {
+		t.Errorf("steady steps %d, devices %d, want at least 40 and 2", doc.Steady, len(doc.Host.Ranks))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
@@ -18,6 +19,7 @@ func Program() app.Program { return program() }
 
 // options are the program's own flags.
 type options struct {
+	share              float64
 	idle, launch, util float64
 	noM3, jsonOnly     bool
 	devices            *string
@@ -32,23 +34,25 @@ func program() app.Program {
 	d := hostoverhead.DefaultThresholds()
 	return app.Program{
 		Name: "host-detect",
-		Summary: "says whether the CPU is the bottleneck of a traced run (YES or NO), with the evidence, the reasons to doubt it, and where the GPU's idle time goes. It reads Nsight Systems exports (.sqlite, or .nsys-rep where nsys is installed) and torch.profiler traces. " +
-			"YES means that at least two of the metrics that the trace can show crossed their thresholds, in the whole window or in the context or generation steps; docs/host-verdict.md explains them.",
+		Summary: "says how much faster a traced run could be at most if the host cost nothing: YES where the host causes a clear share of the steps, NO where it does not, with the bound for the run, its stages and passes, where the GPU's idle time goes, the reasons to doubt it, and what to do. " +
+			"It reads Nsight Systems exports (.sqlite, or .nsys-rep where nsys is installed) and torch.profiler traces; of a directory or a pattern it reads every rank. The published metrics M1–M5 stand beside the verdict; docs/host-verdict.md explains both.",
 		Examples: []string{
 			"host-detect --trace run.sqlite",
-			"host-detect --trace run.sqlite --format json > verdict.json",
+			"host-detect --trace run.sqlite --output verdict.json",
+			"host-detect --trace traces/                                                 # every rank, and who the others wait for",
 			"host-detect --trace run.sqlite --devices merged --comparable --json-only    # the published detector's figures",
 			"host-detect --trace TP-0-DECODE.trace.json.gz                               # the same from a torch trace",
 		},
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle `RATIO` above which M1 is crossed, in the whole window and in context steps")
-			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead, "launch overhead `RATIO` above which M2 is crossed, everywhere")
-			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization, "GPU utilization `RATIO` below which M4 is crossed, in the whole window and in context steps")
-			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the verdict")
-			fs.BoolVar(&o.jsonOnly, "json-only", false, "the same as --format json")
-			o.devices = app.Choice(fs, "devices", "each: every GPU by itself, the most idle one decides; merged: one union of all", "each", "merged")
+			fs.Float64Var(&o.share, "host-share", hostoverhead.DefaultParams().MinShare, "`SHARE` of the steps that the host must cause for YES")
+			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle `RATIO` above which the published M1 is crossed, in the whole window and in context steps")
+			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead, "launch overhead `RATIO` above which the published M2 is crossed, everywhere")
+			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization, "GPU utilization `RATIO` below which the published M4 is crossed, in the whole window and in context steps")
+			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the published metrics")
+			fs.BoolVar(&o.jsonOnly, "json-only", false, "the same as --format json, as is an --output that ends in .json")
+			o.devices = app.Choice(fs, "devices", "each: every GPU by itself, the one that loses most to the host decides; merged: only for --comparable, which always merges", "each", "merged")
 			fs.BoolVar(&o.comparable, "comparable", false, "the published detector's figures exactly: API names as stored, devices merged, one window per phase")
 			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON: what to look at first")
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps in the text report")
@@ -58,18 +62,13 @@ func program() app.Program {
 }
 
 // settings turns the flags into options of the analysis.
-func (o options) settings() []hostoverhead.Option {
+func (o options) settings() hostoverhead.Options {
 	aggregate, generation := hostoverhead.DefaultThresholds(), hostoverhead.DefaultGenerationThresholds()
 	aggregate.GPUIdle, aggregate.LaunchOverhead, aggregate.GPUUtilization = o.idle, o.launch, o.util
 	generation.LaunchOverhead = o.launch
-	opts := []hostoverhead.Option{hostoverhead.WithThresholds(aggregate, aggregate, generation), hostoverhead.WithTopGaps(o.gaps)}
-	if o.noM3 {
-		opts = append(opts, hostoverhead.WithoutPrep())
-	}
-	if *o.devices == "merged" {
-		opts = append(opts, hostoverhead.WithMergedDevices())
-	}
-	return opts
+	p := hostoverhead.DefaultParams()
+	p.MinShare = o.share
+	return hostoverhead.Options{Params: &p, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3, TopGaps: &o.gaps}
 }
 
 // published runs the published detector instead.
@@ -87,13 +86,16 @@ func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) err
 	return r.WriteText(env.Stdout)
 }
 
-func (o options) asJSON(env *app.Env) bool { return env.Format == "json" || o.jsonOnly }
+// asJSON reports whether a document is wanted: by flag, or by the name of the file to write.
+func (o options) asJSON(env *app.Env) bool {
+	return env.Format == "json" || o.jsonOnly || strings.HasSuffix(strings.ToLower(env.Output), ".json")
+}
 
 // noKernels writes an error as JSON where that is wanted and says why: a trace
 // without kernels is a result for scripts.
 func noKernels(env *app.Env, t *trace.Trace, o options, err error) error {
 	if o.asJSON(env) && (errors.Is(err, hostoverhead.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
-		if werr := writeJSON(env.Stdout, map[string]any{"error": err.Error(), "health": t.Health()}); werr != nil {
+		if werr := writeJSON(env.Stdout, map[string]any{"schema": hostoverhead.Schema, "error": err.Error(), "health": t.Health()}); werr != nil {
 			return werr
 		}
 	}
@@ -104,6 +106,9 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if o.comparable && o.handoff {
 		return app.Usagef("--handoff: the published detector (--comparable) has none")
 	}
+	if !(o.share > 0 && o.share < 1) {
+		return app.Usagef("--host-share %v: want a share between 0 and 1", o.share)
+	}
 	if o.comparable {
 		t, err := env.Load(ctx, trace.Options{})
 		if err != nil {
@@ -111,42 +116,30 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		}
 		return published(ctx, env, t, o)
 	}
-	a, err := env.LoadAnalysis(ctx, "")
+	if *o.devices == "merged" {
+		env.Notef("--devices merged: the published metrics always merge all GPUs; the verdict is about each GPU by itself")
+	}
+	ranks, labels, err := env.LoadRanks(ctx)
 	if err != nil {
 		return err
 	}
-	opts := o.settings()
-	v, err := hostoverhead.Detect(ctx, a, opts...)
+	settings := o.settings()
+	settings.Labels = labels
+	v, err := hostoverhead.Analyze(ctx, ranks, settings)
 	if err != nil {
-		return noKernels(env, a.Trace(), o, err)
+		return noKernels(env, ranks[0].Trace(), o, err)
 	}
-	if o.asJSON(env) {
-		if o.handoff {
-			if v.Handoff, err = hostoverhead.NewHandoff(ctx, a, v, opts...); err != nil {
-				return err
-			}
-		}
-		out := document{Verdict: v}
-		if out.DrillDown, err = hostoverhead.Drill(ctx, a, opts...); err != nil {
+	if !o.asJSON(env) {
+		return v.WriteText(env.Stdout)
+	}
+	if o.handoff {
+		run, err := hostoverhead.Breakdown(ctx, ranks[v.Ranks[v.Deciding].File])
+		if err != nil {
 			return err
 		}
-		return writeJSON(env.Stdout, out)
+		v.Handoff = v.NewHandoff(run)
 	}
-	if err := v.WriteText(env.Stdout); err != nil {
-		return err
-	}
-	d, err := hostoverhead.Drill(ctx, a, opts...)
-	if err != nil {
-		return err
-	}
-	return d.WriteText(env.Stdout)
-}
-
-// document is the JSON output: the verdict's fields, and where the idle time
-// goes.
-type document struct {
-	*hostoverhead.Verdict
-	DrillDown *hostoverhead.DrillDown `json:"drill_down,omitempty"`
+	return writeJSON(env.Stdout, v)
 }
 
 // writeJSON writes one indented document.

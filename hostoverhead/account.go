@@ -1,0 +1,234 @@
+package hostoverhead
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+// numCauses is the number of causes.
+const numCauses = 18
+
+// causeSums are nanoseconds by cause, in the order of causes.
+type causeSums [numCauses]int64
+
+// of adds up the causes of a group.
+func (c *causeSums) of(group string) (ns int64) {
+	for i, n := range c {
+		if causes[i].group == group {
+			ns += n
+		}
+	}
+	return ns
+}
+
+func (c *causeSums) host() int64 { return c.of(groupWork) + c.of(groupWaiting) }
+
+func (c *causeSums) total() (ns int64) {
+	for _, n := range c {
+		ns += n
+	}
+	return ns
+}
+
+func (c *causeSums) add(o *causeSums) {
+	for i := range c {
+		c[i] += o[i]
+	}
+}
+
+// stepAccount is the time of one step on one device, from the end of the step before.
+type stepAccount struct {
+	step  *step // nil where the whole window stands for the steps
+	span  interval.Span
+	busy  int64
+	idle  causeSums
+	paths pathSums
+}
+
+// nameKey is what idle time is summed by: a cause and what ran.
+type nameKey struct {
+	cause, detail uint8
+	name, where   trace.NameID
+}
+
+// nameSum is the idle time of one key.
+type nameSum struct {
+	ns, steps int64 // in the window, and of it in the steps
+	count     int
+}
+
+// account is what the time of a device is made of.
+type account struct {
+	l       *ledger
+	d       *deviceWork
+	steps   []stepAccount // in order of the device's time, disjoint
+	found   int           // steps of the device, those without kernels included, and one that is the whole trace
+	idle    causeSums     // of the window
+	inSteps causeSums
+	outside int64 // idle time outside the steps
+	names   map[nameKey]*nameSum
+	drains  map[trace.NameID]int64 // host work in the steps after a call that emptied the queue
+	top     []gapAccount
+	byGap   [numBuckets]causeSums // by the length of the gap
+
+	at, topAt int
+}
+
+// gapAccount is one of the longest gaps.
+type gapAccount struct {
+	span         interval.Span
+	next         int
+	names        map[nameKey]*nameSum
+	apis, ranges map[trace.NameID]int64
+}
+
+// newAccount accounts for the time of a device.
+func (l *ledger) newAccount(d *deviceWork, topGaps int) *account {
+	a := &account{l: l, d: d, names: map[nameKey]*nameSum{}, drains: map[trace.NameID]int64{}}
+	a.findSteps()
+	a.findTop(topGaps)
+	a.measurePaths()
+	l.walk(d, a.add)
+	for i := range a.steps {
+		a.inSteps.add(&a.steps[i].idle)
+	}
+	return a
+}
+
+// findSteps lists the times of the steps, or, where none were found, the window without its pauses.
+func (a *account) findSteps() {
+	window := a.d.window()
+	steps := a.l.w.stepsOf(a.d)
+	a.found = len(steps)
+	if a.d.pass == nil { // one that is the whole trace
+		steps = nil
+	}
+	for i, s := range gpuPeriods(steps) {
+		if s = s.Clip(window); !s.Empty() {
+			a.steps = append(a.steps, stepAccount{step: &steps[i], span: s, busy: interval.Covered(a.d.busy, s)})
+		}
+	}
+	slices.SortFunc(a.steps, func(x, y stepAccount) int { return cmp.Compare(x.span.Start, y.span.Start) })
+	if len(a.steps) > 0 {
+		return
+	}
+	from, pause := window.Start, int64(a.l.p.Pause)
+	add := func(to int64) {
+		s := interval.Span{Start: from, End: to}
+		a.steps = append(a.steps, stepAccount{span: s, busy: interval.Covered(a.d.busy, s)})
+	}
+	for _, g := range interval.Between(a.d.busy) {
+		if g.Len() > pause {
+			add(g.Start)
+			from = g.End
+		}
+	}
+	add(window.End)
+}
+
+// findTop picks the n longest gaps, in order of time.
+func (a *account) findTop(n int) {
+	gaps := interval.Between(a.d.busy)
+	slices.SortFunc(gaps, func(x, y interval.Span) int {
+		return cmp.Or(cmp.Compare(y.Len(), x.Len()), cmp.Compare(x.Start, y.Start))
+	})
+	gaps = gaps[:min(len(gaps), n)]
+	slices.SortFunc(gaps, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
+	for _, g := range gaps {
+		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}, apis: map[trace.NameID]int64{}, ranges: map[trace.NameID]int64{}})
+	}
+}
+
+// add sums one piece of idle time. Pieces come in order.
+func (a *account) add(p *idlePiece) {
+	n := p.span.Len()
+	a.idle[p.cause] += n
+	a.byGap[bucketOf(p.gap)][p.cause] += n
+	key := p.key()
+	sum := addName(a.names, key, n)
+	for a.at < len(a.steps) && a.steps[a.at].span.End <= p.span.Start {
+		a.at++
+	}
+	in := int64(0)
+	for i := a.at; i < len(a.steps) && a.steps[i].span.Start < p.span.End; i++ {
+		s := &a.steps[i]
+		part := p.span.Clip(s.span).Len()
+		in += part
+		s.idle[p.cause] += part
+		if c := causes[p.cause].cause; c == CauseLaunch || c == CauseGraphLaunch {
+			s.paths[a.d.path[p.next]].exposed += part
+		}
+	}
+	sum.steps += in
+	a.outside += n - in
+	if p.drain != trace.NoName {
+		a.drains[p.drain] += in
+	}
+	for a.topAt < len(a.top) && a.top[a.topAt].span.End <= p.span.Start {
+		a.topAt++
+	}
+	if a.topAt < len(a.top) && a.top[a.topAt].span.Contains(p.span.Start) {
+		g := &a.top[a.topAt]
+		g.next = p.next
+		addName(g.names, key, n)
+		if p.api != trace.NoName {
+			g.apis[p.api] += n
+		}
+		if r := firstName(p.rng, p.code); r != trace.NoName {
+			g.ranges[r] += n
+		}
+	}
+}
+
+func addName(m map[nameKey]*nameSum, k nameKey, ns int64) *nameSum {
+	s := m[k]
+	if s == nil {
+		s = &nameSum{}
+		m[k] = s
+	}
+	s.ns += ns
+	s.count++
+	return s
+}
+
+func firstName(ids ...trace.NameID) trace.NameID {
+	for _, id := range ids {
+		if id != trace.NoName {
+			return id
+		}
+	}
+	return trace.NoName
+}
+
+// key names a piece by what tells most about it.
+func (p *idlePiece) key() nameKey {
+	k := nameKey{cause: p.cause, detail: p.detail}
+	rng, outer := p.rng, trace.NoName
+	if p.step {
+		rng, outer = trace.NoName, p.rng
+	}
+	switch c := causes[p.cause]; {
+	case c.cause == CauseHostCode:
+		k.name = firstName(rng, p.code, outer)
+	case c.cause == CauseRanks && p.detail == detailNone:
+		k.name = firstName(p.code, rng)
+	case c.group == groupWork, c.group == groupWaiting, c.group == groupProfiler, c.group == groupRequests:
+		k.name = firstName(p.api, p.code, rng, outer)
+		if k.where = firstName(p.code, rng); k.where == k.name {
+			k.where = firstName(rng)
+		}
+	}
+	return k
+}
+
+// wall is the time of the steps, and busy of it that in which kernels run.
+func (a *account) wall() (wall, busy int64) {
+	for i := range a.steps {
+		wall += a.steps[i].span.Len()
+		busy += a.steps[i].busy
+	}
+	return wall, busy
+}

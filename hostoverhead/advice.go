@@ -1,0 +1,148 @@
+package hostoverhead
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/layer"
+)
+
+// setting is a flag of a framework that changes a cause, with where it is documented.
+type setting struct{ do, source string }
+
+// The public documentation of the frameworks' settings.
+const (
+	sglangDocs = "https://docs.sglang.ai/advanced_features/server_arguments.html"
+	vllmDocs   = "https://docs.vllm.ai/en/latest/configuration/engine_args.html"
+	vllmGraphs = "https://docs.vllm.ai/en/latest/design/cuda_graphs.html"
+	trtllmDocs = "https://nvidia.github.io/TensorRT-LLM/llm-api/reference.html"
+	torchDocs  = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
+)
+
+// captureGraphs and overlapSteps are settings by the dialect of step annotations; "" for all others.
+var (
+	captureGraphs = map[string]setting{
+		"sglang": {"SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs to the batch sizes that run", sglangDocs},
+		"vllm":   {"vLLM: leave out --enforce-eager and let --compilation-config's cudagraph_capture_sizes cover the batch sizes that run", vllmGraphs},
+		"trtllm": {"TensorRT-LLM: set cuda_graph_config with batch_sizes or max_batch_size that cover the batch sizes that run", trtllmDocs},
+		"":       {"capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", torchDocs},
+	}
+	overlapSteps = map[string]setting{
+		"sglang": {"SGLang: leave out --disable-overlap-schedule, so that the next step is prepared while this one runs", sglangDocs},
+		"vllm":   {"vLLM: --async-scheduling, so that the next step is prepared while this one runs", vllmDocs},
+		"trtllm": {"TensorRT-LLM: leave disable_overlap_scheduler false, so that the next step is prepared while this one runs", trtllmDocs},
+		"":       {"prepare the next step while this one runs on the device", ""},
+	}
+)
+
+// dialect is who wrote the step annotations of a device, "" where nobody did.
+func dialect(d *layer.Device) string {
+	if d == nil {
+		return ""
+	}
+	for i := range d.Passes {
+		if s := d.Passes[i].Annotation; s != nil && s.Dialect != "" {
+			return s.Dialect
+		}
+	}
+	return ""
+}
+
+// of is the setting for a dialect.
+func of(list map[string]setting, dialect string) setting {
+	if s, ok := list[dialect]; ok {
+		return s
+	}
+	return list[""]
+}
+
+// advice is what the ledger supports, most time first, and what would make the answer surer.
+func (a *account) advice(v *Verdict, p *Params) []Advice {
+	out := []Advice{}
+	byCause := map[Cause]*IdleCause{}
+	for i := range v.Idle {
+		byCause[v.Idle[i].Cause] = &v.Idle[i]
+	}
+	least := int64(p.AdviceShare * float64(v.Headroom.WallNS))
+	add := func(c Cause, s setting, why string) {
+		if x := byCause[c]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+			largest := ""
+			if n := x.Names[0]; n.Name != "" {
+				largest = fmt.Sprintf(", most of it %s", n.Name)
+			}
+			out = append(out, Advice{Do: s.do, Why: fmt.Sprintf("%s of the %s %s (%s)%s", percent(x.Share), v.Basis, why, microseconds(x.StepsNS), largest), Source: s.source, NS: x.StepsNS})
+		}
+	}
+	d := dialect(a.d.layers)
+	a.launchAdvice(v, d, byCause, least, &out)
+	add(CauseHostCode, setting{"make the host code that the ledger names cheaper, or move it out of the steps", ""}, "the device waits for host code")
+	add(CauseSync, setting{"hoist the synchronisation out of the step, or keep what it waits for on the device", torchDocs + "#asynchronous-execution"}, "is lost to synchronising calls")
+	add(CauseCopyCall, setting{"use pinned memory and non_blocking copies", torchDocs + "#use-pinned-memory-buffers"}, "is lost to copies that block the host")
+	add(CauseAllocation, setting{"allocate before the run, or let the caching allocator keep its memory (expandable_segments)", torchDocs + "#cuda-memory-management"}, "is lost to allocations")
+	add(CauseModule, setting{"warm every kernel up before serving (CUDA_MODULE_LOADING=EAGER loads all modules at the start)", "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading"}, "is lost to loading kernels")
+	add(CauseLock, setting{"find the thread that holds what the launching thread waits for: it is work that the step needs", ""}, "the launching thread waits for another thread")
+	add(CauseGIL, setting{"move Python work of other threads into processes: they hold the interpreter lock", ""}, "the launching thread waits for the interpreter lock")
+	add(CauseDescheduled, setting{"give the launching thread a core of its own (taskset, numactl, CPU limits of the container)", ""}, "the launching thread does not run")
+	add(CauseSystemCall, setting{"keep system calls and sleeps out of the step", ""}, "the launching thread is in system calls")
+	add(CauseRanks, setting{"find the rank that is last (several files: --trace DIRECTORY), and what only it does", ""}, "the device waits for other ranks")
+	add(CauseTransfer, setting{"avoid the copies, or overlap them with kernels on another stream", torchDocs + "#use-pinned-memory-buffers"}, "copies run and no kernel")
+	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
+	return append(out, a.recordAdvice(v)...)
+}
+
+// launchAdvice rests on exposed launch time alone: launch calls that hide behind GPU work cost nothing.
+func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*IdleCause, least int64, out *[]Advice) {
+	if x := byCause[CauseLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+		s := of(captureGraphs, dialect)
+		*out = append(*out, Advice{Do: s.do, Source: s.source, NS: x.StepsNS,
+			Why: fmt.Sprintf("launch calls that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
+	}
+	if x := byCause[CauseGraphLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+		*out = append(*out, Advice{Do: "make fewer, larger graphs, and launch the next one before the device is done", Source: vllmGraphs, NS: x.StepsNS,
+			Why: fmt.Sprintf("launches of graphs that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
+	}
+	for _, d := range v.Ranks[v.Deciding].Drains {
+		if d.NS > 0 && d.NS >= least {
+			s := of(overlapSteps, dialect)
+			*out = append(*out, Advice{Do: s.do, Source: s.source, NS: d.NS,
+				Why: fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.NS), d.Call)})
+		}
+	}
+}
+
+// recordAdvice says what to record to be surer.
+func (a *account) recordAdvice(v *Verdict) []Advice {
+	var out []Advice
+	add := func(do, why string) {
+		if !slices.ContainsFunc(out, func(x Advice) bool { return x.Do == do }) {
+			out = append(out, Advice{Do: do, Why: why})
+		}
+	}
+	nsys := a.l.w.t.Meta().Source == "nsys"
+	for _, d := range v.Doubts {
+		switch d.Code {
+		case "graph-kernels-hidden", "graph-launches-without-kernels":
+			add("record again with nsys profile --cuda-graph-trace=node to see the kernels inside graph replays", d.Message)
+		case "host-work-unnamed":
+			if nsys {
+				add("record again with nsys profile --trace=cuda,nvtx,osrt and ranges in the host code, to name it", d.Message)
+			} else {
+				add("record again with annotations (record_function) or with_stack=True, to name the host code", d.Message)
+			}
+		case "python-tracing":
+			add("record once more without Python stacks to see how much it really is; this recording tells the names", d.Message)
+		case "one-long-gap", "window-is-not-steady", "few-kernels", "few-steps", "no-steps":
+			add("record a window of more steps inside the steady run, after warm-up and under load", d.Message)
+		}
+	}
+	if v.Verdict == Inconclusive && !slices.ContainsFunc(out, func(x Advice) bool { return strings.Contains(x.Do, "to name") }) {
+		add("record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
+			fmt.Sprintf("%s of idle time is unexplained", microseconds(v.Headroom.UnknownNS)))
+	}
+	if v.Verdict == No {
+		add("look at the kernels instead: triage and speed-of-light say what they could save", "the host costs "+percent(v.Headroom.Share)+" of the "+v.Basis)
+	}
+	return out
+}

@@ -1,0 +1,394 @@
+package hostoverhead
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// ErrNoKernels says that the trace holds no GPU kernels, so that nothing can be said about their idle time.
+var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace")
+
+// worstPasses is how many passes are listed.
+const worstPasses = 5
+
+// Analyze says how much faster a run could be at most if the host cost nothing, from the traces of its ranks, one file
+// each or one with several GPUs. Clocks of files need not agree. It returns [ErrNoKernels] where no trace has kernels,
+// and ctx's error when cancelled.
+func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict, error) {
+	p := o.params()
+	v := &Verdict{Schema: Schema, Threshold: p.MinShare, Deciding: -1, Doubts: []Doubt{}, Next: []Advice{}, Serving: []ServingIssue{}, Ranks: []RankVerdict{}}
+	var works []rankWork
+	var accounts []*account
+	for i, a := range ranks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		w, err := newWorkload(stop.New(ctx), a, false, o.Steps)
+		if errors.Is(err, ErrNoKernels) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		label := rankLabel(ranks, i, &o)
+		for _, d := range w.devices {
+			w.findPasses(d)
+			w.findPaths(d)
+		}
+		l := newLedger(w, p)
+		for _, d := range w.devices {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			acc := l.newAccount(d, o.gaps())
+			r, err := acc.verdict(label)
+			if err != nil {
+				return nil, err
+			}
+			r.File = i
+			v.Ranks = append(v.Ranks, *r)
+			works = append(works, rankWork{r.name(), w, d})
+			accounts = append(accounts, acc)
+		}
+		l.timelines, l.needs = nil, nil
+	}
+	if len(v.Ranks) == 0 {
+		return nil, ErrNoKernels
+	}
+	return v.finish(ctx, works, accounts, &o)
+}
+
+// rankLabel names a file of several.
+func rankLabel(ranks []*layer.Analysis, i int, o *Options) string {
+	if i < len(o.Labels) && o.Labels[i] != "" {
+		return o.Labels[i]
+	}
+	if len(ranks) == 1 {
+		return ""
+	}
+	if n := ranks[i].Trace().Meta().Rank; n >= 0 {
+		return fmt.Sprintf("rank %d", n)
+	}
+	return fmt.Sprintf("file %d", i)
+}
+
+// name is how tables call a rank's device.
+func (r *RankVerdict) name() string {
+	device := fmt.Sprintf("device %d", r.Device)
+	if r.Rank == "" {
+		return device
+	}
+	return r.Rank + " " + device
+}
+
+// finish decides between the devices and adds what concerns all of them.
+func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*account, o *Options) (*Verdict, error) {
+	p := o.params()
+	v.ignoreSmall(p)
+	for i := range v.Ranks {
+		r := &v.Ranks[i]
+		if !r.Ignored && (v.Deciding < 0 || r.Headroom.Share.Value > v.Ranks[v.Deciding].Headroom.Share.Value) {
+			v.Deciding = i
+		}
+	}
+	r, acc := &v.Ranks[v.Deciding], accounts[v.Deciding]
+	v.Verdict, v.Headroom, v.Idle = r.Verdict, r.Headroom, r.Idle
+	v.Basis = "steps"
+	if acc.steps[0].step == nil {
+		v.Basis = "window"
+	}
+	v.Health = acc.l.w.layers.Health.Status
+	var err error
+	if v.Published, err = published(ctx, acc.l.w.t, o); err != nil {
+		return nil, err
+	}
+	if len(works) > 1 {
+		v.Stragglers = stragglers(acc.l.w.stop, works, p)
+	}
+	v.Serving = v.servingIssues(acc, o.Serving)
+	v.Doubts = acc.doubts(v, p)
+	v.Confidence = ConfidenceHigh
+	for _, d := range v.Doubts {
+		v.Confidence = lesser(v.Confidence, d.Weight)
+	}
+	v.Disagreement = v.disagreement()
+	v.Summary = v.summary()
+	v.Next = acc.advice(v, p)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// ignoreSmall marks the devices that do not decide.
+func (v *Verdict) ignoreSmall(p *Params) {
+	busiest := 0
+	for i := range v.Ranks {
+		busiest = max(busiest, v.Ranks[i].Kernels)
+	}
+	for i := range v.Ranks {
+		v.Ranks[i].Ignored = float64(v.Ranks[i].Kernels) < p.MinKernelShare*float64(busiest)
+	}
+}
+
+// lesser is the lesser of two confidences.
+func lesser(a, b Confidence) Confidence {
+	if confidenceRank(b) < confidenceRank(a) {
+		return b
+	}
+	return a
+}
+
+func confidenceRank(c Confidence) int {
+	return slices.Index([]Confidence{ConfidenceLow, ConfidenceMedium, ConfidenceHigh}, c)
+}
+
+// verdict is the answer for the account's device.
+func (a *account) verdict(label string) (*RankVerdict, error) {
+	w, d := a.l.w, a.d
+	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: w.gpuName(d.id), Kernels: len(d.kernels), Steps: a.found}
+	r.WindowNS, r.BusyNS = d.window().Len(), interval.Total(d.busy)
+	r.Exchange, r.Alone = w.exchange(d), ratio(r.BusyNS-interval.Total(d.compute), r.BusyNS)
+	wall, busy := a.wall()
+	r.Headroom = headroom(wall, busy, &a.inSteps)
+	r.Idle = a.idleCauses(wall)
+	r.Verdict = a.l.p.answer(&r.Headroom)
+	r.Stages = a.stages()
+	for _, s := range r.Stages {
+		if s.Verdict == Yes && s.Steps >= a.l.p.MinStagePasses {
+			r.Verdict = Yes // a stage that waits for the host is worth knowing even where the others hide it
+		}
+	}
+	var paths pathSums
+	for i := range a.steps {
+		paths.add(&a.steps[i].paths)
+	}
+	r.Paths, r.Drains = paths.list(wall), a.drainList()
+	r.Passes, r.Worst = spread(a.steps), a.worst()
+	r.Gaps, r.Top, r.Streams = a.gapClasses(), a.topGaps(), w.streamGaps(d)
+	r.Coverage = w.coverage(d, a.l.p)
+	r.Coverage.Hints = append(r.Coverage.Hints, waitHints(r.Idle)...)
+	var err error
+	r.Pattern, err = w.pattern(d)
+	return r, err
+}
+
+// answer is YES where the host's share is clear, NO where it is not even with all that is unknown.
+func (p *Params) answer(h *Headroom) Answer {
+	switch {
+	case h.Share.Applicable && h.Share.Value >= p.MinShare:
+		return Yes
+	case float64(h.HostNS+h.UnknownNS) < p.MinShare*float64(h.WallNS):
+		return No
+	}
+	return Inconclusive
+}
+
+// headroom is what some time is made of.
+func headroom(wall, busy int64, idle *causeSums) Headroom {
+	h := Headroom{WallNS: wall, BusyNS: busy, IdleNS: idle.total(), HostNS: idle.host(), UnknownNS: idle.of(groupUnknown)}
+	h.Share = ratio(h.HostNS, wall)
+	h.AtMost, h.WithUnknown = bound(wall, h.HostNS), bound(wall, h.HostNS+h.UnknownNS)
+	return h
+}
+
+// bound is how many times faster wall is without some of it, to three decimals.
+func bound(wall, without int64) float64 {
+	if wall <= without || wall <= 0 {
+		return 1
+	}
+	return math.Round(1000*float64(wall)/float64(wall-without)) / 1000
+}
+
+// exchange is the time of the kernels that exchange data between GPUs, in the busy time.
+func (w *workload) exchange(d *deviceWork) Ratio {
+	var ns int64
+	for _, k := range d.kernels {
+		if e := w.t.LaneAt(trace.LaneGPU, int(k)); w.names.collective(e.NameID()) {
+			ns += int64(e.Duration())
+		}
+	}
+	return ratio(ns, interval.Total(d.busy))
+}
+
+func (w *workload) gpuName(id trace.DeviceID) string {
+	for _, g := range w.t.Meta().Devices {
+		if g.ID == id {
+			return g.Name
+		}
+	}
+	return ""
+}
+
+// idleCauses lists the idle time by cause and name.
+func (a *account) idleCauses(wall int64) []IdleCause {
+	byCause := make([]IdleCause, numCauses)
+	type row struct{ name, where string }
+	rows := make([]map[row]*IdleName, numCauses)
+	for k, s := range a.names {
+		c := &byCause[k.cause]
+		c.NS += s.ns
+		c.StepsNS += s.steps
+		if rows[k.cause] == nil {
+			rows[k.cause] = map[row]*IdleName{}
+		}
+		r := row{a.nameOf(k), a.l.w.names.general(k.where)}
+		n := rows[k.cause][r]
+		if n == nil {
+			n = &IdleName{Name: r.name, Where: r.where}
+			rows[k.cause][r] = n
+		}
+		n.NS, n.StepsNS, n.Count = n.NS+s.ns, n.StepsNS+s.steps, n.Count+s.count
+	}
+	out := []IdleCause{}
+	for i := range byCause {
+		c := &byCause[i]
+		if c.NS == 0 {
+			continue
+		}
+		c.Cause, c.Group, c.Share = causes[i].cause, causes[i].group, ratio(c.StepsNS, wall)
+		for _, n := range rows[i] {
+			c.Names = append(c.Names, *n)
+		}
+		slices.SortFunc(c.Names, func(x, y IdleName) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
+		})
+		out = append(out, *c)
+	}
+	return out
+}
+
+// nameOf is the name that a key is shown under.
+func (a *account) nameOf(k nameKey) string {
+	switch {
+	case k.name == trace.NoName:
+		if k.detail == detailNone && causes[k.cause].cause == CauseTransfer {
+			return "copy or set"
+		}
+		return details[k.detail]
+	case k.detail == detailNone:
+		return a.l.w.names.general(k.name)
+	}
+	return a.l.w.names.general(k.name) + ": " + details[k.detail]
+}
+
+// stages are the answers by stage, in order of time.
+func (a *account) stages() []StageVerdict {
+	out := []StageVerdict{}
+	by := map[layer.Stage][]stepAccount{}
+	var order []layer.Stage
+	for _, s := range a.steps {
+		if s.step == nil {
+			continue
+		}
+		if by[s.step.stage] == nil {
+			order = append(order, s.step.stage)
+		}
+		by[s.step.stage] = append(by[s.step.stage], s)
+	}
+	for _, stage := range order {
+		sv := StageVerdict{Stage: stage, Steps: len(by[stage]), Passes: spread(by[stage])}
+		var wall, busy int64
+		var idle causeSums
+		var paths pathSums
+		for i := range by[stage] {
+			s := &by[stage][i]
+			wall, busy = wall+s.span.Len(), busy+s.busy
+			idle.add(&s.idle)
+			paths.add(&s.paths)
+		}
+		sv.Headroom = headroom(wall, busy, &idle)
+		sv.Verdict, sv.Largest, sv.Paths = a.l.p.answer(&sv.Headroom), idle.largest(), paths.list(wall)
+		out = append(out, sv)
+	}
+	return out
+}
+
+// largest is the cause with most of the host's time.
+func (c *causeSums) largest() Cause {
+	best := -1
+	for i, n := range c {
+		if causes[i].cause.host() && n > 0 && (best < 0 || n > c[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return causes[best].cause
+}
+
+// list writes path sums down, those with kernels.
+func (p *pathSums) list(wall int64) []Path {
+	var all pathSum
+	for i := range p {
+		all.kernels += p[i].kernels
+		all.time += p[i].time
+	}
+	out := []Path{}
+	for i, s := range p {
+		if s.kernels > 0 {
+			out = append(out, Path{Path: pathNames[i], Kernels: s.kernels, Share: ratio(int64(s.kernels), int64(all.kernels)), TimeNS: s.time,
+				TimeShare: ratio(s.time, all.time), ExposedNS: s.exposed, Exposed: ratio(s.exposed, wall)})
+		}
+	}
+	return out
+}
+
+func (a *account) drainList() []Drain {
+	out := []Drain{}
+	for id, ns := range a.drains {
+		if ns > 0 {
+			out = append(out, Drain{a.l.w.t.Name(id), ns})
+		}
+	}
+	slices.SortFunc(out, func(x, y Drain) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call)) })
+	return out
+}
+
+// spread is how the host's time spreads over steps.
+func spread(steps []stepAccount) PassSpread {
+	var ns []int64
+	var shares []Ratio
+	for i := range steps {
+		if s := &steps[i]; s.step != nil {
+			ns = append(ns, s.idle.host())
+			shares = append(shares, ratio(s.idle.host(), s.span.Len()))
+		}
+	}
+	if len(ns) == 0 {
+		return PassSpread{}
+	}
+	slices.Sort(ns)
+	slices.SortFunc(shares, func(a, b Ratio) int { return cmp.Compare(a.Value, b.Value) })
+	n := len(ns)
+	return PassSpread{ns[n/2], ns[n*9/10], ns[n-1], shares[n/2], shares[n*9/10], shares[n-1]}
+}
+
+// worst are the passes that lose most to the host.
+func (a *account) worst() []PassHeadroom {
+	out := []PassHeadroom{}
+	for i := range a.steps {
+		s := &a.steps[i]
+		if s.step == nil || s.idle.host() == 0 {
+			continue
+		}
+		t := a.l.w.t
+		out = append(out, PassHeadroom{Pass: s.step.index, Stage: s.step.stage, StartNS: s.span.Start, EndNS: s.span.End,
+			VisStart: t.Raw(trace.Time(s.span.Start)), VisEnd: t.Raw(trace.Time(s.span.End)),
+			Headroom: headroom(s.span.Len(), s.busy, &s.idle), Largest: s.idle.largest(), Paths: s.paths.list(s.span.Len())})
+	}
+	slices.SortFunc(out, func(x, y PassHeadroom) int {
+		return cmp.Or(cmp.Compare(y.Headroom.HostNS, x.Headroom.HostNS), cmp.Compare(x.StartNS, y.StartNS))
+	})
+	return out[:min(len(out), worstPasses)]
+}

@@ -1,0 +1,127 @@
+package hostoverhead
+
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/trace"
+)
+
+// The ways in which a kernel gets to the device.
+const (
+	pathGraph    = iota // replayed from a graph
+	pathCompiled        // launched one by one from code that a compiler wrote
+	pathEager           // launched one by one
+	pathUnknown         // its launch is not in the trace
+	numPaths
+)
+
+// pathNames are the names of the paths in documents.
+var pathNames = [numPaths]string{"graph", "compiled", "eager", "unknown"}
+
+// pathSum is the work of one path, and the idle time before it in launch calls and on the way from them.
+type pathSum struct {
+	kernels       int
+	time, exposed int64
+}
+
+type pathSums [numPaths]pathSum
+
+func (p *pathSums) add(o *pathSums) {
+	for i := range p {
+		p[i].kernels += o[i].kernels
+		p[i].time += o[i].time
+		p[i].exposed += o[i].exposed
+	}
+}
+
+// findPaths tells how each kernel of a device was launched.
+func (w *workload) findPaths(d *deviceWork) {
+	d.path = make([]uint8, len(d.kernels))
+	c := w.compiledNames()
+	for i, k := range d.kernels {
+		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		switch launch := e.Launch(); {
+		case e.Kind() == trace.KindGraph || e.IsReplay():
+			d.path[i] = pathGraph
+		case !launch.Valid():
+			d.path[i] = pathUnknown
+		case w.names.kernel(e.NameID()).Library == inductor, c.launched(e):
+			d.path[i] = pathCompiled
+		default:
+			d.path[i] = pathEager
+		}
+	}
+}
+
+// inductor is the library of kernels that torch.compile wrote.
+const inductor = "inductor"
+
+// compiledCode knows the names of operators and frames of compiled code.
+type compiledCode struct{ ops, frames map[trace.NameID]bool }
+
+// compiledNames finds the names of compiled code that a trace uses.
+func (w *workload) compiledNames() compiledCode {
+	c := compiledCode{ops: map[trace.NameID]bool{}, frames: map[trace.NameID]bool{}}
+	if w.t.LaneLen(trace.LaneOp)+w.t.LaneLen(trace.LanePython) == 0 {
+		return c
+	}
+	for id := range trace.NameID(w.t.NumNames()) {
+		switch name := w.t.Name(id); {
+		case compiledOp(name):
+			c.ops[id] = true
+		case compiledFrame(name):
+			c.frames[id] = true
+		}
+	}
+	return c
+}
+
+// launched reports whether compiled code launched a kernel: an operator around it is compiled code's, or the innermost
+// frame is.
+func (c compiledCode) launched(e trace.Event) bool {
+	if len(c.frames) > 0 {
+		if f := e.Frame(); f.Valid() && c.frames[f.NameID()] {
+			return true
+		}
+	}
+	if len(c.ops) == 0 {
+		return false
+	}
+	for op := e.Op(); op.Valid(); op = op.Parent() {
+		if c.ops[op.NameID()] {
+			return true
+		}
+	}
+	return false
+}
+
+// compiledOp recognises the operators that torch.compile wraps its code in.
+func compiledOp(name string) bool {
+	return strings.HasPrefix(name, "## Call CompiledFxGraph") || strings.HasPrefix(name, "CompiledFunction") || strings.HasPrefix(name, "Torch-Compiled Region")
+}
+
+// compiledFrame recognises frames of code that a compiler wrote.
+func compiledFrame(name string) bool {
+	f, ok := framework.ParseFrame(name)
+	return ok && f.Generated()
+}
+
+// measurePaths sums the kernels of each step by path.
+func (a *account) measurePaths() {
+	at := 0
+	for i, k := range a.d.kernels {
+		e := a.l.w.t.LaneAt(trace.LaneGPU, int(k))
+		for at < len(a.steps) && a.steps[at].span.End <= int64(e.Start()) {
+			at++
+		}
+		if at == len(a.steps) {
+			return
+		}
+		if a.steps[at].span.Contains(int64(e.Start())) {
+			p := &a.steps[at].paths[a.d.path[i]]
+			p.kernels++
+			p.time += int64(e.Duration())
+		}
+	}
+}

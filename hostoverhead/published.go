@@ -1,0 +1,109 @@
+package hostoverhead
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Thresholds says from where on a metric of the published detector counts as crossed. GPUUtilization is crossed below its
+// value, all others above.
+type Thresholds struct {
+	GPUIdle             float64 // M1
+	LaunchOverhead      float64 // M2
+	PrepExposed         float64 // M3a
+	PrepImpact          float64 // M3b
+	PrepIdleAttribution float64 // M3c
+	GPUUtilization      float64 // M4
+	NCCL                float64 // M5, a caveat only
+}
+
+// DefaultThresholds are those of the published detector for the whole window and for context steps.
+func DefaultThresholds() Thresholds { return Thresholds(host.Default()) }
+
+// DefaultGenerationThresholds are those for generation steps, which replay graphs and leave less room.
+func DefaultGenerationThresholds() Thresholds { return Thresholds(host.DefaultGeneration()) }
+
+// Published are the figures of the published detector: M1–M5 of the window and of the phases that it knows, with all GPUs
+// merged. In JSON it is that detector's own document.
+type Published struct {
+	Verdict                   Answer // Yes or No
+	Idle, Launch, Utilization Ratio  // M1, M2 and M4 of the window
+
+	report *host.Report
+}
+
+// MarshalJSON writes the published document.
+func (p *Published) MarshalJSON() ([]byte, error) { return json.Marshal(p.report) }
+
+// published runs the published detector; nil where it sees no kernels, as it does not count whole graph replays.
+func published(ctx context.Context, t *trace.Trace, o *Options) (*Published, error) {
+	h := host.Options{NoPrep: o.NoPrep}
+	if o.Thresholds != nil {
+		h.Thresholds = host.Thresholds(*o.Thresholds)
+	}
+	if o.Generation != nil {
+		h.Generation = host.Thresholds(*o.Generation)
+	}
+	r, err := host.Detect(ctx, t, h)
+	if errors.Is(err, host.ErrNoKernels) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ratioOf := func(v host.Ratio) Ratio {
+		if math.IsNaN(float64(v)) {
+			return Ratio{}
+		}
+		return Ratio{Value: float64(v), Applicable: true}
+	}
+	m := &r.Metrics
+	return &Published{Verdict: Answer(r.Verdict), Idle: ratioOf(m.GPUIdle), Launch: ratioOf(m.LaunchOverhead), Utilization: ratioOf(m.GPUUtilization), report: r}, nil
+}
+
+// text is the published report as it is printed by itself.
+func (p *Published) text() string {
+	var b bytes.Buffer
+	_ = p.report.WriteText(&b) // a Buffer does not fail
+	return b.String()
+}
+
+// disagreement says in one sentence why the published detector answers otherwise, "" where it does not.
+func (v *Verdict) disagreement() string {
+	p := v.Published
+	if p == nil || p.Verdict == v.Verdict {
+		return ""
+	}
+	r := &v.Ranks[v.Deciding]
+	if p.Verdict == No {
+		return fmt.Sprintf("The published metrics say NO because fewer than two of them cross their thresholds (the GPU is idle %s of the window); they do not ask why it is idle: the host causes %s of the %s.",
+			percent(p.Idle), percent(v.Headroom.Share), v.Basis)
+	}
+	why := []string{fmt.Sprintf("the GPU is idle %s of the window", percent(p.Idle))}
+	if p.Launch.Applicable && p.Launch.Value > 0 {
+		exposed := int64(0)
+		for _, c := range r.Idle {
+			if c.Cause == CauseLaunch {
+				exposed = c.NS
+			}
+		}
+		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(p.Launch), percent(ratio(exposed, r.WindowNS))))
+	}
+	groups := groupSums(r.Idle)
+	rest := ""
+	for _, g := range groups {
+		if g.group != groupWork && g.group != groupWaiting && g.ns > 0 {
+			rest = fmt.Sprintf(", and most of the rest is %s", g.group)
+			break
+		}
+	}
+	return fmt.Sprintf("The published metrics say YES because %s; the host causes %s of the %s%s.", strings.Join(why, " and "), percent(v.Headroom.Share), v.Basis, rest)
+}

@@ -1,0 +1,352 @@
+package hostoverhead_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestEveryPieceOfAGapHasItsCause lays out one gap by hand: the first kernel
+// ends at 100, the second starts at 3000.
+func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
+	tl := newTimeline()
+	tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.add(trace.KindKernel, "a", 0, 1, 10, 100)
+	tl.add(trace.KindRuntime, "cudaMalloc", 0, 0, 100, 150)
+	tl.add(trace.KindOverhead, "Buffer flush (Profiler)", 0, 0, 150, 200)
+	tl.add(trace.KindRange, "_update_requests", 0, 0, 200, 400)
+	tl.add(trace.KindRange, "broadcast_requests", 0, 0, 400, 500)
+	tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 500, 600)
+	// 600–800 and 810–2800: nothing recorded, within what a thread that makes calls may do by itself, and beyond.
+	tl.add(trace.KindRuntime, "cudaGetDevice", 0, 0, 800, 810)
+	tl.add(trace.KindRuntime, "cudaGraphLaunch", 0, 2, 2800, 2960)
+	tl.add(trace.KindKernel, "b", 0, 2, 3000, 3100)
+	tl.add(trace.KindKernel, "c", 0, 2, 3101, 3200)
+	want := map[hostoverhead.Cause]int64{
+		hostoverhead.CauseAllocation: 50, hostoverhead.CauseProfiler: 50, hostoverhead.CauseHostCode: 400, hostoverhead.CauseRanks: 100,
+		hostoverhead.CauseTransfer: 100, hostoverhead.CauseUnknown: 1990, hostoverhead.CauseLaunch: 10, hostoverhead.CauseGraphLaunch: 200, hostoverhead.CauseDispatch: 1,
+	}
+	got := idle(judged(t, tl.b.Finish()))
+	for c, us := range want {
+		if got[c] != us {
+			t.Errorf("%s: %d µs, want %d", c, got[c], us)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("causes %v, want %v", got, want)
+	}
+}
+
+// TestDrainIsBookedOnItsCall: a synchronisation that waited 400 µs empties the queue in the middle of a step. Had it not
+// been there, the host would have been 400 µs ahead, so that much of the code behind it is its doing, and no more.
+func TestDrainIsBookedOnItsCall(t *testing.T) {
+	for _, c := range []struct {
+		call       string
+		cause      hostoverhead.Cause
+		begin      int64 // of the call; the device is done at 500
+		wait, code int64 // µs of the gap of 620 on the call, and on host code and the launch
+	}{
+		{"cudaStreamSynchronize", hostoverhead.CauseSync, 100, 410, 210},
+		{"cudaMemcpy", hostoverhead.CauseCopyCall, 300, 210, 410},
+		{"cudaDeviceSynchronize", hostoverhead.CauseSync, 500, 10, 610}, // began when the queue was empty: it emptied nothing
+	} {
+		tl := newTimeline()
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+		tl.add(trace.KindKernel, "a", 0, 1, 10, 500)
+		tl.add(trace.KindRuntime, c.call, 0, 0, c.begin, 510)
+		tl.add(trace.KindRange, "python", 0, 0, 510, 1110)
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 1110, 1115)
+		tl.add(trace.KindKernel, "b", 0, 2, 1120, 1200)
+		got := idle(judged(t, tl.b.Finish()))
+		if code := got[hostoverhead.CauseHostCode] + got[hostoverhead.CauseLaunch]; got[c.cause] != c.wait || code != c.code {
+			t.Errorf("%s from %d: %v, want %d µs on it and %d on host code", c.call, c.begin, got, c.wait, c.code)
+		}
+	}
+}
+
+// TestIdleDeviceIsNotHiddenBehindABusyOne: two devices work in turns, each
+// half of the time.
+func TestIdleDeviceIsNotHiddenBehindABusyOne(t *testing.T) {
+	tl := newTimeline()
+	for i := range int64(200) {
+		dev := trace.DeviceID(i % 2)
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", dev, int(i)+1, i*100+1, i*100+2)
+		tl.add(trace.KindKernel, "gemm", dev, int(i)+1, i*100+5, i*100+105)
+	}
+	v := judged(t, tl.b.Finish())
+	if v.Verdict != hostoverhead.Yes || v.Headroom.Share.Value < 0.45 || len(v.Ranks) != 2 {
+		t.Errorf("%s, host share %s, %d devices; want YES, nearly half, 2", v.Verdict, v.Headroom.Share, len(v.Ranks))
+	}
+}
+
+// TestExchangesOfAllLibrariesCount: waiting for other GPUs looks like work, whoever wrote the kernel that waits.
+func TestExchangesOfAllLibrariesCount(t *testing.T) {
+	for _, name := range []string{
+		"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)",
+		"void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)",
+		"void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)",
+	} {
+		tl := newTimeline()
+		for i := range int64(100) {
+			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, i*100+1, i*100+2)
+			tl.add(trace.KindKernel, "gemm", 0, int(2*i)+1, i*100+5, i*100+55)
+			tl.add(trace.KindKernel, name, 0, int(2*i)+2, i*100+55, i*100+105)
+		}
+		v := judged(t, tl.b.Finish())
+		if got := decider(v).Exchange.Value; got < 0.49 || got > 0.51 || doubt(v, "busy-with-communication") == nil {
+			t.Errorf("%s: %.3f of the busy time, doubts %v; want half, and a doubt that says so", name, got, v.Doubts)
+		}
+	}
+}
+
+// TestWholeGraphReplaysAreBusy: with nsys' default, kernels in graphs are not recorded; counting kernels alone would call
+// the device idle, and a few replays too little work.
+func TestWholeGraphReplaysAreBusy(t *testing.T) {
+	cfg := nsysgen.Default(1)
+	cfg.ContextEvery = 20
+	node := judged(t, generate(t, cfg)).Headroom
+	cfg.Graphs = nsysgen.GraphWhole
+	v := judged(t, generate(t, cfg))
+	share := func(h hostoverhead.Headroom) float64 { return float64(h.IdleNS) / float64(h.WallNS) }
+	if whole := share(v.Headroom); whole > share(node) || share(node)-whole > 0.05 {
+		t.Errorf("idle %.4f with whole replays, %.4f with their kernels", whole, share(node))
+	}
+	if doubt(v, "graph-kernels-hidden") == nil || v.Confidence == hostoverhead.ConfidenceHigh {
+		t.Errorf("no doubt about hidden kernels: %v, %s", v.Doubts, v.Confidence)
+	}
+	tl := newTimeline()
+	for i := range int64(90) { // 90 replays of 20 ms: 1.8 s of work
+		at := i * 20_100
+		tl.add(trace.KindRuntime, "cudaGraphLaunch", 0, int(i)+1, at, at+50)
+		tl.add(trace.KindGraph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)
+	}
+	if v := judged(t, tl.b.Finish()); doubt(v, "few-kernels") != nil || v.Verdict != hostoverhead.No {
+		t.Errorf("90 whole replays of 20 ms: %s, doubts %v; want NO, and no word of too little work", v.Verdict, v.Doubts)
+	}
+}
+
+func TestMissingEvidenceIsTold(t *testing.T) {
+	cfg := nsysgen.Default(1)
+	cfg.SkipNVTX = true
+	v := judged(t, generate(t, cfg))
+	if doubt(v, "host-work-unnamed") == nil && v.Verdict == hostoverhead.Yes {
+		t.Errorf("nothing names the host's work, but no doubt says so: %v", v.Doubts)
+	}
+	tl := newTimeline()
+	for i := range int64(100) {
+		tl.add(trace.KindKernel, "gemm", 0, 0, i*100, i*100+50)
+	}
+	if v = judged(t, tl.b.Finish()); v.Verdict != hostoverhead.Inconclusive || doubt(v, "no-launch-calls") == nil {
+		t.Errorf("kernels alone: %s, doubts %v; want INCONCLUSIVE", v.Verdict, v.Doubts)
+	}
+}
+
+func TestNoKernels(t *testing.T) {
+	tl := newTimeline()
+	tl.add(trace.KindRange, "step", 0, 0, 0, 10)
+	tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 3, 5)
+	tr := tl.b.Finish()
+	a := analyzed(t, tr)
+	for name, f := range map[string]func() error{
+		"Analyze": func() error {
+			_, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a, a}, hostoverhead.Options{})
+			return err
+		},
+		"nothing":   func() error { _, err := hostoverhead.Analyze(t.Context(), nil, hostoverhead.Options{}); return err },
+		"Breakdown": func() error { _, err := hostoverhead.Breakdown(t.Context(), a); return err },
+		"Compare":   func() error { _, err := hostoverhead.Compare(t.Context(), a, a); return err },
+	} {
+		if err := f(); !errors.Is(err, hostoverhead.ErrNoKernels) {
+			t.Errorf("%s: %v, want ErrNoKernels", name, err)
+		}
+	}
+}
+
+// TestStagesThatTakeTurns: a context step between generation steps must not
+// take over their windows, as it does in the published detector.
+func TestStagesThatTakeTurns(t *testing.T) {
+	tl := newTimeline()
+	at := int64(0)
+	for i := range 60 {
+		step, busy := int64(1000), int64(950) // generation: busy
+		name := "step[DECODE bs=8]"
+		if i%3 == 0 {
+			name, busy = "step[EXTEND bs=1 toks=99]", 100 // context: idle
+		}
+		tl.add(trace.KindAnnotation, name, 0, 0, at, at+step)
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
+		tl.add(trace.KindKernel, "gemm", 0, i+1, at+10, at+10+busy)
+		at += step
+	}
+	v := judged(t, tl.b.Finish())
+	d, p := stage(v, layer.StageDecode), stage(v, layer.StagePrefill)
+	if d == nil || p == nil || d.Steps != 40 || p.Steps != 20 {
+		t.Fatalf("stages %+v, want 40 decode and 20 prefill steps", decider(v).Stages)
+	}
+	if v.Verdict != hostoverhead.Yes {
+		t.Errorf("verdict %s, want YES: a stage raises it", v.Verdict)
+	}
+}
+
+// TestVerdictIsInvariant: shifting the clock or renaming processes changes no
+// figure.
+func TestVerdictIsInvariant(t *testing.T) {
+	build := func(shift int64, pid trace.ProcessID) *trace.Trace {
+		b := trace.NewBuilder()
+		for i := range int64(150) {
+			p := trace.ProcessRef{ID: pid}
+			at := shift + i*int64(100*time.Microsecond)
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: p, Thread: 3, Correlation: trace.CorrelationID(i + 1), Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: p, Correlation: trace.CorrelationID(i + 1), Stream: 7})
+		}
+		return b.Finish()
+	}
+	text := func(tr *trace.Trace) string {
+		v := judged(t, tr)
+		for i := range v.Ranks {
+			for j := range v.Ranks[i].Worst { // on the clock of the file
+				v.Ranks[i].Worst[j].VisStart, v.Ranks[i].Worst[j].VisEnd = 0, 0
+			}
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	want := text(build(0, 1))
+	if got := text(build(1<<60, 77)); got != want {
+		t.Errorf("shifted and renamed:\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestGapsAndCoverage(t *testing.T) {
+	r := decider(judged(t, generate(t, nsysgen.Default(1))))
+	var n int
+	var total int64
+	for _, b := range r.Gaps {
+		n += b.Count
+		total += b.TotalNS
+	}
+	if total != r.WindowNS-r.BusyNS || n == 0 {
+		t.Errorf("device gaps add up to %d ns in %d gaps, want the idle time %d", total, n, r.WindowNS-r.BusyNS)
+	}
+	for i, g := range r.Top {
+		var sum int64
+		for _, c := range g.Causes {
+			sum += c.NS
+		}
+		if sum != g.NS || g.Before == "" || g.After == "" {
+			t.Errorf("gap %d of %d ns: causes add up to %d, between %q and %q", i, g.NS, sum, g.Before, g.After)
+		}
+	}
+	// 54 generation steps of 60 replay a graph; context steps launch one by one, by design.
+	if c := r.Coverage; c.Replayed != 54*56 || c.Eager != 6*56 || c.Unknown != 0 || c.EagerKernels[0].Suspect {
+		t.Errorf("coverage %d replayed, %d eager, %d unknown, %+v", c.Replayed, c.Eager, c.Unknown, c.EagerKernels[0])
+	}
+}
+
+func TestPatternIsTheLayer(t *testing.T) {
+	cfg := nsysgen.Default(1)
+	cfg.Layers = 24
+	p := decider(judged(t, generate(t, cfg))).Pattern
+	if p == nil || len(p.Kernels) != 7 || p.Repetitions < 20 {
+		t.Fatalf("pattern %+v, want 7 kernels repeated at least 20 times", p)
+	}
+	var gap float64
+	for _, g := range p.Groups {
+		gap += g.TotalGapUS
+	}
+	if gap <= 0 {
+		t.Errorf("no gap time in the pattern's groups: %+v", p.Groups)
+	}
+}
+
+// collectives makes the trace of one rank: 40 all-reduces that all ranks end
+// together, this one arriving late by some µs, on a clock of its own.
+func collectives(late func(i int) int64, clock int64) *trace.Trace {
+	b := trace.NewBuilder()
+	for i := range 40 {
+		end := clock + int64(i)*1_000_000 + 500_000
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", Start: end - 200_000 + 1000*late(i), Duration: 200_000 - 1000*late(i), Stream: 7})
+	}
+	return b.Finish()
+}
+
+func TestStragglerNeedsNoCommonClock(t *testing.T) {
+	never := func(int) int64 { return 0 }
+	mostly := func(i int) int64 {
+		if i%10 == 0 {
+			return 0
+		}
+		return 50
+	}
+	find := func(traces ...*trace.Trace) *hostoverhead.Verdict {
+		var ranks []*layer.Analysis
+		for _, tr := range traces {
+			ranks = append(ranks, analyzed(t, tr))
+		}
+		v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{Labels: []string{"rank 0", "rank 1", "rank 2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	v := find(collectives(never, 0), collectives(mostly, 1<<50), collectives(never, 77))
+	s := v.Stragglers
+	if s == nil || !strings.HasPrefix(s.Straggler, "rank 1") || s.Collectives != 40 || s.Ranks[0].WaitNS != 36*50_000 || len(v.Ranks) != 3 {
+		t.Fatalf("stragglers %+v, want rank 1, 36 of 40 times", s)
+	}
+	half := func(i int) int64 { return int64(i%2) * 50 }
+	if s := find(collectives(never, 0), collectives(half, 0)).Stragglers; s.Straggler != "" {
+		t.Errorf("straggler %q, last in half of the collectives only", s.Straggler)
+	}
+	if s := find(collectives(never, 0)).Stragglers; s != nil {
+		t.Errorf("stragglers of one rank: %+v", s)
+	}
+}
+
+func TestStopsWhenCancelled(t *testing.T) {
+	a := analyzed(t, generate(t, nsysgen.Default(1)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want context.Canceled", err)
+	}
+}
+
+// TestReportsSayWhatWasUsed looks for the parts of the text that users rely on.
+func TestReportsSayWhatWasUsed(t *testing.T) {
+	tr := generate(t, nsysgen.Default(1))
+	v := judged(t, tr)
+	c := compare(t, tr, generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})))
+	for _, r := range []struct {
+		name  string
+		write func(*bytes.Buffer) error
+		want  []string
+	}{
+		{"verdict", func(b *bytes.Buffer) error { return v.WriteText(b) }, []string{"HOST OVERHEAD: YES", "× faster", "host work", "Published metrics", "gpu_idle_ratio", "Next steps:",
+			"Gap ledger, device", "CUDA graph coverage", "Longest gaps", "Stragglers:", "worst passes", "visStart"}},
+		{"comparison", func(b *bytes.Buffer) error { return c.WriteText(b) }, []string{"CONCLUSION: inter-step host overhead", "broadcast_requests", "NEW", "Top regressions:"}},
+		{"breakdown", func(b *bytes.Buffer) error { return c.Baseline.WriteText(b) }, []string{"steady steps", "inter-step gap µs (p50)", "_update_requests"}},
+	} {
+		var b bytes.Buffer
+		if err := r.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range r.want {
+			if !strings.Contains(b.String(), w) {
+				t.Errorf("%s does not say %q:\n%s", r.name, w, b.String())
+			}
+		}
+	}
+}
