@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/tokengrid"
 	"github.com/llmstrata/strata/layer"
@@ -45,7 +44,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
 		return nil, err
 	}
-	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), families: map[trace.NameID]*tokengrid.Family{}}
+	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), families: map[trace.NameID]*tokengrid.Family{},
+		dims: map[string][][]int64{}}
 	if w.met, err = meet(ctx, a, d, o.Ranks); err != nil {
 		return nil, err
 	}
@@ -168,81 +168,22 @@ func shortestKernel(d *layer.Device) time.Duration {
 	return all[int(shortest*float64(len(all)-1))]
 }
 
-// loadOf is what a pass processes, and what told it.
-func loadOf(fp *layer.ForwardPass, o *Options) (*Load, string) {
-	if fp.Annotation != nil {
-		if _, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name); ok {
-			if l := loadOfStep(&st, fp); l != nil {
-				return l, "annotation"
-			}
-		}
-	}
-	if fp.Tokens > 0 {
-		l := &Load{Tokens: fp.Tokens, Requests: int64(max(fp.Batch, 0))}
-		if fp.Stage == layer.StageDecode && l.Requests == 0 {
-			l.Requests = l.Tokens
-		}
-		l.split(fp.Stage)
-		from := "grids"
-		if fp.Annotation != nil {
-			from = "annotation"
-		}
-		return l, from
-	}
-	if o.Load != nil {
-		l := *o.Load
-		return &l, "option"
-	}
-	return nil, ""
-}
-
-// split books all tokens on the phase of the stage.
-func (l *Load) split(s layer.Stage) {
-	switch s {
-	case layer.StagePrefill:
-		l.ContextTokens = float64(l.Tokens)
-	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
-		l.GenerationTokens = float64(l.Tokens)
-	}
-}
-
-// loadOfStep reads the sums of a step's annotation.
-func loadOfStep(st *framework.Step, fp *layer.ForwardPass) *Load {
-	if fp.Tokens <= 0 {
-		return nil
-	}
-	l := &Load{Tokens: fp.Tokens, Requests: int64(max(st.Batch, fp.Batch, 0))}
-	c, g := st.Context, st.Generation
-	known := func(s framework.Sums, tokens int64) bool {
-		return tokens <= 0 || s.SQ >= 0 && s.SK >= 0 && s.SQSQ >= 0 && s.SQSK >= 0
-	}
-	if c.SQ > 0 && c.SQSK >= 0 && c.SK < 0 && st.ContextRequests == 1 { // one request: its length follows from the product
-		c.SK, c.SQSQ = c.SQSK/c.SQ, c.SQ*c.SQ
-	}
-	if c.SQ < 0 && g.SQ < 0 {
-		l.split(fp.Stage)
-		return l
-	}
-	l.KnownSeen = known(c, st.ContextTokens) && known(g, st.GenerationTokens)
-	l.ContextTokens, l.GenerationTokens = float64(max(st.ContextTokens, 0)), float64(max(st.GenerationTokens, 0))
-	if l.KnownSeen {
-		l.ContextSeen, l.ContextPairs, l.ContextSquares = float64(max(c.SK, 0)), float64(max(c.SQSK, 0)), float64(max(c.SQSQ, 0))
-		l.GenerationSeen, l.GenerationPairs = float64(max(g.SK, 0)), float64(max(g.SQSK, 0))
-	}
-	return l
-}
-
 // planned are the operators of a plan that a kernel's operator means: its first alternative, all of its fused parts.
 func planned(plan *profile.Plan, kind *profile.PlanKind, operator string, decode bool) []profile.PlanOp {
 	first, _, _ := strings.Cut(operator, "|")
+	fused := strings.Contains(first, "+")
 	var out []profile.PlanOp
 	for name := range strings.SplitSeq(first, "+") {
+		var parts []profile.PlanOp
 		if kind == nil {
-			out = append(out, named(plan.Before, name, decode)...)
-			out = append(out, named(plan.After, name, decode)...)
-			continue
+			parts = append(named(plan.Before, name, decode), named(plan.After, name, decode)...)
+		} else {
+			parts = named(kind.Operators, name, decode)
 		}
-		out = append(out, named(kind.Operators, name, decode)...)
+		if fused && len(parts) > 1 && parts[0].K == 0 { // a kernel fuses one of the additions of a layer
+			parts = parts[:1]
+		}
+		out = append(out, parts...)
 	}
 	return out
 }

@@ -31,6 +31,14 @@ func Prefill(requests, tokens, prefix int64) Load {
 		ContextSquares: r * q * q, KnownSeen: tokens > 0}
 }
 
+// logits is for how many tokens logits are computed.
+func (l *Load) logits() int64 {
+	if l.Rows > 0 {
+		return l.Rows
+	}
+	return l.Requests
+}
+
 // pairs of query and key that causal attention computes. A request's tokens see each other from the diagonal down, which Σ sq·sk − Σ sq²/2
 // counts as half a square.
 func (l *Load) pairs() float64 { return l.ContextPairs - l.ContextSquares/2 + l.GenerationPairs }

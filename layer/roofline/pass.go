@@ -2,6 +2,7 @@ package roofline
 
 import (
 	"fmt"
+	"iter"
 	"sort"
 	"time"
 
@@ -42,6 +43,7 @@ type walk struct {
 	costs  costs           // by kernel; nil where nobody asks
 	met    *rendezvous     // with other ranks
 
+	dims                  map[string][][]int64 // input shapes of ops, read
 	collectives           []Collective
 	families              map[trace.NameID]*tokengrid.Family // nil: a name that is of none
 	marked, unknownTokens int                                // passes, for notes
@@ -129,13 +131,19 @@ func longer(a, b layer.Kernel) layer.Kernel {
 func (w *walk) pass(p int, o *Options) *measured {
 	fp := &w.device.Passes[p]
 	r := &measured{walk: w, cells: map[key]*cell{}, stage: fp.Stage, given: w.given[p]}
-	load, from := loadOf(fp, o)
+	load, from := w.loadOf(p, o)
 	r.load = load
-	r.pass = Pass{Index: p, Stage: fp.Stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1, Waterfall: []Share{}}
+	if r.stage == layer.StageUnknown && load != nil {
+		r.stage = stageOf(load)
+	}
+	r.pass = Pass{Index: p, Stage: r.stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1, Waterfall: []Share{}}
 	if load == nil {
 		w.unknownTokens++
 	} else {
 		r.pass.Tokens = load.Tokens
+		if r.pass.Batch < 0 && load.Requests > 0 {
+			r.pass.Batch = load.Requests
+		}
 	}
 	r.pass.Wall = w.device.StepEnd(p).Sub(fp.Start)
 	r.pass.partial, r.pass.generating = fp.Partial != layer.Whole, -1
@@ -148,7 +156,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 	if r.pass.Batch > 0 {
 		r.pass.PerRequest = r.pass.Wall / time.Duration(r.pass.Batch)
 	}
-	r.judge(r.kernels(p, fp))
+	r.judge(r.kernels(p))
 	if n := r.grids.Run(); n > 0 && n >= r.pass.Tokens {
 		r.pass.Rows = n
 	}
@@ -180,21 +188,30 @@ func (w *walk) divide() {
 }
 
 // kernels books the pass's kernels, and returns what each instance of an operator took.
-func (r *measured) kernels(p int, fp *layer.ForwardPass) []spent {
+func (r *measured) kernels(p int) []spent {
 	took := &tally{index: map[instance]int{}}
-	d := r.walk.device
-	first := sort.Search(d.NumKernels(), func(i int) bool { return d.Kernel(i).Event().Start() >= fp.Start })
-	for i := first; i < d.NumKernels(); i++ {
-		k := d.Kernel(i)
-		e := k.Event()
-		if e.Start() > fp.End {
-			break
-		}
-		if place := k.Place(); place.Pass == p {
-			r.kernel(k, e, place.Layer, r.walk.booked[i], took)
-		}
+	for k := range r.walk.kernelsOf(p) {
+		r.kernel(k, k.Event(), k.Place().Layer, r.walk.booked[k.Index()], took)
 	}
 	return took.all
+}
+
+// kernelsOf iterates over the kernels of a pass, by start.
+func (w *walk) kernelsOf(p int) iter.Seq[layer.Kernel] {
+	return func(yield func(layer.Kernel) bool) {
+		d := w.device
+		fp := &d.Passes[p]
+		first := sort.Search(d.NumKernels(), func(i int) bool { return d.Kernel(i).Event().Start() >= fp.Start })
+		for i := first; i < d.NumKernels(); i++ {
+			k := d.Kernel(i)
+			if k.Event().Start() > fp.End {
+				return
+			}
+			if k.Place().Pass == p && !yield(k) {
+				return
+			}
+		}
+	}
 }
 
 // kernel books one kernel of the pass.

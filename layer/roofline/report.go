@@ -55,7 +55,7 @@ type Pass struct {
 	Index  int         `json:"index"`
 	Stage  layer.Stage `json:"stage"`
 	Tokens int64       `json:"tokens"` // −1 unknown
-	// TokensFrom says what told the tokens: "annotation", "grids", "option".
+	// TokensFrom says what told the tokens: "annotation", "grids", "shapes", "option".
 	TokensFrom string `json:"tokens_from"`
 	Batch      int64  `json:"batch"` // requests; −1 unknown
 	// Wall is from the pass's start to that of the next one where that follows; 0 in a plan.

@@ -149,6 +149,9 @@ func (r *measured) rows() []Row {
 	out := []Row{}
 	for _, k := range r.order {
 		c := r.cells[k]
+		if c.instances == 0 { // only copies for it
+			continue
+		}
 		f := floor{bound: c.bound}
 		row := Row{LayerType: "outside layers", Operator: k.operator, Stage: r.stage, Count: c.instances, Cost: costOf(&c.work, &f, c.instances, c.floor, c.raw), Time: c.raw}
 		if k.kind >= 0 {

@@ -74,6 +74,8 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
 		return m.experts(op, l)
 	case op.K > 0 && op.N > 0:
 		return m.product(op, kind, l)
+	case op.Operator == opname.LogitsGather, op.Operator == opname.Sampling:
+		return m.moved(l.logits(), m.perRank(op.Width, op.Split)*2)
 	case op.Width > 0:
 		return m.moved(l.Tokens, m.perRank(op.Width, op.Split)*2) // read and written
 	}
@@ -84,9 +86,7 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
 func (m *model) product(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
 	rows := l.Tokens
 	if op.Operator == opname.LMHead {
-		if rows = l.Rows; rows == 0 {
-			rows = l.Requests
-		}
+		rows = l.logits()
 	}
 	k, n, groups := m.divided(op, kind)
 	if rows <= 0 || k <= 0 || n <= 0 {

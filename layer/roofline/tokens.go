@@ -1,0 +1,173 @@
+package roofline
+
+import (
+	"github.com/goccy/go-json"
+
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
+)
+
+// loadOf is what a pass processes, and what told it: best the annotation of its step, then grids, then the shapes of its ops, then the user.
+func (w *walk) loadOf(p int, o *Options) (*Load, string) {
+	fp := &w.device.Passes[p]
+	if fp.Annotation != nil {
+		if _, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name); ok {
+			if l := loadOfStep(&st, fp); l != nil {
+				return l, "annotation"
+			}
+		}
+	}
+	if fp.Tokens > 0 {
+		l := &Load{Tokens: fp.Tokens, Requests: int64(max(fp.Batch, 0))}
+		if fp.Stage == layer.StageDecode && l.Requests == 0 {
+			l.Requests = l.Tokens
+		}
+		l.split(fp.Stage)
+		from := "grids"
+		if fp.Annotation != nil {
+			from = "annotation"
+		}
+		return l, from
+	}
+	if l := w.loadOfShapes(p); l != nil {
+		return l, "shapes"
+	}
+	if o.Load != nil {
+		l := *o.Load
+		return &l, "option"
+	}
+	return nil, ""
+}
+
+// split books all tokens on the phase of the stage.
+func (l *Load) split(s layer.Stage) {
+	switch s {
+	case layer.StagePrefill:
+		l.ContextTokens = float64(l.Tokens)
+	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
+		l.GenerationTokens = float64(l.Tokens)
+	}
+}
+
+// loadOfStep reads the sums of a step's annotation.
+func loadOfStep(st *framework.Step, fp *layer.ForwardPass) *Load {
+	if fp.Tokens <= 0 {
+		return nil
+	}
+	l := &Load{Tokens: fp.Tokens, Requests: int64(max(st.Batch, fp.Batch, 0))}
+	c, g := st.Context, st.Generation
+	known := func(s framework.Sums, tokens int64) bool {
+		return tokens <= 0 || s.SQ >= 0 && s.SK >= 0 && s.SQSQ >= 0 && s.SQSK >= 0
+	}
+	if c.SQ > 0 && c.SQSK >= 0 && c.SK < 0 && st.ContextRequests == 1 { // one request: its length follows from the product
+		c.SK, c.SQSQ = c.SQSK/c.SQ, c.SQ*c.SQ
+	}
+	if c.SQ < 0 && g.SQ < 0 {
+		l.split(fp.Stage)
+		return l
+	}
+	l.KnownSeen = known(c, st.ContextTokens) && known(g, st.GenerationTokens)
+	l.ContextTokens, l.GenerationTokens = float64(max(st.ContextTokens, 0)), float64(max(st.GenerationTokens, 0))
+	if l.KnownSeen {
+		l.ContextSeen, l.ContextPairs, l.ContextSquares = float64(max(c.SK, 0)), float64(max(c.SQSK, 0)), float64(max(c.SQSQ, 0))
+		l.GenerationSeen, l.GenerationPairs = float64(max(g.SK, 0)), float64(max(g.SQSK, 0))
+	}
+	return l
+}
+
+// loadOfShapes reads the tokens of a pass off the shapes that its products were called with: two products of different sizes, each with the
+// weights that the plan gives it, must be of as many rows. Nil where none are recorded, or they disagree.
+func (w *walk) loadOfShapes(p int) *Load {
+	type weight struct{ k, n int64 }
+	rows := map[int64]map[weight]bool{}
+	var attention [2][]int64
+	for k := range w.kernelsOf(p) {
+		operator, part, _ := k.Operator()
+		place, op := k.Place(), k.Event().Op()
+		if part != layer.PartMain || place.Layer == layer.None || !op.Valid() {
+			continue
+		}
+		shapes := w.shapes(op.InputDims())
+		if operator == opname.Attention {
+			attention = attentionOf(op.Name(), shapes, attention)
+		}
+		m, wt := productOf(op.Name(), shapes)
+		if m <= 0 {
+			continue
+		}
+		kind := w.kindOf(place.Layer)
+		for _, planned := range planned(w.plan, kind, string(operator), false) {
+			if work := w.model.work(&planned, kind, &Load{Tokens: m, Requests: 1}); work.K == wt[0] && work.N == wt[1] {
+				if rows[m] == nil {
+					rows[m] = map[weight]bool{}
+				}
+				rows[m][weight{wt[0], wt[1]}] = true
+			}
+		}
+	}
+	if len(rows) != 1 {
+		return nil
+	}
+	for m, weights := range rows {
+		if len(weights) > 1 {
+			return loadOfAttention(m, attention)
+		}
+	}
+	return nil
+}
+
+// productOf returns the rows of a product op and the sides of its weight; 0 rows for others.
+func productOf(op string, shapes [][]int64) (m int64, weight [2]int64) {
+	at, ok := map[string]int{"aten::mm": 0, "aten::addmm": 1}[op]
+	if !ok || len(shapes) < at+2 || len(shapes[at]) != 2 || len(shapes[at+1]) != 2 || shapes[at][1] != shapes[at+1][0] {
+		return 0, weight
+	}
+	return shapes[at][0], [2]int64{shapes[at+1][0], shapes[at+1][1]}
+}
+
+// tokenAxis is where an attention op of PyTorch has the tokens of its four-dimensional queries and keys; requests are the first axis.
+var tokenAxis = map[string]int{
+	"aten::scaled_dot_product_attention": 2, "aten::_scaled_dot_product_flash_attention": 2, "aten::_scaled_dot_product_efficient_attention": 2,
+	"aten::_scaled_dot_product_cudnn_attention": 2, "aten::_flash_attention_forward": 1, "aten::_efficient_attention_forward": 1,
+}
+
+// attentionOf returns requests and tokens of the queries and keys of an attention op, otherwise where it does not tell.
+func attentionOf(op string, shapes [][]int64, otherwise [2][]int64) [2][]int64 {
+	at, ok := tokenAxis[op]
+	if !ok || len(shapes) < 2 || len(shapes[0]) != 4 || len(shapes[1]) != 4 {
+		return otherwise
+	}
+	return [2][]int64{{shapes[0][0], shapes[0][at]}, {shapes[1][0], shapes[1][at]}}
+}
+
+// loadOfAttention is a pass of m tokens whose attention was called with so many requests and tokens of queries and keys: requests of equal length.
+// Where they do not fit to m, only the tokens are known.
+func loadOfAttention(m int64, shapes [2][]int64) *Load {
+	q, k := shapes[0], shapes[1]
+	if q == nil || q[0] != k[0] || q[0]*q[1] != m || k[1] < q[1] {
+		return &Load{Tokens: m}
+	}
+	var l Load
+	if q[1] == 1 && k[1] > 1 {
+		l = Decode(q[0], k[1])
+	} else {
+		l = Prefill(q[0], q[1], k[1]-q[1])
+	}
+	return &l
+}
+
+// shapes reads the input shapes of an op; nil where they are not lists of numbers.
+func (w *walk) shapes(dims string) [][]int64 {
+	if dims == "" {
+		return nil
+	}
+	shapes, ok := w.dims[dims]
+	if !ok {
+		if json.Unmarshal([]byte(dims), &shapes) != nil {
+			shapes = nil
+		}
+		w.dims[dims] = shapes
+	}
+	return shapes
+}
