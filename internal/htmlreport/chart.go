@@ -170,9 +170,13 @@ func newShares(ch *Chart, c colors) *sharesView {
 
 // cutLabel fits a text into the room for names of bars.
 func cutLabel(s string) string {
-	r := []rune(s)
 	const n = 20 // labelWidth less a gap, by charWidth
-	if len(r) > n {
+	return cutTo(s, n)
+}
+
+// cutTo shortens a text to n characters.
+func cutTo(s string, n int) string {
+	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
 	}
 	return s

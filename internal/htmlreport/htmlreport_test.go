@@ -35,6 +35,7 @@ func sample(text string) *htmlreport.Report {
 		Health: htmlreport.Health{Status: text, Findings: []htmlreport.Finding{{Code: text, Severity: text, Message: text}}},
 		Sections: []htmlreport.Section{{
 			Title: text, Text: text, Columns: chart(), Shares: chart(),
+			Bars:  []htmlreport.Bars{{Label: text, Unit: text, Rows: []htmlreport.Bar{{Label: text, Value: text, Detail: text, Series: text, To: 2}, {Label: "b", Series: "b", From: 2, To: 5}}}},
 			Strip: &htmlreport.Strip{Label: text, EndMS: 10, Spans: []htmlreport.Span{{Label: text, Detail: text, Series: text, StartMS: 1, EndMS: 9, Marked: true}}},
 			Tables: []htmlreport.Table{{Caption: text, Search: true, Columns: []htmlreport.Column{{Title: text, Code: true, Filter: true}, {Title: text, Numeric: true}},
 				Rows: [][]htmlreport.Cell{{{Text: text, Lines: []string{text}, Series: true}, {Text: text, Sort: 2}}, {{Text: "other", Strong: true}, {Text: "1", Sort: 1}}}}},
@@ -223,5 +224,32 @@ func TestColumnsHangInTheAir(t *testing.T) {
 	}
 	if high := draw(18); !strings.Contains(high, ">20 ms<") {
 		t.Errorf("the axis does not reach a column from 18 to 20")
+	}
+}
+
+// Each bar of a waterfall begins where the one above ends, and all of them fit on the page, also such as have no sensible size.
+func TestBarsFollowEachOther(t *testing.T) {
+	rows := []htmlreport.Bar{{Label: "a", Value: "1 ms", Series: "floor", To: 1}, {Label: "b", Value: "3 ms", Series: "above", From: 1, To: 4}, {Label: "c", Value: "0 ms", Series: "above", From: 4, To: 4}}
+	page := write(t, &htmlreport.Report{Sections: []htmlreport.Section{{Title: "t", Bars: []htmlreport.Bars{{Label: "w", Unit: "ms", Rows: rows}}}}})
+	paths := regexp.MustCompile(`<path class="c\d+" d="M([\d.]+) ([\d.]+)h([\d.]+)v`).FindAllStringSubmatch(page, -1)
+	if len(paths) != 2 { // nothing is drawn for nothing
+		t.Fatalf("%d bars, want 2", len(paths))
+	}
+	number := func(s string) float64 {
+		var f float64
+		fmt.Sscan(s, &f)
+		return f
+	}
+	if end := number(paths[0][1]) + number(paths[0][3]); math.Abs(end-number(paths[1][1])) > 0.02 {
+		t.Errorf("the first bar ends at %v, the second begins at %s", end, paths[1][1])
+	}
+	if w := number(paths[1][3]) / number(paths[0][3]); math.Abs(w-3) > 0.01 {
+		t.Errorf("the second is %v times as long, want 3", w)
+	}
+	odd := []htmlreport.Bar{{Label: "n", To: math.NaN()}, {Label: "i", To: math.Inf(1)}, {Label: "m", From: -5, To: -1}}
+	page = write(t, &htmlreport.Report{Sections: []htmlreport.Section{{Title: "t", Bars: []htmlreport.Bars{{Rows: odd}, {}}}}})
+	page, _, _ = strings.Cut(page, "<script>")
+	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
+		t.Error("the page holds numbers that are none")
 	}
 }

@@ -73,6 +73,7 @@ type sectionView struct {
 	Strip           *stripView
 	Columns         *columnsView
 	Shares          *sharesView
+	Bars            []*barsView
 	Tables          []tableView
 }
 
@@ -103,6 +104,9 @@ func newView(r *Report) *view {
 		if s.Shares != nil {
 			sv.Shares = newShares(s.Shares, c)
 		}
+		for k := range s.Bars {
+			sv.Bars = append(sv.Bars, newBars(&s.Bars[k], c))
+		}
 		for k := range s.Tables {
 			sv.Tables = append(sv.Tables, newTable(&s.Tables[k], sv.ID+"t"+strconv.Itoa(k), c))
 		}
@@ -130,6 +134,11 @@ func newColors(r *Report) colors {
 				for _, name := range ch.Series {
 					add(name)
 				}
+			}
+		}
+		for i := range s.Bars {
+			for k := range s.Bars[i].Rows {
+				add(s.Bars[i].Rows[k].Series)
 			}
 		}
 	}

@@ -49,6 +49,7 @@ type Section struct {
 	Strip   *Strip
 	Columns *Chart // stacked columns, one for each stack
 	Shares  *Chart // bars of equal length, one for each stack
+	Bars    []Bars // bars along one axis: waterfalls, shares
 	Tables  []Table
 }
 

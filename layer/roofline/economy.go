@@ -137,8 +137,8 @@ func stageRank(s layer.Stage) int {
 	return len(order)
 }
 
-// requests is how tables call a bucket.
-func (b *Bucket) requests() string {
+// Size is how tables call the requests of the bucket: "5–8", "?" where they are not known.
+func (b *Bucket) Size() string {
 	switch {
 	case b.From < 0:
 		return "?"

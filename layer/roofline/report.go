@@ -1,6 +1,8 @@
 package roofline
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/layer"
@@ -48,6 +50,37 @@ type Report struct {
 	Notes []string `json:"notes"`
 
 	costs costs
+}
+
+// Typical are passes that stand for the others: the steady one first, then one for each other stage, that of median time among those that are
+// whole. The pointers are into Passes.
+func (r *Report) Typical() []*Pass {
+	var out []*Pass
+	byStage := map[layer.Stage][]*Pass{}
+	var stages []layer.Stage
+	for i := range r.Passes {
+		p := &r.Passes[i]
+		if p.Index == r.Steady {
+			out = append(out, p)
+		}
+		if p.partial {
+			continue
+		}
+		if byStage[p.Stage] == nil {
+			stages = append(stages, p.Stage)
+		}
+		byStage[p.Stage] = append(byStage[p.Stage], p)
+	}
+	slices.SortStableFunc(stages, func(a, b layer.Stage) int { return cmp.Compare(stageRank(a), stageRank(b)) })
+	for _, s := range stages {
+		all := byStage[s]
+		if len(out) > 0 && out[0].Stage == s {
+			continue
+		}
+		slices.SortStableFunc(all, func(a, b *Pass) int { return cmp.Compare(a.Wall, b.Wall) })
+		out = append(out, all[(len(all)-1)/2])
+	}
+	return out
 }
 
 // Pass is one forward pass against its floor.

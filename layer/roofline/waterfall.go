@@ -64,7 +64,7 @@ func (r *measured) missing(g group) string {
 
 // named appends the rows that have no floor.
 func (r *measured) named(out []Share) []Share {
-	out = append(out, Share{"small operators", r.booked[small], fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small), r.walk.shortest)})
+	out = append(out, Share{"small operators", r.booked[small], fmt.Sprintf("%s; the GPU's shortest kernels take %s µs", r.launches(small), us(r.walk.shortest))})
 	out = append(out, r.exchanged()...)
 	return append(out, []Share{
 		{"copies and fills", r.booked[copies], r.launches(copies)},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 func TestHTML(t *testing.T) {
@@ -26,5 +27,26 @@ func TestHTML(t *testing.T) {
 	absent := filepath.Join(t.TempDir(), "absent", "report.html")
 	if r := apptest.Run(t, program(), "--html", absent); r.Code != app.ExitError || !strings.Contains(r.Stderr, absent) {
 		t.Errorf("a report that cannot be written: exit code %d: %s", r.Code, r.Stderr)
+	}
+}
+
+// The report holds what passes should take where the model is known.
+func TestHTMLHasTheSpeedOfLight(t *testing.T) {
+	trace := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	config := testdata.Shared(t, "configs/qwen3-8b.json")
+	for given, want := range map[bool]bool{true: true, false: false} {
+		path := filepath.Join(t.TempDir(), "report.html")
+		args := []string{"--trace", trace, "--html", path}
+		if given {
+			args = append(args, "--config", config)
+		}
+		apptest.MustRun(t, program(), args...)
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(page), "floor: products (weights)"); got != want {
+			t.Errorf("config given: %t; the report has a waterfall: %t", given, got)
+		}
 	}
 }

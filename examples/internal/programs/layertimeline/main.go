@@ -91,7 +91,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	t.Trace = env.TraceName()
-	if err := o.html.write(env, a, pass, o.lines()); err != nil {
+	if err := o.html.write(ctx, env, a, pass, o.lines()); err != nil {
 		return err
 	}
 	var arch *profile.ArchSummary

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
@@ -25,6 +26,7 @@ func Program() app.Program { return program() }
 // options are the program's own flags.
 type options struct {
 	device, devices, cache string
+	html                   string
 	tokens, batch, kv      int64
 	prefill, ranks         bool
 	tp, ep                 int
@@ -53,6 +55,7 @@ func program() app.Program {
 			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees")
 			fs.BoolVar(&o.prefill, "prefill", false, "the tokens are prefilled, not decoded")
 			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
+			app.OutputFile(fs, &o.html, "html", "also write a report for browsers to this `FILE`: one file that needs no network")
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; default: the trace's, else 1")
 			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE`; default: 1")
 		},
@@ -65,9 +68,14 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	r, err := report(ctx, env, o, opts)
+	r, a, err := report(ctx, env, o, opts)
 	if err != nil {
 		return err
+	}
+	if o.html != "" {
+		if err := page.WriteFile(env, o.html, page.SpeedOfLight(r, a, env.TraceName())); err != nil {
+			return err
+		}
 	}
 	switch env.Format {
 	case "json":
@@ -80,40 +88,41 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	return r.WriteText(env.Stdout)
 }
 
-// report plans where no trace is named and the tokens of a pass are.
-func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options) (*roofline.Report, error) {
+// report plans where no trace is named and the tokens of a pass are; there is no analysis then.
+func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options) (*roofline.Report, *layer.Analysis, error) {
 	if env.Demo() && env.Config != "" && o.tokens > 0 {
 		c, err := profile.LoadConfig(env.Config)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if opts.Device == "" {
-			return nil, app.Usagef("--device: a plan needs the name of a GPU, such as --device H100")
+			return nil, nil, app.Usagef("--device: a plan needs the name of a GPU, such as --device H100")
 		}
-		return roofline.Plan(ctx, c, opts)
+		r, err := roofline.Plan(ctx, c, opts)
+		return r, nil, err
 	}
 	model, err := env.LayerOptions()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t, err := env.Load(ctx, trace.Options{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	a, err := env.AnalyzeTrace(ctx, t, model)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.ranks {
 		if opts.Ranks, err = others(ctx, env, a, model); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	r, err := roofline.Analyze(ctx, a, opts)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", env.TraceName(), err)
+		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), err)
 	}
-	return r, nil
+	return r, a, nil
 }
 
 // others analyses the recordings of the other ranks beside that of a, of its stage.

@@ -2,12 +2,14 @@ package speedoflight
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
@@ -62,5 +64,37 @@ func TestWrongUse(t *testing.T) {
 		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 {
 			t.Errorf("%s: exit code %d: %s", name, r.Code, r.Stderr)
 		}
+	}
+}
+
+// --all-ranks takes the other ranks of a directory: collectives are divided into transfer and waiting. --html writes the report of the first rank.
+func TestAllRanksAndHTML(t *testing.T) {
+	dir := t.TempDir()
+	for rank := range 2 {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("run-TP-%d-DECODE.trace.json", rank)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gen.Llama70B(rank).Write(f); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	html := filepath.Join(dir, "out.html")
+	args := []string{"--trace", dir, "--config", llama(t), "--tp", "4"}
+	alone := apptest.MustRun(t, program(), args...).Stdout
+	both := apptest.MustRun(t, program(), append(args, "--all-ranks", "--html", html)...).Stdout
+	for _, c := range []struct {
+		out, want string
+	}{{alone, "communication: transfer and waiting"}, {both, "what the shortest of 2 ranks takes"}, {both, "communication: waiting for other ranks"}} {
+		if !strings.Contains(c.out, c.want) {
+			t.Errorf("no %q in:\n%s", c.want, c.out)
+		}
+	}
+	page, err := os.ReadFile(html)
+	if err != nil || !strings.Contains(string(page), "communication: waiting for other ranks") {
+		t.Errorf("the page lacks the waiting (%v)", err)
 	}
 }
