@@ -124,7 +124,7 @@ func (s *CategorySums) UnmarshalJSON(data []byte) error {
 // KernelRow is one kernel of a Detail. Field names up to output_dims are fixed by the published scripts.
 type KernelRow struct {
 	Name           string `json:"name"`
-	SimplifiedName string `json:"simplified_name"`
+	SimplifiedName string `json:"simplified_name"` // by the published replacements
 	// DurUS is the duration in microseconds.
 	DurUS    float64 `json:"dur_us"`
 	Category string  `json:"category"`
@@ -136,6 +136,7 @@ type KernelRow struct {
 	// OutputDims is always null: profilers do not record shapes of results.
 	OutputDims json.RawMessage `json:"output_dims"`
 
+	Label  string         `json:"label"` // what tables call it: short, and different for different names
 	Index  int            `json:"index"` // on its GPU, by start
 	Stream trace.StreamID `json:"stream"`
 	CPUOp  string         `json:"cpu_op,omitempty"`
@@ -185,6 +186,7 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 		}
 		return kx.Index < ky.Index // Kernels are ordered by start
 	})
+	nameRows(a, d.Kernels)
 	return d, nil
 }
 

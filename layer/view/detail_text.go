@@ -72,7 +72,7 @@ func (d *Detail) kernelTable(p *printer) {
 		} else if operators && (i == 0 || rows[i-1].Operator != k.Operator) {
 			line("", table.Fixed(sum, 3), percent(sum, d.Metadata.TotalDurUS), "", string(k.Operator), "", "", strconv.Itoa(n)+" kernels")
 		}
-		line(strconv.Itoa(i+1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS), k.Half, own, k.ModelLine, d.label(k.Category), k.SimplifiedName)
+		line(strconv.Itoa(i+1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS), k.Half, own, k.ModelLine, d.label(k.Category), k.Label)
 	}
 	p.table(tab)
 }
@@ -152,7 +152,7 @@ func (d *Diff) write(p *printer) {
 	for _, part := range []struct {
 		title string
 		rows  []DiffRow
-	}{{"Common kernel types", d.Common}, {fmt.Sprintf("Only in layer %d", d.A.LayerID), d.OnlyA}, {fmt.Sprintf("Only in layer %d", d.B.LayerID), d.OnlyB}} {
+	}{{"In both", d.Common}, {fmt.Sprintf("Only in layer %d", d.A.LayerID), d.OnlyA}, {fmt.Sprintf("Only in layer %d", d.B.LayerID), d.OnlyB}} {
 		p.f("\n%s: %d\n", part.title, len(part.rows))
 		if len(part.rows) == 0 {
 			continue
@@ -162,7 +162,7 @@ func (d *Diff) write(p *printer) {
 			table.Number(fmt.Sprintf("L%d #", d.B.LayerID)), table.Number(fmt.Sprintf("L%d us", d.B.LayerID)), table.Number("delta us"),
 			table.Text("Category"), table.Text("Kernel"))
 		for _, r := range part.rows {
-			tab.Row(strconv.Itoa(r.CountA), table.Fixed(r.DurUSA, 3), strconv.Itoa(r.CountB), table.Fixed(r.DurUSB, 3), signed(r.DeltaUS), r.Category, r.Name)
+			tab.Row(strconv.Itoa(r.CountA), table.Fixed(r.DurUSA, 3), strconv.Itoa(r.CountB), table.Fixed(r.DurUSB, 3), signed(r.DeltaUS), r.Category, r.Label)
 		}
 		p.table(tab)
 	}

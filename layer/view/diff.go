@@ -3,13 +3,15 @@ package view
 import (
 	"math"
 	"sort"
+
+	"github.com/llmstrata/strata/classify"
 )
 
-// Diff compares the kernels of two layers by kernel type, a type being a display name.
+// Diff compares the kernels of two layers by kernel name.
 type Diff struct {
 	A DetailMetadata `json:"a"`
 	B DetailMetadata `json:"b"`
-	// Common are the types that both layers run, OnlyA and OnlyB those of one of them. Each list is ordered by the
+	// Common are the kernels that both layers run, OnlyA and OnlyB those of one of them. Each list is ordered by the
 	// difference in time, largest first, then by name.
 	Common []DiffRow `json:"common"`
 	OnlyA  []DiffRow `json:"only_a"`
@@ -18,9 +20,10 @@ type Diff struct {
 	DeltaUS float64 `json:"delta_us"`
 }
 
-// DiffRow is one kernel type on both sides; times are in microseconds.
+// DiffRow is the kernels of one name on both sides; times are in microseconds.
 type DiffRow struct {
 	Name     string  `json:"name"`
+	Label    string  `json:"label"` // see [KernelRow]
 	Category string  `json:"category"`
 	CountA   int     `json:"count_a"`
 	CountB   int     `json:"count_b"`
@@ -36,11 +39,11 @@ func DiffOf(a, b *Detail) *Diff {
 	rows := map[string]*DiffRow{}
 	var order []string
 	at := func(k *KernelRow) *DiffRow {
-		r := rows[k.SimplifiedName]
+		r := rows[k.Name]
 		if r == nil {
-			r = &DiffRow{Name: k.SimplifiedName, Category: k.Category}
-			rows[k.SimplifiedName] = r
-			order = append(order, k.SimplifiedName)
+			r = &DiffRow{Name: k.Name, Category: k.Category}
+			rows[k.Name] = r
+			order = append(order, k.Name)
 		}
 		return r
 	}
@@ -54,8 +57,10 @@ func DiffOf(a, b *Detail) *Diff {
 		r.CountB++
 		r.DurUSB += b.Kernels[i].DurUS
 	}
-	for _, name := range order {
+	labels := classify.Labels(order)
+	for i, name := range order {
 		r := rows[name]
+		r.Label = labels[i]
 		r.DeltaUS = r.DurUSB - r.DurUSA
 		switch {
 		case r.CountB == 0:

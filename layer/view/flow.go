@@ -32,7 +32,7 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 				carried++
 			}
 		}
-		tab.Row(strconv.Itoa(i+1), k.Half, string(k.Operator), d.label(k.Category), k.SimplifiedName, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
+		tab.Row(strconv.Itoa(i+1), k.Half, string(k.Operator), d.label(k.Category), k.Label, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
 			table.Fixed(float64(k.relative)/1e6, 3), dims)
 	}
 	p.table(tab)

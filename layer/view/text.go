@@ -286,10 +286,16 @@ func kernelCategories(a *layer.Device) []CategoryTotal {
 		names[key][e.Name()] = true
 		total += d
 		if d > longest[key] || out[k].Longest == "" {
-			longest[key], out[k].Longest = d, a.Analysis().Profile.DisplayName(e.Name())
+			longest[key], out[k].Longest = d, e.Name()
 		}
 	}
+	raw := make([]string, len(out))
 	for k := range out {
+		raw[k] = out[k].Longest
+	}
+	labels := shown(a, raw)
+	for k := range out {
+		out[k].Longest = labels[raw[k]]
 		out[k].Names = len(names[out[k].Key])
 		if total > 0 {
 			out[k].SharePct = 100 * out[k].TimeMS / total
