@@ -29,6 +29,7 @@ type Operation struct {
 	Source       string  `json:"source,omitempty"` // for frames: file and line of one of them, "a.py(12)"
 
 	perStep []float64 // µs of each steady step, divided by Ranks
+	place   string    // name of the operation around it
 }
 
 // Run is what the steps of one run are made of.

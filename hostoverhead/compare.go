@@ -1,14 +1,14 @@
 package hostoverhead
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"slices"
+	"time"
 
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
 )
 
 // Status says how an operation changed.
@@ -18,12 +18,13 @@ type Status string
 const (
 	StatusNew          Status = "NEW"          // absent in the baseline
 	StatusRemoved      Status = "REMOVED"      // absent in the target
-	StatusRegression   Status = "REGRESSION"   // more than 50 % slower
-	StatusImproved     Status = "IMPROVED"     // more than 30 % faster
-	StatusInconclusive Status = "inconclusive" // beyond those bounds, but the confidence interval spans 0
+	StatusRenamed      Status = "RENAMED"      // it has another name: same place, as often, as long
+	StatusRegression   Status = "REGRESSION"   // clearly slower
+	StatusImproved     Status = "IMPROVED"     // clearly faster
+	StatusInconclusive Status = "inconclusive" // much slower or faster, but that may be noise, or the steps are too few to tell
 )
 
-// Bounds of the statuses (hostoverhead.md §3.5).
+// From here on a change is called large. They are the published bounds of the words regression and improved.
 const (
 	regressionBound = 0.50
 	improvedBound   = -0.30
@@ -38,7 +39,9 @@ type Delta struct {
 	DeltaUS    float64     `json:"delta_us"`
 	DeltaPct   *float64    `json:"delta_pct"` // null when the baseline is 0
 	Status     Status      `json:"status"`
-	CI95US     *Interval95 `json:"ci95_us"` // of DeltaUS; null where there are no samples
+	CI95US     *Interval95 `json:"ci95_us"`         // of DeltaUS, with what equal runs differ by; null where the steps are too few
+	Was        string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
+	Large      bool        `json:"large,omitempty"` // clearly slower by more than 50 %, or faster by more than 30 %
 }
 
 // The conclusions of a comparison.
@@ -77,41 +80,101 @@ func Compare(ctx context.Context, baseline, target *layer.Analysis, opts ...Opti
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.labelB, err)
 	}
-	c := compareRuns(watch, a, b, &cfg)
+	c := compareRuns(a, b, &cfg)
 	if err := watch.Err(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func compareRuns(watch *stop.Watch, a, b *Run, cfg *config) *Comparison {
-	c := &Comparison{Baseline: a, Target: b, Patterns: []string{}}
-	figure := func(name string, x, y float64, xs, ys []float64, stat func([]float64) float64) Delta {
+func compareRuns(a, b *Run, cfg *config) *Comparison {
+	c := &Comparison{Baseline: a, Target: b, Figures: []Delta{}, Deltas: []Delta{}, Patterns: []string{}}
+	r := compare.CompareHost([]*compare.Host{a.host()}, []*compare.Host{b.host()}, compare.Options{})
+	figures := map[string]*compare.HostRow{}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Kind == figureKind {
+			figures[row.Name] = row
+			continue
+		}
+		c.Deltas = append(c.Deltas, deltaOf(row, r.Least))
+	}
+	figure := func(name string, x, y float64) Delta {
 		d := newDelta(name, "", x, y)
-		if len(xs) > 0 && len(ys) > 0 {
-			d.CI95US = bootstrap(watch, xs, ys, stat, cfg.seed)
+		if row := figures[name]; row != nil && row.Judged {
+			half := float64(row.High-row.Low) / 2e3
+			d.CI95US = &Interval95{round3(y - x - half), round3(y - x + half)}
 		}
 		c.Figures = append(c.Figures, d)
 		return d
 	}
-	wall := figure("wall time per step", a.WallUSPerStep, b.WallUSPerStep, a.wall, b.wall, mean)
-	step := figure("step duration", a.StepUS, b.StepUS, a.step, b.step, mean)
-	gap := figure("inter-step gap (p50)", a.GapUS, b.GapUS, a.gap, b.gap, median)
-	figure("GPU time per step", a.GPUUSPerStep, b.GPUUSPerStep, a.gpu, b.gpu, mean)
-	figure("API time per step", a.APIUSPerStep, b.APIUSPerStep, a.api, b.api, mean)
-	figure("kernels per step (count)", a.KernelsPerStep, b.KernelsPerStep, nil, nil, nil)
-	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep, a.launches, b.launches, mean)
-
-	for _, lists := range [][2][]Operation{{a.Operations, b.Operations}, {a.Kernels, b.Kernels}, {a.APICalls, b.APICalls}} {
-		c.Deltas = append(c.Deltas, compareOperations(watch, lists[0], lists[1], cfg.seed)...)
-	}
-	slices.SortStableFunc(c.Deltas, func(x, y Delta) int {
-		return cmp.Or(cmp.Compare(math.Abs(y.DeltaUS), math.Abs(x.DeltaUS)), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Op, y.Op))
-	})
+	wall := figure(figureWall, a.WallUSPerStep, b.WallUSPerStep)
+	step := figure(figureStep, a.StepUS, b.StepUS)
+	gap := figure(figureGap, a.GapUS, b.GapUS)
+	figure(figureGPU, a.GPUUSPerStep, b.GPUUSPerStep)
+	figure(figureAPI, a.APIUSPerStep, b.APIUSPerStep)
+	figure("kernels per step (count)", a.KernelsPerStep, b.KernelsPerStep)
+	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep)
 	c.conclude(wall, step, gap, cfg)
 	c.name()
 	c.warn()
 	return c
+}
+
+// figureKind is the family of the figures of whole steps, which are judged as operations are.
+const figureKind = "figure"
+
+// The figures that are judged.
+const (
+	figureWall = "wall time per step"
+	figureStep = "step duration"
+	figureGap  = "inter-step gap (p50)"
+	figureGPU  = "GPU time per step"
+	figureAPI  = "API time per step"
+)
+
+// host is the run as a comparison takes it: operations, kernels, API calls and the figures of whole steps.
+func (r *Run) host() *compare.Host {
+	h := &compare.Host{Walls: nanoseconds(r.wall), Passes: make([]int, len(r.wall))}
+	for _, list := range [][]Operation{r.Operations, r.Kernels, r.APICalls} {
+		h.Operations = append(h.Operations, seriesOf(list)...)
+	}
+	for _, f := range []struct {
+		name, class string
+		values      []float64
+	}{{figureWall, "host", r.wall}, {figureStep, "host", r.step}, {figureGap, "host", r.gap}, {figureGPU, "memory", r.gpu}, {figureAPI, "host", r.api}} {
+		if len(f.values) == len(r.wall) { // a gap is missing where nothing follows
+			h.Operations = append(h.Operations, compare.Operation{Kind: figureKind, Name: f.name, Class: f.class, Steps: nanoseconds(f.values)})
+		}
+	}
+	return h
+}
+
+// deltaOf is a judged operation as the document has it; a difference below least is none.
+func deltaOf(row *compare.HostRow, least time.Duration) Delta {
+	d := newDelta(row.Name, OpKind(row.Kind), float64(row.A)/1e3, float64(row.B)/1e3)
+	if row.Judged {
+		d.CI95US = &Interval95{float64(row.Low) / 1e3, float64(row.High) / 1e3}
+	}
+	large := d.DeltaPct != nil && (*d.DeltaPct > 100*regressionBound || *d.DeltaPct < 100*improvedBound)
+	switch {
+	case row.Status == "renamed":
+		d.Status, d.Was = StatusRenamed, row.Was
+	case !row.Significant:
+		if large && row.Status == "" && max(row.Delta, -row.Delta) >= least {
+			d.Status = StatusInconclusive
+		}
+	case row.Status == "new":
+		d.Status = StatusNew
+	case row.Status == "removed":
+		d.Status = StatusRemoved
+	case row.Delta > 0:
+		d.Status = StatusRegression
+	default:
+		d.Status = StatusImproved
+	}
+	d.Large = large && d.Status != "" && d.Status != StatusInconclusive
+	return d
 }
 
 func newDelta(op string, kind OpKind, a, b float64) Delta {
@@ -127,76 +190,22 @@ func newDelta(op string, kind OpKind, a, b float64) Delta {
 // averaging.
 func round3(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 
-// compareOperations pairs operations of one kind by name.
-func compareOperations(watch *stop.Watch, as, bs []Operation, seed uint64) []Delta {
-	byName := map[string][2]*Operation{}
-	for i := range as {
-		byName[as[i].Name] = [2]*Operation{&as[i], nil}
-	}
-	for i := range bs {
-		p := byName[bs[i].Name]
-		p[1] = &bs[i]
-		byName[bs[i].Name] = p
-	}
-	out := make([]Delta, 0, len(byName))
-	for name, p := range byName {
-		if watch.Over() {
-			break
-		}
-		d := operationDelta(watch, name, p[0], p[1], seed)
-		out = append(out, d)
-	}
-	slices.SortFunc(out, func(x, y Delta) int { return cmp.Compare(x.Op, y.Op) })
-	return out
-}
-
-func operationDelta(watch *stop.Watch, name string, a, b *Operation, seed uint64) Delta {
-	switch {
-	case a == nil:
-		d := newDelta(name, b.Kind, 0, b.US)
-		d.Status = StatusNew
-		d.CI95US = bootstrap(watch, make([]float64, len(b.perStep)), b.perStep, mean, seed)
-		return d
-	case b == nil:
-		d := newDelta(name, a.Kind, a.US, 0)
-		d.Status = StatusRemoved
-		d.CI95US = bootstrap(watch, a.perStep, make([]float64, len(a.perStep)), mean, seed)
-		return d
-	}
-	d := newDelta(name, a.Kind, a.US, b.US)
-	d.CI95US = bootstrap(watch, a.perStep, b.perStep, mean, seed)
-	if a.US <= 0 {
-		return d
-	}
-	switch change := (b.US - a.US) / a.US; {
-	case change > regressionBound:
-		d.Status = StatusRegression
-	case change < improvedBound:
-		d.Status = StatusImproved
-	default:
-		return d
-	}
-	if d.CI95US == nil || d.CI95US.spansZero() {
-		d.Status = StatusInconclusive
-	}
-	return d
-}
-
 // conclude says where the time went. A difference counts if its interval
-// excludes 0 and it is not tiny: with enough steps any two runs of the same
-// server differ significantly.
+// excludes 0 and it is not tiny, or if an operation that large clearly changed:
+// whole steps differ between equal runs by more than many an operation takes.
 func (c *Comparison) conclude(wall, step, gap Delta, cfg *config) {
 	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall.DeltaUS, step.DeltaUS, gap.DeltaUS)
-	if n := min(c.Baseline.SteadySteps, c.Target.SteadySteps); n < minPhase {
+	if wall.CI95US == nil {
 		c.Conclusion = ConclusionImpossible
-		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps; %s", n, c.Reason)
+		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps, of %d that are needed; %s",
+			min(c.Baseline.SteadySteps, c.Target.SteadySteps), compare.DefaultParams().HostSteps, c.Reason)
 		return
 	}
 	significant := func(d Delta) bool {
 		return d.CI95US != nil && !d.CI95US.spansZero() && math.Abs(d.DeltaUS) > cfg.change*c.Baseline.WallUSPerStep
 	}
 	switch {
-	case !significant(wall) && !significant(step) && !significant(gap):
+	case !significant(wall) && !significant(step) && !significant(gap) && c.largestClear() <= cfg.change*c.Baseline.WallUSPerStep:
 		c.Conclusion = ConclusionNone
 	case wall.DeltaUS < 0:
 		c.Conclusion = ConclusionFaster
@@ -205,6 +214,20 @@ func (c *Comparison) conclude(wall, step, gap Delta, cfg *config) {
 	default:
 		c.Conclusion = ConclusionStep
 	}
+}
+
+// largestClear is the largest change of an operation or kernel that is clear, in µs per step.
+func (c *Comparison) largestClear() float64 {
+	var most float64
+	for i := range c.Deltas {
+		switch d := &c.Deltas[i]; d.Status {
+		case StatusNew, StatusRemoved, StatusRegression, StatusImproved:
+			if d.Kind != OpAPI {
+				most = max(most, math.Abs(d.DeltaUS))
+			}
+		}
+	}
+	return most
 }
 
 // Regressions are the operations that are new or slower, by Δ. Operations

@@ -54,8 +54,10 @@ func (v *Verdict) NewHandoff(run *Run) *Handoff {
 	return h
 }
 
-// Handoff summarises a comparison for whoever optimises next: v is the verdict of the target, the operations are those
-// that became slower.
+// Handoff summarises a comparison for whoever optimises next: v is the verdict
+// of the target, the operations are those that clearly became slower, and the
+// first target is the worst clear change, be it an operation, a kernel or idle
+// time, or says that there is none.
 func (c *Comparison) Handoff(v *Verdict) *Handoff {
 	h := v.handoff(c.Target)
 	for _, d := range c.Regressions(0) {
@@ -64,8 +66,25 @@ func (c *Comparison) Handoff(v *Verdict) *Handoff {
 			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: d.Op, DeltaUSPerStep: d.DeltaUS, SourceFunction: function})
 		}
 	}
-	h.RecommendedFirstTarget = v.firstTarget(h)
+	h.RecommendedFirstTarget = c.worst()
 	return h
+}
+
+// worst names the worst clear change for the worse.
+func (c *Comparison) worst() string {
+	var op *Delta
+	for _, d := range c.Regressions(0) {
+		if d.Kind != OpAPI && (op == nil || d.DeltaUS > op.DeltaUS) {
+			op = &d
+		}
+	}
+	if op != nil {
+		return op.Op
+	}
+	if c.Conclusion == ConclusionGap || c.Conclusion == ConclusionStep {
+		return "the time of " + c.Conclusion + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
+	}
+	return "none: nothing clearly became slower"
 }
 
 func (v *Verdict) handoff(run *Run) *Handoff {

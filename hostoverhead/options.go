@@ -19,13 +19,12 @@ type config struct {
 	tp             int // divisor of times summed over ranks; 0: number of devices with work
 	sizeA, sizeB   int // tensor-parallel sizes to report; 0: not told
 	change         float64
-	seed           uint64
 	labelA, labelB string
 }
 
 func newConfig(opts []Option) config {
 	c := config{
-		change: 0.03, seed: 1,
+		change: 0.03,
 		labelA: "baseline", labelB: "target",
 	}
 	for _, o := range opts {
@@ -64,10 +63,6 @@ func WithLabels(baseline, target string) Option {
 // a difference is not called a regression even if it is significant. Default
 // 0.03.
 func WithMinChange(share float64) Option { return optionFunc(func(c *config) { c.change = share }) }
-
-// WithSeed sets the seed of the bootstrap. The same seed and traces give the
-// same intervals. Default 1.
-func WithSeed(seed uint64) Option { return optionFunc(func(c *config) { c.seed = seed }) }
 
 // Constants of the root-cause analysis, all from hostoverhead.md §3.
 const (

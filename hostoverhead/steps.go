@@ -26,6 +26,7 @@ type step struct {
 	phase     string
 	stage     layer.Stage
 	index     int // of the pass
+	pass      int // of the first device, by its index; −1 for none
 }
 
 // phaseOf puts the stages into the two phases that thresholds are known for:
@@ -43,7 +44,7 @@ func phaseOf(s layer.Stage) string {
 
 // stepOf is a pass as this package looks at it.
 func stepOf(p *layer.ForwardPass) step {
-	s := step{gen: -1, phase: phaseOf(p.Stage), stage: p.Stage, index: p.Index, annotated: p.Host.Annotation != trace.NoEvent}
+	s := step{gen: -1, pass: -1, phase: phaseOf(p.Stage), stage: p.Stage, index: p.Index, annotated: p.Host.Annotation != trace.NoEvent}
 	s.span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
 	if p.Kernels > 0 {
 		s.gpu = interval.Span{Start: int64(p.Start), End: int64(p.End)}
@@ -94,7 +95,11 @@ func (w *workload) stepsOf(d *deviceWork) []step {
 				continue
 			}
 			at[p.Step] = len(steps)
-			steps = append(steps, stepOf(p))
+			s := stepOf(p)
+			if i == 0 {
+				s.pass = j
+			}
+			steps = append(steps, s)
 		}
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.span.Start, b.span.Start) })

@@ -22,6 +22,7 @@ type tallied struct {
 	ns     []int64
 	count  int
 	source string
+	place  string // inside which operation it first occurred
 }
 
 func newTally(w *workload, kind OpKind, windows []interval.Span, tp int) *tally {
@@ -37,10 +38,10 @@ func (t *tally) at(x trace.Time) int {
 	return -1
 }
 
-func (t *tally) add(name, source string, step int, ns int64) {
+func (t *tally) add(name, source, place string, step int, ns int64) {
 	o := t.byName[name]
 	if o == nil {
-		o = &tallied{ns: make([]int64, len(t.windows)), source: source}
+		o = &tallied{ns: make([]int64, len(t.windows)), source: source, place: place}
 		t.byName[name] = o
 	}
 	o.ns[step] += ns
@@ -50,12 +51,19 @@ func (t *tally) add(name, source string, step int, ns int64) {
 // addRanges adds the annotations that start in a steady step, steps themselves
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
+	open := map[trace.ThreadIndex]*nesting{}
 	for e := range t.w.events(trace.LaneAnnotation) {
 		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.steps) != nil {
 			continue
 		}
 		if i := t.at(e.Start()); i >= 0 {
-			t.add(t.w.names.general(e.NameID()), "", i, int64(e.Duration()))
+			name := t.w.names.general(e.NameID())
+			n := open[e.Thread()]
+			if n == nil {
+				n = &nesting{}
+				open[e.Thread()] = n
+			}
+			t.add(name, "", n.enter(name, spanOf(e)), i, int64(e.Duration()))
 			t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
 		}
 	}
@@ -68,7 +76,11 @@ func (t *tally) addRanges() {
 			continue // recursion counts once
 		}
 		source, _ := splitFrame(e.Name())
-		t.add(withoutLine(e.Name()), source, i, int64(e.Duration()))
+		place := ""
+		if p := e.Parent(); p.Valid() {
+			place = withoutLine(p.Name())
+		}
+		t.add(withoutLine(e.Name()), source, place, i, int64(e.Duration()))
 		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
 	}
 }
@@ -83,10 +95,29 @@ func (t *tally) addKernels() {
 				at = l.Start()
 			}
 			if i := t.at(at); i >= 0 {
-				t.add(e.Name(), "", i, int64(e.Duration()))
+				t.add(e.Name(), "", "", i, int64(e.Duration()))
 			}
 		}
 	}
+}
+
+// nesting are the ranges of a thread that are open at a time, the innermost last.
+type nesting struct {
+	names []string
+	ends  []int64
+}
+
+// enter opens a range and returns the name of the one around it, "" for none. Ranges come by start.
+func (n *nesting) enter(name string, s interval.Span) string {
+	for len(n.ends) > 0 && n.ends[len(n.ends)-1] < s.End {
+		n.names, n.ends = n.names[:len(n.names)-1], n.ends[:len(n.ends)-1]
+	}
+	around := ""
+	if len(n.names) > 0 {
+		around = n.names[len(n.names)-1]
+	}
+	n.names, n.ends = append(n.names, name), append(n.ends, s.End)
+	return around
 }
 
 // addCalls adds the API calls and returns the launches of each step.
@@ -97,7 +128,7 @@ func (t *tally) addCalls() (launches []float64) {
 		if i < 0 {
 			continue
 		}
-		t.add(e.Name(), "", i, int64(e.Duration()))
+		t.add(e.Name(), "", "", i, int64(e.Duration()))
 		if isKernelLaunch(e.Name()) || trace.IsGraphLaunchName(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
@@ -113,7 +144,7 @@ func (t *tally) operations() []Operation {
 		if t.w.stop.Add(len(o.ns)) {
 			break
 		}
-		op := Operation{Kind: t.kind, Name: name, Source: o.source, CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
+		op := Operation{Kind: t.kind, Name: name, Source: o.source, place: o.place, CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
 		for i, ns := range o.ns {
 			op.perStep[i] = us(ns) / float64(t.tp)
 		}

@@ -25,7 +25,7 @@ var Layers = Layering{
 	"layer/view":       {"layer", "profile", "classify", "trace"},
 	"layer/roofline":   {"layer", "profile", "profile/hardware", "classify", "trace"},
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
-	"hostoverhead":     {"layer", "classify", "trace"},
+	"hostoverhead":     {"layer", "layer/compare", "classify", "trace"},
 	"triage":           {"layer", "profile", "profile/hardware", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace"},
 	"perfetto/serve":   {"perfetto"},

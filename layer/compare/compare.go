@@ -20,10 +20,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 			return nil, fmt.Errorf("%w: side %c has no runs", ErrNoMatch, "AB"[i])
 		}
 	}
-	p := DefaultParams()
-	if o.Params != nil {
-		p = *o.Params
-	}
+	p := o.params()
 	ca, cb, left, err := match(a, b, &o)
 	if err != nil {
 		return nil, err
@@ -39,6 +36,8 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	c.perLayer(r)
 	c.findings(r)
 	r.Least = c.least()
+	c.hostFindings(r, &o)
+	r.First = r.first()
 	c.conclude(r)
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, r.judge(g))
@@ -53,7 +52,7 @@ type comparison struct {
 	ca, cb *chosen
 	runs   bool    // the run is the unit, not the pass
 	scale  float64 // of side B's times
-	noise  float64 // between runs
+	noise  floors  // between runs
 
 	sameGPU bool
 	rowOf   map[string]string // the row of a side's row
@@ -87,6 +86,10 @@ func (c *comparison) floor(r *Report, o *Options) {
 	ga, gb := r.A.GPU, r.B.GPU
 	c.sameGPU = ga == gb
 	switch {
+	case o.Noise != nil:
+		r.Floor, r.FloorFrom = o.Noise.Common, o.Noise.from()
+		c.noise = o.Noise.floors(c.p)
+		return
 	case o.Floor > 0:
 		r.Floor, r.FloorFrom = o.Floor, "given"
 	case c.runs:
@@ -96,7 +99,7 @@ func (c *comparison) floor(r *Report, o *Options) {
 	default:
 		r.Floor, r.FloorFrom = c.p.FloorElsewhere, "assumed: the GPUs differ or are not known"
 	}
-	c.noise = r.Floor
+	c.noise = evenly(r.Floor)
 }
 
 // collect makes one series of each row that either side has. Operators that one side runs in one kernel and the other in several are one row.
@@ -134,7 +137,7 @@ func (c *comparison) collect() {
 		total.a, total.b = add(total.a, s.a), add(total.b, s.b)
 	}
 	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs, c.sameGPU)
-	c.work = c.p.judge(total, 0, c.pass, c.noise, c.runs)
+	c.work = c.p.judge(total, 0, c.pass, c.noise.common, c.runs)
 	c.sums = [2]float64{mean(total.a), mean(total.b)}
 }
 

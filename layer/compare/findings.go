@@ -20,6 +20,9 @@ func (c *comparison) findings(r *Report) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if !row.Significant {
+			if c.sameGPU && row.Judged && row.A >= c.least() && c.otherKernel(row) {
+				add("rename", row.Operator, fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(row.KernelsB[0]), short(row.KernelsA[0])), row.Delta)
+			}
 			continue
 		}
 		kind := "operator"
@@ -32,6 +35,12 @@ func (c *comparison) findings(r *Report) {
 		add(kind, row.Operator, row.Sentence(), row.Delta)
 	}
 	c.path(r, add)
+}
+
+// otherKernel reports whether a row runs a kernel of another name, as often as before.
+func (c *comparison) otherKernel(r *Row) bool {
+	return len(r.KernelsA) > 0 && len(r.KernelsB) > 0 && r.KernelsA[0] != r.KernelsB[0] && abs(r.Delta) < c.least() &&
+		math.Abs(r.LaunchesA-r.LaunchesB) <= c.p.RenameCount*r.LaunchesA
 }
 
 func (c *comparison) classOf(name string) class {
@@ -79,12 +88,59 @@ func (c *comparison) path(r *Report, add func(kind, operator, text string, delta
 // least is the smallest finding.
 func (c *comparison) least() time.Duration { return time.Duration(c.p.MinShare * c.pass) }
 
+// hostFindings judges what the host does in the steps of the compared passes.
+func (c *comparison) hostFindings(r *Report, o *Options) {
+	a, b := hosts(c.a, c.ca), hosts(c.b, c.cb)
+	if len(a) == 0 || len(b) == 0 {
+		return
+	}
+	r.Host = CompareHost(a, b, *o)
+	for i := range r.Host.Rows {
+		row := &r.Host.Rows[i]
+		kind := "host"
+		switch {
+		case row.Status == "renamed" && row.B >= r.Host.Least:
+		case !row.Significant:
+			continue
+		}
+		if row.Status != "" {
+			kind += "-" + row.Status
+		}
+		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: row.Name, Text: row.Sentence(), Delta: row.Delta, StartA: r.A.Start, StartB: r.B.Start})
+	}
+}
+
+// first names the worst clear change of either kind. Idle time is what an operation of the host may have caused, which is named with it.
+func (r *Report) first() Target {
+	var worst, slow *Finding // of all; of the host's
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Delta <= 0 || f.Kind == "path" || f.Kind == "rename" || f.Kind == "host-renamed" {
+			continue
+		}
+		if worst == nil || f.Delta > worst.Delta {
+			worst = f
+		}
+		if strings.HasPrefix(f.Kind, "host") && (slow == nil || f.Delta > slow.Delta) {
+			slow = f
+		}
+	}
+	if worst == nil {
+		return Target{Kind: "none", Text: "no clear change for the worse"}
+	}
+	t := Target{Kind: worst.Kind, Operator: worst.Operator, Delta: worst.Delta, Text: worst.Text}
+	if worst.Kind == "waiting" && slow != nil {
+		t.Text += "; meanwhile " + slow.Text
+	}
+	return t
+}
+
 // conclude says what the comparison comes to.
 func (c *comparison) conclude(r *Report) {
 	var net time.Duration
 	found := 0
 	for _, f := range r.Findings {
-		if f.Kind != "path" {
+		if f.Kind != "path" && f.Kind != "rename" && !strings.HasPrefix(f.Kind, "host") { // the host's time is not the pass's
 			net += f.Delta
 			found++
 		}
@@ -142,6 +198,9 @@ func (c *comparison) notes(r *Report) {
 				note("%s: the recording is %s", s.Runs[i].Trace, h)
 			}
 		}
+	}
+	if h := r.Host; h != nil {
+		note("host: operations of %d and %d steps; floor %.1f %% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
 	}
 	if c.scale != 1 {
 		note("B is scaled by %.4g to the tokens of A", c.scale)

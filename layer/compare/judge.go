@@ -18,7 +18,7 @@ type judged struct {
 }
 
 // judgeAll tests all rows of a pair at once.
-func (p Params) judgeAll(rows []series, pass, floor float64, runs, sameGPU bool) judgement {
+func (p Params) judgeAll(rows []series, pass float64, floor floors, runs, sameGPU bool) judgement {
 	all := func(class) bool { return true }
 	j := judgement{rows: make([]judged, len(rows))}
 	if sameGPU { // on another GPU everything shifts, and not by one factor
@@ -32,13 +32,13 @@ func (p Params) judgeAll(rows []series, pass, floor float64, runs, sameGPU bool)
 			byClass[s.class] = p.classShift(rows, pass, s.class, j.shift, runs)
 		}
 	}
-	prob, half := p.shiftTest(j.shift, floor, na, nb, runs)
+	prob, half := p.shiftTest(j.shift, floor.common, na, nb, runs)
 	j.half, j.uniform = half, prob < p.Alpha && math.Abs(j.shift) >= p.MinShift
 	ps := make([]float64, 0, len(rows))
 	at := make([]int, 0, len(rows))
 	for i, s := range rows {
 		r := &j.rows[i]
-		r.result = p.judge(s, byClass[s.class], pass, floor, runs)
+		r.result = p.judge(s, byClass[s.class], pass, floor.of(s.class), runs)
 		if r.gone, r.fresh = p.oneSided(s); r.gone || r.fresh {
 			r.found = math.Abs(r.delta) >= p.MinShare*pass && s.class != waiting && s.class != transfer
 			continue

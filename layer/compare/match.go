@@ -110,17 +110,13 @@ func match(a, b *Side, o *Options) (ca, cb *chosen, left []string, err error) {
 	if best == nil {
 		return nil, nil, nil, fmt.Errorf("%w: A has %s, B has %s; force a pair with --pass-a N --pass-b M, or compare time per token", ErrNoMatch, list(ga), list(gb))
 	}
-	for _, l := range sorted(ga) {
-		if l != best.like {
-			left = append(left, fmt.Sprintf("A: %d passes (%s)", ga[l].count(), l))
+	cb = gb[best.like]
+	for i, g := range []map[like]*chosen{ga, gb} {
+		if delete(g, best.like); len(g) > 0 {
+			left = append(left, fmt.Sprintf("%c: %s", "AB"[i], list(g)))
 		}
 	}
-	for _, l := range sorted(gb) {
-		if l != best.like {
-			left = append(left, fmt.Sprintf("B: %d passes (%s)", gb[l].count(), l))
-		}
-	}
-	return best, gb[best.like], left, nil
+	return best, cb, left, nil
 }
 
 // byStage matches groups of one stage and any size, for times per token.

@@ -1,5 +1,7 @@
 package compare
 
+import "time"
+
 // Params are the numbers that decide what a comparison reports. They were chosen by simulating pairs of runs with the noise that
 // two real decode traces show (see docs/compare.md, and the simulator in simulate_test.go, which repeats the check).
 type Params struct {
@@ -37,11 +39,26 @@ type Params struct {
 	Floor          float64
 	FloorElsewhere float64
 	FloorDF        float64
+	// FloorLeast is what a learned floor is at least: runs that were equal so far may still differ. It is the smallest spread between two real
+	// runs that was measured (0.22 to 0.26 %), halved.
+	FloorLeast float64
+	// HostFloor is Floor for operations of the host, HostPriorSD their PriorSD (measured over eight steps of a server: 2 %, 7 % and 40 % are the
+	// quantiles at .1, .5 and .9 of 40 to 50 operations), HostSteps how many steps a side needs before they are judged:
+	// of ten, 2.5 % of simulated equal pairs showed a difference.
+	HostFloor   float64
+	HostPriorSD float64
+	HostSteps   int
+	// HostCorrelation bounds the autocorrelation of steps that operations of the host are taken to have, which is measured.
+	HostCorrelation float64
+	// RenameCount is by which share the occurrences in a step of an operation may differ from those of the one it was before a rename.
+	RenameCount float64
 	// ShiftSE is the standard error of the common shift itself. ShareCap bounds the weight of one row in it, and ShiftRows is how
 	// many rows it needs.
 	ShiftSE   float64
 	ShareCap  float64
 	ShiftRows int
+	// Pause is from which time between two passes on the server certainly had nothing to do: a hundred times what a busy server takes.
+	Pause time.Duration
 	// Transfer is up to how many times the median duration of a collective's launches one launch is transfer; the rest of it is
 	// waiting for other ranks.
 	Transfer float64
@@ -56,7 +73,8 @@ func DefaultParams() Params {
 	return Params{
 		Alpha: 0.01, MinShare: 0.005, MinShift: 0.01, MinWait: 0.01, WaitPasses: 5,
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
-		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12,
-		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
+		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,
+		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostCorrelation: 0.9, RenameCount: 0.05,
+		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, Pause: 100 * time.Millisecond, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
 	}
 }

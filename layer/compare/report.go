@@ -34,8 +34,18 @@ type Options struct {
 	PerToken bool
 	// Floor is the relative standard deviation between two runs where it is known. Zero: assumed.
 	Floor float64
+	// Noise is what was learned from repeated runs. It replaces Floor. Nil: nothing.
+	Noise *Noise
 	// Gates are conditions to judge.
 	Gates []Gate
+}
+
+// params are the numbers that decide.
+func (o *Options) params() Params {
+	if o.Params != nil {
+		return *o.Params
+	}
+	return DefaultParams()
 }
 
 // Report is what differs. It is a document: its JSON form is stable.
@@ -59,9 +69,13 @@ type Report struct {
 	// Least is the smallest difference that is a finding.
 	Least     time.Duration `json:"least_ns"`
 	FloorFrom string        `json:"floor_from"`
-	Left      []string      `json:"left_out"`
-	Notes     []string      `json:"notes"`
-	Gates     []GateResult  `json:"gates"`
+	// Host is what differs in what the host does, nil where that was not measured on both sides.
+	Host *HostReport `json:"host,omitempty"`
+	// First is what to look at first.
+	First Target       `json:"first_target"`
+	Left  []string     `json:"left_out"`
+	Notes []string     `json:"notes"`
+	Gates []GateResult `json:"gates"`
 }
 
 // Summary is one side in short.
@@ -119,9 +133,19 @@ type LayerTimes struct {
 	B     time.Duration `json:"b_ns"`
 }
 
+// Target is the worst clear change for the worse of a comparison.
+type Target struct {
+	// Kind is that of the finding, "none" where nothing clear became slower.
+	Kind     string        `json:"kind"`
+	Operator string        `json:"operator"`
+	Delta    time.Duration `json:"delta_ns"`
+	Text     string        `json:"text"`
+}
+
 // Finding is one difference beyond noise, or something that makes the comparison doubtful.
 type Finding struct {
-	// Kind is "operator", "new", "removed", "uniform", "waiting", "path" or "rename".
+	// Kind is "operator", "new", "removed", "uniform", "waiting", "path", "rename", "host", "host-new",
+	// "host-removed" or "host-renamed".
 	Kind  string        `json:"kind"`
 	Text  string        `json:"text"`
 	Delta time.Duration `json:"delta_ns"`

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,8 @@ type Run struct {
 	// Rows name the parts of a pass, in the order of Pass.Rows.
 	Rows   []RowName `json:"rows"`
 	Passes []Pass    `json:"passes"`
+	// Host is what the host does meanwhile, where that was measured.
+	Host *Host `json:"host,omitempty"`
 	// Health is the trace's status: "ok", "degraded", "unusable".
 	Health string `json:"health"`
 }
@@ -93,7 +96,7 @@ func ReadSide(r io.Reader) (*Side, error) {
 		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrBaseline, s.Schema, BaselineSchema)
 	}
 	for i := range s.Runs {
-		if err := s.Runs[i].check(); err != nil {
+		if err := cmp.Or(s.Runs[i].check(), s.Runs[i].Host.check()); err != nil {
 			return nil, fmt.Errorf("%w: run %d: %w", ErrBaseline, i, err)
 		}
 	}
@@ -136,6 +139,6 @@ func (s *Side) Write(w io.Writer) error {
 	return e.Encode(&out)
 }
 
-var classNames = [...]string{compute: "compute", memory: "memory", latency: "latency", transfer: "transfer", waiting: "waiting"}
+var classNames = [...]string{compute: "compute", memory: "memory", latency: "latency", transfer: "transfer", waiting: "waiting", host: "host"}
 
-var classNamed = map[string]class{"compute": compute, "memory": memory, "latency": latency, "transfer": transfer, "waiting": waiting}
+var classNamed = map[string]class{"compute": compute, "memory": memory, "latency": latency, "transfer": transfer, "waiting": waiting, "host": host}

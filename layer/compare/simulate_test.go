@@ -102,7 +102,7 @@ func (w world) pair(r *rand.Rand, p Params, passes, changed int, factor float64,
 
 // decide is what a comparison does with its rows.
 func decide(p Params, rows []series, pass, floor float64) outcome {
-	j := p.judgeAll(rows, pass, floor, false, true)
+	j := p.judgeAll(rows, pass, evenly(floor), false, true)
 	out := outcome{uniform: j.uniform}
 	for i := range j.rows {
 		out.found = append(out.found, j.rows[i].found)

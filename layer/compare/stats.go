@@ -25,6 +25,7 @@ const (
 	latency
 	transfer
 	waiting // for other ranks, or for the host: idle time
+	host    // of operations of the CPU
 )
 
 // A series is one row on both sides.
@@ -41,6 +42,7 @@ type result struct {
 	typical float64 // difference of the locations, which the test uses
 	p       float64 // that the two do not differ; 1 where nothing may be said
 	judged  bool
+	enough  bool    // there are as many values as the class needs
 	se, df  float64 // standard error in nanoseconds, and its degrees of freedom
 }
 
@@ -85,16 +87,19 @@ func (p Params) judge(s series, shift, pass, floor float64, runs bool) result {
 	switch {
 	case absolute && (len(s.a) < p.WaitPasses || len(s.b) < p.WaitPasses) && !runs:
 		return r
+	case s.class == host && (len(s.a) < p.HostSteps || len(s.b) < p.HostSteps) && !runs:
+		return r
 	case s.class == transfer && (len(s.a) < 2 || len(s.b) < 2):
 		return r // one pass cannot tell transfer from waiting
 	}
-	r.judged = true
+	r.enough, r.judged = true, true
 	var z float64
 	switch {
 	case absolute:
 		z = (lb - la) / pass / se
 	case la <= 0 || lb <= 0:
-		return r // new or removed: that is no question of noise
+		r.judged = s.class != host // new or removed: that is no question of noise; of the host, too rare to have a typical time
+		return r
 	default:
 		z = (math.Log(lb/la) - shift) / se
 	}
@@ -109,11 +114,18 @@ func (p Params) variance(s series, pass, floor float64, runs bool) (v, df float6
 	switch {
 	case s.class == waiting:
 		prior = p.WaitPriorSD
+	case s.class == host:
+		prior = p.HostPriorSD
 	case s.class == transfer:
 		prior *= p.CollectivePrior
 	}
 	own := p.spread(s, pass)
 	free := na + nb - 2
+	if s.class == host && !runs { // what resembles its neighbours shows less than it varies, and tells less
+		const least = 0.25 // below, the correction is larger than what is corrected
+		own /= max(least, 1-(1/p.Effective-1)/max(min(na, nb)-1, 1))
+		free *= p.Effective
+	}
 	if runs {
 		v = (p.PriorDF*floor*floor + free*own) / (p.PriorDF + free) * (1/na + 1/nb)
 		return v, p.PriorDF + free
@@ -198,20 +210,28 @@ func (p Params) location(x []float64, runs bool) float64 {
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
 // not more than ShareCap. It is 0 where too few rows tell.
 func (p Params) shift(rows []series, pass float64, of func(class) bool, runs bool) float64 {
-	type weighed struct{ log, weight float64 }
-	var w []weighed
-	var sum float64
+	var logs, weights []float64
 	for _, s := range rows {
 		la, lb := p.location(s.a, runs), p.location(s.b, runs)
 		if s.class == waiting || !of(s.class) || la <= 0 || lb <= 0 {
 			continue
 		}
-		x := weighed{math.Log(lb / la), min(la/pass, p.ShareCap)}
-		w = append(w, x)
-		sum += x.weight
+		logs, weights = append(logs, math.Log(lb/la)), append(weights, min(la/pass, p.ShareCap))
 	}
-	if len(w) < p.ShiftRows {
+	if len(logs) < p.ShiftRows {
 		return 0
+	}
+	return weightedMedian(logs, weights)
+}
+
+// weightedMedian is the value below which half of the weight lies; 0 for none.
+func weightedMedian(values, weights []float64) float64 {
+	type weighed struct{ log, weight float64 }
+	w := make([]weighed, len(values))
+	var sum float64
+	for i := range values {
+		w[i] = weighed{values[i], weights[i]}
+		sum += weights[i]
 	}
 	slices.SortFunc(w, func(x, y weighed) int {
 		switch {

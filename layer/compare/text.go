@@ -40,6 +40,19 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	if err != nil {
 		return err
 	}
+	if h := r.Host; h != nil && len(h.Rows) > 0 {
+		line("\nWhat the host does, per step")
+		line("")
+		t := h.table()
+		write := t.WriteText
+		if markdown {
+			write = t.WriteMarkdown
+		}
+		if err := write(&b); err != nil {
+			return err
+		}
+	}
+	line("\nLook first at: %s", r.First.Text)
 	section(&b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Text })
 	section(&b, "Gates", len(r.Gates), func(i int) string { return string(r.Gates[i].Outcome) + ": " + r.Gates[i].Text })
 	section(&b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
@@ -105,6 +118,34 @@ func (r *Report) table() *table.Table {
 	t.Rule()
 	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta), fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
 	return t
+}
+
+// hostRows is how many operations of the host a table lists.
+const hostRows = 20
+
+// table lists the operations, the largest difference first.
+func (h *HostReport) table() *table.Table {
+	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("95 % interval"),
+		table.Text("Found"), table.Number("Count"))
+	us := func(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
+	for i := range h.Rows[:min(len(h.Rows), hostRows)] {
+		row := &h.Rows[i]
+		between := ""
+		if row.Judged {
+			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
+		}
+		t.Row(row.Name, row.Kind, us(row.A), us(row.B), us(row.Delta), between, row.Found(h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
+	}
+	return t
+}
+
+// operationWidth is how wide names of operations may be in tables.
+const operationWidth = 56
+
+// Found says in a word what is known of an operation, as [Row.Found] does.
+func (r *HostRow) Found(least time.Duration) string {
+	row := Row{Judged: r.Judged, Significant: r.Significant, Interval: r.Interval, Status: r.Status}
+	return row.Found(least)
 }
 
 // Found says in a word what is known of a row: "new", "removed", "yes", "not judged", "not clear" where the difference is at least

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -189,6 +190,10 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 		r, err := compare.Measure(ctx, a)
 		if err != nil {
 			return nil, err
+		}
+		r.Host, err = hostoverhead.Series(ctx, a)
+		if err != nil && !errors.Is(err, hostoverhead.ErrNoKernels) {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		s.Runs = append(s.Runs, *r)
 	}

@@ -1,0 +1,63 @@
+package hostoverhead
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+)
+
+// Series measures what the host does in each step of a run, for a comparison of runs ([compare.Run].Host): the time of each range,
+// annotation or, without any, Python frame. It returns [ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
+func Series(ctx context.Context, a *layer.Analysis, opts ...Option) (*compare.Host, error) {
+	cfg := newConfig(opts)
+	watch := stop.New(ctx)
+	w, err := newWorkload(watch, a, true, cfg.steps) // steps join the ranks
+	if err != nil {
+		return nil, err
+	}
+	steps := w.stepsOf(w.devices[0])
+	h := &compare.Host{Passes: []int{}, Walls: []time.Duration{}, Operations: []compare.Operation{}}
+	var windows []interval.Span
+	for i := range steps {
+		p := period(steps, i)
+		windows = append(windows, p)
+		h.Passes, h.Walls = append(h.Passes, steps[i].pass), append(h.Walls, time.Duration(p.Len()))
+	}
+	if len(steps) > 0 {
+		t := newTally(w, OpRange, windows, max(cfg.tp, len(w.t.Devices()), 1))
+		t.addRanges()
+		h.Operations = seriesOf(t.operations())
+	}
+	if err := watch.Err(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// seriesOf are operations as a comparison takes them.
+func seriesOf(ops []Operation) []compare.Operation {
+	out := make([]compare.Operation, len(ops))
+	for i := range ops {
+		op := &ops[i]
+		class := "host"
+		if op.Kind == OpKernel {
+			class = "memory"
+		}
+		out[i] = compare.Operation{Kind: string(op.Kind), Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep, Steps: nanoseconds(op.perStep)}
+	}
+	return out
+}
+
+// nanoseconds converts values in µs.
+func nanoseconds(us []float64) []time.Duration {
+	out := make([]time.Duration, len(us))
+	for i, v := range us {
+		out[i] = time.Duration(math.Round(v * 1e3))
+	}
+	return out
+}

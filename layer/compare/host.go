@@ -1,0 +1,447 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Host is what else the steps of a run spend time on, besides the rows of its passes: operations of the host. They may overlap one
+// another and the GPU's work, so they add up to nothing.
+type Host struct {
+	// Passes is the pass of each step, by its index, −1 for none; Walls are the times up to the next step.
+	Passes     []int           `json:"passes"`
+	Walls      []time.Duration `json:"wall_ns"`
+	Operations []Operation     `json:"operations"`
+}
+
+// Operation is one thing that steps spend time on.
+type Operation struct {
+	// Kind is the family in which operations are judged together, such as "range", "api", "kernel".
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Class is how its time behaves: "host", or the class of a row (see [RowName]).
+	Class string `json:"class"`
+	// Place is what surrounds it: the operation inside which it runs, "" for none. With Count, which is how often it occurs in a step,
+	// it tells a renamed operation from a new one.
+	Place string  `json:"place"`
+	Count float64 `json:"count"`
+	// Steps are its times by step, 0 where it did not occur.
+	Steps []time.Duration `json:"step_ns"`
+}
+
+// HostReport is what differs in what the host does.
+type HostReport struct {
+	StepsA int `json:"steps_a"`
+	StepsB int `json:"steps_b"`
+	// Wall is the mean time of a step.
+	Wall Interval `json:"wall"`
+	// Rows are the operations, the largest difference first.
+	Rows []HostRow `json:"rows"`
+	// Least is the smallest difference that is a finding, Floor the relative standard deviation of an operation between two equal runs.
+	Least     time.Duration `json:"least_ns"`
+	Floor     float64       `json:"floor"`
+	FloorFrom string        `json:"floor_from"`
+}
+
+// HostRow is one operation on both sides, as means per step.
+type HostRow struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	Interval
+	// Significant says that the difference is a finding.
+	Significant bool `json:"significant"`
+	// Status is "new", "removed", "renamed" or "". Was is the name on side A of a renamed one.
+	Status string `json:"status"`
+	Was    string `json:"was,omitempty"`
+	// Judged is false where nothing may be said: too few steps, or an operation of less than half of them.
+	Judged bool          `json:"judged"`
+	Seen   time.Duration `json:"seen_ns"`
+	CountA float64       `json:"count_a"`
+	CountB float64       `json:"count_b"`
+}
+
+// CompareHost judges the operations of runs, B against A, each kind as a family of its own. Operations that could not be a finding,
+// as neither side spends enough on them, are not judged: they would cost the others power.
+func CompareHost(a, b []*Host, o Options) *HostReport {
+	h := &hostComparison{p: o.params(), runs: len(a) > 1 && len(b) > 1}
+	h.sides = [2][]*Host{a, b}
+	return h.report(&o)
+}
+
+// hostComparison is the work of one CompareHost.
+type hostComparison struct {
+	p     Params
+	runs  bool
+	sides [2][]*Host
+	step  float64 // mean of side A
+	keys  []opKey
+	ops   map[opKey]*hostOp
+}
+
+type opKey struct{ kind, name string }
+
+// hostOp is one operation on both sides.
+type hostOp struct {
+	series series
+	count  [2]float64
+	place  [2]string
+	judged judged
+}
+
+func (h *hostComparison) report(o *Options) *HostReport {
+	r := &HostReport{Rows: []HostRow{}, Floor: h.p.HostFloor, FloorFrom: "assumed: no repeated runs were measured"}
+	if o.Noise != nil && o.Noise.Host > 0 {
+		r.Floor, r.FloorFrom = o.Noise.Host, o.Noise.from()
+		h.p.HostFloor = r.Floor
+	}
+	wall := series{class: host}
+	for side, hosts := range h.sides {
+		var walls []float64
+		for _, x := range hosts {
+			walls = append(walls, h.unit(x.Walls)...)
+		}
+		*[]*[]float64{&wall.a, &wall.b}[side] = walls
+	}
+	h.step = mean(wall.a)
+	r.StepsA, r.StepsB = steps(h.sides[0]), steps(h.sides[1])
+	r.Wall = interval(wall, h.judge(wall, o))
+	r.Least = time.Duration(h.p.MinShare * h.step)
+	h.collect()
+	h.p.Effective = min(h.p.Effective, h.effective())
+	for _, kind := range h.kinds() {
+		h.judgeKind(kind, o)
+	}
+	for _, k := range h.keys {
+		r.Rows = append(r.Rows, h.row(k))
+	}
+	h.renames(r, o)
+	slices.SortStableFunc(r.Rows, func(x, y HostRow) int { return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A)) })
+	return r
+}
+
+func steps(hosts []*Host) int {
+	n := 0
+	for _, h := range hosts {
+		n += len(h.Walls)
+	}
+	return n
+}
+
+// unit are the values of a run that count: those of its steps, or its median where runs are compared.
+func (h *hostComparison) unit(x []time.Duration) []float64 {
+	out := make([]float64, len(x))
+	for i, d := range x {
+		out[i] = float64(d)
+	}
+	if h.runs && len(out) > 0 {
+		return []float64{median(out)}
+	}
+	return out
+}
+
+// collect makes one series of each operation that either side has, in the order in which they first appear.
+func (h *hostComparison) collect() {
+	h.ops = map[opKey]*hostOp{}
+	for side, hosts := range h.sides {
+		for run, x := range hosts {
+			for i := range x.Operations {
+				h.add(side, run, &x.Operations[i])
+			}
+		}
+	}
+	for _, k := range h.keys { // where a run lacks it, it took no time
+		op := h.ops[k]
+		op.series.a = h.fill(op.series.a, h.sides[0])
+		op.series.b = h.fill(op.series.b, h.sides[1])
+	}
+}
+
+func (h *hostComparison) add(side, run int, x *Operation) {
+	k := opKey{x.Kind, x.Name}
+	op := h.ops[k]
+	if op == nil {
+		op = &hostOp{series: series{class: classNamed[x.Class]}}
+		h.ops[k] = op
+		h.keys = append(h.keys, k)
+	}
+	values := &op.series.a
+	if side == 1 {
+		values = &op.series.b
+	}
+	*values = append(h.fill(*values, h.sides[side][:run]), h.unit(x.Steps)...)
+	op.count[side] += x.Count / float64(len(h.sides[side]))
+	op.place[side] = x.Place
+}
+
+// fill adds zeros for steps of runs that lack an operation.
+func (h *hostComparison) fill(values []float64, runs []*Host) []float64 {
+	n := 0
+	for _, r := range runs {
+		if h.runs {
+			n += min(len(r.Walls), 1)
+		} else {
+			n += len(r.Walls)
+		}
+	}
+	for len(values) < n {
+		values = append(values, 0)
+	}
+	return values
+}
+
+// effective is how many independent steps one step counts for, by the autocorrelation that the operations show together: one
+// operation of ten steps does not tell it, forty operations do.
+func (h *hostComparison) effective() float64 {
+	var all []float64
+	if h.runs {
+		return 1
+	}
+	for _, k := range h.keys {
+		for _, x := range [][]float64{h.ops[k].series.a, h.ops[k].series.b} {
+			if r, ok := autocorrelation(h.p.winsorised(x)); ok {
+				all = append(all, r)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return 1
+	}
+	r := min(max(median(all), 0), h.p.HostCorrelation)
+	return (1 - r) / (1 + r)
+}
+
+// autocorrelation is how much a value resembles the one before it, corrected for what short series understate.
+func autocorrelation(x []float64) (float64, bool) {
+	const least = 6 // the correction below needs more than four
+	n := float64(len(x))
+	if len(x) < least {
+		return 0, false
+	}
+	m := mean(x)
+	var own, next float64
+	for i, v := range x {
+		own += (v - m) * (v - m)
+		if i > 0 {
+			next += (v - m) * (x[i-1] - m)
+		}
+	}
+	if own == 0 {
+		return 0, false
+	}
+	return (next/own + 1/n) / (1 - 3/n), true
+}
+
+func (h *hostComparison) kinds() []string {
+	var out []string
+	for _, k := range h.keys {
+		if !slices.Contains(out, k.kind) {
+			out = append(out, k.kind)
+		}
+	}
+	return out
+}
+
+// judge tests one series by the floor of its class.
+func (h *hostComparison) judge(s series, o *Options) result {
+	floor := h.p.Floor
+	switch {
+	case s.class == host:
+		floor = h.p.HostFloor
+	case o.Floor > 0:
+		floor = o.Floor
+	}
+	return h.p.judge(s, 0, h.step, floor, h.runs)
+}
+
+// judgeKind tests the operations of one kind together.
+func (h *hostComparison) judgeKind(kind string, o *Options) {
+	least := h.p.MinShare * h.step
+	var ps []float64
+	var at []*hostOp
+	for _, k := range h.keys {
+		op := h.ops[k]
+		if k.kind != kind {
+			continue
+		}
+		j := &op.judged
+		j.result = h.judge(op.series, o)
+		if j.gone, j.fresh = h.p.oneSided(op.series); (j.gone || j.fresh) && j.enough {
+			j.found = math.Abs(j.delta) >= least
+			continue
+		}
+		j.gone, j.fresh = false, false
+		if j.judged && max(mean(op.series.a), mean(op.series.b)) >= least {
+			ps, at = append(ps, j.p), append(at, op)
+		}
+	}
+	for i, found := range holm(ps, h.p.Alpha) {
+		j := &at[i].judged
+		j.found = found && math.Abs(j.delta) >= least
+	}
+}
+
+func interval(s series, r result) Interval {
+	i := Interval{A: time.Duration(mean(s.a)), B: time.Duration(mean(s.b))}
+	i.Delta = i.B - i.A
+	i.Low, i.High = i.Delta-time.Duration(r.half()), i.Delta+time.Duration(r.half())
+	return i
+}
+
+func (h *hostComparison) row(k opKey) HostRow {
+	op := h.ops[k]
+	j := &op.judged
+	r := HostRow{Kind: k.kind, Name: k.name, Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
+		Seen: time.Duration(j.seen(h.p, len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
+	switch {
+	case j.fresh:
+		r.Status = "new"
+	case j.gone:
+		r.Status = "removed"
+	}
+	return r
+}
+
+// renames joins an operation that is gone with a new one of the same place that occurs as often and takes as long: it has another
+// name, and nothing else changed.
+func (h *hostComparison) renames(r *HostReport, o *Options) {
+	type place struct{ kind, place string }
+	fresh := map[place][]int{}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Status == "new" {
+			p := place{row.Kind, h.ops[opKey{row.Kind, row.Name}].place[1]}
+			fresh[p] = append(fresh[p], i)
+		}
+	}
+	gone := map[int]bool{}
+	for i := range r.Rows {
+		old := &r.Rows[i]
+		if old.Status != "removed" {
+			continue
+		}
+		was := h.ops[opKey{old.Kind, old.Name}]
+		p := place{old.Kind, was.place[0]}
+		for at, k := range fresh[p] {
+			now := h.ops[opKey{r.Rows[k].Kind, r.Rows[k].Name}]
+			if !h.sameAs(was, now, o) {
+				continue
+			}
+			joined := series{class: was.series.class, a: was.series.a, b: now.series.b}
+			res := h.judge(joined, o)
+			r.Rows[k].Interval, r.Rows[k].Seen, r.Rows[k].CountA = interval(joined, res), time.Duration(res.seen(h.p, len(h.keys))), old.CountA
+			r.Rows[k].Status, r.Rows[k].Was, r.Rows[k].Significant, r.Rows[k].Judged = "renamed", old.Name, false, true
+			gone[i] = true
+			fresh[p] = slices.Delete(fresh[p], at, at+1)
+			break
+		}
+	}
+	kept := r.Rows[:0]
+	for i, row := range r.Rows {
+		if !gone[i] {
+			kept = append(kept, row)
+		}
+	}
+	r.Rows = kept
+}
+
+// sameAs reports whether two operations occur as often and take as long, as far as two equal runs do.
+func (h *hostComparison) sameAs(a, b *hostOp, o *Options) bool {
+	if math.Abs(a.count[0]-b.count[1]) > h.p.RenameCount*a.count[0] {
+		return false
+	}
+	r := h.judge(series{class: a.series.class, a: a.series.a, b: b.series.b}, o)
+	return r.judged && r.p > h.p.Alpha
+}
+
+// Sentence says what an operation's difference is.
+func (r *HostRow) Sentence() string {
+	switch r.Status {
+	case "new":
+		return fmt.Sprintf("host: %s is new: %s a step", r.Name, micros(r.B))
+	case "removed":
+		return fmt.Sprintf("host: %s is gone: %s a step before", r.Name, micros(r.A))
+	case "renamed":
+		return fmt.Sprintf("host: %s was %s: same place, as often, as long (%s)", r.Name, r.Was, micros(r.B))
+	}
+	s := fmt.Sprintf("host: %s %s → %s, %s", r.Name, micros(r.A), micros(r.B), signed(r.Delta))
+	if r.A > 0 {
+		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(r.Delta)/float64(r.A))
+	}
+	return s
+}
+
+// hosts are the steps of a side whose passes are compared.
+func hosts(s *Side, ch *chosen) []*Host {
+	var out []*Host
+	for r := range s.Runs {
+		run := &s.Runs[r]
+		if run.Host == nil || len(ch.passes[r]) == 0 {
+			continue
+		}
+		wanted := map[int]bool{}
+		for _, p := range ch.passes[r] {
+			wanted[run.Passes[p].Index] = true
+		}
+		out = append(out, run.Host.only(func(step int) bool { return wanted[run.Host.Passes[step]] }))
+	}
+	return out
+}
+
+// only keeps the steps that keep chooses.
+func (h *Host) only(keep func(step int) bool) *Host {
+	var at []int
+	for i := range h.Walls {
+		if keep(i) {
+			at = append(at, i)
+		}
+	}
+	out := &Host{}
+	for _, i := range at {
+		out.Passes, out.Walls = append(out.Passes, h.Passes[i]), append(out.Walls, h.Walls[i])
+	}
+	for k := range h.Operations {
+		op := h.Operations[k]
+		kept := make([]time.Duration, 0, len(at))
+		for _, i := range at {
+			kept = append(kept, op.Steps[i])
+		}
+		op.Steps = kept
+		out.Operations = append(out.Operations, op)
+	}
+	return out
+}
+
+// check refuses a host whose parts do not fit together.
+func (h *Host) check() error {
+	if h == nil {
+		return nil
+	}
+	if len(h.Passes) != len(h.Walls) {
+		return fmt.Errorf("the host has %d passes for %d steps", len(h.Passes), len(h.Walls))
+	}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		if _, ok := classNamed[op.Class]; !ok {
+			return fmt.Errorf("operation %q has the class %q", op.Name, op.Class)
+		}
+		if len(op.Steps) != len(h.Walls) {
+			return fmt.Errorf("operation %q has %d times for %d steps", op.Name, len(op.Steps), len(h.Walls))
+		}
+		if !(op.Count >= 0) || math.IsInf(op.Count, 0) {
+			return fmt.Errorf("operation %q occurs %v times", op.Name, op.Count)
+		}
+		for _, d := range op.Steps {
+			if d < 0 || d > maxTime {
+				return fmt.Errorf("operation %q has a time of %d ns", op.Name, d)
+			}
+		}
+	}
+	for _, d := range h.Walls {
+		if d < 0 || d > maxTime {
+			return fmt.Errorf("the host has a step of %d ns", d)
+		}
+	}
+	return nil
+}

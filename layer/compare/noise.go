@@ -1,0 +1,217 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/goccy/go-json"
+)
+
+// NoiseSchema is the schema of a [Noise] as JSON.
+const NoiseSchema = "strata.noise/1"
+
+// leastRuns is how many repeated runs noise is learned from: the standard deviation of five is known to a third.
+const leastRuns = 5
+
+// Noise is how much runs of one program differ, learned from repeated ones. All values are relative standard deviations.
+type Noise struct {
+	Schema string `json:"schema"`
+	Runs   int    `json:"runs"`
+	Date   string `json:"date"` // of the newest run; "" unknown
+	GPU    string `json:"gpu"`
+	Stage  string `json:"stage"`
+	// Common is that of all GPU work together, Classes that of a row beside the common shift, by the row's class.
+	Common  float64            `json:"common"`
+	Classes map[string]float64 `json:"classes"`
+	// Host is that of an operation of the host; 0 where none was measured.
+	Host float64 `json:"host"`
+}
+
+// ErrNoise is wrapped where noise cannot be learned or read.
+var ErrNoise = errors.New("no noise of repeated runs")
+
+// floors are the standard deviations between two runs: of all work together, and of the rows of each class.
+type floors struct {
+	common float64
+	class  [host + 1]float64
+}
+
+func (f *floors) of(c class) float64 { return f.class[c] }
+
+// evenly is one floor for everything.
+func evenly(floor float64) floors {
+	f := floors{common: floor}
+	for i := range f.class {
+		f.class[i] = floor
+	}
+	return f
+}
+
+// floors are those that were learned; a class of which nothing is known has the common one.
+func (n *Noise) floors(p Params) floors {
+	f := evenly(max(n.Common, p.FloorLeast))
+	for name, sd := range n.Classes {
+		f.class[classNamed[name]] = max(sd, p.FloorLeast)
+	}
+	return f
+}
+
+// from says where the noise is from.
+func (n *Noise) from() string {
+	s := fmt.Sprintf("learned from %d runs", n.Runs)
+	if n.Date != "" {
+		s += ", " + n.Date
+	}
+	return s
+}
+
+// LearnNoise measures how much the runs of a side differ, which must be of one program. It needs five; the error wraps [ErrNoise].
+func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(s.Runs) < leastRuns {
+		return nil, fmt.Errorf("%w: %d runs of one program, want at least %d", ErrNoise, len(s.Runs), leastRuns)
+	}
+	p := o.params()
+	ca, _, _, err := match(s, s, &o)
+	if err != nil {
+		return nil, err
+	}
+	for r := range s.Runs {
+		if len(ca.passes[r]) == 0 {
+			return nil, fmt.Errorf("%w: %s has no passes like the others' (%s)", ErrNoise, s.Runs[r].Trace, ca.like)
+		}
+		if s.Runs[r].GPU != s.Runs[0].GPU {
+			return nil, fmt.Errorf("%w: the runs are of %q and %q", ErrNoise, s.Runs[0].GPU, s.Runs[r].GPU)
+		}
+	}
+	c := &comparison{p: p, a: s, b: s, ca: ca, cb: ca, runs: true, scale: 1, noise: evenly(p.Floor)}
+	c.collect()
+	n := &Noise{Schema: NoiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[string]float64{}}
+	c.learn(n)
+	n.Host = learnHost(p, hosts(s, ca))
+	return n, ctx.Err()
+}
+
+// learn finds the common shift of each run and what the rows differ by beside it.
+func (c *comparison) learn(n *Noise) {
+	runs := len(c.a.Runs)
+	shifts := make([]float64, runs)
+	logs := make([][]float64, len(c.series)) // of the rows: log ratio of each run to the typical one
+	for i := range c.series {
+		logs[i] = c.p.logsOf(c.series[i].a, c.pass, c.series[i].class)
+	}
+	for r := range runs {
+		var x, weight []float64
+		for i := range c.series {
+			if logs[i] != nil {
+				x, weight = append(x, logs[i][r]), append(weight, min(mean(c.series[i].a)/c.pass, c.p.ShareCap))
+			}
+		}
+		shifts[r] = weightedMedian(x, weight)
+	}
+	n.Common = deviation(shifts)
+	sums, counts := map[class]float64{}, map[class]float64{}
+	for i := range c.series {
+		if logs[i] == nil {
+			continue
+		}
+		rest := make([]float64, runs)
+		for r := range runs {
+			rest[r] = logs[i][r] - shifts[r]
+		}
+		d := deviation(c.p.winsorised(rest))
+		sums[c.series[i].class] += d * d
+		counts[c.series[i].class]++
+	}
+	for k, sum := range sums {
+		n.Classes[classNames[k]] = math.Sqrt(sum / counts[k])
+	}
+}
+
+// logsOf are the logarithms of a row's runs to their median; nil for waiting, and for a row too small to be a finding.
+func (p Params) logsOf(values []float64, pass float64, c class) []float64 {
+	m := median(values)
+	if c == waiting || m <= 0 || slices.Min(values) <= 0 || m < p.MinShare*pass {
+		return nil
+	}
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = math.Log(v / m)
+	}
+	return out
+}
+
+// learnHost is the pooled deviation of the host's operations that are large enough to be findings; 0 where there are none.
+func learnHost(p Params, runs []*Host) float64 {
+	if len(runs) < leastRuns {
+		return 0
+	}
+	h := &hostComparison{p: p, runs: true, sides: [2][]*Host{runs, nil}}
+	var walls []float64
+	for _, r := range runs {
+		walls = append(walls, h.unit(r.Walls)...)
+	}
+	h.collect()
+	var sum, n float64
+	for _, k := range h.keys {
+		op := h.ops[k]
+		if op.series.class != host {
+			continue
+		}
+		if logs := p.logsOf(op.series.a, mean(walls), host); logs != nil {
+			d := deviation(p.winsorised(logs))
+			sum, n = sum+d*d, n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return math.Sqrt(sum / n)
+}
+
+// deviation is the standard deviation of a sample.
+func deviation(x []float64) float64 {
+	return standardError(x) * math.Sqrt(float64(len(x)))
+}
+
+// ReadNoise reads what [Noise.Write] wrote. The error wraps [ErrNoise].
+func ReadNoise(r io.Reader) (*Noise, error) {
+	const most = 1 << 20 // a noise file has a few hundred bytes
+	data, err := io.ReadAll(io.LimitReader(r, most))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoise, err)
+	}
+	var n Noise
+	if err := json.Unmarshal(data, &n); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoise, err)
+	}
+	if n.Schema != NoiseSchema {
+		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrNoise, n.Schema, NoiseSchema)
+	}
+	values := []float64{n.Common, n.Host}
+	for name, sd := range n.Classes {
+		if _, ok := classNamed[name]; !ok {
+			return nil, fmt.Errorf("%w: there is no class %q", ErrNoise, name)
+		}
+		values = append(values, sd)
+	}
+	for _, sd := range values {
+		if !(sd >= 0 && sd < 1) {
+			return nil, fmt.Errorf("%w: a relative standard deviation of %v", ErrNoise, sd)
+		}
+	}
+	return &n, nil
+}
+
+// Write saves the noise.
+func (n *Noise) Write(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(n)
+}

@@ -1,0 +1,88 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// hostWorld says how operations of the host vary: the measured quantiles of their relative spread are 2, 7 and 40 %, single samples
+// jump, and two runs differ by the floor.
+type hostWorld struct {
+	rho, offset, spikes float64
+}
+
+// host draws the operations of one run; operation 3 takes factor times as long.
+func (w hostWorld) host(r *rand.Rand, ops, steps int, factor float64) *Host {
+	h := &Host{}
+	for range steps {
+		h.Passes, h.Walls = append(h.Passes, 0), append(h.Walls, 10*time.Millisecond)
+	}
+	for o := range ops {
+		us := 20 * math.Pow(1.2, float64(o%20)) // 20 to 640 µs
+		sd := []float64{0.02, 0.07, 0.07, 0.07, 0.4}[o%5]
+		run := math.Exp(w.offset * r.NormFloat64())
+		x := r.NormFloat64()
+		op := Operation{Kind: "range", Name: fmt.Sprint("op", o), Class: "host", Count: 1}
+		if o == 3 {
+			us, run = 680, run*factor
+		}
+		for range steps {
+			x = w.rho*x + math.Sqrt(1-w.rho*w.rho)*r.NormFloat64()
+			v := us * run * math.Exp(sd*x)
+			if r.Float64() < w.spikes {
+				v *= 1 + 8*r.Float64()
+			}
+			op.Steps = append(op.Steps, time.Duration(1e3*v))
+		}
+		h.Operations = append(h.Operations, op)
+	}
+	return h
+}
+
+// Equal runs whose steps resemble their neighbours and jump: at most 2 % of the pairs show a difference.
+func TestSimulatedHostsWithoutDifference(t *testing.T) {
+	for _, w := range []hostWorld{{0.4, 0, 0.01}, {0.8, 0.05, 0.01}} {
+		for _, steps := range []int{12, 40, 120} {
+			const n = 200
+			r := rand.New(rand.NewPCG(4, uint64(steps)))
+			got := rate(n, func() bool {
+				rep := CompareHost([]*Host{w.host(r, 40, steps, 1)}, []*Host{w.host(r, 40, steps, 1)}, Options{})
+				for i := range rep.Rows {
+					if rep.Rows[i].Significant {
+						return true
+					}
+				}
+				return false
+			})
+			t.Logf("%+v, %d steps: false findings in %.1f %% of %d pairs", w, steps, 100*got, n)
+			if got > 0.02 {
+				t.Errorf("%+v, %d steps: false findings in %.1f %% of the pairs, want at most 2 %%", w, steps, 100*got)
+			}
+		}
+	}
+}
+
+// An operation of 680 µs that takes half as long again is found; the floor of 5 % hides much less.
+func TestSimulatedChangeOfAnOperation(t *testing.T) {
+	w := hostWorld{0.4, 0.02, 0.01}
+	const n = 200
+	for _, c := range []struct{ factor, least, most float64 }{{1.5, 0.9, 1}, {1.1, 0, 0.05}} {
+		r := rand.New(rand.NewPCG(5, 40))
+		got := rate(n, func() bool {
+			rep := CompareHost([]*Host{w.host(r, 40, 40, 1)}, []*Host{w.host(r, 40, 40, c.factor)}, Options{})
+			for i := range rep.Rows {
+				if row := &rep.Rows[i]; row.Name == "op3" {
+					return row.Significant
+				}
+			}
+			return false
+		})
+		t.Logf("× %.1f: found in %.1f %% of %d pairs", c.factor, 100*got, n)
+		if got < c.least || got > c.most {
+			t.Errorf("× %.1f is found in %.1f %% of the pairs, want %v to %v", c.factor, 100*got, c.least, c.most)
+		}
+	}
+}
