@@ -43,9 +43,10 @@ func (w *work) countTokens(a *Device, results []passResult) {
 
 // familySize is the number of tokens that the kernels of a family show.
 type familySize struct {
-	n    int64
-	grid classify.TokenGrid
-	bad  bool // they do not agree
+	n      int64
+	grid   classify.TokenGrid
+	replay bool // one of them was replayed
+	bad    bool // they do not agree
 }
 
 // rowsOf returns the rows that the kernels of a pass ran, −1 where that is not certain. real says that they are tokens: a graph runs
@@ -71,21 +72,31 @@ func (w *work) rowsOf(r *passResult, sizes map[string][3]int64) (rows int64, rea
 			size = gridOf(config)
 			sizes[config] = size
 		}
-		g := f.Tokens
-		g.Real = g.Real && !w.replayed(i)
-		families = addFamily(families, g, size[g.Axis])
+		families = addFamily(families, f.Tokens, size[f.Tokens.Axis], w.replayed(i))
 	}
+	return agreed(families, experts)
+}
+
+// agreed returns the rows on which two families agree and no other contradicts. A cache write of fewer rows does not: it leaves padding
+// out; but then one family alone tells the tokens.
+func agreed(families []familySize, experts bool) (rows int64, real bool) {
 	count := 0
 	rows = -1
-	for _, f := range families {
-		if f.grid.Dense && experts {
-			continue
+	for _, cacheWrites := range []bool{false, true} {
+		for _, f := range families {
+			if f.grid.Real != cacheWrites || f.grid.Dense && experts {
+				continue
+			}
+			switch {
+			case f.bad || f.n <= 0:
+				return -1, false
+			case rows < 0 || f.n == rows:
+				rows, real = f.n, real || f.grid.Real && !f.replay
+				count++
+			case !f.grid.Real || f.n > rows:
+				return -1, false
+			}
 		}
-		if f.bad || f.n <= 0 || rows >= 0 && f.n != rows {
-			return -1, false
-		}
-		rows, real = f.n, real || f.grid.Real
-		count++
 	}
 	if count < minFamilies {
 		return -1, false
@@ -94,15 +105,15 @@ func (w *work) rowsOf(r *passResult, sizes map[string][3]int64) (rows int64, rea
 }
 
 // addFamily notes what one kernel shows.
-func addFamily(families []familySize, g classify.TokenGrid, n int64) []familySize {
+func addFamily(families []familySize, g classify.TokenGrid, n int64, replay bool) []familySize {
 	for i := range families {
 		if f := &families[i]; f.grid.Family == g.Family {
 			f.bad = f.bad || f.n != n
-			f.grid.Real = f.grid.Real && g.Real
+			f.replay = f.replay || replay
 			return families
 		}
 	}
-	return append(families, familySize{n: n, grid: g})
+	return append(families, familySize{n: n, grid: g, replay: replay})
 }
 
 // gridOf reads the grid of a launch configuration, "gx,gy,gz|bx,by,bz"; what is missing is 0.

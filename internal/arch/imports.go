@@ -81,7 +81,6 @@ var Layers = Layering{
 	"layer/internal/segment":    {"classify"},
 	"layer/internal/operator":   {"internal/opname"},
 	"internal/testdata":         {},
-	"internal/tokengrid":        {"classify"},
 }
 
 // strict are the public packages that import no internal package but those

@@ -9,7 +9,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
-	"github.com/llmstrata/strata/internal/tokengrid"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -44,8 +43,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
 		return nil, err
 	}
-	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), families: map[trace.NameID]*tokengrid.Family{},
-		dims: map[string][][]int64{}}
+	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), dims: map[string][][]int64{}}
 	if w.met, err = meet(ctx, a, d, o.Ranks); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
-	"github.com/llmstrata/strata/internal/tokengrid"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -45,8 +44,7 @@ type walk struct {
 
 	dims                  map[string][][]int64 // input shapes of ops, read
 	collectives           []Collective
-	families              map[trace.NameID]*tokengrid.Family // nil: a name that is of none
-	marked, unknownTokens int                                // passes, for notes
+	marked, unknownTokens int // passes, for notes
 }
 
 // key names one operator of one layer kind; kind is −1 outside of layers.
@@ -84,7 +82,6 @@ type measured struct {
 	given   given
 	stage   layer.Stage
 	told    told
-	grids   tokengrid.Tally
 }
 
 // instance is one operator of one layer.
@@ -157,8 +154,8 @@ func (w *walk) pass(p int, o *Options) *measured {
 		r.pass.PerRequest = r.pass.Wall / time.Duration(r.pass.Batch)
 	}
 	r.judge(r.kernels(p))
-	if n := r.grids.Run(); n > 0 && n >= r.pass.Tokens {
-		r.pass.Rows = n
+	if fp.Rows >= r.pass.Tokens {
+		r.pass.Rows = fp.Rows
 	}
 	r.pass.Waterfall = r.waterfall()
 	return r
@@ -235,9 +232,6 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 			g = outside
 		}
 	}
-	if f, ok := r.walk.family(e); ok {
-		r.grids.Add(f, e.LaunchConfig())
-	}
 	r.counts[g]++
 	r.longest[g] = longer(r.longest[g], k)
 	if g == communication {
@@ -255,21 +249,6 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		return
 	}
 	r.booked[g] += booked
-}
-
-// family is the one whose grid tells the rows that a kernel runs.
-func (w *walk) family(e trace.Event) (tokengrid.Family, bool) {
-	f, ok := w.families[e.NameID()]
-	if !ok {
-		if found, ok := tokengrid.Of(e.Name()); ok {
-			f = &found
-		}
-		w.families[e.NameID()] = f
-	}
-	if f == nil {
-		return tokengrid.Family{}, false
-	}
-	return *f, true
 }
 
 // countsOutside says that an operator has work of its own before or behind the layers.

@@ -88,7 +88,7 @@ type Pass struct {
 	Index  int         `json:"index"`
 	Stage  layer.Stage `json:"stage"`
 	Tokens int64       `json:"tokens"` // −1 unknown
-	// TokensFrom says what told the tokens: "annotation", "grids", "shapes", "option".
+	// TokensFrom says what told the tokens: "annotation", "grids", "shapes", "option", "rows" that kernels ran for, padding included.
 	TokensFrom string `json:"tokens_from"`
 	Batch      int64  `json:"batch"` // requests; −1 unknown
 	// Wall is from the pass's start to that of the next one where that follows; 0 in a plan.

@@ -19,16 +19,7 @@ func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 		}
 	}
 	if fp.Tokens > 0 {
-		l := &Load{Tokens: fp.Tokens, Requests: int64(max(fp.Batch, 0))}
-		if fp.Stage == layer.StageDecode && l.Requests == 0 {
-			l.Requests = l.Tokens
-		}
-		l.split(fp.Stage)
-		from := "grids"
-		if fp.Annotation != nil {
-			from = "annotation"
-		}
-		return l, from
+		return loadOfTokens(fp, fp.Tokens), fp.TokenEvidence
 	}
 	if l := w.loadOfShapes(p); l != nil {
 		return l, "shapes"
@@ -37,7 +28,20 @@ func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 		l := *o.Load
 		return &l, "option"
 	}
+	if fp.Rows > 0 { // what runs: padding costs as tokens do
+		return loadOfTokens(fp, fp.Rows), "rows"
+	}
 	return nil, ""
+}
+
+// loadOfTokens is what a pass processes of which the number of tokens alone is known.
+func loadOfTokens(fp *layer.ForwardPass, tokens int64) *Load {
+	l := &Load{Tokens: tokens, Requests: int64(max(fp.Batch, 0))}
+	if fp.Stage == layer.StageDecode && l.Requests == 0 {
+		l.Requests = l.Tokens
+	}
+	l.split(fp.Stage)
+	return l
 }
 
 // split books all tokens on the phase of the stage.
