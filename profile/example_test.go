@@ -48,7 +48,7 @@ func ExampleModelProfile_DisplayName() {
 func ExampleInferParallelism() {
 	p, err := profile.InferParallelism(profile.ParallelHints{TP: 4, Distributed: []byte(`{"rank": 0, "world_size": 8}`)})
 	fmt.Println(p, err)
-	// Output: TP 4 (flag), EP 8 (world_size of distributedInfo) <nil>
+	// Output: TP 4 (flag), EP unknown (8 ranks in all) <nil>
 }
 
 func ExampleArchSummary_Lines() {

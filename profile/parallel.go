@@ -1,22 +1,19 @@
 package profile
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 )
-
-// DefaultParallelSize is the tensor- and expert-parallel size assumed when
-// nothing tells one (pipeline.md §1): the GPUs of one common server.
-const DefaultParallelSize = 8
 
 // Size is a parallel size and where it comes from.
 type Size struct {
-	// N is the number of ranks, at least 1.
-	N int `json:"n"`
-	// Source says what it was taken from, for people.
+	// N is the number of ranks; 0: unknown.
+	N int `json:"n,omitempty"`
+	// Source says what it was taken from, or that nothing tells it, for people.
 	Source string `json:"source"`
-	// Assumed: nothing told it; N is the default.
-	Assumed bool `json:"assumed,omitempty"`
 }
 
 // Parallelism holds the sizes of a run.
@@ -42,10 +39,13 @@ type ParallelHints struct {
 
 // InferParallelism finds the tensor- and expert-parallel sizes, best evidence
 // first: the flags; the file names, where the ranks of one run lie side by side
-// (TP-0 … TP-7, tp0 …, rank0 …); distributedInfo and server_args.json; the
-// default. A file name alone gives a rank, not a size: rank 0 may be one of any
-// number. The error reports a flag out of range; a hint that cannot be read is
-// no hint.
+// (TP-0 … TP-7, tp0 …); server_args.json; the process groups of distributedInfo
+// that are named for what they divide; a world of one rank. A file name alone
+// gives a rank, not a size: rank 0 may be one of any number. The number of all
+// ranks alone is no size either, as they may be pipeline stages or replicas;
+// only a server that names each kind of rank in its files' names, and names
+// tensor-parallel ones alone, makes it one. What nothing tells is 0. The error
+// reports a flag out of range; a hint that cannot be read is no hint.
 func InferParallelism(h ParallelHints) (Parallelism, error) {
 	for _, f := range []struct {
 		name string
@@ -55,46 +55,51 @@ func InferParallelism(h ParallelHints) (Parallelism, error) {
 			return Parallelism{}, fmt.Errorf("profile: %s size %d is outside 1…%d", f.name, f.n, maxRanks)
 		}
 	}
-	world, worldSource := h.WorldSize, "the trace's world size"
-	if d, err := parseDistributed(h.Distributed); err == nil && d.world > 0 {
-		world, worldSource = d.world, "world_size of distributedInfo"
+	d, _ := parseDistributed(h.Distributed)
+	if d.world == 0 {
+		d.world = h.WorldSize
 	}
-	args := h.ServerArgs
-	if args == nil && h.TracePath != "" {
-		if a, err := LoadServerArgs(filepath.Join(dirOf(h.TracePath), "server_args.json")); err == nil {
-			args = a
-		}
-	}
-	if args == nil {
-		args = &ServerArgs{}
-	}
-	argsSource := "server_args"
-	if args.Path != "" {
-		argsSource = args.Path
-	}
+	args := h.serverArgs()
 	names := readRankFiles(h.TracePath)
+	return Parallelism{
+		TP: inferSize(h.TP, args.TPSize, "tp", args.Path, names, d),
+		EP: inferSize(h.EP, args.EPSize, "ep", args.Path, names, d),
+	}, nil
+}
 
-	size := func(flag, fromArgs int, kind string) Size {
-		byName := names.kinds[kind]
-		ranks := names.kinds["rank"]
-		switch {
-		case flag > 0:
-			return Size{N: flag, Source: "flag"}
-		case byName.size > 0:
-			return Size{N: byName.size, Source: byName.source}
-		case fromArgs > 0:
-			return Size{N: fromArgs, Source: kind + "_size of " + argsSource}
-		case ranks.size > 0 && ranks.size >= world:
-			return Size{N: ranks.size, Source: ranks.source}
-		case world > 0:
-			return Size{N: world, Source: worldSource}
-		}
-		if least := max(byName.least, ranks.least); least > DefaultParallelSize {
-			return Size{N: least, Source: "highest rank in the file names"}
-		}
-		return Size{N: DefaultParallelSize, Source: "default", Assumed: true}
+// serverArgs are those given, or those beside the trace; without any, empty ones.
+func (h *ParallelHints) serverArgs() *ServerArgs {
+	if h.ServerArgs != nil {
+		return h.ServerArgs
 	}
-	return Parallelism{TP: size(h.TP, args.TPSize, "tp"), EP: size(h.EP, args.EPSize, "ep")}, nil
+	if h.TracePath != "" {
+		if a, err := LoadServerArgs(filepath.Join(dirOf(h.TracePath), "server_args.json")); err == nil {
+			return a
+		}
+	}
+	return &ServerArgs{}
+}
+
+// inferSize takes the best evidence for the size of one kind, "tp" or "ep".
+func inferSize(flag, fromArgs int, kind, argsPath string, names rankNames, d distributed) Size {
+	byName := names.kinds[kind]
+	switch {
+	case flag > 0:
+		return Size{flag, "flag"}
+	case byName.size > 0:
+		return Size{byName.size, byName.source}
+	case fromArgs > 0:
+		return Size{fromArgs, kind + "_size of " + cmp.Or(argsPath, "server_args")}
+	case d.groups[kind] > 0:
+		return Size{d.groups[kind], "process groups of distributedInfo"}
+	case d.world == 1:
+		return Size{1, "world_size of distributedInfo"}
+	case d.world > 1 && kind == "tp" && names.onlyTP:
+		return Size{d.world, "world_size of distributedInfo; the file's name knows tensor-parallel ranks only"}
+	case d.world > 1:
+		return Size{0, fmt.Sprintf("%d ranks in all", d.world)}
+	}
+	return Size{0, "the trace does not tell"}
 }
 
 // dirOf is the directory of a trace that may be one.
@@ -106,7 +111,10 @@ func dirOf(path string) string {
 }
 
 // distributed is what is read of distributedInfo.
-type distributed struct{ world int }
+type distributed struct {
+	world  int
+	groups map[string]int // size by kind, of groups that are named for it
+}
 
 func parseDistributed(raw []byte) (distributed, error) {
 	if len(raw) == 0 || len(raw) > maxDocument {
@@ -117,19 +125,67 @@ func parseDistributed(raw []byte) (distributed, error) {
 		return distributed{}, err
 	}
 	n, _, err := o.integer("world_size", 1, maxRanks)
-	return distributed{n}, err
+	return distributed{n, groupSizes(raw)}, err
 }
 
-// String renders "TP 8 (flag), EP 1 (world_size of distributedInfo)", and "(assumed: the trace does not tell)" behind a size
-// that nothing tells.
+// groupSizes reads the sizes of process groups by what their descriptions say
+// they divide. Most servers leave these "undefined"; Megatron and device meshes
+// name them. Groups of one kind that differ in size say nothing.
+func groupSizes(raw []byte) map[string]int {
+	var info struct {
+		Groups []struct {
+			Description string `json:"pg_desc"`
+			Size        int    `json:"pg_size"`
+			Ranks       []int  `json:"ranks"`
+		} `json:"pg_config"`
+	}
+	if json.Unmarshal(raw, &info) != nil {
+		return nil
+	}
+	sizes := map[string]int{}
+	for _, g := range info.Groups {
+		kind, n := groupKind(g.Description), cmp.Or(g.Size, len(g.Ranks))
+		if kind == "" || n < 1 || n > maxRanks {
+			continue
+		}
+		if had, ok := sizes[kind]; ok && had != n {
+			n = -1
+		}
+		sizes[kind] = n
+	}
+	return sizes
+}
+
+// groupWords say what a process group divides.
+var groupWords = map[string]string{
+	"tp": "tp", "tensor": "tp", "ep": "ep", "expert": "ep", "dp": "dp", "data": "dp", "pp": "pp", "pipeline": "pp",
+	"cp": "cp", "context": "cp", "sp": "sp", "sequence": "sp",
+}
+
+// groupKind reads "mesh_tp" or "TENSOR_MODEL_PARALLEL_GROUP" as tp; a group that
+// divides two things at once, such as EXPERT_TENSOR_PARALLEL_GROUP, is of no kind.
+func groupKind(description string) string {
+	found := ""
+	for _, w := range strings.FieldsFunc(strings.ToLower(description), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		if kind := groupWords[w]; kind != "" {
+			if found != "" && found != kind {
+				return ""
+			}
+			found = kind
+		}
+	}
+	return found
+}
+
+// String renders "TP 8 (flag), EP unknown (the trace does not tell)".
 func (p Parallelism) String() string {
 	return "TP " + p.TP.String() + ", EP " + p.EP.String()
 }
 
-// String renders "8 (flag)".
+// String renders "8 (flag)", "unknown (128 ranks in all)".
 func (s Size) String() string {
-	if s.Assumed {
-		return fmt.Sprintf("%d (assumed: the trace does not tell)", s.N)
+	if s.N == 0 {
+		return fmt.Sprintf("unknown (%s)", s.Source)
 	}
 	return fmt.Sprintf("%d (%s)", s.N, s.Source)
 }

@@ -13,26 +13,31 @@ import (
 // SGLang "…-TP-0.trace.json.gz" (also -DP-0, -EP-0), vLLM
 // "dp0_pp0_tp0_dcp0_ep0_rank0.<host>_<pid>.<time>.pt.trace.json.gz", others
 // "rank0". One name holds a rank, so a size needs the siblings: names that differ
-// only in rank numbers and in long numbers (times, process ids).
+// only in rank numbers and in long numbers (times, process ids). What "rank"
+// divides no name says.
 
 // rankNames is what the names of a run's trace files tell, by marker.
-type rankNames struct{ kinds map[string]rankName }
+type rankNames struct {
+	kinds map[string]rankName
+	// onlyTP says that the name holds a tensor-parallel rank, written as SGLang
+	// does, and none of another kind: it names each kind of which there are two.
+	onlyTP bool
+}
 
 type rankName struct {
 	size   int    // the ranks 0 … size−1 all lie there (at least two); 0: not known
-	least  int    // the size is at least this; 0: no marker
 	source string // for people
 }
 
 var rankMarkers = map[string]*regexp.Regexp{
-	"tp":   regexp.MustCompile(`(?i)(?:^|[^a-z0-9])tp([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
-	"ep":   regexp.MustCompile(`(?i)(?:^|[^a-z0-9])ep([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
-	"rank": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])rank([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+	"tp": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])tp([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+	"ep": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])ep([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
 }
 
 var (
 	anyMarker   = regexp.MustCompile(`(?i)(^|[^a-z0-9])(tp|ep|dp|pp|dcp|pcp|cp|rank)([-_]?)[0-9]+`)
 	otherMarker = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:dp|pp|dcp|pcp|cp|rank)[-_]?[0-9]+`)
+	expertRank  = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])ep[-_]?[0-9]+`)
 	longNumber  = regexp.MustCompile(`[0-9]{4,}`)
 )
 
@@ -88,6 +93,8 @@ func readRankFiles(tracePath string) rankNames {
 			out.kinds[kind] = r
 		}
 	}
+	_, glued, ok := rankIn("tp", own)
+	out.onlyTP = ok && !glued && !otherMarker.MatchString(own) && !expertRank.MatchString(own)
 	return out
 }
 
@@ -104,15 +111,15 @@ func rankSize(kind, own string, family []string, dir string) (rankName, bool) {
 			least = max(least, r+1)
 		}
 	}
-	r := rankName{least: least}
+	r := rankName{}
 	switch lone := least - 1; {
 	case len(seen) >= 2 && len(seen) == least:
 		r.size = least
 		r.source = fmt.Sprintf("file names: %s 0…%d in %s", kind, least-1, dir)
-	case kind != "rank" && glued && len(seen) == 1 && lone >= 2 && lone&(lone-1) == 0 && !otherMarker.MatchString(own):
+	case glued && len(seen) == 1 && lone >= 2 && lone&(lone-1) == 0 && !otherMarker.MatchString(own):
 		// "llama-tp8-bs32": a label people write. As a rank it would have siblings
 		// or, as the engines write it, other markers beside it.
-		r.size, r.least = lone, 0
+		r.size = lone
 		r.source = fmt.Sprintf("file name: %s%d taken as a size", kind, lone)
 	}
 	return r, true

@@ -141,7 +141,7 @@ func (a *analysis) tensorParallel() int {
 	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize), Distributed: a.formal[0].t.Meta().Distributed,
 		WorldSize: a.formal[0].t.Meta().WorldSize, TracePath: a.formal[0].path}
 	p, err := profile.InferParallelism(h)
-	if err != nil || p.TP.Assumed {
+	if err != nil || p.TP.N == 0 {
 		return 0
 	}
 	return p.TP.N

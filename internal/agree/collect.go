@@ -302,7 +302,7 @@ func (d *documents) settings(l *ledger, t truth) {
 	if t.framework != "" {
 		server.say(byTruth, t.framework)
 	}
-	if d.ok("layer-timeline") && !d.timeline.TP.Assumed {
+	if d.ok("layer-timeline") && d.timeline.TP.N > 0 {
 		size.count("layer-timeline", d.timeline.TP.N)
 	}
 	if d.ok("triage") {

@@ -162,13 +162,10 @@ func (e *Env) Parallelism(a *layer.Analysis, path string, tp, ep int) (profile.P
 	return p, nil
 }
 
-// KnownTP is the tensor-parallel size that [Env.Parallelism] tells, 0 where it is only assumed.
+// KnownTP is the tensor-parallel size that [Env.Parallelism] tells, 0 where it is unknown.
 func (e *Env) KnownTP(a *layer.Analysis, path string, tp int) (int, error) {
 	p, err := e.Parallelism(a, path, tp, 0)
-	if err != nil || p.TP.Assumed {
-		return 0, err
-	}
-	return p.TP.N, nil
+	return p.TP.N, err
 }
 
 // Busiest is the value of --device that takes the GPU with most GPU time.
