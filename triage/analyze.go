@@ -175,6 +175,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)
+	out.StepNS, out.TokenNS = s.perStep()
 	s.exposure = a.exposure(s)
 	out.Exposure = s.exposure
 	b := s.busy()

@@ -21,14 +21,16 @@ var ErrMissingReports = errors.New("triage: reports not found")
 
 // BundleEntry is one report of a bundle.
 type BundleEntry struct {
-	Label string // heading; "" takes the report's model, else its directory's name
+	// Label heads the report's section. "": its model, else that of the reports in its directory, else the directory's name.
+	Label string
 	Path  string
+	Name  string // of the report within its section; "": its framework
 }
 
 // ParseBundleEntry reads "LABEL=PATH", or a path alone.
 func ParseBundleEntry(s string) BundleEntry {
 	if label, path, ok := strings.Cut(s, "="); ok && label != "" && path != "" {
-		return BundleEntry{label, path}
+		return BundleEntry{Label: label, Path: path}
 	}
 	return BundleEntry{Path: s}
 }
@@ -45,7 +47,9 @@ type Bundle struct {
 type bundlePart struct {
 	entry     BundleEntry
 	heading   string // the model
+	model     string // as the report says
 	framework string
+	figures   []stageFigures
 	lines     []string
 }
 
@@ -116,6 +120,7 @@ func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrMissingReports, strings.Join(missing, ", "))
 	}
+	b.name()
 	// Sections keep the order of the entries; within one, frameworks have a fixed order.
 	first := map[string]int{}
 	for i, p := range b.parts {
@@ -138,21 +143,40 @@ func frameworkOrder(name string) int {
 	return len(frameworks)
 }
 
+// name gives the parts their headings.
+func (b *Bundle) name() {
+	models := map[string]string{} // by directory; "" where reports disagree
+	for _, p := range b.parts {
+		dir := filepath.Dir(absolute(p.entry.Path))
+		if m, ok := models[dir]; p.model != "" && (!ok || m == p.model) {
+			models[dir] = p.model
+		} else if p.model != "" {
+			models[dir] = ""
+		}
+	}
+	for i := range b.parts {
+		p := &b.parts[i]
+		dir := filepath.Dir(absolute(p.entry.Path))
+		p.heading = cmp.Or(p.entry.Label, p.model, models[dir], filepath.Base(dir))
+	}
+}
+
 func readPart(e BundleEntry, text string) bundlePart {
 	p := bundlePart{entry: e, lines: strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")}
-	model := ""
 	for _, l := range p.lines {
 		if strings.HasPrefix(l, "|") {
 			break // the head is over
 		}
-		if v, ok := strings.CutPrefix(l, "Model: "); ok && model == "" {
-			model = strings.TrimSpace(v)
+		if v, ok := strings.CutPrefix(l, "Model: "); ok && p.model == "" {
+			p.model = strings.TrimSpace(v)
 		}
 		if v, ok := strings.CutPrefix(l, "Framework: "); ok && p.framework == "" {
 			p.framework = strings.TrimSpace(v)
 		}
+		if f, ok := readFigures(l); ok {
+			p.figures = append(p.figures, f)
+		}
 	}
-	p.heading = cmp.Or(e.Label, model, filepath.Base(filepath.Dir(absolute(e.Path))))
 	return p
 }
 
@@ -171,9 +195,10 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 	if !b.Time.IsZero() {
 		m.printf("\nGenerated: %s\n", b.Time.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
+	b.summary(m)
 	if b.TOC {
 		m.printf("\n## Contents\n\n")
-		slugs := map[string]int{"contents": 1}
+		slugs := map[string]int{"contents": 1, "summary-of-all-reports": 1}
 		last := ""
 		for _, p := range b.parts {
 			if p.heading != last {
@@ -204,9 +229,25 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 	return m.err
 }
 
+// summary writes the figures of all reports in one table, a row per stage.
+func (b *Bundle) summary(m *page) {
+	t := table.New(table.Text("Model"), table.Text("Framework"), table.Text("Stage"), table.Number("Step"), table.Number("Per token"),
+		table.Text("Top operator"), table.Number("Exposed communication"))
+	for i := range b.parts {
+		p := &b.parts[i]
+		for _, f := range p.figures {
+			t.Row(p.heading, p.title(), f.stage, f.step, f.token, f.operator, f.exposed)
+		}
+	}
+	if t.Len() > 0 {
+		m.printf("\n## Summary of all reports\n\n")
+		m.table(t)
+	}
+}
+
 // title heads a report within its section.
 func (p *bundlePart) title() string {
-	return cmp.Or(p.framework, strings.TrimSuffix(filepath.Base(p.entry.Path), filepath.Ext(p.entry.Path)))
+	return cmp.Or(p.entry.Name, p.framework, strings.TrimSuffix(filepath.Base(p.entry.Path), filepath.Ext(p.entry.Path)))
 }
 
 // lower moves a heading three levels down, at most to the sixth.

@@ -132,6 +132,9 @@ func (m *page) head(r *Report) {
 	if r.TPSize > 0 {
 		m.fact("TP size", fmt.Sprint(r.TPSize))
 	}
+	for i := range r.Stages {
+		m.fact(fmt.Sprintf("%s (%s)", figuresName, stageTitle(r.Stages[i].Stage)), r.Stages[i].figures())
+	}
 	m.printf("\n")
 }
 

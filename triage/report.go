@@ -77,6 +77,10 @@ type StageReport struct {
 	Steps    int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
 	Batch    int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
 
+	// StepNS is the mean time of a whole pass, TokenNS that of the passes per token that they process; 0 where not known.
+	StepNS  int64 `json:"step_ns"`
+	TokenNS int64 `json:"token_ns"`
+
 	Kernels    []KernelRow   `json:"kernels"`
 	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
 	Operators  []OperatorRow `json:"operators"`   // all kernels, by time; empty where no operator is known

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -48,7 +49,7 @@ func (b *bundle) add(ctx context.Context, e capture.Entry) error {
 	if err != nil {
 		return err
 	}
-	b.entries = append(b.entries, triage.BundleEntry{Label: e.Name, Path: path})
+	b.entries = append(b.entries, triage.BundleEntry{Label: rep.Model, Path: path, Name: rep.Framework + " (" + e.Name + ")"})
 	b.files[e.Name] = path
 	return nil
 }
@@ -59,10 +60,27 @@ func (b *bundle) write(w io.Writer) error {
 	if len(b.entries) == 0 {
 		return nil
 	}
+	b.nameModels()
 	doc, err := triage.NewBundle(b.title, b.entries...)
 	if err != nil {
 		return err
 	}
 	doc.TOC = len(b.entries) > 1
 	return doc.WriteMarkdown(w)
+}
+
+// nameModels gives entries whose server did not name its model the model of all others, if that is one, else their own name.
+func (b *bundle) nameModels() {
+	model, several := "", false
+	for _, e := range b.entries {
+		several = several || model != "" && e.Label != "" && e.Label != model
+		model = cmp.Or(model, e.Label)
+	}
+	for i := range b.entries {
+		e := &b.entries[i]
+		if e.Label == "" && !several {
+			e.Label = model
+		}
+		e.Label = cmp.Or(e.Label, filepath.Base(filepath.Dir(e.Path)))
+	}
 }

@@ -1,0 +1,99 @@
+package triage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+)
+
+// perStep is the mean time of the stage's whole passes, and their time per token where all say how many they process; 0 where
+// not known.
+func (s *stageWork) perStep() (step, token int64) {
+	var ns, passes, tokens int64
+	known := true
+	for _, w := range s.parts {
+		for i := range w.a.Devices {
+			d := &w.a.Devices[i]
+			stage := w.stages.pass[d.ID]
+			for p := range d.Passes {
+				fp := &d.Passes[p]
+				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == wholeTrace || fp.Partial != layer.Whole {
+					continue
+				}
+				ns += int64(fp.End - fp.Start)
+				passes++
+				tokens += max(0, fp.Tokens)
+				known = known && fp.Tokens > 0
+			}
+		}
+	}
+	if passes == 0 {
+		return 0, 0
+	}
+	if known {
+		token = ns / tokens
+	}
+	return ns / passes, token
+}
+
+// The words of a stage's line in the head of a report, which bundles read.
+const (
+	figuresName  = "Step"
+	perToken     = "/token"
+	topOperator  = "top operator "
+	exposedComms = "exposed communication "
+)
+
+// figures is the line of a stage in the head of a report; "" where there is nothing to say.
+func (s *StageReport) figures() string {
+	var out []string
+	if s.StepNS > 0 {
+		out = append(out, nanos(s.StepNS))
+	}
+	if s.TokenNS > 0 {
+		out = append(out, nanos(s.TokenNS)+perToken)
+	}
+	for _, o := range s.Operators {
+		if o.Operator != noOperator {
+			out = append(out, fmt.Sprintf("%s%s %s", topOperator, o.Operator, pct(o.SharePct)))
+			break
+		}
+	}
+	if x := s.Exposure; x != nil {
+		for _, r := range x.Rows {
+			if r.Category == string(classify.CategoryCommunication) {
+				out = append(out, fmt.Sprintf("%s%s (%s)", exposedComms, nanos(r.ExposedNS), pct(r.ExposedPct)))
+			}
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// stageFigures is a stage's line read back from a report.
+type stageFigures struct{ stage, step, token, operator, exposed string }
+
+// readFigures reads "Step (decode): 10.45 ms, 326.6 µs/token, …".
+func readFigures(line string) (stageFigures, bool) {
+	rest, ok := strings.CutPrefix(line, figuresName+" (")
+	stage, rest, cut := strings.Cut(rest, "): ")
+	if !ok || !cut {
+		return stageFigures{}, false
+	}
+	out := stageFigures{stage, table.None, table.None, table.None, table.None}
+	for i, part := range strings.Split(rest, ", ") {
+		part = strings.TrimSpace(part)
+		if v, ok := strings.CutSuffix(part, perToken); ok {
+			out.token = v
+		} else if v, ok := strings.CutPrefix(part, topOperator); ok {
+			out.operator = v
+		} else if v, ok := strings.CutPrefix(part, exposedComms); ok {
+			out.exposed = v
+		} else if i == 0 {
+			out.step = part // "top operator" may stand first
+		}
+	}
+	return out, true
+}
