@@ -38,7 +38,7 @@ func (a *account) doubts(v *Verdict, p *Params) []Doubt {
 		d.add("busy-with-communication", ConfidenceMedium, "during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(d.r.Alone))
 	}
 	for _, f := range a.l.w.layers.Health.Findings {
-		if f.Severity > trace.HealthOK && (slices.Contains(f.Affects, "idle") || slices.Contains(f.Affects, "gpu-time")) && f.Code != "empty-graphs" && f.Code != "graph-rows" {
+		if f.Severity > trace.HealthOK && incomplete(f) {
 			d.add("trace-incomplete", ConfidenceMedium, "%s", f.Message)
 		}
 	}
@@ -46,6 +46,16 @@ func (a *account) doubts(v *Verdict, p *Params) []Doubt {
 		return cmp.Or(cmp.Compare(confidenceRank(a.Weight), confidenceRank(b.Weight)), cmp.Compare(a.Code, b.Code))
 	})
 	return d.list
+}
+
+// incomplete reports whether a finding says that events are missing or wrong that idle time rests on. What graph replays
+// hide has doubts of its own, and tables that an export never had are told by what they would hold.
+func incomplete(f trace.Finding) bool {
+	switch f.Code {
+	case "empty-graphs", "graph-rows", "loss-" + string(trace.LossMissingTable):
+		return false
+	}
+	return slices.ContainsFunc(f.Affects, func(a string) bool { return a == "idle" || a == "gpu-time" || a == "completeness" })
 }
 
 // size doubts recordings of little work. Whole graph replays are many kernels each.

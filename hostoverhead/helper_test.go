@@ -46,8 +46,8 @@ func stage(v *hostoverhead.Verdict, s layer.Stage) *hostoverhead.StageVerdict {
 	return nil
 }
 
-// idle is the idle time of the deciding device by cause, in µs.
-func idle(v *hostoverhead.Verdict) map[hostoverhead.Cause]int64 {
+// causesOf is the idle time of the deciding device by cause, in µs.
+func causesOf(v *hostoverhead.Verdict) map[hostoverhead.Cause]int64 {
 	out := map[hostoverhead.Cause]int64{}
 	for _, c := range v.Idle {
 		out[c.Cause] = c.NS / 1000

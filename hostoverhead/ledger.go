@@ -41,6 +41,7 @@ const (
 	detailQuiet
 	detailOffCPU
 	detailHostFunction
+	detailSampled
 )
 
 var details = [...]string{
@@ -55,6 +56,7 @@ var details = [...]string{
 	detailUnnamed:        "host code that no recorded range, op or frame names",
 	detailQuiet:          "nothing recorded on the launching thread",
 	detailOffCPU:         "off the CPU between two steps, for a reason that is not recorded",
+	detailSampled:        "found running by samples",
 	detailHostFunction:   "queued before, started late; the run has callbacks of the host in its streams",
 }
 
@@ -281,7 +283,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 		}
 		return 1
 	})
-	if i == len(calls) || calls[i].span.Start > g.span.Start {
+	if i == len(calls) {
 		return
 	}
 	e := l.w.t.At(calls[i].id)

@@ -25,6 +25,7 @@ type timeline struct {
 	over   []timelinePiece // profiler overhead
 	system []timelinePiece // calls of the C library and the system
 	off    []timelinePiece // off the CPU
+	ran    []timelinePiece // moments at which it was found running
 	ranges []timelinePiece // annotations and NVTX ranges
 	code   []timelinePiece // Python frames and ops, the innermost of both
 }
@@ -37,8 +38,11 @@ func (l *ledger) timelineOf(th trace.ThreadIndex) *timeline {
 	c := clipper{w: l.w, thread: th, keep: l.needs[th]}
 	long := func(e trace.Event) bool { return e.Duration() > 0 }
 	tl := &timeline{
-		calls: c.outermost(trace.LaneLaunch, nil),
-		over:  c.outermost(trace.LaneSync, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) }),
+		calls:  c.outermost(trace.LaneLaunch, nil),
+		over:   c.outermost(trace.LaneSync, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) }),
+		system: c.outermost(trace.LaneSync, func(e trace.Event) bool { return e.Kind() == trace.KindOSCall }),
+		off:    c.outermost(trace.LaneSync, func(e trace.Event) bool { return e.Kind() == trace.KindOffCPU }),
+		ran:    c.samples(),
 		ranges: c.flatten(trace.LaneAnnotation, func(e trace.Event) bool {
 			return (e.Kind() == trace.KindAnnotation || e.Kind() == trace.KindRange) && e.Duration() > 0
 		}),
@@ -82,6 +86,28 @@ func (c *clipper) outermost(lane trace.Lane, keep func(trace.Event) bool) []time
 		end = s.End
 	}
 	return out
+}
+
+// samples lists the moments at which the thread was found running.
+func (c *clipper) samples() []timelinePiece {
+	var out []timelinePiece
+	for e := range c.w.t.OnThread(trace.LaneSync, c.thread) {
+		if at := int64(e.Start()); e.Kind() == trace.KindSample {
+			if i := interval.From(c.keep, at); i < len(c.keep) && c.keep[i].Contains(at) {
+				out = append(out, timelinePiece{interval.Span{Start: at, End: at}, e.ID()})
+			}
+		}
+	}
+	return out
+}
+
+// sampled is the sample of a thread within a span, invalid where there is none.
+func (l *ledger) sampled(tl *timeline, s interval.Span) trace.Event {
+	i := sort.Search(len(tl.ran), func(i int) bool { return tl.ran[i].span.Start >= s.Start })
+	if i < len(tl.ran) && tl.ran[i].span.Start < s.End {
+		return l.w.t.At(tl.ran[i].id)
+	}
+	return trace.Event{}
 }
 
 // flatten turns the nested events of one thread into pieces of the innermost one. The lane is sorted by start, longest
@@ -174,7 +200,7 @@ func (l *ledger) cutBy(pieces []timelinePiece, span interval.Span, f func(interv
 }
 
 // moment is what a thread did during a span: events of its lanes, invalid where there is none.
-type moment struct{ over, call, system, off, rng, code trace.Event }
+type moment struct{ over, call, system, off, rng, code, ran trace.Event }
 
 // host explains a span by what a thread was doing.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func(interval.Span, idlePiece)) {
@@ -192,7 +218,7 @@ func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit fun
 					l.cutBy(tl.ranges, s, func(s interval.Span, e trace.Event) {
 						m.rng = e
 						l.cutBy(tl.code, s, func(s interval.Span, e trace.Event) {
-							m.code = e
+							m.code, m.ran = e, l.sampled(tl, s)
 							emit(s, l.decide(g, &m, s, quiet))
 						})
 					})
@@ -211,6 +237,9 @@ func (l *ledger) decide(g *gap, m *moment, s interval.Span, quiet int64) idlePie
 	}
 	if m.code.Valid() {
 		p.code = m.code.NameID()
+	}
+	if m.ran.Valid() && !m.code.Valid() && !m.rng.Valid() {
+		p.code = m.ran.NameID()
 	}
 	c, detail := l.momentCause(m, between, quiet, s.Start >= g.began || !g.between && g.d.pass != nil)
 	p.cause, p.detail = l.number[c], detail
@@ -251,6 +280,8 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	}
 	named := m.rng.Valid() || m.code.Valid()
 	switch {
+	case m.rng.Valid() && waitsForGIL(m.rng.Name()):
+		return CauseGIL, detailNone
 	case m.code.Valid() && exchanges(m.code.Kind(), m.code.Name()), m.rng.Valid() && exchanges(m.rng.Kind(), m.rng.Name()):
 		return CauseRanks, detailNone
 	case m.code.Valid() && m.code.Kind() == trace.KindFrame && frameWait(m.code.Name()) != "":
@@ -261,6 +292,8 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 		return CauseDescheduled, detailNone
 	case named:
 		return CauseHostCode, detailNone
+	case m.ran.Valid():
+		return CauseHostCode, detailSampled
 	case began, quiet <= int64(l.p.Unnamed):
 		return CauseHostCode, detailUnnamed
 	}

@@ -35,7 +35,7 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 		hostoverhead.CauseAllocation: 50, hostoverhead.CauseProfiler: 50, hostoverhead.CauseHostCode: 400, hostoverhead.CauseRanks: 100,
 		hostoverhead.CauseTransfer: 100, hostoverhead.CauseUnknown: 1990, hostoverhead.CauseLaunch: 10, hostoverhead.CauseGraphLaunch: 200, hostoverhead.CauseDispatch: 1,
 	}
-	got := idle(judged(t, tl.b.Finish()))
+	got := causesOf(judged(t, tl.b.Finish()))
 	for c, us := range want {
 		if got[c] != us {
 			t.Errorf("%s: %d µs, want %d", c, got[c], us)
@@ -66,7 +66,7 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 		tl.add(trace.KindRange, "python", 0, 0, 510, 1110)
 		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 1110, 1115)
 		tl.add(trace.KindKernel, "b", 0, 2, 1120, 1200)
-		got := idle(judged(t, tl.b.Finish()))
+		got := causesOf(judged(t, tl.b.Finish()))
 		if code := got[hostoverhead.CauseHostCode] + got[hostoverhead.CauseLaunch]; got[c.cause] != c.wait || code != c.code {
 			t.Errorf("%s from %d: %v, want %d µs on it and %d on host code", c.call, c.begin, got, c.wait, c.code)
 		}

@@ -67,7 +67,7 @@ const input Cause = "waits-for-input"
 
 // osMeanings are C library and system calls that Nsight Systems records (OSRT).
 var osMeanings = []meaning{
-	{CauseGIL, []string{"take_gil", "gil"}},
+	{CauseGIL, []string{"take_gil"}},
 	{CauseLock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join", "pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
 	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv", "sched_yield"}},
 }
@@ -119,6 +119,13 @@ func frameWait(name string) Cause {
 		}
 	}
 	return ""
+}
+
+// waitsForGIL recognises the ranges that Nsight Systems (--trace=python-gil) and servers write while a thread waits for
+// Python's interpreter lock.
+func waitsForGIL(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' })
+	return slices.Contains(words, "gil") && !slices.Contains(words, "holding") && !slices.Contains(words, "held")
 }
 
 // hostExchanges are parts of the names of ranges and functions in which ranks exchange objects on the CPU.

@@ -85,6 +85,7 @@ const (
 	LossBadCompression   LossReason = "bad-compression"   // compressed data ended early or failed its checksum
 	LossRepaired         LossReason = "repaired"          // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
 	LossLimit            LossReason = "limit"             // beyond a configured limit
+	LossDropped          LossReason = "dropped"           // the recorder says that it lost events
 	LossMissingTable     LossReason = "missing-table"     // SQLite: a table or column that this export lacks
 )
 

@@ -13,7 +13,7 @@ const (
 	LaneOp              // CPU operators; sorted by thread, start, longest first
 	LanePython          // Python and module frames; sorted by thread, start, longest first
 	LaneAnnotation      // record_function, gpu_user_annotation, NVTX; sorted by thread, start, longest first
-	LaneSync            // synchronisation and profiler overhead; never busy time; sorted like annotations
+	LaneSync            // synchronisation, profiler overhead, system calls and switches of threads; never busy time; sorted like annotations
 	LaneOther           // spans of unknown category, kept but not interpreted
 	LaneCounter         // samples of counters such as a GPU's clock, by start; see [Trace.Counters]
 	laneCount
@@ -62,11 +62,15 @@ const (
 	KindOther // anything else
 
 	KindCounter // one sample of a counter, see [Event.Value]
+
+	KindOSCall // a call of the C library or the system on a thread (Nsight Systems, OSRT)
+	KindOffCPU // a time in which the operating system ran something else than the thread
+	KindSample // a moment at which a thread was found running; the name is the function, "running" where it is not known
 	kindCount
 )
 
 var kindNames = [...]string{"invalid", "kernel", "memcpy", "memset", "graph", "runtime", "driver", "op", "frame",
-	"module", "annotation", "gpu_annotation", "range", "mark", "sync", "overhead", "other", "counter"}
+	"module", "annotation", "gpu_annotation", "range", "mark", "sync", "overhead", "other", "counter", "os_call", "off_cpu", "sample"}
 
 // String returns the kind's lower-case name.
 func (k Kind) String() string {
@@ -89,7 +93,7 @@ func (k Kind) Lane() Lane {
 		return LanePython
 	case KindAnnotation, KindGPUAnnotation, KindRange, KindMark:
 		return LaneAnnotation
-	case KindSync, KindOverhead:
+	case KindSync, KindOverhead, KindOSCall, KindOffCPU, KindSample:
 		return LaneSync
 	case KindOther:
 		return LaneOther

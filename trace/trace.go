@@ -249,5 +249,5 @@ var defaultCategory = [kindCount]string{
 	KindRuntime: "cuda_runtime", KindDriver: "cuda_driver", KindOp: "cpu_op",
 	KindFrame: "python_function", KindModule: "python_function",
 	KindAnnotation: "user_annotation", KindGPUAnnotation: "gpu_user_annotation", KindRange: "nvtx", KindMark: "mark",
-	KindSync: "cuda_sync", KindOverhead: "overhead", KindCounter: "counter",
+	KindSync: "cuda_sync", KindOverhead: "overhead", KindCounter: "counter", KindOSCall: "os_call", KindOffCPU: "off_cpu", KindSample: "sample",
 }

@@ -59,6 +59,7 @@ var Layers = Layering{
 	"internal/gen/families":     {},
 	"internal/gen/cmd/demogen":  {"internal/gen"},
 	"internal/gen/cmd/tracegen": {"internal/gen"},
+	"internal/gen/idle":         {"internal/gen/nsysgen"},
 	"internal/gen/nsysgen":      {},
 	"internal/gate":             {"internal/table"},
 	"internal/htmlreport":       {"internal/table"},

@@ -103,6 +103,7 @@ func (l *loader) report(scanners []*scanner) {
 		}
 		noText, noTime, farTime = noText+s.noText, noTime+s.noTime, farTime+s.farTime
 		maps.Copy(l.suffixed, s.suffixed)
+		l.reportHost(s)
 	}
 	for _, m := range []struct {
 		table, costs string

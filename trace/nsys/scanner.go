@@ -36,6 +36,7 @@ type scanner struct {
 	counts                  []tableCount // applied to the Builder when the scans are done
 	noText, noTime, farTime int64
 	firstUnseen             int64 // earliest start outside the window
+	host                    hostFacts
 
 	api      map[int64]apiName   // by string id
 	suffixed map[string][]string // stripped API name → names as stored
@@ -72,9 +73,10 @@ func groups(o *trace.Options) []group {
 		host = append(host, (*scanner).readRanges)
 	}
 	if o.Lanes.Has(trace.LaneSync) {
-		host = append(host, (*scanner).readSync, (*scanner).readOverhead)
+		host = append(host, (*scanner).readSync, (*scanner).readOverhead, (*scanner).readOSCalls, (*scanner).readSwitches, (*scanner).readSamples)
 	}
 	if len(host) > 0 {
+		host = append(host, (*scanner).readDiagnostics)
 		out = append(out, group{tableNVTX, trace.LaneAnnotation, host})
 	}
 	return out

@@ -1,0 +1,125 @@
+package idle
+
+import "github.com/llmstrata/strata/internal/gen/nsysgen"
+
+// Case is a run whose GPU is idle for one reason.
+type Case struct {
+	Name string
+	// Cause is the reason, as the host report calls it; Host says whether the host causes it.
+	Cause string
+	Host  bool
+	// Nsys and Torch say which profilers show the reason.
+	Nsys, Torch bool
+
+	middle, after, whole func(*sim)
+}
+
+// both is a case that both profilers show in the middle of a step.
+func both(name, cause string, host bool, middle func(*sim)) Case {
+	return Case{Name: name, Cause: cause, Host: host, Nsys: true, Torch: true, middle: middle}
+}
+
+// wait is what a thread does, as each of the profilers shows it: a call of the C library, or a frame of Python.
+func wait(system, python string) func(*sim) {
+	return func(s *sim) {
+		if s.nsys {
+			s.busy(nsysgen.RowOS, system)
+		} else {
+			s.busy(frame, python)
+		}
+	}
+}
+
+// call is an API call that takes until the gap is over.
+func call(name string) func(*sim) {
+	return func(s *sim) { s.call(name, s.until()-s.host) }
+}
+
+// nothing happens.
+func nothing(*sim) {}
+
+// Cases lists the runs.
+func Cases() []Case {
+	list := []Case{
+		both("host code in a range", "host-code", true, func(s *sim) { s.busy(nsysgen.RowRange, "_prepare_inputs") }),
+		both("host code without a name", "host-code", true, func(s *sim) { s.host = s.until() }),
+		both("allocation", "allocation", true, call("cudaMalloc")),
+		both("kernels are loaded", "module-load", true, call("cuLibraryLoadData")),
+		both("lock", "lock", true, wait("pthread_mutex_lock", "<built-in method acquire of _thread.lock object at 0x7f5a3c0b2d40>")),
+		both("interpreter lock", "gil", true, func(s *sim) { s.busy(nsysgen.RowRange, "Waiting for GIL") }),
+		both("system call in a step", "system-call", true, wait("read", "<built-in function sleep>")),
+		both("objects are broadcast", "other-ranks", false, func(s *sim) {
+			if s.nsys {
+				s.busy(nsysgen.RowRange, "broadcast_requests")
+			} else {
+				s.busy(frame, "torch/distributed/distributed_c10d.py(3000): broadcast_object_list")
+			}
+		}),
+		both("profiler flushes", "profiler", false, func(s *sim) { s.busy(nsysgen.RowOverhead, "Activity Buffer Flush") }),
+		both("copy", "transfer", false, func(s *sim) { s.copies(s.call("cudaMemcpyAsync", callTime), gapTime) }),
+		both("event comes late", "dependency", false, func(s *sim) { s.run(s.kernel(), s.call("cudaLaunchKernel", callTime), kernelTime, gapTime, 0) }),
+		both("another rank is late", "other-ranks", false, func(s *sim) {
+			s.run("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", s.call("cudaLaunchKernel", callTime), kernelTime, gapTime, 0)
+		}),
+		both("busy", "", false, nothing),
+		{Name: "descheduled", Cause: "descheduled", Host: true, Nsys: true, middle: func(s *sim) { s.busy(nsysgen.RowOff, "") }},
+		{Name: "sampled without ranges", Cause: "host-code", Host: true, Nsys: true, middle: func(s *sim) {
+			for at := s.host; at < s.until(); at += gapTime / 10 {
+				s.add(nsysgen.RowSample, "PyEval_EvalFrameDefault", at, at)
+			}
+			s.host = s.until()
+		}},
+		{Name: "no requests", Cause: "no-requests", Nsys: true, Torch: true, middle: nothing,
+			after: wait("epoll_wait", "<built-in method poll of select.epoll object at 0x7f5a3c0b2d40>")},
+	}
+	return append(list, longer()...)
+}
+
+// longer are the cases in which more than one activity makes the gaps.
+func longer() []Case {
+	return []Case{
+		{Name: "launches are slow", Cause: "launch-call", Host: true, Nsys: true, Torch: true, whole: func(s *sim) {
+			start := s.host
+			for range 2 * half { // each call takes longer than the kernel of the one before
+				s.run(s.kernel(), s.call("cudaLaunchKernel", 2*kernelTime), kernelTime, 0, 0)
+			}
+			s.add(nsysgen.RowRange, stepName, start, s.host)
+		}},
+		both("synchronisation empties the queue", "synchronisation", true, func(s *sim) { s.drain("cudaStreamSynchronize", 0) }),
+		both("copy empties the queue", "blocking-copy", true, func(s *sim) { s.drain("cudaMemcpy", 2_000) }),
+		{Name: "graph launch is slow", Cause: "graph-launch", Host: true, Nsys: true, Torch: true, whole: func(s *sim) {
+			start := s.host
+			s.host = max(s.host, s.gpu-gapTime/2)
+			s.replay(gapTime*3/2, 0)
+			s.add(nsysgen.RowRange, stepName, start, s.host)
+		}},
+		{Name: "dispatch inside graphs", Cause: "gpu-dispatch", Nsys: true, Torch: true, whole: func(s *sim) {
+			start := s.host
+			s.replay(callTime, gapTime/(2*half))
+			s.add(nsysgen.RowRange, stepName, start, s.host)
+		}},
+	}
+}
+
+// drain is a call that waits until the GPU is done, after which the host catches up.
+func (s *sim) drain(name string, copied int64) {
+	if copied > 0 {
+		s.number++
+		s.copies(s.number, copied)
+	}
+	done := s.gpu
+	s.call(name, done+2_000-s.host)
+	s.host = done + gapTime - callTime - latency
+}
+
+// replay launches a graph of a step's kernels.
+func (s *sim) replay(length, between int64) {
+	correlation := s.call("cudaGraphLaunch", length)
+	for i := range 2 * half {
+		late := int64(0)
+		if i > 0 {
+			late = between
+		}
+		s.run(s.kernel(), correlation, kernelTime, late, int64(100+i))
+	}
+}
