@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -438,6 +439,10 @@ type PairOptions struct {
 	// OutputDir gets a folder mapping and one formal.
 	OutputDir             string
 	MappingURL, FormalURL string
+	// MappingDir and FormalDir are used instead of those folders, MappingPrefix and
+	// FormalPrefix instead of the base's ProfilePrefix, where they are not "".
+	MappingDir, FormalDir       string
+	MappingPrefix, FormalPrefix string
 }
 
 // RunPair captures a mapping and a formal server, in this order, into
@@ -445,12 +450,13 @@ type PairOptions struct {
 func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err error) {
 	var errs []error
 	for _, t := range []struct {
-		role Role
-		url  string
-		res  **Result
-	}{{RoleMapping, p.MappingURL, &mapping}, {RoleFormal, p.FormalURL, &formal}} {
+		role             Role
+		url, dir, prefix string
+		res              **Result
+	}{{RoleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {RoleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {
 		o := p.Base
-		o.URL, o.OutputDir = t.url, filepath.Join(p.OutputDir, string(t.role))
+		o.URL, o.OutputDir = t.url, cmp.Or(t.dir, filepath.Join(p.OutputDir, string(t.role)))
+		o.ProfilePrefix = cmp.Or(t.prefix, o.ProfilePrefix)
 		o.pair(t.role)
 		if o.ServerOutputDir != "" {
 			o.ServerOutputDir = filepath.Join(o.ServerOutputDir, string(t.role))

@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
+
+// ErrNoProcess reports that [Options.Process] is of no process that launched GPU work.
+var ErrNoProcess = errors.New("triage: no such process")
 
 // ErrNoTrace reports that there is nothing to analyse.
 var ErrNoTrace = errors.New("triage: no trace given")
@@ -65,6 +70,11 @@ type analysis struct {
 func (a *analysis) run(ctx context.Context) (err error) {
 	if a.formal, err = a.collect(ctx, a.in.Formal, a.in.FormalPaths); err != nil {
 		return err
+	}
+	if a.Process != "" && len(a.in.Formal) > 0 && !slices.ContainsFunc(a.formal, func(w *work) bool { return len(w.acts) > 0 }) {
+		if list := processesOf(a.in.Formal); len(list) > 0 {
+			return fmt.Errorf("%w: none has %q in its id, label or name: %s", ErrNoProcess, a.Process, strings.Join(list, ", "))
+		}
 	}
 	if a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths); err != nil {
 		return err

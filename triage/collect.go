@@ -1,10 +1,12 @@
 package triage
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -179,6 +181,32 @@ func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
 		*c = knownKernel{k.p.kernel(e.Name(), e.Kind(), category) + 1, category}
 	}
 	return c.id - 1
+}
+
+// processesOf lists the processes that launched GPU work, as a reader would name them; a few of many.
+func processesOf(list []*layer.Analysis) []string {
+	const few = 8
+	var names []string
+	seen := map[string]bool{}
+	for _, a := range list {
+		t := a.Trace()
+		for e := range t.Events(trace.LaneGPU) {
+			l := e.Launch()
+			if !l.Valid() {
+				continue
+			}
+			th := t.Thread(l.Thread())
+			name := strings.Join(strings.Fields(fmt.Sprint(th.Process, " ", table.Clean(th.ProcessLabel), " ", table.Clean(th.ProcessName))), " ")
+			if seen[name] {
+				continue
+			}
+			if seen[name] = true; len(names) == few {
+				return append(names, "…")
+			}
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // launchedBy reports whether an activity's launching process matches text.

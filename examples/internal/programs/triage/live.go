@@ -1,9 +1,12 @@
 package triage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"os"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -15,6 +18,8 @@ import (
 // server is where traces are captured from before they are read.
 type server struct {
 	url, mappingURL string
+	pair            capture.PairOptions // folders and prefixes of the two
+	made            string              // folder made for the traces, "" none
 	settings        live.Settings
 }
 
@@ -24,6 +29,10 @@ func (s *server) define(fs *flag.FlagSet) {
 	fs.StringVar(&s.url, "formal-url", "", "the same as --url: the `URL` of the real setup, read for time")
 	fs.StringVar(&s.mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, captured first and read for source lines; the traces go to the folders mapping and formal of --output-dir")
 	s.settings.FolderFlags(fs)
+	fs.StringVar(&s.pair.MappingDir, "mapping-output-dir", "", "`DIR` for the traces of --mapping-url instead")
+	fs.StringVar(&s.pair.FormalDir, "formal-output-dir", "", "`DIR` for the traces of --formal-url instead")
+	fs.StringVar(&s.pair.MappingPrefix, "mapping-profile-prefix", "", "--profile-prefix of --mapping-url")
+	fs.StringVar(&s.pair.FormalPrefix, "formal-profile-prefix", "", "--profile-prefix of --formal-url")
 	s.settings.RequestFlags(fs)
 	s.settings.WindowFlags(fs)
 	s.settings.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
@@ -43,14 +52,34 @@ func (s *server) check(formal bool, mapping string) error {
 		return app.Usagef("--url captures its own trace; give no input with it")
 	case s.mappingURL != "" && mapping != "":
 		return app.Usagef("give one of --mapping-url and --mapping-input")
-	case s.settings.O.OutputDir == "":
-		return app.Usagef("--url needs --output-dir")
 	}
+	return nil
+}
+
+// folder makes a folder for the traces where none was named, and says where.
+func (s *server) folder(env *app.Env) error {
+	o := &s.settings.O
+	if s.mappingURL == "" {
+		o.OutputDir = cmp.Or(o.OutputDir, s.pair.FormalDir)
+		o.ProfilePrefix = cmp.Or(s.pair.FormalPrefix, o.ProfilePrefix)
+	}
+	if o.OutputDir != "" || s.pair.MappingDir != "" && s.pair.FormalDir != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "triage-")
+	if err != nil {
+		return fmt.Errorf("a folder for the traces: %w; name one with --output-dir", err)
+	}
+	o.OutputDir, s.made = dir, dir
+	env.Notef("the traces go to %s, and stay there; --output-dir names another folder (vLLM: its torch_profiler_dir)", dir)
 	return nil
 }
 
 // capture profiles the server, or the pair of them, and reads the traces.
 func (s *server) capture(ctx context.Context, env *app.Env, framework string, layers layer.Options, mappingSources []triage.Source) (triage.Input, error) {
+	if err := s.folder(env); err != nil {
+		return triage.Input{}, err
+	}
 	o, err := s.settings.Options(env)
 	if err != nil {
 		return triage.Input{}, err
@@ -63,7 +92,12 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string, la
 		o.URL = s.url
 		formal, err = capture.Run(ctx, o)
 	} else {
-		mapping, formal, err = capture.RunPair(ctx, capture.PairOptions{Base: o, OutputDir: o.OutputDir, MappingURL: s.mappingURL, FormalURL: s.url})
+		p := s.pair
+		p.Base, p.OutputDir, p.MappingURL, p.FormalURL = o, o.OutputDir, s.mappingURL, s.url
+		mapping, formal, err = capture.RunPair(ctx, p)
+	}
+	if err != nil && s.made != "" {
+		os.Remove(s.made) // which fails, as it should, where it holds something
 	}
 	live.WarnIfRunning(ctx, env, err)
 	for _, r := range []*capture.Result{mapping, formal} {

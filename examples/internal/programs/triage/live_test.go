@@ -2,6 +2,7 @@ package triage
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -99,6 +100,50 @@ func TestURLWithMappingFile(t *testing.T) {
 	}
 }
 
+// TestOldCommandLines: those of the published script are taken as they are.
+func TestOldCommandLines(t *testing.T) {
+	file := demoFile(t)
+	fresh := func() *livetest.Server { return livetest.New(t, file, file) }
+	t.Setenv("TMPDIR", t.TempDir())
+
+	// The sub-command, and no folder.
+	s := fresh()
+	r := apptest.MustRun(t, program(), append([]string{"triage", "--url", s.URL, "--num-steps", "2", "--no-profile-by-stage", "--framework", "sglang"}, livetest.Fast...)...)
+	if !strings.Contains(r.Stderr, "the traces go to "+os.TempDir()) || !strings.Contains(r.Stdout, "Kernel Table") {
+		t.Errorf("stderr %q, stdout %.200q", r.Stderr, r.Stdout)
+	}
+	// Folders and prefixes of a pair.
+	m, f := fresh(), fresh()
+	mdir, fdir := livetest.Folder(t), livetest.Folder(t)
+	r = apptest.MustRun(t, program(), append([]string{"--mapping-url", m.URL, "--formal-url", f.URL, "--mapping-output-dir", mdir, "--formal-output-dir", fdir,
+		"--mapping-profile-prefix", "graph-off", "--formal-profile-prefix", "real", "--no-merge-profiles", "--profile-workload", "decode", "--num-steps", "1"}, livetest.Fast...)...)
+	for s, prefix := range map[*livetest.Server]string{m: "graph-off", f: "real"} {
+		if got := fmt.Sprint(s.Starts[0]["profile_prefix"]); !strings.HasPrefix(got, prefix) {
+			t.Errorf("prefix %q, want %q", got, prefix)
+		}
+	}
+	for _, dir := range []string{mdir, fdir} {
+		if list, err := os.ReadDir(dir); err != nil || len(list) == 0 {
+			t.Errorf("%s: %d files, %v", dir, len(list), err)
+		}
+	}
+	if strings.Contains(r.Stderr, "the traces go to") {
+		t.Errorf("a folder was made beside the named ones: %q", r.Stderr)
+	}
+}
+
+// TestNoSuchProcess: what launched work is named.
+func TestNoSuchProcess(t *testing.T) {
+	r := apptest.Run(t, program(), "--pid-substring", "TP-77")
+	if r.Code != app.ExitError || !strings.Contains(r.Stderr, `none has "TP-77" in its id, label or name: `) || strings.HasSuffix(strings.TrimSpace(r.Stderr), ":") {
+		t.Errorf("exit code %d, stderr %q", r.Code, r.Stderr)
+	}
+	r = apptest.Run(t, program(), "--framework", "tllm")
+	if r.Code != 0 || !strings.Contains(r.Stdout, "Framework: TensorRT-LLM") {
+		t.Errorf("exit code %d, stdout %.300q", r.Code, r.Stdout)
+	}
+}
+
 // TestURLErrors: one line, and the server's profiler is stopped.
 func TestURLErrors(t *testing.T) {
 	file := demoFile(t)
@@ -112,7 +157,6 @@ func TestURLErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--url", s.URL}, app.ExitUsage, "--url needs --output-dir"},
 		{append(base, "--input", file), app.ExitUsage, "captures its own trace"},
 		{[]string{"--mapping-url", s.URL, "--output-dir", "x"}, app.ExitUsage, "--mapping-url needs --formal-url"},
 		{append(base, "--mapping-url", s.URL, "--mapping-input", file), app.ExitUsage, "give one of"},

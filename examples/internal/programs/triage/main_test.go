@@ -77,7 +77,7 @@ func TestCompareStopsAPipeline(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"--input", "a", "--formal-input", "b"}, {"--mapping-input", "a"}, {"--framework", "x"}, {"--fuse-mode", "x"}, {"--input", "a", "b"},
-		{"--url", "http://127.0.0.1:1"}, {"--url", "http://127.0.0.1:1", "--input", "a"},
+		{"--url", "http://127.0.0.1:1", "--input", "a"},
 	} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d (%s)", args, r.Code, app.ExitUsage, r.Stderr)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -100,6 +101,11 @@ func (o *options) settings() (triage.Options, error) {
 
 // formalPath returns the path of the trace to read for time, "" for the demo.
 func (o *options) formalPath(env *app.Env) (string, error) {
+	if len(env.Args) > 0 && env.Args[0] == "triage" { // the published script had one sub-command, of this name
+		if _, err := os.Stat("triage"); err != nil {
+			env.Args = env.Args[1:]
+		}
+	}
 	var paths []string
 	for _, p := range append([]string{env.Trace, o.input, o.formal}, env.Args...) {
 		if p != "" {

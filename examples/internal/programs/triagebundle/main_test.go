@@ -36,6 +36,14 @@ func TestBundleOfADirectoryAndAFile(t *testing.T) {
 	}
 }
 
+// TestOldFlag: the published script's flag for what is the rule here.
+func TestOldFlag(t *testing.T) {
+	r := apptest.Run(t, program(time.Now), "--no-include-toc")
+	if r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "no report") {
+		t.Errorf("exit code %d, stderr %q", r.Code, r.Stderr)
+	}
+}
+
 func TestMissingFilesAreAllNamed(t *testing.T) {
 	r := apptest.Run(t, program(fixed), "/absent/a.md", "--", "x=/absent/b.md")
 	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "/absent/a.md") || !strings.Contains(r.Stderr, "/absent/b.md") {
