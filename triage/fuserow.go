@@ -24,8 +24,9 @@ func (a *analysis) splitRow(s *stageWork, m *chainMatch, at place) FuseRow {
 	}
 	out := a.fuseRow(s, m.p, FuseSplit, members, example, len(m.at), m.ns)
 	out.First = a.firstPlace(m.at[0])
-	gain := m.gainUpTo(m.p.MaxTokens)
-	out.State, out.Action = a.state(m.p, at, gain)
+	tokens := a.maxTokens(m.p, at)
+	gain := m.gainUpTo(tokens)
+	out.State, out.Action = a.state(m.p, at, gain, tokens)
 	if out.State == StateElsewhere || out.State == StateTooLarge {
 		gain = 0
 	}

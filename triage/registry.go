@@ -109,6 +109,9 @@ type FusePattern struct {
 	Archs     []string `json:"archs,omitempty"`
 	// MaxTokens is the size of a step above which the path is not taken; 0: any.
 	MaxTokens int64 `json:"max_tokens,omitempty"`
+	// MaxMB is the size in MiB of what one collective of a step exchanges, by architecture and number of ranks, above which the
+	// path is not taken; of an architecture that it names, other numbers of ranks have no path.
+	MaxMB map[string]map[string]float64 `json:"max_mb,omitempty"`
 	// Switch is the flag or variable that turns the path on, Default says whether
 	// it is "on" without it, "" where not known. Since names the change that
 	// brought it and its date, Limits what it asks for besides, Checked when the

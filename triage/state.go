@@ -3,6 +3,7 @@ package triage
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
@@ -53,7 +54,7 @@ func (at place) known(p *FusePattern) bool {
 }
 
 // state says what can be done about a chain that is not fused, and how.
-func (a *analysis) state(p *FusePattern, at place, gain int64) (state, action string) {
+func (a *analysis) state(p *FusePattern, at place, gain, tokens int64) (state, action string) {
 	since := ""
 	if p.Since != "" {
 		since = " (since " + p.Since + ")"
@@ -75,7 +76,10 @@ func (a *analysis) state(p *FusePattern, at place, gain int64) (state, action st
 		}
 		return StateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
 	case gain == 0:
-		return StateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", p.MaxTokens)
+		if tokens == noTokens {
+			return StateTooLarge, fmt.Sprintf("not taken with %d ranks on this GPU", a.report.TPSize)
+		}
+		return StateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", tokens)
 	case p.Doubtful:
 		return StateAvailable, howTo(p) + since + "; it was slower where it was measured" + limits
 	case p.Switch == "" && p.Default == "":
@@ -97,11 +101,47 @@ func howTo(p *FusePattern) string {
 	return "no switch is known"
 }
 
+// noTokens says that a path is taken at no size.
+const noTokens = -1
+
+// collectiveBytes is the size of an element of what ranks exchange: activations are of 16 bits.
+const collectiveBytes = 2
+
+// maxTokens is the size of a step above which a path is not taken: its own limit, or that of what one collective exchanges,
+// which is a row of the hidden size for each token; 0 for any size, [noTokens] for none.
+func (a *analysis) maxTokens(p *FusePattern, at place) int64 {
+	sizes, ranks := p.MaxMB[at.arch], a.report.TPSize
+	hidden := a.hiddenSize()
+	if len(sizes) == 0 || ranks == 0 || hidden == 0 {
+		return p.MaxTokens
+	}
+	mb, ok := sizes[strconv.Itoa(ranks)]
+	if !ok {
+		return noTokens
+	}
+	n := max(1, int64(mb*(1<<20))/int64(hidden*collectiveBytes))
+	if p.MaxTokens > 0 {
+		n = min(n, p.MaxTokens)
+	}
+	return n
+}
+
+// hiddenSize is that of the model's config, 0 where none is known or traces have several.
+func (a *analysis) hiddenSize() (n int) {
+	for _, in := range a.in.Formal {
+		if in.Config == nil || n > 0 && n != in.Config.HiddenSize {
+			return 0
+		}
+		n = in.Config.HiddenSize
+	}
+	return n
+}
+
 // gainUpTo is the gain of the occurrences in steps of at most so many tokens;
 // steps whose tokens are not known count. 0: any size.
 func (m *chainMatch) gainUpTo(tokens int64) (ns int64) {
 	for _, o := range m.at {
-		if p := o.pass(); tokens == 0 || p == nil || p.Tokens <= tokens {
+		if p := o.pass(); tokens != noTokens && (tokens == 0 || p == nil || p.Tokens <= tokens) {
 			ns += o.gain
 		}
 	}

@@ -1,9 +1,12 @@
 package triage_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -87,3 +90,55 @@ func TestFuseStates(t *testing.T) {
 
 // pattern is FlashInfer's all-reduce with what it fuses.
 func pattern(n string) string { return strings.Replace(flashinferAR, "%s", n, 1) }
+
+// TestCollectivesAreFusedUpToASize: vLLM's path on an H100 is for 2 MiB with 4 ranks, which are 128 tokens of hidden size 8192 in
+// 16 bits, 256 of 4096; on either side the answer is another. Without a config, or of another number of ranks, the size does
+// not decide, and the row says what it asks for.
+func TestCollectivesAreFusedUpToASize(t *testing.T) {
+	const row = "vLLM-origin AllReduce + RMSNorm (+ residual / quant)"
+	for _, tt := range []struct {
+		tokens, hidden, ranks int
+		want                  string
+	}{
+		{128, 8192, 4, triage.StateAvailable}, {129, 8192, 4, triage.StateTooLarge}, {256, 4096, 4, triage.StateAvailable}, {257, 4096, 4, triage.StateTooLarge},
+		{2048, 8192, 2, triage.StateAvailable}, {33, 8192, 8, triage.StateTooLarge}, {32, 8192, 8, triage.StateAvailable},
+		{4096, 0, 4, triage.StateAvailable}, {1, 8192, 3, triage.StateTooLarge},
+	} {
+		b := trace.NewBuilder()
+		b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}})
+		at, id := int64(1000), trace.CorrelationID(0)
+		for range 24 {
+			for _, k := range []string{product, vllmAR, inductorNorm, attention} {
+				id++
+				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: trace.KindKernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
+				at += 5500
+			}
+		}
+		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: fmt.Sprintf("execute_context_1(%d)_generation_0(0)", tt.tokens), Start: 100, Duration: at, Thread: 1})
+		o := layer.Options{}
+		if tt.hidden > 0 {
+			o.Config = &profile.Config{HiddenSize: tt.hidden}
+		}
+		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: b.Finish(), Path: "x"}}, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := triage.Analyze(t.Context(), in, triage.Options{Framework: "vLLM", TPSize: tt.ranks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range r.Stages[0].Fuse {
+			if f.Pattern == row {
+				got = f.State
+				if (f.EstimatedGainUS > 0) != (tt.want == triage.StateAvailable) {
+					t.Errorf("%+v: gain %v µs in state %s", tt, f.EstimatedGainUS, f.State)
+				}
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%+v: state %q", tt, got)
+		}
+	}
+}
