@@ -43,7 +43,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
 		return nil, err
 	}
-	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), dims: map[string][][]int64{}}
+	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), slots: slots{all: map[key]*slot{}}, dims: map[string][][]int64{}}
 	if w.met, err = meet(ctx, a, d, o.Ranks); err != nil {
 		return nil, err
 	}
@@ -151,19 +151,23 @@ func deviceOf(listed []trace.GPU, d *layer.Device) hardware.Device {
 	return hardware.Device{Name: d.GPU}
 }
 
+// sampled is how many kernels stand for all of a device when their shortest are looked for.
+const sampled = 1024
+
 // shortestKernel is how long the device's shortest kernels take.
 func shortestKernel(d *layer.Device) time.Duration {
-	var all []time.Duration
-	for k := range d.Kernels() {
-		if e := k.Event(); e.Kind() == trace.KindKernel {
-			all = append(all, e.Duration())
+	var some []time.Duration
+	n := d.NumKernels()
+	for i := range min(n, sampled) {
+		if e := d.Kernel(i * n / min(n, sampled)).Event(); e.Kind() == trace.KindKernel {
+			some = append(some, e.Duration())
 		}
 	}
-	if len(all) == 0 {
+	if len(some) == 0 {
 		return 0
 	}
-	slices.Sort(all)
-	return all[int(shortest*float64(len(all)-1))]
+	slices.Sort(some)
+	return some[int(shortest*float64(len(some)-1))]
 }
 
 // planned are the operators of a plan that a kernel's operator means: its first alternative, all of its fused parts.

@@ -36,8 +36,8 @@ func costOf(w *Work, f *floor, count int, floor, took time.Duration) Cost {
 }
 
 // add keeps the cost of one operator of one layer.
-func (c costs) add(s *spent, w *Work, f *floor) {
-	if c != nil && s.main.Valid() && w.Known {
+func (c costs) add(s *spent) {
+	if w, f := &s.cell.work, &s.cell.least; c != nil && s.main.Valid() && w.Known {
 		c[s.main] = costOf(w, f, 1, duration(max(f.seconds(), f.link)), s.raw)
 	}
 }

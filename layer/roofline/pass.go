@@ -1,7 +1,6 @@
 package roofline
 
 import (
-	"fmt"
 	"iter"
 	"sort"
 	"time"
@@ -42,31 +41,10 @@ type walk struct {
 	costs  costs           // by kernel; nil where nobody asks
 	met    *rendezvous     // with other ranks
 
+	slots                 slots
 	dims                  map[string][][]int64 // input shapes of ops, read
 	collectives           []Collective
 	marked, unknownTokens int // passes, for notes
-}
-
-// key names one operator of one layer kind; kind is −1 outside of layers.
-type key struct {
-	kind     int
-	operator string
-}
-
-// cell is what was measured of one operator.
-type cell struct {
-	raw, booked time.Duration // durations, and the instants that are its own
-	launches    int
-	instances   int // layers
-	group       group
-	floor       time.Duration // of all instances
-	capped      time.Duration // of floor, what is not above the booked time
-	work        Work
-	bound       Bound
-	sum         passFloor     // of all instances
-	over        time.Duration // raw time of instances that are faster than possible
-	longest     layer.Kernel  // that took most time, for people
-	notes       []string
 }
 
 // measured is one pass.
@@ -74,8 +52,9 @@ type measured struct {
 	walk    *walk
 	load    *Load
 	pass    Pass
-	cells   map[key]*cell
-	order   []key
+	cells   []*cell // by slot; nil where it has no kernels
+	order   []*cell // in which they first ran
+	took    []spent // by layer and operator, in the order in which they first ran
 	booked  [groups]time.Duration
 	counts  [groups]int          // launches
 	longest [groups]layer.Kernel // that took most time, for people
@@ -84,50 +63,10 @@ type measured struct {
 	told    told
 }
 
-// instance is one operator of one layer.
-type instance struct {
-	layer    int
-	operator string
-}
-
-// spent is what an instance took, and the longest of its kernels, which its work is shown at.
-type spent struct {
-	instance
-	raw, booked time.Duration
-	main        layer.Kernel
-}
-
-// tally collects instances in the order in which they first ran.
-type tally struct {
-	index map[instance]int
-	all   []spent
-}
-
-func (t *tally) add(in instance, k layer.Kernel, raw, booked time.Duration) {
-	i, ok := t.index[in]
-	if !ok {
-		i = len(t.all)
-		t.index[in] = i
-		t.all = append(t.all, spent{instance: in})
-	}
-	s := &t.all[i]
-	s.raw += raw
-	s.booked += booked
-	s.main = longer(s.main, k)
-}
-
-// longer is the one of two kernels that took longer, the first of equals.
-func longer(a, b layer.Kernel) layer.Kernel {
-	if !a.Valid() || b.Event().Duration() > a.Event().Duration() {
-		return b
-	}
-	return a
-}
-
 // pass measures one pass.
 func (w *walk) pass(p int, o *Options) *measured {
 	fp := &w.device.Passes[p]
-	r := &measured{walk: w, cells: map[key]*cell{}, stage: fp.Stage, given: w.given[p]}
+	r := &measured{walk: w, stage: fp.Stage, given: w.given[p], took: make([]spent, 0, fp.Kernels)}
 	load, from := w.loadOf(p, o)
 	r.load = load
 	if r.stage == layer.StageUnknown && load != nil {
@@ -153,7 +92,10 @@ func (w *walk) pass(p int, o *Options) *measured {
 	if r.pass.Batch > 0 {
 		r.pass.PerRequest = r.pass.Wall / time.Duration(r.pass.Batch)
 	}
-	r.judge(r.kernels(p))
+	for k := range w.kernelsOf(p) {
+		r.kernel(k, k.Event(), k.Place().Layer, w.booked[k.Index()])
+	}
+	r.judge()
 	if fp.Rows >= r.pass.Tokens {
 		r.pass.Rows = fp.Rows
 	}
@@ -184,15 +126,6 @@ func (w *walk) divide() {
 	}
 }
 
-// kernels books the pass's kernels, and returns what each instance of an operator took.
-func (r *measured) kernels(p int) []spent {
-	took := &tally{index: map[instance]int{}}
-	for k := range r.walk.kernelsOf(p) {
-		r.kernel(k, k.Event(), k.Place().Layer, r.walk.booked[k.Index()], took)
-	}
-	return took.all
-}
-
 // kernelsOf iterates over the kernels of a pass, by start.
 func (w *walk) kernelsOf(p int) iter.Seq[layer.Kernel] {
 	return func(yield func(layer.Kernel) bool) {
@@ -212,37 +145,21 @@ func (w *walk) kernelsOf(p int) iter.Seq[layer.Kernel] {
 }
 
 // kernel books one kernel of the pass.
-func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Duration, took *tally) {
+func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Duration) {
 	operator, part, _ := k.Operator()
-	g := small
-	switch {
-	case k.Category() == classify.CategoryCommunication:
-		g = communication
-	case part == layer.PartCopy || e.Kind() != trace.KindKernel:
-		g = copies
-	case operator == opname.Other || operator == "":
-		g = unplaced
-	}
-	if l == layer.None && g != communication && (g != small || !r.walk.countsOutside(string(operator))) {
-		g = outside
-	}
-	if g == small {
-		g = groupOf(planned(r.walk.plan, r.walk.kindOf(l), string(operator), r.stage == layer.StageDecode))
-		if g == small && l == layer.None {
-			g = outside
-		}
-	}
+	at := r.walk.slot(r.walk.kindIndex(l), string(operator))
+	g := r.groupOf(k, e, part, at, l)
 	r.counts[g]++
 	r.longest[g] = longer(r.longest[g], k)
 	if g == communication {
-		r.collective(k, e, string(operator), booked)
+		r.collective(k, e, at.operator, booked)
 	}
-	c := r.cell(key{r.walk.kindIndex(l), string(operator)}, g)
+	c := r.cell(at, g)
 	if part != layer.PartCopy {
 		c.launches++
 		c.raw += e.Duration()
 		c.longest = longer(c.longest, k)
-		took.add(instance{l, string(operator)}, k, e.Duration(), booked)
+		r.add(c, l, k, e.Duration(), booked)
 	}
 	if g <= attentionCore {
 		c.booked += booked // the floor divides it
@@ -251,22 +168,33 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	r.booked[g] += booked
 }
 
-// countsOutside says that an operator has work of its own before or behind the layers.
-func (w *walk) countsOutside(operator string) bool {
-	return groupOf(planned(w.plan, nil, operator, false)) == products
+// groupOf says under which heading of the waterfall a kernel stands.
+func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *slot, l int) group {
+	switch {
+	case k.Category() == classify.CategoryCommunication:
+		return communication
+	case l == layer.None && at.group[0] != products: // only what has work of its own before or behind the layers
+		return outside
+	case part == layer.PartCopy || e.Kind() != trace.KindKernel:
+		if l == layer.None {
+			return outside
+		}
+		return copies
+	case at.operator == opname.Other || at.operator == "":
+		return unplaced
+	}
+	g := at.group[b2i(r.stage == layer.StageDecode)]
+	if g == small && l == layer.None {
+		return outside
+	}
+	return g
 }
 
-func (r *measured) cell(k key, g group) *cell {
-	c := r.cells[k]
-	if c == nil {
-		c = &cell{group: g}
-		r.cells[k] = c
-		r.order = append(r.order, k)
+func b2i(b bool) int {
+	if b {
+		return 1
 	}
-	if g < small {
-		c.group = g
-	}
-	return c
+	return 0
 }
 
 // kindIndex is the plan's kind of a layer, −1 outside.
@@ -282,126 +210,4 @@ func (w *walk) kindOf(l int) *profile.PlanKind {
 		return &w.plan.Kinds[i]
 	}
 	return nil
-}
-
-// judge holds each instance against its floor.
-func (r *measured) judge(took []spent) {
-	for i := range took {
-		s := &took[i]
-		k := key{r.walk.kindIndex(s.layer), s.operator}
-		c := r.cells[k]
-		c.instances++
-		if r.load == nil {
-			continue
-		}
-		w := r.walk.workOf(k, s.layer, r.load, r.stage)
-		f := floorOf(&w, r.walk.gpu)
-		c.work, c.bound = w, f.bound
-		r.walk.costs.add(s, &w, &f)
-		if !f.known {
-			continue
-		}
-		floor := duration(max(f.seconds(), f.link))
-		if c.group == communication {
-			r.linked(s.operator, duration(f.link))
-		}
-		c.floor += floor
-		c.capped += min(floor, s.booked)
-		c.sum.add(profile.Operator(s.operator), &w, &f, 1)
-		if r.walk.impossible(&w, &f, s.raw) {
-			c.over += s.raw
-		}
-	}
-	for _, k := range r.order {
-		r.cells[k].expect()
-	}
-	r.withhold()
-}
-
-// expect takes back the floor of experts that are expected to take longer than they did: fewer of them were chosen than an even choice gives.
-func (c *cell) expect() {
-	if !c.work.Expected || c.floor == 0 {
-		return
-	}
-	if c.floor <= c.raw {
-		c.notes = append(c.notes, fmt.Sprintf("%.0f experts active if chosen evenly", c.work.ActiveExperts))
-		return
-	}
-	c.notes = append(c.notes, fmt.Sprintf("at most %.0f experts active", c.work.ActiveExperts*float64(c.raw)/float64(c.floor)))
-	c.floor, c.capped, c.sum = 0, 0, passFloor{}
-}
-
-// workOf adds up what a kernel's operator has to do in one layer.
-func (w *walk) workOf(k key, l int, load *Load, stage layer.Stage) Work {
-	kind := w.kindOf(l)
-	var sum Work
-	for _, op := range planned(w.plan, kind, k.operator, stage == layer.StageDecode) {
-		one := w.model.work(&op, kind, load)
-		if !one.Known {
-			continue
-		}
-		if sum.M == 0 {
-			sum.M, sum.N, sum.K, sum.DType, sum.ActiveExperts = one.M, one.N, one.K, one.DType, one.ActiveExperts
-		}
-		sum.FLOP += one.FLOP
-		sum.Weights += one.Weights
-		sum.Cache += one.Cache
-		sum.Activations += one.Activations
-		sum.Link += one.Link
-		sum.LeastWeights += one.LeastWeights
-		sum.AtMost = sum.AtMost || one.AtMost
-		sum.Expected = sum.Expected || one.Expected
-		sum.Known = true
-	}
-	return sum
-}
-
-// impossible says that an instance was faster than the GPU at its highest clock. An expectation is no bound, and neither is an upper bound of the
-// work.
-func (w *walk) impossible(k *Work, f *floor, took time.Duration) bool {
-	if w.gpu == nil || k.AtMost || f.bound == BoundLink {
-		return false
-	}
-	if k.Expected && k.LeastWeights == 0 { // this rank's experts may have no token
-		return false
-	}
-	memory := f.memory * w.gpu.Bandwidth.Value / w.gpu.MostBandwidth()
-	if k.Expected {
-		memory *= k.LeastWeights / k.Weights
-	}
-	return max(f.compute/w.gpu.Most(), memory) > above*took.Seconds()
-}
-
-// withhold gives the pass its floor, unless too much of that cannot be true.
-func (r *measured) withhold() {
-	var over, all time.Duration
-	var sum passFloor
-	for _, k := range r.order {
-		c := r.cells[k]
-		over += c.over
-		all += c.raw
-		sum.join(&c.sum)
-		if c.over > 0 {
-			c.notes = append(c.notes, "faster than the GPU can be: tokens, types, GPU or records are wrong")
-		}
-	}
-	if over > 0 {
-		r.walk.marked++
-	}
-	if float64(over) > withheld*float64(all) || r.load == nil {
-		return
-	}
-	r.pass.Floor, r.pass.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
-}
-
-// notes are what the walk found doubtful.
-func (w *walk) notes() []string {
-	var out []string
-	if w.unknownTokens > 0 {
-		out = append(out, fmt.Sprintf("the tokens of %d passes are not known: they have no floor (give --tokens)", w.unknownTokens))
-	}
-	if w.marked > 0 {
-		out = append(out, fmt.Sprintf("%d passes have operators that are faster than the GPU can be: where that is more than %.0f %% of the time, the floor is withheld", w.marked, 100*withheld))
-	}
-	return out
 }

@@ -184,7 +184,6 @@ func floorOf(w *Work, g *hardware.GPU) floor {
 
 // peakOf is the peak of a data type, or of the next wider one where the GPU does not compute with it.
 func peakOf(g *hardware.GPU, dtype string) hardware.Figure {
-	wider := map[string]string{"fp4": "fp8", "fp6": "fp8", "fp8": "bf16", "int8": "bf16", "bf16": "fp16", "tf32": "fp32"}
 	for ; dtype != ""; dtype = wider[dtype] {
 		if p := g.Peak(dtype); p.Value > 0 {
 			return p
@@ -192,6 +191,9 @@ func peakOf(g *hardware.GPU, dtype string) hardware.Figure {
 	}
 	return hardware.Figure{}
 }
+
+// wider is the type that stands in for one that a GPU does not compute with.
+var wider = map[string]string{"fp4": "fp8", "fp6": "fp8", "fp8": "bf16", "int8": "bf16", "bf16": "fp16", "tf32": "fp32"}
 
 // duration rounds seconds to nanoseconds.
 func duration(seconds float64) time.Duration { return time.Duration(seconds*1e9 + 0.5) }

@@ -20,7 +20,7 @@ var heads = [...]struct{ floor, above, alone string }{
 // waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no more than was booked.
 func (r *measured) waterfall() []Share {
 	var floors, rest [len(heads)]time.Duration
-	for _, c := range r.cells {
+	for _, c := range r.order {
 		if c.group <= attentionCore {
 			floors[c.group] += c.capped
 			rest[c.group] += c.booked - c.capped
@@ -51,8 +51,8 @@ func (r *measured) waterfall() []Share {
 
 // missing says why operators of a group have no floor.
 func (r *measured) missing(g group) string {
-	for _, k := range r.order {
-		if c := r.cells[k]; c.group == g && len(c.notes) > 0 {
+	for _, c := range r.order {
+		if c.group == g && len(c.notes) > 0 {
 			return c.notes[0]
 		}
 	}
@@ -87,8 +87,8 @@ func (r *measured) launches(g group) string {
 
 // expectation says what the floor of experts rests on, or why there is none.
 func (r *measured) expectation() string {
-	for _, k := range r.order {
-		if c := r.cells[k]; c.work.Expected && c.floor > 0 {
+	for _, c := range r.order {
+		if c.work.Expected && c.floor > 0 {
 			return fmt.Sprintf("expected: %.0f experts active", c.work.ActiveExperts)
 		}
 	}
@@ -122,15 +122,14 @@ type merged struct {
 // byOperator adds up the cells of a group that have a floor, by operator, in the order in which they first ran.
 func (r *measured) byOperator(g group) []merged {
 	var out []merged
-	for _, k := range r.order {
-		c := r.cells[k]
+	for _, c := range r.order {
 		if c.group != g || c.floor == 0 || c.raw == 0 {
 			continue
 		}
-		i := slices.IndexFunc(out, func(m merged) bool { return m.operator == k.operator })
+		i := slices.IndexFunc(out, func(m merged) bool { return m.operator == c.operator })
 		if i < 0 {
 			i = len(out)
-			out = append(out, merged{operator: k.operator})
+			out = append(out, merged{operator: c.operator})
 		}
 		m := &out[i]
 		m.raw += c.raw
@@ -147,15 +146,14 @@ func (r *measured) byOperator(g group) []merged {
 // rows are the operators of the pass in the order in which they first ran.
 func (r *measured) rows() []Row {
 	out := []Row{}
-	for _, k := range r.order {
-		c := r.cells[k]
+	for _, c := range r.order {
 		if c.instances == 0 { // only copies for it
 			continue
 		}
 		f := floor{bound: c.bound}
-		row := Row{LayerType: "outside layers", Operator: k.operator, Stage: r.stage, Count: c.instances, Cost: costOf(&c.work, &f, c.instances, c.floor, c.raw), Time: c.raw}
-		if k.kind >= 0 {
-			row.LayerType = r.walk.plan.Kinds[k.kind].Name
+		row := Row{LayerType: "outside layers", Operator: c.operator, Stage: r.stage, Count: c.instances, Cost: costOf(&c.work, &f, c.instances, c.floor, c.raw), Time: c.raw}
+		if c.kind >= 0 {
+			row.LayerType = r.walk.plan.Kinds[c.kind].Name
 		}
 		if c.raw > 0 && (!c.work.Expected || c.floor > 0) { // else more was expected than can have been
 			row.TFLOPs, row.TBs = row.GFLOP/1e3/c.raw.Seconds(), float64(row.Bytes)/1e12/c.raw.Seconds()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Figure is a number and whether to rely on it. The zero Figure is unknown.
@@ -85,14 +86,17 @@ var table string
 // ErrTable is wrapped by the errors of [Load].
 var ErrTable = errors.New("not a table of GPUs")
 
-// Table returns the GPUs that this package knows.
-func Table() []GPU {
+// Table returns the GPUs that this package knows. The slice is the caller's; the maps in it are shared and not to be changed.
+func Table() []GPU { return slices.Clone(known()) }
+
+// known reads the table once.
+var known = sync.OnceValue(func() []GPU {
 	gpus, err := Load(strings.NewReader(table))
 	if err != nil {
 		panic(err) // the table is embedded, and a test loads it
 	}
 	return gpus
-}
+})
 
 // Load reads a table in the form of gpus.tsv: a line of column names, a line for each GPU, tabs between, comments behind "#".
 func Load(r io.Reader) ([]GPU, error) {
