@@ -95,3 +95,36 @@ func TestNoTaxWithoutDecodes(t *testing.T) {
 		t.Errorf("%+v, want two mixed passes without a tax", b)
 	}
 }
+
+// What attention sees is taken from the user where annotations only count tokens, and not where they tell more.
+func TestSeenTokensOfTheUser(t *testing.T) {
+	read := func(d gen.Dialect) *layer.Analysis {
+		return generated(t, small, func(w *bytes.Buffer) error {
+			return gen.Write(w, gen.Config{Seed: 1, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, Dialect: d,
+				Passes: []gen.Pass{{Decodes: 4, Context: 100}, {Decodes: 4, Context: 100}}})
+		})
+	}
+	attention := func(a *layer.Analysis, o roofline.Options) float64 {
+		r, err := roofline.Analyze(context.Background(), a, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range r.Operators {
+			if row.Operator == "attention" {
+				return row.GFLOP / float64(row.Count)
+			}
+		}
+		return 0
+	}
+	counted, told := read(gen.SGLang), read(gen.VLLM)
+	const decode = 4.0 * 16 * 128 * 4 * 1000 / 1e9 // 4 · heads · width · requests · seen
+	if got := attention(counted, roofline.Options{Seen: 1000}); got != decode {
+		t.Errorf("attention that sees 1000 tokens: %v GFLOP, want %v", got, decode)
+	}
+	if got := attention(counted, roofline.Options{}); got != 0 {
+		t.Errorf("attention that sees an unknown number: %v GFLOP, want none", got)
+	}
+	if got := attention(told, roofline.Options{Seen: 1000}); got != decode/10 {
+		t.Errorf("attention of an annotated pass: %v GFLOP, want %v", got, decode/10)
+	}
+}

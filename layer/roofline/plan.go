@@ -22,6 +22,8 @@ type Options struct {
 	GPUs []hardware.GPU
 	// Load is what each pass processes where no annotation tells it; for [Plan] it is the pass. Nil: unknown.
 	Load *Load
+	// Seen is how many tokens each request's attention sees in passes whose annotation does not tell. 0: unknown.
+	Seen int64
 	// Parallel sizes. Zero: those of the analysis, else 1.
 	Parallel Parallel
 	// On is the GPU of the trace that is looked at. Nil: the one with most GPU time.

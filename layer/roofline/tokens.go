@@ -8,8 +8,39 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// loadOf is what a pass processes, and what told it: best the annotation of its step, then grids, then the shapes of its ops, then the user.
+// loadOf is what a pass processes, and what told its tokens. What attention sees, the user says where the trace does not.
 func (w *walk) loadOf(p int, o *Options) (*Load, string) {
+	l, from := w.tokensOf(p, o)
+	if l != nil && !l.KnownSeen && o.Seen > 0 {
+		l.see(o.Seen)
+	}
+	return l, from
+}
+
+// see says that each request of a load sees so many tokens, and, where it is prefilled, at least those that it computes. Requests are taken to be
+// equal, as nothing tells more.
+func (l *Load) see(tokens int64) {
+	requests := float64(max(l.Requests, 1))
+	if l.ContextTokens > 0 && l.GenerationTokens > 0 {
+		return // how many of the requests are which is not known
+	}
+	each := l.ContextTokens / requests
+	seen := max(float64(tokens), each)
+	l.ContextSeen, l.GenerationSeen = 0, 0
+	switch {
+	case l.ContextTokens > 0:
+		l.ContextSeen, l.ContextPairs, l.ContextSquares = requests*seen, l.ContextTokens*seen, l.ContextTokens*each
+	case l.GenerationTokens > 0:
+		l.GenerationSeen, l.GenerationPairs = requests*seen, l.GenerationTokens*seen
+	default:
+		return
+	}
+	l.KnownSeen = true
+}
+
+// tokensOf finds the tokens of a pass: best by the annotation of its step, then by grids, by the shapes of its ops, by what the user says, by the
+// rows that run.
+func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 	fp := &w.device.Passes[p]
 	if fp.Annotation != nil {
 		if _, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name); ok {
@@ -24,7 +55,7 @@ func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 	if l := w.loadOfShapes(p); l != nil {
 		return l, "shapes"
 	}
-	if o.Load != nil {
+	if o.Load != nil && o.Load.Tokens > 0 {
 		l := *o.Load
 		return &l, "option"
 	}

@@ -52,7 +52,7 @@ func program() app.Program {
 			fs.StringVar(&o.cache, "kv-dtype", "", "`TYPE` of the key-value cache, such as fp8; default: that of the activations")
 			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a pass, where the trace does not tell")
 			fs.Int64Var(&o.batch, "batch", 0, "`NUMBER` of requests of a pass; default: as many as tokens, or 1 with --prefill")
-			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees")
+			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees, where the trace does not tell")
 			fs.BoolVar(&o.prefill, "prefill", false, "the tokens are prefilled, not decoded")
 			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
 			app.OutputFile(fs, &o.html, "html", "also write a report for browsers to this `FILE`: one file that needs no network")
@@ -159,7 +159,7 @@ func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Op
 
 // roofline turns the flags into options.
 func (o *options) roofline() (roofline.Options, error) {
-	out := roofline.Options{CacheDType: o.cache, Parallel: roofline.Parallel{TP: o.tp, EP: o.ep}}
+	out := roofline.Options{CacheDType: o.cache, Seen: o.kv, Parallel: roofline.Parallel{TP: o.tp, EP: o.ep}}
 	if n, err := strconv.ParseInt(o.device, 10, 32); err == nil && n >= 0 {
 		id := trace.DeviceID(n)
 		out.On = &id
