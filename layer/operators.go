@@ -2,10 +2,9 @@ package layer
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"

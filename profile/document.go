@@ -2,7 +2,7 @@ package profile
 
 import (
 	"bytes"
-	stdjson "encoding/json"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,16 +10,13 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"github.com/goccy/go-json"
 )
 
 // NOTE. Documents are read field by field through object, not decoded into a
 // struct: one field has a dozen names, a wrong type must name the field, and a
 // config holds hundreds of fields that are none of our business. Order of work:
 // bounded read → one pass that bounds the depth and neutralises Python's
-// NaN/Infinity → encoding/json.Valid (its error has an offset) → goccy splits
-// objects and lists into raw values. Only valid JSON ever reaches goccy.
+// NaN/Infinity → encoding/json.Valid (its error has an offset) → objects and lists are split into raw values.
 
 const (
 	// maxDocument bounds a document in bytes. The largest config in the wild we
@@ -89,9 +86,9 @@ func parseObject(doc string, data []byte) (object, error) {
 	} else if t[0] != '{' {
 		return fail(fmt.Errorf("%w: starts with %q", ErrSyntax, t[0]))
 	}
-	var probe stdjson.RawMessage
-	if err := stdjson.Unmarshal(clean, &probe); err != nil {
-		var se *stdjson.SyntaxError
+	var probe json.RawMessage
+	if err := json.Unmarshal(clean, &probe); err != nil {
+		var se *json.SyntaxError
 		if errors.As(err, &se) {
 			return fail(fmt.Errorf("%w: %v (offset %d)", ErrSyntax, se, se.Offset))
 		}

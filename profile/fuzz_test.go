@@ -2,13 +2,12 @@ package profile_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/profile"

@@ -1,12 +1,12 @@
 package profile_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/classify"

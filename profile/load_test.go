@@ -1,13 +1,13 @@
 package profile_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/internal/testdata"

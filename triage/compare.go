@@ -2,12 +2,11 @@ package triage
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-
-	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/table"
 )

@@ -3,13 +3,12 @@ package triage
 import (
 	"bytes"
 	_ "embed" // the data files below
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-json"
 )
 
 // registrySchema is the version of the fusion file this package reads. Version

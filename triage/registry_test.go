@@ -1,13 +1,12 @@
 package triage_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/triage"

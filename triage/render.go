@@ -2,13 +2,12 @@ package triage
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"

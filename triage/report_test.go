@@ -2,12 +2,11 @@ package triage_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"

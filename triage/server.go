@@ -1,12 +1,11 @@
 package triage
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/goccy/go-json"
 )
 
 // Server is what a server said about itself, in server_args.json or over HTTP.

@@ -2,13 +2,12 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-
-	"github.com/goccy/go-json"
 )
 
 // NoiseSchema is the schema of a [Noise] as JSON.

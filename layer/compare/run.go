@@ -2,13 +2,12 @@ package compare
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
-
-	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/layer"
 )

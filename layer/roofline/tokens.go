@@ -1,7 +1,7 @@
 package roofline
 
 import (
-	"github.com/goccy/go-json"
+	"encoding/json"
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/opname"
