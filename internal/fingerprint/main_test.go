@@ -43,6 +43,8 @@ func TestEveryProgramIsAsked(t *testing.T) {
 		"capture":        "needs a server",
 		"compare":        "reads two traces",
 		"speed-of-light": "needs a config for each trace",
+		"report":         "says what the analyses say that are asked one by one",
+		"strata":         "the same programs in one",
 		"embed":          "prints measured times",
 		"triage-bundle":  "reads no traces",
 		"internal":       "not a program",

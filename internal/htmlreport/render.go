@@ -1,13 +1,10 @@
 package htmlreport
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -20,13 +17,10 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// page is parsed once; a template that does not parse fails every test.
-var page = template.Must(template.ParseFS(assets, "assets/report.html"))
-
 // The texts that are embedded in each page.
 var (
-	style  = template.CSS(asset("style.css"))
-	script = template.JS(asset("sortable.min.js") + "\n" + asset("sortable.a11y.min.js") + "\n" + asset("filter.js"))
+	style  = asset("style.css")
+	script = asset("sort.js") + "\n" + asset("filter.js")
 )
 
 func asset(name string) string {
@@ -45,22 +39,9 @@ func policy() string {
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write writes the report as one HTML document.
-func (r *Report) Write(w io.Writer) error {
-	var b bytes.Buffer
-	if err := page.Execute(&b, newView(r)); err != nil {
-		return fmt.Errorf("htmlreport: %w", err)
-	}
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
-// view is what the template sees: texts cleaned and cut, geometry computed.
+// view is what is written: texts cleaned and cut, geometry computed.
 type view struct {
 	Title, Program, Summary string
-	Policy                  string
-	Style                   template.CSS
-	Script                  template.JS
 	Facts                   []Fact
 	Status                  string
 	Findings                []Finding
@@ -70,10 +51,14 @@ type view struct {
 
 type sectionView struct {
 	ID, Title, Text string
+	Items           []itemView
 	Strip           *stripView
+	Flame           *flameView
 	Columns         *columnsView
 	Shares          *sharesView
 	Bars            []*barsView
+	Tree            []nodeView
+	Cut             int // nodes that are not shown
 	Tables          []tableView
 }
 
@@ -81,7 +66,7 @@ func newView(r *Report) *view {
 	c := newColors(r)
 	v := &view{
 		Title: text(r.Title), Program: text(r.Program), Summary: table.Cut(table.Clean(r.Summary), 4*maxText),
-		Policy: policy(), Style: style, Script: script, Status: text(r.Health.Status),
+		Status: text(r.Health.Status),
 	}
 	for _, f := range r.Facts {
 		f.Name, f.Value = text(f.Name), table.Cut(table.Clean(f.Value), 4*maxText)
@@ -95,9 +80,18 @@ func newView(r *Report) *view {
 	}
 	for i, s := range r.Sections {
 		sv := sectionView{ID: "s" + strconv.Itoa(i), Title: text(s.Title), Text: table.Cut(table.Clean(s.Text), 4*maxText)}
+		if s.ID != "" {
+			sv.ID = anchor(s.ID)
+		}
+		sv.Items = newItems(s.Items)
 		if s.Strip != nil {
 			sv.Strip = newStrip(s.Strip)
 		}
+		if s.Flame != nil {
+			sv.Flame = newFlame(s.Flame, c)
+		}
+		budget := maxNodes
+		sv.Tree = newNodes(s.Tree, c, &budget, &sv.Cut)
 		if s.Columns != nil {
 			sv.Columns = newColumns(s.Columns, c)
 		}
@@ -123,9 +117,14 @@ type colors map[string]int
 
 func newColors(r *Report) colors {
 	c := colors{}
+	for i, name := range r.Colors {
+		c[name] = min(i, lastColor)
+	}
+	next := len(c)
 	add := func(name string) {
 		if _, ok := c[name]; !ok && name != Others {
-			c[name] = min(len(c), maxSeries)
+			c[name] = min(next, maxSeries)
+			next++
 		}
 	}
 	for _, s := range r.Sections {
@@ -149,7 +148,7 @@ func newColors(r *Report) colors {
 func (c colors) class(name string) string {
 	i, ok := c[name]
 	if !ok {
-		i = maxSeries
+		i = greySeries
 	}
 	return "c" + strconv.Itoa(i)
 }
@@ -168,10 +167,15 @@ func legend(names []string, c colors) []legendView {
 type tableView struct {
 	ID, Caption    string
 	Columns        []columnView
-	Rows           [][]cellView
+	Rows           []rowView
 	Search, Folded bool
 	Controls       bool
 	Hidden         int
+}
+
+type rowView struct {
+	ID    string
+	Cells []cellView
 }
 
 type columnView struct {
@@ -185,12 +189,13 @@ type columnView struct {
 type cellView struct {
 	Lines      [][]string // of the parts between which a line may be broken
 	Class, Dot string
+	Href       string
 	Hover      string
 	Sort       string // "" to sort by the text
 }
 
 // lines returns what the cell shows.
-func (c *Cell) lines(code bool) [][]string {
+func (c *Cell) lines(code, whole bool) [][]string {
 	all := c.Lines
 	if c.Text != "" {
 		all = append([]string{c.Text}, all...)
@@ -201,6 +206,9 @@ func (c *Cell) lines(code bool) [][]string {
 			return append(out, []string{fmt.Sprintf("… %d more", len(all)-i)})
 		}
 		parts := []string{text(l)}
+		if whole {
+			parts[0] = table.Cut(table.Clean(l), maxName)
+		}
 		if code {
 			parts = breakable(parts[0])
 		}
@@ -272,13 +280,13 @@ func newTable(t *Table, id string, c colors) tableView {
 		v.Controls = v.Controls || t.Search || len(cv.Choices) > 0
 		v.Columns = append(v.Columns, cv)
 	}
-	for _, row := range rows {
+	for n, row := range rows {
 		var cells []cellView
 		for i, cell := range row {
 			if i >= len(v.Columns) {
 				break
 			}
-			cv := cellView{Lines: cell.lines(t.Columns[i].Code), Class: v.Columns[i].Class, Hover: text(cell.Hover)}
+			cv := cellView{Lines: cell.lines(t.Columns[i].Code, t.Columns[i].Whole), Href: safeLink(cell.Href), Class: v.Columns[i].Class, Hover: text(cell.Hover)}
 			if v.Columns[i].Numeric {
 				cv.Sort = number(cell.Sort)
 			}
@@ -291,7 +299,11 @@ func newTable(t *Table, id string, c colors) tableView {
 			}
 			cells = append(cells, cv)
 		}
-		v.Rows = append(v.Rows, cells)
+		rv := rowView{Cells: cells}
+		if n < len(t.RowIDs) && t.RowIDs[n] != "" {
+			rv.ID = anchor(t.RowIDs[n])
+		}
+		v.Rows = append(v.Rows, rv)
 	}
 	return v
 }

@@ -22,6 +22,7 @@ type stripView struct {
 
 type rectView struct {
 	Class, X, W, Title string
+	Href               string // "#id", or nothing
 }
 
 // edgeWidth is the least width of a rectangle that has room for an edge, which
@@ -49,7 +50,7 @@ func newStrip(s *Strip) *stripView {
 		}
 		from, to := x(sp.StartMS), x(sp.EndMS)
 		w := max(to-from, 0.6)
-		r := rectView{c.class(sp.Series), coord(from + stripInset), coord(w), text(sp.Label) + "\n" + text(sp.Detail)}
+		r := rectView{c.class(sp.Series), coord(from + stripInset), coord(w), text(sp.Label) + "\n" + text(sp.Detail), safeLink(sp.Href)}
 		if w >= edgeWidth {
 			r.Class += " edge"
 		}

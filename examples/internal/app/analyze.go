@@ -173,14 +173,9 @@ const Busiest = "busiest"
 
 // GPU returns the GPU of an analysis that --device names, and says which of several it is.
 func (e *Env) GPU(a *layer.Analysis) (*layer.Device, error) {
-	var want *trace.DeviceID
-	if e.Device != Busiest && e.Device != "" {
-		n, err := strconv.ParseInt(e.Device, 10, 32)
-		if err != nil || n < 0 {
-			return nil, Usagef("--device %q: want a number, or %s", e.Device, Busiest)
-		}
-		id := trace.DeviceID(n)
-		want = &id
+	want, err := e.DeviceID()
+	if err != nil {
+		return nil, err
 	}
 	d, err := a.Device(want)
 	switch {
@@ -193,6 +188,19 @@ func (e *Env) GPU(a *layer.Analysis) (*layer.Device, error) {
 		e.Notef("GPU %d of %d, the one with most GPU time; --device takes another one", d.ID, len(a.Devices))
 	}
 	return d, nil
+}
+
+// DeviceID is the number that --device names, nil for the busiest GPU.
+func (e *Env) DeviceID() (*trace.DeviceID, error) {
+	if e.Device == Busiest || e.Device == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(e.Device, 10, 32)
+	if err != nil || n < 0 {
+		return nil, Usagef("--device %q: want a number, or %s", e.Device, Busiest)
+	}
+	id := trace.DeviceID(n)
+	return &id, nil
 }
 
 // TraceName is how output calls the trace: its path, or the demo's name.

@@ -32,11 +32,20 @@ func (e *Env) LoadFile(ctx context.Context, path string, o trace.Options) (*trac
 // Open reads a file, a directory or the standard input, and tells what Load
 // tells.
 func (e *Env) Open(ctx context.Context, path string, o strata.Options) (*strata.Recording, error) {
+	return e.open(path, o, func(o strata.Options) (*strata.Recording, error) { return strata.Open(ctx, path, o) })
+}
+
+// OpenAll is [Env.Open] for several files of one run.
+func (e *Env) OpenAll(ctx context.Context, paths []string, o strata.Options) (*strata.Recording, error) {
+	return e.open(paths[0], o, func(o strata.Options) (*strata.Recording, error) { return strata.OpenFiles(ctx, paths, o) })
+}
+
+func (e *Env) open(path string, o strata.Options, read func(strata.Options) (*strata.Recording, error)) (*strata.Recording, error) {
 	memory := e.memoryBudget()
 	o.Trace.MemoryBudget, o.Trace.RepairOrder, o.Stdin = memory.bytes, e.RepairOrder, e.Stdin
 	o.Progress = func(p string, at trace.Progress) { e.Step("reading "+p, at.Read, at.Size) }
 	e.Step("reading "+path, 0, 0)
-	rec, err := strata.Open(ctx, path, o)
+	rec, err := read(o)
 	e.progress.clear()
 	if err != nil {
 		return nil, memory.explain(err)

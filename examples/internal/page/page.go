@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/htmlreport"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -34,6 +36,21 @@ func health(h trace.Health) htmlreport.Health {
 	out := htmlreport.Health{Status: h.Status.String()}
 	for _, f := range h.Findings {
 		out.Findings = append(out.Findings, htmlreport.Finding{Code: f.Code, Severity: f.Severity.String(), Message: f.Message})
+	}
+	return out
+}
+
+// colors are the categories in their fixed order, so that each has the same
+// colour in all pages, by the labels that a GPU's tables show; nil for plain
+// names.
+func colors(d *layer.Device) []string {
+	var out []string
+	for _, c := range classify.Categories() {
+		label := string(c)
+		if d != nil {
+			label = d.CategoryLabel(c)
+		}
+		out = append(out, label)
 	}
 	return out
 }

@@ -27,6 +27,7 @@ func Timeline(a *layer.Device, pass int, name string, header ...string) (*htmlre
 	}
 	r := &htmlreport.Report{
 		Title: filepath.Base(name), Program: "layer timeline", Summary: t.Summary, Health: health(a.Analysis().Trace().Health()), Notes: t.Notes, Facts: facts(a, t, name),
+		Colors:   colors(a),
 		Sections: []htmlreport.Section{passes(a, t)},
 	}
 	for _, line := range header {

@@ -16,7 +16,7 @@ import (
 
 // Triage returns the report of a triage.
 func Triage(r *triage.Report) *htmlreport.Report {
-	out := &htmlreport.Report{Title: title(r), Program: "triage", Summary: r.Summary, Health: triageHealth(r), Facts: triageFacts(r)}
+	out := &htmlreport.Report{Title: title(r), Program: "triage", Summary: r.Summary, Health: triageHealth(r), Facts: triageFacts(r), Colors: colors(nil)}
 	for i := range r.Stages {
 		out.Sections = append(out.Sections, stageSections(&r.Stages[i])...)
 	}

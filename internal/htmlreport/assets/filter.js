@@ -1,6 +1,4 @@
 // Filters of tables: words in a search field, choices of columns.
-"use strict";
-document.documentElement.classList.add("js");
 for (const box of document.querySelectorAll(".tablebox")) {
   const search = box.querySelector("input[type=search]");
   const choices = [...box.querySelectorAll("select")];
@@ -36,3 +34,14 @@ window.addEventListener("afterprint", () => {
     delete d.dataset.folded;
   }
 });
+
+// A link into the page opens what holds its target.
+const reveal = () => {
+  const at = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  if (!at) return;
+  for (let d = at.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+  at.closest("tr")?.removeAttribute("hidden");
+  at.scrollIntoView({ block: "center" });
+};
+window.addEventListener("hashchange", reveal);
+reveal();

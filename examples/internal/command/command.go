@@ -1,0 +1,198 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/programs/capture"
+	"github.com/llmstrata/strata/examples/internal/programs/compare"
+	"github.com/llmstrata/strata/examples/internal/programs/hostcompare"
+	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
+	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
+	"github.com/llmstrata/strata/examples/internal/programs/layerbreakdown"
+	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
+	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
+	"github.com/llmstrata/strata/examples/internal/programs/report"
+	"github.com/llmstrata/strata/examples/internal/programs/speedoflight"
+	"github.com/llmstrata/strata/examples/internal/programs/triage"
+	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// name is what the joined program is called.
+const name = "strata"
+
+// command is one of the programs under the name it has here.
+type command struct {
+	name string
+	// alone is the name of the program by itself, which is accepted too.
+	alone string
+	// answers is the question it answers, for the overview.
+	answers string
+	// program picks the program by the arguments behind the command, and
+	// returns what is left of them.
+	program func(args []string) (app.Program, []string)
+}
+
+// plain is a program without sub-commands.
+func plain(p func() app.Program) func([]string) (app.Program, []string) {
+	return func(args []string) (app.Program, []string) { return p(), args }
+}
+
+// commands are in the order of the overview: what most people need first.
+func commands() []command {
+	return []command{
+		{"report", "report", "everything at once, the findings that matter first", plain(report.Program)},
+		{"layers", "layer-timeline", "which passes and layers are there, and what does each cost?", plain(layertimeline.Program)},
+		{"breakdown", "layer-breakdown", "what does one layer run, kernel by kernel?", plain(layerbreakdown.Program)},
+		{"light", "speed-of-light", "what should a pass take on this GPU, and where is the rest?", plain(speedoflight.Program)},
+		{"triage", "triage", "which source lines, what is exposed, which fusion is not used?", plain(triage.Program)},
+		{"host", "host-detect", "is the CPU the bottleneck, and what is it doing?", plain(hostdetect.Program)},
+		{"compare", "compare", "what differs between two runs, and is it noise?", plain(compare.Program)},
+		{"host-compare", "host-compare", "which host operation became slower?", plain(hostcompare.Program)},
+		{"export", "kernel-export", "one row a kernel, for spreadsheets and data frames", plain(kernelexport.Program)},
+		{"perfetto", "perfetto-map", "where is it in the Perfetto UI; copies with layers, slices to share", plain(perfettomap.Program)},
+		{"capture", "capture", "record a trace that is worth reading from a running server", capture.Choose},
+		{"bundle", "triage-bundle", "several triage reports as one document", plain(triagebundle.Program)},
+	}
+}
+
+// Main runs the joined program on the process's arguments and exits.
+func Main() {
+	app.MainFunc(Exec)
+}
+
+// Exec runs the joined program and returns its exit code.
+func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		return overview(stdout, stderr)
+	}
+	first := args[0]
+	switch first {
+	case "-h", "-help", "--help":
+		return overview(stdout, stderr)
+	case "version", "--version", "-version":
+		return told(stderr, app.WriteVersion(stdout, name))
+	case "help":
+		return help(ctx, args[1:], stdin, stdout, stderr)
+	case "completion":
+		return completion(args[1:], stdout, stderr)
+	case completeCommand:
+		return told(stderr, complete(stdout, args[1:]))
+	}
+	if c := find(first); c != nil {
+		p, rest := c.program(args[1:])
+		return c.as(p).Exec(ctx, rest, stdin, stdout, stderr)
+	}
+	if !isInput(first) {
+		return unknown(stderr, first)
+	}
+	return find("report").run(ctx, args, stdin, stdout, stderr)
+}
+
+func (c *command) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p, rest := c.program(args)
+	return c.as(p).Exec(ctx, rest, stdin, stdout, stderr)
+}
+
+// as gives a program its name as a command; a sub-command keeps its second word.
+func (c *command) as(p app.Program) app.Program {
+	if sub, ok := strings.CutPrefix(p.Name, c.alone); ok {
+		return p.As(name + " " + c.name + sub)
+	}
+	return p.As(name + " " + c.name)
+}
+
+// find returns the command of that name, nil for none.
+func find(word string) *command {
+	for _, c := range commands() {
+		if c.name == word || c.alone == word {
+			return &c
+		}
+	}
+	return nil
+}
+
+// isInput reports whether the first word is no command but what a report is
+// made of: a flag of the report, a file that is there, or what looks like one.
+func isInput(word string) bool {
+	if strings.HasPrefix(word, "-") || strings.ContainsAny(word, `/\.*?[`) {
+		return true
+	}
+	_, err := os.Stat(word)
+	return err == nil
+}
+
+// unknown tells that a command is none, and what was probably meant.
+func unknown(stderr io.Writer, word string) int {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name, c.alone)
+	}
+	names = append(names, "help", "version", "completion")
+	hint := ""
+	if near := app.Nearest(word, names); near != "" {
+		hint = fmt.Sprintf(": did you mean %s %s?", name, near)
+	}
+	fmt.Fprintf(stderr, "%s: %q is neither a command nor a file%s (see %s help)\n", name, table.Clean(word), hint, name)
+	return app.ExitUsage
+}
+
+// help prints the help of a command, or the overview.
+func help(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		return overview(stdout, stderr)
+	}
+	c := find(args[0])
+	if c == nil {
+		return unknown(stderr, args[0])
+	}
+	return c.run(ctx, append(slices.Clone(args[1:]), "-h"), stdin, stdout, stderr)
+}
+
+// told turns an error of printing into an exit code.
+func told(stderr io.Writer, err error) int {
+	if err == nil || app.ClosedPipe(err) {
+		return app.ExitOK
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	return app.ExitError
+}
+
+// overview prints what there is.
+func overview(stdout, stderr io.Writer) int {
+	var b strings.Builder
+	b.WriteString(`strata reads profiler traces of LLM inference and says where the time goes.
+
+Usage:
+  strata FILE|DIR...            the report: health, verdict, passes, operators, what to do first
+  strata COMMAND [flags] FILE   one question in depth
+  strata COMMAND -h             its flags
+
+Commands:
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.answers)
+	}
+	b.WriteString(`  completion    a script for bash, zsh or fish that completes commands and flags
+  version       which build this is
+
+A way through:
+  strata x.json.gz                               what is wrong here, largest first
+  strata x.json.gz --html x.html                 the same as one page to click through and to send
+  strata layers x.json.gz                        each pass, layer and type of layer
+  strata breakdown x.json.gz --layer 3           one layer kernel by kernel
+  strata compare --a old.json.gz --b new.json.gz --fail-on 3%    a gate: exit code 3 above 3 %
+
+FILE is torch-profiler JSON (plain, gzip, zstd), a Perfetto trace of the same, or an nsys .sqlite export; "-" is the
+standard input, a directory is looked through. Flags may stand before and behind the file.
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 a --fail-on condition is met, 4 it cannot be told.
+`)
+	_, err := io.WriteString(stdout, b.String())
+	return told(stderr, err)
+}

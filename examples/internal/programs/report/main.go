@@ -1,0 +1,143 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// options are the program's own flags.
+type options struct {
+	all, allRanks bool
+	html, against string
+	gpu           string
+	tokens, kv    int64
+}
+
+// Program returns the program with fresh flags.
+func Program() app.Program {
+	var o options
+	return app.Program{
+		Name: "report",
+		Summary: "says everything at once about a trace of LLM inference: whether its figures can be trusted, what bounds it, the findings that matter with their\n" +
+			"size in each step, ranked, with place and next command; then passes, operators against what the GPU can do, exposure and fusions.",
+		Args: "[FILE|DIR...]",
+		Examples: []string{
+			"report x.json.gz                                   # the model's config.json is looked for beside it",
+			"report x.json.gz --config config.json --html x.html   # the same as one page that needs no network",
+			"report prefill.json.gz decode.json.gz              # one report of several files; a directory or a pattern does it, too",
+			"report runs/qwen --format json | jq .findings",
+		},
+		Common:  app.AllFlags,
+		Formats: []string{"text", "markdown", "json"},
+		Flags: func(fs *flag.FlagSet) {
+			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
+			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages")
+			app.OutputFile(fs, &o.html, "html", "also write a page for browsers to this `FILE`: one file that needs no network")
+			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
+			fs.StringVar(&o.gpu, "gpu", "", "GPU `NAME` to reckon with, such as H100; default: the trace's")
+			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a decode pass, where the trace does not tell; default: unknown")
+			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees; default: unknown")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
+	}
+}
+
+func (o *options) run(ctx context.Context, env *app.Env) error {
+	if env.Boundaries == published.AnchorOpens {
+		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
+	}
+	paths := env.Args
+	if env.Trace != "" {
+		paths = append([]string{env.Trace}, paths...)
+	}
+	if len(paths) > 0 {
+		env.Trace = paths[0] // the model's config is looked for beside it
+	}
+	opts, err := o.options(env)
+	if err != nil {
+		return err
+	}
+	rec, err := o.open(ctx, env, paths)
+	if err != nil {
+		return err
+	}
+	var files []string
+	for _, p := range rec.Parts {
+		files = append(files, p.Path)
+	}
+	if !env.Demo() {
+		if opts.Server, err = triage.ReadBeside(files...); err != nil {
+			return err
+		}
+	}
+	if o.against != "" {
+		if opts.Against, err = env.Open(ctx, o.against, strata.Options{}); err != nil {
+			return err
+		}
+	}
+	env.Step("analysing", 0, 0)
+	r, err := strata.Analyze(ctx, rec, opts)
+	if err != nil {
+		return err
+	}
+	if o.html != "" {
+		if err := atomicfile.Write(o.html, 0o666, r.WriteHTML); err != nil {
+			return fmt.Errorf("html: %w", err)
+		}
+		env.Notef("wrote %s; open it in any browser", o.html)
+	}
+	if env.Format == "json" {
+		e := json.NewEncoder(env.Stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return r.WriteText(env.Stdout, strata.ReportText{Width: env.Width, Color: env.Color, Markdown: env.Format == "markdown", All: o.all})
+}
+
+// options turns the flags into options of the analysis.
+func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
+	var opts strata.ReportOptions
+	var err error
+	if opts.Layers, err = env.LayerOptions(); err != nil {
+		return opts, err
+	}
+	if opts.Device, err = env.DeviceID(); err != nil {
+		return opts, err
+	}
+	opts.Light.Device = o.gpu
+	if o.tokens < 0 || o.kv < 0 {
+		return opts, app.Usagef("--tokens %d, --kv-len %d: want no negative number", o.tokens, o.kv)
+	}
+	if o.tokens > 0 {
+		load := roofline.Decode(o.tokens, o.kv)
+		opts.Light.Load = &load
+	}
+	return opts, nil
+}
+
+// open reads the traces, or the built-in demo.
+func (o *options) open(ctx context.Context, env *app.Env, paths []string) (*strata.Recording, error) {
+	switch len(paths) {
+	case 0:
+		t, err := env.Load(ctx, trace.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return &strata.Recording{Name: demo.Name, Parts: []strata.Part{{File: trace.File{Rank: -1}, Trace: t}}}, nil
+	case 1:
+		return env.Open(ctx, paths[0], strata.Options{AllRanks: o.allRanks})
+	}
+	return env.OpenAll(ctx, paths, strata.Options{AllRanks: o.allRanks})
+}

@@ -1,0 +1,120 @@
+package report_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/programs/report"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+func TestHelp(t *testing.T) {
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, report.Program(), "-h").Stdout)
+}
+
+// TestScreens: the demo at the widths that people have. No line is wider but
+// those of one word that cannot be broken.
+func TestScreens(t *testing.T) {
+	for _, width := range []int{80, 120, 200} {
+		text := apptest.MustRun(t, report.Program(), "--width", fmt.Sprint(width)).Stdout
+		apptest.Golden(t, fmt.Sprintf("testdata/demo-%d.golden", width), text)
+		for _, line := range strings.Split(text, "\n") {
+			if n := utf8.RuneCountInString(line); n > width && len(strings.Fields(line)) > 1 {
+				t.Errorf("width %d: a line has %d characters: %s", width, n, line)
+			}
+		}
+	}
+	apptest.Golden(t, "testdata/demo.md", apptest.MustRun(t, report.Program(), "--format", "markdown").Stdout)
+}
+
+// TestColourOnlyOnATerminal: what goes to a file or a pipe has no escapes.
+func TestColourOnlyOnATerminal(t *testing.T) {
+	if text := apptest.MustRun(t, report.Program()).Stdout; strings.Contains(text, "\x1b") {
+		t.Error("a pipe gets colours")
+	}
+}
+
+func document(t *testing.T, args ...string) strata.Report {
+	t.Helper()
+	var r strata.Report
+	text := apptest.MustRun(t, report.Program(), append(args, "--format", "json")...).Stdout
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, ": null") {
+		t.Errorf("%q: the document has a null", args)
+	}
+	return r
+}
+
+// TestFindingsOfADecode: the numbers of a pass whose work was reckoned by hand,
+// ranked by size, each with place and next command.
+func TestFindingsOfADecode(t *testing.T) {
+	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	r := document(t, path, "--config", testdata.Shared(t, "configs/qwen3-8b.json"))
+	if r.Schema != strata.ReportSchema || r.Framework != "SGLang" || len(r.Passes) != 1 || r.Passes[0].Wall.Microseconds() != 10450 || r.Passes[0].Floor.Microseconds() != 3768 {
+		t.Errorf("schema %q, framework %q, passes %+v", r.Schema, r.Framework, r.Passes)
+	}
+	if len(r.Findings) < 5 {
+		t.Fatalf("%d findings, want at least five", len(r.Findings))
+	}
+	kinds := map[string]bool{}
+	for i, f := range r.Findings {
+		kinds[f.Kind] = true
+		if f.Where == "" || !strings.HasPrefix(f.Next, "strata ") || !strings.Contains(f.Next, path) || f.PerStep <= 0 || f.Share <= 0 || f.Share > 1 {
+			t.Errorf("finding %d lacks something: %+v", i, f)
+		}
+		if i > 0 && f.PerStep > r.Findings[i-1].PerStep { // there is one pass
+			t.Errorf("finding %d is larger than the one before", i)
+		}
+	}
+	for _, want := range []string{"small-kernels", "above-floor", "host-idle", "fusion"} {
+		if !kinds[want] {
+			t.Errorf("no finding of kind %s", want)
+		}
+	}
+}
+
+// TestAllTraces: every trace that is there has a report, as text, document and
+// page, and none of them contradicts itself.
+func TestAllTraces(t *testing.T) {
+	paths := append(testdata.SharedGlob(t, "traces/torch/*"), testdata.SharedGlob(t, "traces/nsys/*")...)
+	if testing.Short() {
+		paths = paths[:4]
+	}
+	for _, path := range paths {
+		page := filepath.Join(t.TempDir(), "x.html")
+		r := apptest.Run(t, report.Program(), path, "--html", page, "--format", "json")
+		if r.Code != app.ExitOK {
+			if filepath.Base(path) == "no-cupti-tables.sqlite" { // no trace of a GPU at all
+				continue
+			}
+			t.Errorf("%s: exit code %d: %s", filepath.Base(path), r.Code, r.Stderr)
+			continue
+		}
+		var doc strata.Report
+		if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil {
+			t.Fatal(err)
+		}
+		c := doc.Coverage
+		if c.InPasses > c.GPUTime || c.InLayers > c.InPasses || c.WithOperator > c.GPUTime || doc.Verdict.Idle > doc.Verdict.Wall || doc.Verdict.Text == "" {
+			t.Errorf("%s: coverage %+v, verdict %+v", filepath.Base(path), c, doc.Verdict)
+		}
+		for _, f := range doc.Findings {
+			if f.Share > 1.0001 || f.Text == "" || f.Next == "" {
+				t.Errorf("%s: finding %+v", filepath.Base(path), f)
+			}
+		}
+		if info, err := os.Stat(page); err != nil || info.Size() > 1_000_000 {
+			t.Errorf("%s: page of %v bytes (%v), want less than 1 MB", filepath.Base(path), info.Size(), err)
+		}
+	}
+}

@@ -1,0 +1,9 @@
+// Report says everything at once about a trace, what matters first.
+package main
+
+import (
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/programs/report"
+)
+
+func main() { app.Main(report.Program()) }

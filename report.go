@@ -1,0 +1,459 @@
+package strata
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// ReportSchema names the document that a [Report] is in JSON.
+const ReportSchema = "strata.report/1"
+
+// ReportOptions change what [Analyze] says. The zero value takes everything
+// from the recording.
+type ReportOptions struct {
+	// Layers say what is known about the model. A config that contradicts a
+	// trace is left out, with a note.
+	Layers layer.Options
+	// Light says what is known about GPU and load.
+	Light roofline.Options
+	// Device is the GPU of each trace to report on. Nil: the one with most GPU
+	// time.
+	Device *trace.DeviceID
+	// Server is what the server said about itself, if anything.
+	Server triage.Server
+	// Against is another recording to compare with, an older run for example.
+	// Nil: none.
+	Against *Recording
+}
+
+// Report is everything that the analyses say about one recording, with what
+// matters most first. It is a document: its JSON form is stable.
+type Report struct {
+	Schema string `json:"schema"`
+	// Name is what was opened, Traces are the files that were read.
+	Name   string   `json:"name"`
+	Traces []string `json:"traces"`
+	// Framework made the traces, on GPUs of this name, with this model; "" where
+	// unknown.
+	Framework string         `json:"framework,omitempty"`
+	GPU       string         `json:"gpu,omitempty"`
+	Model     string         `json:"model,omitempty"`
+	Health    ReportHealth   `json:"health"`
+	Coverage  ReportCoverage `json:"coverage"`
+	Verdict   ReportVerdict  `json:"verdict"`
+	// Findings are what costs time that may be won, the largest first; those
+	// that put the figures themselves in doubt come before all others.
+	Findings []Finding    `json:"findings"`
+	Passes   []ReportPass `json:"passes"`
+	// Operators are those of one pass of each stage, in the model's order.
+	Operators []ReportOperator `json:"operators"`
+	// Idle is the time in the steps in which the GPU did nothing, by cause.
+	Idle     []ReportIdle     `json:"idle"`
+	Exposure []ReportExposure `json:"exposure"`
+	Fusions  []ReportFusion   `json:"fusions"`
+	// Notes are remarks for people: what was assumed, left out or doubtful.
+	Notes []string `json:"notes"`
+	// Against is the comparison with the recording of [ReportOptions.Against]:
+	// that one is its side A. Nil where there is none.
+	Against *compare.Report `json:"against,omitempty"`
+
+	parts []*reportPart
+	light *roofline.Report
+}
+
+// ReportHealth says how far the figures can be trusted.
+type ReportHealth struct {
+	Status trace.HealthStatus  `json:"status"` // of the worst trace
+	Traces []triage.HealthNote `json:"traces"` // those with findings
+}
+
+// ReportCoverage says how much of the GPU time the report explains.
+type ReportCoverage struct {
+	GPUTime time.Duration `json:"gpu_time_ns"` // of all activities
+	// Parts of it: in passes, in layers, and with a known operator.
+	InPasses     time.Duration `json:"in_passes_ns"`
+	InLayers     time.Duration `json:"in_layers_ns"`
+	WithOperator time.Duration `json:"with_operator_ns"`
+}
+
+// Share is the part of the GPU time that is in passes, 0…1.
+func (c ReportCoverage) Share() float64 { return ratio(c.InPasses, c.GPUTime) }
+
+// ReportVerdict says in one sentence what bounds the run.
+type ReportVerdict struct {
+	Text string `json:"text"`
+	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels.
+	Host hostoverhead.Answer `json:"host"`
+	// HostText says why, HostShare is the part of the steps that the host costs.
+	HostText  string  `json:"host_text,omitempty"`
+	HostShare float64 `json:"host_share"`
+	// Wall is the time of all steps, Idle the part in which the GPU did nothing.
+	Wall time.Duration `json:"wall_ns"`
+	Idle time.Duration `json:"idle_ns"`
+	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
+	Headroom float64 `json:"headroom_at_most"`
+}
+
+// Finding is one thing that costs time, or that puts figures in doubt.
+type Finding struct {
+	// Kind is stable: health, coverage, serving-path, host-idle, exposed-communication,
+	// above-floor, small-kernels, fusion, largest-operator. More may be added.
+	Kind string `json:"kind"`
+	Text string `json:"text"` // one sentence
+	// PerStep is the time in each step of Stage that may be won at most; 0 for a
+	// finding without a size. Share is its part of the step.
+	PerStep time.Duration `json:"per_step_ns"`
+	Share   float64       `json:"share"`
+	Stage   layer.Stage   `json:"stage,omitempty"`
+	// Takes says that PerStep is what the thing takes, not what can be won.
+	Takes bool `json:"takes,omitempty"`
+	// Where names the place: pass, layer, operator, kernel, source line.
+	Where string `json:"where,omitempty"`
+	// Do says what helps, Next is the command that says more.
+	Do   string `json:"do,omitempty"`
+	Next string `json:"next"`
+
+	total time.Duration // of all steps of the stage
+	first int           // what is told before sizes count
+}
+
+// ReportPass is one forward pass.
+type ReportPass struct {
+	Trace  int            `json:"trace"` // index in [Report.Traces]
+	Device trace.DeviceID `json:"device"`
+	Index  int            `json:"index"`
+	Stage  layer.Stage    `json:"stage"`
+	Batch  int            `json:"batch"`  // requests; −1 unknown
+	Tokens int64          `json:"tokens"` // −1 unknown
+	Start  trace.Time     `json:"start_ns"`
+	// Wall is until the next pass where that follows; Idle of it the GPU did nothing.
+	Wall time.Duration `json:"wall_ns"`
+	Idle time.Duration `json:"idle_ns"`
+	// Floor is what the pass has to take at least, 0 where nothing tells.
+	Floor   time.Duration `json:"floor_ns"`
+	Layers  int           `json:"layers"`
+	Kernels int           `json:"kernels"`
+	Partial layer.Partial `json:"partial"`
+	// Chosen says that Operators are of this pass.
+	Chosen bool   `json:"chosen,omitempty"`
+	Note   string `json:"note,omitempty"`
+}
+
+// ReportOperator is one operator in all layers of one type of one pass.
+type ReportOperator struct {
+	Trace     int         `json:"trace"`
+	Pass      int         `json:"pass"`
+	Stage     layer.Stage `json:"stage"`
+	LayerType string      `json:"layer_type"` // "outside layers" for what stands beside them
+	Operator  string      `json:"operator"`
+	// Category is that of most of its time, Kernel the short name of its longest kernel.
+	Category string        `json:"category"`
+	Kernel   string        `json:"kernel"`
+	Layers   int           `json:"layers"`
+	Kernels  int           `json:"kernels"`
+	Time     time.Duration `json:"time_ns"`
+	Share    float64       `json:"share"` // of the pass's wall time
+	// Floor is what it has to take at least, 0 where nothing tells; PeakShare is Floor / Time.
+	Floor     time.Duration  `json:"floor_ns"`
+	Bound     roofline.Bound `json:"bound,omitempty"`
+	PeakShare float64        `json:"peak_share"`
+}
+
+// ReportIdle is idle time of one cause in the steps.
+type ReportIdle struct {
+	Trace   int           `json:"trace"`
+	Group   string        `json:"group"`
+	Cause   string        `json:"cause"`
+	PerStep time.Duration `json:"per_step_ns"`
+	Share   float64       `json:"share"` // of the step
+	// Name is the range, frame or call that most of it is in.
+	Name string `json:"name,omitempty"`
+}
+
+// ReportExposure is how much of a category's time nothing hides, in one stage.
+type ReportExposure struct {
+	Stage    string        `json:"stage"`
+	Category string        `json:"category"`
+	PerStep  time.Duration `json:"exposed_per_step_ns"`
+	Share    float64       `json:"share"` // of the step
+	Hidden   time.Duration `json:"hidden_per_step_ns"`
+}
+
+// ReportFusion is a known fused path that is used, or could be.
+type ReportFusion struct {
+	Stage   string        `json:"stage"`
+	Pattern string        `json:"pattern"`
+	State   string        `json:"state"`
+	Do      string        `json:"do,omitempty"`
+	PerStep time.Duration `json:"per_step_ns"` // of its kernels
+	Gain    time.Duration `json:"gain_per_step_ns"`
+	Times   int           `json:"occurrences"`
+}
+
+// reportPart is one trace of the report.
+type reportPart struct {
+	name   string
+	a      *layer.Analysis
+	d      *layer.Device   // nil where nothing ran on a GPU
+	wall   []time.Duration // by pass
+	idle   []time.Duration
+	chosen []int // passes whose operators are listed, one a stage
+}
+
+// Analyze runs every analysis on a recording, each once, and ranks what they
+// found. A recording without GPU work is no error: the report says so.
+func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, error) {
+	r := &Report{Schema: ReportSchema, Name: rec.Name}
+	for _, u := range rec.NotRead {
+		r.note("not read: %s (%s)", u.Path, u.Why)
+	}
+	for i := range rec.Parts {
+		p, err := r.analyzePart(ctx, &rec.Parts[i], o)
+		if err != nil {
+			return nil, err
+		}
+		r.parts = append(r.parts, p)
+		r.Traces = append(r.Traces, cmp.Or(p.name, rec.Name))
+	}
+	r.sumUp()
+	if err := r.addLight(ctx, o); err != nil {
+		return nil, err
+	}
+	r.addOperators()
+	if err := r.addHost(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.addTriage(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := r.addAgainst(ctx, o); err != nil {
+		return nil, err
+	}
+	r.addLargest()
+	r.addDoubts()
+	r.rank()
+	r.fillNil()
+	return r, nil
+}
+
+func (r *Report) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, n) {
+		r.Notes = append(r.Notes, n)
+	}
+}
+
+// analyzePart finds passes and layers of one trace.
+func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (*reportPart, error) {
+	a, err := layer.Analyze(ctx, part.Trace, o.Layers)
+	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
+		r.note("%s: %v; passes and layers are those that the trace shows by itself", part.Path, err)
+		a, err = layer.Analyze(ctx, part.Trace, layer.Options{})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", part.Path, err)
+	}
+	p := &reportPart{name: part.Path, a: a}
+	if len(a.Devices) == 0 {
+		return p, nil
+	}
+	if p.d, err = a.Device(o.Device); err != nil {
+		return nil, fmt.Errorf("%s: %w", part.Path, err)
+	}
+	if n := len(a.Devices); n > 1 && o.Device == nil {
+		r.note("%s: GPU %d of %d, the one with most GPU time", part.Path, p.d.ID, n)
+	}
+	for _, n := range p.d.Notes {
+		r.note("%s", n)
+	}
+	p.wall, p.idle = make([]time.Duration, len(p.d.Passes)), make([]time.Duration, len(p.d.Passes))
+	for i, s := range p.d.Steps() {
+		p.wall[i] += s.End.Sub(s.Start)
+		if s.Kernel == layer.None {
+			p.idle[i] += s.End.Sub(s.Start)
+		}
+	}
+	p.choose()
+	return p, nil
+}
+
+// choose takes one pass of each stage: the steady one, elsewhere the whole pass
+// of median length, or the longest where all are cut.
+func (p *reportPart) choose() {
+	byStage := map[layer.Stage][]int{}
+	var stages []layer.Stage
+	for i := range p.d.Passes {
+		st := p.d.Passes[i].Stage
+		if byStage[st] == nil {
+			stages = append(stages, st)
+		}
+		byStage[st] = append(byStage[st], i)
+	}
+	for _, st := range stages {
+		all := byStage[st]
+		if slices.Contains(all, p.d.Steady.Pass) {
+			p.chosen = append(p.chosen, p.d.Steady.Pass)
+			continue
+		}
+		whole := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return p.d.Passes[i].Partial != layer.Whole })
+		longest := len(whole) == 0
+		if longest {
+			whole = all
+		}
+		slices.SortStableFunc(whole, func(a, b int) int { return int(p.wall[a] - p.wall[b]) })
+		at := len(whole) / 2
+		if longest {
+			at = len(whole) - 1
+		}
+		if p.d.Passes[whole[at]].Kernels > 0 {
+			p.chosen = append(p.chosen, whole[at])
+		}
+	}
+}
+
+// steps returns how many passes of a stage, "" for all, a part has and how long
+// they take.
+func (p *reportPart) steps(stage layer.Stage) (n int, wall time.Duration) {
+	if p.d == nil {
+		return 0, 0
+	}
+	for i := range p.d.Passes {
+		if stage == "" || p.d.Passes[i].Stage == stage {
+			n++
+			wall += p.wall[i]
+		}
+	}
+	return n, wall
+}
+
+// sumUp fills in what concerns the recording as a whole, and its passes.
+func (r *Report) sumUp() {
+	for i, p := range r.parts {
+		meta := p.a.Trace()
+		h := meta.Health()
+		r.Health.Status = max(r.Health.Status, h.Status)
+		if len(h.Findings) > 0 {
+			r.Health.Traces = append(r.Health.Traces, triage.HealthNote{Trace: p.name, Status: h.Status, Findings: h.Findings})
+		}
+		if p.d == nil {
+			r.note("%s holds no GPU activity", p.name)
+			continue
+		}
+		r.addTrace(i, p)
+	}
+	v := &r.Verdict
+	if v.Wall > 0 && v.Wall > v.Idle {
+		v.Headroom = float64(v.Wall) / float64(v.Wall-v.Idle)
+	}
+}
+
+func (r *Report) addTrace(i int, p *reportPart) {
+	if r.GPU == "" {
+		r.GPU = p.d.GPU
+	}
+	if c := p.a.Config; c != nil && r.Model == "" {
+		r.Model = c.Summary(profile.HashFirst).Model
+	}
+	c := &r.Coverage
+	c.GPUTime += p.d.Time
+	c.InPasses += p.d.InPasses
+	c.InLayers += p.d.InLayers
+	for k := range p.d.Kernels() {
+		if op, _, _ := k.Operator(); op != "" && op != opname.Other {
+			c.WithOperator += k.Event().Duration()
+		}
+	}
+	for n := range p.d.Passes {
+		f := &p.d.Passes[n]
+		r.Verdict.Wall += p.wall[n]
+		r.Verdict.Idle += p.idle[n]
+		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch, Tokens: f.Tokens, Start: f.Start,
+			Wall: p.wall[n], Idle: p.idle[n], Layers: len(f.Layers), Kernels: f.Kernels, Partial: f.Partial, Chosen: slices.Contains(p.chosen, n), Note: f.Note})
+	}
+}
+
+// fillNil makes lists that are empty lists, for readers of the JSON form.
+func (r *Report) fillNil() {
+	for _, l := range []*[]string{&r.Traces, &r.Notes} {
+		if *l == nil {
+			*l = []string{}
+		}
+	}
+	if r.Health.Traces == nil {
+		r.Health.Traces = []triage.HealthNote{}
+	}
+	if r.Findings == nil {
+		r.Findings = []Finding{}
+	}
+	if r.Passes == nil {
+		r.Passes = []ReportPass{}
+	}
+	if r.Operators == nil {
+		r.Operators = []ReportOperator{}
+	}
+	if r.Idle == nil {
+		r.Idle = []ReportIdle{}
+	}
+	if r.Exposure == nil {
+		r.Exposure = []ReportExposure{}
+	}
+	if r.Fusions == nil {
+		r.Fusions = []ReportFusion{}
+	}
+}
+
+func ratio(a, b time.Duration) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// addAgainst compares with another recording: its trace with most GPU time with
+// ours.
+func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
+	now := r.main()
+	if o.Against == nil || now == nil {
+		return nil
+	}
+	old := &Report{}
+	for i := range o.Against.Parts {
+		p, err := old.analyzePart(ctx, &o.Against.Parts[i], o)
+		if err != nil {
+			return err
+		}
+		old.parts = append(old.parts, p)
+	}
+	before := old.main()
+	if before == nil {
+		r.note("%s holds no GPU activity to compare with", o.Against.Name)
+		return nil
+	}
+	var sides [2]compare.Side
+	for i, p := range []*reportPart{before, now} {
+		run, err := compare.Measure(ctx, p.a)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		sides[i] = compare.Side{Label: p.name, Runs: []compare.Run{*run}}
+	}
+	c, err := compare.Compare(ctx, &sides[0], &sides[1], compare.Options{})
+	if errors.Is(err, compare.ErrNoMatch) {
+		r.note("not compared with %s: %v", o.Against.Name, err)
+		return nil
+	}
+	r.Against = c
+	return err
+}

@@ -1,0 +1,223 @@
+package strata
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
+)
+
+// outsideLayers is the type of layer that operators beside the layers have.
+const outsideLayers = "outside layers"
+
+// main returns the part with most GPU time, nil where there is none.
+func (r *Report) main() *reportPart {
+	var m *reportPart
+	for _, p := range r.parts {
+		if p.d != nil && (m == nil || p.d.Time > m.d.Time) {
+			m = p
+		}
+	}
+	return m
+}
+
+// addLight holds the passes against what the GPU can do. Without a config there
+// are no floors, which a note says.
+func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
+	p := r.main()
+	if p == nil {
+		return nil
+	}
+	light, err := roofline.Analyze(ctx, p.a, o.Light)
+	switch {
+	case errors.Is(err, roofline.ErrNoConfig):
+		r.note("no config.json of the model is known, so nothing says how far its operators are from what the GPU can do: --config FILE")
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	for _, n := range light.Notes {
+		r.note("%s", n)
+	}
+	r.Model = cmp.Or(light.Model, r.Model)
+	if light.GPU != nil && r.GPU == "" {
+		r.GPU = light.GPU.ID
+	}
+	for i := range r.Passes {
+		at := &r.Passes[i]
+		for k := range light.Passes {
+			if at.Trace == r.index(p) && light.Passes[k].Index == at.Index {
+				at.Floor = light.Passes[k].Floor
+			}
+		}
+	}
+	r.light = light
+	r.addRecoverable(p, light)
+	return nil
+}
+
+func (r *Report) index(p *reportPart) int {
+	for i := range r.parts {
+		if r.parts[i] == p {
+			return i
+		}
+	}
+	return -1
+}
+
+// addRecoverable makes findings of what stands above its floor.
+func (r *Report) addRecoverable(p *reportPart, light *roofline.Report) {
+	if light.Steady < 0 || light.Steady >= len(p.d.Passes) {
+		return
+	}
+	stage := p.d.Passes[light.Steady].Stage
+	for _, it := range light.Recoverable {
+		if it.Kernel == "" {
+			continue // idle time: the ledger of causes tells it
+		}
+		kind := "above-floor"
+		if it.What == "small operators" {
+			kind = "small-kernels"
+		}
+		r.add(p, stage, Finding{Kind: kind, Text: fmt.Sprintf("%s: %s", it.What, it.Why), PerStep: it.Time,
+			Where: fmt.Sprintf("pass %d, %s, the longest %s", light.Steady, it.Place, it.Kernel), Do: "", Next: command("light", p)})
+	}
+}
+
+// add appends a finding with a size, of a stage of a part.
+func (r *Report) add(p *reportPart, stage layer.Stage, f Finding) {
+	n, wall := p.steps(stage)
+	if n == 0 || f.PerStep <= 0 {
+		return
+	}
+	f.Stage, f.total = stage, f.PerStep*time.Duration(n)
+	f.Share = ratio(f.total, wall)
+	if f.Share > 1 {
+		return // one pass stands badly for the others: nothing costs more than all of them take
+	}
+	r.Findings = append(r.Findings, f)
+}
+
+// command is the next command of a finding in one trace.
+func command(name string, p *reportPart, flags ...string) string {
+	text := "strata " + name
+	if p.name != "" { // "" for what is no file, such as a built-in trace
+		text += " " + shellQuote(p.name)
+	}
+	for _, f := range flags {
+		text += " " + f
+	}
+	return text
+}
+
+// operatorKey tells the rows of operators of one pass apart.
+type operatorKey struct{ layerType, operator string }
+
+// operatorSum adds up one row.
+type operatorSum struct {
+	ReportOperator
+	layers   map[int]bool
+	longest  time.Duration
+	category map[classify.Category]time.Duration
+}
+
+// addOperators lists the operators of the chosen passes.
+func (r *Report) addOperators() {
+	for i, p := range r.parts {
+		for _, pass := range p.chosen {
+			for _, s := range p.operators(pass) {
+				row := s.ReportOperator
+				row.Trace, row.Pass, row.Stage, row.Layers = i, pass, p.d.Passes[pass].Stage, len(s.layers)
+				row.Share = ratio(row.Time, p.wall[pass])
+				row.Category = p.d.CategoryLabel(largest(s.category))
+				if r.light != nil && p == r.main() && pass == r.light.Steady {
+					r.addFloor(&row)
+				}
+				r.Operators = append(r.Operators, row)
+			}
+		}
+	}
+}
+
+// addFloor takes over what the operator has to take.
+func (r *Report) addFloor(row *ReportOperator) {
+	for _, l := range r.light.Operators {
+		if l.LayerType == row.LayerType && l.Operator == row.Operator {
+			row.Floor, row.Bound, row.PeakShare = l.Floor, l.Bound, l.PeakShare
+			return
+		}
+	}
+}
+
+// operators sums the kernels of a pass by layer type and operator, in order of
+// first appearance.
+func (p *reportPart) operators(pass int) []*operatorSum {
+	rows := map[operatorKey]*operatorSum{}
+	var order []*operatorSum
+	for k := range p.d.Kernels() {
+		at := k.Place()
+		if at.Pass != pass {
+			continue
+		}
+		key := operatorKey{p.layerType(at), "other"}
+		if op, _, _ := k.Operator(); op != "" {
+			key.operator = string(op)
+		}
+		s := rows[key]
+		if s == nil {
+			s = &operatorSum{layers: map[int]bool{}, category: map[classify.Category]time.Duration{}}
+			s.LayerType, s.Operator = key.layerType, key.operator
+			rows[key] = s
+			order = append(order, s)
+		}
+		d := k.Event().Duration()
+		s.Time += d
+		s.Kernels++
+		s.category[k.Category()] += d
+		if at.Layer >= 0 {
+			s.layers[at.Layer] = true
+		}
+		if d > s.longest || s.Kernel == "" {
+			s.longest, s.Kernel = d, k.Facts().Short
+		}
+	}
+	return order
+}
+
+// layerType is the type of the layer at a place: what the config says it is
+// made of, else its type where that says more than where it stands.
+func (p *reportPart) layerType(at layer.Place) string {
+	if at.Layer < 0 {
+		return outsideLayers
+	}
+	if c := p.a.Config; c != nil && at.Layer < len(c.Layers) {
+		return c.Layers[at.Layer].String()
+	}
+	if l := p.d.Passes[at.Pass].Layer(at.Layer); l != nil {
+		switch profile.LayerType(l.Type) {
+		case "", profile.TypeFirst, profile.TypeLayer, profile.TypeFinal:
+		default:
+			return l.Type
+		}
+	}
+	return "layers"
+}
+
+// largest returns the key of the largest sum, of equal ones the first in the
+// alphabet.
+func largest[K cmp.Ordered](sums map[K]time.Duration) K {
+	var best K
+	found := false
+	for k, d := range sums {
+		if !found || d > sums[best] || d == sums[best] && k < best {
+			best, found = k, true
+		}
+	}
+	return best
+}

@@ -1,0 +1,466 @@
+package strata
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// The lengths of the lists for people; documents have everything.
+const (
+	topFindings  = 5
+	topOperators = 24
+	topPasses    = 16
+	topFusions   = 8
+	topNotes     = 6
+)
+
+// ReportText says how a report is printed for people.
+type ReportText struct {
+	// Width is how many characters wide lines may be. 0: 120.
+	Width int
+	// Color marks headings and what is bad by colour.
+	Color bool
+	// Markdown prints headings and tables as Markdown.
+	Markdown bool
+	// All prints every finding, pass and operator instead of the first ones.
+	All bool
+}
+
+const (
+	defaultWidth = 120
+	narrowWidth  = 100 // below it tables leave out what matters least
+)
+
+// The colours of terminals.
+const (
+	bold   = "\x1b[1m"
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// printer writes a report for people.
+type printer struct {
+	strings.Builder
+	o ReportText
+}
+
+// Width tells tables how wide they may be.
+func (p *printer) Width() int { return p.o.Width }
+
+// WriteText prints the report for people: as text, or as Markdown.
+func (r *Report) WriteText(w io.Writer, o ReportText) error {
+	if o.Width <= 0 {
+		o.Width = defaultWidth
+	}
+	p := &printer{o: o}
+	p.head(r)
+	p.findings(r)
+	p.passes(r)
+	p.operators(r)
+	p.exposure(r)
+	p.fusions(r)
+	p.notes(r)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+func (p *printer) color(code, text string) string {
+	if !p.o.Color {
+		return text
+	}
+	return code + text + plain
+}
+
+func (p *printer) heading(level int, text string) {
+	if p.o.Markdown {
+		fmt.Fprintf(p, "\n%s %s\n\n", strings.Repeat("#", level), table.EscapeMarkdown(text))
+		return
+	}
+	if level > 1 {
+		p.WriteByte('\n')
+	}
+	p.WriteString(p.color(bold, table.Clean(text)) + "\n")
+}
+
+// row prints a named value, its further lines below the first.
+func (p *printer) row(name, value, code string) {
+	const indent = 10
+	if p.o.Markdown {
+		fmt.Fprintf(p, "- **%s**: %s\n", name, table.EscapeMarkdown(value))
+		return
+	}
+	for i, l := range wrapText(table.Clean(value), p.o.Width-indent) {
+		label := ""
+		if i == 0 {
+			label = name
+		}
+		if code != "" {
+			l = p.color(code, l)
+		}
+		fmt.Fprintf(p, "%-*s%s\n", indent, label, l)
+	}
+}
+
+func (p *printer) table(t *table.Table) {
+	if p.o.Markdown {
+		_ = t.WriteMarkdown(p) // a Builder does not fail
+		return
+	}
+	_ = t.WriteText(p)
+}
+
+// more says how much of a list is not shown.
+func (p *printer) more(n int, what string) {
+	if n > 0 {
+		fmt.Fprintf(p, "\n%d more %s: --all prints them, --format json has them.\n", n, what)
+	}
+}
+
+// limit is how many of n rows are shown.
+func (p *printer) limit(n, most int) int {
+	if p.o.All {
+		return n
+	}
+	return min(n, most)
+}
+
+func (p *printer) head(r *Report) {
+	p.heading(1, "strata report of "+r.Name)
+	var what []string
+	for _, s := range []string{r.Framework, r.Model, r.GPU} {
+		if s != "" {
+			what = append(what, s)
+		}
+	}
+	if len(r.Traces) > 1 {
+		what = append(what, fmt.Sprintf("%d traces", len(r.Traces)))
+	}
+	p.row("Run", cmp.Or(strings.Join(what, ", "), "nothing tells server, model or GPU"), "")
+	p.row("Health", healthText(r), healthColor(r.Health.Status))
+	p.row("Coverage", r.coverageText(), "")
+	if r.Verdict.Host != "" {
+		p.row("Host", r.Verdict.HostText, "")
+	}
+	p.row("Verdict", r.Verdict.Text, bold)
+}
+
+func healthText(r *Report) string {
+	n := 0
+	for _, t := range r.Health.Traces {
+		n += len(t.Findings)
+	}
+	if n == 0 {
+		return r.Health.Status.String()
+	}
+	return fmt.Sprintf("%s, %d remarks on the recording", r.Health.Status, n)
+}
+
+func healthColor(s trace.HealthStatus) string {
+	switch s {
+	case trace.HealthOK:
+		return green
+	case trace.HealthUnusable:
+		return red
+	}
+	return yellow
+}
+
+func (r *Report) coverageText() string {
+	c := r.Coverage
+	if c.GPUTime == 0 {
+		return "no GPU time"
+	}
+	return fmt.Sprintf("of %s GPU time %s %% in passes, %s %% in layers, %s %% with a known operator", duration(c.GPUTime),
+		table.Percent(float64(c.InPasses), float64(c.GPUTime), 1), table.Percent(float64(c.InLayers), float64(c.GPUTime), 1), table.Percent(float64(c.WithOperator), float64(c.GPUTime), 1))
+}
+
+func (p *printer) findings(r *Report) {
+	p.heading(2, "What matters")
+	if len(r.Findings) == 0 {
+		p.WriteString("Nothing was found that costs a percent of a step.\n")
+		return
+	}
+	n := p.limit(len(r.Findings), topFindings)
+	for i, f := range r.Findings[:n] {
+		p.finding(i+1, f)
+	}
+	p.more(len(r.Findings)-n, "findings")
+}
+
+// size says how much a finding is about.
+func (f *Finding) size() string {
+	if f.PerStep == 0 {
+		return "no size"
+	}
+	most := "at most "
+	if f.Takes {
+		most = "takes "
+	}
+	return fmt.Sprintf("%s%s of each %s, %s %%", most, duration(f.PerStep), stepOf(f.Stage), table.Fixed(100*f.Share, 1))
+}
+
+func (p *printer) finding(n int, f Finding) {
+	if p.o.Markdown {
+		fmt.Fprintf(p, "%d. **%s**: %s\n", n, table.EscapeMarkdown(f.size()), table.EscapeMarkdown(f.Text))
+		for _, l := range f.lines() {
+			fmt.Fprintf(p, "   - %s %s\n", l[0], table.EscapeMarkdown(l[1]))
+		}
+		fmt.Fprintf(p, "   - next: `%s`\n", strings.ReplaceAll(table.Clean(f.Next), "`", "'"))
+		return
+	}
+	const indent = 4
+	for i, l := range wrapText(table.Clean(f.Text)+" ("+f.size()+")", p.o.Width-indent) {
+		if i == 0 {
+			fmt.Fprintf(p, "%*d. %s\n", indent-2, n, p.color(bold, l))
+		} else {
+			fmt.Fprintf(p, "%*s%s\n", indent, "", p.color(bold, l))
+		}
+	}
+	for _, l := range append(f.lines(), [2]string{"next:", f.Next}) {
+		for i, text := range wrapText(table.Clean(l[0]+" "+l[1]), p.o.Width-indent-2) {
+			hang := 0
+			if i > 0 {
+				hang = 2
+			}
+			fmt.Fprintf(p, "%*s%s\n", indent+hang, "", text)
+		}
+	}
+}
+
+// lines are what is told below a finding.
+func (f *Finding) lines() [][2]string {
+	var out [][2]string
+	if f.Where != "" {
+		out = append(out, [2]string{"where:", f.Where})
+	}
+	if f.Do != "" {
+		out = append(out, [2]string{"what helps:", f.Do})
+	}
+	return out
+}
+
+func (p *printer) passes(r *Report) {
+	if len(r.Passes) == 0 {
+		return
+	}
+	p.heading(2, "Passes")
+	floors := false
+	for _, s := range r.Passes {
+		floors = floors || s.Floor > 0
+	}
+	narrow := p.o.Width < narrowWidth && !p.o.Markdown
+	cols := []table.Column{table.Number("Pass"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Step ms"), table.Number("Idle ms"), table.Number("Layers")}
+	if !narrow {
+		cols = append(cols, table.Number("Kernels"), table.Number("Start s"))
+	}
+	if floors {
+		cols = append(cols, table.Number("Floor ms"), table.Number("Of floor"))
+	}
+	t := table.New(append(cols, table.Text("Note"))...)
+	n := p.limit(len(r.Passes), topPasses)
+	for _, s := range r.Passes[:n] {
+		cells := []string{passName(r, s), string(s.Stage), known(int64(s.Batch)), known(s.Tokens), millis(s.Wall), millis(s.Idle), strconv.Itoa(s.Layers)}
+		if !narrow {
+			cells = append(cells, table.Count(int64(s.Kernels)), table.Seconds(time.Duration(s.Start), 6))
+		}
+		if floors {
+			cells = append(cells, positive(s.Floor), percentOf(s.Floor, s.Wall))
+		}
+		t.Row(append(cells, passNote(s))...)
+	}
+	p.table(t)
+	p.more(len(r.Passes)-n, "passes")
+}
+
+// passName numbers a pass, with its trace where there are several.
+func passName(r *Report, s ReportPass) string {
+	if len(r.Traces) > 1 {
+		return fmt.Sprintf("%d:%d", s.Trace, s.Index)
+	}
+	return strconv.Itoa(s.Index)
+}
+
+func passNote(s ReportPass) string {
+	var notes []string
+	if s.Chosen {
+		notes = append(notes, "operators below")
+	}
+	if s.Partial != layer.Whole {
+		notes = append(notes, "cut at "+string(s.Partial))
+	}
+	if s.Note != "" {
+		notes = append(notes, s.Note)
+	}
+	return strings.Join(notes, ", ")
+}
+
+func (p *printer) operators(r *Report) {
+	for i := 0; i < len(r.Operators); {
+		first := &r.Operators[i]
+		var rows []ReportOperator
+		for ; i < len(r.Operators) && r.Operators[i].Trace == first.Trace && r.Operators[i].Pass == first.Pass; i++ {
+			rows = append(rows, r.Operators[i])
+		}
+		p.operatorsOf(r, rows)
+	}
+}
+
+func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
+	where := fmt.Sprintf("Operators of pass %d, %s", rows[0].Pass, stageName(rows[0].Stage))
+	if len(r.Traces) > 1 {
+		where += ", trace " + strconv.Itoa(rows[0].Trace)
+	}
+	p.heading(2, where)
+	n := len(rows)
+	if !p.o.All && n > topOperators {
+		rows = longest(rows, topOperators)
+	}
+	floors := false
+	for _, row := range rows {
+		floors = floors || row.Floor > 0
+	}
+	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("#"), table.Number("ms"), table.Number("Share %")}
+	if floors {
+		cols = append(cols, table.Number("Floor ms"), table.Number("Of peak %"), table.Text("Bound"))
+	}
+	t := table.New(append(cols, table.Text("Longest kernel"))...)
+	for _, row := range rows {
+		cells := []string{row.LayerType, row.Operator, strconv.Itoa(row.Kernels), millis(row.Time), table.Fixed(100*row.Share, 1)}
+		if floors {
+			cells = append(cells, positive(row.Floor), percentOf(row.Floor, row.Time), string(row.Bound))
+		}
+		t.Row(append(cells, row.Kernel)...)
+	}
+	p.table(t)
+	p.more(n-len(rows), "operators")
+}
+
+// longest keeps the rows with most time, in their order.
+func longest(rows []ReportOperator, n int) []ReportOperator {
+	keep := map[int]bool{}
+	for len(keep) < n {
+		best := -1
+		for i := range rows {
+			if !keep[i] && (best < 0 || rows[i].Time > rows[best].Time) {
+				best = i
+			}
+		}
+		keep[best] = true
+	}
+	var out []ReportOperator
+	for i, row := range rows {
+		if keep[i] {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+func (p *printer) exposure(r *Report) {
+	if len(r.Exposure) == 0 {
+		return
+	}
+	p.heading(2, "Exposed: nothing of another kind runs meanwhile")
+	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed ms a step"), table.Number("Share %"), table.Number("Hidden ms a step"))
+	for _, e := range r.Exposure {
+		if e.Share >= leastShare || p.o.All {
+			t.Row(e.Stage, e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
+		}
+	}
+	p.table(t)
+}
+
+func (p *printer) fusions(r *Report) {
+	if len(r.Fusions) == 0 {
+		return
+	}
+	p.heading(2, "Fusions")
+	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms a step"), table.Number("Gain ms"), table.Number("Times"), table.Text("What to do"))
+	n := p.limit(len(r.Fusions), topFusions)
+	for _, f := range r.Fusions[:n] {
+		t.Row(f.Stage, f.Pattern, f.State, millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)
+	}
+	p.table(t)
+	p.more(len(r.Fusions)-n, "fused paths")
+}
+
+func (p *printer) notes(r *Report) {
+	var all []string
+	for _, t := range r.Health.Traces {
+		for _, f := range t.Findings {
+			all = append(all, fmt.Sprintf("%s (%s): %s", f.Code, f.Severity, f.Message))
+		}
+	}
+	all = append(all, r.Notes...)
+	if len(all) == 0 {
+		return
+	}
+	p.heading(2, "Notes")
+	n := p.limit(len(all), topNotes)
+	for _, s := range all[:n] {
+		for i, l := range wrapText(table.Clean(s), p.o.Width-2) {
+			switch {
+			case i == 0:
+				fmt.Fprintf(p, "- %s\n", l)
+			default:
+				fmt.Fprintf(p, "  %s\n", l)
+			}
+		}
+	}
+	p.more(len(all)-n, "notes")
+}
+
+// wrapText breaks a text between words; a word longer than a line keeps one for
+// itself.
+func wrapText(text string, width int) []string {
+	var lines []string
+	line, n := "", 0
+	for _, word := range strings.Fields(text) {
+		w := len([]rune(word))
+		if n > 0 && n+1+w > width {
+			lines, line, n = append(lines, line), "", 0
+		}
+		if n > 0 {
+			line, n = line+" ", n+1
+		}
+		line, n = line+word, n+w
+	}
+	return append(lines, line)
+}
+
+func millis(d time.Duration) string {
+	return table.Fixed(float64(d)/float64(time.Millisecond), 3)
+}
+
+// positive is millis of a time that is 0 where it is not known.
+func positive(d time.Duration) string {
+	if d <= 0 {
+		return table.None
+	}
+	return millis(d)
+}
+
+func percentOf(part, whole time.Duration) string {
+	if part <= 0 || whole <= 0 {
+		return table.None
+	}
+	return table.Percent(float64(part), float64(whole), 0)
+}
+
+// known is a count that is −1 where it is not known.
+func known(n int64) string {
+	if n < 0 {
+		return table.None
+	}
+	return table.Count(n)
+}
