@@ -203,6 +203,8 @@ func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence [
 	a.addLayerEvidence(w, results)
 	a.labelLayers()
 	a.chooseSteady(w.watch)
+	a.noteDurations()
+	a.noteUncovered()
 	halves := 0
 	for p := range results {
 		if len(results[p].second) > 0 && results[p].count > 0 {

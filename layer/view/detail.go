@@ -48,6 +48,8 @@ type DetailMetadata struct {
 	TotalDurUS float64 `json:"total_dur_us"`
 	NumKernels int     `json:"num_kernels"`
 
+	// StartNS is the layer's start since the trace's first event, in nanoseconds.
+	StartNS    int64            `json:"start_ns"`
 	Type       string           `json:"type,omitempty"`
 	Hash       bool             `json:"hash,omitempty"`
 	Partial    bool             `json:"partial,omitempty"`
@@ -152,7 +154,9 @@ type KernelRow struct {
 	Part               layer.Part       `json:"part"`
 	OperatorConfidence float64          `json:"operator_confidence"`
 
-	relative trace.Time // start since the layer's start
+	// StartNS is the start since the trace's first event, OffsetNS that since the layer's start, in nanoseconds.
+	StartNS  int64 `json:"start_ns"`
+	OffsetNS int64 `json:"offset_ns"`
 }
 
 // NewDetail breaks layer l of pass p down into kernels.
@@ -162,12 +166,13 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 		return nil, err
 	}
 	d := &Detail{Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
-		WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
+		StartNS: int64(lay.Start), WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
 		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}, labels: labels(a)}
 	index := map[string]int{}
 	for _, i := range lay.Kernels {
 		row := row(a, int(i))
-		row.relative = a.Kernel(int(i)).Event().Start() - lay.Start
+		start := a.Kernel(int(i)).Event().Start()
+		row.StartNS, row.OffsetNS = int64(start), int64(start-lay.Start)
 		d.Metadata.TotalDurUS += row.DurUS
 		k, ok := index[row.Category]
 		if !ok {

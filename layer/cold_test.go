@@ -1,0 +1,81 @@
+package layer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// steps is a model of six layers that runs a step for each of these factors, each so many times as long as the usual one. Kernels of other
+// work outside any step take so many nanoseconds.
+func steps(outside int64, factors ...float64) *trace.Trace {
+	b := trace.NewBuilder()
+	at := int64(1000)
+	var corr trace.CorrelationID
+	kernel := func(name string, dur int64) {
+		corr++
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at + 6, Duration: dur, Correlation: corr, Stream: 7})
+		at += dur + 10
+	}
+	kernel("a_kernel_of_something_else", outside)
+	for _, f := range factors {
+		start := at
+		dur := int64(10_000 * f)
+		kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)", dur)
+		for range 6 {
+			for _, n := range []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void flash::flash_fwd_splitkv_kernel<T>(P)",
+				"nvjet_tst_64x8_64x16_2x1_v_bz_TNT", "void vllm::act_and_mul_kernel<c10::BFloat16>(P)"} {
+				kernel(n, dur)
+			}
+		}
+		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", dur)
+		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", 4, 4), Start: start - 1, Duration: at - start - 2, Thread: 1,
+			Device: trace.NoDevice, Stream: trace.NoStream})
+	}
+	return b.Finish()
+}
+
+// TestColdStart: passes that take longer than others of the same work are marked, on either side of each number.
+func TestColdStart(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		factors []float64
+		want    string
+	}{
+		{"a cold start", []float64{1.8, 1, 1, 1}, "cold start 1.8x|||"},
+		{"coldFrom", []float64{1.31, 1, 1, 1}, "cold start 1.3x|||"},
+		{"below it", []float64{1.29, 1, 1, 1}, "|||"},
+		{"two cold steps", []float64{4, 2, 1, 1, 1, 1}, "cold start 4.0x|cold start 2.0x||||"},
+		{"a slow step later is none", []float64{1, 1, 1.4, 1}, "|||"},
+		{"growingFrom", []float64{1, 1, 1.51, 1}, "||growing 1.5x|"},
+		{"below that", []float64{1, 1, 1.49, 1}, "|||"},
+		{"one step alone", []float64{1}, ""},
+	} {
+		d := analyze(t, steps(100, c.factors...), layer.Options{NumLayers: 6})
+		var got []string
+		for i := range d.Passes {
+			got = append(got, d.Passes[i].Note)
+		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("%s: %q, want %q", c.name, s, c.want)
+		}
+		if len(d.Passes) != len(c.factors) {
+			t.Errorf("%s: %d passes, want %d", c.name, len(d.Passes), len(c.factors))
+		}
+	}
+}
+
+// TestUncovered: GPU time in no pass is told of from a percent on.
+func TestUncovered(t *testing.T) {
+	for outside, want := range map[int64]bool{14_000: true, 11_000: false} { // of 1,280,000 ns and these
+		d := analyze(t, steps(outside, 1, 1, 1, 1), layer.Options{NumLayers: 6})
+		got := strings.Contains(strings.Join(d.Notes, "\n"), "are in no pass")
+		if got != want {
+			t.Errorf("%d ns outside of passes: note %t, want %t\n%v", outside, got, want, d.Notes)
+		}
+	}
+}
