@@ -2,9 +2,9 @@ package triage
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -47,9 +47,15 @@ const worstRanges = 3
 
 // exposure is the ledger of a stage.
 func (a *analysis) exposure(s *stageWork) *Exposure {
-	sums := &exposureSums{byCategory: map[string]*categorySums{}}
+	sums := &exposureSums{byCategory: map[string]*categorySums{}, byKernel: map[int32]*exchange{}}
 	for _, w := range s.parts {
-		sums.label = func(e trace.Event) string { return a.pool.labels[w.names[e.NameID()].id-1] }
+		sums.kernel = func(e trace.Event) int32 { return w.names[e.NameID()].id - 1 }
+		sums.label = func(e trace.Event) string {
+			if id := sums.kernel(e); id >= 0 {
+				return a.pool.labels[id]
+			}
+			return ""
+		}
 		if a.Process != "" {
 			continue // of a part of the activities nothing can be said
 		}
@@ -61,6 +67,7 @@ func (a *analysis) exposure(s *stageWork) *Exposure {
 			})
 		}
 	}
+	s.exchanges = sums.byKernel
 	return sums.ledger()
 }
 
@@ -68,8 +75,13 @@ func (a *analysis) exposure(s *stageWork) *Exposure {
 type exposureSums struct {
 	wall, idle, shared int64
 	byCategory         map[string]*categorySums
+	kernel             func(trace.Event) int32 // pool.names, −1 none
 	label              func(trace.Event) string
+	byKernel           map[int32]*exchange
 }
+
+// exchange is what is known of one kernel that exchanges data between GPUs.
+type exchange struct{ exposed, bound int64 }
 
 type categorySums struct {
 	exposed, hidden, bound int64
@@ -79,18 +91,30 @@ type categorySums struct {
 	compute, exchange      bool
 }
 
-func (x *exposureSums) of(category string, f *kernelFactsOf) *categorySums {
+func (x *exposureSums) of(category string, f effort) *categorySums {
 	c := x.byCategory[category]
 	if c == nil {
-		c = &categorySums{streams: map[queueRef]bool{}, compute: bucketOf(f.kind, f.category, f.library) == BucketCompute,
-			exchange: f.category == classify.CategoryCommunication}
+		c = &categorySums{streams: map[queueRef]bool{}, compute: f == effortCompute, exchange: f == effortExchange}
 		x.byCategory[category] = c
 	}
 	return c
 }
 
+// edge is a start or an end of a kernel.
+type edge struct {
+	t    int64
+	span int32
+	open bool
+}
+
 // layerKey is one layer of one pass.
 type layerKey struct{ pass, layer int }
+
+// layerSums is what runs alone in a layer.
+type layerSums struct {
+	category map[*categorySums]int64
+	exchange map[int32]int64 // of it, by kernel that exchanges
+}
 
 // addDevice sweeps over the kernels of a device. Only slices of its timeline that
 // keep says yes to are counted.
@@ -101,8 +125,7 @@ func (x *exposureSums) addDevice(d *layer.Device, keep func(layer.Slice) bool) {
 	for i := range n {
 		k := d.Kernel(i)
 		e := k.Event()
-		f := kernelFactsOf{e.Kind(), k.Category(), k.Facts().Library}
-		of[i] = x.of(string(f.category), &f)
+		of[i] = x.of(string(k.Category()), effortOf(e.Kind(), k.Category()))
 		of[i].streams[queueRef{e.Device(), e.Stream()}] = true
 		if e.End() > e.Start() {
 			edges = append(edges, edge{int64(e.Start()), int32(i), true}, edge{int64(e.End()), int32(i), false})
@@ -110,7 +133,7 @@ func (x *exposureSums) addDevice(d *layer.Device, keep func(layer.Slice) bool) {
 	}
 	slices.SortFunc(edges, func(p, q edge) int { return cmp.Compare(p.t, q.t) })
 	active := map[*categorySums]int{}
-	layers := map[layerKey]map[*categorySums]int64{}
+	layers := map[layerKey]*layerSums{}
 	next := 0
 	for slice := range d.Timeline() {
 		for next < len(edges) && edges[next].t <= int64(slice.Start) {
@@ -138,13 +161,6 @@ func (x *exposureSums) addDevice(d *layer.Device, keep func(layer.Slice) bool) {
 	x.bound(layers)
 }
 
-// kernelFactsOf is what decides about a kernel's bucket.
-type kernelFactsOf struct {
-	kind     trace.Kind
-	category classify.Category
-	library  classify.Family
-}
-
 func toggle(active map[*categorySums]int, of []*categorySums, e edge) {
 	c := of[e.span]
 	if e.open {
@@ -157,7 +173,7 @@ func toggle(active map[*categorySums]int, of []*categorySums, e edge) {
 }
 
 // count adds a stretch in which the same kernels run.
-func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.Time, active map[*categorySums]int, layers map[layerKey]map[*categorySums]int64) {
+func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.Time, active map[*categorySums]int, layers map[layerKey]*layerSums) {
 	ns := int64(to - from)
 	x.wall += ns
 	switch len(active) {
@@ -175,12 +191,23 @@ func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.
 	for c := range active {
 		c.exposed += ns
 		k := d.Kernel(int(slice.Kernel))
+		id := int32(-1)
+		if c.exchange {
+			id = x.kernel(k.Event())
+			if x.byKernel[id] == nil {
+				x.byKernel[id] = &exchange{}
+			}
+			x.byKernel[id].exposed += ns
+		}
 		if at := k.Place(); at.Layer != layer.None {
 			key := layerKey{at.Pass, at.Layer}
 			if layers[key] == nil {
-				layers[key] = map[*categorySums]int64{}
+				layers[key] = &layerSums{map[*categorySums]int64{}, map[int32]int64{}}
 			}
-			layers[key][c] += ns
+			layers[key].category[c] += ns
+			if c.exchange {
+				layers[key].exchange[id] += ns
+			}
 		}
 		if c.open.EndNS == from && c.open.EndNS > c.open.StartNS {
 			c.open.EndNS = to
@@ -203,21 +230,36 @@ func (c *categorySums) close() {
 	c.open = ExposedRange{}
 }
 
-// bound adds what compute of the same layer could hide at most: of each layer the
-// smaller one of the exposed time and of the compute.
-func (x *exposureSums) bound(layers map[layerKey]map[*categorySums]int64) {
-	for _, byCategory := range layers {
+// bound adds what compute of the same layer could hide at most: of each layer the smaller one of the exposed time and of the
+// compute, divided among the kernels that exchange by their time.
+func (x *exposureSums) bound(layers map[layerKey]*layerSums) {
+	for _, l := range layers {
 		var compute int64
-		for c, ns := range byCategory {
+		for c, ns := range l.category {
 			if c.compute {
 				compute += ns
 			}
 		}
-		for c, ns := range byCategory {
+		for c, ns := range l.category {
 			if c.exchange {
 				c.bound += min(ns, compute)
+				divide(min(ns, compute), ns, l.exchange, x.byKernel)
 			}
 		}
+	}
+}
+
+// divide adds to each kernel its part of a bound, by its part of the whole; what rounding leaves goes to the last.
+func divide(bound, whole int64, parts map[int32]int64, to map[int32]*exchange) {
+	ids := slices.Sorted(maps.Keys(parts))
+	left := bound
+	for n, id := range ids {
+		part := int64(float64(bound) * float64(parts[id]) / float64(whole))
+		if part = min(part, left); n == len(ids)-1 {
+			part = left
+		}
+		to[id].bound += part
+		left -= part
 	}
 }
 

@@ -45,7 +45,8 @@ type stageWork struct {
 	acts  int
 
 	exposure  *Exposure
-	outside   int // activities in no pass
+	exchanges map[int32]*exchange // by kernel
+	outside   int                 // activities in no pass
 	outsideNS int64
 	stray     int32 // the kernel of the first
 }

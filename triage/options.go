@@ -7,7 +7,7 @@ type Options struct {
 	MinSharePct float64
 	// KernelLimit is how many kernel rows a stage lists at most. 0: no limit.
 	KernelLimit int
-	// OverlapLimit is how many rows of each overlap verdict a stage lists at
+	// OverlapLimit is how many rows of the overlap table a stage lists at
 	// most. 0: five. −1: no limit.
 	OverlapLimit int
 	// Registry holds the known fused paths. Nil: [DefaultRegistry].
@@ -27,8 +27,7 @@ type Options struct {
 // DefaultMinSharePct is the bar below which rows are hidden (the reference's).
 const DefaultMinSharePct = 1.0
 
-// defaultOverlapLimit is how many headroom rows, and how many low-roi-hidden
-// rows, a stage lists (the reference's).
+// defaultOverlapLimit is how many rows a stage lists (the reference's).
 const defaultOverlapLimit = 5
 
 // complete fills in the defaults.

@@ -3,161 +3,71 @@ package triage
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 )
 
-// Verdicts of the overlap table.
+// Verdict and advice of the rows that the exposure ledger gives.
 const (
-	VerdictHeadroom = "headroom"       // runs alone for much of its time
-	VerdictHidden   = "low-roi-hidden" // runs beside other work already
+	verdictExposed  = "exposed"
+	recommendOwn    = "on a stream of its own: start compute of the same layer beside it"
+	recommendSerial = "serial with compute on its stream: needs the batch split in two, or a product that exchanges as it goes"
 )
 
-// recommendOverlap is the recommendation of the rows that somebody can act on.
-const recommendOverlap = "try overlap"
+// worthOverlap is from which share of the steps on, in percent, an upper bound is worth a row: steps repeat within about one
+// percent, so that less cannot be seen to be gained.
+const worthOverlap = 1.0
 
-// Bars of the overlap table, all the reference's.
-const (
-	overlapMinNS      = 5000 // a row's total: below this nothing is worth moving
-	headroomExclusive = 0.45 // of a row's time
-	hiddenRatioBar    = 0.65
-	lowShareBar       = 1.0 // percent of the stage: below this a row is P5
-)
-
-// overlapStat is the ledger of one kernel row.
-type overlapStat struct {
-	kernel    int32
-	ns        int64
-	hidden    int64
-	byCompute int64
-	longest   int32 // its longest activity, as an index in part.acts
-	part      *work
-	hiders    map[int32]int64 // kernel → hidden time it explains
-}
-
-func (o *overlapStat) exclusive() int64 { return o.ns - o.hidden }
-
-// ledger runs the sweep over each device of the stage's traces and adds the
-// results up by kernel.
-func (s *stageWork) ledger(p *pool) []overlapStat {
-	out := make([]overlapStat, len(s.rows))
-	for i := range out {
-		out[i] = overlapStat{kernel: s.rows[i].kernel, longest: -1}
-	}
-	for _, w := range s.parts {
-		byDevice := map[trace.DeviceID][]int32{}
-		var devices []trace.DeviceID
-		for i := range w.acts {
-			if int(w.acts[i].stage) != s.index {
-				continue
-			}
-			d := w.queues[w.acts[i].queue].device
-			if _, ok := byDevice[d]; !ok {
-				devices = append(devices, d)
-			}
-			byDevice[d] = append(byDevice[d], int32(i))
-		}
-		for _, d := range devices {
-			s.addLedger(p, out, w, byDevice[d])
-		}
-	}
-	return out
-}
-
-func (s *stageWork) addLedger(p *pool, out []overlapStat, w *work, acts []int32) {
-	spans := make([]span, len(acts))
-	dense := map[int32]int32{}
-	for k, i := range acts {
-		a := &w.acts[i]
-		q, ok := dense[a.queue]
-		if !ok {
-			q = int32(len(dense))
-			dense[a.queue] = q
-		}
-		spans[k] = span{start: a.start, end: a.end, stream: q, bucket: p.facts[a.kernel].bucket}
-	}
-	for k, e := range sweep(spans) {
-		a := &w.acts[acts[k]]
-		o := &out[s.rowOf[a.kernel]]
-		dur := a.end - a.start
-		o.ns += dur
-		o.hidden += e.hidden
-		o.byCompute += e.hiddenByCompute
-		if o.longest < 0 || dur > o.part.acts[o.longest].end-o.part.acts[o.longest].start {
-			o.longest, o.part = acts[k], w
-		}
-		if e.hider >= 0 {
-			if o.hiders == nil {
-				o.hiders = map[int32]int64{}
-			}
-			o.hiders[w.acts[acts[e.hider]].kernel] += e.hidden
-		}
-	}
-}
-
-// overlap builds the overlap table of a stage. single says that no mapping
-// trace was given: only kernels with sites of their own are judged by scope.
+// overlap lists the exchanges between GPUs that compute of the same layer could hide: nothing else that runs alone could run
+// beside other work as far as a trace shows, and nothing is gained where the GPU waits for the host.
 func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
-	p := a.pool
-	stats := s.ledger(p)
-	var head, hidden []*overlapStat
-	for i := range stats {
-		o := &stats[i]
-		f := &p.facts[o.kernel]
-		if o.ns < overlapMinNS || f.kind == trace.KindGraph {
-			continue
-		}
-		if ratio(o.exclusive(), o.ns) >= headroomExclusive {
-			head = append(head, o)
-		}
-		if b := f.bucket; (b == BucketElementwise || b.IsMemory()) && ratio(o.hidden, o.ns) >= hiddenRatioBar {
-			hidden = append(hidden, o)
-		}
-	}
-	name := func(o *overlapStat) string { return p.name(o.kernel) }
-	compute := func(o *overlapStat) int {
-		if p.facts[o.kernel].bucket == BucketCompute {
-			return 1
-		}
-		return 0
-	}
-	gain := func(o *overlapStat) float64 { return float64(o.exclusive()) * p.facts[o.kernel].bucket.weight() }
-	slices.SortFunc(head, func(x, y *overlapStat) int {
-		return cmp.Or(cmp.Compare(compute(x), compute(y)), cmp.Compare(gain(y), gain(x)), cmp.Compare(name(x), name(y)))
-	})
-	cover := func(o *overlapStat) float64 {
-		return float64(o.hidden) * (1 + float64(o.byCompute)/float64(max(o.hidden, 1)))
-	}
-	slices.SortFunc(hidden, func(x, y *overlapStat) int {
-		return cmp.Or(cmp.Compare(cover(y), cover(x)), cmp.Compare(name(x), name(y)))
-	})
 	out := []OverlapRow{}
-	shown := map[int32]bool{}
-	for _, o := range head {
-		if len(out) == a.OverlapLimit {
-			break
-		}
-		if s.share(o.ns) < max(lowShareBar, a.MinSharePct) {
+	for id, x := range s.exchanges {
+		pct := percent(x.bound, s.exposure.WallNS)
+		if id < 0 || s.rowOf[id] < 0 || pct < worthOverlap {
 			continue
 		}
-		out = append(out, a.overlapRow(s, o, VerdictHeadroom))
-		shown[o.kernel] = true
-	}
-	n := 0
-	for _, o := range hidden {
-		if n == a.OverlapLimit {
-			break
+		f, r := &a.pool.facts[id], &s.rows[s.rowOf[id]]
+		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.canonical, Label: a.pool.labels[id], Category: string(f.result.Category),
+			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
+		row.HiddenRatio = 1 - row.ExclusiveRatio
+		sites, _ := r.bySite(a.pool, anyOperator)
+		row.PythonScope = a.pool.sites.texts[sites[0].site]
+		if s.besideCompute(a.pool, id) {
+			row.Priority, row.Recommendation = "P2", recommendSerial
 		}
-		if shown[o.kernel] || s.share(o.ns) < a.MinSharePct {
-			continue
-		}
-		out = append(out, a.overlapRow(s, o, VerdictHidden))
-		n++
+		out = append(out, row)
 	}
-	slices.SortStableFunc(out, func(x, y OverlapRow) int { return cmp.Compare(x.Priority, y.Priority) })
+	slices.SortFunc(out, func(x, y OverlapRow) int {
+		return cmp.Or(cmp.Compare(x.Priority, y.Priority), cmp.Compare(y.BoundNS, x.BoundNS), cmp.Compare(x.Kernel, y.Kernel))
+	})
+	if a.OverlapLimit > 0 && len(out) > a.OverlapLimit {
+		out = out[:a.OverlapLimit]
+	}
 	return out, a.overlapNote(s, len(out))
+}
+
+// besideCompute says that a kernel runs on a stream on which compute runs too: without evidence of the contrary they wait for
+// each other.
+func (s *stageWork) besideCompute(p *pool, kernel int32) bool {
+	for _, w := range s.parts {
+		on, compute := make([]bool, len(w.queues)), make([]bool, len(w.queues))
+		for i := range w.acts {
+			act := &w.acts[i]
+			on[act.queue] = on[act.queue] || act.kernel == kernel && int(act.stage) == s.index
+			compute[act.queue] = compute[act.queue] || p.facts[act.kernel].effort == effortCompute
+		}
+		for q := range on {
+			if on[q] && compute[q] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // overlapNote says how far to trust the table.
@@ -174,24 +84,33 @@ func (a *analysis) overlapNote(s *stageWork, rows int) string {
 	}
 	var b strings.Builder
 	if rows == 0 {
-		fmt.Fprintf(&b, "No row cleared the bars (%.1f%% of GPU time, %d µs). ", max(lowShareBar, a.MinSharePct), overlapMinNS/1000)
+		fmt.Fprintf(&b, "No exposed communication that compute of its own layer could hide, of %.1f%% of the steps or more. ", worthOverlap)
+	}
+	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {
+		fmt.Fprintf(&b, "Of %s of exposed communication (%s of the steps) no bound is known: no layer holds it with compute that could hide it. ", nanos(outsideLayers(x)), pct(percent(outsideLayers(x), x.WallNS)))
 	}
 	if streams == 1 {
 		b.WriteString("All work is on one stream, so nothing overlaps and every kernel is exposed. ")
 	}
-	if a.report.Mode == ModeSingle {
-		b.WriteString("Single-trace reading, conservative: dependency risk comes from neighbours on the stream")
-		if a.report.Stages == nil || unresolvedShare(s) > 0.5 {
-			b.WriteString(" and most kernels have no source line; ")
-			b.WriteString(howToMap(s))
-		}
-		b.WriteString(".")
-	} else {
-		b.WriteString("Two-trace reading: time from the formal trace, source lines from the mapping trace.")
+	if a.report.Mode == ModeSingle && unresolvedShare(s) > mostTime {
+		b.WriteString("Most kernels have no source line; " + howToMap(s) + ". ")
 	}
-	b.WriteString(" A trace shows what overlapped, not what may legally overlap.")
+	b.WriteString("A trace shows what overlapped, not what may legally overlap.")
 	return b.String()
 }
+
+// outsideLayers is the exposed communication that no compute of its layer could hide.
+func outsideLayers(x *Exposure) int64 {
+	for _, r := range x.Rows {
+		if r.Category == string(classify.CategoryCommunication) {
+			return r.ExposedNS - r.BoundNS
+		}
+	}
+	return 0
+}
+
+// mostTime is more than half.
+const mostTime = 0.5
 
 // howToMap says what would give the stage's kernels source lines.
 func howToMap(s *stageWork) string {
@@ -225,143 +144,36 @@ func unresolvedShare(s *stageWork) float64 {
 	return ratio(none, s.ns)
 }
 
-func (a *analysis) overlapRow(s *stageWork, o *overlapStat, verdict string) OverlapRow {
-	f := &a.pool.facts[o.kernel]
-	signal, risk := a.dependency(o)
-	row := OverlapRow{
-		Verdict: verdict, Kernel: f.canonical, Category: string(f.result.Category), Bucket: f.bucket.String(),
-		TotalUS: micros(o.ns), SharePct: s.share(o.ns), ExclusiveRatio: ratio(o.exclusive(), o.ns), HiddenRatio: ratio(o.hidden, o.ns),
-		DepRisk: risk, DepSignal: signal,
-	}
-	sites, _ := s.rows[s.rowOf[o.kernel]].bySite(a.pool, anyOperator)
-	row.PythonScope, row.Label = a.pool.sites.texts[sites[0].site], a.pool.labels[o.kernel]
-	best := int32(-1)
-	for k, ns := range o.hiders {
-		if best < 0 || ns > o.hiders[best] || ns == o.hiders[best] && a.pool.name(k) < a.pool.name(best) {
-			best = k
-		}
-	}
-	if best >= 0 {
-		row.HiddenUnder = a.pool.name(best)
-	}
-	switch {
-	case row.SharePct < lowShareBar:
-		row.Priority, row.Recommendation = "P5", "skip"
-	case verdict == VerdictHidden:
-		row.Priority, row.Recommendation = "P4", "skip"
-	case risk == riskLow && f.bucket.IsCommunication():
-		row.Priority, row.Recommendation = "P1", recommendOverlap
-	default:
-		row.Priority, row.Recommendation = "P2", "check deps"
-	}
-	return row
+// Launch is one activity of a stage as the tables count it.
+type Launch struct {
+	Event    trace.Event // the activity
+	Trace    int         // index of [Report.Traces]
+	Kernel   string      // as in [KernelRow]
+	Category string      // as in [KernelRow]
+	Location string      // where it comes from, as in [Location]
+	Located  bool        // Location is a source line
+	Op       string      // the CPU op behind it, "" for none
 }
 
-// Dependency risks.
-const (
-	riskLow     = "low"
-	riskHigh    = "high"
-	riskUnclear = "unclear"
-)
-
-// A gap to a neighbour is tight up to tightShare of the kernel's duration, at
-// least tightMin and at most tightMax (the reference's figures).
-const (
-	tightMin   = 2000  // ns
-	tightMax   = 20000 // ns
-	tightShare = 0.15
-)
-
-// dependency judges the neighbours on the same stream of a row's longest
-// activity.
-func (a *analysis) dependency(o *overlapStat) (signal, risk string) {
-	w := o.part
-	me := &w.acts[o.longest]
-	before, after := w.neighbours()
-	var prev, next *activity
-	if i := before[o.longest]; i >= 0 {
-		prev = &w.acts[i]
-	}
-	if i := after[o.longest]; i >= 0 {
-		next = &w.acts[i]
-	}
-	tight := max(int64(tightMin), min(int64(tightMax), int64(tightShare*float64(me.end-me.start))))
-	side := func(n *activity, gap int64) (serial, unclear bool) {
-		if n == nil || gap > tight {
-			return false, false
+// Launches iterates over the activities of stage i of the report, by trace and start; none for a report that was not made by
+// [Analyze].
+func (r *Report) Launches(i int) iter.Seq[Launch] {
+	return func(yield func(Launch) bool) {
+		if r.from == nil || i < 0 || i >= len(r.Stages) {
+			return
 		}
-		if a.serial(me, n) {
-			return true, false
-		}
-		return false, me.site <= siteFromPrefill || n.site <= siteFromPrefill
-	}
-	var prevSerial, prevUnclear, nextSerial, nextUnclear bool
-	if prev != nil {
-		prevSerial, prevUnclear = side(prev, me.start-prev.end)
-	}
-	if next != nil {
-		nextSerial, nextUnclear = side(next, next.start-me.end)
-	}
-	switch {
-	case prevSerial && nextSerial:
-		return "serial risk on both sides", riskHigh
-	case prevSerial:
-		return "serial risk on the previous side", riskHigh
-	case nextSerial:
-		return "serial risk on the next side", riskHigh
-	case prevUnclear || nextUnclear:
-		return "adjacency unclear: a neighbour is tight but its source is not known", riskUnclear
-	}
-	return "serial risk low", riskLow
-}
-
-// serial reports whether two tight neighbours probably depend on each other:
-// one scope, one launching op, or kinds of work that feed each other.
-func (a *analysis) serial(x, y *activity) bool {
-	if x.site > siteFromPrefill && y.site > siteFromPrefill {
-		px, _, fx := locationParts(a.pool.sites.texts[x.site])
-		py, _, fy := locationParts(a.pool.sites.texts[y.site])
-		if px == py || fx == fy && fx != "forward" && fx != "" {
-			return true
-		}
-	}
-	if x.op == y.op && x.op != 0 && !x.replay && strings.Contains(a.pool.ops.texts[x.op], "::") {
-		return true
-	}
-	return feeds(a.pool.facts[x.kernel].bucket, a.pool.facts[y.kernel].bucket)
-}
-
-// feeds reports kinds of work that are usually producer and consumer.
-func feeds(x, y Bucket) bool {
-	for range 2 {
-		switch {
-		case x.IsCommunication():
-			return !y.IsCommunication()
-		case x == BucketElementwise || x.IsMemory():
-			return y != BucketOther
-		}
-		x, y = y, x
-	}
-	return false
-}
-
-// neighbours returns, for each activity, the one before and after it on its
-// stream, -1 where there is none.
-func (w *work) neighbours() (before, after []int32) {
-	if w.before == nil {
-		w.before, w.after = make([]int32, len(w.acts)), make([]int32, len(w.acts))
-		last := make([]int32, len(w.queues))
-		for i := range last {
-			last[i] = -1
-		}
-		for i := range w.acts {
-			q := w.acts[i].queue
-			w.before[i], w.after[i] = last[q], -1
-			if last[q] >= 0 {
-				w.after[last[q]] = int32(i)
+		p, stage := r.from.pool, slices.Index(stageOrder, r.Stages[i].Stage)
+		for _, w := range r.from.formal {
+			for k := range w.acts {
+				act := &w.acts[k]
+				if int(act.stage) != stage {
+					continue
+				}
+				f := &p.facts[act.kernel]
+				if !yield(Launch{w.event(act), int(w.part), f.canonical, string(f.result.Category), p.sites.texts[act.site], act.site > siteFromPrefill, p.ops.texts[act.op]}) {
+					return
+				}
 			}
-			last[q] = int32(i)
 		}
 	}
-	return w.before, w.after
 }

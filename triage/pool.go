@@ -39,7 +39,7 @@ type kernelFacts struct {
 	result    classify.Result
 	facts     classify.Facts // by the default rules
 	kind      trace.Kind
-	bucket    Bucket
+	effort    effort
 }
 
 // pool holds the texts of all traces of one analysis, so that rows of a formal
@@ -91,7 +91,7 @@ func (p *pool) kernel(raw string, kind trace.Kind, category classify.Category) i
 		if f.result.Category != category {
 			f.result = classify.Result{Category: category}
 		}
-		f.bucket = bucketOf(kind, category, parsed.Family)
+		f.effort = effortOf(kind, category)
 		p.facts = append(p.facts, f)
 	}
 	return id

@@ -283,32 +283,22 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 // clock is a point in the trace, as Perfetto's ruler shows it.
 func clock(ns int64) string { return table.Fixed(float64(ns)/1e6, 3) + " ms" }
 
-// actionable are the rows of the overlap table that somebody could act on.
-func actionable(rows []OverlapRow) (out []OverlapRow) {
-	for _, o := range rows {
-		if o.Recommendation == recommendOverlap {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
 func (m *page) overlap(_ *Report, s *StageReport) {
-	rows := actionable(s.Overlap)
-	if len(rows) > 0 {
-		t := table.New(table.Text("Priority"), table.Text("Verdict"), table.Code("Kernel"), table.Path("Python scope"),
-			table.Text("Formal signal"), table.Text("Dep risk"), table.Text("Recommendation"))
-		for _, o := range rows {
-			signal := fmt.Sprintf("%s, share %s, excl %s / hid %s", fromUS(o.TotalUS), pct(o.SharePct), part(o.ExclusiveRatio), part(o.HiddenRatio))
-			if o.HiddenUnder != "" && o.HiddenRatio >= hiddenRatioBar {
-				signal += ", beside " + table.Cut(o.HiddenUnder, 60)
+	if len(s.Overlap) > 0 {
+		t := table.New(table.Text("Priority"), table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Alone"),
+			table.Number("Gain at most"), table.Number("of the steps"), table.Path("Python scope"), table.Text("Recommendation"))
+		for _, o := range s.Overlap {
+			bound, share := table.None, table.None
+			if o.BoundNS > 0 {
+				bound, share = nanos(o.BoundNS), pct(o.BoundPct)
 			}
-			t.Row(o.Priority, o.Verdict, o.Label, o.PythonScope, signal, o.DepRisk+" ("+o.DepSignal+")", o.Recommendation)
+			advice := o.Recommendation
+			if o.DepSignal != "" {
+				advice += " (" + o.DepSignal + ")"
+			}
+			t.Row(o.Priority, cmp.Or(o.Label, o.Kernel), fromUS(o.TotalUS), pct(o.SharePct), part(o.ExclusiveRatio), bound, share, o.PythonScope, advice)
 		}
 		m.table(t)
-	}
-	if left := len(s.Overlap) - len(rows); left > 0 {
-		m.para("%s about which nothing can be done from here: see the JSON document.", count(left, "more row"))
 	}
 	m.para("%s", s.OverlapNote)
 }

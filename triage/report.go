@@ -181,21 +181,24 @@ type CategoryRow struct {
 	Launches  int     `json:"launches"`
 }
 
-// OverlapRow is one line of the overlap table.
+// OverlapRow is one line of the overlap table: communication that runs alone and that compute of its own layer could hide.
 type OverlapRow struct {
 	Priority       string  `json:"priority"` // P1 (look first), P2, P4, P5
 	Verdict        string  `json:"verdict"`  // "headroom" or "low-roi-hidden"
 	Kernel         string  `json:"kernel"`
 	Label          string  `json:"label"`
 	Category       string  `json:"category"`
-	Bucket         string  `json:"bucket"`
+	Bucket         string  `json:"bucket,omitempty"` // of the published rule
 	PythonScope    string  `json:"python_scope"`
 	TotalUS        float64 `json:"total_us"`
 	SharePct       float64 `json:"share_pct"`
 	ExclusiveRatio float64 `json:"exclusive_ratio"` // of the row's own time
 	HiddenRatio    float64 `json:"hidden_ratio"`
-	DepRisk        string  `json:"dep_risk"`   // "low", "high" or "unclear"
-	DepSignal      string  `json:"dep_signal"` // what the neighbours say
+	// BoundNS is the most that can be gained, BoundPct as a share of the steps.
+	BoundNS        int64   `json:"bound_ns"`
+	BoundPct       float64 `json:"bound_pct"`
+	DepRisk        string  `json:"dep_risk,omitempty"`   // of the published rule: "low", "high" or "unclear"
+	DepSignal      string  `json:"dep_signal,omitempty"` // what the neighbours say
 	Recommendation string  `json:"recommendation"`
 	HiddenUnder    string  `json:"hidden_under,omitempty"` // what ran beside it for the longest time
 }

@@ -59,7 +59,7 @@ func (a *analysis) sequences(s *stageWork) *sequences {
 			}
 			q := &byQueue[act.queue]
 			q.w = w
-			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.bucket.IsMemory() || f.bucket == BucketElementwise})
+			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.effort == effortMove})
 			attention := f.result.Category == classify.CategoryAttention
 			if attention && !inBlock[act.queue] {
 				out.blocks++

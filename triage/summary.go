@@ -49,12 +49,7 @@ func summarise(r *Report) string {
 	if top.IdlePct >= notableIdlePct {
 		fmt.Fprintf(&b, "; nothing runs on the GPU for %s of the time", pct(top.IdlePct))
 	}
-	b.WriteString(". ")
-	if r.Mode == ModeMappingFormal {
-		b.WriteString("The overlap table is a two-trace reading.")
-	} else {
-		b.WriteString("The overlap table is a single-trace reading.")
-	}
+	b.WriteString(".")
 	s := b.String()
 	return upperFirst(s)
 }

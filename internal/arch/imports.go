@@ -74,7 +74,7 @@ var Layers = Layering{
 	"internal/published":        {"internal/published/blocks", "layer", "layer/view", "profile", "trace"},
 	"internal/published/blocks": {"internal/decimal", "profile", "trace"},
 	"internal/published/host":   {"classify", "internal/interval", "trace"},
-	"internal/published/triage": {},
+	"internal/published/triage": {"classify", "trace"},
 	"internal/scan":             {"internal/decimal"},
 	"internal/stop":             {},
 	"internal/student":          {},

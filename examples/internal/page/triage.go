@@ -151,12 +151,11 @@ func overlap(s *triage.StageReport) []htmlreport.Table {
 		return nil
 	}
 	tab := htmlreport.Table{Caption: "Overlap of stage " + s.Stage, Columns: []htmlreport.Column{
-		{Title: "Priority", Filter: true}, {Title: "Verdict", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Category"}, {Title: "Time (ms)", Numeric: true},
-		{Title: "Share (%)", Numeric: true}, {Title: "Alone (%)", Numeric: true}, {Title: "Hidden (%)", Numeric: true}, {Title: "Dependency risk"},
-		{Title: "Hidden under", Code: true}, {Title: "Recommendation"}}}
+		{Title: "Priority", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Category"}, {Title: "Time (ms)", Numeric: true},
+		{Title: "Share (%)", Numeric: true}, {Title: "Alone (%)", Numeric: true}, {Title: "Gain at most (ms)", Numeric: true}, {Title: "of the steps (%)", Numeric: true}, {Title: "Recommendation"}}}
 	for _, o := range s.Overlap {
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.Priority), textCell(o.Verdict), kernelCell(o.Label, o.Kernel), {Text: o.Category, Series: true}, numberCell(o.TotalUS/1e3, 3),
-			numberCell(o.SharePct, 1), numberCell(100*o.ExclusiveRatio, 0), numberCell(100*o.HiddenRatio, 0), textCell(o.DepRisk), textCell(o.HiddenUnder), textCell(o.Recommendation)})
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.Priority), kernelCell(o.Label, o.Kernel), {Text: o.Category, Series: true}, numberCell(o.TotalUS/1e3, 3),
+			numberCell(o.SharePct, 1), numberCell(100*o.ExclusiveRatio, 0), numberCell(float64(o.BoundNS)/1e6, 3), numberCell(o.BoundPct, 1), textCell(o.Recommendation)})
 	}
 	return []htmlreport.Table{tab}
 }

@@ -27,7 +27,7 @@ type options struct {
 	kernelLimit            int
 	overlapLimit           int
 	minShare               float64
-	fuseMode               *string
+	fuseMode, overlapMode  *string
 	tolerance              float64
 	pprof                  string
 	html                   html
@@ -62,9 +62,10 @@ func program() app.Program {
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json")
 			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
 			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
-			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of each overlap verdict; 0: all")
+			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of the overlap table; 0: all")
 			fs.Float64Var(&o.minShare, "min-share", triage.DefaultMinSharePct, "hide rows below this `percent` of the stage's GPU time")
 			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
+			o.overlapMode = app.Choice(fs, "overlap-mode", "what the overlap table lists: exposed communication that compute could hide, or all kernels by the reference's rule", "exposure", "published")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
 			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
@@ -159,6 +160,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		if report, err = withKeywords(ctx, in, report, opts); err != nil {
 			return err
 		}
+	}
+	if *o.overlapMode == "published" {
+		report = withPublishedOverlap(report, opts)
 	}
 	if o.pprof != "" {
 		if err := atomicfile.Write(o.pprof, 0o666, write); err != nil {

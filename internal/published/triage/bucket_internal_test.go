@@ -21,7 +21,7 @@ func TestCategoriesHaveABucket(t *testing.T) {
 		"acme_unknown": BucketOther,
 	} {
 		f := classify.Default().Facts(name)
-		if got := bucketOf(trace.KindKernel, f.Category, f.Library); got != want {
+		if got := BucketOf(trace.KindKernel, f.Category, f.Library); got != want {
 			t.Errorf("%s: bucket %s, want %s", name, got, want)
 		}
 	}

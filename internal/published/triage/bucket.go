@@ -73,7 +73,7 @@ func (b Bucket) weight() float64 {
 
 // categoryBuckets says which bucket a category of the classifier falls into;
 // one that a user's rule names falls into BucketOther. Communication is strong
-// where a library made for it runs, see bucketOf.
+// where a library made for it runs, see BucketOf.
 var categoryBuckets = map[classify.Category]Bucket{
 	classify.CategoryCommunication: BucketCommunicationWeak,
 	classify.CategoryMemory:        BucketMemoryWeak,
@@ -93,8 +93,8 @@ var categoryBuckets = map[classify.Category]Bucket{
 	classify.CategoryOther:         BucketOther,
 }
 
-// bucketOf maps an activity's kind, category and library to its bucket.
-func bucketOf(kind trace.Kind, category classify.Category, library classify.Family) Bucket {
+// BucketOf maps an activity's kind, category and library to its bucket.
+func BucketOf(kind trace.Kind, category classify.Category, library classify.Family) Bucket {
 	switch kind {
 	case trace.KindMemcpy, trace.KindMemset:
 		return BucketMemoryStrong

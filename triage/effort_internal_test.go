@@ -1,0 +1,23 @@
+package triage
+
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestCategoriesHaveAnEffort: of a new category it must be said what its kernels do.
+func TestCategoriesHaveAnEffort(t *testing.T) {
+	for _, c := range classify.Categories() {
+		if _, ok := efforts[c]; !ok {
+			t.Errorf("category %q is not in efforts", c)
+		}
+	}
+	if got := effortOf(trace.KindMemcpy, classify.CategoryGEMM); got != effortMove {
+		t.Errorf("a copy is effort %d", got)
+	}
+	if got := effortOf(trace.KindKernel, "a user's own"); got != effortOther {
+		t.Errorf("a user's category is effort %d", got)
+	}
+}

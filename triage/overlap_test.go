@@ -1,0 +1,82 @@
+package triage_test
+
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// TestOverlapRows: communication that runs alone is a row with an upper bound, first where it has a stream of its own; what runs
+// beside compute is none, and no row is of anything else.
+func TestOverlapRows(t *testing.T) {
+	const dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
+	for _, tt := range []struct {
+		name   string
+		stream trace.StreamID
+		beside bool // the communication starts with the product
+		length int64
+		want   string // priority, "" for no row
+		bound  int64  // of each layer, ns
+	}{
+		{"a stream of its own", 9, false, 4000, "P1", 4000},
+		{"the stream of compute", 7, false, 4000, "P2", 4000},
+		{"hidden by compute", 9, true, 4000, "", 0},
+		{"longer than all compute of its layer", 9, false, 40000, "P1", 15000},
+		{"below one percent of the steps", 9, false, 150, "", 0},
+	} {
+		b := trace.NewBuilder()
+		b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}})
+		at, id := int64(1000), trace.CorrelationID(0)
+		add := func(name string, stream trace.StreamID, start, length int64) {
+			id++
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: start - 500, Duration: 100, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: start, Duration: length, Stream: stream, Correlation: id})
+		}
+		for range 24 {
+			for _, k := range []string{plainNorm, attention, product} {
+				add(k, 7, at, 5000)
+				at += 5000
+			}
+			if tt.beside {
+				add(dispatch, tt.stream, at-4500, tt.length)
+				continue
+			}
+			add(dispatch, tt.stream, at, tt.length)
+			at += tt.length
+		}
+		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Framework: "SGLang"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Stages[0]
+		got, bound := "", int64(0)
+		for _, o := range s.Overlap {
+			got, bound = got+o.Priority, bound+o.BoundNS
+			if o.Category != "communication" || o.BoundNS > int64(o.TotalUS*1e3) {
+				t.Errorf("%s: row %+v", tt.name, o)
+			}
+		}
+		// Layers are numbered by the repetition, whose first and last may be cut differently.
+		if least, most := 22*tt.bound, 24*tt.bound; got != tt.want || bound < least || bound > most {
+			t.Errorf("%s: rows %q that gain %d ns, want %q and %d to %d ns (%+v)", tt.name, got, bound, tt.want, least, most, s.Exposure.Rows)
+		}
+	}
+}
+
+// TestBoundsAddUp: the rows' bounds are that of the exposure ledger, on a trace where all are listed.
+func TestBoundsAddUp(t *testing.T) {
+	r := analyze(t, "traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz", "", triage.Options{OverlapLimit: -1})
+	for _, s := range r.Stages {
+		var rows, ledger int64
+		for _, o := range s.Overlap {
+			rows += o.BoundNS
+		}
+		for _, x := range s.Exposure.Rows {
+			ledger += x.BoundNS
+		}
+		if rows != ledger || rows == 0 {
+			t.Errorf("%s: rows gain %d ns at most, the ledger says %d", s.Stage, rows, ledger)
+		}
+	}
+}
