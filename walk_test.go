@@ -190,7 +190,11 @@ func analyses(t testing.TB, tr *trace.Trace) int {
 		gave("report", a)
 		render(t, "report", a.WriteMarkdown)
 		render(t, "profile", a.WriteProfile)
-		gave("comparison", triage.Compare(a, a, triage.DefaultTolerancePct))
+	}
+	if c, err := triage.Compare(ctx, in, in, triage.DefaultTolerancePct); err != nil {
+		refused(t, "triage comparison", err)
+	} else {
+		gave("comparison", c)
 	}
 	passes, err := layer.Analyze(ctx, tr, layer.Options{})
 	if err != nil { // told above

@@ -2,33 +2,41 @@ package triage
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
 )
 
 // Verdicts of a comparison.
 const (
 	ComparePass         = "pass"         // nothing got slower by more than the tolerance
 	CompareRegressed    = "regressed"    // a stage did
-	CompareInconclusive = "inconclusive" // nothing could be compared
+	CompareInconclusive = "inconclusive" // nothing could be compared, or it cannot be told
 )
 
-// States of a compared kernel.
+// States of a compared kernel. Faster and slower are beyond what two equal runs differ by.
 const (
-	DeltaSame   = "same"
-	DeltaFaster = "faster"
-	DeltaSlower = "slower"
-	DeltaNew    = "new"
-	DeltaGone   = "gone"
+	DeltaSame    = "same"
+	DeltaFaster  = "faster"
+	DeltaSlower  = "slower"
+	DeltaNew     = "new"
+	DeltaGone    = "gone"
+	DeltaRenamed = "renamed"
 )
 
 // Comparison sets two runs side by side, stage by stage.
 type Comparison struct {
+	Schema       string            `json:"schema"`
 	Verdict      string            `json:"verdict"`
 	TolerancePct float64           `json:"tolerance_pct"`
 	Old          []string          `json:"old"` // traces
@@ -37,8 +45,10 @@ type Comparison struct {
 	Notes        []string          `json:"notes"`
 }
 
-// StageComparison compares one stage. Times are per step where both runs have
-// annotated steps, else of the whole trace.
+// compareSchema is the form of the JSON document.
+const compareSchema = "strata.triage-compare/1"
+
+// StageComparison compares the passes of one stage that both runs have with equal sizes. Times are per pass.
 type StageComparison struct {
 	Stage      string      `json:"stage"`
 	Verdict    string      `json:"verdict"`
@@ -46,10 +56,13 @@ type StageComparison struct {
 	OldSteps   int         `json:"old_steps"`
 	NewSteps   int         `json:"new_steps"`
 	PerStep    bool        `json:"per_step"`
+	Wall       Delta       `json:"wall"`  // up to the next pass
 	Total      Delta       `json:"total"` // GPU time
 	Busy       Delta       `json:"busy"`  // union
 	Categories []NameDelta `json:"categories"`
 	Kernels    []NameDelta `json:"kernels"` // largest change first
+	// Report is the whole comparison, by operator.
+	Report *compare.Report `json:"comparison"`
 }
 
 // Delta is the change of a time.
@@ -66,14 +79,14 @@ type NameDelta struct {
 	Name     string `json:"name"`
 	Category string `json:"category,omitempty"`
 	Status   string `json:"status"`
+	Was      string `json:"was,omitempty"` // the old name of a renamed one
 	Delta
 }
 
-func delta(old, now float64) Delta {
-	round := func(v float64) float64 { return math.Round(v*1e3) / 1e3 }
-	d := Delta{OldUS: round(old), NewUS: round(now), DeltaUS: round(now - old)}
+func delta(old, now time.Duration) Delta {
+	d := Delta{OldUS: float64(old) / 1e3, NewUS: float64(now) / 1e3, DeltaUS: float64(now-old) / 1e3}
 	if old > 0 {
-		d.DeltaPct = math.Round((now-old)/old*1e4) / 1e2
+		d.DeltaPct = math.Round(float64(now-old)/float64(old)*1e4) / 1e2
 	}
 	return d
 }
@@ -83,102 +96,207 @@ func delta(old, now float64) Delta {
 // percent on an idle machine; below 5 a gate would fire on noise.
 const DefaultTolerancePct = 5.0
 
-// Compare sets two reports side by side. They should be made with
-// [WithMinShare] 0, so that all kernels are compared. A stage counts only where
-// both runs have it with the same batch size.
-func Compare(old, now *Report, tolerancePct float64) *Comparison {
-	c := &Comparison{Verdict: CompareInconclusive, TolerancePct: tolerancePct, Old: old.Traces, New: now.Traces, Stages: []StageComparison{}, Notes: []string{}}
-	if old.MinSharePct > 0 || now.MinSharePct > 0 {
-		c.Notes = append(c.Notes, "Rows below the reporting bar are missing; kernels near it may appear as new or gone.")
-	}
-	for i := range now.Stages {
-		s := &now.Stages[i]
-		k := slices.IndexFunc(old.Stages, func(o StageReport) bool { return o.Stage == s.Stage })
-		if k < 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is only in the new run.", stageTitle(s.Stage)))
-			continue
-		}
-		o := &old.Stages[k]
-		if o.Batch != s.Batch && o.Batch > 0 && s.Batch > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("Stage %s has batches of %d and %d requests and is not compared.", stageTitle(s.Stage), o.Batch, s.Batch))
-			continue
-		}
-		sc := compareStage(o, s, tolerancePct)
-		if !sc.PerStep {
-			c.Notes = append(c.Notes, fmt.Sprintf("Stage %s has no annotated steps in both runs: whole traces are compared.", stageTitle(s.Stage)))
-		}
-		c.Stages = append(c.Stages, sc)
-		if sc.Verdict == CompareRegressed || c.Verdict == CompareInconclusive {
-			c.Verdict = sc.Verdict
-		}
-	}
-	for _, o := range old.Stages {
-		if !slices.ContainsFunc(now.Stages, func(s StageReport) bool { return o.Stage == s.Stage }) {
-			c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is only in the old run.", stageTitle(o.Stage)))
-		}
-	}
-	return c
+// compared are the stages of reports in the words of passes.
+var compared = []struct {
+	stage  string
+	passes []layer.Stage
+}{
+	{StageExtend, []layer.Stage{layer.StagePrefill}},
+	{StageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
+	{StageMixed, []layer.Stage{layer.StageMixed}},
+	{StageAll, []layer.Stage{layer.StageUnknown}},
 }
 
-func compareStage(o, s *StageReport, tolerance float64) StageComparison {
-	out := StageComparison{Stage: s.Stage, Verdict: ComparePass, Batch: s.Batch, OldSteps: o.Steps, NewSteps: s.Steps,
-		PerStep: o.Steps > 0 && s.Steps > 0}
-	a, b := 1.0, 1.0
-	if out.PerStep {
-		a, b = float64(o.Steps), float64(s.Steps)
+// The families of the series that are compared.
+const (
+	kindKernel   = "kernel"
+	kindCategory = "category"
+)
+
+// Compare sets two runs side by side, stage by stage: passes of equal sizes, as [compare.Compare] does. A stage has regressed where its GPU
+// work or its passes became slower by tolerancePct or more beyond what equal runs differ by. The error is ctx's.
+func Compare(ctx context.Context, old, now Input, tolerancePct float64) (*Comparison, error) {
+	c := &Comparison{Schema: compareSchema, Verdict: CompareInconclusive, TolerancePct: tolerancePct, Old: slices.Clone(old.FormalPaths), New: slices.Clone(now.FormalPaths),
+		Stages: []StageComparison{}, Notes: []string{}}
+	a, err := runsOf(ctx, old)
+	if err != nil {
+		return nil, err
 	}
-	out.Total = delta(o.GPUTimeUS/a, s.GPUTimeUS/b)
-	out.Busy = delta(o.BusyUS/a, s.BusyUS/b)
-	if out.Busy.DeltaPct > tolerance {
-		out.Verdict = CompareRegressed
+	b, err := runsOf(ctx, now)
+	if err != nil {
+		return nil, err
 	}
-	type entry struct {
-		category string
-		old, now float64
-		had, has bool
+	for _, s := range compared {
+		x, y := sideOf(a, s.passes), sideOf(b, s.passes)
+		if err := c.stage(ctx, s.stage, s.passes, x, y); err != nil {
+			return nil, err
+		}
 	}
-	collect := func(rows func(*StageReport, func(name, category string, us float64))) []NameDelta {
-		at := map[string]*entry{}
-		rows(o, func(name, category string, us float64) { at[name] = &entry{category: category, old: us / a, had: true} })
-		rows(s, func(name, category string, us float64) {
-			e := at[name]
-			if e == nil {
-				e = &entry{category: category}
-				at[name] = e
+	if len(c.Stages) == 0 && len(c.Notes) == 0 {
+		c.Notes = append(c.Notes, "Neither run has passes: nothing is compared.")
+	}
+	return c, nil
+}
+
+// runsOf reduces the analyses of a run to what is compared.
+func runsOf(ctx context.Context, in Input) ([]compare.Run, error) {
+	var out []compare.Run
+	for i, a := range in.Formal {
+		r, err := compare.Measure(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		r.Trace = cmp.Or(pathOf(in.FormalPaths, i), r.Trace)
+		if len(a.Devices) > 0 {
+			r.Host = seriesOf(&a.Devices[0], r)
+		}
+		out = append(out, *r)
+	}
+	return out, nil
+}
+
+// sideOf is the run with most passes of some stages, nil where none has any. Files of several ranks are one run, not several.
+func sideOf(runs []compare.Run, stages []layer.Stage) *compare.Side {
+	best, most := -1, 0
+	for i := range runs {
+		n := 0
+		for p := range runs[i].Passes {
+			if slices.Contains(stages, runs[i].Passes[p].Stage) {
+				n++
 			}
-			e.now, e.has = us/b, true
-		})
-		list := make([]NameDelta, 0, len(at))
-		for name, e := range at {
-			d := NameDelta{Name: name, Category: e.category, Status: DeltaSame, Delta: delta(e.old, e.now)}
-			switch {
-			case !e.had:
-				d.Status = DeltaNew
-			case !e.has:
-				d.Status = DeltaGone
-			case d.DeltaPct > tolerance:
-				d.Status = DeltaSlower
-			case d.DeltaPct < -tolerance:
-				d.Status = DeltaFaster
-			}
-			list = append(list, d)
 		}
-		slices.SortFunc(list, func(x, y NameDelta) int {
-			return cmp.Or(cmp.Compare(math.Abs(y.DeltaUS), math.Abs(x.DeltaUS)), cmp.Compare(x.Name, y.Name))
-		})
-		return list
+		if n > most {
+			best, most = i, n
+		}
 	}
-	out.Kernels = collect(func(r *StageReport, add func(string, string, float64)) {
-		for _, k := range r.Kernels {
-			add(k.Kernel, k.Category, k.GPUTimeUS)
+	if best < 0 {
+		return nil
+	}
+	return &compare.Side{Runs: runs[best : best+1]}
+}
+
+// seriesOf are the times of each kernel name and category in each pass.
+func seriesOf(d *layer.Device, r *compare.Run) *compare.Host {
+	h := &compare.Host{}
+	for i := range r.Passes {
+		h.Passes, h.Walls = append(h.Passes, r.Passes[i].Index), append(h.Walls, r.Passes[i].Wall)
+	}
+	type key struct{ kind, name string }
+	at := map[key]int{}
+	add := func(kind, name, place string, pass int, d time.Duration) {
+		i, ok := at[key{kind, name}]
+		if !ok {
+			i = len(h.Operations)
+			at[key{kind, name}] = i
+			h.Operations = append(h.Operations, compare.Operation{Kind: kind, Name: name, Class: "memory", Place: place, Steps: make([]time.Duration, len(r.Passes))})
 		}
-	})
-	out.Categories = collect(func(r *StageReport, add func(string, string, float64)) {
-		for _, k := range r.Categories {
-			add(k.Category, "", k.GPUTimeUS)
+		op := &h.Operations[i]
+		op.Steps[pass] += d
+		op.Count += 1 / float64(len(r.Passes))
+	}
+	for k := range d.Kernels() {
+		p := k.Place().Pass
+		if p < 0 || p >= len(r.Passes) {
+			continue
 		}
-	})
-	return out
+		operator, _, _ := k.Operator()
+		category := string(k.Category())
+		add(kindKernel, k.Event().Name(), category+" "+string(operator), p, k.Event().Duration())
+		add(kindCategory, category, "", p, k.Event().Duration())
+	}
+	return h
+}
+
+// stage compares one stage; a or b is nil where that run does not have it.
+func (c *Comparison) stage(ctx context.Context, stage string, passes []layer.Stage, a, b *compare.Side) error {
+	switch {
+	case a == nil && b == nil:
+		return nil
+	case a == nil:
+		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is only in the new run.", stageTitle(stage)))
+		return nil
+	case b == nil:
+		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is only in the old run.", stageTitle(stage)))
+		return nil
+	}
+	gates := []compare.Gate{{Limit: c.TolerancePct / 100}, {What: "wall", Limit: c.TolerancePct / 100}}
+	r, err := compare.Compare(ctx, a, b, compare.Options{Gates: gates, Stages: passes})
+	if errors.Is(err, compare.ErrNoMatch) {
+		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is not compared: %v", stageTitle(stage), err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out := StageComparison{Stage: stage, Verdict: verdictOf(r), Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes, PerStep: true,
+		Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Report: r}
+	out.fill(r, a, b)
+	worse := map[string]int{ComparePass: 0, CompareInconclusive: 1, CompareRegressed: 2}
+	if len(c.Stages) == 0 || worse[out.Verdict] > worse[c.Verdict] {
+		c.Verdict = out.Verdict
+	}
+	c.Stages = append(c.Stages, out)
+	return nil
+}
+
+// verdictOf is what the gates on GPU work and on whole passes say. Idle time of few passes tells nothing: it leaves a stage undecided only where
+// it makes the passes as much slower as the tolerance.
+func verdictOf(r *compare.Report) string {
+	work, wall := &r.Gates[0], &r.Gates[1]
+	switch {
+	case work.Outcome == compare.Failed || wall.Outcome == compare.Failed:
+		return CompareRegressed
+	case work.Outcome == compare.Undecided || wall.Outcome == compare.Undecided && wall.Estimate >= wall.Limit:
+		return CompareInconclusive
+	}
+	return ComparePass
+}
+
+// fill writes the published tables: categories and kernels, the largest change first. They leave the report, which has its own rows.
+func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
+	s.Categories, s.Kernels = []NameDelta{}, []NameDelta{}
+	if r.Host == nil || len(a.Runs) == 0 || len(b.Runs) == 0 {
+		return
+	}
+	category := map[string]string{} // by kernel
+	for _, side := range []*compare.Side{a, b} {
+		for i := range side.Runs[0].Host.Operations {
+			op := &side.Runs[0].Host.Operations[i]
+			category[op.Name], _, _ = strings.Cut(op.Place, " ")
+		}
+	}
+	var old, now time.Duration
+	for i := range r.Host.Rows {
+		row := &r.Host.Rows[i]
+		d := NameDelta{Name: row.Name, Status: statusOf(row), Was: row.Was, Delta: delta(row.A, row.B)}
+		if row.Kind == kindCategory {
+			old, now = old+row.A, now+row.B
+			s.Categories = append(s.Categories, d)
+			continue
+		}
+		d.Category = category[row.Name]
+		s.Kernels = append(s.Kernels, d)
+	}
+	s.Total = delta(old, now)
+	r.Host = nil
+	r.Findings = slices.DeleteFunc(r.Findings, func(f compare.Finding) bool { return f.OfHost() })
+	r.First = r.Worst()
+}
+
+func statusOf(row *compare.HostRow) string {
+	switch {
+	case row.Status == "renamed":
+		return DeltaRenamed
+	case row.A == 0 && row.B > 0:
+		return DeltaNew
+	case row.B == 0 && row.A > 0:
+		return DeltaGone
+	case !row.Significant:
+		return DeltaSame
+	case row.Delta > 0:
+		return DeltaSlower
+	}
+	return DeltaFaster
 }
 
 // WriteJSON writes the comparison as one indented JSON document.
@@ -198,12 +316,9 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	m.printf("# Triage Comparison\n\nVerdict: %s (tolerance %s)\n", c.Verdict, pct(c.TolerancePct))
 	for i := range c.Stages {
 		s := &c.Stages[i]
-		unit := "whole trace"
-		if s.PerStep {
-			unit = "per step"
-		}
-		m.printf("\n## %s: %s\n\nTimes are %s.\n\n", stageTitle(s.Stage), s.Verdict, unit)
+		m.printf("\n## %s: %s\n\n%s\n\nTimes are per pass, of %d passes before and %d now.\n\n", stageTitle(s.Stage), s.Verdict, s.Report.Text, s.OldSteps, s.NewSteps)
 		t := table.New(table.Text(""), table.Number("Old"), table.Number("New"), table.Number("Δ"), table.Number("Δ %"))
+		deltaRow(t, "Pass", s.Wall)
 		deltaRow(t, "GPU time", s.Total)
 		deltaRow(t, "GPU busy", s.Busy)
 		for _, d := range s.Categories {
@@ -211,24 +326,40 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 		}
 		m.table(t)
 		m.printf("\n")
-		t = table.New(table.Text("Kernel"), table.Text("Category"), table.Text("Status"), table.Number("Old"), table.Number("New"), table.Number("Δ"), table.Number("Δ %"))
-		n := 0
-		for _, d := range s.Kernels {
-			if n == compareRows {
-				break
-			}
-			if d.DeltaUS == 0 {
-				continue
-			}
-			t.Row(d.Name, d.Category, d.Status, us(d.OldUS), us(d.NewUS), us(d.DeltaUS), deltaPct(d.Delta))
-			n++
+		m.table(s.kernelTable())
+		for _, g := range s.Report.Gates {
+			m.printf("\nGate %s: %s\n", g.Outcome, g.Text)
 		}
-		m.table(t)
+		m.printf("\nLook first at: %s\n", s.Report.First.Text)
+		for _, n := range s.Report.Notes {
+			m.printf("\n%s\n", n)
+		}
 	}
 	for _, n := range c.Notes {
 		m.printf("\n%s\n", n)
 	}
 	return m.err
+}
+
+// kernelTable lists the kernels whose time changed most.
+func (s *StageComparison) kernelTable() *table.Table {
+	t := table.New(table.Text("Kernel"), table.Text("Category"), table.Text("Status"), table.Number("Old"), table.Number("New"), table.Number("Δ"), table.Number("Δ %"))
+	n := 0
+	for _, d := range s.Kernels {
+		if n == compareRows {
+			break
+		}
+		if d.DeltaUS == 0 && d.Status != DeltaRenamed {
+			continue
+		}
+		name := d.Name
+		if d.Was != "" {
+			name += " (was " + d.Was + ")"
+		}
+		t.Row(name, d.Category, d.Status, us(d.OldUS), us(d.NewUS), us(d.DeltaUS), deltaPct(d.Delta))
+		n++
+	}
+	return t
 }
 
 func us(v float64) string { return table.Fixed(v, 1) + " us" }

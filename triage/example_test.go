@@ -144,16 +144,10 @@ func ExampleLoadRegistry() {
 
 // Compare is a gate for a pipeline.
 func ExampleCompare() {
-	ctx, in := context.Background(), demoInput()
-	before, err := triage.Analyze(ctx, in, triage.Options{MinSharePct: -1})
+	c, err := triage.Compare(context.Background(), demoInput(), demoInput(), triage.DefaultTolerancePct)
 	if err != nil {
 		panic(err)
 	}
-	now, err := triage.Analyze(ctx, in, triage.Options{MinSharePct: -1})
-	if err != nil {
-		panic(err)
-	}
-	c := triage.Compare(before, now, triage.DefaultTolerancePct)
 	fmt.Println(c.Verdict, len(c.Stages), c.Stages[0].Total.DeltaPct)
 	// Output: pass 2 0
 }

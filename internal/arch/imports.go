@@ -27,7 +27,7 @@ var Layers = Layering{
 	"layer/roofline":   {"layer", "profile", "profile/hardware", "classify", "trace"},
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
 	"hostoverhead":     {"layer", "layer/compare", "classify", "trace"},
-	"triage":           {"layer", "profile", "profile/hardware", "classify", "trace"},
+	"triage":           {"layer", "layer/compare", "profile", "profile/hardware", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace"},
 	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},

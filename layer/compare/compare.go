@@ -37,7 +37,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	c.findings(r)
 	r.Least = c.least()
 	c.hostFindings(r, &o)
-	r.First = r.first()
+	r.First = r.Worst()
 	c.conclude(r)
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, r.judge(g))

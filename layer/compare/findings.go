@@ -94,7 +94,11 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 	if len(a) == 0 || len(b) == 0 {
 		return
 	}
-	r.Host = CompareHost(a, b, *o)
+	own := *o
+	if own.Floor == 0 {
+		own.Floor = c.noise.common
+	}
+	r.Host = CompareHost(a, b, own)
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
 		kind := "host"
@@ -110,8 +114,11 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 	}
 }
 
-// first names the worst clear change of either kind. Idle time is what an operation of the host may have caused, which is named with it.
-func (r *Report) first() Target {
+// OfHost reports whether a finding is about what the host does.
+func (f *Finding) OfHost() bool { return strings.HasPrefix(f.Kind, "host") }
+
+// Worst names the worst clear change of either kind, for First. Idle time is what an operation of the host may have caused, which is named with it.
+func (r *Report) Worst() Target {
 	var worst, slow *Finding // of all; of the host's
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -121,7 +128,7 @@ func (r *Report) first() Target {
 		if worst == nil || f.Delta > worst.Delta {
 			worst = f
 		}
-		if strings.HasPrefix(f.Kind, "host") && (slow == nil || f.Delta > slow.Delta) {
+		if f.OfHost() && (slow == nil || f.Delta > slow.Delta) {
 			slow = f
 		}
 	}
@@ -140,7 +147,7 @@ func (c *comparison) conclude(r *Report) {
 	var net time.Duration
 	found := 0
 	for _, f := range r.Findings {
-		if f.Kind != "path" && f.Kind != "rename" && !strings.HasPrefix(f.Kind, "host") { // the host's time is not the pass's
+		if f.Kind != "path" && f.Kind != "rename" && !f.OfHost() { // the host's time is not the pass's
 			net += f.Delta
 			found++
 		}
@@ -199,7 +206,7 @@ func (c *comparison) notes(r *Report) {
 			}
 		}
 	}
-	if h := r.Host; h != nil {
+	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == "host" }) {
 		note("host: operations of %d and %d steps; floor %.1f %% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
 	}
 	if c.scale != 1 {

@@ -50,6 +50,8 @@ type HostReport struct {
 type HostRow struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// Class is that of the operation (see [Operation]).
+	Class string `json:"class"`
 	Interval
 	// Significant says that the difference is a finding.
 	Significant bool `json:"significant"`
@@ -154,6 +156,7 @@ func (h *hostComparison) collect() {
 	}
 	for _, k := range h.keys { // where a run lacks it, it took no time
 		op := h.ops[k]
+		op.series.single = true // of one step, nothing shows how it varies
 		op.series.a = h.fill(op.series.a, h.sides[0])
 		op.series.b = h.fill(op.series.b, h.sides[1])
 	}
@@ -293,7 +296,7 @@ func interval(s series, r result) Interval {
 func (h *hostComparison) row(k opKey) HostRow {
 	op := h.ops[k]
 	j := &op.judged
-	r := HostRow{Kind: k.kind, Name: k.name, Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
+	r := HostRow{Kind: k.kind, Name: k.name, Class: classNames[op.series.class], Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
 		Seen: time.Duration(j.seen(h.p, len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
 	switch {
 	case j.fresh:

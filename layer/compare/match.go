@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -95,6 +96,11 @@ func match(a, b *Side, o *Options) (ca, cb *chosen, left []string, err error) {
 		return forced(a, b, o)
 	}
 	ga, gb := groupsOf(a), groupsOf(b)
+	if len(o.Stages) > 0 {
+		other := func(l like, _ *chosen) bool { return !slices.Contains(o.Stages, l.stage) }
+		maps.DeleteFunc(ga, other)
+		maps.DeleteFunc(gb, other)
+	}
 	var best *chosen
 	for _, l := range sorted(ga) {
 		if gb[l] == nil {

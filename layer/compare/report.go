@@ -30,6 +30,8 @@ type Options struct {
 	Params *Params
 	// PassA and PassB force a pair of passes by their index. Nil: those that match.
 	PassA, PassB *int
+	// Stages are the stages of which passes are compared. Nil: any.
+	Stages []layer.Stage
 	// PerToken compares time per token where no passes have equal sizes: side B is scaled to the tokens of side A.
 	PerToken bool
 	// Floor is the relative standard deviation between two runs where it is known. Zero: assumed.

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/htmlreport"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/triage"
 )
 
 // The colours of a waterfall.
@@ -169,4 +170,35 @@ func compareLayers(r *compare.Report) *htmlreport.Chart {
 			Parts: []float64{microseconds(l.A)}, Mark: microseconds(l.B)})
 	}
 	return ch
+}
+
+// compareStages are the parts of the page of a triage that compare it with an older run.
+func compareStages(c *triage.Comparison) []htmlreport.Section {
+	var out []htmlreport.Section
+	for i := range c.Stages {
+		s := &c.Stages[i]
+		for _, part := range CompareSections(s.Report) {
+			part.Title = fmt.Sprintf("Comparison, %s: %s", s.Stage, strings.ToLower(part.Title))
+			out = append(out, part)
+		}
+		out = append(out, htmlreport.Section{Title: fmt.Sprintf("Comparison, %s: kernels", s.Stage), Tables: []htmlreport.Table{compareKernels(s)}})
+	}
+	if len(c.Notes) > 0 {
+		out = append(out, htmlreport.Section{Title: "Comparison: left out", Text: strings.Join(c.Notes, " ")})
+	}
+	return out
+}
+
+func compareKernels(s *triage.StageComparison) htmlreport.Table {
+	t := htmlreport.Table{Caption: "Kernels by change, per pass", Search: true, Folded: true, Columns: []htmlreport.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
+		{Title: "Status", Filter: true}, {Title: "Old (µs)", Numeric: true}, {Title: "New (µs)", Numeric: true}, {Title: "Δ (µs)", Numeric: true}}}
+	for i := range s.Kernels {
+		k := &s.Kernels[i]
+		name := htmlreport.Cell{Text: k.Name}
+		if k.Was != "" {
+			name.Lines = []string{"was " + k.Was}
+		}
+		t.Rows = append(t.Rows, []htmlreport.Cell{name, textCell(k.Category), textCell(k.Status), numberCell(k.OldUS, 1), numberCell(k.NewUS, 1), numberCell(k.DeltaUS, 1)})
+	}
+	return t
 }

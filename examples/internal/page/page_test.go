@@ -41,7 +41,7 @@ func triaged(t *testing.T, tr *trace.Trace, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text(t, page.Triage(r))
+	return text(t, page.Triage(r, nil))
 }
 
 func text(t *testing.T, r *htmlreport.Report) string {

@@ -14,9 +14,13 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// Triage returns the report of a triage.
-func Triage(r *triage.Report) *htmlreport.Report {
+// Triage returns the report of a triage, with the comparison with an older run in front; c is nil where there is none.
+func Triage(r *triage.Report, c *triage.Comparison) *htmlreport.Report {
 	out := &htmlreport.Report{Title: title(r), Program: "triage", Summary: r.Summary, Health: triageHealth(r), Facts: triageFacts(r), Colors: colors(nil)}
+	if c != nil {
+		out.Summary = fmt.Sprintf("Compared with the older run: %s. %s", c.Verdict, r.Summary)
+		out.Sections = append(out.Sections, compareStages(c)...)
+	}
 	for i := range r.Stages {
 		out.Sections = append(out.Sections, stageSections(&r.Stages[i])...)
 	}

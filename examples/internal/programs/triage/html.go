@@ -16,10 +16,10 @@ func (h *html) define(fs *flag.FlagSet) {
 	app.OutputFile(fs, (*string)(h), "html", "also write a report for browsers to this `FILE`: one file that needs no network")
 }
 
-// write writes the report.
-func (h html) write(env *app.Env, r *triage.Report) error {
+// write writes the report, with the comparison with an older run in front; c is nil where there is none.
+func (h html) write(env *app.Env, r *triage.Report, c *triage.Comparison) error {
 	if h == "" {
 		return nil
 	}
-	return page.WriteFile(env, string(h), page.Triage(r))
+	return page.WriteFile(env, string(h), page.Triage(r, c))
 }

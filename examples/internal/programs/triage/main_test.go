@@ -13,6 +13,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -62,15 +63,25 @@ func TestPprofFile(t *testing.T) {
 	}
 }
 
-// TestCompareStopsAPipeline needs exit code 1 where the new run is slower.
+// TestCompareStopsAPipeline needs exit code 3 where the new run is slower, 1 for an absent file, and the comparison in the page.
 func TestCompareStopsAPipeline(t *testing.T) {
 	fast := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	slow := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
 	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", slow); r.Code != app.ExitOK || !strings.Contains(r.Stdout, "Verdict: pass") {
 		t.Errorf("faster run: exit code %d: %s", r.Code, r.Stderr)
 	}
-	if r := apptest.Run(t, program(), "--input", slow, "--compare-input", fast); r.Code != app.ExitError || !strings.Contains(r.Stderr, "regressed") {
+	if r := apptest.Run(t, program(), "--input", slow, "--compare-input", fast); r.Code != gate.ExitFailed || !strings.Contains(r.Stderr, "regressed") {
 		t.Errorf("slower run: exit code %d: %s", r.Code, r.Stderr)
+	}
+	page := filepath.Join(t.TempDir(), "triage.html")
+	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast, "--html", page); r.Code != app.ExitOK || !strings.Contains(r.Stdout, "Verdict: pass") {
+		t.Errorf("the same run: exit code %d: %s", r.Code, r.Stderr)
+	}
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Comparison, decode: difference") || !strings.Contains(string(text), "Kernels by change, per pass") {
+		t.Errorf("the page lacks the comparison (%v)", err)
+	}
+	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast+".absent"); r.Code != app.ExitError {
+		t.Errorf("an absent file: exit code %d", r.Code)
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"fmt"
 	"os"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -29,6 +29,7 @@ type options struct {
 	minShare               float64
 	fuseMode, overlapMode  *string
 	tolerance              float64
+	allow                  bool
 	pprof                  string
 	html                   html
 	server                 server
@@ -46,7 +47,7 @@ func program() app.Program {
 		Examples: []string{
 			"triage --input profile-dir                                    # one rank, one trace per stage",
 			"triage --mapping-input graph-off-dir --formal-input real-dir  # source lines from one run, time from the other",
-			"triage --input new-dir --compare-input old-dir                # exit code 1 when a stage got slower",
+			"triage --input new-dir --compare-input old-dir                # exit code 3 when a stage got slower, 4 when it cannot be told",
 			"triage --url http://127.0.0.1:30000 --output-dir runs/qwen     # profile a running server, then report on it",
 			"triage --mapping-url http://127.0.0.1:30001 --formal-url http://127.0.0.1:30000 --output-dir runs/pair",
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
@@ -68,6 +69,7 @@ func program() app.Program {
 			o.overlapMode = app.Choice(fs, "overlap-mode", "what the overlap table lists: exposed communication that compute could hide, or all kernels by the reference's rule", "exposure", "published")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
+			fs.BoolVar(&o.allow, "allow-inconclusive", false, "with --compare-input: exit 0 where it cannot be told")
 			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
 			o.html.define(fs)
 			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
@@ -170,11 +172,11 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		}
 		env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
 	}
-	if err := o.html.write(env, report); err != nil {
-		return err
-	}
 	if o.compare != "" {
-		return o.runCompare(ctx, env, report, layers, opts)
+		return o.runCompare(ctx, env, in, report, layers)
+	}
+	if err := o.html.write(env, report, nil); err != nil {
+		return err
 	}
 	switch {
 	case env.Format == "json":
@@ -235,30 +237,33 @@ func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]tr
 	return sources, server, err
 }
 
-// runCompare prints the comparison with an older run. A regression is an error,
-// so that a pipeline stops on it.
-func (o *options) runCompare(ctx context.Context, env *app.Env, report *triage.Report, layers layer.Options, opts triage.Options) error {
-	sources, server, err := read(ctx, env, o.compare, trace.Options{})
+// runCompare prints the comparison with an older run. A regression is an error that ends the program with code 3, one that cannot be told
+// with 4, so that a pipeline stops on it.
+func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input, report *triage.Report, layers layer.Options) error {
+	sources, _, err := read(ctx, env, o.compare, trace.Options{})
 	if err != nil {
 		return err
 	}
-	in, err := triage.NewInput(ctx, sources, nil, layers)
+	old, err := triage.NewInput(ctx, sources, nil, layers)
 	if err != nil {
 		return err
 	}
-	in.Server = server
-	old, err := triage.Analyze(ctx, in, opts)
+	c, err := triage.Compare(ctx, old, in, o.tolerance)
 	if err != nil {
 		return err
 	}
-	c := triage.Compare(old, report, o.tolerance)
+	if err := o.html.write(env, report, c); err != nil {
+		return err
+	}
 	if env.Format == "json" {
 		err = c.WriteJSON(env.Stdout)
 	} else {
 		err = c.WriteMarkdown(env.Stdout)
 	}
-	if err != nil || c.Verdict == triage.ComparePass {
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("comparison with %s: %s", o.compare, c.Verdict)
+	verdicts := map[string]gate.Verdict{triage.ComparePass: gate.Passed, triage.CompareRegressed: gate.Failed, triage.CompareInconclusive: gate.Inconclusive}
+	s := gate.Suite{Program: "triage", AllowInconclusive: o.allow, Checks: []gate.Check{{Name: "comparison with " + o.compare, Verdict: verdicts[c.Verdict], Message: c.Verdict}}}
+	return s.Err()
 }
