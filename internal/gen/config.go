@@ -252,6 +252,9 @@ type Truth struct {
 	Category string
 	// Graph tells a kernel of a graph replay.
 	Graph bool
+	// Grid is the number of blocks of a kernel, all along one axis; 0 where the
+	// file gives none.
+	Grid int
 	// Operator is the part of the model it computes, by package opname; where a
 	// careful reader would accept several, they are joined by "|". "" outside the
 	// model.

@@ -314,7 +314,7 @@ func (s *sim) start(q queued, c called, graph, node uint64) {
 		e.truth = &Truth{
 			Start: at, Duration: q.dur, Device: s.device(), Stream: e.stream, Kind: kindName(q.class), Name: q.name,
 			Pass: s.pass, Layer: q.layer, Half: q.half, Stage: stage, Category: q.category, Graph: node != 0,
-			Operator: q.operator,
+			Operator: q.operator, Grid: e.grid[0],
 		}
 	}
 	s.out.gpu = append(s.out.gpu, e)

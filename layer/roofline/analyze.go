@@ -68,6 +68,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	r.Notes = append(r.Notes, m.assumptions(&o)...)
 	r.Notes = append(r.Notes, w.notes()...)
 	r.Notes = append(r.Notes, w.met.notes()...)
+	r.Notes = append(r.Notes, memoryNotes(a.Trace(), d)...)
 	r.Collectives = append(r.Collectives, w.collectives...)
 	if len(w.met.ranks) > 1 {
 		r.Ranks = append(r.Ranks, w.met.ranks...)
@@ -129,14 +130,44 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 		return g, "as asked for", nil
 	}
 	g, why, _ := hardware.Find(table, deviceOf(a.Trace().Meta().Devices, d))
-	return g, why, nil
+	if g == nil {
+		return nil, why, nil
+	}
+	g, clock := atMeasuredClock(a.Trace(), d, g)
+	return g, why + clock, nil
+}
+
+// atMeasuredClock is the GPU at the clock that it ran at, where the trace holds samples of that. The median stands for all passes: samples are
+// milliseconds apart.
+func atMeasuredClock(t *trace.Trace, d *layer.Device, g *hardware.GPU) (*hardware.GPU, string) {
+	for _, c := range t.Counters() {
+		if c.Device != d.ID || c.Quantity != "sm-clock" {
+			continue
+		}
+		if at, ok := g.AtClock(c.Median); ok {
+			return at, fmt.Sprintf("; its arithmetic at the measured %.0f MHz (median of %d samples between %.0f and %.0f)", c.Median, c.Samples, c.Min, c.Max)
+		}
+	}
+	return g, ""
+}
+
+// memoryNotes say what the memory's own counters measured, beside the floors that rest on the data sheet.
+func memoryNotes(t *trace.Trace, d *layer.Device) []string {
+	var out []string
+	for _, c := range t.Counters() {
+		if c.Device == d.ID && c.Quantity == "dram" {
+			out = append(out, fmt.Sprintf("%s: the memory ran at %.0f %% of its peak while the GPU worked (median of %d samples)", c.Name, c.Median, c.Samples))
+		}
+	}
+	return out
 }
 
 // deviceOf is what the trace says about a GPU: under its own number, or, where the file lists other numbers only, what all that it lists have in
 // common.
 func deviceOf(listed []trace.GPU, d *layer.Device) hardware.Device {
 	of := func(g *trace.GPU) hardware.Device {
-		return hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor, Minor: g.ComputeMinor, WarpSize: g.WarpSize}
+		return hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor, Minor: g.ComputeMinor, WarpSize: g.WarpSize,
+			Bandwidth: float64(g.Bandwidth), MaxClock: g.MaxClockMHz}
 	}
 	same := len(listed) > 0
 	for i := range listed {

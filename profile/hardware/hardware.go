@@ -78,6 +78,8 @@ type Device struct {
 	Major, Minor int
 	// WarpSize is 32, or 64 on AMD's data-centre parts.
 	WarpSize int
+	// Bandwidth of the memory in bytes a second and MaxClock in MHz, as the driver reports them: they come before the table's.
+	Bandwidth, MaxClock float64
 }
 
 //go:embed gpus.tsv
@@ -225,6 +227,11 @@ const (
 // Find returns the GPU that a device is, and in words what told. It reports false where name and properties fit no row, or more
 // than one: work can be shown then, floors cannot.
 func Find(gpus []GPU, d Device) (*GPU, string, bool) {
+	g, why, ok := find(gpus, d)
+	return reported(g, why, ok, d)
+}
+
+func find(gpus []GPU, d Device) (*GPU, string, bool) {
 	var named []*GPU
 	for i := range gpus {
 		if d.Name != "" && gpus[i].pattern.MatchString(d.Name) {

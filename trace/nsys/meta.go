@@ -41,15 +41,19 @@ func (l *loader) readMeta() error {
 	})
 }
 
+// hertzOfMegahertz turns the clock of an export, in Hz, into MHz.
+const hertzOfMegahertz = 1e6
+
 // readDevices reads the GPUs, and which GPU a process means by a CUDA device
 // number: with CUDA_VISIBLE_DEVICES every rank calls its own GPU 0.
 func (l *loader) readDevices() error {
 	m := l.b.Meta()
-	cols := []string{"id", "name", "totalMemory", "smCount", "threadsPerWarp", "computeMajor", "computeMinor"}
+	cols := []string{"id", "name", "totalMemory", "smCount", "threadsPerWarp", "computeMajor", "computeMinor", "memoryBandwidth", "clockRate"}
 	err := l.db.scan("TARGET_INFO_GPU", cols, func(r *row) error {
 		m.Devices = append(m.Devices, trace.GPU{
 			ID: device(r.int(0)), Name: r.text(1), MemoryBytes: r.int(2), SMs: int(r.int(3)), WarpSize: int(r.int(4)),
 			ComputeMajor: int(r.int(5)), ComputeMinor: int(r.int(6)),
+			Bandwidth: max(0, r.int(7)), MaxClockMHz: float64(max(0, r.int(8))) / hertzOfMegahertz,
 		})
 		return nil
 	})

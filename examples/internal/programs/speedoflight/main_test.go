@@ -3,6 +3,8 @@ package speedoflight
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
@@ -96,5 +99,55 @@ func TestAllRanksAndHTML(t *testing.T) {
 	page, err := os.ReadFile(html)
 	if err != nil || !strings.Contains(string(page), "communication: waiting for other ranks") {
 		t.Errorf("the page lacks the waiting (%v)", err)
+	}
+}
+
+// export writes a run of padded graphs as Nsight Systems exports it, without any annotation.
+func export(t *testing.T) string {
+	t.Helper()
+	truths, err := gen.Padded().Write(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []nsysgen.Row
+	for i, k := range truths {
+		start := k.Start - truths[0].Start + 1_000_000
+		c := int64(i + 1)
+		rows = append(rows, nsysgen.Row{Kind: nsysgen.RowKernel, Name: k.Name, Start: start, End: start + k.Duration, Stream: 7, Correlation: c, Grid: int64(k.Grid)},
+			nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaLaunchKernel_v7000", Start: start - 900, End: start - 400, Thread: 5, Correlation: c})
+	}
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	if err := nsysgen.WriteRows(path, rows); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// An export of Nsight Systems names the GPU, and grids tell the tokens of passes that nothing annotates; where they do not, --tokens does.
+func TestNsysExport(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.json")
+	text := `{"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":8,"hidden_size":1024,"intermediate_size":2048,
+"num_attention_heads":16,"num_key_value_heads":8,"vocab_size":32000,"torch_dtype":"bfloat16"}`
+	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := apptest.MustRun(t, program(), "--trace", export(t), "--config", config, "--kv-len", "500", "--format", "json")
+	var got roofline.Report
+	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.GPU == nil || got.GPU.ID != "h200-sxm" {
+		t.Errorf("GPU: %s", got.GPUWhy)
+	}
+	tokens := map[int64]int{}
+	for _, p := range got.Passes {
+		tokens[p.Tokens]++
+		if p.Tokens > 0 && (p.TokensFrom == "annotation" || p.Floor == 0) {
+			t.Errorf("pass %d: %d tokens from %s, floor %v", p.Index, p.Tokens, p.TokensFrom, p.Floor)
+		}
+	}
+	// Graphs of 4 and 128 rows for 3 and for 100 to 117 requests; the mixed steps are not padded.
+	if want := map[int64]int{4: 2, 128: 5, 628: 1, 2164: 1}; !maps.Equal(tokens, want) {
+		t.Errorf("passes by tokens: %v, want %v", tokens, want)
 	}
 }

@@ -1,0 +1,56 @@
+package hardware
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	// sameBandwidth is how far the bandwidth that a driver reports may be from a row's for both to be the same memory: bus figures are up to 3 %
+	// above data sheets, and other memories of one name differ by a tenth or more.
+	sameBandwidth = 0.05
+	// overclocked is how far above the highest known clock a measured one may be: samples and tables are rounded.
+	overclocked = 1.02
+)
+
+// reported puts what the driver said of the very GPU in place of what the table knows. A GPU that the table does not know has at least the
+// bandwidth of its memory then.
+func reported(g *GPU, why string, ok bool, d Device) (*GPU, string, bool) {
+	if d.Bandwidth <= 0 && d.MaxClock <= 0 || g != nil && g.Part < 1 {
+		return g, why, ok // figures of a whole GPU say nothing of a part
+	}
+	if g == nil {
+		if d.Bandwidth <= 0 || d.Name == "" {
+			return g, why, ok
+		}
+		return &GPU{ID: d.Name, Units: d.Units, Memory: d.Memory, FLOP: map[string]Figure{}, Bandwidth: Figure{Value: d.Bandwidth}, MaxClock: Figure{Value: d.MaxClock}, Part: 1},
+			why + "; its driver reports the memory's bandwidth, and no arithmetic", true
+	}
+	s := *g
+	if d.Bandwidth > 0 {
+		if s.BusBandwidth = (Figure{Value: d.Bandwidth}); !s.Bandwidth.Known() || math.Abs(d.Bandwidth/s.Bandwidth.Value-1) > sameBandwidth {
+			s.Bandwidth = s.BusBandwidth
+			why += fmt.Sprintf("; its driver reports %.0f GB/s", d.Bandwidth/giga)
+		}
+	}
+	if d.MaxClock > 0 {
+		s.MaxClock = Figure{Value: d.MaxClock}
+	}
+	return &s, why, ok
+}
+
+// AtClock returns the GPU with the arithmetic that it can do at a measured clock in MHz. It reports false where the clock of the table's figures is
+// not known, or the measured one cannot be this GPU's.
+func (g *GPU) AtClock(mhz float64) (*GPU, bool) {
+	if !g.Clock.Known() || mhz <= 0 || mhz > overclocked*max(g.Clock.Value, g.MaxClock.Value) {
+		return g, false
+	}
+	s := *g
+	by := mhz / g.Clock.Value
+	s.FLOP = make(map[string]Figure, len(g.FLOP))
+	for dtype, f := range g.FLOP {
+		s.FLOP[dtype] = Figure{f.Value * by, f.Doubtful}
+	}
+	s.Clock = Figure{Value: mhz}
+	return &s, true
+}

@@ -1,0 +1,69 @@
+package hardware_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/profile/hardware"
+)
+
+// What the driver reports of the very GPU comes before the table: bandwidth that is another memory's, the highest clock; a GPU that the table does
+// not know has floors of memory, a slice keeps its scaled figures.
+func TestReportedFigures(t *testing.T) {
+	h100 := hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132}
+	for name, c := range map[string]struct {
+		change    func(*hardware.Device)
+		bandwidth float64
+		maxClock  float64
+	}{
+		"nothing":                 {func(*hardware.Device) {}, 3350e9, 1980},
+		"the bus of that memory":  {func(d *hardware.Device) { d.Bandwidth = 1.049 * 3350e9 }, 3350e9, 1980},
+		"another memory":          {func(d *hardware.Device) { d.Bandwidth = 1.051 * 3350e9 }, 1.051 * 3350e9, 1980},
+		"a slower one":            {func(d *hardware.Device) { d.Bandwidth = 0.949 * 3350e9 }, 0.949 * 3350e9, 1980},
+		"a locked clock":          {func(d *hardware.Device) { d.MaxClock = 1755 }, 3350e9, 1755},
+		"a slice, of a whole GPU": {func(d *hardware.Device) { d.Units, d.Bandwidth = 60, 3000e9 }, 3350e9, 1980},
+	} {
+		d := h100
+		c.change(&d)
+		g, why, ok := hardware.Find(hardware.Table(), d)
+		if !ok || g.Bandwidth.Value != c.bandwidth || g.MaxClock.Value != c.maxClock {
+			t.Errorf("%s: %v, %v GB/s, %v MHz (%s); want %v and %v", name, ok, g.Bandwidth.Value/1e9, g.MaxClock.Value, why, c.bandwidth/1e9, c.maxClock)
+		}
+	}
+	g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", Memory: 1 << 37, Units: 200, Bandwidth: 9e12})
+	if !ok || g.ID != "NVIDIA X900" || g.Bandwidth.Value != 9e12 || g.Peak("bf16").Known() || !strings.Contains(why, "not in the table") {
+		t.Errorf("an unknown GPU: %+v, %q, %v", g, why, ok)
+	}
+	if g, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", MaxClock: 2000}); ok || g != nil {
+		t.Errorf("an unknown GPU of which the clock alone is known: %+v", g)
+	}
+}
+
+// A measured clock scales the arithmetic, unless it cannot be this GPU's; what no kernel can beat stays.
+func TestAtClock(t *testing.T) {
+	g, ok := hardware.Named(hardware.Table(), "h100-sxm-80")
+	if !ok {
+		t.Fatal("no H100")
+	}
+	for mhz, want := range map[float64]bool{0: false, -1: false, 915: true, 1830: true, 1980 * 1.02: true, 1980*1.02 + 1: false} {
+		at, ok := g.AtClock(mhz)
+		if ok != want {
+			t.Errorf("%v MHz: %t, want %t", mhz, ok, want)
+			continue
+		}
+		if !ok {
+			continue
+		}
+		if got, want := at.Peak("bf16").Value, g.Peak("bf16").Value*mhz/1830; got/want > 1.0001 || got/want < 0.9999 || at.Bandwidth != g.Bandwidth {
+			t.Errorf("%v MHz: %v FLOP/s, want %v", mhz, got, want)
+		}
+		if most, want := at.Peak("bf16").Value*at.Most(), g.Peak("bf16").Value*g.Most(); mhz < 1980 && (most/want > 1.0001 || most/want < 0.9999) {
+			t.Errorf("%v MHz: at most %v FLOP/s, want %v as before", mhz, most, want)
+		}
+	}
+	if doubtful, ok := hardware.Named(hardware.Table(), "h100-96-meta"); !ok || doubtful.Clock.Known() {
+		t.Fatal("a GPU whose clock is doubtful is needed here")
+	} else if _, ok := doubtful.AtClock(1500); ok {
+		t.Error("a doubtful clock was scaled")
+	}
+}
