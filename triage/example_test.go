@@ -58,8 +58,8 @@ func ExampleAnalyze() {
 	// decode, 4 steps: fused_moe_kernel is moe, 32.8 % of GPU time
 	//   from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	//   not fused: FlashInfer unified allreduce_fusion (68 times)
-	//   not fused: Fused RoPE + KV cache store (32 times)
 	//   not fused: Fused MoE sum + all-reduce (28 times)
+	//   not fused: Fused RoPE + KV cache store (32 times)
 }
 
 // ReadBeside finds what the server said about itself in the files beside a trace.

@@ -3,6 +3,8 @@ package triage
 import (
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/trace"
 )
 
 // Confidence of a fuse row.
@@ -35,29 +37,43 @@ func (a *analysis) applies(p *FusePattern) bool {
 	return !(p.RequireTP && a.report.TPSize > 0 && a.report.TPSize < p.MinTPSize)
 }
 
-// modelText is the model's name, with the model file its kernels were launched
+// modelText is the model's name and type, with the model file its kernels were launched
 // from where the trace has frames: models/qwen3_moe.py names the family as well.
 func (a *analysis) modelText() string {
-	return a.report.Model + " " + a.modelFiles
+	text := a.report.Model + " " + a.modelFiles
+	for _, in := range a.in.Formal {
+		if in.Config != nil {
+			text += " " + in.Config.ModelType
+		}
+	}
+	return strings.TrimSpace(text)
 }
 
-// findModelFiles collects the base names of model files among the sites.
+// findModelFiles collects the base names of the servers' and libraries' model files among the frames.
 func (a *analysis) findModelFiles() {
 	var out []string
-	for _, s := range a.pool.sites.texts {
-		path, _, _ := locationParts(s)
-		i := strings.LastIndex(path, "models/")
-		if i < 0 {
-			continue
+	add := func(frame string) {
+		fr, ok := parseFrame(frame)
+		i := strings.LastIndex(fr.path, "models/")
+		if !ok || i < 0 {
+			return
 		}
-		name := strings.TrimSuffix(path[i+len("models/"):], ".py")
-		if name != "utils" && name != "" && !slices.Contains(out, name) {
+		name := strings.TrimSuffix(fr.path[i+len("models/"):], ".py")
+		if name != "utils" && name != "" && !slices.Contains(out, name) && len(out) < maxModelFiles {
 			out = append(out, name)
+		}
+	}
+	for _, w := range slices.Concat(a.formal, a.mapping) {
+		for i := range w.t.NumNames() {
+			add(w.t.Name(trace.NameID(i)))
 		}
 	}
 	slices.Sort(out)
 	a.modelFiles = strings.Join(out, " ")
 }
+
+// maxModelFiles bounds the list: a server's step runs through a handful.
+const maxModelFiles = 64
 
 // platform is that of the stage's launches, "" when unknown.
 func (s *stageWork) platform() string {

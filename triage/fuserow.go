@@ -27,7 +27,7 @@ func (a *analysis) splitRow(s *stageWork, m *chainMatch, at place) FuseRow {
 	tokens := a.maxTokens(m.p, at)
 	gain := m.gainUpTo(tokens)
 	out.State, out.Action = a.state(m.p, at, gain, tokens)
-	if out.State == StateElsewhere || out.State == StateTooLarge {
+	if out.State == StateElsewhere || out.State == StateTooLarge || out.State == StateModel {
 		gain = 0
 	}
 	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, s.wall())

@@ -111,6 +111,8 @@ type FusePattern struct {
 	// MaxMB is the size in MiB of what one collective of a step exchanges, by architecture and number of ranks, above which the
 	// path is not taken; of an architecture that it names, other numbers of ranks have no path.
 	MaxMB map[string]map[string]float64 `json:"max_mb,omitempty"`
+	// Models are those whose code has the path, as words of a model's name, type or file; empty: all.
+	Models []string `json:"models,omitempty"`
 	// Switch is the flag or variable that turns the path on, Default says whether
 	// it is "on" without it, "" where not known. Since names the change that
 	// brought it and its date, Limits what it asks for besides, Checked when the

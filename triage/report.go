@@ -239,6 +239,7 @@ const (
 	StateActive    = "active"               // the fused kernel is in use
 	StateAvailable = "available"            // it can be turned on
 	StateElsewhere = "not on this platform" // it exists, on another platform or architecture
+	StateModel     = "not for this model"   // it exists, in the code of other models
 	StateTooLarge  = "not at this size"     // the steps are larger than the path takes
 	StateOpen      = "open upstream"        // a change that is not merged
 	StateUnknown   = "unknown"              // whether it can be had is not known

@@ -69,6 +69,10 @@ func (a *analysis) state(p *FusePattern, at place, gain, tokens int64) (state, a
 		return StateOpen, strings.Join(p.CandidatePaths, ", ")
 	case !at.suits(p):
 		return StateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
+	case len(p.Models) > 0 && a.modelText() != "" && !a.hasPath(p):
+		return StateModel, "the code of other models has it: " + strings.Join(p.Models, ", ")
+	case len(p.Models) > 0 && !a.hasPath(p):
+		return StateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + howTo(p) + since + limits
 	case server == "" && !p.AnyServer:
 		names := make([]string, len(p.Frameworks))
 		for i, f := range p.Frameworks {
@@ -86,6 +90,12 @@ func (a *analysis) state(p *FusePattern, at place, gain, tokens int64) (state, a
 		return StateUnknown, "whether and how it is turned on is not known" + since + limits
 	}
 	return StateAvailable, howTo(p) + since + limits
+}
+
+// hasPath reports whether the model's code has a path that only some models have.
+func (a *analysis) hasPath(p *FusePattern) bool {
+	model := strings.ToLower(a.modelText())
+	return slices.ContainsFunc(p.Models, func(w string) bool { return strings.Contains(model, w) })
 }
 
 // howTo says how a path is turned on.
