@@ -302,13 +302,16 @@ func (d *documents) settings(l *ledger, t truth) {
 	if t.framework != "" {
 		server.say(byTruth, t.framework)
 	}
-	if d.ok("layer-timeline") && d.timeline.TP.N > 0 {
+	// A size that a trace does not tell is not known, and nobody says so. Who does
+	// not know what another one found out disagrees with it.
+	found := d.ok("layer-timeline") && d.timeline.TP.N > 0
+	if found {
 		size.count("layer-timeline", d.timeline.TP.N)
 	}
 	if d.ok("triage") {
 		if d.triage.TPSize > 0 {
 			size.count("triage", d.triage.TPSize)
-		} else if t.tp > 1 {
+		} else if found {
 			size.say("triage", "unknown")
 		}
 		server.say("triage", strings.ToLower(d.triage.Framework))
@@ -316,7 +319,7 @@ func (d *documents) settings(l *ledger, t truth) {
 	if d.ok("host-compare") {
 		if d.compare.TPSize > 0 {
 			size.count("host-compare", d.compare.TPSize)
-		} else if t.tp > 1 {
+		} else if found {
 			size.say("host-compare", "unknown")
 		}
 	}
