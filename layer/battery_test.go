@@ -291,6 +291,24 @@ func TestBattery(t *testing.T) {
 	reliability(t, all)
 }
 
+// TestLostKernels: where one kernel in a hundred was lost, hardly a name occurs as often as there are layers, and the dense ones in front are
+// counted all the same.
+func TestLostKernels(t *testing.T) {
+	for _, f := range families.All() {
+		if f.Name != "DeepSeek-V3, SGLang, TP 8" && f.Name != "Kimi-K2, SGLang, TP 8" {
+			continue
+		}
+		for _, tf := range transforms {
+			if tf.name != "one kernel of a hundred lost" {
+				continue
+			}
+			if v := runCase(t, f, tf, false); v.share < 0.95 || v.layers != v.want || v.conf < 0.6 {
+				t.Errorf("%s: %.1f %% right with %.2f, %d layers, want 95 %%, 0.6 and %d\n%v", v.name, 100*v.share, v.conf, v.layers, v.want, v.detail)
+			}
+		}
+	}
+}
+
 // reliability prints how often what was printed with a confidence was right.
 func reliability(t *testing.T, all []verdict) {
 	sort.SliceStable(all, func(a, b int) bool { return all[a].conf < all[b].conf })

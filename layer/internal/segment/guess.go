@@ -161,7 +161,7 @@ func (p *Params) plausible(s *Sequence, g *Guess, mixers bool) bool {
 	if covered < p.MinCovered || unit < p.MinUnit {
 		return false
 	}
-	if g.Support < p.MinSupport && !g.parts {
+	if g.Support < p.MinSupport && !g.parts && !(mixers && p.nearSupport(s, g.N) >= p.NearSupport) {
 		return false
 	}
 	if g.N <= p.FewLayers && unit > float64(p.LongUnit) {
@@ -174,6 +174,20 @@ func (p *Params) plausible(s *Sequence, g *Guess, mixers bool) bool {
 		return g.N >= p.OddLayers && g.Support >= p.OddSupport
 	}
 	return g.N >= p.StackLayers && g.Support >= p.HashedSupport
+}
+
+// nearSupport is the share of kernels whose name occurs a multiple of n times, or a little less often: where kernels were lost hardly a
+// name has its whole number.
+func (p *Params) nearSupport(s *Sequence, n int) float64 {
+	occ := occurrencesOf(s.ID)
+	near := 0
+	for sym := range occ.symbols() {
+		x := occ.count(sym)
+		if k := (x + n - 1) / n; k > 0 && float64(k*n-x) <= p.LostShare*float64(k*n) {
+			near += x
+		}
+	}
+	return float64(near) / float64(s.Len())
 }
 
 // Overcounts says whether c, n layers as config or flags want them, is forced upon a sequence that holds fewer: a pass that

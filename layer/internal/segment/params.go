@@ -53,6 +53,9 @@ type Params struct {
 	// A stack covers MinCovered of its sequence, with units of MinUnit kernels and MinSupport of the names.
 	MinCovered, MinSupport float64
 	MinUnit                float64
+	// Where mixers are known, NearSupport of the names will do that lack LostShare of a multiple at most: of a pass with one kernel in a
+	// hundred lost hardly a name has its whole number, and nine in ten kernels have one that is near.
+	NearSupport, LostShare float64
 	// StackLayers layers are a stack where mixers are known; fewer need SmallSupport, and units of SmallUnit kernels.
 	StackLayers             int
 	SmallSupport, SmallUnit float64
@@ -182,7 +185,7 @@ func DefaultParams() *Params {
 		MixerShare: 0.9, SameLength: 0.7, SameKernels: 0.65, GuessSimilarity: 0.35,
 		NamelessSupport: 0.8, NamelessLess: 0.4, NamelessSimilarity: 0.7,
 		Surplus: 0.45, RaggedOff: 0.4,
-		MinCovered: 0.4, MinSupport: 0.25, MinUnit: 3,
+		MinCovered: 0.4, MinSupport: 0.25, MinUnit: 3, NearSupport: 0.5, LostShare: 0.05,
 		StackLayers: 4, SmallSupport: 0.5, SmallUnit: 6,
 		RolesKnown: 4, OddLayers: 8, OddSupport: 0.6, HashedSupport: 0.35,
 		TrainingShare: 50, ForcedUneven: 0.1,
@@ -199,12 +202,12 @@ func DefaultParams() *Params {
 		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
 		DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
-		CapFront: 0.5, CapUnlike: 0.78, CapOutside: 0.75, CapSingle: 0.899, CapGuess: 0.78, CapUneven: 0.6, CapRival: 0.899, CapBare: 0.899, CapNameless: 0.79,
-		CapUnstarted: 0.899, CapDamaged: 0.78, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.899,
+		CapFront: 0.5, CapUnlike: 0.795, CapOutside: 0.75, CapSingle: 0.899, CapGuess: 0.795, CapUneven: 0.6, CapRival: 0.899, CapBare: 0.899, CapNameless: 0.799,
+		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.899,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
 		ConfidenceLoose: 0.985, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
 		ConfidenceRepeat: 0.96, ConfidenceAlike: 0.035, ConfidenceOpen: 0.1,
-		ConfidenceReference: 0.985, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.78,
+		ConfidenceReference: 0.985, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.795,
 	}
 }
 

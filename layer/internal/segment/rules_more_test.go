@@ -1,7 +1,11 @@
 package segment
 
+import "fmt"
+
 func init() {
 	for name, rule := range map[string][]func(p *Params) bool{
+		"NearSupport":     sides(func(p *Params, x int) bool { return worn(p, x, 0) }, 9, 10),
+		"LostShare":       sides(func(p *Params, x int) bool { return worn(p, 14, x) }, 2, 1),
 		"MinUnit":         sides(func(p *Params, x int) bool { return isStack(p, 8, 0.9, x, 0, true) }, 2, 3),
 		"StackLayers":     sides(func(p *Params, x int) bool { return isStack(p, x, 0.4, 10, 0, true) }, 3, 4),
 		"SmallSupport":    sides(func(p *Params, x int) bool { return isStack(p, 3, float64(x)/100, 10, 0, true) }, 49, 50),
@@ -43,6 +47,25 @@ func init() {
 // sides are two inputs, one on either side of a number.
 func sides(f func(p *Params, x int) bool, a, b int) []func(p *Params) bool {
 	return []func(p *Params) bool{func(p *Params) bool { return f(p, a) }, func(p *Params) bool { return f(p, b) }}
+}
+
+// worn asks whether 20 units of 20 kernels are a stack of which so many kernels recur, each lost in so many units. No name of them has its
+// whole number where some are lost.
+func worn(p *Params, recurring, lost int) bool {
+	const n = 20
+	var names []string
+	var pos []int
+	for u := range n {
+		pos = append(pos, len(names))
+		for k := range n {
+			if name := fmt.Sprintf("k%d", k); k < recurring && (u+k)%n >= lost {
+				names = append(names, name)
+			} else {
+				names = append(names, fmt.Sprintf("k%d of %d", k, u))
+			}
+		}
+	}
+	return p.plausible(sequenceOf(names), &Guess{N: n, Combs: []Comb{{Pos: pos}}}, true)
 }
 
 // isStack asks whether n units are a stack: of a support, a length and with so many kernels of known roles.
