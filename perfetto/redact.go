@@ -7,15 +7,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
-// Redaction says what [Slice] hides. Kernel names stay: without them a trace
-// cannot be analysed. With any of them on, top-level values other than the
-// schema, versions, devices and ranks are left out (host, user and job names).
+// Redaction says what [Slice] hides. What stays is on a list of what is known
+// and harmless; everything else goes: args that nobody knows, fields of the
+// profiler's own events that hold a text where a number belongs, names of hosts,
+// users and jobs. Names of public namespaces (aten, c10d, vllm, sglang, …) and
+// of kernels that the rules of package classify know stay, since without them a
+// trace cannot be analysed; [SliceStats.Names] lists all texts that remain, to
+// be read before a file is sent.
 //
 // Replacements are numbered in order of appearance, so that equal texts stay
 // equal within a file and nothing can be recovered from them.
@@ -23,56 +27,34 @@ type Redaction struct {
 	// Paths hides folders and private file names in Python frames. Paths inside
 	// well-known public packages keep their part from the package's root on.
 	Paths bool
-	// Names hides function, class, process and annotation names. Layer numbers,
-	// the ending that marks a decoder layer or a model, and step annotations
-	// stay: passes and layers are found by them.
+	// Names hides function, class, process, operator and annotation names that
+	// are not public, and kernels that no rule knows. Layer numbers, the ending
+	// that marks a decoder layer or a model, and what a step annotation says in
+	// its framework's own words stay: passes and layers are found by them.
 	Names bool
+	// ModelFiles hides which files of the servers ran, but for those that every
+	// model runs, and the functions in them: an unreleased model has a file.
+	ModelFiles bool
 	// Shapes removes tensor shapes, strides, types and scalar inputs of ops.
 	Shapes bool
 }
 
-func (r Redaction) any() bool { return r.Paths || r.Names || r.Shapes }
-
-// publicRoots begin the public part of a path: the servers' packages and
-// libraries that they run on.
-var publicRoots = func() []string {
-	servers, kernels := framework.ServerRoots(framework.All())
-	return slices.Concat(servers, kernels, []string{"flashinfer/", "transformers/", "torch/", "triton/", "deep_gemm/", "deep_ep/", "aiter/"})
-}()
-
-// publicMeta are top-level keys that say nothing about who recorded the trace.
-var publicMeta = map[string]bool{
-	"schemaVersion": true, "deviceProperties": true, "distributedInfo": true, "displayTimeUnit": true, "baseTimeNanoseconds": true,
-	"cuda_runtime_version": true, "cuda_driver_version": true, "cupti_version": true, "hip_runtime_version": true,
-	"hip_driver_version": true, "roctracer_version": true, "with_stack": true, "record_shapes": true, "with_flops": true,
-	"with_modules": true, "profile_memory": true,
-}
-
-// publicArgs are args of CPU events that are numbers made by the profiler.
-var publicArgs = map[string]bool{
-	"External id": true, "external id": true, "Record function id": true, "Ev Idx": true, "Sequence number": true,
-	"Fwd thread id": true, "Python id": true, "Python parent id": true, "Python module id": true, "Op count": true,
-}
-
-var shapeArgs = []string{"Input Dims", "Input dims", "Input type", "Input Strides", "Output Dims"}
-
-var (
-	frameName = regexp.MustCompile(`^(.*)\((\d+)\): (.*)$`)
-	// moduleName keeps what makes a module a layer or a model to the analysis.
-	moduleName = regexp.MustCompile(`^nn\.Module: (.*?)((?:DecoderLayer|TransformerBlock|EncoderLayer|Layer|Block|ForCausalLM|ForConditionalGeneration|Model)?(?:_\d+)?)$`)
-)
+func (r Redaction) any() bool { return r.Paths || r.Names || r.Shapes || r.ModelFiles }
 
 type redactor struct {
 	what Redaction
 	text map[string]string
 	next map[string]int
+	kept map[string]bool // texts that remain
+	// kernels are names of kernels, and whether a rule knows them.
+	kernels map[string]bool
 }
 
 func newRedactor(what Redaction) *redactor {
 	if !what.any() {
 		return nil
 	}
-	return &redactor{what, map[string]string{}, map[string]int{}}
+	return &redactor{what, map[string]string{}, map[string]int{}, map[string]bool{}, map[string]bool{}}
 }
 
 // hide returns the replacement of text among those of one sort.
@@ -86,8 +68,6 @@ func (r *redactor) hide(sort, text string) string {
 	r.text[k] = s
 	return s
 }
-
-func (r *redactor) keepsMeta(key string) bool { return publicMeta[key] }
 
 // rawEvent is an event whose parts are kept as they stand in the file.
 type rawEvent struct {
@@ -107,48 +87,179 @@ type rawEvent struct {
 // event returns the event with what must not be seen taken out, nil when it
 // cannot be made safe.
 func (r *redactor) event(ev *scan.Event) []byte {
-	kind := trace.KindOf(string(ev.Cat), "")
-	switch kind.Lane() {
-	case trace.LaneGPU, trace.LaneLaunch, trace.LaneSync:
-		if kind != trace.KindOverhead {
-			return ev.Raw // names of kernels and API calls, and the profiler's numbers
-		}
-	}
-	if ev.Phase == 's' || ev.Phase == 'f' || ev.Phase == 't' {
-		return ev.Raw
-	}
 	var e rawEvent
 	if err := json.Unmarshal(ev.Raw, &e); err != nil {
 		return nil
 	}
 	var name string
-	if err := json.Unmarshal(e.Name, &name); err != nil {
+	if e.Name != nil && json.Unmarshal(e.Name, &name) != nil {
 		return nil
 	}
-	if ev.Phase == 'M' {
-		if r.what.Names && (name == "process_name" || name == "thread_name") {
-			e.Args = map[string]json.RawMessage{"name": quote(strings.TrimSuffix(name, "_name"))}
-		}
-		return marshal(e)
+	if !r.fields(&e) {
+		return nil
 	}
+	kind := trace.KindOf(string(ev.Cat), name)
 	switch {
-	case kind == trace.KindFrame:
-		name = r.frame(name)
-	case r.what.Names && kind.Lane() == trace.LaneAnnotation:
-		if _, step := layer.ParseStep(name); !step {
-			name = r.hide("annotation", name)
-		}
-	case r.what.Names && kind.Lane() == trace.LaneOther && ev.PID.Text == nil:
-		name = r.hide("event", name)
+	case ev.Phase == 'M':
+		return r.metadata(&e, name)
+	case slices.Contains(flowPhases, ev.Phase):
+		e.Name = quote(r.known(name, flowName, "flow"))
+	case e.Name != nil:
+		e.Name = quote(r.name(kind, name))
 	}
-	e.Name = quote(name)
-	for k := range e.Args {
-		if publicArgs[k] || !r.what.Shapes && slices.Contains(shapeArgs, k) {
-			continue
+	for k, v := range e.Args {
+		if !r.keepsArg(kind, k, v) {
+			delete(e.Args, k)
 		}
-		delete(e.Args, k)
+	}
+	if k, ok := e.Args[launchedKernel]; ok {
+		var kernel string
+		if json.Unmarshal(k, &kernel) != nil {
+			delete(e.Args, launchedKernel)
+		} else {
+			e.Args[launchedKernel] = quote(r.name(trace.KindKernel, kernel))
+		}
 	}
 	return marshal(e)
+}
+
+// fields makes what stands beside name and args safe, false where it cannot be.
+func (r *redactor) fields(e *rawEvent) bool {
+	for _, n := range []json.RawMessage{e.TS, e.Dur} {
+		if n != nil && !number.Match(n) {
+			return false
+		}
+	}
+	for _, f := range []struct {
+		raw   *json.RawMessage
+		known *regexp.Regexp
+		sort  string
+	}{{&e.PID, processID, "process"}, {&e.TID, threadID, "thread"}, {&e.ID, flowID, "id"}, {&e.Cat, category, "category"}, {&e.Ph, shortWord, "x"}, {&e.BP, shortWord, "x"}, {&e.S, shortWord, "x"}} {
+		if *f.raw == nil || number.Match(*f.raw) {
+			continue
+		}
+		var text string
+		if json.Unmarshal(*f.raw, &text) != nil {
+			return false
+		}
+		*f.raw = quote(r.known(text, f.known, f.sort))
+	}
+	return true
+}
+
+// known returns a text that is on its list, and the replacement of another.
+func (r *redactor) known(text string, list *regexp.Regexp, sort string) string {
+	if list.MatchString(text) {
+		return text
+	}
+	return r.hide(sort, text)
+}
+
+// metadata keeps what says where a track is.
+func (r *redactor) metadata(e *rawEvent, name string) []byte {
+	if !metadataName.MatchString(name) {
+		return nil
+	}
+	for k, v := range e.Args {
+		var text string
+		switch {
+		case k == "sort_index" && number.Match(v):
+		case json.Unmarshal(v, &text) != nil || k != "name" && k != "labels":
+			delete(e.Args, k)
+		case r.what.Names && !trackName.MatchString(text):
+			e.Args[k] = quote(strings.TrimSuffix(name, "_name"))
+		default:
+			r.kept[text] = true
+		}
+	}
+	return marshal(*e)
+}
+
+// name hides the name of an event as its kind asks.
+func (r *redactor) name(kind trace.Kind, name string) string {
+	public := true
+	sort := "event"
+	switch {
+	case kind == trace.KindFrame || kind == trace.KindModule:
+		return r.keep(r.frame(name))
+	case kind.Lane() == trace.LaneGPU:
+		public, sort = r.knownKernel(name) || copyName.MatchString(name), "kernel"
+	case kind.Lane() == trace.LaneLaunch, kind.Lane() == trace.LaneSync:
+		public, sort = apiName.MatchString(name), "call"
+	case kind == trace.KindOp:
+		public, sort = opName.MatchString(name), "op"
+	case kind.Lane() == trace.LaneAnnotation, kind == trace.KindGPUAnnotation:
+		sort = "annotation"
+		if step, ok := layer.ParseStep(name); ok {
+			return r.keep(r.step(name, step))
+		}
+		public = opName.MatchString(name)
+	default:
+		public = windowMark.MatchString(name)
+	}
+	if public || !r.what.Names {
+		return r.keep(name)
+	}
+	return r.hide(sort, name)
+}
+
+// keep notes a text that remains.
+func (r *redactor) keep(text string) string {
+	r.kept[text] = true
+	return text
+}
+
+// step leaves of a step annotation what its framework writes: numbers, marks and
+// known words. Where that says something else, nothing of it stays.
+func (r *redactor) step(name string, want layer.Step) string {
+	if !r.what.Names {
+		return name
+	}
+	clean := stepWord.ReplaceAllStringFunc(name, func(w string) string {
+		if stepWords[w] {
+			return w
+		}
+		return ""
+	})
+	if strings.ContainsFunc(clean, func(c rune) bool { return c > '~' }) {
+		return r.hide("annotation", name)
+	}
+	if got, ok := layer.ParseStep(clean); ok && sameStep(got, want) {
+		return clean
+	}
+	return r.hide("annotation", name)
+}
+
+// sameStep reports whether two annotations say the same of a step.
+func sameStep(a, b layer.Step) bool {
+	return a.Dialect == b.Dialect && a.Index == b.Index && a.Stage == b.Stage && a.Batch == b.Batch && a.Tokens == b.Tokens && a.ContextRequests == b.ContextRequests &&
+		a.ContextTokens == b.ContextTokens && a.GenerationRequests == b.GenerationRequests && a.GenerationTokens == b.GenerationTokens
+}
+
+// knownKernel reports whether a rule of package classify knows the name.
+func (r *redactor) knownKernel(name string) bool {
+	known, seen := r.kernels[name]
+	if !seen {
+		f := classify.Default().Facts(name)
+		known = f.Rule != "" && f.Category != classify.CategoryOther
+		r.kernels[name] = known
+	}
+	return known
+}
+
+// keepsArg reports whether an arg is known and its value harmless.
+func (r *redactor) keepsArg(kind trace.Kind, key string, v json.RawMessage) bool {
+	if slices.Contains(shapeArgs, key) {
+		return !r.what.Shapes && kind == trace.KindOp
+	}
+	if key == launchedKernel {
+		return kind.Lane() == trace.LaneLaunch // and is renamed as kernels are
+	}
+	if list, ok := textArgs[key]; ok {
+		var text string
+		return json.Unmarshal(v, &text) == nil && list.MatchString(text)
+	}
+	return numberArgs[key] && numbers.Match(v)
 }
 
 // frame hides parts of a Python frame's name.
@@ -161,29 +272,58 @@ func (r *redactor) frame(name string) string {
 	}
 	m := frameName.FindStringSubmatch(name)
 	if m == nil {
-		if r.what.Names && !strings.HasPrefix(name, "<built-in") {
-			return r.hide("function", name)
+		if !r.what.Names || builtin.MatchString(name) {
+			return name
 		}
-		return name
+		if strings.HasPrefix(name, "<built-in") {
+			return "<built-in " + r.hide("function", name) + ">"
+		}
+		return r.hide("function", name)
 	}
 	path, line, fn := m[1], m[2], m[3]
-	public := ""
-	for _, root := range publicRoots {
-		if i := strings.LastIndex(path, root); i >= 0 && (i == 0 || path[i-1] == '/') && len(path)-i > len(public) {
-			public = path[i:]
-		}
+	root, public := publicPart(path)
+	common := false // the file is one that every model runs
+	if r.what.ModelFiles && public != "" {
+		public, common = r.modelFile(root, public)
 	}
-	if r.what.Paths {
-		if public != "" {
-			path = public
-		} else {
-			path = r.hide("file", path) + ".py"
-		}
+	switch {
+	case public != "" && (r.what.Paths || r.what.ModelFiles && !common):
+		path = public
+	case public == "" && r.what.Paths:
+		path = r.hide("file", path) + ".py"
 	}
-	if r.what.Names && public == "" {
+	if r.what.Names && public == "" || r.what.ModelFiles && !functionName.MatchString(fn) {
 		fn = r.hide("function", fn)
 	}
 	return path + "(" + line + "): " + fn
+}
+
+// publicPart returns the part of a path from the root of a public package on,
+// and that root; "" where there is none.
+func publicPart(path string) (root, public string) {
+	for _, known := range publicRoots {
+		if i := strings.LastIndex(path, known); i >= 0 && (i == 0 || path[i-1] == '/') && len(path)-i > len(public) {
+			root, public = known, path[i:]
+		}
+	}
+	return root, public
+}
+
+// modelFile hides the folders and the name of a file of a public package that
+// are not those which every model runs; common says that nothing was hidden.
+func (r *redactor) modelFile(root, public string) (path string, common bool) {
+	common = true
+	parts := strings.Split(strings.TrimPrefix(public, root), "/")
+	for i, p := range parts {
+		if commonFiles[strings.TrimSuffix(p, ".py")] {
+			continue
+		}
+		common = false
+		if parts[i] = r.hide("folder", p); i == len(parts)-1 {
+			parts[i] = r.hide("file", p) + ".py"
+		}
+	}
+	return root + strings.Join(parts, "/"), common
 }
 
 func quote(s string) json.RawMessage {

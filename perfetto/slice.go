@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 
@@ -28,6 +29,9 @@ type SliceStats struct {
 	Dropped    int64 `json:"dropped"`    // events outside the slice
 	Activities int   `json:"activities"` // GPU activities written
 	Bytes      int64 `json:"bytes"`      // written, before compression
+	// Names are the texts that remain in a redacted slice, each once, in order of
+	// the alphabet; nil where nothing was hidden.
+	Names []string `json:"names,omitempty"`
 }
 
 // Slice writes a trace that holds only the given GPU activities of t and what
@@ -76,9 +80,13 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		}
 		w.text("\n]")
 		for _, m := range sc.Result().Metas {
-			if red == nil || red.keepsMeta(m.Key) {
+			value := m.Value
+			if red != nil {
+				value = red.meta(m.Key, value)
+			}
+			if value != nil {
 				w.text(",\n\"" + m.Key + "\": ")
-				w.raw(m.Value)
+				w.raw(value)
 			}
 		}
 		w.text("\n}\n")
@@ -88,6 +96,10 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		return w.err
 	})
 	stats.Activities = sel.found
+	if red != nil {
+		maps.DeleteFunc(red.kept, func(name string, _ bool) bool { return replacement.MatchString(name) })
+		stats.Names = slices.Sorted(maps.Keys(red.kept))
+	}
 	return stats, err
 }
 

@@ -98,6 +98,12 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 	f.sliced = o.slice
 	env.Notef("wrote %s: %s, %s with %s GPU activities, %s of %s events", o.slice, fileSize(o.slice), what,
 		table.Count(int64(stats.Activities)), table.Count(stats.Kept), table.Count(stats.Kept+stats.Dropped))
+	if o.redact != (redactFlag{}) {
+		env.Notef("%d texts remain in it; read them before you send it:", len(stats.Names))
+		for _, n := range stats.Names {
+			env.Notef("  %s", n)
+		}
+	}
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (r *redactFlag) String() string {
 	for _, p := range []struct {
 		on   bool
 		name string
-	}{{r.Paths, "paths"}, {r.Names, "names"}, {r.Shapes, "shapes"}} {
+	}{{r.Paths, "paths"}, {r.Names, "names"}, {r.Shapes, "shapes"}, {r.ModelFiles, "model-files"}} {
 		if p.on {
 			parts = append(parts, p.name)
 		}
@@ -83,10 +83,12 @@ func (r *redactFlag) Set(s string) error {
 			r.Names = true
 		case "shapes":
 			r.Shapes = true
+		case "model-files":
+			r.ModelFiles = true
 		case "all":
-			*r = redactFlag{Paths: true, Names: true, Shapes: true}
+			*r = redactFlag{Paths: true, Names: true, Shapes: true, ModelFiles: true}
 		default:
-			return fmt.Errorf("want a list of paths, names, shapes, or all")
+			return fmt.Errorf("want a list of paths, names, shapes, model-files, or all")
 		}
 	}
 	return nil

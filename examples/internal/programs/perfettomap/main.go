@@ -51,7 +51,7 @@ func program(m machine) app.Program {
 			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap, "shortest `TIME` without GPU work that --annotate draws as a gap")
 			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE`")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
-			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, all")
+			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, model-files (which files of the server ran), all; what stays is listed on stderr, to be read before sending")
 			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass, or at the first of --layers: serves the annotated copy, else the slice, else the trace itself, once, to the UI alone")
 			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout, "how much `TIME` --open gives the UI to fetch the trace")
 		},

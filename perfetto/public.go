@@ -1,0 +1,176 @@
+package perfetto
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
+)
+
+// What is public: all that a redacted slice may still say. A text or field that
+// is not here goes.
+
+// publicRoots begin the public part of a path: the servers' packages and
+// libraries that they run on.
+var publicRoots = func() []string {
+	servers, kernels := framework.ServerRoots(framework.All())
+	return slices.Concat(servers, kernels, []string{"flashinfer/", "transformers/", "torch/", "triton/", "deep_gemm/", "deep_ep/", "aiter/"})
+}()
+
+// Fields of events.
+var (
+	number       = regexp.MustCompile(`^-?[0-9.]+(?:[eE][-+]?[0-9]+)?$`)
+	numbers      = regexp.MustCompile(`^(?:true|false|null|"?-?[0-9.]+(?:[eE][-+]?[0-9]+)?"?|\[[-0-9., \n]*\])$`)
+	processID    = regexp.MustCompile(`^(?:[0-9]+|Spans|Traces|PyTorch Profiler(?: \([0-9]+\))?|)$`)
+	threadID     = regexp.MustCompile(`^(?:[0-9]+|stream [0-9]+|PyTorch Profiler(?: \([0-9]+\))?|)$`)
+	flowID       = regexp.MustCompile(`^(?:0x)?[0-9]+$`)
+	shortWord    = regexp.MustCompile(`^[a-zA-Z]?$`)
+	category     = regexp.MustCompile(`^(?:[Kk]ernel|gpu_mem(?:cpy|set)|[Mm]em(?:cpy|set)|cuda_(?:runtime|driver|sync)|[Rr]untime|hip_runtime|cpu_op|[Oo]perator|python_function|user_annotation|gpu_user_annotation|ac2g|async_gpu|async_cpu_to_gpu|fwdbwd|forward_backward|overhead|cpu_instant_event|Trace|privateuse1_runtime|privateuse1_driver|mtia_[a-z_]+|)$`)
+	flowName     = regexp.MustCompile(`^(?:ac2g|fwdbwd|async_gpu|forward_backward|async_cpu_to_gpu|)$`)
+	metadataName = regexp.MustCompile(`^(?:process|thread)_(?:name|labels|sort_index)$`)
+	trackName    = regexp.MustCompile(`^(?:CPU|GPU ?[0-9]*|python[0-9.]*|stream [0-9]+ *|thread [0-9]+(?: \(python[0-9.]*\))?|PyTorch Profiler(?: \([0-9]+\))?|Spans|Traces)$`)
+)
+
+// Names of events.
+var (
+	copyName = regexp.MustCompile(`^Mem(?:cpy|set)(?: [DHPA]to[DHPA])?(?: \((?:Device|Host|Pageable|Pinned|Peer|Array|Unknown|Managed| |->|-&gt;)*\))?$`)
+	apiName  = regexp.MustCompile(`^(?:(?:cuda|hip)[A-Z][A-Za-z0-9]{2,60}(?:_v[0-9]+)?(?:_ptsz)?|cu(?:Launch|Mem|Stream|Event|Ctx|Module|Graph|Func|Device)[A-Za-z0-9_]{0,50}|Event Synchronize|Stream (?:Synchronize|Wait Event)|Context Synchronize|Stream Sync|Event Sync|Buffer Flush|Activity Buffer Request|Instrumentation|Resource|Runtime Triggered Module Loading|Lazy Function Loading|Command Buffer Full)$`)
+	opName   = regexp.MustCompile(`^(?:(?:aten|prims|prim|c10d|c10d_functional|_c10d_functional|_c10d_functional_autograd|quantized|torch|torchvision|profiler|autograd|inductor|symm_mem|_C|_C_cache_ops|_C_custom_ar|_moe_C|_vllm_fa2_C|_vllm_fa3_C|vllm|sglang|sgl_kernel|sgl_diffusion|flashinfer|trtllm|trtllm_torch|tensorrt_llm|aiter|triton|fbgemm|xformers|flash_attn|deep_gemm|deep_ep|mscclpp)::[A-Za-z0-9_.:]+|(?:nccl|rccl|gloo|mpi|ucc):[a-z_0-9]+|record_param_comms|cudagraph|CudaGraphReplay|ProfilerStep#[0-9]+|Torch-Compiled Region: [0-9/]+|TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper Prologue|CompiledFunction|Iteration)$`)
+	// builtin are functions of Python and torch that say that the host waits or copies.
+	builtin    = regexp.MustCompile(`^<built-in (?:method|function) (?:item|cpu|cuda|to|copy_|tolist|numpy|synchronize|wait|acquire|release|__enter__|__exit__|recv|send|poll|select|sleep|replay|len|isinstance|getattr|setattr|hasattr|append|get|empty|zeros|ones|mm|matmul|linear|cat|stack|add|mul|embedding|layer_norm|softmax|argmax|_nested_autograd)(?: of (?:type|Tensor|PyCapsule|dict|list|str|tuple|set|_thread\.lock|torch\.[A-Za-z_.]+|Event|Stream) object at 0x[0-9A-F]+)?>$`)
+	windowMark = regexp.MustCompile(`^(?:Iteration Start: PyTorch Profiler|Record Window End|PyTorch Profiler(?: \([0-9]+\))?|Trace (?:Start|End)|\[memory\]|)$`)
+	frameName  = regexp.MustCompile(`^(.*)\((\d+)\): (.*)$`)
+	// moduleName keeps what makes a module a layer or a model to the analysis.
+	moduleName = regexp.MustCompile(`^nn\.Module: (.*?)((?:DecoderLayer|TransformerBlock|EncoderLayer|Layer|Block|ForCausalLM|ForConditionalGeneration|Model)?(?:_\d+)?)$`)
+	// functionName are functions that say nothing about a model.
+	functionName = regexp.MustCompile(`^(?:forward(?:_(?:native|cuda|hip|decode|extend|mixed|impl|context|batch|split_prefill))?|__(?:call|init|enter|exit|getattr|setattr|iter|next|new|len|del)__|_(?:wrapped_)?call_impl|apply|run|run_once|run_batch|step|execute_model|generate|replay|decorate_context|wrapper|wrapped|inner|_fn|fn|main|worker|loop|event_loop_normal|event_loop_overlap|process_batch_result|get_next_batch_to_run|recv_requests|sample|schedule|update|load_weights|<module>|<lambda>)$`)
+)
+
+// replacement is a frame of which nothing but numbers is left.
+var replacement = regexp.MustCompile(`^(?:<built-in function[0-9]+>|function[0-9]+|nn\.Module: Module[0-9]+(?:[A-Z][A-Za-z]+)?(?:_[0-9]+)?|file[0-9]+\.py\([0-9]+\): function[0-9]+)$`)
+
+// stepWord is a run of letters in a step annotation; stepWords are those that
+// the frameworks write themselves.
+var (
+	stepWord  = regexp.MustCompile(`[A-Za-z]+`)
+	stepWords = words("step STEP Step bs BS toks tokens num ProfilerStep execute model context generation new cached capture full piecewise forward ctx gen reqs reqeusts requests iter iteration " +
+		"EXTEND DECODE PREFILL MIXED IDLE VERIFY TARGET DRAFT extend decode prefill mixed idle verify target draft sq sk sqsq sqsk x")
+)
+
+// commonFiles are folders and files of the servers and of PyTorch that run
+// whatever the model is.
+var commonFiles = words("srt v1 nn modules layers models model_executor managers scheduler tp_worker model_runner gpu_model_runner cuda_graph_runner worker gpu_worker engine core core_client " +
+	"executor entrypoints attention backends ops custom_op linear activation layernorm rotary_embedding sampler logits_processor vocab_parallel_embedding quantization unquant moe fused_moe " +
+	"distributed parallel_state communication_op device_communicators utils _contextlib functional module grad_mode autograd function profiler cuda graphs streams _tensor _ops _dynamo _inductor " +
+	"eval_frame output_code runtime compilation cuda_graph forward_context multiproc_executor uniproc_executor llm_engine llm http_server radix_attention flashinfer_backend triton_backend " +
+	"pyexecutor py_executor model_engine _torch compiler jit autotuner __init__")
+
+// launchedKernel is the arg in which launch calls of ROCm name their kernel.
+const launchedKernel = "kernel"
+
+var shapeArgs = []string{"Input Dims", "Input dims", "Input type", "Input Strides", "Output Dims"}
+
+// flowPhases are the phases of arrows between events.
+var flowPhases = []byte{'s', 'f', 't'}
+
+// numberArgs are args that hold numbers made by the profiler.
+var numberArgs = keys([]string{"External id", "external id", "Record function id", "Ev Idx", "Sequence number", "Fwd thread id", "Python id", "Python parent id", "Python module id",
+	"Op count", "device", "context", "stream", "correlation", "queued", "registers per thread", "shared memory", "blocks per SM", "warps per SM", "grid", "block",
+	"est. achieved occupancy %", "bytes", "memory bandwidth (GB/s)", "graph id", "graph node id", "cbid", "cid", "sort_index", "In msg nelems", "Out msg nelems", "Group size", "Rank", "Seq",
+	"wait_on_stream", "wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Total Reserved", "Total Allocated", "Bytes", "Device Id", "Device Type", "Process Group Ranks",
+	"collective_seq", "size", "value"})
+
+// textArgs are args that hold a word of a known list.
+var textArgs = map[string]*regexp.Regexp{
+	"Collective name": regexp.MustCompile(`^_?(?:all_?reduce|all_?gather(?:_base|_into_tensor)?(?:_coalesced)?|reduce_?scatter(?:_base|_tensor)?(?:_coalesced)?|broadcast(?:_oop)?|reduce|gather|scatter|all_?to_?allv?(?:_base|_single)?|send|recv|barrier|wait|coalesced)$`),
+	"dtype":           regexp.MustCompile(`^(?:BFloat16|Half|Float|Double|Byte|Char|Short|Int|Long|Bool|Float8_e4m3fn|Float8_e5m2|Float8_e4m3fnuz|Float8_e5m2fnuz)$`),
+	"kind":            regexp.MustCompile(`^(?:Dispatch ?(?:Kernel|Graph)?|Kernel|Host ?To ?Device|Device ?To ?Host|Device ?To ?Device|Copy(?:HostToDevice|DeviceToHost|DeviceToDevice)?|[HD]to[HD]|FillBuffer|Barrier|[0-9]+)$`),
+	"cuda_sync_kind":  regexp.MustCompile(`^(?:Event|Stream|Context) (?:Sync(?:hronize)?|Wait Event)$`),
+	"backend":         regexp.MustCompile(`^(?:cpu:|cuda:)?(?:nccl|gloo|mpi|ucc|rccl|xccl)(?:,(?:cpu:|cuda:)?(?:nccl|gloo|mpi|ucc|rccl|xccl))*$`),
+}
+
+// metaKeys are top-level values, and those of the lists in them, that say
+// nothing about who recorded the trace.
+var metaKeys = keys([]string{"schemaVersion", "baseTimeNanoseconds", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
+	"hip_driver_version", "roctracer_version", "with_stack", "record_shapes", "with_flops", "with_modules", "profile_memory",
+	"id", "totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor", "regsPerBlock", "regsPerMultiprocessor", "warpSize", "sharedMemPerBlock",
+	"sharedMemPerBlockOptin", "sharedMemPerMultiprocessor", "maxSharedMemoryPerMultiProcessor", "numSms",
+	"rank", "world_size", "pg_count", "pg_name", "pg_size", "ranks"})
+
+// metaLists hold further values.
+var metaLists = keys([]string{"deviceProperties", "distributedInfo", "pg_config"})
+
+// metaTexts are values that are words of a known list.
+var metaTexts = map[string]*regexp.Regexp{
+	"displayTimeUnit": regexp.MustCompile(`^[mn]s$`),
+	"name":            regexp.MustCompile(`^(?:GPU|(?:(?:NVIDIA|Tesla|GeForce|GTX|RTX|Quadro|TITAN|AMD|Radeon|Instinct|Intel|Graphics|Device|PRO|Pro|SXM[0-9]?|PCIe|PCIE|NVL|HBM[0-9]e?|MIG|Ti|SUPER|Ada|Generation|[A-Z]{0,3}[0-9]{1,5}[A-Z]{0,3}|[0-9]+GB|gfx[0-9a-f]+)[ -]?)+|)$`),
+	"backend":         textArgs["backend"],
+	"backend_config":  textArgs["backend"],
+	"nccl_version":    regexp.MustCompile(`^[0-9.]+$`),
+	"pg_desc":         regexp.MustCompile(`^(?:default_pg|undefined|(?:mesh_)?(?:tp|pp|dp|ep|cp|sp|dcp|world|attn_tp|moe_ep|moe_tp)(?::[0-9]+)?)$`),
+}
+
+// meta returns a top-level value without what is not known, nil where nothing is
+// left of it.
+func (r *redactor) meta(key string, v json.RawMessage) json.RawMessage {
+	v = json.RawMessage(strings.TrimSpace(string(v)))
+	if list, ok := metaTexts[key]; ok {
+		var text string
+		if json.Unmarshal(v, &text) != nil || !list.MatchString(text) {
+			return nil
+		}
+		return v
+	}
+	if metaKeys[key] {
+		if numbers.Match(v) {
+			return v
+		}
+		return nil
+	}
+	if !metaLists[key] {
+		return nil
+	}
+	var many []map[string]json.RawMessage
+	if json.Unmarshal(v, &many) == nil {
+		for _, one := range many {
+			r.metaFields(one)
+		}
+		return marshalMeta(many)
+	}
+	var one map[string]json.RawMessage
+	if json.Unmarshal(v, &one) != nil {
+		return nil
+	}
+	r.metaFields(one)
+	return marshalMeta(one)
+}
+
+func (r *redactor) metaFields(fields map[string]json.RawMessage) {
+	for k, v := range fields {
+		if clean := r.meta(k, v); clean != nil {
+			fields[k] = clean
+		} else {
+			delete(fields, k)
+		}
+	}
+}
+
+func marshalMeta(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func words(list string) map[string]bool { return keys(strings.Fields(list)) }
+
+func keys(list []string) map[string]bool {
+	m := make(map[string]bool, len(list))
+	for _, k := range list {
+		m[k] = true
+	}
+	return m
+}
