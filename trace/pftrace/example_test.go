@@ -5,14 +5,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
 func ExampleRead() {
 	// One slice of an API call: a begin with its name and what it carries, and an end.
-	begin := num(msg(str(num(nil, 9, 1), 23, "cudaLaunchKernel"), 4, num(str(nil, 10, "cbid"), 4, 211)), 11, 1)
-	data := bytes.Join([][]byte{packet(1000, msg(nil, 11, begin)), packet(6000, msg(nil, 11, num(num(nil, 9, 2), 11, 1)))}, nil)
+	begin := pftracegen.Num(pftracegen.Msg(pftracegen.Str(pftracegen.Num(nil, 9, 1), 23, "cudaLaunchKernel"), 4, pftracegen.Num(pftracegen.Str(nil, 10, "cbid"), 4, 211)), 11, 1)
+	data := bytes.Join([][]byte{pftracegen.Packet(1000, pftracegen.Msg(nil, 11, begin)), pftracegen.Packet(6000, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(nil, 9, 2), 11, 1)))}, nil)
 	t, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{})
 	if err != nil {
 		fmt.Println(err)

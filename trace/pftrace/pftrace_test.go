@@ -2,12 +2,12 @@ package pftrace_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
@@ -73,17 +73,42 @@ func lines(tr *trace.Trace, copies bool) []string {
 	return out
 }
 
-// Both forms give the events that the JSON gives.
+var forms = []pftracegen.Form{pftracegen.Slices, pftracegen.Stages, pftracegen.Categories}
+
+func encode(t testing.TB, doc []byte, form pftracegen.Form) [][]byte {
+	t.Helper()
+	packets, err := pftracegen.Encode(doc, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packets
+}
+
+// plain decompresses a gzip file.
+func plain(t testing.TB, packed []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// All forms give the events that the JSON gives.
 func TestSameAsJSON(t *testing.T) {
 	doc := document(t)
 	want, err := trace.Read(context.Background(), bytes.NewReader(doc), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, stages := range []bool{false, true} {
-		t.Run(fmt.Sprintf("stages=%v", stages), func(t *testing.T) {
-			got := read(t, bytes.Join(encode(t, doc, stages), nil))
-			if diff := cmp.Diff(lines(want, stages), lines(got, stages)); diff != "" {
+	for _, form := range forms {
+		t.Run(form.String(), func(t *testing.T) {
+			got := read(t, bytes.Join(encode(t, doc, form), nil))
+			if diff := cmp.Diff(lines(want, form != pftracegen.Slices), lines(got, form != pftracegen.Slices)); diff != "" {
 				t.Errorf("(-json +pftrace)\n%.4000s", diff)
 			}
 			if h := got.Health(); h.Status != want.Health().Status {
@@ -99,7 +124,7 @@ func TestOverlappingSlices(t *testing.T) {
 {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":10,"dur":10,"args":{"device":0,"stream":7,"correlation":1,"grid":[1,1,1],"block":[1,1,1]}},
 {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":15,"dur":20,"args":{"device":0,"stream":7,"correlation":2,"grid":[1,1,1],"block":[1,1,1]}},
 {"ph":"X","cat":"kernel","name":"c","pid":0,"tid":7,"ts":16,"dur":2,"args":{"device":0,"stream":7,"correlation":3,"grid":[1,1,1],"block":[1,1,1]}}]}`
-	tr := read(t, bytes.Join(encode(t, []byte(doc), false), nil))
+	tr := read(t, bytes.Join(encode(t, []byte(doc), pftracegen.Slices), nil))
 	got := map[string]string{}
 	for e := range events(tr) {
 		got[e.Name()] = fmt.Sprint(e.Duration())
@@ -112,14 +137,14 @@ func TestOverlappingSlices(t *testing.T) {
 // A writer that writes as time goes on ends the slice that began last.
 func TestNestedSlicesInOrderOfTime(t *testing.T) {
 	event := func(ts uint64, typ uint64, name string) []byte {
-		m := num(num(nil, 9, typ), 11, 1)
+		m := pftracegen.Num(pftracegen.Num(nil, 9, typ), 11, 1)
 		if name != "" {
-			m = msg(str(m, 23, name), 4, annotation("External id", json.Number("1")))
+			m = pftracegen.Msg(pftracegen.Str(m, 23, name), 4, pftracegen.Num(pftracegen.Str(nil, 10, "External id"), 4, 1))
 		}
-		return packet(ts, msg(nil, 11, m))
+		return pftracegen.Packet(ts, pftracegen.Msg(nil, 11, m))
 	}
 	data := bytes.Join([][]byte{
-		msg(nil, 1, msg(nil, 60, msg(num(nil, 1, 1), 4, num(num(nil, 1, 5), 2, 6)))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
 		event(1000, 1, "outer"), event(2000, 1, "inner"), event(3000, 2, ""), event(9000, 2, ""),
 	}, nil)
 	got := map[string]string{}
@@ -133,7 +158,7 @@ func TestNestedSlicesInOrderOfTime(t *testing.T) {
 
 // Cut off at any packet or byte, every whole event is kept and the loss is counted.
 func TestTruncated(t *testing.T) {
-	packets := encode(t, document(t), true)
+	packets := encode(t, document(t), pftracegen.Stages)
 	whole := bytes.Join(packets, nil)
 	all := len(lines(read(t, whole), true))
 	r := rand.New(rand.NewPCG(1, 2))
@@ -204,12 +229,12 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s matches", name)
 		}
 	}
-	if !pftrace.Format().Match(bytes.Join(encode(t, document(t), false), nil)[:64]) {
+	if !pftrace.Format().Match(bytes.Join(encode(t, document(t), pftracegen.Slices), nil)[:64]) {
 		t.Error("a trace does not match")
 	}
 	// A packet that claims to be larger than allowed is passed over.
-	big := msg(nil, 1, msg(nil, 11, bytes.Repeat([]byte{0}, 5000)))
-	data := append(append(bytes.Clone(bytes.Join(encode(t, document(t), true), nil)), big...), big...)
+	big := pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 11, bytes.Repeat([]byte{0}, 5000)))
+	data := append(append(bytes.Clone(bytes.Join(encode(t, document(t), pftracegen.Stages), nil)), big...), big...)
 	tr, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Limits: trace.Limits{EventBytes: 4000}})
 	if err == nil && losses(tr) == 0 {
 		t.Error("nothing is said of the packets that were passed over")
@@ -224,8 +249,9 @@ func FuzzRead(f *testing.F) {
 	doc := []byte(`{"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":5,"tid":6,"ts":1,"dur":9,"args":{"External id":1}},
 {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":10,"dur":10,"args":{"device":0,"stream":7,"correlation":1,"grid":[1,1,1],"block":[1,1,1]}}]}`)
-	f.Add(bytes.Join(encode(f, doc, false), nil))
-	f.Add(bytes.Join(encode(f, doc, true), nil))
+	f.Add(bytes.Join(encode(f, doc, pftracegen.Slices), nil))
+	f.Add(bytes.Join(encode(f, doc, pftracegen.Stages), nil))
+	f.Add(bytes.Join(encode(f, doc, pftracegen.Categories), nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tr, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{})
 		if err != nil {
@@ -241,7 +267,7 @@ func FuzzRead(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	doc := document(b)
-	data := bytes.Join(encode(b, doc, true), nil)
+	data := bytes.Join(encode(b, doc, pftracegen.Stages), nil)
 	n := len(lines(read(b, data), true))
 	b.Run("form=pftrace", func(b *testing.B) {
 		b.ReportAllocs()
@@ -261,26 +287,22 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-func double(dst []byte, id protowire.Number, v float64) []byte {
-	return protowire.AppendFixed64(protowire.AppendTag(dst, id, protowire.Fixed64Type), math.Float64bits(v))
-}
-
 // Counters are read where they are described once and referred to, in the event itself, and on tracks of their own.
 func TestCounters(t *testing.T) {
-	spec := func(id uint64, name string) []byte { return str(num(nil, 1, id), 2, name) }
-	value := func(id uint64, v float64) []byte { return double(num(nil, 1, id), 3, v) }
-	described := msg(msg(nil, 1, spec(0, "SM Clock (MHz)")), 1, spec(1, "Power (W)"))
+	spec := func(id uint64, name string) []byte { return pftracegen.Str(pftracegen.Num(nil, 1, id), 2, name) }
+	value := func(id uint64, v float64) []byte { return pftracegen.Double(pftracegen.Num(nil, 1, id), 3, v) }
+	described := pftracegen.Msg(pftracegen.Msg(nil, 1, spec(0, "SM Clock (MHz)")), 1, spec(1, "Power (W)"))
 	data := bytes.Join([][]byte{
-		packet(0, msg(nil, 12, msg(nil, 47, num(msg(num(nil, 1, 1), 2, described), 3, 1)))),
-		packet(20, msg(nil, 52, msg(num(nil, 4, 1), 2, value(0, 1980)))),
-		packet(30, msg(nil, 52, msg(num(nil, 4, 1), 2, value(1, 650.5)))),
-		packet(35, msg(nil, 52, msg(num(nil, 4, 1), 2, num(num(nil, 1, 1), 2, 600)))),
-		packet(36, msg(nil, 52, msg(num(nil, 4, 9), 2, value(1, 1)))), // never described
-		packet(40, msg(nil, 52, num(msg(msg(nil, 2, value(7, 55)), 1, msg(nil, 1, spec(7, "Temperature (C)"))), 3, 2))),
-		msg(nil, 1, msg(nil, 60, msg(num(nil, 1, 5), 3, str(num(nil, 1, 3), 6, "GPU 3 Counters")))),
-		msg(nil, 1, msg(nil, 60, str(num(num(nil, 1, 6), 5, 5), 2, "HBM BW (%)"))),
-		packet(50, msg(nil, 11, double(num(num(nil, 9, 4), 11, 6), 44, 71.5))),
-		packet(60, msg(nil, 11, num(num(num(nil, 9, 4), 11, 6), 30, 72))),
+		pftracegen.Packet(0, pftracegen.Msg(nil, 12, pftracegen.Msg(nil, 47, pftracegen.Num(pftracegen.Msg(pftracegen.Num(nil, 1, 1), 2, described), 3, 1)))),
+		pftracegen.Packet(20, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, value(0, 1980)))),
+		pftracegen.Packet(30, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, value(1, 650.5)))),
+		pftracegen.Packet(35, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 600)))),
+		pftracegen.Packet(36, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 9), 2, value(1, 1)))), // never described
+		pftracegen.Packet(40, pftracegen.Msg(nil, 52, pftracegen.Num(pftracegen.Msg(pftracegen.Msg(nil, 2, value(7, 55)), 1, pftracegen.Msg(nil, 1, spec(7, "Temperature (C)"))), 3, 2))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Msg(pftracegen.Num(nil, 1, 5), 3, pftracegen.Str(pftracegen.Num(nil, 1, 3), 6, "GPU 3 Counters")))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Str(pftracegen.Num(pftracegen.Num(nil, 1, 6), 5, 5), 2, "HBM BW (%)"))),
+		pftracegen.Packet(50, pftracegen.Msg(nil, 11, pftracegen.Double(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 44, 71.5))),
+		pftracegen.Packet(60, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 30, 72))),
 	}, nil)
 	tr := read(t, data)
 	var got []string
@@ -298,25 +320,25 @@ func TestCounters(t *testing.T) {
 
 // The form with categories tells kinds by them; queues are named with their stream in brackets, and events are numbered for themselves.
 func TestCategoriesForm(t *testing.T) {
-	name := func(id uint64, s string) []byte { return str(num(nil, 1, id), 2, s) }
-	interned := msg(msg(nil, 2, name(1, "odd op")), 1, name(1, "cpu_op"))
-	interned = msg(msg(msg(interned, 24, name(1, "Kernel")), 24, name(9, "[07] side comms")), 24, name(5, "HostNode"))
+	name := func(id uint64, s string) []byte { return pftracegen.Str(pftracegen.Num(nil, 1, id), 2, s) }
+	interned := pftracegen.Msg(pftracegen.Msg(nil, 2, name(1, "odd op")), 1, name(1, "cpu_op"))
+	interned = pftracegen.Msg(pftracegen.Msg(pftracegen.Msg(interned, 24, name(1, "Kernel")), 24, name(9, "[07] side comms")), 24, name(5, "HostNode"))
 	stage := func(id, stage uint64, extra ...string) []byte {
-		m := num(num(num(num(nil, 1, id), 2, 5), 13, 9), 14, stage)
+		m := pftracegen.Num(pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 1, id), 2, 5), 13, 9), 14, stage)
 		for i := 0; i < len(extra); i += 2 {
-			m = msg(m, 6, str(str(nil, 1, extra[i]), 2, extra[i+1]))
+			m = pftracegen.Msg(m, 6, pftracegen.Str(pftracegen.Str(nil, 1, extra[i]), 2, extra[i+1]))
 		}
-		return msg(nil, 53, m)
+		return pftracegen.Msg(nil, 53, m)
 	}
 	data := bytes.Join([][]byte{
-		packet(1_000, msg(nil, 6, msg(msg(nil, 1, num(num(nil, 1, 6), 2, 1_000)), 1, num(num(nil, 1, 1), 2, 501_000)))),
-		msg(nil, 1, msg(nil, 60, msg(num(nil, 1, 1), 4, num(num(nil, 1, 5), 2, 6)))),
-		packet(1_000, msg(nil, 12, interned)),
-		packet(1_010, msg(nil, 11, num(num(num(num(nil, 9, 1), 11, 1), 10, 1), 3, 1))),
-		packet(1_020, msg(nil, 11, num(num(nil, 9, 2), 11, 1))),
-		packet(1_030, stage(41, 1, "correlation", "12", "device id", "0")),
-		packet(1_040, stage(42, 1, "device id", "0")),
-		packet(1_050, stage(43, 5)),
+		pftracegen.Packet(1_000, pftracegen.Msg(nil, 6, pftracegen.Msg(pftracegen.Msg(nil, 1, pftracegen.Num(pftracegen.Num(nil, 1, 6), 2, 1_000)), 1, pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 501_000)))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
+		pftracegen.Packet(1_000, pftracegen.Msg(nil, 12, interned)),
+		pftracegen.Packet(1_010, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 1), 11, 1), 10, 1), 3, 1))),
+		pftracegen.Packet(1_020, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(nil, 9, 2), 11, 1))),
+		pftracegen.Packet(1_030, stage(41, 1, "correlation", "12", "device id", "0")),
+		pftracegen.Packet(1_040, stage(42, 1, "device id", "0")),
+		pftracegen.Packet(1_050, stage(43, 5)),
 	}, nil)
 	tr := read(t, data)
 	var got []string
@@ -333,7 +355,7 @@ func TestCategoriesForm(t *testing.T) {
 
 // What was not asked for is not kept.
 func TestLanesAndWindow(t *testing.T) {
-	data := bytes.Join(encode(t, document(t), true), nil)
+	data := bytes.Join(encode(t, document(t), pftracegen.Stages), nil)
 	all := read(t, data)
 	mid := all.Raw(all.LaneAt(trace.LaneGPU, all.LaneLen(trace.LaneGPU)/2).Start())
 	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: trace.Lanes(trace.LaneGPU), Window: &trace.Window{From: 0, To: mid}})

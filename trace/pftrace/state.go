@@ -240,7 +240,7 @@ func (e *slice) set(name []byte, v int64) {
 		e.has |= hasPython
 	case "Input Dims", "Input type", "Input Strides", "Concrete Inputs":
 		e.has |= hasInputs
-	case "Sequence number", "Fwd thread id":
+	case "Sequence number", "Fwd thread id", "Collective name":
 		e.has |= hasSequence
 	case "context", "context id", "queued", "registers per thread", "warps per SM", "kind":
 		e.has |= hasContext
@@ -304,7 +304,7 @@ func (e *slice) activity() trace.Kind {
 	return trace.KindGPUAnnotation // it has a place and nothing that the hardware reports
 }
 
-// isOp says that a name is one of an operator: a namespace and no blank, as in aten::mm.
+// isOp says that a name is one of an operator: a namespace and no blank, as in aten::mm, or one of autograd's.
 func isOp(name string) bool {
-	return strings.Contains(name, "::") && !strings.ContainsAny(name, " [(")
+	return strings.HasPrefix(name, "autograd::") || strings.Contains(name, "::") && !strings.ContainsAny(name, " [(")
 }

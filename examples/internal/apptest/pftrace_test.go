@@ -1,0 +1,202 @@
+package apptest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
+	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
+	"github.com/llmstrata/strata/examples/internal/programs/triage"
+	"github.com/llmstrata/strata/internal/gen/pftracegen"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+// TestPftraceSameDocuments converts every reference trace with GPU work to each
+// form of .pftrace and asks three programs about both: their documents differ
+// only in what docs/format/pftrace.md lists.
+func TestPftraceSameDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs three programs on all reference traces in four forms")
+	}
+	compared := 0
+	for _, path := range testdata.SharedGlob(t, "traces/torch/*.json*") {
+		doc := unpacked(t, path)
+		if !strings.Contains(strings.ToLower(string(doc)), `"kernel"`) {
+			continue // no GPU work
+		}
+		compared++
+		t.Run(filepath.Base(path), func(t *testing.T) { sameDocuments(t, path, doc) })
+	}
+	if compared < 15 {
+		t.Errorf("%d traces compared, want the reference traces", compared)
+	}
+}
+
+// notCarried are the fields that may differ, by form and program: prefixes of
+// places in the documents. The first two forms have no categories, so that an
+// op whose name does not tell is an annotation; render stages do not say which
+// op an activity without a launch belongs to.
+var notCarried = map[pftracegen.Form]map[string][]string{
+	pftracegen.Slices:     {"triage": sources, "host-detect": ranges},
+	pftracegen.Stages:     {"triage": sources, "host-detect": ranges},
+	pftracegen.Categories: {"triage": sources},
+}
+
+var (
+	sources = []string{".stages[].kernels[].cpu_ops", ".stages[].kernels[].locations", ".stages[].overlap[].python_scope"}
+	ranges  = []string{".drill_down.devices[].ledger", ".drill_down.devices[].top_gaps[].ranges", ".drill_down.devices[].top_gaps[].causes", ".doubts[].message"}
+)
+
+// sameDocuments compares what the programs say of one trace in all forms.
+func sameDocuments(t *testing.T, path string, doc []byte) {
+	for _, form := range []pftracegen.Form{pftracegen.Slices, pftracegen.Stages, pftracegen.Categories} {
+		packets, err := pftracegen.Encode(doc, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asJSON := written(t, path, ".json", carried(t, doc, form != pftracegen.Slices))
+		asPftrace := written(t, path, ".pftrace", slices.Concat(packets...))
+		for _, p := range []app.Program{layertimeline.Program(), triage.Program(), hostdetect.Program()} {
+			want := apptest.Run(t, p, "--trace", asJSON, "--format", "json")
+			got := apptest.Run(t, p, "--trace", asPftrace, "--format", "json")
+			if got.Code != want.Code {
+				t.Errorf("%s, %v: exit code %d, of JSON %d: %s", p.Name, form, got.Code, want.Code, got.Stderr)
+				continue
+			}
+			if want.Stdout == "" {
+				continue
+			}
+			for _, d := range differences(t, strings.ReplaceAll(want.Stdout, asJSON, "TRACE"), strings.ReplaceAll(got.Stdout, asPftrace, "TRACE")) {
+				if !slices.ContainsFunc(notCarried[form][p.Name], func(prefix string) bool { return strings.HasPrefix(d, prefix) }) {
+					t.Errorf("%s, %v: %s", p.Name, form, d)
+				}
+			}
+		}
+	}
+}
+
+func unpacked(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(path, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// carried is what a document holds that the format carries: events and names,
+// without the profiler's own row, instants, flows, GPUs and ranks. Copies have
+// no names in render stages.
+func carried(t *testing.T, doc []byte, plainCopies bool) []byte {
+	t.Helper()
+	var d map[string]json.RawMessage
+	var all []json.RawMessage
+	var kept []any
+	if bytes.HasPrefix(bytes.TrimSpace(doc), []byte("[")) {
+		d = map[string]json.RawMessage{"traceEvents": doc}
+	} else if err := json.Unmarshal(doc, &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(d["traceEvents"], &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range all {
+		var e struct{ Ph, Cat string }
+		if err := json.Unmarshal(raw, &e); err != nil {
+			t.Fatal(err)
+		}
+		copies := map[string]string{"gpu_memcpy": "Memcpy", "gpu_memset": "Memset"}[e.Cat]
+		switch {
+		case e.Cat == "Trace" || e.Ph != "X" && e.Ph != "M" && e.Ph != "C":
+		case plainCopies && copies != "":
+			var all map[string]json.RawMessage
+			if err := json.Unmarshal(raw, &all); err != nil {
+				t.Fatal(err)
+			}
+			all["name"] = json.RawMessage(strconv.Quote(copies))
+			kept = append(kept, all)
+		default:
+			kept = append(kept, raw)
+		}
+	}
+	out, err := json.Marshal(map[string]any{"baseTimeNanoseconds": d["baseTimeNanoseconds"], "traceEvents": kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// written writes a trace under the name that path has, so that the rank is told alike.
+func written(t *testing.T, path, suffix string, data []byte) string {
+	t.Helper()
+	name, _, _ := strings.Cut(filepath.Base(path), ".json")
+	out := filepath.Join(t.TempDir(), name+suffix)
+	if err := os.WriteFile(out, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// differences lists the places where two documents are not equal.
+func differences(t *testing.T, want, got string) []string {
+	t.Helper()
+	var a, b any
+	if err := errors.Join(json.Unmarshal([]byte(want), &a), json.Unmarshal([]byte(got), &b)); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	walk("", a, b, &out)
+	return out
+}
+
+func walk(at string, a, b any, out *[]string) {
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			keys := map[string]bool{}
+			for k := range x {
+				keys[k] = true
+			}
+			for k := range y {
+				keys[k] = true
+			}
+			for k := range keys {
+				walk(at+"."+k, x[k], y[k], out)
+			}
+			return
+		}
+	case []any:
+		if y, ok := b.([]any); ok && len(x) == len(y) {
+			for i := range x {
+				walk(at+"[]", x[i], y[i], out)
+			}
+			return
+		}
+	}
+	if !slices.Equal([]string{fmt.Sprint(a)}, []string{fmt.Sprint(b)}) {
+		*out = append(*out, fmt.Sprintf("%s: %.200v, of JSON %.200v", at, b, a))
+	}
+}
