@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
 )
 
 // Span is one slice of an added track.
@@ -44,8 +45,17 @@ const annotationPID = 1 << 30
 // compressed as src is; memory does not grow with the file. A truncated
 // file's copy ends after its last whole event, so that viewers open it. When ctx
 // is cancelled dst is not written and the error is ctx's.
+//
+// A dst that ends in .pftrace is written in Perfetto's own format, in gzip, from
+// the events of t, whatever src is: kernels that overlap on a stream show whole,
+// which viewers do not show of JSON. It lacks what
+// docs/format/pftrace.md lists.
 func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track) error {
 	if err := checkTracks(ctx, tracks); err != nil {
+		return err
+	}
+	if isPftrace(dst) {
+		_, err := writePftrace(ctx, t, src, dst, pftrace.WriteOptions{Tracks: pftraceTracks(tracks), Category: AnnotationCategory})
 		return err
 	}
 	at, err := firstEvent(ctx, src)

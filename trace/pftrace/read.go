@@ -335,6 +335,8 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 		}
 	case "Annotation":
 		e.has |= isAnnotation
+	case "Graph":
+		e.has |= isGraph
 	case "":
 	default: // a host's function, the recording of an event: parts of a graph, no work
 		e.has |= isOther
@@ -504,7 +506,7 @@ func (d *reader) shapeOf(e *slice) string {
 
 // data is an event as the builder takes it.
 func (d *reader) data(e *slice, t *track, kind trace.Kind) trace.EventData {
-	out := trace.EventData{Kind: kind, Category: e.category, Name: e.name, Start: e.start, Duration: e.end - e.start, Device: trace.NoDevice, Stream: trace.NoStream,
+	out := trace.EventData{Kind: kind, Category: e.category, Domain: e.domain, Name: e.name, Start: e.start, Duration: e.end - e.start, Device: trace.NoDevice, Stream: trace.NoStream,
 		Correlation: trace.CorrelationID(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
 	lane := kind.Lane()
 	if lane == trace.LaneGPU || kind == trace.KindGPUAnnotation || kind == trace.KindSync {

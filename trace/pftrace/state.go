@@ -31,6 +31,7 @@ const (
 	isSet
 	isAnnotation
 	isOther
+	isGraph
 )
 
 // slice is one event of the trace, 150 bytes: kinds are told when all of them are known.
@@ -38,6 +39,7 @@ type slice struct {
 	start, end  int64
 	name        string
 	category    string // "" in the first forms
+	domain      string // of an NVTX range
 	track       uint64
 	grid, block [3]int64
 	device      int64
@@ -157,6 +159,8 @@ func (e *slice) take(s *interned, m []byte) bool {
 		v, _ = number(text)
 	}
 	switch {
+	case string(name) == argDomain:
+		e.domain = string(text)
 	case n > 0 && string(name) == "grid":
 		e.setShape(false, dims)
 	case n > 0 && string(name) == "block":
@@ -263,8 +267,10 @@ func (e *slice) kindOf() trace.Kind {
 		return trace.KindGPUAnnotation
 	case e.has&isOther != 0:
 		return trace.KindOther
+	case e.has&isGraph != 0:
+		return trace.KindGraph
 	case e.category != "":
-		return trace.KindOf(e.category, e.name)
+		return categoryKind(e.category, e.name)
 	case e.has&hasSync != 0:
 		return trace.KindSync
 	case e.has&hasCallID != 0:
@@ -281,6 +287,17 @@ func (e *slice) kindOf() trace.Kind {
 		return callKind(e.name)
 	}
 	return trace.KindOther
+}
+
+// categoryKind is the kind of a category of Kineto's, or of one that [Write] gives events of other sources.
+func categoryKind(category, name string) trace.Kind {
+	switch category {
+	case "nvtx":
+		return trace.KindRange
+	case "mark":
+		return trace.KindMark
+	}
+	return trace.KindOf(category, name)
 }
 
 // callKind tells the driver's calls (cuLaunchKernel) from the runtime's (cudaLaunchKernel, hipLaunchKernel).

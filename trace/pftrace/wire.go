@@ -93,6 +93,9 @@ const (
 	launchBlock   = 2
 )
 
+// argDomain is the name of the annotation that holds the domain of an NVTX range.
+const argDomain = "NVTX domain"
+
 // errFrame says that what follows is no packet: the stream cannot be read on.
 var errFrame = errors.New("not a packet")
 

@@ -55,13 +55,18 @@ var notCarried = map[pftracegen.Form]map[string][]string{
 }
 
 var (
-	sources = []string{".stages[].kernels[].cpu_ops", ".stages[].kernels[].locations", ".stages[].overlap[].python_scope"}
-	ranges  = []string{".drill_down.devices[].ledger", ".drill_down.devices[].top_gaps[].ranges", ".drill_down.devices[].top_gaps[].causes", ".doubts[].message"}
+	sources = []string{".stages[].kernels[].cpu_ops", ".stages[].kernels[].locations", ".stages[].kernels[].replayed_at",
+		".stages[].overlap[].python_scope", ".stages[].fuse[].current_locations"}
+	ranges = []string{".drill_down.devices[].ledger", ".drill_down.devices[].top_gaps[].ranges", ".drill_down.devices[].top_gaps[].causes",
+		".drill_down.devices[].coverage", ".doubts[].message"}
 )
 
 // sameDocuments compares what the programs say of one trace in all forms.
 func sameDocuments(t *testing.T, path string, doc []byte) {
 	for _, form := range []pftracegen.Form{pftracegen.Slices, pftracegen.Stages, pftracegen.Categories} {
+		if form != pftracegen.Categories && strings.Contains(string(doc), "ProfilerStep") && !strings.Contains(string(doc), `"user_annotation"`) {
+			continue // of a PyTorch that called annotations operators; the names alone tell better
+		}
 		packets, err := pftracegen.Encode(doc, form)
 		if err != nil {
 			t.Fatal(err)

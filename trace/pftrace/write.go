@@ -1,0 +1,417 @@
+package pftrace
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// NOTE on what is written: activities as render stages, each with its own duration, so that those that overlap on a stream show whole; everything
+// else as slices with a category. The end of a slice follows its begin at once: viewers sort by time, and readers that pair in the order of the file
+// are right as well.
+
+// Span is one slice of a [Track].
+type Span struct {
+	Name  string         // as the viewer shows it
+	Start trace.Time     // since the trace's first event
+	End   trace.Time     // since the trace's first event
+	Args  map[string]any // shown when the slice is selected; may be nil
+}
+
+// Track is a row that [Write] adds to a trace.
+type Track struct {
+	Name  string // as the viewer shows it
+	Spans []Span // by start, not overlapping
+}
+
+// WriteOptions changes what [Write] writes.
+type WriteOptions struct {
+	// Keep chooses events. Nil: all.
+	Keep func(trace.Event) bool
+	// Tracks are added above all others, with events of category Category.
+	Tracks   []Track
+	Category string // of the events of Tracks
+}
+
+// Write writes a trace as .pftrace, not compressed. [Read] gives the same events again, less what the format does not carry (docs/format/pftrace.md).
+// Timestamps are those of [trace.Trace.Raw]. It returns how many events it wrote; the error is that of w or ctx.
+func Write(ctx context.Context, w io.Writer, t *trace.Trace, o WriteOptions) (int64, error) {
+	for _, th := range t.Threads() {
+		if strings.HasPrefix(th.ProcessLabel, "[") {
+			return 0, errors.New("pftrace: a merged trace of several ranks cannot be written: their launches would mix")
+		}
+	}
+	x := &writer{ctx: ctx, w: w, t: t, o: o, processes: map[string]uint64{}, queues: map[trace.StreamID]uint64{}, categories: map[string]uint64{},
+		names: make([]bool, t.NumNames()), threads: map[trace.ThreadIndex]bool{}, counters: map[string]uint64{}, gpus: map[trace.DeviceID]bool{}}
+	x.survey()
+	x.describe()
+	for i := range t.Len() {
+		e := t.At(trace.EventID(i))
+		if !x.keeps(e) {
+			continue
+		}
+		x.written++
+		x.event(e)
+		if x.err != nil {
+			break
+		}
+	}
+	x.tracks()
+	return x.written, x.err
+}
+
+// writer holds the numbers that texts, threads and streams are given.
+type writer struct {
+	ctx        context.Context
+	w          io.Writer
+	t          *trace.Trace
+	o          WriteOptions
+	names      []bool // used, by NameID
+	categories map[string]uint64
+	processes  map[string]uint64 // numbers of processes that are texts
+	queues     map[trace.StreamID]uint64
+	threads    map[trace.ThreadIndex]bool
+	counters   map[string]uint64
+	gpus       map[trace.DeviceID]bool // with counters
+	buf, body  []byte
+	written    int64
+	err        error
+}
+
+// Numbers of tracks and queues: above what they share a space with.
+const (
+	firstTrack = 1 << 20 // processes below, threads from here
+	addedTrack = 1 << 40
+	firstQueue = 100
+)
+
+// Numbers of stages, which begin at 1.
+const (
+	stageKernel = iota + 1
+	stageMemcpy
+	stageMemset
+	stageAnnotation
+	stageGraph
+)
+
+// stageNames are the names of stages from 1 on.
+var stageNames = []string{"Kernel", "Memcpy", "Memset", "Annotation", "Graph"}
+
+func stageOf(k trace.Kind) uint64 {
+	switch k {
+	case trace.KindKernel:
+		return stageKernel
+	case trace.KindMemcpy:
+		return stageMemcpy
+	case trace.KindMemset:
+		return stageMemset
+	case trace.KindGPUAnnotation:
+		return stageAnnotation
+	case trace.KindGraph:
+		return stageGraph
+	}
+	return 0
+}
+
+func (x *writer) keeps(e trace.Event) bool { return x.o.Keep == nil || x.o.Keep(e) }
+
+// survey numbers what the kept events use.
+func (x *writer) survey() {
+	for i := range x.t.Len() {
+		e := x.t.At(trace.EventID(i))
+		if !x.keeps(e) {
+			continue
+		}
+		switch {
+		case e.Kind() == trace.KindCounter:
+			if _, ok := x.counters[e.Name()]; !ok {
+				x.counters[e.Name()] = uint64(len(x.counters) + 1)
+			}
+			x.gpus[e.Device()] = true
+			continue
+		case stageOf(e.Kind()) != 0:
+			if _, ok := x.queues[e.Stream()]; !ok {
+				x.queues[e.Stream()] = uint64(firstQueue + len(x.queues))
+			}
+		default:
+			x.threads[e.Thread()] = true
+			if c := category(e); x.categories[c] == 0 {
+				x.categories[c] = uint64(len(x.categories) + 1)
+			}
+		}
+		x.names[e.NameID()] = true
+	}
+	if len(x.o.Tracks) > 0 && x.categories[x.o.Category] == 0 {
+		x.categories[x.o.Category] = uint64(len(x.categories) + 1)
+	}
+}
+
+// packet writes one packet of sequence 1.
+func (x *writer) packet(ts int64, field protowire.Number, m []byte) {
+	if x.err == nil && x.written&(1<<12-1) == 0 {
+		x.err = x.ctx.Err()
+	}
+	if x.err != nil {
+		return
+	}
+	b := number1(number1(x.body[:0], packetTimestamp, uint64(ts)), packetSequence, 1)
+	x.body = message(number1(b, packetFlags, 2), field, m)
+	x.buf = message(x.buf[:0], tracePacket, x.body)
+	_, x.err = x.w.Write(x.buf)
+}
+
+func number1(b []byte, id protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, id, protowire.VarintType), v)
+}
+
+func message(b []byte, id protowire.Number, m []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, id, protowire.BytesType), m)
+}
+
+func text(b []byte, id protowire.Number, s string) []byte { return message(b, id, []byte(s)) }
+
+func float(b []byte, id protowire.Number, v float64) []byte {
+	return protowire.AppendFixed64(protowire.AppendTag(b, id, protowire.Fixed64Type), math.Float64bits(v))
+}
+
+// describe writes the clock, the tracks and the texts.
+func (x *writer) describe() {
+	at := x.t.Origin()
+	if at > 0 {
+		clock := func(id uint64, ts int64) []byte { return number1(number1(nil, 1, id), 2, uint64(ts)) }
+		x.packet(at, packetClocks, message(message(nil, 1, clock(clockBoot, at)), 1, clock(clockReal, at+x.t.Meta().BaseTime)))
+	}
+	seen := map[uint64]bool{}
+	for _, i := range sorted(x.threads) {
+		th := x.t.Thread(i)
+		pid, parent := x.process(th)
+		if !seen[parent] {
+			seen[parent] = true
+			name := cmp.Or(th.ProcessName, th.ProcessLabel, strconv.FormatUint(pid, 10))
+			x.packet(at, packetDescriptor, message(number1(nil, descriptorID, parent), descriptorProcess, text(number1(nil, 1, pid), 6, name)))
+		}
+		name := cmp.Or(th.Name, th.Label, strconv.FormatInt(int64(th.ID), 10))
+		d := number1(number1(nil, descriptorID, threadTrack(i)), descriptorParent, parent)
+		x.packet(at, packetDescriptor, message(d, descriptorThread, text(number1(number1(nil, 1, pid), 2, uint64(th.ID)), 5, name)))
+	}
+	x.describeAdded(at)
+	x.flagged(at, x.interned())
+}
+
+func threadTrack(i trace.ThreadIndex) uint64 { return uint64(firstTrack + 1 + int64(i)) }
+
+// process returns a process's number, and that of its track. Processes that are texts are numbered above all that an operating system gives.
+func (x *writer) process(th trace.Thread) (pid, track uint64) {
+	key := strconv.FormatInt(int64(th.Process), 10) + th.ProcessLabel
+	n, ok := x.processes[key]
+	if !ok {
+		n = uint64(len(x.processes) + 1)
+		x.processes[key] = n
+	}
+	if th.ProcessLabel != "" {
+		return 1<<29 + n, n
+	}
+	return uint64(th.Process), n
+}
+
+// describeAdded describes the added tracks: threads of a process of their own.
+func (x *writer) describeAdded(at int64) {
+	if len(x.o.Tracks) == 0 {
+		return
+	}
+	const pid = 1 << 30
+	d := message(number1(nil, descriptorID, addedTrack), descriptorProcess, text(number1(nil, 1, pid), 6, "passes and layers (strata)"))
+	x.packet(at, packetDescriptor, d)
+	for i, tr := range x.o.Tracks {
+		id := uint64(addedTrack + 1 + i)
+		d := number1(number1(nil, descriptorID, id), descriptorParent, addedTrack)
+		x.packet(at, packetDescriptor, message(d, descriptorThread, text(number1(number1(nil, 1, pid), 2, pid+1+uint64(i)), 5, tr.Name)))
+	}
+}
+
+// interned are the texts that events refer to.
+func (x *writer) interned() []byte {
+	var in []byte
+	entry := func(field protowire.Number, id uint64, s string) {
+		in = message(in, field, text(number1(nil, internedID, id), internedName, s))
+	}
+	for id, used := range x.names {
+		if used {
+			entry(internedNames, uint64(id)+1, x.t.Name(trace.NameID(id)))
+		}
+	}
+	for _, c := range sorted(x.categories) {
+		entry(internedCategories, x.categories[c], c)
+	}
+	for i, s := range stageNames {
+		entry(internedStages, uint64(i+1), s)
+	}
+	for _, q := range sorted(x.queues) {
+		entry(internedStages, x.queues[q], "stream "+strconv.FormatInt(int64(q), 10))
+	}
+	var specs []byte
+	for _, name := range sorted(x.counters) {
+		specs = message(specs, counterSpecs, text(number1(nil, 1, x.counters[name]), 2, name))
+	}
+	for _, gpu := range sorted(x.gpus) {
+		m := message(number1(nil, internedID, uint64(gpu)+2), 2, specs) // a counter of no GPU has the number 1
+		in = message(in, internedCounters, number1(m, 3, uint64(gpu)))
+	}
+	return in
+}
+
+// flagged writes the packet that begins the sequence's texts.
+func (x *writer) flagged(at int64, interned []byte) {
+	if x.err != nil {
+		return
+	}
+	b := number1(number1(number1(nil, packetTimestamp, uint64(at)), packetSequence, 1), packetFlags, flagCleared)
+	_, x.err = x.w.Write(message(nil, tracePacket, message(b, packetInterned, interned)))
+}
+
+func sorted[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// event writes one event.
+func (x *writer) event(e trace.Event) {
+	start := x.t.Raw(e.Start())
+	switch stage := stageOf(e.Kind()); {
+	case e.Kind() == trace.KindCounter:
+		v := float(number1(nil, 1, x.counters[e.Name()]), 3, e.Value())
+		x.packet(start, packetCounter, message(number1(nil, counterDescriptorID, uint64(e.Device())+2), counterValue, v))
+	case stage != 0:
+		x.packet(start, packetRenderStage, x.stage(e, stage))
+	default:
+		track := threadTrack(e.Thread())
+		m := number1(number1(number1(nil, eventType, typeBegin), eventTrack, track), eventNameID, uint64(e.NameID())+1)
+		m = number1(m, eventCategoryID, x.categories[category(e)])
+		x.packet(start, packetTrackEvent, x.args(m, e))
+		x.end(start+int64(e.Duration()), track)
+	}
+}
+
+// category is an event's category; one without gets that of what is kept and not interpreted.
+func category(e trace.Event) string { return cmp.Or(e.Category(), trace.KindOther.String()) }
+
+func (x *writer) end(at int64, track uint64) {
+	x.packet(at, packetTrackEvent, number1(number1(nil, eventType, typeEnd), eventTrack, track))
+}
+
+// args are the annotations of a slice, and which activities a launch caused.
+func (x *writer) args(m []byte, e trace.Event) []byte {
+	whole := func(name string, v uint64) {
+		if v != 0 {
+			m = message(m, eventArg, number1(text(nil, argName, name), argInt, v))
+		}
+	}
+	whole("correlation", uint64(e.Correlation()))
+	whole("External id", e.ExternalID())
+	if e.Kind() == trace.KindSync {
+		m = message(m, eventArg, number1(text(nil, argName, "device"), argInt, uint64(e.Device())))
+		m = message(m, eventArg, number1(text(nil, argName, "stream"), argInt, uint64(e.Stream())))
+	}
+	for name, s := range map[string]string{"Input Dims": e.InputDims(), argDomain: e.Domain()} {
+		if s != "" { // an event has at most one of them
+			m = message(m, eventArg, text(text(nil, argName, name), argString, s))
+		}
+	}
+	var ids []byte
+	for a := range e.Activities() {
+		if x.keeps(a) {
+			ids = number1(ids, 1, uint64(a.ID())+1)
+		}
+	}
+	if ids != nil {
+		m = message(m, eventLaunch, ids)
+	}
+	return m
+}
+
+// stage is an activity or an annotation of a stream.
+func (x *writer) stage(e trace.Event, stage uint64) []byte {
+	m := number1(number1(nil, stageEventID, uint64(e.ID())+1), stageDuration, uint64(e.RecordedDuration()))
+	m = number1(number1(number1(m, stageDevice, uint64(e.Device())), stageQueueID, x.queues[e.Stream()]), stageID, stage)
+	m = number1(m, stageNameID, uint64(e.NameID())+1)
+	if grid, block, ok := strings.Cut(e.LaunchConfig(), "|"); ok {
+		m = message(m, stageLaunch, message(message(nil, launchGrid, dims(grid)), launchBlock, dims(block)))
+	}
+	extra := func(name string, v int64) {
+		m = message(m, stageExtra, text(text(nil, 1, name), 2, strconv.FormatInt(v, 10)))
+	}
+	extra("device id", int64(e.Device()))
+	extra("stream id", int64(e.Stream()))
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{{"correlation", int64(e.Correlation())}, {"external id", int64(e.ExternalID())}, {"graph id", int64(e.GraphID())},
+		{"graph node id", int64(e.GraphNode())}, {"bytes", e.Bytes()}} {
+		if f.value != 0 {
+			extra(f.name, f.value)
+		}
+	}
+	return m
+}
+
+// dims are the three numbers of "x,y,z".
+func dims(s string) (m []byte) {
+	for i, part := range strings.Split(s, ",") {
+		if v, err := strconv.ParseUint(part, 10, 64); err == nil {
+			m = number1(m, protowire.Number(i+1), v)
+		}
+	}
+	return m
+}
+
+// tracks writes the added slices.
+func (x *writer) tracks() {
+	for i, tr := range x.o.Tracks {
+		track := uint64(addedTrack + 1 + i)
+		for _, s := range tr.Spans {
+			m := text(number1(number1(nil, eventType, typeBegin), eventTrack, track), eventName, s.Name)
+			m = number1(m, eventCategoryID, x.categories[x.o.Category])
+			for _, k := range sorted(s.Args) {
+				v, err := json.Marshal(s.Args[k])
+				if err != nil {
+					x.err = cmp.Or(x.err, fmt.Errorf("pftrace: %w", err))
+				}
+				m = message(m, eventArg, annotation(k, v))
+			}
+			x.packet(x.t.Raw(s.Start), packetTrackEvent, m)
+			x.end(x.t.Raw(s.End), track)
+			x.written++
+		}
+	}
+}
+
+// annotation is a debug annotation of a value: a number, or a text.
+func annotation(name string, v json.RawMessage) []byte {
+	m := text(nil, argName, name)
+	var s string
+	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+		return number1(m, argInt, uint64(n))
+	}
+	if f, err := strconv.ParseFloat(string(v), 64); err == nil {
+		return float(m, argDouble, f)
+	}
+	if json.Unmarshal(v, &s) == nil {
+		return text(m, argString, s)
+	}
+	return text(m, argString, string(v))
+}

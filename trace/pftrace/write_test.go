@@ -1,0 +1,136 @@
+package pftrace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+	"github.com/llmstrata/strata/trace/pftrace"
+)
+
+// all describes each event by everything that a copy keeps, sorted.
+func all(tr *trace.Trace) []string {
+	var out []string
+	for e := range events(tr) {
+		th := tr.Thread(e.Thread())
+		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), e.Category(), e.Name(), tr.Raw(e.Start()),
+			e.RecordedDuration(), e.Correlation(), e.ExternalID(), e.Device(), e.Stream(), e.GraphID(), e.GraphNode(), e.Bytes(), e.LaunchConfig(), e.Value(), e.Domain())
+		if e.Kind() != trace.KindOther && e.Thread() != trace.NoThread { // processes and threads that are texts get numbers
+			s += fmt.Sprintf(" on %d/%d", th.Process, th.ID)
+		}
+		if l := e.Launch(); l.Valid() {
+			s += " launched at " + fmt.Sprint(tr.Raw(l.Start()))
+		}
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// A copy read again gives every event of the trace it was made of, of every source.
+func TestWriteReadsBack(t *testing.T) {
+	paths := append(testdata.SharedGlob(t, "traces/torch/*.json*"), testdata.SharedGlob(t, "traces/nsys/*.sqlite")...)
+	if len(paths) < 25 {
+		t.Fatalf("%d traces", len(paths))
+	}
+	for _, path := range paths {
+		if testing.Short() && !strings.Contains(path, "decode-graph") {
+			continue
+		}
+		want, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format(), trace.Kineto()}})
+		if errors.Is(err, trace.ErrFormat) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var data bytes.Buffer
+		n, err := pftrace.Write(context.Background(), &data, want, pftrace.WriteOptions{})
+		if err != nil || n != int64(want.Len()) {
+			t.Fatalf("%s: %d events of %d: %v", path, n, want.Len(), err)
+		}
+		if want.Len() == 0 {
+			continue
+		}
+		got := read(t, data.Bytes())
+		// An event without a category gets one.
+		lines := all(want)
+		for i := range lines {
+			lines[i] = strings.Replace(lines[i], "other  ", "other other ", 1)
+		}
+		slices.Sort(lines)
+		if diff := cmp.Diff(lines, all(got)); diff != "" {
+			t.Errorf("%s (-original +copy)\n%.1500s", path, diff)
+		}
+		if got.Meta().BaseTime != want.Meta().BaseTime && want.Origin() > 0 {
+			t.Errorf("%s: base time %d, want %d", path, got.Meta().BaseTime, want.Meta().BaseTime)
+		}
+	}
+}
+
+// What is added is found in the copy, and what is not kept is not.
+func TestWriteTracksAndKeep(t *testing.T) {
+	want := read(t, bytes.Join(encode(t, document(t), 0), nil))
+	var data bytes.Buffer
+	_, err := pftrace.Write(context.Background(), &data, want, pftrace.WriteOptions{
+		Keep:     func(e trace.Event) bool { return e.Lane() == trace.LaneGPU && e.Index() < 5 },
+		Category: "strata",
+		Tracks: []pftrace.Track{{Name: "layers", Spans: []pftrace.Span{
+			{Name: "layer 0", Start: 10, End: 20, Args: map[string]any{"kernels": 3, "wall_us": 1.5, "kind": "x"}}, {Name: "layer 1", Start: 20, End: 30}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, data.Bytes())
+	var added []string
+	for e := range got.Events(trace.LaneOther) {
+		th := got.Thread(e.Thread())
+		added = append(added, fmt.Sprint(e.Name(), " ", e.Category(), " ", got.Raw(e.Start())-want.Origin(), " ", e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
+	}
+	if diff := cmp.Diff([]string{"layer 0 strata 10 10 layers of passes and layers (strata)", "layer 1 strata 20 10 layers of passes and layers (strata)"}, added); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if n := got.LaneLen(trace.LaneGPU); n != 5 || got.Len() != 7 {
+		t.Errorf("%d activities of %d events, want 5 of 7", n, got.Len())
+	}
+}
+
+// failing fails at the n-th write.
+type failing int
+
+func (f *failing) Write(p []byte) (int, error) {
+	if *f--; *f < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+func TestWriteErrors(t *testing.T) {
+	tr := read(t, bytes.Join(encode(t, document(t), 0), nil))
+	for _, after := range []failing{0, 3, 100} {
+		if _, err := pftrace.Write(context.Background(), &after, tr, pftrace.WriteOptions{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+			t.Errorf("error %v", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := pftrace.Write(ctx, new(bytes.Buffer), tr, pftrace.WriteOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	merged, err := trace.Read(context.Background(), strings.NewReader(`{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":"[TP00] 83","tid":1,"ts":1,"dur":2}]}`), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pftrace.Write(context.Background(), new(bytes.Buffer), merged, pftrace.WriteOptions{}); err == nil || !strings.Contains(err.Error(), "merged") {
+		t.Errorf("a merged trace: %v", err)
+	}
+}
