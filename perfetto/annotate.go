@@ -54,7 +54,7 @@ func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Tra
 	if err := checkTracks(ctx, tracks); err != nil {
 		return err
 	}
-	if isPftrace(dst) {
+	if FromEvents(dst) {
 		_, err := writePftrace(ctx, t, src, dst, pftrace.WriteOptions{Tracks: pftraceTracks(tracks), Category: AnnotationCategory})
 		return err
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
-// isPftrace reports whether a file is to be written in Perfetto's own format.
-func isPftrace(path string) bool {
+// FromEvents reports whether [Annotate] and [Slice] make a copy of this name of a
+// trace's events, in Perfetto's own format, and need no file that the trace was
+// loaded from: names that end in .pftrace.
+func FromEvents(path string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(path), ".gz"), ".pftrace")
 }
 

@@ -34,6 +34,9 @@ func (s *source) Read(p []byte) (int, error) {
 
 // openSource opens the file at path and undoes its compression.
 func openSource(ctx context.Context, path string) (*source, error) {
+	if FromEvents(path) {
+		return nil, fmt.Errorf("perfetto: %s is in Perfetto's own format, and so must its copy be: name it FILE.pftrace", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("perfetto: %w", err)

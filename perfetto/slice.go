@@ -53,7 +53,7 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 	if err != nil {
 		return stats, err
 	}
-	if isPftrace(dst) {
+	if FromEvents(dst) {
 		return slicePftrace(ctx, t, sel, src, dst, o)
 	}
 	red := newRedactor(o.Redact)

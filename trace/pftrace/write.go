@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -47,14 +46,10 @@ type WriteOptions struct {
 // Write writes a trace as .pftrace, not compressed. [Read] gives the same events again, less what the format does not carry (docs/format/pftrace.md).
 // Timestamps are those of [trace.Trace.Raw]. It returns how many events it wrote; the error is that of w or ctx.
 func Write(ctx context.Context, w io.Writer, t *trace.Trace, o WriteOptions) (int64, error) {
-	for _, th := range t.Threads() {
-		if strings.HasPrefix(th.ProcessLabel, "[") {
-			return 0, errors.New("pftrace: a merged trace of several ranks cannot be written: their launches would mix")
-		}
-	}
 	x := &writer{ctx: ctx, w: w, t: t, o: o, processes: map[string]uint64{}, queues: map[trace.StreamID]uint64{}, categories: map[string]uint64{},
 		names: make([]bool, t.NumNames()), threads: map[trace.ThreadIndex]bool{}, counters: map[string]uint64{}, gpus: map[trace.DeviceID]bool{}}
 	x.survey()
+	x.renumber = x.ambiguous()
 	x.describe()
 	for i := range t.Len() {
 		e := t.At(trace.EventID(i))
@@ -84,6 +79,7 @@ type writer struct {
 	threads    map[trace.ThreadIndex]bool
 	counters   map[string]uint64
 	gpus       map[trace.DeviceID]bool // with counters
+	renumber   bool                    // correlations
 	buf, body  []byte
 	written    int64
 	err        error
@@ -155,6 +151,43 @@ func (x *writer) survey() {
 	if len(x.o.Tracks) > 0 && x.categories[x.o.Category] == 0 {
 		x.categories[x.o.Category] = uint64(len(x.categories) + 1)
 	}
+}
+
+// ambiguous reports whether a correlation means different things in different processes, as in traces of several. The format has one space of them.
+func (x *writer) ambiguous() bool {
+	type process struct {
+		id    trace.ProcessID
+		label string
+	}
+	of := map[trace.CorrelationID]process{}
+	for e := range x.t.Events(trace.LaneLaunch) {
+		if e.Correlation() == trace.NoCorrelation {
+			continue
+		}
+		th := x.t.Thread(e.Thread())
+		p := process{th.Process, th.ProcessLabel}
+		if other, ok := of[e.Correlation()]; ok && other != p {
+			return true
+		}
+		of[e.Correlation()] = p
+	}
+	for e := range x.t.Events(trace.LaneGPU) {
+		if _, ok := of[e.Correlation()]; ok && !e.Launch().Valid() {
+			return true
+		}
+	}
+	return false
+}
+
+// correlation is the number that pairs an event with its launch in the copy: its own, or where those are ambiguous that of the launch.
+func (x *writer) correlation(e trace.Event) uint64 {
+	switch {
+	case !x.renumber || e.Correlation() == trace.NoCorrelation:
+		return uint64(e.Correlation())
+	case e.Launch().Valid():
+		return uint64(e.Launch().ID()) + 1
+	}
+	return uint64(e.ID()) + 1
 }
 
 // packet writes one packet of sequence 1.
@@ -321,8 +354,9 @@ func (x *writer) args(m []byte, e trace.Event) []byte {
 			m = message(m, eventArg, number1(text(nil, argName, name), argInt, v))
 		}
 	}
-	whole("correlation", uint64(e.Correlation()))
+	whole("correlation", x.correlation(e))
 	whole("External id", e.ExternalID())
+	whole("bytes", uint64(e.Bytes()))
 	if e.Kind() == trace.KindSync {
 		m = message(m, eventArg, number1(text(nil, argName, "device"), argInt, uint64(e.Device())))
 		m = message(m, eventArg, number1(text(nil, argName, "stream"), argInt, uint64(e.Stream())))
@@ -360,7 +394,7 @@ func (x *writer) stage(e trace.Event, stage uint64) []byte {
 	for _, f := range []struct {
 		name  string
 		value int64
-	}{{"correlation", int64(e.Correlation())}, {"external id", int64(e.ExternalID())}, {"graph id", int64(e.GraphID())},
+	}{{"correlation", int64(x.correlation(e))}, {"external id", int64(e.ExternalID())}, {"graph id", int64(e.GraphID())},
 		{"graph node id", int64(e.GraphNode())}, {"bytes", e.Bytes()}} {
 		if f.value != 0 {
 			extra(f.name, f.value)

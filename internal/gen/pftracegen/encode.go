@@ -98,7 +98,7 @@ func Encode(doc []byte, form Form) ([][]byte, error) {
 		}
 	}
 	groups, stages, samples := e.events(d.TraceEvents)
-	out := [][]byte{e.clocks(), e.out, e.interned()}
+	out := [][]byte{append(e.clocks(), e.out...), e.interned()}
 	for _, g := range groups {
 		out = append(append(out, g.begins...), g.ends...)
 	}

@@ -26,9 +26,17 @@ type files struct {
 
 // newFiles returns the trace file of an analysis for copies of it. The demo
 // trace becomes a temporary file.
-func newFiles(env *app.Env, a *layer.Device) (*files, error) {
+func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
+	copied := func(path string) bool { return path != "" && !perfetto.FromEvents(path) }
+	switch {
+	case copied(o.annotate) || copied(o.slice) || o.open && o.annotate == "" && o.slice == "":
+	case env.Demo():
+		return &files{}, nil
+	default:
+		return &files{source: a.Analysis().Trace().Meta().Path}, nil
+	}
 	if !perfetto.CanOpen(a.Analysis().Trace()) {
-		return nil, fmt.Errorf("%s is an nsys export: --annotate, --slice and --open need torch-profiler JSON", env.Trace)
+		return nil, fmt.Errorf("%s is an nsys export: --open needs torch-profiler JSON or an --annotate FILE.pftrace, --annotate and --slice write .pftrace only", env.Trace)
 	}
 	// Not env.Trace: that may be a directory.
 	f := &files{source: a.Analysis().Trace().Meta().Path}

@@ -47,9 +47,9 @@ func program(m machine) app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
 			fs.Var(&o.layers, "layers", "`LIST` of layers to mark and link, such as 2,3,38 or 4-7")
-			app.OutputFile(fs, &o.annotate, "annotate", "write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`, compressed as the trace is")
+			app.OutputFile(fs, &o.annotate, "annotate", "write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`: compressed as the trace is, or Perfetto's own format, where overlapping kernels show whole, if it ends in .pftrace")
 			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap, "shortest `TIME` without GPU work that --annotate draws as a gap")
-			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE`")
+			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE` (see --annotate)")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
 			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, model-files (which files of the server ran), all; what stays is listed on stderr, to be read before sending")
 			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass, or at the first of --layers: serves the annotated copy, else the slice, else the trace itself, once, to the UI alone")
@@ -90,7 +90,7 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 	if o.annotate == "" && o.slice == "" && !o.open {
 		return write(env, a, pm)
 	}
-	files, err := newFiles(env, a)
+	files, err := newFiles(env, a, o)
 	if err != nil {
 		return err
 	}

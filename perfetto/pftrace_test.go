@@ -1,0 +1,139 @@
+package perfetto_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+	"github.com/llmstrata/strata/trace/pftrace"
+)
+
+var formats = []trace.Format{pftrace.Format(), nsys.Format(), trace.Kineto()}
+
+func opened(t *testing.T, path string) *trace.Trace {
+	t.Helper()
+	tr, err := trace.Open(context.Background(), path, trace.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// activities describes the GPU work of a trace.
+func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
+	var out []string
+	for e := range tr.Events(trace.LaneGPU) {
+		if keep == nil || keep(e) {
+			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", e.RecordedDuration(), " ", e.Stream(), " ", e.Launch().Name()))
+		}
+	}
+	return out
+}
+
+// A copy of JSON, of an Nsight Systems export and of a .pftrace holds all that the original does, overlapping kernels whole, and the tracks.
+func TestAnnotatePftrace(t *testing.T) {
+	for _, name := range []string{"traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/nsys/torchrun-2gpu-hopper.sqlite"} {
+		src := testdata.Shared(t, name)
+		dir := t.TempDir()
+		for _, dst := range []string{filepath.Join(dir, "a.pftrace"), filepath.Join(dir, "b.pftrace.gz")} {
+			tr := opened(t, src)
+			a, err := layer.Analyze(context.Background(), tr, layer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tracks := perfetto.Tracks(&a.Devices[0], 0)
+			if err := perfetto.Annotate(context.Background(), tr, src, dst, tracks); err != nil {
+				t.Fatal(err)
+			}
+			got := opened(t, dst)
+			if diff := cmp.Diff(activities(tr, nil), activities(got, nil)); diff != "" {
+				t.Errorf("%s to %s (-original +copy)\n%.1000s", src, dst, diff)
+			}
+			spans := 0
+			for _, tr := range tracks {
+				spans += len(tr.Spans)
+			}
+			added := 0
+			for e := range got.Events(trace.LaneOther) {
+				if e.Category() == perfetto.AnnotationCategory {
+					added++
+				}
+			}
+			if spans == 0 || added%spans != 0 || added == 0 {
+				t.Errorf("%s: %d spans added, want %d", dst, added, spans)
+			}
+			src = dst // a copy of the copy
+		}
+	}
+}
+
+func TestSlicePftrace(t *testing.T) {
+	src := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	tr := opened(t, src)
+	var keep []trace.EventID
+	kept := map[trace.EventID]bool{}
+	for e := range tr.Events(trace.LaneGPU) {
+		if e.Index() >= 40 && e.Index() < 80 {
+			keep = append(keep, e.ID())
+			kept[e.ID()] = true
+		}
+	}
+	dir := t.TempDir()
+	asJSON, asPftrace := filepath.Join(dir, "s.json.gz"), filepath.Join(dir, "s.pftrace")
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, asJSON, perfetto.SliceOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	stats, err := perfetto.Slice(context.Background(), tr, keep, src, asPftrace, perfetto.SliceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := opened(t, asJSON), opened(t, asPftrace)
+	if diff := cmp.Diff(activities(want, nil), activities(got, nil)); diff != "" {
+		t.Errorf("(-JSON +pftrace)\n%.1000s", diff)
+	}
+	counts := func(tr *trace.Trace) (n []int) {
+		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+			n = append(n, tr.LaneLen(l))
+		}
+		return n
+	}
+	if !slices.Equal(counts(want), counts(got)) || stats.Activities != got.LaneLen(trace.LaneGPU) || stats.Kept != int64(got.Len()) {
+		t.Errorf("events by lane %v, of the JSON slice %v; %+v", counts(got), counts(want), stats)
+	}
+}
+
+// What cannot be done is said, and nothing is written.
+func TestPftraceRefusals(t *testing.T) {
+	src := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	tr := opened(t, src)
+	dir := t.TempDir()
+	copied := filepath.Join(dir, "c.pftrace")
+	if err := perfetto.Annotate(context.Background(), tr, src, copied, nil); err != nil {
+		t.Fatal(err)
+	}
+	keep := []trace.EventID{tr.LaneAt(trace.LaneGPU, 0).ID()}
+	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"), perfetto.SliceOptions{Redact: perfetto.Redaction{Names: true}})
+	for want, err := range map[string]error{
+		"nothing can be hidden": redacted,
+		"name it FILE.pftrace":  perfetto.Annotate(context.Background(), opened(t, copied), copied, filepath.Join(dir, "x.json.gz"), nil),
+		"is the trace itself":   perfetto.Annotate(context.Background(), tr, copied, copied, nil),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 1 {
+		t.Errorf("%d files, want the copy alone", len(list))
+	}
+}
