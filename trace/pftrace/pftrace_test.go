@@ -62,7 +62,7 @@ func lines(tr *trace.Trace, copies bool) []string {
 		if k := e.Kind(); copies && (k == trace.KindMemcpy || k == trace.KindMemset) {
 			name = "copy" // render stages have no name for it
 		}
-		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start()), e.Duration(), e.Correlation())
+		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start())+tr.Meta().BaseTime, e.Duration(), e.Correlation())
 		if e.Lane() == trace.LaneGPU {
 			s += fmt.Sprintf(" dev %d stream %d", e.Device(), e.Stream())
 			s += " " + e.LaunchConfig()

@@ -22,18 +22,51 @@ import (
 
 // reader collects the events of a trace.
 type reader struct {
-	b       *trace.Builder
-	tracks  map[uint64]*track
-	seqs    map[uint64]*interned
-	slices  []slice
-	limit   int64      // of slices
-	bad     int64      // packets that do not parse
-	orphan  int64      // ends without begin
-	inline  counterSet // counters described without a number
-	samples int64      // of counters
-	base    int64      // to add for wall-clock time
-	o       *trace.Options
-	shapes  map[[2][3]int64]string
+	b        *trace.Builder
+	tracks   map[uint64]*track
+	seqs     map[uint64]*interned
+	recent   *interned // the sequence of the packet before
+	recentID uint64
+	chunks   [][]kept // of chunkSize each
+	n        int      // events in them
+	texts    []string
+	textID   map[string]uint32
+	limit    int64      // of slices
+	bad      int64      // packets that do not parse
+	inline   counterSet // counters described without a number
+	samples  int64      // of counters
+	base     int64      // to add for wall-clock time
+	o        *trace.Options
+	shapes   map[[2][3]int64]uint32
+}
+
+// chunkSize is how many events are stored together: they are not copied as their number grows.
+const chunkSize = 1 << 13
+
+// at is the i-th event.
+func (d *reader) at(i int32) *kept { return &d.chunks[i/chunkSize][i%chunkSize] }
+
+// store keeps an event and returns its number.
+func (d *reader) store(e *kept) int32 {
+	i := d.n
+	if i%chunkSize == 0 {
+		d.chunks = append(d.chunks, make([]kept, 0, chunkSize))
+	}
+	c := &d.chunks[i/chunkSize]
+	*c = append(*c, *e)
+	d.n++
+	return int32(i)
+}
+
+// all goes through the events.
+func (d *reader) all(yield func(*kept) bool) {
+	for _, c := range d.chunks {
+		for i := range c {
+			if !yield(&c[i]) {
+				return
+			}
+		}
+	}
 }
 
 // errEvents says that the limit of events is exceeded.
@@ -60,7 +93,8 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 		events = maxEvents
 	}
 	p := &packets{r: bufio.NewReaderSize(r, 256<<10), most: most}
-	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, seqs: map[uint64]*interned{}, limit: events, o: &o, shapes: map[[2][3]int64]string{}}
+	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, seqs: map[uint64]*interned{}, limit: events, o: &o, shapes: map[[2][3]int64]uint32{},
+		texts: []string{""}, textID: map[string]uint32{"": 0}}
 	d.b.RepairOrder(o.RepairOrder)
 	n := 0
 	for ; ; n++ {
@@ -139,25 +173,23 @@ func (d *reader) packet(m []byte) error {
 		}
 	}
 	ok := !c.bad
-	s := d.seqs[seq]
-	if s == nil {
-		s = newInterned()
-		d.seqs[seq] = s
-	}
+	s := d.sequence(seq)
 	if flags&flagCleared != 0 {
 		s.clear()
 	}
-	ok = ok && s.learn(names) && d.describe(descriptor)
+	ok = ok && (names == nil || d.learn(s, names)) && d.describe(descriptor)
 	if !ok {
 		d.bad++
 		return nil
 	}
-	if int64(len(d.slices))+d.samples >= d.limit {
+	if int64(d.n)+d.samples >= d.limit {
 		return errEvents
 	}
 	switch {
 	case body != nil:
-		s.ordered = s.ordered && ts >= s.last
+		if s.ordered && ts < s.last {
+			d.reorder(s)
+		}
 		s.last = ts
 		ok = d.event(s, ts, body)
 	case stage != nil:
@@ -171,6 +203,30 @@ func (d *reader) packet(m []byte) error {
 		d.bad++
 	}
 	return nil
+}
+
+// sequence is what is known of a packet sequence; files have one, or take turns.
+func (d *reader) sequence(id uint64) *interned {
+	if d.recent != nil && d.recentID == id {
+		return d.recent
+	}
+	s := d.seqs[id]
+	if s == nil {
+		s = newInterned()
+		d.seqs[id] = s
+	}
+	d.recent, d.recentID = s, id
+	return s
+}
+
+// track is the one with a number, which may be described later.
+func (d *reader) track(id uint64) *track {
+	t := d.tracks[id]
+	if t == nil {
+		t = &track{}
+		d.tracks[id] = t
+	}
+	return t
 }
 
 // describe reads a track_descriptor.
@@ -212,14 +268,15 @@ func (d *reader) describe(m []byte) bool {
 			}
 		}
 	}
-	d.tracks[id] = t
+	*d.track(id) = *t
 	return !c.bad
 }
 
 // event reads a track_event: the begin or the end of a slice.
 func (d *reader) event(s *interned, ts int64, m []byte) bool {
-	e := slice{start: ts, end: math.MinInt64}
-	var typ uint64
+	var e slice
+	e.start, e.end = ts, math.MinInt64
+	var typ, track uint64
 	var value float64
 	good := true
 	var f field
@@ -229,21 +286,21 @@ func (d *reader) event(s *interned, ts int64, m []byte) bool {
 		case eventType:
 			typ = f.num
 		case eventTrack:
-			e.track = f.num
+			track = f.num
 		case eventNameID:
-			e.name = s.names[f.num]
+			e.name = s.names.get(f.num)
 		case eventName:
-			e.name = string(f.bytes)
+			e.name = d.text(f.bytes)
 		case eventCategoryID:
-			e.category = s.categories[f.num]
+			e.category = s.categories.get(f.num)
 		case eventCategory:
-			e.category = string(f.bytes)
+			e.category = d.text(f.bytes)
 		case eventInt:
 			value = float64(int64(f.num))
 		case eventDouble:
 			value = f.double()
 		case eventArg:
-			good = e.take(s, f.bytes) && good
+			good = e.take(d, s, f.bytes) && good
 		}
 	}
 	if c.bad || !good {
@@ -251,41 +308,21 @@ func (d *reader) event(s *interned, ts int64, m []byte) bool {
 	}
 	switch typ {
 	case typeBegin:
-		s.marks[e.track] = append(s.marks[e.track], int32(len(d.slices)))
-		d.slices = append(d.slices, e)
+		q := d.queue(s, track)
+		e.track = q.track
+		d.shape(&e)
+		d.begin(s, q, d.store(&e.kept))
 	case typeEnd:
-		s.marks[e.track] = append(s.marks[e.track], ^int32(len(s.ends)))
-		s.ends = append(s.ends, ts)
+		d.end(s, d.queue(s, track), ts)
 	case typeCounter:
-		d.trackCounter(e.track, ts, value)
+		d.trackCounter(track, ts, value)
 	}
 	return true
 }
 
-// pair gives the begins of each track their ends.
-func (d *reader) pair(s *interned) {
-	for _, marks := range s.marks {
-		var open []int32
-		for _, m := range marks {
-			switch {
-			case m >= 0:
-				open = append(open, m)
-			case len(open) == 0:
-				d.orphan++
-			case s.ordered: // the last one that is open
-				d.slices[open[len(open)-1]].end = s.ends[^m]
-				open = open[:len(open)-1]
-			default: // the first one
-				d.slices[open[0]].end = s.ends[^m]
-				open = open[1:]
-			}
-		}
-	}
-}
-
 // renderStage reads a gpu_render_stage_event: a whole GPU activity.
 func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
-	e := slice{start: ts, device: int64(trace.NoDevice), stream: int64(trace.NoStream), has: onGPU}
+	e := slice{kept: kept{start: ts, device: int64(trace.NoDevice), stream: int64(trace.NoStream), has: onGPU, track: &noTrack}}
 	var duration, queue, stage, event uint64
 	good, extra := true, false
 	var f field
@@ -303,10 +340,10 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 		case stageID:
 			stage = f.num
 		case stageNameID:
-			e.name = s.names[f.num]
+			e.name = s.names.get(f.num)
 		case stageKernelID:
-			if e.name == "" {
-				e.name = s.kernels[f.num]
+			if e.name == 0 {
+				e.name = s.kernels.get(f.num)
 			}
 		case stageLaunch:
 			good = e.launch(f.bytes) && good
@@ -329,9 +366,11 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 	case "Kernel":
 		e.has |= isKernel
 	case "Memcpy", "Memset":
-		e.has |= map[string]evidence{"Memcpy": isCopy, "Memset": isSet}[name]
-		if e.name == "" {
-			e.name = name
+		if e.has |= isCopy; name == "Memset" {
+			e.has ^= isCopy | isSet
+		}
+		if e.name == 0 {
+			e.name = d.text([]byte(name))
 		}
 	case "Annotation":
 		e.has |= isAnnotation
@@ -340,11 +379,12 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 	case "":
 	default: // a host's function, the recording of an event: parts of a graph, no work
 		e.has |= isOther
-		if e.name == "" {
-			e.name = name
+		if e.name == 0 {
+			e.name = d.text([]byte(name))
 		}
 	}
-	d.slices = append(d.slices, e)
+	d.shape(&e)
+	d.store(&e.kept)
 	return true
 }
 
@@ -438,35 +478,42 @@ func (e *slice) extra(m []byte) bool {
 	return !c.bad
 }
 
+// noTrack is the track of render stages, which have none.
+var noTrack track
+
 // finish tells the kinds and hands everything to the builder.
 func (d *reader) finish(tooLarge int64) {
-	for _, s := range d.seqs {
-		d.pair(s)
-	}
 	d.findGPUs()
-	open := int64(0)
-	for i := range d.slices {
-		e := &d.slices[i]
-		if e.end == math.MinInt64 {
-			open++
-			continue
-		}
-		t := d.tracks[e.track]
-		if t == nil {
-			t = &track{}
-		}
-		if t.gpu {
+	kinds := make([]trace.Kind, 0, d.n)
+	rows := map[trace.Lane]int{}
+	for e := range d.all {
+		if e.track.gpu {
 			e.has |= onGPU
 		}
-		kind := e.kindOf()
-		if !d.wanted(kind, e.start, e.end) {
-			d.b.See(e.start)
-			continue
+		k := e.kindOf(d)
+		kinds = append(kinds, k)
+		if e.end != math.MinInt64 && d.wanted(k, e.start, e.end) {
+			rows[k.Lane()]++
 		}
-		d.b.Add(d.data(e, t, kind))
 	}
-	for id, t := range d.tracks {
-		d.name(id, t)
+	for lane, n := range rows {
+		d.b.Grow(lane, n)
+	}
+	open, i := int64(0), 0
+	for e := range d.all {
+		kind := kinds[i]
+		i++
+		switch {
+		case e.end == math.MinInt64:
+			open++
+		case !d.wanted(kind, e.start, e.end):
+			d.b.See(e.start)
+		default:
+			d.b.Add(d.data(e, kind))
+		}
+	}
+	for _, id := range sorted(d.tracks) {
+		d.name(d.tracks[id])
 	}
 	d.report(open, tooLarge)
 }
@@ -475,11 +522,10 @@ func (d *reader) finish(tooLarge int64) {
 // Annotations of a GPU carry nothing that tells where they lie, and need not share a track with kernels.
 func (d *reader) findGPUs() {
 	activities, calls := map[int64]bool{}, map[int64]bool{}
-	for i := range d.slices {
-		e := &d.slices[i]
-		t := d.tracks[e.track]
+	for e := range d.all {
+		t := e.track
 		switch {
-		case t == nil || e.has&onGPU != 0:
+		case e.has&onGPU != 0:
 		case e.has&(hasCallID|hasPython) != 0:
 			calls[t.process] = true
 		case e.has&(hasDevice|hasStream) == hasDevice|hasStream:
@@ -491,22 +537,27 @@ func (d *reader) findGPUs() {
 	}
 }
 
-// shapeOf is an activity's grid and block as text; equal ones share it.
-func (d *reader) shapeOf(e *slice) string {
+// shape numbers an activity's grid and block as text.
+func (d *reader) shape(e *slice) {
+	if e.has&hasGrid == 0 {
+		return
+	}
 	k := [2][3]int64{e.grid, e.block}
-	s, ok := d.shapes[k]
+	id, ok := d.shapes[k]
 	if !ok {
-		s = e.shape()
+		id = d.text(e.shapeText())
 		if len(d.shapes) < 1<<16 { // a hostile file can make every activity's its own
-			d.shapes[k] = s
+			d.shapes[k] = id
 		}
 	}
-	return s
+	e.kept.shape = id
 }
 
 // data is an event as the builder takes it.
-func (d *reader) data(e *slice, t *track, kind trace.Kind) trace.EventData {
-	out := trace.EventData{Kind: kind, Category: e.category, Domain: e.domain, Name: e.name, Start: e.start, Duration: e.end - e.start, Device: trace.NoDevice, Stream: trace.NoStream,
+func (d *reader) data(e *kept, kind trace.Kind) trace.EventData {
+	t := e.track
+	out := trace.EventData{Kind: kind, Category: d.texts[e.category], Domain: d.texts[e.domain], Name: d.texts[e.name], Start: e.start, Duration: e.end - e.start,
+		Device: trace.NoDevice, Stream: trace.NoStream,
 		Correlation: trace.CorrelationID(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
 	lane := kind.Lane()
 	if lane == trace.LaneGPU || kind == trace.KindGPUAnnotation || kind == trace.KindSync {
@@ -519,9 +570,7 @@ func (d *reader) data(e *slice, t *track, kind trace.Kind) trace.EventData {
 		}
 	}
 	if lane == trace.LaneGPU {
-		if e.has&hasGrid != 0 {
-			out.Shape = d.shapeOf(e)
-		}
+		out.Shape = d.texts[e.shape]
 		return out
 	}
 	out.Process, out.Thread = trace.ProcessRef{ID: trace.ProcessID(t.process)}, trace.ThreadID(t.thread)
@@ -529,7 +578,7 @@ func (d *reader) data(e *slice, t *track, kind trace.Kind) trace.EventData {
 }
 
 // name tells the builder what threads are called.
-func (d *reader) name(id uint64, t *track) {
+func (d *reader) name(t *track) {
 	if t.gpu {
 		return
 	}
@@ -551,15 +600,19 @@ func (d *reader) report(open, tooLarge int64) {
 	}
 	lose(trace.LossTruncated, open, "slices without an end")
 	lose(trace.LossBadEvent, d.bad, "packets that cannot be read")
-	lose(trace.LossBadEvent, d.orphan, "ends of slices without a begin")
+	var orphans int64
+	for _, s := range d.seqs {
+		orphans += s.orphans
+	}
+	lose(trace.LossBadEvent, orphans, "ends of slices without a begin")
 	lose(trace.LossLimit, tooLarge, "packets that are too large")
 	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: d.base, WithStack: d.has(hasPython), RecordShape: false})
 }
 
 // has reports whether any event carries something.
 func (d *reader) has(what evidence) bool {
-	for i := range d.slices {
-		if d.slices[i].has&what != 0 {
+	for e := range d.all {
+		if e.has&what != 0 {
 			return true
 		}
 	}

@@ -34,21 +34,27 @@ const (
 	isGraph
 )
 
-// slice is one event of the trace, 150 bytes: kinds are told when all of them are known.
-type slice struct {
+// kept is one event of the trace, 104 bytes: kinds are told when all of them are known. Texts are numbers of the reader's table.
+type kept struct {
 	start, end  int64
-	name        string
-	category    string // "" in the first forms
-	domain      string // of an NVTX range
-	track       uint64
-	grid, block [3]int64
-	device      int64
-	stream      int64
 	correlation uint64
 	external    uint64
 	graph, node uint64
 	bytes       int64
+	device      int64
+	stream      int64
+	track       *track
+	name        uint32
+	category    uint32 // 0 in the first forms
+	domain      uint32 // of an NVTX range
+	shape       uint32 // grid and block
 	has         evidence
+}
+
+// slice is an event that is being read.
+type slice struct {
+	kept
+	grid, block [3]int64
 }
 
 // track is a row of the trace: a thread, or a stream of a GPU.
@@ -61,71 +67,125 @@ type track struct {
 	gpu     bool
 }
 
-// interned are the names of one packet sequence.
+// interned are the texts of one packet sequence, and what it has begun.
 type interned struct {
-	names, args, texts, kernels map[uint64]string
-	stages, categories          map[uint64]string
-	counters                    map[uint64]counterSet
-	last                        int64              // timestamp of the packet before
-	ordered                     bool               // timestamps have never gone back
-	marks                       map[uint64][]int32 // by track: a begin is the number of its slice, an end ^ its place in ends
-	ends                        []int64
+	names, kernels, categories idTable // of texts' numbers
+	args, texts, stages        map[uint64]string
+	counters                   map[uint64]counterSet
+
+	last    int64 // timestamp of the packet before
+	ordered bool  // timestamps have never gone back
+	queues  map[uint64]*queue
+	recent  *queue // the one used last
+	log     []mark // what was paired while the sequence was in order
+	orphans int64  // ends without begin
 }
 
 func newInterned() *interned {
-	s := &interned{ordered: true, marks: map[uint64][]int32{}}
+	s := &interned{ordered: true, queues: map[uint64]*queue{}}
 	s.clear()
 	return s
 }
 
 func (s *interned) clear() {
-	s.names, s.args, s.texts, s.kernels = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
-	s.stages, s.categories, s.counters = map[uint64]string{}, map[uint64]string{}, map[uint64]counterSet{}
+	s.names, s.kernels, s.categories = idTable{}, idTable{}, idTable{}
+	s.args, s.texts, s.stages, s.counters = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]counterSet{}
+}
+
+// idTable maps the numbers that a sequence gives texts to those of the reader. Writers count from 1.
+type idTable struct {
+	dense  []uint32
+	sparse map[uint64]uint32
+}
+
+// maxDense bounds the table of numbers that are counted; a hostile file's go into a map.
+const maxDense = 1 << 20
+
+func (t *idTable) get(id uint64) uint32 {
+	if id < uint64(len(t.dense)) {
+		return t.dense[id]
+	}
+	return t.sparse[id]
+}
+
+func (t *idTable) set(id uint64, text uint32) {
+	if id < maxDense && id <= 2*uint64(len(t.dense))+64 {
+		for uint64(len(t.dense)) <= id {
+			t.dense = append(t.dense, t.sparse[uint64(len(t.dense))])
+		}
+		t.dense[id] = text
+		return
+	}
+	if t.sparse == nil {
+		t.sparse = map[uint64]uint32{}
+	}
+	t.sparse[id] = text
 }
 
 // learn takes the names of an interned_data message.
-func (s *interned) learn(m []byte) bool {
+func (d *reader) learn(s *interned, m []byte) bool {
 	var f, g field
 	c := fields{rest: m}
 	for c.next(&f) {
-		table, text := s.names, protowire.Number(internedName)
+		var table *idTable
+		var texts map[uint64]string
+		field := protowire.Number(internedName)
 		switch f.id {
 		case internedNames:
+			table = &s.names
 		case internedCategories:
-			table = s.categories
+			table = &s.categories
+		case internedKernels:
+			table, field = &s.kernels, internedKernel
 		case internedCounters:
 			if !s.learnCounters(f.bytes) {
 				return false
 			}
 			continue
 		case internedArgNames:
-			table = s.args
+			texts = s.args
 		case internedArgString:
-			table = s.texts
+			texts = s.texts
 		case internedStages:
-			table = s.stages
-		case internedKernels:
-			table, text = s.kernels, internedKernel
+			texts = s.stages
 		default:
 			continue
 		}
 		var id uint64
-		var name string
+		var name []byte
 		for d := (fields{rest: f.bytes}); d.next(&g); {
 			switch g.id {
 			case internedID:
 				id = g.num
-			case text:
-				name = string(g.bytes)
+			case field:
+				name = g.bytes
 			}
 		}
-		table[id] = name
+		if table != nil {
+			table.set(id, d.text(name))
+		} else {
+			texts[id] = string(name)
+		}
 	}
 	return !c.bad
 }
 
+// text numbers a text; 0 is "".
+func (d *reader) text(b []byte) uint32 {
+	if len(b) == 0 {
+		return 0
+	}
+	id, ok := d.textID[string(b)]
+	if !ok {
+		id = uint32(len(d.texts))
+		d.texts = append(d.texts, string(b))
+		d.textID[d.texts[id]] = id
+	}
+	return id
+}
+
 // take stores what one debug annotation says.
-func (e *slice) take(s *interned, m []byte) bool {
+func (e *slice) take(d *reader, s *interned, m []byte) bool {
 	var name, text []byte
 	var v int64
 	var dims [3]int64
@@ -147,7 +207,7 @@ func (e *slice) take(s *interned, m []byte) bool {
 		case argStringID:
 			text = []byte(s.texts[f.num])
 		case argElement:
-			for d := (fields{rest: f.bytes}); n < len(dims) && d.next(&g); {
+			for x := (fields{rest: f.bytes}); n < len(dims) && x.next(&g); {
 				if g.id == argInt || g.id == argUint {
 					dims[n] = int64(g.num)
 				}
@@ -160,7 +220,7 @@ func (e *slice) take(s *interned, m []byte) bool {
 	}
 	switch {
 	case string(name) == argDomain:
-		e.domain = string(text)
+		e.domain = d.text(text)
 	case n > 0 && string(name) == "grid":
 		e.setShape(false, dims)
 	case n > 0 && string(name) == "block":
@@ -202,8 +262,8 @@ func (e *slice) setShape(block bool, dims [3]int64) {
 	e.has |= hasGrid
 }
 
-// shape writes grid and block as the trace package has them: "gx,gy,gz|bx,by,bz".
-func (e *slice) shape() string {
+// shapeText writes grid and block as the trace package has them: "gx,gy,gz|bx,by,bz".
+func (e *slice) shapeText() []byte {
 	b := make([]byte, 0, 32)
 	for i, v := range e.grid {
 		if i > 0 {
@@ -218,7 +278,7 @@ func (e *slice) shape() string {
 		}
 		b = strconv.AppendInt(b, v, 10)
 	}
-	return string(b)
+	return b
 }
 
 // set stores one named number.
@@ -254,7 +314,8 @@ func (e *slice) set(name []byte, v int64) {
 }
 
 // kindOf tells an event's kind by what it carries, best first.
-func (e *slice) kindOf() trace.Kind {
+func (e *kept) kindOf(d *reader) trace.Kind {
+	name := d.texts[e.name]
 	gpu := e.has&onGPU != 0 || e.has&(hasDevice|hasStream) == hasDevice|hasStream
 	switch {
 	case e.has&isKernel != 0:
@@ -269,22 +330,22 @@ func (e *slice) kindOf() trace.Kind {
 		return trace.KindOther
 	case e.has&isGraph != 0:
 		return trace.KindGraph
-	case e.category != "":
-		return categoryKind(e.category, e.name)
+	case e.category != 0:
+		return categoryKind(d.texts[e.category], name)
 	case e.has&hasSync != 0:
 		return trace.KindSync
 	case e.has&hasCallID != 0:
-		return callKind(e.name)
+		return callKind(name)
 	case gpu:
-		return e.activity()
+		return e.activity(name)
 	case e.has&hasPython != 0:
-		return trace.KindOf("python_function", e.name)
-	case e.has&hasSequence != 0, e.has&(hasInputs|hasExternal) != 0 && isOp(e.name):
+		return trace.KindOf("python_function", name)
+	case e.has&hasSequence != 0, e.has&(hasInputs|hasExternal) != 0 && isOp(name):
 		return trace.KindOp
 	case e.has&(hasInputs|hasExternal) != 0:
 		return trace.KindAnnotation
 	case e.has&hasCorrelation != 0: // not on a GPU: the call that launched something (roctracer gives no cbid)
-		return callKind(e.name)
+		return callKind(name)
 	}
 	return trace.KindOther
 }
@@ -309,11 +370,11 @@ func callKind(name string) trace.Kind {
 }
 
 // activity tells what ran on a stream.
-func (e *slice) activity() trace.Kind {
+func (e *kept) activity(name string) trace.Kind {
 	switch {
-	case strings.HasPrefix(e.name, "Memcpy") || e.has&hasBytes != 0 && strings.Contains(e.name, "Copy"):
+	case strings.HasPrefix(name, "Memcpy") || e.has&hasBytes != 0 && strings.Contains(name, "Copy"):
 		return trace.KindMemcpy
-	case strings.HasPrefix(e.name, "Memset") || e.has&hasBytes != 0 && strings.Contains(e.name, "Fill"):
+	case strings.HasPrefix(name, "Memset") || e.has&hasBytes != 0 && strings.Contains(name, "Fill"):
 		return trace.KindMemset
 	case e.has&(hasGrid|hasContext|hasCorrelation) != 0:
 		return trace.KindKernel

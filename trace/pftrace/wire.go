@@ -2,6 +2,7 @@ package pftrace
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -106,11 +107,15 @@ type packets struct {
 	offset int64 // of the next packet
 	most   int   // bytes of a packet
 	lost   int64 // packets above that
+	peeked int   // bytes of the packet given out, where they are still in r's buffer
 }
 
 // next returns the next packet's bytes, which are valid until the next call. The error is io.EOF at the end,
 // io.ErrUnexpectedEOF inside a packet, errFrame where the stream makes no sense, else the reader's.
 func (p *packets) next() ([]byte, error) {
+	if m := p.peek(); m != nil {
+		return m, nil
+	}
 	for {
 		tag, n, err := p.varint()
 		if err != nil {
@@ -144,6 +149,27 @@ func (p *packets) next() ([]byte, error) {
 		}
 		return p.read(int(size))
 	}
+}
+
+// peek is next for a packet that is in the reader's buffer as a whole: its bytes are not copied. It returns nil for any other.
+func (p *packets) peek() []byte {
+	n, _ := p.r.Discard(p.peeked) // the packet given out before
+	p.offset += int64(n)
+	p.peeked = 0
+	head, _ := p.r.Peek(min(p.r.Buffered(), 1+binary.MaxVarintLen32))
+	if len(head) < 2 || head[0] != tracePacket<<3|byte(protowire.BytesType) {
+		return nil
+	}
+	size, n := protowire.ConsumeVarint(head[1:])
+	if n < 0 || size > uint64(p.r.Buffered()) || int(size) > p.most || 1+n+int(size) > p.r.Buffered() {
+		return nil
+	}
+	m, err := p.r.Peek(1 + n + int(size))
+	if err != nil {
+		return nil
+	}
+	p.peeked = len(m)
+	return m[1+n:]
 }
 
 // read fills the buffer, growing it as the bytes come in: a length is only a claim.
@@ -193,7 +219,6 @@ func (p *packets) varint() (v uint64, n int, err error) {
 // field is one field of a message: num for numbers of all types, bytes for the rest.
 type field struct {
 	id    protowire.Number
-	typ   protowire.Type
 	num   uint64
 	bytes []byte
 }
@@ -212,13 +237,17 @@ func (c *fields) next(f *field) bool {
 	if len(c.rest) == 0 {
 		return false
 	}
-	id, typ, n := protowire.ConsumeTag(c.rest)
-	if n < 0 {
+	tag, n := uint64(c.rest[0]), 1
+	if tag >= 0x80 {
+		tag, n = protowire.ConsumeVarint(c.rest)
+	}
+	id, typ := protowire.DecodeTag(tag)
+	if n < 0 || id < protowire.MinValidNumber {
 		c.bad = true
 		return false
 	}
 	m := c.rest[n:]
-	f.id, f.typ, f.num, f.bytes = id, typ, 0, nil
+	f.id, f.num, f.bytes = id, 0, nil
 	switch typ {
 	case protowire.VarintType:
 		f.num, n = protowire.ConsumeVarint(m)
