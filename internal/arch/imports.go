@@ -28,7 +28,7 @@ var Layers = Layering{
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
 	"hostoverhead":     {"layer", "layer/compare", "classify", "trace"},
 	"triage":           {"layer", "layer/compare", "profile", "profile/hardware", "classify", "trace"},
-	"perfetto":         {"layer", "classify", "trace"},
+	"perfetto":         {"layer", "classify", "trace", "trace/pftrace"},
 	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},
 	"trace/pftrace":    {"trace"},
@@ -62,6 +62,7 @@ var Layers = Layering{
 	"internal/gen/cmd/tracegen": {"internal/gen"},
 	"internal/gen/idle":         {"internal/gen/nsysgen"},
 	"internal/gen/nsysgen":      {},
+	"internal/gen/pftracegen":   {},
 	"internal/gate":             {"internal/table"},
 	"internal/htmlreport":       {"internal/table"},
 	"internal/inflate":          {},
@@ -155,8 +156,8 @@ func (l Layering) refuse(from, to string, test bool) string {
 		return ""
 	case test && (from == "." || internal(to)):
 		return ""
-	case test && (from == "hostoverhead" || from == "internal/published/host") && to == "trace/nsys":
-		return "" // its reference figures are of nsys exports
+	case test && (from == "hostoverhead" || from == "internal/published/host" || from == "perfetto" || from == "trace/pftrace") && to == "trace/nsys":
+		return "" // reference figures are of nsys exports, and copies are made of them
 	case internal(to) && !internal(from) && !strict[from]:
 		for _, d := range l.below(to) {
 			if !internal(d) && d != from && !slices.Contains(l.below(from), d) {
