@@ -97,3 +97,20 @@ func TestFormatsOfGates(t *testing.T) {
 		t.Errorf("SARIF: %+v (%v), want the one gate that failed", log, err)
 	}
 }
+
+// Noise is learned from five runs and given back; fewer are refused, as is a file that is none.
+func TestNoiseFile(t *testing.T) {
+	demo := demoFile(t)
+	path := filepath.Join(t.TempDir(), "noise.json")
+	five := []string{"--b", demo, "--b", demo, "--b", demo, "--b", demo, "--b", demo, "--save-noise", path}
+	apptest.MustRun(t, program(), five...)
+	r := apptest.MustRun(t, program(), "--a", demo, "--b", demo, "--noise", path)
+	if !strings.Contains(r.Stdout, "learned from 5 runs") {
+		t.Errorf("the report does not say where its floor is from:\n%s", r.Stdout)
+	}
+	for name, args := range map[string][]string{"four runs": five[2:], "not a noise file": {"--a", demo, "--b", demo, "--noise", demo}, "absent": {"--a", demo, "--b", demo, "--noise", path + ".absent"}} {
+		if r := apptest.Run(t, program(), args...); r.Code != 1 {
+			t.Errorf("%s: exit code %d, want 1 (%s)", name, r.Code, r.Stderr)
+		}
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
@@ -36,7 +38,7 @@ type options struct {
 	normalize         string
 	save, baseline    string
 	html              string
-	floor             float64
+	noise, saveNoise  string
 	allowInconclusive bool
 }
 
@@ -51,6 +53,7 @@ func program() app.Program {
 			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs differ",
 			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
 			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
+			"compare --b r1.json.gz --b r2.json.gz --b r3.json.gz --b r4.json.gz --b r5.json.gz --save-noise noise.json   # then: --noise noise.json",
 		},
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: formats(),
@@ -69,7 +72,8 @@ func program() app.Program {
 			app.OutputFile(fs, &o.html, "html", "also write a report for browsers to this `FILE`: one file that needs no network")
 			fs.StringVar(&o.save, "save", "", "write side B, reduced to what a comparison needs, to `FILE`")
 			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
-			fs.Float64Var(&o.floor, "noise", 0, "standard deviation between two equal runs in `PERCENT`, where it was measured; default: 0.75 on one kind of GPU, 2 elsewhere")
+			fs.StringVar(&o.noise, "noise", "", "what two equal runs differ by: a `FILE` that --save-noise wrote, or a standard deviation in per cent; default: 0.75 on one kind of GPU, 2 elsewhere, assumed")
+			app.OutputFile(fs, &o.saveNoise, "save-noise", "learn from five or more runs of one program, given as --b, what equal runs differ by, and write it to `FILE`")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}
@@ -89,12 +93,15 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" {
+	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" && o.saveNoise == "" {
 		return app.Usagef("--a and --b: name a trace for each side, or --baseline FILE for side A")
 	}
 	b, err := side(ctx, env, o.b, o.bLabel, cmpOr(o.bConfig, o.aConfig))
 	if err != nil {
 		return err
+	}
+	if o.saveNoise != "" {
+		return o.learn(ctx, env, b, opts)
 	}
 	if o.save != "" {
 		if err := save(o.save, b); err != nil {
@@ -157,11 +164,9 @@ func (o *options) compare() (compare.Options, error) {
 	default:
 		return out, app.Usagef("--normalize %q: want none or tokens", o.normalize)
 	}
-	const most = 50 // per cent
-	if !(o.floor >= 0 && o.floor <= most) {
-		return out, app.Usagef("--noise %v: want a percentage from 0 to %d", o.floor, most)
+	if err := o.readNoise(&out); err != nil {
+		return out, err
 	}
-	out.Floor = o.floor / 100
 	if o.passA >= 0 || o.passB >= 0 {
 		out.PassA, out.PassB = &o.passA, &o.passB
 	}
@@ -216,4 +221,46 @@ func load(path string) (*compare.Side, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
+}
+
+// readNoise reads --noise: a file, or a number of per cent.
+func (o *options) readNoise(out *compare.Options) error {
+	if o.noise == "" {
+		return nil
+	}
+	if v, err := strconv.ParseFloat(o.noise, 64); err == nil {
+		const most = 50 // per cent
+		if !(v >= 0 && v <= most) {
+			return app.Usagef("--noise %v: want a percentage from 0 to %d, or a file", v, most)
+		}
+		out.Floor = v / 100
+		return nil
+	}
+	f, err := os.Open(o.noise)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if out.Noise, err = compare.ReadNoise(f); err != nil {
+		return fmt.Errorf("%s: %w", o.noise, err)
+	}
+	return nil
+}
+
+// learn writes what the runs of side B differ by.
+func (o *options) learn(ctx context.Context, env *app.Env, b *compare.Side, opts compare.Options) error {
+	n, err := compare.LearnNoise(ctx, b, opts)
+	if err != nil {
+		return err
+	}
+	for _, path := range o.b { // the date of the newest recording, not of today: the same runs give the same file
+		if info, err := os.Stat(path); err == nil {
+			n.Date = max(n.Date, info.ModTime().UTC().Format(time.DateOnly))
+		}
+	}
+	if err := atomicfile.Write(o.saveNoise, 0o666, n.Write); err != nil {
+		return err
+	}
+	env.Notef("%d runs, %s passes: all work differs by %.2f %% from run to run; noise saved to %s", n.Runs, n.Stage, 100*n.Common, o.saveNoise)
+	return nil
 }
