@@ -156,6 +156,8 @@ func (c *comparison) conclude(r *Report) {
 	least := c.least()
 	percent := 100 * float64(r.Delta) / c.pass
 	switch {
+	case r.doubtful() != nil:
+		r.Verdict = Inconclusive
 	case found > 0 && net >= least:
 		r.Verdict = Slower
 	case found > 0 && net <= -least:
@@ -186,6 +188,9 @@ func (r *Report) waitB() time.Duration { return r.waitA() + r.Delta - r.Work.Del
 
 // why says what keeps a comparison from a conclusion.
 func (c *comparison) why(r *Report, limit time.Duration) string {
+	if d := r.doubtful(); d != nil {
+		return fmt.Sprintf("%s (--allow %s judges in spite of it)", d.Text, d.Code)
+	}
 	if abs(r.Delta-r.Work.Delta) >= limit {
 		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", c.p.WaitPasses)
 	}

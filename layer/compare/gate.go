@@ -88,6 +88,10 @@ func (r *Report) judge(g Gate) GateResult {
 		out.Outcome = Passed
 	}
 	out.Text = fmt.Sprintf("%s: %+.1f %% (%+.1f … %+.1f %%)", g, 100*out.Estimate, 100*out.Low, 100*out.High)
+	if d := r.doubtful(); d != nil {
+		out.Outcome = Undecided
+		out.Text += "; " + d.Text
+	}
 	return out
 }
 

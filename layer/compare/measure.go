@@ -23,6 +23,8 @@ const (
 )
 
 const (
+	// smClock is what counters call the clock of the GPU's processors.
+	smClock = "sm-clock"
 	// covered is the share of the time inside layers that needs an operator for rows by operator; below it rows are categories.
 	covered = 0.9
 	// layersKept is up to how many passes of a run keep the times of their layers: with more, passes show how times vary.
@@ -39,6 +41,11 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	}
 	d := &a.Devices[0]
 	r.GPU = d.GPU
+	for _, c := range a.Trace().Counters() {
+		if c.Device == d.ID && c.Quantity == smClock {
+			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed()}
+		}
+	}
 	m := &measurer{device: d, run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	m.medians()

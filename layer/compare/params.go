@@ -57,6 +57,14 @@ type Params struct {
 	ShiftSE   float64
 	ShareCap  float64
 	ShiftRows int
+	// ClockShift is from which relative difference of the GPU's clocks on the two sides differ for no reason of the program's: boost clocks under
+	// a steady load move by one or two steps of 15 MHz.
+	ClockShift float64
+	// BimodalRuns is from how many runs a side on they may be of two kinds, of which each has at least BimodalShare of the runs, and which are
+	// apart by at least BimodalGap: equal runs on an idle machine stay within 2 to 3 %.
+	BimodalRuns  int
+	BimodalShare float64
+	BimodalGap   float64
 	// Pause is from which time between two passes on the server certainly had nothing to do: a hundred times what a busy server takes.
 	Pause time.Duration
 	// Transfer is up to how many times the median duration of a collective's launches one launch is transfer; the rest of it is
@@ -75,6 +83,6 @@ func DefaultParams() Params {
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
 		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,
 		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostCorrelation: 0.9, RenameCount: 0.05,
-		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, Pause: 100 * time.Millisecond, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
+		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, ClockShift: 0.02, Pause: 100 * time.Millisecond, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
 	}
 }

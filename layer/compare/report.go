@@ -40,6 +40,8 @@ type Options struct {
 	Noise *Noise
 	// Gates are conditions to judge.
 	Gates []Gate
+	// Allow are the codes of doubts in spite of which there is a verdict (see [Doubt]).
+	Allow []string
 }
 
 // params are the numbers that decide.
@@ -62,6 +64,8 @@ type Report struct {
 	Delta time.Duration `json:"delta_ns"`
 	Work  Interval      `json:"work"`
 	Rows  []Row         `json:"rows"`
+	// Doubts are reasons why the comparison may say nothing of the program.
+	Doubts []Doubt `json:"doubts"`
 	// Layers are the GPU times of each layer on both sides.
 	Layers []LayerTimes `json:"layers"`
 	// Findings are the rows that are beyond noise, largest first, and what else is worth saying.

@@ -33,6 +33,10 @@ type Run struct {
 	Passes []Pass    `json:"passes"`
 	// Host is what the host does meanwhile, where that was measured.
 	Host *Host `json:"host,omitempty"`
+	// Clock is what the GPU ran at, nil where the trace does not tell.
+	Clock *Clock `json:"clock,omitempty"`
+	// Serving says in what the window does not show what the server does; who knows how the server was started fills it in.
+	Serving []string `json:"serving,omitempty"`
 	// Health is the trace's status: "ok", "degraded", "unusable".
 	Health string `json:"health"`
 }

@@ -27,6 +27,9 @@ const waterfallRows = 14
 func Compare(r *compare.Report) *htmlreport.Report {
 	out := &htmlreport.Report{Title: comparedName(&r.A) + " and " + comparedName(&r.B), Program: "compare", Summary: r.Text,
 		Health: htmlreport.Health{Status: compareStatus(r)}, Notes: append(append([]string{}, r.Notes...), r.Left...)}
+	for _, d := range r.Doubts {
+		out.Health.Findings = append(out.Health.Findings, htmlreport.Finding{Code: d.Code, Severity: "doubt", Message: d.Text})
+	}
 	for _, s := range []struct {
 		name string
 		s    *compare.Summary

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,15 +32,15 @@ func (f *files) Set(s string) error { *f = append(*f, s); return nil }
 
 // options are the program's own flags.
 type options struct {
-	a, b, failOn      files
-	aLabel, bLabel    string
-	aConfig, bConfig  string
-	passA, passB      int
-	normalize         string
-	save, baseline    string
-	html              string
-	noise, saveNoise  string
-	allowInconclusive bool
+	a, b, failOn, allow files
+	aLabel, bLabel      string
+	aConfig, bConfig    string
+	passA, passB        int
+	normalize           string
+	save, baseline      string
+	html                string
+	noise, saveNoise    string
+	allowInconclusive   bool
 }
 
 // program describes compare.
@@ -69,6 +70,7 @@ func program() app.Program {
 			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
+			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), bimodal (runs of two kinds); may be given several times")
 			app.OutputFile(fs, &o.html, "html", "also write a report for browsers to this `FILE`: one file that needs no network")
 			fs.StringVar(&o.save, "save", "", "write side B, reduced to what a comparison needs, to `FILE`")
 			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
@@ -147,6 +149,9 @@ func cmpOr(a, b string) string {
 	return b
 }
 
+// doubts are the values of --allow.
+var doubts = []string{compare.DoubtServing, compare.DoubtClock, compare.DoubtBimodal}
+
 // compare turns the flags into options.
 func (o *options) compare() (compare.Options, error) {
 	var out compare.Options
@@ -157,6 +162,12 @@ func (o *options) compare() (compare.Options, error) {
 		}
 		out.Gates = append(out.Gates, g)
 	}
+	for _, s := range o.allow {
+		if !slices.Contains(doubts, s) {
+			return out, app.Usagef("--allow %q: want one of %s", s, strings.Join(doubts, ", "))
+		}
+	}
+	out.Allow = o.allow
 	switch o.normalize {
 	case "none":
 	case "tokens":

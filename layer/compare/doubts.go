@@ -1,0 +1,120 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// The reasons why a comparison may say nothing of the program.
+const (
+	// DoubtServing: a window does not show what the server does, such as decode steps without the graphs that it replays.
+	DoubtServing = "serving"
+	// DoubtClock: a GPU's clock changed during a run, or differs between the sides.
+	DoubtClock = "clock"
+	// DoubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
+	DoubtBimodal = "bimodal"
+)
+
+// Doubt is a reason why a comparison may say nothing of the program. It leaves the verdict and the gates inconclusive unless it is allowed.
+type Doubt struct {
+	Code    string `json:"code"` // one of the Doubt constants
+	Side    string `json:"side"` // "A", "B", "" for both
+	Text    string `json:"text"`
+	Allowed bool   `json:"allowed"`
+}
+
+// Clock is what a GPU's processors ran at while it worked, in MHz.
+type Clock struct {
+	Min     float64 `json:"min"`
+	Median  float64 `json:"median"`
+	Max     float64 `json:"max"`
+	Changed bool    `json:"changed"` // it varied by more than boost clocks under a steady load do
+}
+
+// doubts collects the reasons of both sides.
+func (c *comparison) doubts(r *Report, o *Options) {
+	add := func(code, side, format string, args ...any) {
+		r.Doubts = append(r.Doubts, Doubt{code, side, fmt.Sprintf(format, args...), slices.Contains(o.Allow, code)})
+	}
+	for i, s := range []*Side{c.a, c.b} {
+		name := string("AB"[i])
+		for k := range s.Runs {
+			run := &s.Runs[k]
+			for _, text := range run.Serving {
+				add(DoubtServing, name, "%s: %s", run.Trace, text)
+			}
+			if run.Clock != nil && run.Clock.Changed {
+				add(DoubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace, run.Clock.Min, run.Clock.Max)
+			}
+		}
+	}
+	for i, s := range []*Side{c.a, c.b} {
+		if low, high, ok := c.p.bimodal(runTimes(s, []*chosen{c.ca, c.cb}[i])); ok {
+			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", millis(time.Duration(low)), millis(time.Duration(high)))
+		}
+	}
+	a, b := clockOf(c.a), clockOf(c.b)
+	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > c.p.ClockShift*max(a, b) {
+		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f %%)", a, b, 100*(b-a)/a)
+	}
+}
+
+// runTimes are the median pass times of each run.
+func runTimes(s *Side, ch *chosen) []float64 {
+	var out []float64
+	for r, passes := range ch.passes {
+		var x []float64
+		for _, p := range passes {
+			x = append(x, float64(s.Runs[r].Passes[p].Wall))
+		}
+		if len(x) > 0 {
+			out = append(out, median(x))
+		}
+	}
+	return out
+}
+
+// bimodal parts values at the largest step between them, if at least BimodalShare of them lie on either side and that step is wider than both
+// groups are, and than BimodalGap of the values themselves. It returns the middles of the groups.
+func (p Params) bimodal(x []float64) (low, high float64, ok bool) {
+	if len(x) < p.BimodalRuns {
+		return 0, 0, false
+	}
+	s := slices.Sorted(slices.Values(x))
+	least := max(1, int(math.Ceil(p.BimodalShare*float64(len(s)))))
+	at, gap := -1, 0.0
+	for i := least; i <= len(s)-least; i++ {
+		if d := s[i] - s[i-1]; d > gap {
+			at, gap = i, d
+		}
+	}
+	if at < 0 {
+		return 0, 0, false
+	}
+	a, b := s[:at], s[at:]
+	wide := max(a[len(a)-1]-a[0], b[len(b)-1]-b[0])
+	return median(a), median(b), gap > wide && gap > p.BimodalGap*median(s)
+}
+
+// clockOf is the typical clock of a side's runs, 0 where none is known.
+func clockOf(s *Side) float64 {
+	var x []float64
+	for i := range s.Runs {
+		if k := s.Runs[i].Clock; k != nil {
+			x = append(x, k.Median)
+		}
+	}
+	return median(x)
+}
+
+// doubtful is the first reason that is not allowed, nil where there is none.
+func (r *Report) doubtful() *Doubt {
+	for i := range r.Doubts {
+		if !r.Doubts[i].Allowed {
+			return &r.Doubts[i]
+		}
+	}
+	return nil
+}

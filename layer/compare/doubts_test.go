@@ -1,0 +1,69 @@
+package compare_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/layer/compare"
+)
+
+// Each doubt leaves verdict and gates inconclusive, on either side of its limit, until it is allowed.
+func TestDoubts(t *testing.T) {
+	clock := func(mhz float64, changed bool) func(*compare.Side) {
+		return func(s *compare.Side) {
+			s.Runs[0].Clock = &compare.Clock{Min: mhz - 300, Median: mhz, Max: mhz, Changed: changed}
+		}
+	}
+	runs := func(factors ...float64) func(*compare.Side) {
+		return func(s *compare.Side) {
+			s.Runs = nil
+			for i, f := range factors {
+				s.Runs = append(s.Runs, side(uint64(10+i), 5, times("", f)).Runs[0])
+			}
+		}
+	}
+	none := func(*compare.Side) {}
+	for _, c := range []struct {
+		name string
+		a, b func(*compare.Side)
+		want string // code
+	}{
+		{"nothing", none, none, ""},
+		{"decode without the graphs of the server", none, func(s *compare.Side) { s.Runs[0].Serving = []string{"none of the decode steps replays graphs"} }, compare.DoubtServing},
+		{"a clock that changed", none, clock(1980, true), compare.DoubtClock},
+		{"a clock that did not", none, clock(1980, false), ""},
+		{"1980 and 1935 MHz", clock(1980, false), clock(1935, false), compare.DoubtClock},
+		{"1980 and 1950 MHz", clock(1980, false), clock(1950, false), ""},
+		{"runs of two kinds", runs(1, 1.001, 0.999, 1.002), runs(1, 1.3, 1.001, 1.301), compare.DoubtBimodal},
+		{"one run out of four that is slower", runs(1, 1.001, 0.999, 1.002), runs(1, 1, 1.001, 1.3), compare.DoubtBimodal},
+		{"one run out of five that is slower", runs(1, 1.001, 0.999, 1.002), runs(1, 1, 1, 1.001, 1.3), ""},
+		{"runs that are spread evenly", runs(1, 1.001, 0.999, 1.002), runs(1, 1.1, 1.2, 1.3), ""},
+		{"runs apart by 4 %", runs(1, 1.001, 0.999, 1.002), runs(1, 1.04, 1, 1.04), ""},
+		{"three runs", runs(1, 1, 1), runs(1, 1.3, 1.3), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := side(1, 8, nil), side(2, 8, times("attention", 1.6))
+			c.a(a)
+			c.b(b)
+			gates := []compare.Gate{{Limit: 0.03}}
+			r := report(t, a, b, compare.Options{Gates: gates})
+			var got []string
+			for _, d := range r.Doubts {
+				got = append(got, d.Code)
+			}
+			if strings.Join(slices.Compact(got), " ") != c.want {
+				t.Fatalf("doubts %+v, want %q", r.Doubts, c.want)
+			}
+			if c.want == "" {
+				return
+			}
+			if r.Verdict != compare.Inconclusive || r.Gate() != compare.Undecided || !strings.Contains(r.Text, "--allow "+c.want) {
+				t.Errorf("%s, gate %s; want both inconclusive", r.Text, r.Gate())
+			}
+			if r := report(t, a, b, compare.Options{Gates: gates, Allow: []string{c.want}}); strings.Contains(r.Text, "--allow") || r.Doubts[0].Allowed == false {
+				t.Errorf("allowed: %s, %+v", r.Text, r.Doubts)
+			}
+		})
+	}
+}
