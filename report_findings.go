@@ -193,10 +193,18 @@ func (r *Report) addLargest() {
 		}
 		p := r.parts[row.Trace]
 		r.add(p, row.Stage, Finding{Kind: "largest-operator", PerStep: row.Time, Takes: true,
-			Text:  fmt.Sprintf("%s of %s layers takes most", row.Operator, row.LayerType),
+			Text:  largestText(row),
 			Where: fmt.Sprintf("pass %d, %d kernels of %d layers, the longest %s", row.Pass, row.Kernels, row.Layers, row.Kernel),
 			Do:    "name the model's config.json to hear how far it is from what the GPU can do", Next: command("light", p, "--config", "config.json")})
 	}
+}
+
+// largestText says that an operator takes most, and of which layers where there are several kinds.
+func largestText(row ReportOperator) string {
+	if row.LayerType == onlyLayers || row.LayerType == outsideLayers {
+		return row.Operator + " takes most"
+	}
+	return fmt.Sprintf("%s of %s layers takes most", row.Operator, row.LayerType)
 }
 
 // addDoubts puts what makes the figures doubtful before all of them.

@@ -13,8 +13,9 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// outsideLayers is the type of layer that operators beside the layers have.
-const outsideLayers = "outside layers"
+// What stands for the type of layer: of operators beside the layers, and where
+// all layers are of one type.
+const outsideLayers, onlyLayers = "outside layers", "layers"
 
 // main returns the part with most GPU time, nil where there is none.
 func (r *Report) main() *reportPart {
@@ -206,7 +207,7 @@ func (p *reportPart) layerType(at layer.Place) string {
 			return l.Type
 		}
 	}
-	return "layers"
+	return onlyLayers
 }
 
 // largest returns the key of the largest sum, of equal ones the first in the

@@ -41,6 +41,18 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 	}
 }
 
+// TestStrayKernelIsNoWait: one kernel runs 463 ms before the only step of this trace, in no pass. The step begins with its own kernels.
+func TestStrayKernelIsNoWait(t *testing.T) {
+	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rank := decider(judged(t, tr))
+	if got := time.Duration(rank.Headroom.WallNS); got < 10*time.Millisecond || got > 11*time.Millisecond {
+		t.Errorf("the step takes %v, want 10.45 ms", got)
+	}
+}
+
 // TestGapClassesAreWhatTheirTitlesSay: each class of gaps has the bounds of its
 // title and begins where the one before ends, and each holds only gaps of its
 // length: their mean lies between the bounds.

@@ -127,8 +127,10 @@ func period(steps []step, i int) interval.Span {
 // steps and disjoint: its kernels and the idle time before them, which delays it
 // even where the host launched it a step ahead. Idle time in which the host is
 // still inside the annotation of the step before belongs to that one; of a pause
-// of over 100 ms only the part from the step's own start on does. A step without
-// kernels has none.
+// of over 100 ms only the part from the step's own start on does. The first step
+// begins with its first kernel: what ran before it, a stray kernel or the end of a
+// step that the window cuts, says nothing about when it was asked for. A step
+// without kernels has none.
 func gpuPeriods(steps []step) []interval.Span {
 	out := make([]interval.Span, len(steps))
 	order := make([]int, 0, len(steps))
@@ -141,11 +143,11 @@ func gpuPeriods(steps []step) []interval.Span {
 	before := -1
 	for _, i := range order {
 		s := &steps[i]
-		own := min(s.gpu.Start, s.span.Start)
 		if before < 0 {
-			out[i], before = interval.Span{Start: own, End: s.gpu.End}, i
+			out[i], before = s.gpu, i
 			continue
 		}
+		own := min(s.gpu.Start, s.span.Start)
 		last := &out[before]
 		if s.gpu.Start-last.End > int64(phaseGap) {
 			out[i] = interval.Span{Start: max(own, last.End), End: s.gpu.End}
