@@ -191,13 +191,18 @@ func (m *page) kernels(r *Report, s *StageReport) {
 		cols = append(cols, table.Code("CPU op"))
 	}
 	t := table.New(cols...)
+	hidden := s.HiddenRows
 	for _, k := range s.ByOperator() {
+		if k.SharePct < r.MinSharePct {
+			hidden++
+			continue
+		}
 		t.Row(cmp.Or(k.Label, k.Kernel), k.Category, k.Operator(), nanos(k.GPUTimeNS), pct(k.SharePct), fmt.Sprint(k.Launches),
 			nanos(k.GPUTimeNS/max(1, int64(k.Launches))), locations(k.Locations), none(ops(k.CPUOps)))
 	}
 	m.table(t)
-	if s.HiddenRows > 0 {
-		m.para("%s below %s of GPU time or beyond the limit.", count(s.HiddenRows, "more kernel"), pct(r.MinSharePct))
+	if hidden > 0 {
+		m.para("%s below %s of GPU time or beyond the limit.", count(hidden, "more row"), pct(r.MinSharePct))
 	}
 }
 

@@ -70,7 +70,7 @@ func (a *analysis) state(p *FusePattern, at place, gain, tokens int64) (state, a
 	case !at.suits(p):
 		return StateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
 	case len(p.Models) > 0 && a.modelText() != "" && !a.hasPath(p):
-		return StateModel, "the code of other models has it: " + strings.Join(p.Models, ", ")
+		return StateModel, "the code of this model does not have it" + limits
 	case len(p.Models) > 0 && !a.hasPath(p):
 		return StateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + howTo(p) + since + limits
 	case server == "" && !p.AnyServer:

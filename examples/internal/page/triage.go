@@ -22,7 +22,7 @@ func Triage(r *triage.Report, c *triage.Comparison) *htmlreport.Report {
 		out.Sections = append(out.Sections, compareStages(c)...)
 	}
 	for i := range r.Stages {
-		out.Sections = append(out.Sections, stageSections(&r.Stages[i])...)
+		out.Sections = append(out.Sections, stageSections(r, &r.Stages[i])...)
 	}
 	if len(r.Stages) == 0 {
 		out.Sections = append(out.Sections, htmlreport.Section{Title: "GPU time", Text: "There is no GPU activity in this trace."})
@@ -78,7 +78,7 @@ func triageHealth(r *triage.Report) htmlreport.Health {
 	return out
 }
 
-func stageSections(s *triage.StageReport) []htmlreport.Section {
+func stageSections(r *triage.Report, s *triage.StageReport) []htmlreport.Section {
 	name := "Stage " + s.Stage
 	sums := map[string]float64{}
 	for _, c := range s.Categories {
@@ -94,7 +94,7 @@ func stageSections(s *triage.StageReport) []htmlreport.Section {
 		text += fmt.Sprintf(" Batch size %d.", s.Batch)
 	}
 	return []htmlreport.Section{
-		{Title: name + ": kernels", Text: text, Tables: append([]htmlreport.Table{stageKernels(s)}, stageOperators(s)...),
+		{Title: name + ": kernels", Text: text, Tables: append([]htmlreport.Table{stageKernels(r, s)}, stageOperators(s)...),
 			Shares: &htmlreport.Chart{Label: "Share of the stage's GPU time by category", Unit: "ms", Series: series,
 				Stacks: []htmlreport.Stack{{Label: s.Stage, Parts: spread(series, sums)}}}},
 		{Title: name + ": overlap", Text: s.OverlapNote, Tables: overlap(s)},
@@ -102,11 +102,15 @@ func stageSections(s *triage.StageReport) []htmlreport.Section {
 	}
 }
 
-func stageKernels(s *triage.StageReport) htmlreport.Table {
+func stageKernels(r *triage.Report, s *triage.StageReport) htmlreport.Table {
 	tab := htmlreport.Table{Caption: "Kernels of stage " + s.Stage, Search: true, Hidden: s.HiddenRows, Columns: []htmlreport.Column{
 		{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "Operator", Filter: true}, {Title: "GPU time (ms)", Numeric: true},
 		{Title: "Share (%)", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Each (µs)", Numeric: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
 	for _, k := range s.ByOperator() {
+		if k.SharePct < r.MinSharePct {
+			tab.Hidden++
+			continue
+		}
 		var where []string
 		for _, l := range k.Locations {
 			where = append(where, fmt.Sprintf("%s (%s%%)", l.Location, table.Fixed(l.SharePct, 0)))
