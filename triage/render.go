@@ -314,13 +314,13 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		return
 	}
 	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("Gain"), table.Number("of the step"),
-		table.Number("GPU time"), table.Number("Share"), table.Number("Times"), table.Text("First"))
+		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None
 		if f.Kind == FuseSplit && f.EstimatedGainUS > 0 {
 			gain, share = fromUS(f.EstimatedGainUS), pct(f.GainPct)
 		}
-		t.Row(f.Pattern, cmp.Or(f.State, f.Kind), f.Confidence, gain, share, fromUS(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences), first(f.First))
+		t.Row(f.Pattern, cmp.Or(f.State, f.Kind), f.Confidence, gain, share, fromUS(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences))
 	}
 	m.table(t)
 	for i := range s.Fuse {
@@ -340,6 +340,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 	if f.Kind == FuseSplit {
 		sentence("What to do", f.Action)
 	}
+	sentence("First", first(f.First))
 	var evidence []string
 	for _, e := range f.Evidence {
 		evidence = append(evidence, fmt.Sprintf("%s (%s)", m.code(cmp.Or(e.Label, e.Kernel)), pct(e.SharePct)))
@@ -370,7 +371,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 func first(p *FirstPlace) string {
 	switch {
 	case p == nil:
-		return table.None
+		return ""
 	case p.Pass == layer.None:
 		return "at " + clock(int64(p.StartNS))
 	case p.Layer == layer.None:
