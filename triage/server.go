@@ -6,6 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer"
 )
 
 // Server is what a server said about itself, in server_args.json or over HTTP.
@@ -62,4 +65,44 @@ func findServer(paths []string) (Server, error) {
 		}
 	}
 	return Server{}, nil
+}
+
+// frameworks are those whose signs are looked for.
+var frameworks = framework.All()
+
+// nameOf is the name in reports of the framework that s spells, "" for none.
+func nameOf(s string) string {
+	f, _ := framework.ByName(frameworks, s)
+	return f.Name
+}
+
+// serverKey is the registry's key of the server in a report, "" where no
+// server was recognised.
+func serverKey(name string) string {
+	if f, ok := framework.ByName(frameworks, name); ok && f.Server() {
+		return f.Key()
+	}
+	return ""
+}
+
+// frameworkOf tells the server that made the traces: as given, as the server
+// says, from the path, from the trace.
+func (a *analysis) frameworkOf(list []*layer.Analysis, paths []string) string {
+	if a.Framework != "" {
+		return a.Framework
+	}
+	if a.in.Server.Framework != "" {
+		return a.in.Server.Framework
+	}
+	for _, p := range paths {
+		if f, ok := framework.InPath(frameworks, p); ok {
+			return f.Name
+		}
+	}
+	for _, x := range list {
+		if f := x.Framework(); f != "" {
+			return f
+		}
+	}
+	return framework.PyTorch().Name
 }

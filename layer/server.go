@@ -1,0 +1,53 @@
+package layer
+
+import (
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Framework returns the server that made the trace, in the spelling of reports ("SGLang"): the one whose code appears most
+// among the Python frames, else among the cpu ops, else the one whose step annotations the trace has; "" where nothing tells.
+// Kernel names are no sign: servers borrow each other's kernels.
+func (a *Analysis) Framework() string {
+	t := a.trace
+	frames, ops := make([]int, len(frameworks)), make([]int, len(frameworks))
+	for i := range t.NumNames() {
+		name := t.Name(trace.NameID(i))
+		fr, isFrame := framework.ParseFrame(name)
+		for k := range frameworks {
+			switch {
+			case isFrame && frameworks[k].OwnsFile(fr.Path):
+				frames[k]++
+			case !isFrame && frameworks[k].OwnsOp(name):
+				ops[k]++
+			}
+		}
+	}
+	for _, counts := range [][]int{frames, ops} {
+		best := 0
+		for k, n := range counts {
+			if n > counts[best] {
+				best = k
+			}
+		}
+		if counts[best] > 0 {
+			return frameworks[best].Name
+		}
+	}
+	return frameworkOfSteps(t)
+}
+
+// frameworkOfSteps returns the server whose step annotations a trace has.
+func frameworkOfSteps(t *trace.Trace) string {
+	seen := make([]bool, t.NumNames())
+	for a := range t.Events(trace.LaneAnnotation) {
+		if seen[a.NameID()] {
+			continue
+		}
+		seen[a.NameID()] = true
+		if f, _, ok := framework.ReadStep(frameworks, a.Name()); ok && f.Server() {
+			return f.Name
+		}
+	}
+	return ""
+}
