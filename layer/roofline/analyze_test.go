@@ -102,6 +102,9 @@ func TestNothingIsFasterThanPossible(t *testing.T) {
 					t.Errorf("%s: %.0f %% of the peak, %s", row.Operator, 100*row.PeakShare, row.Note)
 				}
 			}
+			if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "faster than") {
+				t.Errorf("notes: %s", notes)
+			}
 			for _, p := range r.Passes {
 				if p.Tokens > 0 && p.Floor == 0 {
 					t.Errorf("pass %d has no floor", p.Index)

@@ -73,7 +73,7 @@ type cell struct {
 	at          []int32 // by layer, those outside first: 1 + the place in measured.took; 0 for none
 
 	counted bool // work and its floor
-	work    Work
+	work    opWork
 	least   floor
 
 	bound   Bound

@@ -26,20 +26,26 @@ type Cost struct {
 type costs map[layer.Kernel]Cost
 
 // costOf is the cost of an operator in so many layers that took so long.
-func costOf(w *Work, f *floor, count int, floor, took time.Duration) Cost {
+func costOf(w *opWork, f *floor, count int, floor, took time.Duration) Cost {
 	n := float64(count)
-	c := Cost{M: w.M, N: w.N, K: w.K, GFLOP: n * w.FLOP / 1e9, Bytes: int64(n*w.Bytes() + 0.5), Floor: floor, Bound: f.bound}
+	c := Cost{M: w.M, N: w.N, K: w.K, GFLOP: n * w.FLOP / 1e9, Bytes: int64(n*w.bytes() + 0.5), Floor: floor, Bound: f.bound}
 	if floor > 0 && took > 0 {
 		c.PeakShare = float64(floor) / float64(took)
 	}
 	return c
 }
 
-// add keeps the cost of one operator of one layer.
+// add keeps the cost of one operator of one layer. What is no bound has no floor where the operator was faster.
 func (c costs) add(s *spent) {
-	if w, f := &s.cell.work, &s.cell.least; c != nil && s.main.Valid() && w.Known {
-		c[s.main] = costOf(w, f, 1, duration(max(f.seconds(), f.link)), s.raw)
+	w, f := &s.cell.work, &s.cell.least
+	if c == nil || !s.main.Valid() || !w.Known {
+		return
 	}
+	floor := duration(max(f.seconds(), f.link))
+	if (w.Expected || w.AtMost) && floor > s.raw {
+		floor = 0
+	}
+	c[s.main] = costOf(w, f, 1, floor, s.raw)
 }
 
 // Cost returns what the operator that a kernel computes costs in its layer, if [Options.Kernels] was set. An operator of several kernels has

@@ -27,6 +27,9 @@ func (r *measured) judge() {
 			continue
 		}
 		floor := duration(max(c.least.seconds(), c.least.link))
+		if c.work.AtMost && floor > s.raw { // the sums say too much: it had less to do
+			continue
+		}
 		if c.group == communication {
 			r.linked(c.operator, floor)
 		}
@@ -57,12 +60,12 @@ func (c *cell) expect() {
 }
 
 // workOf adds up what a kernel's operator has to do in one layer.
-func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) Work {
+func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 	var kind *profile.PlanKind
 	if s.kind >= 0 {
 		kind = &w.plan.Kinds[s.kind]
 	}
-	var sum Work
+	var sum opWork
 	ops := s.ops[b2i(stage == layer.StageDecode)]
 	for i := range ops {
 		one := w.model.work(&ops[i], kind, load)
@@ -87,7 +90,7 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) Work {
 
 // impossible says that an instance was faster than the GPU at its highest clock. An expectation is no bound, and neither is an upper bound of the
 // work.
-func (w *walk) impossible(k *Work, f *floor, took time.Duration) bool {
+func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
 	if w.gpu == nil || k.AtMost || f.bound == BoundLink {
 		return false
 	}

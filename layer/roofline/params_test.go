@@ -1,10 +1,16 @@
 package roofline
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -81,5 +87,77 @@ func TestTogetherBecauseOfWaiting(t *testing.T) {
 		if got := together(a, b); got != c.want {
 			t.Errorf("%v of 4 µs left: %t, want %t", time.Duration(c.left), got, c.want)
 		}
+	}
+}
+
+// A row of weights is impossible from 2 % above what the memory can do at most; what is no bound never is.
+func TestAbove(t *testing.T) {
+	g, ok := hardware.Named(hardware.Table(), "h100-sxm-80")
+	if !ok {
+		t.Fatal("no H100")
+	}
+	w := walk{gpu: g}
+	work := opWork{Weights: 1e9, Known: true}
+	f := floorOf(&work, g)
+	edge := duration(1e9 / g.MostBandwidth() / above)
+	for took, want := range map[time.Duration]bool{edge - 1: true, edge + 1: false} {
+		if got := w.impossible(&work, &f, took); got != want {
+			t.Errorf("%v for a gigabyte: impossible %t, want %t", took, got, want)
+		}
+	}
+	for name, change := range map[string]func(*opWork){
+		"an upper bound of the work":        func(w *opWork) { w.AtMost = true },
+		"experts that may have no token":    func(w *opWork) { w.Expected = true },
+		"experts of which one must be read": func(w *opWork) { w.Expected, w.LeastWeights = true, 1e7 },
+	} {
+		work := work
+		change(&work)
+		if f := floorOf(&work, g); w.impossible(&work, &f, edge/2) {
+			t.Errorf("%s: impossible", name)
+		}
+	}
+}
+
+// A pass loses its floor when more than 1 % of its time is in rows that cannot be true.
+func TestWithheld(t *testing.T) {
+	for over, want := range map[time.Duration]bool{100: true, 101: false} {
+		sum := passFloor{serial: 1e-6, memory: 1e-6}
+		r := &measured{walk: &walk{}, load: &Load{Tokens: 1}, order: []*cell{{raw: 10_000 - over, sum: sum}, {raw: over, over: over}}}
+		r.withhold()
+		if got := r.pass.Floor > 0; got != want {
+			t.Errorf("%d of 10 000 ns cannot be true: a floor is shown: %t, want %t", over, got, want)
+		}
+		if r.walk.marked != 1 || len(r.order[1].notes) != 1 {
+			t.Errorf("marked %d, notes %q", r.walk.marked, r.order[1].notes)
+		}
+	}
+}
+
+// An operator is bound by latency when its kernels take at most twice as long as the GPU's shortest.
+func TestNearShortest(t *testing.T) {
+	for raw, want := range map[time.Duration]Bound{3 * 2 * 2000: BoundLatency, 3*2*2000 + 1: BoundNone} {
+		r := &measured{walk: &walk{shortest: 2000, plan: &profile.Plan{}}, order: []*cell{{slot: &slot{key: key{kind: -1, operator: "rope"}}, raw: raw, launches: 3, instances: 1, group: small}}}
+		if got := r.rows()[0].Bound; got != want {
+			t.Errorf("three kernels of %v: bound by %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// The shortest kernels are those of the lowest tenth: of twenty-one, the third.
+func TestShortest(t *testing.T) {
+	var events []string
+	for i := range 21 {
+		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, 100*i, i+1, i+1))
+	}
+	tr, err := trace.Read(context.Background(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(context.Background(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shortestKernel(&a.Devices[0]); got != 3*time.Microsecond {
+		t.Errorf("%v, want 3µs", got)
 	}
 }

@@ -130,7 +130,7 @@ type passFloor struct {
 	products, experts, attention, links float64
 }
 
-func (s *passFloor) add(op profile.Operator, w *Work, f *floor, count int) {
+func (s *passFloor) add(op profile.Operator, w *opWork, f *floor, count int) {
 	n := float64(count)
 	s.compute += n * f.compute
 	s.memory += n * f.memory

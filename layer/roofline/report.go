@@ -156,7 +156,7 @@ type floor struct {
 func (f *floor) seconds() float64 { return max(f.compute, f.memory) }
 
 // floorOf divides work by what the GPU can do. A doubtful figure gives no floor.
-func floorOf(w *Work, g *hardware.GPU) floor {
+func floorOf(w *opWork, g *hardware.GPU) floor {
 	var f floor
 	if g == nil || !w.Known {
 		return f

@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// Work is what one operator of one layer has to do on one rank.
-type Work struct {
+// opWork is what one operator of one layer has to do on one rank.
+type opWork struct {
 	// M, N, K are the sizes of a product on this rank; 0 for other operators.
 	M, N, K int64
 	// FLOP counts multiplications and additions.
@@ -31,8 +31,8 @@ type Work struct {
 	Known bool
 }
 
-// Bytes are all of the work's bytes.
-func (w *Work) Bytes() float64 { return w.Weights + w.Cache + w.Activations }
+// bytes are all of the work's bytes.
+func (w *opWork) bytes() float64 { return w.Weights + w.Cache + w.Activations }
 
 // elementSize is the bytes of one element. Types with a scale for a block of elements include it: mxfp4 has one byte for 32 of them, nvfp4
 // one for 16, int4 two for 128.
@@ -60,7 +60,7 @@ type model struct {
 }
 
 // work counts what op does in a pass. kind is the layer kind that it belongs to, nil outside of layers.
-func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
+func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opWork {
 	switch op.Operator {
 	case opname.Attention:
 		return m.attention(op, l)
@@ -79,23 +79,23 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
 	case op.Width > 0:
 		return m.moved(l.Tokens, m.perRank(op.Width, op.Split)*2) // read and written
 	}
-	return Work{}
+	return opWork{}
 }
 
 // product is a matrix product of all tokens with one weight, or one of each group.
-func (m *model) product(op *profile.PlanOp, kind *profile.PlanKind, l *Load) Work {
+func (m *model) product(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opWork {
 	rows := l.Tokens
 	if op.Operator == opname.LMHead {
 		rows = l.logits()
 	}
 	k, n, groups := m.divided(op, kind)
 	if rows <= 0 || k <= 0 || n <= 0 {
-		return Work{}
+		return opWork{}
 	}
 	M, K, N, G := float64(rows), float64(k), float64(n), float64(groups)
 	a := sizeOf(m.activation, "")
 	size := sizeOf(op.WeightDType, m.activation)
-	w := Work{M: rows, N: int64(n), K: int64(k), FLOP: 2 * M * N * K * G, Weights: N * K * G * size, Activations: M * (K + N) * G * a,
+	w := opWork{M: rows, N: int64(n), K: int64(k), FLOP: 2 * M * N * K * G, Weights: N * K * G * size, Activations: M * (K + N) * G * a,
 		DType: dtypeOf(op.WeightDType, m.activation), Known: true}
 	if op.Bias {
 		w.FLOP += M * N * G
@@ -156,15 +156,15 @@ func (m *model) perRank(width int, split profile.Split) int {
 }
 
 // attention is the core: scores and weighted values, and reading the cache.
-func (m *model) attention(op *profile.PlanOp, l *Load) Work {
+func (m *model) attention(op *profile.PlanOp, l *Load) opWork {
 	if !l.KnownSeen || op.Heads == 0 || op.HeadDim == 0 {
-		return Work{}
+		return opWork{}
 	}
 	tp := m.parallel.tp()
 	heads, kv := float64(ceil(op.Heads, tp)), float64(max(op.KVHeads/tp, 1))
 	qk, v := float64(op.HeadDim), float64(op.ValueDim)
 	pairs, seen := l.pairs(), l.ContextSeen+l.GenerationSeen
-	w := Work{DType: m.activation, Known: true}
+	w := opWork{DType: m.activation, Known: true}
 	within := 0.0
 	if op.Ratio > 0 {
 		pairs, seen = pairs/float64(op.Ratio), seen/float64(op.Ratio)
@@ -194,9 +194,9 @@ func (m *model) attention(op *profile.PlanOp, l *Load) Work {
 
 // experts are the products of the routed experts. Which experts tokens choose is not in a config: even routing is expected, and the experts
 // of one token are the least.
-func (m *model) experts(op *profile.PlanOp, l *Load) Work {
+func (m *model) experts(op *profile.PlanOp, l *Load) opWork {
 	if l.Tokens <= 0 || op.TopK <= 0 {
-		return Work{}
+		return opWork{}
 	}
 	k, n := op.K, op.N
 	local := op.Experts
@@ -222,26 +222,26 @@ func (m *model) experts(op *profile.PlanOp, l *Load) Work {
 	if m.parallel.ep() > 1 {
 		least = 0 // a rank may hold none of the chosen ones
 	}
-	return Work{M: l.Tokens, N: int64(n), K: int64(k), FLOP: 2 * chosen * float64(k) * float64(n), Weights: active * one, LeastWeights: least * one,
+	return opWork{M: l.Tokens, N: int64(n), K: int64(k), FLOP: 2 * chosen * float64(k) * float64(n), Weights: active * one, LeastWeights: least * one,
 		Activations: (in + out) * a, DType: dtypeOf(op.WeightDType, m.activation), Expected: true, ActiveExperts: active, Known: true}
 }
 
 // moved is an operator that reads and writes elements of each token and computes next to nothing.
-func (m *model) moved(tokens int64, elements int) Work {
+func (m *model) moved(tokens int64, elements int) opWork {
 	if tokens <= 0 || elements <= 0 {
-		return Work{}
+		return opWork{}
 	}
-	return Work{Activations: float64(tokens) * float64(elements) * sizeOf(m.activation, ""), DType: m.activation, Known: true}
+	return opWork{Activations: float64(tokens) * float64(elements) * sizeOf(m.activation, ""), DType: m.activation, Known: true}
 }
 
 // allReduce moves each element of the hidden state over a link once where the switch adds up, and up to twice on rings and meshes: once is
 // the bound.
-func (m *model) allReduce(op *profile.PlanOp, l *Load) Work {
+func (m *model) allReduce(op *profile.PlanOp, l *Load) opWork {
 	if m.parallel.tp() < 2 || l.Tokens <= 0 {
-		return Work{}
+		return opWork{}
 	}
 	bytes := float64(l.Tokens) * float64(op.Width) * sizeOf(m.activation, "")
-	return Work{Link: bytes, Activations: 2 * bytes, DType: m.activation, Known: true}
+	return opWork{Link: bytes, Activations: 2 * bytes, DType: m.activation, Known: true}
 }
 
 // dtypeOf is the type whose peak bounds the arithmetic. Weights in a smaller type than activations may be widened before they are used; then

@@ -286,6 +286,29 @@ func TestCostsAddUpToTheReport(t *testing.T) {
 	}
 }
 
+// TestExpertsFasterThanExpected: what is an expectation and no bound has no floor where the kernel was faster.
+func TestExpertsFasterThanExpected(t *testing.T) {
+	path := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
+	config := testdata.Shared(t, "configs/qwen3-30b-a3b.json")
+	withFloor, without := 0, 0
+	for _, r := range rows(t, "--trace", path, "--config", config) {
+		share, err := strconv.ParseFloat(r["peak_share"], 64)
+		if err != nil || share > 1 {
+			t.Errorf("row %s, %s: %s of the peak", r["index"], r["operator"], r["peak_share"])
+		}
+		if strings.HasPrefix(r["operator"], "experts_down") && r["gflop"] != "0" {
+			if share > 0 {
+				withFloor++
+			} else {
+				without++
+			}
+		}
+	}
+	if withFloor+without != 48 || without < 24 {
+		t.Errorf("experts of %d layers have a floor, of %d none; want 48 layers, most of them without", withFloor, without)
+	}
+}
+
 // TestNoConfigNoCosts: without a model nothing is counted, and the launch is as recorded.
 func TestNoConfigNoCosts(t *testing.T) {
 	grids := 0
