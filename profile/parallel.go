@@ -32,6 +32,9 @@ type ParallelHints struct {
 	Distributed []byte
 	// WorldSize is the number of ranks when it is known otherwise; 0: unknown.
 	WorldSize int
+	// Divided says that the trace's layers sum over GPUs what they compute, as
+	// tensor-parallel ones do; see layer.Analysis.Divided.
+	Divided bool
 	// ServerArgs are the server's arguments; nil: a server_args.json beside the
 	// trace is looked for.
 	ServerArgs *ServerArgs
@@ -44,7 +47,8 @@ type ParallelHints struct {
 // gives a rank, not a size: rank 0 may be one of any number. The number of all
 // ranks alone is no size either, as they may be pipeline stages or replicas;
 // only a server that names each kind of rank in its files' names, and names
-// tensor-parallel ones alone, makes it one. What nothing tells is 0. The error
+// tensor-parallel ones alone, makes it one, or layers that are divided where
+// all groups of ranks have one size. What nothing tells is 0. The error
 // reports a flag out of range; a hint that cannot be read is no hint.
 func InferParallelism(h ParallelHints) (Parallelism, error) {
 	for _, f := range []struct {
@@ -56,15 +60,43 @@ func InferParallelism(h ParallelHints) (Parallelism, error) {
 		}
 	}
 	d, _ := parseDistributed(h.Distributed)
-	if d.world == 0 {
-		d.world = h.WorldSize
-	}
-	args := h.serverArgs()
 	names := readRankFiles(h.TracePath)
+	d.world = max(cmp.Or(d.world, h.WorldSize), names.ranks)
+	args := h.serverArgs()
 	return Parallelism{
-		TP: inferSize(h.TP, args.TPSize, "tp", args.Path, names, d),
+		TP: d.ofDivided(h.Divided, inferSize(h.TP, args.TPSize, "tp", args.Path, names, d)),
 		EP: inferSize(h.EP, args.EPSize, "ep", args.Path, names, d),
 	}, nil
+}
+
+// ofDivided completes an unknown tensor-parallel size: where layers are divided,
+// it is above one, and so the size of the groups where all that are above one
+// have the same.
+func (d *distributed) ofDivided(divided bool, s Size) Size {
+	if s.N > 0 || !divided {
+		return s
+	}
+	sizes := d.sizes
+	if sizes == nil { // any divisor
+		for n := 2; n <= d.world; n++ {
+			if d.world%n == 0 {
+				sizes = append(sizes, n)
+			}
+		}
+	}
+	one := 0
+	for _, n := range sizes {
+		if n > 1 && one > 1 && n != one {
+			return s
+		}
+		if n > 1 {
+			one = n
+		}
+	}
+	if one == 0 {
+		return s
+	}
+	return Size{one, "layers sum over GPUs, and ranks come in groups of one size"}
 }
 
 // serverArgs are those given, or those beside the trace; without any, empty ones.
@@ -113,6 +145,7 @@ func dirOf(path string) string {
 // distributed is what is read of distributedInfo.
 type distributed struct {
 	world  int
+	sizes  []int          // of all groups; nil where none are listed
 	groups map[string]int // size by kind, of groups that are named for it
 }
 
@@ -125,13 +158,15 @@ func parseDistributed(raw []byte) (distributed, error) {
 		return distributed{}, err
 	}
 	n, _, err := o.integer("world_size", 1, maxRanks)
-	return distributed{n, groupSizes(raw)}, err
+	d := distributed{world: n}
+	d.sizes, d.groups = groupSizes(raw)
+	return d, err
 }
 
-// groupSizes reads the sizes of process groups by what their descriptions say
-// they divide. Most servers leave these "undefined"; Megatron and device meshes
+// groupSizes reads the sizes of process groups, and by what their descriptions
+// say they divide. Most servers leave these "undefined"; Megatron and device meshes
 // name them. Groups of one kind that differ in size say nothing.
-func groupSizes(raw []byte) map[string]int {
+func groupSizes(raw []byte) (all []int, sizes map[string]int) {
 	var info struct {
 		Groups []struct {
 			Description string `json:"pg_desc"`
@@ -140,12 +175,16 @@ func groupSizes(raw []byte) map[string]int {
 		} `json:"pg_config"`
 	}
 	if json.Unmarshal(raw, &info) != nil {
-		return nil
+		return nil, nil
 	}
-	sizes := map[string]int{}
+	sizes = map[string]int{}
 	for _, g := range info.Groups {
 		kind, n := groupKind(g.Description), cmp.Or(g.Size, len(g.Ranks))
-		if kind == "" || n < 1 || n > maxRanks {
+		if n < 1 || n > maxRanks {
+			continue
+		}
+		all = append(all, n)
+		if kind == "" {
 			continue
 		}
 		if had, ok := sizes[kind]; ok && had != n {
@@ -153,7 +192,7 @@ func groupSizes(raw []byte) map[string]int {
 		}
 		sizes[kind] = n
 	}
-	return sizes
+	return all, sizes
 }
 
 // groupWords say what a process group divides.

@@ -42,7 +42,7 @@ func TestInferParallelism(t *testing.T) {
 			"dp0_pp0_tp0_dcp0_ep0_rank0.host_12345.1769000000000000000.pt.trace.json.gz",
 			"dp0_pp0_tp1_dcp0_ep1_rank1.host_12346.1769000000000000007.pt.trace.json.gz",
 		}, tp: 2, ep: 2, source: "tp 0…1"},
-		{name: "rank files may be of any kind", files: ranks("rank%d.json", 3), source: "does not tell"},
+		{name: "rank files may be of any kind", files: ranks("rank%d.json", 3), source: "3 ranks in all"},
 		{name: "two ranks of a larger world", files: ranks("job-rank-%d.json.gz", 2),
 			hints: profile.ParallelHints{Distributed: []byte(`{"rank": 0, "world_size": 128}`)}, source: "128 ranks in all"},
 		{name: "one rank tells no size", files: []string{"x-TP-0.json.gz"}, source: "does not tell"},
@@ -68,6 +68,13 @@ func TestInferParallelism(t *testing.T) {
 		{name: "groups without names", files: []string{"x.json"}, hints: profile.ParallelHints{Distributed: []byte(
 			`{"world_size": 4, "pg_config": [{"pg_desc": "default_pg", "pg_size": 4}, {"pg_desc": "undefined", "pg_size": 4}, {"pg_desc": "undefined", "pg_size": 1}]}`)},
 			source: "4 ranks in all"},
+		{name: "divided layers, groups of one size", files: []string{"x.json"}, hints: profile.ParallelHints{Divided: true, Distributed: []byte(
+			`{"world_size": 4, "pg_config": [{"pg_desc": "default_pg", "pg_size": 4}, {"pg_desc": "undefined", "pg_size": 4}, {"pg_desc": "undefined", "pg_size": 1}]}`)},
+			tp: 4, source: "groups of one size"},
+		{name: "divided layers, groups of two sizes", files: []string{"x.json"}, hints: profile.ParallelHints{Divided: true, Distributed: []byte(
+			`{"world_size": 8, "pg_config": [{"pg_desc": "default_pg", "pg_size": 8}, {"pg_desc": "undefined", "pg_size": 4}]}`)}, source: "8 ranks in all"},
+		{name: "divided layers of two ranks", files: ranks("rank%d.json", 2), hints: profile.ParallelHints{Divided: true}, tp: 2, source: "groups of one size"},
+		{name: "divided layers of four ranks", files: ranks("rank%d.json", 4), hints: profile.ParallelHints{Divided: true}, source: "4 ranks in all"},
 		{name: "groups of one kind in two sizes", files: []string{"x.json"}, hints: profile.ParallelHints{Distributed: []byte(
 			`{"world_size": 8, "pg_config": [{"pg_desc": "tp", "pg_size": 4}, {"pg_desc": "tp", "pg_size": 2}]}`)}, source: "8 ranks in all"},
 	} {

@@ -22,6 +22,8 @@ type rankNames struct {
 	// onlyTP says that the name holds a tensor-parallel rank, written as SGLang
 	// does, and none of another kind: it names each kind of which there are two.
 	onlyTP bool
+	// ranks is how many files of ranks of any kind lie side by side; 0: not known.
+	ranks int
 }
 
 type rankName struct {
@@ -29,9 +31,14 @@ type rankName struct {
 	source string // for people
 }
 
+// anyRank is the marker that does not say what the ranks divide.
+const anyRank = "rank"
+
 var rankMarkers = map[string]*regexp.Regexp{
 	"tp": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])tp([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
 	"ep": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])ep([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+
+	anyRank: regexp.MustCompile(`(?i)(?:^|[^a-z0-9])rank([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
 }
 
 var (
@@ -93,6 +100,7 @@ func readRankFiles(tracePath string) rankNames {
 			out.kinds[kind] = r
 		}
 	}
+	out.ranks = out.kinds[anyRank].size
 	_, glued, ok := rankIn("tp", own)
 	out.onlyTP = ok && !glued && !otherMarker.MatchString(own) && !expertRank.MatchString(own)
 	return out
@@ -116,7 +124,7 @@ func rankSize(kind, own string, family []string, dir string) (rankName, bool) {
 	case len(seen) >= 2 && len(seen) == least:
 		r.size = least
 		r.source = fmt.Sprintf("file names: %s 0…%d in %s", kind, least-1, dir)
-	case glued && len(seen) == 1 && lone >= 2 && lone&(lone-1) == 0 && !otherMarker.MatchString(own):
+	case kind != anyRank && glued && len(seen) == 1 && lone >= 2 && lone&(lone-1) == 0 && !otherMarker.MatchString(own):
 		// "llama-tp8-bs32": a label people write. As a rank it would have siblings
 		// or, as the engines write it, other markers beside it.
 		r.size = lone

@@ -149,7 +149,7 @@ func (a *analysis) head() {
 // tensorParallel is the number of tensor-parallel ranks, 0 when nothing tells it.
 func (a *analysis) tensorParallel() int {
 	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize), Distributed: a.formal[0].t.Meta().Distributed,
-		WorldSize: a.formal[0].t.Meta().WorldSize, TracePath: a.formal[0].path}
+		WorldSize: a.formal[0].t.Meta().WorldSize, TracePath: a.formal[0].path, Divided: a.formal[0].a != nil && a.formal[0].a.Divided()}
 	p, err := profile.InferParallelism(h)
 	if err != nil || p.TP.N == 0 {
 		return 0

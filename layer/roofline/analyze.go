@@ -84,7 +84,7 @@ func parallelOf(a *layer.Analysis, o *Options) (Parallel, []string) {
 		return p, nil
 	}
 	meta := a.Trace().Meta()
-	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed, WorldSize: meta.WorldSize})
+	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed, WorldSize: meta.WorldSize, Divided: a.Divided()})
 	if err != nil || found.TP.N == 0 {
 		return p, []string{"layers exchange data between GPUs, and nothing tells between how many: work is counted as if one GPU did all of it (give --tp)"}
 	}

@@ -155,7 +155,8 @@ func (e *Env) LoadRanks(ctx context.Context) (ranks []*layer.Analysis, labels []
 // --trace, and what the trace says.
 func (e *Env) Parallelism(a *layer.Analysis, path string, tp, ep int) (profile.Parallelism, error) {
 	meta := a.Trace().Meta()
-	p, err := profile.InferParallelism(profile.ParallelHints{TP: tp, EP: ep, TracePath: cmp.Or(path, e.Trace), Distributed: meta.Distributed, WorldSize: meta.WorldSize})
+	p, err := profile.InferParallelism(profile.ParallelHints{TP: tp, EP: ep, TracePath: cmp.Or(path, e.Trace), Distributed: meta.Distributed, WorldSize: meta.WorldSize,
+		Divided: a.Divided()})
 	if err != nil { // a flag out of range
 		return p, Usagef("%w", err)
 	}
