@@ -37,6 +37,9 @@ type ReportOptions struct {
 	// Against is another recording to compare with, an older run for example.
 	// Nil: none.
 	Against *Recording
+	// Gates are what the comparison with Against is asked; their answers are in
+	// [Report.Against].
+	Gates []compare.Gate
 }
 
 // Report is everything that the analyses say about one recording, with what
@@ -449,7 +452,7 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 		}
 		sides[i] = compare.Side{Label: p.name, Runs: []compare.Run{*run}}
 	}
-	c, err := compare.Compare(ctx, &sides[0], &sides[1], compare.Options{})
+	c, err := compare.Compare(ctx, &sides[0], &sides[1], compare.Options{Gates: o.Gates})
 	if errors.Is(err, compare.ErrNoMatch) {
 		r.note("not compared with %s: %v", o.Against.Name, err)
 		return nil

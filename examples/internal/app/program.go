@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -20,6 +21,9 @@ const (
 	ExitOK    = 0 // done, or nobody reads the output any more
 	ExitError = 1 // an error, told in one line on stderr
 	ExitUsage = 2 // wrong usage
+	// A program that judges ends with these, and its output is whole.
+	ExitFailed       = gate.ExitFailed
+	ExitInconclusive = gate.ExitInconclusive
 )
 
 // Program describes an example program.
@@ -135,6 +139,13 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	env.progress = newProgress(env.Progress, stderr)
 	err = p.Run(ctx, env)
 	env.progress.clear()
+	if judged(err) { // the output says what was found, and is whole
+		if ferr := out.finish(nil); ferr != nil && !out.gone() {
+			err = ferr
+		}
+		p.fail(stderr, err)
+		return exitCode(err)
+	}
 	err = out.finish(err)
 	var usage usageError
 	switch {
@@ -148,6 +159,16 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	p.fail(stderr, err)
 	return exitCode(err)
+}
+
+// judged reports whether a program did its work and found against what it was
+// asked to judge.
+func judged(err error) bool {
+	code := ExitOK
+	if err != nil {
+		code = exitCode(err)
+	}
+	return code == ExitFailed || code == ExitInconclusive
 }
 
 // exitCode is what an error asks for with a method ExitCode, ExitError

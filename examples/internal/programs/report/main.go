@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
@@ -22,6 +23,8 @@ type options struct {
 	html, against string
 	gpu           string
 	tokens, kv    int64
+	failOn        conditionList
+	unsure        bool
 }
 
 // Program returns the program with fresh flags.
@@ -37,13 +40,16 @@ func Program() app.Program {
 			"report x.json.gz --config config.json --html x.html   # the same as one page that needs no network",
 			"report prefill.json.gz decode.json.gz              # one report of several files; a directory or a pattern does it, too",
 			"report runs/qwen --format json | jq .findings",
+			"report new.json.gz --against old.json.gz --fail-on 'regression 3%' --fail-on 'health degraded' --format junit --output strata.xml",
 		},
 		Common:  app.AllFlags,
-		Formats: []string{"text", "markdown", "json"},
+		Formats: []string{"text", "markdown", "json", gate.JUnit, gate.SARIF, gate.Benchfmt, gate.Prometheus},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
 			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages")
 			app.OutputFile(fs, &o.html, "html", "also write a page for browsers to this `FILE`: one file that needs no network")
+			fs.Var(&o.failOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be told: 'host-caused 5%', 'idle 20%', 'exposed-comm 10%', 'regression 3%' (with --against), 'coverage 90%', 'health degraded'; may be given several times; default: none")
+			fs.BoolVar(&o.unsure, "allow-inconclusive", false, "exit with 0 where a condition cannot be told")
 			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
 			fs.StringVar(&o.gpu, "gpu", "", "GPU `NAME` to reckon with, such as H100; default: the trace's")
 			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a decode pass, where the trace does not tell; default: unknown")
@@ -97,13 +103,43 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		}
 		env.Notef("wrote %s; open it in any browser", o.html)
 	}
-	if env.Format == "json" {
+	checks := o.failOn.suite(r)
+	checks.AllowInconclusive = o.unsure
+	if err := o.write(env, r, checks); err != nil {
+		return err
+	}
+	return checks.Err()
+}
+
+// write prints the report, or what its conditions say, in the format asked for.
+func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) error {
+	switch env.Format {
+	case "json":
 		e := json.NewEncoder(env.Stdout)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
 		return e.Encode(r)
+	case gate.JUnit, gate.SARIF, gate.Prometheus:
+		if len(checks.Checks) == 0 {
+			return app.Usagef("--format %s tells what conditions say: --fail-on names them", env.Format)
+		}
+		return checks.Write(env.Stdout, env.Format)
+	case gate.Benchfmt:
+		return benchmarks(env, r)
 	}
-	return r.WriteText(env.Stdout, strata.ReportText{Width: env.Width, Color: env.Color, Markdown: env.Format == "markdown", All: o.all})
+	text := strata.ReportText{Width: env.Width, Color: env.Color, Markdown: env.Format == "markdown", All: o.all}
+	if err := r.WriteText(env.Stdout, text); err != nil || len(checks.Checks) == 0 {
+		return err
+	}
+	if text.Markdown {
+		fmt.Fprintln(env.Stdout)
+		return checks.Write(env.Stdout, gate.Markdown)
+	}
+	fmt.Fprintln(env.Stdout, "\nConditions")
+	for i := range checks.Checks {
+		fmt.Fprintf(env.Stdout, "  %-12s %s\n", checks.Checks[i].Verdict, checks.Checks[i].Text())
+	}
+	return nil
 }
 
 // options turns the flags into options of the analysis.
@@ -114,6 +150,9 @@ func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
 		return opts, err
 	}
 	if opts.Device, err = env.DeviceID(); err != nil {
+		return opts, err
+	}
+	if opts.Gates, err = o.failOn.gates(); err != nil {
 		return opts, err
 	}
 	opts.Light.Device = o.gpu

@@ -76,9 +76,54 @@ func TestFindingsOfADecode(t *testing.T) {
 			t.Errorf("finding %d is larger than the one before", i)
 		}
 	}
-	for _, want := range []string{"small-kernels", "above-floor", "host-idle", "fusion"} {
+	for _, want := range []string{"small-kernels", "above-floor", "host-idle"} {
 		if !kinds[want] {
 			t.Errorf("no finding of kind %s", want)
+		}
+	}
+}
+
+// TestFailOn: each condition on either side of its limit, and where it cannot be
+// told; the output is there whatever the code.
+func TestFailOn(t *testing.T) {
+	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz") // 6.5 % idle, 100 % in passes, healthy
+	none := testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
+	slow, fast := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"), testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{decode, "--fail-on", "idle 6%"}, app.ExitFailed}, {[]string{decode, "--fail-on", "idle 7%"}, app.ExitOK},
+		{[]string{"--fail-on", "host-caused 15%"}, app.ExitFailed}, {[]string{"--fail-on", "host-caused=30%"}, app.ExitOK}, // the demo
+		{[]string{decode, "--fail-on", "coverage 99%"}, app.ExitOK}, {[]string{decode, "--fail-on", "coverage 100.1"}, app.ExitFailed},
+		{[]string{decode, "--fail-on", "health degraded"}, app.ExitOK}, {[]string{decode, "--fail-on", "exposed-comm 1%"}, app.ExitOK},
+		{[]string{"--fail-on", "exposed-comm 5%"}, app.ExitFailed}, {[]string{"--fail-on", "exposed-comm 30%"}, app.ExitOK}, // the demo
+		{[]string{none, "--fail-on", "idle 5%"}, app.ExitInconclusive}, {[]string{none, "--fail-on", "idle 5%", "--allow-inconclusive"}, app.ExitOK},
+		{[]string{none, "--fail-on", "host-caused 5%"}, app.ExitInconclusive}, {[]string{none, "--fail-on", "exposed-comm 5%"}, app.ExitInconclusive},
+		{[]string{decode, "--fail-on", "regression 3%"}, app.ExitInconclusive},
+		{[]string{slow, "--against", fast, "--fail-on", "regression 3%"}, app.ExitFailed},
+		{[]string{fast, "--against", slow, "--fail-on", "regression 3%"}, app.ExitOK},
+		{[]string{decode, "--fail-on", "idle 6%", "--fail-on", "health degraded"}, app.ExitFailed},
+		{[]string{decode, "--fail-on", "idel 6%"}, app.ExitUsage}, {[]string{decode, "--fail-on", "idle"}, app.ExitUsage}, {[]string{decode, "--fail-on", "idle -1%"}, app.ExitUsage},
+		{[]string{decode, "--fail-on", "health fine"}, app.ExitUsage}, {[]string{decode, "--format", "junit"}, app.ExitUsage},
+	} {
+		out := filepath.Join(t.TempDir(), "out.txt")
+		r := apptest.Run(t, report.Program(), append(c.args, "--output", out)...)
+		if r.Code != c.code {
+			t.Errorf("%q: exit code %d, want %d: %s", c.args, r.Code, c.code, r.Stderr)
+		}
+		if _, err := os.Stat(out); (err == nil) != (c.code != app.ExitUsage) {
+			t.Errorf("%q: output: %v", c.args, err)
+		}
+	}
+}
+
+// TestFormatsOfGates: what continuous integration reads.
+func TestFormatsOfGates(t *testing.T) {
+	for format, want := range map[string]string{"junit": "<testsuite", "sarif": `"version": "2.1.0"`, "prometheus": "strata_", "benchfmt": "BenchmarkStep/stage=decode", "markdown": "idle 1%", "text": "Conditions"} {
+		r := apptest.Run(t, report.Program(), "--fail-on", "idle 1%", "--format", format)
+		if r.Code != app.ExitFailed || !strings.Contains(r.Stdout, want) {
+			t.Errorf("%s: exit code %d, want %q in\n%.600s", format, r.Code, want, r.Stdout)
 		}
 	}
 }
