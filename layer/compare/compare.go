@@ -76,6 +76,7 @@ func summary(s *Side, c *chosen) Summary {
 			break
 		}
 	}
+	out.Graph, out.Compiled = paths(s, c)
 	if n := c.count(); n > 0 {
 		out.Wall = c.time(s) / time.Duration(n)
 	}

@@ -67,3 +67,27 @@ func TestDoubts(t *testing.T) {
 		})
 	}
 }
+
+// Sides that take different paths are told apart: eager against graphs, compiled against not, on either side of the limits.
+func TestPaths(t *testing.T) {
+	for _, c := range []struct {
+		graphA, graphB, compiledA, compiledB float64
+		want                                 int
+	}{{1, 1, 0, 0, 0}, {1, 0.49, 0, 0, 1}, {1, 0.51, 0, 0, 0}, {1, 1, 0.3, 0.19, 1}, {1, 1, 0.3, 0.21, 0}, {1, 0, 0.3, 0, 2}} {
+		a, b := side(1, 5, nil), side(2, 5, nil)
+		for i := range a.Runs[0].Passes {
+			a.Runs[0].Passes[i].Graph, a.Runs[0].Passes[i].Compiled = c.graphA, c.compiledA
+			b.Runs[0].Passes[i].Graph, b.Runs[0].Passes[i].Compiled = c.graphB, c.compiledB
+		}
+		r := report(t, a, b, compare.Options{})
+		n := 0
+		for _, f := range r.Findings {
+			if f.Kind == "path" {
+				n++
+			}
+		}
+		if n != c.want || r.First.Kind != "none" {
+			t.Errorf("%+v: %d findings about paths (%+v), want %d", c, n, r.Findings, c.want)
+		}
+	}
+}

@@ -65,23 +65,25 @@ func (r *Row) Sentence() string {
 	return s
 }
 
-// otherPath is how far the shares of replayed kernels may be apart on the same path.
-const otherPath = 0.5
-
-// path says where one side replays graphs and the other launches kernels one by one.
-func (c *comparison) path(r *Report, add func(kind, operator, text string, delta time.Duration)) {
-	share := func(s *Side, ch *chosen) float64 {
-		var sum float64
-		for i, passes := range ch.passes {
-			for _, p := range passes {
-				sum += s.Runs[i].Passes[p].Graph
-			}
+// paths are the shares of a side's kernels that graph replays launch, and that a compiler wrote.
+func paths(s *Side, ch *chosen) (graph, compiled float64) {
+	n := float64(max(ch.count(), 1))
+	for i, passes := range ch.passes {
+		for _, p := range passes {
+			graph += s.Runs[i].Passes[p].Graph / n
+			compiled += s.Runs[i].Passes[p].Compiled / n
 		}
-		return sum / float64(max(ch.count(), 1))
 	}
-	ga, gb := share(c.a, c.ca), share(c.b, c.cb)
-	if math.Abs(ga-gb) > otherPath {
-		add("path", "", fmt.Sprintf("A launches %.0f %% of its kernels by graph replays, B %.0f %%: the two do not take the same path", 100*ga, 100*gb), 0)
+	return graph, compiled
+}
+
+// path says where one side replays graphs, or runs compiled code, and the other does not.
+func (c *comparison) path(r *Report, add func(kind, operator, text string, delta time.Duration)) {
+	if a, b := r.A.Graph, r.B.Graph; math.Abs(a-b) > c.p.OtherPath {
+		add("path", "", fmt.Sprintf("A launches %.0f %% of its kernels by graph replays, B %.0f %%: the two do not take the same path", 100*a, 100*b), 0)
+	}
+	if a, b := r.A.Compiled, r.B.Compiled; math.Abs(a-b) > c.p.OtherCompiled {
+		add("path", "", fmt.Sprintf("a compiler wrote %.0f %% of A's kernels and %.0f %% of B's: the two do not take the same path", 100*a, 100*b), 0)
 	}
 }
 

@@ -23,6 +23,8 @@ const (
 )
 
 const (
+	// inductor is the library of kernels that torch.compile wrote.
+	inductor = "inductor"
 	// smClock is what counters call the clock of the GPU's processors.
 	smClock = "sm-clock"
 	// covered is the share of the time inside layers that needs an operator for rows by operator; below it rows are categories.
@@ -80,6 +82,7 @@ type measuredPass struct {
 	layers map[[2]int]time.Duration // row and layer
 	total  []time.Duration          // by layer
 	graph  int
+	own    int // of a compiler
 	all    int
 }
 
@@ -138,6 +141,9 @@ func (m *measurer) divide() {
 			m.passes[p].all++
 			if k.Replay() {
 				m.passes[p].graph++
+			}
+			if k.Facts().Library == inductor {
+				m.passes[p].own++
 			}
 		}
 	}
@@ -279,7 +285,7 @@ func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 		out.Launches[i] = n
 	}
 	if mp.all > 0 {
-		out.Graph = float64(mp.graph) / float64(mp.all)
+		out.Graph, out.Compiled = float64(mp.graph)/float64(mp.all), float64(mp.own)/float64(mp.all)
 	}
 	if perStage[fp.Stage] <= layersKept {
 		out.Layers = make([][]time.Duration, len(m.run.Rows))

@@ -98,6 +98,9 @@ type Summary struct {
 	// Start is where the first compared pass begins, in nanoseconds since the trace's first event.
 	Start int64         `json:"start_ns"`
 	Wall  time.Duration `json:"wall_ns"` // mean
+	// Graph is the share of its kernels that graph replays launch, Compiled the share that a compiler wrote; the others are launched one by one.
+	Graph    float64 `json:"graph_share"`
+	Compiled float64 `json:"compiled_share"`
 }
 
 // Interval is a difference with its 95 % interval.

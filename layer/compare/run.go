@@ -69,6 +69,8 @@ type Pass struct {
 	PerLayer []time.Duration `json:"per_layer_ns,omitempty"`
 	// Graph is the share of the pass's kernels that graph replays launched.
 	Graph float64 `json:"graph_share"`
+	// Compiled is the share of the pass's kernels that a compiler wrote.
+	Compiled float64 `json:"compiled_share"`
 	// First says that the pass before is of another stage: it often differs from those that follow.
 	First bool `json:"first,omitempty"`
 }

@@ -79,6 +79,7 @@ func (s *Summary) line(side string) string {
 		out += fmt.Sprintf(" of batch %d", s.Batch)
 	}
 	out += fmt.Sprintf(", %s each", millis(s.Wall))
+	out += fmt.Sprintf(", %.0f %% of its kernels in graph replays, %.0f %% compiled", 100*s.Graph, 100*s.Compiled)
 	if s.GPU != "" {
 		out += ", " + s.GPU
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
+	layercompare "github.com/llmstrata/strata/layer/compare"
 )
 
 // Program returns the program with fresh flags.
@@ -19,6 +22,8 @@ type options struct {
 	baseline, target           string
 	baselineLabel, targetLabel string
 	tp, gaps                   int
+	failOn                     string
+	allow                      bool
 }
 
 // program describes host-compare.
@@ -30,6 +35,7 @@ func program() app.Program {
 		Examples: []string{
 			"host-compare --baseline old.sqlite --target new.sqlite",
 			"host-compare --baseline old.sqlite --target new.sqlite --tp-size 8 --format json",
+			"host-compare --baseline old.sqlite --target new.sqlite --fail-on 3%   # exit code 3 for a regression",
 			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
 		},
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
@@ -40,6 +46,8 @@ func program() app.Program {
 			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME` to call the baseline")
 			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME` to call the target")
 			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel `SIZE` by which times summed over ranks are divided; 0: the number of GPUs in the trace")
+			fs.StringVar(&o.failOn, "fail-on", "", "with --baseline and --target: a `SHARE` of a step such as 3%; exit 3 where an operation clearly became slower by it, 4 where that cannot be told")
+			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit 0 where --fail-on cannot be told")
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o) },
@@ -50,6 +58,12 @@ func run(ctx context.Context, env *app.Env, o options) error {
 	if env.Trace != "" && (o.baseline != "" || o.target != "") {
 		return app.Usagef("--trace breaks one run down; --baseline and --target compare two")
 	}
+	if o.failOn != "" && (o.baseline == "" || o.target == "") {
+		return app.Usagef("--fail-on compares --baseline and --target")
+	}
+	if g, err := layercompare.ParseGate(o.failOn); o.failOn != "" && (err != nil || g.What != "") {
+		return app.Usagef("--fail-on %q: want a share of a step such as 3%%", o.failOn)
+	}
 	if o.tp < 0 || o.gaps < 0 {
 		return app.Usagef("--tp-size and --gaps must not be negative")
 	}
@@ -58,6 +72,28 @@ func run(ctx context.Context, env *app.Env, o options) error {
 		return compare(ctx, env, o, opts)
 	}
 	return single(ctx, env, o, opts)
+}
+
+// check holds a comparison against --fail-on.
+func (o *options) check(c *hostoverhead.Comparison) error {
+	if o.failOn == "" {
+		return nil
+	}
+	g, err := layercompare.ParseGate(o.failOn)
+	if err != nil { // refused before anything was read
+		return err
+	}
+	check := gate.Check{Name: o.failOn + " of a step", Verdict: gate.Passed}
+	slower := c.Regressions(g.Limit)
+	switch {
+	case c.Conclusion == hostoverhead.ConclusionImpossible:
+		check.Verdict, check.Message = gate.Inconclusive, c.Reason
+	case len(slower) > 0:
+		check.Verdict = gate.Failed
+		check.Message = fmt.Sprintf("%s %s %+.1f µs a step", slower[0].Op, slower[0].Status, slower[0].DeltaUS)
+	}
+	s := gate.Suite{Program: "host-compare", Checks: []gate.Check{check}, AllowInconclusive: o.allow}
+	return s.Err()
 }
 
 func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
@@ -82,6 +118,14 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 	if err != nil {
 		return err
 	}
+	if err := write(ctx, env, o, b, c); err != nil {
+		return err
+	}
+	return o.check(c)
+}
+
+// write prints a comparison; b is the target.
+func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *hostoverhead.Comparison) error {
 	if env.Format == "json" {
 		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{b}, hostoverhead.Options{TopGaps: &o.gaps})
 		if err != nil {

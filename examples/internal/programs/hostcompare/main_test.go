@@ -113,3 +113,29 @@ func TestWrongUsage(t *testing.T) {
 		t.Errorf("absent target: exit code %d, stderr %q", r.Code, r.Stderr)
 	}
 }
+
+// The exit codes: 0 passed, 1 a file that is absent, 2 wrong usage, 3 an operation became slower, 4 that cannot be told.
+func TestExitCodes(t *testing.T) {
+	short := nsysgen.Default(3)
+	short.Steps, short.Layers = 8, 2
+	base, slow, few := export(t, nsysgen.Default(1)), export(t, slower(2)), export(t, short)
+	for _, c := range []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"slower, nothing asked", []string{"--target", slow}, 0},
+		{"slower by 250 µs of 2.8 ms", []string{"--target", slow, "--fail-on", "5%"}, 3},
+		{"less than asked", []string{"--target", slow, "--fail-on", "20%"}, 0},
+		{"the same", []string{"--target", base, "--fail-on", "1%"}, 0},
+		{"few steps", []string{"--target", few, "--fail-on", "3%"}, 4},
+		{"few steps, allowed", []string{"--target", few, "--fail-on", "3%", "--allow-inconclusive"}, 0},
+		{"no share", []string{"--target", slow, "--fail-on", "much"}, 2},
+		{"one run", []string{"--fail-on", "3%"}, 2},
+		{"an absent file", []string{"--target", base + ".absent", "--fail-on", "3%"}, 1},
+	} {
+		if r := apptest.Run(t, program(), append([]string{"--baseline", base}, c.args...)...); r.Code != c.want {
+			t.Errorf("%s: exit code %d, want %d: %s", c.name, r.Code, c.want, r.Stderr)
+		}
+	}
+}
