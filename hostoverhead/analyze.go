@@ -59,7 +59,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 			works = append(works, rankWork{r.name(), w, d})
 			accounts = append(accounts, acc)
 		}
-		l.timelines, l.needs = nil, nil
+		l.threads, l.names = nil, nil
 	}
 	if len(v.Ranks) == 0 {
 		return nil, ErrNoKernels

@@ -30,18 +30,24 @@ func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
 	return nil
 }
 
-// TimelinePieces is how many pieces of host timelines the ledger of a trace keeps.
-func TimelinePieces(a *layer.Analysis) int {
+// TimelinePieces is how many pieces of host timelines the ledger of a trace holds at most at a time.
+func TimelinePieces(a *layer.Analysis) (most int) {
 	w, err := newWorkload(stop.New(nil), a, false, nil)
 	if err != nil {
 		return 0
 	}
 	p := DefaultParams()
-	l := newLedger(w, &p)
-	n := 0
-	for th := range l.needs {
-		tl := l.timelineOf(th)
-		n += len(tl.calls) + len(tl.ranges) + len(tl.code)
+	for _, d := range w.devices {
+		w.findPasses(d)
+		w.findPaths(d)
+		l := newLedger(w, &p)
+		l.walk(d, func(*idlePiece) {
+			n := 0
+			for _, s := range l.threads {
+				n += len(s.now.calls) + len(s.now.ranges) + len(s.now.code)
+			}
+			most = max(most, n)
+		})
 	}
-	return n
+	return most
 }

@@ -84,6 +84,7 @@ type gap struct {
 	between bool        // the kernels on both sides are of different steps
 	began   int64       // from here on the host worked on the step of kernel
 	drain   drain
+	parts   []interval.Span // in turns without and with copies
 }
 
 // drain is the call that had emptied the queue when a gap opened.
@@ -98,15 +99,14 @@ type drain struct {
 type ledger struct {
 	w         *workload
 	p         *Params
-	needs     map[trace.ThreadIndex][]interval.Span // of threads, where their timelines are asked for
-	timelines map[trace.ThreadIndex]*timeline
-	callbacks bool // the host puts functions of its own into streams
+	threads   map[trace.ThreadIndex]*threadStreams // of the device at hand
+	callbacks bool                                 // the host puts functions of its own into streams
+	names     []hostName                           // by name, as far as they were asked for
 	number    map[Cause]uint8
 }
 
-// newLedger prepares the timelines of the threads that the gaps ask for.
 func newLedger(w *workload, p *Params) *ledger {
-	l := &ledger{w: w, p: p, needs: map[trace.ThreadIndex][]interval.Span{}, timelines: map[trace.ThreadIndex]*timeline{}, number: map[Cause]uint8{}}
+	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), number: map[Cause]uint8{}}
 	for i, c := range causes {
 		l.number[c.cause] = uint8(i)
 	}
@@ -115,71 +115,113 @@ func newLedger(w *workload, p *Params) *ledger {
 			l.callbacks = true
 		}
 	}
-	for _, d := range w.devices {
-		l.walkGaps(d, func(g *gap, s interval.Span) {
-			if th, part := l.hostPart(g, s); !part.Empty() {
-				l.needs[th] = append(l.needs[th], part)
-			}
-		}, nil)
-	}
-	for th, spans := range l.needs {
-		l.needs[th] = interval.UnionInPlace(spans)
-	}
 	return l
 }
 
-// walk calls f with every piece of a device's idle time in order.
+// gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs nothing
+// per gap, few enough that a trace of millions of frames needs no more memory for it.
+const gapsAtOnce = 1024
+
+// walk calls f with every piece of a device's idle time in order. The piece is valid during the call.
 func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
+	l.threads = map[trace.ThreadIndex]*threadStreams{}
+	var p idlePiece
 	var length int64
-	emit := func(s interval.Span, p idlePiece) {
+	emit := func(s interval.Span, piece idlePiece) {
 		if !s.Empty() {
+			p = piece
 			p.span, p.gap = s, length
 			f(&p)
 		}
 	}
-	l.walkGaps(d, func(g *gap, s interval.Span) {
-		length = g.span.Len()
-		l.explain(g, s, emit)
-	}, func(g *gap, s interval.Span) {
-		length = g.span.Len()
-		emit(s, idlePiece{cause: l.number[CauseTransfer], next: g.next})
-	})
+	w := gapWalker{l: l, d: d, next: 1, lastEnd: -1 << 62}
+	needs := map[trace.ThreadIndex][]interval.Span{}
+	for gaps := w.gaps(nil); len(gaps) > 0; gaps = w.gaps(gaps[:0]) {
+		l.collectNeeds(gaps, needs)
+		for i := range gaps {
+			g := &gaps[i]
+			length = g.span.Len()
+			for k, s := range g.parts {
+				if k%2 == 0 {
+					l.explain(g, s, emit)
+				} else {
+					emit(s, idlePiece{cause: l.number[CauseTransfer], next: g.next})
+				}
+			}
+		}
+	}
 }
 
-// walkGaps calls idle with every part of every gap in which nothing runs, and copied, where given, with those in which
-// copies do.
-func (l *ledger) walkGaps(d *deviceWork, idle, copied func(*gap, interval.Span)) {
-	k, last, copyAt := 0, 0, 0
-	at := func(i int) trace.Event { return l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
-	lastEnd := int64(-1 << 62)
-	for i := 1; i < len(d.busy); i++ {
-		g := gap{d: d, span: interval.Span{Start: d.busy[i-1].End, End: d.busy[i].Start}}
-		for ; k < len(d.kernels); k++ { // the kernel that ends the gap: the first that starts at its end
-			e := at(k)
+// collectNeeds moves the timelines of the threads to where gaps ask for them.
+func (l *ledger) collectNeeds(gaps []gap, needs map[trace.ThreadIndex][]interval.Span) {
+	for th := range needs {
+		needs[th] = needs[th][:0]
+	}
+	for i := range gaps {
+		for k := 0; k < len(gaps[i].parts); k += 2 {
+			if th, part := l.hostPart(&gaps[i], gaps[i].parts[k]); !part.Empty() {
+				needs[th] = append(needs[th], part)
+			}
+		}
+	}
+	for th, spans := range needs {
+		if len(spans) == 0 {
+			continue
+		}
+		if l.threads[th] == nil {
+			l.threads[th] = l.newStreams(th)
+		}
+		l.threads[th].move(spans)
+	}
+}
+
+// gapWalker lists the gaps of a device.
+type gapWalker struct {
+	l            *ledger
+	d            *deviceWork
+	next         int // busy span that ends the next gap
+	kernel, last int // the first kernel not looked at yet, and the one that ended last before it
+	lastEnd      int64
+	copyAt       int
+}
+
+// gaps appends the next ones, none at the end.
+func (w *gapWalker) gaps(out []gap) []gap {
+	d := w.d
+	at := func(i int) trace.Event { return w.l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
+	for ; w.next < len(d.busy) && len(out) < gapsAtOnce; w.next++ {
+		g := gap{d: d, span: interval.Span{Start: d.busy[w.next-1].End, End: d.busy[w.next].Start}}
+		for ; w.kernel < len(d.kernels); w.kernel++ { // the kernel that ends the gap: the first that starts at its end
+			e := at(w.kernel)
 			if int64(e.Start()) >= g.span.End {
 				g.kernel = e
 				break
 			}
-			if end := int64(e.End()); end >= lastEnd {
-				last, lastEnd = k, end
+			if end := int64(e.End()); end >= w.lastEnd {
+				w.last, w.lastEnd = w.kernel, end
 			}
 		}
-		g.next, g.launch = k, g.kernel.Launch()
-		l.sides(&g, at(last), last)
-		for copyAt < len(d.copies) && d.copies[copyAt].End <= g.span.Start {
-			copyAt++
-		}
-		from := g.span.Start
-		for c := copyAt; c < len(d.copies) && d.copies[c].Start < g.span.End; c++ {
-			cut := d.copies[c].Clip(g.span)
-			idle(&g, interval.Span{Start: from, End: cut.Start})
-			if copied != nil {
-				copied(&g, cut)
-			}
-			from = cut.End
-		}
-		idle(&g, interval.Span{Start: from, End: g.span.End})
+		g.next, g.launch = w.kernel, g.kernel.Launch()
+		w.l.sides(&g, at(w.last), w.last)
+		w.cut(&g)
+		out = append(out, g)
 	}
+	return out
+}
+
+// cut parts a gap by the copies in it.
+func (w *gapWalker) cut(g *gap) {
+	copies := w.d.copies
+	for w.copyAt < len(copies) && copies[w.copyAt].End <= g.span.Start {
+		w.copyAt++
+	}
+	from := g.span.Start
+	for c := w.copyAt; c < len(copies) && copies[c].Start < g.span.End; c++ {
+		cut := copies[c].Clip(g.span)
+		g.parts = append(g.parts, interval.Span{Start: from, End: cut.Start}, cut)
+		from = cut.End
+	}
+	g.parts = append(g.parts, interval.Span{Start: from, End: g.span.End})
 }
 
 // sides looks at the kernels on both sides of a gap.
@@ -276,7 +318,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 		return
 	}
 	g.drain.end = -1 << 62
-	calls := l.timelineOf(th).calls
+	calls := l.threads[th].now.calls
 	i, _ := slices.BinarySearchFunc(calls, g.span.Start, func(p timelinePiece, t int64) int {
 		if p.span.End <= t {
 			return -1
@@ -287,7 +329,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 		return
 	}
 	e := l.w.t.At(calls[i].id)
-	if c := l.p.callCause(e); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
+	if c := l.p.callCause(e, l.name(e)); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
 		g.drain = drain{cause: l.number[c], name: e.NameID(), end: int64(e.End()), lead: g.span.Start - int64(e.Start())}
 	}
 }

@@ -1,8 +1,6 @@
 package hostoverhead
 
 import (
-	"cmp"
-	"slices"
 	"sort"
 
 	"github.com/llmstrata/strata/internal/interval"
@@ -25,154 +23,166 @@ type timeline struct {
 	over   []timelinePiece // profiler overhead
 	system []timelinePiece // calls of the C library and the system
 	off    []timelinePiece // off the CPU
-	ran    []timelinePiece // moments at which it was found running
 	ranges []timelinePiece // annotations and NVTX ranges
 	code   []timelinePiece // Python frames and ops, the innermost of both
 }
 
-// timelineOf builds a thread's timeline on first use.
-func (l *ledger) timelineOf(th trace.ThreadIndex) *timeline {
-	if tl, ok := l.timelines[th]; ok {
-		return tl
-	}
-	c := clipper{w: l.w, thread: th, keep: l.needs[th]}
-	long := func(e trace.Event) bool { return e.Duration() > 0 }
-	tl := &timeline{
-		calls:  c.outermost(trace.LaneLaunch, nil),
-		over:   c.outermost(trace.LaneSync, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) }),
-		system: c.outermost(trace.LaneSync, func(e trace.Event) bool { return e.Kind() == trace.KindOSCall }),
-		off:    c.outermost(trace.LaneSync, func(e trace.Event) bool { return e.Kind() == trace.KindOffCPU }),
-		ran:    c.samples(),
-		ranges: c.flatten(trace.LaneAnnotation, func(e trace.Event) bool {
-			return (e.Kind() == trace.KindAnnotation || e.Kind() == trace.KindRange) && e.Duration() > 0
-		}),
-	}
-	tl.code = overlay(c.flatten(trace.LanePython, long), c.flatten(trace.LaneOp, long))
-	l.timelines[th] = tl
-	return tl
+// stream lists what a thread did in one lane, in order of time, as far as it is asked for: its position moves on with the
+// gaps, so that only the pieces of a few gaps exist at a time.
+type stream struct {
+	t      *trace.Trace
+	lane   trace.Lane
+	next   int // row of the lane
+	end    int // of the thread's rows
+	keep   func(trace.Event) bool
+	nested bool            // innermost events; else outermost ones
+	stack  []timelinePiece // open events, outermost first; ends do not increase
+	at     int64           // up to here pieces were given out
 }
 
-// clipper lists what a thread did in chosen spans of time.
-type clipper struct {
-	w      *workload
-	thread trace.ThreadIndex
-	keep   []interval.Span // in order and disjoint
+// newStream starts at the first event of a thread in a lane.
+func newStream(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, nested bool, keep func(trace.Event) bool) *stream {
+	n := t.LaneLen(lane)
+	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
+	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
+	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: -1 << 62}
 }
 
-// add appends the parts of a piece that lie in the chosen spans; from is the first that may, and moves on.
-func (c *clipper) add(out []timelinePiece, from *int, s interval.Span, id trace.EventID) []timelinePiece {
-	for *from < len(c.keep) && c.keep[*from].End <= s.Start {
+// pieces are those in the chosen spans, which are in order, disjoint and behind those of earlier calls. Nested events become
+// pieces of the innermost one: the lane is sorted by start, longest first, so an event comes after those around it. Events
+// that overlap without nesting are cut at the end of the one that began first.
+func (s *stream) pieces(spans []interval.Span, out []timelinePiece) []timelinePiece {
+	if len(spans) == 0 {
+		return out
+	}
+	to, from := spans[len(spans)-1].End, 0
+	for ; s.next < s.end; s.next++ {
+		e := s.t.LaneAt(s.lane, s.next)
+		span := spanOf(e)
+		if span.Start >= to {
+			break
+		}
+		if span.Empty() || s.keep != nil && !s.keep(e) {
+			continue
+		}
+		if n := len(s.stack); s.nested {
+			out = s.close(span.Start, spans, &from, out)
+			s.at = max(s.at, span.Start)
+			if n = len(s.stack); n > 0 {
+				span.End = min(span.End, s.stack[n-1].span.End)
+			}
+		} else if n > 0 {
+			if span.End <= s.stack[0].span.End {
+				continue
+			}
+			span.Start = max(span.Start, s.stack[0].span.End)
+			out = s.close(span.Start, spans, &from, out)
+		}
+		s.stack = append(s.stack, timelinePiece{span, e.ID()})
+	}
+	return s.close(to, spans, &from, out)
+}
+
+// close gives out what is open up to a time, and drops what ends by then.
+func (s *stream) close(to int64, spans []interval.Span, from *int, out []timelinePiece) []timelinePiece {
+	for len(s.stack) > 0 {
+		top := s.stack[len(s.stack)-1]
+		end := min(to, top.span.End)
+		out = clip(out, spans, from, interval.Span{Start: max(s.at, top.span.Start), End: end}, top.id)
+		s.at = max(s.at, end)
+		if top.span.End > to {
+			return out
+		}
+		s.stack = s.stack[:len(s.stack)-1]
+	}
+	return out
+}
+
+// clip appends the parts of a piece that lie in the chosen spans; from is the first that may, and moves on.
+func clip(out []timelinePiece, spans []interval.Span, from *int, s interval.Span, id trace.EventID) []timelinePiece {
+	for *from < len(spans) && spans[*from].End <= s.Start {
 		*from++
 	}
-	for i := *from; i < len(c.keep) && c.keep[i].Start < s.End; i++ {
-		if cut := s.Clip(c.keep[i]); !cut.Empty() {
+	for i := *from; i < len(spans) && spans[i].Start < s.End; i++ {
+		if cut := s.Clip(spans[i]); !cut.Empty() {
 			out = append(out, timelinePiece{cut, id})
 		}
 	}
 	return out
 }
 
-// outermost lists the events of a lane that lie inside no other, cut where one begins before the one before it ends.
-func (c *clipper) outermost(lane trace.Lane, keep func(trace.Event) bool) []timelinePiece {
-	var out []timelinePiece
-	from, end := 0, int64(-1<<62)
-	for e := range c.w.t.OnThread(lane, c.thread) {
-		s := spanOf(e)
-		s.Start = max(s.Start, end)
-		if s.Empty() || keep != nil && !keep(e) {
-			continue
-		}
-		out = c.add(out, &from, s, e.ID())
-		end = s.End
-	}
-	return out
+// threadStreams are the lanes of one thread, and its timeline in the gaps at hand.
+type threadStreams struct {
+	calls, over, system, off, ranges, frames, ops *stream
+	samples                                       []trace.EventID // moments at which it was found running
+	now                                           timeline
+	bottom, top                                   []timelinePiece // to be laid over each other
 }
 
-// samples lists the moments at which the thread was found running.
-func (c *clipper) samples() []timelinePiece {
-	var out []timelinePiece
-	for e := range c.w.t.OnThread(trace.LaneSync, c.thread) {
-		if at := int64(e.Start()); e.Kind() == trace.KindSample {
-			if i := interval.From(c.keep, at); i < len(c.keep) && c.keep[i].Contains(at) {
-				out = append(out, timelinePiece{interval.Span{Start: at, End: at}, e.ID()})
-			}
+func (l *ledger) newStreams(th trace.ThreadIndex) *threadStreams {
+	t := l.w.t
+	of := func(k trace.Kind) func(trace.Event) bool { return func(e trace.Event) bool { return e.Kind() == k } }
+	s := &threadStreams{
+		calls:  newStream(t, trace.LaneLaunch, th, false, nil),
+		over:   newStream(t, trace.LaneSync, th, false, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) }),
+		system: newStream(t, trace.LaneSync, th, false, of(trace.KindOSCall)),
+		off:    newStream(t, trace.LaneSync, th, false, of(trace.KindOffCPU)),
+		ranges: newStream(t, trace.LaneAnnotation, th, true, func(e trace.Event) bool { return e.Kind() == trace.KindAnnotation || e.Kind() == trace.KindRange }),
+		frames: newStream(t, trace.LanePython, th, true, nil),
+		ops:    newStream(t, trace.LaneOp, th, true, nil),
+	}
+	for e := range t.OnThread(trace.LaneSync, th) {
+		if e.Kind() == trace.KindSample {
+			s.samples = append(s.samples, e.ID())
 		}
 	}
-	return out
+	return s
 }
 
-// sampled is the sample of a thread within a span, invalid where there is none.
-func (l *ledger) sampled(tl *timeline, s interval.Span) trace.Event {
-	i := sort.Search(len(tl.ran), func(i int) bool { return tl.ran[i].span.Start >= s.Start })
-	if i < len(tl.ran) && tl.ran[i].span.Start < s.End {
-		return l.w.t.At(tl.ran[i].id)
+// move makes the timeline of the chosen spans.
+func (s *threadStreams) move(spans []interval.Span) {
+	n := &s.now
+	n.calls, n.over = s.calls.pieces(spans, n.calls[:0]), s.over.pieces(spans, n.over[:0])
+	n.system, n.off = s.system.pieces(spans, n.system[:0]), s.off.pieces(spans, n.off[:0])
+	n.ranges = s.ranges.pieces(spans, n.ranges[:0])
+	s.bottom, s.top = s.frames.pieces(spans, s.bottom[:0]), s.ops.pieces(spans, s.top[:0])
+	n.code = overlay(n.code[:0], s.bottom, s.top)
+}
+
+// sampled is a sample of the thread within a span, invalid where there is none.
+func (s *threadStreams) sampled(t *trace.Trace, span interval.Span) trace.Event {
+	i := sort.Search(len(s.samples), func(i int) bool { return int64(t.At(s.samples[i]).Start()) >= span.Start })
+	if i < len(s.samples) {
+		if e := t.At(s.samples[i]); int64(e.Start()) < span.End {
+			return e
+		}
 	}
 	return trace.Event{}
 }
 
-// flatten turns the nested events of one thread into pieces of the innermost one. The lane is sorted by start, longest
-// first, so an event comes after those around it. Events that overlap without nesting are cut at the end of the one that
-// began first.
-func (c *clipper) flatten(lane trace.Lane, keep func(trace.Event) bool) []timelinePiece {
-	var out, stack []timelinePiece // stack: open events, outermost first; ends do not increase
-	from, at := 0, int64(-1<<62)
-	emit := func(to int64) {
-		for len(stack) > 0 {
-			top := stack[len(stack)-1]
-			end := min(to, top.span.End)
-			out = c.add(out, &from, interval.Span{Start: max(at, top.span.Start), End: end}, top.id)
-			at = max(at, end)
-			if top.span.End > to {
-				return
+// overlay puts the pieces of top over those of bottom; both are in order and disjoint, and so is what comes out.
+func overlay(out, bottom, top []timelinePiece) []timelinePiece {
+	i := 0
+	for _, b := range bottom {
+		at := b.span.Start
+		for ; i < len(top) && top[i].span.End <= at; i++ {
+			out = append(out, top[i])
+		}
+		for ; i < len(top) && top[i].span.Start < b.span.End; i++ {
+			if top[i].span.Start > at {
+				out = append(out, timelinePiece{interval.Span{Start: at, End: top[i].span.Start}, b.id})
 			}
-			stack = stack[:len(stack)-1]
-		}
-	}
-	for e := range c.w.t.OnThread(lane, c.thread) {
-		if !keep(e) {
-			continue
-		}
-		s := spanOf(e)
-		emit(s.Start)
-		at = max(at, s.Start)
-		if n := len(stack); n > 0 {
-			s.End = min(s.End, stack[n-1].span.End)
-		}
-		stack = append(stack, timelinePiece{s, e.ID()})
-	}
-	emit(1 << 62)
-	return out
-}
-
-// overlay puts the pieces of top over those of bottom.
-func overlay(bottom, top []timelinePiece) []timelinePiece {
-	if len(top) == 0 {
-		return bottom
-	}
-	under := make([]interval.Span, len(top))
-	for i, p := range top {
-		under[i] = p.span
-	}
-	under = interval.UnionInPlace(under)
-	out := slices.Clone(top)
-	from := 0
-	for _, p := range bottom {
-		for from < len(under) && under[from].End <= p.span.Start {
-			from++
-		}
-		at := p.span.Start
-		for i := from; i < len(under) && under[i].Start < p.span.End; i++ {
-			if under[i].Start > at {
-				out = append(out, timelinePiece{interval.Span{Start: at, End: under[i].Start}, p.id})
+			at = top[i].span.End
+			if at > b.span.End {
+				break // it covers what comes next, too
 			}
-			at = max(at, under[i].End)
+			out = append(out, top[i])
 		}
-		if at < p.span.End {
-			out = append(out, timelinePiece{interval.Span{Start: at, End: p.span.End}, p.id})
+		if at < b.span.End {
+			out = append(out, timelinePiece{interval.Span{Start: at, End: b.span.End}, b.id})
 		}
 	}
-	slices.SortFunc(out, func(a, b timelinePiece) int { return cmp.Compare(a.span.Start, b.span.Start) })
-	return out
+	return append(out, top[i:]...)
 }
 
 // cutBy splits span by pieces: f gets every part with the event that covers it, or an invalid one where none does.
@@ -204,7 +214,8 @@ type moment struct{ over, call, system, off, rng, code, ran trace.Event }
 
 // host explains a span by what a thread was doing.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func(interval.Span, idlePiece)) {
-	tl := l.timelineOf(th)
+	streams := l.threads[th]
+	tl := &streams.now
 	var m moment
 	l.cutBy(tl.over, span, func(s interval.Span, e trace.Event) {
 		m.over = e
@@ -218,7 +229,7 @@ func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit fun
 					l.cutBy(tl.ranges, s, func(s interval.Span, e trace.Event) {
 						m.rng = e
 						l.cutBy(tl.code, s, func(s interval.Span, e trace.Event) {
-							m.code, m.ran = e, l.sampled(tl, s)
+							m.code, m.ran = e, streams.sampled(l.w.t, s)
 							emit(s, l.decide(g, &m, s, quiet))
 						})
 					})
@@ -233,7 +244,7 @@ func (l *ledger) decide(g *gap, m *moment, s interval.Span, quiet int64) idlePie
 	p := idlePiece{next: g.next}
 	between := g.between && s.Start < g.began
 	if m.rng.Valid() {
-		p.rng, p.step = m.rng.NameID(), l.w.names.step(m.rng.NameID(), l.w.steps) != nil
+		p.rng, p.step = m.rng.NameID(), l.name(m.rng).step
 	}
 	if m.code.Valid() {
 		p.code = m.code.NameID()
@@ -259,14 +270,14 @@ func (l *ledger) decide(g *gap, m *moment, s interval.Span, quiet int64) idlePie
 func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (Cause, uint8) {
 	system := Cause("")
 	if m.system.Valid() {
-		system = osCause(m.system.Name(), between)
+		system = inStep(l.name(m.system).system, between)
 	}
 	switch {
 	case m.over.Valid():
 		return CauseProfiler, detailNone
 	case m.call.Valid():
-		c := l.p.callCause(m.call)
-		if c == CauseLaunch || c == CauseGraphLaunch || isKernelLaunch(m.call.Name()) {
+		c := l.p.callCause(m.call, l.name(m.call))
+		if c == CauseLaunch || c == CauseGraphLaunch || l.name(m.call).kernelLaunch {
 			switch {
 			case system == CauseLock, system == CauseGIL:
 				return system, detailNone
@@ -280,12 +291,12 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	}
 	named := m.rng.Valid() || m.code.Valid()
 	switch {
-	case m.rng.Valid() && waitsForGIL(m.rng.Name()):
+	case m.rng.Valid() && l.name(m.rng).gil:
 		return CauseGIL, detailNone
-	case m.code.Valid() && exchanges(m.code.Kind(), m.code.Name()), m.rng.Valid() && exchanges(m.rng.Kind(), m.rng.Name()):
+	case m.code.Valid() && l.name(m.code).exchange, m.rng.Valid() && l.name(m.rng).rangeExchange:
 		return CauseRanks, detailNone
-	case m.code.Valid() && m.code.Kind() == trace.KindFrame && frameWait(m.code.Name()) != "":
-		return inStep(frameWait(m.code.Name()), between), detailNone
+	case m.code.Valid() && m.code.Kind() == trace.KindFrame && l.name(m.code).frame != "":
+		return inStep(l.name(m.code).frame, between), detailNone
 	case m.off.Valid() && between && !named:
 		return CauseUnknown, detailOffCPU
 	case m.off.Valid():

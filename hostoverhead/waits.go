@@ -36,25 +36,47 @@ var callMeanings = []meaning{
 	{CauseAllocation, []string{"malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate", "memmap", "memunmap", "memrelease", "memalloc", "addressreserve", "memsetaccess"}},
 }
 
+// hostName is what the name of a call, range, operator or frame says about the host. Names are asked once.
+type hostName struct {
+	known                     bool
+	call                      Cause // of API calls: what they do beside queueing work
+	kernelLaunch, graphLaunch bool
+	copies, async             bool
+	system                    Cause // of system calls: what the thread waits for
+	frame                     Cause // of Python frames: the wait that the function is
+	step, gil                 bool  // of ranges
+	exchange, rangeExchange   bool  // of operators and frames; of ranges
+}
+
+// name is what the name of an event says.
+func (l *ledger) name(e trace.Event) *hostName {
+	n := &l.names[e.NameID()]
+	if !n.known {
+		name := e.Name()
+		*n = hostName{known: true, call: meant(callMeanings, name), kernelLaunch: isKernelLaunch(name), graphLaunch: trace.IsGraphLaunchName(name),
+			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: meant(osMeanings, name), frame: frameWait(name),
+			step: l.w.names.step(e.NameID(), l.w.steps) != nil, gil: waitsForGIL(name), exchange: exchanges(trace.KindOp, name), rangeExchange: exchanges(trace.KindRange, name)}
+	}
+	return n
+}
+
 // callCause classifies the time inside an API call.
-func (p *Params) callCause(e trace.Event) Cause {
-	name := e.Name()
+func (p *Params) callCause(e trace.Event, n *hostName) Cause {
 	switch {
-	case trace.IsGraphLaunchName(name):
+	case n.graphLaunch:
 		return CauseGraphLaunch
-	case isKernelLaunch(name):
+	case n.kernelLaunch:
 		if e.Duration() >= p.BlockedLaunch {
 			return CauseModule
 		}
 		return CauseLaunch
-	case strings.Contains(name, "emcpy"):
-		if !strings.Contains(name, "Async") || e.Duration() >= p.LongCopyCall {
+	case n.copies:
+		if !n.async || e.Duration() >= p.LongCopyCall {
 			return CauseCopyCall
 		}
 		return CauseLaunch
-	}
-	if c := meant(callMeanings, name); c != "" {
-		return c
+	case n.call != "":
+		return n.call
 	}
 	return CauseLaunch
 }
@@ -71,9 +93,6 @@ var osMeanings = []meaning{
 	{CauseLock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join", "pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
 	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv", "sched_yield"}},
 }
-
-// osCause classifies a system call, made between two steps or within one.
-func osCause(name string, between bool) Cause { return inStep(meant(osMeanings, name), between) }
 
 // inStep says what waiting for input is: without anything to do between two steps, a system call within one.
 func inStep(c Cause, between bool) Cause {
