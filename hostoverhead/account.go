@@ -73,6 +73,10 @@ type account struct {
 	drains  map[trace.NameID]int64 // host work in the steps after a call that emptied the queue
 	top     []gapAccount
 	byGap   [numBuckets]causeSums // by the length of the gap
+	cache   [cachedNames]struct {
+		key nameKey
+		sum *nameSum
+	}
 
 	at, topAt int
 }
@@ -148,7 +152,7 @@ func (a *account) add(p *idlePiece) {
 	a.idle[p.cause] += n
 	a.byGap[bucketOf(p.gap)][p.cause] += n
 	key := p.key()
-	sum := addName(a.names, key, n)
+	sum := a.addName(key, n)
 	for a.at < len(a.steps) && a.steps[a.at].span.End <= p.span.Start {
 		a.at++
 	}
@@ -181,6 +185,24 @@ func (a *account) add(p *idlePiece) {
 			g.ranges[r] += n
 		}
 	}
+}
+
+// cachedNames is how many sums are found without asking the map: frames of a loop come again soon.
+const cachedNames = 1 << 12
+
+// addName adds to the sum of a key.
+func (a *account) addName(k nameKey, ns int64) *nameSum {
+	slot := &a.cache[(uint32(k.name)*0x9e3779b1^uint32(k.where)*0x85ebca6b^uint32(k.cause)<<7)>>8%cachedNames]
+	if slot.sum == nil || slot.key != k {
+		slot.key, slot.sum = k, a.names[k]
+		if slot.sum == nil {
+			slot.sum = &nameSum{}
+			a.names[k] = slot.sum
+		}
+	}
+	slot.sum.ns += ns
+	slot.sum.count++
+	return slot.sum
 }
 
 func addName(m map[nameKey]*nameSum, k nameKey, ns int64) *nameSum {

@@ -157,7 +157,7 @@ func (a *account) verdict(label string) (*RankVerdict, error) {
 	w, d := a.l.w, a.d
 	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: w.gpuName(d.id), Kernels: len(d.kernels), Steps: a.found}
 	r.WindowNS, r.BusyNS = d.window().Len(), interval.Total(d.busy)
-	r.Exchange, r.Alone = w.exchange(d), ratio(r.BusyNS-interval.Total(d.compute), r.BusyNS)
+	r.Exchange, r.Alone = w.exchange(d)
 	wall, busy := a.wall()
 	r.Headroom = headroom(wall, busy, &a.inSteps)
 	r.Idle = a.idleCauses(wall)
@@ -209,15 +209,23 @@ func bound(wall, without int64) float64 {
 	return math.Round(1000*float64(wall)/float64(wall-without)) / 1000
 }
 
-// exchange is the time of the kernels that exchange data between GPUs, in the busy time.
-func (w *workload) exchange(d *deviceWork) Ratio {
+// exchange is the time of the kernels that exchange data between GPUs, and the time in which only they run, in the busy
+// time.
+func (w *workload) exchange(d *deviceWork) (all, alone Ratio) {
+	busy := interval.Total(d.busy)
+	if !d.exchanges {
+		return ratio(0, busy), ratio(0, busy)
+	}
 	var ns int64
+	var compute []interval.Span
 	for _, k := range d.kernels {
 		if e := w.t.LaneAt(trace.LaneGPU, int(k)); w.names.collective(e.NameID()) {
 			ns += int64(e.Duration())
+		} else {
+			compute = append(compute, spanOf(e))
 		}
 	}
-	return ratio(ns, interval.Total(d.busy))
+	return ratio(ns, busy), ratio(busy-interval.Total(interval.UnionInPlace(compute)), busy)
 }
 
 func (w *workload) gpuName(id trace.DeviceID) string {

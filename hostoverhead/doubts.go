@@ -177,6 +177,15 @@ func (d *doubter) warmUp() {
 func (d *doubter) processes() {
 	w := d.a.l.w
 	threads := w.t.Threads()
+	processes := map[trace.ProcessID]bool{}
+	for th, devices := range w.drives {
+		if slices.Contains(devices, d.r.Device) {
+			processes[threads[th].Process] = true
+		}
+	}
+	if len(processes) < 2 {
+		return
+	}
 	spans := map[string][]interval.Span{}
 	for _, k := range d.a.d.kernels {
 		e := w.t.LaneAt(trace.LaneGPU, int(k))

@@ -120,7 +120,7 @@ func newLedger(w *workload, p *Params) *ledger {
 
 // gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs nothing
 // per gap, few enough that a trace of millions of frames needs no more memory for it.
-const gapsAtOnce = 1024
+const gapsAtOnce = 128
 
 // walk calls f with every piece of a device's idle time in order. The piece is valid during the call.
 func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
@@ -329,7 +329,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 		return
 	}
 	e := l.w.t.At(calls[i].id)
-	if c := l.p.callCause(e, l.name(e)); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
+	if c := l.p.callCause(e, l.name(e.NameID())); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
 		g.drain = drain{cause: l.number[c], name: e.NameID(), end: int64(e.End()), lead: g.span.Start - int64(e.Start())}
 	}
 }

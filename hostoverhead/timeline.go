@@ -14,8 +14,13 @@ import (
 // timelinePiece is a span in which one event is the innermost of its lane.
 type timelinePiece struct {
 	span interval.Span
-	id   trace.EventID
+	id   trace.EventID // 0 with kind KindInvalid: nothing was recorded
+	name trace.NameID
+	kind trace.Kind
 }
+
+// valid reports whether something was recorded.
+func (p *timelinePiece) valid() bool { return p.kind != trace.KindInvalid }
 
 // timeline is what one thread did.
 type timeline struct {
@@ -78,7 +83,7 @@ func (s *stream) pieces(spans []interval.Span, out []timelinePiece) []timelinePi
 			span.Start = max(span.Start, s.stack[0].span.End)
 			out = s.close(span.Start, spans, &from, out)
 		}
-		s.stack = append(s.stack, timelinePiece{span, e.ID()})
+		s.stack = append(s.stack, timelinePiece{span, e.ID(), e.NameID(), e.Kind()})
 	}
 	return s.close(to, spans, &from, out)
 }
@@ -88,7 +93,9 @@ func (s *stream) close(to int64, spans []interval.Span, from *int, out []timelin
 	for len(s.stack) > 0 {
 		top := s.stack[len(s.stack)-1]
 		end := min(to, top.span.End)
-		out = clip(out, spans, from, interval.Span{Start: max(s.at, top.span.Start), End: end}, top.id)
+		piece := top
+		piece.span = interval.Span{Start: max(s.at, top.span.Start), End: end}
+		out = clip(out, spans, from, piece)
 		s.at = max(s.at, end)
 		if top.span.End > to {
 			return out
@@ -99,13 +106,14 @@ func (s *stream) close(to int64, spans []interval.Span, from *int, out []timelin
 }
 
 // clip appends the parts of a piece that lie in the chosen spans; from is the first that may, and moves on.
-func clip(out []timelinePiece, spans []interval.Span, from *int, s interval.Span, id trace.EventID) []timelinePiece {
+func clip(out []timelinePiece, spans []interval.Span, from *int, p timelinePiece) []timelinePiece {
+	s := p.span
 	for *from < len(spans) && spans[*from].End <= s.Start {
 		*from++
 	}
 	for i := *from; i < len(spans) && spans[i].Start < s.End; i++ {
-		if cut := s.Clip(spans[i]); !cut.Empty() {
-			out = append(out, timelinePiece{cut, id})
+		if p.span = s.Clip(spans[i]); !p.span.Empty() {
+			out = append(out, p)
 		}
 	}
 	return out
@@ -150,14 +158,23 @@ func (s *threadStreams) move(spans []interval.Span) {
 }
 
 // sampled is a sample of the thread within a span, invalid where there is none.
-func (s *threadStreams) sampled(t *trace.Trace, span interval.Span) trace.Event {
+func (s *threadStreams) sampled(t *trace.Trace, span interval.Span) (p timelinePiece) {
+	if len(s.samples) == 0 {
+		return p
+	}
 	i := sort.Search(len(s.samples), func(i int) bool { return int64(t.At(s.samples[i]).Start()) >= span.Start })
 	if i < len(s.samples) {
 		if e := t.At(s.samples[i]); int64(e.Start()) < span.End {
-			return e
+			p = timelinePiece{span, e.ID(), e.NameID(), e.Kind()}
 		}
 	}
-	return trace.Event{}
+	return p
+}
+
+// part is the piece for a part of its span.
+func (p timelinePiece) part(start, end int64) timelinePiece {
+	p.span = interval.Span{Start: start, End: end}
+	return p
 }
 
 // overlay puts the pieces of top over those of bottom; both are in order and disjoint, and so is what comes out.
@@ -170,7 +187,7 @@ func overlay(out, bottom, top []timelinePiece) []timelinePiece {
 		}
 		for ; i < len(top) && top[i].span.Start < b.span.End; i++ {
 			if top[i].span.Start > at {
-				out = append(out, timelinePiece{interval.Span{Start: at, End: top[i].span.Start}, b.id})
+				out = append(out, b.part(at, top[i].span.Start))
 			}
 			at = top[i].span.End
 			if at > b.span.End {
@@ -179,19 +196,19 @@ func overlay(out, bottom, top []timelinePiece) []timelinePiece {
 			out = append(out, top[i])
 		}
 		if at < b.span.End {
-			out = append(out, timelinePiece{interval.Span{Start: at, End: b.span.End}, b.id})
+			out = append(out, b.part(at, b.span.End))
 		}
 	}
 	return append(out, top[i:]...)
 }
 
-// cutBy splits span by pieces: f gets every part with the event that covers it, or an invalid one where none does.
-func (l *ledger) cutBy(pieces []timelinePiece, span interval.Span, f func(interval.Span, trace.Event)) {
+// cutBy splits span by pieces: f gets every part with the piece that covers it, or an invalid one where none does.
+func cutBy(pieces []timelinePiece, span interval.Span, f func(interval.Span, timelinePiece)) {
 	if span.Empty() {
 		return
 	}
 	if len(pieces) == 0 {
-		f(span, trace.Event{})
+		f(span, timelinePiece{})
 		return
 	}
 	at := span.Start
@@ -199,37 +216,37 @@ func (l *ledger) cutBy(pieces []timelinePiece, span interval.Span, f func(interv
 	for ; i < len(pieces) && pieces[i].span.Start < span.End; i++ {
 		cut := pieces[i].span.Clip(span)
 		if cut.Start > at {
-			f(interval.Span{Start: at, End: cut.Start}, trace.Event{})
+			f(interval.Span{Start: at, End: cut.Start}, timelinePiece{})
 		}
-		f(cut, l.w.t.At(pieces[i].id))
+		f(cut, pieces[i])
 		at = cut.End
 	}
 	if at < span.End {
-		f(interval.Span{Start: at, End: span.End}, trace.Event{})
+		f(interval.Span{Start: at, End: span.End}, timelinePiece{})
 	}
 }
 
-// moment is what a thread did during a span: events of its lanes, invalid where there is none.
-type moment struct{ over, call, system, off, rng, code, ran trace.Event }
+// moment is what a thread did during a span: pieces of its lanes, invalid where there is none.
+type moment struct{ over, call, system, off, rng, code, ran timelinePiece }
 
 // host explains a span by what a thread was doing.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func(interval.Span, idlePiece)) {
 	streams := l.threads[th]
 	tl := &streams.now
 	var m moment
-	l.cutBy(tl.over, span, func(s interval.Span, e trace.Event) {
-		m.over = e
-		l.cutBy(tl.calls, s, func(s interval.Span, e trace.Event) {
-			m.call = e
+	cutBy(tl.over, span, func(s interval.Span, p timelinePiece) {
+		m.over = p
+		cutBy(tl.calls, s, func(s interval.Span, p timelinePiece) {
+			m.call = p
 			quiet := s.Len()
-			l.cutBy(tl.system, s, func(s interval.Span, e trace.Event) {
-				m.system = e
-				l.cutBy(tl.off, s, func(s interval.Span, e trace.Event) {
-					m.off = e
-					l.cutBy(tl.ranges, s, func(s interval.Span, e trace.Event) {
-						m.rng = e
-						l.cutBy(tl.code, s, func(s interval.Span, e trace.Event) {
-							m.code, m.ran = e, streams.sampled(l.w.t, s)
+			cutBy(tl.system, s, func(s interval.Span, p timelinePiece) {
+				m.system = p
+				cutBy(tl.off, s, func(s interval.Span, p timelinePiece) {
+					m.off = p
+					cutBy(tl.ranges, s, func(s interval.Span, p timelinePiece) {
+						m.rng = p
+						cutBy(tl.code, s, func(s interval.Span, p timelinePiece) {
+							m.code, m.ran = p, streams.sampled(l.w.t, s)
 							emit(s, l.decide(g, &m, s, quiet))
 						})
 					})
@@ -243,24 +260,24 @@ func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit fun
 func (l *ledger) decide(g *gap, m *moment, s interval.Span, quiet int64) idlePiece {
 	p := idlePiece{next: g.next}
 	between := g.between && s.Start < g.began
-	if m.rng.Valid() {
-		p.rng, p.step = m.rng.NameID(), l.name(m.rng).step
+	if m.rng.valid() {
+		p.rng, p.step = m.rng.name, l.name(m.rng.name).step
 	}
-	if m.code.Valid() {
-		p.code = m.code.NameID()
+	if m.code.valid() {
+		p.code = m.code.name
 	}
-	if m.ran.Valid() && !m.code.Valid() && !m.rng.Valid() {
-		p.code = m.ran.NameID()
+	if m.ran.valid() && !m.code.valid() && !m.rng.valid() {
+		p.code = m.ran.name
 	}
 	c, detail := l.momentCause(m, between, quiet, s.Start >= g.began || !g.between && g.d.pass != nil)
 	p.cause, p.detail = l.number[c], detail
 	switch {
-	case m.over.Valid():
-		p.api = m.over.NameID()
-	case m.call.Valid():
-		p.api = m.call.NameID()
-	case m.system.Valid():
-		p.api = m.system.NameID()
+	case m.over.valid():
+		p.api = m.over.name
+	case m.call.valid():
+		p.api = m.call.name
+	case m.system.valid():
+		p.api = m.system.name
 	}
 	return p
 }
@@ -269,19 +286,19 @@ func (l *ledger) decide(g *gap, m *moment, s interval.Span, quiet int64) idlePie
 // step that comes next.
 func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (Cause, uint8) {
 	system := Cause("")
-	if m.system.Valid() {
-		system = inStep(l.name(m.system).system, between)
+	if m.system.valid() {
+		system = inStep(l.name(m.system.name).system, between)
 	}
 	switch {
-	case m.over.Valid():
+	case m.over.valid():
 		return CauseProfiler, detailNone
-	case m.call.Valid():
-		c := l.p.callCause(m.call, l.name(m.call))
-		if c == CauseLaunch || c == CauseGraphLaunch || l.name(m.call).kernelLaunch {
+	case m.call.valid():
+		c := l.p.callCause(l.w.t.At(m.call.id), l.name(m.call.name))
+		if c == CauseLaunch || c == CauseGraphLaunch || l.name(m.call.name).kernelLaunch {
 			switch {
 			case system == CauseLock, system == CauseGIL:
 				return system, detailNone
-			case m.off.Valid():
+			case m.off.valid():
 				return CauseDescheduled, detailNone
 			}
 		}
@@ -289,21 +306,21 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	case system != "":
 		return system, detailNone
 	}
-	named := m.rng.Valid() || m.code.Valid()
+	named := m.rng.valid() || m.code.valid()
 	switch {
-	case m.rng.Valid() && l.name(m.rng).gil:
+	case m.rng.valid() && l.name(m.rng.name).gil:
 		return CauseGIL, detailNone
-	case m.code.Valid() && l.name(m.code).exchange, m.rng.Valid() && l.name(m.rng).rangeExchange:
+	case m.code.valid() && l.name(m.code.name).exchange, m.rng.valid() && l.name(m.rng.name).rangeExchange:
 		return CauseRanks, detailNone
-	case m.code.Valid() && m.code.Kind() == trace.KindFrame && l.name(m.code).frame != "":
-		return inStep(l.name(m.code).frame, between), detailNone
-	case m.off.Valid() && between && !named:
+	case m.code.valid() && m.code.kind == trace.KindFrame && l.name(m.code.name).frame != "":
+		return inStep(l.name(m.code.name).frame, between), detailNone
+	case m.off.valid() && between && !named:
 		return CauseUnknown, detailOffCPU
-	case m.off.Valid():
+	case m.off.valid():
 		return CauseDescheduled, detailNone
 	case named:
 		return CauseHostCode, detailNone
-	case m.ran.Valid():
+	case m.ran.valid():
 		return CauseHostCode, detailSampled
 	case began, quiet <= int64(l.p.Unnamed):
 		return CauseHostCode, detailUnnamed

@@ -48,14 +48,14 @@ type hostName struct {
 	exchange, rangeExchange   bool  // of operators and frames; of ranges
 }
 
-// name is what the name of an event says.
-func (l *ledger) name(e trace.Event) *hostName {
-	n := &l.names[e.NameID()]
+// name is what a name says.
+func (l *ledger) name(id trace.NameID) *hostName {
+	n := &l.names[id]
 	if !n.known {
-		name := e.Name()
+		name := l.w.t.Name(id)
 		*n = hostName{known: true, call: meant(callMeanings, name), kernelLaunch: isKernelLaunch(name), graphLaunch: trace.IsGraphLaunchName(name),
 			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: meant(osMeanings, name), frame: frameWait(name),
-			step: l.w.names.step(e.NameID(), l.w.steps) != nil, gil: waitsForGIL(name), exchange: exchanges(trace.KindOp, name), rangeExchange: exchanges(trace.KindRange, name)}
+			step: l.w.names.step(id, l.w.steps) != nil, gil: waitsForGIL(name), exchange: exchanges(trace.KindOp, name), rangeExchange: exchanges(trace.KindRange, name)}
 	}
 	return n
 }

@@ -29,15 +29,15 @@ type workload struct {
 
 // deviceWork is what one device did; in merged mode, what all did.
 type deviceWork struct {
-	id      trace.DeviceID
-	merged  bool
-	kernels []int32         // rows of the GPU lane: kernels and whole graph replays, by start
-	busy    []interval.Span // union of kernels
-	compute []interval.Span // union of kernels without collectives
-	copies  []interval.Span // union of copies and sets
-	replays int             // kernels replayed from graphs
-	rows    int             // whole graph replays
-	threads []trace.ThreadIndex
+	id        trace.DeviceID
+	merged    bool
+	kernels   []int32         // rows of the GPU lane: kernels and whole graph replays, by start
+	busy      []interval.Span // union of kernels
+	exchanges bool            // some kernels exchange data between GPUs
+	copies    []interval.Span // union of copies and sets
+	replays   int             // kernels replayed from graphs
+	rows      int             // whole graph replays
+	threads   []trace.ThreadIndex
 	// layers is the device's analysis, pass the pass of each kernel, −1 outside; nil where no passes were found or
 	// devices are merged.
 	layers *layer.Device
@@ -109,15 +109,13 @@ func (w *workload) collectKernels() {
 		}
 		d.kernels = append(d.kernels, int32(e.Index()))
 		d.busy = append(d.busy, s)
-		if !w.names.collective(e.NameID()) {
-			d.compute = append(d.compute, s)
-		}
+		d.exchanges = d.exchanges || w.names.collective(e.NameID())
 		if e.IsReplay() {
 			d.replays++
 		}
 	}
 	for _, d := range w.devices {
-		d.busy, d.compute, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.compute), interval.UnionInPlace(d.copies)
+		d.busy, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.copies)
 		for th := range w.drives {
 			if w.drivesDevice(trace.ThreadIndex(th), d) {
 				d.threads = append(d.threads, trace.ThreadIndex(th))

@@ -87,6 +87,7 @@ type detector struct {
 	launches []interval.Span // calls of cudaLaunchKernel
 	known    bool            // API calls were recorded
 	prep     []prepRange
+	spans    []interval.Span // room for those of one window
 }
 
 type kernel struct {
@@ -106,6 +107,7 @@ func spanOf(e trace.Event) interval.Span {
 // collectKernels reads kernels only: no copies, no graph replays that were recorded as a whole.
 func (d *detector) collectKernels() bool {
 	nccl := map[trace.NameID]bool{}
+	d.kernels = make([]kernel, 0, d.t.LaneLen(trace.LaneGPU))
 	for e := range d.t.Events(trace.LaneGPU) {
 		if e.Kind() != trace.KindKernel {
 			continue
@@ -199,7 +201,7 @@ func phaseOf(name string) string {
 
 // measure computes the metrics of one window: of kernels and calls that start inside and of preparation that lies inside.
 func (d *detector) measure(window interval.Span) Metrics {
-	var spans []interval.Span
+	spans := d.spans[:0] // of one window at a time
 	var nccl, launch int64
 	for _, k := range d.kernels {
 		if window.Contains(k.span.Start) {
@@ -209,6 +211,7 @@ func (d *detector) measure(window interval.Span) Metrics {
 			}
 		}
 	}
+	d.spans = spans
 	m := na()
 	m.kernels = len(spans)
 	busy := interval.UnionInPlace(spans)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -102,6 +103,10 @@ func noKernels(env *app.Env, t *trace.Trace, o options, err error) error {
 	return err
 }
 
+// gcPercent is how much garbage may stand beside what is in use. Traces are columns without pointers, which cost a
+// collection nothing, so that little of it is worth more than rare collections.
+const gcPercent = 20
+
 func detect(ctx context.Context, env *app.Env, o options) error {
 	if o.comparable && o.handoff {
 		return app.Usagef("--handoff: the published detector (--comparable) has none")
@@ -119,6 +124,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if *o.devices == "merged" {
 		env.Notef("--devices merged: the published metrics always merge all GPUs; the verdict is about each GPU by itself")
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	ranks, labels, err := env.LoadRanks(ctx)
 	if err != nil {
 		return err
