@@ -133,15 +133,23 @@ func (a *account) findSteps() {
 	add(window.End)
 }
 
-// findTop picks the n longest gaps, in order of time.
+// findTop picks the n longest gaps, in order of time: of equally long ones the first.
 func (a *account) findTop(n int) {
-	gaps := interval.Between(a.d.busy)
-	slices.SortFunc(gaps, func(x, y interval.Span) int {
+	longer := func(x, y interval.Span) int {
 		return cmp.Or(cmp.Compare(y.Len(), x.Len()), cmp.Compare(x.Start, y.Start))
-	})
-	gaps = gaps[:min(len(gaps), n)]
-	slices.SortFunc(gaps, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
-	for _, g := range gaps {
+	}
+	var best []interval.Span // longest first
+	for i := 1; i < len(a.d.busy); i++ {
+		g := interval.Span{Start: a.d.busy[i-1].End, End: a.d.busy[i].Start}
+		if len(best) == n && (n == 0 || longer(best[n-1], g) < 0) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, g, longer)
+		best = slices.Insert(best, at, g)
+		best = best[:min(len(best), n)]
+	}
+	slices.SortFunc(best, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
+	for _, g := range best {
 		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}, apis: map[trace.NameID]int64{}, ranges: map[trace.NameID]int64{}})
 	}
 }

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
@@ -29,10 +32,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 	var works []rankWork
 	var accounts []*account
 	for i, a := range ranks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		w, err := newWorkload(stop.New(ctx), a, false, o.Steps)
+		w, list, err := accountsOf(ctx, a, &o, len(ranks) == 1)
 		if errors.Is(err, ErrNoKernels) {
 			continue
 		}
@@ -40,31 +40,56 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 			return nil, err
 		}
 		label := rankLabel(ranks, i, &o)
-		for _, d := range w.devices {
-			w.findPasses(d)
-			w.findPaths(d)
-		}
-		l := newLedger(w, p)
-		for _, d := range w.devices {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			acc := l.newAccount(d, o.gaps())
-			r, err := acc.verdict(label)
+		for k, d := range w.devices {
+			r, err := list[k].verdict(label)
 			if err != nil {
 				return nil, err
 			}
 			r.File = i
 			v.Ranks = append(v.Ranks, *r)
 			works = append(works, rankWork{r.name(), w, d})
-			accounts = append(accounts, acc)
 		}
-		l.threads, l.names = nil, nil
+		accounts = append(accounts, list...)
 	}
 	if len(v.Ranks) == 0 {
 		return nil, ErrNoKernels
 	}
 	return v.finish(ctx, works, accounts, &o)
+}
+
+// accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
+// that where it is the only trace. The error is ErrNoKernels, or ctx's.
+func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (*workload, []*account, error) {
+	w, err := newWorkload(stop.New(ctx), a, false, o.Steps)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := make([]*account, len(w.devices))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	if only {
+		g.Go(func() (err error) {
+			w.published, err = published(ctx, w.t, o)
+			return err
+		})
+	}
+	for i, d := range w.devices {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			w.findPasses(d)
+			w.findPaths(d)
+			l := newLedger(w, o.params())
+			list[i] = l.newAccount(d, o.gaps())
+			l.threads, l.names = nil, nil
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	return w, list, nil
 }
 
 // rankLabel names a file of several.
@@ -108,8 +133,10 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	}
 	v.Health = acc.l.w.layers.Health.Status
 	var err error
-	if v.Published, err = published(ctx, acc.l.w.t, o); err != nil {
-		return nil, err
+	if v.Published = acc.l.w.published; v.Published == nil {
+		if v.Published, err = published(ctx, acc.l.w.t, o); err != nil {
+			return nil, err
+		}
 	}
 	if len(works) > 1 {
 		v.Stragglers = stragglers(acc.l.w.stop, works, p)

@@ -53,7 +53,7 @@ func (t *tally) add(name, source, place string, step int, ns int64) {
 func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
 	for e := range t.w.events(trace.LaneAnnotation) {
-		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.steps) != nil {
+		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.steps) {
 			continue
 		}
 		if i := t.at(e.Start()); i >= 0 {

@@ -55,7 +55,7 @@ func (l *ledger) name(id trace.NameID) *hostName {
 		name := l.w.t.Name(id)
 		*n = hostName{known: true, call: meant(callMeanings, name), kernelLaunch: isKernelLaunch(name), graphLaunch: trace.IsGraphLaunchName(name),
 			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: meant(osMeanings, name), frame: frameWait(name),
-			step: l.w.names.step(id, l.w.steps) != nil, gil: waitsForGIL(name), exchange: exchanges(trace.KindOp, name), rangeExchange: exchanges(trace.KindRange, name)}
+			step: isStep(name, l.w.steps), gil: waitsForGIL(name), exchange: exchanges(trace.KindOp, name), rangeExchange: exchanges(trace.KindRange, name)}
 	}
 	return n
 }

@@ -25,6 +25,8 @@ type workload struct {
 	// launched nothing has those of its process.
 	drives [][]trace.DeviceID
 	layers *layer.Analysis
+	// published are the figures of the published detector, nil where they were not asked for beside the rest.
+	published *Published
 }
 
 // deviceWork is what one device did; in merged mode, what all did.
@@ -109,7 +111,8 @@ func (w *workload) collectKernels() {
 		}
 		d.kernels = append(d.kernels, int32(e.Index()))
 		d.busy = append(d.busy, s)
-		d.exchanges = d.exchanges || w.names.collective(e.NameID())
+		exchange := w.names.collective(e.NameID()) // asked of every name: later several devices read the answers at once
+		d.exchanges = d.exchanges || exchange
 		if e.IsReplay() {
 			d.replays++
 		}
@@ -205,7 +208,7 @@ const wholeTrace = "whole"
 type nameFacts struct {
 	t        *trace.Trace
 	kernels  map[trace.NameID]*classify.Facts
-	steps    map[trace.NameID]*layer.Step
+	steps    map[trace.NameID]bool
 	generals map[trace.NameID]string
 }
 
@@ -223,20 +226,23 @@ func (n *nameFacts) kernel(id trace.NameID) *classify.Facts {
 	return f
 }
 
-// step is what a name says about a step, nil when it is no step annotation.
-// Names of graph captures are none.
-func (n *nameFacts) step(id trace.NameID, patterns []layer.StepPattern) *layer.Step {
-	st, ok := n.steps[id]
+// step reports whether a name is a step annotation.
+func (n *nameFacts) step(id trace.NameID, patterns []layer.StepPattern) bool {
+	v, ok := n.steps[id]
 	if !ok {
 		if n.steps == nil {
-			n.steps = map[trace.NameID]*layer.Step{}
+			n.steps = map[trace.NameID]bool{}
 		}
-		if s, found := layer.ParseStep(n.t.Name(id), patterns...); found && s.Stage != layer.StageCapture {
-			st = &s
-		}
-		n.steps[id] = st
+		v = isStep(n.t.Name(id), patterns)
+		n.steps[id] = v
 	}
-	return st
+	return v
+}
+
+// isStep reports whether a name is a step annotation. Names of graph captures are none.
+func isStep(name string, patterns []layer.StepPattern) bool {
+	s, found := layer.ParseStep(name, patterns...)
+	return found && s.Stage != layer.StageCapture
 }
 
 // general is the generalised form of a name.

@@ -17,6 +17,9 @@ type ServerArgs struct {
 	TPSize int `json:"tp_size,omitempty"`
 	EPSize int `json:"ep_size,omitempty"`
 	DPSize int `json:"dp_size,omitempty"`
+	// Graphs says whether decode steps replay graphs, Compile whether the model is compiled; nil where neither is said.
+	Graphs  *bool `json:"graphs,omitempty"`
+	Compile *bool `json:"compile,omitempty"`
 }
 
 // maxRanks bounds a parallel size. The largest jobs published have tens of
@@ -80,6 +83,9 @@ func ParseServerArgs(r io.Reader) (*ServerArgs, error) {
 		if err := f.number(x.dst, maxRanks, x.names...); err != nil {
 			return nil, err
 		}
+	}
+	if err := a.modes(f); err != nil {
+		return nil, err
 	}
 	return a, nil
 }
