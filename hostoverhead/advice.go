@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/llmstrata/strata/layer"
 )
 
 // setting is a flag of a framework that changes a cause, with where it is documented.
@@ -16,12 +14,13 @@ type setting struct{ do, source string }
 const (
 	sglangDocs = "https://docs.sglang.ai/advanced_features/server_arguments.html"
 	vllmDocs   = "https://docs.vllm.ai/en/latest/configuration/engine_args.html"
+	torchGraph = "https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs"
 	vllmGraphs = "https://docs.vllm.ai/en/latest/design/cuda_graphs.html"
 	trtllmDocs = "https://nvidia.github.io/TensorRT-LLM/llm-api/reference.html"
 	torchDocs  = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
 )
 
-// captureGraphs and overlapSteps are settings by the dialect of step annotations; "" for all others.
+// captureGraphs and overlapSteps are settings by the framework's registry key; "" for all others.
 var (
 	captureGraphs = map[string]setting{
 		"sglang": {"SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs to the batch sizes that run", sglangDocs},
@@ -37,22 +36,9 @@ var (
 	}
 )
 
-// dialect is who wrote the step annotations of a device, "" where nobody did.
-func dialect(d *layer.Device) string {
-	if d == nil {
-		return ""
-	}
-	for i := range d.Passes {
-		if s := d.Passes[i].Annotation; s != nil && s.Dialect != "" {
-			return s.Dialect
-		}
-	}
-	return ""
-}
-
-// of is the setting for a dialect.
-func of(list map[string]setting, dialect string) setting {
-	if s, ok := list[dialect]; ok {
+// of is the setting for a framework.
+func of(list map[string]setting, key string) setting {
+	if s, ok := list[key]; ok {
 		return s
 	}
 	return list[""]
@@ -75,7 +61,8 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 			out = append(out, Advice{Do: s.do, Why: fmt.Sprintf("%s of the %s %s (%s)%s", percent(x.Share), v.Basis, why, microseconds(x.StepsNS), largest), Source: s.source, NS: x.StepsNS})
 		}
 	}
-	d := dialect(a.d.layers)
+	f := a.l.w.serverOf(a.d.layers)
+	d := f.Key()
 	a.launchAdvice(v, d, byCause, least, &out)
 	add(CauseHostCode, setting{"make the host code that the ledger names cheaper, or move it out of the steps", ""}, "the device waits for host code")
 	add(CauseSync, setting{"hoist the synchronisation out of the step, or keep what it waits for on the device", torchDocs + "#asynchronous-execution"}, "is lost to synchronising calls")
@@ -100,7 +87,7 @@ func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*Id
 			Why: fmt.Sprintf("launch calls that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
 	if x := byCause[CauseGraphLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
-		*out = append(*out, Advice{Do: "make fewer, larger graphs, and launch the next one before the device is done", Source: vllmGraphs, NS: x.StepsNS,
+		*out = append(*out, Advice{Do: "make fewer, larger graphs, and launch the next one before the device is done", Source: torchGraph, NS: x.StepsNS,
 			Why: fmt.Sprintf("launches of graphs that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
 	for _, d := range v.Ranks[v.Deciding].Drains {

@@ -176,10 +176,10 @@ func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
 		if j < len(order) && order[j].thread == order[i].thread {
 			last = order[j].kernel
 		}
-		for ; i < j; i++ {
+		for run := j - i; i < j; i++ {
 			e := w.t.LaneAt(trace.LaneGPU, int(d.kernels[order[i].kernel]))
 			h := (*Hint)(nil)
-			switch place := d.besideGraphs(order[i].kernel, first, last, j-i, p); {
+			switch place := d.besideGraphs(order[i].kernel, first, last, run, p); {
 			case place == runSplits && w.names.kernel(e.NameID()).Category == classify.CategoryAttention:
 				h = &split
 				attention++

@@ -1,9 +1,11 @@
 package hostoverhead_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -74,4 +76,18 @@ func (t timeline) add(kind trace.Kind, name string, device trace.DeviceID, corr 
 		Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Device: device, Stream: 7,
 		Process: trace.ProcessRef{ID: 1 + trace.ProcessID(device), Scope: string(rune('a' + device))}, Thread: 1, Correlation: trace.CorrelationID(corr),
 	})
+}
+
+// generated writes a trace and reads it.
+func generated(tb testing.TB, cfg gen.Config) *trace.Trace {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := gen.Write(&b, cfg); err != nil {
+		tb.Fatal(err)
+	}
+	tr, err := trace.Read(tb.Context(), &b, trace.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tr
 }

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -27,6 +30,7 @@ type options struct {
 	comparable         bool
 	handoff            bool
 	gaps               int
+	serverArgs         string
 }
 
 // program describes host-detect.
@@ -56,6 +60,7 @@ func program() app.Program {
 			o.devices = app.Choice(fs, "devices", "each: every GPU by itself, the one that loses most to the host decides; merged: only for --comparable, which always merges", "each", "merged")
 			fs.BoolVar(&o.comparable, "comparable", false, "the published detector's figures exactly: API names as stored, devices merged, one window per phase")
 			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON: what to look at first")
+			fs.StringVar(&o.serverArgs, "server-args", "", "the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps in the text report")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return detect(ctx, env, o) },
@@ -103,6 +108,26 @@ func noKernels(env *app.Env, t *trace.Trace, o options, err error) error {
 	return err
 }
 
+// serving is what the server was told: by --server-args, else by the server_args.json beside the trace; nil without either.
+func (o options) serving(env *app.Env) (*hostoverhead.Serving, error) {
+	path := o.serverArgs
+	if path == "" {
+		dir := env.Trace
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			dir = filepath.Dir(dir)
+		}
+		path = filepath.Join(dir, "server_args.json")
+		if _, err := os.Stat(path); err != nil || env.Demo() {
+			return nil, nil
+		}
+	}
+	args, err := profile.LoadServerArgs(path)
+	if err != nil {
+		return nil, err
+	}
+	return &hostoverhead.Serving{Graphs: args.Graphs, Compile: args.Compile, Source: path}, nil
+}
+
 // gcPercent is how much garbage may stand beside what is in use. Traces are columns without pointers, which cost a
 // collection nothing, so that little of it is worth more than rare collections.
 const gcPercent = 20
@@ -131,6 +156,9 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	}
 	settings := o.settings()
 	settings.Labels = labels
+	if settings.Serving, err = o.serving(env); err != nil {
+		return err
+	}
 	v, err := hostoverhead.Analyze(ctx, ranks, settings)
 	if err != nil {
 		return noKernels(env, ranks[0].Trace(), o, err)

@@ -1,0 +1,235 @@
+package hostoverhead_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// boundary is a case in which a number decides: below and above are values on either side, and say what is decided with
+// each of them.
+type boundary struct {
+	set           func(*hostoverhead.Params, bool) // to the lower or the higher value
+	tr            func() *trace.Trace
+	decide        func(*hostoverhead.Verdict) string
+	lower, higher string
+}
+
+// eager builds steps whose kernels the host launches one by one: kernels of busy µs every period µs, with a call of some
+// length right before each.
+func eager(n int, busy, period, call int64) *trace.Trace {
+	tl := newTimeline()
+	for i := range int64(n) {
+		at := i * period
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at-call-2, at-2)
+		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, at, at+busy)
+	}
+	return tl.b.Finish()
+}
+
+// oneGap is two kernels with one gap of which the thread spends all in one thing.
+func oneGap(kind trace.Kind, name string, us int64) *trace.Trace {
+	tl := newTimeline()
+	tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.add(trace.KindKernel, "a", 0, 1, 10, 100)
+	tl.add(kind, name, 0, 0, 100, 100+us)
+	tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 100+us, 104+us)
+	tl.add(trace.KindKernel, "b", 0, 2, 105+us, 200+us)
+	return tl.b.Finish()
+}
+
+func verdictOf(v *hostoverhead.Verdict) string { return string(v.Verdict) }
+
+func doubted(code string) func(*hostoverhead.Verdict) string {
+	return func(v *hostoverhead.Verdict) string { return fmt.Sprint(doubt(v, code) != nil) }
+}
+
+func hasCause(c hostoverhead.Cause) func(*hostoverhead.Verdict) string {
+	return func(v *hostoverhead.Verdict) string { return fmt.Sprint(causesOf(v)[c] > 0) }
+}
+
+// decodeSteps are annotated decode steps that wait for the host, between prefills that do not.
+func decodeSteps(decode int) *trace.Trace {
+	tl := newTimeline()
+	at := int64(0)
+	for i := range 24 {
+		name, busy := "step[EXTEND bs=1 toks=99]", int64(990)
+		if i < decode {
+			name, busy = "step[DECODE bs=8]", 200
+		}
+		tl.add(trace.KindAnnotation, name, 0, 0, at, at+1000)
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+5)
+		tl.add(trace.KindKernel, "gemm", 0, i+1, at+8, at+8+busy)
+		at += 1000
+	}
+	return tl.b.Finish()
+}
+
+func bigger[T any](p *T, high bool, lo, hi T) {
+	*p = lo
+	if high {
+		*p = hi
+	}
+}
+
+// boundaries has a case for every number.
+func boundaries() map[string]boundary {
+	type P = hostoverhead.Params
+	us := time.Microsecond
+	return map[string]boundary{
+		"MinShare":       {func(p *P, h bool) { bigger(&p.MinShare, h, 0.19, 0.21) }, func() *trace.Trace { return eager(200, 80, 100, 10) }, verdictOf, "YES", "NO"},
+		"MinStagePasses": {func(p *P, h bool) { bigger(&p.MinStagePasses, h, 2, 3) }, func() *trace.Trace { return decodeSteps(2) }, verdictOf, "YES", "NO"},
+		"QueuedLimit": {func(p *P, h bool) { bigger(&p.QueuedLimit, h, 39*us, 41*us) }, func() *trace.Trace {
+			tl := newTimeline()
+			for i := range int64(2) {
+				tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i, i+1)
+				tl.add(trace.KindKernel, "gemm", 0, int(i)+1, 10+140*i, 110+140*i)
+			}
+			return tl.b.Finish()
+		}, hasCause(hostoverhead.CauseDispatch), "false", "true"},
+		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 29*us, 31*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
+		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 299*us, 301*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
+		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 501*us) }, func() *trace.Trace { return oneGap(trace.KindMark, "x", 500) }, hasCause(hostoverhead.CauseUnknown), "true", "false"},
+		"Pause": {func(p *P, h bool) { bigger(&p.Pause, h, 899*us, 1001*us) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 900) },
+			verdictOf, "NO", "YES"},
+		"FewKernels":  {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) }, func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},
+		"FewSteps":    {func(p *P, h bool) { bigger(&p.FewSteps, h, 24, 25) }, func() *trace.Trace { return decodeSteps(3) }, doubted("few-steps"), "false", "true"},
+		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 500) }, doubted("one-long-gap"), "true", "false"},
+		"OrphanShare": {func(p *P, h bool) { bigger(&p.OrphanShare, h, 0.24, 0.26) }, func() *trace.Trace { return orphans(25) }, doubted("launches-missing"), "true", "false"},
+		"CommunicationShare": {func(p *P, h bool) { bigger(&p.CommunicationShare, h, 0.49, 0.51) }, func() *trace.Trace {
+			tl := newTimeline()
+			for i := range int64(100) {
+				tl.add(trace.KindKernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0, 0, i*100, i*100+100)
+			}
+			return tl.b.Finish()
+		}, doubted("busy-with-communication"), "true", "false"},
+		"UnnamedShare": {func(p *P, h bool) { bigger(&p.UnnamedShare, h, 0.80, 0.95) }, func() *trace.Trace { return eager(200, 40, 100, 4) }, doubted("host-work-unnamed"), "true", "false"},
+		"TracingCost": {func(p *P, h bool) { bigger(&p.TracingCost, h, 1.5, 20) }, func() *trace.Trace { return framed() },
+			func(v *hostoverhead.Verdict) string { return string(doubt(v, "python-tracing").Weight) }, "medium", "low"},
+		"AdviceShare": {func(p *P, h bool) { bigger(&p.AdviceShare, h, 0.09, 0.13) }, func() *trace.Trace { return eager(200, 80, 100, 10) },
+			func(v *hostoverhead.Verdict) string {
+				return fmt.Sprint(strings.Contains(fmt.Sprint(v.Next), "launch calls that nothing hides"))
+			}, "true", "false"},
+		"MinKernelShare": {func(p *P, h bool) { bigger(&p.MinKernelShare, h, 0.09, 0.11) }, func() *trace.Trace {
+			tl := newTimeline()
+			for i := range int64(100) {
+				tl.add(trace.KindKernel, "gemm", 0, 0, i*100, i*100+100)
+			}
+			for i := range int64(10) {
+				tl.add(trace.KindKernel, "gemm", 1, 0, i*1000, i*1000+10)
+			}
+			return tl.b.Finish()
+		}, func(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Ranks[1].Ignored) }, "false", "true"},
+		"SplitRun": {func(p *P, h bool) { bigger(&p.SplitRun, h, 2, 3) }, func() *trace.Trace { return betweenGraphs(3) },
+			func(v *hostoverhead.Verdict) string { return fmt.Sprint(len(decider(v).Coverage.Hints)) }, "0", "1"},
+		"LastShare":      {func(p *P, h bool) { bigger(&p.LastShare, h, 0.89, 0.91) }, nil, straggler, "true", "false"},
+		"MinCollectives": {func(p *P, h bool) { bigger(&p.MinCollectives, h, 40, 41) }, nil, straggler, "true", "false"},
+		"Tie":            {func(p *P, h bool) { bigger(&p.Tie, h, 49*us, 51*us) }, nil, straggler, "true", "false"},
+	}
+}
+
+func straggler(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Stragglers.Straggler != "") }
+
+// orphans has 100 kernels, some without a launch.
+func orphans(n int) *trace.Trace {
+	tl := newTimeline()
+	for i := range int64(100) {
+		if int(i) >= n {
+			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-10, i*100-4)
+		}
+		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
+	}
+	return tl.b.Finish()
+}
+
+// framed waits for Python frames.
+func framed() *trace.Trace {
+	tl := newTimeline()
+	for i := range int64(200) {
+		tl.add(trace.KindFrame, "server.py(1): schedule", 0, 0, i*100-20, i*100-8)
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-8, i*100-3)
+		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
+	}
+	return tl.b.Finish()
+}
+
+// betweenGraphs launches some kernels between two replays, of which no steps tell.
+func betweenGraphs(n int) *trace.Trace {
+	tl := newTimeline()
+	replay := func(corr int, at int64) {
+		tl.add(trace.KindRuntime, "cudaGraphLaunch", 0, corr, at, at+5)
+		tl.add(trace.KindGraph, "CUDA graph 1", 0, corr, at+10, at+60)
+	}
+	replay(1, 0)
+	for i := range n {
+		at := 70 + 10*int64(i)
+		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 10+i, at, at+1)
+		tl.add(trace.KindKernel, "attention", 0, 10+i, at+2, at+8)
+	}
+	replay(2, 200)
+	return tl.b.Finish()
+}
+
+// TestEveryNumberDecides: each number of Params has a case in which what is decided is another thing on its other side.
+func TestEveryNumberDecides(t *testing.T) {
+	cases := boundaries()
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[hostoverhead.Params]()) {
+		c, ok := cases[f.Name]
+		if !ok {
+			t.Errorf("%s has no case", f.Name)
+			continue
+		}
+		for _, side := range []bool{false, true} {
+			p := hostoverhead.DefaultParams()
+			c.set(&p, side)
+			var v *hostoverhead.Verdict
+			if c.tr != nil {
+				v = judged(t, c.tr(), func(o *hostoverhead.Options) { o.Params = &p })
+			} else {
+				v = judgedRanks(t, &p)
+			}
+			want := c.lower
+			if side {
+				want = c.higher
+			}
+			if got := c.decide(v); got != want {
+				t.Errorf("%s, higher %v: %s, want %s: %s", f.Name, side, got, want, v.Summary)
+			}
+		}
+	}
+}
+
+// judgedRanks judges two ranks of which one is late by 50 µs nine times in ten.
+func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
+	t.Helper()
+	late := func(i int) int64 {
+		if i%10 == 0 {
+			return 0
+		}
+		return 50
+	}
+	ranks := []*layer.Analysis{analyzed(t, collectives(func(int) int64 { return 0 }, 0)), analyzed(t, collectives(late, 5))}
+	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{Params: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestZeroOptionsAreTheDefaults: Options{} and the defaults written out give one document.
+func TestZeroOptionsAreTheDefaults(t *testing.T) {
+	tr := generate(t, nsysgen.Default(1))
+	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.DefaultThresholds(), hostoverhead.DefaultGenerationThresholds(), 10
+	x := judged(t, tr)
+	y := judged(t, tr, func(o *hostoverhead.Options) { o.Params, o.Thresholds, o.Generation, o.TopGaps = &p, &a, &g, &n })
+	if !reflect.DeepEqual(x, y) {
+		t.Errorf("%s and %s", x.Summary, y.Summary)
+	}
+}
