@@ -167,6 +167,8 @@ func TestAnswersBySmallCases(t *testing.T) {
 		{"copies of an all-reduce", "o_proj (attn_all_reduce) post_norm", "gemm Memcpy cross_device_reduce_1stage Memcpy rmsnorm", "o_proj, attn_all_reduce, attn_all_reduce, attn_all_reduce, post_norm"},
 		{"sum of the embedding", "embed input_norm qkv_proj attention", "indexSelect cross_device_reduce_1stage rmsnorm gemm flash_fwd", "embed, embed, input_norm, qkv_proj, attention"},
 		{"nothing known", "qkv_proj attention", "gemm mystery flash_fwd", "qkv_proj, other, attention"},
+		{"a copy on the GPU serves what follows", "qkv_proj attention o_proj", "gemm MemcpyDtoD flash_fwd gemm", "qkv_proj, attention, attention, o_proj"},
+		{"a copy from the host serves nobody that is known", "qkv_proj attention o_proj", "gemm MemcpyHtoD flash_fwd gemm", "qkv_proj, other, attention, o_proj"},
 		{"one product too many", "qkv_proj attention o_proj", "gemm flash_fwd gemm topk_transform", "qkv_proj, attention, o_proj, other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -181,6 +181,9 @@ func (w *work) serve() {
 		if w.placed[i] || !a.aux() && a != actEmbed { // rows are also picked before the output projection
 			continue
 		}
+		if a == actCopy && w.pass.Kernels[i].Layer >= 0 && toHost(w.pass.Kernels[i].Name) {
+			continue // weights or results that the host keeps: the order does not tell whose
+		}
 		owner, part := -1, Copy
 		switch a {
 		case actReduceProduct:
@@ -217,6 +220,17 @@ func (w *work) serve() {
 		}
 		w.found[i] = f
 	}
+}
+
+// toHost reports a copy between the host and the GPU, by the words of CUPTI and roctracer.
+func toHost(name string) bool {
+	l := strings.ToLower(name)
+	for _, w := range []string{"htod", "dtoh", "hosttodevice", "devicetohost"} {
+		if strings.Contains(l, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // firstOf and lastOf are the ends of a fused operator.
