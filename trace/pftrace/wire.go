@@ -232,36 +232,46 @@ type fields struct {
 	bad  bool // the message is not well formed behind the fields that were read
 }
 
-// next reads one field and reports whether there was one.
+// next reads one field and reports whether there was one. Tags, numbers and lengths of one byte, which nearly all are, are read here.
 func (c *fields) next(f *field) bool {
-	if len(c.rest) == 0 {
+	b := c.rest
+	if len(b) == 0 {
 		return false
 	}
-	tag, n := uint64(c.rest[0]), 1
+	tag, n := uint64(b[0]), 1
 	if tag >= 0x80 {
-		tag, n = protowire.ConsumeVarint(c.rest)
+		tag, n = protowire.ConsumeVarint(b)
 	}
-	id, typ := protowire.DecodeTag(tag)
-	if n < 0 || id < protowire.MinValidNumber {
+	if n < 0 || tag>>3 == 0 || tag>>3 > uint64(protowire.MaxValidNumber) {
 		c.bad = true
 		return false
 	}
-	m := c.rest[n:]
-	f.id, f.num, f.bytes = id, 0, nil
-	switch typ {
-	case protowire.VarintType:
-		f.num, n = protowire.ConsumeVarint(m)
+	b = b[n:]
+	f.id, f.num, f.bytes = protowire.Number(tag>>3), 0, nil
+	switch typ := protowire.Type(tag & 7); typ {
+	case protowire.VarintType, protowire.BytesType:
+		if len(b) > 0 && b[0] < 0x80 {
+			f.num, n = uint64(b[0]), 1
+		} else {
+			f.num, n = protowire.ConsumeVarint(b)
+		}
+		if n >= 0 && typ == protowire.BytesType {
+			b = b[n:]
+			if n = int(min(f.num, math.MaxInt)); n > len(b) {
+				n = -1
+				break
+			}
+			f.bytes, f.num = b[:n:n], 0
+		}
 	case protowire.Fixed64Type:
-		f.num, n = protowire.ConsumeFixed64(m)
-	case protowire.BytesType:
-		f.bytes, n = protowire.ConsumeBytes(m)
+		f.num, n = protowire.ConsumeFixed64(b)
 	default:
-		n = protowire.ConsumeFieldValue(id, typ, m)
+		n = protowire.ConsumeFieldValue(f.id, typ, b)
 	}
 	if n < 0 {
 		c.bad = true
 		return false
 	}
-	c.rest = m[n:]
+	c.rest = b[n:]
 	return true
 }
