@@ -246,6 +246,34 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Bombs are refused before they fill the memory: too many events, too many for the budget, too much behind compression.
+func TestBombs(t *testing.T) {
+	data := bytes.Join(encode(t, document(t), pftracegen.Categories), nil)
+	n := int64(read(t, data).Len())
+	var zeros bytes.Buffer
+	z := gzip.NewWriter(&zeros) // above the size from which ratios are looked at
+	first := pftracegen.Packet(1, pftracegen.Msg(nil, 11, pftracegen.Num(nil, 9, 1)))
+	if _, err := z.Write(append(first, bytes.Repeat([]byte{0x0a, 0x02, 0x40, 0x01}, 20<<20)...)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		o    trace.Options
+		want error
+	}{
+		"as many events as allowed": {data, trace.Options{Limits: trace.Limits{Events: n}}, nil},
+		"one more":                  {data, trace.Options{Limits: trace.Limits{Events: n - 1}}, trace.ErrLimit},
+		"a budget that suffices":    {data, trace.Options{MemoryBudget: 64 << 20}, nil},
+		"one that does not":         {data, trace.Options{MemoryBudget: 64 << 10}, trace.ErrLimit},
+		"packed a thousandfold":     {zeros.Bytes(), trace.Options{Limits: trace.Limits{Ratio: 100}}, trace.ErrLimit},
+	} {
+		c.o.Formats = []trace.Format{pftrace.Format()}
+		if _, err := trace.Read(context.Background(), bytes.NewReader(c.data), c.o); !errors.Is(err, c.want) {
+			t.Errorf("%s: error %v, want %v", name, err, c.want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	doc := []byte(`{"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":5,"tid":6,"ts":1,"dur":9,"args":{"External id":1}},

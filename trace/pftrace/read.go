@@ -81,7 +81,9 @@ func Read(ctx context.Context, r io.Reader, o trace.Options) (*trace.Trace, erro
 // The defaults of limits that mean something here.
 const (
 	maxPacket = 64 << 20 // bytes, as of one JSON event
-	maxEvents = 1 << 28  // of 130 bytes each while the trace is read
+	maxEvents = 1 << 28
+	// eventBytes is what an event takes while the trace is read: its record, and its row of the trace's columns.
+	eventBytes = 104 + 60
 )
 
 func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trace.Trace, error) {
@@ -92,7 +94,12 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 	if events <= 0 {
 		events = maxEvents
 	}
-	p := &packets{r: bufio.NewReaderSize(r, 256<<10), most: most}
+	if o.MemoryBudget > 0 {
+		events = min(events, o.MemoryBudget/eventBytes)
+	}
+	source := newAhead(r)
+	defer source.close()
+	p := &packets{r: bufio.NewReaderSize(source, aheadSize), most: most}
 	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, seqs: map[uint64]*interned{}, limit: events, o: &o, shapes: map[[2][3]int64]uint32{},
 		texts: []string{""}, textID: map[string]uint32{"": 0}}
 	d.b.RepairOrder(o.RepairOrder)
@@ -130,6 +137,8 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 	switch {
 	case packets == 0 && errors.Is(err, errFrame):
 		return fmt.Errorf("trace: %w: %w", trace.ErrFormat, err)
+	case errors.Is(err, decompress.ErrLimit):
+		return fmt.Errorf("trace: %w: %w", trace.ErrLimit, err)
 	case errors.As(err, new(*decompress.Damage)):
 		d.b.Lose(trace.LossBadCompression, offset)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -499,23 +508,25 @@ func (d *reader) finish(tooLarge int64) {
 	for lane, n := range rows {
 		d.b.Grow(lane, n)
 	}
-	open, i := int64(0), 0
-	for e := range d.all {
-		kind := kinds[i]
-		i++
-		switch {
-		case e.end == math.MinInt64:
-			open++
-		case !d.wanted(kind, e.start, e.end):
-			d.b.See(e.start)
-		default:
-			d.b.Add(d.data(e, kind))
+	open, stacks := int64(0), d.has(hasPython)
+	for c, chunk := range d.chunks {
+		for i := range chunk {
+			e, kind := &chunk[i], kinds[c*chunkSize+i]
+			switch {
+			case e.end == math.MinInt64:
+				open++
+			case !d.wanted(kind, e.start, e.end):
+				d.b.See(e.start)
+			default:
+				d.b.Add(d.data(e, kind))
+			}
 		}
+		d.chunks[c] = nil // both would be most of the load's peak
 	}
 	for _, id := range sorted(d.tracks) {
 		d.name(d.tracks[id])
 	}
-	d.report(open, tooLarge)
+	d.report(open, tooLarge, stacks)
 }
 
 // findGPUs marks the tracks of GPUs: those of processes on whose tracks activities with a device and a stream lie, and that make no calls.
@@ -592,7 +603,7 @@ func (d *reader) name(t *track) {
 }
 
 // report tells what was lost, and where the trace is from.
-func (d *reader) report(open, tooLarge int64) {
+func (d *reader) report(open, tooLarge int64, stacks bool) {
 	lose := func(reason trace.LossReason, n int64, what string) {
 		for range min(n, 1) {
 			d.b.LoseDetail(reason, n, what)
@@ -606,7 +617,7 @@ func (d *reader) report(open, tooLarge int64) {
 	}
 	lose(trace.LossBadEvent, orphans, "ends of slices without a begin")
 	lose(trace.LossLimit, tooLarge, "packets that are too large")
-	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: d.base, WithStack: d.has(hasPython), RecordShape: false})
+	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: d.base, WithStack: stacks, RecordShape: false})
 }
 
 // has reports whether any event carries something.
