@@ -251,9 +251,9 @@ func TestBombs(t *testing.T) {
 	data := bytes.Join(encode(t, document(t), pftracegen.Categories), nil)
 	n := int64(read(t, data).Len())
 	var zeros bytes.Buffer
-	z := gzip.NewWriter(&zeros) // above the size from which ratios are looked at
+	z := gzip.NewWriter(&zeros)
 	first := pftracegen.Packet(1, pftracegen.Msg(nil, 11, pftracegen.Num(nil, 9, 1)))
-	if _, err := z.Write(append(first, bytes.Repeat([]byte{0x0a, 0x02, 0x40, 0x01}, 20<<20)...)); err != nil || z.Close() != nil {
+	if _, err := z.Write(append(first, bytes.Repeat([]byte{0x0a, 0x02, 0x40, 0x01}, 1<<20)...)); err != nil || z.Close() != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -265,7 +265,7 @@ func TestBombs(t *testing.T) {
 		"one more":                  {data, trace.Options{Limits: trace.Limits{Events: n - 1}}, trace.ErrLimit},
 		"a budget that suffices":    {data, trace.Options{MemoryBudget: 64 << 20}, nil},
 		"one that does not":         {data, trace.Options{MemoryBudget: 64 << 10}, trace.ErrLimit},
-		"packed a thousandfold":     {zeros.Bytes(), trace.Options{Limits: trace.Limits{Ratio: 100}}, trace.ErrLimit},
+		"more behind compression":   {zeros.Bytes(), trace.Options{Limits: trace.Limits{InputBytes: 1 << 20}}, trace.ErrLimit},
 	} {
 		c.o.Formats = []trace.Format{pftrace.Format()}
 		if _, err := trace.Read(context.Background(), bytes.NewReader(c.data), c.o); !errors.Is(err, c.want) {
