@@ -3,6 +3,7 @@ package roofline_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -140,5 +141,46 @@ func TestStrangersTellNothing(t *testing.T) {
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "1 other GPUs do not end their collectives with this one") {
 		t.Errorf("notes:\n%s", notes)
+	}
+}
+
+// The GPUs of one file are ranks, too.
+func TestGPUsOfOneFileTellWaiting(t *testing.T) {
+	type document struct {
+		Properties any              `json:"deviceProperties"`
+		Events     []map[string]any `json:"traceEvents"`
+	}
+	var both document
+	for rank := range 2 {
+		var b bytes.Buffer
+		if _, err := gen.Llama70B(rank).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		var one document
+		if err := json.Unmarshal(b.Bytes(), &one); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range one.Events {
+			if args, ok := e["args"].(map[string]any); ok && args["correlation"] != nil {
+				args["correlation"] = args["correlation"].(float64) + float64(rank<<24)
+			}
+		}
+		both.Properties = one.Properties
+		both.Events = append(both.Events, one.Events...)
+	}
+	text, err := json.Marshal(both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := generated(t, llama, func(w *bytes.Buffer) error { _, err := w.Write(text); return err })
+	if len(a.Devices) != 2 {
+		t.Fatalf("%d GPUs, want 2", len(a.Devices))
+	}
+	r, err := roofline.Analyze(context.Background(), a, roofline.Options{Parallel: roofline.Parallel{TP: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Ranks) != 2 || r.Ranks[1].Passes != 5 || share(t, &r.Passes[0], "communication: waiting for other ranks") == 0 {
+		t.Errorf("ranks %+v, waterfall %+v", r.Ranks, r.Passes[0].Waterfall)
 	}
 }

@@ -2,6 +2,8 @@ package roofline
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/layer"
@@ -19,6 +21,7 @@ func (r *measured) judge() {
 		}
 		if !c.counted {
 			c.work = r.walk.workOf(c.slot, r.load, r.stage)
+			c.work.DType = widerOperand(c.longest.Event().Name(), c.work.DType)
 			c.least = floorOf(&c.work, r.walk.gpu)
 			c.counted, c.bound = true, c.least.bound
 		}
@@ -44,6 +47,26 @@ func (r *measured) judge() {
 		c.expect()
 	}
 	r.withhold()
+}
+
+// operands finds the types of two operands in a kernel's name that writes them as a product: "bf16xmxfp4", activations first.
+var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4|fp4|e2m1|int4|fp8|e4m3|mxfp8)(?:[^a-z0-9]|$)`)
+
+// widerOperand is the type whose peak bounds a kernel's arithmetic: that of the wider operand, where its name tells both. Smaller weights are widened
+// before they are used.
+func widerOperand(name, weights string) string {
+	m := operands.FindStringSubmatch(name)
+	if m == nil {
+		return weights
+	}
+	operand := strings.ToLower(m[1])
+	if operand == "e4m3" || operand == "mxfp8" {
+		operand = "fp8"
+	}
+	if sizeOf(operand, "") > sizeOf(weights, "") {
+		return operand
+	}
+	return weights
 }
 
 // expect takes back the floor of experts that are expected to take longer than they did: fewer of them were chosen than an even choice gives.

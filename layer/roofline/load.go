@@ -60,7 +60,8 @@ func (l *Load) seenWithin(w float64) float64 {
 // Parallel is how the model is divided over ranks. Zero sizes count as one.
 type Parallel struct {
 	// TP is the tensor-parallel size, EP the expert-parallel one.
-	TP, EP int
+	TP int `json:"tp"`
+	EP int `json:"ep"`
 }
 
 func (p Parallel) tp() int { return max(p.TP, 1) }

@@ -161,3 +161,19 @@ func TestShortest(t *testing.T) {
 		t.Errorf("%v, want 3µs", got)
 	}
 }
+
+// Arithmetic runs at the rate of the wider operand, where the kernel's name tells both as a product.
+func TestWiderOperand(t *testing.T) {
+	for _, c := range []struct{ name, weights, want string }{
+		{"_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", "fp4", "bf16"},
+		{"_p_matmul_ogs_NNT_bf16xfp8xmxfp4_128x128x128x1", "fp4", "fp8"},
+		{"bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x8x512", "fp4", "fp4"}, // bf16 is the output
+		{"gemm_e4m3xe4m3_128x128", "fp8", "fp8"},
+		{"Cijk_Alik_Bljk_BBS_MT256x32x64", "bf16", "bf16"},
+		{"_matmul_fp8xmxfp4_", "bf16", "bf16"},
+	} {
+		if got := widerOperand(c.name, c.weights); got != c.want {
+			t.Errorf("%s with weights of %s: %s, want %s", c.name, c.weights, got, c.want)
+		}
+	}
+}

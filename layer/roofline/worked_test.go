@@ -1,12 +1,14 @@
 package roofline_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
@@ -44,5 +46,38 @@ func TestWorkedExample(t *testing.T) {
 	busy := p.Wall - 1100*time.Microsecond
 	if math.Abs(busy.Seconds()*1e3-17.774) > 0.0015 || math.Abs(100*float64(p.Floor)/float64(busy)-58.5) > 0.05 {
 		t.Errorf("floor %v of %v, want 58.5 %% of 17.774 ms", p.Floor, busy)
+	}
+}
+
+// A GPU that nobody knows has work and no floors; the waterfall still adds up.
+func TestUnknownGPU(t *testing.T) {
+	a := generated(t, llama, func(w *bytes.Buffer) error {
+		var b bytes.Buffer
+		if _, err := gen.Llama70B(0).Write(&b); err != nil {
+			return err
+		}
+		_, err := w.WriteString(strings.ReplaceAll(b.String(), "NVIDIA H100 80GB HBM3", "NVIDIA X900"))
+		return err
+	})
+	r, err := roofline.Analyze(context.Background(), a, roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.GPU != nil || !strings.Contains(r.GPUWhy, "NVIDIA X900") {
+		t.Errorf("GPU %v, %q", r.GPU, r.GPUWhy)
+	}
+	row := find(t, r, "gate_up_proj")
+	if row.GFLOP == 0 || row.N != 14336 || row.Floor != 0 || row.PeakShare != 0 {
+		t.Errorf("gate_up_proj: %+v, want its work and no floor", row)
+	}
+	var sum time.Duration
+	for _, s := range r.Passes[0].Waterfall {
+		sum += s.Time
+		if strings.HasPrefix(s.Name, "floor") {
+			t.Errorf("%s: %v", s.Name, s.Time)
+		}
+	}
+	if sum != r.Passes[0].Wall || r.Passes[0].Floor != 0 {
+		t.Errorf("the waterfall adds up to %v of %v, floor %v", sum, r.Passes[0].Wall, r.Passes[0].Floor)
 	}
 }
