@@ -3,10 +3,12 @@ package layer
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -35,6 +37,25 @@ type Analysis struct {
 	trace *trace.Trace
 	opts  Options
 	facts map[trace.NameID]*classify.Facts // of the names of all kernels
+	found *found                           // nil when all is found
+}
+
+// found is what is found once for all devices, so that many of them cost no more than their kernels.
+type found struct {
+	acts       map[trace.DeviceID][]trace.Event // activities by device, by start
+	frames     func() *frames
+	rules, own *classify.Ruleset // the profile's with the user's, and those alone
+}
+
+// findOnce looks through the trace once for all devices.
+func findOnce(watch *stop.Watch, t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
+	f := &found{acts: map[trace.DeviceID][]trace.Event{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
+	for e := range t.Events(trace.LaneGPU) {
+		watch.Row()
+		f.acts[e.Device()] = append(f.acts[e.Device()], e)
+	}
+	f.frames = sync.OnceValue(func() *frames { return readFrames(watch, t) })
+	return f
 }
 
 // Device is what ran on one GPU.

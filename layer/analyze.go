@@ -57,6 +57,7 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 			return nil, err
 		}
 	}
+	a.found = nil
 	return a, watch.Err()
 }
 
@@ -69,17 +70,19 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 	p = p.WithAnchor(opts.Anchor)
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
 		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}}
-	gpus := devicesOf(watch, t)
+	a.found = findOnce(watch, t, p, opts.Rules)
+	gpus := devicesOf(watch, a.found.acts)
+	names := gpuNames(t)
 	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it
 	for i, g := range gpus {
-		a.Devices[i] = Device{ID: g.id, GPU: gpuName(t, g.id), Time: g.busy, of: a, Steady: Steady{Pass: None}, twins: &twinTable{}}
+		a.Devices[i] = Device{ID: g.id, GPU: names[g.id], Time: g.busy, of: a, Steady: Steady{Pass: None}, twins: &twinTable{}}
 	}
 	return a
 }
 
 // find finds the passes and layers of the device. Where it fails all kernels stand outside of passes.
 func (a *Device) find(watch *stop.Watch) error {
-	w := collect(watch, a.of.trace, a.of.opts, a.ID)
+	w := collect(watch, a)
 	model := w.model(a)
 	a.classify(w)
 	err := w.segment(a, model)
@@ -139,7 +142,7 @@ func (w *work) autoAnchor(candidates []string) string {
 func (w *work) segment(a *Device, m *modelFacts) error {
 	var f *frames
 	if w.opts.Boundaries == BoundariesAuto || w.opts.Boundaries == BoundariesModules {
-		f = readFrames(w.watch, w.t)
+		f = a.of.found.frames()
 	}
 	if w.opts.Boundaries == BoundariesModules && (f == nil || f.distinct == 0) {
 		return fmt.Errorf("%w: boundaries=modules needs module frames of decoder layers, and the trace has %s; record with with_stack=True and with_modules=True, or use --boundaries repeats",

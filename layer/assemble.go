@@ -74,6 +74,7 @@ func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Opti
 		}
 	}
 	a.numberSteps()
+	a.found = nil
 	return a, watch.Err()
 }
 
@@ -91,7 +92,7 @@ func (g *GivenPass) first() trace.EventID {
 }
 
 func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
-	w := collect(watch, a.of.trace, a.of.opts, a.ID)
+	w := collect(watch, a)
 	m := w.model(a)
 	a.classify(w)
 	results, err := w.given(passes)

@@ -21,7 +21,7 @@ func (a *Device) classify(w *work) {
 		}
 	}
 	a.labels = map[classify.Category]string{}
-	rules, own := a.of.Profile.Ruleset().With(a.of.opts.Rules...), classify.New(a.of.opts.Rules...)
+	rules, own := a.of.found.rules, a.of.found.own
 	a.byPlace = make([]bool, len(w.names))
 	for id, name := range w.names {
 		w.watch.Rows(rowsPerName)
@@ -114,7 +114,7 @@ func (w *work) expertOps() func(trace.Event) bool {
 		return nil
 	}
 	return func(e trace.Event) bool {
-		for op := e.Op(); op.Valid(); op = op.Parent() {
+		for op := range e.Op().Enclosing() {
 			if is[op.NameID()] {
 				return true
 			}

@@ -50,38 +50,35 @@ type gpu struct {
 }
 
 // devicesOf returns the GPUs with activities, the busiest first; ties go to the lowest id.
-func devicesOf(watch *stop.Watch, t *trace.Trace) []gpu {
-	busy := map[trace.DeviceID]time.Duration{}
-	for e := range t.Events(trace.LaneGPU) {
-		watch.Row()
-		busy[e.Device()] += e.Duration()
-	}
-	out := make([]gpu, 0, len(busy))
-	for d, b := range busy {
-		out = append(out, gpu{d, b})
+func devicesOf(watch *stop.Watch, acts map[trace.DeviceID][]trace.Event) []gpu {
+	out := make([]gpu, 0, len(acts))
+	for d, list := range acts {
+		g := gpu{id: d}
+		for _, e := range list {
+			watch.Row()
+			g.busy += e.Duration()
+		}
+		out = append(out, g)
 	}
 	slices.SortFunc(out, func(x, y gpu) int { return cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(x.id, y.id)) })
 	return out
 }
 
-func gpuName(t *trace.Trace, id trace.DeviceID) string {
+// gpuNames are the names that the profiler recorded; the first of a device's counts.
+func gpuNames(t *trace.Trace) map[trace.DeviceID]string {
+	names := map[trace.DeviceID]string{}
 	for _, g := range t.Meta().Devices {
-		if g.ID == id {
-			return g.Name
+		if _, ok := names[g.ID]; !ok {
+			names[g.ID] = g.Name
 		}
 	}
-	return ""
+	return names
 }
 
 // collect gathers the device's activities, their launches and their names.
-func collect(watch *stop.Watch, t *trace.Trace, opts Options, device trace.DeviceID) *work {
-	w := &work{t: t, watch: watch, opts: opts, device: device}
-	for e := range t.Events(trace.LaneGPU) {
-		watch.Row()
-		if e.Device() == device {
-			w.acts = append(w.acts, e)
-		}
-	}
+func collect(watch *stop.Watch, a *Device) *work {
+	w := &work{t: a.of.trace, watch: watch, opts: a.of.opts, device: a.ID, acts: a.of.found.acts[a.ID]}
+	delete(a.of.found.acts, a.ID)
 	n := len(w.acts)
 	w.launch = make([]trace.Event, n)
 	w.at = make([]trace.Time, n)

@@ -295,14 +295,17 @@ func (m *modulePaths) leafOf(i int32) int32 {
 	return m.leaf[i]
 }
 
-// of returns the modules around kernel i, outermost first; nil for none.
+// maxModules is how many modules around a kernel are looked at; models have ten.
+const maxModules = 64
+
+// of returns the innermost modules around kernel i, outermost first; nil for none.
 func (m *modulePaths) of(i int32) []string {
 	n := m.leafOf(i)
 	if n < 0 {
 		return nil
 	}
 	if m.paths[n] == nil {
-		for at := n; at >= 0; at = m.nodes[at].parent {
+		for at := n; at >= 0 && len(m.paths[n]) < maxModules; at = m.nodes[at].parent {
 			m.paths[n] = append(m.paths[n], m.nodes[at].name)
 		}
 		slices.Reverse(m.paths[n])

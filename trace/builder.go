@@ -50,6 +50,7 @@ type Builder struct {
 	t       Trace
 	nameID  map[string]NameID
 	queueID map[queue]int32
+	devices map[DeviceID]bool // of the queues
 	thrID   map[threadKey]ThreadIndex
 	scopeID map[string]uint16
 	counts  map[[2]string]int64
@@ -87,7 +88,7 @@ func NewBuilder() *Builder {
 	return &Builder{
 		t:       Trace{names: []string{""}, meta: Meta{Rank: -1}},
 		nameID:  map[string]NameID{"": NoName},
-		queueID: map[queue]int32{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
+		queueID: map[queue]int32{}, devices: map[DeviceID]bool{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
 		counts: map[[2]string]int64{}, minRaw: math.MaxInt64,
 		procs: map[procKey]string{}, threads: map[threadKey]string{}, lastThread: NoThread,
 	}
@@ -185,6 +186,7 @@ func (b *Builder) queue(d DeviceID, s StreamID) int32 {
 		id = int32(len(b.t.queues))
 		b.t.queues = append(b.t.queues, q)
 		b.queueID[q] = id
+		b.devices[d] = true
 	}
 	return id
 }

@@ -373,13 +373,25 @@ func (e Event) Parent() Event {
 	return e.t.parentOf(e)
 }
 
-// Stack iterates over [Event.Frame] and the frames around it, innermost first.
-func (e Event) Stack() iter.Seq[Event] {
+// maxEnclosing is how many events around one are looked at. Python stops at a
+// thousand calls; deeper nesting is not of a program, and for each of its events
+// would cost as much as there are events.
+const maxEnclosing = 1024
+
+// Stack iterates over [Event.Frame] and the frames around it, innermost first,
+// 1024 at most.
+func (e Event) Stack() iter.Seq[Event] { return e.Frame().Enclosing() }
+
+// Enclosing iterates over e and the events of its lane and thread around it,
+// innermost first, 1024 at most.
+func (e Event) Enclosing() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		for f := e.Frame(); f.Valid(); f = f.Parent() {
+		n := 0
+		for f := e; f.Valid() && n < maxEnclosing; f = f.Parent() {
 			if !yield(f) {
 				return
 			}
+			n++
 		}
 	}
 }

@@ -23,18 +23,19 @@ type Limits struct {
 	MetaBytes  int // all top-level values beside the events, and 64 for each; default 16 MiB
 
 	InputBytes int64 // decompressed bytes; default 1 TiB
-	Ratio      int64 // decompressed to compressed bytes, once past 1 GiB; default 300 (real traces: 10 to 70)
+	Ratio      int64 // decompressed to compressed bytes, once past 1 GiB; default 150 (real traces: 10 to 70)
 	Events     int64 // stored events; default and at most 2^31 − 1
 	Names      int64 // distinct texts: names, categories, shapes, kept args; default 2^25 (a real trace had 881,000)
 	TextBytes  int64 // all distinct texts together; default 4 GiB
 	Tracks     int64 // distinct threads, and streams, and categories, and process labels; default 2^20
+	Devices    int64 // distinct GPUs; default 1024 (a rack has 72)
 }
 
 // DefaultLimits returns the limits that apply when none are given.
 func DefaultLimits() Limits {
 	return Limits{
 		EventBytes: 64 << 20, NameBytes: 64 << 10, Depth: scan.MaxDepth, MetaBytes: 16 << 20,
-		InputBytes: 1 << 40, Ratio: 300, Events: 1<<31 - 1, Names: 1 << 25, TextBytes: 4 << 30, Tracks: 1 << 20,
+		InputBytes: 1 << 40, Ratio: 150, Events: 1<<31 - 1, Names: 1 << 25, TextBytes: 4 << 30, Tracks: 1 << 20, Devices: 1024,
 	}
 }
 
@@ -46,6 +47,7 @@ func (l Limits) withDefaults() Limits {
 	l.Depth, l.MetaBytes = min(positive(l.Depth, def.Depth), def.Depth), positive(l.MetaBytes, def.MetaBytes)
 	l.InputBytes, l.Ratio = positive(l.InputBytes, def.InputBytes), positive(l.Ratio, def.Ratio)
 	l.Events, l.Names = min(positive(l.Events, def.Events), def.Events), min(positive(l.Names, def.Names), 1<<32-2)
+	l.Devices = positive(l.Devices, def.Devices)
 	l.TextBytes, l.Tracks = positive(l.TextBytes, def.TextBytes), min(positive(l.Tracks, def.Tracks), 1<<31-2)
 	return l
 }
@@ -73,6 +75,8 @@ func (k *sink) checkLimits() error {
 		return tooMany("distinct names", l.Names)
 	case b.textBytes > l.TextBytes || k.workerText > l.TextBytes:
 		return tooMany("bytes of distinct names", l.TextBytes)
+	case int64(len(b.devices)) > l.Devices:
+		return tooMany("GPUs", l.Devices)
 	case k.tracks() > l.Tracks:
 		return tooMany("distinct threads, streams or categories", l.Tracks)
 	}

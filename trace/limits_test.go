@@ -54,6 +54,20 @@ func (g *gauge) wantBelow(t *testing.T, limit uint64) {
 	}
 }
 
+// TestDevicesAreLimited: what costs by device must not cost by event.
+func TestDevicesAreLimited(t *testing.T) {
+	for devices, want := range map[int]error{1024: nil, 1025: trace.ErrLimit} {
+		var b strings.Builder
+		b.WriteString("[")
+		for i := range devices {
+			fmt.Fprintf(&b, `{"ph":"X","cat":"kernel","name":"k","ts":%d,"dur":1,"args":{"device":%d,"stream":7}},`, i, i)
+		}
+		if _, err := trace.Read(t.Context(), strings.NewReader(b.String()), trace.Options{}); !errors.Is(err, want) {
+			t.Errorf("%d devices: %v, want %v", devices, err, want)
+		}
+	}
+}
+
 // repeat is one text over and over, some n bytes in all.
 func repeat(text string, n int64) io.Reader {
 	n -= n % int64(len(text))

@@ -230,6 +230,10 @@ func (t *Trace) activitiesOf(l int) []int32 {
 func (t *Trace) indexStreams() {
 	z := &t.lazy.streams
 	z.first, z.row = group(t.lanes[LaneGPU].queue, len(t.queues))
+	z.of = make(map[queue]int32, len(t.queues))
+	for k, q := range t.queues {
+		z.of[q] = int32(k)
+	}
 }
 
 // group lists, for each key in [0, n), the indices of keys that hold it, in
@@ -305,12 +309,47 @@ func (t *Trace) at(l Lane, th ThreadIndex, x Time) Event {
 		return Event{}
 	}
 	p := t.parents(l)
-	for i := int32(k); i >= 0; i = p[i] {
+	var jumps []int32
+	for i, steps := int32(k), 0; i >= 0; steps++ {
 		if c.start[i]+Time(c.dur[i]) >= x {
 			return Event{t, t.base[l] + EventID(i)}
 		}
+		if steps == plainSteps {
+			jumps = t.jumps(l)
+		}
+		// What encloses an event ends no earlier: where the jump has ended, all before it have.
+		if jumps != nil && jumps[i] >= 0 && c.start[jumps[i]]+Time(c.dur[jumps[i]]) < x {
+			i = jumps[i]
+		}
+		i = p[i]
 	}
 	return Event{}
+}
+
+// plainSteps is how many ended events are stepped over one by one before the
+// jumps of the lane are made. Stacks of programs have some dozens.
+const plainSteps = 64
+
+// jumps returns, per row of lane l, a row further out, −1 for none, so that any
+// row around it is reached in a number of jumps and steps that grows with the
+// logarithm of the depth (a skew-binary list).
+func (t *Trace) jumps(l Lane) []int32 {
+	z := &t.lazy.jumps[l]
+	z.Do(func() {
+		p := t.parents(l)
+		z.row = make([]int32, len(p))
+		length := make([]int32, len(p)) // of each jump, in steps
+		for i, up := range p {
+			z.row[i], length[i] = up, 1
+			if up < 0 {
+				continue
+			}
+			if j := z.row[up]; j >= 0 && z.row[j] >= 0 && length[up] == length[j] {
+				z.row[i], length[i] = z.row[j], 2*length[up]+1
+			}
+		}
+	})
+	return z.row
 }
 
 // OpAt returns the innermost CPU op on thread th that is running at x.

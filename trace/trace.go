@@ -43,6 +43,10 @@ type lazyLinks struct {
 		sync.Once
 		row []int32
 	}
+	jumps [laneCount]struct {
+		sync.Once
+		row []int32
+	}
 	external struct {
 		sync.Once
 		id  []uint64 // sorted
@@ -50,6 +54,7 @@ type lazyLinks struct {
 	}
 	streams struct {
 		sync.Once
+		of    map[queue]int32
 		first []int32
 		row   []int32
 	}
@@ -120,14 +125,13 @@ func (t *Trace) OnStream(d DeviceID, s StreamID) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		z := &t.lazy.streams
 		z.Do(t.indexStreams)
-		for k, q := range t.queues {
-			if q.device != d || q.stream != s {
-				continue
-			}
-			for _, i := range z.row[z.first[k]:z.first[k+1]] {
-				if !yield(Event{t, t.base[LaneGPU] + EventID(i)}) {
-					return
-				}
+		k, ok := z.of[queue{d, s}]
+		if !ok {
+			return
+		}
+		for _, i := range z.row[z.first[k]:z.first[k+1]] {
+			if !yield(Event{t, t.base[LaneGPU] + EventID(i)}) {
+				return
 			}
 		}
 	}

@@ -307,8 +307,8 @@ func (f *siteFinder) callStack(external uint64, launch trace.Event) string {
 	if !e.Valid() && launch.Valid() {
 		e = launch.Op()
 	}
-	for ; e.Valid(); e = e.Parent() {
-		if s := e.CallStack(); s != "" {
+	for op := range e.Enclosing() {
+		if s := op.CallStack(); s != "" {
 			return s
 		}
 	}

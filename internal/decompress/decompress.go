@@ -51,7 +51,7 @@ type Limits struct {
 	// traces that users have reported are around 10 GB a rank.
 	MaxBytes int64
 	// MaxRatio is the largest ratio of decompressed to compressed size, looked
-	// at from 1 GiB of output on. Default 300: real traces reach 10 to 20, one that
+	// at from 1 GiB of output on. Default 150: real traces reach 10 to 20, one that
 	// repeats the same step over and over 70.
 	MaxRatio int64
 }
@@ -126,7 +126,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		limits.MaxBytes = 64 << 30
 	}
 	if limits.MaxRatio <= 0 {
-		limits.MaxRatio = 300
+		limits.MaxRatio = 150
 	}
 	d := &Reader{limits: limits, close: func() {}}
 	d.src.r = r

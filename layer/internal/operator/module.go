@@ -38,7 +38,7 @@ func moduleHints(pass *Pass, reads []reading) []hint {
 	if !any {
 		return nil
 	}
-	s := siblings{}
+	s := siblings{nth: map[[3]string]int{}, count: map[[2]string]int{}}
 	for i := range pass.Kernels {
 		s.add(pass.Kernels[i].Modules)
 	}
@@ -51,7 +51,10 @@ func moduleHints(pass *Pass, reads []reading) []hint {
 
 // siblings are the instances of a class below one parent instance, in order of
 // their first launch.
-type siblings map[[2]string][]string
+type siblings struct {
+	nth   map[[3]string]int // by parent, class and instance
+	count map[[2]string]int // by parent and class
+}
 
 func classOf(module string) string {
 	if i := strings.LastIndexByte(module, '_'); i > 0 {
@@ -72,8 +75,11 @@ func (s siblings) add(m []string) {
 	if len(m) == 0 {
 		return
 	}
-	if k := s.key(m); !slices.Contains(s[k], m[len(m)-1]) {
-		s[k] = append(s[k], m[len(m)-1])
+	k := s.key(m)
+	id := [3]string{k[0], k[1], m[len(m)-1]}
+	if _, ok := s.nth[id]; !ok {
+		s.nth[id] = s.count[k]
+		s.count[k]++
 	}
 }
 
@@ -88,8 +94,8 @@ func (s siblings) ops(m []string, a act) []string {
 	}
 	attention := has("Attention", "Attn", "Mixer", "DeltaNet", "Mamba", "MLAModule")
 	moe := has("MoE", "Moe", "Experts", "SparseMoe") && has("MoE", "SparseMoeBlock", "SparseMoE", "Experts")
-	nth := slices.Index(s[s.key(m)], m[len(m)-1])
-	count := len(s[s.key(m)])
+	k := s.key(m)
+	nth, count := s.nth[[3]string{k[0], k[1], m[len(m)-1]}], s.count[k]
 	switch {
 	case a == actCollective && attention:
 		return []string{opname.AttnAllReduce}
