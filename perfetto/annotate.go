@@ -62,7 +62,7 @@ func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Tra
 	if err != nil {
 		return err
 	}
-	return rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
+	return rewriteText(ctx, src, dst, func(in *source, out *bufio.Writer) error {
 		var first firstByte
 		if _, err := io.CopyN(io.MultiWriter(out, &first), in, at); err != nil {
 			return fmt.Errorf("perfetto: %s: %w", src, err)

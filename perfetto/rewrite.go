@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -51,7 +54,8 @@ func openSource(ctx context.Context, path string) (*source, error) {
 
 func (s *source) Close() error { return errors.Join(s.Reader.Close(), s.file.Close()) }
 
-// rewrite makes dst from what write produces, compressed as src is. dst
+// rewrite makes dst from what write produces, compressed as its name says, else
+// as src is. dst
 // appears only when all of it was written, and must not be src. A new dst is as
 // readable as src is.
 func rewrite(ctx context.Context, src, dst string, write func(in *source, out *bufio.Writer) error) error {
@@ -74,7 +78,7 @@ func rewrite(ctx context.Context, src, dst string, write func(in *source, out *b
 		return fmt.Errorf("perfetto: %w", err)
 	}
 	return f.Finish(func() error {
-		comp, err := compressor(in.Format(), f)
+		comp, err := compressor(packing(dst, in.Format()), f)
 		if err != nil {
 			return err
 		}
@@ -105,6 +109,20 @@ func sameFile(a, b string) (bool, error) {
 		return false, fmt.Errorf("perfetto: %w", err)
 	}
 	return os.SameFile(x, y), nil
+}
+
+// packing is how a file is compressed by its name, and like the source where the
+// name does not say.
+func packing(name string, like decompress.Format) decompress.Format {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".gz":
+		return decompress.Gzip
+	case ".zst":
+		return decompress.Zstd
+	case ".json", ".pftrace":
+		return decompress.Plain
+	}
+	return like
 }
 
 // compressor returns a writer that compresses like a file of format f.
@@ -142,4 +160,63 @@ func (c *contextWriter) Write(p []byte) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// rewriteText is rewrite of JSON: what is no UTF-8 becomes U+FFFD. Viewers
+// refuse it, though it often stands in names.
+func rewriteText(ctx context.Context, src, dst string, write func(in *source, out *bufio.Writer) error) error {
+	return rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
+		text := &textWriter{w: out}
+		b := bufio.NewWriterSize(text, 1<<16)
+		if err := write(in, b); err != nil {
+			return err
+		}
+		return errors.Join(b.Flush(), text.flush())
+	})
+}
+
+// textWriter replaces what is no UTF-8.
+type textWriter struct {
+	w    *bufio.Writer
+	rest []byte // the beginning of a character; at most three bytes
+}
+
+func (t *textWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(t.rest) > 0 {
+		p = append(t.rest, p...)
+	}
+	whole := len(p)
+	for k := 1; k < utf8.UTFMax && k <= len(p); k++ {
+		if c := p[len(p)-k]; utf8.RuneStart(c) {
+			if !utf8.FullRune(p[len(p)-k:]) {
+				whole = len(p) - k
+			}
+			break
+		}
+	}
+	err := t.put(p[:whole])
+	t.rest = append([]byte(nil), p[whole:]...)
+	return n, err
+}
+
+func (t *textWriter) flush() error { return t.put(t.rest) }
+
+func (t *textWriter) put(p []byte) error {
+	if utf8.Valid(p) {
+		_, err := t.w.Write(p)
+		return err
+	}
+	from := 0
+	for n := 0; n < len(p); {
+		r, k := utf8.DecodeRune(p[n:])
+		if r == utf8.RuneError && k == 1 { // one character a byte, as the reader takes it
+			t.w.Write(p[from:n])
+			t.w.WriteRune(utf8.RuneError) // an error stays until the last write
+			from = n + 1
+		}
+		n += k
+	}
+	_, err := t.w.Write(p[from:])
+	return err
 }

@@ -2,7 +2,6 @@ package perfetto
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -57,7 +56,7 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		return slicePftrace(ctx, t, sel, src, dst, o)
 	}
 	red := newRedactor(o.Redact)
-	err = rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
+	err = rewriteText(ctx, src, dst, func(in *source, out *bufio.Writer) error {
 		w := &sliceWriter{out: out, stats: &stats, sep: ""}
 		w.text("{\n\"traceEvents\": [\n")
 		sc := scan.NewScanner(in, scan.Config{})
@@ -128,7 +127,7 @@ func (w *sliceWriter) text(s string) { w.raw([]byte(s)) }
 func (w *sliceWriter) event(raw []byte) {
 	w.text(w.sep)
 	w.sep = ",\n"
-	w.raw(bytes.ToValidUTF8(raw, []byte("\ufffd")))
+	w.raw(raw)
 	w.stats.Kept++
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File is a file being written. It is not safe for concurrent use.
@@ -51,14 +52,54 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 }
 
 // createBeside makes a new file in the directory of path.
+// What killed runs left there under the same name is removed: a file is locked
+// for as long as it is written, and what nobody has locked nobody writes.
 func createBeside(path string, mode fs.FileMode) (*os.File, error) {
-	const attempts = 1000 // leftovers of killed runs with the same process id
+	removeLeft(path)
+	const attempts = 1000 // other runs with the same process id, in other containers
 	for i := 0; ; i++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d-%d.tmp", filepath.Base(path), os.Getpid(), i))
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err == nil && !own(f) {
+			f.Close()
+			err = fs.ErrExist
+		}
 		if err == nil || !errors.Is(err, fs.ErrExist) || i >= attempts {
 			return f, err
 		}
+	}
+}
+
+// own locks a new file and reports whether it still has its name: another run
+// may have taken it for a leftover before it was locked.
+func own(f *os.File) bool {
+	lock(f)
+	mine, err := f.Stat()
+	named, nerr := os.Stat(f.Name())
+	return err == nil && nerr == nil && os.SameFile(mine, named)
+}
+
+// removeLeft removes temporary files of path that no run writes any more.
+func removeLeft(path string) {
+	dir, base := filepath.Split(path)
+	entries, err := os.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return // best effort: creating the file will say what is wrong
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), "."+base+".")
+		var pid, n int
+		if k, _ := fmt.Sscanf(rest, "%d-%d.tmp", &pid, &n); !ok || k != 2 || rest != fmt.Sprintf("%d-%d.tmp", pid, n) || !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_WRONLY, 0)
+		if err != nil {
+			continue
+		}
+		if lock(f) {
+			os.Remove(f.Name())
+		}
+		f.Close()
 	}
 }
 
@@ -74,6 +115,10 @@ func (f *File) Finish(err error) error {
 		// takes long for a large file: nobody needs to wait for that.
 		go f.f.Close()
 		return err
+	}
+	if f.temp != "" {
+		// On disk before it has the name: else a crash may leave the name with nothing in it.
+		err = f.f.Sync()
 	}
 	if closeErr := f.f.Close(); err == nil {
 		err = closeErr

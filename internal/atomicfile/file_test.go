@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,4 +110,36 @@ func TestErrorsNameTheFileThatWasAskedFor(t *testing.T) {
 			t.Errorf("Create(%s) = %v, want %q", path, err, want)
 		}
 	}
+}
+
+// TestLeftoversOfKilledRunsAreRemoved: what nobody writes any more goes, what
+// somebody writes stays, and so do the files of others.
+func TestLeftoversOfKilledRunsAreRemoved(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" || runtime.GOOS == "solaris" {
+		t.Skip("SKIPPED, NOT CHECKED: files are not locked on " + runtime.GOOS)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "o.json")
+	left := []string{".o.json.1-0.tmp", ".o.json.999999-12.tmp"}
+	others := []string{".o.json.1-0.tmp.bak", ".o.json.x-0.tmp", ".p.json.1-0.tmp", ".o.json.01-0.tmp"}
+	for _, n := range append(left, others...) {
+		if err := os.WriteFile(filepath.Join(dir, n), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running, err := atomicfile.Create(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.Write(path, 0o600, write("second", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := running.Write([]byte("first, but later")); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Finish(nil); err != nil {
+		t.Errorf("the run that was writing: %v", err)
+	}
+	slices.Sort(others)
+	content(t, path, "first, but later", append(others, "o.json")...)
 }

@@ -74,11 +74,14 @@ func (t *Table) layout(fitted bool) *fixed {
 	return f
 }
 
-func (f *fixed) cut(col int, s string, max int) string {
+func (f *fixed) cut(col int, s string, max int) string { return f.cols[col].cut(s, max) }
+
+// cut shortens a cell to so many characters.
+func (c *Column) cut(s string, max int) string {
 	switch n := utf8.RuneCountInString(s); {
-	case n <= max || f.cols[col].Keep == Start:
+	case n <= max || c.Keep == Start:
 		return Cut(s, max)
-	case f.cols[col].Keep == End:
+	case c.Keep == End:
 		return CutStart(s, max)
 	}
 	tail := CutStart(s, (max+len(ellipsis))/2)

@@ -31,13 +31,19 @@ type Column struct {
 	// Align sets the cells and the title.
 	Align Align
 	// Max is the widest a cell may be in fixed-width text, in characters;
-	// longer ones are cut as [Cut] does. 0 means no limit. Markdown is not cut.
+	// longer ones are cut as [Cut] does. 0 means no limit. Markdown is cut at
+	// [MaxMarkdown] only.
 	Max int
 	// Code says that the cells are names from code: Markdown shows them as code spans.
 	Code bool
 	// Keep says which part of a cell stays when it is cut.
 	Keep Keep
 }
+
+// MaxMarkdown is the longest line of a cell in Markdown, in characters. Names of
+// kernels reach 2500; a reader of more is not helped, and viewers give up. JSON
+// and CSV have them whole.
+const MaxMarkdown = 4000
 
 // Text returns a left-aligned column.
 func Text(title string) Column { return Column{Title: title} }
@@ -121,6 +127,7 @@ func (t *Table) WriteMarkdown(w io.Writer) error {
 		for i, s := range row {
 			lines := strings.Split(s, lineBreak)
 			for k, l := range lines {
+				l = t.cols[i].cut(l, MaxMarkdown)
 				if lines[k] = EscapeMarkdown(l); t.cols[i].Code {
 					lines[k] = CodeSpan(l)
 				}

@@ -44,6 +44,9 @@ func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
 		if err := fs.Parse(args); err != nil {
 			return nil, suggestFlag(fs, err)
 		}
+		if err := finite(fs); err != nil {
+			return nil, err
+		}
 		left := fs.Args()
 		if len(left) == 0 {
 			return rest, nil
@@ -53,6 +56,21 @@ func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
 		}
 		rest, args = append(rest, left[0]), left[1:]
 	}
+}
+
+// finite refuses NaN and infinity, with which every comparison with a threshold
+// has the same answer.
+func finite(fs *flag.FlagSet) (err error) {
+	fs.Visit(func(f *flag.Flag) {
+		g, ok := f.Value.(flag.Getter)
+		if !ok {
+			return
+		}
+		if v, ok := g.Get().(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			err = fmt.Errorf("invalid value %q for flag --%s: it must be a finite number", f.Value, f.Name)
+		}
+	})
+	return err
 }
 
 // joinSwitches lets "--progress auto" stand as two words: package flag would
