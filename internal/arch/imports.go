@@ -72,6 +72,8 @@ var Layers = Layering{
 	"internal/opname":           {},
 	"internal/perf":             {"internal/gen/nsysgen", "internal/table"},
 	"internal/perf/load":        {".", "trace"},
+	"internal/torture":          {".", "internal/table", "internal/torture/shapes"},
+	"internal/torture/shapes":   {},
 	"internal/published":        {"internal/published/blocks", "layer", "layer/view", "profile", "trace"},
 	"internal/published/blocks": {"internal/decimal", "profile", "trace"},
 	"internal/published/host":   {"classify", "internal/interval", "trace"},

@@ -1,6 +1,3 @@
-// Package shapes writes traces that are valid and of a shape that no workload
-// has: each makes work grow with the square of the events in a program that
-// looks at all others for each one.
 package shapes
 
 import (
@@ -18,7 +15,7 @@ type Shape struct {
 // Shapes returns all shapes.
 func Shapes() []Shape {
 	return []Shape{
-		{"devices", "kernels on a thousand devices in turn", func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 1000, 7 }) }},
+		{"devices", "kernels on a hundred devices in turn", func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 100, 7 }) }},
 		{"streams", "each kernel runs on a stream of its own", func(n int) []byte { return kernels(n, func(i int) (int, int) { return 0, i }) }},
 		{"replay", "one graph launch whose kernels run on n/2 side streams", replay},
 		{"ended-frames", "n/2 nested Python frames that have all ended, then launches", endedFrames},
