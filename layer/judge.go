@@ -49,18 +49,16 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 // together: half of the kernels of the one real trace stand in another layer than the one they ran in.
 const capScrambled = 0.5
 
-// doubtScrambled lowers the confidence of replays where the trace's records are scrambled.
+// doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order shows it, or the layers do.
 func (w *work) doubtScrambled(results []passResult) {
-	if !slices.ContainsFunc(w.t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }) {
-		return
-	}
+	told := slices.ContainsFunc(w.t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
 	for p := range results {
 		r := &results[p]
-		if r.count == 0 || !slices.ContainsFunc(r.kernels, w.replayed) {
+		if r.count == 0 || !(told && slices.ContainsFunc(r.kernels, w.replayed) || w.rotated(r) >= rotatedLayers) {
 			continue
 		}
 		r.lconf = min(r.lconf, capScrambled)
-		r.doubts = strings.TrimPrefix(r.doubts+"; the trace's records are scrambled: names and times do not belong together", "; ")
+		r.doubts = strings.TrimPrefix(r.doubts+"; records are scrambled: names and times of kernels do not belong together", "; ")
 	}
 }
 
