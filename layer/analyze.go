@@ -278,6 +278,7 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 	}
 	w.watch.Rows(len(r.kernels))
 	byLayer := layerLists(r)
+	fp.Layers = slices.Grow(fp.Layers, r.count)
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64
 	seen := false
 	for k, i := range r.kernels {
