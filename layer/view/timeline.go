@@ -74,6 +74,7 @@ type PassRow struct {
 	Stage        layer.Stage   `json:"stage"`
 	Batch        int           `json:"batch"`  // −1 when unknown
 	Tokens       int64         `json:"tokens"` // −1 when unknown
+	Rows         int64         `json:"rows"`   // with padding; −1 when unknown
 	Partial      bool          `json:"partial"`
 	Cut          layer.Partial `json:"cut,omitempty"` // which end, when partial
 	Layers       int           `json:"layers"`
@@ -233,7 +234,7 @@ const idleNote = 25
 
 func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
-		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Partial: fp.Partial != layer.Whole, Cut: fp.Partial,
+		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != layer.Whole, Cut: fp.Partial,
 		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
@@ -246,6 +247,9 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	}
 	if idle >= idleNote {
 		r.Note = join(fmt.Sprintf("GPU idle %.0f %%", idle), r.Note)
+	}
+	if fp.Rows > fp.Tokens { // of graphs the tokens may be unknown
+		r.Note = join(fmt.Sprintf("%d rows run", fp.Rows), r.Note)
 	}
 	if 2*fp.Replay > fp.Kernels {
 		r.Note = join("graph replay", r.Note)

@@ -284,3 +284,31 @@ func (f *failing) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestRowsOfPaddedGraphs: where a graph runs more rows than there are tokens, the table of passes says so.
+func TestRowsOfPaddedGraphs(t *testing.T) {
+	var b bytes.Buffer
+	if _, err := gen.Padded().Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	line, err := view.NewTimeline(analyze(t, &b, layer.Options{}), layer.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	padded, exact := 0, 0
+	for _, p := range line.Passes {
+		switch said := strings.Contains(p.Note, "rows run"); {
+		case p.Tokens == 117 && (!said || p.Rows != 128 || !strings.Contains(p.Note, "128 rows run")):
+			t.Errorf("pass %d of 117 tokens: %d rows, note %q", p.Index, p.Rows, p.Note)
+		case p.Tokens == 117:
+			padded++
+		case p.Tokens > 500 && (said || p.Rows != p.Tokens):
+			t.Errorf("pass %d of %d tokens without padding: %d rows, note %q", p.Index, p.Tokens, p.Rows, p.Note)
+		case p.Tokens > 500:
+			exact++
+		}
+	}
+	if padded == 0 || exact == 0 {
+		t.Errorf("%d padded and %d other passes, want some of each", padded, exact)
+	}
+}
