@@ -77,11 +77,17 @@ func (e *Env) noteFiles(rec *strata.Recording) {
 	}
 }
 
-// NoteHealth prints what is wrong with a trace, worst first, and nothing where
-// it is in order.
+// NoteHealth prints what is wrong with a trace, worst first. Where it is in
+// order that is nothing, unless a GPU's clock changed: times then differ for no
+// reason that the trace shows.
 func (e *Env) NoteHealth(t *trace.Trace) {
 	h := t.Health()
 	if h.Status == trace.HealthOK {
+		for _, f := range h.Findings {
+			if f.Code == "clock-changed" {
+				e.Notef("%s", f.Message)
+			}
+		}
 		return
 	}
 	e.Notef("health: %s", h.Status)

@@ -58,6 +58,33 @@ func TestLoadReadsTheDemoAFileOrADirectory(t *testing.T) {
 	}
 }
 
+// A clock that changed is told of a trace that is in order otherwise; one that did not is not.
+func TestLoadTellsOfChangedClocks(t *testing.T) {
+	for low, want := range map[string]bool{"1900": true, "1990": false} {
+		path := filepath.Join(t.TempDir(), "x.json")
+		doc := `{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":10,"dur":100,"args":{"device":0,"stream":7,"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":1,"dur":2,"args":{"correlation":1}},
+{"ph":"C","name":"SM Clock (MHz)","pid":"GPU 0 Counters","ts":20,"args":{"":2000}},{"ph":"C","name":"SM Clock (MHz)","pid":"GPU 0 Counters","ts":30,"args":{"":` + low + `}}]}`
+		if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := loader()
+		run := p.Run
+		p.Run = func(ctx context.Context, env *app.Env) error {
+			t, err := env.Load(ctx, trace.Options{})
+			if err != nil {
+				return err
+			}
+			env.NoteHealth(t)
+			return run(ctx, env)
+		}
+		got := apptest.MustRun(t, p, "--trace", path)
+		if strings.Contains(got.Stderr, "clock of GPU 0 ran between") != want {
+			t.Errorf("from %s MHz: stderr %q, the clock in it: want %v", low, got.Stderr, want)
+		}
+	}
+}
+
 func TestLoadNamesWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "notes.txt")
