@@ -56,7 +56,7 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 		if x := byCause[c]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
 			largest := ""
 			if n := x.Names[0]; n.Name != "" {
-				largest = fmt.Sprintf(", most of it %s", n.Name)
+				largest = ", above all " + shortPath(n.Name, 90)
 			}
 			out = append(out, Advice{Do: s.do, Why: fmt.Sprintf("%s of the %s %s (%s)%s", percent(x.Share), v.Basis, why, microseconds(x.StepsNS), largest), Source: s.source, NS: x.StepsNS})
 		}
@@ -73,6 +73,7 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 	add(CauseGIL, setting{"move Python work of other threads into processes: they hold the interpreter lock", ""}, "the launching thread waits for the interpreter lock")
 	add(CauseDescheduled, setting{"give the launching thread a core of its own (taskset, numactl, CPU limits of the container)", ""}, "the launching thread does not run")
 	add(CauseSystemCall, setting{"keep system calls and sleeps out of the step", ""}, "the launching thread is in system calls")
+	add(CauseDependency, setting{"find what the stream waited for: an event, a signal of another rank or process; with every rank's file (--trace DIRECTORY) the report tells who is late", ""}, "work was queued and did not start")
 	add(CauseRanks, setting{"find the rank that is last (several files: --trace DIRECTORY), and what only it does", ""}, "the device waits for other ranks")
 	add(CauseTransfer, setting{"avoid the copies, or overlap them with kernels on another stream", torchDocs + "#use-pinned-memory-buffers"}, "copies run and no kernel")
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })

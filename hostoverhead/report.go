@@ -70,7 +70,7 @@ func (v *Verdict) largestName() string {
 	if best == nil || best.StepsNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s of it %s (%s)", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause, table.Cut(table.Clean(shortPath(best.Names[0].Name, 60)), 60))
+	return fmt.Sprintf(", %s of it %s, above all %s", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause, table.Cut(table.Clean(shortPath(best.Names[0].Name, 60)), 60))
 }
 
 // WriteText writes the report for people: the answer with its bound, where the idle time goes, stages and passes, what the

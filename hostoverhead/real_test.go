@@ -1,0 +1,117 @@
+package hostoverhead_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// lateness is what raw events alone tell about the idle time of a device: how much of it the next kernel had not been
+// launched yet (at least, and at most, where launches are missing), and how long the window is.
+type lateness struct{ least, most, window int64 }
+
+// wayLimit is up to how long after a call its kernel was on its way rather than waiting for something.
+const wayLimit = 100_000 // ns
+
+// lateOf computes it without the ledger: gaps between kernels, minus copies, up to the end of the call that launches next.
+func lateOf(tr *trace.Trace, device trace.DeviceID) (l lateness) {
+	var kernels, copies []trace.Event
+	for e := range tr.Events(trace.LaneGPU) {
+		switch {
+		case e.Device() != device || e.Duration() == 0:
+		case e.Kind() == trace.KindMemcpy || e.Kind() == trace.KindMemset:
+			copies = append(copies, e)
+		default:
+			kernels = append(kernels, e)
+		}
+	}
+	if len(kernels) == 0 {
+		return l
+	}
+	copied := func(from, to trace.Time) (ns int64) { // overlaps of copies count once: streams of copies are few
+		at := from
+		for _, c := range copies {
+			if c.Start() >= to {
+				break
+			}
+			if end := min(c.End(), to); end > max(at, c.Start()) {
+				ns += int64(end - max(at, c.Start()))
+				at = end
+			}
+		}
+		return ns
+	}
+	end, last := kernels[0].Start(), kernels[0]
+	for i, k := range kernels {
+		if i > 0 && k.Start() > end {
+			launch := k.Launch()
+			switch call := launch.End(); {
+			case !launch.Valid():
+				l.most += int64(k.Start()-end) - copied(end, k.Start())
+			case k.IsReplay() && last.Launch().ID() == launch.ID():
+			case call > end:
+				until := min(call, k.Start())
+				if k.Start()-call <= wayLimit {
+					until = k.Start()
+				}
+				late := int64(until-end) - copied(end, until)
+				l.least += late
+				l.most += late
+			}
+		}
+		if k.End() >= end {
+			end, last = k.End(), k
+		}
+	}
+	l.window = int64(end - kernels[0].Start())
+	return l
+}
+
+// tableSlack is by how much of the window the two computations may differ: copies behind which a launch that came in time
+// still waits are told apart piece by piece in the ledger only.
+const tableSlack = 0.01
+
+// TestRealTracesDoNotContradict: on every reference trace the share of idle time in which the next work had not been
+// launched, from raw events, agrees with the ledger, and with the answer. -v prints the table.
+func TestRealTracesDoNotContradict(t *testing.T) {
+	everyTrace(t, func(t *testing.T, tr *trace.Trace) {
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{analyzed(t, tr)}, hostoverhead.Options{})
+		if errors.Is(err, hostoverhead.ErrNoKernels) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range v.Ranks {
+			var host, other int64
+			for _, c := range r.Idle {
+				switch c.Group {
+				case "host work", "host waiting":
+					host += c.NS
+				case "no requests", "profiler", "unknown", "other ranks":
+					other += c.NS
+				}
+			}
+			raw := lateOf(tr, r.Device)
+			slack := int64(tableSlack * float64(raw.window))
+			t.Logf("device %d: late %.1f %% to %.1f %%, ledger: host %.1f %%, other or unknown %.1f %%: %s (share of the %s %s)", r.Device,
+				share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window), share(other, raw.window), r.Verdict, v.Basis, r.Headroom.Share)
+			if raw.window != r.WindowNS || host > raw.most+slack || host+other < raw.least-slack {
+				t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host, other, r.WindowNS)
+			}
+			stageSays := slices.ContainsFunc(r.Stages, func(s hostoverhead.StageVerdict) bool { return s.Verdict == hostoverhead.Yes })
+			if r.Verdict == hostoverhead.Yes && !stageSays && share(raw.most+slack, r.Headroom.WallNS) < 100*v.Threshold {
+				t.Errorf("device %d: YES, but at most %.1f %% can be the host's", r.Device, share(raw.most, r.Headroom.WallNS))
+			}
+			if r.Verdict == hostoverhead.No && share(raw.least-other-slack, raw.window) >= 100*v.Threshold {
+				t.Errorf("device %d: NO, but at least %.1f %% are the host's", r.Device, share(raw.least-other, raw.window))
+			}
+		}
+	})
+}
+
+func share(part, whole int64) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
