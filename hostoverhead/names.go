@@ -45,8 +45,13 @@ func wordByte(c byte) bool {
 }
 
 // withoutLine drops the line number of a frame's name, which moves with every
-// edit of the file: "a.py(12): f" becomes "a.py: f".
+// edit of the file: "a.py(12): f" becomes "a.py: f"; and the address of an object.
 func withoutLine(name string) string {
+	if i := strings.Index(name, " object at 0x"); i > 0 { // <built-in method replay of … object at 0x7f46>: another address in each run
+		if end := strings.IndexByte(name[i:], '>'); end > 0 {
+			return name[:i] + name[i+end:]
+		}
+	}
 	i := strings.Index(name, "): ")
 	if i < 0 {
 		return name

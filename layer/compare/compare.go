@@ -37,9 +37,9 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	c.findings(r)
 	r.Least = c.least()
 	c.hostFindings(r, &o)
-	r.First = r.Worst()
 	c.doubts(r, &o)
 	c.conclude(r)
+	r.First = r.Worst()
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, r.judge(g))
 	}
@@ -139,8 +139,19 @@ func (c *comparison) collect() {
 		total.a, total.b = add(total.a, s.a), add(total.b, s.b)
 	}
 	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs, c.sameGPU)
+	for i := range c.kinds.rows {
+		if c.scrambled() && c.series[i].class != waiting {
+			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false, false, false
+		}
+	}
 	c.work = c.p.judge(total, 0, c.pass, c.noise.common, c.runs)
 	c.sums = [2]float64{mean(total.a), mean(total.b)}
+}
+
+// scrambled says that times of rows tell nothing on one of the sides.
+func (c *comparison) scrambled() bool {
+	of := func(r Run) bool { return r.Scrambled }
+	return slices.ContainsFunc(c.a.Runs, of) || slices.ContainsFunc(c.b.Runs, of)
 }
 
 func add(sum, x []float64) []float64 {

@@ -91,3 +91,18 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// Where kernels carry the times of others no row is judged, and the pass as a whole is.
+func TestScrambledRecords(t *testing.T) {
+	a, b := side(1, 8, nil), side(2, 8, times("attention", 2))
+	b.Runs[0].Scrambled = true
+	r := report(t, a, b, compare.Options{})
+	if r.Verdict != compare.Slower || len(r.Findings) != 0 || r.First.Kind != "pass" || !strings.Contains(strings.Join(r.Notes, " "), "--repair-order") {
+		t.Errorf("%s, findings %+v, first target %+v", r.Text, r.Findings, r.First)
+	}
+	for _, row := range r.Rows {
+		if row.Judged && row.Operator != "idle" && row.Operator != "waiting for ranks" {
+			t.Errorf("%s is judged", row.Operator)
+		}
+	}
+}

@@ -134,6 +134,9 @@ func (r *Report) Worst() Target {
 			slow = f
 		}
 	}
+	if worst == nil && r.Verdict == Slower {
+		return Target{Kind: "pass", Delta: r.Delta, Text: fmt.Sprintf("the pass as a whole, %s: no part of it is told from noise", signed(r.Delta))}
+	}
 	if worst == nil {
 		return Target{Kind: "none", Text: "no clear change for the worse"}
 	}
@@ -208,6 +211,9 @@ func (c *comparison) notes(r *Report) {
 	}
 	for _, s := range []*Side{c.a, c.b} {
 		for i := range s.Runs {
+			if s.Runs[i].Scrambled {
+				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; the pass as a whole is (--repair-order)", s.Runs[i].Trace)
+			}
 			if h := s.Runs[i].Health; h != "" && h != "ok" {
 				note("%s: the recording is %s", s.Runs[i].Trace, h)
 			}

@@ -144,7 +144,7 @@ type LayerTimes struct {
 
 // Target is the worst clear change for the worse of a comparison.
 type Target struct {
-	// Kind is that of the finding, "none" where nothing clear became slower.
+	// Kind is that of the finding, "pass" where only the whole is clearly slower, "none" where nothing is.
 	Kind     string        `json:"kind"`
 	Operator string        `json:"operator"`
 	Delta    time.Duration `json:"delta_ns"`

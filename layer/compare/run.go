@@ -37,6 +37,8 @@ type Run struct {
 	Clock *Clock `json:"clock,omitempty"`
 	// Serving says in what the window does not show what the server does; who knows how the server was started fills it in.
 	Serving []string `json:"serving,omitempty"`
+	// Scrambled says that kernels carry the times of other kernels: those of a row tell nothing, those of the pass do.
+	Scrambled bool `json:"scrambled,omitempty"`
 	// Health is the trace's status: "ok", "degraded", "unusable".
 	Health string `json:"health"`
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	if err != nil {
 		return err
 	}
-	if h := r.Host; h != nil && len(h.Rows) > 0 {
+	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Judged }) {
 		line("\nWhat the host does, per step")
 		line("")
 		t := h.table()
@@ -136,9 +137,22 @@ func (h *HostReport) table() *table.Table {
 		if row.Judged {
 			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
 		}
-		t.Row(row.Name, row.Kind, us(row.A), us(row.B), us(row.Delta), between, row.Found(h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
+		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between, row.Found(h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
 	return t
+}
+
+// tail leaves out leading directories of a Python frame: what tells frames apart is at the end.
+func tail(name string) string {
+	short := name
+	for len(short) > operationWidth && strings.Contains(short, ".py") {
+		i := strings.IndexByte(strings.TrimPrefix(short, "…/"), '/')
+		if i < 0 || i > strings.Index(short, ".py") {
+			break
+		}
+		short = "…/" + strings.TrimPrefix(short, "…/")[i+1:]
+	}
+	return short
 }
 
 // operationWidth is how wide names of operations may be in tables.
