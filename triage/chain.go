@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // NOTE. A chain is looked for in the order of one stream. Between two of its
@@ -38,7 +39,7 @@ type occurrence struct {
 
 // chainMatch is a pattern found by the chain rule.
 type chainMatch struct {
-	p    *FusePattern
+	p    *fusion.Pattern
 	at   []occurrence
 	ns   int64    // members only
 	also []string // other patterns with the same kernels
@@ -105,7 +106,7 @@ func common(x, y []actRef) (n int) {
 // chainFuse builds the fuse table by the chain rule.
 func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	seqs := a.sequences(s)
-	var all stepSet
+	var all fusion.Set
 	for _, set := range seqs.sets {
 		all |= set
 	}
@@ -116,7 +117,7 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 			continue
 		}
 		m := &chainMatch{p: p}
-		c := a.Registry.compile(p)
+		c := compile(a.Registry, p)
 		if !c.possible(all) {
 			continue
 		}
@@ -132,14 +133,14 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 		}
 	}
 	where := s.place()
-	suits := func(p *FusePattern) int {
+	suits := func(p *fusion.Pattern) int {
 		if where.suits(p) {
 			return 1
 		}
 		return 0
 	}
-	own := func(p *FusePattern) int {
-		return -slices.Index([]string{OriginMainline, OriginUpstream, OriginInflight}, p.Origin)
+	own := func(p *fusion.Pattern) int {
+		return -slices.Index([]string{fusion.OriginMainline, fusion.OriginUpstream, fusion.OriginInflight}, p.Origin)
 	}
 	slices.SortStableFunc(splits, func(x, y *chainMatch) int {
 		return cmp.Or(cmp.Compare(suits(y.p), suits(x.p)), cmp.Compare(own(y.p), own(x.p)), cmp.Compare(y.p.Priority, x.p.Priority),
@@ -201,26 +202,26 @@ func (a *analysis) enough(s *stageWork, m *chainMatch, blocks int) bool {
 
 // compiledChain is a chain with its step names as sets.
 type compiledChain struct {
-	p     *FusePattern
+	p     *fusion.Pattern
 	steps []compiledStep
 }
 
 type compiledStep struct {
-	ChainStep
-	any, without, before stepSet
+	fusion.ChainStep
+	any, without, before fusion.Set
 	min, max             int
 	names                classify.Keywords
 	through              []classify.Category
 }
 
-func (reg *Registry) compile(p *FusePattern) *compiledChain {
+func compile(reg *fusion.Registry, p *fusion.Pattern) *compiledChain {
 	c := &compiledChain{p: p}
 	for _, st := range p.Chain {
-		cs := compiledStep{ChainStep: st, any: reg.set(st.Any), without: reg.set(st.Without), min: max(st.Min, 1),
+		cs := compiledStep{ChainStep: st, any: reg.Set(st.Any), without: reg.Set(st.Without), min: max(st.Min, 1),
 			names: classify.NewKeywords(st.Names...)}
 		cs.max = max(st.Max, cs.min)
 		if st.Before != "" {
-			cs.before = reg.set([]string{st.Before})
+			cs.before = reg.Set([]string{st.Before})
 		}
 		for _, t := range st.Through {
 			cs.through = append(cs.through, classify.Category(t))
@@ -230,7 +231,7 @@ func (reg *Registry) compile(p *FusePattern) *compiledChain {
 	return c
 }
 
-func (c *compiledChain) possible(all stepSet) bool {
+func (c *compiledChain) possible(all fusion.Set) bool {
 	for _, st := range c.steps {
 		if all&st.any == 0 {
 			return false
@@ -328,7 +329,7 @@ func (c *compiledChain) precedes(q sequence, st *compiledStep, pos int) bool {
 // measure sums the time of the chain's kernels and what a fused one would
 // save: the launch gaps inside the chain, the fillers, and all members but the
 // longest (or those of the Gain steps).
-func (m *chainMatch) measure(reg *Registry) {
+func (m *chainMatch) measure(reg *fusion.Registry) {
 	for i := range m.at {
 		o := &m.at[i]
 		longest, sum, fill := int64(0), int64(0), int64(0)
@@ -351,7 +352,7 @@ func (m *chainMatch) measure(reg *Registry) {
 
 // gainOf sums the members at the positions of the Gain steps. It is used for
 // chains of one kernel a step.
-func (o *occurrence) gainOf(chain []ChainStep, gain []string) (ns int64) {
+func (o *occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) {
 	// Steps that may take several kernels come first in such chains, so the
 	// positions are counted from the end.
 	for n := range chain {

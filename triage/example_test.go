@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // demoInput is the built-in trace of a small model: a prefill step and four
@@ -115,8 +116,8 @@ func ExampleNewInput() {
 }
 
 // A registry of one's own replaces the built-in one.
-func ExampleLoadRegistry() {
-	reg, err := triage.LoadRegistry(strings.NewReader(`{
+func ExampleOptions() {
+	reg, err := fusion.Load(strings.NewReader(`{
 		"schema": 3, "as_of": "2026-01-01",
 		"steps": [
 			{"step": "gate", "note": "router product", "names": ["gemmSN_TN_kernel"]},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // Confidence of a fuse row.
@@ -15,7 +16,7 @@ const (
 
 // ofServer reports whether a pattern is one of the report's server, or the server
 // is not known.
-func (a *analysis) ofServer(p *FusePattern) bool {
+func (a *analysis) ofServer(p *fusion.Pattern) bool {
 	key := serverKey(a.report.Framework)
 	return key == "" || p.AnyServer || slices.Contains(p.Frameworks, key)
 }
@@ -23,7 +24,7 @@ func (a *analysis) ofServer(p *FusePattern) bool {
 // applies reports whether a pattern's filters let its chain be looked for. The
 // filters on the model need a model; what is not known about tensor parallelism is
 // decided by the evidence.
-func (a *analysis) applies(p *FusePattern) bool {
+func (a *analysis) applies(p *fusion.Pattern) bool {
 	if !a.ofServer(p) {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // fuseTruth is what an engineer finds when reading the kernel sequence of one
@@ -214,7 +215,7 @@ func TestStatesOfRealTraces(t *testing.T) {
 // TestChainsMatchOperators: a registry can ask for the operator of a layer where names say nothing: both products of an MLP
 // run the same library's kernels as all others.
 func TestChainsMatchOperators(t *testing.T) {
-	reg, err := triage.LoadRegistry(strings.NewReader(`{
+	reg, err := fusion.Load(strings.NewReader(`{
 		"schema": 3, "as_of": "2026-01-01",
 		"steps": [
 			{"step": "up", "note": "first product of the MLP", "operators": ["gate_up_proj"]},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // maxExamples bounds the kernel indices that a row lists.
@@ -50,7 +52,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []Fuse
 	out := []FuseRow{}
 	seen := map[string]bool{}
 	type hit struct {
-		p  *FusePattern
+		p  *fusion.Pattern
 		at []actRef
 		ns int64
 	}
@@ -60,7 +62,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []Fuse
 		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.ofServer(p) || !where.suits(p) {
 			continue
 		}
-		steps := a.Registry.set(p.ActiveSteps)
+		steps := a.Registry.Set(p.ActiveSteps)
 		active := make([]bool, len(seqs.sorts))
 		for k, sort := range seqs.sorts {
 			active[k] = seqs.sets[k]&steps != 0 || a.steps.isActive(i, sort)
@@ -103,7 +105,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []Fuse
 // fuseRow fills what split and active rows have in common. members are the
 // kernels of all occurrences, example those of the middle one, which is in the
 // steady part of the run.
-func (a *analysis) fuseRow(s *stageWork, p *FusePattern, kind string, members, example []actRef, occurrences int, ns int64) FuseRow {
+func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members, example []actRef, occurrences int, ns int64) FuseRow {
 	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
 		Occurrences: occurrences, Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}

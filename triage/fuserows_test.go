@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // Kernels as they stand in profiles; behind | the op that launches them, where the kernel's name does not tell.
@@ -160,7 +161,7 @@ var serverNames = map[string]string{"sglang": "SGLang", "vllm": "vLLM", "trtllm"
 // TestEveryRegistryRow: of each row, on each kind of GPU and in each server that it names, the fused kernel is found where the
 // path exists and the chain says whether it can be had; no chain is found where the fused kernel runs.
 func TestEveryRegistryRow(t *testing.T) {
-	reg := triage.DefaultRegistry()
+	reg := fusion.Default()
 	rows := 0
 	for i := range reg.Patterns {
 		p := &reg.Patterns[i]

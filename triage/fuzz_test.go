@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // FuzzRegistry reads any bytes as a fusion file and as a catalogue, and analyses
@@ -22,28 +23,27 @@ func FuzzRegistry(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add([]byte(goodRegistry))
 	for _, name := range []string{"fusion.json", "catalog.json"} {
-		data, err := os.ReadFile(filepath.Join("data", name))
+		data, err := os.ReadFile(filepath.Join("fusion", "data", name))
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		reg, err := triage.LoadRegistry(bytes.NewReader(data))
-		if err != nil && !errors.Is(err, triage.ErrRegistry) {
-			t.Errorf("LoadRegistry: %v, want ErrRegistry", err)
+		reg, err := fusion.Load(bytes.NewReader(data))
+		if err != nil && !errors.Is(err, fusion.ErrRegistry) {
+			t.Errorf("Load: %v, want ErrRegistry", err)
 		}
-		families, ferr := triage.LoadFamilies(bytes.NewReader(data))
-		if ferr != nil && !errors.Is(ferr, triage.ErrRegistry) {
+		families, ferr := fusion.LoadFamilies(bytes.NewReader(data))
+		if ferr != nil && !errors.Is(ferr, fusion.ErrRegistry) {
 			t.Errorf("LoadFamilies: %v, want ErrRegistry", ferr)
 		}
 		switch {
 		case err != nil && ferr != nil:
 			return
 		case err != nil:
-			reg = triage.DefaultRegistry()
+			reg = fusion.Default()
 			reg.Families = families
 		}
 		r, err := triage.Analyze(t.Context(), input(t, tr, "x"), triage.Options{Registry: reg})

@@ -1,5 +1,7 @@
 package triage
 
+import "github.com/llmstrata/strata/triage/fusion"
+
 // Options change what [Analyze] computes. The zero value is the default.
 type Options struct {
 	// MinSharePct hides rows below this percent of their stage's GPU time.
@@ -10,8 +12,8 @@ type Options struct {
 	// OverlapLimit is how many rows of the overlap table a stage lists at
 	// most. 0: five. −1: no limit.
 	OverlapLimit int
-	// Registry holds the known fused paths. Nil: [DefaultRegistry].
-	Registry *Registry
+	// Registry holds the known fused paths. Nil: [fusion.Default].
+	Registry *fusion.Registry
 	// Framework is the server that made the traces. "": found out.
 	Framework string
 	// Model is the model that was served. "": what the server said.
@@ -42,7 +44,7 @@ func (o Options) complete() Options {
 		o.OverlapLimit = defaultOverlapLimit
 	}
 	if o.Registry == nil {
-		o.Registry = DefaultRegistry()
+		o.Registry = fusion.Default()
 	}
 	return o
 }

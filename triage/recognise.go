@@ -5,55 +5,56 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // recogniser tells which steps kernels do. What a kernel's name, the name of
 // its op and the function of its source line say is looked up once for each of
 // them: traces can have thousands of names, and many activities of each.
 type recogniser struct {
-	reg    *Registry
+	reg    *fusion.Registry
 	pool   *pool
 	steps  []stepWords
 	active []classify.Keywords // by pattern
-	all    stepSet             // steps that ask for both name and op
+	all    fusion.Set          // steps that ask for both name and op
 
 	// By number of the kernel, op and site; nil until asked for.
 	kernels   []*kernelSteps
 	ops       []*opSteps
-	sites     []*stepSet
-	operators []stepSet
+	sites     []*fusion.Set
+	operators []fusion.Set
 }
 
 // stepWords are the word patterns of a step.
 type stepWords struct {
 	names, ops, frames, templateOnly, without classify.Keywords
 	template                                  []classify.Keywords
-	requires                                  stepSet
+	requires                                  fusion.Set
 }
 
 // kernelSteps is what a kernel's own name, category and kind say.
 type kernelSteps struct {
-	sure   stepSet // whatever the op and the source line are called
-	likely stepSet // unless only template arguments decide
-	named  stepSet // Names
-	only   stepSet // only Template, Ops and Texts decide
-	never  stepSet // Without, OnlyCategories
+	sure   fusion.Set // whatever the op and the source line are called
+	likely fusion.Set // unless only template arguments decide
+	named  fusion.Set // Names
+	only   fusion.Set // only Template, Ops and Texts decide
+	never  fusion.Set // Without, OnlyCategories
 }
 
 // opSteps is what the name of an op says.
 type opSteps struct {
 	words classify.Words
-	set   stepSet
+	set   fusion.Set
 }
 
 // newRecogniser is for a pool that gets no more texts.
-func newRecogniser(reg *Registry, p *pool) *recogniser {
+func newRecogniser(reg *fusion.Registry, p *pool) *recogniser {
 	r := &recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.facts)),
-		ops: make([]*opSteps, len(p.ops.texts)), sites: make([]*stepSet, len(p.sites.texts))}
+		ops: make([]*opSteps, len(p.ops.texts)), sites: make([]*fusion.Set, len(p.sites.texts))}
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
 		w := stepWords{names: classify.NewKeywords(d.Names...), ops: classify.NewKeywords(d.Ops...), frames: classify.NewKeywords(d.Frames...),
-			templateOnly: classify.NewKeywords(d.TemplateOnly...), without: classify.NewKeywords(d.Without...), requires: reg.set(d.Requires)}
+			templateOnly: classify.NewKeywords(d.TemplateOnly...), without: classify.NewKeywords(d.Without...), requires: reg.Set(d.Requires)}
 		for _, t := range d.Template {
 			w.template = append(w.template, classify.NewKeywords(t.Name))
 		}
@@ -62,7 +63,7 @@ func newRecogniser(reg *Registry, p *pool) *recogniser {
 			r.all |= 1 << i
 		}
 	}
-	r.operators = make([]stepSet, len(p.operators.texts))
+	r.operators = make([]fusion.Set, len(p.operators.texts))
 	for id, text := range p.operators.texts {
 		for i := range reg.Steps {
 			if slices.Contains(reg.Steps[i].Operators, text) {
@@ -77,7 +78,7 @@ func newRecogniser(reg *Registry, p *pool) *recogniser {
 }
 
 // stepsOf returns what kernels of one sort do.
-func (r *recogniser) stepsOf(k sortKey) stepSet {
+func (r *recogniser) stepsOf(k sortKey) fusion.Set {
 	kernel, op := r.kernel(k.kernel), r.op(k.op)
 	set := (kernel.sure|op.set|r.operators[k.operator]|(kernel.likely|r.site(k.site))&^kernel.only)&^r.all | op.set&kernel.named&r.all
 	set &^= kernel.never
@@ -101,7 +102,7 @@ func (r *recogniser) kernel(id int32) *kernelSteps {
 	f := &r.pool.facts[id]
 	k := &kernelSteps{}
 	for i := range r.reg.Steps {
-		d, w, bit := &r.reg.Steps[i], &r.steps[i], stepSet(1)<<i
+		d, w, bit := &r.reg.Steps[i], &r.steps[i], fusion.Set(1)<<i
 		for n, t := range d.Template {
 			if t.Index < len(f.parsed.TemplateArgs) && f.parsed.TemplateArgs[t.Index] == t.Value && w.template[n].In(f.words) {
 				k.sure |= bit
@@ -116,7 +117,7 @@ func (r *recogniser) kernel(id int32) *kernelSteps {
 		if k.named&bit != 0 || slices.Contains(d.Kinds, f.kind.String()) || slices.Contains(d.Categories, string(f.result.Category)) {
 			k.likely |= bit
 		}
-		if d.byFacts(f) {
+		if d.ByFacts(&f.parsed, &f.facts) {
 			k.sure |= bit
 		}
 		if w.templateOnly.In(f.words) {
@@ -145,11 +146,11 @@ func (r *recogniser) op(id int32) *opSteps {
 }
 
 // site returns the steps that the function of a source line speaks for.
-func (r *recogniser) site(id int32) stepSet {
+func (r *recogniser) site(id int32) fusion.Set {
 	if s := r.sites[id]; s != nil {
 		return *s
 	}
-	var set stepSet
+	var set fusion.Set
 	_, _, function := locationParts(r.pool.sites.texts[id])
 	words := wordsOf(function)
 	for i := range r.steps {

@@ -1,12 +1,14 @@
 package triage
 
+import "github.com/llmstrata/strata/triage/fusion"
+
 import "github.com/llmstrata/strata/classify"
 
 // seqKernel is one activity as the chain rule sees it.
 type seqKernel struct {
 	act    int32
 	sort   int32 // index in sequences.sorts
-	set    stepSet
+	set    fusion.Set
 	filler bool
 }
 
@@ -18,8 +20,8 @@ type sortKey struct{ kernel, op, site, operator int32 }
 type sequences struct {
 	list   []sequence
 	sorts  []sortKey
-	sets   []stepSet // per sort
-	blocks int       // attention blocks among them
+	sets   []fusion.Set // per sort
+	blocks int          // attention blocks among them
 }
 
 // sequence is the activities of a stage on one stream.

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // place is where a stage ran.
@@ -38,7 +39,7 @@ func (s *stageWork) place() place {
 }
 
 // suits reports whether a path exists at the place, as far as that is known.
-func (at place) suits(p *FusePattern) bool {
+func (at place) suits(p *fusion.Pattern) bool {
 	if at.platform != "" && len(p.Platforms) > 0 && !slices.Contains(p.Platforms, at.platform) {
 		return false
 	}
@@ -49,12 +50,12 @@ func (at place) suits(p *FusePattern) bool {
 }
 
 // known reports whether enough is known of the place to say that a path exists.
-func (at place) known(p *FusePattern) bool {
+func (at place) known(p *fusion.Pattern) bool {
 	return (len(p.Platforms) == 0 || at.platform != "") && (len(p.Archs) == 0 || at.arch != "")
 }
 
 // state says what can be done about a chain that is not fused, and how.
-func (a *analysis) state(p *FusePattern, at place, gain, tokens int64) (state, action string) {
+func (a *analysis) state(p *fusion.Pattern, at place, gain, tokens int64) (state, action string) {
 	since := ""
 	if p.Since != "" {
 		since = " (since " + p.Since + ")"
@@ -65,7 +66,7 @@ func (a *analysis) state(p *FusePattern, at place, gain, tokens int64) (state, a
 	}
 	server := serverKey(a.report.Framework)
 	switch {
-	case p.Origin == OriginInflight:
+	case p.Origin == fusion.OriginInflight:
 		return StateOpen, strings.Join(p.CandidatePaths, ", ")
 	case !at.suits(p):
 		return StateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
@@ -93,13 +94,13 @@ func (a *analysis) state(p *FusePattern, at place, gain, tokens int64) (state, a
 }
 
 // hasPath reports whether the model's code has a path that only some models have.
-func (a *analysis) hasPath(p *FusePattern) bool {
+func (a *analysis) hasPath(p *fusion.Pattern) bool {
 	model := strings.ToLower(a.modelText())
 	return slices.ContainsFunc(p.Models, func(w string) bool { return strings.Contains(model, w) })
 }
 
 // howTo says how a path is turned on.
-func howTo(p *FusePattern) string {
+func howTo(p *fusion.Pattern) string {
 	switch {
 	case p.Switch != "" && p.Default == "on":
 		return "on by default, or use " + p.Switch
@@ -119,7 +120,7 @@ const collectiveBytes = 2
 
 // maxTokens is the size of a step above which a path is not taken: its own limit, or that of what one collective exchanges,
 // which is a row of the hidden size for each token; 0 for any size, [noTokens] for none.
-func (a *analysis) maxTokens(p *FusePattern, at place) int64 {
+func (a *analysis) maxTokens(p *fusion.Pattern, at place) int64 {
 	sizes, ranks := p.MaxMB[at.arch], a.report.TPSize
 	hidden := a.hiddenSize()
 	if len(sizes) == 0 || ranks == 0 || hidden == 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/triage"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // printCatalog prints the fused paths and the families of the catalogue that have
@@ -14,7 +14,7 @@ func printCatalog(env *app.Env, word string) error {
 	if word == "all" {
 		word = ""
 	}
-	reg, n := triage.DefaultRegistry(), 0
+	reg, n := fusion.Default(), 0
 	line := func(format string, args ...any) { fmt.Fprintf(env.Stdout, format+"\n", args...) }
 	for _, p := range reg.Patterns {
 		text := strings.ToLower(strings.Join(append([]string{p.Pattern, p.Switch, p.Rationale, strings.Join(p.Frameworks, " ")}, p.CandidatePaths...), " "))

@@ -1,4 +1,4 @@
-package triage
+package fusion
 
 import (
 	"slices"
@@ -24,20 +24,20 @@ var collectiveNames = map[string]classify.Collective{
 // inductor is the library of kernels that torch.compile wrote.
 const inductor = classify.Family("inductor")
 
-// byFacts reports whether the facts of a kernel's name say that it does a step.
-func (s *Step) byFacts(f *kernelFacts) bool {
+// ByFacts reports whether what a kernel's name tells says that it does a step.
+func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
 	if len(s.Roles)+len(s.Collectives) > 0 {
-		role := len(s.Roles) == 0 || slices.ContainsFunc(s.Roles, func(r string) bool { return roleNames[r] == f.facts.Role })
-		exchange := len(s.Collectives) == 0 && f.facts.Collective == classify.NotCollective ||
-			slices.ContainsFunc(s.Collectives, func(c string) bool { return collectiveNames[c] == f.facts.Collective })
+		role := len(s.Roles) == 0 || slices.ContainsFunc(s.Roles, func(r string) bool { return roleNames[r] == f.Role })
+		exchange := len(s.Collectives) == 0 && f.Collective == classify.NotCollective ||
+			slices.ContainsFunc(s.Collectives, func(c string) bool { return collectiveNames[c] == f.Collective })
 		if role && exchange {
 			return true
 		}
 	}
-	if len(s.Inductor) == 0 || f.parsed.Family != inductor {
+	if len(s.Inductor) == 0 || n.Family != inductor {
 		return false
 	}
-	_, ops, ok := strings.Cut(f.parsed.Function, "_fused_")
+	_, ops, ok := strings.Cut(n.Function, "_fused_")
 	if !ok {
 		return false
 	}

@@ -1,4 +1,4 @@
-package triage_test
+package fusion_test
 
 import (
 	"encoding/json"
@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/testdata"
-	"github.com/llmstrata/strata/triage"
+	"github.com/llmstrata/strata/triage/fusion"
 )
 
 func TestDefaultRegistryIsValid(t *testing.T) {
-	r := triage.DefaultRegistry()
+	r := fusion.Default()
 	if len(r.Patterns) < 47 || len(r.Families) < 169 {
 		t.Fatalf("%d patterns and %d families, want at least 47 and 169", len(r.Patterns), len(r.Families))
 	}
@@ -54,9 +54,9 @@ func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	if err := json.Unmarshal(data, &start); err != nil {
 		t.Fatal(err)
 	}
-	r := triage.DefaultRegistry()
+	r := fusion.Default()
 	for _, want := range start.Patterns {
-		i := slices.IndexFunc(r.Patterns, func(p triage.FusePattern) bool { return p.Pattern == want.Pattern })
+		i := slices.IndexFunc(r.Patterns, func(p fusion.Pattern) bool { return p.Pattern == want.Pattern })
 		if i < 0 != (removed[want.Pattern] != "") {
 			t.Errorf("pattern %q: in the registry: %v; removed: %q", want.Pattern, i >= 0, removed[want.Pattern])
 		}
@@ -79,7 +79,7 @@ const goodRegistry = `{"schema": 3, "as_of": "2026-07",
   "min_share_pct": 0.1, "likely_share_pct": 1.0, "priority": 0, "subsumes": []}]}`
 
 func TestLoadRegistryErrors(t *testing.T) {
-	if _, err := triage.LoadRegistry(strings.NewReader(goodRegistry)); err != nil {
+	if _, err := fusion.Load(strings.NewReader(goodRegistry)); err != nil {
 		t.Fatalf("the good file: %v", err)
 	}
 	tests := []struct{ name, old, new, want string }{
@@ -105,8 +105,8 @@ func TestLoadRegistryErrors(t *testing.T) {
 			if !strings.Contains(goodRegistry, tt.old) {
 				t.Fatalf("the good file does not hold %q", tt.old)
 			}
-			_, err := triage.LoadRegistry(strings.NewReader(strings.Replace(goodRegistry, tt.old, tt.new, 1)))
-			if !errors.Is(err, triage.ErrRegistry) || !strings.Contains(err.Error(), tt.want) {
+			_, err := fusion.Load(strings.NewReader(strings.Replace(goodRegistry, tt.old, tt.new, 1)))
+			if !errors.Is(err, fusion.ErrRegistry) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("LoadRegistry = %v, want ErrRegistry with %q", err, tt.want)
 			}
 		})
@@ -116,11 +116,11 @@ func TestLoadRegistryErrors(t *testing.T) {
 func TestLoadFamiliesErrors(t *testing.T) {
 	const good = `{"schema": 1, "as_of": "", "families": [{"id": "a", "pattern": "A", "kind": "fused", "scope": "llm", "status": "mainline",
  "framework": "vllm", "identifiers": [], "cues": [], "paths": [], "description": "d"}]}`
-	if _, err := triage.LoadFamilies(strings.NewReader(good)); err != nil {
+	if _, err := fusion.LoadFamilies(strings.NewReader(good)); err != nil {
 		t.Fatalf("the good file: %v", err)
 	}
 	for _, tt := range []struct{ old, new string }{{`"id": "a"`, `"id": ""`}, {`"kind": "fused"`, `"kind": "x"`}, {`"schema": 1`, `"schema": 9`}, {`"description": "d"`, `"description": ""`}} {
-		if _, err := triage.LoadFamilies(strings.NewReader(strings.Replace(good, tt.old, tt.new, 1))); !errors.Is(err, triage.ErrRegistry) {
+		if _, err := fusion.LoadFamilies(strings.NewReader(strings.Replace(good, tt.old, tt.new, 1))); !errors.Is(err, fusion.ErrRegistry) {
 			t.Errorf("with %s: %v, want ErrRegistry", tt.new, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package triage
+package fusion
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // registrySchema is the version of the fusion file this package reads. Version
@@ -27,15 +29,15 @@ var fusionData []byte
 var catalogData []byte
 
 // ErrRegistry reports a fusion or catalogue file that breaks its schema.
-var ErrRegistry = errors.New("triage: invalid registry")
+var ErrRegistry = errors.New("fusion: invalid registry")
 
 // Registry is a set of known fused paths: which kernels show that one is used,
 // and which chain of kernels shows that it is not.
 type Registry struct {
-	AsOf     string        // date of the entries, as their file has it
-	Steps    []Step        // kernels that chains are made of
-	Patterns []FusePattern // known fused paths
-	Families []Family      // the wider catalogue, to look things up in
+	AsOf     string    // date of the entries, as their file has it
+	Steps    []Step    // kernels that chains are made of
+	Patterns []Pattern // known fused paths
+	Families []Family  // the wider catalogue, to look things up in
 
 	index map[string]int // step name → bit
 }
@@ -87,8 +89,8 @@ const (
 	OriginInflight = "inflight" // an open change
 )
 
-// FusePattern is a known fused path.
-type FusePattern struct {
+// Pattern is a known fused path.
+type Pattern struct {
 	Pattern        string   `json:"pattern"`
 	Origin         string   `json:"origin"`
 	Frameworks     []string `json:"frameworks"`
@@ -163,9 +165,9 @@ type Family struct {
 	Description string   `json:"description"`
 }
 
-// DefaultRegistry returns the registry that comes with this package.
-func DefaultRegistry() *Registry {
-	r, err := LoadRegistry(bytes.NewReader(fusionData))
+// Default returns the registry that comes with this package.
+func Default() *Registry {
+	r, err := Load(bytes.NewReader(fusionData))
 	if err == nil {
 		r.Families, err = LoadFamilies(bytes.NewReader(catalogData))
 	}
@@ -175,14 +177,14 @@ func DefaultRegistry() *Registry {
 	return r
 }
 
-// LoadRegistry reads and checks a fusion file. Its errors match [ErrRegistry]
+// Load reads and checks a fusion file. Its errors match [ErrRegistry]
 // except those of r itself.
-func LoadRegistry(r io.Reader) (*Registry, error) {
+func Load(r io.Reader) (*Registry, error) {
 	var doc struct {
-		Schema   int           `json:"schema"`
-		AsOf     string        `json:"as_of"`
-		Steps    []Step        `json:"steps"`
-		Patterns []FusePattern `json:"patterns"`
+		Schema   int       `json:"schema"`
+		AsOf     string    `json:"as_of"`
+		Steps    []Step    `json:"steps"`
+		Patterns []Pattern `json:"patterns"`
 	}
 	if err := decodeStrict(r, &doc); err != nil {
 		return nil, err
@@ -293,7 +295,7 @@ func (reg *Registry) check() error {
 	return nil
 }
 
-func (reg *Registry) checkPattern(p FusePattern, names map[string]bool) error {
+func (reg *Registry) checkPattern(p Pattern, names map[string]bool) error {
 	if !slices.Contains([]string{OriginMainline, OriginUpstream, OriginInflight}, p.Origin) {
 		return fmt.Errorf("origin %q", p.Origin)
 	}
@@ -304,7 +306,7 @@ func (reg *Registry) checkPattern(p FusePattern, names map[string]bool) error {
 		return errors.New("frameworks, candidate_paths and rationale must be given")
 	}
 	for _, f := range p.Frameworks {
-		if serverKey(f) == "" {
+		if server, ok := framework.ByName(framework.All(), f); !ok || !server.Server() {
 			return fmt.Errorf("framework %q", f)
 		}
 	}
@@ -345,11 +347,12 @@ func (reg *Registry) checkPattern(p FusePattern, names map[string]bool) error {
 	return nil
 }
 
-// stepSet is a set of steps, one bit each.
-type stepSet uint64
+// Set is a set of steps, one bit each, in the order of [Registry.Steps].
+type Set uint64
 
-func (reg *Registry) set(names []string) stepSet {
-	var s stepSet
+// Set returns the set of steps with these names, which the registry must have.
+func (reg *Registry) Set(names []string) Set {
+	var s Set
 	for _, n := range names {
 		s |= 1 << reg.index[n]
 	}
