@@ -17,6 +17,7 @@ const sortBy = (th) => {
   const order = [...body.rows].map((row) => [key(row), row]);
   order.sort(([a], [b]) => (numeric ? a - b : a.localeCompare(b)) * (down ? -1 : 1));
   body.append(...order.map(([, row]) => row));
+  table.dispatchEvent(new Event("sort-end", { bubbles: true }));
 };
 for (const th of document.querySelectorAll("table.sortable th")) {
   th.tabIndex = 0;
