@@ -103,6 +103,7 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 		sum.Cache += one.Cache
 		sum.Activations += one.Activations
 		sum.Link += one.Link
+		sum.Ranks = max(sum.Ranks, one.Ranks)
 		sum.LeastWeights += one.LeastWeights
 		sum.AtMost = sum.AtMost || one.AtMost
 		sum.Expected = sum.Expected || one.Expected

@@ -188,3 +188,18 @@ func TestPlanOfEveryConfig(t *testing.T) {
 		}
 	}
 }
+
+// An all-reduce of four ranks moves the hidden state once: over all links of a GPU behind a switch, over three of seven in a mesh.
+func TestPlanOfAnAllReduce(t *testing.T) {
+	load := roofline.Decode(64, 1000)
+	for gpu, link := range map[string]float64{"H100": 450e9, "MI300X": 192e9} {
+		r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: gpu, Load: &load, Parallel: roofline.Parallel{TP: 4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := find(t, r, "attn_all_reduce")
+		if want := 80 * 64 * 8192 * 2 / link * 1e9; row.Bound != roofline.BoundLink || math.Abs(float64(row.Floor)-want) > 2 {
+			t.Errorf("%s: floor %v bound by %q, want %.0f ns by the link", gpu, row.Floor, row.Bound, want)
+		}
+	}
+}

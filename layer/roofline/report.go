@@ -167,8 +167,8 @@ func floorOf(w *opWork, g *hardware.GPU) floor {
 	if bytes := w.Weights + w.Cache; bytes > 0 && g.Bandwidth.Known() {
 		f.memory = bytes / g.Bandwidth.Value
 	}
-	if w.Link > 0 && g.Link.Known() {
-		f.link = w.Link / g.Link.Value
+	if link := g.LinkOf(w.Ranks); w.Link > 0 && link.Known() {
+		f.link = w.Link / link.Value
 	}
 	switch {
 	case f.link > 0:

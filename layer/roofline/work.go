@@ -16,8 +16,9 @@ type opWork struct {
 	// Weights and Cache are bytes that must come from memory: neither fits into a cache from one pass to the next. Activations are bytes
 	// that may stay in a cache.
 	Weights, Cache, Activations float64
-	// Link is bytes that a collective moves at least over the links of one GPU, in one direction.
-	Link float64
+	// Link is bytes that a collective moves at least over the links of one GPU, in one direction, among Ranks ranks.
+	Link  float64
+	Ranks int
 	// DType is the type that bounds the arithmetic: that of the weights, where the GPU computes with it.
 	DType string
 	// AtMost says that the sums over requests only bound the work from above (sliding windows, selected tokens).
@@ -241,7 +242,7 @@ func (m *model) allReduce(op *profile.PlanOp, l *Load) opWork {
 		return opWork{}
 	}
 	bytes := float64(l.Tokens) * float64(op.Width) * sizeOf(m.activation, "")
-	return opWork{Link: bytes, Activations: 2 * bytes, DType: m.activation, Known: true}
+	return opWork{Link: bytes, Ranks: m.parallel.tp(), Activations: 2 * bytes, DType: m.activation, Known: true}
 }
 
 // dtypeOf is the type whose peak bounds the arithmetic. Weights in a smaller type than activations may be widened before they are used; then

@@ -54,3 +54,15 @@ func (g *GPU) AtClock(mhz float64) (*GPU, bool) {
 	s.Clock = Figure{Value: mhz}
 	return &s, true
 }
+
+// meshPeers is how many other GPUs one of a fully connected server reaches, each over a link of its own.
+const meshPeers = 7
+
+// LinkOf is what a GPU sends to the others of a group of so many ranks, in bytes a second. Behind a switch that is all of its links whatever the
+// group; where eight GPUs are connected one to one, as MI300X and its successors are, each other rank adds one link.
+func (g *GPU) LinkOf(ranks int) Figure {
+	if mesh := g.Arch == "cdna3" || g.Arch == "cdna4"; !mesh || ranks < 2 || ranks > meshPeers {
+		return g.Link
+	}
+	return Figure{g.Link.Value * float64(ranks-1) / meshPeers, g.Link.Doubtful}
+}

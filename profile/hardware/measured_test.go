@@ -67,3 +67,20 @@ func TestAtClock(t *testing.T) {
 		t.Error("a doubtful clock was scaled")
 	}
 }
+
+// A GPU of a mesh reaches each other rank over one link; behind a switch all links serve any group.
+func TestLinkOfAGroup(t *testing.T) {
+	for _, c := range []struct {
+		gpu   string
+		ranks int
+		want  float64
+	}{{"mi300x", 2, 64e9}, {"mi300x", 4, 192e9}, {"mi300x", 7, 384e9}, {"mi300x", 8, 448e9}, {"mi300x", 16, 448e9}, {"mi300x", 1, 448e9}, {"h100-sxm-80", 2, 450e9}, {"mi210", 2, 150e9}} {
+		g, ok := hardware.Named(hardware.Table(), c.gpu)
+		if !ok {
+			t.Fatalf("no %s", c.gpu)
+		}
+		if got := g.LinkOf(c.ranks).Value; got < 0.999*c.want || got > 1.001*c.want {
+			t.Errorf("%s, %d ranks: %v B/s, want %v", c.gpu, c.ranks, got, c.want)
+		}
+	}
+}
