@@ -2,7 +2,6 @@ package nsys
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -20,8 +19,8 @@ func (s *scanner) readCalls() error {
 	var n int64
 	err := s.db.scan(tableRuntime, cols, func(r *row) error {
 		n++
-		start, end := r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
-		if start == math.MinInt64 || end == math.MinInt64 {
+		start, end := r.time(0), r.time(1)
+		if start == noTime || end == noTime {
 			s.noTime++
 			return nil
 		}

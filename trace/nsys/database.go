@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -47,7 +49,9 @@ type database struct {
 	path   string
 	size   int64
 	conn   *sqlite.Conn
-	tables map[string][]string // columns by table, in file order
+	tables map[string][]string // columns by table in lower case, in file order
+	views  map[string]bool     // in lower case; they are not read
+	lost   []damagedTable      // what this connection could not read
 	wal    bool                // a non-empty -wal file lies beside it, which is not read
 }
 
@@ -57,7 +61,7 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &database{path: path, size: size, tables: map[string][]string{}}
+	db := &database{path: path, size: size, tables: map[string][]string{}, views: map[string]bool{}}
 	if err := db.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -85,6 +89,7 @@ func (db *database) connect(ctx context.Context) error {
 // again opens one more connection to the same file, for another goroutine.
 func (db *database) again(ctx context.Context) (*database, error) {
 	c := *db
+	c.lost = nil
 	if err := c.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -150,8 +155,12 @@ func fileURI(path string) string {
 
 func (db *database) readSchema() error {
 	var names []string
-	err := db.each("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'", func(r *row) error {
-		names = append(names, r.text(0))
+	err := db.each("SELECT name, type FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' OR type = 'view'", func(r *row) error {
+		if r.text(1) == "view" {
+			db.views[strings.ToLower(r.text(0))] = true
+		} else {
+			names = append(names, r.text(0))
+		}
 		return nil
 	})
 	if err != nil {
@@ -165,17 +174,17 @@ func (db *database) readSchema() error {
 		}); err != nil {
 			return err
 		}
-		db.tables[name] = cols
+		db.tables[strings.ToLower(name)] = cols
 	}
 	return nil
 }
 
-// has reports whether the table exists.
-func (db *database) has(table string) bool { _, ok := db.tables[table]; return ok }
+// has reports whether the table exists. SQLite's names have no case.
+func (db *database) has(table string) bool { _, ok := db.tables[strings.ToLower(table)]; return ok }
 
 // hasColumn reports whether the table exists and has the column.
 func (db *database) hasColumn(table, column string) bool {
-	return slices.Contains(db.tables[table], column)
+	return slices.ContainsFunc(db.tables[strings.ToLower(table)], func(c string) bool { return strings.EqualFold(c, column) })
 }
 
 // scan reads the columns of a table in rowid order and calls f for each row. A
@@ -201,11 +210,11 @@ func (db *database) scanWhere(table string, columns []string, condition string, 
 			q.WriteString("NULL")
 		}
 	}
-	q.WriteString(" FROM " + quoteName(table) + " NOT INDEXED")
+	q.WriteString(", rowid FROM " + quoteName(table) + " NOT INDEXED")
 	if condition != "" {
 		q.WriteString(" WHERE " + condition)
 	}
-	err := db.each(q.String(), f)
+	err := db.around(table, q.String(), len(columns), f)
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) && e.Table == "" {
@@ -246,6 +255,23 @@ type row struct {
 	stmt     *sqlite.Stmt
 	textLeft int64
 }
+
+// time is the number in column i, none where it holds nothing or no number: a
+// text would be read as 0, which is a time.
+func (r *row) time(i int) int64 {
+	switch r.stmt.ColumnType(i) {
+	case sqlite.TypeInteger, sqlite.TypeFloat:
+		return r.stmt.ColumnInt64(i)
+	case sqlite.TypeText:
+		if v, err := strconv.ParseInt(r.text(i), 10, 64); err == nil {
+			return v
+		}
+	}
+	return noTime
+}
+
+// noTime stands for a time that is not there.
+const noTime = math.MinInt64
 
 // int is the integer in column i, 0 when it is NULL.
 func (r *row) int(i int) int64 { return r.stmt.ColumnInt64(i) }

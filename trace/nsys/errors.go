@@ -53,7 +53,7 @@ func classify(err error) error {
 	case sqlite.ResultNotADB:
 		return fmt.Errorf("%w: %w", ErrNotExport, err)
 	case sqlite.ResultCorrupt, sqlite.ResultFormat:
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
+		return fmt.Errorf("%w: %w; sqlite3 FILE .recover may save what is left", ErrDamaged, err)
 	}
 	return err
 }

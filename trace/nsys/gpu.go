@@ -2,7 +2,6 @@ package nsys
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/llmstrata/strata/trace"
@@ -48,8 +47,8 @@ func (s *scanner) readKernels() error {
 // activity reads what all activity tables begin with: start, end, deviceId,
 // streamId, correlationId, globalPid.
 func (s *scanner) activity(r *row, kind trace.Kind) (e trace.EventData, start, end int64, ok bool) {
-	start, end = r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
-	if start == math.MinInt64 || end == math.MinInt64 {
+	start, end = r.time(0), r.time(1)
+	if start == noTime || end == noTime {
 		s.noTime++
 		return e, 0, 0, false
 	}

@@ -1,7 +1,6 @@
 package nsys
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -32,8 +31,8 @@ func (s *scanner) readOSCalls() error {
 	var n int64
 	err := s.db.scan(tableOS, []string{"start", "end", "globalTid", "nameId"}, func(r *row) error {
 		n++
-		start, end := r.intOr(0, math.MinInt64), r.intOr(1, math.MinInt64)
-		if start == math.MinInt64 || end == math.MinInt64 {
+		start, end := r.time(0), r.time(1)
+		if start == noTime || end == noTime {
 			s.noTime++
 			return nil
 		}
@@ -66,7 +65,7 @@ func (s *scanner) readSwitches() error {
 	threads := map[int64][]threadSwitch{}
 	err := s.db.scan(tableSwitches, []string{"start", "isSchedIn", "globalTid"}, func(r *row) error {
 		n++
-		if at := r.intOr(0, math.MinInt64); at != math.MinInt64 {
+		if at := r.time(0); at != noTime {
 			threads[r.int(2)] = append(threads[r.int(2)], threadSwitch{at, r.int(1) != 0})
 		} else {
 			s.noTime++
@@ -117,8 +116,8 @@ func (s *scanner) readSamples() error {
 	var n int64
 	err := s.db.scan(tableSamples, []string{"id", "start", "globalTid", "threadState"}, func(r *row) error {
 		n++
-		at := r.intOr(1, math.MinInt64)
-		if at == math.MinInt64 {
+		at := r.time(1)
+		if at == noTime {
 			s.noTime++
 			return nil
 		}

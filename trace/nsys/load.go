@@ -84,6 +84,9 @@ func (l *loader) check() error {
 	if i := slices.IndexFunc(names, func(s string) bool { return strings.HasPrefix(s, "rocpd_") }); i >= 0 {
 		return &Error{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; record with torch.profiler", ErrNotExport)}
 	}
+	if l.db.views[strings.ToLower(tableKernel)] || l.db.views[strings.ToLower(tableRuntime)] {
+		return &Error{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are views, which are not read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", ErrNotExport, tableKernel)}
+	}
 	what := "no tables"
 	if n := len(names); n > 0 {
 		what = fmt.Sprintf("%d tables (%s, …)", n, names[0])
@@ -94,7 +97,9 @@ func (l *loader) check() error {
 // report puts what the export lacks into the health.
 func (l *loader) report(scanners []*scanner) {
 	var noText, noTime, farTime int64
+	l.reportDamage(l.db)
 	for _, s := range scanners {
+		l.reportDamage(s.db)
 		for _, c := range s.counts {
 			l.b.Count("row", c.table, c.rows)
 		}
@@ -112,7 +117,10 @@ func (l *loader) report(scanners []*scanner) {
 		{tableRuntime, "no launch calls: launch overhead and attribution unknown"},
 		{tableNVTX, "no NVTX ranges: steps and host operations unknown"},
 	} {
-		if !l.db.has(m.table) {
+		switch {
+		case l.db.views[strings.ToLower(m.table)]:
+			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+" is a view, and only tables are read: "+m.costs)
+		case !l.db.has(m.table):
 			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+": "+m.costs)
 		}
 	}

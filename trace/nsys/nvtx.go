@@ -1,7 +1,6 @@
 package nsys
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -71,8 +70,8 @@ func (s *scanner) readRanges() error {
 		case nvtxMark, nvtxtMark:
 			kind = trace.KindMark
 		}
-		start, end := r.intOr(0, math.MinInt64), r.int(1)
-		if start == math.MinInt64 {
+		start, end := r.time(0), r.int(1)
+		if start == noTime {
 			s.noTime++
 			return nil
 		}

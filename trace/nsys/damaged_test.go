@@ -1,0 +1,115 @@
+package nsys_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+)
+
+const manyKernels = `PRAGMA page_size = 1024;
+	CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');
+	CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, shortName);
+	WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 5000)
+	INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000000*i, 1000000*i+5000, 0, 7, i, 0, 1 FROM n;`
+
+// leaves are the offsets of the table leaf pages that hold many rows.
+func leaves(data []byte) []int {
+	var out []int
+	for at := 1024; at+1024 <= len(data); at += 1024 {
+		if data[at] == 0x0d && binary.BigEndian.Uint16(data[at+3:]) > 10 {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// TestDamagedPageCostsItsRows: the rows in front of a damaged page and behind it
+// are read, and the health says what is missing; a page that stands in place of
+// another is noticed.
+func TestDamagedPageCostsItsRows(t *testing.T) {
+	data, err := os.ReadFile(database(t, manyKernels))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := leaves(data)
+	if len(pages) < 20 {
+		t.Fatalf("%d leaf pages, want more", len(pages))
+	}
+	middle := pages[len(pages)/2]
+	rows := int(binary.BigEndian.Uint16(data[middle+3:]))
+	whole := open(t, write(t, data)).LaneLen(trace.LaneGPU)
+	if whole != 5000 {
+		t.Fatalf("%d kernels, want 5000", whole)
+	}
+
+	broken := bytes.Clone(data)
+	for i := range 1024 {
+		broken[middle+i] = 0xAA
+	}
+	tr := open(t, write(t, broken))
+	if lost := whole - tr.LaneLen(trace.LaneGPU); lost < 1 || lost > rows {
+		t.Errorf("%d kernels lost with a page of %d", lost, rows)
+	}
+	if n := loss(tr, trace.LossBadEvent); n < 1 || int(n) > rows || tr.Health().Status == trace.HealthOK || !told(tr, ".recover") {
+		t.Errorf("losses %+v, health %v, want those of a page of %d rows", tr.Health().Losses, tr.Health().Status, rows)
+	}
+
+	copied := bytes.Clone(data)
+	copy(copied[middle:middle+1024], data[pages[2]:])
+	tr = open(t, write(t, copied))
+	if n := loss(tr, trace.LossBadEvent); n == 0 || !told(tr, "out of order") {
+		t.Errorf("a copied page: %d kernels, losses %+v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
+	}
+}
+
+func told(tr *trace.Trace, what string) bool {
+	for _, l := range tr.Health().Losses {
+		if strings.Contains(l.Detail, what) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTextIsNoTime: a text in a column of times is no time, and not 0, which
+// would be decades before all others.
+func TestTextIsNoTime(t *testing.T) {
+	tr := open(t, database(t, manyKernels+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', 5, 0, 7, 1, 0, 1), (5, x'01', 0, 7, 1, 0, 1);`))
+	if tr.LaneLen(trace.LaneGPU) != 5000 || loss(tr, trace.LossBadTime) != 2 {
+		t.Errorf("%d kernels, losses %+v; want 5000 and two bad times", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
+	}
+}
+
+// TestOneRowFarFromAllOthers: a row at 0 among thousands an hour and more later
+// does not stretch the window.
+func TestOneRowFarFromAllOthers(t *testing.T) {
+	script := strings.Replace(manyKernels, "1000000*i, 1000000*i+5000", "90000000000000+1000000*i, 90000000000000+1000000*i+5000", 1)
+	tr := open(t, database(t, script+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`))
+	if tr.LaneLen(trace.LaneGPU) != 5000 || loss(tr, trace.LossBadTime) != 1 {
+		t.Errorf("%d kernels, losses %+v; want 5000 and one bad time", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
+	}
+}
+
+// TestNamesHaveNoCase: SQLite's do not.
+func TestNamesHaveNoCase(t *testing.T) {
+	script := strings.NewReplacer("CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel", "StringIds", "STRINGIDS", "shortName", "SHORTNAME", "streamId", "StreamID").Replace(manyKernels)
+	tr := open(t, database(t, script))
+	if e := tr.LaneAt(trace.LaneGPU, 0); tr.LaneLen(trace.LaneGPU) != 5000 || e.Name() != "gemm" || e.Stream() != 7 {
+		t.Errorf("%d kernels, first %q on stream %d", tr.LaneLen(trace.LaneGPU), e.Name(), e.Stream())
+	}
+}
+
+// TestViewsAreNamed: where views stand for the tables the message says so.
+func TestViewsAreNamed(t *testing.T) {
+	path := database(t, "CREATE TABLE k (start, end); CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k;")
+	if _, err := nsys.Open(context.Background(), path, trace.Options{}); !errors.Is(err, nsys.ErrNotExport) || !strings.Contains(err.Error(), "views") {
+		t.Errorf("error %v, want one that names views", err)
+	}
+}
