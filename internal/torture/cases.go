@@ -133,8 +133,8 @@ func bombs() []bomb {
 		return func() []byte { return []byte(front + strings.Repeat(unit, times)) }
 	}
 	return []bomb{
-		{"3 GB of spaces in gzip", packed(" ", 3000, "]}")},
-		{"2 GB of equal events in gzip", packed(`{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2},`, 2000, "]}")},
+		{"1.5 GB of spaces in gzip", packed(" ", 1500, "]}")},
+		{"1.2 GB of equal events in gzip", packed(`{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2},`, 1200, "]}")},
 		{"a million brackets as an event", plain(`{"traceEvents": [`, "[", 1_000_000)},
 		{"a million brackets as metadata", plain(`{"x": `, "[", 1_000_000)},
 		{"ten million empty events", plain(`{"traceEvents": [`, "{},", 10_000_000)},

@@ -87,8 +87,12 @@ func run(ctx context.Context, args []string, log io.Writer) (bad bool, err error
 		if err := b.suite(ctx, s, fs.Args()); err != nil {
 			return false, err
 		}
+		// After each suite: what was measured is kept when a later one is interrupted.
+		if err := os.WriteFile(*out, b.page(args), 0o644); err != nil {
+			return false, err
+		}
 	}
-	return b.bad(), os.WriteFile(*out, b.page(args), 0o644)
+	return b.bad(), nil
 }
 
 // programs are those of this repository that read any trace.
