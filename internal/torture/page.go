@@ -79,7 +79,7 @@ func (b *bench) page(args []string) []byte {
 			t.Row(r.suite, r.name, r.tool, fmt.Sprint(r.files), fmt.Sprint(r.crashed), fmt.Sprint(r.hung), fmt.Sprint(r.refused), fmt.Sprint(r.lost),
 				fmt.Sprintf("%.2f", r.slowest.Seconds()), fmt.Sprint(r.peak>>20))
 		}
-		out.WriteString("\n## Damage and bombs\n\nRefused is an exit code above 0, which is right where nothing is left to read. Losses are counted by `read`, of flips in plain text.\n\n")
+		out.WriteString("\n## Damage and bombs\n\nRefused is an exit code above 0, which is right where nothing is left to read. Losses are counted by `read`, of flips in plain text. On Unix a peak is at least that of this program itself, which started the other.\n\n")
 		t.WriteMarkdown(&out)
 	}
 	if len(b.growth) > 0 {
