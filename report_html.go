@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/htmlreport"
+	"github.com/llmstrata/strata/internal/lightpage"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -48,7 +49,9 @@ func (h *htmlBuilder) page() *htmlreport.Report {
 			htmlreport.Section{ID: "flame", Title: "GPU time by layer type, operator and kernel", Flame: flame})
 	}
 	p.Sections = append(p.Sections, h.operators())
-	p.Sections = append(p.Sections, h.waterfall()...)
+	if r.light != nil {
+		p.Sections = append(p.Sections, lightpage.Sections(r.light)...)
+	}
 	p.Sections = append(p.Sections, h.idle()...)
 	p.Sections = append(p.Sections, h.exposure()...)
 	p.Sections = append(p.Sections, h.fusions()...)
@@ -187,31 +190,6 @@ func (h *htmlBuilder) operators() htmlreport.Section {
 	}
 	s.Tables = []htmlreport.Table{tab}
 	return s
-}
-
-// waterfall shows where the time of the pass goes that was held against the GPU.
-func (h *htmlBuilder) waterfall() []htmlreport.Section {
-	l := h.r.light
-	if l == nil {
-		return nil
-	}
-	for _, p := range l.Passes {
-		if p.Index != l.Steady || len(p.Waterfall) == 0 {
-			continue
-		}
-		ch := &htmlreport.Chart{Label: fmt.Sprintf("Where the time of pass %d goes", p.Index), Unit: "ms"}
-		tab := htmlreport.Table{Caption: "Waterfall", Columns: []htmlreport.Column{{Title: "Part"}, {Title: "Time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true}, {Title: "Remark", Prose: true}}}
-		var parts []float64
-		for _, w := range p.Waterfall {
-			ch.Series = append(ch.Series, w.Name)
-			parts = append(parts, msOf(w.Time))
-			tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: w.Name, Series: true}, ms(w.Time), number(100*ratio(w.Time, p.Wall), 1), {Text: w.Note}})
-		}
-		ch.Stacks = []htmlreport.Stack{{Label: "pass " + strconv.Itoa(p.Index), Parts: parts}}
-		return []htmlreport.Section{{ID: "waterfall", Title: "Waterfall", Text: fmt.Sprintf("At least %s of %s: what the weights, the cache and the arithmetic of the pass need on this GPU.", duration(p.Floor), duration(p.Wall)),
-			Shares: ch, Tables: []htmlreport.Table{tab}}}
-	}
-	return nil
 }
 
 func (h *htmlBuilder) idle() []htmlreport.Section {

@@ -20,6 +20,8 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -274,6 +276,38 @@ func TestOpenSpoolsNothingBehind(t *testing.T) {
 		for _, e := range left {
 			if strings.HasPrefix(e.Name(), "strata-") {
 				t.Errorf("left behind: %s", e.Name())
+			}
+		}
+	}
+}
+
+// The page of the report has a waterfall and the bars of operators where the model is known, and neither where it is not.
+func TestReportHTMLHasTheSpeedOfLight(t *testing.T) {
+	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
+	config, err := profile.LoadConfig(testdata.Shared(t, "configs/qwen3-8b.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []bool{true, false} {
+		rec, err := strata.Open(context.Background(), path, strata.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o strata.ReportOptions
+		if known {
+			o.Layers.Config = config
+		}
+		r, err := strata.Analyze(context.Background(), rec, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page strings.Builder
+		if err := r.WriteHTML(&page); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"floor: products (weights)", "Share of the floor in the time of each operator", "What a token costs"} {
+			if got := strings.Contains(page.String(), part); got != known {
+				t.Errorf("the model is known: %t; the page has %q: %t", known, part, got)
 			}
 		}
 	}

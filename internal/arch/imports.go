@@ -17,7 +17,7 @@ type Layering map[string][]string
 // Layers is the layering of this module.
 var Layers = Layering{
 	".": {"layer", "layer/compare", "layer/roofline", "triage", "hostoverhead", "perfetto", "profile", "profile/hardware", "classify", "trace", "trace/nsys",
-		"trace/pftrace", "internal/htmlreport", "internal/opname", "internal/table"},
+		"trace/pftrace", "internal/htmlreport", "internal/lightpage", "internal/opname", "internal/table"},
 	"trace":            {},
 	"classify":         {},
 	"profile":          {"classify"},
@@ -66,6 +66,7 @@ var Layers = Layering{
 	"internal/gen/pftracegen":   {},
 	"internal/gate":             {"internal/table"},
 	"internal/htmlreport":       {"internal/table"},
+	"internal/lightpage":        {"internal/htmlreport", "internal/table", "layer/roofline"},
 	"internal/inflate":          {},
 	"internal/intern":           {},
 	"internal/interval":         {},

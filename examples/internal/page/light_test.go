@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/lightpage"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
@@ -45,7 +46,7 @@ func light(t *testing.T) (*roofline.Report, *layer.Analysis) {
 // There is a waterfall for each stage, its bars follow each other from 0 to the pass's time, and no operator exceeds the GPU.
 func TestLightHasAWaterfallForEachStage(t *testing.T) {
 	r, a := light(t)
-	sections := page.Light(r)
+	sections := lightpage.Sections(r)
 	if len(sections) != 3 || len(sections[0].Bars) != 2 || len(sections[0].Tables) != 2 {
 		t.Fatalf("%d sections, %d waterfalls; want 3, and one each for decode and mixed", len(sections), len(sections[0].Bars))
 	}
@@ -89,7 +90,7 @@ func TestLightOfAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bars := page.Light(r)[0].Bars[0]
+	bars := lightpage.Sections(r)[0].Bars[0]
 	if end := bars.Rows[len(bars.Rows)-1].To; math.Abs(end-float64(r.Passes[0].Floor)/1e6) > 2e-6 {
 		t.Errorf("the floors end at %v ms, want %v", end, r.Passes[0].Floor)
 	}

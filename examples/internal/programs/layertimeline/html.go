@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
+	"github.com/llmstrata/strata/internal/lightpage"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 )
@@ -33,7 +34,7 @@ func (h html) write(ctx context.Context, env *app.Env, a *layer.Device, pass int
 		if err != nil {
 			return err
 		}
-		r.Sections = append(r.Sections, page.Light(light)...)
+		r.Sections = append(r.Sections, lightpage.Sections(light)...)
 		r.Notes = append(r.Notes, light.Notes...)
 	}
 	return page.WriteFile(env, string(h), r)
