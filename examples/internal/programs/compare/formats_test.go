@@ -114,3 +114,29 @@ func TestNoiseFile(t *testing.T) {
 		}
 	}
 }
+
+// A trace whose decode steps replay no graphs although its server was started with them says nothing of the server, until that is allowed.
+func TestServingPath(t *testing.T) {
+	demo := demoFile(t)
+	args := filepath.Join(filepath.Dir(demo), "server_args.json")
+	run := func(text string, more ...string) string {
+		t.Helper()
+		if err := os.WriteFile(args, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return apptest.MustRun(t, program(), append([]string{"--a", demo, "--b", demo}, more...)...).Stdout
+	}
+	const no, yes = `{"disable_cuda_graph": true}`, `{"disable_cuda_graph": false}`
+	if got := run(no); !strings.HasPrefix(got, "inconclusive") || !strings.Contains(got, "--allow serving") {
+		t.Errorf("the demo replays a graph, its server does not:\n%s", got)
+	}
+	if got := run(no, "--allow", "serving"); !strings.HasPrefix(got, "no significant difference") {
+		t.Errorf("allowed:\n%s", got)
+	}
+	if got := run(yes); !strings.HasPrefix(got, "no significant difference") {
+		t.Errorf("the demo replays a graph, as its server does:\n%s", got)
+	}
+	if r := apptest.Run(t, program(), "--a", demo, "--b", demo, "--allow", "all"); r.Code != 2 {
+		t.Errorf("--allow all: exit code %d, want 2", r.Code)
+	}
+}

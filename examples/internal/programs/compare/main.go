@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -211,9 +212,40 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 		if err != nil && !errors.Is(err, hostoverhead.ErrNoKernels) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		if r.Serving, err = serving(ctx, path, a); err != nil {
+			return nil, err
+		}
 		s.Runs = append(s.Runs, *r)
 	}
 	return s, nil
+}
+
+// serving says in what a trace does not show what its server does, by the server_args.json beside it; nothing without one.
+func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, error) {
+	file := filepath.Join(filepath.Dir(path), "server_args.json")
+	if _, err := os.Stat(file); err != nil {
+		return nil, nil // most traces have none
+	}
+	args, err := profile.LoadServerArgs(file)
+	if err != nil {
+		return nil, err
+	}
+	if args.Graphs == nil && args.Compile == nil {
+		return nil, nil
+	}
+	told := &hostoverhead.Serving{Graphs: args.Graphs, Compile: args.Compile, Source: file}
+	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{Serving: told})
+	if errors.Is(err, hostoverhead.ErrNoKernels) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var out []string
+	for _, s := range v.Serving {
+		out = append(out, s.Message)
+	}
+	return out, nil
 }
 
 // save writes a side; a file that is there is replaced whole or not at all.
