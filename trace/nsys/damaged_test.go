@@ -97,6 +97,29 @@ func TestOneRowFarFromAllOthers(t *testing.T) {
 	}
 }
 
+// TestKernelAtZero: a single kernel at 0, further from the others than these are
+// from each other, has no time; one that the others follow has.
+func TestKernelAtZero(t *testing.T) {
+	const at0 = `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`
+	for _, tt := range []struct {
+		after, rows string // of the other kernels: when they begin, beside 1 ms a kernel, and how many
+		more        string
+		kept, lost  int64
+	}{
+		{"5001000000", "5000", at0, 5000, 1},
+		{"4990000000", "5000", at0, 5001, 0},
+		{"5001000000", "5000", at0 + at0, 5002, 0},
+		{"5001000000", "20", at0, 20, 1},
+		{"5001000000", "19", at0, 20, 0},
+	} {
+		script := strings.NewReplacer("1000000*i", tt.after+"+1000000*i", "i < 5000", "i < "+tt.rows).Replace(manyKernels)
+		tr := open(t, database(t, script+tt.more))
+		if got := int64(tr.LaneLen(trace.LaneGPU)); got != tt.kept || loss(tr, trace.LossBadTime) != tt.lost {
+			t.Errorf("%s others from %s: %d kernels, losses %+v; want %d and %d lost", tt.rows, tt.after, got, tr.Health().Losses, tt.kept, tt.lost)
+		}
+	}
+}
+
 // TestNamesHaveNoCase: SQLite's do not.
 func TestNamesHaveNoCase(t *testing.T) {
 	script := strings.NewReplacer("CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel", "StringIds", "STRINGIDS", "shortName", "SHORTNAME", "streamId", "StreamID").Replace(manyKernels)

@@ -144,7 +144,7 @@ func (l *loader) report(scanners []*scanner) {
 		l.b.LoseDetail(trace.LossBadEvent, noText, "NVTX ranges whose text and textId are both null")
 	}
 	if noTime > 0 {
-		l.b.LoseDetail(trace.LossBadTime, noTime, "rows without a start or end")
+		l.b.LoseDetail(trace.LossBadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
 	}
 	if farTime > 0 {
 		l.b.LoseDetail(trace.LossBadTime, farTime, "timestamps decades away")
