@@ -1,0 +1,81 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// hosts are the steps of a side whose passes are compared.
+func hosts(s *Side, ch *chosen) []*Host {
+	var out []*Host
+	for r := range s.Runs {
+		run := &s.Runs[r]
+		if run.Host == nil || len(ch.passes[r]) == 0 {
+			continue
+		}
+		wanted := map[int]bool{}
+		for _, p := range ch.passes[r] {
+			wanted[run.Passes[p].Index] = true
+		}
+		out = append(out, run.Host.only(func(step int) bool { return wanted[run.Host.Passes[step]] }))
+	}
+	return out
+}
+
+// only keeps the steps that keep chooses.
+func (h *Host) only(keep func(step int) bool) *Host {
+	var at []int
+	for i := range h.Walls {
+		if keep(i) {
+			at = append(at, i)
+		}
+	}
+	out := &Host{}
+	for _, i := range at {
+		out.Passes, out.Walls = append(out.Passes, h.Passes[i]), append(out.Walls, h.Walls[i])
+	}
+	for k := range h.Operations {
+		op := h.Operations[k]
+		kept := make([]time.Duration, 0, len(at))
+		for _, i := range at {
+			kept = append(kept, op.Steps[i])
+		}
+		op.Steps = kept
+		out.Operations = append(out.Operations, op)
+	}
+	return out
+}
+
+// check refuses a host whose parts do not fit together.
+func (h *Host) check() error {
+	if h == nil {
+		return nil
+	}
+	if len(h.Passes) != len(h.Walls) {
+		return fmt.Errorf("the host has %d passes for %d steps", len(h.Passes), len(h.Walls))
+	}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		if _, ok := classNamed[op.Class]; !ok {
+			return fmt.Errorf("operation %q has the class %q", op.Name, op.Class)
+		}
+		if len(op.Steps) != len(h.Walls) {
+			return fmt.Errorf("operation %q has %d times for %d steps", op.Name, len(op.Steps), len(h.Walls))
+		}
+		if !(op.Count >= 0) || math.IsInf(op.Count, 0) {
+			return fmt.Errorf("operation %q occurs %v times", op.Name, op.Count)
+		}
+		for _, d := range op.Steps {
+			if d < 0 || d > maxTime {
+				return fmt.Errorf("operation %q has a time of %d ns", op.Name, d)
+			}
+		}
+	}
+	for _, d := range h.Walls {
+		if d < 0 || d > maxTime {
+			return fmt.Errorf("the host has a step of %d ns", d)
+		}
+	}
+	return nil
+}
