@@ -23,7 +23,11 @@ func all(tr *trace.Trace) []string {
 	var out []string
 	for e := range events(tr) {
 		th := tr.Thread(e.Thread())
-		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), e.Category(), e.Name(), tr.Raw(e.Start()),
+		category := e.Category()
+		if e.Lane() == trace.LaneGPU {
+			category = "" // a stage has none: those of old files ("Kernel") become today's
+		}
+		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), category, e.Name(), tr.Raw(e.Start()),
 			e.RecordedDuration(), e.Correlation(), e.ExternalID(), e.Device(), e.Stream(), e.GraphID(), e.GraphNode(), e.Bytes(), e.LaunchConfig(), e.Value(), e.Domain())
 		if e.Kind() != trace.KindOther && e.Thread() != trace.NoThread { // processes and threads that are texts get numbers
 			s += fmt.Sprintf(" on %d/%d", th.Process, th.ID)
