@@ -203,7 +203,10 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 		return fmt.Errorf("unexpected argument %q", env.Args[0])
 	}
 	noteObsolete(fs, env)
-	return env.check(p)
+	if err := env.check(p); err != nil {
+		return err
+	}
+	return checkRanges(fs)
 }
 
 // emptyPath returns the name of a flag that was given an empty path, "" where

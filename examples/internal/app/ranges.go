@@ -1,0 +1,28 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// checkRanges refuses numbers that a flag's placeholder rules out: a RATIO is
+// from 0 to 1, and what counts or is a percentage is not negative, unless its
+// default is, which then stands for something.
+func checkRanges(fs *flag.FlagSet) (err error) {
+	fs.Visit(func(f *flag.Flag) {
+		v, perr := strconv.ParseFloat(f.Value.String(), 64)
+		if err != nil || perr != nil {
+			return
+		}
+		kind, _ := flag.UnquoteUsage(f)
+		switch kind = strings.ToUpper(kind); {
+		case kind == "RATIO" && !(v >= 0 && v <= 1):
+			err = fmt.Errorf("--%s %s: want a ratio from 0 to 1", f.Name, f.Value)
+		case (kind == "PERCENT" || kind == "N" || kind == "NUMBER" || kind == "SIZE") && !(v >= 0) && !strings.HasPrefix(f.DefValue, "-"):
+			err = fmt.Errorf("--%s %s: want no negative number", f.Name, f.Value)
+		}
+	})
+	return err
+}
