@@ -33,13 +33,6 @@ func mean(s []float64) float64 {
 	return sum / float64(len(s))
 }
 
-func median(s []float64) float64 {
-	if len(s) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(s))[len(s)/2]
-}
-
 // Interval95 is a 95 % confidence interval of a difference, in µs.
 type Interval95 [2]float64
 

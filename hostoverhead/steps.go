@@ -162,22 +162,3 @@ func gpuPeriods(steps []step) []interval.Span {
 	}
 	return out
 }
-
-// timesOf are the windows of chosen steps: of the device, and of the host.
-type timesOf struct{ gpu, host []interval.Span }
-
-// timesOf collects the windows of the steps that keep chooses, in order.
-func (w *workload) timesOf(d *deviceWork, steps []step, keep func(i int) bool) timesOf {
-	var t timesOf
-	periods := gpuPeriods(steps)
-	for i := range steps {
-		if keep(i) {
-			t.gpu = append(t.gpu, periods[i])
-			t.host = append(t.host, period(steps, i))
-		}
-	}
-	// Before its first kernel the device was not yet recorded at work.
-	t.gpu = interval.Intersect(interval.UnionInPlace(t.gpu), []interval.Span{d.window()})
-	t.host = interval.UnionInPlace(t.host)
-	return t
-}

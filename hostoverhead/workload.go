@@ -66,11 +66,6 @@ func (w *workload) events(l trace.Lane) iter.Seq[trace.Event] {
 	return stop.Each(w.stop, w.t.Events(l))
 }
 
-// onThread is the events of a thread, until the context ends.
-func (w *workload) onThread(l trace.Lane, th trace.ThreadIndex) iter.Seq[trace.Event] {
-	return stop.Each(w.stop, w.t.OnThread(l, th))
-}
-
 // kernelsOf is the kernels of a device with their place in its list, until the
 // context ends.
 func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {

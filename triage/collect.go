@@ -54,8 +54,6 @@ type work struct {
 	steps     []stepCount   // by stage
 	names     []knownKernel // by name
 	hip, cuda bool          // launched through these APIs
-
-	before, after []int32 // see neighbours
 }
 
 type queueRef struct {

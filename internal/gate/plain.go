@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -58,13 +59,11 @@ func benchName(s string) string {
 		}
 		return r
 	}, s)
-	for i, r := range s {
-		if unicode.IsLower(r) {
-			return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
-		}
-		break
+	if s == "" {
+		return ""
 	}
-	return s
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // benchUnit has no spaces.
