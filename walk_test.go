@@ -326,7 +326,11 @@ func copies(t testing.TB, tr *trace.Trace, text []byte) {
 		if _, err := perfetto.Slice(ctx, tr, keep, src, dst, o); err != nil {
 			refused(t, "slice", err)
 		} else {
-			again("the slice", len(keep))
+			want := len(keep)
+			if o == redact && !json.Valid(text) {
+				want = 0 // an event that is no JSON cannot be made safe, and is left out
+			}
+			again("the slice", want)
 		}
 	}
 }
