@@ -126,7 +126,7 @@ func TestReports(t *testing.T) {
 		word   string   // to search, in some names and not in others
 	}{
 		"layer-timeline": {[]string{"All forward passes", "Layers of pass", "Layer types", "GPU activities by name"}, "Time (ms)", "flashinfer"},
-		"triage":         {[]string{"Kernels of stage", "Overlap of stage", "Fused paths of stage"}, "GPU time (ms)", "nvjet"},
+		"triage":         {[]string{"Kernels of stage", "Operators of stage", "Overlap of stage", "Fused paths of stage"}, "GPU time (ms)", "nvjet"},
 	} {
 		t.Run(program, func(t *testing.T) {
 			address := report(t, program) // first: building it may take longer than a browser has
@@ -220,7 +220,7 @@ func click(ctx context.Context, t *testing.T, table, heading, order string) {
 func TestReportsPrint(t *testing.T) {
 	// The width between the margins of a page in CSS pixels, as the report asks for it: A4, landscape, 297 mm less 2 × 10 mm at 96 dpi.
 	const width = 1046
-	for _, program := range []string{"layer-timeline", "triage"} {
+	for _, program := range []string{"report", "layer-timeline", "triage"} {
 		t.Run(program, func(t *testing.T) {
 			address := report(t, program)
 			ctx := startBrowser(t)
