@@ -1,0 +1,150 @@
+package compare
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// compared is the report on two sides, the second of which edit changes.
+func compared(p Params, times float64, edit func(a, b *Run)) *Report {
+	a, b := plain(1), plain(times)
+	if edit != nil {
+		edit(&a.Runs[0], &b.Runs[0])
+	}
+	r, err := Compare(context.Background(), a, b, Options{Params: &p})
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// numbersOfSides are those that concern a side as a whole.
+func numbersOfSides() map[string]number {
+	slower := func(gpu string) func(p Params, x float64) bool {
+		return func(p Params, x float64) bool {
+			r := compared(p, 1+x, func(_, b *Run) { b.GPU = gpu })
+			return len(r.Findings) > 0
+		}
+	}
+	path := func(set func(b *Pass, x float64)) func(p Params, x float64) bool {
+		return func(p Params, x float64) bool {
+			r := compared(p, 1, func(a, b *Run) {
+				for i := range b.Passes {
+					set(&a.Passes[i], 0)
+					set(&b.Passes[i], x)
+				}
+			})
+			return len(r.Findings) > 0 && r.Findings[0].Kind == "path"
+		}
+	}
+	return map[string]number{
+		"Floor":          {0.0451, 0.046, slower("a")},
+		"FloorElsewhere": {0.125, 0.127, slower("b")},
+		"OtherPath":      {0.49, 0.51, path(func(b *Pass, x float64) { b.Graph = x })},
+		"OtherCompiled":  {0.099, 0.101, path(func(b *Pass, x float64) { b.Compiled = x })},
+		"ClockShift": {0.019, 0.021, func(p Params, x float64) bool {
+			r := compared(p, 1, func(a, b *Run) {
+				a.Clock, b.Clock = &Clock{Median: 2000}, &Clock{Median: 2000 * (1 - x)}
+			})
+			return len(r.Doubts) > 0
+		}},
+		"Equivalent": {-0.00621, -0.00609, func(p Params, x float64) bool { // the whole interval lies inside
+			r := compared(p, 1, func(_, b *Run) {
+				for i := range b.Passes {
+					pass := &b.Passes[i]
+					pass.Wall = 0
+					for k := range pass.Rows {
+						pass.Rows[k] = time.Duration(float64(pass.Rows[k]) * (1 - x))
+						pass.Wall += pass.Rows[k]
+					}
+				}
+			})
+			return r.Verdict == NoDifference
+		}},
+	}
+}
+
+// server are the steps of a host with one operation, whose times vary by sd.
+func server(steps int, name string, us, count, sd float64, slow bool) *Host {
+	h := &Host{}
+	op := Operation{Kind: "range", Name: name, Class: classNames[host], Place: "step", Count: count}
+	for i := range steps {
+		v := us * (1 + sd*[]float64{1, -1, -1, 1, 0}[i%5])
+		if slow { // it swings over the whole window: each step resembles the one before it
+			v = us * (1 + sd*math.Sin(2*math.Pi*float64(i)/float64(steps)))
+		}
+		h.Passes, h.Walls = append(h.Passes, i), append(h.Walls, 10*time.Millisecond)
+		op.Steps = append(op.Steps, time.Duration(1e3*v))
+	}
+	h.Operations = []Operation{op}
+	return h
+}
+
+// numbersOfHosts are those of operations of the CPU.
+func numbersOfHosts() map[string]number {
+	longer := func(steps int, sd float64, slow bool) func(p Params, x float64) bool {
+		return func(p Params, x float64) bool {
+			a, b := server(steps, "op", 1000, 1, sd, slow), server(steps, "op", 1000*(1+x), 1, sd, slow)
+			return CompareHost([]*Host{a}, []*Host{b}, Options{Params: &p}).Rows[0].Significant
+		}
+	}
+	return map[string]number{
+		"HostFloor":       {0.24, 0.244, longer(40, 0, false)},
+		"HostPriorSD":     {0.247, 0.252, longer(12, 0, false)},
+		"HostSteps":       {11, 12, func(p Params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
+		"HostCorrelation": {0.59, 0.602, longer(100, 0.3, true)},
+		"RenameCount": {-1.051, -1.049, func(p Params, x float64) bool {
+			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op_v2", 1000, -x, 0, false)
+			rows := CompareHost([]*Host{a}, []*Host{b}, Options{Params: &p}).Rows
+			return len(rows) == 1 && rows[0].Status == "renamed"
+		}},
+	}
+}
+
+// A launch of a collective that takes more than one and a half times as long as they typically do waited for other ranks.
+func TestTransferOfACollective(t *testing.T) {
+	for _, c := range []struct{ us, want int64 }{{149, 0}, {155, 5}} {
+		b := trace.NewBuilder()
+		add := func(kind trace.Kind, name string, start, duration int64, id trace.CorrelationID) {
+			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: trace.ProcessRef{ID: 1, Scope: "a"}, Thread: 1, Correlation: id})
+		}
+		for i := range int64(9) {
+			at := i * 2_000_000
+			add(trace.KindAnnotation, "execute_context_0(0)_generation_8(8)", at, 1_000_000, 0)
+			for k, name := range []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"} {
+				d := int64(100_000)
+				if i == 4 && k == 1 {
+					d = c.us * 1000
+				}
+				id := trace.CorrelationID(2*i + int64(k) + 1)
+				start := at + 300_000*int64(k)
+				add(trace.KindRuntime, "cudaLaunchKernel", start, 100, id)
+				add(trace.KindKernel, name, start+500, d, id)
+			}
+		}
+		a, err := layer.Analyze(context.Background(), b.Finish(), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := Measure(context.Background(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got time.Duration
+		for _, p := range run.Passes {
+			for i, d := range p.Rows {
+				if run.Rows[i].Operator == rowWaiting {
+					got += d
+				}
+			}
+		}
+		if want := time.Duration(c.want) * time.Microsecond; got != want {
+			t.Errorf("%d µs where 100 are typical: %v of waiting, want %v", c.us, got, want)
+		}
+	}
+}
