@@ -95,7 +95,7 @@ var rowTruth = []struct {
 	{pattern: "vLLM-origin Attention + Quantization", where: anyGPU, split: []string{kCore, kQuant}},
 	{pattern: "vLLM-origin RMSNorm + Quantization", where: hopper + " " + amd, active: []string{"void vllm::rms_norm_static_fp8_quant_kernel<c10::BFloat16, c10::Float8_e4m3fn>(x)", "void vllm::rms_norm_per_block_quant_kernel<c10::BFloat16>(x)"}, split: []string{kNorm, kQuant}},
 	{pattern: "vLLM-origin SiLU+Mul + Quantization", where: hopper + " " + amd, active: []string{"void vllm::act_and_mul_quant_kernel<c10::BFloat16>(x)", "void vllm::silu_mul_cvt_fp16_to_fp4<__nv_bfloat16>(x)"}, split: []string{kSwiGLU, kQuant}},
-	{pattern: "vLLM-origin DSV3 router GEMM", where: hopper, active: []string{"void router_gemm_kernel_float_output<__nv_bfloat16, 128, 8, 1, 256, 7168>(x)"}},
+	{pattern: "vLLM-origin DSV3 router GEMM", where: hopper, active: []string{"void router_gemm_kernel_float_output<__nv_bfloat16, 128, 8, 1, 256, 7168>(x)", "kernel_cutlass_kernel_vllmmodel_executorkernelslinearcute_dsl_ll_bf16_splitkLLBf16SplitK_object_at__tensor_0"}},
 	{pattern: "vLLM-origin DeepSeek min-latency fused QKV-A projection", where: hopper, active: []string{"void fused_a_gemm_kernel<8, 2112, 7168>(x)"}, model: "deepseek-v3"},
 	{pattern: "PR #38621 fused QK norm + RoPE + cache + quant", where: cuda, split: []string{kNorm, kNorm, kRope, kWrite}, open: true},
 	{pattern: "vLLM-origin MiniMax allreduce_rms kernels", where: cuda, active: []string{"void minimax_reduce_rms_kernel_lamport<__nv_bfloat16, 8>(x)"}, model: "minimax-m2"},
