@@ -106,7 +106,7 @@ var rowTruth = []struct {
 	{pattern: "TensorRT-LLM FlashInfer activation / gate epilogues", where: cuda, active: []string{kSwiGLU}, split: []string{kSilu, kMul}},
 	{pattern: "PR #28101 fused add + RMSNorm + per-token FP8 quant", where: cuda, split: []string{kAddNorm, kQuant}, open: true},
 	{pattern: "vLLM-origin AllReduce + RMSNorm (+ residual / quant)", where: hopper + " " + amd, active: []string{pattern("1"), aiterNorm}, split: []string{kReduce, kNorm}},
-	{pattern: "vLLM-origin fused QK RMSNorm + RoPE", where: cuda, active: []string{"void fusedQKNormRopeKernel<128, false>(x)"}, split: []string{kNorm, kNorm, kRope}},
+	{pattern: "vLLM-origin fused QK RMSNorm + RoPE", where: anyGPU, active: []string{"void fusedQKNormRopeKernel<128, false>(x)"}, split: []string{kNorm, kNorm, kRope}},
 	{pattern: "vLLM-origin fused RoPE + KV cache update", where: amd, active: []string{"_fused_qk_rope_reshape_and_cache_kernel"}, split: []string{kRope, kWrite}},
 	{pattern: "vLLM-origin fused MLA RoPE + unified KV-cache update", where: anyGPU, active: []string{"void vllm::concat_and_cache_mla_rope_fused_kernel<__nv_bfloat16>(x)"}, split: []string{kRope, kWriteMLA}},
 	{pattern: "vLLM-origin add + RMSNorm + pad", where: amd, active: []string{"_fused_add_rmsnorm_pad"}, split: []string{kNorm, kPad}},
@@ -119,7 +119,7 @@ var rowTruth = []struct {
 	{pattern: "Fused QK norm + RoPE", where: cuda, active: []string{"void tensorrt_llm::kernels::fusedQKNormRopeKernel<128, true>(x)"}, split: []string{kNorm, kNorm, kRope}},
 	{pattern: "AllReduce + residual + RMSNorm", where: anyGPU, active: []string{pattern("1")}, split: []string{kReduce, kNorm}},
 	{pattern: "MoE finalize + AllReduce + RMSNorm", where: hopper, active: []string{"void moefinalize_allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>(x)"}},
-	{pattern: "Fused model prologue: norm, RoPE and cache write", where: cuda, active: []string{"void fusedDeepseekV4QNormRopeKVRopeQuantInsertKernel<128>(x)"}},
+	{pattern: "Fused model prologue: norm, RoPE and cache write", where: anyGPU, active: []string{"void fusedDeepseekV4QNormRopeKVRopeQuantInsertKernel<128>(x)"}},
 	{pattern: "Decomposed RMSNorm", where: anyGPU, split: []string{kSquare, kMean, kAdd, kRsqrt, kMul, kMul}},
 	{pattern: "Decomposed rotary embedding", where: anyGPU, split: []string{kMul, kNeg, kCat, kMul, kAdd}},
 }
