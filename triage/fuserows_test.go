@@ -72,14 +72,15 @@ var rowTruth = []struct {
 	{pattern: "Fused QK RMSNorm + RoPE", where: cuda, active: []string{"void fusedQKNormRopeKernel<128, false>(x)"}, split: []string{kNorm, kNorm, kRope}},
 	{pattern: "Fused QK RoPE reshape + KV cache write", where: amd, active: []string{"_fused_qk_rope_reshape_and_cache_kernel"}, split: []string{kRope, kWrite}},
 	{pattern: "Fused RoPE + KV cache store", where: cuda, active: []string{"void (anonymous namespace)::fused_rope_store_kernel<true, 128l, true, __nv_bfloat16, long>(x)"}, split: []string{kRope, kWrite}},
-	{pattern: "Fused decode metadata setup", where: anyGPU, active: []string{"normal_decode_set_metadata_kernel"}},
+	{pattern: "Fused decode metadata setup", where: anyGPU, active: []string{"_fused_metadata_kernel_ps1_no_swa", "_fused_metadata_kernel_general", "_draft_extend_metadata_kernel"}},
 	{pattern: "NSA fused metadata copy for graph replay", where: cuda, active: []string{"void fused_metadata_copy_kernel<3>(x)", "void fused_metadata_copy_multi_kernel<3>(x)"}, model: "deepseek-v3.2"},
+	{pattern: "DeepSeek MLA fused projection + norm + RoPE", where: amd, active: []string{"_fwd_grouped_kernel_stage1_rope"}, model: "deepseek-r1"},
 	{pattern: "Fused QK RoPE concat + MLA cache write", where: "MI355X", active: []string{"_fused_qk_rope_cat_and_cache_mla_kernel"}, split: []string{kRope, kWriteMLA}, model: "deepseek-r1"},
 	{pattern: "Qwen3 decode fused QK norm + 3D mRoPE + KV cache write", where: amd, active: []string{"void aiter::fused_qk_norm_mrope_3d_cache_pts_quant_shuffle_kernel<128>(x)"}, split: []string{kNorm, kNorm, "_triton_mrope_forward", kWrite}, model: "qwen3-vl"},
 	{pattern: "Fused MoE router / top-k / softcapping", where: anyGPU, active: []string{"fused_moe_router_cudacore_kernel"}, model: "grok-1"},
 	{pattern: "Fused MoE grouped-topk / gate kernels", where: anyGPU, active: []string{"void moe_fused_gate_kernel<float, 8, 256>(x)", "void kimi_k2_moe_fused_gate_kernel<float>(x)", "aiter::topksoftmax_4x128x8_bf16"}, split: []string{kSoftmax, kTopK}},
 	{pattern: "Qwen-style shared-expert append into routed top-k output", where: anyGPU, active: []string{"_fused_append_shared_experts_with_weights_kernel"}},
-	{pattern: "Fused MoE sum + all-reduce", where: anyGPU, split: []string{kExperts, kMoESum}},
+	{pattern: "Fused MoE sum + all-reduce", where: cuda, split: []string{kExperts, kMoESum}},
 	{pattern: "Fused MoE activation + quant / re-quant", where: anyGPU, active: []string{"silu_and_mul_masked_post_quant_kernel"}, split: []string{kSwiGLU, kQuant}},
 	{pattern: "DeepSeek comm-prep fused RMSNorm + quant / flatten-quant", where: amd, active: []string{"_fused_rms_fp8_group_quant_kernel", "_fused_flatten_fp8_group_quant_kernel"}, split: []string{kNorm, kQuant}, model: "deepseek-r1"},
 	{pattern: "NSA fused top-k transform / page-table build", where: cuda, active: []string{"fast_topk_transform_fused_kernel"}, model: "deepseek-v3.2"},
@@ -125,7 +126,7 @@ var rowTruth = []struct {
 }
 
 // invisible are rows whose path leaves no trace of its own in the names of kernels: merged weights and names of ops.
-var invisible = []string{"DeepSeek MLA fused projection + norm + RoPE", "vLLM-origin DSV3.2 fused indexer projections"}
+var invisible = []string{"vLLM-origin DSV3.2 fused indexer projections"}
 
 // layersWithOps is a trace of a model whose layers are these kernels.
 func layersWithOps(gpu string, kernels ...string) *trace.Trace {
