@@ -73,12 +73,14 @@ type account struct {
 	drains  map[trace.NameID]int64 // host work in the steps after a call that emptied the queue
 	top     []gapAccount
 	byGap   [numBuckets]causeSums // by the length of the gap
-	cache   [cachedNames]struct {
-		key nameKey
-		sum *nameSum
-	}
 
 	at, topAt int
+}
+
+// cachedName is a sum that was asked for lately.
+type cachedName struct {
+	key nameKey
+	sum *nameSum
 }
 
 // gapAccount is one of the longest gaps.
@@ -95,6 +97,7 @@ func (l *ledger) newAccount(d *deviceWork, topGaps int) *account {
 	a.findSteps()
 	a.findTop(topGaps)
 	a.measurePaths()
+	l.cache = [cachedNames]cachedName{} // of the device before
 	l.walk(d, a.add)
 	for i := range a.steps {
 		a.inSteps.add(&a.steps[i].idle)
@@ -200,7 +203,7 @@ const cachedNames = 1 << 12
 
 // addName adds to the sum of a key.
 func (a *account) addName(k nameKey, ns int64) *nameSum {
-	slot := &a.cache[(uint32(k.name)*0x9e3779b1^uint32(k.where)*0x85ebca6b^uint32(k.cause)<<7)>>8%cachedNames]
+	slot := &a.l.cache[(uint32(k.name)*0x9e3779b1^uint32(k.where)*0x85ebca6b^uint32(k.cause)<<7)>>8%cachedNames]
 	if slot.sum == nil || slot.key != k {
 		slot.key, slot.sum = k, a.names[k]
 		if slot.sum == nil {

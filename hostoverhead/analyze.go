@@ -66,7 +66,12 @@ func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (
 	}
 	list := make([]*account, len(w.devices))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
+	workers := runtime.GOMAXPROCS(0)
+	g.SetLimit(workers)
+	ledgers := make(chan *ledger, min(workers, len(w.devices))) // each is of one device at a time
+	for range cap(ledgers) {
+		ledgers <- newLedger(w, o.params())
+	}
 	if only {
 		g.Go(func() (err error) {
 			w.published, err = published(ctx, w.t, o)
@@ -80,14 +85,17 @@ func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (
 			}
 			w.findPasses(d)
 			w.findPaths(d)
-			l := newLedger(w, o.params())
+			l := <-ledgers
 			list[i] = l.newAccount(d, o.gaps())
-			l.threads, l.names = nil, nil
+			ledgers <- l
 			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, nil, err
+	}
+	for range cap(ledgers) {
+		(<-ledgers).forget()
 	}
 	return w, list, nil
 }

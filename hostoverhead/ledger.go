@@ -95,18 +95,22 @@ type drain struct {
 	lead  int64 // how far ahead the host would have been
 }
 
-// ledger explains the idle time of a workload.
+// ledger explains the idle time of a workload, one device after the other: what it needs for a device it uses again for the
+// next one, as many devices may wait for the same thread.
 type ledger struct {
 	w         *workload
 	p         *Params
-	threads   map[trace.ThreadIndex]*threadStreams // of the device at hand
-	callbacks bool                                 // the host puts functions of its own into streams
-	names     []hostName                           // by name, as far as they were asked for
+	threads   map[trace.ThreadIndex]*threadStreams  // of the device at hand
+	spare     []timelineRoom                        // of devices before
+	samples   map[trace.ThreadIndex][]trace.EventID // moments at which a thread was found running
+	callbacks bool                                  // the host puts functions of its own into streams
+	names     []hostName                            // by name, as far as they were asked for
 	number    map[Cause]uint8
+	cache     [cachedNames]cachedName // of the account at hand
 }
 
 func newLedger(w *workload, p *Params) *ledger {
-	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), number: map[Cause]uint8{}}
+	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), number: map[Cause]uint8{}, samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for i, c := range causes {
 		l.number[c.cause] = uint8(i)
 	}
@@ -118,12 +122,20 @@ func newLedger(w *workload, p *Params) *ledger {
 	return l
 }
 
+// forget drops what only walking needs.
+func (l *ledger) forget() {
+	*l = ledger{w: l.w, p: l.p, callbacks: l.callbacks, number: l.number}
+}
+
 // gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs nothing
 // per gap, few enough that a trace of millions of frames needs no more memory for it.
 const gapsAtOnce = 128
 
 // walk calls f with every piece of a device's idle time in order. The piece is valid during the call.
 func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
+	for _, s := range l.threads {
+		l.spare = append(l.spare, s.timelineRoom)
+	}
 	l.threads = map[trace.ThreadIndex]*threadStreams{}
 	var p idlePiece
 	var length int64

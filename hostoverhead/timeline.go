@@ -123,8 +123,13 @@ func clip(out []timelinePiece, spans []interval.Span, from *int, p timelinePiece
 type threadStreams struct {
 	calls, over, system, off, ranges, frames, ops *stream
 	samples                                       []trace.EventID // moments at which it was found running
-	now                                           timeline
-	bottom, top                                   []timelinePiece // to be laid over each other
+	timelineRoom
+}
+
+// timelineRoom is a timeline and what it is made in.
+type timelineRoom struct {
+	now         timeline
+	bottom, top []timelinePiece // to be laid over each other
 }
 
 func (l *ledger) newStreams(th trace.ThreadIndex) *threadStreams {
@@ -139,12 +144,34 @@ func (l *ledger) newStreams(th trace.ThreadIndex) *threadStreams {
 		frames: newStream(t, trace.LanePython, th, true, nil),
 		ops:    newStream(t, trace.LaneOp, th, true, nil),
 	}
-	for e := range t.OnThread(trace.LaneSync, th) {
-		if e.Kind() == trace.KindSample {
-			s.samples = append(s.samples, e.ID())
-		}
+	if n := len(l.spare); n > 0 {
+		s.timelineRoom, l.spare = l.spare[n-1], l.spare[:n-1]
+		s.clear()
 	}
+	s.samples = l.samplesOf(th)
 	return s
+}
+
+// samplesOf lists the moments at which a thread was found running.
+func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
+	found, ok := l.samples[th]
+	if !ok {
+		for e := range l.w.t.OnThread(trace.LaneSync, th) {
+			if e.Kind() == trace.KindSample {
+				found = append(found, e.ID())
+			}
+		}
+		l.samples[th] = found
+	}
+	return found
+}
+
+// clear empties the room.
+func (r *timelineRoom) clear() {
+	n := &r.now
+	for _, p := range []*[]timelinePiece{&n.calls, &n.over, &n.system, &n.off, &n.ranges, &n.code, &r.bottom, &r.top} {
+		*p = (*p)[:0]
+	}
 }
 
 // move makes the timeline of the chosen spans.

@@ -16,6 +16,7 @@ type Shape struct {
 func Shapes() []Shape {
 	return []Shape{
 		{"devices", "kernels on a hundred devices in turn", func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 100, 7 }) }},
+		{"thousand-devices", "kernels on a thousand devices in turn", func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 1000, 7 }) }},
 		{"streams", "each kernel runs on a stream of its own", func(n int) []byte { return kernels(n, func(i int) (int, int) { return 0, i }) }},
 		{"replay", "one graph launch whose kernels run on n/2 side streams", replay},
 		{"ended-frames", "n/2 nested Python frames that have all ended, then launches", endedFrames},
