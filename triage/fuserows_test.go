@@ -83,7 +83,7 @@ var rowTruth = []struct {
 	{pattern: "Fused MoE sum + all-reduce", where: cuda, split: []string{kExperts, kMoESum}},
 	{pattern: "Fused MoE activation + quant / re-quant", where: anyGPU, active: []string{"silu_and_mul_masked_post_quant_kernel"}, split: []string{kSwiGLU, kQuant}},
 	{pattern: "DeepSeek comm-prep fused RMSNorm + quant / flatten-quant", where: amd, active: []string{"_fused_rms_fp8_group_quant_kernel", "_fused_flatten_fp8_group_quant_kernel"}, split: []string{kNorm, kQuant}, model: "deepseek-r1"},
-	{pattern: "NSA fused top-k transform / page-table build", where: cuda, active: []string{"fast_topk_transform_fused_kernel"}, model: "deepseek-v3.2"},
+	{pattern: "NSA fused top-k transform / page-table build", where: cuda, active: []string{"fast_topk_transform_fused_kernel", "void sglang::topk_main_kernel<true, 2, (sglang::TopKMode)1>(sglang::TopKLaunchParams)", "void sglang::topk_small_batch_kernel<true, (sglang::TopKMode)1, 8u>(sglang::TopKLaunchParams)"}, model: "deepseek-v3.2"},
 	{pattern: "NSA fused quantize + indexed K-cache store", where: cuda, active: []string{"void fused_store_indexer_cache<__nv_bfloat16, int, 6u, true>(x)"}, split: []string{kQuant, kIndex}},
 	{pattern: "Fused logit softcap", where: anyGPU, active: []string{"softcap_inplace_logits_kernel", "softcap_out_kernel"}, split: []string{kDivide, kTanh, kMul}},
 	{pattern: "SGLang LTX2 fused Ada values", where: cuda, active: []string{"ltx2_ada_values9_kernel"}, model: "ltx-2"},
