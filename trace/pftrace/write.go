@@ -267,7 +267,7 @@ func (x *writer) describeAdded(at int64) {
 	d := message(number1(nil, descriptorID, addedTrack), descriptorProcess, text(number1(nil, 1, pid), 6, "passes and layers (strata)"))
 	x.packet(at, packetDescriptor, d)
 	for i, tr := range x.o.Tracks {
-		id := uint64(addedTrack + 1 + i)
+		id := addedTrack + 1 + uint64(i)
 		d := number1(number1(nil, descriptorID, id), descriptorParent, addedTrack)
 		x.packet(at, packetDescriptor, message(d, descriptorThread, text(number1(number1(nil, 1, pid), 2, pid+1+uint64(i)), 5, tr.Name)))
 	}
@@ -416,7 +416,7 @@ func dims(s string) (m []byte) {
 // tracks writes the added slices.
 func (x *writer) tracks() {
 	for i, tr := range x.o.Tracks {
-		track := uint64(addedTrack + 1 + i)
+		track := addedTrack + 1 + uint64(i)
 		for _, s := range tr.Spans {
 			m := text(number1(number1(nil, eventType, typeBegin), eventTrack, track), eventName, s.Name)
 			m = number1(m, eventCategoryID, x.categories[x.o.Category])

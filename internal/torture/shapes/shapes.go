@@ -83,7 +83,7 @@ func names(n int) []byte {
 	w := newWriter()
 	for i := range n / 2 {
 		w.launch("cudaLaunchKernel", 10*i, i+1)
-		w.kernel(fmt.Sprintf("kernel_%d_%x", i, i*2654435761), 0, 7, 10*i+5, 4, i+1)
+		w.kernel(fmt.Sprintf("kernel_%d_%x", i, uint32(i)*2654435761), 0, 7, 10*i+5, 4, i+1)
 	}
 	return w.end()
 }

@@ -126,7 +126,7 @@ func TestErrors(t *testing.T) {
 		says string
 	}{
 		{"--layer 8", 1, "pass 1 has layers 0…7"},
-		{"--layer -1", 1, "layers 0…7"},
+		{"--layer -1", 2, "want no negative number"},
 		{"--fwd-pass 9", 1, "valid passes are 0…4"},
 		{"--compare-layer 8", 1, "--compare-layer"},
 		{"--mapping-input absent.json", 1, "--mapping-input"},
