@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -183,14 +184,38 @@ func (r *RankVerdict) writePasses(b *bufio.Writer) {
 	t.WriteText(b)
 }
 
-// writeRanks writes a row for every device.
+// listed are the devices that the table shows, in the order of Ranks: of many the one that decides and those that lose most
+// to the host.
+func (v *Verdict) listed() []int {
+	order := make([]int, len(v.Ranks))
+	for i := range order {
+		order[i] = i
+	}
+	loss := func(i int) float64 {
+		switch r := &v.Ranks[i]; {
+		case i == v.Deciding:
+			return math.Inf(1)
+		case r.Ignored:
+			return -1
+		default:
+			return r.Headroom.Share.Value
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(loss(y), loss(x)) })
+	order = order[:min(len(order), listedRanks)]
+	slices.Sort(order)
+	return order
+}
+
+// writeRanks writes a row for every device, of many for those that matter most.
 func (v *Verdict) writeRanks(b *bufio.Writer) {
 	if len(v.Ranks) < 2 {
 		return
 	}
 	fmt.Fprintf(b, "\nRanks:\n")
 	t := table.New(table.Text("rank"), table.Text("GPU").Limit(30), table.Text("verdict"), table.Number("steps"), table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Number("exchange of busy"))
-	for i := range v.Ranks {
+	listed := v.listed()
+	for _, i := range listed {
 		r := &v.Ranks[i]
 		verdict := string(r.Verdict)
 		if r.Ignored {
@@ -200,6 +225,9 @@ func (v *Verdict) writeRanks(b *bufio.Writer) {
 		t.Row(r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels)), microseconds(h.WallNS), percent(ratio(h.IdleNS, h.WallNS)), percent(h.Share), fmt.Sprintf("%.2f×", h.AtMost), percent(r.Exchange))
 	}
 	t.WriteText(b)
+	if n := len(v.Ranks) - len(listed); n > 0 {
+		fmt.Fprintf(b, "… %d more, which lose no more to the host; --format json has them\n", n)
+	}
 }
 
 // writePublished writes the published detector's figures beside the verdict.

@@ -15,6 +15,7 @@ const (
 	listedNames   = 15
 	listedEager   = 10
 	listedPattern = 60
+	listedRanks   = 64 // eight hosts of eight GPUs; further rows are not read
 )
 
 // write writes who the others wait for.

@@ -1,0 +1,37 @@
+package hostoverhead_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/torture/shapes"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestManyDevices: of a hundred devices the table lists 64, with the one that decides, and says how many more there are.
+func TestManyDevices(t *testing.T) {
+	const devices, listed = 100, 64
+	for _, s := range shapes.Shapes() {
+		if s.Name != "devices" {
+			continue
+		}
+		tr, err := trace.Read(t.Context(), bytes.NewReader(s.Write(20*devices)), trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := judged(t, tr)
+		v.Deciding = devices - 1
+		var b strings.Builder
+		if err := v.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		_, ranks, _ := strings.Cut(b.String(), "\nRanks:\n")
+		ranks, _, _ = strings.Cut(ranks, "\n\n")
+		if len(v.Ranks) != devices || strings.Count(ranks, "\ndevice ") != listed || !strings.Contains(ranks, "\ndevice 99 ") || !strings.Contains(ranks, "\n… 36 more, which ") {
+			t.Errorf("%d devices, want %d; table:\n%s", len(v.Ranks), devices, ranks)
+		}
+		return
+	}
+	t.Error("no shape of many devices")
+}
