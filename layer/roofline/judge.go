@@ -55,6 +55,9 @@ var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4
 // widerOperand is the type whose peak bounds a kernel's arithmetic: that of the wider operand, where its name tells both. Smaller weights are widened
 // before they are used.
 func widerOperand(name, weights string) string {
+	if sizeOf(weights, "") >= sizeOf("bf16", "") {
+		return weights // no operand is wider
+	}
 	m := operands.FindStringSubmatch(name)
 	if m == nil {
 		return weights
