@@ -120,9 +120,13 @@ func (p *printer) table(t *table.Table) {
 }
 
 // more says how much of a list is not shown.
-func (p *printer) more(n int, what string) {
+func (p *printer) more(n int, one, what string) {
 	if n > 0 {
-		fmt.Fprintf(p, "\n%d more %s: --all prints them, --format json has them.\n", n, what)
+		it := "them"
+		if n == 1 {
+			what, it = one, "it"
+		}
+		fmt.Fprintf(p, "\n%d more %s: --all prints %s, --format json has %s.\n", n, what, it, it)
 	}
 }
 
@@ -159,8 +163,11 @@ func healthText(r *Report) string {
 	for _, t := range r.Health.Traces {
 		n += len(t.Findings)
 	}
-	if n == 0 {
+	switch n {
+	case 0:
 		return r.Health.Status.String()
+	case 1:
+		return r.Health.Status.String() + ", a remark on the recording"
 	}
 	return fmt.Sprintf("%s, %d remarks on the recording", r.Health.Status, n)
 }
@@ -194,7 +201,7 @@ func (p *printer) findings(r *Report) {
 	for i, f := range r.Findings[:n] {
 		p.finding(i+1, f)
 	}
-	p.more(len(r.Findings)-n, "findings")
+	p.more(len(r.Findings)-n, "finding", "findings")
 }
 
 // size says how much a finding is about.
@@ -279,7 +286,7 @@ func (p *printer) passes(r *Report) {
 		t.Row(append(cells, passNote(s))...)
 	}
 	p.table(t)
-	p.more(len(r.Passes)-n, "passes")
+	p.more(len(r.Passes)-n, "pass", "passes")
 }
 
 // passName numbers a pass, with its trace where there are several.
@@ -342,7 +349,7 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 		t.Row(append(cells, row.Kernel)...)
 	}
 	p.table(t)
-	p.more(n-len(rows), "operators")
+	p.more(n-len(rows), "operator", "operators")
 }
 
 // longest keeps the rows with most time, in their order.
@@ -391,7 +398,7 @@ func (p *printer) fusions(r *Report) {
 		t.Row(f.Stage, f.Pattern, f.State, millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)
 	}
 	p.table(t)
-	p.more(len(r.Fusions)-n, "fused paths")
+	p.more(len(r.Fusions)-n, "fused path", "fused paths")
 }
 
 func (p *printer) notes(r *Report) {
@@ -417,7 +424,7 @@ func (p *printer) notes(r *Report) {
 			}
 		}
 	}
-	p.more(len(all)-n, "notes")
+	p.more(len(all)-n, "note", "notes")
 }
 
 // wrapText breaks a text between words; a word longer than a line keeps one for
