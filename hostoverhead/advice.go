@@ -61,7 +61,7 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 			out = append(out, Advice{Do: s.do, Why: fmt.Sprintf("%s of the %s %s (%s)%s", percent(x.Share), v.Basis, why, microseconds(x.StepsNS), largest), Source: s.source, NS: x.StepsNS})
 		}
 	}
-	f := a.l.w.serverOf(a.d.layers)
+	f := a.l.w.server()
 	d := f.Key()
 	a.launchAdvice(v, d, byCause, least, &out)
 	add(CauseHostCode, setting{"make the host code that the ledger names cheaper, or move it out of the steps", ""}, "the device waits for host code")

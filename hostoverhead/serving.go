@@ -3,6 +3,7 @@ package hostoverhead
 import (
 	"fmt"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -26,7 +27,7 @@ type ServingIssue struct {
 // servingIssues compares what the server was told with what the deciding device ran.
 func (v *Verdict) servingIssues(a *account, s *Serving) []ServingIssue {
 	out := []ServingIssue{}
-	s = serving(s, a.l.w.serverOf(a.d.layers))
+	s = serving(s, a.l.w.server())
 	add := func(code, format string, args ...any) {
 		out = append(out, ServingIssue{code, fmt.Sprintf(format, args...)})
 	}
@@ -84,4 +85,27 @@ func (w *workload) inductorKernels(d *deviceWork) (n int) {
 		}
 	}
 	return n
+}
+
+// serving is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in decode,
+// vLLM does and compiles the model.
+func serving(told *Serving, f framework.Framework) *Serving {
+	s := Serving{Framework: f.Name}
+	if told != nil {
+		s = *told
+	}
+	if s.Framework == "" {
+		s.Framework = f.Name
+	}
+	yes := true
+	byDefault := map[string]Serving{
+		framework.SGLang().Name: {Graphs: &yes}, framework.TensorRTLLM().Name: {Graphs: &yes}, framework.VLLM().Name: {Graphs: &yes, Compile: &yes},
+	}[s.Framework]
+	if s.Source == "" {
+		s.Source = "by default"
+	}
+	if told == nil {
+		s.Graphs, s.Compile = byDefault.Graphs, byDefault.Compile
+	}
+	return &s
 }

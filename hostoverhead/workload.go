@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
@@ -59,6 +60,15 @@ func newWorkload(watch *stop.Watch, a *layer.Analysis, merged bool, steps []laye
 		return nil, ErrNoKernels
 	}
 	return w, nil
+}
+
+// server is the server that made the trace; its Name is "" where nothing tells, or none did.
+func (w *workload) server() framework.Framework {
+	f, ok := framework.ByName(framework.All(), w.layers.Framework())
+	if !ok || !f.Server() {
+		return framework.Framework{}
+	}
+	return f
 }
 
 // events is the events of a lane, until the context ends.

@@ -36,8 +36,10 @@ type Analysis struct {
 
 	trace *trace.Trace
 	opts  Options
-	facts map[trace.NameID]*classify.Facts // of the names of all kernels
-	found *found                           // nil when all is found
+	// framework is asked by several reports, and looks at all names of the trace.
+	framework func() string
+	facts     map[trace.NameID]*classify.Facts // of the names of all kernels
+	found     *found                           // nil when all is found
 }
 
 // found is what is found once for all devices, so that many of them cost no more than their kernels.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stop"
@@ -70,6 +71,7 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 	p = p.WithAnchor(opts.Anchor)
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
 		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}}
+	a.framework = sync.OnceValue(func() string { return frameworkOf(t) })
 	a.found = findOnce(watch, t, p, opts.Rules)
 	gpus := devicesOf(watch, a.found.acts)
 	names := gpuNames(t)

@@ -8,8 +8,10 @@ import (
 // Framework returns the server that made the trace, in the spelling of reports ("SGLang"): the one whose code appears most
 // among the Python frames, else among the cpu ops, else the one whose step annotations the trace has; "" where nothing tells.
 // Kernel names are no sign: servers borrow each other's kernels.
-func (a *Analysis) Framework() string {
-	t := a.trace
+func (a *Analysis) Framework() string { return a.framework() }
+
+// frameworkOf looks for [Analysis.Framework].
+func frameworkOf(t *trace.Trace) string {
 	frames, ops := make([]int, len(frameworks)), make([]int, len(frameworks))
 	for i := range t.NumNames() {
 		name := t.Name(trace.NameID(i))
