@@ -44,17 +44,27 @@ type Analysis struct {
 
 // found is what is found once for all devices, so that many of them cost no more than their kernels.
 type found struct {
-	acts       map[trace.DeviceID][]trace.Event // activities by device, by start
+	acts       map[trace.DeviceID][]int32 // rows of the GPU lane by device, by start
 	frames     func() *frames
 	rules, own *classify.Ruleset // the profile's with the user's, and those alone
 }
 
 // findOnce looks through the trace once for all devices.
 func findOnce(watch *stop.Watch, t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
-	f := &found{acts: map[trace.DeviceID][]trace.Event{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
+	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
+	counts := map[trace.DeviceID]int{}
 	for e := range t.Events(trace.LaneGPU) {
 		watch.Row()
-		f.acts[e.Device()] = append(f.acts[e.Device()], e)
+		counts[e.Device()]++
+	}
+	for d, n := range counts {
+		f.acts[d] = make([]int32, 0, n)
+	}
+	row := int32(0)
+	for e := range t.Events(trace.LaneGPU) {
+		watch.Row()
+		f.acts[e.Device()] = append(f.acts[e.Device()], row)
+		row++
 	}
 	f.frames = sync.OnceValue(func() *frames { return readFrames(watch, t) })
 	return f

@@ -73,7 +73,7 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t) })
 	a.found = findOnce(watch, t, p, opts.Rules)
-	gpus := devicesOf(watch, a.found.acts)
+	gpus := devicesOf(watch, t, a.found.acts)
 	names := gpuNames(t)
 	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it
 	for i, g := range gpus {
@@ -251,8 +251,9 @@ func (w *work) nameIdle(a *Device, results []passResult) {
 func (w *work) fillKernels(a *Device) {
 	n := len(w.acts)
 	c := columns{event: make([]trace.EventID, n), pass: w.pass, layer: make([]int16, n), half: w.half, category: make([]uint16, n), operator: w.op, order: w.order}
-	for i, e := range w.acts {
+	for i := range w.acts {
 		w.watch.Row()
+		e := w.act(int32(i))
 		c.event[i], c.layer[i], c.category[i] = e.ID(), int16(w.layer[i]), a.categoryOf[w.seq.ID[i]]
 	}
 	a.columns = c
@@ -284,8 +285,8 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64
 	seen := false
 	for k, i := range r.kernels {
-		fp.Start = min(fp.Start, w.acts[i].Start())
-		fp.End = max(fp.End, w.acts[i].End())
+		fp.Start = min(fp.Start, w.act(i).Start())
+		fp.End = max(fp.End, w.act(i).End())
 		if w.replayed(i) {
 			fp.Replay++
 		}
@@ -326,9 +327,9 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 			lay.Start, lay.End = math.MaxInt64, math.MinInt64
 		}
 		for _, i := range kernels {
-			lay.Start = min(lay.Start, w.acts[i].Start())
-			lay.End = max(lay.End, w.acts[i].End())
-			lay.Sum += w.acts[i].Duration()
+			lay.Start = min(lay.Start, w.act(i).Start())
+			lay.End = max(lay.End, w.act(i).End())
+			lay.Sum += w.act(i).Duration()
 		}
 		lay.Wall = lay.End.Sub(lay.Start)
 		lay.Partial = l == 0 && r.cutFirst || l == r.count-1 && r.cutLast

@@ -148,7 +148,7 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 		}
 		w.half[i] = 0
 		for k := len(r.line) - 1; k >= 0; k-- {
-			if w.acts[r.line[k]].Start() <= w.acts[i].Start() && layerOf[r.line[k]] == layerOf[i] {
+			if w.act(r.line[k]).Start() <= w.act(i).Start() && layerOf[r.line[k]] == layerOf[i] {
 				w.half[i] = halves[r.line[k]]
 				break
 			}

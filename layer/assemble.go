@@ -127,7 +127,8 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 // given turns given passes into the form of found ones.
 func (w *work) given(passes []GivenPass) ([]passResult, error) {
 	index := make(map[trace.EventID]int32, len(w.acts))
-	for i, e := range w.acts {
+	for i := range w.acts {
+		e := w.act(int32(i))
 		index[e.ID()] = int32(i)
 	}
 	rank := make([]int32, len(w.order)) // in launch order

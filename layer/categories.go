@@ -56,7 +56,7 @@ func (w *work) nameExperts(a *Device, results []passResult) {
 			continue
 		}
 		for _, i := range r.kernels {
-			if a.byPlace[w.seq.ID[i]] && !w.replayed(i) && inOp(w.acts[i]) {
+			if a.byPlace[w.seq.ID[i]] && !w.replayed(i) && inOp(w.act(i)) {
 				a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
 			}
 		}
@@ -74,7 +74,7 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 		switch w.facts[id].Role {
 		case classify.RoleRouter, classify.RolePermute:
 			if !chosen {
-				chosen, products, stream = true, products[:0], w.acts[i].Stream()
+				chosen, products, stream = true, products[:0], w.act(i).Stream()
 			}
 		case classify.RoleMoE, classify.RoleFinalize: // an activation of the experts, or the sum of their outputs
 			if chosen && len(products) > 0 {
@@ -88,7 +88,7 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 				found = append(found, i)
 			}
 		case classify.RoleProduct:
-			if a.byPlace[id] && chosen && w.acts[i].Stream() == stream {
+			if a.byPlace[id] && chosen && w.act(i).Stream() == stream {
 				products = append(products, i)
 			}
 		}

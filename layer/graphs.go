@@ -17,10 +17,10 @@ type replay struct {
 func (w *work) replaysIn(kernels []int32) []replay {
 	var out []replay
 	for k, i := range kernels {
-		if !w.replayed(i) || !w.launch[i].Valid() {
+		if !w.replayed(i) || !w.call(i).Valid() {
 			continue
 		}
-		id := w.launch[i].ID()
+		id := w.call(i).ID()
 		if n := len(out); n > 0 && out[n-1].launch == id {
 			out[n-1].to = k + 1
 			continue
@@ -110,7 +110,7 @@ func (w *work) bestSplit(kernels []int32, from, to int, where []uint8) int {
 		if w.known(a) && w.known(b) && w.at[a] != w.at[b] {
 			return w.at[b] - w.at[a]
 		}
-		return w.acts[b].Start() - w.acts[a].End()
+		return w.act(b).Start() - w.act(a).End()
 	}
 	longest := pause(from)
 	for k := from; k < to; k++ {

@@ -19,7 +19,7 @@ import (
 func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	count := map[trace.StreamID]int{}
 	for _, i := range kernels {
-		count[w.acts[i].Stream()]++
+		count[w.act(i).Stream()]++
 	}
 	if len(count) < 2 {
 		return 0, false
@@ -37,7 +37,7 @@ func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	first, second := streams[0], streams[1]
 	known := map[int32]bool{}
 	for _, i := range kernels {
-		if w.acts[i].Stream() == first {
+		if w.act(i).Stream() == first {
 			known[w.seq.Base[i]] = true
 		}
 	}
@@ -45,7 +45,7 @@ func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	var roles [roleBackward + 1]int
 	last := first
 	for _, i := range kernels {
-		s := w.acts[i].Stream()
+		s := w.act(i).Stream()
 		if s != first && s != second {
 			continue
 		}
@@ -71,7 +71,7 @@ func (w *work) withoutHalf(kernels []int32) (first, second []int32) {
 		return kernels, nil
 	}
 	for _, i := range kernels {
-		if w.acts[i].Stream() == stream {
+		if w.act(i).Stream() == stream {
 			second = append(second, i)
 		} else {
 			first = append(first, i)

@@ -40,7 +40,7 @@ func (w *work) hostOf(r *passResult) HostSpan {
 			continue
 		}
 		end := w.at[i]
-		if l := w.launch[i]; l.Valid() {
+		if l := w.call(i); l.Valid() {
 			end = l.End()
 		}
 		if first {

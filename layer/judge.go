@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -12,6 +13,7 @@ import (
 // nothing shows its beginning.
 func (w *work) judge(results []passResult, m *modelFacts) {
 	guessed := m.source == "repeats"
+	doubts := map[*segment.Cut]judged{} // passes of equal kernels share their cut
 	for p := range results {
 		r := &results[p]
 		if r.count == 0 && (r.evidence == "structure" || r.evidence == "whole" || r.evidence == "graph") {
@@ -20,7 +22,12 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 		if r.st == nil || r.levidence == "module" {
 			continue
 		}
-		d := params.Doubt(r.seq, r.st, guessed)
+		known, ok := doubts[r.st]
+		if !ok || !slices.Equal(known.ids, r.seq.ID) {
+			known = judged{r.seq.ID, params.Doubt(r.seq, r.st, guessed)}
+			doubts[r.st] = known
+		}
+		d := known.doubts
 		d.Front = d.Front && r.cut == Whole && p == 0 && r.evidence != "graph"
 		if d.Front && guessed && len(results) == 1 {
 			r.cut, r.lconf = CutAtStart, params.CapLost
@@ -43,6 +50,12 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 		shareDoubt(results)
 	}
 	w.doubtScrambled(results)
+}
+
+// judged is what was said against the layers of a sequence of names.
+type judged struct {
+	ids    []int32
+	doubts segment.Doubts
 }
 
 // capScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong

@@ -19,8 +19,8 @@ type work struct {
 	opts   Options
 	device trace.DeviceID
 
-	acts   []trace.Event
-	launch []trace.Event       // the call behind each activity; not valid for orphans
+	acts   []int32             // rows of the GPU lane: numbers cost the garbage collector nothing, events do
+	calls  []int32             // rows of the launch lane: the call behind each activity; −1 for orphans
 	at     []trace.Time        // when it was launched, or by External id when its op ran; see known
 	thread []trace.ThreadIndex // where; NoThread when unknown
 	replay []bool              // a graph launch is behind it
@@ -50,13 +50,13 @@ type gpu struct {
 }
 
 // devicesOf returns the GPUs with activities, the busiest first; ties go to the lowest id.
-func devicesOf(watch *stop.Watch, acts map[trace.DeviceID][]trace.Event) []gpu {
+func devicesOf(watch *stop.Watch, t *trace.Trace, acts map[trace.DeviceID][]int32) []gpu {
 	out := make([]gpu, 0, len(acts))
 	for d, list := range acts {
 		g := gpu{id: d}
-		for _, e := range list {
+		for _, row := range list {
 			watch.Row()
-			g.busy += e.Duration()
+			g.busy += t.LaneAt(trace.LaneGPU, int(row)).Duration()
 		}
 		out = append(out, g)
 	}
@@ -80,18 +80,19 @@ func collect(watch *stop.Watch, a *Device) *work {
 	w := &work{t: a.of.trace, watch: watch, opts: a.of.opts, device: a.ID, acts: a.of.found.acts[a.ID]}
 	delete(a.of.found.acts, a.ID)
 	n := len(w.acts)
-	w.launch = make([]trace.Event, n)
+	w.calls = make([]int32, n)
 	w.at = make([]trace.Time, n)
 	w.thread = make([]trace.ThreadIndex, n)
 	w.replay = make([]bool, n)
 	w.pass, w.layer = make([]int32, n), make([]int32, n)
 	w.half = make([]int8, n)
-	for i, e := range w.acts {
+	for i := range w.acts {
 		watch.Row()
-		w.pass[i], w.layer[i], w.half[i] = None, None, None
+		e := w.act(int32(i))
+		w.pass[i], w.layer[i], w.half[i], w.calls[i] = None, None, None, None
 		w.thread[i], w.replay[i] = trace.NoThread, e.IsReplay()
 		if l := e.Launch(); l.Valid() {
-			w.launch[i], w.at[i], w.thread[i] = l, l.Start(), l.Thread()
+			w.calls[i], w.at[i], w.thread[i] = int32(l.Index()), l.Start(), l.Thread()
 		} else if op := e.Op(); op.Valid() {
 			w.at[i], w.thread[i] = op.Start(), op.Thread()
 		}
@@ -101,6 +102,12 @@ func collect(watch *stop.Watch, a *Device) *work {
 	return w
 }
 
+// act is the activity with the given index.
+func (w *work) act(i int32) trace.Event { return w.t.LaneAt(trace.LaneGPU, int(w.acts[i])) }
+
+// call is the call that launched an activity; not valid for orphans.
+func (w *work) call(i int32) trace.Event { return w.t.LaneAt(trace.LaneLaunch, int(w.calls[i])) }
+
 // internNames makes the sequence: dense ids for names and base names, roles once per name.
 func (w *work) internNames() {
 	n := len(w.acts)
@@ -108,8 +115,9 @@ func (w *work) internNames() {
 	dense := make(map[trace.NameID]int32)
 	bases := newInterner()
 	var base []int32
-	for i, e := range w.acts {
+	for i := range w.acts {
 		w.watch.Row()
+		e := w.act(int32(i))
 		id, ok := dense[e.NameID()]
 		if !ok {
 			id = int32(len(w.names))
@@ -146,7 +154,7 @@ func (w *work) sortByLaunch() {
 	for i := range w.order {
 		w.watch.Row()
 		w.order[i] = int32(i)
-		s := w.acts[i].Stream()
+		s := w.act(int32(i)).Stream()
 		if w.known(int32(i)) {
 			key[i] = w.at[i]
 			if before, ok := last[s]; ok && key[i] < before && w.replayed(int32(i)) {
@@ -160,6 +168,9 @@ func (w *work) sortByLaunch() {
 		if k, ok := last[s]; ok {
 			key[i] = k
 		}
+	}
+	if slices.IsSortedFunc(w.order, func(a, b int32) int { return cmp.Compare(key[a], key[b]) }) {
+		return
 	}
 	sort.SliceStable(w.order, func(a, b int) bool {
 		w.watch.Row()

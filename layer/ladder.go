@@ -298,7 +298,7 @@ func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
 		}
 	}
 	if added {
-		first := func(r *passResult) trace.Time { return w.acts[slices.Min(r.kernels)].Start() }
+		first := func(r *passResult) trace.Time { return w.act(slices.Min(r.kernels)).Start() }
 		sort.SliceStable(results, func(a, b int) bool { return first(&results[a]) < first(&results[b]) })
 	}
 	return results

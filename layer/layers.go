@@ -42,8 +42,8 @@ func (w *work) mainLine(kernels []int32) (line, side []int32) {
 	for _, i := range kernels {
 		g := group{trace.NoEvent, false}
 		switch {
-		case w.replayed(i) && w.launch[i].Valid():
-			g = group{w.launch[i].ID(), true}
+		case w.replayed(i) && w.call(i).Valid():
+			g = group{w.call(i).ID(), true}
 		case w.known(i):
 			continue
 		}
@@ -73,7 +73,7 @@ func (w *work) mainLine(kernels []int32) (line, side []int32) {
 func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 	count := map[trace.StreamID]int{}
 	for _, i := range kernels {
-		count[w.acts[i].Stream()]++
+		count[w.act(i).Stream()]++
 	}
 	if len(count) < 2 {
 		return
@@ -91,7 +91,7 @@ func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 	overlap := map[trace.StreamID]int{}
 	sideEnd := map[trace.StreamID]trace.Time{}
 	for _, i := range sorted {
-		e := w.acts[i]
+		e := w.act(i)
 		s := e.Stream()
 		if s == mainStream {
 			for o, end := range sideEnd {
@@ -111,7 +111,7 @@ func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 		}
 	}
 	for _, i := range kernels {
-		s := w.acts[i].Stream()
+		s := w.act(i).Stream()
 		if s != mainStream && params.Beside(overlap[s], count[s]) {
 			beside[i] = true
 		}
@@ -132,7 +132,7 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 	prev := int32(-2)
 	for _, i := range r.line {
 		if l := layerOf[i]; l != prev {
-			marks = append(marks, mark{w.acts[i].Start(), l})
+			marks = append(marks, mark{w.act(i).Start(), l})
 			prev = l
 		}
 	}
@@ -146,7 +146,7 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 		if !params.Recurs(recurs[w.seq.ID[i]], r.count) {
 			continue
 		}
-		x := w.acts[i].Start()
+		x := w.act(i).Start()
 		if k := sort.Search(len(marks), func(k int) bool { return marks[k].at > x }) - 1; k >= 0 {
 			layerOf[i] = marks[k].layer
 		}

@@ -115,7 +115,7 @@ func (w *work) assignByModel(results []passResult, f *frames, m *modelFacts) *mo
 // busy adds up the durations of kernels.
 func (w *work) busy(kernels []int32) (sum time.Duration) {
 	for _, i := range kernels {
-		sum += w.acts[i].Duration()
+		sum += w.act(i).Duration()
 	}
 	return sum
 }

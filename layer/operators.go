@@ -180,7 +180,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths
 		op, id, leaf := &kernels[k], w.seq.ID[i], int32(-1)
 		op.Layer = r.layer[k]
 		if beside[k] {
-			op.Stream = int32(w.acts[i].Stream()) + 1
+			op.Stream = int32(w.act(i).Stream()) + 1
 		}
 		if w.known(i) && !w.replayed(i) {
 			leaf = paths.leafOf(i)
@@ -229,7 +229,7 @@ func (w *work) besideMain(r *passResult) []bool {
 	main, most := trace.StreamID(0), 0
 	for _, i := range r.kernels {
 		if w.replayed(i) {
-			s := w.acts[i].Stream()
+			s := w.act(i).Stream()
 			if count[s]++; count[s] > most {
 				main, most = s, count[s]
 			}
@@ -237,7 +237,7 @@ func (w *work) besideMain(r *passResult) []bool {
 	}
 	if len(count) > 1 {
 		for k, i := range r.kernels {
-			beside[k] = beside[k] || w.replayed(i) && w.acts[i].Stream() != main
+			beside[k] = beside[k] || w.replayed(i) && w.act(i).Stream() != main
 		}
 	}
 	return beside
@@ -252,7 +252,7 @@ func b2i(b bool) byte {
 
 // weightOf returns the sizes of the weight of the product op behind a launch, 0 where its shapes are not recorded.
 func (w *work) weightOf(i int32) (k, n int) {
-	op := w.acts[i].Op()
+	op := w.act(i).Op()
 	if !op.Valid() {
 		return 0, 0
 	}

@@ -264,7 +264,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	adopted := false
 	for i := range w.acts {
 		w.watch.Row()
-		s := w.acts[i].Stream()
+		s := w.act(int32(i)).Stream()
 		st := last[s]
 		if st == nil {
 			st = &seen{pass: None}
@@ -295,15 +295,15 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	ends := make([]trace.Time, len(passes))
 	for p := range passes {
 		for _, i := range passes[p].kernels {
-			ends[p] = max(ends[p], w.acts[i].End())
+			ends[p] = max(ends[p], w.act(i).End())
 		}
 	}
 	for i := range w.acts {
 		w.watch.Row()
-		if w.known(int32(i)) || of[i] != None || last[w.acts[i].Stream()].known {
+		if w.known(int32(i)) || of[i] != None || last[w.act(int32(i)).Stream()].known {
 			continue
 		}
-		if p := passAt(w, passes, ends, w.acts[i].Start()); p != None {
+		if p := passAt(w, passes, ends, w.act(int32(i)).Start()); p != None {
 			of[i] = p
 			adopted = true
 		}
@@ -325,16 +325,16 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 
 // longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause.
 func (w *work) longestPause(before int32, between []int32, after int32) int {
-	end, at, longest := w.acts[before].End(), 0, trace.Time(-1)
+	end, at, longest := w.act(before).End(), 0, trace.Time(-1)
 	for k := 0; k <= len(between); k++ {
 		next := after
 		if k < len(between) {
 			next = between[k]
 		}
-		if pause := w.acts[next].Start() - end; pause > longest {
+		if pause := w.act(next).Start() - end; pause > longest {
 			longest, at = pause, k
 		}
-		end = max(end, w.acts[next].End())
+		end = max(end, w.act(next).End())
 	}
 	return at
 }
@@ -342,7 +342,7 @@ func (w *work) longestPause(before int32, between []int32, after int32) int {
 // passAt returns the pass whose kernels run at x: the last one that began before, if it has not ended. ends holds the end of
 // each pass.
 func passAt(w *work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
-	k := sort.Search(len(passes), func(k int) bool { return w.acts[passes[k].kernels[0]].Start() > x }) - 1
+	k := sort.Search(len(passes), func(k int) bool { return w.act(passes[k].kernels[0]).Start() > x }) - 1
 	if k < 0 || ends[k] < x {
 		return None
 	}

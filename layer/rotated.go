@@ -75,7 +75,7 @@ func (w *work) logs(kernels []int32) []float64 {
 	w.watch.Rows(len(kernels))
 	out := make([]float64, len(kernels))
 	for k, i := range kernels {
-		out[k] = math.Log(float64(max(1, w.acts[i].Duration())))
+		out[k] = math.Log(float64(max(1, w.act(i).Duration())))
 	}
 	return out
 }

@@ -17,6 +17,7 @@ const strayShare = 20
 // with a pause between that is longer than all work of the pass. A time of the pass that held the pause would say nothing about
 // it. The notes name them.
 func (w *work) dropStrays(results []passResult) (notes []string) {
+	inLayer := make([]bool, len(w.acts))
 	for p := range results {
 		w.look()
 		r := &results[p]
@@ -24,13 +25,12 @@ func (w *work) dropStrays(results []passResult) (notes []string) {
 		if most == 0 {
 			continue
 		}
-		inLayer := map[int32]bool{}
 		for k, i := range r.kernels {
 			inLayer[i] = r.layer[k] != None
 		}
 		sorted := slices.Sorted(slices.Values(r.kernels)) // by start
 		end, busy := w.progress(sorted)
-		pause := func(k int) trace.Time { return w.acts[sorted[k]].Start() - end[k] }
+		pause := func(k int) trace.Time { return w.act(sorted[k]).Start() - end[k] }
 		from, to := 0, len(sorted)
 		for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
 			if pause(k) > busy[to]-busy[k] {
@@ -62,9 +62,9 @@ func (w *work) dropStrays(results []passResult) (notes []string) {
 // progress returns when the first k of the kernels have ended, and how long at least one of them runs.
 func (w *work) progress(kernels []int32) (end, busy []trace.Time) {
 	end, busy = make([]trace.Time, len(kernels)+1), make([]trace.Time, len(kernels)+1)
-	end[0] = w.acts[kernels[0]].Start()
+	end[0] = w.act(kernels[0]).Start()
 	for k, i := range kernels {
-		e := w.acts[i]
+		e := w.act(i)
 		end[k+1] = max(end[k], e.End())
 		busy[k+1] = busy[k] + max(0, e.End()-max(end[k], e.Start()))
 	}

@@ -63,7 +63,7 @@ func (w *work) rowsOf(r *passResult, sizes map[string][3]int64) (rows int64, rea
 		if f.Tokens.Family == "" {
 			continue
 		}
-		config := w.acts[i].LaunchConfig()
+		config := w.act(i).LaunchConfig()
 		if config == "" {
 			continue // a replay on AMD
 		}
