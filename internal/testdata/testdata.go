@@ -112,3 +112,33 @@ func declaresModule(path string) (bool, error) {
 	}
 	return false, sc.Err()
 }
+
+// Restrict returns of a decoded JSON document got only the fields that want has,
+// at every depth: what documents gained since is no difference.
+func Restrict(got, want any) any {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return got
+		}
+		out := map[string]any{}
+		for k := range w {
+			if v, ok := g[k]; ok {
+				out[k] = Restrict(v, w[k])
+			}
+		}
+		return out
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return got
+		}
+		out := make([]any, len(g))
+		for i := range g {
+			out[i] = Restrict(g[i], w[i])
+		}
+		return out
+	}
+	return got
+}

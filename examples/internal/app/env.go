@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -67,3 +68,14 @@ func (e *Env) Demo() bool { return e.Trace == "" }
 // where total is 0. It does nothing where progress is off and is cheap to call
 // often. It is safe for concurrent use.
 func (e *Env) Step(label string, done, total int64) { e.progress.show(label, done, total) }
+
+// WriteJSON writes one document to Stdout; see [WriteJSON].
+func (e *Env) WriteJSON(v any) error { return WriteJSON(e.Stdout, v) }
+
+// WriteJSON writes one document, indented, with names of kernels as they are: < and > are not escaped.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -32,6 +32,11 @@ func OutputFile(fs *flag.FlagSet, path *string, name, usage string) {
 	fs.Var(&outputPath{path}, name, usage)
 }
 
+// HTMLFile defines --html, the same in all programs that have it.
+func HTMLFile(fs *flag.FlagSet, path *string) {
+	OutputFile(fs, path, "html", "also write a page for browsers to this `FILE`: one file that needs no network")
+}
+
 // isPath reports whether a flag's value names a file or directory.
 func isPath(f *flag.Flag) bool {
 	kind, _ := flag.UnquoteUsage(f)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -70,4 +71,14 @@ func Golden(t *testing.T, path, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
+}
+
+// Export writes a generated nsys export and returns its path.
+func Export(t *testing.T, cfg nsysgen.Config) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	if _, err := nsysgen.Write(path, cfg); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -123,6 +123,15 @@ func (s *Settings) WaitFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&s.inspect, "inspect", true, "read each trace and report steps, GPU events and an empty window")
 }
 
+// OptionsOfURL is [Settings.Options] of a program that needs --url.
+func (s *Settings) OptionsOfURL(env *app.Env) (capture.Options, error) {
+	o, err := s.Options(env)
+	if err == nil && o.URL == "" {
+		err = app.Usagef("--url is needed")
+	}
+	return o, err
+}
+
 // Options checks the flags, wrong usage first.
 func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	o := s.O

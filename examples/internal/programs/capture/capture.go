@@ -2,10 +2,8 @@ package capture
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/llmstrata/strata/capture"
@@ -137,7 +135,7 @@ func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingUR
 		if err != nil {
 			doc.Error = err.Error()
 		}
-		if werr := writeJSON(env.Stdout, doc); werr != nil {
+		if werr := env.WriteJSON(doc); werr != nil {
 			return werr
 		}
 	} else {
@@ -160,7 +158,7 @@ func printCalls(ctx context.Context, env *app.Env, o capture.Options) error {
 		return live.End(err)
 	}
 	if env.Format == "json" {
-		return writeJSON(env.Stdout, struct {
+		return env.WriteJSON(struct {
 			Schema string         `json:"schema"`
 			Calls  []capture.Call `json:"calls"`
 		}{"strata.capture-dry-run/1", calls})
@@ -183,7 +181,7 @@ func short(s string) string {
 // writeResult prints what was captured, also the part before an error.
 func writeResult(env *app.Env, r *capture.Result, failed error) error {
 	if env.Format == "json" {
-		return writeJSON(env.Stdout, struct {
+		return env.WriteJSON(struct {
 			*capture.Result
 			Files []string `json:"files"`
 		}{r, append([]string{}, r.Files()...)})
@@ -193,13 +191,4 @@ func writeResult(env *app.Env, r *capture.Result, failed error) error {
 	}
 	writeText(env.Stdout, r)
 	return nil
-}
-
-func writeJSON(w io.Writer, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
 }

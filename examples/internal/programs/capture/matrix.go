@@ -2,15 +2,16 @@ package capture
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
 func matrixProgram() app.Program {
@@ -71,7 +72,7 @@ func matrixProgram() app.Program {
 					Entries []capture.Entry   `json:"entries"`
 					Reports map[string]string `json:"reports"`
 				}{p.Title, entries, b.files}
-				if werr := writeJSON(env.Stdout, doc); werr != nil {
+				if werr := env.WriteJSON(doc); werr != nil {
 					return werr
 				}
 			} else if werr := b.write(env.Stdout); werr != nil {
@@ -87,9 +88,5 @@ func writeProbe(e capture.Entry, r *capture.ProbeReport) error {
 	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(e.Dir, "probe.json"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(writeJSON(f, r), f.Close())
+	return atomicfile.Write(filepath.Join(e.Dir, "probe.json"), 0o666, func(w io.Writer) error { return app.WriteJSON(w, r) })
 }

@@ -32,7 +32,7 @@ func overrideProgram() app.Program {
 				return live.End(err)
 			}
 			if env.Format == "json" {
-				return writeJSON(env.Stdout, struct {
+				return env.WriteJSON(struct {
 					Source string `json:"source"`
 					Output string `json:"output"`
 					capture.OverrideChanges

@@ -23,12 +23,9 @@ func probeProgram() app.Program {
 			s.OnlyProbeFlags(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
-			o, err := s.Options(env)
+			o, err := s.OptionsOfURL(env)
 			if err != nil {
 				return err
-			}
-			if o.URL == "" {
-				return app.Usagef("--url is needed")
 			}
 			r, err := capture.Probe(ctx, o)
 			if r == nil {
@@ -46,7 +43,7 @@ func probeProgram() app.Program {
 				if err != nil {
 					doc.Error = err.Error()
 				}
-				if werr := writeJSON(env.Stdout, doc); werr != nil {
+				if werr := env.WriteJSON(doc); werr != nil {
 					return werr
 				}
 				return live.End(err)

@@ -88,19 +88,16 @@ func doctorProgram() app.Program {
 			s.WindowFlags(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
-			o, err := s.Options(env)
+			o, err := s.OptionsOfURL(env)
 			if err != nil {
 				return err
-			}
-			if o.URL == "" {
-				return app.Usagef("--url is needed")
 			}
 			d, err := capture.Diagnose(ctx, o)
 			if err != nil {
 				return live.End(err)
 			}
 			if env.Format == "json" {
-				return writeJSON(env.Stdout, d)
+				return env.WriteJSON(d)
 			}
 			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence, d.Profiler)
 			for _, f := range d.Findings {

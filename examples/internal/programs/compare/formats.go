@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -22,9 +21,7 @@ func formats() []string {
 func write(env *app.Env, r *compare.Report, s *gate.Suite) error {
 	switch env.Format {
 	case "json":
-		e := json.NewEncoder(env.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return env.WriteJSON(r)
 	case "markdown":
 		return r.WriteMarkdown(env.Stdout)
 	case "html":

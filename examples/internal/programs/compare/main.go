@@ -72,7 +72,7 @@ func program() app.Program {
 			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), bimodal (runs of two kinds); may be given several times")
-			app.OutputFile(fs, &o.html, "html", "also write a report for browsers to this `FILE`: one file that needs no network")
+			app.HTMLFile(fs, &o.html)
 			fs.StringVar(&o.save, "save", "", "write side B, reduced to what a comparison needs, to `FILE`")
 			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
 			fs.StringVar(&o.noise, "noise", "", "what two equal runs differ by: a `FILE` that --save-noise wrote, or a standard deviation in per cent; default: 0.75 on one kind of GPU, 2 elsewhere, assumed")

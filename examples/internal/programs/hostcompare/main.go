@@ -2,10 +2,8 @@ package hostcompare
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
@@ -131,7 +129,7 @@ func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *h
 		if err != nil {
 			return err
 		}
-		return writeJSON(env.Stdout, struct {
+		return env.WriteJSON(struct {
 			*hostoverhead.Comparison
 			Handoff *hostoverhead.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
 		}{c, c.Handoff(v)})
@@ -168,7 +166,7 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 		return err
 	}
 	if env.Format == "json" {
-		return writeJSON(env.Stdout, struct {
+		return env.WriteJSON(struct {
 			*hostoverhead.Run
 			Host *hostoverhead.Verdict `json:"host"` // where the idle time goes
 		}{r, v})
@@ -177,12 +175,4 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 		return err
 	}
 	return v.WriteText(env.Stdout)
-}
-
-// writeJSON writes one indented document.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", " ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

@@ -28,23 +28,13 @@ func TestDemo(t *testing.T) {
 	apptest.Golden(t, "testdata/demo.golden", own)
 }
 
-// export generates an nsys export and returns its path.
-func export(t *testing.T, cfg nsysgen.Config) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "run.sqlite")
-	if _, err := nsysgen.Write(path, cfg); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // slower is the default server with a broadcast in every step.
 func slower(seed uint64) nsysgen.Config {
 	return nsysgen.Default(seed).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
 }
 
 func TestComparisonOfGeneratedRuns(t *testing.T) {
-	r := apptest.MustRun(t, program(), "--baseline", export(t, nsysgen.Default(1)), "--target", export(t, slower(2)),
+	r := apptest.MustRun(t, program(), "--baseline", apptest.Export(t, nsysgen.Default(1)), "--target", apptest.Export(t, slower(2)),
 		"--baseline-label", "v1", "--target-label", "v2")
 	apptest.Golden(t, "testdata/compare.golden", r.Stdout)
 }
@@ -81,7 +71,7 @@ func TestSyntheticPair(t *testing.T) {
 }
 
 func TestOneRunAlone(t *testing.T) {
-	path := export(t, nsysgen.Default(1))
+	path := apptest.Export(t, nsysgen.Default(1))
 	for _, flag := range []string{"--trace", "--baseline", "--target"} {
 		r := apptest.MustRun(t, program(), flag, path, "--gaps", "1")
 		if !strings.Contains(r.Stdout, "steady steps") || !strings.Contains(r.Stdout, "Gap ledger, device ") {
@@ -103,7 +93,7 @@ func TestOneRunAlone(t *testing.T) {
 }
 
 func TestWrongUsage(t *testing.T) {
-	path := export(t, nsysgen.Default(1))
+	path := apptest.Export(t, nsysgen.Default(1))
 	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"}, {"--format", "xml"}, {path, path}} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d", args, r.Code, app.ExitUsage)
@@ -118,7 +108,7 @@ func TestWrongUsage(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	short := nsysgen.Default(3)
 	short.Steps, short.Layers = 8, 2
-	base, slow, few := export(t, nsysgen.Default(1)), export(t, slower(2)), export(t, short)
+	base, slow, few := apptest.Export(t, nsysgen.Default(1)), apptest.Export(t, slower(2)), apptest.Export(t, short)
 	for _, c := range []struct {
 		name string
 		args []string

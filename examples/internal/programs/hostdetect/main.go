@@ -2,10 +2,8 @@ package hostdetect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -87,7 +85,7 @@ func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) err
 	case err != nil:
 		return noKernels(env, t, o, err)
 	case o.asJSON(env):
-		return writeJSON(env.Stdout, r)
+		return env.WriteJSON(r)
 	}
 	return r.WriteText(env.Stdout)
 }
@@ -101,7 +99,7 @@ func (o options) asJSON(env *app.Env) bool {
 // without kernels is a result for scripts.
 func noKernels(env *app.Env, t *trace.Trace, o options, err error) error {
 	if o.asJSON(env) && (errors.Is(err, hostoverhead.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
-		if werr := writeJSON(env.Stdout, map[string]any{"schema": hostoverhead.Schema, "error": err.Error(), "health": t.Health()}); werr != nil {
+		if werr := env.WriteJSON(map[string]any{"schema": hostoverhead.Schema, "error": err.Error(), "health": t.Health()}); werr != nil {
 			return werr
 		}
 	}
@@ -173,13 +171,5 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		}
 		v.Handoff = v.NewHandoff(run)
 	}
-	return writeJSON(env.Stdout, v)
-}
-
-// writeJSON writes one indented document.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", " ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	return env.WriteJSON(v)
 }

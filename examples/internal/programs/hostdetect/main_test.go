@@ -30,16 +30,6 @@ func TestDemo(t *testing.T) {
 	apptest.Golden(t, "testdata/demo.golden", own)
 }
 
-// export generates an nsys export and returns its path.
-func export(t *testing.T, cfg nsysgen.Config) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "run.sqlite")
-	if _, err := nsysgen.Write(path, cfg); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // report is what tools read of the JSON.
 type report struct {
 	Schema   string
@@ -83,7 +73,7 @@ func parse(t *testing.T, text string) report {
 }
 
 func TestJSON(t *testing.T) {
-	path := export(t, nsysgen.Default(1))
+	path := apptest.Export(t, nsysgen.Default(1))
 	r := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--handoff").Stdout)
 	if r.Schema != "strata.host/2" || r.Verdict != "YES" || r.Headroom.AtMost < 2 || len(r.Idle) == 0 || len(r.Ranks) != 2 {
 		t.Errorf("report = %+v", r)
@@ -102,7 +92,7 @@ func TestJSON(t *testing.T) {
 
 // TestOutputNameTellsTheFormat: the published command writes a document with --output verdict.json.
 func TestOutputNameTellsTheFormat(t *testing.T) {
-	path, out := export(t, nsysgen.Default(1)), filepath.Join(t.TempDir(), "verdict.json")
+	path, out := apptest.Export(t, nsysgen.Default(1)), filepath.Join(t.TempDir(), "verdict.json")
 	apptest.MustRun(t, program(), "--trace", path, "--output", out)
 	if r := parse(t, read(t, out)); r.Schema != "strata.host/2" {
 		t.Errorf("report = %+v", r)
@@ -174,7 +164,7 @@ func read(t *testing.T, path string) string {
 }
 
 func TestThresholdFlagsAreUsed(t *testing.T) {
-	path := export(t, nsysgen.Default(1))
+	path := apptest.Export(t, nsysgen.Default(1))
 	strict := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--gpu-idle-threshold", "0.97", "--gpu-util-threshold", "0.03", "--launch-threshold", "0.77", "--no-m3").Stdout)
 	if strict.Published.Verdict != "YES" || strict.Verdict != "YES" { // generation has limits of its own
 		t.Errorf("published %s, verdict %s", strict.Published.Verdict, strict.Verdict)
@@ -192,7 +182,7 @@ func TestThresholdFlagsAreUsed(t *testing.T) {
 func TestNoKernels(t *testing.T) {
 	cfg := nsysgen.Default(1)
 	cfg.Layers = 0
-	path := export(t, cfg)
+	path := apptest.Export(t, cfg)
 	r := apptest.Run(t, program(), "--trace", path, "--format", "json")
 	if got := parse(t, r.Stdout); r.Code != app.ExitError || !strings.Contains(got.Error, "no GPU kernels") {
 		t.Errorf("exit code %d, error %q", r.Code, got.Error)

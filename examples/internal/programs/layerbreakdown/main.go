@@ -2,7 +2,6 @@ package layerbreakdown
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -143,9 +142,7 @@ func writePlan(env *app.Env) error {
 	p := c.Plan()
 	switch env.Format {
 	case "json":
-		e := json.NewEncoder(env.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(p)
+		return env.WriteJSON(p)
 	case "compute-flow":
 		return fmt.Errorf("--plan: --format compute-flow needs a trace; use text or json")
 	}

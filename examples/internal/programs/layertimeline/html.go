@@ -2,7 +2,6 @@ package layertimeline
 
 import (
 	"context"
-	"flag"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
@@ -11,21 +10,13 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
-// html is --html: where to write the report for browsers, "" for nowhere.
-type html string
-
-// define adds the flag.
-func (h *html) define(fs *flag.FlagSet) {
-	app.OutputFile(fs, (*string)(h), "html", "also write a report for browsers to this `FILE`: one file that needs no network")
-}
-
-// write writes the report with the layers of the given pass, layer.None for
-// the steady one. header is what the text output says about the deployment.
-func (h html) write(ctx context.Context, env *app.Env, a *layer.Device, pass int, header []string) error {
-	if h == "" {
+// writeHTML writes --html, a page with the layers of the given pass, layer.None for
+// the steady one.
+func (o *options) writeHTML(ctx context.Context, env *app.Env, a *layer.Device, pass int) error {
+	if o.html == "" {
 		return nil
 	}
-	r, err := page.Timeline(a, pass, env.TraceName(), header...)
+	r, err := page.Timeline(a, pass, env.TraceName(), o.lines()...)
 	if err != nil {
 		return err
 	}
@@ -37,5 +28,5 @@ func (h html) write(ctx context.Context, env *app.Env, a *layer.Device, pass int
 		r.Sections = append(r.Sections, lightpage.Sections(light)...)
 		r.Notes = append(r.Notes, light.Notes...)
 	}
-	return page.WriteFile(env, string(h), r)
+	return page.WriteFile(env, o.html, r)
 }

@@ -2,7 +2,6 @@ package layertimeline
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -21,7 +20,7 @@ type options struct {
 	allPasses   bool
 	gpu, mode   string
 	tp, ep      int
-	html        html
+	html        string
 	passGiven   func() bool
 	parallelism profile.Parallelism
 }
@@ -46,7 +45,7 @@ func program() app.Program {
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE` for the header; 0: from file name, trace or server_args.json, else 8")
 			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE` for the header; 0: as --tp")
 			fs.StringVar(&o.mode, "serving-mode", "", "`TEXT` for the header, e.g. decode or prefill")
-			o.html.define(fs)
+			app.HTMLFile(fs, &o.html)
 			o.passGiven = func() bool { return given(fs, "fwd-pass") }
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
@@ -91,7 +90,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	t.Trace = env.TraceName()
-	if err := o.html.write(ctx, env, a, pass, o.lines()); err != nil {
+	if err := o.writeHTML(ctx, env, a, pass); err != nil {
 		return err
 	}
 	var arch *profile.ArchSummary
@@ -100,10 +99,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		arch = &s
 	}
 	if env.Format == "json" {
-		e := json.NewEncoder(env.Stdout)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
+		return env.WriteJSON(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
 	}
 	return t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
 }

@@ -2,7 +2,6 @@ package perfettomap
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"time"
@@ -133,10 +132,7 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 // write prints the map.
 func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
 	if env.Format == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(pm)
+		return env.WriteJSON(pm)
 	}
 	name := a.Analysis().Profile.Name
 	anchor := a.Anchor

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 
@@ -47,7 +46,7 @@ func Program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
 			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages")
-			app.OutputFile(fs, &o.html, "html", "also write a page for browsers to this `FILE`: one file that needs no network")
+			app.HTMLFile(fs, &o.html)
 			fs.Var(&o.failOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be told: 'host-caused 5%', 'idle 20%', 'exposed-comm 10%', 'regression 3%' (with --against), 'coverage 90%', 'health degraded'; may be given several times; default: none")
 			fs.BoolVar(&o.unsure, "allow-inconclusive", false, "exit with 0 where a condition cannot be told")
 			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
@@ -115,10 +114,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) error {
 	switch env.Format {
 	case "json":
-		e := json.NewEncoder(env.Stdout)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return env.WriteJSON(r)
 	case gate.JUnit, gate.SARIF, gate.Prometheus:
 		if len(checks.Checks) == 0 {
 			return app.Usagef("--format %s tells what conditions say: --fail-on names them", env.Format)

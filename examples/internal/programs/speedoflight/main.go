@@ -2,7 +2,6 @@ package speedoflight
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -55,7 +54,7 @@ func program() app.Program {
 			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees, where the trace does not tell")
 			fs.BoolVar(&o.prefill, "prefill", false, "the tokens are prefilled, not decoded")
 			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
-			app.OutputFile(fs, &o.html, "html", "also write a report for browsers to this `FILE`: one file that needs no network")
+			app.HTMLFile(fs, &o.html)
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; default: the trace's, else 1")
 			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE`; default: 1")
 		},
@@ -79,9 +78,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	}
 	switch env.Format {
 	case "json":
-		e := json.NewEncoder(env.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return env.WriteJSON(r)
 	case "markdown":
 		return r.WriteMarkdown(env.Stdout)
 	}

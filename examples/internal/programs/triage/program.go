@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
@@ -31,7 +32,7 @@ type options struct {
 	tolerance              float64
 	allow                  bool
 	pprof                  string
-	html                   html
+	html                   string
 	server                 server
 }
 
@@ -71,7 +72,7 @@ func program() app.Program {
 			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
 			fs.BoolVar(&o.allow, "allow-inconclusive", false, "with --compare-input: exit 0 where it cannot be told")
 			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
-			o.html.define(fs)
+			app.HTMLFile(fs, &o.html)
 			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
 		},
 		More:      o.server.define,
@@ -175,7 +176,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if o.compare != "" {
 		return o.runCompare(ctx, env, in, report, layers)
 	}
-	if err := o.html.write(env, report, nil); err != nil {
+	if err := o.writeHTML(env, report, nil); err != nil {
 		return err
 	}
 	switch {
@@ -252,7 +253,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err != nil {
 		return err
 	}
-	if err := o.html.write(env, report, c); err != nil {
+	if err := o.writeHTML(env, report, c); err != nil {
 		return err
 	}
 	if env.Format == "json" {
@@ -266,4 +267,12 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	verdicts := map[string]gate.Verdict{triage.ComparePass: gate.Passed, triage.CompareRegressed: gate.Failed, triage.CompareInconclusive: gate.Inconclusive}
 	s := gate.Suite{Program: "triage", AllowInconclusive: o.allow, Checks: []gate.Check{{Name: "comparison with " + o.compare, Verdict: verdicts[c.Verdict], Message: c.Verdict}}}
 	return s.Err()
+}
+
+// writeHTML writes --html, with the comparison with an older run in front; c is nil where there is none.
+func (o *options) writeHTML(env *app.Env, r *triage.Report, c *triage.Comparison) error {
+	if o.html == "" {
+		return nil
+	}
+	return page.WriteFile(env, o.html, page.Triage(r, c))
 }
