@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -60,7 +59,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 // accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
 // that where it is the only trace. The error is ErrNoKernels, or ctx's.
 func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (*workload, []*account, error) {
-	w, err := newWorkload(stop.New(ctx), a, false, o.Steps)
+	w, err := newWorkload(ctx, a, false, o.Steps)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +146,7 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 		}
 	}
 	if len(works) > 1 {
-		v.Stragglers = stragglers(acc.l.w.stop, works, p)
+		v.Stragglers = stragglers(works, p)
 	}
 	v.Serving = v.servingIssues(acc, o.Serving)
 	v.Doubts = acc.doubts(v, p)
@@ -251,16 +250,19 @@ func (w *workload) exchange(d *deviceWork) (all, alone Ratio) {
 	if !d.exchanges {
 		return ratio(0, busy), ratio(0, busy)
 	}
-	var ns int64
-	var compute []interval.Span
-	for _, k := range d.kernels {
-		if e := w.t.LaneAt(trace.LaneGPU, int(k)); w.names.collective(e.NameID()) {
+	var ns, compute int64 // compute is the time in which others run, up to the end of the last of them
+	end := int64(math.MinInt64)
+	for _, e := range w.kernelsOf(d) {
+		if w.names.collective(e.NameID()) {
 			ns += int64(e.Duration())
-		} else {
-			compute = append(compute, spanOf(e))
+			continue
+		}
+		if s := spanOf(e); s.End > end {
+			compute += interval.Span{Start: max(s.Start, end), End: s.End}.Len()
+			end = s.End
 		}
 	}
-	return ratio(ns, busy), ratio(busy-interval.Total(interval.UnionInPlace(compute)), busy)
+	return ratio(ns, busy), ratio(busy-compute, busy)
 }
 
 func (w *workload) gpuName(id trace.DeviceID) string {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -71,11 +70,11 @@ type Run struct {
 // cancelled; a trace without steps gives a Run with SteadySteps 0 and a note.
 func Breakdown(ctx context.Context, a *layer.Analysis, opts ...Option) (*Run, error) {
 	cfg := newConfig(opts)
-	return breakdown(stop.New(ctx), a, &cfg, cfg.labelA, cfg.sizeA)
+	return breakdown(ctx, a, &cfg, cfg.labelA, cfg.sizeA)
 }
 
-func breakdown(watch *stop.Watch, a *layer.Analysis, cfg *config, label string, size int) (*Run, error) {
-	w, err := newWorkload(watch, a, true, cfg.steps) // steps join the ranks
+func breakdown(ctx context.Context, a *layer.Analysis, cfg *config, label string, size int) (*Run, error) {
+	w, err := newWorkload(ctx, a, true, cfg.steps) // steps join the ranks
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +104,10 @@ func breakdown(watch *stop.Watch, a *layer.Analysis, cfg *config, label string, 
 	}
 	if len(steps) == 0 {
 		r.Notes = append(r.Notes, "no steps recognised: figures per step are unknown")
-		if err := watch.Err(); err != nil {
-			return nil, err
-		}
 		return r, nil
 	}
 	w.fill(r, steps)
-	if err := watch.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 )
@@ -71,17 +70,16 @@ type Comparison struct {
 // [ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
 func Compare(ctx context.Context, baseline, target *layer.Analysis, opts ...Option) (*Comparison, error) {
 	cfg := newConfig(opts)
-	watch := stop.New(ctx)
-	a, err := breakdown(watch, baseline, &cfg, cfg.labelA, cfg.sizeA)
+	a, err := breakdown(ctx, baseline, &cfg, cfg.labelA, cfg.sizeA)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.labelA, err)
 	}
-	b, err := breakdown(watch, target, &cfg, cfg.labelB, cfg.sizeB)
+	b, err := breakdown(ctx, target, &cfg, cfg.labelB, cfg.sizeB)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.labelB, err)
 	}
 	c := compareRuns(a, b, &cfg)
-	if err := watch.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -61,12 +61,12 @@ func (w *workload) coverage(d *deviceWork, p *Params) Coverage {
 	for i, k := range d.kernels {
 		e := w.t.LaneAt(trace.LaneGPU, int(k))
 		all += int64(e.Duration())
-		switch {
-		case e.IsReplay() || e.Kind() == trace.KindGraph:
+		switch d.path[i] {
+		case pathGraph:
 			c.Replayed++
 			replayed += int64(e.Duration())
 			replays[stageKernel{e.NameID(), d.stageOf(i)}]++
-		case !e.Launch().Valid():
+		case pathUnknown:
 			c.Unknown++
 		default:
 			c.Eager++
@@ -94,7 +94,7 @@ func (w *workload) eagerKernels(d *deviceWork, c *Coverage, replays map[stageKer
 	counted := map[stageKernel]bool{}
 	for i, k := range d.kernels {
 		e := w.t.LaneAt(trace.LaneGPU, int(k))
-		if e.IsReplay() || e.Kind() == trace.KindGraph || !e.Launch().Valid() {
+		if d.path[i] == pathGraph || d.path[i] == pathUnknown {
 			continue
 		}
 		s := eager[e.NameID()]
@@ -137,7 +137,7 @@ func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 	for i, k := range d.kernels {
 		e := w.t.LaneAt(trace.LaneGPU, int(k))
 		l := e.Launch()
-		graph := e.IsReplay() || e.Kind() == trace.KindGraph
+		graph := d.path[i] == pathGraph
 		if !l.Valid() || graph && graphs[l.ID()] {
 			continue
 		}

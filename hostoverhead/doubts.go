@@ -100,7 +100,7 @@ func (d *doubter) graphs() {
 	}
 	if n := d.a.l.w.t.Health().EmptyGraphs; n > 0 {
 		weight := ConfidenceLow
-		if d.a.d.rows+d.a.d.replays > 0 {
+		if slices.Contains(d.a.d.path, pathGraph) {
 			weight = ConfidenceMedium
 		}
 		d.add("graph-launches-without-kernels", weight, "%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(n, " graph launches have")}[n == 1])

@@ -3,7 +3,6 @@ package hostoverhead
 import (
 	"context"
 
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -17,7 +16,7 @@ type Piece struct {
 
 // Pieces calls f with every piece of idle time, by device and start.
 func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
-	w, err := newWorkload(stop.New(context.TODO()), a, false, nil)
+	w, err := newWorkload(context.TODO(), a, false, nil)
 	if err != nil {
 		return err
 	}
@@ -34,7 +33,7 @@ func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
 
 // TimelinePieces is how many pieces of host timelines the ledger of a trace holds at most at a time.
 func TimelinePieces(a *layer.Analysis) (most int) {
-	w, err := newWorkload(stop.New(context.TODO()), a, false, nil)
+	w, err := newWorkload(context.TODO(), a, false, nil)
 	if err != nil {
 		return 0
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -40,28 +39,39 @@ const numBuckets = 9
 
 // bucketOf is the class of a gap's length.
 func bucketOf(ns int64) int {
-	return slices.IndexFunc(buckets, func(b GapBucket) bool { return b.To == 0 || ns < int64(b.To) })
+	for i := range buckets {
+		if to := int64(buckets[i].To); ns < to || to == 0 {
+			return i
+		}
+	}
+	return len(buckets) - 1
 }
 
-// bucketed sorts gaps into the length classes.
-func bucketed(gaps []interval.Span) []GapBucket {
-	out := slices.Clone(buckets)
+// count adds a gap to its class.
+func count(classes []GapBucket, ns int64) {
+	b := &classes[bucketOf(ns)]
+	b.Count++
+	b.TotalNS += ns
+}
+
+// share gives each class its share of all gaps.
+func share(classes []GapBucket) {
 	var total int64
-	for _, g := range gaps {
-		b := &out[bucketOf(g.Len())]
-		b.Count++
-		b.TotalNS += g.Len()
-		total += g.Len()
+	for i := range classes {
+		total += classes[i].TotalNS
 	}
-	for i := range out {
-		out[i].Share = ratio(out[i].TotalNS, total)
+	for i := range classes {
+		classes[i].Share = ratio(classes[i].TotalNS, total)
 	}
-	return out
 }
 
 // gapClasses are the classes of the device's gaps, each with the cause that takes most of its time.
 func (a *account) gapClasses() []GapBucket {
-	out := bucketed(interval.Between(a.d.busy))
+	out := slices.Clone(buckets)
+	for i := 1; i < len(a.d.busy); i++ {
+		count(out, a.d.busy[i].Start-a.d.busy[i-1].End)
+	}
+	share(out)
 	for i := range out {
 		best := -1
 		for c, ns := range a.byGap[i] {
@@ -88,8 +98,7 @@ type StreamGaps struct {
 func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 	var out []StreamGaps
 	for _, s := range w.t.Streams(d.id) {
-		g := StreamGaps{Stream: s}
-		var gaps []interval.Span
+		g := StreamGaps{Stream: s, Buckets: slices.Clone(buckets)}
 		end := int64(-1)
 		for e := range w.t.OnStream(d.id, s) {
 			if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph {
@@ -97,13 +106,13 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 			}
 			span := spanOf(e)
 			if g.Kernels > 0 && span.Start > end {
-				gaps = append(gaps, interval.Span{Start: end, End: span.Start})
+				count(g.Buckets, span.Start-end)
 			}
 			end = max(end, span.End)
 			g.Kernels++
 		}
 		if g.Kernels > 0 {
-			g.Buckets = bucketed(gaps)
+			share(g.Buckets)
 			out = append(out, g)
 		}
 	}

@@ -29,7 +29,7 @@ type benchPhase struct {
 // Kernel density is no guide: JIT warm-up is denser than inference.
 func (w *workload) findIterations() benchPhase {
 	var its []iteration
-	for e := range w.events(trace.LaneGPU) {
+	for e := range w.t.Events(trace.LaneGPU) {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}

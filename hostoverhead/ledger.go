@@ -80,6 +80,7 @@ type gap struct {
 	next    int         // place of the kernel that ends it
 	kernel  trace.Event // it
 	launch  trace.Event // its launch call, may be invalid
+	graph   bool        // the kernel is of a graph replay
 	replay  bool        // the kernel before the gap is of the same graph replay
 	between bool        // the kernels on both sides are of different steps
 	began   int64       // from here on the host worked on the step of kernel
@@ -202,7 +203,11 @@ func (w *gapWalker) gaps(out []gap) []gap {
 	d := w.d
 	at := func(i int) trace.Event { return w.l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
 	for ; w.next < len(d.busy) && len(out) < gapsAtOnce; w.next++ {
-		g := gap{d: d, span: interval.Span{Start: d.busy[w.next-1].End, End: d.busy[w.next].Start}}
+		var parts []interval.Span // of a gap of the last turn
+		if len(out) < cap(out) {
+			parts = out[:len(out)+1][len(out)].parts[:0]
+		}
+		g := gap{d: d, parts: parts, span: interval.Span{Start: d.busy[w.next-1].End, End: d.busy[w.next].Start}}
 		for ; w.kernel < len(d.kernels); w.kernel++ { // the kernel that ends the gap: the first that starts at its end
 			e := at(w.kernel)
 			if int64(e.Start()) >= g.span.End {
@@ -238,7 +243,8 @@ func (w *gapWalker) cut(g *gap) {
 
 // sides looks at the kernels on both sides of a gap.
 func (l *ledger) sides(g *gap, before trace.Event, last int) {
-	g.replay = g.launch.Valid() && g.kernel.IsReplay() && before.Launch().ID() == g.launch.ID()
+	g.graph = g.d.path[g.next] == pathGraph
+	g.replay = g.launch.Valid() && g.graph && before.Launch().ID() == g.launch.ID()
 	g.began = 1 << 62
 	if g.d.pass == nil {
 		return
@@ -267,7 +273,7 @@ func (l *ledger) hostPart(g *gap, s interval.Span) (trace.ThreadIndex, interval.
 // orphanThread is the thread that must have launched a kernel whose launch is not in the trace: the only one that works
 // for the device.
 func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
-	if g.kernel.IsReplay() && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.LaneLen(trace.LaneLaunch) == 0 {
+	if g.graph && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.LaneLen(trace.LaneLaunch) == 0 {
 		return trace.NoThread
 	}
 	return g.d.threads[0]
@@ -290,7 +296,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 	if !g.launch.Valid() || g.launch.Thread() < 0 {
 		switch {
 		case !part.Empty():
-		case g.kernel.IsReplay() && s.Len() <= queued:
+		case g.graph && s.Len() <= queued:
 			emit(s, piece(CauseDispatch, detailInGraph))
 		default:
 			emit(s, piece(CauseUnknown, detailOrphan))

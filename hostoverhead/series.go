@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 )
@@ -15,8 +14,7 @@ import (
 // annotation or, without any, Python frame. It returns [ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
 func Series(ctx context.Context, a *layer.Analysis, opts ...Option) (*compare.Host, error) {
 	cfg := newConfig(opts)
-	watch := stop.New(ctx)
-	w, err := newWorkload(watch, a, true, cfg.steps) // steps join the ranks
+	w, err := newWorkload(ctx, a, true, cfg.steps) // steps join the ranks
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +31,7 @@ func Series(ctx context.Context, a *layer.Analysis, opts ...Option) (*compare.Ho
 		t.addRanges()
 		h.Operations = seriesOf(t.operations())
 	}
-	if err := watch.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return h, nil

@@ -1,12 +1,10 @@
 package hostoverhead
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -59,111 +57,99 @@ var endTogether = map[classify.Collective]bool{
 	classify.OtherCollective: true,
 }
 
-// collectivesOf lists a rank's collectives by start, as far as they have a
-// common end.
-func (r rankWork) collectivesOf() (out []trace.Event) {
+// collectivesOf lists the durations of a rank's collectives by their short names, each in order of time, as far as they have
+// a common end.
+func (r rankWork) collectivesOf() map[string]*[]int64 {
+	byShort := map[string]*[]int64{}
+	byName := map[trace.NameID]*[]int64{} // nil for other kernels
 	for _, e := range r.w.kernelsOf(r.d) {
-		if endTogether[r.w.names.kernel(e.NameID()).Collective] {
-			out = append(out, e)
+		list, ok := byName[e.NameID()]
+		if !ok {
+			if f := r.w.names.kernel(e.NameID()); endTogether[f.Collective] {
+				if list = byShort[f.Short]; list == nil {
+					list = &[]int64{}
+					byShort[f.Short] = list
+				}
+			}
+			byName[e.NameID()] = list
+		}
+		if list != nil {
+			*list = append(*list, int64(e.Duration()))
 		}
 	}
-	return out
+	return byShort
 }
 
-// stragglers compares ranks; nil for fewer than two, or none with collectives.
-func stragglers(watch *stop.Watch, ranks []rankWork, p *Params) *Stragglers {
-	ranks = slices.DeleteFunc(ranks, func(r rankWork) bool { return len(r.collectivesOf()) == 0 })
-	if len(ranks) < 2 {
+// stragglers compares ranks; nil for fewer than two, or none with collectives. The k-th collectives of a name are paired from
+// the end of the recordings, which all ranks stop at about the same step; the start is where profilers come up at different
+// times.
+func stragglers(ranks []rankWork, p *Params) *Stragglers {
+	var with []rankWork
+	var lists []map[string]*[]int64
+	s := &Stragglers{Extra: []string{}}
+	for _, r := range ranks {
+		if l := r.collectivesOf(); len(l) > 0 {
+			with, lists = append(with, r), append(lists, l)
+			for _, list := range l {
+				s.Unmatched += len(*list)
+			}
+		}
+	}
+	if len(with) < 2 {
 		return nil
 	}
-	lists := make([][]trace.Event, len(ranks))
-	for i, r := range ranks {
-		lists[i] = r.collectivesOf()
-	}
-	s := &Stragglers{Extra: []string{}}
-	matched := matchCollectives(watch, ranks, lists)
-	s.Collectives = len(matched[0])
-	for _, l := range lists {
-		s.Unmatched += len(l) - s.Collectives
-	}
-	s.Ranks = make([]RankArrival, len(ranks))
-	for k := range matched[0] {
-		if watch.Over() {
-			return nil
-		}
-		shortest, second := -1, int64(-1)
-		for i := range ranks {
-			if n := int64(matched[i][k].Duration()); shortest < 0 || n < int64(matched[shortest][k].Duration()) {
-				shortest = i
+	s.Ranks = make([]RankArrival, len(with))
+	for name, first := range lists[0] {
+		n := len(*first)
+		paired := make([][]int64, len(with))
+		for i, l := range lists {
+			if l[name] == nil {
+				n = 0
+				break
 			}
+			n, paired[i] = min(n, len(*l[name])), *l[name]
 		}
-		last := int64(matched[shortest][k].Duration())
-		for i := range ranks {
-			n := int64(matched[i][k].Duration())
-			s.Ranks[i].WaitNS += n - last
-			if i != shortest && (second < 0 || n < second) {
-				second = n
-			}
+		s.Collectives += n
+		s.Unmatched -= n * len(with)
+		for k := -n; k < 0; k++ {
+			s.arrivals(paired, k, p)
 		}
-		if second-last <= int64(p.Tie) {
-			s.Tied++
-			continue
-		}
-		s.Ranks[shortest].Last++
 	}
-	for i, r := range ranks {
+	for i, r := range with {
 		a := &s.Ranks[i]
 		a.Rank, a.Kernels, a.LastShare = r.name, len(r.d.kernels), ratio(int64(a.Last), int64(s.Collectives))
 		a.HostNS = r.w.hostTime(r.d)
 		if s.Collectives >= p.MinCollectives && a.LastShare.Applicable && a.LastShare.Value > p.LastShare {
 			s.Straggler = a.Rank
-			s.Extra = extraKernels(ranks, i)
+			s.Extra = extraKernels(with, i)
 		}
 	}
 	s.Note = s.words()
 	return s
 }
 
-// matchCollectives pairs the k-th collective of each name from the end of the
-// recordings, which all ranks stop at about the same step; the start is where
-// profilers come up at different times.
-func matchCollectives(watch *stop.Watch, ranks []rankWork, lists [][]trace.Event) [][]trace.Event {
-	byName := make([]map[string][]trace.Event, len(lists))
-	for i, l := range lists {
-		byName[i] = map[string][]trace.Event{}
-		for _, e := range l {
-			if watch.Over() {
-				break
-			}
-			short := ranks[i].w.names.kernel(e.NameID()).Short
-			byName[i][short] = append(byName[i][short], e)
+// arrivals books one collective, the k-th from the end of each rank's list: k is negative. The rank with the shortest kernel
+// came last.
+func (s *Stragglers) arrivals(lists [][]int64, k int, p *Params) {
+	at := func(i int) int64 { return lists[i][len(lists[i])+k] }
+	shortest, second := 0, int64(-1)
+	for i := range lists {
+		if at(i) < at(shortest) {
+			shortest = i
 		}
 	}
-	out := make([][]trace.Event, len(lists))
-	for name := range byName[0] {
-		n := len(byName[0][name])
-		for _, m := range byName[1:] {
-			n = min(n, len(m[name]))
-		}
-		for i, m := range byName {
-			l := m[name]
-			out[i] = append(out[i], l[len(l)-n:]...)
+	last := at(shortest)
+	for i := range lists {
+		s.Ranks[i].WaitNS += at(i) - last
+		if i != shortest && (second < 0 || at(i) < second) {
+			second = at(i)
 		}
 	}
-	// Rank 0's order for all; names were walked in map order.
-	order := make([]int, len(out[0]))
-	for i := range order {
-		order[i] = i
+	if second-last <= int64(p.Tie) {
+		s.Tied++
+		return
 	}
-	stop.Sort(watch, order, func(a, b int) int { return cmp.Compare(out[0][a].ID(), out[0][b].ID()) })
-	for i, l := range out {
-		sorted := make([]trace.Event, len(l))
-		for k, j := range order {
-			sorted[k] = l[j]
-		}
-		out[i] = sorted
-	}
-	return out
+	s.Ranks[shortest].Last++
 }
 
 // hostTime is the time the device's threads spend in ranges, else in frames.

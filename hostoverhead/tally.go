@@ -52,7 +52,7 @@ func (t *tally) add(name, source, place string, step int, ns int64) {
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
-	for e := range t.w.events(trace.LaneAnnotation) {
+	for e := range t.w.t.Events(trace.LaneAnnotation) {
 		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.steps) {
 			continue
 		}
@@ -70,7 +70,7 @@ func (t *tally) addRanges() {
 	if len(t.byName) > 0 {
 		return
 	}
-	for e := range t.w.events(trace.LanePython) {
+	for e := range t.w.t.Events(trace.LanePython) {
 		i := t.at(e.Start())
 		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
 			continue // recursion counts once
@@ -123,7 +123,7 @@ func (n *nesting) enter(name string, s interval.Span) string {
 // addCalls adds the API calls and returns the launches of each step.
 func (t *tally) addCalls() (launches []float64) {
 	launches = make([]float64, len(t.windows))
-	for e := range t.w.events(trace.LaneLaunch) {
+	for e := range t.w.t.Events(trace.LaneLaunch) {
 		i := t.at(e.Start())
 		if i < 0 {
 			continue
@@ -141,9 +141,6 @@ func (t *tally) operations() []Operation {
 	out := make([]Operation, 0, len(t.byName))
 	n := float64(len(t.windows))
 	for name, o := range t.byName {
-		if t.w.stop.Add(len(o.ns)) {
-			break
-		}
 		op := Operation{Kind: t.kind, Name: name, Source: o.source, place: o.place, CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
 		for i, ns := range o.ns {
 			op.perStep[i] = us(ns) / float64(t.tp)
@@ -176,9 +173,6 @@ func (t *tally) total() (usPerStep, countPerStep float64) {
 func (t *tally) sums() []float64 {
 	out := make([]float64, len(t.windows))
 	for i := range out {
-		if t.w.stop.Add(len(t.byName)) {
-			break
-		}
 		var ns int64
 		for _, o := range t.byName {
 			ns += o.ns[i]

@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"context"
 	"iter"
 	"slices"
 	"sort"
@@ -8,7 +9,6 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -17,8 +17,7 @@ import (
 // device, host ranges by thread, and which thread works for which device.
 type workload struct {
 	t       *trace.Trace
-	stop    *stop.Watch // loops of the comparing half ask it; entry points return its error
-	merged  bool        // one union over all devices
+	merged  bool // one union over all devices
 	steps   []layer.StepPattern
 	devices []*deviceWork
 	names   nameFacts
@@ -38,7 +37,6 @@ type deviceWork struct {
 	busy      []interval.Span // union of kernels
 	exchanges bool            // some kernels exchange data between GPUs
 	copies    []interval.Span // union of copies and sets
-	replays   int             // kernels replayed from graphs
 	rows      int             // whole graph replays
 	threads   []trace.ThreadIndex
 	// layers is the device's analysis, pass the pass of each kernel, −1 outside; nil where no passes were found or
@@ -49,11 +47,14 @@ type deviceWork struct {
 }
 
 // newWorkload collects what the analyses share. The error is ErrNoKernels, or that of a context that has ended.
-func newWorkload(watch *stop.Watch, a *layer.Analysis, merged bool, steps []layer.StepPattern) (*workload, error) {
-	w := &workload{t: a.Trace(), layers: a, merged: merged, steps: steps, stop: watch, names: nameFacts{t: a.Trace()}}
+func newWorkload(ctx context.Context, a *layer.Analysis, merged bool, steps []layer.StepPattern) (*workload, error) {
+	w := &workload{t: a.Trace(), layers: a, merged: merged, steps: steps, names: nameFacts{t: a.Trace()}}
 	w.mapThreads()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	w.collectKernels()
-	if err := watch.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if len(w.devices) == 0 {
@@ -71,17 +72,11 @@ func (w *workload) server() framework.Framework {
 	return f
 }
 
-// events is the events of a lane, until the context ends.
-func (w *workload) events(l trace.Lane) iter.Seq[trace.Event] {
-	return stop.Each(w.stop, w.t.Events(l))
-}
-
-// kernelsOf is the kernels of a device with their place in its list, until the
-// context ends.
+// kernelsOf is the kernels of a device with their place in its list.
 func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 	return func(yield func(int, trace.Event) bool) {
 		for i, k := range d.kernels {
-			if w.stop.Over() || !yield(i, w.t.LaneAt(trace.LaneGPU, int(k))) {
+			if !yield(i, w.t.LaneAt(trace.LaneGPU, int(k))) {
 				return
 			}
 		}
@@ -95,16 +90,17 @@ func spanOf(e trace.Event) interval.Span {
 // collectKernels fills devices. Rows come by start, so all lists are in order.
 func (w *workload) collectKernels() {
 	byID := map[trace.DeviceID]*deviceWork{}
-	for e := range w.events(trace.LaneGPU) {
+	d := (*deviceWork)(nil) // of the row at hand
+	for e := range w.t.Events(trace.LaneGPU) {
 		id := e.Device()
 		if w.merged {
 			id = trace.NoDevice
 		}
-		d := byID[id]
-		if d == nil {
-			d = &deviceWork{id: id, merged: w.merged}
-			byID[id] = d
-			w.devices = append(w.devices, d)
+		if d == nil || d.id != id {
+			if d = byID[id]; d == nil {
+				d = w.newDevice(id)
+				byID[id] = d
+			}
 		}
 		s := spanOf(e)
 		switch e.Kind() {
@@ -118,9 +114,6 @@ func (w *workload) collectKernels() {
 		d.busy = append(d.busy, s)
 		exchange := w.names.collective(e.NameID()) // asked of every name: later several devices read the answers at once
 		d.exchanges = d.exchanges || exchange
-		if e.IsReplay() {
-			d.replays++
-		}
 	}
 	for _, d := range w.devices {
 		d.busy, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.copies)
@@ -132,6 +125,17 @@ func (w *workload) collectKernels() {
 	}
 	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return len(d.kernels) == 0 })
 	sort.Slice(w.devices, func(i, j int) bool { return w.devices[i].id < w.devices[j].id })
+}
+
+// newDevice adds a device, with room for its share of the work.
+func (w *workload) newDevice(id trace.DeviceID) *deviceWork {
+	room := w.t.LaneLen(trace.LaneGPU)
+	if !w.merged {
+		room /= max(1, len(w.t.Devices()))
+	}
+	d := &deviceWork{id: id, merged: w.merged, kernels: make([]int32, 0, room), busy: make([]interval.Span, 0, room)}
+	w.devices = append(w.devices, d)
+	return d
 }
 
 // mapThreads finds, through the launch links, which threads work for which
@@ -151,15 +155,14 @@ func (w *workload) mapThreads() {
 		}
 		return append(list, d)
 	}
-	for e := range w.events(trace.LaneGPU) {
-		l := e.Launch()
-		if !l.Valid() || l.Thread() < 0 {
+	for e := range w.t.Events(trace.LaneGPU) {
+		th, d := int(e.Launch().Thread()), e.Device()
+		if th < 0 || slices.Contains(w.drives[th], d) {
 			continue
 		}
-		th := int(l.Thread())
-		w.drives[th] = add(w.drives[th], e.Device())
+		w.drives[th] = add(w.drives[th], d)
 		p := processOf(th)
-		byProcess[p] = add(byProcess[p], e.Device())
+		byProcess[p] = add(byProcess[p], d)
 	}
 	for i := range w.drives {
 		if len(w.drives[i]) == 0 {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,7 @@ type detector struct {
 	launches []interval.Span // calls of cudaLaunchKernel
 	known    bool            // API calls were recorded
 	prep     []prepRange
-	spans    []interval.Span // room for those of one window
+	gaps     []interval.Span // room for those of one window
 }
 
 type kernel struct {
@@ -201,21 +202,33 @@ func phaseOf(name string) string {
 
 // measure computes the metrics of one window: of kernels and calls that start inside and of preparation that lies inside.
 func (d *detector) measure(window interval.Span) Metrics {
-	spans := d.spans[:0] // of one window at a time
-	var nccl, launch int64
-	for _, k := range d.kernels {
-		if window.Contains(k.span.Start) {
-			spans = append(spans, k.span)
-			if k.nccl {
-				nccl += k.span.Len()
+	at := func(t int64) int {
+		i, _ := slices.BinarySearchFunc(d.kernels, t, func(k kernel, t int64) int { return cmp.Compare(k.span.Start, t) })
+		return i
+	}
+	kernels := d.kernels[at(window.Start):max(at(window.Start), at(window.End))]
+	var nccl, launch, work int64
+	gaps, end := d.gaps[:0], int64(math.MinInt64) // up to end it is known what runs
+	for _, k := range kernels {
+		s := k.span
+		if k.nccl {
+			nccl += s.Len()
+		}
+		if s.Start > end && !s.Empty() {
+			if end != math.MinInt64 {
+				gaps = append(gaps, interval.Span{Start: end, End: s.Start})
 			}
+			end = s.Start
+		}
+		if s.End > end && !s.Empty() {
+			work += s.End - end
+			end = s.End
 		}
 	}
-	d.spans = spans
+	d.gaps = gaps
 	m := na()
-	m.kernels = len(spans)
-	busy := interval.UnionInPlace(spans)
-	wall, work := window.Len(), interval.Total(busy)
+	m.kernels = len(kernels)
+	wall := window.Len()
 	m.GPUIdle, m.GPUUtilization, m.NCCL = ratio(wall-work, wall), ratio(work, wall), ratio(nccl, work)
 	if d.known {
 		for _, l := range d.launches {
@@ -225,7 +238,6 @@ func (d *detector) measure(window interval.Span) Metrics {
 		}
 		m.LaunchOverhead = ratio(launch, wall)
 	}
-	gaps := interval.Between(busy)
 	for p := range prepPatterns {
 		var total, exposed int64
 		found := false
