@@ -40,6 +40,7 @@ type Analysis struct {
 	framework func() string
 	facts     map[trace.NameID]*classify.Facts // of the names of all kernels
 	found     *found                           // nil when all is found
+	lines     *modelLines
 }
 
 // found is what is found once for all devices, so that many of them cost no more than their kernels.

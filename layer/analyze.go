@@ -70,7 +70,7 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 	}
 	p = p.WithAnchor(opts.Anchor)
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
-		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}}
+		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}, lines: &modelLines{t: t}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t) })
 	a.found = findOnce(watch, t, p, opts.Rules)
 	gpus := devicesOf(watch, t, a.found.acts)

@@ -1,6 +1,9 @@
 package layer
 
 import (
+	"strings"
+	"sync"
+
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 )
@@ -38,22 +41,29 @@ func (k Kernel) ModelLine() ModelLine {
 	if !tw.Launch.Valid() {
 		return ModelLine{}
 	}
-	m := ModelLine{Module: ModulePath(tw.Launch), How: tw.How, Confidence: tw.Confidence}
-	line, fn, stage := modelFrame(tw.Launch)
+	at := k.d.analysisOf(tw).lines.of(tw.Launch)
+	m := ModelLine{Line: at.line, Module: at.module, How: tw.How, Confidence: tw.Confidence}
+	if tw.How == HowLaunch || k.Place().Pass == None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
+		return m
+	}
+	stage := at.stage
 	if s := k.d.stageOf(tw); s != StageUnknown {
 		stage = s
 	}
-	m.Line = line
-	own := StageUnknown
-	if p := k.Place().Pass; p != None {
-		own = k.d.Passes[p].Stage
-	}
-	if tw.How != HowLaunch && own == StageDecode && stage == StagePrefill {
-		if m.From = stage; framework.StageOfFunction(fn) == framework.Prefill {
+	if stage == StagePrefill {
+		if m.From = stage; framework.StageOfFunction(at.fn) == framework.Prefill {
 			m.Line = ""
 		}
 	}
 	return m
+}
+
+// analysisOf is the analysis of the trace that a twin is of: the mapping's, or the device's own.
+func (a *Device) analysisOf(tw Twin) *Analysis {
+	if m := a.of.opts.Mapping; m != nil && m.trace.At(tw.Launch.ID()) == tw.Launch {
+		return m
+	}
+	return a.of
 }
 
 // stageOf is the stage of the pass in which a twin's kernel ran, in the mapping trace or in the device's own.
@@ -61,11 +71,7 @@ func (a *Device) stageOf(tw Twin) Stage {
 	if !tw.Kernel.Valid() || tw.How == HowLaunch {
 		return StageUnknown
 	}
-	from := a.of
-	if m := a.of.opts.Mapping; m != nil {
-		from = m
-	}
-	k := from.Of(tw.Kernel.ID())
+	k := a.analysisOf(tw).Of(tw.Kernel.ID())
 	if !k.Valid() || k.Event() != tw.Kernel {
 		return StageUnknown
 	}
@@ -75,22 +81,122 @@ func (a *Device) stageOf(tw Twin) Stage {
 	return StageUnknown
 }
 
-// modelFrame returns the model line of a launch, its function, and the stage that the functions around it name.
-func modelFrame(launch trace.Event) (line, fn string, stage Stage) {
-	stage = StageUnknown
-	found := framework.NoModelFile
-	for e := range launch.Stack() {
-		f, ok := framework.ParseFrame(e.Name())
-		if !ok || f.Generated() {
-			continue
+// launchLine is what the frames around a launch say.
+type launchLine struct {
+	line, fn, module string
+	stage            Stage // that the functions name; StageUnknown where none does
+}
+
+// modelLines finds the model lines of one trace's launches. Each frame is looked at once, and each name: traces have few names,
+// and thousands of launches below the same frames. Safe for concurrent use.
+type modelLines struct {
+	t *trace.Trace
+	sync.Mutex
+	names   map[trace.NameID]modelFrame
+	frames  map[int32]frameSays // by index in the lane of frames
+	modules map[int32]string    // paths by their innermost frame
+}
+
+// modelFrame is what the name of a frame says.
+type modelFrame struct {
+	kind     int
+	line, fn string
+	stage    Stage
+	module   bool
+}
+
+// frameSays is what a frame and those around it say: of each the innermost that does, −1 none.
+type frameSays struct{ line, stage, module int32 }
+
+var saysNothing = frameSays{-1, -1, -1}
+
+// of returns the line of a launch.
+func (l *modelLines) of(launch trace.Event) launchLine {
+	l.Lock()
+	defer l.Unlock()
+	if l.names == nil {
+		l.names, l.frames, l.modules = map[trace.NameID]modelFrame{}, map[int32]frameSays{}, map[int32]string{}
+	}
+	says := l.says(launch.Frame())
+	out := launchLine{stage: StageUnknown}
+	at := func(i int32) modelFrame { return l.frame(l.t.LaneAt(trace.LanePython, int(i))) }
+	if says.line >= 0 {
+		f := at(says.line)
+		out.line, out.fn = f.line, f.fn
+	}
+	if says.stage >= 0 {
+		out.stage = at(says.stage).stage
+	}
+	if says.module >= 0 {
+		path, ok := l.modules[says.module]
+		if !ok {
+			path = ModulePath(launch)
+			l.modules[says.module] = path
 		}
-		if s := Stage(framework.StageOfFunction(f.Func)); stage == StageUnknown {
-			stage = s
+		out.module = path
+	}
+	return out
+}
+
+// says goes out to the next frame that is known, and comes back noting what each says.
+func (l *modelLines) says(e trace.Event) frameSays {
+	var path []trace.Event
+	known := saysNothing
+	for f := range e.Enclosing() {
+		if s, ok := l.frames[int32(f.Index())]; ok {
+			known = s
+			break
 		}
-		if kind, from := f.ModelFile(frameworks); kind > found {
-			found = kind
-			line, fn = f.Path[from:]+":"+f.Line+" "+f.Func, f.Func
+		path = append(path, f)
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		index, f := int32(path[i].Index()), l.frame(path[i])
+		if f.module {
+			known.module = index
+		}
+		if f.stage != StageUnknown {
+			known.stage = index
+		}
+		if f.kind != framework.NoModelFile && (known.line < 0 || f.kind >= l.frame(l.t.LaneAt(trace.LanePython, int(known.line))).kind) {
+			known.line = index
+		}
+		l.frames[index] = known
+	}
+	return known
+}
+
+// frame reads the name of a frame.
+func (l *modelLines) frame(e trace.Event) modelFrame {
+	m, ok := l.names[e.NameID()]
+	if ok {
+		return m
+	}
+	m = modelFrame{stage: StageUnknown, module: e.Kind() == trace.KindModule}
+	if f, ok := framework.ParseFrame(e.Name()); ok && !f.Generated() {
+		m.stage = Stage(framework.StageOfFunction(f.Func))
+		var from int
+		if m.kind, from = f.ModelFile(frameworks); m.kind != framework.NoModelFile {
+			m.line, m.fn = f.Path[from:]+":"+f.Line+" "+f.Func, f.Func
 		}
 	}
-	return line, fn, stage
+	l.names[e.NameID()] = m
+	return m
+}
+
+// ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none. Of more
+// than 64 only the innermost are told.
+func ModulePath(e trace.Event) string {
+	var parts []string
+	for f := range e.Stack() {
+		if f.Kind() == trace.KindModule {
+			parts = append(parts, strings.TrimPrefix(f.Name(), modulePrefix))
+		}
+		if len(parts) == maxModules {
+			break
+		}
+	}
+	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
+		parts[i], parts[j] = parts[j], parts[i]
+	}
+	return strings.Join(parts, "/")
 }

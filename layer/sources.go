@@ -536,21 +536,3 @@ func kernelOfArgs(args json.RawMessage) string {
 	}
 	return v.Kernel
 }
-
-// ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none. Of more
-// than 64 only the innermost are told.
-func ModulePath(e trace.Event) string {
-	var parts []string
-	for f := range e.Stack() {
-		if f.Kind() == trace.KindModule {
-			parts = append(parts, strings.TrimPrefix(f.Name(), modulePrefix))
-		}
-		if len(parts) == maxModules {
-			break
-		}
-	}
-	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
-		parts[i], parts[j] = parts[j], parts[i]
-	}
-	return strings.Join(parts, "/")
-}

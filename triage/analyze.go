@@ -186,6 +186,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()
+	out.ReplaySources = s.replaySources()
 	s.exposure = a.exposure(s)
 	out.Exposure = s.exposure
 	b := s.busy()

@@ -49,7 +49,7 @@ func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteInd
 	for _, m := range append(slices.Clone(x.byStage), x.any) {
 		for k, list := range m {
 			slices.SortFunc(list, func(a, b siteTime) int {
-				return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.site, b.site), cmp.Compare(a.op, b.op))
+				return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.site, b.site), cmp.Compare(a.op, b.op), cmp.Compare(a.model, b.model))
 			})
 			m[k] = list
 		}
@@ -59,13 +59,14 @@ func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteInd
 
 func addSite(list []siteTime, a *activity) []siteTime {
 	for i := range list {
-		if list[i].site == a.site && list[i].op == a.op {
-			list[i].ns += a.end - a.start
-			list[i].launches++
+		if s := &list[i]; s.site == a.site && s.op == a.op && s.model == a.model {
+			s.ns += a.end - a.start
+			s.launches++
+			s.prefill = s.prefill && stageOrder[a.stage] == StageExtend
 			return list
 		}
 	}
-	return append(list, siteTime{site: a.site, op: a.op, ns: a.end - a.start, launches: 1})
+	return append(list, siteTime{site: a.site, op: a.op, model: a.model, prefill: stageOrder[a.stage] == StageExtend, ns: a.end - a.start, launches: 1})
 }
 
 // exact returns the sites of a kernel by its canonical name.
@@ -163,66 +164,99 @@ func telling(f *kernelFacts) bool {
 	return false
 }
 
+// answer is where a kernel comes from by its name: sites by time.
+type answer struct {
+	sites []siteTime
+	from  origin
+}
+
+// question is what an answer depends on.
+type question struct {
+	kernel int32
+	stage  int8
+	replay bool
+}
+
+// named looks a kernel up by its name.
+func (a *analysis) named(q question, mapping, eager *siteIndex) answer {
+	if s := mapping.exact(q.kernel, q.stage); len(s) > 0 {
+		return answer{s, fromMapping}
+	}
+	if s := mapping.similar(a.pool, q.kernel); len(s) > 0 {
+		return answer{s, fromMapping}
+	}
+	if s := eager.exact(q.kernel, q.stage); len(s) > 0 && q.replay {
+		return answer{s, fromMapping}
+	}
+	return answer{}
+}
+
 // attribute gives replayed activities the source of the kernel they stand for.
 func (a *analysis) attribute(ctx context.Context) error {
-	mapping := newSiteIndex(a.pool, a.mapping, anyKernel)
+	mapping, none := newSiteIndex(a.pool, a.mapping, anyKernel), newSiteIndex(a.pool, nil, anyKernel)
 	eager := newSiteIndex(a.pool, a.formal, telling)
-	type answer struct {
-		sites []siteTime
-		from  origin
-	}
-	type question struct {
-		kernel int32
-		stage  int8
-		replay bool
-	}
-	known := map[question]answer{}
 	for _, w := range a.formal {
 		twins, err := a.twins(ctx, w)
 		if err != nil {
 			return err
 		}
-		// Launches of one kernel are dealt out to its sites in proportion to
-		// their time there: the n-th launch goes to the site whose share it
-		// falls in, so that the sums come out and the result is repeatable.
-		given := map[question]int64{}
-		for i := range w.acts {
-			act := &w.acts[i]
-			if !act.replay && act.site != siteUnresolved {
-				continue
-			}
-			if tw, ok := twins.at(i); ok && tw.sameName {
-				act.site, act.op, act.from = tw.site, tw.op, fromAlignment
-				continue
-			}
-			q := question{act.kernel, act.stage, act.replay}
-			ans, ok := known[q]
-			if !ok {
-				if s := mapping.exact(q.kernel, q.stage); len(s) > 0 {
-					ans = answer{s, fromMapping}
-				} else if s := mapping.similar(a.pool, q.kernel); len(s) > 0 {
-					ans = answer{s, fromMapping}
-				} else if s := eager.exact(q.kernel, q.stage); len(s) > 0 && q.replay {
-					ans = answer{s, fromMapping}
-				}
-				known[q] = ans
-			}
-			if tw, ok := twins.at(i); ok && (len(ans.sites) == 0 || mapping.any[q.kernel] == nil) {
-				act.site, act.op, act.from = tw.site, tw.op, fromAlignment
-				continue
-			}
-			if len(ans.sites) > 0 {
-				s := deal(ans.sites, given[q])
-				given[q] += act.end - act.start
-				act.site, act.from = s.site, ans.from
-				if s.op != 0 {
-					act.op = s.op
-				}
-			}
+		index := mapping
+		if why := w.mappingRefused(); why != "" {
+			index, a.report.MappingRefused = none, why
 		}
+		a.attributeTrace(w, twins, index, eager)
 	}
 	a.dropPrefillLines()
 	return ctx.Err()
+}
+
+// mappingRefused says why the mapping trace tells nothing of this one, "" where it does or there is none.
+func (w *work) mappingRefused() string {
+	if len(w.a.Devices) == 0 {
+		return ""
+	}
+	return w.a.Devices[0].MappingRefused()
+}
+
+// attributeTrace does it for one trace.
+func (a *analysis) attributeTrace(w *work, twins twinTable, mapping, eager *siteIndex) {
+	known := map[question]answer{}
+	// Launches of one kernel are dealt out to its sites in proportion to
+	// their time there: the n-th launch goes to the site whose share it
+	// falls in, so that the sums come out and the result is repeatable.
+	given := map[question]int64{}
+	for i := range w.acts {
+		act := &w.acts[i]
+		if !act.replay && act.site != siteUnresolved {
+			continue
+		}
+		tw, aligned := twins.at(i)
+		if aligned && tw.sameName {
+			act.site, act.op, act.model, act.from = tw.site, tw.op, tw.model, fromAlignment
+			continue
+		}
+		q := question{act.kernel, act.stage, act.replay}
+		ans, ok := known[q]
+		if !ok {
+			ans = a.named(q, mapping, eager)
+			known[q] = ans
+		}
+		if aligned && (len(ans.sites) == 0 || mapping.any[q.kernel] == nil) {
+			act.site, act.op, act.model, act.from = tw.site, tw.op, tw.model, fromAlignment
+			continue
+		}
+		if len(ans.sites) > 0 {
+			s := deal(ans.sites, given[q])
+			given[q] += act.end - act.start
+			act.site, act.model, act.from = s.site, s.model, ans.from
+			if act.replay && s.prefill && stageOrder[act.stage] == StageDecode {
+				act.model = a.pool.modelForDecode(s.model)
+			}
+			if s.op != 0 {
+				act.op = s.op
+			}
+		}
+	}
 }
 
 // dropPrefillLines takes back what replays of a decode were given of a prefill alone: a line in a function of which the server

@@ -21,6 +21,7 @@ type activity struct {
 	replayedAt int32   // pool.sites: the call that replays the graph, of replayed activities
 	op         int32   // pool.ops
 	operator   int32   // pool.operators
+	model      int32   // pool.models
 	sure       float32 // of the operator
 	queue      int32   // dense stream index within the trace
 	stage      int8    // index in stageOrder
@@ -107,6 +108,9 @@ func (p *pool) collect(an *layer.Analysis, path, process string) *work {
 			var operator profile.Operator
 			operator, _, a.sure = k.Operator()
 			a.operator = p.operators.id(string(operator))
+			if !a.replay {
+				a.model = p.model(k.ModelLine())
+			}
 		}
 		a.site, a.op, a.from = sites.of(e)
 		if a.replay {

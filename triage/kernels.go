@@ -29,6 +29,8 @@ type row struct {
 // siteTime is the part of a row launched from one site by one op for one operator.
 type siteTime struct {
 	site, op, operator int32
+	model              int32
+	prefill            bool // of an index of sites: seen in prefills only
 	from               origin
 	sure               float32 // of the operator, the least
 	ns                 int64
@@ -48,7 +50,8 @@ type stageWork struct {
 	exchanges map[int32]*exchange // by kernel
 	outside   int                 // activities in no pass
 	outsideNS int64
-	stray     int32 // the kernel of the first
+	stray     int32                   // the kernel of the first
+	replays   [len(originNames)]int64 // time of replayed activities by how their lines were found
 }
 
 // splitStages groups the activities of all formal traces by stage.
@@ -104,6 +107,7 @@ func (s *stageWork) add(a *activity) {
 	}
 	if a.replay {
 		r.replayed++
+		s.replays[a.from] += ns
 		if a.replayedAt != siteUnresolved {
 			if r.replayAt == nil {
 				r.replayAt = map[int32]int64{}
@@ -115,7 +119,7 @@ func (s *stageWork) add(a *activity) {
 	// bound is counted under the last one, which only a hostile trace reaches.
 	const maxSites = 4096
 	for k := range r.sites {
-		if t := &r.sites[k]; t.site == a.site && t.op == a.op && t.operator == a.operator {
+		if t := &r.sites[k]; t.site == a.site && t.op == a.op && t.operator == a.operator && t.model == a.model {
 			t.sure = min(t.sure, a.sure)
 			t.ns += ns
 			t.launches++
@@ -130,7 +134,7 @@ func (s *stageWork) add(a *activity) {
 			return
 		}
 	}
-	r.sites = append(r.sites, siteTime{site: a.site, op: a.op, operator: a.operator, from: a.from, sure: a.sure, ns: ns, launches: 1})
+	r.sites = append(r.sites, siteTime{site: a.site, op: a.op, operator: a.operator, model: a.model, from: a.from, sure: a.sure, ns: ns, launches: 1})
 }
 
 func (s *stageWork) finish(p *pool) {
@@ -139,7 +143,7 @@ func (s *stageWork) finish(p *pool) {
 		slices.SortFunc(r.sites, func(a, b siteTime) int {
 			return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(b.launches, a.launches),
 				cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]), cmp.Compare(p.ops.texts[a.op], p.ops.texts[b.op]),
-				cmp.Compare(p.operators.texts[a.operator], p.operators.texts[b.operator]))
+				cmp.Compare(p.operators.texts[a.operator], p.operators.texts[b.operator]), cmp.Compare(a.model, b.model))
 		})
 	}
 	slices.SortFunc(s.rows, func(a, b row) int {
@@ -180,9 +184,11 @@ func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
 		GPUTimeUS: micros(r.ns), GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
 	}
 	out.Locations, out.CPUOps = r.places(p, anyOperator)
+	out.ModelLines = r.modelLines(p, anyOperator)
 	for _, o := range s.operatorsOf(p, r) {
 		row := s.operatorRow(p, o)
 		row.Locations, row.CPUOps = r.places(p, o.operator)
+		row.ModelLines = r.modelLines(p, o.operator)
 		out.Operators = append(out.Operators, row)
 	}
 	best := int32(-1)
@@ -212,6 +218,53 @@ func (r *row) places(p *pool, operator int32) (locations []Location, ops []strin
 		ops = append(ops, p.ops.texts[st.op])
 	}
 	return locations, ops
+}
+
+// replaySources say how the lines of replayed activities were found.
+func (s *stageWork) replaySources() []Location {
+	var whole int64
+	for _, ns := range s.replays {
+		whole += ns
+	}
+	out := []Location{}
+	for from, ns := range s.replays {
+		if ns > 0 {
+			out = append(out, Location{From: originNames[from], SharePct: percent(ns, whole)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Location) int { return cmp.Compare(b.SharePct, a.SharePct) })
+	return out
+}
+
+// modelLines are the lines of the model that a row's launches of an operator come from, by time, what is not known left out.
+func (r *row) modelLines(p *pool, operator int32) []Location {
+	ns, from := map[int32]int64{}, map[int32]origin{}
+	var whole int64
+	var ids []int32
+	for _, st := range r.sites {
+		if operator != anyOperator && st.operator != operator {
+			continue
+		}
+		whole += st.ns
+		if st.model == 0 {
+			continue
+		}
+		if _, ok := ns[st.model]; !ok {
+			ids = append(ids, st.model)
+			from[st.model] = st.from
+		}
+		ns[st.model] += st.ns
+	}
+	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(ns[b], ns[a]) })
+	out := []Location{}
+	for _, id := range ids {
+		if len(out) == maxLocations || len(out) > 0 && percent(ns[id], whole) < minSitePct {
+			break
+		}
+		m := p.models[id]
+		out = append(out, Location{Location: m.String(), Module: m.module, SharePct: percent(ns[id], whole), From: originNames[from[id]]})
+	}
+	return out
 }
 
 // operatorsOf sums the sites of rows by operator, by time.

@@ -51,7 +51,10 @@ type pool struct {
 	ops   interned // op names; id 0 is ""
 	// operators are the operators of layers and the part that kernels have in them; id 0 is none.
 	operators interned
-	labels    []string // by kernel, see [classify.Labels]
+	models    []modelLine // id 0 is none
+	modelIDs  map[modelLine]int32
+	classes   map[string]string // module paths without the numbers of instances
+	labels    []string          // by kernel, see [classify.Labels]
 }
 
 // noOperator is the operator of what no operator is known of.
@@ -64,6 +67,7 @@ func newPool() *pool {
 	p.sites.id(FromPrefill)
 	p.ops.id("")
 	p.operators.id(noOperator)
+	p.models, p.modelIDs, p.classes = make([]modelLine, 1), map[modelLine]int32{{}: 0}, map[string]string{}
 	return p
 }
 

@@ -17,9 +17,9 @@ import (
 
 // WriteProfile writes the GPU time of the formal traces as a gzipped
 // profile.proto for go tool pprof: samples by Python stack, cpu op
-// and kernel, with GPU time in nanoseconds and the number of launches, and the labels stage, pass, layer, operator, category
-// and device. The sum of all samples is the report's GPU time. A kernel replayed from a graph has the stack of the launch that
-// it stands for; where none is known, its operator and what is known instead of a stack.
+// and kernel, with GPU time in nanoseconds and the number of launches, and the labels stage, pass, layer, operator, category,
+// model_line, module and device. The sum of all samples is the report's GPU time. A kernel replayed from a graph has the stack
+// of the launch that it stands for; where none is known, its operator and what is known instead of a stack.
 func (r *Report) WriteProfile(w io.Writer) error {
 	a := r.from
 	if a == nil {
@@ -52,6 +52,7 @@ type sampleKey struct {
 	stage                int8
 	stack                stackID
 	op, kernel, operator int32
+	model                int32
 	pass, layer          int32
 	device               trace.DeviceID
 }
@@ -107,7 +108,7 @@ func (b *profileBuilder) add(w *work) {
 		act := &w.acts[i]
 		e := w.event(act)
 		k := w.a.Of(e.ID())
-		key := sampleKey{act.stage, b.stackFor(w, act, e, k), act.op, act.kernel, act.operator, layer.None, layer.None, e.Device()}
+		key := sampleKey{act.stage, b.stackFor(w, act, e, k), act.op, act.kernel, act.operator, act.model, layer.None, layer.None, e.Device()}
 		if k.Valid() && len(b.keys) < maxSamples {
 			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
 		}
@@ -246,6 +247,11 @@ func (s *traceStacks) classAround(e trace.Event) string {
 // moduleClass is the class in the name of a module frame, "nn.Module: Qwen3Attention_0".
 func moduleClass(name string) string {
 	_, class, _ := strings.Cut(name, ": ")
+	return classOf(class)
+}
+
+// classOf is the class of an instance, "Qwen3Attention_0".
+func classOf(class string) string {
 	if i := strings.LastIndexByte(class, '_'); i > 0 {
 		if _, err := strconv.Atoi(class[i+1:]); err == nil {
 			return class[:i]
@@ -291,6 +297,13 @@ func (b *profileBuilder) profile() *profile.Profile {
 		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
 		labels := map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(p.facts[k.kernel].result.Category)},
 			"operator": {p.operators.texts[k.operator]}, "device": {strconv.Itoa(int(k.device))}}
+		if m := p.models[k.model]; k.model != 0 {
+			for name, v := range map[string]string{"model_line": m.String(), "module": m.module} {
+				if v != "" {
+					labels[name] = []string{v}
+				}
+			}
+		}
 		for name, v := range map[string]int32{"pass": k.pass, "layer": k.layer} {
 			if v != layer.None {
 				labels[name] = []string{strconv.Itoa(int(v))}

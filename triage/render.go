@@ -127,6 +127,7 @@ func (m *page) head(r *Report) {
 	} else {
 		m.fact("Input traces", strings.Join(r.Traces, ", "))
 	}
+	m.fact("Mapping traces not used", r.MappingRefused)
 	m.fact("Model", r.Model)
 	if r.TPSize > 0 {
 		m.fact("TP size", fmt.Sprint(r.TPSize))
@@ -185,25 +186,116 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if s.Outside > 0 && s.Steps > 0 {
 		m.para("Outside of any step: %s, %s, the first is %s.", count(s.Outside, "launch"), nanos(s.OutsideNS), m.code(cmp.Or(s.StrayLabel, s.Stray)))
 	}
-	cols := []table.Column{table.Code("Kernel"), table.Text("Category"), table.Text("Operator"), table.Number("GPU time"), table.Number("Share"),
-		table.Number("Launches"), table.Number("Each"), table.Path("Python location (site share)")}
-	if !m.text { // a terminal has no room for it
-		cols = append(cols, table.Code("CPU op"))
-	}
-	t := table.New(cols...)
+	m.table(m.kernelTable(r, s))
 	hidden := s.HiddenRows
 	for _, k := range s.ByOperator() {
 		if k.SharePct < r.MinSharePct {
 			hidden++
-			continue
 		}
-		t.Row(cmp.Or(k.Label, k.Kernel), k.Category, k.Operator(), nanos(k.GPUTimeNS), pct(k.SharePct), fmt.Sprint(k.Launches),
-			nanos(k.GPUTimeNS/max(1, int64(k.Launches))), locations(k.Locations), none(ops(k.CPUOps)))
 	}
-	m.table(t)
 	if hidden > 0 {
 		m.para("%s below %s of GPU time or beyond the limit.", count(hidden, "more row"), pct(r.MinSharePct))
 	}
+	if len(s.ReplaySources) > 0 {
+		m.para("%s", s.replaySources())
+	}
+	if m.modelStyle().short && s.anyModelLine(fromPrefill) {
+		m.para("%s the line is that of a prefill: no launch of a decode is known.", prefillMark)
+	}
+}
+
+// anyModelLine reports that a row has a line of the model that fits.
+func (s *StageReport) anyModelLine(fits func(*Location) bool) bool {
+	for i := range s.Kernels {
+		for j := range s.Kernels[i].ModelLines {
+			if fits(&s.Kernels[i].ModelLines[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ways are the origins of replayed kernels' lines in words.
+var ways = map[string]string{
+	originNames[fromAlignment]: "from the same place of a layer (alignment)",
+	originNames[fromMapping]:   "from launches of the same kernel name (mapping)",
+	"":                         "not known",
+}
+
+// replaySources is how the lines of replayed launches were found, as a sentence.
+func (s *StageReport) replaySources() string {
+	var out []string
+	for _, l := range s.ReplaySources {
+		out = append(out, pct(l.SharePct)+" "+cmp.Or(ways[l.From], l.From))
+	}
+	return "Source lines of replayed kernels, by GPU time: " + strings.Join(out, ", ") + "."
+}
+
+// Widths of a terminal, in columns: below narrowScreen the kernel table shows one source line, below wideScreen no column that
+// others tell or that can be divided, below roomyScreen no modules. Four texts of 20 letters and three numbers need 120.
+const (
+	narrowScreen = 100
+	wideScreen   = 140
+	roomyScreen  = 180
+)
+
+// modelStyle is how much of model lines there is room for.
+func (m *page) modelStyle() modelStyle {
+	return modelStyle{modules: m.width == 0 || m.width >= roomyScreen, short: m.text && m.width > 0}
+}
+
+// kernelTable lists the kernels of a stage that are above the bar.
+func (m *page) kernelTable(r *Report, s *StageReport) *table.Table {
+	narrow, wide := m.width > 0 && m.width < narrowScreen, m.width == 0 || m.width >= wideScreen
+	style, modelTitle := m.modelStyle(), table.Code("Model line")
+	if m.text {
+		modelTitle = table.Text("Model line") // its end is what is cut off
+	}
+	models := !narrow && s.anyModelLine(func(*Location) bool { return true })
+	type column struct {
+		table.Column
+		show bool
+		cell func(k *KernelRow) string
+	}
+	all := []column{
+		{table.Code("Kernel"), true, func(k *KernelRow) string { return cmp.Or(k.Label, k.Kernel) }},
+		{table.Text("Category"), wide, func(k *KernelRow) string { return k.Category }},
+		{table.Text("Operator"), true, (*KernelRow).Operator},
+		{table.Number("GPU time"), true, func(k *KernelRow) string { return nanos(k.GPUTimeNS) }},
+		{table.Number("Share"), true, func(k *KernelRow) string { return pct(k.SharePct) }},
+		{table.Number("Launches"), !narrow, func(k *KernelRow) string { return fmt.Sprint(k.Launches) }},
+		{table.Number("Each"), wide, func(k *KernelRow) string { return nanos(k.GPUTimeNS / max(1, int64(k.Launches))) }},
+		{table.Text("Source line"), narrow, func(k *KernelRow) string { return cmp.Or(style.cells(k.ModelLines), locations(k.Locations)) }},
+		{modelTitle, models, func(k *KernelRow) string { return cmp.Or(style.cells(k.ModelLines), table.None) }},
+		{table.Path("Python location (site share)"), !narrow, func(k *KernelRow) string { return locations(k.Locations) }},
+		{table.Code("CPU op"), !m.text, func(k *KernelRow) string { return none(ops(k.CPUOps)) }}, // a terminal has no room for it
+	}
+	all = slices.DeleteFunc(all, func(c column) bool { return !c.show })
+	cols := make([]table.Column, len(all))
+	for i, c := range all {
+		cols[i] = c.Column
+	}
+	t := table.New(cols...)
+	for _, k := range s.ByOperator() {
+		if k.SharePct < r.MinSharePct {
+			continue
+		}
+		cells := make([]string, len(all))
+		for i, c := range all {
+			cells[i] = c.cell(&k)
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// siteShare is a site's share of a row, "" where it is all of it.
+func siteShare(share float64) string {
+	if share >= wholeSite {
+		return ""
+	}
+	return " (" + table.Fixed(share, 0) + "%)"
 }
 
 // count is "1 step" or "2 steps".
@@ -224,11 +316,7 @@ const wholeSite = 99.5
 func locations(list []Location) string {
 	var out []string
 	for _, l := range list {
-		s := l.Location
-		if l.SharePct < wholeSite {
-			s += " (" + table.Fixed(l.SharePct, 0) + "%)"
-		}
-		out = append(out, s)
+		out = append(out, l.Location+siteShare(l.SharePct))
 	}
 	return cmp.Or(table.Lines(out...), Unresolved)
 }

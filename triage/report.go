@@ -27,17 +27,20 @@ const (
 // shares in percent of the stage's GPU time, as their names say. Slices are in
 // the order in which they are printed.
 type Report struct {
-	Schema           string        `json:"schema"` // "strata.triage/1"
-	Mode             string        `json:"mode"`
-	Framework        string        `json:"framework"`
-	MappingFramework string        `json:"mapping_framework,omitempty"` // only in two-trace mode
-	Traces           []string      `json:"traces"`                      // formal traces as given
-	MappingTraces    []string      `json:"mapping_traces,omitempty"`
-	Model            string        `json:"model,omitempty"`
-	TPSize           int           `json:"tp_size,omitempty"` // 0 when unknown
-	Health           []HealthNote  `json:"health"`            // worst first
-	Stages           []StageReport `json:"stages"`
-	Summary          string        `json:"summary"`
+	Schema           string   `json:"schema"` // "strata.triage/1"
+	Mode             string   `json:"mode"`
+	Framework        string   `json:"framework"`
+	MappingFramework string   `json:"mapping_framework,omitempty"` // only in two-trace mode
+	Traces           []string `json:"traces"`                      // formal traces as given
+	MappingTraces    []string `json:"mapping_traces,omitempty"`
+	// MappingRefused says why the mapping traces tell nothing of a formal one: they are of another model or GPU. "" where
+	// they are used, which [layer.Options.ForceMapping] also asks for.
+	MappingRefused string        `json:"mapping_refused,omitempty"`
+	Model          string        `json:"model,omitempty"`
+	TPSize         int           `json:"tp_size,omitempty"` // 0 when unknown
+	Health         []HealthNote  `json:"health"`            // worst first
+	Stages         []StageReport `json:"stages"`
+	Summary        string        `json:"summary"`
 
 	// MinSharePct is the bar below which rows are left out of the tables.
 	MinSharePct float64 `json:"min_share_pct"`
@@ -81,6 +84,10 @@ type StageReport struct {
 	StepNS  int64 `json:"step_ns"`
 	TokenNS int64 `json:"token_ns"`
 
+	// ReplaySources say how the lines of replayed launches were found: From of each way, "" of none, and the share of the time of
+	// those launches, most first. Empty where nothing was replayed.
+	ReplaySources []Location `json:"replay_sources"`
+
 	Kernels    []KernelRow   `json:"kernels"`
 	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
 	Operators  []OperatorRow `json:"operators"`   // all kernels, by time; empty where no operator is known
@@ -104,7 +111,8 @@ type KernelRow struct {
 	SharePct    float64       `json:"share_pct"`
 	Launches    int           `json:"launches"`
 	Operators   []OperatorRow `json:"operators"`          // the operators that the kernel works for, by time
-	Locations   []Location    `json:"locations"`          // by time, at most two
+	Locations   []Location    `json:"locations"`          // the innermost lines, by time, at most two
+	ModelLines  []Location    `json:"model_lines"`        // the lines of the model, likewise, as far as known
 	CPUOps      []string      `json:"cpu_ops"`            // the most common op of each location
 	Replayed    int           `json:"replayed,omitempty"` // launches that came from a graph
 	// ReplayedAt is the line that replays the graph, which is not where the
@@ -135,7 +143,7 @@ func (s *StageReport) ByOperator() []KernelRow {
 			part := k
 			part.Operators = []OperatorRow{o}
 			part.GPUTimeUS, part.GPUTimeNS, part.SharePct, part.Launches = micros(o.GPUTimeNS), o.GPUTimeNS, o.SharePct, o.Launches
-			part.Locations, part.CPUOps = o.Locations, o.CPUOps
+			part.Locations, part.ModelLines, part.CPUOps = o.Locations, o.ModelLines, o.CPUOps
 			out = append(out, part)
 		}
 	}
@@ -150,14 +158,18 @@ type OperatorRow struct {
 	GPUTimeNS  int64   `json:"gpu_time_ns"`
 	SharePct   float64 `json:"share_pct"`
 	Launches   int     `json:"launches"`
-	// Locations and CPUOps are those of a kernel's launches, as in [KernelRow]; left out of totals.
-	Locations []Location `json:"locations,omitempty"`
-	CPUOps    []string   `json:"cpu_ops,omitempty"`
+	// Locations, ModelLines and CPUOps are those of a kernel's launches, as in [KernelRow]; left out of totals.
+	Locations  []Location `json:"locations,omitempty"`
+	ModelLines []Location `json:"model_lines,omitempty"`
+	CPUOps     []string   `json:"cpu_ops,omitempty"`
 }
 
 // Location is a source line and its share of a kernel's time.
 type Location struct {
-	Location string  `json:"location"` // "path:line func", or one of the Unresolved constants
+	Location string `json:"location"` // "path:line func", or one of the Unresolved constants
+	// Module are the classes of the nn.Module frames around a line of the model, outermost first, joined by "/"; "" where
+	// none are recorded. Where only generated code is on the stack it stands alone, with Location "".
+	Module   string  `json:"module,omitempty"`
 	SharePct float64 `json:"share_pct"`
 	// From says how the line was found: "op", "launch", "mapping" (name found in
 	// another part or trace), "alignment" (position in the layer), "".

@@ -12,8 +12,14 @@ import (
 
 // twin is the eager launch that a replayed activity stands for.
 type twin struct {
-	site, op int32
-	sameName bool
+	site, op, model int32
+	sameName        bool
+}
+
+// twinKey is what a twin's source depends on: of a decode it is told apart from that of a prefill.
+type twinKey struct {
+	launch, kernel trace.Event
+	stage          int8
 }
 
 // twinTable holds the twins of one trace's activities.
@@ -80,7 +86,7 @@ func analyseAll(ctx context.Context, sources []Source, options func(Source) laye
 		g.Go(func() (err error) {
 			o := options(s)
 			if out[i], err = layer.Analyze(ctx, s.Trace, o); err != nil && ctx.Err() == nil {
-				out[i], err = layer.Analyze(ctx, s.Trace, layer.Options{Rules: o.Rules, Mapping: o.Mapping})
+				out[i], err = layer.Analyze(ctx, s.Trace, layer.Options{Rules: o.Rules, Mapping: o.Mapping, ForceMapping: o.ForceMapping})
 			}
 			if err != nil {
 				return fmt.Errorf("triage: %s: %w", s.Path, err)
@@ -133,7 +139,7 @@ func mainStage(a *layer.Analysis, path string) int8 {
 func (a *analysis) twins(ctx context.Context, w *work) (twinTable, error) {
 	out := twinTable{}
 	finders := map[*trace.Trace]*siteFinder{}
-	known := map[[2]trace.Event]twin{} // replays have few twins, and each many times
+	known := map[twinKey]twin{} // replays have few twins, and each many times
 	for i := range w.acts {
 		act := &w.acts[i]
 		if !act.replay {
@@ -155,7 +161,7 @@ func (a *analysis) twins(ctx context.Context, w *work) (twinTable, error) {
 		if !tw.Launch.Valid() || tw.How != layer.HowName && tw.Confidence < minTwinConfidence {
 			continue
 		}
-		key := [2]trace.Event{tw.Launch, tw.Kernel}
+		key := twinKey{tw.Launch, tw.Kernel, act.stage}
 		found, ok := known[key]
 		if !ok {
 			from := a.traceOf(tw.Launch, w)
@@ -163,6 +169,7 @@ func (a *analysis) twins(ctx context.Context, w *work) (twinTable, error) {
 				finders[from] = newSiteFinder(a.pool, from)
 			}
 			found.site, found.op = finders[from].ofTwin(tw)
+			found.model = a.pool.model(k.ModelLine())
 			known[key] = found
 		}
 		found.sameName = tw.How == layer.HowName

@@ -105,20 +105,30 @@ func stageSections(r *triage.Report, s *triage.StageReport) []htmlreport.Section
 func stageKernels(r *triage.Report, s *triage.StageReport) htmlreport.Table {
 	tab := htmlreport.Table{Caption: "Kernels of stage " + s.Stage, Search: true, Hidden: s.HiddenRows, Columns: []htmlreport.Column{
 		{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "Operator", Filter: true}, {Title: "GPU time (ms)", Numeric: true},
-		{Title: "Share (%)", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Each (µs)", Numeric: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
+		{Title: "Share (%)", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Each (µs)", Numeric: true}, {Title: "Model line", Code: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
 	for _, k := range s.ByOperator() {
 		if k.SharePct < r.MinSharePct {
 			tab.Hidden++
 			continue
 		}
-		var where []string
-		for _, l := range k.Locations {
-			where = append(where, fmt.Sprintf("%s (%s%%)", l.Location, table.Fixed(l.SharePct, 0)))
-		}
+		where, models := places(k.Locations), places(k.ModelLines)
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{kernelCell(k.Label, k.Kernel), {Text: k.Category, Series: true}, textCell(k.Operator()), numberCell(k.GPUTimeUS/1e3, 3),
-			numberCell(k.SharePct, 1), countCell(int64(k.Launches)), numberCell(k.GPUTimeUS/float64(max(1, k.Launches)), 3), {Lines: where}, {Lines: distinct(k.CPUOps)}})
+			numberCell(k.SharePct, 1), countCell(int64(k.Launches)), numberCell(k.GPUTimeUS/float64(max(1, k.Launches)), 3), {Lines: models}, {Lines: where}, {Lines: distinct(k.CPUOps)}})
 	}
 	return tab
+}
+
+// places are the lines that a row comes from, each with the modules around it and its share of the row.
+func places(list []triage.Location) []string {
+	var out []string
+	for _, l := range list {
+		line := l.Location
+		if l.Module != "" {
+			line = strings.TrimPrefix(line+" in "+l.Module, " ")
+		}
+		out = append(out, fmt.Sprintf("%s (%s%%)", line, table.Fixed(l.SharePct, 0)))
+	}
+	return out
 }
 
 // stageOperators is the time by operator of the model, nothing where no operator is known.

@@ -31,6 +31,7 @@ type options struct {
 	fuseMode, overlapMode  *string
 	tolerance              float64
 	allow                  bool
+	force                  bool
 	pprof                  string
 	html                   string
 	server                 server
@@ -58,6 +59,7 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
+			fs.BoolVar(&o.force, "force-mapping", false, "use --mapping-input also where it seems to be of another model or GPU")
 			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
 			fs.StringVar(&o.framework, "framework", "", "`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
 			fs.StringVar(&o.model, "model", "", "model `NAME`; empty: from server_args.json")
@@ -150,6 +152,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
+	layers.ForceMapping = o.force
 	in, err := o.load(ctx, env, path, layers)
 	if err != nil {
 		return err
@@ -157,6 +160,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	report, err := triage.Analyze(ctx, in, opts)
 	if err != nil {
 		return err
+	}
+	if report.MappingRefused != "" {
+		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", report.MappingRefused)
 	}
 	write := report.WriteProfile
 	if *o.fuseMode == "keyword" {
