@@ -246,6 +246,8 @@ func (p *idlePiece) key() nameKey {
 	switch c := causes[p.cause]; {
 	case c.cause == CauseHostCode:
 		k.name = firstName(rng, p.code, outer)
+	case p.detail == detailWoken:
+		k.name, k.where = firstName(rng, p.code), p.api
 	case c.cause == CauseRanks && p.detail == detailNone:
 		k.name = firstName(p.code, rng)
 	case c.group == groupWork, c.group == groupWaiting, c.group == groupProfiler, c.group == groupRequests:

@@ -42,6 +42,7 @@ const (
 	detailOffCPU
 	detailHostFunction
 	detailSampled
+	detailWoken
 )
 
 var details = [...]string{
@@ -57,6 +58,7 @@ var details = [...]string{
 	detailQuiet:          "nothing recorded on the launching thread",
 	detailOffCPU:         "off the CPU between two steps, for a reason that is not recorded",
 	detailSampled:        "found running by samples",
+	detailWoken:          "on the thread whose signal ended the wait",
 	detailHostFunction:   "queued before, started late; the run has callbacks of the host in its streams",
 }
 
@@ -103,6 +105,8 @@ type ledger struct {
 	p         *Params
 	threads   map[trace.ThreadIndex]*threadStreams  // of the device at hand
 	spare     []timelineRoom                        // of devices before
+	waking    map[trace.ThreadIndex]*threadStreams  // of threads that ended waits of those, in these waits
+	wakers    *wakers                               // nil: not looked for
 	samples   map[trace.ThreadIndex][]trace.EventID // moments at which a thread was found running
 	callbacks bool                                  // the host puts functions of its own into streams
 	names     []hostName                            // by name, as far as they were asked for
@@ -134,10 +138,12 @@ const gapsAtOnce = 128
 
 // walk calls f with every piece of a device's idle time in order. The piece is valid during the call.
 func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
-	for _, s := range l.threads {
-		l.spare = append(l.spare, s.timelineRoom)
+	for _, of := range []map[trace.ThreadIndex]*threadStreams{l.threads, l.waking} {
+		for _, s := range of {
+			l.spare = append(l.spare, s.timelineRoom)
+		}
 	}
-	l.threads = map[trace.ThreadIndex]*threadStreams{}
+	l.threads, l.waking = map[trace.ThreadIndex]*threadStreams{}, map[trace.ThreadIndex]*threadStreams{}
 	var p idlePiece
 	var length int64
 	emit := func(s interval.Span, piece idlePiece) {
@@ -186,6 +192,7 @@ func (l *ledger) collectNeeds(gaps []gap, needs map[trace.ThreadIndex][]interval
 		}
 		l.threads[th].move(spans)
 	}
+	l.followWakers(needs)
 }
 
 // gapWalker lists the gaps of a device.

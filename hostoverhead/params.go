@@ -28,6 +28,9 @@ type Params struct {
 	// in it. What makes calls this often runs; the longest pause of the host's own code between two launches of an eager
 	// step in real traces is a quarter of it.
 	Unnamed time.Duration
+	// WakeUp is how long before the end of a wait for another thread the call may lie that ended it: what the system takes
+	// to run a thread again, a few µs to some tens under load.
+	WakeUp time.Duration
 	// Pause is a time between two steps that is no longer part of the steps: the server had nothing to do. It is the pause
 	// that parts two phases of a benchmark in the published analysis.
 	Pause time.Duration
@@ -66,7 +69,7 @@ type Params struct {
 func DefaultParams() Params {
 	return Params{
 		MinShare: 0.10, MinStagePasses: 3,
-		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: time.Millisecond, Pause: phaseGap,
+		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: time.Millisecond, WakeUp: 100 * time.Microsecond, Pause: phaseGap,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,
 		LastShare: 0.80, MinCollectives: 5, Tie: time.Microsecond,

@@ -97,6 +97,9 @@ func boundaries() map[string]boundary {
 		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 29*us, 31*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
 		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 299*us, 301*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
 		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 501*us) }, func() *trace.Trace { return oneGap(trace.KindMark, "x", 500) }, hasCause(hostoverhead.CauseUnknown), "true", "false"},
+		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 51*us) }, func() *trace.Trace {
+			return waiting("sem_wait", wakeRow{trace.KindRange, "tokenize", 0, 2, 5, 195}, wakeRow{trace.KindOSCall, "sem_post", 0, 2, 150, 152})
+		}, func(v *hostoverhead.Verdict) string { name, _ := wokenBy(v); return name }, "sem_wait", wokenName},
 		"Pause": {func(p *P, h bool) { bigger(&p.Pause, h, 899*us, 1001*us) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 900) },
 			verdictOf, "NO", "YES"},
 		"FewKernels":  {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) }, func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},

@@ -274,7 +274,7 @@ func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit fun
 						m.rng = p
 						cutBy(tl.code, s, func(s interval.Span, p timelinePiece) {
 							m.code, m.ran = p, streams.sampled(l.w.t, s)
-							emit(s, l.decide(g, &m, s, quiet))
+							l.woken(&m, s, l.decide(g, &m, s, quiet), emit)
 						})
 					})
 				})

@@ -87,9 +87,13 @@ func waitsForDevice(c Cause) bool { return c == CauseSync || c == CauseCopyCall 
 // input marks what a thread calls that waits for something to do.
 const input Cause = "waits-for-input"
 
+// wakesOthers marks calls that wake other threads, and wait for nobody.
+const wakesOthers Cause = "wakes-others"
+
 // osMeanings are C library and system calls that Nsight Systems records (OSRT).
 var osMeanings = []meaning{
 	{CauseGIL, []string{"take_gil"}},
+	{wakesOthers, []string{"pthread_cond_signal", "pthread_cond_broadcast", "pthread_mutex_unlock", "pthread_rwlock_unlock"}},
 	{CauseLock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join", "pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
 	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv", "sched_yield"}},
 }
@@ -99,7 +103,7 @@ func inStep(c Cause, between bool) Cause {
 	switch {
 	case c == input && between:
 		return CauseNoRequests
-	case c == input, c == "":
+	case c == input, c == wakesOthers, c == "":
 		return CauseSystemCall
 	}
 	return c
