@@ -23,8 +23,8 @@ func distilled(t testing.TB, name string) *layer.Device {
 // from their annotations and models, in a fresh clone.
 func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 	for _, k := range testdata.DistilledTraces(t) {
-		if !strings.HasSuffix(k.Name, ".json.zst") || k.Name == "train-graphs-a100.json.zst" {
-			continue // exports are read by another package; the training passes are counted by the agreement test
+		if !strings.HasSuffix(k.Name, ".json.zst") {
+			continue // exports are read by another package
 		}
 		t.Run(k.Name, func(t *testing.T) {
 			a := distilled(t, k.Name)

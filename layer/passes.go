@@ -95,6 +95,8 @@ type stepSet struct {
 	weak    bool
 	spans   map[trace.ThreadIndex][]stepSpan
 	order   int // of first appearance, for ties
+
+	only map[process]trace.ThreadIndex // by process, see spokesman
 }
 
 // readSteps parses every annotation once per name and sorts the steps by dialect.
@@ -137,12 +139,47 @@ func (w *work) readSteps() []*stepSet {
 	return sets
 }
 
-// stepOf returns the step of the set that kernel i was launched in: on its own thread.
+// process is a process of the trace: its number, or its name where it is text.
+type process struct {
+	id    trace.ProcessID
+	label string
+}
+
+func processOf(t *trace.Trace, thread trace.ThreadIndex) process {
+	th := t.Thread(thread)
+	return process{th.Process, th.ProcessLabel}
+}
+
+// spokesman returns the one thread of a thread's process that has steps, [trace.NoThread] where none or several have.
+func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.ThreadIndex {
+	if set.only == nil {
+		set.only = map[process]trace.ThreadIndex{}
+		for th := range set.spans {
+			p := processOf(t, th)
+			if _, several := set.only[p]; several {
+				set.only[p] = trace.NoThread
+			} else {
+				set.only[p] = th
+			}
+		}
+	}
+	if th, ok := set.only[processOf(t, thread)]; ok {
+		return th
+	}
+	return trace.NoThread
+}
+
+// stepOf returns the step of the set that kernel i was launched in: on its own thread. A profiler's step is the whole process's,
+// so that launches of threads without steps (backward passes have their own) count where one thread of the process has steps.
 func (w *work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 	if !w.known(i) {
 		return nil, false
 	}
-	spans := set.spans[w.thread[i]]
+	thread := w.thread[i]
+	spans, own := set.spans[thread]
+	if set.weak && !own {
+		spans = set.spans[set.spokesman(w.t, thread)]
+	}
 	x := w.at[i]
 	k := sort.Search(len(spans), func(k int) bool { return spans[k].Start > x }) - 1
 	if k >= 0 && spans[k].End >= x {

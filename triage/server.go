@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // Server is what a server said about itself, in server_args.json or over HTTP.
@@ -104,5 +105,32 @@ func (a *analysis) frameworkOf(list []*layer.Analysis, paths []string) string {
 			return f
 		}
 	}
+	for _, x := range list {
+		if runsServerKernels(x.Trace()) {
+			return unknownFramework
+		}
+	}
 	return framework.PyTorch().Name
+}
+
+// unknownFramework stands where kernels are those of a server and nothing tells
+// of which.
+const unknownFramework = "unknown"
+
+// runsServerKernels reports whether a trace has a GPU kernel in the namespace of
+// a server.
+func runsServerKernels(t *trace.Trace) bool {
+	seen := make([]bool, t.NumNames())
+	for e := range t.Events(trace.LaneGPU) {
+		if seen[e.NameID()] {
+			continue
+		}
+		seen[e.NameID()] = true
+		for i := range frameworks {
+			if frameworks[i].Server() && frameworks[i].OwnsKernel(e.Name()) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -9,7 +9,10 @@ import (
 )
 
 // stageOrder is the order of the stages in a report.
-var stageOrder = []string{StageExtend, StageDecode, StageMixed, StageAll}
+var stageOrder = []string{StageExtend, StageDecode, StageMixed, stageCapture, StageAll}
+
+// stageCapture is the work of capturing graphs, which is no serving.
+const stageCapture = string(layer.StageCapture)
 
 // noStage stands for work that belongs to no stage yet.
 const noStage = int8(-1)
@@ -25,6 +28,8 @@ func stageIndex(s layer.Stage) int8 {
 		return 2
 	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
 		return 1
+	case layer.StageCapture:
+		return 3
 	}
 	return noStage
 }

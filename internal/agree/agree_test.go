@@ -141,7 +141,7 @@ func always(t *testing.T) []subjectTrace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := []subjectTrace{{"demo", "", fromRows(rows, gen.Demo().TP, "sglang", len(gen.Demo().Arch.Layers))}}
+	list := []subjectTrace{{"demo", "", fromRows(rows, gen.Demo().TP, "sglang", len(gen.Demo().Arch.Layers), true)}}
 	for _, k := range testdata.DistilledTraces(t) {
 		tr := unknown()
 		tr.passes, tr.layers, tr.tp, tr.framework = k.Passes, k.Layers, k.TP, k.Framework
@@ -170,7 +170,7 @@ func generated(t *testing.T) []subjectTrace {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		tr := fromRows(rows, c.TP, c.Framework, c.Layers)
+		tr := fromRows(rows, c.TP, c.Framework, c.Layers, c.Dialect != gen.NoAnnotations)
 		tr.idle = nil
 		if c.Ahead() {
 			tr.idle = idleShares(rows)
@@ -195,11 +195,12 @@ func generated(t *testing.T) []subjectTrace {
 var allReduce = regexp.MustCompile(`(?i)all_?reduce|cross_device_reduce`)
 
 // fromRows reads the truth from the generator's rows, of the first device where
-// there are several.
-func fromRows(rows []gen.Truth, tp int, framework string, layers int) truth {
+// there are several. said: annotations in the trace tell stages and server.
+func fromRows(rows []gen.Truth, tp int, framework string, layers int, said bool) truth {
 	tr := unknown()
 	tr.tp, tr.layers, tr.rows = tp, layers, rows
 	tr.framework = framework
+	tr.untold = !said
 	stages, comm := map[int]string{}, map[int]int{}
 	for _, r := range rows {
 		if r.Pass < 0 || r.Device != rows[0].Device {

@@ -16,6 +16,7 @@ type truth struct {
 	allReduces         int      // in the layers of one pass
 	stages             []string // of the passes, nil where not known
 	framework          string
+	untold             bool               // nothing in the trace tells stages and framework: who does not know them is right, who names others is wrong
 	idle               map[string]float64 // share of each stage's time without work, nil where not known
 	rows               []gen.Truth        // of generated traces
 }
@@ -200,7 +201,7 @@ func (d *documents) passes(l *ledger, t truth) {
 	if t.passes >= 0 {
 		number.count(byTruth, t.passes)
 	}
-	if t.stages != nil {
+	if t.stages != nil && !(t.untold && d.untoldStages()) {
 		stages.say(byTruth, stageSet(t.stages))
 	}
 	if t.layers >= 0 {
@@ -234,6 +235,19 @@ func (d *documents) passes(l *ledger, t truth) {
 	}
 	d.exportedPasses(number, stages)
 	d.steps(l, number, stages, t)
+}
+
+// notTold is how documents write what they do not know.
+const notTold = "unknown"
+
+// untoldStages reports whether layer-timeline names no stage.
+func (d *documents) untoldStages() bool {
+	for _, p := range d.timeline.Passes {
+		if p.Stage != notTold {
+			return false
+		}
+	}
+	return d.ok("layer-timeline")
 }
 
 // exportedPasses: the passes of kernel-export's rows of the shown device.
@@ -299,7 +313,7 @@ func (d *documents) settings(l *ledger, t truth) {
 	if t.tp >= 0 {
 		size.count(byTruth, t.tp)
 	}
-	if t.framework != "" {
+	if t.framework != "" && !(t.untold && d.ok("triage") && d.triage.Framework == notTold) {
 		server.say(byTruth, t.framework)
 	}
 	// A size that a trace does not tell is not known, and nobody says so. Who does

@@ -69,6 +69,16 @@ func (f *Framework) OwnsOp(name string) bool {
 	return slices.ContainsFunc(f.Ops, func(ns string) bool { return strings.HasPrefix(name, ns) })
 }
 
+// OwnsKernel reports whether a kernel's name stands in one of the framework's
+// namespaces. Servers borrow each other's kernels, so that this tells that some
+// server ran, not which.
+func (f *Framework) OwnsKernel(name string) bool {
+	return slices.ContainsFunc(f.Ops, func(ns string) bool {
+		i := strings.Index(name, ns)
+		return i == 0 || i > 0 && strings.ContainsRune(" <(&,", rune(name[i-1]))
+	})
+}
+
 // ByName returns the framework that a flag or file names. Case, spaces, dashes
 // and underscores do not matter.
 func ByName(list []Framework, s string) (Framework, bool) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 
 	"github.com/llmstrata/strata"
@@ -163,6 +164,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	}
 	if report.MappingRefused != "" {
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", report.MappingRefused)
+	}
+	if len(report.Stages) == 0 {
+		return fmt.Errorf("%s: %w: nothing to triage", in.FormalPaths[0], layer.ErrNoKernels)
 	}
 	write := report.WriteProfile
 	if *o.fuseMode == "keyword" {
