@@ -303,7 +303,34 @@ func (n *Name) readMangled(s string) {
 	for i < len(s) && strings.IndexByte("KVrRO", s[i]) >= 0 { // cv-qualifiers
 		i++
 	}
-	var scope []string
+	scope, i := mangledScope(s, i, nested)
+	if len(scope) == 0 {
+		n.Function = s
+		return
+	}
+	n.Function = scope[len(scope)-1]
+	for _, id := range scope[:len(scope)-1] {
+		if !strings.HasPrefix(id, "_GLOBAL__N") {
+			n.Namespaces = append(n.Namespaces, id)
+		}
+	}
+	n.TemplateArgs = mangledParts(s, i)
+	if !wrappers[n.Function] {
+		return
+	}
+	for k, id := range n.TemplateArgs {
+		if wrappers[id] || familyScope[id] != "" || id == "native" || id == "kernel" || id == "gemm" {
+			continue
+		}
+		n.Operation = id
+		n.OperationScope = n.TemplateArgs[:k:k]
+		return
+	}
+}
+
+// mangledScope reads the identifiers of a mangled name from s[i:], the function
+// last, and returns what follows them.
+func mangledScope(s string, i int, nested bool) (scope []string, next int) {
 	for i < len(s) {
 		if id, next, ok := sourceName(s, i); ok {
 			scope = append(scope, id)
@@ -324,19 +351,12 @@ func (n *Name) readMangled(s string) {
 		}
 		break
 	}
-	if len(scope) == 0 {
-		n.Function = s
-		return
-	}
-	n.Function = scope[len(scope)-1]
-	for _, id := range scope[:len(scope)-1] {
-		if !strings.HasPrefix(id, "_GLOBAL__N") {
-			n.Namespaces = append(n.Namespaces, id)
-		}
-	}
-	// What follows are template arguments, then parameters; without their
-	// nesting only the identifiers can be told, in order.
-	var ids []string
+	return scope, i
+}
+
+// mangledParts returns the identifiers of template arguments and parameters, which
+// follow a mangled name. Without their nesting only the order can be told.
+func mangledParts(s string, i int) (ids []string) {
 	for i < len(s) && len(ids) < maxParts {
 		if id, next, ok := sourceName(s, i); ok {
 			if !strings.HasPrefix(id, "_GLOBAL__N") {
@@ -353,17 +373,7 @@ func (n *Name) readMangled(s string) {
 		}
 		i++
 	}
-	n.TemplateArgs = ids
-	if wrappers[n.Function] {
-		for k, id := range ids {
-			if wrappers[id] || familyScope[id] != "" || id == "native" || id == "kernel" || id == "gemm" {
-				continue
-			}
-			n.Operation = id
-			n.OperationScope = ids[:k:k]
-			return
-		}
-	}
+	return ids
 }
 
 // sourceName reads <length><identifier> at i; an identifier cut by the end of

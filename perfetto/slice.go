@@ -60,27 +60,8 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		w := &sliceWriter{out: out, stats: &stats, sep: ""}
 		w.text("{\n\"traceEvents\": [\n")
 		sc := scan.NewScanner(in, scan.Config{})
-		for {
-			ev, err := sc.Next()
-			if err != nil {
-				var damage *decompress.Damage
-				if err != io.EOF && !errors.As(err, &damage) {
-					return fmt.Errorf("perfetto: %s: %w", src, err)
-				}
-				break
-			}
-			if !sel.wants(ev) {
-				stats.Dropped++
-				continue
-			}
-			raw := ev.Raw
-			if red != nil {
-				if raw = red.event(ev); raw == nil {
-					stats.Dropped++
-					continue
-				}
-			}
-			w.event(raw)
+		if err := w.events(sc, sel, red); err != nil {
+			return fmt.Errorf("perfetto: %s: %w", src, err)
 		}
 		w.text("\n]")
 		for _, m := range sc.Result().Metas {
@@ -105,6 +86,33 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		stats.Names = slices.Sorted(maps.Keys(red.kept))
 	}
 	return stats, err
+}
+
+// events copies the events that are wanted. Damage at the end of the file is the
+// end of what can be copied.
+func (w *sliceWriter) events(sc *scan.Scanner, sel *selection, red *redactor) error {
+	for {
+		ev, err := sc.Next()
+		if err != nil {
+			var damage *decompress.Damage
+			if err != io.EOF && !errors.As(err, &damage) {
+				return err
+			}
+			return nil
+		}
+		raw := ev.Raw
+		switch {
+		case !sel.wants(ev):
+			raw = nil
+		case red != nil:
+			raw = red.event(ev)
+		}
+		if raw == nil {
+			w.stats.Dropped++
+			continue
+		}
+		w.event(raw)
+	}
 }
 
 type sliceWriter struct {

@@ -178,6 +178,11 @@ func (p *ModelProfile) Validate() error {
 	if len(p.Rules) > maxRules || len(p.Renames) > maxRules {
 		return fail("rules", "%w: more than %d rules or renames", ErrLimit, maxRules)
 	}
+	return p.validateRules(fail)
+}
+
+// validateRules checks rules and renames, one by one and with each other.
+func (p *ModelProfile) validateRules(fail func(field, format string, args ...any) error) error {
 	labels := make(map[string]string, len(p.Rules))
 	for i, r := range p.Rules {
 		at := fmt.Sprintf("rules[%d]", i)

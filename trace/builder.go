@@ -211,20 +211,8 @@ func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
 // counted as lost instead.
 func (b *Builder) Add(e EventData) {
 	l := e.Kind.Lane()
-	if l == LaneInvalid {
-		b.losses.add(LossUnknownKind, -1)
-		return
-	}
-	if e.Duration < 0 {
-		b.losses.add(LossNegativeDuration, -1)
-		return
-	}
-	if l == LaneGPU && e.Start == 0 && e.Duration == 0 {
-		b.losses.add(LossNotCollected, -1)
-		return
-	}
-	if !plausibleTime(e.Start, e.Duration) {
-		b.losses.add(LossBadTime, -1)
+	if r := refusal(&e, l); r != "" {
+		b.losses.add(r, -1)
 		return
 	}
 	b.See(e.Start)
@@ -273,6 +261,21 @@ func (b *Builder) Add(e EventData) {
 	if e.Process.Scope != "" {
 		c.scope.fill(i, b.scope(e.Process.Scope), room)
 	}
+}
+
+// refusal says why an event cannot be kept, "" where it can.
+func refusal(e *EventData, l Lane) LossReason {
+	switch {
+	case l == LaneInvalid:
+		return LossUnknownKind
+	case e.Duration < 0:
+		return LossNegativeDuration
+	case l == LaneGPU && e.Start == 0 && e.Duration == 0:
+		return LossNotCollected
+	case !plausibleTime(e.Start, e.Duration):
+		return LossBadTime
+	}
+	return ""
 }
 
 // plausibleTime reports whether differences and sums of such times fit in an

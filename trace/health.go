@@ -155,48 +155,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	add := func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any) {
 		h.Findings = append(h.Findings, Finding{code, sev, n, fmt.Sprintf(format, args...), affects})
 	}
-	front, absurd, overlap, capped, unended := 0, 0, 0, 0, 0
-	firstCapped := ""
-	lastEnd := make([]Time, len(t.queues)) // 0 is before any start
-	for i := range g.start {
-		if g.kind[i] == KindGraph {
-			h.GraphRows++
-		}
-		if t.launchOf[i] < 0 {
-			h.Orphans++
-			if i < g.len()/10 {
-				front++
-			}
-		}
-		switch {
-		case g.recorded.at(i) != 0:
-			if capped++; capped == 1 {
-				firstCapped = t.names[g.name[i]]
-			}
-		case g.dur[i] > absurdDuration:
-			absurd++
-		case g.unended.at(i) != 0:
-			unended++
-		}
-		end := &lastEnd[g.queue[i]]
-		if g.start[i] < *end {
-			overlap++
-		}
-		*end = max(*end, g.start[i]+Time(g.dur[i]))
-	}
-	launches := &t.lanes[LaneLaunch]
-	hasActivity := make([]bool, launches.len())
-	for _, l := range t.launchOf {
-		if l >= 0 {
-			hasActivity[l] = true
-		}
-	}
-	for i := range launches.start {
-		if !hasActivity[i] && IsGraphLaunchName(t.names[launches.name[i]]) {
-			h.EmptyGraphs++
-		}
-	}
-
+	n := t.countOddities(&h)
 	switch {
 	case g.len() == 0 && t.Len() == 0:
 		add("empty", HealthUnusable, 0, []string{"everything"}, "the trace holds no events")
@@ -204,42 +163,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == LossTruncated }))
 		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
-	if h.Orphans > 0 {
-		sev := HealthOK
-		if h.Orphans*100 > g.len() {
-			sev = HealthDegraded
-		}
-		where := ""
-		if front*2 > h.Orphans {
-			where = ", most of them at the start of the window"
-		}
-		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
-			h.Orphans, g.len(), 100*float64(h.Orphans)/float64(g.len()), where)
-	}
-	if h.GraphRows > 0 {
-		add("graph-rows", HealthDegraded, int64(h.GraphRows), []string{"layers", "attribution"},
-			"%d graph replays are recorded as one row each, without their kernels (record with --cuda-graph-trace=node)", h.GraphRows)
-	}
-	if h.EmptyGraphs > 0 {
-		add("empty-graphs", HealthDegraded, int64(h.EmptyGraphs), []string{"gpu-time", "idle", "layers"},
-			"%d graph launches have no GPU activity in the trace: GPU idle time is overstated", h.EmptyGraphs)
-	}
-	if absurd > 0 {
-		add("absurd-duration", HealthDegraded, int64(absurd), []string{"gpu-time"},
-			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", absurd, absurdDuration/1_000_000_000)
-	}
-	if capped > 0 {
-		add("capped-duration", HealthDegraded, int64(capped), []string{"gpu-time"},
-			"%d GPU activities were recorded to last beyond the next one of their stream (unfinished, a damaged row, or a profiler flush artefact), first %q: they are taken to end there", capped, firstCapped)
-	}
-	if unended > 0 {
-		add("unfinished", HealthOK, int64(unended), []string{"gpu-time"},
-			"%d GPU activities were running when recording stopped: they are taken to end with the recording", unended)
-	}
-	if overlap > 0 {
-		add("same-stream-overlap", HealthOK, int64(overlap), nil,
-			"%d GPU activities begin before the one before them on their stream ends (programmatic dependent launch): busy time is a union", overlap)
-	}
+	t.addOddities(&h, n, add)
 	t.examineClocks(add)
 	for _, l := range h.Losses {
 		t.lossFinding(l, add)
@@ -260,7 +184,104 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	return h
 }
 
-func (t *Trace) lossFinding(l Loss, add func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any)) {
+// oddities counts GPU activities that are not as they should be.
+type oddities struct {
+	front                               int // orphans in the first tenth
+	absurd, overlap, capped, unfinished int
+	firstCapped                         string
+}
+
+// countOddities goes over the GPU activities once and counts what is odd about
+// them, here and in h.
+func (t *Trace) countOddities(h *Health) (n oddities) {
+	g := &t.lanes[LaneGPU]
+	lastEnd := make([]Time, len(t.queues)) // 0 is before any start
+	for i := range g.start {
+		if g.kind[i] == KindGraph {
+			h.GraphRows++
+		}
+		if t.launchOf[i] < 0 {
+			h.Orphans++
+			if i < g.len()/10 {
+				n.front++
+			}
+		}
+		switch {
+		case g.recorded.at(i) != 0:
+			if n.capped++; n.capped == 1 {
+				n.firstCapped = t.names[g.name[i]]
+			}
+		case g.dur[i] > absurdDuration:
+			n.absurd++
+		case g.unended.at(i) != 0:
+			n.unfinished++
+		}
+		end := &lastEnd[g.queue[i]]
+		if g.start[i] < *end {
+			n.overlap++
+		}
+		*end = max(*end, g.start[i]+Time(g.dur[i]))
+	}
+	launches := &t.lanes[LaneLaunch]
+	hasActivity := make([]bool, launches.len())
+	for _, l := range t.launchOf {
+		if l >= 0 {
+			hasActivity[l] = true
+		}
+	}
+	for i := range launches.start {
+		if !hasActivity[i] && IsGraphLaunchName(t.names[launches.name[i]]) {
+			h.EmptyGraphs++
+		}
+	}
+	return n
+}
+
+// addFinding adds a finding to those of a trace.
+type addFinding func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any)
+
+// addOddities makes findings of what was counted.
+func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
+	g := &t.lanes[LaneGPU]
+	if h.Orphans > 0 {
+		sev := HealthOK
+		if h.Orphans*100 > g.len() {
+			sev = HealthDegraded
+		}
+		where := ""
+		if n.front*2 > h.Orphans {
+			where = ", most of them at the start of the window"
+		}
+		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
+			h.Orphans, g.len(), 100*float64(h.Orphans)/float64(g.len()), where)
+	}
+	if h.GraphRows > 0 {
+		add("graph-rows", HealthDegraded, int64(h.GraphRows), []string{"layers", "attribution"},
+			"%d graph replays are recorded as one row each, without their kernels (record with --cuda-graph-trace=node)", h.GraphRows)
+	}
+	if h.EmptyGraphs > 0 {
+		add("empty-graphs", HealthDegraded, int64(h.EmptyGraphs), []string{"gpu-time", "idle", "layers"},
+			"%d graph launches have no GPU activity in the trace: GPU idle time is overstated", h.EmptyGraphs)
+	}
+	if n.absurd > 0 {
+		add("absurd-duration", HealthDegraded, int64(n.absurd), []string{"gpu-time"},
+			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", n.absurd, absurdDuration/1_000_000_000)
+	}
+	if n.capped > 0 {
+		add("capped-duration", HealthDegraded, int64(n.capped), []string{"gpu-time"},
+			"%d GPU activities were recorded to last beyond the next one of their stream (unfinished, a damaged row, or a profiler flush artefact), first %q: they are taken to end there", n.capped, n.firstCapped)
+	}
+	if n.unfinished > 0 {
+		add("unfinished", HealthOK, int64(n.unfinished), []string{"gpu-time"},
+			"%d GPU activities were running when recording stopped: they are taken to end with the recording", n.unfinished)
+	}
+	if n.overlap > 0 {
+		add("same-stream-overlap", HealthOK, int64(n.overlap), nil,
+			"%d GPU activities begin before the one before them on their stream ends (programmatic dependent launch): busy time is a union", n.overlap)
+	}
+}
+
+func (t *Trace) lossFinding(l Loss, add addFinding) {
 	where := ""
 	if len(l.Offsets) > 0 {
 		where = fmt.Sprintf(", first at byte %d", l.Offsets[0])

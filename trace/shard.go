@@ -178,7 +178,8 @@ func (s *shard) see(ev *scan.Event) {
 	}
 }
 
-// complete stores an event of phase X.
+// complete stores an event of phase X. One function: a column a line, once for
+// each event of the file.
 func (s *shard) complete(ev *scan.Event, cat *category) {
 	w := s.w
 	kind := cat.kind

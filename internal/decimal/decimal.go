@@ -25,6 +25,8 @@ func Micros(s []byte) (int64, error) {
 }
 
 // scaled returns the number in s times 10^shift as an integer, rounded half to even.
+// One function: it reads each byte once, from left to right, and every part of the
+// number leaves its count of digits to the next.
 func scaled(s []byte, shift int) (int64, error) {
 	i, neg := 0, false
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {

@@ -125,7 +125,8 @@ var categories = [...]string{
 	classKernel: "kernel", classMemcpy: "gpu_memcpy", classMemset: "gpu_memset", classGPUAnnotation: "gpu_user_annotation",
 }
 
-// event writes one event and the flow that belongs to it.
+// event writes one event and the flow that belongs to it. One function: it is the
+// text of an event, field by field in the order of the file.
 func (w *writer) event(e *event) {
 	gpu := e.class >= classKernel
 	switch {

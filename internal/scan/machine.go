@@ -152,7 +152,8 @@ func (m *machine) lose(x Loss) {
 }
 
 // next consumes up to and including one event. eof says that no bytes follow b;
-// cut that the byte after b is the '{' of a boundary.
+// cut that the byte after b is the '{' of a boundary. One function: the states of
+// the machine, each a few lines.
 func (m *machine) next(b []byte, p int, eof, cut bool, ev *Event) (int, result) {
 	for {
 		if m.fail != nil {
@@ -220,7 +221,8 @@ func (m *machine) next(b []byte, p int, eof, cut bool, ev *Event) (int, result) 
 // resContinue is element's "go on"; it never leaves next.
 const resContinue = result(255)
 
-// element consumes white space, commas, one element or the end of the array.
+// element consumes white space, commas, one element or the end of the array. One
+// function: it is next's inner state.
 func (m *machine) element(b []byte, p int, eof bool, ev *Event) (int, result) {
 	for {
 		if p = skipSpace(b, p); p >= len(b) {

@@ -28,6 +28,9 @@ func (m *machine) beginMeta(key []byte, at int64) {
 //
 // Before the events have come, an event inside a value is where they begin: a
 // bracket that was lost or added in front of them must not swallow them.
+//
+// One function: the cases are the states of one automaton, which share the depth
+// and the quote that is open.
 func (m *machine) scanMeta(b []byte, p int, eof bool) int {
 	s := &m.meta
 	from := p

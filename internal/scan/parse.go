@@ -29,6 +29,8 @@ type parser struct {
 // parseEvent parses the object at b[p] into ev and returns the position after it.
 // Fields that are not plausible are left out; a ts that is not a number sets
 // f.reason and still returns the position, so that the scan can go on behind it.
+// One function: every field of every event passes here, and a call for each would
+// cost a tenth of the load.
 func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 	ev.Has = 0
 	f.fault = fault{}
@@ -183,7 +185,8 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 	}
 }
 
-// args parses the args object at b[p] for the fields that ev has room for.
+// args parses the args object at b[p] for the fields that ev has room for. One
+// function: it is one switch over the keys, as hot as parseEvent.
 func (f *parser) args(b []byte, p int, ev *Event) int {
 	if p = skipSpace(b, p+1); p >= len(b) {
 		return codeMore

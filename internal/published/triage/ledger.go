@@ -78,7 +78,9 @@ type edge struct {
 	open bool
 }
 
-// sweep fills the ledger of all spans, which must belong to one device.
+// sweep fills the ledger of all spans, which must belong to one device. One
+// function: it follows the published script step by step, so that the two can be
+// read side by side.
 func sweep(spans []span) []overlapEntry {
 	out := make([]overlapEntry, len(spans))
 	streams := int32(0)

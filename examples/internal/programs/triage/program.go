@@ -165,7 +165,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if report.MappingRefused != "" {
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", report.MappingRefused)
 	}
-	if len(report.Stages) == 0 {
+	if len(report.Stages) == 0 && *o.fuseMode != "keyword" { // the published script prints empty tables
 		return fmt.Errorf("%s: %w: nothing to triage", in.FormalPaths[0], layer.ErrNoKernels)
 	}
 	write := report.WriteProfile
