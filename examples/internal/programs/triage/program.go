@@ -189,6 +189,11 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := o.writeHTML(env, report, nil); err != nil {
 		return err
 	}
+	return print(env, report)
+}
+
+// print writes the report in the format that was asked for.
+func print(env *app.Env, report *triage.Report) error {
 	switch {
 	case env.Format == "json":
 		return report.WriteJSON(env.Stdout)
