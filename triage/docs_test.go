@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -27,6 +28,7 @@ func TestDocsReadRealReports(t *testing.T) {
 	}
 	for i, part := range parts {
 		mapping := ""
+		testdata.SharedGlob(t, "traces/torch/"+traces[i][0]+".json.gz") // a distilled copy has other lines
 		if traces[i][1] != "" {
 			mapping = "traces/torch/" + traces[i][1] + ".json.gz"
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -191,6 +192,7 @@ func TestCallStacksOfOps(t *testing.T) {
 
 // TestDecodeIsNotExplainedByAPrefill: the attention of a replayed decode is not at the prefill's function.
 func TestDecodeIsNotExplainedByAPrefill(t *testing.T) {
+	testdata.SharedGlob(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz") // the distilled copy has fewer frames
 	r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz", triage.Options{MinSharePct: -1})
 	from := map[string]string{}
 	for _, k := range r.Stages[0].Kernels {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -108,6 +109,7 @@ func TestGoToolPprofReadsTheProfile(t *testing.T) {
 // call they are, none of a prefill's functions in a decode, and its operator where no launch is known.
 func TestProfileOfReplays(t *testing.T) {
 	const decode, eager = "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"
+	testdata.SharedGlob(t, eager) // the distilled copy has fewer frames
 	read := func(mapping string) (byName map[string]int64, total int64, p *profile.Profile) {
 		t.Helper()
 		var buf bytes.Buffer

@@ -16,21 +16,21 @@ func TestDocsHoldWhatIsPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, report := range map[string]func() *roofline.Report{
-		"worked example": func() *roofline.Report {
+	for name, report := range map[string]func(*testing.T) *roofline.Report{
+		"worked example": func(t *testing.T) *roofline.Report {
 			r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{Parallel: roofline.Parallel{TP: 4}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return r
 		},
-		known[0].file: func() *roofline.Report { return analyse(t, known[0].file, known[0].config, roofline.Options{}) },
-		known[2].file: func() *roofline.Report { return analyse(t, known[2].file, known[2].config, roofline.Options{}) },
-		known[4].file: func() *roofline.Report { return analyse(t, known[4].file, known[4].config, roofline.Options{}) },
+		known[0].file: func(t *testing.T) *roofline.Report { return analyse(t, known[0].file, known[0].config, roofline.Options{}) },
+		known[2].file: func(t *testing.T) *roofline.Report { return analyse(t, known[2].file, known[2].config, roofline.Options{}) },
+		known[4].file: func(t *testing.T) *roofline.Report { return analyse(t, known[4].file, known[4].config, roofline.Options{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := report().WriteText(&b); err != nil {
+			if err := report(t).WriteText(&b); err != nil {
 				t.Fatal(err)
 			}
 			text, _, ok := strings.Cut(b.String(), "= start to next start")
