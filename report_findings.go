@@ -78,8 +78,8 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 		if len(c.Names) > 0 {
 			row.Name, where = c.Names[0].Name, c.Names[0].Where
 		}
-		if where == "" && len(rank.Worst) > 0 {
-			where = fmt.Sprintf("pass %d waits most for the host", rank.Worst[0].Pass)
+		if where == "" {
+			where = placeOfIdle(rank, &c)
 		}
 		r.Idle = append(r.Idle, row)
 		text, cause := "the GPU waits, "+c.Group, strings.ReplaceAll(string(c.Cause), "-", " ")
@@ -97,6 +97,32 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 		}
 		r.add(p, "", f)
 	}
+}
+
+// placeOfIdle is where the idle time of a cause shows best: of the host's causes the pass that waits most for the host, of
+// others the longest gap that is mostly theirs, or the gaps of the length that they make.
+func placeOfIdle(rank *hostoverhead.RankVerdict, c *hostoverhead.IdleCause) string {
+	if c.Cause.Host() {
+		if len(rank.Worst) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("pass %d waits most for the host", rank.Worst[0].Pass)
+	}
+	for _, g := range rank.Top {
+		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause {
+			return fmt.Sprintf("the longest %s at %s s", duration(time.Duration(g.NS)), table.Seconds(time.Duration(g.StartNS), 6))
+		}
+	}
+	best := -1
+	for i := range rank.Gaps {
+		if b := &rank.Gaps[i]; b.Largest == c.Cause && (best < 0 || b.TotalNS > rank.Gaps[best].TotalNS) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return fmt.Sprintf("above all in gaps of %s, %d of them", rank.Gaps[best].Title, rank.Gaps[best].Count)
 }
 
 // addTriage takes exposed communication and fusions from the triage.

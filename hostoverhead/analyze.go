@@ -362,7 +362,7 @@ func (a *account) stages() []StageVerdict {
 func (c *causeSums) largest() Cause {
 	best := -1
 	for i, n := range c {
-		if causes[i].cause.host() && n > 0 && (best < 0 || n > c[best]) {
+		if causes[i].cause.Host() && n > 0 && (best < 0 || n > c[best]) {
 			best = i
 		}
 	}

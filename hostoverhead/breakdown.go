@@ -25,7 +25,7 @@ type Operation struct {
 	Name         string  `json:"name"`             // numbers generalised to N
 	US           float64 `json:"us_per_step"`      // µs per step, divided by Ranks
 	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by Ranks
-	Source       string  `json:"source,omitempty"` // for frames: file and line of one of them, "a.py(12)"
+	Source       string  `json:"source,omitempty"` // for frames: file and line of one of them, "a.py(12)"; for ranges: the frame around the first
 
 	perStep []float64 // µs of each steady step, divided by Ranks
 	place   string    // name of the operation around it

@@ -90,5 +90,5 @@ func (c Cause) Group() string {
 	return groupUnknown
 }
 
-// host reports whether the host costs this time.
-func (c Cause) host() bool { g := c.Group(); return g == groupWork || g == groupWaiting }
+// Host reports whether the host costs this time: the groups "host work" and "host waiting".
+func (c Cause) Host() bool { g := c.Group(); return g == groupWork || g == groupWaiting }

@@ -3,6 +3,7 @@ package hostoverhead_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
@@ -169,11 +170,40 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 func TestHandoffOfAComparison(t *testing.T) {
 	target := generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))
 	h := compare(t, generate(t, nsysgen.Default(1)), target).Handoff(judged(t, target))
-	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 {
+	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(*h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 || h.TopRegressingOps[0].IdleUSPerStep != nil || h.TopRegressingOps[0].SourceFunction != "" {
 		t.Errorf("handoff = %+v", h)
 	}
 	if h.Verdict != hostoverhead.Yes || h.WallTimePerStepUS < 2000 || h.InterStepGapP50US < 1000 || h.KernelsPerStep != 56 {
 		t.Errorf("handoff = %+v", h)
+	}
+}
+
+// TestHandoffOfOneRun: without a baseline nothing is slower or faster, and the function is the one that opens the range.
+func TestHandoffOfOneRun(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		tl := newTimeline()
+		for i := range int64(40) {
+			at := i * 1000
+			tl.add(trace.KindAnnotation, fmt.Sprintf("step[DECODE bs=%d]", 8), 0, 0, at, at+990)
+			if named {
+				tl.add(trace.KindFrame, "server.py(12): schedule", 0, 0, at+1, at+900)
+				tl.add(trace.KindFrame, "torch/autograd/profiler.py(700): __enter__", 0, 0, at+9, at+11)
+			}
+			tl.add(trace.KindAnnotation, "find work", 0, 0, at+10, at+700)
+			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at+710, at+714)
+			tl.add(trace.KindKernel, "gemm", 0, int(i)+1, at+716, at+980)
+		}
+		a := analyzed(t, tl.b.Finish())
+		run, err := hostoverhead.Breakdown(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := judged(t, a.Trace()).NewHandoff(run)
+		op := h.TopRegressingOps[0]
+		want := map[bool]string{true: "server.py(12): schedule"}[named]
+		if op.NVTXName != "find work" || op.SourceFunction != want || op.DeltaUSPerStep != nil || op.IdleUSPerStep == nil || math.Abs(*op.IdleUSPerStep-690) > 30 {
+			t.Errorf("frames %v: %+v", named, op)
+		}
 	}
 }
 

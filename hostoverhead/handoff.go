@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Handoff is the summary for whoever optimises next, with the published field names.
@@ -18,12 +19,16 @@ type Handoff struct {
 	KernelsPerStep         float64        `json:"kernels_per_step"`
 }
 
-// RegressingOp is one host operation worth looking at. Without a second run, DeltaUSPerStep is the idle time per step
-// while it runs.
+// RegressingOp is one host operation worth looking at.
 type RegressingOp struct {
-	NVTXName       string  `json:"nvtx_name"`
-	DeltaUSPerStep float64 `json:"delta_us_per_step"`
-	SourceFunction string  `json:"source_function"`
+	NVTXName string `json:"nvtx_name"`
+	// DeltaUSPerStep is how much longer it takes than in the baseline; null without one.
+	DeltaUSPerStep *float64 `json:"delta_us_per_step"`
+	// IdleUSPerStep is the idle time of the device per step while it runs; null in a comparison.
+	IdleUSPerStep *float64 `json:"idle_us_per_step"`
+	// SourceFunction is the function that opens the range, "server.py(12): schedule", or the operation itself where it is a
+	// Python frame; "" where the trace has no frames to tell.
+	SourceFunction string `json:"source_function"`
 }
 
 // handoffOps is how many operations a handoff names.
@@ -40,18 +45,34 @@ func (v *Verdict) NewHandoff(run *Run) *Handoff {
 			continue
 		}
 		for _, n := range c.Names {
-			_, function := splitFrame(n.Name)
-			op := RegressingOp{NVTXName: n.Name, SourceFunction: function}
-			if run.AllSteps > 0 {
-				op.DeltaUSPerStep = round3(us(n.StepsNS) / float64(run.AllSteps))
-			}
-			h.TopRegressingOps = append(h.TopRegressingOps, op)
+			idle := round3(us(n.StepsNS) / float64(max(1, run.AllSteps)))
+			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: n.Name, IdleUSPerStep: &idle, SourceFunction: run.sourceOf(n.Name)})
 		}
 	}
-	slices.SortStableFunc(h.TopRegressingOps, func(x, y RegressingOp) int { return cmp.Compare(y.DeltaUSPerStep, x.DeltaUSPerStep) })
+	slices.SortStableFunc(h.TopRegressingOps, func(x, y RegressingOp) int { return cmp.Compare(*y.IdleUSPerStep, *x.IdleUSPerStep) })
 	h.TopRegressingOps = h.TopRegressingOps[:min(len(h.TopRegressingOps), handoffOps)]
 	h.RecommendedFirstTarget = v.firstTarget(h)
 	return h
+}
+
+// sourceOf is the function behind an operation, "" where no frame tells.
+func (r *Run) sourceOf(name string) string {
+	frame, _ := splitFrame(name)
+	bare := withoutLine(name)
+	for i := range r.Operations {
+		o := &r.Operations[i]
+		if o.Source == "" || o.Name != name && o.Name != bare {
+			continue
+		}
+		if file, _ := splitFrame(o.Source); file != "" {
+			return o.Source
+		}
+		return o.Source + ": " + o.Name[strings.LastIndex(o.Name, ": ")+len(": "):] // a frame: its source is file and line
+	}
+	if frame != "" {
+		return name
+	}
+	return ""
 }
 
 // Handoff summarises a comparison for whoever optimises next: v is the verdict
@@ -62,8 +83,7 @@ func (c *Comparison) Handoff(v *Verdict) *Handoff {
 	h := v.handoff(c.Target)
 	for _, d := range c.Regressions(0) {
 		if d.Kind == OpRange && len(h.TopRegressingOps) < handoffOps {
-			_, function := splitFrame(d.Op)
-			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: d.Op, DeltaUSPerStep: d.DeltaUS, SourceFunction: function})
+			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: d.Op, DeltaUSPerStep: &d.DeltaUS, SourceFunction: c.Target.sourceOf(d.Op)})
 		}
 	}
 	h.RecommendedFirstTarget = c.worst()

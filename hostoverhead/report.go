@@ -64,7 +64,7 @@ func (v *Verdict) summary() string {
 func (v *Verdict) largestName() string {
 	var best *IdleCause
 	for i := range v.Idle {
-		if c := &v.Idle[i]; c.Cause.host() && (best == nil || c.StepsNS > best.StepsNS) {
+		if c := &v.Idle[i]; c.Cause.Host() && (best == nil || c.StepsNS > best.StepsNS) {
 			best = c
 		}
 	}

@@ -52,6 +52,7 @@ func (t *tally) add(name, source, place string, step int, ns int64) {
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
+	frames := t.w.t.LaneLen(trace.LanePython) > 0
 	for e := range t.w.t.Events(trace.LaneAnnotation) {
 		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.steps) {
 			continue
@@ -63,7 +64,11 @@ func (t *tally) addRanges() {
 				n = &nesting{}
 				open[e.Thread()] = n
 			}
-			t.add(name, "", n.enter(name, spanOf(e)), i, int64(e.Duration()))
+			source := ""
+			if frames && t.byName[name] == nil {
+				source = opener(e)
+			}
+			t.add(name, source, n.enter(name, spanOf(e)), i, int64(e.Duration()))
 			t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
 		}
 	}
@@ -83,6 +88,16 @@ func (t *tally) addRanges() {
 		t.add(withoutLine(e.Name()), source, place, i, int64(e.Duration()))
 		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
 	}
+}
+
+// opener is the innermost frame around all of a range: what opens it, not the library's function that does.
+func opener(e trace.Event) string {
+	for f := e.Frame(); f.Valid(); f = f.Parent() {
+		if f.End() >= e.End() {
+			return f.Name()
+		}
+	}
+	return ""
 }
 
 // addKernels adds the kernels of each steady step: those whose launch lies in

@@ -83,6 +83,27 @@ func TestFindingsOfADecode(t *testing.T) {
 	}
 }
 
+// TestHostIsNotBlamed: only idle time that the host costs points at the pass that waits most for the host.
+func TestHostIsNotBlamed(t *testing.T) {
+	seen := map[bool]int{}
+	for _, args := range [][]string{nil, {testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz")}} {
+		r := document(t, args...)
+		for _, f := range r.Findings {
+			if f.Kind != "host-idle" {
+				continue
+			}
+			host := strings.HasPrefix(f.Text, "the GPU waits, host ")
+			if points := strings.Contains(f.Where, "waits most for the host"); points && !host {
+				t.Errorf("%q: %q", f.Text, f.Where)
+			}
+			seen[host]++
+		}
+	}
+	if seen[true] == 0 || seen[false] < 2 {
+		t.Errorf("findings of the host and of others: %v", seen)
+	}
+}
+
 // TestFailOn: each condition on either side of its limit, and where it cannot be
 // told; the output is there whatever the code.
 func TestFailOn(t *testing.T) {
