@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/trace"
 )
 
 // Env is what a running program sees: the common flags' values and the
@@ -42,6 +43,10 @@ type Env struct {
 	// Progress is --progress.
 	Progress Switch
 
+	// FailOn is --fail-on, AllowInconclusive the flag of that name; see [Env.Judge].
+	FailOn            Conditions
+	AllowInconclusive bool
+
 	// Args are the arguments after the flags.
 	Args []string
 	// Stdin is the program's input.
@@ -53,6 +58,7 @@ type Env struct {
 
 	progress *progress
 	memory   memoryLimit
+	health   trace.HealthStatus // the worst of the traces that were read
 }
 
 // Notef prints a note for the user, one line on stderr.

@@ -50,6 +50,9 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	if p.More != nil {
 		p.More(fs)
 	}
+	if len(p.FailOn) > 0 {
+		p.failOnFlags(fs, env)
+	}
 	for _, o := range p.Obsolete {
 		fs.Var(&obsoleteValue{o}, o.Name, "")
 	}
@@ -221,7 +224,11 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 	if p.Common&TraceFlag != 0 {
 		b.WriteString("\nWithout a trace the program shows a small one that is built in. Flags may stand before and behind the file.\n")
 	}
-	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage. Results go to stdout, notes to stderr. --version tells the build.\n")
+	judging := ""
+	if len(p.FailOn) > 0 {
+		judging = ", 3 a condition is met, 4 it cannot be told"
+	}
+	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage" + judging + ". Results go to stdout, notes to stderr. --version tells the build.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

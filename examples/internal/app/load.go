@@ -17,7 +17,11 @@ func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 		return e.LoadFile(ctx, e.Trace, o)
 	}
 	e.Notef("no --trace: showing the built-in demo trace (a small model's prefill and decode steps); --trace FILE reads your own")
-	return trace.Read(ctx, bytes.NewReader(demo.Trace()), o)
+	t, err := trace.Read(ctx, bytes.NewReader(demo.Trace()), o)
+	if err == nil {
+		e.health = max(e.health, t.Health().Status)
+	}
+	return t, err
 }
 
 // LoadFile is [Env.Load] for a file that another flag names.
@@ -53,6 +57,7 @@ func (e *Env) open(path string, o strata.Options, read func(strata.Options) (*st
 	e.noteFiles(rec)
 	for _, p := range rec.Parts {
 		e.NoteHealth(p.Trace)
+		e.health = max(e.health, p.Trace.Health().Status)
 	}
 	return rec, nil
 }

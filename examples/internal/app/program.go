@@ -47,6 +47,9 @@ type Program struct {
 	// Formats are the values of --format, the first one the default. Needed
 	// where Common has FormatFlag.
 	Formats []string
+	// FailOn are the conditions that the program can tell, for --fail-on and --allow-inconclusive, which it has where there are any; see
+	// [Env.Judge].
+	FailOn []string
 	// Flags defines the program's own flags; nil where it has none.
 	Flags func(*flag.FlagSet)
 	// More defines further own flags that the help lists apart, under MoreTitle;

@@ -69,7 +69,7 @@ func program() app.Program {
 			fs.IntVar(&o.passA, "pass-a", -1, "forward pass `NUMBER` of side A; default: the passes that match")
 			fs.IntVar(&o.passB, "pass-b", -1, "forward pass `NUMBER` of side B")
 			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
-			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
+			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), bimodal (runs of two kinds); may be given several times")
 			app.HTMLFile(fs, &o.html)
@@ -157,7 +157,7 @@ var doubts = []string{compare.DoubtServing, compare.DoubtClock, compare.DoubtBim
 func (o *options) compare() (compare.Options, error) {
 	var out compare.Options
 	for _, s := range o.failOn {
-		g, err := compare.ParseGate(s)
+		g, err := compare.ParseGate(app.RegressionLimit(s))
 		if err != nil {
 			return out, app.Usagef("--fail-on: %w", err)
 		}

@@ -44,7 +44,7 @@ func program() app.Program {
 			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME` to call the baseline")
 			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME` to call the target")
 			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel `SIZE` by which times summed over ranks are divided; 0: the number of GPUs in the trace")
-			fs.StringVar(&o.failOn, "fail-on", "", "with --baseline and --target: a `SHARE` of a step such as 3%; exit 3 where an operation clearly became slower by it, 4 where that cannot be told")
+			fs.StringVar(&o.failOn, "fail-on", "", "with --baseline and --target: a `SHARE` of a step such as 3% or 'regression 3%'; exit 3 where an operation clearly became slower by it, 4 where that cannot be told")
 			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit 0 where --fail-on cannot be told")
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
 		},
@@ -59,7 +59,7 @@ func run(ctx context.Context, env *app.Env, o options) error {
 	if o.failOn != "" && (o.baseline == "" || o.target == "") {
 		return app.Usagef("--fail-on compares --baseline and --target")
 	}
-	if g, err := layercompare.ParseGate(o.failOn); o.failOn != "" && (err != nil || g.What != "") {
+	if g, err := layercompare.ParseGate(app.RegressionLimit(o.failOn)); o.failOn != "" && (err != nil || g.What != "") {
 		return app.Usagef("--fail-on %q: want a share of a step such as 3%%", o.failOn)
 	}
 	if o.tp < 0 || o.gaps < 0 {
@@ -77,7 +77,7 @@ func (o *options) check(c *hostoverhead.Comparison) error {
 	if o.failOn == "" {
 		return nil
 	}
-	g, err := layercompare.ParseGate(o.failOn)
+	g, err := layercompare.ParseGate(app.RegressionLimit(o.failOn))
 	if err != nil { // refused before anything was read
 		return err
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -48,6 +50,7 @@ func program() app.Program {
 		},
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"text", "json"},
+		FailOn:  []string{app.HostCaused, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.Float64Var(&o.share, "host-share", hostoverhead.DefaultParams().MinShare, "`SHARE` of the steps that the host must cause for YES")
 			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle `RATIO` above which the published M1 is crossed, in the whole window and in context steps")
@@ -142,7 +145,12 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		if err != nil {
 			return err
 		}
-		return published(ctx, env, t, o)
+		if err := published(ctx, env, t, o); err != nil {
+			return err
+		}
+		return env.Judge(func(c app.Condition) gate.Check {
+			return c.Untold("the published detector has no such figure: leave --comparable out")
+		})
 	}
 	if *o.devices == "merged" {
 		env.Notef("--devices merged: the published metrics always merge all GPUs; the verdict is about each GPU by itself")
@@ -161,6 +169,20 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return noKernels(env, ranks[0].Trace(), o, err)
 	}
+	if err := o.write(ctx, env, ranks, v); err != nil {
+		return err
+	}
+	return env.Judge(func(c app.Condition) gate.Check {
+		if v.Basis != "steps" {
+			return c.Untold("no step was found whose time the host could cost")
+		}
+		h := v.Headroom
+		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == hostoverhead.Inconclusive, v.Summary)
+	})
+}
+
+// write prints the verdict.
+func (o options) write(ctx context.Context, env *app.Env, ranks []*layer.Analysis, v *hostoverhead.Verdict) error {
 	if !o.asJSON(env) {
 		return v.WriteText(env.Stdout)
 	}

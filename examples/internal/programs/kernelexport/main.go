@@ -38,6 +38,7 @@ func program() app.Program {
 		},
 		Common:  app.AllFlags,
 		Formats: []string{"csv", "ndjson"},
+		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location: the Python source line that launched each activity (needs more memory)")
 			fs.BoolVar(&o.module, "module", false, "fill module: the nn.Module path of each activity, outermost first (needs more memory)")
@@ -66,12 +67,13 @@ func export(ctx context.Context, env *app.Env, o options) error {
 		return err
 	}
 	device := trace.NoDevice // all of them
+	gpus := a.Devices
 	if env.Device != everyGPU {
 		d, err := env.GPU(a)
 		if err != nil {
 			return err
 		}
-		device = d.ID
+		device, gpus = d.ID, []layer.Device{*d}
 	} else if len(a.Devices) == 0 {
 		return layer.ErrNoKernels
 	}
@@ -98,7 +100,10 @@ func export(ctx context.Context, env *app.Env, o options) error {
 		}
 		index++
 	}
-	return w.flush()
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return env.JudgeCoverage(gpus...)
 }
 
 // checkEvery is how many rows are written between two looks at the context.

@@ -39,6 +39,7 @@ func program() app.Program {
 		},
 		Common:  app.AllFlags,
 		Formats: []string{"text", "compute-flow", "json"},
+		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER`; default: the steady pass")
 			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down")
@@ -115,6 +116,14 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		}
 		d.Diff = view.DiffOf(d, other)
 	}
+	if err := write(env, an, d); err != nil {
+		return err
+	}
+	return env.JudgeCoverage(*a)
+}
+
+// write prints the detail of a layer.
+func write(env *app.Env, an *layer.Analysis, d *view.Detail) error {
 	switch env.Format {
 	case "json":
 		return d.WriteJSON(env.Stdout)

@@ -38,6 +38,7 @@ func program() app.Program {
 		},
 		Common:  app.AllFlags,
 		Formats: []string{"text", "json"},
+		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER` whose layers to print; default: the steady pass")
 			fs.BoolVar(&o.allPasses, "show-all-passes", false, "print every row of the table of passes; default: the first 32")
@@ -99,9 +100,14 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		arch = &s
 	}
 	if env.Format == "json" {
-		return env.WriteJSON(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
+		err = env.WriteJSON(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
+	} else {
+		err = t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
 	}
-	return t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
+	if err != nil {
+		return err
+	}
+	return env.JudgeCoverage(*a)
 }
 
 // placement is --hash-layers; the flag's values are checked when it is parsed.

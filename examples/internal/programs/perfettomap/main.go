@@ -43,6 +43,7 @@ func program(m machine) app.Program {
 		},
 		Common:  app.AllFlags,
 		Formats: []string{"text", "json"},
+		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
 			fs.Var(&o.layers, "layers", "`LIST` of layers to mark and link, such as 2,3,38 or 4-7")
@@ -87,7 +88,10 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 		return err
 	}
 	if o.annotate == "" && o.slice == "" && !o.open {
-		return write(env, a, pm)
+		if err := write(env, a, pm); err != nil {
+			return err
+		}
+		return env.JudgeCoverage(*a)
 	}
 	files, err := newFiles(env, a, o)
 	if err != nil {
@@ -119,7 +123,7 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 		return err
 	}
 	if s == nil {
-		return nil
+		return env.JudgeCoverage(*a)
 	}
 	if f, ok := env.Stdout.(interface{ Flush() error }); ok {
 		if err := f.Flush(); err != nil { // the tables are read while the UI loads

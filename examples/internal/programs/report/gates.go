@@ -1,10 +1,7 @@
 package report
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/classify"
@@ -12,74 +9,16 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer/compare"
-	"github.com/llmstrata/strata/trace"
 )
 
-// condition is one --fail-on: what fails a report, and from where on.
-type condition struct {
-	name  string
-	limit float64 // percent
-	state trace.HealthStatus
-	text  string // as the user wrote it
-}
-
-// conditions are what --fail-on knows, with an example each for messages.
-var conditions = map[string]string{
-	"host-caused": "host-caused 5%", "idle": "idle 20%", "exposed-comm": "exposed-comm 10%", "regression": "regression 3%", "coverage": "coverage 90%", "health": "health degraded",
-}
-
-// conditionList is --fail-on, which may be given several times.
-type conditionList []condition
-
-func (l *conditionList) String() string { return "" }
-
-// Set accepts "host-caused 5%", with a space, = or : between.
-func (l *conditionList) Set(text string) error {
-	f := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" =:", r) })
-	if len(f) == 0 || len(f) > 2 || conditions[f[0]] == "" {
-		word := ""
-		if len(f) > 0 {
-			word = f[0]
-		}
-		var names, examples []string
-		for n, e := range conditions {
-			names, examples = append(names, n), append(examples, e)
-		}
-		slices.Sort(names)
-		slices.Sort(examples)
-		if near := app.Nearest(word, names); near != "" && near != word {
-			return fmt.Errorf("no such condition: did you mean %q?", conditions[near])
-		}
-		return fmt.Errorf("want one of %s", strings.Join(examples, ", "))
-	}
-	c := condition{name: f[0], text: strings.Join(f, " ")}
-	if len(f) == 1 {
-		return fmt.Errorf("want a limit too, as in %q", conditions[c.name])
-	}
-	if c.name == "health" {
-		if err := c.state.UnmarshalText([]byte(f[1])); err != nil || c.state != trace.HealthDegraded && c.state != trace.HealthUnusable {
-			return fmt.Errorf("want health degraded or health unusable")
-		}
-	} else {
-		v, err := strconv.ParseFloat(strings.TrimSuffix(f[1], "%"), 64)
-		const most = 1000 // percent: a regression may be large
-		if err != nil || !(v >= 0 && v <= most) {
-			return fmt.Errorf("%s: want a percentage, as in %q", f[1], conditions[c.name])
-		}
-		c.limit = v
-	}
-	*l = append(*l, c)
-	return nil
-}
-
-// gates are those that the comparison judges itself.
-func (l conditionList) gates() ([]compare.Gate, error) {
+// gates are those conditions that the comparison judges itself.
+func gates(conditions []app.Condition) ([]compare.Gate, error) {
 	var out []compare.Gate
-	for _, c := range l {
-		if c.name != "regression" {
+	for _, c := range conditions {
+		if c.Name != app.Regression {
 			continue
 		}
-		g, err := compare.ParseGate(strconv.FormatFloat(c.limit, 'f', -1, 64) + "%")
+		g, err := compare.ParseGate(strconv.FormatFloat(c.Limit, 'f', -1, 64) + "%")
 		if err != nil {
 			return nil, app.Usagef("--fail-on: %w", err)
 		}
@@ -89,12 +28,12 @@ func (l conditionList) gates() ([]compare.Gate, error) {
 }
 
 // suite judges the conditions.
-func (l conditionList) suite(r *strata.Report) *gate.Suite {
-	s := &gate.Suite{Program: "report", Name: r.Name}
+func suite(r *strata.Report, env *app.Env) *gate.Suite {
+	s := &gate.Suite{Program: "report", Name: r.Name, AllowInconclusive: env.AllowInconclusive}
 	regressions := 0
-	for _, c := range l {
-		check := c.judge(r, &regressions)
-		check.Name = c.text
+	for _, c := range env.FailOn.List {
+		check := judge(r, c, &regressions)
+		check.Name = c.Text
 		if len(r.Traces) > 0 {
 			check.Place.File = r.Traces[0]
 		}
@@ -103,55 +42,34 @@ func (l conditionList) suite(r *strata.Report) *gate.Suite {
 	return s
 }
 
-func (c condition) judge(r *strata.Report, regressions *int) gate.Check {
-	switch c.name {
-	case "host-caused":
-		if r.Verdict.Wall == 0 || r.Verdict.Host == "" {
-			return untold("no step was found whose time the host could cost")
-		}
-		check := c.above(100*r.Verdict.HostShare, r.Verdict.HostText)
-		if check.Verdict == gate.Passed && r.Verdict.Host == hostoverhead.Inconclusive {
-			check.Verdict = gate.Inconclusive
-		}
-		return check
-	case "idle":
-		if r.Verdict.Wall == 0 {
-			return untold("no step was found")
-		}
-		return c.above(100*float64(r.Verdict.Idle)/float64(r.Verdict.Wall), r.Verdict.Text)
-	case "exposed-comm":
-		return c.exposed(r)
-	case "regression":
+// judge holds a condition against the report; regressions is how many gates of the comparison were used.
+func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
+	switch c.Name {
+	case app.HealthIs:
+		return c.Health(r.Health.Status)
+	case app.CoverageLeft:
+		return c.Coverage(float64(r.Coverage.GPUTime), float64(r.Coverage.InPasses))
+	case app.Regression:
 		if r.Against == nil || *regressions >= len(r.Against.Gates) {
-			return untold("nothing to compare with: --against names an older run with passes of the same kind")
+			return c.Untold("nothing to compare with: --against names an older run with passes of the same kind")
 		}
 		g := r.Against.Gates[*regressions]
 		*regressions++
-		check := gate.Check{Verdict: map[compare.Outcome]gate.Verdict{compare.Passed: gate.Passed, compare.Failed: gate.Failed, compare.Undecided: gate.Inconclusive}[g.Outcome],
-			Limit: gate.Number(c.limit), Unit: "percent", Message: g.Text}
-		if g.Known {
-			check.Value = gate.Number(100 * g.Estimate)
-		}
-		return check
-	case "coverage":
-		share := 100 * r.Coverage.Share()
-		check := gate.Check{Verdict: gate.Passed, Value: gate.Number(share), Limit: gate.Number(c.limit), Unit: "percent", Message: fmt.Sprintf("%.1f %% of the GPU time is in passes, wanted are at least %g %%", share, c.limit)}
-		if share < c.limit {
-			check.Verdict = gate.Failed
-		}
-		return check
+		return regression(c, g)
 	}
-	check := gate.Check{Verdict: gate.Passed, Message: "the trace is " + r.Health.Status.String()}
-	if r.Health.Status >= c.state {
-		check.Verdict = gate.Failed
+	if len(r.Passes) == 0 || r.Verdict.Wall == 0 {
+		return c.Untold("no step was found")
 	}
-	return check
-}
-
-// exposed judges the stage with most exposed communication.
-func (c condition) exposed(r *strata.Report) gate.Check {
-	if len(r.Passes) == 0 {
-		return untold("no step was found")
+	switch c.Name {
+	case app.HostCaused:
+		if r.Verdict.Host == "" {
+			return c.Untold("no step was found whose time the host could cost")
+		}
+		return c.HostCaused(r.Verdict.HostShare, r.Verdict.Host == hostoverhead.Inconclusive, r.Verdict.HostText)
+	case app.Idle:
+		return c.Check(100*float64(r.Verdict.Idle)/float64(r.Verdict.Wall), r.Verdict.Text)
+	case app.Floor:
+		return floor(r, c)
 	}
 	worst, stage := 0.0, ""
 	for _, e := range r.Exposure {
@@ -159,23 +77,29 @@ func (c condition) exposed(r *strata.Report) gate.Check {
 			worst, stage = e.Share, e.Stage
 		}
 	}
-	text := "no communication is exposed"
-	if stage != "" {
-		text = fmt.Sprintf("communication runs alone in %.1f %% of the %s steps", 100*worst, stage)
-	}
-	return c.above(100*worst, text)
+	return c.Exposed(worst, stage)
 }
 
-// above fails what is more than the limit.
-func (c condition) above(percent float64, text string) gate.Check {
-	check := gate.Check{Verdict: gate.Passed, Value: gate.Number(percent), Limit: gate.Number(c.limit), Unit: "percent", Message: text}
-	if percent > c.limit {
-		check.Verdict = gate.Failed
+// regression is what a gate of the comparison said.
+func regression(c app.Condition, g compare.GateResult) gate.Check {
+	check := gate.Check{Verdict: map[compare.Outcome]gate.Verdict{compare.Passed: gate.Passed, compare.Failed: gate.Failed, compare.Undecided: gate.Inconclusive}[g.Outcome],
+		Limit: gate.Number(c.Limit), Unit: "percent", Message: g.Text}
+	if g.Known {
+		check.Value = gate.Number(100 * g.Estimate)
 	}
 	return check
 }
 
-func untold(why string) gate.Check { return gate.Check{Verdict: gate.Inconclusive, Message: why} }
+// floor judges the pass furthest above what it has to take, of those that stand for the others.
+func floor(r *strata.Report, c app.Condition) gate.Check {
+	var passes []app.PassFloor
+	for _, p := range r.Passes {
+		if p.Chosen {
+			passes = append(passes, app.PassFloor{Stage: string(p.Stage), Wall: p.Wall, Floor: p.Floor})
+		}
+	}
+	return c.AboveFloor(passes)
+}
 
 // benchmarks are the steps and operators for benchstat.
 func benchmarks(env *app.Env, r *strata.Report) error {

@@ -22,8 +22,6 @@ type options struct {
 	html, against string
 	gpu           string
 	tokens, kv    int64
-	failOn        conditionList
-	unsure        bool
 }
 
 // Program returns the program with fresh flags.
@@ -43,12 +41,11 @@ func Program() app.Program {
 		},
 		Common:  app.AllFlags,
 		Formats: []string{"text", "markdown", "json", gate.JUnit, gate.SARIF, gate.Benchfmt, gate.Prometheus},
+		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
 			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages")
 			app.HTMLFile(fs, &o.html)
-			fs.Var(&o.failOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be told: 'host-caused 5%', 'idle 20%', 'exposed-comm 10%', 'regression 3%' (with --against), 'coverage 90%', 'health degraded'; may be given several times; default: none")
-			fs.BoolVar(&o.unsure, "allow-inconclusive", false, "exit with 0 where a condition cannot be told")
 			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
 			fs.StringVar(&o.gpu, "gpu", "", "GPU `NAME` to reckon with, such as H100; default: the trace's")
 			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a decode pass, where the trace does not tell; default: unknown")
@@ -102,8 +99,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		}
 		env.Notef("wrote %s; open it in any browser", o.html)
 	}
-	checks := o.failOn.suite(r)
-	checks.AllowInconclusive = o.unsure
+	checks := suite(r, env)
 	if err := o.write(env, r, checks); err != nil {
 		return err
 	}
@@ -148,7 +144,7 @@ func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
 	if opts.Device, err = env.DeviceID(); err != nil {
 		return opts, err
 	}
-	if opts.Gates, err = o.failOn.gates(); err != nil {
+	if opts.Gates, err = gates(env.FailOn.List); err != nil {
 		return opts, err
 	}
 	opts.Light.Device = o.gpu

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
@@ -45,6 +46,7 @@ func program() app.Program {
 		},
 		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"text", "markdown", "json"},
+		FailOn:  []string{app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.device, "device", app.Busiest, "which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+app.Busiest+": the one with most GPU time")
 			fs.StringVar(&o.devices, "device-file", "", "`FILE` with further GPUs, in the form of profile/hardware/gpus.tsv")
@@ -76,6 +78,20 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 			return err
 		}
 	}
+	if err := write(env, r); err != nil {
+		return err
+	}
+	return env.Judge(func(c app.Condition) gate.Check {
+		var passes []app.PassFloor
+		for _, p := range r.Typical() {
+			passes = append(passes, app.PassFloor{Stage: string(p.Stage), Wall: p.Wall, Floor: p.Floor})
+		}
+		return c.AboveFloor(passes)
+	})
+}
+
+// write prints the report.
+func write(env *app.Env, r *roofline.Report) error {
 	switch env.Format {
 	case "json":
 		return env.WriteJSON(r)

@@ -5,9 +5,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 
 	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/atomicfile"
@@ -31,7 +34,6 @@ type options struct {
 	minShare               float64
 	fuseMode, overlapMode  *string
 	tolerance              float64
-	allow                  bool
 	force                  bool
 	pprof                  string
 	html                   string
@@ -57,6 +59,7 @@ func program() app.Program {
 		},
 		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []string{"auto", "text", "markdown", "json"},
+		FailOn:  []string{app.ExposedComm, app.Regression, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
@@ -73,7 +76,6 @@ func program() app.Program {
 			o.overlapMode = app.Choice(fs, "overlap-mode", "what the overlap table lists: exposed communication that compute could hide, or all kernels by the reference's rule", "exposure", "published")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", triage.DefaultTolerancePct, "with --compare-input: `percent` by which a stage may get slower")
-			fs.BoolVar(&o.allow, "allow-inconclusive", false, "with --compare-input: exit 0 where it cannot be told")
 			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
 			app.HTMLFile(fs, &o.html)
 			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
@@ -168,7 +170,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if len(report.Stages) == 0 && *o.fuseMode != "keyword" { // the published script prints empty tables
 		return fmt.Errorf("%s: %w: nothing to triage", in.FormalPaths[0], layer.ErrNoKernels)
 	}
-	write := report.WriteProfile
+	profile := report.WriteProfile
 	if *o.fuseMode == "keyword" {
 		if report, err = withKeywords(ctx, in, report, opts); err != nil {
 			return err
@@ -177,11 +179,8 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if *o.overlapMode == "published" {
 		report = withPublishedOverlap(report, opts)
 	}
-	if o.pprof != "" {
-		if err := atomicfile.Write(o.pprof, 0o666, write); err != nil {
-			return err
-		}
-		env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
+	if err := o.writePprof(env, profile); err != nil {
+		return err
 	}
 	if o.compare != "" {
 		return o.runCompare(ctx, env, in, report, layers)
@@ -189,11 +188,14 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := o.writeHTML(env, report, nil); err != nil {
 		return err
 	}
-	return print(env, report)
+	if err := write(env, report); err != nil {
+		return err
+	}
+	return env.Judge(func(c app.Condition) gate.Check { return tell(c, report) })
 }
 
-// print writes the report in the format that was asked for.
-func print(env *app.Env, report *triage.Report) error {
+// write prints the report.
+func write(env *app.Env, report *triage.Report) error {
 	switch {
 	case env.Format == "json":
 		return report.WriteJSON(env.Stdout)
@@ -201,6 +203,30 @@ func print(env *app.Env, report *triage.Report) error {
 		return report.WriteText(env.Stdout, env.Width)
 	}
 	return report.WriteMarkdown(env.Stdout)
+}
+
+// tell holds a condition against the report.
+func tell(c app.Condition, r *triage.Report) gate.Check {
+	if c.Name == app.Regression {
+		return c.Untold("nothing to compare with: --compare-input names an older run")
+	}
+	worst, stage, steps := 0.0, "", false
+	for i := range r.Stages {
+		e := r.Stages[i].Exposure
+		if e == nil || e.WallNS == 0 {
+			continue
+		}
+		steps = true
+		for _, row := range e.Rows {
+			if share := float64(row.ExposedNS) / float64(e.WallNS); row.Category == string(classify.CategoryCommunication) && share > worst {
+				worst, stage = share, r.Stages[i].Stage
+			}
+		}
+	}
+	if !steps {
+		return c.Untold("no step was found")
+	}
+	return c.Exposed(worst, stage)
 }
 
 // load reads the mapping traces, and the formal ones of a server, a file or the
@@ -264,7 +290,11 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err != nil {
 		return err
 	}
-	c, err := triage.Compare(ctx, old, in, o.tolerance)
+	tolerance := o.tolerance
+	if i := slices.IndexFunc(env.FailOn.List, func(c app.Condition) bool { return c.Name == app.Regression }); i >= 0 {
+		tolerance = env.FailOn.List[i].Limit
+	}
+	c, err := triage.Compare(ctx, old, in, tolerance)
 	if err != nil {
 		return err
 	}
@@ -280,8 +310,25 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 		return err
 	}
 	verdicts := map[string]gate.Verdict{triage.ComparePass: gate.Passed, triage.CompareRegressed: gate.Failed, triage.CompareInconclusive: gate.Inconclusive}
-	s := gate.Suite{Program: "triage", AllowInconclusive: o.allow, Checks: []gate.Check{{Name: "comparison with " + o.compare, Verdict: verdicts[c.Verdict], Message: c.Verdict}}}
-	return s.Err()
+	check := gate.Check{Name: "comparison with " + o.compare, Verdict: verdicts[c.Verdict], Message: c.Verdict}
+	return env.Judge(func(c app.Condition) gate.Check {
+		if c.Name == app.Regression {
+			return check
+		}
+		return tell(c, report)
+	}, check)
+}
+
+// writePprof writes --pprof.
+func (o *options) writePprof(env *app.Env, profile func(io.Writer) error) error {
+	if o.pprof == "" {
+		return nil
+	}
+	if err := atomicfile.Write(o.pprof, 0o666, profile); err != nil {
+		return err
+	}
+	env.Notef("wrote %s; read it with: go tool pprof -top %s", o.pprof, o.pprof)
+	return nil
 }
 
 // writeHTML writes --html, with the comparison with an older run in front; c is nil where there is none.

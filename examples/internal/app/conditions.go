@@ -1,0 +1,218 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/gate"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// The conditions that --fail-on knows. A program lists in [Program.FailOn] those that it can tell.
+const (
+	HostCaused   = "host-caused"  // the host causes more than a share of the steps' time
+	Idle         = "idle"         // the GPU does nothing for more than a share of the steps' time
+	ExposedComm  = "exposed-comm" // communication runs alone for more than a share of a stage's steps
+	Regression   = "regression"   // slower than another run by more than a share
+	CoverageLeft = "coverage"     // less than a share of the GPU time is in passes
+	Floor        = "floor"        // what a pass has to take is less than a share of what it takes
+	HealthIs     = "health"       // the trace is degraded, or unusable
+)
+
+// conditionExamples has one of each, for help and messages.
+var conditionExamples = map[string]string{
+	HostCaused: "host-caused 5%", Idle: "idle 20%", ExposedComm: "exposed-comm 10%", Regression: "regression 3%", CoverageLeft: "coverage 90%", Floor: "floor 40%", HealthIs: "health degraded",
+}
+
+// Condition is one --fail-on: what fails a run, and from where on.
+type Condition struct {
+	Name  string
+	Limit float64            // percent
+	State trace.HealthStatus // of HealthIs: from which on
+	Text  string             // as the user wrote it
+}
+
+// Conditions is --fail-on, which may be given several times.
+type Conditions struct {
+	List    []Condition
+	allowed []string
+}
+
+// failOnFlags defines --fail-on and --allow-inconclusive.
+func (p Program) failOnFlags(fs *flag.FlagSet, env *Env) {
+	env.FailOn = Conditions{allowed: p.FailOn}
+	fs.Var(&env.FailOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be told: '"+strings.Join(env.FailOn.examples(), "', '")+"'; may be given several times; default: none")
+	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 where a condition cannot be told")
+}
+
+func (l *Conditions) examples() (out []string) {
+	for _, name := range l.allowed {
+		out = append(out, conditionExamples[name])
+	}
+	return out
+}
+
+// String implements flag.Value.
+func (l *Conditions) String() string { return "" }
+
+// Set accepts "host-caused 5%", with a space, = or : between.
+func (l *Conditions) Set(text string) error {
+	f := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" =:", r) })
+	if len(f) == 0 || len(f) > 2 || !slices.Contains(l.allowed, f[0]) {
+		return l.unknown(f)
+	}
+	c := Condition{Name: f[0], Text: strings.Join(f, " ")}
+	if len(f) == 1 {
+		return fmt.Errorf("want a limit too, as in %q", conditionExamples[c.Name])
+	}
+	if c.Name == HealthIs {
+		if err := c.State.UnmarshalText([]byte(f[1])); err != nil || c.State != trace.HealthDegraded && c.State != trace.HealthUnusable {
+			return fmt.Errorf("want health degraded or health unusable")
+		}
+	} else {
+		v, err := strconv.ParseFloat(strings.TrimSuffix(f[1], "%"), 64)
+		const most = 1000 // percent: a regression may be large
+		if err != nil || !(v >= 0 && v <= most) {
+			return fmt.Errorf("%s: want a percentage, as in %q", f[1], conditionExamples[c.Name])
+		}
+		c.Limit = v
+	}
+	l.List = append(l.List, c)
+	return nil
+}
+
+// unknown words the error of a condition that the program does not have.
+func (l *Conditions) unknown(words []string) error {
+	if len(words) == 0 {
+		return fmt.Errorf("want one of %s", strings.Join(l.examples(), ", "))
+	}
+	if _, other := conditionExamples[words[0]]; other && len(words) <= 2 {
+		return fmt.Errorf("this program cannot tell %s, strata report may: want one of %s", words[0], strings.Join(l.examples(), ", "))
+	}
+	if near := Nearest(words[0], l.allowed); near != "" && near != words[0] {
+		return fmt.Errorf("no such condition: did you mean %q?", conditionExamples[near])
+	}
+	return fmt.Errorf("want one of %s", strings.Join(l.examples(), ", "))
+}
+
+// RegressionLimit lets gates of programs that compare be written as [Conditions] are: of "regression 3%" it returns "3%", other text as
+// it is.
+func RegressionLimit(text string) string {
+	if rest, ok := strings.CutPrefix(text, Regression); ok && rest != "" && strings.ContainsRune(" =:", rune(rest[0])) {
+		return strings.TrimLeft(rest, " =:")
+	}
+	return text
+}
+
+// Check holds what was found, in percent, against the limit: more fails.
+func (c Condition) Check(percent float64, text string) gate.Check {
+	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Value: gate.Number(percent), Limit: gate.Number(c.Limit), Unit: "percent", Message: text}
+	if percent > c.Limit {
+		check.Verdict = gate.Failed
+	}
+	return check
+}
+
+// AtLeast is [Condition.Check] where less fails.
+func (c Condition) AtLeast(percent float64, text string) gate.Check {
+	check := c.Check(percent, text)
+	check.Verdict = gate.Passed
+	if percent < c.Limit {
+		check.Verdict = gate.Failed
+	}
+	return check
+}
+
+// Untold is the check of a condition that nothing tells.
+func (c Condition) Untold(why string) gate.Check {
+	return gate.Check{Name: c.Text, Verdict: gate.Inconclusive, Message: why}
+}
+
+// Health judges HealthIs.
+func (c Condition) Health(s trace.HealthStatus) gate.Check {
+	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Message: "the trace is " + s.String()}
+	if s >= c.State {
+		check.Verdict = gate.Failed
+	}
+	return check
+}
+
+// Coverage judges CoverageLeft: by the time of all GPU work, and of that in passes.
+func (c Condition) Coverage(all, inPasses float64) gate.Check {
+	if all <= 0 {
+		return c.Untold("there is no GPU work")
+	}
+	share := 100 * inPasses / all
+	return c.AtLeast(share, fmt.Sprintf("%.1f %% of the GPU time is in passes, wanted are at least %g %%", share, c.Limit))
+}
+
+// Exposed judges ExposedComm by the stage with most of it, a share of its steps; stage is "" where no communication is exposed.
+func (c Condition) Exposed(share float64, stage string) gate.Check {
+	text := "no communication is exposed"
+	if stage != "" {
+		text = fmt.Sprintf("communication runs alone in %.1f %% of the %s steps", 100*share, stage)
+	}
+	return c.Check(100*share, text)
+}
+
+// HostCaused judges HostCaused by the host's share of the steps; unsure says that what is unknown could change the answer.
+func (c Condition) HostCaused(share float64, unsure bool, text string) gate.Check {
+	check := c.Check(100*share, text)
+	if check.Verdict == gate.Passed && unsure {
+		check.Verdict = gate.Inconclusive
+	}
+	return check
+}
+
+// PassFloor is a pass and what it has to take, 0 where that is not known.
+type PassFloor struct {
+	Stage       string
+	Wall, Floor time.Duration
+}
+
+// AboveFloor judges Floor by the pass that is furthest above what it has to take.
+func (c Condition) AboveFloor(passes []PassFloor) gate.Check {
+	least, stage := math.Inf(1), ""
+	for _, p := range passes {
+		if p.Floor <= 0 || p.Wall <= 0 {
+			continue
+		}
+		if share := float64(p.Floor) / float64(p.Wall); share < least {
+			least, stage = share, p.Stage
+		}
+	}
+	if math.IsInf(least, 1) {
+		return c.Untold("no pass has a floor: that needs the model's config.json, the GPU and the tokens of a pass")
+	}
+	return c.AtLeast(100*least, fmt.Sprintf("what a %s pass has to take is %.1f %% of what it takes, wanted are at least %g %%", stage, 100*least, c.Limit))
+}
+
+// JudgeCoverage is [Env.Judge] for programs that tell of conditions only CoverageLeft, of these GPUs.
+func (e *Env) JudgeCoverage(gpus ...layer.Device) error {
+	var all, inPasses time.Duration
+	for i := range gpus {
+		all += gpus[i].Time
+		inPasses += gpus[i].InPasses
+	}
+	return e.Judge(func(c Condition) gate.Check { return c.Coverage(float64(all), float64(inPasses)) })
+}
+
+// Judge holds the conditions of the command line against what the program found, and returns the error that it ends with: nil where none is
+// met. tell judges all but HealthIs, which the traces tell that were read. Own checks of the program are judged in any case.
+func (e *Env) Judge(tell func(Condition) gate.Check, own ...gate.Check) error {
+	s := gate.Suite{AllowInconclusive: e.AllowInconclusive, Checks: own}
+	for _, c := range e.FailOn.List {
+		if c.Name == HealthIs {
+			s.Checks = append(s.Checks, c.Health(e.health))
+		} else {
+			s.Checks = append(s.Checks, tell(c))
+		}
+	}
+	return s.Err()
+}
