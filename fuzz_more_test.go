@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -21,7 +22,8 @@ import (
 // FuzzPacked edits the compressed bytes of a good trace, so that what comes out
 // of the decoder is damaged in ways that edits of the text do not reach.
 func FuzzPacked(f *testing.F) {
-	text := small(gen.Eager, gen.NVIDIA)
+	w := newWhole(f)
+	text := tiny(gen.Eager, gen.NVIDIA)
 	packed := [][]byte{gzipped(f, text), zstandard(f, text)}
 	f.Add(true, uint16(0), []byte{})
 	f.Add(false, uint16(200), []byte{})
@@ -35,7 +37,7 @@ func FuzzPacked(f *testing.F) {
 		for ; len(edits) >= 3; edits = edits[3:] {
 			data[(int(edits[0])<<8|int(edits[1]))%len(data)] ^= edits[2]
 		}
-		everything(t, data[:len(data)-int(cut)%len(data)])
+		w.text(t, data[:len(data)-int(cut)%len(data)])
 	})
 }
 
@@ -69,7 +71,8 @@ func pack(tb testing.TB, w io.WriteCloser, text []byte) {
 // FuzzStream reads any bytes event by event and as a whole: both see the same
 // number of events of every phase.
 func FuzzStream(f *testing.F) {
-	f.Add(small(gen.Eager, gen.AMD))
+	newWhole(f)
+	f.Add(tiny(gen.Eager, gen.AMD))
 	f.Add([]byte(`{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2},{"ph":"M","name":"process_name"},{"ph":"s","ts":1}]}`))
 	f.Add([]byte(`[{"ph":"X","ts":1,"dur":2},{"ph":"X","ts":`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -121,7 +124,8 @@ func compressed(data []byte) bool {
 // FuzzModel analyses a good trace with any model config, profile and rules that
 // are accepted: what users write must not break what the trace says.
 func FuzzModel(f *testing.F) {
-	tr, err := trace.Read(context.Background(), bytes.NewReader(small(gen.Eager, gen.NVIDIA)), trace.Options{})
+	newWhole(f)
+	tr, err := trace.Read(context.Background(), bytes.NewReader(tiny(gen.Eager, gen.NVIDIA)), trace.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -142,19 +146,23 @@ func FuzzModel(f *testing.F) {
 		if cerr != nil && perr != nil && rerr != nil {
 			return
 		}
-		for _, b := range layer.AllBoundaries() {
-			a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c, Profile: p, Rules: own, NumLayers: layers, Boundaries: b})
-			if err != nil {
-				refused(t, "layer "+string(b), err)
-				continue
+		modes := layer.AllBoundaries()
+		share(slices.Concat(config, mine, rules), len(modes)+1, func(i int) {
+			if i < len(modes) {
+				a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c, Profile: p, Rules: own, NumLayers: layers, Boundaries: modes[i]})
+				if err != nil {
+					refused(t, "layer "+string(modes[i]), err)
+					return
+				}
+				checkLayers(t, a)
+				return
 			}
-			checkLayers(t, a)
-		}
-		in := triageInput(t, tr, layer.Options{Rules: own})
-		if r, err := triage.Analyze(t.Context(), in, triage.Options{}); err != nil {
-			refused(t, "triage", err)
-		} else {
-			render(t, "report", r.WriteMarkdown)
-		}
+			in := triageInput(t, tr, layer.Options{Rules: own})
+			if r, err := triage.Analyze(t.Context(), in, triage.Options{}); err != nil {
+				refused(t, "triage", err)
+			} else {
+				render(t, "report", r.WriteMarkdown)
+			}
+		})
 	})
 }

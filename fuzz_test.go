@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
@@ -22,7 +25,8 @@ import (
 // accessor, every analysis and the writers of copies. Most seeds are a few
 // events, of which many variants can be tried.
 func FuzzBytes(f *testing.F) {
-	f.Add(small(gen.Eager, gen.NVIDIA))
+	w := newWhole(f)
+	f.Add(tiny(gen.Eager, gen.NVIDIA))
 	for _, s := range []string{
 		`{"traceEvents":[` + kernel(1, 10, "gemm") + `,` + kernel(2, 20, "norm") + `,` + launch(1, 5) + `,` + launch(2, 6) + `]}`,
 		`[` + kernel(1, 10, "a") + `,` + kernel(1, 10, "a") + `,` + launch(1, 5), // cut
@@ -34,7 +38,7 @@ func FuzzBytes(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		everything(t, data)
+		w.text(t, data)
 	})
 }
 
@@ -47,27 +51,96 @@ func launch(correlation int, ts float64) string {
 	return fmt.Sprintf(`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%g,"dur":1,"args":{"correlation":%d}}`, ts, correlation)
 }
 
-// everything is the whole way of one file.
-func everything(t testing.TB, data []byte) {
+// whole is the whole way of one input of a fuzz target.
+type whole struct{ dir string }
+
+// newWhole prepares a target: what one input leaves to the garbage collector is
+// little, so it may wait, and all inputs write the same files.
+func newWhole(f *testing.F) whole {
+	f.Helper()
+	debug.SetGCPercent(800)
+	return whole{f.TempDir()}
+}
+
+// fuzzing reports whether inputs are made up, not only those kept tried.
+func fuzzing() bool {
+	for _, name := range []string{"test.fuzz", "test.fuzzworker"} {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != "" && f.Value.String() != "false" {
+			return true
+		}
+	}
+	return false
+}
+
+// share calls do for one of n numbers when fuzzing, which the input's bytes
+// choose, so that many inputs are tried a second and all numbers get theirs; an
+// input that is kept tries all of them whenever the tests run.
+func share(input []byte, n int, do func(int)) {
+	if fuzzing() {
+		do(int(crc32.ChecksumIEEE(input) % uint32(n)))
+		return
+	}
+	for i := range n {
+		do(i)
+	}
+}
+
+// text reads bytes as a trace.
+func (w whole) text(t testing.TB, data []byte) {
 	t.Helper()
-	tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: trace.Kinds(trace.KindKernel, trace.KindOp)})
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{Args: trace.Kinds(trace.KindKernel, trace.KindOp)})
 	if err != nil {
 		refused(t, "read", err)
 		return
 	}
 	walk(t, tr)
-	analyses(t, tr)
-	copies(t, tr, data)
+	l := newLab(t, tr)
+	var c *copier
+	share(data, len(trials)+len(writers), func(i int) {
+		if i < len(trials) {
+			l.try(t, i)
+			return
+		}
+		if c == nil {
+			c = newCopier(t, tr, data, w.dir)
+		}
+		writers[i-len(trials)](t, c)
+	})
 }
 
-// small returns a trace of two passes through two layers.
+// loaded takes a trace made of an input through the analyses.
+func (w whole) loaded(t testing.TB, tr *trace.Trace, input []byte) {
+	t.Helper()
+	walk(t, tr)
+	l := newLab(t, tr)
+	share(input, len(trials), func(i int) { l.try(t, i) })
+}
+
+// small returns a trace of two passes through two layers, each kernel launched
+// from a stack of frames.
 func small(mode gen.Mode, vendor gen.Vendor) []byte {
-	var b bytes.Buffer
-	cfg := gen.Config{
+	return generated(gen.Config{
 		Seed: 1, Vendor: vendor, Arch: gen.Arch{Layers: gen.Uniform(2, gen.Layer{FFN: gen.MoE})},
 		Passes:  []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 64}, {Mode: mode, Decodes: 2, Context: 64}, {Mode: mode, Decodes: 2, Context: 64}},
 		Dialect: gen.SGLang, Stacks: true, Modules: true, TP: 2, GraphIDs: true,
+	})
+}
+
+// tiny is the least trace that has all parts: a seed of which many variants can
+// be tried in a second.
+func tiny(mode gen.Mode, vendor gen.Vendor) []byte {
+	passes := []gen.Pass{{Mode: mode, Decodes: 2, Context: 64}}
+	if mode != gen.Eager { // replays have few events
+		passes = append(passes, passes[0])
 	}
+	return generated(gen.Config{
+		Seed: 1, Vendor: vendor, Arch: gen.Arch{Layers: gen.Uniform(2, gen.Layer{FFN: gen.Dense})},
+		Passes: passes, Dialect: gen.SGLang, Modules: true, GraphIDs: true,
+	})
+}
+
+func generated(cfg gen.Config) []byte {
+	var b bytes.Buffer
 	if err := gen.Write(&b, cfg); err != nil {
 		panic(err)
 	}
@@ -77,17 +150,18 @@ func small(mode gen.Mode, vendor gen.Vendor) []byte {
 // FuzzEdits takes a good trace and edits whole events and numbers in it: what
 // comes out is still a trace, so that the analyses get far with it.
 func FuzzEdits(f *testing.F) {
+	w := newWhole(f)
 	good := map[byte][]byte{}
 	for mode := range byte(3) {
 		for vendor := range byte(2) {
-			good[mode|vendor<<4] = small(gen.Mode(mode), gen.Vendor(vendor))
+			good[mode|vendor<<4] = tiny(gen.Mode(mode), gen.Vendor(vendor))
 		}
 	}
 	f.Add(byte(0), []byte{0, 10, 1, 1, 20, 2, 2, 30, 3, 3, 40, 4, 4, 50, 5, 5, 60, 0})
 	f.Add(byte(1), []byte{3, 10, 0, 3, 90, 1, 3, 91, 2, 3, 92, 3, 3, 93, 4, 3, 94, 5, 3, 95, 6})
 	f.Add(byte(0x12), []byte{6, 10, 200, 6, 90, 100, 1, 0, 0, 5, 3, 99, 4, 200, 17})
 	f.Fuzz(func(t *testing.T, which byte, edits []byte) {
-		everything(t, edit(good[which%3|which>>4%2<<4], edits))
+		w.text(t, edit(good[which%3|which>>4%2<<4], edits))
 	})
 }
 
@@ -151,13 +225,12 @@ func renumber(line []byte, pick int) []byte {
 // FuzzEvents builds traces event by event, as a reader of another format would:
 // any order, any times, any ids.
 func FuzzEvents(f *testing.F) {
+	w := newWhole(f)
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 30, 4, 5, 6, 7, 8, 1, 2, 60, 4, 5, 6, 7, 8})
 	f.Add(bytes.Repeat([]byte{0, 1, 10, 3, 0, 1, 1, 1, 4, 3, 9, 3, 1, 0, 1, 1, 6, 5, 8, 4, 1, 0, 0, 1}, 20))
 	f.Add(bytes.Repeat([]byte{0, 7, 250, 13, 2, 9, 200, 1, 0, 8, 251, 14, 2, 9, 200, 1}, 8))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr := build(data)
-		walk(t, tr)
-		analyses(t, tr)
+		w.loaded(t, build(data), data)
 	})
 }
 
@@ -181,7 +254,7 @@ var (
 func build(data []byte) *trace.Trace {
 	b := trace.NewBuilder()
 	var at int64
-	for n := 0; len(data) >= 8 && n < 4096; n, data = n+1, data[8:] {
+	for n := 0; len(data) >= 8 && n < 256; n, data = n+1, data[8:] {
 		v := data[:8]
 		pick := func(x byte, scale int64) int64 {
 			if x >= 240 {
@@ -207,6 +280,7 @@ func build(data []byte) *trace.Trace {
 // FuzzNsys changes values of a small nsys export where they are, so that SQLite
 // still reads it, and analyses what comes out.
 func FuzzNsys(f *testing.F) {
+	w := newWhole(f)
 	cfg := nsysgen.Default(1)
 	cfg.Steps, cfg.Layers = 2, 1
 	path := filepath.Join(f.TempDir(), "good.sqlite")
@@ -225,7 +299,7 @@ func FuzzNsys(f *testing.F) {
 			at := int(binary.LittleEndian.Uint32(edits)&0xffffff) % len(data)
 			data[at] = edits[3]
 		}
-		path := filepath.Join(t.TempDir(), "x.sqlite")
+		path := filepath.Join(w.dir, "x.sqlite")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +311,6 @@ func FuzzNsys(f *testing.F) {
 			}
 			return
 		}
-		walk(t, tr)
-		analyses(t, tr)
+		w.loaded(t, tr, edits)
 	})
 }

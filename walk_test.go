@@ -1,13 +1,14 @@
 package strata_test
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,74 +156,110 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 	_, _, _, _, _ = e.Args(), e.Correlation(), e.GraphID(), e.IsReplay(), e.IsGraphLaunch()
 }
 
-// analyses runs every analysis on a trace and renders what it gives. Analyses
-// may refuse a trace with an error, and what they give must be JSON: no NaN,
-// no infinity. It returns how many gave a result.
+// lab is a trace on which analyses are tried; what several of them work on is made once.
+type lab struct {
+	trace  *trace.Trace
+	layers func() (*layer.Analysis, error)
+	input  func() triage.Input
+}
+
+func newLab(t testing.TB, tr *trace.Trace) *lab {
+	return &lab{
+		trace:  tr,
+		layers: sync.OnceValues(func() (*layer.Analysis, error) { return layer.Analyze(t.Context(), tr, layer.Options{}) }),
+		input:  sync.OnceValue(func() triage.Input { return triageInput(t, tr, layer.Options{}) }),
+	}
+}
+
+// trials are all analyses. Each may refuse a trace with an error; what it gives
+// must be JSON: no NaN, no infinity.
+var trials = []func(t testing.TB, l *lab) (any, error){
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesAuto) },
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesModules) },
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesRepeats) },
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesAnchorCloses) },
+	func(t testing.TB, l *lab) (any, error) {
+		a, err := published.Analyze(t.Context(), l.trace, layer.Options{})
+		if err == nil {
+			checkLayers(t, a)
+		}
+		return a, err
+	},
+	func(t testing.TB, l *lab) (any, error) {
+		a, err := triage.Analyze(t.Context(), l.input(), triage.Options{})
+		if err == nil {
+			render(t, "report", a.WriteMarkdown)
+			render(t, "profile", a.WriteProfile)
+		}
+		return a, err
+	},
+	func(t testing.TB, l *lab) (any, error) {
+		return triage.Compare(t.Context(), l.input(), l.input(), triage.DefaultTolerancePct)
+	},
+	func(t testing.TB, l *lab) (any, error) {
+		passes, err := l.layers()
+		if err != nil {
+			return nil, err
+		}
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{passes, passes}, hostoverhead.Options{})
+		if err == nil {
+			render(t, "host verdict", v.WriteText)
+		}
+		return v, err
+	},
+	func(t testing.TB, l *lab) (any, error) {
+		r, err := host.Detect(t.Context(), l.trace, host.Options{})
+		if err == nil {
+			render(t, "published verdict", r.WriteText)
+		}
+		return r, err
+	},
+	func(t testing.TB, l *lab) (any, error) {
+		passes, err := l.layers()
+		if err != nil {
+			return nil, err
+		}
+		return hostoverhead.Breakdown(t.Context(), passes)
+	},
+	func(t testing.TB, l *lab) (any, error) {
+		passes, err := l.layers()
+		if err != nil {
+			return nil, err
+		}
+		return hostoverhead.Compare(t.Context(), passes, passes)
+	},
+}
+
+func tryLayers(t testing.TB, l *lab, b layer.Boundaries) (any, error) {
+	a, err := layer.Analyze(t.Context(), l.trace, layer.Options{Boundaries: b})
+	if err == nil {
+		checkLayers(t, a)
+	}
+	return a, err
+}
+
+// analyses runs every analysis on a trace, and returns how many gave a result.
 func analyses(t testing.TB, tr *trace.Trace) int {
 	t.Helper()
-	ctx, results := context.Background(), 0
-	gave := func(what string, v any) {
-		t.Helper()
-		results++
-		if _, err := json.Marshal(v); err != nil {
-			t.Errorf("%s as JSON: %v", what, err)
-		}
-	}
-	for _, b := range layer.AllBoundaries() {
-		a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: b})
-		if err != nil {
-			refused(t, "layer "+string(b), err)
-			continue
-		}
-		gave("layers", a)
-		checkLayers(t, a)
-	}
-	if a, err := published.Analyze(ctx, tr, layer.Options{}); err != nil {
-		refused(t, "published layers", err)
-	} else {
-		gave("published layers", a)
-		checkLayers(t, a)
-	}
-	in := triageInput(t, tr, layer.Options{})
-	if a, err := triage.Analyze(ctx, in, triage.Options{}); err != nil {
-		refused(t, "triage", err)
-	} else {
-		gave("report", a)
-		render(t, "report", a.WriteMarkdown)
-		render(t, "profile", a.WriteProfile)
-	}
-	if c, err := triage.Compare(ctx, in, in, triage.DefaultTolerancePct); err != nil {
-		refused(t, "triage comparison", err)
-	} else {
-		gave("comparison", c)
-	}
-	passes, err := layer.Analyze(ctx, tr, layer.Options{})
-	if err != nil { // told above
-		return results
-	}
-	if v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{passes, passes}, hostoverhead.Options{}); err != nil {
-		refused(t, "host verdict", err)
-	} else {
-		gave("host verdict", v)
-		render(t, "host verdict", v.WriteText)
-	}
-	if r, err := host.Detect(ctx, tr, host.Options{}); err != nil {
-		refused(t, "published verdict", err)
-	} else {
-		gave("published verdict", r)
-		render(t, "published verdict", r.WriteText)
-	}
-	if r, err := hostoverhead.Breakdown(ctx, passes); err != nil {
-		refused(t, "breakdown", err)
-	} else {
-		gave("breakdown", r)
-	}
-	if c, err := hostoverhead.Compare(ctx, passes, passes); err != nil {
-		refused(t, "comparison", err)
-	} else {
-		gave("host comparison", c)
+	l, results := newLab(t, tr), 0
+	for i := range trials {
+		results += l.try(t, i)
 	}
 	return results
+}
+
+// try runs one analysis: 1 if it gave a result.
+func (l *lab) try(t testing.TB, i int) int {
+	t.Helper()
+	v, err := trials[i](t, l)
+	if err != nil {
+		refused(t, fmt.Sprintf("analysis %d", i), err)
+		return 0
+	}
+	if _, err := json.Marshal(v); err != nil {
+		t.Errorf("analysis %d as JSON: %v", i, err)
+	}
+	return 1
 }
 
 // checkLayers renders an analysis and checks that its parts fit the whole.
@@ -285,53 +322,75 @@ func checkDevice(t testing.TB, a *layer.Device) {
 	}
 }
 
-// copies writes an annotated copy and a slice of the trace whose bytes are
-// given, and reads both again: they hold the activities they promise, and are
-// JSON where the original is.
-func copies(t testing.TB, tr *trace.Trace, text []byte) {
+// copier writes copies of a trace whose bytes are given, and reads them again:
+// they hold the activities they promise, and are JSON where the original is.
+type copier struct {
+	trace    *trace.Trace
+	text     []byte
+	src, dst string
+	keep     []trace.EventID // activities of slices
+}
+
+// newCopier writes the text into the directory.
+func newCopier(t testing.TB, tr *trace.Trace, text []byte, dir string) *copier {
 	t.Helper()
-	ctx, dir := context.Background(), t.TempDir()
-	src, dst := filepath.Join(dir, "src.json"), filepath.Join(dir, "dst.json")
-	if err := os.WriteFile(src, text, 0o600); err != nil {
+	c := &copier{trace: tr, text: text, src: filepath.Join(dir, "src.json"), dst: filepath.Join(dir, "dst.json")}
+	if err := os.WriteFile(c.src, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := func(what string, activities int) {
-		t.Helper()
-		got, err := os.ReadFile(dst)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if json.Valid(text) && !json.Valid(got) {
-			t.Errorf("%s of valid JSON is none: %.300q", what, got)
-		}
-		cp, err := trace.Open(ctx, dst, trace.Options{})
-		if err != nil {
-			t.Errorf("%s cannot be read: %v", what, err)
-		} else if n := cp.LaneLen(trace.LaneGPU); n < activities {
-			t.Errorf("%s has %d activities, want %d", what, n, activities)
-		}
-	}
-	tracks := []perfetto.Track{{Name: "one", Spans: []perfetto.Span{{Name: "a\"b\x00", Start: 0, End: trace.Time(time.Millisecond)}}}}
-	if err := perfetto.Annotate(ctx, tr, src, dst, tracks); err != nil {
-		refused(t, "annotate", err)
-	} else {
-		again("the annotated copy", tr.LaneLen(trace.LaneGPU))
-	}
-	var keep []trace.EventID
 	for i := range min(tr.LaneLen(trace.LaneGPU), 20) {
-		keep = append(keep, tr.LaneAt(trace.LaneGPU, i).ID())
+		c.keep = append(c.keep, tr.LaneAt(trace.LaneGPU, i).ID())
 	}
-	redact := perfetto.SliceOptions{Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true}}
-	for _, o := range []perfetto.SliceOptions{{}, redact} {
-		if _, err := perfetto.Slice(ctx, tr, keep, src, dst, o); err != nil {
-			refused(t, "slice", err)
-		} else {
-			want := len(keep)
-			if o == redact && !json.Valid(text) {
-				want = 0 // an event that is no JSON cannot be made safe, and is left out
-			}
-			again("the slice", want)
+	return c
+}
+
+// writers are all copies.
+var writers = []func(t testing.TB, c *copier){
+	func(t testing.TB, c *copier) { c.annotated(t) },
+	func(t testing.TB, c *copier) { c.slice(t, perfetto.SliceOptions{}, len(c.keep)) },
+	func(t testing.TB, c *copier) {
+		want := len(c.keep)
+		if !json.Valid(c.text) {
+			want = 0 // an event that is no JSON cannot be made safe, and is left out
 		}
+		c.slice(t, perfetto.SliceOptions{Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true}}, want)
+	},
+}
+
+func (c *copier) annotated(t testing.TB) {
+	t.Helper()
+	tracks := []perfetto.Track{{Name: "one", Spans: []perfetto.Span{{Name: "a\"b\x00", Start: 0, End: trace.Time(time.Millisecond)}}}}
+	if err := perfetto.Annotate(t.Context(), c.trace, c.src, c.dst, tracks); err != nil {
+		refused(t, "annotate", err)
+		return
+	}
+	c.again(t, "the annotated copy", c.trace.LaneLen(trace.LaneGPU))
+}
+
+func (c *copier) slice(t testing.TB, o perfetto.SliceOptions, activities int) {
+	t.Helper()
+	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst, o); err != nil {
+		refused(t, "slice", err)
+		return
+	}
+	c.again(t, "the slice", activities)
+}
+
+// again reads the copy.
+func (c *copier) again(t testing.TB, what string, activities int) {
+	t.Helper()
+	got, err := os.ReadFile(c.dst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if json.Valid(c.text) && !json.Valid(got) {
+		t.Errorf("%s of valid JSON is none: %.300q", what, got)
+	}
+	cp, err := trace.Open(t.Context(), c.dst, trace.Options{})
+	if err != nil {
+		t.Errorf("%s cannot be read: %v", what, err)
+	} else if n := cp.LaneLen(trace.LaneGPU); n < activities {
+		t.Errorf("%s has %d activities, want %d", what, n, activities)
 	}
 }
 

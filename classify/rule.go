@@ -291,9 +291,8 @@ func New(rules ...Rule) *Ruleset {
 
 // With returns a rule set that asks the given rules first, then those of s.
 func (s *Ruleset) With(rules ...Rule) *Ruleset {
-	all := make([]Rule, 0, len(rules)+len(s.rules))
-	all = append(all, rules...)
-	return New(append(all, s.rules...)...)
+	front := New(rules...) // rules are compiled once: a set is put together for each trace
+	return &Ruleset{rules: append(front.rules, s.rules...), compiled: append(front.compiled, s.compiled...)}
 }
 
 // AppendRules appends the rules in order to dst.

@@ -1,6 +1,10 @@
 package triage
 
-import "github.com/llmstrata/strata/triage/fusion"
+import (
+	"sync"
+
+	"github.com/llmstrata/strata/triage/fusion"
+)
 
 // Options change what [Analyze] computes. The zero value is the default.
 type Options struct {
@@ -32,6 +36,9 @@ const DefaultMinSharePct = 1.0
 // defaultOverlapLimit is how many rows a stage lists (the reference's).
 const defaultOverlapLimit = 5
 
+// defaultRegistry is read once; analyses only read it.
+var defaultRegistry = sync.OnceValue(fusion.Default)
+
 // complete fills in the defaults.
 func (o Options) complete() Options {
 	switch {
@@ -44,7 +51,7 @@ func (o Options) complete() Options {
 		o.OverlapLimit = defaultOverlapLimit
 	}
 	if o.Registry == nil {
-		o.Registry = fusion.Default()
+		o.Registry = defaultRegistry()
 	}
 	return o
 }
