@@ -1,9 +1,6 @@
 package inflate
 
-import (
-	"encoding/binary"
-	"io"
-)
+import "io"
 
 // inputSize is how much compressed data is read at once. Larger did not measure
 // faster: it is read once, in order.
@@ -44,13 +41,19 @@ func (in *input) fill() {
 	}
 }
 
+// empty reads more where all bytes are used, and reports whether there are none.
+func (in *input) empty() bool {
+	if in.pos == in.end {
+		in.fill()
+	}
+	return in.pos == in.end
+}
+
 // want makes n bits available, n ≤ 32, and reports whether the stream has them.
 func (in *input) want(n uint) bool {
 	for in.n < n {
-		if in.pos == in.end {
-			if in.fill(); in.pos == in.end {
-				return false
-			}
+		if in.empty() {
+			return false
 		}
 		in.bits |= uint64(in.buf[in.pos]) << in.n
 		in.pos++
@@ -85,18 +88,10 @@ func (in *input) failure() error {
 
 // readFull fills p with whole bytes; the stream must be aligned.
 func (in *input) readFull(p []byte) (n int) {
-	for n < len(p) {
-		if in.pos == in.end {
-			if in.fill(); in.pos == in.end {
-				break
-			}
-		}
+	for n < len(p) && !in.empty() {
 		k := copy(p[n:], in.buf[in.pos:in.end])
 		in.pos += k
 		n += k
 	}
 	return n
 }
-
-// load64 reads eight bytes at i.
-func load64(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i:]) }

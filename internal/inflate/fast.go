@@ -2,161 +2,139 @@ package inflate
 
 import "encoding/binary"
 
-// status is why a decoding loop stopped.
-type status uint8
-
 const (
-	moreOutput status = iota // the output is full
-	moreInput                // the input is nearly used up
-	blockEnd
-	failed // Reader.err says why
+	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer, each of which looks
+	// at eight and moves on by seven at most. A first load stands in front of all rounds.
+	fastInput, firstInput = 16, 8
+	// fastOutput is the same for output: four literals and the longest copy, which may write up to wide bytes behind its end.
+	fastOutput = 4 + longest + wide
+	// wide is how much every copy moves at least, as it costs less than to ask.
+	wide = 64
 )
 
-const (
-	litMask  = 1<<litBits - 1
-	distMask = 1<<distBits - 1
-
-	// One round of the fast loop moves on by at most so many bytes of input: two
-	// loads of the bit buffer.
-	fastInput = 16
-	// It writes at most so many bytes of output: nine literals and the longest
-	// copy, and up to 16 bytes behind it.
-	fastOutput = 9 + 258 + 16
-)
-
-// fast decodes symbols while neither end is near. A round has 56 bits; three
-// entries of literals use up 33 at most, a length and a distance 48.
-func (r *Reader) fast(out []byte, w int) (int, status) {
+// fast decodes symbols while neither end is near. A round begins with 56 bits, of which two entries of literals use up 22 at most and a
+// length and a distance 48, and with the entry of the next symbol.
+func (r *Reader) fast(out []byte, w int) int {
 	in := &r.in
 	buf := in.buf[:in.end]
 	bits, n, pos := in.bits, in.n, in.pos
 	lits, dists := &r.lits, &r.dists
 	inLimit, outLimit := len(buf)-fastInput, len(out)-fastOutput
-	stop := moreInput
+	bits, n, pos = refill(buf, bits, n, pos)
+	e := lits[bits&litMask]
 	for pos <= inLimit && w <= outLimit {
-		bits |= load64(buf, pos) << (n & 63)
-		pos += int((63 - n) >> 3)
-		n |= 56
-		e := lits[bits&litMask]
-		if k := e.literals(); k != 0 {
-			binary.LittleEndian.PutUint32(out[w:], uint32(e>>8))
-			w += k
+		if e&literal != 0 {
+			binary.LittleEndian.PutUint16(out[w:], uint16(e>>16))
+			w += e.count()
 			bits >>= e.used()
 			n -= e.used()
 			e = lits[bits&litMask]
-			if k := e.literals(); k != 0 {
-				binary.LittleEndian.PutUint32(out[w:], uint32(e>>8))
-				w += k
+			if e&literal != 0 {
+				binary.LittleEndian.PutUint16(out[w:], uint16(e>>16))
+				w += e.count()
 				bits >>= e.used()
 				n -= e.used()
 				e = lits[bits&litMask]
-				if k := e.literals(); k != 0 {
-					binary.LittleEndian.PutUint32(out[w:], uint32(e>>8))
-					w += k
-					bits >>= e.used()
-					n -= e.used()
-					continue
-				}
 			}
-			bits |= load64(buf, pos) << (n & 63)
-			pos += int((63 - n) >> 3)
-			n |= 56
-		}
-		if e&kindMask == kindMore && e.literals() == 0 {
-			bits >>= e.used()
-			n -= e.used()
-			e = lits[e.base()+int(bits&(1<<e.extra()-1))]
-			if e.literals() != 0 {
-				out[w] = byte(e >> 8)
-				w++
-				bits >>= e.used()
-				n -= e.used()
+			bits, n, pos = refill(buf, bits, n, pos)
+			if e&literal != 0 {
 				continue
 			}
 		}
-		if e&kindMask != kindCopy {
-			stop = blockEnd
-			if e&kindMask == kindInvalid {
-				stop = failed
+		if e&invalid != 0 {
+			if e&invalid == longer {
+				bits >>= e.used()
+				n -= e.used()
+				e = lits[e.value()+int(bits&(1<<e.code()-1))]
+				if e&literal != 0 {
+					out[w] = byte(e >> 16)
+					w++
+					bits >>= e.used()
+					n -= e.used()
+					bits, n, pos = refill(buf, bits, n, pos)
+					e = lits[bits&litMask]
+					continue
+				}
 			}
-			bits >>= e.used()
-			n -= e.used()
-			break
+			if e&blockEnds != 0 {
+				if r.next = atBlock; e&longer != 0 {
+					r.err = ErrCorrupt
+				}
+				bits >>= e.used()
+				n -= e.used()
+				break
+			}
 		}
+		length := e.value() + int(bits&(1<<e.used()-1)>>e.code())
 		bits >>= e.used()
-		length := e.base() + int(bits&(1<<e.extra()-1))
-		bits >>= e.extra()
-		n -= e.used() + e.extra()
+		n -= e.used()
 
 		e = dists[bits&distMask]
-		if e&kindMask == kindMore {
+		if e&invalid != 0 {
 			bits >>= e.used()
 			n -= e.used()
-			e = dists[e.base()+int(bits&(1<<e.extra()-1))]
+			if e&invalid == longer {
+				e = dists[e.value()+int(bits&(1<<e.code()-1))]
+			}
+			if e&invalid != 0 {
+				r.err = ErrCorrupt
+				break
+			}
 		}
-		if e&kindMask != kindCopy {
-			stop = failed
-			break
-		}
+		distance := e.value() + int(bits&(1<<e.used()-1)>>e.code())
 		bits >>= e.used()
-		distance := e.base() + int(bits&(1<<e.extra()-1))
-		bits >>= e.extra()
-		n -= e.used() + e.extra()
+		n -= e.used()
 
-		end := w + length
+		// The next entry is on its way while bytes are copied.
+		bits, n, pos = refill(buf, bits, n, pos)
+		e = lits[bits&litMask]
+
 		from := w - distance
-		switch {
-		case from < 0:
+		if from < 0 {
 			if distance > w+r.have {
-				stop = failed
-			} else {
-				r.copyBack(out, w, distance, length)
-				w = end
+				r.err = ErrCorrupt
+				break
 			}
-		case distance >= 16:
+			r.copyBack(out, w, distance, length)
+		} else if distance >= 16 {
 			// 16 bytes at a time never read what this copy wrote in the same step.
-			for ; w < end; w, from = w+16, from+16 {
-				binary.LittleEndian.PutUint64(out[w:], load64(out, from))
-				binary.LittleEndian.PutUint64(out[w+8:], load64(out, from+8))
+			to, src := (*[wide]byte)(out[w:]), (*[wide]byte)(out[from:])
+			*(*[16]byte)(to[0:]) = *(*[16]byte)(src[0:])
+			*(*[16]byte)(to[16:]) = *(*[16]byte)(src[16:])
+			*(*[16]byte)(to[32:]) = *(*[16]byte)(src[32:])
+			*(*[16]byte)(to[48:]) = *(*[16]byte)(src[48:])
+			for k := wide; k < length; k += 16 {
+				*(*[16]byte)(out[w+k:]) = *(*[16]byte)(out[from+k:])
 			}
-			w = end
-		default:
+		} else {
 			repeat(out, w, distance, length)
-			w = end
 		}
-		if stop == failed {
-			break
-		}
+		w += length
 	}
 	// Whole bytes that were loaded and not used go back.
 	in.pos = pos - int(n>>3)
 	in.n = n & 7
 	in.bits = bits & (1<<in.n - 1)
-	if stop == failed {
-		r.err = ErrCorrupt
-	} else if stop == moreInput && w > outLimit {
-		stop = moreOutput
-	}
-	return w, stop
+	return w
 }
 
-// repeat copies length bytes from so short a distance that the copy reads what
-// it writes.
+// refill adds to the n bits up to as many as there is room for, at least 56 in all. Bytes whose bits do not fit whole are loaded again.
+func refill(buf []byte, bits uint64, n uint, pos int) (uint64, uint, int) {
+	return bits | binary.LittleEndian.Uint64(buf[pos:])<<(n&63), n | 56, pos + int((63-n)>>3)
+}
+
+// repeat copies length bytes from so short a distance that the copy reads what it writes.
 func repeat(out []byte, w, distance, length int) {
 	end := w + length
 	for w < end {
 		w += copy(out[w:end], out[w-distance:w])
-		distance *= 2 // what is written repeats itself at twice the distance, too
-		distance = min(distance, w)
+		distance = min(2*distance, w) // what is written repeats itself at twice the distance, too
 	}
 }
 
-// copyBack copies from the output of earlier calls, and from where that ends on
-// from this one.
+// copyBack copies from the output of earlier calls, and from where that ends on from this one.
 func (r *Reader) copyBack(out []byte, w, distance, length int) {
 	back := distance - w // bytes before out
 	k := copy(out[w:w+length], r.hist[r.have-back:r.have])
-	for i := w + k; i < w+length; i++ {
-		out[i] = out[i-distance]
-	}
+	repeat(out, w+k, distance, length-k)
 }

@@ -1,9 +1,11 @@
 package inflate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 // Flags of a member's header, RFC 1952, 2.3.1.
@@ -19,31 +21,24 @@ const maxText = 512
 
 // member reads a member's header; the end of the stream is a good end here.
 func (r *Reader) member() {
-	var h [10]byte
-	switch n := r.in.readFull(h[:]); {
-	case n == 0 && r.in.err == io.EOF:
+	if r.in.empty() && r.in.err == io.EOF {
 		r.err = io.EOF
 		return
-	case n < len(h):
-		r.err = r.in.failure()
-		return
-	case h[0] != 0x1f || h[1] != 0x8b || h[2] != 8:
-		r.err = ErrHeader
-		return
 	}
-	sum := crc32.ChecksumIEEE(h[:])
+	var sum uint32
+	h := r.field(10, &sum)
+	if r.err == nil && (h[0] != 0x1f || h[1] != 0x8b || h[2] != 8) {
+		r.err = ErrHeader
+	}
 	flags := h[3]
 	if flags&flagExtra != 0 {
 		size := r.field(2, &sum)
-		if r.err == nil {
-			r.field(int(binary.LittleEndian.Uint16(size)), &sum)
+		r.field(int(binary.LittleEndian.Uint16(size)), &sum)
+	}
+	for _, text := range [...]byte{flagName, flagComment} {
+		if flags&text != 0 {
+			r.text(&sum)
 		}
-	}
-	if flags&flagName != 0 {
-		r.text(&sum)
-	}
-	if flags&flagComment != 0 {
-		r.text(&sum)
 	}
 	if flags&flagSum != 0 {
 		want := uint16(sum)
@@ -55,18 +50,21 @@ func (r *Reader) member() {
 	r.next = atBlock
 }
 
-// field reads n bytes of a header.
+// field reads n bytes of a header; zeros after an error.
 func (r *Reader) field(n int, sum *uint32) []byte {
 	b := make([]byte, n)
-	if r.err != nil {
-		return b
+	if r.full(b) {
+		*sum = crc32.Update(*sum, crc32.IEEETable, b)
 	}
-	if r.in.readFull(b) < n {
-		r.err = r.in.failure()
-		return b
-	}
-	*sum = crc32.Update(*sum, crc32.IEEETable, b)
 	return b
+}
+
+// full fills b with whole bytes, or fails.
+func (r *Reader) full(b []byte) bool {
+	if r.err == nil && r.in.readFull(b) < len(b) {
+		r.err = r.in.failure()
+	}
+	return r.err == nil
 }
 
 // text skips a zero-terminated string of a header.
@@ -82,13 +80,8 @@ func (r *Reader) text(sum *uint32) {
 // lengthOrder is the order in which the lengths of the code of lengths stand.
 var lengthOrder = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// lengthSymbols are the 19 symbols of the code of lengths, as lengths.
-var lengthSymbols = func() (s [19]entry) {
-	for i := range s {
-		s[i] = copyOf(i, 0)
-	}
-	return s
-}()
+// lengthSymbols are the symbols of the code of lengths: the numbers from 0 on.
+var lengthSymbols = ranges(len(lengthOrder), 0, len(lengthOrder))
 
 // block reads the header of the next block.
 func (r *Reader) block() {
@@ -104,8 +97,7 @@ func (r *Reader) block() {
 	case 0:
 		r.in.align()
 		var h [4]byte
-		if r.in.readFull(h[:]) < len(h) {
-			r.err = r.in.failure()
+		if !r.full(h[:]) {
 			return
 		}
 		n := binary.LittleEndian.Uint16(h[:])
@@ -114,9 +106,6 @@ func (r *Reader) block() {
 			return
 		}
 		r.stored, r.next = int(n), inStored
-		if n == 0 {
-			r.next = atBlock
-		}
 	case 1:
 		r.fixed()
 	case 2:
@@ -137,24 +126,9 @@ func (r *Reader) bits(n uint) bool {
 
 // fixed sets up the code that RFC 1951, 3.2.6, gives.
 func (r *Reader) fixed() {
-	var dists [32]uint8
-	for i := range dists {
-		dists[i] = 5
-	}
-	l := &r.litLengths
-	for i := range l {
-		switch {
-		case i < 144:
-			l[i] = 8
-		case i < 256:
-			l[i] = 9
-		case i < 280:
-			l[i] = 7
-		default:
-			l[i] = 8
-		}
-	}
-	r.tables(l[:], dists[:])
+	dists := bytes.Repeat([]byte{5}, 32)
+	lits := slices.Concat(bytes.Repeat([]byte{8}, 144), bytes.Repeat([]byte{9}, 112), bytes.Repeat([]byte{7}, 24), bytes.Repeat([]byte{8}, 8))
+	r.tables(lits, dists)
 }
 
 // dynamic reads the codes of a block that brings its own.
@@ -176,7 +150,7 @@ func (r *Reader) dynamic() {
 	}
 	const bits = 7
 	var table [1 << bits]entry
-	if !build(table[:], bits, lengths[:], lengthSymbols[:]) {
+	if !build(table[:], bits, lengths[:], lengthSymbols) {
 		r.err = ErrCorrupt
 		return
 	}
@@ -184,60 +158,56 @@ func (r *Reader) dynamic() {
 	if !r.codeLengths(all[:nlit+ndist], table[:]) {
 		return
 	}
-	r.litLengths = [288]uint8{}
-	copy(r.litLengths[:], all[:nlit])
-	r.tables(r.litLengths[:nlit], all[nlit:nlit+ndist])
+	r.tables(all[:nlit], all[nlit:nlit+ndist])
 }
 
 // codeLengths reads the lengths of both codes, which are coded themselves.
 func (r *Reader) codeLengths(lengths []uint8, table []entry) bool {
 	for i := 0; i < len(lengths); {
-		e, ok := r.symbol(table, uint64(len(table)-1))
-		if !ok {
+		s := r.symbol(table, uint64(len(table)-1)).value()
+		if r.err != nil {
 			return false
 		}
-		s := e.base()
 		if s < 16 {
 			lengths[i] = uint8(s)
 			i++
 			continue
 		}
-		var value uint8
-		var n, extra uint
-		switch s {
-		case 16:
-			if i == 0 {
-				r.err = ErrCorrupt
-				return false
-			}
-			value, n, extra = lengths[i-1], 3, 2
-		case 17:
-			n, extra = 3, 3
-		default:
+		n, extra := uint(3), uint(2)
+		switch {
+		case s == 17:
+			extra = 3
+		case s == 18:
 			n, extra = 11, 7
+		case i == 0: // there is none to repeat
+			r.err = ErrCorrupt
+			return false
 		}
 		if !r.bits(extra) {
 			return false
 		}
-		n += uint(r.in.take(extra))
-		if i+int(n) > len(lengths) {
+		again := lengths[i:]
+		if n += uint(r.in.take(extra)); int(n) > len(again) {
 			r.err = ErrCorrupt
 			return false
 		}
-		for range n {
-			lengths[i] = value
-			i++
+		for k := range again[:n] {
+			if again[k] = 0; s == 16 {
+				again[k] = lengths[i-1]
+			}
 		}
+		i += int(n)
 	}
 	return true
 }
 
 // tables makes the block's tables of its codes.
 func (r *Reader) tables(lits, dists []uint8) {
-	if !build(r.lits[:], litBits, lits, lit[:]) || !build(r.dists[:], distBits, dists, dist[:]) {
+	clear(r.litLengths[copy(r.litLengths[:], lits):])
+	if !build(r.lits[:], litBits, lits, lit) || !build(r.dists[:], distBits, dists, dist) {
 		r.err = ErrCorrupt
 		return
 	}
-	pack(r.lits[:])
+	pack(&r.lits)
 	r.next = inCodes
 }

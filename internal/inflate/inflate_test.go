@@ -7,14 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
+	"github.com/llmstrata/strata/internal/cost"
 	"github.com/llmstrata/strata/internal/inflate"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // class folds the errors of three decoders into what they say.
@@ -271,28 +277,59 @@ func limit(r io.Reader, n int64) io.Reader {
 	return io.LimitReader(r, n)
 }
 
-func BenchmarkGunzip(b *testing.B) {
-	data := events(32 << 20)
-	packed := pack(b, data, 6)
-	for _, d := range []struct {
-		name string
-		open func(io.Reader) (io.Reader, error)
-	}{{"ours", ours}, {"klauspost", kp}, {"std", std}} {
-		b.Run("decoder="+d.name, func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			buf := make([]byte, 1<<20)
+// traces are compressed reference traces of several writers, and a generated one.
+func traces(t testing.TB) map[string][]byte {
+	files := map[string][]byte{"generated": pack(t, events(16<<20), 6)}
+	for _, name := range []string{"xdit-flux1-mi300", "sglang-qwen3-8b-extend-eager-mi300", "hf-qwen1.5-0.5b-eager-h100",
+		"old-format-pythonstack-v100.pt.trace", "train-graphs-5streams-a100", "vllm-gptoss20b-mixed-piecewise-mi300"} {
+		data, err := os.ReadFile(testdata.Shared(t, "traces/torch/"+name+".json.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = data
+	}
+	return files
+}
+
+func TestSameOnTraces(t *testing.T) {
+	for name, packed := range traces(t) {
+		t.Run(name, func(t *testing.T) { same(t, packed, 1<<20) })
+	}
+}
+
+// BenchmarkPair decompresses traces in turns with klauspost's decoder, and compares the shortest processor time of each: other work on
+// the machine makes both longer, and none shorter.
+func BenchmarkPair(b *testing.B) {
+	files := traces(b)
+	buf := make([]byte, 1<<20)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		b.Run("file="+name, func(b *testing.B) {
+			size := int64(0)
+			var best [2]time.Duration
 			for b.Loop() {
-				z, err := d.open(bytes.NewReader(packed))
-				if err != nil {
-					b.Fatal(err)
-				}
-				for err == nil {
-					_, err = z.Read(buf)
-				}
-				if err != io.EOF {
-					b.Fatal(err)
+				for i, open := range []func(io.Reader) (io.Reader, error){ours, kp} {
+					start := cost.CPU()
+					z, err := open(bytes.NewReader(files[name]))
+					if err != nil {
+						b.Fatal(err)
+					}
+					if size, err = io.CopyBuffer(onlyWriter{io.Discard}, onlyReader{z}, buf); err != nil {
+						b.Fatal(err)
+					}
+					if took := cost.CPU() - start; best[i] == 0 || took < best[i] {
+						best[i] = took
+					}
 				}
 			}
+			b.ReportMetric(float64(size)/1e6/best[0].Seconds(), "MB/s")
+			b.ReportMetric(float64(size)/1e6/best[1].Seconds(), "klauspost-MB/s")
+			b.ReportMetric(best[1].Seconds()/best[0].Seconds(), "times-klauspost")
 		})
 	}
 }
+
+// onlyReader and onlyWriter hide what else a reader or writer can do, so that copying uses the buffer.
+type (
+	onlyReader struct{ io.Reader }
+	onlyWriter struct{ io.Writer }
+)

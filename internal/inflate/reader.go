@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 // Errors of the compressed data. Missing data is io.ErrUnexpectedEOF, errors of
@@ -64,10 +65,8 @@ type Reader struct {
 // fails, if that is not a gzip header.
 func NewReader(r io.Reader) (*Reader, error) {
 	z := &Reader{in: input{r: r, buf: make([]byte, inputSize)}}
-	if z.member(); z.err != nil {
-		return nil, z.err
-	}
-	return z, nil
+	z.member()
+	return z, z.err
 }
 
 // Read implements io.Reader.
@@ -75,51 +74,38 @@ func (r *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	for len(r.spare) == 0 {
-		if r.err != nil {
-			return 0, r.err
-		}
+	for len(r.spare) == 0 && r.err == nil {
 		if len(p) >= direct {
 			if n := r.decode(p); n > 0 {
 				return n, nil
 			}
 			continue
 		}
-		if r.buf == nil {
-			r.buf = make([]byte, spareSize)
-		}
-		r.spare = r.buf[:r.decode(r.buf)]
+		r.buf = slices.Grow(r.buf[:0], spareSize)
+		r.spare = r.buf[:r.decode(r.buf[:spareSize])]
+	}
+	if len(r.spare) == 0 {
+		return 0, r.err
 	}
 	n := copy(p, r.spare)
 	r.spare = r.spare[n:]
 	return n, nil
 }
 
-// decode fills out as far as there is room for any symbol, and not across the end
-// of a member.
-func (r *Reader) decode(out []byte) int {
-	w := 0
-	for r.err == nil {
+// decode fills out as far as there is room for any symbol, and not across the end of a member.
+func (r *Reader) decode(out []byte) (w int) {
+	for full := false; r.err == nil && !full; {
 		switch r.next {
 		case atMember:
-			if w > 0 {
-				return w // what it gave belongs to the member before
-			}
 			r.member()
 		case atBlock:
 			r.block()
 		case inStored:
-			if w == len(out) {
-				r.account(out, w)
-				return w
-			}
 			w += r.copyStored(out[w:])
+			full = w == len(out)
 		case inCodes:
-			var stop status
-			if w, stop = r.codes(out, w); stop == moreOutput {
-				r.account(out, w)
-				return w
-			}
+			w = r.codes(out, w)
+			full = len(out)-w < longest
 		case atTrailer:
 			r.account(out, w)
 			r.trailer()
@@ -131,49 +117,36 @@ func (r *Reader) decode(out []byte) int {
 }
 
 // codes decodes symbols up to the end of the block or of out.
-func (r *Reader) codes(out []byte, w int) (int, status) {
-	for len(out)-w >= longest {
-		if r.in.end-r.in.pos < 2*fastInput {
+func (r *Reader) codes(out []byte, w int) int {
+	for r.next == inCodes && r.err == nil && len(out)-w >= longest {
+		if r.in.end-r.in.pos < 4*fastInput {
 			r.in.fill()
 		}
-		var stop status
-		if r.in.end-r.in.pos >= fastInput && len(out)-w >= fastOutput {
-			w, stop = r.fast(out, w)
+		if r.in.end-r.in.pos >= firstInput+fastInput && len(out)-w >= fastOutput {
+			w = r.fast(out, w)
 		} else {
-			w, stop = r.slow(out, w)
-		}
-		switch stop {
-		case blockEnd:
-			r.next = atBlock
-			return w, stop
-		case failed:
-			return w, stop
+			w = r.slow(out, w)
 		}
 	}
-	return w, moreOutput
+	return w
 }
 
 // account takes out[:w] into checksum, size and history.
 func (r *Reader) account(out []byte, w int) {
 	r.sum = crc32.Update(r.sum, crc32.IEEETable, out[:w])
 	r.size += uint32(w)
-	if w >= history {
-		r.have = copy(r.hist[:], out[w-history:w])
-		return
-	}
-	keep := min(r.have, history-w)
+	last := out[max(0, w-history):w]
+	keep := min(r.have, history-len(last))
 	copy(r.hist[:], r.hist[r.have-keep:r.have])
-	r.have = keep + copy(r.hist[keep:], out[:w])
+	r.have = keep + copy(r.hist[keep:], last)
 }
 
 // copyStored copies what is there of a stored block.
 func (r *Reader) copyStored(out []byte) int {
 	n := r.in.readFull(out[:min(len(out), r.stored)])
-	r.stored -= n
-	switch {
-	case r.stored == 0:
+	if r.stored -= n; r.stored == 0 {
 		r.next = atBlock
-	case n < len(out):
+	} else if n < len(out) {
 		r.err = r.in.failure()
 	}
 	return n
@@ -183,8 +156,7 @@ func (r *Reader) copyStored(out []byte) int {
 func (r *Reader) trailer() {
 	r.in.align()
 	var t [8]byte
-	if r.in.readFull(t[:]) < len(t) {
-		r.err = r.in.failure()
+	if !r.full(t[:]) {
 		return
 	}
 	if binary.LittleEndian.Uint32(t[:]) != r.sum || binary.LittleEndian.Uint32(t[4:]) != r.size {

@@ -1,28 +1,25 @@
 package inflate
 
-// Tables turn the next bits of the stream into what they mean. The first
-// litBits (distBits) bits are an index; a longer code leads on to a second table
-// behind the first one.
+import (
+	"math/bits"
+	"slices"
+)
+
+// Tables turn the next bits of the stream into what they mean. The first litBits (distBits) bits are an index; a longer code leads on
+// to a second table behind the first one. An entry has these fields, from bit 0:
 //
-// An entry has these fields, from bit 0:
-//
-//	0–3    how many bits it uses up, extra bits not counted
-//	4–5    how many literals it gives, 0 to 3
-//	8–31   the literals, the first one lowest
-//
-// and, where it gives no literal,
-//
-//	6–7    its kind
-//	8–12   kindCopy: the number of extra bits; kindMore: the second table's index bits
-//	13–31  kindCopy: length or distance before extra bits; kindMore: where the second table begins
+//	0–7    how many bits it uses up, extra bits included
+//	8–11   copies: how many of them are the code; longer codes: the index bits of the second table
+//	12–15  two: it gives two literals, not one; blockEnds, longer; literal: what it is; none of the three is a length or a distance
+//	16–31  the literals, the first one lowest; length or distance without the extra bits; where the second table begins
 type entry uint32
 
 const (
-	kindCopy    entry = 0 << 6 // a length, or a distance
-	kindMore    entry = 1 << 6 // the code is longer than the first table's index
-	kindEnd     entry = 2 << 6 // the block ends
-	kindInvalid entry = 3 << 6 // no code begins like this
-	kindMask    entry = 3 << 6
+	two       entry = 1 << 12
+	blockEnds entry = 1 << 13
+	longer    entry = 1 << 14
+	literal   entry = 1 << 15
+	invalid         = blockEnds | longer // no code begins like this
 )
 
 const (
@@ -31,166 +28,147 @@ const (
 
 	litBits  = 11
 	distBits = 9
+	litMask  = 1<<litBits - 1
+	distMask = 1<<distBits - 1
 
-	// Room for the first table and all second tables: a complete code of 288
-	// (32) symbols and 15 bits needs at most so many entries (zlib's enough.c
-	// prints 2342 for 286 symbols and 11 bits, 594 for 30 and 9).
+	// Room for the first table and all second tables: a complete code of 288 (32) symbols and 15 bits needs at most so many
+	// entries (zlib's enough.c prints 2342 for 286 symbols and 11 bits, 594 for 30 and 9).
 	litEntries  = 2400
 	distEntries = 640
 )
 
-func (e entry) used() uint    { return uint(e & 15) }
-func (e entry) literals() int { return int(e >> 4 & 3) }
-func (e entry) extra() uint   { return uint(e >> 8 & 31) }
-func (e entry) base() int     { return int(e >> 13) }
+func (e entry) used() uint  { return uint(e & 63) }
+func (e entry) code() uint  { return uint(e >> 8 & 15) }
+func (e entry) value() int  { return int(e >> 16) }
+func (e entry) count() int  { return 1 + int(e>>12&1) } // of literals
+func (e entry) extra() uint { return e.used() - e.code() }
 
-func literal(b int) entry            { return 1<<4 | entry(b)<<8 }
-func copyOf(base, extra int) entry   { return kindCopy | entry(extra)<<8 | entry(base)<<13 }
-func further(at int, bits int) entry { return kindMore | entry(bits)<<8 | entry(at)<<13 }
+// coded is the entry of a symbol whose code has n bits. Symbols are entries with their extra bits in place of what they use up.
+func (e entry) coded(n int) entry { return e + entry(n)<<8 + entry(n) }
 
 // lit and dist are what the symbols of RFC 1951, 3.2.5, mean.
-var lit, dist = litSymbols(), distSymbols()
+var (
+	lit  = slices.Concat(literals(), []entry{blockEnds}, ranges(28, 3, 4), []entry{longest << 16, invalid, invalid})
+	dist = append(ranges(30, 1, 2), invalid, invalid)
+)
 
-func litSymbols() (s [288]entry) {
-	for i := range 256 {
-		s[i] = literal(i)
+func literals() (s []entry) {
+	for b := range entry(256) {
+		s = append(s, literal|b<<16)
 	}
-	s[endOfBlock] = kindEnd
-	length := 3
-	for i := range 28 {
-		extra := max(0, i/4-1)
-		s[257+i] = copyOf(length, extra)
-		length += 1 << extra
-	}
-	s[285] = copyOf(258, 0)
-	s[286], s[287] = kindInvalid, kindInvalid
 	return s
 }
 
-func distSymbols() (s [32]entry) {
-	d := 1
-	for i := range 30 {
-		extra := max(0, i/2-1)
-		s[i] = copyOf(d, extra)
-		d += 1 << extra
+// ranges are n symbols, each for the values behind those of the one before, in groups. A group has one more extra bit than the one
+// before, but for the first two, which have none.
+func ranges(n, value, group int) (s []entry) {
+	for i := range n {
+		extra := max(0, i/group-1)
+		s = append(s, entry(value)<<16|entry(extra))
+		value += 1 << extra
 	}
-	s[30], s[31] = kindInvalid, kindInvalid
 	return s
 }
 
-// build fills table for the code whose lengths are given: lengths[i] bits for
-// symbols[i], 0 for none. It reports whether the lengths make a code: a complete
-// one, a single one of one bit, or none at all, as zlib and Go accept.
-func build(table []entry, bits int, lengths []uint8, symbols []entry) bool {
-	var count, next [maxCode + 1]int
+// order sorts the symbols that have a code by the code's length, and counts them by length. It reports whether the lengths make a
+// code: a complete one, a single one of one bit, or none at all, as zlib and Go accept.
+func order(room *[288]uint16, lengths []uint8) (sorted []uint16, count [maxCode + 1]int, ok bool) {
 	for _, l := range lengths {
-		count[l]++
+		count[l&maxCode]++
 	}
 	count[0] = 0
-	longest, code := 0, 0
-	for l := 1; l <= maxCode; l++ {
-		code = code << 1
-		next[l] = code
-		if code += count[l]; code > 1<<l {
-			return false
-		}
-		if count[l] > 0 {
-			longest = l
-		}
-	}
-	first := table[:1<<bits]
-	if code != 1<<maxCode {
-		if longest > 1 {
-			return false
-		}
-		for i := range first {
-			first[i] = kindInvalid
-		}
+	var at [maxCode + 1]int
+	total, space := 0, 1<<maxCode // space that no code takes
+	for l, n := range count {
+		at[l] = total
+		total += n
+		space -= n << (maxCode - l)
 	}
 	for s, l := range lengths {
-		n := int(l)
-		if n == 0 || n > bits {
-			continue
+		if l > 0 {
+			room[at[l&maxCode]] = uint16(s)
+			at[l&maxCode]++
 		}
-		e := symbols[s] | entry(n)
-		for c := reverse(next[n], n); c < len(first); c += 1 << n {
-			first[c] = e
-		}
-		next[n]++
 	}
-	if longest <= bits {
-		return true
-	}
-	return buildSecond(table, bits, lengths, symbols, next, count)
+	return room[:total], count, space == 0 || space > 0 && total == count[1]
 }
 
-// buildSecond fills the second tables, behind the first one: one for each
-// beginning that codes longer than bits share, as wide as the longest of them
-// needs. next holds, for those lengths, the first code.
-func buildSecond(table []entry, bits int, lengths []uint8, symbols []entry, next, count [maxCode + 1]int) bool {
-	var width [1 << litBits]int
-	for l := bits + 1; l <= maxCode; l++ {
-		for c := range count[l] {
-			width[reverse(next[l]+c, l)&(1<<bits-1)] = l - bits
-		}
+// build fills table for the code whose lengths are given: lengths[i] bits for symbols[i], 0 for none. It reports whether the lengths
+// make a code.
+//
+// Codes are gone through in their order, each turned around, as the stream has its first bit lowest. The table begins with what one
+// bit tells and is doubled, one copy of what is there, for every further bit.
+func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
+	var room [288]uint16
+	sorted, count, ok := order(&room, lengths)
+	if !ok {
+		return false
 	}
-	free := 1 << bits
-	for s, l := range lengths {
-		n := int(l)
-		if n <= bits {
-			continue
+	table[0], table[1] = invalid, invalid // for codes that are not complete
+	code, filled := 0, 2
+	for n := 1; n <= size; n++ {
+		if n > 1 {
+			copy(table[filled:], table[:filled])
+			filled *= 2
 		}
-		c := reverse(next[n], n)
-		next[n]++
-		begin := c & (1<<bits - 1)
-		if w := width[begin]; w > 0 {
-			if free+1<<w > len(table) {
-				return false
+		for _, s := range sorted[:count[n]] {
+			table[code] = symbols[s].coded(n)
+			code = following(code, n)
+		}
+		sorted = sorted[count[n]:]
+	}
+	free := filled
+	for n := size + 1; n <= maxCode; n++ {
+		for left := count[n]; left > 0; left-- {
+			begin := &table[code&(filled-1)]
+			if *begin&longer == 0 || begin.value() == 0 {
+				width := secondBits(n-size, left, count[size:])
+				if free+1<<width > len(table) {
+					return false
+				}
+				*begin = longer | entry(free)<<16 | entry(width)<<8 | entry(size)
+				free += 1 << width
 			}
-			table[begin] = further(free, w) | entry(bits)
-			free += 1 << w
-			width[begin] = 0
-		}
-		e := table[begin]
-		second := table[e.base() : e.base()+1<<e.extra()]
-		for c >>= bits; c < len(second); c += 1 << (n - bits) {
-			second[c] = symbols[s] | entry(n-bits)
+			second := table[begin.value() : begin.value()+1<<begin.code()]
+			for c := code >> size; c < len(second); c += 1 << (n - size) {
+				second[c] = symbols[sorted[0]].coded(n - size)
+			}
+			sorted = sorted[1:]
+			code = following(code, n)
 		}
 	}
 	return true
 }
 
-// pack lets entries of literals give the literals that follow, too, where the
-// bits of the index tell them all.
-func pack(table []entry) {
-	first := table[:1<<litBits]
-	var single [1 << litBits]entry
-	copy(single[:], first)
-	for i, e := range single {
-		if e.literals() != 1 {
-			continue
-		}
-		used := e.used()
-		lits, n := e>>8, uint(1)
-		for n < 3 {
-			next := single[i>>used]
-			if next.literals() != 1 || used+next.used() > litBits {
-				break
-			}
-			lits |= next >> 8 << (8 * n)
-			used += next.used()
-			n++
-		}
-		first[i] = entry(used) | entry(n)<<4 | lits<<8
+// secondBits is how many bits the second table needs that begins with a code of n more bits, of which left are to come; count[i] codes
+// have i more bits.
+func secondBits(n, left int, count []int) int {
+	for left < 1<<n && n+1 < len(count) {
+		n++
+		left = 2*left + count[n]
 	}
+	return n
 }
 
-// reverse turns a code of n bits around: the stream has its first bit lowest.
-func reverse(code, n int) int {
-	r := 0
-	for range n {
-		r = r<<1 | code&1
-		code >>= 1
+// following is the code after one of n bits, both turned around: the highest bit that is 0 becomes 1, and those above it 0. After
+// the last one, which has none, comes 0.
+func following(code, n int) int {
+	free := code ^ (1<<n - 1)
+	if free == 0 {
+		return 0
 	}
-	return r
+	bit := 1 << (bits.Len(uint(free)) - 1)
+	return code&(bit-1) | bit
+}
+
+// pack lets entries of a literal give the one that follows, too, where the bits of the index tell both. It goes down: an entry's
+// second literal is found further up front, where nothing is packed yet.
+func pack(table *[litEntries]entry) {
+	for i := litMask; i >= 0; i-- {
+		e := table[i]
+		f := table[i>>e.used()&litMask]
+		if e&f&literal != 0 && e.used()+f.used() <= litBits {
+			table[i] = literal | two | e&(255<<16) | f&(255<<16)<<8 | entry(e.used()+f.used())
+		}
+	}
 }

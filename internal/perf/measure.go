@@ -9,11 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/cost"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -197,7 +197,7 @@ func (b *bench) once(ctx context.Context, c contender) (sample, error) {
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("%s: %w: %s", c.name, err, strings.TrimSpace(stderr.String()))
 	}
-	s := sample{took: time.Since(start), peak: peakOf(cmd.ProcessState)}
+	s := sample{took: time.Since(start), peak: cost.PeakOf(cmd.ProcessState)}
 	if !c.self {
 		return s, nil
 	}
@@ -234,12 +234,4 @@ func median(list []sample) sample {
 		took:   time.Duration(middle(func(s sample) int64 { return int64(s.took) })),
 		peak:   middle(func(s sample) int64 { return s.peak }),
 	}
-}
-
-// rssUnit is the unit of ru_maxrss in bytes.
-func rssUnit() int64 {
-	if runtime.GOOS == "darwin" {
-		return 1
-	}
-	return 1024
 }

@@ -8,10 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/internal/cost"
 )
 
 // tool is a program to torture; {} among its words is the file.
@@ -59,7 +60,7 @@ func (b *bench) one(ctx context.Context, t tool, data []byte) outcome {
 	err := cmd.Run()
 	o := outcome{events: -1, hung: ctx.Err() != nil}
 	if s := cmd.ProcessState; s != nil {
-		o.cpu, o.peak = s.UserTime()+s.SystemTime(), peakOf(s)
+		o.cpu, o.peak = cost.CPUOf(s), cost.PeakOf(s)
 		// A signal that we did not send, or what runtimes print when they give up.
 		o.crashed = !o.hung && (s.ExitCode() < 0 || bytes.Contains(stderr.Bytes(), []byte("goroutine ")) || bytes.Contains(stderr.Bytes(), []byte("Traceback (most recent")))
 		o.refused = s.ExitCode() > 0
@@ -122,12 +123,4 @@ func (b *bench) feed(ctx context.Context, suite, name string, whole int, cases [
 		fmt.Fprintf(b.log, "%s, %s, %s: %d files, %d crashed, %d hung, %d refused, %d lost\n", suite, name, t.name, r.files, r.crashed, r.hung, r.refused, r.lost)
 		b.rows = append(b.rows, r)
 	}
-}
-
-// rssUnit is the unit of ru_maxrss in bytes.
-func rssUnit() int64 {
-	if runtime.GOOS == "darwin" {
-		return 1
-	}
-	return 1024
 }
