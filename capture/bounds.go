@@ -86,9 +86,9 @@ func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
 // passes is how many passes a stage's requests make inside the window.
 func (p stagePlan) passes(concurrency int) int {
 	switch p.stage {
-	case StagePrefill:
+	case stagePrefill:
 		return (len(p.capture) + concurrency - 1) / concurrency * max(p.outputLen, 1)
-	case StageDecode:
+	case stageDecode:
 		return p.steps + 1
 	}
 	return max(p.steps, len(p.capture)*min(p.outputLen, p.steps+1))

@@ -117,7 +117,7 @@ type IncompleteError struct {
 func (e *IncompleteError) Error() string {
 	var b strings.Builder
 	stage := ""
-	if e.Stage != StageLegacy && e.Stage != "" {
+	if e.Stage != stageLegacy && e.Stage != "" {
 		stage = string(e.Stage) + " "
 	}
 	waited := e.Waited.Round(time.Millisecond)

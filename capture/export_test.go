@@ -1,7 +1,10 @@
 package capture
 
 import (
+	"context"
+
 	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/server"
 	"github.com/llmstrata/strata/capture/internal/whole"
 )
 
@@ -18,3 +21,24 @@ func Missing(complete []string, expect int) []string {
 
 // Summarise is for tests.
 var Summarise = summarise
+
+// Names that only tests use from outside.
+const ManifestFile = manifestFile
+const StageDecode = stageDecode
+const StagePrefill = stagePrefill
+
+var CheckServerLog = checkServerLog
+var Frameworks = frameworks
+
+// Detect is detect with a client of its own.
+func Detect(ctx context.Context, url, outputDir string, opts Options) (det Detection, err error) {
+	defer func() { err = export(err) }()
+	opts.URL, opts.OutputDir = url, outputDir
+	opts = opts.withDefaults()
+	c, err := server.New(opts.serverOptions())
+	if err != nil {
+		return Detection{}, err
+	}
+	defer c.Close()
+	return detect(ctx, c, opts)
+}

@@ -14,7 +14,7 @@ type Framework string
 
 // The servers with a driver.
 const (
-	// FrameworkAuto asks [Run] and [Probe] to find out; see [Detect].
+	// FrameworkAuto asks [Run] and [Probe] to find out: [Result] says what they found.
 	FrameworkAuto       Framework = ""
 	FrameworkSGLang     Framework = "sglang"
 	FrameworkVLLM       Framework = "vllm"
@@ -22,9 +22,9 @@ const (
 	FrameworkTokenSpeed Framework = "tokenspeed"
 )
 
-// Frameworks returns the servers with a driver, in the order the documentation
+// frameworks returns the servers with a driver, in the order the documentation
 // lists them.
-func Frameworks() []Framework {
+func frameworks() []Framework {
 	return []Framework{FrameworkSGLang, FrameworkVLLM, FrameworkTensorRT, FrameworkTokenSpeed}
 }
 
@@ -59,7 +59,7 @@ func ParseFramework(s string) (Framework, error) {
 
 // driverOf is the server with a driver that k is, FrameworkAuto for none.
 func driverOf(k framework.Framework) Framework {
-	for _, f := range Frameworks() {
+	for _, f := range frameworks() {
 		if f.Title() == k.Name {
 			return f
 		}
@@ -84,23 +84,10 @@ type Detection struct {
 	Evidence string `json:"evidence"`
 }
 
-// Detect finds out which server answers at url. A framework named in outputDir
-// decides (TensorRT-LLM cannot be told from vLLM by its routes); else
+// detect finds out which server answers. A framework named in the output
+// directory decides (TensorRT-LLM cannot be told from vLLM by its routes); else
 // /server_info with an SGLang key, else /readiness for TokenSpeed, else
 // /v1/models for vLLM. It fails with a [*ServerError] when nothing answers.
-func Detect(ctx context.Context, url, outputDir string, opts Options) (det Detection, err error) {
-	defer func() { err = export(err) }()
-	opts.URL, opts.OutputDir = url, outputDir
-	opts = opts.withDefaults()
-	c, err := server.New(opts.serverOptions())
-	if err != nil {
-		return Detection{}, err
-	}
-	defer c.Close()
-	return detect(ctx, c, opts)
-}
-
-// detect is Detect on an open client.
 func detect(ctx context.Context, c *server.Client, opts Options) (Detection, error) {
 	if f := pathHint(opts.OutputDir); f != FrameworkAuto {
 		return Detection{f, fmt.Sprintf("the output path %s names it", opts.OutputDir)}, nil

@@ -123,7 +123,7 @@ func (p *Plan) check() error {
 			return fail("%v", err)
 		}
 		e.Framework = f
-		if e.Stages, err = ParseWorkload(string(e.Stages)); err != nil {
+		if e.Stages, err = parseWorkload(string(e.Stages)); err != nil {
 			return fail("%v", err)
 		}
 		switch {
@@ -146,9 +146,9 @@ type Role string
 
 // The roles.
 const (
-	RoleSingle  Role = "single"
+	roleSingle  Role = "single"
 	RoleMapping Role = "mapping"
-	RoleFormal  Role = "formal"
+	roleFormal  Role = "formal"
 )
 
 // Captured is one finished capture of a matrix.
@@ -326,7 +326,7 @@ func (m Matrix) options(e *PlanEntry, t target) Options {
 	if len(e.ServerLogs) > 0 {
 		o.ServerLogs = e.ServerLogs
 	}
-	if t.role != RoleSingle {
+	if t.role != roleSingle {
 		o.pair(t.role)
 	}
 	return o
@@ -376,11 +376,11 @@ func (e *PlanEntry) targets(dir string) []target {
 		return b
 	}
 	if e.URL != "" {
-		return []target{{RoleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
+		return []target{{roleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
 	}
 	return []target{
 		{RoleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, string(RoleMapping))), e.ServerMappingDir},
-		{RoleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, string(RoleFormal))), e.ServerFormalDir},
+		{roleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, string(roleFormal))), e.ServerFormalDir},
 	}
 }
 
@@ -453,7 +453,7 @@ func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err e
 		role             Role
 		url, dir, prefix string
 		res              **Result
-	}{{RoleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {RoleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {
+	}{{RoleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {roleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {
 		o := p.Base
 		o.URL, o.OutputDir = t.url, cmp.Or(t.dir, filepath.Join(p.OutputDir, string(t.role)))
 		o.ProfilePrefix = cmp.Or(t.prefix, o.ProfilePrefix)

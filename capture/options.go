@@ -25,8 +25,8 @@ const (
 	WorkloadLegacy Workload = "legacy"
 )
 
-// ParseWorkload reads a workload's name; "" is [WorkloadBoth].
-func ParseWorkload(s string) (Workload, error) {
+// parseWorkload reads a workload's name; "" is [WorkloadBoth].
+func parseWorkload(s string) (Workload, error) {
 	switch w := Workload(strings.ToLower(s)); w {
 	case "":
 		return WorkloadBoth, nil
@@ -36,31 +36,31 @@ func ParseWorkload(s string) (Workload, error) {
 	return "", fmt.Errorf("capture: unknown workload %q: want both, prefill, decode or legacy", s)
 }
 
-// ServerArgsFile is the name of the document with the server's information
+// serverArgsFile is the name of the document with the server's information
 // that [Run] leaves beside the traces; triage and profile read it there.
-const ServerArgsFile = "server_args.json"
+const serverArgsFile = "server_args.json"
 
 // Stage labels what a trace holds. It is also the name of its folder.
 type Stage string
 
-// The stages. StageLegacy has no folder of its own.
+// The stages. stageLegacy has no folder of its own.
 const (
-	StagePrefill Stage = "prefill"
-	StageDecode  Stage = "decode"
-	StageLegacy  Stage = "legacy"
+	stagePrefill Stage = "prefill"
+	stageDecode  Stage = "decode"
+	stageLegacy  Stage = "legacy"
 )
 
 // stages of a workload, in the order they are captured.
 func (w Workload) stages() []Stage {
 	switch w {
 	case WorkloadPrefill:
-		return []Stage{StagePrefill}
+		return []Stage{stagePrefill}
 	case WorkloadDecode:
-		return []Stage{StageDecode}
+		return []Stage{stageDecode}
 	case WorkloadLegacy:
-		return []Stage{StageLegacy}
+		return []Stage{stageLegacy}
 	}
-	return []Stage{StagePrefill, StageDecode}
+	return []Stage{stagePrefill, stageDecode}
 }
 
 // Shape is a request's size: words in, tokens out.
@@ -333,7 +333,7 @@ func (o Options) validate() error {
 	if o.OutputDir == "" {
 		bad("no output folder (OutputDir, --output-dir)")
 	}
-	if _, err := ParseWorkload(string(o.Workload)); err != nil {
+	if _, err := parseWorkload(string(o.Workload)); err != nil {
 		errs = append(errs, err)
 	}
 	for _, n := range []struct {

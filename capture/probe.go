@@ -115,11 +115,11 @@ func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 	return rep, nil
 }
 
-// CheckServerLog fails with [ErrDiffusion] when the log at path says that the
+// checkServerLog fails with [ErrDiffusion] when the log at path says that the
 // server runs a diffusion pipeline: no prefill, no decode, nothing the
 // workloads measure. Lines are read one at a time; of a line
 // longer than 1 MiB only the beginning counts.
-func CheckServerLog(path string) error {
+func checkServerLog(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("capture: server log: %w", err)

@@ -12,9 +12,9 @@ import (
 	"github.com/llmstrata/strata/capture/internal/folder"
 )
 
-// ManifestFile is the name of the document that [Run] leaves in the output
+// manifestFile is the name of the document that [Run] leaves in the output
 // folder: the [Result].
-const ManifestFile = "capture.json"
+const manifestFile = "capture.json"
 
 // Result is what [Run] captured. It is data for JSON; durations are in seconds.
 type Result struct {
@@ -100,7 +100,7 @@ func (r *Result) write(f *folder.Folder) error {
 	if err != nil {
 		return err
 	}
-	return f.Write(ManifestFile, append(text, '\n'))
+	return f.Write(manifestFile, append(text, '\n'))
 }
 
 // ServerInfo is what a server says of itself.
@@ -245,7 +245,7 @@ func (s *StageResult) diagnose(gpuAsked, startLate, earlier bool) {
 		return
 	}
 	s.Empty = true
-	if s.Load.Tokens >= 0 && s.Stage == StageDecode && s.Load.Tokens < s.StepsAsked {
+	if s.Load.Tokens >= 0 && s.Stage == stageDecode && s.Load.Tokens < s.StepsAsked {
 		add("too few steps: the model stopped after %d tokens, %d steps were asked (try --ignore-eos)", s.Load.Tokens, s.StepsAsked)
 	}
 	if startLate {

@@ -33,7 +33,7 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 		return nil, err
 	}
 	for _, log := range o.ServerLogs {
-		if err := CheckServerLog(log); err != nil {
+		if err := checkServerLog(log); err != nil {
 			return nil, err
 		}
 	}
@@ -212,12 +212,12 @@ type stageRun struct {
 func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
 	tr := r.d.Traits()
 	s := &stageRun{run: r, plan: plan(st, r.o, steps, ignoreEOS, tr.SelfStop, &r.num), dir: ".", from: "."}
-	s.byStage = r.o.ProfileByStage && st == StageLegacy
+	s.byStage = r.o.ProfileByStage && st == stageLegacy
 	s.out = StageResult{Stage: st, StepsAsked: steps, StepsFound: -1, Tries: 1, Traces: []Trace{}, Ranks: []string{}, Checks: []Check{}, Rejected: []string{}}
 	if tr.SelfStop {
 		s.out.StepsSent = steps + 1
 	}
-	if st != StageLegacy {
+	if st != stageLegacy {
 		s.dir = string(st)
 	}
 	if tr.OwnDir {
@@ -266,7 +266,7 @@ func (s *stageRun) skip() []string {
 	if s.from == s.dir {
 		return nil
 	}
-	return slices.DeleteFunc([]string{string(StagePrefill), string(StageDecode)}, func(d string) bool {
+	return slices.DeleteFunc([]string{string(stagePrefill), string(stageDecode)}, func(d string) bool {
 		return d == s.dir && s.res.Framework == FrameworkTensorRT
 	})
 }
@@ -309,7 +309,7 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 	}
 	s.out.Timings.ArmDelayS = seconds(time.Since(delay))
 
-	if pending && s.plan.stage == StagePrefill {
+	if pending && s.plan.stage == stagePrefill {
 		// The answer comes once a step more than profiled has run, and the
 		// stop request would queue behind it.
 		s.plan.capture = append(s.plan.capture, s.num.request(s.plan.inputLen, s.plan.outputLen))
@@ -323,7 +323,7 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if n := s.out.Load.Tokens; s.plan.stage == StageDecode && n >= 0 && n < s.plan.steps {
+	if n := s.out.Load.Tokens; s.plan.stage == stageDecode && n >= 0 && n < s.plan.steps {
 		s.warn(fmt.Sprintf("the model stopped after %d tokens, fewer than the %d steps asked; try --ignore-eos", n, s.plan.steps))
 	}
 	return s.disarm(ctx)
@@ -438,7 +438,7 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 	if s.info.Document == nil || len(names) == 0 || !move {
 		return nil
 	}
-	at := path.Join(s.dir, ServerArgsFile)
+	at := path.Join(s.dir, serverArgsFile)
 	text, err := json.MarshalIndent(s.info.Document, "", "  ")
 	if err == nil {
 		err = s.f.Write(at, append(text, '\n'))

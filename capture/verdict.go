@@ -191,7 +191,7 @@ func (s *StageResult) mixText() string {
 // judgeCache checks that the prompts were computed and not remembered.
 func (s *stageRun) judgeCache() {
 	o := &s.out
-	if o.Stage != StagePrefill {
+	if o.Stage != stagePrefill {
 		return
 	}
 	l := o.Load

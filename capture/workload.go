@@ -71,7 +71,7 @@ func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counte
 	switch {
 	case o.Attach > 0:
 		return p
-	case stage == StagePrefill:
+	case stage == stagePrefill:
 		p.inputLen, p.outputLen = o.Prefill.InputLen, o.Prefill.OutputLen
 		for range o.WarmupSteps {
 			p.warmup = append(p.warmup, c.request(p.inputLen, p.outputLen))
@@ -79,7 +79,7 @@ func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counte
 		for range max(o.ProbeRequests, steps) * o.Concurrency {
 			p.capture = append(p.capture, c.request(p.inputLen, p.outputLen))
 		}
-	case stage == StageDecode:
+	case stage == stageDecode:
 		p.inputLen, p.outputLen = o.Decode.InputLen, steps+1
 		if selfStop {
 			p.outputLen = max(o.Decode.OutputLen, steps+1)

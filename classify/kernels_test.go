@@ -36,7 +36,7 @@ func TestKernelNames(t *testing.T) {
 		category, sub, hasSub := strings.Cut(want, "/")
 		if string(got.Category) != category || hasSub && got.Subcategory != sub {
 			t.Errorf("kernels.txt:%d: got %s/%s (rule %s), want %s: %s = %.150s",
-				i+1, got.Category, got.Subcategory, got.Rule, want, n.Display(), name)
+				i+1, got.Category, got.Subcategory, got.Rule, want, n.Label(), name)
 		}
 	}
 }

@@ -15,8 +15,8 @@ var ErrRules = errors.New("classify: invalid rules file")
 // maxRulesFile bounds a rules file; ten thousand rules fit.
 const maxRulesFile = 8 << 20
 
-// RulesVersion is the version of the rules file format.
-const RulesVersion = 1
+// rulesVersion is the version of the rules file format.
+const rulesVersion = 1
 
 type rulesFile struct {
 	Version int        `json:"version"`
@@ -59,8 +59,8 @@ func LoadRules(r io.Reader) ([]Rule, error) {
 	if top.Version == nil {
 		return nil, fmt.Errorf("%w: field \"version\" is missing", ErrRules)
 	}
-	if *top.Version != RulesVersion {
-		return nil, fmt.Errorf("%w: version %d, this release reads %d", ErrRules, *top.Version, RulesVersion)
+	if *top.Version != rulesVersion {
+		return nil, fmt.Errorf("%w: version %d, this release reads %d", ErrRules, *top.Version, rulesVersion)
 	}
 	rules := make([]Rule, 0, len(top.Rules))
 	first := map[string]int{}
@@ -84,10 +84,10 @@ func LoadRules(r io.Reader) ([]Rule, error) {
 	return rules, nil
 }
 
-// WriteRules writes rules in the form that LoadRules reads. Rules with code
+// writeRules writes rules in the form that LoadRules reads. Rules with code
 // (Func or Refine) cannot be written and are an error.
-func WriteRules(w io.Writer, rules ...Rule) error {
-	out := rulesFile{Version: RulesVersion, Rules: []fileRule{}}
+func writeRules(w io.Writer, rules ...Rule) error {
+	out := rulesFile{Version: rulesVersion, Rules: []fileRule{}}
 	for i, r := range rules {
 		if r.Func != nil || r.Refine != nil {
 			return fmt.Errorf("classify: rule %d%s has a condition in code and cannot be written", i, quoted(r.ID))

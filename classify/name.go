@@ -244,20 +244,6 @@ func replaceAddresses(s string) string {
 	return string(append(out, s[done:]...))
 }
 
-// Identifiers returns the identifiers of the function, the operation and their
-// namespaces, outermost first. Template arguments and parameter types are not
-// among them.
-func (n *Name) Identifiers() []string {
-	out := make([]string, 0, len(n.Namespaces)+len(n.OperationScope)+2)
-	out = append(out, n.Namespaces...)
-	out = append(out, n.Function)
-	out = append(out, n.OperationScope...)
-	if n.Operation != "" {
-		out = append(out, n.Operation)
-	}
-	return out
-}
-
 // HasIdentifier reports whether the keyword stands in the name's identifiers
 // as whole words: "allreduce" and "all_reduce" are both found in AllReduce,
 // "fp4" is not found in a matmul's bf16xbf16xmxfp4. Template arguments,
@@ -344,21 +330,4 @@ var dtypeWords = map[string]bool{
 	"e8m0": true, "ue8m0": true, "mxfp4": true, "mxfp8": true, "mxfp6": true, "nvfp4": true, "mxf4": true,
 	"int8": true, "int4": true, "i8": true, "i4": true, "u4": true, "s8": true, "w4a16": true, "w8a8": true,
 	"w4a8": true, "w8a16": true, "a8w8": true, "a16w16": true, "a8w4": true, "a4w4": true, "a16w4": true, "a16w8": true,
-}
-
-// Display returns a short readable form: scopes and function, with the
-// operation of a generic kernel in brackets.
-func (n *Name) Display() string {
-	var b strings.Builder
-	for _, s := range n.Namespaces {
-		b.WriteString(s)
-		b.WriteString("::")
-	}
-	b.WriteString(n.Function)
-	if n.Operation != "" {
-		b.WriteByte('[')
-		b.WriteString(n.Operation)
-		b.WriteByte(']')
-	}
-	return b.String()
 }

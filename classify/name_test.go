@@ -291,7 +291,7 @@ func FuzzParse(f *testing.F) {
 		if len(n.TemplateArgs) > 1024 || len(n.ArgTypes) > 1024 {
 			t.Errorf("%d template arguments, %d parameters", len(n.TemplateArgs), len(n.ArgTypes))
 		}
-		_, _, _ = n.Display(), n.DType(), n.Identifiers()
+		_, _ = n.Label(), n.DType()
 		n.HasIdentifier(raw)
 		a, b := classify.Default().Classify(raw), classify.Default().ClassifyName(&n)
 		if a != b {

@@ -300,8 +300,8 @@ func (s *Ruleset) AppendRules(dst []Rule) []Rule {
 	return append(dst, s.rules...)
 }
 
-// Len returns the number of rules.
-func (s *Ruleset) Len() int { return len(s.rules) }
+// len returns the number of rules.
+func (s *Ruleset) len() int { return len(s.rules) }
 
 // Classify parses a raw kernel name and returns its category. The result
 // depends on the name only, so callers with many events classify each distinct

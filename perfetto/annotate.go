@@ -32,8 +32,8 @@ type Track struct {
 	Spans []Span // by start
 }
 
-// AnnotationCategory is the category of the events that [Annotate] adds.
-const AnnotationCategory = "strata"
+// annotationCategory is the category of the events that [Annotate] adds.
+const annotationCategory = "strata"
 
 // annotationPID is the process that added tracks belong to. It is above any
 // process id of Linux (2²²) and any device index, so it meets no other row,
@@ -55,7 +55,7 @@ func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Tra
 		return err
 	}
 	if FromEvents(dst) {
-		_, err := writePftrace(ctx, t, src, dst, pftrace.WriteOptions{Tracks: pftraceTracks(tracks), Category: AnnotationCategory})
+		_, err := writePftrace(ctx, t, src, dst, pftrace.WriteOptions{Tracks: pftraceTracks(tracks), Category: annotationCategory})
 		return err
 	}
 	at, err := firstEvent(ctx, src)
@@ -269,7 +269,7 @@ func writeTracks(out *bufio.Writer, t *trace.Trace, tracks []Track) error {
 		}
 		for _, s := range tr.Spans {
 			err := add(traceEvent{
-				Ph: "X", Cat: AnnotationCategory, Name: s.Name, PID: annotationPID, TID: tid,
+				Ph: "X", Cat: annotationCategory, Name: s.Name, PID: annotationPID, TID: tid,
 				TS: micros(t.Raw(s.Start)), Dur: micros(int64(s.End - s.Start)), Args: s.Args,
 			})
 			if err != nil {

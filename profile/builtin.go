@@ -5,11 +5,11 @@ const (
 	// DSV4 is DeepSeek-V4: compressed sparse and heavily compressed attention
 	// in turns, hyper-connections around each half of a layer.
 	DSV4 = "dsv4_csa_hca"
-	// DSV3 is the multi-head latent attention family: DeepSeek-V3, V3.2, Kimi-K2,
+	// dsv3 is the multi-head latent attention family: DeepSeek-V3, V3.2, Kimi-K2,
 	// GLM-5.
-	DSV3 = "dsv3_mla"
-	// Generic fits every model and knows none.
-	Generic = "generic"
+	dsv3 = "dsv3_mla"
+	// generic fits every model and knows none.
+	generic = "generic"
 )
 
 // Names returns the built-in profiles' names: the three that inference chooses
@@ -61,14 +61,14 @@ var builtins = []*ModelProfile{
 		BaseRules: BaseUniversal,
 	},
 	{
-		Name:        DSV3,
+		Name:        dsv3,
 		Description: "multi-head latent attention (DeepSeek-V3 and V3.2, Kimi-K2, GLM-5): one MLA combine kernel per layer",
 		ModelTypes:  []string{"deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa"},
 		Anchor:      "flash_fwd_mla_combine",
 		// The combine kernel follows the split-KV kernel in the middle of the
 		// attention half: projections precede it, the output projection and the
 		// MLP follow.
-		AnchorPosition: AnchorInside,
+		AnchorPosition: anchorInside,
 		BlocksPerLayer: 1,
 		HalfLabels:     []string{"full"},
 		DefaultLayers:  61, // DeepSeek-V3
@@ -78,13 +78,13 @@ var builtins = []*ModelProfile{
 		BaseRules: BaseUniversal,
 	},
 	{
-		Name:           Generic,
+		Name:           generic,
 		Description:    "any model: no anchor of its own, the rich category rules",
 		AutoAnchors:    []string{"mhc_post_tilelang", "flash_fwd_mla_combine", "AllReduce"},
 		BlocksPerLayer: 1,
 		HalfLabels:     []string{"full"},
 		DefaultLayers:  1,
-		BaseRules:      BaseRich,
+		BaseRules:      baseRich,
 	},
 	gqaDense, gqaMoE, hybridMamba, hybridLinear,
 }

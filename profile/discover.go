@@ -21,8 +21,8 @@ type Found struct {
 	Tried []string
 }
 
-// Finder looks for config files. The zero value is ready to use.
-type Finder struct {
+// finder looks for config files. The zero value is ready to use.
+type finder struct {
 	// Getenv reads an environment variable; default os.Getenv. Read are
 	// HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME, XDG_CACHE_HOME and HOME (on
 	// Windows USERPROFILE).
@@ -31,8 +31,8 @@ type Finder struct {
 	Model string
 }
 
-// FindConfig looks for the config.json of a trace with the default [Finder].
-func FindConfig(tracePath string) (*Found, error) { return (&Finder{}).Find(tracePath) }
+// FindConfig looks for the config.json of a trace with the default finder.
+func FindConfig(tracePath string) (*Found, error) { return (&finder{}).Find(tracePath) }
 
 // maxParents bounds the climb from the trace's directory.
 const maxParents = 64
@@ -47,7 +47,7 @@ const maxParents = 64
 //
 // When there is none the error wraps [ErrNoConfig] and says what was tried and
 // what to do.
-func (f *Finder) Find(tracePath string) (*Found, error) {
+func (f *finder) Find(tracePath string) (*Found, error) {
 	s := search{getenv: f.Getenv}
 	if s.getenv == nil {
 		s.getenv = os.Getenv

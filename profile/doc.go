@@ -5,7 +5,7 @@
 //
 // Both are data. Three profiles are built in ([Builtin]: dsv4_csa_hca,
 // dsv3_mla, generic) beside some that only add category rules; users write
-// their own as JSON ([Load], docs/profiles.md). [Infer] picks one from a Config,
+// their own as JSON ([Resolve], docs/profiles.md). [Infer] picks one from a Config,
 // [FindConfig] looks for the config.json that belongs to a trace, and
 // [InferParallelism] finds the tensor- and expert-parallel sizes. Whatever is
 // inferred says from what.

@@ -18,7 +18,7 @@ func familyModel(name, description string, modelTypes []string, rules ...RuleSpe
 		HalfLabels:     []string{"full"},
 		DefaultLayers:  1,
 		Rules:          rules,
-		BaseRules:      BaseRich,
+		BaseRules:      baseRich,
 	}
 }
 

@@ -34,9 +34,9 @@ func (c *Config) ffns(f *fields) error {
 
 func (c *Config) setFFN(moe func(int) bool) {
 	for i := range c.Layers {
-		c.Layers[i].FFN = FFNDense
+		c.Layers[i].FFN = ffnDense
 		if moe(i) {
-			c.Layers[i].FFN = FFNMoE
+			c.Layers[i].FFN = ffnMoE
 		}
 	}
 }
@@ -58,11 +58,11 @@ func (c *Config) ffnsByType(f *fields) (bool, error) {
 	for i := range c.Layers {
 		switch t := types[i]; t {
 		case "dense":
-			c.Layers[i].FFN = FFNDense
+			c.Layers[i].FFN = ffnDense
 		case "sparse", "moe":
-			c.Layers[i].FFN = FFNMoE
+			c.Layers[i].FFN = ffnMoE
 		case "hash_moe":
-			c.Layers[i].FFN, c.Layers[i].Hash = FFNMoE, true
+			c.Layers[i].FFN, c.Layers[i].Hash = ffnMoE, true
 			hash++
 		default:
 			return false, o.fail(fmt.Sprintf("%s[%d]", name, i), "unknown MLP type %q", t)

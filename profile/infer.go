@@ -9,24 +9,24 @@ import "slices"
 func Infer(c *Config) (p *ModelProfile, reason string) {
 	switch {
 	case c == nil:
-		return builtin(Generic), "no config"
+		return builtin(generic), "no config"
 	case len(c.CompressRatios) > 0:
 		return builtin(DSV4), "config has compress_ratios"
 	case c.KVLoraRank > 0:
-		return builtin(DSV3), "config has kv_lora_rank"
+		return builtin(dsv3), "config has kv_lora_rank"
 	}
-	return builtin(Generic), "config has neither compress_ratios nor kv_lora_rank"
+	return builtin(generic), "config has neither compress_ratios nor kv_lora_rank"
 }
 
-// Suggest names a built-in profile that is made for the config's model_type but
+// suggest names a built-in profile that is made for the config's model_type but
 // that [Infer] does not choose, so that a program can hint at it. Such profiles
 // have no anchor, so they cut layers as generic does and only categorise better.
-func Suggest(c *Config) (name string, ok bool) {
+func suggest(c *Config) (name string, ok bool) {
 	if c == nil {
 		return "", false
 	}
 	chosen, _ := Infer(c)
-	if chosen.Name != Generic {
+	if chosen.Name != generic {
 		return "", false
 	}
 	for _, p := range builtins {

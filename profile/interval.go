@@ -9,9 +9,9 @@ func (c *Config) mixersByInterval(f *fields) (bool, error) {
 		others Mixer
 		when   bool
 	}{
-		{"full_attention_interval", MixerLinear, true},                // Qwen3-Next
-		{"sliding_window_pattern", MixerSliding, c.SlidingWindow > 0}, // Gemma-3, Cohere2
-		{"no_rope_layer_interval", MixerChunked, c.ChunkSize > 0},     // Llama-4
+		{"full_attention_interval", mixerLinear, true},                // Qwen3-Next
+		{"sliding_window_pattern", mixerSliding, c.SlidingWindow > 0}, // Gemma-3, Cohere2
+		{"no_rope_layer_interval", mixerChunked, c.ChunkSize > 0},     // Llama-4
 	} {
 		o, name, ok := f.find(rule.field)
 		if !ok || !rule.when || kindOf(o.fields[name]) != "number" {
@@ -57,7 +57,7 @@ func (c *Config) mixersByPeriod(f *fields) (bool, error) {
 	if err := f.number(&offset, maxLayers, "attn_layer_offset"); err != nil {
 		return false, err
 	}
-	c.setMixers(MixerMamba, func(i int) bool { return i%period == offset })
+	c.setMixers(mixerMamba, func(i int) bool { return i%period == offset })
 	return true, nil
 }
 
@@ -72,7 +72,7 @@ func (c *Config) mixersByWindow(f *fields) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	c.setMixers(MixerSliding, func(i int) bool { return i < n })
+	c.setMixers(mixerSliding, func(i int) bool { return i < n })
 	return true, nil
 }
 
@@ -81,9 +81,9 @@ func (c *Config) mixersByWindow(f *fields) (bool, error) {
 func (c *Config) mixersByModel() bool {
 	switch {
 	case c.ChunkSize > 0 && strings.HasPrefix(c.ModelType, "llama4"):
-		c.setMixers(MixerChunked, func(i int) bool { return (i+1)%4 == 0 }) // no_rope_layer_interval is 4 there
+		c.setMixers(mixerChunked, func(i int) bool { return (i+1)%4 == 0 }) // no_rope_layer_interval is 4 there
 	case c.SlidingWindow > 0 && (c.ModelType == "gpt_oss" || c.ModelType == "gemma2"):
-		c.setMixers(MixerSliding, func(i int) bool { return i%2 == 1 })
+		c.setMixers(mixerSliding, func(i int) bool { return i%2 == 1 })
 	default:
 		return false
 	}

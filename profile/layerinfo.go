@@ -6,38 +6,38 @@ import "fmt"
 type Mixer uint8
 
 const (
-	// MixerUnknown: the config does not tell.
-	MixerUnknown Mixer = iota
-	// MixerNone: the layer has none (the MLP and MoE layers of Nemotron-H).
-	MixerNone
-	// MixerFull is full causal attention (MHA, GQA or MQA).
-	MixerFull
-	// MixerSliding is sliding-window attention.
-	MixerSliding
-	// MixerChunked is chunked local attention (Llama-4).
-	MixerChunked
-	// MixerMLA is multi-head latent attention.
-	MixerMLA
-	// MixerCSA is compressed sparse attention, ratio 4 (DeepSeek-V4).
-	MixerCSA
-	// MixerHCA is heavily compressed attention, ratio 128 (DeepSeek-V4).
-	MixerHCA
-	// MixerCompressed is attention over a cache compressed by another ratio.
-	MixerCompressed
-	// MixerLinear is linear attention (gated delta rule, lightning attention, KDA).
-	MixerLinear
-	// MixerMamba is a Mamba or Mamba-2 state space layer.
-	MixerMamba
-	// MixerConv is a short convolution (LFM2).
-	MixerConv
-	// MixerHybrid holds attention and a state space model side by side.
-	MixerHybrid
+	// mixerUnknown: the config does not tell.
+	mixerUnknown Mixer = iota
+	// mixerNone: the layer has none (the MLP and MoE layers of Nemotron-H).
+	mixerNone
+	// mixerFull is full causal attention (MHA, GQA or MQA).
+	mixerFull
+	// mixerSliding is sliding-window attention.
+	mixerSliding
+	// mixerChunked is chunked local attention (Llama-4).
+	mixerChunked
+	// mixerMLA is multi-head latent attention.
+	mixerMLA
+	// mixerCSA is compressed sparse attention, ratio 4 (DeepSeek-V4).
+	mixerCSA
+	// mixerHCA is heavily compressed attention, ratio 128 (DeepSeek-V4).
+	mixerHCA
+	// mixerCompressed is attention over a cache compressed by another ratio.
+	mixerCompressed
+	// mixerLinear is linear attention (gated delta rule, lightning attention, KDA).
+	mixerLinear
+	// mixerMamba is a Mamba or Mamba-2 state space layer.
+	mixerMamba
+	// mixerConv is a short convolution (LFM2).
+	mixerConv
+	// mixerHybrid holds attention and a state space model side by side.
+	mixerHybrid
 )
 
 var mixerNames = [...]string{
-	MixerUnknown: "unknown", MixerNone: "none", MixerFull: "full", MixerSliding: "sliding", MixerChunked: "chunked", MixerMLA: "mla",
-	MixerCSA: "csa", MixerHCA: "hca", MixerCompressed: "compressed", MixerLinear: "linear", MixerMamba: "mamba", MixerConv: "conv",
-	MixerHybrid: "hybrid",
+	mixerUnknown: "unknown", mixerNone: "none", mixerFull: "full", mixerSliding: "sliding", mixerChunked: "chunked", mixerMLA: "mla",
+	mixerCSA: "csa", mixerHCA: "hca", mixerCompressed: "compressed", mixerLinear: "linear", mixerMamba: "mamba", mixerConv: "conv",
+	mixerHybrid: "hybrid",
 }
 
 // String returns the kind in lower case.
@@ -55,17 +55,17 @@ func (m Mixer) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 type FFN uint8
 
 const (
-	// FFNUnknown: the config does not tell.
-	FFNUnknown FFN = iota
-	// FFNNone: the layer has none (the Mamba and attention layers of Nemotron-H).
-	FFNNone
-	// FFNDense is a dense MLP.
-	FFNDense
-	// FFNMoE is a mixture of experts.
-	FFNMoE
+	// ffnUnknown: the config does not tell.
+	ffnUnknown FFN = iota
+	// ffnNone: the layer has none (the Mamba and attention layers of Nemotron-H).
+	ffnNone
+	// ffnDense is a dense MLP.
+	ffnDense
+	// ffnMoE is a mixture of experts.
+	ffnMoE
 )
 
-var ffnNames = [...]string{FFNUnknown: "unknown", FFNNone: "none", FFNDense: "dense", FFNMoE: "moe"}
+var ffnNames = [...]string{ffnUnknown: "unknown", ffnNone: "none", ffnDense: "dense", ffnMoE: "moe"}
 
 // String returns the kind in lower case.
 func (k FFN) String() string {
@@ -98,9 +98,9 @@ type LayerInfo struct {
 func (l LayerInfo) String() string {
 	var s string
 	switch {
-	case l.Mixer == MixerNone:
+	case l.Mixer == mixerNone:
 		s = l.FFN.String()
-	case l.FFN == FFNNone:
+	case l.FFN == ffnNone:
 		s = l.Mixer.String()
 	default:
 		s = l.Mixer.String() + "+" + l.FFN.String()

@@ -38,7 +38,7 @@ func (c *Config) layers(f *fields) error {
 		if HashFirst.IsHash(i, c.NumLayers, c.NumHashLayers) {
 			l.Hash = true
 		}
-		l.Indexer = l.Mixer == MixerCSA || l.Mixer == MixerMLA && c.IndexTopK > 0
+		l.Indexer = l.Mixer == mixerCSA || l.Mixer == mixerMLA && c.IndexTopK > 0
 	}
 	return nil
 }
@@ -99,27 +99,27 @@ func (c *Config) hybridPattern(f *fields) (bool, error) {
 }
 
 var patternLayers = map[byte]LayerInfo{
-	'M': {Mixer: MixerMamba, FFN: FFNNone},
-	'*': {Mixer: MixerFull, FFN: FFNNone},
-	'-': {Mixer: MixerNone, FFN: FFNDense},
-	'E': {Mixer: MixerNone, FFN: FFNMoE},
+	'M': {Mixer: mixerMamba, FFN: ffnNone},
+	'*': {Mixer: mixerFull, FFN: ffnNone},
+	'-': {Mixer: mixerNone, FFN: ffnDense},
+	'E': {Mixer: mixerNone, FFN: ffnMoE},
 }
 
 // mixerTypes are the entries of layer_types and layers_block_type.
 var mixerTypes = map[string]Mixer{
-	"full_attention":    MixerFull,
-	"global_attention":  MixerFull,
-	"attention":         MixerFull,
-	"sliding_attention": MixerSliding,
-	"local_attention":   MixerSliding,
-	"chunked_attention": MixerChunked,
-	"linear_attention":  MixerLinear,
-	"mamba":             MixerMamba,
-	"mamba2":            MixerMamba,
-	"conv":              MixerConv,
-	"hybrid":            MixerHybrid, // Zamba2
-	typeCSA:             MixerCSA,
-	typeHCA:             MixerHCA,
+	"full_attention":    mixerFull,
+	"global_attention":  mixerFull,
+	"attention":         mixerFull,
+	"sliding_attention": mixerSliding,
+	"local_attention":   mixerSliding,
+	"chunked_attention": mixerChunked,
+	"linear_attention":  mixerLinear,
+	"mamba":             mixerMamba,
+	"mamba2":            mixerMamba,
+	"conv":              mixerConv,
+	"hybrid":            mixerHybrid, // Zamba2
+	typeCSA:             mixerCSA,
+	typeHCA:             mixerHCA,
 }
 
 // mixers reads per-layer mixers; ok is false when the config has one kind only.
@@ -141,7 +141,7 @@ func (c *Config) mixers(f *fields) (ok bool, err error) {
 			}
 			for i := range c.Layers {
 				m := mixerTypes[types[i]] // a type of a model yet to come stays unknown
-				if m == MixerFull {
+				if m == mixerFull {
 					m = c.fullMixer()
 				}
 				c.Layers[i].Mixer = m
@@ -160,28 +160,28 @@ func (c *Config) mixers(f *fields) (ok bool, err error) {
 func ratioMixer(ratio int) Mixer {
 	switch ratio {
 	case 0:
-		return MixerSliding
+		return mixerSliding
 	case ratioCSA:
-		return MixerCSA
+		return mixerCSA
 	case ratioHCA:
-		return MixerHCA
+		return mixerHCA
 	}
-	return MixerCompressed
+	return mixerCompressed
 }
 
 // fullMixer is what "full attention" means in this model.
 func (c *Config) fullMixer() Mixer {
 	if c.KVLoraRank > 0 {
-		return MixerMLA
+		return mixerMLA
 	}
-	return MixerFull
+	return mixerFull
 }
 
 // uniformMixer is for models whose layers all attend alike.
 func (c *Config) uniformMixer() {
 	m := c.fullMixer()
-	if m == MixerFull && c.SlidingWindow > 0 {
-		m = MixerSliding // Mistral-7B
+	if m == mixerFull && c.SlidingWindow > 0 {
+		m = mixerSliding // Mistral-7B
 	}
 	for i := range c.Layers {
 		c.Layers[i].Mixer = m
@@ -197,8 +197,8 @@ func (c *Config) mixersByType(f *fields) (bool, error) {
 		others Mixer
 		full   int
 	}{
-		{"attn_type_list", MixerLinear, 1},
-		{"hybrid_layer_pattern", MixerSliding, 0},
+		{"attn_type_list", mixerLinear, 1},
+		{"hybrid_layer_pattern", mixerSliding, 0},
 	} {
 		o, name, ok := f.find(list.field)
 		if !ok || kindOf(o.fields[name]) == "string" {
@@ -222,7 +222,7 @@ func (c *Config) mixersByType(f *fields) (bool, error) {
 // (from 1), Llama-4's no_rope_layers (1: has RoPE, which is chunked).
 func (c *Config) mixersByIndex(f *fields) (bool, error) {
 	if o, name, ok := f.find("attn_layer_indices"); ok {
-		return true, c.attendAt(o, name, 0, MixerMamba)
+		return true, c.attendAt(o, name, 0, mixerMamba)
 	}
 	if o, name, ok := f.find("linear_attn_config"); ok && kindOf(o.fields[name]) == "object" {
 		lin, _, err := o.child(name)
@@ -230,7 +230,7 @@ func (c *Config) mixersByIndex(f *fields) (bool, error) {
 			return false, err
 		}
 		if lin.has("full_attn_layers") {
-			return true, c.attendAt(lin, "full_attn_layers", 1, MixerLinear)
+			return true, c.attendAt(lin, "full_attn_layers", 1, mixerLinear)
 		}
 	}
 	if o, name, ok := f.find("no_rope_layers"); ok && c.ChunkSize > 0 {
@@ -245,9 +245,9 @@ func (c *Config) mixersByIndex(f *fields) (bool, error) {
 			return false, err
 		}
 		for i := range c.Layers {
-			c.Layers[i].Mixer = MixerFull
+			c.Layers[i].Mixer = mixerFull
 			if v[i] == 1 {
-				c.Layers[i].Mixer = MixerChunked
+				c.Layers[i].Mixer = mixerChunked
 			}
 		}
 		return true, nil

@@ -13,14 +13,14 @@ const (
 	TypeHash LayerType = "HASH"
 	// TypeFinal is the last layer.
 	TypeFinal LayerType = "FINAL"
-	// TypeFullAttn is ratio 0. Users know it by this name; it is sliding-window
+	// typeFullAttn is ratio 0. Users know it by this name; it is sliding-window
 	// attention only (deepseek-v4.md).
-	TypeFullAttn LayerType = "FULL_ATTN"
-	// TypeC4Light is ratio 4: compressed sparse attention (CSA), the only kind
+	typeFullAttn LayerType = "FULL_ATTN"
+	// typeC4Light is ratio 4: compressed sparse attention (CSA), the only kind
 	// with an indexer. The name is not a statement about its cost.
-	TypeC4Light LayerType = "C4_LIGHT"
-	// TypeC128Heavy is ratio 128: heavily compressed attention (HCA).
-	TypeC128Heavy LayerType = "C128_HEAVY"
+	typeC4Light LayerType = "C4_LIGHT"
+	// typeC128Heavy is ratio 128: heavily compressed attention (HCA).
+	typeC128Heavy LayerType = "C128_HEAVY"
 	// TypeLayer is a layer of which no ratio is known.
 	TypeLayer LayerType = "LAYER"
 )
@@ -93,11 +93,11 @@ func LayerTypes(n int, ratios []int, numHash int, place HashPlacement) []LayerTy
 func ratioType(ratio int) LayerType {
 	switch ratio {
 	case 0:
-		return TypeFullAttn
+		return typeFullAttn
 	case ratioCSA:
-		return TypeC4Light
+		return typeC4Light
 	case ratioHCA:
-		return TypeC128Heavy
+		return typeC128Heavy
 	}
 	return LayerType("CR" + strconv.Itoa(ratio))
 }

@@ -21,16 +21,16 @@ func Resolve(nameOrPath string) (*ModelProfile, error) {
 	if p, ok := Builtin(nameOrPath); ok {
 		return p, nil
 	}
-	p, err := Load(nameOrPath)
+	p, err := load(nameOrPath)
 	if err != nil && !strings.ContainsAny(nameOrPath, "./\\") {
 		return nil, fmt.Errorf("profile: %w %q: built in are %s; a file must exist", ErrUnknownProfile, nameOrPath, strings.Join(Names(), ", "))
 	}
 	return p, err
 }
 
-// Load reads a profile from a JSON file. The error is an [*Error] that names the
+// load reads a profile from a JSON file. The error is an [*Error] that names the
 // file, field and index.
-func Load(path string) (*ModelProfile, error) {
+func load(path string) (*ModelProfile, error) {
 	f, err := openRegular("profile", path)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 	if err := o.only(profileFields); err != nil {
 		return nil, err
 	}
-	p := &ModelProfile{BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: BaseUniversal, BaseRenames: BaseStandard}
+	p := &ModelProfile{BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: BaseUniversal, BaseRenames: baseStandard}
 	if err := p.fill(o); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const (
 	SplitRows    Split = "rows"    // K is divided, an all-reduce follows
 	SplitHeads   Split = "heads"   // heads, or groups, are divided; KV heads down to one
 	SplitVocab   Split = "vocab"   // the vocabulary is divided
-	SplitExperts Split = "experts" // experts whole (expert parallel), or each expert's intermediate size
+	splitExperts Split = "experts" // experts whole (expert parallel), or each expert's intermediate size
 )
 
 // PlanOp is one operator of a plan with the sizes its work is counted from, all
@@ -124,13 +124,13 @@ type Plan struct {
 	Notes []string `json:"notes"`
 }
 
-// PlanSchema is the schema of a [Plan] as JSON.
-const PlanSchema = "strata.plan/1"
+// planSchema is the schema of a [Plan] as JSON.
+const planSchema = "strata.plan/1"
 
 // Plan returns what the model computes: operators in order, with their sizes.
 // It never fails: what the config does not tell is absent and noted.
 func (c *Config) Plan() *Plan {
-	p := &Plan{Schema: PlanSchema, Model: c.Name(), DType: c.DType, Kinds: []PlanKind{}, LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
+	p := &Plan{Schema: planSchema, Model: c.Name(), DType: c.DType, Kinds: []PlanKind{}, LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
 	p.Before = c.planBefore()
 	p.After = c.planAfter()
 	index := map[LayerInfo]int{}
@@ -150,8 +150,8 @@ func (c *Config) Plan() *Plan {
 		}
 	}
 	note(len(c.Layers) == 0, "the config does not give the number of layers: no layer is planned")
-	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.Mixer == MixerUnknown }), "layers of an unknown kind have no plan for their attention side")
-	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.FFN == FFNUnknown }), "layers of an unknown kind have no plan for their feed-forward side")
+	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.Mixer == mixerUnknown }), "layers of an unknown kind have no plan for their attention side")
+	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.FFN == ffnUnknown }), "layers of an unknown kind have no plan for their feed-forward side")
 	note(c.NumNextN > 0, "%d next-token-prediction layers run only with speculative decoding and are not planned", c.NumNextN)
 	note(c.DType == "", "the config does not give the type of activations and plain weights")
 	return p

@@ -29,7 +29,7 @@ func (c *Config) planLayer(l LayerInfo) []PlanOp {
 	}
 	half(opname.InputNorm, c.planMixer(l), opname.AttnAllReduce)
 	norm := opname.PostNorm
-	if l.Mixer == MixerNone {
+	if l.Mixer == mixerNone {
 		norm = opname.InputNorm // the only norm of the layer
 	}
 	half(norm, c.planFFN(l), opname.MLPAllReduce)
@@ -47,22 +47,22 @@ func (c *Config) enter() []PlanOp {
 
 func (c *Config) planMixer(l LayerInfo) []PlanOp {
 	switch l.Mixer {
-	case MixerNone, MixerUnknown:
+	case mixerNone, mixerUnknown:
 		return nil
-	case MixerMLA:
+	case mixerMLA:
 		return c.planMLA(l)
-	case MixerCSA, MixerHCA, MixerCompressed:
+	case mixerCSA, mixerHCA, mixerCompressed:
 		return c.planCompressed(l)
-	case MixerLinear, MixerMamba:
+	case mixerLinear, mixerMamba:
 		return c.planRecurrent(l.Mixer)
-	case MixerConv:
+	case mixerConv:
 		return []PlanOp{
 			c.product(opname.InProj, "conv.in_proj", c.HiddenSize, 3*c.HiddenSize, SplitColumns),
 			{Operator: opname.Conv1D, Width: 3 * c.HiddenSize},
 			c.product(opname.OutProj, "conv.out_proj", c.HiddenSize, c.HiddenSize, SplitRows),
 		}
-	case MixerHybrid:
-		return append(c.planRecurrent(MixerMamba), c.planAttention(l)...)
+	case mixerHybrid:
+		return append(c.planRecurrent(mixerMamba), c.planAttention(l)...)
 	}
 	if len(c.CompressRatios) > 0 {
 		return c.planCompressed(l) // a layer of such a model whose cache is a window only
@@ -82,9 +82,9 @@ func (c *Config) kvHeads() int {
 // window is the number of tokens that attention of this kind looks back at most.
 func (c *Config) windowOf(m Mixer) int {
 	switch {
-	case m == MixerSliding || len(c.CompressRatios) > 0:
+	case m == mixerSliding || len(c.CompressRatios) > 0:
 		return c.SlidingWindow
-	case m == MixerChunked:
+	case m == mixerChunked:
 		return c.ChunkSize
 	}
 	return 0
@@ -110,7 +110,7 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 		n.Optional, n.Split = c.QKNorm == nil, SplitHeads
 		ops = append(ops, n)
 	}
-	if !(l.Mixer == MixerFull && c.ChunkSize > 0) { // Llama-4's full layers have no position
+	if !(l.Mixer == mixerFull && c.ChunkSize > 0) { // Llama-4's full layers have no position
 		ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + kv) * d, Split: SplitHeads})
 	}
 	o := c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, SplitRows)
@@ -242,11 +242,11 @@ func (c *Config) planRecurrent(m Mixer) []PlanOp {
 	k, v := r.KeyHeads*r.KeyDim, r.ValueHeads*r.ValueDim
 	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, SplitHeads)
 	small := PlanOp{Operator: opname.InProj, Module: "in_proj_ba", K: c.HiddenSize, N: 2 * r.ValueHeads, WeightDType: c.DType, Split: SplitHeads, Optional: true}
-	if m == MixerMamba {
+	if m == mixerMamba {
 		in.N += r.ValueHeads // the time step of each head
 	}
 	ops := []PlanOp{in}
-	if m == MixerLinear && c.Recurrent != nil {
+	if m == mixerLinear && c.Recurrent != nil {
 		ops = append(ops, small)
 	}
 	if r.Conv > 0 {
@@ -301,10 +301,10 @@ func (c *Config) planFeed(f feed) []PlanOp {
 
 func (c *Config) planFFN(l LayerInfo) []PlanOp {
 	switch l.FFN {
-	case FFNDense:
+	case ffnDense:
 		return c.planFeed(feed{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj,
 			"mlp.", c.IntermediateSize, SplitColumns, SplitRows})
-	case FFNMoE:
+	case ffnMoE:
 		return c.planMoE()
 	}
 	return nil
@@ -319,7 +319,7 @@ func (c *Config) planMoE() []PlanOp {
 		{Operator: opname.Dispatch, Width: c.HiddenSize, TopK: c.ExpertsPerToken, Optional: true},
 	}
 	experts := c.planFeed(feed{opname.ExpertsGateUp, "", "", opname.ExpertsActivation, opname.ExpertsDown,
-		"mlp.experts.", c.MoEIntermediateSize, SplitExperts, SplitExperts})
+		"mlp.experts.", c.MoEIntermediateSize, splitExperts, splitExperts})
 	for i := range experts {
 		experts[i].Experts, experts[i].TopK = c.NumExperts, c.ExpertsPerToken
 	}

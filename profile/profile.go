@@ -10,18 +10,18 @@ import (
 type AnchorPosition uint8
 
 const (
-	// AnchorUnknown: the profile does not say; the analysis must find out.
-	AnchorUnknown AnchorPosition = iota
+	// anchorUnknown: the profile does not say; the analysis must find out.
+	anchorUnknown AnchorPosition = iota
 	// AnchorCloses: the anchor is the last kernel of its block.
 	AnchorCloses
 	// AnchorOpens: the anchor is the first kernel of its block.
 	AnchorOpens
-	// AnchorInside: the anchor occurs once per block, at neither end. It counts
+	// anchorInside: the anchor occurs once per block, at neither end. It counts
 	// blocks; where they begin needs other evidence.
-	AnchorInside
+	anchorInside
 )
 
-var anchorNames = [...]string{AnchorUnknown: "unknown", AnchorCloses: "closes", AnchorOpens: "opens", AnchorInside: "inside"}
+var anchorNames = [...]string{anchorUnknown: "unknown", AnchorCloses: "closes", AnchorOpens: "opens", anchorInside: "inside"}
 
 // String returns "closes", "opens", "inside" or "unknown". More values may be
 // added.
@@ -52,21 +52,21 @@ const (
 	// BaseUniversal: the universal rules of the reference tables (allreduce,
 	// rmsnorm, quant, topk, gemm_*, activation, radixsort). The default.
 	BaseUniversal BaseRules = "universal"
-	// BaseRich: the full rule set of package classify. Right for models whose
+	// baseRich: the full rule set of package classify. Right for models whose
 	// kernels the universal rules leave at "other".
-	BaseRich BaseRules = "rich"
-	// BaseNone: nothing; what no own rule matches is "other".
-	BaseNone BaseRules = "none"
+	baseRich BaseRules = "rich"
+	// baseNone: nothing; what no own rule matches is "other".
+	baseNone BaseRules = "none"
 )
 
 // BaseRenames names the rename rules that follow a profile's own.
 type BaseRenames string
 
 const (
-	// BaseStandard: the renames every reference table uses. The default.
-	BaseStandard BaseRenames = "standard"
-	// BaseVerbatim: nothing; names are only cut.
-	BaseVerbatim BaseRenames = "none"
+	// baseStandard: the renames every reference table uses. The default.
+	baseStandard BaseRenames = "standard"
+	// baseVerbatim: nothing; names are only cut.
+	baseVerbatim BaseRenames = "none"
 )
 
 // ModelProfile says how to cut a trace of one model family into layers, and how
@@ -79,7 +79,7 @@ type ModelProfile struct {
 	// Description is one sentence for people.
 	Description string `json:"description,omitempty"`
 	// ModelTypes lists the model_type values of config.json that the profile is
-	// meant for. Only [Suggest] reads it: inference has its own order.
+	// meant for. Only messages about a profile that does not fit read it: inference has its own order.
 	ModelTypes []string `json:"model_types,omitempty"`
 
 	// Anchor is a substring of the name of the kernel that marks each block,
@@ -105,7 +105,7 @@ type ModelProfile struct {
 	BaseRules BaseRules `json:"base_rules,omitempty"`
 	// Renames are the profile's own display-name replacements, applied in order.
 	Renames []Rename `json:"renames,omitempty"`
-	// BaseRenames follow them. Empty means BaseStandard.
+	// BaseRenames follow them. Empty means "standard".
 	BaseRenames BaseRenames `json:"base_renames,omitempty"`
 }
 
@@ -166,12 +166,12 @@ func (p *ModelProfile) Validate() error {
 		return fail("default_layers", "%d is outside 1…%d", p.DefaultLayers, maxLayers)
 	}
 	switch p.BaseRules {
-	case "", BaseUniversal, BaseRich, BaseNone:
+	case "", BaseUniversal, baseRich, baseNone:
 	default:
 		return fail("base_rules", "want universal, rich or none, got %q", p.BaseRules)
 	}
 	switch p.BaseRenames {
-	case "", BaseStandard, BaseVerbatim:
+	case "", baseStandard, baseVerbatim:
 	default:
 		return fail("base_renames", "want standard or none, got %q", p.BaseRenames)
 	}
@@ -223,7 +223,7 @@ func (p *ModelProfile) Clone() *ModelProfile {
 func (p *ModelProfile) WithAnchor(anchor string) *ModelProfile {
 	c := p.Clone()
 	if anchor != "" && anchor != p.Anchor {
-		c.Anchor, c.AnchorPosition = anchor, AnchorUnknown
+		c.Anchor, c.AnchorPosition = anchor, anchorUnknown
 	}
 	return c
 }

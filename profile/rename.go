@@ -23,7 +23,7 @@ const maxDisplay = 80
 // 80 are left.
 func (p *ModelProfile) DisplayName(raw string) string {
 	name := replaceAll(raw, p.Renames)
-	if p.BaseRenames != BaseVerbatim {
+	if p.BaseRenames != baseVerbatim {
 		name = replaceAll(name, standardRenames)
 	}
 	return table.Cut(name, maxDisplay)

@@ -78,10 +78,7 @@ func (p *ModelProfile) Classify(name string) Class {
 	return Other
 }
 
-// UniversalRules returns a copy of the rules that follow every reference
-// profile's own (pipeline.md §3, "all").
-func UniversalRules() []RuleSpec { return append([]RuleSpec(nil), universalRules...) }
-
+// universalRules follow every reference profile's own.
 var universalRules = []RuleSpec{
 	{Key: "allreduce", Label: "● NCCL AllReduce", Patterns: []string{"AllReduce"}},
 	{Key: "rmsnorm", Label: "RMSNorm", Patterns: []string{"RMSNorm", "rms_normalize"}},

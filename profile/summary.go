@@ -87,9 +87,9 @@ func (c *Config) Summary(place HashPlacement) ArchSummary {
 	moe, indexed := 0, 0
 	for i, l := range c.Layers {
 		switch l.FFN {
-		case FFNMoE:
+		case ffnMoE:
 			moe++
-		case FFNDense:
+		case ffnDense:
 			s.IntermediateSize = c.IntermediateSize
 		}
 		if l.Indexer {
@@ -140,26 +140,26 @@ func (c *Config) attention() string {
 	var parts []string
 	add := func(s string) { parts = append(parts, s) }
 	if len(c.CompressRatios) > 0 {
-		if has[MixerCSA] {
+		if has[mixerCSA] {
 			add("CSA")
 		}
-		if has[MixerHCA] {
+		if has[mixerHCA] {
 			add("HCA")
 		}
-		if has[MixerCompressed] || len(c.Layers) == 0 {
+		if has[mixerCompressed] || len(c.Layers) == 0 {
 			add("compressed")
 		}
-		if has[MixerSliding] {
+		if has[mixerSliding] {
 			add("sliding window")
 		}
 		return strings.Join(parts, " + ")
 	}
 	switch {
-	case has[MixerMLA] && c.IndexTopK > 0:
+	case has[mixerMLA] && c.IndexTopK > 0:
 		add("sparse MLA (DSA)")
-	case has[MixerMLA] || c.KVLoraRank > 0:
+	case has[mixerMLA] || c.KVLoraRank > 0:
 		add("MLA")
-	case len(c.Layers) > 0 && !has[MixerFull] && !has[MixerSliding] && !has[MixerChunked] && !has[MixerHybrid]:
+	case len(c.Layers) > 0 && !has[mixerFull] && !has[mixerSliding] && !has[mixerChunked] && !has[mixerHybrid]:
 		// nothing attends
 	case c.NumHeads == 0:
 	case c.NumKVHeads == 0:
@@ -171,19 +171,19 @@ func (c *Config) attention() string {
 	default:
 		add("GQA")
 	}
-	if has[MixerSliding] {
+	if has[mixerSliding] {
 		add("sliding window")
 	}
-	if has[MixerChunked] {
+	if has[mixerChunked] {
 		add("chunked")
 	}
-	if has[MixerLinear] {
+	if has[mixerLinear] {
 		add("linear attention")
 	}
-	if has[MixerMamba] || has[MixerHybrid] {
+	if has[mixerMamba] || has[mixerHybrid] {
 		add("Mamba")
 	}
-	if has[MixerConv] {
+	if has[mixerConv] {
 		add("short convolution")
 	}
 	if len(parts) == 0 {

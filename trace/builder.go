@@ -266,12 +266,12 @@ func (b *Builder) Add(e EventData) {
 // refusal says why an event cannot be kept, "" where it can.
 func refusal(e *EventData, l Lane) LossReason {
 	switch {
-	case l == LaneInvalid:
-		return LossUnknownKind
+	case l == laneInvalid:
+		return lossUnknownKind
 	case e.Duration < 0:
-		return LossNegativeDuration
+		return lossNegativeDuration
 	case l == LaneGPU && e.Start == 0 && e.Duration == 0:
-		return LossNotCollected
+		return lossNotCollected
 	case !plausibleTime(e.Start, e.Duration):
 		return LossBadTime
 	}

@@ -35,7 +35,7 @@ func (e Event) loc() (*columns, int) {
 // Lane returns the lane that stores the event.
 func (e Event) Lane() Lane {
 	if !e.Valid() {
-		return LaneInvalid
+		return laneInvalid
 	}
 	return e.t.laneOf(e.id)
 }
@@ -331,7 +331,7 @@ func (e Event) IsReplay() bool {
 // start on the same thread.
 func (e Event) Op() Event {
 	switch e.Lane() {
-	case LaneInvalid:
+	case laneInvalid:
 		return Event{}
 	case LaneGPU:
 		if l := e.Launch(); l.Valid() {
@@ -341,14 +341,14 @@ func (e Event) Op() Event {
 		}
 		return e.t.OpByExternalID(e.ExternalID())
 	}
-	return e.t.OpAt(e.Thread(), e.Start())
+	return e.t.opAt(e.Thread(), e.Start())
 }
 
 // Frame returns the innermost Python or module frame around an activity's
 // launch, or around the start of a CPU event on its thread.
 func (e Event) Frame() Event {
 	switch e.Lane() {
-	case LaneInvalid:
+	case laneInvalid:
 		return Event{}
 	case LaneGPU:
 		if l := e.Launch(); l.Valid() {

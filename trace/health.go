@@ -77,13 +77,13 @@ const (
 	LossTruncated        LossReason = "truncated"         // input ended inside an event or before the document's end
 	LossBadEvent         LossReason = "bad-event"         // an event that is not valid JSON; skipped to the next one
 	LossBadTime          LossReason = "bad-time"          // a timestamp or duration that is no number or out of range
-	LossNegativeDuration LossReason = "negative-duration" // dropped
-	LossNotCollected     LossReason = "not-collected"     // a GPU activity with ts 0 and dur 0
-	LossNoDuration       LossReason = "no-duration"       // a complete event without dur; kept with duration 0
-	LossUnmatched        LossReason = "unmatched"         // a B without E or an E without B
-	LossUnknownKind      LossReason = "unknown-kind"      // Builder.Add with an invalid Kind
+	lossNegativeDuration LossReason = "negative-duration" // dropped
+	lossNotCollected     LossReason = "not-collected"     // a GPU activity with ts 0 and dur 0
+	lossNoDuration       LossReason = "no-duration"       // a complete event without dur; kept with duration 0
+	lossUnmatched        LossReason = "unmatched"         // a B without E or an E without B
+	lossUnknownKind      LossReason = "unknown-kind"      // Builder.Add with an invalid Kind
 	LossBadCompression   LossReason = "bad-compression"   // compressed data ended early or failed its checksum
-	LossRepaired         LossReason = "repaired"          // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
+	lossRepaired         LossReason = "repaired"          // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
 	LossLimit            LossReason = "limit"             // beyond a configured limit
 	LossDropped          LossReason = "dropped"           // the recorder says that it lost events
 	LossMissingTable     LossReason = "missing-table"     // SQLite: a table or column that this export lacks
@@ -290,7 +290,7 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 		where += ": " + l.Detail
 	}
 	sev := HealthDegraded
-	if l.Reason == LossRepaired || l.Reason == LossNoDuration || l.Reason == LossUnmatched {
+	if l.Reason == lossRepaired || l.Reason == lossNoDuration || l.Reason == lossUnmatched {
 		sev = HealthOK
 	}
 	add("loss-"+string(l.Reason), sev, l.Count, []string{"completeness"}, "%d × %s%s", l.Count, l.Reason, where)

@@ -7,7 +7,7 @@ type Lane uint8
 
 // The lanes.
 const (
-	LaneInvalid    Lane = iota
+	laneInvalid    Lane = iota
 	LaneGPU             // activities: kernels, copies, sets, graph rows; sorted by start, then input order
 	LaneLaunch          // runtime and driver API calls; sorted by thread, start, longest first
 	LaneOp              // CPU operators; sorted by thread, start, longest first
@@ -100,7 +100,7 @@ func (k Kind) Lane() Lane {
 	case KindCounter:
 		return LaneCounter
 	}
-	return LaneInvalid
+	return laneInvalid
 }
 
 // laneOfKind is Kind.Lane as a table, for loops over events.

@@ -31,8 +31,8 @@ type Limits struct {
 	Devices    int64 // distinct GPUs; default 1024 (a rack has 72)
 }
 
-// DefaultLimits returns the limits that apply when none are given.
-func DefaultLimits() Limits {
+// defaultLimits returns the limits that apply when none are given.
+func defaultLimits() Limits {
 	return Limits{
 		EventBytes: 64 << 20, NameBytes: 64 << 10, Depth: scan.MaxDepth, MetaBytes: 16 << 20,
 		InputBytes: 1 << 40, Ratio: 150, Events: 1<<31 - 1, Names: 1 << 25, TextBytes: 4 << 30, Tracks: 1 << 20, Devices: 1024,
@@ -42,7 +42,7 @@ func DefaultLimits() Limits {
 // withDefaults returns l with the fields set that are not, and none above what
 // the data structures can hold.
 func (l Limits) withDefaults() Limits {
-	def := DefaultLimits()
+	def := defaultLimits()
 	l.EventBytes, l.NameBytes = positive(l.EventBytes, def.EventBytes), positive(l.NameBytes, def.NameBytes)
 	l.Depth, l.MetaBytes = min(positive(l.Depth, def.Depth), def.Depth), positive(l.MetaBytes, def.MetaBytes)
 	l.InputBytes, l.Ratio = positive(l.InputBytes, def.InputBytes), positive(l.Ratio, def.Ratio)

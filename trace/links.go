@@ -14,10 +14,10 @@ import (
 // without a version suffix.
 func IsGraphLaunchName(name string) bool { return strings.Contains(name, "GraphLaunch") }
 
-// IsLaunchName reports whether name is an API call that can put work on a
+// isLaunchName reports whether name is an API call that can put work on a
 // stream: a kernel or graph launch, a copy or a set. Such a call explains an
 // activity; others that share a correlation id, such as event queries, do not.
-func IsLaunchName(name string) bool {
+func isLaunchName(name string) bool {
 	return strings.Contains(name, "aunch") || strings.Contains(name, "emcpy") || strings.Contains(name, "emset")
 }
 
@@ -135,7 +135,7 @@ func (t *Trace) orderCalls(ctx context.Context, x *callIndex) error {
 	launches := func(row int32) bool {
 		k := &known[c.name[row]]
 		if *k == 0 {
-			if *k = -1; IsLaunchName(t.names[c.name[row]]) {
+			if *k = -1; isLaunchName(t.names[c.name[row]]) {
 				*k = 1
 			}
 		}
@@ -352,8 +352,8 @@ func (t *Trace) jumps(l Lane) []int32 {
 	return z.row
 }
 
-// OpAt returns the innermost CPU op on thread th that is running at x.
-func (t *Trace) OpAt(th ThreadIndex, x Time) Event { return t.at(LaneOp, th, x) }
+// opAt returns the innermost CPU op on thread th that is running at x.
+func (t *Trace) opAt(th ThreadIndex, x Time) Event { return t.at(LaneOp, th, x) }
 
 // FrameAt returns the innermost Python or module frame on thread th at x.
 func (t *Trace) FrameAt(th ThreadIndex, x Time) Event { return t.at(LanePython, th, x) }

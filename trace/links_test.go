@@ -43,7 +43,7 @@ func TestLinksAgainstTheObviousOnes(t *testing.T) {
 					continue
 				}
 				same = append(same, int32(j))
-				if IsLaunchName(tr.names[c.name[j]]) {
+				if isLaunchName(tr.names[c.name[j]]) {
 					launching = append(launching, int32(j))
 				}
 			}

@@ -100,12 +100,12 @@ func Kinds(kinds ...Kind) KindSet {
 	return s
 }
 
-// Has reports whether the set holds a kind.
-func (s KindSet) Has(k Kind) bool { return s&(1<<k) != 0 }
+// has reports whether the set holds a kind.
+func (s KindSet) has(k Kind) bool { return s&(1<<k) != 0 }
 
 // Wants reports whether events of kind k are to be stored.
 func (o *Options) Wants(k Kind) bool {
-	return o.Lanes.Has(k.Lane()) && (o.Kinds == 0 || o.Kinds.Has(k))
+	return o.Lanes.Has(k.Lane()) && (o.Kinds == 0 || o.Kinds.has(k))
 }
 
 // config is Options made ready for a load.
@@ -128,7 +128,7 @@ func (c *config) wants(k Kind) bool { return c.kinds[k] }
 func newConfig(o *Options) config {
 	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress, procs: o.Concurrency}
 	for k := range c.kinds {
-		c.kinds[k], c.args[k] = o.Wants(Kind(k)), o.Args.Has(Kind(k))
+		c.kinds[k], c.args[k] = o.Wants(Kind(k)), o.Args.has(Kind(k))
 	}
 	if o.Window != nil {
 		c.window, c.from, c.to = true, o.Window.From, o.Window.To

@@ -165,8 +165,8 @@ var lossReasons = map[scan.Reason]LossReason{
 	scan.LostSyntax: LossBadEvent, scan.LostTruncated: LossTruncated, scan.LostTooLarge: LossLimit,
 	scan.LostTooDeep: LossLimit, scan.LostTime: LossBadTime, scan.LostNumber: LossBadTime,
 	scan.LostNoPhase: LossBadEvent, scan.LostNotObject: LossBadEvent, scan.LostMetadata: LossBadEvent,
-	scan.LostGarbage: LossBadEvent, scan.LostLongName: LossLimit, scan.RepairedDuration: LossRepaired,
-	scan.RepairedComma: LossRepaired, scan.RepairedEmpty: LossRepaired, scan.RepairedQuote: LossRepaired,
+	scan.LostGarbage: LossBadEvent, scan.LostLongName: LossLimit, scan.RepairedDuration: lossRepaired,
+	scan.RepairedComma: lossRepaired, scan.RepairedEmpty: lossRepaired, scan.RepairedQuote: lossRepaired,
 }
 
 func reportLosses(b *Builder, res *scan.Result, source string) {
@@ -190,7 +190,7 @@ func reportLosses(b *Builder, res *scan.Result, source string) {
 		b.LoseDetail(LossTruncated, 0, "the document is not closed")
 	}
 	if res.Docs > 1 && source != sourceProton { // which writes a document for each stream
-		b.LoseDetail(LossRepaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
+		b.LoseDetail(lossRepaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
 		b.notes = append(b.notes, Finding{"several-documents", HealthDegraded, int64(res.Docs), fmt.Sprintf(
 			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches of different recordings mix (give the files one by one)", res.Docs),
 			[]string{"everything"}})

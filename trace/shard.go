@@ -198,15 +198,15 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 	if ev.Has&scan.HasDur == 0 {
 		dur = 0
 		if ev.Has&scan.HasBadDur == 0 { // which was counted when it was read
-			s.losses.add(LossNoDuration, ev.Offset)
+			s.losses.add(lossNoDuration, ev.Offset)
 		}
 	}
 	switch {
 	case dur < 0:
-		s.losses.add(LossNegativeDuration, ev.Offset)
+		s.losses.add(lossNegativeDuration, ev.Offset)
 		return
 	case lane == LaneGPU && ev.TS == 0 && dur == 0:
-		s.losses.add(LossNotCollected, ev.Offset)
+		s.losses.add(lossNotCollected, ev.Offset)
 		return
 	case !plausibleTime(ev.TS, dur):
 		s.losses.add(LossBadTime, ev.Offset)

@@ -267,7 +267,7 @@ func (k *sink) pair(p pairEvent) {
 	case p.begin:
 		k.b.losses.add(LossLimit, p.offset)
 	case len(stack) == 0:
-		k.b.losses.add(LossUnmatched, p.offset)
+		k.b.losses.add(lossUnmatched, p.offset)
 	default:
 		top := stack[len(stack)-1]
 		k.open[key] = stack[:len(stack)-1]
@@ -275,7 +275,7 @@ func (k *sink) pair(p pairEvent) {
 		d := top.data
 		k.openArgs -= int64(len(d.Args))
 		if d.Duration = p.data.Start - d.Start; d.Duration < 0 {
-			k.b.losses.add(LossNegativeDuration, top.offset)
+			k.b.losses.add(lossNegativeDuration, top.offset)
 			return
 		}
 		if k.cfg.wants(d.Kind) && !(k.cfg.window && (d.Start >= k.cfg.to || p.data.Start < k.cfg.from)) {
@@ -292,10 +292,10 @@ func (k *sink) finish() {
 		n += int64(len(stack))
 	}
 	if n > 0 {
-		k.b.LoseDetail(LossUnmatched, n, "begin events without an end")
+		k.b.LoseDetail(lossUnmatched, n, "begin events without an end")
 	}
 	if k.repaired > 0 {
-		k.b.LoseDetail(LossRepaired, k.repaired, "names with invalid UTF-8 or control characters")
+		k.b.LoseDetail(lossRepaired, k.repaired, "names with invalid UTF-8 or control characters")
 	}
 }
 

@@ -112,7 +112,7 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 		if row.Status != "" {
 			kind += "-" + row.Status
 		}
-		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: row.Name, Text: row.Sentence(), Delta: row.Delta, StartA: r.A.Start, StartB: r.B.Start})
+		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: row.Name, Text: row.sentence(), Delta: row.Delta, StartA: r.A.Start, StartB: r.B.Start})
 	}
 }
 

@@ -358,8 +358,8 @@ func (h *hostComparison) sameAs(a, b *hostOp, o *Options) bool {
 	return r.judged && r.p > h.p.Alpha
 }
 
-// Sentence says what an operation's difference is.
-func (r *HostRow) Sentence() string {
+// sentence says what an operation's difference is.
+func (r *HostRow) sentence() string {
 	switch r.Status {
 	case "new":
 		return fmt.Sprintf("host: %s is new: %s a step", r.Name, micros(r.B))

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// NoiseSchema is the schema of a [Noise] as JSON.
-const NoiseSchema = "strata.noise/1"
+// noiseSchema is the schema of a [Noise] as JSON.
+const noiseSchema = "strata.noise/1"
 
 // leastRuns is how many repeated runs noise is learned from: the standard deviation of five is known to a third.
 const leastRuns = 5
@@ -91,7 +91,7 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	}
 	c := &comparison{p: p, a: s, b: s, ca: ca, cb: ca, runs: true, scale: 1, noise: evenly(p.Floor)}
 	c.collect()
-	n := &Noise{Schema: NoiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[string]float64{}}
+	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[string]float64{}}
 	c.learn(n)
 	n.Host = learnHost(p, hosts(s, ca))
 	return n, ctx.Err()
@@ -190,8 +190,8 @@ func ReadNoise(r io.Reader) (*Noise, error) {
 	if err := json.Unmarshal(data, &n); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoise, err)
 	}
-	if n.Schema != NoiseSchema {
-		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrNoise, n.Schema, NoiseSchema)
+	if n.Schema != noiseSchema {
+		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrNoise, n.Schema, noiseSchema)
 	}
 	values := []float64{n.Common, n.Host}
 	for name, sd := range n.Classes {

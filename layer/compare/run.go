@@ -12,8 +12,8 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// BaselineSchema is the schema of a saved [Side].
-const BaselineSchema = "strata.baseline/1"
+// baselineSchema is the schema of a saved [Side].
+const baselineSchema = "strata.baseline/1"
 
 // Side is one of the two things that are compared: one run, or several of the same program, which then show how much runs differ by
 // themselves. It is what --save keeps: a few kilobytes instead of traces.
@@ -99,8 +99,8 @@ func ReadSide(r io.Reader) (*Side, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
 	}
-	if s.Schema != BaselineSchema {
-		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrBaseline, s.Schema, BaselineSchema)
+	if s.Schema != baselineSchema {
+		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrBaseline, s.Schema, baselineSchema)
 	}
 	for i := range s.Runs {
 		if err := cmp.Or(s.Runs[i].check(), s.Runs[i].Host.check()); err != nil {
@@ -141,7 +141,7 @@ func (r *Run) check() error {
 // Write saves a side.
 func (s *Side) Write(w io.Writer) error {
 	out := *s
-	out.Schema = BaselineSchema
+	out.Schema = baselineSchema
 	e := json.NewEncoder(w)
 	return e.Encode(&out)
 }

@@ -137,7 +137,7 @@ func (h *HostReport) table() *table.Table {
 		if row.Judged {
 			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
 		}
-		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between, row.Found(h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
+		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between, row.found(h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
 	return t
 }
@@ -158,8 +158,8 @@ func tail(name string) string {
 // operationWidth is how wide names of operations may be in tables.
 const operationWidth = 56
 
-// Found says in a word what is known of an operation, as [Row.Found] does.
-func (r *HostRow) Found(least time.Duration) string {
+// found says in a word what is known of an operation, as [Row.Found] does.
+func (r *HostRow) found(least time.Duration) string {
 	row := Row{Judged: r.Judged, Significant: r.Significant, Interval: r.Interval, Status: r.Status}
 	return row.Found(least)
 }

@@ -118,7 +118,7 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 // impossible says that an instance was faster than the GPU at its highest clock. An expectation is no bound, and neither is an upper bound of the
 // work.
 func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
-	if w.gpu == nil || k.AtMost || f.bound == BoundLink {
+	if w.gpu == nil || k.AtMost || f.bound == boundLink {
 		return false
 	}
 	if k.Expected && k.LeastWeights == 0 { // this rank's experts may have no token

@@ -17,11 +17,11 @@ type Bound string
 
 // The bounds. More may be added.
 const (
-	BoundCompute Bound = "compute" // arithmetic
-	BoundMemory  Bound = "memory"  // weights and cache
-	BoundLink    Bound = "link"    // bytes between GPUs
-	BoundLatency Bound = "latency" // as short as this GPU's smallest kernels
-	BoundNone    Bound = ""        // nothing is known to limit it
+	boundCompute Bound = "compute" // arithmetic
+	boundMemory  Bound = "memory"  // weights and cache
+	boundLink    Bound = "link"    // bytes between GPUs
+	boundLatency Bound = "latency" // as short as this GPU's smallest kernels
+	boundNone    Bound = ""        // nothing is known to limit it
 )
 
 // Report says what passes should take. It is a document: its JSON form is stable.
@@ -172,13 +172,13 @@ func floorOf(w *opWork, g *hardware.GPU) floor {
 	}
 	switch {
 	case f.link > 0:
-		f.bound = BoundLink
+		f.bound = boundLink
 	case f.compute > f.memory:
-		f.bound = BoundCompute
+		f.bound = boundCompute
 	case f.memory > 0:
-		f.bound = BoundMemory
+		f.bound = boundMemory
 	}
-	f.known = f.bound != BoundNone
+	f.known = f.bound != boundNone
 	return f
 }
 

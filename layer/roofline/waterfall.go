@@ -159,7 +159,7 @@ func (r *measured) rows() []Row {
 			row.TFLOPs, row.TBs = row.GFLOP/1e3/c.raw.Seconds(), float64(row.Bytes)/1e12/c.raw.Seconds()
 		}
 		if c.floor == 0 && c.launches > 0 && float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
-			row.Bound = BoundLatency
+			row.Bound = boundLatency
 		}
 		if c.work.AtMost {
 			c.notes = append(c.notes, "at most: sums over requests do not tell more")

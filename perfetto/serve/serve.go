@@ -17,9 +17,9 @@ import (
 	"github.com/llmstrata/strata/perfetto"
 )
 
-// Address is the only plain-http address from which the UI may fetch a
+// address is the only plain-http address from which the UI may fetch a
 // trace: its content security policy allows 127.0.0.1:9001 and no other port.
-const Address = "127.0.0.1:9001"
+const address = "127.0.0.1:9001"
 
 // DefaultTimeout is how long [Server.Wait] waits for the UI by default.
 const DefaultTimeout = 5 * time.Minute
@@ -53,7 +53,7 @@ var ErrNotFetched = errors.New("serve: the UI did not fetch the trace")
 // addresses are accepted.
 func Start(path, addr, origin string) (*Server, error) {
 	if addr == "" {
-		addr = Address
+		addr = address
 	}
 	if origin == "" {
 		origin = perfetto.UIOrigin
@@ -74,7 +74,7 @@ func Start(path, addr, origin string) (*Server, error) {
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("serve: %w (is another trace being served? the UI accepts only %s)", err, Address)
+		return nil, fmt.Errorf("serve: %w (is another trace being served? the UI accepts only %s)", err, address)
 	}
 	s := &Server{
 		path: path, origin: origin, name: filepath.Base(path), ln: ln,

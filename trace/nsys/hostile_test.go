@@ -116,7 +116,7 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 		{"negative durations and no times", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 50, 0, 7, 1, 0, 1), (NULL, 50, 0, 7, 1, 0, 1), (100, 150, 0, 7, 1, 0, 1);`, func(t *testing.T, tr *trace.Trace) {
-			if tr.LaneLen(trace.LaneGPU) != 1 || loss(tr, trace.LossNegativeDuration) != 1 || loss(tr, trace.LossBadTime) != 1 {
+			if tr.LaneLen(trace.LaneGPU) != 1 || loss(tr, "negative-duration") != 1 || loss(tr, trace.LossBadTime) != 1 {
 				t.Errorf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 			}
 		}},
@@ -142,7 +142,7 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 		{"graph row without times", `CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, graphId); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 0, 2147483647, 1), (5, 8, 2147483647, 1);`, func(t *testing.T, tr *trace.Trace) {
-			if loss(tr, trace.LossNotCollected) != 1 || tr.LaneLen(trace.LaneGPU) != 1 || tr.LaneAt(trace.LaneGPU, 0).Device() != trace.NoDevice {
+			if loss(tr, "not-collected") != 1 || tr.LaneLen(trace.LaneGPU) != 1 || tr.LaneAt(trace.LaneGPU, 0).Device() != trace.NoDevice {
 				t.Errorf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 			}
 		}},

@@ -8,14 +8,14 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// ExtraStoredAPINames is the key of [trace.Meta.Extra] under which the names
+// extraStoredAPINames is the key of [trace.Meta.Extra] under which the names
 // of API calls stand as the export stores them: a JSON object from the name
 // without version suffix to the list of stored names.
-const ExtraStoredAPINames = "nsys_stored_api_names"
+const extraStoredAPINames = "nsys_stored_api_names"
 
-// ExtraProductVersion is the key of [trace.Meta.Extra] with the version of the
+// extraProductVersion is the key of [trace.Meta.Extra] with the version of the
 // nsys that exported the file, as a JSON string.
-const ExtraProductVersion = "nsys_product_version"
+const extraProductVersion = "nsys_product_version"
 
 // readMeta reads the schema version and the session's start.
 func (l *loader) readMeta() error {
@@ -26,7 +26,7 @@ func (l *loader) readMeta() error {
 		case "EXPORT_SCHEMA_VERSION":
 			m.Format = r.text(1)
 		case "EXPORT_PRODUCT_VERSION":
-			m.Extra[ExtraProductVersion], _ = json.Marshal(r.text(1))
+			m.Extra[extraProductVersion], _ = json.Marshal(r.text(1))
 		}
 		return nil
 	})
@@ -90,7 +90,7 @@ func (l *loader) describe() {
 		slices.Sort(l.suffixed[k])
 	}
 	if len(l.suffixed) > 0 {
-		l.b.Meta().Extra[ExtraStoredAPINames], _ = json.Marshal(l.suffixed)
+		l.b.Meta().Extra[extraStoredAPINames], _ = json.Marshal(l.suffixed)
 	}
 }
 

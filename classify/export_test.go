@@ -1,0 +1,4 @@
+package classify
+
+// Names that only tests use from outside.
+var WriteRules = writeRules

@@ -1,0 +1,6 @@
+package roofline
+
+// Names that only tests use from outside.
+const BoundCompute = boundCompute
+const BoundLink = boundLink
+const BoundMemory = boundMemory

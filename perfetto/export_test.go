@@ -1,0 +1,4 @@
+package perfetto
+
+// Names that only tests use from outside.
+const AnnotationCategory = annotationCategory

@@ -1,0 +1,15 @@
+package profile
+
+// Names that only tests use from outside.
+const AnchorUnknown = anchorUnknown
+const BaseStandard = baseStandard
+const DSV3 = dsv3
+const FFNMoE = ffnMoE
+const Generic = generic
+
+type Finder = finder
+
+var Suggest = suggest
+
+// UniversalRules are universalRules.
+func UniversalRules() []RuleSpec { return universalRules }
