@@ -7,32 +7,38 @@ import (
 	"strings"
 )
 
-// setting is a flag of a framework that changes a cause, with where it is documented.
+// setting is a flag of a framework that changes a cause, with the document that was read for it.
 type setting struct{ do, source string }
 
-// The public documentation of the frameworks' settings.
+// The documents that the settings were taken from, read in November 2026: files of repositories at the commit that was read, and
+// pages of documentation.
 const (
-	sglangDocs = "https://docs.sglang.ai/advanced_features/server_arguments.html"
-	vllmDocs   = "https://docs.vllm.ai/en/latest/configuration/engine_args.html"
-	torchGraph = "https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs"
-	vllmGraphs = "https://docs.vllm.ai/en/latest/design/cuda_graphs.html"
-	trtllmDocs = "https://nvidia.github.io/TensorRT-LLM/llm-api/reference.html"
-	torchDocs  = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
+	sglangArguments = "https://github.com/sgl-project/sglang/blob/004813e1dd464844bd92ddbca5cab8c024a75f78/docs/advanced_features/server_arguments.md"
+	vllmGraphs      = "https://github.com/vllm-project/vllm/blob/0045689bdb239a1c53951f3847b9475098f36ef7/docs/design/cuda_graphs.md"
+	vllmScheduler   = "https://github.com/vllm-project/vllm/blob/01230b40128e570a58e54e75f7e55c4d5cd9246d/vllm/config/scheduler.py"
+	trtllmGraphs    = "https://nvidia.github.io/TensorRT-LLM/1.3.0rc27/llm-api/reference/DecodeCudaGraphConfig.html"
+	trtllmOverlap   = "https://nvidia.github.io/TensorRT-LLM/features/overlap-scheduler.html"
+	tokenspeedArgs  = "https://github.com/lightseekorg/tokenspeed/blob/026340fb8cf6b371359206df60de254af80e4ae0/docs/configuration/server.md"
+	tokenspeedLoop  = "https://github.com/lightseekorg/tokenspeed/blob/0237f2cdced235859bf25e1444069e0e82078f76/docs/design/event-loop.md"
+	torchCUDA       = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
+	cudaLazy        = "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"
 )
 
 // captureGraphs and overlapSteps are settings by the framework's registry key; "" for all others.
 var (
 	captureGraphs = map[string]setting{
-		"sglang": {"SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs to the batch sizes that run", sglangDocs},
-		"vllm":   {"vLLM: leave out --enforce-eager and let --compilation-config's cudagraph_capture_sizes cover the batch sizes that run", vllmGraphs},
-		"trtllm": {"TensorRT-LLM: set cuda_graph_config with batch_sizes or max_batch_size that cover the batch sizes that run", trtllmDocs},
-		"":       {"capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", torchDocs},
+		"sglang":     {"SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch sizes that run", sglangArguments},
+		"vllm":       {"vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", vllmGraphs},
+		"trtllm":     {"TensorRT-LLM: set cuda_graph_config with batch_sizes or max_batch_size (128 by default) that cover the batch sizes that run; enable_padding rounds batches up to them", trtllmGraphs},
+		"tokenspeed": {"TokenSpeed: leave out --enforce-eager and raise --max-cudagraph-capture-size to the batch sizes that run", tokenspeedArgs},
+		"":           {"capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", torchCUDA + "#cuda-graphs"},
 	}
 	overlapSteps = map[string]setting{
-		"sglang": {"SGLang: leave out --disable-overlap-schedule, so that the next step is prepared while this one runs", sglangDocs},
-		"vllm":   {"vLLM: --async-scheduling, so that the next step is prepared while this one runs", vllmDocs},
-		"trtllm": {"TensorRT-LLM: leave disable_overlap_scheduler false, so that the next step is prepared while this one runs", trtllmDocs},
-		"":       {"prepare the next step while this one runs on the device", ""},
+		"sglang":     {"SGLang: leave out --disable-overlap-schedule, so that the next step is prepared while this one runs", sglangArguments},
+		"vllm":       {"vLLM: --async-scheduling (on by default since v0.14 where it is supported), so that the next step is prepared while this one runs", vllmScheduler},
+		"trtllm":     {"TensorRT-LLM: leave disable_overlap_scheduler false (the default), so that the next step is prepared while this one runs", trtllmOverlap},
+		"tokenspeed": {"TokenSpeed: TOKENSPEED_DATA_PLANE_SYNC_DEBUG=warn names the code that waits for the device: without it the next step is launched while this one runs", tokenspeedLoop},
+		"":           {"prepare the next step while this one runs on the device", ""},
 	}
 )
 
@@ -65,17 +71,17 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 	d := f.Key()
 	a.launchAdvice(v, d, byCause, least, &out)
 	add(CauseHostCode, setting{"make the host code that the ledger names cheaper, or move it out of the steps", ""}, "the device waits for host code")
-	add(CauseSync, setting{"hoist the synchronisation out of the step, or keep what it waits for on the device", torchDocs + "#asynchronous-execution"}, "is lost to synchronising calls")
-	add(CauseCopyCall, setting{"use pinned memory and non_blocking copies", torchDocs + "#use-pinned-memory-buffers"}, "is lost to copies that block the host")
-	add(CauseAllocation, setting{"allocate before the run, or let the caching allocator keep its memory (expandable_segments)", torchDocs + "#cuda-memory-management"}, "is lost to allocations")
-	add(CauseModule, setting{"warm every kernel up before serving (CUDA_MODULE_LOADING=EAGER loads all modules at the start)", "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading"}, "is lost to loading kernels")
+	add(CauseSync, setting{"hoist the synchronisation out of the step, or keep what it waits for on the device", torchCUDA + "#asynchronous-execution"}, "is lost to synchronising calls")
+	add(CauseCopyCall, setting{"use pinned memory and non_blocking copies", torchCUDA + "#cuda-memory-pinning"}, "is lost to copies that block the host")
+	add(CauseAllocation, setting{"allocate before the run, or let the caching allocator keep its memory (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)", torchCUDA + "#cuda-memory-management"}, "is lost to allocations")
+	add(CauseModule, setting{"warm every kernel up before serving (CUDA_MODULE_LOADING=EAGER loads all modules at the start)", cudaLazy}, "is lost to loading kernels")
 	add(CauseLock, setting{"find the thread that holds what the launching thread waits for: it is work that the step needs", ""}, "the launching thread waits for another thread")
 	add(CauseGIL, setting{"move Python work of other threads into processes: they hold the interpreter lock", ""}, "the launching thread waits for the interpreter lock")
 	add(CauseDescheduled, setting{"give the launching thread a core of its own (taskset, numactl, CPU limits of the container)", ""}, "the launching thread does not run")
 	add(CauseSystemCall, setting{"keep system calls and sleeps out of the step", ""}, "the launching thread is in system calls")
 	add(CauseDependency, setting{"find what the stream waited for: an event, a signal of another rank or process; with every rank's file (--trace DIRECTORY) the report tells who is late", ""}, "work was queued and did not start")
 	add(CauseRanks, setting{"find the rank that is last (several files: --trace DIRECTORY), and what only it does", ""}, "the device waits for other ranks")
-	add(CauseTransfer, setting{"avoid the copies, or overlap them with kernels on another stream", torchDocs + "#use-pinned-memory-buffers"}, "copies run and no kernel")
+	add(CauseTransfer, setting{"avoid the copies, or overlap them with kernels on another stream", torchCUDA + "#cuda-memory-pinning"}, "copies run and no kernel")
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
 	return append(out, a.recordAdvice(v)...)
 }
@@ -88,7 +94,7 @@ func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*Id
 			Why: fmt.Sprintf("launch calls that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
 	if x := byCause[CauseGraphLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
-		*out = append(*out, Advice{Do: "make fewer, larger graphs, and launch the next one before the device is done", Source: torchGraph, NS: x.StepsNS,
+		*out = append(*out, Advice{Do: "make fewer, larger graphs, and launch the next one before the device is done", Source: torchCUDA + "#cuda-graphs", NS: x.StepsNS,
 			Why: fmt.Sprintf("launches of graphs that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
 	for _, d := range v.Ranks[v.Deciding].Drains {
