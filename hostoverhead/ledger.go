@@ -321,7 +321,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		emit(way, piece(CauseDispatch, detailInGraph))
 	case ahead && way.Len() <= limit:
 		emit(way, piece(CauseDispatch, detailQueued))
-	case !ahead && way.Len() <= 2*limit:
+	case !ahead && way.Len() <= limit:
 		p := piece(CauseLaunch, detailOnItsWay)
 		if trace.IsGraphLaunchName(g.launch.Name()) {
 			p = piece(CauseGraphLaunch, detailOnItsWay)

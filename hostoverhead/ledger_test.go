@@ -46,6 +46,22 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 	}
 }
 
+// TestKernelOnItsWay: a kernel that is launched in a gap costs the host its way, but not what it waits for besides.
+func TestKernelOnItsWay(t *testing.T) {
+	for way, want := range map[int64]hostoverhead.Cause{49: hostoverhead.CauseLaunch, 51: hostoverhead.CauseDependency} {
+		tl := newTimeline()
+		for i := range int64(200) {
+			at := i * 200
+			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
+			tl.add(trace.KindKernel, "gemm", 0, int(i)+1, at+5+way, at+195)
+		}
+		got := causesOf(judged(t, tl.b.Finish()))
+		if got[want] < 199*way {
+			t.Errorf("a way of %d µs: %v, want at least %d µs of %s", way, got, 199*way, want)
+		}
+	}
+}
+
 // TestLedgerAddsUp checks on every reference trace that the pieces tile the idle time: in order, disjoint, and to the
 // nanosecond, in the causes and in their names.
 func TestLedgerAddsUp(t *testing.T) {

@@ -17,6 +17,9 @@ type Params struct {
 	// QueuedLimit is how long work that was queued may take to start before its dispatch no longer explains it.
 	// Back-to-back kernels start within 1–2 µs, the first kernel after an idle time within 5–10 µs of its launch (real
 	// exports of Nsight Systems); after more than this the stream waited for an event, another rank or a host callback.
+	// It is also how long a kernel may be on its way that was launched while the device was idle: that time is the host's, as
+	// an earlier launch would have hidden it. Of 2,707 such kernels on 17 real traces 2,639 start within 21 µs; the others
+	// belong to training runs whose streams wait for each other, and to windows that a stray kernel begins.
 	QueuedLimit time.Duration
 	// LongCopyCall is the duration from which an asynchronous copy call has waited: queueing one takes a few µs.
 	LongCopyCall time.Duration

@@ -15,7 +15,7 @@ import (
 type lateness struct{ least, most, window int64 }
 
 // wayLimit is up to how long after a call its kernel was on its way rather than waiting for something.
-const wayLimit = 100_000 // ns
+const wayLimit = 50_000 // ns
 
 // lateOf computes it without the ledger: gaps between kernels, minus copies, up to the end of the call that launches next.
 func lateOf(tr *trace.Trace, device trace.DeviceID) (l lateness) {
