@@ -2,10 +2,12 @@ package hostoverhead_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -112,6 +114,31 @@ func TestRealTracesDoNotContradict(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSharesAreOfOneGPU: a run on two GPUs that are idle 9.7 and 11.5 % of their time. What the host costs cannot be more than
+// that on either; 18.8 %, without what is queued, is what both lose together, of the time of one.
+func TestSharesAreOfOneGPU(t *testing.T) {
+	v := judged(t, openExport(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")))
+	if len(v.Ranks) != 2 || v.Verdict != hostoverhead.No {
+		t.Fatalf("%d devices, %s", len(v.Ranks), v.Verdict)
+	}
+	both := 0.0
+	for i, want := range []float64{9.7, 11.5} {
+		r := &v.Ranks[i]
+		idle := share(r.Headroom.IdleNS, r.WindowNS)
+		if math.Abs(idle-want) > 0.05 || share(r.Headroom.HostNS, r.WindowNS) > idle {
+			t.Errorf("device %d: idle %.2f %%, want %.1f, host %s", r.Device, idle, want, r.Headroom.Share)
+		}
+		for _, c := range r.Idle {
+			if c.Group != "GPU dispatch" {
+				both += share(c.NS, r.WindowNS)
+			}
+		}
+	}
+	if math.Abs(both-18.8) > 0.1 {
+		t.Errorf("both together %.2f %%", both)
+	}
 }
 
 func share(part, whole int64) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
