@@ -24,14 +24,25 @@ const (
 	cudaLazy        = "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"
 )
 
-// captureGraphs and overlapSteps are settings by the framework's registry key; "" for all others.
+// captureGraphs, prefillGraphs and overlapSteps are settings by the framework's registry key; "" for all others.
 var (
+	captureVLLM = setting{"vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", vllmGraphs}
+	captureAny  = setting{"capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", torchCUDA + "#cuda-graphs"}
+	// besideGraph is for launches beside graphs that run already.
+	besideGraph = setting{"let the graph take in what is launched beside it in each step, or fuse it", torchCUDA + "#cuda-graphs"}
+
 	captureGraphs = map[string]setting{
 		"sglang":     {"SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch sizes that run", sglangArguments},
-		"vllm":       {"vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", vllmGraphs},
+		"vllm":       captureVLLM,
 		"trtllm":     {"TensorRT-LLM: set cuda_graph_config with batch_sizes or max_batch_size (128 by default) that cover the batch sizes that run; enable_padding rounds batches up to them", trtllmGraphs},
 		"tokenspeed": {"TokenSpeed: leave out --enforce-eager and raise --max-cudagraph-capture-size to the batch sizes that run", tokenspeedArgs},
-		"":           {"capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", torchCUDA + "#cuda-graphs"},
+		"":           captureAny,
+	}
+	prefillGraphs = map[string]setting{ // graphs of prefills and mixed steps are other ones, where a server has them
+		"sglang":     {"SGLang: leave out --disable-piecewise-cuda-graph, and let --piecewise-cuda-graph-max-tokens cover the tokens that run", sglangArguments},
+		"vllm":       captureVLLM,
+		"tokenspeed": {"TokenSpeed: leave out --disable-prefill-graph and let --prefill-graph-capture-token-sizes cover the tokens that run", tokenspeedArgs},
+		"":           captureAny,
 	}
 	overlapSteps = map[string]setting{
 		"sglang":     {"SGLang: leave out --disable-overlap-schedule, so that the next step is prepared while this one runs", sglangArguments},
@@ -89,7 +100,7 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 // launchAdvice rests on exposed launch time alone: launch calls that hide behind GPU work cost nothing.
 func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*IdleCause, least int64, out *[]Advice) {
 	if x := byCause[CauseLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
-		s := of(captureGraphs, dialect)
+		s := launchSetting(&v.Ranks[v.Deciding], dialect)
 		*out = append(*out, Advice{Do: s.do, Source: s.source, NS: x.StepsNS,
 			Why: fmt.Sprintf("launch calls that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
@@ -104,6 +115,40 @@ func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*Id
 				Why: fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.NS), d.Call)})
 		}
 	}
+}
+
+// launchSetting is what helps against exposed launches, in the stage that has most of them: graphs of that kind of step, or
+// wider ones where most of its kernel time is replayed already.
+func launchSetting(r *RankVerdict, dialect string) setting {
+	single := func(list []Path) (exposed int64) {
+		for _, p := range list {
+			if p.Path != pathNames[pathGraph] {
+				exposed += p.ExposedNS
+			}
+		}
+		return exposed
+	}
+	phase, paths, most := phaseGeneration, r.Paths, int64(-1)
+	for i := range r.Stages {
+		if s := &r.Stages[i]; single(s.Paths) > most {
+			phase, paths, most = phaseOf(s.Stage), s.Paths, single(s.Paths)
+		}
+	}
+	var replayed, rest int64
+	for _, p := range paths {
+		if p.Path == pathNames[pathGraph] {
+			replayed += p.TimeNS
+		} else {
+			rest += p.TimeNS
+		}
+	}
+	switch {
+	case replayed > rest:
+		return besideGraph
+	case phase == phaseContext:
+		return of(prefillGraphs, dialect)
+	}
+	return of(captureGraphs, dialect)
 }
 
 // recordAdvice says what to record to be surer.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer"
 )
 
 // TestAdviceNamesWhatWasRead: each server has settings of its own, each names its flag and a document at a commit or a version
@@ -42,12 +43,38 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 			}
 		}
 	}
+	for key, s := range prefillGraphs {
+		if key != "" && !flag.MatchString(s.do) || !strings.HasPrefix(s.source, "https://") {
+			t.Errorf("%q, prefill: %+v", key, s)
+		}
+	}
 	if servers < 4 {
 		t.Errorf("%d servers", servers)
 	}
 	for _, s := range []string{sglangArguments, vllmGraphs, vllmScheduler, trtllmGraphs, trtllmOverlap, tokenspeedArgs, tokenspeedLoop, torchCUDA, cudaLazy} {
 		if !strings.Contains(sources, s) {
 			t.Errorf("the docs do not list %s", s)
+		}
+	}
+}
+
+// TestAdviceOnLaunchesFitsTheSteps: the stage with most exposed launches decides, and whether its kernels are replayed already.
+func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
+	stage := func(s layer.Stage, replayed, eager, exposed int64) StageVerdict {
+		return StageVerdict{Stage: s, Paths: []Path{{Path: "graph", TimeNS: replayed, ExposedNS: 99}, {Path: "eager", TimeNS: eager, ExposedNS: exposed}}}
+	}
+	for _, c := range []struct {
+		stages []StageVerdict
+		want   setting
+	}{
+		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 10), stage(layer.StagePrefill, 0, 100, 9)}, captureGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 9), stage(layer.StagePrefill, 0, 100, 10)}, prefillGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StageDecode, 49, 50, 10)}, captureGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StageDecode, 51, 50, 10)}, besideGraph},
+		{nil, captureGraphs["sglang"]},
+	} {
+		if got := launchSetting(&RankVerdict{Stages: c.stages}, "sglang"); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.stages, got.do, c.want.do)
 		}
 	}
 }

@@ -200,3 +200,26 @@ func TestWrongUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsReadRealReports: the three reports that docs/host-verdict.md reads line by line are what the program prints.
+func TestDocsReadRealReports(t *testing.T) {
+	page := read(t, "../../../../docs/host-verdict.md")
+	_, page, found := strings.Cut(page, "\n## Three reports")
+	page, _, ends := strings.Cut(page, "\n## ")
+	blocks := strings.Split(page, "```")
+	traces := []string{"old-format-pythonstack-v100.pt.trace.json.gz", "train-graphs-5streams-a100.json.gz", "sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz"}
+	if !found || !ends || len(blocks) != 2*len(traces)+1 {
+		t.Fatalf("%d blocks", len(blocks)/2)
+	}
+	for i, name := range traces {
+		printed := map[string]bool{}
+		for line := range strings.Lines(apptest.MustRun(t, program(), "--trace", testdata.Shared(t, "traces/torch/"+name)).Stdout) {
+			printed[strings.TrimRight(line, "\n ")] = true
+		}
+		for line := range strings.Lines(blocks[2*i+1]) {
+			if line = strings.TrimRight(line, "\n "); !printed[line] {
+				t.Errorf("%s: not printed: %q", name, line)
+			}
+		}
+	}
+}
