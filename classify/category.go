@@ -52,12 +52,74 @@ const (
 	CategoryOther Category = "other"
 )
 
+// Work is the coarse kind of work of a category: what exchanges between GPUs
+// could hide behind, and what can be fused away. "" is not known.
+type Work string
+
+// The kinds of work.
+const (
+	WorkCompute   Work = "compute"
+	WorkExchange  Work = "exchange" // between GPUs
+	WorkMemory    Work = "memory"   // moves data
+	WorkPointwise Work = "pointwise"
+)
+
+// categories are those of the default rule set in report order: what a category
+// needs is said here. role is that of its kernels to a layer, where ruleRoles has
+// no other for the rule that matched.
+var categories = []struct {
+	category Category
+	role     Role
+	work     Work
+}{
+	{CategoryCommunication, RoleCollective, WorkExchange},
+	{CategoryMemory, RoleOther, WorkMemory},
+	{CategoryKVCache, RoleCacheWrite, WorkMemory},
+	{CategoryHybridLinear, RoleMixer, WorkCompute},
+	{CategoryAttention, RoleMixer, WorkCompute},
+	{CategoryMoE, RoleMoE, WorkCompute},
+	{CategoryGEMM, RoleProduct, WorkCompute},
+	{CategoryNorm, RoleNorm, WorkCompute},
+	{CategoryRope, RoleRope, WorkCompute},
+	{CategorySoftmax, RoleSoftmax, WorkCompute},
+	{CategoryActivation, RoleActivation, WorkPointwise},
+	{CategoryQuantize, RoleQuantize, WorkPointwise},
+	{CategoryReduceTopK, RoleOther, WorkCompute},
+	{CategorySamplingIO, RoleOther, WorkPointwise},
+	{CategoryElementwise, RoleElementwise, WorkPointwise},
+	{CategoryOther, RoleOther, ""},
+}
+
 // Categories lists the categories of the default rule set in report order.
 func Categories() []Category {
-	return []Category{
-		CategoryCommunication, CategoryMemory, CategoryKVCache, CategoryHybridLinear,
-		CategoryAttention, CategoryMoE, CategoryGEMM, CategoryNorm, CategoryRope,
-		CategorySoftmax, CategoryActivation, CategoryQuantize, CategoryReduceTopK,
-		CategorySamplingIO, CategoryElementwise, CategoryOther,
+	list := make([]Category, len(categories))
+	for i := range categories {
+		list[i] = categories[i].category
 	}
+	return list
+}
+
+// placeOf is a category's place in categories.
+var placeOf = func() map[Category]int {
+	m := make(map[Category]int, len(categories))
+	for i := range categories {
+		m[categories[i].category] = i
+	}
+	return m
+}()
+
+// Work is what kernels of the category do, "" for one that a user's rule names.
+func (c Category) Work() Work {
+	if i, ok := placeOf[c]; ok {
+		return categories[i].work
+	}
+	return ""
+}
+
+// role is the role of the category's kernels.
+func (c Category) role() Role {
+	if i, ok := placeOf[c]; ok {
+		return categories[i].role
+	}
+	return RoleOther
 }

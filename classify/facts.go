@@ -156,28 +156,6 @@ var (
 	backwardWords  = compilePatterns(words("*backward*", "*bwd*", "*bprop*", "dgrad*", "wgrad*", "*_dgrad*", "*_wgrad*", "adam*", "sgd*", "*optimizer*", "multi_tensor*", "*grad_input*", "*GradGammaBeta*"))
 )
 
-// categoryRoles is the role of what a category holds, where ruleRoles has no
-// other for the rule that matched. A category of the default rules without an
-// entry fails a test.
-var categoryRoles = map[Category]Role{
-	CategoryCommunication: RoleCollective,
-	CategoryMemory:        RoleOther,
-	CategoryKVCache:       RoleCacheWrite,
-	CategoryHybridLinear:  RoleMixer,
-	CategoryAttention:     RoleMixer,
-	CategoryMoE:           RoleMoE,
-	CategoryGEMM:          RoleProduct,
-	CategoryNorm:          RoleNorm,
-	CategoryRope:          RoleRope,
-	CategorySoftmax:       RoleSoftmax,
-	CategoryActivation:    RoleActivation,
-	CategoryQuantize:      RoleQuantize,
-	CategoryReduceTopK:    RoleOther,
-	CategorySamplingIO:    RoleOther,
-	CategoryElementwise:   RoleElementwise,
-	CategoryOther:         RoleOther,
-}
-
 // ruleRoles are the rules whose kernels are something else to a layer than the
 // rest of their category. An ID without a rule fails a test.
 var ruleRoles = map[string]Role{
@@ -215,7 +193,7 @@ func role(n *Name, r Result, c Collective) Role {
 	if x, ok := ruleRoles[r.Rule]; ok {
 		return x
 	}
-	return categoryRoles[r.Category]
+	return r.Category.role()
 }
 
 var inductorEmbedding = compilePatterns(words("embedding"))

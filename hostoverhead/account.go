@@ -9,7 +9,7 @@ import (
 )
 
 // numCauses is the number of causes.
-const numCauses = 18
+const numCauses = len(causes)
 
 // causeSums are nanoseconds by cause, in the order of causes.
 type causeSums [numCauses]int64

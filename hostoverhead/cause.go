@@ -67,7 +67,7 @@ type causeGroup struct {
 }
 
 // causes lists all causes in report order. The place in it is a cause's number in sums.
-var causes = []causeGroup{
+var causes = [...]causeGroup{
 	{CauseHostCode, groupWork}, {CauseLaunch, groupWork}, {CauseGraphLaunch, groupWork},
 	{CauseSync, groupWaiting}, {CauseCopyCall, groupWaiting}, {CauseAllocation, groupWaiting}, {CauseModule, groupWaiting},
 	{CauseLock, groupWaiting}, {CauseGIL, groupWaiting}, {CauseDescheduled, groupWaiting}, {CauseSystemCall, groupWaiting},
@@ -78,7 +78,7 @@ var causes = []causeGroup{
 
 // number is the cause's place in causes.
 func (c Cause) number() int {
-	return slices.IndexFunc(causes, func(g causeGroup) bool { return g.cause == c })
+	return slices.IndexFunc(causes[:], func(g causeGroup) bool { return g.cause == c })
 }
 
 // Group is the row of the headroom that the cause counts for: "host work", "host waiting", "GPU dispatch", "other ranks",

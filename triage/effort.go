@@ -15,24 +15,12 @@ const (
 	effortMove            // moves data or works pointwise: may stand between the kernels of a chain
 )
 
-// efforts says what kernels of a category do; one that a user's rule names is effortOther.
-var efforts = map[classify.Category]effort{
-	classify.CategoryCommunication: effortExchange,
-	classify.CategoryMemory:        effortMove,
-	classify.CategoryKVCache:       effortMove,
-	classify.CategoryElementwise:   effortMove,
-	classify.CategoryActivation:    effortMove,
-	classify.CategoryQuantize:      effortMove,
-	classify.CategorySamplingIO:    effortMove,
-	classify.CategoryAttention:     effortCompute,
-	classify.CategoryMoE:           effortCompute,
-	classify.CategoryGEMM:          effortCompute,
-	classify.CategoryNorm:          effortCompute,
-	classify.CategoryRope:          effortCompute,
-	classify.CategorySoftmax:       effortCompute,
-	classify.CategoryReduceTopK:    effortCompute,
-	classify.CategoryHybridLinear:  effortCompute,
-	classify.CategoryOther:         effortOther,
+// efforts says what each kind of work is to chains and to the exposure ledger.
+var efforts = map[classify.Work]effort{
+	classify.WorkExchange:  effortExchange,
+	classify.WorkMemory:    effortMove,
+	classify.WorkPointwise: effortMove,
+	classify.WorkCompute:   effortCompute,
 }
 
 // effortOf is what an activity does.
@@ -43,5 +31,5 @@ func effortOf(kind trace.Kind, category classify.Category) effort {
 	case trace.KindGraph:
 		return effortCompute
 	}
-	return efforts[category]
+	return efforts[category.Work()]
 }

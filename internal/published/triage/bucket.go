@@ -71,26 +71,15 @@ func (b Bucket) weight() float64 {
 	return 0.8
 }
 
-// categoryBuckets says which bucket a category of the classifier falls into;
-// one that a user's rule names falls into BucketOther. Communication is strong
-// where a library made for it runs, see BucketOf.
-var categoryBuckets = map[classify.Category]Bucket{
-	classify.CategoryCommunication: BucketCommunicationWeak,
-	classify.CategoryMemory:        BucketMemoryWeak,
-	classify.CategoryKVCache:       BucketMemoryWeak,
-	classify.CategoryElementwise:   BucketElementwise,
-	classify.CategoryActivation:    BucketElementwise,
-	classify.CategoryQuantize:      BucketElementwise,
-	classify.CategorySamplingIO:    BucketElementwise,
-	classify.CategoryAttention:     BucketCompute,
-	classify.CategoryMoE:           BucketCompute,
-	classify.CategoryGEMM:          BucketCompute,
-	classify.CategoryNorm:          BucketCompute,
-	classify.CategoryRope:          BucketCompute,
-	classify.CategorySoftmax:       BucketCompute,
-	classify.CategoryReduceTopK:    BucketCompute,
-	classify.CategoryHybridLinear:  BucketCompute,
-	classify.CategoryOther:         BucketOther,
+// workBuckets says which bucket a kind of work falls into; what is not known falls
+// into BucketOther. Communication is strong where a library made for it runs, see
+// BucketOf.
+var workBuckets = map[classify.Work]Bucket{
+	classify.WorkExchange:  BucketCommunicationWeak,
+	classify.WorkMemory:    BucketMemoryWeak,
+	classify.WorkPointwise: BucketElementwise,
+	classify.WorkCompute:   BucketCompute,
+	"":                     BucketOther,
 }
 
 // BucketOf maps an activity's kind, category and library to its bucket.
@@ -101,7 +90,7 @@ func BucketOf(kind trace.Kind, category classify.Category, library classify.Fami
 	case trace.KindGraph:
 		return BucketCompute
 	}
-	b := categoryBuckets[category]
+	b := workBuckets[category.Work()]
 	if b == BucketCommunicationWeak && library == classify.FamilyNCCL {
 		return BucketCommunicationStrong
 	}

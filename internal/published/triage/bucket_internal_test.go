@@ -7,12 +7,12 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestCategoriesHaveABucket: a new category must be told how the overlap
+// TestCategoriesHaveABucket: of a new kind of work it must be said how the overlap
 // analysis counts it.
 func TestCategoriesHaveABucket(t *testing.T) {
 	for _, c := range classify.Categories() {
-		if _, ok := categoryBuckets[c]; !ok {
-			t.Errorf("category %q is not in categoryBuckets", c)
+		if _, ok := workBuckets[c.Work()]; !ok {
+			t.Errorf("work %q of category %q is not in workBuckets", c.Work(), c)
 		}
 	}
 	for name, want := range map[string]Bucket{
