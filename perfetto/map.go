@@ -15,6 +15,7 @@ import (
 // Map says where the passes of a trace, and the layers of one of them, are in
 // the Perfetto UI.
 type Map struct {
+	Schema       string       `json:"schema"`         // "strata.perfetto/1"
 	TraceStartNS int64        `json:"trace_start_ns"` // raw time of the time axis' zero
 	TraceEndS    float64      `json:"trace_end_s"`    // end of the last event on the time axis
 	Pass         int          `json:"pass"`           // whose layers are listed; −1 when the trace has none
@@ -23,6 +24,9 @@ type Map struct {
 
 	openable bool // by the UI
 }
+
+// mapSchema is the name and version of the document.
+const mapSchema = "strata.perfetto/1"
 
 // secondsDecimals is of seconds in the text: layers take some hundred µs, so
 // that milliseconds do not tell them apart.
@@ -60,7 +64,7 @@ func CanOpen(t *trace.Trace) bool { return t.Meta().Source != "nsys" }
 func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error) {
 	t := a.Analysis().Trace()
 	_, end := t.Window()
-	m := &Map{TraceStartNS: t.Origin(), TraceEndS: float64(end) / 1e9, Pass: pass,
+	m := &Map{Schema: mapSchema, TraceStartNS: t.Origin(), TraceEndS: float64(end) / 1e9, Pass: pass,
 		Passes: []PassRange{}, Layers: []LayerRange{}, openable: CanOpen(t)}
 	url := func(r Range) string {
 		if !m.openable {

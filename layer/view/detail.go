@@ -17,6 +17,7 @@ import (
 
 // Detail is one layer of one pass, kernel by kernel.
 type Detail struct {
+	Schema   string         `json:"schema"` // "strata.breakdown/1"
 	Metadata DetailMetadata `json:"metadata"`
 	// Categories adds up the layer's kernels per category, in order of first appearance.
 	Categories CategorySums `json:"category_summary"`
@@ -165,7 +166,7 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Detail{Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
+	d := &Detail{Schema: detailSchema, Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
 		StartNS: int64(lay.Start), WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
 		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}, labels: labels(a)}
 	index := map[string]int{}

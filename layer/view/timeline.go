@@ -15,6 +15,7 @@ import (
 // Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
 // Its field names are fixed by the command-line specification; seconds are since the trace's first event.
 type Timeline struct {
+	Schema         string           `json:"schema"` // "strata.timeline/1"
 	Trace          string           `json:"trace"`
 	Config         string           `json:"config"`
 	Profile        string           `json:"profile"`
@@ -146,9 +147,15 @@ func labels(a *layer.Device) func(string) string {
 	return func(key string) string { return a.CategoryLabel(classify.Category(key)) }
 }
 
+// timelineSchema and detailSchema are the names and versions of the documents.
+const (
+	timelineSchema = "strata.timeline/1"
+	detailSchema   = "strata.breakdown/1"
+)
+
 // NewTimeline makes the document for pass p; p None takes the steady pass. The error wraps [ErrRange].
 func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
-	t := &Timeline{Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name, Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
+	t := &Timeline{Schema: timelineSchema, Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name, Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
 		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
 		GPU: a.GPU, Evidence: a.Evidence, Health: a.Analysis().Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
 		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Operators: []OperatorTable{}, Notes: a.Notes, labels: labels(a),

@@ -68,10 +68,11 @@ func matrixProgram() app.Program {
 			}
 			if env.Format == "json" {
 				doc := struct {
+					Schema  string            `json:"schema"`
 					Title   string            `json:"title,omitempty"`
 					Entries []capture.Entry   `json:"entries"`
 					Reports map[string]string `json:"reports"`
-				}{p.Title, entries, b.files}
+				}{"strata.capture-matrix/1", p.Title, entries, b.files}
 				if werr := env.WriteJSON(doc); werr != nil {
 					return werr
 				}

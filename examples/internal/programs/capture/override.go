@@ -33,10 +33,11 @@ func overrideProgram() app.Program {
 			}
 			if env.Format == "json" {
 				return env.WriteJSON(struct {
+					Schema string `json:"schema"`
 					Source string `json:"source"`
 					Output string `json:"output"`
 					capture.OverrideChanges
-				}{source, output, ch})
+				}{"strata.capture-override/1", source, output, ch})
 			}
 			what := "unchanged: both places are as wanted"
 			if ch.Stacks+ch.Rank0 > 0 {

@@ -130,9 +130,10 @@ func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *h
 			return err
 		}
 		return env.WriteJSON(struct {
+			Schema string `json:"schema"`
 			*hostoverhead.Comparison
 			Handoff *hostoverhead.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
-		}{c, c.Handoff(v)})
+		}{"strata.host-compare/1", c, c.Handoff(v)})
 	}
 	return c.WriteText(env.Stdout)
 }
@@ -167,9 +168,10 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	}
 	if env.Format == "json" {
 		return env.WriteJSON(struct {
+			Schema string `json:"schema"`
 			*hostoverhead.Run
 			Host *hostoverhead.Verdict `json:"host"` // where the idle time goes
-		}{r, v})
+		}{"strata.host-run/1", r, v})
 	}
 	if err := r.WriteText(env.Stdout); err != nil {
 		return err

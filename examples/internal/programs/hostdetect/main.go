@@ -88,7 +88,10 @@ func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) err
 	case err != nil:
 		return noKernels(env, t, o, err)
 	case o.asJSON(env):
-		return env.WriteJSON(r)
+		return env.WriteJSON(struct {
+			Schema string `json:"schema"`
+			*host.Report
+		}{"strata.host-published/1", r})
 	}
 	return r.WriteText(env.Stdout)
 }
