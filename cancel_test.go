@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/whole"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
@@ -337,7 +338,7 @@ func TestCancelledBeforeTheStart(t *testing.T) {
 	if _, err := trace.Read(ctx, r, trace.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Read = %v, want context.Canceled", err)
 	}
-	tr := build(nil)
+	tr := whole.Build(nil)
 	if _, err := layer.Analyze(ctx, tr, layer.Options{}); err == nil {
 		t.Error("Analyze of nothing, cancelled, gave no error")
 	}

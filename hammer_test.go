@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/whole"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
@@ -32,7 +33,7 @@ import (
 func TestHammer(t *testing.T) {
 	ctx := context.Background()
 	load := func() (*trace.Trace, *layer.Device) {
-		tr, err := trace.Read(ctx, bytes.NewReader(small(gen.FullGraph, gen.NVIDIA)), trace.Options{})
+		tr, err := trace.Read(ctx, bytes.NewReader(whole.Small(gen.FullGraph, gen.NVIDIA)), trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,11 +70,11 @@ func TestHammer(t *testing.T) {
 			}
 			var profile bytes.Buffer
 			err = a.WriteProfile(&profile)
-			return []any{reportText(a), profile.Len() > 0, err}
+			return []any{whole.ReportText(a), profile.Len() > 0, err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any {
-			r, err := triage.Analyze(ctx, triageInput(t, tr, layer.Options{}), triage.Options{})
-			return []any{reportText(r), err}
+			r, err := triage.Analyze(ctx, whole.TriageInput(t, tr, layer.Options{}), triage.Options{})
+			return []any{whole.ReportText(r), err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any {
 			a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: layer.BoundariesRepeats})
@@ -165,7 +166,7 @@ func TestRanksInParallel(t *testing.T) {
 		paths = append(paths, path)
 	}
 	analyse := func(tr *trace.Trace) string {
-		r, rerr := triage.Analyze(t.Context(), triageInput(t, tr, layer.Options{}), triage.Options{})
+		r, rerr := triage.Analyze(t.Context(), whole.TriageInput(t, tr, layer.Options{}), triage.Options{})
 		a, aerr := layer.Analyze(t.Context(), tr, layer.Options{})
 		v, verr := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
 		text, err := json.Marshal([]any{v, verr, r, rerr, a, aerr})
@@ -205,7 +206,7 @@ func TestRanksInParallel(t *testing.T) {
 func linkSum(tr *trace.Trace) uint64 {
 	var sum uint64
 	mix := func(v uint64) { sum = (sum ^ v) * 1099511628211 } // FNV-1a's prime
-	for _, lane := range lanes {
+	for _, lane := range whole.Lanes {
 		for e := range tr.Events(lane) {
 			mix(uint64(e.Start()))
 			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.AnnotationAt(e.Thread(), e.Start())} {

@@ -1,7 +1,9 @@
 package hostoverhead
 
 import (
+	"bufio"
 	"context"
+	"strings"
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -51,4 +53,16 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 		})
 	}
 	return most
+}
+
+// ListedRanks is how many ranks a table has at most.
+const ListedRanks = listedRanks
+
+// Text is the table of stragglers.
+func (s *Stragglers) Text() string {
+	var out strings.Builder
+	b := bufio.NewWriter(&out)
+	s.write(b)
+	b.Flush()
+	return out.String()
 }

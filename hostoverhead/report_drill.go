@@ -22,13 +22,24 @@ const (
 func (s *Stragglers) write(b *bufio.Writer) {
 	fmt.Fprintf(b, "\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
 	t := table.New(table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
-	for _, r := range s.Ranks {
+	for _, r := range s.listed() {
 		t.Row(r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), microseconds(r.WaitNS), table.Count(int64(r.Kernels)), microseconds(r.HostNS))
 	}
 	t.WriteText(b)
+	more(b, len(s.Ranks)-listedRanks)
 	for _, e := range s.Extra {
 		fmt.Fprintf(b, "  only or more on %s: %s\n", s.Straggler, table.Clean(e))
 	}
+}
+
+// listed is what ranks the table has: all, or, of too many, those that were last most often.
+func (s *Stragglers) listed() []RankArrival {
+	if len(s.Ranks) <= listedRanks {
+		return s.Ranks
+	}
+	worst := slices.Clone(s.Ranks)
+	slices.SortStableFunc(worst, func(x, y RankArrival) int { return cmp.Compare(y.Last, x.Last) })
+	return worst[:listedRanks]
 }
 
 // writeDrill writes what ran during the idle time, the gaps, the graph coverage and the repeating pattern.

@@ -92,7 +92,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !res.HasEvents || k.rows == 0 && len(b.counts) == 0 && res.Losses.Total() > 0 && len(res.Metas) == 0 && !res.Truncated {
+	if empty(res, k.rows > 0 || len(b.counts) > 0) {
 		return nil, noEvents(res, damage)
 	}
 	k.finish()
@@ -112,6 +112,11 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	b.SetMeta(meta)
 	k.tell()
 	return b.FinishContext(ctx)
+}
+
+// empty reports whether a scan found no place for events, or nothing but damage there.
+func empty(res *scan.Result, events bool) bool {
+	return !res.HasEvents || !events && res.Losses.Total() > 0 && len(res.Metas) == 0 && !res.Truncated
 }
 
 // noEvents says why a scan found no events: their front is cut off or damaged,

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"time"
@@ -25,6 +26,8 @@ type Reader struct {
 	texts [1024]cachedText // a power of two, see cache
 	err   error
 	rec   Record
+
+	events bool // there was one
 }
 
 type cachedText struct{ raw, text string }
@@ -79,7 +82,8 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 // Next returns the next event; it is overwritten by the following call. The
 // error is io.EOF at the end; all whole events come before any error. Damage is
 // skipped and counted (see [Reader.Losses]) unless [Options.Strict] is set; compressed
-// data that ends early or is corrupt is an error after the last event it holds.
+// data that ends early or is corrupt is an error after the last event it holds,
+// and so is a trace that is cut off or damaged in front of its events.
 func (r *Reader) Next() (*Record, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -93,9 +97,14 @@ func (r *Reader) Next() (*Record, error) {
 				if r.err = e; damage != nil {
 					r.err = damage
 				}
+			} else if res := r.s.Result(); empty(res, r.events) {
+				if e := noEvents(res, nil); !errors.Is(e, ErrFormat) {
+					r.err = e
+				}
 			}
 			return nil, r.err
 		}
+		r.events = true
 		if r.fill(ev) {
 			return &r.rec, nil
 		}

@@ -1,4 +1,7 @@
-package strata_test
+// Package whole takes any trace the whole way, for tests: through every accessor,
+// every analysis and every writer of copies. Its fuzz targets stand here, beside no
+// database: what a target's binary holds is compared after each input.
+package whole
 
 import (
 	"encoding/json"
@@ -22,13 +25,13 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// lanes are all lanes of a trace.
-var lanes = []trace.Lane{trace.LaneGPU, trace.LaneLaunch, trace.LaneOp, trace.LanePython, trace.LaneAnnotation, trace.LaneSync, trace.LaneOther, trace.LaneCounter}
+// Lanes are all lanes of a trace.
+var Lanes = []trace.Lane{trace.LaneGPU, trace.LaneLaunch, trace.LaneOp, trace.LanePython, trace.LaneAnnotation, trace.LaneSync, trace.LaneOther, trace.LaneCounter}
 
-// walk reads a trace through every accessor and reports what contradicts the
+// Walk reads a trace through every accessor and reports what contradicts the
 // model: the invariants that analyses rely on, whatever the bytes were. It
 // returns the number of events seen.
-func walk(t testing.TB, tr *trace.Trace) int {
+func Walk(t testing.TB, tr *trace.Trace) int {
 	t.Helper()
 	first, last := tr.Window()
 	if first > last {
@@ -36,7 +39,7 @@ func walk(t testing.TB, tr *trace.Trace) int {
 	}
 	seen := 0
 	var id trace.EventID
-	for _, lane := range lanes {
+	for _, lane := range Lanes {
 		i := 0
 		var before trace.Event
 		for e := range tr.Events(lane) {
@@ -167,7 +170,7 @@ func newLab(t testing.TB, tr *trace.Trace) *lab {
 	return &lab{
 		trace:  tr,
 		layers: sync.OnceValues(func() (*layer.Analysis, error) { return layer.Analyze(t.Context(), tr, layer.Options{}) }),
-		input:  sync.OnceValue(func() triage.Input { return triageInput(t, tr, layer.Options{}) }),
+		input:  sync.OnceValue(func() triage.Input { return TriageInput(t, tr, layer.Options{}) }),
 	}
 }
 
@@ -181,15 +184,15 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 	func(t testing.TB, l *lab) (any, error) {
 		a, err := published.Analyze(t.Context(), l.trace, layer.Options{})
 		if err == nil {
-			checkLayers(t, a)
+			CheckLayers(t, a)
 		}
 		return a, err
 	},
 	func(t testing.TB, l *lab) (any, error) {
 		a, err := triage.Analyze(t.Context(), l.input(), triage.Options{})
 		if err == nil {
-			render(t, "report", a.WriteMarkdown)
-			render(t, "profile", a.WriteProfile)
+			Render(t, "report", a.WriteMarkdown)
+			Render(t, "profile", a.WriteProfile)
 		}
 		return a, err
 	},
@@ -203,14 +206,14 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 		}
 		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{passes, passes}, hostoverhead.Options{})
 		if err == nil {
-			render(t, "host verdict", v.WriteText)
+			Render(t, "host verdict", v.WriteText)
 		}
 		return v, err
 	},
 	func(t testing.TB, l *lab) (any, error) {
 		r, err := host.Detect(t.Context(), l.trace, host.Options{})
 		if err == nil {
-			render(t, "published verdict", r.WriteText)
+			Render(t, "published verdict", r.WriteText)
 		}
 		return r, err
 	},
@@ -233,19 +236,9 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 func tryLayers(t testing.TB, l *lab, b layer.Boundaries) (any, error) {
 	a, err := layer.Analyze(t.Context(), l.trace, layer.Options{Boundaries: b})
 	if err == nil {
-		checkLayers(t, a)
+		CheckLayers(t, a)
 	}
 	return a, err
-}
-
-// analyses runs every analysis on a trace, and returns how many gave a result.
-func analyses(t testing.TB, tr *trace.Trace) int {
-	t.Helper()
-	l, results := newLab(t, tr), 0
-	for i := range trials {
-		results += l.try(t, i)
-	}
-	return results
 }
 
 // try runs one analysis: 1 if it gave a result.
@@ -253,7 +246,7 @@ func (l *lab) try(t testing.TB, i int) int {
 	t.Helper()
 	v, err := trials[i](t, l)
 	if err != nil {
-		refused(t, fmt.Sprintf("analysis %d", i), err)
+		Refused(t, fmt.Sprintf("analysis %d", i), err)
 		return 0
 	}
 	if _, err := json.Marshal(v); err != nil {
@@ -262,8 +255,8 @@ func (l *lab) try(t testing.TB, i int) int {
 	return 1
 }
 
-// checkLayers renders an analysis and checks that its parts fit the whole.
-func checkLayers(t testing.TB, an *layer.Analysis) {
+// CheckLayers renders an analysis and checks that its parts fit the whole.
+func CheckLayers(t testing.TB, an *layer.Analysis) {
 	t.Helper()
 	for i := range an.Devices {
 		checkDevice(t, &an.Devices[i])
@@ -289,7 +282,7 @@ func checkDevice(t testing.TB, a *layer.Device) {
 			continue // rendering all of many passes would only repeat itself
 		}
 		if tl, err := view.NewTimeline(a, p); err != nil {
-			refused(t, "timeline", err)
+			Refused(t, "timeline", err)
 		} else if _, err := json.Marshal(tl); err != nil {
 			t.Errorf("timeline as JSON: %v", err)
 		}
@@ -297,20 +290,20 @@ func checkDevice(t testing.TB, a *layer.Device) {
 		for _, l := range pass.Layers[:min(3, len(pass.Layers))] {
 			d, err := view.NewDetail(a, p, l.Index)
 			if err != nil {
-				refused(t, "detail", err)
+				Refused(t, "detail", err)
 				continue
 			}
-			render(t, "detail", d.WriteJSON)
-			render(t, "detail", d.WriteText)
+			Render(t, "detail", d.WriteJSON)
+			Render(t, "detail", d.WriteText)
 			if before != nil {
-				render(t, "diff", view.DiffOf(before, d).WriteText)
+				Render(t, "diff", view.DiffOf(before, d).WriteText)
 			}
 			before = d
 		}
 		if m, err := perfetto.NewMap(a, p, nil, perfetto.Link{}); err != nil {
-			refused(t, "map", err)
+			Refused(t, "map", err)
 		} else {
-			render(t, "map", m.WriteText)
+			Render(t, "map", m.WriteText)
 		}
 	}
 	for _, track := range perfetto.Tracks(a, perfetto.DefaultGap) {
@@ -361,7 +354,7 @@ func (c *copier) annotated(t testing.TB) {
 	t.Helper()
 	tracks := []perfetto.Track{{Name: "one", Spans: []perfetto.Span{{Name: "a\"b\x00", Start: 0, End: trace.Time(time.Millisecond)}}}}
 	if err := perfetto.Annotate(t.Context(), c.trace, c.src, c.dst, tracks); err != nil {
-		refused(t, "annotate", err)
+		Refused(t, "annotate", err)
 		return
 	}
 	c.again(t, "the annotated copy", c.trace.LaneLen(trace.LaneGPU))
@@ -370,7 +363,7 @@ func (c *copier) annotated(t testing.TB) {
 func (c *copier) slice(t testing.TB, o perfetto.SliceOptions, activities int) {
 	t.Helper()
 	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst, o); err != nil {
-		refused(t, "slice", err)
+		Refused(t, "slice", err)
 		return
 	}
 	c.again(t, "the slice", activities)
@@ -394,22 +387,24 @@ func (c *copier) again(t testing.TB, what string, activities int) {
 	}
 }
 
-func refused(t testing.TB, what string, err error) {
+// Refused checks the error of what refused a trace.
+func Refused(t testing.TB, what string, err error) {
 	t.Helper()
 	if err.Error() == "" {
 		t.Errorf("%s: an error without words", what)
 	}
 }
 
-func render(t testing.TB, what string, write func(io.Writer) error) {
+// Render writes a report to nowhere.
+func Render(t testing.TB, what string, write func(io.Writer) error) {
 	t.Helper()
 	if err := write(io.Discard); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
 }
 
-// triageInput is what triage works on, of one trace.
-func triageInput(t testing.TB, tr *trace.Trace, o layer.Options) triage.Input {
+// TriageInput is what triage works on, of one trace.
+func TriageInput(t testing.TB, tr *trace.Trace, o layer.Options) triage.Input {
 	t.Helper()
 	in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr, Path: "a.json"}}, nil, o)
 	if err != nil {
@@ -418,8 +413,8 @@ func triageInput(t testing.TB, tr *trace.Trace, o layer.Options) triage.Input {
 	return in
 }
 
-// reportText is a report as its document, "" for none.
-func reportText(r *triage.Report) string {
+// ReportText is a report as its document, "" for none.
+func ReportText(r *triage.Report) string {
 	var b strings.Builder
 	if r == nil || r.WriteJSON(&b) != nil {
 		return ""

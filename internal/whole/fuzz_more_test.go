@@ -1,4 +1,4 @@
-package strata_test
+package whole_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/whole"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -22,8 +23,8 @@ import (
 // FuzzPacked edits the compressed bytes of a good trace, so that what comes out
 // of the decoder is damaged in ways that edits of the text do not reach.
 func FuzzPacked(f *testing.F) {
-	w := newWhole(f)
-	text := tiny(gen.Eager, gen.NVIDIA)
+	w := whole.New(f)
+	text := whole.Tiny(gen.Eager, gen.NVIDIA)
 	packed := [][]byte{gzipped(f, text), zstandard(f, text)}
 	f.Add(true, uint16(0), []byte{})
 	f.Add(false, uint16(200), []byte{})
@@ -37,7 +38,7 @@ func FuzzPacked(f *testing.F) {
 		for ; len(edits) >= 3; edits = edits[3:] {
 			data[(int(edits[0])<<8|int(edits[1]))%len(data)] ^= edits[2]
 		}
-		w.text(t, data[:len(data)-int(cut)%len(data)])
+		w.Text(t, data[:len(data)-int(cut)%len(data)])
 	})
 }
 
@@ -71,8 +72,8 @@ func pack(tb testing.TB, w io.WriteCloser, text []byte) {
 // FuzzStream reads any bytes event by event and as a whole: both see the same
 // number of events of every phase.
 func FuzzStream(f *testing.F) {
-	newWhole(f)
-	f.Add(tiny(gen.Eager, gen.AMD))
+	whole.New(f)
+	f.Add(whole.Tiny(gen.Eager, gen.AMD))
 	f.Add([]byte(`{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2},{"ph":"M","name":"process_name"},{"ph":"s","ts":1}]}`))
 	f.Add([]byte(`[{"ph":"X","ts":1,"dur":2},{"ph":"X","ts":`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -124,8 +125,8 @@ func compressed(data []byte) bool {
 // FuzzModel analyses a good trace with any model config, profile and rules that
 // are accepted: what users write must not break what the trace says.
 func FuzzModel(f *testing.F) {
-	newWhole(f)
-	tr, err := trace.Read(context.Background(), bytes.NewReader(tiny(gen.Eager, gen.NVIDIA)), trace.Options{})
+	whole.New(f)
+	tr, err := trace.Read(context.Background(), bytes.NewReader(whole.Tiny(gen.Eager, gen.NVIDIA)), trace.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -147,21 +148,21 @@ func FuzzModel(f *testing.F) {
 			return
 		}
 		modes := layer.AllBoundaries()
-		share(slices.Concat(config, mine, rules), len(modes)+1, func(i int) {
+		whole.Share(slices.Concat(config, mine, rules), len(modes)+1, func(i int) {
 			if i < len(modes) {
 				a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c, Profile: p, Rules: own, NumLayers: layers, Boundaries: modes[i]})
 				if err != nil {
-					refused(t, "layer "+string(modes[i]), err)
+					whole.Refused(t, "layer "+string(modes[i]), err)
 					return
 				}
-				checkLayers(t, a)
+				whole.CheckLayers(t, a)
 				return
 			}
-			in := triageInput(t, tr, layer.Options{Rules: own})
+			in := whole.TriageInput(t, tr, layer.Options{Rules: own})
 			if r, err := triage.Analyze(t.Context(), in, triage.Options{}); err != nil {
-				refused(t, "triage", err)
+				whole.Refused(t, "triage", err)
 			} else {
-				render(t, "report", r.WriteMarkdown)
+				whole.Render(t, "report", r.WriteMarkdown)
 			}
 		})
 	})
