@@ -1,6 +1,3 @@
-// Package whole takes any trace the whole way, for tests: through every accessor,
-// every analysis and every writer of copies. Its fuzz targets stand here, beside no
-// database: what a target's binary holds is compared after each input.
 package whole
 
 import (
@@ -38,57 +35,79 @@ func Walk(t testing.TB, tr *trace.Trace) int {
 		t.Errorf("Window = %d, %d", first, last)
 	}
 	seen := 0
-	var id trace.EventID
 	for _, lane := range Lanes {
-		i := 0
-		var before trace.Event
-		for e := range tr.Events(lane) {
-			if e.ID() != id || e.Index() != i || e.Lane() != lane || tr.At(id) != e || tr.LaneAt(lane, i) != e {
-				t.Fatalf("event %d of lane %v is %d, index %d, lane %v", i, lane, e.ID(), e.Index(), e.Lane())
-			}
-			if e.Duration() < 0 || e.Start() < 0 || e.End() < e.Start() {
-				t.Fatalf("event %d from %d to %d, duration %d: want 0 ≤ start ≤ end", id, e.Start(), e.End(), e.Duration())
-			}
-			if e.Start() < first || e.End() > last {
-				t.Fatalf("event %d from %d to %d is outside the window %d to %d", id, e.Start(), e.End(), first, last)
-			}
-			if tr.Raw(e.Start())-tr.Origin() != int64(e.Start()) {
-				t.Fatalf("event %d: raw time %d does not agree with the origin %d", id, tr.Raw(e.Start()), tr.Origin())
-			}
-			if before.Valid() && before.Thread() == e.Thread() && before.Start() > e.Start() {
-				t.Fatalf("lane %v: event %d begins at %d, the one after it on the thread at %d", lane, before.ID(), before.Start(), e.Start())
-			}
-			if e.Kind().Lane() != lane {
-				t.Fatalf("event %d of kind %v is in lane %v", id, e.Kind(), lane)
-			}
-			if e.Name() != tr.Name(e.NameID()) || int(e.NameID()) >= tr.NumNames() {
-				t.Fatalf("event %d: name %d of %d", id, e.NameID(), tr.NumNames())
-			}
-			links(t, tr, e)
-			before = e
-			id++
-			i++
-			seen++
-		}
-		if i != tr.LaneLen(lane) {
-			t.Errorf("lane %v: %d events, LaneLen %d", lane, i, tr.LaneLen(lane))
-		}
-		perThread := 0
-		for th := trace.NoThread; int(th) < len(tr.Threads()); th++ {
-			for e := range tr.OnThread(lane, th) {
-				if e.Thread() != th && lane != trace.LaneGPU {
-					t.Fatalf("event %d of thread %d is listed for thread %d", e.ID(), e.Thread(), th)
-				}
-				perThread++
-			}
-		}
-		if lane != trace.LaneGPU && perThread != i {
-			t.Errorf("lane %v: %d events by thread, want %d", lane, perThread, i)
-		}
+		seen += walkLane(t, tr, lane, trace.EventID(seen))
 	}
 	if seen != tr.Len() {
 		t.Errorf("%d events seen, Len %d", seen, tr.Len())
 	}
+	walkStreams(t, tr)
+	if _, err := json.Marshal(tr.Health()); err != nil {
+		t.Errorf("health as JSON: %v", err)
+	}
+	if h := tr.Health(); h.Status == trace.HealthUnknown {
+		t.Error("the health of a loaded trace is unknown")
+	}
+	tr.Epoch()
+	tr.Meta()
+	tr.Counts()
+	return seen
+}
+
+// walkLane walks the events of a lane, of which the first has the given id, and returns how many there are.
+func walkLane(t testing.TB, tr *trace.Trace, lane trace.Lane, id trace.EventID) int {
+	t.Helper()
+	first, last := tr.Window()
+	i := 0
+	var before trace.Event
+	for e := range tr.Events(lane) {
+		if e.ID() != id || e.Index() != i || e.Lane() != lane || tr.At(id) != e || tr.LaneAt(lane, i) != e {
+			t.Fatalf("event %d of lane %v is %d, index %d, lane %v", i, lane, e.ID(), e.Index(), e.Lane())
+		}
+		if e.Duration() < 0 || e.Start() < 0 || e.End() < e.Start() {
+			t.Fatalf("event %d from %d to %d, duration %d: want 0 ≤ start ≤ end", id, e.Start(), e.End(), e.Duration())
+		}
+		if e.Start() < first || e.End() > last {
+			t.Fatalf("event %d from %d to %d is outside the window %d to %d", id, e.Start(), e.End(), first, last)
+		}
+		if tr.Raw(e.Start())-tr.Origin() != int64(e.Start()) {
+			t.Fatalf("event %d: raw time %d does not agree with the origin %d", id, tr.Raw(e.Start()), tr.Origin())
+		}
+		if before.Valid() && before.Thread() == e.Thread() && before.Start() > e.Start() {
+			t.Fatalf("lane %v: event %d begins at %d, the one after it on the thread at %d", lane, before.ID(), before.Start(), e.Start())
+		}
+		if e.Kind().Lane() != lane {
+			t.Fatalf("event %d of kind %v is in lane %v", id, e.Kind(), lane)
+		}
+		if e.Name() != tr.Name(e.NameID()) || int(e.NameID()) >= tr.NumNames() {
+			t.Fatalf("event %d: name %d of %d", id, e.NameID(), tr.NumNames())
+		}
+		links(t, tr, e)
+		before = e
+		id++
+		i++
+	}
+	if i != tr.LaneLen(lane) {
+		t.Errorf("lane %v: %d events, LaneLen %d", lane, i, tr.LaneLen(lane))
+	}
+	perThread := 0
+	for th := trace.NoThread; int(th) < len(tr.Threads()); th++ {
+		for e := range tr.OnThread(lane, th) {
+			if e.Thread() != th && lane != trace.LaneGPU {
+				t.Fatalf("event %d of thread %d is listed for thread %d", e.ID(), e.Thread(), th)
+			}
+			perThread++
+		}
+	}
+	if lane != trace.LaneGPU && perThread != i {
+		t.Errorf("lane %v: %d events by thread, want %d", lane, perThread, i)
+	}
+	return i
+}
+
+// walkStreams walks the activities by stream.
+func walkStreams(t testing.TB, tr *trace.Trace) {
+	t.Helper()
 	perStream := 0
 	for _, d := range tr.Devices() {
 		for _, s := range tr.Streams(d) {
@@ -105,16 +124,6 @@ func Walk(t testing.TB, tr *trace.Trace) int {
 	if perStream != tr.LaneLen(trace.LaneGPU) {
 		t.Errorf("%d activities by stream, want %d", perStream, tr.LaneLen(trace.LaneGPU))
 	}
-	if _, err := json.Marshal(tr.Health()); err != nil {
-		t.Errorf("health as JSON: %v", err)
-	}
-	if h := tr.Health(); h.Status == trace.HealthUnknown {
-		t.Error("the health of a loaded trace is unknown")
-	}
-	tr.Epoch()
-	tr.Meta()
-	tr.Counts()
-	return seen
 }
 
 // links follows the links of one event.
