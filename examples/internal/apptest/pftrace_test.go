@@ -55,7 +55,7 @@ var notCarried = map[pftracegen.Form]map[string][]string{
 }
 
 var (
-	sources = []string{".cpu_ops", ".locations", ".replayed_at", ".python_scope", ".current_locations", ".overlap_note"}
+	sources = []string{".cpu_ops", ".locations", ".model_lines[].from", ".replayed_at", ".python_scope", ".current_locations", ".overlap_note"}
 	ranges  = []string{".ledger", ".coverage", ".idle[].names", ".top_gaps[].ranges", ".top_gaps[].causes", ".doubts[].message", ".ranks[].paths"}
 	raw     = []string{".worst_passes[].vis_start_ns", ".worst_passes[].vis_end_ns"}
 )
