@@ -20,12 +20,18 @@ func boundaryAt(b []byte, q int, cut bool) int {
 			return p
 		}
 	}
-	if p >= len(b) {
-		return codeMore
-	}
-	if b[p] != '{' {
+	if p < len(b) && b[p] != '{' {
 		return codeBad
 	}
+	if code := eventKeyAt(b, p); code < 0 {
+		return code
+	}
+	return p
+}
+
+// eventKeyAt checks whether a usual event key follows the '{' at b[p], which may be behind the end of b. It returns the position behind
+// the key or a code.
+func eventKeyAt(b []byte, p int) int {
 	k := spaceWithin(b, p+1)
 	if k >= len(b) {
 		return codeMore
@@ -33,13 +39,7 @@ func boundaryAt(b []byte, q int, cut bool) int {
 	if b[k] != '"' {
 		return codeBad
 	}
-	switch keyAt(b, k+1, isEventKey) {
-	case codeMore:
-		return codeMore
-	case codeBad:
-		return codeBad
-	}
-	return p
+	return keyAt(b, k+1, isEventKey)
 }
 
 // maxKey is the length of the longest key that marks a boundary.
@@ -70,14 +70,7 @@ func (m *machine) eventAt(b []byte, p int, eof bool) int {
 	if eof {
 		more = codeBad
 	}
-	k := spaceWithin(b, p+1)
-	if k >= len(b) {
-		return more
-	}
-	if b[k] != '"' {
-		return codeBad
-	}
-	switch keyAt(b, k+1, isEventKey) {
+	switch eventKeyAt(b, p) {
 	case codeMore:
 		return more
 	case codeBad:

@@ -1,6 +1,7 @@
 package pftrace
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -17,71 +18,73 @@ type counterSet struct {
 func (s *interned) learnCounters(m []byte) bool {
 	var id uint64
 	set := counterSet{device: int64(trace.NoDevice), names: map[uint64]string{}}
-	var f field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch {
-		case f.id == internedID:
-			id = f.num
-		case f.bytes != nil:
-			set.learn(f.bytes)
+	good := true
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; {
+		case f == 0:
+			return false
+		case f == internedID:
+			id = num
+		case body != nil:
+			good = set.learn(body) && good
 		default:
-			set.device = int64(int32(f.num))
+			set.device = int64(int32(num))
 		}
 	}
 	s.counters[id] = set
-	return !c.bad
+	return good
 }
 
 // learn reads the names of counters.
-func (c *counterSet) learn(m []byte) {
-	var f, g field
-	for d := (fields{rest: m}); d.next(&f); {
-		if f.id != counterSpecs {
-			continue
-		}
-		var id uint64
-		var name string
-		for e := (fields{rest: f.bytes}); e.next(&g); {
-			switch g.id {
-			case 1:
-				id = g.num
-			case 2:
-				name = string(g.bytes)
+func (c *counterSet) learn(m []byte) bool {
+	for len(m) > 0 {
+		f, _, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
+		case counterSpecs:
+			id, _, name, ok := numbered(body, counterName)
+			if !ok {
+				return false
 			}
+			c.names[id] = string(name)
 		}
-		c.names[id] = name
 	}
+	return true
 }
 
 // gpuCounter reads a gpu_counter_event: values of counters that were described before, or are in it.
 func (d *reader) gpuCounter(s *interned, ts int64, m []byte) bool {
 	set := &d.inline
 	device := int64(trace.NoDevice)
-	var f field
-	c := fields{rest: m}
-	for c.next(&f) { // the description may stand behind the values
-		switch f.id {
+	for rest := m; len(rest) > 0; { // the description may stand behind the values
+		var f int
+		var num uint64
+		var body []byte
+		switch f, num, body, rest = next(rest); f {
+		case 0:
+			return false
 		case counterDescriptor:
 			if d.inline.names == nil {
 				d.inline.names = map[uint64]string{}
 			}
-			d.inline.learn(f.bytes)
+			if !d.inline.learn(body) {
+				return false
+			}
 		case counterDevice:
-			device = int64(int32(f.num))
+			device = int64(int32(num))
 		case counterDescriptorID:
-			known, ok := s.counters[f.num]
+			known, ok := s.counters[num]
 			if !ok {
 				return false
 			}
 			set, device = &known, known.device
 		}
 	}
-	if c.bad {
-		return false
-	}
-	for c = (fields{rest: m}); c.next(&f); {
-		if f.id == counterValue && !d.sample(set, device, ts, f.bytes) {
+	for len(m) > 0 {
+		f, _, body, rest := next(m)
+		if m = rest; f == counterValue && !d.sample(set, device, ts, body) {
 			return false
 		}
 	}
@@ -92,20 +95,21 @@ func (d *reader) gpuCounter(s *interned, ts int64, m []byte) bool {
 func (d *reader) sample(set *counterSet, device, ts int64, m []byte) bool {
 	var id uint64
 	var value float64
-	var f field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch f.id {
+	for len(m) > 0 {
+		f, num, _, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
 		case 1:
-			id = f.num
+			id = num
 		case 2:
-			value = float64(int64(f.num))
+			value = float64(int64(num))
 		case 3:
-			value = f.double()
+			value = math.Float64frombits(num)
 		}
 	}
 	name, ok := set.names[id]
-	if c.bad || !ok {
+	if !ok {
 		return false
 	}
 	d.count(name, device, ts, value)

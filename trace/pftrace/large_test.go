@@ -4,40 +4,62 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"runtime"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/llmstrata/strata/internal/cost"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
-// BenchmarkLarge reads the largest reference trace, 219 000 events, in both forms and as JSON, uncompressed.
+// BenchmarkLarge reads the largest reference trace, 219 000 events, as JSON and in all forms, uncompressed, in turns, and compares each
+// with the JSON of its turn: the time that passed, and the processor time, which other work on the machine makes longer by less. The
+// median of the turns counts.
 func BenchmarkLarge(b *testing.B) {
 	packed, err := os.ReadFile(testdata.Shared(b, "traces/torch/xdit-flux1-mi300.json.gz"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	doc := plain(b, packed)
-	bench := func(name string, data []byte, load func([]byte) (*trace.Trace, error)) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			n := 0
-			for b.Loop() {
-				tr, err := load(data)
-				if err != nil {
-					b.Fatal(err)
-				}
-				n = tr.Len()
-			}
-			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
-		})
+	type source struct {
+		name            string
+		data            []byte
+		o               trace.Options
+		wall, cpu, rate []float64
 	}
-	bench("form=json", doc, func(data []byte) (*trace.Trace, error) {
-		return trace.Read(context.Background(), bytes.NewReader(data), trace.Options{})
-	})
+	sources := []*source{{name: "json", data: doc}}
 	for _, form := range forms {
-		bench("form="+form.String(), bytes.Join(encode(b, doc, form), nil), func(data []byte) (*trace.Trace, error) {
-			return trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Formats: []trace.Format{pftrace.Format()}})
-		})
+		sources = append(sources, &source{name: form.String(), data: bytes.Join(encode(b, doc, form), nil), o: trace.Options{Formats: []trace.Format{pftrace.Format()}}})
 	}
+	for b.Loop() {
+		var wall, cpu time.Duration // of JSON
+		for i, s := range sources {
+			runtime.GC()
+			start, used := time.Now(), cost.CPU()
+			tr, err := trace.Read(context.Background(), bytes.NewReader(s.data), s.o)
+			took, used := time.Since(start), cost.CPU()-used
+			if err != nil {
+				b.Fatal(err)
+			}
+			if i == 0 {
+				wall, cpu = took, used
+			}
+			s.wall = append(s.wall, wall.Seconds()/took.Seconds())
+			s.cpu = append(s.cpu, cpu.Seconds()/used.Seconds())
+			s.rate = append(s.rate, float64(tr.Len())/took.Seconds()/1e6)
+		}
+	}
+	for _, s := range sources {
+		b.ReportMetric(median(s.rate), s.name+"-Mevents/s")
+		b.ReportMetric(median(s.wall), s.name+"-times-json")
+		b.ReportMetric(median(s.cpu), s.name+"-times-json-cpu")
+	}
+}
+
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
 }

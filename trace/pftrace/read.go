@@ -36,6 +36,7 @@ type reader struct {
 	inline   counterSet // counters described without a number
 	samples  int64      // of counters
 	base     int64      // to add for wall-clock time
+	stacks   bool       // Python frames were recorded
 	o        *trace.Options
 	shapes   map[[2][3]int64]uint32
 }
@@ -49,6 +50,14 @@ func (d *reader) at(i int32) *kept { return &d.chunks[i/chunkSize][i%chunkSize] 
 // store keeps an event and returns its number.
 func (d *reader) store(e *kept) int32 {
 	i := d.n
+	switch t := e.track; {
+	case e.has&onGPU != 0:
+	case e.has&(hasCallID|hasPython) != 0:
+		t.calls = true
+		d.stacks = d.stacks || e.has&hasPython != 0
+	case e.has&(hasDevice|hasStream) == hasDevice|hasStream:
+		t.activities = true
+	}
 	if i%chunkSize == 0 {
 		d.chunks = append(d.chunks, make([]kept, 0, chunkSize))
 	}
@@ -56,17 +65,6 @@ func (d *reader) store(e *kept) int32 {
 	*c = append(*c, *e)
 	d.n++
 	return int32(i)
-}
-
-// all goes through the events.
-func (d *reader) all(yield func(*kept) bool) {
-	for _, c := range d.chunks {
-		for i := range c {
-			if !yield(&c[i]) {
-				return
-			}
-		}
-	}
 }
 
 // errEvents says that the limit of events is exceeded.
@@ -152,41 +150,52 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 	return nil
 }
 
-// packet reads one packet.
-func (d *reader) packet(m []byte) error {
-	var ts int64
-	var seq, flags uint64
-	var body, names, descriptor, stage, counter, clocks []byte
-	var f field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch f.id {
+// packet is what one holds, as far as it is read.
+type packet struct {
+	ts                                          int64
+	seq, flags                                  uint64
+	event, names, track, stage, counter, clocks []byte
+}
+
+// parse reads a packet's fields, and reports whether they are well formed.
+func (p *packet) parse(m []byte) bool {
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
 		case packetTimestamp:
-			ts = int64(f.num)
+			p.ts = int64(num)
 		case packetSequence:
-			seq = f.num
+			p.seq = num
 		case packetFlags:
-			flags = f.num
+			p.flags = num
 		case packetTrackEvent:
-			body = f.bytes
+			p.event = body
 		case packetInterned:
-			names = f.bytes
+			p.names = body
 		case packetDescriptor:
-			descriptor = f.bytes
+			p.track = body
 		case packetRenderStage:
-			stage = f.bytes
+			p.stage = body
 		case packetCounter:
-			counter = f.bytes
+			p.counter = body
 		case packetClocks:
-			clocks = f.bytes
+			p.clocks = body
 		}
 	}
-	ok := !c.bad
-	s := d.sequence(seq)
-	if flags&flagCleared != 0 {
+	return true
+}
+
+// packet reads one packet.
+func (d *reader) packet(m []byte) error {
+	var p packet
+	ok := p.parse(m)
+	s := d.sequence(p.seq)
+	if p.flags&flagCleared != 0 {
 		s.clear()
 	}
-	ok = ok && (names == nil || d.learn(s, names)) && d.describe(descriptor)
+	ok = ok && (p.names == nil || d.learn(s, p.names)) && d.describe(p.track)
 	if !ok {
 		d.bad++
 		return nil
@@ -195,18 +204,18 @@ func (d *reader) packet(m []byte) error {
 		return errEvents
 	}
 	switch {
-	case body != nil:
-		if s.ordered && ts < s.last {
+	case p.event != nil:
+		if s.ordered && p.ts < s.last {
 			d.reorder(s)
 		}
-		s.last = ts
-		ok = d.event(s, ts, body)
-	case stage != nil:
-		ok = d.renderStage(s, ts, stage)
-	case counter != nil:
-		ok = d.gpuCounter(s, ts, counter)
-	case clocks != nil:
-		ok = d.clocks(clocks)
+		s.last = p.ts
+		ok = d.event(s, p.ts, p.event)
+	case p.stage != nil:
+		ok = d.renderStage(s, p.ts, p.stage)
+	case p.counter != nil:
+		ok = d.gpuCounter(s, p.ts, p.counter)
+	case p.clocks != nil:
+		ok = d.clocks(p.clocks)
 	}
 	if !ok {
 		d.bad++
@@ -245,40 +254,50 @@ func (d *reader) describe(m []byte) bool {
 	}
 	var id uint64
 	t := &track{}
-	var f, g field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch f.id {
+	good := true
+	for len(m) > 0 && good {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			good = false
 		case descriptorID:
-			id = f.num
+			id = num
 		case descriptorParent:
-			t.parent = f.num
+			t.parent = num
 		case descriptorName:
-			t.name = string(f.bytes)
+			t.name = string(body)
 		case descriptorProcess:
-			for p := (fields{rest: f.bytes}); p.next(&g); {
-				switch g.id {
-				case 1:
-					t.process = int64(g.num)
-				case 6:
-					t.label = string(g.bytes)
-				}
-			}
+			good = t.describe(body, 0, 6)
 		case descriptorThread:
-			for p := (fields{rest: f.bytes}); p.next(&g); {
-				switch g.id {
-				case 1:
-					t.process = int64(g.num)
-				case 2:
-					t.thread = int64(g.num)
-				case 5:
-					t.name = string(g.bytes)
-				}
+			good = t.describe(body, 2, 5)
+		}
+	}
+	known := d.track(id)
+	t.activities, t.calls = known.activities, known.calls
+	*known = *t
+	return good
+}
+
+// describe reads what a descriptor says of a process or of a thread, which has a number in one field and its name in another.
+func (t *track) describe(m []byte, thread, name int) bool {
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
+		case 1:
+			t.process = int64(num)
+		case thread:
+			t.thread = int64(num)
+		case name:
+			if thread == 0 {
+				t.label = string(body)
+			} else {
+				t.name = string(body)
 			}
 		}
 	}
-	*d.track(id) = *t
-	return !c.bad
+	return true
 }
 
 // event reads a track_event: the begin or the end of a slice.
@@ -287,33 +306,32 @@ func (d *reader) event(s *interned, ts int64, m []byte) bool {
 	e.start, e.end = ts, math.MinInt64
 	var typ, track uint64
 	var value float64
-	good := true
-	var f field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch f.id {
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
 		case eventType:
-			typ = f.num
+			typ = num
 		case eventTrack:
-			track = f.num
+			track = num
 		case eventNameID:
-			e.name = s.names.get(f.num)
+			e.name = s.names.get(num)
 		case eventName:
-			e.name = d.text(f.bytes)
+			e.name = d.text(body)
 		case eventCategoryID:
-			e.category = s.categories.get(f.num)
+			e.category = s.categories.get(num)
 		case eventCategory:
-			e.category = d.text(f.bytes)
+			e.category = d.text(body)
 		case eventInt:
-			value = float64(int64(f.num))
+			value = float64(int64(num))
 		case eventDouble:
-			value = f.double()
+			value = math.Float64frombits(num)
 		case eventArg:
-			good = e.take(d, s, f.bytes) && good
+			if !e.take(d, s, body) {
+				return false
+			}
 		}
-	}
-	if c.bad || !good {
-		return false
 	}
 	switch typ {
 	case typeBegin:
@@ -334,33 +352,34 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 	e := slice{kept: kept{start: ts, device: int64(trace.NoDevice), stream: int64(trace.NoStream), has: onGPU, track: &noTrack}}
 	var duration, queue, stage, event uint64
 	good, extra := true, false
-	var f field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch f.id {
+	for len(m) > 0 && good {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			good = false
 		case stageEventID:
-			event = f.num
+			event = num
 		case stageDuration:
-			duration = f.num
+			duration = num
 		case stageDevice:
-			e.device = int64(f.num)
+			e.device = int64(num)
 		case stageQueueID:
-			queue = f.num
+			queue = num
 		case stageID:
-			stage = f.num
+			stage = num
 		case stageNameID:
-			e.name = s.names.get(f.num)
+			e.name = s.names.get(num)
 		case stageKernelID:
 			if e.name == 0 {
-				e.name = s.kernels.get(f.num)
+				e.name = s.kernels.get(num)
 			}
 		case stageLaunch:
-			good = e.launch(f.bytes) && good
+			good = e.launch(body)
 		case stageExtra:
-			good, extra = e.extra(f.bytes) && good, true
+			good, extra = e.extra(body), true
 		}
 	}
-	if c.bad || !good || duration > math.MaxInt64 {
+	if !good || duration > math.MaxInt64 {
 		return false
 	}
 	e.end = ts + int64(duration)
@@ -414,33 +433,26 @@ func queueStream(name string) int64 {
 // clocks reads a clock_snapshot: what must be added to the trace's clock for wall-clock time.
 func (d *reader) clocks(m []byte) bool {
 	var boot, real int64
-	var f, g field
-	c := fields{rest: m}
-	for c.next(&f) {
-		if f.id != 1 {
-			continue
-		}
-		var id uint64
-		var ts int64
-		for e := (fields{rest: f.bytes}); e.next(&g); {
-			switch g.id {
-			case 1:
-				id = g.num
-			case 2:
-				ts = int64(g.num)
+	good := true
+	for len(m) > 0 && good {
+		f, _, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			good = false
+		case clockOne:
+			id, ts, _, ok := numbered(body, clockTime)
+			switch good = ok; id {
+			case clockBoot:
+				boot = int64(ts)
+			case clockReal:
+				real = int64(ts)
 			}
-		}
-		switch id {
-		case clockBoot:
-			boot = ts
-		case clockReal:
-			real = ts
 		}
 	}
 	if boot != 0 && real != 0 {
 		d.base = real - boot
 	}
-	return !c.bad
+	return good
 }
 
 // wanted reports whether an event of a kind and time is to be stored.
@@ -451,40 +463,44 @@ func (d *reader) wanted(k trace.Kind, start, end int64) bool {
 
 // launch reads a kernel's grid and block.
 func (e *slice) launch(m []byte) bool {
-	var f, g field
-	c := fields{rest: m}
-	for c.next(&f) {
-		if f.id != launchGrid && f.id != launchBlock {
+	for len(m) > 0 {
+		f, _, body, rest := next(m)
+		if m = rest; f == 0 {
+			return false
+		}
+		if f != launchGrid && f != launchBlock {
 			continue
 		}
 		var dims [3]int64
-		for d := (fields{rest: f.bytes}); d.next(&g); {
-			if g.id >= 1 && g.id <= 3 {
-				dims[g.id-1] = int64(g.num)
+		for len(body) > 0 {
+			g, num, _, rest := next(body)
+			if body = rest; g >= 1 && g <= len(dims) {
+				dims[g-1] = int64(num)
 			}
 		}
-		e.setShape(f.id == launchBlock, dims)
+		e.setShape(f == launchBlock, dims)
 	}
-	return !c.bad
+	return true
 }
 
 // extra reads one named text of a render stage.
 func (e *slice) extra(m []byte) bool {
 	var name, text []byte
-	var f field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch f.id {
+	for len(m) > 0 {
+		f, _, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
 		case 1:
-			name = f.bytes
+			name = body
 		case 2:
-			text = f.bytes
+			text = body
 		}
 	}
 	if v, ok := number(text); ok {
-		e.set(name, v)
+		e.set(keyOf(name), v)
 	}
-	return !c.bad
+	return true
 }
 
 // noTrack is the track of render stages, which have none.
@@ -494,21 +510,24 @@ var noTrack track
 func (d *reader) finish(tooLarge int64) {
 	d.findGPUs()
 	kinds := make([]trace.Kind, 0, d.n)
-	rows := map[trace.Lane]int{}
-	for e := range d.all {
-		if e.track.gpu {
-			e.has |= onGPU
-		}
-		k := e.kindOf(d)
-		kinds = append(kinds, k)
-		if e.end != math.MinInt64 && d.wanted(k, e.start, e.end) {
-			rows[k.Lane()]++
+	var rows [256]int // by lane
+	for _, chunk := range d.chunks {
+		for i := range chunk {
+			e := &chunk[i]
+			if e.track.gpu {
+				e.has |= onGPU
+			}
+			k := e.kindOf(d)
+			kinds = append(kinds, k)
+			if e.end != math.MinInt64 && d.wanted(k, e.start, e.end) {
+				rows[k.Lane()]++
+			}
 		}
 	}
 	for lane, n := range rows {
-		d.b.Grow(lane, n)
+		d.b.Grow(trace.Lane(lane), n)
 	}
-	open, stacks := int64(0), d.has(hasPython)
+	open := int64(0)
 	for c, chunk := range d.chunks {
 		for i := range chunk {
 			e, kind := &chunk[i], kinds[c*chunkSize+i]
@@ -526,22 +545,16 @@ func (d *reader) finish(tooLarge int64) {
 	for _, id := range sorted(d.tracks) {
 		d.name(d.tracks[id])
 	}
-	d.report(open, tooLarge, stacks)
+	d.report(open, tooLarge)
 }
 
 // findGPUs marks the tracks of GPUs: those of processes on whose tracks activities with a device and a stream lie, and that make no calls.
 // Annotations of a GPU carry nothing that tells where they lie, and need not share a track with kernels.
 func (d *reader) findGPUs() {
 	activities, calls := map[int64]bool{}, map[int64]bool{}
-	for e := range d.all {
-		t := e.track
-		switch {
-		case e.has&onGPU != 0:
-		case e.has&(hasCallID|hasPython) != 0:
-			calls[t.process] = true
-		case e.has&(hasDevice|hasStream) == hasDevice|hasStream:
-			activities[t.process] = true
-		}
+	for _, t := range d.tracks {
+		activities[t.process] = activities[t.process] || t.activities
+		calls[t.process] = calls[t.process] || t.calls
 	}
 	for _, t := range d.tracks {
 		t.gpu = activities[t.process] && !calls[t.process]
@@ -603,7 +616,7 @@ func (d *reader) name(t *track) {
 }
 
 // report tells what was lost, and where the trace is from.
-func (d *reader) report(open, tooLarge int64, stacks bool) {
+func (d *reader) report(open, tooLarge int64) {
 	lose := func(reason trace.LossReason, n int64, what string) {
 		for range min(n, 1) {
 			d.b.LoseDetail(reason, n, what)
@@ -617,15 +630,5 @@ func (d *reader) report(open, tooLarge int64, stacks bool) {
 	}
 	lose(trace.LossBadEvent, orphans, "ends of slices without a begin")
 	lose(trace.LossLimit, tooLarge, "packets that are too large")
-	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: d.base, WithStack: stacks, RecordShape: false})
-}
-
-// has reports whether any event carries something.
-func (d *reader) has(what evidence) bool {
-	for e := range d.all {
-		if e.has&what != 0 {
-			return true
-		}
-	}
-	return false
+	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: d.base, WithStack: d.stacks, RecordShape: false})
 }

@@ -1,10 +1,9 @@
 package pftrace
 
 import (
+	"math"
 	"strconv"
 	"strings"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/llmstrata/strata/trace"
 )
@@ -65,12 +64,15 @@ type track struct {
 	name    string
 	label   string // of the process
 	gpu     bool
+
+	activities, calls bool // what lies on it
 }
 
 // interned are the texts of one packet sequence, and what it has begun.
 type interned struct {
 	names, kernels, categories idTable // of texts' numbers
-	args, texts, stages        map[uint64]string
+	args                       idTable // of annotations' keys
+	texts, stages              map[uint64]string
 	counters                   map[uint64]counterSet
 
 	last    int64 // timestamp of the packet before
@@ -88,8 +90,8 @@ func newInterned() *interned {
 }
 
 func (s *interned) clear() {
-	s.names, s.kernels, s.categories = idTable{}, idTable{}, idTable{}
-	s.args, s.texts, s.stages, s.counters = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}, map[uint64]counterSet{}
+	s.names, s.kernels, s.categories, s.args = idTable{}, idTable{}, idTable{}, idTable{}
+	s.texts, s.stages, s.counters = map[uint64]string{}, map[uint64]string{}, map[uint64]counterSet{}
 }
 
 // idTable maps the numbers that a sequence gives texts to those of the reader. Writers count from 1.
@@ -124,13 +126,15 @@ func (t *idTable) set(id uint64, text uint32) {
 
 // learn takes the names of an interned_data message.
 func (d *reader) learn(s *interned, m []byte) bool {
-	var f, g field
-	c := fields{rest: m}
-	for c.next(&f) {
+	good := true
+	for len(m) > 0 && good {
 		var table *idTable
 		var texts map[uint64]string
-		field := protowire.Number(internedName)
-		switch f.id {
+		field := internedName
+		f, _, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
 		case internedNames:
 			table = &s.names
 		case internedCategories:
@@ -138,12 +142,10 @@ func (d *reader) learn(s *interned, m []byte) bool {
 		case internedKernels:
 			table, field = &s.kernels, internedKernel
 		case internedCounters:
-			if !s.learnCounters(f.bytes) {
-				return false
-			}
+			good = s.learnCounters(body)
 			continue
 		case internedArgNames:
-			texts = s.args
+			table = &s.args
 		case internedArgString:
 			texts = s.texts
 		case internedStages:
@@ -151,23 +153,17 @@ func (d *reader) learn(s *interned, m []byte) bool {
 		default:
 			continue
 		}
-		var id uint64
-		var name []byte
-		for d := (fields{rest: f.bytes}); d.next(&g); {
-			switch g.id {
-			case internedID:
-				id = g.num
-			case field:
-				name = g.bytes
-			}
-		}
-		if table != nil {
+		id, _, name, ok := numbered(body, field)
+		switch good = ok; {
+		case table == &s.args:
+			table.set(id, uint32(keyOf(name)))
+		case table != nil:
 			table.set(id, d.text(name))
-		} else {
+		default:
 			texts[id] = string(name)
 		}
 	}
-	return !c.bad
+	return good
 }
 
 // text numbers a text; 0 is "".
@@ -184,32 +180,39 @@ func (d *reader) text(b []byte) uint32 {
 	return id
 }
 
-// take stores what one debug annotation says.
+// take stores what one debug annotation says. What follows the name of one that is not used is not looked at.
 func (e *slice) take(d *reader, s *interned, m []byte) bool {
-	var name, text []byte
+	var key argKey
+	var text []byte
 	var v int64
 	var dims [3]int64
 	n := 0
-	var f, g field
-	c := fields{rest: m}
-	for c.next(&f) {
-		switch f.id {
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
 		case argName:
-			name = f.bytes
+			if key = keyOf(body); !key.hasValue() {
+				m = nil
+			}
 		case argNameID:
-			name = []byte(s.args[f.num])
+			if key = argKey(s.args.get(num)); !key.hasValue() {
+				m = nil
+			}
 		case argBool, argUint, argInt:
-			v = int64(f.num)
+			v = int64(num)
 		case argDouble:
-			v = int64(f.double())
+			v = int64(math.Float64frombits(num))
 		case argString:
-			text = f.bytes
+			text = body
 		case argStringID:
-			text = []byte(s.texts[f.num])
+			text = []byte(s.texts[num])
 		case argElement:
-			for x := (fields{rest: f.bytes}); n < len(dims) && x.next(&g); {
-				if g.id == argInt || g.id == argUint {
-					dims[n] = int64(g.num)
+			for n < len(dims) && len(body) > 0 {
+				g, num, _, rest := next(body)
+				if body = rest; g == argInt || g == argUint {
+					dims[n] = int64(num)
 				}
 			}
 			n++
@@ -219,16 +222,14 @@ func (e *slice) take(d *reader, s *interned, m []byte) bool {
 		v, _ = number(text)
 	}
 	switch {
-	case string(name) == argDomain:
+	case key == keyDomain:
 		e.domain = d.text(text)
-	case n > 0 && string(name) == "grid":
-		e.setShape(false, dims)
-	case n > 0 && string(name) == "block":
-		e.setShape(true, dims)
-	default:
-		e.set(name, v)
+	case key != keyGrid && key != keyBlock:
+		e.set(key, v)
+	case n > 0:
+		e.setShape(key == keyBlock, dims)
 	}
-	return !c.bad
+	return true
 }
 
 // number reads a decimal integer.
@@ -281,35 +282,88 @@ func (e *slice) shapeText() []byte {
 	return b
 }
 
-// set stores one named number.
-func (e *slice) set(name []byte, v int64) {
+// argKey is what an annotation's name means.
+type argKey uint32
+
+// The keys whose values are kept. Of others only what they tell of the event is: they are evidence, behind keyEvidence.
+const (
+	keyNone argKey = iota
+	keyCorrelation
+	keyExternal
+	keyDevice
+	keyStream
+	keyGraph
+	keyNode
+	keyBytes
+	keyDomain
+	keyGrid
+	keyBlock
+	keyEvidence
+)
+
+// hasValue reports whether the value of an annotation is kept.
+func (k argKey) hasValue() bool { return k > keyNone && k < keyEvidence }
+
+// keyOf is the key of an annotation's name.
+func keyOf(name []byte) argKey {
 	switch string(name) {
 	case "correlation":
-		e.correlation, e.has = uint64(v), e.has|hasCorrelation
+		return keyCorrelation
 	case "External id", "external id":
-		e.external, e.has = uint64(v), e.has|hasExternal
+		return keyExternal
 	case "device", "device id":
-		e.device, e.has = v, e.has|hasDevice
+		return keyDevice
 	case "stream", "stream id":
-		e.stream, e.has = v, e.has|hasStream
+		return keyStream
 	case "graph id":
-		e.graph = uint64(v)
+		return keyGraph
 	case "graph node id":
-		e.node = uint64(v)
+		return keyNode
 	case "bytes":
-		e.bytes, e.has = v, e.has|hasBytes
+		return keyBytes
+	case argDomain:
+		return keyDomain
+	case "grid":
+		return keyGrid
+	case "block":
+		return keyBlock
 	case "cbid":
-		e.has |= hasCallID
+		return keyEvidence + argKey(hasCallID)
 	case "Python id", "Python module id", "Python parent id":
-		e.has |= hasPython
+		return keyEvidence + argKey(hasPython)
 	case "Input Dims", "Input type", "Input Strides", "Concrete Inputs":
-		e.has |= hasInputs
+		return keyEvidence + argKey(hasInputs)
 	case "Sequence number", "Fwd thread id", "Collective name":
-		e.has |= hasSequence
+		return keyEvidence + argKey(hasSequence)
 	case "context", "context id", "queued", "registers per thread", "warps per SM", "kind":
-		e.has |= hasContext
+		return keyEvidence + argKey(hasContext)
 	case "cuda_sync_kind":
-		e.has |= hasSync
+		return keyEvidence + argKey(hasSync)
+	}
+	return keyNone
+}
+
+// set stores one number.
+func (e *slice) set(key argKey, v int64) {
+	switch key {
+	case keyCorrelation:
+		e.correlation, e.has = uint64(v), e.has|hasCorrelation
+	case keyExternal:
+		e.external, e.has = uint64(v), e.has|hasExternal
+	case keyDevice:
+		e.device, e.has = v, e.has|hasDevice
+	case keyStream:
+		e.stream, e.has = v, e.has|hasStream
+	case keyGraph:
+		e.graph = uint64(v)
+	case keyNode:
+		e.node = uint64(v)
+	case keyBytes:
+		e.bytes, e.has = v, e.has|hasBytes
+	default:
+		if key >= keyEvidence {
+			e.has |= evidence(key - keyEvidence)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -26,6 +27,8 @@ const (
 	packetDescriptor  = 60
 	lastPacketField   = 1000 // those that are used end well below
 
+	clockOne  = 1 // of a snapshot
+	clockTime = 2 // of one of its clocks
 	clockReal = 1
 	clockBoot = 6
 
@@ -75,7 +78,8 @@ const (
 	argElement  = 12
 	argStringID = 17
 
-	counterSpecs        = 1 // of a descriptor: id 1, name 2
+	counterSpecs        = 1 // of a descriptor
+	counterName         = 2 // of those
 	counterDescriptor   = 1
 	counterValue        = 2 // id 1, whole number 2, float 3
 	counterDevice       = 3
@@ -216,62 +220,97 @@ func (p *packets) varint() (v uint64, n int, err error) {
 	return 0, n, fmt.Errorf("%w: a number that does not end", errFrame)
 }
 
-// field is one field of a message: num for numbers of all types, bytes for the rest.
-type field struct {
-	id    protowire.Number
-	num   uint64
-	bytes []byte
-}
-
-// double reads a fixed64 as a float.
-func (f *field) double() float64 { return math.Float64frombits(f.num) }
-
-// fields goes through the fields of a message.
-type fields struct {
-	rest []byte
-	bad  bool // the message is not well formed behind the fields that were read
-}
-
-// next reads one field and reports whether there was one. Tags, numbers and lengths of one byte, which nearly all are, are read here.
-func (c *fields) next(f *field) bool {
-	b := c.rest
-	if len(b) == 0 {
-		return false
+// next reads the first field of a message that is not empty: num for numbers of all types, body for what has a length. Its number is 0
+// where the message is not well formed. Tags and lengths of one byte, which nearly all are, are read here; results stay in registers.
+func next(m []byte) (id int, num uint64, body, rest []byte) {
+	tag := uint64(m[0])
+	m = m[1:]
+	if tag >= 0x80 || tag < 1<<3 {
+		var ok bool
+		if tag, m, ok = longTag(tag, m); !ok {
+			return 0, 0, nil, nil
+		}
 	}
-	tag, n := uint64(b[0]), 1
-	if tag >= 0x80 {
-		tag, n = protowire.ConsumeVarint(b)
-	}
-	if n < 0 || tag>>3 == 0 || tag>>3 > uint64(protowire.MaxValidNumber) {
-		c.bad = true
-		return false
-	}
-	b = b[n:]
-	f.id, f.num, f.bytes = protowire.Number(tag>>3), 0, nil
-	switch typ := protowire.Type(tag & 7); typ {
+	switch protowire.Type(tag & 7) {
 	case protowire.VarintType, protowire.BytesType:
-		if len(b) > 0 && b[0] < 0x80 {
-			f.num, n = uint64(b[0]), 1
-		} else {
-			f.num, n = protowire.ConsumeVarint(b)
+		if len(m) == 0 {
+			return 0, 0, nil, nil
 		}
-		if n >= 0 && typ == protowire.BytesType {
-			b = b[n:]
-			if n = int(min(f.num, math.MaxInt)); n > len(b) {
-				n = -1
-				break
-			}
-			f.bytes, f.num = b[:n:n], 0
+		num = uint64(m[0])
+		if num < 0x80 {
+			m = m[1:]
+		} else if num, m = varint(m); m == nil {
+			return 0, 0, nil, nil
 		}
+		if tag&7 == uint64(protowire.VarintType) {
+			return int(tag >> 3), num, nil, m
+		}
+		if num > uint64(len(m)) {
+			return 0, 0, nil, nil
+		}
+		return int(tag >> 3), 0, m[:num], m[num:]
 	case protowire.Fixed64Type:
-		f.num, n = protowire.ConsumeFixed64(b)
-	default:
-		n = protowire.ConsumeFieldValue(f.id, typ, b)
+		if len(m) < 8 {
+			return 0, 0, nil, nil
+		}
+		return int(tag >> 3), binary.LittleEndian.Uint64(m), nil, m[8:]
 	}
+	n := protowire.ConsumeFieldValue(protowire.Number(tag>>3), protowire.Type(tag&7), m)
 	if n < 0 {
-		c.bad = true
-		return false
+		return 0, 0, nil, nil
 	}
-	c.rest = b[n:]
-	return true
+	return int(tag >> 3), 0, nil, m[n:]
+}
+
+// longTag reads on a tag that does not fit in its first byte.
+func longTag(first uint64, m []byte) (tag uint64, rest []byte, ok bool) {
+	if first < 0x80 { // the field's number is 0
+		return 0, nil, false
+	}
+	more, n := protowire.ConsumeVarint(m)
+	tag = first&0x7f | more<<7
+	return tag, m[max(n, 0):], n > 0 && more < 1<<25 && tag>>3 > 0 && tag>>3 <= uint64(protowire.MaxValidNumber)
+}
+
+// varint reads a number, at once where at most nine bytes hold it and eight are there. What is behind it is nil if it has no end.
+func varint(m []byte) (uint64, []byte) {
+	if len(m) >= 8 {
+		x := binary.LittleEndian.Uint64(m)
+		n := 8
+		ends := ^x & 0x8080808080808080
+		if ends != 0 {
+			n = (bits.TrailingZeros64(ends) + 1) / 8
+			x &= ends ^ (ends - 1) // the bits up to the byte that ends it
+		}
+		x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
+		x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
+		x = x&0x000000000fffffff | x&0x0fffffff00000000>>4
+		if ends != 0 {
+			return x, m[n:]
+		}
+		if len(m) > n && m[n] < 0x80 { // nine bytes, as wall-clock times have
+			return x | uint64(m[n])<<56, m[n+1:]
+		}
+	}
+	x, n := protowire.ConsumeVarint(m)
+	if n < 0 {
+		return 0, nil
+	}
+	return x, m[n:]
+}
+
+// numbered reads a message of an id, field 1, and a value of one field, a number or a text.
+func numbered(m []byte, field int) (id, num uint64, text []byte, ok bool) {
+	for len(m) > 0 {
+		f, v, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return id, num, text, false
+		case 1:
+			id = v
+		case field:
+			num, text = v, body
+		}
+	}
+	return id, num, text, true
 }
