@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/whole"
@@ -102,8 +103,8 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 		{"hostoverhead.Analyze", func(ctx context.Context) error {
 			return nothing(hostoverhead.Analyze(ctx, []*layer.Analysis{a, a}, hostoverhead.Options{}))
 		}},
-		{"hostoverhead.Breakdown", func(ctx context.Context) error { return nothing(hostoverhead.Breakdown(ctx, a)) }},
-		{"hostoverhead.Compare", func(ctx context.Context) error { return nothing(hostoverhead.Compare(ctx, a, a)) }},
+		{"hostcompare.Breakdown", func(ctx context.Context) error { return nothing(hostcompare.Breakdown(ctx, a, hostcompare.Options{})) }},
+		{"hostcompare.Compare", func(ctx context.Context) error { return nothing(hostcompare.Compare(ctx, a, a, hostcompare.Options{})) }},
 		{"perfetto.Annotate", func(ctx context.Context) error { return perfetto.Annotate(ctx, tr, path, path+".annotated", tracks) }},
 		{"perfetto.Slice", func(ctx context.Context) error {
 			_, err := perfetto.Slice(ctx, tr, keep, path, path+".slice", perfetto.SliceOptions{})

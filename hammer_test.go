@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/whole"
 	"github.com/llmstrata/strata/layer"
@@ -50,8 +51,8 @@ func TestHammer(t *testing.T) {
 			return []any{v, err}
 		},
 		func(_ *trace.Trace, d *layer.Device) any {
-			r, err := hostoverhead.Breakdown(context.Background(), d.Analysis())
-			c, cerr := hostoverhead.Compare(context.Background(), d.Analysis(), d.Analysis())
+			r, err := hostcompare.Breakdown(context.Background(), d.Analysis(), hostcompare.Options{})
+			c, cerr := hostcompare.Compare(context.Background(), d.Analysis(), d.Analysis(), hostcompare.Options{})
 			return []any{r, err, c, cerr}
 		},
 		func(_ *trace.Trace, dev *layer.Device) any {

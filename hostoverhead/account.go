@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -41,7 +42,7 @@ func (c *causeSums) add(o *causeSums) {
 
 // stepAccount is the time of one step on one device, from the end of the step before.
 type stepAccount struct {
-	step  *step // nil where the whole window stands for the steps
+	step  *steps.Step // nil where the whole window stands for the steps
 	span  interval.Span
 	busy  int64
 	idle  causeSums
@@ -108,14 +109,14 @@ func (l *ledger) newAccount(d *deviceWork, topGaps int) *account {
 // findSteps lists the times of the steps, or, where none were found, the window without its pauses.
 func (a *account) findSteps() {
 	window := a.d.window()
-	steps := a.l.w.stepsOf(a.d)
-	a.found = len(steps)
+	found := steps.Of(a.l.w.layers, &a.d.id)
+	a.found = len(found)
 	if a.d.pass == nil { // one that is the whole trace
-		steps = nil
+		found = nil
 	}
-	for i, s := range gpuPeriods(steps) {
+	for i, s := range steps.GPUPeriods(found) {
 		if s = s.Clip(window); !s.Empty() {
-			a.steps = append(a.steps, stepAccount{step: &steps[i], span: s, busy: interval.Covered(a.d.busy, s)})
+			a.steps = append(a.steps, stepAccount{step: &found[i], span: s, busy: interval.Covered(a.d.busy, s)})
 		}
 	}
 	slices.SortFunc(a.steps, func(x, y stepAccount) int { return cmp.Compare(x.span.Start, y.span.Start) })

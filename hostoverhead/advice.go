@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 )
 
 // setting is a flag of a framework that changes a cause, with the document that was read for it.
@@ -73,7 +75,7 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 		if x := byCause[c]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
 			largest := ""
 			if n := x.Names[0]; n.Name != "" {
-				largest = ", above all " + shortPath(n.Name, 90)
+				largest = ", above all " + names.Short(n.Name, 90)
 			}
 			out = append(out, Advice{Do: s.do, Why: fmt.Sprintf("%s of the %s %s (%s)%s", percent(x.Share), v.Basis, why, microseconds(x.StepsNS), largest), Source: s.source, NS: x.StepsNS})
 		}
@@ -128,10 +130,10 @@ func launchSetting(r *RankVerdict, dialect string) setting {
 		}
 		return exposed
 	}
-	phase, paths, most := phaseGeneration, r.Paths, int64(-1)
+	phase, paths, most := names.Generation, r.Paths, int64(-1)
 	for i := range r.Stages {
 		if s := &r.Stages[i]; single(s.Paths) > most {
-			phase, paths, most = phaseOf(s.Stage), s.Paths, single(s.Paths)
+			phase, paths, most = names.Phase(s.Stage), s.Paths, single(s.Paths)
 		}
 	}
 	var replayed, rest int64
@@ -145,7 +147,7 @@ func launchSetting(r *RankVerdict, dialect string) setting {
 	switch {
 	case replayed > rest:
 		return besideGraph
-	case phase == phaseContext:
+	case phase == names.Context:
 		return of(prefillGraphs, dialect)
 	}
 	return of(captureGraphs, dialect)

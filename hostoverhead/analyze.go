@@ -9,11 +9,10 @@ import (
 	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"golang.org/x/sync/errgroup"
 )
 
 // ErrNoKernels says that the trace holds no GPU kernels, so that nothing can be said about their idle time.
@@ -59,7 +58,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 // accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
 // that where it is the only trace. The error is ErrNoKernels, or ctx's.
 func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (*workload, []*account, error) {
-	w, err := newWorkload(ctx, a, false, o.Steps)
+	w, err := newWorkload(ctx, a, o.Steps)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -253,7 +252,7 @@ func (w *workload) exchange(d *deviceWork) (all, alone Ratio) {
 	var ns, compute int64 // compute is the time in which others run, up to the end of the last of them
 	end := int64(math.MinInt64)
 	for _, e := range w.kernelsOf(d) {
-		if w.names.collective(e.NameID()) {
+		if w.names.Collective(e.NameID()) {
 			ns += int64(e.Duration())
 			continue
 		}
@@ -286,7 +285,7 @@ func (a *account) idleCauses(wall int64) []IdleCause {
 		if rows[k.cause] == nil {
 			rows[k.cause] = map[row]*IdleName{}
 		}
-		r := row{a.nameOf(k), a.l.w.names.general(k.where)}
+		r := row{a.nameOf(k), a.l.w.names.General(k.where)}
 		n := rows[k.cause][r]
 		if n == nil {
 			n = &IdleName{Name: r.name, Where: r.where}
@@ -321,9 +320,9 @@ func (a *account) nameOf(k nameKey) string {
 		}
 		return details[k.detail]
 	case k.detail == detailNone:
-		return a.l.w.names.general(k.name)
+		return a.l.w.names.General(k.name)
 	}
-	return a.l.w.names.general(k.name) + ": " + details[k.detail]
+	return a.l.w.names.General(k.name) + ": " + details[k.detail]
 }
 
 // stages are the answers by stage, in order of time.
@@ -335,10 +334,10 @@ func (a *account) stages() []StageVerdict {
 		if s.step == nil {
 			continue
 		}
-		if by[s.step.stage] == nil {
-			order = append(order, s.step.stage)
+		if by[s.step.Stage] == nil {
+			order = append(order, s.step.Stage)
 		}
-		by[s.step.stage] = append(by[s.step.stage], s)
+		by[s.step.Stage] = append(by[s.step.Stage], s)
 	}
 	for _, stage := range order {
 		sv := StageVerdict{Stage: stage, Steps: len(by[stage]), Passes: spread(by[stage])}
@@ -428,7 +427,7 @@ func (a *account) worst() []PassHeadroom {
 			continue
 		}
 		t := a.l.w.t
-		out = append(out, PassHeadroom{Pass: s.step.index, Stage: s.step.stage, StartNS: s.span.Start, EndNS: s.span.End,
+		out = append(out, PassHeadroom{Pass: s.step.Index, Stage: s.step.Stage, StartNS: s.span.Start, EndNS: s.span.End,
 			VisStart: t.Raw(trace.Time(s.span.Start)), VisEnd: t.Raw(trace.Time(s.span.End)),
 			Headroom: headroom(s.span.Len(), s.busy, &s.idle), Largest: s.idle.largest(), Paths: s.paths.list(s.span.Len())})
 	}

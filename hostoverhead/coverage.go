@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -180,7 +181,7 @@ func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
 			e := w.t.LaneAt(trace.LaneGPU, int(d.kernels[order[i].kernel]))
 			h := (*Hint)(nil)
 			switch place := d.besideGraphs(order[i].kernel, first, last, run, p); {
-			case place == runSplits && w.names.kernel(e.NameID()).Category == classify.CategoryAttention:
+			case place == runSplits && w.names.Kernel(e.NameID()).Category == classify.CategoryAttention:
 				h = &split
 				attention++
 			case place == runSplits && customOp(e.Op().Name()):
@@ -231,7 +232,7 @@ func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *Params) eager
 	switch {
 	case same(first) && same(last):
 		return runSplits
-	case (same(first) || same(last)) && phaseOf(d.layers.Passes[pass].Stage) != phaseContext:
+	case (same(first) || same(last)) && names.Phase(d.layers.Passes[pass].Stage) != names.Context:
 		return runBeside // of a context step the graph is a part of it at most
 	}
 	return runAlone

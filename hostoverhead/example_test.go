@@ -60,32 +60,3 @@ func ExampleAnalyze() {
 	// decode: 54 steps, at most 2.70 times, host-code
 	// longest gap: 1.72ms
 }
-
-func ExampleBreakdown() {
-	r, err := hostoverhead.Breakdown(context.Background(), passes(load(nsysgen.Default(1))))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%d steady steps of %.0f µs, %.0f of them between steps\n", r.SteadySteps, r.WallUSPerStep, r.GapUS)
-	fmt.Printf("most: %s\n", r.Operations[0].Name)
-	// Output:
-	// 53 steady steps of 2224 µs, 1803 of them between steps
-	// most: _sample_async
-}
-
-func ExampleCompare() {
-	before := nsysgen.Default(1)
-	after := nsysgen.Default(2).Slow("_fetch_new_requests", 7).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
-	c, err := hostoverhead.Compare(context.Background(), passes(load(before)), passes(load(after)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(c.Conclusion)
-	for _, d := range c.Regressions(0) {
-		fmt.Printf("%s %s %+.0f µs per step\n", d.Status, d.Op, d.DeltaUS)
-	}
-	// Output:
-	// inter-step host overhead
-	// NEW broadcast_requests +249 µs per step
-	// REGRESSION _fetch_new_requests +217 µs per step
-}

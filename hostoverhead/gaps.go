@@ -175,7 +175,7 @@ func (a *account) around(g *gapAccount) (before, after string) {
 func (a *account) longest(m map[trace.NameID]int64) []string {
 	sums := map[string]int64{}
 	for id, ns := range m {
-		sums[a.l.w.names.general(id)] += ns
+		sums[a.l.w.names.General(id)] += ns
 	}
 	names := make([]string, 0, len(sums))
 	for n := range sums {

@@ -328,7 +328,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		}
 		p.api = g.launch.NameID()
 		l.drained(g, way, p, emit)
-	case l.w.names.kernel(g.kernel.NameID()).Collective != classify.NotCollective:
+	case l.w.names.Kernel(g.kernel.NameID()).Collective != classify.NotCollective:
 		emit(way, piece(CauseRanks, detailLateCollective))
 	case l.callbacks:
 		emit(way, piece(CauseUnknown, detailHostFunction))

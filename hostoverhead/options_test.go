@@ -11,24 +11,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-func TestOptionsOfComparisons(t *testing.T) {
-	a, b := generate(t, nsysgen.Default(1)), generate(t, nsysgen.Default(2).Slow("_schedule", 2))
-	c := compare(t, a, b, hostoverhead.WithLabels("old", "new"), hostoverhead.WithTPSize(4))
-	if c.Baseline.Label != "old" || c.Target.Label != "new" {
-		t.Errorf("labels %q and %q", c.Baseline.Label, c.Target.Label)
-	}
-	if want := compare(t, a, b).Baseline.KernelsPerStep / 2; c.Baseline.KernelsPerStep != want {
-		t.Errorf("kernels per step of 4 ranks = %v, want half of those of 2, %v", c.Baseline.KernelsPerStep, want)
-	}
-	// 120 µs of 2.2 ms are 5 %.
-	if got := compare(t, a, b, hostoverhead.WithMinChange(0.10)).Conclusion; got != hostoverhead.ConclusionNone {
-		t.Errorf("conclusion for changes of 10%% and more = %q", got)
-	}
-	if got := compare(t, a, b, hostoverhead.WithMinChange(0.01)).Conclusion; got != hostoverhead.ConclusionGap {
-		t.Errorf("conclusion for changes of 1%% and more = %q", got)
-	}
-}
-
 func TestTopGapsAreAsManyAsAsked(t *testing.T) {
 	tr := generate(t, nsysgen.Default(1))
 	for _, n := range []int{0, 3} {

@@ -3,6 +3,7 @@ package hostoverhead
 import (
 	"time"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -72,7 +73,7 @@ type Params struct {
 func DefaultParams() Params {
 	return Params{
 		MinShare: 0.10, MinStagePasses: 3,
-		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: time.Millisecond, WakeUp: 100 * time.Microsecond, Pause: phaseGap,
+		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: time.Millisecond, WakeUp: 100 * time.Microsecond, Pause: steps.PhaseGap,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,
 		LastShare: 0.80, MinCollectives: 5, Tie: time.Microsecond,

@@ -46,7 +46,7 @@ func (w *workload) findPaths(d *deviceWork) {
 			d.path[i] = pathGraph
 		case !launch.Valid():
 			d.path[i] = pathUnknown
-		case w.names.kernel(e.NameID()).Library == inductor, c.launched(e):
+		case w.names.Kernel(e.NameID()).Library == inductor, c.launched(e):
 			d.path[i] = pathCompiled
 		default:
 			d.path[i] = pathEager

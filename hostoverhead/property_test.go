@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -137,7 +138,7 @@ func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 	} else {
 		checkVerdict(t, name, v)
 	}
-	if c, err := hostoverhead.Compare(context.Background(), analyzed(t, tr), analyzed(t, other)); err == nil {
+	if c, err := hostcompare.Compare(context.Background(), analyzed(t, tr), analyzed(t, other), hostcompare.Options{}); err == nil {
 		if _, err := json.Marshal(c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

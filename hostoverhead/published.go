@@ -36,6 +36,7 @@ func DefaultGenerationThresholds() Thresholds { return Thresholds(host.DefaultGe
 type Published struct {
 	Verdict                   Answer // Yes or No
 	Idle, Launch, Utilization Ratio  // M1, M2 and M4 of the window
+	HostPrepConfirmed         bool   // by M3
 
 	report *host.Report
 }
@@ -66,7 +67,7 @@ func published(ctx context.Context, t *trace.Trace, o *Options) (*Published, err
 		return Ratio{Value: float64(v), Applicable: true}
 	}
 	m := &r.Metrics
-	return &Published{Verdict: Answer(r.Verdict), Idle: ratioOf(m.GPUIdle), Launch: ratioOf(m.LaunchOverhead), Utilization: ratioOf(m.GPUUtilization), report: r}, nil
+	return &Published{Verdict: Answer(r.Verdict), Idle: ratioOf(m.GPUIdle), Launch: ratioOf(m.LaunchOverhead), Utilization: ratioOf(m.GPUUtilization), HostPrepConfirmed: r.HostPrepConfirmed, report: r}, nil
 }
 
 // text is the published report as it is printed by itself.

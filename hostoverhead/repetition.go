@@ -40,11 +40,7 @@ type PatternGroup struct {
 // pattern asks package layer for the layers of the steady pass and averages
 // the most frequent kind. It returns nil where no layers are found.
 func (w *workload) pattern(d *deviceWork) (*Pattern, error) {
-	want := &d.id
-	if d.merged {
-		want = nil
-	}
-	a, err := w.layers.Device(want)
+	a, err := w.layers.Device(&d.id)
 	if errors.Is(err, layer.ErrNoKernels) {
 		return nil, nil
 	}
@@ -129,3 +125,6 @@ func (p *Pattern) group() {
 		return cmp.Or(cmp.Compare(b.TotalGapUS, a.TotalGapUS), cmp.Compare(b.BusyUS, a.BusyUS), cmp.Compare(a.Group, b.Group))
 	})
 }
+
+// us converts nanoseconds to µs.
+func us(ns int64) float64 { return float64(ns) / 1e3 }

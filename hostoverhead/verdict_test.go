@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -162,8 +163,8 @@ func TestNoKernels(t *testing.T) {
 			return err
 		},
 		"nothing":   func() error { _, err := hostoverhead.Analyze(t.Context(), nil, hostoverhead.Options{}); return err },
-		"Breakdown": func() error { _, err := hostoverhead.Breakdown(t.Context(), a); return err },
-		"Compare":   func() error { _, err := hostoverhead.Compare(t.Context(), a, a); return err },
+		"Breakdown": func() error { _, err := hostcompare.Breakdown(t.Context(), a, hostcompare.Options{}); return err },
+		"Compare":   func() error { _, err := hostcompare.Compare(t.Context(), a, a, hostcompare.Options{}); return err },
 	} {
 		if err := f(); !errors.Is(err, hostoverhead.ErrNoKernels) {
 			t.Errorf("%s: %v, want ErrNoKernels", name, err)
@@ -328,7 +329,10 @@ func TestStopsWhenCancelled(t *testing.T) {
 func TestReportsSayWhatWasUsed(t *testing.T) {
 	tr := generate(t, nsysgen.Default(1))
 	v := judged(t, tr)
-	c := compare(t, tr, generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})))
+	c, err := hostcompare.Compare(t.Context(), analyzed(t, tr), analyzed(t, generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))), hostcompare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range []struct {
 		name  string
 		write func(*bytes.Buffer) error

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -28,10 +29,10 @@ func wakeFamily(name string) (waits, wakes int) {
 	name = strings.ToLower(name)
 	waits, wakes = -1, -1
 	for i, c := range wakeCalls {
-		if containsAny(name, c.wait) {
+		if names.ContainsAny(name, c.wait) {
 			waits = i
 		}
-		if containsAny(name, c.wake) {
+		if names.ContainsAny(name, c.wake) {
 			wakes = i
 		}
 	}

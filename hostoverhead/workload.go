@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
@@ -17,10 +17,9 @@ import (
 // device, host ranges by thread, and which thread works for which device.
 type workload struct {
 	t       *trace.Trace
-	merged  bool // one union over all devices
 	steps   []layer.StepPattern
 	devices []*deviceWork
-	names   nameFacts
+	names   names.Facts
 	// drives[thread] are the devices a thread launched on; a thread that
 	// launched nothing has those of its process.
 	drives [][]trace.DeviceID
@@ -29,26 +28,24 @@ type workload struct {
 	published *Published
 }
 
-// deviceWork is what one device did; in merged mode, what all did.
+// deviceWork is what one device did.
 type deviceWork struct {
 	id        trace.DeviceID
-	merged    bool
 	kernels   []int32         // rows of the GPU lane: kernels and whole graph replays, by start
 	busy      []interval.Span // union of kernels
 	exchanges bool            // some kernels exchange data between GPUs
 	copies    []interval.Span // union of copies and sets
 	rows      int             // whole graph replays
 	threads   []trace.ThreadIndex
-	// layers is the device's analysis, pass the pass of each kernel, −1 outside; nil where no passes were found or
-	// devices are merged.
+	// layers is the device's analysis, pass the pass of each kernel, −1 outside; nil where no passes were found.
 	layers *layer.Device
 	pass   []int32
 	path   []uint8 // how each kernel was launched
 }
 
 // newWorkload collects what the analyses share. The error is ErrNoKernels, or that of a context that has ended.
-func newWorkload(ctx context.Context, a *layer.Analysis, merged bool, steps []layer.StepPattern) (*workload, error) {
-	w := &workload{t: a.Trace(), layers: a, merged: merged, steps: steps, names: nameFacts{t: a.Trace()}}
+func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPattern) (*workload, error) {
+	w := &workload{t: a.Trace(), layers: a, steps: steps, names: names.Facts{Trace: a.Trace()}}
 	w.mapThreads()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -93,9 +90,6 @@ func (w *workload) collectKernels() {
 	d := (*deviceWork)(nil) // of the row at hand
 	for e := range w.t.Events(trace.LaneGPU) {
 		id := e.Device()
-		if w.merged {
-			id = trace.NoDevice
-		}
 		if d == nil || d.id != id {
 			if d = byID[id]; d == nil {
 				d = w.newDevice(id)
@@ -112,7 +106,7 @@ func (w *workload) collectKernels() {
 		}
 		d.kernels = append(d.kernels, int32(e.Index()))
 		d.busy = append(d.busy, s)
-		exchange := w.names.collective(e.NameID()) // asked of every name: later several devices read the answers at once
+		exchange := w.names.Collective(e.NameID()) // asked of every name: later several devices read the answers at once
 		d.exchanges = d.exchanges || exchange
 	}
 	for _, d := range w.devices {
@@ -129,11 +123,8 @@ func (w *workload) collectKernels() {
 
 // newDevice adds a device, with room for its share of the work.
 func (w *workload) newDevice(id trace.DeviceID) *deviceWork {
-	room := w.t.LaneLen(trace.LaneGPU)
-	if !w.merged {
-		room /= max(1, len(w.t.Devices()))
-	}
-	d := &deviceWork{id: id, merged: w.merged, kernels: make([]int32, 0, room), busy: make([]interval.Span, 0, room)}
+	room := w.t.LaneLen(trace.LaneGPU) / max(1, len(w.t.Devices()))
+	d := &deviceWork{id: id, kernels: make([]int32, 0, room), busy: make([]interval.Span, 0, room)}
 	w.devices = append(w.devices, d)
 	return d
 }
@@ -174,7 +165,7 @@ func (w *workload) mapThreads() {
 // drivesDevice reports whether a thread works for a device. A thread of a
 // process that launched nothing in the window may work for any.
 func (w *workload) drivesDevice(th trace.ThreadIndex, d *deviceWork) bool {
-	if d.merged || th < 0 || int(th) >= len(w.drives) {
+	if th < 0 || int(th) >= len(w.drives) {
 		return true
 	}
 	own := w.drives[th]
@@ -188,7 +179,7 @@ func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
 // findPasses puts every kernel of a device into its pass.
 func (w *workload) findPasses(d *deviceWork) {
 	dev, err := w.layers.Device(&d.id)
-	if d.merged || err != nil || len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == wholeTrace {
+	if err != nil || len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == wholeTrace {
 		return
 	}
 	d.layers, d.pass = dev, make([]int32, len(d.kernels))
@@ -211,62 +202,3 @@ func (w *workload) findPasses(d *deviceWork) {
 
 // wholeTrace is the evidence of a pass that is the whole trace, as no passes were found.
 const wholeTrace = "whole"
-
-// nameFacts answers questions about names once per name.
-type nameFacts struct {
-	t        *trace.Trace
-	kernels  map[trace.NameID]*classify.Facts
-	steps    map[trace.NameID]bool
-	generals map[trace.NameID]string
-}
-
-// kernel is what a kernel's name tells.
-func (n *nameFacts) kernel(id trace.NameID) *classify.Facts {
-	f, ok := n.kernels[id]
-	if !ok {
-		if n.kernels == nil {
-			n.kernels = map[trace.NameID]*classify.Facts{}
-		}
-		v := classify.Default().Facts(n.t.Name(id))
-		f = &v
-		n.kernels[id] = f
-	}
-	return f
-}
-
-// step reports whether a name is a step annotation.
-func (n *nameFacts) step(id trace.NameID, patterns []layer.StepPattern) bool {
-	v, ok := n.steps[id]
-	if !ok {
-		if n.steps == nil {
-			n.steps = map[trace.NameID]bool{}
-		}
-		v = isStep(n.t.Name(id), patterns)
-		n.steps[id] = v
-	}
-	return v
-}
-
-// isStep reports whether a name is a step annotation. Names of graph captures are none.
-func isStep(name string, patterns []layer.StepPattern) bool {
-	s, found := layer.ParseStep(name, patterns...)
-	return found && s.Stage != layer.StageCapture
-}
-
-// general is the generalised form of a name.
-func (n *nameFacts) general(id trace.NameID) string {
-	g, ok := n.generals[id]
-	if !ok {
-		if n.generals == nil {
-			n.generals = map[trace.NameID]string{}
-		}
-		g = generalise(n.t.Name(id))
-		n.generals[id] = g
-	}
-	return g
-}
-
-// collective reports whether a kernel exchanges data between GPUs.
-func (n *nameFacts) collective(id trace.NameID) bool {
-	return n.kernel(id).Collective != classify.NotCollective
-}

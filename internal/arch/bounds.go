@@ -23,7 +23,7 @@ type Size struct{ Files, Lines int }
 // outgrow. A package that has shrunk below the bounds leaves the list: it may
 // only get shorter.
 var Oversized = map[string]Size{
-	"hostoverhead": {36, 6250},
+	"hostoverhead": {20, 4450},
 	"layer":        {40, 6750},
 	"profile":      {29, 4600},
 	"trace":        {30, 5500},

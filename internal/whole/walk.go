@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
@@ -231,14 +232,14 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 		if err != nil {
 			return nil, err
 		}
-		return hostoverhead.Breakdown(t.Context(), passes)
+		return hostcompare.Breakdown(t.Context(), passes, hostcompare.Options{})
 	},
 	func(t testing.TB, l *lab) (any, error) {
 		passes, err := l.layers()
 		if err != nil {
 			return nil, err
 		}
-		return hostoverhead.Compare(t.Context(), passes, passes)
+		return hostcompare.Compare(t.Context(), passes, passes, hostcompare.Options{})
 	},
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -208,7 +209,7 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 		if err != nil {
 			return nil, err
 		}
-		r.Host, err = hostoverhead.Series(ctx, a)
+		r.Host, err = hostcompare.Series(ctx, a, hostcompare.Options{})
 		if err != nil && !errors.Is(err, hostoverhead.ErrNoKernels) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

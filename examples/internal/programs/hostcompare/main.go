@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
 	layercompare "github.com/llmstrata/strata/layer/compare"
@@ -65,15 +66,14 @@ func run(ctx context.Context, env *app.Env, o options) error {
 	if o.tp < 0 || o.gaps < 0 {
 		return app.Usagef("--tp-size and --gaps must not be negative")
 	}
-	opts := []hostoverhead.Option{hostoverhead.WithTPSize(o.tp), hostoverhead.WithLabels(o.baselineLabel, o.targetLabel)}
 	if o.baseline != "" && o.target != "" {
-		return compare(ctx, env, o, opts)
+		return compare(ctx, env, o)
 	}
-	return single(ctx, env, o, opts)
+	return single(ctx, env, o)
 }
 
 // check holds a comparison against --fail-on.
-func (o *options) check(c *hostoverhead.Comparison) error {
+func (o *options) check(c *hostcompare.Comparison) error {
 	if o.failOn == "" {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (o *options) check(c *hostoverhead.Comparison) error {
 	check := gate.Check{Name: o.failOn + " of a step", Verdict: gate.Passed}
 	slower := c.Regressions(g.Limit)
 	switch {
-	case c.Conclusion == hostoverhead.ConclusionImpossible:
+	case c.Conclusion == hostcompare.ConclusionImpossible:
 		check.Verdict, check.Message = gate.Inconclusive, c.Reason
 	case len(slower) > 0:
 		check.Verdict = gate.Failed
@@ -94,7 +94,7 @@ func (o *options) check(c *hostoverhead.Comparison) error {
 	return s.Err()
 }
 
-func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
+func compare(ctx context.Context, env *app.Env, o options) error {
 	a, err := env.LoadAnalysis(ctx, o.baseline)
 	if err != nil {
 		return err
@@ -111,8 +111,8 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 	if err != nil {
 		return err
 	}
-	opts = append(opts, hostoverhead.WithKnownTP(sizeA, sizeB))
-	c, err := hostoverhead.Compare(ctx, a, b, opts...)
+	c, err := hostcompare.Compare(ctx, a, b, hostcompare.Options{
+		Baseline: hostcompare.Side{Label: o.baselineLabel, TPSize: sizeA}, Target: hostcompare.Side{Label: o.targetLabel, TPSize: sizeB}, Ranks: o.tp})
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func compare(ctx context.Context, env *app.Env, o options, opts []hostoverhead.O
 }
 
 // write prints a comparison; b is the target.
-func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *hostoverhead.Comparison) error {
+func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *hostcompare.Comparison) error {
 	if env.Format == "json" {
 		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{b}, hostoverhead.Options{TopGaps: &o.gaps})
 		if err != nil {
@@ -131,8 +131,8 @@ func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *h
 		}
 		return env.WriteJSON(struct {
 			Schema string `json:"schema"`
-			*hostoverhead.Comparison
-			Handoff *hostoverhead.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
+			*hostcompare.Comparison
+			Handoff *hostcompare.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
 		}{"strata.host-compare/1", c, c.Handoff(v)})
 	}
 	return c.WriteText(env.Stdout)
@@ -140,7 +140,7 @@ func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *h
 
 // single breaks one run down: --trace, or the one of --baseline and --target
 // that is given.
-func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Option) error {
+func single(ctx context.Context, env *app.Env, o options) error {
 	label := "run"
 	path := o.baseline + o.target
 	if path != "" {
@@ -157,8 +157,7 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	if err != nil {
 		return err
 	}
-	opts = append(opts, hostoverhead.WithLabels(label, label), hostoverhead.WithKnownTP(size, size))
-	r, err := hostoverhead.Breakdown(ctx, a, opts...)
+	r, err := hostcompare.Breakdown(ctx, a, hostcompare.Options{Baseline: hostcompare.Side{Label: label, TPSize: size}, Ranks: o.tp})
 	if err != nil {
 		return err
 	}
@@ -169,7 +168,7 @@ func single(ctx context.Context, env *app.Env, o options, opts []hostoverhead.Op
 	if env.Format == "json" {
 		return env.WriteJSON(struct {
 			Schema string `json:"schema"`
-			*hostoverhead.Run
+			*hostcompare.Run
 			Host *hostoverhead.Verdict `json:"host"` // where the idle time goes
 		}{"strata.host-run/1", r, v})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
@@ -189,12 +190,16 @@ func (o options) write(ctx context.Context, env *app.Env, ranks []*layer.Analysi
 	if !o.asJSON(env) {
 		return v.WriteText(env.Stdout)
 	}
+	document := struct {
+		*hostoverhead.Verdict
+		Handoff *hostcompare.Handoff `json:"optimization_handoff,omitempty"`
+	}{Verdict: v}
 	if o.handoff {
-		run, err := hostoverhead.Breakdown(ctx, ranks[v.Ranks[v.Deciding].File])
+		run, err := hostcompare.Breakdown(ctx, ranks[v.Ranks[v.Deciding].File], hostcompare.Options{})
 		if err != nil {
 			return err
 		}
-		v.Handoff = v.NewHandoff(run)
+		document.Handoff = hostcompare.NewHandoff(v, run)
 	}
-	return env.WriteJSON(v)
+	return env.WriteJSON(document)
 }

@@ -1,11 +1,12 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
+	"strconv"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -41,7 +42,7 @@ func (r *Run) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "\n%s:\n", list.title)
 		t := table.New(table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"), table.Text("source").Limit(nameWidth))
 		for _, o := range list.ops[:min(len(list.ops), list.max)] {
-			t.Row(shortPath(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), shortPath(o.Source, nameWidth))
+			t.Row(names.Short(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), names.Short(o.Source, nameWidth))
 		}
 		t.WriteText(b)
 		more(b, len(list.ops)-list.max)
@@ -50,21 +51,6 @@ func (r *Run) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "note: %s\n", n)
 	}
 	return b.Flush()
-}
-
-// shortPath leaves out leading directories of a Python frame that is longer than
-// width bytes: what tells frames apart is at the end.
-func shortPath(name string, width int) string {
-	file := strings.Index(name, ".py")
-	short := name
-	for len(short) > width {
-		i := strings.IndexByte(strings.TrimPrefix(short, "…/"), '/')
-		if i < 0 || len(name)-len(short)+i > file {
-			break
-		}
-		short = "…/" + strings.TrimPrefix(short, "…/")[i+1:]
-	}
-	return short
 }
 
 func prefixed(prefix, s string) string {
@@ -115,7 +101,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != ConclusionImpossible {
 		fmt.Fprintf(b, "\nTop regressions:\n")
 		for i, d := range regs[:min(len(regs), 5)] {
-			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(table.Clean(shortPath(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
+			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(table.Clean(names.Short(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
 		}
 	}
 	fmt.Fprintf(b, "\nOperations (µs/step) by change:\n")
@@ -133,7 +119,7 @@ func deltaTable(b *bufio.Writer, deltas []Delta, limit int, title string) {
 		if d.CI95US != nil {
 			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
 		}
-		t.Row(shortPath(d.Op, nameWidth), string(d.Kind), table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status))
+		t.Row(names.Short(d.Op, nameWidth), string(d.Kind), table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status))
 	}
 	t.WriteText(b)
 	more(b, len(deltas)-limit)
@@ -144,5 +130,5 @@ func sizeWord(n int) string {
 	if n == 0 {
 		return "unknown"
 	}
-	return itoa(int64(n))
+	return strconv.Itoa(n)
 }

@@ -1,10 +1,11 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -33,7 +34,7 @@ func (w *workload) findIterations() benchPhase {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}
-		if w.names.kernel(e.NameID()).Collective != classify.AllReduce {
+		if w.names.Kernel(e.NameID()).Collective != classify.AllReduce {
 			continue
 		}
 		s := spanOf(e)
@@ -89,15 +90,15 @@ func commonSize(its []iteration) int {
 
 // benchSteps are the merged steps of all ranks in the benchmark phase: those
 // whose span overlaps it. Without one, all steps.
-func benchSteps(steps []step, b benchPhase) []step {
+func benchSteps(all []steps.Step, b benchPhase) []steps.Step {
 	if b.window.Empty() {
-		return steps
+		return all
 	}
-	in := slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return s.span.Clip(b.window).Empty() })
+	in := slices.DeleteFunc(slices.Clone(all), func(s steps.Step) bool { return s.Span.Clip(b.window).Empty() })
 	if len(in) < minPhase {
 		// Steps that end before their kernels run need not overlap; then the
 		// phase only says when, not which.
-		return steps
+		return all
 	}
 	return in
 }

@@ -1,9 +1,10 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -54,11 +55,11 @@ func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
 	frames := t.w.t.LaneLen(trace.LanePython) > 0
 	for e := range t.w.t.Events(trace.LaneAnnotation) {
-		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.step(e.NameID(), t.w.steps) {
+		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.Step(e.NameID(), t.w.patterns) {
 			continue
 		}
 		if i := t.at(e.Start()); i >= 0 {
-			name := t.w.names.general(e.NameID())
+			name := t.w.names.General(e.NameID())
 			n := open[e.Thread()]
 			if n == nil {
 				n = &nesting{}
@@ -80,12 +81,12 @@ func (t *tally) addRanges() {
 		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
 			continue // recursion counts once
 		}
-		source, _ := splitFrame(e.Name())
+		source, _ := names.SplitFrame(e.Name())
 		place := ""
 		if p := e.Parent(); p.Valid() {
-			place = withoutLine(p.Name())
+			place = names.WithoutLine(p.Name())
 		}
-		t.add(withoutLine(e.Name()), source, place, i, int64(e.Duration()))
+		t.add(names.WithoutLine(e.Name()), source, place, i, int64(e.Duration()))
 		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
 	}
 }
@@ -103,15 +104,13 @@ func opener(e trace.Event) string {
 // addKernels adds the kernels of each steady step: those whose launch lies in
 // it, or that start in it when their launch is unknown.
 func (t *tally) addKernels() {
-	for _, d := range t.w.devices {
-		for _, e := range t.w.kernelsOf(d) {
-			at := e.Start()
-			if l := e.Launch(); l.Valid() {
-				at = l.Start()
-			}
-			if i := t.at(at); i >= 0 {
-				t.add(e.Name(), "", "", i, int64(e.Duration()))
-			}
+	for e := range t.w.kernels() {
+		at := e.Start()
+		if l := e.Launch(); l.Valid() {
+			at = l.Start()
+		}
+		if i := t.at(at); i >= 0 {
+			t.add(e.Name(), "", "", i, int64(e.Duration()))
 		}
 	}
 }
@@ -144,7 +143,7 @@ func (t *tally) addCalls() (launches []float64) {
 			continue
 		}
 		t.add(e.Name(), "", "", i, int64(e.Duration()))
-		if isKernelLaunch(e.Name()) || trace.IsGraphLaunchName(e.Name()) {
+		if names.IsKernelLaunch(e.Name()) || trace.IsGraphLaunchName(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
 	}

@@ -1,31 +1,33 @@
-package hostoverhead
+package steps
 
-// steadySteps are the indices of the steps that stand for the run: no context
+import "github.com/llmstrata/strata/hostoverhead/internal/names"
+
+// Steady are the indices of the steps that stand for the run: no context
 // requests and the most generation requests. Where no step says how many, all
 // generation steps, else all steps.
-func steadySteps(steps []step) []int {
+func Steady(steps []Step) []int {
 	most := -1
 	for _, s := range steps {
-		if s.phase == phaseGeneration {
-			most = max(most, s.gen)
+		if s.Phase == names.Generation {
+			most = max(most, s.Gen)
 		}
 	}
 	var out []int
 	for i, s := range steps {
-		if s.phase == phaseGeneration && s.gen == most {
+		if s.Phase == names.Generation && s.Gen == most {
 			out = append(out, i)
 		}
 	}
-	if len(out) >= minPhase {
+	if len(out) >= MinPhase {
 		return out
 	}
 	var generation []int
 	for i, s := range steps {
-		if s.phase == phaseGeneration {
+		if s.Phase == names.Generation {
 			generation = append(generation, i)
 		}
 	}
-	if len(generation) >= minPhase {
+	if len(generation) >= MinPhase {
 		return generation
 	}
 	all := make([]int, len(steps))

@@ -1,4 +1,4 @@
-package hostoverhead_test
+package hostcompare_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
@@ -25,9 +26,13 @@ func generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
 	return openExport(tb, path)
 }
 
-func compare(tb testing.TB, a, b *trace.Trace, opts ...hostoverhead.Option) *hostoverhead.Comparison {
+func compare(tb testing.TB, a, b *trace.Trace, opts ...hostcompare.Options) *hostcompare.Comparison {
 	tb.Helper()
-	c, err := hostoverhead.Compare(context.Background(), analyzed(tb, a), analyzed(tb, b), opts...)
+	var o hostcompare.Options
+	if len(opts) > 0 {
+		o = opts[0]
+	}
+	c, err := hostcompare.Compare(context.Background(), analyzed(tb, a), analyzed(tb, b), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -41,8 +46,8 @@ func compare(tb testing.TB, a, b *trace.Trace, opts ...hostoverhead.Option) *hos
 }
 
 // statuses are the operations that have a status.
-func statuses(c *hostoverhead.Comparison) map[string]hostoverhead.Status {
-	out := map[string]hostoverhead.Status{}
+func statuses(c *hostcompare.Comparison) map[string]hostcompare.Status {
+	out := map[string]hostcompare.Status{}
 	for _, d := range c.Deltas {
 		if d.Status != "" {
 			out[d.Op] = d.Status
@@ -54,10 +59,10 @@ func statuses(c *hostoverhead.Comparison) map[string]hostoverhead.Status {
 func TestSyntheticPair(t *testing.T) {
 	c := compare(t, openExport(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")),
 		openExport(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")))
-	want := map[string]hostoverhead.Status{
-		"broadcast_requests":  hostoverhead.StatusNew,
-		"_fetch_new_requests": hostoverhead.StatusRegression,
-		"_update_requests":    hostoverhead.StatusRegression,
+	want := map[string]hostcompare.Status{
+		"broadcast_requests":  hostcompare.StatusNew,
+		"_fetch_new_requests": hostcompare.StatusRegression,
+		"_update_requests":    hostcompare.StatusRegression,
 	}
 	got := statuses(c)
 	for op, s := range want {
@@ -74,8 +79,8 @@ func TestSyntheticPair(t *testing.T) {
 			t.Errorf("broadcast_requests %+.1f µs per step, want about +250", d.DeltaUS)
 		}
 	}
-	if c.Conclusion != hostoverhead.ConclusionGap {
-		t.Errorf("conclusion %q (%s), want %q", c.Conclusion, c.Reason, hostoverhead.ConclusionGap)
+	if c.Conclusion != hostcompare.ConclusionGap {
+		t.Errorf("conclusion %q (%s), want %q", c.Conclusion, c.Reason, hostcompare.ConclusionGap)
 	}
 }
 
@@ -104,7 +109,7 @@ func TestSameSettingsOtherSeeds(t *testing.T) {
 			base := run(1)
 			for seed := uint64(2); seed < 5; seed++ {
 				c := compare(t, base, run(seed))
-				if got := statuses(c); len(got) != 0 || c.Conclusion != hostoverhead.ConclusionNone || len(c.Patterns) != 0 {
+				if got := statuses(c); len(got) != 0 || c.Conclusion != hostcompare.ConclusionNone || len(c.Patterns) != 0 {
 					t.Errorf("seed %d: %q (%s), %v, %v", seed, c.Conclusion, c.Reason, got, c.Patterns)
 				}
 			}
@@ -125,9 +130,9 @@ func TestGeneratedPair(t *testing.T) {
 			slow := cfg.Slow("_fetch_new_requests", 7.5).Slow("_update_requests", 1.75).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
 			slow.Seed += 100
 			c := compare(t, generate(t, cfg), generate(t, slow))
-			want := map[string]hostoverhead.Status{"broadcast_requests": hostoverhead.StatusNew,
-				"_fetch_new_requests": hostoverhead.StatusRegression, "_update_requests": hostoverhead.StatusRegression}
-			if got := statuses(c); !maps.Equal(got, want) || c.Conclusion != hostoverhead.ConclusionGap {
+			want := map[string]hostcompare.Status{"broadcast_requests": hostcompare.StatusNew,
+				"_fetch_new_requests": hostcompare.StatusRegression, "_update_requests": hostcompare.StatusRegression}
+			if got := statuses(c); !maps.Equal(got, want) || c.Conclusion != hostcompare.ConclusionGap {
 				t.Errorf("%+v, seed %d: %q, %v, want %v", size, seed, c.Conclusion, got, want)
 			}
 		}
@@ -140,17 +145,17 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 		name       string
 		cfg        nsysgen.Config
 		op         string
-		status     hostoverhead.Status
+		status     hostcompare.Status
 		conclusion string
 	}{
-		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostoverhead.StatusRegression, hostoverhead.ConclusionGap},
-		{"new", base.With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}), "broadcast_requests", hostoverhead.StatusNew, hostoverhead.ConclusionGap},
+		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostcompare.StatusRegression, hostcompare.ConclusionGap},
+		{"new", base.With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}), "broadcast_requests", hostcompare.StatusNew, hostcompare.ConclusionGap},
 		{"inside the step", func() nsysgen.Config {
 			c := base
 			c.Prep.Mean *= 4
 			return c
-		}(), "_prepare_inputs", hostoverhead.StatusRegression, hostoverhead.ConclusionStep},
-		{"faster", base.Slow("_sample_async", 0.3), "_sample_async", hostoverhead.StatusImproved, hostoverhead.ConclusionFaster},
+		}(), "_prepare_inputs", hostcompare.StatusRegression, hostcompare.ConclusionStep},
+		{"faster", base.Slow("_sample_async", 0.3), "_sample_async", hostcompare.StatusImproved, hostcompare.ConclusionFaster},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := c.cfg
@@ -194,11 +199,11 @@ func TestHandoffOfOneRun(t *testing.T) {
 			tl.add(trace.KindKernel, "gemm", 0, int(i)+1, at+716, at+980)
 		}
 		a := analyzed(t, tl.b.Finish())
-		run, err := hostoverhead.Breakdown(t.Context(), a)
+		run, err := hostcompare.Breakdown(t.Context(), a, hostcompare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := judged(t, a.Trace()).NewHandoff(run)
+		h := hostcompare.NewHandoff(judged(t, a.Trace()), run)
 		op := h.TopRegressingOps[0]
 		want := map[bool]string{true: "server.py(12): schedule"}[named]
 		if op.NVTXName != "find work" || op.SourceFunction != want || op.DeltaUSPerStep != nil || op.IdleUSPerStep == nil || math.Abs(*op.IdleUSPerStep-690) > 30 {
@@ -232,5 +237,24 @@ func TestComparisonIsDeterministic(t *testing.T) {
 	}
 	if out[0] != out[1] {
 		t.Error("two comparisons of the same runs differ")
+	}
+}
+
+func TestOptionsOfComparisons(t *testing.T) {
+	a, b := generate(t, nsysgen.Default(1)), generate(t, nsysgen.Default(2).Slow("_schedule", 2))
+	c := compare(t, a, b, hostcompare.Options{Baseline: hostcompare.Side{Label: "old"}, Target: hostcompare.Side{Label: "new"}, Ranks: 4})
+	if c.Baseline.Label != "old" || c.Target.Label != "new" {
+		t.Errorf("labels %q and %q", c.Baseline.Label, c.Target.Label)
+	}
+	if want := compare(t, a, b).Baseline.KernelsPerStep / 2; c.Baseline.KernelsPerStep != want {
+		t.Errorf("kernels per step of 4 ranks = %v, want half of those of 2, %v", c.Baseline.KernelsPerStep, want)
+	}
+	least := func(share float64) hostcompare.Options { return hostcompare.Options{MinChange: &share} }
+	// 120 µs of 2.2 ms are 5 %.
+	if got := compare(t, a, b, least(0.10)).Conclusion; got != hostcompare.ConclusionNone {
+		t.Errorf("conclusion for changes of 10%% and more = %q", got)
+	}
+	if got := compare(t, a, b, least(0.01)).Conclusion; got != hostcompare.ConclusionGap {
+		t.Errorf("conclusion for changes of 1%% and more = %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"context"
@@ -67,25 +67,25 @@ type Comparison struct {
 
 // Compare says which operation became slower from baseline to target, and
 // whether the time is lost between the steps or in them. It returns
-// [ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
-func Compare(ctx context.Context, baseline, target *layer.Analysis, opts ...Option) (*Comparison, error) {
-	cfg := newConfig(opts)
-	a, err := breakdown(ctx, baseline, &cfg, cfg.labelA, cfg.sizeA)
+// [hostoverhead.ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
+func Compare(ctx context.Context, baseline, target *layer.Analysis, o Options) (*Comparison, error) {
+	base, tgt := o.Baseline.or("baseline"), o.Target.or("target")
+	a, err := breakdown(ctx, baseline, &o, base)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.labelA, err)
+		return nil, fmt.Errorf("%s: %w", base.Label, err)
 	}
-	b, err := breakdown(ctx, target, &cfg, cfg.labelB, cfg.sizeB)
+	b, err := breakdown(ctx, target, &o, tgt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.labelB, err)
+		return nil, fmt.Errorf("%s: %w", tgt.Label, err)
 	}
-	c := compareRuns(a, b, &cfg)
+	c := compareRuns(a, b, o.change())
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func compareRuns(a, b *Run, cfg *config) *Comparison {
+func compareRuns(a, b *Run, change float64) *Comparison {
 	c := &Comparison{Baseline: a, Target: b, Figures: []Delta{}, Deltas: []Delta{}, Patterns: []string{}}
 	r := compare.CompareHost([]*compare.Host{a.host()}, []*compare.Host{b.host()}, compare.Options{})
 	figures := map[string]*compare.HostRow{}
@@ -113,7 +113,7 @@ func compareRuns(a, b *Run, cfg *config) *Comparison {
 	figure(figureAPI, a.APIUSPerStep, b.APIUSPerStep)
 	figure("kernels per step (count)", a.KernelsPerStep, b.KernelsPerStep)
 	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep)
-	c.conclude(wall, step, gap, cfg)
+	c.conclude(wall, step, gap, change)
 	c.name()
 	c.warn()
 	return c
@@ -191,7 +191,7 @@ func round3(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 // conclude says where the time went. A difference counts if its interval
 // excludes 0 and it is not tiny, or if an operation that large clearly changed:
 // whole steps differ between equal runs by more than many an operation takes.
-func (c *Comparison) conclude(wall, step, gap Delta, cfg *config) {
+func (c *Comparison) conclude(wall, step, gap Delta, change float64) {
 	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall.DeltaUS, step.DeltaUS, gap.DeltaUS)
 	if wall.CI95US == nil {
 		c.Conclusion = ConclusionImpossible
@@ -200,10 +200,10 @@ func (c *Comparison) conclude(wall, step, gap Delta, cfg *config) {
 		return
 	}
 	significant := func(d Delta) bool {
-		return d.CI95US != nil && !d.CI95US.spansZero() && math.Abs(d.DeltaUS) > cfg.change*c.Baseline.WallUSPerStep
+		return d.CI95US != nil && !d.CI95US.spansZero() && math.Abs(d.DeltaUS) > change*c.Baseline.WallUSPerStep
 	}
 	switch {
-	case !significant(wall) && !significant(step) && !significant(gap) && c.largestClear() <= cfg.change*c.Baseline.WallUSPerStep:
+	case !significant(wall) && !significant(step) && !significant(gap) && c.largestClear() <= change*c.Baseline.WallUSPerStep:
 		c.Conclusion = ConclusionNone
 	case wall.DeltaUS < 0:
 		c.Conclusion = ConclusionFaster

@@ -1,11 +1,11 @@
-package hostoverhead_test
+package hostcompare_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 )
 
@@ -17,16 +17,16 @@ func TestWhatCountsAsAChange(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		target nsysgen.Config
-		status map[string]hostoverhead.Status
+		status map[string]hostcompare.Status
 		first  string
 	}{
-		{"all of the loss is +40 % of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]hostoverhead.Status{op: hostoverhead.StatusRegression}, op},
+		{"all of the loss is +40 % of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]hostcompare.Status{op: hostcompare.StatusRegression}, op},
 		{"a range of 2 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 2 * time.Microsecond}), nil, "none"},
-		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]hostoverhead.Status{"note": hostoverhead.StatusNew}, "note"},
+		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]hostcompare.Status{"note": hostcompare.StatusNew}, "note"},
 		{"a range has another name", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 680 * time.Microsecond}),
-			map[string]hostoverhead.Status{"prepare_inputs_v2": hostoverhead.StatusRenamed}, "none"},
+			map[string]hostcompare.Status{"prepare_inputs_v2": hostcompare.StatusRenamed}, "none"},
 		{"another name and half as long again", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 1020 * time.Microsecond}),
-			map[string]hostoverhead.Status{"prepare_inputs_v2": hostoverhead.StatusNew, op: hostoverhead.StatusRemoved}, "prepare_inputs_v2"},
+			map[string]hostcompare.Status{"prepare_inputs_v2": hostcompare.StatusNew, op: hostcompare.StatusRemoved}, "prepare_inputs_v2"},
 		{"nothing changed", base, nil, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestWhatCountsAsAChange(t *testing.T) {
 
 // Fewer than twelve steps tell nothing of operations: that is said, not guessed.
 func TestFewStepsAreInconclusive(t *testing.T) {
-	for steps, want := range map[int]string{9: hostoverhead.ConclusionImpossible, 16: hostoverhead.ConclusionGap} {
+	for steps, want := range map[int]string{9: hostcompare.ConclusionImpossible, 16: hostcompare.ConclusionGap} {
 		cfg := nsysgen.Default(1)
 		cfg.Steps, cfg.Layers = steps, 2
 		slow := cfg.With(nsysgen.Op{Name: "broadcast_requests", Mean: 400 * time.Microsecond})

@@ -1,33 +1,33 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"context"
 	"math"
 	"time"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 )
 
 // Series measures what the host does in each step of a run, for a comparison of runs ([compare.Run].Host): the time of each range,
-// annotation or, without any, Python frame. It returns [ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
-func Series(ctx context.Context, a *layer.Analysis, opts ...Option) (*compare.Host, error) {
-	cfg := newConfig(opts)
-	w, err := newWorkload(ctx, a, true, cfg.steps) // steps join the ranks
+// annotation or, without any, Python frame. It returns [hostoverhead.ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
+func Series(ctx context.Context, a *layer.Analysis, o Options) (*compare.Host, error) {
+	w, err := newWorkload(ctx, a, o.Steps)
 	if err != nil {
 		return nil, err
 	}
-	steps := w.stepsOf(w.devices[0])
+	all := steps.Of(a, nil) // they join the ranks
 	h := &compare.Host{Passes: []int{}, Walls: []time.Duration{}, Operations: []compare.Operation{}}
 	var windows []interval.Span
-	for i := range steps {
-		p := period(steps, i)
+	for i := range all {
+		p := steps.Period(all, i)
 		windows = append(windows, p)
-		h.Passes, h.Walls = append(h.Passes, steps[i].pass), append(h.Walls, time.Duration(p.Len()))
+		h.Passes, h.Walls = append(h.Passes, all[i].Pass), append(h.Walls, time.Duration(p.Len()))
 	}
-	if len(steps) > 0 {
-		t := newTally(w, OpRange, windows, max(cfg.tp, len(w.t.Devices()), 1))
+	if len(all) > 0 {
+		t := newTally(w, OpRange, windows, max(o.Ranks, len(w.t.Devices()), 1))
 		t.addRanges()
 		h.Operations = seriesOf(t.operations())
 	}

@@ -1,22 +1,24 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 )
 
 // Handoff is the summary for whoever optimises next, with the published field names.
 type Handoff struct {
-	Verdict                Answer         `json:"verdict"`
-	PrimaryBottleneckPhase string         `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
-	HostPrepConfirmed      bool           `json:"host_prep_confirmed"`      // by the published detector
-	TopRegressingOps       []RegressingOp `json:"top_regressing_ops"`       // by µs per step
-	RecommendedFirstTarget string         `json:"recommended_first_target"`
-	WallTimePerStepUS      float64        `json:"wall_time_per_step_us"`
-	InterStepGapP50US      float64        `json:"inter_step_gap_p50_us"`
-	KernelsPerStep         float64        `json:"kernels_per_step"`
+	Verdict                hostoverhead.Answer `json:"verdict"`
+	PrimaryBottleneckPhase string              `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
+	HostPrepConfirmed      bool                `json:"host_prep_confirmed"`      // by the published detector
+	TopRegressingOps       []RegressingOp      `json:"top_regressing_ops"`       // by µs per step
+	RecommendedFirstTarget string              `json:"recommended_first_target"`
+	WallTimePerStepUS      float64             `json:"wall_time_per_step_us"`
+	InterStepGapP50US      float64             `json:"inter_step_gap_p50_us"`
+	KernelsPerStep         float64             `json:"kernels_per_step"`
 }
 
 // RegressingOp is one host operation worth looking at.
@@ -34,14 +36,12 @@ type RegressingOp struct {
 // handoffOps is how many operations a handoff names.
 const handoffOps = 5
 
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
 // NewHandoff summarises a verdict for whoever optimises next; run are the steps of the same trace. Without a second run
 // to compare with, the operations are those during which the device idles most.
-func (v *Verdict) NewHandoff(run *Run) *Handoff {
-	h := v.handoff(run)
+func NewHandoff(v *hostoverhead.Verdict, run *Run) *Handoff {
+	h := handoff(v, run)
 	for _, c := range v.Idle {
-		if c.Cause != CauseHostCode && c.Cause != CauseRanks && c.Group != groupWaiting {
+		if c.Cause != hostoverhead.CauseHostCode && c.Cause != hostoverhead.CauseRanks && c.Group != hostoverhead.CauseLock.Group() {
 			continue
 		}
 		for _, n := range c.Names {
@@ -51,20 +51,20 @@ func (v *Verdict) NewHandoff(run *Run) *Handoff {
 	}
 	slices.SortStableFunc(h.TopRegressingOps, func(x, y RegressingOp) int { return cmp.Compare(*y.IdleUSPerStep, *x.IdleUSPerStep) })
 	h.TopRegressingOps = h.TopRegressingOps[:min(len(h.TopRegressingOps), handoffOps)]
-	h.RecommendedFirstTarget = v.firstTarget(h)
+	h.RecommendedFirstTarget = firstTarget(v, h)
 	return h
 }
 
 // sourceOf is the function behind an operation, "" where no frame tells.
 func (r *Run) sourceOf(name string) string {
-	frame, _ := splitFrame(name)
-	bare := withoutLine(name)
+	frame, _ := names.SplitFrame(name)
+	bare := names.WithoutLine(name)
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		if o.Source == "" || o.Name != name && o.Name != bare {
 			continue
 		}
-		if file, _ := splitFrame(o.Source); file != "" {
+		if file, _ := names.SplitFrame(o.Source); file != "" {
 			return o.Source
 		}
 		return o.Source + ": " + o.Name[strings.LastIndex(o.Name, ": ")+len(": "):] // a frame: its source is file and line
@@ -79,8 +79,8 @@ func (r *Run) sourceOf(name string) string {
 // of the target, the operations are those that clearly became slower, and the
 // first target is the worst clear change, be it an operation, a kernel or idle
 // time, or says that there is none.
-func (c *Comparison) Handoff(v *Verdict) *Handoff {
-	h := v.handoff(c.Target)
+func (c *Comparison) Handoff(v *hostoverhead.Verdict) *Handoff {
+	h := handoff(v, c.Target)
 	for _, d := range c.Regressions(0) {
 		if d.Kind == OpRange && len(h.TopRegressingOps) < handoffOps {
 			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: d.Op, DeltaUSPerStep: &d.DeltaUS, SourceFunction: c.Target.sourceOf(d.Op)})
@@ -107,40 +107,40 @@ func (c *Comparison) worst() string {
 	return "none: nothing clearly became slower"
 }
 
-func (v *Verdict) handoff(run *Run) *Handoff {
-	h := &Handoff{Verdict: v.Verdict, PrimaryBottleneckPhase: v.primaryPhase(), TopRegressingOps: []RegressingOp{},
+func handoff(v *hostoverhead.Verdict, run *Run) *Handoff {
+	h := &Handoff{Verdict: v.Verdict, PrimaryBottleneckPhase: primaryPhase(v), TopRegressingOps: []RegressingOp{},
 		WallTimePerStepUS: round3(run.WallUSPerStep), InterStepGapP50US: round3(run.GapUS), KernelsPerStep: round3(run.KernelsPerStep)}
 	if v.Published != nil {
-		h.HostPrepConfirmed = v.Published.report.HostPrepConfirmed
+		h.HostPrepConfirmed = v.Published.HostPrepConfirmed
 	}
 	return h
 }
 
 // primaryPhase is the phase of the stages that wait for the host.
-func (v *Verdict) primaryPhase() string {
+func primaryPhase(v *hostoverhead.Verdict) string {
 	waits := map[string]bool{}
 	for _, s := range v.Ranks[v.Deciding].Stages {
-		if s.Verdict == Yes {
-			waits[phaseOf(s.Stage)] = true
+		if s.Verdict == hostoverhead.Yes {
+			waits[names.Phase(s.Stage)] = true
 		}
 	}
-	switch c, g := waits[phaseContext], waits[phaseGeneration]; {
+	switch c, g := waits[names.Context], waits[names.Generation]; {
 	case c && g:
 		return "both"
 	case c:
-		return phaseContext
+		return names.Context
 	case g:
-		return phaseGeneration
-	case v.Verdict == Yes:
+		return names.Generation
+	case v.Verdict == hostoverhead.Yes:
 		return "aggregate"
 	}
 	return "none"
 }
 
 // firstTarget is what to look at first.
-func (v *Verdict) firstTarget(h *Handoff) string {
+func firstTarget(v *hostoverhead.Verdict, h *Handoff) string {
 	switch {
-	case v.Verdict == No:
+	case v.Verdict == hostoverhead.No:
 		return "GPU kernels: the host is not the bottleneck"
 	case len(h.TopRegressingOps) > 0:
 		return h.TopRegressingOps[0].NVTXName

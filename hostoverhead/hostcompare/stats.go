@@ -1,4 +1,4 @@
-package hostoverhead
+package hostcompare
 
 import "slices"
 

@@ -1,10 +1,12 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 )
@@ -66,47 +68,46 @@ type Run struct {
 }
 
 // Breakdown finds the steady steps of a run and what they are made of. It
-// returns [ErrNoKernels] for a trace without kernels, and ctx's error when
+// returns [hostoverhead.ErrNoKernels] for a trace without kernels, and ctx's error when
 // cancelled; a trace without steps gives a Run with SteadySteps 0 and a note.
-func Breakdown(ctx context.Context, a *layer.Analysis, opts ...Option) (*Run, error) {
-	cfg := newConfig(opts)
-	return breakdown(ctx, a, &cfg, cfg.labelA, cfg.sizeA)
+func Breakdown(ctx context.Context, a *layer.Analysis, o Options) (*Run, error) {
+	return breakdown(ctx, a, &o, o.Baseline.or("baseline"))
 }
 
-func breakdown(ctx context.Context, a *layer.Analysis, cfg *config, label string, size int) (*Run, error) {
-	w, err := newWorkload(ctx, a, true, cfg.steps) // steps join the ranks
+func breakdown(ctx context.Context, a *layer.Analysis, o *Options, side Side) (*Run, error) {
+	w, err := newWorkload(ctx, a, o.Steps)
 	if err != nil {
 		return nil, err
 	}
 	b := w.findIterations()
-	r := &Run{Label: label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: cfg.tp, MaxGeneration: -1, Notes: []string{}}
+	r := &Run{Label: side.Label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks, MaxGeneration: -1, Notes: []string{}}
 	if r.Ranks <= 0 {
 		r.Ranks = max(len(w.t.Devices()), 1)
 	}
-	r.TPSize = tensorSize(cfg.tp, size, r.Ranks)
+	r.TPSize = tensorSize(o.Ranks, side.TPSize, r.Ranks)
 	if ds := w.t.Meta().Devices; len(ds) > 0 {
 		r.GPU = ds[0].Name
 	}
-	all := w.stepsOf(w.devices[0]) // merged: all ranks
+	all := steps.Of(a, nil) // they join the ranks
 	r.StepsFound = len(all)
-	steps := benchSteps(all, b)
+	bench := benchSteps(all, b)
 	if b.iterations == 0 {
-		r.Iterations, r.BenchIters = len(steps), len(steps)
+		r.Iterations, r.BenchIters = len(bench), len(bench)
 		r.Notes = append(r.Notes, "no all-reduce kernels: iterations are the step ranges")
 	} else if b.bench == 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("no benchmark phase: no run of %d iterations of which half have %d all-reduces", minPhase, b.common))
 	}
-	r.AllSteps = len(steps)
-	for _, s := range steps {
-		if s.phase == phaseContext {
+	r.AllSteps = len(bench)
+	for _, s := range bench {
+		if s.Phase == names.Context {
 			r.ContextSteps++
 		}
 	}
-	if len(steps) == 0 {
+	if len(bench) == 0 {
 		r.Notes = append(r.Notes, "no steps recognised: figures per step are unknown")
 		return r, nil
 	}
-	w.fill(r, steps)
+	w.fill(r, bench)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -129,11 +130,11 @@ func tensorSize(given, told, ranks int) int {
 
 // fill measures the steady steps. A step without a successor within 100 ms has
 // no gap and is left out where there are enough others.
-func (w *workload) fill(r *Run, steps []step) {
+func (w *workload) fill(r *Run, bench []steps.Step) {
 	followed := func(i int) bool {
-		return i+1 < len(steps) && steps[i+1].span.Start-steps[i].span.End <= int64(phaseGap)
+		return i+1 < len(bench) && bench[i+1].Span.Start-bench[i].Span.End <= int64(phaseGap)
 	}
-	all := steadySteps(steps)
+	all := steps.Steady(bench)
 	steady := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return !followed(i) })
 	if len(steady) < minPhase {
 		steady = all // a short recording: what a step holds is still worth telling
@@ -147,14 +148,14 @@ func (w *workload) fill(r *Run, steps []step) {
 	r.SteadySteps = len(steady)
 	windows := make([]interval.Span, len(steady))
 	for k, i := range steady {
-		s := steps[i]
-		windows[k] = period(steps, i)
+		s := bench[i]
+		windows[k] = steps.Period(bench, i)
 		r.wall = append(r.wall, us(windows[k].Len()))
-		r.step = append(r.step, us(s.longest))
+		r.step = append(r.step, us(s.Longest))
 		if followed(i) {
-			r.gap = append(r.gap, us(max(windows[k].End-s.span.End, 0)))
+			r.gap = append(r.gap, us(max(windows[k].End-s.Span.End, 0)))
 		}
-		r.MaxGeneration = max(r.MaxGeneration, s.gen)
+		r.MaxGeneration = max(r.MaxGeneration, s.Gen)
 	}
 	if len(r.gap) == 0 {
 		r.Notes = append(r.Notes, "no step is followed by another: gaps between steps are unknown")

@@ -1,12 +1,12 @@
-package hostoverhead
+package names
 
 import "strings"
 
-// generalise makes one name of names that differ in their numbers only:
+// Generalise makes one name of names that differ in their numbers only:
 // numbers that stand alone become N, and what torch's emit_nvtx appends is cut.
 // "[Executor] _forward_step 9: 0 ctx reqs" becomes "[Executor] _forward_step N:
 // N ctx reqs"; "layer0" and "gemm_128x64" stay.
-func generalise(name string) string {
+func Generalise(name string) string {
 	if i := strings.Index(name, ", op_id = "); i > 0 {
 		name = name[:i]
 	}
@@ -44,9 +44,9 @@ func wordByte(c byte) bool {
 	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// withoutLine drops the line number of a frame's name, which moves with every
+// WithoutLine drops the line number of a frame's name, which moves with every
 // edit of the file: "a.py(12): f" becomes "a.py: f"; and the address of an object.
-func withoutLine(name string) string {
+func WithoutLine(name string) string {
 	if i := strings.Index(name, " object at 0x"); i > 0 { // <built-in method replay of … object at 0x7f46>: another address in each run
 		if end := strings.IndexByte(name[i:], '>'); end > 0 {
 			return name[:i] + name[i+end:]
@@ -63,8 +63,8 @@ func withoutLine(name string) string {
 	return name[:j] + name[i+1:]
 }
 
-// splitFrame parts "file.py(12): function" into "file.py(12)" and "function".
-func splitFrame(name string) (source, function string) {
+// SplitFrame parts "file.py(12): function" into "file.py(12)" and "function".
+func SplitFrame(name string) (source, function string) {
 	if i := strings.Index(name, "): "); i > 0 {
 		return name[:i+1], name[i+3:]
 	}

@@ -1,9 +1,10 @@
-package hostoverhead
+package hostcompare
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -30,7 +31,7 @@ func (c *Comparison) name() {
 			continue
 		}
 		switch {
-		case d.Status == StatusNew && exchanges(trace.KindRange, d.Op):
+		case d.Status == StatusNew && names.Exchanges(trace.KindRange, d.Op):
 			collective = first(collective, d)
 		case d.Status == StatusNew:
 			added = first(added, d)

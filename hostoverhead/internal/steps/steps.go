@@ -1,0 +1,150 @@
+package steps
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// PhaseGap is a time between two steps that parts two phases of a benchmark, and MinPhase how many steps or iterations a phase
+// has at least, as in the published analysis.
+const (
+	PhaseGap = 100 * time.Millisecond
+	MinPhase = 5
+)
+
+// Step is a forward pass of one rank, or of all ranks that run one step of the
+// server together.
+type Step struct {
+	Span      interval.Span // of the host: the annotation, else from the first launch to the end of the last
+	GPU       interval.Span // of its kernels, empty where it launched none
+	Longest   int64         // longest of the ranks' host spans
+	Annotated bool          // span is that of an annotation
+	Gen       int           // generation requests, −1 unknown
+	Phase     string
+	Stage     layer.Stage
+	Index     int // of the pass
+	Pass      int // of the first device, by its index; −1 for none
+}
+
+// stepOf is a pass as this package looks at it.
+func stepOf(p *layer.ForwardPass) Step {
+	s := Step{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index, Annotated: p.Host.Annotation != trace.NoEvent}
+	s.Span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
+	if p.Kernels > 0 {
+		s.GPU = interval.Span{Start: int64(p.Start), End: int64(p.End)}
+	}
+	if s.Span.Empty() { // no launch is known
+		s.Span = s.GPU
+	}
+	s.Longest = s.Span.Len()
+	if p.Annotation != nil {
+		s.Gen = p.Annotation.GenerationRequests
+	}
+	return s
+}
+
+// join adds what another rank did in the same step.
+func (s *Step) join(o Step) {
+	s.Span = interval.Span{Start: min(s.Span.Start, o.Span.Start), End: max(s.Span.End, o.Span.End)}
+	switch {
+	case s.GPU.Empty():
+		s.GPU = o.GPU
+	case !o.GPU.Empty():
+		s.GPU = interval.Span{Start: min(s.GPU.Start, o.GPU.Start), End: max(s.GPU.End, o.GPU.End)}
+	}
+	s.Longest, s.Gen = max(s.Longest, o.Longest), max(s.Gen, o.Gen)
+	s.Annotated = s.Annotated && o.Annotated
+	if o.Phase == names.Context || s.Phase == "" {
+		s.Phase = o.Phase
+	}
+}
+
+// Of are the steps of a device, of all devices for nil, in the order in which the host ran them.
+func Of(a *layer.Analysis, device *trace.DeviceID) []Step {
+	var steps []Step
+	at := map[int]int{} // by the number of the server's step
+	for i := range a.Devices {
+		dev := &a.Devices[i]
+		if device != nil && dev.ID != *device {
+			continue
+		}
+		for j := range dev.Passes {
+			p := &dev.Passes[j]
+			if k, ok := at[p.Step]; ok {
+				steps[k].join(stepOf(p))
+				continue
+			}
+			at[p.Step] = len(steps)
+			s := stepOf(p)
+			if i == 0 {
+				s.Pass = j
+			}
+			steps = append(steps, s)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	return steps
+}
+
+// Period is the time of the host that step i takes: up to the start of the next
+// step, so that the host work between two steps counts for the step it follows.
+// Where nothing follows within 100 ms it ends with the step and its kernels,
+// which run later than the host's part.
+func Period(steps []Step, i int) interval.Span {
+	s := steps[i].Span
+	end := max(s.End, steps[i].GPU.End)
+	if i+1 < len(steps) {
+		next := steps[i+1].Span.Start
+		if next-s.End <= int64(PhaseGap) {
+			return interval.Span{Start: s.Start, End: max(next, s.Start)}
+		}
+		end = min(end, next)
+	}
+	return interval.Span{Start: s.Start, End: end}
+}
+
+// GPUPeriods are the times of the device that each step takes, in the order of
+// steps and disjoint: its kernels and the idle time before them, which delays it
+// even where the host launched it a step ahead. Idle time in which the host is
+// still inside the annotation of the step before belongs to that one; of a pause
+// of over 100 ms only the part from the step's own start on does. The first step
+// begins with its first kernel: what ran before it, a stray kernel or the end of a
+// step that the window cuts, says nothing about when it was asked for. A step
+// without kernels has none.
+func GPUPeriods(steps []Step) []interval.Span {
+	out := make([]interval.Span, len(steps))
+	order := make([]int, 0, len(steps))
+	for i := range steps {
+		if !steps[i].GPU.Empty() {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(steps[a].GPU.Start, steps[b].GPU.Start) })
+	before := -1
+	for _, i := range order {
+		s := &steps[i]
+		if before < 0 {
+			out[i], before = s.GPU, i
+			continue
+		}
+		own := min(s.GPU.Start, s.Span.Start)
+		last := &out[before]
+		if s.GPU.Start-last.End > int64(PhaseGap) {
+			out[i] = interval.Span{Start: max(own, last.End), End: s.GPU.End}
+			before = i
+			continue
+		}
+		if steps[before].Annotated {
+			last.End = max(last.End, min(steps[before].Span.End, s.Span.Start, s.GPU.Start))
+		}
+		out[i] = interval.Span{Start: last.End, End: max(last.End, s.GPU.End)}
+		before = i
+	}
+	return out
+}
