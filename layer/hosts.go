@@ -105,23 +105,26 @@ func (a *Analysis) numberSteps() {
 	if len(a.Devices) == 0 {
 		return
 	}
-	steps := make([][]*ForwardPass, 0, len(a.Devices[0].Passes)) // the first pass is that of the first device that ran the step
+	var steps [][]*ForwardPass // the first pass is that of the first device that ran the step
 	for p := range a.Devices[0].Passes {
 		steps = append(steps, []*ForwardPass{&a.Devices[0].Passes[p]})
 	}
 	for d := 1; d < len(a.Devices); d++ {
-		known := len(steps)
-		next := 0
-		for p := range a.Devices[d].Passes {
-			fp := &a.Devices[d].Passes[p]
-			if k := matchingStep(steps[:known], next, fp); k >= 0 {
+		if d == 1 {
+			slices.SortStableFunc(steps, byStart)
+		}
+		passes := a.Devices[d].Passes
+		known, alone, next := newKnownSteps(steps, passes), make([][]*ForwardPass, 0, len(passes)), 0
+		for p := range passes {
+			fp := &passes[p]
+			if k := known.match(next, fp); k >= 0 {
 				steps[k] = append(steps[k], fp)
 				next = k + 1
 			} else {
-				steps = append(steps, []*ForwardPass{fp})
+				alone = append(alone, []*ForwardPass{fp})
 			}
 		}
-		slices.SortStableFunc(steps, func(x, y []*ForwardPass) int { return cmp.Compare(x[0].Start, y[0].Start) })
+		steps = mergeSteps(steps, alone)
 	}
 	for n, passes := range steps {
 		for _, fp := range passes {
@@ -130,28 +133,115 @@ func (a *Analysis) numberSteps() {
 	}
 }
 
-// matchingStep returns the step from next on that the pass is a part of, −1 for none.
-func matchingStep(steps [][]*ForwardPass, next int, fp *ForwardPass) int {
+// byStart orders steps by the start of their first pass.
+func byStart(x, y []*ForwardPass) int { return cmp.Compare(x[0].Start, y[0].Start) }
+
+// mergeSteps merges steps that are in the order of their start with others, those first where two start at once.
+func mergeSteps(x, y [][]*ForwardPass) [][]*ForwardPass {
+	slices.SortStableFunc(y, byStart)
+	out := make([][]*ForwardPass, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		if byStart(x[0], y[0]) <= 0 {
+			out, x = append(out, x[0]), x[1:]
+		} else {
+			out, y = append(out, y[0]), y[1:]
+		}
+	}
+	return append(append(out, x...), y...)
+}
+
+// stepKey is what passes of one step have in common: the event of their annotation, or else its number.
+type stepKey struct {
+	annotation trace.EventID
+	dialect    string
+	number     int64
+}
+
+// stepKeys are those of a pass.
+func stepKeys(fp *ForwardPass) (keys []stepKey) {
+	if fp.Host.Annotation != trace.NoEvent {
+		keys = append(keys, stepKey{annotation: fp.Host.Annotation})
+	}
+	if x := fp.Annotation; x != nil && x.Index >= 0 {
+		keys = append(keys, stepKey{annotation: trace.NoEvent, dialect: x.Dialect, number: x.Index})
+	}
+	return keys
+}
+
+// knownSteps are the steps of the devices before one, in which its passes are looked up: each in the logarithm of their number
+// and as many as run at the same time.
+type knownSteps struct {
+	steps [][]*ForwardPass
+	keys  map[stepKey][]int // of the device's passes: the steps that have them, in order
+	// ends[i] is the last end of the steps below node i of a binary heap, the leaves those from size on.
+	ends []trace.Time
+	size int
+}
+
+func newKnownSteps(steps [][]*ForwardPass, passes []ForwardPass) *knownSteps {
+	ks := &knownSteps{steps: steps, keys: map[stepKey][]int{}, size: 1}
+	if len(steps) == 0 {
+		return ks
+	}
+	for p := range passes {
+		for _, key := range stepKeys(&passes[p]) {
+			ks.keys[key] = nil
+		}
+	}
+	for ks.size < len(steps) {
+		ks.size *= 2
+	}
+	ks.ends = make([]trace.Time, 2*ks.size)
+	for k := range steps {
+		ks.ends[ks.size+k] = steps[k][0].End
+		for _, key := range stepKeys(steps[k][0]) {
+			if at, asked := ks.keys[key]; asked {
+				ks.keys[key] = append(at, k)
+			}
+		}
+	}
+	for i := ks.size - 1; i > 0; i-- {
+		ks.ends[i] = max(ks.ends[2*i], ks.ends[2*i+1])
+	}
+	return ks
+}
+
+// match returns the step from next on that the pass is a part of, −1 for none: the first with a key of the pass, or else that
+// of its stage which it overlaps most.
+func (ks *knownSteps) match(next int, fp *ForwardPass) int {
 	best, most := -1, trace.Time(0)
-	for k := next; k < len(steps); k++ {
-		q := steps[k][0]
-		if fp.Host.Annotation != trace.NoEvent && fp.Host.Annotation == q.Host.Annotation {
-			return k
+	for _, key := range stepKeys(fp) {
+		at := ks.keys[key]
+		if i, _ := slices.BinarySearch(at, next); i < len(at) && (best < 0 || at[i] < best) {
+			best = at[i]
 		}
-		if x, y := fp.Annotation, q.Annotation; x != nil && y != nil && x.Index >= 0 && y.Index >= 0 {
-			if x.Index == y.Index && x.Dialect == y.Dialect {
-				return k
-			}
-			if x.Dialect == y.Dialect {
-				continue
-			}
-		}
-		if q.Start > fp.End {
-			break
+	}
+	if best >= 0 || len(ks.steps) == 0 {
+		return best
+	}
+	to, _ := slices.BinarySearchFunc(ks.steps, fp.End, func(s []*ForwardPass, end trace.Time) int { return cmp.Compare(s[0].Start, end) })
+	ks.overlapping(1, 0, ks.size, next, to, fp.Start, func(k int) {
+		q := ks.steps[k][0]
+		if x, y := fp.Annotation, q.Annotation; x != nil && y != nil && x.Index >= 0 && y.Index >= 0 && x.Dialect == y.Dialect {
+			return // of other numbers: other steps
 		}
 		if both := min(q.End, fp.End) - max(q.Start, fp.Start); both > most && q.Stage == fp.Stage {
 			best, most = k, both
 		}
-	}
+	})
 	return best
+}
+
+// overlapping calls do for the steps from from up to to that end behind a time, below a node whose leaves begin at first.
+func (ks *knownSteps) overlapping(node, first, leaves, from, to int, behind trace.Time, do func(int)) {
+	if first >= to || first+leaves <= from || ks.ends[node] <= behind {
+		return
+	}
+	if leaves == 1 {
+		do(first)
+		return
+	}
+	half := leaves / 2
+	ks.overlapping(2*node, first, half, from, to, behind, do)
+	ks.overlapping(2*node+1, first+half, half, from, to, behind, do)
 }
