@@ -97,10 +97,12 @@ func TestOneRowFarFromAllOthers(t *testing.T) {
 	}
 }
 
-// TestKernelAtZero: a single kernel at 0, further from the others than these are
-// from each other, has no time; one that the others follow has.
+// TestKernelAtZero: few activities at 0, further from the others than these are
+// from each other, have no time; those that the others follow have.
 func TestKernelAtZero(t *testing.T) {
 	const at0 = `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`
+	const copyAt0 = `CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, globalPid, bytes, copyKind);
+		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (0, 5000, 0, 7, 1, 0, 8, 1);`
 	for _, tt := range []struct {
 		after, rows string // of the other kernels: when they begin, beside 1 ms a kernel, and how many
 		more        string
@@ -108,7 +110,12 @@ func TestKernelAtZero(t *testing.T) {
 	}{
 		{"5001000000", "5000", at0, 5000, 1},
 		{"4990000000", "5000", at0, 5001, 0},
-		{"5001000000", "5000", at0 + at0, 5002, 0},
+		{"5001000000", "5000", at0 + at0, 5000, 2},
+		{"5001000000", "5000", strings.Repeat(at0, 50), 5000, 50},
+		{"5001000000", "5000", strings.Repeat(at0, 51), 5051, 0}, // one in a hundred
+		{"4990000000", "5000", at0 + at0, 5002, 0},
+		{"5001000000", "5000", at0 + copyAt0, 5000, 2},
+		{"4990000000", "5000", at0 + copyAt0, 5002, 0},
 		{"5001000000", "20", at0, 20, 1},
 		{"5001000000", "19", at0, 20, 0},
 	} {

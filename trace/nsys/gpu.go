@@ -13,7 +13,6 @@ func (s *scanner) readKernels() error {
 		"mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "graphNodeId", "graphId"}
 	shapes := map[[6]int64]string{}
 	var n int64
-	var zero zeroRow
 	err := s.db.scan(tableKernel, cols, func(r *row) error {
 		n++
 		e, start, end, ok := s.activity(r, trace.KindKernel)
@@ -38,54 +37,11 @@ func (s *scanner) readKernels() error {
 			e.Shape = shape
 		}
 		e.GraphNode, e.GraphID = uint64(r.int(15)), uint64(r.int(16))
-		if !zero.keep(e, start, end) {
-			s.add(e, start, end)
-		}
+		s.add(e, start, end)
 		return nil
 	})
-	if zero.far() {
-		s.noTime++
-	} else if zero.rows > 0 {
-		s.add(zero.event, 0, zero.end)
-	}
 	s.counts = append(s.counts, tableCount{tableKernel, n})
 	return err
-}
-
-// zeroRow is the first kernel that begins at 0 exactly, which is what CUPTI
-// writes where a clock was not read, and what an export that somebody moved to 0
-// begins with.
-type zeroRow struct {
-	event  trace.EventData
-	end    int64
-	rows   int   // that begin at 0
-	others int   // that do not
-	lo, hi int64 // start and end of those
-}
-
-// zeroOthers is how many other kernels it takes to tell what is far from them.
-const zeroOthers = 20
-
-// keep holds a row back, if it is the first at 0, and else learns from it.
-func (z *zeroRow) keep(e trace.EventData, start, end int64) bool {
-	if start == 0 {
-		if z.rows++; z.rows == 1 {
-			z.event, z.end = e, end
-			return true
-		}
-		return false
-	}
-	if z.others++; z.others == 1 {
-		z.lo, z.hi = start, end
-	}
-	z.lo, z.hi = min(z.lo, start), max(z.hi, end)
-	return false
-}
-
-// far reports whether the row is alone at 0 and further from all other kernels
-// than these are from each other: its clock was not read.
-func (z *zeroRow) far() bool {
-	return z.rows == 1 && z.others >= zeroOthers && z.lo-max(z.end, 0) > z.hi-z.lo
 }
 
 // activity reads what all activity tables begin with: start, end, deviceId,

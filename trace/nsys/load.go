@@ -32,6 +32,7 @@ const maxTime = 1 << 61
 // loader fills a Builder from one export: first the small tables, whose facts
 // all rows need, then the large ones side by side.
 type loader struct {
+	noTime int64 // GPU activities at 0 whose clock was not read
 	facts
 	db *database
 	b  *trace.Builder
@@ -96,7 +97,8 @@ func (l *loader) check() error {
 
 // report puts what the export lacks into the health.
 func (l *loader) report(scanners []*scanner) {
-	var noText, noTime, farTime int64
+	noTime := l.noTime
+	var noText, farTime int64
 	l.reportDamage(l.db)
 	for _, s := range scanners {
 		l.reportDamage(s.db)

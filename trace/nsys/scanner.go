@@ -122,7 +122,7 @@ func (l *loader) scanAll(ctx context.Context) ([]*scanner, error) {
 	for _, s := range scanners {
 		running.Go(s.run)
 	}
-	l.addAll(scanners, all)
+	l.noTime = l.addAll(scanners, all)
 	for _, s := range scanners {
 		if s.err != nil {
 			return nil, s.err
@@ -149,8 +149,11 @@ func newScanner(f *facts, db *database, tasks []func(*scanner) error, batch int)
 const progressRows = 1 << 19
 
 // addAll adds the batches of all scanners to the Builder, one of each in turn,
-// until all are done. rows is how many there are, as far as is known.
-func (l *loader) addAll(scanners []*scanner, rows int64) {
+// until all are done, and returns how many GPU activities are left out because
+// nobody knows when they ran. rows is how many there are, as far as is known.
+func (l *loader) addAll(scanners []*scanner, rows int64) (noTime int64) {
+	var zero zeroRows
+	add := func(e trace.EventData) { l.b.Add(e) }
 	done := make([]bool, len(scanners))
 	var added, told int64
 	report := func(read int64) {
@@ -171,7 +174,9 @@ func (l *loader) addAll(scanners []*scanner, rows int64) {
 				continue
 			}
 			for k := range batch {
-				l.b.Add(batch[k])
+				if !zero.keep(&batch[k], add) {
+					l.b.Add(batch[k])
+				}
 			}
 			added += int64(len(batch))
 			s.free <- batch[:0]
@@ -181,6 +186,7 @@ func (l *loader) addAll(scanners []*scanner, rows int64) {
 			}
 		}
 	}
+	return zero.settle(add)
 }
 
 // run reads the scanner's tables one after the other.
