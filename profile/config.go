@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // Config is a model's config.json under one set of names, whatever the vendor
@@ -99,17 +101,17 @@ type Config struct {
 // LoadConfig reads a config.json, or the config.json in a model's directory. The
 // error is an [*Error] that names file and field.
 func LoadConfig(path string) (*Config, error) {
-	if isDir(path) {
+	if document.IsDir(path) {
 		path = filepath.Join(path, "config.json")
 	}
-	f, err := openRegular("config", path)
+	f, err := document.OpenRegular("config", path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	c, err := ParseConfig(f)
 	if err != nil {
-		return nil, located(err, path)
+		return nil, document.Located(err, path)
 	}
 	c.Path = path
 	return c, nil
@@ -119,11 +121,11 @@ func LoadConfig(path string) (*Config, error) {
 // it knows with a wrong type or an impossible value is an [*Error]; a document
 // with none of the fields of a model wraps [ErrNotConfig].
 func ParseConfig(r io.Reader) (*Config, error) {
-	data, err := readDocument("config", r)
+	data, err := document.Read("config", r)
 	if err != nil {
 		return nil, err
 	}
-	top, err := parseObject("config", data)
+	top, err := document.Parse("config", data)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +158,7 @@ func ParseConfig(r io.Reader) (*Config, error) {
 // fields looks names up in the objects that may hold them, innermost text model
 // first.
 type fields struct {
-	objects []object
+	objects []document.Object
 	known   bool // a field that makes the document a model config was seen
 }
 
@@ -167,18 +169,18 @@ var textObjects = []string{"text_config", "llm_config", "language_config", "text
 // maxTextNesting: thinker_config.text_config is the deepest known.
 const maxTextNesting = 3
 
-func newFields(top object) (*fields, error) {
-	f := &fields{objects: []object{top}}
+func newFields(top document.Object) (*fields, error) {
+	f := &fields{objects: []document.Object{top}}
 	for o, level := top, 0; level < maxTextNesting; level++ {
 		found := false
 		for _, name := range textObjects {
-			if kindOf(o.fields[name]) == "string" {
+			if document.KindOf(o.Fields[name]) == "string" {
 				continue // the path of another config, not one
 			}
-			if c, ok, err := o.child(name); err != nil {
+			if c, ok, err := o.Child(name); err != nil {
 				return nil, err
 			} else if ok {
-				f.objects = append([]object{c}, f.objects...)
+				f.objects = append([]document.Object{c}, f.objects...)
 				o, found = c, true
 				break
 			}
@@ -193,15 +195,15 @@ func newFields(top object) (*fields, error) {
 // find returns the object and the name under which one of the names is given.
 // The text model beats what surrounds it; within one object an earlier name beats
 // a later one.
-func (f *fields) find(names ...string) (object, string, bool) {
+func (f *fields) find(names ...string) (document.Object, string, bool) {
 	for _, o := range f.objects {
 		for _, n := range names {
-			if o.has(n) {
+			if o.Has(n) {
 				return o, n, true
 			}
 		}
 	}
-	return object{}, "", false
+	return document.Object{}, "", false
 }
 
 // maxSize bounds sizes (hidden, vocabulary, window). 2^40 is far above any and
@@ -214,7 +216,7 @@ func (f *fields) number(dst *int, hi int64, names ...string) error {
 	if !ok {
 		return nil
 	}
-	v, _, err := o.integer(name, 0, hi)
+	v, _, err := o.Integer(name, 0, hi)
 	if err != nil {
 		return err
 	}
@@ -229,10 +231,10 @@ func (f *fields) widest(dst *int, hi int64, names ...string) error {
 	if !ok {
 		return nil
 	}
-	if kindOf(o.fields[name]) != "list" {
+	if document.KindOf(o.Fields[name]) != "list" {
 		return f.number(dst, hi, names...)
 	}
-	v, _, err := o.ints(name, 0, hi)
+	v, _, err := o.Ints(name, 0, hi)
 	if err != nil {
 		return err
 	}
@@ -246,20 +248,20 @@ func (f *fields) widest(dst *int, hi int64, names ...string) error {
 func (c *Config) identify(f *fields) error {
 	top := f.objects[len(f.objects)-1]
 	var err error
-	if c.ModelType, err = top.text("model_type"); err != nil {
+	if c.ModelType, err = top.Text("model_type"); err != nil {
 		return err
 	}
 	if len(f.objects) > 1 {
-		if c.TextModelType, err = f.objects[0].text("model_type"); err != nil {
+		if c.TextModelType, err = f.objects[0].Text("model_type"); err != nil {
 			return err
 		}
 	}
 	if o, name, ok := f.find("architectures"); ok {
-		if c.Architectures, _, err = o.strings(name); err != nil {
+		if c.Architectures, _, err = o.Strings(name); err != nil {
 			return err
 		}
 	}
-	c.NameOrPath, err = top.text("_name_or_path")
+	c.NameOrPath, err = top.Text("_name_or_path")
 	return err
 }
 
@@ -267,7 +269,7 @@ func (c *Config) identify(f *fields) error {
 // then DeepSeek's inference/config.json, then older models'.
 func (c *Config) sizes(f *fields) error {
 	if o, name, ok := f.find("num_hidden_layers", "n_layers", "num_layers", "n_layer"); ok {
-		n, _, err := o.integer(name, 1, maxLayers)
+		n, _, err := o.Integer(name, 1, maxLayers)
 		if err != nil {
 			return err
 		}
@@ -327,7 +329,7 @@ func (c *Config) sizes(f *fields) error {
 // window reads the sliding window. -1 and use_sliding_window=false mean none.
 func (c *Config) window(f *fields) error {
 	if o, name, ok := f.find("use_sliding_window"); ok {
-		if on, _, err := o.flag(name); err != nil {
+		if on, _, err := o.Flag(name); err != nil {
 			return err
 		} else if !on {
 			return nil
@@ -337,10 +339,10 @@ func (c *Config) window(f *fields) error {
 	if !ok {
 		return nil
 	}
-	if kindOf(o.fields[name]) == "list" {
+	if document.KindOf(o.Fields[name]) == "list" {
 		return nil // one per layer or [left, right]: no single window to state
 	}
-	v, _, err := o.integer(name, -1, maxSize)
+	v, _, err := o.Integer(name, -1, maxSize)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // ffns fills the feed-forward part of each layer.
@@ -47,7 +49,7 @@ func (c *Config) ffnsByType(f *fields) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	types, _, err := o.strings(name)
+	types, _, err := o.Strings(name)
 	if err != nil || len(types) == 0 {
 		return false, err
 	}
@@ -65,7 +67,7 @@ func (c *Config) ffnsByType(f *fields) (bool, error) {
 			c.Layers[i].FFN, c.Layers[i].Hash = ffnMoE, true
 			hash++
 		default:
-			return false, o.fail(fmt.Sprintf("%s[%d]", name, i), "unknown MLP type %q", t)
+			return false, o.Fail(fmt.Sprintf("%s[%d]", name, i), "unknown MLP type %q", t)
 		}
 	}
 	if c.NumHashLayers == 0 {
@@ -77,15 +79,15 @@ func (c *Config) ffnsByType(f *fields) (bool, error) {
 // moeByList reads lists of layers: Llama-4's moe_layers (indices), Step-3's
 // moe_layers_enum ("4,5,6"), a moe_layer_freq list (one 0 or 1 per layer).
 func (c *Config) moeByList(f *fields) (func(int) bool, error) {
-	if o, name, ok := f.find("moe_layers"); ok && kindOf(o.fields[name]) == "list" {
-		v, _, err := o.ints(name, 0, int64(c.NumLayers-1))
+	if o, name, ok := f.find("moe_layers"); ok && document.KindOf(o.Fields[name]) == "list" {
+		v, _, err := o.Ints(name, 0, int64(c.NumLayers-1))
 		if err != nil {
 			return nil, err
 		}
 		return memberOf(v), nil
 	}
-	if o, name, ok := f.find("moe_layers_enum"); ok && kindOf(o.fields[name]) == "string" {
-		s, err := o.text(name)
+	if o, name, ok := f.find("moe_layers_enum"); ok && document.KindOf(o.Fields[name]) == "string" {
+		s, err := o.Text(name)
 		if err != nil {
 			return nil, err
 		}
@@ -93,14 +95,14 @@ func (c *Config) moeByList(f *fields) (func(int) bool, error) {
 		for i, part := range strings.Split(s, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(part))
 			if err != nil || n < 0 || n >= c.NumLayers {
-				return nil, o.fail(fmt.Sprintf("%s[%d]", name, i), "want a layer below %d, got %s", c.NumLayers, excerpt([]byte(part)))
+				return nil, o.Fail(fmt.Sprintf("%s[%d]", name, i), "want a layer below %d, got %s", c.NumLayers, document.Excerpt([]byte(part)))
 			}
 			v = append(v, n)
 		}
 		return memberOf(v), nil
 	}
-	if o, name, ok := f.find("moe_layer_freq"); ok && kindOf(o.fields[name]) == "list" {
-		v, _, err := o.ints(name, 0, 1)
+	if o, name, ok := f.find("moe_layer_freq"); ok && document.KindOf(o.Fields[name]) == "list" {
+		v, _, err := o.Ints(name, 0, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -126,11 +128,11 @@ func (c *Config) moeByRule(f *fields) (func(int) bool, error) {
 	var err error
 	get := func(def, lo int, names ...string) (int, bool) {
 		o, name, ok := f.find(names...)
-		if !ok || err != nil || kindOf(o.fields[name]) == "list" {
+		if !ok || err != nil || document.KindOf(o.Fields[name]) == "list" {
 			return def, false
 		}
 		var v int
-		v, _, err = o.integer(name, int64(lo), maxLayers)
+		v, _, err = o.Integer(name, int64(lo), maxLayers)
 		return v, true
 	}
 
@@ -153,7 +155,7 @@ func (c *Config) moeByRule(f *fields) (func(int) bool, error) {
 	if o, name, ok := f.find("mlp_only_layers"); ok || hasStep {
 		var dense []int
 		if ok {
-			if dense, _, err = o.ints(name, 0, maxLayers); err != nil {
+			if dense, _, err = o.Ints(name, 0, maxLayers); err != nil {
 				return nil, err
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // NOTE. Which layer is of which kind is told in a dozen ways. Each reader below
@@ -47,8 +49,8 @@ func (c *Config) layers(f *fields) error {
 // hybrid_override_pattern (M Mamba, * attention, - MLP, E experts) or its
 // layers_block_type list with "moe" and "mlp" entries.
 func (c *Config) hybridPattern(f *fields) (bool, error) {
-	if o, name, ok := f.find("hybrid_override_pattern", "hybrid_layer_pattern"); ok && kindOf(o.fields[name]) == "string" {
-		s, err := o.text(name)
+	if o, name, ok := f.find("hybrid_override_pattern", "hybrid_layer_pattern"); ok && document.KindOf(o.Fields[name]) == "string" {
+		s, err := o.Text(name)
 		if err != nil {
 			return false, err
 		}
@@ -56,12 +58,12 @@ func (c *Config) hybridPattern(f *fields) (bool, error) {
 		// patterns of next-token-prediction layers.
 		s, _, _ = strings.Cut(strings.ReplaceAll(s, "|", ""), "/")
 		if len(s) != c.NumLayers {
-			return false, o.fail(name, "%d letters for %d layers", len(s), c.NumLayers)
+			return false, o.Fail(name, "%d letters for %d layers", len(s), c.NumLayers)
 		}
 		for i := range len(s) {
 			l, ok := patternLayers[s[i]]
 			if !ok {
-				return false, o.fail(fmt.Sprintf("%s[%d]", name, i), "%q is none of M, *, -, E", s[i])
+				return false, o.Fail(fmt.Sprintf("%s[%d]", name, i), "%q is none of M, *, -, E", s[i])
 			}
 			c.Layers[i] = l
 		}
@@ -71,7 +73,7 @@ func (c *Config) hybridPattern(f *fields) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	types, _, err := o.strings(name)
+	types, _, err := o.Strings(name)
 	if err != nil {
 		return false, err
 	}
@@ -92,7 +94,7 @@ func (c *Config) hybridPattern(f *fields) (bool, error) {
 		case "moe":
 			c.Layers[i] = patternLayers['E']
 		default:
-			return false, o.fail(fmt.Sprintf("%s[%d]", name, i), "unknown block type %q", t)
+			return false, o.Fail(fmt.Sprintf("%s[%d]", name, i), "unknown block type %q", t)
 		}
 	}
 	return true, nil
@@ -131,7 +133,7 @@ func (c *Config) mixers(f *fields) (ok bool, err error) {
 		return true, nil
 	}
 	if o, name, ok := f.find("layer_types", "layers_block_type"); ok {
-		types, _, err := o.strings(name)
+		types, _, err := o.Strings(name)
 		if err != nil {
 			return false, err
 		}
@@ -201,10 +203,10 @@ func (c *Config) mixersByType(f *fields) (bool, error) {
 		{"hybrid_layer_pattern", mixerSliding, 0},
 	} {
 		o, name, ok := f.find(list.field)
-		if !ok || kindOf(o.fields[name]) == "string" {
+		if !ok || document.KindOf(o.Fields[name]) == "string" {
 			continue // hybridPattern's form
 		}
-		v, _, err := o.ints(name, 0, 1)
+		v, _, err := o.Ints(name, 0, 1)
 		if err != nil {
 			return false, err
 		}
@@ -224,17 +226,17 @@ func (c *Config) mixersByIndex(f *fields) (bool, error) {
 	if o, name, ok := f.find("attn_layer_indices"); ok {
 		return true, c.attendAt(o, name, 0, mixerMamba)
 	}
-	if o, name, ok := f.find("linear_attn_config"); ok && kindOf(o.fields[name]) == "object" {
-		lin, _, err := o.child(name)
+	if o, name, ok := f.find("linear_attn_config"); ok && document.KindOf(o.Fields[name]) == "object" {
+		lin, _, err := o.Child(name)
 		if err != nil {
 			return false, err
 		}
-		if lin.has("full_attn_layers") {
+		if lin.Has("full_attn_layers") {
 			return true, c.attendAt(lin, "full_attn_layers", 1, mixerLinear)
 		}
 	}
 	if o, name, ok := f.find("no_rope_layers"); ok && c.ChunkSize > 0 {
-		v, _, err := o.ints(name, 0, 1)
+		v, _, err := o.Ints(name, 0, 1)
 		if err != nil {
 			return false, err
 		}
@@ -257,8 +259,8 @@ func (c *Config) mixersByIndex(f *fields) (bool, error) {
 
 // attendAt marks the listed layers, counted from base, as attention and all
 // others as other.
-func (c *Config) attendAt(o object, name string, base int, other Mixer) error {
-	v, _, err := o.ints(name, int64(base), int64(c.NumLayers-1+base))
+func (c *Config) attendAt(o document.Object, name string, base int, other Mixer) error {
+	v, _, err := o.Ints(name, int64(base), int64(c.NumLayers-1+base))
 	if err != nil {
 		return err
 	}
@@ -269,4 +271,92 @@ func (c *Config) attendAt(o object, name string, base int, other Mixer) error {
 		c.Layers[i-base].Mixer = c.fullMixer()
 	}
 	return nil
+}
+
+// mixersByInterval reads rules of the form "every n-th layer attends in full".
+func (c *Config) mixersByInterval(f *fields) (bool, error) {
+	for _, rule := range []struct {
+		field  string
+		others Mixer
+		when   bool
+	}{
+		{"full_attention_interval", mixerLinear, true},                // Qwen3-Next
+		{"sliding_window_pattern", mixerSliding, c.SlidingWindow > 0}, // Gemma-3, Cohere2
+		{"no_rope_layer_interval", mixerChunked, c.ChunkSize > 0},     // Llama-4
+	} {
+		o, name, ok := f.find(rule.field)
+		if !ok || !rule.when || document.KindOf(o.Fields[name]) != "number" {
+			continue
+		}
+		n, _, err := o.Integer(name, 1, maxLayers)
+		if err != nil {
+			return false, err
+		}
+		c.setMixers(rule.others, func(i int) bool { return (i+1)%n == 0 })
+		return true, nil
+	}
+	for _, read := range []func(*fields) (bool, error){c.mixersByPeriod, c.mixersByWindow} {
+		if ok, err := read(f); ok || err != nil {
+			return ok, err
+		}
+	}
+	return c.mixersByModel(), nil
+}
+
+// setMixers makes the layers that full says full attention, the others other.
+func (c *Config) setMixers(other Mixer, full func(i int) bool) {
+	for i := range c.Layers {
+		c.Layers[i].Mixer = other
+		if full(i) {
+			c.Layers[i].Mixer = c.fullMixer()
+		}
+	}
+}
+
+// mixersByPeriod reads Jamba's rule: attention where i % period == offset, Mamba
+// elsewhere.
+func (c *Config) mixersByPeriod(f *fields) (bool, error) {
+	o, name, ok := f.find("attn_layer_period")
+	if !ok {
+		return false, nil
+	}
+	period, _, err := o.Integer(name, 1, maxLayers)
+	if err != nil {
+		return false, err
+	}
+	offset := 0
+	if err := f.number(&offset, maxLayers, "attn_layer_offset"); err != nil {
+		return false, err
+	}
+	c.setMixers(mixerMamba, func(i int) bool { return i%period == offset })
+	return true, nil
+}
+
+// mixersByWindow reads Qwen2's and Qwen3's rule: with use_sliding_window, layers
+// from max_window_layers on slide.
+func (c *Config) mixersByWindow(f *fields) (bool, error) {
+	o, name, ok := f.find("max_window_layers")
+	if _, _, uses := f.find("use_sliding_window"); !ok || !uses || c.SlidingWindow == 0 {
+		return false, nil
+	}
+	n, _, err := o.Integer(name, 0, maxLayers)
+	if err != nil {
+		return false, err
+	}
+	c.setMixers(mixerSliding, func(i int) bool { return i < n })
+	return true, nil
+}
+
+// mixersByModel is for models whose config class has a rule that the file need
+// not spell out.
+func (c *Config) mixersByModel() bool {
+	switch {
+	case c.ChunkSize > 0 && strings.HasPrefix(c.ModelType, "llama4"):
+		c.setMixers(mixerChunked, func(i int) bool { return (i+1)%4 == 0 }) // no_rope_layer_interval is 4 there
+	case c.SlidingWindow > 0 && (c.ModelType == "gpt_oss" || c.ModelType == "gemma2"):
+		c.setMixers(mixerSliding, func(i int) bool { return i%2 == 1 })
+	default:
+		return false
+	}
+	return true
 }

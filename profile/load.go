@@ -1,11 +1,11 @@
 package profile
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // profileFields are the fields a profile file may hold, in the order errors
@@ -31,13 +31,13 @@ func Resolve(nameOrPath string) (*ModelProfile, error) {
 // load reads a profile from a JSON file. The error is an [*Error] that names the
 // file, field and index.
 func load(path string) (*ModelProfile, error) {
-	f, err := openRegular("profile", path)
+	f, err := document.OpenRegular("profile", path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	p, err := Parse(f)
-	return p, located(err, path)
+	return p, document.Located(err, path)
 }
 
 // Parse reads a profile from JSON (docs/profiles.md). Only name is required;
@@ -46,15 +46,15 @@ func load(path string) (*ModelProfile, error) {
 // base renames "standard". A field the package does not know is an error, since
 // it is most likely a misspelt one.
 func Parse(r io.Reader) (*ModelProfile, error) {
-	data, err := readDocument("profile", r)
+	data, err := document.Read("profile", r)
 	if err != nil {
 		return nil, err
 	}
-	o, err := parseObject("profile", data)
+	o, err := document.Parse("profile", data)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.only(profileFields); err != nil {
+	if err := o.Only(profileFields); err != nil {
 		return nil, err
 	}
 	p := &ModelProfile{BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: BaseUniversal, BaseRenames: baseStandard}
@@ -68,30 +68,30 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 }
 
 // fill copies the document's fields over the defaults.
-func (p *ModelProfile) fill(o object) error {
+func (p *ModelProfile) fill(o document.Object) error {
 	var err error
 	texts := []struct {
 		field string
 		dst   *string
 	}{{"name", &p.Name}, {"description", &p.Description}, {"anchor", &p.Anchor}}
 	for _, t := range texts {
-		if *t.dst, err = o.text(t.field); err != nil {
+		if *t.dst, err = o.Text(t.field); err != nil {
 			return err
 		}
 	}
-	if s, err := o.text("anchor_position"); err != nil {
+	if s, err := o.Text("anchor_position"); err != nil {
 		return err
 	} else if s != "" {
 		if err := p.AnchorPosition.UnmarshalText([]byte(s)); err != nil {
-			return o.fail("anchor_position", "%w", err)
+			return o.Fail("anchor_position", "%w", err)
 		}
 	}
-	if s, err := o.text("base_rules"); err != nil {
+	if s, err := o.Text("base_rules"); err != nil {
 		return err
 	} else if s != "" {
 		p.BaseRules = BaseRules(s)
 	}
-	if s, err := o.text("base_renames"); err != nil {
+	if s, err := o.Text("base_renames"); err != nil {
 		return err
 	} else if s != "" {
 		p.BaseRenames = BaseRenames(s)
@@ -101,23 +101,23 @@ func (p *ModelProfile) fill(o object) error {
 		dst   *[]string
 	}{{"model_types", &p.ModelTypes}, {"auto_anchors", &p.AutoAnchors}, {"half_labels", &p.HalfLabels}}
 	for _, l := range lists {
-		if *l.dst, _, err = o.strings(l.field); err != nil {
+		if *l.dst, _, err = o.Strings(l.field); err != nil {
 			return err
 		}
 	}
-	if n, ok, err := o.integer("blocks_per_layer", 1, maxBlocks); err != nil {
+	if n, ok, err := o.Integer("blocks_per_layer", 1, maxBlocks); err != nil {
 		return err
 	} else if ok {
 		p.BlocksPerLayer = n
 	}
-	if n, ok, err := o.integer("default_layers", 1, maxLayers); err != nil {
+	if n, ok, err := o.Integer("default_layers", 1, maxLayers); err != nil {
 		return err
 	} else if ok {
 		p.DefaultLayers = n
 	}
 	if p.HalfLabels == nil {
 		if p.BlocksPerLayer != 1 {
-			return o.fail("half_labels", "missing: %d blocks per layer need %d labels", p.BlocksPerLayer, p.BlocksPerLayer)
+			return o.Fail("half_labels", "missing: %d blocks per layer need %d labels", p.BlocksPerLayer, p.BlocksPerLayer)
 		}
 		p.HalfLabels = []string{"full"}
 	}
@@ -127,33 +127,33 @@ func (p *ModelProfile) fill(o object) error {
 	return p.fillRenames(o)
 }
 
-func (p *ModelProfile) fillRules(o object) error {
-	items, _, err := o.list("rules")
+func (p *ModelProfile) fillRules(o document.Object) error {
+	items, _, err := o.List("rules")
 	if err != nil {
 		return err
 	}
 	if len(items) > maxRules {
-		return o.fail("rules", "%w: %d rules, at most %d", ErrLimit, len(items), maxRules)
+		return o.Fail("rules", "%w: %d rules, at most %d", ErrLimit, len(items), maxRules)
 	}
 	for i, raw := range items {
-		c, _, err := childOf(o, fmt.Sprintf("rules[%d]", i), raw)
+		c, _, err := document.ChildOf(o, fmt.Sprintf("rules[%d]", i), raw)
 		if err != nil {
 			return err
 		}
-		if err := c.only([]string{"key", "label", "patterns", "ignore_case"}); err != nil {
+		if err := c.Only([]string{"key", "label", "patterns", "ignore_case"}); err != nil {
 			return err
 		}
 		var r RuleSpec
-		if r.Key, err = c.text("key"); err != nil {
+		if r.Key, err = c.Text("key"); err != nil {
 			return err
 		}
-		if r.Label, err = c.text("label"); err != nil {
+		if r.Label, err = c.Text("label"); err != nil {
 			return err
 		}
-		if r.Patterns, _, err = c.strings("patterns"); err != nil {
+		if r.Patterns, _, err = c.Strings("patterns"); err != nil {
 			return err
 		}
-		if r.IgnoreCase, _, err = c.flag("ignore_case"); err != nil {
+		if r.IgnoreCase, _, err = c.Flag("ignore_case"); err != nil {
 			return err
 		}
 		p.Rules = append(p.Rules, r)
@@ -161,45 +161,30 @@ func (p *ModelProfile) fillRules(o object) error {
 	return nil
 }
 
-func (p *ModelProfile) fillRenames(o object) error {
-	items, _, err := o.list("renames")
+func (p *ModelProfile) fillRenames(o document.Object) error {
+	items, _, err := o.List("renames")
 	if err != nil {
 		return err
 	}
 	if len(items) > maxRules {
-		return o.fail("renames", "%w: %d renames, at most %d", ErrLimit, len(items), maxRules)
+		return o.Fail("renames", "%w: %d renames, at most %d", ErrLimit, len(items), maxRules)
 	}
 	for i, raw := range items {
-		c, _, err := childOf(o, fmt.Sprintf("renames[%d]", i), raw)
+		c, _, err := document.ChildOf(o, fmt.Sprintf("renames[%d]", i), raw)
 		if err != nil {
 			return err
 		}
-		if err := c.only([]string{"old", "new"}); err != nil {
+		if err := c.Only([]string{"old", "new"}); err != nil {
 			return err
 		}
 		var r Rename
-		if r.Old, err = c.text("old"); err != nil {
+		if r.Old, err = c.Text("old"); err != nil {
 			return err
 		}
-		if r.New, err = c.text("new"); err != nil {
+		if r.New, err = c.Text("new"); err != nil {
 			return err
 		}
 		p.Renames = append(p.Renames, r)
 	}
 	return nil
-}
-
-// only refuses fields that are not known, the first in alphabetical order.
-func (o object) only(known []string) error {
-	var unknown []string
-	for f := range o.fields {
-		if !slices.Contains(known, f) {
-			unknown = append(unknown, f)
-		}
-	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	slices.Sort(unknown)
-	return &Error{Doc: o.doc, Field: o.prefix + excerpt([]byte(unknown[0])), Err: errors.New("unknown field; known are " + strings.Join(known, ", "))}
 }

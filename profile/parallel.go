@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
+	"github.com/llmstrata/strata/profile/internal/ranks"
 )
 
 // Size is a parallel size and where it comes from.
@@ -60,8 +63,8 @@ func InferParallelism(h ParallelHints) (Parallelism, error) {
 		}
 	}
 	d, _ := parseDistributed(h.Distributed)
-	names := readRankFiles(h.TracePath)
-	d.world = max(cmp.Or(d.world, h.WorldSize), names.ranks)
+	names := ranks.Read(h.TracePath)
+	d.world = max(cmp.Or(d.world, h.WorldSize), names.Ranks)
 	args := h.serverArgs()
 	return Parallelism{
 		TP: d.ofDivided(h.Divided, inferSize(h.TP, args.TPSize, "tp", args.Path, names, d)),
@@ -105,7 +108,7 @@ func (h *ParallelHints) serverArgs() *ServerArgs {
 		return h.ServerArgs
 	}
 	if h.TracePath != "" {
-		if a, err := LoadServerArgs(filepath.Join(dirOf(h.TracePath), "server_args.json")); err == nil {
+		if a, err := LoadServerArgs(filepath.Join(ranks.Dir(h.TracePath), "server_args.json")); err == nil {
 			return a
 		}
 	}
@@ -113,33 +116,25 @@ func (h *ParallelHints) serverArgs() *ServerArgs {
 }
 
 // inferSize takes the best evidence for the size of one kind, "tp" or "ep".
-func inferSize(flag, fromArgs int, kind, argsPath string, names rankNames, d distributed) Size {
-	byName := names.kinds[kind]
+func inferSize(flag, fromArgs int, kind, argsPath string, names ranks.Names, d distributed) Size {
+	byName := names.Kinds[kind]
 	switch {
 	case flag > 0:
 		return Size{flag, "flag"}
-	case byName.size > 0:
-		return Size{byName.size, byName.source}
+	case byName.N > 0:
+		return Size{byName.N, byName.Source}
 	case fromArgs > 0:
 		return Size{fromArgs, kind + "_size of " + cmp.Or(argsPath, "server_args")}
 	case d.groups[kind] > 0:
 		return Size{d.groups[kind], "process groups of distributedInfo"}
 	case d.world == 1:
 		return Size{1, "world_size of distributedInfo"}
-	case d.world > 1 && kind == "tp" && names.onlyTP:
+	case d.world > 1 && kind == "tp" && names.OnlyTP:
 		return Size{d.world, "world_size of distributedInfo; the file's name knows tensor-parallel ranks only"}
 	case d.world > 1:
 		return Size{0, fmt.Sprintf("%d ranks in all", d.world)}
 	}
 	return Size{0, "the trace does not tell"}
-}
-
-// dirOf is the directory of a trace that may be one.
-func dirOf(path string) string {
-	if isDir(path) {
-		return path
-	}
-	return filepath.Dir(path)
 }
 
 // distributed is what is read of distributedInfo.
@@ -150,14 +145,14 @@ type distributed struct {
 }
 
 func parseDistributed(raw []byte) (distributed, error) {
-	if len(raw) == 0 || len(raw) > maxDocument {
+	if len(raw) == 0 || len(raw) > document.MaxBytes {
 		return distributed{}, ErrLimit
 	}
-	o, err := parseObject("distributedInfo", raw)
+	o, err := document.Parse("distributedInfo", raw)
 	if err != nil {
 		return distributed{}, err
 	}
-	n, _, err := o.integer("world_size", 1, maxRanks)
+	n, _, err := o.Integer("world_size", 1, maxRanks)
 	d := distributed{world: n}
 	d.sizes, d.groups = groupSizes(raw)
 	return d, err

@@ -2,6 +2,8 @@ package profile
 
 import (
 	"io"
+
+	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // ServerArgs is what a server_args.json beside a trace says about the server.
@@ -28,14 +30,14 @@ const maxRanks = 1 << 20
 
 // LoadServerArgs reads a server_args.json.
 func LoadServerArgs(path string) (*ServerArgs, error) {
-	f, err := openRegular("server_args", path)
+	f, err := document.OpenRegular("server_args", path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	a, err := ParseServerArgs(f)
 	if err != nil {
-		return nil, located(err, path)
+		return nil, document.Located(err, path)
 	}
 	a.Path = path
 	return a, nil
@@ -44,19 +46,19 @@ func LoadServerArgs(path string) (*ServerArgs, error) {
 // ParseServerArgs reads server arguments as JSON, by the names SGLang, vLLM and
 // TensorRT-LLM use. Some tools wrap them in a "server_args" object.
 func ParseServerArgs(r io.Reader) (*ServerArgs, error) {
-	data, err := readDocument("server_args", r)
+	data, err := document.Read("server_args", r)
 	if err != nil {
 		return nil, err
 	}
-	o, err := parseObject("server_args", data)
+	o, err := document.Parse("server_args", data)
 	if err != nil {
 		return nil, err
 	}
-	f := &fields{objects: []object{o}}
-	if c, ok, err := o.child("server_args"); err != nil {
+	f := &fields{objects: []document.Object{o}}
+	if c, ok, err := o.Child("server_args"); err != nil {
 		return nil, err
 	} else if ok {
-		f.objects = []object{c, o}
+		f.objects = []document.Object{c, o}
 	}
 	a := &ServerArgs{}
 	for _, x := range []struct {
@@ -67,7 +69,7 @@ func ParseServerArgs(r io.Reader) (*ServerArgs, error) {
 		{&a.Revision, []string{"revision"}},
 	} {
 		if o, name, ok := f.find(x.names...); ok {
-			if *x.dst, err = o.text(name); err != nil {
+			if *x.dst, err = o.Text(name); err != nil {
 				return nil, err
 			}
 		}
@@ -88,4 +90,76 @@ func ParseServerArgs(r io.Reader) (*ServerArgs, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// modes reads how the server runs the model: whether its decode steps replay graphs, and whether it compiles the model.
+// What the arguments do not say stays nil.
+func (a *ServerArgs) modes(f *fields) error {
+	var disabled, eager, graphs, compile *bool
+	for _, x := range []struct {
+		dst  **bool
+		name string
+	}{
+		{&disabled, "disable_cuda_graph"}, {&eager, "enforce_eager"}, {&graphs, "use_cuda_graph"}, {&compile, "enable_torch_compile"},
+	} {
+		if o, name, ok := f.find(x.name); ok && document.KindOf(o.Fields[name]) == "bool" {
+			v, _, err := o.Flag(name)
+			if err != nil {
+				return err
+			}
+			*x.dst = &v
+		}
+	}
+	not := func(b *bool) *bool {
+		v := !*b
+		return &v
+	}
+	switch {
+	case disabled != nil: // SGLang
+		a.Graphs = not(disabled)
+	case eager != nil: // vLLM: eager is neither graphs nor compilation
+		a.Graphs, a.Compile = not(eager), not(eager)
+	case graphs != nil:
+		a.Graphs = graphs
+	}
+	if compile != nil {
+		a.Compile = compile
+	}
+	a.Graphs = orSection(f, "cuda_graph_config", a.Graphs) // TensorRT-LLM
+	a.Compile = orSection(f, "torch_compile_config", a.Compile)
+	return a.compilation(f)
+}
+
+// orSection is told by a section that is an object where a feature is on, and null where it is off.
+func orSection(f *fields, name string, told *bool) *bool {
+	for _, o := range f.objects {
+		if raw, ok := o.Fields[name]; ok && told == nil {
+			on := document.KindOf(raw) == "object"
+			return &on
+		}
+	}
+	return told
+}
+
+// compilation reads vLLM's compilation_config: mode (before: level) 0 does not compile, cudagraph_mode NONE has no graphs.
+func (a *ServerArgs) compilation(f *fields) error {
+	for _, o := range f.objects {
+		if document.KindOf(o.Fields["compilation_config"]) != "object" {
+			continue
+		}
+		c, _, err := o.Child("compilation_config")
+		if err != nil {
+			return err
+		}
+		off := false
+		for _, name := range []string{"mode", "level"} {
+			if string(c.Fields[name]) == "0" || string(c.Fields[name]) == `"NONE"` {
+				a.Compile = &off
+			}
+		}
+		if s := string(c.Fields["cudagraph_mode"]); s == "0" || s == `"NONE"` {
+			a.Graphs = &off
+		}
+	}
+	return nil
 }

@@ -1,6 +1,10 @@
 package profile
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
+)
 
 // Quantization is how a checkpoint stores its weights.
 type Quantization struct {
@@ -37,8 +41,8 @@ func (c *Config) details(f *fields) error {
 		{&c.ExpertDType, []string{"expert_dtype"}},
 		{&c.Activation, []string{"hidden_act", "mlp_hidden_act", "hidden_activation", "activation_function"}},
 	} {
-		if o, name, ok := f.find(x.names...); ok && kindOf(o.fields[name]) == "string" {
-			s, err := o.text(name)
+		if o, name, ok := f.find(x.names...); ok && document.KindOf(o.Fields[name]) == "string" {
+			s, err := o.Text(name)
 			if err != nil {
 				return err
 			}
@@ -73,10 +77,10 @@ func (c *Config) details(f *fields) error {
 // truth reads a flag under one of its names.
 func (f *fields) truth(dst *bool, names ...string) error {
 	o, name, ok := f.find(names...)
-	if !ok || kindOf(o.fields[name]) != "bool" {
+	if !ok || document.KindOf(o.Fields[name]) != "bool" {
 		return nil // some models give a list or a string where others have a flag
 	}
-	v, _, err := o.flag(name)
+	v, _, err := o.Flag(name)
 	*dst = v
 	return err
 }
@@ -112,17 +116,17 @@ func (c *Config) recurrent(f *fields) error {
 		{&r.Conv, []string{"linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv", "conv_L_cache"}},
 	} {
 		o, name, ok := f.find(x.names...)
-		if !ok || kindOf(o.fields[name]) != "number" {
+		if !ok || document.KindOf(o.Fields[name]) != "number" {
 			continue // "auto" in Bamba
 		}
-		v, _, err := o.integer(name, 0, maxSize)
+		v, _, err := o.Integer(name, 0, maxSize)
 		if err != nil {
 			return err
 		}
 		*x.dst = v
 	}
-	if o, name, ok := f.find("linear_attn_config"); ok && kindOf(o.fields[name]) == "object" {
-		lin, _, err := o.child(name)
+	if o, name, ok := f.find("linear_attn_config"); ok && document.KindOf(o.Fields[name]) == "object" {
+		lin, _, err := o.Child(name)
 		if err != nil {
 			return err
 		}
@@ -134,7 +138,7 @@ func (c *Config) recurrent(f *fields) error {
 			{[]*int{&r.KeyDim, &r.ValueDim}, "head_dim"},
 			{[]*int{&r.Conv}, "short_conv_kernel_size"},
 		} {
-			v, ok, err := lin.integer(x.name, 0, maxSize)
+			v, ok, err := lin.Integer(x.name, 0, maxSize)
 			if err != nil {
 				return err
 			}
@@ -155,21 +159,21 @@ func (c *Config) recurrent(f *fields) error {
 // field of an unexpected type is no error: the type stays unknown.
 func (c *Config) quantization(f *fields) error {
 	o, name, ok := f.find("quantization_config", "compression_config")
-	if !ok || kindOf(o.fields[name]) != "object" {
+	if !ok || document.KindOf(o.Fields[name]) != "object" {
 		return nil
 	}
-	q, _, err := o.child(name)
+	q, _, err := o.Child(name)
 	if err != nil {
 		return err
 	}
-	method, _ := q.text("quant_method")
+	method, _ := q.Text("quant_method")
 	c.Quantization = &Quantization{Method: method}
 	c.Quantization.DType = quantDType(q, method)
-	if b, ok, err := q.ints("weight_block_size", 1, maxSize); err == nil && ok {
+	if b, ok, err := q.Ints("weight_block_size", 1, maxSize); err == nil && ok {
 		c.Quantization.Block = b
 	}
 	for _, list := range []string{"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules"} {
-		if v, ok, err := q.strings(list); err == nil && ok {
+		if v, ok, err := q.Strings(list); err == nil && ok {
 			c.Quantization.Skipped = append(c.Quantization.Skipped, v...)
 		}
 	}
@@ -177,9 +181,9 @@ func (c *Config) quantization(f *fields) error {
 }
 
 // quantDType is the type of the weights that a method makes.
-func quantDType(q object, method string) string {
-	algo, _ := q.text("quant_algo") // ModelOpt
-	fmtName, _ := q.text("fmt")
+func quantDType(q document.Object, method string) string {
+	algo, _ := q.Text("quant_algo") // ModelOpt
+	fmtName, _ := q.Text("fmt")
 	said := strings.ToLower(method + " " + algo + " " + fmtName)
 	for _, t := range []struct{ word, dtype string }{
 		{"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}, {"mxfp8", "fp8"}, {"fp8", "fp8"}, {"e4m3", "fp8"},
@@ -189,12 +193,12 @@ func quantDType(q object, method string) string {
 			return t.dtype
 		}
 	}
-	bits, _, _ := q.integer("bits", 1, 64) // GPTQ, AWQ
+	bits, _, _ := q.Integer("bits", 1, 64) // GPTQ, AWQ
 	kind := "int"
-	if groups, ok, err := q.child("config_groups"); err == nil && ok && bits == 0 { // compressed-tensors, Quark
+	if groups, ok, err := q.Child("config_groups"); err == nil && ok && bits == 0 { // compressed-tensors, Quark
 		bits, kind = groupBits(groups)
 	}
-	if four, _, _ := q.flag("load_in_4bit"); four {
+	if four, _, _ := q.Flag("load_in_4bit"); four {
 		bits = 4
 	}
 	switch {
@@ -211,9 +215,9 @@ func quantDType(q object, method string) string {
 }
 
 // groupBits reads the weights' type of the only or of the first group by name.
-func groupBits(groups object) (bits int, kind string) {
+func groupBits(groups document.Object) (bits int, kind string) {
 	first := ""
-	for name := range groups.fields {
+	for name := range groups.Fields {
 		if first == "" || name < first {
 			first = name
 		}
@@ -221,16 +225,16 @@ func groupBits(groups object) (bits int, kind string) {
 	if first == "" {
 		return 0, ""
 	}
-	g, ok, err := groups.child(first)
+	g, ok, err := groups.Child(first)
 	if err != nil || !ok {
 		return 0, ""
 	}
-	w, ok, err := g.child("weights")
+	w, ok, err := g.Child("weights")
 	if err != nil || !ok {
 		return 0, ""
 	}
-	bits, _, _ = w.integer("num_bits", 1, 64)
-	kind, _ = w.text("type")
+	bits, _, _ = w.Integer("num_bits", 1, 64)
+	kind, _ = w.Text("type")
 	return bits, kind
 }
 

@@ -155,5 +155,5 @@ func writePlan(env *app.Env) error {
 	case "compute-flow":
 		return fmt.Errorf("--plan: --format compute-flow needs a trace; use text or json")
 	}
-	return p.WriteText(env.Stdout)
+	return view.WritePlan(env.Stdout, p)
 }

@@ -1,4 +1,4 @@
-package profile
+package view
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/profile"
 )
 
-// WriteText writes the plan for people: one table per kind of layer, between what
-// stands before and behind the layers.
-func (p *Plan) WriteText(w io.Writer) error {
+// WritePlan writes a plan for people: one table per kind of layer, between what stands before and behind the layers.
+func WritePlan(w io.Writer, p *profile.Plan) error {
 	head := fmt.Sprintf("Plan of %s: %d layers of %d kinds", p.Model, len(p.LayerKinds), len(p.Kinds))
 	if p.DType != "" {
 		head += ", " + p.DType
@@ -19,7 +19,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintln(w, head); err != nil {
 		return err
 	}
-	section := func(title string, ops []PlanOp) error {
+	section := func(title string, ops []profile.PlanOp) error {
 		if _, err := fmt.Fprintf(w, "\n%s\n", title); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	}
 	for k := range p.Kinds {
 		kind := &p.Kinds[k]
-		if err := section(fmt.Sprintf("%s: %d layers (%s)", kind.Name, kind.Layers, p.layersOf(k)), kind.Operators); err != nil {
+		if err := section(fmt.Sprintf("%s: %d layers (%s)", kind.Name, kind.Layers, layersOf(p, k)), kind.Operators); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 const maxRanges = 4
 
 // layersOf lists the layers of a kind as ranges: "0-2, 5".
-func (p *Plan) layersOf(kind int) string {
+func layersOf(p *profile.Plan, kind int) string {
 	var parts []string
 	for i := 0; i < len(p.LayerKinds); i++ {
 		if p.LayerKinds[i] != kind {
@@ -72,7 +72,7 @@ func (p *Plan) layersOf(kind int) string {
 	return strings.Join(parts, ", ")
 }
 
-func planTable(ops []PlanOp) *table.Table {
+func planTable(ops []profile.PlanOp) *table.Table {
 	t := table.New(table.Text("Operator"), table.Number("K"), table.Number("N"), table.Text("Sizes"), table.Text("Weights"), table.Text("TP splits"), table.Text("Note"))
 	for i := range ops {
 		planRow(t, "", &ops[i])
@@ -83,7 +83,7 @@ func planTable(ops []PlanOp) *table.Table {
 	return t
 }
 
-func planRow(t *table.Table, prefix string, o *PlanOp) {
+func planRow(t *table.Table, prefix string, o *profile.PlanOp) {
 	var sizes, notes []string
 	size := func(n int, unit string) {
 		if n > 0 {

@@ -1,4 +1,4 @@
-package profile
+package ranks
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // NOTE. Serving engines write one trace per rank and put the rank into its name:
@@ -16,19 +18,21 @@ import (
 // only in rank numbers and in long numbers (times, process ids). What "rank"
 // divides no name says.
 
-// rankNames is what the names of a run's trace files tell, by marker.
-type rankNames struct {
-	kinds map[string]rankName
-	// onlyTP says that the name holds a tensor-parallel rank, written as SGLang
+// Names is what the names of a run's trace files tell, by marker.
+type Names struct {
+	// Kinds is what they tell of each: "tp", "ep", "rank".
+	Kinds map[string]Size
+	// OnlyTP says that the name holds a tensor-parallel rank, written as SGLang
 	// does, and none of another kind: it names each kind of which there are two.
-	onlyTP bool
-	// ranks is how many files of ranks of any kind lie side by side; 0: not known.
-	ranks int
+	OnlyTP bool
+	// Ranks is how many files of ranks of any kind lie side by side; 0: not known.
+	Ranks int
 }
 
-type rankName struct {
-	size   int    // the ranks 0 … size−1 all lie there (at least two); 0: not known
-	source string // for people
+// Size is what names tell of a kind of rank.
+type Size struct {
+	N      int    // the ranks 0 … size−1 all lie there (at least two); 0: not known
+	Source string // for people
 }
 
 // anyRank is the marker that does not say what the ranks divide.
@@ -67,16 +71,16 @@ func rankIn(kind, name string) (rank int, glued, ok bool) {
 // maxSiblings bounds the directory entries looked at.
 const maxSiblings = 1 << 16
 
-// readRankFiles looks at a trace's name and at the names beside it. When the
+// Read looks at a trace's name and at the names beside it. When the
 // path is a directory, its first file by name stands for the run.
-func readRankFiles(tracePath string) rankNames {
-	out := rankNames{kinds: map[string]rankName{}}
+func Read(tracePath string) Names {
+	out := Names{Kinds: map[string]Size{}}
 	if tracePath == "" {
 		return out
 	}
 	dir, own := filepath.Dir(tracePath), filepath.Base(tracePath)
-	entries, _ := os.ReadDir(dirOf(tracePath)) // none readable: the name itself remains
-	if isDir(tracePath) {
+	entries, _ := os.ReadDir(Dir(tracePath)) // none readable: the name itself remains
+	if document.IsDir(tracePath) {
 		dir, own = tracePath, ""
 		for _, e := range entries {
 			if !e.IsDir() && anyMarker.MatchString(e.Name()) {
@@ -97,19 +101,19 @@ func readRankFiles(tracePath string) rankNames {
 	}
 	for kind := range rankMarkers {
 		if r, ok := rankSize(kind, own, family, dir); ok {
-			out.kinds[kind] = r
+			out.Kinds[kind] = r
 		}
 	}
-	out.ranks = out.kinds[anyRank].size
+	out.Ranks = out.Kinds[anyRank].N
 	_, glued, ok := rankIn("tp", own)
-	out.onlyTP = ok && !glued && !otherMarker.MatchString(own) && !expertRank.MatchString(own)
+	out.OnlyTP = ok && !glued && !otherMarker.MatchString(own) && !expertRank.MatchString(own)
 	return out
 }
 
-func rankSize(kind, own string, family []string, dir string) (rankName, bool) {
+func rankSize(kind, own string, family []string, dir string) (Size, bool) {
 	_, glued, ok := rankIn(kind, own)
 	if !ok {
-		return rankName{}, false
+		return Size{}, false
 	}
 	seen := map[int]bool{}
 	least := 0
@@ -119,16 +123,24 @@ func rankSize(kind, own string, family []string, dir string) (rankName, bool) {
 			least = max(least, r+1)
 		}
 	}
-	r := rankName{}
+	r := Size{}
 	switch lone := least - 1; {
 	case len(seen) >= 2 && len(seen) == least:
-		r.size = least
-		r.source = fmt.Sprintf("file names: %s 0…%d in %s", kind, least-1, dir)
+		r.N = least
+		r.Source = fmt.Sprintf("file names: %s 0…%d in %s", kind, least-1, dir)
 	case kind != anyRank && glued && len(seen) == 1 && lone >= 2 && lone&(lone-1) == 0 && !otherMarker.MatchString(own):
 		// "llama-tp8-bs32": a label people write. As a rank it would have siblings
 		// or, as the engines write it, other markers beside it.
-		r.size = lone
-		r.source = fmt.Sprintf("file name: %s%d taken as a size", kind, lone)
+		r.N = lone
+		r.Source = fmt.Sprintf("file name: %s%d taken as a size", kind, lone)
 	}
 	return r, true
+}
+
+// Dir is the directory of a trace that may be one.
+func Dir(path string) string {
+	if document.IsDir(path) {
+		return path
+	}
+	return filepath.Dir(path)
 }

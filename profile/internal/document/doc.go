@@ -1,0 +1,3 @@
+// Package document reads JSON objects field by field: configs, profiles and
+// server arguments. An error names the field as the document calls it.
+package document
