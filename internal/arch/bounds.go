@@ -27,7 +27,6 @@ var Oversized = map[string]Size{
 	"layer":        {40, 6750},
 	"trace":        {30, 5500},
 	"triage":       {33, 6500},
-	"internal/gen": {22, MaxPackageLines},
 }
 
 // LongFunctions are those that are still to be split. The list may only get
