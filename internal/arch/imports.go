@@ -117,6 +117,8 @@ var Fences = []Fence{
 	{"modernc.org/sqlite", nil, "zombiezen.com/go/sqlite is the SQLite driver"},
 	{"database/sql", nil, "zombiezen.com/go/sqlite is the SQLite driver"},
 	{"unsafe", []string{"internal"}, "unsafe stays in internal"},
+	{"text/tabwriter", nil, "internal/table prints tables"},
+	{"encoding/csv", []string{"internal/table", "internal/agree", "examples/internal/programs/kernelexport"}, "internal/table prints CSV; tests and the agreement test read it back"},
 	{"C", nil, "the module builds without cgo"},
 	{"github.com/stretchr/testify", nil, "tests use the standard library and go-cmp"},
 }
