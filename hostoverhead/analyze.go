@@ -9,10 +9,12 @@ import (
 	"runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
-	"golang.org/x/sync/errgroup"
 )
 
 // ErrNoKernels says that the trace holds no GPU kernels, so that nothing can be said about their idle time.
@@ -256,7 +258,7 @@ func (w *workload) exchange(d *deviceWork) (all, alone Ratio) {
 			ns += int64(e.Duration())
 			continue
 		}
-		if s := spanOf(e); s.End > end {
+		if s := timeline.SpanOf(e); s.End > end {
 			compute += interval.Span{Start: max(s.Start, end), End: s.End}.Len()
 			end = s.End
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -100,30 +99,6 @@ func (c Cause) Group() string {
 // Host reports whether the host costs this time: the groups "host work" and "host waiting".
 func (c Cause) Host() bool { g := c.Group(); return g == groupWork || g == groupWaiting }
 
-// meaning is what names mean that contain one of some parts, in lower case.
-type meaning struct {
-	cause Cause
-	parts []string
-}
-
-// meant is the cause of the first entry that fits a name, "" for none.
-func meant(list []meaning, name string) Cause {
-	name = strings.ToLower(name)
-	for _, m := range list {
-		if names.ContainsAny(name, m.parts) {
-			return m.cause
-		}
-	}
-	return ""
-}
-
-// callMeanings are API calls that do more than queue work. Copies are judged by their form and duration.
-var callMeanings = []meaning{
-	{CauseSync, []string{"synchronize", "eventquery", "streamquery"}},
-	{CauseModule, []string{"moduleload", "moduleget", "libraryload", "librarygetkernel", "graphinstantiate", "streamcreate", "streamdestroy", "linkcomplete"}},
-	{CauseAllocation, []string{"malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate", "memmap", "memunmap", "memrelease", "memalloc", "addressreserve", "memsetaccess"}},
-}
-
 // hostName is what the name of a call, range, operator or frame says about the host. Names are asked once.
 type hostName struct {
 	known                     bool
@@ -141,9 +116,9 @@ func (l *ledger) name(id trace.NameID) *hostName {
 	n := &l.names[id]
 	if !n.known {
 		name := l.w.t.Name(id)
-		*n = hostName{known: true, call: meant(callMeanings, name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: trace.IsGraphLaunchName(name),
-			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: meant(osMeanings, name), frame: frameWait(name),
-			step: names.IsStep(name, l.w.steps), gil: waitsForGIL(name), exchange: names.Exchanges(trace.KindOp, name), rangeExchange: names.Exchanges(trace.KindRange, name)}
+		*n = hostName{known: true, call: Cause(names.CallWait(name)), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: trace.IsGraphLaunchName(name),
+			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: Cause(names.SystemWait(name)), frame: Cause(names.FrameWait(name)),
+			step: names.IsStep(name, l.w.steps), gil: names.WaitsForGIL(name), exchange: names.Exchanges(trace.KindOp, name), rangeExchange: names.Exchanges(trace.KindRange, name)}
 	}
 	return n
 }
@@ -172,75 +147,13 @@ func (p *Params) callCause(e trace.Event, n *hostName) Cause {
 // waitsForDevice reports whether a call returns only when the device has caught up, so that the queue is empty then.
 func waitsForDevice(c Cause) bool { return c == CauseSync || c == CauseCopyCall }
 
-// input marks what a thread calls that waits for something to do.
-const input Cause = "waits-for-input"
-
-// wakesOthers marks calls that wake other threads, and wait for nobody.
-const wakesOthers Cause = "wakes-others"
-
-// osMeanings are C library and system calls that Nsight Systems records (OSRT).
-var osMeanings = []meaning{
-	{CauseGIL, []string{"take_gil"}},
-	{wakesOthers, []string{"pthread_cond_signal", "pthread_cond_broadcast", "pthread_mutex_unlock", "pthread_rwlock_unlock"}},
-	{CauseLock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join", "pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
-	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv", "sched_yield"}},
-}
-
 // inStep says what waiting for input is: without anything to do between two steps, a system call within one.
 func inStep(c Cause, between bool) Cause {
 	switch {
-	case c == input && between:
+	case c == names.Input && between:
 		return CauseNoRequests
-	case c == input, c == wakesOthers, c == "":
+	case c == names.Input, c == names.Wakes, c == "":
 		return CauseSystemCall
 	}
 	return c
-}
-
-// pythonMeanings are functions of Python in which a thread waits: the last part of a frame's name.
-var pythonMeanings = []meaning{
-	{CauseGIL, []string{"take_gil"}},
-	{CauseLock, []string{"acquire of _thread", "'acquire'", "method get of _queue"}},
-	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'", "built-in function sleep", "built-in method sleep", "method 'recv", "method recv", "method 'accept", "method accept"}},
-}
-
-// libraryWaits are functions of Python's library that wait, by file and function.
-var libraryWaits = []struct {
-	file, function string
-	cause          Cause
-}{
-	{"threading.py", "wait", CauseLock}, {"threading.py", "join", CauseLock}, {"threading.py", "_wait_for_tstate_lock", CauseLock},
-	{"queue.py", "get", CauseLock}, {"concurrent/futures/_base.py", "result", CauseLock},
-	{"selectors.py", "select", input}, {"zmq/sugar/poll.py", "poll", input}, {"zmq/sugar/socket.py", "recv", input}, {"zmq/sugar/socket.py", "recv_multipart", input},
-	{"multiprocessing/connection.py", "recv", input}, {"multiprocessing/connection.py", "poll", input},
-}
-
-// frameWait is the wait that a Python frame is, "" for code that runs.
-func frameWait(name string) Cause {
-	if strings.HasPrefix(name, "<") {
-		return meant(pythonMeanings, name)
-	}
-	f, ok := framework.ParseFrame(name)
-	if !ok {
-		return ""
-	}
-	for _, w := range libraryWaits {
-		if f.Func == w.function && strings.HasSuffix(f.Path, w.file) {
-			return w.cause
-		}
-	}
-	return ""
-}
-
-// waitsForGIL recognises the ranges that Nsight Systems (--trace=python-gil) and servers write while a thread waits for
-// Python's interpreter lock.
-func waitsForGIL(name string) bool {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' })
-	return slices.Contains(words, "gil") && !slices.Contains(words, "holding") && !slices.Contains(words, "held")
-}
-
-// isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy loading
-// or a full command buffer.
-func isProfilerOverhead(name string) bool {
-	return names.ContainsAny(strings.ToLower(name), []string{"profiler", "buffer flush", "buffer request", "instrumentation", "resource"})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
@@ -195,7 +196,7 @@ func (d *doubter) processes() {
 		if l := e.Launch(); l.Valid() && l.Thread() >= 0 {
 			t := threads[l.Thread()]
 			name := cmp.Or(t.ProcessLabel, fmt.Sprint(t.Process))
-			spans[name] = append(spans[name], spanOf(e))
+			spans[name] = append(spans[name], timeline.SpanOf(e))
 		}
 	}
 	maps.DeleteFunc(spans, func(_ string, s []interval.Span) bool {

@@ -47,7 +47,7 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 		l.walk(d, func(*idlePiece) {
 			n := 0
 			for _, s := range l.threads {
-				n += len(s.now.calls) + len(s.now.ranges) + len(s.now.code)
+				n += len(s.Now.Calls) + len(s.Now.Ranges) + len(s.Now.Code)
 			}
 			most = max(most, n)
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -104,7 +105,7 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 			if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph {
 				continue
 			}
-			span := spanOf(e)
+			span := timeline.SpanOf(e)
 			if g.Kernels > 0 && span.Start > end {
 				count(g.Buckets, span.Start-end)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -103,13 +104,13 @@ type drain struct {
 type ledger struct {
 	w         *workload
 	p         *Params
-	threads   map[trace.ThreadIndex]*threadStreams  // of the device at hand
-	spare     []timelineRoom                        // of devices before
-	waking    map[trace.ThreadIndex]*threadStreams  // of threads that ended waits of those, in these waits
-	wakers    *wakers                               // nil: not looked for
-	samples   map[trace.ThreadIndex][]trace.EventID // moments at which a thread was found running
-	callbacks bool                                  // the host puts functions of its own into streams
-	names     []hostName                            // by name, as far as they were asked for
+	threads   map[trace.ThreadIndex]*timeline.Thread // of the device at hand
+	spare     []timeline.Room                        // of devices before
+	waking    map[trace.ThreadIndex]*timeline.Thread // of threads that ended waits of those, in these waits
+	wakers    *wakers                                // nil: not looked for
+	samples   map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
+	callbacks bool                                   // the host puts functions of its own into streams
+	names     []hostName                             // by name, as far as they were asked for
 	number    map[Cause]uint8
 	cache     [cachedNames]cachedName // of the account at hand
 }
@@ -138,12 +139,12 @@ const gapsAtOnce = 128
 
 // walk calls f with every piece of a device's idle time in order. The piece is valid during the call.
 func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
-	for _, of := range []map[trace.ThreadIndex]*threadStreams{l.threads, l.waking} {
+	for _, of := range []map[trace.ThreadIndex]*timeline.Thread{l.threads, l.waking} {
 		for _, s := range of {
-			l.spare = append(l.spare, s.timelineRoom)
+			l.spare = append(l.spare, s.Room)
 		}
 	}
-	l.threads, l.waking = map[trace.ThreadIndex]*threadStreams{}, map[trace.ThreadIndex]*threadStreams{}
+	l.threads, l.waking = map[trace.ThreadIndex]*timeline.Thread{}, map[trace.ThreadIndex]*timeline.Thread{}
 	var p idlePiece
 	var length int64
 	emit := func(s interval.Span, piece idlePiece) {
@@ -188,9 +189,9 @@ func (l *ledger) collectNeeds(gaps []gap, needs map[trace.ThreadIndex][]interval
 			continue
 		}
 		if l.threads[th] == nil {
-			l.threads[th] = l.newStreams(th)
+			l.threads[th] = l.newTimeline(th)
 		}
-		l.threads[th].move(spans)
+		l.threads[th].Move(spans)
 	}
 	l.followWakers(needs)
 }
@@ -343,9 +344,9 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 		return
 	}
 	g.drain.end = -1 << 62
-	calls := l.threads[th].now.calls
-	i, _ := slices.BinarySearchFunc(calls, g.span.Start, func(p timelinePiece, t int64) int {
-		if p.span.End <= t {
+	calls := l.threads[th].Now.Calls
+	i, _ := slices.BinarySearchFunc(calls, g.span.Start, func(p timeline.Piece, t int64) int {
+		if p.Span.End <= t {
 			return -1
 		}
 		return 1
@@ -353,7 +354,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 	if i == len(calls) {
 		return
 	}
-	e := l.w.t.At(calls[i].id)
+	e := l.w.t.At(calls[i].ID)
 	if c := l.p.callCause(e, l.name(e.NameID())); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
 		g.drain = drain{cause: l.number[c], name: e.NameID(), end: int64(e.End()), lead: g.span.Start - int64(e.Start())}
 	}

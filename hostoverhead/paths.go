@@ -1,9 +1,7 @@
 package hostoverhead
 
 import (
-	"strings"
-
-	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -68,9 +66,9 @@ func (w *workload) compiledNames() compiledCode {
 	}
 	for id := range trace.NameID(w.t.NumNames()) {
 		switch name := w.t.Name(id); {
-		case compiledOp(name):
+		case names.CompiledOp(name):
 			c.ops[id] = true
-		case compiledFrame(name):
+		case names.CompiledFrame(name):
 			c.frames[id] = true
 		}
 	}
@@ -94,17 +92,6 @@ func (c compiledCode) launched(e trace.Event) bool {
 		}
 	}
 	return false
-}
-
-// compiledOp recognises the operators that torch.compile wraps its code in.
-func compiledOp(name string) bool {
-	return strings.HasPrefix(name, "## Call CompiledFxGraph") || strings.HasPrefix(name, "CompiledFunction") || strings.HasPrefix(name, "Torch-Compiled Region")
-}
-
-// compiledFrame recognises frames of code that a compiler wrote.
-func compiledFrame(name string) bool {
-	f, ok := framework.ParseFrame(name)
-	return ok && f.Generated()
 }
 
 // measurePaths sums the kernels of each step by path.

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -15,29 +15,6 @@ import (
 // that wait. A wait is explained by a thread where that thread alone, of the same process, made a call that ends such waits
 // right before the wait ended, and made none earlier in the wait: a thread that signals all the time says nothing. What that
 // thread did meanwhile is then what the launching thread waited for. Where two threads signalled, nobody is named.
-
-// wakeCalls are calls that let other threads go on, by the calls in which those wait.
-var wakeCalls = []struct{ wait, wake []string }{
-	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}, []string{"pthread_cond_signal", "pthread_cond_broadcast"}},
-	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, []string{"sem_post"}},
-	{[]string{"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock"}, []string{"pthread_mutex_unlock"}},
-	{[]string{"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed"}, []string{"pthread_rwlock_unlock"}},
-}
-
-// wakeFamily is the place in wakeCalls of a call that waits, or of one that wakes, −1 for others.
-func wakeFamily(name string) (waits, wakes int) {
-	name = strings.ToLower(name)
-	waits, wakes = -1, -1
-	for i, c := range wakeCalls {
-		if names.ContainsAny(name, c.wait) {
-			waits = i
-		}
-		if names.ContainsAny(name, c.wake) {
-			wakes = i
-		}
-	}
-	return waits, wakes
-}
 
 // wakeCall is one call that wakes.
 type wakeCall struct {
@@ -63,7 +40,7 @@ func (l *ledger) newWakers() *wakers {
 		}
 		family, ok := families[e.NameID()]
 		if !ok {
-			_, family = wakeFamily(e.Name())
+			_, family = names.WakeFamily(e.Name())
 			families[e.NameID()] = family
 		}
 		if family >= 0 {
@@ -90,7 +67,7 @@ func (l *ledger) waker(wait trace.EventID) trace.ThreadIndex {
 
 // find looks for the one thread that woke another one.
 func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
-	family, _ := wakeFamily(wait.Name())
+	family, _ := names.WakeFamily(wait.Name())
 	if family < 0 || len(w.calls) == 0 {
 		return trace.NoThread
 	}
@@ -99,7 +76,7 @@ func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 		return threads[th].Process, threads[th].ProcessLabel
 	}
 	id, label := process(wait.Thread())
-	span := spanOf(wait)
+	span := timeline.SpanOf(wait)
 	early, late := map[trace.ThreadIndex]bool{}, map[trace.ThreadIndex]bool{}
 	for i := sort.Search(len(w.calls), func(i int) bool { return w.calls[i].at >= span.Start }); i < len(w.calls) && w.calls[i].at <= span.End; i++ {
 		c := &w.calls[i]
@@ -133,45 +110,45 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 		if len(spans) == 0 {
 			continue
 		}
-		for _, p := range l.threads[th].now.system {
-			if l.name(p.name).system != CauseLock {
+		for _, p := range l.threads[th].Now.System {
+			if l.name(p.Name).system != CauseLock {
 				continue
 			}
-			if w := l.waker(p.id); w != trace.NoThread {
-				wanted[w] = append(wanted[w], p.span)
+			if w := l.waker(p.ID); w != trace.NoThread {
+				wanted[w] = append(wanted[w], p.Span)
 			}
 		}
 	}
 	for th, spans := range wanted {
 		if l.waking[th] == nil {
-			l.waking[th] = l.newStreams(th)
+			l.waking[th] = l.newTimeline(th)
 		}
 		slices.SortFunc(spans, func(a, b interval.Span) int { return cmp.Compare(a.Start, b.Start) })
-		l.waking[th].move(spans)
+		l.waking[th].Move(spans)
 	}
 }
 
 // woken names a wait for another thread by what that thread did meanwhile.
 func (l *ledger) woken(m *moment, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
 	th := trace.NoThread
-	if m.system.valid() && causes[p.cause].cause == CauseLock {
-		th = l.waker(m.system.id)
+	if m.system.Valid() && causes[p.cause].cause == CauseLock {
+		th = l.waker(m.system.ID)
 	}
 	if th == trace.NoThread || l.waking[th] == nil {
 		emit(s, p)
 		return
 	}
-	tl := &l.waking[th].now
-	cutBy(tl.ranges, s, func(s interval.Span, r timelinePiece) {
-		cutBy(tl.code, s, func(s interval.Span, c timelinePiece) {
+	tl := &l.waking[th].Now
+	timeline.Cut(tl.Ranges, s, func(s interval.Span, r timeline.Piece) {
+		timeline.Cut(tl.Code, s, func(s interval.Span, c timeline.Piece) {
 			q := p
-			if r.valid() || c.valid() {
+			if r.Valid() || c.Valid() {
 				q.detail, q.rng, q.code, q.step = detailWoken, trace.NoName, trace.NoName, false
-				if q.api = m.system.name; r.valid() {
-					q.rng = r.name
+				if q.api = m.system.Name; r.Valid() {
+					q.rng = r.Name
 				}
-				if c.valid() {
-					q.code = c.name
+				if c.Valid() {
+					q.code = c.Name
 				}
 			}
 			emit(s, q)

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
@@ -80,10 +81,6 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 	}
 }
 
-func spanOf(e trace.Event) interval.Span {
-	return interval.Span{Start: int64(e.Start()), End: int64(e.End())}
-}
-
 // collectKernels fills devices. Rows come by start, so all lists are in order.
 func (w *workload) collectKernels() {
 	byID := map[trace.DeviceID]*deviceWork{}
@@ -96,7 +93,7 @@ func (w *workload) collectKernels() {
 				byID[id] = d
 			}
 		}
-		s := spanOf(e)
+		s := timeline.SpanOf(e)
 		switch e.Kind() {
 		case trace.KindMemcpy, trace.KindMemset:
 			d.copies = append(d.copies, s)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -37,7 +38,7 @@ func (w *workload) findIterations() benchPhase {
 		if w.names.Kernel(e.NameID()).Collective != classify.AllReduce {
 			continue
 		}
-		s := spanOf(e)
+		s := timeline.SpanOf(e)
 		if n := len(its); n > 0 && s.Start-its[n-1].span.End <= int64(iterationGap) {
 			its[n-1].span.End = max(its[n-1].span.End, s.End)
 			its[n-1].count++

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 )
@@ -69,8 +70,8 @@ func (t *tally) addRanges() {
 			if frames && t.byName[name] == nil {
 				source = opener(e)
 			}
-			t.add(name, source, n.enter(name, spanOf(e)), i, int64(e.Duration()))
-			t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
+			t.add(name, source, n.enter(name, timeline.SpanOf(e)), i, int64(e.Duration()))
+			t.spans[e.Thread()] = append(t.spans[e.Thread()], timeline.SpanOf(e))
 		}
 	}
 	if len(t.byName) > 0 {
@@ -87,7 +88,7 @@ func (t *tally) addRanges() {
 			place = names.WithoutLine(p.Name())
 		}
 		t.add(names.WithoutLine(e.Name()), source, place, i, int64(e.Duration()))
-		t.spans[e.Thread()] = append(t.spans[e.Thread()], spanOf(e))
+		t.spans[e.Thread()] = append(t.spans[e.Thread()], timeline.SpanOf(e))
 	}
 }
 

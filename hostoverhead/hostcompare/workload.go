@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -37,8 +36,4 @@ func (w *workload) kernels() iter.Seq[trace.Event] {
 			}
 		}
 	}
-}
-
-func spanOf(e trace.Event) interval.Span {
-	return interval.Span{Start: int64(e.Start()), End: int64(e.End())}
 }

@@ -1,0 +1,2 @@
+// Package timeline says what a thread of the host did at each moment of some spans.
+package timeline

@@ -1,0 +1,251 @@
+package timeline
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+// NOTE: A timeline answers what a CPU thread was doing at each moment of the idle time, as disjoint pieces in order. Each
+// lane is flattened once: its nested events become the sequence of the innermost ones, as far as gaps ask for them.
+// Invariants: pieces are non-empty, disjoint, sorted, inside an event that covers them and inside the spans asked for.
+
+// Piece is a span in which one event is the innermost of its lane.
+type Piece struct {
+	Span interval.Span // of the thread's time
+	ID   trace.EventID // 0 with kind KindInvalid: nothing was recorded
+	Name trace.NameID
+	Kind trace.Kind
+}
+
+// Valid reports whether something was recorded.
+func (p *Piece) Valid() bool { return p.Kind != trace.KindInvalid }
+
+// Timeline is what one thread did.
+type Timeline struct {
+	Calls  []Piece // API calls, outermost: what is called inside a call belongs to it
+	Over   []Piece // profiler overhead
+	System []Piece // calls of the C library and the system
+	Off    []Piece // off the CPU
+	Ranges []Piece // annotations and NVTX ranges
+	Code   []Piece // Python frames and ops, the innermost of both
+}
+
+// stream lists what a thread did in one lane, in order of time, as far as it is asked for: its position moves on with the
+// gaps, so that only the pieces of a few gaps exist at a time.
+type stream struct {
+	t      *trace.Trace
+	lane   trace.Lane
+	next   int // row of the lane
+	end    int // of the thread's rows
+	keep   func(trace.Event) bool
+	nested bool    // innermost events; else outermost ones
+	stack  []Piece // open events, outermost first; ends do not increase
+	at     int64   // up to here pieces were given out
+}
+
+// newStream starts at the first event of a thread in a lane.
+func newStream(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, nested bool, keep func(trace.Event) bool) *stream {
+	n := t.LaneLen(lane)
+	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
+	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
+	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: -1 << 62}
+}
+
+// pieces are those in the chosen spans, which are in order, disjoint and behind those of earlier calls. Nested events become
+// pieces of the innermost one: the lane is sorted by start, longest first, so an event comes after those around it. Events
+// that overlap without nesting are cut at the end of the one that began first.
+func (s *stream) pieces(spans []interval.Span, out []Piece) []Piece {
+	if len(spans) == 0 {
+		return out
+	}
+	to, from := spans[len(spans)-1].End, 0
+	for ; s.next < s.end; s.next++ {
+		e := s.t.LaneAt(s.lane, s.next)
+		span := SpanOf(e)
+		if span.Start >= to {
+			break
+		}
+		if span.Empty() || s.keep != nil && !s.keep(e) {
+			continue
+		}
+		if n := len(s.stack); s.nested {
+			out = s.close(span.Start, spans, &from, out)
+			s.at = max(s.at, span.Start)
+			if n = len(s.stack); n > 0 {
+				span.End = min(span.End, s.stack[n-1].Span.End)
+			}
+		} else if n > 0 {
+			if span.End <= s.stack[0].Span.End {
+				continue
+			}
+			span.Start = max(span.Start, s.stack[0].Span.End)
+			out = s.close(span.Start, spans, &from, out)
+		}
+		s.stack = append(s.stack, Piece{span, e.ID(), e.NameID(), e.Kind()})
+	}
+	return s.close(to, spans, &from, out)
+}
+
+// close gives out what is open up to a time, and drops what ends by then.
+func (s *stream) close(to int64, spans []interval.Span, from *int, out []Piece) []Piece {
+	for len(s.stack) > 0 {
+		top := s.stack[len(s.stack)-1]
+		end := min(to, top.Span.End)
+		piece := top
+		piece.Span = interval.Span{Start: max(s.at, top.Span.Start), End: end}
+		out = clip(out, spans, from, piece)
+		s.at = max(s.at, end)
+		if top.Span.End > to {
+			return out
+		}
+		s.stack = s.stack[:len(s.stack)-1]
+	}
+	return out
+}
+
+// clip appends the parts of a piece that lie in the chosen spans; from is the first that may, and moves on.
+func clip(out []Piece, spans []interval.Span, from *int, p Piece) []Piece {
+	s := p.Span
+	for *from < len(spans) && spans[*from].End <= s.Start {
+		*from++
+	}
+	for i := *from; i < len(spans) && spans[i].Start < s.End; i++ {
+		if p.Span = s.Clip(spans[i]); !p.Span.Empty() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Thread are the lanes of one thread, and its timeline in the gaps at hand.
+type Thread struct {
+	calls, over, system, off, ranges, frames, ops *stream
+	samples                                       []trace.EventID // moments at which it was found running
+	Room
+}
+
+// Room is a timeline and what it is made in.
+type Room struct {
+	Now         Timeline // in the spans moved to
+	bottom, top []Piece  // to be laid over each other
+}
+
+// New starts the timeline of a thread. In room, of a thread that is done or empty, it is made; samples are the moments at which
+// it was found running.
+func New(t *trace.Trace, th trace.ThreadIndex, room Room, samples []trace.EventID) *Thread {
+	of := func(k trace.Kind) func(trace.Event) bool { return func(e trace.Event) bool { return e.Kind() == k } }
+	s := &Thread{
+		calls:  newStream(t, trace.LaneLaunch, th, false, nil),
+		over:   newStream(t, trace.LaneSync, th, false, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) }),
+		system: newStream(t, trace.LaneSync, th, false, of(trace.KindOSCall)),
+		off:    newStream(t, trace.LaneSync, th, false, of(trace.KindOffCPU)),
+		ranges: newStream(t, trace.LaneAnnotation, th, true, func(e trace.Event) bool { return e.Kind() == trace.KindAnnotation || e.Kind() == trace.KindRange }),
+		frames: newStream(t, trace.LanePython, th, true, nil),
+		ops:    newStream(t, trace.LaneOp, th, true, nil),
+		Room:   room, samples: samples,
+	}
+	s.clear()
+	return s
+}
+
+// clear empties the room.
+func (r *Room) clear() {
+	n := &r.Now
+	for _, p := range []*[]Piece{&n.Calls, &n.Over, &n.System, &n.Off, &n.Ranges, &n.Code, &r.bottom, &r.top} {
+		*p = (*p)[:0]
+	}
+}
+
+// Move makes the timeline of the chosen spans, which are in order and behind those of earlier calls.
+func (s *Thread) Move(spans []interval.Span) {
+	n := &s.Now
+	n.Calls, n.Over = s.calls.pieces(spans, n.Calls[:0]), s.over.pieces(spans, n.Over[:0])
+	n.System, n.Off = s.system.pieces(spans, n.System[:0]), s.off.pieces(spans, n.Off[:0])
+	n.Ranges = s.ranges.pieces(spans, n.Ranges[:0])
+	s.bottom, s.top = s.frames.pieces(spans, s.bottom[:0]), s.ops.pieces(spans, s.top[:0])
+	n.Code = overlay(n.Code[:0], s.bottom, s.top)
+}
+
+// Sampled is a sample of the thread within a span, invalid where there is none.
+func (s *Thread) Sampled(t *trace.Trace, span interval.Span) (p Piece) {
+	if len(s.samples) == 0 {
+		return p
+	}
+	i := sort.Search(len(s.samples), func(i int) bool { return int64(t.At(s.samples[i]).Start()) >= span.Start })
+	if i < len(s.samples) {
+		if e := t.At(s.samples[i]); int64(e.Start()) < span.End {
+			p = Piece{span, e.ID(), e.NameID(), e.Kind()}
+		}
+	}
+	return p
+}
+
+// part is the piece for a part of its span.
+func (p Piece) part(start, end int64) Piece {
+	p.Span = interval.Span{Start: start, End: end}
+	return p
+}
+
+// overlay puts the pieces of top over those of bottom; both are in order and disjoint, and so is what comes out.
+func overlay(out, bottom, top []Piece) []Piece {
+	i := 0
+	for _, b := range bottom {
+		at := b.Span.Start
+		for ; i < len(top) && top[i].Span.End <= at; i++ {
+			out = append(out, top[i])
+		}
+		for ; i < len(top) && top[i].Span.Start < b.Span.End; i++ {
+			if top[i].Span.Start > at {
+				out = append(out, b.part(at, top[i].Span.Start))
+			}
+			at = top[i].Span.End
+			if at > b.Span.End {
+				break // it covers what comes next, too
+			}
+			out = append(out, top[i])
+		}
+		if at < b.Span.End {
+			out = append(out, b.part(at, b.Span.End))
+		}
+	}
+	return append(out, top[i:]...)
+}
+
+// Cut splits span by pieces: f gets every part with the piece that covers it, or an invalid one where none does.
+func Cut(pieces []Piece, span interval.Span, f func(interval.Span, Piece)) {
+	if span.Empty() {
+		return
+	}
+	if len(pieces) == 0 {
+		f(span, Piece{})
+		return
+	}
+	at := span.Start
+	i := sort.Search(len(pieces), func(i int) bool { return pieces[i].Span.End > span.Start })
+	for ; i < len(pieces) && pieces[i].Span.Start < span.End; i++ {
+		cut := pieces[i].Span.Clip(span)
+		if cut.Start > at {
+			f(interval.Span{Start: at, End: cut.Start}, Piece{})
+		}
+		f(cut, pieces[i])
+		at = cut.End
+	}
+	if at < span.End {
+		f(interval.Span{Start: at, End: span.End}, Piece{})
+	}
+}
+
+// isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy loading
+// or a full command buffer.
+func isProfilerOverhead(name string) bool {
+	return names.ContainsAny(strings.ToLower(name), []string{"profiler", "buffer flush", "buffer request", "instrumentation", "resource"})
+}
+
+// SpanOf is the time of an event.
+func SpanOf(e trace.Event) interval.Span {
+	return interval.Span{Start: int64(e.Start()), End: int64(e.End())}
+}

@@ -1,0 +1,24 @@
+package hostoverhead
+
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
+)
+
+// TestWaitsAreCauses: what names say of waits are causes that this package knows.
+func TestWaitsAreCauses(t *testing.T) {
+	for name, want := range map[string]Cause{
+		names.CallWait("cudaStreamSynchronize"): CauseSync, names.CallWait("cuModuleLoadData"): CauseModule, names.CallWait("hipMalloc"): CauseAllocation,
+		names.SystemWait("pthread_mutex_lock"): CauseLock, names.SystemWait("take_gil"): CauseGIL, names.FrameWait("a/threading.py(1): wait"): CauseLock,
+	} {
+		if Cause(name) != want || want.number() < 0 {
+			t.Errorf("%q, want %s", name, want)
+		}
+	}
+	for name, want := range map[string]string{names.SystemWait("epoll_wait"): names.Input, names.SystemWait("pthread_cond_signal"): names.Wakes, names.CallWait("cudaLaunchKernel"): ""} {
+		if name != want {
+			t.Errorf("%q, want %q", name, want)
+		}
+	}
+}
