@@ -198,7 +198,7 @@ func worstOf(row triage.ExposureRow) string {
 		return ""
 	}
 	w := row.Worst[0]
-	return fmt.Sprintf("the longest %s at %s s: %s", duration(time.Duration(w.EndNS-w.StartNS)), table.Seconds(time.Duration(w.StartNS), 6), w.Kernel)
+	return fmt.Sprintf("the longest %s at %s s: %s", duration(time.Duration(w.EndNS-w.StartNS)), table.Seconds(time.Duration(w.StartNS), 6), table.Cut(table.Clean(w.Kernel), longestName))
 }
 
 func hideable(row triage.ExposureRow, perStep func(float64) time.Duration) string {
@@ -220,7 +220,7 @@ func (r *Report) addLargest() {
 		p := r.parts[row.Trace]
 		r.add(p, row.Stage, Finding{Kind: "largest-operator", PerStep: row.Time, Takes: true,
 			Text:  largestText(row),
-			Where: fmt.Sprintf("pass %d, %d kernels of %d layers, the longest %s", row.Pass, row.Kernels, row.Layers, row.Kernel),
+			Where: fmt.Sprintf("pass %d, %d kernels of %d layers, the longest %s", row.Pass, row.Kernels, row.Layers, table.Cut(table.Clean(row.Kernel), longestName)),
 			Do:    "name the model's config.json to hear how far it is from what the GPU can do", Next: command("light", p, "--config", "config.json")})
 	}
 }

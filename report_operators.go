@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
@@ -87,7 +88,7 @@ func (r *Report) addRecoverable(p *reportPart, light *roofline.Report) {
 			kind = "small-kernels"
 		}
 		r.add(p, stage, Finding{Kind: kind, Text: fmt.Sprintf("%s: %s", it.What, it.Why), PerStep: it.Time,
-			Where: fmt.Sprintf("pass %d, %s, the longest %s", light.Steady, it.Place, it.Kernel), Do: "", Next: command("light", p)})
+			Where: fmt.Sprintf("pass %d, %s, the longest %s", light.Steady, it.Place, table.Cut(table.Clean(it.Kernel), longestName)), Do: "", Next: command("light", p)})
 	}
 }
 

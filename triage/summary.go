@@ -44,7 +44,7 @@ func summarise(r *Report) string {
 	fmt.Fprintf(&b, "%s %s", join(parts), verb)
 	if len(top.Kernels) > 0 {
 		k := top.Kernels[0]
-		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", cmp.Or(k.Label, table.Cut(k.Kernel, 60)), pct(k.SharePct))
+		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))), pct(k.SharePct))
 	}
 	if top.IdlePct >= notableIdlePct {
 		fmt.Fprintf(&b, "; nothing runs on the GPU for %s of the time", pct(top.IdlePct))

@@ -19,6 +19,8 @@ var magics = []struct {
 	{"\x28\xb5\x2f\xfd", "zstd data inside compressed data; unpack it once"},
 	{"\xfd7zXZ\x00", "xz-compressed; unpack it first, or use gzip or zstd"},
 	{"BZh", "bzip2 data inside compressed data, or damaged; unpack it first"},
+	{"NVR\x00", "an Nsight Compute report (.ncu-rep), which holds single kernels and no times; record with Nsight Systems or torch.profiler"},
+	{"version https://git-lfs", "a Git LFS pointer, not the file itself; fetch it with: git lfs pull"},
 	{"\x7fELF", "an executable or library"},
 	{"\x89HDF", "an HDF5 file; an Nsight Systems report is exported with: nsys export --type sqlite"},
 	{"PAR1", "a Parquet file" + nsysTables},
@@ -77,6 +79,8 @@ func hasOwnKey(head []byte) bool {
 	}
 }
 
+func isBracket(c byte) bool { return c == '{' || c == '[' }
+
 // sniff is Sniff without damaged traces; sure tells a file that is known.
 func sniff(head []byte) (what string, sure bool) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
@@ -86,7 +90,7 @@ func sniff(head []byte) (what string, sure bool) {
 		}
 		return "blank", true
 	}
-	if len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') && trimmed[1] == 0 {
+	if len(trimmed) > 1 && (isBracket(trimmed[0]) && trimmed[1] == 0 || trimmed[0] == 0 && isBracket(trimmed[1])) {
 		return wideText, true
 	}
 	switch trimmed[0] {

@@ -106,6 +106,14 @@ func Override(src []byte) ([]byte, Changes, error) {
 // rank, outside strings and comments.
 func writesPerRank(src, code []byte) bool {
 	for _, m := range perRank.FindAllIndex(src, -1) {
+		// The condition that Override itself adds to a line names no file.
+		line := src[m[0]:]
+		if end := bytes.IndexByte(line, '\n'); end >= 0 {
+			line = line[:end]
+		}
+		if !perRank.Match(bytes.ReplaceAll(line, []byte(rank0), nil)) {
+			continue
+		}
 		if name := src[m[0] : m[0]+bytes.IndexByte(src[m[0]:m[1]], '=')]; bytes.HasPrefix(code[m[0]:], name) {
 			return true
 		}
