@@ -40,7 +40,8 @@ type work struct {
 	half  []int8
 	op    []uint16 // index into Device.operators; nil: not looked for
 
-	dims map[string][2]int // see weightOf
+	dims    map[string][2]int // see weightOf
+	passKey []byte            // see operatorsOf
 }
 
 // A gpu is a device with activities and the time that they take.

@@ -168,38 +168,43 @@ func movable(f *operator.Found, planned bool) bool {
 // evidenceModule is the evidence of layers that module frames tell.
 const evidenceModule = "module"
 
-// operatorsOf aligns one pass. Passes of the same kernels, labels, frames and shapes have the same operators.
+// operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights behind equal
+// kernels in equal places are equal, too, so their shapes are looked at once.
 func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths, known map[string]*aligned) *aligned {
 	w.watch.Rows(len(r.kernels))
 	beside := w.besideMain(r)
 	cutStart, cutEnd := r.cut == CutAtStart || r.cut == CutAtBoth, r.cut == CutAtEnd || r.cut == CutAtBoth
-	kernels := make([]operator.Kernel, len(r.kernels))
-	key := make([]byte, 0, 2+keyBytes*len(kernels))
-	key = append(key, b2i(cutStart), b2i(cutEnd))
+	key := append(w.passKey[:0], b2i(cutStart), b2i(cutEnd))
 	for k, i := range r.kernels {
-		op, id, leaf := &kernels[k], w.seq.ID[i], int32(-1)
-		op.Layer = r.layer[k]
-		if beside[k] {
-			op.Stream = int32(w.act(i).Stream()) + 1
-		}
+		leaf, stream := int32(replayedLeaf), int32(0)
 		if w.known(i) && !w.replayed(i) {
 			leaf = paths.leafOf(i)
-			if w.facts[id].Role == roleGemm {
-				op.K, op.N = w.weightOf(i)
-			}
 		}
-		for _, v := range [keyBytes / 4]int32{int32(id), op.Layer, op.Stream, leaf, int32(op.K), int32(op.N)} {
-			key = binary.LittleEndian.AppendUint32(key, uint32(v))
+		if beside != nil && beside[k] {
+			stream = int32(w.act(i).Stream()) + 1
 		}
+		key = binary.LittleEndian.AppendUint32(key, uint32(w.seq.ID[i]))
+		key = binary.LittleEndian.AppendUint32(key, uint32(r.layer[k]))
+		key = binary.LittleEndian.AppendUint32(key, uint32(leaf))
+		key = binary.LittleEndian.AppendUint32(key, uint32(stream))
 	}
+	w.passKey = key
 	if found, ok := known[string(key)]; ok {
 		return found
 	}
+	kernels := make([]operator.Kernel, len(r.kernels))
 	for k, i := range r.kernels {
 		op, id := &kernels[k], w.seq.ID[i]
-		op.Name, op.Category = w.names[id], string(w.facts[id].Category)
+		op.Name, op.Category, op.Layer, op.ID, op.Path = w.names[id], string(w.facts[id].Category), r.layer[k], int32(id)+1, -1
+		if beside != nil && beside[k] {
+			op.Stream = int32(w.act(i).Stream()) + 1
+		}
 		if w.known(i) && !w.replayed(i) {
-			op.Modules = paths.of(i)
+			op.Modules, op.Path = paths.of(i), paths.leafOf(i)
+			op.PathKind = paths.kindOf(op.Path)
+			if w.facts[id].Role == roleGemm {
+				op.K, op.N = w.weightOf(i)
+			}
 		}
 	}
 	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.first, Layers: r.count, CutStart: cutStart, CutEnd: cutEnd})}
@@ -207,13 +212,20 @@ func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths
 	return found
 }
 
-// keyBytes is how much of the key of a pass one kernel takes.
-const keyBytes = 6 * 4
+// replayedLeaf stands in a pass's key for the module of a kernel that has no launch of its own.
+const replayedLeaf = -2
 
 // besideMain says of each kernel of a pass whether its place in the line of launches says nothing: it runs beside the main
 // line, in a second half of the batch, or, in graph replays, on another stream than most, as there the start decides the order.
+// nil: none does.
 func (w *work) besideMain(r *passResult) []bool {
-	beside := make([]bool, len(r.kernels))
+	var beside []bool
+	mark := func(k int) {
+		if beside == nil {
+			beside = make([]bool, len(r.kernels))
+		}
+		beside[k] = true
+	}
 	if len(r.side)+len(r.second) > 0 {
 		aside := map[int32]bool{}
 		for _, list := range [][]int32{r.side, r.second} {
@@ -222,12 +234,28 @@ func (w *work) besideMain(r *passResult) []bool {
 			}
 		}
 		for k, i := range r.kernels {
-			beside[k] = aside[i]
+			if aside[i] {
+				mark(k)
+			}
 		}
 	}
+	main, several := w.mainReplayStream(r.kernels)
+	if several {
+		for k, i := range r.kernels {
+			if w.replayed(i) && w.act(i).Stream() != main {
+				mark(k)
+			}
+		}
+	}
+	return beside
+}
+
+// mainReplayStream is the stream that most replayed kernels run on, the one that comes first of equal ones, and whether there are
+// several.
+func (w *work) mainReplayStream(kernels []int32) (main trace.StreamID, several bool) {
 	count := map[trace.StreamID]int{}
-	main, most := trace.StreamID(0), 0
-	for _, i := range r.kernels {
+	most := 0
+	for _, i := range kernels {
 		if w.replayed(i) {
 			s := w.act(i).Stream()
 			if count[s]++; count[s] > most {
@@ -235,12 +263,7 @@ func (w *work) besideMain(r *passResult) []bool {
 			}
 		}
 	}
-	if len(count) > 1 {
-		for k, i := range r.kernels {
-			beside[k] = beside[k] || w.replayed(i) && w.act(i).Stream() != main
-		}
-	}
-	return beside
+	return main, len(count) > 1
 }
 
 func b2i(b bool) byte {
@@ -283,8 +306,16 @@ type modulePaths struct {
 }
 
 type pathNode struct {
-	parent int32
-	name   string
+	parent, kind int32 // kind: equal for equal classes around and of the frame
+	name         string
+}
+
+// kindOf is the kind of a node, 0 for none.
+func (m *modulePaths) kindOf(node int32) int32 {
+	if node < 0 {
+		return 0
+	}
+	return m.nodes[node].kind
 }
 
 // leafOf returns the innermost module around kernel i: equal numbers are equal paths. −1 for none.
@@ -315,6 +346,9 @@ func (m *modulePaths) of(i int32) []string {
 
 // modulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
 func (w *work) modulePaths() *modulePaths {
+	if w.t.LaneLen(trace.LanePython) == 0 {
+		return nil
+	}
 	launches := map[trace.ThreadIndex][]int32{}
 	for _, i := range w.order {
 		if w.known(i) && !w.replayed(i) {
@@ -330,6 +364,11 @@ func (w *work) modulePaths() *modulePaths {
 		name   trace.NameID
 	}
 	children := map[edge]int32{}
+	type classEdge struct {
+		parent int32 // kind
+		class  string
+	}
+	kinds := map[classEdge]int32{}
 	type open struct {
 		end  trace.Time
 		node int32
@@ -369,7 +408,13 @@ func (w *work) modulePaths() *modulePaths {
 		if !ok {
 			node = int32(len(m.nodes))
 			children[edge{parent, e.NameID()}] = node
-			m.nodes = append(m.nodes, pathNode{parent, strings.TrimPrefix(e.Name(), modulePrefix)})
+			class, _, _ := splitModule(e.Name())
+			kind, ok := kinds[classEdge{m.kindOf(parent), class}]
+			if !ok {
+				kind = int32(len(kinds)) + 1
+				kinds[classEdge{m.kindOf(parent), class}] = kind
+			}
+			m.nodes = append(m.nodes, pathNode{parent, kind, strings.TrimPrefix(e.Name(), modulePrefix)})
 		}
 		stack = append(stack, open{e.End(), node})
 	}

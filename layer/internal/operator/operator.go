@@ -15,8 +15,12 @@ type Kernel struct {
 	// instance numbers: "Qwen3DecoderLayer_4", "RMSNorm_9". nil: none recorded.
 	Modules []string
 	// K and N are the weight's sizes of the product op behind the launch; 0 unknown.
-	K, N   int
-	Stream int32
+	K, N int
+	// ID numbers names and categories from 1 on, Path the innermost module and
+	// PathKind the classes of Modules: equal ones have equal numbers. ID 0: names
+	// are not numbered.
+	ID, Path, PathKind int32
+	Stream             int32
 	// Layer is the segmentation's label; −1 outside layers.
 	Layer int32
 }
@@ -107,18 +111,23 @@ func NewFinder(layout *Layout, p Params) *Finder {
 
 // Find returns the operator of each kernel of the pass.
 func (f *Finder) Find(pass Pass) []Found {
-	found := make([]Found, len(pass.Kernels))
-	for i := range found {
-		found[i] = Found{Operator: opname.Other, Layer: pass.Kernels[i].Layer}
-	}
 	if pass.Layers <= 0 || len(pass.Kernels) == 0 {
-		return found
+		return unknownOperators(&pass)
 	}
+	layout := f.layout
+	if folded := foldPass(&pass, layout); folded != nil {
+		return folded.unfold(f.find(folded.pass, folded.layout))
+	}
+	return f.find(pass, layout)
+}
+
+// find aligns all kernels of a pass.
+func (f *Finder) find(pass Pass, layout *Layout) []Found {
+	found := unknownOperators(&pass)
 	reads := make([]reading, len(pass.Kernels))
 	for i := range pass.Kernels {
 		reads[i] = f.read(&pass.Kernels[i])
 	}
-	layout := f.layout
 	if layout == nil {
 		layout = guess(&pass, reads, f.p.Halves)
 	}
@@ -129,6 +138,15 @@ func (f *Finder) Find(pass Pass) []Found {
 	}
 	w.vote()
 	w.serve()
+	return found
+}
+
+// unknownOperators are the answers where nothing is known.
+func unknownOperators(pass *Pass) []Found {
+	found := make([]Found, len(pass.Kernels))
+	for i := range found {
+		found[i] = Found{Operator: opname.Other, Layer: pass.Kernels[i].Layer}
+	}
 	return found
 }
 

@@ -81,17 +81,20 @@ func (w *work) matchMacro(tags []tag, optional []bool, idx []int) int {
 // helpers places what runs beside the lanes: runs of kernels of one stream, each
 // among the steps of the layers around it that no lane has.
 func (w *work) helpers(steps []step) {
-	w.taken = map[stepID]bool{}
-	for i := range w.found {
-		if w.placed[i] && w.found[i].Part == Main {
-			w.taken[stepID{w.found[i].Layer, w.found[i].Operator}] = true
-		}
-	}
 	lanes := w.lanes()
 	var streams []int32
 	for i := range w.pass.Kernels {
 		if s := w.pass.Kernels[i].Stream; !slices.Contains(lanes, s) && !slices.Contains(streams, s) {
 			streams = append(streams, s)
+		}
+	}
+	if len(streams) == 0 {
+		return
+	}
+	w.taken = map[stepID]bool{}
+	for i := range w.found {
+		if w.placed[i] && w.found[i].Part == Main {
+			w.taken[stepID{w.found[i].Layer, w.found[i].Operator}] = true
 		}
 	}
 	for _, s := range streams {
