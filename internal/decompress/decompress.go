@@ -137,6 +137,16 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 			return nil, err
 		}
 	}
+	if err := d.choose(br, head); errors.Is(err, ErrUnsupported) {
+		return nil, err
+	} else if err != nil {
+		d.err = d.decoderError(err)
+	}
+	return d, nil
+}
+
+// choose takes the decoder for a stream that begins with head.
+func (d *Reader) choose(br *bufio.Reader, head []byte) error {
 	switch {
 	case bytes.HasPrefix(head, gzipMagic) || isNearlyGzip(head):
 		d.format = Gzip
@@ -147,8 +157,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		}
 		z, err := inflate.NewReader(io.MultiReader(bytes.NewReader(begun), &d.src))
 		if err != nil {
-			d.err = d.decoderError(err)
-			break
+			return err
 		}
 		d.dec = z
 	case bytes.HasPrefix(head, zstdMagic) || isSkippable(head):
@@ -156,8 +165,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(256<<20))
 		if err != nil {
-			d.err = d.decoderError(err)
-			break
+			return err
 		}
 		d.dec, d.close = z, z.Close
 	case len(head) == 10 && string(head[:3]) == "BZh" && (string(head[4:]) == bzip2Block || string(head[4:]) == bzip2End):
@@ -166,25 +174,20 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 		d.format = Zlib
 		z, err := zlib.NewReader(br)
 		if err != nil {
-			d.err = d.decoderError(err)
-			break
+			return err
 		}
 		d.dec = z
 	case bytes.HasPrefix(head, []byte(zipHeader)):
 		d.format = Zip
 		z, err := newZip(br)
-		if errors.Is(err, ErrUnsupported) {
-			return nil, err
-		}
 		if err != nil {
-			d.err = d.decoderError(err)
-			break
+			return err
 		}
 		d.dec = z
 	default:
 		d.dec = br
 	}
-	return d, nil
+	return nil
 }
 
 // The ten bytes of a bzip2 file's beginning are BZh, a level, and one of these.

@@ -60,20 +60,7 @@ func newColumns(ch *Chart, c colors) *columnsView {
 		v.Hidden = len(stacks) - maxStacks
 		stacks = stacks[:maxStacks]
 	}
-	top := 0.0
-	for _, s := range stacks {
-		sum := positive(s.Base)
-		for _, p := range parts(s, ch) {
-			sum += p
-		}
-		top = max(top, sum)
-		if ch.MarkName != "" {
-			top = max(top, positive(s.Mark))
-		}
-	}
-	if top == 0 {
-		top = 1
-	}
+	top := tallest(ch, stacks)
 	step := niceStep(top, 4)
 	top = math.Ceil(top/step-1e-9) * step
 	y := func(value float64) float64 { return plotTop + plotHeight*(1-value/top) }
@@ -83,12 +70,11 @@ func newColumns(ch *Chart, c colors) *columnsView {
 	v.Ticks[len(v.Ticks)-1].Label += " " + v.Unit
 	slot := (chartWidth - plotLeft) / float64(max(len(stacks), 1))
 	width := min(slot*0.8, 60)
-	every := 1
 	longest := 1
 	for _, s := range stacks {
 		longest = max(longest, len([]rune(text(s.Label))))
 	}
-	every = max(every, int(math.Ceil(charWidth*float64(longest+1)/slot)))
+	every := max(1, int(math.Ceil(charWidth*float64(longest+1)/slot)))
 	ds := make([]strings.Builder, len(ch.Series))
 	var marks strings.Builder
 	for i, s := range stacks {
@@ -115,6 +101,25 @@ func newColumns(ch *Chart, c colors) *columnsView {
 	}
 	v.Marks = marks.String()
 	return v
+}
+
+// tallest is the height of the highest stack or mark, 1 where all are empty.
+func tallest(ch *Chart, stacks []Stack) float64 {
+	top := 0.0
+	for _, s := range stacks {
+		sum := positive(s.Base)
+		for _, p := range parts(s, ch) {
+			sum += p
+		}
+		top = max(top, sum)
+		if ch.MarkName != "" {
+			top = max(top, positive(s.Mark))
+		}
+	}
+	if top == 0 {
+		return 1
+	}
+	return top
 }
 
 // sharesView is a chart of bars that each show parts of a whole.

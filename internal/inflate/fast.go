@@ -13,7 +13,7 @@ const (
 )
 
 // fast decodes symbols while neither end is near. A round begins with 56 bits, of which two entries of literals use up 22 at most and a
-// length and a distance 48, and with the entry of the next symbol.
+// length and a distance 48, and with the entry of the next symbol. One function: the bits, the tables and both positions stay in registers.
 func (r *Reader) fast(out []byte, w int) int {
 	in := &r.in
 	buf := in.buf[:in.end]

@@ -112,6 +112,28 @@ func (l *loader) report(scanners []*scanner) {
 		maps.Copy(l.suffixed, s.suffixed)
 		l.reportHost(s)
 	}
+	l.reportMissing()
+	if noText > 0 {
+		l.b.LoseDetail(trace.LossBadEvent, noText, "NVTX ranges whose text and textId are both null")
+	}
+	if noTime > 0 {
+		l.b.LoseDetail(trace.LossBadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
+	}
+	if farTime > 0 {
+		l.b.LoseDetail(trace.LossBadTime, farTime, "timestamps decades away")
+	}
+	if l.longText > 0 {
+		l.b.LoseDetail(trace.LossLimit, l.longText, "strings cut")
+	}
+	if l.db.wal {
+		l.b.LoseDetail(trace.LossTruncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
+	}
+	l.describe()
+}
+
+// reportMissing counts the tables and columns that the export lacks, with what is
+// unknown for it.
+func (l *loader) reportMissing() {
 	for _, m := range []struct {
 		table, costs string
 	}{
@@ -142,20 +164,4 @@ func (l *loader) report(scanners []*scanner) {
 			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+"."+m.column+": "+m.costs)
 		}
 	}
-	if noText > 0 {
-		l.b.LoseDetail(trace.LossBadEvent, noText, "NVTX ranges whose text and textId are both null")
-	}
-	if noTime > 0 {
-		l.b.LoseDetail(trace.LossBadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
-	}
-	if farTime > 0 {
-		l.b.LoseDetail(trace.LossBadTime, farTime, "timestamps decades away")
-	}
-	if l.longText > 0 {
-		l.b.LoseDetail(trace.LossLimit, l.longText, "strings cut")
-	}
-	if l.db.wal {
-		l.b.LoseDetail(trace.LossTruncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
-	}
-	l.describe()
 }

@@ -390,7 +390,16 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 		e.stream = queueStream(s.stages[queue])
 	}
 	e.has |= hasDevice | hasStream
-	switch name := s.stages[stage]; name {
+	d.kindOfStage(&e, s.stages[stage])
+	d.shape(&e)
+	d.store(&e.kept)
+	return true
+}
+
+// kindOfStage sets what the name of a stage says of an activity: its kind, and a
+// name where it has none of its own.
+func (d *reader) kindOfStage(e *slice, name string) {
+	switch name {
 	case "Kernel":
 		e.has |= isKernel
 	case "Memcpy", "Memset":
@@ -411,9 +420,6 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 			e.name = d.text([]byte(name))
 		}
 	}
-	d.shape(&e)
-	d.store(&e.kept)
-	return true
 }
 
 // queueStream reads a stream from the name of its queue: "stream 7" or "[07] stream 7"; where streams have names, "[07] side comms".

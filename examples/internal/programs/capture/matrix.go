@@ -40,48 +40,53 @@ func matrixProgram() app.Program {
 			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
-			if plan == "" {
-				return app.Usagef("--plan is needed")
-			}
-			o, err := s.Options(env)
-			if err != nil {
-				return err
-			}
-			p, err := capture.LoadPlan(plan)
-			if err != nil {
-				return live.End(err)
-			}
-			b := newBundle(p.Title)
-			m := capture.Matrix{
-				Options: o, Restart: restart, Analyse: b.add, Probe: writeProbe,
-				Log: func(line string) { env.Notef("%s", line) },
-			}
-			entries, err := m.Run(ctx, p)
-			live.WarnIfRunning(ctx, env, err)
-			for _, e := range entries {
-				for _, c := range e.Captures {
-					live.Notes(env, c.Result)
-				}
-			}
-			if ctx.Err() != nil {
-				return live.End(err)
-			}
-			if env.Format == "json" {
-				doc := struct {
-					Schema  string            `json:"schema"`
-					Title   string            `json:"title,omitempty"`
-					Entries []capture.Entry   `json:"entries"`
-					Reports map[string]string `json:"reports"`
-				}{"strata.capture-matrix/1", p.Title, entries, b.files}
-				if werr := env.WriteJSON(doc); werr != nil {
-					return werr
-				}
-			} else if werr := b.write(env.Stdout); werr != nil {
-				return fmt.Errorf("bundle: %w", werr)
-			}
-			return live.End(err)
+			return runMatrix(ctx, env, &s, plan, restart)
 		},
 	}
+}
+
+// runMatrix captures a plan and prints the reports, or the document.
+func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan string, restart bool) error {
+	if plan == "" {
+		return app.Usagef("--plan is needed")
+	}
+	o, err := s.Options(env)
+	if err != nil {
+		return err
+	}
+	p, err := capture.LoadPlan(plan)
+	if err != nil {
+		return live.End(err)
+	}
+	b := newBundle(p.Title)
+	m := capture.Matrix{
+		Options: o, Restart: restart, Analyse: b.add, Probe: writeProbe,
+		Log: func(line string) { env.Notef("%s", line) },
+	}
+	entries, err := m.Run(ctx, p)
+	live.WarnIfRunning(ctx, env, err)
+	for _, e := range entries {
+		for _, c := range e.Captures {
+			live.Notes(env, c.Result)
+		}
+	}
+	if ctx.Err() != nil {
+		return live.End(err)
+	}
+	if env.Format == "json" {
+		doc := struct {
+			Schema  string            `json:"schema"`
+			Title   string            `json:"title,omitempty"`
+			Entries []capture.Entry   `json:"entries"`
+			Reports map[string]string `json:"reports"`
+		}{"strata.capture-matrix/1", p.Title, entries, b.files}
+		if werr := env.WriteJSON(doc); werr != nil {
+			return werr
+		}
+	} else if werr := b.write(env.Stdout); werr != nil {
+		return fmt.Errorf("bundle: %w", werr)
+	}
+	return live.End(err)
 }
 
 // writeProbe leaves the answers of a server in its entry's folder.

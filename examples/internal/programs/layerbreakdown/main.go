@@ -66,15 +66,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	if o.mapping != "" {
-		// The names of captured kernels stand in the args of HIP launch calls.
-		m, err := env.LoadFile(ctx, o.mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)})
-		if err != nil {
-			return fmt.Errorf("--mapping-input: %w", err)
-		}
-		if model.Mapping, err = layer.Analyze(ctx, m, model); errors.Is(err, layer.ErrContradiction) { // the kernels of another model may still match
-			model.Mapping, err = layer.Analyze(ctx, m, layer.Options{})
-		}
-		if err != nil {
+		if model.Mapping, err = mapping(ctx, env, o.mapping, model); err != nil {
 			return fmt.Errorf("--mapping-input: %w", err)
 		}
 	}
@@ -120,6 +112,20 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	return env.JudgeCoverage(*a)
+}
+
+// mapping analyses the trace of --mapping-input.
+func mapping(ctx context.Context, env *app.Env, path string, model layer.Options) (*layer.Analysis, error) {
+	// The names of captured kernels stand in the args of HIP launch calls.
+	t, err := env.LoadFile(ctx, path, trace.Options{Args: trace.Kinds(trace.KindRuntime)})
+	if err != nil {
+		return nil, err
+	}
+	a, err := layer.Analyze(ctx, t, model)
+	if errors.Is(err, layer.ErrContradiction) { // the kernels of another model may still match
+		return layer.Analyze(ctx, t, layer.Options{})
+	}
+	return a, err
 }
 
 // write prints the detail of a layer.
