@@ -56,8 +56,11 @@ func FuzzAgainstEncodingJSON(f *testing.F) {
 			if bytes.HasPrefix(m["ph"], []byte(`"\`)) {
 				t.Skip("an escaped phase letter is not resolved, by design")
 			}
-			if json.Unmarshal(m["ph"], &ph) != nil || ph == "" || ph[0] >= utf8.RuneSelf {
+			if json.Unmarshal(m["ph"], &ph) != nil || ph == "" {
 				continue
+			}
+			if ph[0] >= utf8.RuneSelf {
+				t.Skip("a phase is one byte, by design")
 			}
 			if ts, ok := m["ts"]; ok && !plausible(ts) {
 				continue

@@ -24,6 +24,7 @@ type parser struct {
 	fault    fault
 	comma    int // position of a comma before a closing brace, −1
 	maxDepth int
+	shapes   shapes
 }
 
 // parseEvent parses the object at b[p] into ev and returns the position after it.
@@ -36,14 +37,48 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 	f.fault = fault{}
 	f.comma = -1
 	start := p
-	if p = skipSpace(b, p+1); p >= len(b) {
+	name, nameEnd, cat := 0, 0, 0 // positions, for learning the shape; 0: it cannot be learned
+	inside := false               // a value was read
+	if n, s := f.known(b, start, ev); s != nil {
+		p, inside = n, true
+		if ev.Has&HasTS == 0 {
+			name, nameEnd, cat = start+s.headLen, n, start+s.cat
+		}
+	} else if p = skipSpace(b, p+1); p >= len(b) {
 		return codeMore
-	}
-	if b[p] == '}' {
+	} else if b[p] == '}' {
 		ev.Raw = b[start : p+1]
 		return p + 1
 	}
 	for {
+		if inside {
+			// After the value: a comma and the next key, or the end.
+			if p < len(b) && b[p] <= ' ' {
+				p = skipSpace(b, p)
+			}
+			if p >= len(b) {
+				return codeMore
+			}
+			end := b[p] == '}'
+			if b[p] == ',' {
+				comma := p
+				if p = skipSpace(b, p+1); p >= len(b) {
+					return codeMore
+				}
+				if end = b[p] == '}'; end {
+					f.comma = comma
+				}
+			} else if !end {
+				f.fault.pos = p
+				return codeBad
+			}
+			if end {
+				p++
+				ev.Raw = b[start:p]
+				return p
+			}
+		}
+		inside = true
 		if b[p] != '"' {
 			f.fault.pos = p
 			return codeBad
@@ -91,8 +126,12 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 				if p = skipString(b, p+1); p > 0 && p-vs > 2 {
 					ev.Phase = b[vs+1]
 					ev.Has |= HasPhase
+					nameEnd = 0
 				}
 			case key[0] == 't' && key[1] == 's':
+				if nameEnd > 0 && ev.Has == HasPhase|HasCat|HasName|HasPID|HasTID {
+					f.learn(b, start, cat, name, nameEnd, vs, ev)
+				}
 				ev.TS, p = f.time(b, p, LostTime, "ts")
 				ev.Has |= HasTS
 			case key[0] == 'i' && key[1] == 'd':
@@ -108,6 +147,7 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 				if p = skipString(b, p+1); p > 0 {
 					ev.Cat = b[vs+1 : p-1]
 					ev.Has |= HasCat
+					cat, nameEnd = vs+1, 0
 				}
 			case key[0] == 'p' && key[1] == 'i' && key[2] == 'd':
 				if p = f.ident(b, p, &ev.PID); p > 0 {
@@ -136,6 +176,9 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 			switch {
 			case b[p] == '"' && string(key) == "name":
 				if p = skipString(b, p+1); p > 0 {
+					if name, nameEnd = vs, 0; ev.Has == HasPhase|HasCat {
+						nameEnd = p
+					}
 					ev.Name = b[vs+1 : p-1]
 					ev.Has |= HasName
 				}
@@ -157,31 +200,6 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 			f.fault.pos = vs
 			return p
 		}
-		// After the value: a comma and the next key, or the end.
-		if p < len(b) && b[p] <= ' ' {
-			p = skipSpace(b, p)
-		}
-		if p >= len(b) {
-			return codeMore
-		}
-		switch b[p] {
-		case ',':
-			comma := p
-			if p = skipSpace(b, p+1); p >= len(b) {
-				return codeMore
-			}
-			if b[p] != '}' {
-				continue
-			}
-			f.comma = comma
-		case '}':
-		default:
-			f.fault.pos = p
-			return codeBad
-		}
-		p++
-		ev.Raw = b[start:p]
-		return p
 	}
 }
 
