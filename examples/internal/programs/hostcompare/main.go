@@ -49,7 +49,8 @@ func program() app.Program {
 			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit 0 where --fail-on cannot be told")
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
 		},
-		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o) },
+		Obsolete: []app.Obsolete{{Name: "mock", Note: "is the rule here: without a trace the built-in demo is shown"}},
+		Run:      func(ctx context.Context, env *app.Env) error { return run(ctx, env, o) },
 	}
 }
 

@@ -1,0 +1,163 @@
+package command_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/livetest"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+// scripts are the published scripts and the commands that stand for them.
+var scripts = map[string][]string{
+	"layer_timeline_analyzer.py": {"layer-timeline"}, "layer_kernel_breakdown.py": {"layer-breakdown"}, "perfetto_time_mapper.py": {"perfetto-map"},
+	"analyze_llm_torch_profile.py": {"triage"}, "analyze_sglang_torch_profile.py": {"triage"}, "render_triage_markdown_bundle.py": {"triage-bundle"},
+	"detect_host_overhead.py": {"host-detect"}, "analyze_host_overhead.py": {"host-compare"}, "probe_llm_server.py": {"capture", "probe"},
+	"make_trtllm_py_executor_override.py": {"capture", "override"},
+}
+
+// publishedLines are the command lines in the usage texts and guides of the published scripts, with what their result has to say.
+var publishedLines = []struct{ line, says string }{
+	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --show-all-passes", "Forward passes"},
+	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4", "43 layers"},
+	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json", "steady"},
+	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3", "mhc_"},
+	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3 --format compute-flow", "mhc_"},
+	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3 --format json", `"kernels"`},
+	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 2 --compare-layer 3", "mhc_"},
+	{"perfetto_time_mapper.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json", "Perfetto"},
+	{"perfetto_time_mapper.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layers 2,3,38,42", "42"},
+
+	{"analyze_llm_torch_profile.py --input /path/to/profile_dir_or_trace.json.gz", "Kernel Table"},
+	{"analyze_llm_torch_profile.py --framework sglang --input /path/to/TP-0-DECODE.trace.json.gz", "Framework: SGLang"},
+	{"analyze_llm_torch_profile.py --framework sglang --input /path/to/on/decode --kernel-table-limit 15 --overlap-table-limit 10", "Kernel Table"},
+	{"analyze_llm_torch_profile.py --mapping-input /path/to/graph_off_profile_dir --formal-input /path/to/graph_on_profile_dir", "Kernel Table"},
+	{"analyze_llm_torch_profile.py --framework vllm --mapping-input /path/to/eager-mapping --formal-input /path/to/warmed-graph", "Framework: vLLM"},
+	{"analyze_llm_torch_profile.py triage --input /path/to/profile_dir_or_trace.json.gz", "Kernel Table"},
+	{"analyze_sglang_torch_profile.py --input /path/to/profile_dir_or_trace.json.gz", "Kernel Table"},
+	{"analyze_llm_torch_profile.py --framework sglang --url http://127.0.0.1:30000 --output-dir /path/to/sglang_profile_live --num-steps 5 --warmup-steps 10 --profile-by-stage --profile-workload both", "##### decode"},
+	{"analyze_llm_torch_profile.py --framework sglang --url http://127.0.0.1:30000 --output-dir /path/to/sglang_profile_live --profile-workload decode --warmup-steps 10 --num-steps 5 --profile-by-stage", "##### decode"},
+	{"analyze_llm_torch_profile.py --framework vllm --url http://127.0.0.1:8000 --output-dir /path/to/vllm_profile --num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both", "##### decode"},
+	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url http://127.0.0.1:31026 --num-steps 5 --profile-by-stage", "mapping"},
+	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url http://127.0.0.1:31026 --mapping-output-dir /path/to/mapping_live --formal-output-dir /path/to/formal_live --mapping-profile-prefix linear_w1_decode --formal-profile-prefix tree_w7_b64_decode --profile-workload decode --warmup-steps 10 --num-steps 5", "mapping"},
+
+	{"render_triage_markdown_bundle.py --analysis-root /path/to/runs --output /path/to/runs/bundle.md", ""},
+	{"make_trtllm_py_executor_override.py --source /path/to/original/py_executor.py --output /path/to/py_executor_with_stack.py", ""},
+	{"probe_llm_server.py --url http://127.0.0.1:30000 --requests 3 --max-tokens 8 --timeout 5 --prompt one", `"latency`},
+
+	{"detect_host_overhead.py --trace /path/to/trace.sqlite --output /path/to/verdict.json", ""},
+	{"analyze_host_overhead.py --baseline /path/to/baseline/trace.sqlite --target /path/to/target/trace.sqlite --baseline-label v1.1 --target-label main --output /path/to/output/analysis.txt", ""},
+	{"analyze_host_overhead.py --baseline baseline.sqlite --target target.sqlite --baseline-label v1.1 --target-label main --output analysis.txt", ""},
+	{"analyze_host_overhead.py --baseline /path/to/trace.sqlite --baseline-label current", "current"},
+	{"analyze_host_overhead.py --mock", "run"},
+}
+
+// vllmServer answers as vLLM does whose profiler writes into dir, these traces one after the other.
+func vllmServer(t *testing.T, dir string, traces ...string) string {
+	var mu sync.Mutex
+	n := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch r.URL.Path {
+		case "/v1/models":
+			fmt.Fprint(w, `{"object": "list", "data": [{"id": "Qwen/Qwen3-8B", "object": "model"}]}`)
+		case "/version":
+			fmt.Fprint(w, `{"version": "0.13.0"}`)
+		case "/v1/chat/completions", "/v1/completions":
+			fmt.Fprint(w, `{"choices": [{"message": {"content": "four"}, "text": "four", "finish_reason": "stop"}], "usage": {"prompt_tokens": 4, "completion_tokens": 4}}`)
+		case "/start_profile":
+		case "/stop_profile":
+			text, err := os.ReadFile(traces[n])
+			if err == nil {
+				n = (n + 1) % len(traces)
+				err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("dp0_pp0_tp0_dcp0_ep0_rank0.%d.pt.trace.json.gz", 17+n)), text, 0o666)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestPublishedCommandLines runs them as they are written, but for the paths and addresses, which are this test's, and the waits of a capture, which
+// are cut short.
+func TestPublishedCommandLines(t *testing.T) {
+	shared := func(p string) string { return testdata.Shared(t, p) }
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	write := func(name string, b []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	trace := write("demo/demo-TP-0.trace.json.gz", demo.Trace())
+	export := apptest.Export(t, nsysgen.Default(1))
+	sgl := func() string { return livetest.New(t, trace, trace).URL }
+	runs := filepath.Dir(write("runs/qwen/sglang/analysis.md", []byte(run(t, "", "triage", "--format", "markdown").Stdout)))
+	executor := write("py_executor.py", []byte("torch_profiler = torch.profiler.profile(\n    activities=activities)\nenable_torch_trace = bool(torch_trace_path and profile_start_stop)\n"))
+	if err := os.MkdirAll(filepath.Join(dir, "output"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range publishedLines {
+		words := strings.Fields(p.line)
+		vllm := filepath.Dir(livetest.Folder(t))
+		args := append(slices.Clone(scripts[words[0]]), words[1:]...)
+		live := strings.Contains(p.line, "url ") && args[0] == "triage"
+		for i, a := range args {
+			for _, r := range []struct{ published, ours string }{
+				{"/path/to/TP-0.trace.json.gz", shared("traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz")}, {"/path/to/config.json", shared("configs/deepseek-v4-flash.json")},
+				{"/path/to/profile_dir_or_trace.json.gz", trace}, {"/path/to/TP-0-DECODE.trace.json.gz", shared("traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")},
+				{"/path/to/on/decode", filepath.Dir(trace)}, {"/path/to/graph_off_profile_dir", shared("traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz")},
+				{"/path/to/graph_on_profile_dir", shared("traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")},
+				{"/path/to/eager-mapping", shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz")}, {"/path/to/warmed-graph", shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz")},
+				{"/path/to/original/py_executor.py", executor}, {"/path/to/baseline/trace.sqlite", export}, {"/path/to/target/trace.sqlite", export}, {"/path/to/trace.sqlite", export},
+				{"baseline.sqlite", export}, {"target.sqlite", export}, {"/path/to/vllm_profile", vllm}, {"/path/to/runs", runs},
+				{"/path/to/sglang_profile_live", livetest.Folder(t)}, {"/path/to/mapping_live", livetest.Folder(t)}, {"/path/to/formal_live", livetest.Folder(t)},
+				{"/path/to", dir}, {"analysis.txt", filepath.Join(dir, "analysis.txt")},
+			} {
+				if a == r.published || strings.HasPrefix(a, r.published+"/") {
+					args[i] = r.ours + strings.TrimPrefix(a, r.published)
+					break
+				}
+			}
+			if strings.HasPrefix(a, "http://127.0.0.1:8000") {
+				args[i] = vllmServer(t, vllm, shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"), shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz"))
+			} else if strings.HasPrefix(a, "http://") {
+				args[i] = sgl()
+			}
+		}
+		if live {
+			args = append(args, livetest.Fast...)
+		}
+		r := run(t, "", args...)
+		if r.Code != app.ExitOK || !strings.Contains(r.Stdout, p.says) {
+			t.Errorf("%s: exit code %d, want %q in\n%.300s\n%s", p.line, r.Code, p.says, r.Stdout, r.Stderr)
+		}
+		if i := slices.Index(args, "--output"); i >= 0 {
+			if info, err := os.Stat(args[i+1]); err != nil || info.Size() == 0 {
+				t.Errorf("%s: %s: %v", p.line, args[i+1], err)
+			}
+		}
+	}
+}
