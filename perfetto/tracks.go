@@ -35,9 +35,11 @@ func Tracks(a *layer.Device, minGap time.Duration) []Track {
 		passes.add(fmt.Sprintf("pass %d %s", p.Index, p.Stage), p.Start, p.End, args)
 		for k := range p.Layers {
 			l := &p.Layers[k]
-			layers.add(fmt.Sprintf("layer %d %s", l.Index, l.Type), l.Start, l.End, map[string]any{
-				"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3, "kernels": len(l.Kernels), "kind": l.Kind,
-			})
+			args := map[string]any{"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3, "kernels": len(l.Kernels), "kind": l.Kind}
+			for category, time := range categoryTimes(a, l) {
+				args["sum_us "+category] = float64(time) / 1e3
+			}
+			layers.add(fmt.Sprintf("layer %d %s", l.Index, l.Type), l.Start, l.End, args)
 			if a.Analysis().BlocksPerLayer > 1 {
 				halves.halves(a, l)
 			}
@@ -48,6 +50,16 @@ func Tracks(a *layer.Device, minGap time.Duration) []Track {
 		tracks = append(tracks, halves)
 	}
 	return append(tracks, categories(a), gaps(a, minGap))
+}
+
+// categoryTimes adds up a layer's kernels by category.
+func categoryTimes(a *layer.Device, l *layer.Layer) map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, k := range l.Kernels {
+		kernel := a.Kernel(int(k))
+		out[a.CategoryLabel(kernel.Category())] += kernel.Event().Duration()
+	}
+	return out
 }
 
 // add appends a span that begins where the last one ends if they overlap.

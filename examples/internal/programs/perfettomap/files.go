@@ -79,7 +79,10 @@ func (f *files) served() string {
 // annotate writes --annotate.
 func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o options) error {
 	env.Step("writing "+o.annotate, 0, 0)
-	tracks := perfetto.Tracks(a, o.minGap)
+	tracks, err := tracksOf(ctx, a, o.minGap, env.Device == app.Busiest)
+	if err != nil {
+		return err
+	}
 	if err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks); err != nil {
 		return err
 	}

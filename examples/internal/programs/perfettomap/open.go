@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/perfetto"
@@ -16,6 +17,7 @@ import (
 type machine struct {
 	address string                 // to serve on, empty for the one the UI accepts
 	browse  func(url string) error // opens a web browser; nil where there is none
+	ssh     string                 // the machine's address, where the user came by SSH
 }
 
 // desktop returns the machine this process runs on.
@@ -30,7 +32,7 @@ func desktop() machine {
 	default:
 		// Without a display the tool would start a text browser, or wait.
 		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-			return machine{}
+			return machine{ssh: sshAddress(os.Getenv("SSH_CONNECTION"))}
 		}
 		name = "xdg-open"
 	}
@@ -39,6 +41,15 @@ func desktop() machine {
 		return machine{}
 	}
 	return machine{browse: func(url string) error { return exec.Command(path, append(args, url)...).Run() }}
+}
+
+// sshAddress is the address of this machine in SSH_CONNECTION, which has the client's address and port and then the server's; "" without one.
+func sshAddress(connection string) string {
+	f := strings.Fields(connection)
+	if len(f) != 4 {
+		return ""
+	}
+	return f[2]
 }
 
 // openUI opens the UI and waits until it has fetched the trace.
@@ -56,6 +67,10 @@ func openUI(ctx context.Context, env *app.Env, s *serve.Server, pm *perfetto.Map
 	}
 	if opened {
 		env.Notef("opened %s", url)
+	} else if m.ssh != "" {
+		env.Notef("you came by SSH, and the UI takes traces only from the computer that its browser runs on: run there")
+		env.Notef("  ssh -N -L 9001:127.0.0.1:9001 %s    # or the name by which you reach this machine", m.ssh)
+		env.Notef("then open this in that browser: %s", url)
 	} else {
 		env.Notef("open this in a browser on this computer: %s", url)
 	}

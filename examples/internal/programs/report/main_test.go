@@ -1,7 +1,10 @@
 package report_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/programs/report"
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -146,6 +150,35 @@ func TestFormatsOfGates(t *testing.T) {
 		if r.Code != app.ExitFailed || !strings.Contains(r.Stdout, want) {
 			t.Errorf("%s: exit code %d, want %q in\n%.600s", format, r.Code, want, r.Stdout)
 		}
+	}
+}
+
+// TestPageOf100000Kernels: a long recording is a page that can be sent.
+func TestPageOf100000Kernels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs some seconds")
+	}
+	dir := t.TempDir()
+	path, page := filepath.Join(dir, "large.json.gz"), filepath.Join(dir, "large.html")
+	var text bytes.Buffer
+	cfg := gen.Large(36, 0, false)
+	cfg.Size = 140_000_000
+	z := gzip.NewWriter(&text)
+	if err := errors.Join(gen.Write(z, cfg), z.Close(), os.WriteFile(path, text.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	r := document(t, path, "--html", page)
+	kernels := 0
+	for _, p := range r.Passes {
+		kernels += p.Kernels
+	}
+	info, err := os.Stat(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d kernels in %d passes, %d bytes", kernels, len(r.Passes), info.Size())
+	if kernels < 100_000 || info.Size() >= 1_000_000 {
+		t.Errorf("%d kernels make a page of %d bytes, want less than 1 MB for at least 100 000", kernels, info.Size())
 	}
 }
 

@@ -1,0 +1,83 @@
+package perfettomap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+)
+
+// tracksOf returns the tracks of a GPU, or of every GPU of its trace, with the gaps of the host verdict, by cause.
+func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every bool) ([]perfetto.Track, error) {
+	an := a.Analysis()
+	all := math.MaxInt32 // of the gaps
+	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{an}, hostoverhead.Options{TopGaps: &all})
+	if errors.Is(err, hostoverhead.ErrNoKernels) {
+		v, err = &hostoverhead.Verdict{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []perfetto.Track
+	for i := range an.Devices {
+		d := &an.Devices[i]
+		if !every && d.ID != a.ID {
+			continue
+		}
+		tracks := perfetto.Tracks(d, minGap)
+		for k := range v.Ranks {
+			if v.Ranks[k].Device == d.ID {
+				tracks[len(tracks)-1].Spans = causedGaps(v.Ranks[k].Top, minGap)
+			}
+		}
+		if every && len(an.Devices) > 1 {
+			for k := range tracks {
+				tracks[k].Name = fmt.Sprintf("GPU %d: %s", d.ID, tracks[k].Name)
+			}
+		}
+		out = append(out, tracks...)
+	}
+	return out, nil
+}
+
+// causedGaps are the gaps of at least minGap in which no kernel runs, in order, named by what took most of each, with all causes.
+func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []perfetto.Span {
+	var out []perfetto.Span
+	for i := range gaps {
+		g := &gaps[i]
+		if time.Duration(g.NS) < minGap || len(g.Causes) == 0 {
+			continue
+		}
+		by := map[hostoverhead.Cause]int64{}
+		largest := g.Causes[0].Cause
+		for _, c := range g.Causes { // a cause has one row for each name
+			by[c.Cause] += c.NS
+			if by[c.Cause] > by[largest] {
+				largest = c.Cause
+			}
+		}
+		args := map[string]any{"before": g.Before, "after": g.After, "most of it": g.Causes[0].Name}
+		for cause, ns := range by {
+			args[string(cause)+"_us"] = float64(ns) / 1e3
+		}
+		if len(g.APIs) > 0 {
+			args["calls"] = strings.Join(g.APIs, ", ")
+		}
+		if len(g.Ranges) > 0 {
+			args["ranges"] = strings.Join(g.Ranges, ", ")
+		}
+		start := trace.Time(g.StartNS)
+		out = append(out, perfetto.Span{Name: "gap: " + string(largest), Start: start, End: start + trace.Time(g.NS), Args: args})
+	}
+	slices.SortFunc(out, func(a, b perfetto.Span) int { return cmp.Compare(a.Start, b.Start) })
+	return out
+}

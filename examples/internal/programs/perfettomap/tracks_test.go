@@ -1,0 +1,128 @@
+package perfettomap
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+)
+
+// added are the slices that an annotated copy in JSON has more than its original.
+func added(t *testing.T, path string) (out []struct {
+	Name string
+	Dur  float64
+	Args map[string]any
+}) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var e struct {
+			Cat  string
+			Name string
+			Dur  float64
+			Args map[string]any
+		}
+		if json.Unmarshal(bytes.TrimRight(line, ",\n"), &e) == nil && e.Cat == "strata" {
+			out = append(out, struct {
+				Name string
+				Dur  float64
+				Args map[string]any
+			}{e.Name, e.Dur, e.Args})
+		}
+	}
+	return out
+}
+
+// sumOf adds up the args whose names begin and end so.
+func sumOf(args map[string]any, prefix, suffix string) (sum float64) {
+	for name, v := range args {
+		if us, ok := v.(float64); ok && strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
+			sum += us
+		}
+	}
+	return sum
+}
+
+// TestGapsAreNamedByCause: each gap that host-detect lists from 20 µs on is called by what took most of it, and its causes add up to it; a layer's categories add up to its kernels.
+func TestGapsAreNamedByCause(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	apptest.MustRun(t, program(quiet()), "--annotate", path)
+	gaps, layers := 0, 0
+	for _, s := range added(t, path) {
+		switch {
+		case strings.HasPrefix(s.Name, "gap"):
+			gaps++
+			if sum := sumOf(s.Args, "", "_us"); !strings.HasPrefix(s.Name, "gap: ") || math.Abs(sum-s.Dur) > 0.01 {
+				t.Errorf("%s of %v µs has causes of %v µs: %v", s.Name, s.Dur, sum, s.Args)
+			}
+		case strings.HasPrefix(s.Name, "layer "):
+			layers++
+			if sum, want := sumOf(s.Args, "sum_us ", ""), s.Args["sum_us"].(float64); math.Abs(sum-want) > 0.01 {
+				t.Errorf("%s: the categories have %v µs, the kernels %v", s.Name, sum, want)
+			}
+		}
+	}
+	if gaps != 4 || layers != 40 {
+		t.Errorf("%d gaps and %d layers, want 4 and 40", gaps, layers)
+	}
+}
+
+// TestEveryGPUHasTracks: without --device all GPUs of a trace are drawn.
+func TestEveryGPUHasTracks(t *testing.T) {
+	src := testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")
+	rec, err := strata.Open(t.Context(), src, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), rec.Parts[0].Trace, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for every, want := range map[bool][]string{true: {"GPU 0: forward passes", "GPU 1: forward passes"}, false: {"forward passes"}} {
+		tracks, err := tracksOf(t.Context(), &a.Devices[1], 0, every)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, tr := range tracks {
+			if strings.HasSuffix(tr.Name, "forward passes") {
+				got = append(got, tr.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("every GPU %v: tracks of passes %q, want %q", every, got, want)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "x.pftrace")
+	r := apptest.MustRun(t, program(quiet()), src, "--annotate", out)
+	if !strings.Contains(r.Stderr, "wrote "+out) {
+		t.Errorf("stderr %q", r.Stderr)
+	}
+}
+
+// TestTunnel: who came by SSH is told how the browser reaches this machine.
+func TestTunnel(t *testing.T) {
+	for connection, want := range map[string]string{"10.0.0.7 52311 192.0.2.8 22": "192.0.2.8", "": "", "garbage": ""} {
+		if got := sshAddress(connection); got != want {
+			t.Errorf("%q: %q, want %q", connection, got, want)
+		}
+	}
+	m := quiet()
+	m.ssh = "192.0.2.8"
+	r := apptest.Run(t, program(m), "--open", "--open-timeout", "1ms")
+	if !strings.Contains(r.Stderr, "ssh -N -L 9001:127.0.0.1:9001 192.0.2.8") || strings.Contains(r.Stderr, "browser on this computer") {
+		t.Errorf("stderr %q", r.Stderr)
+	}
+}
