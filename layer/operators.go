@@ -26,7 +26,7 @@ const (
 
 var partNames = [...]Part{operator.Main: PartMain, operator.Quant: PartQuant, operator.Reduce: PartReduce, operator.Copy: PartCopy}
 
-var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan", operator.ByDims: "shape", operator.Module: "module"}
+var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan", operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
 
 // opRow is one distinct answer; a device has a few dozen.
 type opRow struct {
@@ -43,8 +43,8 @@ func (k Kernel) Operator() (profile.Operator, Part, float32) {
 	return r.name, partNames[r.part], r.confidence
 }
 
-// OperatorEvidence says what the operator was told by: "module" (frames), "shape" (of the op behind the launch), "plan" (the
-// config), "order" (the kernels alone), "" where it is "other".
+// OperatorEvidence says what the operator was told by: "module" (frames), "shape" (of the op behind the launch), "grid" (the
+// config, and the width that a product's tile and grid give), "plan" (the config), "order" (the kernels alone), "" where it is "other".
 func (k Kernel) OperatorEvidence() string { return operatorEvidence[k.opRow().evidence] }
 
 func (k Kernel) opRow() *opRow {
@@ -71,6 +71,9 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 	for i := range ops {
 		o := &ops[i]
 		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Or: stepsOf(o.Or)}
+		if o.Groups <= 1 && o.Experts == 0 && o.K > 0 {
+			s.Width, s.Divided = o.N, o.Split == profile.SplitColumns || o.Split == profile.SplitHeads || o.Split == profile.SplitVocab
+		}
 		if s.Op == opname.Activation || s.Op == opname.SharedActivation {
 			s.Optional = false // fused into products of experts only
 		}
@@ -207,9 +210,45 @@ func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths
 			}
 		}
 	}
+	w.addWidths(r, kernels)
 	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.first, Layers: r.count, CutStart: cutStart, CutEnd: cutEnd})}
 	known[string(key)] = found
 	return found
+}
+
+// addWidths notes the widths of products that their grids give; that of a split product is its reduction's.
+func (w *work) addWidths(r *passResult, kernels []operator.Kernel) {
+	rows, _ := w.rowsOf(r, map[string][3]int64{})
+	if rows <= 0 && r.step != nil {
+		rows = r.step.Tokens
+	}
+	type launch struct {
+		id     int32
+		config string
+	}
+	known := map[launch]operator.Width{}
+	product := map[trace.StreamID]int{} // the last one of each stream
+	for k, i := range r.kernels {
+		name, stream := kernels[k].Name, w.act(i).Stream()
+		reduces := operator.ReducesSplit(name)
+		if !reduces && w.facts[w.seq.ID[i]].Role != roleGemm {
+			continue
+		}
+		at := launch{int32(w.seq.ID[i]), w.act(i).LaunchConfig()}
+		width, ok := known[at]
+		if !ok {
+			_, block, _ := strings.Cut(at.config, "|")
+			width = operator.WidthOf(name, gridOf(at.config), gridOf(block), rows)
+			known[at] = width
+		}
+		last, seen := product[stream]
+		switch {
+		case !reduces:
+			kernels[k].Width, product[stream] = width, k
+		case seen:
+			kernels[last].Width = width
+		}
+	}
 }
 
 // replayedLeaf stands in a pass's key for the module of a kernel that has no launch of its own.

@@ -15,6 +15,7 @@ type unit struct {
 	second  bool
 	hint    hint
 	k, n    int
+	width   Width
 	label   int32
 }
 
@@ -396,9 +397,13 @@ func (w *work) gradeCost(g grade) float64 {
 	return 0
 }
 
-// shapeCost is for products whose op tells the sizes of its weight: free where
-// they agree with the step's, which tensor parallelism may divide.
+// shapeCost is for products whose op tells the sizes of its weight, or whose grid
+// tells a width that the plan has: free where they agree with the step's, which
+// tensor parallelism may divide.
 func (w *work) shapeCost(u *unit, s *step) float64 {
+	if u.k == 0 && w.ranks > 0 && u.width.known() && s.Width > 0 && !s.Step.width(w.ranks, u.width) && w.planned(u.width, w.ranks) {
+		return w.p.Shape
+	}
 	if u.k == 0 || u.n == 0 || s.K == 0 || s.N == 0 || sameShape(u.k, u.n, s.K, s.N) {
 		return 0
 	}

@@ -16,6 +16,8 @@ type Kernel struct {
 	Modules []string
 	// K and N are the weight's sizes of the product op behind the launch; 0 unknown.
 	K, N int
+	// Width is what the grid says of a product's output, see [WidthOf].
+	Width Width
 	// ID numbers names and categories from 1 on, Path the innermost module and
 	// PathKind the classes of Modules: equal ones have equal numbers. ID 0: names
 	// are not numbered.
@@ -44,6 +46,10 @@ type Step struct {
 	// K and N are the sizes of a product of the whole model; 0 when it is none or
 	// they are not known.
 	K, N int
+	// Width is N of a product that is one, 0 of those that are one for each head,
+	// group or expert; Divided: tensor parallelism divides it.
+	Width   int
+	Divided bool
 	// Or are the separate steps that some servers run instead.
 	Or []Step
 }
@@ -78,6 +84,7 @@ const (
 	None   Evidence = iota
 	Order           // kernels alone
 	Plan            // the config's plan
+	ByGrid          // the plan, and the width that the tile and the grid give
 	ByDims          // the shape of the op behind the launch
 	Module          // module frames
 )
@@ -133,6 +140,7 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 	}
 	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads)}
 	w.survey()
+	w.divide()
 	for _, stream := range w.lanes() {
 		w.alignLane(stream)
 	}
@@ -174,7 +182,9 @@ type work struct {
 	// whole keys and values.
 	experts, absorbed, expanded bool
 	taken                       map[stepID]bool
-	folded                      map[string]string // see fold
+	// ranks is what widths of the plan are divided by, 0 where grids tell nothing.
+	ranks  int
+	folded map[string]string // see fold
 }
 
 // survey notes what kinds of kernels the pass has at all.

@@ -134,7 +134,7 @@ func blockKeys(p *Pass, l *Layout, starts []int) []int32 {
 				path = uint32(len(paths))
 				paths[kernel.Path] = path
 			}
-			for _, v := range [...]uint32{uint32(kernel.ID), uint32(kernel.Stream), uint32(kernel.K), uint32(kernel.N), uint32(kernel.PathKind), path} {
+			for _, v := range [...]uint32{uint32(kernel.ID), uint32(kernel.Stream), uint32(kernel.K), uint32(kernel.N), uint32(kernel.Width.Over), uint32(kernel.Width.Upto), uint32(kernel.PathKind), path} {
 				key = binary.LittleEndian.AppendUint32(key, v)
 			}
 		}

@@ -54,6 +54,9 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	if g := steps[start].grades[acts[0]]; g == weak || g == unknown {
 		f.Confidence = w.p.ByWeak
 	}
+	if w.tellsAlone(u, steps, start) {
+		f.Evidence, f.Confidence = ByGrid, w.p.ByPlan
+	}
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
 	}
