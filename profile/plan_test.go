@@ -87,16 +87,18 @@ func TestPlanSizes(t *testing.T) {
 		{"llama-4-maverick", 0, "gate_up_proj", "5120×32768 bf16 columns"},
 		{"minimax-m2.5", 0, "experts_down", "1536×3072 fp8 experts"},
 	} {
-		c, err := profile.LoadConfig(testdata.Shared(t, "configs/"+tt.config+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := c.Plan()
-		o, ok := p.Kinds[p.LayerKinds[tt.layer]].Find(tt.op)
-		got := fmt.Sprintf("%d×%d %s %s", o.K, o.N, o.WeightDType, o.Split)
-		if !ok || got != tt.want {
-			t.Errorf("%s layer %d: %s = %q (%v), want %q", tt.config, tt.layer, tt.op, got, ok, tt.want)
-		}
+		t.Run(fmt.Sprint(tt.config, " ", tt.op), func(t *testing.T) {
+			c, err := profile.LoadConfig(testdata.Shared(t, "configs/"+tt.config+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := c.Plan()
+			o, ok := p.Kinds[p.LayerKinds[tt.layer]].Find(tt.op)
+			got := fmt.Sprintf("%d×%d %s %s", o.K, o.N, o.WeightDType, o.Split)
+			if !ok || got != tt.want {
+				t.Errorf("%s layer %d: %s = %q (%v), want %q", tt.config, tt.layer, tt.op, got, ok, tt.want)
+			}
+		})
 	}
 }
 

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
@@ -34,11 +34,7 @@ const scrambled = "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz"
 
 func analyse(t *testing.T, file, config string, o roofline.Options) *roofline.Report {
 	t.Helper()
-	path := shared + "traces/torch/" + file
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("NOT TESTED: %s is absent", path)
-	}
-	cfg, err := profile.LoadConfig(shared + "configs/" + config + ".json")
+	cfg, err := profile.LoadConfig(testdata.Shared(t, "configs/"+config+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +43,7 @@ func analyse(t *testing.T, file, config string, o roofline.Options) *roofline.Re
 
 func analyseWith(t *testing.T, file string, cfg *profile.Config, o roofline.Options) *roofline.Report {
 	t.Helper()
-	path := shared + "traces/torch/" + file
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("NOT TESTED: %s is absent", path)
-	}
-	tr, err := open(path)
+	tr, err := open(testdata.Shared(t, "traces/torch/"+file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,3 +149,56 @@ func TestServeRefusesAddressesBeyondThisMachine(t *testing.T) {
 		t.Error("Serve of a folder succeeded")
 	}
 }
+
+// TestServeResumed: a range that reaches the end of the file is the rest of it,
+// one that does not is not.
+func TestServeResumed(t *testing.T) {
+	s, url := start(t)
+	for _, c := range []struct{ span, want string }{{"bytes=2-5", "2345"}, {"bytes=6-", "6789"}} {
+		resp, body := request(t, "GET", url, map[string]string{"Origin": perfetto.UIOrigin, "Range": c.span})
+		if resp.StatusCode != http.StatusPartialContent || body != c.want {
+			t.Fatalf("%s: %d %q, want %q", c.span, resp.StatusCode, body, c.want)
+		}
+	}
+	if err := s.Wait(t.Context(), time.Minute); err != nil {
+		t.Errorf("Wait() = %v after the end was fetched", err)
+	}
+	s, url = start(t)
+	request(t, "GET", url, map[string]string{"Origin": perfetto.UIOrigin, "Range": "bytes=2-5"})
+	if err := s.Wait(t.Context(), 10*time.Millisecond); !errors.Is(err, serve.ErrNotFetched) {
+		t.Errorf("Wait() = %v after a piece of the middle, want ErrNotFetched", err)
+	}
+}
+
+// TestServeTellsWhatIsWrong: no such file, a port that is taken, a file that is
+// gone, a server that was closed.
+func TestServeTellsWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := serve.Start(filepath.Join(dir, "none.json"), "127.0.0.1:0", ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	path := filepath.Join(dir, "t.json")
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := serve.Start(path, "127.0.0.1:0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/t.json")
+	if _, err := serve.Start(path, at, ""); err == nil || !strings.Contains(err.Error(), "another trace") {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if resp, _ := request(t, "GET", s.URL(), map[string]string{"Origin": perfetto.UIOrigin}); resp.StatusCode != http.StatusGone {
+		t.Errorf("a file that is gone: %d", resp.StatusCode)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(t.Context(), time.Minute); !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("Wait() of a closed server = %v", err)
+	}
+}

@@ -1,0 +1,146 @@
+package strata_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// reported opens a recording and reports on it.
+func reported(t *testing.T, path string, o strata.ReportOptions) *strata.Report {
+	t.Helper()
+	rec, err := strata.Open(t.Context(), path, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := strata.Analyze(t.Context(), rec, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestReportOfOnePassInAllForms: the eager pass of a model that is known. Its page
+// leads from the pass to a line of the model's code, its text and its document
+// name the operators with their floors.
+func TestReportOfOnePassInAllForms(t *testing.T) {
+	config, err := profile.LoadConfig(filepath.Join("testdata", "configs", "qwen3-8b.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o strata.ReportOptions
+	o.Layers.Config = config
+	r := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-extend-mi300.json.zst"), o)
+	if len(r.Passes) != 1 || r.Passes[0].Layers != 36 || r.Passes[0].Tokens != 15360 || r.Passes[0].Floor <= 0 || r.Passes[0].Floor >= r.Passes[0].Wall {
+		t.Errorf("passes %+v, want one of 36 layers and 15 360 tokens, with a floor below its time", r.Passes)
+	}
+	for form, c := range map[string]struct {
+		write func(*strings.Builder) error
+		want  []string
+	}{
+		"page": {func(b *strings.Builder) error { return r.WriteHTML(b) }, []string{
+			"From pass to source line", "gate_up_proj", "down_proj", "floor: products (weights)", `id="flame"`, `id="idle"`}},
+		"text":     {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{All: true, Width: 140}) }, []string{"What matters", "gate_up_proj", "prefill"}},
+		"colour":   {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Color: true}) }, []string{"\x1b["}},
+		"Markdown": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Markdown: true}) }, []string{"## What matters", "| gate_up_proj |"}},
+	} {
+		var b strings.Builder
+		if err := c.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s lacks %q", form, want)
+			}
+		}
+	}
+}
+
+// TestReportAgainstAnOlderRun: which side is which, in the page, too; a run with
+// itself has no difference.
+func TestReportAgainstAnOlderRun(t *testing.T) {
+	slow, fast := testdata.Distilled(t, "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.json.zst"), testdata.Distilled(t, "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.json.zst")
+	gate, err := compare.ParseGate("3%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	against := func(now, before string) *strata.Report {
+		old, err := strata.Open(t.Context(), before, strata.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reported(t, now, strata.ReportOptions{Against: old, Gates: []compare.Gate{gate}})
+	}
+	for _, c := range []struct {
+		now, before string
+		outcome     compare.Outcome
+	}{{slow, fast, compare.Failed}, {fast, slow, compare.Passed}, {fast, fast, compare.Passed}} {
+		r := against(c.now, c.before)
+		if r.Against == nil || len(r.Against.Gates) != 1 || r.Against.Gates[0].Outcome != c.outcome {
+			t.Errorf("%s against %s: %+v, want %s", filepath.Base(c.now), filepath.Base(c.before), r.Against, c.outcome)
+			continue
+		}
+		var page strings.Builder
+		if err := r.WriteHTML(&page); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page.String(), `id="against"`) || !strings.Contains(page.String(), "Against "+r.Against.A.Label) {
+			t.Error("the page lacks the comparison")
+		}
+	}
+}
+
+// TestReportWithoutGPUWork: every form says so, and no list of the document is null.
+func TestReportWithoutGPUWork(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cpu.json")
+	writeFile(t, path, `{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":5}]}`)
+	r := reported(t, path, strata.ReportOptions{})
+	const want = "No GPU activity was recorded."
+	if r.Verdict.Text != want {
+		t.Errorf("%q, want %q", r.Verdict.Text, want)
+	}
+	var text, page strings.Builder
+	if err := r.WriteText(&text, strata.ReportText{Color: true}); err != nil || !strings.Contains(text.String(), want) {
+		t.Errorf("the text is %q, %v", text.String(), err)
+	}
+	if err := r.WriteHTML(&page); err != nil || !strings.Contains(page.String(), want) {
+		t.Errorf("the page lacks %q, %v", want, err)
+	}
+	doc, err := json.Marshal(r)
+	if err != nil || strings.Contains(string(doc), "null") {
+		t.Errorf("a null in %s, %v", doc, err)
+	}
+}
+
+// TestReportSaysWhatIsLost: a trace without its last events is degraded, and that
+// comes before all other findings.
+func TestReportSaysWhatIsLost(t *testing.T) {
+	whole := small(gen.Eager, gen.NVIDIA)
+	path := filepath.Join(t.TempDir(), "cut.json")
+	writeFile(t, path, string(whole[:len(whole)*2/3]))
+	r := reported(t, path, strata.ReportOptions{})
+	if r.Health.Status != trace.HealthDegraded || len(r.Findings) == 0 || r.Findings[0].Kind != "health" {
+		t.Fatalf("health %v, findings %v; want a degraded trace, said first", r.Health.Status, r.Findings)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text, strata.ReportText{Color: true}); err != nil || !strings.Contains(text.String(), fmt.Sprint(r.Health.Status)) {
+		t.Errorf("%v:\n%.500s", err, text.String())
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
