@@ -28,11 +28,13 @@ func main() {
 func run(ctx context.Context, args []string, log io.Writer) error {
 	fs := flag.NewFlagSet("perf", flag.ContinueOnError)
 	sizes := fs.String("size", "10MB,100MB,1GB", "uncompressed `SIZES` of the generated traces, with comma between; empty: none")
+	loads := fs.String("load", "", "further `SIZES` of traces that are only loaded")
 	exports := fs.String("nsys", "", "numbers of `KERNELS` of generated nsys exports, with comma between; empty: none")
 	ranks := fs.Int("ranks", 0, "number of `FILES` of a generated directory of ranks; 0: none")
 	rankSize := fs.String("rank-size", "20MB", "uncompressed `SIZE` of each of them")
 	runs := fs.Int("runs", 3, "runs of each measurement; the median counts")
 	out := fs.String("o", "docs/performance.md", "the page to write")
+	readme := fs.String("readme", "", "`FILE` whose table of what a GB costs is written, too; empty: none")
 	pythonMax := fs.Float64("python-max", 1.2e9, "largest uncompressed `BYTES` to give to Python, which needs some six times that much memory")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -50,8 +52,9 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	page := page{machine: describeMachine(), runs: *runs}
-	for _, size := range list(*sizes) {
-		rows, err := b.measure(ctx, size)
+	whole := list(*sizes)
+	for i, size := range append(whole, list(*loads)...) {
+		rows, err := b.measure(ctx, size, i >= len(whole))
 		if err != nil {
 			return err
 		}
@@ -80,7 +83,10 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(*out), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(*out, text, 0o666)
+	if err := os.WriteFile(*out, text, 0o666); err != nil || *readme == "" {
+		return err
+	}
+	return page.writeCosts(*readme)
 }
 
 // list splits a flag's value at its commas.

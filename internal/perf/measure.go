@@ -45,25 +45,28 @@ type bench struct {
 	pythonMax int64
 }
 
-// whole are the example programs measured from start to end, where they exist,
-// and the flags they get.
-var whole = []struct {
-	name  string
-	flags []string
-}{
-	{"kernel-export", []string{"--num-layers", "36"}},
-	{"layer-timeline", []string{"--num-layers", "36"}},
-	{"triage", nil},
+// whole are the commands measured from start to end, with what they are given:
+// GZ stands for the trace, OUT for a file that is thrown away. The config is that
+// of the generated model.
+var whole = []struct{ name, args string }{
+	{"strata report", "report GZ --config " + modelConfig},
+	{"strata layers", "layers GZ --num-layers 36"},
+	{"strata breakdown", "breakdown GZ --num-layers 36 --layer 3"},
+	{"strata light", "light GZ --config " + modelConfig},
+	{"strata triage", "triage GZ"},
+	{"strata host", "host GZ"},
+	{"strata compare", "compare --a GZ --b GZ"},
+	{"strata host-compare", "host-compare --baseline GZ --target GZ"},
+	{"strata export", "export GZ --num-layers 36"},
+	{"strata perfetto --annotate", "perfetto GZ --annotate OUT.json.gz"},
 }
+
+// modelConfig says how large the generated model is.
+const modelConfig = "testdata/configs/qwen3-8b.json"
 
 // build compiles everything that is run.
 func (b *bench) build(ctx context.Context) error {
-	packages := map[string]string{"tracegen": "./internal/gen/cmd/tracegen", "loadtrace": "./internal/perf/load"}
-	for _, p := range whole {
-		if _, err := os.Stat(filepath.Join("examples", p.name)); err == nil {
-			packages[p.name] = "./examples/" + p.name
-		}
-	}
+	packages := map[string]string{"tracegen": "./internal/gen/cmd/tracegen", "loadtrace": "./internal/perf/load", "strata": "./examples/strata"}
 	for name, pkg := range packages {
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(b.dir, name), pkg)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -84,42 +87,33 @@ type contender struct {
 	self bool // prints its own cost; otherwise it is timed from outside
 }
 
-// measure generates a trace of a size and runs every contender on it in turns.
-func (b *bench) measure(ctx context.Context, size string) (fileResult, error) {
-	plain, packed := filepath.Join(b.dir, "trace.json"), filepath.Join(b.dir, "trace.json.gz")
-	for _, f := range []string{plain, packed} {
-		fmt.Fprintf(b.log, "%s: writing %s\n", size, filepath.Base(f))
-		if out, err := exec.CommandContext(ctx, filepath.Join(b.dir, "tracegen"), "-size", size, "-o", f).CombinedOutput(); err != nil {
-			return fileResult{}, fmt.Errorf("tracegen -size %s: %w\n%s", size, err, out)
-		}
+// measure generates a trace of a size and runs every contender on it in turns; of
+// one that is only to be loaded, only those that load.
+func (b *bench) measure(ctx context.Context, size string, loadOnly bool) (fileResult, error) {
+	r := fileResult{size: size, loadOnly: loadOnly}
+	files := []string{b.file("trace.json"), b.file("trace.json.gz"), b.file("trace.json.zst"), b.file("trace.pftrace")}
+	plain, packed := files[0], files[1]
+	for _, f := range files {
 		defer os.Remove(f)
+		if err := b.write(ctx, size, f, packed); err != nil {
+			return r, err
+		}
 	}
-	r := fileResult{size: size}
-	for _, f := range []struct {
-		path string
-		n    *int64
-	}{{plain, &r.plainBytes}, {packed, &r.packedBytes}} {
-		info, err := os.Stat(f.path)
+	for i, n := range []*int64{&r.plainBytes, &r.packedBytes} {
+		info, err := os.Stat(files[i])
 		if err != nil {
 			return r, err
 		}
-		*f.n = info.Size()
+		*n = info.Size()
 	}
-	load := filepath.Join(b.dir, "loadtrace")
-	list := []contender{
-		{"decompress only (klauspost gzip)", "gz", []string{load, "-gunzip", packed}, true},
-		{everything, "gz", []string{load, packed}, true},
-		{"strata, GPU activities and launches", "gz", []string{load, "-lanes", "gpu", packed}, true},
-		{everything, "plain", []string{load, plain}, true},
-		{"strata, GPU activities and launches", "plain", []string{load, "-lanes", "gpu", plain}, true},
+	list := b.loads(files)
+	if loadOnly {
+		r.noPython = "this file is only loaded"
+	} else {
+		list = append(list, b.programs(packed)...)
+		r.noPython = b.noPython(r.plainBytes, availableMemory())
 	}
-	for _, p := range whole {
-		if _, err := os.Stat(filepath.Join(b.dir, p.name)); err == nil {
-			argv := append([]string{filepath.Join(b.dir, p.name), "--trace", packed, "--output", os.DevNull}, p.flags...)
-			list = append(list, contender{p.name + ", whole program", "gz", argv, false})
-		}
-	}
-	if r.noPython = b.noPython(r.plainBytes, availableMemory()); r.noPython == "" {
+	if r.noPython == "" {
 		list = append(list,
 			contender{"Python json.load", "gz", []string{"python3", "-c", pythonLoad, packed}, true},
 			contender{"Python json.load", "plain", []string{"python3", "-c", pythonLoad, plain}, true})
@@ -131,6 +125,51 @@ func (b *bench) measure(ctx context.Context, size string) (fileResult, error) {
 	err := b.turns(ctx, list, &r)
 	return r, err
 }
+
+func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
+
+// write writes the generated trace in the form that the name tells; Perfetto's
+// own form is made of the compressed one.
+func (b *bench) write(ctx context.Context, size, path, packed string) error {
+	fmt.Fprintf(b.log, "%s: writing %s\n", size, filepath.Base(path))
+	argv := []string{b.file("tracegen"), "-size", size, "-o", path}
+	if strings.HasSuffix(path, ".pftrace") {
+		argv = []string{b.file("strata"), "perfetto", packed, "--annotate", path, "--memory-limit", "0"}
+	}
+	if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out)
+	}
+	return nil
+}
+
+// loads are the contenders that only load a file.
+func (b *bench) loads(files []string) []contender {
+	load := b.file("loadtrace")
+	list := []contender{{"decompress only (klauspost gzip)", "gz", []string{load, "-gunzip", files[1]}, true}}
+	for i, form := range []string{"plain", "gz", "zst", "pftrace"} {
+		list = append(list,
+			contender{everything, form, []string{load, files[i]}, true},
+			contender{"strata, GPU activities and launches", form, []string{load, "-lanes", "gpu", files[i]}, true})
+	}
+	return list
+}
+
+// programs are the contenders that are timed from start to exit.
+func (b *bench) programs(packed string) []contender {
+	var list []contender
+	for _, p := range whole {
+		argv := []string{b.file("strata")}
+		for _, a := range strings.Fields(p.args) {
+			a = strings.Replace(a, "GZ", packed, 1)
+			argv = append(argv, strings.Replace(a, "OUT", b.file("out"), 1))
+		}
+		list = append(list, contender{p.name + wholeProgram, "gz", append(argv, "--output", os.DevNull), false})
+	}
+	return list
+}
+
+// wholeProgram is behind the name of what was timed from start to exit.
+const wholeProgram = ", whole program"
 
 // pythonFactor is how many bytes of memory json.load needs for each byte of
 // JSON, rounded up: 5.6 were measured on a trace with Python stacks.
@@ -173,7 +212,7 @@ func (b *bench) turns(ctx context.Context, list []contender, r *fileResult) erro
 			continue
 		}
 		m := median(samples[i])
-		if c.name == everything {
+		if c.name == everything && (r.events == 0 || c.file != "pftrace") { // the copy has tracks of its own
 			r.events = m.events
 		}
 		r.rows = append(r.rows, row{name: c.name, file: c.file, took: m.took, peak: m.peak})

@@ -22,6 +22,7 @@ type fileResult struct {
 	events                  int64
 	rows                    []row
 	noPython                string // why Python was left out
+	loadOnly                bool   // no program was run on it
 }
 
 // row is one contender's figure.
@@ -66,7 +67,7 @@ is from start to exit.
 	if len(p.files) > 0 {
 		b.WriteString(`
 The JSON traces look like those of a serving process recorded with Python stacks: about nine of ten events are Python frames.
-Throughput is uncompressed bytes per second.
+Throughput is uncompressed bytes of JSON per second. The .pftrace is the same trace as ` + "`strata perfetto --annotate`" + ` writes it.
 `)
 	}
 	for i := range p.files {
