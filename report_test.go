@@ -1,6 +1,7 @@
 package strata_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -125,7 +126,11 @@ func TestReportWithoutGPUWork(t *testing.T) {
 // TestReportSaysWhatIsLost: a trace without its last events is degraded, and that
 // comes before all other findings.
 func TestReportSaysWhatIsLost(t *testing.T) {
-	whole := small(gen.Eager, gen.NVIDIA)
+	var b bytes.Buffer
+	if err := gen.Write(&b, gen.Demo()); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Bytes()
 	path := filepath.Join(t.TempDir(), "cut.json")
 	writeFile(t, path, string(whole[:len(whole)*2/3]))
 	r := reported(t, path, strata.ReportOptions{})
