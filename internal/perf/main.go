@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,13 +53,8 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	page := page{machine: describeMachine(), runs: *runs}
-	whole := list(*sizes)
-	for i, size := range append(whole, list(*loads)...) {
-		rows, err := b.measure(ctx, size, i >= len(whole))
-		if err != nil {
-			return err
-		}
-		page.files = append(page.files, rows)
+	if page.files, err = b.measureFiles(ctx, list(*sizes), list(*loads)); err != nil {
+		return err
 	}
 	if *ranks > 0 {
 		if page.ranks, err = b.measureRanks(ctx, *ranks, *rankSize); err != nil {
@@ -87,6 +83,19 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	return page.writeCosts(*readme)
+}
+
+// measureFiles measures traces of these sizes, of the second kind only their load.
+func (b *bench) measureFiles(ctx context.Context, whole, loaded []string) ([]fileResult, error) {
+	var all []fileResult
+	for i, size := range slices.Concat(whole, loaded) {
+		r, err := b.measure(ctx, size, i >= len(whole))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 // list splits a flag's value at its commas.
