@@ -37,7 +37,7 @@ func program(m machine) app.Program {
 		Name:    "perfetto-map",
 		Summary: "says where the forward passes and layers of a trace are in the Perfetto UI, draws them into a copy, cuts out a piece to share, and opens the UI there.",
 		Examples: []string{
-			"perfetto-map --fwd-pass 2 --layers 2,3,38                             # time ranges; marks three layers",
+			"perfetto-map --fwd-pass 2 --layers 2,3,7                              # time ranges; marks three layers",
 			"perfetto-map --trace x.json.gz --annotate x.layers.json.gz --open     # the UI with passes and layers drawn in",
 			"perfetto-map --trace x.json.gz --fwd-pass 2 --slice y.json.gz --redact all",
 		},
