@@ -2,10 +2,10 @@
 // three tables: where GPU time goes and from which source line, which kernels
 // run alone although they could overlap, and which known fusion is not used.
 //
-// [Load] finds the traces of a profile directory and loads them, [Analyze]
-// computes a [Report] from loaded traces. A Report is plain data; [Report.WriteMarkdown]
+// [NewInput] takes the loaded traces of a run and of its mapping run, [Analyze]
+// computes a [Report] from them. A Report is plain data; [Report.WriteMarkdown]
 // and [Report.WriteJSON] render it with the same content. [Bundle] joins reports,
-// [Compare] sets two runs side by side, [Analysis.WriteProfile] exports GPU time as a
+// [Compare] sets two runs side by side, [Report.WriteProfile] exports GPU time as a
 // pprof profile.
 //
 // # Terminology
