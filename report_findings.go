@@ -87,7 +87,11 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 			text += ": " + cause
 		}
 		if row.Name != "" {
-			text += ", most of it in " + table.Cut(table.Clean(row.Name), longestName)
+			share := "most"
+			if most := c.Names[0].StepsNS; 2*most < c.StepsNS {
+				share = table.Percent(float64(most), float64(c.StepsNS), 0) + " %"
+			}
+			text += ", " + share + " of it in " + table.Cut(table.Clean(row.Name), longestName)
 		}
 		f := Finding{Kind: "host-idle", Text: text, PerStep: row.PerStep, Where: table.Cut(table.Clean(where), longestName), Next: command("host", p)}
 		for _, a := range advice {

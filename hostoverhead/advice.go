@@ -22,7 +22,7 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 		if x := byCause[c]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
 			largest := ""
 			if n := x.Names[0]; n.Name != "" {
-				largest = ", above all " + names.Short(n.Name, 90)
+				largest = x.mostOf(names.Short(n.Name, 90))
 			}
 			out = append(out, Advice{Do: s.Do, Why: fmt.Sprintf("%s of the %s %s (%s)%s", percent(x.Share), v.Basis, why, microseconds(x.StepsNS), largest), Source: s.Source, NS: x.StepsNS})
 		}

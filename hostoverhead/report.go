@@ -72,7 +72,15 @@ func (v *Verdict) largestName() string {
 	if best == nil || best.StepsNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s of it %s, above all %s", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause, table.Cut(table.Clean(names.Short(best.Names[0].Name, 60)), 60))
+	return fmt.Sprintf(", %s of it %s", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause) + best.mostOf(table.Cut(table.Clean(names.Short(best.Names[0].Name, 60)), 60))
+}
+
+// mostOf names what ran in most of a cause's time, with its share where that is less than half.
+func (c *IdleCause) mostOf(name string) string {
+	if n := c.Names[0].StepsNS; 2*n < c.StepsNS {
+		return fmt.Sprintf(", %s of that in %s", percent(ratio(n, c.StepsNS)), name)
+	}
+	return ", above all " + name
 }
 
 // WriteText writes the report for people: the answer with its bound, where the idle time goes, stages and passes, what the
@@ -249,13 +257,6 @@ func (v *Verdict) writePublished(b *bufio.Writer) {
 	}
 }
 
-// more says how much of a list was left out.
-func more(b *bufio.Writer, n int) {
-	if n > 0 {
-		fmt.Fprintf(b, "(%d more)\n", n)
-	}
-}
-
 // Lengths of the lists of a drill-down in text.
 const (
 	listedNames   = 15
@@ -272,7 +273,7 @@ func (s *Stragglers) write(b *bufio.Writer) {
 		t.Row(r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), microseconds(r.WaitNS), table.Count(int64(r.Kernels)), microseconds(r.HostNS))
 	}
 	t.WriteText(b)
-	more(b, len(s.Ranks)-listedRanks)
+	names.More(b, len(s.Ranks)-listedRanks)
 	for _, e := range s.Extra {
 		fmt.Fprintf(b, "  only or more on %s: %s\n", s.Straggler, table.Clean(e))
 	}
@@ -308,7 +309,7 @@ func (d *RankVerdict) writeDrill(b *bufio.Writer) {
 		t.Row(string(n.cause), names.Short(withWhere(n.IdleName), 90), microseconds(n.NS), percent(ratio(n.NS, idle)), table.Count(int64(n.Count)))
 	}
 	t.WriteText(b)
-	more(b, len(rows)-listedNames)
+	names.More(b, len(rows)-listedNames)
 	d.writeGaps(b)
 	d.writeCoverage(b)
 	d.writePattern(b)
@@ -354,7 +355,7 @@ func (d *RankVerdict) writeCoverage(b *bufio.Writer) {
 			t.Row(k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), suspect, names.Short(k.Source, 60))
 		}
 		t.WriteText(b)
-		more(b, len(c.EagerKernels)-listedEager)
+		names.More(b, len(c.EagerKernels)-listedEager)
 	}
 	for _, h := range c.Hints {
 		fmt.Fprintf(b, "  %s: %s\n", h.Code, h.Message)
@@ -372,7 +373,7 @@ func (d *RankVerdict) writePattern(b *bufio.Writer) {
 		t.Row(fmt.Sprint(k.Index), k.Name, k.Group, table.Fixed(k.AvgUS, 2), table.Fixed(k.GapAvgUS, 2))
 	}
 	t.WriteText(b)
-	more(b, len(p.Kernels)-listedPattern)
+	names.More(b, len(p.Kernels)-listedPattern)
 	fmt.Fprintf(b, "\ngroups by gap:\n")
 	t = table.New(table.Text("group"), table.Number("kernels"), table.Number("busy µs"), table.Number("gap µs"), table.Number("gap × repetitions µs"))
 	for _, g := range p.Groups {

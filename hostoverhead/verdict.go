@@ -212,7 +212,7 @@ func ratio(num, den int64) Ratio {
 	return Ratio{Value: float64(num) / float64(den), Applicable: true}
 }
 
-// ratioDecimals is how many decimals ratios have in JSON (hostoverhead.md §2).
+// ratioDecimals is how many decimals ratios have in JSON.
 const ratioDecimals = 4
 
 // MarshalJSON writes four decimals, or null when not applicable.

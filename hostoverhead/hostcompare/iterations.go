@@ -27,7 +27,7 @@ type benchPhase struct {
 
 // findIterations groups all-reduce kernels into iterations and iterations into
 // phases, and takes the last phase that looks like a steady run: at least five
-// iterations, at least half of them of the common size (hostoverhead.md §3).
+// iterations, at least half of them of the common size.
 // Kernel density is no guide: JIT warm-up is denser than inference.
 func (w *workload) findIterations() benchPhase {
 	var its []iteration

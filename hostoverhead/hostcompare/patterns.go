@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Bounds of the patterns and warnings (hostoverhead.md §3.5).
+// Bounds of the patterns and warnings, as in the published analysis.
 const (
 	slowHandling   = 5.0  // times slower: request handling
 	moreLaunches   = 2.5  // times as many launches

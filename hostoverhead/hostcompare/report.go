@@ -45,7 +45,7 @@ func (r *Run) WriteText(w io.Writer) error {
 			t.Row(names.Short(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), names.Short(o.Source, nameWidth))
 		}
 		t.WriteText(b)
-		more(b, len(list.ops)-list.max)
+		names.More(b, len(list.ops)-list.max)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(b, "note: %s\n", n)
@@ -58,12 +58,6 @@ func prefixed(prefix, s string) string {
 		return ""
 	}
 	return prefix + s
-}
-
-func more(b *bufio.Writer, n int) {
-	if n > 0 {
-		fmt.Fprintf(b, "(%d more)\n", n)
-	}
 }
 
 type namedFigure struct {
@@ -122,7 +116,7 @@ func deltaTable(b *bufio.Writer, deltas []Delta, limit int, title string) {
 		t.Row(names.Short(d.Op, nameWidth), string(d.Kind), table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status))
 	}
 	t.WriteText(b)
-	more(b, len(deltas)-limit)
+	names.More(b, len(deltas)-limit)
 }
 
 // sizeWord is a parallel size, 0 being unknown.
