@@ -1,13 +1,13 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
@@ -84,17 +84,22 @@ func Detect(ctx context.Context, t *trace.Trace, o Options) (*Report, error) {
 type detector struct {
 	t        *trace.Trace
 	window   interval.Span
-	kernels  []kernel        // by start
+	found    bool            // a kernel
+	names    []nameKind      // of kernels, by name
 	launches []interval.Span // calls of cudaLaunchKernel
 	known    bool            // API calls were recorded
 	prep     []prepRange
 	gaps     []interval.Span // room for those of one window
 }
 
-type kernel struct {
-	span interval.Span
-	nccl bool
-}
+// nameKind is what a kernel's name says.
+type nameKind uint8
+
+const (
+	notAsked nameKind = iota
+	compute
+	nccl
+)
 
 type prepRange struct {
 	span    interval.Span
@@ -105,28 +110,32 @@ func spanOf(e trace.Event) interval.Span {
 	return interval.Span{Start: int64(e.Start()), End: int64(e.End())}
 }
 
-// collectKernels reads kernels only: no copies, no graph replays that were recorded as a whole.
+// collectKernels looks at kernels only: no copies, no graph replays that were recorded as a whole.
 func (d *detector) collectKernels() bool {
-	nccl := map[trace.NameID]bool{}
-	d.kernels = make([]kernel, 0, d.t.LaneLen(trace.LaneGPU))
+	d.names = make([]nameKind, d.t.NumNames())
 	for e := range d.t.Events(trace.LaneGPU) {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}
-		is, ok := nccl[e.NameID()]
-		if !ok {
-			n := classify.Parse(e.Name())
-			is = strings.Contains(strings.ToLower(n.Function), "nccl")
-			nccl[e.NameID()] = is
+		if k := &d.names[e.NameID()]; *k == notAsked {
+			*k = compute
+			if n := classify.Parse(e.Name()); strings.Contains(strings.ToLower(n.Function), "nccl") {
+				*k = nccl
+			}
 		}
 		s := spanOf(e)
-		if len(d.kernels) == 0 {
+		if !d.found {
 			d.window = s
 		}
+		d.found = true
 		d.window.End = max(d.window.End, s.End)
-		d.kernels = append(d.kernels, kernel{s, is})
 	}
-	return len(d.kernels) > 0
+	return d.found
+}
+
+// from is the first row of the GPU's lane that starts at a time or later.
+func (d *detector) from(at int64) int {
+	return sort.Search(d.t.LaneLen(trace.LaneGPU), func(i int) bool { return int64(d.t.LaneAt(trace.LaneGPU, i).Start()) >= at })
 }
 
 // launchCall is the only API name that counts, as it stands in the file.
@@ -202,17 +211,18 @@ func phaseOf(name string) string {
 
 // measure computes the metrics of one window: of kernels and calls that start inside and of preparation that lies inside.
 func (d *detector) measure(window interval.Span) Metrics {
-	at := func(t int64) int {
-		i, _ := slices.BinarySearchFunc(d.kernels, t, func(k kernel, t int64) int { return cmp.Compare(k.span.Start, t) })
-		return i
-	}
-	kernels := d.kernels[at(window.Start):max(at(window.Start), at(window.End))]
-	var nccl, launch, work int64
+	m := na()
+	var exchange, launch, work int64
 	gaps, end := d.gaps[:0], int64(math.MinInt64) // up to end it is known what runs
-	for _, k := range kernels {
-		s := k.span
-		if k.nccl {
-			nccl += s.Len()
+	for i, to := d.from(window.Start), d.from(window.End); i < to; i++ {
+		e := d.t.LaneAt(trace.LaneGPU, i)
+		if e.Kind() != trace.KindKernel {
+			continue
+		}
+		m.kernels++
+		s := spanOf(e)
+		if d.names[e.NameID()] == nccl {
+			exchange += s.Len()
 		}
 		if s.Start > end && !s.Empty() {
 			if end != math.MinInt64 {
@@ -226,10 +236,8 @@ func (d *detector) measure(window interval.Span) Metrics {
 		}
 	}
 	d.gaps = gaps
-	m := na()
-	m.kernels = len(kernels)
 	wall := window.Len()
-	m.GPUIdle, m.GPUUtilization, m.NCCL = ratio(wall-work, wall), ratio(work, wall), ratio(nccl, work)
+	m.GPUIdle, m.GPUUtilization, m.NCCL = ratio(wall-work, wall), ratio(work, wall), ratio(exchange, work)
 	if d.known {
 		for _, l := range d.launches {
 			if window.Contains(l.Start) {
