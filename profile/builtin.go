@@ -16,9 +16,9 @@ const (
 	generic = "generic"
 )
 
-// Names returns the built-in profiles' names: the three that inference chooses
+// builtinNames returns the built-in profiles' names: the three that inference chooses
 // from first, then those chosen only by name.
-func Names() []string {
+func builtinNames() []string {
 	names := make([]string, len(builtins))
 	for i, p := range builtins {
 		names[i] = p.Name

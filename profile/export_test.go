@@ -13,3 +13,9 @@ var Suggest = suggest
 
 // UniversalRules are universalRules.
 func UniversalRules() []RuleSpec { return universalRules }
+
+// Other is other.
+var Other = other
+
+// Names are builtinNames.
+var Names = builtinNames

@@ -23,7 +23,7 @@ func Resolve(nameOrPath string) (*ModelProfile, error) {
 	}
 	p, err := load(nameOrPath)
 	if err != nil && !strings.ContainsAny(nameOrPath, "./\\") {
-		return nil, fmt.Errorf("profile: %w %q: built in are %s; a file must exist", ErrUnknownProfile, nameOrPath, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("profile: %w %q: built in are %s; a file must exist", ErrUnknownProfile, nameOrPath, strings.Join(builtinNames(), ", "))
 	}
 	return p, err
 }

@@ -62,11 +62,11 @@ type Class struct {
 	Key, Label string
 }
 
-// Other is the class of a kernel no rule takes.
-var Other = Class{Key: "other", Label: "Other"}
+// other is the class of a kernel no rule takes.
+var other = Class{Key: "other", Label: "Other"}
 
 // Classify returns the category the reference tables give a kernel: the
-// profile's own rules in order, then the universal ones, then [Other]. BaseRules
+// profile's own rules in order, then the universal ones, then "other". BaseRules
 // is not consulted. It gives what [ModelProfile.Ruleset] gives under BaseUniversal, without
 // parsing the name; callers with many kernels classify each distinct name once.
 func (p *ModelProfile) Classify(name string) Class {
@@ -78,7 +78,7 @@ func (p *ModelProfile) Classify(name string) Class {
 			}
 		}
 	}
-	return Other
+	return other
 }
 
 // universalRules follow every reference profile's own.
@@ -141,7 +141,7 @@ func appendRules(dst []classify.Rule, rules []RuleSpec) []classify.Rule {
 	return dst
 }
 
-func otherRule() classify.Rule { return classify.Otherwise(Other.Key, Other.Label) }
+func otherRule() classify.Rule { return classify.Otherwise(other.Key, other.Label) }
 
 // Rename is one literal replacement in display names.
 type Rename struct {
