@@ -169,7 +169,7 @@ func (h *htmlBuilder) typeNode(i int, p *reportPart, pass int, t *sum, whole tim
 		if p.layerType(layer.Place{Pass: pass, Layer: at.Index}) != t.name || len(list.Children) == drillLayers {
 			continue
 		}
-		list.Children = append(list.Children, htmlreport.Node{ID: fmt.Sprintf("layer-%d-%d-%d", i, pass, at.Index), Title: "layer " + strconv.Itoa(at.Index),
+		list.Children = append(list.Children, htmlreport.Node{ID: fmt.Sprintf("layer-%d-%d-%d", i, pass, at.Index), Title: "layer " + strconv.Itoa(f.LayerNumber(at.Index)),
 			Cells: []string{millis(at.Wall) + " ms wall", millis(at.Sum) + " ms sum", fmt.Sprintf("%d ×", len(at.Kernels))},
 			Links: []htmlreport.Line{{Text: "Perfetto", Href: perfettoURL(p, at.Start, at.End)}}})
 	}

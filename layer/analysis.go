@@ -87,7 +87,8 @@ type Device struct {
 	InPasses time.Duration `json:"in_passes_ns"`
 	InLayers time.Duration `json:"in_layers_ns"`
 
-	// NumLayers is N, the number of layers of a whole pass of Models[0]; 0 when no layers were found.
+	// NumLayers is N, the number of layers of a whole pass of Models[0]; 0 when no layers were found. Where the window holds no
+	// whole pass and nothing says N, it is how many are present: there are at least so many.
 	NumLayers int `json:"num_layers"`
 	// LayerSource says where N comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after [Assemble].
 	LayerSource string `json:"layer_source"`
@@ -173,19 +174,22 @@ func (d *Device) Pass(p int) (*ForwardPass, error) {
 	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(d.Passes)-1)
 }
 
-// Layer returns layer l of pass p. The error wraps [ErrRange] and says the valid range.
+// Layer returns layer l of pass p; −1 is the last one that is present. In a pass whose layers count from the end (FromEnd) only
+// negative numbers are layers. The error wraps [ErrRange] and says the valid range.
 func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 	fp, err := d.Pass(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	if lay := fp.Layer(l); lay != nil {
-		return fp, lay, nil
+	if index, ok := fp.indexOf(l); ok {
+		if lay := fp.Layer(index); lay != nil {
+			return fp, lay, nil
+		}
 	}
 	if len(fp.Layers) == 0 {
 		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d", ErrRange, l, p)
 	}
-	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %d…%d", ErrRange, l, p, fp.FirstLayer, fp.FirstLayer+len(fp.Layers)-1)
+	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %s", ErrRange, l, p, fp.numbers())
 }
 
 // CategoryLabel returns what tables show for a category.
@@ -264,6 +268,9 @@ type ForwardPass struct {
 	// layer that is present; its number is counted from the end of the pass when the start is missing.
 	Partial    Partial `json:"partial"`
 	FirstLayer int     `json:"first_layer"`
+	// FromEnd says that the window does not hold the first layers and that nothing tells how many there are: Index of [Layer]
+	// and Layer of [Place] then say only which of the layers present it is, and [ForwardPass.LayerNumber] counts from the end.
+	FromEnd bool `json:"layers_from_end,omitempty"`
 	// Replay counts kernels launched by graph replays.
 	Replay int `json:"replay_kernels"`
 	// Evidence that the pass and its layers rest on.
@@ -298,6 +305,33 @@ func (p *ForwardPass) Layer(index int) *Layer {
 		return nil
 	}
 	return &p.Layers[i]
+}
+
+// LayerNumber is what reports call the layer with the given index: the index, or where layers count from the end −1 for the last
+// layer present, −2 for the one before. It is the model's last one unless the window cuts the end, too.
+func (p *ForwardPass) LayerNumber(index int) int {
+	if p.FromEnd {
+		return index - p.FirstLayer - len(p.Layers)
+	}
+	return index
+}
+
+// indexOf is the index of the layer of a number; a negative one counts from the end in any pass. In a pass whose layers count
+// from the end no other number is one.
+func (p *ForwardPass) indexOf(number int) (index int, ok bool) {
+	if number < 0 {
+		return number + p.FirstLayer + len(p.Layers), true
+	}
+	return number, !p.FromEnd
+}
+
+// numbers says which layers a pass has.
+func (p *ForwardPass) numbers() string {
+	s := fmt.Sprintf("%d…%d", p.LayerNumber(p.FirstLayer), p.LayerNumber(p.FirstLayer+len(p.Layers)-1))
+	if p.FromEnd {
+		s += ", counted from the end, as the window does not hold the first ones"
+	}
+	return s
 }
 
 // Partial says which end of a pass is outside the window.

@@ -269,7 +269,7 @@ func (w *work) forget() {
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Annotation: r.step, Host: w.hostOf(r), Partial: r.cut,
-		FirstLayer: r.first, PassEvidence: r.evidence, LayerEvidence: r.levidence, Confidence: r.conf}
+		FirstLayer: r.first, PassEvidence: r.evidence, LayerEvidence: r.levidence, Confidence: r.conf, FromEnd: r.fromEnd}
 	if r.count > 0 {
 		fp.Confidence = min(r.conf, r.lconf)
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -50,6 +52,32 @@ func BenchmarkAnalyze(b *testing.B) {
 					kernels = a.Devices[0].NumKernels()
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(kernels), "ns/kernel")
+			})
+		}
+	}
+}
+
+// BenchmarkTuned finds the passes and layers of a hybrid whose products run other tiles in a third of the layers, and of a window that
+// holds half a pass of it: hardly two layers run the same kernels, so nothing is searched once for all.
+func BenchmarkTuned(b *testing.B) {
+	for _, f := range families.All() {
+		if f.Name != "Jamba-1.5-Mini, vLLM" {
+			continue
+		}
+		for _, c := range []struct {
+			name   string
+			passes int
+			cut    float64
+		}{{"passes=3", 3, 0}, {"passes=30", 30, 0}, {"half", 1, 0.5}} {
+			b.Run(c.name, func(b *testing.B) {
+				acts := window(tuned(rand.New(rand.NewSource(1)), actsOf(f, make([]bool, c.passes)...), 0.3), 0, c.cut)
+				t := built(acts)
+				for b.Loop() {
+					if _, err := layer.Analyze(b.Context(), t, layer.Options{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(acts)), "ns/kernel")
 			})
 		}
 	}

@@ -132,6 +132,9 @@ func (a *Device) labelLayers() {
 		if a.of.Config != nil && n == a.NumLayers {
 			types = a.of.Config.LayerTypesN(n, place)
 		}
+		if a.Passes[p].FromEnd {
+			types = types[min(1, len(types)):] // none of the layers present is known to be the first
+		}
 		for l := range a.Passes[p].Layers {
 			a.labelLayer(&a.Passes[p].Layers[l], types, n, place)
 		}

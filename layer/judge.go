@@ -30,8 +30,7 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 		d := known.doubts
 		d.Front = d.Front && r.cut == Whole && p == 0 && r.evidence != "graph"
 		if d.Front && guessed && len(results) == 1 {
-			r.cut, r.lconf = CutAtStart, params.CapLost
-			r.doubts = fmt.Sprintf("nothing shows where the pass begins: layers are numbered from the first one present, and there may be more than %d", r.count)
+			w.countFromEnd(r, d)
 			continue
 		}
 		if guessed && len(results) == 1 && r.cut == Whole && r.evidence != "graph" && params.GoesOn(r.seq, r.st.Starts) {
@@ -56,6 +55,26 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 type judged struct {
 	ids    []int32
 	doubts segment.Doubts
+}
+
+// countFromEnd numbers the layers of the only pass from its end, as nothing shows where it begins. Where it has no end of its own
+// either, only the order of its layers is known.
+func (w *work) countFromEnd(r *passResult, d segment.Doubts) {
+	d.Front = false
+	r.cut, r.fromEnd = CutAtStart, true
+	if params.GoesOn(r.seq, r.st.Starts) {
+		r.cut, r.lconf = CutAtBoth, params.CapLost
+		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.count)
+		return
+	}
+	most := params.CapBack
+	if d.Unplaced || 2*d.Unstarted > 1 { // no norm shows where layers begin, and nothing stands in front of them
+		most = params.ConfidenceFragment
+	}
+	f := params.Window(r.seq, r.st, r.count+1, CutAtStart.ends())
+	f.First = 0
+	w.byFitted(r, f, r.levidence, min(most, params.Judge(r.lconf, d)))
+	r.doubts = strings.TrimSuffix(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d; %s", r.count, params.Words(d)), "; ")
 }
 
 // capScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong

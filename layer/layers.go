@@ -21,6 +21,7 @@ type passResult struct {
 	layer     []int32 // per kernel of passSpan.kernels
 	count     int     // layers present
 	first     int     // index of the first one
+	fromEnd   bool    // layers count from the end: which the first one is cannot be known
 	levidence string
 	lconf     float64
 	doubts    string       // what speaks against the layers, in words

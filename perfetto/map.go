@@ -91,15 +91,15 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 	}
 	p := &a.Passes[m.Pass]
 	for _, h := range highlight {
-		if p.Layer(h) == nil {
+		if _, _, err := a.Layer(m.Pass, h); err != nil {
 			return nil, fmt.Errorf("perfetto: layer %d out of range: pass %d has %s", h, m.Pass, layerSpan(p))
 		}
 	}
 	for i := range p.Layers {
 		l := &p.Layers[i]
 		r := NewRange(t, l.Start, l.Start.Add(l.Wall))
-		lr := LayerRange{Index: l.Index, CompressRatio: l.CompressRatio, Range: r,
-			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6, Highlighted: slices.Contains(highlight, l.Index), URL: url(r)}
+		lr := LayerRange{Index: p.LayerNumber(l.Index), CompressRatio: l.CompressRatio, Range: r,
+			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6, Highlighted: slices.Contains(highlight, p.LayerNumber(l.Index)), URL: url(r)}
 		switch l.Type {
 		case "FIRST", "HASH", "FINAL":
 			lr.Note = l.Type
@@ -113,7 +113,7 @@ func layerSpan(p *layer.ForwardPass) string {
 	if len(p.Layers) == 0 {
 		return "no layers"
 	}
-	return fmt.Sprintf("layers %d to %d", p.Layers[0].Index, p.Layers[len(p.Layers)-1].Index)
+	return fmt.Sprintf("layers %d to %d", p.LayerNumber(p.FirstLayer), p.LayerNumber(p.FirstLayer+len(p.Layers)-1))
 }
 
 // WriteText writes the map as tables.

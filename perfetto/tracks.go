@@ -39,7 +39,7 @@ func Tracks(a *layer.Device, minGap time.Duration) []Track {
 			for category, time := range categoryTimes(a, l) {
 				args["sum_us "+category] = float64(time) / 1e3
 			}
-			layers.add(fmt.Sprintf("layer %d %s", l.Index, l.Type), l.Start, l.End, args)
+			layers.add(fmt.Sprintf("layer %d %s", p.LayerNumber(l.Index), l.Type), l.Start, l.End, args)
 			if a.Analysis().BlocksPerLayer > 1 {
 				halves.halves(a, l)
 			}

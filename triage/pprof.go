@@ -111,6 +111,9 @@ func (b *profileBuilder) add(w *work) {
 		key := sampleKey{act.stage, b.stackFor(w, act, e, k), act.op, act.kernel, act.operator, act.model, layer.None, layer.None, e.Device()}
 		if k.Valid() && len(b.keys) < maxSamples {
 			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
+			if key.pass != layer.None && k.Device().Passes[key.pass].FromEnd {
+				key.layer = layer.None // which one it is cannot be known
+			}
 		}
 		n, ok := b.at[key]
 		if !ok {

@@ -178,6 +178,9 @@ func (a *analysis) firstPlace(o occurrence) *FirstPlace {
 	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.w.acts[o.members[0]].start)}
 	if k := o.kernel(); k.Valid() {
 		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
+		if out.Pass != layer.None && k.Device().Passes[out.Pass].FromEnd {
+			out.Layer = layer.None // which one it is cannot be known
+		}
 	}
 	return out
 }

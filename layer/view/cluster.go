@@ -62,7 +62,7 @@ func nameVariants(a *layer.Device, layers []LayerRow) {
 	}
 	if kinds := configKinds(a); kinds != nil {
 		for i := range layers {
-			if l := &layers[i]; plain(l) && l.Index < len(kinds) {
+			if l := &layers[i]; plain(l) && l.Index >= 0 && l.Index < len(kinds) {
 				l.Variant = kinds[l.Index]
 			}
 		}

@@ -39,7 +39,7 @@ func (d *Detail) label(key string) string {
 
 // DetailMetadata says which layer a Detail is of. Field names up to num_kernels are fixed by the published scripts.
 type DetailMetadata struct {
-	LayerID int `json:"layer_id"`
+	LayerID int `json:"layer_id"` // negative where layers count from the end: −1 is the last
 	FwdPass int `json:"fwd_pass"`
 	// CompressRatio is −1 when unknown.
 	CompressRatio int `json:"compress_ratio"`
@@ -166,7 +166,7 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Detail{Schema: detailSchema, Metadata: DetailMetadata{LayerID: lay.Index, FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
+	d := &Detail{Schema: detailSchema, Metadata: DetailMetadata{LayerID: fp.LayerNumber(lay.Index), FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
 		StartNS: int64(lay.Start), WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
 		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}, labels: labels(a)}
 	index := map[string]int{}

@@ -116,6 +116,9 @@ func (d *Detail) byOperator() ([]*KernelRow, bool) {
 func (d *Detail) title(p *printer) {
 	m := &d.Metadata
 	p.f("Layer %d of forward pass %d", m.LayerID, m.FwdPass)
+	if m.LayerID < 0 {
+		p.f(" (counted from the end, N unknown)")
+	}
 	if m.Type != "" {
 		p.f(", %s", m.Type)
 	}

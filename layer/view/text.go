@@ -98,7 +98,7 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 		}
 		return "passes"
 	}
-	p.f("Detected: %d layers%s, %d blocks/pass, %d forward %s\n", t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
+	p.f("Detected: %s%d layers%s, %d blocks/pass, %d forward %s\n", t.atLeast(), t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
 	if t.GPUTimeNS > 0 {
 		p.f("Covered: %.1f %% of the GPU time in passes, %.1f %% in layers\n", 100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
 	}
@@ -111,6 +111,15 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 			p.f("%s\n", table.Clean(l))
 		}
 	}
+}
+
+// atLeast says that there may be more layers than were found: no pass is whole, and nothing else says how many there are.
+func (t *Timeline) atLeast() string {
+	whole := func(r PassRow) bool { return !r.Partial && r.Layers > 0 }
+	if t.LayerSource != "repeats" || slices.ContainsFunc(t.Passes, whole) {
+		return ""
+	}
+	return "at least "
 }
 
 // healthCounts says how much the findings concern; the findings themselves are notes of the program that loads the trace.

@@ -79,6 +79,7 @@ type PassRow struct {
 	Partial      bool          `json:"partial"`
 	Cut          layer.Partial `json:"cut,omitempty"` // which end, when partial
 	Layers       int           `json:"layers"`
+	FromEnd      bool          `json:"layers_from_end,omitempty"` // layers are −1, −2 … from the end
 	Kernels      int           `json:"kernels"`
 	Confidence   float64       `json:"confidence"`
 	// IdlePct is the part of the pass, in percent, during which nothing runs on the device.
@@ -88,7 +89,7 @@ type PassRow struct {
 
 // LayerRow is one row of the per-layer table.
 type LayerRow struct {
-	Index         int     `json:"index"`
+	Index         int     `json:"index"`          // negative where layers count from the end
 	CompressRatio int     `json:"compress_ratio"` // −1 when unknown
 	Type          string  `json:"type"`
 	Hash          bool    `json:"hash"`
@@ -188,7 +189,7 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 		return nil, err
 	}
 	for i := range fp.Layers {
-		t.Layers = append(t.Layers, layerRow(a, &fp.Layers[i]))
+		t.Layers = append(t.Layers, layerRow(a, fp, &fp.Layers[i]))
 	}
 	nameVariants(a, t.Layers)
 	t.columns = columnsFor(a, t.Layers)
@@ -242,7 +243,7 @@ const idleNote = 25
 func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
 		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != layer.Whole, Cut: fp.Partial,
-		Layers: len(fp.Layers), Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
+		Layers: len(fp.Layers), FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
 	}
@@ -258,14 +259,17 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	if fp.Rows > fp.Tokens { // of graphs the tokens may be unknown
 		r.Note = join(fmt.Sprintf("%d rows run", fp.Rows), r.Note)
 	}
+	if fp.FromEnd {
+		r.Note = join("layers count from the end, N unknown", r.Note)
+	}
 	if 2*fp.Replay > fp.Kernels {
 		r.Note = join("graph replay", r.Note)
 	}
 	return r
 }
 
-func layerRow(a *layer.Device, lay *layer.Layer) LayerRow {
-	r := LayerRow{Index: lay.Index, CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash, WallMS: millis(lay.Wall),
+func layerRow(a *layer.Device, fp *layer.ForwardPass, lay *layer.Layer) LayerRow {
+	r := LayerRow{Index: fp.LayerNumber(lay.Index), CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash, WallMS: millis(lay.Wall),
 		SumMS: millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
 	sums := map[string]time.Duration{}
 	for _, i := range lay.Kernels {

@@ -34,8 +34,13 @@ const dead = -1 << 20
 // extendDiffering is extend from the first difference on: dynamic programming along the diagonal, in which only the paths
 // that have not lost too much against the best are followed.
 func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT int) {
+	const room = 128 // no allocation for the usual band
+	var rows [2 * room]int
 	width := 2*p.Band + 1
-	prev, cur := make([]int, width), make([]int, width)
+	prev, cur := rows[:min(width, room)], rows[room:room+min(width, room)]
+	if width > room {
+		prev, cur = make([]int, width), make([]int, width)
+	}
 	for d := range prev {
 		prev[d], cur[d] = dead, dead
 	}

@@ -187,8 +187,11 @@ func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 			without = append(without, k)
 		}
 	}
+	if known < 0 || len(without) > 0 && p.partsOfLayers(s, pos) {
+		without = nil
+	}
 	for _, k := range without {
-		if known >= 0 && !p.partsOfLayers(s, pos) && p.sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
+		if p.sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
 			with++
 		}
 	}

@@ -23,8 +23,6 @@ var flips = map[string]flip{
 	"FewTried":           {"", 0, "Llama-3.2-1B, transformers, eager|decode|worn", 20},
 	"GuessSimilarity":    {"DeepSeek-R1 FP4, TensorRT-LLM, TP 8|decode|worn", 0.31818, "Jamba-1.5-Mini, vLLM|prefill|lossy", 0.3675},
 	"GuessSupport":       {"", 0, "Jamba-1.5-Mini, vLLM|decode|whole", 0.2625},
-	"LongCount":          {"Command R, vLLM|prefill|tuned", 3, "Llama-3.1-70B, vLLM, TP 8, eager|decode|tuned", 8},
-	"LongUnit":           {"Llama-3.2-1B, transformers, eager|decode|tuned", 399, "Mixtral-8x7B, vLLM, TP 2|prefill|tuned", 432},
 	"MarkGroups":         {"Mixtral-8x7B, transformers, eager|prefill|tower", 4, "", 0},
 	"MarkUneven":         {"Nemotron-Nano-12B-v2, vLLM|prefill|tuned", 0.37594, "Kimi-Linear-48B-A3B, vLLM|decode|worn", 0.6},
 	"MinCovered":         {"", 0, "GLM-4.5-Air, vLLM, TP 4|prefill|tuned", 0.6},

@@ -1,6 +1,9 @@
 package segment
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A Guess is a number of layers read from name counts.
 type Guess struct {
@@ -26,10 +29,16 @@ func (p *Params) Guesses(s *Sequence, passes bool) []Guess {
 		best = all[0].Support
 	}
 	var kept []Guess
-	for _, g := range all[:min(p.MaxGuesses, len(all))] {
-		if p.weigh(s, &g, best) && (g.Support >= p.GuessSupport*best || g.parts) {
-			kept = append(kept, g)
+	keep := func(few bool) {
+		for _, g := range all[:min(p.MaxGuesses, len(all))] {
+			if (g.N <= p.FewLayers) == few && p.weigh(s, &g, best) && (g.Support >= p.GuessSupport*best || g.parts) {
+				kept = append(kept, g)
+			}
 		}
+	}
+	keep(false)
+	if !slices.ContainsFunc(kept, func(g Guess) bool { return g.N > p.FewLayers+1 }) {
+		keep(true) // costs most, and counts only where nothing larger does
 	}
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].N > kept[j].N })
 	kept = p.dropSurplus(s, kept)

@@ -7,6 +7,8 @@ func init() {
 		"NearSupport":     sides(func(p *Params, x int) bool { return worn(p, x, 0) }, 9, 10),
 		"LostShare":       sides(func(p *Params, x int) bool { return worn(p, 14, x) }, 2, 1),
 		"MinUnit":         sides(func(p *Params, x int) bool { return isStack(p, 8, 0.9, x, 0, true) }, 2, 3),
+		"LongUnit":        sides(func(p *Params, x int) bool { return isStack(p, 3, 0.9, x, 0, true) }, 400, 401),
+		"LongCount":       sides(onceMore, 3, 4),
 		"StackLayers":     sides(func(p *Params, x int) bool { return isStack(p, x, 0.4, 10, 0, true) }, 3, 4),
 		"SmallSupport":    sides(func(p *Params, x int) bool { return isStack(p, 3, float64(x)/100, 10, 0, true) }, 49, 50),
 		"SmallUnit":       sides(func(p *Params, x int) bool { return isStack(p, 3, 0.6, x, 0, true) }, 5, 6),
@@ -47,6 +49,23 @@ func init() {
 // sides are two inputs, one on either side of a number.
 func sides(f func(p *Params, x int) bool, a, b int) []func(p *Params) bool {
 	return []func(p *Params) bool{func(p *Params) bool { return f(p, a) }, func(p *Params) bool { return f(p, b) }}
+}
+
+// onceMore asks whether a name that occurs once more than twice as often as another one supports the other one's count.
+func onceMore(p *Params, count int) bool {
+	var names []string
+	for k := range 2*count + 1 {
+		names = append(names, "often")
+		if k < count {
+			names = append(names, "one")
+		}
+	}
+	for _, g := range p.counts(sequenceOf(names), false) {
+		if g.N == count {
+			return g.Support == 1
+		}
+	}
+	return false
 }
 
 // worn asks whether 20 units of 20 kernels are a stack of which so many kernels recur, each lost in so many units. No name of them has its

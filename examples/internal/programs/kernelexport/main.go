@@ -199,7 +199,11 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	at := k.Place()
 	r.Pass, r.Layer, r.Half, r.Stage = at.Pass, at.Layer, k.Half(), ""
 	if at.Pass != layer.None {
-		r.Stage = string(k.Device().Passes[at.Pass].Stage)
+		fp := &k.Device().Passes[at.Pass]
+		r.Stage = string(fp.Stage)
+		if fp.FromEnd && at.Layer != layer.None {
+			r.Layer, r.LayerFromEnd = layer.None, -fp.LayerNumber(at.Layer)
+		}
 	}
 	op, part, confidence := k.Operator()
 	r.Operator, r.OperatorConfidence = string(op), rounded(float64(confidence), 100)

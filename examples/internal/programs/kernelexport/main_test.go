@@ -45,7 +45,7 @@ func TestHelp(t *testing.T) {
 // TestHeaderIsTheAgreedOne: other tools rely on these names in this order.
 func TestHeaderIsTheAgreedOne(t *testing.T) {
 	const want = "index,ts_ns,dur_ns,device,stream,kind,pass,layer,half,stage,category,name,canonical,cpu_op,location,module,correlation,graph,operator,part,operator_confidence,model_line," +
-		"tokens,m,n,k,gflop,bytes,floor_ns,bound,peak_share,grid,block\n"
+		"tokens,m,n,k,gflop,bytes,floor_ns,bound,peak_share,grid,block,layer_from_end\n"
 	got := apptest.MustRun(t, program())
 	if !strings.HasPrefix(got.Stdout, want) {
 		t.Errorf("output begins %q, want %q", got.Stdout[:min(len(got.Stdout), len(want))], want)

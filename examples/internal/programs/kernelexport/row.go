@@ -47,6 +47,8 @@ type Row struct {
 	PeakShare float64 `json:"peak_share"` // floor by the time of all kernels of the operator
 	Grid      string  `json:"grid"`       // 132x1x1, as launched
 	Block     string  `json:"block"`
+
+	LayerFromEnd int `json:"layer_from_end"` // 1 is the last layer of a pass whose first ones the window does not hold: layer is −1 there; else 0
 }
 
 // header is the first line of the CSV.
@@ -54,7 +56,7 @@ var header = []string{
 	"index", "ts_ns", "dur_ns", "device", "stream", "kind", "pass", "layer", "half", "stage", "category", "name",
 	"canonical", "cpu_op", "location", "module", "correlation", "graph",
 	"operator", "part", "operator_confidence", "model_line",
-	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block",
+	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block", "layer_from_end",
 }
 
 // rowWriter writes rows in one of the formats.
@@ -110,6 +112,7 @@ func (c csvWriter) write(r *Row) error {
 	c.float(r.PeakShare)
 	c.String(r.Grid)
 	c.String(r.Block)
+	c.Int(int64(r.LayerFromEnd))
 	return c.End()
 }
 
