@@ -174,8 +174,7 @@ func (d *Device) Pass(p int) (*ForwardPass, error) {
 	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(d.Passes)-1)
 }
 
-// Layer returns layer l of pass p; −1 is the last one that is present. In a pass whose layers count from the end (FromEnd) only
-// negative numbers are layers. The error wraps [ErrRange] and says the valid range.
+// Layer returns layer l of pass p. In a pass whose layers count from the end (FromEnd) numbers are negative, −1 is the last. The error wraps [ErrRange] and says the valid range.
 func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 	fp, err := d.Pass(p)
 	if err != nil {
@@ -316,13 +315,12 @@ func (p *ForwardPass) LayerNumber(index int) int {
 	return index
 }
 
-// indexOf is the index of the layer of a number; a negative one counts from the end in any pass. In a pass whose layers count
-// from the end no other number is one.
+// indexOf is the index of the layer that reports call by a number: the reverse of LayerNumber.
 func (p *ForwardPass) indexOf(number int) (index int, ok bool) {
-	if number < 0 {
-		return number + p.FirstLayer + len(p.Layers), true
+	if p.FromEnd {
+		return number + p.FirstLayer + len(p.Layers), number < 0
 	}
-	return number, !p.FromEnd
+	return number, true
 }
 
 // numbers says which layers a pass has.
