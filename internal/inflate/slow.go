@@ -52,10 +52,10 @@ func (r *Reader) symbol(table []entry, mask uint64) entry {
 	}
 	switch {
 	case r.err != nil:
+	case used > in.n: // also of a code that means nothing
+		r.err = in.failure()
 	case e&invalid == invalid:
 		r.err = ErrCorrupt
-	case used > in.n:
-		r.err = in.failure()
 	default:
 		in.take(used)
 	}

@@ -41,10 +41,14 @@ func everything(tb testing.TB, data []byte) {
 // memory, whatever their shape. What compares each event with all others shows in
 // the benchmark below and in the command.
 func TestMemoryGrowsWithTheEvents(t *testing.T) {
-	const small, times = 2000, 4
+	const times = 4
 	const most = 1.4 * times // maps and slices double
 	for _, s := range shapes.Shapes() {
 		t.Run(s.Name, func(t *testing.T) {
+			small := 2000
+			if s.Name == "no-order" {
+				small = 16_000 // in few kernels, parts of them are taken for layers
+			}
 			var bytes [2]uint64
 			for i, n := range []int{small, times * small} {
 				data := s.Write(n)

@@ -24,6 +24,7 @@ func Shapes() []Shape {
 		{"nested-annotations", "n/2 nested annotations, each with a launch behind it", func(n int) []byte { return nested(n, "user_annotation", "step") }},
 		{"modules", "launches inside n/3 nested modules", modules},
 		{"names", "each kernel has a name of its own", names},
+		{"no-order", "kernels of a layer's names in no order", noOrder},
 	}
 }
 
@@ -84,6 +85,19 @@ func names(n int) []byte {
 	for i := range n / 2 {
 		w.launch("cudaLaunchKernel", 10*i, i+1)
 		w.kernel(fmt.Sprintf("kernel_%d_%x", i, uint32(i)*2654435761), 0, 7, 10*i+5, 4, i+1)
+	}
+	return w.end()
+}
+
+// noOrder writes n/2 launches with a kernel each, of a norm, a product and an attention at random.
+func noOrder(n int) []byte {
+	w := newWriter()
+	kinds := []string{"rms_norm_kernel", gemm, "flash_fwd_kernel"}
+	x := uint32(1)
+	for i := range n / 2 {
+		x = x*1664525 + 1013904223 // a linear congruence; its upper bits are the random ones
+		w.launch("cudaLaunchKernel", 10*i, i+1)
+		w.kernel(kinds[(x>>16)%3], 0, 7, 10*i+5, 4, i+1)
 	}
 	return w.end()
 }
