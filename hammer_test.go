@@ -12,11 +12,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/internal/whole"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
@@ -32,9 +36,28 @@ import (
 // round through all; what it sees is one JSON document, compared with that of a
 // goroutine working alone on a Trace of its own.
 func TestHammer(t *testing.T) {
-	ctx := context.Background()
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
+	t.Run("generated", func(t *testing.T) {
+		hammer(t, rounds, func() (*trace.Trace, error) {
+			return trace.Read(t.Context(), bytes.NewReader(whole.Small(gen.FullGraph, gen.NVIDIA)), trace.Options{})
+		})
+	})
+	t.Run("real", func(t *testing.T) {
+		path := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
+		hammer(t, 1, func() (*trace.Trace, error) { return trace.Open(t.Context(), path, trace.Options{}) })
+	})
+}
+
+// hammer does it with one trace.
+//
+// One function: the list of uses is what it is about.
+func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
+	ctx := t.Context()
 	load := func() (*trace.Trace, *layer.Device) {
-		tr, err := trace.Read(ctx, bytes.NewReader(whole.Small(gen.FullGraph, gen.NVIDIA)), trace.Options{})
+		tr, err := open()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,6 +104,12 @@ func TestHammer(t *testing.T) {
 			a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: layer.BoundariesRepeats})
 			return []any{a, err}
 		},
+		func(tr *trace.Trace, d *layer.Device) any {
+			r, err := roofline.Analyze(ctx, d.Analysis(), roofline.Options{Device: "H100"})
+			m, merr := compare.Measure(ctx, d.Analysis())
+			rep, rerr := strata.Analyze(ctx, &strata.Recording{Name: "x", Parts: []strata.Part{{File: trace.File{Path: "x"}, Trace: tr}}}, strata.ReportOptions{})
+			return []any{r, err, m, merr, rep, rerr}
+		},
 		func(_ *trace.Trace, a *layer.Device) any {
 			m, err := perfetto.NewMap(a, 0, nil, perfetto.Link{})
 			return []any{m, err, len(perfetto.Tracks(a, perfetto.DefaultGap))}
@@ -115,10 +144,6 @@ func TestHammer(t *testing.T) {
 	}
 	alone, analysis := load()
 	want := see(alone, analysis, 0)
-	rounds := 3
-	if testing.Short() {
-		rounds = 1
-	}
 	for round := range rounds {
 		tr, a := load()
 		got := make([][]string, 2*len(uses))
