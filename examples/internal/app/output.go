@@ -15,6 +15,7 @@ import (
 type output struct {
 	*bufio.Writer
 	width  int              // of tables, 0 for no limit
+	prose  *prose           // breaks long lines; nil where nothing limits them
 	stdout *pipe            // nil where a file is written
 	file   *atomicfile.File // nil for stdout
 }
@@ -53,12 +54,25 @@ func openOutput(path string, stdout io.Writer) (*output, error) {
 	return &output{Writer: bufio.NewWriterSize(f, bufferSize), file: f}, nil
 }
 
+// fit breaks long lines of text from here on; nothing may have been written.
+func (o *output) fit() {
+	var w io.Writer = o.stdout
+	if o.file != nil {
+		w = o.file
+	}
+	o.prose = &prose{w: w, width: o.width}
+	o.Writer = bufio.NewWriterSize(o.prose, bufferSize)
+}
+
 // finish flushes and, where the program succeeded, puts the file in its place;
 // otherwise nothing is left of it. It returns the program's error, or else its
 // own.
 func (o *output) finish(err error) error {
 	if flushErr := o.Flush(); err == nil {
 		err = flushErr
+	}
+	if o.prose != nil && err == nil {
+		err = o.prose.end()
 	}
 	if o.file == nil {
 		return err

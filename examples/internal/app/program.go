@@ -138,6 +138,9 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		out.width = env.Width
 	}
 	env.Width = out.width
+	if env.Width > 0 && (env.Format == "text" || env.Format == "auto") {
+		out.fit()
+	}
 	env.Stdout = out
 	env.progress = newProgress(env.Progress, stderr)
 	err = p.Run(ctx, env)

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// prose breaks lines of running text that are too long for the terminal, between words, and cuts rules of dashes. Rows of tables, which have
+// two spaces between cells, and coloured lines, whose writer knows the width, pass as they are; and so does a document.
+type prose struct {
+	w     io.Writer
+	width int
+	line  []byte // begun, without its end
+	begun bool   // something was written
+	raw   bool   // it is no text
+}
+
+// Write implements io.Writer.
+func (p *prose) Write(b []byte) (int, error) {
+	if first := bytes.TrimLeft(b, " \r\n"); !p.begun && len(first) > 0 {
+		p.begun, p.raw = true, first[0] == '{' || first[0] == '['
+	}
+	if p.raw {
+		return p.w.Write(b)
+	}
+	n := len(b)
+	for {
+		at := bytes.IndexByte(b, '\n')
+		if at < 0 {
+			p.line = append(p.line, b...)
+			return n, nil
+		}
+		p.line = append(p.line, b[:at]...)
+		if _, err := io.WriteString(p.w, p.fit(string(p.line))+"\n"); err != nil {
+			return 0, err
+		}
+		p.line, b = p.line[:0], b[at+1:]
+	}
+}
+
+// end writes a last line that has no end.
+func (p *prose) end() error {
+	_, err := p.w.Write(p.line)
+	return err
+}
+
+// fit breaks one line.
+func (p *prose) fit(line string) string {
+	text := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(text)]
+	switch {
+	case utf8.RuneCountInString(line) <= p.width || strings.Contains(text, "  ") || strings.Contains(text, "\x1b") || len(indent) > p.width/2:
+		return line
+	case strings.Trim(text, "-") == "":
+		return line[:p.width]
+	}
+	var out strings.Builder
+	out.WriteString(indent)
+	at := len(indent)
+	for i, word := range strings.Split(text, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i > 0 && at+1+n > p.width:
+			out.WriteString("\n" + indent + "  ")
+			at = len(indent) + 2
+		case i > 0:
+			out.WriteByte(' ')
+			at++
+		}
+		out.WriteString(word)
+		at += n
+	}
+	return out.String()
+}
