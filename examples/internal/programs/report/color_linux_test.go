@@ -1,41 +1,14 @@
 package report_test
 
 import (
-	"fmt"
 	"io"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
-	"unsafe"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/programs/report"
+	"github.com/llmstrata/strata/internal/testdata"
 )
-
-// terminal returns both ends of a terminal of this many columns: what its user sees, and what a program writes to.
-func terminal(t *testing.T, columns uint16) (user, program *os.File) {
-	t.Helper()
-	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("SKIPPED: no terminal can be made here: %v", err)
-	}
-	t.Cleanup(func() { user.Close() })
-	control := func(request uintptr, at unsafe.Pointer) {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, user.Fd(), request, uintptr(at)); errno != 0 {
-			t.Fatal(errno)
-		}
-	}
-	var number, unlock int32
-	control(syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
-	control(syscall.TIOCGPTN, unsafe.Pointer(&number))
-	size := [4]uint16{50, columns}
-	control(syscall.TIOCSWINSZ, unsafe.Pointer(&size))
-	if program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
-		t.Skipf("SKIPPED: no terminal can be made here: %v", err)
-	}
-	return user, program
-}
 
 // TestColourAndWidthOfATerminal: a terminal gets colours and tables that fit it, unless its user wants no colours or it has none.
 func TestColourAndWidthOfATerminal(t *testing.T) {
@@ -46,7 +19,7 @@ func TestColourAndWidthOfATerminal(t *testing.T) {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
 		t.Setenv("COLUMNS", "")
-		user, program := terminal(t, 90)
+		user, program := testdata.Terminal(t, 90)
 		shown := make(chan string)
 		go func() {
 			text, _ := io.ReadAll(user) // ends with an error when the other end is closed
