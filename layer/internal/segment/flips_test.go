@@ -40,8 +40,3 @@ var flips = map[string]flip{
 	"VoteSupport":        {"DeepSeek-R1 FP4, TensorRT-LLM, TP 8|prefill|noisy", 0.57143, "Llama-3.2-1B, transformers, eager|prefill|noisy", 0.66},
 	"VoteUneven":         {"Qwen3-32B, SGLang|decode|noisy", 0.037594, "", 0},
 }
-
-// open are fields whose cases are still to be found: what was looked at of the corpus decides the same with nearby values.
-var open = map[string]bool{
-	"MaxGuesses": true, "CombsOfFew": true, "FewCovers": true, "FewUneven": true, "FewMixers": true, "Probes": true,
-}

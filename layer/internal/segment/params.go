@@ -72,8 +72,8 @@ type Params struct {
 	// passes it is 0.18 and more, of hybrids 0.05 at most.
 	ForcedUneven float64
 
-	// Weights for up to FewTried layers: what the layers cover, what unevenness costs, what mixers count, against a
-	// similarity of 1.
+	// Weights for up to FewTried layers: what the layers cover, what the cost of their comb takes, what mixers count,
+	// against a similarity of 1.
 	FewCovers, FewUneven, FewMixers float64
 	// Probes is how many kinds of units, beside the first and the last one, both ends of a stack are compared with: kinds
 	// are few, and tile variants of them alike.

@@ -150,8 +150,6 @@ func TestEveryNumberDecides(t *testing.T) {
 				if x := valueOf(field); min(x, p.Judge(x+0.01, Doubts{})) != x || min(x, p.Judge(x-0.01, Doubts{})) == x || x <= 0 || x >= 1 {
 					t.Errorf("%s = %v is no confidence", field, x)
 				}
-			case open[field] && !isRule:
-				t.Skip("no case on either side yet")
 			default:
 				t.Errorf("%s has no case on either side: find one with -search, or write a rule", field)
 			}
