@@ -153,7 +153,7 @@ func TestCancelAtAnyPoint(t *testing.T) {
 // all stages, on a machine of two.
 var atBorders = map[string]int64{
 	"triage.Analyze": 6, "triage.NewInput": 6,
-	"hostoverhead.Analyze": 6, "hostcompare.Breakdown": 3, "hostcompare.Compare": 6,
+	"hostoverhead.Analyze": 6, "hostcompare.Breakdown": 2, "hostcompare.Compare": 5,
 }
 
 // TestCancelledSoon counts how often each call asks on a trace and on one four

@@ -42,7 +42,7 @@ func program() app.Program {
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER`; default: the steady pass")
-			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down")
+			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down; default: the first one of the pass")
 			fs.IntVar(&o.compare, "compare-layer", 0, "layer `NUMBER` of the same pass to compare with; default: none")
 			fs.StringVar(&o.mapping, "mapping-input", "", "second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
 			fs.BoolVar(&o.force, "force-mapping", false, "use --mapping-input also where it seems to be of another model or GPU")
@@ -93,6 +93,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if o.given("fwd-pass") || pass == layer.None {
 		pass = o.pass
 	}
+	if !o.given("layer") {
+		o.layer = firstLayer(a, pass)
+	}
 	detail := view.NewDetail
 	if env.Boundaries == published.AnchorOpens {
 		detail = published.Detail
@@ -112,6 +115,15 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	return env.JudgeCoverage(*a)
+}
+
+// firstLayer is what the first layer of a pass is called: 0, unless the window cuts it off.
+func firstLayer(a *layer.Device, pass int) int {
+	if pass < 0 || pass >= len(a.Passes) || len(a.Passes[pass].Layers) == 0 {
+		return 0
+	}
+	f := &a.Passes[pass]
+	return f.LayerNumber(f.FirstLayer)
 }
 
 // mapping analyses the trace of --mapping-input.
