@@ -300,9 +300,6 @@ func (s *Ruleset) AppendRules(dst []Rule) []Rule {
 	return append(dst, s.rules...)
 }
 
-// len returns the number of rules.
-func (s *Ruleset) len() int { return len(s.rules) }
-
 // Classify parses a raw kernel name and returns its category. The result
 // depends on the name only, so callers with many events classify each distinct
 // name once.

@@ -23,9 +23,9 @@ type Size struct{ Files, Lines int }
 // outgrow. A package that has shrunk below the bounds leaves the list: it may
 // only get shorter.
 var Oversized = map[string]Size{
-	"layer":  {40, 6750},
-	"trace":  {30, 5500},
-	"triage": {33, 6500},
+	"layer":  {37, 6502},
+	"trace":  {30, 5411},
+	"triage": {30, 5975},
 }
 
 // LongFunctions are those that are still to be split. The list may only get
