@@ -88,6 +88,55 @@ func (m *machine) eventAt(b []byte, p int, eof bool) int {
 	return p
 }
 
+// eventWithin looks for an event inside the array at b[p], which stands where an
+// event should: an unclosed bracket must not swallow all events behind it. It
+// returns where the event begins or a code; what does not begin with a bracket
+// holds none.
+func (m *machine) eventWithin(b []byte, p int, eof bool) int {
+	if b[p] != '[' {
+		return codeBad
+	}
+	w := b[:min(len(b), p+min(probeBytes, m.cfg.MaxEvent))]
+	q := p + 1
+	for depth := 1; depth > 0; {
+		if q = skipSpace(w, q); q == len(w) {
+			return codeBad
+		}
+		switch w[q] {
+		case ',':
+			q++
+		case '[':
+			depth++
+			q++
+		case ']':
+			depth--
+			q++
+		default:
+			if at := m.elementEventAt(b, p, q, eof); at != codeBad {
+				return at
+			}
+			if q = skipValue(w, q, m.cfg.MaxDepth); q < 0 {
+				return codeBad
+			}
+		}
+	}
+	return codeBad
+}
+
+// elementEventAt checks whether b[q] begins an event to which the bytes from the
+// bracket at b[p] on lead. It looks at those alone: whether what is behind them is
+// whole must not matter, as it may not have been read.
+func (m *machine) elementEventAt(b []byte, p, q int, eof bool) int {
+	if b[q] != '{' {
+		return codeBad
+	}
+	at := m.eventAt(b, q, eof)
+	if at != codeBad && skipNested(b[:q], p, m.cfg.MaxDepth) != codeMore {
+		return codeBad
+	}
+	return at
+}
+
 // arrayEndAt checks whether the '}' at b[q] closes the last event of the array:
 // it must be followed by ']' and then by a usual top-level key, or by the end of
 // the document and of the stream. It returns the position of the ']' or a code.

@@ -69,6 +69,8 @@ func TestDamageCostsOnlyTheDamagedEvent(t *testing.T) {
 		{"empty-event", doc(a, "{}", b), "a b", []scan.Reason{scan.RepairedEmpty}},
 		{"null-element", doc(a, "null", b), "a b", []scan.Reason{scan.LostNotObject}},
 		{"array-element", doc(a, `["x", {"ph": 1}]`, b), "a b", []scan.Reason{scan.LostNotObject}},
+		{"unclosed-array-eats-nothing", doc(`[1, ["x"], {"id": 2}`, a, b), "a b", []scan.Reason{scan.LostNotObject}},
+		{"events-in-an-array", doc("["+a+"]", b), "a b", []scan.Reason{scan.LostNotObject, scan.LostMetadata}},
 		{"event-without-phase", doc(a, `{"name": "p"}`, b), "a b", []scan.Reason{scan.LostNoPhase}},
 		{"unclosed-string-eats-nothing", doc(a, `{"ph": "X", "name": "open}`, b), "a b", []scan.Reason{scan.LostSyntax}},
 		{"unclosed-event-eats-nothing", doc(a, `{"ph": "X", "args": {"k": [1, 2}}`, b), "a b", []scan.Reason{scan.LostSyntax}},

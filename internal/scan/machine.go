@@ -268,6 +268,15 @@ func (m *machine) element(b []byte, p int, eof bool, ev *Event) (int, result) {
 		case '{':
 			return m.object(b, p, eof, ev)
 		default:
+			switch at := m.eventWithin(b, p, eof); {
+			case at == codeMore:
+				return p, resMore
+			case at >= 0: // not an element: what is in front of the next one
+				m.lose(Loss{Reason: LostNotObject, Offset: m.base + int64(p), Bytes: int64(at - p), Index: m.index})
+				m.index++
+				m.state = stComma
+				return at, resContinue
+			}
 			w := b[:min(len(b), p+m.cfg.MaxEvent)]
 			n := skipValue(w, p, m.cfg.MaxDepth)
 			if n == codeMore && len(w) == len(b) && !eof && len(b)-p < m.cfg.MaxEvent {
