@@ -77,37 +77,6 @@ func (b *bench) damage(ctx context.Context, suite, path string) error {
 	return ctx.Err()
 }
 
-// json embeds the files of JSONTestSuite.
-func (b *bench) json(ctx context.Context) error {
-	if b.jsonDir == "" {
-		return nil
-	}
-	files, err := filepath.Glob(filepath.Join(b.jsonDir, "*.json"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("-json %s: no *.json in it (%v)", b.jsonDir, err)
-	}
-	event := func(more string) string {
-		return `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2` + more + `}`
-	}
-	for where, format := range map[string]string{
-		"metadata": `{"deviceProperties": %s, "traceEvents": [` + event("") + "," + event("") + "]}",
-		"element":  `{"traceEvents": [` + event("") + ",%s," + event("") + "]}",
-		"args":     `{"traceEvents": [` + event("") + "," + event(`,"args":%s`) + "," + event("") + "]}",
-		"name":     `{"traceEvents": [` + event("") + "," + event(`,"name":"%s"`) + "," + event("") + "]}",
-	} {
-		var cases [][]byte
-		for _, f := range files {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				return err
-			}
-			cases = append(cases, []byte(strings.Replace(format, "%s", string(text), 1)))
-		}
-		b.feed(ctx, "json", "JSONTestSuite as "+where, 2, cases)
-	}
-	return ctx.Err()
-}
-
 // bomb is a small file that is large work.
 type bomb struct {
 	name string

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
@@ -63,6 +64,19 @@ func TestMemoryGrowsWithTheEvents(t *testing.T) {
 				t.Errorf("%d events allocate %d bytes, %d events %.1f times that; want at most %.1f", small, bytes[0], times*small, r, most)
 			}
 		})
+	}
+}
+
+// TestThePageHasEachShape: a shape that was added was measured, too.
+func TestThePageHasEachShape(t *testing.T) {
+	page, err := os.ReadFile("../../docs/torture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range shapes.Shapes() {
+		if !bytes.Contains(page, []byte("\n| "+s.Name+" | read |")) {
+			t.Errorf("docs/torture.md has no row of the shape %s", s.Name)
+		}
 	}
 }
 

@@ -106,10 +106,12 @@ func (b *bench) count(ctx context.Context, data []byte) int {
 const lossMax = 2
 
 // feed gives the cases to all tools. Where whole is not negative, it is how many
-// events the undamaged file has.
+// events the undamaged file has: a tool that counts them and refuses a case has
+// lost them all.
 func (b *bench) feed(ctx context.Context, suite, name string, whole int, cases [][]byte) {
 	for _, t := range b.tools {
 		r := row{suite: suite, name: name, tool: t.name}
+		counts, silent := false, 0
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return
@@ -119,6 +121,12 @@ func (b *bench) feed(ctx context.Context, suite, name string, whole int, cases [
 			if whole >= 0 && o.events >= 0 && whole-o.events > lossMax {
 				r.lost++
 			}
+			if counts = counts || o.events >= 0; o.refused && o.events < 0 {
+				silent++
+			}
+		}
+		if counts && whole > lossMax {
+			r.lost += silent
 		}
 		fmt.Fprintf(b.log, "%s, %s, %s: %d files, %d crashed, %d hung, %d refused, %d lost\n", suite, name, t.name, r.files, r.crashed, r.hung, r.refused, r.lost)
 		b.rows = append(b.rows, r)

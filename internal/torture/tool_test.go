@@ -56,6 +56,24 @@ func TestWhatToolsDoIsSeen(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfACounterAreLosses: what a tool that counts events refuses is lost.
+func TestRefusalsOfACounterAreLosses(t *testing.T) {
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("SKIPPED, NOT CHECKED: no /bin/sh")
+	}
+	counter, other := script(t, `grep -q bad "$1" && exit 1; echo events: 5`), script(t, `grep -q bad "$1" && exit 1; echo fine`)
+	for _, tt := range []struct {
+		whole int
+		want  [2]int
+	}{{5, [2]int{1, 0}}, {lossMax, [2]int{}}, {-1, [2]int{}}} {
+		b := &bench{dir: t.TempDir(), limit: 20 * time.Second, log: io.Discard, tools: []tool{counter, other}}
+		b.feed(t.Context(), "suite", "name", tt.whole, [][]byte{[]byte("bad"), []byte("{}")})
+		if got := [2]int{b.rows[0].lost, b.rows[1].lost}; got != tt.want {
+			t.Errorf("of %d events: lost %v, want %v", tt.whole, got, tt.want)
+		}
+	}
+}
+
 // TestSteepGrowthIsBad: the exponent decides where the time is more than a start.
 func TestSteepGrowthIsBad(t *testing.T) {
 	for _, tt := range []struct {
