@@ -1,6 +1,11 @@
 package segment
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/gen/families"
+)
 
 func init() {
 	for name, rule := range map[string][]func(p *Params) bool{
@@ -145,5 +150,36 @@ func TestWorkIsBounded(t *testing.T) {
 		if got, want := len(k.probes()), min(kinds, p.Probes+2); got != want {
 			t.Errorf("of %d kinds %d are probed, want %d", kinds, got, want)
 		}
+	}
+}
+
+// TestFewLayersBehindTower: as many layers of names that nobody knows stand in front of two to four layers, and repeat as well. Mixers
+// tell which are meant.
+func TestFewLayersBehindTower(t *testing.T) {
+	right := func(p *Params) (right, of int) {
+		for _, f := range allFamilies {
+			for _, whole := range []families.Order{f.Prefill, f.Decode} {
+				for n := 2; n <= min(4, len(whole.Layers)); n++ {
+					o := whole
+					o.Layers = o.Layers[:n]
+					all := hidden(names(families.Order{Layers: o.Layers}))
+					starts := []int{len(all) + len(o.Prologue)}
+					for _, l := range o.Layers {
+						starts = append(starts, starts[len(starts)-1]+len(l))
+					}
+					c, ok := p.Best(sequenceOf(append(all, names(o)...)), n)
+					if of++; ok && slices.Equal(c.Starts, starts) {
+						right++
+					}
+				}
+			}
+		}
+		return right, of
+	}
+	got, of := right(DefaultParams())
+	without, _ := right(with("FewMixers", 0))
+	t.Logf("of %d passes %d are right, without mixers %d", of, got, without)
+	if 100*got < 85*of || 100*without > 50*of {
+		t.Errorf("of %d passes %d are right, without mixers %d; want 85 %% and at most 50 %%", of, got, without)
 	}
 }
