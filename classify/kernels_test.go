@@ -61,6 +61,13 @@ func TestHeldOutNames(t *testing.T) {
 	score(t, "testdata/heldout.tsv", 0, 2, -1, 98)
 }
 
+// TestPublicNames holds them to names of many projects that were collected after
+// all others. The first run, before any rule was changed, gave 78.6 % (103 of
+// 131); the three that are missing now, a name does not tell.
+func TestPublicNames(t *testing.T) {
+	score(t, "testdata/public.tsv", 0, 2, -1, 97)
+}
+
 // score compares the categories of a table's names with those it accepts. The
 // columns are those of the accepted categories, the name and the GPU time in
 // microseconds, −1 where the table has none; the first line is a heading. least

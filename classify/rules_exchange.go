@@ -29,7 +29,7 @@ func communicationRules() []Rule {
 			Function: words("*alltoall*", "*all2all*", "*moeA2A*", "a2a", "*_a2a", "EpDispatch*", "EpCombine*", "*dispatch_low_latency*", "*combine_low_latency*", "ep_dispatch*", "ep_combine*"),
 		}),
 		comm("comm.ep_scope", "expert-parallel exchange", "", Pattern{
-			Scope: words("internode*", "intranode*", "comm", "moe_comm", "mnnvl", "*mnnvl_allreduce", "*allreduce*", "uccl", "pplx", "mori", "symmetric_memory", "symm_mem", "quickreduce", "ar_fusion", "minimax_ar", "nccl_ep"),
+			Scope: words("internode*", "intranode*", "comm", "moe_comm", "mnnvl", "*mnnvl_allreduce", "*allreduce*", "uccl", "pplx", "mori", "symmetric_memory", "symm_mem", "quickreduce", "ar_fusion", "minimax_ar", "ep"),
 		}),
 		comm("comm.multimem", "exchange through multicast memory", "", Pattern{Function: words("*multimem*")}),
 		comm("comm.p2p", "point to point", "send_recv", Pattern{

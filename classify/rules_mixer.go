@@ -35,7 +35,7 @@ func kvCacheRules() []Rule {
 		}),
 		kv("kvcache.any", "other kernel on the cache", "", Pattern{
 			Function: words("*kvcache*", "kcache", "vcache"),
-			None:     words("*attention*", "*attn*", "*fmha*", "*prefill*", "*decode*", "*mha*", "*mla*", "*norm*", "*quant*"),
+			None:     words("*attention*", "*attn*", "*fmha*", "*prefill*", "*decode*", "*mha*", "*mla*", "*norm*", "*quant*", "*with_kvcache*"),
 		}),
 	}
 }
@@ -65,6 +65,9 @@ func attentionRules() []Rule {
 		at("attention.reduce", "merge of partial attention results", "combine", Pattern{
 			All: words("*attention*", "reduce"),
 		}),
+		at("attention.reduce_scope", "merge of partial attention results", "combine", Pattern{
+			Scope: words("attention", "attn", "fmha", "context_parallel"), Function: words("reduce*", "combine*", "merge*", "*correction*"),
+		}),
 		// Everything in these libraries is attention, whatever CUTLASS types
 		// stand in the template arguments.
 		at("attention.flash_scope", "FlashAttention, FlashMLA, xFormers", "", Pattern{
@@ -73,7 +76,7 @@ func attentionRules() []Rule {
 		// A name that says norm or rope without saying attention's own verb is
 		// preparation of attention, not attention: fused_qknorm_rope.
 		at("attention.kernel", "attention", "", Pattern{
-			Function: words("*attention*", "*attn*", "*fmha*", "*flash_fwd*", "*flash_bwd*", "*flashmla*", "*mmha*", "*mha", "*mha_*", "*xqa*", "nsa", "gqa", "gqa_*", "mqa_*", "sage", "*sage_attn*", "*qk_int8*", "*dot_do_o*", "*do_o_dot*", "*PrefillWith*", "*DecodeWith*", "*mla_decode*", "*mla_prefill*", "*mla_fwd*", "*BatchDecode*", "*BatchPrefill*", "*SinglePrefill*", "*SingleDecode*", "*cascade*", "*flash_decod*", "flash", "flash_varlen*", "*splitkv_mla*", "*sparse_mla*", "*sdpa*", "*multihead*", "*fwd_grouped_kernel_stage*", "*fwd_kernel_stage*", "*paged_mqa*", "*context_fwd*", "*page_attn*", "*block_sparse_attn*", "*att_m_fwd*", "*grouped_att*", "*paged_decode*", "*paged_prefill*", "*chunked_prefill*", "*MLAPage*"),
+			Function: words("*attention*", "*attn*", "*fmha*", "*flash_fwd*", "*flash_bwd*", "*flashmla*", "*mmha*", "*mha", "*mha_*", "*xqa*", "nsa", "gqa", "gqa_*", "mqa_*", "sage", "*sage_attn*", "*qk_int8*", "*dot_do_o*", "*do_o_dot*", "*PrefillWith*", "*DecodeWith*", "*mla_decode*", "*mla_prefill*", "*mla_fwd*", "*BatchDecode*", "*BatchPrefill*", "*SinglePrefill*", "*SingleDecode*", "*cascade*", "*flash_decod*", "flash", "flash_varlen*", "*splitkv_mla*", "*sparse_mla*", "*sdpa*", "*multihead*", "*fwd_grouped_kernel_stage*", "*fwd_kernel_stage*", "*paged_mqa*", "*context_fwd*", "*page_attn*", "*block_sparse_attn*", "*att_m_fwd*", "*grouped_att*", "*paged_decode*", "*paged_prefill*", "*chunked_prefill*", "*MLAPage*", "*with_kvcache*", "*attend*", "att", "att1", "att2"),
 			None:     words("*norm*", "*gate", "*gated*", "*mask_convert*", "transpose*", "*residual*", "*advance_step*"),
 		}),
 		at("attention.mla", "multi-head latent attention", "mla", Pattern{

@@ -24,7 +24,7 @@ func normRules() []Rule {
 			None:     words("*renorm*", "NormTwoOps", "NormOneOps", "NormOps", "NormInfOps", "*normal", "*normal_*", "*normalize_weight*", "*lpnorm*"),
 		}),
 		n("norm.short", "normalisation by its abbreviation", "", Pattern{
-			Function: words("ln", "rms", "gn"), None: words("*gemm*", "*moe*"),
+			Function: words("ln", "rms", "gn", "dyt"), None: words("*gemm*", "*moe*"),
 		}),
 		n("norm.scope", "kernel of a normalisation library", "", Pattern{
 			Scope: words("*layer_norm*", "*layernorm*", "*rms_norm*", "*rmsnorm*", "norm", "norm_*", "normalization"),
@@ -40,7 +40,7 @@ func normRules() []Rule {
 
 func ropeRules() []Rule {
 	return []Rule{
-		{ID: "rope.word", Title: "rotary position embedding", Category: CategoryRope, When: Pattern{Function: words("*rotary*", "*rope", "*rope_*", "*ropeq*", "rope*", "*mrope*")}},
+		{ID: "rope.word", Title: "rotary position embedding", Category: CategoryRope, When: Pattern{Function: words("*rotary*", "*rope", "*rope_*", "*ropeq*", "rope*", "*mrope*"), None: words("*positions")}},
 		// AITER's rotary kernels are named after the layout only:
 		// kn_entry_2c_sbhd_cached_indirect_inplace<RotateStyle…>.
 		{ID: "rope.aiter", Title: "AITER rotary embedding", Category: CategoryRope, When: Pattern{Prefix: words("kn_entry_1c_", "kn_entry_2c_", "kn_entry_1c2d_")}},
@@ -50,15 +50,15 @@ func ropeRules() []Rule {
 func softmaxRules() []Rule {
 	return []Rule{
 		{ID: "softmax.word", Title: "softmax", Category: CategorySoftmax, When: Pattern{Function: words("*softmax*", "*soft_max*"), None: words("*cross_entropy*")}},
-		{ID: "softmax.loss", Title: "cross entropy", Category: CategorySoftmax, Subcategory: "loss", When: Pattern{Function: words("*cross_entropy*", "*nll_loss*", "ce", "*NLLCriterion*", "*kldiv*", "*kl_div*", "jsd", "*_loss")}},
+		{ID: "softmax.loss", Title: "cross entropy", Category: CategorySoftmax, Subcategory: "loss", When: Pattern{Function: words("*cross_entropy*", "*nll_loss*", "ce", "*NLLCriterion*", "*kldiv*", "*kl_div*", "jsd", "*_loss"), None: words("*copy*")}},
 	}
 }
 
 func activationRules() []Rule {
 	return []Rule{
 		{ID: "activation.word", Title: "activation", Category: CategoryActivation, When: Pattern{
-			Function: words("*silu*", "*gelu*", "*swiglu*", "*geglu*", "*relu*", "*act_and_mul*", "*act_mul*", "*sigmoid*", "*tanh*", "*activation*", "*hardswish*", "mish*", "*softplus*", "elu", "threshold_kernel*", "*swish*", "*gated_act*", "*logistic*", "*xielu*"),
-			None:     words("*topk*"),
+			Function: words("*silu*", "*gelu*", "*swiglu*", "*geglu*", "*relu*", "*act_and_mul*", "*act_mul*", "*sigmoid*", "*tanh*", "*activation*", "*hardswish*", "mish*", "*softplus*", "elu", "threshold_kernel*", "*swish*", "*gated_act*", "*logistic*", "*xielu*", "miopen_neuron*"),
+			None:     words("*topk*", "scale_activation*"),
 		}},
 	}
 }
@@ -69,7 +69,7 @@ func quantizeRules() []Rule {
 	}
 	return []Rule{
 		q("quantize.word", "quantisation", "", Pattern{
-			Function: words("*quant", "*quant_*", "*quants", "*quantize*", "*quantise*", "*quantization*", "*dequant*", "*downcast*", "*bitrowwise*", "*decompress*", "reconstruct*", "*to_fp4*", "*to_fp8*", "*scaled_fp8*", "*cast_fp8*", "*cast_mxfp8*", "*cast_nvfp4*", "*hfp8*", "*fp8_to*", "*fp8_cast*", "*fp8rowwise*", "*absmax*", "*fp4_cast*", "*mxfp4_quant*", "*_fp8_qparam*", "*qparam*", "*_quantkernel*", "*downcast_to_mxfp*", "*upcast_from_mxfp*", "*float_to_fp*", "*per_token_cast*", "*per_block_cast*"),
+			Function: words("*quant", "*quant_*", "*quants", "*quantize*", "*quantise*", "*quantization*", "*dequant*", "*downcast*", "*bitrowwise*", "*decompress*", "reconstruct*", "*to_fp4*", "*to_fp8*", "*scaled_fp8*", "*cast_fp8*", "*cast_mxfp8*", "*cast_nvfp4*", "*hfp8*", "*fp8_to*", "*fp8_cast*", "*fp8rowwise*", "*absmax*", "*fp4_cast*", "*mxfp4_quant*", "*_fp8_qparam*", "*qparam*", "*_quantkernel*", "*downcast_to_mxfp*", "*upcast_from_mxfp*", "*float_to_fp*", "*per_token_cast*", "*per_block_cast*", "scale_activation*"),
 		}),
 		q("quantize.hadamard", "Hadamard rotation before quantisation", "hadamard", Pattern{Function: words("*hadamard*", "fht", "had", "had_*")}),
 		// Scale factors have lay-outs of their own: transposing and packing
@@ -94,10 +94,11 @@ func reduceRules() []Rule {
 	return []Rule{
 		r("reduce.argmax", "arg-max", "topk", Pattern{Function: words("*argmax*", "*argmin*")}),
 		r("reduce.topk", "top-k and sorting", "topk", Pattern{Function: words("*topk*", "*sort*", "*radix*", "*kth_value*", "*select_k*")}),
+		r("reduce.topk_scope", "step of a top-k", "topk", Pattern{Scope: words("*topk")}),
 		r("reduce.scan", "prefix sums and selection", "scan", Pattern{Function: words("scan", "*_scan*", "*DeviceScan*", "*wrapped_scan*", "*cumsum*", "*select_sweep*", "*DeviceCompact*", "*histogram*", "*unique*", "*run_length*", "*prefix_sum*", "*exclusive_sum*", "*bincount*", "*partition_kernel*", "*flag_heads*", "*nonzero*", "*searchsorted*", "*DevicePartition*")}),
 		r("reduce.wrapper", "PyTorch reduction", "reduce", Pattern{Wrapper: words("reduce_kernel")}),
 		r("reduce.kernel", "reduction", "reduce", Pattern{Function: words("reduce*", "*_reduce*", "*DeviceReduce*", "*reduction*", "mean", "sum", "*_sum", "NormTwoOps")}),
-		r("reduce.pool", "pooling", "pool", Pattern{Function: words("*max_pool*", "*avg_pool*", "*pooling*", "*MaxPool*", "*AvgPool*")}),
+		r("reduce.pool", "pooling", "pool", Pattern{Function: words("*max_pool*", "*avg_pool*", "*pooling*", "*MaxPool*", "*AvgPool*", "*average_pool*")}),
 		r("reduce.cub", "cub, thrust, rocprim algorithm", "", Pattern{Family: []Family{familyCUB}, Function: words("*reduce*", "*scan*", "*sort*", "*histogram*", "trampoline_kernel", "*select*")}),
 	}
 }
@@ -115,7 +116,7 @@ func elementwiseRules() []Rule {
 			Function: words("mhc*", "hc_*", "*hyper_connection*", "*sinkhorn*"),
 		}),
 		e("elementwise.word", "pointwise arithmetic by name", "", Pattern{
-			Function: words("*elementwise*", "*pointwise*", "*point_wise*", "add", "mul", "sub", "div", "scale", "scal", "axpy", "*_add", "*_mul", "fill", "fill_*", "*_fill*", "clamp*", "*residual*", "*vector_add*", "where*", "mask", "*_mask*", "op_tensor*", "*add_kernel*", "*mul_kernel*", "arange*", "triu_tril*", "*dropout*", "cos", "sin", "exp", "*functor", "addcmul*", "*bias_add*", "*add_bias*", "*scale_shift*", "*vec_add*", "broadcast*", "*bcast*", "cast*", "*_cast", "*convert*", "*_gate", "*gating*", "linspace*"),
+			Function: words("*elementwise*", "*pointwise*", "*point_wise*", "add", "mul", "sub", "div", "scale", "scal", "axpy", "*_add", "*_mul", "fill", "fill_*", "*_fill*", "clamp*", "*residual*", "*vector_add*", "where*", "mask", "*_mask*", "op_tensor*", "*add_kernel*", "*mul_kernel*", "arange*", "triu_tril*", "*dropout*", "cos", "sin", "exp", "*functor", "addcmul*", "*bias_add*", "*add_bias*", "*scale_shift*", "*vec_add*", "clip", "*clipping*", "*distance*", "op1d*", "op2d*", "op3d*", "op4d*", "op5d*", "broadcast*", "*bcast*", "cast*", "*_cast", "*convert*", "*_gate", "*gating*", "linspace*"),
 		}),
 		e("elementwise.thrust", "cub or thrust transform", "", Pattern{Family: []Family{familyCUB}, Function: words("*transform*", "*for_each*", "*fill*", "*static_kernel*", "*parallel_for*")}),
 	}
@@ -163,7 +164,7 @@ func memoryRules() []Rule {
 			Function: words("*transpose*", "trans", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*2col", "*2_col", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
 		}),
 		m("memory.pad", "padding, packing, upsampling", "pad", Pattern{
-			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "*upscale*", "pad_sequence*", "unpad*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
+			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "*upscale*", "*grid_sampler*", "pad_sequence*", "unpad*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
 		}),
 		m("memory.fill", "buffer fill", "fill", Pattern{
 			Function: words("memset*", "zero", "zeros", "zero_*", "*_zero", "*zero_buffer*", "*fillBuffer*", "*clear_buffer*", "*zero_fill*", "*fill_zero*", "setOutputZero*", "memZero*"),
@@ -212,10 +213,10 @@ func samplingRules() []Rule {
 	return []Rule{
 		sampling("sampling.word", "token sampling", "sampling", Pattern{
 			Function: words("*sample", "*sample_*", "*sampled*", "*sampler*", "*logits*"),
-			None:     words("*upsample*", "*downsample*"),
+			None:     words("*upsample*", "*downsample*", "*grid_sampler*"),
 		}),
 		sampling("sampling.prepare", "input preparation", "prepare", Pattern{
-			Function: words("*token_ids*", "*output_ids*", "*criterion*", "*stop_words*", "*evict*", "*page_size*", "*indices*", "lens", "*_lens", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*request_states*", "*idx_mapping*", "*cumlen*"),
+			Function: words("*token_ids*", "*output_ids*", "*criterion*", "*stop_words*", "*evict*", "*page_size*", "*indices*", "lens", "*_lens", "*position", "*positions", "*position_*", "alloc_*", "*prepare_input*", "prepare_*", "*seq_lens*", "*seqlens*", "*cu_seqlens*", "*metadata*", "*future*", "*input_batch*", "*input_ids*", "post_update*", "*_batch_info*", "*block_ids*", "*kv_lens*", "*seqlen*", "*update_state*", "*request_states*", "*idx_mapping*", "*cumlen*", "*finished*"),
 		}),
 	}
 }

@@ -25,8 +25,11 @@ func gemmRules() []Rule {
 			Function: words("*implicit_gemm*", "*implicit_convolve*", "fprop", "dgrad", "wgrad*", "*scudnn*", "*hcudnn*", "conv", "*_conv", "conv2d*", "conv3d*", "convolution*", "*_convolution", "*winograd*", "*conv_depthwise*", "*convolve*", "*computeOffsets*", "*computeBOffsets*", "*WgradBOffsets*", "*WgradSplitKOffsets*", "*AsmConv*", "*grouped_direct*", "*_conv2d*", "igemm_*", "*dgrad_engine*", "*wgrad_alg*", "*reduce_wgrad*"),
 			None:     words("*norm*", "relu_fprop", "sigmoid_fprop", "relu_bprop", "sigmoid_bprop"),
 		}),
+		g("gemm.normed", "product of what it normalises", "", Pattern{Function: words("*norm_gemm*")}),
+		// ThunderKittens passes the work to its pipelines as a template argument.
+		g("gemm.pipeline", "matrix product in a ThunderKittens pipeline", "", Pattern{Scope: words("kittens", "prototype"), Args: words("*matmul*", "*gemm*")}),
 		g("gemm.word", "matrix product by name", "", Pattern{
-			Function: words("*gemm*", "*gemv*", "*matmul*", "*mul_mat*", "mmq*", "mmvq*", "mmvf*", "vec_dot*", "mm", "bmm", "addmm", "*_mm", "*mm_kernel*", "*scaled_mm*", "marlin*", "*_marlin", "*machete*", "*wvsplitk*", "dot_kernel", "*LLMM1*", "*lora_shrink*", "*lora_expand*", "*lora_a*", "*lora_b*", "*sgmv*", "*bgmv*", "*splitk", "*flatmm*", "*exllama*", "*weight_only*", "*dense_fp8*", "*fp8_linear*", "*w8a8_block*", "*kgemm*", "*linear_kernel*", "*tinygemm*", "*dotprod*", "trsm*", "trmm*", "syrk*"),
+			Function: words("*gemm*", "*gemv*", "*matmul*", "*mul_mat*", "mmq*", "mmvq*", "mmvf*", "vec_dot*", "mm", "bmm", "addmm", "*_mm", "*mm_kernel*", "*scaled_mm*", "marlin*", "*_marlin", "*machete*", "*wvsplitk*", "dot_kernel", "*LLMM1*", "*lora_shrink*", "*lora_expand*", "*lora_a*", "*lora_b*", "*sgmv*", "*bgmv*", "*splitk", "*flatmm*", "*exllama*", "*weight_only*", "*dense_fp8*", "*fp8_linear*", "*w8a8_block*", "*kgemm*", "*linear_kernel*", "*tinygemm*", "*dotprod*", "trsm*", "trmm*", "syrk*", "*spmm*", "*sddmm*"),
 			None:     words("quantize", "*norm*", "*absmax*", "*silu_mul*", "*silu_and_mul*", "*act_and_mul*"),
 		}),
 		// A function that names its GEMM only by scope: deep_gemm::…,
@@ -89,7 +92,7 @@ func moeRules() []Rule {
 			Function: words("*finalize_moe*", "*moe_sum*", "*moe_reduce*", "*moe_finalize*", "*finalize_matmul_scatter*", "*post_reorder*", "*moe_unpermute*", "*ep_gather*"),
 		}),
 		moe("moe.permute", "token sorting, permutation and finalisation for experts", "permute", Pattern{
-			Function: words("*moe_align*", "*count_and_sort*", "*moe_sort*", "*moe_permute*", "*expert_map*", "*ep_scatter*", "*expand_input_rows*", "*expert_offset*", "*sort_expert*", "*shuffle_rows*", "*problem_sizes*", "*permute_tokens*", "*expert_first_token*", "*pre_reorder*", "*expert_prefix*", "*moe_permutation*", "*token_permut*", "*src2dst*", "*seg_indptr*", "mm_ids", "mm_ids_*", "*expand_moe*", "*MoeSorting*", "*fill_gateup*"),
+			Function: words("*moe_align*", "*count_and_sort*", "*moe_sort*", "*moe_permute*", "*expert_map*", "*ep_scatter*", "*expand_input_rows*", "*expert_offset*", "*sort_expert*", "*shuffle_rows*", "*problem_sizes*", "*permute_tokens*", "*expert_first_token*", "*pre_reorder*", "*expert_prefix*", "*moe_permutation*", "*token_permut*", "*src2dst*", "*seg_indptr*", "mm_ids", "mm_ids_*", "*expand_moe*", "*MoeSorting*", "*fill_gateup*", "*row_id_map*", "masked_m"),
 			None:     words("*gemm*"),
 		}),
 		moe("moe.routing", "expert routing", "routing", Pattern{
