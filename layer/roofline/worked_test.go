@@ -3,13 +3,18 @@ package roofline_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"log"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 )
 
 // A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small operators, fills,
@@ -47,6 +52,39 @@ func TestWorkedExample(t *testing.T) {
 	if math.Abs(busy.Seconds()*1e3-17.774) > 0.0015 || math.Abs(100*float64(p.Floor)/float64(busy)-58.5) > 0.05 {
 		t.Errorf("floor %v of %v, want 58.5 %% of 17.774 ms", p.Floor, busy)
 	}
+}
+
+func ExampleAnalyze() {
+	ctx := context.Background()
+	var recorded bytes.Buffer // a trace of Llama-3.3-70B, rank 0 of four H100
+	if _, err := gen.Llama70B(0).Write(&recorded); err != nil {
+		log.Fatal(err)
+	}
+	t, err := trace.Read(ctx, &recorded, trace.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := profile.ParseConfig(strings.NewReader(llama))
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := layer.Analyze(ctx, t, layer.Options{Config: c})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := roofline.Analyze(ctx, a, roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p := &r.Passes[r.Steady]
+	fmt.Printf("%s took %v, on %s at least %v\n", p.Stage, p.Wall.Round(time.Microsecond), r.GPU.ID, p.Floor.Round(time.Microsecond))
+	for _, i := range r.Recoverable[:2] {
+		fmt.Println(i.What, i.Time.Round(time.Microsecond))
+	}
+	// Output:
+	// decode took 18.875ms, on h100-sxm-80 at least 10.399ms
+	// idle inside the pass 1.325ms
+	// small operators 1.301ms
 }
 
 // A GPU that nobody knows has work and no floors; the waterfall still adds up.
