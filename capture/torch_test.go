@@ -1,13 +1,11 @@
 package capture_test
 
 import (
-	"bufio"
 	"compress/gzip"
 	"context"
 	"flag"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 var python = flag.String("python", "", "Python interpreter with PyTorch, for TestTorchServer")
@@ -25,28 +24,9 @@ var python = flag.String("python", "", "Python interpreter with PyTorch, for Tes
 //
 //	go test ./capture -run TorchServer -python /usr/bin/python3
 func TestTorchServer(t *testing.T) {
-	if *python == "" {
-		t.Skip("no -python given")
-	}
-	cmd := exec.Command(*python, "-W", "ignore", "testdata/torch_server.py")
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	}()
-	port, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the server did not start: %v", err)
-	}
+	url := testdata.TorchServer(t, *python, "testdata/torch_server.py")
 	res, err := capture.Run(context.Background(), capture.Options{
-		URL: "127.0.0.1:" + strings.TrimSpace(port), OutputDir: outDir(t), ArmDelay: -1,
+		URL: url, OutputDir: outDir(t), ArmDelay: -1,
 		Decode: capture.Shape{OutputLen: 64},
 		Poll:   capture.Poll{Interval: 5 * time.Millisecond, StableFor: 20 * time.Millisecond},
 	})

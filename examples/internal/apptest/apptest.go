@@ -73,6 +73,28 @@ func Golden(t *testing.T, path, got string) {
 	}
 }
 
+// HTML runs a program without and with --html and wants the same output, a whole
+// page, and an error that names a page that cannot be written.
+func HTML(t *testing.T, program func() app.Program) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.html")
+	r := MustRun(t, program(), "--html", path)
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(page); !strings.HasPrefix(s, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(s), "</html>") || !strings.Contains(s, "Launches") {
+		t.Errorf("the report of %d bytes is not whole", len(page))
+	}
+	if !strings.Contains(r.Stderr, "wrote "+path) || r.Stdout != MustRun(t, program()).Stdout {
+		t.Errorf("stderr = %q; stdout must be what it is without --html", r.Stderr)
+	}
+	absent := filepath.Join(t.TempDir(), "absent", "report.html")
+	if r := Run(t, program(), "--html", absent); r.Code != app.ExitError || !strings.Contains(r.Stderr, absent) {
+		t.Errorf("a report that cannot be written: exit code %d: %s", r.Code, r.Stderr)
+	}
+}
+
 // Export writes a generated nsys export and returns its path.
 func Export(t *testing.T, cfg nsysgen.Config) string {
 	t.Helper()
