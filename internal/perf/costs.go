@@ -34,6 +34,22 @@ func (p *page) writeCosts(path string) error {
 	return os.WriteFile(path, []byte(before+costsBegin+costs+costsEnd+after), 0o666)
 }
 
+// costsOf are the columns of the table, by what was measured: the README has room
+// for what most users run, the page of figures for all.
+var costsOf = map[string]string{
+	decompressOnly + " gz":                  "gunzip alone",
+	everything + " gz":                      "load gz",
+	everything + " plain":                   "load plain",
+	everything + " pftrace":                 "load pftrace",
+	"strata report" + wholeProgram + " gz":  "report",
+	"strata layers" + wholeProgram + " gz":  "layers",
+	"strata triage" + wholeProgram + " gz":  "triage",
+	"strata host" + wholeProgram + " gz":    "host",
+	"strata compare" + wholeProgram + " gz": "compare (two)",
+	"strata export" + wholeProgram + " gz":  "export",
+	"Python json.load gz":                   "json.load gz",
+}
+
 // costs is the table: of the largest trace on which programs ran, seconds and
 // memory for each GB of uncompressed JSON.
 func (p *page) costs() (string, error) {
@@ -48,17 +64,9 @@ func (p *page) costs() (string, error) {
 	}
 	columns, took, peak := []table.Column{table.Text("each GB")}, []string{"seconds"}, []string{"memory"}
 	for _, x := range r.rows {
-		name := strings.TrimSuffix(x.name, wholeProgram)
-		switch x.name {
-		case everything:
-			name = "load " + x.file
-		case "Python json.load":
-			name = "json.load " + x.file
-		default:
-			if name == x.name {
-				continue // parts of a load
-			}
-			name = strings.TrimPrefix(name, "strata ")
+		name, ok := costsOf[x.name+" "+x.file]
+		if !ok {
+			continue
 		}
 		gb := float64(r.plainBytes) / 1e9
 		columns = append(columns, table.Number(name))

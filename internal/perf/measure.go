@@ -76,8 +76,11 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// everything is the contender whose count of events is the file's.
-const everything = "strata, everything"
+const (
+	// everything is the contender whose count of events is the file's.
+	everything     = "strata, everything"
+	decompressOnly = "decompress only (klauspost gzip)"
+)
 
 // contender is one program to measure on one file.
 type contender struct {
@@ -145,7 +148,7 @@ func (b *bench) write(ctx context.Context, size, path, packed string) error {
 // loads are the contenders that only load a file.
 func (b *bench) loads(files []string) []contender {
 	load := b.file("loadtrace")
-	list := []contender{{"decompress only (klauspost gzip)", "gz", []string{load, "-gunzip", files[1]}, true}}
+	list := []contender{{decompressOnly, "gz", []string{load, "-gunzip", files[1]}, true}}
 	for i, form := range []string{"plain", "gz", "zst", "pftrace"} {
 		list = append(list,
 			contender{everything, form, []string{load, files[i]}, true},
