@@ -3,6 +3,7 @@ package command_test
 import (
 	"bytes"
 	"compress/gzip"
+	"flag"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,9 +15,11 @@ import (
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 )
 
-// sameRuns is how often each document is made: some kinds of chance, such as two
-// equal sort keys in a map, show in one run of many only.
-const sameRuns = 20
+// sameRuns is how often each document is made. Some kinds of chance, such as two
+// equal sort keys in a map, show in one run of many only: before a release,
+//
+//	go test ./examples/internal/command -run SameBytes -runs 20
+var sameRuns = flag.Int("runs", 5, "how often TestSameBytes makes each document")
 
 // documents are one question for each program, input and format. A word in
 // capitals is an input of inputs, or a file that the program writes: OUT and what
@@ -72,7 +75,7 @@ func TestSameBytes(t *testing.T) {
 	processors := []int{1, 2, 8}
 	for _, d := range documents {
 		t.Run(d.args, func(t *testing.T) {
-			runs := sameRuns
+			runs := *sameRuns
 			if d.heavy {
 				runs = len(processors)
 			}
