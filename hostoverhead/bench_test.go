@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -40,7 +41,7 @@ func BenchmarkAnalyze(b *testing.B) {
 		if _, err := nsysgen.Write(path, nsysgen.Large(1, *benchKernels)); err != nil {
 			b.Fatal(err)
 		}
-		cost(b, func() (*trace.Trace, error) { return openExport(b, path), nil })
+		cost(b, func() (*trace.Trace, error) { return hosttest.Open(b, path), nil })
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/idle"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -35,7 +36,7 @@ func idleCases(t *testing.T, f func(t *testing.T, c idle.Case, tr *trace.Trace))
 				if err := c.WriteNsys(path); err != nil {
 					t.Fatal(err)
 				}
-				f(t, c, openExport(t, path))
+				f(t, c, hosttest.Open(t, path))
 			})
 		}
 	}

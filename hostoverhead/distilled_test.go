@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 )
@@ -17,7 +18,7 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 			path := testdata.Distilled(t, k.Name)
 			var tr *trace.Trace
 			if strings.HasSuffix(path, ".sqlite") {
-				tr = openExport(t, path)
+				tr = hosttest.Open(t, path)
 			} else {
 				var err error
 				if tr, err = trace.Open(t.Context(), path, trace.Options{}); err != nil {

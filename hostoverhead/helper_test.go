@@ -2,12 +2,10 @@ package hostoverhead_test
 
 import (
 	"bytes"
-	"path/filepath"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
-	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -92,14 +90,4 @@ func generated(tb testing.TB, cfg gen.Config) *trace.Trace {
 		tb.Fatal(err)
 	}
 	return tr
-}
-
-// generate writes an export and reads it.
-func generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
-	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "run.sqlite")
-	if _, err := nsysgen.Write(path, cfg); err != nil {
-		tb.Fatal(err)
-	}
-	return openExport(tb, path)
 }

@@ -7,12 +7,13 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
 func TestTopGapsAreAsManyAsAsked(t *testing.T) {
-	tr := generate(t, nsysgen.Default(1))
+	tr := hosttest.Generate(t, nsysgen.Default(1))
 	for _, n := range []int{0, 3} {
 		v := judged(t, tr, func(o *hostoverhead.Options) { o.TopGaps = &n })
 		if got := len(decider(v).Top); got != n {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -228,7 +229,7 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 
 // TestZeroOptionsAreTheDefaults: Options{} and the defaults written out give one document.
 func TestZeroOptionsAreTheDefaults(t *testing.T) {
-	tr := generate(t, nsysgen.Default(1))
+	tr := hosttest.Generate(t, nsysgen.Default(1))
 	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.DefaultThresholds(), hostoverhead.DefaultGenerationThresholds(), 10
 	x := judged(t, tr)
 	y := judged(t, tr, func(o *hostoverhead.Options) { o.Params, o.Thresholds, o.Generation, o.TopGaps = &p, &a, &g, &n })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -119,7 +120,7 @@ func TestRealTracesDoNotContradict(t *testing.T) {
 // TestSharesAreOfOneGPU: a run on two GPUs that are idle 9.7 and 11.5 % of their time. What the host costs cannot be more than
 // that on either; 18.8 %, without what is queued, is what both lose together, of the time of one.
 func TestSharesAreOfOneGPU(t *testing.T) {
-	v := judged(t, openExport(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")))
+	v := judged(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")))
 	if len(v.Ranks) != 2 || v.Verdict != hostoverhead.No {
 		t.Fatalf("%d devices, %s", len(v.Ranks), v.Verdict)
 	}

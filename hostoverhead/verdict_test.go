@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -114,9 +115,9 @@ func TestExchangesOfAllLibrariesCount(t *testing.T) {
 func TestWholeGraphReplaysAreBusy(t *testing.T) {
 	cfg := nsysgen.Default(1)
 	cfg.ContextEvery = 20
-	node := judged(t, generate(t, cfg)).Headroom
+	node := judged(t, hosttest.Generate(t, cfg)).Headroom
 	cfg.Graphs = nsysgen.GraphWhole
-	v := judged(t, generate(t, cfg))
+	v := judged(t, hosttest.Generate(t, cfg))
 	share := func(h hostoverhead.Headroom) float64 { return float64(h.IdleNS) / float64(h.WallNS) }
 	if whole := share(v.Headroom); whole > share(node) || share(node)-whole > 0.05 {
 		t.Errorf("idle %.4f with whole replays, %.4f with their kernels", whole, share(node))
@@ -138,7 +139,7 @@ func TestWholeGraphReplaysAreBusy(t *testing.T) {
 func TestMissingEvidenceIsTold(t *testing.T) {
 	cfg := nsysgen.Default(1)
 	cfg.SkipNVTX = true
-	v := judged(t, generate(t, cfg))
+	v := judged(t, hosttest.Generate(t, cfg))
 	if doubt(v, "host-work-unnamed") == nil && v.Verdict == hostoverhead.Yes {
 		t.Errorf("nothing names the host's work, but no doubt says so: %v", v.Doubts)
 	}
@@ -231,7 +232,7 @@ func TestVerdictIsInvariant(t *testing.T) {
 }
 
 func TestGapsAndCoverage(t *testing.T) {
-	r := decider(judged(t, generate(t, nsysgen.Default(1))))
+	r := decider(judged(t, hosttest.Generate(t, nsysgen.Default(1))))
 	var n int
 	var total int64
 	for _, b := range r.Gaps {
@@ -259,7 +260,7 @@ func TestGapsAndCoverage(t *testing.T) {
 func TestPatternIsTheLayer(t *testing.T) {
 	cfg := nsysgen.Default(1)
 	cfg.Layers = 24
-	p := decider(judged(t, generate(t, cfg))).Pattern
+	p := decider(judged(t, hosttest.Generate(t, cfg))).Pattern
 	if p == nil || len(p.Kernels) != 7 || p.Repetitions < 20 {
 		t.Fatalf("pattern %+v, want 7 kernels repeated at least 20 times", p)
 	}
@@ -317,7 +318,7 @@ func TestStragglerNeedsNoCommonClock(t *testing.T) {
 }
 
 func TestStopsWhenCancelled(t *testing.T) {
-	a := analyzed(t, generate(t, nsysgen.Default(1)))
+	a := analyzed(t, hosttest.Generate(t, nsysgen.Default(1)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); !errors.Is(err, context.Canceled) {
@@ -327,9 +328,9 @@ func TestStopsWhenCancelled(t *testing.T) {
 
 // TestReportsSayWhatWasUsed looks for the parts of the text that users rely on.
 func TestReportsSayWhatWasUsed(t *testing.T) {
-	tr := generate(t, nsysgen.Default(1))
+	tr := hosttest.Generate(t, nsysgen.Default(1))
 	v := judged(t, tr)
-	c, err := hostcompare.Compare(t.Context(), analyzed(t, tr), analyzed(t, generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))), hostcompare.Options{})
+	c, err := hostcompare.Compare(t.Context(), analyzed(t, tr), analyzed(t, hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))), hostcompare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -108,7 +109,7 @@ func TestWakersOfExports(t *testing.T) {
 	if err := nsysgen.WriteRows(path, rows); err != nil {
 		t.Fatal(err)
 	}
-	v := judged(t, openExport(t, path))
+	v := judged(t, hosttest.Open(t, path))
 	if name, where := wokenBy(v); name != wokenName || where != "pthread_cond_wait" {
 		t.Errorf("%q in %q", name, where)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 )
 
 // What became slower, is new or has another name is told by its size in the step and what equal runs differ by, not by a per cent of
@@ -31,8 +32,8 @@ func TestWhatCountsAsAChange(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.target.Seed = 9
-			target := generate(t, c.target)
-			got := compare(t, generate(t, base), target)
+			target := hosttest.Generate(t, c.target)
+			got := compare(t, hosttest.Generate(t, base), target)
 			s := statuses(got)
 			for name, want := range c.status {
 				if s[name] != want {
@@ -56,7 +57,7 @@ func TestFewStepsAreInconclusive(t *testing.T) {
 		cfg.Steps, cfg.Layers = steps, 2
 		slow := cfg.With(nsysgen.Op{Name: "broadcast_requests", Mean: 400 * time.Microsecond})
 		slow.Seed = 9
-		if c := compare(t, generate(t, cfg), generate(t, slow)); c.Conclusion != want {
+		if c := compare(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow)); c.Conclusion != want {
 			t.Errorf("%d steps: %q (%s), want %q", steps, c.Conclusion, c.Reason, want)
 		}
 	}

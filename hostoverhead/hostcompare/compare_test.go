@@ -6,25 +6,16 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 )
-
-func generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
-	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "run.sqlite")
-	if _, err := nsysgen.Write(path, cfg); err != nil {
-		tb.Fatal(err)
-	}
-	return openExport(tb, path)
-}
 
 func compare(tb testing.TB, a, b *trace.Trace, opts ...hostcompare.Options) *hostcompare.Comparison {
 	tb.Helper()
@@ -57,8 +48,8 @@ func statuses(c *hostcompare.Comparison) map[string]hostcompare.Status {
 }
 
 func TestSyntheticPair(t *testing.T) {
-	c := compare(t, openExport(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")),
-		openExport(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")))
+	c := compare(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")),
+		hosttest.Open(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")))
 	want := map[string]hostcompare.Status{
 		"broadcast_requests":  hostcompare.StatusNew,
 		"_fetch_new_requests": hostcompare.StatusRegression,
@@ -104,7 +95,7 @@ func TestSameSettingsOtherSeeds(t *testing.T) {
 			run := func(seed uint64) *trace.Trace {
 				cfg := nsysgen.Default(seed)
 				change(&cfg)
-				return generate(t, cfg)
+				return hosttest.Generate(t, cfg)
 			}
 			base := run(1)
 			for seed := uint64(2); seed < 5; seed++ {
@@ -129,7 +120,7 @@ func TestGeneratedPair(t *testing.T) {
 			cfg.Ranks, cfg.Steps, cfg.Layers = size.ranks, size.steps, size.layers
 			slow := cfg.Slow("_fetch_new_requests", 7.5).Slow("_update_requests", 1.75).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
 			slow.Seed += 100
-			c := compare(t, generate(t, cfg), generate(t, slow))
+			c := compare(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow))
 			want := map[string]hostcompare.Status{"broadcast_requests": hostcompare.StatusNew,
 				"_fetch_new_requests": hostcompare.StatusRegression, "_update_requests": hostcompare.StatusRegression}
 			if got := statuses(c); !maps.Equal(got, want) || c.Conclusion != hostcompare.ConclusionGap {
@@ -160,7 +151,7 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := c.cfg
 			cfg.Seed = 9
-			got := compare(t, generate(t, base), generate(t, cfg))
+			got := compare(t, hosttest.Generate(t, base), hosttest.Generate(t, cfg))
 			if s := statuses(got); len(s) != 1 || s[c.op] != c.status {
 				t.Errorf("statuses %v, want only %s %s", s, c.op, c.status)
 			}
@@ -173,8 +164,8 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 
 // TestHandoffOfAComparison names what became slower, not what takes longest.
 func TestHandoffOfAComparison(t *testing.T) {
-	target := generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))
-	h := compare(t, generate(t, nsysgen.Default(1)), target).Handoff(judged(t, target))
+	target := hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))
+	h := compare(t, hosttest.Generate(t, nsysgen.Default(1)), target).Handoff(judged(t, target))
 	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(*h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 || h.TopRegressingOps[0].IdleUSPerStep != nil || h.TopRegressingOps[0].SourceFunction != "" {
 		t.Errorf("handoff = %+v", h)
 	}
@@ -215,7 +206,7 @@ func TestHandoffOfOneRun(t *testing.T) {
 func TestLostGraphCapture(t *testing.T) {
 	cfg := nsysgen.Default(2)
 	cfg.Graphs = nsysgen.GraphOff
-	c := compare(t, generate(t, nsysgen.Default(1)), generate(t, cfg))
+	c := compare(t, hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, cfg))
 	found := false
 	for _, p := range c.Patterns {
 		found = found || p == "56.0 times as many launches per step at the same GPU time: a fusion or graph capture was lost"
@@ -228,7 +219,7 @@ func TestLostGraphCapture(t *testing.T) {
 func TestComparisonIsDeterministic(t *testing.T) {
 	var out [2]string
 	for i := range out {
-		c := compare(t, generate(t, nsysgen.Default(1)), generate(t, nsysgen.Default(2).Slow("_schedule", 2)))
+		c := compare(t, hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2)))
 		data, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +232,7 @@ func TestComparisonIsDeterministic(t *testing.T) {
 }
 
 func TestOptionsOfComparisons(t *testing.T) {
-	a, b := generate(t, nsysgen.Default(1)), generate(t, nsysgen.Default(2).Slow("_schedule", 2))
+	a, b := hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2))
 	c := compare(t, a, b, hostcompare.Options{Baseline: hostcompare.Side{Label: "old"}, Target: hostcompare.Side{Label: "new"}, Ranks: 4})
 	if c.Baseline.Label != "old" || c.Target.Label != "new" {
 		t.Errorf("labels %q and %q", c.Baseline.Label, c.Target.Label)

@@ -1,23 +1,12 @@
 package hostcompare_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/nsys"
 )
-
-func openExport(tb testing.TB, path string) *trace.Trace {
-	tb.Helper()
-	t, err := nsys.Open(context.Background(), path, trace.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return t
-}
 
 // analyzed finds the passes of a trace.
 func analyzed(tb testing.TB, t *trace.Trace) *layer.Analysis {

@@ -64,6 +64,7 @@ var Layers = Layering{
 	"internal/demo":             {"internal/gen"},
 	"internal/fingerprint":      {"internal/atomicfile", "internal/gen", "internal/gen/nsysgen"},
 	"internal/figures":          {"internal/gen", "internal/gen/nsysgen"},
+	"internal/hosttest":         {"internal/gen/nsysgen", "trace", "trace/nsys"},
 	"internal/framework":        {},
 	"internal/gen":              {"internal/opname"},
 	"internal/gen/families":     {},

@@ -14,20 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/nsys"
 )
-
-func openExport(tb testing.TB, path string) *trace.Trace {
-	tb.Helper()
-	t, err := nsys.Open(context.Background(), path, trace.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return t
-}
 
 // TestComparableModeEqualsTheReference compares every field of the golden
 // files with ours, numbers to the four decimals they have.
@@ -39,7 +30,7 @@ func TestComparableModeEqualsTheReference(t *testing.T) {
 	for _, g := range golden {
 		name := strings.TrimSuffix(filepath.Base(g), ".json")
 		t.Run(name, func(t *testing.T) {
-			v, err := host.Detect(t.Context(), openExport(t, testdata.Shared(t, "traces/nsys/"+name+".sqlite")), host.Options{})
+			v, err := host.Detect(t.Context(), hosttest.Open(t, testdata.Shared(t, "traces/nsys/"+name+".sqlite")), host.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +85,7 @@ func TestVersionedNamesAreNotSeen(t *testing.T) {
 		if _, err := nsysgen.Write(path, cfg); err != nil {
 			t.Fatal(err)
 		}
-		r, err := host.Detect(t.Context(), openExport(t, path), host.Options{})
+		r, err := host.Detect(t.Context(), hosttest.Open(t, path), host.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
