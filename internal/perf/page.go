@@ -67,7 +67,7 @@ is from start to exit.
 	if len(p.files) > 0 {
 		b.WriteString(`
 The JSON traces look like those of a serving process recorded with Python stacks: about nine of ten events are Python frames.
-Throughput is uncompressed bytes of JSON per second. The .pftrace is the same trace as ` + "`strata perfetto --annotate`" + ` writes it.
+Throughput is uncompressed bytes of JSON per second. The .pftrace is the same trace as ` + "`strata perfetto`" + ` writes it.
 `)
 	}
 	for i := range p.files {
