@@ -123,6 +123,27 @@ func (m *machine) eventWithin(b []byte, p int, eof bool) int {
 	return codeBad
 }
 
+// swallowed looks for an event inside the object at b[p], which ends in front of
+// b[n], or for n < 0 later than b: a bracket left open in it made all events behind
+// it a part of it. It returns where the first of them begins, or 0. It looks at the
+// object's first probeBytes only, so that what is found depends on nothing that may
+// not have been read.
+func (m *machine) swallowed(b []byte, p, n int) int {
+	if n < 0 {
+		n = len(b)
+	}
+	w := b[:min(n, p+probeBytes)]
+	for q := p + 1; ; q++ {
+		next := bytes.IndexByte(w[q:], '{')
+		if next < 0 {
+			return 0
+		}
+		if q += next; m.eventAt(w, q, true) == q {
+			return q
+		}
+	}
+}
+
 // elementEventAt checks whether b[q] begins an event to which the bytes from the
 // bracket at b[p] on lead. It looks at those alone: whether what is behind them is
 // whole must not matter, as it may not have been read.

@@ -56,6 +56,9 @@ func FuzzAgainstEncodingJSON(f *testing.F) {
 			if json.Unmarshal(e, &m) != nil || m == nil {
 				continue
 			}
+			if n := bytes.Count(e, []byte(`"ph"`)); n > 1 || n == 1 && m["ph"] == nil {
+				t.Skip("an event inside another element is read, by design")
+			}
 			var ph, name string
 			if bytes.HasPrefix(m["ph"], []byte(`"\`)) {
 				t.Skip("an escaped phase letter is not resolved, by design")

@@ -301,6 +301,17 @@ func (m *machine) object(b []byte, p int, eof bool, ev *Event) (int, result) {
 		w = b[:p+m.cfg.MaxEvent]
 	}
 	n := m.parser.parseEvent(w, p, ev)
+	if n == codeMore && (eof || len(b)-p >= probeBytes) || n >= 0 && (m.parser.inner || ev.Has&HasPhase == 0) {
+		if at := m.swallowed(w, p, n); at > 0 {
+			m.lose(Loss{Reason: LostSyntax, Offset: m.base + int64(p), Bytes: int64(at - p), Index: m.index})
+			m.index++
+			m.state = stComma
+			return at, resContinue
+		}
+		if n >= 0 { // the parser's other answers are of what it saw last
+			n = m.parser.parseEvent(w, p, ev)
+		}
+	}
 	if n < 0 {
 		full := len(w)-p >= m.cfg.MaxEvent
 		if n == codeMore && !full && !eof {

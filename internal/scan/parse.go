@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/llmstrata/strata/internal/decimal"
@@ -22,7 +23,8 @@ type fault struct {
 // parser holds what parseEvent reports beside the event.
 type parser struct {
 	fault    fault
-	comma    int // position of a comma before a closing brace, −1
+	comma    int  // position of a comma before a closing brace, −1
+	inner    bool // a value other than args, or one of args, holds an object
 	maxDepth int
 	shapes   shapes
 }
@@ -35,7 +37,7 @@ type parser struct {
 func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 	ev.Has = 0
 	f.fault = fault{}
-	f.comma = -1
+	f.comma, f.inner = -1, false
 	start := p
 	name, nameEnd, cat := 0, 0, 0 // positions, for learning the shape; 0: it cannot be learned
 	inside := false               // a value was read
@@ -194,12 +196,25 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 			known = false
 		}
 		if !known {
-			p = skipValue(b, p, f.maxDepth)
+			if p = skipValue(b, p, f.maxDepth); p-vs > smallestEvent && class[b[vs]] == clOpen {
+				f.lookInside(b[vs:p])
+			}
 		}
 		if p < 0 {
 			f.fault.pos = vs
 			return p
 		}
+	}
+}
+
+// smallestEvent is the length of the shortest object that is taken for an event.
+const smallestEvent = len(`{"ph":"M","name":""}`)
+
+// lookInside notes that the value holds an object, perhaps an event that an
+// unclosed bracket made a part of this one.
+func (f *parser) lookInside(value []byte) {
+	if bytes.IndexByte(value[1:], '{') >= 0 {
+		f.inner = true
 	}
 }
 
@@ -326,6 +341,9 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 		}
 		if p < 0 {
 			return p
+		}
+		if p-vs > smallestEvent && class[b[vs]] == clOpen {
+			f.lookInside(b[vs:p])
 		}
 		if p < len(b) && b[p] <= ' ' {
 			p = skipSpace(b, p)
