@@ -61,7 +61,7 @@ type Report struct {
 	// that put the figures themselves in doubt come before all others.
 	Findings []Finding    `json:"findings"`
 	Passes   []ReportPass `json:"passes"`
-	// Operators are those of one pass of each stage, in the model's order.
+	// Operators are those of one pass of each stage and model, in the model's order.
 	Operators []ReportOperator `json:"operators"`
 	// Idle is the time in the steps in which the GPU did nothing, by cause.
 	Idle     []ReportIdle     `json:"idle"`
@@ -150,9 +150,13 @@ type ReportPass struct {
 	Layers  int           `json:"layers"`
 	Kernels int           `json:"kernels"`
 	Partial layer.Partial `json:"partial"`
+	// Confidence in the pass and its layers, 0…1.
+	Confidence float64 `json:"confidence"`
 	// Chosen says that Operators are of this pass.
-	Chosen bool   `json:"chosen,omitempty"`
-	Note   string `json:"note,omitempty"`
+	Chosen bool `json:"chosen,omitempty"`
+	// Model ran, where the trace shows several; "" where there is one.
+	Model string `json:"model,omitempty"`
+	Note  string `json:"note,omitempty"`
 }
 
 // ReportOperator is one operator in all layers of one type of one pass.
@@ -213,7 +217,7 @@ type reportPart struct {
 	d      *layer.Device   // nil where nothing ran on a GPU
 	wall   []time.Duration // by pass
 	idle   []time.Duration
-	chosen []int // passes whose operators are listed, one a stage
+	chosen []int // passes whose operators are listed, one of a kind
 }
 
 // Analyze runs every analysis on a recording, each once, and ranks what they
@@ -292,20 +296,39 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	return p, nil
 }
 
-// choose takes one pass of each stage: the steady one, elsewhere the whole pass
+// passKind tells apart passes that do not take alike long: what they do, and the model that runs.
+type passKind struct {
+	stage layer.Stage
+	model int
+}
+
+func (p *reportPart) kind(pass int) passKind {
+	f := &p.d.Passes[pass]
+	return passKind{f.Stage, f.Model}
+}
+
+// model names the model of a pass where the trace shows several, else "".
+func (p *reportPart) model(pass int) string {
+	if len(p.d.Models) < 2 {
+		return ""
+	}
+	return p.d.Models[p.d.Passes[pass].Model].Title()
+}
+
+// choose takes one pass of each kind: the steady one, elsewhere the whole pass
 // of median length, or the longest where all are cut.
 func (p *reportPart) choose() {
-	byStage := map[layer.Stage][]int{}
-	var stages []layer.Stage
+	byKind := map[passKind][]int{}
+	var kinds []passKind
 	for i := range p.d.Passes {
-		st := p.d.Passes[i].Stage
-		if byStage[st] == nil {
-			stages = append(stages, st)
+		k := p.kind(i)
+		if byKind[k] == nil {
+			kinds = append(kinds, k)
 		}
-		byStage[st] = append(byStage[st], i)
+		byKind[k] = append(byKind[k], i)
 	}
-	for _, st := range stages {
-		all := byStage[st]
+	for _, k := range kinds {
+		all := byKind[k]
 		if slices.Contains(all, p.d.Steady.Pass) {
 			p.chosen = append(p.chosen, p.d.Steady.Pass)
 			continue
@@ -334,6 +357,17 @@ func (p *reportPart) steps(stage layer.Stage) (n int, wall time.Duration) {
 	}
 	for i := range p.d.Passes {
 		if stage == "" || p.d.Passes[i].Stage == stage {
+			n++
+			wall += p.wall[i]
+		}
+	}
+	return n, wall
+}
+
+// alike returns how many passes are of the kind of one, and how long they take.
+func (p *reportPart) alike(pass int) (n int, wall time.Duration) {
+	for i := range p.d.Passes {
+		if p.kind(i) == p.kind(pass) {
 			n++
 			wall += p.wall[i]
 		}
@@ -383,7 +417,7 @@ func (r *Report) addTrace(i int, p *reportPart) {
 		r.Verdict.Wall += p.wall[n]
 		r.Verdict.Idle += p.idle[n]
 		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch, Tokens: f.Tokens, Start: f.Start,
-			Wall: p.wall[n], Idle: p.idle[n], Layers: len(f.Layers), Kernels: f.Kernels, Partial: f.Partial, Chosen: slices.Contains(p.chosen, n), Note: f.Note})
+			Wall: p.wall[n], Idle: p.idle[n], Layers: len(f.Layers), Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.model(n), Note: f.Note})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -83,7 +84,9 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 		}
 		r.Idle = append(r.Idle, row)
 		text, cause := "the GPU waits, "+c.Group, strings.ReplaceAll(string(c.Cause), "-", " ")
-		if !strings.EqualFold(cause, c.Group) {
+		if c.Cause == hostoverhead.CauseTransfer {
+			text = "copies run and no kernel does" // the copy engines do work
+		} else if !strings.EqualFold(cause, c.Group) {
 			text += ": " + cause
 		}
 		if row.Name != "" {
@@ -217,24 +220,34 @@ func (r *Report) addLargest() {
 	if r.light != nil && r.light.Steady >= 0 && len(r.light.Recoverable) > 0 {
 		return
 	}
-	for _, row := range r.Operators {
-		if row.Share < largeOperator || row.Share > 1 { // more than all: its kernels run at the same time
+	for i, row := range r.Operators {
+		if row.Operator == string(opname.Other) || row.Share < largeOperator || row.Share > 1 { // more than all: its kernels run at the same time
 			continue
 		}
 		p := r.parts[row.Trace]
-		r.add(p, row.Stage, Finding{Kind: "largest-operator", PerStep: row.Time, Takes: true,
-			Text:  largestText(row),
+		f := Finding{Kind: "largest-operator", PerStep: row.Time, Stage: row.Stage, Takes: true, Text: row.Operator,
 			Where: fmt.Sprintf("pass %d, %d kernels of %d layers, the longest %s", row.Pass, row.Kernels, row.Layers, table.Cut(table.Clean(row.Kernel), longestName)),
-			Do:    "name the model's config.json to hear how far it is from what the GPU can do", Next: command("light", p, "--config", "config.json")})
+			Next:  command("light", p, "--config", "config.json")}
+		if row.LayerType != onlyLayers && row.LayerType != outsideLayers {
+			f.Text += " of " + row.LayerType + " layers"
+		}
+		if m := p.model(row.Pass); m != "" {
+			f.Text += " of " + m
+		}
+		if r.isLargest(i) {
+			f.Text, f.Do = f.Text+" takes most", "name the model's config.json to hear how far it is from what the GPU can do"
+		}
+		n, wall := p.alike(row.Pass)
+		r.addOf(n, wall, f)
 	}
 }
 
-// largestText says that an operator takes most, and of which layers where there are several kinds.
-func largestText(row ReportOperator) string {
-	if row.LayerType == onlyLayers || row.LayerType == outsideLayers {
-		return row.Operator + " takes most"
-	}
-	return fmt.Sprintf("%s of %s layers takes most", row.Operator, row.LayerType)
+// isLargest says that no operator that is told apart takes more of its pass than row i.
+func (r *Report) isLargest(i int) bool {
+	row := &r.Operators[i]
+	return !slices.ContainsFunc(r.Operators, func(o ReportOperator) bool {
+		return o.Trace == row.Trace && o.Pass == row.Pass && o.Operator != string(opname.Other) && o.Time > row.Time
+	})
 }
 
 // addDoubts puts what makes the figures doubtful before all of them.

@@ -94,11 +94,17 @@ func (r *Report) addRecoverable(p *reportPart, light *roofline.Report) {
 
 // add appends a finding with a size, of a stage of a part.
 func (r *Report) add(p *reportPart, stage layer.Stage, f Finding) {
+	f.Stage = stage
 	n, wall := p.steps(stage)
+	r.addOf(n, wall, f)
+}
+
+// addOf appends a finding with a size, of n steps that take so long.
+func (r *Report) addOf(n int, wall time.Duration, f Finding) {
 	if n == 0 || f.PerStep <= 0 {
 		return
 	}
-	f.Stage, f.total = stage, f.PerStep*time.Duration(n)
+	f.total = f.PerStep * time.Duration(n)
 	f.Share = ratio(f.total, wall)
 	if f.Share > 1 {
 		return // one pass stands badly for the others: nothing costs more than all of them take

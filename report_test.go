@@ -143,6 +143,65 @@ func TestReportSaysWhatIsLost(t *testing.T) {
 	}
 }
 
+// TestReportOfSeveralModels: each model has its passes, its operators, and a step of its own that shares are of.
+func TestReportOfSeveralModels(t *testing.T) {
+	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512}, Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
+	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
+	var b bytes.Buffer
+	if err := gen.WriteInTurn(&b, encoder, model, encoder, model); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "two.json")
+	writeFile(t, path, b.String())
+	r := reported(t, path, strata.ReportOptions{})
+	if len(r.Passes) != 4 || r.Passes[0].Model == r.Passes[1].Model || r.Passes[0].Model != r.Passes[2].Model {
+		t.Fatalf("passes %+v, want two models in turn", r.Passes)
+	}
+	told := map[int]bool{}
+	for _, o := range r.Operators {
+		told[o.Pass] = true
+	}
+	if len(told) != 2 {
+		t.Errorf("operators of %d passes, want of one of each model", len(told))
+	}
+	most := 0
+	for _, f := range r.Findings {
+		if f.Kind != "largest-operator" {
+			continue
+		}
+		for _, o := range r.Operators {
+			if o.Time == f.PerStep && (f.Share < 0.95*o.Share || f.Share > 1.05*o.Share) {
+				t.Errorf("%s: %.3f of the step, and the table says %.3f", f.Text, f.Share, o.Share)
+			}
+		}
+		if strings.HasSuffix(f.Text, "takes most") {
+			most++
+		}
+	}
+	if most == 0 || most > 2 {
+		t.Errorf("%d operators take most, want at most one of each model: %+v", most, r.Findings)
+	}
+}
+
+// TestReportOfUnknownOperators: what no rule knows is no finding and no table.
+func TestReportOfUnknownOperators(t *testing.T) {
+	r := reported(t, testdata.Distilled(t, "train-graphs-a100.json.zst"), strata.ReportOptions{})
+	for _, f := range r.Findings {
+		if f.Kind == "largest-operator" {
+			t.Errorf("%q is no advice", f.Text)
+		}
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b, strata.ReportText{}); err != nil || !strings.Contains(b.String(), "Nothing tells what its ") {
+		t.Errorf("%v; the text does not say that no operator is known:\n%s", err, b.String())
+	}
+	for i, l := range strings.Split(b.String(), "\n") {
+		if l = strings.TrimSpace(l); l == "%)" || strings.HasPrefix(l, "% ") || strings.HasPrefix(l, "ms ") {
+			t.Errorf("line %d begins with the unit of the number before it: %q", i, l)
+		}
+	}
+}
+
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

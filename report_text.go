@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -268,7 +269,7 @@ func (p *printer) passes(r *Report) {
 	narrow := p.o.Width < narrowWidth && !p.o.Markdown
 	cols := []table.Column{table.Number("Pass"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Step ms"), table.Number("Idle ms"), table.Number("Layers")}
 	if !narrow {
-		cols = append(cols, table.Number("Kernels"), table.Number("Start s"))
+		cols = append(cols, table.Number("Confidence"), table.Number("Kernels"), table.Number("Start s"))
 	}
 	if floors {
 		cols = append(cols, table.Number("Floor ms"), table.Number("Of floor"))
@@ -278,7 +279,7 @@ func (p *printer) passes(r *Report) {
 	for _, s := range r.Passes[:n] {
 		cells := []string{passName(r, s), string(s.Stage), known(int64(s.Batch)), known(s.Tokens), millis(s.Wall), millis(s.Idle), strconv.Itoa(s.Layers)}
 		if !narrow {
-			cells = append(cells, table.Count(int64(s.Kernels)), table.Seconds(time.Duration(s.Start), 6))
+			cells = append(cells, table.Fixed(s.Confidence, 2), table.Count(int64(s.Kernels)), table.Seconds(time.Duration(s.Start), 6))
 		}
 		if floors {
 			cells = append(cells, positive(s.Floor), percentOf(s.Floor, s.Wall))
@@ -305,8 +306,10 @@ func passNote(s ReportPass) string {
 	if s.Partial != layer.Whole {
 		notes = append(notes, "cut at "+string(s.Partial))
 	}
-	if s.Note != "" {
-		notes = append(notes, s.Note)
+	for _, n := range []string{s.Model, s.Note} {
+		if n != "" {
+			notes = append(notes, n)
+		}
 	}
 	return strings.Join(notes, ", ")
 }
@@ -324,10 +327,17 @@ func (p *printer) operators(r *Report) {
 
 func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	where := fmt.Sprintf("Operators of pass %d, %s", rows[0].Pass, stageName(rows[0].Stage))
+	if m := r.parts[rows[0].Trace].model(rows[0].Pass); m != "" {
+		where += ", " + m
+	}
 	if len(r.Traces) > 1 {
 		where += ", trace " + strconv.Itoa(rows[0].Trace)
 	}
 	p.heading(2, where)
+	if len(rows) == 1 && rows[0].Operator == string(opname.Other) {
+		fmt.Fprintf(p, "Nothing tells what its %s kernels compute.\n", table.Count(int64(rows[0].Kernels)))
+		return
+	}
 	n := len(rows)
 	if !p.o.All && n > topOperators {
 		rows = longest(rows, topOperators)
@@ -405,7 +415,9 @@ func (p *printer) notes(r *Report) {
 	var all []string
 	for _, t := range r.Health.Traces {
 		for _, f := range t.Findings {
-			all = append(all, fmt.Sprintf("%s (%s): %s", f.Code, f.Severity, f.Message))
+			if f.Severity == trace.HealthOK { // the others are findings
+				all = append(all, fmt.Sprintf("%s (%s): %s", f.Code, f.Severity, f.Message))
+			}
 		}
 	}
 	all = append(all, r.Notes...)
@@ -432,9 +444,14 @@ func (p *printer) notes(r *Report) {
 func wrapText(text string, width int) []string {
 	var lines []string
 	line, n := "", 0
-	for _, word := range strings.Fields(text) {
+	words := strings.Fields(text)
+	for i, word := range words {
 		w := len([]rune(word))
-		if n > 0 && n+1+w > width {
+		need := w
+		if i+1 < len(words) && isUnit(words[i+1]) { // a number and its unit stay together
+			need += 1 + len([]rune(words[i+1]))
+		}
+		if n > 0 && n+1+need > width && !isUnit(word) {
 			lines, line, n = append(lines, line), "", 0
 		}
 		if n > 0 {
@@ -443,6 +460,15 @@ func wrapText(text string, width int) []string {
 		line, n = line+word, n+w
 	}
 	return append(lines, line)
+}
+
+// isUnit says that a word is the unit of the number before it, maybe with a sign behind.
+func isUnit(word string) bool {
+	switch strings.TrimRight(word, ".,:;)") {
+	case "%", "ms", "µs", "s", "×":
+		return true
+	}
+	return false
 }
 
 func millis(d time.Duration) string {

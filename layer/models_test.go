@@ -2,10 +2,8 @@ package layer_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
@@ -72,36 +70,11 @@ func TestOneModelIsOneModel(t *testing.T) {
 // inTurn is a trace of runs of several programs on one thread and GPU, one behind the other.
 func inTurn(t *testing.T, runs ...gen.Config) *trace.Trace {
 	t.Helper()
-	var doc struct {
-		Events []map[string]any `json:"traceEvents"`
-	}
-	for i, cfg := range runs {
-		var b bytes.Buffer
-		if err := gen.Write(&b, cfg); err != nil {
-			t.Fatal(err)
-		}
-		shift := float64(i) * float64(time.Second.Microseconds())
-		edited(t, b.Bytes(), func(e map[string]any) map[string]any {
-			if e["ph"] != "X" || e["cat"] == "Trace" {
-				return nil
-			}
-			e["ts"] = number(t, e["ts"]) + shift
-			if args, ok := e["args"].(map[string]any); ok {
-				for _, key := range []string{"correlation", "External id", "Python id", "Python parent id"} {
-					if id, ok := args[key].(json.Number); ok {
-						args[key] = id + json.Number(string(rune('1'+i)))
-					}
-				}
-			}
-			doc.Events = append(doc.Events, e)
-			return e
-		})
-	}
-	data, err := json.Marshal(doc)
-	if err != nil {
+	var b bytes.Buffer
+	if err := gen.WriteInTurn(&b, runs...); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
+	tr, err := trace.Read(t.Context(), &b, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ const strayShare = 20
 // with a pause between that is longer than all work of the pass. A time of the pass that held the pause would say nothing about
 // it. The notes name them.
 func (w *work) dropStrays(results []passResult) (notes []string) {
+	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.acts))
 	for p := range results {
 		w.look()
@@ -42,21 +43,44 @@ func (w *work) dropStrays(results []passResult) (notes []string) {
 				to = k
 			}
 		}
-		note := func(kernels []int32, pause trace.Time, where string) {
-			notes = append(notes, fmt.Sprintf("%d of the GPU activities of a pass (first %s) run %v %s all others, and are in no pass", len(kernels),
-				clip(w.names[w.seq.ID[kernels[0]]], 48), pause.Sub(0).Round(time.Microsecond), where))
-		}
 		if from > 0 {
-			note(sorted[:from], pause(from), "before")
+			before.add(w, sorted[:from], pause(from))
 		}
 		if to < len(sorted) {
-			note(sorted[to:], pause(to), "behind")
+			behind.add(w, sorted[to:], pause(to))
 		}
 		if to-from < len(sorted) {
 			r.keep(sorted[from:to])
 		}
 	}
+	for _, s := range []strays{before, behind} {
+		if s.passes > 0 {
+			notes = append(notes, s.note())
+		}
+	}
 	return notes
+}
+
+// strays are the kernels that were taken from one end of passes.
+type strays struct {
+	where           string
+	passes, kernels int
+	first           string        // the name of the first one
+	pause           time.Duration // the longest between them and the rest
+}
+
+func (s *strays) add(w *work, kernels []int32, pause trace.Time) {
+	if s.passes == 0 {
+		s.first = clip(w.names[w.seq.ID[kernels[0]]], 48)
+	}
+	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, pause.Sub(0).Round(time.Microsecond))
+}
+
+func (s *strays) note() string {
+	if s.passes == 1 {
+		return fmt.Sprintf("%d of the GPU activities of a pass (first %s) run %v %s all others, and are in no pass", s.kernels, s.first, s.pause, s.where)
+	}
+	return fmt.Sprintf("%d of the GPU activities of %d passes (first %s) run up to %v %s all others, and are in no pass", s.kernels, s.passes, s.first, s.pause, s.where)
 }
 
 // progress returns when the first k of the kernels have ended, and how long at least one of them runs.

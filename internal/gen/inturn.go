@@ -1,0 +1,62 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// apart is the time between the starts of two runs of [WriteInTurn].
+const apart = time.Second
+
+// WriteInTurn writes a trace of several runs on one thread and one GPU, a second
+// apart: those of an encoder and of a language model, for example.
+func WriteInTurn(w io.Writer, runs ...Config) error {
+	var all struct {
+		Events []map[string]any `json:"traceEvents"`
+	}
+	for i, cfg := range runs {
+		var b bytes.Buffer
+		if err := Write(&b, cfg); err != nil {
+			return err
+		}
+		run := all
+		run.Events = nil
+		d := json.NewDecoder(&b)
+		d.UseNumber()
+		if err := d.Decode(&run); err != nil {
+			return err
+		}
+		for _, e := range run.Events {
+			if e["ph"] == "X" && e["cat"] != "Trace" {
+				if err := later(e, i); err != nil {
+					return err
+				}
+				all.Events = append(all.Events, e)
+			}
+		}
+	}
+	return json.NewEncoder(w).Encode(all)
+}
+
+// later makes an event one of the i-th run: its time is later, and its ids are its own.
+func later(e map[string]any, i int) error {
+	ts, ok := e["ts"].(json.Number)
+	if !ok {
+		return fmt.Errorf("ts is %v, no number", e["ts"])
+	}
+	us, err := ts.Float64()
+	if err != nil {
+		return err
+	}
+	e["ts"] = us + float64(i)*float64(apart.Microseconds())
+	args, _ := e["args"].(map[string]any)
+	for _, key := range []string{"correlation", "External id", "Python id", "Python parent id"} {
+		if id, ok := args[key].(json.Number); ok {
+			args[key] = id + json.Number(fmt.Sprint(i+1))
+		}
+	}
+	return nil
+}
