@@ -1,12 +1,11 @@
 package trace
 
 import (
-	"cmp"
-	"context"
 	"math"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/llmstrata/strata/trace/internal/column"
 )
 
 // EventData describes one event to a [Builder]. Fields that a source does not
@@ -48,7 +47,7 @@ type ProcessRef struct {
 // one goroutine. Times are raw; Finish makes them relative to the earliest.
 type Builder struct {
 	t       Trace
-	nameID  map[string]NameID
+	nameID  map[string]uint32
 	queueID map[queue]int32
 	devices map[DeviceID]bool // of the queues
 	thrID   map[threadKey]ThreadIndex
@@ -65,10 +64,10 @@ type Builder struct {
 	lastScope   string
 	lastScopeID uint16
 
-	recent [recentSlots]NameID // names interned lately
+	recent [recentSlots]uint32 // names interned lately
 
 	notes     []Finding // for the health report
-	scrambled scrambled
+	scrambled column.Scrambled
 	textBytes int64 // of names and labels
 }
 
@@ -87,7 +86,7 @@ type threadKey struct {
 func NewBuilder() *Builder {
 	return &Builder{
 		t:       Trace{names: []string{""}, meta: Meta{Rank: -1}},
-		nameID:  map[string]NameID{"": NoName},
+		nameID:  map[string]uint32{"": 0},
 		queueID: map[queue]int32{}, devices: map[DeviceID]bool{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
 		counts: map[[2]string]int64{}, minRaw: math.MaxInt64,
 		procs: map[procKey]string{}, threads: map[threadKey]string{}, lastThread: NoThread,
@@ -122,7 +121,7 @@ func (b *Builder) NameThread(p ProcessRef, tid ThreadID, name string) {
 	b.threads[threadKey{proc: procKey{p.ID, p.Label}, tid: tid}] = name
 }
 
-func (b *Builder) intern(s string) NameID {
+func (b *Builder) intern(s string) uint32 {
 	recent := &b.recent[recentSlot(s)]
 	if b.t.names[*recent] == s {
 		return *recent
@@ -154,11 +153,11 @@ func recentSlot(s string) uint32 {
 }
 
 // internOwned is intern for a string that nothing else holds in memory.
-func (b *Builder) internOwned(s string) NameID {
+func (b *Builder) internOwned(s string) uint32 {
 	if id, ok := b.nameID[s]; ok {
 		return id
 	}
-	id := NameID(len(b.t.names))
+	id := uint32(len(b.t.names))
 	b.t.names = append(b.t.names, s)
 	b.nameID[s] = id
 	b.textBytes += int64(len(s))
@@ -217,49 +216,49 @@ func (b *Builder) Add(e EventData) {
 	}
 	b.See(e.Start)
 	c := &b.t.lanes[l]
-	i := c.len()
-	c.start = append(c.start, Time(e.Start))
-	c.dur = append(c.dur, e.Duration)
-	c.name = append(c.name, b.intern(e.Name))
-	c.kind = append(c.kind, e.Kind)
+	i := c.Len()
+	c.Start = append(c.Start, e.Start)
+	c.Dur = append(c.Dur, e.Duration)
+	c.Name = append(c.Name, b.intern(e.Name))
+	c.Kind = append(c.Kind, uint8(e.Kind))
 	if l == LaneGPU {
-		c.queue = append(c.queue, b.queue(e.Device, e.Stream))
+		c.Queue = append(c.Queue, b.queue(e.Device, e.Stream))
 	} else {
 		th := NoThread
 		if e.Kind != KindGPUAnnotation && l != LaneCounter {
 			th = b.thread(e.Process, e.Thread, e.Label)
 		}
-		c.thread = append(c.thread, th)
+		c.Thread = append(c.Thread, int32(th))
 		if e.Kind == KindGPUAnnotation || e.Kind == KindSync || l == LaneCounter {
-			c.annQueue.set(i, b.queue(e.Device, e.Stream)+1)
+			c.AnnQueue.Set(i, b.queue(e.Device, e.Stream)+1)
 		}
 	}
 	if e.Category != "" && e.Category != defaultCategory[e.Kind] {
-		c.cat.set(i, b.intern(e.Category))
+		c.Cat.Set(i, b.intern(e.Category))
 	}
-	room := cap(c.start)
-	c.corr.fill(i, e.Correlation, room)
-	c.ext.set(i, e.ExternalID)
-	c.graph.set(i, e.GraphID)
-	c.node.set(i, e.GraphNode)
-	c.bytes.set(i, e.Bytes)
+	room := cap(c.Start)
+	c.Corr.Fill(i, uint64(e.Correlation), room)
+	c.Ext.Set(i, e.ExternalID)
+	c.Graph.Set(i, e.GraphID)
+	c.Node.Set(i, e.GraphNode)
+	c.Bytes.Set(i, e.Bytes)
 	if l == LaneCounter {
-		c.value.set(i, math.Float64bits(e.Value))
+		c.Value.Set(i, math.Float64bits(e.Value))
 	}
 	if l == LaneGPU && e.Unfinished {
-		c.unended.set(i, 1)
+		c.Unended.Set(i, 1)
 	}
 	if e.Shape != "" {
-		c.shape.fill(i, b.intern(e.Shape), room)
+		c.Shape.Fill(i, b.intern(e.Shape), room)
 	}
 	if e.Domain != "" {
-		c.domain.set(i, b.intern(e.Domain))
+		c.Domain.Set(i, b.intern(e.Domain))
 	}
 	if len(e.Args) > 0 {
-		c.args.set(i, b.intern(string(e.Args)))
+		c.Args.Set(i, b.intern(string(e.Args)))
 	}
 	if e.Process.Scope != "" {
-		c.scope.fill(i, b.scope(e.Process.Scope), room)
+		c.Scope.Fill(i, b.scope(e.Process.Scope), room)
 	}
 }
 
@@ -284,117 +283,22 @@ func plausibleTime(start, dur int64) bool {
 	return start >= -1<<60 && start <= 1<<62 && dur <= 1<<61
 }
 
-// RepairOrder says whether scrambled records are repaired; see
-// [Options.RepairOrder].
-func (b *Builder) RepairOrder(repair bool) { b.scrambled.repair = repair }
-
-// Finish sorts and links what was added and returns the Trace. The Builder
-// must not be used afterwards.
-func (b *Builder) Finish() *Trace {
-	t, _ := b.FinishContext(context.Background()) // which does not end
-	return t
-}
-
-// FinishContext is Finish, given up when ctx ends. The error is then that of ctx.
-func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
-	t := &b.t
-	b.dropFar(ctx)
-	if b.minRaw != math.MaxInt64 {
-		t.origin = b.minRaw
+// Grow makes room for n more events of lane l. It only saves time and memory:
+// columns that grow step by step are copied again and again.
+func (b *Builder) Grow(l Lane, n int) {
+	if l >= laneCount || n <= 0 {
+		return
 	}
-	b.scrambled.judgeOrder(ctx, &t.lanes[LaneGPU], len(t.queues))
-	if f := b.scrambled.finding(); f != nil {
-		b.notes = append(b.notes, *f)
+	c := &b.t.lanes[l]
+	c.Start, c.Dur = slices.Grow(c.Start, n), slices.Grow(c.Dur, n)
+	c.Name, c.Kind = slices.Grow(c.Name, n), slices.Grow(c.Kind, n)
+	switch l {
+	case LaneGPU:
+		c.Queue = slices.Grow(c.Queue, n)
+	default:
+		c.Thread = slices.Grow(c.Thread, n)
 	}
-	t.finishLanes(ctx)
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if l == LaneGPU || l == LaneLaunch {
+		c.Corr.V = slices.Grow(c.Corr.V, n)
 	}
-	for i := range t.threads {
-		th := &t.threads[i]
-		p := procKey{th.Process, th.ProcessLabel}
-		th.ProcessName = b.procs[p]
-		th.Name = b.threads[threadKey{proc: p, tid: th.ID, label: th.Label}]
-	}
-	for k, n := range b.counts {
-		t.counts = append(t.counts, CategoryCount{Phase: k[0], Category: k[1], Count: n})
-	}
-	slices.SortFunc(t.counts, func(a, b CategoryCount) int {
-		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Category, b.Category))
-	})
-	if err := t.linkLaunches(ctx); err != nil {
-		return nil, err
-	}
-	t.health = t.examine(b.losses, b.notes)
-	return t, nil
-}
-
-// finishLanes makes the times of all lanes relative and sorts them, each lane
-// on a goroutine of its own: they share nothing.
-func (t *Trace) finishLanes(ctx context.Context) {
-	var bounds [laneCount]struct{ first, last Time }
-	var lanes sync.WaitGroup
-	var id EventID
-	for l := Lane(0); l < laneCount; l++ {
-		c := &t.lanes[l]
-		t.base[l] = id
-		id += EventID(c.len())
-		lanes.Go(func() {
-			c.rebase(t.origin)
-			if l != LaneGPU {
-				t.threadRow[l] = threadRows(c.thread, len(t.threads))
-			}
-			c.sort(ctx, t.threadRow[l])
-			if l == LaneGPU {
-				c.capDurations(t.queues)
-			}
-			bounds[l].first, bounds[l].last = c.bounds()
-		})
-	}
-	t.base[laneCount] = id
-	lanes.Wait()
-	empty := true
-	for l, b := range bounds {
-		if t.lanes[l].len() == 0 || Lane(l) == LaneCounter { // counters are sampled before and after the work too
-			continue
-		}
-		if empty {
-			t.first, t.last, empty = b.first, b.last, false
-		}
-		t.first, t.last = min(t.first, b.first), max(t.last, b.last)
-	}
-}
-
-// rebase makes times relative to origin.
-func (c *columns) rebase(origin int64) {
-	for i := range c.start {
-		c.start[i] -= Time(origin)
-	}
-}
-
-// bounds returns the first start and the last end, 0 and 0 when there are no
-// rows. Rows are sorted by start only within a thread.
-func (c *columns) bounds() (first, last Time) {
-	for i, start := range c.start {
-		end := start + Time(c.dur[i])
-		if i == 0 {
-			first, last = start, end
-		}
-		first, last = min(first, start), max(last, end)
-	}
-	return first, last
-}
-
-// threadRows returns, at th+1, the first row of each thread th ≥ NoThread.
-func threadRows(thread []ThreadIndex, n int) []int32 {
-	r := make([]int32, n+2)
-	for _, th := range thread {
-		r[th+1]++
-	}
-	var sum int32
-	for k, c := range r {
-		r[k] = sum
-		sum += c
-	}
-	return r
 }

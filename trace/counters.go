@@ -142,7 +142,7 @@ func (s *shard) counter(ev *scan.Event) {
 	if ev.Has&scan.HasName == 0 {
 		ev.Name = nil
 	}
-	name := s.w.names.Key(uint32(s.name(ev.Name)))
+	name := s.w.names.Key(s.name(ev.Name))
 	if !scan.IsPlain(ev.Name) {
 		name = text(ev.Name)
 	}

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 	"time"
+
+	"github.com/llmstrata/strata/trace/internal/column"
 )
 
 // Event is a view of one stored event: a small comparable value that reads
@@ -27,7 +29,7 @@ func (e Event) ID() EventID {
 }
 
 // loc returns the columns and the row of e; e must be valid.
-func (e Event) loc() (*columns, int) {
+func (e Event) loc() (*column.Columns, int) {
 	l := e.t.laneOf(e.id)
 	return &e.t.lanes[l], int(e.id - e.t.base[l])
 }
@@ -55,7 +57,7 @@ func (e Event) Kind() Kind {
 		return KindInvalid
 	}
 	c, i := e.loc()
-	return c.kind[i]
+	return Kind(c.Kind[i])
 }
 
 // NameID returns the interned name.
@@ -64,7 +66,7 @@ func (e Event) NameID() NameID {
 		return NoName
 	}
 	c, i := e.loc()
-	return c.name[i]
+	return NameID(c.Name[i])
 }
 
 // Name returns the event's name as recorded.
@@ -81,10 +83,10 @@ func (e Event) Category() string {
 		return ""
 	}
 	c, i := e.loc()
-	if id := c.cat.at(i); id != NoName {
-		return e.t.Name(id)
+	if id := c.Cat.At(i); id != 0 {
+		return e.t.names[id]
 	}
-	return defaultCategory[c.kind[i]]
+	return defaultCategory[c.Kind[i]]
 }
 
 // Start returns when the event began.
@@ -93,7 +95,7 @@ func (e Event) Start() Time {
 		return 0
 	}
 	c, i := e.loc()
-	return c.start[i]
+	return Time(c.Start[i])
 }
 
 // Duration returns how long the event took; never negative.
@@ -102,7 +104,7 @@ func (e Event) Duration() time.Duration {
 		return 0
 	}
 	c, i := e.loc()
-	return time.Duration(c.dur[i])
+	return time.Duration(c.Dur[i])
 }
 
 // RecordedDuration returns the duration as the profiler recorded it. It is that
@@ -113,10 +115,10 @@ func (e Event) RecordedDuration() time.Duration {
 		return 0
 	}
 	c, i := e.loc()
-	if d := c.recorded.at(i); d > 0 {
+	if d := c.Recorded.At(i); d > 0 {
 		return time.Duration(d - 1)
 	}
-	return time.Duration(c.dur[i])
+	return time.Duration(c.Dur[i])
 }
 
 // End returns Start plus Duration.
@@ -125,7 +127,7 @@ func (e Event) End() Time {
 		return 0
 	}
 	c, i := e.loc()
-	return c.start[i] + Time(c.dur[i])
+	return Time(c.End(i))
 }
 
 // Thread returns the CPU thread of the event, NoThread for GPU activities.
@@ -134,8 +136,8 @@ func (e Event) Thread() ThreadIndex {
 		return NoThread
 	}
 	c, i := e.loc()
-	if i < len(c.thread) {
-		return c.thread[i]
+	if i < len(c.Thread) {
+		return ThreadIndex(c.Thread[i])
 	}
 	return NoThread
 }
@@ -145,10 +147,10 @@ func (e Event) queue() (queue, bool) {
 		return queue{}, false
 	}
 	c, i := e.loc()
-	if i < len(c.queue) {
-		return e.t.queues[c.queue[i]], true
+	if i < len(c.Queue) {
+		return e.t.queues[c.Queue[i]], true
 	}
-	if q := c.annQueue.at(i); q > 0 {
+	if q := c.AnnQueue.At(i); q > 0 {
 		return e.t.queues[q-1], true
 	}
 	return queue{}, false
@@ -176,7 +178,7 @@ func (e Event) Correlation() CorrelationID {
 		return NoCorrelation
 	}
 	c, i := e.loc()
-	return c.corr.at(i)
+	return CorrelationID(c.Corr.At(i))
 }
 
 // ExternalID returns the profiler's id of the linked CPU op; 0 is none.
@@ -185,7 +187,7 @@ func (e Event) ExternalID() uint64 {
 		return 0
 	}
 	c, i := e.loc()
-	return c.ext.at(i)
+	return c.Ext.At(i)
 }
 
 // GraphID returns the id of the graph an activity was replayed from; 0 is
@@ -195,7 +197,7 @@ func (e Event) GraphID() uint64 {
 		return 0
 	}
 	c, i := e.loc()
-	return c.graph.at(i)
+	return c.Graph.At(i)
 }
 
 // GraphNode returns the graph node id of an activity; 0 is none.
@@ -204,7 +206,7 @@ func (e Event) GraphNode() uint64 {
 		return 0
 	}
 	c, i := e.loc()
-	return c.node.at(i)
+	return c.Node.At(i)
 }
 
 // InputDims returns the raw JSON text of an op's "Input Dims", or "".
@@ -213,7 +215,7 @@ func (e Event) InputDims() string {
 		return ""
 	}
 	c, i := e.loc()
-	return e.t.Name(c.shape.at(i))
+	return e.t.names[c.Shape.At(i)]
 }
 
 // LaunchConfig returns an activity's grid and block as "gx,gy,gz|bx,by,bz"
@@ -223,7 +225,7 @@ func (e Event) LaunchConfig() string {
 		return ""
 	}
 	c, i := e.loc()
-	return e.t.Name(c.shape.at(i))
+	return e.t.names[c.Shape.At(i)]
 }
 
 // Bytes returns the size of a copy or set in bytes; 0 when not recorded.
@@ -232,7 +234,7 @@ func (e Event) Bytes() int64 {
 		return 0
 	}
 	c, i := e.loc()
-	return c.bytes.at(i)
+	return c.Bytes.At(i)
 }
 
 // Value returns the value of a counter's sample in the unit that its name gives,
@@ -242,7 +244,7 @@ func (e Event) Value() float64 {
 		return 0
 	}
 	c, i := e.loc()
-	return math.Float64frombits(c.value.at(i))
+	return math.Float64frombits(c.Value.At(i))
 }
 
 // CallStack returns the Python frames around an op as "file.py(12): f;file.py(34): g", the innermost first, "" where none
@@ -252,7 +254,7 @@ func (e Event) CallStack() string {
 		return ""
 	}
 	c, i := e.loc()
-	return e.t.Name(c.domain.at(i))
+	return e.t.names[c.Domain.At(i)]
 }
 
 // Domain returns the NVTX domain of a range, "" for the default domain.
@@ -261,7 +263,7 @@ func (e Event) Domain() string {
 		return ""
 	}
 	c, i := e.loc()
-	return e.t.Name(c.domain.at(i))
+	return e.t.names[c.Domain.At(i)]
 }
 
 // Args returns the event's raw args object, or nil when it has none or its
@@ -271,8 +273,8 @@ func (e Event) Args() json.RawMessage {
 		return nil
 	}
 	c, i := e.loc()
-	if id := c.args.at(i); id != NoName {
-		return json.RawMessage(e.t.Name(id))
+	if id := c.Args.At(i); id != 0 {
+		return json.RawMessage(e.t.names[id])
 	}
 	return nil
 }

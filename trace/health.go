@@ -3,6 +3,9 @@ package trace
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/trace/internal/column"
 )
 
 // HealthStatus says how far a trace's numbers can be trusted.
@@ -135,6 +138,26 @@ func (ls *losses) merge(m *losses) {
 	}
 }
 
+// LoseDetail counts n losses of one reason and says what was lost. Details of
+// the same reason are joined; a detail that is already there is not repeated.
+func (b *Builder) LoseDetail(reason LossReason, n int64, detail string) {
+	l := b.losses.get(reason)
+	l.Count += n
+	for _, d := range l.details() {
+		if d == detail {
+			return
+		}
+	}
+	if l.Detail != "" {
+		l.Detail += detailSeparator
+	}
+	l.Detail += detail
+}
+
+const detailSeparator = "; "
+
+func (l *Loss) details() []string { return strings.Split(l.Detail, detailSeparator) }
+
 func (h Health) clone() Health {
 	h.Findings = slices.Clone(h.Findings)
 	h.Losses = slices.Clone(h.Losses)
@@ -144,7 +167,7 @@ func (h Health) clone() Health {
 // examine computes the health report.
 func (t *Trace) examine(ls losses, notes []Finding) Health {
 	g := &t.lanes[LaneGPU]
-	h := Health{Activities: g.len(), Findings: notes}
+	h := Health{Activities: g.Len(), Findings: notes}
 	slices.SortFunc(ls.list, func(a, b Loss) int {
 		if a.Reason < b.Reason {
 			return -1
@@ -157,9 +180,9 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	}
 	n := t.countOddities(&h)
 	switch {
-	case g.len() == 0 && t.Len() == 0:
+	case g.Len() == 0 && t.Len() == 0:
 		add("empty", HealthUnusable, 0, []string{"everything"}, "the trace holds no events")
-	case g.len() == 0:
+	case g.Len() == 0:
 		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == LossTruncated }))
 		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
@@ -195,42 +218,42 @@ type oddities struct {
 // them, here and in h.
 func (t *Trace) countOddities(h *Health) (n oddities) {
 	g := &t.lanes[LaneGPU]
-	lastEnd := make([]Time, len(t.queues)) // 0 is before any start
-	for i := range g.start {
-		if g.kind[i] == KindGraph {
+	lastEnd := make([]int64, len(t.queues)) // 0 is before any start
+	for i := range g.Start {
+		if Kind(g.Kind[i]) == KindGraph {
 			h.GraphRows++
 		}
 		if t.launchOf[i] < 0 {
 			h.Orphans++
-			if i < g.len()/10 {
+			if i < g.Len()/10 {
 				n.front++
 			}
 		}
 		switch {
-		case g.recorded.at(i) != 0:
+		case g.Recorded.At(i) != 0:
 			if n.capped++; n.capped == 1 {
-				n.firstCapped = t.names[g.name[i]]
+				n.firstCapped = t.names[g.Name[i]]
 			}
-		case g.dur[i] > absurdDuration:
+		case g.Dur[i] > column.AbsurdDuration:
 			n.absurd++
-		case g.unended.at(i) != 0:
+		case g.Unended.At(i) != 0:
 			n.unfinished++
 		}
-		end := &lastEnd[g.queue[i]]
-		if g.start[i] < *end {
+		end := &lastEnd[g.Queue[i]]
+		if g.Start[i] < *end {
 			n.overlap++
 		}
-		*end = max(*end, g.start[i]+Time(g.dur[i]))
+		*end = max(*end, g.End(i))
 	}
 	launches := &t.lanes[LaneLaunch]
-	hasActivity := make([]bool, launches.len())
+	hasActivity := make([]bool, launches.Len())
 	for _, l := range t.launchOf {
 		if l >= 0 {
 			hasActivity[l] = true
 		}
 	}
-	for i := range launches.start {
-		if !hasActivity[i] && IsGraphLaunchName(t.names[launches.name[i]]) {
+	for i := range launches.Start {
+		if !hasActivity[i] && IsGraphLaunchName(t.names[launches.Name[i]]) {
 			h.EmptyGraphs++
 		}
 	}
@@ -245,7 +268,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	g := &t.lanes[LaneGPU]
 	if h.Orphans > 0 {
 		sev := HealthOK
-		if h.Orphans*100 > g.len() {
+		if h.Orphans*100 > g.Len() {
 			sev = HealthDegraded
 		}
 		where := ""
@@ -253,7 +276,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 			where = ", most of them at the start of the window"
 		}
 		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
-			h.Orphans, g.len(), 100*float64(h.Orphans)/float64(g.len()), where)
+			h.Orphans, g.Len(), 100*float64(h.Orphans)/float64(g.Len()), where)
 	}
 	if h.GraphRows > 0 {
 		add("graph-rows", HealthDegraded, int64(h.GraphRows), []string{"layers", "attribution"},
@@ -265,7 +288,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.absurd > 0 {
 		add("absurd-duration", HealthDegraded, int64(n.absurd), []string{"gpu-time"},
-			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", n.absurd, absurdDuration/1_000_000_000)
+			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", n.absurd, column.AbsurdDuration/1_000_000_000)
 	}
 	if n.capped > 0 {
 		add("capped-duration", HealthDegraded, int64(n.capped), []string{"gpu-time"},

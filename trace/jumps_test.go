@@ -19,7 +19,7 @@ func TestAtDeepStacks(t *testing.T) {
 			}
 			depth = max(depth, n)
 			at += n + rng.Int64N(n)
-			if b.t.lanes[LanePython].len() > 3000 {
+			if b.t.lanes[LanePython].Len() > 3000 {
 				break
 			}
 		}
@@ -29,12 +29,12 @@ func TestAtDeepStacks(t *testing.T) {
 		for range 2000 {
 			x := Time(rng.Int64N(at + 50))
 			k := int32(-1)
-			for i := range c.start {
-				if c.start[i] <= x {
+			for i := range c.Start {
+				if c.Start[i] <= int64(x) {
 					k = int32(i)
 				}
 			}
-			for k >= 0 && c.start[k]+Time(c.dur[k]) < x {
+			for k >= 0 && c.End(int(k)) < int64(x) {
 				k = p[k]
 			}
 			got := tr.FrameAt(0, x)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
+
+	"github.com/llmstrata/strata/trace/internal/column"
 )
 
 // Limits bounds what an input may make the reader do. A field that is
@@ -124,8 +126,8 @@ func (b *Builder) loadBytes() int64 {
 	sorting := int64(0)
 	for l := range b.t.lanes {
 		c := &b.t.lanes[l]
-		sum += c.size()
-		sorting = max(sorting, int64(c.len())*sortBytes)
+		sum += c.Size()
+		sorting = max(sorting, int64(c.Len())*column.SortBytes)
 	}
 	return sum + sorting
 }

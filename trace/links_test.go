@@ -36,24 +36,24 @@ func TestLinksAgainstTheObviousOnes(t *testing.T) {
 		}
 		tr := b.Finish()
 		g, c := &tr.lanes[LaneGPU], &tr.lanes[LaneLaunch]
-		for i := range g.start {
+		for i := range g.Start {
 			var same, launching []int32
-			for j := range c.start {
-				if g.corr.at(i) == NoCorrelation || c.corr.at(j) != g.corr.at(i) || c.scope.at(j) != g.scope.at(i) {
+			for j := range c.Start {
+				if g.Corr.At(i) == 0 || c.Corr.At(j) != g.Corr.At(i) || c.Scope.At(j) != g.Scope.At(i) {
 					continue
 				}
 				same = append(same, int32(j))
-				if isLaunchName(tr.names[c.name[j]]) {
+				if isLaunchName(tr.names[c.Name[j]]) {
 					launching = append(launching, int32(j))
 				}
 			}
 			if len(launching) > 0 {
 				same = launching
 			}
-			slices.SortStableFunc(same, func(a, b int32) int { return cmp.Compare(c.start[a], c.start[b]) })
+			slices.SortStableFunc(same, func(a, b int32) int { return cmp.Compare(c.Start[a], c.Start[b]) })
 			want := int32(-1)
 			for k, j := range same {
-				if k == 0 || c.start[j] <= g.start[i] {
+				if k == 0 || c.Start[j] <= g.Start[i] {
 					want = j
 				}
 			}

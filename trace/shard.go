@@ -9,6 +9,8 @@ import (
 
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/scan"
+
+	"github.com/llmstrata/strata/trace/internal/column"
 )
 
 // NOTE: loading in parallel. Each worker of scan.Parallel numbers names,
@@ -58,7 +60,7 @@ func newWorker(id int, cfg *config) *worker {
 // shard holds the events of one piece of the file, in a worker's numbers.
 type shard struct {
 	w      *worker
-	lanes  [laneCount]columns
+	lanes  [laneCount]column.Columns
 	counts []phaseCounts // by category
 	others map[[2]string]int64
 	minRaw int64
@@ -128,7 +130,7 @@ func newShard(w *worker) *shard {
 
 func (s *shard) reset() {
 	for l := range s.lanes {
-		s.lanes[l].truncate()
+		s.lanes[l].Truncate()
 	}
 	clear(s.counts)
 	clear(s.others)
@@ -222,66 +224,66 @@ func (s *shard) complete(ev *scan.Event, cat *category) {
 		return
 	}
 	c := &s.lanes[lane]
-	i := len(c.start)
-	c.start = append(c.start, Time(ev.TS))
-	c.dur = append(c.dur, dur)
-	c.name = append(c.name, s.name(ev.Name))
-	c.kind = append(c.kind, kind)
+	i := len(c.Start)
+	c.Start = append(c.Start, ev.TS)
+	c.Dur = append(c.Dur, dur)
+	c.Name = append(c.Name, s.name(ev.Name))
+	c.Kind = append(c.Kind, uint8(kind))
 	if kind == KindSync {
 		foldSyncThread(ev)
 	}
 	switch lane {
 	case LaneGPU:
-		c.queue = append(c.queue, s.queue(ev))
+		c.Queue = append(c.Queue, s.queue(ev))
 		if ev.Has&scan.HasGrid != 0 {
-			c.shape.set(i, s.launchConfig(ev))
+			c.Shape.Set(i, s.launchConfig(ev))
 		}
 	default:
 		th := int32(NoThread)
 		if kind != KindGPUAnnotation {
 			th = s.thread(ev)
 		}
-		c.thread = append(c.thread, ThreadIndex(th))
+		c.Thread = append(c.Thread, th)
 		if kind == KindGPUAnnotation || kind == KindSync {
-			c.annQueue.set(i, s.queue(ev)+1)
+			c.AnnQueue.Set(i, s.queue(ev)+1)
 		}
 		if lane == LaneOp && ev.Has&scan.HasDims != 0 {
-			c.shape.set(i, s.raw(ev.Dims))
+			c.Shape.Set(i, s.raw(ev.Dims))
 		}
 		if lane == LaneOp && ev.Has&scan.HasStack != 0 && len(ev.Stack) > 0 {
-			c.domain.set(i, s.name(ev.Stack))
+			c.Domain.Set(i, s.name(ev.Stack))
 		}
 	}
 	if cat.name != 0 {
-		c.cat.set(i, NameID(cat.name))
+		c.Cat.Set(i, cat.name)
 	}
 	if ev.Has&(scan.HasCorrelation|scan.HasExternalID|scan.HasBytes) != 0 {
 		if ev.Has&scan.HasCorrelation != 0 {
-			c.corr.set(i, CorrelationID(ev.Correlation))
+			c.Corr.Set(i, uint64(ev.Correlation))
 		}
 		if ev.Has&scan.HasExternalID != 0 {
-			c.ext.set(i, uint64(ev.ExternalID))
+			c.Ext.Set(i, uint64(ev.ExternalID))
 		}
 		if ev.Has&scan.HasBytes != 0 {
-			c.bytes.set(i, ev.Bytes)
+			c.Bytes.Set(i, ev.Bytes)
 		}
 	}
 	if lane == LaneGPU && ev.Has&(scan.HasGraphID|scan.HasGraphNode|scan.HasUnfinished) != 0 {
 		if ev.Has&scan.HasUnfinished != 0 {
-			c.unended.set(i, 1)
+			c.Unended.Set(i, 1)
 		}
 		if ev.Has&scan.HasGraphID != 0 {
-			c.graph.set(i, uint64(ev.GraphID))
+			c.Graph.Set(i, uint64(ev.GraphID))
 		}
 		if ev.Has&scan.HasGraphNode != 0 {
-			c.node.set(i, uint64(ev.GraphNode))
+			c.Node.Set(i, uint64(ev.GraphNode))
 		}
 	}
 	if w.cfg.args[kind] && ev.Has&scan.HasArgs != 0 {
-		c.args.set(i, s.raw(ev.Args))
+		c.Args.Set(i, s.raw(ev.Args))
 	}
 	if ev.Has&scan.HasPID != 0 && ev.PID.Text != nil {
-		c.scope.set(i, s.scope(ev.PID.Text))
+		c.Scope.Set(i, s.scope(ev.PID.Text))
 	}
 }
 
@@ -304,7 +306,7 @@ func (s *shard) category(cat []byte) int32 {
 		c := category{text: text(cat)}
 		c.kind = KindOf(c.text, "")
 		if c.text != defaultCategory[c.kind] {
-			c.name = uint32(s.name(cat))
+			c.name = s.name(cat)
 		}
 		i = int32(len(w.cats))
 		w.cats = append(w.cats, c)
@@ -323,7 +325,7 @@ func text(raw []byte) string {
 }
 
 // name numbers the raw contents of a JSON string.
-func (s *shard) name(raw []byte) NameID {
+func (s *shard) name(raw []byte) uint32 {
 	id, isNew := s.w.names.ID(raw)
 	if isNew {
 		f := freshName{text: s.w.names.Key(id)}
@@ -337,21 +339,21 @@ func (s *shard) name(raw []byte) NameID {
 		s.freshNames = append(s.freshNames, f)
 		s.freshBytes += int64(len(f.text))
 	}
-	return NameID(id)
+	return id
 }
 
 // raw numbers bytes that are kept as they are.
-func (s *shard) raw(b []byte) NameID {
+func (s *shard) raw(b []byte) uint32 {
 	id, isNew := s.w.raws.ID(b)
 	if isNew {
 		s.freshRaws = append(s.freshRaws, s.w.raws.Key(id))
 		s.freshBytes += int64(len(b))
 	}
-	return NameID(id)
+	return id
 }
 
 // launchConfig numbers "gx,gy,gz|bx,by,bz".
-func (s *shard) launchConfig(ev *scan.Event) NameID {
+func (s *shard) launchConfig(ev *scan.Event) uint32 {
 	b := s.w.scratch[:0]
 	b = appendNumbers(b, ev.Grid)
 	b = append(b, '|')
@@ -525,7 +527,7 @@ func (s *shard) half(ev *scan.Event, cat *category) {
 		ev.Name = nil
 	}
 	// Numbered like any name, so that it is kept once however often it comes.
-	name := s.w.names.Key(uint32(s.name(ev.Name)))
+	name := s.w.names.Key(s.name(ev.Name))
 	if !scan.IsPlain(ev.Name) {
 		name = text(ev.Name)
 	}

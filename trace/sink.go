@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/internal/scan"
+
+	"github.com/llmstrata/strata/trace/internal/column"
 )
 
 // sink appends shards to a Builder in file order. See the NOTE in shard.go.
@@ -35,7 +37,7 @@ type sinkWorker struct {
 	threadKeys  []threadKey
 	queueKeys   []queue
 	scopeKeys   []string
-	threads     []ThreadIndex
+	threads     []int32
 	queues      []int32
 	scopes      []uint16
 	cats        []string
@@ -43,16 +45,16 @@ type sinkWorker struct {
 }
 
 // translation maps a worker's name numbers; unset until a row needs one.
-type translation []NameID
+type translation []uint32
 
-const unset = NameID(math.MaxUint32)
+const unset = uint32(math.MaxUint32)
 
 func newSink(cfg *config, b *Builder, workers int, progress func() (done, total int64)) *sink {
 	k := &sink{cfg: cfg, b: b, workers: make([]sinkWorker, workers+1), progress: progress, open: map[threadKey][]pairEvent{}}
 	for i := range k.workers {
 		w := &k.workers[i]
-		w.names, w.nameText = translation{NoName}, []freshName{{}}
-		w.raws, w.rawText = translation{NoName}, []string{""}
+		w.names, w.nameText = translation{0}, []freshName{{}}
+		w.raws, w.rawText = translation{0}, []string{""}
 		w.scopes, w.scopeKeys = []uint16{0}, []string{""}
 	}
 	return k
@@ -81,7 +83,7 @@ func (k *sink) learn(s *shard) *sinkWorker {
 	}
 	w.threadKeys = append(w.threadKeys, s.freshThreads...)
 	for range s.freshThreads {
-		w.threads = append(w.threads, NoThread)
+		w.threads = append(w.threads, -1)
 	}
 	w.queueKeys = append(w.queueKeys, s.freshQueues...)
 	for range s.freshQueues {
@@ -113,7 +115,7 @@ func (k *sink) Commit(sh scan.Shard) error {
 	b := k.b
 	for l := range s.lanes {
 		src := &s.lanes[l]
-		n := src.len()
+		n := src.Len()
 		if n == 0 {
 			continue
 		}
@@ -121,7 +123,7 @@ func (k *sink) Commit(sh scan.Shard) error {
 			break
 		}
 		k.translate(w, src)
-		b.t.lanes[l].appendAll(src, k.predict)
+		b.t.lanes[l].Append(src, k.predict)
 	}
 	b.minRaw = min(b.minRaw, s.minRaw)
 	if s.rank.any {
@@ -170,56 +172,56 @@ func (k *sink) tell() {
 }
 
 // translate rewrites a shard's columns from the worker's numbers.
-func (k *sink) translate(w *sinkWorker, c *columns) {
-	for i, id := range c.name {
-		c.name[i] = k.nameID(w, id)
+func (k *sink) translate(w *sinkWorker, c *column.Columns) {
+	for i, id := range c.Name {
+		c.Name[i] = k.nameID(w, id)
 	}
-	for i, id := range c.cat.v {
-		c.cat.v[i] = k.nameID(w, id)
+	for i, id := range c.Cat.V {
+		c.Cat.V[i] = k.nameID(w, id)
 	}
-	for i, id := range c.shape.v {
-		c.shape.v[i] = k.rawID(w, id)
+	for i, id := range c.Shape.V {
+		c.Shape.V[i] = k.rawID(w, id)
 	}
-	for i, id := range c.args.v {
-		c.args.v[i] = k.rawID(w, id)
+	for i, id := range c.Args.V {
+		c.Args.V[i] = k.rawID(w, id)
 	}
-	for i, id := range c.domain.v {
-		c.domain.v[i] = k.nameID(w, id)
+	for i, id := range c.Domain.V {
+		c.Domain.V[i] = k.nameID(w, id)
 	}
-	for i, th := range c.thread {
-		if th == NoThread {
+	for i, th := range c.Thread {
+		if th < 0 {
 			continue
 		}
 		g := w.threads[th]
-		if g == NoThread {
+		if g < 0 {
 			key := w.threadKeys[th]
-			g = k.b.thread(ProcessRef{ID: key.proc.id, Label: key.proc.label}, key.tid, key.label)
+			g = int32(k.b.thread(ProcessRef{ID: key.proc.id, Label: key.proc.label}, key.tid, key.label))
 			w.threads[th] = g
 		}
-		c.thread[i] = g
+		c.Thread[i] = g
 	}
-	for i, q := range c.queue {
-		c.queue[i] = k.queueID(w, q)
+	for i, q := range c.Queue {
+		c.Queue[i] = k.queueID(w, q)
 	}
-	for i, q := range c.annQueue.v {
+	for i, q := range c.AnnQueue.V {
 		if q > 0 {
-			c.annQueue.v[i] = k.queueID(w, q-1) + 1
+			c.AnnQueue.V[i] = k.queueID(w, q-1) + 1
 		}
 	}
-	for i, s := range c.scope.v {
+	for i, s := range c.Scope.V {
 		if s != 0 && w.scopes[s] == 0 {
 			w.scopes[s] = k.b.scope(w.scopeKeys[s])
 		}
-		c.scope.v[i] = w.scopes[s]
+		c.Scope.V[i] = w.scopes[s]
 	}
 }
 
-func (k *sink) nameID(w *sinkWorker, id NameID) NameID {
+func (k *sink) nameID(w *sinkWorker, id uint32) uint32 {
 	g := w.names[id]
 	if g == unset {
 		f := &w.nameText[id]
 		before := len(k.b.t.names)
-		g = k.b.internOwned(f.text)
+		g = uint32(k.b.internOwned(f.text))
 		if f.repaired && len(k.b.t.names) > before {
 			k.repaired++
 		}
@@ -229,10 +231,10 @@ func (k *sink) nameID(w *sinkWorker, id NameID) NameID {
 	return g
 }
 
-func (k *sink) rawID(w *sinkWorker, id NameID) NameID {
+func (k *sink) rawID(w *sinkWorker, id uint32) uint32 {
 	g := w.raws[id]
 	if g == unset {
-		g = k.b.internOwned(w.rawText[id])
+		g = uint32(k.b.internOwned(w.rawText[id]))
 		w.raws[id] = g
 		w.rawText[id] = ""
 	}

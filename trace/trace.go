@@ -5,6 +5,8 @@ import (
 	"sort"
 	"sync"
 	"time"
+
+	"github.com/llmstrata/strata/trace/internal/column"
 )
 
 // Trace is a loaded profiler trace. It is immutable and safe for concurrent
@@ -12,7 +14,7 @@ import (
 type Trace struct {
 	meta    Meta
 	names   []string // by NameID; names[0] is ""
-	lanes   [laneCount]columns
+	lanes   [laneCount]column.Columns
 	base    [laneCount + 1]EventID // base[l] is the id of lane l's first event
 	threads []Thread
 	queues  []queue // (device, stream) pairs seen
@@ -77,7 +79,7 @@ func (t *Trace) LaneLen(l Lane) int {
 	if l >= laneCount {
 		return 0
 	}
-	return t.lanes[l].len()
+	return t.lanes[l].Len()
 }
 
 // At returns the event with the given id; it is not valid when id is out of range.
@@ -91,7 +93,7 @@ func (t *Trace) At(id EventID) Event {
 // LaneAt returns the i-th event of lane l in the lane's order; it is not valid
 // when there is none.
 func (t *Trace) LaneAt(l Lane, i int) Event {
-	if l >= laneCount || i < 0 || i >= t.lanes[l].len() {
+	if l >= laneCount || i < 0 || i >= t.lanes[l].Len() {
 		return Event{}
 	}
 	return Event{t, t.base[l] + EventID(i)}

@@ -34,6 +34,8 @@ var Layers = Layering{
 	"trace/nsys":       {"trace"},
 	"trace/pftrace":    {"trace"},
 
+	"trace/internal/column": {},
+
 	"hostoverhead/internal/settings": {"internal/framework"},
 	"hostoverhead/internal/timeline": {"trace", "hostoverhead/internal/names", "internal/interval"},
 	"hostoverhead/internal/names":    {"layer", "classify", "trace", "internal/framework"},

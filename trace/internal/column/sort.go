@@ -1,4 +1,4 @@
-package trace
+package column
 
 import (
 	"context"
@@ -43,15 +43,15 @@ func sortRuns[T any](ctx context.Context, v []T, less func(a, b T) bool) []T {
 	return v
 }
 
-// checkEvery is how many rows are worked on between two looks at the context:
+// CheckEvery is how many rows are worked on between two looks at the context:
 // a millisecond's worth. It is a power of two.
-const checkEvery = 1 << 16
+const CheckEvery = 1 << 16
 
 // mergeRuns merges the sorted v[lo:mid] and v[mid:hi] into dst[lo:hi].
 func mergeRuns[T any](ctx context.Context, dst, v []T, lo, mid, hi int32, less func(a, b T) bool) {
 	i, j := lo, mid
 	for k := lo; k < hi; k++ {
-		if k%checkEvery == 0 && ctx.Err() != nil {
+		if k%CheckEvery == 0 && ctx.Err() != nil {
 			return
 		}
 		if i < mid && (j >= hi || !less(v[j], v[i])) {
@@ -64,18 +64,19 @@ func mergeRuns[T any](ctx context.Context, dst, v []T, lo, mid, hi int32, less f
 	}
 }
 
-// sort orders the rows as the Lane constants promise. Ties keep their input
-// order, which is the last word of the order. first is what threadRows says of
+// Sort orders the rows: those of a CPU lane by thread, start, longest first, those
+// of the GPU lane by start. Ties keep their input
+// order, which is the last word of the order. first is what ThreadRows says of
 // a CPU lane, nil of the GPU lane.
-func (c *columns) sort(ctx context.Context, first []int32) {
+func (c *Columns) Sort(ctx context.Context, first []int32) {
 	sorted := true
-	for i := 1; i < c.len() && sorted; i++ {
+	for i := 1; i < c.Len() && sorted; i++ {
 		sorted = !c.less(int32(i), int32(i-1))
 	}
 	if sorted {
 		return
 	}
-	p := make([]int32, c.len())
+	p := make([]int32, c.Len())
 	if first == nil {
 		for i := range p {
 			p[i] = int32(i)
@@ -84,7 +85,7 @@ func (c *columns) sort(ctx context.Context, first []int32) {
 	} else {
 		// Once the threads are apart, their rows are usually in order.
 		next := slices.Clone(first)
-		for i, th := range c.thread {
+		for i, th := range c.Thread {
 			p[next[th+1]] = int32(i)
 			next[th+1]++
 		}
@@ -93,20 +94,54 @@ func (c *columns) sort(ctx context.Context, first []int32) {
 		part := p[first[k]:first[k+1]]
 		copy(part, sortRuns(ctx, part, c.less))
 	}
-	c.applyOrder(ctx, p)
+	c.Take(ctx, p)
 }
 
 // less orders rows by thread, start, longest first (CPU lanes) or by start
 // (GPU lane).
-func (c *columns) less(a, b int32) bool {
-	if len(c.thread) > 0 {
-		if c.thread[a] != c.thread[b] {
-			return c.thread[a] < c.thread[b]
+func (c *Columns) less(a, b int32) bool {
+	if len(c.Thread) > 0 {
+		if c.Thread[a] != c.Thread[b] {
+			return c.Thread[a] < c.Thread[b]
 		}
-		if c.start[a] != c.start[b] {
-			return c.start[a] < c.start[b]
+		if c.Start[a] != c.Start[b] {
+			return c.Start[a] < c.Start[b]
 		}
-		return c.dur[a] > c.dur[b]
+		return c.Dur[a] > c.Dur[b]
 	}
-	return c.start[a] < c.start[b]
+	return c.Start[a] < c.Start[b]
+}
+
+// Rebase makes times relative to origin.
+func (c *Columns) Rebase(origin int64) {
+	for i := range c.Start {
+		c.Start[i] -= origin
+	}
+}
+
+// Bounds returns the first start and the last end, 0 and 0 when there are no
+// rows. Rows are sorted by start only within a thread.
+func (c *Columns) Bounds() (first, last int64) {
+	for i, start := range c.Start {
+		end := c.End(i)
+		if i == 0 {
+			first, last = start, end
+		}
+		first, last = min(first, start), max(last, end)
+	}
+	return first, last
+}
+
+// ThreadRows returns, at th+1, the first row of each of n threads; thread −1 is none.
+func ThreadRows(thread []int32, n int) []int32 {
+	r := make([]int32, n+2)
+	for _, th := range thread {
+		r[th+1]++
+	}
+	var sum int32
+	for k, c := range r {
+		r[k] = sum
+		sum += c
+	}
+	return r
 }

@@ -1,4 +1,4 @@
-package trace
+package column
 
 import (
 	"context"
@@ -30,30 +30,27 @@ const (
 	maxRepaired = 0.5
 )
 
-// CodeScrambled is the [Finding] of scrambled records.
-const CodeScrambled = "scrambled-records"
-
 // launchGroup is what one launch ran on one stream.
 type launchGroup struct {
 	queue int32
 	scope uint16
-	corr  CorrelationID
+	corr  uint64
 }
 
-// scrambled counts the rows of scrambled launches. Where repair is set, the
+// Scrambled counts the rows of scrambled launches. Where Repair is set, the
 // names of such a launch stand by the times in the order of the file.
-type scrambled struct {
-	repair   bool
-	launches int
-	rows     int64 // that have another time in the other order
+type Scrambled struct {
+	Repair   bool  // put them in order
+	Launches int   // that are scrambled
+	Rows     int64 // that have another time in the other order
 	of       int64 // rows of these launches
 
 	before, after float64 // spread, of the launch with most rows
 	largest       int
 }
 
-// judgeOrder looks for scrambled launches. The rows must stand in file order.
-func (s *scrambled) judgeOrder(ctx context.Context, c *columns, queues int) {
+// Judge looks for scrambled launches. The rows must stand in file order.
+func (s *Scrambled) Judge(ctx context.Context, c *Columns, queues int) {
 	for _, rows := range c.disordered(queues) {
 		if ctx.Err() != nil {
 			return
@@ -64,13 +61,13 @@ func (s *scrambled) judgeOrder(ctx context.Context, c *columns, queues int) {
 
 // disordered returns the rows of each launch that does not stand in the order of
 // time, in file order, the launch that comes first in the file first.
-func (c *columns) disordered(queues int) [][]int32 {
-	at := func(i int) launchGroup { return launchGroup{c.queue[i], c.scope.at(i), c.corr.at(i)} }
+func (c *Columns) disordered(queues int) [][]int32 {
+	at := func(i int) launchGroup { return launchGroup{c.Queue[i], c.Scope.At(i), c.Corr.At(i)} }
 	last := make([]int32, queues) // row + 1 of each queue
 	index := map[launchGroup]int{}
-	for i := range c.start {
-		p := &last[c.queue[i]]
-		if j := int(*p) - 1; j >= 0 && c.start[i] < c.start[j] && c.corr.at(i) != NoCorrelation && at(i) == at(j) {
+	for i := range c.Start {
+		p := &last[c.Queue[i]]
+		if j := int(*p) - 1; j >= 0 && c.Start[i] < c.Start[j] && c.Corr.At(i) != 0 && at(i) == at(j) {
 			if _, ok := index[at(i)]; !ok {
 				index[at(i)] = len(index)
 			}
@@ -81,7 +78,7 @@ func (c *columns) disordered(queues int) [][]int32 {
 		return nil
 	}
 	out := make([][]int32, len(index))
-	for i := range c.start {
+	for i := range c.Start {
 		if g, ok := index[at(i)]; ok {
 			out[g] = append(out[g], int32(i))
 		}
@@ -90,60 +87,60 @@ func (c *columns) disordered(queues int) [][]int32 {
 }
 
 // judgeLaunch judges the rows of one launch, and repairs them where asked to.
-func (s *scrambled) judgeLaunch(c *columns, rows []int32) {
+func (s *Scrambled) judgeLaunch(c *Columns, rows []int32) {
 	if len(rows) < minReplay {
 		return
 	}
 	byTime := slices.Clone(rows)
-	slices.SortStableFunc(byTime, func(a, b int32) int { return int(min(1, max(-1, c.start[a]-c.start[b]))) })
+	slices.SortStableFunc(byTime, func(a, b int32) int { return int(min(1, max(-1, c.Start[a]-c.Start[b]))) })
 	before, after := c.spread(rows, rows), c.spread(rows, byTime)
 	if before < minSpread || after > maxRepaired*before {
 		return
 	}
-	s.launches++
+	s.Launches++
 	s.of += int64(len(rows))
 	for k := range rows {
 		if rows[k] != byTime[k] {
-			s.rows++
+			s.Rows++
 		}
 	}
 	if len(rows) > s.largest {
 		s.largest, s.before, s.after = len(rows), before, after
 	}
-	if s.repair {
+	if s.Repair {
 		c.timesInOrder(rows, byTime)
 	}
 }
 
 // timesInOrder gives row rows[k] the time of row times[k].
-func (c *columns) timesInOrder(rows, times []int32) {
-	start, dur := make([]Time, len(rows)), make([]int64, len(rows))
+func (c *Columns) timesInOrder(rows, times []int32) {
+	start, dur := make([]int64, len(rows)), make([]int64, len(rows))
 	for k, i := range times {
-		start[k], dur[k] = c.start[i], c.dur[i]
+		start[k], dur[k] = c.Start[i], c.Dur[i]
 	}
 	for k, i := range rows {
-		c.start[i], c.dur[i] = start[k], dur[k]
+		c.Start[i], c.Dur[i] = start[k], dur[k]
 	}
 }
 
 // spread is how much ln(duration) varies under one name, where the k-th name is
 // that of names[k] and the k-th duration that of times[k]: the root of the mean
 // square, over names that occur more than once.
-func (c *columns) spread(names, times []int32) float64 {
+func (c *Columns) spread(names, times []int32) float64 {
 	type sums struct {
 		n       int
 		x, both float64
 	}
-	by := map[NameID]*sums{}
+	by := map[uint32]*sums{}
 	order := []*sums{} // so that the sum does not depend on the map
 	for k, i := range names {
-		s := by[c.name[i]]
+		s := by[c.Name[i]]
 		if s == nil {
 			s = &sums{}
-			by[c.name[i]] = s
+			by[c.Name[i]] = s
 			order = append(order, s)
 		}
-		x := math.Log(float64(max(1, c.dur[times[k]])))
+		x := math.Log(float64(max(1, c.Dur[times[k]])))
 		s.n++
 		s.x += x
 		s.both += x * x
@@ -161,26 +158,12 @@ func (c *columns) spread(names, times []int32) float64 {
 	return math.Sqrt(square / float64(n))
 }
 
-// finding is what the health report says, nil where nothing is scrambled.
-func (s *scrambled) finding() *Finding {
-	if s.launches == 0 {
-		return nil
+// String says what is scrambled, and by what that is known.
+func (s *Scrambled) String() string {
+	launches := "1 graph launch"
+	if s.Launches != 1 {
+		launches = fmt.Sprintf("%d graph launches", s.Launches)
 	}
-	f := &Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.rows, Affects: []string{"gpu-time", "layers", "attribution"}}
-	what := fmt.Sprintf("%d of the %d kernels of %s carry the times of other kernels: durations spread by %.2f (ln) under one name, with names in the order of the file by %.2f",
-		s.rows, s.of, counted(s.launches, "graph launch", "graph launches"), s.before, s.after)
-	if s.repair {
-		f.Code = "order-repaired"
-		f.Message = "REPAIRED, not as recorded: " + what + "; names are taken in the order of the file and times in theirs, as asked for"
-		return f
-	}
-	f.Message = what + "; no time of a kernel, layer or operator in them is to be trusted (--repair-order joins the names in file order with the times in theirs)"
-	return f
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d of the %d kernels of %s carry the times of other kernels: durations spread by %.2f (ln) under one name, with names in the order of the file by %.2f",
+		s.Rows, s.of, launches, s.before, s.after)
 }

@@ -1,17 +1,16 @@
-package trace
+package column
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 )
 
-// absurdDuration is the longest believable single activity. ROCm flush bugs
+// AbsurdDuration is the longest believable single activity. ROCm flush bugs
 // and unfinished events give durations up to the window's end; the longest
 // real kernels in LLM traces are well below a second, collectives that wait
 // for profiler start reach seconds (17.5 s reported in Hyperloom #1249).
-const absurdDuration = 10_000_000_000 // ns
+const AbsurdDuration = 10_000_000_000 // ns
 
 // overlapSlack is how far an impossible duration must reach into the next
 // activity of the stream before it is capped. Programmatic dependent launches
@@ -30,23 +29,24 @@ type line struct {
 	scope uint16
 }
 
-// capDurations ends activities that cannot have lasted as long as recorded
+// CapDurations ends activities that cannot have lasted as long as recorded
 // where the next one of their stream begins: those that last absurdly long,
 // were not finished when recording stopped, or overlap more than maxOverlapped
 // activities of later launches. The parallel branches of one graph replay, which
 // profilers write to one stream, share a launch and so are free to overlap.
-// Rows are sorted by start.
-func (c *columns) capDurations(queues []queue) {
-	n := c.len()
-	last := make(map[line]int32, len(queues)) // the row looked at before, by line
-	next := make([]int32, n)                  // the next row of the line, −1 for none
-	other := make([]int32, n)                 // the next one of another launch
+// Rows are sorted by start. Activities of the kind graph are rows for whole replays;
+// ordered says of each queue whether it is a stream, done in order.
+func (c *Columns) CapDurations(graph uint8, ordered []bool) {
+	n := c.Len()
+	last := make(map[line]int32, len(ordered)) // the row looked at before, by line
+	next := make([]int32, n)                   // the next row of the line, −1 for none
+	other := make([]int32, n)                  // the next one of another launch
 	for i := n - 1; i >= 0; i-- {
-		l := line{c.queue[i], c.scope.at(i)}
+		l := line{c.Queue[i], c.Scope.At(i)}
 		next[i], other[i] = -1, -1
 		if k, ok := last[l]; ok {
 			next[i], other[i] = k, k
-			if corr := c.corr.at(i); corr != 0 && corr == c.corr.at(int(k)) {
+			if corr := c.Corr.At(i); corr != 0 && corr == c.Corr.At(int(k)) {
 				other[i] = other[k]
 			}
 		}
@@ -54,34 +54,34 @@ func (c *columns) capDurations(queues []queue) {
 		if next[i] < 0 {
 			continue
 		}
-		after, end := c.start[next[i]], c.start[i]+Time(c.dur[i])
+		after, end := c.Start[next[i]], c.End(i)
 		if end <= after+overlapSlack {
 			continue
 		}
-		ordered := c.kind[i] != KindGraph && queues[c.queue[i]].stream != NoStream
-		if c.dur[i] > absurdDuration || c.unended.at(i) != 0 || ordered && c.overlapped(next, other[i], end-overlapSlack) > maxOverlapped {
-			c.recorded.set(i, c.dur[i]+1)
-			c.dur[i] = int64(after - c.start[i])
+		inOrder := c.Kind[i] != graph && ordered[c.Queue[i]]
+		if c.Dur[i] > AbsurdDuration || c.Unended.At(i) != 0 || inOrder && c.overlapped(next, other[i], end-overlapSlack) > maxOverlapped {
+			c.Recorded.Set(i, c.Dur[i]+1)
+			c.Dur[i] = after - c.Start[i]
 		}
 	}
 }
 
 // overlapped counts the rows from k on along next that begin before end, up to
 // one more than maxOverlapped.
-func (c *columns) overlapped(next []int32, k int32, end Time) (n int) {
-	for ; k >= 0 && c.start[k] < end && n <= maxOverlapped; k = next[k] {
+func (c *Columns) overlapped(next []int32, k int32, end int64) (n int) {
+	for ; k >= 0 && c.Start[k] < end && n <= maxOverlapped; k = next[k] {
 		n++
 	}
 	return n
 }
 
-// What makes an event one that is far from all others: it is farAway from them,
+// What makes an event one that is far from all others: it is FarAway from them,
 // and farSpans times as far as they are from each other, and no more than one in
 // farShare events (or a single one) are. Clocks that were never read give 0,
 // which is months from the time since boot, and decades from an epoch; a
 // recording's first calls, before a model is loaded, are minutes from the rest.
 const (
-	farAway  = int64(time.Hour)
+	FarAway  = int64(time.Hour)
 	farSpans = 1000
 	farShare = 100
 	// In fewer events than farFewest no group is clearly the recording: of three,
@@ -89,58 +89,64 @@ const (
 	farFewest = 20
 )
 
-// dropFar leaves out the events whose time is far from all others, which cannot
-// be of this recording, and counts them as lost: one of them would make hours of
-// idle time around milliseconds of work.
-func (b *Builder) dropFar(ctx context.Context) {
-	first, last, gap, ok := b.bulk()
+// Far are events whose time is far from all others.
+type Far struct {
+	First   int64  // start of the first of the others
+	Gap     int64  // ns from them to the nearest one left out
+	Dropped int64  // how many were left out
+	Name    uint32 // of the first of them
+}
+
+// DropFar leaves out the events whose time is far from all others, which cannot
+// be of this recording: one of them would make hours of idle time around
+// milliseconds of work. It returns false where there is none, or where it is not
+// clear which these are.
+func DropFar(ctx context.Context, lanes []Columns) (Far, bool) {
+	first, last, gap, ok := bulk(lanes)
 	if !ok {
-		return
+		return Far{}, false
 	}
-	name, dropped := "", int64(0)
-	for l := range b.t.lanes {
-		c := &b.t.lanes[l]
+	far := Far{First: first, Gap: gap}
+	for l := range lanes {
+		c := &lanes[l]
 		var rows []int32
-		for i, start := range c.start {
-			if int64(start) >= first && int64(start) <= last {
+		for i, start := range c.Start {
+			if start >= first && start <= last {
 				rows = append(rows, int32(i))
-			} else if dropped++; name == "" {
-				name = b.t.names[c.name[i]]
+			} else if far.Dropped++; far.Dropped == 1 {
+				far.Name = c.Name[i]
 			}
 		}
-		if len(rows) < c.len() {
-			c.applyOrder(ctx, rows)
-			c.cut(len(rows))
+		if len(rows) < c.Len() {
+			c.Take(ctx, rows)
+			c.Cut(len(rows))
 		}
 	}
-	if b.minRaw < first-farAway {
-		b.minRaw = first
-	}
-	b.LoseDetail(LossBadTime, dropped, fmt.Sprintf("far from all other events, %q by %d s", name, gap/int64(time.Second)))
+	return far, true
 }
 
 // bulk returns the first and last start of the events that belong together, and
 // how far the nearest other event is; false where all do, or where it is not
 // clear which.
-func (b *Builder) bulk() (first, last, gap int64, ok bool) {
-	var starts []Time
-	lo, hi, n := Time(1<<62), Time(-1<<60), 0
-	for l := range b.t.lanes {
-		for _, s := range b.t.lanes[l].start {
+func bulk(lanes []Columns) (first, last, gap int64, ok bool) {
+	var starts []int64
+	lo, hi, n := int64(1<<62), int64(-1<<60), 0
+	for l := range lanes {
+		for _, s := range lanes[l].Start {
 			lo, hi = min(lo, s), max(hi, s)
 		}
-		n += b.t.lanes[l].len()
+		n += lanes[l].Len()
 	}
-	if n < farFewest || int64(hi-lo) <= farAway {
+	if n < farFewest || hi-lo <= FarAway {
 		return 0, 0, 0, false
 	}
-	for l := range b.t.lanes {
-		starts = append(starts, b.t.lanes[l].start...)
+	for l := range lanes {
+		starts = append(starts, lanes[l].Start...)
 	}
 	slices.Sort(starts)
 	from, to := 0, 0 // of the largest group without a gap
 	for i, begin := 1, 0; i <= n; i++ {
-		if i == n || int64(starts[i]-starts[i-1]) > farAway {
+		if i == n || starts[i]-starts[i-1] > FarAway {
 			if i-begin > to-from {
 				from, to = begin, i
 			}
@@ -149,12 +155,12 @@ func (b *Builder) bulk() (first, last, gap int64, ok bool) {
 	}
 	gap = int64(1) << 62
 	if from > 0 {
-		gap = min(gap, int64(starts[from]-starts[from-1]))
+		gap = min(gap, starts[from]-starts[from-1])
 	}
 	if to < n {
-		gap = min(gap, int64(starts[to]-starts[to-1]))
+		gap = min(gap, starts[to]-starts[to-1])
 	}
-	first, last = int64(starts[from]), int64(starts[to-1])
+	first, last = starts[from], starts[to-1]
 	few := n-(to-from) <= max(1, n/farShare)
 	return first, last, gap, to-from < n && few && last-first <= gap/farSpans
 }
