@@ -81,7 +81,7 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	}
 	a.report = &Report{Schema: reportSchema, Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
 	a.head()
-	if err := a.attribute(ctx); err != nil {
+	if a.report.MappingRefused, err = attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
 		return err
 	}
 	a.findModelFiles()

@@ -32,7 +32,7 @@ type siteIndex struct {
 
 func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteIndex {
 	x := &siteIndex{any: map[int32][]siteTime{}}
-	for range stageOrder {
+	for range numStages {
 		x.byStage = append(x.byStage, map[int32][]siteTime{})
 	}
 	for _, w := range works {
@@ -62,11 +62,11 @@ func addSite(list []siteTime, a *activity) []siteTime {
 		if s := &list[i]; s.site == a.site && s.op == a.op && s.model == a.model {
 			s.ns += a.end - a.start
 			s.launches++
-			s.prefill = s.prefill && stageOrder[a.stage] == StageExtend
+			s.prefill = s.prefill && a.stage == stagePrefill
 			return list
 		}
 	}
-	return append(list, siteTime{site: a.site, op: a.op, model: a.model, prefill: stageOrder[a.stage] == StageExtend, ns: a.end - a.start, launches: 1})
+	return append(list, siteTime{site: a.site, op: a.op, model: a.model, prefill: a.stage == stagePrefill, ns: a.end - a.start, launches: 1})
 }
 
 // exact returns the sites of a kernel by its canonical name.
@@ -178,7 +178,7 @@ type question struct {
 }
 
 // named looks a kernel up by its name.
-func (a *analysis) named(q question, mapping, eager *siteIndex) answer {
+func (a *attribution) named(q question, mapping, eager *siteIndex) answer {
 	if s := mapping.exact(q.kernel, q.stage); len(s) > 0 {
 		return answer{s, fromMapping}
 	}
@@ -191,35 +191,35 @@ func (a *analysis) named(q question, mapping, eager *siteIndex) answer {
 	return answer{}
 }
 
-// attribute gives replayed activities the source of the kernel they stand for.
-func (a *analysis) attribute(ctx context.Context) error {
-	mapping, none := newSiteIndex(a.pool, a.mapping, anyKernel), newSiteIndex(a.pool, nil, anyKernel)
-	eager := newSiteIndex(a.pool, a.formal, telling)
-	for _, w := range a.formal {
+// attribution gives the replays of formal traces their sources.
+type attribution struct {
+	pool            *pool
+	formal, mapping []*work
+}
+
+// attribute gives replayed activities of the formal traces the source of the kernel they stand for; refused says why the mapping
+// traces tell nothing of one, "" where they do.
+func attribute(ctx context.Context, p *pool, formal, mapping []*work) (refused string, err error) {
+	a := &attribution{p, formal, mapping}
+	mapped, none := newSiteIndex(p, mapping, anyKernel), newSiteIndex(p, nil, anyKernel)
+	eager := newSiteIndex(p, formal, telling)
+	for _, w := range formal {
 		twins, err := a.twins(ctx, w)
 		if err != nil {
-			return err
+			return "", err
 		}
-		index := mapping
+		index := mapped
 		if why := w.mappingRefused(); why != "" {
-			index, a.report.MappingRefused = none, why
+			index, refused = none, why
 		}
 		a.attributeTrace(w, twins, index, eager)
 	}
 	a.dropPrefillLines()
-	return ctx.Err()
-}
-
-// mappingRefused says why the mapping trace tells nothing of this one, "" where it does or there is none.
-func (w *work) mappingRefused() string {
-	if len(w.a.Devices) == 0 {
-		return ""
-	}
-	return w.a.Devices[0].MappingRefused()
+	return refused, ctx.Err()
 }
 
 // attributeTrace does it for one trace.
-func (a *analysis) attributeTrace(w *work, twins twinTable, mapping, eager *siteIndex) {
+func (a *attribution) attributeTrace(w *work, twins twinTable, mapping, eager *siteIndex) {
 	known := map[question]answer{}
 	// Launches of one kernel are dealt out to its sites in proportion to
 	// their time there: the n-th launch goes to the site whose share it
@@ -249,7 +249,7 @@ func (a *analysis) attributeTrace(w *work, twins twinTable, mapping, eager *site
 			s := deal(ans.sites, given[q])
 			given[q] += act.end - act.start
 			act.site, act.model, act.from = s.site, s.model, ans.from
-			if act.replay && s.prefill && stageOrder[act.stage] == StageDecode {
+			if act.replay && s.prefill && act.stage == stageDecode {
 				act.model = a.pool.modelForDecode(s.model)
 			}
 			if s.op != 0 {
@@ -261,7 +261,7 @@ func (a *analysis) attributeTrace(w *work, twins twinTable, mapping, eager *site
 
 // dropPrefillLines takes back what replays of a decode were given of a prefill alone: a line in a function of which the server
 // has another one for decode.
-func (a *analysis) dropPrefillLines() {
+func (a *attribution) dropPrefillLines() {
 	drop := make([]bool, len(a.pool.sites.texts))
 	for i, text := range a.pool.sites.texts {
 		_, _, fn := locationParts(text)
@@ -269,7 +269,7 @@ func (a *analysis) dropPrefillLines() {
 	}
 	for _, w := range a.formal {
 		for i := range w.acts {
-			if act := &w.acts[i]; act.replay && stageOrder[act.stage] == StageDecode && drop[act.site] {
+			if act := &w.acts[i]; act.replay && act.stage == stageDecode && drop[act.site] {
 				act.site = siteFromPrefill
 			}
 		}

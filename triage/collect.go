@@ -24,24 +24,11 @@ type activity struct {
 	model      int32   // pool.models
 	sure       float32 // of the operator
 	queue      int32   // dense stream index within the trace
-	stage      int8    // index in stageOrder
+	stage      int8    // number of the stage
 	replay     bool
 	outside    bool // of any pass
 	from       origin
 }
-
-// origin is how an activity's site was found.
-type origin int8
-
-const (
-	fromNothing   origin = iota
-	fromOp               // frames around the cpu op that External id names
-	fromLaunch           // frames around the launch call
-	fromMapping          // the site of the same kernel elsewhere
-	fromAlignment        // the site of the kernel in the same place of the layer
-)
-
-var originNames = [...]string{"", "op", "launch", "mapping", "alignment"}
 
 // work is one trace made ready for the tables.
 type work struct {
@@ -222,207 +209,20 @@ func launchedBy(t *trace.Trace, e trace.Event, text string) bool {
 		strings.Contains(th.ProcessName, text)
 }
 
-// siteFinder finds the source lines of one trace's activities.
-type siteFinder struct {
-	p      *pool
-	t      *trace.Trace
-	ranks  []int8        // per name: rank + 1, 0 not asked yet
-	siteOf []int32       // per name: pool site + 1, 0 not asked yet
-	best   [2][]int32    // per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
-	ops    []int32       // per name: pool op + 1
-	path   []trace.Event // scratch of bestFrame
-	hip    bool
-	cuda   bool
-	last   foundSite
-	stacks map[string]int32 // call stacks of ops: pool site
-}
-
-// foundSite is what of answered: the kernels of a replay all have one launch.
-type foundSite struct {
-	launch   trace.Event
-	external uint64
-	replay   bool
-	site, op int32
-	from     origin
-}
-
-func newSiteFinder(p *pool, t *trace.Trace) *siteFinder {
-	n := t.NumNames()
-	f := &siteFinder{p: p, t: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
-	f.best[0] = make([]int32, t.LaneLen(trace.LanePython))
-	return f
-}
-
-// probeDelay is how far inside an op its frames are looked for: far enough to
-// be within a frame that opens with the op, and never beyond the op's middle.
-const probeDelay = 1000 // ns
-
-// of returns the site of an activity, its cpu op and how the site was found.
-func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
-	launch, replay, external := act.Launch(), act.IsReplay(), act.ExternalID()
-	if l := &f.last; launch.Valid() && l.launch == launch && l.external == external && l.replay == replay {
-		return l.site, l.op, l.from
-	}
-	site, op, from = f.find(launch, external, replay)
-	f.last = foundSite{launch, external, replay, site, op, from}
-	return site, op, from
-}
-
-// find is of by what decides about it.
-func (f *siteFinder) find(launch trace.Event, external uint64, replay bool) (site, op int32, from origin) {
-	e := f.t.OpByExternalID(external)
-	found := trace.Event{}
-	if e.Valid() {
-		op = f.op(e)
-		found, from = f.bestFrame(f.frameInOp(e), replay), fromOp
-	}
-	if launch.Valid() {
-		if op == 0 {
-			if o := launch.Op(); o.Valid() {
-				op = f.op(o)
-			} else {
-				op = f.op(launch)
-			}
-		}
-		if !f.hip && !f.cuda {
-			f.hip = strings.HasPrefix(launch.Name(), "hip")
-			f.cuda = strings.HasPrefix(launch.Name(), "cu")
-		}
-		if !found.Valid() {
-			found, from = f.bestFrame(f.t.FrameAt(launch.Thread(), launch.Start()), replay), fromLaunch
+// hasCallStacks says that ops carry their Python frames.
+func (w *work) hasCallStacks() bool {
+	for e := range w.t.Events(trace.LaneOp) {
+		if e.CallStack() != "" {
+			return true
 		}
 	}
-	if found.Valid() {
-		return f.site(found), op, from
-	}
-	if s := f.callStack(external, launch); s != "" {
-		if site = f.siteOfStack(s); site != siteUnresolved {
-			return site, op, fromOp
-		}
-	}
-	return siteUnresolved, op, fromNothing
+	return false
 }
 
-// callStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around it.
-func (f *siteFinder) callStack(external uint64, launch trace.Event) string {
-	e := f.t.OpByExternalID(external)
-	if !e.Valid() && launch.Valid() {
-		e = launch.Op()
+// mappingRefused says why the mapping trace tells nothing of this one, "" where it does or there is none.
+func (w *work) mappingRefused() string {
+	if len(w.a.Devices) == 0 {
+		return ""
 	}
-	for op := range e.Enclosing() {
-		if s := op.CallStack(); s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// siteOfStack returns the site of the best frame of a call stack, the innermost among equals.
-func (f *siteFinder) siteOfStack(stack string) int32 {
-	if id, ok := f.stacks[stack]; ok {
-		return id
-	}
-	if f.stacks == nil {
-		f.stacks = map[string]int32{}
-	}
-	best, id := rankNoise, siteUnresolved
-	for name := range strings.SplitSeq(stack, ";") {
-		if fr, ok := parseFrame(name); ok && fr.rank() > best {
-			best, id = fr.rank(), f.p.sites.id(fr.location())
-		}
-	}
-	f.stacks[stack] = id
-	return id
-}
-
-// innermost returns the frame from which an activity's site was found.
-func (f *siteFinder) innermost(act trace.Event, from origin) trace.Event {
-	if from == fromOp {
-		if e := f.t.OpByExternalID(act.ExternalID()); e.Valid() {
-			return f.frameInOp(e)
-		}
-	}
-	if l := act.Launch(); l.Valid() {
-		return f.t.FrameAt(l.Thread(), l.Start())
-	}
-	return trace.Event{}
-}
-
-// frameInOp returns the innermost frame around an op, seen from just inside it.
-func (f *siteFinder) frameInOp(op trace.Event) trace.Event {
-	return f.t.FrameAt(op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
-}
-
-func (f *siteFinder) op(e trace.Event) int32 {
-	c := &f.ops[e.NameID()]
-	if *c == 0 {
-		*c = f.p.ops.id(e.Name()) + 1
-	}
-	return *c - 1
-}
-
-func (f *siteFinder) site(e trace.Event) int32 {
-	c := &f.siteOf[e.NameID()]
-	if *c == 0 {
-		fr, _ := parseFrame(e.Name())
-		*c = f.p.sites.id(fr.location()) + 1
-	}
-	return *c - 1
-}
-
-func (f *siteFinder) rank(e trace.Event) frameRank {
-	c := &f.ranks[e.NameID()]
-	if *c == 0 {
-		r := rankNone
-		if fr, ok := parseFrame(e.Name()); ok {
-			r = fr.rank()
-		}
-		*c = int8(r) + 1
-	}
-	return frameRank(*c - 1)
-}
-
-// bestFrame returns the frame with the best rank among e and what is around
-// it, the deepest among equals; not valid where none has a source line. Each
-// frame of the trace is judged once.
-//
-// A graph runner says nothing about what it replays. What it launches itself,
-// such as the copies of a step's inputs, comes from nowhere else.
-func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
-	memo := &f.best[0]
-	runner := rankFramework
-	if replay {
-		memo, runner = &f.best[1], rankNoSignal
-		if *memo == nil {
-			*memo = make([]int32, len(f.best[0]))
-		}
-	}
-	rank := func(e trace.Event) frameRank {
-		if r := f.rank(e); r != rankRunner {
-			return r
-		}
-		return runner
-	}
-	path := f.path[:0]
-	best := int32(-1)
-	for ; e.Valid(); e = e.Parent() {
-		if b := (*memo)[e.Index()]; b != 0 {
-			best = b
-			break
-		}
-		path = append(path, e)
-	}
-	f.path = path
-	for i := len(path) - 1; i >= 0; i-- {
-		e := path[i]
-		r := rank(e)
-		if r > rankNoise && (best < 0 || r >= rank(f.t.LaneAt(trace.LanePython, int(best-1)))) {
-			best = int32(e.Index()) + 1
-		}
-		(*memo)[e.Index()] = best
-	}
-	if best < 0 {
-		return trace.Event{}
-	}
-	return f.t.LaneAt(trace.LanePython, int(best-1))
+	return w.a.Devices[0].MappingRefused()
 }

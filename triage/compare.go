@@ -104,7 +104,7 @@ var compared = []struct {
 	{StageExtend, []layer.Stage{layer.StagePrefill}},
 	{StageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
 	{StageMixed, []layer.Stage{layer.StageMixed}},
-	{stageCapture, []layer.Stage{layer.StageCapture}},
+	{captureStage, []layer.Stage{layer.StageCapture}},
 	{StageAll, []layer.Stage{layer.StageUnknown}},
 }
 

@@ -1,20 +1,21 @@
 package triage
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
 )
 
 // frameRank says how much a Python frame tells about where a kernel comes
-// from; the order is that of triage.md §2.
+// from; the order is from least to most.
 type frameRank int8
 
 const (
 	rankNone      frameRank = iota // not a Python frame
 	rankNoise                      // threading, contextlib, built-in methods
 	rankNoSignal                   // wrappers that every call goes through
-	rankRunner                     // graph runners: see siteFinder.bestFrame
+	rankRunner                     // graph runners: they say nothing about what they replay
 	rankLibrary                    // site-packages, torch internals, the standard library
 	rankUser                       // a script whose package is not known
 	rankModel                      // model code outside the servers
@@ -25,8 +26,8 @@ const (
 // serverRoots and kernelRoots are the packages of the servers, and modelRoots
 // those that hold model definitions. A path is shown from the root on.
 var (
-	serverRoots, kernelRoots = framework.ServerRoots(frameworks)
-	modelRoots               = framework.ModelRoots(frameworks)
+	serverRoots, kernelRoots = framework.ServerRoots(framework.All())
+	modelRoots               = framework.ModelRoots(framework.All())
 )
 
 // noSignalFuncs are functions every call passes through.
@@ -166,4 +167,20 @@ func locationParts(loc string) (path, line, fn string) {
 		return "", "", ""
 	}
 	return head[:i], head[i+1:], fn
+}
+
+// moduleClass is the class in the name of a module frame, "nn.Module: Qwen3Attention_0".
+func moduleClass(name string) string {
+	_, class, _ := strings.Cut(name, ": ")
+	return classOf(class)
+}
+
+// classOf is the class of an instance, "Qwen3Attention_0".
+func classOf(class string) string {
+	if i := strings.LastIndexByte(class, '_'); i > 0 {
+		if _, err := strconv.Atoi(class[i+1:]); err == nil {
+			return class[:i]
+		}
+	}
+	return class
 }

@@ -53,7 +53,7 @@ func TestLocationParts(t *testing.T) {
 	if path != "a/b.py" || line != "12" || fn != "f g" {
 		t.Errorf("locationParts = %q %q %q", path, line, fn)
 	}
-	for _, s := range []string{Unresolved, GraphReplay, ""} {
+	for _, s := range []string{"unresolved", "graph replay", ""} {
 		if path, line, fn := locationParts(s); path+line+fn != "" {
 			t.Errorf("locationParts(%q) = %q %q %q, want none", s, path, line, fn)
 		}

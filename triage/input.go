@@ -2,13 +2,18 @@ package triage
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // ErrDiffusers reports that a log beside the trace says the server ran a model
@@ -56,4 +61,87 @@ func diffusionGate(paths []string) error {
 		}
 	}
 	return nil
+}
+
+// Source is one loaded trace of a run and the path that reports show for it.
+type Source struct {
+	Trace *trace.Trace // loaded with every lane
+	Path  string
+}
+
+// NewInput analyses the traces of a run, and of a mapping run if there is one:
+// each formal trace against the mapping trace of the same stage. Where o speaks
+// of another model than a trace shows, the trace alone is asked. Of a graph
+// capture on ROCm the launch calls' args ([trace.Options.Args] of
+// [trace.KindRuntime]) name the kernels, and so tell more than their number.
+func NewInput(ctx context.Context, formal, mapping []Source, o layer.Options) (Input, error) {
+	in := Input{}
+	var err error
+	if in.Mapping, err = analyseAll(ctx, mapping, func(Source) layer.Options { return o }); err != nil {
+		return Input{}, err
+	}
+	in.Formal, err = analyseAll(ctx, formal, func(s Source) layer.Options {
+		o := o
+		o.Mapping = mappingFor(s, in.Mapping, mapping)
+		return o
+	})
+	if err != nil {
+		return Input{}, err
+	}
+	for _, s := range formal {
+		in.FormalPaths = append(in.FormalPaths, s.Path)
+	}
+	for _, s := range mapping {
+		in.MappingPaths = append(in.MappingPaths, s.Path)
+	}
+	if err := ctx.Err(); err != nil {
+		return Input{}, err
+	}
+	return in, nil
+}
+
+// analyseAll analyses traces at once.
+func analyseAll(ctx context.Context, sources []Source, options func(Source) layer.Options) ([]*layer.Analysis, error) {
+	out := make([]*layer.Analysis, len(sources))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, s := range sources {
+		if s.Trace == nil {
+			return nil, ErrNoTrace
+		}
+		g.Go(func() (err error) {
+			o := options(s)
+			if out[i], err = layer.Analyze(ctx, s.Trace, o); err != nil && ctx.Err() == nil {
+				out[i], err = layer.Analyze(ctx, s.Trace, layer.Options{Rules: o.Rules, Mapping: o.Mapping, ForceMapping: o.ForceMapping})
+			}
+			if err != nil {
+				return fmt.Errorf("triage: %s: %w", s.Path, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// mappingFor returns the mapping analysis for a formal trace: that of the same
+// stage by the files' names, else the first with GPU activities, else the first;
+// nil where there is none.
+func mappingFor(formal Source, list []*layer.Analysis, sources []Source) *layer.Analysis {
+	var best *layer.Analysis
+	score := -1
+	for i, m := range list {
+		n := 0
+		if len(m.Devices) > 0 {
+			n = 1
+			if want := fileStage(formal.Path); want != noStage && want == mainStage(m, sources[i].Path) {
+				n = 2
+			}
+		}
+		if n > score {
+			best, score = m, n
+		}
+	}
+	return best
 }

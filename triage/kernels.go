@@ -26,17 +26,6 @@ type row struct {
 	replayAt map[int32]int64
 }
 
-// siteTime is the part of a row launched from one site by one op for one operator.
-type siteTime struct {
-	site, op, operator int32
-	model              int32
-	prefill            bool // of an index of sites: seen in prefills only
-	from               origin
-	sure               float32 // of the operator, the least
-	ns                 int64
-	launches           int
-}
-
 // stageWork is all activities of one stage, over the traces that have it.
 type stageWork struct {
 	index int

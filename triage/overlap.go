@@ -122,16 +122,6 @@ func howToMap(s *stageWork) string {
 	return "this trace holds no Python frames: record with stacks (with_stack), or give a mapping trace that has them"
 }
 
-// hasCallStacks says that ops carry their Python frames.
-func (w *work) hasCallStacks() bool {
-	for e := range w.t.Events(trace.LaneOp) {
-		if e.CallStack() != "" {
-			return true
-		}
-	}
-	return false
-}
-
 func unresolvedShare(s *stageWork) float64 {
 	var none int64
 	for i := range s.rows {

@@ -31,6 +31,13 @@ const (
 	siteFromPrefill // where only a prefill's launches explain a decode; ids below are of source lines
 )
 
+// The texts of sites that are not source lines.
+const (
+	unresolvedText  = "unresolved"
+	graphReplayText = "graph replay"
+	fromPrefillText = "from prefill"
+)
+
 // kernelFacts is what a canonical kernel name tells.
 type kernelFacts struct {
 	canonical string
@@ -62,9 +69,9 @@ const noOperator = "other"
 
 func newPool() *pool {
 	p := &pool{}
-	p.sites.id(Unresolved)
-	p.sites.id(GraphReplay)
-	p.sites.id(FromPrefill)
+	p.sites.id(unresolvedText)
+	p.sites.id(graphReplayText)
+	p.sites.id(fromPrefillText)
 	p.ops.id("")
 	p.operators.id(noOperator)
 	p.models, p.modelIDs, p.classes = make([]modelLine, 1), map[modelLine]int32{{}: 0}, map[string]string{}
@@ -99,4 +106,15 @@ func (p *pool) kernel(raw string, kind trace.Kind, category classify.Category) i
 		p.facts = append(p.facts, f)
 	}
 	return id
+}
+
+// siteTime is the part of a row launched from one site by one op for one operator.
+type siteTime struct {
+	site, op, operator int32
+	model              int32
+	prefill            bool // of an index of sites: seen in prefills only
+	from               origin
+	sure               float32 // of the operator, the least
+	ns                 int64
+	launches           int
 }

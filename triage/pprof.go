@@ -136,7 +136,7 @@ func (b *profileBuilder) stackFor(w *work, act *activity, e trace.Event, k layer
 		id = b.launchStack(b.stacksOf(w.t), e, act.from)
 	case act.from == fromAlignment && act.site > siteFromPrefill:
 		id = b.twinStack(w, k)
-		if stageOrder[act.stage] == StageDecode {
+		if act.stage == stageDecode {
 			id = b.withoutPrefill(id)
 		}
 	}
@@ -162,7 +162,7 @@ func (b *profileBuilder) twinStack(w *work, k layer.Kernel) stackID {
 	key := [2]trace.Event{tw.Launch, tw.Kernel}
 	id, ok := b.twins[key]
 	if !ok {
-		s := b.stacksOf(b.a.traceOf(tw.Launch, w))
+		s := b.stacksOf(w.owner(tw.Launch, b.a.mapping))
 		if tw.Kernel.Valid() {
 			_, _, from := s.finder.of(tw.Kernel)
 			id = b.launchStack(s, tw.Kernel, from)
@@ -245,22 +245,6 @@ func (s *traceStacks) classAround(e trace.Event) string {
 		}
 	}
 	return ""
-}
-
-// moduleClass is the class in the name of a module frame, "nn.Module: Qwen3Attention_0".
-func moduleClass(name string) string {
-	_, class, _ := strings.Cut(name, ": ")
-	return classOf(class)
-}
-
-// classOf is the class of an instance, "Qwen3Attention_0".
-func classOf(class string) string {
-	if i := strings.LastIndexByte(class, '_'); i > 0 {
-		if _, err := strconv.Atoi(class[i+1:]); err == nil {
-			return class[:i]
-		}
-	}
-	return class
 }
 
 // frameOf is the text of a frame, its function qualified by the class whose call it is.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -16,6 +17,12 @@ const (
 	StageMixed  = "mixed" // prefill and decode in one batch
 	StageAll    = "all"   // the trace does not tell, or work outside any step
 )
+
+// captureStage is the name of the work of capturing graphs.
+const captureStage = string(layer.StageCapture)
+
+// stageOrder are the names of the stages in the order of a report, as package activity numbers them.
+var stageOrder = []string{StageExtend, StageDecode, StageMixed, captureStage, StageAll}
 
 // Modes of a report.
 const (
@@ -178,11 +185,11 @@ type Location struct {
 
 // Locations that are not source lines.
 const (
-	Unresolved  = "unresolved"   // no frames recorded around the launch
-	GraphReplay = "graph replay" // replayed from a graph, origin not known
+	Unresolved  = unresolvedText  // no frames recorded around the launch
+	GraphReplay = graphReplayText // replayed from a graph, origin not known
 	// FromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server has once
 	// for each stage.
-	FromPrefill = "from prefill"
+	FromPrefill = fromPrefillText
 )
 
 // CategoryRow is the GPU time of one category in a stage.

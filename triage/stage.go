@@ -8,35 +8,38 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// stageOrder is the order of the stages in a report.
-var stageOrder = []string{StageExtend, StageDecode, StageMixed, stageCapture, StageAll}
+// The stages in the order of a report.
+const (
+	stagePrefill int8 = iota
+	stageDecode
+	stageMixed
+	stageCapture // the work of capturing graphs, which is no serving
+	stageRest    // the trace does not tell, or work outside any step
+	numStages
 
-// stageCapture is the work of capturing graphs, which is no serving.
-const stageCapture = string(layer.StageCapture)
+	noStage = int8(-1) // work that belongs to no stage yet
+)
 
-// noStage stands for work that belongs to no stage yet.
-const noStage = int8(-1)
-
-// stageIndex returns a stage's place in stageOrder, noStage where reports have no
+// stageIndex returns a stage's number, noStage where reports have no
 // word for it. The passes of speculative decoding are decode: a server runs them
 // in its decode loop.
 func stageIndex(s layer.Stage) int8 {
 	switch s {
 	case layer.StagePrefill:
-		return 0
+		return stagePrefill
 	case layer.StageMixed:
-		return 2
+		return stageMixed
 	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
-		return 1
+		return stageDecode
 	case layer.StageCapture:
-		return 3
+		return stageCapture
 	}
 	return noStage
 }
 
 // fileStage is the stage that a file's name hints at: the weakest evidence.
 func fileStage(path string) int8 {
-	return stageIndex(layer.Stage(framework.ReadFileName(frameworks, path).Stage))
+	return stageIndex(layer.Stage(framework.ReadFileName(framework.All(), path).Stage))
 }
 
 // stages tells the stage of the passes of one analysis, by device and pass, and
@@ -75,7 +78,7 @@ func stagesOf(a *layer.Analysis, hint int8) *stages {
 
 // settle gives a stage to what has none.
 func (s *stages) settle(a *layer.Analysis) {
-	sum := make([]int64, len(stageOrder))
+	sum := make([]int64, numStages)
 	var total, known int64
 	for i := range a.Devices {
 		d := &a.Devices[i]
@@ -88,9 +91,8 @@ func (s *stages) settle(a *layer.Analysis) {
 			}
 		}
 	}
-	last := int8(len(stageOrder) - 1)
 	best := int8(slices.Index(sum, slices.Max(sum)))
-	s.rest = last
+	s.rest = stageRest
 	clean := known > 0 && float64(known) >= splitFrom*float64(total)
 	if clean && sum[best] == known && float64(known) >= splitWhole*float64(total) {
 		s.rest = best
@@ -128,7 +130,7 @@ const wholeTrace = "whole"
 // countSteps counts the steps of each stage: passes of several GPUs that one
 // step launched count once.
 func (s *stages) countSteps(a *layer.Analysis) []stepCount {
-	out := make([]stepCount, len(stageOrder))
+	out := make([]stepCount, numStages)
 	seen := map[int]bool{}
 	for i := range a.Devices {
 		d := &a.Devices[i]
@@ -149,4 +151,17 @@ func (s *stages) countSteps(a *layer.Analysis) []stepCount {
 		}
 	}
 	return out
+}
+
+// mainStage returns the stage of most of an analysis' steps, else what the path
+// hints at.
+func mainStage(a *layer.Analysis, path string) int8 {
+	hint := fileStage(path)
+	best, most := hint, 0
+	for i, c := range stagesOf(a, hint).countSteps(a) {
+		if c.steps > most {
+			best, most = int8(i), c.steps
+		}
+	}
+	return best
 }

@@ -2,9 +2,6 @@ package triage
 
 import (
 	"context"
-	"fmt"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -38,105 +35,9 @@ func (t twinTable) at(i int) (twin, bool) {
 // match) is below it.
 const minTwinConfidence = 0.5
 
-// Source is one loaded trace of a run and the path that reports show for it.
-type Source struct {
-	Trace *trace.Trace // loaded with every lane
-	Path  string
-}
-
-// NewInput analyses the traces of a run, and of a mapping run if there is one:
-// each formal trace against the mapping trace of the same stage. Where o speaks
-// of another model than a trace shows, the trace alone is asked. Of a graph
-// capture on ROCm the launch calls' args ([trace.Options.Args] of
-// [trace.KindRuntime]) name the kernels, and so tell more than their number.
-func NewInput(ctx context.Context, formal, mapping []Source, o layer.Options) (Input, error) {
-	in := Input{}
-	var err error
-	if in.Mapping, err = analyseAll(ctx, mapping, func(Source) layer.Options { return o }); err != nil {
-		return Input{}, err
-	}
-	in.Formal, err = analyseAll(ctx, formal, func(s Source) layer.Options {
-		o := o
-		o.Mapping = mappingFor(s, in.Mapping, mapping)
-		return o
-	})
-	if err != nil {
-		return Input{}, err
-	}
-	for _, s := range formal {
-		in.FormalPaths = append(in.FormalPaths, s.Path)
-	}
-	for _, s := range mapping {
-		in.MappingPaths = append(in.MappingPaths, s.Path)
-	}
-	if err := ctx.Err(); err != nil {
-		return Input{}, err
-	}
-	return in, nil
-}
-
-// analyseAll analyses traces at once.
-func analyseAll(ctx context.Context, sources []Source, options func(Source) layer.Options) ([]*layer.Analysis, error) {
-	out := make([]*layer.Analysis, len(sources))
-	g, ctx := errgroup.WithContext(ctx)
-	for i, s := range sources {
-		if s.Trace == nil {
-			return nil, ErrNoTrace
-		}
-		g.Go(func() (err error) {
-			o := options(s)
-			if out[i], err = layer.Analyze(ctx, s.Trace, o); err != nil && ctx.Err() == nil {
-				out[i], err = layer.Analyze(ctx, s.Trace, layer.Options{Rules: o.Rules, Mapping: o.Mapping, ForceMapping: o.ForceMapping})
-			}
-			if err != nil {
-				return fmt.Errorf("triage: %s: %w", s.Path, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// mappingFor returns the mapping analysis for a formal trace: that of the same
-// stage by the files' names, else the first with GPU activities, else the first;
-// nil where there is none.
-func mappingFor(formal Source, list []*layer.Analysis, sources []Source) *layer.Analysis {
-	var best *layer.Analysis
-	score := -1
-	for i, m := range list {
-		n := 0
-		if len(m.Devices) > 0 {
-			n = 1
-			if want := fileStage(formal.Path); want != noStage && want == mainStage(m, sources[i].Path) {
-				n = 2
-			}
-		}
-		if n > score {
-			best, score = m, n
-		}
-	}
-	return best
-}
-
-// mainStage returns the stage of most of an analysis' steps, else what the path
-// hints at.
-func mainStage(a *layer.Analysis, path string) int8 {
-	hint := fileStage(path)
-	best, most := hint, 0
-	for i, c := range stagesOf(a, hint).countSteps(a) {
-		if c.steps > most {
-			best, most = int8(i), c.steps
-		}
-	}
-	return best
-}
-
 // twins returns what the replays of a formal trace were aligned with, in the
 // order of its activities.
-func (a *analysis) twins(ctx context.Context, w *work) (twinTable, error) {
+func (a *attribution) twins(ctx context.Context, w *work) (twinTable, error) {
 	out := twinTable{}
 	finders := map[*trace.Trace]*siteFinder{}
 	known := map[twinKey]twin{} // replays have few twins, and each many times
@@ -164,7 +65,7 @@ func (a *analysis) twins(ctx context.Context, w *work) (twinTable, error) {
 		key := twinKey{tw.Launch, tw.Kernel, act.stage}
 		found, ok := known[key]
 		if !ok {
-			from := a.traceOf(tw.Launch, w)
+			from := w.owner(tw.Launch, a.mapping)
 			if finders[from] == nil {
 				finders[from] = newSiteFinder(a.pool, from)
 			}
@@ -178,30 +79,13 @@ func (a *analysis) twins(ctx context.Context, w *work) (twinTable, error) {
 	return out, nil
 }
 
-// traceOf returns the trace that an event is of: the activities' own, or that of
+// owner returns the trace that an event is of: the activities' own, or that of
 // a mapping.
-func (a *analysis) traceOf(e trace.Event, w *work) *trace.Trace {
-	for _, m := range a.in.Mapping {
-		if m.Trace().At(e.ID()) == e {
-			return m.Trace()
+func (w *work) owner(e trace.Event, mapping []*work) *trace.Trace {
+	for _, m := range mapping {
+		if m.t.At(e.ID()) == e {
+			return m.t
 		}
 	}
 	return w.t
-}
-
-// ofTwin returns the site and op of an eager launch.
-func (f *siteFinder) ofTwin(tw layer.Twin) (site, op int32) {
-	if tw.Kernel.Valid() {
-		site, op, _ = f.of(tw.Kernel)
-		return site, op
-	}
-	if o := tw.Launch.Op(); o.Valid() {
-		op = f.op(o)
-	} else {
-		op = f.op(tw.Launch)
-	}
-	if best := f.bestFrame(f.t.FrameAt(tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
-		return f.site(best), op
-	}
-	return siteUnresolved, op
 }
