@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // NOTE. A kernel replayed from a graph has no launch of its own: the frames
@@ -264,7 +265,7 @@ func (a *attribution) attributeTrace(w *work, twins twinTable, mapping, eager *s
 func (a *attribution) dropPrefillLines() {
 	drop := make([]bool, len(a.pool.sites.texts))
 	for i, text := range a.pool.sites.texts {
-		_, _, fn := locationParts(text)
+		_, _, fn := pyframe.SplitLocation(text)
 		drop[i] = framework.StageOfFunction(fn) == framework.Prefill
 	}
 	for _, w := range a.formal {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // Confidence of a fuse row.
@@ -54,12 +55,12 @@ func (a *analysis) modelText() string {
 func (a *analysis) findModelFiles() {
 	var out []string
 	add := func(frame string) {
-		fr, ok := parseFrame(frame)
-		i := strings.LastIndex(fr.path, "models/")
+		fr, ok := pyframe.Parse(frame)
+		i := strings.LastIndex(fr.Path, "models/")
 		if !ok || i < 0 {
 			return
 		}
-		name := strings.TrimSuffix(fr.path[i+len("models/"):], ".py")
+		name := strings.TrimSuffix(fr.Path[i+len("models/"):], ".py")
 		if name != "utils" && name != "" && !slices.Contains(out, name) && len(out) < maxModelFiles {
 			out = append(out, name)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // modelLine is the line of the model that a kernel comes from.
@@ -34,7 +35,7 @@ func (p *pool) model(l layer.ModelLine) int32 {
 	if !ok {
 		var parts []string
 		for m := range strings.SplitSeq(l.Module, "/") {
-			if m = classOf(m); !generatedModules[m] {
+			if m = pyframe.ClassOf(m); !generatedModules[m] {
 				parts = append(parts, m)
 			}
 		}
@@ -61,7 +62,7 @@ func (p *pool) modelForDecode(id int32) int32 {
 		return id
 	}
 	m.prefill = true
-	if _, _, fn := locationParts(m.line); framework.StageOfFunction(fn) == framework.Prefill {
+	if _, _, fn := pyframe.SplitLocation(m.line); framework.StageOfFunction(fn) == framework.Prefill {
 		m.line = ""
 	}
 	return p.modelID(m)

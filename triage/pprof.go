@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
-
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // WriteProfile writes the GPU time of the formal traces as a gzipped
@@ -181,7 +181,7 @@ func (b *profileBuilder) withoutPrefill(id stackID) stackID {
 	}
 	n := b.stacks[id]
 	outer := b.withoutPrefill(n.outer)
-	_, _, fn := locationParts(b.own.sites.texts[n.site])
+	_, _, fn := pyframe.SplitLocation(b.own.sites.texts[n.site])
 	if framework.StageOfFunction(fn) == framework.Prefill {
 		return outer
 	}
@@ -198,8 +198,8 @@ func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from origi
 	frames := strings.Split(s.finder.callStack(act.ExternalID(), act.Launch()), ";")
 	slices.Reverse(frames)
 	for _, name := range frames {
-		if fr, ok := parseFrame(name); ok && fr.rank() > rankNoSignal {
-			id = b.stack(id, b.own.sites.id(fr.location()))
+		if fr, ok := pyframe.Parse(name); ok && fr.Rank() > pyframe.NoSignal {
+			id = b.stack(id, b.own.sites.id(fr.Location()))
 		}
 	}
 	return id
@@ -223,8 +223,8 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 		e := path[i]
 		switch {
 		case e.Kind() == trace.KindModule:
-			class = moduleClass(e.Name())
-		case s.finder.rank(e) > rankNoSignal:
+			class = pyframe.ModuleClass(e.Name())
+		case s.finder.rank(e) > pyframe.NoSignal:
 			outer = b.stack(outer, b.frameOf(e, class))
 			class = ""
 		}
@@ -238,9 +238,9 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 func (s *traceStacks) classAround(e trace.Event) string {
 	for ; e.Valid(); e = e.Parent() {
 		if e.Kind() == trace.KindModule {
-			return moduleClass(e.Name())
+			return pyframe.ModuleClass(e.Name())
 		}
-		if s.finder.rank(e) > rankNoSignal {
+		if s.finder.rank(e) > pyframe.NoSignal {
 			break
 		}
 	}
@@ -249,11 +249,11 @@ func (s *traceStacks) classAround(e trace.Event) string {
 
 // frameOf is the text of a frame, its function qualified by the class whose call it is.
 func (b *profileBuilder) frameOf(e trace.Event, class string) int32 {
-	fr, _ := parseFrame(e.Name())
+	fr, _ := pyframe.Parse(e.Name())
 	if class != "" {
-		fr.fn = class + "." + fr.fn
+		fr.Func = class + "." + fr.Func
 	}
-	return b.own.sites.id(fr.location())
+	return b.own.sites.id(fr.Location())
 }
 
 // profile renders what was counted.
@@ -275,7 +275,7 @@ func (b *profileBuilder) profile() *profile.Profile {
 		}
 		for s := k.stack; s >= 0; s = b.stacks[s].outer {
 			site := b.own.sites.texts[b.stacks[s].site]
-			path, line, fn := locationParts(site)
+			path, line, fn := pyframe.SplitLocation(site)
 			if fn == "" {
 				fn = site
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // recogniser tells which steps kernels do. What a kernel's name, the name of
@@ -151,7 +152,7 @@ func (r *recogniser) site(id int32) fusion.Set {
 		return *s
 	}
 	var set fusion.Set
-	_, _, function := locationParts(r.pool.sites.texts[id])
+	_, _, function := pyframe.SplitLocation(r.pool.sites.texts[id])
 	words := wordsOf(function)
 	for i := range r.steps {
 		if r.steps[i].frames.In(words) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // origin is how an activity's site was found.
@@ -123,10 +124,10 @@ func (f *siteFinder) siteOfStack(stack string) int32 {
 	if f.stacks == nil {
 		f.stacks = map[string]int32{}
 	}
-	best, id := rankNoise, siteUnresolved
+	best, id := pyframe.Noise, siteUnresolved
 	for name := range strings.SplitSeq(stack, ";") {
-		if fr, ok := parseFrame(name); ok && fr.rank() > best {
-			best, id = fr.rank(), f.p.sites.id(fr.location())
+		if fr, ok := pyframe.Parse(name); ok && fr.Rank() > best {
+			best, id = fr.Rank(), f.p.sites.id(fr.Location())
 		}
 	}
 	f.stacks[stack] = id
@@ -162,22 +163,22 @@ func (f *siteFinder) op(e trace.Event) int32 {
 func (f *siteFinder) site(e trace.Event) int32 {
 	c := &f.siteOf[e.NameID()]
 	if *c == 0 {
-		fr, _ := parseFrame(e.Name())
-		*c = f.p.sites.id(fr.location()) + 1
+		fr, _ := pyframe.Parse(e.Name())
+		*c = f.p.sites.id(fr.Location()) + 1
 	}
 	return *c - 1
 }
 
-func (f *siteFinder) rank(e trace.Event) frameRank {
+func (f *siteFinder) rank(e trace.Event) pyframe.Rank {
 	c := &f.ranks[e.NameID()]
 	if *c == 0 {
-		r := rankNone
-		if fr, ok := parseFrame(e.Name()); ok {
-			r = fr.rank()
+		r := pyframe.None
+		if fr, ok := pyframe.Parse(e.Name()); ok {
+			r = fr.Rank()
 		}
 		*c = int8(r) + 1
 	}
-	return frameRank(*c - 1)
+	return pyframe.Rank(*c - 1)
 }
 
 // bestFrame returns the frame with the best rank among e and what is around
@@ -188,15 +189,15 @@ func (f *siteFinder) rank(e trace.Event) frameRank {
 // such as the copies of a step's inputs, comes from nowhere else.
 func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 	memo := &f.best[0]
-	runner := rankFramework
+	runner := pyframe.Framework
 	if replay {
-		memo, runner = &f.best[1], rankNoSignal
+		memo, runner = &f.best[1], pyframe.NoSignal
 		if *memo == nil {
 			*memo = make([]int32, len(f.best[0]))
 		}
 	}
-	rank := func(e trace.Event) frameRank {
-		if r := f.rank(e); r != rankRunner {
+	rank := func(e trace.Event) pyframe.Rank {
+		if r := f.rank(e); r != pyframe.Runner {
 			return r
 		}
 		return runner
@@ -214,7 +215,7 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 	for i := len(path) - 1; i >= 0; i-- {
 		e := path[i]
 		r := rank(e)
-		if r > rankNoise && (best < 0 || r >= rank(f.t.LaneAt(trace.LanePython, int(best-1)))) {
+		if r > pyframe.Noise && (best < 0 || r >= rank(f.t.LaneAt(trace.LanePython, int(best-1)))) {
 			best = int32(e.Index()) + 1
 		}
 		(*memo)[e.Index()] = best

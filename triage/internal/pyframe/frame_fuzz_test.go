@@ -1,4 +1,4 @@
-package triage
+package pyframe
 
 import "testing"
 
@@ -8,8 +8,8 @@ func FuzzNames(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if fr, ok := parseFrame(s); ok {
-			if fr.rank() == rankNone || fr.location() == "" {
+		if fr, ok := Parse(s); ok {
+			if fr.Rank() == None || fr.Location() == "" {
 				t.Errorf("frame %q has no rank or location", s)
 			}
 		}

@@ -1,4 +1,6 @@
-package triage
+// Package pyframe reads the names that profilers give Python frames, "path(line): function", and ranks them by how much they tell
+// about where a kernel comes from.
+package pyframe
 
 import (
 	"strconv"
@@ -7,20 +9,20 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 )
 
-// frameRank says how much a Python frame tells about where a kernel comes
+// Rank says how much a Python frame tells about where a kernel comes
 // from; the order is from least to most.
-type frameRank int8
+type Rank int8
 
 const (
-	rankNone      frameRank = iota // not a Python frame
-	rankNoise                      // threading, contextlib, built-in methods
-	rankNoSignal                   // wrappers that every call goes through
-	rankRunner                     // graph runners: they say nothing about what they replay
-	rankLibrary                    // site-packages, torch internals, the standard library
-	rankUser                       // a script whose package is not known
-	rankModel                      // model code outside the servers
-	rankKernels                    // a server's kernel package, which wraps ops
-	rankFramework                  // code of a server
+	None      Rank = iota // not a Python frame
+	Noise                 // threading, contextlib, built-in methods
+	NoSignal              // wrappers that every call goes through
+	Runner                // graph runners: they say nothing about what they replay
+	Library               // site-packages, torch internals, the standard library
+	User                  // a script whose package is not known
+	Model                 // model code outside the servers
+	Kernels               // a server's kernel package, which wraps ops
+	Framework             // code of a server
 )
 
 // serverRoots and kernelRoots are the packages of the servers, and modelRoots
@@ -58,106 +60,106 @@ func set(words ...string) map[string]bool {
 	return m
 }
 
-// frame is a Python frame's name taken apart.
-type frame struct {
-	path string // as recorded, with forward slashes
+// Frame is a Python frame's name taken apart.
+type Frame struct {
+	Path string // as recorded, with forward slashes
 	line string // digits, or ""
-	fn   string
+	Func string
 }
 
-// parseFrame reads "path/file.py(123): func". Anything else, such as a
+// Parse reads "path/file.py(123): func". Anything else, such as a
 // built-in method or an nn.Module, is not a frame with a source line.
-func parseFrame(name string) (frame, bool) {
+func Parse(name string) (Frame, bool) {
 	f, ok := framework.ParseFrame(name)
-	return frame{path: f.Path, line: f.Line, fn: f.Func}, ok
+	return Frame{Path: f.Path, line: f.Line, Func: f.Func}, ok
 }
 
 // root returns where in the path the package begins that gives the frame its
 // rank, and that rank.
-func (f frame) root() (int, frameRank) {
+func (f Frame) root() (int, Rank) {
 	for _, r := range serverRoots {
-		if i := framework.RootIn(f.path, r); i >= 0 {
-			return i, rankFramework
+		if i := framework.RootIn(f.Path, r); i >= 0 {
+			return i, Framework
 		}
 	}
 	for _, r := range kernelRoots {
-		if i := framework.RootIn(f.path, r); i >= 0 {
-			return i, rankKernels
+		if i := framework.RootIn(f.Path, r); i >= 0 {
+			return i, Kernels
 		}
 	}
 	for _, r := range modelRoots {
-		if i := framework.RootIn(f.path, r); i >= 0 {
-			return i, rankModel
+		if i := framework.RootIn(f.Path, r); i >= 0 {
+			return i, Model
 		}
 	}
 	for _, dir := range []string{"site-packages/", "dist-packages/"} {
-		if i := strings.LastIndex(f.path, dir); i >= 0 {
+		if i := strings.LastIndex(f.Path, dir); i >= 0 {
 			i += len(dir)
-			if strings.Contains(f.path[i:], "/models/") || strings.Contains(f.path[i:], "/model/") {
-				return i, rankModel
+			if strings.Contains(f.Path[i:], "/models/") || strings.Contains(f.Path[i:], "/model/") {
+				return i, Model
 			}
-			return i, rankLibrary
+			return i, Library
 		}
 	}
 	switch {
-	case strings.HasPrefix(f.path, "torch/"), strings.HasPrefix(f.path, "torch_"), strings.HasPrefix(f.path, "<"):
-		return 0, rankLibrary
-	case strings.Contains(f.path, "/lib/python3"):
-		return strings.LastIndexByte(f.path, '/') + 1, rankLibrary
-	case strings.Contains(f.path, "/models/"), strings.HasPrefix(f.path, "models/"), strings.HasPrefix(f.path, "/"):
-		return 0, rankModel
-	case strings.Contains(f.path, "/"):
-		return 0, rankLibrary // an installed package; the profiler strips sys.path
+	case strings.HasPrefix(f.Path, "torch/"), strings.HasPrefix(f.Path, "torch_"), strings.HasPrefix(f.Path, "<"):
+		return 0, Library
+	case strings.Contains(f.Path, "/lib/python3"):
+		return strings.LastIndexByte(f.Path, '/') + 1, Library
+	case strings.Contains(f.Path, "/models/"), strings.HasPrefix(f.Path, "models/"), strings.HasPrefix(f.Path, "/"):
+		return 0, Model
+	case strings.Contains(f.Path, "/"):
+		return 0, Library // an installed package; the profiler strips sys.path
 	}
-	return 0, rankUser
+	return 0, User
 }
 
-// rank returns the frame's rank.
-func (f frame) rank() frameRank {
-	base := f.path[strings.LastIndexByte(f.path, '/')+1:]
-	short := f.path
+// Rank returns the frame's rank.
+func (f Frame) Rank() Rank {
+	base := f.Path[strings.LastIndexByte(f.Path, '/')+1:]
+	short := f.Path
 	if i := strings.Index(short, "/lib/python3"); i >= 0 {
 		if j := strings.IndexByte(short[i+len("/lib/"):], '/'); j >= 0 {
 			short = short[i+len("/lib/")+j+1:]
 		}
 	}
 	if noiseFiles[short] || strings.HasPrefix(short, "asyncio/") {
-		return rankNoise
+		return Noise
 	}
-	if noSignalFuncs[f.fn] {
-		return rankNoSignal
+	if noSignalFuncs[f.Func] {
+		return NoSignal
 	}
 	for _, s := range noSignalFiles {
-		if strings.HasSuffix(f.path, s) && (len(f.path) == len(s) || f.path[len(f.path)-len(s)-1] == '/') {
-			return rankNoSignal
+		if strings.HasSuffix(f.Path, s) && (len(f.Path) == len(s) || f.Path[len(f.Path)-len(s)-1] == '/') {
+			return NoSignal
 		}
 	}
 	if strings.Contains(base, "profiler") {
-		return rankNoSignal // its hooks wrap everything
+		return NoSignal // its hooks wrap everything
 	}
 	_, r := f.root()
-	if r == rankFramework {
+	if r == Framework {
 		for _, s := range runnerParts {
 			if !strings.Contains(base, s) {
 				continue
 			}
-			if strings.Contains(f.fn, "capture") || f.fn == "__init__" {
-				return rankNoSignal // the whole model runs inside of either
+			if strings.Contains(f.Func, "capture") || f.Func == "__init__" {
+				return NoSignal // the whole model runs inside of either
 			}
-			return rankRunner
+			return Runner
 		}
 	}
 	return r
 }
 
-// location renders "path:line func" with the path from its package's root.
-func (f frame) location() string {
+// Location renders "path:line func" with the path from its package's root.
+func (f Frame) Location() string {
 	i, _ := f.root()
-	return f.path[i:] + ":" + f.line + " " + f.fn
+	return f.Path[i:] + ":" + f.line + " " + f.Func
 }
 
-// locationParts splits a rendered location; line is "" where it has none.
-func locationParts(loc string) (path, line, fn string) {
+// SplitLocation splits a rendered location; line is "" where it has none.
+func SplitLocation(loc string) (path, line, fn string) {
 	head, fn, ok := strings.Cut(loc, " ")
 	if !ok {
 		return "", "", ""
@@ -169,14 +171,14 @@ func locationParts(loc string) (path, line, fn string) {
 	return head[:i], head[i+1:], fn
 }
 
-// moduleClass is the class in the name of a module frame, "nn.Module: Qwen3Attention_0".
-func moduleClass(name string) string {
+// ModuleClass is the class in the name of a module frame, "nn.Module: Qwen3Attention_0".
+func ModuleClass(name string) string {
 	_, class, _ := strings.Cut(name, ": ")
-	return classOf(class)
+	return ClassOf(class)
 }
 
-// classOf is the class of an instance, "Qwen3Attention_0".
-func classOf(class string) string {
+// ClassOf is the class of an instance, "Qwen3Attention_0".
+func ClassOf(class string) string {
 	if i := strings.LastIndexByte(class, '_'); i > 0 {
 		if _, err := strconv.Atoi(class[i+1:]); err == nil {
 			return class[:i]
