@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // ErrNoProcess reports that [Options.Process] is of no process that launched GPU work.
@@ -43,7 +44,7 @@ func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 	if len(in.Formal) == 0 {
 		return nil, ErrNoTrace
 	}
-	a := &analysis{Options: o.complete(), in: in, pool: newPool()}
+	a := &analysis{Options: o.complete(), in: in, pool: activity.NewPool()}
 	if err := a.run(ctx); err != nil {
 		return nil, err
 	}
@@ -58,9 +59,9 @@ const reportSchema = "strata.triage/1"
 type analysis struct {
 	Options
 	in      Input
-	pool    *pool
-	formal  []*work
-	mapping []*work
+	pool    *activity.Pool
+	formal  []*activity.Trace
+	mapping []*activity.Trace
 	report  *Report
 	steps   *recogniser
 
@@ -71,8 +72,8 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	if a.formal, err = a.collect(ctx, a.in.Formal, a.in.FormalPaths); err != nil {
 		return err
 	}
-	if a.Process != "" && len(a.in.Formal) > 0 && !slices.ContainsFunc(a.formal, func(w *work) bool { return len(w.acts) > 0 }) {
-		if list := processesOf(a.in.Formal); len(list) > 0 {
+	if a.Process != "" && len(a.in.Formal) > 0 && !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return len(w.Acts) > 0 }) {
+		if list := activity.Processes(a.in.Formal); len(list) > 0 {
 			return fmt.Errorf("%w: none has %q in its id, label or name: %s", ErrNoProcess, a.Process, strings.Join(list, ", "))
 		}
 	}
@@ -81,11 +82,11 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	}
 	a.report = &Report{Schema: reportSchema, Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
 	a.head()
-	if a.report.MappingRefused, err = attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
+	if a.report.MappingRefused, err = activity.Attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
 		return err
 	}
 	a.findModelFiles()
-	a.pool.label()
+	a.pool.Label()
 	a.steps = newRecogniser(a.Registry, a.pool)
 	for _, s := range splitStages(a.pool, a.formal) {
 		if err := ctx.Err(); err != nil {
@@ -105,8 +106,8 @@ func pathOf(paths []string, i int) string {
 	return ""
 }
 
-func (a *analysis) collect(ctx context.Context, list []*layer.Analysis, paths []string) ([]*work, error) {
-	var out []*work
+func (a *analysis) collect(ctx context.Context, list []*layer.Analysis, paths []string) ([]*activity.Trace, error) {
+	var out []*activity.Trace
 	for i, an := range list {
 		if an == nil {
 			return nil, ErrNoTrace
@@ -114,8 +115,8 @@ func (a *analysis) collect(ctx context.Context, list []*layer.Analysis, paths []
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		w := a.pool.collect(an, pathOf(paths, i), a.Process)
-		w.part = int32(len(out))
+		w := a.pool.Collect(an, pathOf(paths, i), a.Process)
+		w.Part = int32(len(out))
 		out = append(out, w)
 	}
 	return out, ctx.Err()
@@ -126,13 +127,13 @@ func (a *analysis) head() {
 	r := a.report
 	r.Framework = a.frameworkOf(a.in.Formal, a.in.FormalPaths)
 	for _, w := range a.formal {
-		r.Traces = append(r.Traces, w.path)
+		r.Traces = append(r.Traces, w.Path)
 	}
 	if len(a.in.Mapping) > 0 {
 		r.Mode = ModeMappingFormal
 		r.MappingFramework = a.frameworkOf(a.in.Mapping, a.in.MappingPaths)
 		for _, w := range a.mapping {
-			r.MappingTraces = append(r.MappingTraces, w.path)
+			r.MappingTraces = append(r.MappingTraces, w.Path)
 		}
 	}
 	r.Model = cmp.Or(a.Model, a.in.Server.Model)
@@ -148,8 +149,8 @@ func (a *analysis) head() {
 
 // tensorParallel is the number of tensor-parallel ranks, 0 when nothing tells it.
 func (a *analysis) tensorParallel() int {
-	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize), Distributed: a.formal[0].t.Meta().Distributed,
-		WorldSize: a.formal[0].t.Meta().WorldSize, TracePath: a.formal[0].path, Divided: a.formal[0].a != nil && a.formal[0].a.Divided()}
+	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize), Distributed: a.formal[0].Trace.Meta().Distributed,
+		WorldSize: a.formal[0].Trace.Meta().WorldSize, TracePath: a.formal[0].Path, Divided: a.formal[0].Analysis != nil && a.formal[0].Analysis.Divided()}
 	p, err := profile.InferParallelism(h)
 	if err != nil || p.TP.N == 0 {
 		return 0
@@ -158,9 +159,9 @@ func (a *analysis) tensorParallel() int {
 }
 
 // healthNote keeps the findings that touch what this report shows.
-func healthNote(w *work) HealthNote {
-	h := w.t.Health()
-	n := HealthNote{Trace: w.path, Status: h.Status}
+func healthNote(w *activity.Trace) HealthNote {
+	h := w.Trace.Health()
+	n := HealthNote{Trace: w.Path, Status: h.Status}
 	for _, f := range h.Findings {
 		if f.Severity == trace.HealthOK {
 			continue // a remark, not a warning
@@ -193,7 +194,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(s.wall()), percent(b.idle, b.window)
 	out.Devices = b.devices
 	if out.Outside, out.OutsideNS = s.outside, s.outsideNS; s.outside > 0 {
-		out.Stray, out.StrayLabel = a.pool.name(s.stray), a.pool.labels[s.stray]
+		out.Stray, out.StrayLabel = a.pool.Name(s.stray), a.pool.Labels[s.stray]
 	}
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.chainFuse(s)

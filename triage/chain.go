@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // NOTE. A chain is looked for in the order of one stream. Between two of its
@@ -30,7 +31,7 @@ const (
 
 // occurrence is one place where a chain was found.
 type occurrence struct {
-	w       *work
+	w       *activity.Trace
 	members []int32 // activities that do a step
 	fillers []int32 // fillers between them
 	through []int32 // kernels that the chain reaches through; never part of it
@@ -71,14 +72,14 @@ func (r actRef) compare(o actRef) int {
 }
 
 // activity returns an activity of the formal traces.
-func (a *analysis) activity(r actRef) *activity { return &a.formal[r.part].acts[r.act] }
+func (a *analysis) activity(r actRef) *activity.Activity { return &a.formal[r.part].Acts[r.act] }
 
 // members returns the chain's kernels in order.
 func (m *chainMatch) members() []actRef {
 	var out []actRef
 	for _, o := range m.at {
 		for _, i := range o.members {
-			out = append(out, actRef{o.w.part, i})
+			out = append(out, actRef{o.w.Part, i})
 		}
 	}
 	slices.SortFunc(out, func(x, y actRef) int {
@@ -240,15 +241,15 @@ func (c *compiledChain) possible(all fusion.Set) bool {
 	return true
 }
 
-func (st *compiledStep) takes(p *pool, q sequence, k seqKernel) bool {
+func (st *compiledStep) takes(p *activity.Pool, q sequence, k seqKernel) bool {
 	if k.set&st.any == 0 || k.set&st.without != 0 {
 		return false
 	}
-	return len(st.Names) == 0 || st.names.In(p.facts[q.w.acts[k.act].kernel].words)
+	return len(st.Names) == 0 || st.names.In(p.Facts[q.w.Acts[k.act].Kernel].Words)
 }
 
 // find adds the chain's occurrences on one stream.
-func (c *compiledChain) find(p *pool, q sequence, m *chainMatch) {
+func (c *compiledChain) find(p *activity.Pool, q sequence, m *chainMatch) {
 	var o occurrence
 	for i := 0; i < len(q.kernels); {
 		end, ok := c.match(p, q, i, &o)
@@ -263,7 +264,7 @@ func (c *compiledChain) find(p *pool, q sequence, m *chainMatch) {
 
 // match tries the chain at position i, writes what it found to o and returns the
 // position after it.
-func (c *compiledChain) match(p *pool, q sequence, i int, o *occurrence) (int, bool) {
+func (c *compiledChain) match(p *activity.Pool, q sequence, i int, o *occurrence) (int, bool) {
 	o.members, o.fillers, o.through = o.members[:0], o.fillers[:0], o.through[:0]
 	pos := i
 	for n := range c.steps {
@@ -292,7 +293,7 @@ func (c *compiledChain) match(p *pool, q sequence, i int, o *occurrence) (int, b
 
 // seek finds the next kernel that does a step: at pos, or behind fillers when
 // the chain has begun. at is -1 where there is none.
-func (c *compiledChain) seek(p *pool, q sequence, st *compiledStep, pos int, begun bool) (at int, fillers, through []int32) {
+func (c *compiledChain) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, begun bool) (at int, fillers, through []int32) {
 	for at = pos; at < len(q.kernels); at++ {
 		k := q.kernels[at]
 		if st.takes(p, q, k) {
@@ -301,7 +302,7 @@ func (c *compiledChain) seek(p *pool, q sequence, st *compiledStep, pos int, beg
 		switch {
 		case !begun:
 			return -1, nil, nil
-		case len(st.through) > len(through) && slices.Contains(st.through, p.facts[q.w.acts[k.act].kernel].result.Category):
+		case len(st.through) > len(through) && slices.Contains(st.through, p.Facts[q.w.Acts[k.act].Kernel].Result.Category):
 			through = append(through, k.act)
 		case k.filler && len(fillers) < c.p.Fillers:
 			fillers = append(fillers, k.act)
@@ -334,12 +335,12 @@ func (m *chainMatch) measure(reg *fusion.Registry) {
 		o := &m.at[i]
 		longest, sum, fill := int64(0), int64(0), int64(0)
 		for _, i := range o.members {
-			d := o.w.acts[i].end - o.w.acts[i].start
+			d := o.w.Acts[i].End - o.w.Acts[i].Start
 			sum += d
 			longest = max(longest, d)
 		}
 		for _, i := range o.fillers {
-			fill += o.w.acts[i].end - o.w.acts[i].start
+			fill += o.w.Acts[i].End - o.w.Acts[i].Start
 		}
 		m.ns += sum
 		saved := sum - longest
@@ -359,7 +360,7 @@ func (o *occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) 
 		st := chain[len(chain)-1-n]
 		at := len(o.members) - 1 - n
 		if at >= 0 && slices.ContainsFunc(st.Any, func(s string) bool { return slices.Contains(gain, s) }) {
-			ns += o.w.acts[o.members[at]].end - o.w.acts[o.members[at]].start
+			ns += o.w.Acts[o.members[at]].End - o.w.Acts[o.members[at]].Start
 		}
 	}
 	return ns
@@ -370,7 +371,7 @@ func (o *occurrence) gaps() (ns int64) {
 	all := slices.Concat(o.members, o.fillers, o.through)
 	slices.Sort(all)
 	for n := 1; n < len(all); n++ {
-		if g := o.w.acts[all[n]].start - o.w.acts[all[n-1]].end; g > 0 {
+		if g := o.w.Acts[all[n]].Start - o.w.Acts[all[n-1]].End; g > 0 {
 			ns += min(g, maxLaunchGap)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // Exposure says which work of a stage's steps runs alone and which beside other
@@ -49,19 +50,19 @@ const worstRanges = 3
 func (a *analysis) exposure(s *stageWork) *Exposure {
 	sums := &exposureSums{byCategory: map[string]*categorySums{}, byKernel: map[int32]*exchange{}}
 	for _, w := range s.parts {
-		sums.kernel = func(e trace.Event) int32 { return w.names[e.NameID()].id - 1 }
+		sums.kernel = func(e trace.Event) int32 { return w.Names[e.NameID()].ID - 1 }
 		sums.label = func(e trace.Event) string {
 			if id := sums.kernel(e); id >= 0 {
-				return a.pool.labels[id]
+				return a.pool.Labels[id]
 			}
 			return ""
 		}
 		if a.Process != "" {
 			continue // of a part of the activities nothing can be said
 		}
-		for i := range w.a.Devices {
-			d := &w.a.Devices[i]
-			stage := w.stages.pass[d.ID]
+		for i := range w.Analysis.Devices {
+			d := &w.Analysis.Devices[i]
+			stage := w.Stages.Pass[d.ID]
 			sums.addDevice(d, func(x layer.Slice) bool {
 				return x.Pass != layer.None && int(stage[x.Pass]) == s.index && x.Start >= d.Passes[x.Pass].Start && x.End <= d.Passes[x.Pass].End
 			})
@@ -85,16 +86,16 @@ type exchange struct{ exposed, bound int64 }
 
 type categorySums struct {
 	exposed, hidden, bound int64
-	streams                map[queueRef]bool
+	streams                map[activity.Queue]bool
 	worst                  []ExposedRange
 	open                   ExposedRange // the stretch that is not over yet
 	compute, exchange      bool
 }
 
-func (x *exposureSums) of(category string, f effort) *categorySums {
+func (x *exposureSums) of(category string, f activity.Effort) *categorySums {
 	c := x.byCategory[category]
 	if c == nil {
-		c = &categorySums{streams: map[queueRef]bool{}, compute: f == effortCompute, exchange: f == effortExchange}
+		c = &categorySums{streams: map[activity.Queue]bool{}, compute: f == activity.EffortCompute, exchange: f == activity.EffortExchange}
 		x.byCategory[category] = c
 	}
 	return c
@@ -125,8 +126,8 @@ func (x *exposureSums) addDevice(d *layer.Device, keep func(layer.Slice) bool) {
 	for i := range n {
 		k := d.Kernel(i)
 		e := k.Event()
-		of[i] = x.of(string(k.Category()), effortOf(e.Kind(), k.Category()))
-		of[i].streams[queueRef{e.Device(), e.Stream()}] = true
+		of[i] = x.of(string(k.Category()), activity.EffortOf(e.Kind(), k.Category()))
+		of[i].streams[activity.Queue{Device: e.Device(), Stream: e.Stream()}] = true
 		if e.End() > e.Start() {
 			edges = append(edges, edge{int64(e.Start()), int32(i), true}, edge{int64(e.End()), int32(i), false})
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // perStep is the mean time of the stage's whole passes, and their time per token where all say how many they process; 0 where
@@ -15,12 +16,12 @@ func (s *stageWork) perStep() (step, token int64) {
 	var ns, passes, tokens int64
 	known := true
 	for _, w := range s.parts {
-		for i := range w.a.Devices {
-			d := &w.a.Devices[i]
-			stage := w.stages.pass[d.ID]
+		for i := range w.Analysis.Devices {
+			d := &w.Analysis.Devices[i]
+			stage := w.Stages.Pass[d.ID]
 			for p := range d.Passes {
 				fp := &d.Passes[p]
-				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == wholeTrace || fp.Partial != layer.Whole {
+				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == activity.WholeTrace || fp.Partial != layer.Whole {
 					continue
 				}
 				ns += int64(fp.End - fp.Start)
@@ -57,7 +58,7 @@ func (s *StageReport) figures() string {
 		out = append(out, nanos(s.TokenNS)+perToken)
 	}
 	for _, o := range s.Operators {
-		if o.Operator != noOperator {
+		if o.Operator != activity.NoOperator {
 			out = append(out, fmt.Sprintf("%s%s %s", topOperator, o.Operator, pct(o.SharePct)))
 			break
 		}

@@ -66,8 +66,8 @@ func (a *analysis) findModelFiles() {
 		}
 	}
 	for _, w := range slices.Concat(a.formal, a.mapping) {
-		for i := range w.t.NumNames() {
-			add(w.t.Name(trace.NameID(i)))
+		for i := range w.Trace.NumNames() {
+			add(w.Trace.Name(trace.NameID(i)))
 		}
 	}
 	slices.Sort(out)
@@ -80,12 +80,12 @@ const maxModelFiles = 64
 // platform is that of the stage's launches, "" when unknown.
 func (s *stageWork) platform() string {
 	for _, w := range s.parts {
-		if w.hip {
+		if w.Hip {
 			return "rocm"
 		}
 	}
 	for _, w := range s.parts {
-		if w.cuda {
+		if w.Cuda {
 			return "cuda"
 		}
 	}

@@ -18,7 +18,7 @@ func (a *analysis) splitRow(s *stageWork, m *chainMatch, at place) FuseRow {
 	for n, o := range m.at {
 		from := len(members)
 		for _, i := range o.members {
-			members = append(members, actRef{o.w.part, i})
+			members = append(members, actRef{o.w.Part, i})
 		}
 		if n == len(m.at)/2 {
 			example = members[from:]
@@ -74,8 +74,8 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []Fuse
 		for _, q := range seqs.list {
 			for _, k := range q.kernels {
 				if active[k.sort] {
-					h.at = append(h.at, actRef{q.w.part, k.act})
-					h.ns += q.w.acts[k.act].end - q.w.acts[k.act].start
+					h.at = append(h.at, actRef{q.w.Part, k.act})
+					h.ns += q.w.Acts[k.act].End - q.w.Acts[k.act].Start
 				}
 			}
 		}
@@ -130,26 +130,26 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members
 	var kernels, sites []sum
 	for _, r := range members {
 		act := a.activity(r)
-		kernels = add(kernels, act.kernel, act.end-act.start)
-		sites = add(sites, act.site, act.end-act.start)
+		kernels = add(kernels, act.Kernel, act.End-act.Start)
+		sites = add(sites, act.Site, act.End-act.Start)
 	}
 	if kind == FuseActive {
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
 	for _, k := range kernels {
-		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.name(k.id), a.pool.labels[k.id], micros(k.ns), s.share(k.ns), k.n})
+		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.Name(k.id), a.pool.Labels[k.id], micros(k.ns), s.share(k.ns), k.n})
 	}
 	slices.SortFunc(sites, func(x, y sum) int {
-		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.sites.texts[x.id], a.pool.sites.texts[y.id]))
+		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.Sites.Texts[x.id], a.pool.Sites.Texts[y.id]))
 	})
 	for n, k := range sites {
 		if n == 4 {
 			break
 		}
-		out.CurrentLocations = append(out.CurrentLocations, a.pool.sites.texts[k.id])
+		out.CurrentLocations = append(out.CurrentLocations, a.pool.Sites.Texts[k.id])
 	}
 	for _, r := range example[:min(len(example), maxExamples)] {
-		out.ExampleKernels = append(out.ExampleKernels, int(a.activity(r).event))
+		out.ExampleKernels = append(out.ExampleKernels, int(a.activity(r).Event))
 	}
 	return out
 }

@@ -9,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
+	"golang.org/x/sync/errgroup"
 )
 
 // ErrDiffusers reports that a log beside the trace says the server ran a model
@@ -135,7 +135,7 @@ func mappingFor(formal Source, list []*layer.Analysis, sources []Source) *layer.
 		n := 0
 		if len(m.Devices) > 0 {
 			n = 1
-			if want := fileStage(formal.Path); want != noStage && want == mainStage(m, sources[i].Path) {
+			if want := activity.FileStage(formal.Path); want != activity.NoStage && want == activity.MainStage(m, sources[i].Path) {
 				n = 2
 			}
 		}

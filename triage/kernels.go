@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // maxLocations is how many sites a kernel row shows.
@@ -22,14 +23,14 @@ type row struct {
 	ns       int64
 	launches int
 	replayed int
-	sites    []siteTime // by time after sortSites
+	sites    []activity.SiteTime // by time after sortSites
 	replayAt map[int32]int64
 }
 
 // stageWork is all activities of one stage, over the traces that have it.
 type stageWork struct {
 	index int
-	parts []*work
+	parts []*activity.Trace
 	rows  []row   // by time
 	rowOf []int32 // per kernel: index in rows, -1 none
 	ns    int64
@@ -39,26 +40,26 @@ type stageWork struct {
 	exchanges map[int32]*exchange // by kernel
 	outside   int                 // activities in no pass
 	outsideNS int64
-	stray     int32                   // the kernel of the first
-	replays   [len(originNames)]int64 // time of replayed activities by how their lines were found
+	stray     int32                            // the kernel of the first
+	replays   [len(activity.OriginNames)]int64 // time of replayed activities by how their lines were found
 }
 
 // splitStages groups the activities of all formal traces by stage.
-func splitStages(p *pool, works []*work) []*stageWork {
+func splitStages(p *activity.Pool, works []*activity.Trace) []*stageWork {
 	stages := make([]*stageWork, len(stageOrder))
 	for i := range stages {
-		stages[i] = &stageWork{index: i, rowOf: make([]int32, len(p.facts))}
+		stages[i] = &stageWork{index: i, rowOf: make([]int32, len(p.Facts))}
 		for k := range stages[i].rowOf {
 			stages[i].rowOf[k] = -1
 		}
 	}
 	for _, w := range works {
 		seen := make([]bool, len(stageOrder))
-		for i := range w.acts {
-			a := &w.acts[i]
-			s := stages[a.stage]
-			if !seen[a.stage] {
-				seen[a.stage] = true
+		for i := range w.Acts {
+			a := &w.Acts[i]
+			s := stages[a.Stage]
+			if !seen[a.Stage] {
+				seen[a.Stage] = true
 				s.parts = append(s.parts, w)
 			}
 			s.add(a)
@@ -74,69 +75,69 @@ func splitStages(p *pool, works []*work) []*stageWork {
 	return out
 }
 
-func (s *stageWork) add(a *activity) {
-	i := s.rowOf[a.kernel]
+func (s *stageWork) add(a *activity.Activity) {
+	i := s.rowOf[a.Kernel]
 	if i < 0 {
 		i = int32(len(s.rows))
-		s.rowOf[a.kernel] = i
-		s.rows = append(s.rows, row{kernel: a.kernel})
+		s.rowOf[a.Kernel] = i
+		s.rows = append(s.rows, row{kernel: a.Kernel})
 	}
 	r := &s.rows[i]
-	ns := a.end - a.start
+	ns := a.End - a.Start
 	r.ns += ns
 	r.launches++
 	s.ns += ns
 	s.acts++
-	if a.outside {
+	if a.Outside {
 		if s.outside == 0 {
-			s.stray = a.kernel
+			s.stray = a.Kernel
 		}
 		s.outside++
 		s.outsideNS += ns
 	}
-	if a.replay {
+	if a.Replay {
 		r.replayed++
-		s.replays[a.from] += ns
-		if a.replayedAt != siteUnresolved {
+		s.replays[a.From] += ns
+		if a.ReplayedAt != activity.SiteUnresolved {
 			if r.replayAt == nil {
 				r.replayAt = map[int32]int64{}
 			}
-			r.replayAt[a.replayedAt] += ns
+			r.replayAt[a.ReplayedAt] += ns
 		}
 	}
 	// Rows have few sites; the last used is first tried. Anything beyond the
 	// bound is counted under the last one, which only a hostile trace reaches.
 	const maxSites = 4096
 	for k := range r.sites {
-		if t := &r.sites[k]; t.site == a.site && t.op == a.op && t.operator == a.operator && t.model == a.model {
-			t.sure = min(t.sure, a.sure)
-			t.ns += ns
-			t.launches++
+		if t := &r.sites[k]; t.Site == a.Site && t.Op == a.Op && t.Operator == a.Operator && t.Model == a.Model {
+			t.Sure = min(t.Sure, a.Sure)
+			t.Ns += ns
+			t.Launches++
 			if k > 0 {
 				r.sites[k], r.sites[k-1] = r.sites[k-1], r.sites[k]
 			}
 			return
 		}
 		if k == maxSites {
-			r.sites[k].ns += ns
-			r.sites[k].launches++
+			r.sites[k].Ns += ns
+			r.sites[k].Launches++
 			return
 		}
 	}
-	r.sites = append(r.sites, siteTime{site: a.site, op: a.op, operator: a.operator, model: a.model, from: a.from, sure: a.sure, ns: ns, launches: 1})
+	r.sites = append(r.sites, activity.SiteTime{Site: a.Site, Op: a.Op, Operator: a.Operator, Model: a.Model, From: a.From, Sure: a.Sure, Ns: ns, Launches: 1})
 }
 
-func (s *stageWork) finish(p *pool) {
+func (s *stageWork) finish(p *activity.Pool) {
 	for i := range s.rows {
 		r := &s.rows[i]
-		slices.SortFunc(r.sites, func(a, b siteTime) int {
-			return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(b.launches, a.launches),
-				cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]), cmp.Compare(p.ops.texts[a.op], p.ops.texts[b.op]),
-				cmp.Compare(p.operators.texts[a.operator], p.operators.texts[b.operator]), cmp.Compare(a.model, b.model))
+		slices.SortFunc(r.sites, func(a, b activity.SiteTime) int {
+			return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(b.Launches, a.Launches),
+				cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]), cmp.Compare(p.Ops.Texts[a.Op], p.Ops.Texts[b.Op]),
+				cmp.Compare(p.Operators.Texts[a.Operator], p.Operators.Texts[b.Operator]), cmp.Compare(a.Model, b.Model))
 		})
 	}
 	slices.SortFunc(s.rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.name(a.kernel), p.name(b.kernel)))
+		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.Name(a.kernel), p.Name(b.kernel)))
 	})
 	for i, r := range s.rows {
 		s.rowOf[r.kernel] = int32(i)
@@ -166,28 +167,28 @@ func ratio(part, whole int64) float64 {
 func micros(ns int64) float64 { return float64(ns) / 1e3 }
 
 // kernelRow renders a row as data.
-func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
-	f := &p.facts[r.kernel]
+func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
+	f := &p.Facts[r.kernel]
 	out := KernelRow{
-		Kernel: f.canonical, Label: p.labels[r.kernel], Category: string(f.result.Category), Subcategory: f.result.Subcategory, Rule: f.result.Rule,
+		Kernel: f.Canonical, Label: p.Labels[r.kernel], Category: string(f.Result.Category), Subcategory: f.Result.Subcategory, Rule: f.Result.Rule,
 		GPUTimeUS: micros(r.ns), GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
 	}
 	out.Locations, out.CPUOps = r.places(p, anyOperator)
 	out.ModelLines = r.modelLines(p, anyOperator)
 	for _, o := range s.operatorsOf(p, r) {
 		row := s.operatorRow(p, o)
-		row.Locations, row.CPUOps = r.places(p, o.operator)
-		row.ModelLines = r.modelLines(p, o.operator)
+		row.Locations, row.CPUOps = r.places(p, o.Operator)
+		row.ModelLines = r.modelLines(p, o.Operator)
 		out.Operators = append(out.Operators, row)
 	}
 	best := int32(-1)
 	for site, ns := range r.replayAt {
-		if best < 0 || ns > r.replayAt[best] || ns == r.replayAt[best] && p.sites.texts[site] < p.sites.texts[best] {
+		if best < 0 || ns > r.replayAt[best] || ns == r.replayAt[best] && p.Sites.Texts[site] < p.Sites.Texts[best] {
 			best = site
 		}
 	}
 	if best >= 0 {
-		out.ReplayedAt = p.sites.texts[best]
+		out.ReplayedAt = p.Sites.Texts[best]
 	}
 	return out
 }
@@ -196,15 +197,15 @@ func (s *stageWork) kernelRow(p *pool, r *row) KernelRow {
 const anyOperator = int32(-1)
 
 // places are where a row's launches of an operator come from, and the op of each place.
-func (r *row) places(p *pool, operator int32) (locations []Location, ops []string) {
+func (r *row) places(p *activity.Pool, operator int32) (locations []Location, ops []string) {
 	locations, ops = []Location{}, []string{}
 	list, ns := r.bySite(p, operator)
 	for _, st := range list {
-		if len(locations) == maxLocations || len(locations) > 0 && percent(st.ns, ns) < minSitePct {
+		if len(locations) == maxLocations || len(locations) > 0 && percent(st.Ns, ns) < minSitePct {
 			break
 		}
-		locations = append(locations, Location{Location: p.sites.texts[st.site], SharePct: percent(st.ns, ns), From: originNames[st.from]})
-		ops = append(ops, p.ops.texts[st.op])
+		locations = append(locations, Location{Location: p.Sites.Texts[st.Site], SharePct: percent(st.Ns, ns), From: activity.OriginNames[st.From]})
+		ops = append(ops, p.Ops.Texts[st.Op])
 	}
 	return locations, ops
 }
@@ -218,7 +219,7 @@ func (s *stageWork) replaySources() []Location {
 	out := []Location{}
 	for from, ns := range s.replays {
 		if ns > 0 {
-			out = append(out, Location{From: originNames[from], SharePct: percent(ns, whole)})
+			out = append(out, Location{From: activity.OriginNames[from], SharePct: percent(ns, whole)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Location) int { return cmp.Compare(b.SharePct, a.SharePct) })
@@ -226,23 +227,23 @@ func (s *stageWork) replaySources() []Location {
 }
 
 // modelLines are the lines of the model that a row's launches of an operator come from, by time, what is not known left out.
-func (r *row) modelLines(p *pool, operator int32) []Location {
-	ns, from := map[int32]int64{}, map[int32]origin{}
+func (r *row) modelLines(p *activity.Pool, operator int32) []Location {
+	ns, from := map[int32]int64{}, map[int32]activity.Origin{}
 	var whole int64
 	var ids []int32
 	for _, st := range r.sites {
-		if operator != anyOperator && st.operator != operator {
+		if operator != anyOperator && st.Operator != operator {
 			continue
 		}
-		whole += st.ns
-		if st.model == 0 {
+		whole += st.Ns
+		if st.Model == 0 {
 			continue
 		}
-		if _, ok := ns[st.model]; !ok {
-			ids = append(ids, st.model)
-			from[st.model] = st.from
+		if _, ok := ns[st.Model]; !ok {
+			ids = append(ids, st.Model)
+			from[st.Model] = st.From
 		}
-		ns[st.model] += st.ns
+		ns[st.Model] += st.Ns
 	}
 	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(ns[b], ns[a]) })
 	out := []Location{}
@@ -250,42 +251,42 @@ func (r *row) modelLines(p *pool, operator int32) []Location {
 		if len(out) == maxLocations || len(out) > 0 && percent(ns[id], whole) < minSitePct {
 			break
 		}
-		m := p.models[id]
-		out = append(out, Location{Location: m.String(), Module: m.module, SharePct: percent(ns[id], whole), From: originNames[from[id]]})
+		m := p.Models[id]
+		out = append(out, Location{Location: m.String(), Module: m.Module, SharePct: percent(ns[id], whole), From: activity.OriginNames[from[id]]})
 	}
 	return out
 }
 
 // operatorsOf sums the sites of rows by operator, by time.
-func (s *stageWork) operatorsOf(p *pool, rows ...*row) []siteTime {
+func (s *stageWork) operatorsOf(p *activity.Pool, rows ...*row) []activity.SiteTime {
 	at := map[int32]int{}
-	var out []siteTime
+	var out []activity.SiteTime
 	for _, r := range rows {
 		for _, st := range r.sites {
-			i, ok := at[st.operator]
+			i, ok := at[st.Operator]
 			if !ok {
 				i = len(out)
-				at[st.operator] = i
-				out = append(out, siteTime{operator: st.operator, sure: st.sure})
+				at[st.Operator] = i
+				out = append(out, activity.SiteTime{Operator: st.Operator, Sure: st.Sure})
 			}
-			out[i].ns += st.ns
-			out[i].launches += st.launches
-			out[i].sure = min(out[i].sure, st.sure)
+			out[i].Ns += st.Ns
+			out[i].Launches += st.Launches
+			out[i].Sure = min(out[i].Sure, st.Sure)
 		}
 	}
-	slices.SortFunc(out, func(a, b siteTime) int {
-		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.operators.texts[a.operator], p.operators.texts[b.operator]))
+	slices.SortFunc(out, func(a, b activity.SiteTime) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Operators.Texts[a.Operator], p.Operators.Texts[b.Operator]))
 	})
 	return out
 }
 
 // operatorRow renders what was summed of an operator.
-func (s *stageWork) operatorRow(p *pool, o siteTime) OperatorRow {
-	return OperatorRow{Operator: p.operators.texts[o.operator], Confidence: math.Round(float64(o.sure)*100) / 100, GPUTimeNS: o.ns, SharePct: s.share(o.ns), Launches: o.launches}
+func (s *stageWork) operatorRow(p *activity.Pool, o activity.SiteTime) OperatorRow {
+	return OperatorRow{Operator: p.Operators.Texts[o.Operator], Confidence: math.Round(float64(o.Sure)*100) / 100, GPUTimeNS: o.Ns, SharePct: s.share(o.Ns), Launches: o.Launches}
 }
 
 // operators sums the whole stage by operator; nil where none is known.
-func (s *stageWork) operators(p *pool) []OperatorRow {
+func (s *stageWork) operators(p *activity.Pool) []OperatorRow {
 	rows := make([]*row, len(s.rows))
 	for i := range s.rows {
 		rows[i] = &s.rows[i]
@@ -294,7 +295,7 @@ func (s *stageWork) operators(p *pool) []OperatorRow {
 	for _, o := range s.operatorsOf(p, rows...) {
 		out = append(out, s.operatorRow(p, o))
 	}
-	if len(out) == 1 && out[0].Operator == noOperator {
+	if len(out) == 1 && out[0].Operator == activity.NoOperator {
 		return []OperatorRow{}
 	}
 	return out
@@ -303,42 +304,44 @@ func (s *stageWork) operators(p *pool) []OperatorRow {
 // bySite joins the parts of a row, or of an operator in it, that share a site, by time, and their sum; the op is the
 // most common one of the site. Time without a known source comes behind known
 // sites unless it is the largest part: what is known says more.
-func (r *row) bySite(p *pool, operator int32) (out []siteTime, whole int64) {
-	var ops [][]siteTime
+func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime, whole int64) {
+	var ops [][]activity.SiteTime
 	at := map[int32]int{}
 	for _, st := range r.sites {
-		if operator != anyOperator && st.operator != operator {
+		if operator != anyOperator && st.Operator != operator {
 			continue
 		}
-		whole += st.ns
-		i, ok := at[st.site]
+		whole += st.Ns
+		i, ok := at[st.Site]
 		if !ok {
 			i = len(out)
-			at[st.site] = i
-			out = append(out, siteTime{site: st.site, from: st.from})
+			at[st.Site] = i
+			out = append(out, activity.SiteTime{Site: st.Site, From: st.From})
 			ops = append(ops, nil)
 		}
-		out[i].ns += st.ns
-		out[i].launches += st.launches
-		k := slices.IndexFunc(ops[i], func(o siteTime) bool { return o.op == st.op })
+		out[i].Ns += st.Ns
+		out[i].Launches += st.Launches
+		k := slices.IndexFunc(ops[i], func(o activity.SiteTime) bool { return o.Op == st.Op })
 		if k < 0 {
-			ops[i] = append(ops[i], siteTime{op: st.op})
+			ops[i] = append(ops[i], activity.SiteTime{Op: st.Op})
 			k = len(ops[i]) - 1
 		}
-		ops[i][k].launches += st.launches
+		ops[i][k].Launches += st.Launches
 	}
 	for i := range out {
-		best := slices.MaxFunc(ops[i], func(a, b siteTime) int {
-			return cmp.Or(cmp.Compare(a.launches, b.launches), cmp.Compare(p.ops.texts[b.op], p.ops.texts[a.op]))
+		best := slices.MaxFunc(ops[i], func(a, b activity.SiteTime) int {
+			return cmp.Or(cmp.Compare(a.Launches, b.Launches), cmp.Compare(p.Ops.Texts[b.Op], p.Ops.Texts[a.Op]))
 		})
-		out[i].op = best.op
+		out[i].Op = best.Op
 	}
-	slices.SortStableFunc(out, func(a, b siteTime) int {
-		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.sites.texts[a.site], p.sites.texts[b.site]))
+	slices.SortStableFunc(out, func(a, b activity.SiteTime) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]))
 	})
 	if len(out) > 2 {
-		slices.SortStableFunc(out[1:], func(a, b siteTime) int {
-			tells := func(st siteTime) bool { return st.site > siteFromPrefill && percent(st.ns, whole) >= minSitePct }
+		slices.SortStableFunc(out[1:], func(a, b activity.SiteTime) int {
+			tells := func(st activity.SiteTime) bool {
+				return st.Site > activity.SiteFromPrefill && percent(st.Ns, whole) >= minSitePct
+			}
 			switch known, other := tells(a), tells(b); {
 			case known == other:
 				return 0
@@ -352,13 +355,13 @@ func (r *row) bySite(p *pool, operator int32) (out []siteTime, whole int64) {
 }
 
 // categories sums the stage's rows by category, by time.
-func (s *stageWork) categories(p *pool) []CategoryRow {
+func (s *stageWork) categories(p *activity.Pool) []CategoryRow {
 	at := map[string]int{}
 	var ns []int64
 	var out []CategoryRow
 	for i := range s.rows {
 		r := &s.rows[i]
-		c := string(p.facts[r.kernel].result.Category)
+		c := string(p.Facts[r.kernel].Result.Category)
 		k, ok := at[c]
 		if !ok {
 			k = len(out)
@@ -381,17 +384,17 @@ func (s *stageWork) categories(p *pool) []CategoryRow {
 // steps adds up the annotated steps of the stage.
 func (s *stageWork) steps() (steps, batch int) {
 	for _, w := range s.parts {
-		c := w.steps[s.index]
-		if c.steps == 0 {
+		c := w.Steps[s.index]
+		if c.Steps == 0 {
 			continue
 		}
 		switch {
 		case steps == 0:
-			batch = c.batch
-		case batch != c.batch:
+			batch = c.Batch
+		case batch != c.Batch:
 			batch = -1
 		}
-		steps += c.steps
+		steps += c.Steps
 	}
 	return steps, max(batch, 0)
 }
@@ -419,21 +422,21 @@ func (s *stageWork) busy() busyTime {
 		byDevice := map[trace.DeviceID][]interval.Span{}
 		var order []trace.DeviceID
 		room := map[trace.DeviceID]int{}
-		for q, n := range w.countByQueue(s.index) {
-			room[w.queues[q].device] += n
+		for q, n := range w.CountByQueue(s.index) {
+			room[w.Queues[q].Device] += n
 		}
-		for i := range w.acts {
-			a := &w.acts[i]
-			if int(a.stage) != s.index {
+		for i := range w.Acts {
+			a := &w.Acts[i]
+			if int(a.Stage) != s.index {
 				continue
 			}
-			d := w.queues[a.queue].device
+			d := w.Queues[a.Queue].Device
 			if _, ok := byDevice[d]; !ok {
 				order = append(order, d)
 				devices[d] = true
 				byDevice[d] = make([]interval.Span, 0, room[d])
 			}
-			byDevice[d] = append(byDevice[d], interval.Span{Start: a.start, End: a.end})
+			byDevice[d] = append(byDevice[d], interval.Span{Start: a.Start, End: a.End})
 		}
 		for _, d := range order {
 			out.add(interval.Union(byDevice[d]))

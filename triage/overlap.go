@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // Verdict and advice of the rows that the exposure ledger gives.
@@ -31,12 +32,12 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		if id < 0 || s.rowOf[id] < 0 || pct < worthOverlap {
 			continue
 		}
-		f, r := &a.pool.facts[id], &s.rows[s.rowOf[id]]
-		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.canonical, Label: a.pool.labels[id], Category: string(f.result.Category),
+		f, r := &a.pool.Facts[id], &s.rows[s.rowOf[id]]
+		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Result.Category),
 			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
 		sites, _ := r.bySite(a.pool, anyOperator)
-		row.PythonScope = a.pool.sites.texts[sites[0].site]
+		row.PythonScope = a.pool.Sites.Texts[sites[0].Site]
 		if s.besideCompute(a.pool, id) {
 			row.Priority, row.Recommendation = "P2", recommendSerial
 		}
@@ -53,13 +54,13 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 
 // besideCompute says that a kernel runs on a stream on which compute runs too: without evidence of the contrary they wait for
 // each other.
-func (s *stageWork) besideCompute(p *pool, kernel int32) bool {
+func (s *stageWork) besideCompute(p *activity.Pool, kernel int32) bool {
 	for _, w := range s.parts {
-		on, compute := make([]bool, len(w.queues)), make([]bool, len(w.queues))
-		for i := range w.acts {
-			act := &w.acts[i]
-			on[act.queue] = on[act.queue] || act.kernel == kernel && int(act.stage) == s.index
-			compute[act.queue] = compute[act.queue] || p.facts[act.kernel].effort == effortCompute
+		on, compute := make([]bool, len(w.Queues)), make([]bool, len(w.Queues))
+		for i := range w.Acts {
+			act := &w.Acts[i]
+			on[act.Queue] = on[act.Queue] || act.Kernel == kernel && int(act.Stage) == s.index
+			compute[act.Queue] = compute[act.Queue] || p.Facts[act.Kernel].Effort == activity.EffortCompute
 		}
 		for q := range on {
 			if on[q] && compute[q] {
@@ -75,9 +76,9 @@ func (a *analysis) overlapNote(s *stageWork, rows int) string {
 	streams := 0
 	for _, w := range s.parts {
 		used := map[int32]bool{}
-		for i := range w.acts {
-			if int(w.acts[i].stage) == s.index {
-				used[w.acts[i].queue] = true
+		for i := range w.Acts {
+			if int(w.Acts[i].Stage) == s.index {
+				used[w.Acts[i].Queue] = true
 			}
 		}
 		streams = max(streams, len(used))
@@ -115,7 +116,7 @@ const mostTime = 0.5
 // howToMap says what would give the stage's kernels source lines.
 func howToMap(s *stageWork) string {
 	for _, w := range s.parts {
-		if w.t.LaneLen(trace.LanePython) > 0 || w.hasCallStacks() {
+		if w.Trace.LaneLen(trace.LanePython) > 0 || w.HasCallStacks() {
 			return "give a mapping trace (CUDA graphs off) for one"
 		}
 	}
@@ -126,8 +127,8 @@ func unresolvedShare(s *stageWork) float64 {
 	var none int64
 	for i := range s.rows {
 		for _, st := range s.rows[i].sites {
-			if st.site <= siteFromPrefill {
-				none += st.ns
+			if st.Site <= activity.SiteFromPrefill {
+				none += st.Ns
 			}
 		}
 	}
@@ -154,13 +155,13 @@ func (r *Report) Launches(i int) iter.Seq[Launch] {
 		}
 		p, stage := r.from.pool, slices.Index(stageOrder, r.Stages[i].Stage)
 		for _, w := range r.from.formal {
-			for k := range w.acts {
-				act := &w.acts[k]
-				if int(act.stage) != stage {
+			for k := range w.Acts {
+				act := &w.Acts[k]
+				if int(act.Stage) != stage {
 					continue
 				}
-				f := &p.facts[act.kernel]
-				if !yield(Launch{w.event(act), int(w.part), f.canonical, string(f.result.Category), p.sites.texts[act.site], act.site > siteFromPrefill, p.ops.texts[act.op]}) {
+				f := &p.Facts[act.Kernel]
+				if !yield(Launch{w.Event(act), int(w.Part), f.Canonical, string(f.Result.Category), p.Sites.Texts[act.Site], act.Site > activity.SiteFromPrefill, p.Ops.Texts[act.Op]}) {
 					return
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
@@ -25,7 +26,7 @@ func (r *Report) WriteProfile(w io.Writer) error {
 	if a == nil {
 		return fmt.Errorf("triage: %w: the report was not made by Analyze", ErrNoTrace)
 	}
-	b := &profileBuilder{a: a, own: newPool(), ids: map[stackNode]stackID{}, at: map[sampleKey]int{}, traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
+	b := &profileBuilder{a: a, own: activity.NewPool(), ids: map[stackNode]stackID{}, at: map[sampleKey]int{}, traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
 	for _, wk := range a.formal {
 		b.add(wk)
 	}
@@ -62,8 +63,8 @@ type sampleKey struct {
 const maxSamples = 1 << 20
 
 type profileBuilder struct {
-	a      *analysis // not changed
-	own    *pool     // the texts of frames
+	a      *analysis      // not changed
+	own    *activity.Pool // the texts of frames
 	ids    map[stackNode]stackID
 	stacks []stackNode
 	at     map[sampleKey]int
@@ -78,14 +79,14 @@ type profileBuilder struct {
 
 // traceStacks are the stacks of one trace.
 type traceStacks struct {
-	finder *siteFinder
+	finder *activity.Sites
 	memo   []stackID // per Python frame: stack + 2, 0 not asked yet
 }
 
 func (b *profileBuilder) stacksOf(t *trace.Trace) *traceStacks {
 	s := b.traces[t]
 	if s == nil {
-		s = &traceStacks{newSiteFinder(b.own, t), make([]stackID, t.LaneLen(trace.LanePython))}
+		s = &traceStacks{activity.NewSites(b.own, t), make([]stackID, t.LaneLen(trace.LanePython))}
 		b.traces[t] = s
 	}
 	return s
@@ -103,12 +104,12 @@ func (b *profileBuilder) stack(outer stackID, site int32) stackID {
 }
 
 // add counts the activities of one trace.
-func (b *profileBuilder) add(w *work) {
-	for i := range w.acts {
-		act := &w.acts[i]
-		e := w.event(act)
-		k := w.a.Of(e.ID())
-		key := sampleKey{act.stage, b.stackFor(w, act, e, k), act.op, act.kernel, act.operator, act.model, layer.None, layer.None, e.Device()}
+func (b *profileBuilder) add(w *activity.Trace) {
+	for i := range w.Acts {
+		act := &w.Acts[i]
+		e := w.Event(act)
+		k := w.Analysis.Of(e.ID())
+		key := sampleKey{act.Stage, b.stackFor(w, act, e, k), act.Op, act.Kernel, act.Operator, act.Model, layer.None, layer.None, e.Device()}
 		if k.Valid() && len(b.keys) < maxSamples {
 			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
 			if key.pass != layer.None && k.Device().Passes[key.pass].FromEnd {
@@ -123,35 +124,35 @@ func (b *profileBuilder) add(w *work) {
 			b.values = append(b.values, [2]int64{})
 		}
 		b.values[n][0]++
-		b.values[n][1] += act.end - act.start
+		b.values[n][1] += act.End - act.Start
 	}
 }
 
 // stackFor returns the stack of an activity: its own, its twin's, the one line that was found for it, else a node that says
 // what is known instead, with the operator below it.
-func (b *profileBuilder) stackFor(w *work, act *activity, e trace.Event, k layer.Kernel) stackID {
+func (b *profileBuilder) stackFor(w *activity.Trace, act *activity.Activity, e trace.Event, k layer.Kernel) stackID {
 	id := noStack
 	switch {
-	case act.from == fromOp || act.from == fromLaunch:
-		id = b.launchStack(b.stacksOf(w.t), e, act.from)
-	case act.from == fromAlignment && act.site > siteFromPrefill:
+	case act.From == activity.FromOp || act.From == activity.FromLaunch:
+		id = b.launchStack(b.stacksOf(w.Trace), e, act.From)
+	case act.From == activity.FromAlignment && act.Site > activity.SiteFromPrefill:
 		id = b.twinStack(w, k)
-		if act.stage == stageDecode {
+		if act.Stage == activity.StageDecode {
 			id = b.withoutPrefill(id)
 		}
 	}
 	if id != noStack {
 		return id
 	}
-	id = b.stack(noStack, b.own.sites.id(b.a.pool.sites.texts[act.site]))
-	if act.site <= siteFromPrefill && act.operator != 0 {
-		id = b.stack(id, b.own.sites.id("operator "+b.a.pool.operators.texts[act.operator]))
+	id = b.stack(noStack, b.own.Sites.ID(b.a.pool.Sites.Texts[act.Site]))
+	if act.Site <= activity.SiteFromPrefill && act.Operator != 0 {
+		id = b.stack(id, b.own.Sites.ID("operator "+b.a.pool.Operators.Texts[act.Operator]))
 	}
 	return id
 }
 
 // twinStack returns the stack of the launch that a replayed kernel stands for.
-func (b *profileBuilder) twinStack(w *work, k layer.Kernel) stackID {
+func (b *profileBuilder) twinStack(w *activity.Trace, k layer.Kernel) stackID {
 	if !k.Valid() {
 		return noStack
 	}
@@ -162,12 +163,12 @@ func (b *profileBuilder) twinStack(w *work, k layer.Kernel) stackID {
 	key := [2]trace.Event{tw.Launch, tw.Kernel}
 	id, ok := b.twins[key]
 	if !ok {
-		s := b.stacksOf(w.owner(tw.Launch, b.a.mapping))
+		s := b.stacksOf(w.Owner(tw.Launch, b.a.mapping))
 		if tw.Kernel.Valid() {
-			_, _, from := s.finder.of(tw.Kernel)
+			_, _, from := s.finder.Of(tw.Kernel)
 			id = b.launchStack(s, tw.Kernel, from)
 		} else {
-			id = b.stackOf(s, s.finder.t.FrameAt(tw.Launch.Thread(), tw.Launch.Start()))
+			id = b.stackOf(s, s.finder.Trace.FrameAt(tw.Launch.Thread(), tw.Launch.Start()))
 		}
 		b.twins[key] = id
 	}
@@ -181,7 +182,7 @@ func (b *profileBuilder) withoutPrefill(id stackID) stackID {
 	}
 	n := b.stacks[id]
 	outer := b.withoutPrefill(n.outer)
-	_, _, fn := pyframe.SplitLocation(b.own.sites.texts[n.site])
+	_, _, fn := pyframe.SplitLocation(b.own.Sites.Texts[n.site])
 	if framework.StageOfFunction(fn) == framework.Prefill {
 		return outer
 	}
@@ -189,17 +190,17 @@ func (b *profileBuilder) withoutPrefill(id stackID) stackID {
 }
 
 // launchStack returns the stack around the launch of an activity.
-func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from origin) stackID {
-	if e := s.finder.innermost(act, from); e.Valid() {
+func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from activity.Origin) stackID {
+	if e := s.finder.Innermost(act, from); e.Valid() {
 		return b.stackOf(s, e)
 	}
 	// Of older profilers the stack is a text, the innermost frame first.
 	id := noStack
-	frames := strings.Split(s.finder.callStack(act.ExternalID(), act.Launch()), ";")
+	frames := strings.Split(s.finder.CallStack(act.ExternalID(), act.Launch()), ";")
 	slices.Reverse(frames)
 	for _, name := range frames {
 		if fr, ok := pyframe.Parse(name); ok && fr.Rank() > pyframe.NoSignal {
-			id = b.stack(id, b.own.sites.id(fr.Location()))
+			id = b.stack(id, b.own.Sites.ID(fr.Location()))
 		}
 	}
 	return id
@@ -224,7 +225,7 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 		switch {
 		case e.Kind() == trace.KindModule:
 			class = pyframe.ModuleClass(e.Name())
-		case s.finder.rank(e) > pyframe.NoSignal:
+		case s.finder.Rank(e) > pyframe.NoSignal:
 			outer = b.stack(outer, b.frameOf(e, class))
 			class = ""
 		}
@@ -240,7 +241,7 @@ func (s *traceStacks) classAround(e trace.Event) string {
 		if e.Kind() == trace.KindModule {
 			return pyframe.ModuleClass(e.Name())
 		}
-		if s.finder.rank(e) > pyframe.NoSignal {
+		if s.finder.Rank(e) > pyframe.NoSignal {
 			break
 		}
 	}
@@ -253,7 +254,7 @@ func (b *profileBuilder) frameOf(e trace.Event, class string) int32 {
 	if class != "" {
 		fr.Func = class + "." + fr.Func
 	}
-	return b.own.sites.id(fr.Location())
+	return b.own.Sites.ID(fr.Location())
 }
 
 // profile renders what was counted.
@@ -269,12 +270,12 @@ func (b *profileBuilder) profile() *profile.Profile {
 	p := b.a.pool
 	for n, k := range b.keys {
 		// Leaf first: kernel, op, frames from the innermost out, stage.
-		locs := []*profile.Location{b.location(classify.Canonical(p.facts[k.kernel].parsed.Demangled), "", "")}
-		if op := p.ops.texts[k.op]; op != "" {
+		locs := []*profile.Location{b.location(classify.Canonical(p.Facts[k.kernel].Parsed.Demangled), "", "")}
+		if op := p.Ops.Texts[k.op]; op != "" {
 			locs = append(locs, b.location(op, "", ""))
 		}
 		for s := k.stack; s >= 0; s = b.stacks[s].outer {
-			site := b.own.sites.texts[b.stacks[s].site]
+			site := b.own.Sites.Texts[b.stacks[s].site]
 			path, line, fn := pyframe.SplitLocation(site)
 			if fn == "" {
 				fn = site
@@ -282,10 +283,10 @@ func (b *profileBuilder) profile() *profile.Profile {
 			locs = append(locs, b.location(fn, path, line))
 		}
 		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
-		labels := map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(p.facts[k.kernel].result.Category)},
-			"operator": {p.operators.texts[k.operator]}, "device": {strconv.Itoa(int(k.device))}}
-		if m := p.models[k.model]; k.model != 0 {
-			for name, v := range map[string]string{"model_line": m.String(), "module": m.module} {
+		labels := map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(p.Facts[k.kernel].Result.Category)},
+			"operator": {p.Operators.Texts[k.operator]}, "device": {strconv.Itoa(int(k.device))}}
+		if m := p.Models[k.model]; k.model != 0 {
+			for name, v := range map[string]string{"model_line": m.String(), "module": m.Module} {
 				if v != "" {
 					labels[name] = []string{v}
 				}
@@ -305,14 +306,14 @@ func (b *profileBuilder) profile() *profile.Profile {
 func (b *profileBuilder) head() {
 	var first, last int64
 	for n, w := range b.a.formal {
-		b.out.Comments = append(b.out.Comments, "trace: "+w.path)
-		for i := range w.acts {
+		b.out.Comments = append(b.out.Comments, "trace: "+w.Path)
+		for i := range w.Acts {
 			if n == 0 && i == 0 {
-				first = w.acts[i].start
+				first = w.Acts[i].Start
 			}
-			first, last = min(first, w.acts[i].start), max(last, w.acts[i].end)
+			first, last = min(first, w.Acts[i].Start), max(last, w.Acts[i].End)
 		}
-		if t, ok := w.t.Epoch(); ok && b.out.TimeNanos == 0 {
+		if t, ok := w.Trace.Epoch(); ok && b.out.TimeNanos == 0 {
 			b.out.TimeNanos = t.UnixNano()
 		}
 	}

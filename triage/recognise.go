@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
@@ -14,7 +15,7 @@ import (
 // them: traces can have thousands of names, and many activities of each.
 type recogniser struct {
 	reg    *fusion.Registry
-	pool   *pool
+	pool   *activity.Pool
 	steps  []stepWords
 	active []classify.Keywords // by pattern
 	all    fusion.Set          // steps that ask for both name and op
@@ -49,9 +50,9 @@ type opSteps struct {
 }
 
 // newRecogniser is for a pool that gets no more texts.
-func newRecogniser(reg *fusion.Registry, p *pool) *recogniser {
-	r := &recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.facts)),
-		ops: make([]*opSteps, len(p.ops.texts)), sites: make([]*fusion.Set, len(p.sites.texts))}
+func newRecogniser(reg *fusion.Registry, p *activity.Pool) *recogniser {
+	r := &recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.Facts)),
+		ops: make([]*opSteps, len(p.Ops.Texts)), sites: make([]*fusion.Set, len(p.Sites.Texts))}
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
 		w := stepWords{names: classify.NewKeywords(d.Names...), ops: classify.NewKeywords(d.Ops...), frames: classify.NewKeywords(d.Frames...),
@@ -64,8 +65,8 @@ func newRecogniser(reg *fusion.Registry, p *pool) *recogniser {
 			r.all |= 1 << i
 		}
 	}
-	r.operators = make([]fusion.Set, len(p.operators.texts))
-	for id, text := range p.operators.texts {
+	r.operators = make([]fusion.Set, len(p.Operators.Texts))
+	for id, text := range p.Operators.Texts {
 		for i := range reg.Steps {
 			if slices.Contains(reg.Steps[i].Operators, text) {
 				r.operators[id] |= 1 << i
@@ -93,38 +94,38 @@ func (r *recogniser) stepsOf(k sortKey) fusion.Set {
 
 // isActive reports whether a sort of kernel is the fused one of pattern i.
 func (r *recogniser) isActive(i int, k sortKey) bool {
-	return r.active[i].In(r.pool.facts[k.kernel].words) || r.active[i].In(r.op(k.op).words)
+	return r.active[i].In(r.pool.Facts[k.kernel].Words) || r.active[i].In(r.op(k.op).words)
 }
 
 func (r *recogniser) kernel(id int32) *kernelSteps {
 	if k := r.kernels[id]; k != nil {
 		return k
 	}
-	f := &r.pool.facts[id]
+	f := &r.pool.Facts[id]
 	k := &kernelSteps{}
 	for i := range r.reg.Steps {
 		d, w, bit := &r.reg.Steps[i], &r.steps[i], fusion.Set(1)<<i
 		for n, t := range d.Template {
-			if t.Index < len(f.parsed.TemplateArgs) && f.parsed.TemplateArgs[t.Index] == t.Value && w.template[n].In(f.words) {
+			if t.Index < len(f.Parsed.TemplateArgs) && f.Parsed.TemplateArgs[t.Index] == t.Value && w.template[n].In(f.Words) {
 				k.sure |= bit
 			}
 		}
-		if slices.ContainsFunc(d.Texts, func(t string) bool { return strings.Contains(f.parsed.Demangled, t) }) {
+		if slices.ContainsFunc(d.Texts, func(t string) bool { return strings.Contains(f.Parsed.Demangled, t) }) {
 			k.sure |= bit
 		}
-		if w.names.In(f.words) {
+		if w.names.In(f.Words) {
 			k.named |= bit
 		}
-		if k.named&bit != 0 || slices.Contains(d.Kinds, f.kind.String()) || slices.Contains(d.Categories, string(f.result.Category)) {
+		if k.named&bit != 0 || slices.Contains(d.Kinds, f.Kind.String()) || slices.Contains(d.Categories, string(f.Result.Category)) {
 			k.likely |= bit
 		}
-		if d.ByFacts(&f.parsed, &f.facts) {
+		if d.ByFacts(&f.Parsed, &f.Facts) {
 			k.sure |= bit
 		}
-		if w.templateOnly.In(f.words) {
+		if w.templateOnly.In(f.Words) {
 			k.only |= bit
 		}
-		if w.without.In(f.words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, string(f.result.Category)) {
+		if w.without.In(f.Words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, string(f.Result.Category)) {
 			k.never |= bit
 		}
 	}
@@ -136,7 +137,7 @@ func (r *recogniser) op(id int32) *opSteps {
 	if o := r.ops[id]; o != nil {
 		return o
 	}
-	o := &opSteps{words: wordsOf(r.pool.ops.texts[id])}
+	o := &opSteps{words: wordsOf(r.pool.Ops.Texts[id])}
 	for i := range r.steps {
 		if r.steps[i].ops.In(o.words) {
 			o.set |= 1 << i
@@ -152,7 +153,7 @@ func (r *recogniser) site(id int32) fusion.Set {
 		return *s
 	}
 	var set fusion.Set
-	_, _, function := pyframe.SplitLocation(r.pool.sites.texts[id])
+	_, _, function := pyframe.SplitLocation(r.pool.Sites.Texts[id])
 	words := wordsOf(function)
 	for i := range r.steps {
 		if r.steps[i].frames.In(words) {

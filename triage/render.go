@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // WriteJSON writes the report as one indented JSON document.
@@ -218,9 +219,9 @@ func (s *StageReport) anyModelLine(fits func(*Location) bool) bool {
 
 // ways are the origins of replayed kernels' lines in words.
 var ways = map[string]string{
-	originNames[fromAlignment]: "from the same place of a layer (alignment)",
-	originNames[fromMapping]:   "from launches of the same kernel name (mapping)",
-	"":                         "not known",
+	activity.OriginNames[activity.FromAlignment]: "from the same place of a layer (alignment)",
+	activity.OriginNames[activity.FromMapping]:   "from launches of the same kernel name (mapping)",
+	"": "not known",
 }
 
 // replaySources is how the lines of replayed launches were found, as a sentence.
@@ -341,7 +342,7 @@ func (m *page) operators(_ *Report, s *StageReport) {
 	t := table.New(table.Text("Operator"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Number("Confidence"))
 	for _, o := range s.Operators {
 		sure := table.Fixed(o.Confidence, 2)
-		if o.Operator == noOperator {
+		if o.Operator == activity.NoOperator {
 			sure = table.None
 		}
 		t.Row(o.Operator, nanos(o.GPUTimeNS), pct(o.SharePct), fmt.Sprint(o.Launches), sure)

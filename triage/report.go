@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // Stage names used in reports. Others may be added.
@@ -131,7 +132,7 @@ type KernelRow struct {
 func (k *KernelRow) Operator() string {
 	var out []string
 	for _, o := range k.Operators {
-		if o.Operator != noOperator {
+		if o.Operator != activity.NoOperator {
 			out = append(out, o.Operator)
 		}
 	}
@@ -185,11 +186,11 @@ type Location struct {
 
 // Locations that are not source lines.
 const (
-	Unresolved  = unresolvedText  // no frames recorded around the launch
-	GraphReplay = graphReplayText // replayed from a graph, origin not known
+	Unresolved  = activity.Unresolved  // no frames recorded around the launch
+	GraphReplay = activity.GraphReplay // replayed from a graph, origin not known
 	// FromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server has once
 	// for each stage.
-	FromPrefill = fromPrefillText
+	FromPrefill = activity.FromPrefill
 )
 
 // CategoryRow is the GPU time of one category in a stage.

@@ -1,8 +1,10 @@
 package triage
 
-import "github.com/llmstrata/strata/triage/fusion"
-
-import "github.com/llmstrata/strata/classify"
+import (
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/activity"
+)
 
 // seqKernel is one activity as the chain rule sees it.
 type seqKernel struct {
@@ -26,7 +28,7 @@ type sequences struct {
 
 // sequence is the activities of a stage on one stream.
 type sequence struct {
-	w       *work
+	w       *activity.Trace
 	kernels []seqKernel
 }
 
@@ -34,21 +36,21 @@ type sequence struct {
 func (a *analysis) sequences(s *stageWork) *sequences {
 	out := &sequences{}
 	known := map[sortKey]int32{}
-	last := make([]int32, len(a.pool.facts)) // per kernel: its last sort + 1; most kernels have one
+	last := make([]int32, len(a.pool.Facts)) // per kernel: its last sort + 1; most kernels have one
 	for _, w := range s.parts {
-		byQueue := make([]sequence, len(w.queues))
-		inBlock := make([]bool, len(w.queues))
-		for q, n := range w.countByQueue(s.index) {
+		byQueue := make([]sequence, len(w.Queues))
+		inBlock := make([]bool, len(w.Queues))
+		for q, n := range w.CountByQueue(s.index) {
 			byQueue[q].kernels = make([]seqKernel, 0, n)
 		}
-		for i := range w.acts {
-			act := &w.acts[i]
-			if int(act.stage) != s.index {
+		for i := range w.Acts {
+			act := &w.Acts[i]
+			if int(act.Stage) != s.index {
 				continue
 			}
-			f := &a.pool.facts[act.kernel]
-			key := sortKey{act.kernel, act.op, act.site, act.operator}
-			sort := last[act.kernel] - 1
+			f := &a.pool.Facts[act.Kernel]
+			key := sortKey{act.Kernel, act.Op, act.Site, act.Operator}
+			sort := last[act.Kernel] - 1
 			if sort < 0 || out.sorts[sort] != key {
 				var ok bool
 				if sort, ok = known[key]; !ok {
@@ -57,16 +59,16 @@ func (a *analysis) sequences(s *stageWork) *sequences {
 					out.sorts = append(out.sorts, key)
 					out.sets = append(out.sets, a.steps.stepsOf(key))
 				}
-				last[act.kernel] = sort + 1
+				last[act.Kernel] = sort + 1
 			}
-			q := &byQueue[act.queue]
+			q := &byQueue[act.Queue]
 			q.w = w
-			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.effort == effortMove})
-			attention := f.result.Category == classify.CategoryAttention
-			if attention && !inBlock[act.queue] {
+			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.Effort == activity.EffortMove})
+			attention := f.Result.Category == classify.CategoryAttention
+			if attention && !inBlock[act.Queue] {
 				out.blocks++
 			}
-			inBlock[act.queue] = attention
+			inBlock[act.Queue] = attention
 		}
 		for _, q := range byQueue {
 			if q.w != nil {

@@ -23,8 +23,8 @@ type place struct {
 func (s *stageWork) place() place {
 	out := place{platform: s.platform()}
 	for _, w := range s.parts {
-		for i := range w.a.Devices {
-			g, ok := hardware.Named(hardware.Table(), w.a.Devices[i].GPU)
+		for i := range w.Analysis.Devices {
+			g, ok := hardware.Named(hardware.Table(), w.Analysis.Devices[i].GPU)
 			if !ok {
 				continue
 			}
@@ -161,7 +161,7 @@ func (m *chainMatch) gainUpTo(tokens int64) (ns int64) {
 
 // kernel is the first kernel of an occurrence.
 func (o *occurrence) kernel() layer.Kernel {
-	return o.w.a.Of(o.w.event(&o.w.acts[o.members[0]]).ID())
+	return o.w.Analysis.Of(o.w.Event(&o.w.Acts[o.members[0]]).ID())
 }
 
 // pass is the pass of an occurrence, nil outside of passes.
@@ -175,7 +175,7 @@ func (o *occurrence) pass() *layer.ForwardPass {
 
 // firstPlace is where an occurrence begins.
 func (a *analysis) firstPlace(o occurrence) *FirstPlace {
-	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.w.acts[o.members[0]].start)}
+	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.w.Acts[o.members[0]].Start)}
 	if k := o.kernel(); k.Valid() {
 		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
 		if out.Pass != layer.None && k.Device().Passes[out.Pass].FromEnd {

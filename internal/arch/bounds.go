@@ -25,7 +25,7 @@ type Size struct{ Files, Lines int }
 var Oversized = map[string]Size{
 	"layer":  {37, 6526},
 	"trace":  {24, 4504},
-	"triage": {30, 5975},
+	"triage": {23, 4599},
 }
 
 // LongFunctions are those that are still to be split. The list may only get

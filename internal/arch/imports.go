@@ -28,7 +28,7 @@ var Layers = Layering{
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
 	"hostoverhead":     {"layer", "classify", "trace", "hostoverhead/internal/names", "hostoverhead/internal/settings", "hostoverhead/internal/steps", "hostoverhead/internal/timeline"},
 	"triage/fusion":    {"classify", "internal/framework"},
-	"triage":           {"layer", "layer/compare", "triage/fusion", "profile", "profile/hardware", "classify", "trace"},
+	"triage":           {"layer", "layer/compare", "triage/fusion", "triage/internal/activity", "triage/internal/pyframe", "profile", "profile/hardware", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace", "trace/pftrace"},
 	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},
@@ -41,6 +41,9 @@ var Layers = Layering{
 	"hostoverhead/internal/names":    {"layer", "classify", "trace", "internal/framework"},
 	"hostoverhead/internal/steps":    {"layer", "trace", "hostoverhead/internal/names", "internal/interval"},
 	"hostoverhead/hostcompare":       {"hostoverhead", "hostoverhead/internal/names", "hostoverhead/internal/steps", "hostoverhead/internal/timeline", "layer", "layer/compare", "classify", "trace"},
+
+	"triage/internal/activity": {"layer", "profile", "classify", "trace", "internal/framework", "internal/table", "triage/internal/pyframe"},
+	"triage/internal/pyframe":  {"internal/framework"},
 
 	"capture": {"internal/framework", "capture/internal/disk", "capture/internal/folder", "capture/internal/judge",
 		"capture/internal/label", "capture/internal/pysource", "capture/internal/server", "capture/internal/whole"},

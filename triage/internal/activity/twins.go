@@ -1,4 +1,4 @@
-package triage
+package activity
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type twinTable struct{ byAct []twin }
 
 // at returns the twin of activity i, false where there is none.
 func (t twinTable) at(i int) (twin, bool) {
-	if i >= len(t.byAct) || t.byAct[i].site <= siteFromPrefill {
+	if i >= len(t.byAct) || t.byAct[i].site <= SiteFromPrefill {
 		return twin{}, false
 	}
 	return t.byAct[i], true
@@ -37,23 +37,23 @@ const minTwinConfidence = 0.5
 
 // twins returns what the replays of a formal trace were aligned with, in the
 // order of its activities.
-func (a *attribution) twins(ctx context.Context, w *work) (twinTable, error) {
+func (a *attribution) twins(ctx context.Context, w *Trace) (twinTable, error) {
 	out := twinTable{}
-	finders := map[*trace.Trace]*siteFinder{}
+	finders := map[*trace.Trace]*Sites{}
 	known := map[twinKey]twin{} // replays have few twins, and each many times
-	for i := range w.acts {
-		act := &w.acts[i]
-		if !act.replay {
+	for i := range w.Acts {
+		act := &w.Acts[i]
+		if !act.Replay {
 			continue
 		}
-		k := w.a.Of(w.event(act).ID())
+		k := w.Analysis.Of(w.Event(act).ID())
 		if !k.Valid() || k.Device().NumLayers == 0 {
 			continue // no layers to align: names must do
 		}
 		if out.byAct == nil {
-			out.byAct = make([]twin, len(w.acts))
-			for d := range w.a.Devices {
-				if err := w.a.Devices[d].Align(ctx); err != nil {
+			out.byAct = make([]twin, len(w.Acts))
+			for d := range w.Analysis.Devices {
+				if err := w.Analysis.Devices[d].Align(ctx); err != nil {
 					return out, err
 				}
 			}
@@ -62,12 +62,12 @@ func (a *attribution) twins(ctx context.Context, w *work) (twinTable, error) {
 		if !tw.Launch.Valid() || tw.How != layer.HowName && tw.Confidence < minTwinConfidence {
 			continue
 		}
-		key := twinKey{tw.Launch, tw.Kernel, act.stage}
+		key := twinKey{tw.Launch, tw.Kernel, act.Stage}
 		found, ok := known[key]
 		if !ok {
-			from := w.owner(tw.Launch, a.mapping)
+			from := w.Owner(tw.Launch, a.mapping)
 			if finders[from] == nil {
-				finders[from] = newSiteFinder(a.pool, from)
+				finders[from] = NewSites(a.pool, from)
 			}
 			found.site, found.op = finders[from].ofTwin(tw)
 			found.model = a.pool.model(k.ModelLine())
@@ -79,13 +79,13 @@ func (a *attribution) twins(ctx context.Context, w *work) (twinTable, error) {
 	return out, nil
 }
 
-// owner returns the trace that an event is of: the activities' own, or that of
+// Owner returns the trace that an event is of: the activities' own, or that of
 // a mapping.
-func (w *work) owner(e trace.Event, mapping []*work) *trace.Trace {
+func (w *Trace) Owner(e trace.Event, mapping []*Trace) *trace.Trace {
 	for _, m := range mapping {
-		if m.t.At(e.ID()) == e {
-			return m.t
+		if m.Trace.At(e.ID()) == e {
+			return m.Trace
 		}
 	}
-	return w.t
+	return w.Trace
 }

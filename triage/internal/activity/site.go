@@ -1,4 +1,4 @@
-package triage
+package activity
 
 import (
 	"strings"
@@ -8,23 +8,24 @@ import (
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
-// origin is how an activity's site was found.
-type origin int8
+// Origin is how an activity's site was found.
+type Origin int8
 
 const (
-	fromNothing   origin = iota
-	fromOp               // frames around the cpu op that External id names
-	fromLaunch           // frames around the launch call
-	fromMapping          // the site of the same kernel elsewhere
-	fromAlignment        // the site of the kernel in the same place of the layer
+	fromNothing   Origin = iota
+	FromOp               // frames around the cpu op that External id names
+	FromLaunch           // frames around the launch call
+	FromMapping          // the site of the same kernel elsewhere
+	FromAlignment        // the site of the kernel in the same place of the layer
 )
 
-var originNames = [...]string{"", "op", "launch", "mapping", "alignment"}
+// OriginNames are the words for origins in documents.
+var OriginNames = [...]string{"", "op", "launch", "mapping", "alignment"}
 
-// siteFinder finds the source lines of one trace's activities.
-type siteFinder struct {
-	p      *pool
-	t      *trace.Trace
+// Sites finds the source lines of one trace's activities.
+type Sites struct {
+	Pool   *Pool         // holds the texts
+	Trace  *trace.Trace  // that is asked
 	ranks  []int8        // per name: rank + 1, 0 not asked yet
 	siteOf []int32       // per name: pool site + 1, 0 not asked yet
 	best   [2][]int32    // per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
@@ -42,12 +43,13 @@ type foundSite struct {
 	external uint64
 	replay   bool
 	site, op int32
-	from     origin
+	from     Origin
 }
 
-func newSiteFinder(p *pool, t *trace.Trace) *siteFinder {
+// NewSites returns the finder of a trace; it remembers what it found and is for one goroutine.
+func NewSites(p *Pool, t *trace.Trace) *Sites {
 	n := t.NumNames()
-	f := &siteFinder{p: p, t: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
+	f := &Sites{Pool: p, Trace: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
 	f.best[0] = make([]int32, t.LaneLen(trace.LanePython))
 	return f
 }
@@ -56,8 +58,8 @@ func newSiteFinder(p *pool, t *trace.Trace) *siteFinder {
 // be within a frame that opens with the op, and never beyond the op's middle.
 const probeDelay = 1000 // ns
 
-// of returns the site of an activity, its cpu op and how the site was found.
-func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
+// Of returns the site of an activity, its cpu op and how the site was found.
+func (f *Sites) Of(act trace.Event) (site, op int32, from Origin) {
 	launch, replay, external := act.Launch(), act.IsReplay(), act.ExternalID()
 	if l := &f.last; launch.Valid() && l.launch == launch && l.external == external && l.replay == replay {
 		return l.site, l.op, l.from
@@ -68,12 +70,12 @@ func (f *siteFinder) of(act trace.Event) (site, op int32, from origin) {
 }
 
 // find is of by what decides about it.
-func (f *siteFinder) find(launch trace.Event, external uint64, replay bool) (site, op int32, from origin) {
-	e := f.t.OpByExternalID(external)
+func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op int32, from Origin) {
+	e := f.Trace.OpByExternalID(external)
 	found := trace.Event{}
 	if e.Valid() {
 		op = f.op(e)
-		found, from = f.bestFrame(f.frameInOp(e), replay), fromOp
+		found, from = f.bestFrame(f.frameInOp(e), replay), FromOp
 	}
 	if launch.Valid() {
 		if op == 0 {
@@ -88,23 +90,23 @@ func (f *siteFinder) find(launch trace.Event, external uint64, replay bool) (sit
 			f.cuda = strings.HasPrefix(launch.Name(), "cu")
 		}
 		if !found.Valid() {
-			found, from = f.bestFrame(f.t.FrameAt(launch.Thread(), launch.Start()), replay), fromLaunch
+			found, from = f.bestFrame(f.Trace.FrameAt(launch.Thread(), launch.Start()), replay), FromLaunch
 		}
 	}
 	if found.Valid() {
 		return f.site(found), op, from
 	}
-	if s := f.callStack(external, launch); s != "" {
-		if site = f.siteOfStack(s); site != siteUnresolved {
-			return site, op, fromOp
+	if s := f.CallStack(external, launch); s != "" {
+		if site = f.siteOfStack(s); site != SiteUnresolved {
+			return site, op, FromOp
 		}
 	}
-	return siteUnresolved, op, fromNothing
+	return SiteUnresolved, op, fromNothing
 }
 
-// callStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around it.
-func (f *siteFinder) callStack(external uint64, launch trace.Event) string {
-	e := f.t.OpByExternalID(external)
+// CallStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around it.
+func (f *Sites) CallStack(external uint64, launch trace.Event) string {
+	e := f.Trace.OpByExternalID(external)
 	if !e.Valid() && launch.Valid() {
 		e = launch.Op()
 	}
@@ -117,59 +119,60 @@ func (f *siteFinder) callStack(external uint64, launch trace.Event) string {
 }
 
 // siteOfStack returns the site of the best frame of a call stack, the innermost among equals.
-func (f *siteFinder) siteOfStack(stack string) int32 {
+func (f *Sites) siteOfStack(stack string) int32 {
 	if id, ok := f.stacks[stack]; ok {
 		return id
 	}
 	if f.stacks == nil {
 		f.stacks = map[string]int32{}
 	}
-	best, id := pyframe.Noise, siteUnresolved
+	best, id := pyframe.Noise, SiteUnresolved
 	for name := range strings.SplitSeq(stack, ";") {
 		if fr, ok := pyframe.Parse(name); ok && fr.Rank() > best {
-			best, id = fr.Rank(), f.p.sites.id(fr.Location())
+			best, id = fr.Rank(), f.Pool.Sites.ID(fr.Location())
 		}
 	}
 	f.stacks[stack] = id
 	return id
 }
 
-// innermost returns the frame from which an activity's site was found.
-func (f *siteFinder) innermost(act trace.Event, from origin) trace.Event {
-	if from == fromOp {
-		if e := f.t.OpByExternalID(act.ExternalID()); e.Valid() {
+// Innermost returns the frame from which an activity's site was found.
+func (f *Sites) Innermost(act trace.Event, from Origin) trace.Event {
+	if from == FromOp {
+		if e := f.Trace.OpByExternalID(act.ExternalID()); e.Valid() {
 			return f.frameInOp(e)
 		}
 	}
 	if l := act.Launch(); l.Valid() {
-		return f.t.FrameAt(l.Thread(), l.Start())
+		return f.Trace.FrameAt(l.Thread(), l.Start())
 	}
 	return trace.Event{}
 }
 
 // frameInOp returns the innermost frame around an op, seen from just inside it.
-func (f *siteFinder) frameInOp(op trace.Event) trace.Event {
-	return f.t.FrameAt(op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
+func (f *Sites) frameInOp(op trace.Event) trace.Event {
+	return f.Trace.FrameAt(op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
 }
 
-func (f *siteFinder) op(e trace.Event) int32 {
+func (f *Sites) op(e trace.Event) int32 {
 	c := &f.ops[e.NameID()]
 	if *c == 0 {
-		*c = f.p.ops.id(e.Name()) + 1
+		*c = f.Pool.Ops.ID(e.Name()) + 1
 	}
 	return *c - 1
 }
 
-func (f *siteFinder) site(e trace.Event) int32 {
+func (f *Sites) site(e trace.Event) int32 {
 	c := &f.siteOf[e.NameID()]
 	if *c == 0 {
 		fr, _ := pyframe.Parse(e.Name())
-		*c = f.p.sites.id(fr.Location()) + 1
+		*c = f.Pool.Sites.ID(fr.Location()) + 1
 	}
 	return *c - 1
 }
 
-func (f *siteFinder) rank(e trace.Event) pyframe.Rank {
+// Rank is how much a frame tells, see [pyframe.Rank].
+func (f *Sites) Rank(e trace.Event) pyframe.Rank {
 	c := &f.ranks[e.NameID()]
 	if *c == 0 {
 		r := pyframe.None
@@ -187,7 +190,7 @@ func (f *siteFinder) rank(e trace.Event) pyframe.Rank {
 //
 // A graph runner says nothing about what it replays. What it launches itself,
 // such as the copies of a step's inputs, comes from nowhere else.
-func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
+func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
 	memo := &f.best[0]
 	runner := pyframe.Framework
 	if replay {
@@ -197,7 +200,7 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 		}
 	}
 	rank := func(e trace.Event) pyframe.Rank {
-		if r := f.rank(e); r != pyframe.Runner {
+		if r := f.Rank(e); r != pyframe.Runner {
 			return r
 		}
 		return runner
@@ -215,7 +218,7 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 	for i := len(path) - 1; i >= 0; i-- {
 		e := path[i]
 		r := rank(e)
-		if r > pyframe.Noise && (best < 0 || r >= rank(f.t.LaneAt(trace.LanePython, int(best-1)))) {
+		if r > pyframe.Noise && (best < 0 || r >= rank(f.Trace.LaneAt(trace.LanePython, int(best-1)))) {
 			best = int32(e.Index()) + 1
 		}
 		(*memo)[e.Index()] = best
@@ -223,13 +226,13 @@ func (f *siteFinder) bestFrame(e trace.Event, replay bool) trace.Event {
 	if best < 0 {
 		return trace.Event{}
 	}
-	return f.t.LaneAt(trace.LanePython, int(best-1))
+	return f.Trace.LaneAt(trace.LanePython, int(best-1))
 }
 
 // ofTwin returns the site and op of an eager launch.
-func (f *siteFinder) ofTwin(tw layer.Twin) (site, op int32) {
+func (f *Sites) ofTwin(tw layer.Twin) (site, op int32) {
 	if tw.Kernel.Valid() {
-		site, op, _ = f.of(tw.Kernel)
+		site, op, _ = f.Of(tw.Kernel)
 		return site, op
 	}
 	if o := tw.Launch.Op(); o.Valid() {
@@ -237,8 +240,8 @@ func (f *siteFinder) ofTwin(tw layer.Twin) (site, op int32) {
 	} else {
 		op = f.op(tw.Launch)
 	}
-	if best := f.bestFrame(f.t.FrameAt(tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
+	if best := f.bestFrame(f.Trace.FrameAt(tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
 		return f.site(best), op
 	}
-	return siteUnresolved, op
+	return SiteUnresolved, op
 }

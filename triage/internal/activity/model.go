@@ -1,4 +1,4 @@
-package triage
+package activity
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 // modelLine is the line of the model that a kernel comes from.
 type modelLine struct {
 	line    string // "path:line func", "" none
-	module  string // classes of the nn.Module frames around it, "" none
+	Module  string // classes of the nn.Module frames around it, "" none
 	prefill bool   // of a decode that only a prefill's launches explain
 }
 
@@ -21,16 +21,16 @@ func (m modelLine) String() string {
 	case !m.prefill:
 		return m.line
 	case m.line == "":
-		return fromPrefillText
+		return FromPrefill
 	}
-	return m.line + " (" + fromPrefillText + ")"
+	return m.line + " (" + FromPrefill + ")"
 }
 
 // generatedModules are classes that torch.compile makes: nobody wrote them.
 var generatedModules = map[string]bool{"GraphModule": true, "OptimizedModule": true}
 
 // model returns the id of a kernel's line. Layers differ in the numbers of their modules only, which rows are not split by.
-func (p *pool) model(l layer.ModelLine) int32 {
+func (p *Pool) model(l layer.ModelLine) int32 {
 	classes, ok := p.classes[l.Module]
 	if !ok {
 		var parts []string
@@ -45,19 +45,19 @@ func (p *pool) model(l layer.ModelLine) int32 {
 	return p.modelID(modelLine{l.Line, classes, l.From == layer.StagePrefill})
 }
 
-func (p *pool) modelID(m modelLine) int32 {
+func (p *Pool) modelID(m modelLine) int32 {
 	id, ok := p.modelIDs[m]
 	if !ok {
-		id = int32(len(p.models))
+		id = int32(len(p.Models))
 		p.modelIDs[m] = id
-		p.models = append(p.models, m)
+		p.Models = append(p.Models, m)
 	}
 	return id
 }
 
 // modelForDecode is a prefill's line as that of a decode: none where the server has its function once for each stage.
-func (p *pool) modelForDecode(id int32) int32 {
-	m := p.models[id]
+func (p *Pool) modelForDecode(id int32) int32 {
+	m := p.Models[id]
 	if m == (modelLine{}) {
 		return id
 	}

@@ -1,4 +1,4 @@
-package triage
+package activity
 
 import (
 	"testing"
@@ -14,10 +14,10 @@ func TestCategoriesHaveAnEffort(t *testing.T) {
 			t.Errorf("work %q of category %q is not in efforts", c.Work(), c)
 		}
 	}
-	if got := effortOf(trace.KindMemcpy, classify.CategoryGEMM); got != effortMove {
+	if got := EffortOf(trace.KindMemcpy, classify.CategoryGEMM); got != EffortMove {
 		t.Errorf("a copy is effort %d", got)
 	}
-	if got := effortOf(trace.KindKernel, "a user's own"); got != effortOther {
+	if got := EffortOf(trace.KindKernel, "a user's own"); got != effortOther {
 		t.Errorf("a user's category is effort %d", got)
 	}
 }

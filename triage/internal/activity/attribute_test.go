@@ -1,4 +1,4 @@
-package triage
+package activity
 
 import (
 	"testing"
@@ -9,27 +9,27 @@ import (
 
 // TestDeal spreads launches over the sites of a kernel as their time does.
 func TestDeal(t *testing.T) {
-	sites := []siteTime{{site: 3, ns: 60}, {site: 2, ns: 30}, {site: 4, ns: 10}}
+	sites := []SiteTime{{Site: 3, Ns: 60}, {Site: 2, Ns: 30}, {Site: 4, Ns: 10}}
 	got := map[int32]int64{}
 	for given := int64(0); given < 1000; given += 10 {
-		got[deal(sites, given).site] += 10
+		got[deal(sites, given).Site] += 10
 	}
 	for _, s := range sites {
-		if got[s.site] != 10*s.ns {
-			t.Errorf("site %d got %d of 1000, want %d", s.site, got[s.site], 10*s.ns)
+		if got[s.Site] != 10*s.Ns {
+			t.Errorf("site %d got %d of 1000, want %d", s.Site, got[s.Site], 10*s.Ns)
 		}
 	}
-	if s := deal([]siteTime{{site: 5}}, 7); s.site != 5 {
+	if s := deal([]SiteTime{{Site: 5}}, 7); s.Site != 5 {
 		t.Errorf("a site without time: %+v", s)
 	}
 }
 
 // TestNameLikeness: how kernels of two runs are told to be the same.
 func TestNameLikeness(t *testing.T) {
-	p := newPool()
-	fact := func(name string) *kernelFacts {
+	p := NewPool()
+	fact := func(name string) *Kernel {
 		id := p.kernel(name, trace.KindKernel, classify.Default().Facts(name).Category)
-		f := p.facts[id]
+		f := p.Facts[id]
 		return &f
 	}
 	long := "void at::native::vectorized_elementwise_kernel_with_a_very_long_name_that_goes_on_and_on_and_on<4, at::native::"

@@ -1,4 +1,4 @@
-package triage
+package activity
 
 import (
 	"cmp"
@@ -27,30 +27,30 @@ import (
 
 // siteIndex holds the sites of kernels that were launched one by one.
 type siteIndex struct {
-	byStage []map[int32][]siteTime // per stage: kernel → sites by time
-	any     map[int32][]siteTime
+	byStage []map[int32][]SiteTime // per stage: kernel → sites by time
+	any     map[int32][]SiteTime
 }
 
-func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteIndex {
-	x := &siteIndex{any: map[int32][]siteTime{}}
-	for range numStages {
-		x.byStage = append(x.byStage, map[int32][]siteTime{})
+func newSiteIndex(p *Pool, works []*Trace, keep func(*Kernel) bool) *siteIndex {
+	x := &siteIndex{any: map[int32][]SiteTime{}}
+	for range NumStages {
+		x.byStage = append(x.byStage, map[int32][]SiteTime{})
 	}
 	for _, w := range works {
-		for i := range w.acts {
-			a := &w.acts[i]
-			if a.replay || a.site <= siteFromPrefill || !keep(&p.facts[a.kernel]) {
+		for i := range w.Acts {
+			a := &w.Acts[i]
+			if a.Replay || a.Site <= SiteFromPrefill || !keep(&p.Facts[a.Kernel]) {
 				continue
 			}
-			x.any[a.kernel] = addSite(x.any[a.kernel], a)
-			m := x.byStage[a.stage]
-			m[a.kernel] = addSite(m[a.kernel], a)
+			x.any[a.Kernel] = addSite(x.any[a.Kernel], a)
+			m := x.byStage[a.Stage]
+			m[a.Kernel] = addSite(m[a.Kernel], a)
 		}
 	}
 	for _, m := range append(slices.Clone(x.byStage), x.any) {
 		for k, list := range m {
-			slices.SortFunc(list, func(a, b siteTime) int {
-				return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.site, b.site), cmp.Compare(a.op, b.op), cmp.Compare(a.model, b.model))
+			slices.SortFunc(list, func(a, b SiteTime) int {
+				return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Model, b.Model))
 			})
 			m[k] = list
 		}
@@ -58,20 +58,20 @@ func newSiteIndex(p *pool, works []*work, keep func(*kernelFacts) bool) *siteInd
 	return x
 }
 
-func addSite(list []siteTime, a *activity) []siteTime {
+func addSite(list []SiteTime, a *Activity) []SiteTime {
 	for i := range list {
-		if s := &list[i]; s.site == a.site && s.op == a.op && s.model == a.model {
-			s.ns += a.end - a.start
-			s.launches++
-			s.prefill = s.prefill && a.stage == stagePrefill
+		if s := &list[i]; s.Site == a.Site && s.Op == a.Op && s.Model == a.Model {
+			s.Ns += a.End - a.Start
+			s.Launches++
+			s.prefill = s.prefill && a.Stage == StagePrefill
 			return list
 		}
 	}
-	return append(list, siteTime{site: a.site, op: a.op, model: a.model, prefill: a.stage == stagePrefill, ns: a.end - a.start, launches: 1})
+	return append(list, SiteTime{Site: a.Site, Op: a.Op, Model: a.Model, prefill: a.Stage == StagePrefill, Ns: a.End - a.Start, Launches: 1})
 }
 
 // exact returns the sites of a kernel by its canonical name.
-func (x *siteIndex) exact(kernel int32, stage int8) []siteTime {
+func (x *siteIndex) exact(kernel int32, stage int8) []SiteTime {
 	if s := x.byStage[stage][kernel]; len(s) > 0 {
 		return s
 	}
@@ -80,19 +80,19 @@ func (x *siteIndex) exact(kernel int32, stage int8) []siteTime {
 
 // similar returns the sites of the kernel whose name is nearest by the rules of
 // triage.md §2, nil where none is near.
-func (x *siteIndex) similar(p *pool, kernel int32) []siteTime {
+func (x *siteIndex) similar(p *Pool, kernel int32) []SiteTime {
 	if len(x.any) == 0 {
 		return nil
 	}
-	want := &p.facts[kernel]
+	want := &p.Facts[kernel]
 	best, bestScore := int32(-1), 0
 	for k := range x.any {
-		f := &p.facts[k]
-		if f.kind != want.kind {
+		f := &p.Facts[k]
+		if f.Kind != want.Kind {
 			continue
 		}
 		score := nameLikeness(want, f)
-		if score > bestScore || score == bestScore && score > 0 && p.name(k) < p.name(best) {
+		if score > bestScore || score == bestScore && score > 0 && p.Name(k) < p.Name(best) {
 			best, bestScore = k, score
 		}
 	}
@@ -115,8 +115,8 @@ const (
 )
 
 // nameLikeness scores how near two kernel names are; 0 is not near.
-func nameLikeness(a, b *kernelFacts) int {
-	x, y := a.canonical, b.canonical
+func nameLikeness(a, b *Kernel) int {
+	x, y := a.Canonical, b.Canonical
 	short, long := x, y
 	if len(short) > len(long) {
 		short, long = long, short
@@ -131,11 +131,11 @@ func nameLikeness(a, b *kernelFacts) int {
 	for n < len(short) && short[n] == long[n] {
 		n++
 	}
-	if len(short) > prefixNameLen && n >= prefixMin && float64(n) >= prefixShare*float64(len(long)) && a.result.Category == b.result.Category {
+	if len(short) > prefixNameLen && n >= prefixMin && float64(n) >= prefixShare*float64(len(long)) && a.Result.Category == b.Result.Category {
 		return 2000 + n
 	}
 	for _, alias := range aliases {
-		if alias.a.In(a.words) && alias.b.In(b.words) || alias.b.In(a.words) && alias.a.In(b.words) {
+		if alias.a.In(a.Words) && alias.b.In(b.Words) || alias.b.In(a.Words) && alias.a.In(b.Words) {
 			return 1000
 		}
 	}
@@ -151,13 +151,13 @@ var aliases = []struct{ a, b classify.Keywords }{
 }
 
 // anyKernel keeps all kernels for an index.
-func anyKernel(*kernelFacts) bool { return true }
+func anyKernel(*Kernel) bool { return true }
 
 // telling keeps kernels whose name alone tells what they are used for.
 // Elementwise kernels, copies and matrix products are used all over a model: a
 // launch found elsewhere in the trace says nothing about another one.
-func telling(f *kernelFacts) bool {
-	switch f.result.Category {
+func telling(f *Kernel) bool {
+	switch f.Result.Category {
 	case classify.CategoryNorm, classify.CategoryRope, classify.CategoryAttention, classify.CategoryMoE, classify.CategoryKVCache,
 		classify.CategoryHybridLinear, classify.CategoryCommunication:
 		return true
@@ -167,8 +167,8 @@ func telling(f *kernelFacts) bool {
 
 // answer is where a kernel comes from by its name: sites by time.
 type answer struct {
-	sites []siteTime
-	from  origin
+	sites []SiteTime
+	from  Origin
 }
 
 // question is what an answer depends on.
@@ -181,26 +181,26 @@ type question struct {
 // named looks a kernel up by its name.
 func (a *attribution) named(q question, mapping, eager *siteIndex) answer {
 	if s := mapping.exact(q.kernel, q.stage); len(s) > 0 {
-		return answer{s, fromMapping}
+		return answer{s, FromMapping}
 	}
 	if s := mapping.similar(a.pool, q.kernel); len(s) > 0 {
-		return answer{s, fromMapping}
+		return answer{s, FromMapping}
 	}
 	if s := eager.exact(q.kernel, q.stage); len(s) > 0 && q.replay {
-		return answer{s, fromMapping}
+		return answer{s, FromMapping}
 	}
 	return answer{}
 }
 
 // attribution gives the replays of formal traces their sources.
 type attribution struct {
-	pool            *pool
-	formal, mapping []*work
+	pool            *Pool
+	formal, mapping []*Trace
 }
 
-// attribute gives replayed activities of the formal traces the source of the kernel they stand for; refused says why the mapping
+// Attribute gives replayed activities of the formal traces the source of the kernel they stand for; refused says why the mapping
 // traces tell nothing of one, "" where they do.
-func attribute(ctx context.Context, p *pool, formal, mapping []*work) (refused string, err error) {
+func Attribute(ctx context.Context, p *Pool, formal, mapping []*Trace) (refused string, err error) {
 	a := &attribution{p, formal, mapping}
 	mapped, none := newSiteIndex(p, mapping, anyKernel), newSiteIndex(p, nil, anyKernel)
 	eager := newSiteIndex(p, formal, telling)
@@ -220,41 +220,41 @@ func attribute(ctx context.Context, p *pool, formal, mapping []*work) (refused s
 }
 
 // attributeTrace does it for one trace.
-func (a *attribution) attributeTrace(w *work, twins twinTable, mapping, eager *siteIndex) {
+func (a *attribution) attributeTrace(w *Trace, twins twinTable, mapping, eager *siteIndex) {
 	known := map[question]answer{}
 	// Launches of one kernel are dealt out to its sites in proportion to
 	// their time there: the n-th launch goes to the site whose share it
 	// falls in, so that the sums come out and the result is repeatable.
 	given := map[question]int64{}
-	for i := range w.acts {
-		act := &w.acts[i]
-		if !act.replay && act.site != siteUnresolved {
+	for i := range w.Acts {
+		act := &w.Acts[i]
+		if !act.Replay && act.Site != SiteUnresolved {
 			continue
 		}
 		tw, aligned := twins.at(i)
 		if aligned && tw.sameName {
-			act.site, act.op, act.model, act.from = tw.site, tw.op, tw.model, fromAlignment
+			act.Site, act.Op, act.Model, act.From = tw.site, tw.op, tw.model, FromAlignment
 			continue
 		}
-		q := question{act.kernel, act.stage, act.replay}
+		q := question{act.Kernel, act.Stage, act.Replay}
 		ans, ok := known[q]
 		if !ok {
 			ans = a.named(q, mapping, eager)
 			known[q] = ans
 		}
 		if aligned && (len(ans.sites) == 0 || mapping.any[q.kernel] == nil) {
-			act.site, act.op, act.model, act.from = tw.site, tw.op, tw.model, fromAlignment
+			act.Site, act.Op, act.Model, act.From = tw.site, tw.op, tw.model, FromAlignment
 			continue
 		}
 		if len(ans.sites) > 0 {
 			s := deal(ans.sites, given[q])
-			given[q] += act.end - act.start
-			act.site, act.model, act.from = s.site, s.model, ans.from
-			if act.replay && s.prefill && act.stage == stageDecode {
-				act.model = a.pool.modelForDecode(s.model)
+			given[q] += act.End - act.Start
+			act.Site, act.Model, act.From = s.Site, s.Model, ans.from
+			if act.Replay && s.prefill && act.Stage == StageDecode {
+				act.Model = a.pool.modelForDecode(s.Model)
 			}
-			if s.op != 0 {
-				act.op = s.op
+			if s.Op != 0 {
+				act.Op = s.Op
 			}
 		}
 	}
@@ -263,35 +263,35 @@ func (a *attribution) attributeTrace(w *work, twins twinTable, mapping, eager *s
 // dropPrefillLines takes back what replays of a decode were given of a prefill alone: a line in a function of which the server
 // has another one for decode.
 func (a *attribution) dropPrefillLines() {
-	drop := make([]bool, len(a.pool.sites.texts))
-	for i, text := range a.pool.sites.texts {
+	drop := make([]bool, len(a.pool.Sites.Texts))
+	for i, text := range a.pool.Sites.Texts {
 		_, _, fn := pyframe.SplitLocation(text)
 		drop[i] = framework.StageOfFunction(fn) == framework.Prefill
 	}
 	for _, w := range a.formal {
-		for i := range w.acts {
-			if act := &w.acts[i]; act.replay && act.stage == stageDecode && drop[act.site] {
-				act.site = siteFromPrefill
+		for i := range w.Acts {
+			if act := &w.Acts[i]; act.Replay && act.Stage == StageDecode && drop[act.Site] {
+				act.Site = SiteFromPrefill
 			}
 		}
 	}
 }
 
 // deal returns the site in whose share of the total the given time falls.
-func deal(sites []siteTime, given int64) siteTime {
+func deal(sites []SiteTime, given int64) SiteTime {
 	var total int64
 	for _, s := range sites {
-		total += s.ns
+		total += s.Ns
 	}
 	if total <= 0 {
 		return sites[0]
 	}
 	at := given % total
 	for _, s := range sites {
-		if at < s.ns {
+		if at < s.Ns {
 			return s
 		}
-		at -= s.ns
+		at -= s.Ns
 	}
 	return sites[0]
 }

@@ -1,0 +1,230 @@
+package activity
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Activity is what triage keeps of a GPU activity.
+type Activity struct {
+	Start, End int64   // ns
+	Event      int32   // index in the GPU lane
+	Kernel     int32   // Pool.Facts
+	Site       int32   // Pool.Sites
+	ReplayedAt int32   // Pool.Sites: the call that replays the graph, of replayed activities
+	Op         int32   // Pool.Ops
+	Operator   int32   // Pool.Operators
+	Model      int32   // Pool.Models
+	Sure       float32 // of the operator
+	Queue      int32   // dense stream index within the trace
+	Stage      int8    // number of the stage
+	Replay     bool
+	Outside    bool // of any pass
+	From       Origin
+}
+
+// Trace is one trace made ready for the tables.
+type Trace struct {
+	Analysis  *layer.Analysis // of the trace
+	Trace     *trace.Trace
+	Path      string        // what reports call it
+	Part      int32         // which of the analysis' formal or mapping traces
+	Acts      []Activity    // in the GPU lane's order
+	Queues    []Queue       // the streams that activities number
+	Stages    *Stages       // of its passes
+	Steps     []StepCount   // by stage
+	Names     []KnownKernel // by name
+	Hip, Cuda bool          // launched through these APIs
+}
+
+// Queue is a stream of a device.
+type Queue struct {
+	Device trace.DeviceID // that the stream is of
+	Stream trace.StreamID // its number on the device
+}
+
+// Event returns an activity's event.
+func (w *Trace) Event(a *Activity) trace.Event { return w.Trace.LaneAt(trace.LaneGPU, int(a.Event)) }
+
+// CountByQueue returns how many activities of a stage each queue has.
+func (w *Trace) CountByQueue(stage int) []int {
+	n := make([]int, len(w.Queues))
+	for i := range w.Acts {
+		if a := &w.Acts[i]; int(a.Stage) == stage {
+			n[a.Queue]++
+		}
+	}
+	return n
+}
+
+// Collect reads the GPU activities of an analysis: names, stages and sites.
+func (p *Pool) Collect(an *layer.Analysis, path, process string) *Trace {
+	t := an.Trace()
+	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.LaneLen(trace.LaneGPU))}
+	w.Stages = stagesOf(an, FileStage(path))
+	w.Steps = w.Stages.countSteps(an)
+	ids := newKernelIDs(p, t)
+	queues := map[Queue]int32{}
+	var last int32 // the last activity's queue, which is nearly always the next one's too
+	sites := NewSites(p, t)
+	at := newCursor(an)
+	for e := range t.Events(trace.LaneGPU) {
+		k := at.of(e)
+		if process != "" && !launchedBy(t, e, process) {
+			continue
+		}
+		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k), Replay: e.IsReplay()}
+		if q := (Queue{e.Device(), e.Stream()}); len(w.Queues) == 0 || w.Queues[last] != q {
+			qi, ok := queues[q]
+			if !ok {
+				qi = int32(len(w.Queues))
+				queues[q] = qi
+				w.Queues = append(w.Queues, q)
+			}
+			last = qi
+		}
+		a.Queue = last
+		a.Stage, a.Outside = w.Stages.of(k), !k.Valid() || k.Place().Pass == layer.None
+		if k.Valid() {
+			var operator profile.Operator
+			operator, _, a.Sure = k.Operator()
+			a.Operator = p.Operators.ID(string(operator))
+			if !a.Replay {
+				a.Model = p.model(k.ModelLine())
+			}
+		}
+		a.Site, a.Op, a.From = sites.Of(e)
+		if a.Replay {
+			a.ReplayedAt, a.Site, a.From = a.Site, siteReplay, fromNothing
+		}
+		w.Acts = append(w.Acts, a)
+	}
+	w.Names, w.Hip, w.Cuda = ids.last, sites.hip, sites.cuda
+	return w
+}
+
+// cursor finds the kernels of activities that are asked for in order of the
+// trace.
+type cursor struct {
+	a    *layer.Analysis
+	next map[trace.DeviceID]*deviceCursor
+}
+
+type deviceCursor struct {
+	d *layer.Device
+	i int
+}
+
+func newCursor(a *layer.Analysis) *cursor {
+	c := &cursor{a: a, next: map[trace.DeviceID]*deviceCursor{}}
+	for i := range a.Devices {
+		c.next[a.Devices[i].ID] = &deviceCursor{d: &a.Devices[i]}
+	}
+	return c
+}
+
+// of returns the kernel behind an activity; it is not valid where the analysis
+// has none.
+func (c *cursor) of(e trace.Event) layer.Kernel {
+	d := c.next[e.Device()]
+	if d == nil {
+		return layer.Kernel{}
+	}
+	k := d.d.Kernel(d.i)
+	d.i++
+	if k.Valid() && k.Event() == e {
+		return k
+	}
+	return c.a.Of(e.ID())
+}
+
+// kernelIDs remembers the pool's ids of a trace's kernel names.
+type kernelIDs struct {
+	p    *Pool
+	last []KnownKernel // by name
+}
+
+// KnownKernel is the kernel that a name of the trace was last found to be.
+type KnownKernel struct {
+	ID       int32 // in Pool.Facts + 1, 0 not asked yet
+	category classify.Category
+}
+
+func newKernelIDs(p *Pool, t *trace.Trace) *kernelIDs {
+	return &kernelIDs{p, make([]KnownKernel, t.NumNames())}
+}
+
+// of returns the pool's id of an activity.
+func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
+	category := classify.CategoryOther
+	if in.Valid() {
+		category = in.Category()
+	}
+	c := &k.last[e.NameID()]
+	if c.ID == 0 || c.category != category {
+		*c = KnownKernel{k.p.kernel(e.Name(), e.Kind(), category) + 1, category}
+	}
+	return c.ID - 1
+}
+
+// Processes lists the processes that launched GPU work, as a reader would name them; a few of many.
+func Processes(list []*layer.Analysis) []string {
+	const few = 8
+	var names []string
+	seen := map[string]bool{}
+	for _, a := range list {
+		t := a.Trace()
+		for e := range t.Events(trace.LaneGPU) {
+			l := e.Launch()
+			if !l.Valid() {
+				continue
+			}
+			th := t.Thread(l.Thread())
+			name := strings.Join(strings.Fields(fmt.Sprint(th.Process, " ", table.Clean(th.ProcessLabel), " ", table.Clean(th.ProcessName))), " ")
+			if seen[name] {
+				continue
+			}
+			if seen[name] = true; len(names) == few {
+				return append(names, "…")
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// launchedBy reports whether an activity's launching process matches text.
+func launchedBy(t *trace.Trace, e trace.Event, text string) bool {
+	l := e.Launch()
+	if !l.Valid() {
+		return false
+	}
+	th := t.Thread(l.Thread())
+	return strings.Contains(strconv.FormatInt(int64(th.Process), 10), text) || strings.Contains(th.ProcessLabel, text) ||
+		strings.Contains(th.ProcessName, text)
+}
+
+// HasCallStacks says that ops carry their Python frames.
+func (w *Trace) HasCallStacks() bool {
+	for e := range w.Trace.Events(trace.LaneOp) {
+		if e.CallStack() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// mappingRefused says why the mapping trace tells nothing of this one, "" where it does or there is none.
+func (w *Trace) mappingRefused() string {
+	if len(w.Analysis.Devices) == 0 {
+		return ""
+	}
+	return w.Analysis.Devices[0].MappingRefused()
+}

@@ -1,0 +1,35 @@
+package activity
+
+import (
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Effort is the coarse kind of work that chains and the exposure ledger tell apart.
+type Effort uint8
+
+const (
+	effortOther    Effort = iota
+	EffortCompute         // what exchanges could hide behind
+	EffortExchange        // between GPUs
+	EffortMove            // moves data or works pointwise: may stand between the kernels of a chain
+)
+
+// efforts says what each kind of work is to chains and to the exposure ledger.
+var efforts = map[classify.Work]Effort{
+	classify.WorkExchange:  EffortExchange,
+	classify.WorkMemory:    EffortMove,
+	classify.WorkPointwise: EffortMove,
+	classify.WorkCompute:   EffortCompute,
+}
+
+// EffortOf is what an activity does.
+func EffortOf(kind trace.Kind, category classify.Category) Effort {
+	switch kind {
+	case trace.KindMemcpy, trace.KindMemset:
+		return EffortMove
+	case trace.KindGraph:
+		return EffortCompute
+	}
+	return efforts[category.Work()]
+}

@@ -1,0 +1,122 @@
+package activity
+
+import (
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Interned maps texts to small dense ids.
+type Interned struct {
+	ids   map[string]int32
+	Texts []string // by id
+}
+
+// ID is the number of a text, a new one for a text not seen yet.
+func (p *Interned) ID(s string) int32 {
+	if id, ok := p.ids[s]; ok {
+		return id
+	}
+	if p.ids == nil {
+		p.ids = map[string]int32{}
+	}
+	id := int32(len(p.Texts))
+	p.ids[s] = id
+	p.Texts = append(p.Texts, s)
+	return id
+}
+
+// Site ids that are not source lines.
+const (
+	SiteUnresolved int32 = iota
+	siteReplay
+	SiteFromPrefill // where only a prefill's launches explain a decode; ids below are of source lines
+)
+
+// The texts of sites that are not source lines.
+const (
+	Unresolved  = "unresolved"
+	GraphReplay = "graph replay"
+	FromPrefill = "from prefill"
+)
+
+// Kernel is what a canonical kernel name tells.
+type Kernel struct {
+	Canonical string        // its name, see [classify.Canonical]
+	Parsed    classify.Name // of the first raw name seen
+	Words     classify.Words
+	Result    classify.Result
+	Facts     classify.Facts // by the default rules
+	Kind      trace.Kind
+	Effort    Effort
+}
+
+// Pool holds the texts of all traces of one analysis, so that rows of a formal
+// and a mapping trace can be compared by number.
+type Pool struct {
+	names Interned // canonical name and category
+	Facts []Kernel
+	Sites Interned // locations
+	Ops   Interned // op names; id 0 is ""
+	// operators are the operators of layers and the part that kernels have in them; id 0 is none.
+	Operators Interned
+	Models    []modelLine // id 0 is none
+	modelIDs  map[modelLine]int32
+	classes   map[string]string // module paths without the numbers of instances
+	Labels    []string          // by kernel, see [classify.Labels]
+}
+
+// NoOperator is the operator of what no operator is known of.
+const NoOperator = "other"
+
+// NewPool returns a pool that holds the sites and operators that stand for none.
+func NewPool() *Pool {
+	p := &Pool{}
+	p.Sites.ID(Unresolved)
+	p.Sites.ID(GraphReplay)
+	p.Sites.ID(FromPrefill)
+	p.Ops.ID("")
+	p.Operators.ID(NoOperator)
+	p.Models, p.modelIDs, p.classes = make([]modelLine, 1), map[modelLine]int32{{}: 0}, map[string]string{}
+	return p
+}
+
+// Label names the kernels that there are so far.
+func (p *Pool) Label() {
+	names := make([]string, len(p.Facts))
+	for i := range p.Facts {
+		names[i] = p.Facts[i].Canonical
+	}
+	p.Labels = classify.Labels(names)
+}
+
+// Name is the canonical name of a kernel.
+func (p *Pool) Name(id int32) string { return p.Facts[id].Canonical }
+
+// kernel returns the id of an activity's canonical name, of which there is one
+// for each category that kernels of the name are counted under.
+func (p *Pool) kernel(raw string, kind trace.Kind, category classify.Category) int32 {
+	canonical := classify.Canonical(raw)
+	id := p.names.ID(canonical + "\x00" + string(category))
+	if int(id) == len(p.Facts) {
+		parsed := classify.Parse(raw)
+		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Result: classify.Default().ClassifyName(&parsed),
+			Facts: classify.Default().Facts(raw), Kind: kind}
+		if f.Result.Category != category {
+			f.Result = classify.Result{Category: category}
+		}
+		f.Effort = EffortOf(kind, category)
+		p.Facts = append(p.Facts, f)
+	}
+	return id
+}
+
+// SiteTime is the part of a row launched from one site by one op for one operator.
+type SiteTime struct {
+	// Site, Op, Operator and Model are numbers of the pool.
+	Site, Op, Operator, Model int32
+	prefill                   bool // of an index of sites: seen in prefills only
+	From                      Origin
+	Sure                      float32 // of the operator, the least
+	Ns                        int64
+	Launches                  int
+}
