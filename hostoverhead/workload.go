@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
@@ -21,10 +22,8 @@ type workload struct {
 	steps   []layer.StepPattern
 	devices []*deviceWork
 	names   names.Facts
-	// drives[thread] are the devices a thread launched on; a thread that
-	// launched nothing has those of its process.
-	drives [][]trace.DeviceID
-	layers *layer.Analysis
+	drives  threads.Drives
+	layers  *layer.Analysis
 	// published are the figures of the published detector, nil where they were not asked for beside the rest.
 	published *Published
 }
@@ -47,7 +46,7 @@ type deviceWork struct {
 // newWorkload collects what the analyses share. The error is ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPattern) (*workload, error) {
 	w := &workload{t: a.Trace(), layers: a, steps: steps, names: names.Facts{Trace: a.Trace()}}
-	w.mapThreads()
+	w.drives = threads.Of(w.t)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -81,12 +80,16 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 	}
 }
 
-// collectKernels fills devices. Rows come by start, so all lists are in order.
+// collectKernels fills devices with those of the analysis, which may be about one of several. Rows come by start, so all lists are in order.
 func (w *workload) collectKernels() {
 	byID := map[trace.DeviceID]*deviceWork{}
+	only := threads.Only(w.layers)
 	d := (*deviceWork)(nil) // of the row at hand
 	for e := range w.t.Events(trace.LaneGPU) {
 		id := e.Device()
+		if only != nil && id != *only {
+			continue
+		}
 		if d == nil || d.id != id {
 			if d = byID[id]; d == nil {
 				d = w.newDevice(id)
@@ -109,7 +112,7 @@ func (w *workload) collectKernels() {
 	for _, d := range w.devices {
 		d.busy, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.copies)
 		for th := range w.drives {
-			if w.drivesDevice(trace.ThreadIndex(th), d) {
+			if w.drives.Drive(trace.ThreadIndex(th), d.id) {
 				d.threads = append(d.threads, trace.ThreadIndex(th))
 			}
 		}
@@ -124,49 +127,6 @@ func (w *workload) newDevice(id trace.DeviceID) *deviceWork {
 	d := &deviceWork{id: id, kernels: make([]int32, 0, room), busy: make([]interval.Span, 0, room)}
 	w.devices = append(w.devices, d)
 	return d
-}
-
-// mapThreads finds, through the launch links, which threads work for which
-// devices.
-func (w *workload) mapThreads() {
-	type process struct {
-		id    trace.ProcessID
-		label string
-	}
-	threads := w.t.Threads()
-	w.drives = make([][]trace.DeviceID, len(threads))
-	byProcess := map[process][]trace.DeviceID{}
-	processOf := func(i int) process { return process{threads[i].Process, threads[i].ProcessLabel} }
-	add := func(list []trace.DeviceID, d trace.DeviceID) []trace.DeviceID {
-		if d == trace.NoDevice || slices.Contains(list, d) {
-			return list
-		}
-		return append(list, d)
-	}
-	for e := range w.t.Events(trace.LaneGPU) {
-		th, d := int(e.Launch().Thread()), e.Device()
-		if th < 0 || slices.Contains(w.drives[th], d) {
-			continue
-		}
-		w.drives[th] = add(w.drives[th], d)
-		p := processOf(th)
-		byProcess[p] = add(byProcess[p], d)
-	}
-	for i := range w.drives {
-		if len(w.drives[i]) == 0 {
-			w.drives[i] = byProcess[processOf(i)]
-		}
-	}
-}
-
-// drivesDevice reports whether a thread works for a device. A thread of a
-// process that launched nothing in the window may work for any.
-func (w *workload) drivesDevice(th trace.ThreadIndex, d *deviceWork) bool {
-	if th < 0 || int(th) >= len(w.drives) {
-		return true
-	}
-	own := w.drives[th]
-	return len(own) == 0 || slices.Contains(own, d.id)
 }
 
 // window is the span from the device's first kernel start to its last kernel

@@ -82,10 +82,12 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *Options, side Side) (*
 	b := w.findIterations()
 	r := &Run{Label: side.Label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks, MaxGeneration: -1, Notes: []string{}}
 	if r.Ranks <= 0 {
-		r.Ranks = max(len(w.t.Devices()), 1)
+		r.Ranks = w.ranks()
 	}
 	r.TPSize = tensorSize(o.Ranks, side.TPSize, r.Ranks)
-	if ds := w.t.Meta().Devices; len(ds) > 0 {
+	if ds := w.t.Meta().Devices; w.only != nil {
+		r.GPU = a.Devices[0].GPU
+	} else if len(ds) > 0 {
 		r.GPU = ds[0].Name
 	}
 	all := steps.Of(a, nil) // they join the ranks

@@ -31,7 +31,7 @@ type benchPhase struct {
 // Kernel density is no guide: JIT warm-up is denser than inference.
 func (w *workload) findIterations() benchPhase {
 	var its []iteration
-	for e := range w.t.Events(trace.LaneGPU) {
+	for e := range w.work() {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}

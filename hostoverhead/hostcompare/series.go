@@ -27,7 +27,7 @@ func Series(ctx context.Context, a *layer.Analysis, o Options) (*compare.Host, e
 		h.Passes, h.Walls = append(h.Passes, all[i].Pass), append(h.Walls, time.Duration(p.Len()))
 	}
 	if len(all) > 0 {
-		t := newTally(w, OpRange, windows, max(o.Ranks, len(w.t.Devices()), 1))
+		t := newTally(w, OpRange, windows, max(o.Ranks, w.ranks()))
 		t.addRanges()
 		h.Operations = seriesOf(t.operations())
 	}

@@ -55,7 +55,7 @@ func (t *tally) add(name, source, place string, step int, ns int64) {
 func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
 	frames := t.w.t.LaneLen(trace.LanePython) > 0
-	for e := range t.w.t.Events(trace.LaneAnnotation) {
+	for e := range t.w.host(trace.LaneAnnotation) {
 		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.Step(e.NameID(), t.w.patterns) {
 			continue
 		}
@@ -77,7 +77,7 @@ func (t *tally) addRanges() {
 	if len(t.byName) > 0 {
 		return
 	}
-	for e := range t.w.t.Events(trace.LanePython) {
+	for e := range t.w.host(trace.LanePython) {
 		i := t.at(e.Start())
 		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
 			continue // recursion counts once
@@ -138,7 +138,7 @@ func (n *nesting) enter(name string, s interval.Span) string {
 // addCalls adds the API calls and returns the launches of each step.
 func (t *tally) addCalls() (launches []float64) {
 	launches = make([]float64, len(t.windows))
-	for e := range t.w.t.Events(trace.LaneLaunch) {
+	for e := range t.w.host(trace.LaneLaunch) {
 		i := t.at(e.Start())
 		if i < 0 {
 			continue

@@ -6,31 +6,67 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
-// workload is a trace as this package looks at it: all ranks together.
+// workload is a trace as this package looks at it: all ranks together, or the one GPU that the analysis is about.
 type workload struct {
 	t        *trace.Trace
 	layers   *layer.Analysis
 	patterns []layer.StepPattern
 	names    names.Facts
+	only     *trace.DeviceID // nil: all
+	drives   threads.Drives  // nil where only is
 }
 
 // newWorkload looks at a trace. The error is [hostoverhead.ErrNoKernels], or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis, patterns []layer.StepPattern) (*workload, error) {
-	w := &workload{t: a.Trace(), layers: a, patterns: patterns, names: names.Facts{Trace: a.Trace()}}
+	w := &workload{t: a.Trace(), layers: a, patterns: patterns, names: names.Facts{Trace: a.Trace()}, only: threads.Only(a)}
+	if w.only != nil {
+		w.drives = threads.Of(w.t)
+	}
 	for range w.kernels() {
 		return w, ctx.Err()
 	}
 	return nil, hostoverhead.ErrNoKernels
 }
 
-// kernels are the kernels and whole graph replays of all devices, by start.
-func (w *workload) kernels() iter.Seq[trace.Event] {
+// ranks is how many GPUs the figures are sums over.
+func (w *workload) ranks() int {
+	if w.only != nil {
+		return 1
+	}
+	return max(len(w.t.Devices()), 1)
+}
+
+// work is the activities of the GPUs at hand, by start.
+func (w *workload) work() iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.t.Events(trace.LaneGPU) {
+			if (w.only == nil || e.Device() == *w.only) && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// host is what the threads did that work for these GPUs.
+func (w *workload) host(lane trace.Lane) iter.Seq[trace.Event] {
+	return func(yield func(trace.Event) bool) {
+		for e := range w.t.Events(lane) {
+			if (w.only == nil || w.drives.Drive(e.Thread(), *w.only)) && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// kernels are the kernels and whole graph replays, by start.
+func (w *workload) kernels() iter.Seq[trace.Event] {
+	return func(yield func(trace.Event) bool) {
+		for e := range w.work() {
 			if k := e.Kind(); k != trace.KindMemcpy && k != trace.KindMemset && !yield(e) {
 				return
 			}

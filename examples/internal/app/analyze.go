@@ -169,8 +169,11 @@ func (e *Env) KnownTP(a *layer.Analysis, path string, tp int) (int, error) {
 	return p.TP.N, err
 }
 
-// Busiest is the value of --device that takes the GPU with most GPU time.
-const Busiest = "busiest"
+// The words of --device: the GPU with most GPU time, and, in programs that sum over GPUs, all of them.
+const (
+	Busiest = "busiest"
+	AllGPUs = "all"
+)
 
 // GPU returns the GPU of an analysis that --device names, and says which of several it is.
 func (e *Env) GPU(a *layer.Analysis) (*layer.Device, error) {
@@ -189,6 +192,36 @@ func (e *Env) GPU(a *layer.Analysis) (*layer.Device, error) {
 		e.Notef("GPU %d of %d, the one with most GPU time; --device takes another one", d.ID, len(a.Devices))
 	}
 	return d, nil
+}
+
+// OneGPU is an analysis of only the GPU that --device names, or, for all, the analysis as it is.
+func (e *Env) OneGPU(a *layer.Analysis) (*layer.Analysis, error) {
+	if e.Device == AllGPUs || len(a.Devices) == 0 { // what reads a trace without GPU work has its own words for that
+		return a, nil
+	}
+	d, err := e.GPU(a)
+	if err != nil {
+		return nil, err
+	}
+	one := *a
+	for i := range a.Devices { // no copy: kernels point into it
+		if a.Devices[i].ID == d.ID {
+			one.Devices = a.Devices[i : i+1]
+		}
+	}
+	return &one, nil
+}
+
+// checkDevice refuses a --device that is neither a number nor a word of the program's.
+func (e *Env) checkDevice(p Program) error {
+	if e.Device == AllGPUs && p.SumsGPUs {
+		return nil
+	}
+	_, err := e.DeviceID()
+	if err != nil && p.SumsGPUs {
+		err = fmt.Errorf("%w or %s", err, AllGPUs)
+	}
+	return err
 }
 
 // DeviceID is the number that --device names, nil for the busiest GPU.

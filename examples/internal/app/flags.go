@@ -71,7 +71,11 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers", "which `END` of the model the config's hash layers are at: "+strings.Join(hashLayers, ", "))
 	}
 	if has(DeviceFlag) {
-		fs.StringVar(&env.Device, "device", Busiest, "which GPU of the trace, its `NUMBER`; "+Busiest+": the one with most GPU time")
+		usual, words := Busiest, Busiest+": the one with most GPU time"
+		if p.SumsGPUs {
+			usual, words = AllGPUs, words+"; "+AllGPUs+": times are sums over them"
+		}
+		fs.StringVar(&env.Device, "device", usual, "which GPU of the trace, its `NUMBER`; "+words)
 	}
 	if has(FormatFlag) {
 		env.Format = p.Formats[0]
@@ -95,6 +99,9 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 func (e *Env) check(p Program) error {
 	if e.NumLayers < 0 {
 		return fmt.Errorf("--num-layers %d: want a positive number, or 0 to find it", e.NumLayers)
+	}
+	if err := e.checkDevice(p); p.Common&DeviceFlag != 0 && err != nil {
+		return err
 	}
 	return e.checkWidth()
 }

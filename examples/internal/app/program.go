@@ -44,6 +44,8 @@ type Program struct {
 	Examples []string
 	// Common selects the common flags the program has.
 	Common Common
+	// SumsGPUs says that without --device the program is about all GPUs of a trace.
+	SumsGPUs bool
 	// Formats are the values of --format, the first one the default. Needed
 	// where Common has FormatFlag.
 	Formats []string

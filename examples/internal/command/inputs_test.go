@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,11 +47,56 @@ func TestDeviceFlag(t *testing.T) {
 			t.Errorf("%s: notes %q and %q", c, chosen.Stderr, other.Stderr)
 		}
 	}
-	for _, c := range []string{"report", "layers", "breakdown", "export", "perfetto"} {
+	for _, c := range []string{"triage", "host-compare"} { // without --device these sum over all
+		all, other := run(t, "", c, two), run(t, "", c, two, "--device", "1")
+		busiest := run(t, "", c, two, "--device", "busiest")
+		if all.Code+other.Code+busiest.Code != app.ExitOK || all.Stdout == other.Stdout || busiest.Stdout == other.Stdout || busiest.Stdout == all.Stdout {
+			t.Errorf("%s: all, GPU 1 and the busiest do not differ: %s", c, other.Stderr)
+		}
+		if !strings.Contains(busiest.Stderr, "GPU 0 of 2") || all.Stderr != "" || other.Stderr != "" {
+			t.Errorf("%s: notes %q, %q, %q", c, busiest.Stderr, all.Stderr, other.Stderr)
+		}
+		if same := run(t, "", c, two, "--device", "all"); same.Stdout != all.Stdout {
+			t.Errorf("%s --device all is not what it prints without --device", c)
+		}
+	}
+	for _, c := range []string{"report", "layers", "breakdown", "export", "perfetto", "triage", "host-compare", "compare --save " + filepath.Join(t.TempDir(), "x.json") + " --b"} {
 		for device, code := range map[string]int{"7": app.ExitError, "-1": app.ExitUsage, "many": app.ExitUsage} {
-			if r := run(t, "", c, two, "--device", device); r.Code != code || !strings.Contains(r.Stderr, device) {
+			if r := run(t, "", append(strings.Fields(c), two, "--device", device)...); r.Code != code || !strings.Contains(r.Stderr, device) {
 				t.Errorf("%s --device %s: exit code %d, want %d: %s", c, device, r.Code, code, r.Stderr)
 			}
+		}
+	}
+}
+
+// TestGPUsAddUp: what triage says of each GPU is what it says of both, and compare tells one GPU of a run from the other.
+func TestGPUsAddUp(t *testing.T) {
+	two := testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")
+	us := func(device string) float64 {
+		var r struct {
+			Stages []struct {
+				GPUTimeUS float64 `json:"gpu_time_us"`
+			}
+		}
+		if err := json.Unmarshal([]byte(run(t, "", "triage", two, "--format", "json", "--device", device).Stdout), &r); err != nil || len(r.Stages) != 1 {
+			t.Fatalf("--device %s: %v, %d stages, want one", device, err, len(r.Stages))
+		}
+		return r.Stages[0].GPUTimeUS
+	}
+	if all, sum := us("all"), us("0")+us("1"); math.Abs(all-sum) > 1e-6*all || us("busiest") != us("0") {
+		t.Errorf("both GPUs take %.1f µs, their sum is %.1f", all, sum)
+	}
+	side := filepath.Join(t.TempDir(), "gpu0.json")
+	run(t, "", "compare", "--b", two, "--device", "0", "--save", side)
+	for device, equal := range map[string]bool{"0": true, "1": false} {
+		var r struct {
+			A, B struct {
+				Wall int64 `json:"wall_ns"`
+			}
+		}
+		got := run(t, "", "compare", "--baseline", side, "--b", two, "--device", device, "--format", "json")
+		if err := json.Unmarshal([]byte(got.Stdout), &r); err != nil || r.A.Wall == 0 || (r.A.Wall == r.B.Wall) != equal {
+			t.Errorf("GPU 0 beside GPU %s: walls %d and %d, equal wanted: %v (%v)", device, r.A.Wall, r.B.Wall, equal, err)
 		}
 	}
 }

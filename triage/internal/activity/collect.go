@@ -76,6 +76,9 @@ func (p *Pool) Collect(an *layer.Analysis, path, process string) *Trace {
 	sites := NewSites(p, t)
 	at := newCursor(an)
 	for e := range t.Events(trace.LaneGPU) {
+		if at.next[e.Device()] == nil { // the analysis is about other GPUs
+			continue
+		}
 		k := at.of(e)
 		if process != "" && !launchedBy(t, e, process) {
 			continue
@@ -130,13 +133,10 @@ func newCursor(a *layer.Analysis) *cursor {
 	return c
 }
 
-// of returns the kernel behind an activity; it is not valid where the analysis
-// has none.
+// of returns the kernel behind an activity of a GPU of the analysis; it is not
+// valid where the analysis has none.
 func (c *cursor) of(e trace.Event) layer.Kernel {
 	d := c.next[e.Device()]
-	if d == nil {
-		return layer.Kernel{}
-	}
 	k := d.d.Kernel(d.i)
 	d.i++
 	if k.Valid() && k.Event() == e {

@@ -55,10 +55,11 @@ func program() app.Program {
 			"compare --a before.json.gz --b after.json.gz --a-config config.json",
 			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs differ",
 			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
+			"compare --b run.sqlite --device 0 --save gpu0.side.json && compare --baseline gpu0.side.json --b run.sqlite --device 1",
 			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
 			"compare --b r1.json.gz --b r2.json.gz --b r3.json.gz --b r4.json.gz --b r5.json.gz --save-noise noise.json   # then: --noise noise.json",
 		},
-		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Common:  app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: formats(),
 		Flags: func(fs *flag.FlagSet) {
 			fs.Var(&o.a, "a", "trace `FILE` of side A; may be given several times, for several runs")
@@ -204,6 +205,9 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 		a, err := layer.Analyze(ctx, t, layer.Options{Config: c})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if a, err = env.OneGPU(a); err != nil {
+			return nil, err
 		}
 		r, err := compare.Measure(ctx, a)
 		if err != nil {

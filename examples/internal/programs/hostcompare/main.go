@@ -37,7 +37,7 @@ func program() app.Program {
 			"host-compare --baseline old.sqlite --target new.sqlite --fail-on 3%   # exit code 3 for a regression",
 			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
 		},
-		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Common: app.TraceFlag | app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag, SumsGPUs: true,
 		Formats: []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
@@ -95,12 +95,21 @@ func (o *options) check(c *hostcompare.Comparison) error {
 	return s.Err()
 }
 
+// load reads a run, or the GPU of it that --device names.
+func load(ctx context.Context, env *app.Env, path string) (*layer.Analysis, error) {
+	a, err := env.LoadAnalysis(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return env.OneGPU(a)
+}
+
 func compare(ctx context.Context, env *app.Env, o options) error {
-	a, err := env.LoadAnalysis(ctx, o.baseline)
+	a, err := load(ctx, env, o.baseline)
 	if err != nil {
 		return err
 	}
-	b, err := env.LoadAnalysis(ctx, o.target)
+	b, err := load(ctx, env, o.target)
 	if err != nil {
 		return err
 	}
@@ -150,7 +159,7 @@ func single(ctx context.Context, env *app.Env, o options) error {
 			label = o.targetLabel
 		}
 	}
-	a, err := env.LoadAnalysis(ctx, path)
+	a, err := load(ctx, env, path)
 	if err != nil {
 		return err
 	}

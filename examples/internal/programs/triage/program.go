@@ -57,7 +57,7 @@ func program() app.Program {
 			"triage --mapping-url http://127.0.0.1:30001 --formal-url http://127.0.0.1:30000 --output-dir runs/pair",
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
 		},
-		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Common: app.AllFlags, SumsGPUs: true,
 		Formats: []string{"auto", "text", "markdown", "json"},
 		FailOn:  []string{app.ExposedComm, app.Regression, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
@@ -229,9 +229,18 @@ func tell(c app.Condition, r *triage.Report) gate.Check {
 	return c.Exposed(worst, stage)
 }
 
-// load reads the mapping traces, and the formal ones of a server, a file or the
-// demo.
+// load reads what the report is made of, of the GPUs that --device names.
 func (o *options) load(ctx context.Context, env *app.Env, path string, layers layer.Options) (triage.Input, error) {
+	in, err := o.loadAll(ctx, env, path, layers)
+	if err == nil {
+		err = oneGPU(env, &in)
+	}
+	return in, err
+}
+
+// loadAll reads the mapping traces, and the formal ones of a server, a file or the
+// demo.
+func (o *options) loadAll(ctx context.Context, env *app.Env, path string, layers layer.Options) (triage.Input, error) {
 	var mapping, formal []triage.Source
 	var server, ours triage.Server
 	var err error
@@ -263,6 +272,16 @@ func (o *options) load(ctx context.Context, env *app.Env, path string, layers la
 	return in, err
 }
 
+// oneGPU leaves of the traces that are read for time the GPU of --device.
+func oneGPU(env *app.Env, in *triage.Input) (err error) {
+	for i := range in.Formal {
+		if in.Formal[i], err = env.OneGPU(in.Formal[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // read opens the traces at a path and what their server said beside them.
 func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]triage.Source, triage.Server, error) {
 	rec, err := env.Open(ctx, path, strata.Options{Trace: o})
@@ -288,6 +307,9 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	}
 	old, err := triage.NewInput(ctx, sources, nil, layers)
 	if err != nil {
+		return err
+	}
+	if err := oneGPU(env, &old); err != nil {
 		return err
 	}
 	tolerance := o.tolerance

@@ -1,0 +1,2 @@
+// Package threads tells which threads of a trace work for which GPUs.
+package threads

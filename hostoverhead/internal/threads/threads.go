@@ -1,0 +1,60 @@
+package threads
+
+import (
+	"slices"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Drives holds for each thread the devices that it launched on; a thread that launched nothing has those of its process.
+type Drives [][]trace.DeviceID
+
+// Of finds them through the launch links.
+func Of(t *trace.Trace) Drives {
+	type process struct {
+		id    trace.ProcessID
+		label string
+	}
+	threads := t.Threads()
+	out := make(Drives, len(threads))
+	byProcess := map[process][]trace.DeviceID{}
+	processOf := func(i int) process { return process{threads[i].Process, threads[i].ProcessLabel} }
+	add := func(list []trace.DeviceID, d trace.DeviceID) []trace.DeviceID {
+		if d == trace.NoDevice || slices.Contains(list, d) {
+			return list
+		}
+		return append(list, d)
+	}
+	for e := range t.Events(trace.LaneGPU) {
+		th, d := int(e.Launch().Thread()), e.Device()
+		if th < 0 || slices.Contains(out[th], d) {
+			continue
+		}
+		out[th] = add(out[th], d)
+		p := processOf(th)
+		byProcess[p] = add(byProcess[p], d)
+	}
+	for i := range out {
+		if len(out[i]) == 0 {
+			out[i] = byProcess[processOf(i)]
+		}
+	}
+	return out
+}
+
+// Drive reports whether a thread works for a device. A thread of a process that launched nothing in the window may work for any.
+func (w Drives) Drive(th trace.ThreadIndex, d trace.DeviceID) bool {
+	if th < 0 || int(th) >= len(w) {
+		return true
+	}
+	return len(w[th]) == 0 || slices.Contains(w[th], d)
+}
+
+// Only is the one GPU that an analysis is about where its trace has several; nil where it is about all of them.
+func Only(a *layer.Analysis) *trace.DeviceID {
+	if len(a.Devices) != 1 || len(a.Trace().Devices()) == 1 {
+		return nil
+	}
+	return &a.Devices[0].ID
+}
