@@ -169,7 +169,7 @@ func (e *Env) KnownTP(a *layer.Analysis, path string, tp int) (int, error) {
 	return p.TP.N, err
 }
 
-// The words of --device: the GPU with most GPU time, and, in programs that sum over GPUs, all of them.
+// The words of --device: the GPU with most GPU time, and, in programs that can tell of several, all of them.
 const (
 	Busiest = "busiest"
 	AllGPUs = "all"
@@ -214,11 +214,15 @@ func (e *Env) OneGPU(a *layer.Analysis) (*layer.Analysis, error) {
 
 // checkDevice refuses a --device that is neither a number nor a word of the program's.
 func (e *Env) checkDevice(p Program) error {
-	if e.Device == AllGPUs && p.SumsGPUs {
+	if p.Common&DeviceFlag == 0 {
+		return nil
+	}
+	several := p.AllGPUs || p.SumsGPUs
+	if e.Device == AllGPUs && several {
 		return nil
 	}
 	_, err := e.DeviceID()
-	if err != nil && p.SumsGPUs {
+	if err != nil && several {
 		err = fmt.Errorf("%w or %s", err, AllGPUs)
 	}
 	return err

@@ -72,8 +72,11 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	}
 	if has(DeviceFlag) {
 		usual, words := Busiest, Busiest+": the one with most GPU time"
-		if p.SumsGPUs {
+		switch {
+		case p.SumsGPUs:
 			usual, words = AllGPUs, words+"; "+AllGPUs+": times are sums over them"
+		case p.AllGPUs:
+			words += "; " + AllGPUs + ": every one"
 		}
 		fs.StringVar(&env.Device, "device", usual, "which GPU of the trace, its `NUMBER`; "+words)
 	}
@@ -99,9 +102,6 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 func (e *Env) check(p Program) error {
 	if e.NumLayers < 0 {
 		return fmt.Errorf("--num-layers %d: want a positive number, or 0 to find it", e.NumLayers)
-	}
-	if err := e.checkDevice(p); p.Common&DeviceFlag != 0 && err != nil {
-		return err
 	}
 	return e.checkWidth()
 }

@@ -44,8 +44,8 @@ type Program struct {
 	Examples []string
 	// Common selects the common flags the program has.
 	Common Common
-	// SumsGPUs says that without --device the program is about all GPUs of a trace.
-	SumsGPUs bool
+	// AllGPUs says that --device may be all; SumsGPUs, that it is where it is not given.
+	AllGPUs, SumsGPUs bool
 	// Formats are the values of --format, the first one the default. Needed
 	// where Common has FormatFlag.
 	Formats []string
@@ -214,7 +214,10 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 	if err := env.check(p); err != nil {
 		return err
 	}
-	return checkRanges(fs)
+	if err := checkRanges(fs); err != nil {
+		return err
+	}
+	return env.checkDevice(p)
 }
 
 // emptyPath returns the name of a flag that was given an empty path, "" where

@@ -37,6 +37,7 @@ func program() app.Program {
 			"kernel-export --trace run.sqlite --device all        # the rows of every GPU",
 		},
 		Common:  app.AllFlags,
+		AllGPUs: true,
 		Formats: []string{"csv", "ndjson"},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
@@ -68,7 +69,7 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	}
 	device := trace.NoDevice // all of them
 	gpus := a.Devices
-	if env.Device != everyGPU {
+	if env.Device != app.AllGPUs {
 		d, err := env.GPU(a)
 		if err != nil {
 			return err
@@ -108,9 +109,6 @@ func export(ctx context.Context, env *app.Env, o options) error {
 
 // checkEvery is how many rows are written between two looks at the context.
 const checkEvery = 4096
-
-// everyGPU is the value of --device that writes the activities of all GPUs.
-const everyGPU = "all"
 
 // describer fills rows; it remembers what names mean.
 type describer struct {
