@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // EventData describes one event to a [Builder]. Fields that a source does not
@@ -233,7 +234,7 @@ func (b *Builder) Add(e EventData) {
 			c.AnnQueue.Set(i, b.queue(e.Device, e.Stream)+1)
 		}
 	}
-	if e.Category != "" && e.Category != defaultCategory[e.Kind] {
+	if e.Category != "" && e.Category != kind.Category(uint8(e.Kind)) {
 		c.Cat.Set(i, b.intern(e.Category))
 	}
 	room := cap(c.Start)
@@ -271,16 +272,10 @@ func refusal(e *EventData, l Lane) LossReason {
 		return lossNegativeDuration
 	case l == LaneGPU && e.Start == 0 && e.Duration == 0:
 		return lossNotCollected
-	case !plausibleTime(e.Start, e.Duration):
+	case !column.Plausible(e.Start, e.Duration):
 		return LossBadTime
 	}
 	return ""
-}
-
-// plausibleTime reports whether differences and sums of such times fit in an
-// int64: raw times up to the year 2116 as epoch, durations up to 73 years.
-func plausibleTime(start, dur int64) bool {
-	return start >= -1<<60 && start <= 1<<62 && dur <= 1<<61
 }
 
 // Grow makes room for n more events of lane l. It only saves time and memory:

@@ -1,16 +1,8 @@
 package trace
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/llmstrata/strata/internal/scan"
 )
 
 // Counter sums up the samples of one counter of one GPU while that GPU worked:
@@ -129,56 +121,4 @@ func (t *Trace) examineClocks(add func(code string, sev HealthStatus, n int64, a
 				strings.TrimSuffix(c.Quantity, "-clock"), c.Device, c.Min, c.Max, c.Median)
 		}
 	}
-}
-
-// counter stores the series of an event of phase C, each as one sample. The
-// recorders give GPUs a process each, "GPU 0 Counters", and counters one series
-// without a name.
-func (s *shard) counter(ev *scan.Event) {
-	cfg := s.w.cfg
-	if !cfg.wants(KindCounter) || ev.Has&scan.HasArgs == 0 || cfg.window && (ev.TS >= cfg.to || ev.TS < cfg.from) {
-		return
-	}
-	if ev.Has&scan.HasName == 0 {
-		ev.Name = nil
-	}
-	name := s.w.names.Key(s.name(ev.Name))
-	if !scan.IsPlain(ev.Name) {
-		name = text(ev.Name)
-	}
-	d := EventData{Kind: KindCounter, Name: name, Start: ev.TS, Device: NoDevice, Stream: NoStream}
-	if ev.Has&scan.HasPID != 0 {
-		d.Device = counterDevice(ev.PID.Text)
-		d.Process.Scope = string(rankLabel(ev.PID.Text))
-	}
-	var series map[string]json.Number
-	if ev.Has&scan.HasTS == 0 || json.Unmarshal(ev.Args, &series) != nil {
-		if d.Device != NoDevice { // other programs count things that are no numbers
-			s.losses.add(LossBadEvent, ev.Offset)
-		}
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(series)) {
-		v, err := series[key].Float64()
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			s.losses.add(LossBadEvent, ev.Offset)
-			continue
-		}
-		if d.Value, d.Name = v, name; key != "" && key != name {
-			d.Name = fmt.Sprintf("%s %s", name, key)
-		}
-		s.rare = append(s.rare, d)
-	}
-}
-
-// counterDevice reads the GPU of a counter from the name of its process.
-func counterDevice(process []byte) DeviceID {
-	process = bytes.TrimSpace(process[len(rankLabel(process)):])
-	if rest, ok := bytes.CutPrefix(process, []byte("GPU ")); ok {
-		digits, _, _ := bytes.Cut(rest, []byte(" "))
-		if n, err := strconv.ParseInt(string(digits), 10, 32); err == nil {
-			return deviceID(n)
-		}
-	}
-	return NoDevice
 }

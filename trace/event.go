@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // Event is a view of one stored event: a small comparable value that reads
@@ -86,7 +87,7 @@ func (e Event) Category() string {
 	if id := c.Cat.At(i); id != 0 {
 		return e.t.names[id]
 	}
-	return defaultCategory[c.Kind[i]]
+	return kind.Category(c.Kind[i])
 }
 
 // Start returns when the event began.

@@ -1,10 +1,245 @@
 package trace
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/scan"
 )
+
+// File is a trace file found by [ListFiles].
+type File struct {
+	Path    string    `json:"path"`
+	Rank    int       `json:"rank"`              // from the name; −1 when it has none
+	Stage   string    `json:"stage,omitempty"`   // "prefill" or "decode" where the path says so
+	Size    int64     `json:"size_bytes"`        // on disk
+	ModTime time.Time `json:"mod_time"`          // last written
+	Merged  bool      `json:"merged,omitempty"`  // a merged-* file, which holds all ranks
+	Partial bool      `json:"partial,omitempty"` // a *.tmp left by a killed server
+	// External files are read by starting another program; see [Format].
+	External bool `json:"external,omitempty"`
+}
+
+// ErrNoTrace is wrapped by [ListFiles]'s error when nothing looks like a trace.
+var ErrNoTrace = errors.New("no trace file found")
+
+// Bounds of the search below a directory. Profile directories are two levels
+// deep; a home directory given by mistake should not be walked for minutes.
+const (
+	maxListDepth   = 6
+	maxListEntries = 100_000
+)
+
+// Choose returns those of the files that [ListFiles] found below root that make
+// one recording, by stage, then rank:
+//
+//   - files directly inside root, else, if files below carry stage names, all of
+//     them, else those of the directory whose newest trace is the newest;
+//   - merged-* files and *.tmp left-overs only if there is nothing else;
+//   - of one rank: 0 if present, else the lowest, else files without a rank; or
+//     of all ranks, if there are any;
+//   - of each stage the newest, and files without a stage only if no file has one.
+func Choose(root string, files []File, allRanks bool) []File {
+	if len(files) <= 1 {
+		return files
+	}
+	files = chooseDirectory(root, files)
+	files = prefer(files, func(f File) bool { return !f.Merged && !f.Partial })
+	files = prefer(files, func(f File) bool { return !f.Merged })
+	lowest := -1
+	for _, f := range files {
+		if f.Rank >= 0 && (lowest < 0 || f.Rank < lowest) {
+			lowest = f.Rank
+		}
+	}
+	files = prefer(files, func(f File) bool { return f.Rank == lowest || allRanks && f.Rank >= 0 })
+	files = prefer(files, func(f File) bool { return f.Stage != "" })
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Rank, b.Rank), newestFirst(a, b))
+	})
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Stage == b.Stage && a.Rank == b.Rank })
+}
+
+// newestFirst orders by time; files of one time, as copies have, by name, the
+// later first, because names carry time stamps.
+func newestFirst(a, b File) int {
+	return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(b.Path, a.Path))
+}
+
+// prefer returns the files that pass, or all if none does.
+func prefer(files []File, pass func(File) bool) []File {
+	var out []File
+	for _, f := range files {
+		if pass(f) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return files
+	}
+	return out
+}
+
+func chooseDirectory(root string, files []File) []File {
+	root = filepath.Clean(root)
+	var direct, staged []File
+	for _, f := range files {
+		if filepath.Dir(f.Path) == root {
+			direct = append(direct, f)
+		}
+		if f.Stage != "" {
+			staged = append(staged, f)
+		}
+	}
+	switch {
+	case len(direct) > 0:
+		return direct
+	case len(staged) > 0:
+		return staged
+	}
+	newest := slices.MinFunc(files, newestFirst)
+	return prefer(files, func(f File) bool { return filepath.Dir(f.Path) == filepath.Dir(newest.Path) })
+}
+
+// ListFiles returns every trace file at or below path, ordered by path. Files
+// of a directory are taken by the suffixes of the formats ([Kineto]'s where none
+// are given). Of those whose suffix many files have, such as .json, the first
+// bytes are looked at; server_args.json, metadata.json and config.json are never
+// taken. No other program is started.
+func ListFiles(path string, formats ...Format) ([]File, error) {
+	if len(formats) == 0 {
+		formats = []Format{Kineto()}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []File{newFile(path, info)}, nil
+	}
+	root := filepath.Clean(path)
+	var out []File
+	entries := 0
+	exported := false
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if p == root {
+				return err
+			}
+			return nil // an unreadable corner must not hide the rest
+		}
+		if entries++; entries > maxListEntries {
+			return fmt.Errorf("trace: more than %d files below %s: name a directory closer to the traces", maxListEntries, root)
+		}
+		rel, _ := filepath.Rel(root, p)
+		if d.IsDir() {
+			if strings.Count(rel, string(filepath.Separator)) >= maxListDepth || p != root && strings.HasPrefix(d.Name(), ".") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		format := nameOf(formats, d.Name())
+		if format == nil {
+			exported = exported || isExportedTable(d.Name())
+			return nil
+		}
+		info, err := os.Stat(p) // follows links, which result directories are full of
+		if err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		if strings.HasSuffix(plainName(p), ".json") && !strings.HasSuffix(plainName(p), ".trace.json") && !holdsEvents(p) {
+			return nil
+		}
+		f := newFile(p, info)
+		f.External = format.External
+		out = append(out, f)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(out) == 0 && exported:
+		return nil, fmt.Errorf("trace: %w in %s: it holds tables that Nsight Systems exported one by one, which are not read; make an SQLite database of the report: nsys export --type sqlite REPORT.nsys-rep", ErrNoTrace, path)
+	case len(out) == 0:
+		return nil, fmt.Errorf("trace: %w in %s", ErrNoTrace, path)
+	}
+	return out, nil
+}
+
+// isExportedTable reports whether a file is named like one of those that
+// Nsight Systems writes for --type parquetdir and arrowdir: a table each.
+func isExportedTable(name string) bool {
+	base, ok := strings.CutSuffix(name, ".parquet")
+	if !ok {
+		base, ok = strings.CutSuffix(name, ".arrow")
+	}
+	return ok && (strings.HasPrefix(base, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(base, "TARGET_INFO_") || base == "StringIds")
+}
+
+func newFile(path string, info fs.FileInfo) File {
+	says := framework.ReadFileName(framework.All(), path)
+	f := File{Path: path, Rank: says.Rank, Stage: says.Stage, Size: info.Size(), ModTime: info.ModTime()}
+	base := filepath.Base(path)
+	f.Merged = strings.HasPrefix(base, "merged-") || strings.HasPrefix(base, "merged_")
+	f.Partial = strings.HasSuffix(base, ".tmp")
+	return f
+}
+
+// nameOf returns the format whose files have names like this one, nil for none.
+func nameOf(formats []Format, base string) *Format {
+	switch plainName(base) {
+	case "server_args.json", "metadata.json", "config.json":
+		return nil
+	}
+	for i := range formats {
+		if formats[i].named(base) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// eventsWithin is how far holdsEvents looks. The longest metadata in front of
+// the events in our real traces is 50 KB.
+const eventsWithin = 1 << 20
+
+// holdsEvents looks whether a JSON file holds trace events.
+func holdsEvents(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	d, err := decompress.NewReader(f, decompress.Limits{})
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	head, _ := io.ReadAll(io.LimitReader(d, eventsWithin)) // a cut file may still hold events
+	if scan.Sniff(head) != "" {
+		return false
+	}
+	if bytes.Contains(head, []byte(`"traceEvents"`)) {
+		return true
+	}
+	trimmed := bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
+	return len(trimmed) > 0 && trimmed[0] == '[' && bytes.Contains(head, []byte(`"ph"`))
+}
 
 // OpenFiles loads several traces, such as the ranks that [ListFiles] finds, and
 // yields one pair for each path, in the order of paths: the trace, or what

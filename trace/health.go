@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // HealthStatus says how far a trace's numbers can be trusted.
@@ -77,19 +78,19 @@ type LossReason string
 
 // The reasons.
 const (
-	LossTruncated        LossReason = "truncated"         // input ended inside an event or before the document's end
-	LossBadEvent         LossReason = "bad-event"         // an event that is not valid JSON; skipped to the next one
-	LossBadTime          LossReason = "bad-time"          // a timestamp or duration that is no number or out of range
-	lossNegativeDuration LossReason = "negative-duration" // dropped
-	lossNotCollected     LossReason = "not-collected"     // a GPU activity with ts 0 and dur 0
-	lossNoDuration       LossReason = "no-duration"       // a complete event without dur; kept with duration 0
-	lossUnmatched        LossReason = "unmatched"         // a B without E or an E without B
-	lossUnknownKind      LossReason = "unknown-kind"      // Builder.Add with an invalid Kind
-	LossBadCompression   LossReason = "bad-compression"   // compressed data ended early or failed its checksum
-	lossRepaired         LossReason = "repaired"          // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
-	LossLimit            LossReason = "limit"             // beyond a configured limit
-	LossDropped          LossReason = "dropped"           // the recorder says that it lost events
-	LossMissingTable     LossReason = "missing-table"     // SQLite: a table or column that this export lacks
+	LossTruncated        LossReason = "truncated"            // input ended inside an event or before the document's end
+	LossBadEvent         LossReason = shard.BadEvent         // an event that is not valid JSON; skipped to the next one
+	LossBadTime          LossReason = shard.BadTime          // a timestamp or duration that is no number or out of range
+	lossNegativeDuration LossReason = shard.NegativeDuration // dropped
+	lossNotCollected     LossReason = shard.NotCollected     // a GPU activity with ts 0 and dur 0
+	lossNoDuration       LossReason = shard.NoDuration       // a complete event without dur; kept with duration 0
+	lossUnmatched        LossReason = "unmatched"            // a B without E or an E without B
+	lossUnknownKind      LossReason = "unknown-kind"         // Builder.Add with an invalid Kind
+	LossBadCompression   LossReason = "bad-compression"      // compressed data ended early or failed its checksum
+	lossRepaired         LossReason = "repaired"             // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
+	LossLimit            LossReason = "limit"                // beyond a configured limit
+	LossDropped          LossReason = "dropped"              // the recorder says that it lost events
+	LossMissingTable     LossReason = "missing-table"        // SQLite: a table or column that this export lacks
 )
 
 // Loss counts one reason and says where it occurred first.
@@ -102,7 +103,7 @@ type Loss struct {
 }
 
 // maxLossOffsets bounds how many offsets a Loss lists; the count is exact.
-const maxLossOffsets = 8
+const maxLossOffsets = shard.MaxOffsets
 
 type losses struct{ list []Loss }
 
@@ -125,16 +126,11 @@ func (ls *losses) add(reason LossReason, offset int64) {
 }
 
 // merge adds the losses of a later part of the input.
-func (ls *losses) merge(m *losses) {
-	for _, x := range m.list {
-		l := ls.get(x.Reason)
+func (ls *losses) merge(later []shard.Loss) {
+	for _, x := range later {
+		l := ls.get(LossReason(x.Reason))
 		l.Count += x.Count
-		l.Bytes += x.Bytes
-		for _, o := range x.Offsets {
-			if len(l.Offsets) < maxLossOffsets {
-				l.Offsets = append(l.Offsets, o)
-			}
-		}
+		l.Offsets = append(l.Offsets, x.Offsets[:min(len(x.Offsets), maxLossOffsets-len(l.Offsets))]...)
 	}
 }
 

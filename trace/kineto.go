@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // kinetoMeta makes Meta of a file's top-level values, which kineto writes in any
@@ -40,7 +41,7 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 // setRank completes the rank of m: what distributedInfo says, else the file's
 // name, else the args of collectives, if these agree. A name that says "rank" and
 // another one than distributedInfo is noted: one of them was copied.
-func (b *Builder) setRank(m *Meta, args seenRank) {
+func (b *Builder) setRank(m *Meta, args shard.Rank) {
 	name := framework.ReadFileName(framework.All(), m.Path)
 	switch {
 	case m.Rank >= 0:
@@ -50,8 +51,8 @@ func (b *Builder) setRank(m *Meta, args seenRank) {
 		}
 	case name.Rank >= 0:
 		m.Rank = name.Rank
-	case args.any && !args.mixed:
-		m.Rank = args.rank
+	case args.Any && !args.Mixed:
+		m.Rank = args.Rank
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
-
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 

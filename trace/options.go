@@ -1,6 +1,10 @@
 package trace
 
-import "runtime"
+import (
+	"runtime"
+
+	"github.com/llmstrata/strata/trace/internal/shard"
+)
 
 // Options say what of a trace is read, and how. The zero value reads everything
 // of a torch.profiler trace.
@@ -110,34 +114,28 @@ func (o *Options) Wants(k Kind) bool {
 
 // config is Options made ready for a load.
 type config struct {
-	strict   bool
-	kinds    [kindCount]bool
-	args     [kindCount]bool
-	window   bool
-	from, to int64 // raw ns
-	limits   Limits
-	budget   int64 // bytes, 0 for none
-	report   func(Progress)
-	procs    int // goroutines that scan
-	workers  []*worker
+	strict bool
+	shard.Config
+	limits  Limits
+	budget  int64 // bytes, 0 for none
+	report  func(Progress)
+	procs   int // goroutines that scan
+	workers []*shard.Worker
 }
-
-// wants reports whether events of kind k are stored.
-func (c *config) wants(k Kind) bool { return c.kinds[k] }
 
 func newConfig(o *Options) config {
 	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress, procs: o.Concurrency}
-	for k := range c.kinds {
-		c.kinds[k], c.args[k] = o.Wants(Kind(k)), o.Args.has(Kind(k))
+	for k := range c.Wants {
+		c.Wants[k], c.Args[k] = o.Wants(Kind(k)), o.Args.has(Kind(k))
 	}
 	if o.Window != nil {
-		c.window, c.from, c.to = true, o.Window.From, o.Window.To
+		c.Window, c.From, c.To = true, o.Window.From, o.Window.To
 	}
 	if c.procs <= 0 {
 		c.procs = runtime.GOMAXPROCS(0)
 	}
 	c.procs = min(c.procs, maxProcs)
-	c.workers = make([]*worker, c.procs+1)
+	c.workers = make([]*shard.Worker, c.procs+1)
 	return c
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/internal/kind"
+	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // NOTE: Reader is the low-level half of this package: one pass, one event at a
@@ -158,7 +160,7 @@ func (r *Reader) fill(ev *scan.Event) bool {
 	if ev.Has&scan.HasName == 0 {
 		ev.Name = nil
 	}
-	rec.Kind = kinetoKind(rec.Category, ev.Name)
+	rec.Kind = Kind(kind.OfName(kind.OfCategory(rec.Category), ev.Name))
 	if ev.Has&scan.HasTS != 0 {
 		rec.HasStart, rec.Start = true, ev.TS
 	}
@@ -166,7 +168,7 @@ func (r *Reader) fill(ev *scan.Event) bool {
 		rec.HasDuration, rec.Duration = true, time.Duration(ev.Dur)
 	}
 	if ev.Phase == 'X' {
-		if !r.cfg.wants(rec.Kind) || r.cfg.window && (rec.Start >= r.cfg.to || rec.Start+int64(rec.Duration) < r.cfg.from) {
+		if !r.cfg.Wants[rec.Kind] || r.cfg.Window && (rec.Start >= r.cfg.To || rec.Start+int64(rec.Duration) < r.cfg.From) {
 			return false
 		}
 	}
@@ -178,7 +180,7 @@ func (r *Reader) fill(ev *scan.Event) bool {
 		rec.Thread, rec.TIDLabel = ThreadID(ev.TID.Num), r.text(ev.TID.Text)
 	}
 	if ev.Has&scan.HasDevice != 0 {
-		rec.Device = deviceID(ev.Device)
+		rec.Device = DeviceID(shard.Device(ev.Device))
 	}
 	if ev.Has&scan.HasStream != 0 {
 		rec.Stream = StreamID(ev.Stream)
@@ -193,15 +195,6 @@ func (r *Reader) fill(ev *scan.Event) bool {
 		rec.Args = ev.Args
 	}
 	return true
-}
-
-// kinetoKind is KindOf for a name that has not become a string yet.
-func kinetoKind(cat string, rawName []byte) Kind {
-	k := KindOf(cat, "")
-	if k == KindFrame && isModule(rawName) {
-		k = KindModule
-	}
-	return k
 }
 
 // text returns the text of the raw contents of a JSON string.

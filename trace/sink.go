@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/internal/scan"
-
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // sink appends shards to a Builder in file order. See the NOTE in shard.go.
@@ -17,9 +17,9 @@ type sink struct {
 	// its size is not known.
 	progress func() (done, total int64)
 	rows     int64
-	rank     seenRank
+	rank     shard.Rank
 	repaired int64
-	open     map[threadKey][]pairEvent // B without E yet
+	open     map[threadKey][]openPair // B without E yet
 	openN    int64
 	openArgs int64 // bytes of args that open holds
 
@@ -32,10 +32,10 @@ type sink struct {
 // sinkWorker translates one worker's numbers into the Builder's.
 type sinkWorker struct {
 	names, raws translation
-	nameText    []freshName
+	nameText    []shard.Name
 	rawText     []string
-	threadKeys  []threadKey
-	queueKeys   []queue
+	threadKeys  []shard.Thread
+	queueKeys   []shard.Queue
 	scopeKeys   []string
 	threads     []int32
 	queues      []int32
@@ -50,10 +50,10 @@ type translation []uint32
 const unset = uint32(math.MaxUint32)
 
 func newSink(cfg *config, b *Builder, workers int, progress func() (done, total int64)) *sink {
-	k := &sink{cfg: cfg, b: b, workers: make([]sinkWorker, workers+1), progress: progress, open: map[threadKey][]pairEvent{}}
+	k := &sink{cfg: cfg, b: b, workers: make([]sinkWorker, workers+1), progress: progress, open: map[threadKey][]openPair{}}
 	for i := range k.workers {
 		w := &k.workers[i]
-		w.names, w.nameText = translation{0}, []freshName{{}}
+		w.names, w.nameText = translation{0}, []shard.Name{{}}
 		w.raws, w.rawText = translation{0}, []string{""}
 		w.scopes, w.scopeKeys = []uint16{0}, []string{""}
 	}
@@ -64,37 +64,37 @@ func newSink(cfg *config, b *Builder, workers int, progress func() (done, total 
 func (k *sink) NewShard(id int) scan.Shard {
 	w := k.cfg.workers[id]
 	if w == nil { // only this goroutine uses slot id
-		w = newWorker(id, k.cfg)
+		w = shard.NewWorker(id, &k.cfg.Config)
 		k.cfg.workers[id] = w
 	}
-	return newShard(w)
+	return shard.New(w)
 }
 
 // learn files what is new in a shard's worker tables.
-func (k *sink) learn(s *shard) *sinkWorker {
-	w := &k.workers[s.w.id]
-	w.nameText = append(w.nameText, s.freshNames...)
-	for range s.freshNames {
+func (k *sink) learn(s *shard.Shard) *sinkWorker {
+	w := &k.workers[s.Worker.ID]
+	w.nameText = append(w.nameText, s.Fresh.Names...)
+	for range s.Fresh.Names {
 		w.names = append(w.names, unset)
 	}
-	w.rawText = append(w.rawText, s.freshRaws...)
-	for range s.freshRaws {
+	w.rawText = append(w.rawText, s.Fresh.Raws...)
+	for range s.Fresh.Raws {
 		w.raws = append(w.raws, unset)
 	}
-	w.threadKeys = append(w.threadKeys, s.freshThreads...)
-	for range s.freshThreads {
+	w.threadKeys = append(w.threadKeys, s.Fresh.Threads...)
+	for range s.Fresh.Threads {
 		w.threads = append(w.threads, -1)
 	}
-	w.queueKeys = append(w.queueKeys, s.freshQueues...)
-	for range s.freshQueues {
+	w.queueKeys = append(w.queueKeys, s.Fresh.Queues...)
+	for range s.Fresh.Queues {
 		w.queues = append(w.queues, -1)
 	}
-	w.scopeKeys = append(w.scopeKeys, s.freshScopes...)
-	for range s.freshScopes {
+	w.scopeKeys = append(w.scopeKeys, s.Fresh.Scopes...)
+	for range s.Fresh.Scopes {
 		w.scopes = append(w.scopes, 0)
 	}
-	w.cats = append(w.cats, s.freshCats...)
-	w.textBytes += s.freshBytes
+	w.cats = append(w.cats, s.Fresh.Categories...)
+	w.textBytes += s.Fresh.Bytes
 	k.workerNames = max(k.workerNames, int64(max(len(w.names), len(w.raws))))
 	k.workerText = max(k.workerText, w.textBytes)
 	k.workerTracks = max(k.workerTracks, len(w.threadKeys), len(w.queueKeys), len(w.cats))
@@ -103,18 +103,18 @@ func (k *sink) learn(s *shard) *sinkWorker {
 
 // Discard implements scan.Sink.
 func (k *sink) Discard(sh scan.Shard) {
-	s := sh.(*shard)
+	s := sh.(*shard.Shard)
 	k.learn(s)
-	s.reset()
+	s.Reset()
 }
 
 // Commit implements scan.Sink.
 func (k *sink) Commit(sh scan.Shard) error {
-	s := sh.(*shard)
+	s := sh.(*shard.Shard)
 	w := k.learn(s)
 	b := k.b
-	for l := range s.lanes {
-		src := &s.lanes[l]
+	for l := range s.Lanes {
+		src := &s.Lanes[l]
 		n := src.Len()
 		if n == 0 {
 			continue
@@ -125,40 +125,40 @@ func (k *sink) Commit(sh scan.Shard) error {
 		k.translate(w, src)
 		b.t.lanes[l].Append(src, k.predict)
 	}
-	b.minRaw = min(b.minRaw, s.minRaw)
-	if s.rank.any {
-		k.rank.see(s.rank.rank)
-		k.rank.mixed = k.rank.mixed || s.rank.mixed
+	b.minRaw = min(b.minRaw, s.MinRaw)
+	if s.Rank.Any {
+		k.rank.See(s.Rank.Rank)
+		k.rank.Mixed = k.rank.Mixed || s.Rank.Mixed
 	}
-	for ci, c := range s.counts {
+	for ci, c := range s.Counts {
 		for slot, n := range c {
 			if n != 0 {
-				b.Count(phaseLetters[slot-1:slot], w.cats[ci], n)
+				b.Count(shard.Phases[slot-1:slot], w.cats[ci], n)
 			}
 		}
 	}
-	for key, n := range s.others {
+	for key, n := range s.Others {
 		b.counts[key] += n
 	}
-	b.losses.merge(&s.losses)
-	for _, l := range s.labels {
-		b.textBytes += int64(len(l.text))
-		if l.process {
-			b.procs[l.key.proc] = l.text
+	b.losses.merge(s.Lost)
+	for _, l := range s.Labels {
+		b.textBytes += int64(len(l.Text))
+		if key := keyOf(l.Key); l.Process {
+			b.procs[key.proc] = l.Text
 		} else {
-			b.threads[l.key] = l.text
+			b.threads[key] = l.Text
 		}
 	}
-	for _, p := range s.pairs {
-		k.pair(p)
+	for i := range s.Pairs {
+		k.pair(&s.Pairs[i])
 	}
-	for _, d := range s.rare {
+	for i := range s.Samples {
 		if k.rows++; k.rows > k.cfg.limits.Events {
 			break
 		}
-		b.Add(d)
+		b.Add(eventData(&s.Samples[i]))
 	}
-	s.reset()
+	s.Reset()
 	k.tell()
 	return k.checkLimits()
 }
@@ -195,7 +195,7 @@ func (k *sink) translate(w *sinkWorker, c *column.Columns) {
 		g := w.threads[th]
 		if g < 0 {
 			key := w.threadKeys[th]
-			g = int32(k.b.thread(ProcessRef{ID: key.proc.id, Label: key.proc.label}, key.tid, key.label))
+			g = int32(k.b.thread(ProcessRef{ID: ProcessID(key.Process.ID), Label: key.Process.Label}, ThreadID(key.ID), key.Label))
 			w.threads[th] = g
 		}
 		c.Thread[i] = g
@@ -221,12 +221,12 @@ func (k *sink) nameID(w *sinkWorker, id uint32) uint32 {
 	if g == unset {
 		f := &w.nameText[id]
 		before := len(k.b.t.names)
-		g = uint32(k.b.internOwned(f.text))
-		if f.repaired && len(k.b.t.names) > before {
+		g = uint32(k.b.internOwned(f.Text))
+		if f.Repaired && len(k.b.t.names) > before {
 			k.repaired++
 		}
 		w.names[id] = g
-		*f = freshName{}
+		*f = shard.Name{}
 	}
 	return g
 }
@@ -244,7 +244,7 @@ func (k *sink) rawID(w *sinkWorker, id uint32) uint32 {
 func (k *sink) queueID(w *sinkWorker, q int32) int32 {
 	g := w.queues[q]
 	if g < 0 {
-		g = k.b.queue(w.queueKeys[q].device, w.queueKeys[q].stream)
+		g = k.b.queue(DeviceID(w.queueKeys[q].Device), StreamID(w.queueKeys[q].Stream))
 		w.queues[q] = g
 	}
 	return g
@@ -257,34 +257,52 @@ const (
 	maxOpenArgs  = 64 << 20
 )
 
+// openPair is a B without its E.
+type openPair struct {
+	offset int64
+	data   EventData
+}
+
 // pair closes B/E pairs, innermost first on each thread.
-func (k *sink) pair(p pairEvent) {
-	key := threadKey{procKey{p.data.Process.ID, p.data.Process.Label}, p.data.Thread, p.data.Label}
+func (k *sink) pair(p *shard.Half) {
+	key := keyOf(p.Data.Thread)
 	stack := k.open[key]
 	switch {
-	case p.begin && k.openN < maxOpenPairs && k.openArgs < maxOpenArgs:
-		k.open[key] = append(stack, p)
+	case p.Begin && k.openN < maxOpenPairs && k.openArgs < maxOpenArgs:
+		k.open[key] = append(stack, openPair{p.Offset, eventData(&p.Data)})
 		k.openN++
-		k.openArgs += int64(len(p.data.Args))
-	case p.begin:
-		k.b.losses.add(LossLimit, p.offset)
+		k.openArgs += int64(len(p.Data.Args))
+	case p.Begin:
+		k.b.losses.add(LossLimit, p.Offset)
 	case len(stack) == 0:
-		k.b.losses.add(lossUnmatched, p.offset)
+		k.b.losses.add(lossUnmatched, p.Offset)
 	default:
 		top := stack[len(stack)-1]
 		k.open[key] = stack[:len(stack)-1]
 		k.openN--
-		d := top.data
+		d, end := top.data, p.Data.Start
 		k.openArgs -= int64(len(d.Args))
-		if d.Duration = p.data.Start - d.Start; d.Duration < 0 {
+		if d.Duration = end - d.Start; d.Duration < 0 {
 			k.b.losses.add(lossNegativeDuration, top.offset)
 			return
 		}
-		if k.cfg.wants(d.Kind) && !(k.cfg.window && (d.Start >= k.cfg.to || p.data.Start < k.cfg.from)) {
+		if k.cfg.Wants[d.Kind] && !(k.cfg.Window && (d.Start >= k.cfg.To || end < k.cfg.From)) {
 			k.rows++
 			k.b.Add(d)
 		}
 	}
+}
+
+func keyOf(t shard.Thread) threadKey {
+	return threadKey{procKey{ProcessID(t.Process.ID), t.Process.Label}, ThreadID(t.ID), t.Label}
+}
+
+// eventData makes p what [Builder.Add] takes.
+func eventData(p *shard.Plain) EventData {
+	t := p.Thread
+	return EventData{Kind: Kind(p.Kind), Category: p.Category, Name: p.Name, Start: p.Start, Value: p.Value,
+		Process: ProcessRef{ID: ProcessID(t.Process.ID), Label: t.Process.Label, Scope: p.Scope}, Thread: ThreadID(t.ID), Label: t.Label,
+		Device: DeviceID(p.Device), Stream: StreamID(p.Stream), Correlation: CorrelationID(p.Correlation), ExternalID: p.ExternalID, Args: p.Args}
 }
 
 // finish counts what remained open.

@@ -247,13 +247,3 @@ func (t *Trace) threadRange(l Lane, th ThreadIndex) (lo, hi int) {
 	}
 	return int(r[k]), int(r[k+1])
 }
-
-// defaultCategory is the category that current Kineto writes for a kind; only
-// others are stored per event.
-var defaultCategory = [kindCount]string{
-	KindKernel: "kernel", KindMemcpy: "gpu_memcpy", KindMemset: "gpu_memset", KindGraph: "graph",
-	KindRuntime: "cuda_runtime", KindDriver: "cuda_driver", KindOp: "cpu_op",
-	KindFrame: "python_function", KindModule: "python_function",
-	KindAnnotation: "user_annotation", KindGPUAnnotation: "gpu_user_annotation", KindRange: "nvtx", KindMark: "mark",
-	KindSync: "cuda_sync", KindOverhead: "overhead", KindCounter: "counter", KindOSCall: "os_call", KindOffCPU: "off_cpu", KindSample: "sample",
-}

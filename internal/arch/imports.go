@@ -35,6 +35,8 @@ var Layers = Layering{
 	"trace/pftrace":    {"trace"},
 
 	"trace/internal/column": {},
+	"trace/internal/kind":   {},
+	"trace/internal/shard":  {"internal/intern", "internal/scan", "trace/internal/column", "trace/internal/kind"},
 
 	"hostoverhead/internal/settings": {"internal/framework"},
 	"hostoverhead/internal/timeline": {"trace", "hostoverhead/internal/names", "internal/interval"},

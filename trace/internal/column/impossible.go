@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// Plausible reports whether differences and sums of such times fit in an
+// int64: raw times up to the year 2116 as epoch, durations up to 73 years.
+func Plausible(start, dur int64) bool {
+	return start >= -1<<60 && start <= 1<<62 && dur <= 1<<61
+}
+
 // AbsurdDuration is the longest believable single activity. ROCm flush bugs
 // and unfinished events give durations up to the window's end; the longest
 // real kernels in LLM traces are well below a second, collectives that wait

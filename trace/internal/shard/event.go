@@ -1,0 +1,231 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/kind"
+)
+
+// Event implements scan.Shard.
+func (s *Shard) Event(ev *scan.Event) {
+	var cat []byte
+	if ev.Has&scan.HasCat != 0 {
+		cat = ev.Cat
+	}
+	ci := s.category(cat)
+	for int(ci) >= len(s.Counts) {
+		s.Counts = append(s.Counts, PhaseCounts{})
+	}
+	if slot := phaseSlot[ev.Phase]; slot != 0 {
+		s.Counts[ci][slot]++
+	} else {
+		s.Others[[2]string{string(rune(ev.Phase)), s.Worker.cats[ci].text}]++
+	}
+	switch ev.Phase {
+	case 'X':
+		s.complete(ev, &s.Worker.cats[ci])
+	case 'M':
+		s.metadata(ev)
+	case 'B', 'E':
+		s.see(ev)
+		s.half(ev, &s.Worker.cats[ci])
+	case 'C':
+		s.see(ev)
+		s.counter(ev)
+	default:
+		s.see(ev)
+	}
+}
+
+func (s *Shard) see(ev *scan.Event) {
+	if ev.Has&scan.HasTS != 0 && ev.TS < s.MinRaw && column.Plausible(ev.TS, 0) {
+		s.MinRaw = ev.TS
+	}
+}
+
+// complete stores an event of phase X. One function: a column a line, once for
+// each event of the file.
+func (s *Shard) complete(ev *scan.Event, cat *category) {
+	w := s.Worker
+	k := cat.kind
+	if ev.Has&scan.HasName == 0 {
+		ev.Name = nil
+	}
+	k = kind.OfName(k, ev.Name)
+	lane := kind.Lane(k)
+	if ev.Has&scan.HasTS == 0 {
+		s.lose(BadTime, ev.Offset)
+		return
+	}
+	dur := ev.Dur
+	if ev.Has&scan.HasDur == 0 {
+		dur = 0
+		if ev.Has&scan.HasBadDur == 0 { // which was counted when it was read
+			s.lose(NoDuration, ev.Offset)
+		}
+	}
+	switch {
+	case dur < 0:
+		s.lose(NegativeDuration, ev.Offset)
+		return
+	case lane == kind.GPULane && ev.TS == 0 && dur == 0:
+		s.lose(NotCollected, ev.Offset)
+		return
+	case !column.Plausible(ev.TS, dur):
+		s.lose(BadTime, ev.Offset)
+		return
+	}
+	if ev.TS < s.MinRaw {
+		s.MinRaw = ev.TS
+	}
+	if ev.Has&scan.HasRank != 0 && ev.Rank >= 0 && ev.Rank <= math.MaxInt32 {
+		s.Rank.See(int(ev.Rank))
+	}
+	if !w.cfg.Wants[k] || w.cfg.Window && (ev.TS >= w.cfg.To || ev.TS+dur < w.cfg.From) {
+		return
+	}
+	c := &s.Lanes[lane]
+	i := len(c.Start)
+	c.Start = append(c.Start, ev.TS)
+	c.Dur = append(c.Dur, dur)
+	c.Name = append(c.Name, s.name(ev.Name))
+	c.Kind = append(c.Kind, k)
+	if k == kind.Sync {
+		foldSyncThread(ev)
+	}
+	switch lane {
+	case kind.GPULane:
+		c.Queue = append(c.Queue, s.queue(ev))
+		if ev.Has&scan.HasGrid != 0 {
+			c.Shape.Set(i, s.launchConfig(ev))
+		}
+	default:
+		th := int32(None)
+		if k != kind.GPUAnnotation {
+			th = s.thread(ev)
+		}
+		c.Thread = append(c.Thread, th)
+		if k == kind.GPUAnnotation || k == kind.Sync {
+			c.AnnQueue.Set(i, s.queue(ev)+1)
+		}
+		if lane == kind.OpLane && ev.Has&scan.HasDims != 0 {
+			c.Shape.Set(i, s.raw(ev.Dims))
+		}
+		if lane == kind.OpLane && ev.Has&scan.HasStack != 0 && len(ev.Stack) > 0 {
+			c.Domain.Set(i, s.name(ev.Stack))
+		}
+	}
+	if cat.name != 0 {
+		c.Cat.Set(i, cat.name)
+	}
+	if ev.Has&(scan.HasCorrelation|scan.HasExternalID|scan.HasBytes) != 0 {
+		if ev.Has&scan.HasCorrelation != 0 {
+			c.Corr.Set(i, uint64(ev.Correlation))
+		}
+		if ev.Has&scan.HasExternalID != 0 {
+			c.Ext.Set(i, uint64(ev.ExternalID))
+		}
+		if ev.Has&scan.HasBytes != 0 {
+			c.Bytes.Set(i, ev.Bytes)
+		}
+	}
+	if lane == kind.GPULane && ev.Has&(scan.HasGraphID|scan.HasGraphNode|scan.HasUnfinished) != 0 {
+		if ev.Has&scan.HasUnfinished != 0 {
+			c.Unended.Set(i, 1)
+		}
+		if ev.Has&scan.HasGraphID != 0 {
+			c.Graph.Set(i, uint64(ev.GraphID))
+		}
+		if ev.Has&scan.HasGraphNode != 0 {
+			c.Node.Set(i, uint64(ev.GraphNode))
+		}
+	}
+	if w.cfg.Args[k] && ev.Has&scan.HasArgs != 0 {
+		c.Args.Set(i, s.raw(ev.Args))
+	}
+	if ev.Has&scan.HasPID != 0 && ev.PID.Text != nil {
+		c.Scope.Set(i, s.scope(ev.PID.Text))
+	}
+}
+
+// syncThreadOffset is what Kineto adds to a stream to get the tid of the row
+// that shows the stream's synchronisations.
+const syncThreadOffset = 1_000_000
+
+// foldSyncThread undoes that, where the stream in args, if there is one,
+// confirms it: thread ids of the operating system can be larger than that too.
+func foldSyncThread(ev *scan.Event) {
+	n := ev.TID.Num - syncThreadOffset
+	if ev.Has&scan.HasTID != 0 && ev.TID.Text == nil && n >= 0 && (ev.Has&scan.HasStream == 0 || ev.Stream == n) {
+		ev.TID.Num = n
+	}
+}
+
+// metadata keeps process and thread names.
+func (s *Shard) metadata(ev *scan.Event) {
+	if ev.Has&(scan.HasName|scan.HasArgs|scan.HasPID) != scan.HasName|scan.HasArgs|scan.HasPID {
+		return
+	}
+	process := string(ev.Name) == "process_name"
+	if !process && string(ev.Name) != "thread_name" {
+		return
+	}
+	var args struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(ev.Args, &args) != nil {
+		return
+	}
+	l := Label{Process: process, Text: args.Name, Key: Thread{Process: processOf(ev.PID)}}
+	if !process {
+		if ev.Has&scan.HasTID == 0 {
+			return
+		}
+		l.Key = threadOf(ev.PID, ev.TID)
+	}
+	s.Labels = append(s.Labels, l)
+}
+
+// half keeps one half of a B/E pair for the sink, which sees both.
+func (s *Shard) half(ev *scan.Event, cat *category) {
+	if ev.Has&scan.HasTS == 0 {
+		s.lose(BadTime, ev.Offset)
+		return
+	}
+	if ev.Has&scan.HasName == 0 {
+		ev.Name = nil
+	}
+	// Numbered like any name, so that it is kept once however often it comes.
+	name := s.Worker.names.Key(s.name(ev.Name))
+	if !scan.IsPlain(ev.Name) {
+		name = text(ev.Name)
+	}
+	if ev.Has&scan.HasPID == 0 {
+		ev.PID = scan.Ident{}
+	}
+	if ev.Has&scan.HasTID == 0 {
+		ev.TID = scan.Ident{}
+	}
+	d := Plain{Kind: kind.Of(cat.text, name), Category: cat.text, Name: name, Start: ev.TS,
+		Thread: threadOf(ev.PID, ev.TID), Scope: string(rankLabel(ev.PID.Text)), Device: None, Stream: None}
+	if ev.Has&scan.HasDevice != 0 {
+		d.Device = Device(ev.Device)
+	}
+	if ev.Has&scan.HasStream != 0 {
+		d.Stream = ev.Stream
+	}
+	if ev.Has&scan.HasCorrelation != 0 {
+		d.Correlation = uint64(ev.Correlation)
+	}
+	if ev.Has&scan.HasExternalID != 0 {
+		d.ExternalID = uint64(ev.ExternalID)
+	}
+	if s.Worker.cfg.Args[d.Kind] && ev.Has&scan.HasArgs != 0 {
+		d.Args = bytes.Clone(ev.Args)
+	}
+	s.Pairs = append(s.Pairs, Half{ev.Phase == 'B', ev.Offset, d})
+}
