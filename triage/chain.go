@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -71,9 +72,6 @@ func (r actRef) compare(o actRef) int {
 	return cmp.Or(cmp.Compare(r.part, o.part), cmp.Compare(r.act, o.act))
 }
 
-// activity returns an activity of the formal traces.
-func (a *analysis) activity(r actRef) *activity.Activity { return &a.formal[r.part].Acts[r.act] }
-
 // members returns the chain's kernels in order.
 func (m *chainMatch) members() []actRef {
 	var out []actRef
@@ -102,57 +100,6 @@ func common(x, y []actRef) (n int) {
 		}
 	}
 	return n
-}
-
-// chainFuse builds the fuse table by the chain rule.
-func (a *analysis) chainFuse(s *stageWork) []FuseRow {
-	seqs := a.sequences(s)
-	var all fusion.Set
-	for _, set := range seqs.sets {
-		all |= set
-	}
-	var splits []*chainMatch
-	for i := range a.Registry.Patterns {
-		p := &a.Registry.Patterns[i]
-		if len(p.Chain) == 0 || !a.applies(p) {
-			continue
-		}
-		m := &chainMatch{p: p}
-		c := compile(a.Registry, p)
-		if !c.possible(all) {
-			continue
-		}
-		for _, q := range seqs.list {
-			c.find(a.pool, q, m)
-		}
-		if !a.enough(s, m, seqs.blocks) {
-			continue
-		}
-		m.measure(a.Registry)
-		if s.share(m.ns) >= max(p.MinSharePct, a.MinSharePct) {
-			splits = append(splits, m)
-		}
-	}
-	where := s.place()
-	suits := func(p *fusion.Pattern) int {
-		if where.suits(p) {
-			return 1
-		}
-		return 0
-	}
-	own := func(p *fusion.Pattern) int {
-		return -slices.Index([]string{fusion.OriginMainline, fusion.OriginUpstream, fusion.OriginInflight}, p.Origin)
-	}
-	slices.SortStableFunc(splits, func(x, y *chainMatch) int {
-		return cmp.Or(cmp.Compare(suits(y.p), suits(x.p)), cmp.Compare(own(y.p), own(x.p)), cmp.Compare(y.p.Priority, x.p.Priority),
-			cmp.Compare(len(y.p.Chain), len(x.p.Chain)), cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
-	})
-	out := []FuseRow{}
-	for _, m := range prune(splits) {
-		out = append(out, a.splitRow(s, m, where))
-	}
-	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
-	return append(out, a.activeRows(s, seqs, where)...)
 }
 
 // prune drops matches that say what a better one says: the same kernels, or a
@@ -185,14 +132,14 @@ next:
 	return out
 }
 
-// enough reports whether a chain occurs often enough to be part of the model.
-func (a *analysis) enough(s *stageWork, m *chainMatch, blocks int) bool {
+// enough reports whether a chain occurs often enough to be part of the model, in
+// so many steps of the server and attention blocks.
+func (m *chainMatch) enough(steps, blocks int) bool {
 	n := len(m.at)
 	if n == 0 {
 		return false
 	}
 	if m.p.Repeat == "pass" {
-		steps, _ := s.steps()
 		return n >= max(1, steps/2)
 	}
 	if blocks == 0 {
@@ -376,4 +323,32 @@ func (o *occurrence) gaps() (ns int64) {
 		}
 	}
 	return ns
+}
+
+// noTokens says that a path is taken at no size.
+const noTokens = -1
+
+// gainUpTo is the gain of the occurrences in steps of at most so many tokens;
+// steps whose tokens are not known count. 0: any size.
+func (m *chainMatch) gainUpTo(tokens int64) (ns int64) {
+	for _, o := range m.at {
+		if p := o.pass(); tokens != noTokens && (tokens == 0 || p == nil || p.Tokens <= tokens) {
+			ns += o.gain
+		}
+	}
+	return ns
+}
+
+// kernel is the first kernel of an occurrence.
+func (o *occurrence) kernel() layer.Kernel {
+	return o.w.Analysis.Of(o.w.Event(&o.w.Acts[o.members[0]]).ID())
+}
+
+// pass is the pass of an occurrence, nil outside of passes.
+func (o *occurrence) pass() *layer.ForwardPass {
+	k := o.kernel()
+	if !k.Valid() || k.Place().Pass == layer.None {
+		return nil
+	}
+	return &k.Device().Passes[k.Place().Pass]
 }

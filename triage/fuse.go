@@ -1,11 +1,13 @@
 package triage
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
@@ -91,3 +93,58 @@ func (s *stageWork) platform() string {
 	}
 	return ""
 }
+
+// chainFuse builds the fuse table by the chain rule.
+func (a *analysis) chainFuse(s *stageWork) []FuseRow {
+	seqs := sequencesOf(a.steps, s.parts, s.index)
+	var all fusion.Set
+	for _, set := range seqs.sets {
+		all |= set
+	}
+	serverSteps, _ := s.steps()
+	var splits []*chainMatch
+	for i := range a.Registry.Patterns {
+		p := &a.Registry.Patterns[i]
+		if len(p.Chain) == 0 || !a.applies(p) {
+			continue
+		}
+		m := &chainMatch{p: p}
+		c := compile(a.Registry, p)
+		if !c.possible(all) {
+			continue
+		}
+		for _, q := range seqs.list {
+			c.find(a.pool, q, m)
+		}
+		if !m.enough(serverSteps, seqs.blocks) {
+			continue
+		}
+		m.measure(a.Registry)
+		if s.share(m.ns) >= max(p.MinSharePct, a.MinSharePct) {
+			splits = append(splits, m)
+		}
+	}
+	where := s.place()
+	suits := func(p *fusion.Pattern) int {
+		if where.suits(p) {
+			return 1
+		}
+		return 0
+	}
+	own := func(p *fusion.Pattern) int {
+		return -slices.Index([]string{fusion.OriginMainline, fusion.OriginUpstream, fusion.OriginInflight}, p.Origin)
+	}
+	slices.SortStableFunc(splits, func(x, y *chainMatch) int {
+		return cmp.Or(cmp.Compare(suits(y.p), suits(x.p)), cmp.Compare(own(y.p), own(x.p)), cmp.Compare(y.p.Priority, x.p.Priority),
+			cmp.Compare(len(y.p.Chain), len(x.p.Chain)), cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
+	})
+	out := []FuseRow{}
+	for _, m := range prune(splits) {
+		out = append(out, a.splitRow(s, m, where))
+	}
+	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
+	return append(out, a.activeRows(s, seqs, where)...)
+}
+
+// activity returns an activity of the formal traces.
+func (a *analysis) activity(r actRef) *activity.Activity { return &a.formal[r.part].Acts[r.act] }

@@ -32,23 +32,23 @@ type sequence struct {
 	kernels []seqKernel
 }
 
-// sequences returns the stage's activities by stream.
-func (a *analysis) sequences(s *stageWork) *sequences {
+// sequencesOf returns the activities of a stage by stream.
+func sequencesOf(r *recogniser, parts []*activity.Trace, stage int) *sequences {
 	out := &sequences{}
 	known := map[sortKey]int32{}
-	last := make([]int32, len(a.pool.Facts)) // per kernel: its last sort + 1; most kernels have one
-	for _, w := range s.parts {
+	last := make([]int32, len(r.pool.Facts)) // per kernel: its last sort + 1; most kernels have one
+	for _, w := range parts {
 		byQueue := make([]sequence, len(w.Queues))
 		inBlock := make([]bool, len(w.Queues))
-		for q, n := range w.CountByQueue(s.index) {
+		for q, n := range w.CountByQueue(stage) {
 			byQueue[q].kernels = make([]seqKernel, 0, n)
 		}
 		for i := range w.Acts {
 			act := &w.Acts[i]
-			if int(act.Stage) != s.index {
+			if int(act.Stage) != stage {
 				continue
 			}
-			f := &a.pool.Facts[act.Kernel]
+			f := &r.pool.Facts[act.Kernel]
 			key := sortKey{act.Kernel, act.Op, act.Site, act.Operator}
 			sort := last[act.Kernel] - 1
 			if sort < 0 || out.sorts[sort] != key {
@@ -57,7 +57,7 @@ func (a *analysis) sequences(s *stageWork) *sequences {
 					sort = int32(len(out.sorts))
 					known[key] = sort
 					out.sorts = append(out.sorts, key)
-					out.sets = append(out.sets, a.steps.stepsOf(key))
+					out.sets = append(out.sets, r.stepsOf(key))
 				}
 				last[act.Kernel] = sort + 1
 			}

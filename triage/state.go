@@ -112,9 +112,6 @@ func howTo(p *fusion.Pattern) string {
 	return "no switch is known"
 }
 
-// noTokens says that a path is taken at no size.
-const noTokens = -1
-
 // collectiveBytes is the size of an element of what ranks exchange: activations are of 16 bits.
 const collectiveBytes = 2
 
@@ -146,31 +143,6 @@ func (a *analysis) hiddenSize() (n int) {
 		n = in.Config.HiddenSize
 	}
 	return n
-}
-
-// gainUpTo is the gain of the occurrences in steps of at most so many tokens;
-// steps whose tokens are not known count. 0: any size.
-func (m *chainMatch) gainUpTo(tokens int64) (ns int64) {
-	for _, o := range m.at {
-		if p := o.pass(); tokens != noTokens && (tokens == 0 || p == nil || p.Tokens <= tokens) {
-			ns += o.gain
-		}
-	}
-	return ns
-}
-
-// kernel is the first kernel of an occurrence.
-func (o *occurrence) kernel() layer.Kernel {
-	return o.w.Analysis.Of(o.w.Event(&o.w.Acts[o.members[0]]).ID())
-}
-
-// pass is the pass of an occurrence, nil outside of passes.
-func (o *occurrence) pass() *layer.ForwardPass {
-	k := o.kernel()
-	if !k.Valid() || k.Place().Pass == layer.None {
-		return nil
-	}
-	return &k.Device().Passes[k.Place().Pass]
 }
 
 // firstPlace is where an occurrence begins.
