@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // ErrNoProcess reports that [Options.Process] is of no process that launched GPU work.
@@ -63,7 +64,7 @@ type analysis struct {
 	formal  []*activity.Trace
 	mapping []*activity.Trace
 	report  *Report
-	steps   *recogniser
+	steps   *chain.Recogniser
 
 	modelFiles string // see findModelFiles
 }
@@ -87,7 +88,7 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	}
 	a.findModelFiles()
 	a.pool.Label()
-	a.steps = newRecogniser(a.Registry, a.pool)
+	a.steps = chain.NewRecogniser(a.Registry, a.pool)
 	for _, s := range splitStages(a.pool, a.formal) {
 		if err := ctx.Err(); err != nil {
 			return err

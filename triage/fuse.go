@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
@@ -96,31 +97,31 @@ func (s *stageWork) platform() string {
 
 // chainFuse builds the fuse table by the chain rule.
 func (a *analysis) chainFuse(s *stageWork) []FuseRow {
-	seqs := sequencesOf(a.steps, s.parts, s.index)
+	seqs := chain.SequencesOf(a.steps, s.parts, s.index)
 	var all fusion.Set
-	for _, set := range seqs.sets {
+	for _, set := range seqs.Sets {
 		all |= set
 	}
 	serverSteps, _ := s.steps()
-	var splits []*chainMatch
+	var splits []*chain.Match
 	for i := range a.Registry.Patterns {
 		p := &a.Registry.Patterns[i]
 		if len(p.Chain) == 0 || !a.applies(p) {
 			continue
 		}
-		m := &chainMatch{p: p}
-		c := compile(a.Registry, p)
-		if !c.possible(all) {
+		m := &chain.Match{Pattern: p}
+		c := chain.Compile(a.Registry, p)
+		if !c.Possible(all) {
 			continue
 		}
-		for _, q := range seqs.list {
-			c.find(a.pool, q, m)
+		for _, q := range seqs.List {
+			c.Find(a.pool, q, m)
 		}
-		if !m.enough(serverSteps, seqs.blocks) {
+		if !m.Enough(serverSteps, seqs.Blocks) {
 			continue
 		}
-		m.measure(a.Registry)
-		if s.share(m.ns) >= max(p.MinSharePct, a.MinSharePct) {
+		m.Measure(a.Registry)
+		if s.share(m.NS) >= max(p.MinSharePct, a.MinSharePct) {
 			splits = append(splits, m)
 		}
 	}
@@ -134,12 +135,12 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	own := func(p *fusion.Pattern) int {
 		return -slices.Index([]string{fusion.OriginMainline, fusion.OriginUpstream, fusion.OriginInflight}, p.Origin)
 	}
-	slices.SortStableFunc(splits, func(x, y *chainMatch) int {
-		return cmp.Or(cmp.Compare(suits(y.p), suits(x.p)), cmp.Compare(own(y.p), own(x.p)), cmp.Compare(y.p.Priority, x.p.Priority),
-			cmp.Compare(len(y.p.Chain), len(x.p.Chain)), cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
+	slices.SortStableFunc(splits, func(x, y *chain.Match) int {
+		return cmp.Or(cmp.Compare(suits(y.Pattern), suits(x.Pattern)), cmp.Compare(own(y.Pattern), own(x.Pattern)), cmp.Compare(y.Pattern.Priority, x.Pattern.Priority),
+			cmp.Compare(len(y.Pattern.Chain), len(x.Pattern.Chain)), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Pattern.Pattern, y.Pattern.Pattern))
 	})
 	out := []FuseRow{}
-	for _, m := range prune(splits) {
+	for _, m := range chain.Prune(splits) {
 		out = append(out, a.splitRow(s, m, where))
 	}
 	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
@@ -147,4 +148,4 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 }
 
 // activity returns an activity of the formal traces.
-func (a *analysis) activity(r actRef) *activity.Activity { return &a.formal[r.part].Acts[r.act] }
+func (a *analysis) activity(r chain.Ref) *activity.Activity { return &a.formal[r.Part].Acts[r.Act] }

@@ -7,53 +7,54 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // maxExamples bounds the kernel indices that a row lists.
 const maxExamples = 12
 
 // splitRow renders a chain as data.
-func (a *analysis) splitRow(s *stageWork, m *chainMatch, at place) FuseRow {
-	var members, example []actRef
-	for n, o := range m.at {
+func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
+	var members, example []chain.Ref
+	for n, o := range m.At {
 		from := len(members)
-		for _, i := range o.members {
-			members = append(members, actRef{o.w.Part, i})
+		for _, i := range o.Members {
+			members = append(members, chain.Ref{Part: o.Trace.Part, Act: i})
 		}
-		if n == len(m.at)/2 {
+		if n == len(m.At)/2 {
 			example = members[from:]
 		}
 	}
-	out := a.fuseRow(s, m.p, FuseSplit, members, example, len(m.at), m.ns)
-	out.First = a.firstPlace(m.at[0])
-	tokens := a.maxTokens(m.p, at)
-	gain := m.gainUpTo(tokens)
-	out.State, out.Action = a.state(m.p, at, gain, tokens)
+	out := a.fuseRow(s, m.Pattern, FuseSplit, members, example, len(m.At), m.NS)
+	out.First = a.firstPlace(m.At[0])
+	tokens := a.maxTokens(m.Pattern, at)
+	gain := m.GainUpTo(tokens)
+	out.State, out.Action = a.state(m.Pattern, at, gain, tokens)
 	if out.State == StateElsewhere || out.State == StateTooLarge || out.State == StateModel {
 		gain = 0
 	}
 	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, s.wall())
-	if out.State != StateAvailable || m.p.Doubtful || !at.known(m.p) {
+	if out.State != StateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
 		out.Confidence = confidenceCandidate
 	}
-	why := []string{"Split: known fused path not used.", m.p.Rationale}
-	if len(m.also) > 0 {
-		why = append(why, "Other paths for the same kernels: "+strings.Join(m.also, "; ")+".")
+	why := []string{"Split: known fused path not used.", m.Pattern.Rationale}
+	if len(m.Also) > 0 {
+		why = append(why, "Other paths for the same kernels: "+strings.Join(m.Also, "; ")+".")
 	}
-	if len(m.near) > 0 {
-		why = append(why, "Shares kernels with: "+strings.Join(m.near, "; ")+"; the gains do not add up.")
+	if len(m.Near) > 0 {
+		why = append(why, "Shares kernels with: "+strings.Join(m.Near, "; ")+"; the gains do not add up.")
 	}
 	out.Rationale = strings.Join(why, " ")
 	return out
 }
 
 // activeRows lists the fused paths that are in use.
-func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []FuseRow {
+func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) []FuseRow {
 	out := []FuseRow{}
 	seen := map[string]bool{}
 	type hit struct {
 		p  *fusion.Pattern
-		at []actRef
+		at []chain.Ref
 		ns int64
 	}
 	var hits []hit
@@ -63,19 +64,19 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []Fuse
 			continue
 		}
 		steps := a.Registry.Set(p.ActiveSteps)
-		active := make([]bool, len(seqs.sorts))
-		for k, sort := range seqs.sorts {
-			active[k] = seqs.sets[k]&steps != 0 || a.steps.isActive(i, sort)
+		active := make([]bool, len(seqs.Sorts))
+		for k, sort := range seqs.Sorts {
+			active[k] = seqs.Sets[k]&steps != 0 || a.steps.IsActive(i, sort)
 		}
 		if !slices.Contains(active, true) {
 			continue
 		}
 		h := hit{p: p}
-		for _, q := range seqs.list {
-			for _, k := range q.kernels {
-				if active[k.sort] {
-					h.at = append(h.at, actRef{q.w.Part, k.act})
-					h.ns += q.w.Acts[k.act].End - q.w.Acts[k.act].Start
+		for _, q := range seqs.List {
+			for _, k := range q.Kernels {
+				if active[k.Sort] {
+					h.at = append(h.at, chain.Ref{Part: q.Trace.Part, Act: k.Act})
+					h.ns += q.Trace.Acts[k.Act].End - q.Trace.Acts[k.Act].Start
 				}
 			}
 		}
@@ -105,7 +106,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *sequences, where place) []Fuse
 // fuseRow fills what split and active rows have in common. members are the
 // kernels of all occurrences, example those of the middle one, which is in the
 // steady part of the run.
-func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members, example []actRef, occurrences int, ns int64) FuseRow {
+func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members, example []chain.Ref, occurrences int, ns int64) FuseRow {
 	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
 		Occurrences: occurrences, Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}

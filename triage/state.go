@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // place is where a stage ran.
@@ -81,7 +82,7 @@ func (a *analysis) state(p *fusion.Pattern, at place, gain, tokens int64) (state
 		}
 		return StateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
 	case gain == 0:
-		if tokens == noTokens {
+		if tokens == chain.NoTokens {
 			return StateTooLarge, fmt.Sprintf("not taken with %d ranks on this GPU", a.report.TPSize)
 		}
 		return StateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", tokens)
@@ -116,7 +117,7 @@ func howTo(p *fusion.Pattern) string {
 const collectiveBytes = 2
 
 // maxTokens is the size of a step above which a path is not taken: its own limit, or that of what one collective exchanges,
-// which is a row of the hidden size for each token; 0 for any size, [noTokens] for none.
+// which is a row of the hidden size for each token; 0 for any size, [chain.NoTokens] for none.
 func (a *analysis) maxTokens(p *fusion.Pattern, at place) int64 {
 	sizes, ranks := p.MaxMB[at.arch], a.report.TPSize
 	hidden := a.hiddenSize()
@@ -125,7 +126,7 @@ func (a *analysis) maxTokens(p *fusion.Pattern, at place) int64 {
 	}
 	mb, ok := sizes[strconv.Itoa(ranks)]
 	if !ok {
-		return noTokens
+		return chain.NoTokens
 	}
 	n := max(1, int64(mb*(1<<20))/int64(hidden*collectiveBytes))
 	if p.MaxTokens > 0 {
@@ -146,9 +147,9 @@ func (a *analysis) hiddenSize() (n int) {
 }
 
 // firstPlace is where an occurrence begins.
-func (a *analysis) firstPlace(o occurrence) *FirstPlace {
-	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.w.Acts[o.members[0]].Start)}
-	if k := o.kernel(); k.Valid() {
+func (a *analysis) firstPlace(o chain.Occurrence) *FirstPlace {
+	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.Trace.Acts[o.Members[0]].Start)}
+	if k := o.Kernel(); k.Valid() {
 		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
 		if out.Pass != layer.None && k.Device().Passes[out.Pass].FromEnd {
 			out.Layer = layer.None // which one it is cannot be known

@@ -1,4 +1,4 @@
-package triage
+package chain
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
-// recogniser tells which steps kernels do. What a kernel's name, the name of
+// Recogniser tells which steps kernels do. What a kernel's name, the name of
 // its op and the function of its source line say is looked up once for each of
 // them: traces can have thousands of names, and many activities of each.
-type recogniser struct {
+type Recogniser struct {
 	reg    *fusion.Registry
 	pool   *activity.Pool
 	steps  []stepWords
@@ -49,9 +49,9 @@ type opSteps struct {
 	set   fusion.Set
 }
 
-// newRecogniser is for a pool that gets no more texts.
-func newRecogniser(reg *fusion.Registry, p *activity.Pool) *recogniser {
-	r := &recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.Facts)),
+// NewRecogniser is for a pool that gets no more texts.
+func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
+	r := &Recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.Facts)),
 		ops: make([]*opSteps, len(p.Ops.Texts)), sites: make([]*fusion.Set, len(p.Sites.Texts))}
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
@@ -80,7 +80,7 @@ func newRecogniser(reg *fusion.Registry, p *activity.Pool) *recogniser {
 }
 
 // stepsOf returns what kernels of one sort do.
-func (r *recogniser) stepsOf(k sortKey) fusion.Set {
+func (r *Recogniser) stepsOf(k sortKey) fusion.Set {
 	kernel, op := r.kernel(k.kernel), r.op(k.op)
 	set := (kernel.sure|op.set|r.operators[k.operator]|(kernel.likely|r.site(k.site))&^kernel.only)&^r.all | op.set&kernel.named&r.all
 	set &^= kernel.never
@@ -92,12 +92,12 @@ func (r *recogniser) stepsOf(k sortKey) fusion.Set {
 	return set
 }
 
-// isActive reports whether a sort of kernel is the fused one of pattern i.
-func (r *recogniser) isActive(i int, k sortKey) bool {
+// IsActive reports whether a sort of kernel is the fused one of pattern i.
+func (r *Recogniser) IsActive(i int, k sortKey) bool {
 	return r.active[i].In(r.pool.Facts[k.kernel].Words) || r.active[i].In(r.op(k.op).words)
 }
 
-func (r *recogniser) kernel(id int32) *kernelSteps {
+func (r *Recogniser) kernel(id int32) *kernelSteps {
 	if k := r.kernels[id]; k != nil {
 		return k
 	}
@@ -133,7 +133,7 @@ func (r *recogniser) kernel(id int32) *kernelSteps {
 	return k
 }
 
-func (r *recogniser) op(id int32) *opSteps {
+func (r *Recogniser) op(id int32) *opSteps {
 	if o := r.ops[id]; o != nil {
 		return o
 	}
@@ -148,7 +148,7 @@ func (r *recogniser) op(id int32) *opSteps {
 }
 
 // site returns the steps that the function of a source line speaks for.
-func (r *recogniser) site(id int32) fusion.Set {
+func (r *Recogniser) site(id int32) fusion.Set {
 	if s := r.sites[id]; s != nil {
 		return *s
 	}

@@ -1,4 +1,4 @@
-package triage
+package chain
 
 import (
 	"github.com/llmstrata/strata/classify"
@@ -6,10 +6,10 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// seqKernel is one activity as the chain rule sees it.
-type seqKernel struct {
-	act    int32
-	sort   int32 // index in sequences.sorts
+// Kernel is one activity as the chain rule sees it.
+type Kernel struct {
+	Act    int32 // index in the activities of its trace
+	Sort   int32 // index in sequences.sorts
 	set    fusion.Set
 	filler bool
 }
@@ -18,30 +18,30 @@ type seqKernel struct {
 // in it are of one sort.
 type sortKey struct{ kernel, op, site, operator int32 }
 
-// sequences are the activities of a stage by stream.
-type sequences struct {
-	list   []sequence
-	sorts  []sortKey
-	sets   []fusion.Set // per sort
-	blocks int          // attention blocks among them
+// Sequences are the activities of a stage by stream.
+type Sequences struct {
+	List   []sequence   // by stream
+	Sorts  []sortKey    // what kernels are told apart by
+	Sets   []fusion.Set // per sort
+	Blocks int          // attention blocks among them
 }
 
 // sequence is the activities of a stage on one stream.
 type sequence struct {
-	w       *activity.Trace
-	kernels []seqKernel
+	Trace   *activity.Trace
+	Kernels []Kernel
 }
 
-// sequencesOf returns the activities of a stage by stream.
-func sequencesOf(r *recogniser, parts []*activity.Trace, stage int) *sequences {
-	out := &sequences{}
+// SequencesOf returns the activities of a stage by stream.
+func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
+	out := &Sequences{}
 	known := map[sortKey]int32{}
 	last := make([]int32, len(r.pool.Facts)) // per kernel: its last sort + 1; most kernels have one
 	for _, w := range parts {
 		byQueue := make([]sequence, len(w.Queues))
 		inBlock := make([]bool, len(w.Queues))
 		for q, n := range w.CountByQueue(stage) {
-			byQueue[q].kernels = make([]seqKernel, 0, n)
+			byQueue[q].Kernels = make([]Kernel, 0, n)
 		}
 		for i := range w.Acts {
 			act := &w.Acts[i]
@@ -51,28 +51,28 @@ func sequencesOf(r *recogniser, parts []*activity.Trace, stage int) *sequences {
 			f := &r.pool.Facts[act.Kernel]
 			key := sortKey{act.Kernel, act.Op, act.Site, act.Operator}
 			sort := last[act.Kernel] - 1
-			if sort < 0 || out.sorts[sort] != key {
+			if sort < 0 || out.Sorts[sort] != key {
 				var ok bool
 				if sort, ok = known[key]; !ok {
-					sort = int32(len(out.sorts))
+					sort = int32(len(out.Sorts))
 					known[key] = sort
-					out.sorts = append(out.sorts, key)
-					out.sets = append(out.sets, r.stepsOf(key))
+					out.Sorts = append(out.Sorts, key)
+					out.Sets = append(out.Sets, r.stepsOf(key))
 				}
 				last[act.Kernel] = sort + 1
 			}
 			q := &byQueue[act.Queue]
-			q.w = w
-			q.kernels = append(q.kernels, seqKernel{int32(i), sort, out.sets[sort], f.Effort == activity.EffortMove})
+			q.Trace = w
+			q.Kernels = append(q.Kernels, Kernel{int32(i), sort, out.Sets[sort], f.Effort == activity.EffortMove})
 			attention := f.Result.Category == classify.CategoryAttention
 			if attention && !inBlock[act.Queue] {
-				out.blocks++
+				out.Blocks++
 			}
 			inBlock[act.Queue] = attention
 		}
 		for _, q := range byQueue {
-			if q.w != nil {
-				out.list = append(out.list, q)
+			if q.Trace != nil {
+				out.List = append(out.List, q)
 			}
 		}
 	}

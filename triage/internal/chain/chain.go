@@ -1,4 +1,4 @@
-package triage
+package chain
 
 import (
 	"cmp"
@@ -30,34 +30,34 @@ const (
 	maxLaunchGap = 5000 // ns
 )
 
-// occurrence is one place where a chain was found.
-type occurrence struct {
-	w       *activity.Trace
-	members []int32 // activities that do a step
-	fillers []int32 // fillers between them
-	through []int32 // kernels that the chain reaches through; never part of it
-	gain    int64   // ns
+// Occurrence is one place where a chain was found.
+type Occurrence struct {
+	Trace   *activity.Trace // that it is in
+	Members []int32         // activities that do a step
+	fillers []int32         // fillers between them
+	through []int32         // kernels that the chain reaches through; never part of it
+	gain    int64           // ns
 }
 
-// chainMatch is a pattern found by the chain rule.
-type chainMatch struct {
-	p    *fusion.Pattern
-	at   []occurrence
-	ns   int64    // members only
-	also []string // other patterns with the same kernels
-	near []string // kept patterns that share some kernels
+// Match is a pattern found by the chain rule.
+type Match struct {
+	Pattern *fusion.Pattern // that was looked for
+	At      []Occurrence    // in the order of the streams
+	NS      int64           // members only
+	Also    []string        // other patterns with the same kernels
+	Near    []string        // kept patterns that share some kernels
 
 	room []int32 // what is left of the memory that keep hands out
 }
 
 // keep returns a copy of list. A chain may occur hundreds of thousands of times.
-func (m *chainMatch) keep(list []int32) []int32 {
+func (m *Match) keep(list []int32) []int32 {
 	const chunk = 4096
 	if len(list) > chunk {
 		return slices.Clone(list)
 	}
 	if len(list) > len(m.room) {
-		m.room = make([]int32, min(chunk, max(len(list), 16*len(m.at), 64)))
+		m.room = make([]int32, min(chunk, max(len(list), 16*len(m.At), 64)))
 	}
 	n := copy(m.room, list)
 	kept := m.room[:n:n]
@@ -65,29 +65,32 @@ func (m *chainMatch) keep(list []int32) []int32 {
 	return kept
 }
 
-// actRef is an activity of any of a stage's traces.
-type actRef struct{ part, act int32 }
+// Ref is an activity of any of a stage's traces.
+type Ref struct {
+	Part int32 // which trace, see [activity.Trace]
+	Act  int32 // index in its activities
+}
 
-func (r actRef) compare(o actRef) int {
-	return cmp.Or(cmp.Compare(r.part, o.part), cmp.Compare(r.act, o.act))
+func (r Ref) compare(o Ref) int {
+	return cmp.Or(cmp.Compare(r.Part, o.Part), cmp.Compare(r.Act, o.Act))
 }
 
 // members returns the chain's kernels in order.
-func (m *chainMatch) members() []actRef {
-	var out []actRef
-	for _, o := range m.at {
-		for _, i := range o.members {
-			out = append(out, actRef{o.w.Part, i})
+func (m *Match) members() []Ref {
+	var out []Ref
+	for _, o := range m.At {
+		for _, i := range o.Members {
+			out = append(out, Ref{o.Trace.Part, i})
 		}
 	}
-	slices.SortFunc(out, func(x, y actRef) int {
+	slices.SortFunc(out, func(x, y Ref) int {
 		return x.compare(y)
 	})
 	return out
 }
 
 // common counts what two ordered lists share.
-func common(x, y []actRef) (n int) {
+func common(x, y []Ref) (n int) {
 	for len(x) > 0 && len(y) > 0 {
 		switch c := x[0].compare(y[0]); {
 		case c < 0:
@@ -102,11 +105,11 @@ func common(x, y []actRef) (n int) {
 	return n
 }
 
-// prune drops matches that say what a better one says: the same kernels, or a
+// Prune drops matches that say what a better one says: the same kernels, or a
 // pattern that a better one with some of these kernels subsumes.
-func prune(in []*chainMatch) []*chainMatch {
-	var out []*chainMatch
-	kernels := map[*chainMatch][]actRef{}
+func Prune(in []*Match) []*Match {
+	var out []*Match
+	kernels := map[*Match][]Ref{}
 next:
 	for _, m := range in {
 		mine := m.members()
@@ -117,29 +120,29 @@ next:
 				continue
 			}
 			if shared == len(mine) && shared == len(kernels[k]) {
-				k.also = append(k.also, m.p.Pattern)
+				k.Also = append(k.Also, m.Pattern.Pattern)
 				continue next
 			}
-			if slices.Contains(k.p.Subsumes, m.p.Pattern) {
+			if slices.Contains(k.Pattern.Subsumes, m.Pattern.Pattern) {
 				continue next
 			}
-			near = append(near, k.p.Pattern)
+			near = append(near, k.Pattern.Pattern)
 		}
-		m.near = near
+		m.Near = near
 		kernels[m] = mine
 		out = append(out, m)
 	}
 	return out
 }
 
-// enough reports whether a chain occurs often enough to be part of the model, in
+// Enough reports whether a chain occurs often enough to be part of the model, in
 // so many steps of the server and attention blocks.
-func (m *chainMatch) enough(steps, blocks int) bool {
-	n := len(m.at)
+func (m *Match) Enough(steps, blocks int) bool {
+	n := len(m.At)
 	if n == 0 {
 		return false
 	}
-	if m.p.Repeat == "pass" {
+	if m.Pattern.Repeat == "pass" {
 		return n >= max(1, steps/2)
 	}
 	if blocks == 0 {
@@ -148,8 +151,8 @@ func (m *chainMatch) enough(steps, blocks int) bool {
 	return n >= 2 && float64(n) >= minPerBlock*float64(blocks)
 }
 
-// compiledChain is a chain with its step names as sets.
-type compiledChain struct {
+// Compiled is a chain with its step names as sets.
+type Compiled struct {
 	p     *fusion.Pattern
 	steps []compiledStep
 }
@@ -162,8 +165,9 @@ type compiledStep struct {
 	through              []classify.Category
 }
 
-func compile(reg *fusion.Registry, p *fusion.Pattern) *compiledChain {
-	c := &compiledChain{p: p}
+// Compile looks the steps of a pattern up, once for all streams.
+func Compile(reg *fusion.Registry, p *fusion.Pattern) *Compiled {
+	c := &Compiled{p: p}
 	for _, st := range p.Chain {
 		cs := compiledStep{ChainStep: st, any: reg.Set(st.Any), without: reg.Set(st.Without), min: max(st.Min, 1),
 			names: classify.NewKeywords(st.Names...)}
@@ -179,7 +183,8 @@ func compile(reg *fusion.Registry, p *fusion.Pattern) *compiledChain {
 	return c
 }
 
-func (c *compiledChain) possible(all fusion.Set) bool {
+// Possible reports whether each step of the chain is done by some kernel.
+func (c *Compiled) Possible(all fusion.Set) bool {
 	for _, st := range c.steps {
 		if all&st.any == 0 {
 			return false
@@ -188,43 +193,43 @@ func (c *compiledChain) possible(all fusion.Set) bool {
 	return true
 }
 
-func (st *compiledStep) takes(p *activity.Pool, q sequence, k seqKernel) bool {
+func (st *compiledStep) takes(p *activity.Pool, q sequence, k Kernel) bool {
 	if k.set&st.any == 0 || k.set&st.without != 0 {
 		return false
 	}
-	return len(st.Names) == 0 || st.names.In(p.Facts[q.w.Acts[k.act].Kernel].Words)
+	return len(st.Names) == 0 || st.names.In(p.Facts[q.Trace.Acts[k.Act].Kernel].Words)
 }
 
-// find adds the chain's occurrences on one stream.
-func (c *compiledChain) find(p *activity.Pool, q sequence, m *chainMatch) {
-	var o occurrence
-	for i := 0; i < len(q.kernels); {
+// Find adds the chain's occurrences on one stream.
+func (c *Compiled) Find(p *activity.Pool, q sequence, m *Match) {
+	var o Occurrence
+	for i := 0; i < len(q.Kernels); {
 		end, ok := c.match(p, q, i, &o)
 		if !ok {
 			i++
 			continue
 		}
-		m.at = append(m.at, occurrence{w: q.w, members: m.keep(o.members), fillers: m.keep(o.fillers), through: m.keep(o.through)})
+		m.At = append(m.At, Occurrence{Trace: q.Trace, Members: m.keep(o.Members), fillers: m.keep(o.fillers), through: m.keep(o.through)})
 		i = end
 	}
 }
 
 // match tries the chain at position i, writes what it found to o and returns the
 // position after it.
-func (c *compiledChain) match(p *activity.Pool, q sequence, i int, o *occurrence) (int, bool) {
-	o.members, o.fillers, o.through = o.members[:0], o.fillers[:0], o.through[:0]
+func (c *Compiled) match(p *activity.Pool, q sequence, i int, o *Occurrence) (int, bool) {
+	o.Members, o.fillers, o.through = o.Members[:0], o.fillers[:0], o.through[:0]
 	pos := i
 	for n := range c.steps {
 		st := &c.steps[n]
 		taken := 0
 		for taken < st.max {
-			at, fillers, through := c.seek(p, q, st, pos, len(o.members) > 0)
+			at, fillers, through := c.seek(p, q, st, pos, len(o.Members) > 0)
 			if at < 0 {
 				break
 			}
 			o.fillers = append(o.fillers, fillers...)
 			o.through = append(o.through, through...)
-			o.members = append(o.members, q.kernels[at].act)
+			o.Members = append(o.Members, q.Kernels[at].Act)
 			pos = at + 1
 			taken++
 		}
@@ -240,19 +245,19 @@ func (c *compiledChain) match(p *activity.Pool, q sequence, i int, o *occurrence
 
 // seek finds the next kernel that does a step: at pos, or behind fillers when
 // the chain has begun. at is -1 where there is none.
-func (c *compiledChain) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, begun bool) (at int, fillers, through []int32) {
-	for at = pos; at < len(q.kernels); at++ {
-		k := q.kernels[at]
+func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, begun bool) (at int, fillers, through []int32) {
+	for at = pos; at < len(q.Kernels); at++ {
+		k := q.Kernels[at]
 		if st.takes(p, q, k) {
 			return at, fillers, through
 		}
 		switch {
 		case !begun:
 			return -1, nil, nil
-		case len(st.through) > len(through) && slices.Contains(st.through, p.Facts[q.w.Acts[k.act].Kernel].Result.Category):
-			through = append(through, k.act)
+		case len(st.through) > len(through) && slices.Contains(st.through, p.Facts[q.Trace.Acts[k.Act].Kernel].Result.Category):
+			through = append(through, k.Act)
 		case k.filler && len(fillers) < c.p.Fillers:
-			fillers = append(fillers, k.act)
+			fillers = append(fillers, k.Act)
 		default:
 			return -1, nil, nil
 		}
@@ -262,37 +267,37 @@ func (c *compiledChain) seek(p *activity.Pool, q sequence, st *compiledStep, pos
 
 // precedes reports whether the next kernel that is not a filler does the step
 // that must follow.
-func (c *compiledChain) precedes(q sequence, st *compiledStep, pos int) bool {
-	for n := 0; pos < len(q.kernels) && n <= c.p.Fillers; pos, n = pos+1, n+1 {
-		if q.kernels[pos].set&st.before != 0 {
+func (c *Compiled) precedes(q sequence, st *compiledStep, pos int) bool {
+	for n := 0; pos < len(q.Kernels) && n <= c.p.Fillers; pos, n = pos+1, n+1 {
+		if q.Kernels[pos].set&st.before != 0 {
 			return true
 		}
-		if !q.kernels[pos].filler {
+		if !q.Kernels[pos].filler {
 			return false
 		}
 	}
 	return false
 }
 
-// measure sums the time of the chain's kernels and what a fused one would
+// Measure sums the time of the chain's kernels and what a fused one would
 // save: the launch gaps inside the chain, the fillers, and all members but the
 // longest (or those of the Gain steps).
-func (m *chainMatch) measure(reg *fusion.Registry) {
-	for i := range m.at {
-		o := &m.at[i]
+func (m *Match) Measure(reg *fusion.Registry) {
+	for i := range m.At {
+		o := &m.At[i]
 		longest, sum, fill := int64(0), int64(0), int64(0)
-		for _, i := range o.members {
-			d := o.w.Acts[i].End - o.w.Acts[i].Start
+		for _, i := range o.Members {
+			d := o.Trace.Acts[i].End - o.Trace.Acts[i].Start
 			sum += d
 			longest = max(longest, d)
 		}
 		for _, i := range o.fillers {
-			fill += o.w.Acts[i].End - o.w.Acts[i].Start
+			fill += o.Trace.Acts[i].End - o.Trace.Acts[i].Start
 		}
-		m.ns += sum
+		m.NS += sum
 		saved := sum - longest
-		if len(m.p.Gain) > 0 {
-			saved = o.gainOf(m.p.Chain, m.p.Gain)
+		if len(m.Pattern.Gain) > 0 {
+			saved = o.gainOf(m.Pattern.Chain, m.Pattern.Gain)
 		}
 		o.gain = saved + fill + o.gaps()
 	}
@@ -300,53 +305,53 @@ func (m *chainMatch) measure(reg *fusion.Registry) {
 
 // gainOf sums the members at the positions of the Gain steps. It is used for
 // chains of one kernel a step.
-func (o *occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) {
+func (o *Occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) {
 	// Steps that may take several kernels come first in such chains, so the
 	// positions are counted from the end.
 	for n := range chain {
 		st := chain[len(chain)-1-n]
-		at := len(o.members) - 1 - n
+		at := len(o.Members) - 1 - n
 		if at >= 0 && slices.ContainsFunc(st.Any, func(s string) bool { return slices.Contains(gain, s) }) {
-			ns += o.w.Acts[o.members[at]].End - o.w.Acts[o.members[at]].Start
+			ns += o.Trace.Acts[o.Members[at]].End - o.Trace.Acts[o.Members[at]].Start
 		}
 	}
 	return ns
 }
 
 // gaps sums the launch gaps between neighbouring kernels of an occurrence.
-func (o *occurrence) gaps() (ns int64) {
-	all := slices.Concat(o.members, o.fillers, o.through)
+func (o *Occurrence) gaps() (ns int64) {
+	all := slices.Concat(o.Members, o.fillers, o.through)
 	slices.Sort(all)
 	for n := 1; n < len(all); n++ {
-		if g := o.w.Acts[all[n]].Start - o.w.Acts[all[n-1]].End; g > 0 {
+		if g := o.Trace.Acts[all[n]].Start - o.Trace.Acts[all[n-1]].End; g > 0 {
 			ns += min(g, maxLaunchGap)
 		}
 	}
 	return ns
 }
 
-// noTokens says that a path is taken at no size.
-const noTokens = -1
+// NoTokens says that a path is taken at no size.
+const NoTokens = -1
 
-// gainUpTo is the gain of the occurrences in steps of at most so many tokens;
+// GainUpTo is the gain of the occurrences in steps of at most so many tokens;
 // steps whose tokens are not known count. 0: any size.
-func (m *chainMatch) gainUpTo(tokens int64) (ns int64) {
-	for _, o := range m.at {
-		if p := o.pass(); tokens != noTokens && (tokens == 0 || p == nil || p.Tokens <= tokens) {
+func (m *Match) GainUpTo(tokens int64) (ns int64) {
+	for _, o := range m.At {
+		if p := o.pass(); tokens != NoTokens && (tokens == 0 || p == nil || p.Tokens <= tokens) {
 			ns += o.gain
 		}
 	}
 	return ns
 }
 
-// kernel is the first kernel of an occurrence.
-func (o *occurrence) kernel() layer.Kernel {
-	return o.w.Analysis.Of(o.w.Event(&o.w.Acts[o.members[0]]).ID())
+// Kernel is the first kernel of an occurrence.
+func (o *Occurrence) Kernel() layer.Kernel {
+	return o.Trace.Analysis.Of(o.Trace.Event(&o.Trace.Acts[o.Members[0]]).ID())
 }
 
 // pass is the pass of an occurrence, nil outside of passes.
-func (o *occurrence) pass() *layer.ForwardPass {
-	k := o.kernel()
+func (o *Occurrence) pass() *layer.ForwardPass {
+	k := o.Kernel()
 	if !k.Valid() || k.Place().Pass == layer.None {
 		return nil
 	}
