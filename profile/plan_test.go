@@ -136,11 +136,15 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 		{"shared expert", `{` + base + `,"num_hidden_layers":2,"intermediate_size":128,"moe_intermediate_size":32,"n_routed_experts":8,"n_shared_experts":1,"num_experts_per_tok":2,"first_k_dense_replace":1}`, 1,
 			attn + "router routing dispatch experts_gate_up experts_activation experts_down experts_combine shared_gate_up shared_activation shared_down"},
 		{"mla without a query rank", `{` + base + `,"num_hidden_layers":1,"intermediate_size":128,"kv_lora_rank":16,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8}`, 0,
-			"input_norm q_proj kv_a_proj kv_a_norm kv_b_proj rope k_absorb kv_write attention v_absorb o_proj post_norm gate_up_proj activation down_proj"},
+			"input_norm q_proj kv_a_proj kv_a_norm rope k_absorb kv_write kv_b_proj attention v_absorb o_proj post_norm gate_up_proj activation down_proj"},
 		{"mamba layer of a hybrid", `{` + base + `,"num_hidden_layers":3,"hybrid_override_pattern":"M-*","mamba_num_heads":4,"mamba_head_dim":16,"ssm_state_size":8,"n_groups":2,"conv_kernel":4,"intermediate_size":128}`, 0,
 			"input_norm in_proj conv1d linear_attention gate_norm out_proj"},
 		{"mlp layer of a hybrid", `{` + base + `,"num_hidden_layers":3,"hybrid_override_pattern":"M-*","mamba_num_heads":4,"mamba_head_dim":16,"ssm_state_size":8,"n_groups":2,"intermediate_size":128}`, 1,
 			"input_norm gate_up_proj activation down_proj"},
+		{"selective state space", `{` + base + `,"num_hidden_layers":2,"attn_layer_period":2,"attn_layer_offset":1,"mamba_d_state":8,"mamba_dt_rank":4,"mamba_d_conv":4,"intermediate_size":128}`, 0,
+			"input_norm in_proj conv1d in_proj gate_norm in_proj linear_attention out_proj post_norm gate_up_proj activation down_proj"},
+		{"delta attention with gates of a low rank", `{` + base + `,"num_hidden_layers":2,"linear_attn_config":{"full_attn_layers":[2],"kda_layers":[1],"head_dim":8,"num_heads":4,"short_conv_kernel_size":4},"intermediate_size":128}`, 0,
+			"input_norm in_proj in_proj in_proj in_proj in_proj in_proj conv1d linear_attention gate_norm out_proj post_norm gate_up_proj activation down_proj"},
 		{"short convolution", `{` + base + `,"num_hidden_layers":1,"layer_types":["conv"],"intermediate_size":128}`, 0,
 			"input_norm in_proj conv1d out_proj post_norm gate_up_proj activation down_proj"},
 	} {
@@ -149,6 +153,39 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 				t.Errorf("operators\n got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestSizesOfStateSpaces: the products of mixers without heads, of gates with a low rank, and of dense layers as wide as experts.
+func TestSizesOfStateSpaces(t *testing.T) {
+	const jamba = `{"hidden_size":64,"num_attention_heads":4,"num_hidden_layers":4,"attn_layer_period":4,"attn_layer_offset":3,"expert_layer_period":2,"expert_layer_offset":1,"num_experts":4,"num_experts_per_tok":2,"intermediate_size":128,
+		"mamba_d_state":8,"mamba_d_conv":4,"mamba_expand":%s,"mamba_dt_rank":%s}`
+	const kimi = `{"hidden_size":64,"num_attention_heads":4,"num_hidden_layers":2,"intermediate_size":128,"linear_attn_config":{"full_attn_layers":[2],%s"head_dim":8,"num_heads":6,"short_conv_kernel_size":4}}`
+	for _, tt := range []struct{ name, doc, want string }{
+		{"rank given", fmt.Sprintf(jamba, "2", "6"), "64×256 128×22 6×128 128×64 64×256 128×64"},
+		{"rank by itself", fmt.Sprintf(jamba, "2", `"auto"`), "64×256 128×20 4×128 128×64 64×256 128×64"}, // 64 / 16
+		{"three times as wide", fmt.Sprintf(jamba, "3", "6"), "64×384 192×22 6×192 192×64 64×256 128×64"},
+		{"low rank", fmt.Sprintf(kimi, `"kda_layers":[1],`), "64×144 64×6 64×8 8×48 64×8 8×48 48×64 64×256 128×64"},
+		{"no low rank", fmt.Sprintf(kimi, ""), "64×192 64×12 48×64 64×256 128×64"},
+	} {
+		c, err := profile.ParseConfig(strings.NewReader(tt.doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sizes []string
+		for _, o := range c.Plan().Kinds[0].Operators {
+			if o.K > 0 && o.N > 0 {
+				sizes = append(sizes, fmt.Sprintf("%d×%d", o.K, o.N))
+			}
+		}
+		if got := strings.Join(sizes, " "); got != tt.want {
+			t.Errorf("%s: products %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	for expand, ok := range map[string]bool{"64": true, "65": false} {
+		if _, err := profile.ParseConfig(strings.NewReader(fmt.Sprintf(jamba, expand, "6"))); (err == nil) != ok {
+			t.Errorf("a mixer %s times as wide: %v, want an error %v", expand, err, !ok)
+		}
 	}
 }
 

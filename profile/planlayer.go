@@ -149,13 +149,14 @@ func (c *Config) planMLA(l LayerInfo) []PlanOp {
 	if l.Indexer {
 		core.TopTokens = c.IndexTopK
 	}
-	ops = append(ops, expand, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * rope, Split: SplitHeads})
+	ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * rope, Split: SplitHeads})
 	if l.Indexer {
 		ops = append(ops, c.planIndexer(c.HiddenSize, c.IndexHeadDim)...)
 	}
 	return append(ops,
 		absorb(opname.KAbsorb, c.QKNopeDim, rank),
 		PlanOp{Operator: opname.KVWrite, Optional: true, Width: rank + rope, KVHeads: 1, HeadDim: rank + rope},
+		expand,
 		core,
 		absorb(opname.VAbsorb, rank, c.VHeadDim),
 		c.product(opname.OProj, "self_attn.o_proj", h*c.VHeadDim, c.HiddenSize, SplitRows),
@@ -232,33 +233,66 @@ func (c *Config) ratioOf(l LayerInfo) int {
 	return 0
 }
 
-// planRecurrent is linear attention (gated delta rule, KDA, lightning attention)
-// or a state space. Without sizes of their own the heads are those of attention.
+// planRecurrent is linear attention (gated delta rule, Kimi's delta attention, lightning attention) or a state space. Without
+// sizes of their own the heads are those of attention.
 func (c *Config) planRecurrent(m Mixer) []PlanOp {
 	r := Recurrent{KeyHeads: c.NumHeads, KeyDim: c.HeadDim, ValueHeads: c.NumHeads, ValueDim: c.HeadDim}
 	if c.Recurrent != nil {
 		r = *c.Recurrent
 	}
 	k, v := r.KeyHeads*r.KeyDim, r.ValueHeads*r.ValueDim
-	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, SplitHeads)
-	small := PlanOp{Operator: opname.InProj, Module: "in_proj_ba", K: c.HiddenSize, N: 2 * r.ValueHeads, WeightDType: c.DType, Split: SplitHeads, Optional: true}
-	if m == mixerMamba {
-		in.N += r.ValueHeads // the time step of each head
-	}
-	ops := []PlanOp{in}
-	if m == mixerLinear && c.Recurrent != nil {
-		ops = append(ops, small)
-	}
-	if r.Conv > 0 {
-		ops = append(ops, PlanOp{Operator: opname.Conv1D, Width: 2*k + v, K: r.Conv, Split: SplitHeads})
-	}
+	conv := PlanOp{Operator: opname.Conv1D, Width: 2*k + v, K: r.Conv, Split: SplitHeads}
+	core := PlanOp{Operator: opname.LinearAttention, Heads: r.ValueHeads, KVHeads: r.KeyHeads, HeadDim: r.KeyDim, ValueDim: r.ValueDim, Split: SplitHeads}
 	gate := c.norm(opname.GateNorm, v)
 	gate.Optional, gate.Split = true, SplitHeads
-	return append(ops,
-		PlanOp{Operator: opname.LinearAttention, Heads: r.ValueHeads, KVHeads: r.KeyHeads, HeadDim: r.KeyDim, ValueDim: r.ValueDim, Split: SplitHeads},
-		gate,
-		c.product(opname.OutProj, "linear_attn.out_proj", v, c.HiddenSize, SplitRows),
-	)
+	out := c.product(opname.OutProj, "linear_attn.out_proj", v, c.HiddenSize, SplitRows)
+	if m == mixerMamba && r.StepRank > 0 {
+		return c.planSelective(r, conv, core, out)
+	}
+	ops := c.recurrentInputs(m, r, k, v)
+	if r.Conv > 0 {
+		ops = append(ops, conv)
+	}
+	return append(ops, core, gate, out)
+}
+
+// recurrentInputs are the products in front of the convolution.
+func (c *Config) recurrentInputs(m Mixer, r Recurrent, k, v int) []PlanOp {
+	part := func(module string, in, n int, split Split) PlanOp {
+		p := c.product(opname.InProj, "linear_attn.in_proj", in, n, split)
+		p.Module, p.Optional = module, true
+		return p
+	}
+	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, SplitHeads)
+	switch {
+	case m == mixerMamba:
+		in.N += r.ValueHeads // the time step of each head
+	case r.GateRank > 0: // decay and output gates go through a low rank
+		in.N -= v
+		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, SplitHeads), part("k_proj", c.HiddenSize, k, SplitHeads), part("v_proj", c.HiddenSize, v, SplitHeads)}
+		return []PlanOp{in, part("b_proj", c.HiddenSize, r.ValueHeads, SplitHeads),
+			part("f_a_proj", c.HiddenSize, r.GateRank, SplitNone), part("f_b_proj", r.GateRank, k, SplitHeads),
+			part("g_a_proj", c.HiddenSize, r.GateRank, SplitNone), part("g_b_proj", r.GateRank, v, SplitHeads)}
+	case c.Recurrent != nil:
+		small := part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, SplitHeads)
+		small.WeightDType = c.DType
+		return []PlanOp{in, small}
+	}
+	return []PlanOp{in}
+}
+
+// planSelective is the mixer of Mamba-1: what the recurrence takes from each token is computed from the convolution's output,
+// normalised in Jamba and not in Mamba and Falcon-Mamba. Every channel is a head.
+func (c *Config) planSelective(r Recurrent, conv, core, out PlanOp) []PlanOp {
+	inner := r.ValueHeads * r.ValueDim
+	conv.Width = inner
+	x := c.product(opname.InProj, "mamba.x_proj", inner, r.StepRank+2*r.KeyDim, SplitRows)
+	x.Module = "x_proj"
+	dt := c.product(opname.InProj, "mamba.dt_proj", r.StepRank, inner, SplitColumns)
+	dt.Module = "dt_proj"
+	norm := c.norm(opname.GateNorm, r.StepRank+2*r.KeyDim)
+	norm.Module, norm.Optional = "dt, b, c", true
+	return []PlanOp{c.product(opname.InProj, "mamba.in_proj", c.HiddenSize, 2*inner, SplitColumns), conv, x, norm, dt, core, out}
 }
 
 // gated reports that a feed-forward part multiplies its activation with a second
@@ -302,8 +336,12 @@ func (c *Config) planFeed(f feed) []PlanOp {
 func (c *Config) planFFN(l LayerInfo) []PlanOp {
 	switch l.FFN {
 	case ffnDense:
+		width := c.IntermediateSize
+		if width == 0 {
+			width = c.MoEIntermediateSize // Jamba's dense layers are as wide as its experts
+		}
 		return c.planFeed(feed{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj,
-			"mlp.", c.IntermediateSize, SplitColumns, SplitRows})
+			"mlp.", width, SplitColumns, SplitRows})
 	case ffnMoE:
 		return c.planMoE()
 	}

@@ -29,6 +29,8 @@ type Recurrent struct {
 	ValueHeads int `json:"value_heads,omitempty"`
 	ValueDim   int `json:"value_dim,omitempty"` // size of one value head
 	Conv       int `json:"conv,omitempty"`      // taps of the short convolution
+	StepRank   int `json:"step_rank,omitempty"` // Mamba-1: rank of the time step; every channel is a value head
+	GateRank   int `json:"gate_rank,omitempty"` // Kimi's delta attention: rank of its gates, 0 where gates have none
 }
 
 // details reads what the plan of a model needs beyond its sizes.
@@ -148,12 +150,45 @@ func (c *Config) recurrent(f *fields) error {
 				}
 			}
 		}
+		if lin.Has("kda_layers") {
+			r.GateRank = r.KeyDim // not in the config: the gates' rank is a head's size in the model's code
+		}
+	}
+	if err := c.selective(f, &r); err != nil {
+		return err
 	}
 	if r.ValueHeads > 0 {
 		c.Recurrent = &r
 	}
 	return nil
 }
+
+// selective reads the sizes of Mamba-1 layers (Jamba, Mamba, Falcon-Mamba), which have no heads: "auto" is a sixteenth of the
+// hidden size.
+func (c *Config) selective(f *fields, r *Recurrent) error {
+	o, name, ok := f.find("mamba_dt_rank", "time_step_rank")
+	if !ok || r.ValueHeads > 0 {
+		return nil
+	}
+	r.StepRank = (c.HiddenSize + autoRank - 1) / autoRank
+	if document.KindOf(o.Fields[name]) == "number" {
+		v, _, err := o.Integer(name, 1, maxSize)
+		if err != nil {
+			return err
+		}
+		r.StepRank = v
+	}
+	expand := 2
+	if err := f.number(&expand, maxExpand, "mamba_expand", "expand"); err != nil {
+		return err
+	}
+	r.KeyHeads, r.ValueHeads, r.ValueDim = 1, expand*c.HiddenSize, 1
+	return nil
+}
+
+// autoRank is what the hidden size is divided by for the rank of the time step where a config says "auto", maxExpand bounds how
+// much wider than the hidden size a mixer is: 2 in every model known.
+const autoRank, maxExpand = 16, 64
 
 // quantization reads quantization_config. Its form is each method's own, so a
 // field of an unexpected type is no error: the type stays unknown.

@@ -76,7 +76,7 @@ var Layers = Layering{
 	"internal/hosttest":         {"internal/gen/nsysgen", "trace", "trace/nsys"},
 	"internal/framework":        {},
 	"internal/gen":              {"internal/opname"},
-	"internal/gen/families":     {},
+	"internal/gen/families":     {"internal/opname"},
 	"internal/gen/cmd/demogen":  {"internal/gen"},
 	"internal/gen/cmd/tracegen": {"internal/gen"},
 	"internal/gen/idle":         {"internal/gen/nsysgen"},

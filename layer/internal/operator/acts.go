@@ -38,6 +38,7 @@ const (
 	actQuant
 	actReduceProduct
 	actReduceAttention
+	actScanInput // gates and norms of what a scan reads
 	numActs
 )
 
@@ -67,6 +68,7 @@ var patterns = []pattern{
 		"merge_attn_states", "mergestate", "mla_reduce", "attn_reduce", "fmha_reduction", "fmhareduction", "decode_stage2", "_fwd_kernel_stage2", "variablelengthmergestates", "persistentvariablelengthmergestates"}, acts: []act{actReduceAttention}},
 	{any: []string{"memcpy", "memset", "copybuffer", "fillbuffer"}, acts: []act{actCopy}},
 	{any: []string{"get_mla_metadata", "mla_metadata"}, acts: []act{actPrepare}},
+	{any: []string{"quant_mla"}, not: []string{"gemm"}, acts: []act{actQuant}},
 	{any: []string{"mhc_post", "hc_post"}, acts: []act{actHCPost}},
 	{any: []string{"mhc_pre", "hc_pre", "hc_head", "sinkhorn", "mhc_fused"}, acts: []act{actHCPre}},
 	{any: []string{"topk_transform", "indexer_topk", "fast_topk", "lightning_topk"}, acts: []act{actIndexTopK}},
@@ -86,11 +88,12 @@ var patterns = []pattern{
 	{any: []string{"reshape_and_cache", "store_kvcache", "store_kv", "set_mla_kv", "concat_and_cache", "kv_cache_store", "store_flashmla_cache", "append_paged", "appendpaged",
 		"write_kv", "cache_kernel", "copy_to_paged", "kvcache_insert", "k_cache_insert", "store_cache", "kv_buffer"}, not: []string{"attention", "load"}, acts: []act{actCache}},
 	{any: []string{"router_gemm", "router_kernel"}, acts: []act{actProduct}},
-	{any: []string{"concat_mla"}, acts: []act{actCopy}},
+	{any: []string{"concat_mla", "qkvzba_split"}, acts: []act{actCopy}},
 	{any: []string{"conv1d", "conv_1d", "short_conv"}, acts: []act{actConv}},
 	{any: []string{"gated_rmsnorm", "rmsnorm_gated", "rms_norm_gated", "layer_norm_fwd", "norm_gate"}, acts: []act{actNorm}},
+	{any: []string{"l2norm", "kda_gate", "gdn_gating"}, acts: []act{actScanInput}},
 	{any: []string{"selective_scan", "selective_state", "chunk_scan", "chunk_state", "state_passing", "chunk_cumsum", "bmm_chunk", "ssd_", "gated_delta", "delta_rule", "wkv", "linear_attn", "linear_attention",
-		"lightning_attn", "fused_recurrent", "mamba", "gdn_", "kda_fwd", "chunk_kda", "chunk_local_cumsum", "recompute_w_u", "solve_tril", "merge_16x16", "chunk_fwd_kernel"}, acts: []act{actScan}},
+		"lightning_attn", "fused_recurrent", "mamba", "gdn_", "kda_fwd", "chunk_kda", "chunk_local_cumsum", "recompute_w_u", "solve_tril", "merge_16x16", "chunk_fwd_kernel", "chunk_gla", "scaled_dot_kkt"}, acts: []act{actScan}},
 	{any: []string{"finalize", "moe_sum", "moe_combine", "unpermute", "token_combine", "moe_reduce"}, acts: []act{actCombine}},
 	{any: []string{"matmul_ogs", "moe_gemm", "fused_moe_kernel", "moe_stage", "grouped_gemm", "group_gemm", "groupproblemshape", "m_grouped", "grouped", "ck_moe", "fmoe", "moe_mxgemm", "marlin_moe", "moe_wna16", "grouped_mm", "bmm_e", "bmm_bfloat16", "bmm_mx", "fused_experts", "expert_gemm"},
 		not: []string{"topk", "_fwd_grouped_kernel", "align", "sort", "attn", "attention", "groupnorm", "group_norm", "quant_kernel"}, acts: []act{actExperts}},
@@ -137,7 +140,7 @@ var generic = []struct {
 	tag  tag
 }{
 	{"rsqrt", tagRsqrt}, {"pow_tensor", tagPow}, {"meanops", tagMean}, {"neg_kernel", tagNeg}, {"catarray", tagCat},
-	{"cudafunctoronself_add", tagScalarAdd}, {"cudafunctor_add", tagAdd}, {"mulfunctor", tagMul}, {"copy_kernel", tagCopy}, {"direct_copy", tagCopy},
+	{"cudafunctoronself_add", tagScalarAdd}, {"cudafunctor_add", tagAdd}, {"mulfunctor", tagMul}, {"copy_kernel", tagCopy}, {"direct_copy", tagCopy}, {"fillfunctor", tagCopy},
 }
 
 // reading is what a name says.
@@ -188,7 +191,7 @@ func readGeneric(l string) (reading, bool) {
 		}
 		r := reading{tag: g.tag, acts: []act{actPointwise}}
 		switch g.tag {
-		case tagCopy:
+		case tagCopy, tagCat:
 			r.acts = []act{actCopy}
 		case tagAdd:
 			r.acts = []act{actAdd}

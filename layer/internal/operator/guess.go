@@ -9,7 +9,7 @@ import (
 // guess makes a layout from the kernels alone: for each layer what its kernels
 // show it to be made of. Every alternative a decoder may have is in the steps as
 // optional; what is certain is only that attention stands between products.
-func guess(pass *Pass, reads []reading, halves int) *Layout {
+func guess(pass *Pass, reads []reading, p *Params) *Layout {
 	n := pass.First + pass.Layers
 	seen := make([]shape, n)
 	all := shape{}
@@ -39,12 +39,13 @@ func guess(pass *Pass, reads []reading, halves int) *Layout {
 			all.add(a, pass.Kernels[i].Name)
 		}
 	}
-	complete(seen, halves)
+	inputs := inputsOf(pass, reads, p.Inputs)
+	complete(seen, p.Halves)
 	out := &Layout{LayerKinds: make([]int, n)}
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
-		s.hc, s.mla = all.hc, all.mla // of the model, not of a layer
+		s.hc, s.mla, s.inputs = all.hc, all.mla, inputs // of the model, not of a layer
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -59,6 +60,32 @@ func guess(pass *Pass, reads []reading, halves int) *Layout {
 	out.Before = []Step{{Op: opname.Prepare, Optional: true}, {Op: opname.Embed}}
 	out.After = []Step{{Op: opname.ResidualAdd, Optional: true}, {Op: opname.FinalNorm}, {Op: opname.LMHead}, {Op: opname.LogitsGather, Optional: true}, {Op: opname.Sampling, Optional: true}}
 	return out
+}
+
+// inputsOf is how many plain products most layers that scan run behind a norm and in front of the convolution or the scan.
+func inputsOf(pass *Pass, reads []reading, most int) int {
+	count := map[int]int{}
+	n := 0
+	for i := range pass.Kernels {
+		switch acts := reads[i].acts; {
+		case acts[len(acts)-1] == actNorm:
+			n = 0
+		case acts[0] == actProduct:
+			n++
+		case acts[0] == actConv || acts[0] == actScan:
+			if n > 0 && n <= most {
+				count[n]++
+			}
+			n = 0
+		}
+	}
+	best := 0
+	for k, c := range count {
+		if c > count[best] || c == count[best] && k > best {
+			best = k
+		}
+	}
+	return best
 }
 
 // complete gives layers that show one half only the shape of a neighbour, unless
@@ -89,6 +116,8 @@ type shape struct {
 	// dense: a plain product, an activation and a plain product stand in a row.
 	// feeds: more than two plain products, so that some are of a feed-forward part.
 	dense, feeds bool
+	// inputs is how many plain products stand behind a norm and in front of a convolution or a scan.
+	inputs int
 }
 
 // oneHalf reports a layer that only mixes tokens, or does not.
@@ -102,6 +131,8 @@ func (s *shape) add(a act, name string) {
 	case actAttention:
 		s.attention = true
 		s.mla = s.mla || hasAny(strings.ToLower(name), latentCores)
+	case actCache:
+		s.mla = s.mla || strings.Contains(strings.ToLower(name), "mla")
 	case actScan, actConv:
 		s.scan = true
 	case actExperts, actRoute:
@@ -151,17 +182,22 @@ func (s shape) steps() []Step {
 func (s shape) mixer() []Step {
 	var out []Step
 	if s.scan {
-		out = append(out, must(opname.InProj), opt(opname.InProj), opt(opname.Conv1D), must(opname.LinearAttention), opt(opname.GateNorm), must(opname.OutProj))
+		out = append(out, must(opname.InProj))
+		for range max(1, s.inputs-1) {
+			out = append(out, opt(opname.InProj))
+		}
+		// Mamba-1 has two products and norms behind its convolution.
+		out = append(out, opt(opname.Conv1D), opt(opname.InProj), opt(opname.GateNorm), opt(opname.InProj), must(opname.LinearAttention), opt(opname.GateNorm), must(opname.OutProj))
 		if !s.attention {
 			return out
 		}
 	}
 	if s.mla {
-		out = append(out, Step{Op: opname.QKVAProj, Or: []Step{must(opname.QAProj), must(opname.KVAProj)}}, opt(opname.QANorm), opt(opname.KVANorm), must(opname.QBProj), opt(opname.KVBProj), opt(opname.Rope))
+		out = append(out, Step{Op: opname.QKVAProj, Or: []Step{must(opname.QAProj), must(opname.KVAProj)}}, opt(opname.QANorm), opt(opname.KVANorm), must(opname.QBProj), opt(opname.Rope))
 		if s.indexer {
 			out = append(out, opt(opname.Indexer), opt(opname.IndexerTopK))
 		}
-		return append(out, opt(opname.KAbsorb), opt(opname.KVWrite), must(opname.Attention), opt(opname.VAbsorb), must(opname.OProj))
+		return append(out, opt(opname.KAbsorb), opt(opname.KVWrite), opt(opname.KVBProj), must(opname.Attention), opt(opname.VAbsorb), must(opname.OProj))
 	}
 	return append(out, Step{Op: opname.QKVProj, Or: []Step{must(opname.QProj), must(opname.KProj), must(opname.VProj)}},
 		opt(opname.QKNorm), opt(opname.Rope), opt(opname.KVWrite), must(opname.Attention), must(opname.OProj))

@@ -136,7 +136,7 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 		reads[i] = f.read(&pass.Kernels[i])
 	}
 	if layout == nil {
-		layout = guess(&pass, reads, f.p.Halves)
+		layout = guess(&pass, reads, &f.p)
 	}
 	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads)}
 	w.survey()

@@ -126,6 +126,7 @@ func scenarios() map[string]scenario {
 		"Votes":        votes,
 		"Streams":      streams,
 		"Halves":       halves,
+		"Inputs":       {nil, kernels(0, "rmsnorm gemm gemm gemm gemm gemm gemm selective_scan gemm"), 1, 5},
 		"ByModule":     rotary,
 		"ByShape":      byShape,
 		"ByPlan":       one("qkv_proj attention", "gemm flash_fwd", float32(0.5)),
@@ -172,6 +173,13 @@ func TestAnswersBySmallCases(t *testing.T) {
 		{"nothing known", "qkv_proj attention", "gemm mystery flash_fwd", "qkv_proj, other, attention"},
 		{"a copy on the GPU serves what follows", "qkv_proj attention o_proj", "gemm MemcpyDtoD flash_fwd gemm", "qkv_proj, attention, attention, o_proj"},
 		{"a copy from the host serves nobody that is known", "qkv_proj attention o_proj", "gemm MemcpyHtoD flash_fwd gemm", "qkv_proj, other, attention, o_proj"},
+		{"gates of a scan", "in_proj (in_proj) (conv1d) linear_attention out_proj", "gemm kda_gate_fwd_kernel gemm causal_conv1d l2norm_fwd_kernel chunk_scan_fwd gemm", "in_proj, linear_attention, in_proj, conv1d, linear_attention, linear_attention, out_proj"},
+		{"gates without a scan", "qkv_proj attention o_proj", "gemm l2norm_fwd_kernel flash_fwd gemm", "qkv_proj, other, attention, o_proj"},
+		{"the keys' norm behind the queries' product", "qkv_a_proj q_a_norm kv_a_norm q_b_proj attention", "gemm rmsnorm gemm rmsnorm flash_fwd", "qkv_a_proj, q_a_norm, q_b_proj, kv_a_norm, attention"},
+		{"the keys' norm before it", "qkv_a_proj q_a_norm kv_a_norm q_b_proj attention", "gemm rmsnorm rmsnorm gemm flash_fwd", "qkv_a_proj, q_a_norm, kv_a_norm, q_b_proj, attention"},
+		{"cache before the products of heads", "q_proj (rope) k_absorb (kv_write) attention v_absorb", "gemm rotary concat_and_cache_mla gemm flash_fwd_splitkv_mla gemm", "q_proj, rope, kv_write, k_absorb, attention, v_absorb"},
+		{"cache behind them", "q_proj (rope) k_absorb (kv_write) attention v_absorb", "gemm gemm rotary set_mla_kv_buffer flash_fwd_splitkv_mla gemm", "q_proj, k_absorb, rope, kv_write, attention, v_absorb"},
+		{"quantised for the products of heads", "q_b_proj (k_absorb) attention", "gemm _per_tensor_quant_mla_fp8_stage1 gemm flash_fwd_splitkv_mla", "q_b_proj, k_absorb, k_absorb, attention"},
 		{"one product too many", "qkv_proj attention o_proj", "gemm flash_fwd gemm topk_transform", "qkv_proj, attention, o_proj, other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

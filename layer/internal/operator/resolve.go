@@ -193,6 +193,8 @@ func (w *work) serve() {
 			owner, part = w.near(i, -1, func(k act) bool { return k == actProduct || k == actExperts || k == actAbsorb }), Reduce
 		case actReduceAttention:
 			owner, part = w.near(i, -1, func(k act) bool { return k == actAttention || k == actScan }), Reduce
+		case actScanInput:
+			owner, part = w.near(i, 1, func(k act) bool { return k == actScan }), Main
 		case actQuant:
 			owner, part = w.near(i, 1, func(act) bool { return true }), Quant
 		default:
@@ -201,6 +203,9 @@ func (w *work) serve() {
 			} else {
 				owner = w.near(i, 1, func(act) bool { return true })
 			}
+		}
+		if owner < 0 && a == actScanInput {
+			continue
 		}
 		if owner < 0 && part != Reduce {
 			owner = w.near(i, -1, func(act) bool { return true })

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"slices"
+
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -44,11 +46,13 @@ func newStep(s Step, layer int32, skip float64) step {
 // variant chooses among the alternatives of a plan.
 type variant struct {
 	splitQKV, splitGate, sharedFirst bool
+	// wholeQuery: latent attention without a low rank for queries, where no config tells.
+	wholeQuery bool
 }
 
 // variants are those that make a difference to the layout.
 func (l *Layout) variants() []variant {
-	var or, gate, shared bool
+	var or, gate, shared, latent bool
 	for _, kind := range l.Kinds {
 		for _, s := range kind {
 			switch s.Op {
@@ -56,6 +60,8 @@ func (l *Layout) variants() []variant {
 				gate = gate || len(s.Or) > 0
 			case opname.SharedGateUp:
 				shared = true
+			case opname.QKVAProj:
+				or, latent = or || len(s.Or) > 0, !l.Given
 			default:
 				or = or || len(s.Or) > 0
 			}
@@ -74,6 +80,7 @@ func (l *Layout) variants() []variant {
 	add(or, func(v *variant) { v.splitQKV = true })
 	add(gate, func(v *variant) { v.splitGate = true })
 	add(shared, func(v *variant) { v.sharedFirst = true })
+	add(latent, func(v *variant) { v.wholeQuery = true })
 	return out
 }
 
@@ -84,6 +91,9 @@ func (w *work) steps(v variant) []step {
 		for _, s := range list {
 			if s.Op == opname.KVBProj && w.absorbed && !w.expanded || (s.Op == opname.KAbsorb || s.Op == opname.VAbsorb) && !w.absorbed {
 				continue // the other way of computing latent attention
+			}
+			if (s.Op == opname.KAbsorb || s.Op == opname.VAbsorb) && !w.expanded {
+				s.Optional = false // attention on a compressed cache needs both
 			}
 			st := newStep(s, layer, w.skipCost(s))
 			if layer < 0 {
@@ -127,6 +137,19 @@ func (v variant) apply(kind []Step) []Step {
 		case s.Op == opname.GateUpProj && v.splitGate && len(s.Or) == 2:
 			// transformers runs gate, activation, up, multiplication; others both products first.
 			out = append(out, s.Or[0], Step{Op: opname.Activation, Optional: true}, s.Or[1])
+		case v.wholeQuery && s.Op == opname.QKVAProj:
+			out = append(out, must(opname.QProj), must(opname.KVAProj))
+		case v.wholeQuery && (s.Op == opname.QANorm || s.Op == opname.QBProj):
+		case s.Op == opname.KVANorm, s.Op == opname.QBProj && hasStep(kind, opname.KVANorm):
+			// The norm of the compressed keys stands before or behind the queries' second product.
+			if s.Optional = s.Op == opname.KVANorm && hasStep(kind, opname.QBProj) && !v.wholeQuery; s.Op == opname.QBProj {
+				out = append(out, s, opt(opname.KVANorm))
+			} else {
+				out = append(out, s)
+			}
+		case s.Op == opname.KAbsorb:
+			// The cache is written and rotary embeddings run before or behind the product of each head.
+			out = append(out, opt(opname.KVWrite), s, opt(opname.Rope))
 		case s.Op != opname.GateUpProj && v.splitQKV && len(s.Or) > 0:
 			out = append(out, s.Or...)
 		case v.sharedFirst && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation || s.Op == opname.SharedDown):
@@ -142,6 +165,10 @@ func (v variant) apply(kind []Step) []Step {
 		out = append(out[:router:router], append(shared, out[router:]...)...)
 	}
 	return out
+}
+
+func hasStep(kind []Step, op string) bool {
+	return slices.ContainsFunc(kind, func(s Step) bool { return s.Op == op })
 }
 
 func (w *work) skipCost(s Step) float64 {
