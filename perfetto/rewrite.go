@@ -25,6 +25,7 @@ type source struct {
 	ctx  context.Context
 	file *os.File
 	*decompress.Reader
+	text *decompress.Text // of the Reader
 }
 
 // Read implements io.Reader.
@@ -32,7 +33,7 @@ func (s *source) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return s.Reader.Read(p)
+	return s.text.Read(p)
 }
 
 // openSource opens the file at path and undoes its compression.
@@ -49,7 +50,7 @@ func openSource(ctx context.Context, path string) (*source, error) {
 		f.Close()
 		return nil, fmt.Errorf("perfetto: %s: %w", path, err)
 	}
-	return &source{ctx, f, d}, nil
+	return &source{ctx, f, d, decompress.NewText(d)}, nil
 }
 
 func (s *source) Close() error { return errors.Join(s.Reader.Close(), s.file.Close()) }

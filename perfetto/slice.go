@@ -59,6 +59,7 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 	err = rewriteText(ctx, src, dst, func(in *source, out *bufio.Writer) error {
 		w := &sliceWriter{out: out, stats: &stats, sep: ""}
 		w.text("{\n\"traceEvents\": [\n")
+		in.text.Resume = true // as the trace was loaded
 		sc := scan.NewScanner(in, scan.Config{})
 		if err := w.events(sc, sel, red); err != nil {
 			return fmt.Errorf("perfetto: %s: %w", src, err)

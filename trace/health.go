@@ -95,10 +95,11 @@ const (
 
 // Loss counts one reason and says where it occurred first.
 type Loss struct {
-	Reason  LossReason `json:"reason"`            // why
-	Count   int64      `json:"count"`             // how often it happened
-	Bytes   int64      `json:"bytes,omitempty"`   // of input skipped, where known
-	Offsets []int64    `json:"offsets,omitempty"` // first few byte offsets in the decompressed input
+	Reason  LossReason `json:"reason"`             // why
+	Count   int64      `json:"count"`              // how often it happened
+	Bytes   int64      `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
+	OfBytes int64      `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
+	Offsets []int64    `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
 	Detail  string     `json:"detail,omitempty"`
 }
 
@@ -304,6 +305,9 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 	where := ""
 	if len(l.Offsets) > 0 {
 		where = fmt.Sprintf(", first at byte %d", l.Offsets[0])
+	}
+	if l.Bytes > 0 && l.Reason != LossBadCompression { // whose detail says it
+		where += fmt.Sprintf(", %d bytes skipped", l.Bytes)
 	}
 	if l.Detail != "" {
 		where += ": " + l.Detail

@@ -26,6 +26,7 @@ type Input struct {
 
 	head  []byte // first bytes of R
 	dec   *decompress.Reader
+	text  *decompress.Text // of dec
 	raw   *countingReader
 	size  int64 // of the compressed input, 0 if unknown
 	plain bool  // Name is a file that holds what R gives
@@ -62,7 +63,8 @@ func newInput(r io.Reader, name string, size int64, l *Limits) (*Input, error) {
 		return nil, limitError(err)
 	}
 	in.head = in.head[:n]
-	in.R = io.MultiReader(bytes.NewReader(in.head), in.dec)
+	in.text = decompress.NewText(in.dec)
+	in.R = io.MultiReader(bytes.NewReader(in.head), in.text)
 	return in, nil
 }
 

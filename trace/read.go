@@ -87,6 +87,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	b := NewBuilder()
 	b.RepairOrder(o.RepairOrder)
 	k := newSink(&cfg, b, cfg.procs, in.progress)
+	in.text.Resume = !cfg.strict
 	res, err := scan.Parallel(ctx, in.R, cfg.scanConfig(), k)
 	damage, err := scanError(err, cfg.strict)
 	if err != nil {
@@ -99,8 +100,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	source := b.chromeSource(res.Metas)
 	reportLosses(b, res, source)
 	if damage != nil {
-		b.Lose(LossBadCompression, damage.Offset)
-		b.LoseDetail(LossBadCompression, 0, damage.Err.Error())
+		reportDamage(b, damage)
 	}
 	meta, err := kinetoMeta(b, res.Metas, cfg.strict)
 	if err != nil {
@@ -152,6 +152,17 @@ func scanError(err error, strict bool) (*decompress.Damage, error) {
 		return nil, &SyntaxError{Offset: syntax.Offset, Path: syntax.Path, Err: syntaxCause(syntax.Err)}
 	}
 	return nil, limitError(err)
+}
+
+// reportDamage tells where compressed data is damaged and how much that costs.
+func reportDamage(b *Builder, d *decompress.Damage) {
+	b.Lose(LossBadCompression, d.Offset)
+	for _, x := range d.Later {
+		b.Lose(LossBadCompression, x.Offset)
+	}
+	b.LoseDetail(LossBadCompression, 0, d.Err.Error()+", "+d.Extent())
+	l := b.losses.get(LossBadCompression)
+	l.Bytes, l.OfBytes = d.Lost(), d.Total
 }
 
 // syntaxCause makes a scan's cause match this package's sentinels.

@@ -78,6 +78,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 		in.dec.Close()
 		return nil, err
 	}
+	in.text.Resume = !cfg.strict
 	return &Reader{cfg: cfg, in: in, s: scan.NewScanner(in.R, cfg.scanConfig())}, nil
 }
 

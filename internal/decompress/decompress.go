@@ -72,6 +72,11 @@ type Damage struct {
 	Format Format
 	Offset int64 // decompressed bytes before the damage
 	Err    error
+
+	At    int64     // compressed bytes before the damage; as good as exact in gzip
+	Next  int64     // where reading went on in the compressed data, 0 if nowhere
+	Total int64     // compressed bytes in all, 0 if unknown
+	Later []*Damage // more of it, behind Next
 }
 
 func (d *Damage) Error() string {
@@ -105,6 +110,11 @@ type Reader struct {
 	src    source
 	limits Limits
 	dec    io.Reader
+	gzip   *inflate.Reader // dec, if it is one
+	front  *bytes.Reader   // compressed data that gzip reads before that of src
+	begun  int64           // where in the compressed data gzip begins
+	used   func() int64    // compressed bytes used
+	tries  int             // see maxTries
 	close  func()
 	out    int64
 	atEnd  *Damage // what the end is reported as, although all was decoded
@@ -131,6 +141,7 @@ func NewReader(r io.Reader, limits Limits) (*Reader, error) {
 	d := &Reader{limits: limits, close: func() {}}
 	d.src.r = r
 	br := bufio.NewReaderSize(&d.src, sourceBuffer)
+	d.used = func() int64 { return d.src.n - int64(br.Buffered()) }
 	head, err := br.Peek(10)
 	if err != nil && err != io.EOF {
 		if len(head) == 0 {
@@ -155,11 +166,7 @@ func (d *Reader) choose(br *bufio.Reader, head []byte) error {
 			d.atEnd = &Damage{Format: Gzip, Err: fmt.Errorf("its first bytes are % x", head[:3])}
 			copy(begun, gzipHead)
 		}
-		z, err := inflate.NewReader(io.MultiReader(bytes.NewReader(begun), &d.src))
-		if err != nil {
-			return err
-		}
-		d.dec = z
+		return d.enter(begun, 0)
 	case bytes.HasPrefix(head, zstdMagic) || isSkippable(head):
 		d.format = Zstd
 		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -274,5 +281,5 @@ func (d *Reader) decoderError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &Damage{Format: d.format, Offset: d.out, Err: err}
+	return &Damage{Format: d.format, Offset: d.out, Err: err, At: d.used()}
 }

@@ -16,6 +16,7 @@ type input struct {
 	pos, end int
 	bits     uint64
 	n        uint  // valid bits, at most 63
+	read     int64 // bytes of r, all that ever stood in front of buf[end]
 	err      error // of r, io.EOF included; what buf holds comes before it
 }
 
@@ -31,6 +32,7 @@ func (in *input) fill() {
 	for empty := 0; in.err == nil; {
 		n, err := in.r.Read(in.buf[in.end:])
 		in.end += n
+		in.read += int64(n)
 		in.err = err
 		if n > 0 {
 			return

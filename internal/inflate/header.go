@@ -25,6 +25,7 @@ func (r *Reader) member() {
 		r.err = io.EOF
 		return
 	}
+	r.start = r.Offset()
 	var sum uint32
 	h := r.field(10, &sum)
 	if r.err == nil && (h[0] != 0x1f || h[1] != 0x8b || h[2] != 8) {

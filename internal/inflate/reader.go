@@ -46,8 +46,9 @@ type Reader struct {
 	err  error
 	next state
 
-	final  bool // the block is the member's last
-	stored int  // bytes left of a stored block
+	start  int64 // where in the input the member begins
+	final  bool  // the block is the member's last
+	stored int   // bytes left of a stored block
 	sum    uint32
 	size   uint32 // of the member, modulo 2³²
 
@@ -59,6 +60,21 @@ type Reader struct {
 	have  int
 	spare []byte // decoded, not yet returned
 	buf   []byte // where spare lies
+}
+
+// Offset returns how many bytes of the input were used, the one that is read bit
+// by bit included.
+func (r *Reader) Offset() int64 {
+	return r.in.read - int64(r.in.end-r.in.pos) - int64(r.in.n/8)
+}
+
+// Held returns what the Reader still has of its input, from the header of the
+// failed member at the earliest, and the offset of its first byte. It holds bytes
+// that were used, too: broken data may be decoded beyond its member's end.
+func (r *Reader) Held() (b []byte, offset int64) {
+	first := r.in.read - int64(r.in.end)
+	from := max(first, r.start)
+	return r.in.buf[from-first : r.in.end], from
 }
 
 // NewReader returns a Reader of r, and the error with which its first header

@@ -132,13 +132,15 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 
 // damage notes what ended the stream early; it returns the errors that are not damage.
 func (d *reader) damage(err error, offset int64, packets int) error {
+	var broken *decompress.Damage
 	switch {
 	case packets == 0 && errors.Is(err, errFrame):
 		return fmt.Errorf("trace: %w: %w", trace.ErrFormat, err)
 	case errors.Is(err, decompress.ErrLimit):
 		return fmt.Errorf("trace: %w: %w", trace.ErrLimit, err)
-	case errors.As(err, new(*decompress.Damage)):
+	case errors.As(err, &broken):
 		d.b.Lose(trace.LossBadCompression, offset)
+		d.b.LoseDetail(trace.LossBadCompression, 0, broken.Err.Error()+", "+broken.Extent())
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		d.b.Lose(trace.LossTruncated, offset)
 	case errors.Is(err, errFrame):
