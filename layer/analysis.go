@@ -348,6 +348,19 @@ func (p Partial) ends() segment.Cuts {
 	return segment.Cuts{Start: p == CutAtStart || p == CutAtBoth, End: p == CutAtEnd || p == CutAtBoth}
 }
 
+// partialOf is the inverse of ends.
+func partialOf(c segment.Cuts) Partial {
+	switch {
+	case c.Start && c.End:
+		return CutAtBoth
+	case c.Start:
+		return CutAtStart
+	case c.End:
+		return CutAtEnd
+	}
+	return Whole
+}
+
 // Layer is one decoder layer of one pass.
 type Layer struct {
 	Index int `json:"index"`

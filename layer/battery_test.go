@@ -305,10 +305,45 @@ func TestBattery(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases, mean %.2f %%; %.2f %% where a layer that is counted from the end, N unknown, is not right", len(all), 100*mean, 100*strict)
-	if *onlyCases == "" && mean < 0.955 {
-		t.Errorf("%.2f %% right on average, want 95.5 %%", 100*mean)
+	if *onlyCases == "" && mean < 0.975 {
+		t.Errorf("%.2f %% right on average, want 97.5 %%", 100*mean)
 	}
 	reliability(t, all)
+}
+
+// TestReadAgain: where no comb has a tooth in every layer, as the window holds a part of one pass or kernels were lost, layers are read as
+// those of the kinds that are whole. Halves of layers, as many as layers were asked for, are no layers.
+func TestReadAgain(t *testing.T) {
+	for _, c := range []struct {
+		family, transform string
+		given             bool
+	}{
+		{"Llama-3.1-8B, TensorRT-LLM", "a part of a pass", true},
+		{"Llama-3.1-8B, TensorRT-LLM", "half a pass at the end", true},
+		{"DeepSeek-V3, SGLang, TP 8", "half a pass at the end", true},
+		{"DeepSeek-V3, SGLang, TP 8", "half a pass at the end", false},
+		{"Jamba-1.5-Mini, vLLM", "a part of a pass", true},
+		{"Jamba-1.5-Mini, vLLM", "half a pass at the end", false},
+		{"Jamba-1.5-Mini, vLLM", "one kernel of a hundred lost", false},
+		{"MiniMax-Text-01, vLLM, TP 8", "a part of a pass", true},
+		{"Mamba2-2.7B, vLLM", "a part of a pass", true},
+		{"Nemotron-Nano-12B-v2, vLLM", "a part of a pass", true},
+		{"Nemotron-Nano-12B-v2, vLLM", "one of thirty lost, one pass", false},
+		{"Kimi-Linear-48B-A3B, vLLM", "one of thirty lost, one pass", true},
+		{"Llama-3.1-8B FP8, vLLM", "one of thirty lost, one pass", false},
+		{"Llama-4-Maverick, vLLM, TP 8", "one of thirty lost, one pass", false},
+	} {
+		for _, f := range families.All() {
+			for _, tf := range transforms {
+				if f.Name != c.family || tf.name != c.transform {
+					continue
+				}
+				if v := runCase(t, f, tf, c.given); v.share < 0.98 || v.conf < 0.5 {
+					t.Errorf("%s: %.1f %% right, printed %.2f, want 98 %% and 0.5\n%v", v.name, 100*v.share, v.conf, v.detail)
+				}
+			}
+		}
+	}
 }
 
 // TestLostKernels: where one kernel in a hundred was lost, hardly a name occurs as often as there are layers, and the dense ones in front are

@@ -43,6 +43,9 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 		if r.levidence == "repeat" {
 			r.lconf = params.Judge(r.lconf, d)
 			r.doubts = params.Words(d)
+			if len(results) == 1 && r.cut != Whole && params.Beginless(d) {
+				r.lconf = min(r.lconf, params.CapDamaged)
+			}
 		}
 	}
 	if guessed {
@@ -68,11 +71,16 @@ func (w *work) countFromEnd(r *passResult, d segment.Doubts) {
 		return
 	}
 	most := params.CapBack
-	if d.Unplaced || 2*d.Unstarted > 1 { // no norm shows where layers begin, and nothing stands in front of them
-		most = params.ConfidenceFragment
+	if params.Beginless(d) {
+		most = params.CapDamaged
 	}
 	f := params.Window(r.seq, r.st, r.count+1, CutAtStart.ends())
 	f.First = 0
+	if words := params.Words(d); words != "" {
+		if again, cut, ok := params.Reread(r.seq, r.st, 0, CutAtStart.ends()); ok {
+			f = &segment.Fitted{Cut: again, CutFirst: cut.Start}
+		}
+	}
 	w.byFitted(r, f, r.levidence, min(most, params.Judge(r.lconf, d)))
 	r.doubts = strings.TrimSuffix(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d; %s", r.count, params.Words(d)), "; ")
 }

@@ -92,7 +92,9 @@ func (w *work) assignCut(results []passResult, n int) {
 	if whole, _ := bestWhole(results, nil); whole == nil {
 		for p := range results {
 			if r := &results[p]; r.levidence == "none" && !r.draft && (p == 0 || p == len(results)-1) {
-				w.byFragment(r, n)
+				if !w.byFragment(r, n) && w.byRepeats(r, n) {
+					r.cut = Whole // its comb lacked kernels that were lost
+				}
 			}
 		}
 		return
@@ -250,12 +252,7 @@ func voteLayers(results []passResult) int {
 	var memo segment.Memo[int]
 	for p := range results {
 		s := results[p].seq
-		n := memo.Get(s.ID, func() int {
-			if g := params.Guesses(s, false); len(g) > 0 {
-				return g[0].N
-			}
-			return 0
-		})
+		n := memo.Get(s.ID, func() int { return params.Number(s) })
 		if n >= 2 {
 			if votes[n] == 0 {
 				voters = append(voters, s)

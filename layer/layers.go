@@ -230,8 +230,8 @@ func (w *work) byStructure(r *passResult, c *segment.Cut, evidence string, conf 
 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
 func (w *work) byRepeats(r *passResult, n int) bool {
-	c, ok := params.Best(r.seq, n)
-	if !ok || !params.Repeats(r.seq, c, n) {
+	c, ok := params.Layers(r.seq, n)
+	if !ok {
 		return false
 	}
 	w.byStructure(r, c, "repeat", params.Confidence(r.seq, c))
@@ -270,29 +270,12 @@ func (w *work) byFitted(r *passResult, f *segment.Fitted, evidence string, conf 
 // where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
 // fewer layers than the config says is a contradiction, not a fragment.
 func (w *work) byFragment(r *passResult, n int) bool {
-	g := params.Guesses(r.seq, false)
-	if len(g) == 0 || g[0].N >= n {
+	f, cut, ok := params.Fragment(r.seq, n, r.cut.ends())
+	if !ok {
 		return false
 	}
-	own, ok := params.Best(r.seq, g[0].N)
-	if !ok || !params.Alike(own) && g[0].N > 2 {
-		return false
-	}
-	was := r.cut
-	switch {
-	case was != Whole: // the search for passes saw an end
-	case params.GoesOn(r.seq, own.Starts):
-		r.cut = CutAtEnd
-	case own.Starts[0] == 0:
-		r.cut = CutAtStart
-	default:
-		return false
-	}
-	if !w.byReference(r, own, n) {
-		r.cut = was
-		return false
-	}
-	r.lconf = min(r.lconf, params.ConfidenceFragment)
+	r.cut = partialOf(cut)
+	w.byFitted(r, f, "repeat", params.ConfidenceFragment)
 	return true
 }
 

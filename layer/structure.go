@@ -2,6 +2,7 @@ package layer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
@@ -67,11 +68,9 @@ func cutOf(s *sequence, comb []int, groups [][2]int, g, per int) Partial {
 	}
 	switch {
 	case len(groups) == 1:
-		// An embedding before the first anchor means that the start is there.
-		for i := comb[0] - 1; i >= 0; i-- {
-			if s.Role[i] == roleEmbed {
-				return CutAtEnd
-			}
+		ends := params.MissingEnds(s, params.CutAt(s, segment.Comb{Pos: comb}, nil))
+		if slices.Contains(s.Role[:comb[0]], roleEmbed) || ends.End && !ends.Start {
+			return CutAtEnd
 		}
 		return CutAtStart
 	case g == 0:

@@ -187,10 +187,14 @@ func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 			without = append(without, k)
 		}
 	}
-	if known < 0 || len(without) > 0 && p.partsOfLayers(s, pos) {
+	if known < 0 {
 		without = nil
 	}
+	parts := len(without) > 0 && p.partsOfLayers(s, pos)
 	for _, k := range without {
+		if parts && !(s.Slice(pos[k], pos[k+1]).feeds() && s.Slice(pos[known], pos[known+1]).feeds()) {
+			continue // a mixer without a feed-forward part, or the other way round, is a part of a layer
+		}
 		if p.sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
 			with++
 		}
@@ -210,3 +214,6 @@ func (s *Sequence) has(r Role) bool {
 	}
 	return false
 }
+
+// feeds says whether a feed-forward part runs.
+func (s *Sequence) feeds() bool { return s.has(moe) || s.has(activation) }

@@ -121,6 +121,43 @@ func (p *Params) ComesFrom(s *Sequence, starts []int) bool {
 	return p.likeLayers(s, starts, 0, starts[0])
 }
 
+// MissingEnds says which ends of a pass nothing shows: layers may have been there. Its beginning shows by an embedding.
+func (p *Params) MissingEnds(s *Sequence, c *Cut) Cuts {
+	return Cuts{Start: !s.Slice(0, c.Starts[0]).has(embed) && p.ComesFrom(s, c.Starts), End: p.GoesOn(s, c.Starts)}
+}
+
+// Fragment finds the layers of a pass that the window cuts from nothing but itself: it holds fewer than n layers, and where it ends, or
+// begins, it is in the middle of one. known says which ends are cut where somebody knows. ok is false where that is none: a pass with
+// ends of its own that holds fewer layers than the config says is a contradiction, no fragment.
+func (p *Params) Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, ok bool) {
+	g := p.Guesses(s, false)
+	if len(g) == 0 || g[0].N >= n {
+		return nil, cut, false
+	}
+	own, ok := p.Best(s, g[0].N)
+	if !ok || !p.Alike(own) && g[0].N > 2 {
+		return nil, cut, false
+	}
+	if cut = known; !cut.Start && !cut.End {
+		if cut = p.MissingEnds(s, own); cut.Start {
+			cut.End = false
+		}
+	}
+	if !cut.Start && !cut.End {
+		return nil, cut, false
+	}
+	again, within, found := p.Reread(s, own, 0, cut)
+	if !found || again.Layers() > n {
+		f, ok = p.Fit(s, own, n, cut)
+		return f, cut, ok
+	}
+	f = &Fitted{Cut: again, CutFirst: within.Start, CutLast: within.End}
+	if cut.Start && !cut.End {
+		f.First = max(0, n-f.Layers())
+	}
+	return f, cut, true
+}
+
 // likeLayers says whether the kernels in [from, to) are at most a layer's and few are foreign to the layers.
 func (p *Params) likeLayers(s *Sequence, starts []int, from, to int) bool {
 	longest := 0

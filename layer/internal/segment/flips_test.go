@@ -20,7 +20,7 @@ var flips = map[string]flip{
 	"MaxCombs":           {"Qwen3-32B, SGLang|decode|noisy", 3, "Gemma-3-27B, vLLM|prefill|noisy", 5},
 	"FewLayers":          {"Llama-3.1-70B, vLLM, TP 4, compiled|decode|twice", 1, "Jamba-1.5-Mini, vLLM|decode|whole", 4},
 	"FewSimilarity":      {"", 0, "Jamba-1.5-Mini, vLLM|decode|short", 0.798},
-	"FewTried":           {"", 0, "Llama-3.2-1B, transformers, eager|decode|worn", 20},
+	"FewTried":           {"", 0, "BERT-base, transformers|decode|worn", 12},
 	"GuessSimilarity":    {"DeepSeek-R1 FP4, TensorRT-LLM, TP 8|decode|worn", 0.31818, "Jamba-1.5-Mini, vLLM|prefill|lossy", 0.3675},
 	"GuessSupport":       {"", 0, "Jamba-1.5-Mini, vLLM|decode|whole", 0.2625},
 	"MarkGroups":         {"Mixtral-8x7B, transformers, eager|prefill|tower", 4, "", 0},

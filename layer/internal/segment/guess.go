@@ -203,7 +203,9 @@ func (p *Params) nearSupport(s *Sequence, n int) float64 {
 // the window cuts. Fewer units are then more even and more alike, and explain more names. Units of two layers each, where
 // kinds take turns, look the same; they divide n, and the layers of c hold a mixer each.
 func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
-	if n <= p.FewLayers || c.Comb.Cost < p.ForcedUneven {
+	share, known := p.mixerShare(s, c.Comb.Pos)
+	mixed := !known || share >= p.MixerShare
+	if n <= p.FewLayers || mixed && c.Comb.Cost < p.ForcedUneven {
 		return false
 	}
 	guesses := p.Guesses(s, false)
@@ -211,8 +213,8 @@ func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
 		return false
 	}
 	g := guesses[0]
-	if g.Combs[0].Cost >= c.Comb.Cost || g.Similarity <= c.Similarity {
-		return false
+	if mixed && g.Combs[0].Cost >= c.Comb.Cost || g.Similarity <= c.Similarity {
+		return false // halves of layers may be as even as layers
 	}
 	if p.turns(s, c.Comb.Pos) {
 		return false
@@ -223,8 +225,7 @@ func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
 		}
 		return true
 	}
-	share, known := p.mixerShare(s, c.Comb.Pos)
-	if !known || share >= p.MixerShare {
+	if mixed {
 		return false
 	}
 	less := p.CutAt(s, g.Combs[0], nil)

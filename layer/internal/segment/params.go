@@ -105,6 +105,13 @@ type Params struct {
 	// model differ by 12 kernels at most in what was seen.
 	Band, Slack int
 
+	// Sequences are read again as layers of MaxKinds kinds at most; less than KindApart alike are two, more one of which kernels were lost:
+	// with three in a hundred lost a layer of 20 keeps 0.97 of its kernels, dense and expert layers have 0.75 in common. ReadCells bounds
+	// what reading takes, kernels times kernels of kinds.
+	// Of two readings one that explains ReadClose of the other's kernels is as good.
+	MaxKinds, ReadCells  int
+	KindApart, ReadClose float64
+
 	// What speaks for a phase: layers begin as layers under module frames do, each holds a mixer, head and tail of the
 	// pass leave the place open (or contradict each other there), a norm stands first, and it is the one in front of the
 	// mixer. Only their order matters.
@@ -194,6 +201,7 @@ func DefaultParams() *Params {
 		Turns: 4, Parts: 4, TurnsLeast: 24, TurnsSimilarity: 0.7, TurnsMixers: 0.4,
 		ScoreName: 2, ScoreRole: 1, ScoreMismatch: -2, ScoreGap: -2, Drop: 8,
 		Band: 48, Slack: 8,
+		MaxKinds: 8, ReadCells: 1 << 22, KindApart: 0.85, ReadClose: 0.9,
 		WeightBegins: 8, WeightMixer: 6, WeightOpen: 2, WeightTorn: 0.5, WeightNorm: 1, WeightInput: 0.75, HeadLeast: 4,
 		RareUnits: 6, BreakLeast: 2, BreakShare: 2, BreakNear: 3, RegularOff: 0.1, RegularShare: 2.0 / 3, CombUneven: 0.35,
 		MarkGap: 6, MarkRare: 8, MarkGroups: 12, MarkMembers: 2, MarkShare: 0.8, DraftShare: 0.6, MarkUneven: 0.5,
@@ -202,12 +210,12 @@ func DefaultParams() *Params {
 		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
 		DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
-		CapFront: 0.5, CapUnlike: 0.795, CapOutside: 0.75, CapSingle: 0.899, CapGuess: 0.795, CapUneven: 0.6, CapRival: 0.899, CapBare: 0.899, CapNameless: 0.799,
-		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.899,
+		CapFront: 0.5, CapUnlike: 0.795, CapOutside: 0.75, CapSingle: 0.95, CapGuess: 0.92, CapUneven: 0.6, CapRival: 0.95, CapBare: 0.95, CapNameless: 0.799,
+		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.95,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
 		ConfidenceLoose: 0.985, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
 		ConfidenceRepeat: 0.96, ConfidenceAlike: 0.035, ConfidenceOpen: 0.1,
-		ConfidenceReference: 0.985, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.795,
+		ConfidenceReference: 0.985, ConfidenceBothEnds: 0.4, ConfidenceFragment: 0.92,
 	}
 }
 

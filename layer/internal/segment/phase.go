@@ -66,10 +66,30 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 	return score
 }
 
-// inputNorm returns the coordinate in c of the norm that a layer begins with, −1 where roles do not tell. Between the
-// feed-forward part of one layer and the mixer of the next stand the norm behind the feed-forward part, where a model has
-// one, the input norm, the projections, and norms of queries and keys: it is the first norm that is not followed by another.
+// inputNorm returns the coordinate in c of the norm that a layer begins with, −1 where roles do not tell: the one in front of the mixer,
+// or the only one.
 func inputNorm(c unit) int {
+	if x := normOfMixer(c); x >= 0 {
+		return x
+	}
+	only := -1
+	for x := range c.to - c.from {
+		if c.s.Role[c.from+x] != norm {
+			continue
+		}
+		if only >= 0 {
+			return -1
+		}
+		only = x
+	}
+	return only
+}
+
+// normOfMixer returns the coordinate in c of the norm in front of a mixer. Between the feed-forward part of one layer and the mixer of
+// the next stand the norm behind the feed-forward part, where a model has one, the input norm, the projections, and norms of queries
+// and keys: it is the first norm that is not followed by another. An activation with no norm behind it is the mixer's own. Where mixers
+// follow each other, it is the only norm with a product between itself and the mixer before: others are that mixer's own.
+func normOfMixer(c unit) int {
 	period := c.to - c.from
 	wrap := func(x int) int { return ((x % period) + period) % period }
 	at := func(x int) Role { return c.s.Role[c.from+wrap(x)] }
@@ -77,20 +97,25 @@ func inputNorm(c unit) int {
 		if at(m) != mixer {
 			continue
 		}
-		first, found := 0, false
-		for x := m - 1; x > m-period; x-- {
+		const none = -1 << 20
+		first, behind, several := none, none, false
+		for x := m - 1; x >= m-period; x-- {
 			r := at(x)
-			if r == moe || r == activation {
-				if found {
-					return wrap(first)
+			if first > none && (r == moe || r == activation) {
+				return wrap(first)
+			}
+			if r == mixer {
+				if behind > none && !several {
+					return wrap(behind)
 				}
 				break
 			}
-			if r == mixer {
-				break
-			}
 			if r == norm && at(x+1) != norm {
-				first, found = x, true
+				first = x
+			}
+			if r == product && first != behind {
+				several = behind > none
+				behind = first
 			}
 		}
 	}

@@ -8,6 +8,10 @@ func init() {
 		"LostShare":       sides(func(p *Params, x int) bool { return worn(p, 14, x) }, 2, 1),
 		"MinUnit":         sides(func(p *Params, x int) bool { return isStack(p, 8, 0.9, x, 0, true) }, 2, 3),
 		"LongUnit":        sides(func(p *Params, x int) bool { return isStack(p, 3, 0.9, x, 0, true) }, 400, 401),
+		"MaxKinds":        sides(func(p *Params, x int) bool { return kindsOfLayers(p, x, 0) == x }, 8, 9),
+		"KindApart":       sides(func(p *Params, x int) bool { return kindsOfLayers(p, 2, x) == 2 }, 17, 16),
+		"ReadCells":       sides(func(p *Params, x int) bool { return p.readable(x, 2) }, 1<<21, 1<<21+1),
+		"ReadClose":       sides(func(p *Params, x int) bool { return p.readsAsMuch(x, 100) }, 90, 89),
 		"LongCount":       sides(onceMore, 3, 4),
 		"StackLayers":     sides(func(p *Params, x int) bool { return isStack(p, x, 0.4, 10, 0, true) }, 3, 4),
 		"SmallSupport":    sides(func(p *Params, x int) bool { return isStack(p, 3, float64(x)/100, 10, 0, true) }, 49, 50),
@@ -49,6 +53,23 @@ func init() {
 // sides are two inputs, one on either side of a number.
 func sides(f func(p *Params, x int) bool, a, b int) []func(p *Params) bool {
 	return []func(p *Params) bool{func(p *Params) bool { return f(p, a) }, func(p *Params) bool { return f(p, b) }}
+}
+
+// kindsOfLayers counts the kinds of layers of 20 kernels, each of which comes twice; so many kernels are the same in all of them.
+func kindsOfLayers(p *Params, kinds, shared int) int {
+	s := &Sequence{}
+	starts := []int{0}
+	for l := range 2 * kinds {
+		for k := range 20 {
+			id := k
+			if k >= shared {
+				id += 20 * (1 + l%kinds)
+			}
+			s.add(int32(id), 0)
+		}
+		starts = append(starts, s.Len())
+	}
+	return len(p.layerKinds(s, starts))
 }
 
 // onceMore asks whether a name that occurs once more than twice as often as another one supports the other one's count.
@@ -103,7 +124,13 @@ func isStack(p *Params, n int, support float64, unit, known int, mixers bool) bo
 // overcounts asks whether nine layers of some unevenness are forced on six.
 func overcounts(p *Params, cost float64) bool {
 	pos := []int{1, 5, 10, 14, 20, 25, 30, 36, 42}
-	return p.Overcounts(layersOf(6), &Cut{Comb: Comb{Pos: pos, Cost: cost}, Similarity: 0.5}, 9)
+	s := layersOf(6)
+	for i, r := range s.Role {
+		if r == activation {
+			s.Role[i] = mixer // where each of the nine holds a mixer nothing but their unevenness tells
+		}
+	}
+	return p.Overcounts(s, &Cut{Comb: Comb{Pos: pos, Cost: cost}, Similarity: 0.5}, 9)
 }
 
 // filledBetween has a gap of two units, and other units of which every second one has another length than ten.

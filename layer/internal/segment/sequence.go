@@ -15,6 +15,7 @@ const (
 	other      = classify.RoleOther
 	norm       = classify.RoleNorm
 	mixer      = classify.RoleMixer
+	product    = classify.RoleProduct
 	moe        = classify.RoleMoE
 	embed      = classify.RoleEmbed
 	sample     = classify.RoleSample
@@ -26,7 +27,7 @@ const (
 // tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
 func interchangeable(r Role) bool {
 	switch r {
-	case norm, mixer, classify.RoleProduct, moe, classify.RoleRope, classify.RoleCollective:
+	case norm, mixer, product, moe, classify.RoleRope, classify.RoleCollective:
 		return true
 	}
 	return false

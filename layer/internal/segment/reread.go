@@ -1,0 +1,339 @@
+package segment
+
+import "slices"
+
+// A comb needs one kernel that runs in every layer. Where kernels were lost, or the window holds a part of one pass, there may be
+// none, or it stands in half of a layer at either end. What layers are made of can then still be read off those that are whole, and
+// the sequence be read again as layers of these kinds, kernels of which may be missing.
+
+// A reading is a sequence as layers of few kinds.
+type reading struct {
+	starts []int // as of a Cut
+	score  int   // of the alignment with the kinds
+	cut    Cuts  // the sequence begins, or ends, within a layer
+}
+
+// Reread reads s again as layers of the kinds that most layers are, and returns c with them; n is their number, 0 where nobody knows
+// it. open says which ends the window may have cut: a layer may begin, or end, there at any of its kernels. The second value says
+// which ends it did cut. ok is false where s tells no kinds, or other than n layers.
+func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok bool) {
+	var all []reading
+	most := 0
+	for _, starts := range p.outlines(s, c) {
+		r, found := p.read(s, s, p.layerKinds(s, starts), open)
+		if !found || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
+			continue
+		}
+		if own := c != nil && &starts[0] == &c.Starts[0]; own && r.layers() < c.Layers() {
+			continue // layers of a kind of their own
+		}
+		all = append(all, r)
+		most = max(most, r.score)
+	}
+	best := -1
+	for k, r := range all {
+		if p.readsAsMuch(r.score, most) && (best < 0 || p.reads(s, &r, &all[best])) {
+			best = k
+		}
+	}
+	if best < 0 {
+		return nil, Cuts{}, false
+	}
+	return p.fromReading(s, c, all[best].starts), all[best].cut, true
+}
+
+// readsAsMuch says whether a reading of some score explains about as much as the best one.
+func (p *Params) readsAsMuch(score, best int) bool {
+	return atLeast(float64(score), p.ReadClose, float64(best))
+}
+
+// readable says whether so many kernels are few enough to be read as kinds of so many kernels together.
+func (p *Params) readable(kernels, width int) bool { return width > 0 && width*kernels <= p.ReadCells }
+
+// reads says whether a reading is better than another one that explains about as much: more of its layers hold a mixer, or it has more.
+func (p *Params) reads(s *Sequence, r, than *reading) bool {
+	mine, known := p.mixerShare(s, r.starts)
+	its, _ := p.mixerShare(s, than.starts)
+	if mixed := mine >= p.MixerShare; known && mixed != (its >= p.MixerShare) {
+		return mixed
+	}
+	return r.layers() > than.layers()
+}
+
+func (r *reading) layers() int { return len(r.starts) - 1 }
+
+// outlines returns where layers may begin: those of c, and what the roles of kernels tell. Where c's layers are a mixer or a
+// feed-forward part each, roles would tell pairs of them.
+func (p *Params) outlines(s *Sequence, c *Cut) [][]int {
+	var out [][]int
+	if starts := layersByRole(s); len(starts) > p.StackLayers && (c == nil || !p.turns(s, c.Starts)) {
+		out = append(out, starts)
+	}
+	if c != nil {
+		out = append(out, c.Starts)
+	}
+	return out
+}
+
+// layersByRole returns where layers begin by their roles alone: a mixer behind a feed-forward part is of the next layer, which begins
+// with the first norm between them that no other norm follows.
+func layersByRole(s *Sequence) []int {
+	var starts []int
+	fed := true // a feed-forward part stood between the last mixer and here
+	for m, r := range s.Role {
+		switch r {
+		case moe, activation:
+			fed = true
+		case mixer:
+			if fed {
+				if at := normBefore(s, m); at >= 0 && (len(starts) == 0 || at > starts[len(starts)-1]) {
+					starts = append(starts, at)
+				}
+			}
+			fed = false
+		}
+	}
+	return starts
+}
+
+// normBefore returns the norm that begins the layer of a mixer, −1 where roles do not tell.
+func normBefore(s *Sequence, m int) int {
+	first := -1
+	for x := m - 1; x >= 0; x-- {
+		switch r := s.Role[x]; {
+		case r == mixer, (r == moe || r == activation) && first >= 0:
+			return first
+		case r == norm && s.Role[x+1] != norm:
+			first = x
+		}
+	}
+	return first
+}
+
+// layerKinds returns one layer of each kind between starts, most frequent first: each occurs twice at least, and is no other one of
+// which kernels are missing. What follows the last start is no layer, as nobody knows where it ends.
+func (p *Params) layerKinds(s *Sequence, starts []int) []kind {
+	var memo Memo[int]
+	var all []kind
+	for l := range len(starts) - 1 {
+		if starts[l] == starts[l+1] {
+			continue
+		}
+		id := memo.Get(s.Base[starts[l]:starts[l+1]], func() int {
+			all = append(all, kind{from: starts[l], to: starts[l+1]})
+			return len(all) - 1
+		})
+		all[id].count++
+	}
+	slices.SortStableFunc(all, func(a, b kind) int {
+		if a.count != b.count {
+			return b.count - a.count
+		}
+		return (b.to - b.from) - (a.to - a.from)
+	})
+	var kinds []kind
+	for _, k := range all {
+		alike := func(o kind) bool { return dice(s, k.from, k.to, o.from, o.to) >= p.KindApart }
+		if k.count >= 2 && len(kinds) < p.MaxKinds && !slices.ContainsFunc(kinds, alike) && !p.several(s, k, kinds) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// several says whether what looks like a layer is two or more of known kinds, between which an anchor was lost.
+func (p *Params) several(s *Sequence, k kind, known []kind) bool {
+	r, ok := p.read(s.Slice(k.from, k.to), s, known, Cuts{})
+	return ok && r.layers() > 1 && r.score >= p.ScoreName*int(p.KindApart*float64(k.to-k.from))
+}
+
+// A readState is the best way to have read the kernels so far, up to a place in a layer of a kind.
+type readState struct {
+	score int32
+	from  int32 // where this layer began; −1 where the window cuts it
+}
+
+// read finds the layers of the kinds, which are parts of another sequence, that explain most of s: kernels outside layers cost nothing, those that a layer lacks or has too
+// many what they cost in any alignment.
+func (p *Params) read(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
+	width := 0
+	for _, k := range kinds {
+		width += k.to - k.from + 1
+	}
+	if !p.readable(s.Len(), width) {
+		return reading{}, false
+	}
+	w := reader{p: p, s: s, of: of, kinds: kinds, now: make([]readState, width), next: make([]readState, width), before: make([]int32, s.Len()+1)}
+	return w.run(open)
+}
+
+type reader struct {
+	p         *Params
+	s, of     *Sequence
+	kinds     []kind // of the second one
+	now, next []readState
+	before    []int32 // where the layer in front of one that begins here began; −2 for none
+}
+
+const noLayer = -2
+
+func (w *reader) run(open Cuts) (reading, bool) {
+	d := 0
+	for _, k := range w.kinds {
+		for j := k.from; j <= k.to; j++ {
+			w.now[d] = readState{dead, noLayer}
+			if open.Start && j > k.from {
+				w.now[d] = readState{0, -1}
+			}
+			d++
+		}
+	}
+	best, end, last := int32(0), -1, readState{dead, noLayer}
+	for i := range w.s.Len() + 1 {
+		out := w.settle(i)
+		if out.score > best {
+			best, end, last = out.score, i, out
+		}
+		if i == w.s.Len() {
+			break
+		}
+		w.consume(i)
+	}
+	r := reading{}
+	if open.End {
+		for _, st := range w.now {
+			if st.score > best {
+				best, end, last, r.cut.End = st.score, w.s.Len(), st, true
+			}
+		}
+	}
+	if end < 0 {
+		return r, false
+	}
+	r.score, r.starts = int(best), []int{end}
+	for at := last.from; at != noLayer; at = w.before[at] {
+		r.starts = append(r.starts, max(0, int(at)))
+		if at < 0 {
+			r.cut.Start = true
+			break
+		}
+	}
+	slices.Reverse(r.starts)
+	return r, len(r.starts) > 1
+}
+
+// settle lets layers end and begin in front of kernel i, and kernels of them be missing. It returns the best layer that ends there.
+func (w *reader) settle(i int) (out readState) {
+	gap := int32(w.p.ScoreGap)
+	skip := func() {
+		d := 0
+		for _, k := range w.kinds {
+			for end := d + k.to - k.from; d < end; d++ {
+				if x := w.now[d].score + gap; x > w.now[d+1].score {
+					w.now[d+1] = readState{x, w.now[d].from}
+				}
+			}
+			d++
+		}
+	}
+	skip()
+	out = readState{dead, noLayer}
+	d := -1
+	for _, k := range w.kinds {
+		if d += k.to - k.from + 1; w.now[d].score > out.score {
+			out = w.now[d]
+		}
+	}
+	score, from := int32(0), int32(noLayer) // the first layer begins here
+	if out.score > 0 && out.from != int32(i) {
+		score, from = out.score, out.from
+	}
+	w.before[i] = from
+	d = 0
+	for _, k := range w.kinds {
+		if score > w.now[d].score {
+			w.now[d] = readState{score, int32(i)}
+		}
+		d += k.to - k.from + 1
+	}
+	skip()
+	return out
+}
+
+// consume reads kernel i as one of a layer, or as foreign to it.
+func (w *reader) consume(i int) {
+	d := 0
+	for _, k := range w.kinds {
+		for j := k.from; j <= k.to; j++ {
+			best := readState{w.now[d].score + int32(w.p.ScoreGap), w.now[d].from}
+			if j > k.from {
+				if x := w.now[d-1].score + int32(w.p.score(w.s, i, w.of, j-1)); x > best.score {
+					best = readState{x, w.now[d-1].from}
+				}
+			}
+			w.next[d] = best
+			d++
+		}
+	}
+	w.now, w.next = w.next, w.now
+}
+
+// fromReading returns c with other layers. Without a cut it makes one of which every layer's first kernel is the anchor.
+func (p *Params) fromReading(s *Sequence, c *Cut, starts []int) *Cut {
+	if c != nil {
+		return c.With(starts)
+	}
+	n := len(starts) - 1
+	comb := Comb{Pos: starts[:n], Stride: 1, Symbol: s.ID[starts[n/2]], Cost: unevenness(starts)}
+	kinds, of := kindsOf(s, starts)
+	most := kinds[of[0]]
+	for _, k := range kinds {
+		if k.count > most.count {
+			most = k
+		}
+	}
+	return &Cut{Starts: starts, Comb: comb, At: most.to - most.from, ByRole: true, Similarity: Similarity(s, starts), unit: unit{s, most.from, most.to}}
+}
+
+// Layers returns the cut of a pass into n layers: at the best comb, or where something speaks against that, as it reads again.
+func (p *Params) Layers(s *Sequence, n int) (*Cut, bool) {
+	c, ok := p.Best(s, n)
+	if ok && !p.Repeats(s, c, n) {
+		c, ok = nil, false
+	}
+	if ok && !p.doubtful(s, c) {
+		return c, true
+	}
+	like := c
+	if g := p.Guesses(s, false); !ok && len(g) > 0 {
+		like, _ = p.Best(s, g[0].N)
+	}
+	if again, _, found := p.Reread(s, like, n, Cuts{}); found {
+		return again, true
+	}
+	return c, ok
+}
+
+// Number returns the number of layers that a pass shows, 0 for none.
+func (p *Params) Number(s *Sequence) int {
+	g := p.Guesses(s, false)
+	if len(g) == 0 {
+		return 0
+	}
+	c, ok := p.Best(s, g[0].N)
+	if !ok {
+		c = nil
+	} else if !p.doubtful(s, c) {
+		return g[0].N
+	}
+	if again, _, found := p.Reread(s, c, 0, Cuts{}); found {
+		return again.Layers()
+	}
+	return g[0].N
+}
+
+// doubtful says whether something speaks against a cut.
+func (p *Params) doubtful(s *Sequence, c *Cut) bool {
+	d := p.Doubt(s, c, false)
+	return d.Uneven > p.DoubtUneven || p.Words(d) != ""
+}
