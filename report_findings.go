@@ -34,6 +34,9 @@ const (
 	// hostBound is the share of idle time in the steps from which the verdict's
 	// sentence names idle time first.
 	hostBound = 0.1
+	// mostHeadroom is up to how many times a bound is told as a number: beyond it
+	// the GPU hardly did anything, and the number says no more.
+	mostHeadroom = 100
 )
 
 // addHost asks whether the CPU is the bottleneck and makes findings of the idle
@@ -304,7 +307,11 @@ func (r *Report) sentence() string {
 	idle := ratio(v.Idle, v.Wall)
 	text := fmt.Sprintf("The GPU works in %s %% of the steps' time.", table.Fixed(100*(1-idle), 1))
 	if idle >= hostBound {
-		text = fmt.Sprintf("The GPU waits in %s %% of the steps' time: without that they would be at most %s × as fast.", table.Fixed(100*idle, 1), table.Fixed(v.Headroom, 2))
+		most := "at most " + table.Fixed(v.Headroom, 2)
+		if v.Headroom > mostHeadroom {
+			most = fmt.Sprintf("over %d", mostHeadroom)
+		}
+		text = fmt.Sprintf("The GPU waits in %s %% of the steps' time: without that they would be %s × as fast.", table.Fixed(100*idle, 1), most)
 	}
 	for _, f := range r.Findings {
 		if f.first == 0 && !f.Takes {

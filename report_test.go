@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -148,7 +151,7 @@ func TestReportOfSeveralModels(t *testing.T) {
 	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512}, Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
 	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
 	var b bytes.Buffer
-	if err := gen.WriteInTurn(&b, encoder, model, encoder, model); err != nil {
+	if err := gen.WriteInTurn(&b, time.Second, encoder, model, encoder, model); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "two.json")
@@ -180,6 +183,67 @@ func TestReportOfSeveralModels(t *testing.T) {
 	}
 	if most == 0 || most > 2 {
 		t.Errorf("%d operators take most, want at most one of each model: %+v", most, r.Findings)
+	}
+}
+
+// TestReportAndHostCountTheSameSteps: the report's time of the steps is the host verdict's, so that its findings are shares of one whole, and the
+// largest cause of idle time is among them. What a host does between short steps is the steps', too.
+func TestReportAndHostCountTheSameSteps(t *testing.T) {
+	var paths []string
+	for _, k := range testdata.DistilledTraces(t) {
+		paths = append(paths, testdata.Distilled(t, k.Name))
+	}
+	slow := gen.Config{Seed: 5, Arch: gen.Arch{Layers: gen.Uniform(6, gen.Layer{}), Hidden: 2048}, Dialect: gen.SGLang, Passes: []gen.Pass{{Decodes: 4, Context: 100}}}
+	var b bytes.Buffer
+	if err := gen.WriteInTurn(&b, 20*time.Millisecond, slow, slow, slow, slow); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "slow.json")
+	writeFile(t, path, b.String())
+	for _, path := range append(paths, path) {
+		rec, err := strata.Open(t.Context(), path, strata.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := strata.Analyze(t.Context(), rec, strata.ReportOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := layer.Analyze(t.Context(), rec.Parts[0].Trace, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := a.Device(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rank := range v.Ranks {
+			if rank.Device != d.ID {
+				continue
+			}
+			if share := float64(r.Verdict.Wall) / float64(rank.Headroom.WallNS); share < 0.98 || share > 1.02 {
+				t.Errorf("%s: steps of %v, the host verdict has %v", filepath.Base(path), r.Verdict.Wall, time.Duration(rank.Headroom.WallNS))
+			}
+			told := 0
+			for _, f := range r.Findings {
+				if f.Kind == "host-idle" {
+					told++
+				}
+			}
+			large := 0
+			for _, c := range rank.Idle {
+				if float64(c.StepsNS) > 0.015*float64(rank.Headroom.WallNS) {
+					large++
+				}
+			}
+			if told < large {
+				t.Errorf("%s: %d findings about idle time, and %d causes take more than 1.5 %% of the steps", filepath.Base(path), told, large)
+			}
+		}
 	}
 }
 

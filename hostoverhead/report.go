@@ -46,7 +46,7 @@ func (v *Verdict) summary() string {
 		return fmt.Sprintf("the host causes %s of the %s for certain (at most %.2f× faster without it), and up to %s if it causes all that is unknown (%.2f×)",
 			percent(h.Share), v.Basis, h.AtMost, percent(ratio(h.HostNS+h.UnknownNS, h.WallNS)), h.WithUnknown)
 	case v.Verdict == No:
-		return fmt.Sprintf("the host causes %s of the %s; if it cost nothing they would be at most %.2f× faster", percent(h.Share), v.Basis, h.AtMost)
+		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %.2[3]f× faster", percent(h.Share), v.Basis, h.AtMost)
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {

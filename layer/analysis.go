@@ -105,6 +105,7 @@ type Device struct {
 
 	of         *Analysis
 	columns    columns
+	stepEnds   []trace.Time                 // of the passes
 	labels     map[classify.Category]string // of a category
 	keys       []classify.Category          // in order of first appearance; columns.category indexes them
 	categoryOf []uint16                     // key by fine name id, while analysing

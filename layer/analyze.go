@@ -208,6 +208,7 @@ func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence [
 	a.addLayerEvidence(w, results)
 	a.labelLayers()
 	a.chooseSteady(w.watch)
+	a.findStepEnds()
 	a.noteDurations()
 	a.noteUncovered()
 	halves := 0

@@ -121,6 +121,7 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 	a.addGivenEvidence(passes)
 	a.labelLayers()
 	a.chooseSteady(watch)
+	a.findStepEnds()
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package layer
 
+import "github.com/llmstrata/strata/trace"
+
 // LayoutOf is layoutOf for tests of the engine below it.
 var LayoutOf = layoutOf
 
@@ -10,4 +12,11 @@ func NumberSteps(devices ...[]ForwardPass) {
 		a.Devices = append(a.Devices, Device{Passes: passes})
 	}
 	a.numberSteps()
+}
+
+// StepEnds says where the steps of passes end.
+func StepEnds(passes []ForwardPass) []trace.Time {
+	d := &Device{Passes: passes}
+	d.findStepEnds()
+	return d.stepEnds
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
@@ -71,7 +72,7 @@ func TestOneModelIsOneModel(t *testing.T) {
 func inTurn(t *testing.T, runs ...gen.Config) *trace.Trace {
 	t.Helper()
 	var b bytes.Buffer
-	if err := gen.WriteInTurn(&b, runs...); err != nil {
+	if err := gen.WriteInTurn(&b, time.Second, runs...); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := trace.Read(t.Context(), &b, trace.Options{})

@@ -3,6 +3,7 @@ package layer
 import (
 	"iter"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -45,19 +46,48 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 	}
 }
 
-// idleGap is how long the time to the next pass may be, in lengths of the pass itself, to count as time between two steps: longer, and the
-// server had nothing to do.
+// idleGap is how long the time to the next pass may be, in lengths of the pass itself, to count as time between two steps in any
+// case: longer, and the server may have had nothing to do.
 const idleGap = 1.0
 
+// usualGaps is the share of the passes that longer times follow from which these are part of the steps: it is no lack of requests
+// but a host that is slower than its GPU. Half of them: requests do not run out behind every second step.
+const usualGaps = 0.5
+
 // StepEnd is where the step of pass p ends: where the next pass starts, or where the pass itself ends if the server was idle behind it.
-func (d *Device) StepEnd(p int) trace.Time {
-	fp := &d.Passes[p]
-	if p+1 < len(d.Passes) {
-		if next := d.Passes[p+1].Start; next >= fp.End && float64(next.Sub(fp.End)) <= idleGap*float64(fp.Wall()) {
-			return next
+func (d *Device) StepEnd(p int) trace.Time { return d.stepEnds[p] }
+
+// findStepEnds says where each step ends.
+func (d *Device) findStepEnds() {
+	d.stepEnds = make([]trace.Time, len(d.Passes))
+	var long []int
+	followed := 0
+	for p := range d.Passes {
+		fp := &d.Passes[p]
+		d.stepEnds[p] = fp.End
+		if p+1 == len(d.Passes) {
+			break
+		}
+		next := d.Passes[p+1].Start
+		gap := next.Sub(fp.End)
+		if gap > framework.Pause {
+			continue
+		}
+		followed++
+		switch {
+		case gap < 0:
+		case float64(gap) <= idleGap*float64(fp.Wall()):
+			d.stepEnds[p] = next
+		default:
+			long = append(long, p)
 		}
 	}
-	return fp.End
+	if float64(len(long)) < usualGaps*float64(followed) {
+		return
+	}
+	for _, p := range long {
+		d.stepEnds[p] = d.Passes[p+1].Start
+	}
 }
 
 // Steps iterates over the slices of the timeline that lie between the start of a pass and its [Device.StepEnd], each with the index of that

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,15 +133,35 @@ func truthTime(truths []gen.Truth, n int) []spent {
 	return out
 }
 
-// TestStepEnd: a step lasts to the start of the next pass, unless the time between is longer than the pass: then nothing was asked of the server.
+// TestStepEnd: a step lasts to the start of the next pass, unless the time between is a pause, or longer than the pass where most are not: then nothing
+// was asked of the server.
 func TestStepEnd(t *testing.T) {
-	for next, want := range map[trace.Time]trace.Time{100: 100, 150: 150, 200: 200, 201: 100, 99: 100} {
-		d := layer.Device{Passes: []layer.ForwardPass{{End: 100}, {Index: 1, Start: next, End: next + 100}}}
-		if got := d.StepEnd(0); got != want {
-			t.Errorf("the next pass starts at %d: the step ends at %d, want %d", next, got, want)
+	const wall, pause = trace.Time(100), trace.Time(100 * time.Millisecond)
+	for _, c := range []struct {
+		gaps []trace.Time // behind each pass
+		want trace.Time   // of the first that counts to its step
+	}{
+		{[]trace.Time{0}, 0},
+		{[]trace.Time{-1}, 0},
+		{[]trace.Time{100, 1, 1}, 100},
+		{[]trace.Time{101, 1, 1}, 0},
+		{[]trace.Time{101, 101, 1, 1}, 101},
+		{[]trace.Time{pause}, pause},
+		{[]trace.Time{pause + 1}, 0},
+		{[]trace.Time{101, 1, pause + 1, pause + 1}, 101},
+	} {
+		var passes []layer.ForwardPass
+		var at trace.Time
+		for _, gap := range append(c.gaps, 0) {
+			passes = append(passes, layer.ForwardPass{Index: len(passes), Start: at, End: at + wall})
+			at += wall + gap
 		}
-		if got := d.StepEnd(1); got != next+100 {
-			t.Errorf("the last step ends at %d, want %d", got, next+100)
+		ends := layer.StepEnds(passes)
+		if got := ends[0] - wall; got != c.want {
+			t.Errorf("gaps of %v: %d of the first count to its step, want %d", c.gaps, got, c.want)
+		}
+		if last := len(passes) - 1; ends[last] != passes[last].End {
+			t.Errorf("the last step ends at %d, want %d", ends[last], passes[last].End)
 		}
 	}
 }

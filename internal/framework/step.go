@@ -3,7 +3,13 @@ package framework
 import (
 	"strconv"
 	"strings"
+	"time"
 )
+
+// Pause is the time between two steps of a server from which it had nothing to
+// do: a hundred times what a busy one takes, and what parts two phases of a
+// benchmark in the published analysis.
+const Pause = 100 * time.Millisecond
 
 // Step is what a step annotation says about its pass. Counts are −1 where it
 // does not say.

@@ -8,12 +8,10 @@ import (
 	"time"
 )
 
-// apart is the time between the starts of two runs of [WriteInTurn].
-const apart = time.Second
-
-// WriteInTurn writes a trace of several runs on one thread and one GPU, a second
-// apart: those of an encoder and of a language model, for example.
-func WriteInTurn(w io.Writer, runs ...Config) error {
+// WriteInTurn writes a trace of several runs on one thread and one GPU that start
+// so far apart: those of an encoder and of a language model, for example, or of
+// steps of a slow host.
+func WriteInTurn(w io.Writer, apart time.Duration, runs ...Config) error {
 	var all struct {
 		Events []map[string]any `json:"traceEvents"`
 	}
@@ -31,7 +29,7 @@ func WriteInTurn(w io.Writer, runs ...Config) error {
 		}
 		for _, e := range run.Events {
 			if e["ph"] == "X" && e["cat"] != "Trace" {
-				if err := later(e, i); err != nil {
+				if err := later(e, i, apart); err != nil {
 					return err
 				}
 				all.Events = append(all.Events, e)
@@ -41,8 +39,8 @@ func WriteInTurn(w io.Writer, runs ...Config) error {
 	return json.NewEncoder(w).Encode(all)
 }
 
-// later makes an event one of the i-th run: its time is later, and its ids are its own.
-func later(e map[string]any, i int) error {
+// later makes an event one of the i-th run: it is i times apart later, and its ids are its own.
+func later(e map[string]any, i int, apart time.Duration) error {
 	ts, ok := e["ts"].(json.Number)
 	if !ok {
 		return fmt.Errorf("ts is %v, no number", e["ts"])

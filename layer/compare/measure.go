@@ -138,7 +138,6 @@ func (m *measurer) divide() {
 	for p, s := range d.Steps() {
 		m.share(p, s)
 	}
-	m.longGaps(DefaultParams())
 	for k := range d.Kernels() {
 		if p := k.Place().Pass; p != layer.None {
 			m.passes[p].all++
@@ -149,30 +148,6 @@ func (m *measurer) divide() {
 				m.passes[p].own++
 			}
 		}
-	}
-}
-
-// longGaps books the time between passes that a step leaves out because it is longer than the pass: where at least half of the passes are
-// followed by such a time it is no lack of requests but a host that is slower than its GPU.
-func (m *measurer) longGaps(p Params) {
-	d := m.device
-	var followed int
-	var long []int
-	for i := range len(d.Passes) - 1 {
-		gap := d.Passes[i+1].Start.Sub(d.Passes[i].End)
-		if gap > p.Pause {
-			continue
-		}
-		followed++
-		if d.StepEnd(i) == d.Passes[i].End && gap > 0 {
-			long = append(long, i)
-		}
-	}
-	if float64(len(long)) < p.Presence*float64(max(followed, 1)) {
-		return
-	}
-	for _, i := range long {
-		m.passes[i].rows[m.row(rowBetween, waiting)] += d.Passes[i+1].Start.Sub(d.Passes[i].End)
 	}
 }
 

@@ -1,7 +1,5 @@
 package compare
 
-import "time"
-
 // Params are the numbers that decide what a comparison reports. They were chosen by simulating pairs of runs with the noise that
 // two real decode traces show (see docs/compare.md, and the simulator in simulate_test.go, which repeats the check).
 type Params struct {
@@ -69,8 +67,6 @@ type Params struct {
 	// wrote: matrix products are the libraries' in compiled models too, so that a third of the kernels is the rule there.
 	OtherPath     float64
 	OtherCompiled float64
-	// Pause is from which time between two passes on the server certainly had nothing to do: a hundred times what a busy server takes.
-	Pause time.Duration
 	// Transfer is up to how many times the median duration of a collective's launches one launch is transfer; the rest of it is
 	// waiting for other ranks.
 	Transfer float64
@@ -87,6 +83,6 @@ func DefaultParams() Params {
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
 		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,
 		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostCorrelation: 0.9, RenameCount: 0.05,
-		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Pause: 100 * time.Millisecond, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
+		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
 	}
 }

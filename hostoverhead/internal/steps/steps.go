@@ -3,9 +3,9 @@ package steps
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -14,7 +14,7 @@ import (
 // PhaseGap is a time between two steps that parts two phases of a benchmark, and MinPhase how many steps or iterations a phase
 // has at least, as in the published analysis.
 const (
-	PhaseGap = 100 * time.Millisecond
+	PhaseGap = framework.Pause
 	MinPhase = 5
 )
 
