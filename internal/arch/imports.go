@@ -42,7 +42,7 @@ var Layers = Layering{
 	"hostoverhead/internal/timeline": {"trace", "hostoverhead/internal/names", "internal/interval"},
 	"hostoverhead/internal/names":    {"layer", "classify", "trace", "internal/framework"},
 	"hostoverhead/internal/threads":  {"layer", "trace"},
-	"hostoverhead/internal/steps":    {"layer", "trace", "hostoverhead/internal/names", "internal/interval"},
+	"hostoverhead/internal/steps":    {"layer", "trace", "hostoverhead/internal/names", "internal/framework", "internal/interval"},
 	"hostoverhead/hostcompare":       {"hostoverhead", "hostoverhead/internal/names", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline", "layer", "layer/compare", "classify", "trace"},
 
 	"triage/internal/activity": {"layer", "profile", "classify", "trace", "internal/framework", "internal/table", "triage/internal/pyframe"},
