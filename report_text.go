@@ -301,7 +301,7 @@ func passName(r *Report, s ReportPass) string {
 func passNote(s ReportPass) string {
 	var notes []string
 	if s.Chosen {
-		notes = append(notes, "operators below")
+		notes = append(notes, "listed below")
 	}
 	if s.Partial != layer.Whole {
 		notes = append(notes, "cut at "+string(s.Partial))

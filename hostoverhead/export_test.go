@@ -1,10 +1,10 @@
 package hostoverhead
 
 import (
-	"bufio"
 	"context"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -61,7 +61,7 @@ const ListedRanks = listedRanks
 // Text is the table of stragglers.
 func (s *Stragglers) Text() string {
 	var out strings.Builder
-	b := bufio.NewWriter(&out)
+	b := table.NewWriter(&out)
 	s.write(b)
 	b.Flush()
 	return out.String()

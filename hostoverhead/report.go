@@ -1,7 +1,6 @@
 package hostoverhead
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -86,7 +85,7 @@ func (c *IdleCause) mostOf(name string) string {
 // WriteText writes the report for people: the answer with its bound, where the idle time goes, stages and passes, what the
 // published metrics say, the doubts, what to do, and the drill-down into the deciding device.
 func (v *Verdict) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
+	b := table.NewWriter(w)
 	r := &v.Ranks[v.Deciding]
 	fmt.Fprintf(b, "HOST OVERHEAD: %s (confidence %s)\n  %s\n", v.Verdict, v.Confidence, v.Summary)
 	where := r.name()
@@ -123,7 +122,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 }
 
 // writeIdle writes wall, busy and idle time by cause.
-func (v *Verdict) writeIdle(b *bufio.Writer, r *RankVerdict) {
+func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	h := &v.Headroom
 	fmt.Fprintf(b, "\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percent(ratio(h.BusyNS, h.WallNS)), microseconds(h.IdleNS))
 	t := table.New(table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(60))
@@ -153,7 +152,7 @@ func withWhere(n IdleName) string {
 	return n.Name + " in " + n.Where
 }
 
-func writeStages(b *bufio.Writer, r *RankVerdict) {
+func writeStages(b *table.Writer, r *RankVerdict) {
 	if len(r.Stages) > 0 {
 		fmt.Fprintf(b, "\nStages:\n")
 		t := table.New(table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
@@ -179,7 +178,7 @@ func writeStages(b *bufio.Writer, r *RankVerdict) {
 }
 
 // writePasses writes how passes differ, and the worst of them.
-func (r *RankVerdict) writePasses(b *bufio.Writer) {
+func (r *RankVerdict) writePasses(b *table.Writer) {
 	if len(r.Worst) == 0 {
 		return
 	}
@@ -217,7 +216,7 @@ func (v *Verdict) listed() []int {
 }
 
 // writeRanks writes a row for every device, of many for those that matter most.
-func (v *Verdict) writeRanks(b *bufio.Writer) {
+func (v *Verdict) writeRanks(b *table.Writer) {
 	if len(v.Ranks) < 2 {
 		return
 	}
@@ -240,7 +239,7 @@ func (v *Verdict) writeRanks(b *bufio.Writer) {
 }
 
 // writePublished writes the published detector's figures beside the verdict.
-func (v *Verdict) writePublished(b *bufio.Writer) {
+func (v *Verdict) writePublished(b *table.Writer) {
 	if v.Published == nil {
 		return
 	}
@@ -266,7 +265,7 @@ const (
 )
 
 // write writes who the others wait for.
-func (s *Stragglers) write(b *bufio.Writer) {
+func (s *Stragglers) write(b *table.Writer) {
 	fmt.Fprintf(b, "\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
 	t := table.New(table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
 	for _, r := range s.listed() {
@@ -290,7 +289,7 @@ func (s *Stragglers) listed() []RankArrival {
 }
 
 // writeDrill writes what ran during the idle time, the gaps, the graph coverage and the repeating pattern.
-func (d *RankVerdict) writeDrill(b *bufio.Writer) {
+func (d *RankVerdict) writeDrill(b *table.Writer) {
 	type named struct {
 		IdleName
 		cause Cause
@@ -315,7 +314,7 @@ func (d *RankVerdict) writeDrill(b *bufio.Writer) {
 	d.writePattern(b)
 }
 
-func (d *RankVerdict) writeGaps(b *bufio.Writer) {
+func (d *RankVerdict) writeGaps(b *table.Writer) {
 	fmt.Fprintf(b, "\nGaps of the device (no stream busy):\n")
 	t := table.New(table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))
 	for _, g := range d.Gaps {
@@ -341,7 +340,7 @@ func (d *RankVerdict) writeGaps(b *bufio.Writer) {
 	}
 }
 
-func (d *RankVerdict) writeCoverage(b *bufio.Writer) {
+func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	c := &d.Coverage
 	fmt.Fprintf(b, "\nCUDA graph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
 		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)), table.Count(int64(c.Unknown)))
@@ -362,7 +361,7 @@ func (d *RankVerdict) writeCoverage(b *bufio.Writer) {
 	}
 }
 
-func (d *RankVerdict) writePattern(b *bufio.Writer) {
+func (d *RankVerdict) writePattern(b *table.Writer) {
 	p := d.Pattern
 	if p == nil {
 		return

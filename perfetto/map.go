@@ -118,34 +118,33 @@ func layerSpan(p *layer.ForwardPass) string {
 
 // WriteText writes the map as tables.
 func (m *Map) WriteText(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(0), seconds(m.TraceEndS), m.TraceStartNS)
-	fmt.Fprintf(&b, "Forward passes: %d\n\n", len(m.Passes))
+	b := table.NewWriter(w)
+	fmt.Fprintf(b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(0), seconds(m.TraceEndS), m.TraceStartNS)
+	fmt.Fprintf(b, "Forward passes: %d\n\n", len(m.Passes))
 	passes := table.New(table.Number("Fwd#"), table.Number("Perfetto Start"), table.Number("Perfetto End"), table.Number("Duration"), table.Text("Stage"))
 	for _, p := range m.Passes {
 		passes.Row(strconv.Itoa(p.Index), seconds(p.StartSeconds), seconds(p.EndSeconds), table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
 	}
-	if err := passes.WriteText(&b); err != nil {
+	if err := passes.WriteText(b); err != nil {
 		return err
 	}
 	if m.Pass >= 0 {
-		fmt.Fprintf(&b, "\nForward pass #%d, times in Perfetto:\n", m.Pass)
+		fmt.Fprintf(b, "\nForward pass #%d, times in Perfetto:\n", m.Pass)
 		layers := table.New(table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"), table.Number("Perfetto End"),
 			table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note"))
 		for _, l := range m.Layers {
 			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), seconds(l.StartSeconds), seconds(l.EndSeconds),
 				table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note())
 		}
-		if err := layers.WriteText(&b); err != nil {
+		if err := layers.WriteText(b); err != nil {
 			return err
 		}
-		m.writeLinks(&b)
+		m.writeLinks(b)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.Flush()
 }
 
-func (m *Map) writeLinks(b *strings.Builder) {
+func (m *Map) writeLinks(b *table.Writer) {
 	if !m.openable {
 		b.WriteString("\nThe Perfetto UI does not read this kind of file: there are no links.\n")
 		return

@@ -1,7 +1,6 @@
 package hostcompare
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strconv"
@@ -19,7 +18,7 @@ const (
 
 // WriteText writes what a step of the run is made of.
 func (r *Run) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
+	b := table.NewWriter(w)
 	fmt.Fprintf(b, "Run: %s (TP size %s%s)\n", r.Label, sizeWord(r.TPSize), prefixed(", ", r.GPU))
 	t := table.New(table.Text("per step"), table.Number("value"))
 	t.Row("iterations / of common size / benchmark", fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
@@ -82,7 +81,7 @@ func (s Stats) words() string {
 
 // WriteText writes the comparison: figures, operations by |Δ|, conclusion.
 func (c *Comparison) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
+	b := table.NewWriter(w)
 	fmt.Fprintf(b, "CONCLUSION: %s\n  %s\n", c.Conclusion, c.Reason)
 	for _, p := range c.Patterns {
 		fmt.Fprintf(b, "  %s\n", p)
@@ -103,7 +102,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	return b.Flush()
 }
 
-func deltaTable(b *bufio.Writer, deltas []Delta, limit int, title string) {
+func deltaTable(b *table.Writer, deltas []Delta, limit int, title string) {
 	t := table.New(table.Text(title).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
 	for _, d := range deltas[:min(len(deltas), limit)] {
 		pct, ci := table.None, table.None

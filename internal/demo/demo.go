@@ -13,6 +13,14 @@ import (
 //go:embed demo.trace.json.gz
 var packed string
 
+// model is the config.json of the model that the trace shows.
+//
+//go:embed config.json
+var model string
+
+// Config returns the model's config.json.
+func Config() string { return model }
+
 // Name is what programs call the demo trace where they would print a path.
 const Name = "built-in demo (TP-0)"
 

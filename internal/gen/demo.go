@@ -12,7 +12,7 @@ func Demo() Config {
 	return Config{
 		Seed: 1,
 		Arch: Arch{
-			Family: "Qwen2Moe", Layers: LeadingDense(8, 1), Hidden: 2048, Vocab: 151936, Experts: 60,
+			Family: "Qwen2Moe", Layers: LeadingDense(8, 1), Hidden: 2048, Vocab: 64000, Experts: 60,
 			SharedExperts: true,
 		},
 		Passes:   []Pass{{Prefills: 1, Tokens: 640}, decode, decode, decode, graph},

@@ -1,13 +1,11 @@
 package table
 
 import (
+	"bufio"
 	"io"
 	"strings"
 	"unicode/utf8"
 )
-
-// leastColumn is to how many characters a column of text is narrowed to fit a width: enough for the end of a source line.
-const leastColumn = 12
 
 // gap stands between two columns.
 const gap = "  "
@@ -19,25 +17,51 @@ const gap = "  "
 // A writer that has a method Width() int says how many characters wide the
 // table may be, as for [Table.WriteFit].
 func (t *Table) WriteText(w io.Writer) error {
-	room := 0
-	if sized, ok := w.(interface{ Width() int }); ok {
-		room = sized.Width()
-	}
-	return t.WriteFit(w, room)
+	return t.WriteFit(w, widthOf(w))
 }
 
-// WriteFit is WriteText for a table of at most so many characters; 0: no limit. Texts are cut, the longest first, until
-// the lines fit, and the columns' own limits only hold where there is no room given.
-// Numbers are never cut, so a table of very many columns may still be wider.
+// widthOf is how wide the tables of a writer may be, 0 where it does not say.
+func widthOf(w io.Writer) int {
+	if sized, ok := w.(interface{ Width() int }); ok {
+		return sized.Width()
+	}
+	return 0
+}
+
+// Writer is a buffer in front of a writer: tables in it are as wide as that allows. It keeps the first error, for Flush.
+type Writer struct {
+	*bufio.Writer
+	width int
+}
+
+// NewWriter returns a buffer in front of w.
+func NewWriter(w io.Writer) *Writer { return &Writer{bufio.NewWriter(w), widthOf(w)} }
+
+// Width implements what [Table.WriteText] asks writers for.
+func (w *Writer) Width() int { return w.width }
+
+// WriteFit is WriteText for a table of at most so many characters; 0: no limit. Texts are cut, the longest first, and
+// titles broken until the lines fit; a table of too many columns goes on below itself, with its first column once more.
+// Numbers are never cut. The columns' own limits only hold where there is no room given.
 func (t *Table) WriteFit(w io.Writer, room int) error {
 	if len(t.cols) == 0 {
 		return nil
 	}
 	f := t.layout(room > 0)
-	if room > 0 {
-		f.fit(room)
+	if room <= 0 {
+		return f.write(w)
 	}
-	return f.write(w)
+	for i, part := range f.fit(room) {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := part.write(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fixed is a table as lines of cells with the widths of its columns.
@@ -45,15 +69,15 @@ type fixed struct {
 	cols   []Column
 	titles []string
 	rows   [][][]string // row, column, line; nil for a rule
-	width  []int
+	cells  []int        // how wide the cells of each column are
+	width  []int        // of each column
 }
 
 // layout cuts the cells at the columns' own limits, unless they are fitted to a width.
 func (t *Table) layout(fitted bool) *fixed {
-	f := &fixed{cols: t.cols, titles: make([]string, len(t.cols)), rows: make([][][]string, len(t.rows)), width: make([]int, len(t.cols))}
+	f := &fixed{cols: t.cols, titles: make([]string, len(t.cols)), rows: make([][][]string, len(t.rows)), cells: make([]int, len(t.cols))}
 	for i, c := range t.cols {
 		f.titles[i] = Clean(c.Title)
-		f.width[i] = utf8.RuneCountInString(f.titles[i])
 	}
 	for r, row := range t.rows {
 		if row == nil {
@@ -67,11 +91,20 @@ func (t *Table) layout(fitted bool) *fixed {
 					l = f.cut(i, l, m)
 				}
 				f.rows[r][i] = append(f.rows[r][i], l)
-				f.width[i] = max(f.width[i], utf8.RuneCountInString(l))
+				f.cells[i] = max(f.cells[i], utf8.RuneCountInString(l))
 			}
 		}
 	}
+	f.spread()
 	return f
+}
+
+// spread gives every column the width that its cells and its title need.
+func (f *fixed) spread() {
+	f.width = make([]int, len(f.cols))
+	for i, t := range f.titles {
+		f.width[i] = max(f.cells[i], utf8.RuneCountInString(t))
+	}
 }
 
 func (f *fixed) cut(col int, s string, max int) string { return f.cols[col].cut(s, max) }
@@ -97,26 +130,10 @@ func (f *fixed) total() int {
 	return n
 }
 
-// fit narrows the widest column of text until lines have at most so many characters.
-func (f *fixed) fit(room int) {
-	for over := f.total() - room; over > 0; over-- {
-		longest := -1
-		for i, n := range f.width {
-			if f.cols[i].Align == Left && n > leastColumn && (longest < 0 || n > f.width[longest]) {
-				longest = i
-			}
-		}
-		if longest < 0 {
-			return
-		}
-		f.width[longest]--
-	}
-}
-
 func (f *fixed) write(w io.Writer) error {
 	rule := strings.Repeat("-", f.total()) + "\n"
 	var b strings.Builder
-	f.line(&b, func(i int) string { return Cut(f.titles[i], f.width[i]) })
+	f.head(&b)
 	b.WriteString(rule)
 	for _, row := range f.rows {
 		if row == nil {
@@ -141,6 +158,23 @@ func (f *fixed) write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// head writes the titles, broken where they are wider than their columns; the last lines of all stand side by side.
+func (f *fixed) head(b *strings.Builder) {
+	titles, most := make([][]string, len(f.cols)), 1
+	for i, t := range f.titles {
+		titles[i] = Fill(t, f.width[i])
+		most = max(most, len(titles[i]))
+	}
+	for l := range most {
+		f.line(b, func(i int) string {
+			if at := l - most + len(titles[i]); at >= 0 {
+				return Cut(titles[i][at], f.width[i])
+			}
+			return ""
+		})
+	}
 }
 
 // line writes one line of cells.

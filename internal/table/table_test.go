@@ -174,11 +174,20 @@ func TestWriteFit(t *testing.T) {
 			"--------------------------------------------------\n" +
 			"a_kernel_...long_name  12.5  ...norm.py:12 forward\n" +
 			"                             short\n"},
-		{10, "" + // no narrower than can be read
+		{32, "" + // no narrower than can be read
 			"Kernel          us  Line\n" +
 			"--------------------------------\n" +
 			"a_ker...name  12.5  ...2 forward\n" +
 			"                    short\n"},
+		{31, "" + // the columns below each other instead
+			"Kernel                       us\n" +
+			"-------------------------------\n" +
+			"a_kernel_with_a_long_name  12.5\n" +
+			"\n" +
+			"Kernel          Line\n" +
+			"-------------------------------\n" +
+			"a_kern..._name  ...y:12 forward\n" +
+			"                short\n"},
 	} {
 		var b strings.Builder
 		if err := tab.WriteFit(&b, c.width); err != nil {
@@ -245,7 +254,7 @@ func (s *screen) Width() int { return s.width }
 // TestWidth: lines fit where texts can be cut, numbers stay, and a column's own
 // limit gives way where there is room.
 func TestWidth(t *testing.T) {
-	for _, c := range []struct{ width, name, line int }{{0, 20, 29}, {60, 50, 59}, {59, 50, 59}, {58, 49, 58}, {40, 31, 40}, {21, 12, 21}, {10, 12, 21}} {
+	for _, c := range []struct{ width, name, line int }{{0, 20, 29}, {60, 50, 59}, {59, 50, 59}, {58, 49, 58}, {40, 31, 40}, {21, 12, 21}} {
 		tab := table.New(table.Text("Name").Limit(20), table.Number("Time"), table.Number("N"))
 		tab.Row(strings.Repeat("k", 50), "1.25", "3")
 		s := &screen{width: c.width}

@@ -17,8 +17,8 @@ func (r *Report) WriteText(w io.Writer) error { return r.write(w, false) }
 func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, true) }
 
 func (r *Report) write(w io.Writer, markdown bool) error {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	b := table.NewWriter(w)
+	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	if markdown {
 		line("### %s", r.Text)
 	} else {
@@ -34,9 +34,9 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	t := r.table()
 	var err error
 	if markdown {
-		err = t.WriteMarkdown(&b)
+		err = t.WriteMarkdown(b)
 	} else {
-		err = t.WriteText(&b)
+		err = t.WriteText(b)
 	}
 	if err != nil {
 		return err
@@ -49,22 +49,21 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 		if markdown {
 			write = t.WriteMarkdown
 		}
-		if err := write(&b); err != nil {
+		if err := write(b); err != nil {
 			return err
 		}
 	}
 	line("\nLook first at: %s", r.First.Text)
-	section(&b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Text })
-	section(&b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Text })
-	section(&b, "Gates", len(r.Gates), func(i int) string { return string(r.Gates[i].Outcome) + ": " + r.Gates[i].Text })
-	section(&b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
-	section(&b, "Notes", len(r.Notes), func(i int) string { return r.Notes[i] })
-	_, err = io.WriteString(w, b.String())
-	return err
+	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Text })
+	section(b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Text })
+	section(b, "Gates", len(r.Gates), func(i int) string { return string(r.Gates[i].Outcome) + ": " + r.Gates[i].Text })
+	section(b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
+	section(b, "Notes", len(r.Notes), func(i int) string { return r.Notes[i] })
+	return b.Flush()
 }
 
 // section prints a list under a title; nothing where the list is empty.
-func section(b *strings.Builder, title string, n int, of func(i int) string) {
+func section(b *table.Writer, title string, n int, of func(i int) string) {
 	if n == 0 {
 		return
 	}

@@ -43,7 +43,11 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 		if o.Config, err = profile.LoadConfig(e.Config); err != nil {
 			return o, err
 		}
-	case !e.Demo():
+	case e.Demo():
+		if o.Config, err = profile.ParseConfig(strings.NewReader(demo.Config())); err != nil {
+			return o, err
+		}
+	default:
 		found, err := profile.FindConfig(e.Trace)
 		switch {
 		case err == nil:

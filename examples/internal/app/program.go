@@ -140,7 +140,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		out.width = env.Width
 	}
 	env.Width = out.width
-	if env.Width > 0 && (env.Format == "text" || env.Format == "auto") {
+	if env.Width > 0 && slices.Contains([]string{"text", "auto", "compute-flow"}, env.Format) {
 		out.fit()
 	}
 	env.Stdout = out

@@ -5,10 +5,13 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/llmstrata/strata/internal/table"
 )
 
-// prose breaks lines of running text that are too long for the terminal, between words, and cuts rules of dashes. Rows of tables, which have
-// two spaces between cells, and coloured lines, whose writer knows the width, pass as they are; and so does a document.
+// prose breaks lines of running text that are too long for the terminal, between words, and cuts rules of dashes; text behind a label and two
+// spaces goes on below itself. Rows of tables, which have two spaces more than once, and coloured lines, whose writer knows the width, pass as
+// they are; and so does a document.
 type prose struct {
 	w     io.Writer
 	width int
@@ -49,22 +52,35 @@ func (p *prose) end() error {
 // fit breaks one line.
 func (p *prose) fit(line string) string {
 	text := strings.TrimLeft(line, " ")
-	indent := line[:len(line)-len(text)]
+	first := line[:len(line)-len(text)]
+	indent := first + "  "
+	if label, rest, ok := strings.Cut(text, "  "); ok {
+		text = strings.TrimLeft(rest, " ")
+		first = line[:len(line)-len(text)]
+		indent = strings.Repeat(" ", utf8.RuneCountInString(first))
+		if label == "" || strings.Contains(text, "  ") {
+			return line
+		}
+	}
 	switch {
-	case utf8.RuneCountInString(line) <= p.width || strings.Contains(text, "  ") || strings.Contains(text, "\x1b") || len(indent) > p.width/2:
+	case utf8.RuneCountInString(line) <= p.width || strings.Contains(line, "\x1b") || len(indent) > p.width/2:
 		return line
 	case strings.Trim(text, "-") == "":
 		return line[:p.width]
 	}
 	var out strings.Builder
-	out.WriteString(indent)
-	at := len(indent)
+	out.WriteString(first)
+	at := utf8.RuneCountInString(first)
+	short := strings.HasSuffix(text, "...") // of a name that is cut in any case
 	for i, word := range strings.Split(text, " ") {
 		n := utf8.RuneCountInString(word)
+		if room := p.width - len(indent); short && n > room {
+			word, n = table.Cut(word, room), room
+		}
 		switch {
 		case i > 0 && at+1+n > p.width:
-			out.WriteString("\n" + indent + "  ")
-			at = len(indent) + 2
+			out.WriteString("\n" + indent)
+			at = len(indent)
 		case i > 0:
 			out.WriteByte(' ')
 			at++

@@ -14,9 +14,12 @@ import (
 
 // TestLongLinesFitTheTerminal: running text is broken between words; tables, coloured lines and documents are left as they are.
 func TestLongLinesFitTheTerminal(t *testing.T) {
-	row := "layer     1.234  " + strings.Repeat("9", 40)
+	row := "layer     1.234  12  " + strings.Repeat("9", 40)
 	for _, c := range []struct{ name, format, text, want string }{
 		{"prose", "text", "  - because the device waits for host code in each of the steps\n", "  - because the device waits for host\n    code in each of the steps\n"},
+		{"label", "text", "  MoE:    experts 60, top-k 8, shared 1, intermediate 1024\n", "  MoE:    experts 60, top-k 8, shared 1,\n          intermediate 1024\n"},
+		{"a name that is cut already", "text", "    after " + strings.Repeat("n", 40) + "...\n", "    after\n      " + strings.Repeat("n", 31) + "...\n"},
+		{"a path stays whole", "text", "    next: strata host /" + strings.Repeat("n", 40) + "\n", "    next: strata host\n      /" + strings.Repeat("n", 40) + "\n"},
 		{"one word", "text", strings.Repeat("x", 50) + "\n", strings.Repeat("x", 50) + "\n"},
 		{"µ is one character", "text", "it takes 12 µs 12 µs 12 µs 12 µs 12 µs.\n", "it takes 12 µs 12 µs 12 µs 12 µs 12 µs.\n"},
 		{"table", "text", row + "\n", row + "\n"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -19,6 +20,10 @@ func TestFailOnInEveryCommand(t *testing.T) {
 	train := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz") // degraded, 69.5 % of GPU time in passes
 	sgl := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
 	b300 := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
+	bare := filepath.Join(t.TempDir(), "demo.json.gz") // without its config
+	if err := os.WriteFile(bare, demo.Trace(), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		command string // with its input, by spaces
 		failOn  string
@@ -35,7 +40,7 @@ func TestFailOnInEveryCommand(t *testing.T) {
 		{"triage", "regression 3%", app.ExitInconclusive}, {"triage " + sgl + " --compare-input " + b300, "regression 3%", app.ExitFailed},
 		{"triage " + b300 + " --compare-input " + sgl, "regression 3%", app.ExitOK},
 		{"light " + decode + " --config " + config, "floor 30%", app.ExitOK}, {"light " + decode + " --config " + config, "floor 40%", app.ExitFailed},
-		{"light " + none, "floor 40%", app.ExitError}, {"report", "floor 40%", app.ExitInconclusive},
+		{"light " + none, "floor 40%", app.ExitError}, {"report", "floor 40%", app.ExitFailed}, {"report " + bare, "floor 40%", app.ExitInconclusive},
 		{"report " + decode + " --config " + config, "floor 30%", app.ExitOK}, {"report " + decode + " --config " + config, "floor 40%", app.ExitFailed},
 		{"compare --a " + b300 + " --b " + sgl, "regression 3%", app.ExitFailed}, {"compare --a " + sgl + " --b " + b300, "regression 3%", app.ExitOK},
 		{"layers", "idle 5%", app.ExitUsage}, {"host", "coverage 90%", app.ExitUsage}, {"triage", "expsed-comm 5%", app.ExitUsage}, {"export", "coverage", app.ExitUsage},

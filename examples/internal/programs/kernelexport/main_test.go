@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -309,10 +310,18 @@ func TestExpertsFasterThanExpected(t *testing.T) {
 	}
 }
 
-// TestNoConfigNoCosts: without a model nothing is counted, and the launch is as recorded.
+// TestNoConfigNoCosts: without a model nothing is counted, and the launch is as recorded; the demo has its model.
 func TestNoConfigNoCosts(t *testing.T) {
+	counted := func(r map[string]string) bool { return r["gflop"] != "0" && r["floor_ns"] != "0" }
+	if !slices.ContainsFunc(rows(t), counted) {
+		t.Error("no row of the demo has costs")
+	}
+	path := filepath.Join(t.TempDir(), "demo.json.gz")
+	if err := os.WriteFile(path, demo.Trace(), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	grids := 0
-	for _, r := range rows(t) {
+	for _, r := range rows(t, "--trace", path) {
 		if r["gflop"] != "0" || r["floor_ns"] != "0" || r["bound"] != "" {
 			t.Fatalf("row %s: %s GFLOP, floor %s", r["index"], r["gflop"], r["floor_ns"])
 		}

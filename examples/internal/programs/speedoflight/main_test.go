@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/layer/roofline"
@@ -60,13 +61,33 @@ func TestWrongUse(t *testing.T) {
 			t.Errorf("%s: exit code %d, want 2: %s", name, r.Code, r.Stderr)
 		}
 	}
+	bare := filepath.Join(t.TempDir(), "demo.json.gz")
+	if err := os.WriteFile(bare, demo.Trace(), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for name, args := range map[string][]string{
-		"a trace without a config": nil,
+		"a trace without a config": {"--trace", bare},
 		"a GPU that is none":       {"--config", llama(t), "--device", "H900", "--tokens", "1"},
 	} {
 		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 {
 			t.Errorf("%s: exit code %d: %s", name, r.Code, r.Stderr)
 		}
+	}
+}
+
+// TestDemoHasItsModel: without a file there is a floor for every pass, none above what the GPU took.
+func TestDemoHasItsModel(t *testing.T) {
+	var r roofline.Report
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--format", "json").Stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.Passes {
+		if p := &r.Passes[i]; p.Floor <= 0 || p.Floor > p.Wall {
+			t.Errorf("pass %d takes %v, its floor is %v", i, p.Wall, p.Floor)
+		}
+	}
+	if len(r.Passes) != 5 {
+		t.Errorf("%d passes, want 5", len(r.Passes))
 	}
 }
 
