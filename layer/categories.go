@@ -133,12 +133,21 @@ func (a *Device) labelLayers() {
 			types = a.of.Config.LayerTypesN(n, place)
 		}
 		if a.Passes[p].FromEnd {
-			types = types[min(1, len(types)):] // none of the layers present is known to be the first
+			types = typesFromEnd(&a.Passes[p])
 		}
 		for l := range a.Passes[p].Layers {
 			a.labelLayer(&a.Passes[p].Layers[l], types, n, place)
 		}
 	}
+}
+
+// typesFromEnd labels layers of which none is known to be the first, and the last one only where the window holds the end of the pass.
+func typesFromEnd(p *ForwardPass) []profile.LayerType {
+	types := slices.Repeat([]profile.LayerType{profile.TypeLayer}, p.FirstLayer+len(p.Layers))
+	if n := len(types); n > 0 && p.Partial == CutAtStart {
+		types[n-1] = profile.TypeFinal
+	}
+	return types
 }
 
 func (a *Device) labelLayer(lay *Layer, types []profile.LayerType, n int, place profile.HashPlacement) {

@@ -35,6 +35,16 @@ func TestCountedFromTheEnd(t *testing.T) {
 		t.Errorf("layer 0 of half a pass: %v, want ErrRange", err)
 	}
 
+	for i := range p.Layers { // the last one is the model's last, as the window holds the end of the pass, and none is its first
+		want := "LAYER"
+		if i == len(p.Layers)-1 {
+			want = "FINAL"
+		}
+		if p.Layers[i].Type != want {
+			t.Errorf("layer %d is called %q, want %q", p.LayerNumber(p.Layers[i].Index), p.Layers[i].Type, want)
+		}
+	}
+
 	_, p = pass(layer.Analyze(t.Context(), half, layer.Options{NumLayers: n}))
 	if last := p.FirstLayer + len(p.Layers) - 1; p.FromEnd || p.LayerNumber(last) != n-1 {
 		t.Errorf("with N: from the end %v, the last layer is %d, want %d", p.FromEnd, p.LayerNumber(last), n-1)
