@@ -132,22 +132,16 @@ func (a *Device) labelLayers() {
 		if a.of.Config != nil && n == a.NumLayers {
 			types = a.of.Config.LayerTypesN(n, place)
 		}
-		if a.Passes[p].FromEnd {
-			types = typesFromEnd(&a.Passes[p])
+		if fp := &a.Passes[p]; fp.FromEnd { // none is known to be the first, and the last only where the window holds the pass's end
+			types = profile.LayerTypes(len(fp.Layers)+2, nil, 0, place)[1:]
+			if fp.Partial == CutAtStart {
+				types = types[1:]
+			}
 		}
 		for l := range a.Passes[p].Layers {
 			a.labelLayer(&a.Passes[p].Layers[l], types, n, place)
 		}
 	}
-}
-
-// typesFromEnd labels layers of which none is known to be the first, and the last one only where the window holds the end of the pass.
-func typesFromEnd(p *ForwardPass) []profile.LayerType {
-	types := slices.Repeat([]profile.LayerType{profile.TypeLayer}, p.FirstLayer+len(p.Layers))
-	if n := len(types); n > 0 && p.Partial == CutAtStart {
-		types[n-1] = profile.TypeFinal
-	}
-	return types
 }
 
 func (a *Device) labelLayer(lay *Layer, types []profile.LayerType, n int, place profile.HashPlacement) {

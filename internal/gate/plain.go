@@ -142,7 +142,11 @@ func (s *Suite) writeMarkdown(w io.Writer) error {
 	if s.Name != "" {
 		fmt.Fprintf(b, "%s\n\n", table.EscapeMarkdown(s.Name))
 	}
-	fmt.Fprintf(b, "%d checks: %d failed, %d inconclusive, %d passed, %d skipped\n\n", len(s.Checks), n[Failed], n[Inconclusive], n[Passed], n[Skipped])
+	word := "checks"
+	if len(s.Checks) == 1 {
+		word = "check"
+	}
+	fmt.Fprintf(b, "%d %s: %d failed, %d inconclusive, %d passed, %d skipped\n\n", len(s.Checks), word, n[Failed], n[Inconclusive], n[Passed], n[Skipped])
 	t := table.New(table.Text("Check"), table.Text("Verdict"), table.Number("Value"), table.Number("Limit"), table.Text("What was found"), table.Text("Where"))
 	for _, v := range []Verdict{Failed, Inconclusive, Passed, Skipped} {
 		for i := range s.Checks {

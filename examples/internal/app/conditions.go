@@ -214,5 +214,5 @@ func (e *Env) Judge(tell func(Condition) gate.Check, own ...gate.Check) error {
 			s.Checks = append(s.Checks, tell(c))
 		}
 	}
-	return s.Err()
+	return e.Judged(s)
 }

@@ -57,6 +57,7 @@ type Env struct {
 	Stderr io.Writer
 
 	progress *progress
+	checks   checks
 	memory   memoryLimit
 	health   trace.HealthStatus // the worst of the traces that were read
 }

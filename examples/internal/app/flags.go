@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -71,19 +72,10 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers", "which `END` of the model the config's hash layers are at: "+strings.Join(hashLayers, ", "))
 	}
 	if has(DeviceFlag) {
-		usual, words := Busiest, Busiest+": the one with most GPU time"
-		switch {
-		case p.SumsGPUs:
-			usual, words = AllGPUs, words+"; "+AllGPUs+": times are sums over them"
-		case p.AllGPUs:
-			words += "; " + AllGPUs + ": every one"
-		}
-		fs.StringVar(&env.Device, "device", usual, "which GPU of the trace, its `NUMBER`; "+words)
+		p.deviceFlag(fs, env)
 	}
 	if has(FormatFlag) {
-		env.Format = p.Formats[0]
-		fs.Var(oneOf(&env.Format, p.Formats), "format", "output `FORMAT`: "+strings.Join(p.Formats, ", "))
-		fs.IntVar(&env.Width, "width", 0, "how many `CHARACTERS` wide tables of text may be; 0: as the terminal, and without one as they come")
+		p.formatFlags(fs, env)
 	}
 	if has(OutputFlag) {
 		OutputFile(fs, &env.Output, "output", "write to this `FILE`, all or nothing; empty or -: stdout")
@@ -98,6 +90,29 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	return fs
 }
 
+// deviceFlag defines --device.
+func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
+	usual, words := Busiest, Busiest+": the one with most GPU time"
+	switch {
+	case p.SumsGPUs:
+		usual, words = AllGPUs, words+"; "+AllGPUs+": times are sums over them"
+	case p.AllGPUs:
+		words += "; " + AllGPUs + ": every one"
+	}
+	fs.StringVar(&env.Device, "device", usual, "which GPU of the trace, its `NUMBER`; "+words)
+}
+
+// formatFlags defines --format and --width.
+func (p Program) formatFlags(fs *flag.FlagSet, env *Env) {
+	env.Format = p.Formats[0]
+	usage := "output `FORMAT`: " + strings.Join(p.Formats, ", ")
+	if more := p.checkFormats(); len(more) > 0 {
+		usage += "; and what --fail-on says, alone, for build servers: " + strings.Join(more, ", ")
+	}
+	fs.Var(&choice{&env.Format, append(slices.Clone(p.Formats), p.checkFormats()...), elsewhere}, "format", usage)
+	fs.IntVar(&env.Width, "width", 0, "how many `CHARACTERS` wide tables of text may be; 0: as the terminal, and without one as they come")
+}
+
 // check verifies what single flags cannot.
 func (e *Env) check(p Program) error {
 	if e.NumLayers < 0 {
@@ -110,10 +125,11 @@ func (e *Env) check(p Program) error {
 type choice struct {
 	value   *string
 	allowed []string
+	hint    func(string) string // on a value that is not allowed; nil: none
 }
 
 // oneOf returns a flag that accepts the allowed values only.
-func oneOf(value *string, allowed []string) *choice { return &choice{value, allowed} }
+func oneOf(value *string, allowed []string) *choice { return &choice{value, allowed, nil} }
 
 // Choice defines a flag that accepts the allowed values only, the first being
 // the default, and returns where its value is.
@@ -141,7 +157,11 @@ func (c *choice) String() string {
 
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.allowed, s) {
-		return fmt.Errorf("want one of %s", strings.Join(c.allowed, ", "))
+		text := "want one of " + strings.Join(c.allowed, ", ")
+		if c.hint != nil && c.hint(s) != "" {
+			text += " (" + c.hint(s) + ")"
+		}
+		return errors.New(text)
 	}
 	*c.value = s
 	return nil

@@ -52,6 +52,8 @@ type Program struct {
 	// FailOn are the conditions that the program can tell, for --fail-on and --allow-inconclusive, which it has where there are any; see
 	// [Env.Judge].
 	FailOn []string
+	// Judges says that the program has a --fail-on of its own, and ends with [Env.Judged].
+	Judges bool
 	// Flags defines the program's own flags; nil where it has none.
 	Flags func(*flag.FlagSet)
 	// More defines further own flags that the help lists apart, under MoreTitle;
@@ -144,8 +146,11 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		out.fit()
 	}
 	env.Stdout = out
+	env.divert(p)
 	env.progress = newProgress(env.Progress, stderr)
-	err = p.Run(ctx, env)
+	if err = p.Run(ctx, env); err == nil {
+		err = env.undiverted()
+	}
 	env.progress.clear()
 	if judged(err) { // the output says what was found, and is whole
 		if ferr := out.finish(nil); ferr != nil && !out.gone() {
@@ -209,6 +214,11 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 	}
 	if p.Args == "" && len(env.Args) > 0 {
 		return fmt.Errorf("unexpected argument %q", env.Args[0])
+	}
+	given := false
+	fs.Visit(func(f *flag.Flag) { given = given || f.Name == "fail-on" })
+	if err := env.needsConditions(p, given); err != nil {
+		return err
 	}
 	noteObsolete(fs, env)
 	if err := env.check(p); err != nil {

@@ -66,7 +66,8 @@ func TestConditionsAreDocumented(t *testing.T) {
 	}
 	commands := []string{"layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export", "perfetto"}
 	rows := 0
-	for _, line := range strings.Split(string(text), "\n") {
+	conditions, _, _ := strings.Cut(string(text), "## Formats")
+	for _, line := range strings.Split(conditions, "\n") {
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 || !strings.HasPrefix(cells[1], " `") {
 			continue

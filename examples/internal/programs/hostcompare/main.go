@@ -37,7 +37,7 @@ func program() app.Program {
 			"host-compare --baseline old.sqlite --target new.sqlite --fail-on 3%   # exit code 3 for a regression",
 			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
 		},
-		Common: app.TraceFlag | app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag, SumsGPUs: true,
+		Common: app.TraceFlag | app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag, SumsGPUs: true, Judges: true,
 		Formats: []string{"text", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
@@ -74,7 +74,7 @@ func run(ctx context.Context, env *app.Env, o options) error {
 }
 
 // check holds a comparison against --fail-on.
-func (o *options) check(c *hostcompare.Comparison) error {
+func (o *options) check(env *app.Env, c *hostcompare.Comparison) error {
 	if o.failOn == "" {
 		return nil
 	}
@@ -91,8 +91,8 @@ func (o *options) check(c *hostcompare.Comparison) error {
 		check.Verdict = gate.Failed
 		check.Message = fmt.Sprintf("%s %s %+.1f µs a step", slower[0].Op, slower[0].Status, slower[0].DeltaUS)
 	}
-	s := gate.Suite{Program: "host-compare", Checks: []gate.Check{check}, AllowInconclusive: o.allow}
-	return s.Err()
+	check.Place.File = o.target
+	return env.Judged(gate.Suite{Name: o.baseline + " → " + o.target, Checks: []gate.Check{check}, AllowInconclusive: o.allow})
 }
 
 // load reads a run, or the GPU of it that --device names.
@@ -129,7 +129,7 @@ func compare(ctx context.Context, env *app.Env, o options) error {
 	if err := write(ctx, env, o, b, c); err != nil {
 		return err
 	}
-	return o.check(c)
+	return o.check(env, c)
 }
 
 // write prints a comparison; b is the target.

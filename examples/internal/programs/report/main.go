@@ -40,7 +40,7 @@ func Program() app.Program {
 			"report new.json.gz --against old.json.gz --fail-on 'regression 3%' --fail-on 'health degraded' --format junit --output strata.xml",
 		},
 		Common:  app.AllFlags,
-		Formats: []string{"text", "markdown", "json", gate.JUnit, gate.SARIF, gate.Benchfmt, gate.Prometheus},
+		Formats: []string{"text", "markdown", "json", gate.Benchfmt},
 		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
@@ -103,29 +103,20 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := o.write(env, r, checks); err != nil {
 		return err
 	}
-	return checks.Err()
+	return env.Judged(*checks)
 }
 
-// write prints the report, or what its conditions say, in the format asked for.
+// write prints the report in the format asked for, and behind text what its conditions say.
 func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) error {
 	switch env.Format {
 	case "json":
 		return env.WriteJSON(r)
-	case gate.JUnit, gate.SARIF, gate.Prometheus:
-		if len(checks.Checks) == 0 {
-			return app.Usagef("--format %s tells what conditions say: --fail-on names them", env.Format)
-		}
-		return checks.Write(env.Stdout, env.Format)
 	case gate.Benchfmt:
 		return benchmarks(env, r)
 	}
 	text := strata.ReportText{Width: env.Width, Color: env.Color, Markdown: env.Format == "markdown", All: o.all}
-	if err := r.WriteText(env.Stdout, text); err != nil || len(checks.Checks) == 0 {
+	if err := r.WriteText(env.Stdout, text); err != nil || text.Markdown || len(checks.Checks) == 0 {
 		return err
-	}
-	if text.Markdown {
-		fmt.Fprintln(env.Stdout)
-		return checks.Write(env.Stdout, gate.Markdown)
 	}
 	fmt.Fprintln(env.Stdout, "\nConditions")
 	for i := range checks.Checks {

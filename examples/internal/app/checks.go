@@ -1,0 +1,107 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/gate"
+)
+
+// Every program with --fail-on writes what its conditions say for build servers: instead of its results, in one of these forms.
+// A program that lists one of them among its own formats has a meaning of its own for it, and the conditions stand behind that.
+
+// checkFormats are the forms of conditions that are no formats of the program's own.
+func (p Program) checkFormats() []string {
+	if len(p.FailOn) == 0 && !p.Judges {
+		return nil
+	}
+	return slices.DeleteFunc(gate.Formats(), func(f string) bool { return slices.Contains(p.Formats, f) })
+}
+
+// checks is where the conditions go whose form was asked for.
+type checks struct {
+	program string
+	format  string    // "" where none was asked for
+	out     io.Writer // of the conditions
+	written bool
+}
+
+// divert makes room for the conditions where their form was asked for: the program prints its first format to nobody.
+func (e *Env) divert(p Program) {
+	e.checks.program = strings.TrimPrefix(p.Name, "strata ")
+	if !slices.Contains(p.checkFormats(), e.Format) {
+		return
+	}
+	e.checks.format, e.checks.out = e.Format, e.Stdout
+	e.Format, e.Stdout = p.Formats[0], silent{}
+}
+
+// silent takes what nobody asked for.
+type silent struct{}
+
+func (silent) Write(b []byte) (int, error) { return len(b), nil }
+
+// undiverted is the error of a program that ended well without a word on its conditions.
+func (e *Env) undiverted() error {
+	if e.checks.format == "" || e.checks.written {
+		return nil
+	}
+	return Usagef("--format %s: with these flags there is nothing to judge", e.checks.format)
+}
+
+// needsConditions refuses a form of conditions where there are none.
+func (e *Env) needsConditions(p Program, given bool) error {
+	if given || !slices.Contains(p.checkFormats(), e.Format) {
+		return nil
+	}
+	return fmt.Errorf("--format %s tells what conditions say: --fail-on names them", e.Format)
+}
+
+// Judged writes what conditions say in the form that was asked for, and returns the error that the program ends with: nil where none is met.
+// Behind results in Markdown they are a table.
+func (e *Env) Judged(s gate.Suite) error {
+	s.Program, s.Name = cmp.Or(s.Program, e.checks.program), cmp.Or(s.Name, e.TraceName())
+	for i := range s.Checks {
+		if s.Checks[i].Place == (gate.Place{}) {
+			s.Checks[i].Place.File = e.Trace
+		}
+	}
+	var err error
+	switch {
+	case len(s.Checks) == 0:
+	case e.checks.format != "":
+		e.checks.written = true
+		err = s.Write(e.checks.out, e.checks.format)
+	case e.Format == gate.Markdown:
+		if _, err = io.WriteString(e.Stdout, "\n"); err == nil {
+			err = s.Write(e.Stdout, gate.Markdown)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.Err()
+}
+
+// elsewhere says who has a format that a program lacks, "" where nobody does.
+func elsewhere(format string) string {
+	switch format {
+	case "csv", "ndjson":
+		return "strata export has it"
+	case "parquet":
+		return "strata export writes CSV, which docs/export.md turns into it"
+	case "compute-flow":
+		return "strata breakdown has it"
+	case "html":
+		return "--html FILE writes a page, where the command has it"
+	case "text", gate.Markdown:
+		return "most commands have it"
+	}
+	if slices.Contains(gate.Formats(), format) {
+		return "every command with --fail-on has it"
+	}
+	return ""
+}
