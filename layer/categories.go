@@ -66,9 +66,7 @@ func (w *work) nameExperts(a *Device, results []passResult) {
 // expertProducts returns the products of the experts among the kernels of a pass, which are in launch order. What shared experts
 // compute beside the others on a stream of its own is not among them.
 func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
-	var stream trace.StreamID
-	var products []int32 // since the choice
-	chosen := false
+	stream, products, chosen := trace.StreamID(0), []int32(nil), false // since the choice
 	for _, i := range kernels {
 		id := w.seq.ID[i]
 		switch w.facts[id].Role {
@@ -99,8 +97,7 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 // expertOps returns a test whether an activity was launched inside an op of a mixture of experts; nil where the trace has none.
 // Ops that also run shared experts say nothing about a single product.
 func (w *work) expertOps() func(trace.Event) bool {
-	is := map[trace.NameID]bool{}
-	found := false
+	is, found := map[trace.NameID]bool{}, false
 	for e := range w.t.Events(trace.LaneOp) {
 		w.watch.Row()
 		id := e.NameID()
