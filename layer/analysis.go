@@ -3,19 +3,16 @@ package layer
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/stop"
-	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
 // None is the pass or layer of a kernel that is outside any.
-const None = -1
+const None = none
 
 // Analysis is the result of [Analyze]: all GPUs of a trace, each with its passes, their layers, and the place of every
 // activity. It is complete when Analyze returns, is not changed afterwards and is safe for concurrent readers; only twins
@@ -41,34 +38,6 @@ type Analysis struct {
 	facts     map[trace.NameID]*classify.Facts // of the names of all kernels
 	found     *found                           // nil when all is found
 	lines     *modelLines
-}
-
-// found is what is found once for all devices, so that many of them cost no more than their kernels.
-type found struct {
-	acts       map[trace.DeviceID][]int32 // rows of the GPU lane by device, by start
-	frames     func() *frames
-	rules, own *classify.Ruleset // the profile's with the user's, and those alone
-}
-
-// findOnce looks through the trace once for all devices.
-func findOnce(watch *stop.Watch, t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
-	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
-	counts := map[trace.DeviceID]int{}
-	for e := range t.Events(trace.LaneGPU) {
-		watch.Row()
-		counts[e.Device()]++
-	}
-	for d, n := range counts {
-		f.acts[d] = make([]int32, 0, n)
-	}
-	row := int32(0)
-	for e := range t.Events(trace.LaneGPU) {
-		watch.Row()
-		f.acts[e.Device()] = append(f.acts[e.Device()], row)
-		row++
-	}
-	f.frames = sync.OnceValue(func() *frames { return readFrames(watch, t) })
-	return f
 }
 
 // Device is what ran on one GPU.
@@ -338,29 +307,11 @@ type Partial string
 
 // The ways a pass can be cut.
 const (
-	Whole      Partial = ""
-	CutAtStart Partial = "start"
-	CutAtEnd   Partial = "end"
-	CutAtBoth  Partial = "both"
+	Whole      = Partial(uncut)
+	CutAtStart = Partial(cutAtStart)
+	CutAtEnd   = Partial(cutAtEnd)
+	CutAtBoth  = Partial(cutAtBoth)
 )
-
-// ends says which ends of a pass the window cuts off.
-func (p Partial) ends() segment.Cuts {
-	return segment.Cuts{Start: p == CutAtStart || p == CutAtBoth, End: p == CutAtEnd || p == CutAtBoth}
-}
-
-// partialOf is the inverse of ends.
-func partialOf(c segment.Cuts) Partial {
-	switch {
-	case c.Start && c.End:
-		return CutAtBoth
-	case c.Start:
-		return CutAtStart
-	case c.End:
-		return CutAtEnd
-	}
-	return Whole
-}
 
 // Layer is one decoder layer of one pass.
 type Layer struct {

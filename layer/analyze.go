@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -69,9 +70,10 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 		p, _ = profile.Infer(opts.Config)
 	}
 	p = p.WithAnchor(opts.Anchor)
+	frameworks := framework.All()
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
-		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}, lines: &modelLines{t: t}}
-	a.framework = sync.OnceValue(func() string { return frameworkOf(t) })
+		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}, lines: &modelLines{t: t, frameworks: frameworks}}
+	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })
 	a.found = findOnce(watch, t, p, opts.Rules)
 	gpus := devicesOf(watch, t, a.found.acts)
 	names := gpuNames(t)
@@ -82,9 +84,30 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 	return a
 }
 
+// work is the analysis of one GPU.
+type work struct {
+	*Work
+	opts Options
+	op   []uint16 // index into Device.operators; nil: not looked for
+
+	dims    map[string][2]int // see weightOf
+	passKey []byte            // see operatorsOf
+}
+
+// collect gathers the device's activities.
+func (a *Device) collect(watch *stop.Watch) *work {
+	found, opts := a.of.found, a.of.opts
+	w := &work{Work: collect(watch, a.of.trace, a.ID, found.acts[a.ID]), opts: opts}
+	delete(found.acts, a.ID)
+	w.onlyModules, w.onlyAnchors = opts.Boundaries == BoundariesModules, opts.Boundaries == BoundariesAnchorCloses
+	w.onlyRepeats = opts.Boundaries == BoundariesRepeats
+	w.readStep = func(name string) (stepNote, bool) { return readStep(name, opts.StepPatterns) }
+	return w
+}
+
 // find finds the passes and layers of the device. Where it fails all kernels stand outside of passes.
 func (a *Device) find(watch *stop.Watch) error {
-	w := collect(watch, a)
+	w := a.collect(watch)
 	model := w.model(a)
 	a.classify(w)
 	err := w.segment(a, model)
@@ -140,7 +163,7 @@ func (w *work) autoAnchor(candidates []string) string {
 	return ""
 }
 
-// segment finds passes, then layers in each, then the passes that the window cut.
+// segment finds the passes and their layers by the evidence that was asked for.
 func (w *work) segment(a *Device, m *modelFacts) error {
 	var f *frames
 	if w.opts.Boundaries == BoundariesAuto || w.opts.Boundaries == BoundariesModules {
@@ -153,45 +176,18 @@ func (w *work) segment(a *Device, m *modelFacts) error {
 	if w.opts.Boundaries == BoundariesAnchorCloses && a.NumAnchors == 0 {
 		return noAnchors(m, w)
 	}
-	spans, evidence := w.findPasses(f, m)
-	results := make([]passResult, len(spans))
-	for p := range spans {
-		w.look()
-		results[p] = w.prepare(spans[p])
-	}
-	m = w.assignByModel(results, f, m)
-	if w.models[""] == m { // else what lies between the passes is of no known model
-		results = w.addLoose(results, m)
-		w.judge(results, m)
-	}
-	if err := w.checkAgainst(w.ofModel(results, m), f, m); err != nil {
+	found, err := w.climb(f, m)
+	if err != nil {
 		return err
 	}
-	strays := w.dropStrays(results)
-	w.finish(a, w.withEmpty(results), m, evidence)
-	a.Notes = append(a.Notes, strays...)
+	w.finish(a, found)
+	a.Notes = append(a.Notes, found.notes...)
 	return nil
 }
 
-// place notes pass, layer and half of each kernel of the passes.
-func (w *work) place(results []passResult) {
-	for p := range results {
-		r := &results[p]
-		w.watch.Rows(len(r.kernels))
-		for k, i := range r.kernels {
-			w.pass[i], w.layer[i] = int32(p), r.layer[k]
-			if w.layer[i] != None && w.half[i] == None {
-				w.half[i] = 0
-			}
-			if w.layer[i] == None {
-				w.half[i] = None
-			}
-		}
-	}
-}
-
 // finish writes passes and kernels.
-func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence []Evidence) {
+func (w *work) finish(a *Device, found *foundPasses) {
+	results, m := found.results, found.model
 	w.findOperators(a, results, true)
 	w.place(results)
 	a.NumLayers, a.LayerSource = m.layers, m.source
@@ -204,7 +200,9 @@ func (w *work) finish(a *Device, results []passResult, m *modelFacts, evidence [
 	w.countTokens(a, results)
 	a.listModels(w, results)
 	a.cover()
-	a.Evidence = append(a.Evidence, evidence...)
+	for _, e := range found.evidence {
+		a.Evidence = append(a.Evidence, Evidence(e))
+	}
 	a.addLayerEvidence(w, results)
 	a.labelLayers()
 	a.chooseSteady(w.watch)
@@ -260,22 +258,16 @@ func (w *work) fillKernels(a *Device) {
 	a.columns = c
 }
 
-// forget takes back what was written about kernels.
-func (w *work) forget() {
-	for i := range w.pass {
-		w.pass[i], w.layer[i], w.half[i] = None, None, None
-	}
-}
-
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
-	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Annotation: r.step, Host: w.hostOf(r), Partial: r.cut,
+	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Host: HostSpan(w.hostOf(r)), Partial: Partial(r.cut),
 		FirstLayer: r.first, PassEvidence: r.evidence, LayerEvidence: r.levidence, Confidence: r.conf, FromEnd: r.fromEnd}
 	if r.count > 0 {
 		fp.Confidence = min(r.conf, r.lconf)
 	}
 	if r.step != nil {
-		fp.Stage, fp.Batch, fp.Tokens = r.step.Stage, r.step.Batch, r.step.Tokens
+		st := stepOf(r.step)
+		fp.Annotation, fp.Stage, fp.Batch, fp.Tokens = &st, st.Stage, st.Batch, st.Tokens
 	}
 	if r.draft && fp.Stage == StageUnknown {
 		fp.Stage = StageDraft
@@ -362,7 +354,7 @@ func (a *Device) addLayerEvidence(w *work, results []passResult) {
 	order := make([]int, 0, 2*len(results)) // whole passes speak first
 	for _, cut := range []bool{false, true} {
 		for p := range results {
-			if (results[p].cut != Whole) == cut {
+			if (results[p].cut != uncut) == cut {
 				order = append(order, p)
 			}
 		}

@@ -20,7 +20,7 @@ type modelFacts struct {
 }
 
 // anchorPositions returns the positions of anchor kernels among kernels.
-func (w *work) anchorPositions(kernels []int32, m *modelFacts) []int {
+func (w *Work) anchorPositions(kernels []int32, m *modelFacts) []int {
 	var pos []int
 	for k, i := range kernels {
 		if m.isAnchor[w.seq.ID[i]] {
@@ -31,7 +31,7 @@ func (w *work) anchorPositions(kernels []int32, m *modelFacts) []int {
 }
 
 // findAnchors marks the names that contain the anchor and counts their kernels.
-func (w *work) findAnchors(anchor string) (is []bool, count int) {
+func (w *Work) findAnchors(anchor string) (is []bool, count int) {
 	is = make([]bool, len(w.names))
 	if anchor == "" {
 		return is, 0
@@ -50,14 +50,14 @@ func (w *work) findAnchors(anchor string) (is []bool, count int) {
 // byAnchors cuts a pass at the profile's anchors. An anchor that closes its block puts every boundary right behind it, one
 // that opens it right before it; the far end of layer 0 or of the last layer is found by comparing with the other layers,
 // so that embedding and logits stay outside.
-func (w *work) byAnchors(r *passResult, m *modelFacts) bool {
+func (w *Work) byAnchors(r *passResult, m *modelFacts) bool {
 	pos := w.anchorPositions(r.line, m)
 	per := m.blocks
-	if len(pos) < 2*per || len(pos)%per != 0 && r.cut == Whole {
+	if len(pos) < 2*per || len(pos)%per != 0 && r.cut == uncut {
 		return false
 	}
 	n := len(pos) / per
-	if m.layers > 0 && n != m.layers && r.cut == Whole {
+	if m.layers > 0 && n != m.layers && r.cut == uncut {
 		return false
 	}
 	all := pos
@@ -67,7 +67,7 @@ func (w *work) byAnchors(r *passResult, m *modelFacts) bool {
 		off = 0
 	}
 	if rest := len(pos) % per; rest > 0 {
-		if r.cut == CutAtStart {
+		if r.cut == cutAtStart {
 			pos = pos[rest:]
 		}
 		pos = pos[:n*per]
@@ -87,7 +87,7 @@ func (w *work) byAnchors(r *passResult, m *modelFacts) bool {
 	if at != c.At {
 		c = params.CutAt(r.seq, c.Comb, c.ReferenceAt(at))
 	}
-	if r.cut == Whole || m.layers == 0 {
+	if r.cut == uncut || m.layers == 0 {
 		w.byStructure(r, c, "anchor", params.ConfidenceAnchor)
 	} else {
 		w.byFitted(r, params.Window(r.seq, c, m.layers, r.cut.ends()), "anchor", params.ConfidenceAnchor)
@@ -97,7 +97,7 @@ func (w *work) byAnchors(r *passResult, m *modelFacts) bool {
 }
 
 // assignHalves numbers the blocks within each layer by the anchors that close or open them.
-func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
+func (w *Work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 	if m.blocks < 2 {
 		return
 	}
@@ -106,7 +106,7 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 	for k, i := range r.kernels {
 		layerOf[i] = r.layer[k]
 	}
-	half, layer := int8(0), int32(None)
+	half, layer := int8(0), int32(none)
 	next := 0
 	missing := int8(0) // halves of the first layer that the window cuts off
 	if r.cutFirst {
@@ -138,12 +138,12 @@ func (w *work) assignHalves(r *passResult, pos []int, m *modelFacts) {
 		}
 	}
 	for _, i := range r.line {
-		if layerOf[i] != None {
+		if layerOf[i] != none {
 			w.half[i] = halves[i]
 		}
 	}
 	for _, i := range r.side { // the half of the last kernel of the main line that started before
-		if layerOf[i] == None {
+		if layerOf[i] == none {
 			continue
 		}
 		w.half[i] = 0

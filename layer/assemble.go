@@ -92,7 +92,7 @@ func (g *GivenPass) first() trace.EventID {
 }
 
 func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
-	w := collect(watch, a)
+	w := a.collect(watch)
 	m := w.model(a)
 	a.classify(w)
 	results, err := w.given(passes)
@@ -139,7 +139,7 @@ func (w *work) given(passes []GivenPass) ([]passResult, error) {
 	results := make([]passResult, len(passes))
 	for p := range passes {
 		g, r := &passes[p], &results[p]
-		r.evidence, r.levidence, r.cut, r.count = g.Evidence.Kind, g.Evidence.Kind, g.Partial, len(g.Layers)
+		r.evidence, r.levidence, r.cut, r.count = g.Evidence.Kind, g.Evidence.Kind, partial(g.Partial), len(g.Layers)
 		r.conf, r.lconf = g.Evidence.Confidence, g.Evidence.Confidence
 		take := func(ids []trace.EventID, halves []int8, lay int32) error {
 			for k, id := range ids {

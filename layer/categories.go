@@ -9,9 +9,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// rowsPerName is how many rows of a plain loop the classification of a name costs.
-const rowsPerName = 256
-
 // classify gives every distinct kernel name a category: the user's rules, then the profile's.
 func (a *Device) classify(w *work) {
 	a.categoryOf = make([]uint16, len(w.names))

@@ -7,9 +7,9 @@ var (
 	// ErrNoKernels: the trace has no GPU activities to analyse.
 	ErrNoKernels = errors.New("layer: no GPU kernels")
 	// ErrNoEvidence: what the asked-for mode needs is not in the trace.
-	ErrNoEvidence = errors.New("layer: no evidence")
+	ErrNoEvidence = errNoEvidence
 	// ErrContradiction: config or flags say one thing, the trace another.
-	ErrContradiction = errors.New("layer: config contradicts the trace")
+	ErrContradiction = errContradiction
 	// ErrRange: a pass, layer or device that does not exist was asked for.
 	ErrRange = errors.New("layer: out of range")
 )

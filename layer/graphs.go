@@ -14,7 +14,7 @@ type replay struct {
 }
 
 // replaysIn returns the graph launches of a segment with their kernels, in launch order.
-func (w *work) replaysIn(kernels []int32) []replay {
+func (w *Work) replaysIn(kernels []int32) []replay {
 	var out []replay
 	for k, i := range kernels {
 		if !w.replayed(i) || !w.call(i).Valid() {
@@ -32,10 +32,10 @@ func (w *work) replaysIn(kernels []int32) []replay {
 
 // passesFromGraphs makes a pass around every full replay: a graph launch whose kernels hold a whole stack of layers. The
 // eager kernels between two replays are split into the epilogue of the one and the prologue of the next.
-func (w *work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, Evidence, bool) {
+func (w *Work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, finding, bool) {
 	replays := w.replaysIn(seg.kernels)
 	if len(replays) == 0 {
-		return nil, Evidence{}, false
+		return nil, finding{}, false
 	}
 	var full []replay
 	kernels := 0
@@ -49,7 +49,7 @@ func (w *work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, Evi
 	}
 	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
 	if len(full) == 0 || !params.GraphsHold(kernels, len(seg.kernels)) {
-		return nil, Evidence{}, false
+		return nil, finding{}, false
 	}
 	spans := make([][2]int, len(full))
 	for i, r := range full {
@@ -59,13 +59,13 @@ func (w *work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, Evi
 	for i := range passes {
 		passes[i].evidence, passes[i].conf = "graph", params.ConfidenceGraph
 	}
-	ev := Evidence{For: "passes", Kind: "graph", Passes: len(passes), Confidence: params.ConfidenceGraph,
+	ev := finding{For: "passes", Kind: "graph", Passes: len(passes), Confidence: params.ConfidenceGraph,
 		Detail: fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), kernels)}
 	return passes, ev, true
 }
 
 // isStack says whether a replay's kernels repeat as a stack of layers does.
-func (w *work) isStack(s *sequence, model *modelFacts) bool {
+func (w *Work) isStack(s *sequence, model *modelFacts) bool {
 	if model.layers >= 2 {
 		c, ok := params.Best(s, model.layers)
 		return ok && params.Alike(c)
@@ -76,7 +76,7 @@ func (w *work) isStack(s *sequence, model *modelFacts) bool {
 
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two
 // spans is split where names known from the very end of the sequence give way to names known from its very beginning.
-func (w *work) splitBetween(kernels []int32, spans [][2]int) []passSpan {
+func (w *Work) splitBetween(kernels []int32, spans [][2]int) []passSpan {
 	const head, tail = 1, 2
 	where := make([]uint8, len(w.names)) // names seen before the first and after the last span
 	for _, i := range kernels[:spans[0][0]] {
@@ -100,7 +100,7 @@ func (w *work) splitBetween(kernels []int32, spans [][2]int) []passSpan {
 
 // bestSplit chooses k in [from, to] so that kernels[from:k] look like an epilogue and kernels[k:to] like a prologue. Among
 // equal choices the one before the longest pause between launches wins.
-func (w *work) bestSplit(kernels []int32, from, to int, where []uint8) int {
+func (w *Work) bestSplit(kernels []int32, from, to int, where []uint8) int {
 	score, best, at := 0, 0, from
 	pause := func(k int) trace.Time {
 		if k == 0 || k >= len(kernels) {

@@ -16,7 +16,7 @@ import (
 // order. It runs norms, products and mixers; nine in ten of its kernels have names that the busiest stream runs too, which is
 // more than a stream of shared experts or of collectives has in common with it; and the streams take turns within layers,
 // unlike those of passes that run on a stream each.
-func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
+func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	count := map[trace.StreamID]int{}
 	for _, i := range kernels {
 		count[w.act(i).Stream()]++
@@ -65,7 +65,7 @@ func (w *work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 }
 
 // withoutHalf splits off the kernels of a second half of the batch; second is empty where there is none.
-func (w *work) withoutHalf(kernels []int32) (first, second []int32) {
+func (w *Work) withoutHalf(kernels []int32) (first, second []int32) {
 	stream, ok := w.secondHalf(kernels)
 	if !ok {
 		return kernels, nil
@@ -82,7 +82,7 @@ func (w *work) withoutHalf(kernels []int32) (first, second []int32) {
 
 // addHalf gives the kernels of a second half to the passes that were found without them: each goes where the kernels launched
 // around it are. What is launched before the first pass belongs to that one.
-func (w *work) addHalf(passes []passSpan, second []int32) {
+func (w *Work) addHalf(passes []passSpan, second []int32) {
 	if len(passes) == 0 || len(second) == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (w *work) addHalf(passes []passSpan, second []int32) {
 
 // assignHalf cuts the second half of the batch into as many layers as the first one has, by the same anchor and at the same
 // place of the unit.
-func (w *work) assignHalf(r *passResult, c *segment.Cut, layerOf map[int32]int32) {
+func (w *Work) assignHalf(r *passResult, c *segment.Cut, layerOf map[int32]int32) {
 	if len(r.second) == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (w *work) assignHalf(r *passResult, c *segment.Cut, layerOf map[int32]int32
 	}
 	l := 0
 	for k, i := range r.second {
-		layerOf[i] = None
+		layerOf[i] = none
 		for ok && l < n && k >= own.Starts[l+1] {
 			l++
 		}

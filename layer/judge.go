@@ -11,7 +11,7 @@ import (
 
 // judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass where
 // nothing shows its beginning.
-func (w *work) judge(results []passResult, m *modelFacts) {
+func (w *Work) judge(results []passResult, m *modelFacts) {
 	guessed := m.source == "repeats"
 	doubts := map[*segment.Cut]judged{} // passes of equal kernels share their cut
 	for p := range results {
@@ -28,13 +28,13 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 			doubts[r.st] = known
 		}
 		d := known.doubts
-		d.Front = d.Front && r.cut == Whole && p == 0 && r.evidence != "graph"
+		d.Front = d.Front && r.cut == uncut && p == 0 && r.evidence != "graph"
 		if d.Front && guessed && len(results) == 1 {
 			w.countFromEnd(r, d)
 			continue
 		}
-		if guessed && len(results) == 1 && r.cut == Whole && r.evidence != "graph" && params.GoesOn(r.seq, r.st.Starts) {
-			r.cut, r.lconf = CutAtEnd, min(r.lconf, params.CapBack)
+		if guessed && len(results) == 1 && r.cut == uncut && r.evidence != "graph" && params.GoesOn(r.seq, r.st.Starts) {
+			r.cut, r.lconf = cutAtEnd, min(r.lconf, params.CapBack)
 			if d.Uneven > params.DoubtUneven {
 				r.lconf = min(r.lconf, params.CapUneven)
 			}
@@ -43,7 +43,7 @@ func (w *work) judge(results []passResult, m *modelFacts) {
 		if r.levidence == "repeat" {
 			r.lconf = params.Judge(r.lconf, d)
 			r.doubts = params.Words(d)
-			if len(results) == 1 && r.cut != Whole && params.Beginless(d) {
+			if len(results) == 1 && r.cut != uncut && params.Beginless(d) {
 				r.lconf = min(r.lconf, params.CapDamaged)
 			}
 		}
@@ -62,11 +62,11 @@ type judged struct {
 
 // countFromEnd numbers the layers of the only pass from its end, as nothing shows where it begins. Where it has no end of its own
 // either, only the order of its layers is known.
-func (w *work) countFromEnd(r *passResult, d segment.Doubts) {
+func (w *Work) countFromEnd(r *passResult, d segment.Doubts) {
 	d.Front = false
-	r.cut, r.fromEnd = CutAtStart, true
+	r.cut, r.fromEnd = cutAtStart, true
 	if params.GoesOn(r.seq, r.st.Starts) {
-		r.cut, r.lconf = CutAtBoth, params.CapLost
+		r.cut, r.lconf = cutAtBoth, params.CapLost
 		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.count)
 		return
 	}
@@ -74,10 +74,10 @@ func (w *work) countFromEnd(r *passResult, d segment.Doubts) {
 	if params.Beginless(d) {
 		most = params.CapDamaged
 	}
-	f := params.Window(r.seq, r.st, r.count+1, CutAtStart.ends())
+	f := params.Window(r.seq, r.st, r.count+1, cutAtStart.ends())
 	f.First = 0
 	if words := params.Words(d); words != "" {
-		if again, cut, ok := params.Reread(r.seq, r.st, 0, CutAtStart.ends()); ok {
+		if again, cut, ok := params.Reread(r.seq, r.st, 0, cutAtStart.ends()); ok {
 			f = &segment.Fitted{Cut: again, CutFirst: cut.Start}
 		}
 	}
@@ -90,7 +90,7 @@ func (w *work) countFromEnd(r *passResult, d segment.Doubts) {
 const capScrambled = 0.5
 
 // doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order shows it, or the layers do.
-func (w *work) doubtScrambled(results []passResult) {
+func (w *Work) doubtScrambled(results []passResult) {
 	told := slices.ContainsFunc(w.t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
 	for p := range results {
 		r := &results[p]
@@ -106,7 +106,7 @@ func (w *work) doubtScrambled(results []passResult) {
 func shareDoubt(results []passResult) {
 	least := 1.0
 	for p := range results {
-		if r := &results[p]; r.levidence == "repeat" && r.cut == Whole {
+		if r := &results[p]; r.levidence == "repeat" && r.cut == uncut {
 			least = min(least, r.lconf)
 		}
 	}

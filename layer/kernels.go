@@ -4,20 +4,25 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
-// work is the state of one analysis. Kernel indices (int32) count the device's activities by start, then input order, as
-// Device.Kernel does.
-type work struct {
+// none is the pass or layer of a kernel that is outside any.
+const none = -1
+
+// Work is the kernels of one GPU and what is found about them. Kernel indices (int32) count the device's activities by start, then
+// input order.
+type Work struct {
 	t      *trace.Trace
 	watch  *stop.Watch // every long loop calls it; see sequence
-	opts   Options
 	device trace.DeviceID
+
+	// The only evidence that layers may rest on, where there is to be only one.
+	onlyModules, onlyAnchors, onlyRepeats bool
+	readStep                              func(name string) (stepNote, bool) // reads a step annotation
 
 	acts   []int32             // rows of the GPU lane: numbers cost the garbage collector nothing, events do
 	calls  []int32             // rows of the launch lane: the call behind each activity; −1 for orphans
@@ -38,48 +43,11 @@ type work struct {
 	pass  []int32
 	layer []int32
 	half  []int8
-	op    []uint16 // index into Device.operators; nil: not looked for
-
-	dims    map[string][2]int // see weightOf
-	passKey []byte            // see operatorsOf
 }
 
-// A gpu is a device with activities and the time that they take.
-type gpu struct {
-	id   trace.DeviceID
-	busy time.Duration
-}
-
-// devicesOf returns the GPUs with activities, the busiest first; ties go to the lowest id.
-func devicesOf(watch *stop.Watch, t *trace.Trace, acts map[trace.DeviceID][]int32) []gpu {
-	out := make([]gpu, 0, len(acts))
-	for d, list := range acts {
-		g := gpu{id: d}
-		for _, row := range list {
-			watch.Row()
-			g.busy += t.LaneAt(trace.LaneGPU, int(row)).Duration()
-		}
-		out = append(out, g)
-	}
-	slices.SortFunc(out, func(x, y gpu) int { return cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(x.id, y.id)) })
-	return out
-}
-
-// gpuNames are the names that the profiler recorded; the first of a device's counts.
-func gpuNames(t *trace.Trace) map[trace.DeviceID]string {
-	names := map[trace.DeviceID]string{}
-	for _, g := range t.Meta().Devices {
-		if _, ok := names[g.ID]; !ok {
-			names[g.ID] = g.Name
-		}
-	}
-	return names
-}
-
-// collect gathers the device's activities, their launches and their names.
-func collect(watch *stop.Watch, a *Device) *work {
-	w := &work{t: a.of.trace, watch: watch, opts: a.of.opts, device: a.ID, acts: a.of.found.acts[a.ID]}
-	delete(a.of.found.acts, a.ID)
+// collect gathers the launches and the names of a device's activities, which are given as rows of the GPU lane by start.
+func collect(watch *stop.Watch, t *trace.Trace, device trace.DeviceID, acts []int32) *Work {
+	w := &Work{t: t, watch: watch, device: device, acts: acts}
 	n := len(w.acts)
 	w.calls = make([]int32, n)
 	w.at = make([]trace.Time, n)
@@ -90,7 +58,7 @@ func collect(watch *stop.Watch, a *Device) *work {
 	for i := range w.acts {
 		watch.Row()
 		e := w.act(int32(i))
-		w.pass[i], w.layer[i], w.half[i], w.calls[i] = None, None, None, None
+		w.pass[i], w.layer[i], w.half[i], w.calls[i] = none, none, none, none
 		w.thread[i], w.replay[i] = trace.NoThread, e.IsReplay()
 		if l := e.Launch(); l.Valid() {
 			w.calls[i], w.at[i], w.thread[i] = int32(l.Index()), l.Start(), l.Thread()
@@ -104,13 +72,13 @@ func collect(watch *stop.Watch, a *Device) *work {
 }
 
 // act is the activity with the given index.
-func (w *work) act(i int32) trace.Event { return w.t.LaneAt(trace.LaneGPU, int(w.acts[i])) }
+func (w *Work) act(i int32) trace.Event { return w.t.LaneAt(trace.LaneGPU, int(w.acts[i])) }
 
 // call is the call that launched an activity; not valid for orphans.
-func (w *work) call(i int32) trace.Event { return w.t.LaneAt(trace.LaneLaunch, int(w.calls[i])) }
+func (w *Work) call(i int32) trace.Event { return w.t.LaneAt(trace.LaneLaunch, int(w.calls[i])) }
 
 // internNames makes the sequence: dense ids for names and base names, roles once per name.
-func (w *work) internNames() {
+func (w *Work) internNames() {
 	n := len(w.acts)
 	w.seq = sequence{ID: make([]int32, n), Base: make([]int32, n), Role: make([]role, n)}
 	dense := make(map[trace.NameID]int32)
@@ -140,13 +108,13 @@ func (w *work) internNames() {
 }
 
 // known says whether it is known when kernel i was launched.
-func (w *work) known(i int32) bool { return w.thread[i] != trace.NoThread }
+func (w *Work) known(i int32) bool { return w.thread[i] != trace.NoThread }
 
 // sortByLaunch orders kernels as the program launched them. Launch order is the program's order even where streams run side
 // by side, so a kernel of another stream lands where the code that launched it stands. Kernels of one graph replay share a
 // launch and are ordered by start. An orphan stands after the kernel before it on its stream; orphans before the first
 // known launch of their stream come first.
-func (w *work) sortByLaunch() {
+func (w *Work) sortByLaunch() {
 	w.order = make([]int32, len(w.acts))
 	key := make([]trace.Time, len(w.acts))
 	last := map[trace.StreamID]trace.Time{}
@@ -180,7 +148,7 @@ func (w *work) sortByLaunch() {
 }
 
 // sequenceOf returns the sequence of the given kernels.
-func (w *work) sequenceOf(kernels []int32) *sequence {
+func (w *Work) sequenceOf(kernels []int32) *sequence {
 	s := &sequence{ID: make([]int32, len(kernels)), Base: make([]int32, len(kernels)), Role: make([]role, len(kernels)), Begins: w.begins}
 	w.watch.Rows(len(kernels))
 	for k, i := range kernels {
@@ -190,4 +158,31 @@ func (w *work) sequenceOf(kernels []int32) *sequence {
 }
 
 // replayed says whether a graph launch is behind kernel i.
-func (w *work) replayed(i int32) bool { return w.replay[i] }
+func (w *Work) replayed(i int32) bool { return w.replay[i] }
+
+// place notes pass, layer and half of each kernel of the passes.
+func (w *Work) place(results []passResult) {
+	for p := range results {
+		r := &results[p]
+		w.watch.Rows(len(r.kernels))
+		for k, i := range r.kernels {
+			w.pass[i], w.layer[i] = int32(p), r.layer[k]
+			if w.layer[i] != none && w.half[i] == none {
+				w.half[i] = 0
+			}
+			if w.layer[i] == none {
+				w.half[i] = none
+			}
+		}
+	}
+}
+
+// forget takes back what was written about kernels.
+func (w *Work) forget() {
+	for i := range w.pass {
+		w.pass[i], w.layer[i], w.half[i] = none, none, none
+	}
+}
+
+// rowsPerName is how many rows of a plain loop the classification of a name costs.
+const rowsPerName = 256

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -10,12 +11,18 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// The errors of evidence.
+var (
+	errNoEvidence    = errors.New("layer: no evidence")
+	errContradiction = errors.New("layer: config contradicts the trace")
+)
+
 // look ends the analysis when its context has ended. It stands between passes: the structural core does not look.
-func (w *work) look() { w.watch.Rows(stop.Every) }
+func (w *Work) look() { w.watch.Rows(stop.Every) }
 
 // assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config, else from
 // module frames, else from a vote of the passes.
-func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
+func (w *Work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 	byFrames := 0
 	for p := range results {
 		if f != nil && w.byModules(&results[p], f) {
@@ -33,7 +40,7 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 		}
 		m.source = "modules"
 	}
-	if w.opts.Boundaries == BoundariesModules {
+	if w.onlyModules {
 		return
 	}
 	if m.useAnchors {
@@ -45,7 +52,7 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 				w.byAnchors(r, m)
 			}
 		}
-		if w.opts.Boundaries == BoundariesAnchorCloses {
+		if w.onlyAnchors {
 			return
 		}
 	}
@@ -63,7 +70,7 @@ func (w *work) assignLayers(results []passResult, f *frames, m *modelFacts) {
 }
 
 // assignWhole finds the layers of whole passes by their own repeats.
-func (w *work) assignWhole(results []passResult, m *modelFacts) {
+func (w *Work) assignWhole(results []passResult, m *modelFacts) {
 	var memo segment.Memo[int] // passes of equal kernels (graph replays) have equal layers
 	for p := range results {
 		r := &results[p]
@@ -76,24 +83,24 @@ func (w *work) assignWhole(results []passResult, m *modelFacts) {
 			continue
 		}
 		if q := memo.Get(r.seq.ID, func() int { return p }); q != p {
-			if first := &results[q]; first.st != nil && first.cut == Whole {
+			if first := &results[q]; first.st != nil && first.cut == uncut {
 				w.byStructure(r, first.st, first.levidence, first.lconf)
 			}
 			continue
 		}
-		if r.cut == Whole {
+		if r.cut == uncut {
 			w.byRepeats(r, m.layers)
 		}
 	}
 }
 
 // assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
-func (w *work) assignCut(results []passResult, n int) {
+func (w *Work) assignCut(results []passResult, n int) {
 	if whole, _ := bestWhole(results, nil); whole == nil {
 		for p := range results {
 			if r := &results[p]; r.levidence == "none" && !r.draft && (p == 0 || p == len(results)-1) {
 				if !w.byFragment(r, n) && w.byRepeats(r, n) {
-					r.cut = Whole // its comb lacked kernels that were lost
+					r.cut = uncut // its comb lacked kernels that were lost
 				}
 			}
 		}
@@ -102,21 +109,21 @@ func (w *work) assignCut(results []passResult, n int) {
 	for p := range results {
 		r := &results[p]
 		atEdge := p == 0 || p == len(results)-1
-		if r.draft || r.levidence != "none" || !atEdge && r.cut == Whole {
+		if r.draft || r.levidence != "none" || !atEdge && r.cut == uncut {
 			continue
 		}
 		w.look()
 		whole, _ := bestWhole(results, r.seq)
-		if r.cut != Whole {
+		if r.cut != uncut {
 			w.byReference(r, whole, n)
 			continue
 		}
-		r.cut = CutAtEnd
+		r.cut = cutAtEnd
 		if p == 0 && len(results) > 1 {
-			r.cut = CutAtStart
+			r.cut = cutAtStart
 		}
 		if !w.byReference(r, whole, n) {
-			r.cut = Whole
+			r.cut = uncut
 			w.byFragment(r, n) // another stage than the whole passes: no kernel in common
 		}
 	}
@@ -125,21 +132,21 @@ func (w *work) assignCut(results []passResult, n int) {
 // doubtEdges looks again at the first and the last pass: where the window cuts one, halves of its layers may be as many as
 // the layers of a whole pass. Where it is shorter than another pass, and begins or ends within a layer, the layers of that
 // pass count.
-func (w *work) doubtEdges(results []passResult, n int) {
+func (w *Work) doubtEdges(results []passResult, n int) {
 	last := len(results) - 1
 	if last < 1 {
 		return
 	}
 	for _, p := range []int{0, last} {
 		r := &results[p]
-		if r.cut != Whole || r.levidence != "repeat" || r.evidence == "graph" {
+		if r.cut != uncut || r.levidence != "repeat" || r.evidence == "graph" {
 			continue
 		}
 		d := params.Doubt(r.seq, r.st, false)
-		cut := CutAtEnd
+		cut := cutAtEnd
 		switch {
 		case p == 0 && d.Front:
-			cut = CutAtStart
+			cut = cutAtStart
 		case p == last && params.GoesOn(r.seq, r.st.Starts):
 		default:
 			continue
@@ -157,7 +164,7 @@ func (w *work) doubtEdges(results []passResult, n int) {
 }
 
 // learnBegins notes what layers under module frames begin with, for the passes that have none: graph replays, orphans.
-func (w *work) learnBegins(results []passResult) {
+func (w *Work) learnBegins(results []passResult) {
 	count := map[uint64]int{}
 	total := 0
 	for p := range results {
@@ -169,7 +176,7 @@ func (w *work) learnBegins(results []passResult) {
 		for k, i := range r.kernels {
 			layerOf[i] = r.layer[k]
 		}
-		prev := int32(None)
+		prev := int32(none)
 		for k, i := range r.line {
 			if l := layerOf[i]; l != prev && l > prev {
 				count[r.seq.Pair(k)]++
@@ -191,7 +198,7 @@ func (w *work) learnBegins(results []passResult) {
 
 // shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
 // frames' layers.
-func (w *work) shadow(r *passResult, m *modelFacts) {
+func (w *Work) shadow(r *passResult, m *modelFacts) {
 	c, ok := params.Best(r.seq, m.layers)
 	if !ok || !params.Alike(c) {
 		return
@@ -220,7 +227,7 @@ func bestWhole(results []passResult, s *sequence) (c *segment.Cut, length int) {
 	var memo segment.Memo[int]
 	for p := range results {
 		r := &results[p]
-		if r.st == nil || r.cut != Whole {
+		if r.st == nil || r.cut != uncut {
 			continue
 		}
 		n := memo.Get(r.seq.ID, func() int { return segment.Common(s, r.seq) })
@@ -235,7 +242,7 @@ func bestWhole(results []passResult, s *sequence) (c *segment.Cut, length int) {
 }
 
 // layersByAnchors is N where nothing says it: the most frequent number of anchors per pass, by blocks.
-func (w *work) layersByAnchors(results []passResult, m *modelFacts) int {
+func (w *Work) layersByAnchors(results []passResult, m *modelFacts) int {
 	votes := map[int]int{}
 	for p := range results {
 		if n := len(w.anchorPositions(results[p].line, m)); n%m.blocks == 0 && n > 0 {
@@ -268,7 +275,7 @@ func voteLayers(results []passResult) int {
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
-func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
+func (w *Work) addLoose(results []passResult, m *modelFacts) []passResult {
 	if whole, _ := bestWhole(results, nil); m.layers < 2 || whole == nil {
 		return results
 	}
@@ -279,12 +286,12 @@ func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
 	runs := w.looseRuns(spans)
 	added := false
 	for k, run := range runs {
-		cut := CutAtBoth
+		cut := cutAtBoth
 		switch {
 		case k == 0 && len(run) > 0 && run[0] == w.order[0]:
-			cut = CutAtStart
+			cut = cutAtStart
 		case k == len(runs)-1 && run[len(run)-1] == w.order[len(w.order)-1]:
-			cut = CutAtEnd
+			cut = cutAtEnd
 		default:
 			continue // between passes: batch preparation and sampling that no mark covers
 		}
@@ -302,7 +309,7 @@ func (w *work) addLoose(results []passResult, m *modelFacts) []passResult {
 }
 
 // checkAgainst compares what was found with what config or flags say.
-func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) error {
+func (w *Work) checkAgainst(results []passResult, f *frames, m *modelFacts) error {
 	if m.source != "config" && m.source != "flag" {
 		return nil
 	}
@@ -313,9 +320,9 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 	found := 0
 	for p := range results {
 		r := &results[p]
-		if r.levidence == "module" && (r.first+r.count > m.layers || r.first+r.count < m.layers && r.cut == Whole && hasBothEnds(r)) {
+		if r.levidence == "module" && (r.first+r.count > m.layers || r.first+r.count < m.layers && r.cut == uncut && hasBothEnds(r)) {
 			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
-				ErrContradiction, from, p, r.first+r.count, r.count)
+				errContradiction, from, p, r.first+r.count, r.count)
 		}
 		if r.count > 0 {
 			found++
@@ -323,7 +330,7 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 	}
 	if found > 0 {
 		if n := clearVote(results); params.Contradicts(n, m.layers) {
-			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", errContradiction, from, n, n)
 		}
 		for p := range results {
 			r := &results[p]
@@ -333,15 +340,15 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 		}
 		// Every pass was cut at every second or third occurrence of its anchor only: see whether the trace has more layers.
 		if n := voteLayers(results); n > m.layers && n%m.layers == 0 && strongVote(results, n) {
-			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass", ErrContradiction, from, n)
+			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass", errContradiction, from, n)
 		}
 		return nil
 	}
 	if n := voteLayers(results); n > 0 && strongVote(results, n) {
-		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", errContradiction, from, n, n)
 	}
-	if w.opts.Boundaries == BoundariesRepeats {
-		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from, len(results))
+	if w.onlyRepeats {
+		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", errNoEvidence, from, len(results))
 	}
 	return nil
 }
@@ -350,10 +357,10 @@ func (w *work) checkAgainst(results []passResult, f *frames, m *modelFacts) erro
 // does not cut the pass.
 func hasBothEnds(r *passResult) bool {
 	n := 0
-	for k := len(r.layer) - 1; k >= 0 && r.layer[k] == None; k-- {
+	for k := len(r.layer) - 1; k >= 0 && r.layer[k] == none; k-- {
 		n++
 	}
-	return params.Ended(n) && r.layer[0] == None && r.first == 0
+	return params.Ended(n) && r.layer[0] == none && r.first == 0
 }
 
 // clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
@@ -361,7 +368,7 @@ func hasBothEnds(r *passResult) bool {
 func clearVote(results []passResult) int {
 	var whole []*sequence
 	for p := range results {
-		if r := &results[p]; r.levidence == "repeat" && r.cut == Whole && r.count > 0 {
+		if r := &results[p]; r.levidence == "repeat" && r.cut == uncut && r.count > 0 {
 			whole = append(whole, r.seq)
 		}
 	}
@@ -376,4 +383,32 @@ func strongVote(results []passResult, n int) bool {
 		}
 	}
 	return false
+}
+
+// foundPasses is what the passes of a GPU were found to be.
+type foundPasses struct {
+	results  []passResult // with steps that launched nothing
+	model    *modelFacts  // the one with most GPU time
+	evidence []finding
+	notes    []string
+}
+
+// climb finds passes, then layers in each, then the passes that the window cut.
+func (w *Work) climb(f *frames, m *modelFacts) (*foundPasses, error) {
+	spans, evidence := w.findPasses(f, m)
+	results := make([]passResult, len(spans))
+	for p := range spans {
+		w.look()
+		results[p] = w.prepare(spans[p])
+	}
+	m = w.assignByModel(results, f, m)
+	if w.models[""] == m { // else what lies between the passes is of no known model
+		results = w.addLoose(results, m)
+		w.judge(results, m)
+	}
+	if err := w.checkAgainst(w.ofModel(results, m), f, m); err != nil {
+		return nil, err
+	}
+	notes := w.dropStrays(results)
+	return &foundPasses{w.withEmpty(results), m, evidence, notes}, nil
 }

@@ -33,7 +33,7 @@ type passResult struct {
 // mainLine separates the kernels of streams that run beside the main one within a graph replay (or where nothing is known
 // about launches). Kernels that were launched one by one need no separation: launch order is program order. A stream is
 // beside the main one when more than one in twenty of its kernels overlaps it; streams that take turns are merged by start.
-func (w *work) mainLine(kernels []int32) (line, side []int32) {
+func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 	type group struct {
 		launch trace.EventID
 		known  bool
@@ -71,7 +71,7 @@ func (w *work) mainLine(kernels []int32) (line, side []int32) {
 }
 
 // markBeside adds the kernels of one replay that run beside its main stream to the set.
-func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
+func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 	count := map[trace.StreamID]int{}
 	for _, i := range kernels {
 		count[w.act(i).Stream()]++
@@ -121,7 +121,7 @@ func (w *work) markBeside(kernels []int32, beside map[int32]bool) {
 
 // assignSide gives every kernel beside the main line the layer whose window holds its start: from the start of that
 // layer's first kernel to the start of the next one's. A name that does not recur belongs to no layer.
-func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
+func (w *Work) assignSide(r *passResult, layerOf map[int32]int32) {
 	if len(r.side) == 0 || r.count == 0 {
 		return
 	}
@@ -143,7 +143,7 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 		recurs[w.seq.ID[i]]++
 	}
 	for _, i := range r.side {
-		layerOf[i] = None
+		layerOf[i] = none
 		if !params.Recurs(recurs[w.seq.ID[i]], r.count) {
 			continue
 		}
@@ -155,7 +155,7 @@ func (w *work) assignSide(r *passResult, layerOf map[int32]int32) {
 }
 
 // prepare separates the main line and makes its sequence.
-func (w *work) prepare(span passSpan) passResult {
+func (w *Work) prepare(span passSpan) passResult {
 	r := passResult{passSpan: span, lconf: 0, levidence: "none"}
 	first, second := w.withoutHalf(span.kernels)
 	r.line, r.side = w.mainLine(first)
@@ -163,21 +163,21 @@ func (w *work) prepare(span passSpan) passResult {
 	r.seq = w.sequenceOf(r.line)
 	r.layer = make([]int32, len(span.kernels))
 	for k := range r.layer {
-		r.layer[k] = None
+		r.layer[k] = none
 	}
 	return r
 }
 
 // byModules assigns what the module frames tell. It reports false when they tell too little of the pass: kernels of graph
 // replays outnumber those under a layer frame.
-func (w *work) byModules(r *passResult, f *frames) bool {
+func (w *Work) byModules(r *passResult, f *frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, -1
 	for k, i := range r.kernels {
 		l, told := w.layerOf(f, i)
 		r.layer[k] = int32(l)
 		switch {
-		case l != None:
+		case l != none:
 			inside++
 			lo, hi = min(lo, l), max(hi, l)
 		case !told:
@@ -186,14 +186,14 @@ func (w *work) byModules(r *passResult, f *frames) bool {
 	}
 	if inside == 0 || silent > inside {
 		for k := range r.layer {
-			r.layer[k] = None
+			r.layer[k] = none
 		}
 		return false
 	}
 	// A second instance of the same class continues the first one's numbers: {36…71} are the layers 0…35 of that model.
 	if span := hi - lo + 1; lo >= span {
 		for k, l := range r.layer {
-			if l != None {
+			if l != none {
 				r.layer[k] = l - int32(lo)
 			}
 		}
@@ -205,7 +205,7 @@ func (w *work) byModules(r *passResult, f *frames) bool {
 }
 
 // byStructure writes the layers of a structure over the pass's main line and side streams.
-func (w *work) byStructure(r *passResult, c *segment.Cut, evidence string, conf float64) {
+func (w *Work) byStructure(r *passResult, c *segment.Cut, evidence string, conf float64) {
 	layerOf := make(map[int32]int32, len(r.kernels))
 	l := 0
 	for k, i := range r.line {
@@ -213,7 +213,7 @@ func (w *work) byStructure(r *passResult, c *segment.Cut, evidence string, conf 
 			l++
 		}
 		if k < c.Starts[0] || l >= c.Layers() {
-			layerOf[i] = None
+			layerOf[i] = none
 			continue
 		}
 		layerOf[i] = int32(l)
@@ -229,7 +229,7 @@ func (w *work) byStructure(r *passResult, c *segment.Cut, evidence string, conf 
 }
 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
-func (w *work) byRepeats(r *passResult, n int) bool {
+func (w *Work) byRepeats(r *passResult, n int) bool {
 	c, ok := params.Layers(r.seq, n)
 	if !ok {
 		return false
@@ -240,7 +240,7 @@ func (w *work) byRepeats(r *passResult, n int) bool {
 
 // byReference finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass. Layers are
 // numbered from the end when the start is missing.
-func (w *work) byReference(r *passResult, whole *segment.Cut, n int) bool {
+func (w *Work) byReference(r *passResult, whole *segment.Cut, n int) bool {
 	if whole == nil {
 		return false
 	}
@@ -253,15 +253,15 @@ func (w *work) byReference(r *passResult, whole *segment.Cut, n int) bool {
 }
 
 // byFitted writes the layers of a pass that the window cuts.
-func (w *work) byFitted(r *passResult, f *segment.Fitted, evidence string, conf float64) {
+func (w *Work) byFitted(r *passResult, f *segment.Fitted, evidence string, conf float64) {
 	w.byStructure(r, f.Cut, evidence, conf)
 	r.cutFirst, r.cutLast, r.first = f.CutFirst, f.CutLast, f.First
 	for k, l := range r.layer {
-		if l != None {
+		if l != none {
 			r.layer[k] = l + int32(f.First)
 		}
 	}
-	if r.cut == CutAtBoth {
+	if r.cut == cutAtBoth {
 		r.lconf = params.ConfidenceBothEnds // which layers these are cannot be told
 	}
 }
@@ -269,7 +269,7 @@ func (w *work) byFitted(r *passResult, f *segment.Fitted, evidence string, conf 
 // byFragment finds the layers of a pass that the window cuts, from nothing but itself: it holds fewer than n layers, and
 // where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
 // fewer layers than the config says is a contradiction, not a fragment.
-func (w *work) byFragment(r *passResult, n int) bool {
+func (w *Work) byFragment(r *passResult, n int) bool {
 	f, cut, ok := params.Fragment(r.seq, n, r.cut.ends())
 	if !ok {
 		return false
@@ -280,7 +280,7 @@ func (w *work) byFragment(r *passResult, n int) bool {
 }
 
 // describe says in words and numbers what a structure rests on.
-func (w *work) describe(r *passResult) string {
+func (w *Work) describe(r *passResult) string {
 	st := r.st
 	if st == nil {
 		return ""

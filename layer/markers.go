@@ -20,7 +20,7 @@ type marks struct {
 
 // markCandidates returns marks worth trying: kernels that embed, kernels that sample, and, where no name tells, groups of
 // names that occur equally often and in step with each other, rarest first.
-func (w *work) markCandidates(s *sequence) []marks {
+func (w *Work) markCandidates(s *sequence) []marks {
 	var out []marks
 	if pos := params.Begins(s); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "embedding kernels", need: 1, exact: true})
@@ -50,7 +50,7 @@ type pieces struct {
 }
 
 // cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it.
-func (w *work) cutAtMarks(s *sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
+func (w *Work) cutAtMarks(s *sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
 	b := &pieces{votes: map[int]int{}, covered: map[int]int{}}
 	weights := map[int]int{}
 	ends := append(append([]int{0}, pos...), s.Len())
@@ -130,9 +130,9 @@ func (b *pieces) keep(s *sequence, m marks) (kept [][2]int, small []bool) {
 }
 
 // passesFromMarks cuts a stretch at marks and keeps the first candidate whose pieces hold a stack of layers each.
-func (w *work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, Evidence, bool) {
+func (w *Work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, finding, bool) {
 	if model.useAnchors || len(seg.kernels) == 0 {
-		return nil, Evidence{}, false
+		return nil, finding{}, false
 	}
 	s := w.sequenceOf(seg.kernels)
 	var memo segment.Memo[segment.Stack]
@@ -157,14 +157,14 @@ func (w *work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, Evid
 		for p := range passes {
 			passes[p].draft, passes[p].evidence, passes[p].conf = small[p], kind, conf
 		}
-		return passes, Evidence{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf,
+		return passes, finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf,
 			Detail: fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes))}, true
 	}
-	return nil, Evidence{}, false
+	return nil, finding{}, false
 }
 
 // fullReplays counts the passes of which one graph launch ran most.
-func (w *work) fullReplays(passes []passSpan) int {
+func (w *Work) fullReplays(passes []passSpan) int {
 	n := 0
 	for p := range passes {
 		for _, r := range w.replaysIn(passes[p].kernels) {
@@ -179,7 +179,7 @@ func (w *work) fullReplays(passes []passSpan) int {
 
 // trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and from the last pass what a
 // mark shows to be the beginning of the next: the window cuts those, and addLoose looks at them.
-func (w *work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []int, seg stretch) {
+func (w *Work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []int, seg stretch) {
 	isMixer := func(from, to int) bool {
 		for i := from; i < to; i++ {
 			if s.Role[i] == roleMixer {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/llmstrata/strata/trace"
 )
 
 // Model is one of the models that a GPU runs: a language model and its draft, an encoder, a denoiser, the decoder of images.
@@ -35,94 +33,6 @@ func (m Model) Title() string {
 		return "unnamed model"
 	}
 	return m.Name
-}
-
-// modelModules: an outermost module with so many modules in one of its calls is a model. A model without frames of layers (the
-// decoder of an image model) has hundreds, a logits processor or a sampler less than ten in the traces seen.
-const modelModules = 32
-
-// modelClasses says which classes of outermost modules are models: those that hold frames of layers, that call many modules, or
-// whose kernels are a stack of layers, as those of a compiled model are that replays graphs. Kernels of all others (logits
-// processor, sampler) belong to the pass before them.
-func (w *work) modelClasses(f *frames, byRoot map[rootKey][]int32) map[string]bool {
-	is := map[string]bool{}
-	largest := map[string]rootKey{}
-	for key, kernels := range byRoot {
-		root := &f.roots[key.thread][key.root]
-		is[root.class] = is[root.class] || f.hasLayers[root.class] || root.inner >= modelModules
-		k, seen := largest[root.class]
-		if n := len(byRoot[k]); !seen || len(kernels) > n || len(kernels) == n && (key.thread < k.thread || key.thread == k.thread && key.root < k.root) {
-			largest[root.class] = key
-		}
-	}
-	for class, key := range largest {
-		if !is[class] {
-			is[class] = w.isStack(w.sequenceOf(byRoot[key]), &modelFacts{})
-		}
-	}
-	return is
-}
-
-// rootKey names a call of an outermost module.
-type rootKey struct {
-	thread trace.ThreadIndex
-	root   int
-}
-
-// assignByModel finds the layers of the passes of each model by themselves: each has its own number of layers. What flags or
-// config say is of the one that takes most GPU time. It returns what is known of that one. Where there are
-// several, their layers are judged, too.
-func (w *work) assignByModel(results []passResult, f *frames, m *modelFacts) *modelFacts {
-	groups := map[string][]int{}
-	busy := map[string]time.Duration{}
-	var names []string
-	for p := range results {
-		name := results[p].model
-		if groups[name] == nil {
-			names = append(names, name)
-		}
-		groups[name] = append(groups[name], p)
-		busy[name] += w.busy(results[p].kernels)
-	}
-	w.models = map[string]*modelFacts{"": m}
-	if len(names) < 2 {
-		w.assignLayers(results, f, m)
-		for _, name := range names {
-			w.models[name] = m
-		}
-		return m
-	}
-	main := slices.MaxFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(busy[x], busy[y]), strings.Compare(y, x)) })
-	for _, name := range names {
-		facts := *m
-		if name != main {
-			facts.layers, facts.source = 0, ""
-		}
-		group := make([]passResult, len(groups[name]))
-		for k, p := range groups[name] {
-			group[k] = results[p]
-		}
-		w.assignLayers(group, f, &facts)
-		w.judge(group, &facts)
-		for k, p := range groups[name] {
-			results[p] = group[k]
-		}
-		w.models[name] = &facts
-	}
-	return w.models[main]
-}
-
-// busy adds up the durations of kernels.
-func (w *work) busy(kernels []int32) (sum time.Duration) {
-	for _, i := range kernels {
-		sum += w.act(i).Duration()
-	}
-	return sum
-}
-
-// ofModel returns the passes of the model that m is about.
-func (w *work) ofModel(results []passResult, m *modelFacts) []passResult {
-	return slices.DeleteFunc(slices.Clone(results), func(r passResult) bool { return w.models[r.model] != m })
 }
 
 // listModels makes the list of models and says which pass is of which: the one with most GPU time first, drafts last.

@@ -190,15 +190,15 @@ func spanAt(spans []frameSpan, x trace.Time) int {
 	return -1
 }
 
-// layerOf returns the layer index that the frames tell for kernel i, None outside layers; told is false where the frames say
+// layerOf returns the layer index that the frames tell for kernel i, none outside layers; told is false where the frames say
 // nothing: no launch, or a graph launch, whose kernels the frames around it do not distinguish.
-func (w *work) layerOf(f *frames, i int32) (index int, told bool) {
+func (w *Work) layerOf(f *frames, i int32) (index int, told bool) {
 	if !w.known(i) || w.replayed(i) {
-		return None, false
+		return none, false
 	}
 	spans := f.layers[w.thread[i]]
 	if k := spanAt(spans, w.at[i]); k >= 0 {
 		return spans[k].index, true
 	}
-	return None, true
+	return none, true
 }

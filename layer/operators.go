@@ -102,7 +102,7 @@ func (w *work) findOperators(a *Device, results []passResult, repair bool) {
 		}
 		w.look()
 		// A whole pass of fewer layers is of another model than the config's: a draft, an encoder.
-		planned := layout != nil && r.first+r.count <= len(layout.LayerKinds) && (r.cut != Whole || r.count == len(layout.LayerKinds))
+		planned := layout != nil && r.first+r.count <= len(layout.LayerKinds) && (r.cut != uncut || r.count == len(layout.LayerKinds))
 		f := finders[planned]
 		if f == nil {
 			l := layout
@@ -176,7 +176,7 @@ const evidenceModule = "module"
 func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths, known map[string]*aligned) *aligned {
 	w.watch.Rows(len(r.kernels))
 	beside := w.besideMain(r)
-	cutStart, cutEnd := r.cut == CutAtStart || r.cut == CutAtBoth, r.cut == CutAtEnd || r.cut == CutAtBoth
+	cutStart, cutEnd := r.cut == cutAtStart || r.cut == cutAtBoth, r.cut == cutAtEnd || r.cut == cutAtBoth
 	key := append(w.passKey[:0], b2i(cutStart), b2i(cutEnd))
 	for k, i := range r.kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)

@@ -6,19 +6,71 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
 // A passSpan is a pass before its layers are known.
 type passSpan struct {
 	kernels  []int32 // in launch order
-	step     *Step
+	step     *stepNote
 	evidence string
 	conf     float64
-	cut      Partial
+	cut      partial
 	draft    bool // a run of a smaller model between those of the target
-	host     HostSpan
+	host     hostSpan
 	model    string // class of the outermost module frames, "" when unknown
+}
+
+// finding says what passes or layers rest on, as Evidence does.
+type finding struct {
+	For, Kind, Detail string
+	Passes            int
+	Confidence        float64
+}
+
+// stepNote is what a step annotation says.
+type stepNote struct {
+	framework.Step
+	name string   // as recorded
+	also []string // further annotations around the same kernels
+}
+
+// hostSpan is what the CPU did for a pass, as HostSpan says.
+type hostSpan struct {
+	Thread     trace.ThreadIndex
+	Start, End trace.Time
+	Annotation trace.EventID
+}
+
+// partial says which end of a pass the window cuts off.
+type partial string
+
+// The ways a pass can be cut.
+const (
+	uncut      partial = ""
+	cutAtStart partial = "start"
+	cutAtEnd   partial = "end"
+	cutAtBoth  partial = "both"
+)
+
+// ends says which ends of a pass the window cuts off.
+func (p partial) ends() segment.Cuts {
+	return segment.Cuts{Start: p == cutAtStart || p == cutAtBoth, End: p == cutAtEnd || p == cutAtBoth}
+}
+
+// partialOf is the inverse of ends.
+func partialOf(c segment.Cuts) partial {
+	switch {
+	case c.Start && c.End:
+		return cutAtBoth
+	case c.Start:
+		return cutAtStart
+	case c.End:
+		return cutAtEnd
+	}
+	return uncut
 }
 
 // findPasses climbs down the ladder of pass evidence and returns the passes in launch order, and what they rest on.
@@ -29,15 +81,15 @@ type passSpan struct {
 //  4. the structure of the kernel sequence
 //
 // Kernels that no pass claims form runs; a run that holds layers is a pass that the window cut, see looseRuns.
-func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence) {
+func (w *Work) findPasses(f *frames, model *modelFacts) ([]passSpan, []finding) {
 	steps := w.readSteps()
 	if passes, ev, ok := w.passesFromSteps(steps); ok {
 		return passes, ev
 	}
 	segments := w.weakSegments(steps)
 	var out []passSpan
-	var evidence []Evidence
-	note := func(e Evidence) {
+	var evidence []finding
+	note := func(e finding) {
 		for i := range evidence {
 			if evidence[i].Kind == e.Kind {
 				evidence[i].Passes += e.Passes
@@ -48,9 +100,9 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 	}
 	for _, seg := range segments {
 		var passes []passSpan
-		var ev Evidence
+		var ev finding
 		whole, ok := seg.kernels, false
-		if f != nil && w.opts.Boundaries != BoundariesRepeats {
+		if f != nil && !w.onlyRepeats {
 			passes, ev, ok = w.passesFromModules(seg, f)
 		}
 		var second []int32
@@ -71,8 +123,8 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 			}
 		}
 		if seg.step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
-			ev = Evidence{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
-				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.Name, ev.Kind)}
+			ev = finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
+				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.name, ev.Kind)}
 			passes[0].evidence, passes[0].kernels = "annotation", whole
 		}
 		out = append(out, passes...)
@@ -85,8 +137,8 @@ func (w *work) findPasses(f *frames, model *modelFacts) ([]passSpan, []Evidence)
 
 // A stepSpan is an annotation that stands for a step.
 type stepSpan struct {
-	HostSpan
-	step Step
+	hostSpan
+	step stepNote
 }
 
 // stepSet holds the steps of one dialect per thread, by start, outermost only.
@@ -100,9 +152,9 @@ type stepSet struct {
 }
 
 // readSteps parses every annotation once per name and sorts the steps by dialect.
-func (w *work) readSteps() []*stepSet {
+func (w *Work) readSteps() []*stepSet {
 	type parsed struct {
-		step Step
+		step stepNote
 		ok   bool
 	}
 	memo := map[trace.NameID]parsed{}
@@ -118,7 +170,7 @@ func (w *work) readSteps() []*stepSet {
 		}
 		p, seen := memo[e.NameID()]
 		if !seen {
-			p.step, p.ok = ParseStep(e.Name(), w.opts.StepPatterns...)
+			p.step, p.ok = w.readStep(e.Name())
 			memo[e.NameID()] = p
 		}
 		if !p.ok {
@@ -126,7 +178,7 @@ func (w *work) readSteps() []*stepSet {
 		}
 		set := byDialect[p.step.Dialect]
 		if set == nil {
-			set = &stepSet{dialect: p.step.Dialect, weak: p.step.weak, spans: map[trace.ThreadIndex][]stepSpan{}, order: len(sets)}
+			set = &stepSet{dialect: p.step.Dialect, weak: p.step.Weak, spans: map[trace.ThreadIndex][]stepSpan{}, order: len(sets)}
 			byDialect[p.step.Dialect] = set
 			sets = append(sets, set)
 		}
@@ -134,7 +186,7 @@ func (w *work) readSteps() []*stepSet {
 		if n := len(spans); n > 0 && e.Start() < spans[n-1].End {
 			continue // nested in a step of the same dialect
 		}
-		set.spans[e.Thread()] = append(spans, stepSpan{HostSpan{e.Thread(), e.Start(), e.End(), e.ID()}, p.step})
+		set.spans[e.Thread()] = append(spans, stepSpan{hostSpan{e.Thread(), e.Start(), e.End(), e.ID()}, p.step})
 	}
 	return sets
 }
@@ -171,7 +223,7 @@ func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.Th
 
 // stepOf returns the step of the set that kernel i was launched in: on its own thread. A profiler's step is the whole process's,
 // so that launches of threads without steps (backward passes have their own) count where one thread of the process has steps.
-func (w *work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
+func (w *Work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 	if !w.known(i) {
 		return nil, false
 	}
@@ -189,7 +241,7 @@ func (w *work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 }
 
 // joined groups the device's kernels by the steps of a set, in launch order.
-func (w *work) joined(set *stepSet) (groups []passSpan, total int) {
+func (w *Work) joined(set *stepSet) (groups []passSpan, total int) {
 	index := map[*stepSpan]int{}
 	for _, i := range w.order {
 		w.watch.Row()
@@ -202,7 +254,7 @@ func (w *work) joined(set *stepSet) (groups []passSpan, total int) {
 			g = len(groups)
 			index[sp] = g
 			step := sp.step
-			groups = append(groups, passSpan{step: &step, evidence: "annotation", conf: 1, host: sp.HostSpan})
+			groups = append(groups, passSpan{step: &step, evidence: "annotation", conf: 1, host: sp.hostSpan})
 		}
 		groups[g].kernels = append(groups[g].kernels, i)
 		total++
@@ -212,7 +264,7 @@ func (w *work) joined(set *stepSet) (groups []passSpan, total int) {
 
 // passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same kernels,
 // the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
-func (w *work) passesFromSteps(sets []*stepSet) ([]passSpan, []Evidence, bool) {
+func (w *Work) passesFromSteps(sets []*stepSet) ([]passSpan, []finding, bool) {
 	type candidate struct {
 		set    *stepSet
 		groups []passSpan
@@ -243,14 +295,14 @@ func (w *work) passesFromSteps(sets []*stepSet) ([]passSpan, []Evidence, bool) {
 		w.mergeSteps(passes[p].step, passes[p].kernels, others, best.set)
 	}
 	passes = w.adoptOrphans(passes)
-	ev := Evidence{For: "passes", Kind: "annotation", Passes: len(passes), Confidence: 1,
+	ev := finding{For: "passes", Kind: "annotation", Passes: len(passes), Confidence: 1,
 		Detail: fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
-			clip(passes[0].step.Name, 60), best.total, len(w.acts))}
-	return passes, []Evidence{ev}, true
+			clip(passes[0].step.name, 60), best.total, len(w.acts))}
+	return passes, []finding{ev}, true
 }
 
 // mergeSteps completes a step with what the other dialects' annotations around the same kernels say.
-func (w *work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepSet) {
+func (w *Work) mergeSteps(st *stepNote, kernels []int32, sets []*stepSet, own *stepSet) {
 	for _, set := range sets {
 		if set == own {
 			continue
@@ -266,8 +318,8 @@ func (w *work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 			continue
 		}
 		o := &other.step
-		st.Also = append(st.Also, o.Name)
-		if o.Stage == StageVerify || o.Stage == StageDraft || st.Stage == StageUnknown {
+		st.also = append(st.also, o.name)
+		if o.Stage == framework.Verify || o.Stage == framework.Draft || st.Stage == framework.Unknown {
 			st.Stage = o.Stage // vLLM's counts cannot tell a verify step from a prefill
 		}
 		if st.Batch < 0 {
@@ -281,10 +333,10 @@ func (w *work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 
 // adoptOrphans gives activities without a known launch to a pass when the kernels around them on their stream belong to it.
 // Between kernels of two passes they are split at the longest pause of the stream.
-func (w *work) adoptOrphans(passes []passSpan) []passSpan {
+func (w *Work) adoptOrphans(passes []passSpan) []passSpan {
 	of := make([]int32, len(w.acts))
 	for i := range of {
-		of[i] = None
+		of[i] = none
 	}
 	for p := range passes {
 		for _, i := range passes[p].kernels {
@@ -304,14 +356,14 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 		s := w.act(int32(i)).Stream()
 		st := last[s]
 		if st == nil {
-			st = &seen{pass: None}
+			st = &seen{pass: none}
 			last[s] = st
 		}
 		if !w.known(int32(i)) {
 			st.pending = append(st.pending, int32(i))
 			continue
 		}
-		if of[i] != None && st.pass != None && len(st.pending) > 0 {
+		if of[i] != none && st.pass != none && len(st.pending) > 0 {
 			adopted = true
 			cut := 0
 			if of[i] == st.pass {
@@ -337,10 +389,10 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	}
 	for i := range w.acts {
 		w.watch.Row()
-		if w.known(int32(i)) || of[i] != None || last[w.act(int32(i)).Stream()].known {
+		if w.known(int32(i)) || of[i] != none || last[w.act(int32(i)).Stream()].known {
 			continue
 		}
-		if p := passAt(w, passes, ends, w.act(int32(i)).Start()); p != None {
+		if p := passAt(w, passes, ends, w.act(int32(i)).Start()); p != none {
 			of[i] = p
 			adopted = true
 		}
@@ -353,7 +405,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 	}
 	for _, i := range w.order {
 		w.watch.Row()
-		if of[i] != None {
+		if of[i] != none {
 			passes[of[i]].kernels = append(passes[of[i]].kernels, i)
 		}
 	}
@@ -361,7 +413,7 @@ func (w *work) adoptOrphans(passes []passSpan) []passSpan {
 }
 
 // longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause.
-func (w *work) longestPause(before int32, between []int32, after int32) int {
+func (w *Work) longestPause(before int32, between []int32, after int32) int {
 	end, at, longest := w.act(before).End(), 0, trace.Time(-1)
 	for k := 0; k <= len(between); k++ {
 		next := after
@@ -378,10 +430,10 @@ func (w *work) longestPause(before int32, between []int32, after int32) int {
 
 // passAt returns the pass whose kernels run at x: the last one that began before, if it has not ended. ends holds the end of
 // each pass.
-func passAt(w *work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
+func passAt(w *Work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
 	k := sort.Search(len(passes), func(k int) bool { return w.act(passes[k].kernels[0]).Start() > x }) - 1
 	if k < 0 || ends[k] < x {
-		return None
+		return none
 	}
 	return int32(k)
 }
@@ -389,11 +441,11 @@ func passAt(w *work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
 // A stretch of kernels to search for passes: a profiler step, or everything.
 type stretch struct {
 	kernels []int32
-	step    *Step
+	step    *stepNote
 }
 
 // weakSegments splits the kernels by profiler steps; what lies outside any step is left to looseRuns.
-func (w *work) weakSegments(sets []*stepSet) []stretch {
+func (w *Work) weakSegments(sets []*stepSet) []stretch {
 	for _, set := range sets {
 		if !set.weak {
 			continue
@@ -415,7 +467,7 @@ func (w *work) weakSegments(sets []*stepSet) []stretch {
 // passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be, of every
 // one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join the pass
 // before them.
-func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, bool) {
+func (w *Work) passesFromModules(seg stretch, f *frames) ([]passSpan, finding, bool) {
 	byRoot := map[rootKey][]int32{}
 	counts := map[string]int{}
 	rootOf := make([]rootKey, len(seg.kernels))
@@ -442,7 +494,7 @@ func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, 
 		}
 	}
 	if class == "" || 2*most < len(seg.kernels) && !anyLayers {
-		return nil, Evidence{}, false
+		return nil, finding{}, false
 	}
 	models := w.modelClasses(f, byRoot)
 	models[class] = true
@@ -472,7 +524,7 @@ func (w *work) passesFromModules(seg stretch, f *frames) ([]passSpan, Evidence, 
 			passes[current].kernels = append(passes[current].kernels, i)
 		}
 	}
-	ev := Evidence{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
+	ev := finding{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
 		Detail: "outermost module frames " + strings.Join(classes, ", ")}
 	return passes, ev, len(passes) > 0
 }

@@ -19,13 +19,13 @@ const (
 
 // rotated counts the layers of a graph replay whose durations are those of other layers with the same kernels, shifted by some kernels: names and
 // times of the records do not belong together. It needs no order of the file, which a program may have sorted.
-func (w *work) rotated(r *passResult) int {
+func (w *Work) rotated(r *passResult) int {
 	if r.count < rotatedLeast || !w.replayed(r.kernels[len(r.kernels)/2]) {
 		return 0
 	}
 	of := make([][]int32, r.count)
 	for k, i := range r.kernels {
-		if l := int(r.layer[k]) - r.first; r.layer[k] != None && l >= 0 && l < len(of) {
+		if l := int(r.layer[k]) - r.first; r.layer[k] != none && l >= 0 && l < len(of) {
 			of[l] = append(of[l], i)
 		}
 	}
@@ -52,7 +52,7 @@ func (w *work) rotated(r *passResult) int {
 }
 
 // rotatedOf counts such layers among those of one kind, by the last of them.
-func (w *work) rotatedOf(layers [][]int32) (found int) {
+func (w *Work) rotatedOf(layers [][]int32) (found int) {
 	usual := w.logs(layers[len(layers)-1])
 	for _, kernels := range layers[:len(layers)-1] {
 		if len(kernels) != len(usual) {
@@ -71,7 +71,7 @@ func (w *work) rotatedOf(layers [][]int32) (found int) {
 }
 
 // logs are the logarithms of the kernels' durations.
-func (w *work) logs(kernels []int32) []float64 {
+func (w *Work) logs(kernels []int32) []float64 {
 	w.watch.Rows(len(kernels))
 	out := make([]float64, len(kernels))
 	for k, i := range kernels {

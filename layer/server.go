@@ -11,7 +11,7 @@ import (
 func (a *Analysis) Framework() string { return a.framework() }
 
 // frameworkOf looks for [Analysis.Framework].
-func frameworkOf(t *trace.Trace) string {
+func frameworkOf(t *trace.Trace, frameworks []framework.Framework) string {
 	frames, ops := make([]int, len(frameworks)), make([]int, len(frameworks))
 	for i := range t.NumNames() {
 		name := t.Name(trace.NameID(i))
@@ -36,11 +36,11 @@ func frameworkOf(t *trace.Trace) string {
 			return frameworks[best].Name
 		}
 	}
-	return frameworkOfSteps(t)
+	return frameworkOfSteps(t, frameworks)
 }
 
 // frameworkOfSteps returns the server whose step annotations a trace has.
-func frameworkOfSteps(t *trace.Trace) string {
+func frameworkOfSteps(t *trace.Trace, frameworks []framework.Framework) string {
 	seen := make([]bool, t.NumNames())
 	for a := range t.Events(trace.LaneAnnotation) {
 		if seen[a.NameID()] {

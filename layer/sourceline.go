@@ -90,7 +90,8 @@ type launchLine struct {
 // modelLines finds the model lines of one trace's launches. Each frame is looked at once, and each name: traces have few names,
 // and thousands of launches below the same frames. Safe for concurrent use.
 type modelLines struct {
-	t *trace.Trace
+	frameworks []framework.Framework
+	t          *trace.Trace
 	sync.Mutex
 	names   map[trace.NameID]modelFrame
 	frames  map[int32]frameSays // by index in the lane of frames
@@ -175,7 +176,7 @@ func (l *modelLines) frame(e trace.Event) modelFrame {
 	if f, ok := framework.ParseFrame(e.Name()); ok && !f.Generated() {
 		m.stage = Stage(framework.StageOfFunction(f.Func))
 		var from int
-		if m.kind, from = f.ModelFile(frameworks); m.kind != framework.NoModelFile {
+		if m.kind, from = f.ModelFile(l.frameworks); m.kind != framework.NoModelFile {
 			m.line, m.fn = f.Path[from:]+":"+f.Line+" "+f.Func, f.Func
 		}
 	}

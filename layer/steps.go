@@ -23,43 +23,43 @@ type Step struct {
 	GenerationTokens   int64 `json:"generation_tokens"`
 	// Also lists further annotations around the same kernels.
 	Also []string `json:"also,omitempty"`
-
-	// weak marks dialects that count profiler steps, not runs of the model: one may hold several passes, or none.
-	weak bool
 }
 
-// stepOf is a framework's step under the name it was recorded with.
-func stepOf(st framework.Step, name string) Step {
-	return Step{Dialect: st.Dialect, Name: name, Index: st.Index, Stage: Stage(st.Stage), Batch: st.Batch, Tokens: st.Tokens,
+// stepOf is what reports say of an annotation.
+func stepOf(st *stepNote) Step {
+	return Step{Dialect: st.Dialect, Name: st.name, Also: st.also, Index: st.Index, Stage: Stage(st.Stage), Batch: st.Batch, Tokens: st.Tokens,
 		ContextRequests: st.ContextRequests, ContextTokens: st.ContextTokens,
-		GenerationRequests: st.GenerationRequests, GenerationTokens: st.GenerationTokens, weak: st.Weak}
+		GenerationRequests: st.GenerationRequests, GenerationTokens: st.GenerationTokens}
 }
-
-// frameworks are those whose annotations are read.
-var frameworks = framework.All()
 
 // ParseStep reads a step annotation: the user's patterns are asked first, then the frameworks that are known (vLLM, SGLang,
 // TensorRT-LLM, torch.profiler). The second result is false if name is not one.
 func ParseStep(name string, patterns ...StepPattern) (Step, bool) {
-	for _, p := range patterns {
-		if st, ok := readPattern(name, p); ok {
-			return st, true
-		}
-	}
-	_, st, ok := framework.ReadStep(frameworks, name)
+	st, ok := readStep(name, patterns)
 	if !ok {
 		return Step{}, false
 	}
-	return stepOf(st, name), true
+	return stepOf(&st), true
 }
 
-func readPattern(name string, p StepPattern) (Step, bool) {
+// readStep reads an annotation by the user's patterns, then by what is known of frameworks.
+func readStep(name string, patterns []StepPattern) (stepNote, bool) {
+	for _, p := range patterns {
+		if st, ok := readPattern(name, p); ok {
+			return stepNote{Step: st, name: name}, true
+		}
+	}
+	_, st, ok := framework.ReadStep(framework.All(), name)
+	return stepNote{Step: st, name: name}, ok
+}
+
+func readPattern(name string, p StepPattern) (framework.Step, bool) {
 	if p.Match == nil {
-		return Step{}, false
+		return framework.Step{}, false
 	}
 	m := p.Match.FindStringSubmatch(name)
 	if m == nil {
-		return Step{}, false
+		return framework.Step{}, false
 	}
 	st := framework.NewStep(p.Name)
 	for i, g := range p.Match.SubexpNames() {
@@ -86,5 +86,5 @@ func readPattern(name string, p StepPattern) (Step, bool) {
 		}
 	}
 	st.Complete()
-	return stepOf(st, name), true
+	return st, true
 }

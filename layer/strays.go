@@ -16,7 +16,7 @@ const strayShare = 20
 // dropStrays takes from the passes what is apart from them: kernels outside of layers at the beginning or the end of a pass,
 // with a pause between that is longer than all work of the pass. A time of the pass that held the pause would say nothing about
 // it. The notes name them.
-func (w *work) dropStrays(results []passResult) (notes []string) {
+func (w *Work) dropStrays(results []passResult) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.acts))
 	for p := range results {
@@ -27,7 +27,7 @@ func (w *work) dropStrays(results []passResult) (notes []string) {
 			continue
 		}
 		for k, i := range r.kernels {
-			inLayer[i] = r.layer[k] != None
+			inLayer[i] = r.layer[k] != none
 		}
 		sorted := slices.Sorted(slices.Values(r.kernels)) // by start
 		end, busy := w.progress(sorted)
@@ -69,7 +69,7 @@ type strays struct {
 	pause           time.Duration // the longest between them and the rest
 }
 
-func (s *strays) add(w *work, kernels []int32, pause trace.Time) {
+func (s *strays) add(w *Work, kernels []int32, pause trace.Time) {
 	if s.passes == 0 {
 		s.first = clip(w.names[w.seq.ID[kernels[0]]], 48)
 	}
@@ -84,7 +84,7 @@ func (s *strays) note() string {
 }
 
 // progress returns when the first k of the kernels have ended, and how long at least one of them runs.
-func (w *work) progress(kernels []int32) (end, busy []trace.Time) {
+func (w *Work) progress(kernels []int32) (end, busy []trace.Time) {
 	end, busy = make([]trace.Time, len(kernels)+1), make([]trace.Time, len(kernels)+1)
 	end[0] = w.act(kernels[0]).Start()
 	for k, i := range kernels {

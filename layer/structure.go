@@ -9,13 +9,13 @@ import (
 
 // passesFromStructure splits a segment without any marks. The layers of all its passes form one long comb; where a unit
 // holds kernels that are rare among units (logits, sampling, the next embedding), a pass ends.
-func (w *work) passesFromStructure(seg stretch, model *modelFacts) ([]passSpan, Evidence) {
-	whole := func(why string) ([]passSpan, Evidence) {
+func (w *Work) passesFromStructure(seg stretch, model *modelFacts) ([]passSpan, finding) {
+	whole := func(why string) ([]passSpan, finding) {
 		return []passSpan{{kernels: seg.kernels, evidence: "whole", conf: params.ConfidenceWhole}},
-			Evidence{For: "passes", Kind: "whole", Passes: 1, Confidence: params.ConfidenceWhole, Detail: why}
+			finding{For: "passes", Kind: "whole", Passes: 1, Confidence: params.ConfidenceWhole, Detail: why}
 	}
 	if len(seg.kernels) == 0 {
-		return nil, Evidence{}
+		return nil, finding{}
 	}
 	s := w.sequenceOf(seg.kernels)
 	comb, per, kind := w.longComb(seg.kernels, s, model)
@@ -57,36 +57,36 @@ func (w *work) passesFromStructure(seg stretch, model *modelFacts) ([]passSpan, 
 		passes[g].evidence, passes[g].conf = kind, params.ConfidenceStructure
 		passes[g].cut = cutOf(s, comb, groups, g, per)
 	}
-	return passes, Evidence{For: "passes", Kind: kind, Passes: len(passes), Confidence: params.ConfidenceStructure,
+	return passes, finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: params.ConfidenceStructure,
 		Detail: fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(seg.kernels, comb[0]), len(groups))}
 }
 
 // cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the others.
-func cutOf(s *sequence, comb []int, groups [][2]int, g, per int) Partial {
+func cutOf(s *sequence, comb []int, groups [][2]int, g, per int) partial {
 	if n := groups[g][1] - groups[g][0]; n >= per {
-		return Whole
+		return uncut
 	}
 	switch {
 	case len(groups) == 1:
 		ends := params.MissingEnds(s, params.CutAt(s, segment.Comb{Pos: comb}, nil))
 		if slices.Contains(s.Role[:comb[0]], roleEmbed) || ends.End && !ends.Start {
-			return CutAtEnd
+			return cutAtEnd
 		}
-		return CutAtStart
+		return cutAtStart
 	case g == 0:
-		return CutAtStart
+		return cutAtStart
 	case g == len(groups)-1:
-		return CutAtEnd
+		return cutAtEnd
 	}
-	return Whole
+	return uncut
 }
 
-func (w *work) nameAt(kernels []int32, k int) string {
+func (w *Work) nameAt(kernels []int32, k int) string {
 	return clip(w.names[w.seq.ID[kernels[k]]], 48)
 }
 
 // longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when unknown.
-func (w *work) longComb(kernels []int32, s *sequence, model *modelFacts) (comb []int, per int, kind string) {
+func (w *Work) longComb(kernels []int32, s *sequence, model *modelFacts) (comb []int, per int, kind string) {
 	if model.useAnchors {
 		if pos := w.anchorPositions(kernels, model); len(pos) >= 2*model.blocks {
 			return pos, model.layers * model.blocks, "anchor"
@@ -114,7 +114,7 @@ func (w *work) longComb(kernels []int32, s *sequence, model *modelFacts) (comb [
 }
 
 // looseRuns returns the stretches of kernels, in launch order, that no pass claims.
-func (w *work) looseRuns(passes []passSpan) [][]int32 {
+func (w *Work) looseRuns(passes []passSpan) [][]int32 {
 	claimed := make([]bool, len(w.acts))
 	for p := range passes {
 		for _, i := range passes[p].kernels {

@@ -1,0 +1,73 @@
+package layer
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// A gpu is a device with activities and the time that they take.
+type gpu struct {
+	id   trace.DeviceID
+	busy time.Duration
+}
+
+// devicesOf returns the GPUs with activities, the busiest first; ties go to the lowest id.
+func devicesOf(watch *stop.Watch, t *trace.Trace, acts map[trace.DeviceID][]int32) []gpu {
+	out := make([]gpu, 0, len(acts))
+	for d, list := range acts {
+		g := gpu{id: d}
+		for _, row := range list {
+			watch.Row()
+			g.busy += t.LaneAt(trace.LaneGPU, int(row)).Duration()
+		}
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(x, y gpu) int { return cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(x.id, y.id)) })
+	return out
+}
+
+// gpuNames are the names that the profiler recorded; the first of a device's counts.
+func gpuNames(t *trace.Trace) map[trace.DeviceID]string {
+	names := map[trace.DeviceID]string{}
+	for _, g := range t.Meta().Devices {
+		if _, ok := names[g.ID]; !ok {
+			names[g.ID] = g.Name
+		}
+	}
+	return names
+}
+
+// found is what is found once for all devices, so that many of them cost no more than their kernels.
+type found struct {
+	acts       map[trace.DeviceID][]int32 // rows of the GPU lane by device, by start
+	frames     func() *frames
+	rules, own *classify.Ruleset // the profile's with the user's, and those alone
+}
+
+// findOnce looks through the trace once for all devices.
+func findOnce(watch *stop.Watch, t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
+	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
+	counts := map[trace.DeviceID]int{}
+	for e := range t.Events(trace.LaneGPU) {
+		watch.Row()
+		counts[e.Device()]++
+	}
+	for d, n := range counts {
+		f.acts[d] = make([]int32, 0, n)
+	}
+	row := int32(0)
+	for e := range t.Events(trace.LaneGPU) {
+		watch.Row()
+		f.acts[e.Device()] = append(f.acts[e.Device()], row)
+		row++
+	}
+	f.frames = sync.OnceValue(func() *frames { return readFrames(watch, t) })
+	return f
+}

@@ -1,0 +1,88 @@
+package layer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// hostOf returns the span of a pass.
+func (w *Work) hostOf(r *passResult) hostSpan {
+	if r.host.End > r.host.Start {
+		return r.host
+	}
+	counts := map[trace.ThreadIndex]int{}
+	thread := trace.NoThread
+	for _, i := range r.kernels {
+		if t := w.thread[i]; t != trace.NoThread {
+			counts[t]++
+			if thread == trace.NoThread || counts[t] > counts[thread] {
+				thread = t
+			}
+		}
+	}
+	h := hostSpan{Thread: thread, Annotation: trace.NoEvent}
+	first := true
+	for _, i := range r.kernels {
+		if thread == trace.NoThread || w.thread[i] != thread {
+			continue
+		}
+		end := w.at[i]
+		if l := w.call(i); l.Valid() {
+			end = l.End()
+		}
+		if first {
+			h.Start, h.End, first = w.at[i], end, false
+		}
+		h.Start, h.End = min(h.Start, w.at[i]), max(h.End, end)
+	}
+	return h
+}
+
+// emptySteps returns the steps of a set that launched nothing, where the same thread launched steps before and behind them.
+func emptySteps(set *stepSet, passes []passSpan) []passSpan {
+	used := map[trace.EventID]bool{}
+	last := map[trace.ThreadIndex]trace.Time{}
+	for p := range passes {
+		h := passes[p].host
+		used[h.Annotation] = true
+		last[h.Thread] = max(last[h.Thread], h.Start)
+	}
+	var out []passSpan
+	for thread, spans := range set.spans {
+		began := false
+		for i := range spans {
+			sp := &spans[i]
+			if used[sp.Annotation] {
+				began = true
+			} else if began && sp.Start < last[thread] {
+				step := sp.step
+				out = append(out, passSpan{step: &step, evidence: "annotation", conf: 1, host: sp.hostSpan})
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y passSpan) int {
+		return cmp.Or(cmp.Compare(x.host.Start, y.host.Start), cmp.Compare(x.host.Annotation, y.host.Annotation))
+	})
+	return out
+}
+
+// withEmpty puts the steps that launched nothing between the passes, in the order in which the CPU ran them.
+func (w *Work) withEmpty(results []passResult) []passResult {
+	if len(w.empty) == 0 {
+		return results
+	}
+	out := make([]passResult, 0, len(results)+len(w.empty))
+	next := 0
+	for p := range results {
+		for start := w.hostOf(&results[p]).Start; next < len(w.empty) && w.empty[next].host.Start < start; next++ {
+			out = append(out, w.prepare(w.empty[next]))
+		}
+		out = append(out, results[p])
+	}
+	for ; next < len(w.empty); next++ {
+		out = append(out, w.prepare(w.empty[next]))
+	}
+	return out
+}
