@@ -7,12 +7,13 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
 // None is the pass or layer of a kernel that is outside any.
-const None = none
+const None = ladder.None
 
 // Analysis is the result of [Analyze]: all GPUs of a trace, each with its passes, their layers, and the place of every
 // activity. It is complete when Analyze returns, is not changed afterwards and is safe for concurrent readers; only twins
@@ -88,7 +89,7 @@ func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
 	if f, ok := a.facts[n]; ok {
 		return f
 	}
-	f := factsOf(a.trace.Name(n)) // the name of no kernel
+	f := ladder.FactsOf(a.trace.Name(n)) // the name of no kernel
 	return &f
 }
 
@@ -307,10 +308,10 @@ type Partial string
 
 // The ways a pass can be cut.
 const (
-	Whole      = Partial(uncut)
-	CutAtStart = Partial(cutAtStart)
-	CutAtEnd   = Partial(cutAtEnd)
-	CutAtBoth  = Partial(cutAtBoth)
+	Whole      = Partial(ladder.Uncut)
+	CutAtStart = Partial(ladder.CutAtStart)
+	CutAtEnd   = Partial(ladder.CutAtEnd)
+	CutAtBoth  = Partial(ladder.CutAtBoth)
 )
 
 // Layer is one decoder layer of one pass.
@@ -333,4 +334,27 @@ type Layer struct {
 	Hash          bool   `json:"hash"`
 	// Partial says that the window cuts the layer.
 	Partial bool `json:"partial,omitempty"`
+}
+
+// dividedReduces is how many all-reduces the layers of a pass must run, three for every two layers: a layer that is divided over GPUs has
+// one behind its attention and one behind its feed-forward part, one whose experts alone are spread has one at most.
+const dividedReduces = 1.5
+
+// Divided says that layers are divided over GPUs, tensor-parallel: the sums behind attention and feed-forward part run in them.
+func (a *Analysis) Divided() bool {
+	for i := range a.Devices {
+		d := &a.Devices[i]
+		reduces := make([]int, len(d.Passes))
+		for k := range d.Kernels() {
+			if at := k.Place(); at.Layer != None && k.Facts().Collective == classify.AllReduce {
+				reduces[at.Pass]++
+			}
+		}
+		for p, n := range reduces {
+			if layers := len(d.Passes[p].Layers); layers > 1 && float64(n) >= dividedReduces*float64(layers) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -86,7 +87,7 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 
 // work is the analysis of one GPU.
 type work struct {
-	*Work
+	*ladder.Work
 	opts Options
 	op   []uint16 // index into Device.operators; nil: not looked for
 
@@ -97,11 +98,11 @@ type work struct {
 // collect gathers the device's activities.
 func (a *Device) collect(watch *stop.Watch) *work {
 	found, opts := a.of.found, a.of.opts
-	w := &work{Work: collect(watch, a.of.trace, a.ID, found.acts[a.ID]), opts: opts}
+	w := &work{Work: ladder.Collect(watch, a.of.trace, a.ID, found.acts[a.ID]), opts: opts}
 	delete(found.acts, a.ID)
-	w.onlyModules, w.onlyAnchors = opts.Boundaries == BoundariesModules, opts.Boundaries == BoundariesAnchorCloses
-	w.onlyRepeats = opts.Boundaries == BoundariesRepeats
-	w.readStep = func(name string) (stepNote, bool) { return readStep(name, opts.StepPatterns) }
+	w.OnlyModules, w.OnlyAnchors = opts.Boundaries == BoundariesModules, opts.Boundaries == BoundariesAnchorCloses
+	w.OnlyRepeats = opts.Boundaries == BoundariesRepeats
+	w.ReadStep = func(name string) (ladder.Step, bool) { return readStep(name, opts.StepPatterns) }
 	return w
 }
 
@@ -113,7 +114,7 @@ func (a *Device) find(watch *stop.Watch) error {
 	err := w.segment(a, model)
 	if err != nil {
 		a.Passes = nil
-		w.forget()
+		w.Forget()
 		w.fillKernels(a)
 	}
 	return err
@@ -128,35 +129,35 @@ func (o *Options) checkLayers() error {
 }
 
 // model gathers what options, profile and config say.
-func (w *work) model(a *Device) *modelFacts {
+func (w *work) model(a *Device) *ladder.Model {
 	p := a.of.Profile
-	m := &modelFacts{prof: p, anchor: p.Anchor, position: p.AnchorPosition, blocks: max(1, p.BlocksPerLayer)}
+	m := &ladder.Model{Profile: p, Anchor: p.Anchor, Position: p.AnchorPosition, Blocks: max(1, p.BlocksPerLayer)}
 	switch {
 	case w.opts.NumLayers > 0:
-		m.layers, m.source = w.opts.NumLayers, "flag"
+		m.Layers, m.Source = w.opts.NumLayers, "flag"
 	case w.opts.Config != nil && w.opts.Config.NumLayers > 0:
-		m.layers, m.source = w.opts.Config.NumLayers, "config"
+		m.Layers, m.Source = w.opts.Config.NumLayers, "config"
 	}
-	if m.anchor == "" && w.opts.Boundaries == BoundariesAnchorCloses {
-		m.anchor = w.autoAnchor(p.AutoAnchors)
+	if m.Anchor == "" && w.opts.Boundaries == BoundariesAnchorCloses {
+		m.Anchor = w.autoAnchor(p.AutoAnchors)
 	}
 	var count int
-	m.isAnchor, count = w.findAnchors(m.anchor)
+	m.IsAnchor, count = w.FindAnchors(m.Anchor)
 	switch w.opts.Boundaries {
 	case BoundariesAnchorCloses:
-		m.useAnchors, m.position = count > 0, profile.AnchorCloses
+		m.UseAnchors, m.Position = count > 0, profile.AnchorCloses
 	case BoundariesAuto:
 		// Elsewhere than in the model's own profile an anchor only counts layers, and repeats do that better.
-		m.useAnchors = count > 0 && (m.position == profile.AnchorCloses || m.position == profile.AnchorOpens || w.opts.Anchor != "")
+		m.UseAnchors = count > 0 && (m.Position == profile.AnchorCloses || m.Position == profile.AnchorOpens || w.opts.Anchor != "")
 	}
-	a.Anchor, a.NumAnchors = m.anchor, count
+	a.Anchor, a.NumAnchors = m.Anchor, count
 	return m
 }
 
 // autoAnchor is the first of the candidates that enough kernels contain.
 func (w *work) autoAnchor(candidates []string) string {
 	for _, c := range candidates {
-		if _, n := w.findAnchors(c); n >= profile.AutoAnchorMin {
+		if _, n := w.FindAnchors(c); n >= profile.AutoAnchorMin {
 			return c
 		}
 	}
@@ -164,33 +165,33 @@ func (w *work) autoAnchor(candidates []string) string {
 }
 
 // segment finds the passes and their layers by the evidence that was asked for.
-func (w *work) segment(a *Device, m *modelFacts) error {
-	var f *frames
+func (w *work) segment(a *Device, m *ladder.Model) error {
+	var f *ladder.Frames
 	if w.opts.Boundaries == BoundariesAuto || w.opts.Boundaries == BoundariesModules {
 		f = a.of.found.frames()
 	}
-	if w.opts.Boundaries == BoundariesModules && (f == nil || f.distinct == 0) {
+	if w.opts.Boundaries == BoundariesModules && (f == nil || f.Distinct == 0) {
 		return fmt.Errorf("%w: boundaries=modules needs module frames of decoder layers, and the trace has %s; record with with_stack=True and with_modules=True, or use --boundaries repeats",
 			ErrNoEvidence, map[bool]string{true: "no module frames", false: "module frames but none of a layer"}[f == nil])
 	}
 	if w.opts.Boundaries == BoundariesAnchorCloses && a.NumAnchors == 0 {
 		return noAnchors(m, w)
 	}
-	found, err := w.climb(f, m)
+	found, err := w.Climb(f, m)
 	if err != nil {
 		return err
 	}
 	w.finish(a, found)
-	a.Notes = append(a.Notes, found.notes...)
+	a.Notes = append(a.Notes, found.Notes...)
 	return nil
 }
 
 // finish writes passes and kernels.
-func (w *work) finish(a *Device, found *foundPasses) {
-	results, m := found.results, found.model
+func (w *work) finish(a *Device, found *ladder.Found) {
+	results, m := found.Results, found.Model
 	w.findOperators(a, results, true)
-	w.place(results)
-	a.NumLayers, a.LayerSource = m.layers, m.source
+	w.Place(results)
+	a.NumLayers, a.LayerSource = m.Layers, m.Source
 	w.fillKernels(a)
 	w.nameExperts(a, results)
 	for p := range results {
@@ -200,18 +201,18 @@ func (w *work) finish(a *Device, found *foundPasses) {
 	w.countTokens(a, results)
 	a.listModels(w, results)
 	a.cover()
-	for _, e := range found.evidence {
+	for _, e := range found.Evidence {
 		a.Evidence = append(a.Evidence, Evidence(e))
 	}
 	a.addLayerEvidence(w, results)
 	a.labelLayers()
-	a.chooseSteady(w.watch)
+	a.chooseSteady(w.Watch)
 	a.findStepEnds()
 	a.noteDurations()
 	a.noteUncovered()
 	halves := 0
 	for p := range results {
-		if len(results[p].second) > 0 && results[p].count > 0 {
+		if len(results[p].Second) > 0 && results[p].Count > 0 {
 			halves++
 		}
 	}
@@ -219,9 +220,9 @@ func (w *work) finish(a *Device, found *foundPasses) {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two streams: each half is cut into layers by itself, and the times of neighbouring layers overlap",
 			halves, len(results)))
 	}
-	if backward, training := params.Training(&w.seq); training {
+	if backward, training := ladder.Params.Training(&w.Seq); training {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities compute gradients or update weights: this is a training run, and its passes are iterations, not forward passes of a server",
-			backward, w.seq.Len()))
+			backward, w.Seq.Len()))
 	}
 	if len(a.Passes) == 0 {
 		a.Notes = append(a.Notes, "no passes were found")
@@ -232,15 +233,15 @@ func (w *work) finish(a *Device, found *foundPasses) {
 
 // nameIdle gives a stage to passes of unknown stage that run the layers without any mixer while other passes of the model have one: a
 // rank of a data-parallel group without requests runs the layers so that the others' collectives complete.
-func (w *work) nameIdle(a *Device, results []passResult) {
+func (w *work) nameIdle(a *Device, results []ladder.Result) {
 	mixes := make([]bool, len(results))
 	mixing := map[string]bool{} // models of which a pass has mixers
 	for p := range results {
-		mixes[p] = slices.Contains(results[p].seq.Role, roleMixer)
-		mixing[results[p].model] = mixing[results[p].model] || mixes[p]
+		mixes[p] = slices.Contains(results[p].Seq.Role, ladder.RoleMixer)
+		mixing[results[p].Model] = mixing[results[p].Model] || mixes[p]
 	}
 	for p := range results {
-		if fp := &a.Passes[p]; mixing[results[p].model] && fp.Stage == StageUnknown && fp.Partial == Whole && len(fp.Layers) > 0 && !mixes[p] {
+		if fp := &a.Passes[p]; mixing[results[p].Model] && fp.Stage == StageUnknown && fp.Partial == Whole && len(fp.Layers) > 0 && !mixes[p] {
 			fp.Stage = StageIdle
 		}
 	}
@@ -248,42 +249,42 @@ func (w *work) nameIdle(a *Device, results []passResult) {
 
 // fillKernels writes the columns of the device.
 func (w *work) fillKernels(a *Device) {
-	n := len(w.acts)
-	c := columns{event: make([]trace.EventID, n), pass: w.pass, layer: make([]int16, n), half: w.half, category: make([]uint16, n), operator: w.op, order: w.order}
-	for i := range w.acts {
-		w.watch.Row()
-		e := w.act(int32(i))
-		c.event[i], c.layer[i], c.category[i] = e.ID(), int16(w.layer[i]), a.categoryOf[w.seq.ID[i]]
+	n := len(w.Acts)
+	c := columns{event: make([]trace.EventID, n), pass: w.Pass, layer: make([]int16, n), half: w.Half, category: make([]uint16, n), operator: w.op, order: w.Order}
+	for i := range w.Acts {
+		w.Watch.Row()
+		e := w.Act(int32(i))
+		c.event[i], c.layer[i], c.category[i] = e.ID(), int16(w.Layer[i]), a.categoryOf[w.Seq.ID[i]]
 	}
 	a.columns = c
 }
 
 // buildPass makes the public form of a pass.
-func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
-	fp := ForwardPass{Index: p, Kernels: len(r.kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Host: HostSpan(w.hostOf(r)), Partial: Partial(r.cut),
-		FirstLayer: r.first, PassEvidence: r.evidence, LayerEvidence: r.levidence, Confidence: r.conf, FromEnd: r.fromEnd}
-	if r.count > 0 {
-		fp.Confidence = min(r.conf, r.lconf)
+func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
+	fp := ForwardPass{Index: p, Kernels: len(r.Kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Host: HostSpan(w.HostOf(r)), Partial: Partial(r.Cut),
+		FirstLayer: r.First, PassEvidence: r.Evidence, LayerEvidence: r.LayerEvidence, Confidence: r.Conf, FromEnd: r.FromEnd}
+	if r.Count > 0 {
+		fp.Confidence = min(r.Conf, r.LayerConf)
 	}
-	if r.step != nil {
-		st := stepOf(r.step)
+	if r.Step != nil {
+		st := stepOf(r.Step)
 		fp.Annotation, fp.Stage, fp.Batch, fp.Tokens = &st, st.Stage, st.Batch, st.Tokens
 	}
-	if r.draft && fp.Stage == StageUnknown {
+	if r.Draft && fp.Stage == StageUnknown {
 		fp.Stage = StageDraft
 	}
-	w.watch.Rows(len(r.kernels))
+	w.Watch.Rows(len(r.Kernels))
 	byLayer := layerLists(r)
-	fp.Layers = slices.Grow(fp.Layers, r.count)
+	fp.Layers = slices.Grow(fp.Layers, r.Count)
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64
 	seen := false
-	for k, i := range r.kernels {
-		fp.Start = min(fp.Start, w.act(i).Start())
-		fp.End = max(fp.End, w.act(i).End())
-		if w.replayed(i) {
+	for k, i := range r.Kernels {
+		fp.Start = min(fp.Start, w.Act(i).Start())
+		fp.End = max(fp.End, w.Act(i).End())
+		if w.Replayed(i) {
 			fp.Replay++
 		}
-		l := int(r.layer[k])
+		l := int(r.Layer[k])
 		switch {
 		case l == None && !seen:
 			fp.Prologue++
@@ -291,10 +292,10 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 			fp.Epilogue++
 		default:
 			seen = true
-			byLayer[l-r.first] = append(byLayer[l-r.first], i)
+			byLayer[l-r.First] = append(byLayer[l-r.First], i)
 		}
 	}
-	if len(r.kernels) == 0 { // behind the pass before it
+	if len(r.Kernels) == 0 { // behind the pass before it
 		fp.Start = fp.Host.Start
 		if n := len(a.Passes); n > 0 {
 			fp.Start = max(fp.Start, a.Passes[n-1].End)
@@ -303,11 +304,11 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 	}
 	kinds := map[uint64]int{}
 	for l, kernels := range byLayer {
-		lay := Layer{Index: r.first + l, CompressRatio: -1, Kernels: kernels}
+		lay := Layer{Index: r.First + l, CompressRatio: -1, Kernels: kernels}
 		// The kind is the sequence in launch order; the list is by start.
 		h := uint64(1)
 		for _, i := range kernels {
-			h = (h ^ uint64(uint32(w.seq.ID[i]))) * 1099511628211
+			h = (h ^ uint64(uint32(w.Seq.ID[i]))) * 1099511628211
 		}
 		id, ok := kinds[h]
 		if !ok {
@@ -320,27 +321,27 @@ func (w *work) buildPass(a *Device, p int, r *passResult) ForwardPass {
 			lay.Start, lay.End = math.MaxInt64, math.MinInt64
 		}
 		for _, i := range kernels {
-			lay.Start = min(lay.Start, w.act(i).Start())
-			lay.End = max(lay.End, w.act(i).End())
-			lay.Sum += w.act(i).Duration()
+			lay.Start = min(lay.Start, w.Act(i).Start())
+			lay.End = max(lay.End, w.Act(i).End())
+			lay.Sum += w.Act(i).Duration()
 		}
 		lay.Wall = lay.End.Sub(lay.Start)
-		lay.Partial = l == 0 && r.cutFirst || l == r.count-1 && r.cutLast
+		lay.Partial = l == 0 && r.CutFirst || l == r.Count-1 && r.CutLast
 		fp.Layers = append(fp.Layers, lay)
 	}
 	return fp
 }
 
 // layerLists returns an empty list of kernels for each layer of a pass, with the room that it will need.
-func layerLists(r *passResult) [][]int32 {
-	counts, all := make([]int, r.count), 0
-	for _, l := range r.layer {
+func layerLists(r *ladder.Result) [][]int32 {
+	counts, all := make([]int, r.Count), 0
+	for _, l := range r.Layer {
 		if l != None {
-			counts[int(l)-r.first]++
+			counts[int(l)-r.First]++
 			all++
 		}
 	}
-	room, lists := make([]int32, all), make([][]int32, r.count)
+	room, lists := make([]int32, all), make([][]int32, r.Count)
 	for l, n := range counts {
 		lists[l], room = room[:0:n], room[n:]
 	}
@@ -348,43 +349,43 @@ func layerLists(r *passResult) [][]int32 {
 }
 
 // addLayerEvidence says once per kind of evidence what the layers rest on.
-func (a *Device) addLayerEvidence(w *work, results []passResult) {
+func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 	type key struct{ kind, model string }
 	index := map[key]int{}
 	order := make([]int, 0, 2*len(results)) // whole passes speak first
 	for _, cut := range []bool{false, true} {
 		for p := range results {
-			if (results[p].cut != uncut) == cut {
+			if (results[p].Cut != ladder.Uncut) == cut {
 				order = append(order, p)
 			}
 		}
 	}
 	for _, p := range order {
 		r := &results[p]
-		if r.count == 0 {
+		if r.Count == 0 {
 			continue
 		}
-		k, ok := index[key{r.levidence, r.model}]
+		k, ok := index[key{r.LayerEvidence, r.Model}]
 		if !ok {
 			k = len(a.Evidence)
-			index[key{r.levidence, r.model}] = k
-			detail := w.describe(r)
-			if r.levidence == "module" {
-				detail = fmt.Sprintf("module frames of %d layers", r.count)
+			index[key{r.LayerEvidence, r.Model}] = k
+			detail := w.Describe(r)
+			if r.LayerEvidence == "module" {
+				detail = fmt.Sprintf("module frames of %d layers", r.Count)
 			}
-			if len(w.models) > 2 { // one is that of passes without a name
-				detail = r.model + ": " + detail
+			if len(w.Models) > 2 { // one is that of passes without a name
+				detail = r.Model + ": " + detail
 			}
-			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.levidence, Detail: detail, Confidence: r.lconf})
+			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.LayerEvidence, Detail: detail, Confidence: r.LayerConf})
 		}
 		a.Evidence[k].Passes++
-		a.Evidence[k].Confidence = min(a.Evidence[k].Confidence, r.lconf)
+		a.Evidence[k].Confidence = min(a.Evidence[k].Confidence, r.LayerConf)
 	}
 }
 
-func noAnchors(m *modelFacts, w *work) error {
-	if m.anchor == "" {
-		return fmt.Errorf("%w: boundaries=%s needs an anchor kernel and profile %s has none that occurs here; give --anchor-kernel", ErrNoEvidence, w.opts.Boundaries, m.prof.Name)
+func noAnchors(m *ladder.Model, w *work) error {
+	if m.Anchor == "" {
+		return fmt.Errorf("%w: boundaries=%s needs an anchor kernel and profile %s has none that occurs here; give --anchor-kernel", ErrNoEvidence, w.opts.Boundaries, m.Profile.Name)
 	}
-	return fmt.Errorf("%w: no kernel name contains the anchor %q of profile %s", ErrNoEvidence, m.anchor, m.prof.Name)
+	return fmt.Errorf("%w: no kernel name contains the anchor %q of profile %s", ErrNoEvidence, m.Anchor, m.Profile.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -99,14 +100,14 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 	if err != nil {
 		return err
 	}
-	if m.layers == 0 {
+	if m.Layers == 0 {
 		for p := range results {
-			m.layers, m.source = max(m.layers, results[p].first+results[p].count), string(boundariesGiven)
+			m.Layers, m.Source = max(m.Layers, results[p].First+results[p].Count), string(boundariesGiven)
 		}
 	}
 	w.findOperators(a, results, false)
-	w.place(results)
-	a.NumLayers, a.LayerSource = m.layers, m.source
+	w.Place(results)
+	a.NumLayers, a.LayerSource = m.Layers, m.Source
 	w.fillKernels(a)
 	w.nameExperts(a, results)
 	a.Evidence = []Evidence{}
@@ -115,7 +116,7 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 		fp.apply(&passes[p])
 		a.Passes = append(a.Passes, fp)
 	}
-	w.models = map[string]*modelFacts{"": m}
+	w.Models = map[string]*ladder.Model{"": m}
 	a.listModels(w, results)
 	a.cover()
 	a.addGivenEvidence(passes)
@@ -126,31 +127,31 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 }
 
 // given turns given passes into the form of found ones.
-func (w *work) given(passes []GivenPass) ([]passResult, error) {
-	index := make(map[trace.EventID]int32, len(w.acts))
-	for i := range w.acts {
-		e := w.act(int32(i))
+func (w *work) given(passes []GivenPass) ([]ladder.Result, error) {
+	index := make(map[trace.EventID]int32, len(w.Acts))
+	for i := range w.Acts {
+		e := w.Act(int32(i))
 		index[e.ID()] = int32(i)
 	}
-	rank := make([]int32, len(w.order)) // in launch order
-	for k, i := range w.order {
+	rank := make([]int32, len(w.Order)) // in launch order
+	for k, i := range w.Order {
 		rank[i] = int32(k)
 	}
-	results := make([]passResult, len(passes))
+	results := make([]ladder.Result, len(passes))
 	for p := range passes {
 		g, r := &passes[p], &results[p]
-		r.evidence, r.levidence, r.cut, r.count = g.Evidence.Kind, g.Evidence.Kind, partial(g.Partial), len(g.Layers)
-		r.conf, r.lconf = g.Evidence.Confidence, g.Evidence.Confidence
+		r.Evidence, r.LayerEvidence, r.Cut, r.Count = g.Evidence.Kind, g.Evidence.Kind, ladder.Partial(g.Partial), len(g.Layers)
+		r.Conf, r.LayerConf = g.Evidence.Confidence, g.Evidence.Confidence
 		take := func(ids []trace.EventID, halves []int8, lay int32) error {
 			for k, id := range ids {
 				i, ok := index[id]
 				if !ok {
-					return fmt.Errorf("%w: event %d of pass %d is no activity of GPU %d, or is in two places", ErrRange, id, p, w.device)
+					return fmt.Errorf("%w: event %d of pass %d is no activity of GPU %d, or is in two places", ErrRange, id, p, w.Device)
 				}
 				delete(index, id)
-				r.kernels, r.layer = append(r.kernels, i), append(r.layer, lay)
+				r.Kernels, r.Layer = append(r.Kernels, i), append(r.Layer, lay)
 				if halves != nil {
-					w.half[i] = halves[k]
+					w.Half[i] = halves[k]
 				}
 			}
 			return nil
@@ -158,9 +159,9 @@ func (w *work) given(passes []GivenPass) ([]passResult, error) {
 		for l := range g.Layers {
 			lay := &g.Layers[l]
 			if l == 0 {
-				r.first = lay.Index
+				r.First = lay.Index
 			}
-			if lay.Index != r.first+l || lay.Index < 0 || lay.Index >= maxLayers || lay.Halves != nil && len(lay.Halves) != len(lay.Kernels) {
+			if lay.Index != r.First+l || lay.Index < 0 || lay.Index >= maxLayers || lay.Halves != nil && len(lay.Halves) != len(lay.Kernels) {
 				return nil, fmt.Errorf("%w: layer %d of pass %d: layers count up by one from 0…%d, and each kernel has a half or none has", ErrRange, lay.Index, p, maxLayers-1)
 			}
 			if err := take(lay.Kernels, lay.Halves, int32(lay.Index)); err != nil {
@@ -176,14 +177,14 @@ func (w *work) given(passes []GivenPass) ([]passResult, error) {
 }
 
 // inLaunchOrder sorts a pass's kernels as found ones are.
-func inLaunchOrder(r *passResult, rank []int32) {
-	of := make(map[int32]int32, len(r.kernels))
-	for k, i := range r.kernels {
-		of[i] = r.layer[k]
+func inLaunchOrder(r *ladder.Result, rank []int32) {
+	of := make(map[int32]int32, len(r.Kernels))
+	for k, i := range r.Kernels {
+		of[i] = r.Layer[k]
 	}
-	slices.SortFunc(r.kernels, func(x, y int32) int { return cmp.Compare(rank[x], rank[y]) })
-	for k, i := range r.kernels {
-		r.layer[k] = of[i]
+	slices.SortFunc(r.Kernels, func(x, y int32) int { return cmp.Compare(rank[x], rank[y]) })
+	for k, i := range r.Kernels {
+		r.Layer[k] = of[i]
 	}
 }
 

@@ -5,23 +5,24 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
 // classify gives every distinct kernel name a category: the user's rules, then the profile's.
 func (a *Device) classify(w *work) {
-	a.categoryOf = make([]uint16, len(w.names))
-	for id := range w.facts {
-		if n := w.nameOf[id]; a.of.facts[n] == nil {
-			a.of.facts[n] = &w.facts[id]
+	a.categoryOf = make([]uint16, len(w.Names))
+	for id := range w.Facts {
+		if n := w.NameOf[id]; a.of.facts[n] == nil {
+			a.of.facts[n] = &w.Facts[id]
 		}
 	}
 	a.labels = map[classify.Category]string{}
 	rules, own := a.of.found.rules, a.of.found.own
-	a.byPlace = make([]bool, len(w.names))
-	for id, name := range w.names {
-		w.watch.Rows(rowsPerName)
+	a.byPlace = make([]bool, len(w.Names))
+	for id, name := range w.Names {
+		w.Watch.Rows(ladder.RowsPerName)
 		r := rules.Classify(name)
 		a.categoryOf[id] = a.key(r.Category, r.Label)
 		a.byPlace[id] = r.Category == classify.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Classify(name).Rule == "")
@@ -41,19 +42,19 @@ func (a *Device) key(c classify.Category, label string) uint16 {
 // nameExperts shows matrix products as work of the experts where their place says so and their name does not: between the choice
 // of the experts and other work of theirs, on the same stream, and inside a CPU op of a mixture of experts. What a user's
 // rule says of a name stays.
-func (w *work) nameExperts(a *Device, results []passResult) {
+func (w *work) nameExperts(a *Device, results []ladder.Result) {
 	inOp := w.expertOps()
 	for p := range results {
-		w.look()
+		w.Look()
 		r := &results[p]
-		for _, i := range w.expertProducts(a, r.kernels) {
+		for _, i := range w.expertProducts(a, r.Kernels) {
 			a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
 		}
 		if inOp == nil {
 			continue
 		}
-		for _, i := range r.kernels {
-			if a.byPlace[w.seq.ID[i]] && !w.replayed(i) && inOp(w.act(i)) {
+		for _, i := range r.Kernels {
+			if a.byPlace[w.Seq.ID[i]] && !w.Replayed(i) && inOp(w.Act(i)) {
 				a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
 			}
 		}
@@ -65,16 +66,16 @@ func (w *work) nameExperts(a *Device, results []passResult) {
 func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 	stream, products, chosen := trace.StreamID(0), []int32(nil), false // since the choice
 	for _, i := range kernels {
-		id := w.seq.ID[i]
-		switch w.facts[id].Role {
+		id := w.Seq.ID[i]
+		switch w.Facts[id].Role {
 		case classify.RoleRouter, classify.RolePermute:
 			if !chosen {
-				chosen, products, stream = true, products[:0], w.act(i).Stream()
+				chosen, products, stream = true, products[:0], w.Act(i).Stream()
 			}
 		case classify.RoleMoE, classify.RoleFinalize: // an activation of the experts, or the sum of their outputs
 			if chosen && len(products) > 0 {
 				found, products = append(found, products...), products[:0]
-				chosen = w.facts[id].Role == classify.RoleMoE
+				chosen = w.Facts[id].Role == classify.RoleMoE
 			}
 		case classify.RoleNorm, classify.RoleMixer:
 			chosen = false
@@ -83,7 +84,7 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 				found = append(found, i)
 			}
 		case classify.RoleProduct:
-			if a.byPlace[id] && chosen && w.act(i).Stream() == stream {
+			if a.byPlace[id] && chosen && w.Act(i).Stream() == stream {
 				products = append(products, i)
 			}
 		}
@@ -95,8 +96,8 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 // Ops that also run shared experts say nothing about a single product.
 func (w *work) expertOps() func(trace.Event) bool {
 	is, found := map[trace.NameID]bool{}, false
-	for e := range w.t.Events(trace.LaneOp) {
-		w.watch.Row()
+	for e := range w.Trace.Events(trace.LaneOp) {
+		w.Watch.Row()
 		id := e.NameID()
 		if _, seen := is[id]; !seen {
 			name := strings.ToLower(e.Name())

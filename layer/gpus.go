@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -47,7 +48,7 @@ func gpuNames(t *trace.Trace) map[trace.DeviceID]string {
 // found is what is found once for all devices, so that many of them cost no more than their kernels.
 type found struct {
 	acts       map[trace.DeviceID][]int32 // rows of the GPU lane by device, by start
-	frames     func() *frames
+	frames     func() *ladder.Frames
 	rules, own *classify.Ruleset // the profile's with the user's, and those alone
 }
 
@@ -68,6 +69,6 @@ func findOnce(watch *stop.Watch, t *trace.Trace, p *profile.ModelProfile, rules 
 		f.acts[e.Device()] = append(f.acts[e.Device()], row)
 		row++
 	}
-	f.frames = sync.OnceValue(func() *frames { return readFrames(watch, t) })
+	f.frames = sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(watch, t) })
 	return f
 }

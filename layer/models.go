@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/layer/internal/ladder"
 )
 
 // Model is one of the models that a GPU runs: a language model and its draft, an encoder, a denoiser, the decoder of images.
@@ -36,7 +38,7 @@ func (m Model) Title() string {
 }
 
 // listModels makes the list of models and says which pass is of which: the one with most GPU time first, drafts last.
-func (a *Device) listModels(w *work, results []passResult) {
+func (a *Device) listModels(w *work, results []ladder.Result) {
 	type key struct {
 		name  string
 		draft bool
@@ -44,22 +46,22 @@ func (a *Device) listModels(w *work, results []passResult) {
 	var keys []key
 	of := make([]int, len(results))
 	for p := range results {
-		k := key{results[p].model, a.Passes[p].Stage == StageDraft}
+		k := key{results[p].Model, a.Passes[p].Stage == StageDraft}
 		at := slices.Index(keys, k)
 		if at < 0 {
 			at = len(keys)
 			m := Model{Name: k.name, Draft: k.draft}
-			if facts := w.models[k.name]; facts != nil && !k.draft {
-				m.NumLayers, m.LayerSource = facts.layers, facts.source
+			if facts := w.Models[k.name]; facts != nil && !k.draft {
+				m.NumLayers, m.LayerSource = facts.Layers, facts.Source
 			}
 			keys, a.Models = append(keys, k), append(a.Models, m)
 		}
 		of[p] = at
 		m := &a.Models[at]
 		m.Passes++
-		m.Time += w.busy(results[p].kernels)
+		m.Time += w.Busy(results[p].Kernels)
 		if k.draft {
-			m.NumLayers = max(m.NumLayers, results[p].count)
+			m.NumLayers = max(m.NumLayers, results[p].Count)
 		}
 	}
 	order := make([]int, len(a.Models))

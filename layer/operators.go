@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/operator"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -84,8 +85,8 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 
 // findOperators finds the operator of each kernel of the passes. Where repair is set the operator also decides the layer of
 // kernels at the edges of layers, unless module frames told the layers.
-func (w *work) findOperators(a *Device, results []passResult, repair bool) {
-	w.op = make([]uint16, len(w.acts))
+func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
+	w.op = make([]uint16, len(w.Acts))
 	rows := map[opRow]uint16{noOperator: 0}
 	a.operators = []opRow{noOperator}
 	var layout *operator.Layout
@@ -97,12 +98,12 @@ func (w *work) findOperators(a *Device, results []passResult, repair bool) {
 	known := map[string]*aligned{}
 	for p := range results {
 		r := &results[p]
-		if r.count == 0 {
+		if r.Count == 0 {
 			continue
 		}
-		w.look()
+		w.Look()
 		// A whole pass of fewer layers is of another model than the config's: a draft, an encoder.
-		planned := layout != nil && r.first+r.count <= len(layout.LayerKinds) && (r.cut != uncut || r.count == len(layout.LayerKinds))
+		planned := layout != nil && r.First+r.Count <= len(layout.LayerKinds) && (r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
 		f := finders[planned]
 		if f == nil {
 			l := layout
@@ -116,11 +117,11 @@ func (w *work) findOperators(a *Device, results []passResult, repair bool) {
 		if found.rows == nil {
 			found.rows = a.rowsOf(found.of, rows)
 		}
-		moves := repair && r.levidence != evidenceModule && !w.launchesMissing(r.kernels)
-		for k, i := range r.kernels {
+		moves := repair && r.LayerEvidence != evidenceModule && !w.launchesMissing(r.Kernels)
+		for k, i := range r.Kernels {
 			w.op[i] = found.rows[k]
 			if moves && movable(&found.of[k], planned) && !w.joinsNorm(i) {
-				r.layer[k] = found.of[k].Layer
+				r.Layer[k] = found.of[k].Layer
 			}
 		}
 	}
@@ -150,13 +151,13 @@ func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16) []uint16 
 
 // joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
 func (w *work) joinsNorm(i int32) bool {
-	f := &w.facts[w.seq.ID[i]]
-	return f.Collective != classify.NotCollective && f.Role == roleNorm
+	f := &w.Facts[w.Seq.ID[i]]
+	return f.Collective != classify.NotCollective && f.Role == ladder.RoleNorm
 }
 
 // launchesMissing says that the order of the kernels is not surely the program's: some have no launch.
 func (w *work) launchesMissing(kernels []int32) bool {
-	return slices.ContainsFunc(kernels, func(i int32) bool { return !w.known(i) && !w.replayed(i) })
+	return slices.ContainsFunc(kernels, func(i int32) bool { return !w.Known(i) && !w.Replayed(i) })
 }
 
 // movable says that an operator's layer is better known than the label of the kernel. Without a plan that is so for the
@@ -173,21 +174,21 @@ const evidenceModule = "module"
 
 // operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights behind equal
 // kernels in equal places are equal, too, so their shapes are looked at once.
-func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths, known map[string]*aligned) *aligned {
-	w.watch.Rows(len(r.kernels))
+func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *modulePaths, known map[string]*aligned) *aligned {
+	w.Watch.Rows(len(r.Kernels))
 	beside := w.besideMain(r)
-	cutStart, cutEnd := r.cut == cutAtStart || r.cut == cutAtBoth, r.cut == cutAtEnd || r.cut == cutAtBoth
+	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd || r.Cut == ladder.CutAtBoth
 	key := append(w.passKey[:0], b2i(cutStart), b2i(cutEnd))
-	for k, i := range r.kernels {
+	for k, i := range r.Kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)
-		if w.known(i) && !w.replayed(i) {
+		if w.Known(i) && !w.Replayed(i) {
 			leaf = paths.leafOf(i)
 		}
 		if beside != nil && beside[k] {
-			stream = int32(w.act(i).Stream()) + 1
+			stream = int32(w.Act(i).Stream()) + 1
 		}
-		key = binary.LittleEndian.AppendUint32(key, uint32(w.seq.ID[i]))
-		key = binary.LittleEndian.AppendUint32(key, uint32(r.layer[k]))
+		key = binary.LittleEndian.AppendUint32(key, uint32(w.Seq.ID[i]))
+		key = binary.LittleEndian.AppendUint32(key, uint32(r.Layer[k]))
 		key = binary.LittleEndian.AppendUint32(key, uint32(leaf))
 		key = binary.LittleEndian.AppendUint32(key, uint32(stream))
 	}
@@ -195,32 +196,32 @@ func (w *work) operatorsOf(f *operator.Finder, r *passResult, paths *modulePaths
 	if found, ok := known[string(key)]; ok {
 		return found
 	}
-	kernels := make([]operator.Kernel, len(r.kernels))
-	for k, i := range r.kernels {
-		op, id := &kernels[k], w.seq.ID[i]
-		op.Name, op.Category, op.Layer, op.ID, op.Path = w.names[id], string(w.facts[id].Category), r.layer[k], int32(id)+1, -1
+	kernels := make([]operator.Kernel, len(r.Kernels))
+	for k, i := range r.Kernels {
+		op, id := &kernels[k], w.Seq.ID[i]
+		op.Name, op.Category, op.Layer, op.ID, op.Path = w.Names[id], string(w.Facts[id].Category), r.Layer[k], int32(id)+1, -1
 		if beside != nil && beside[k] {
-			op.Stream = int32(w.act(i).Stream()) + 1
+			op.Stream = int32(w.Act(i).Stream()) + 1
 		}
-		if w.known(i) && !w.replayed(i) {
+		if w.Known(i) && !w.Replayed(i) {
 			op.Modules, op.Path = paths.of(i), paths.leafOf(i)
 			op.PathKind = paths.kindOf(op.Path)
-			if w.facts[id].Role == roleGemm {
+			if w.Facts[id].Role == ladder.RoleGemm {
 				op.K, op.N = w.weightOf(i)
 			}
 		}
 	}
 	w.addWidths(r, kernels)
-	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.first, Layers: r.count, CutStart: cutStart, CutEnd: cutEnd})}
+	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.First, Layers: r.Count, CutStart: cutStart, CutEnd: cutEnd})}
 	known[string(key)] = found
 	return found
 }
 
 // addWidths notes the widths of products that their grids give; that of a split product is its reduction's.
-func (w *work) addWidths(r *passResult, kernels []operator.Kernel) {
+func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 	rows, _ := w.rowsOf(r, map[string][3]int64{})
-	if rows <= 0 && r.step != nil {
-		rows = r.step.Tokens
+	if rows <= 0 && r.Step != nil {
+		rows = r.Step.Tokens
 	}
 	type launch struct {
 		id     int32
@@ -228,13 +229,13 @@ func (w *work) addWidths(r *passResult, kernels []operator.Kernel) {
 	}
 	known := map[launch]operator.Width{}
 	product := map[trace.StreamID]int{} // the last one of each stream
-	for k, i := range r.kernels {
-		name, stream := kernels[k].Name, w.act(i).Stream()
+	for k, i := range r.Kernels {
+		name, stream := kernels[k].Name, w.Act(i).Stream()
 		reduces := operator.ReducesSplit(name)
-		if !reduces && w.facts[w.seq.ID[i]].Role != roleGemm {
+		if !reduces && w.Facts[w.Seq.ID[i]].Role != ladder.RoleGemm {
 			continue
 		}
-		at := launch{int32(w.seq.ID[i]), w.act(i).LaunchConfig()}
+		at := launch{int32(w.Seq.ID[i]), w.Act(i).LaunchConfig()}
 		width, ok := known[at]
 		if !ok {
 			_, block, _ := strings.Cut(at.config, "|")
@@ -257,31 +258,31 @@ const replayedLeaf = -2
 // besideMain says of each kernel of a pass whether its place in the line of launches says nothing: it runs beside the main
 // line, in a second half of the batch, or, in graph replays, on another stream than most, as there the start decides the order.
 // nil: none does.
-func (w *work) besideMain(r *passResult) []bool {
+func (w *work) besideMain(r *ladder.Result) []bool {
 	var beside []bool
 	mark := func(k int) {
 		if beside == nil {
-			beside = make([]bool, len(r.kernels))
+			beside = make([]bool, len(r.Kernels))
 		}
 		beside[k] = true
 	}
-	if len(r.side)+len(r.second) > 0 {
+	if len(r.Side)+len(r.Second) > 0 {
 		aside := map[int32]bool{}
-		for _, list := range [][]int32{r.side, r.second} {
+		for _, list := range [][]int32{r.Side, r.Second} {
 			for _, i := range list {
 				aside[i] = true
 			}
 		}
-		for k, i := range r.kernels {
+		for k, i := range r.Kernels {
 			if aside[i] {
 				mark(k)
 			}
 		}
 	}
-	main, several := w.mainReplayStream(r.kernels)
+	main, several := w.mainReplayStream(r.Kernels)
 	if several {
-		for k, i := range r.kernels {
-			if w.replayed(i) && w.act(i).Stream() != main {
+		for k, i := range r.Kernels {
+			if w.Replayed(i) && w.Act(i).Stream() != main {
 				mark(k)
 			}
 		}
@@ -295,8 +296,8 @@ func (w *work) mainReplayStream(kernels []int32) (main trace.StreamID, several b
 	count := map[trace.StreamID]int{}
 	most := 0
 	for _, i := range kernels {
-		if w.replayed(i) {
-			s := w.act(i).Stream()
+		if w.Replayed(i) {
+			s := w.Act(i).Stream()
 			if count[s]++; count[s] > most {
 				main, most = s, count[s]
 			}
@@ -314,7 +315,7 @@ func b2i(b bool) byte {
 
 // weightOf returns the sizes of the weight of the product op behind a launch, 0 where its shapes are not recorded.
 func (w *work) weightOf(i int32) (k, n int) {
-	op := w.act(i).Op()
+	op := w.Act(i).Op()
 	if !op.Valid() {
 		return 0, 0
 	}
@@ -385,16 +386,16 @@ func (m *modulePaths) of(i int32) []string {
 
 // modulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
 func (w *work) modulePaths() *modulePaths {
-	if w.t.LaneLen(trace.LanePython) == 0 {
+	if w.Trace.LaneLen(trace.LanePython) == 0 {
 		return nil
 	}
 	launches := map[trace.ThreadIndex][]int32{}
-	for _, i := range w.order {
-		if w.known(i) && !w.replayed(i) {
-			launches[w.thread[i]] = append(launches[w.thread[i]], i)
+	for _, i := range w.Order {
+		if w.Known(i) && !w.Replayed(i) {
+			launches[w.Thread[i]] = append(launches[w.Thread[i]], i)
 		}
 	}
-	m := &modulePaths{leaf: make([]int32, len(w.acts))}
+	m := &modulePaths{leaf: make([]int32, len(w.Acts))}
 	for i := range m.leaf {
 		m.leaf[i] = -1
 	}
@@ -416,9 +417,9 @@ func (w *work) modulePaths() *modulePaths {
 	thread, next := trace.NoThread, 0
 	// until gives the launches before a time to the frames that are open then.
 	until := func(t trace.Time) {
-		for list := launches[thread]; next < len(list) && w.at[list[next]] < t; next++ {
+		for list := launches[thread]; next < len(list) && w.At[list[next]] < t; next++ {
 			i := list[next]
-			for len(stack) > 0 && stack[len(stack)-1].end < w.at[i] {
+			for len(stack) > 0 && stack[len(stack)-1].end < w.At[i] {
 				stack = stack[:len(stack)-1]
 			}
 			if len(stack) > 0 {
@@ -426,8 +427,8 @@ func (w *work) modulePaths() *modulePaths {
 			}
 		}
 	}
-	for e := range w.t.Events(trace.LanePython) {
-		w.watch.Row()
+	for e := range w.Trace.Events(trace.LanePython) {
+		w.Watch.Row()
 		if e.Kind() != trace.KindModule {
 			continue
 		}
@@ -447,13 +448,13 @@ func (w *work) modulePaths() *modulePaths {
 		if !ok {
 			node = int32(len(m.nodes))
 			children[edge{parent, e.NameID()}] = node
-			class, _, _ := splitModule(e.Name())
+			class, _, _ := ladder.SplitModule(e.Name())
 			kind, ok := kinds[classEdge{m.kindOf(parent), class}]
 			if !ok {
 				kind = int32(len(kinds)) + 1
 				kinds[classEdge{m.kindOf(parent), class}] = kind
 			}
-			m.nodes = append(m.nodes, pathNode{parent, kind, strings.TrimPrefix(e.Name(), modulePrefix)})
+			m.nodes = append(m.nodes, pathNode{parent, kind, strings.TrimPrefix(e.Name(), ladder.ModulePrefix)})
 		}
 		stack = append(stack, open{e.End(), node})
 	}

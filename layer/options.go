@@ -1,11 +1,13 @@
 package layer
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -76,3 +78,15 @@ type StepPattern struct {
 	// context_tokens, generation_requests and generation_tokens are read where present.
 	Match *regexp.Regexp
 }
+
+// The errors of this package; those that are returned say what was found and wrap one of these.
+var (
+	// ErrNoKernels: the trace has no GPU activities to analyse.
+	ErrNoKernels = errors.New("layer: no GPU kernels")
+	// ErrNoEvidence: what the asked-for mode needs is not in the trace.
+	ErrNoEvidence = ladder.ErrNoEvidence
+	// ErrContradiction: config or flags say one thing, the trace another.
+	ErrContradiction = ladder.ErrContradiction
+	// ErrRange: a pass, layer or device that does not exist was asked for.
+	ErrRange = errors.New("layer: out of range")
+)

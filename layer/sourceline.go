@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -190,7 +191,7 @@ func ModulePath(e trace.Event) string {
 	var parts []string
 	for f := range e.Stack() {
 		if f.Kind() == trace.KindModule {
-			parts = append(parts, strings.TrimPrefix(f.Name(), modulePrefix))
+			parts = append(parts, strings.TrimPrefix(f.Name(), ladder.ModulePrefix))
 		}
 		if len(parts) == maxModules {
 			break

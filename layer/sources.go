@@ -3,10 +3,13 @@ package layer
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
@@ -103,7 +106,7 @@ func (a *Device) Align(ctx context.Context) (err error) {
 
 // A line is one pass, or one capture, in launch order, with symbols shared by all lines of an alignment.
 type line struct {
-	seq     sequence
+	seq     ladder.Sequence
 	layer   []int32       // per kernel
 	launch  []trace.Event // not valid for kernels without an eager launch
 	kernel  []trace.Event
@@ -115,31 +118,31 @@ type line struct {
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
 type symbols struct {
 	watch      *stop.Watch
-	fine, base *interner
-	bases      []int32 // per fine id
-	roles      []role  // per fine id
+	fine, base *ladder.Interner
+	bases      []int32       // per fine id
+	roles      []ladder.Role // per fine id
 }
 
 func newSymbols(watch *stop.Watch) *symbols {
-	return &symbols{watch: watch, fine: newInterner(), base: newInterner()}
+	return &symbols{watch: watch, fine: ladder.NewInterner(), base: ladder.NewInterner()}
 }
 
-func (s *symbols) newLine() *line { return &line{seq: sequence{}} }
+func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}} }
 
 // of returns the symbols of a kernel's name.
-func (s *symbols) of(name string) (fine, base int32, r role) {
-	fine = s.fine.id(name)
+func (s *symbols) of(name string) (fine, base int32, r ladder.Role) {
+	fine = s.fine.ID(name)
 	if int(fine) == len(s.roles) {
-		f := factsOf(name)
-		s.roles = append(s.roles, structural[f.Role])
-		s.bases = append(s.bases, s.base.id(f.Base))
+		f := ladder.FactsOf(name)
+		s.roles = append(s.roles, ladder.Structural[f.Role])
+		s.bases = append(s.bases, s.base.ID(f.Base))
 	}
 	return fine, s.bases[fine], s.roles[fine]
 }
 
 // grow makes room for n kernels.
 func (l *line) grow(n int) {
-	l.seq.ID, l.seq.Base, l.seq.Role = make([]int32, 0, n), make([]int32, 0, n), make([]role, 0, n)
+	l.seq.ID, l.seq.Base, l.seq.Role = make([]int32, 0, n), make([]int32, 0, n), make([]ladder.Role, 0, n)
 	l.layer, l.index = make([]int32, 0, n), make([]int32, 0, n)
 	l.launch, l.kernel = make([]trace.Event, 0, n), make([]trace.Event, 0, n)
 }
@@ -390,17 +393,17 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 			}
 		}
 	}
-	params.AlignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
+	ladder.Params.AlignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
 		switch {
 		case how[i] != HowNone || taken[j-rfrom] || foreign(i, j):
 			return
 		case t.seq.ID[i] == r.seq.ID[j]:
 			how[i] = HowName
-		case t.seq.Base[i] == r.seq.Base[j] && (!outside || t.seq.Role[i] != roleOther):
+		case t.seq.Base[i] == r.seq.Base[j] && (!outside || t.seq.Role[i] != ladder.RoleOther):
 			how[i] = HowVariant
 		case outside:
 			return
-		case t.seq.Role[i] == r.seq.Role[j] && t.seq.Role[i] != roleOther:
+		case t.seq.Role[i] == r.seq.Role[j] && t.seq.Role[i] != ladder.RoleOther:
 			how[i] = HowRole
 		default:
 			how[i] = HowPosition
@@ -421,7 +424,7 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 	// One op may run several kernels in one variant and one in another (split attention and its reduction against one fused
 	// kernel): a kernel without a twin shares that of a neighbour of the same meaning.
 	for i := from; i < to; i++ {
-		if match[i] >= 0 || outside || t.seq.Role[i] == roleOther || t.seq.Role[i] == roleElementwise {
+		if match[i] >= 0 || outside || t.seq.Role[i] == ladder.RoleOther || t.seq.Role[i] == ladder.RoleElementwise {
 			continue
 		}
 		for _, j := range []int{i - 1, i + 1} {
@@ -450,7 +453,7 @@ func alignByCount(target, ref *line, match []int32, how []How) {
 // each capture ends where a call ends it.
 func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 	// Most traces have no captures.
-	frames := sync.OnceValue(func() *frames { return readFrames(sym.watch, t) })
+	frames := sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(sym.watch, t) })
 	var out []*line
 	cur := sym.newLine()
 	flush := func() {
@@ -501,18 +504,18 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 }
 
 // finishCapture finds the layers of a capture: by module frames, else by repeats.
-func (l *line) finishCapture(f *frames, layers int) {
+func (l *line) finishCapture(f *ladder.Frames, layers int) {
 	inside := 0
 	if f != nil {
 		for i, e := range l.launch {
-			if k := spanAt(f.layers[e.Thread()], e.Start()); k >= 0 {
-				l.layer[i] = int32(f.layers[e.Thread()][k].index)
+			if k := ladder.SpanAt(f.Layers[e.Thread()], e.Start()); k >= 0 {
+				l.layer[i] = int32(f.Layers[e.Thread()][k].Index)
 				inside++
 			}
 		}
 	}
 	if inside == 0 && l.nameful && layers >= 2 {
-		if st, ok := params.Best(&l.seq, layers); ok && params.Alike(st) {
+		if st, ok := ladder.Params.Best(&l.seq, layers); ok && ladder.Params.Alike(st) {
 			for lay := range layers {
 				for i := st.Starts[lay]; i < st.Starts[lay+1]; i++ {
 					l.layer[i] = int32(lay)
@@ -535,4 +538,46 @@ func kernelOfArgs(args json.RawMessage) string {
 		return ""
 	}
 	return v.Kernel
+}
+
+// minMappingShare is how many of the replayed kernels must find one of the same name, tile variants apart, in the same place of
+// the mapping trace, for it to be of the same model. A prefill explains a decode to four fifths and more: attention differs, and
+// products may be tuned otherwise; another model of the same server shares single kernels, and their order less.
+const minMappingShare = 0.6
+
+// foreignMapping says why the mapping trace cannot be of the same model and GPU, "" when it may be.
+func (a *Device) foreignMapping() string {
+	m := a.of.opts.Mapping
+	if m == nil || a.of.opts.ForceMapping || len(m.Devices) == 0 {
+		return ""
+	}
+	d := &m.Devices[0]
+	switch {
+	case a.GPU != "" && d.GPU != "" && a.GPU != d.GPU:
+		return fmt.Sprintf("it ran on %s, this trace on %s: kernels differ", table.Clean(d.GPU), table.Clean(a.GPU))
+	case a.NumLayers > 0 && d.NumLayers > 0 && a.NumLayers != d.NumLayers && len(d.Passes) > 0 && d.Passes[0].Partial == Whole:
+		return fmt.Sprintf("its model has %d layers, this one %d", d.NumLayers, a.NumLayers)
+	}
+	return ""
+}
+
+// unlikeMapping says why the mapping trace is of another model by the kernels that found a twin there, "" when it is not.
+func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
+	if m := a.of.opts.Mapping; m == nil || a.of.opts.ForceMapping {
+		return ""
+	}
+	all, same := 0, 0
+	for i, t := range of {
+		if a.columns.layer[i] == None || a.eager(int32(i)) {
+			continue
+		}
+		all++
+		if h := twins[t].How; h == HowName || h == HowVariant || h != HowNone && !twins[t].Kernel.Valid() {
+			same++ // a capture may record no names
+		}
+	}
+	if all == 0 || float64(same) >= minMappingShare*float64(all) {
+		return ""
+	}
+	return fmt.Sprintf("only %d of %d replayed kernels have one of the same name in the same place of it: kernel sequences do not match", same, all)
 }

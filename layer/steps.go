@@ -2,6 +2,7 @@ package layer
 
 import (
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 )
 
 // Step is what a step annotation says about its pass. Counts are −1 when it does not say.
@@ -26,8 +27,8 @@ type Step struct {
 }
 
 // stepOf is what reports say of an annotation.
-func stepOf(st *stepNote) Step {
-	return Step{Dialect: st.Dialect, Name: st.name, Also: st.also, Index: st.Index, Stage: Stage(st.Stage), Batch: st.Batch, Tokens: st.Tokens,
+func stepOf(st *ladder.Step) Step {
+	return Step{Dialect: st.Dialect, Name: st.Name, Also: st.Also, Index: st.Index, Stage: Stage(st.Stage), Batch: st.Batch, Tokens: st.Tokens,
 		ContextRequests: st.ContextRequests, ContextTokens: st.ContextTokens,
 		GenerationRequests: st.GenerationRequests, GenerationTokens: st.GenerationTokens}
 }
@@ -42,15 +43,15 @@ func ParseStep(name string, patterns ...StepPattern) (Step, bool) {
 	return stepOf(&st), true
 }
 
-// readStep reads an annotation by the user's patterns, then by what is known of frameworks.
-func readStep(name string, patterns []StepPattern) (stepNote, bool) {
+// ladder.ReadStep reads an annotation by the user's patterns, then by what is known of frameworks.
+func readStep(name string, patterns []StepPattern) (ladder.Step, bool) {
 	for _, p := range patterns {
 		if st, ok := readPattern(name, p); ok {
-			return stepNote{Step: st, name: name}, true
+			return ladder.Step{Step: st, Name: name}, true
 		}
 	}
 	_, st, ok := framework.ReadStep(framework.All(), name)
-	return stepNote{Step: st, name: name}, ok
+	return ladder.Step{Step: st, Name: name}, ok
 }
 
 func readPattern(name string, p StepPattern) (framework.Step, bool) {

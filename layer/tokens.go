@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 )
 
 // What the tokens and the stage of a pass were read from.
@@ -19,17 +20,17 @@ const minFamilies = 2
 
 // countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block for each token,
 // and attention that exists for one token a request only. What is not certain stays unknown.
-func (w *work) countTokens(a *Device, results []passResult) {
+func (w *work) countTokens(a *Device, results []ladder.Result) {
 	sizes := map[string][3]int64{} // by launch configuration
 	for p := range results {
-		w.look()
+		w.Look()
 		fp, r := &a.Passes[p], &results[p]
 		if fp.Tokens >= 0 {
 			fp.TokenEvidence = tokensAnnotated
 		}
 		rows, real := w.rowsOf(r, sizes)
 		fp.Rows = rows
-		if fp.Tokens < 0 && real && len(r.second) == 0 {
+		if fp.Tokens < 0 && real && len(r.Second) == 0 {
 			fp.Tokens, fp.TokenEvidence = rows, tokensOfGrids
 		}
 		if fp.Stage == StageUnknown && (w.oneQuery(r) || fp.TokenEvidence == tokensOfGrids && fp.Tokens == 1) {
@@ -51,19 +52,19 @@ type familySize struct {
 
 // rowsOf returns the rows that the kernels of a pass ran, −1 where that is not certain. real says that they are tokens: a graph runs
 // the rows it was captured with, and kernels that were launched may be given padding, but for those that write the cache.
-func (w *work) rowsOf(r *passResult, sizes map[string][3]int64) (rows int64, real bool) {
+func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, real bool) {
 	var families []familySize
 	experts := false
-	for k, i := range r.kernels {
-		if r.layer[k] == None {
+	for k, i := range r.Kernels {
+		if r.Layer[k] == None {
 			continue
 		}
-		f := &w.facts[w.seq.ID[i]]
+		f := &w.Facts[w.Seq.ID[i]]
 		experts = experts || f.Role == classify.RoleRouter || f.Role == classify.RoleExperts
 		if f.Tokens.Family == "" {
 			continue
 		}
-		config := w.act(i).LaunchConfig()
+		config := w.Act(i).LaunchConfig()
 		if config == "" {
 			continue // a replay on AMD
 		}
@@ -72,7 +73,7 @@ func (w *work) rowsOf(r *passResult, sizes map[string][3]int64) (rows int64, rea
 			size = gridOf(config)
 			sizes[config] = size
 		}
-		families = addFamily(families, f.Tokens, size[f.Tokens.Axis], w.replayed(i))
+		families = addFamily(families, f.Tokens, size[f.Tokens.Axis], w.Replayed(i))
 	}
 	return agreed(families, experts)
 }
@@ -131,18 +132,18 @@ func gridOf(config string) (size [3]int64) {
 
 // oneQuery says that the pass decodes: attention of one token a request runs, and nothing else mixes tokens in those layers. Attention
 // for prompts beside it, in a batch of both, would be such a kernel.
-func (w *work) oneQuery(r *passResult) bool {
+func (w *work) oneQuery(r *ladder.Result) bool {
 	const one, other = 1, 2
-	seen := make([]uint8, r.count)
-	for k, i := range r.kernels {
-		l := int(r.layer[k]) - r.first
-		if r.layer[k] == None || l < 0 || l >= len(seen) {
+	seen := make([]uint8, r.Count)
+	for k, i := range r.Kernels {
+		l := int(r.Layer[k]) - r.First
+		if r.Layer[k] == None || l < 0 || l >= len(seen) {
 			continue
 		}
-		switch f := &w.facts[w.seq.ID[i]]; {
+		switch f := &w.Facts[w.Seq.ID[i]]; {
 		case f.OneQuery:
 			seen[l] |= one
-		case w.seq.Role[i] == roleMixer:
+		case w.Seq.Role[i] == ladder.RoleMixer:
 			seen[l] |= other
 		}
 	}

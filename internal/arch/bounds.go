@@ -22,9 +22,7 @@ type Size struct{ Files, Lines int }
 // Oversized are the packages above the bounds, each with the size that it may not
 // outgrow. A package that has shrunk below the bounds leaves the list: it may
 // only get shorter.
-var Oversized = map[string]Size{
-	"layer": {37, 6559},
-}
+var Oversized = map[string]Size{}
 
 // LongFunctions are those that are still to be split. The list may only get
 // shorter.
@@ -32,8 +30,6 @@ var LongFunctions = []string{
 	"layer/analyze.go: buildPass",
 	"layer/internal/operator/align.go: advance",
 	"layer/operators.go: modulePaths",
-	"layer/passes.go: adoptOrphans",
-	"layer/passes.go: passesFromModules",
 	"layer/sources.go: alignRange",
 	"layer/sources.go: findTwins",
 }

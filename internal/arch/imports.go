@@ -107,6 +107,7 @@ var Layers = Layering{
 	"profile/internal/document": {},
 	"profile/internal/ranks":    {"profile/internal/document"},
 	"layer/internal/segment":    {"classify"},
+	"layer/internal/ladder":     {"profile", "classify", "trace", "internal/framework", "internal/stop", "layer/internal/segment"},
 	"layer/internal/operator":   {"internal/opname"},
 	"internal/testdata":         {},
 }

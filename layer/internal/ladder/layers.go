@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"fmt"
@@ -11,23 +11,23 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// A passResult is a pass with the layer of each of its kernels.
-type passResult struct {
-	passSpan
-	line      []int32 // kernels of the main line, in launch order
-	side      []int32 // kernels of streams that run beside it
-	second    []int32 // kernels of a second half of the batch, see secondHalf
-	seq       *sequence
-	layer     []int32 // per kernel of passSpan.kernels
-	count     int     // layers present
-	first     int     // index of the first one
-	fromEnd   bool    // layers count from the end: which the first one is cannot be known
-	levidence string
-	lconf     float64
-	doubts    string       // what speaks against the layers, in words
-	st        *segment.Cut // nil unless by anchors or repeats
-	cutFirst  bool         // the first layer is cut by the window
-	cutLast   bool
+// A Result is a pass with the layer of each of its kernels.
+type Result struct {
+	Span
+	line          []int32 // kernels of the main line, in launch order
+	Side          []int32 // kernels of streams that run beside it
+	Second        []int32 // kernels of a second half of the batch, see secondHalf
+	Seq           *Sequence
+	Layer         []int32 // per kernel of Span.kernels
+	Count         int     // layers present
+	First         int     // index of the first one
+	FromEnd       bool    // layers count from the end: which the first one is cannot be known
+	LayerEvidence string
+	LayerConf     float64
+	doubts        string       // what speaks against the layers, in words
+	st            *segment.Cut // nil unless by anchors or repeats
+	CutFirst      bool         // the first layer is cut by the window
+	CutLast       bool
 }
 
 // mainLine separates the kernels of streams that run beside the main one within a graph replay (or where nothing is known
@@ -43,9 +43,9 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 	for _, i := range kernels {
 		g := group{trace.NoEvent, false}
 		switch {
-		case w.replayed(i) && w.call(i).Valid():
+		case w.Replayed(i) && w.call(i).Valid():
 			g = group{w.call(i).ID(), true}
-		case w.known(i):
+		case w.Known(i):
 			continue
 		}
 		if _, ok := groups[g]; !ok {
@@ -74,7 +74,7 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 	count := map[trace.StreamID]int{}
 	for _, i := range kernels {
-		count[w.act(i).Stream()]++
+		count[w.Act(i).Stream()]++
 	}
 	if len(count) < 2 {
 		return
@@ -92,7 +92,7 @@ func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 	overlap := map[trace.StreamID]int{}
 	sideEnd := map[trace.StreamID]trace.Time{}
 	for _, i := range sorted {
-		e := w.act(i)
+		e := w.Act(i)
 		s := e.Stream()
 		if s == mainStream {
 			for o, end := range sideEnd {
@@ -112,8 +112,8 @@ func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 		}
 	}
 	for _, i := range kernels {
-		s := w.act(i).Stream()
-		if s != mainStream && params.Beside(overlap[s], count[s]) {
+		s := w.Act(i).Stream()
+		if s != mainStream && Params.Beside(overlap[s], count[s]) {
 			beside[i] = true
 		}
 	}
@@ -121,8 +121,8 @@ func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 
 // assignSide gives every kernel beside the main line the layer whose window holds its start: from the start of that
 // layer's first kernel to the start of the next one's. A name that does not recur belongs to no layer.
-func (w *Work) assignSide(r *passResult, layerOf map[int32]int32) {
-	if len(r.side) == 0 || r.count == 0 {
+func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
+	if len(r.Side) == 0 || r.Count == 0 {
 		return
 	}
 	type mark struct {
@@ -133,21 +133,21 @@ func (w *Work) assignSide(r *passResult, layerOf map[int32]int32) {
 	prev := int32(-2)
 	for _, i := range r.line {
 		if l := layerOf[i]; l != prev {
-			marks = append(marks, mark{w.act(i).Start(), l})
+			marks = append(marks, mark{w.Act(i).Start(), l})
 			prev = l
 		}
 	}
 	sort.SliceStable(marks, func(a, b int) bool { return marks[a].at < marks[b].at })
 	recurs := map[int32]int{}
-	for _, i := range r.side {
-		recurs[w.seq.ID[i]]++
+	for _, i := range r.Side {
+		recurs[w.Seq.ID[i]]++
 	}
-	for _, i := range r.side {
-		layerOf[i] = none
-		if !params.Recurs(recurs[w.seq.ID[i]], r.count) {
+	for _, i := range r.Side {
+		layerOf[i] = None
+		if !Params.Recurs(recurs[w.Seq.ID[i]], r.Count) {
 			continue
 		}
-		x := w.act(i).Start()
+		x := w.Act(i).Start()
 		if k := sort.Search(len(marks), func(k int) bool { return marks[k].at > x }) - 1; k >= 0 {
 			layerOf[i] = marks[k].layer
 		}
@@ -155,29 +155,29 @@ func (w *Work) assignSide(r *passResult, layerOf map[int32]int32) {
 }
 
 // prepare separates the main line and makes its sequence.
-func (w *Work) prepare(span passSpan) passResult {
-	r := passResult{passSpan: span, lconf: 0, levidence: "none"}
-	first, second := w.withoutHalf(span.kernels)
-	r.line, r.side = w.mainLine(first)
-	r.second = second
-	r.seq = w.sequenceOf(r.line)
-	r.layer = make([]int32, len(span.kernels))
-	for k := range r.layer {
-		r.layer[k] = none
+func (w *Work) prepare(span Span) Result {
+	r := Result{Span: span, LayerConf: 0, LayerEvidence: "none"}
+	first, second := w.withoutHalf(span.Kernels)
+	r.line, r.Side = w.mainLine(first)
+	r.Second = second
+	r.Seq = w.sequenceOf(r.line)
+	r.Layer = make([]int32, len(span.Kernels))
+	for k := range r.Layer {
+		r.Layer[k] = None
 	}
 	return r
 }
 
 // byModules assigns what the module frames tell. It reports false when they tell too little of the pass: kernels of graph
 // replays outnumber those under a layer frame.
-func (w *Work) byModules(r *passResult, f *frames) bool {
+func (w *Work) byModules(r *Result, f *Frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, -1
-	for k, i := range r.kernels {
+	for k, i := range r.Kernels {
 		l, told := w.layerOf(f, i)
-		r.layer[k] = int32(l)
+		r.Layer[k] = int32(l)
 		switch {
-		case l != none:
+		case l != None:
 			inside++
 			lo, hi = min(lo, l), max(hi, l)
 		case !told:
@@ -185,102 +185,102 @@ func (w *Work) byModules(r *passResult, f *frames) bool {
 		}
 	}
 	if inside == 0 || silent > inside {
-		for k := range r.layer {
-			r.layer[k] = none
+		for k := range r.Layer {
+			r.Layer[k] = None
 		}
 		return false
 	}
 	// A second instance of the same class continues the first one's numbers: {36…71} are the layers 0…35 of that model.
 	if span := hi - lo + 1; lo >= span {
-		for k, l := range r.layer {
-			if l != none {
-				r.layer[k] = l - int32(lo)
+		for k, l := range r.Layer {
+			if l != None {
+				r.Layer[k] = l - int32(lo)
 			}
 		}
 		lo, hi = 0, hi-lo
 	}
-	r.first, r.count = lo, hi-lo+1
-	r.levidence, r.lconf = "module", 1
+	r.First, r.Count = lo, hi-lo+1
+	r.LayerEvidence, r.LayerConf = "module", 1
 	return true
 }
 
 // byStructure writes the layers of a structure over the pass's main line and side streams.
-func (w *Work) byStructure(r *passResult, c *segment.Cut, evidence string, conf float64) {
-	layerOf := make(map[int32]int32, len(r.kernels))
+func (w *Work) byStructure(r *Result, c *segment.Cut, evidence string, conf float64) {
+	layerOf := make(map[int32]int32, len(r.Kernels))
 	l := 0
 	for k, i := range r.line {
 		for l < c.Layers() && k >= c.Starts[l+1] {
 			l++
 		}
 		if k < c.Starts[0] || l >= c.Layers() {
-			layerOf[i] = none
+			layerOf[i] = None
 			continue
 		}
 		layerOf[i] = int32(l)
 	}
-	r.count = c.Layers()
+	r.Count = c.Layers()
 	w.assignSide(r, layerOf)
 	w.assignHalf(r, c, layerOf)
-	for k, i := range r.kernels {
-		r.layer[k] = layerOf[i]
+	for k, i := range r.Kernels {
+		r.Layer[k] = layerOf[i]
 	}
-	r.first = 0
-	r.st, r.levidence, r.lconf = c, evidence, conf
+	r.First = 0
+	r.st, r.LayerEvidence, r.LayerConf = c, evidence, conf
 }
 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
-func (w *Work) byRepeats(r *passResult, n int) bool {
-	c, ok := params.Layers(r.seq, n)
+func (w *Work) byRepeats(r *Result, n int) bool {
+	c, ok := Params.Layers(r.Seq, n)
 	if !ok {
 		return false
 	}
-	w.byStructure(r, c, "repeat", params.Confidence(r.seq, c))
+	w.byStructure(r, c, "repeat", Params.Confidence(r.Seq, c))
 	return true
 }
 
 // byReference finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass. Layers are
 // numbered from the end when the start is missing.
-func (w *Work) byReference(r *passResult, whole *segment.Cut, n int) bool {
+func (w *Work) byReference(r *Result, whole *segment.Cut, n int) bool {
 	if whole == nil {
 		return false
 	}
-	f, ok := params.Fit(r.seq, whole, n, r.cut.ends())
+	f, ok := Params.Fit(r.Seq, whole, n, r.Cut.ends())
 	if !ok {
 		return false
 	}
-	w.byFitted(r, f, "repeat", params.ConfidenceReference)
+	w.byFitted(r, f, "repeat", Params.ConfidenceReference)
 	return true
 }
 
 // byFitted writes the layers of a pass that the window cuts.
-func (w *Work) byFitted(r *passResult, f *segment.Fitted, evidence string, conf float64) {
+func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence string, conf float64) {
 	w.byStructure(r, f.Cut, evidence, conf)
-	r.cutFirst, r.cutLast, r.first = f.CutFirst, f.CutLast, f.First
-	for k, l := range r.layer {
-		if l != none {
-			r.layer[k] = l + int32(f.First)
+	r.CutFirst, r.CutLast, r.First = f.CutFirst, f.CutLast, f.First
+	for k, l := range r.Layer {
+		if l != None {
+			r.Layer[k] = l + int32(f.First)
 		}
 	}
-	if r.cut == cutAtBoth {
-		r.lconf = params.ConfidenceBothEnds // which layers these are cannot be told
+	if r.Cut == CutAtBoth {
+		r.LayerConf = Params.ConfidenceBothEnds // which layers these are cannot be told
 	}
 }
 
 // byFragment finds the layers of a pass that the window cuts, from nothing but itself: it holds fewer than n layers, and
 // where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
 // fewer layers than the config says is a contradiction, not a fragment.
-func (w *Work) byFragment(r *passResult, n int) bool {
-	f, cut, ok := params.Fragment(r.seq, n, r.cut.ends())
+func (w *Work) byFragment(r *Result, n int) bool {
+	f, cut, ok := Params.Fragment(r.Seq, n, r.Cut.ends())
 	if !ok {
 		return false
 	}
-	r.cut = partialOf(cut)
-	w.byFitted(r, f, "repeat", params.ConfidenceFragment)
+	r.Cut = partialOf(cut)
+	w.byFitted(r, f, "repeat", Params.ConfidenceFragment)
 	return true
 }
 
-// describe says in words and numbers what a structure rests on.
-func (w *Work) describe(r *passResult) string {
+// Describe says in words and numbers what a structure rests on.
+func (w *Work) Describe(r *Result) string {
 	st := r.st
 	if st == nil {
 		return ""
@@ -316,7 +316,7 @@ func (w *Work) describe(r *passResult) string {
 		}
 	}
 	if len(st.Comb.Pos) > 0 {
-		fmt.Fprintf(&b, "; anchor %s", clip(w.names[r.seq.ID[st.Comb.Pos[0]]], 48))
+		fmt.Fprintf(&b, "; anchor %s", clip(w.Names[r.Seq.ID[st.Comb.Pos[0]]], 48))
 	}
 	switch width := max(st.Hi-st.Lo, st.Lo-st.Hi); {
 	case width == 0:

@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ import (
 func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	count := map[trace.StreamID]int{}
 	for _, i := range kernels {
-		count[w.act(i).Stream()]++
+		count[w.Act(i).Stream()]++
 	}
 	if len(count) < 2 {
 		return 0, false
@@ -37,15 +37,15 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	first, second := streams[0], streams[1]
 	known := map[int32]bool{}
 	for _, i := range kernels {
-		if w.act(i).Stream() == first {
-			known[w.seq.Base[i]] = true
+		if w.Act(i).Stream() == first {
+			known[w.Seq.Base[i]] = true
 		}
 	}
 	shared, turns := 0, 0
 	var roles [roleBackward + 1]int
 	last := first
 	for _, i := range kernels {
-		s := w.act(i).Stream()
+		s := w.Act(i).Stream()
 		if s != first && s != second {
 			continue
 		}
@@ -54,13 +54,13 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			last = s
 		}
 		if s == second {
-			roles[w.seq.Role[i]]++
-			if known[w.seq.Base[i]] {
+			roles[w.Seq.Role[i]]++
+			if known[w.Seq.Base[i]] {
 				shared++
 			}
 		}
 	}
-	ok := roles[roleNorm] > 0 && roles[roleGemm] > 0 && roles[roleMixer] > 1 && turns > roles[roleMixer] && params.Half(count[first], count[second], shared)
+	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && Params.Half(count[first], count[second], shared)
 	return second, ok
 }
 
@@ -71,7 +71,7 @@ func (w *Work) withoutHalf(kernels []int32) (first, second []int32) {
 		return kernels, nil
 	}
 	for _, i := range kernels {
-		if w.act(i).Stream() == stream {
+		if w.Act(i).Stream() == stream {
 			second = append(second, i)
 		} else {
 			first = append(first, i)
@@ -82,18 +82,18 @@ func (w *Work) withoutHalf(kernels []int32) (first, second []int32) {
 
 // addHalf gives the kernels of a second half to the passes that were found without them: each goes where the kernels launched
 // around it are. What is launched before the first pass belongs to that one.
-func (w *Work) addHalf(passes []passSpan, second []int32) {
+func (w *Work) addHalf(passes []Span, second []int32) {
 	if len(passes) == 0 || len(second) == 0 {
 		return
 	}
-	place := make([]int, len(w.acts)) // of a kernel in launch order
-	for k, i := range w.order {
+	place := make([]int, len(w.Acts)) // of a kernel in launch order
+	for k, i := range w.Order {
 		place[i] = k
 	}
 	begins := make([]int, len(passes))
 	for p := range passes {
-		begins[p] = len(w.order)
-		for _, i := range passes[p].kernels {
+		begins[p] = len(w.Order)
+		for _, i := range passes[p].Kernels {
 			begins[p] = min(begins[p], place[i])
 		}
 	}
@@ -103,32 +103,32 @@ func (w *Work) addHalf(passes []passSpan, second []int32) {
 		halves[p] = append(halves[p], i)
 	}
 	for p := range passes {
-		k := slices.Concat(passes[p].kernels, halves[p]) // a new slice: passes share theirs with what they were found in
+		k := slices.Concat(passes[p].Kernels, halves[p]) // a new slice: passes share theirs with what they were found in
 		sort.Slice(k, func(a, b int) bool { return place[k[a]] < place[k[b]] })
-		passes[p].kernels = k
+		passes[p].Kernels = k
 	}
 }
 
 // assignHalf cuts the second half of the batch into as many layers as the first one has, by the same anchor and at the same
 // place of the unit.
-func (w *Work) assignHalf(r *passResult, c *segment.Cut, layerOf map[int32]int32) {
-	if len(r.second) == 0 {
+func (w *Work) assignHalf(r *Result, c *segment.Cut, layerOf map[int32]int32) {
+	if len(r.Second) == 0 {
 		return
 	}
-	s := w.sequenceOf(r.second)
+	s := w.sequenceOf(r.Second)
 	var own *segment.Cut
 	ok := false
 	n := c.Layers()
-	if pos := c.Comb.Same(r.seq, s, r.cut.ends()); len(pos) > 0 && len(pos) == n {
+	if pos := c.Comb.Same(r.Seq, s, r.Cut.ends()); len(pos) > 0 && len(pos) == n {
 		comb := c.Comb
 		comb.Pos = pos
-		own, ok = params.CutAt(s, comb, c.Reference()), true
+		own, ok = Params.CutAt(s, comb, c.Reference()), true
 	} else {
-		own, ok = params.Best(s, n)
+		own, ok = Params.Best(s, n)
 	}
 	l := 0
-	for k, i := range r.second {
-		layerOf[i] = none
+	for k, i := range r.Second {
+		layerOf[i] = None
 		for ok && l < n && k >= own.Starts[l+1] {
 			l++
 		}

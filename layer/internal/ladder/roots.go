@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ const modelModules = 32
 // modelClasses says which classes of outermost modules are models: those that hold frames of layers, that call many modules, or
 // whose kernels are a stack of layers, as those of a compiled model are that replays graphs. Kernels of all others (logits
 // processor, sampler) belong to the pass before them.
-func (w *Work) modelClasses(f *frames, byRoot map[rootKey][]int32) map[string]bool {
+func (w *Work) modelClasses(f *Frames, byRoot map[rootKey][]int32) map[string]bool {
 	is := map[string]bool{}
 	largest := map[string]rootKey{}
 	for key, kernels := range byRoot {
@@ -29,7 +29,7 @@ func (w *Work) modelClasses(f *frames, byRoot map[rootKey][]int32) map[string]bo
 	}
 	for class, key := range largest {
 		if !is[class] {
-			is[class] = w.isStack(w.sequenceOf(byRoot[key]), &modelFacts{})
+			is[class] = w.isStack(w.sequenceOf(byRoot[key]), &Model{})
 		}
 	}
 	return is
@@ -44,23 +44,23 @@ type rootKey struct {
 // assignByModel finds the layers of the passes of each model by themselves: each has its own number of layers. What flags or
 // config say is of the one that takes most GPU time. It returns what is known of that one. Where there are
 // several, their layers are judged, too.
-func (w *Work) assignByModel(results []passResult, f *frames, m *modelFacts) *modelFacts {
+func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
 	groups := map[string][]int{}
 	busy := map[string]time.Duration{}
 	var names []string
 	for p := range results {
-		name := results[p].model
+		name := results[p].Model
 		if groups[name] == nil {
 			names = append(names, name)
 		}
 		groups[name] = append(groups[name], p)
-		busy[name] += w.busy(results[p].kernels)
+		busy[name] += w.Busy(results[p].Kernels)
 	}
-	w.models = map[string]*modelFacts{"": m}
+	w.Models = map[string]*Model{"": m}
 	if len(names) < 2 {
 		w.assignLayers(results, f, m)
 		for _, name := range names {
-			w.models[name] = m
+			w.Models[name] = m
 		}
 		return m
 	}
@@ -68,9 +68,9 @@ func (w *Work) assignByModel(results []passResult, f *frames, m *modelFacts) *mo
 	for _, name := range names {
 		facts := *m
 		if name != main {
-			facts.layers, facts.source = 0, ""
+			facts.Layers, facts.Source = 0, ""
 		}
-		group := make([]passResult, len(groups[name]))
+		group := make([]Result, len(groups[name]))
 		for k, p := range groups[name] {
 			group[k] = results[p]
 		}
@@ -79,20 +79,20 @@ func (w *Work) assignByModel(results []passResult, f *frames, m *modelFacts) *mo
 		for k, p := range groups[name] {
 			results[p] = group[k]
 		}
-		w.models[name] = &facts
+		w.Models[name] = &facts
 	}
-	return w.models[main]
+	return w.Models[main]
 }
 
-// busy adds up the durations of kernels.
-func (w *Work) busy(kernels []int32) (sum time.Duration) {
+// Busy adds up the durations of kernels.
+func (w *Work) Busy(kernels []int32) (sum time.Duration) {
 	for _, i := range kernels {
-		sum += w.act(i).Duration()
+		sum += w.Act(i).Duration()
 	}
 	return sum
 }
 
 // ofModel returns the passes of the model that m is about.
-func (w *Work) ofModel(results []passResult, m *modelFacts) []passResult {
-	return slices.DeleteFunc(slices.Clone(results), func(r passResult) bool { return w.models[r.model] != m })
+func (w *Work) ofModel(results []Result, m *Model) []Result {
+	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return w.Models[r.Model] != m })
 }

@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"math"
@@ -15,30 +15,31 @@ import (
 type frameSpan struct {
 	start, end trace.Time
 	class      string
-	index      int
+	Index      int
 	root       int32 // index into frames.roots
 	inner      int   // of a root: modules inside
 }
 
-// frames are the module frames that matter: the outermost ones and the outermost layer in each.
-type frames struct {
+// Frames are the module frames that matter: the outermost ones and the outermost layer in each.
+type Frames struct {
 	roots  map[trace.ThreadIndex][]frameSpan // per thread, by start, disjoint
-	layers map[trace.ThreadIndex][]frameSpan
+	Layers map[trace.ThreadIndex][]frameSpan
 	// passClass says which root classes hold layers, or failing that most kernels.
 	hasLayers map[string]bool
 	layerName string // class of the layer frames, for the evidence
-	distinct  int    // distinct layer indices
+	Distinct  int    // distinct layer indices
 }
 
-const modulePrefix = "nn.Module: "
+// ModulePrefix opens the names of module frames.
+const ModulePrefix = "nn.Module: "
 
 // layerClass matches the classes that frameworks give decoder layers: Qwen3DecoderLayer, TransformerBlock, BertLayer,
 // GPT2Block, EncoderLayer. A module inside such a layer (MoE block, LayerNorm's layer) does not count: the outermost wins.
 var layerClass = regexp.MustCompile(`^\w*(?:DecoderLayer|TransformerBlock|Block|EncoderLayer|Layer)$`)
 
-// splitModule takes "nn.Module: Qwen3DecoderLayer_17" apart.
-func splitModule(name string) (class string, index int, ok bool) {
-	s, ok := strings.CutPrefix(name, modulePrefix)
+// SplitModule takes "nn.Module: Qwen3DecoderLayer_17" apart.
+func SplitModule(name string) (class string, index int, ok bool) {
+	s, ok := strings.CutPrefix(name, ModulePrefix)
 	if !ok {
 		return "", 0, false
 	}
@@ -53,13 +54,13 @@ func splitModule(name string) (class string, index int, ok bool) {
 	return s[:i], n, true
 }
 
-// readFrames walks the module frames once. It returns nil when the trace has none.
-func readFrames(watch *stop.Watch, t *trace.Trace) *frames {
+// ReadFrames walks the module frames once. It returns nil when the trace has none.
+func ReadFrames(watch *stop.Watch, t *trace.Trace) *Frames {
 	f := collectFrames(watch, t, func(class string, depth int) bool { return layerClass.MatchString(class) })
 	if f == nil {
 		return nil
 	}
-	if f.distinct == 0 {
+	if f.Distinct == 0 {
 		// No class is named like a layer. A class with many instances directly below one module is one all the same.
 		if class := repeatedClass(watch, t); class != "" {
 			return collectFrames(watch, t, func(c string, _ int) bool { return c == class })
@@ -68,8 +69,8 @@ func readFrames(watch *stop.Watch, t *trace.Trace) *frames {
 	return f
 }
 
-func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string, depth int) bool) *frames {
-	f := &frames{roots: map[trace.ThreadIndex][]frameSpan{}, layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
+func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string, depth int) bool) *Frames {
+	f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{}, Layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
 	type parsed struct {
 		class string
 		index int
@@ -92,11 +93,11 @@ func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string,
 		}
 		p, ok := memo[e.NameID()]
 		if !ok {
-			p.class, p.index, _ = splitModule(e.Name())
+			p.class, p.index, _ = SplitModule(e.Name())
 			p.layer = p.index >= 0 && p.index <= math.MaxInt16 && isLayer(p.class, 0)
 			memo[e.NameID()] = p
 		}
-		span := frameSpan{start: e.Start(), end: e.End(), class: p.class, index: p.index}
+		span := frameSpan{start: e.Start(), end: e.End(), class: p.class, Index: p.index}
 		if e.Start() >= rootEnd {
 			rootEnd = e.End()
 			f.roots[thread] = append(f.roots[thread], span)
@@ -106,7 +107,7 @@ func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string,
 		if p.layer && e.Start() >= layerEnd {
 			layerEnd = e.End()
 			span.root = int32(len(f.roots[thread]) - 1)
-			f.layers[thread] = append(f.layers[thread], span)
+			f.Layers[thread] = append(f.Layers[thread], span)
 			f.hasLayers[f.roots[thread][span.root].class] = true
 			indices[p.index] = true
 			classes[p.class]++
@@ -115,7 +116,7 @@ func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string,
 	if !any {
 		return nil
 	}
-	f.distinct = len(indices)
+	f.Distinct = len(indices)
 	best := 0
 	for c, n := range classes {
 		if n > best || n == best && c < f.layerName {
@@ -147,7 +148,7 @@ func repeatedClass(watch *stop.Watch, t *trace.Trace) string {
 		for len(ends) > 0 && e.Start() >= ends[len(ends)-1] {
 			ends = ends[:len(ends)-1]
 		}
-		class, index, _ := splitModule(e.Name())
+		class, index, _ := SplitModule(e.Name())
 		if len(ends) > 0 && index >= 0 { // a root is a pass, not a layer
 			k := key{len(ends), class}
 			if indices[k] == nil {
@@ -180,9 +181,9 @@ func repeatedClass(watch *stop.Watch, t *trace.Trace) string {
 	return keys[0].class
 }
 
-// spanAt returns the span that holds x, −1 for none. Spans are disjoint and sorted; ends are inclusive, as a launch call may
+// SpanAt returns the span that holds x, −1 for none. Spans are disjoint and sorted; ends are inclusive, as a launch call may
 // start on the last tick of its frame.
-func spanAt(spans []frameSpan, x trace.Time) int {
+func SpanAt(spans []frameSpan, x trace.Time) int {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].start > x }) - 1
 	if i >= 0 && spans[i].end >= x {
 		return i
@@ -192,13 +193,13 @@ func spanAt(spans []frameSpan, x trace.Time) int {
 
 // layerOf returns the layer index that the frames tell for kernel i, none outside layers; told is false where the frames say
 // nothing: no launch, or a graph launch, whose kernels the frames around it do not distinguish.
-func (w *Work) layerOf(f *frames, i int32) (index int, told bool) {
-	if !w.known(i) || w.replayed(i) {
-		return none, false
+func (w *Work) layerOf(f *Frames, i int32) (index int, told bool) {
+	if !w.Known(i) || w.Replayed(i) {
+		return None, false
 	}
-	spans := f.layers[w.thread[i]]
-	if k := spanAt(spans, w.at[i]); k >= 0 {
-		return spans[k].index, true
+	spans := f.Layers[w.Thread[i]]
+	if k := SpanAt(spans, w.At[i]); k >= 0 {
+		return spans[k].Index, true
 	}
-	return none, true
+	return None, true
 }

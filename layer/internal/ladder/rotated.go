@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"math"
@@ -19,13 +19,13 @@ const (
 
 // rotated counts the layers of a graph replay whose durations are those of other layers with the same kernels, shifted by some kernels: names and
 // times of the records do not belong together. It needs no order of the file, which a program may have sorted.
-func (w *Work) rotated(r *passResult) int {
-	if r.count < rotatedLeast || !w.replayed(r.kernels[len(r.kernels)/2]) {
+func (w *Work) rotated(r *Result) int {
+	if r.Count < rotatedLeast || !w.Replayed(r.Kernels[len(r.Kernels)/2]) {
 		return 0
 	}
-	of := make([][]int32, r.count)
-	for k, i := range r.kernels {
-		if l := int(r.layer[k]) - r.first; r.layer[k] != none && l >= 0 && l < len(of) {
+	of := make([][]int32, r.Count)
+	for k, i := range r.Kernels {
+		if l := int(r.Layer[k]) - r.First; r.Layer[k] != None && l >= 0 && l < len(of) {
 			of[l] = append(of[l], i)
 		}
 	}
@@ -34,7 +34,7 @@ func (w *Work) rotated(r *passResult) int {
 	for _, kernels := range of {
 		ids := make([]int32, len(kernels))
 		for k, i := range kernels {
-			ids[k] = w.seq.ID[i]
+			ids[k] = w.Seq.ID[i]
 		}
 		h := segment.Hash(ids)
 		if kinds[h] == nil {
@@ -72,10 +72,10 @@ func (w *Work) rotatedOf(layers [][]int32) (found int) {
 
 // logs are the logarithms of the kernels' durations.
 func (w *Work) logs(kernels []int32) []float64 {
-	w.watch.Rows(len(kernels))
+	w.Watch.Rows(len(kernels))
 	out := make([]float64, len(kernels))
 	for k, i := range kernels {
-		out[k] = math.Log(float64(max(1, w.act(i).Duration())))
+		out[k] = math.Log(float64(max(1, w.Act(i).Duration())))
 	}
 	return out
 }

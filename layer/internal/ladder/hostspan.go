@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"cmp"
@@ -7,41 +7,41 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// hostOf returns the span of a pass.
-func (w *Work) hostOf(r *passResult) hostSpan {
+// HostOf returns the span of a pass.
+func (w *Work) HostOf(r *Result) HostSpan {
 	if r.host.End > r.host.Start {
 		return r.host
 	}
 	counts := map[trace.ThreadIndex]int{}
 	thread := trace.NoThread
-	for _, i := range r.kernels {
-		if t := w.thread[i]; t != trace.NoThread {
+	for _, i := range r.Kernels {
+		if t := w.Thread[i]; t != trace.NoThread {
 			counts[t]++
 			if thread == trace.NoThread || counts[t] > counts[thread] {
 				thread = t
 			}
 		}
 	}
-	h := hostSpan{Thread: thread, Annotation: trace.NoEvent}
+	h := HostSpan{Thread: thread, Annotation: trace.NoEvent}
 	first := true
-	for _, i := range r.kernels {
-		if thread == trace.NoThread || w.thread[i] != thread {
+	for _, i := range r.Kernels {
+		if thread == trace.NoThread || w.Thread[i] != thread {
 			continue
 		}
-		end := w.at[i]
+		end := w.At[i]
 		if l := w.call(i); l.Valid() {
 			end = l.End()
 		}
 		if first {
-			h.Start, h.End, first = w.at[i], end, false
+			h.Start, h.End, first = w.At[i], end, false
 		}
-		h.Start, h.End = min(h.Start, w.at[i]), max(h.End, end)
+		h.Start, h.End = min(h.Start, w.At[i]), max(h.End, end)
 	}
 	return h
 }
 
 // emptySteps returns the steps of a set that launched nothing, where the same thread launched steps before and behind them.
-func emptySteps(set *stepSet, passes []passSpan) []passSpan {
+func emptySteps(set *stepSet, passes []Span) []Span {
 	used := map[trace.EventID]bool{}
 	last := map[trace.ThreadIndex]trace.Time{}
 	for p := range passes {
@@ -49,7 +49,7 @@ func emptySteps(set *stepSet, passes []passSpan) []passSpan {
 		used[h.Annotation] = true
 		last[h.Thread] = max(last[h.Thread], h.Start)
 	}
-	var out []passSpan
+	var out []Span
 	for thread, spans := range set.spans {
 		began := false
 		for i := range spans {
@@ -58,25 +58,25 @@ func emptySteps(set *stepSet, passes []passSpan) []passSpan {
 				began = true
 			} else if began && sp.Start < last[thread] {
 				step := sp.step
-				out = append(out, passSpan{step: &step, evidence: "annotation", conf: 1, host: sp.hostSpan})
+				out = append(out, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan})
 			}
 		}
 	}
-	slices.SortFunc(out, func(x, y passSpan) int {
+	slices.SortFunc(out, func(x, y Span) int {
 		return cmp.Or(cmp.Compare(x.host.Start, y.host.Start), cmp.Compare(x.host.Annotation, y.host.Annotation))
 	})
 	return out
 }
 
 // withEmpty puts the steps that launched nothing between the passes, in the order in which the CPU ran them.
-func (w *Work) withEmpty(results []passResult) []passResult {
+func (w *Work) withEmpty(results []Result) []Result {
 	if len(w.empty) == 0 {
 		return results
 	}
-	out := make([]passResult, 0, len(results)+len(w.empty))
+	out := make([]Result, 0, len(results)+len(w.empty))
 	next := 0
 	for p := range results {
-		for start := w.hostOf(&results[p]).Start; next < len(w.empty) && w.empty[next].host.Start < start; next++ {
+		for start := w.HostOf(&results[p]).Start; next < len(w.empty) && w.empty[next].host.Start < start; next++ {
 			out = append(out, w.prepare(w.empty[next]))
 		}
 		out = append(out, results[p])

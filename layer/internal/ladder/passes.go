@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"fmt"
@@ -11,66 +11,67 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// A passSpan is a pass before its layers are known.
-type passSpan struct {
-	kernels  []int32 // in launch order
-	step     *stepNote
-	evidence string
-	conf     float64
-	cut      partial
-	draft    bool // a run of a smaller model between those of the target
-	host     hostSpan
-	model    string // class of the outermost module frames, "" when unknown
+// A Span is a pass before its layers are known.
+type Span struct {
+	Kernels  []int32 // in launch order
+	Step     *Step
+	Evidence string
+	Conf     float64
+	Cut      Partial
+	Draft    bool // a run of a smaller model between those of the target
+	host     HostSpan
+	Model    string // class of the outermost module frames, "" when unknown
 }
 
-// finding says what passes or layers rest on, as Evidence does.
-type finding struct {
+// Finding says what passes or layers rest on: For is "passes" or "layers", Kind the rung of the ladder, Detail words and numbers,
+// Passes how many rest on it, Confidence 0…1.
+type Finding struct {
 	For, Kind, Detail string
 	Passes            int
 	Confidence        float64
 }
 
-// stepNote is what a step annotation says.
-type stepNote struct {
+// Step is what a step annotation says.
+type Step struct {
 	framework.Step
-	name string   // as recorded
-	also []string // further annotations around the same kernels
+	Name string   // as recorded
+	Also []string // further annotations around the same kernels
 }
 
-// hostSpan is what the CPU did for a pass, as HostSpan says.
-type hostSpan struct {
+// HostSpan is what the CPU did for a pass: on Thread, from Start to End, under Annotation, NoEvent where there is none.
+type HostSpan struct {
 	Thread     trace.ThreadIndex
 	Start, End trace.Time
 	Annotation trace.EventID
 }
 
-// partial says which end of a pass the window cuts off.
-type partial string
+// Partial says which end of a pass the window cuts off.
+type Partial string
 
 // The ways a pass can be cut.
 const (
-	uncut      partial = ""
-	cutAtStart partial = "start"
-	cutAtEnd   partial = "end"
-	cutAtBoth  partial = "both"
+	Uncut      Partial = ""
+	CutAtStart Partial = "start"
+	CutAtEnd   Partial = "end"
+	CutAtBoth  Partial = "both"
 )
 
 // ends says which ends of a pass the window cuts off.
-func (p partial) ends() segment.Cuts {
-	return segment.Cuts{Start: p == cutAtStart || p == cutAtBoth, End: p == cutAtEnd || p == cutAtBoth}
+func (p Partial) ends() segment.Cuts {
+	return segment.Cuts{Start: p == CutAtStart || p == CutAtBoth, End: p == CutAtEnd || p == CutAtBoth}
 }
 
 // partialOf is the inverse of ends.
-func partialOf(c segment.Cuts) partial {
+func partialOf(c segment.Cuts) Partial {
 	switch {
 	case c.Start && c.End:
-		return cutAtBoth
+		return CutAtBoth
 	case c.Start:
-		return cutAtStart
+		return CutAtStart
 	case c.End:
-		return cutAtEnd
+		return CutAtEnd
 	}
-	return uncut
+	return Uncut
 }
 
 // findPasses climbs down the ladder of pass evidence and returns the passes in launch order, and what they rest on.
@@ -81,15 +82,15 @@ func partialOf(c segment.Cuts) partial {
 //  4. the structure of the kernel sequence
 //
 // Kernels that no pass claims form runs; a run that holds layers is a pass that the window cut, see looseRuns.
-func (w *Work) findPasses(f *frames, model *modelFacts) ([]passSpan, []finding) {
+func (w *Work) findPasses(f *Frames, model *Model) ([]Span, []Finding) {
 	steps := w.readSteps()
 	if passes, ev, ok := w.passesFromSteps(steps); ok {
 		return passes, ev
 	}
 	segments := w.weakSegments(steps)
-	var out []passSpan
-	var evidence []finding
-	note := func(e finding) {
+	var out []Span
+	var evidence []Finding
+	note := func(e Finding) {
 		for i := range evidence {
 			if evidence[i].Kind == e.Kind {
 				evidence[i].Passes += e.Passes
@@ -99,10 +100,10 @@ func (w *Work) findPasses(f *frames, model *modelFacts) ([]passSpan, []finding) 
 		evidence = append(evidence, e)
 	}
 	for _, seg := range segments {
-		var passes []passSpan
-		var ev finding
+		var passes []Span
+		var ev Finding
 		whole, ok := seg.kernels, false
-		if f != nil && !w.onlyRepeats {
+		if f != nil && !w.OnlyRepeats {
 			passes, ev, ok = w.passesFromModules(seg, f)
 		}
 		var second []int32
@@ -118,14 +119,14 @@ func (w *Work) findPasses(f *frames, model *modelFacts) ([]passSpan, []finding) 
 		}
 		w.addHalf(passes, second)
 		for i := range passes {
-			if passes[i].step == nil {
-				passes[i].step = seg.step
+			if passes[i].Step == nil {
+				passes[i].Step = seg.step
 			}
 		}
 		if seg.step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
-			ev = finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
-				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.name, ev.Kind)}
-			passes[0].evidence, passes[0].kernels = "annotation", whole
+			ev = Finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
+				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.Name, ev.Kind)}
+			passes[0].Evidence, passes[0].Kernels = "annotation", whole
 		}
 		out = append(out, passes...)
 		if len(passes) > 0 {
@@ -137,8 +138,8 @@ func (w *Work) findPasses(f *frames, model *modelFacts) ([]passSpan, []finding) 
 
 // A stepSpan is an annotation that stands for a step.
 type stepSpan struct {
-	hostSpan
-	step stepNote
+	HostSpan
+	step Step
 }
 
 // stepSet holds the steps of one dialect per thread, by start, outermost only.
@@ -154,14 +155,14 @@ type stepSet struct {
 // readSteps parses every annotation once per name and sorts the steps by dialect.
 func (w *Work) readSteps() []*stepSet {
 	type parsed struct {
-		step stepNote
+		step Step
 		ok   bool
 	}
 	memo := map[trace.NameID]parsed{}
 	byDialect := map[string]*stepSet{}
 	var sets []*stepSet
-	for e := range w.t.Events(trace.LaneAnnotation) {
-		w.watch.Row()
+	for e := range w.Trace.Events(trace.LaneAnnotation) {
+		w.Watch.Row()
 		if k := e.Kind(); k != trace.KindAnnotation && k != trace.KindRange {
 			continue
 		}
@@ -170,7 +171,7 @@ func (w *Work) readSteps() []*stepSet {
 		}
 		p, seen := memo[e.NameID()]
 		if !seen {
-			p.step, p.ok = w.readStep(e.Name())
+			p.step, p.ok = w.ReadStep(e.Name())
 			memo[e.NameID()] = p
 		}
 		if !p.ok {
@@ -186,7 +187,7 @@ func (w *Work) readSteps() []*stepSet {
 		if n := len(spans); n > 0 && e.Start() < spans[n-1].End {
 			continue // nested in a step of the same dialect
 		}
-		set.spans[e.Thread()] = append(spans, stepSpan{hostSpan{e.Thread(), e.Start(), e.End(), e.ID()}, p.step})
+		set.spans[e.Thread()] = append(spans, stepSpan{HostSpan{e.Thread(), e.Start(), e.End(), e.ID()}, p.step})
 	}
 	return sets
 }
@@ -224,15 +225,15 @@ func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.Th
 // stepOf returns the step of the set that kernel i was launched in: on its own thread. A profiler's step is the whole process's,
 // so that launches of threads without steps (backward passes have their own) count where one thread of the process has steps.
 func (w *Work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
-	if !w.known(i) {
+	if !w.Known(i) {
 		return nil, false
 	}
-	thread := w.thread[i]
+	thread := w.Thread[i]
 	spans, own := set.spans[thread]
 	if set.weak && !own {
-		spans = set.spans[set.spokesman(w.t, thread)]
+		spans = set.spans[set.spokesman(w.Trace, thread)]
 	}
-	x := w.at[i]
+	x := w.At[i]
 	k := sort.Search(len(spans), func(k int) bool { return spans[k].Start > x }) - 1
 	if k >= 0 && spans[k].End >= x {
 		return &spans[k], true
@@ -241,10 +242,10 @@ func (w *Work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 }
 
 // joined groups the device's kernels by the steps of a set, in launch order.
-func (w *Work) joined(set *stepSet) (groups []passSpan, total int) {
+func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 	index := map[*stepSpan]int{}
-	for _, i := range w.order {
-		w.watch.Row()
+	for _, i := range w.Order {
+		w.Watch.Row()
 		sp, ok := w.stepOf(set, i)
 		if !ok {
 			continue
@@ -254,9 +255,9 @@ func (w *Work) joined(set *stepSet) (groups []passSpan, total int) {
 			g = len(groups)
 			index[sp] = g
 			step := sp.step
-			groups = append(groups, passSpan{step: &step, evidence: "annotation", conf: 1, host: sp.hostSpan})
+			groups = append(groups, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan})
 		}
-		groups[g].kernels = append(groups[g].kernels, i)
+		groups[g].Kernels = append(groups[g].Kernels, i)
 		total++
 	}
 	return groups, total
@@ -264,10 +265,10 @@ func (w *Work) joined(set *stepSet) (groups []passSpan, total int) {
 
 // passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same kernels,
 // the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
-func (w *Work) passesFromSteps(sets []*stepSet) ([]passSpan, []finding, bool) {
+func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, []Finding, bool) {
 	type candidate struct {
 		set    *stepSet
-		groups []passSpan
+		groups []Span
 		total  int
 	}
 	var best *candidate
@@ -292,24 +293,24 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]passSpan, []finding, bool) {
 	passes := best.groups
 	w.empty = emptySteps(best.set, passes)
 	for p := range passes {
-		w.mergeSteps(passes[p].step, passes[p].kernels, others, best.set)
+		w.mergeSteps(passes[p].Step, passes[p].Kernels, others, best.set)
 	}
 	passes = w.adoptOrphans(passes)
-	ev := finding{For: "passes", Kind: "annotation", Passes: len(passes), Confidence: 1,
+	ev := Finding{For: "passes", Kind: "annotation", Passes: len(passes), Confidence: 1,
 		Detail: fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
-			clip(passes[0].step.name, 60), best.total, len(w.acts))}
-	return passes, []finding{ev}, true
+			clip(passes[0].Step.Name, 60), best.total, len(w.Acts))}
+	return passes, []Finding{ev}, true
 }
 
 // mergeSteps completes a step with what the other dialects' annotations around the same kernels say.
-func (w *Work) mergeSteps(st *stepNote, kernels []int32, sets []*stepSet, own *stepSet) {
+func (w *Work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepSet) {
 	for _, set := range sets {
 		if set == own {
 			continue
 		}
 		var other *stepSpan
 		for _, i := range kernels {
-			w.watch.Row()
+			w.Watch.Row()
 			if sp, ok := w.stepOf(set, i); ok {
 				other = sp
 			}
@@ -318,7 +319,7 @@ func (w *Work) mergeSteps(st *stepNote, kernels []int32, sets []*stepSet, own *s
 			continue
 		}
 		o := &other.step
-		st.also = append(st.also, o.name)
+		st.Also = append(st.Also, o.Name)
 		if o.Stage == framework.Verify || o.Stage == framework.Draft || st.Stage == framework.Unknown {
 			st.Stage = o.Stage // vLLM's counts cannot tell a verify step from a prefill
 		}
@@ -333,37 +334,56 @@ func (w *Work) mergeSteps(st *stepNote, kernels []int32, sets []*stepSet, own *s
 
 // adoptOrphans gives activities without a known launch to a pass when the kernels around them on their stream belong to it.
 // Between kernels of two passes they are split at the longest pause of the stream.
-func (w *Work) adoptOrphans(passes []passSpan) []passSpan {
-	of := make([]int32, len(w.acts))
+func (w *Work) adoptOrphans(passes []Span) []Span {
+	of := make([]int32, len(w.Acts))
 	for i := range of {
-		of[i] = none
+		of[i] = None
 	}
 	for p := range passes {
-		for _, i := range passes[p].kernels {
+		for _, i := range passes[p].Kernels {
 			of[i] = int32(p)
 		}
 	}
-	type seen struct {
-		known   bool  // whether any launch is
-		last    int32 // the last activity whose launch is known
-		pass    int32 // of last
-		pending []int32
+	streams, between := w.adoptBetween(of)
+	if byTime := w.adoptByTime(passes, of, streams); !between && !byTime {
+		return passes
 	}
-	last := map[trace.StreamID]*seen{}
-	adopted := false
-	for i := range w.acts {
-		w.watch.Row()
-		s := w.act(int32(i)).Stream()
-		st := last[s]
-		if st == nil {
-			st = &seen{pass: none}
-			last[s] = st
+	for p := range passes {
+		passes[p].Kernels = passes[p].Kernels[:0:0]
+	}
+	for _, i := range w.Order {
+		w.Watch.Row()
+		if of[i] != None {
+			passes[of[i]].Kernels = append(passes[of[i]].Kernels, i)
 		}
-		if !w.known(int32(i)) {
+	}
+	return passes
+}
+
+// streamSeen is what was seen of a stream so far.
+type streamSeen struct {
+	known   bool  // whether any launch is
+	last    int32 // the last activity whose launch is known
+	pass    int32 // of last
+	pending []int32
+}
+
+// adoptBetween gives orphans the pass of the kernels before and behind them on their stream; of is the pass of each kernel.
+func (w *Work) adoptBetween(of []int32) (streams map[trace.StreamID]*streamSeen, adopted bool) {
+	streams = map[trace.StreamID]*streamSeen{}
+	for i := range w.Acts {
+		w.Watch.Row()
+		s := w.Act(int32(i)).Stream()
+		st := streams[s]
+		if st == nil {
+			st = &streamSeen{pass: None}
+			streams[s] = st
+		}
+		if !w.Known(int32(i)) {
 			st.pending = append(st.pending, int32(i))
 			continue
 		}
-		if of[i] != none && st.pass != none && len(st.pending) > 0 {
+		if of[i] != None && st.pass != None && len(st.pending) > 0 {
 			adopted = true
 			cut := 0
 			if of[i] == st.pass {
@@ -380,60 +400,53 @@ func (w *Work) adoptOrphans(passes []passSpan) []passSpan {
 		}
 		st.known, st.last, st.pass, st.pending = true, int32(i), of[i], st.pending[:0]
 	}
-	// A stream on which no launch is known at all has nothing around its activities: the time of the pass decides.
+	return streams, adopted
+}
+
+// adoptByTime gives activities of streams on which no launch is known at all to the pass that runs at their time: nothing stands
+// around them.
+func (w *Work) adoptByTime(passes []Span, of []int32, streams map[trace.StreamID]*streamSeen) (adopted bool) {
 	ends := make([]trace.Time, len(passes))
 	for p := range passes {
-		for _, i := range passes[p].kernels {
-			ends[p] = max(ends[p], w.act(i).End())
+		for _, i := range passes[p].Kernels {
+			ends[p] = max(ends[p], w.Act(i).End())
 		}
 	}
-	for i := range w.acts {
-		w.watch.Row()
-		if w.known(int32(i)) || of[i] != none || last[w.act(int32(i)).Stream()].known {
+	for i := range w.Acts {
+		w.Watch.Row()
+		if w.Known(int32(i)) || of[i] != None || streams[w.Act(int32(i)).Stream()].known {
 			continue
 		}
-		if p := passAt(w, passes, ends, w.act(int32(i)).Start()); p != none {
+		if p := passAt(w, passes, ends, w.Act(int32(i)).Start()); p != None {
 			of[i] = p
 			adopted = true
 		}
 	}
-	if !adopted {
-		return passes
-	}
-	for p := range passes {
-		passes[p].kernels = passes[p].kernels[:0:0]
-	}
-	for _, i := range w.order {
-		w.watch.Row()
-		if of[i] != none {
-			passes[of[i]].kernels = append(passes[of[i]].kernels, i)
-		}
-	}
-	return passes
+	return adopted
 }
 
 // longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause.
 func (w *Work) longestPause(before int32, between []int32, after int32) int {
-	end, at, longest := w.act(before).End(), 0, trace.Time(-1)
+	end, at, longest := w.Act(before).End(), 0, trace.Time(-1)
 	for k := 0; k <= len(between); k++ {
 		next := after
 		if k < len(between) {
 			next = between[k]
 		}
-		if pause := w.act(next).Start() - end; pause > longest {
+		if pause := w.Act(next).Start() - end; pause > longest {
 			longest, at = pause, k
 		}
-		end = max(end, w.act(next).End())
+		end = max(end, w.Act(next).End())
 	}
 	return at
 }
 
 // passAt returns the pass whose kernels run at x: the last one that began before, if it has not ended. ends holds the end of
 // each pass.
-func passAt(w *Work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
-	k := sort.Search(len(passes), func(k int) bool { return w.act(passes[k].kernels[0]).Start() > x }) - 1
+func passAt(w *Work, passes []Span, ends []trace.Time, x trace.Time) int32 {
+	k := sort.Search(len(passes), func(k int) bool { return w.Act(passes[k].Kernels[0]).Start() > x }) - 1
 	if k < 0 || ends[k] < x {
-		return none
+		return None
 	}
 	return int32(k)
 }
@@ -441,7 +454,7 @@ func passAt(w *Work, passes []passSpan, ends []trace.Time, x trace.Time) int32 {
 // A stretch of kernels to search for passes: a profiler step, or everything.
 type stretch struct {
 	kernels []int32
-	step    *stepNote
+	step    *Step
 }
 
 // weakSegments splits the kernels by profiler steps; what lies outside any step is left to looseRuns.
@@ -451,40 +464,21 @@ func (w *Work) weakSegments(sets []*stepSet) []stretch {
 			continue
 		}
 		groups, total := w.joined(set)
-		if 2*total < len(w.acts) {
+		if 2*total < len(w.Acts) {
 			continue // steps that most kernels are not launched under explain nothing
 		}
 		groups = w.adoptOrphans(groups)
 		segs := make([]stretch, len(groups))
 		for i, g := range groups {
-			segs[i] = stretch{g.kernels, g.step}
+			segs[i] = stretch{g.Kernels, g.Step}
 		}
 		return segs
 	}
-	return []stretch{{kernels: w.order}}
+	return []stretch{{kernels: w.Order}}
 }
 
-// passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be, of every
-// one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join the pass
-// before them.
-func (w *Work) passesFromModules(seg stretch, f *frames) ([]passSpan, finding, bool) {
-	byRoot := map[rootKey][]int32{}
-	counts := map[string]int{}
-	rootOf := make([]rootKey, len(seg.kernels))
-	for k, i := range seg.kernels {
-		w.watch.Row()
-		rootOf[k] = rootKey{root: -1}
-		if !w.known(i) {
-			continue
-		}
-		th := w.thread[i]
-		if r := spanAt(f.roots[th], w.at[i]); r >= 0 {
-			rootOf[k] = rootKey{th, r}
-			byRoot[rootOf[k]] = append(byRoot[rootOf[k]], i)
-			counts[f.roots[th][r].class]++
-		}
-	}
-	class, most, anyLayers := "", 0, false
+// busiest is the class of outermost modules that launched most kernels, among those that hold layers where any does.
+func (f *Frames) busiest(counts map[string]int) (class string, most int, anyLayers bool) {
 	for c := range counts {
 		anyLayers = anyLayers || f.hasLayers[c]
 	}
@@ -493,17 +487,41 @@ func (w *Work) passesFromModules(seg stretch, f *frames) ([]passSpan, finding, b
 			class, most = c, n
 		}
 	}
+	return class, most, anyLayers
+}
+
+// passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be, of every
+// one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join the pass
+// before them.
+func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool) {
+	byRoot := map[rootKey][]int32{}
+	counts := map[string]int{}
+	rootOf := make([]rootKey, len(seg.kernels))
+	for k, i := range seg.kernels {
+		w.Watch.Row()
+		rootOf[k] = rootKey{root: -1}
+		if !w.Known(i) {
+			continue
+		}
+		th := w.Thread[i]
+		if r := SpanAt(f.roots[th], w.At[i]); r >= 0 {
+			rootOf[k] = rootKey{th, r}
+			byRoot[rootOf[k]] = append(byRoot[rootOf[k]], i)
+			counts[f.roots[th][r].class]++
+		}
+	}
+	class, most, anyLayers := f.busiest(counts)
 	if class == "" || 2*most < len(seg.kernels) && !anyLayers {
-		return nil, finding{}, false
+		return nil, Finding{}, false
 	}
 	models := w.modelClasses(f, byRoot)
 	models[class] = true
-	var passes []passSpan
+	var passes []Span
 	var classes []string
 	index := map[rootKey]int{}
 	current := -1
 	for k, i := range seg.kernels {
-		w.watch.Row()
+		w.Watch.Row()
 		r := rootOf[k]
 		if r.root < 0 {
 			continue
@@ -513,7 +531,7 @@ func (w *Work) passesFromModules(seg stretch, f *frames) ([]passSpan, finding, b
 			if !seen {
 				p = len(passes)
 				index[r] = p
-				passes = append(passes, passSpan{evidence: "module", conf: 1, model: c})
+				passes = append(passes, Span{Evidence: "module", Conf: 1, Model: c})
 				if !slices.Contains(classes, c) {
 					classes = append(classes, c)
 				}
@@ -521,10 +539,10 @@ func (w *Work) passesFromModules(seg stretch, f *frames) ([]passSpan, finding, b
 			current = p
 		}
 		if current >= 0 {
-			passes[current].kernels = append(passes[current].kernels, i)
+			passes[current].Kernels = append(passes[current].Kernels, i)
 		}
 	}
-	ev := finding{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
+	ev := Finding{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
 		Detail: "outermost module frames " + strings.Join(classes, ", ")}
 	return passes, ev, len(passes) > 0
 }

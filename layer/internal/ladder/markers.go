@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"fmt"
@@ -20,18 +20,18 @@ type marks struct {
 
 // markCandidates returns marks worth trying: kernels that embed, kernels that sample, and, where no name tells, groups of
 // names that occur equally often and in step with each other, rarest first.
-func (w *Work) markCandidates(s *sequence) []marks {
+func (w *Work) markCandidates(s *Sequence) []marks {
 	var out []marks
-	if pos := params.Begins(s); len(pos) > 0 {
+	if pos := Params.Begins(s); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "embedding kernels", need: 1, exact: true})
 	}
-	if pos := params.Clusters(s, roleSample); len(pos) > 0 {
+	if pos := Params.Clusters(s, roleSample); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "sampling kernels", need: 1})
 	}
 	if len(out) > 0 {
 		return out
 	}
-	for _, pos := range params.StepGroups(s) {
+	for _, pos := range Params.StepGroups(s) {
 		out = append(out, marks{pos: pos, what: "names that occur once a pass", need: 2})
 	}
 	return out
@@ -50,7 +50,7 @@ type pieces struct {
 }
 
 // cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it.
-func (w *Work) cutAtMarks(s *sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
+func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
 	b := &pieces{votes: map[int]int{}, covered: map[int]int{}}
 	weights := map[int]int{}
 	ends := append(append([]int{0}, pos...), s.Len())
@@ -59,9 +59,9 @@ func (w *Work) cutAtMarks(s *sequence, pos []int, memo *segment.Memo[segment.Sta
 		if from >= to {
 			continue
 		}
-		w.look()
+		w.Look()
 		part := s.Slice(from, to)
-		f := memo.Get(part.ID, func() segment.Stack { return params.StackIn(part, given) })
+		f := memo.Get(part.ID, func() segment.Stack { return Params.StackIn(part, given) })
 		if f.N > 0 {
 			b.votes[f.N]++
 			weights[f.N] += to - from
@@ -80,7 +80,7 @@ func (w *Work) cutAtMarks(s *sequence, pos []int, memo *segment.Memo[segment.Sta
 
 // adopt gives the others' number of layers to pieces that seem to hold another one, and to runs without requests, which have no
 // mixers to find N by, and the layers of the others.
-func (b *pieces) adopt(s *sequence) {
+func (b *pieces) adopt(s *Sequence) {
 	for k := range b.bounds {
 		from := b.bounds[k][0]
 		part := s.Slice(from, b.bounds[k][1])
@@ -89,9 +89,9 @@ func (b *pieces) adopt(s *sequence) {
 		case b.ns[k] == b.n:
 			continue
 		case b.ns[k] != 0:
-			f = params.StackIn(part, b.n)
+			f = Params.StackIn(part, b.n)
 		default:
-			if c, ok := params.Best(part, b.n); ok && params.Idle(c) {
+			if c, ok := Params.Best(part, b.n); ok && Params.Idle(c) {
 				f = segment.Stack{From: c.Starts[0], To: c.Starts[b.n], N: b.n}
 			}
 		}
@@ -103,10 +103,10 @@ func (b *pieces) adopt(s *sequence) {
 }
 
 // keep returns the spans of layers that are passes, and which of them are runs of a draft model.
-func (b *pieces) keep(s *sequence, m marks) (kept [][2]int, small []bool) {
+func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 	drafts := false
-	if !params.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
-		if drafts = m.exact && params.DraftsHold(b.covered[b.n], b.innerKernels); !drafts {
+	if !Params.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
+		if drafts = m.exact && Params.DraftsHold(b.covered[b.n], b.innerKernels); !drafts {
 			return nil, nil
 		}
 	}
@@ -130,18 +130,18 @@ func (b *pieces) keep(s *sequence, m marks) (kept [][2]int, small []bool) {
 }
 
 // passesFromMarks cuts a stretch at marks and keeps the first candidate whose pieces hold a stack of layers each.
-func (w *Work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, finding, bool) {
-	if model.useAnchors || len(seg.kernels) == 0 {
-		return nil, finding{}, false
+func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool) {
+	if model.UseAnchors || len(seg.kernels) == 0 {
+		return nil, Finding{}, false
 	}
 	s := w.sequenceOf(seg.kernels)
 	var memo segment.Memo[segment.Stack]
 	for _, m := range w.markCandidates(s) {
-		b := w.cutAtMarks(s, m.pos, &memo, model.layers)
+		b := w.cutAtMarks(s, m.pos, &memo, model.Layers)
 		if b.n < 2 || b.votes[b.n] < m.need {
 			continue
 		}
-		if model.layers < 2 {
+		if model.Layers < 2 {
 			b.adopt(s)
 		}
 		kept, small := b.keep(s, m)
@@ -150,25 +150,25 @@ func (w *Work) passesFromMarks(seg stretch, model *modelFacts) ([]passSpan, find
 		}
 		passes := w.splitBetween(seg.kernels, kept)
 		w.trimEnds(passes, s, kept, m.pos, seg)
-		kind, conf := "structure", params.ConfidenceStructure
+		kind, conf := "structure", Params.ConfidenceStructure
 		if n := w.fullReplays(passes); 2*n > len(passes) {
-			kind, conf = "graph", params.ConfidenceGraph
+			kind, conf = "graph", Params.ConfidenceGraph
 		}
 		for p := range passes {
-			passes[p].draft, passes[p].evidence, passes[p].conf = small[p], kind, conf
+			passes[p].Draft, passes[p].Evidence, passes[p].Conf = small[p], kind, conf
 		}
-		return passes, finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf,
+		return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf,
 			Detail: fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes))}, true
 	}
-	return nil, finding{}, false
+	return nil, Finding{}, false
 }
 
 // fullReplays counts the passes of which one graph launch ran most.
-func (w *Work) fullReplays(passes []passSpan) int {
+func (w *Work) fullReplays(passes []Span) int {
 	n := 0
 	for p := range passes {
-		for _, r := range w.replaysIn(passes[p].kernels) {
-			if 2*(r.to-r.from) > len(passes[p].kernels) {
+		for _, r := range w.replaysIn(passes[p].Kernels) {
+			if 2*(r.to-r.from) > len(passes[p].Kernels) {
 				n++
 				break
 			}
@@ -179,10 +179,10 @@ func (w *Work) fullReplays(passes []passSpan) int {
 
 // trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and from the last pass what a
 // mark shows to be the beginning of the next: the window cuts those, and addLoose looks at them.
-func (w *Work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []int, seg stretch) {
+func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int, seg stretch) {
 	isMixer := func(from, to int) bool {
 		for i := from; i < to; i++ {
-			if s.Role[i] == roleMixer {
+			if s.Role[i] == RoleMixer {
 				return true
 			}
 		}
@@ -190,7 +190,7 @@ func (w *Work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []in
 	}
 	for _, p := range pos {
 		if p < spans[0][0] && isMixer(0, p) {
-			passes[0].kernels = seg.kernels[p:len(passes[0].kernels)]
+			passes[0].Kernels = seg.kernels[p:len(passes[0].Kernels)]
 			break
 		}
 	}
@@ -198,7 +198,7 @@ func (w *Work) trimEnds(passes []passSpan, s *sequence, spans [][2]int, pos []in
 	for k := len(pos) - 1; k >= 0; k-- {
 		if p := pos[k]; p > spans[last][1] && isMixer(p, s.Len()) {
 			l := &passes[last]
-			l.kernels = l.kernels[:len(l.kernels)-(s.Len()-p)]
+			l.Kernels = l.Kernels[:len(l.Kernels)-(s.Len()-p)]
 			break
 		}
 	}

@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"fmt"
@@ -16,22 +16,22 @@ const strayShare = 20
 // dropStrays takes from the passes what is apart from them: kernels outside of layers at the beginning or the end of a pass,
 // with a pause between that is longer than all work of the pass. A time of the pass that held the pause would say nothing about
 // it. The notes name them.
-func (w *Work) dropStrays(results []passResult) (notes []string) {
+func (w *Work) dropStrays(results []Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
-	inLayer := make([]bool, len(w.acts))
+	inLayer := make([]bool, len(w.Acts))
 	for p := range results {
-		w.look()
+		w.Look()
 		r := &results[p]
-		most := len(r.kernels) / strayShare
+		most := len(r.Kernels) / strayShare
 		if most == 0 {
 			continue
 		}
-		for k, i := range r.kernels {
-			inLayer[i] = r.layer[k] != none
+		for k, i := range r.Kernels {
+			inLayer[i] = r.Layer[k] != None
 		}
-		sorted := slices.Sorted(slices.Values(r.kernels)) // by start
+		sorted := slices.Sorted(slices.Values(r.Kernels)) // by start
 		end, busy := w.progress(sorted)
-		pause := func(k int) trace.Time { return w.act(sorted[k]).Start() - end[k] }
+		pause := func(k int) trace.Time { return w.Act(sorted[k]).Start() - end[k] }
 		from, to := 0, len(sorted)
 		for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
 			if pause(k) > busy[to]-busy[k] {
@@ -71,7 +71,7 @@ type strays struct {
 
 func (s *strays) add(w *Work, kernels []int32, pause trace.Time) {
 	if s.passes == 0 {
-		s.first = clip(w.names[w.seq.ID[kernels[0]]], 48)
+		s.first = clip(w.Names[w.Seq.ID[kernels[0]]], 48)
 	}
 	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, pause.Sub(0).Round(time.Microsecond))
 }
@@ -86,9 +86,9 @@ func (s *strays) note() string {
 // progress returns when the first k of the kernels have ended, and how long at least one of them runs.
 func (w *Work) progress(kernels []int32) (end, busy []trace.Time) {
 	end, busy = make([]trace.Time, len(kernels)+1), make([]trace.Time, len(kernels)+1)
-	end[0] = w.act(kernels[0]).Start()
+	end[0] = w.Act(kernels[0]).Start()
 	for k, i := range kernels {
-		e := w.act(i)
+		e := w.Act(i)
 		end[k+1] = max(end[k], e.End())
 		busy[k+1] = busy[k] + max(0, e.End()-max(end[k], e.Start()))
 	}
@@ -96,12 +96,12 @@ func (w *Work) progress(kernels []int32) (end, busy []trace.Time) {
 }
 
 // keep leaves the given kernels, which are ascending, in the pass.
-func (r *passResult) keep(kernels []int32) {
+func (r *Result) keep(kernels []int32) {
 	var order, layers []int32 // new ones: passes share theirs with what they were found in
-	for k, i := range r.kernels {
+	for k, i := range r.Kernels {
 		if _, ok := slices.BinarySearch(kernels, i); ok {
-			order, layers = append(order, i), append(layers, r.layer[k])
+			order, layers = append(order, i), append(layers, r.Layer[k])
 		}
 	}
-	r.kernels, r.layer = order, layers
+	r.Kernels, r.Layer = order, layers
 }

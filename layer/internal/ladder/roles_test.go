@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // TestRolesHaveAHome: a new role must be told what it is to the boundaries of layers.
 func TestRolesHaveAHome(t *testing.T) {
 	for _, r := range classify.Roles() {
-		if _, ok := structural[r]; !ok {
+		if _, ok := Structural[r]; !ok {
 			t.Errorf("role %d is not in structural", r)
 		}
 	}
@@ -21,14 +21,14 @@ func TestSoftmaxStandsForAttention(t *testing.T) {
 	names := func(list ...string) []classify.Facts {
 		var out []classify.Facts
 		for _, n := range list {
-			out = append(out, factsOf(n))
+			out = append(out, FactsOf(n))
 		}
 		return out
 	}
-	if got := structuralRoles(names("nvjet_tst_64x8", softmax))[1]; got != roleMixer {
+	if got := structuralRoles(names("nvjet_tst_64x8", softmax))[1]; got != RoleMixer {
 		t.Errorf("softmax without attention kernels has role %d, want the mixer's", got)
 	}
-	if got := structuralRoles(names(flash, softmax))[1]; got != roleOther {
+	if got := structuralRoles(names(flash, softmax))[1]; got != RoleOther {
 		t.Errorf("softmax beside attention kernels has role %d, want none", got)
 	}
 }

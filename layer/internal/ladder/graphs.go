@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ type replay struct {
 func (w *Work) replaysIn(kernels []int32) []replay {
 	var out []replay
 	for k, i := range kernels {
-		if !w.replayed(i) || !w.call(i).Valid() {
+		if !w.Replayed(i) || !w.call(i).Valid() {
 			continue
 		}
 		id := w.call(i).ID()
@@ -32,10 +32,10 @@ func (w *Work) replaysIn(kernels []int32) []replay {
 
 // passesFromGraphs makes a pass around every full replay: a graph launch whose kernels hold a whole stack of layers. The
 // eager kernels between two replays are split into the epilogue of the one and the prologue of the next.
-func (w *Work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, finding, bool) {
+func (w *Work) passesFromGraphs(seg stretch, model *Model) ([]Span, Finding, bool) {
 	replays := w.replaysIn(seg.kernels)
 	if len(replays) == 0 {
-		return nil, finding{}, false
+		return nil, Finding{}, false
 	}
 	var full []replay
 	kernels := 0
@@ -48,8 +48,8 @@ func (w *Work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, fin
 		}
 	}
 	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
-	if len(full) == 0 || !params.GraphsHold(kernels, len(seg.kernels)) {
-		return nil, finding{}, false
+	if len(full) == 0 || !Params.GraphsHold(kernels, len(seg.kernels)) {
+		return nil, Finding{}, false
 	}
 	spans := make([][2]int, len(full))
 	for i, r := range full {
@@ -57,42 +57,42 @@ func (w *Work) passesFromGraphs(seg stretch, model *modelFacts) ([]passSpan, fin
 	}
 	passes := w.splitBetween(seg.kernels, spans)
 	for i := range passes {
-		passes[i].evidence, passes[i].conf = "graph", params.ConfidenceGraph
+		passes[i].Evidence, passes[i].Conf = "graph", Params.ConfidenceGraph
 	}
-	ev := finding{For: "passes", Kind: "graph", Passes: len(passes), Confidence: params.ConfidenceGraph,
+	ev := Finding{For: "passes", Kind: "graph", Passes: len(passes), Confidence: Params.ConfidenceGraph,
 		Detail: fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), kernels)}
 	return passes, ev, true
 }
 
 // isStack says whether a replay's kernels repeat as a stack of layers does.
-func (w *Work) isStack(s *sequence, model *modelFacts) bool {
-	if model.layers >= 2 {
-		c, ok := params.Best(s, model.layers)
-		return ok && params.Alike(c)
+func (w *Work) isStack(s *Sequence, model *Model) bool {
+	if model.Layers >= 2 {
+		c, ok := Params.Best(s, model.Layers)
+		return ok && Params.Alike(c)
 	}
-	g := params.Guesses(s, false)
-	return len(g) > 0 && params.GraphStack(g[0].N)
+	g := Params.Guesses(s, false)
+	return len(g) > 0 && Params.GraphStack(g[0].N)
 }
 
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two
 // spans is split where names known from the very end of the sequence give way to names known from its very beginning.
-func (w *Work) splitBetween(kernels []int32, spans [][2]int) []passSpan {
+func (w *Work) splitBetween(kernels []int32, spans [][2]int) []Span {
 	const head, tail = 1, 2
-	where := make([]uint8, len(w.names)) // names seen before the first and after the last span
+	where := make([]uint8, len(w.Names)) // names seen before the first and after the last span
 	for _, i := range kernels[:spans[0][0]] {
-		where[w.seq.ID[i]] |= head
+		where[w.Seq.ID[i]] |= head
 	}
 	for _, i := range kernels[spans[len(spans)-1][1]:] {
-		where[w.seq.ID[i]] |= tail
+		where[w.Seq.ID[i]] |= tail
 	}
-	out := make([]passSpan, len(spans))
+	out := make([]Span, len(spans))
 	begin := 0
 	for p := range spans {
 		end := len(kernels)
 		if p+1 < len(spans) {
 			end = w.bestSplit(kernels, spans[p][1], spans[p+1][0], where)
 		}
-		out[p].kernels = kernels[begin:end]
+		out[p].Kernels = kernels[begin:end]
 		begin = end
 	}
 	return out
@@ -107,22 +107,22 @@ func (w *Work) bestSplit(kernels []int32, from, to int, where []uint8) int {
 			return 0
 		}
 		a, b := kernels[k-1], kernels[k]
-		if w.known(a) && w.known(b) && w.at[a] != w.at[b] {
-			return w.at[b] - w.at[a]
+		if w.Known(a) && w.Known(b) && w.At[a] != w.At[b] {
+			return w.At[b] - w.At[a]
 		}
-		return w.act(b).Start() - w.act(a).End()
+		return w.Act(b).Start() - w.Act(a).End()
 	}
 	longest := pause(from)
 	for k := from; k < to; k++ {
 		i := kernels[k]
 		switch {
-		case where[w.seq.ID[i]] == 2:
+		case where[w.Seq.ID[i]] == 2:
 			score++
-		case where[w.seq.ID[i]] == 1:
+		case where[w.Seq.ID[i]] == 1:
 			score--
-		case w.seq.Role[i] == roleSample:
+		case w.Seq.Role[i] == roleSample:
 			score++
-		case w.seq.Role[i] == roleEmbed:
+		case w.Seq.Role[i] == roleEmbed:
 			score--
 		}
 		if p := pause(k + 1); score > best || score == best && p > longest {

@@ -1,4 +1,4 @@
-package layer
+package ladder
 
 import (
 	"fmt"
@@ -9,24 +9,24 @@ import (
 
 // passesFromStructure splits a segment without any marks. The layers of all its passes form one long comb; where a unit
 // holds kernels that are rare among units (logits, sampling, the next embedding), a pass ends.
-func (w *Work) passesFromStructure(seg stretch, model *modelFacts) ([]passSpan, finding) {
-	whole := func(why string) ([]passSpan, finding) {
-		return []passSpan{{kernels: seg.kernels, evidence: "whole", conf: params.ConfidenceWhole}},
-			finding{For: "passes", Kind: "whole", Passes: 1, Confidence: params.ConfidenceWhole, Detail: why}
+func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) {
+	whole := func(why string) ([]Span, Finding) {
+		return []Span{{Kernels: seg.kernels, Evidence: "whole", Conf: Params.ConfidenceWhole}},
+			Finding{For: "passes", Kind: "whole", Passes: 1, Confidence: Params.ConfidenceWhole, Detail: why}
 	}
 	if len(seg.kernels) == 0 {
-		return nil, finding{}
+		return nil, Finding{}
 	}
 	s := w.sequenceOf(seg.kernels)
 	comb, per, kind := w.longComb(seg.kernels, s, model)
 	if len(comb) < 2 {
 		return whole("no marks and no repeating structure: everything is taken as one pass")
 	}
-	groups := params.SplitComb(s, comb, per)
+	groups := Params.SplitComb(s, comb, per)
 	if len(groups) == 1 {
 		p, ev := whole("no marks and one stack of layers: one pass")
-		p[0].conf, ev.Confidence = params.ConfidenceOneStack, params.ConfidenceOneStack
-		p[0].cut = cutOf(s, comb, groups, 0, per)
+		p[0].Conf, ev.Confidence = Params.ConfidenceOneStack, Params.ConfidenceOneStack
+		p[0].Cut = cutOf(s, comb, groups, 0, per)
 		return p, ev
 	}
 	spans := make([][2]int, len(groups))
@@ -45,7 +45,7 @@ func (w *Work) passesFromStructure(seg stretch, model *modelFacts) ([]passSpan, 
 			for k := range pos {
 				local[k] = pos[k] - lo
 			}
-			c := params.CutAt(s.Slice(lo, hi), segment.Comb{Pos: local}, nil)
+			c := Params.CutAt(s.Slice(lo, hi), segment.Comb{Pos: local}, nil)
 			spans[g] = [2]int{min(spans[g][0], lo+c.Starts[0]), max(spans[g][1], lo+c.Starts[len(pos)])}
 		}
 		if g > 0 {
@@ -54,55 +54,55 @@ func (w *Work) passesFromStructure(seg stretch, model *modelFacts) ([]passSpan, 
 	}
 	passes := w.splitBetween(seg.kernels, spans)
 	for g := range passes {
-		passes[g].evidence, passes[g].conf = kind, params.ConfidenceStructure
-		passes[g].cut = cutOf(s, comb, groups, g, per)
+		passes[g].Evidence, passes[g].Conf = kind, Params.ConfidenceStructure
+		passes[g].Cut = cutOf(s, comb, groups, g, per)
 	}
-	return passes, finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: params.ConfidenceStructure,
+	return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: Params.ConfidenceStructure,
 		Detail: fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(seg.kernels, comb[0]), len(groups))}
 }
 
 // cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the others.
-func cutOf(s *sequence, comb []int, groups [][2]int, g, per int) partial {
+func cutOf(s *Sequence, comb []int, groups [][2]int, g, per int) Partial {
 	if n := groups[g][1] - groups[g][0]; n >= per {
-		return uncut
+		return Uncut
 	}
 	switch {
 	case len(groups) == 1:
-		ends := params.MissingEnds(s, params.CutAt(s, segment.Comb{Pos: comb}, nil))
+		ends := Params.MissingEnds(s, Params.CutAt(s, segment.Comb{Pos: comb}, nil))
 		if slices.Contains(s.Role[:comb[0]], roleEmbed) || ends.End && !ends.Start {
-			return cutAtEnd
+			return CutAtEnd
 		}
-		return cutAtStart
+		return CutAtStart
 	case g == 0:
-		return cutAtStart
+		return CutAtStart
 	case g == len(groups)-1:
-		return cutAtEnd
+		return CutAtEnd
 	}
-	return uncut
+	return Uncut
 }
 
 func (w *Work) nameAt(kernels []int32, k int) string {
-	return clip(w.names[w.seq.ID[kernels[k]]], 48)
+	return clip(w.Names[w.Seq.ID[kernels[k]]], 48)
 }
 
 // longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when unknown.
-func (w *Work) longComb(kernels []int32, s *sequence, model *modelFacts) (comb []int, per int, kind string) {
-	if model.useAnchors {
-		if pos := w.anchorPositions(kernels, model); len(pos) >= 2*model.blocks {
-			return pos, model.layers * model.blocks, "anchor"
+func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int, per int, kind string) {
+	if model.UseAnchors {
+		if pos := w.anchorPositions(kernels, model); len(pos) >= 2*model.Blocks {
+			return pos, model.Layers * model.Blocks, "anchor"
 		}
 	}
-	guesses := params.Guesses(s, true)
+	guesses := Params.Guesses(s, true)
 	if len(guesses) == 0 {
-		if model.layers >= 2 {
-			if comb, ok := params.GivenComb(s, model.layers); ok {
-				return comb.Pos, model.layers, "structure"
+		if model.Layers >= 2 {
+			if comb, ok := Params.GivenComb(s, model.Layers); ok {
+				return comb.Pos, model.Layers, "structure"
 			}
 		}
 		return nil, 0, ""
 	}
 	best := guesses[0]
-	if n := model.layers; n >= 2 {
+	if n := model.Layers; n >= 2 {
 		for _, g := range guesses {
 			if g.N%n == 0 {
 				best = g
@@ -110,28 +110,28 @@ func (w *Work) longComb(kernels []int32, s *sequence, model *modelFacts) (comb [
 			}
 		}
 	}
-	return best.Combs[0].Pos, model.layers, "structure"
+	return best.Combs[0].Pos, model.Layers, "structure"
 }
 
 // looseRuns returns the stretches of kernels, in launch order, that no pass claims.
-func (w *Work) looseRuns(passes []passSpan) [][]int32 {
-	claimed := make([]bool, len(w.acts))
+func (w *Work) looseRuns(passes []Span) [][]int32 {
+	claimed := make([]bool, len(w.Acts))
 	for p := range passes {
-		for _, i := range passes[p].kernels {
+		for _, i := range passes[p].Kernels {
 			claimed[i] = true
 		}
 	}
 	var runs [][]int32
-	for k := 0; k < len(w.order); {
-		if claimed[w.order[k]] {
+	for k := 0; k < len(w.Order); {
+		if claimed[w.Order[k]] {
 			k++
 			continue
 		}
 		from := k
-		for k < len(w.order) && !claimed[w.order[k]] {
+		for k < len(w.Order) && !claimed[w.Order[k]] {
 			k++
 		}
-		runs = append(runs, w.order[from:k])
+		runs = append(runs, w.Order[from:k])
 	}
 	return runs
 }

@@ -1,0 +1,118 @@
+package ladder
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/trace"
+)
+
+// judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass where
+// nothing shows its beginning.
+func (w *Work) judge(results []Result, m *Model) {
+	guessed := m.Source == "repeats"
+	doubts := map[*segment.Cut]judged{} // passes of equal kernels share their cut
+	for p := range results {
+		r := &results[p]
+		if r.Count == 0 && (r.Evidence == "structure" || r.Evidence == "whole" || r.Evidence == "graph") {
+			r.Conf = min(r.Conf, Params.ConfidenceWhole)
+		}
+		if r.st == nil || r.LayerEvidence == "module" {
+			continue
+		}
+		known, ok := doubts[r.st]
+		if !ok || !slices.Equal(known.ids, r.Seq.ID) {
+			known = judged{r.Seq.ID, Params.Doubt(r.Seq, r.st, guessed)}
+			doubts[r.st] = known
+		}
+		d := known.doubts
+		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != "graph"
+		if d.Front && guessed && len(results) == 1 {
+			w.countFromEnd(r, d)
+			continue
+		}
+		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != "graph" && Params.GoesOn(r.Seq, r.st.Starts) {
+			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, Params.CapBack)
+			if d.Uneven > Params.DoubtUneven {
+				r.LayerConf = min(r.LayerConf, Params.CapUneven)
+			}
+			r.doubts = fmt.Sprintf("nothing shows where the pass ends: there may be more than %d layers", r.Count)
+		}
+		if r.LayerEvidence == "repeat" {
+			r.LayerConf = Params.Judge(r.LayerConf, d)
+			r.doubts = Params.Words(d)
+			if len(results) == 1 && r.Cut != Uncut && Params.Beginless(d) {
+				r.LayerConf = min(r.LayerConf, Params.CapDamaged)
+			}
+		}
+	}
+	if guessed {
+		shareDoubt(results)
+	}
+	w.doubtScrambled(results)
+}
+
+// judged is what was said against the layers of a sequence of names.
+type judged struct {
+	ids    []int32
+	doubts segment.Doubts
+}
+
+// countFromEnd numbers the layers of the only pass from its end, as nothing shows where it begins. Where it has no end of its own
+// either, only the order of its layers is known.
+func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
+	d.Front = false
+	r.Cut, r.FromEnd = CutAtStart, true
+	if Params.GoesOn(r.Seq, r.st.Starts) {
+		r.Cut, r.LayerConf = CutAtBoth, Params.CapLost
+		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.Count)
+		return
+	}
+	most := Params.CapBack
+	if Params.Beginless(d) {
+		most = Params.CapDamaged
+	}
+	f := Params.Window(r.Seq, r.st, r.Count+1, CutAtStart.ends())
+	f.First = 0
+	if words := Params.Words(d); words != "" {
+		if again, cut, ok := Params.Reread(r.Seq, r.st, 0, CutAtStart.ends()); ok {
+			f = &segment.Fitted{Cut: again, CutFirst: cut.Start}
+		}
+	}
+	w.byFitted(r, f, r.LayerEvidence, min(most, Params.Judge(r.LayerConf, d)))
+	r.doubts = strings.TrimSuffix(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d; %s", r.Count, Params.Words(d)), "; ")
+}
+
+// capScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong
+// together: half of the kernels of the one real trace stand in another layer than the one they ran in.
+const capScrambled = 0.5
+
+// doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order shows it, or the layers do.
+func (w *Work) doubtScrambled(results []Result) {
+	told := slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
+	for p := range results {
+		r := &results[p]
+		if r.Count == 0 || !(told && slices.ContainsFunc(r.Kernels, w.Replayed) || w.rotated(r) >= rotatedLayers) {
+			continue
+		}
+		r.LayerConf = min(r.LayerConf, capScrambled)
+		r.doubts = strings.TrimPrefix(r.doubts+"; records are scrambled: names and times of kernels do not belong together", "; ")
+	}
+}
+
+// shareDoubt lowers the confidence of passes whose number of layers was read from all of them, halfway to the least.
+func shareDoubt(results []Result) {
+	least := 1.0
+	for p := range results {
+		if r := &results[p]; r.LayerEvidence == "repeat" && r.Cut == Uncut {
+			least = min(least, r.LayerConf)
+		}
+	}
+	for p := range results {
+		if r := &results[p]; r.LayerEvidence == "repeat" {
+			r.LayerConf = min(r.LayerConf, (r.LayerConf+least)/2)
+		}
+	}
+}

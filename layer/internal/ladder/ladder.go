@@ -1,0 +1,414 @@
+package ladder
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/llmstrata/strata/internal/stop"
+	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/trace"
+)
+
+// The errors of evidence.
+var (
+	ErrNoEvidence    = errors.New("layer: no evidence")
+	ErrContradiction = errors.New("layer: config contradicts the trace")
+)
+
+// Look ends the analysis when its context has ended. It stands between passes: the structural core does not look.
+func (w *Work) Look() { w.Watch.Rows(stop.Every) }
+
+// assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config, else from
+// module frames, else from a vote of the passes.
+func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
+	byFrames := 0
+	for p := range results {
+		if f != nil && w.byModules(&results[p], f) {
+			byFrames++
+		}
+	}
+	if byFrames > 0 {
+		w.learnBegins(results)
+	}
+	if byFrames > 0 && m.Layers == 0 {
+		for p := range results {
+			if results[p].LayerEvidence == "module" {
+				m.Layers = max(m.Layers, results[p].First+results[p].Count)
+			}
+		}
+		m.Source = "modules"
+	}
+	if w.OnlyModules {
+		return
+	}
+	if m.UseAnchors {
+		if m.Layers == 0 {
+			m.Layers, m.Source = w.layersByAnchors(results, m), "anchors"
+		}
+		for p := range results {
+			if r := &results[p]; r.LayerEvidence == "none" {
+				w.byAnchors(r, m)
+			}
+		}
+		if w.OnlyAnchors {
+			return
+		}
+	}
+	if m.Layers == 0 {
+		if n := voteLayers(results); n > 0 {
+			m.Layers, m.Source = n, "repeats"
+		}
+	}
+	if m.Layers == 0 {
+		return
+	}
+	w.assignWhole(results, m)
+	w.doubtEdges(results, m.Layers)
+	w.assignCut(results, m.Layers)
+}
+
+// assignWhole finds the layers of whole passes by their own repeats.
+func (w *Work) assignWhole(results []Result, m *Model) {
+	var memo segment.Memo[int] // passes of equal kernels (graph replays) have equal layers
+	for p := range results {
+		r := &results[p]
+		w.Look()
+		if r.LayerEvidence == "module" {
+			w.shadow(r, m) // a structure to find cut passes with
+			continue
+		}
+		if r.LayerEvidence != "none" {
+			continue
+		}
+		if q := memo.Get(r.Seq.ID, func() int { return p }); q != p {
+			if first := &results[q]; first.st != nil && first.Cut == Uncut {
+				w.byStructure(r, first.st, first.LayerEvidence, first.LayerConf)
+			}
+			continue
+		}
+		if r.Cut == Uncut {
+			w.byRepeats(r, m.Layers)
+		}
+	}
+}
+
+// assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
+func (w *Work) assignCut(results []Result, n int) {
+	if whole, _ := bestWhole(results, nil); whole == nil {
+		for p := range results {
+			if r := &results[p]; r.LayerEvidence == "none" && !r.Draft && (p == 0 || p == len(results)-1) {
+				if !w.byFragment(r, n) && w.byRepeats(r, n) {
+					r.Cut = Uncut // its comb lacked kernels that were lost
+				}
+			}
+		}
+		return
+	}
+	for p := range results {
+		r := &results[p]
+		atEdge := p == 0 || p == len(results)-1
+		if r.Draft || r.LayerEvidence != "none" || !atEdge && r.Cut == Uncut {
+			continue
+		}
+		w.Look()
+		whole, _ := bestWhole(results, r.Seq)
+		if r.Cut != Uncut {
+			w.byReference(r, whole, n)
+			continue
+		}
+		r.Cut = CutAtEnd
+		if p == 0 && len(results) > 1 {
+			r.Cut = CutAtStart
+		}
+		if !w.byReference(r, whole, n) {
+			r.Cut = Uncut
+			w.byFragment(r, n) // another stage than the whole passes: no kernel in common
+		}
+	}
+}
+
+// doubtEdges looks again at the first and the last pass: where the window cuts one, halves of its layers may be as many as
+// the layers of a whole pass. Where it is shorter than another pass, and begins or ends within a layer, the layers of that
+// pass count.
+func (w *Work) doubtEdges(results []Result, n int) {
+	last := len(results) - 1
+	if last < 1 {
+		return
+	}
+	for _, p := range []int{0, last} {
+		r := &results[p]
+		if r.Cut != Uncut || r.LayerEvidence != "repeat" || r.Evidence == "graph" {
+			continue
+		}
+		d := Params.Doubt(r.Seq, r.st, false)
+		cut := CutAtEnd
+		switch {
+		case p == 0 && d.Front:
+			cut = CutAtStart
+		case p == last && Params.GoesOn(r.Seq, r.st.Starts):
+		default:
+			continue
+		}
+		others := slices.Delete(slices.Clone(results), p, p+1)
+		whole, length := bestWhole(others, r.Seq)
+		if whole == nil || !Params.Shorter(r.Seq.Len(), length) {
+			continue
+		}
+		if f, ok := Params.Fit(r.Seq, whole, n, cut.ends()); ok && f.Layers() < n {
+			r.Cut = cut
+			w.byFitted(r, f, "repeat", Params.ConfidenceReference)
+		}
+	}
+}
+
+// learnBegins notes what layers under module frames begin with, for the passes that have none: graph replays, orphans.
+func (w *Work) learnBegins(results []Result) {
+	count := map[uint64]int{}
+	total := 0
+	for p := range results {
+		r := &results[p]
+		if r.LayerEvidence != "module" {
+			continue
+		}
+		layerOf := make(map[int32]int32, len(r.Kernels))
+		for k, i := range r.Kernels {
+			layerOf[i] = r.Layer[k]
+		}
+		prev := int32(None)
+		for k, i := range r.line {
+			if l := layerOf[i]; l != prev && l > prev {
+				count[r.Seq.Pair(k)]++
+				total++
+				prev = l
+			}
+		}
+	}
+	w.begins = map[uint64]bool{}
+	for p, n := range count {
+		if Params.OftenBegins(n, total) { // a stray launch at a layer's edge is no beginning
+			w.begins[p] = true
+		}
+	}
+	for p := range results {
+		results[p].Seq.Begins = w.begins
+	}
+}
+
+// shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
+// frames' layers.
+func (w *Work) shadow(r *Result, m *Model) {
+	c, ok := Params.Best(r.Seq, m.Layers)
+	if !ok || !Params.Alike(c) {
+		return
+	}
+	r.st = c
+	// The frames know where layers begin; the structure's boundary must agree with them.
+	layerOf := make(map[int32]int32, len(r.Kernels))
+	for k, i := range r.Kernels {
+		layerOf[i] = r.Layer[k]
+	}
+	for k, i := range r.line {
+		if layerOf[i] == 1 {
+			if moved, ok := c.BeginningAt(k); ok {
+				r.st = moved
+				return
+			}
+		}
+	}
+}
+
+// bestWhole returns the cut of the whole pass that is the best reference for s: the one with most of its kernels, as prefill and
+// decode may have none in common, then the one whose layers are surest, then the earliest. It is nil where no pass is whole.
+func bestWhole(results []Result, s *Sequence) (c *segment.Cut, length int) {
+	var best *Result
+	most := -1
+	var memo segment.Memo[int]
+	for p := range results {
+		r := &results[p]
+		if r.st == nil || r.Cut != Uncut {
+			continue
+		}
+		n := memo.Get(r.Seq.ID, func() int { return segment.Common(s, r.Seq) })
+		if n > most || n == most && r.LayerConf > best.LayerConf {
+			best, most = r, n
+		}
+	}
+	if best == nil {
+		return nil, 0
+	}
+	return best.st, best.Seq.Len()
+}
+
+// layersByAnchors is N where nothing says it: the most frequent number of anchors per pass, by blocks.
+func (w *Work) layersByAnchors(results []Result, m *Model) int {
+	votes := map[int]int{}
+	for p := range results {
+		if n := len(w.anchorPositions(results[p].line, m)); n%m.Blocks == 0 && n > 0 {
+			votes[n/m.Blocks] += n
+		}
+	}
+	return segment.MostVotes(votes)
+}
+
+// voteLayers asks every pass for its number of layers; votes weigh by kernels in layers.
+func voteLayers(results []Result) int {
+	votes := map[int]int{}
+	var voters []*Sequence // one for each number
+	var memo segment.Memo[int]
+	for p := range results {
+		s := results[p].Seq
+		n := memo.Get(s.ID, func() int { return Params.Number(s) })
+		if n >= 2 {
+			if votes[n] == 0 {
+				voters = append(voters, s)
+			}
+			votes[n] += s.Len()
+		}
+	}
+	if len(votes) < 2 {
+		return segment.MostVotes(votes)
+	}
+	return Params.Settle(voters, votes)
+}
+
+// addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
+// window.
+func (w *Work) addLoose(results []Result, m *Model) []Result {
+	if whole, _ := bestWhole(results, nil); m.Layers < 2 || whole == nil {
+		return results
+	}
+	spans := make([]Span, len(results))
+	for p := range results {
+		spans[p] = results[p].Span
+	}
+	runs := w.looseRuns(spans)
+	added := false
+	for k, run := range runs {
+		cut := CutAtBoth
+		switch {
+		case k == 0 && len(run) > 0 && run[0] == w.Order[0]:
+			cut = CutAtStart
+		case k == len(runs)-1 && run[len(run)-1] == w.Order[len(w.Order)-1]:
+			cut = CutAtEnd
+		default:
+			continue // between passes: batch preparation and sampling that no mark covers
+		}
+		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: Params.ConfidenceLoose, Cut: cut})
+		if whole, _ := bestWhole(results[:len(spans)], r.Seq); w.byReference(&r, whole, m.Layers) {
+			results = append(results, r)
+			added = true
+		}
+	}
+	if added {
+		first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
+		sort.SliceStable(results, func(a, b int) bool { return first(&results[a]) < first(&results[b]) })
+	}
+	return results
+}
+
+// checkAgainst compares what was found with what config or flags say.
+func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
+	if m.Source != "config" && m.Source != "flag" {
+		return nil
+	}
+	from := fmt.Sprintf("the config says %d layers", m.Layers)
+	if m.Source == "flag" {
+		from = fmt.Sprintf("%d layers were asked for", m.Layers)
+	}
+	found := 0
+	for p := range results {
+		r := &results[p]
+		if r.LayerEvidence == "module" && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers && r.Cut == Uncut && hasBothEnds(r)) {
+			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
+				ErrContradiction, from, p, r.First+r.Count, r.Count)
+		}
+		if r.Count > 0 {
+			found++
+		}
+	}
+	if found > 0 {
+		if n := clearVote(results); Params.Contradicts(n, m.Layers) {
+			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+		}
+		for p := range results {
+			r := &results[p]
+			if r.st == nil || r.st.Comb.Stride == 1 && segment.Occurs(r.Seq, r.st.Comb.Symbol) == m.Layers {
+				return nil
+			}
+		}
+		// Every pass was cut at every second or third occurrence of its anchor only: see whether the trace has more layers.
+		if n := voteLayers(results); n > m.Layers && n%m.Layers == 0 && strongVote(results, n) {
+			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass", ErrContradiction, from, n)
+		}
+		return nil
+	}
+	if n := voteLayers(results); n > 0 && strongVote(results, n) {
+		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+	}
+	if w.OnlyRepeats {
+		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from, len(results))
+	}
+	return nil
+}
+
+// hasBothEnds says whether kernels stand before the first layer and after the last one, as embedding and logits do: the window
+// does not cut the pass.
+func hasBothEnds(r *Result) bool {
+	n := 0
+	for k := len(r.Layer) - 1; k >= 0 && r.Layer[k] == None; k-- {
+		n++
+	}
+	return Params.Ended(n) && r.Layer[0] == None && r.First == 0
+}
+
+// clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
+// a doubt.
+func clearVote(results []Result) int {
+	var whole []*Sequence
+	for p := range results {
+		if r := &results[p]; r.LayerEvidence == "repeat" && r.Cut == Uncut && r.Count > 0 {
+			whole = append(whole, r.Seq)
+		}
+	}
+	return Params.ClearVotes(whole)
+}
+
+// strongVote says whether n layers explain some pass well enough to contradict a config.
+func strongVote(results []Result, n int) bool {
+	for p := range results {
+		if Params.StrongVote(results[p].Seq, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// Found is what the passes of a GPU were found to be.
+type Found struct {
+	Results  []Result // with steps that launched nothing
+	Model    *Model   // the one with most GPU time
+	Evidence []Finding
+	Notes    []string
+}
+
+// Climb finds passes, then layers in each, then the passes that the window cut.
+func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
+	spans, evidence := w.findPasses(f, m)
+	results := make([]Result, len(spans))
+	for p := range spans {
+		w.Look()
+		results[p] = w.prepare(spans[p])
+	}
+	m = w.assignByModel(results, f, m)
+	if w.Models[""] == m { // else what lies between the passes is of no known model
+		results = w.addLoose(results, m)
+		w.judge(results, m)
+	}
+	if err := w.checkAgainst(w.ofModel(results, m), f, m); err != nil {
+		return nil, err
+	}
+	notes := w.dropStrays(results)
+	return &Found{w.withEmpty(results), m, evidence, notes}, nil
+}
