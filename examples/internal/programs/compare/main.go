@@ -51,7 +51,9 @@ func program() app.Program {
 	return app.Program{
 		Name:    "compare",
 		Summary: "says what differs between two runs of a model, by operator: other versions, frameworks or GPUs; with --fail-on it is a gate.",
+		Args:    "[A B | B]",
 		Examples: []string{
+			"compare before.json.gz after.json.gz                                         # A is what B is held against",
 			"compare --a before.json.gz --b after.json.gz --a-config config.json",
 			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs differ",
 			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
@@ -93,13 +95,32 @@ type exit struct {
 // ExitCode implements what the programs ask errors for.
 func (e exit) ExitCode() int { return e.code }
 
+// name takes the traces that are named without a flag: both sides, or B where a flag names A.
+func (o *options) name(args []string) error {
+	switch {
+	case len(args) == 0:
+	case len(o.b) > 0:
+		return app.Usagef("side B is named twice: --b %s and %s", o.b[0], args[len(args)-1])
+	case len(args) == 1:
+		o.b = args
+	case len(args) > 2 || len(o.a) > 0 || o.baseline != "":
+		return app.Usagef("%d traces are named beside the flags: one a side, or --a and --b for several runs of one", len(args))
+	default:
+		o.a, o.b = args[:1], args[1:]
+	}
+	return nil
+}
+
 func run(ctx context.Context, env *app.Env, o *options) error {
 	opts, err := o.compare()
 	if err != nil {
 		return err
 	}
+	if err := o.name(env.Args); err != nil {
+		return err
+	}
 	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" && o.saveNoise == "" {
-		return app.Usagef("--a and --b: name a trace for each side, or --baseline FILE for side A")
+		return app.Usagef("name a trace for each side, A and B (--a and --b for several runs of one), or --baseline FILE for side A")
 	}
 	b, err := side(ctx, env, o.b, o.bLabel, cmpOr(o.bConfig, o.aConfig))
 	if err != nil {

@@ -34,7 +34,7 @@ func TestTheSame(t *testing.T) {
 	if r.Stdout != "" {
 		t.Errorf("saving prints %q", r.Stdout)
 	}
-	for _, args := range [][]string{{"--a", a, "--b", a}, {"--baseline", saved, "--b", a}} {
+	for _, args := range [][]string{{"--a", a, "--b", a}, {"--baseline", saved, "--b", a}, {a, a}, {"--baseline", saved, a}, {"--a", a, a}} {
 		r := apptest.MustRun(t, program(), append(args, "--format", "json", "--fail-on", "5%")...)
 		var got compare.Report
 		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
@@ -83,6 +83,11 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{"no sides", nil, 2},
+		{"one side", []string{a}, 2},
+		{"three", []string{a, a, a}, 2},
+		{"B twice", []string{a, "--b", a}, 2},
+		{"A twice", []string{a, a, "--baseline", old}, 2},
+		{"failed, B without a flag", []string{"--baseline", old, a, "--fail-on", "5%"}, 3},
 		{"a gate that is none", []string{"--a", a, "--b", a, "--fail-on", "much"}, 2},
 		{"no such pass", []string{"--a", a, "--b", a, "--pass-a", "99", "--pass-b", "0"}, 2},
 		{"a file that is absent", []string{"--a", a, "--b", a + ".absent"}, 1},

@@ -31,7 +31,9 @@ func program() app.Program {
 	return app.Program{
 		Name:    "host-compare",
 		Summary: "compares two traced runs step by step and names the host operation that became slower (NEW, REGRESSION, …) and whether the time is lost between the steps or in them. With --trace alone, or only one of --baseline and --target, it breaks the steps of one run down.",
+		Args:    "[BASELINE TARGET | FILE]",
 		Examples: []string{
+			"host-compare old.sqlite new.sqlite",
 			"host-compare --baseline old.sqlite --target new.sqlite",
 			"host-compare --baseline old.sqlite --target new.sqlite --tp-size 8 --format json",
 			"host-compare --baseline old.sqlite --target new.sqlite --fail-on 3%   # exit code 3 for a regression",
@@ -54,7 +56,25 @@ func program() app.Program {
 	}
 }
 
+// name takes the traces that are named without a flag: the two to compare, or the one to break down.
+func (o *options) name(env *app.Env) error {
+	switch {
+	case len(env.Args) == 0:
+	case len(env.Args) > 2 || env.Trace != "" || o.baseline != "" || o.target != "":
+		return app.Usagef("more traces are named than two: %s, and the flags'", env.Args[0])
+	case len(env.Args) == 1:
+		env.Trace = env.Args[0]
+	default:
+		o.baseline, o.target = env.Args[0], env.Args[1]
+	}
+	env.Args = nil
+	return nil
+}
+
 func run(ctx context.Context, env *app.Env, o options) error {
+	if err := o.name(env); err != nil {
+		return err
+	}
 	if env.Trace != "" && (o.baseline != "" || o.target != "") {
 		return app.Usagef("--trace breaks one run down; --baseline and --target compare two")
 	}

@@ -40,8 +40,11 @@ func TestComparisonOfGeneratedRuns(t *testing.T) {
 }
 
 func TestSyntheticPair(t *testing.T) {
-	r := apptest.MustRun(t, program(), "--baseline", testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"),
-		"--target", testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite"), "--tp-size", "2", "--format", "json")
+	baseline, target := testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"), testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")
+	r := apptest.MustRun(t, program(), "--baseline", baseline, "--target", target, "--tp-size", "2", "--format", "json")
+	if short := apptest.MustRun(t, program(), baseline, target, "--tp-size", "2", "--format", "json"); short.Stdout != r.Stdout {
+		t.Error("without flags the two runs are compared in another way")
+	}
 	var doc struct {
 		Conclusion string
 		Handoff    struct {
@@ -72,10 +75,10 @@ func TestSyntheticPair(t *testing.T) {
 
 func TestOneRunAlone(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
-	for _, flag := range []string{"--trace", "--baseline", "--target"} {
-		r := apptest.MustRun(t, program(), flag, path, "--gaps", "1")
+	for _, args := range [][]string{{"--trace", path}, {"--baseline", path}, {"--target", path}, {path}} {
+		r := apptest.MustRun(t, program(), append(args, "--gaps", "1")...)
 		if !strings.Contains(r.Stdout, "steady steps") || !strings.Contains(r.Stdout, "Gap ledger, device ") {
-			t.Errorf("%s: no breakdown:\n%s", flag, r.Stdout)
+			t.Errorf("%s: no breakdown:\n%s", args[0], r.Stdout)
 		}
 	}
 	var doc struct {
@@ -94,7 +97,7 @@ func TestOneRunAlone(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
-	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"}, {"--format", "xml"}, {path, path}} {
+	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"}, {"--format", "xml"}, {path, path, path}, {path, "--target", path}, {path, "--trace", path}} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d", args, r.Code, app.ExitUsage)
 		}
