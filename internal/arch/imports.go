@@ -82,6 +82,7 @@ var Layers = Layering{
 	"internal/gen/idle":         {"internal/gen/nsysgen"},
 	"internal/gen/nsysgen":      {},
 	"internal/gen/pftracegen":   {},
+	"internal/eventjson":        {"trace", "trace/pftrace", "internal/decimal"},
 	"internal/gate":             {"internal/table"},
 	"internal/htmlreport":       {"internal/table"},
 	"internal/lightpage":        {"internal/htmlreport", "internal/table", "layer/roofline"},

@@ -118,20 +118,27 @@ func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, e
 	return a, err
 }
 
-// LoadRanks is [Env.LoadAnalysis] for every rank of a directory, or for all files that a pattern names, in their order.
-// Labels name them where there are several: rank and stage.
-func (e *Env) LoadRanks(ctx context.Context) (ranks []*layer.Analysis, labels []string, err error) {
-	if e.Demo() {
+// LoadRanks is [Env.LoadAnalysis] for every rank of a directory, or for all files that a pattern names, in their order; with paths, of
+// these files. Labels name them where there are several: rank and stage.
+func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.Analysis, labels []string, err error) {
+	if e.Demo() && len(paths) == 0 {
 		a, err := e.LoadAnalysis(ctx, "")
 		return []*layer.Analysis{a}, nil, err
 	}
 	of := *e
 	of.HashLayers = cmp.Or(e.HashLayers, "first")
+	if len(paths) > 0 {
+		of.Trace = paths[0] // the model's config is looked for beside it
+	}
 	o, err := of.LayerOptions()
 	if err != nil {
 		return nil, nil, err
 	}
-	rec, err := of.Open(ctx, e.Trace, strata.Options{AllRanks: true})
+	open := func() (*strata.Recording, error) { return of.Open(ctx, of.Trace, strata.Options{AllRanks: true}) }
+	if len(paths) > 1 {
+		open = func() (*strata.Recording, error) { return of.OpenAll(ctx, paths, strata.Options{AllRanks: true}) }
+	}
+	rec, err := open()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -29,14 +30,14 @@ type files struct {
 func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 	copied := func(path string) bool { return path != "" && !perfetto.FromEvents(path) }
 	switch {
-	case copied(o.annotate) || copied(o.slice) || o.open && o.annotate == "" && o.slice == "":
+	case copied(o.annotate) && !fromEvents(a) || copied(o.slice) || o.open && o.annotate == "" && o.slice == "":
 	case env.Demo():
 		return &files{}, nil
 	default:
 		return &files{source: a.Analysis().Trace().Meta().Path}, nil
 	}
 	if !perfetto.CanOpen(a.Analysis().Trace()) {
-		return nil, fmt.Errorf("%s is an nsys export: --open needs torch-profiler JSON or an --annotate FILE.pftrace, --annotate and --slice write .pftrace only", env.Trace)
+		return nil, fmt.Errorf("%s is an nsys export: --open needs torch-profiler JSON or an --annotate FILE, --slice writes .pftrace only", env.Trace)
 	}
 	// Not env.Trace: that may be a directory.
 	f := &files{source: a.Analysis().Trace().Meta().Path}
@@ -56,6 +57,12 @@ func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// fromEvents reports whether a copy is made of the events of a trace, as its file is no JSON to copy.
+func fromEvents(a *layer.Device) bool {
+	t := a.Analysis().Trace()
+	return !perfetto.CanOpen(t) || perfetto.FromEvents(t.Meta().Path)
 }
 
 // remove deletes temporary files; best effort, the system cleans up as well.
@@ -83,7 +90,14 @@ func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o o
 	if err != nil {
 		return err
 	}
-	if err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks); err != nil {
+	if fromEvents(a) && !perfetto.FromEvents(o.annotate) {
+		t := a.Analysis().Trace()
+		part := eventjson.Part{Trace: t, Tracks: asAdded(tracks)}
+		err = writeJSON(ctx, o.annotate, []eventjson.Part{part}, eventjson.Options{BaseTime: t.Meta().BaseTime, Category: "strata"})
+	} else {
+		err = perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks)
+	}
+	if err != nil {
 		return err
 	}
 	f.annotated = o.annotate

@@ -28,6 +28,7 @@ type options struct {
 	redact      redactFlag
 	open        bool
 	openTimeout time.Duration
+	allRanks    bool
 }
 
 // program describes perfetto-map on the given machine.
@@ -35,12 +36,14 @@ func program(m machine) app.Program {
 	var o options
 	return app.Program{
 		Name:    "perfetto-map",
-		Summary: "says where the forward passes and layers of a trace are in the Perfetto UI, draws them into a copy, cuts out a piece to share, and opens the UI there.",
+		Summary: "says where the forward passes and layers of a trace are in the Perfetto UI, draws them into a copy, cuts out a piece to share, and opens the UI there. Several ranks are drawn beside each other.",
 		Examples: []string{
 			"perfetto-map --fwd-pass 2 --layers 2,3,7                              # time ranges; marks three layers",
 			"perfetto-map --trace x.json.gz --annotate x.layers.json.gz --open     # the UI with passes and layers drawn in",
 			"perfetto-map --trace x.json.gz --fwd-pass 2 --slice y.json.gz --redact all",
+			"perfetto-map rank0.json.gz rank1.json.gz --annotate run.pftrace       # the ranks of a run beside each other",
 		},
+		Args:    "[FILE|DIR...]",
 		Common:  app.AllFlags,
 		Formats: []string{"text", "json"},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
@@ -48,6 +51,7 @@ func program(m machine) app.Program {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
 			fs.Var(&o.layers, "layers", "`LIST` of layers to mark and link, such as 2,3,38 or 4-7")
 			app.OutputFile(fs, &o.annotate, "annotate", "write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`: compressed as its name says, else as the trace is, or Perfetto's own format, where overlapping kernels show whole, if it ends in .pftrace")
+			fs.BoolVar(&o.allRanks, "all-ranks", false, "with --annotate and a directory: every rank of it in one copy, as several files are")
 			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap, "shortest `TIME` without GPU work that --annotate draws as a gap")
 			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE` (see --annotate)")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
@@ -78,6 +82,21 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	paths := env.Args
+	if env.Trace != "" {
+		paths = append([]string{env.Trace}, paths...)
+	}
+	if len(paths) > 1 || o.allRanks {
+		return runRanks(ctx, env, o, paths)
+	}
+	if len(paths) == 1 {
+		env.Trace = paths[0]
+	}
+	return runOne(ctx, env, o, m)
+}
+
+// runOne tells of one trace, and writes copies of it.
+func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 	// All lanes: the end of the time axis is the end of the last event of any.
 	a, err := env.Analyze(ctx, trace.Options{})
 	if err != nil {

@@ -222,10 +222,10 @@ func TestOpenWithoutABrowserGivesUpInTime(t *testing.T) {
 	}
 }
 
-func TestNsysExportsHaveTimesButNoCopies(t *testing.T) {
+func TestNsysExportsHaveTimesButNoSlices(t *testing.T) {
 	src := testdata.Shared(t, "traces/nsys/tiny-no-nvtx-rtx3080.sqlite")
 	out := filepath.Join(t.TempDir(), "o.json")
-	for _, args := range [][]string{{"--annotate", out}, {"--slice", out}, {"--open"}} {
+	for _, args := range [][]string{{"--slice", out}, {"--open"}} {
 		r := apptest.Run(t, program(quiet()), append(args, "--trace", src)...)
 		if r.Code != app.ExitError || !strings.Contains(r.Stderr, "is an nsys export") {
 			t.Errorf("%q: exit code %d: %s", args, r.Code, r.Stderr)

@@ -1,0 +1,252 @@
+package perfettomap
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/eventjson"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
+)
+
+// rank is one trace of several that are drawn beside each other.
+type rank struct {
+	Name   string  `json:"name"`
+	Path   string  `json:"path"`
+	Begins float64 `json:"begins_s"` // on the axis of the copy
+	Ends   float64 `json:"ends_s"`
+	Passes int     `json:"passes"`
+	Layers int     `json:"layers"` // of the model
+
+	an    *layer.Analysis
+	shift int64 // to raw timestamps, ns
+}
+
+// ranks is what is told of a copy of several ranks.
+type ranks struct {
+	Schema string `json:"schema"`
+	Clock  string `json:"clock"` // what their times rest on
+	Ranks  []rank `json:"ranks"`
+
+	base int64 // ns of the Unix epoch at time 0, 0 unknown
+}
+
+// What is said about the times of several ranks. Nothing in the traces aligns them better.
+const (
+	wallClocks = "each rank is placed by the wall clock of its own host, which nothing here aligns: ranks of one host share it, clocks of several hosts may differ by milliseconds, and so would the distance of what looks simultaneous"
+	noClocks   = "not every trace tells its wall-clock time: each rank begins at 0, and nothing says how far they really are apart"
+)
+
+// runRanks writes --annotate for several ranks.
+func runRanks(ctx context.Context, env *app.Env, o options, paths []string) error {
+	switch {
+	case o.annotate == "":
+		return app.Usagef("several files or ranks are drawn into one copy: --annotate FILE is needed")
+	case o.slice != "" || o.open || o.pass >= 0 || len(o.layers) > 0:
+		return app.Usagef("--slice, --open, --fwd-pass and --layers are about one rank: name one file")
+	case len(paths) == 0:
+		return app.Usagef("--all-ranks: name the directory of a run")
+	}
+	list, labels, err := env.LoadRanks(ctx, paths...)
+	if err != nil {
+		return err
+	}
+	r := &ranks{Schema: "strata.perfetto-ranks/1"}
+	seen := map[string]bool{}
+	for i, an := range list {
+		x := rank{Path: an.Trace().Meta().Path, an: an}
+		x.Name = cmp.Or(labels[i], filepath.Base(x.Path))
+		if seen[x.Name] {
+			x.Name += " (" + filepath.Base(x.Path) + ")"
+		}
+		seen[x.Name] = true
+		if d, err := an.Device(nil); err == nil {
+			x.Passes, x.Layers = len(d.Passes), d.NumLayers
+		}
+		r.Ranks = append(r.Ranks, x)
+	}
+	r.place()
+	if err := r.annotate(ctx, env, o); err != nil {
+		return err
+	}
+	var gpus []layer.Device
+	for _, an := range list {
+		gpus = append(gpus, an.Devices...)
+	}
+	if err := r.write(env); err != nil {
+		return err
+	}
+	return env.JudgeCoverage(gpus...)
+}
+
+// place puts the ranks on one axis: by their wall clocks where all have one, else each at its beginning.
+func (r *ranks) place() {
+	r.Clock = wallClocks
+	first := time.Time{}
+	for i := range r.Ranks {
+		at, ok := r.Ranks[i].an.Trace().Epoch()
+		if !ok {
+			r.Clock, first = noClocks, time.Time{}
+			break
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if !first.IsZero() {
+		r.base = first.UnixNano()
+	}
+	for i := range r.Ranks {
+		t := r.Ranks[i].an.Trace()
+		r.Ranks[i].shift = -t.Origin()
+		if at, ok := t.Epoch(); ok && !first.IsZero() {
+			r.Ranks[i].shift += int64(at.Sub(first))
+		}
+		start, end := t.Window()
+		r.Ranks[i].Begins = float64(t.Raw(start)+r.Ranks[i].shift) / 1e9
+		r.Ranks[i].Ends = float64(t.Raw(end)+r.Ranks[i].shift) / 1e9
+	}
+}
+
+// annotate writes the copy.
+func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
+	env.Step("writing "+o.annotate, 0, 0)
+	var parts []eventjson.Part
+	var all []perfetto.Track
+	count := 0
+	for i := range r.Ranks {
+		x := &r.Ranks[i]
+		part := eventjson.Part{Trace: x.an.Trace(), Name: x.Name, Shift: x.shift}
+		if d, err := x.an.Device(nil); err == nil {
+			tracks, err := tracksOf(ctx, d, o.minGap, true)
+			if err != nil {
+				return err
+			}
+			part.Tracks = asAdded(tracks)
+			for _, t := range tracks {
+				count += len(t.Spans)
+				all = append(all, x.moved(t))
+			}
+		}
+		parts = append(parts, part)
+	}
+	opts := eventjson.Options{BaseTime: r.base, Category: "strata", Note: r.Clock}
+	err := writeJSON(ctx, o.annotate, parts, opts)
+	if perfetto.FromEvents(o.annotate) {
+		err = writePftrace(ctx, o.annotate, parts, opts, all)
+	}
+	if err != nil {
+		return err
+	}
+	env.Notef("wrote %s: %s (%d ranks, %d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(r.Ranks), len(all), count)
+	env.Notef("times: %s", r.Clock)
+	return nil
+}
+
+// moved is a track with its rank's name, on the axis of the copy.
+func (x *rank) moved(t perfetto.Track) perfetto.Track {
+	out := perfetto.Track{Name: x.Name + ": " + t.Name, Spans: make([]perfetto.Span, len(t.Spans))}
+	by := trace.Time(x.an.Trace().Origin() + x.shift)
+	for i, s := range t.Spans {
+		s.Start, s.End = s.Start+by, s.End+by
+		out.Spans[i] = s
+	}
+	return out
+}
+
+// asAdded are tracks in the form of a copy that is made of events.
+func asAdded(tracks []perfetto.Track) []pftrace.Track {
+	out := make([]pftrace.Track, 0, len(tracks))
+	for _, t := range tracks {
+		x := pftrace.Track{Name: t.Name}
+		for _, s := range t.Spans {
+			x.Spans = append(x.Spans, pftrace.Span(s))
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// writeJSON writes a document, compressed as its name says; nothing for a name of Perfetto's own format.
+func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options) error {
+	if perfetto.FromEvents(dst) {
+		return nil
+	}
+	return atomicfile.Write(dst, 0o666, func(w io.Writer) error {
+		var z io.WriteCloser
+		var err error
+		switch lower := strings.ToLower(dst); {
+		case strings.HasSuffix(lower, ".gz"):
+			z, err = gzip.NewWriterLevel(w, gzip.BestSpeed)
+		case strings.HasSuffix(lower, ".zst"):
+			z, err = zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest))
+		default:
+			return eventjson.Write(ctx, w, parts, o)
+		}
+		if err != nil {
+			return err
+		}
+		if err := eventjson.Write(ctx, z, parts, o); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+}
+
+// clockRoom, in ns, stands in front of the first event: that format has no clock for a trace that begins at 0.
+const clockRoom = 1_000_000
+
+// writePftrace writes the same in Perfetto's own format: the document is read again, as the ranks are one trace then.
+func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options, tracks []perfetto.Track) error {
+	bare := make([]eventjson.Part, len(parts))
+	for i, p := range parts {
+		p.Tracks, p.Shift = nil, p.Shift+clockRoom
+		bare[i] = p
+	}
+	if o.BaseTime != 0 {
+		o.BaseTime -= clockRoom
+	}
+	out, in := io.Pipe()
+	go func() { in.CloseWithError(eventjson.Write(ctx, in, bare, o)) }()
+	t, err := trace.Read(ctx, out, trace.Options{})
+	out.CloseWithError(err) // ends the writer where the reader gave up
+	if err != nil {
+		return fmt.Errorf("%s: %w", dst, err)
+	}
+	for i := range tracks { // times begin with the trace
+		for k := range tracks[i].Spans {
+			tracks[i].Spans[k].Start += clockRoom - trace.Time(t.Origin())
+			tracks[i].Spans[k].End += clockRoom - trace.Time(t.Origin())
+		}
+	}
+	return perfetto.Annotate(ctx, t, "", dst, tracks)
+}
+
+// write tells what was drawn where.
+func (r *ranks) write(env *app.Env) error {
+	if env.Format == "json" {
+		return env.WriteJSON(r)
+	}
+	t := table.New(table.Text("Rank"), table.Number("Begins (s)"), table.Number("Ends (s)"), table.Number("Passes"), table.Number("Layers"), table.Path("File"))
+	for _, x := range r.Ranks {
+		t.Row(x.Name, table.Fixed(x.Begins, 6), table.Fixed(x.Ends, 6), table.Count(int64(x.Passes)), table.Count(int64(x.Layers)), x.Path)
+	}
+	if err := t.WriteText(env.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(env.Stdout, "\nTimes: %s.\n", r.Clock)
+	return err
+}

@@ -1,0 +1,143 @@
+package eventjson
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// categories are those of torch.profiler, for events of other sources. What it has no category for keeps the name of its kind, which readers do not interpret.
+var categories = map[trace.Kind]string{
+	trace.KindKernel: "kernel", trace.KindMemcpy: "gpu_memcpy", trace.KindMemset: "gpu_memset", trace.KindRuntime: "cuda_runtime", trace.KindDriver: "cuda_driver",
+	trace.KindOp: "cpu_op", trace.KindFrame: "python_function", trace.KindModule: "python_function", trace.KindAnnotation: "user_annotation",
+	trace.KindGPUAnnotation: "gpu_user_annotation", trace.KindRange: "user_annotation", trace.KindSync: "cuda_sync", trace.KindOverhead: "overhead",
+}
+
+// categoryOf is an event's category: its own where readers take it for what it is.
+func categoryOf(e trace.Event) string {
+	if c := e.Category(); c != "" && trace.KindOf(c, e.Name()) == e.Kind() {
+		return c
+	}
+	if c := categories[e.Kind()]; c != "" {
+		return c
+	}
+	return e.Kind().String()
+}
+
+// event writes one event of part i, and the arrow of a launch.
+func (x *writer) event(i int, pids []int, e trace.Event) {
+	p := &x.parts[i]
+	pid, tid := 0, 0
+	if th := e.Thread(); th >= 0 && int(th) < len(pids) {
+		pid, tid = pids[th], int(th)+1
+	} else if d, ok := x.devices[i][e.Device()]; ok {
+		pid, tid = (i+1)*partRoom+firstGPU+d, int(e.Stream())
+	}
+	at := p.Trace.Raw(e.Start()) + p.Shift
+	if e.Kind() == trace.KindCounter {
+		x.open("C", categoryOf(e), e.Name(), pid, tid, at)
+		x.b = strconv.AppendFloat(append(x.b, `,"args":{"value":`...), e.Value(), 'g', -1, 64)
+		x.b = append(x.b, '}')
+		x.close()
+		return
+	}
+	x.open("X", categoryOf(e), e.Name(), pid, tid, at)
+	x.duration(int64(e.RecordedDuration()))
+	x.args(i, e)
+	x.close()
+	x.arrow(i, pid, tid, at, e)
+}
+
+// correlation is the number of the launch behind an event: its own ones are a process's, of which a trace may have several. 0: none.
+func (x *writer) correlation(i int, e trace.Event) uint64 {
+	switch {
+	case e.Lane() == trace.LaneLaunch:
+		return x.own(i, uint64(e.ID())+1)
+	case e.Lane() == trace.LaneGPU && e.Launch().Valid():
+		return x.own(i, uint64(e.Launch().ID())+1)
+	}
+	return 0
+}
+
+// own makes a number that is one part's own different from those of the others.
+func (x *writer) own(i int, n uint64) uint64 {
+	if n == 0 || len(x.parts) == 1 {
+		return n
+	}
+	return n*uint64(len(x.parts)) + uint64(i)
+}
+
+// arrow connects a launch with what it launched.
+func (x *writer) arrow(i, pid, tid int, at int64, e trace.Event) {
+	ph := ""
+	switch {
+	case e.Lane() == trace.LaneLaunch && e.NumActivities() > 0:
+		ph = "s"
+	case e.Lane() == trace.LaneGPU && e.Launch().Valid():
+		ph = "f"
+	default:
+		return
+	}
+	x.open(ph, "ac2g", "ac2g", pid, tid, at)
+	x.b = strconv.AppendUint(append(x.b, `,"id":`...), x.correlation(i, e), 10)
+	if ph == "f" {
+		x.b = append(x.b, `,"bp":"e"`...)
+	}
+	x.close()
+}
+
+// args are what readers ask of an event.
+func (x *writer) args(i int, e trace.Event) {
+	b := append(x.b, `,"args":{`...)
+	first := true
+	key := func(name string) {
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(append(append(b, '"'), name...), `":`...)
+	}
+	number := func(name string, n uint64) {
+		if n != 0 {
+			key(name)
+			b = strconv.AppendUint(b, n, 10)
+		}
+	}
+	if d, ok := x.devices[i][e.Device()]; ok && (e.Lane() == trace.LaneGPU || e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindSync) {
+		key("device")
+		b = strconv.AppendInt(b, int64(d), 10)
+		key("stream")
+		b = strconv.AppendInt(b, int64(e.Stream()), 10)
+	}
+	number("correlation", x.correlation(i, e))
+	number("External id", x.own(i, e.ExternalID()))
+	number("graph id", e.GraphID())
+	number("graph node id", e.GraphNode())
+	number("bytes", uint64(max(0, e.Bytes())))
+	if grid, block, ok := strings.Cut(e.LaunchConfig(), "|"); ok && list(grid) && list(block) {
+		key("grid")
+		b = append(append(append(b, '['), grid...), ']')
+		key("block")
+		b = append(append(append(b, '['), block...), ']')
+	}
+	if s := e.InputDims(); s != "" && json.Valid([]byte(s)) {
+		key("Input Dims")
+		b = append(b, s...)
+	}
+	if s := e.CallStack(); s != "" {
+		key("Call stack")
+		b = appendText(b, s)
+	}
+	if s := e.Domain(); s != "" {
+		key("domain")
+		b = appendText(b, s)
+	}
+	x.b = append(b, '}')
+}
+
+// list reports whether a text is numbers between commas.
+func list(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789,") == "" && s[0] != ',' && s[len(s)-1] != ',' && !strings.Contains(s, ",,")
+}
