@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -26,8 +29,48 @@ func TestBinaryIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("ulimit", func(t *testing.T) { limited(t, path) })
 	t.Logf("%d bytes", info.Size())
 	if info.Size() >= mostBytes {
 		t.Errorf("the stripped program has %d bytes, want less than %d", info.Size(), mostBytes)
+	}
+}
+
+// limited runs the program in little address space: it works, or ends with one line
+// that names the limit, and never with the stacks of Go's runtime. Where less than
+// 0.8 GB or some 1.2 GB are allowed, that runtime ends before any of the program runs.
+func limited(t *testing.T, program string) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("SKIPPED: limits of address space were measured on linux/amd64")
+	}
+	var events strings.Builder
+	for i := range 250_000 {
+		fmt.Fprintf(&events, `{"ph":"X","cat":"kernel","name":"k%d","ts":%d,"dur":1,"pid":0,"tid":7,"args":{"device":0,"stream":7}},`, i%50, 2*i)
+	}
+	file := filepath.Join(t.TempDir(), "trace.json")
+	if err := os.WriteFile(file, []byte(`{"traceEvents":[`+strings.TrimSuffix(events.String(), ",")+`]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		kb   int
+		says string // of the error, "" for none
+	}{
+		{1_000_000, "the rest"}, {1_600_000, "memory budget"}, {3_000_000, ""},
+	} {
+		out, err := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" report "$1"`, tt.kb), program, file).CombinedOutput()
+		text := string(out)
+		code := 0
+		if exit, ok := err.(*exec.ExitError); ok {
+			code = exit.ExitCode()
+		} else if err != nil {
+			t.Skipf("SKIPPED: no shell with ulimit -v: %v", err)
+		}
+		failed := tt.says != ""
+		if failed != (code == 1) || !failed && code != 0 || strings.Contains(text, "goroutine ") || strings.Contains(text, "runtime:") {
+			t.Errorf("ulimit -v %d: exit code %d, failure wanted: %v\n%s", tt.kb, code, failed, text)
+		}
+		if failed && (strings.Count(text, "\n") != 1 || !strings.Contains(text, tt.says) || !strings.Contains(text, "RLIMIT_AS") || !strings.Contains(text, "ulimit -v")) {
+			t.Errorf("ulimit -v %d: %s, want one line that names the limit", tt.kb, text)
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/examples/internal/rlimit"
 )
 
 // budget is how much memory a load may need, and why.
@@ -110,7 +112,9 @@ func (g group) left(read readFile) (budget, bool) {
 		"give the container or job more memory"}, true
 }
 
-// addressSpace is what RLIMIT_AS leaves, false where there is no such limit.
+// addressSpace is what RLIMIT_AS leaves for a load, false where there is no such
+// limit. Go's runtime crashes where it gets no memory, so that a load must stop
+// well before.
 func addressSpace(read readFile) (budget, bool) {
 	text, err := read("/proc/self/limits")
 	if err != nil {
@@ -131,7 +135,7 @@ func addressSpace(read readFile) (budget, bool) {
 		if status, err := read("/proc/self/status"); err == nil {
 			used = keyed(status, "VmSize") << 10
 		}
-		return budget{max(limit-used, 1), fmt.Sprintf("the limit of address space (ulimit -v, RLIMIT_AS) is %d MB, of which %d MB are in use", limit/1e6, used/1e6),
+		return budget{max((limit-used-rlimit.Least)/rlimit.PerByte, 1), fmt.Sprintf("the limit of address space (ulimit -v, RLIMIT_AS) is %d MB, of which %d MB are in use", limit/1e6, used/1e6),
 			"raise it with ulimit -v"}, true
 	}
 	return budget{}, false

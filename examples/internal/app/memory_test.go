@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/examples/internal/rlimit"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -37,9 +38,10 @@ func TestMemoryBudgetIsWhatIsFree(t *testing.T) {
 		"version 1": {map[string]string{meminfo: available, self: "5:cpu:/\n4:memory:/a/b\n0::/\n",
 			v1 + "/a/b/memory.limit_in_bytes": "1800\n", v1 + "/a/b/memory.usage_in_bytes": "1700\n", v1 + "/a/b/memory.stat": "inactive_file 1\ntotal_inactive_file 600\ntotal_active_file 100\n",
 			v1 + "/memory.limit_in_bytes": "9223372036854771712\n"}, 800, v1 + "/a/b/memory.limit_in_bytes"},
-		"address space": {map[string]string{meminfo: available, limits: "Limit  Soft Limit  Hard Limit  Units\nMax address space         3072                 unlimited            bytes\n",
-			"/proc/self/status": "Name:\tx\nVmSize:\t       2 kB\n"}, 1024, "RLIMIT_AS"},
-		"no limit of address space": {map[string]string{meminfo: available, limits: "Max address space         unlimited            unlimited            bytes\n"}, 2048, "MemAvailable"},
+		"address space": {map[string]string{limits: fmt.Sprintf("Limit  Soft Limit  Hard Limit  Units\nMax address space         %d                 unlimited            bytes\n", rlimit.Least+12*5000+2048),
+			"/proc/self/status": "Name:\tx\nVmSize:\t       2 kB\n"}, 5000, "RLIMIT_AS"},
+		"address space that is not enough": {map[string]string{meminfo: available, limits: fmt.Sprintf("Max address space         %d                 unlimited            bytes\n", rlimit.Least)}, 1, "RLIMIT_AS"},
+		"no limit of address space":        {map[string]string{meminfo: available, limits: "Max address space         unlimited            unlimited            bytes\n"}, 2048, "MemAvailable"},
 	} {
 		got := memoryBudget(func(path string) ([]byte, error) {
 			if text, ok := c.files[path]; ok {

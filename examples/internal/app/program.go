@@ -8,10 +8,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/llmstrata/strata/examples/internal/rlimit"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -100,12 +103,24 @@ func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // the process at once.
 func Main(p Program) { MainFunc(p.Exec) }
 
+// garbageShare is the part of a limited address space, 1 of so many, from which on garbage
+// is collected more often than Go does by itself: half, as a heap of arenas of 64 MB has gaps.
+const garbageShare = 2
+
+// limitedProcs is how many threads compute at once in a limited address space, as many as
+// the constants of package rlimit were measured with.
+const limitedProcs = 2
+
 // MainFunc is [Main] for a program that is run by a function like
 // [Program.Exec].
 func MainFunc(exec func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int) {
 	// Without this a write to a closed pipe would kill the process before it
 	// could remove its temporary files.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if left, ok := rlimit.Left(); ok { // before garbage and threads take what the trace needs
+		debug.SetMemoryLimit(left / garbageShare)
+		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), limitedProcs))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
 	os.Exit(exec(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
