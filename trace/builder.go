@@ -34,6 +34,7 @@ type EventData struct {
 	Bytes       int64
 	Value       float64 // of a counter
 	Unfinished  bool    // activity: it was running when recording stopped, Duration is a guess
+	Open        bool    // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
 }
 
 // ProcessRef names a process. Scope separates correlation ids: two processes
@@ -66,6 +67,9 @@ type Builder struct {
 	lastScopeID uint16
 
 	recent [recentSlots]uint32 // names interned lately
+
+	open  [laneCount]bool // lanes with events that were added without an end
+	input *Input          // nil where its size is not known
 
 	notes     []Finding // for the health report
 	scrambled column.Scrambled
@@ -103,9 +107,9 @@ func (b *Builder) Meta() *Meta { return &b.t.meta }
 // Count adds n to the file's count of a phase and category.
 func (b *Builder) Count(phase, category string, n int64) { b.counts[[2]string{phase, category}] += n }
 
-// Lose counts one event or part of one that could not be kept, at a byte
+// lose counts one event or part of one that could not be kept, at a byte
 // offset of the decompressed input, −1 when that means nothing.
-func (b *Builder) Lose(reason LossReason, offset int64) { b.losses.add(reason, offset) }
+func (b *Builder) lose(reason LossReason, offset int64) { b.losses.add(reason, offset) }
 
 // See widens the trace's origin to a raw timestamp of an event that is not stored.
 func (b *Builder) See(raw int64) {
@@ -208,14 +212,13 @@ func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
 
 // Add stores one event. Events with a negative duration, and activities whose
 // start and duration are both zero (the profiler could not collect them), are
-// counted as lost instead.
-func (b *Builder) Add(e EventData) {
+// counted as lost instead. It returns where [Builder.End] finds the event, −1
+// for one that is lost.
+func (b *Builder) Add(e EventData) (at int64) {
 	l := e.Kind.Lane()
-	if r := refusal(&e, l); r != "" {
-		b.losses.add(r, -1)
-		return
+	if !b.admits(&e, l) {
+		return -1
 	}
-	b.See(e.Start)
 	c := &b.t.lanes[l]
 	i := c.Len()
 	c.Start = append(c.Start, e.Start)
@@ -261,6 +264,28 @@ func (b *Builder) Add(e EventData) {
 	if e.Process.Scope != "" {
 		c.Scope.Fill(i, b.scope(e.Process.Scope), room)
 	}
+	return int64(i)*int64(laneCount) + int64(l)
+}
+
+// admits reports whether an event can be kept, counts it if not, and makes room for it if it can.
+func (b *Builder) admits(e *EventData, l Lane) bool {
+	if e.Open {
+		e.Duration = 0
+	}
+	if r := refusal(e, l); r != "" {
+		b.losses.add(r, -1)
+		return false
+	}
+	if e.Open {
+		e.Duration = openDuration
+		b.open[l] = true
+	} else {
+		b.See(e.Start)
+	}
+	if c := &b.t.lanes[l]; c.Len() == cap(c.Start) {
+		b.widen(l)
+	}
+	return true
 }
 
 // refusal says why an event cannot be kept, "" where it can.
@@ -270,7 +295,7 @@ func refusal(e *EventData, l Lane) LossReason {
 		return lossUnknownKind
 	case e.Duration < 0:
 		return lossNegativeDuration
-	case l == LaneGPU && e.Start == 0 && e.Duration == 0:
+	case l == LaneGPU && e.Start == 0 && e.Duration == 0 && !e.Open:
 		return lossNotCollected
 	case !column.Plausible(e.Start, e.Duration):
 		return LossBadTime

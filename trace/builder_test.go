@@ -3,6 +3,7 @@ package trace_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -127,6 +128,44 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	}
 	if want := []trace.LossReason{trace.LossBadTime, trace.LossNegativeDuration, trace.LossNotCollected, trace.LossUnknownKind}; !slices.Equal(reasons, want) {
 		t.Errorf("losses %v, want %v", reasons, want)
+	}
+}
+
+// TestOpenEvents: an event that was added without its end gets it later, the last one that is given counts, and one without an end is left out.
+func TestOpenEvents(t *testing.T) {
+	b := trace.NewBuilder()
+	op := trace.EventData{Kind: trace.KindOp, Name: "a", Thread: 3, Device: trace.NoDevice, Stream: trace.NoStream, Open: true}
+	add := func(start int64, name string) int64 {
+		op.Start, op.Name = start, name
+		return b.Add(op)
+	}
+	lost, first := add(10, "never ended"), add(20, "a")
+	like := b.AddLike(first, 30, 9, 5)
+	back, negative := add(40, "taken back"), add(50, "ends before it begins")
+	kernel := b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 60, Duration: 5, Stream: 7, Shape: "1,1,1|32,1,1"})
+	again := b.AddLike(kernel, 70, 4, 0)
+	for _, e := range []struct{ at, end int64 }{{first, 90}, {first, 25}, {like, 33}, {back, 44}, {back, math.MinInt64}, {negative, 49}, {again, 71}, {-1, 5}} {
+		b.End(e.at, e.end)
+	}
+	if at := b.AddLike(-1, 80, 0, 0); at != -1 || lost < 0 {
+		t.Errorf("AddLike of nothing returns %d, Add %d", at, lost)
+	}
+	tr := b.Finish()
+	var got []string
+	for i := range tr.Len() {
+		e := tr.At(trace.EventID(i))
+		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", int64(e.Duration()), " ", tr.Thread(e.Thread()).ID, " ", e.Stream(), " ", e.Correlation(), " ", e.ExternalID(), " ", e.LaunchConfig()))
+	}
+	want := []string{"kernel k 60+5 0 7 0 0 1,1,1|32,1,1", "kernel k 70+1 0 7 4 0 1,1,1|32,1,1", "op a 20+5 3 -1 0 0 ", "op a 30+3 3 -1 9 5 "}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	losses := map[trace.LossReason]int64{}
+	for _, l := range tr.Health().Losses {
+		losses[l.Reason] = l.Count
+	}
+	if losses[trace.LossNegativeDuration] != 1 || losses[trace.LossBadTime] != 1 || len(losses) != 2 || tr.Origin() != 20 {
+		t.Errorf("losses %v, origin %d, want one negative duration, one event without a place, and 20", losses, tr.Origin())
 	}
 }
 

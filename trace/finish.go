@@ -12,10 +12,6 @@ import (
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
-// RepairOrder says whether scrambled records are repaired; see
-// [Options.RepairOrder].
-func (b *Builder) RepairOrder(repair bool) { b.scrambled.Repair = repair }
-
 // Finish sorts and links what was added and returns the Trace. The Builder
 // must not be used afterwards.
 func (b *Builder) Finish() *Trace {
@@ -26,6 +22,7 @@ func (b *Builder) Finish() *Trace {
 // FinishContext is Finish, given up when ctx ends. The error is then that of ctx.
 func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	t := &b.t
+	b.closeLanes(ctx)
 	b.dropFar(ctx)
 	if b.minRaw != math.MaxInt64 {
 		t.origin = b.minRaw
@@ -122,5 +119,120 @@ func (t *Trace) finishLanes(ctx context.Context) {
 			t.first, t.last, empty = Time(b.first), Time(b.last), false
 		}
 		t.first, t.last = min(t.first, Time(b.first)), max(t.last, Time(b.last))
+	}
+}
+
+// Use takes over what the options of a load say of building: [Options.RepairOrder],
+// and how large the input is, by which columns are given their room.
+func (b *Builder) Use(o *Options) { b.scrambled.Repair, b.input = o.RepairOrder, o.input }
+
+// minWidened is how many rows a lane must have until its end is predicted: the
+// first few say nothing of the rest of the input.
+const minWidened = 1 << 10
+
+// widen makes room in a lane that is full for as many rows as the part of the
+// input that is read lets expect.
+func (b *Builder) widen(l Lane) {
+	n := b.t.lanes[l].Len()
+	if b.input == nil || n < minWidened {
+		return
+	}
+	b.Grow(l, column.Room(n+1, predicted(n+1, b.input.progress))-n)
+}
+
+// predicted returns how many rows a column that has n now will have at the end,
+// judged by how much of the input is consumed; 0 where that is not known.
+func predicted(n int, progress func() (done, total int64)) int {
+	done, total := progress()
+	if total <= 0 || done <= 0 || done >= total {
+		return 0
+	}
+	return int(float64(n) * float64(total) / float64(done))
+}
+
+// openDuration is that of a row whose end is not known.
+const openDuration = math.MinInt64
+
+// End gives an event that was added as open the end that it has, a raw timestamp.
+// It may be given another one later, and math.MinInt64 takes it back; events
+// without one are left out, and not counted. at is what [Builder.Add] returned;
+// nothing is done where it is −1.
+func (b *Builder) End(at, raw int64) {
+	if at < 0 {
+		return
+	}
+	c := &b.t.lanes[at%int64(laneCount)]
+	i := at / int64(laneCount)
+	if raw == math.MinInt64 {
+		c.Dur[i] = openDuration
+		return
+	}
+	c.Dur[i] = raw - c.Start[i]
+}
+
+// AddLike adds an open event that is like the one at a place in all that repeats in traces: kind, category, name, thread or stream, shape,
+// domain and scope. It costs a fraction of [Builder.Add], and returns the same.
+func (b *Builder) AddLike(at, start int64, correlation CorrelationID, external uint64) int64 {
+	if at < 0 || !column.Plausible(start, 0) {
+		b.losses.add(LossBadTime, -1)
+		return -1
+	}
+	l, j := Lane(at%int64(laneCount)), int(at/int64(laneCount))
+	c := &b.t.lanes[l]
+	i := c.Len()
+	if i == cap(c.Start) {
+		b.widen(l)
+	}
+	b.open[l] = true
+	c.Start, c.Dur = append(c.Start, start), append(c.Dur, openDuration)
+	c.Name, c.Kind = append(c.Name, c.Name[j]), append(c.Kind, c.Kind[j])
+	if l == LaneGPU {
+		c.Queue = append(c.Queue, c.Queue[j])
+	} else {
+		c.Thread = append(c.Thread, c.Thread[j])
+		c.AnnQueue.Set(i, c.AnnQueue.At(j))
+	}
+	room := cap(c.Start)
+	c.Cat.Set(i, c.Cat.At(j))
+	c.Corr.Fill(i, uint64(correlation), room)
+	c.Ext.Fill(i, external, room)
+	c.Shape.Fill(i, c.Shape.At(j), room)
+	c.Domain.Set(i, c.Domain.At(j))
+	c.Scope.Fill(i, c.Scope.At(j), room)
+	return int64(i)*int64(laneCount) + int64(l)
+}
+
+// closeLanes leaves out what was added as open and has no end, or one that
+// cannot be.
+func (b *Builder) closeLanes(ctx context.Context) {
+	for l := Lane(0); l < laneCount; l++ {
+		if !b.open[l] {
+			continue
+		}
+		c := &b.t.lanes[l]
+		var gone []int32 // rows
+		for i, dur := range c.Dur {
+			if dur == openDuration {
+				gone = append(gone, int32(i))
+			} else if r := refusal(&EventData{Start: c.Start[i], Duration: dur}, l); r != "" {
+				b.losses.add(r, -1)
+				gone = append(gone, int32(i))
+			} else {
+				b.See(c.Start[i])
+			}
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		rows := make([]int32, 0, c.Len()-len(gone))
+		for i := range int32(c.Len()) {
+			if len(gone) > 0 && gone[0] == i {
+				gone = gone[1:]
+			} else {
+				rows = append(rows, i)
+			}
+		}
+		c.Take(ctx, rows)
+		c.Cut(len(rows))
 	}
 }

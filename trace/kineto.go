@@ -29,7 +29,7 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 			if strict {
 				return m, &SyntaxError{Offset: v.Offset, Path: "/" + key, Err: scan.ErrSyntax}
 			}
-			b.Lose(LossBadEvent, v.Offset)
+			b.lose(LossBadEvent, v.Offset)
 			b.LoseDetail(LossBadEvent, 0, "top-level value "+strconv.Quote(key))
 			continue
 		}

@@ -50,6 +50,8 @@ type Options struct {
 	// FilesInFlight is how many files [OpenFiles] loads at a time. Zero:
 	// GOMAXPROCS, at most 8.
 	FilesInFlight int
+
+	input *Input // what is loaded, for who builds the trace
 }
 
 // Window is a time range, From included, To not, in raw nanoseconds as in the

@@ -57,6 +57,7 @@ func load(ctx context.Context, r io.Reader, path string, size int64, plain bool,
 	if err != nil {
 		return nil, named(path, in.explain(err))
 	}
+	o.input = in
 	return f.Open(ctx, in, o)
 }
 
@@ -85,7 +86,7 @@ func openKineto(ctx context.Context, in *Input, o Options) (*Trace, error) {
 func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	cfg := newConfig(o)
 	b := NewBuilder()
-	b.RepairOrder(o.RepairOrder)
+	b.Use(o)
 	k := newSink(&cfg, b, cfg.procs, in.progress)
 	in.text.Resume = !cfg.strict
 	res, err := scan.Parallel(ctx, in.R, cfg.scanConfig(), k)
@@ -156,9 +157,9 @@ func scanError(err error, strict bool) (*decompress.Damage, error) {
 
 // reportDamage tells where compressed data is damaged and how much that costs.
 func reportDamage(b *Builder, d *decompress.Damage) {
-	b.Lose(LossBadCompression, d.Offset)
+	b.lose(LossBadCompression, d.Offset)
 	for _, x := range d.Later {
-		b.Lose(LossBadCompression, x.Offset)
+		b.lose(LossBadCompression, x.Offset)
 	}
 	b.LoseDetail(LossBadCompression, 0, d.Err.Error()+", "+d.Extent())
 	l := b.losses.get(LossBadCompression)
@@ -202,7 +203,7 @@ func reportLosses(b *Builder, res *scan.Result, source string) {
 		}
 	}
 	if res.Truncated && res.Losses.Count[scan.LostTruncated] == 0 {
-		b.Lose(LossTruncated, res.Bytes)
+		b.lose(LossTruncated, res.Bytes)
 		b.LoseDetail(LossTruncated, 0, "the document is not closed")
 	}
 	if res.Docs > 1 && source != sourceProton { // which writes a document for each stream

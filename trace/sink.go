@@ -319,12 +319,5 @@ func (k *sink) finish() {
 	}
 }
 
-// predict returns how many rows a column that has n now will have at the end,
-// judged by how much of the input is consumed.
-func (k *sink) predict(n int) int {
-	done, total := k.progress()
-	if total <= 0 || done <= 0 || done >= total {
-		return 0
-	}
-	return int(float64(n) * float64(total) / float64(done))
-}
+// predict returns how many rows a column that has n now will have at the end.
+func (k *sink) predict(n int) int { return predicted(n, k.progress) }

@@ -199,23 +199,18 @@ func (c *comparison) rowsOf(r *Run, name string) []int {
 
 // layers are the log ratios of a row's layers, where a side has one pass and both know their layers.
 func (c *comparison) layers(name string) []float64 {
-	of := func(s *Side, ch *chosen) ([]time.Duration, bool) {
+	of := func(s *Side, ch *chosen) []time.Duration {
 		for r := range s.Runs {
 			rows := c.rowsOf(&s.Runs[r], name)
 			for _, p := range ch.passes[r] {
 				if l := s.Runs[r].Passes[p].Layers; len(rows) == 1 && len(l) > rows[0] {
-					return l[rows[0]], s.Runs[r].Passes[p].FromEnd
+					return l[rows[0]]
 				}
 			}
 		}
-		return nil, false
+		return nil
 	}
-	la, fromEndA := of(c.a, c.ca)
-	lb, fromEndB := of(c.b, c.cb)
-	if fromEndA || fromEndB {
-		n := max(0, min(len(la), len(lb))-1) // the first layer of those that are present is a part of one
-		la, lb = la[len(la)-n:], lb[len(lb)-n:]
-	}
+	la, lb := of(c.a, c.ca), of(c.b, c.cb)
 	if len(la) != len(lb) {
 		return nil
 	}
@@ -270,12 +265,10 @@ func durations(x []float64) []time.Duration {
 	return out
 }
 
-// perLayer writes the mean times of the layers. Where those of a side count from the end, those of both do: the last one is −1.
+// perLayer writes the mean times of the layers.
 func (c *comparison) perLayer(r *Report) {
-	fromEnd := c.ca.fromEnd(c.a) || c.cb.fromEnd(c.b)
-	a, b := layerMeans(c.a, c.ca, fromEnd), layerMeans(c.b, c.cb, fromEnd)
-	n := max(len(a), len(b))
-	for l := range n {
+	a, b := layerMeans(c.a, c.ca), layerMeans(c.b, c.cb)
+	for l := range max(len(a), len(b)) {
 		t := LayerTimes{Layer: l}
 		if l < len(a) {
 			t.A = time.Duration(a[l])
@@ -283,42 +276,18 @@ func (c *comparison) perLayer(r *Report) {
 		if l < len(b) {
 			t.B = time.Duration(c.scale * b[l])
 		}
-		if fromEnd {
-			t.Layer = -1 - l
-		}
 		r.Layers = append(r.Layers, t)
 	}
-	if fromEnd {
-		slices.Reverse(r.Layers)
-	}
 }
 
-// fromEnd says whether layers of a pass count from the end.
-func (c *chosen) fromEnd(s *Side) bool {
-	for r, passes := range c.passes {
-		for _, p := range passes {
-			if s.Runs[r].Passes[p].FromEnd {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// layerMeans are the mean times of layers, the last one first where they count from the end.
-func layerMeans(s *Side, ch *chosen, fromEnd bool) []float64 {
+func layerMeans(s *Side, ch *chosen) []float64 {
 	var out []float64
 	n := float64(max(ch.count(), 1))
 	for r, passes := range ch.passes {
 		for _, p := range passes {
-			times := s.Runs[r].Passes[p].PerLayer
-			for l := range times {
+			for l, d := range s.Runs[r].Passes[p].PerLayer {
 				if l == len(out) {
 					out = append(out, 0)
-				}
-				d := times[l]
-				if fromEnd {
-					d = times[len(times)-1-l]
 				}
 				out[l] += float64(d) / n
 			}

@@ -55,7 +55,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	m.byOperator = m.operatorsCover()
 	m.medians()
 	for p := range d.Passes {
-		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, d.Passes[p].FirstLayer+len(d.Passes[p].Layers))})
+		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, len(d.Passes[p].Layers))})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (m *measurer) shortest() time.Duration {
 func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
 	out := Pass{Index: p, Stage: fp.Stage, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
-		Rows: make([]time.Duration, len(m.run.Rows)), PerLayer: mp.total, FromEnd: fp.FromEnd, Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
+		Rows: make([]time.Duration, len(m.run.Rows)), PerLayer: mp.total, Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
 	if fp.Partial != layer.Whole {
 		out.Stage = layer.Stage(fmt.Sprintf("%s, cut at %s", fp.Stage, fp.Partial)) // compared with nothing whole
 	}

@@ -137,7 +137,6 @@ type Row struct {
 
 // LayerTimes is the mean GPU time of one layer in the passes of each side.
 type LayerTimes struct {
-	// Layer is negative where layers count from the end: −1 is the last one.
 	Layer int           `json:"layer"`
 	A     time.Duration `json:"a_ns"`
 	B     time.Duration `json:"b_ns"`

@@ -67,10 +67,8 @@ type Pass struct {
 	Launches []int `json:"launches"`
 	// Layers are the times of each row by layer, where the run has too few passes to show how they vary; else none.
 	Layers [][]time.Duration `json:"layer_ns,omitempty"`
-	// PerLayer is the time of all kernels of each layer, by its number; where layers count from the end, by which of those present it is.
+	// PerLayer is the time of all kernels of each layer, by its number.
 	PerLayer []time.Duration `json:"per_layer_ns,omitempty"`
-	// FromEnd says that the window does not hold the first layers and nothing tells how many there are: the last ones correspond.
-	FromEnd bool `json:"layers_from_end,omitempty"`
 	// Graph is the share of the pass's kernels that graph replays launched.
 	Graph float64 `json:"graph_share"`
 	// Compiled is the share of the pass's kernels that a compiler wrote.

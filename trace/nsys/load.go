@@ -46,7 +46,7 @@ func newLoader(db *database, name string, cfg *trace.Options) *loader {
 		facts: facts{cfg: cfg, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{}},
 		db:    db, b: trace.NewBuilder(), suffixed: map[string][]string{},
 	}
-	l.b.RepairOrder(cfg.RepairOrder)
+	l.b.Use(&trace.Options{RepairOrder: cfg.RepairOrder}) // the lanes get the room that the tables say
 	l.b.SetMeta(trace.Meta{Path: name, Source: "nsys", Rank: -1})
 	return l
 }

@@ -1,76 +1,152 @@
 package pftrace
 
-import "math"
+import (
+	"math"
+	"slices"
+)
+
+// NOTE on how slices are put together.
+//
+// A slice is a packet for its begin and one for its end, and an end does not say which begin it ends. Perfetto's own writers write packets as
+// time goes on, and an end belongs to the last begin of its track that is open. PyTorch writes all begins of a kind in the order of its buffers
+// and then all ends in the same order; overlapping kernels of one stream, which a stack could not tell apart, come out right that way. Which of
+// the two a sequence is, its timestamps tell: in the second one they go back from the last begin to the first end. So the first ends of a
+// sequence are kept, and pair once more where timestamps go back.
+
+// order is what is known of the order in which a sequence is written.
+type order uint8
+
+const (
+	undecided order = iota // timestamps have not gone back yet
+	byTime
+	byKind // begins of a kind, then its ends
+)
+
+// enoughEnds is how many ends must have come in the order of time until a sequence counts as written so. PyTorch's goes back at the first end of
+// a kind that has two events which overlap or follow each other, so at its first ends.
+const enoughEnds = 1 << 16
 
 // queue holds the begins of a track that are open, from head on.
 type queue struct {
 	id    uint64
 	track *track
-	open  []int32
+	open  []place
 	head  int
+
+	// Until the order is decided, all begins and ends of a queue that had an end.
+	begun []place
+	ends  []int64
 }
 
-// mark is a begin, the number of its event, or an end, −1 and its time.
-type mark struct {
-	q   *queue
-	i   int32
-	end int64
-}
+// place is where an event is: in the trace's columns from 0 on (see trace.Builder.Add), nowhere at −1, below that in its track's list of those
+// that wait.
+type place int64
+
+const nowhere place = -1
+
+// waitingAt is the place of the i-th event that waits.
+func waitingAt(i int) place { return place(-2 - i) }
+
+// waiting is the number of an event in its track's list.
+func (p place) waiting() (i int, ok bool) { return int(-2 - p), p < nowhere }
 
 // queue is that of a track in a sequence.
-func (d *reader) queue(s *interned, track uint64) *queue {
-	if s.recent != nil && s.recent.id == track {
+func (d *reader) queue(s *interned, id uint64) *queue {
+	if s.recent != nil && s.recent.id == id {
 		return s.recent
 	}
-	q := s.queues[track]
+	q := s.queues[id]
 	if q == nil {
-		q = &queue{id: track, track: d.track(track)}
-		s.queues[track] = q
+		q = &queue{id: id, track: d.track(id)}
+		q.track.queues = append(q.track.queues, q)
+		s.queues[id] = q
 	}
 	s.recent = q
 	return q
 }
 
 // begin notes a begin, which waits for its end.
-func (d *reader) begin(s *interned, q *queue, i int32) {
-	q.open = append(q.open, i)
-	if s.ordered {
-		s.log = append(s.log, mark{q: q, i: i})
+func (q *queue) begin(p place) {
+	if len(q.open) == cap(q.open) { // by more than append would: all begins of a kind may be open at a time
+		q.open = slices.Grow(q.open, len(q.open)+1)
+	}
+	q.open = append(q.open, p)
+	if len(q.ends) > 0 {
+		q.begun = append(q.begun, p)
 	}
 }
 
 // end gives a begin of the track its end: in order the last one that is open, else the first one.
 func (d *reader) end(s *interned, q *queue, ts int64) {
-	if s.ordered {
-		s.log = append(s.log, mark{q: q, i: -1, end: ts})
-	}
-	switch {
-	case q.head == len(q.open):
+	if q.head == len(q.open) {
 		s.orphans++
-	case s.ordered:
-		d.at(q.open[len(q.open)-1]).end = ts
-		q.open = q.open[:len(q.open)-1]
-	default:
-		d.at(q.open[q.head]).end = ts
+		return
+	}
+	if s.order == byKind {
+		d.ends(q, q.open[q.head], ts)
 		if q.head++; q.head == len(q.open) {
 			q.open, q.head = q.open[:0], 0
 		}
+		return
 	}
+	if s.order == undecided {
+		s.note(q, ts)
+	}
+	last := len(q.open) - 1
+	d.ends(q, q.open[last], ts)
+	q.open = q.open[:last]
+}
+
+// note keeps an end for the case that the order turns out to be another, until that is decided.
+func (s *interned) note(q *queue, ts int64) {
+	if len(q.ends) == 0 {
+		q.begun = slices.Clone(q.open)
+	}
+	q.ends = append(q.ends, ts)
+	if s.ended++; s.ended < enoughEnds {
+		return
+	}
+	s.order = byTime
+	for _, q := range s.queues {
+		q.begun, q.ends = nil, nil
+	}
+}
+
+// ends sets when the event at a place of a queue's track ended.
+func (d *reader) ends(q *queue, p place, ts int64) {
+	if i, ok := p.waiting(); ok {
+		q.track.waiting[i].end = ts
+		return
+	}
+	d.b.End(int64(p), ts)
 }
 
 // reorder pairs once more what a sequence had until its timestamps went back.
 func (d *reader) reorder(s *interned) {
-	log := s.log
-	s.ordered, s.log, s.orphans = false, nil, 0
+	s.order = byKind
 	for _, q := range s.queues {
-		q.open, q.head = q.open[:0], 0
+		if len(q.ends) == 0 {
+			continue
+		}
+		for i, p := range q.begun {
+			if i < len(q.ends) {
+				d.ends(q, p, q.ends[i])
+			} else {
+				d.ends(q, p, math.MinInt64)
+			}
+		}
+		q.open, q.head = q.begun[len(q.ends):], 0
+		q.begun, q.ends = nil, nil
 	}
-	for _, m := range log {
-		if m.i >= 0 {
-			d.at(m.i).end = math.MinInt64
-			d.begin(s, m.q, m.i)
-		} else {
-			d.end(s, m.q, m.end)
+}
+
+// moved says where the events that waited are now.
+func (q *queue) moved(to []place) {
+	for _, list := range [][]place{q.open[q.head:], q.begun} {
+		for i, p := range list {
+			if k, ok := p.waiting(); ok {
+				list[i] = to[k]
+			}
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package pftrace
 
 import (
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
@@ -33,7 +31,7 @@ const (
 	isGraph
 )
 
-// kept is one event of the trace, 104 bytes: kinds are told when all of them are known. Texts are numbers of the reader's table.
+// kept is one event of the trace, as it waits; its end is math.MinInt64 until it comes. Texts are numbers of the reader's table.
 type kept struct {
 	start, end  int64
 	correlation uint64
@@ -42,7 +40,6 @@ type kept struct {
 	bytes       int64
 	device      int64
 	stream      int64
-	track       *track
 	name        uint32
 	category    uint32 // 0 in the first forms
 	domain      uint32 // of an NVTX range
@@ -63,9 +60,13 @@ type track struct {
 	thread  int64
 	name    string
 	label   string // of the process
-	gpu     bool
+	gpu     bool   // known at the end
 
-	activities, calls bool // what lies on it
+	described         int      // times
+	of                *process // nil while the track is not described
+	activities, calls bool     // what lies on it
+	waiting           []kept   // see rows.go
+	queues            []*queue
 }
 
 // interned are the texts of one packet sequence, and what it has begun.
@@ -76,15 +77,20 @@ type interned struct {
 	counters                   map[uint64]counterSet
 
 	last    int64 // timestamp of the packet before
-	ordered bool  // timestamps have never gone back
+	order   order
 	queues  map[uint64]*queue
-	recent  *queue // the one used last
-	log     []mark // what was paired while the sequence was in order
-	orphans int64  // ends without begin
+	recent  *queue   // the one used last
+	lastEnd struct { // the message of the end before: ends of a track are alike
+		queue *queue
+		n     int
+		body  [24]byte
+	}
+	ended   int   // ends until the order was decided
+	orphans int64 // ends without begin
 }
 
 func newInterned() *interned {
-	s := &interned{ordered: true, queues: map[uint64]*queue{}}
+	s := &interned{queues: map[uint64]*queue{}}
 	s.clear()
 	return s
 }
@@ -178,108 +184,6 @@ func (d *reader) text(b []byte) uint32 {
 		d.textID[d.texts[id]] = id
 	}
 	return id
-}
-
-// take stores what one debug annotation says. What follows the name of one that is not used is not looked at.
-func (e *slice) take(d *reader, s *interned, m []byte) bool {
-	var key argKey
-	var text []byte
-	var v int64
-	var dims [3]int64
-	n := 0
-	for len(m) > 0 {
-		f, num, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
-		case argName:
-			if key = keyOf(body); !key.hasValue() {
-				m = nil
-			}
-		case argNameID:
-			if key = argKey(s.args.get(num)); !key.hasValue() {
-				m = nil
-			}
-		case argBool, argUint, argInt:
-			v = int64(num)
-		case argDouble:
-			v = int64(math.Float64frombits(num))
-		case argString:
-			text = body
-		case argStringID:
-			text = []byte(s.texts[num])
-		case argElement:
-			for n < len(dims) && len(body) > 0 {
-				g, num, _, rest := next(body)
-				if body = rest; g == argInt || g == argUint {
-					dims[n] = int64(num)
-				}
-			}
-			n++
-		}
-	}
-	if text != nil {
-		v, _ = number(text)
-	}
-	switch {
-	case key == keyDomain:
-		e.domain = d.text(text)
-	case key != keyGrid && key != keyBlock:
-		e.set(key, v)
-	case n > 0:
-		e.setShape(key == keyBlock, dims)
-	}
-	return true
-}
-
-// number reads a decimal integer.
-func number(text []byte) (v int64, ok bool) {
-	digits := text
-	if len(digits) > 0 && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	if len(digits) == 0 || len(digits) > 18 {
-		return 0, false
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		v = 10*v + int64(c-'0')
-	}
-	if len(digits) < len(text) {
-		v = -v
-	}
-	return v, true
-}
-
-// setShape keeps grid or block.
-func (e *slice) setShape(block bool, dims [3]int64) {
-	if block {
-		e.block = dims
-		return
-	}
-	e.grid = dims
-	e.has |= hasGrid
-}
-
-// shapeText writes grid and block as the trace package has them: "gx,gy,gz|bx,by,bz".
-func (e *slice) shapeText() []byte {
-	b := make([]byte, 0, 32)
-	for i, v := range e.grid {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, v, 10)
-	}
-	b = append(b, '|')
-	for i, v := range e.block {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, v, 10)
-	}
-	return b
 }
 
 // argKey is what an annotation's name means.
@@ -385,7 +289,7 @@ func (e *kept) kindOf(d *reader) trace.Kind {
 	case e.has&isGraph != 0:
 		return trace.KindGraph
 	case e.category != 0:
-		return categoryKind(d.texts[e.category], name)
+		return d.categoryKind(e.category, name)
 	case e.has&hasSync != 0:
 		return trace.KindSync
 	case e.has&hasCallID != 0:
@@ -405,14 +309,25 @@ func (e *kept) kindOf(d *reader) trace.Kind {
 }
 
 // categoryKind is the kind of a category of Kineto's, or of one that [Write] gives events of other sources.
-func categoryKind(category, name string) trace.Kind {
-	switch category {
-	case "nvtx":
-		return trace.KindRange
-	case "mark":
-		return trace.KindMark
+func (d *reader) categoryKind(category uint32, name string) trace.Kind {
+	for int(category) >= len(d.kinds) {
+		d.kinds = append(d.kinds, trace.KindInvalid)
 	}
-	return trace.KindOf(category, name)
+	k := &d.kinds[category]
+	if *k == trace.KindInvalid {
+		switch text := d.texts[category]; text {
+		case "nvtx":
+			*k = trace.KindRange
+		case "mark":
+			*k = trace.KindMark
+		default:
+			*k = trace.KindOf(text, "")
+		}
+	}
+	if *k == trace.KindFrame {
+		return trace.KindOf(d.texts[category], name) // a module's frame has another
+	}
+	return *k
 }
 
 // callKind tells the driver's calls (cuLaunchKernel) from the runtime's (cudaLaunchKernel, hipLaunchKernel).

@@ -1,12 +1,7 @@
 package pftrace
 
 import (
-	"bufio"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"io"
-	"math"
 	"math/bits"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -100,125 +95,6 @@ const (
 
 // argDomain is the name of the annotation that holds the domain of an NVTX range.
 const argDomain = "NVTX domain"
-
-// errFrame says that what follows is no packet: the stream cannot be read on.
-var errFrame = errors.New("not a packet")
-
-// packets reads the packets of a trace one by one.
-type packets struct {
-	r      *bufio.Reader
-	buf    []byte
-	offset int64 // of the next packet
-	most   int   // bytes of a packet
-	lost   int64 // packets above that
-	peeked int   // bytes of the packet given out, where they are still in r's buffer
-}
-
-// next returns the next packet's bytes, which are valid until the next call. The error is io.EOF at the end,
-// io.ErrUnexpectedEOF inside a packet, errFrame where the stream makes no sense, else the reader's.
-func (p *packets) next() ([]byte, error) {
-	if m := p.peek(); m != nil {
-		return m, nil
-	}
-	for {
-		tag, n, err := p.varint()
-		if err != nil {
-			if n > 0 && err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-		field, typ := protowire.DecodeTag(tag)
-		if field != tracePacket || typ != protowire.BytesType {
-			return nil, fmt.Errorf("%w: field %d of type %d", errFrame, field, typ)
-		}
-		size, _, err := p.varint()
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return nil, err
-		}
-		if size > math.MaxInt32 {
-			return nil, fmt.Errorf("%w: %d bytes long", errFrame, size)
-		}
-		if int(size) > p.most {
-			n, err := p.r.Discard(int(size))
-			p.offset += int64(n)
-			if err != nil {
-				return nil, unexpected(err)
-			}
-			p.lost++
-			continue
-		}
-		return p.read(int(size))
-	}
-}
-
-// peek is next for a packet that is in the reader's buffer as a whole: its bytes are not copied. It returns nil for any other.
-func (p *packets) peek() []byte {
-	n, _ := p.r.Discard(p.peeked) // the packet given out before
-	p.offset += int64(n)
-	p.peeked = 0
-	head, _ := p.r.Peek(min(p.r.Buffered(), 1+binary.MaxVarintLen32))
-	if len(head) < 2 || head[0] != tracePacket<<3|byte(protowire.BytesType) {
-		return nil
-	}
-	size, n := protowire.ConsumeVarint(head[1:])
-	if n < 0 || size > uint64(p.r.Buffered()) || int(size) > p.most || 1+n+int(size) > p.r.Buffered() {
-		return nil
-	}
-	m, err := p.r.Peek(1 + n + int(size))
-	if err != nil {
-		return nil
-	}
-	p.peeked = len(m)
-	return m[1+n:]
-}
-
-// read fills the buffer, growing it as the bytes come in: a length is only a claim.
-func (p *packets) read(size int) ([]byte, error) {
-	const step = 1 << 20
-	p.buf = p.buf[:0]
-	for len(p.buf) < size {
-		at := len(p.buf)
-		n := min(size-at, step)
-		if cap(p.buf) < at+n {
-			p.buf = append(p.buf, make([]byte, n)...)
-		}
-		p.buf = p.buf[:at+n]
-		got, err := io.ReadFull(p.r, p.buf[at:])
-		p.offset += int64(got)
-		if err != nil {
-			return nil, unexpected(err)
-		}
-	}
-	return p.buf, nil
-}
-
-func unexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// varint reads one, and says how many bytes it took.
-func (p *packets) varint() (v uint64, n int, err error) {
-	for shift := 0; shift < 64; shift += 7 {
-		b, err := p.r.ReadByte()
-		if err != nil {
-			return 0, n, err
-		}
-		n++
-		p.offset++
-		v |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return v, n, nil
-		}
-	}
-	return 0, n, fmt.Errorf("%w: a number that does not end", errFrame)
-}
 
 // next reads the first field of a message that is not empty: num for numbers of all types, body for what has a length. Its number is 0
 // where the message is not well formed. Tags and lengths of one byte, which nearly all are, are read here; results stay in registers.

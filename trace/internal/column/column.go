@@ -225,13 +225,19 @@ func reserve[T any](dst []T, n int, predict func(n int) int) []T {
 	if need <= cap(dst) {
 		return dst
 	}
+	out := make([]T, len(dst), Room(need, predict(need)))
+	copy(out, dst)
+	return out
+}
+
+// Room is how many elements a column is made for that needs some, and is
+// predicted to end with others.
+func Room(need, predicted int) int {
 	size := need + need/4
 	// A quarter more than predicted: compression varies along the file, and a
 	// prediction that falls a little short costs the whole column once more.
-	if p := predict(need); p > size {
-		size = min(p+p/4, maxLeap*need)
+	if predicted > size {
+		size = min(predicted+predicted/4, maxLeap*need)
 	}
-	out := make([]T, len(dst), size)
-	copy(out, dst)
-	return out
+	return size
 }

@@ -1,0 +1,194 @@
+package pftrace
+
+import (
+	"math"
+	"strconv"
+)
+
+// head is what every track_event says.
+type head struct {
+	typ, track     uint64
+	name, category uint32
+	value          float64
+}
+
+// event reads a track_event: the begin or the end of a slice.
+func (s *interned) event(d *reader, ts int64, m []byte) bool {
+	if q := s.lastEnd.queue; q != nil && string(m) == string(s.lastEnd.body[:s.lastEnd.n]) {
+		d.end(s, q, ts)
+		return true
+	}
+	e := &d.slice
+	*e = slice{}
+	h, ok := s.parse(d, e, m)
+	if !ok {
+		return false
+	}
+	switch h.typ {
+	case typeBegin:
+		e.start, e.end, e.name, e.category = ts, math.MinInt64, h.name, h.category
+		q := d.queue(s, h.track)
+		d.shape(e)
+		q.begin(d.put(&e.kept, q.track))
+	case typeEnd:
+		q := d.queue(s, h.track)
+		if s.lastEnd.queue = nil; len(m) <= len(s.lastEnd.body) {
+			s.lastEnd.queue, s.lastEnd.n = q, copy(s.lastEnd.body[:], m)
+		}
+		d.end(s, q, ts)
+	case typeCounter:
+		d.trackCounter(h.track, ts, h.value)
+	}
+	return true
+}
+
+// parse reads the fields of a track_event. What is short, as nearly all is, it reads without a call.
+func (s *interned) parse(d *reader, e *slice, m []byte) (h head, ok bool) {
+	for i := 0; i < len(m); {
+		var f int
+		var num uint64
+		var body []byte
+		switch tag := m[i]; {
+		case tag >= 1<<3 && tag < 0x80 && tag&7 == 0 && i+2 < len(m) && (m[i+1] < 0x80 || m[i+2] < 0x80): // a number of one or two bytes
+			if f, num = int(tag>>3), uint64(m[i+1]); num >= 0x80 {
+				num = num&0x7f | uint64(m[i+2])<<7
+				i++
+			}
+			i += 2
+		case tag == eventArg<<3|2 && i+1 < len(m) && m[i+1] < 0x80 && i+2+int(m[i+1]) <= len(m):
+			f, body = eventArg, m[i+2:i+2+int(m[i+1])]
+			i += 2 + len(body)
+		default:
+			var rest []byte
+			f, num, body, rest = next(m[i:])
+			i = len(m) - len(rest)
+		}
+		switch f {
+		case 0:
+			return h, false
+		case eventType:
+			h.typ = num
+		case eventTrack:
+			h.track = num
+		case eventNameID:
+			h.name = s.names.get(num)
+		case eventName:
+			h.name = d.text(body)
+		case eventCategoryID:
+			h.category = s.categories.get(num)
+		case eventCategory:
+			h.category = d.text(body)
+		case eventInt:
+			h.value = float64(int64(num))
+		case eventDouble:
+			h.value = math.Float64frombits(num)
+		case eventArg:
+			if !e.take(d, s, body) {
+				return h, false
+			}
+		}
+	}
+	return h, true
+}
+
+// take stores what one debug annotation says. What follows the name of one that is not used is not looked at.
+func (e *slice) take(d *reader, s *interned, m []byte) bool {
+	var key argKey
+	var text []byte
+	var v int64
+	var dims [3]int64
+	n := 0
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
+		case argName:
+			if key = keyOf(body); !key.hasValue() {
+				m = nil
+			}
+		case argNameID:
+			if key = argKey(s.args.get(num)); !key.hasValue() {
+				m = nil
+			}
+		case argBool, argUint, argInt:
+			v = int64(num)
+		case argDouble:
+			v = int64(math.Float64frombits(num))
+		case argString:
+			text = body
+		case argStringID:
+			text = []byte(s.texts[num])
+		case argElement:
+			for n < len(dims) && len(body) > 0 {
+				g, num, _, rest := next(body)
+				if body = rest; g == argInt || g == argUint {
+					dims[n] = int64(num)
+				}
+			}
+			n++
+		}
+	}
+	if text != nil {
+		v, _ = number(text)
+	}
+	switch {
+	case key == keyDomain:
+		e.domain = d.text(text)
+	case key != keyGrid && key != keyBlock:
+		e.set(key, v)
+	case n > 0:
+		e.setShape(key == keyBlock, dims)
+	}
+	return true
+}
+
+// number reads a decimal integer.
+func number(text []byte) (v int64, ok bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = 10*v + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		v = -v
+	}
+	return v, true
+}
+
+// setShape keeps grid or block.
+func (e *slice) setShape(block bool, dims [3]int64) {
+	if block {
+		e.block = dims
+		return
+	}
+	e.grid = dims
+	e.has |= hasGrid
+}
+
+// shapeText writes grid and block as the trace package has them: "gx,gy,gz|bx,by,bz".
+func (e *slice) shapeText() []byte {
+	b := make([]byte, 0, 32)
+	for i, v := range e.grid {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, v, 10)
+	}
+	b = append(b, '|')
+	for i, v := range e.block {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, v, 10)
+	}
+	return b
+}

@@ -1,0 +1,158 @@
+package pftrace
+
+import (
+	"math"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// renderStage reads a gpu_render_stage_event: a whole GPU activity.
+func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
+	e := slice{kept: kept{start: ts, device: int64(trace.NoDevice), stream: int64(trace.NoStream), has: onGPU}}
+	var duration, queue, stage, event uint64
+	good, extra := true, false
+	for len(m) > 0 && good {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			good = false
+		case stageEventID:
+			event = num
+		case stageDuration:
+			duration = num
+		case stageDevice:
+			e.device = int64(num)
+		case stageQueueID:
+			queue = num
+		case stageID:
+			stage = num
+		case stageNameID:
+			e.name = s.names.get(num)
+		case stageKernelID:
+			if e.name == 0 {
+				e.name = s.kernels.get(num)
+			}
+		case stageLaunch:
+			good = e.launch(body)
+		case stageExtra:
+			good, extra = e.extra(body), true
+		}
+	}
+	if !good || duration > math.MaxInt64 {
+		return false
+	}
+	e.end = ts + int64(duration)
+	if !extra { // else the event's number is one of its own
+		e.correlation = event
+	}
+	if e.stream == int64(trace.NoStream) {
+		e.stream = queueStream(s.stages[queue])
+	}
+	e.has |= hasDevice | hasStream
+	d.kindOfStage(&e, s.stages[stage])
+	d.shape(&e)
+	d.put(&e.kept, &noTrack)
+	return true
+}
+
+// kindOfStage sets what the name of a stage says of an activity: its kind, and a
+// name where it has none of its own.
+func (d *reader) kindOfStage(e *slice, name string) {
+	switch name {
+	case "Kernel":
+		e.has |= isKernel
+	case "Memcpy", "Memset":
+		if e.has |= isCopy; name == "Memset" {
+			e.has ^= isCopy | isSet
+		}
+		if e.name == 0 {
+			e.name = d.text([]byte(name))
+		}
+	case "Annotation":
+		e.has |= isAnnotation
+	case "Graph":
+		e.has |= isGraph
+	case "":
+	default: // a host's function, the recording of an event: parts of a graph, no work
+		e.has |= isOther
+		if e.name == 0 {
+			e.name = d.text([]byte(name))
+		}
+	}
+}
+
+// queueStream reads a stream from the name of its queue: "stream 7" or "[07] stream 7"; where streams have names, "[07] side comms".
+func queueStream(name string) int64 {
+	if id, rest, ok := strings.Cut(strings.TrimPrefix(name, "["), "]"); ok {
+		if !strings.HasPrefix(rest, " stream ") {
+			rest = id
+		}
+		name = strings.TrimSpace(rest)
+	}
+	if n, ok := number([]byte(strings.TrimPrefix(name, "stream "))); ok {
+		return n
+	}
+	return int64(trace.NoStream)
+}
+
+// launch reads a kernel's grid and block.
+func (e *slice) launch(m []byte) bool {
+	for len(m) > 0 {
+		f, _, body, rest := next(m)
+		if m = rest; f == 0 {
+			return false
+		}
+		if f != launchGrid && f != launchBlock {
+			continue
+		}
+		var dims [3]int64
+		for len(body) > 0 {
+			g, num, _, rest := next(body)
+			if body = rest; g >= 1 && g <= len(dims) {
+				dims[g-1] = int64(num)
+			}
+		}
+		e.setShape(f == launchBlock, dims)
+	}
+	return true
+}
+
+// extra reads one named text of a render stage.
+func (e *slice) extra(m []byte) bool {
+	var name, text []byte
+	for len(m) > 0 {
+		f, _, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
+		case 1:
+			name = body
+		case 2:
+			text = body
+		}
+	}
+	if v, ok := number(text); ok {
+		e.set(keyOf(name), v)
+	}
+	return true
+}
+
+// noTrack is the track of render stages, which have none.
+var noTrack track
+
+// shape numbers an activity's grid and block as text.
+func (d *reader) shape(e *slice) {
+	if e.has&hasGrid == 0 {
+		return
+	}
+	k := [2][3]int64{e.grid, e.block}
+	id, ok := d.shapes[k]
+	if !ok {
+		id = d.text(e.shapeText())
+		if len(d.shapes) < 1<<16 { // a hostile file can make every activity's its own
+			d.shapes[k] = id
+		}
+	}
+	e.kept.shape = id
+}
