@@ -2,7 +2,6 @@ package trace
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/trace/internal/column"
@@ -68,8 +67,9 @@ type Builder struct {
 
 	recent [recentSlots]uint32 // names interned lately
 
-	open  [laneCount]bool // lanes with events that were added without an end
-	input *Input          // nil where its size is not known
+	open  [laneCount]bool  // lanes with events that were added without an end
+	input *Input           // nil where its size is not known
+	begun [laneCount]int64 // bytes of the input that were read at a lane's first event
 
 	notes     []Finding // for the health report
 	scrambled column.Scrambled
@@ -310,15 +310,15 @@ func (b *Builder) Grow(l Lane, n int) {
 		return
 	}
 	c := &b.t.lanes[l]
-	c.Start, c.Dur = slices.Grow(c.Start, n), slices.Grow(c.Dur, n)
-	c.Name, c.Kind = slices.Grow(c.Name, n), slices.Grow(c.Kind, n)
+	c.Start, c.Dur = column.Grow(c.Start, n), column.Grow(c.Dur, n)
+	c.Name, c.Kind = column.Grow(c.Name, n), column.Grow(c.Kind, n)
 	switch l {
 	case LaneGPU:
-		c.Queue = slices.Grow(c.Queue, n)
+		c.Queue = column.Grow(c.Queue, n)
 	default:
-		c.Thread = slices.Grow(c.Thread, n)
+		c.Thread = column.Grow(c.Thread, n)
 	}
 	if l == LaneGPU || l == LaneLaunch {
-		c.Corr.V = slices.Grow(c.Corr.V, n)
+		c.Corr.V = column.Grow(c.Corr.V, n)
 	}
 }

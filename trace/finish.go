@@ -130,14 +130,22 @@ func (b *Builder) Use(o *Options) { b.scrambled.Repair, b.input = o.RepairOrder,
 // first few say nothing of the rest of the input.
 const minWidened = 1 << 10
 
-// widen makes room in a lane that is full for as many rows as the part of the
-// input that is read lets expect.
+// widen makes room in a lane that is full for as many rows as it will have if it
+// goes on to the end of the input as it began: writers may write lane after lane.
 func (b *Builder) widen(l Lane) {
-	n := b.t.lanes[l].Len()
-	if b.input == nil || n < minWidened {
+	if b.input == nil {
 		return
 	}
-	b.Grow(l, column.Room(n+1, predicted(n+1, b.input.progress))-n)
+	n := b.t.lanes[l].Len()
+	done, total := b.input.progress()
+	if n == 0 {
+		b.begun[l] = done
+	}
+	if n < minWidened || total <= 0 {
+		return
+	}
+	rate := float64(n+1) / float64(max(done-b.begun[l], 1))
+	b.Grow(l, column.Room(n+1, int(min(rate*float64(total-b.begun[l]), math.MaxInt32)))-n)
 }
 
 // predicted returns how many rows a column that has n now will have at the end,

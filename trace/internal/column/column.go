@@ -2,7 +2,6 @@ package column
 
 import (
 	"context"
-	"slices"
 )
 
 // Sparse is a column that costs nothing while all its values are zero. It is
@@ -36,7 +35,7 @@ func (s *Sparse[T]) At(i int) T {
 // room of the lane instead of growing step by step.
 func (s *Sparse[T]) Fill(i int, x T, room int) {
 	if len(s.V) == i && i == cap(s.V) && i >= minFilled && room > i {
-		s.V = slices.Grow(s.V, room-i)
+		s.V = Grow(s.V, room-i)
 	}
 	s.Set(i, x)
 }
@@ -227,6 +226,16 @@ func reserve[T any](dst []T, n int, predict func(n int) int) []T {
 	}
 	out := make([]T, len(dst), Room(need, predict(need)))
 	copy(out, dst)
+	return out
+}
+
+// Grow is slices.Grow, but does not write to the memory that it makes room in: what is never used of it then costs nothing.
+func Grow[T any](v []T, n int) []T {
+	if n <= cap(v)-len(v) {
+		return v
+	}
+	out := make([]T, len(v), len(v)+n)
+	copy(out, v)
 	return out
 }
 
