@@ -90,8 +90,11 @@ type LayerInfo struct {
 	Hash bool `json:"hash,omitempty"`
 	// Indexer: the layer selects tokens with an indexer. Known for DeepSeek-V4's
 	// ratio-4 layers and for sparse MLA (DeepSeek-V3.2, GLM-5), where every layer
-	// has one.
+	// has one unless the config says otherwise.
 	Indexer bool `json:"indexer,omitempty"`
+	// SharedTopK: the layer uses the tokens that the indexer of an earlier layer
+	// selected.
+	SharedTopK bool `json:"shared_topk,omitempty"`
 }
 
 // String returns "mixer+ffn", e.g. "sliding+moe", "mamba", "csa+moe(hash)".
@@ -104,6 +107,9 @@ func (l LayerInfo) String() string {
 		s = l.Mixer.String()
 	default:
 		s = l.Mixer.String() + "+" + l.FFN.String()
+	}
+	if l.SharedTopK {
+		s += "(shared topk)"
 	}
 	if l.Hash {
 		s += "(hash)"

@@ -42,6 +42,40 @@ func (c *Config) layers(f *fields) error {
 		}
 		l.Indexer = l.Mixer == mixerCSA || l.Mixer == mixerMLA && c.IndexTopK > 0
 	}
+	return c.sharedTopK(f)
+}
+
+// sharedTopK finds the layers of sparse latent attention that use the tokens which an earlier layer's indexer selected, as GLM-5's
+// later releases do: a list with "full" and "shared", a pattern of F and S, or every n-th layer behind the first ones.
+func (c *Config) sharedTopK(f *fields) error {
+	shared := func(i int) bool { return false }
+	if o, name, ok := f.find("indexer_types"); ok && document.KindOf(o.Fields[name]) == "list" {
+		list, _, err := o.Strings(name)
+		if err != nil {
+			return err
+		}
+		shared = func(i int) bool { return i < len(list) && list[i] == "shared" }
+	} else if o, name, ok := f.find("index_topk_pattern"); ok && document.KindOf(o.Fields[name]) == "string" {
+		pattern, err := o.Text(name)
+		if err != nil {
+			return err
+		}
+		shared = func(i int) bool { return i < len(pattern) && pattern[i] == 'S' }
+	} else if _, _, ok := f.find("index_topk_freq"); ok {
+		every, first := 1, 2 // the model code's own defaults
+		if err := f.number(&every, maxLayers, "index_topk_freq"); err != nil {
+			return err
+		}
+		if err := f.number(&first, maxLayers, "index_skip_topk_offset"); err != nil {
+			return err
+		}
+		shared = func(i int) bool { return max(i-first+1, 0)%max(every, 1) != 0 }
+	}
+	for i := range c.Layers {
+		if l := &c.Layers[i]; l.Mixer == mixerMLA && l.Indexer && shared(i) {
+			l.Indexer, l.SharedTopK = false, true
+		}
+	}
 	return nil
 }
 

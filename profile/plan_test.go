@@ -145,6 +145,13 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 			"input_norm in_proj conv1d in_proj gate_norm in_proj linear_attention out_proj post_norm gate_up_proj activation down_proj"},
 		{"delta attention with gates of a low rank", `{` + base + `,"num_hidden_layers":2,"linear_attn_config":{"full_attn_layers":[2],"kda_layers":[1],"head_dim":8,"num_heads":4,"short_conv_kernel_size":4},"intermediate_size":128}`, 0,
 			"input_norm in_proj in_proj in_proj in_proj in_proj in_proj conv1d linear_attention gate_norm out_proj post_norm gate_up_proj activation down_proj"},
+		{"sparse attention with an indexer", `{` + base + `,"num_hidden_layers":4,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4,"index_n_heads":2,"index_head_dim":4,"index_topk_freq":2}`, 1,
+			"input_norm qkv_a_proj q_a_norm kv_a_norm q_b_proj rope indexer indexer indexer indexer indexer_topk k_absorb kv_write kv_b_proj attention v_absorb o_proj post_norm gate_up_proj activation down_proj"},
+		{"sparse attention by another layer's indexer", `{` + base + `,"num_hidden_layers":4,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4,"index_n_heads":2,"index_head_dim":4,"index_topk_freq":2}`, 2,
+			"input_norm qkv_a_proj q_a_norm kv_a_norm q_b_proj rope k_absorb kv_write kv_b_proj attention v_absorb o_proj post_norm gate_up_proj activation down_proj"},
+		{"chunked layers with positions", `{` + base + `,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`, 0, attn + "gate_up_proj activation down_proj"},
+		{"full layers without", `{` + base + `,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`, 1,
+			"input_norm qkv_proj kv_write attention o_proj post_norm gate_up_proj activation down_proj"},
 		{"short convolution", `{` + base + `,"num_hidden_layers":1,"layer_types":["conv"],"intermediate_size":128}`, 0,
 			"input_norm in_proj conv1d out_proj post_norm gate_up_proj activation down_proj"},
 	} {
@@ -153,6 +160,53 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 				t.Errorf("operators\n got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestLayersThatShareTopK: the three ways in which a config says which layers have an indexer, and what they say of each layer.
+func TestLayersThatShareTopK(t *testing.T) {
+	const base = `{"hidden_size":64,"num_attention_heads":4,"num_hidden_layers":6,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4`
+	for _, tt := range []struct{ say, want string }{
+		{``, "FFFFFF"},
+		{`,"index_topk_freq":1`, "FFFFFF"},
+		{`,"index_topk_freq":2`, "FFSFSF"},
+		{`,"index_topk_freq":2,"index_skip_topk_offset":3`, "FFFSFS"},
+		{`,"index_topk_pattern":"FSSFSS"`, "FSSFSS"},
+		{`,"indexer_types":["full","shared","full","shared","full","shared"]`, "FSFSFS"},
+		{`,"indexer_types":["full"]`, "FFFFFF"},
+	} {
+		c, err := profile.ParseConfig(strings.NewReader(base + tt.say + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, l := range c.Layers {
+			got += map[bool]string{true: "S", false: "F"}[l.SharedTopK]
+			if o, _ := c.Plan().Kinds[0].Find("attention"); l.Indexer == l.SharedTopK || o.TopTokens != 4 {
+				t.Errorf("%s: a layer with indexer %v and shared tokens %v looks at %d tokens, want one of them and 4", tt.say, l.Indexer, l.SharedTopK, o.TopTokens)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: layers %s, want %s", tt.say, got, tt.want)
+		}
+	}
+	if got := (profile.LayerInfo{SharedTopK: true}).String(); !strings.Contains(got, "shared topk") {
+		t.Errorf("a layer that shares tokens is called %q", got)
+	}
+}
+
+// TestQueriesWithGates: the config of Qwen3-Next does not say that queries come with gates of their size; one that says no is believed.
+func TestQueriesWithGates(t *testing.T) {
+	for doc, want := range map[string]int{
+		`"model_type":"qwen3_next"`: 2*64 + 2*32, `"model_type":"qwen3_next","attn_output_gate":false`: 64 + 2*32, `"model_type":"qwen3"`: 64 + 2*32, `"attn_output_gate":true`: 2*64 + 2*32,
+	} {
+		c, err := profile.ParseConfig(strings.NewReader(`{"hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,"num_hidden_layers":1,"intermediate_size":8,` + doc + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, _ := c.Plan().Kinds[0].Find("qkv_proj"); o.N != want {
+			t.Errorf("%s: qkv_proj is %d wide, want %d", doc, o.N, want)
+		}
 	}
 }
 

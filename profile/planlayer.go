@@ -105,12 +105,13 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 	qkv := separate(opname.QKVProj, "q_proj", q+2*kv*d)
 	qkv.Or = []PlanOp{separate(opname.QProj, "q_proj", q), separate(opname.KProj, "k_proj", kv*d), separate(opname.VProj, "v_proj", kv*d)}
 	ops := []PlanOp{qkv}
-	if c.QKNorm == nil || *c.QKNorm {
+	positions := !(l.Mixer == mixerFull && c.ChunkSize > 0) // Llama-4's full layers have none, and no norm of queries and keys
+	if c.QKNorm == nil || *c.QKNorm && positions {
 		n := c.norm(opname.QKNorm, (h+kv)*d)
 		n.Optional, n.Split = c.QKNorm == nil, SplitHeads
 		ops = append(ops, n)
 	}
-	if !(l.Mixer == mixerFull && c.ChunkSize > 0) { // Llama-4's full layers have no position
+	if positions {
 		ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + kv) * d, Split: SplitHeads})
 	}
 	o := c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, SplitRows)
@@ -146,7 +147,7 @@ func (c *Config) planMLA(l LayerInfo) []PlanOp {
 		return PlanOp{Operator: Operator(op), K: k, N: n, Groups: h, Split: SplitHeads, WeightDType: c.DType, Optional: true, Stage: "decode"}
 	}
 	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: rank + rope, ValueDim: rank, Split: SplitHeads}
-	if l.Indexer {
+	if l.Indexer || l.SharedTopK {
 		core.TopTokens = c.IndexTopK
 	}
 	ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * rope, Split: SplitHeads})
@@ -260,7 +261,11 @@ func (c *Config) planRecurrent(m Mixer) []PlanOp {
 func (c *Config) recurrentInputs(m Mixer, r Recurrent, k, v int) []PlanOp {
 	part := func(module string, in, n int, split Split) PlanOp {
 		p := c.product(opname.InProj, "linear_attn.in_proj", in, n, split)
-		p.Module, p.Optional = module, true
+		p.Module = module
+		return p
+	}
+	maybe := func(p PlanOp) PlanOp { // some servers fuse it with the first
+		p.Optional = true
 		return p
 	}
 	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, SplitHeads)
@@ -270,12 +275,14 @@ func (c *Config) recurrentInputs(m Mixer, r Recurrent, k, v int) []PlanOp {
 	case r.GateRank > 0: // decay and output gates go through a low rank
 		in.N -= v
 		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, SplitHeads), part("k_proj", c.HiddenSize, k, SplitHeads), part("v_proj", c.HiddenSize, v, SplitHeads)}
-		return []PlanOp{in, part("b_proj", c.HiddenSize, r.ValueHeads, SplitHeads),
-			part("f_a_proj", c.HiddenSize, r.GateRank, SplitNone), part("f_b_proj", r.GateRank, k, SplitHeads),
-			part("g_a_proj", c.HiddenSize, r.GateRank, SplitNone), part("g_b_proj", r.GateRank, v, SplitHeads)}
+		return []PlanOp{in, maybe(part("b_proj", c.HiddenSize, r.ValueHeads, SplitHeads)),
+			maybe(part("f_a_proj", c.HiddenSize, r.GateRank, SplitNone)), maybe(part("f_b_proj", r.GateRank, k, SplitHeads)),
+			maybe(part("g_a_proj", c.HiddenSize, r.GateRank, SplitNone)), maybe(part("g_b_proj", r.GateRank, v, SplitHeads))}
 	case c.Recurrent != nil:
-		small := part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, SplitHeads)
-		small.WeightDType = c.DType
+		small := maybe(part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, SplitHeads))
+		small.Or = []PlanOp{maybe(part("in_proj_b", c.HiddenSize, r.ValueHeads, SplitHeads)), maybe(part("in_proj_a", c.HiddenSize, r.ValueHeads, SplitHeads))}
+		small.WeightDType, small.Or[0].WeightDType, small.Or[1].WeightDType = c.DType, c.DType, c.DType
+		in.Or = []PlanOp{part("in_proj_qkv", c.HiddenSize, 2*k+v, SplitHeads), part("in_proj_z", c.HiddenSize, v, SplitHeads)}
 		return []PlanOp{in, small}
 	}
 	return []PlanOp{in}

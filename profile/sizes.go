@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/profile/internal/document"
+	"github.com/llmstrata/strata/profile/internal/quant"
 )
 
 // Quantization is how a checkpoint stores its weights.
@@ -63,6 +64,9 @@ func (c *Config) details(f *fields) error {
 		if err := f.truth(x.dst, x.names...); err != nil {
 			return err
 		}
+	}
+	if _, _, ok := f.find("attn_output_gate"); !ok && strings.HasPrefix(c.ModelType, "qwen3_next") {
+		c.GatedAttention = true // in its code, not in its config
 	}
 	if _, _, ok := f.find("use_qk_norm", "qk_layernorm"); ok {
 		c.QKNorm = new(bool)
@@ -203,7 +207,7 @@ func (c *Config) quantization(f *fields) error {
 	}
 	method, _ := q.Text("quant_method")
 	c.Quantization = &Quantization{Method: method}
-	c.Quantization.DType = quantDType(q, method)
+	c.Quantization.DType = quant.DType(q, method)
 	if b, ok, err := q.Ints("weight_block_size", 1, maxSize); err == nil && ok {
 		c.Quantization.Block = b
 	}
@@ -213,64 +217,6 @@ func (c *Config) quantization(f *fields) error {
 		}
 	}
 	return nil
-}
-
-// quantDType is the type of the weights that a method makes.
-func quantDType(q document.Object, method string) string {
-	algo, _ := q.Text("quant_algo") // ModelOpt
-	fmtName, _ := q.Text("fmt")
-	said := strings.ToLower(method + " " + algo + " " + fmtName)
-	for _, t := range []struct{ word, dtype string }{
-		{"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}, {"mxfp8", "fp8"}, {"fp8", "fp8"}, {"e4m3", "fp8"},
-		{"w4a16", "int4"}, {"w8a8", "int8"}, {"w4a8", "int4"},
-	} {
-		if strings.Contains(said, t.word) {
-			return t.dtype
-		}
-	}
-	bits, _, _ := q.Integer("bits", 1, 64) // GPTQ, AWQ
-	kind := "int"
-	if groups, ok, err := q.Child("config_groups"); err == nil && ok && bits == 0 { // compressed-tensors, Quark
-		bits, kind = groupBits(groups)
-	}
-	if four, _, _ := q.Flag("load_in_4bit"); four {
-		bits = 4
-	}
-	switch {
-	case kind == "float" && bits == 8:
-		return "fp8"
-	case kind == "float" && bits == 4:
-		return "nvfp4"
-	case bits == 4:
-		return "int4"
-	case bits == 8:
-		return "int8"
-	}
-	return ""
-}
-
-// groupBits reads the weights' type of the only or of the first group by name.
-func groupBits(groups document.Object) (bits int, kind string) {
-	first := ""
-	for name := range groups.Fields {
-		if first == "" || name < first {
-			first = name
-		}
-	}
-	if first == "" {
-		return 0, ""
-	}
-	g, ok, err := groups.Child(first)
-	if err != nil || !ok {
-		return 0, ""
-	}
-	w, ok, err := g.Child("weights")
-	if err != nil || !ok {
-		return 0, ""
-	}
-	bits, _, _ = w.Integer("num_bits", 1, 64)
-	kind, _ = w.Text("type")
-	return bits, kind
 }
 
 // skips reports that a module keeps the model's own type. An entry is a name, a

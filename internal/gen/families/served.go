@@ -20,7 +20,7 @@ type Served struct {
 
 // AllServed returns the models of [Served], with the names that NVIDIA's libraries give kernels or, where amd is set, AMD's.
 func AllServed(amd bool) []Served {
-	all := []Served{deepSeekServed(), deepSeekLiteServed(), kimiLinearServed(), nemotronServed(), nemotronExpertsServed(), jambaServed(), qwen3NextServed(), qwen3NextCompiled()}
+	all := []Served{deepSeekServed(), deepSeekLiteServed(), kimiLinearServed(), nemotronServed(), nemotronExpertsServed(), jambaServed(), qwen3NextServed(), qwen3NextCompiled(), sparseServed(), sparseShared(), llama4Served()}
 	if !amd {
 		return all
 	}

@@ -71,7 +71,7 @@ var patterns = []pattern{
 	{any: []string{"quant_mla"}, not: []string{"gemm"}, acts: []act{actQuant}},
 	{any: []string{"mhc_post", "hc_post"}, acts: []act{actHCPost}},
 	{any: []string{"mhc_pre", "hc_pre", "hc_head", "sinkhorn", "mhc_fused"}, acts: []act{actHCPre}},
-	{any: []string{"topk_transform", "indexer_topk", "fast_topk", "lightning_topk"}, acts: []act{actIndexTopK}},
+	{any: []string{"topk_transform", "indexer_topk", "fast_topk", "lightning_topk", "topkperrow"}, acts: []act{actIndexTopK}},
 	{any: []string{"mqa_logits", "hadamard", "indexer", "lightning_index"}, acts: []act{actIndex}},
 	{any: []string{"compress_norm_rope", "decode_compress", "prefill_compress", "save_partial_states", "compressor"}, acts: []act{actCache}},
 	{any: []string{"allreduce", "all_reduce", "twoshot", "oneshot", "one_shot", "two_shot", "cross_device_reduce", "multimem", "ar_fusion", "ar_norm"}, not: []string{"norm"}, acts: []act{actCollective}},

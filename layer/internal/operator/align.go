@@ -329,8 +329,11 @@ func (w *work) extraCost(u *unit) float64 {
 }
 
 func (w *work) againCost(u *unit, op string) float64 {
+	if op == opname.Indexer {
+		return 0 // it is many kernels
+	}
 	if u.acts[0] == actProduct || u.acts[0] == actExperts || u.acts[0] == actCollective {
-		if op == opname.Indexer || op == opname.Embed {
+		if op == opname.Embed {
 			return w.p.Again
 		}
 		return w.p.AgainProduct

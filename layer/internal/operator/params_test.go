@@ -180,6 +180,17 @@ func TestAnswersBySmallCases(t *testing.T) {
 		{"cache before the products of heads", "q_proj (rope) k_absorb (kv_write) attention v_absorb", "gemm rotary concat_and_cache_mla gemm flash_fwd_splitkv_mla gemm", "q_proj, rope, kv_write, k_absorb, attention, v_absorb"},
 		{"cache behind them", "q_proj (rope) k_absorb (kv_write) attention v_absorb", "gemm gemm rotary set_mla_kv_buffer flash_fwd_splitkv_mla gemm", "q_proj, k_absorb, rope, kv_write, attention, v_absorb"},
 		{"quantised for the products of heads", "q_b_proj (k_absorb) attention", "gemm _per_tensor_quant_mla_fp8_stage1 gemm flash_fwd_splitkv_mla", "q_b_proj, k_absorb, k_absorb, attention"},
+		{"norm and rotary embedding of an indexer", "qkv_a_proj q_a_norm kv_a_norm q_b_proj (rope) indexer indexer indexer indexer_topk k_absorb attention v_absorb",
+			"gemm rmsnorm rmsnorm gemm gemm gemm layer_norm rotary hadamard mqa_logits topk_transform gemm rotary flash_fwd_splitkv_mla gemm",
+			"qkv_a_proj, q_a_norm, kv_a_norm, q_b_proj, indexer, indexer, indexer, indexer, indexer, indexer, indexer_topk, k_absorb, rope, attention, v_absorb"},
+		{"an indexer behind the absorbed keys", "qkv_a_proj q_a_norm kv_a_norm q_b_proj (rope) indexer indexer indexer_topk k_absorb attention v_absorb",
+			"gemm gemm rmsnorm rmsnorm gemm gemm gemm mqa_logits topKPerRowDecode flash_fwd_splitkv_mla gemm",
+			"qkv_a_proj, indexer, q_a_norm, kv_a_norm, q_b_proj, k_absorb, indexer, indexer, indexer_topk, attention, v_absorb"},
+		{"shared experts behind the router", "router (routing) experts_gate_up experts_down shared_gate_up shared_activation shared_down", "gemm gemm silu gemm topk_softmax fused_moe_kernel fused_moe_kernel",
+			"router, shared_gate_up, shared_activation, shared_down, routing, experts_gate_up, experts_down"},
+		{"shared experts before it", "router (routing) experts_gate_up experts_down shared_gate_up shared_activation shared_down", "gemm silu gemm gemm topk_softmax fused_moe_kernel fused_moe_kernel",
+			"shared_gate_up, shared_activation, shared_down, router, routing, experts_gate_up, experts_down"},
+		{"norms of what is rotated", "qkv_proj (qk_norm) (rope) attention", "gemm rotary qknorm flash_fwd", "qkv_proj, rope, qk_norm, attention"},
 		{"one product too many", "qkv_proj attention o_proj", "gemm flash_fwd gemm topk_transform", "qkv_proj, attention, o_proj, other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -45,21 +45,29 @@ func newStep(s Step, layer int32, skip float64) step {
 
 // variant chooses among the alternatives of a plan.
 type variant struct {
-	splitQKV, splitGate, sharedFirst bool
+	splitQKV, splitGate, splitIn bool
+	// sharedFirst: the shared experts run in front of the router, sharedSecond: between it and the routing; else behind the routed ones.
+	sharedFirst, sharedSecond bool
 	// wholeQuery: latent attention without a low rank for queries, where no config tells.
 	wholeQuery bool
+	// lateIndexer: the indexer's keys are made beside the first products, and the rest of it runs behind the absorbed keys.
+	lateIndexer bool
 }
 
 // variants are those that make a difference to the layout.
 func (l *Layout) variants() []variant {
-	var or, gate, shared, latent bool
+	var or, gate, in, shared, latent, indexer bool
 	for _, kind := range l.Kinds {
 		for _, s := range kind {
 			switch s.Op {
 			case opname.GateUpProj:
 				gate = gate || len(s.Or) > 0
+			case opname.InProj:
+				in = in || len(s.Or) > 0
 			case opname.SharedGateUp:
 				shared = true
+			case opname.Indexer:
+				indexer = indexer || hasStep(kind, opname.KAbsorb)
 			case opname.QKVAProj:
 				or, latent = or || len(s.Or) > 0, !l.Given
 			default:
@@ -78,8 +86,16 @@ func (l *Layout) variants() []variant {
 		}
 	}
 	add(or, func(v *variant) { v.splitQKV = true })
+	add(in, func(v *variant) { v.splitIn = true })
 	add(gate, func(v *variant) { v.splitGate = true })
-	add(shared, func(v *variant) { v.sharedFirst = true })
+	if n := len(out); shared {
+		add(true, func(v *variant) { v.sharedFirst = true })
+		for _, v := range out[:n:n] {
+			v.sharedSecond = true
+			out = append(out, v)
+		}
+	}
+	add(indexer, func(v *variant) { v.lateIndexer = true })
 	add(latent, func(v *variant) { v.wholeQuery = true })
 	return out
 }
@@ -130,39 +146,78 @@ func (w *work) steps(v variant) []step {
 
 // apply returns the steps of one layer with the alternatives chosen.
 func (v variant) apply(kind []Step) []Step {
+	kind = v.latent(kind)
 	var out, shared []Step
-	router := -1
+	at := -1 // where the shared experts go
 	for _, s := range kind {
 		switch {
 		case s.Op == opname.GateUpProj && v.splitGate && len(s.Or) == 2:
 			// transformers runs gate, activation, up, multiplication; others both products first.
 			out = append(out, s.Or[0], Step{Op: opname.Activation, Optional: true}, s.Or[1])
-		case v.wholeQuery && s.Op == opname.QKVAProj:
-			out = append(out, must(opname.QProj), must(opname.KVAProj))
-		case v.wholeQuery && (s.Op == opname.QANorm || s.Op == opname.QBProj):
-		case s.Op == opname.KVANorm, s.Op == opname.QBProj && hasStep(kind, opname.KVANorm):
-			// The norm of the compressed keys stands before or behind the queries' second product.
-			if s.Optional = s.Op == opname.KVANorm && hasStep(kind, opname.QBProj) && !v.wholeQuery; s.Op == opname.QBProj {
-				out = append(out, s, opt(opname.KVANorm))
-			} else {
-				out = append(out, s)
-			}
-		case s.Op == opname.KAbsorb:
-			// The cache is written and rotary embeddings run before or behind the product of each head.
-			out = append(out, opt(opname.KVWrite), s, opt(opname.Rope))
-		case s.Op != opname.GateUpProj && v.splitQKV && len(s.Or) > 0:
+		case s.Op == opname.InProj && v.splitIn && len(s.Or) > 0, s.Op != opname.GateUpProj && s.Op != opname.InProj && v.splitQKV && len(s.Or) > 0:
 			out = append(out, s.Or...)
-		case v.sharedFirst && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation || s.Op == opname.SharedDown):
+		case s.Op == opname.QKNorm && hasStep(kind, opname.Rope):
+			out = append(out, opt(opname.Rope), s) // Llama-4 normalises what it has rotated
+		case (v.sharedFirst || v.sharedSecond) && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation || s.Op == opname.SharedDown):
 			shared = append(shared, s)
 		default:
-			if s.Op == opname.Router {
-				router = len(out)
+			if s.Op == opname.Router && v.sharedFirst {
+				at = len(out)
 			}
 			out = append(out, s)
+			if s.Op == opname.Router && v.sharedSecond {
+				at = len(out)
+			}
 		}
 	}
-	if len(shared) > 0 && router >= 0 {
-		out = append(out[:router:router], append(shared, out[router:]...)...)
+	if len(shared) > 0 && at >= 0 {
+		out = slices.Insert(out, at, shared...)
+	}
+	return out
+}
+
+// latent are the steps of a layer with latent attention, in the orders that servers run: an operator that they run in one of two
+// places has an optional step in both.
+func (v variant) latent(kind []Step) []Step {
+	if !hasStep(kind, opname.KVANorm) && !hasStep(kind, opname.KAbsorb) {
+		return kind
+	}
+	late := v.lateIndexer && hasStep(kind, opname.KAbsorb)
+	ranked := hasStep(kind, opname.QBProj) && !v.wholeQuery
+	var out, indexer []Step
+	for _, s := range kind {
+		switch s.Op {
+		case opname.Indexer, opname.IndexerTopK:
+			if late {
+				indexer = append(indexer, s)
+				continue
+			}
+		case opname.QKVAProj:
+			if v.wholeQuery {
+				out = append(out, must(opname.QProj))
+				s = must(opname.KVAProj)
+			}
+		case opname.QANorm, opname.QBProj:
+			if v.wholeQuery {
+				continue
+			}
+			if s.Op == opname.QANorm && late && hasStep(kind, opname.Indexer) {
+				out = append(out, opt(opname.Indexer)) // its keys
+			}
+		case opname.KVANorm:
+			s.Optional = s.Optional || ranked
+		case opname.KAbsorb:
+			out = append(out, opt(opname.KVWrite))
+		}
+		out = append(out, s)
+		switch s.Op {
+		case opname.QBProj:
+			out = append(out, opt(opname.KVANorm))
+		case opname.KVANorm:
+			out = append(out, opt(opname.Rope), opt(opname.KVWrite)) // vLLM writes the cache in the same kernel
+		case opname.KAbsorb:
+			out = append(append(out, opt(opname.Rope)), indexer...)
+		}
 	}
 	return out
 }
@@ -271,7 +326,11 @@ func matchSmall(a act, op string) grade {
 	case opname.Conv1D:
 		return grades(a, actConv)
 	case opname.Indexer:
-		return grades(a, actIndex, actProduct, actNorm, actRope, actCache)
+		switch a {
+		case actProduct, actNorm, actRope:
+			return exact // it makes queries, keys and weights of its own
+		}
+		return grades(a, actIndex, actCache, actPointwise)
 	case opname.IndexerTopK:
 		return grades(a, actIndexTopK, actIndex)
 	case opname.HCPre:
