@@ -114,6 +114,9 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			finders[planned] = f
 		}
 		found := w.operatorsOf(f, r, paths, known)
+		if r.scrambled {
+			found = found.doubted()
+		}
 		if found.rows == nil {
 			found.rows = a.rowsOf(found.of, rows)
 		}
@@ -131,6 +134,15 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 type aligned struct {
 	of   []operator.Found
 	rows []uint16
+}
+
+// doubted are the same answers where names and times do not belong together: the order that told them is not the one that ran.
+func (a *aligned) doubted() *aligned {
+	out := &aligned{of: slices.Clone(a.of)}
+	for i := range out.of {
+		out.of[i].Confidence = min(out.of[i].Confidence, capScrambled)
+	}
+	return out
 }
 
 // rowsOf returns the row of each answer, and adds those that are new to the table. Beyond 65 536 rows they are of no operator.

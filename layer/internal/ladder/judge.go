@@ -85,9 +85,9 @@ func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	r.doubts = strings.TrimSuffix(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d; %s", r.Count, Params.Words(d)), "; ")
 }
 
-// capScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong
+// CapScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong
 // together: half of the kernels of the one real trace stand in another layer than the one they ran in.
-const capScrambled = 0.5
+const CapScrambled = 0.5
 
 // doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order shows it, or the layers do.
 func (w *Work) doubtScrambled(results []Result) {
@@ -97,7 +97,7 @@ func (w *Work) doubtScrambled(results []Result) {
 		if r.Count == 0 || !(told && slices.ContainsFunc(r.Kernels, w.Replayed) || w.rotated(r) >= rotatedLayers) {
 			continue
 		}
-		r.LayerConf = min(r.LayerConf, capScrambled)
+		r.LayerConf, r.Scrambled = min(r.LayerConf, CapScrambled), true
 		r.doubts = strings.TrimPrefix(r.doubts+"; records are scrambled: names and times of kernels do not belong together", "; ")
 	}
 }

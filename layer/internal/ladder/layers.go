@@ -25,6 +25,7 @@ type Result struct {
 	LayerEvidence string
 	LayerConf     float64
 	doubts        string       // what speaks against the layers, in words
+	Scrambled     bool         // names and times of its records do not belong together
 	st            *segment.Cut // nil unless by anchors or repeats
 	CutFirst      bool         // the first layer is cut by the window
 	CutLast       bool
