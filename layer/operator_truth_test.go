@@ -124,16 +124,22 @@ func TestScrambledRecordsHaveOneOrder(t *testing.T) {
 			}
 			d := analyze(t, tr, layer.Options{Config: opConfig(t, config)})
 			layers, orders := map[int]string{}, map[string]int{}
-			most := float32(0)
+			most, all, have := float32(0), 0.0, 0.0
 			for k := range d.Kernels() {
 				if p := k.Place(); p.Layer >= 0 {
 					op, part, conf := k.Operator()
+					if all += float64(k.Event().Duration()); op != opname.Other {
+						have += float64(k.Event().Duration())
+					}
 					layers[p.Layer] += fmt.Sprintf("%s/%s ", op, part)
 					most = max(most, conf)
 				}
 			}
 			for _, l := range layers {
 				orders[l]++
+			}
+			if have < 0.98*all {
+				t.Errorf("config %q, repaired %t: %.2f %% of the layers' time has an operator, want 98 %%", config, repair, 100*have/all)
 			}
 			if tr.Health().Status != trace.HealthDegraded {
 				t.Errorf("config %q, repaired %t: health %v, want degraded", config, repair, tr.Health().Status)
