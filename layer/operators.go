@@ -93,7 +93,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 	if c := a.of.Config; c != nil && len(c.Layers) > 0 {
 		layout = layoutOf(c.Plan())
 	}
-	finders := map[bool]*operator.Finder{} // with the plan, without
+	finders := map[bool]*operator.Finder{true: operator.NewFinder(layout, operator.Defaults()), false: operator.NewFinder(nil, operator.Defaults())} // by planned
 	paths := w.modulePaths()
 	known := map[string]*aligned{}
 	for p := range results {
@@ -104,21 +104,11 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		w.Look()
 		// A whole pass of fewer layers is of another model than the config's: a draft, an encoder.
 		planned := layout != nil && r.First+r.Count <= len(layout.LayerKinds) && (r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
-		f := finders[planned]
-		if f == nil {
-			l := layout
-			if !planned {
-				l = nil
-			}
-			f = operator.NewFinder(l, operator.Defaults())
-			finders[planned] = f
-		}
-		found := w.operatorsOf(f, r, paths, known)
-		if r.scrambled {
-			found = found.doubted()
-		}
-		if found.rows == nil {
-			found.rows = a.rowsOf(found.of, rows)
+		found := w.operatorsOf(finders[planned], r, paths, known)
+		if r.Scrambled { // the order that told them is not the one that ran
+			found = &aligned{of: found.of, rows: a.rowsOf(found.of, rows, ladder.CapScrambled)}
+		} else if found.rows == nil {
+			found.rows = a.rowsOf(found.of, rows, 1)
 		}
 		moves := repair && r.LayerEvidence != evidenceModule && !w.launchesMissing(r.Kernels)
 		for k, i := range r.Kernels {
@@ -136,20 +126,11 @@ type aligned struct {
 	rows []uint16
 }
 
-// doubted are the same answers where names and times do not belong together: the order that told them is not the one that ran.
-func (a *aligned) doubted() *aligned {
-	out := &aligned{of: slices.Clone(a.of)}
-	for i := range out.of {
-		out.of[i].Confidence = min(out.of[i].Confidence, capScrambled)
-	}
-	return out
-}
-
-// rowsOf returns the row of each answer, and adds those that are new to the table. Beyond 65 536 rows they are of no operator.
-func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16) []uint16 {
+// rowsOf returns the row of each answer, told with no more than sure, and adds those that are new to the table. Beyond 65 536 rows they are of no operator.
+func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure float32) []uint16 {
 	ids := make([]uint16, len(found))
 	for k, f := range found {
-		row := opRow{profile.Operator(f.Operator), f.Part, f.Evidence, f.Confidence}
+		row := opRow{profile.Operator(f.Operator), f.Part, f.Evidence, min(f.Confidence, sure)}
 		id, ok := rows[row]
 		if !ok && len(d.operators) < 1<<16 {
 			id = uint16(len(d.operators))
