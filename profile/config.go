@@ -62,6 +62,9 @@ type Config struct {
 	// SharedIntermediateSize that of the shared expert where it differs.
 	MoEIntermediateSize    int `json:"moe_intermediate_size,omitempty"`
 	SharedIntermediateSize int `json:"shared_intermediate_size,omitempty"`
+	// MoELatentSize is the width in which routed experts work where it is not the
+	// hidden size (Nemotron-3): a product leads into it and another one out.
+	MoELatentSize int `json:"moe_latent_size,omitempty"`
 
 	// HCMult is the number of residual streams of hyper-connections (MHC).
 	HCMult          int `json:"hc_mult,omitempty"`
@@ -296,6 +299,7 @@ func (c *Config) sizes(f *fields) error {
 		{&c.IndexTopK, maxSize, []string{"index_topk"}},
 		{&c.ChunkSize, maxSize, []string{"attention_chunk_size"}},
 		{&c.SharedIntermediateSize, maxSize, []string{"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"}},
+		{&c.MoELatentSize, maxSize, []string{"moe_latent_size"}},
 		{&c.HCMult, maxSize, []string{"hc_mult"}},
 		{&c.HCSinkhornIters, maxSize, []string{"hc_sinkhorn_iters"}},
 	} {

@@ -195,6 +195,26 @@ func TestLayersThatShareTopK(t *testing.T) {
 	}
 }
 
+// TestExpertsInALatentSpace: products lead into the space of routed experts and out of it; the shared ones stay outside.
+func TestExpertsInALatentSpace(t *testing.T) {
+	for latent, want := range map[int]string{0: "experts_gate_up 64×32 experts_down 16×64 shared_gate_up 64×32 shared_down 16×64",
+		24: "dispatch 64×24 experts_gate_up 24×32 experts_down 16×24 experts_combine 24×64 shared_gate_up 64×32 shared_down 16×64"} {
+		c, err := profile.ParseConfig(strings.NewReader(fmt.Sprintf(`{"hidden_size":64,"num_attention_heads":4,"num_hidden_layers":1,"n_routed_experts":8,"n_shared_experts":1,"num_experts_per_tok":2,"moe_intermediate_size":16,"moe_latent_size":%d}`, latent)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range c.Plan().Kinds[0].Operators {
+			if name := string(o.Operator); o.K > 0 && (strings.HasPrefix(name, "experts") || strings.HasPrefix(name, "shared") || name == "dispatch") {
+				got = append(got, fmt.Sprintf("%s %d×%d", name, o.K, o.N))
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("latent size %d: %s, want %s", latent, s, want)
+		}
+	}
+}
+
 // TestQueriesWithGates: the config of Qwen3-Next does not say that queries come with gates of their size; one that says no is believed.
 func TestQueriesWithGates(t *testing.T) {
 	for doc, want := range map[string]int{

@@ -368,8 +368,15 @@ func (c *Config) planMoE() []PlanOp {
 	for i := range experts {
 		experts[i].Experts, experts[i].TopK = c.NumExperts, c.ExpertsPerToken
 	}
-	ops = append(ops, experts...)
-	ops = append(ops, PlanOp{Operator: opname.ExpertsCombine, Width: c.HiddenSize, TopK: c.ExpertsPerToken, Optional: true})
+	combine := PlanOp{Operator: opname.ExpertsCombine, Width: c.HiddenSize, TopK: c.ExpertsPerToken, Optional: true}
+	if z := c.MoELatentSize; z > 0 {
+		into, out := c.product(opname.Dispatch, "mlp.fc1_latent_proj", c.HiddenSize, z, SplitNone), c.product(opname.ExpertsCombine, "mlp.fc2_latent_proj", z, c.HiddenSize, SplitNone)
+		into.Module, out.Module = "fc1_latent_proj", "fc2_latent_proj"
+		experts[0].K, experts[len(experts)-1].N, combine.Width = z, z, z
+		ops = append(append(append(ops, into), experts...), combine, out)
+	} else {
+		ops = append(append(ops, experts...), combine)
+	}
 	shared := c.SharedExperts
 	if strings.HasPrefix(c.ModelType, "llama4") {
 		shared = max(shared, 1) // in its code, not in its config

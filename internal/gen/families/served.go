@@ -20,7 +20,7 @@ type Served struct {
 
 // AllServed returns the models of [Served], with the names that NVIDIA's libraries give kernels or, where amd is set, AMD's.
 func AllServed(amd bool) []Served {
-	all := []Served{deepSeekServed(), deepSeekLiteServed(), kimiLinearServed(), nemotronServed(), nemotronExpertsServed(), jambaServed(), qwen3NextServed(), qwen3NextCompiled(), sparseServed(), sparseShared(), llama4Served()}
+	all := []Served{deepSeekServed(), deepSeekLiteServed(), kimiLinearServed(), nemotronServed(), nemotronExpertsServed(false), nemotronExpertsServed(true), jambaServed(), qwen3NextServed(), qwen3NextCompiled(), sparseServed(), sparseShared(), llama4Served()}
 	if !amd {
 		return all
 	}
@@ -206,15 +206,20 @@ func nemotronServed() Served {
 	})
 }
 
-// nemotronExpertsServed: the same code with experts (E), the shared one behind the routed ones.
-func nemotronExpertsServed() Served {
+// nemotronExpertsServed: the same code with experts (E), the shared one behind the routed ones, which may work in a latent space.
+func nemotronExpertsServed(latent bool) Served {
 	const pattern = "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"
-	const config = `{"model_type":"nemotron_h","hidden_size":2688,"intermediate_size":1856,"num_hidden_layers":52,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"hybrid_override_pattern":"` + pattern + `",
+	into, out := "", ""
+	size, name := "0", "Nemotron-3-Nano-30B-A3B, vLLM"
+	if latent {
+		into, out, size, name = does(opname.Dispatch, tile("64x8_fc1")), does(opname.ExpertsCombine, tile("64x8_fc2")), "1024", "Nemotron-3 with latent experts, vLLM"
+	}
+	config := `{"model_type":"nemotron_h","moe_latent_size":` + size + `,"hidden_size":2688,"intermediate_size":1856,"num_hidden_layers":52,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"hybrid_override_pattern":"` + pattern + `",
 		"mamba_num_heads":64,"mamba_head_dim":64,"ssm_state_size":128,"n_groups":8,"conv_kernel":4,"mlp_hidden_act":"relu2","n_routed_experts":128,"n_shared_experts":1,"num_experts_per_tok":6,"moe_intermediate_size":1856,
 		"moe_shared_expert_intermediate_size":3712,"vocab_size":131072,"torch_dtype":"bfloat16"}`
-	return serve("Nemotron-3-Nano-30B-A3B, vLLM", config, gather, len(pattern), head(vAddNorm), func(i int, prefill bool) string {
-		part := join(does(opname.Router, tile("64x8_64x16_1x8")), does(opname.Routing, "vllm::moe::grouped_topk_fused_kernel<float,float,int>", vAlign), does(opname.ExpertsGateUp, expert),
-			does(opname.ExpertsActivation, relu2), does(opname.ExpertsDown, expert), does(opname.ExpertsCombine, vMoESum),
+	return serve(name, config, gather, len(pattern), head(vAddNorm), func(i int, prefill bool) string {
+		part := join(does(opname.Router, tile("64x8_64x16_1x8")), into, does(opname.Routing, "vllm::moe::grouped_topk_fused_kernel<float,float,int>", vAlign), does(opname.ExpertsGateUp, expert),
+			does(opname.ExpertsActivation, relu2), does(opname.ExpertsDown, expert), does(opname.ExpertsCombine, vMoESum), out,
 			does(opname.SharedGateUp, tile("64x8_shared1")), does(opname.SharedActivation, relu2), does(opname.SharedDown, tile("64x8_shared2")), does(opname.ResidualAdd, addElem))
 		switch pattern[i] {
 		case 'M':

@@ -29,14 +29,25 @@ var gradesOf = func() map[string]*gradeRow {
 		}
 		m[op] = row
 	}
+	for _, op := range []string{opname.Dispatch, opname.ExpertsCombine} { // where experts work in a space of their own, see newStep
+		row := *m[op]
+		row[actProduct] = exact
+		m[op+latentSuffix] = &row
+	}
 	return m
 }()
+
+// latentSuffix marks the operators that are products where routed experts work in a latent space.
+const latentSuffix = " in a latent space"
 
 // noGrades is for an operator that is not known: no kernel is of it.
 var noGrades gradeRow
 
 func newStep(s Step, layer int32, skip float64) step {
 	row := gradesOf[s.Op]
+	if latent := gradesOf[s.Op+latentSuffix]; latent != nil && s.K > 0 {
+		row = latent
+	}
 	if row == nil {
 		row = &noGrades
 	}
