@@ -12,6 +12,8 @@ import (
 type Served struct {
 	// Name says which model and server, Config is what its config.json says of the layers.
 	Name, Config string
+	// NeedsConfig: the kernels alone do not tell its operators.
+	NeedsConfig bool
 	// Prefill and Decode are the orders of a pass with context requests, and of one with generation requests only.
 	Prefill, Decode Order
 	// PrefillOps and DecodeOps are the operators of the kernels of each layer.
@@ -217,7 +219,7 @@ func nemotronExpertsServed(latent bool) Served {
 	config := `{"model_type":"nemotron_h","moe_latent_size":` + size + `,"hidden_size":2688,"intermediate_size":1856,"num_hidden_layers":52,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"hybrid_override_pattern":"` + pattern + `",
 		"mamba_num_heads":64,"mamba_head_dim":64,"ssm_state_size":128,"n_groups":8,"conv_kernel":4,"mlp_hidden_act":"relu2","n_routed_experts":128,"n_shared_experts":1,"num_experts_per_tok":6,"moe_intermediate_size":1856,
 		"moe_shared_expert_intermediate_size":3712,"vocab_size":131072,"torch_dtype":"bfloat16"}`
-	return serve(name, config, gather, len(pattern), head(vAddNorm), func(i int, prefill bool) string {
+	s := serve(name, config, gather, len(pattern), head(vAddNorm), func(i int, prefill bool) string {
 		part := join(does(opname.Router, tile("64x8_64x16_1x8")), into, does(opname.Routing, "vllm::moe::grouped_topk_fused_kernel<float,float,int>", vAlign), does(opname.ExpertsGateUp, expert),
 			does(opname.ExpertsActivation, relu2), does(opname.ExpertsDown, expert), does(opname.ExpertsCombine, vMoESum), out,
 			does(opname.SharedGateUp, tile("64x8_shared1")), does(opname.SharedActivation, relu2), does(opname.SharedDown, tile("64x8_shared2")), does(opname.ResidualAdd, addElem))
@@ -229,6 +231,8 @@ func nemotronExpertsServed(latent bool) Served {
 		}
 		return join(enter(i, vNorm, vAddNorm), part)
 	})
+	s.NeedsConfig = latent // products in front of experts and behind them could be a shared expert's
+	return s
 }
 
 // jambaServed: vllm vllm/model_executor/models/jamba.py and layers/mamba/mamba_mixer.py: norms and two products inside the mixer.
