@@ -147,7 +147,7 @@ func documentedFiles(t *testing.T) string {
 		}
 	}
 	for _, name := range []string{"x", "before", "after", "today", "run", "main", "old", "new", "prefill", "decode", "capture", "trace", "run1", "run2", "run3", "run4",
-		"r1", "r2", "r3", "r4", "r5", "run/1-TP-0.trace", "runs/qwen/1-TP-0.trace", "traces/1-TP-0.trace", "x.trace", "TP-0-DECODE.trace",
+		"rank0", "rank1", "r1", "r2", "r3", "r4", "r5", "run/1-TP-0.trace", "runs/qwen/1-TP-0.trace", "traces/1-TP-0.trace", "x.trace", "TP-0-DECODE.trace",
 		"profile-dir/1-TP-0.trace", "graph-off-dir/1-TP-0.trace", "real-dir/1-TP-0.trace", "new-dir/1-TP-0.trace", "old-dir/1-TP-0.trace", "TRACE"} {
 		write(name+".json.gz", demo.Trace())
 	}
