@@ -9,7 +9,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -31,7 +30,6 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 			a = nil
 		}
 	}()
-	defer stop.Guard(&err)
 	mode, err := ParseBoundaries(string(opts.Boundaries))
 	if err != nil {
 		return nil, err
@@ -40,11 +38,10 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 	if err := opts.checkLayers(); err != nil {
 		return nil, err
 	}
-	watch := stop.New(ctx)
-	a = newAnalysis(watch, t, opts)
+	a = newAnalysis(t, opts)
 	for i := range a.Devices {
-		err := a.Devices[i].find(watch)
-		if err := watch.Err(); err != nil {
+		err := a.Devices[i].find(ctx)
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err != nil && i == 0 {
@@ -61,11 +58,11 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 		}
 	}
 	a.found = nil
-	return a, watch.Err()
+	return a, ctx.Err()
 }
 
 // newAnalysis makes an analysis whose devices are empty.
-func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
+func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 	p := opts.Profile
 	if p == nil {
 		p, _ = profile.Infer(opts.Config)
@@ -75,8 +72,8 @@ func newAnalysis(watch *stop.Watch, t *trace.Trace, opts Options) *Analysis {
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
 		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}, lines: &modelLines{t: t, frameworks: frameworks}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })
-	a.found = findOnce(watch, t, p, opts.Rules)
-	gpus := devicesOf(watch, t, a.found.acts)
+	a.found = findOnce(t, p, opts.Rules)
+	gpus := devicesOf(t, a.found.acts)
 	names := gpuNames(t)
 	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it
 	for i, g := range gpus {
@@ -96,9 +93,9 @@ type work struct {
 }
 
 // collect gathers the device's activities.
-func (a *Device) collect(watch *stop.Watch) *work {
+func (a *Device) collect(ctx context.Context) *work {
 	found, opts := a.of.found, a.of.opts
-	w := &work{Work: ladder.Collect(watch, a.of.trace, a.ID, found.acts[a.ID]), opts: opts}
+	w := &work{Work: ladder.Collect(ctx.Err, a.of.trace, a.ID, found.acts[a.ID]), opts: opts}
 	delete(found.acts, a.ID)
 	w.OnlyModules, w.OnlyAnchors = opts.Boundaries == BoundariesModules, opts.Boundaries == BoundariesAnchorCloses
 	w.OnlyRepeats = opts.Boundaries == BoundariesRepeats
@@ -107,10 +104,16 @@ func (a *Device) collect(watch *stop.Watch) *work {
 }
 
 // find finds the passes and layers of the device. Where it fails all kernels stand outside of passes.
-func (a *Device) find(watch *stop.Watch) error {
-	w := a.collect(watch)
+func (a *Device) find(ctx context.Context) error {
+	w := a.collect(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	model := w.model(a)
 	a.classify(w)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	err := w.segment(a, model)
 	if err != nil {
 		a.Passes = nil
@@ -186,15 +189,21 @@ func (w *work) segment(a *Device, m *ladder.Model) error {
 	return nil
 }
 
-// finish writes passes and kernels.
+// finish writes passes and kernels, and stops where the context has ended.
 func (w *work) finish(a *Device, found *ladder.Found) {
 	results, m := found.Results, found.Model
 	w.findOperators(a, results, true)
+	if w.Ended() != nil {
+		return
+	}
 	w.Place(results)
 	a.NumLayers, a.LayerSource = m.Layers, m.Source
 	w.fillKernels(a)
 	w.nameExperts(a, results)
 	for p := range results {
+		if w.Ended() != nil {
+			return
+		}
 		a.Passes = append(a.Passes, w.buildPass(a, p, &results[p]))
 	}
 	w.nameIdle(a, results)
@@ -206,7 +215,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	}
 	a.addLayerEvidence(w, results)
 	a.labelLayers()
-	a.chooseSteady(w.Watch)
+	a.chooseSteady(w.Ended)
 	a.findStepEnds()
 	a.noteDurations()
 	a.noteUncovered()
@@ -252,7 +261,6 @@ func (w *work) fillKernels(a *Device) {
 	n := len(w.Acts)
 	c := columns{event: make([]trace.EventID, n), pass: w.Pass, layer: make([]int16, n), half: w.Half, category: make([]uint16, n), operator: w.op, order: w.Order}
 	for i := range w.Acts {
-		w.Watch.Row()
 		e := w.Act(int32(i))
 		c.event[i], c.layer[i], c.category[i] = e.ID(), int16(w.Layer[i]), a.categoryOf[w.Seq.ID[i]]
 	}
@@ -273,7 +281,6 @@ func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
 	if r.Draft && fp.Stage == StageUnknown {
 		fp.Stage = StageDraft
 	}
-	w.Watch.Rows(len(r.Kernels))
 	byLayer := layerLists(r)
 	fp.Layers = slices.Grow(fp.Layers, r.Count)
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64

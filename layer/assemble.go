@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 )
@@ -50,13 +49,11 @@ type GivenLayer struct {
 // The error wraps [ErrNoKernels] when there is nothing on the GPU and [ErrRange] when the passes do not fit the trace: a kernel
 // of another device or in two places, layer indices that do not count up. It is ctx's error when cancelled.
 func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Options) (a *Analysis, err error) {
-	defer stop.Guard(&err)
 	opts.Boundaries = BoundariesAuto
 	if err := opts.checkLayers(); err != nil {
 		return nil, err
 	}
-	watch := stop.New(ctx)
-	a = newAnalysis(watch, t, opts)
+	a = newAnalysis(t, opts)
 	a.Boundaries = boundariesGiven
 	if len(a.Devices) == 0 {
 		return nil, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
@@ -70,13 +67,16 @@ func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Opti
 		of[id] = append(of[id], passes[p])
 	}
 	for i := range a.Devices {
-		if err := a.Devices[i].assemble(watch, of[a.Devices[i].ID]); err != nil {
+		if err := a.Devices[i].assemble(ctx, of[a.Devices[i].ID]); err != nil {
 			return nil, err
 		}
 	}
 	a.numberSteps()
 	a.found = nil
-	return a, watch.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // first is a kernel of the pass, NoEvent where it has none.
@@ -92,8 +92,8 @@ func (g *GivenPass) first() trace.EventID {
 	return trace.NoEvent
 }
 
-func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
-	w := a.collect(watch)
+func (a *Device) assemble(ctx context.Context, passes []GivenPass) error {
+	w := a.collect(ctx)
 	m := w.model(a)
 	a.classify(w)
 	results, err := w.given(passes)
@@ -121,7 +121,7 @@ func (a *Device) assemble(watch *stop.Watch, passes []GivenPass) error {
 	a.cover()
 	a.addGivenEvidence(passes)
 	a.labelLayers()
-	a.chooseSteady(watch)
+	a.chooseSteady(ctx.Err)
 	a.findStepEnds()
 	return nil
 }

@@ -22,7 +22,6 @@ func (a *Device) classify(w *work) {
 	rules, own := a.of.found.rules, a.of.found.own
 	a.byPlace = make([]bool, len(w.Names))
 	for id, name := range w.Names {
-		w.Watch.Rows(ladder.RowsPerName)
 		r := rules.Classify(name)
 		a.categoryOf[id] = a.key(r.Category, r.Label)
 		a.byPlace[id] = r.Category == classify.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Classify(name).Rule == "")
@@ -45,7 +44,9 @@ func (a *Device) key(c classify.Category, label string) uint16 {
 func (w *work) nameExperts(a *Device, results []ladder.Result) {
 	inOp := w.expertOps()
 	for p := range results {
-		w.Look()
+		if w.Ended() != nil {
+			return
+		}
 		r := &results[p]
 		for _, i := range w.expertProducts(a, r.Kernels) {
 			a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
@@ -97,7 +98,6 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 func (w *work) expertOps() func(trace.Event) bool {
 	is, found := map[trace.NameID]bool{}, false
 	for e := range w.Trace.Events(trace.LaneOp) {
-		w.Watch.Row()
 		id := e.NameID()
 		if _, seen := is[id]; !seen {
 			name := strings.ToLower(e.Name())

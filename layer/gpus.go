@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -20,12 +19,11 @@ type gpu struct {
 }
 
 // devicesOf returns the GPUs with activities, the busiest first; ties go to the lowest id.
-func devicesOf(watch *stop.Watch, t *trace.Trace, acts map[trace.DeviceID][]int32) []gpu {
+func devicesOf(t *trace.Trace, acts map[trace.DeviceID][]int32) []gpu {
 	out := make([]gpu, 0, len(acts))
 	for d, list := range acts {
 		g := gpu{id: d}
 		for _, row := range list {
-			watch.Row()
 			g.busy += t.LaneAt(trace.LaneGPU, int(row)).Duration()
 		}
 		out = append(out, g)
@@ -53,11 +51,10 @@ type found struct {
 }
 
 // findOnce looks through the trace once for all devices.
-func findOnce(watch *stop.Watch, t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
+func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
 	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
 	counts := map[trace.DeviceID]int{}
 	for e := range t.Events(trace.LaneGPU) {
-		watch.Row()
 		counts[e.Device()]++
 	}
 	for d, n := range counts {
@@ -65,10 +62,9 @@ func findOnce(watch *stop.Watch, t *trace.Trace, p *profile.ModelProfile, rules 
 	}
 	row := int32(0)
 	for e := range t.Events(trace.LaneGPU) {
-		watch.Row()
 		f.acts[e.Device()] = append(f.acts[e.Device()], row)
 		row++
 	}
-	f.frames = sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(watch, t) })
+	f.frames = sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(t) })
 	return f
 }

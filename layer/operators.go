@@ -101,7 +101,9 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		if r.Count == 0 {
 			continue
 		}
-		w.Look()
+		if w.Ended() != nil {
+			return
+		}
 		// A whole pass of fewer layers is of another model than the config's: a draft, an encoder.
 		planned := layout != nil && r.First+r.Count <= len(layout.LayerKinds) && (r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
 		found := w.operatorsOf(finders[planned], r, paths, known)
@@ -168,7 +170,6 @@ const evidenceModule = "module"
 // operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights behind equal
 // kernels in equal places are equal, too, so their shapes are looked at once.
 func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *modulePaths, known map[string]*aligned) *aligned {
-	w.Watch.Rows(len(r.Kernels))
 	beside := w.besideMain(r)
 	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd || r.Cut == ladder.CutAtBoth
 	key := append(w.passKey[:0], b2i(cutStart), b2i(cutEnd))
@@ -421,7 +422,6 @@ func (w *work) modulePaths() *modulePaths {
 		}
 	}
 	for e := range w.Trace.Events(trace.LanePython) {
-		w.Watch.Row()
 		if e.Kind() != trace.KindModule {
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -81,8 +80,7 @@ func (k Kernel) Twin() Twin {
 
 // Align finds the twins of all kernels without an eager launch, if that was not done yet, so that [Kernel.Twin] only looks
 // them up. The error is ctx's, when cancelled; nothing is kept then, and the next call begins anew.
-func (a *Device) Align(ctx context.Context) (err error) {
-	defer stop.Guard(&err)
+func (a *Device) Align(ctx context.Context) error {
 	t := a.twins
 	t.Lock()
 	defer t.Unlock()
@@ -117,14 +115,13 @@ type line struct {
 
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
 type symbols struct {
-	watch      *stop.Watch
 	fine, base *ladder.Interner
 	bases      []int32       // per fine id
 	roles      []ladder.Role // per fine id
 }
 
-func newSymbols(watch *stop.Watch) *symbols {
-	return &symbols{watch: watch, fine: ladder.NewInterner(), base: ladder.NewInterner()}
+func newSymbols() *symbols {
+	return &symbols{fine: ladder.NewInterner(), base: ladder.NewInterner()}
 }
 
 func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}} }
@@ -148,7 +145,6 @@ func (l *line) grow(n int) {
 }
 
 func (l *line) add(sym *symbols, name string, layer int32, launch, kernel trace.Event, index int32) {
-	sym.watch.Row()
 	fine, base, r := sym.of(name)
 	l.seq.ID = append(l.seq.ID, fine)
 	l.seq.Base = append(l.seq.Base, base)
@@ -198,7 +194,6 @@ func (a *Device) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) 
 	l := sym.newLine()
 	l.nameful = true
 	l.grow(len(kernels))
-	sym.watch.Rows(len(kernels))
 	for _, i := range kernels {
 		if !keep(i) {
 			continue
@@ -227,7 +222,6 @@ func (a *Device) eager(i int32) bool {
 
 // eagerLines returns the passes that were launched kernel by kernel, as references.
 func (a *Device) eagerLines(sym *symbols) []*line {
-	sym.watch.Rows(a.NumKernels())
 	inLayers := make([]int, len(a.Passes))
 	for i, p := range a.columns.pass {
 		if p != None && a.columns.layer[i] != None && a.eager(int32(i)) {
@@ -257,14 +251,13 @@ func (a *Device) eagerLines(sym *symbols) []*line {
 // findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
 func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err error) {
 	of, table = make([]int32, a.NumKernels()), make([]Twin, 1)
-	sym := newSymbols(stop.New(ctx))
+	sym := newSymbols()
 	refs, err := a.references(ctx, sym)
 	if err != nil || len(refs) == 0 {
 		return of, table, err
 	}
 	need := make([]bool, len(a.Passes))
 	for i, p := range a.columns.pass {
-		sym.watch.Row()
 		if p != None && !a.eager(int32(i)) {
 			need[p] = true
 		}
@@ -281,6 +274,9 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 		if !need[p] {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		target := a.lineOf(sym, kernels[p], func(int32) bool { return true })
 		if target == nil {
 			continue
@@ -291,7 +287,9 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 			bestScore := 0.0
 			best = result{}
 			for _, ref := range refs {
-				sym.watch.Rows(target.seq.Len())
+				if err := ctx.Err(); err != nil {
+					return nil, nil, err
+				}
 				match, how := alignLines(target, ref)
 				score := 0.0
 				for _, x := range how {
@@ -453,7 +451,7 @@ func alignByCount(target, ref *line, match []int32, how []How) {
 // each capture ends where a call ends it.
 func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 	// Most traces have no captures.
-	frames := sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(sym.watch, t) })
+	frames := sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(t) })
 	var out []*line
 	cur := sym.newLine()
 	flush := func() {
@@ -474,7 +472,6 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 	known := make([]meaning, t.NumNames())
 	thread := trace.NoThread
 	for e := range t.Events(trace.LaneLaunch) {
-		sym.watch.Row()
 		if e.Thread() != thread {
 			flush()
 			thread = e.Thread()

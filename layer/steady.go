@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/llmstrata/strata/internal/stop"
 )
 
 // Steady names the pass that stands for the steady state, and why.
@@ -28,7 +26,7 @@ const steadyTolerance = 0.10
 // durations stay within the tolerance of their median, the earliest of equally long runs. Runs of a draft model, passes without
 // requests, passes without layers and passes of other models than the one with most GPU time stand for the steady state only where
 // there is nothing else.
-func (a *Device) chooseSteady(watch *stop.Watch) {
+func (a *Device) chooseSteady(ended func() error) {
 	a.Steady = Steady{Pass: None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
 		a.Steady.Reason = "no passes"
@@ -42,7 +40,7 @@ func (a *Device) chooseSteady(watch *stop.Watch) {
 			to++
 		}
 		if p := &a.Passes[from]; p.Model == 0 && p.Partial == Whole && (p.works() || !working) {
-			if f, n := longestRun(watch, a.Passes[from:to]); n > bestLen {
+			if f, n := longestRun(ended, a.Passes[from:to]); n > bestLen {
 				bestFrom, bestLen = from+f, n
 			}
 		}
@@ -84,11 +82,13 @@ func sameWork(p, q *ForwardPass) bool {
 
 // longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that grows to
 // the right and shrinks from the left.
-func longestRun(watch *stop.Watch, passes []ForwardPass) (from, n int) {
+func longestRun(ended func() error, passes []ForwardPass) (from, n int) {
 	var sorted []time.Duration
 	lo := 0
 	for hi := range passes {
-		watch.Rows(1 + len(sorted)/16) // what Insert moves
+		if ended() != nil {
+			break
+		}
 		d := passes[hi].Wall()
 		at, _ := slices.BinarySearch(sorted, d)
 		sorted = slices.Insert(sorted, at, d)

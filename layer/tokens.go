@@ -23,7 +23,9 @@ const minFamilies = 2
 func (w *work) countTokens(a *Device, results []ladder.Result) {
 	sizes := map[string][3]int64{} // by launch configuration
 	for p := range results {
-		w.Look()
+		if w.Ended() != nil {
+			return
+		}
 		fp, r := &a.Passes[p], &results[p]
 		if fp.Tokens >= 0 {
 			fp.TokenEvidence = tokensAnnotated

@@ -101,7 +101,6 @@ var Layers = Layering{
 	"internal/published/host":   {"classify", "internal/interval", "trace"},
 	"internal/published/triage": {"classify", "trace"},
 	"internal/scan":             {"internal/decimal"},
-	"internal/stop":             {},
 	"internal/student":          {},
 	"internal/table":            {},
 	"internal/terminal":         {},
@@ -109,7 +108,7 @@ var Layers = Layering{
 	"profile/internal/quant":    {"profile/internal/document"},
 	"profile/internal/ranks":    {"profile/internal/document"},
 	"layer/internal/segment":    {"classify"},
-	"layer/internal/ladder":     {"profile", "classify", "trace", "internal/framework", "internal/stop", "layer/internal/segment"},
+	"layer/internal/ladder":     {"profile", "classify", "trace", "internal/framework", "layer/internal/segment"},
 	"layer/internal/operator":   {"internal/opname"},
 	"internal/testdata":         {},
 }

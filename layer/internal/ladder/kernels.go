@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -17,7 +16,7 @@ const None = -1
 // input order.
 type Work struct {
 	Trace  *trace.Trace // that the kernels are of
-	Watch  *stop.Watch  // every long loop calls it; see sequence
+	Ended  func() error // of the caller's context: what is found after its end is not used
 	Device trace.DeviceID
 
 	// The only evidence that layers may rest on, where there is to be only one.
@@ -46,8 +45,8 @@ type Work struct {
 }
 
 // Collect gathers the launches and the names of a device's activities, which are given as rows of the GPU lane by start.
-func Collect(watch *stop.Watch, t *trace.Trace, device trace.DeviceID, acts []int32) *Work {
-	w := &Work{Trace: t, Watch: watch, Device: device, Acts: acts}
+func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []int32) *Work {
+	w := &Work{Trace: t, Ended: ended, Device: device, Acts: acts}
 	n := len(w.Acts)
 	w.calls = make([]int32, n)
 	w.At = make([]trace.Time, n)
@@ -56,7 +55,6 @@ func Collect(watch *stop.Watch, t *trace.Trace, device trace.DeviceID, acts []in
 	w.Pass, w.Layer = make([]int32, n), make([]int32, n)
 	w.Half = make([]int8, n)
 	for i := range w.Acts {
-		watch.Row()
 		e := w.Act(int32(i))
 		w.Pass[i], w.Layer[i], w.Half[i], w.calls[i] = None, None, None, None
 		w.Thread[i], w.replay[i] = trace.NoThread, e.IsReplay()
@@ -85,13 +83,11 @@ func (w *Work) internNames() {
 	bases := NewInterner()
 	var base []int32
 	for i := range w.Acts {
-		w.Watch.Row()
 		e := w.Act(int32(i))
 		id, ok := dense[e.NameID()]
 		if !ok {
 			id = int32(len(w.Names))
 			dense[e.NameID()] = id
-			w.Watch.Rows(RowsPerName)
 			f := FactsOf(e.Name())
 			w.Names = append(w.Names, e.Name())
 			w.Facts = append(w.Facts, f)
@@ -102,7 +98,6 @@ func (w *Work) internNames() {
 	}
 	roles := structuralRoles(w.Facts)
 	for i, id := range w.Seq.ID {
-		w.Watch.Row()
 		w.Seq.Role[i] = roles[id]
 	}
 }
@@ -121,7 +116,6 @@ func (w *Work) sortByLaunch() {
 	const never = trace.Time(-1 << 62)
 	anywhere := never
 	for i := range w.Order {
-		w.Watch.Row()
 		w.Order[i] = int32(i)
 		s := w.Act(int32(i)).Stream()
 		if w.Known(int32(i)) {
@@ -142,7 +136,6 @@ func (w *Work) sortByLaunch() {
 		return
 	}
 	sort.SliceStable(w.Order, func(a, b int) bool {
-		w.Watch.Row()
 		return key[w.Order[a]] < key[w.Order[b]]
 	})
 }
@@ -150,7 +143,6 @@ func (w *Work) sortByLaunch() {
 // sequenceOf returns the sequence of the given kernels.
 func (w *Work) sequenceOf(kernels []int32) *Sequence {
 	s := &Sequence{ID: make([]int32, len(kernels)), Base: make([]int32, len(kernels)), Role: make([]Role, len(kernels)), Begins: w.begins}
-	w.Watch.Rows(len(kernels))
 	for k, i := range kernels {
 		s.ID[k], s.Base[k], s.Role[k] = w.Seq.ID[i], w.Seq.Base[i], w.Seq.Role[i]
 	}
@@ -164,7 +156,6 @@ func (w *Work) Replayed(i int32) bool { return w.replay[i] }
 func (w *Work) Place(results []Result) {
 	for p := range results {
 		r := &results[p]
-		w.Watch.Rows(len(r.Kernels))
 		for k, i := range r.Kernels {
 			w.Pass[i], w.Layer[i] = int32(p), r.Layer[k]
 			if w.Layer[i] != None && w.Half[i] == None {
@@ -183,6 +174,3 @@ func (w *Work) Forget() {
 		w.Pass[i], w.Layer[i], w.Half[i] = None, None, None
 	}
 }
-
-// RowsPerName is how many rows of a plain loop the classification of a name costs.
-const RowsPerName = 256

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
@@ -16,9 +15,6 @@ var (
 	ErrNoEvidence    = errors.New("layer: no evidence")
 	ErrContradiction = errors.New("layer: config contradicts the trace")
 )
-
-// Look ends the analysis when its context has ended. It stands between passes: the structural core does not look.
-func (w *Work) Look() { w.Watch.Rows(stop.Every) }
 
 // assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config, else from
 // module frames, else from a vote of the passes.
@@ -73,8 +69,10 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 func (w *Work) assignWhole(results []Result, m *Model) {
 	var memo segment.Memo[int] // passes of equal kernels (graph replays) have equal layers
 	for p := range results {
+		if w.Ended() != nil {
+			return
+		}
 		r := &results[p]
-		w.Look()
 		if r.LayerEvidence == "module" {
 			w.shadow(r, m) // a structure to find cut passes with
 			continue
@@ -112,7 +110,9 @@ func (w *Work) assignCut(results []Result, n int) {
 		if r.Draft || r.LayerEvidence != "none" || !atEdge && r.Cut == Uncut {
 			continue
 		}
-		w.Look()
+		if w.Ended() != nil {
+			return
+		}
 		whole, _ := bestWhole(results, r.Seq)
 		if r.Cut != Uncut {
 			w.byReference(r, whole, n)
@@ -393,18 +393,24 @@ type Found struct {
 	Notes    []string
 }
 
-// Climb finds passes, then layers in each, then the passes that the window cut.
+// Climb finds passes, then layers in each, then the passes that the window cut. The error is that of Ended, or wraps
+// [ErrContradiction] or [ErrNoEvidence].
 func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
 	spans, evidence := w.findPasses(f, m)
 	results := make([]Result, len(spans))
 	for p := range spans {
-		w.Look()
+		if err := w.Ended(); err != nil {
+			return nil, err
+		}
 		results[p] = w.prepare(spans[p])
 	}
 	m = w.assignByModel(results, f, m)
 	if w.Models[""] == m { // else what lies between the passes is of no known model
 		results = w.addLoose(results, m)
 		w.judge(results, m)
+	}
+	if err := w.Ended(); err != nil {
+		return nil, err
 	}
 	if err := w.checkAgainst(w.ofModel(results, m), f, m); err != nil {
 		return nil, err

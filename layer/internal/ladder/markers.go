@@ -49,7 +49,8 @@ type pieces struct {
 	covered             map[int]int
 }
 
-// cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it.
+// cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it. It is nil when the caller's context has
+// ended.
 func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
 	b := &pieces{votes: map[int]int{}, covered: map[int]int{}}
 	weights := map[int]int{}
@@ -59,7 +60,9 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 		if from >= to {
 			continue
 		}
-		w.Look()
+		if w.Ended() != nil {
+			return nil
+		}
 		part := s.Slice(from, to)
 		f := memo.Get(part.ID, func() segment.Stack { return Params.StackIn(part, given) })
 		if f.N > 0 {
@@ -138,6 +141,9 @@ func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool
 	var memo segment.Memo[segment.Stack]
 	for _, m := range w.markCandidates(s) {
 		b := w.cutAtMarks(s, m.pos, &memo, model.Layers)
+		if b == nil {
+			break
+		}
 		if b.n < 2 || b.votes[b.n] < m.need {
 			continue
 		}

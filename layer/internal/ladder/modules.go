@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/stop"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -55,21 +54,21 @@ func SplitModule(name string) (class string, index int, ok bool) {
 }
 
 // ReadFrames walks the module frames once. It returns nil when the trace has none.
-func ReadFrames(watch *stop.Watch, t *trace.Trace) *Frames {
-	f := collectFrames(watch, t, func(class string, depth int) bool { return layerClass.MatchString(class) })
+func ReadFrames(t *trace.Trace) *Frames {
+	f := collectFrames(t, func(class string, depth int) bool { return layerClass.MatchString(class) })
 	if f == nil {
 		return nil
 	}
 	if f.Distinct == 0 {
 		// No class is named like a layer. A class with many instances directly below one module is one all the same.
-		if class := repeatedClass(watch, t); class != "" {
-			return collectFrames(watch, t, func(c string, _ int) bool { return c == class })
+		if class := repeatedClass(t); class != "" {
+			return collectFrames(t, func(c string, _ int) bool { return c == class })
 		}
 	}
 	return f
 }
 
-func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string, depth int) bool) *Frames {
+func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *Frames {
 	f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{}, Layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
 	type parsed struct {
 		class string
@@ -83,7 +82,6 @@ func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string,
 	var rootEnd, layerEnd trace.Time
 	thread := trace.NoThread
 	for e := range t.Events(trace.LanePython) {
-		watch.Row()
 		if e.Kind() != trace.KindModule {
 			continue
 		}
@@ -128,7 +126,7 @@ func collectFrames(watch *stop.Watch, t *trace.Trace, isLayer func(class string,
 
 // repeatedClass finds the class of modules with the most time among those that occur with at least three indices at the
 // shallowest depth where any does.
-func repeatedClass(watch *stop.Watch, t *trace.Trace) string {
+func repeatedClass(t *trace.Trace) string {
 	type key struct {
 		depth int
 		class string
@@ -138,7 +136,6 @@ func repeatedClass(watch *stop.Watch, t *trace.Trace) string {
 	var ends []trace.Time
 	thread := trace.NoThread
 	for e := range t.Events(trace.LanePython) {
-		watch.Row()
 		if e.Kind() != trace.KindModule {
 			continue
 		}

@@ -114,6 +114,9 @@ func (w *Work) findPasses(f *Frames, model *Model) ([]Span, []Finding) {
 		if !ok {
 			passes, ev, ok = w.passesFromGraphs(seg, model)
 		}
+		if w.Ended() != nil {
+			return nil, nil
+		}
 		if !ok {
 			passes, ev = w.passesFromStructure(seg, model)
 		}
@@ -162,7 +165,6 @@ func (w *Work) readSteps() []*stepSet {
 	byDialect := map[string]*stepSet{}
 	var sets []*stepSet
 	for e := range w.Trace.Events(trace.LaneAnnotation) {
-		w.Watch.Row()
 		if k := e.Kind(); k != trace.KindAnnotation && k != trace.KindRange {
 			continue
 		}
@@ -245,7 +247,6 @@ func (w *Work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 	index := map[*stepSpan]int{}
 	for _, i := range w.Order {
-		w.Watch.Row()
 		sp, ok := w.stepOf(set, i)
 		if !ok {
 			continue
@@ -310,7 +311,6 @@ func (w *Work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 		}
 		var other *stepSpan
 		for _, i := range kernels {
-			w.Watch.Row()
 			if sp, ok := w.stepOf(set, i); ok {
 				other = sp
 			}
@@ -352,7 +352,6 @@ func (w *Work) adoptOrphans(passes []Span) []Span {
 		passes[p].Kernels = passes[p].Kernels[:0:0]
 	}
 	for _, i := range w.Order {
-		w.Watch.Row()
 		if of[i] != None {
 			passes[of[i]].Kernels = append(passes[of[i]].Kernels, i)
 		}
@@ -372,7 +371,6 @@ type streamSeen struct {
 func (w *Work) adoptBetween(of []int32) (streams map[trace.StreamID]*streamSeen, adopted bool) {
 	streams = map[trace.StreamID]*streamSeen{}
 	for i := range w.Acts {
-		w.Watch.Row()
 		s := w.Act(int32(i)).Stream()
 		st := streams[s]
 		if st == nil {
@@ -413,7 +411,6 @@ func (w *Work) adoptByTime(passes []Span, of []int32, streams map[trace.StreamID
 		}
 	}
 	for i := range w.Acts {
-		w.Watch.Row()
 		if w.Known(int32(i)) || of[i] != None || streams[w.Act(int32(i)).Stream()].known {
 			continue
 		}
@@ -498,7 +495,6 @@ func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool)
 	counts := map[string]int{}
 	rootOf := make([]rootKey, len(seg.kernels))
 	for k, i := range seg.kernels {
-		w.Watch.Row()
 		rootOf[k] = rootKey{root: -1}
 		if !w.Known(i) {
 			continue
@@ -521,7 +517,6 @@ func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool)
 	index := map[rootKey]int{}
 	current := -1
 	for k, i := range seg.kernels {
-		w.Watch.Row()
 		r := rootOf[k]
 		if r.root < 0 {
 			continue

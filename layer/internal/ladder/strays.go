@@ -20,7 +20,9 @@ func (w *Work) dropStrays(results []Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.Acts))
 	for p := range results {
-		w.Look()
+		if w.Ended() != nil {
+			return nil
+		}
 		r := &results[p]
 		most := len(r.Kernels) / strayShare
 		if most == 0 {
