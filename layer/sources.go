@@ -248,6 +248,33 @@ func (a *Device) eagerLines(sym *symbols) []*line {
 	return out
 }
 
+// fit is how a pass matches the reference that fits it best.
+type fit struct {
+	ref   *line
+	match []int32
+	how   []How
+	twin  []int32 // index in the table of twins, 0 when not made yet
+}
+
+// bestFit aligns a pass with every reference. The error is ctx's.
+func bestFit(ctx context.Context, target *line, refs []*line) (best fit, err error) {
+	bestScore := 0.0
+	for _, ref := range refs {
+		if err := ctx.Err(); err != nil {
+			return fit{}, err
+		}
+		match, how := alignLines(target, ref)
+		score := 0.0
+		for _, x := range how {
+			score += howConfidence[x]
+		}
+		if score > bestScore {
+			best, bestScore = fit{ref, match, how, make([]int32, len(match))}, score
+		}
+	}
+	return best, nil
+}
+
 // findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
 func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err error) {
 	of, table = make([]int32, a.NumKernels()), make([]Twin, 1)
@@ -262,13 +289,7 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 			need[p] = true
 		}
 	}
-	type result struct {
-		ref   *line
-		match []int32
-		how   []How
-		twin  []int32 // index in table, 0 when not made yet
-	}
-	memo := map[uint64]result{}
+	memo := map[uint64]fit{}
 	kernels := a.byPass()
 	for p := range a.Passes {
 		if !need[p] {
@@ -284,20 +305,8 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 		h := segment.Hash(target.seq.ID) ^ segment.Hash(target.layer)*31
 		best, ok := memo[h]
 		if !ok || len(best.match) != target.seq.Len() {
-			bestScore := 0.0
-			best = result{}
-			for _, ref := range refs {
-				if err := ctx.Err(); err != nil {
-					return nil, nil, err
-				}
-				match, how := alignLines(target, ref)
-				score := 0.0
-				for _, x := range how {
-					score += howConfidence[x]
-				}
-				if score > bestScore {
-					best, bestScore = result{ref, match, how, make([]int32, len(match))}, score
-				}
+			if best, err = bestFit(ctx, target, refs); err != nil {
+				return nil, nil, err
 			}
 			memo[h] = best
 		}
@@ -408,7 +417,14 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 		}
 		match[i] = int32(j)
 	})
-	// A position counts only between kernels that match better.
+	dropLonePositions(from, to, match, how)
+	if !outside {
+		shareTwins(t, from, to, match, how)
+	}
+}
+
+// dropLonePositions keeps matches by position only between kernels that match better.
+func dropLonePositions(from, to int, match []int32, how []How) {
 	for i := from; i < to; i++ {
 		if how[i] != HowPosition {
 			continue
@@ -419,10 +435,13 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 			match[i], how[i] = -1, HowNone
 		}
 	}
-	// One op may run several kernels in one variant and one in another (split attention and its reduction against one fused
-	// kernel): a kernel without a twin shares that of a neighbour of the same meaning.
+}
+
+// shareTwins gives a kernel of a layer without a twin that of a neighbour of the same meaning: one op may run several kernels in one
+// variant and one in another (split attention and its reduction against one fused kernel).
+func shareTwins(t *line, from, to int, match []int32, how []How) {
 	for i := from; i < to; i++ {
-		if match[i] >= 0 || outside || t.seq.Role[i] == ladder.RoleOther || t.seq.Role[i] == ladder.RoleElementwise {
+		if match[i] >= 0 || t.seq.Role[i] == ladder.RoleOther || t.seq.Role[i] == ladder.RoleElementwise {
 			continue
 		}
 		for _, j := range []int{i - 1, i + 1} {
