@@ -265,6 +265,8 @@ func (d *Reader) Read(p []byte) (int, error) {
 		if d.atEnd != nil {
 			d.atEnd.Offset, d.err = d.out, d.atEnd
 		}
+	case errors.Is(err, inflate.ErrHeader) && d.out > 0 && d.padded():
+		d.err = io.EOF
 	case err != nil:
 		d.err = d.decoderError(err)
 	}

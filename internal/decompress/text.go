@@ -136,6 +136,19 @@ func (d *Reader) resume(damage *Damage) bool {
 	return false
 }
 
+// maxPadding bounds the zeros behind the last member, with which tapes and block
+// devices fill their last block.
+const maxPadding = 256 << 10
+
+// padded reports whether nothing but zeros is left of the compressed data.
+func (d *Reader) padded() bool {
+	held, _ := d.gzip.Held()
+	more, err := io.ReadAll(io.LimitReader(&d.src, maxPadding+1))
+	left := append(rest(d.front), more...)
+	d.front = bytes.NewReader(left)
+	return err == nil && len(more) <= maxPadding && len(bytes.Trim(held, "\x00")) == 0 && len(bytes.Trim(left, "\x00")) == 0
+}
+
 // rest returns what r has not read.
 func rest(r *bytes.Reader) []byte {
 	b := make([]byte, r.Len())

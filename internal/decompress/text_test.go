@@ -164,3 +164,28 @@ func TestRandomDamageOfMembers(t *testing.T) {
 		}
 	}
 }
+
+// TestPaddingIsNoDamage: zeros behind the last member are none, anything else is.
+func TestPaddingIsNoDamage(t *testing.T) {
+	want := text(50_000)
+	zeros := make([]byte, 300_000)
+	for _, tt := range []struct {
+		name    string
+		behind  []byte
+		damaged bool
+	}{
+		{"512 zeros", zeros[:512], false},
+		{"200 KB of zeros", zeros[:200_000], false},
+		{"zeros and a byte", append(bytes.Clone(zeros[:512]), 1), true},
+		{"zeros and a member", append(bytes.Clone(zeros[:512]), gz(t, want)...), true},
+		{"text", []byte("behind the member"), true},
+	} {
+		got, damage := resumed(t, append(gz(t, want), tt.behind...), true)
+		if !strings.HasPrefix(got, string(want)) || (damage != nil) != tt.damaged {
+			t.Errorf("%s: %d bytes, %v, want damage: %v", tt.name, len(got), damage, tt.damaged)
+		}
+		if tt.name == "zeros and a member" && got != string(want)+decompress.Break+string(want) {
+			t.Errorf("%s: the member is not read: %d bytes", tt.name, len(got))
+		}
+	}
+}
