@@ -93,6 +93,9 @@ func (s *interned) parse(d *reader, e *slice, m []byte) (h head, ok bool) {
 
 // take stores what one debug annotation says. What follows the name of one that is not used is not looked at.
 func (e *slice) take(d *reader, s *interned, m []byte) bool {
+	if e.takeNumber(m) {
+		return true
+	}
 	var key argKey
 	var text []byte
 	var v int64
@@ -140,6 +143,27 @@ func (e *slice) take(d *reader, s *interned, m []byte) bool {
 	case n > 0:
 		e.setShape(key == keyBlock, dims)
 	}
+	return true
+}
+
+// takeNumber is take for what nearly all are: a name, and behind it a number or what is not used. It reports whether that was all.
+func (e *slice) takeNumber(m []byte) bool {
+	if len(m) < 3 || m[0] != argName<<3|2 || m[1] >= 0x80 || 2+int(m[1]) >= len(m) {
+		return false
+	}
+	key, m := keyOf(m[2:2+m[1]]), m[2+m[1]:]
+	if !key.hasValue() {
+		e.set(key, 0)
+		return true
+	}
+	if m[0] != argInt<<3 {
+		return false
+	}
+	v, rest := varint(m[1:])
+	if rest == nil || len(rest) > 0 {
+		return false
+	}
+	e.set(key, int64(v))
 	return true
 }
 
