@@ -60,6 +60,9 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	if len(pos) == 0 {
 		return nil, false
 	}
+	if !cut.Start && len(pos) > p.StackLayers && dice(s, pos[0], pos[1], pos[1], pos[2]) < p.Surplus && dice(s, pos[1], pos[2], pos[2], pos[3]) >= p.Surplus {
+		pos = pos[1:] // the end of the pass in front
+	}
 	if len(pos) > n {
 		if cut.Start && !cut.End {
 			pos = pos[len(pos)-n:]
@@ -130,6 +133,7 @@ func (p *Params) MissingEnds(s *Sequence, c *Cut) Cuts {
 // begins, it is in the middle of one. known says which ends are cut where somebody knows. ok is false where that is none: a pass with
 // ends of its own that holds fewer layers than the config says is a contradiction, no fragment.
 func (p *Params) Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, ok bool) {
+	s = p.untilSampling(s)
 	g := p.Guesses(s, false)
 	if len(g) == 0 || g[0].N >= n {
 		return nil, cut, false

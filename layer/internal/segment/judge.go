@@ -11,9 +11,11 @@ type Doubts struct {
 	Uneven    float64 // unevenness of the layers
 	Unstarted float64 // share of layers that do not begin with a norm
 	Rival     float64 // support of the best other number of layers over that of this one; 0 where N is given
+	Parts     bool    // layers are a mixer or a feed-forward part each
 	Bare      bool    // a layer has no mixer where nearly all have one
 	Nameless  bool    // hardly a mixer is known
 	Unplaced  bool    // the boundary does not stand at the norm in front of the mixer
+	Several   bool    // and there is more than one norm
 	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
 	Guessed   bool    // the number of layers was read from the passes
 }
@@ -24,7 +26,7 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	inside := starts[n] - starts[0]
 	d := Doubts{Guessed: guessed, Uneven: unevenness(starts), Single: 1 - p.repeated(s, c)}
 	if inside > 0 {
-		d.Unlike = 1 - float64(p.Explained(s, c))/float64(inside)
+		d.Unlike = max(1-float64(p.Explained(s, c))/float64(inside), float64(doubled(s, starts))/float64(inside))
 	}
 	d.Rest = 1 - float64(inside+p.foreign(s, starts))/float64(max(1, s.Len()))
 	all, _ := Mixers(s, 0, s.Len())
@@ -35,8 +37,10 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	}
 	share, known := p.mixerShare(s, starts)
 	d.Bare = known && share >= p.MixerShare && p.bare(s, starts)
+	d.Parts = known && share < p.MixerShare
 	input := inputNorm(c.unit)
 	d.Unplaced = input < 0 || c.At%c.Period() != input
+	d.Several = c.unit.s.Slice(c.unit.from, c.unit.to).Count(norm) > 1
 	d.Front = !s.Slice(0, starts[0]).has(embed) && p.ComesFrom(s, starts)
 	begin := 0
 	for l := range n {
@@ -49,6 +53,36 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 		d.Rival = p.rival(s, n)
 	}
 	return d
+}
+
+// doubled counts the kernels of layers with more mixers than most have, each behind a norm of its own: whether such a block ends a layer
+// or begins the next one cannot be seen.
+func doubled(s *Sequence, starts []int) int {
+	blocks := make([]int, len(starts)-1)
+	count := map[int]int{}
+	usual := 0
+	for l := range blocks {
+		fresh := true
+		for _, r := range s.Role[starts[l]:starts[l+1]] {
+			switch {
+			case r == norm:
+				fresh = true
+			case r == mixer && fresh:
+				blocks[l]++
+				fresh = false
+			}
+		}
+		if count[blocks[l]]++; count[blocks[l]] > count[usual] || count[blocks[l]] == count[usual] && blocks[l] < usual {
+			usual = blocks[l]
+		}
+	}
+	n := 0
+	for l, b := range blocks {
+		if b > max(1, usual) {
+			n += starts[l+1] - starts[l]
+		}
+	}
+	return n
 }
 
 // foreign counts the kernels outside layers that layers do not run.
@@ -130,6 +164,8 @@ func (p *Params) caps(d Doubts) []limit {
 		{d.Single > p.DoubtSingle && d.Guessed, p.CapGuess, "and their number is read from them"},
 		{d.Uneven > p.DoubtUneven && d.Unstarted > p.DoubtUnstarted, p.CapUneven, "layers of uneven length and beginning"},
 		{d.Guessed && d.Rival > p.DoubtRival && d.Uneven > p.DoubtUneven, p.CapRival, "another number of layers explains more"},
+		{d.Parts && d.Guessed, p.CapParts, "a mixer or a feed-forward part is a layer each, and their number is read from them"},
+		{d.Unplaced && d.Several, p.CapSeveral, "several norms that layers may begin with"},
 		{d.Bare, p.CapBare, "a layer without a mixer"},
 		{d.Nameless, p.CapNameless, "no kernel is known to mix tokens"},
 		{2*d.Unstarted > 1 && d.Single > p.DoubtSome, p.CapDamaged, "some layers that no other is equal to, and no norm to begin them with"},

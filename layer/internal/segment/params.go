@@ -156,6 +156,8 @@ type Params struct {
 	EndKernels int
 	// ForeignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
 	ForeignShare float64
+	// BehindShare: layers behind the sampling are another model's where they have one in so many of the mixers in front of it.
+	BehindShare int
 	// BeginShare: one in so many layers under module frames must begin with a pair for it to count; a stray launch at a
 	// layer's edge is no beginning.
 	BeginShare int
@@ -170,8 +172,8 @@ type Params struct {
 
 	// Doubts, and what they leave of the confidence. All are read off the battery of generated cases: below the first number
 	// nearly all cases are right, above it the share that the second says. CapFront is for passes that may begin anywhere.
-	DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                    float64
-	CapFront, CapUnlike, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack float64
+	DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                                          float64
+	CapFront, CapUnlike, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack, CapParts, CapSeveral float64
 
 	// What a rung of the ladder is worth, before anything contradicts it.
 	ConfidenceWhole, ConfidenceOneStack, ConfidenceStructure, ConfidenceGraph float64 // passes
@@ -207,11 +209,11 @@ func DefaultParams() *Params {
 		MarkGap: 6, MarkRare: 8, MarkGroups: 12, MarkMembers: 2, MarkShare: 0.8, DraftShare: 0.6, MarkUneven: 0.5,
 		IdleSimilarity: 0.6, IdleUneven: 0.1, GraphLayers: 4, GraphShare: 0.5,
 		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
-		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16,
+		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16, BehindShare: 4,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
 		DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
 		CapFront: 0.5, CapUnlike: 0.795, CapOutside: 0.75, CapSingle: 0.95, CapGuess: 0.92, CapUneven: 0.6, CapRival: 0.95, CapBare: 0.95, CapNameless: 0.799,
-		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.95,
+		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.95, CapParts: 0.795, CapSeveral: 0.795,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
 		ConfidenceLoose: 0.985, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
 		ConfidenceRepeat: 0.96, ConfidenceAlike: 0.035, ConfidenceOpen: 0.1,

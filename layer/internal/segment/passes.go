@@ -212,6 +212,21 @@ func Mixers(s *Sequence, from, to int) (count, last int) {
 	return count, last
 }
 
+// untilSampling returns s up to the sampling behind its layers where a few mixers follow that: a draft model, or a layer that guesses
+// the next token. Else it is s.
+func (p *Params) untilSampling(s *Sequence) *Sequence {
+	samples := p.Clusters(s, sample)
+	if len(samples) == 0 {
+		return s
+	}
+	at := samples[0]
+	before, _ := Mixers(s, 0, at)
+	if behind, _ := Mixers(s, at, s.Len()); behind > 0 && before >= p.StackLayers && before >= p.BehindShare*behind {
+		return s.Slice(0, at)
+	}
+	return s
+}
+
 // A Stack is the layers found in a part of a sequence: [From, To) of it, N of them; N 0 means none.
 type Stack struct{ From, To, N int }
 

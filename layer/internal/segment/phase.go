@@ -110,6 +110,9 @@ func normOfMixer(c unit) int {
 				}
 				break
 			}
+			if r == norm && at(x+1) == elementwise {
+				break // it stands behind the part in front of it, whose sum follows
+			}
 			if r == norm && at(x+1) != norm {
 				first = x
 			}

@@ -297,6 +297,7 @@ func (p *Params) fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 
 // Layers returns the cut of a pass into n layers: at the best comb, or where something speaks against that, as it reads again.
 func (p *Params) Layers(s *Sequence, n int) (*Cut, bool) {
+	s = p.untilSampling(s)
 	c, ok := p.Best(s, n)
 	if ok && !p.Repeats(s, c, n) {
 		c, ok = nil, false
@@ -316,6 +317,7 @@ func (p *Params) Layers(s *Sequence, n int) (*Cut, bool) {
 
 // Number returns the number of layers that a pass shows, 0 for none.
 func (p *Params) Number(s *Sequence) int {
+	s = p.untilSampling(s)
 	g := p.Guesses(s, false)
 	if len(g) == 0 {
 		return 0

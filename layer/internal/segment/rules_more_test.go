@@ -12,6 +12,7 @@ func init() {
 		"KindApart":       sides(func(p *Params, x int) bool { return kindsOfLayers(p, 2, x) == 2 }, 17, 16),
 		"ReadCells":       sides(func(p *Params, x int) bool { return p.readable(x, 2) }, 1<<21, 1<<21+1),
 		"ReadClose":       sides(func(p *Params, x int) bool { return p.readsAsMuch(x, 100) }, 90, 89),
+		"BehindShare":     sides(func(p *Params, x int) bool { s := sampled(8, x); return p.untilSampling(s).Len() < s.Len() }, 2, 3),
 		"LongCount":       sides(onceMore, 3, 4),
 		"StackLayers":     sides(func(p *Params, x int) bool { return isStack(p, x, 0.4, 10, 0, true) }, 3, 4),
 		"SmallSupport":    sides(func(p *Params, x int) bool { return isStack(p, 3, float64(x)/100, 10, 0, true) }, 49, 50),
@@ -70,6 +71,20 @@ func kindsOfLayers(p *Params, kinds, shared int) int {
 		starts = append(starts, s.Len())
 	}
 	return len(p.layerKinds(s, starts))
+}
+
+// sampled has so many mixers in front of the sampling and behind it.
+func sampled(before, behind int) *Sequence {
+	s := &Sequence{}
+	for k := range before + behind {
+		s.add(0, norm)
+		s.add(1, mixer)
+		s.add(2, activation)
+		if k == before-1 {
+			s.add(3, sample)
+		}
+	}
+	return s
 }
 
 // onceMore asks whether a name that occurs once more than twice as often as another one supports the other one's count.

@@ -12,15 +12,16 @@ type Role = classify.Role
 
 // The roles that decide something here.
 const (
-	other      = classify.RoleOther
-	norm       = classify.RoleNorm
-	mixer      = classify.RoleMixer
-	product    = classify.RoleProduct
-	moe        = classify.RoleMoE
-	embed      = classify.RoleEmbed
-	sample     = classify.RoleSample
-	activation = classify.RoleActivation
-	backward   = classify.RoleBackward
+	other       = classify.RoleOther
+	norm        = classify.RoleNorm
+	mixer       = classify.RoleMixer
+	product     = classify.RoleProduct
+	moe         = classify.RoleMoE
+	embed       = classify.RoleEmbed
+	sample      = classify.RoleSample
+	activation  = classify.RoleActivation
+	elementwise = classify.RoleElementwise
+	backward    = classify.RoleBackward
 )
 
 // interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused norm, two
