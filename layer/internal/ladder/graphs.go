@@ -42,7 +42,7 @@ func (w *Work) passesFromGraphs(seg stretch, model *Model) ([]Span, Finding, boo
 	var memo segment.Memo[bool]
 	for _, r := range replays {
 		s := w.sequenceOf(seg.kernels[r.from:r.to])
-		if memo.Get(s.ID, func() bool { return w.isStack(s, model) }) {
+		if memo.Get(s.Base, func() bool { return w.isStack(s, model) }) {
 			full = append(full, r)
 			kernels += r.to - r.from
 		}

@@ -23,8 +23,8 @@ func (w *Work) judge(results []Result, m *Model) {
 			continue
 		}
 		known, ok := doubts[r.st]
-		if !ok || !slices.Equal(known.ids, r.Seq.ID) {
-			known = judged{r.Seq.ID, Params.Doubt(r.Seq, r.st, guessed)}
+		if !ok || !slices.Equal(known.names, r.Seq.Base) {
+			known = judged{r.Seq.Base, Params.Doubt(r.Seq, r.st, guessed)}
 			doubts[r.st] = known
 		}
 		d := known.doubts
@@ -56,7 +56,7 @@ func (w *Work) judge(results []Result, m *Model) {
 
 // judged is what was said against the layers of a sequence of names.
 type judged struct {
-	ids    []int32
+	names  []int32
 	doubts segment.Doubts
 }
 

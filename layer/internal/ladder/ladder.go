@@ -67,7 +67,7 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 
 // assignWhole finds the layers of whole passes by their own repeats.
 func (w *Work) assignWhole(results []Result, m *Model) {
-	var memo segment.Memo[int] // passes of equal kernels (graph replays) have equal layers
+	var memo segment.Memo[int] // passes of equal kernels have equal layers, whatever tiles they run
 	for p := range results {
 		if w.Ended() != nil {
 			return
@@ -80,7 +80,7 @@ func (w *Work) assignWhole(results []Result, m *Model) {
 		if r.LayerEvidence != "none" {
 			continue
 		}
-		if q := memo.Get(r.Seq.ID, func() int { return p }); q != p {
+		if q := memo.Get(r.Seq.Base, func() int { return p }); q != p {
 			if first := &results[q]; first.st != nil && first.Cut == Uncut {
 				w.byStructure(r, first.st, first.LayerEvidence, first.LayerConf)
 			}
@@ -259,7 +259,7 @@ func voteLayers(results []Result) int {
 	var memo segment.Memo[int]
 	for p := range results {
 		s := results[p].Seq
-		n := memo.Get(s.ID, func() int { return Params.Number(s) })
+		n := memo.Get(s.Base, func() int { return Params.Number(s) })
 		if n >= 2 {
 			if votes[n] == 0 {
 				voters = append(voters, s)

@@ -64,7 +64,7 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 			return nil
 		}
 		part := s.Slice(from, to)
-		f := memo.Get(part.ID, func() segment.Stack { return Params.StackIn(part, given) })
+		f := memo.Get(part.Base, func() segment.Stack { return Params.StackIn(part, given) })
 		if f.N > 0 {
 			b.votes[f.N]++
 			weights[f.N] += to - from
