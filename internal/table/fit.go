@@ -20,6 +20,11 @@ func (f *fixed) fit(room int) []*fixed {
 	if f = f.withoutEmpty(); f.squeeze(room) || len(f.cols) == 1 {
 		return []*fixed{f}
 	}
+	if f.gap = narrowGap; f.squeeze(room) {
+		return []*fixed{f}
+	}
+	f.gap = gap
+	f.squeeze(room)
 	return f.divide(room)
 }
 
@@ -81,7 +86,7 @@ func (f *fixed) withoutEmpty() *fixed {
 
 // only is the table with only these columns.
 func (f *fixed) only(keep []int) *fixed {
-	out := &fixed{rows: make([][][]string, len(f.rows))}
+	out := &fixed{gap: f.gap, rows: make([][][]string, len(f.rows))}
 	for _, i := range keep {
 		out.cols, out.titles, out.cells, out.width = append(out.cols, f.cols[i]), append(out.titles, f.titles[i]), append(out.cells, f.cells[i]), append(out.width, f.width[i])
 	}

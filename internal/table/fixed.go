@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// gap stands between two columns.
-const gap = "  "
+// gap stands between two columns, narrowGap where that keeps a table in one piece.
+const gap, narrowGap = "  ", " "
 
 // WriteText writes the table in fixed width: the titles, a rule, the rows; two
 // spaces between columns and none at the ends of lines. Widths count
@@ -71,11 +71,12 @@ type fixed struct {
 	rows   [][][]string // row, column, line; nil for a rule
 	cells  []int        // how wide the cells of each column are
 	width  []int        // of each column
+	gap    string
 }
 
 // layout cuts the cells at the columns' own limits, unless they are fitted to a width.
 func (t *Table) layout(fitted bool) *fixed {
-	f := &fixed{cols: t.cols, titles: make([]string, len(t.cols)), rows: make([][][]string, len(t.rows)), cells: make([]int, len(t.cols))}
+	f := &fixed{gap: gap, cols: t.cols, titles: make([]string, len(t.cols)), rows: make([][][]string, len(t.rows)), cells: make([]int, len(t.cols))}
 	for i, c := range t.cols {
 		f.titles[i] = Clean(c.Title)
 	}
@@ -123,7 +124,7 @@ func (c *Column) cut(s string, max int) string {
 
 // total is the width of a line.
 func (f *fixed) total() int {
-	n := len(gap) * (len(f.cols) - 1)
+	n := len(f.gap) * (len(f.cols) - 1)
 	for _, w := range f.width {
 		n += w
 	}
@@ -182,7 +183,7 @@ func (f *fixed) line(b *strings.Builder, cell func(col int) string) {
 	var l strings.Builder
 	for i, c := range f.cols {
 		if i > 0 {
-			l.WriteString(gap)
+			l.WriteString(f.gap)
 		}
 		s := cell(i)
 		pad := strings.Repeat(" ", f.width[i]-utf8.RuneCountInString(s))

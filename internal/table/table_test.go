@@ -179,15 +179,20 @@ func TestWriteFit(t *testing.T) {
 			"--------------------------------\n" +
 			"a_ker...name  12.5  ...2 forward\n" +
 			"                    short\n"},
-		{31, "" + // the columns below each other instead
-			"Kernel                       us\n" +
+		{31, "" + // but for the space between columns
+			"Kernel         us Line\n" +
 			"-------------------------------\n" +
-			"a_kernel_with_a_long_name  12.5\n" +
+			"a_ker...name 12.5 ...12 forward\n" +
+			"                  short\n"},
+		{29, "" + // the columns below each other instead
+			"Kernel                     us\n" +
+			"-----------------------------\n" +
+			"a_kernel_w..._long_name  12.5\n" +
 			"\n" +
-			"Kernel          Line\n" +
-			"-------------------------------\n" +
-			"a_kern..._name  ...y:12 forward\n" +
-			"                short\n"},
+			"Kernel         Line\n" +
+			"-----------------------------\n" +
+			"a_ker..._name  ...:12 forward\n" +
+			"               short\n"},
 	} {
 		var b strings.Builder
 		if err := tab.WriteFit(&b, c.width); err != nil {

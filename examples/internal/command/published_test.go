@@ -1,7 +1,11 @@
 package command_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,6 +56,12 @@ var publishedLines = []struct{ line, says string }{
 	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url http://127.0.0.1:31026 --num-steps 5 --profile-by-stage", "mapping"},
 	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url http://127.0.0.1:31026 --mapping-output-dir /path/to/mapping_live --formal-output-dir /path/to/formal_live --mapping-profile-prefix linear_w1_decode --formal-profile-prefix tree_w7_b64_decode --profile-workload decode --warmup-steps 10 --num-steps 5", "mapping"},
 
+	{"analyze_llm_torch_profile.py --framework trtllm --url http://127.0.0.1:8000 --output-dir /shared/path --num-steps 5 --no-profile-by-stage --profile-workload both", "##### decode"},
+	{"analyze_llm_torch_profile.py --framework trtllm --url http://127.0.0.1:8000 --output-dir /shared/path --num-steps 5 --no-profile-by-stage", "Framework: TensorRT-LLM"},
+	{"analyze_llm_torch_profile.py --framework trtllm --mapping-url http://127.0.0.1:8000 --formal-url http://127.0.0.1:8001 --mapping-output-dir /shared/path --formal-output-dir /shared/formal --num-steps 5 --no-profile-by-stage", "mapping"},
+	{"analyze_llm_torch_profile.py --input /shared/path/trace.json", "Kernel Table"},
+	{"analyze_llm_torch_profile.py --framework tokenspeed --url http://127.0.0.1:8000 --output-dir /path/to/tokenspeed_profile --num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both", "Framework: TokenSpeed"},
+
 	{"render_triage_markdown_bundle.py --analysis-root /path/to/runs --output /path/to/runs/bundle.md", ""},
 	{"make_trtllm_py_executor_override.py --source /path/to/original/py_executor.py --output /path/to/py_executor_with_stack.py", ""},
 	{"probe_llm_server.py --url http://127.0.0.1:30000 --requests 3 --max-tokens 8 --timeout 5 --prompt one", `"latency`},
@@ -63,28 +73,45 @@ var publishedLines = []struct{ line, says string }{
 	{"analyze_host_overhead.py --mock", "run"},
 }
 
-// vllmServer answers as vLLM does whose profiler writes into dir, these traces one after the other.
-func vllmServer(t *testing.T, dir string, traces ...string) string {
+// openAIServer answers as a server does that has OpenAI's routes. At the end of each window it leaves one of these traces, the next one each time, as its
+// framework does: vLLM under a name of its own in the folder of its launch, TensorRT-LLM under the same name there each time, TokenSpeed where it is told to; of
+// the latter two as many ranks as their traces speak of.
+func openAIServer(t *testing.T, framework, dir string, traces ...string) string {
 	var mu sync.Mutex
 	n := 0
+	var told struct {
+		Dir string `json:"output_dir"`
+		ID  string `json:"profile_id"`
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		switch r.URL.Path {
-		case "/v1/models":
+		switch path := r.URL.Path; {
+		case path == "/v1/models":
 			fmt.Fprint(w, `{"object": "list", "data": [{"id": "Qwen/Qwen3-8B", "object": "model"}]}`)
-		case "/version":
+		case path == "/version" && framework != "tokenspeed":
 			fmt.Fprint(w, `{"version": "0.13.0"}`)
-		case "/v1/chat/completions", "/v1/completions":
+		case path == "/readiness" && framework == "tokenspeed":
+			fmt.Fprint(w, `{"status": "ready"}`)
+		case path == "/v1/chat/completions", path == "/v1/completions":
 			fmt.Fprint(w, `{"choices": [{"message": {"content": "four"}, "text": "four", "finish_reason": "stop"}], "usage": {"prompt_tokens": 4, "completion_tokens": 4}}`)
-		case "/start_profile":
-		case "/stop_profile":
-			text, err := os.ReadFile(traces[n])
-			if err == nil {
-				n = (n + 1) % len(traces)
-				err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("dp0_pp0_tp0_dcp0_ep0_rank0.%d.pt.trace.json.gz", 17+n)), text, 0o666)
+		case path == "/start_profile":
+			if err := json.NewDecoder(r.Body).Decode(&told); err != nil && framework == "tokenspeed" {
+				t.Error(err)
 			}
-			if err != nil {
+		case path == "/stop_profile":
+			text, err := os.ReadFile(traces[n%len(traces)])
+			if err == nil && framework == "trtllm" {
+				text, err = unpacked(text)
+			}
+			for rank := range map[string]int{"vllm": 1, "trtllm": 2, "tokenspeed": 2}[framework] {
+				name := map[string]string{"vllm": filepath.Join(dir, fmt.Sprintf("dp0_pp0_tp0_dcp0_ep0_rank%d.%d.pt.trace.json.gz", rank, 18+n)),
+					"trtllm": filepath.Join(dir, fmt.Sprintf("trace-rank-%d.json", rank)), "tokenspeed": filepath.Join(told.Dir, fmt.Sprintf("%s-TP%d.trace.json.gz", told.ID, rank))}[framework]
+				if err == nil {
+					err = os.WriteFile(name, text, 0o666)
+				}
+			}
+			if n++; err != nil {
 				t.Error(err)
 			}
 		default:
@@ -93,6 +120,14 @@ func vllmServer(t *testing.T, dir string, traces ...string) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+func unpacked(b []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // TestPublishedCommandLines runs them as they are written, but for the paths and addresses, which are this test's, and the waits of a capture, which
@@ -121,7 +156,7 @@ func TestPublishedCommandLines(t *testing.T) {
 	}
 	for _, p := range publishedLines {
 		words := strings.Fields(p.line)
-		vllm := filepath.Dir(livetest.Folder(t))
+		vllm, formal := filepath.Dir(livetest.Folder(t)), filepath.Dir(livetest.Folder(t)) // folders that servers were launched with
 		args := append(slices.Clone(scripts[words[0]]), words[1:]...)
 		live := strings.Contains(p.line, "url ") && args[0] == "triage"
 		for i, a := range args {
@@ -132,7 +167,8 @@ func TestPublishedCommandLines(t *testing.T) {
 				{"/path/to/graph_on_profile_dir", shared("traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")},
 				{"/path/to/eager-mapping", shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz")}, {"/path/to/warmed-graph", shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz")},
 				{"/path/to/original/py_executor.py", executor}, {"/path/to/baseline/trace.sqlite", export}, {"/path/to/target/trace.sqlite", export}, {"/path/to/trace.sqlite", export},
-				{"baseline.sqlite", export}, {"target.sqlite", export}, {"/path/to/vllm_profile", vllm}, {"/path/to/runs", runs},
+				{"baseline.sqlite", export}, {"target.sqlite", export}, {"/path/to/vllm_profile", vllm}, {"/shared/path/trace.json", trace}, {"/shared/path", vllm}, {"/shared/formal", formal},
+				{"/path/to/tokenspeed_profile", livetest.Folder(t)}, {"/path/to/runs", runs},
 				{"/path/to/sglang_profile_live", livetest.Folder(t)}, {"/path/to/mapping_live", livetest.Folder(t)}, {"/path/to/formal_live", livetest.Folder(t)},
 				{"/path/to", dir}, {"analysis.txt", filepath.Join(dir, "analysis.txt")},
 			} {
@@ -141,14 +177,18 @@ func TestPublishedCommandLines(t *testing.T) {
 					break
 				}
 			}
-			if strings.HasPrefix(a, "http://127.0.0.1:8000") {
-				args[i] = vllmServer(t, vllm, shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"), shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz"))
+			if framework := words[min(2, len(words)-1)]; strings.HasPrefix(a, "http://127.0.0.1:8000") && framework == "vllm" {
+				args[i] = openAIServer(t, framework, vllm, shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"), shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz"))
+			} else if strings.HasPrefix(a, "http://127.0.0.1:8000") {
+				args[i] = openAIServer(t, framework, vllm, trace)
+			} else if strings.HasPrefix(a, "http://127.0.0.1:8001") {
+				args[i] = openAIServer(t, framework, formal, trace)
 			} else if strings.HasPrefix(a, "http://") {
 				args[i] = sgl()
 			}
 		}
 		if live {
-			args = append(args, livetest.Fast...)
+			args = append(append(args, livetest.Fast...), "--trace-timeout", "60s")
 		}
 		r := run(t, "", args...)
 		if r.Code != app.ExitOK || !strings.Contains(r.Stdout, p.says) {
