@@ -216,8 +216,12 @@ type ForwardPass struct {
 	Prologue int `json:"prologue"`
 	Epilogue int `json:"epilogue"`
 
-	// Stage is what the pass does: the step annotation says so, or kernels that only decode; StageUnknown where neither does.
+	// Stage is what the pass does: the step annotation says so, or kernels that only decode, or how its model's passes are launched;
+	// StageUnknown where nothing does.
 	Stage Stage `json:"stage"`
+	// StageEvidence says where Stage comes from: "annotation", "kernels", "launches" (a prefill of this kind may hold decodes of other
+	// requests), "" where it is unknown.
+	StageEvidence string `json:"stage_evidence,omitempty"`
 	// Batch counts requests, Tokens the tokens processed in the pass; −1 when unknown.
 	Batch  int   `json:"batch"`
 	Tokens int64 `json:"tokens"`

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/internal/ladder"
+	"github.com/llmstrata/strata/layer/internal/launches"
 )
 
 // What the tokens and the stage of a pass were read from.
@@ -17,6 +18,13 @@ const (
 // minFamilies is how many families of kernels must agree on a number of tokens: one agrees with itself over all layers and can be
 // wrong in all of them (FlashInfer's norm shows 4 and 8 blocks for 16 tokens).
 const minFamilies = 2
+
+// What the stage of a pass was read from.
+const (
+	stageAnnotated  = "annotation"
+	stageOfKernels  = "kernels" // which only decode, or draft, or leave attention out
+	stageOfLaunches = "launches"
+)
 
 // countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block for each token,
 // and attention that exists for one token a request only. What is not certain stays unknown.
@@ -35,11 +43,38 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 		if fp.Tokens < 0 && real && len(r.Second) == 0 {
 			fp.Tokens, fp.TokenEvidence = rows, tokensOfGrids
 		}
-		if fp.Stage == StageUnknown && (w.oneQuery(r) || fp.TokenEvidence == tokensOfGrids && fp.Tokens == 1) {
-			fp.Stage = StageDecode
+		if st := r.Step; fp.Stage != StageUnknown && st != nil && Stage(st.Stage) == fp.Stage {
+			fp.StageEvidence = stageAnnotated
+		} else if fp.Stage != StageUnknown { // a draft model, a rank without requests
+			fp.StageEvidence = stageOfKernels
+		} else if w.oneQuery(r) || fp.TokenEvidence == tokensOfGrids && fp.Tokens == 1 {
+			fp.Stage, fp.StageEvidence = StageDecode, stageOfKernels
 		}
 		if fp.Stage == StageDecode && fp.Batch < 0 && fp.TokenEvidence == tokensOfGrids {
 			fp.Batch = int(fp.Tokens)
+		}
+	}
+	w.stagesOfLaunches(a, results)
+}
+
+// stagesOfLaunches gives stages to the whole passes whose kernels tell none, by how they are launched.
+func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
+	passes := make([]launches.Pass, len(results))
+	for p := range results {
+		fp, r := &a.Passes[p], &results[p]
+		usable := fp.Partial == Whole && len(fp.Layers) > 0 && len(r.Second) == 0
+		passes[p] = launches.Pass{Model: r.Model, Layers: len(fp.Layers), Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
+			Decodes: usable && fp.Stage == StageDecode}
+		for l := range fp.Layers {
+			passes[p].Work += fp.Layers[l].Sum
+		}
+		for k, i := range r.Kernels {
+			passes[p].Generates = passes[p].Generates || r.Layer[k] != None && w.Facts[w.Seq.ID[i]].Role == classify.RoleCacheWrite
+		}
+	}
+	for p, stage := range launches.Stages(passes) {
+		if stage != launches.Unknown {
+			a.Passes[p].Stage, a.Passes[p].StageEvidence = map[launches.Stage]Stage{launches.Decode: StageDecode, launches.Prefill: StagePrefill}[stage], stageOfLaunches
 		}
 	}
 }

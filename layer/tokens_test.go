@@ -2,7 +2,10 @@ package layer_test
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/layer"
@@ -175,5 +178,92 @@ func (c *tokensCase) build() *trace.Trace {
 		kernel("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT", 132)
 	}
 	kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 1)
+	return b.Finish()
+}
+
+// TestStagesOfLaunches: where a model that writes a cache is replayed whole and launched one by one for far longer work, the stages are
+// told; on the other side of each condition they are not.
+func TestStagesOfLaunches(t *testing.T) {
+	const both, none = "prefill decode decode", "unknown unknown unknown"
+	usual := launchCase{replayed: 1, eager: 1, times: 2, cache: true}
+	with := func(edit func(*launchCase)) launchCase { c := usual; edit(&c); return c }
+	for _, tt := range []struct {
+		name string
+		c    launchCase
+		want string
+	}{
+		{"a prefill and two decodes", usual, both},
+		{"not twice as long", with(func(c *launchCase) { c.times = 1.9 }), none},
+		{"no cache is written", with(func(c *launchCase) { c.cache = false }), none},
+		{"nine tenths replayed", with(func(c *launchCase) { c.replayed = 0.9 }), both},
+		{"less", with(func(c *launchCase) { c.replayed = 0.85 }), none},
+		{"a tenth of the prefill replayed", with(func(c *launchCase) { c.eager = 0.9 }), both},
+		{"more", with(func(c *launchCase) { c.eager = 0.85 }), none},
+	} {
+		d := analyze(t, tt.c.build(), layer.Options{NumLayers: tokensLayers})
+		var got []string
+		for p := range d.Passes {
+			fp := &d.Passes[p]
+			got = append(got, string(fp.Stage))
+			if (fp.StageEvidence == "launches") != (fp.Stage != layer.StageUnknown) {
+				t.Errorf("%s: stage %s by %q", tt.name, fp.Stage, fp.StageEvidence)
+			}
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%s: stages %q, want %q", tt.name, s, tt.want)
+		}
+	}
+}
+
+// launchCase is one pass launched one by one and two replays of a graph.
+type launchCase struct {
+	replayed float64 // share of the kernels of a replay that are in the graph
+	eager    float64 // share of the kernels of the first pass that are launched one by one
+	times    float64 // how much longer the first pass's kernels take
+	cache    bool    // keys and values are written
+}
+
+func (c launchCase) build() *trace.Trace {
+	b := trace.NewBuilder()
+	at, corr := int64(1000), trace.CorrelationID(1)
+	call := func(name string) {
+		corr++
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+	}
+	layerNames := []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+		"void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", "void flash::flash_fwd_splitkv_kernel<T>(P)", "nvjet_tst_64x8_64x16_2x1_v_bz_TNT",
+		"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", "nvjet_tst_128x8_64x12_4x1_v_bz_TNT",
+		"void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(P)", "nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT"}
+	if c.cache {
+		layerNames = slices.Insert(layerNames, 3, "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>(P)")
+	}
+	names := []string{"void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)"}
+	for range tokensLayers {
+		names = append(names, layerNames...)
+	}
+	names = append(names, "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)")
+	for pass := range 3 {
+		share, long := c.replayed, 1000.0
+		if pass == 0 {
+			share, long = 1-c.eager, 1000*c.times
+		}
+		graphs := trace.CorrelationID(0)
+		for i, name := range names {
+			own := i >= int(math.Round(share*float64(len(names))))
+			if own {
+				call("cudaLaunchKernel")
+			} else if graphs == 0 {
+				call("cudaGraphLaunch")
+				graphs = corr
+			}
+			of := corr
+			if !own {
+				of = graphs
+			}
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: int64(long), Correlation: of, Stream: 7})
+			at += int64(long) + 100
+		}
+		at += 200_000
+	}
 	return b.Finish()
 }

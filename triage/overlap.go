@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -36,6 +37,7 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Result.Category),
 			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
+		row.Known = a.hiding(f)
 		sites, _ := r.bySite(a.pool, anyOperator)
 		row.PythonScope = a.pool.Sites.Texts[sites[0].Site]
 		if s.besideCompute(a.pool, id) {
@@ -49,7 +51,37 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	if a.OverlapLimit > 0 && len(out) > a.OverlapLimit {
 		out = out[:a.OverlapLimit]
 	}
-	return out, a.overlapNote(s, len(out))
+	return out, a.overlapNote(s, out)
+}
+
+// hiding lists what the catalogue knows of the trace's server that hides such an exchange, as far as it is merged.
+func (a *analysis) hiding(f *activity.Kernel) []string {
+	server := serverKey(a.report.Framework)
+	var out []string
+	for i := range a.Registry.Families {
+		family := &a.Registry.Families[i]
+		hides := fusion.Step{Collectives: family.Exchanges}
+		if server != "" && family.Framework == server && family.Status == fusion.OriginMainline && hides.ByFacts(&f.Parsed, &f.Facts) {
+			out = append(out, family.Pattern)
+		}
+	}
+	return out
+}
+
+// knownWays says what hides the exchanges of the rows, each once.
+func knownWays(rows []OverlapRow) string {
+	var all []string
+	for _, r := range rows {
+		for _, k := range r.Known {
+			if !slices.Contains(all, k) {
+				all = append(all, k)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "Known to hide such exchanges (--catalog NAME has where they are written): " + strings.Join(all, "; ") + ". "
 }
 
 // besideCompute says that a kernel runs on a stream on which compute runs too: without evidence of the contrary they wait for
@@ -72,7 +104,7 @@ func (s *stageWork) besideCompute(p *activity.Pool, kernel int32) bool {
 }
 
 // overlapNote says how far to trust the table.
-func (a *analysis) overlapNote(s *stageWork, rows int) string {
+func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	streams := 0
 	for _, w := range s.parts {
 		used := map[int32]bool{}
@@ -84,7 +116,8 @@ func (a *analysis) overlapNote(s *stageWork, rows int) string {
 		streams = max(streams, len(used))
 	}
 	var b strings.Builder
-	if rows == 0 {
+	b.WriteString(knownWays(rows))
+	if len(rows) == 0 {
 		fmt.Fprintf(&b, "No exposed communication that compute of its own layer could hide, of %.1f%% of the steps or more. ", worthOverlap)
 	}
 	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {

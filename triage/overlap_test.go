@@ -1,6 +1,8 @@
 package triage_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
@@ -60,6 +62,53 @@ func TestOverlapRows(t *testing.T) {
 		// Layers are numbered by the repetition, whose first and last may be cut differently.
 		if least, most := 22*tt.bound, 24*tt.bound; got != tt.want || bound < least || bound > most {
 			t.Errorf("%s: rows %q that gain %d ns, want %q and %d to %d ns (%+v)", tt.name, got, bound, tt.want, least, most, s.Exposure.Rows)
+		}
+	}
+}
+
+// TestOverlapCatalogue: a row names what the catalogue knows of its server that hides that kind of exchange, and nothing else.
+func TestOverlapCatalogue(t *testing.T) {
+	const (
+		dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
+		reduce   = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+		sbo      = "Single-batch overlap (SBO)"
+		async    = "vLLM-origin AsyncTP GEMM + collective overlap"
+	)
+	for _, tt := range []struct {
+		framework, kernel, has, hasNot string
+	}{
+		{"SGLang", dispatch, sbo, async},
+		{"SGLang", reduce, "", sbo},
+		{"vLLM", reduce, async, sbo},
+		{"vLLM", dispatch, "vLLM-origin shared-expert aux-stream overlap", async},
+		{"TensorRT-LLM", dispatch, "TensorRT-LLM multi-stream MoE shared-vs-routed overlap", sbo},
+		{"PyTorch", dispatch, "", sbo},
+	} {
+		b := trace.NewBuilder()
+		at, id := int64(1000), trace.CorrelationID(0)
+		for range 24 {
+			for _, k := range []string{plainNorm, attention, product, tt.kernel} {
+				id++
+				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: trace.KindKernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
+				at += 5000
+			}
+		}
+		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Framework: tt.framework})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Stages[0]
+		if len(s.Overlap) != 1 {
+			t.Errorf("%s %s: %d rows, want one", tt.framework, tt.kernel, len(s.Overlap))
+			continue
+		}
+		known := s.Overlap[0].Known
+		if tt.has == "" && len(known) > 0 || tt.has != "" && !slices.Contains(known, tt.has) || slices.Contains(known, tt.hasNot) {
+			t.Errorf("%s %s: known %q, want %q and not %q", tt.framework, tt.kernel, known, tt.has, tt.hasNot)
+		}
+		if strings.Contains(s.OverlapNote, "Known to hide") != (len(known) > 0) {
+			t.Errorf("%s: the note is %q", tt.framework, s.OverlapNote)
 		}
 	}
 }

@@ -221,6 +221,8 @@ type OverlapRow struct {
 	DepSignal      string  `json:"dep_signal,omitempty"` // what the neighbours say
 	Recommendation string  `json:"recommendation"`
 	HiddenUnder    string  `json:"hidden_under,omitempty"` // what ran beside it for the longest time
+	// Known are the ways of the trace's server to hide such an exchange, by their names in the catalogue; none where the server is unknown.
+	Known []string `json:"known,omitempty"`
 }
 
 // FuseKind says what a fuse row found.

@@ -1,8 +1,12 @@
 package triage_test
 
 import (
+	"bytes"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -40,5 +44,33 @@ func TestCaptureIsAStage(t *testing.T) {
 	}
 	if len(r.Stages) != 1 || r.Stages[0].Stage != string(layer.StageCapture) {
 		t.Errorf("stages %+v, want capture alone", r.Stages)
+	}
+}
+
+// TestStagesWithoutAnnotations: a server's trace without annotations has the stages that its passes show by how they are launched.
+func TestStagesWithoutAnnotations(t *testing.T) {
+	cfg := gen.Config{Seed: 3, Arch: gen.Arch{Layers: gen.Uniform(16, gen.Layer{})},
+		Passes: []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 4096}}}
+	for range 9 {
+		cfg.Passes = append(cfg.Passes, gen.Pass{Mode: gen.FullGraph, Decodes: 1, Context: 4096})
+	}
+	var b bytes.Buffer
+	if err := gen.Write(&b, cfg); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := trace.Read(t.Context(), &b, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := triage.Analyze(t.Context(), input(t, tr, "x"), triage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, s := range r.Stages {
+		got[s.Stage] = s.Steps
+	}
+	if diff := cmp.Diff(map[string]int{"decode": 9, "extend": 1}, got); diff != "" {
+		t.Errorf("stages and steps (-want +got):\n%s", diff)
 	}
 }

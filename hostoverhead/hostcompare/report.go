@@ -89,7 +89,8 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	for _, s := range c.Warnings {
 		fmt.Fprintf(b, "  warning: %s\n", s)
 	}
-	fmt.Fprintf(b, "\nPer step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps)
+	fmt.Fprintf(b, "\nIterations: %s; %s.\n", c.Baseline.basis(), c.Target.basis())
+	fmt.Fprintf(b, "Per step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps)
 	deltaTable(b, c.Figures, len(c.Figures), "figure")
 	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != ConclusionImpossible {
 		fmt.Fprintf(b, "\nTop regressions:\n")
@@ -124,4 +125,9 @@ func sizeWord(n int) string {
 		return "unknown"
 	}
 	return strconv.Itoa(n)
+}
+
+// basis says of how many iterations the figures are.
+func (r *Run) basis() string {
+	return fmt.Sprintf("%s %d, %d of them in the benchmark", r.Label, r.Iterations, r.BenchIters)
 }

@@ -110,6 +110,7 @@ var Layers = Layering{
 	"layer/internal/segment":    {"classify"},
 	"layer/internal/ladder":     {"profile", "classify", "trace", "internal/framework", "layer/internal/segment"},
 	"layer/internal/operator":   {"internal/opname"},
+	"layer/internal/launches":   {},
 	"internal/testdata":         {},
 }
 

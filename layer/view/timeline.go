@@ -262,6 +262,9 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	if fp.FromEnd {
 		r.Note = join("layers count from the end, N unknown", r.Note)
 	}
+	if fp.StageEvidence == "launches" {
+		r.Note = join("stage by launches", r.Note)
+	}
 	if 2*fp.Replay > fp.Kernels {
 		r.Note = join("graph replay", r.Note)
 	}

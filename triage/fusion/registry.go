@@ -161,6 +161,8 @@ type Family struct {
 	Framework   string   `json:"framework"` // where it comes from
 	Identifiers []string `json:"identifiers"`
 	Cues        []string `json:"cues"` // signs that are not identifiers
+	// Exchanges are the kinds of exchange between GPUs that an overlap family hides, in the words of [Step.Collectives].
+	Exchanges   []string `json:"exchanges,omitempty"`
 	Paths       []string `json:"paths"`
 	Description string   `json:"description"`
 }
@@ -221,6 +223,13 @@ func LoadFamilies(r io.Reader) ([]Family, error) {
 			return nil, fmt.Errorf("%w: family %q has no pattern or description", ErrRegistry, f.ID)
 		case f.Kind != "fused" && f.Kind != "overlap":
 			return nil, fmt.Errorf("%w: family %q: kind %q", ErrRegistry, f.ID, f.Kind)
+		case len(f.Exchanges) > 0 && f.Kind != "overlap":
+			return nil, fmt.Errorf("%w: family %q hides exchanges and is %q", ErrRegistry, f.ID, f.Kind)
+		}
+		for _, c := range f.Exchanges {
+			if _, ok := collectiveNames[c]; !ok {
+				return nil, fmt.Errorf("%w: family %q: exchange %q", ErrRegistry, f.ID, c)
+			}
 		}
 		seen[f.ID] = true
 	}

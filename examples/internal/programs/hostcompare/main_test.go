@@ -2,6 +2,7 @@ package hostcompare
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,6 +71,25 @@ func TestSyntheticPair(t *testing.T) {
 		if d.CI == nil || d.CI[0] > d.DeltaUS || d.CI[1] < d.DeltaUS {
 			t.Errorf("%s: Δ %v outside its interval %v", d.Op, d.DeltaUS, d.CI)
 		}
+	}
+}
+
+// TestTextNamesItsSteps: the text says, as the document does, how many iterations there are and how many of them count.
+func TestTextNamesItsSteps(t *testing.T) {
+	path := apptest.Export(t, nsysgen.Default(1))
+	var doc struct {
+		Baseline struct {
+			Bench      int `json:"bench_iterations"`
+			Iterations int
+		}
+	}
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--baseline", path, "--target", path, "--format", "json").Stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	b := &doc.Baseline
+	want := fmt.Sprintf(" %d, %d of them in the benchmark", b.Iterations, b.Bench)
+	if text := apptest.MustRun(t, program(), "--baseline", path, "--target", path).Stdout; b.Iterations < b.Bench || b.Bench == 0 || strings.Count(text, want) != 2 {
+		t.Errorf("want %q twice in\n%.600s", want, text)
 	}
 }
 

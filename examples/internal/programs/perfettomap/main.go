@@ -152,6 +152,17 @@ func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 	return openUI(ctx, env, s, pm, o, m)
 }
 
+// kernels counts the GPU activities that are kernels, without copies and sets.
+func kernels(a *layer.Device) int {
+	n := 0
+	for i := range a.NumKernels() {
+		if a.Kernel(i).Event().Kind() == trace.KindKernel {
+			n++
+		}
+	}
+	return n
+}
+
 // write prints the map.
 func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
 	if env.Format == "json" {
@@ -162,7 +173,8 @@ func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
 	if anchor == "" {
 		anchor = "none"
 	}
-	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s (%d kernels), boundaries: %s\n", table.Clean(env.TraceName()), name, anchor, a.NumAnchors, a.Analysis().Boundaries)
+	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s, boundaries: %s\nGPU kernels: %d, anchor blocks: %d\n", table.Clean(env.TraceName()), name, anchor, a.Analysis().Boundaries,
+		kernels(a), a.NumAnchors)
 	for _, e := range a.Evidence {
 		fmt.Fprintf(env.Stdout, "Evidence for %s: %s\n", e.For, e.Detail)
 	}

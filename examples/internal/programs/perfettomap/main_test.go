@@ -84,6 +84,15 @@ func TestFiguresOfThePublishedScript(t *testing.T) {
 	apptest.SameFigures(t, "time range", strings.Fields(line.FindString(string(golden))), strings.Fields(line.FindString(r.Stdout)))
 }
 
+// TestHeadCountsKernelsAndAnchors: the map's head has the line of the published one.
+func TestHeadCountsKernelsAndAnchors(t *testing.T) {
+	r := apptest.MustRun(t, program(quiet()), "--anchor-kernel", "FusedAddRMSNormKernel")
+	m := regexp.MustCompile(`(?m)^GPU kernels: (\d+), anchor blocks: (\d+)$`).FindStringSubmatch(r.Stdout)
+	if m == nil || m[1] == "0" || m[2] == "0" {
+		t.Errorf("%q of\n%.400s", m, r.Stdout)
+	}
+}
+
 // document is what other tools read of the JSON output.
 type document struct {
 	TraceStartNS int64 `json:"trace_start_ns"`

@@ -67,7 +67,7 @@ func program() app.Program {
 			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
 			fs.StringVar(&o.framework, "framework", "", "`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
 			fs.StringVar(&o.model, "model", "", "model `NAME`; empty: from server_args.json")
-			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json")
+			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json, file names or the trace, else unknown")
 			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
 			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
 			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of the overlap table; 0: all")
