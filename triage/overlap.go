@@ -9,8 +9,8 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/triage/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // Verdict and advice of the rows that the exposure ledger gives.
@@ -37,7 +37,7 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Result.Category),
 			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
-		row.Known = a.hiding(f)
+		row.Known = chain.Hiding(a.Registry, serverKey(a.report.Framework), f)
 		sites, _ := r.bySite(a.pool, anyOperator)
 		row.PythonScope = a.pool.Sites.Texts[sites[0].Site]
 		if s.besideCompute(a.pool, id) {
@@ -52,36 +52,6 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		out = out[:a.OverlapLimit]
 	}
 	return out, a.overlapNote(s, out)
-}
-
-// hiding lists what the catalogue knows of the trace's server that hides such an exchange, as far as it is merged.
-func (a *analysis) hiding(f *activity.Kernel) []string {
-	server := serverKey(a.report.Framework)
-	var out []string
-	for i := range a.Registry.Families {
-		family := &a.Registry.Families[i]
-		hides := fusion.Step{Collectives: family.Exchanges}
-		if server != "" && family.Framework == server && family.Status == fusion.OriginMainline && hides.ByFacts(&f.Parsed, &f.Facts) {
-			out = append(out, family.Pattern)
-		}
-	}
-	return out
-}
-
-// knownWays says what hides the exchanges of the rows, each once.
-func knownWays(rows []OverlapRow) string {
-	var all []string
-	for _, r := range rows {
-		for _, k := range r.Known {
-			if !slices.Contains(all, k) {
-				all = append(all, k)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return "Known to hide such exchanges (--catalog NAME has where they are written): " + strings.Join(all, "; ") + ". "
 }
 
 // besideCompute says that a kernel runs on a stream on which compute runs too: without evidence of the contrary they wait for
@@ -116,7 +86,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 		streams = max(streams, len(used))
 	}
 	var b strings.Builder
-	b.WriteString(knownWays(rows))
+	b.WriteString(chain.KnownWays(rows, func(r OverlapRow) []string { return r.Known }))
 	if len(rows) == 0 {
 		fmt.Fprintf(&b, "No exposed communication that compute of its own layer could hide, of %.1f%% of the steps or more. ", worthOverlap)
 	}
@@ -143,15 +113,12 @@ func outsideLayers(x *Exposure) int64 {
 	return 0
 }
 
-// mostTime is more than half.
-const mostTime = 0.5
+const mostTime = 0.5 // more is most
 
 // howToMap says what would give the stage's kernels source lines.
 func howToMap(s *stageWork) string {
-	for _, w := range s.parts {
-		if w.Trace.LaneLen(trace.LanePython) > 0 || w.HasCallStacks() {
-			return "give a mapping trace (CUDA graphs off) for one"
-		}
+	if slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.LaneLen(trace.LanePython) > 0 || w.HasCallStacks() }) {
+		return "give a mapping trace (CUDA graphs off) for one"
 	}
 	return "this trace holds no Python frames: record with stacks (with_stack), or give a mapping trace that has them"
 }

@@ -215,14 +215,13 @@ type OverlapRow struct {
 	ExclusiveRatio float64 `json:"exclusive_ratio"` // of the row's own time
 	HiddenRatio    float64 `json:"hidden_ratio"`
 	// BoundNS is the most that can be gained, BoundPct as a share of the steps.
-	BoundNS        int64   `json:"bound_ns"`
-	BoundPct       float64 `json:"bound_pct"`
-	DepRisk        string  `json:"dep_risk,omitempty"`   // of the published rule: "low", "high" or "unclear"
-	DepSignal      string  `json:"dep_signal,omitempty"` // what the neighbours say
-	Recommendation string  `json:"recommendation"`
-	HiddenUnder    string  `json:"hidden_under,omitempty"` // what ran beside it for the longest time
-	// Known are the ways of the trace's server to hide such an exchange, by their names in the catalogue; none where the server is unknown.
-	Known []string `json:"known,omitempty"`
+	BoundNS        int64    `json:"bound_ns"`
+	BoundPct       float64  `json:"bound_pct"`
+	DepRisk        string   `json:"dep_risk,omitempty"`   // of the published rule: "low", "high" or "unclear"
+	DepSignal      string   `json:"dep_signal,omitempty"` // what the neighbours say
+	Recommendation string   `json:"recommendation"`
+	HiddenUnder    string   `json:"hidden_under,omitempty"` // what ran beside it for the longest time
+	Known          []string `json:"known,omitempty"`        // the server's ways to hide such an exchange, by their names in the catalogue
 }
 
 // FuseKind says what a fuse row found.
