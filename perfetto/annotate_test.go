@@ -129,7 +129,7 @@ func annotated(t *testing.T, src, dst string) {
 }
 
 func TestAnnotateKeepsEveryOriginalByte(t *testing.T) {
-	for _, src := range realTraces(t) {
+	for _, src := range testdata.Spread(t, realTraces(t)) {
 		t.Run(filepath.Base(src), func(t *testing.T) {
 			annotated(t, src, filepath.Join(t.TempDir(), filepath.Base(src)))
 		})

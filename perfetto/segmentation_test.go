@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
@@ -52,7 +53,7 @@ func analyze(t *testing.T, tr *trace.Trace) *layer.Device {
 // the window cuts can be sliced only together with others: where its layers
 // begin is known by comparison with a whole one.
 func TestSlicesKeepTheSegmentation(t *testing.T) {
-	for _, src := range realTraces(t) {
+	for _, src := range testdata.Spread(t, realTraces(t)) {
 		t.Run(filepath.Base(src), func(t *testing.T) { sliceAll(t, src, open(t, src)) })
 	}
 }

@@ -99,7 +99,7 @@ func TestTracksShowHalves(t *testing.T) {
 // nothing of what is read from it. On every real trace, and with the tracks that
 // users get.
 func TestAnnotatedCopiesGiveTheSameAnalysis(t *testing.T) {
-	for _, src := range realTraces(t) {
+	for _, src := range testdata.Spread(t, realTraces(t)) {
 		t.Run(filepath.Base(src), func(t *testing.T) {
 			tr := open(t, src)
 			a := analyze(t, tr)

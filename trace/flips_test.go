@@ -23,12 +23,15 @@ var flipped = []string{
 }
 
 // flipsEach is how many bits of each file are flipped one at a time, plain and
-// compressed: 10 000 in all, fewer in -short.
+// compressed: 2 000 in all, 10 000 with STRATA_ALL, fewer in -short.
 func flipsEach() int {
 	if testing.Short() {
 		return 20
 	}
-	return 1000
+	if testdata.Everything() {
+		return 1000
+	}
+	return 200
 }
 
 // TestFlips flips single bits of real traces. A flip in the plain text costs two

@@ -108,7 +108,7 @@ func ns(t *testing.T, raw json.RawMessage) int64 {
 // TestRealFilesAgainstEncodingJSON: counts by phase and category, and the exact
 // start and duration of every stored event, equal an independent reading.
 func TestRealFilesAgainstEncodingJSON(t *testing.T) {
-	for _, path := range torchFiles(t) {
+	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			var doc struct{ TraceEvents []jsonEvent }
 			if err := json.Unmarshal(unpacked(t, path), &doc); err != nil {
@@ -481,7 +481,7 @@ func TestReaderErrorPassesThrough(t *testing.T) {
 
 // TestReaderSeesWhatATraceStores: the streaming reader and the columns agree.
 func TestReaderSeesWhatATraceStores(t *testing.T) {
-	for _, path := range torchFiles(t) {
+	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)

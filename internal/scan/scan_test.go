@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // record is an event as text, every field of it.
@@ -123,7 +124,7 @@ func load(tb testing.TB, path string) []byte {
 }
 
 func TestRealFilesParallelEqualsSequential(t *testing.T) {
-	for _, path := range torchFiles(t) {
+	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		data := load(t, path)
 		if testing.Short() && len(data) > 2<<20 {
 			continue // the race detector takes a minute over the large ones

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,6 +74,35 @@ func SharedGlob(tb testing.TB, pattern string) []string {
 		tb.Skipf("SKIPPED, NOT CHECKED: reference data missing: %s", full)
 	}
 	return paths
+}
+
+// Everything says that tests leave nothing out for the sake of time: STRATA_ALL
+// is set. Otherwise those that repeat one check on many inputs take a part.
+func Everything() bool { return os.Getenv("STRATA_ALL") != "" }
+
+// Large is the size in bytes from which on a reference trace is read by a third
+// of the tests only.
+const Large = 1e6
+
+// Spread leaves out two thirds of the large files among paths, other ones for
+// each test, so that every file is read by some tests of a package, and all files
+// by every test where [Everything] is set. Six of the 26 traces are large, and
+// take most of the time.
+func Spread(tb testing.TB, paths []string) []string {
+	tb.Helper()
+	if Everything() {
+		return paths
+	}
+	first := int(crc32.ChecksumIEEE([]byte(tb.Name())))
+	large := 0
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		info, err := os.Stat(path)
+		if err != nil || info.Size() < Large {
+			return false
+		}
+		large++
+		return (first+large)%3 != 0
+	})
 }
 
 // findRoot walks up from dir to the directory whose go.mod declares Module.

@@ -84,3 +84,40 @@ func sameFile(a, b string) (bool, error) {
 	}
 	return os.SameFile(fa, fb), nil
 }
+
+// TestSpread: small files are read by all tests, each large one by a third of them, all of them with STRATA_ALL.
+func TestSpread(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i, size := range []int64{1, testdata.Large - 1, testdata.Large, testdata.Large, testdata.Large, testdata.Large, testdata.Large, testdata.Large} {
+		path := filepath.Join(dir, string(rune('a'+i)))
+		write(t, path, "")
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	t.Setenv("STRATA_ALL", "")
+	read := map[string]int{}
+	const tests = 30
+	for i := range tests {
+		t.Run(string(rune('A'+i)), func(t *testing.T) {
+			kept := testdata.Spread(t, paths)
+			if len(kept) != 4 {
+				t.Errorf("%d files, want two small and two of six large ones", len(kept))
+			}
+			for _, k := range kept {
+				read[filepath.Base(k)]++
+			}
+		})
+	}
+	for i, path := range paths {
+		if n := read[filepath.Base(path)]; i < 2 && n != tests || i >= 2 && (n == 0 || n == tests) {
+			t.Errorf("file %d is read by %d of %d tests", i, n, tests)
+		}
+	}
+	t.Setenv("STRATA_ALL", "1")
+	if kept := testdata.Spread(t, paths); len(kept) != len(paths) {
+		t.Errorf("%d of %d files with STRATA_ALL", len(kept), len(paths))
+	}
+}

@@ -59,7 +59,7 @@ func TestWriteReadsBack(t *testing.T) {
 	if len(paths) < 25 {
 		t.Fatalf("%d traces", len(paths))
 	}
-	for _, path := range paths {
+	for _, path := range testdata.Spread(t, paths) {
 		if testing.Short() && !strings.Contains(path, "decode-graph") && !strings.Contains(path, "2gpu") {
 			continue
 		}

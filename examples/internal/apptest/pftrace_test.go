@@ -31,7 +31,7 @@ func TestPftraceSameDocuments(t *testing.T) {
 		t.Skip("runs three programs on all reference traces in four forms")
 	}
 	compared := 0
-	for _, path := range testdata.SharedGlob(t, "traces/torch/*.json*") {
+	for _, path := range testdata.Spread(t, testdata.SharedGlob(t, "traces/torch/*.json*")) {
 		doc := unpacked(t, path)
 		if !strings.Contains(strings.ToLower(string(doc)), `"kernel"`) {
 			continue // no GPU work
