@@ -17,7 +17,7 @@ type tally struct {
 	windows []interval.Span // of the steady steps, in order, disjoint
 	tp      int
 	byName  map[string]*tallied
-	spans   map[trace.ThreadIndex][]interval.Span // for union
+	spans   map[trace.ThreadIndex][]interval.Span // for union; see cover
 }
 
 type tallied struct {
@@ -41,13 +41,19 @@ func (t *tally) at(x trace.Time) int {
 }
 
 func (t *tally) add(name, source, place string, step int, ns int64) {
+	o := t.of(name, source, place)
+	o.ns[step] += ns
+	o.count++
+}
+
+// of is the operation of a name; source and place are those where it first occurred.
+func (t *tally) of(name, source, place string) *tallied {
 	o := t.byName[name]
 	if o == nil {
 		o = &tallied{ns: make([]int64, len(t.windows)), source: source, place: place}
 		t.byName[name] = o
 	}
-	o.ns[step] += ns
-	o.count++
+	return o
 }
 
 // addRanges adds the annotations that start in a steady step, steps themselves
@@ -71,25 +77,51 @@ func (t *tally) addRanges() {
 				source = opener(e)
 			}
 			t.add(name, source, n.enter(name, timeline.SpanOf(e)), i, int64(e.Duration()))
-			t.spans[e.Thread()] = append(t.spans[e.Thread()], timeline.SpanOf(e))
+			t.cover(e)
 		}
 	}
 	if len(t.byName) > 0 {
 		return
 	}
+	t.addFrames()
+}
+
+// addFrames adds the Python frames that start in a steady step. There are millions, of a few hundred names, each of which is read once.
+func (t *tally) addFrames() {
+	byID := map[trace.NameID]*tallied{}
 	for e := range t.w.host(trace.LanePython) {
 		i := t.at(e.Start())
-		if i < 0 || e.Parent().Valid() && e.Parent().NameID() == e.NameID() {
+		if i < 0 {
+			continue
+		}
+		p := e.Parent()
+		if p.Valid() && p.NameID() == e.NameID() {
 			continue // recursion counts once
 		}
-		source, _ := names.SplitFrame(e.Name())
-		place := ""
-		if p := e.Parent(); p.Valid() {
-			place = names.WithoutLine(p.Name())
+		o := byID[e.NameID()]
+		if o == nil {
+			source, _ := names.SplitFrame(e.Name())
+			place := ""
+			if p.Valid() {
+				place = names.WithoutLine(p.Name())
+			}
+			o = t.of(names.WithoutLine(e.Name()), source, place)
+			byID[e.NameID()] = o
 		}
-		t.add(names.WithoutLine(e.Name()), source, place, i, int64(e.Duration()))
-		t.spans[e.Thread()] = append(t.spans[e.Thread()], timeline.SpanOf(e))
+		o.ns[i] += int64(e.Duration())
+		o.count++
+		t.cover(e)
 	}
+}
+
+// cover notes the time of a range for the union. Ranges come by start, and most lie inside another one.
+func (t *tally) cover(e trace.Event) {
+	s, list := timeline.SpanOf(e), t.spans[e.Thread()]
+	if n := len(list); n > 0 && s.Start >= list[n-1].Start && s.Start <= list[n-1].End {
+		list[n-1].End = max(list[n-1].End, s.End)
+		return
+	}
+	t.spans[e.Thread()] = append(list, s)
 }
 
 // opener is the innermost frame around all of a range: what opens it, not the library's function that does.
