@@ -79,10 +79,12 @@ func rewrite(ctx context.Context, src, dst string, write func(in *source, out *b
 		return fmt.Errorf("perfetto: %w", err)
 	}
 	return f.Finish(func() error {
-		comp, err := compressor(packing(dst, in.Format()), f)
+		packed, err := compressor(packing(dst, in.Format()), f)
 		if err != nil {
 			return err
 		}
+		comp := newBehind(packed)
+		defer comp.stop()
 		out := bufio.NewWriterSize(&contextWriter{ctx, comp}, 1<<16)
 		if err := write(in, out); err != nil {
 			return err
@@ -130,7 +132,7 @@ func packing(name string, like decompress.Format) decompress.Format {
 func compressor(f decompress.Format, w io.Writer) (io.WriteCloser, error) {
 	switch f {
 	case decompress.Gzip:
-		return gzip.NewWriter(w), nil
+		return gzip.NewWriterLevel(w, gzip.BestSpeed)
 	case decompress.Zstd:
 		// One goroutine: the same input gives the same bytes, and memory stays small.
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))

@@ -1,0 +1,75 @@
+package perfetto
+
+import (
+	"io"
+	"sync/atomic"
+)
+
+// behindBlock is how many bytes are handed over at once: a few milliseconds of compression.
+const behindBlock = 256 << 10
+
+// behind compresses in a goroutine of its own, while the next text is read and looked through. What is written is the same.
+type behind struct {
+	w      io.WriteCloser
+	buf    []byte
+	blocks chan []byte // to be written
+	free   chan []byte // written
+	done   chan struct{}
+	failed atomic.Pointer[error]
+}
+
+func newBehind(w io.WriteCloser) *behind {
+	b := &behind{w: w, buf: make([]byte, 0, behindBlock), blocks: make(chan []byte, 1), free: make(chan []byte, 2), done: make(chan struct{})}
+	b.free <- make([]byte, 0, behindBlock)
+	b.free <- make([]byte, 0, behindBlock)
+	go func() {
+		defer close(b.done)
+		for p := range b.blocks {
+			if b.failed.Load() == nil {
+				if _, err := w.Write(p); err != nil {
+					b.failed.Store(&err)
+				}
+			}
+			b.free <- p[:0]
+		}
+	}()
+	return b
+}
+
+// Write implements io.Writer. It reports what an earlier block met.
+func (b *behind) Write(p []byte) (int, error) {
+	for n := 0; n < len(p); {
+		k := min(len(p)-n, behindBlock-len(b.buf))
+		b.buf = append(b.buf, p[n:n+k]...)
+		if n += k; len(b.buf) < behindBlock {
+			break
+		}
+		if err := b.failed.Load(); err != nil {
+			return n, *err
+		}
+		b.blocks <- b.buf
+		b.buf = <-b.free
+	}
+	return len(p), nil
+}
+
+// stop waits for the goroutine; the rest is not written. Close calls it, and so must who gives up.
+func (b *behind) stop() {
+	if b.blocks != nil {
+		close(b.blocks)
+		<-b.done
+		b.blocks = nil
+	}
+}
+
+// Close writes the rest and closes the writer.
+func (b *behind) Close() error {
+	b.stop()
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
+	if _, err := b.w.Write(b.buf); err != nil {
+		return err
+	}
+	return b.w.Close()
+}

@@ -1,0 +1,49 @@
+package perfetto
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+// sink takes so many bytes and then fails.
+type sink struct {
+	bytes.Buffer
+	most   int
+	closed bool
+}
+
+var errFull = errors.New("full")
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.Len()+len(p) > s.most {
+		return 0, errFull
+	}
+	return s.Buffer.Write(p)
+}
+
+func (s *sink) Close() error { s.closed = true; return nil }
+
+// TestBehind: the same bytes arrive, and a full disk is told, at the latest by Close.
+func TestBehind(t *testing.T) {
+	want := make([]byte, 5*behindBlock+17)
+	for i := range want {
+		want[i] = byte(i * i >> 3)
+	}
+	for _, most := range []int{len(want), len(want) - 1, behindBlock, 0} {
+		s := &sink{most: most}
+		b := newBehind(s)
+		var err error
+		for n := 0; n < len(want) && err == nil; n += 100_003 {
+			_, err = b.Write(want[n:min(len(want), n+100_003)])
+		}
+		if err != nil {
+			b.stop()
+		} else {
+			err = b.Close()
+		}
+		if full := most < len(want); errors.Is(err, errFull) != full || s.closed == full || !full && !bytes.Equal(s.Bytes(), want) {
+			t.Errorf("room for %d of %d bytes: %v, closed %v, %d bytes written", most, len(want), err, s.closed, s.Len())
+		}
+	}
+}
