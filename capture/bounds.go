@@ -162,7 +162,7 @@ func DryRun(ctx context.Context, o Options) (calls []Call, err error) {
 	}
 	r := &run{o: o, c: c, begin: time.Now()}
 	if err := r.connect(ctx); err != nil {
-		if o.Framework == FrameworkAuto || !server.Unreachable(err) || ctx.Err() != nil {
+		if o.Framework == frameworkAuto || !server.Unreachable(err) || ctx.Err() != nil {
 			return nil, err
 		}
 		if r.d, err = newDriver(o.Framework, c, o); err != nil {

@@ -128,19 +128,19 @@ func (d *Diagnosis) advise(expected int, tr server.Traits, o Options, dir string
 	}
 	model := orText(d.Info.Model, "MODEL")
 	switch d.Framework {
-	case FrameworkSGLang:
+	case frameworkSGLang:
 		add("it must not run with SGLANG_PROFILE_V2, whose plain start and whose stop are not implemented: either may end the scheduler")
 		add("cached tokens are in its answers")
 		d.Formal = "python -m sglang.launch_server --model-path " + model
 		d.Mapping = d.Formal + " --disable-cuda-graph"
-	case FrameworkVLLM:
+	case frameworkVLLM:
 		d.adviseVLLM(add, model, dir, o.NumSteps)
-	case FrameworkTensorRT:
+	case frameworkTensorRT:
 		add("stacks need the override of py_executor.py: capture override")
 		add("without %s the window of TLLM_PROFILE_START_STOP opens once in the server's life: one stage per launch", server.StartPath)
 		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir + "/trace.json trtllm-serve " + model
 		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options, and the override"
-	case FrameworkTokenSpeed:
+	case frameworkTokenSpeed:
 		add("its gateway answers 206 when workers refuse, even when all do: that is an error here")
 		d.Formal = "TOKENSPEED_PROFILER_DIR=" + dir + " TOKENSPEED_PROFILE_WITH_STACK=0, then as before"
 		d.Mapping = "TOKENSPEED_PROFILER_DIR=" + dir + " TOKENSPEED_PROFILE_WITH_STACK=1, then as before"

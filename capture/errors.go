@@ -13,7 +13,7 @@ import (
 var (
 	// ErrUnsupported is wrapped when the server at hand has no such option.
 	ErrUnsupported = server.ErrUnsupported
-	// ErrIncomplete is wrapped by [*IncompleteError].
+	// ErrIncomplete is wrapped by incompleteError.
 	ErrIncomplete = errors.New("traces missing or incomplete")
 	// ErrStillRunning is wrapped when the profiler was armed, or may have
 	// been, and could not be stopped.
@@ -28,9 +28,9 @@ var (
 	// ended, or was killed and may have left the profiler running; see [Stop]
 	// and [Collect].
 	ErrLeftOver = errors.New("an earlier capture has not ended")
-	// ErrDiffusion is wrapped when a server's log says that it runs a
+	// errDiffusion is wrapped when a server's log says that it runs a
 	// diffusion pipeline, which this workload does not fit.
-	ErrDiffusion = errors.New("the server runs a diffusion pipeline")
+	errDiffusion = errors.New("the server runs a diffusion pipeline")
 )
 
 // ServerError is a request that did not work out.
@@ -90,8 +90,8 @@ type FileState struct {
 	Reason string `json:"reason"`
 }
 
-// IncompleteError says which traces did not arrive in time.
-type IncompleteError struct {
+// incompleteError says which traces did not arrive in time.
+type incompleteError struct {
 	// Server is its address, Stage the window the traces are of.
 	Server string
 	Stage  Stage
@@ -114,7 +114,7 @@ type IncompleteError struct {
 }
 
 // Error says what is missing, what was waited for and what to look at.
-func (e *IncompleteError) Error() string {
+func (e *incompleteError) Error() string {
 	var b strings.Builder
 	stage := ""
 	if e.Stage != stageLegacy && e.Stage != "" {
@@ -163,7 +163,7 @@ func shortfall(err error, got, want int) string {
 	if want > 0 {
 		s = fmt.Sprintf("%d of %d traces", got, want)
 	}
-	var ie *IncompleteError
+	var ie *incompleteError
 	if errors.As(err, &ie) && len(ie.Missing) > 0 {
 		return s + "; missing: " + firstOf(ie.Missing)
 	}
@@ -174,4 +174,4 @@ func shortfall(err error, got, want int) string {
 }
 
 // Unwrap returns [ErrIncomplete].
-func (e *IncompleteError) Unwrap() error { return ErrIncomplete }
+func (e *incompleteError) Unwrap() error { return ErrIncomplete }

@@ -42,3 +42,19 @@ func Detect(ctx context.Context, url, outputDir string, opts Options) (det Detec
 	defer c.Close()
 	return detect(ctx, c, opts)
 }
+
+const FrameworkAuto = frameworkAuto
+const FrameworkSGLang = frameworkSGLang
+const FrameworkTensorRT = frameworkTensorRT
+const FrameworkTokenSpeed = frameworkTokenSpeed
+const FrameworkVLLM = frameworkVLLM
+const WorkloadDecode = workloadDecode
+const WorkloadLegacy = workloadLegacy
+const WorkloadPrefill = workloadPrefill
+
+type IncompleteError = incompleteError
+
+var ErrDiffusion = errDiffusion
+var ErrNoProfilerCall = errNoProfilerCall
+var ErrNoTraceCondition = errNoTraceCondition
+var ErrPython = errPython

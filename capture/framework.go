@@ -9,23 +9,24 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 )
 
-// Framework names an LLM server. New values may be added.
+// Framework names an LLM server: sglang, vllm, tensorrt-llm or tokenspeed; "" is to be
+// found out. New values may be added.
 type Framework string
 
 // The servers with a driver.
 const (
-	// FrameworkAuto asks [Run] and [Probe] to find out: [Result] says what they found.
-	FrameworkAuto       Framework = ""
-	FrameworkSGLang     Framework = "sglang"
-	FrameworkVLLM       Framework = "vllm"
-	FrameworkTensorRT   Framework = "tensorrt-llm"
-	FrameworkTokenSpeed Framework = "tokenspeed"
+	// frameworkAuto asks [Run] and [Probe] to find out: [Result] says what they found.
+	frameworkAuto       Framework = ""
+	frameworkSGLang     Framework = "sglang"
+	frameworkVLLM       Framework = "vllm"
+	frameworkTensorRT   Framework = "tensorrt-llm"
+	frameworkTokenSpeed Framework = "tokenspeed"
 )
 
 // frameworks returns the servers with a driver, in the order the documentation
 // lists them.
 func frameworks() []Framework {
-	return []Framework{FrameworkSGLang, FrameworkVLLM, FrameworkTensorRT, FrameworkTokenSpeed}
+	return []Framework{frameworkSGLang, frameworkVLLM, frameworkTensorRT, frameworkTokenSpeed}
 }
 
 // known are the servers that [ParseFramework] looks for.
@@ -33,7 +34,7 @@ var known = framework.All()
 
 // Title is the name as its makers write it.
 func (f Framework) Title() string {
-	if f == FrameworkAuto {
+	if f == frameworkAuto {
 		return "auto"
 	}
 	if k, ok := framework.ByName(known, string(f)); ok {
@@ -44,13 +45,13 @@ func (f Framework) Title() string {
 
 // ParseFramework reads a framework's name as people write it: case, spaces and
 // dashes do not matter, "trtllm", "tllm" and "trt-llm" are TensorRT-LLM, "ts"
-// is TokenSpeed, and "" and "auto" are [FrameworkAuto].
+// is TokenSpeed, and "" and "auto" are "", to be found out.
 func ParseFramework(s string) (Framework, error) {
 	if t := strings.ToLower(strings.TrimSpace(s)); t == "" || t == "auto" {
-		return FrameworkAuto, nil
+		return frameworkAuto, nil
 	}
 	if k, ok := framework.ByName(known, s); ok {
-		if f := driverOf(k); f != FrameworkAuto {
+		if f := driverOf(k); f != frameworkAuto {
 			return f, nil
 		}
 	}
@@ -64,7 +65,7 @@ func driverOf(k framework.Framework) Framework {
 			return f
 		}
 	}
-	return FrameworkAuto
+	return frameworkAuto
 }
 
 // pathHint looks for a framework's name in the parts of an output path, the
@@ -73,7 +74,7 @@ func pathHint(path string) Framework {
 	if k, ok := framework.InPath(known, path); ok {
 		return driverOf(k)
 	}
-	return FrameworkAuto
+	return frameworkAuto
 }
 
 // Detection says which server answers at a URL and how that was found out.
@@ -89,14 +90,14 @@ type Detection struct {
 // /server_info with an SGLang key, else /readiness for TokenSpeed, else
 // /v1/models for vLLM. It fails with a [*ServerError] when nothing answers.
 func detect(ctx context.Context, c *server.Client, opts Options) (Detection, error) {
-	if f := pathHint(opts.OutputDir); f != FrameworkAuto {
+	if f := pathHint(opts.OutputDir); f != frameworkAuto {
 		return Detection{f, fmt.Sprintf("the output path %s names it", opts.OutputDir)}, nil
 	}
 	doc, path, err := server.SGLangInfo(ctx, c)
 	if err == nil {
 		for _, key := range []string{"internal_states", "tokenizer_path", "prefill", "decode"} {
 			if _, ok := doc[key]; ok {
-				return Detection{FrameworkSGLang, fmt.Sprintf("%s has %q", path, key)}, nil
+				return Detection{frameworkSGLang, fmt.Sprintf("%s has %q", path, key)}, nil
 			}
 		}
 	}
@@ -109,12 +110,12 @@ func detect(ctx context.Context, c *server.Client, opts Options) (Detection, err
 		return Detection{}, err
 	}
 	if _, err := c.Get(ctx, "/readiness"); err == nil {
-		return Detection{FrameworkTokenSpeed, "/readiness answers"}, nil
+		return Detection{frameworkTokenSpeed, "/readiness answers"}, nil
 	} else if ctx.Err() != nil {
 		return Detection{}, ctx.Err()
 	}
 	if _, err = c.Get(ctx, "/v1/models"); err == nil {
-		return Detection{FrameworkVLLM, "/v1/models answers, /server_info and /readiness do not"}, nil
+		return Detection{frameworkVLLM, "/v1/models answers, /server_info and /readiness do not"}, nil
 	}
 	return Detection{}, fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.Base, err)
 }
@@ -127,7 +128,7 @@ func (o Options) serverOptions() server.Options {
 		ProfileByStage: o.ProfileByStage, MergeProfiles: o.MergeProfiles, ProfilePrefix: o.ProfilePrefix, StartStep: o.StartStep,
 		WithStack: o.WithStack, RecordShapes: o.RecordShapes, Activities: o.Activities,
 	}
-	if o.Workload != WorkloadLegacy {
+	if o.Workload != workloadLegacy {
 		so.Separated = string(o.Workload)
 	}
 	return so

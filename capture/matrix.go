@@ -351,7 +351,7 @@ func (s Settings) equal(t Settings) bool { return reflect.DeepEqual(s, t) }
 // add appends a capture and learns the framework from it.
 func (e *Entry) add(c Captured) {
 	e.Captures = append(e.Captures, c)
-	if e.Framework == FrameworkAuto {
+	if e.Framework == frameworkAuto {
 		e.Framework = c.Result.Framework
 	}
 }

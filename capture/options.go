@@ -10,27 +10,28 @@ import (
 	"time"
 )
 
-// Workload says which requests are profiled.
+// Workload says which requests are profiled: prefill, decode, both one after the other
+// (the default), or legacy, the prompt as it is.
 type Workload string
 
 // The workloads. A mixed prompt is never the default: a trace that holds both
 // stages cannot be read per stage.
 const (
-	// WorkloadBoth captures prefill and then decode, each into its own folder.
-	WorkloadBoth    Workload = "both"
-	WorkloadPrefill Workload = "prefill"
-	WorkloadDecode  Workload = "decode"
-	// WorkloadLegacy sends the probe prompt as it is; both stages land in one
+	// workloadBoth captures prefill and then decode, each into its own folder.
+	workloadBoth    Workload = "both"
+	workloadPrefill Workload = "prefill"
+	workloadDecode  Workload = "decode"
+	// workloadLegacy sends the probe prompt as it is; both stages land in one
 	// trace, unless the server separates them (ProfileByStage).
-	WorkloadLegacy Workload = "legacy"
+	workloadLegacy Workload = "legacy"
 )
 
-// parseWorkload reads a workload's name; "" is [WorkloadBoth].
+// parseWorkload reads a workload's name; "" is workloadBoth.
 func parseWorkload(s string) (Workload, error) {
 	switch w := Workload(strings.ToLower(s)); w {
 	case "":
-		return WorkloadBoth, nil
-	case WorkloadBoth, WorkloadPrefill, WorkloadDecode, WorkloadLegacy:
+		return workloadBoth, nil
+	case workloadBoth, workloadPrefill, workloadDecode, workloadLegacy:
 		return w, nil
 	}
 	return "", fmt.Errorf("capture: unknown workload %q: want both, prefill, decode or legacy", s)
@@ -53,11 +54,11 @@ const (
 // stages of a workload, in the order they are captured.
 func (w Workload) stages() []Stage {
 	switch w {
-	case WorkloadPrefill:
+	case workloadPrefill:
 		return []Stage{stagePrefill}
-	case WorkloadDecode:
+	case workloadDecode:
 		return []Stage{stageDecode}
-	case WorkloadLegacy:
+	case workloadLegacy:
 		return []Stage{stageLegacy}
 	}
 	return []Stage{stagePrefill, stageDecode}
@@ -145,7 +146,7 @@ type Options struct {
 	// URL is the server's address, "http://host:port"; without a scheme it is
 	// http, and a trailing /v1 is cut.
 	URL string
-	// Framework is the server; [FrameworkAuto] is found out.
+	// Framework is the server; "" is found out.
 	Framework Framework
 	// OutputDir is the folder for the traces on this machine. For vLLM it must
 	// be the server's torch_profiler_dir, for TensorRT-LLM the folder of
@@ -155,7 +156,7 @@ type Options struct {
 	// (containers, mounts); default OutputDir, made absolute.
 	ServerOutputDir string
 
-	// Workload defaults to [WorkloadBoth].
+	// Workload defaults to "both".
 	Workload Workload
 	// NumSteps is the number of forward passes to profile; 5.
 	NumSteps int
@@ -168,7 +169,7 @@ type Options struct {
 	Prefill, Decode Shape
 
 	// ProfileByStage has the server write one trace per stage. SGLang only,
-	// and of use with [WorkloadLegacy] only: the other workloads separate the
+	// and of use with "legacy" only: the other workloads separate the
 	// stages themselves and turn it off.
 	ProfileByStage bool
 	// MergeProfiles has the server merge all ranks into one more file. SGLang
@@ -283,10 +284,10 @@ func orInt(n *int, def int) {
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	if o.Workload == "" {
-		o.Workload = WorkloadBoth
+		o.Workload = workloadBoth
 	}
 	if o.Attach > 0 {
-		o.Workload, o.WarmupSteps = WorkloadLegacy, -1
+		o.Workload, o.WarmupSteps = workloadLegacy, -1
 	}
 	orInt(&o.Concurrency, 1)
 	orInt(&o.FirstIndex, freshIndex())

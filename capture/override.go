@@ -23,14 +23,14 @@ type OverrideChanges struct {
 
 // Sentinels of [Override].
 var (
-	// ErrNoProfilerCall: there is no torch_profiler = torch.profiler.profile(…).
-	ErrNoProfilerCall = pysource.ErrNoProfilerCall
-	// ErrNoTraceCondition: all ranks write one file, and there is no
+	// errNoProfilerCall: there is no torch_profiler = torch.profiler.profile(…).
+	errNoProfilerCall = pysource.ErrNoProfilerCall
+	// errNoTraceCondition: all ranks write one file, and there is no
 	// enable_torch_trace = bool(torch_trace_path and profile_start_stop).
-	ErrNoTraceCondition = pysource.ErrNoTraceCondition
-	// ErrPython: the source is not what this small reader of Python
+	errNoTraceCondition = pysource.ErrNoTraceCondition
+	// errPython: the source is not what this small reader of Python
 	// understands; the message says where.
-	ErrPython = pysource.ErrPython
+	errPython = pysource.ErrPython
 )
 
 // Override rewrites TensorRT-LLM's py_executor.py: its profiler call gets
@@ -39,8 +39,7 @@ var (
 // that writes a file per rank keeps them all. Everything else stays byte by
 // byte. A source that already is as wanted comes back unchanged.
 //
-// When a place is not found, the error wraps [ErrNoProfilerCall] or
-// [ErrNoTraceCondition], or both.
+// Where a place is not found, the error says which.
 func Override(src []byte) ([]byte, OverrideChanges, error) {
 	out, ch, err := pysource.Override(src)
 	return out, OverrideChanges(ch), err

@@ -63,7 +63,7 @@ var probePrompts = []string{
 // answered before.
 func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 	defer func() { err = export(err) }()
-	o.Workload = WorkloadLegacy
+	o.Workload = workloadLegacy
 	prompts := o.ProbePrompts
 	switch {
 	case len(prompts) > 0:
@@ -93,7 +93,7 @@ func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 		Source: "/v1/chat/completions", Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes,
 		Samples: []Sample{}, Errors: []string{}, AllNonEmpty: true,
 	}
-	if rep.Framework == FrameworkSGLang {
+	if rep.Framework == frameworkSGLang {
 		rep.Source = "/generate"
 	}
 	var times []time.Duration
@@ -115,7 +115,7 @@ func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 	return rep, nil
 }
 
-// checkServerLog fails with [ErrDiffusion] when the log at path says that the
+// checkServerLog fails with errDiffusion when the log at path says that the
 // server runs a diffusion pipeline: no prefill, no decode, nothing the
 // workloads measure. Lines are read one at a time; of a line
 // longer than 1 MiB only the beginning counts.
@@ -136,7 +136,7 @@ func checkServerLog(path string) error {
 		}
 		for _, m := range framework.Diffusion().LogMarks {
 			if strings.Contains(string(line), m) {
-				return fmt.Errorf("capture: %s line %d says %q: %w", path, n, m, ErrDiffusion)
+				return fmt.Errorf("capture: %s line %d says %q: %w", path, n, m, errDiffusion)
 			}
 		}
 		for more && err == nil {

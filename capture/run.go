@@ -69,7 +69,7 @@ type run struct {
 // connect finds out who answers and whether it can do what is asked.
 func (r *run) connect(ctx context.Context) error {
 	det := Detection{r.o.Framework, "given"}
-	if r.o.Framework == FrameworkAuto {
+	if r.o.Framework == frameworkAuto {
 		r.say("", "detect", time.Now(), "asking "+r.c.Base+" what it is")
 		var err error
 		if det, err = detect(ctx, r.c, r.o); err != nil {
@@ -267,7 +267,7 @@ func (s *stageRun) skip() []string {
 		return nil
 	}
 	return slices.DeleteFunc([]string{string(stagePrefill), string(stageDecode)}, func(d string) bool {
-		return d == s.dir && s.res.Framework == FrameworkTensorRT
+		return d == s.dir && s.res.Framework == frameworkTensorRT
 	})
 }
 
@@ -354,7 +354,7 @@ func (s *stageRun) disarm(ctx context.Context) error {
 func (s *stageRun) withoutStart(err error) error {
 	code := server.Status(err)
 	// That window is the only one, and none for a calibration to use up.
-	if s.res.Framework == FrameworkTensorRT && !strings.HasPrefix(s.dir, calibrationDir) && s.win.state == stateOff && (code == 404 || code == 405) && s.o.Workload != WorkloadBoth {
+	if s.res.Framework == frameworkTensorRT && !strings.HasPrefix(s.dir, calibrationDir) && s.win.state == stateOff && (code == 404 || code == 405) && s.o.Workload != workloadBoth {
 		s.envOnly = true
 		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
 		return nil
@@ -453,7 +453,7 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 
 // explain adds to an *IncompleteError what the run knows.
 func (s *stageRun) explain(err error) error {
-	var ie *IncompleteError
+	var ie *incompleteError
 	if !errors.As(err, &ie) {
 		return err
 	}

@@ -147,7 +147,7 @@ func Stop(ctx context.Context, o Options) (err error) {
 	default:
 		o.URL = n.Result.Server
 	}
-	if n != nil && o.Framework == FrameworkAuto {
+	if n != nil && o.Framework == frameworkAuto {
 		o.Framework = n.Result.Framework
 	}
 	c, err := server.New(o.serverOptions())
@@ -155,7 +155,7 @@ func Stop(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer c.Close()
-	if o.Framework == FrameworkAuto {
+	if o.Framework == frameworkAuto {
 		det, err := detect(ctx, c, o)
 		if err != nil {
 			return err

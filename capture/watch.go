@@ -242,7 +242,7 @@ func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p p
 			return done, nil
 		}
 		if !time.Now().Before(p.until) || p.quiet > 0 && time.Since(w.last) >= p.quiet {
-			return done, &IncompleteError{
+			return done, &incompleteError{
 				Dir: w.f.Abs(w.dir), Waited: time.Since(begin), Expected: len(want), Complete: done,
 				Missing: lack, Incomplete: pending, Earlier: w.earlier(),
 			}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ErrRules is wrapped by every error about the contents of a rules file.
-var ErrRules = errors.New("classify: invalid rules file")
+// errRules is wrapped by every error about the contents of a rules file.
+var errRules = errors.New("classify: invalid rules file")
 
 // maxRulesFile bounds a rules file; ten thousand rules fit.
 const maxRulesFile = 8 << 20
@@ -47,33 +47,33 @@ func LoadRules(r io.Reader) ([]Rule, error) {
 		return nil, err
 	}
 	if len(data) > maxRulesFile {
-		return nil, fmt.Errorf("%w: larger than %d bytes", ErrRules, maxRulesFile)
+		return nil, fmt.Errorf("%w: larger than %d bytes", errRules, maxRulesFile)
 	}
 	var top struct {
 		Version *int              `json:"version"`
 		Rules   []json.RawMessage `json:"rules"`
 	}
 	if err := strict(data, &top); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRules, err)
+		return nil, fmt.Errorf("%w: %w", errRules, err)
 	}
 	if top.Version == nil {
-		return nil, fmt.Errorf("%w: field \"version\" is missing", ErrRules)
+		return nil, fmt.Errorf("%w: field \"version\" is missing", errRules)
 	}
 	if *top.Version != rulesVersion {
-		return nil, fmt.Errorf("%w: version %d, this release reads %d", ErrRules, *top.Version, rulesVersion)
+		return nil, fmt.Errorf("%w: version %d, this release reads %d", errRules, *top.Version, rulesVersion)
 	}
 	rules := make([]Rule, 0, len(top.Rules))
 	first := map[string]int{}
 	for i, raw := range top.Rules {
 		var f fileRule
 		if err := strict(raw, &f); err != nil {
-			return nil, fmt.Errorf("%w: rule %d: %w", ErrRules, i, err)
+			return nil, fmt.Errorf("%w: rule %d: %w", errRules, i, err)
 		}
 		if err := f.check(); err != nil {
-			return nil, fmt.Errorf("%w: rule %d%s: %w", ErrRules, i, quoted(f.ID), err)
+			return nil, fmt.Errorf("%w: rule %d%s: %w", errRules, i, quoted(f.ID), err)
 		}
 		if j, ok := first[f.ID]; ok {
-			return nil, fmt.Errorf("%w: rule %d%s: field \"id\" repeats rule %d", ErrRules, i, quoted(f.ID), j)
+			return nil, fmt.Errorf("%w: rule %d%s: field \"id\" repeats rule %d", errRules, i, quoted(f.ID), j)
 		}
 		first[f.ID] = i
 		rules = append(rules, Rule{

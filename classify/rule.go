@@ -295,11 +295,6 @@ func (s *Ruleset) With(rules ...Rule) *Ruleset {
 	return &Ruleset{rules: append(front.rules, s.rules...), compiled: append(front.compiled, s.compiled...)}
 }
 
-// AppendRules appends the rules in order to dst.
-func (s *Ruleset) AppendRules(dst []Rule) []Rule {
-	return append(dst, s.rules...)
-}
-
 // Classify parses a raw kernel name and returns its category. The result
 // depends on the name only, so callers with many events classify each distinct
 // name once.

@@ -174,7 +174,7 @@ func (a *account) add(p *idlePiece) {
 		part := p.span.Clip(s.span).Len()
 		in += part
 		s.idle[p.cause] += part
-		if c := causes[p.cause].cause; c == CauseLaunch || c == CauseGraphLaunch {
+		if c := causes[p.cause].cause; c == causeLaunch || c == causeGraphLaunch {
 			s.paths[a.d.path[p.next]].exposed += part
 		}
 	}

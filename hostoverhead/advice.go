@@ -39,12 +39,12 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 
 // launchAdvice rests on exposed launch time alone: launch calls that hide behind GPU work cost nothing.
 func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*IdleCause, least int64, out *[]Advice) {
-	if x := byCause[CauseLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+	if x := byCause[causeLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
 		s := launchSetting(&v.Ranks[v.Deciding], dialect)
 		*out = append(*out, Advice{Do: s.Do, Source: s.Source, NS: x.StepsNS,
 			Why: fmt.Sprintf("launch calls that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
-	if x := byCause[CauseGraphLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+	if x := byCause[causeGraphLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
 		*out = append(*out, Advice{Do: "make fewer, larger graphs, and launch the next one before the device is done", Source: settings.TorchCUDA + "#cuda-graphs", NS: x.StepsNS,
 			Why: fmt.Sprintf("launches of graphs that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}

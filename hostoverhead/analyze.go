@@ -151,7 +151,7 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	}
 	v.Serving = v.servingIssues(acc, o.Serving)
 	v.Doubts = acc.doubts(v, p)
-	v.Confidence = ConfidenceHigh
+	v.Confidence = confidenceHigh
 	for _, d := range v.Doubts {
 		v.Confidence = lesser(v.Confidence, d.Weight)
 	}
@@ -184,7 +184,7 @@ func lesser(a, b Confidence) Confidence {
 }
 
 func confidenceRank(c Confidence) int {
-	return slices.Index([]Confidence{ConfidenceLow, ConfidenceMedium, ConfidenceHigh}, c)
+	return slices.Index([]Confidence{confidenceLow, confidenceMedium, confidenceHigh}, c)
 }
 
 // verdict is the answer for the account's device.

@@ -11,47 +11,52 @@ import (
 // Cause is why a device was idle. Every nanosecond of idle time has exactly one.
 //
 // New causes may be added; users must be robust to that.
+//
+// It is one of host-code, launch-call, graph-launch, synchronisation, blocking-copy,
+// allocation, module-load, lock, gil, descheduled, system-call, gpu-dispatch,
+// dependency, other-ranks, transfer, no-requests, profiler and unknown; constants are
+// those that others decide by.
 type Cause string
 
 // The causes.
 const (
 	// CauseHostCode: the thread that launches next was running code, named where a range, op or frame was recorded.
 	CauseHostCode Cause = "host-code"
-	// CauseLaunch: it was in the call that launches the next kernel or in another short call, or the call was made
+	// causeLaunch: it was in the call that launches the next kernel or in another short call, or the call was made
 	// while the device was idle and its work had not started yet.
-	CauseLaunch Cause = "launch-call"
-	// CauseGraphLaunch: the same for the launch of a graph.
-	CauseGraphLaunch Cause = "graph-launch"
-	// CauseSync: it was in a synchronising call, or caught up after one that had emptied the queue in the middle of a step.
-	CauseSync Cause = "synchronisation"
-	// CauseCopyCall: the same for a copy call that blocks.
-	CauseCopyCall Cause = "blocking-copy"
-	// CauseAllocation: it was allocating, freeing or registering memory.
-	CauseAllocation Cause = "allocation"
-	// CauseModule: it was loading a kernel's module, compiling, or creating objects of the runtime.
-	CauseModule Cause = "module-load"
+	causeLaunch Cause = "launch-call"
+	// causeGraphLaunch: the same for the launch of a graph.
+	causeGraphLaunch Cause = "graph-launch"
+	// causeSync: it was in a synchronising call, or caught up after one that had emptied the queue in the middle of a step.
+	causeSync Cause = "synchronisation"
+	// causeCopyCall: the same for a copy call that blocks.
+	causeCopyCall Cause = "blocking-copy"
+	// causeAllocation: it was allocating, freeing or registering memory.
+	causeAllocation Cause = "allocation"
+	// causeModule: it was loading a kernel's module, compiling, or creating objects of the runtime.
+	causeModule Cause = "module-load"
 	// CauseLock: it waited for another thread: a lock, a condition, a queue.
 	CauseLock Cause = "lock"
-	// CauseGIL: it waited for Python's global interpreter lock.
-	CauseGIL Cause = "gil"
-	// CauseDescheduled: the operating system ran something else on its core.
-	CauseDescheduled Cause = "descheduled"
-	// CauseSystemCall: it was in a system call, or slept, inside a step.
-	CauseSystemCall Cause = "system-call"
-	// CauseDispatch: the work was queued before the gap began; the device took this long to start it.
-	CauseDispatch Cause = "gpu-dispatch"
-	// CauseDependency: the work was queued before, but started so late that it waited for an event or a signal.
-	CauseDependency Cause = "dependency"
+	// causeGIL: it waited for Python's global interpreter lock.
+	causeGIL Cause = "gil"
+	// causeDescheduled: the operating system ran something else on its core.
+	causeDescheduled Cause = "descheduled"
+	// causeSystemCall: it was in a system call, or slept, inside a step.
+	causeSystemCall Cause = "system-call"
+	// causeDispatch: the work was queued before the gap began; the device took this long to start it.
+	causeDispatch Cause = "gpu-dispatch"
+	// causeDependency: the work was queued before, but started so late that it waited for an event or a signal.
+	causeDependency Cause = "dependency"
 	// CauseRanks: the host exchanged something with other ranks, or the next kernel is a collective that was queued before.
 	CauseRanks Cause = "other-ranks"
 	// CauseTransfer: no kernel ran, but a copy or set did.
 	CauseTransfer Cause = "transfer"
-	// CauseNoRequests: the host waited for input between two steps, or ran a step without requests.
-	CauseNoRequests Cause = "no-requests"
-	// CauseProfiler: the profiler was flushing or instrumenting on that thread.
-	CauseProfiler Cause = "profiler"
-	// CauseUnknown: the trace does not say.
-	CauseUnknown Cause = "unknown"
+	// causeNoRequests: the host waited for input between two steps, or ran a step without requests.
+	causeNoRequests Cause = "no-requests"
+	// causeProfiler: the profiler was flushing or instrumenting on that thread.
+	causeProfiler Cause = "profiler"
+	// causeUnknown: the trace does not say.
+	causeUnknown Cause = "unknown"
 )
 
 // The groups of causes, in report order. The time of the first two is what the host costs.
@@ -74,12 +79,12 @@ type causeGroup struct {
 
 // causes lists all causes in report order. The place in it is a cause's number in sums.
 var causes = [...]causeGroup{
-	{CauseHostCode, groupWork}, {CauseLaunch, groupWork}, {CauseGraphLaunch, groupWork},
-	{CauseSync, groupWaiting}, {CauseCopyCall, groupWaiting}, {CauseAllocation, groupWaiting}, {CauseModule, groupWaiting},
-	{CauseLock, groupWaiting}, {CauseGIL, groupWaiting}, {CauseDescheduled, groupWaiting}, {CauseSystemCall, groupWaiting},
-	{CauseDispatch, groupDispatch}, {CauseDependency, groupDispatch},
-	{CauseRanks, groupRanks}, {CauseTransfer, groupTransfer}, {CauseNoRequests, groupRequests}, {CauseProfiler, groupProfiler},
-	{CauseUnknown, groupUnknown},
+	{CauseHostCode, groupWork}, {causeLaunch, groupWork}, {causeGraphLaunch, groupWork},
+	{causeSync, groupWaiting}, {causeCopyCall, groupWaiting}, {causeAllocation, groupWaiting}, {causeModule, groupWaiting},
+	{CauseLock, groupWaiting}, {causeGIL, groupWaiting}, {causeDescheduled, groupWaiting}, {causeSystemCall, groupWaiting},
+	{causeDispatch, groupDispatch}, {causeDependency, groupDispatch},
+	{CauseRanks, groupRanks}, {CauseTransfer, groupTransfer}, {causeNoRequests, groupRequests}, {causeProfiler, groupProfiler},
+	{causeUnknown, groupUnknown},
 }
 
 // number is the cause's place in causes.
@@ -127,33 +132,33 @@ func (l *ledger) name(id trace.NameID) *hostName {
 func (p *Params) callCause(e trace.Event, n *hostName) Cause {
 	switch {
 	case n.graphLaunch:
-		return CauseGraphLaunch
+		return causeGraphLaunch
 	case n.kernelLaunch:
 		if e.Duration() >= p.BlockedLaunch {
-			return CauseModule
+			return causeModule
 		}
-		return CauseLaunch
+		return causeLaunch
 	case n.copies:
 		if !n.async || e.Duration() >= p.LongCopyCall {
-			return CauseCopyCall
+			return causeCopyCall
 		}
-		return CauseLaunch
+		return causeLaunch
 	case n.call != "":
 		return n.call
 	}
-	return CauseLaunch
+	return causeLaunch
 }
 
 // waitsForDevice reports whether a call returns only when the device has caught up, so that the queue is empty then.
-func waitsForDevice(c Cause) bool { return c == CauseSync || c == CauseCopyCall }
+func waitsForDevice(c Cause) bool { return c == causeSync || c == causeCopyCall }
 
 // inStep says what waiting for input is: without anything to do between two steps, a system call within one.
 func inStep(c Cause, between bool) Cause {
 	switch {
 	case c == names.Input && between:
-		return CauseNoRequests
+		return causeNoRequests
 	case c == names.Input, c == names.Wakes, c == "":
-		return CauseSystemCall
+		return causeSystemCall
 	}
 	return c
 }

@@ -265,9 +265,9 @@ func waitHints(idle []IdleCause) []Hint {
 			h.Count += n.Count
 		}
 		switch c.Cause {
-		case CauseSync:
+		case causeSync:
 			h.Code, h.Message = "SYNC+HOIST", fmt.Sprintf("the device idles %s because of synchronising calls: hoist them out of the step", microseconds(c.NS))
-		case CauseAllocation:
+		case causeAllocation:
 			h.Code, h.Message = "ALLOC", fmt.Sprintf("the device idles %s during allocations: allocate before the run", microseconds(c.NS))
 		default:
 			continue

@@ -39,11 +39,11 @@ func (a *account) doubts(v *Verdict, p *Params) []Doubt {
 	d.warmUp()
 	d.processes()
 	if d.r.Alone.Applicable && d.r.Alone.Value > p.CommunicationShare {
-		d.add("busy-with-communication", ConfidenceMedium, "during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(d.r.Alone))
+		d.add("busy-with-communication", confidenceMedium, "during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(d.r.Alone))
 	}
 	for _, f := range a.l.w.layers.Health.Findings {
 		if f.Severity > trace.HealthOK && incomplete(f) {
-			d.add("trace-incomplete", ConfidenceMedium, "%s", f.Message)
+			d.add("trace-incomplete", confidenceMedium, "%s", f.Message)
 		}
 	}
 	slices.SortStableFunc(d.list, func(a, b Doubt) int {
@@ -65,13 +65,13 @@ func incomplete(f trace.Finding) bool {
 // size doubts recordings of little work. Whole graph replays are many kernels each.
 func (d *doubter) size() {
 	if d.r.Kernels < d.p.FewKernels && d.a.d.rows == 0 {
-		d.add("few-kernels", ConfidenceLow, "the window holds only %s: this is hardly a running server", counted(d.r.Kernels, "kernel"))
+		d.add("few-kernels", confidenceLow, "the window holds only %s: this is hardly a running server", counted(d.r.Kernels, "kernel"))
 	}
 	switch {
 	case d.v.Basis == "window":
-		d.add("no-steps", ConfidenceMedium, "no steps were found: the shares are of the whole window, in which start-up and pauses count")
+		d.add("no-steps", confidenceMedium, "no steps were found: the shares are of the whole window, in which start-up and pauses count")
 	case d.r.Steps < d.p.FewSteps:
-		d.add("few-steps", ConfidenceMedium, "the window holds only %s: the next one may look different", counted(d.r.Steps, "step"))
+		d.add("few-steps", confidenceMedium, "the window holds only %s: the next one may look different", counted(d.r.Steps, "step"))
 	}
 }
 
@@ -81,9 +81,9 @@ func (d *doubter) evidence() {
 	h := t.Health()
 	switch {
 	case t.LaneLen(trace.LaneLaunch) == 0:
-		d.add("no-launch-calls", ConfidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle")
+		d.add("no-launch-calls", confidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle")
 	case h.Activities > 0 && float64(h.Orphans) > d.p.OrphanShare*float64(h.Activities):
-		d.add("launches-missing", ConfidenceMedium, "%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities)
+		d.add("launches-missing", confidenceMedium, "%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities)
 	}
 	unnamed := d.a.l.number[CauseHostCode]
 	var ns int64
@@ -93,19 +93,19 @@ func (d *doubter) evidence() {
 		}
 	}
 	if host := d.v.Headroom.HostNS; float64(ns) > d.p.UnnamedShare*float64(host) && d.v.Verdict != No {
-		d.add("host-work-unnamed", ConfidenceMedium, "%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percent(ratio(ns, host)))
+		d.add("host-work-unnamed", confidenceMedium, "%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percent(ratio(ns, host)))
 	}
 }
 
 // graphs doubts recordings that hide what graph replays ran.
 func (d *doubter) graphs() {
 	if d.a.d.rows > 0 {
-		d.add("graph-kernels-hidden", ConfidenceMedium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(d.a.d.rows, "graph replay"))
+		d.add("graph-kernels-hidden", confidenceMedium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(d.a.d.rows, "graph replay"))
 	}
 	if n := d.a.l.w.t.Health().EmptyGraphs; n > 0 {
-		weight := ConfidenceLow
+		weight := confidenceLow
 		if slices.Contains(d.a.d.path, pathGraph) {
-			weight = ConfidenceMedium
+			weight = confidenceMedium
 		}
 		d.add("graph-launches-without-kernels", weight, "%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(n, " graph launches have")}[n == 1])
 	}
@@ -120,9 +120,9 @@ func (d *doubter) tracing() {
 	saved := work - int64(float64(work)/d.p.TracingCost)
 	h := d.v.Headroom
 	rest := ratio(h.HostNS-saved, h.WallNS-saved)
-	weight := ConfidenceMedium
+	weight := confidenceMedium
 	if rest.Value < d.p.MinShare {
-		weight = ConfidenceLow
+		weight = confidenceLow
 	}
 	d.add("python-tracing", weight, "Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", d.p.TracingCost, percent(rest), d.v.Basis)
 }
@@ -145,9 +145,9 @@ func (d *doubter) pause() {
 	h := d.v.Headroom
 	without := Headroom{WallNS: h.WallNS - g.span.Len(), HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(groupUnknown))}
 	without.Share = ratio(without.HostNS, without.WallNS)
-	weight := ConfidenceMedium
+	weight := confidenceMedium
 	if d.p.answer(&without) != d.v.Verdict {
-		weight = ConfidenceLow
+		weight = confidenceLow
 	}
 	d.add("one-long-gap", weight, "one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(g.span.Len()), percent(ratio(g.span.Len(), h.WallNS)), percent(without.Share))
 }
@@ -173,7 +173,7 @@ func (d *doubter) warmUp() {
 		idle.add(&accounts[i].idle)
 	}
 	if h := headroom(wall, busy, &idle); wall > 0 && d.p.answer(&h) != d.v.Verdict {
-		d.add("window-is-not-steady", ConfidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percent(h.Share), percent(d.v.Headroom.Share))
+		d.add("window-is-not-steady", confidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percent(h.Share), percent(d.v.Headroom.Share))
 	}
 }
 
@@ -211,7 +211,7 @@ func (d *doubter) processes() {
 		window := interval.Hull(busy).Len()
 		words = append(words, fmt.Sprintf("process %s %s", name, percent(ratio(window-interval.Total(busy), window))))
 	}
-	d.add("processes-share-device", ConfidenceLow, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
+	d.add("processes-share-device", confidenceLow, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
 		len(spans), d.r.Device, strings.Join(words, ", "), percent(ratio(d.r.WindowNS-d.r.BusyNS, d.r.WindowNS)))
 }
 

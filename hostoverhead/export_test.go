@@ -66,3 +66,16 @@ func (s *Stragglers) Text() string {
 	b.Flush()
 	return out.String()
 }
+
+const CauseAllocation = causeAllocation
+const CauseCopyCall = causeCopyCall
+const CauseDependency = causeDependency
+const CauseDispatch = causeDispatch
+const CauseGraphLaunch = causeGraphLaunch
+const CauseLaunch = causeLaunch
+const CauseModule = causeModule
+const CauseProfiler = causeProfiler
+const CauseSync = causeSync
+const CauseUnknown = causeUnknown
+const ConfidenceHigh = confidenceHigh
+const ConfidenceLow = confidenceLow

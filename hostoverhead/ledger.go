@@ -305,9 +305,9 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		switch {
 		case !part.Empty():
 		case g.graph && s.Len() <= queued:
-			emit(s, piece(CauseDispatch, detailInGraph))
+			emit(s, piece(causeDispatch, detailInGraph))
 		default:
-			emit(s, piece(CauseUnknown, detailOrphan))
+			emit(s, piece(causeUnknown, detailOrphan))
 		}
 		return
 	}
@@ -319,22 +319,22 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 	switch limit := queued; {
 	case way.Empty():
 	case ahead && way.Len() <= limit && g.replay:
-		emit(way, piece(CauseDispatch, detailInGraph))
+		emit(way, piece(causeDispatch, detailInGraph))
 	case ahead && way.Len() <= limit:
-		emit(way, piece(CauseDispatch, detailQueued))
+		emit(way, piece(causeDispatch, detailQueued))
 	case !ahead && way.Len() <= limit:
-		p := piece(CauseLaunch, detailOnItsWay)
+		p := piece(causeLaunch, detailOnItsWay)
 		if trace.IsGraphLaunchName(g.launch.Name()) {
-			p = piece(CauseGraphLaunch, detailOnItsWay)
+			p = piece(causeGraphLaunch, detailOnItsWay)
 		}
 		p.api = g.launch.NameID()
 		l.drained(g, way, p, emit)
 	case l.w.names.Kernel(g.kernel.NameID()).Collective != classify.NotCollective:
 		emit(way, piece(CauseRanks, detailLateCollective))
 	case l.callbacks:
-		emit(way, piece(CauseUnknown, detailHostFunction))
+		emit(way, piece(causeUnknown, detailHostFunction))
 	default:
-		emit(way, piece(CauseDependency, detailLate))
+		emit(way, piece(causeDependency, detailLate))
 	}
 }
 

@@ -94,15 +94,15 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	}
 	switch {
 	case m.over.Valid():
-		return CauseProfiler, detailNone
+		return causeProfiler, detailNone
 	case m.call.Valid():
 		c := l.p.callCause(l.w.t.At(m.call.ID), l.name(m.call.Name))
-		if c == CauseLaunch || c == CauseGraphLaunch || l.name(m.call.Name).kernelLaunch {
+		if c == causeLaunch || c == causeGraphLaunch || l.name(m.call.Name).kernelLaunch {
 			switch {
-			case system == CauseLock, system == CauseGIL:
+			case system == CauseLock, system == causeGIL:
 				return system, detailNone
 			case m.off.Valid():
-				return CauseDescheduled, detailNone
+				return causeDescheduled, detailNone
 			}
 		}
 		return c, detailNone
@@ -112,15 +112,15 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	named := m.rng.Valid() || m.code.Valid()
 	switch {
 	case m.rng.Valid() && l.name(m.rng.Name).gil:
-		return CauseGIL, detailNone
+		return causeGIL, detailNone
 	case m.code.Valid() && l.name(m.code.Name).exchange, m.rng.Valid() && l.name(m.rng.Name).rangeExchange:
 		return CauseRanks, detailNone
 	case m.code.Valid() && m.code.Kind == trace.KindFrame && l.name(m.code.Name).frame != "":
 		return inStep(l.name(m.code.Name).frame, between), detailNone
 	case m.off.Valid() && between && !named:
-		return CauseUnknown, detailOffCPU
+		return causeUnknown, detailOffCPU
 	case m.off.Valid():
-		return CauseDescheduled, detailNone
+		return causeDescheduled, detailNone
 	case named:
 		return CauseHostCode, detailNone
 	case m.ran.Valid():
@@ -128,5 +128,5 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	case began, quiet <= int64(l.p.Unnamed):
 		return CauseHostCode, detailUnnamed
 	}
-	return CauseUnknown, detailQuiet
+	return causeUnknown, detailQuiet
 }

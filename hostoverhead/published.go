@@ -92,7 +92,7 @@ func (v *Verdict) disagreement() string {
 	if p.Launch.Applicable && p.Launch.Value > 0 {
 		exposed := int64(0)
 		for _, c := range r.Idle {
-			if c.Cause == CauseLaunch {
+			if c.Cause == causeLaunch {
 				exposed = c.NS
 			}
 		}

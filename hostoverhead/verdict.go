@@ -22,13 +22,16 @@ const (
 )
 
 // Confidence says how far a verdict holds.
+//
+// It is high where nothing speaks against the verdict, medium where a doubt may shift
+// its figures, and low where a doubt may turn it.
 type Confidence string
 
 // The confidences.
 const (
-	ConfidenceHigh   Confidence = "high"   // nothing found that speaks against it
-	ConfidenceMedium Confidence = "medium" // a doubt that may shift the figures
-	ConfidenceLow    Confidence = "low"    // a doubt that may turn the verdict
+	confidenceHigh   Confidence = "high"   // nothing found that speaks against it
+	confidenceMedium Confidence = "medium" // a doubt that may shift the figures
+	confidenceLow    Confidence = "low"    // a doubt that may turn the verdict
 )
 
 // Doubt is a reason not to believe a verdict.

@@ -9,8 +9,8 @@ import (
 // TestWaitsAreCauses: what names say of waits are causes that this package knows.
 func TestWaitsAreCauses(t *testing.T) {
 	for name, want := range map[string]Cause{
-		names.CallWait("cudaStreamSynchronize"): CauseSync, names.CallWait("cuModuleLoadData"): CauseModule, names.CallWait("hipMalloc"): CauseAllocation,
-		names.SystemWait("pthread_mutex_lock"): CauseLock, names.SystemWait("take_gil"): CauseGIL, names.FrameWait("a/threading.py(1): wait"): CauseLock,
+		names.CallWait("cudaStreamSynchronize"): causeSync, names.CallWait("cuModuleLoadData"): causeModule, names.CallWait("hipMalloc"): causeAllocation,
+		names.SystemWait("pthread_mutex_lock"): CauseLock, names.SystemWait("take_gil"): causeGIL, names.FrameWait("a/threading.py(1): wait"): CauseLock,
 	} {
 		if Cause(name) != want || want.number() < 0 {
 			t.Errorf("%q, want %s", name, want)

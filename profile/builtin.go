@@ -6,9 +6,9 @@ import (
 
 // The names of the profiles inference chooses from.
 const (
-	// DSV4 is DeepSeek-V4: compressed sparse and heavily compressed attention
+	// dsv4 is DeepSeek-V4: compressed sparse and heavily compressed attention
 	// in turns, hyper-connections around each half of a layer.
-	DSV4 = "dsv4_csa_hca"
+	dsv4 = "dsv4_csa_hca"
 	// dsv3 is the multi-head latent attention family: DeepSeek-V3, V3.2, Kimi-K2,
 	// GLM-5.
 	dsv3 = "dsv3_mla"
@@ -47,7 +47,7 @@ func builtin(name string) *ModelProfile {
 
 var builtins = []*ModelProfile{
 	{
-		Name:        DSV4,
+		Name:        dsv4,
 		Description: "DeepSeek-V4: each layer is an attention half and a feed-forward half, each closed by mhc_post",
 		ModelTypes:  []string{"deepseek_v4", "deepseek_ref"},
 		Anchor:      "mhc_post_tilelang",
@@ -152,7 +152,7 @@ func Infer(c *Config) (p *ModelProfile, reason string) {
 	case c == nil:
 		return builtin(generic), "no config"
 	case len(c.CompressRatios) > 0:
-		return builtin(DSV4), "config has compress_ratios"
+		return builtin(dsv4), "config has compress_ratios"
 	case c.KVLoraRank > 0:
 		return builtin(dsv3), "config has kv_lora_rank"
 	}

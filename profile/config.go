@@ -122,7 +122,7 @@ func LoadConfig(path string) (*Config, error) {
 
 // ParseConfig reads a config.json. Fields it does not know are ignored; a field
 // it knows with a wrong type or an impossible value is an [*Error]; a document
-// with none of the fields of a model wraps [ErrNotConfig].
+// with none of the fields of a model is refused.
 func ParseConfig(r io.Reader) (*Config, error) {
 	data, err := document.Read("config", r)
 	if err != nil {
@@ -147,7 +147,7 @@ func ParseConfig(r io.Reader) (*Config, error) {
 		return nil, err
 	}
 	if !f.known {
-		return nil, &Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", ErrNotConfig)}
+		return nil, &Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", errNotConfig)}
 	}
 	if err := c.layers(f); err != nil {
 		return nil, err

@@ -8,19 +8,19 @@ import (
 
 // The sentinels an [*Error] may wrap; test with errors.Is.
 var (
-	// ErrSyntax is wrapped when a document is not one JSON object.
-	ErrSyntax = document.ErrSyntax
-	// ErrLimit is wrapped when a document is larger, deeper or claims more than
+	// errSyntax is wrapped when a document is not one JSON object.
+	errSyntax = document.ErrSyntax
+	// errLimit is wrapped when a document is larger, deeper or claims more than
 	// the package accepts.
-	ErrLimit = document.ErrLimit
-	// ErrNotConfig is wrapped when a JSON object holds none of the fields a
+	errLimit = document.ErrLimit
+	// errNotConfig is wrapped when a JSON object holds none of the fields a
 	// model's config.json has.
-	ErrNotConfig = errors.New("not a model config")
+	errNotConfig = errors.New("not a model config")
 	// ErrNoConfig is wrapped by FindConfig when no config.json was found.
 	ErrNoConfig = errors.New("no config.json found")
-	// ErrUnknownProfile is wrapped when a profile name is neither built in nor a
+	// errUnknownProfile is wrapped when a profile name is neither built in nor a
 	// file.
-	ErrUnknownProfile = errors.New("unknown profile")
+	errUnknownProfile = errors.New("unknown profile")
 )
 
 // Error says what is wrong in a profile, a config or server arguments, and where.

@@ -19,3 +19,11 @@ var Other = other
 
 // Names are builtinNames.
 var Names = builtinNames
+
+const DSV4 = dsv4
+
+var ErrLimit = errLimit
+var ErrNotConfig = errNotConfig
+var ErrSyntax = errSyntax
+var ErrUnknownProfile = errUnknownProfile
+var ParseServerArgs = parseServerArgs

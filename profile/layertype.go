@@ -144,7 +144,7 @@ func (c *Config) ratios(f *fields) error {
 	f.known = true
 	if c.NumLayers == 0 {
 		if len(v) > maxLayers {
-			return o.Fail(name, "%w: %d entries, at most %d", ErrLimit, len(v), maxLayers)
+			return o.Fail(name, "%w: %d entries, at most %d", errLimit, len(v), maxLayers)
 		}
 		c.CompressRatios = v
 		return nil
@@ -238,7 +238,7 @@ func (c *Config) fits(o document.Object, name string, n int) error {
 	case c.NumLayers == 0 && n <= maxLayers, n == c.NumLayers, n == c.NumLayers+c.NumNextN:
 		return nil
 	case c.NumLayers == 0:
-		return o.Fail(name, "%w: %d entries, at most %d", ErrLimit, n, maxLayers)
+		return o.Fail(name, "%w: %d entries, at most %d", errLimit, n, maxLayers)
 	}
 	return o.Fail(name, "%d entries for %d layers; only %d + %d next-token-prediction layers would also fit",
 		n, c.NumLayers, c.NumLayers, c.NumNextN)

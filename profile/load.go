@@ -23,7 +23,7 @@ func Resolve(nameOrPath string) (*ModelProfile, error) {
 	}
 	p, err := load(nameOrPath)
 	if err != nil && !strings.ContainsAny(nameOrPath, "./\\") {
-		return nil, fmt.Errorf("profile: %w %q: built in are %s; a file must exist", ErrUnknownProfile, nameOrPath, strings.Join(builtinNames(), ", "))
+		return nil, fmt.Errorf("profile: %w %q: built in are %s; a file must exist", errUnknownProfile, nameOrPath, strings.Join(builtinNames(), ", "))
 	}
 	return p, err
 }
@@ -133,7 +133,7 @@ func (p *ModelProfile) fillRules(o document.Object) error {
 		return err
 	}
 	if len(items) > maxRules {
-		return o.Fail("rules", "%w: %d rules, at most %d", ErrLimit, len(items), maxRules)
+		return o.Fail("rules", "%w: %d rules, at most %d", errLimit, len(items), maxRules)
 	}
 	for i, raw := range items {
 		c, _, err := document.ChildOf(o, fmt.Sprintf("rules[%d]", i), raw)
@@ -167,7 +167,7 @@ func (p *ModelProfile) fillRenames(o document.Object) error {
 		return err
 	}
 	if len(items) > maxRules {
-		return o.Fail("renames", "%w: %d renames, at most %d", ErrLimit, len(items), maxRules)
+		return o.Fail("renames", "%w: %d renames, at most %d", errLimit, len(items), maxRules)
 	}
 	for i, raw := range items {
 		c, _, err := document.ChildOf(o, fmt.Sprintf("renames[%d]", i), raw)

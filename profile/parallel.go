@@ -146,7 +146,7 @@ type distributed struct {
 
 func parseDistributed(raw []byte) (distributed, error) {
 	if len(raw) == 0 || len(raw) > document.MaxBytes {
-		return distributed{}, ErrLimit
+		return distributed{}, errLimit
 	}
 	o, err := document.Parse("distributedInfo", raw)
 	if err != nil {

@@ -137,7 +137,7 @@ func (p *ModelProfile) Validate() error {
 	}
 	for _, f := range []struct{ field, text string }{{"name", p.Name}, {"description", p.Description}, {"anchor", p.Anchor}} {
 		if len(f.text) > maxText {
-			return fail(f.field, "%w: longer than %d bytes", ErrLimit, maxText)
+			return fail(f.field, "%w: longer than %d bytes", errLimit, maxText)
 		}
 	}
 	if int(p.AnchorPosition) >= len(anchorNames) {
@@ -176,7 +176,7 @@ func (p *ModelProfile) Validate() error {
 		return fail("base_renames", "want standard or none, got %q", p.BaseRenames)
 	}
 	if len(p.Rules) > maxRules || len(p.Renames) > maxRules {
-		return fail("rules", "%w: more than %d rules or renames", ErrLimit, maxRules)
+		return fail("rules", "%w: more than %d rules or renames", errLimit, maxRules)
 	}
 	return p.validateRules(fail)
 }

@@ -29,18 +29,18 @@ func (r RuleSpec) check() (sub string, err error) {
 	case r.Label == "":
 		return ".label", fmt.Errorf("must not be empty")
 	case len(r.Key) > maxText || len(r.Label) > maxText:
-		return "", fmt.Errorf("%w: key or label longer than %d bytes", ErrLimit, maxText)
+		return "", fmt.Errorf("%w: key or label longer than %d bytes", errLimit, maxText)
 	case len(r.Patterns) == 0:
 		return ".patterns", errNoMatch
 	case len(r.Patterns) > maxRules:
-		return ".patterns", fmt.Errorf("%w: more than %d", ErrLimit, maxRules)
+		return ".patterns", fmt.Errorf("%w: more than %d", errLimit, maxRules)
 	}
 	for i, p := range r.Patterns {
 		if p == "" {
 			return fmt.Sprintf(".patterns[%d]", i), fmt.Errorf("must not be empty: it would match every kernel")
 		}
 		if len(p) > maxText {
-			return fmt.Sprintf(".patterns[%d]", i), fmt.Errorf("%w: longer than %d bytes", ErrLimit, maxText)
+			return fmt.Sprintf(".patterns[%d]", i), fmt.Errorf("%w: longer than %d bytes", errLimit, maxText)
 		}
 	}
 	return "", nil

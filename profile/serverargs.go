@@ -35,7 +35,7 @@ func LoadServerArgs(path string) (*ServerArgs, error) {
 		return nil, err
 	}
 	defer f.Close()
-	a, err := ParseServerArgs(f)
+	a, err := parseServerArgs(f)
 	if err != nil {
 		return nil, document.Located(err, path)
 	}
@@ -43,9 +43,9 @@ func LoadServerArgs(path string) (*ServerArgs, error) {
 	return a, nil
 }
 
-// ParseServerArgs reads server arguments as JSON, by the names SGLang, vLLM and
+// parseServerArgs reads server arguments as JSON, by the names SGLang, vLLM and
 // TensorRT-LLM use. Some tools wrap them in a "server_args" object.
-func ParseServerArgs(r io.Reader) (*ServerArgs, error) {
+func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 	data, err := document.Read("server_args", r)
 	if err != nil {
 		return nil, err

@@ -26,12 +26,12 @@ const (
 
 // States of a compared kernel. Faster and slower are beyond what two equal runs differ by.
 const (
-	DeltaSame    = "same"
-	DeltaFaster  = "faster"
-	DeltaSlower  = "slower"
-	DeltaNew     = "new"
-	DeltaGone    = "gone"
-	DeltaRenamed = "renamed"
+	deltaSame    = "same"
+	deltaFaster  = "faster"
+	deltaSlower  = "slower"
+	deltaNew     = "new"
+	deltaGone    = "gone"
+	deltaRenamed = "renamed"
 )
 
 // Comparison sets two runs side by side, stage by stage.
@@ -78,7 +78,7 @@ type Delta struct {
 type NameDelta struct {
 	Name     string `json:"name"`
 	Category string `json:"category,omitempty"`
-	Status   string `json:"status"`
+	Status   string `json:"status"`        // new, gone, faster, slower, same or renamed
 	Was      string `json:"was,omitempty"` // the old name of a renamed one
 	Delta
 }
@@ -101,11 +101,11 @@ var compared = []struct {
 	stage  string
 	passes []layer.Stage
 }{
-	{StageExtend, []layer.Stage{layer.StagePrefill}},
-	{StageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
-	{StageMixed, []layer.Stage{layer.StageMixed}},
+	{stageExtend, []layer.Stage{layer.StagePrefill}},
+	{stageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
+	{stageMixed, []layer.Stage{layer.StageMixed}},
 	{captureStage, []layer.Stage{layer.StageCapture}},
-	{StageAll, []layer.Stage{layer.StageUnknown}},
+	{stageAll, []layer.Stage{layer.StageUnknown}},
 }
 
 // The families of the series that are compared.
@@ -287,17 +287,17 @@ func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
 func statusOf(row *compare.HostRow) string {
 	switch {
 	case row.Status == "renamed":
-		return DeltaRenamed
+		return deltaRenamed
 	case row.A == 0 && row.B > 0:
-		return DeltaNew
+		return deltaNew
 	case row.B == 0 && row.A > 0:
-		return DeltaGone
+		return deltaGone
 	case !row.Significant:
-		return DeltaSame
+		return deltaSame
 	case row.Delta > 0:
-		return DeltaSlower
+		return deltaSlower
 	}
-	return DeltaFaster
+	return deltaFaster
 }
 
 // WriteJSON writes the comparison as one indented JSON document.
@@ -350,7 +350,7 @@ func (s *StageComparison) kernelTable() *table.Table {
 		if n == compareRows {
 			break
 		}
-		if d.DeltaUS == 0 && d.Status != DeltaRenamed {
+		if d.DeltaUS == 0 && d.Status != deltaRenamed {
 			continue
 		}
 		name := d.Name

@@ -11,14 +11,15 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// OpKind says what sort of operation an [Operation] is.
+// OpKind says what sort of operation an [Operation] is: a range, a kernel, or an api
+// call.
 type OpKind string
 
 // The kinds.
 const (
-	OpRange  OpKind = "range"  // NVTX range, annotation, or, without any, Python frame
-	OpKernel OpKind = "kernel" // GPU kernel
-	OpAPI    OpKind = "api"    // CUDA or HIP API call
+	opRange  OpKind = "range"  // NVTX range, annotation, or, without any, Python frame
+	opKernel OpKind = "kernel" // GPU kernel
+	opAPI    OpKind = "api"    // CUDA or HIP API call
 )
 
 // Operation is what one step spends on one named thing.
@@ -165,15 +166,15 @@ func (w *workload) fill(r *Run, bench []steps.Step) {
 	r.Steps, r.Gaps = statsOf(r.step), statsOf(r.gap)
 	r.WallUSPerStep, r.StepUS, r.GapUS = mean(r.wall), r.Steps.Avg, r.Gaps.P50
 
-	ranges := newTally(w, OpRange, windows, r.Ranks)
+	ranges := newTally(w, opRange, windows, r.Ranks)
 	ranges.addRanges()
 	r.Operations, r.RangeUSPerStep = ranges.operations(), ranges.union()
-	kernels := newTally(w, OpKernel, windows, r.Ranks)
+	kernels := newTally(w, opKernel, windows, r.Ranks)
 	kernels.addKernels()
 	r.Kernels = kernels.operations()
 	r.GPUUSPerStep, r.KernelsPerStep = kernels.total()
 	r.gpu = kernels.sums()
-	calls := newTally(w, OpAPI, windows, r.Ranks)
+	calls := newTally(w, opAPI, windows, r.Ranks)
 	r.launches = calls.addCalls()
 	r.APICalls = calls.operations()
 	r.APIUSPerStep, _ = calls.total()

@@ -10,17 +10,18 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// Status says how an operation changed.
+// Status says how an operation changed: NEW, REMOVED, RENAMED, REGRESSION, IMPROVED,
+// inconclusive, or "" where it did not.
 type Status string
 
 // The statuses. An operation that changed little has none.
 const (
-	StatusNew          Status = "NEW"          // absent in the baseline
-	StatusRemoved      Status = "REMOVED"      // absent in the target
-	StatusRenamed      Status = "RENAMED"      // it has another name: same place, as often, as long
-	StatusRegression   Status = "REGRESSION"   // clearly slower
-	StatusImproved     Status = "IMPROVED"     // clearly faster
-	StatusInconclusive Status = "inconclusive" // much slower or faster, but that may be noise, or the steps are too few to tell
+	statusNew          Status = "NEW"          // absent in the baseline
+	statusRemoved      Status = "REMOVED"      // absent in the target
+	statusRenamed      Status = "RENAMED"      // it has another name: same place, as often, as long
+	statusRegression   Status = "REGRESSION"   // clearly slower
+	statusImproved     Status = "IMPROVED"     // clearly faster
+	statusInconclusive Status = "inconclusive" // much slower or faster, but that may be noise, or the steps are too few to tell
 )
 
 // From here on a change is called large. They are the published bounds of the words regression and improved.
@@ -45,10 +46,10 @@ type Delta struct {
 
 // The conclusions of a comparison.
 const (
-	ConclusionGap        = "inter-step host overhead"
-	ConclusionStep       = "step execution"
-	ConclusionNone       = "no significant difference"
-	ConclusionFaster     = "target is faster"
+	conclusionGap        = "inter-step host overhead"
+	conclusionStep       = "step execution"
+	conclusionNone       = "no significant difference"
+	conclusionFaster     = "target is faster"
 	ConclusionImpossible = "inconclusive"
 )
 
@@ -59,7 +60,7 @@ type Comparison struct {
 	Figures  []Delta `json:"figures"` // wall, step, gap, GPU, kernels, launches, API per step
 	Deltas   []Delta `json:"deltas"`  // operations, by |Δ|
 
-	Conclusion string   `json:"conclusion"` // one of the Conclusion constants
+	Conclusion string   `json:"conclusion"` // "inter-step host overhead", "step execution", "target is faster", "no significant difference" or [ConclusionImpossible]
 	Reason     string   `json:"reason"`     // the figures behind it
 	Patterns   []string `json:"patterns"`   // known shapes of a regression that were seen
 	Warnings   []string `json:"warnings"`   // why the runs may not be comparable
@@ -157,21 +158,21 @@ func deltaOf(row *compare.HostRow, least time.Duration) Delta {
 	large := d.DeltaPct != nil && (*d.DeltaPct > 100*regressionBound || *d.DeltaPct < 100*improvedBound)
 	switch {
 	case row.Status == "renamed":
-		d.Status, d.Was = StatusRenamed, row.Was
+		d.Status, d.Was = statusRenamed, row.Was
 	case !row.Significant:
 		if large && row.Status == "" && max(row.Delta, -row.Delta) >= least {
-			d.Status = StatusInconclusive
+			d.Status = statusInconclusive
 		}
 	case row.Status == "new":
-		d.Status = StatusNew
+		d.Status = statusNew
 	case row.Status == "removed":
-		d.Status = StatusRemoved
+		d.Status = statusRemoved
 	case row.Delta > 0:
-		d.Status = StatusRegression
+		d.Status = statusRegression
 	default:
-		d.Status = StatusImproved
+		d.Status = statusImproved
 	}
-	d.Large = large && d.Status != "" && d.Status != StatusInconclusive
+	d.Large = large && d.Status != "" && d.Status != statusInconclusive
 	return d
 }
 
@@ -204,13 +205,13 @@ func (c *Comparison) conclude(wall, step, gap Delta, change float64) {
 	}
 	switch {
 	case !significant(wall) && !significant(step) && !significant(gap) && c.largestClear() <= change*c.Baseline.WallUSPerStep:
-		c.Conclusion = ConclusionNone
+		c.Conclusion = conclusionNone
 	case wall.DeltaUS < 0:
-		c.Conclusion = ConclusionFaster
+		c.Conclusion = conclusionFaster
 	case gap.DeltaUS > step.DeltaUS:
-		c.Conclusion = ConclusionGap
+		c.Conclusion = conclusionGap
 	default:
-		c.Conclusion = ConclusionStep
+		c.Conclusion = conclusionStep
 	}
 }
 
@@ -219,8 +220,8 @@ func (c *Comparison) largestClear() float64 {
 	var most float64
 	for i := range c.Deltas {
 		switch d := &c.Deltas[i]; d.Status {
-		case StatusNew, StatusRemoved, StatusRegression, StatusImproved:
-			if d.Kind != OpAPI {
+		case statusNew, statusRemoved, statusRegression, statusImproved:
+			if d.Kind != opAPI {
 				most = max(most, math.Abs(d.DeltaUS))
 			}
 		}
@@ -233,7 +234,7 @@ func (c *Comparison) largestClear() float64 {
 func (c *Comparison) Regressions(share float64) []Delta {
 	var out []Delta
 	for _, d := range c.Deltas {
-		if (d.Status == StatusNew || d.Status == StatusRegression) && d.DeltaUS > share*c.Baseline.WallUSPerStep {
+		if (d.Status == statusNew || d.Status == statusRegression) && d.DeltaUS > share*c.Baseline.WallUSPerStep {
 			out = append(out, d)
 		}
 	}

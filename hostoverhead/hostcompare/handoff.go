@@ -82,7 +82,7 @@ func (r *Run) sourceOf(name string) string {
 func (c *Comparison) Handoff(v *hostoverhead.Verdict) *Handoff {
 	h := handoff(v, c.Target)
 	for _, d := range c.Regressions(0) {
-		if d.Kind == OpRange && len(h.TopRegressingOps) < handoffOps {
+		if d.Kind == opRange && len(h.TopRegressingOps) < handoffOps {
 			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: d.Op, DeltaUSPerStep: &d.DeltaUS, SourceFunction: c.Target.sourceOf(d.Op)})
 		}
 	}
@@ -94,14 +94,14 @@ func (c *Comparison) Handoff(v *hostoverhead.Verdict) *Handoff {
 func (c *Comparison) worst() string {
 	var op *Delta
 	for _, d := range c.Regressions(0) {
-		if d.Kind != OpAPI && (op == nil || d.DeltaUS > op.DeltaUS) {
+		if d.Kind != opAPI && (op == nil || d.DeltaUS > op.DeltaUS) {
 			op = &d
 		}
 	}
 	if op != nil {
 		return op.Op
 	}
-	if c.Conclusion == ConclusionGap || c.Conclusion == ConclusionStep {
+	if c.Conclusion == conclusionGap || c.Conclusion == conclusionStep {
 		return "the time of " + c.Conclusion + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
 	}
 	return "none: nothing clearly became slower"

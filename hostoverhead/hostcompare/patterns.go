@@ -20,20 +20,20 @@ const (
 
 // name recognises known shapes of a regression.
 func (c *Comparison) name() {
-	if c.Conclusion == ConclusionNone || c.Conclusion == ConclusionImpossible {
+	if c.Conclusion == conclusionNone || c.Conclusion == ConclusionImpossible {
 		return
 	}
 	say := func(format string, args ...any) { c.Patterns = append(c.Patterns, fmt.Sprintf(format, args...)) }
 	var slow, collective, added *Delta
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
-		if d.Kind != OpRange || d.DeltaUS < notableDeltaUS {
+		if d.Kind != opRange || d.DeltaUS < notableDeltaUS {
 			continue
 		}
 		switch {
-		case d.Status == StatusNew && names.Exchanges(trace.KindRange, d.Op):
+		case d.Status == statusNew && names.Exchanges(trace.KindRange, d.Op):
 			collective = first(collective, d)
-		case d.Status == StatusNew:
+		case d.Status == statusNew:
 			added = first(added, d)
 		case d.BaselineUS > 0 && d.TargetUS >= slowHandling*d.BaselineUS:
 			slow = first(slow, d)

@@ -27,7 +27,7 @@ func Series(ctx context.Context, a *layer.Analysis, o Options) (*compare.Host, e
 		h.Passes, h.Walls = append(h.Passes, all[i].Pass), append(h.Walls, time.Duration(p.Len()))
 	}
 	if len(all) > 0 {
-		t := newTally(w, OpRange, windows, max(o.Ranks, w.ranks()))
+		t := newTally(w, opRange, windows, max(o.Ranks, w.ranks()))
 		t.addRanges()
 		h.Operations = seriesOf(t.operations())
 	}
@@ -43,7 +43,7 @@ func seriesOf(ops []Operation) []compare.Operation {
 	for i := range ops {
 		op := &ops[i]
 		class := "host"
-		if op.Kind == OpKernel {
+		if op.Kind == opKernel {
 			class = "memory"
 		}
 		out[i] = compare.Operation{Kind: string(op.Kind), Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep, Steps: nanoseconds(op.perStep)}

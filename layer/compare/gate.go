@@ -41,8 +41,8 @@ type GateResult struct {
 	Text     string  `json:"text"`
 }
 
-// ErrGate is wrapped by the errors of [ParseGate].
-var ErrGate = errors.New("not a gate")
+// errGate is wrapped by the errors of [ParseGate].
+var errGate = errors.New("not a gate")
 
 // ParseGate reads "3%", "wall=5%", "attention=5%" or "regression 3%".
 func ParseGate(s string) (Gate, error) {
@@ -54,7 +54,7 @@ func ParseGate(s string) (Gate, error) {
 	number, ok := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || err != nil || math.IsNaN(v) || v <= 0 || v > 1000 {
-		return Gate{}, fmt.Errorf("%w: %q: want a share such as 3%%, wall=5%% or attention=5%%", ErrGate, s)
+		return Gate{}, fmt.Errorf("%w: %q: want a share such as 3%%, wall=5%% or attention=5%%", errGate, s)
 	}
 	g.Limit = v / 100
 	return g, nil

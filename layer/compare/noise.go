@@ -30,8 +30,8 @@ type Noise struct {
 	Host float64 `json:"host"`
 }
 
-// ErrNoise is wrapped where noise cannot be learned or read.
-var ErrNoise = errors.New("no noise of repeated runs")
+// errNoise is wrapped where noise cannot be learned or read.
+var errNoise = errors.New("no noise of repeated runs")
 
 // floors are the standard deviations between two runs: of all work together, and of the rows of each class.
 type floors struct {
@@ -68,13 +68,13 @@ func (n *Noise) from() string {
 	return s
 }
 
-// LearnNoise measures how much the runs of a side differ, which must be of one program. It needs five; the error wraps [ErrNoise].
+// LearnNoise measures how much the runs of a side differ, which must be of one program. It needs five.
 func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if len(s.Runs) < leastRuns {
-		return nil, fmt.Errorf("%w: %d runs of one program, want at least %d", ErrNoise, len(s.Runs), leastRuns)
+		return nil, fmt.Errorf("%w: %d runs of one program, want at least %d", errNoise, len(s.Runs), leastRuns)
 	}
 	p := o.params()
 	ca, _, _, err := match(s, s, &o)
@@ -83,10 +83,10 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	}
 	for r := range s.Runs {
 		if len(ca.passes[r]) == 0 {
-			return nil, fmt.Errorf("%w: %s has no passes like the others' (%s)", ErrNoise, s.Runs[r].Trace, ca.like)
+			return nil, fmt.Errorf("%w: %s has no passes like the others' (%s)", errNoise, s.Runs[r].Trace, ca.like)
 		}
 		if s.Runs[r].GPU != s.Runs[0].GPU {
-			return nil, fmt.Errorf("%w: the runs are of %q and %q", ErrNoise, s.Runs[0].GPU, s.Runs[r].GPU)
+			return nil, fmt.Errorf("%w: the runs are of %q and %q", errNoise, s.Runs[0].GPU, s.Runs[r].GPU)
 		}
 	}
 	c := &comparison{p: p, a: s, b: s, ca: ca, cb: ca, runs: true, scale: 1, noise: evenly(p.Floor)}
@@ -179,30 +179,30 @@ func deviation(x []float64) float64 {
 	return standardError(x) * math.Sqrt(float64(len(x)))
 }
 
-// ReadNoise reads what [Noise.Write] wrote. The error wraps [ErrNoise].
+// ReadNoise reads what [Noise.Write] wrote.
 func ReadNoise(r io.Reader) (*Noise, error) {
 	const most = 1 << 20 // a noise file has a few hundred bytes
 	data, err := io.ReadAll(io.LimitReader(r, most))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoise, err)
+		return nil, fmt.Errorf("%w: %w", errNoise, err)
 	}
 	var n Noise
 	if err := json.Unmarshal(data, &n); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoise, err)
+		return nil, fmt.Errorf("%w: %w", errNoise, err)
 	}
 	if n.Schema != noiseSchema {
-		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrNoise, n.Schema, noiseSchema)
+		return nil, fmt.Errorf("%w: its schema is %q, want %q", errNoise, n.Schema, noiseSchema)
 	}
 	values := []float64{n.Common, n.Host}
 	for name, sd := range n.Classes {
 		if _, ok := classNamed[name]; !ok {
-			return nil, fmt.Errorf("%w: there is no class %q", ErrNoise, name)
+			return nil, fmt.Errorf("%w: there is no class %q", errNoise, name)
 		}
 		values = append(values, sd)
 	}
 	for _, sd := range values {
 		if !(sd >= 0 && sd < 1) {
-			return nil, fmt.Errorf("%w: a relative standard deviation of %v", ErrNoise, sd)
+			return nil, fmt.Errorf("%w: a relative standard deviation of %v", errNoise, sd)
 		}
 	}
 	return &n, nil

@@ -77,8 +77,8 @@ type Pass struct {
 	First bool `json:"first,omitempty"`
 }
 
-// ErrBaseline is wrapped where a saved side cannot be read.
-var ErrBaseline = errors.New("not a saved comparison side")
+// errBaseline is wrapped where a saved side cannot be read.
+var errBaseline = errors.New("not a saved comparison side")
 
 // maxBaseline bounds a saved side: a hundred thousand passes of sixty rows.
 const maxBaseline = 256 << 20
@@ -86,25 +86,25 @@ const maxBaseline = 256 << 20
 // maxTime is the longest time of a saved side: twelve days, whose sums over all that a file can hold do not overflow.
 const maxTime = 1 << 50
 
-// ReadSide reads what [Side.Write] wrote. The error wraps [ErrBaseline].
+// ReadSide reads what [Side.Write] wrote.
 func ReadSide(r io.Reader) (*Side, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
+		return nil, fmt.Errorf("%w: %w", errBaseline, err)
 	}
 	if len(data) > maxBaseline {
-		return nil, fmt.Errorf("%w: larger than %d bytes", ErrBaseline, maxBaseline)
+		return nil, fmt.Errorf("%w: larger than %d bytes", errBaseline, maxBaseline)
 	}
 	var s Side
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
+		return nil, fmt.Errorf("%w: %w", errBaseline, err)
 	}
 	if s.Schema != baselineSchema {
-		return nil, fmt.Errorf("%w: its schema is %q, want %q", ErrBaseline, s.Schema, baselineSchema)
+		return nil, fmt.Errorf("%w: its schema is %q, want %q", errBaseline, s.Schema, baselineSchema)
 	}
 	for i := range s.Runs {
 		if err := cmp.Or(s.Runs[i].check(), s.Runs[i].Host.check()); err != nil {
-			return nil, fmt.Errorf("%w: run %d: %w", ErrBaseline, i, err)
+			return nil, fmt.Errorf("%w: run %d: %w", errBaseline, i, err)
 		}
 	}
 	return &s, nil

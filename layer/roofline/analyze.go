@@ -125,7 +125,7 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 	if o.Device != "" {
 		g, ok := hardware.Named(table, o.Device)
 		if !ok {
-			return nil, "", fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", ErrNoGPU, o.Device)
+			return nil, "", fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", errNoGPU, o.Device)
 		}
 		return g, "as asked for", nil
 	}

@@ -4,3 +4,6 @@ package roofline
 const BoundCompute = boundCompute
 const BoundLink = boundLink
 const BoundMemory = boundMemory
+
+var ErrNoGPU = errNoGPU
+var ErrNoLoad = errNoLoad

@@ -40,23 +40,23 @@ type Options struct {
 var (
 	// ErrNoConfig: work cannot be counted without the model's config.
 	ErrNoConfig = errors.New("no model config")
-	// ErrNoLoad: a plan needs the tokens of a pass.
-	ErrNoLoad = errors.New("no tokens")
-	// ErrNoGPU: the GPU is not known.
-	ErrNoGPU = errors.New("unknown GPU")
+	// errNoLoad: a plan needs the tokens of a pass.
+	errNoLoad = errors.New("no tokens")
+	// errNoGPU: the GPU is not known.
+	errNoGPU = errors.New("unknown GPU")
 )
 
-// Plan computes the floor of one pass of a model without any trace. The error wraps [ErrNoConfig], [ErrNoLoad] or [ErrNoGPU].
+// Plan computes the floor of one pass of a model without any trace. The error says what is missing; without a config it wraps [ErrNoConfig].
 func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	if c == nil {
 		return nil, fmt.Errorf("speed of light: %w: give the config.json of the model", ErrNoConfig)
 	}
 	if o.Load == nil || o.Load.Tokens <= 0 {
-		return nil, fmt.Errorf("speed of light: %w: say how many tokens a pass has", ErrNoLoad)
+		return nil, fmt.Errorf("speed of light: %w: say how many tokens a pass has", errNoLoad)
 	}
 	g, ok := hardware.Named(o.table(), o.Device)
 	if !ok {
-		return nil, fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", ErrNoGPU, o.Device)
+		return nil, fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", errNoGPU, o.Device)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -85,8 +85,8 @@ type Device struct {
 //go:embed gpus.tsv
 var table string
 
-// ErrTable is wrapped by the errors of [Load].
-var ErrTable = errors.New("not a table of GPUs")
+// errTable is wrapped by the errors of [Load].
+var errTable = errors.New("not a table of GPUs")
 
 // Table returns the GPUs that this package knows. The slice is the caller's; the maps in it are shared and not to be changed.
 func Table() []GPU { return slices.Clone(known()) }
@@ -114,21 +114,21 @@ func Load(r io.Reader) ([]GPU, error) {
 		if columns == nil {
 			columns = fields
 			if !slices.Contains(columns, "id") || !slices.Contains(columns, "pattern") {
-				return nil, fmt.Errorf("line %d: %w: its first line must name the columns, id and pattern among them", n, ErrTable)
+				return nil, fmt.Errorf("line %d: %w: its first line must name the columns, id and pattern among them", n, errTable)
 			}
 			continue
 		}
 		if len(fields) != len(columns) {
-			return nil, fmt.Errorf("line %d: %w: %d fields, want %d", n, ErrTable, len(fields), len(columns))
+			return nil, fmt.Errorf("line %d: %w: %d fields, want %d", n, errTable, len(fields), len(columns))
 		}
 		g, err := parse(columns, fields)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w: %w", n, ErrTable, err)
+			return nil, fmt.Errorf("line %d: %w: %w", n, errTable, err)
 		}
 		gpus = append(gpus, g)
 	}
 	if err := sc.Err(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTable, err)
+		return nil, fmt.Errorf("%w: %w", errTable, err)
 	}
 	return gpus, nil
 }

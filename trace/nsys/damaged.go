@@ -32,7 +32,7 @@ func (db *database) around(table, query string, n int, f func(*row) error) error
 		last, seen = id, true
 		return f(r)
 	})
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, errDamaged) {
 		damage := err
 		next, any := int64(0), false
 		err = db.each(query+" ORDER BY rowid DESC", func(r *row) error {
@@ -46,7 +46,7 @@ func (db *database) around(table, query string, n int, f func(*row) error) error
 		switch {
 		case !any && !seen:
 			return damage
-		case errors.Is(err, ErrDamaged) || errors.Is(err, errMet):
+		case errors.Is(err, errDamaged) || errors.Is(err, errMet):
 			err = nil
 		}
 		lost.missing = 1

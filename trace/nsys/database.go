@@ -79,7 +79,7 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 func (db *database) connect(ctx context.Context) error {
 	conn, err := sqlite.OpenConn(fileURI(db.path), sqlite.OpenReadOnly|sqlite.OpenURI)
 	if err != nil {
-		return &Error{Path: db.path, Err: classify(err)}
+		return &readError{Path: db.path, Err: classify(err)}
 	}
 	conn.SetInterrupt(ctx.Done())
 	db.conn = conn
@@ -112,7 +112,7 @@ func checkHeader(path string) (size int64, err error) {
 		return 0, err
 	}
 	if !st.Mode().IsRegular() {
-		return 0, &Error{Path: path, Err: fmt.Errorf("%w: not a regular file", ErrNotExport)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: not a regular file", ErrNotExport)}
 	}
 	var head [100]byte
 	n, err := io.ReadFull(f, head[:])
@@ -121,11 +121,11 @@ func checkHeader(path string) (size int64, err error) {
 	}
 	switch {
 	case n == 0:
-		return 0, &Error{Path: path, Err: fmt.Errorf("%w: the file is empty", ErrNotExport)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: the file is empty", ErrNotExport)}
 	case n < len(magic) || !bytes.Equal(head[:len(magic)], []byte(magic)):
-		return 0, &Error{Path: path, Err: fmt.Errorf("%w: no SQLite header (another format, or an encrypted database)", ErrNotExport)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: no SQLite header (another format, or an encrypted database)", ErrNotExport)}
 	case n < len(head):
-		return 0, &Error{Path: path, Err: fmt.Errorf("%w: %d bytes, shorter than a database header", ErrTruncated, n)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: %d bytes, shorter than a database header", errTruncated, n)}
 	}
 	// Offsets and meaning: SQLite file format, §1.3. The page count is valid
 	// only if the change counter equals "version valid for".
@@ -135,7 +135,7 @@ func checkHeader(path string) (size int64, err error) {
 	}
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	if bytes.Equal(head[24:28], head[92:96]) && pages > 0 && st.Size() < page*pages {
-		return 0, &Error{Path: path, Err: fmt.Errorf("%w: %d bytes of the %d its header announces", ErrTruncated, st.Size(), page*pages)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: %d bytes of the %d its header announces", errTruncated, st.Size(), page*pages)}
 	}
 	return st.Size(), nil
 }
@@ -216,7 +216,7 @@ func (db *database) scanWhere(table string, columns []string, condition string, 
 	}
 	err := db.around(table, q.String(), len(columns), f)
 	if err != nil {
-		var e *Error
+		var e *readError
 		if errors.As(err, &e) && e.Table == "" {
 			e.Table = table
 		}
@@ -228,7 +228,7 @@ func (db *database) scanWhere(table string, columns []string, condition string, 
 func (db *database) each(query string, f func(*row) error) error {
 	stmt, _, err := db.conn.PrepareTransient(query)
 	if err != nil {
-		return &Error{Path: db.path, Err: classify(err)}
+		return &readError{Path: db.path, Err: classify(err)}
 	}
 	defer stmt.Finalize()
 	r := row{stmt: stmt, textLeft: textBudgetFactor*db.size + 1<<16}
@@ -236,13 +236,13 @@ func (db *database) each(query string, f func(*row) error) error {
 	for n := int64(0); ; n++ {
 		more, err := stmt.Step()
 		if err != nil {
-			return &Error{Path: db.path, Row: n, Err: classify(err)}
+			return &readError{Path: db.path, Row: n, Err: classify(err)}
 		}
 		if !more {
 			return nil
 		}
 		if n >= maxRows || r.textLeft < 0 {
-			return &Error{Path: db.path, Row: n, Err: fmt.Errorf("%w: more rows than fit into %d bytes", ErrDamaged, db.size)}
+			return &readError{Path: db.path, Row: n, Err: fmt.Errorf("%w: more rows than fit into %d bytes", errDamaged, db.size)}
 		}
 		if err := f(&r); err != nil {
 			return err

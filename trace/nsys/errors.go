@@ -16,25 +16,25 @@ var (
 	// ErrNotExport says that the file is not an Nsight Systems SQLite export. It
 	// wraps [trace.ErrFormat].
 	ErrNotExport = fmt.Errorf("%w: not an Nsight Systems SQLite export", trace.ErrFormat)
-	// ErrTruncated says that the file ends before the database does.
-	ErrTruncated = fmt.Errorf("truncated database: %w", io.ErrUnexpectedEOF)
-	// ErrDamaged says that the database contradicts itself.
-	ErrDamaged = errors.New("damaged database")
-	// ErrNoTool says that a report has to be exported first and that no nsys
+	// errTruncated says that the file ends before the database does.
+	errTruncated = fmt.Errorf("truncated database: %w", io.ErrUnexpectedEOF)
+	// errDamaged says that the database contradicts itself.
+	errDamaged = errors.New("damaged database")
+	// errNoTool says that a report has to be exported first and that no nsys
 	// was found to do it.
-	ErrNoTool = errors.New("no nsys on PATH to export the report")
+	errNoTool = errors.New("no nsys on PATH to export the report")
 )
 
-// Error says where in an export reading failed.
-type Error struct {
+// readError says where in an export reading failed.
+type readError struct {
 	Path  string // file
 	Table string // table being read, "" before any
 	Row   int64  // rows of the table read before the failure
 	Err   error
 }
 
-// Error implements error.
-func (e *Error) Error() string {
+// readError implements error.
+func (e *readError) Error() string {
 	var b strings.Builder
 	b.WriteString("nsys: " + e.Path)
 	if e.Table != "" {
@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *readError) Unwrap() error { return e.Err }
 
 // classify wraps SQLite's own result in ours.
 func classify(err error) error {
@@ -53,7 +53,7 @@ func classify(err error) error {
 	case sqlite.ResultNotADB:
 		return fmt.Errorf("%w: %w", ErrNotExport, err)
 	case sqlite.ResultCorrupt, sqlite.ResultFormat:
-		return fmt.Errorf("%w: %w; sqlite3 FILE .recover may save what is left", ErrDamaged, err)
+		return fmt.Errorf("%w: %w; sqlite3 FILE .recover may save what is left", errDamaged, err)
 	}
 	return err
 }

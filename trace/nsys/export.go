@@ -20,7 +20,7 @@ func export(ctx context.Context, report string) (path string, cleanup func(), er
 	bin, err := exec.LookPath("nsys")
 	if err != nil {
 		base := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
-		return "", nil, &Error{Path: report, Err: fmt.Errorf("%w; on a machine that has it run: nsys export -t sqlite -o %s %s", ErrNoTool, base, report)}
+		return "", nil, &readError{Path: report, Err: fmt.Errorf("%w; on a machine that has it run: nsys export -t sqlite -o %s %s", errNoTool, base, report)}
 	}
 	dir, err := os.MkdirTemp("", "strata-nsys-")
 	if err != nil {
@@ -36,11 +36,11 @@ func export(ctx context.Context, report string) (path string, cleanup func(), er
 		if ctx.Err() != nil {
 			return "", nil, ctx.Err()
 		}
-		return "", nil, &Error{Path: report, Err: fmt.Errorf("%s failed: %w%s", strings.Join(cmd.Args, " "), err, lastLine(out.String()))}
+		return "", nil, &readError{Path: report, Err: fmt.Errorf("%s failed: %w%s", strings.Join(cmd.Args, " "), err, lastLine(out.String()))}
 	}
 	if _, err := os.Stat(path); err != nil {
 		cleanup()
-		return "", nil, &Error{Path: report, Err: errors.New("nsys export succeeded but wrote no file")}
+		return "", nil, &readError{Path: report, Err: errors.New("nsys export succeeded but wrote no file")}
 	}
 	return path, cleanup, nil
 }

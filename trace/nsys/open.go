@@ -48,10 +48,10 @@ func Report() trace.Format {
 // Open reads the export or report at path, and nothing else. Of the options
 // Limits, MemoryBudget and Strict mean nothing here, and nobody's args are kept.
 //
-// It fails with [ErrNotExport], [ErrTruncated], [ErrDamaged] or [ErrNoTool],
-// wrapped with the file and the place; with ctx's error when it is cancelled. A
-// database that holds none of the tables of a profile is refused too; one that
-// holds some but no kernels loads, and its health says so.
+// A file that is no export is [ErrNotExport]; where one is cut off or damaged, or no
+// nsys is there to export a report, the error says so, with the place. A database
+// that holds none of the tables of a profile is refused too; one that holds some but
+// no kernels loads, and its health says so.
 func Open(ctx context.Context, path string, o trace.Options) (*trace.Trace, error) {
 	o.Formats = []trace.Format{Format(), Report(), {Name: "anything", Suffixes: []string{""},
 		Open: func(ctx context.Context, in *trace.Input, o trace.Options) (*trace.Trace, error) {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, path string, o trace.Options) (*trace.Trace, erro
 		}}}
 	t, err := trace.Open(ctx, path, o)
 	if errors.Is(err, trace.ErrFormat) && !errors.Is(err, ErrNotExport) {
-		err = &Error{Path: path, Err: fmt.Errorf("%w: %w", ErrNotExport, err)}
+		err = &readError{Path: path, Err: fmt.Errorf("%w: %w", ErrNotExport, err)}
 	}
 	return t, err
 }

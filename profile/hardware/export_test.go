@@ -1,0 +1,4 @@
+package hardware
+
+// Names that only tests use from outside.
+var ErrTable = errTable

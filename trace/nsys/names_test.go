@@ -1,0 +1,6 @@
+package nsys
+
+// Names that only tests use from outside.
+var ErrDamaged = errDamaged
+var ErrNoTool = errNoTool
+var ErrTruncated = errTruncated
