@@ -15,8 +15,8 @@ import (
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
-// errNoProcess reports that [Options.Process] is of no process that launched GPU work.
-var errNoProcess = errors.New("triage: no such process")
+// ErrNoProcess reports that [Options.Process] is of no process that launched GPU work.
+var ErrNoProcess = errors.New("triage: no such process")
 
 // ErrNoTrace reports that there is nothing to analyse.
 var ErrNoTrace = errors.New("triage: no trace given")
@@ -75,13 +75,13 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	}
 	if a.Process != "" && len(a.in.Formal) > 0 && !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return len(w.Acts) > 0 }) {
 		if list := activity.Processes(a.in.Formal); len(list) > 0 {
-			return fmt.Errorf("%w: none has %q in its id, label or name: %s", errNoProcess, a.Process, strings.Join(list, ", "))
+			return fmt.Errorf("%w: none has %q in its id, label or name: %s", ErrNoProcess, a.Process, strings.Join(list, ", "))
 		}
 	}
 	if a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths); err != nil {
 		return err
 	}
-	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
+	a.report = &Report{Schema: reportSchema, Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
 	a.head()
 	if a.report.MappingRefused, err = activity.Attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (a *analysis) head() {
 		r.Traces = append(r.Traces, w.Path)
 	}
 	if len(a.in.Mapping) > 0 {
-		r.Mode = modeMappingFormal
+		r.Mode = ModeMappingFormal
 		r.MappingFramework = a.frameworkOf(a.in.Mapping, a.in.MappingPaths)
 		for _, w := range a.mapping {
 			r.MappingTraces = append(r.MappingTraces, w.Path)

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// errMissingReports reports that files of a bundle do not exist; its text lists
+// ErrMissingReports reports that files of a bundle do not exist; its text lists
 // all of them.
-var errMissingReports = errors.New("triage: reports not found")
+var ErrMissingReports = errors.New("triage: reports not found")
 
 // BundleEntry is one report of a bundle.
 type BundleEntry struct {
@@ -97,7 +97,7 @@ func isReport(path string) (bool, error) {
 }
 
 // NewBundle reads the reports. Where files are missing the error matches
-// errMissingReports and lists all of them.
+// [ErrMissingReports] and lists all of them.
 func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 	b := &Bundle{Title: title}
 	var missing []string
@@ -118,7 +118,7 @@ func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 		b.parts = append(b.parts, readPart(e, string(data)))
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("%w: %s", errMissingReports, strings.Join(missing, ", "))
+		return nil, fmt.Errorf("%w: %s", ErrMissingReports, strings.Join(missing, ", "))
 	}
 	b.name()
 	// Sections keep the order of the entries; within one, frameworks have a fixed order.

@@ -26,12 +26,12 @@ const (
 
 // States of a compared kernel. Faster and slower are beyond what two equal runs differ by.
 const (
-	deltaSame    = "same"
-	deltaFaster  = "faster"
-	deltaSlower  = "slower"
-	deltaNew     = "new"
-	deltaGone    = "gone"
-	deltaRenamed = "renamed"
+	DeltaSame    = "same"
+	DeltaFaster  = "faster"
+	DeltaSlower  = "slower"
+	DeltaNew     = "new"
+	DeltaGone    = "gone"
+	DeltaRenamed = "renamed"
 )
 
 // Comparison sets two runs side by side, stage by stage.
@@ -78,7 +78,7 @@ type Delta struct {
 type NameDelta struct {
 	Name     string `json:"name"`
 	Category string `json:"category,omitempty"`
-	Status   string `json:"status"`        // new, gone, faster, slower, same or renamed
+	Status   string `json:"status"`
 	Was      string `json:"was,omitempty"` // the old name of a renamed one
 	Delta
 }
@@ -101,11 +101,11 @@ var compared = []struct {
 	stage  string
 	passes []layer.Stage
 }{
-	{stageExtend, []layer.Stage{layer.StagePrefill}},
-	{stageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
-	{stageMixed, []layer.Stage{layer.StageMixed}},
+	{StageExtend, []layer.Stage{layer.StagePrefill}},
+	{StageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
+	{StageMixed, []layer.Stage{layer.StageMixed}},
 	{captureStage, []layer.Stage{layer.StageCapture}},
-	{stageAll, []layer.Stage{layer.StageUnknown}},
+	{StageAll, []layer.Stage{layer.StageUnknown}},
 }
 
 // The families of the series that are compared.
@@ -287,17 +287,17 @@ func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
 func statusOf(row *compare.HostRow) string {
 	switch {
 	case row.Status == "renamed":
-		return deltaRenamed
+		return DeltaRenamed
 	case row.A == 0 && row.B > 0:
-		return deltaNew
+		return DeltaNew
 	case row.B == 0 && row.A > 0:
-		return deltaGone
+		return DeltaGone
 	case !row.Significant:
-		return deltaSame
+		return DeltaSame
 	case row.Delta > 0:
-		return deltaSlower
+		return DeltaSlower
 	}
-	return deltaFaster
+	return DeltaFaster
 }
 
 // WriteJSON writes the comparison as one indented JSON document.
@@ -350,7 +350,7 @@ func (s *StageComparison) kernelTable() *table.Table {
 		if n == compareRows {
 			break
 		}
-		if d.DeltaUS == 0 && d.Status != deltaRenamed {
+		if d.DeltaUS == 0 && d.Status != DeltaRenamed {
 			continue
 		}
 		name := d.Name

@@ -30,11 +30,11 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 	tokens := a.maxTokens(m.Pattern, at)
 	gain := m.GainUpTo(tokens)
 	out.State, out.Action = a.state(m.Pattern, at, gain, tokens)
-	if out.State == stateElsewhere || out.State == stateTooLarge || out.State == stateModel {
+	if out.State == StateElsewhere || out.State == StateTooLarge || out.State == StateModel {
 		gain = 0
 	}
 	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, s.wall())
-	if out.State != stateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
+	if out.State != StateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
 		out.Confidence = confidenceCandidate
 	}
 	why := []string{"Split: known fused path not used.", m.Pattern.Rationale}
@@ -96,7 +96,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 		seen[id] = true
 		middle := len(h.at) / 2
 		r := a.fuseRow(s, h.p, FuseActive, h.at, h.at[middle:middle+1], len(h.at), h.ns)
-		r.State, r.Action = stateActive, "in use"
+		r.State, r.Action = StateActive, "in use"
 		r.Rationale = "Fused path active: already in use. " + h.p.Rationale
 		out = append(out, r)
 	}

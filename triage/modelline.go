@@ -24,8 +24,8 @@ func (st modelStyle) cell(l *Location) string {
 	in := strings.Join(parts[max(0, len(parts)-shownModules):], "/")
 	line := l.Location
 	if st.short {
-		line = strings.TrimSuffix(line, " ("+placedFromPrefill+")")
-		if path, _, ok := strings.Cut(line, " "); ok && line != placedFromPrefill {
+		line = strings.TrimSuffix(line, " ("+FromPrefill+")")
+		if path, _, ok := strings.Cut(line, " "); ok && line != FromPrefill {
 			line = line[strings.LastIndexByte(path, '/')+1:]
 			if fromPrefill(l) {
 				line = prefillMark + line
@@ -42,7 +42,7 @@ func (st modelStyle) cell(l *Location) string {
 }
 
 // fromPrefill reports a line that was taken from a prefill.
-func fromPrefill(l *Location) bool { return strings.HasSuffix(l.Location, " ("+placedFromPrefill+")") }
+func fromPrefill(l *Location) bool { return strings.HasSuffix(l.Location, " ("+FromPrefill+")") }
 
 // cells shows the lines of the model, with shares where one does not say it all; "" for none.
 func (st modelStyle) cells(list []Location) string {

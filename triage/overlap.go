@@ -96,7 +96,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	if streams == 1 {
 		b.WriteString("All work is on one stream, so nothing overlaps and every kernel is exposed. ")
 	}
-	if a.report.Mode == modeSingle && unresolvedShare(s) > mostTime {
+	if a.report.Mode == ModeSingle && unresolvedShare(s) > mostTime {
 		b.WriteString("Most kernels have no source line; " + howToMap(s) + ". ")
 	}
 	b.WriteString("A trace shows what overlapped, not what may legally overlap.")

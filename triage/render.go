@@ -148,7 +148,7 @@ func (m *page) section(r *Report, title string, write func(*Report, *StageReport
 	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		if len(r.Stages) > 1 || s.Stage != stageAll {
+		if len(r.Stages) > 1 || s.Stage != StageAll {
 			m.heading(5, stageTitle(s.Stage))
 		}
 		write(r, s)
@@ -157,7 +157,7 @@ func (m *page) section(r *Report, title string, write func(*Report, *StageReport
 
 // stageTitle is how tables head a stage.
 func stageTitle(stage string) string {
-	if stage == stageExtend {
+	if stage == StageExtend {
 		return "extend/prefill"
 	}
 	return stage
@@ -319,7 +319,7 @@ func locations(list []Location) string {
 	for _, l := range list {
 		out = append(out, l.Location+siteShare(l.SharePct))
 	}
-	return cmp.Or(table.Lines(out...), unresolved)
+	return cmp.Or(table.Lines(out...), Unresolved)
 }
 
 // ops are the ops of a row's sites, each once.

@@ -13,22 +13,22 @@ import (
 
 // Stage names used in reports. Others may be added.
 const (
-	stageExtend = "extend" // prefill, called extend by SGLang
-	stageDecode = "decode"
-	stageMixed  = "mixed" // prefill and decode in one batch
-	stageAll    = "all"   // the trace does not tell, or work outside any step
+	StageExtend = "extend" // prefill, called extend by SGLang
+	StageDecode = "decode"
+	StageMixed  = "mixed" // prefill and decode in one batch
+	StageAll    = "all"   // the trace does not tell, or work outside any step
 )
 
 // captureStage is the name of the work of capturing graphs.
 const captureStage = string(layer.StageCapture)
 
 // stageOrder are the names of the stages in the order of a report, as package activity numbers them.
-var stageOrder = []string{stageExtend, stageDecode, stageMixed, captureStage, stageAll}
+var stageOrder = []string{StageExtend, StageDecode, StageMixed, captureStage, StageAll}
 
 // Modes of a report.
 const (
-	modeSingle        = "single-trace"
-	modeMappingFormal = "mapping-formal"
+	ModeSingle        = "single-trace"
+	ModeMappingFormal = "mapping-formal"
 )
 
 // Report is the result of [Analyze]. All times are in microseconds and all
@@ -186,11 +186,11 @@ type Location struct {
 
 // Locations that are not source lines.
 const (
-	unresolved  = activity.Unresolved  // no frames recorded around the launch
-	graphReplay = activity.GraphReplay // replayed from a graph, origin not known
-	// placedFromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server has once
+	Unresolved  = activity.Unresolved  // no frames recorded around the launch
+	GraphReplay = activity.GraphReplay // replayed from a graph, origin not known
+	// FromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server has once
 	// for each stage.
-	placedFromPrefill = activity.FromPrefill
+	FromPrefill = activity.FromPrefill
 )
 
 // CategoryRow is the GPU time of one category in a stage.
@@ -245,7 +245,7 @@ type FuseRow struct {
 	EstimatedGainUS  float64       `json:"estimated_gain_us"` // 0 for active rows
 	// State says what can be done about the row, Action how: the flag that turns a
 	// path on and since when it is there, or why it cannot be had.
-	State  string `json:"state"` // available, active, unknown, open upstream, or not on this platform, for this model, at this size
+	State  string `json:"state"`
 	Action string `json:"action"`
 	// GainPct is the gain as a share of the time of the stage's steps, First where
 	// the chain occurs first; nil for active rows.
@@ -257,13 +257,13 @@ type FuseRow struct {
 
 // States of a fuse row.
 const (
-	stateActive    = "active"               // the fused kernel is in use
-	stateAvailable = "available"            // it can be turned on
-	stateElsewhere = "not on this platform" // it exists, on another platform or architecture
-	stateModel     = "not for this model"   // it exists, in the code of other models
-	stateTooLarge  = "not at this size"     // the steps are larger than the path takes
-	stateOpen      = "open upstream"        // a change that is not merged
-	stateUnknown   = "unknown"              // whether it can be had is not known
+	StateActive    = "active"               // the fused kernel is in use
+	StateAvailable = "available"            // it can be turned on
+	StateElsewhere = "not on this platform" // it exists, on another platform or architecture
+	StateModel     = "not for this model"   // it exists, in the code of other models
+	StateTooLarge  = "not at this size"     // the steps are larger than the path takes
+	StateOpen      = "open upstream"        // a change that is not merged
+	StateUnknown   = "unknown"              // whether it can be had is not known
 )
 
 // FirstPlace is where a chain occurs first; None of [layer.None] is outside.

@@ -68,30 +68,30 @@ func (a *analysis) state(p *fusion.Pattern, at place, gain, tokens int64) (state
 	server := serverKey(a.report.Framework)
 	switch {
 	case p.Origin == fusion.OriginInflight:
-		return stateOpen, strings.Join(p.CandidatePaths, ", ")
+		return StateOpen, strings.Join(p.CandidatePaths, ", ")
 	case !at.suits(p):
-		return stateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
+		return StateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
 	case len(p.Models) > 0 && a.modelText() != "" && !a.hasPath(p):
-		return stateModel, "the code of this model does not have it" + limits
+		return StateModel, "the code of this model does not have it" + limits
 	case len(p.Models) > 0 && !a.hasPath(p):
-		return stateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + howTo(p) + since + limits
+		return StateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + howTo(p) + since + limits
 	case server == "" && !p.AnyServer:
 		names := make([]string, len(p.Frameworks))
 		for i, f := range p.Frameworks {
 			names[i] = nameOf(f)
 		}
-		return stateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
+		return StateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
 	case gain == 0:
 		if tokens == chain.NoTokens {
-			return stateTooLarge, fmt.Sprintf("not taken with %d ranks on this GPU", a.report.TPSize)
+			return StateTooLarge, fmt.Sprintf("not taken with %d ranks on this GPU", a.report.TPSize)
 		}
-		return stateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", tokens)
+		return StateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", tokens)
 	case p.Doubtful:
-		return stateAvailable, howTo(p) + since + "; it was slower where it was measured" + limits
+		return StateAvailable, howTo(p) + since + "; it was slower where it was measured" + limits
 	case p.Switch == "" && p.Default == "":
-		return stateUnknown, "whether and how it is turned on is not known" + since + limits
+		return StateUnknown, "whether and how it is turned on is not known" + since + limits
 	}
-	return stateAvailable, howTo(p) + since + limits
+	return StateAvailable, howTo(p) + since + limits
 }
 
 // hasPath reports whether the model's code has a path that only some models have.
