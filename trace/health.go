@@ -184,6 +184,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
 	t.addOddities(&h, n, add)
+	t.addSuspects(add)
 	t.examineClocks(add)
 	for _, l := range h.Losses {
 		t.lossFinding(l, add)

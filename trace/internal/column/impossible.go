@@ -82,13 +82,13 @@ func (c *Columns) overlapped(next []int32, k int32, end int64) (n int) {
 }
 
 // What makes an event one that is far from all others: it is FarAway from them,
-// and farSpans times as far as they are from each other, and no more than one in
+// and FarSpans times as far as they are from each other, and no more than one in
 // farShare events (or a single one) are. Clocks that were never read give 0,
 // which is months from the time since boot, and decades from an epoch; a
 // recording's first calls, before a model is loaded, are minutes from the rest.
 const (
 	FarAway  = int64(time.Hour)
-	farSpans = 1000
+	FarSpans = 1000
 	farShare = 100
 	// In fewer events than farFewest no group is clearly the recording: of three,
 	// two that are near each other outvote nobody. Every recording has more.
@@ -168,5 +168,5 @@ func bulk(lanes []Columns) (first, last, gap int64, ok bool) {
 	}
 	first, last = starts[from], starts[to-1]
 	few := n-(to-from) <= max(1, n/farShare)
-	return first, last, gap, to-from < n && few && last-first <= gap/farSpans
+	return first, last, gap, to-from < n && few && last-first <= gap/FarSpans
 }
