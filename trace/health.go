@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
+	"github.com/llmstrata/strata/trace/internal/suspect"
 )
 
 // HealthStatus says how far a trace's numbers can be trusted.
@@ -184,7 +185,12 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
 	t.addOddities(&h, n, add)
-	t.addSuspects(add)
+	launches := &t.lanes[LaneLaunch]
+	for _, f := range suspect.Find(g, len(t.queues), t.launchOf, func(i int) bool {
+		return Kind(g.Kind[i]) == KindKernel && !IsGraphLaunchName(t.names[launches.Name[t.launchOf[i]]])
+	}) {
+		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
+	}
 	t.examineClocks(add)
 	for _, l := range h.Losses {
 		t.lossFinding(l, add)

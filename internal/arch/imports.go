@@ -34,9 +34,10 @@ var Layers = Layering{
 	"trace/nsys":       {"trace"},
 	"trace/pftrace":    {"trace"},
 
-	"trace/internal/column": {},
-	"trace/internal/kind":   {},
-	"trace/internal/shard":  {"internal/intern", "internal/scan", "trace/internal/column", "trace/internal/kind"},
+	"trace/internal/column":  {},
+	"trace/internal/kind":    {},
+	"trace/internal/shard":   {"internal/intern", "internal/scan", "trace/internal/column", "trace/internal/kind"},
+	"trace/internal/suspect": {"trace/internal/column"},
 
 	"hostoverhead/internal/settings": {"internal/framework"},
 	"hostoverhead/internal/timeline": {"trace", "hostoverhead/internal/names", "internal/interval"},

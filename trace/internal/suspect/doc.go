@@ -1,0 +1,3 @@
+// Package suspect finds what GPU activities can not be, taken together, although each
+// for itself may.
+package suspect

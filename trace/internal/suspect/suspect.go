@@ -1,0 +1,70 @@
+package suspect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llmstrata/strata/trace/internal/column"
+)
+
+const (
+	// sharedShare: one call launches one kernel, unless it launches a graph. Where
+	// more than one kernel in sharedShare names a call that another one names, ids are
+	// damaged or were used again. In no real trace at hand any does.
+	sharedShare = 10
+	// overlapShare: a stream runs one activity after the other; dependent launches
+	// overlap by their first microseconds. Where activities of the same stream overlap
+	// for more than one part in overlapShare of all GPU time, times are wrong.
+	overlapShare = 2
+)
+
+// Finding is one of them.
+type Finding struct {
+	Code    string   // of the trace's finding
+	Count   int64    // how many
+	Affects []string // what is not to be trusted
+	Message string   // one sentence with the figures
+}
+
+// Find looks at the activities of all GPUs, in order of time. launchOf has the row of
+// each one's launch call, negative for none; plain says that an activity is a kernel
+// and its call no graph launch.
+func Find(g *column.Columns, queues int, launchOf []int32, plain func(i int) bool) (out []Finding) {
+	if g.Len() == 0 {
+		return nil
+	}
+	taken := map[int32]bool{}
+	shared, jumps, end := 0, 0, g.End(0)
+	var overlap, work, jump int64
+	lastEnd := make([]int64, queues)
+	for i := range g.Start {
+		if l := launchOf[i]; l >= 0 && plain(i) {
+			if taken[l] {
+				shared++
+			}
+			taken[l] = true
+		}
+		last := &lastEnd[g.Queue[i]]
+		overlap += max(0, min(*last, g.End(i))-g.Start[i])
+		work += g.Dur[i]
+		*last = max(*last, g.End(i))
+		if gap := g.Start[i] - end; gap > column.FarAway {
+			jump += gap
+			jumps++
+		}
+		end = max(end, g.End(i))
+	}
+	if shared*sharedShare > g.Len() {
+		out = append(out, Finding{"shared-launches", int64(shared), []string{"attribution", "idle"}, fmt.Sprintf(
+			"%d kernels name a launch call that another kernel names, too, and that is no graph launch: correlation ids are damaged, and what launched a kernel is not to be trusted", shared)})
+	}
+	if overlap > work/overlapShare {
+		out = append(out, Finding{"impossible-overlap", 1, []string{"gpu-time", "layers"}, fmt.Sprintf(
+			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times are not to be trusted", time.Duration(overlap), time.Duration(work))})
+	}
+	if rest := end - g.Start[0] - jump; jumps > 0 && jump/column.FarSpans > rest {
+		out = append(out, Finding{"time-jump", int64(jumps), []string{"idle", "gpu-time"}, fmt.Sprintf(
+			"no GPU works for %v, and all of the rest of the recording lasts %v: a clock jumped, or the file holds several recordings; idle time is not to be trusted", time.Duration(jump), time.Duration(rest))})
+	}
+	return out
+}
