@@ -3,6 +3,7 @@ package capture_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -82,6 +83,55 @@ func ExampleProbe() {
 	fmt.Println(rep.Latency.Count, "answers:", rep.Samples[0].Output)
 	// Output:
 	// 2 answers: a program for many threads
+}
+
+// A run left the server's profiler on: it is stopped, whoever started it.
+func ExampleStop() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println(r.URL.Path)
+	}))
+	defer server.Close()
+	err := capture.Stop(context.Background(), capture.Options{URL: server.URL, Framework: capture.FrameworkSGLang})
+	fmt.Println(err)
+	// Output:
+	// /stop_profile
+	// <nil>
+}
+
+// A run was interrupted while the server wrote its traces, which are filed and judged later.
+func ExampleCollect() {
+	server := toyServer()
+	defer server.Close()
+	dir, err := os.MkdirTemp("", "runs-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	ctx, interrupt := context.WithCancel(context.Background())
+	answer := server.Config.Handler
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/stop_profile" {
+			interrupt()
+			<-r.Context().Done() // nobody waits any more, and the server writes on
+		}
+		answer.ServeHTTP(w, r)
+	})
+	poll := capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond}
+	_, err = capture.Run(ctx, capture.Options{URL: server.URL, OutputDir: dir, Workload: capture.WorkloadDecode, ArmDelay: -1, Poll: poll})
+	fmt.Println(errors.Is(err, context.Canceled))
+
+	res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Poll: poll})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, path := range res.Files() {
+		name, _ := filepath.Rel(res.OutputDir, path)
+		fmt.Println(filepath.ToSlash(name))
+	}
+	// Output:
+	// true
+	// decode/1759.5-TP-0.trace.json
 }
 
 func ExampleOverride() {
