@@ -1,6 +1,10 @@
 package classify
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/internal/decimal"
+)
 
 // Facts are what a kernel's name alone tells. They never change with the place
 // of a launch: what position, operator or CPU op add is not here.
@@ -283,22 +287,7 @@ func baseName(name string, r Role) string {
 	if strings.IndexFunc(s, func(c rune) bool { return c >= '0' && c <= '9' }) < 0 {
 		return s
 	}
-	var b strings.Builder
-	b.Grow(len(s))
-	digits := false
-	for i := range len(s) {
-		c := s[i]
-		if c >= '0' && c <= '9' {
-			if !digits {
-				b.WriteByte('#')
-			}
-			digits = true
-			continue
-		}
-		digits = false
-		b.WriteByte(c)
-	}
-	return b.String()
+	return decimal.Fold(s)
 }
 
 // cutArguments drops a trailing argument list: everything from the parenthesis that matches the last one.

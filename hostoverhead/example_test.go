@@ -4,47 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// load generates a run of an imaginary server and opens it; a program of your
-// own opens a file with [nsys.Open] or [trace.Open].
-func load(cfg nsysgen.Config) *trace.Trace {
-	dir, err := os.MkdirTemp("", "host")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "run.sqlite")
-	if _, err := nsysgen.Write(path, cfg); err != nil {
-		log.Fatal(err)
-	}
-	t, err := nsys.Open(context.Background(), path, trace.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return t
-}
-
-// passes finds the passes of a trace.
-func passes(t *trace.Trace) *layer.Analysis {
-	a, err := layer.Analyze(context.Background(), t, layer.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return a
-}
-
 func ExampleAnalyze() {
-	ranks := []*layer.Analysis{passes(load(nsysgen.Default(1)))}
+	ranks := []*layer.Analysis{hosttest.Passes(nsysgen.Default(1))}
 	v, err := hostoverhead.Analyze(context.Background(), ranks, hostoverhead.Options{})
 	if err != nil {
 		log.Fatal(err)

@@ -1,10 +1,13 @@
 package hosttest
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 )
@@ -27,4 +30,27 @@ func Generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
 		tb.Fatal(err)
 	}
 	return Open(tb, path)
+}
+
+// Passes is the analysis of a generated run, for examples; a program of your own
+// has it of nsys.Open or trace.Open, and layer.Analyze.
+func Passes(cfg nsysgen.Config) *layer.Analysis {
+	dir, err := os.MkdirTemp("", "host")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "run.sqlite")
+	if _, err := nsysgen.Write(path, cfg); err != nil {
+		panic(err)
+	}
+	t, err := nsys.Open(context.Background(), path, trace.Options{})
+	if err != nil {
+		panic(err)
+	}
+	a, err := layer.Analyze(context.Background(), t, layer.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return a
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"strings"
 
+	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -143,32 +144,13 @@ func (w *work) voteAt(group [][]int, pos int) {
 func (w *work) fold(name string) string {
 	f, ok := w.folded[name]
 	if !ok {
-		f = fold(name)
+		f = decimal.Fold(name) // tile variants are equal
 		if w.folded == nil {
 			w.folded = map[string]string{}
 		}
 		w.folded[name] = f
 	}
 	return f
-}
-
-// fold writes every run of digits as one #: tile variants are equal.
-func fold(name string) string {
-	var b strings.Builder
-	digits := false
-	for i := range len(name) {
-		c := name[i]
-		if c >= '0' && c <= '9' {
-			if !digits {
-				b.WriteByte('#')
-			}
-			digits = true
-			continue
-		}
-		digits = false
-		b.WriteByte(c)
-	}
-	return b.String()
 }
 
 // serve gives the kernels that serve others to the operator they serve: a
