@@ -110,6 +110,9 @@ var patterns = []pattern{
 	{any: []string{"gemm", "cijk_", "nvjet", "cutlass_80", "cutlass_75", "xmma", "matmul", "wgmma", "_mm_", "splitk", "wvsplit", "addmm", "gemv", "linear_kernel", "mma_kernel", "marlin"}, acts: []act{actProduct}},
 }
 
+// softmaxes are words of PyTorch's softmax kernels on NVIDIA's and AMD's GPUs.
+var softmaxes = []string{"softmax_warp", "cunn_softmax", "softmaxforward"}
+
 // byCategory is what a category says of a kernel whose words say nothing.
 var byCategory = map[string]act{
 	"communication": actCollective, "kv_cache": actCache, "hybrid_linear": actScan, "attention": actAttention, "moe": actRoute, "gemm": actProduct,
@@ -149,6 +152,8 @@ type reading struct {
 	tag  tag
 	// second: the name says that it is the later of two products of experts.
 	first, second bool
+	// softmax: the kernel is that of PyTorch's softmax alone.
+	softmax bool
 }
 
 // read reads a kernel's name and category.
@@ -170,6 +175,7 @@ func read(name, category string) reading {
 			break
 		}
 	}
+	r.softmax = r.acts[0] == actAttention && hasAny(l, softmaxes)
 	if r.acts[0] == actExperts {
 		r.first = hasAny(l, []string{"stage1", "gemm1", "swiglu", "silu"})
 		r.second = hasAny(l, []string{"stage2", "gemm2"})

@@ -135,6 +135,7 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 	for i := range pass.Kernels {
 		reads[i] = f.read(&pass.Kernels[i])
 	}
+	eagerAttention(&pass, reads)
 	if layout == nil {
 		layout = guess(&pass, reads, &f.p)
 	}

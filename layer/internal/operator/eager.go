@@ -1,0 +1,59 @@
+package operator
+
+// eagerAttention finds attention that is written as single PyTorch operations:
+// a product, scale and mask, a softmax, a product. The products are the
+// attention's, whatever stands before and behind: a router's softmax has a top-k
+// behind it, not a product.
+func eagerAttention(pass *Pass, reads []reading) {
+	byStream := map[int32][]int{} // of streams that run a softmax
+	for i := range pass.Kernels {
+		if reads[i].softmax {
+			byStream[pass.Kernels[i].Stream] = nil
+		}
+	}
+	for i := range pass.Kernels {
+		if idx, ok := byStream[pass.Kernels[i].Stream]; ok {
+			byStream[pass.Kernels[i].Stream] = append(idx, i)
+		}
+	}
+	for _, idx := range byStream {
+		for at, i := range idx {
+			if reads[i].softmax {
+				scores, values := toProduct(reads, idx, at, -1), toProduct(reads, idx, at, 1)
+				if scores >= 0 && values >= 0 {
+					takeAttention(reads, idx[scores:values+1])
+				}
+			}
+		}
+	}
+}
+
+// toProduct is where the next product stands in a direction with nothing between
+// but scales, masks, casts and copies; −1 for none.
+func toProduct(reads []reading, idx []int, at, by int) int {
+	for at += by; at >= 0 && at < len(idx); at += by {
+		switch r := &reads[idx[at]]; {
+		case r.isProduct():
+			return at
+		case !r.acts[0].aux() && r.acts[0] != actPointwise && r.acts[0] != actAdd || len(r.acts) > 1:
+			return -1
+		}
+	}
+	return -1
+}
+
+// takeAttention gives kernels to the attention whose softmax is among them.
+func takeAttention(reads []reading, idx []int) {
+	for _, i := range idx {
+		switch r := &reads[i]; {
+		case r.isProduct():
+			r.acts = []act{actAttention}
+		case !r.softmax:
+			r.acts, r.tag = []act{actCopy}, tagNone
+		}
+	}
+}
+
+func (r *reading) isProduct() bool {
+	return len(r.acts) == 1 && (r.acts[0] == actProduct || r.acts[0] == actAbsorb)
+}

@@ -1,0 +1,59 @@
+package operator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAttentionOfSingleOperations: the products around a softmax are the attention's, and what scales, masks and casts between them serves it. With
+// anything else between softmax and product, as a router has, or without one of the two, they stay what they are.
+func TestAttentionOfSingleOperations(t *testing.T) {
+	const softmax = "void (anonymous namespace)::softmax_warp_forward<float, c10::BFloat16, float, 9, false, false>"
+	kernels := map[string]string{
+		"gemm": "Cijk_Alik_Bljk_BBS_MT128x64x128", "bmm": "some_bmm_kernel", "add": "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
+		"mul": "void at::native::vectorized_elementwise_kernel<4, MulFunctor>", "cast": "void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda>",
+		"softmax": softmax, "topk": "void at::native::sbtopk::gatherTopK<float>", "rope": "rotary_embedding_kernel", "flash": "flash_fwd_kernel",
+	}
+	for _, c := range []struct {
+		row, want string // kernels, and what becomes of each: attention, serving it, or as it was
+		side      int    // the kernel that runs on another stream, 0 none
+	}{
+		{"gemm gemm gemm bmm add cast softmax cast bmm cast gemm", "...AssAsA..", 0},
+		{"gemm gemm gemm gemm softmax gemm gemm", "...AAA.", 0},
+		{"gemm mul softmax topk gemm", "..A..", 0}, // a router
+		{"gemm softmax", ".A", 0},
+		{"gemm rope softmax bmm gemm", "..A..", 0},
+		{"gemm bmm flash bmm gemm", "..A..", 0}, // latent attention's products per head
+		{"gemm bmm softmax bmm rope", ".AAA.", 0},
+		{"gemm bmm rope softmax bmm", ".A.AA", 2}, // what runs beside it does not matter
+	} {
+		words := strings.Fields(c.row)
+		p, reads := Pass{Layers: 1}, make([]reading, len(words))
+		for i, w := range words {
+			p.Kernels = append(p.Kernels, Kernel{Name: kernels[w]})
+			reads[i] = read(kernels[w], "")
+		}
+		if c.side > 0 {
+			p.Kernels[c.side].Stream = 7
+		}
+		before := slices.Clone(reads)
+		eagerAttention(&p, reads)
+		var got strings.Builder
+		for i := range reads {
+			switch {
+			case reads[i].acts[0] == actAttention:
+				got.WriteByte('A')
+			case reads[i].acts[0] == actCopy && c.want[i] == 's':
+				got.WriteByte('s')
+			case reads[i].acts[0] == before[i].acts[0]:
+				got.WriteByte('.')
+			default:
+				got.WriteByte('?')
+			}
+		}
+		if got.String() != c.want {
+			t.Errorf("%s: %s, want %s", c.row, got.String(), c.want)
+		}
+	}
+}
