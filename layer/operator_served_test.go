@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen/families"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/internal/operator"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -26,11 +28,11 @@ func TestServedModels(t *testing.T) {
 					continue
 				}
 				for _, c := range []*profile.Config{c, nil} {
-					if c == nil && s.NeedsConfig {
-						continue
+					share, sure, bad := servedShare(t, s, acts, c)
+					t.Logf("%s, %s, config %v: %.2f %%, products beside experts told surely %.0f %%", s.Name, name, c != nil, 100*share, 100*sure)
+					if unclear := c == nil && s.Unclear; unclear && sure > 0 || !unclear && sure < 1 { // NaN: no experts
+						t.Errorf("%s, %s, config %v: %.0f %% of the products beside experts told with more than 0.6, want all: %v", s.Name, name, c != nil, 100*sure, !unclear)
 					}
-					share, bad := servedShare(t, s, acts, c)
-					t.Logf("%s, %s, config %v: %.2f %%", s.Name, name, c != nil, 100*share)
 					if share < 0.99 {
 						t.Errorf("%s, %s, config %v: %.2f %% of the layers' time right, want 99 %%\n%s", s.Name, name, c != nil, 100*share, bad)
 					}
@@ -40,8 +42,9 @@ func TestServedModels(t *testing.T) {
 	}
 }
 
-// servedShare is the share of the layers' time with the right operator, and what is wrong, most first.
-func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config) (float64, string) {
+// servedShare is the share of the layers' time with the right operator, the share of routers and products of shared experts that are told with more than the weak
+// confidence, and what is wrong, most first.
+func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config) (float64, float64, string) {
 	t.Helper()
 	analysis, err := layer.Analyze(t.Context(), built(acts), layer.Options{Config: c, NumLayers: len(s.Decode.Layers)})
 	if err != nil {
@@ -52,6 +55,7 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 		byStart[int64(k.Event().Start())] = k
 	}
 	var all, good int64
+	var products, sure int
 	wrong := map[string]int64{}
 	at := map[[2]int]int{}
 	for _, x := range acts {
@@ -70,7 +74,13 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 		if !ok {
 			t.Fatalf("%s: no kernel at %d", s.Name, x.start)
 		}
-		op, part, _ := k.Operator()
+		op, part, confidence := k.Operator()
+		if part == layer.PartMain && (op == opname.Router || op == opname.SharedGateUp || op == opname.SharedDown) {
+			products++
+			if confidence > operator.Defaults().ByWeak {
+				sure++
+			}
+		}
 		a := opAnswer{Operator: string(op), Part: part}
 		if a.right(opTruthRow{ops: strings.Split(want, "|")}) && (c == nil || k.Place().Layer == x.layer) { // without a config labels are the segmentation's
 			good += x.dur
@@ -83,7 +93,7 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 		lines = append(lines, fmt.Sprintf("%6.2f %% %s", 100*float64(v)/float64(all), k))
 	}
 	sort.Sort(sort.Reverse(sort.StringSlice(lines)))
-	return float64(good) / float64(all), strings.Join(lines[:min(len(lines), 10)], "\n")
+	return float64(good) / float64(all), float64(sure) / float64(products), strings.Join(lines[:min(len(lines), 10)], "\n")
 }
 
 // firstStart is when the first activity of a trace starts.

@@ -71,7 +71,7 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 	var out []operator.Step
 	for i := range ops {
 		o := &ops[i]
-		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Or: stepsOf(o.Or)}
+		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Product: o.K > 0, Or: stepsOf(o.Or)}
 		if o.Groups <= 1 && o.Experts == 0 && o.K > 0 {
 			s.Width, s.Divided = o.N, o.Split == profile.SplitColumns || o.Split == profile.SplitHeads || o.Split == profile.SplitVocab
 		}

@@ -12,8 +12,8 @@ import (
 type Served struct {
 	// Name says which model and server, Config is what its config.json says of the layers.
 	Name, Config string
-	// NeedsConfig: the kernels alone do not tell its operators.
-	NeedsConfig bool
+	// Unclear: the kernels alone leave it open which of the products around experts is which.
+	Unclear bool
 	// Prefill and Decode are the orders of a pass with context requests, and of one with generation requests only.
 	Prefill, Decode Order
 	// PrefillOps and DecodeOps are the operators of the kernels of each layer.
@@ -231,7 +231,7 @@ func nemotronExpertsServed(latent bool) Served {
 		}
 		return join(enter(i, vNorm, vAddNorm), part)
 	})
-	s.NeedsConfig = latent // products in front of experts and behind them could be a shared expert's
+	s.Unclear = latent // products in front of experts and behind them could be a shared expert's
 	return s
 }
 

@@ -9,7 +9,7 @@ import (
 // guess makes a layout from the kernels alone: for each layer what its kernels
 // show it to be made of. Every alternative a decoder may have is in the steps as
 // optional; what is certain is only that attention stands between products.
-func guess(pass *Pass, reads []reading, p *Params) *Layout {
+func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	n := pass.First + pass.Layers
 	seen := make([]shape, n)
 	all := shape{}
@@ -45,7 +45,7 @@ func guess(pass *Pass, reads []reading, p *Params) *Layout {
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
-		s.hc, s.mla, s.inputs = all.hc, all.mla, inputs // of the model, not of a layer
+		s.hc, s.mla, s.inputs, s.latent = all.hc, all.mla, inputs, latent // of the model, not of a layer
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -116,6 +116,8 @@ type shape struct {
 	// dense: a plain product, an activation and a plain product stand in a row.
 	// feeds: more than two plain products, so that some are of a feed-forward part.
 	dense, feeds bool
+	// latent: products lead into the experts' own space and out of it.
+	latent bool
 	// inputs is how many plain products stand behind a norm and in front of a convolution or a scan.
 	inputs int
 }
@@ -207,7 +209,14 @@ func (s shape) feedForward() []Step {
 	if !s.experts {
 		return []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
 	}
-	out := []Step{must(opname.Router), opt(opname.Routing), opt(opname.Dispatch), must(opname.ExpertsGateUp), opt(opname.ExpertsActivation), must(opname.ExpertsDown), opt(opname.ExpertsCombine)}
+	out := []Step{must(opname.Router), opt(opname.Routing), opt(opname.Dispatch)}
+	if s.latent {
+		out = append(out, Step{Op: opname.Dispatch, Product: true})
+	}
+	out = append(out, must(opname.ExpertsGateUp), opt(opname.ExpertsActivation), must(opname.ExpertsDown), opt(opname.ExpertsCombine))
+	if s.latent {
+		out = append(out, Step{Op: opname.ExpertsCombine, Product: true})
+	}
 	if s.dense {
 		out = append(out, must(opname.SharedGateUp), must(opname.SharedActivation), must(opname.SharedDown), opt(opname.SharedGateUp), opt(opname.ResidualAdd))
 	}

@@ -17,6 +17,17 @@ func (h hint) allows(op string, _ int32) bool { return h.ops == nil || slices.Co
 // tells reports that the frames name the operator, or leave only a few.
 func (h hint) tells(op string) bool { return h.ops != nil && slices.Contains(h.ops, op) }
 
+// products is how many of the operators that the frames leave are products.
+func (h hint) products() int {
+	n := 0
+	for _, op := range h.ops {
+		if isProduct(op) || gradesOf[op+latentSuffix] != nil {
+			n++
+		}
+	}
+	return n
+}
+
 var (
 	attentionOps = []string{opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.QKVAProj, opname.QAProj, opname.KVAProj, opname.QANorm, opname.KVANorm, opname.QBProj, opname.KVBProj,
 		opname.KAbsorb, opname.VAbsorb, opname.QKNorm, opname.Rope, opname.KVWrite, opname.Indexer, opname.IndexerTopK, opname.Attention, opname.OProj, opname.AttnAllReduce,

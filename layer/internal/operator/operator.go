@@ -50,6 +50,9 @@ type Step struct {
 	// group or expert; Divided: tensor parallelism divides it.
 	Width   int
 	Divided bool
+	// Product: a way into the space of experts or out of it is a product, elsewhere it
+	// is none.
+	Product bool
 	// Or are the separate steps that some servers run instead.
 	Or []Step
 }
@@ -136,10 +139,13 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 		reads[i] = f.read(&pass.Kernels[i])
 	}
 	eagerAttention(&pass, reads)
+	var unclear map[int]bool
 	if layout == nil {
-		layout = guess(&pass, reads, &f.p)
+		var latent bool
+		unclear, latent = unclearProducts(&pass, reads)
+		layout = guess(&pass, reads, latent, &f.p)
 	}
-	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads)}
+	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads), unclear: unclear}
 	w.survey()
 	w.divide()
 	for _, stream := range w.lanes() {
@@ -178,6 +184,8 @@ type work struct {
 	found  []Found
 	hints  []hint
 	placed []bool // kernels that have a step, by index
+	// unclear are products whose order does not tell whose they are, by index.
+	unclear map[int]bool
 	// experts: some kernel is a product of experts by its name. absorbed and
 	// expanded: attention runs on the compressed cache of latent attention, or on
 	// whole keys and values.

@@ -52,7 +52,7 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	if w.layout.Given {
 		f.Evidence, f.Confidence = Plan, w.p.ByPlan
 	}
-	if g := steps[start].grades[acts[0]]; g == weak || g == unknown {
+	if g := steps[start].grades[acts[0]]; g == weak || g == unknown || w.unclear[u.kernels[0]] {
 		f.Confidence = w.p.ByWeak
 	}
 	if w.tellsAlone(u, steps, start) {
@@ -61,7 +61,7 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
 	}
-	if u.hint.tells(steps[start].Op) {
+	if u.hint.tells(steps[start].Op) && (!w.unclear[u.kernels[0]] || u.hint.products() == 1) {
 		f.Evidence, f.Confidence = Module, w.p.ByModule
 	}
 	return f

@@ -45,7 +45,7 @@ var noGrades gradeRow
 
 func newStep(s Step, layer int32, skip float64) step {
 	row := gradesOf[s.Op]
-	if latent := gradesOf[s.Op+latentSuffix]; latent != nil && s.K > 0 {
+	if latent := gradesOf[s.Op+latentSuffix]; latent != nil && s.Product {
 		row = latent
 	}
 	if row == nil {
@@ -169,7 +169,7 @@ func (v variant) apply(kind []Step) []Step {
 			out = append(out, s.Or...)
 		case s.Op == opname.QKNorm && hasStep(kind, opname.Rope):
 			out = append(out, opt(opname.Rope), s) // Llama-4 normalises what it has rotated
-		case s.Op == opname.Dispatch && s.K > 0:
+		case s.Op == opname.Dispatch && s.Product:
 			out = append(out, s, opt(opname.Routing)) // the routing runs before or behind it
 		case (v.sharedFirst || v.sharedSecond) && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation || s.Op == opname.SharedDown):
 			shared = append(shared, s)
@@ -247,7 +247,7 @@ func (w *work) skipCost(s Step) float64 {
 		return w.p.SkipOptional
 	case isNorm(s.Op), s.Op == opname.Activation, s.Op == opname.SharedActivation, s.Op == opname.HCPost, s.Op == opname.HCPre, s.Op == opname.Conv1D:
 		return w.p.SkipSmall
-	case isProduct(s.Op), s.K > 0 && gradesOf[s.Op+latentSuffix] != nil, s.Op == opname.Attention, s.Op == opname.LinearAttention:
+	case isProduct(s.Op), s.Product && gradesOf[s.Op+latentSuffix] != nil, s.Op == opname.Attention, s.Op == opname.LinearAttention:
 		return w.p.SkipProduct
 	}
 	return w.p.SkipOptional
