@@ -94,7 +94,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		layout = layoutOf(c.Plan())
 	}
 	finders := map[bool]*operator.Finder{true: operator.NewFinder(layout, operator.Defaults()), false: operator.NewFinder(nil, operator.Defaults())} // by planned
-	paths := w.modulePaths()
+	paths := w.ModulePaths()
 	known := map[string]*aligned{}
 	for p := range results {
 		r := &results[p]
@@ -169,14 +169,14 @@ const evidenceModule = "module"
 
 // operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights behind equal
 // kernels in equal places are equal, too, so their shapes are looked at once.
-func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *modulePaths, known map[string]*aligned) *aligned {
+func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.ModulePaths, known map[string]*aligned) *aligned {
 	beside := w.besideMain(r)
 	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd || r.Cut == ladder.CutAtBoth
 	key := append(w.passKey[:0], b2i(cutStart), b2i(cutEnd))
 	for k, i := range r.Kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)
 		if w.Known(i) && !w.Replayed(i) {
-			leaf = paths.leafOf(i)
+			leaf = paths.LeafOf(i)
 		}
 		if beside != nil && beside[k] {
 			stream = int32(w.Act(i).Stream()) + 1
@@ -198,8 +198,8 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *modulePa
 			op.Stream = int32(w.Act(i).Stream()) + 1
 		}
 		if w.Known(i) && !w.Replayed(i) {
-			op.Modules, op.Path = paths.of(i), paths.leafOf(i)
-			op.PathKind = paths.kindOf(op.Path)
+			op.Modules, op.Path = paths.Of(i), paths.LeafOf(i)
+			op.PathKind = paths.KindOf(op.Path)
 			if w.Facts[id].Role == ladder.RoleGemm {
 				op.K, op.N = w.weightOf(i)
 			}
@@ -331,133 +331,3 @@ func (w *work) weightOf(i int32) (k, n int) {
 	w.dims[dims] = [2]int{k, n}
 	return k, n
 }
-
-// modulePaths holds the module frames around each kernel's launch: a tree of frames, and each kernel's leaf.
-type modulePaths struct {
-	leaf  []int32 // per kernel, −1 none
-	nodes []pathNode
-	paths [][]string // per node, made when asked for
-}
-
-type pathNode struct {
-	parent, kind int32 // kind: equal for equal classes around and of the frame
-	name         string
-}
-
-// kindOf is the kind of a node, 0 for none.
-func (m *modulePaths) kindOf(node int32) int32 {
-	if node < 0 {
-		return 0
-	}
-	return m.nodes[node].kind
-}
-
-// leafOf returns the innermost module around kernel i: equal numbers are equal paths. −1 for none.
-func (m *modulePaths) leafOf(i int32) int32 {
-	if m == nil {
-		return -1
-	}
-	return m.leaf[i]
-}
-
-// maxModules is how many modules around a kernel are looked at; models have ten.
-const maxModules = 64
-
-// of returns the innermost modules around kernel i, outermost first; nil for none.
-func (m *modulePaths) of(i int32) []string {
-	n := m.leafOf(i)
-	if n < 0 {
-		return nil
-	}
-	if m.paths[n] == nil {
-		for at := n; at >= 0 && len(m.paths[n]) < maxModules; at = m.nodes[at].parent {
-			m.paths[n] = append(m.paths[n], m.nodes[at].name)
-		}
-		slices.Reverse(m.paths[n])
-	}
-	return m.paths[n]
-}
-
-// modulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
-func (w *work) modulePaths() *modulePaths {
-	if w.Trace.LaneLen(trace.LanePython) == 0 {
-		return nil
-	}
-	launches := map[trace.ThreadIndex][]int32{}
-	for _, i := range w.Order {
-		if w.Known(i) && !w.Replayed(i) {
-			launches[w.Thread[i]] = append(launches[w.Thread[i]], i)
-		}
-	}
-	m := &modulePaths{leaf: make([]int32, len(w.Acts))}
-	for i := range m.leaf {
-		m.leaf[i] = -1
-	}
-	type edge struct {
-		parent int32
-		name   trace.NameID
-	}
-	children := map[edge]int32{}
-	type classEdge struct {
-		parent int32 // kind
-		class  string
-	}
-	kinds := map[classEdge]int32{}
-	type open struct {
-		end  trace.Time
-		node int32
-	}
-	var stack []open
-	thread, next := trace.NoThread, 0
-	// until gives the launches before a time to the frames that are open then.
-	until := func(t trace.Time) {
-		for list := launches[thread]; next < len(list) && w.At[list[next]] < t; next++ {
-			i := list[next]
-			for len(stack) > 0 && stack[len(stack)-1].end < w.At[i] {
-				stack = stack[:len(stack)-1]
-			}
-			if len(stack) > 0 {
-				m.leaf[i] = stack[len(stack)-1].node
-			}
-		}
-	}
-	for e := range w.Trace.Events(trace.LanePython) {
-		if e.Kind() != trace.KindModule {
-			continue
-		}
-		if e.Thread() != thread {
-			until(never)
-			thread, next, stack = e.Thread(), 0, stack[:0]
-		}
-		until(e.Start())
-		for len(stack) > 0 && stack[len(stack)-1].end < e.End() {
-			stack = stack[:len(stack)-1]
-		}
-		parent := int32(-1)
-		if len(stack) > 0 {
-			parent = stack[len(stack)-1].node
-		}
-		node, ok := children[edge{parent, e.NameID()}]
-		if !ok {
-			node = int32(len(m.nodes))
-			children[edge{parent, e.NameID()}] = node
-			class, _, _ := ladder.SplitModule(e.Name())
-			kind, ok := kinds[classEdge{m.kindOf(parent), class}]
-			if !ok {
-				kind = int32(len(kinds)) + 1
-				kinds[classEdge{m.kindOf(parent), class}] = kind
-			}
-			m.nodes = append(m.nodes, pathNode{parent, kind, strings.TrimPrefix(e.Name(), ladder.ModulePrefix)})
-		}
-		stack = append(stack, open{e.End(), node})
-	}
-	until(never)
-	if len(m.nodes) == 0 {
-		return nil
-	}
-	m.paths = make([][]string, len(m.nodes))
-	return m
-}
-
-// never is after every time of a trace.
-const never = trace.Time(1 << 62)

@@ -193,7 +193,7 @@ func ModulePath(e trace.Event) string {
 		if f.Kind() == trace.KindModule {
 			parts = append(parts, strings.TrimPrefix(f.Name(), ladder.ModulePrefix))
 		}
-		if len(parts) == maxModules {
+		if len(parts) == ladder.MaxModules {
 			break
 		}
 	}

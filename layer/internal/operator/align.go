@@ -138,13 +138,6 @@ type place struct {
 // band is the range of steps that a unit may take.
 type band struct{ lo, hi int }
 
-// cell is one state of the alignment: the last step taken so far.
-type cell struct {
-	cost  float64
-	from  int32 // last step of the unit before
-	start int32 // first step of this unit, −1: it takes none
-}
-
 // align finds the cheapest monotone alignment. taken are steps that other streams
 // have. An infinite cost means that nothing fits.
 func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place, float64) {
@@ -170,25 +163,23 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place
 		return nil, math.Inf(1)
 	}
 	slab := make([]cell, total)
-	rows := make([][]cell, len(units)) // index: last step + 1 − lo
-	offset := make([]int, len(units))
-	prev, prevLo := []cell{{}}, 0 // position 0: no step taken
+	rows := make([]states, len(units)) // index: last step + 1 − lo
+	prev := states{cells: []cell{{}}}  // position 0: no step taken
 	for i := range units {
 		n := bands[i].hi - bands[i].lo + 1
-		row := slab[:n:n]
+		rows[i] = states{slab[:n:n], bands[i].lo}
 		slab = slab[n:]
-		w.advance(row, &units[i], steps, skips, bands[i], prev, prevLo, taken, i == 0)
-		rows[i], offset[i] = row, bands[i].lo
-		prev, prevLo = row, bands[i].lo
+		w.advance(rows[i], &units[i], steps, skips, bands[i].hi, prev, taken, i == 0)
+		prev = rows[i]
 	}
 	best, at := math.Inf(1), -1
-	for j := range prev {
-		c := prev[j].cost
+	for j := range prev.cells {
+		c := prev.cells[j].cost
 		if !w.pass.CutEnd {
-			c += skips[len(steps)] - skips[prevLo+j]
+			c += skips[len(steps)] - skips[prev.lo+j]
 		}
 		if c < best {
-			best, at = c, prevLo+j
+			best, at = c, prev.lo+j
 		}
 	}
 	if at < 0 {
@@ -196,7 +187,7 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place
 	}
 	path := make([]place, len(units))
 	for i := len(units) - 1; i >= 0; i-- {
-		c := rows[i][at-offset[i]]
+		c := rows[i].cells[at-rows[i].lo]
 		path[i] = place{start: int(c.start), end: at - 1}
 		at = int(c.from)
 	}
@@ -255,70 +246,6 @@ func (w *work) bands(units []unit, steps []step) []band {
 		out[i].hi = max(out[i].hi, out[i].lo)
 	}
 	return out
-}
-
-// advance computes the states after one more unit.
-func (w *work) advance(row []cell, u *unit, steps []step, skips []float64, b band, prev []cell, prevLo int, taken map[stepID]bool, opening bool) {
-	for j := range row {
-		row[j] = cell{cost: math.Inf(1), start: -1}
-	}
-	at := func(pos int) float64 {
-		if j := pos - prevLo; j >= 0 && j < len(prev) {
-			return prev[j].cost
-		}
-		return math.Inf(1)
-	}
-	extra, back := w.extraCost(u), w.p.Back
-	if u.acts[0].heavy() {
-		back = w.p.BackProduct
-	}
-	for pos := b.lo; pos <= b.hi; pos++ {
-		if c := at(pos) + extra; c < row[pos-b.lo].cost {
-			row[pos-b.lo] = cell{c, int32(pos), -1}
-		}
-	}
-	best, from := math.Inf(1), 0
-	reach := prevLo
-	if lo := max(0, b.lo-1); reach < lo { // states before the band lead into it
-		for ; reach <= lo && reach-prevLo < len(prev); reach++ {
-			if c := at(reach) - skips[reach]; c < best {
-				best, from = c, reach
-			}
-		}
-	}
-	for a := max(0, b.lo-1); a < b.hi; a++ {
-		for ; reach <= a && reach-prevLo < len(prev); reach++ {
-			if c := at(reach) - skips[reach]; c < best {
-				best, from = c, reach
-			}
-		}
-		act := u.acts[0]
-		if act == actAdd && !steps[a].add && len(u.acts) > 1 {
-			act = u.acts[1]
-		}
-		if steps[a].grades[act] == never {
-			continue
-		}
-		end, cost, ok := w.emit(u, steps, a, taken)
-		if !ok || end+1 > b.hi {
-			continue
-		}
-		enter, via := best+skips[a], from
-		if opening && (w.pass.CutStart || w.pass.First > 0) {
-			enter, via = 0, 0 // the window begins anywhere
-		}
-		if c := at(a+1) + w.againCost(u, steps[a].Op); c < enter {
-			enter, via = c, a+1
-		}
-		for p := a + 2; p <= a+1+w.p.MaxBack && p <= len(steps) && steps[a].layer >= 0 && steps[p-1].layer == steps[a].layer; p++ {
-			if c := at(p) + back; c < enter {
-				enter, via = c, p
-			}
-		}
-		if c := enter + cost; end+1 >= b.lo && c < row[end+1-b.lo].cost {
-			row[end+1-b.lo] = cell{c, int32(via), int32(a)}
-		}
-	}
 }
 
 func (w *work) extraCost(u *unit) float64 {

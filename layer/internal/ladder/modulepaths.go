@@ -1,0 +1,175 @@
+package ladder
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// ModulePaths holds the module frames around each kernel's launch: a tree of frames, and each kernel's leaf. nil: there are none.
+type ModulePaths struct {
+	leaf  []int32 // per kernel, −1 none
+	nodes []pathNode
+	paths [][]string // per node, made when asked for
+}
+
+type pathNode struct {
+	parent, kind int32 // kind: equal for equal classes around and of the frame
+	name         string
+}
+
+// KindOf is the kind of a node, equal for equal classes around and of the frame; 0 for none.
+func (m *ModulePaths) KindOf(node int32) int32 {
+	if node < 0 {
+		return 0
+	}
+	return m.nodes[node].kind
+}
+
+// LeafOf returns the innermost module around kernel i: equal numbers are equal paths. −1 for none.
+func (m *ModulePaths) LeafOf(i int32) int32 {
+	if m == nil {
+		return -1
+	}
+	return m.leaf[i]
+}
+
+// MaxModules is how many modules around a kernel are looked at; models have ten.
+const MaxModules = 64
+
+// Of returns the innermost modules around kernel i, outermost first; nil for none.
+func (m *ModulePaths) Of(i int32) []string {
+	n := m.LeafOf(i)
+	if n < 0 {
+		return nil
+	}
+	if m.paths[n] == nil {
+		for at := n; at >= 0 && len(m.paths[n]) < MaxModules; at = m.nodes[at].parent {
+			m.paths[n] = append(m.paths[n], m.nodes[at].name)
+		}
+		slices.Reverse(m.paths[n])
+	}
+	return m.paths[n]
+}
+
+// ModulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
+func (w *Work) ModulePaths() *ModulePaths {
+	if w.Trace.LaneLen(trace.LanePython) == 0 {
+		return nil
+	}
+	walk := w.newPathWalk()
+	thread := trace.NoThread
+	for e := range w.Trace.Events(trace.LanePython) {
+		if e.Kind() != trace.KindModule {
+			continue
+		}
+		if e.Thread() != thread {
+			walk.until(endOfTime)
+			thread = e.Thread()
+			walk.begin(thread)
+		}
+		walk.enter(e)
+	}
+	walk.until(endOfTime)
+	if len(walk.to.nodes) == 0 {
+		return nil
+	}
+	walk.to.paths = make([][]string, len(walk.to.nodes))
+	return walk.to
+}
+
+// pathWalk is the walk through the frames and the launches of one thread after the other.
+type pathWalk struct {
+	w        *Work
+	to       *ModulePaths
+	all      map[trace.ThreadIndex][]int32 // the launches of each thread, by time
+	launches []int32                       // those of the thread that are still to come
+	stack    []openFrame
+	children map[pathEdge]int32
+	kinds    map[kindEdge]int32
+}
+
+// openFrame is a frame that has begun.
+type openFrame struct {
+	end  trace.Time
+	node int32
+}
+
+// pathEdge leads from a node to a child, kindEdge from a kind to that of a child.
+type pathEdge struct {
+	parent int32
+	name   trace.NameID
+}
+
+type kindEdge struct {
+	parent int32
+	class  string
+}
+
+func (w *Work) newPathWalk() *pathWalk {
+	p := &pathWalk{w: w, to: &ModulePaths{leaf: make([]int32, len(w.Acts))}, all: map[trace.ThreadIndex][]int32{}, children: map[pathEdge]int32{}, kinds: map[kindEdge]int32{}}
+	for i := range p.to.leaf {
+		p.to.leaf[i] = -1
+	}
+	for _, i := range w.Order {
+		if w.Known(i) && !w.Replayed(i) {
+			p.all[w.Thread[i]] = append(p.all[w.Thread[i]], i)
+		}
+	}
+	return p
+}
+
+// begin turns to the launches of a thread.
+func (p *pathWalk) begin(thread trace.ThreadIndex) { p.launches, p.stack = p.all[thread], p.stack[:0] }
+
+// until gives the launches before a time to the frames that are open then.
+func (p *pathWalk) until(t trace.Time) {
+	for ; len(p.launches) > 0 && p.w.At[p.launches[0]] < t; p.launches = p.launches[1:] {
+		i := p.launches[0]
+		p.leave(p.w.At[i])
+		if n := len(p.stack); n > 0 {
+			p.to.leaf[i] = p.stack[n-1].node
+		}
+	}
+}
+
+// leave closes the frames that end before a time.
+func (p *pathWalk) leave(t trace.Time) {
+	for n := len(p.stack); n > 0 && p.stack[n-1].end < t; n = len(p.stack) {
+		p.stack = p.stack[:n-1]
+	}
+}
+
+// enter opens a frame.
+func (p *pathWalk) enter(e trace.Event) {
+	p.until(e.Start())
+	p.leave(e.End())
+	parent := int32(-1)
+	if n := len(p.stack); n > 0 {
+		parent = p.stack[n-1].node
+	}
+	edge := pathEdge{parent, e.NameID()}
+	node, ok := p.children[edge]
+	if !ok {
+		node = int32(len(p.to.nodes))
+		p.children[edge] = node
+		p.to.nodes = append(p.to.nodes, pathNode{parent, p.kindBelow(parent, e.Name()), strings.TrimPrefix(e.Name(), ModulePrefix)})
+	}
+	p.stack = append(p.stack, openFrame{e.End(), node})
+}
+
+// kindBelow is the kind of a frame below a node.
+func (p *pathWalk) kindBelow(parent int32, name string) int32 {
+	class, _, _ := SplitModule(name)
+	edge := kindEdge{p.to.KindOf(parent), class}
+	kind, ok := p.kinds[edge]
+	if !ok {
+		kind = int32(len(p.kinds)) + 1
+		p.kinds[edge] = kind
+	}
+	return kind
+}
+
+// endOfTime is after every time of a trace.
+const endOfTime = trace.Time(1 << 62)
