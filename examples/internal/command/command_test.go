@@ -128,7 +128,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"re"}, []string{"report"}},
 		{[]string{"h"}, []string{"host", "host-compare", "help"}},
 		{[]string{"layers", "--form"}, []string{"--format"}},
-		{[]string{"layers", "--format", ""}, []string{"text", "json"}},
+		{[]string{"layers", "--format", "js"}, []string{"json"}},
 		{[]string{"layers", "--boundaries", "anchor-o"}, []string{"anchor-opens"}},
 		{[]string{"layers", "--config", ""}, nil},
 		{[]string{"layers", "x.json", "--show"}, []string{"--show-all-passes"}},
