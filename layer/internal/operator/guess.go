@@ -14,7 +14,6 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	seen := make([]shape, n)
 	all := shape{}
 	products := make([]int, n)
-	row := map[int32]int{} // of product, activation, product seen so far, by stream
 	for i := range pass.Kernels {
 		l := pass.Kernels[i].Layer
 		if l < 0 || int(l) >= n {
@@ -24,21 +23,12 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 			products[l]++
 			seen[l].feeds = products[l] > 2
 		}
-		switch a, s := reads[i].acts[0], pass.Kernels[i].Stream; {
-		case a == actProduct && row[s] == 2:
-			seen[l].dense, row[s] = true, 1
-		case a == actProduct:
-			row[s] = 1
-		case a == actActivation && row[s] == 1:
-			row[s] = 2
-		case !a.aux():
-			row[s] = 0
-		}
 		for _, a := range reads[i].acts {
 			seen[l].add(a, pass.Kernels[i].Name)
 			all.add(a, pass.Kernels[i].Name)
 		}
 	}
+	denseRows(pass, reads, seen)
 	inputs := inputsOf(pass, reads, p.Inputs)
 	complete(seen, p.Halves)
 	out := &Layout{LayerKinds: make([]int, n)}
@@ -60,6 +50,35 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	out.Before = []Step{{Op: opname.Prepare, Optional: true}, {Op: opname.Embed}}
 	out.After = []Step{{Op: opname.ResidualAdd, Optional: true}, {Op: opname.FinalNorm}, {Op: opname.LMHead}, {Op: opname.LogitsGather, Optional: true}, {Op: opname.Sampling, Optional: true}}
 	return out
+}
+
+// denseRows finds the layers where a plain product, an activation and a plain product stand in a row, on the stream of the experts or on
+// another.
+func denseRows(pass *Pass, reads []reading, seen []shape) {
+	row := map[int32]int{} // how much of one is there so far, by stream
+	experts, rows := make([]int32, len(seen)), make([]int32, len(seen))
+	for i := range pass.Kernels {
+		l := pass.Kernels[i].Layer
+		if l < 0 || int(l) >= len(seen) {
+			continue
+		}
+		switch a, s := reads[i].acts[0], pass.Kernels[i].Stream; {
+		case a == actProduct && row[s] == 2:
+			seen[l].dense, rows[l], row[s] = true, s, 1
+		case a == actProduct:
+			row[s] = 1
+		case a == actActivation && row[s] == 1:
+			row[s] = 2
+		case !a.aux():
+			row[s] = 0
+			if a == actExperts {
+				experts[l] = s
+			}
+		}
+	}
+	for l := range seen {
+		seen[l].beside = seen[l].dense && seen[l].experts && experts[l] != rows[l]
+	}
 }
 
 // inputsOf is how many plain products most layers that scan run behind a norm and in front of the convolution or the scan.
@@ -116,6 +135,8 @@ type shape struct {
 	// dense: a plain product, an activation and a plain product stand in a row.
 	// feeds: more than two plain products, so that some are of a feed-forward part.
 	dense, feeds bool
+	// beside: the row stands on another stream than the experts.
+	beside bool
 	// latent: products lead into the experts' own space and out of it.
 	latent bool
 	// inputs is how many plain products stand behind a norm and in front of a convolution or a scan.
@@ -218,7 +239,10 @@ func (s shape) feedForward() []Step {
 		out = append(out, Step{Op: opname.ExpertsCombine, Product: true})
 	}
 	if s.dense {
-		out = append(out, must(opname.SharedGateUp), must(opname.SharedActivation), must(opname.SharedDown), opt(opname.SharedGateUp), opt(opname.ResidualAdd))
+		for _, op := range []string{opname.SharedGateUp, opname.SharedActivation, opname.SharedDown} {
+			out = append(out, Step{Op: op, Optional: s.beside})
+		}
+		out = append(out, opt(opname.SharedGateUp), opt(opname.ResidualAdd))
 	}
 	return out
 }

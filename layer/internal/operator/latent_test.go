@@ -18,6 +18,7 @@ func TestProductsAroundExperts(t *testing.T) {
 		{"into a space of the experts and out of it", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", latent, "111"},
 		{"and a shared expert", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm gemm silu gemm", latent + ", shared_gate_up, shared_activation, shared_down", "11111"},
 		{"the shared expert first", "gemm silu gemm gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", "shared_gate_up, shared_activation, shared_down, " + latent, "11111"},
+		{"the shared expert beside them", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm gemm@1 silu@1 gemm@1", latent + ", shared_gate_up, shared_activation, shared_down", "111--"},
 		{"one more in front", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum", "", "11"},
 		{"one behind that is no gate", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", "", "11"},
 		{"a shared expert whose activation has no name", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm mystery gemm", "", "111"},
@@ -29,7 +30,11 @@ func TestProductsAroundExperts(t *testing.T) {
 			if l == 1 {
 				from, to = len(ks), len(ks)+len(strings.Fields(tt.half))
 			}
-			ks = append(ks, kernels(l, tt.half)...)
+			ks = append(ks, set(kernels(l, tt.half), func(_ int, k *operator.Kernel) {
+				if name, beside := strings.CutSuffix(k.Name, "@1"); beside {
+					k.Name, k.Stream = name, 1
+				}
+			})...)
 		}
 		ks = append(ks, kernels(-1, "rmsnorm gemm")...)
 		found := operator.NewFinder(nil, operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 4})
