@@ -3,6 +3,7 @@ package layer_test
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -148,5 +149,34 @@ func TestRangeErrorsSayTheRange(t *testing.T) {
 	}
 	if _, err := a.Pass(7); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("pass 7: %v", err)
+	}
+}
+
+// TestReadAgainKeepsWhatIsWhole: traces whose first reading is complete are not made worse by reading again: no layer is lost, none begins
+// at another kernel than its neighbours.
+func TestReadAgainKeepsWhatIsWhole(t *testing.T) {
+	for _, c := range []struct {
+		trace   string
+		lengths []int // of layers, those allowed; nil for any
+		layers  int
+		least   float64 // confidence
+	}{
+		{dsv4Trace, []int{33, 38}, 43, 0.89},
+		{"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz", nil, 32, 0.5},
+	} {
+		a := analyze(t, open(t, c.trace), layer.Options{})
+		if a.NumLayers != c.layers {
+			t.Errorf("%s: %d layers, want %d", c.trace, a.NumLayers, c.layers)
+		}
+		for p, fp := range a.Passes {
+			if fp.Confidence < c.least {
+				t.Errorf("%s: pass %d is printed with %.2f, want %.2f", c.trace, p, fp.Confidence, c.least)
+			}
+			for l := range fp.Layers {
+				if n := len(fp.Layers[l].Kernels); c.lengths != nil && !slices.Contains(c.lengths, n) {
+					t.Errorf("%s: pass %d, layer %d has %d kernels, want one of %v", c.trace, p, l, n, c.lengths)
+				}
+			}
+		}
 	}
 }

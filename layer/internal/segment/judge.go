@@ -15,7 +15,7 @@ type Doubts struct {
 	Bare      bool    // a layer has no mixer where nearly all have one
 	Nameless  bool    // hardly a mixer is known
 	Unplaced  bool    // the boundary does not stand at the norm in front of the mixer
-	Several   bool    // and there is more than one norm
+	Several   bool    // there is more than one norm, and structure leaves the boundary open
 	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
 	Guessed   bool    // the number of layers was read from the passes
 }
@@ -40,7 +40,7 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	d.Parts = known && share < p.MixerShare
 	input := inputNorm(c.unit)
 	d.Unplaced = input < 0 || c.At%c.Period() != input
-	d.Several = c.unit.s.Slice(c.unit.from, c.unit.to).Count(norm) > 1
+	d.Several = c.Lo != c.Hi && c.unit.s.Slice(c.unit.from, c.unit.to).Count(norm) > 1
 	d.Front = !s.Slice(0, starts[0]).has(embed) && p.ComesFrom(s, starts)
 	begin := 0
 	for l := range n {

@@ -110,8 +110,8 @@ func normOfMixer(c unit) int {
 				}
 				break
 			}
-			if r == norm && at(x+1) == elementwise {
-				break // it stands behind the part in front of it, whose sum follows
+			if r == norm && at(x+1) == elementwise && at(x-1) != elementwise {
+				break // it stands behind the part in front of it, and their sum follows
 			}
 			if r == norm && at(x+1) != norm {
 				first = x

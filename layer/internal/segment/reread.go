@@ -24,7 +24,7 @@ func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut 
 		if !found || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
 			continue
 		}
-		if own := c != nil && &starts[0] == &c.Starts[0]; own && r.layers() < c.Layers() {
+		if c != nil && r.layers() < c.Layers() && (&starts[0] == &c.Starts[0] || n == 0 && p.mixedLayers(s, c.Starts)) {
 			continue // layers of a kind of their own
 		}
 		all = append(all, r)
@@ -32,7 +32,7 @@ func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut 
 	}
 	best := -1
 	for k, r := range all {
-		if p.readsAsMuch(r.score, most) && (best < 0 || p.reads(s, &r, &all[best])) {
+		if p.readsAsMuch(r.score, most) && (best < 0 || p.reads(s, &r, &all[best], c)) {
 			best = k
 		}
 	}
@@ -40,6 +40,12 @@ func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut 
 		return nil, Cuts{}, false
 	}
 	return p.fromReading(s, c, all[best].starts), all[best].cut, true
+}
+
+// mixedLayers says whether layers hold a mixer each.
+func (p *Params) mixedLayers(s *Sequence, starts []int) bool {
+	share, known := p.mixerShare(s, starts)
+	return known && share >= p.MixerShare
 }
 
 // readsAsMuch says whether a reading of some score explains about as much as the best one.
@@ -50,14 +56,23 @@ func (p *Params) readsAsMuch(score, best int) bool {
 // readable says whether so many kernels are few enough to be read as kinds of so many kernels together.
 func (p *Params) readable(kernels, width int) bool { return width > 0 && width*kernels <= p.ReadCells }
 
-// reads says whether a reading is better than another one that explains about as much: more of its layers hold a mixer, or it has more.
-func (p *Params) reads(s *Sequence, r, than *reading) bool {
+// reads says whether a reading is better than another one that explains about as much: more of its layers hold a mixer, or it has more,
+// or, where those of c are settled, as many that explain more.
+func (p *Params) reads(s *Sequence, r, than *reading, c *Cut) bool {
 	mine, known := p.mixerShare(s, r.starts)
 	its, _ := p.mixerShare(s, than.starts)
 	if mixed := mine >= p.MixerShare; known && mixed != (its >= p.MixerShare) {
 		return mixed
 	}
+	if r.layers() == than.layers() {
+		return c != nil && p.settled(s, c) && r.score > than.score
+	}
 	return r.layers() > than.layers()
+}
+
+// settled says whether structure alone tells where the layers of c begin, and no kernels of them were lost: most are equal to another one.
+func (p *Params) settled(s *Sequence, c *Cut) bool {
+	return c.Lo == c.Hi && 1-p.repeated(s, c) <= p.DoubtSingle
 }
 
 func (r *reading) layers() int { return len(r.starts) - 1 }
