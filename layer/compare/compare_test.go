@@ -231,7 +231,8 @@ func TestSavedSide(t *testing.T) {
 	}
 	for name, edit := range map[string][2]string{
 		"another schema": {"strata.baseline/1", "strata.other/1"}, "a class that is none": {`"memory"`, `"heavy"`}, "times that do not add up": {`"wall_ns":`, `"wall_ns":1`},
-		"cut": {`"runs"`, `"ru`},
+		"cut": {`"runs"`, `"ru`}, "launches below none": {`"launches":[`, `"launches":[-`}, "a share above all": {`"graph_share":`, `"graph_share":7`},
+		"a pass twice": {`"index":1,`, `"index":0,`}, "a row twice": {`"operator":"attention"`, `"operator":"idle"`},
 	} {
 		text := strings.Replace(buf.String(), edit[0], edit[1], 1)
 		if _, err := compare.ReadSide(strings.NewReader(text)); !errors.Is(err, compare.ErrBaseline) {

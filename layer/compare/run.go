@@ -112,27 +112,53 @@ func ReadSide(r io.Reader) (*Side, error) {
 
 // check refuses a run whose parts do not fit together.
 func (r *Run) check() error {
+	rows := map[string]bool{}
 	for _, n := range r.Rows {
 		if _, ok := classNamed[n.Class]; !ok {
 			return fmt.Errorf("row %q has the class %q", n.Operator, n.Class)
 		}
+		if rows[n.Operator] {
+			return fmt.Errorf("there are two rows %q", n.Operator)
+		}
+		rows[n.Operator] = true
 	}
 	for i := range r.Passes {
 		p := &r.Passes[i]
-		if len(p.Rows) != len(r.Rows) || len(p.Launches) != len(r.Rows) || len(p.Layers) != 0 && len(p.Layers) != len(r.Rows) {
-			return fmt.Errorf("pass %d has %d times for %d rows", p.Index, len(p.Rows), len(r.Rows))
+		if i > 0 && p.Index <= r.Passes[i-1].Index || p.Index < 0 {
+			return fmt.Errorf("pass %d is out of order", p.Index)
 		}
-		var sum time.Duration
-		for _, d := range p.Rows {
-			sum += d
+		if err := p.check(len(r.Rows)); err != nil {
+			return err
 		}
-		for _, d := range slices.Concat(p.Rows, p.PerLayer) {
-			if d < 0 || d > maxTime {
-				return fmt.Errorf("pass %d has a time of %d ns", p.Index, d)
-			}
+	}
+	return nil
+}
+
+// check refuses a pass of a run of so many rows whose figures can not be.
+func (p *Pass) check(rows int) error {
+	if len(p.Rows) != rows || len(p.Launches) != rows || len(p.Layers) != 0 && len(p.Layers) != rows {
+		return fmt.Errorf("pass %d has %d times, %d launches and %d rows of layers for %d rows", p.Index, len(p.Rows), len(p.Launches), len(p.Layers), rows)
+	}
+	var sum time.Duration
+	for _, d := range p.Rows {
+		sum += d
+	}
+	for _, d := range slices.Concat(p.Rows, p.PerLayer, slices.Concat(p.Layers...)) {
+		if d < 0 || d > maxTime {
+			return fmt.Errorf("pass %d has a time of %d ns", p.Index, d)
 		}
-		if sum != p.Wall {
-			return fmt.Errorf("the rows of pass %d add up to %d ns, its wall time is %d ns", p.Index, sum, p.Wall)
+	}
+	if sum != p.Wall {
+		return fmt.Errorf("the rows of pass %d add up to %d ns, its wall time is %d ns", p.Index, sum, p.Wall)
+	}
+	for _, n := range p.Launches {
+		if n < 0 {
+			return fmt.Errorf("pass %d has %d launches in a row", p.Index, n)
+		}
+	}
+	for _, share := range []float64{p.Graph, p.Compiled} {
+		if !(share >= 0 && share <= 1) {
+			return fmt.Errorf("pass %d has a share of kernels of %v, want 0 to 1", p.Index, share)
 		}
 	}
 	return nil
