@@ -60,13 +60,13 @@ const maxReport = 64 << 20
 // lexical order: files *.md or *.txt that open with a triage head.
 func FindReports(root string) ([]BundleEntry, error) {
 	var out []BundleEntry
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		ext := strings.ToLower(filepath.Ext(path))
-		if d.IsDir() || ext != ".md" && ext != ".txt" {
-			return nil
+		if fi, err := os.Stat(path); ext != ".md" && ext != ".txt" || err != nil || !fi.Mode().IsRegular() {
+			return nil // a link to nothing, a pipe, whose writer may never come
 		}
 		ok, err := isReport(path)
 		if err == nil && ok {

@@ -41,7 +41,7 @@ func program(now func() time.Time) app.Program {
 			toc = fs.Bool("include-toc", false, "write a table of contents")
 		},
 		Obsolete: []app.Obsolete{{Name: "no-include-toc", Note: "is the rule here: --include-toc writes a table of contents"}},
-		Run: func(_ context.Context, env *app.Env) error {
+		Run: func(ctx context.Context, env *app.Env) error {
 			var entries []triage.BundleEntry
 			if *root != "" {
 				found, err := triage.FindReports(*root)
@@ -56,12 +56,31 @@ func program(now func() time.Time) app.Program {
 			if len(entries) == 0 {
 				return app.Usagef("no report: give --analysis-root or --analysis-file")
 			}
-			b, err := triage.NewBundle(*title, entries...)
+			b, err := read(ctx, *title, entries)
 			if err != nil {
 				return err
 			}
 			b.TOC, b.Time = *toc, now()
 			return b.WriteMarkdown(env.Stdout)
 		},
+	}
+}
+
+// read reads the reports until it is told to stop: the opening of a pipe waits for its writer.
+func read(ctx context.Context, title string, entries []triage.BundleEntry) (*triage.Bundle, error) {
+	type result struct {
+		b   *triage.Bundle
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		b, err := triage.NewBundle(title, entries...)
+		done <- result{b, err}
+	}()
+	select {
+	case r := <-done:
+		return r.b, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
