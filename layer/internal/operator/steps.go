@@ -67,7 +67,7 @@ type variant struct {
 
 // variants are those that make a difference to the layout.
 func (l *Layout) variants() []variant {
-	var or, gate, in, shared, latent, indexer bool
+	var or, gate, in, shared, latent, indexer, ranked bool
 	for _, kind := range l.Kinds {
 		for _, s := range kind {
 			switch s.Op {
@@ -79,6 +79,7 @@ func (l *Layout) variants() []variant {
 				shared = true
 			case opname.Indexer:
 				indexer = indexer || hasStep(kind, opname.KAbsorb)
+				ranked = true // it reads the queries of low rank
 			case opname.QKVAProj:
 				or, latent = or || len(s.Or) > 0, !l.Given
 			default:
@@ -107,7 +108,7 @@ func (l *Layout) variants() []variant {
 		}
 	}
 	add(indexer, func(v *variant) { v.lateIndexer = true })
-	add(latent, func(v *variant) { v.wholeQuery = true })
+	add(latent && !ranked, func(v *variant) { v.wholeQuery = true })
 	return out
 }
 
