@@ -1,18 +1,18 @@
 package triage
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/llmstrata/strata/internal/table"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
 
 // ErrMissingReports reports that files of a bundle do not exist; its text lists
@@ -53,9 +53,6 @@ type bundlePart struct {
 	lines     []string
 }
 
-// maxReport bounds the size of a report in a bundle.
-const maxReport = 64 << 20
-
 // FindReports returns the Markdown triage reports below a directory, in
 // lexical order: files *.md or *.txt that open with a triage head.
 func FindReports(root string) ([]BundleEntry, error) {
@@ -64,11 +61,7 @@ func FindReports(root string) ([]BundleEntry, error) {
 		if err != nil {
 			return err
 		}
-		ext := strings.ToLower(filepath.Ext(path))
-		if fi, err := os.Stat(path); ext != ".md" && ext != ".txt" || err != nil || !fi.Mode().IsRegular() {
-			return nil // a link to nothing, a pipe, whose writer may never come
-		}
-		ok, err := isReport(path)
+		ok, err := reportfile.Is(path)
 		if err == nil && ok {
 			out = append(out, BundleEntry{Path: path})
 		}
@@ -80,29 +73,13 @@ func FindReports(root string) ([]BundleEntry, error) {
 	return out, nil
 }
 
-// isReport looks for the head of a report in the first lines of a file.
-func isReport(path string) (bool, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	sc := bufio.NewScanner(io.LimitReader(f, 4096))
-	for n := 0; n < 5 && sc.Scan(); n++ {
-		if strings.TrimLeft(sc.Text(), "# ") == "Triage View" {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // NewBundle reads the reports. Where files are missing the error matches
 // [ErrMissingReports] and lists all of them.
 func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 	b := &Bundle{Title: title}
 	var missing []string
 	for _, e := range entries {
-		f, err := os.Open(e.Path)
+		text, err := reportfile.Read(e.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, e.Path)
 			continue
@@ -110,12 +87,7 @@ func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 		if err != nil {
 			return nil, fmt.Errorf("triage: %w", err)
 		}
-		data, err := io.ReadAll(io.LimitReader(f, maxReport))
-		f.Close()
-		if err != nil {
-			return nil, fmt.Errorf("triage: %w", err)
-		}
-		b.parts = append(b.parts, readPart(e, string(data)))
+		b.parts = append(b.parts, readPart(e, text))
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrMissingReports, strings.Join(missing, ", "))

@@ -28,7 +28,7 @@ var Layers = Layering{
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
 	"hostoverhead":     {"layer", "classify", "trace", "hostoverhead/internal/names", "hostoverhead/internal/settings", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline"},
 	"triage/fusion":    {"classify", "internal/framework"},
-	"triage":           {"layer", "layer/compare", "triage/fusion", "triage/internal/activity", "triage/internal/chain", "triage/internal/pyframe", "profile", "profile/hardware", "classify", "trace"},
+	"triage":           {"layer", "layer/compare", "triage/fusion", "triage/internal/activity", "triage/internal/chain", "triage/internal/pyframe", "triage/internal/reportfile", "profile", "profile/hardware", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace", "trace/pftrace"},
 	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},
@@ -46,9 +46,10 @@ var Layers = Layering{
 	"hostoverhead/internal/steps":    {"layer", "trace", "hostoverhead/internal/names", "internal/framework", "internal/interval"},
 	"hostoverhead/hostcompare":       {"hostoverhead", "hostoverhead/internal/names", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline", "layer", "layer/compare", "classify", "trace"},
 
-	"triage/internal/activity": {"layer", "profile", "classify", "trace", "internal/framework", "internal/table", "triage/internal/pyframe"},
-	"triage/internal/chain":    {"layer", "classify", "triage/fusion", "triage/internal/activity", "triage/internal/pyframe"},
-	"triage/internal/pyframe":  {"internal/framework"},
+	"triage/internal/activity":   {"layer", "profile", "classify", "trace", "internal/framework", "internal/table", "triage/internal/pyframe"},
+	"triage/internal/chain":      {"layer", "classify", "triage/fusion", "triage/internal/activity", "triage/internal/pyframe"},
+	"triage/internal/pyframe":    {"internal/framework"},
+	"triage/internal/reportfile": {},
 
 	"capture": {"internal/framework", "capture/internal/disk", "capture/internal/folder", "capture/internal/judge",
 		"capture/internal/label", "capture/internal/pysource", "capture/internal/server", "capture/internal/whole"},

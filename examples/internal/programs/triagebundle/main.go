@@ -53,6 +53,9 @@ func program(now func() time.Time) app.Program {
 			for _, f := range append(files, env.Args...) {
 				entries = append(entries, triage.ParseBundleEntry(f))
 			}
+			if len(entries) == 0 && *root != "" {
+				return app.Usagef("--analysis-root %s: no *.md or *.txt below it opens with the head of a triage report", *root)
+			}
 			if len(entries) == 0 {
 				return app.Usagef("no report: give --analysis-root or --analysis-file")
 			}

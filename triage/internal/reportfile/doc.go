@@ -1,0 +1,3 @@
+// Package reportfile reads Markdown triage reports from files that may be
+// anything.
+package reportfile

@@ -1,0 +1,31 @@
+package reportfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/triage/internal/reportfile"
+)
+
+// TestRead: text is read; what is too large for a report, or holds control characters, is refused with its name.
+func TestRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.md")
+	for _, c := range []struct{ text, want string }{
+		{"# Triage View\r\n\tµ\n", ""}, {"", ""},
+		{"# Triage View\n\x1b[2J", "control characters"}, {"a\x00b", "control characters"},
+		{strings.Repeat("x", reportfile.MaxSize), ""}, {strings.Repeat("x", reportfile.MaxSize+1), "more than 64 MB"},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := reportfile.Read(path)
+		if c.want == "" && (err != nil || got != c.text) {
+			t.Errorf("%.20q: %.20q, %v", c.text, got, err)
+		}
+		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%.20q: %v, want %q of %s", c.text, err, c.want, path)
+		}
+	}
+}
