@@ -132,10 +132,13 @@ func TestConcurrency(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			s.mu.Lock()
-			c := s.calls[len(s.calls)-1]
-			for _, x := range s.calls {
+			var c call
+			for _, x := range s.calls { // this one: others are under way
 				if x.Path == p {
-					c = x
+					c, n = x, n-1
+				}
+				if n == 0 {
+					break
 				}
 			}
 			s.mu.Unlock()
