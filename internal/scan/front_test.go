@@ -85,9 +85,13 @@ func TestEveryBitInFrontOfTheEvents(t *testing.T) {
 // TestFrontDamageIsLinear: what is looked at for a key or an event must not be
 // looked at again for each byte of it.
 func TestFrontDamageIsLinear(t *testing.T) {
+	size := 1 << 20
+	if testing.Short() {
+		size = 1 << 18 // what is quadratic takes minutes for it, too
+	}
 	for _, unit := range []string{`\"`, `{"id":[`, `},{"id":"`, `"`, `{`, `{"name":"`, "\" ", `{"ph":"X","name":"`, `{"id":1,`, `[{"id":[`, `[},{"ph":"`, `[],`, `[{"ph":[`, `{"id":[{"ph":"M","name":"n"},`, `{"id":[{"id":1}],"ph":"`} {
 		for _, before := range []string{`{"x": `, `{x`, `x`, `{"traceEvents": [`} {
-			in := before + strings.Repeat(unit, 1<<20/len(unit))
+			in := before + strings.Repeat(unit, size/len(unit))
 			if _, _, res, err := names(t, in, scan.Config{}); err != nil || res.HasEvents && len(res.Losses.First) == 0 {
 				t.Errorf("%s…%s: %v", before, unit, err)
 			}
