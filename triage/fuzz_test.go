@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/trace"
@@ -59,7 +60,7 @@ func FuzzRegistry(f *testing.F) {
 	})
 }
 
-// FuzzBundle joins any text with itself, as two reports would be.
+// FuzzBundle joins any text with itself, as two reports would be. What holds control characters is refused.
 func FuzzBundle(f *testing.F) {
 	f.Add("# Title\n\n- Model: `a`\n- Framework: SGLang\n\n## Summary\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
 	f.Add("## \r\n```\n# not a heading\n")
@@ -70,8 +71,12 @@ func FuzzBundle(f *testing.F) {
 			t.Fatal(err)
 		}
 		b, err := triage.NewBundle("all", triage.BundleEntry{Label: "one", Path: path}, triage.BundleEntry{Path: path})
+		control := strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\n\r\t", c) })
+		if control != (err != nil) {
+			t.Fatalf("control characters: %v, and the error is %v", control, err)
+		}
 		if err != nil {
-			t.Fatal(err)
+			return
 		}
 		b.TOC = true
 		var out strings.Builder
