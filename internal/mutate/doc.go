@@ -1,19 +1,26 @@
 // Mutate measures how much the tests of a package notice: it changes one number
-// or one comparison of its source at a time, runs the package's tests, and says
-// how many of the changes made one fail.
+// or one comparison of its source at a time, runs the tests that reach the place,
+// and says how many of the changes made one fail.
 //
 //	go run ./internal/mutate -pkg triage,layer -n 20
 //	go run ./internal/mutate -pkg layer -kind number -seed 7 -v
 //
-// The sample is random by -seed, so that a run can be repeated. Mutants that do
-// not compile are drawn again. The tests run in copies of the module without the
-// reference traces, as in a fresh clone, with -short; examples and tests that
-// compare whole outputs with the published scripts do not count (-skip): they fail
-// at any change and say nothing about which.
+// A name of -pkg stands for the package and for all internal packages below it:
+// they were split off and answer through it. The sample is random by -seed, so
+// that a run can be repeated. It works in a copy of the module without the
+// reference traces, as in a fresh clone. All changes of a sample are built in at
+// once, each behind a switch that an environment variable turns on; a first run
+// notes which tests come by each switch. Places that no switch can hold (lengths of
+// arrays, iota, exported constants) are drawn again, like changes that do not
+// compile. Tests run with -short, quickest first; examples and tests that compare
+// whole outputs with the published scripts do not count (-skip): they fail at any
+// change and say nothing about which. -skip can leave out slow tests, too; then the
+// share killed is what the others notice.
 //
-// # NOTE
+// # Survivors
 //
-// Not every survivor is a gap: some changes cannot be seen (a buffer's size, a
-// bound that no input reaches). The list is to be read: equivalent, cost only, or
+// Not every survivor is a gap: some changes cannot be seen (a bound that no input
+// reaches), others change the cost alone (a buffer's size). survivors.txt lists
+// those that were read, with the reason; they are counted apart. Each other one is
 // a missing test.
 package main

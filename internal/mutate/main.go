@@ -1,22 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 )
 
 // measured are the packages whose judgement the tests must hold.
 const measured = "trace,classify,profile,layer,triage,hostoverhead"
+
+// module is the path of this module.
+const module = "github.com/llmstrata/strata"
 
 func main() {
 	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
@@ -28,215 +30,233 @@ func main() {
 // options are the flags.
 type options struct {
 	pkgs, kind, skip string
-	n, jobs          int
+	n                int
 	seed             uint64
 	limit            time.Duration
 	verbose          bool
+	kinds            []kind
+	stdout           io.Writer
 }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
-	var o options
+	o := options{stdout: stdout, kinds: []kind{number, comparison}}
 	fs := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	fs.StringVar(&o.pkgs, "pkg", measured, "comma-separated `DIRS` of packages, below the module's root")
+	fs.StringVar(&o.pkgs, "pkg", measured, "comma-separated `DIRS` of packages, below the module's root; internal packages below them belong to them")
 	fs.StringVar(&o.kind, "kind", "both", "what to change: number, comparison or both")
 	fs.StringVar(&o.skip, "skip", "^Example|Golden|Reference|Parity", "tests that do not count, a `REGEXP`")
 	fs.IntVar(&o.n, "n", 20, "mutants of each kind and package")
-	fs.IntVar(&o.jobs, "j", 2, "mutants tested at a time, each in a copy of the module")
 	fs.Uint64Var(&o.seed, "seed", 1, "selects the sample")
 	fs.DurationVar(&o.limit, "timeout", 3*time.Minute, "a mutant whose tests run longer is noticed")
 	fs.BoolVar(&o.verbose, "v", false, "print each mutant as it is tested, not survivors alone")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	kinds := []kind{number, comparison}
 	switch o.kind {
 	case "number":
-		kinds = kinds[:1]
+		o.kinds = o.kinds[:1]
 	case "comparison":
-		kinds = kinds[1:]
+		o.kinds = o.kinds[1:]
 	case "both":
 	default:
 		return fmt.Errorf("-kind %s: want number, comparison or both", o.kind)
 	}
-	benches, err := copies(o.jobs)
-	defer benches.remove()
-	if err != nil {
-		return err
-	}
 	for _, pkg := range strings.Split(o.pkgs, ",") {
-		if ok, err := o.test(ctx, benches[0], pkg); err != nil || !ok {
-			return errors.Join(fmt.Errorf("%s: its tests fail without any change", pkg), err)
-		}
-		for _, k := range kinds {
-			if err := o.measure(ctx, stdout, benches, pkg, k); err != nil {
-				return fmt.Errorf("%s: %w", pkg, err)
-			}
+		if err := o.measure(ctx, pkg); err != nil {
+			return fmt.Errorf("%s: %w", pkg, err)
 		}
 	}
 	return nil
 }
 
-// measure tests a sample of one kind in one package and prints its rate.
-func (o options) measure(ctx context.Context, stdout io.Writer, benches workbenches, pkg string, k kind) error {
-	sites, err := sitesOf(benches[0], pkg, k)
+// measure tests a sample of each kind in one package and prints the rates.
+func (o options) measure(ctx context.Context, pkg string) error {
+	b, err := newBench(ctx, pkg)
+	defer b.remove()
 	if err != nil {
 		return err
 	}
-	rng := rand.New(rand.NewPCG(o.seed, uint64(k)))
-	rng.Shuffle(len(sites), func(i, j int) { sites[i], sites[j] = sites[j], sites[i] })
-	texts := make([]string, len(sites)) // drawn before the tests run, so that their order does not matter
-	for i, s := range sites {
-		texts[i] = s.mutated(rng)
+	mutants, err := o.draw(b)
+	if err != nil {
+		return err
 	}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	next, killed, survived := 0, 0, 0
-	var failed error
-	for _, dir := range benches {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for {
-				mu.Lock()
-				i := next
-				if i >= len(sites) || killed+survived >= o.n || failed != nil {
-					mu.Unlock()
-					return
-				}
-				next++
-				mu.Unlock()
-				got, err := o.try(ctx, dir, pkg, sites[i], texts[i])
-				mu.Lock()
-				counts := err == nil && got != unbuilt && killed+survived < o.n
-				switch {
-				case err != nil:
-					failed = err
-				case counts && got == dead:
-					killed++
-				case counts:
-					survived++
-				}
-				if counts && (o.verbose || got == alive) {
-					fmt.Fprintf(stdout, "%-8s %-10s %s: %s → %s\n", got, k, sites[i].where(), sites[i].text, texts[i])
-				}
-				mu.Unlock()
+	if err := b.build(ctx, mutants); err != nil {
+		return err
+	}
+	if err := b.survey(ctx, o.skip, len(mutants)); err != nil {
+		return err
+	}
+	known, err := readSurvivors(survivors)
+	if err != nil {
+		return err
+	}
+	type count struct{ killed, survived, equal, cost int }
+	var counts [2]count
+	for _, m := range mutants {
+		c := &counts[m.kind]
+		killer, reached, err := b.try(ctx, m.id, o.limit)
+		reason := known.reason(m, b.line(m))
+		says := "survived"
+		switch {
+		case err != nil:
+			return err
+		case killer != "":
+			c.killed++
+			says = "killed"
+		case reason == equivalent:
+			c.equal++
+		case reason == costOnly:
+			c.cost++
+		default:
+			c.survived++
+			if !reached {
+				says = "unreached"
 			}
-		}()
+		}
+		if o.verbose || killer == "" && reason == "" {
+			fmt.Fprintf(o.stdout, "%-9s %s: %s → %s: %s %s%s\n", says, m.where(), m.text, m.to, b.line(m), killer, reason)
+		}
 	}
-	wg.Wait()
-	if n := killed + survived; n > 0 {
-		fmt.Fprintf(stdout, "%s %s: %d of %d killed (%.0f %%), %d places in all\n", pkg, k, killed, n, 100*float64(killed)/float64(n), len(sites))
+	for _, k := range o.kinds {
+		c := counts[k]
+		n := c.killed + c.survived + c.equal + c.cost
+		fmt.Fprintf(o.stdout, "%s %s: %d of %d killed (%.0f %%), %d equivalent, %d of cost only; %d places in all\n",
+			pkg, k, c.killed, n, 100*float64(c.killed)/float64(max(n, 1)), c.equal, c.cost, b.places[k])
 	}
-	return failed
+	return nil
 }
 
-// outcome is what the tests said of a mutant.
-type outcome string
+// candidate is a mutant with the package it is in.
+type candidate struct {
+	*source
+	mutant
+}
 
+// draw takes a random sample of mutants that can be built behind switches.
+func (o options) draw(b *bench) ([]mutant, error) {
+	spare := o.shuffled(b)
+	var chosen []candidate
+	id := 0
+	for {
+		for _, k := range o.kinds {
+			have := 0
+			for _, c := range chosen {
+				if c.kind == k {
+					have++
+				}
+			}
+			for ; have < o.n && len(spare[k]) > 0; spare[k] = spare[k][1:] {
+				c := spare[k][0]
+				id++
+				c.id = id
+				if _, _, ok := c.edits(c.mutant); ok {
+					chosen = append(chosen, c)
+					have++
+				}
+			}
+		}
+		fit, err := b.compiling(chosen)
+		if err != nil {
+			return nil, err
+		}
+		if len(fit) == len(chosen) {
+			break
+		}
+		chosen = fit
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("no place to change")
+	}
+	mutants := make([]mutant, len(chosen))
+	for i, c := range chosen {
+		mutants[i] = c.mutant
+	}
+	return mutants, nil
+}
+
+// shuffled are all places of each kind, each with what it becomes, in the order of the seed.
+func (o options) shuffled(b *bench) (all [2][]candidate) {
+	for _, k := range o.kinds {
+		for _, s := range b.sources {
+			for _, at := range s.sites(k) {
+				all[k] = append(all[k], candidate{s, mutant{site: at}})
+			}
+		}
+		b.places[k] = len(all[k])
+		rng := rand.New(rand.NewPCG(o.seed, uint64(k)))
+		rng.Shuffle(len(all[k]), func(i, j int) { all[k][i], all[k][j] = all[k][j], all[k][i] })
+		for i := range all[k] {
+			all[k][i].to = all[k][i].mutated(rng)
+		}
+	}
+	return all
+}
+
+// compiling leaves out the mutants that do not compile.
+func (b *bench) compiling(chosen []candidate) (fit []candidate, err error) {
+	bad := map[int]bool{}
+	for _, s := range b.sources {
+		var list []mutant
+		for _, c := range chosen {
+			if c.source == s {
+				list = append(list, c.mutant)
+			}
+		}
+		more, err := b.faults(s, list)
+		if err != nil {
+			return nil, err
+		}
+		for id := range more {
+			bad[id] = true
+		}
+	}
+	for _, c := range chosen {
+		if !bad[c.id] {
+			fit = append(fit, c)
+		}
+	}
+	return fit, nil
+}
+
+//go:embed survivors.txt
+var survivors string
+
+// Reasons for which a survivor is no gap.
 const (
-	dead    outcome = "killed"
-	alive   outcome = "survived"
-	unbuilt outcome = "unbuilt"
+	equivalent = "equivalent"
+	costOnly   = "cost"
 )
 
-// try puts a mutant into a copy of the module and runs the package's tests.
-func (o options) try(ctx context.Context, dir, pkg string, s site, text string) (outcome, error) {
-	path := filepath.Join(dir, s.file)
-	original, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	mutant := append([]byte(nil), original[:s.at]...)
-	mutant = append(append(mutant, text...), original[s.at+len(s.text):]...)
-	if err := os.WriteFile(path, mutant, 0o666); err != nil {
-		return "", err
-	}
-	defer os.WriteFile(path, original, 0o666)
-	if ok, err := o.command(ctx, dir, "test", "-run", "^$", "-vet=off", "./"+pkg); err != nil || !ok {
-		return unbuilt, err
-	}
-	ok, err := o.test(ctx, dir, pkg)
-	if err != nil || !ok {
-		return dead, err
-	}
-	return alive, nil
-}
+// explained are survivors that were read: by file, trimmed line and changed text.
+type explained map[[3]string]string
 
-// test reports whether a package's tests pass.
-func (o options) test(ctx context.Context, dir, pkg string) (ok bool, err error) {
-	return o.command(ctx, dir, "test", "-short", "-failfast", "-vet=off", "-skip", o.skip, "./"+pkg)
-}
-
-// command runs the go command; a test that runs too long has failed.
-func (o options) command(ctx context.Context, dir string, args ...string) (ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.WaitDelay = time.Second
-	err = cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.As(err, &exit), errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return false, nil
-	}
-	return false, err
-}
-
-// workbenches are copies of the module.
-type workbenches []string
-
-// copies copies the module n times, sources and test data, without its history
-// and without anything beside it.
-func copies(n int) (workbenches, error) {
-	var b workbenches
-	for range max(n, 1) {
-		dir, err := os.MkdirTemp("", "mutate")
-		if err != nil {
-			return b, err
+// readSurvivors reads lines of "file | line of source | what it held | equivalent or cost: why".
+func readSurvivors(text string) (explained, error) {
+	all := explained{}
+	in := bufio.NewScanner(strings.NewReader(text))
+	for in.Scan() {
+		line := strings.TrimSpace(in.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
-		b = append(b, dir)
-		list, err := os.ReadDir(".")
-		if err != nil {
-			return b, err
+		parts := strings.Split(line, " | ")
+		if len(parts) != 4 {
+			return nil, fmt.Errorf("survivors.txt: want file | line | text | reason: %s", line)
 		}
-		for _, e := range list {
-			from, to := e.Name(), filepath.Join(dir, "module", e.Name())
-			if strings.HasPrefix(from, ".") {
-				continue
-			}
-			if err := copyTree(from, to); err != nil {
-				return b, err
-			}
+		reason, _, _ := strings.Cut(parts[3], ":")
+		if reason != equivalent && reason != costOnly {
+			return nil, fmt.Errorf("survivors.txt: a reason begins with %q or %q: %s", equivalent, costOnly, line)
 		}
-		b[len(b)-1] = filepath.Join(dir, "module")
+		all[[3]string{parts[0], parts[1], parts[2]}] = reason
 	}
-	return b, nil
+	return all, in.Err()
 }
 
-func (b workbenches) remove() {
-	for _, dir := range b {
-		os.RemoveAll(strings.TrimSuffix(dir, string(filepath.Separator)+"module"))
+func (e explained) reason(m mutant, line string) string {
+	file, _, _ := strings.Cut(m.where(), ":")
+	for _, text := range []string{m.text + " → " + m.to, m.text} {
+		if r := e[[3]string{file, line, text}]; r != "" {
+			return r
+		}
 	}
-}
-
-// copyTree copies a file or directory.
-func copyTree(from, to string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return err
-	}
-	if info.IsDir() {
-		return os.CopyFS(to, os.DirFS(from))
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, info.Mode())
+	return ""
 }

@@ -3,13 +3,10 @@ package main
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 // kind is what a mutant changes.
@@ -28,64 +25,30 @@ type site struct {
 	line, at int
 	text     string
 	kind     kind
+	path     []ast.Node // from the file to the literal or the comparison
 }
 
 func (s site) where() string { return fmt.Sprintf("%s:%d", filepath.ToSlash(s.file), s.line) }
 
-// sitesOf finds the places of a kind in the sources of a package of the copy at
-// root, tests apart, in order: the module itself may be edited meanwhile.
-func sitesOf(root, pkg string, k kind) ([]site, error) {
-	list, err := os.ReadDir(filepath.Join(root, pkg))
-	if err != nil {
-		return nil, err
-	}
-	var all []site
-	for _, e := range list {
-		if e.IsDir() || filepath.Ext(e.Name()) != ".go" || strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		path := filepath.Join(pkg, e.Name())
-		data, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			return nil, err
-		}
-		found, err := sitesIn(path, data, k)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no place to change in %s", pkg)
-	}
-	return all, nil
-}
-
 // sitesIn finds the places of a file. Numbers that only give a size or a position
 // are left out: array lengths, indices, capacities, bit sizes, base of a format.
-func sitesIn(path string, src []byte, k kind) ([]site, error) {
-	files := token.NewFileSet()
-	f, err := parser.ParseFile(files, path, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
+func sitesIn(files *token.FileSet, path string, f *ast.File, k kind) []site {
 	var sites []site
+	var stack []ast.Node
 	add := func(pos token.Pos, text string) {
 		p := files.Position(pos)
-		sites = append(sites, site{file: path, line: p.Line, at: p.Offset, text: text, kind: k})
+		sites = append(sites, site{file: path, line: p.Line, at: p.Offset, text: text, kind: k, path: append([]ast.Node(nil), stack...)})
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil {
+			stack = stack[:len(stack)-1]
+			return true
+		}
+		if onlySize(n) {
+			return false
+		}
+		stack = append(stack, n)
 		switch n := n.(type) {
-		case *ast.ImportSpec, *ast.ArrayType:
-			return false
-		case *ast.IndexExpr:
-			if _, literal := n.Index.(*ast.BasicLit); literal {
-				return false
-			}
-		case *ast.SliceExpr:
-			return false
-		case *ast.CallExpr:
-			return !sizes(n)
 		case *ast.BasicLit:
 			if k == number && (n.Kind == token.INT || n.Kind == token.FLOAT) {
 				add(n.Pos(), n.Value)
@@ -97,18 +60,25 @@ func sitesIn(path string, src []byte, k kind) ([]site, error) {
 		}
 		return true
 	})
-	return sites, nil
+	return sites
 }
 
-// sizes reports whether a call's numbers are sizes and bases: make, strconv, and
-// comparisons inside them are rare.
-func sizes(call *ast.CallExpr) bool {
-	switch fun := call.Fun.(type) {
-	case *ast.Ident:
-		return fun.Name == "make"
-	case *ast.SelectorExpr:
-		pkg, ok := fun.X.(*ast.Ident)
-		return ok && pkg.Name == "strconv"
+// onlySize reports whether the numbers below a node are sizes, positions and bases.
+func onlySize(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.ImportSpec, *ast.ArrayType, *ast.SliceExpr:
+		return true
+	case *ast.IndexExpr:
+		_, literal := n.Index.(*ast.BasicLit)
+		return literal
+	case *ast.CallExpr: // comparisons inside such calls are rare
+		switch fun := n.Fun.(type) {
+		case *ast.Ident:
+			return fun.Name == "make"
+		case *ast.SelectorExpr:
+			pkg, ok := fun.X.(*ast.Ident)
+			return ok && pkg.Name == "strconv"
+		}
 	}
 	return false
 }
