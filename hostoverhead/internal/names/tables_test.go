@@ -1,0 +1,155 @@
+package names_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// texts holds each answer against what is wanted, by name.
+func texts(t *testing.T, f func(string) string, want map[string]string) {
+	t.Helper()
+	for name, w := range want {
+		if got := f(name); got != w {
+			t.Errorf("%q: %q, want %q", name, got, w)
+		}
+	}
+}
+
+func TestGeneralisedNames(t *testing.T) {
+	texts(t, names.Generalise, map[string]string{
+		"[Executor] _forward_step 9: 10 ctx reqs": "[Executor] _forward_step N: N ctx reqs",
+		"aten::mm, op_id = 12":                    "aten::mm",
+		"aten::mm, seq = 3, op_id = 12":           "aten::mm",
+		", op_id = 12":                            ", op_id = N",
+		", seq = 3":                               ", seq = N",
+		"9 layers":                                "N layers",
+		"step 0":                                  "step N",
+		"layer0 gemm_128x64":                      "layer0 gemm_128x64",
+		"5x 5X 5_ 5. 5é":                          "5x 5X 5_ 5. 5é",
+		"5a 5z 5A 5Z 5@ 5[ 5` 5{ 5/ 5:":           "5a 5z 5A 5Z N@ N[ N` N{ N/ N:",
+		"é5 a5 z5 A5 Z5 @5 [5 `5 {5":              "é5 a5 z5 A5 Z5 @N [N `N {N",
+		"no number":                               "no number",
+	})
+}
+
+func TestFramesInParts(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"a.py(12): f": {"a.py(12)", "f"}, "f": {"", "f"}, "): f": {"", "): f"}, "x): f": {"x)", "f"},
+	} {
+		if s, f := names.SplitFrame(name); [2]string{s, f} != want {
+			t.Errorf("%q: %q and %q, want %q", name, s, f, want)
+		}
+	}
+	texts(t, names.WithoutLine, map[string]string{
+		"(3): f": ": f", "): f": "): f", "a): f": "a): f",
+		"<x object at 0x7f>": "<x>", " object at 0x7f>": " object at 0x7f>",
+	})
+	for _, c := range []struct {
+		name  string
+		width int
+		want  string
+	}{
+		{"/root/dir/mod.py(12): f", 23, "/root/dir/mod.py(12): f"},
+		{"/root/dir/mod.py(12): f", 22, "…/dir/mod.py(12): f"},
+		{"/root/dir/mod.py(12): f", 3, "…/mod.py(12): f"},
+		{"root/mod.py(12): f", 17, "…/mod.py(12): f"},
+		{"mod.py(12): a/b", 3, "mod.py(12): a/b"},
+	} {
+		if got := names.Short(c.name, c.width); got != c.want {
+			t.Errorf("%q in %d bytes: %q, want %q", c.name, c.width, got, c.want)
+		}
+	}
+}
+
+func TestExchangesAndLaunches(t *testing.T) {
+	for name, want := range map[string]bool{
+		"dist_barrier": true, "nccl:all_reduce": false, "c10d::allreduce_": false, "triton_allreduce": false, "all_reduce": true, "forward": false, "gloo:send": true,
+	} {
+		if got := names.Exchanges(trace.KindRange, name); got != want {
+			t.Errorf("range %s exchanges: %v, want %v", name, got, want)
+		}
+		if got := names.Exchanges(trace.KindAnnotation, name); got != want {
+			t.Errorf("annotation %s exchanges: %v, want %v", name, got, want)
+		}
+	}
+	if names.Exchanges(trace.KindOp, "all_reduce") || !names.Exchanges(trace.KindOp, "dist_barrier") {
+		t.Error("of operators, barriers exchange on the CPU and reductions do not")
+	}
+	for name, want := range map[string]bool{"cudaLaunchKernel": true, "cuLaunchKernelEx": true, "cudaGraphLaunch": false, "cudaMemcpyAsync": false, "hipLaunch": false, "KernelOf": false} {
+		if got := names.IsKernelLaunch(name); got != want {
+			t.Errorf("%s launches a kernel: %v, want %v", name, got, want)
+		}
+	}
+	var b bytes.Buffer
+	names.More(&b, 0)
+	names.More(&b, 1)
+	if got := b.String(); got != "(1 more)\n" {
+		t.Errorf("%q, want nothing for 0 and a line for 1", got)
+	}
+}
+
+func TestWaits(t *testing.T) {
+	texts(t, names.CallWait, map[string]string{"cudaStreamSynchronize": "synchronisation", "cuModuleLoadData": "module-load", "cudaMalloc": "allocation", "cudaLaunchKernel": ""})
+	texts(t, names.SystemWait, map[string]string{"take_gil": "gil", "pthread_cond_signal": names.Wakes, "pthread_cond_wait": "lock", "epoll_wait": names.Input, "ioctl": ""})
+	texts(t, names.FrameWait, map[string]string{
+		"<built-in method acquire of _thread.lock object at 0x1>": "lock", "<built-in method poll of select.epoll>": names.Input, "<built-in method run>": "",
+		"threading.py(359): wait": "lock", "threading.py(359): start": "", "other.py(359): wait": "", "/usr/lib/selectors.py(1): select": names.Input, "wait": "",
+	})
+	for name, want := range map[string]bool{"Waiting for GIL": true, "Holding GIL": false, "gil held": false, "agile": false, "[gil]": true, "a-gil-z": true} {
+		if got := names.WaitsForGIL(name); got != want {
+			t.Errorf("%s waits for the GIL: %v, want %v", name, got, want)
+		}
+	}
+	for name, want := range map[string][2]int{
+		"pthread_cond_wait": {0, -1}, "pthread_cond_signal": {-1, 0}, "sem_wait": {1, -1}, "sem_post": {-1, 1}, "pthread_mutex_unlock": {-1, 2}, "read": {-1, -1},
+	} {
+		if waits, wakes := names.WakeFamily(name); [2]int{waits, wakes} != want {
+			t.Errorf("%s: %d and %d, want %d", name, waits, wakes, want)
+		}
+	}
+	for name, want := range map[string]bool{"## Call CompiledFxGraph x": true, "CompiledFunction": true, "Torch-Compiled Region: 0/0": true, "aten::mm": false} {
+		if got := names.CompiledOp(name); got != want {
+			t.Errorf("%s is compiled code: %v, want %v", name, got, want)
+		}
+	}
+	if !names.CompiledFrame("/tmp/torchinductor_root/ab/cab.py(12): call") || names.CompiledFrame("a.py(12): call") || names.CompiledFrame("call") {
+		t.Error("only files that a compiler wrote are compiled frames")
+	}
+}
+
+// TestFactsAreOfTheirName: a second question about a name, and one about another, have the answers of the first.
+func TestFactsAreOfTheirName(t *testing.T) {
+	b := trace.NewBuilder()
+	all := []string{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", "gemm 5", "step[DECODE bs=8]"}
+	for i, n := range all {
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: n, Start: int64(i) * 10, Duration: 5})
+	}
+	tr := b.Finish()
+	facts := names.Facts{Trace: tr}
+	for range 2 {
+		for e := range tr.Events(trace.LaneGPU) {
+			id, name := e.NameID(), e.Name()
+			if got, want := facts.Collective(id), name == all[0]; got != want {
+				t.Errorf("%s is a collective: %v, want %v", name, got, want)
+			}
+			if got, want := facts.Step(id, nil), name == all[2]; got != want {
+				t.Errorf("%s is a step: %v, want %v", name, got, want)
+			}
+			if got, want := facts.General(id), names.Generalise(name); got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+	}
+	for stage, want := range map[layer.Stage]string{
+		layer.StagePrefill: names.Context, layer.StageMixed: names.Context, layer.StageDecode: names.Generation,
+		layer.StageVerify: names.Generation, layer.StageDraft: names.Generation, layer.StageUnknown: "",
+	} {
+		if got := names.Phase(stage); got != want {
+			t.Errorf("%s is of phase %q, want %q", stage, got, want)
+		}
+	}
+}

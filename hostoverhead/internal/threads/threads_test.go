@@ -1,0 +1,80 @@
+package threads_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/threads"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestThreadsWorkForTheirDevices: a thread works for the devices that it launched on; one that launched nothing for those of its
+// process, and one of a process that launched nothing for any.
+func TestThreadsWorkForTheirDevices(t *testing.T) {
+	b := trace.NewBuilder()
+	add := func(kind trace.Kind, process trace.ProcessID, thread trace.ThreadID, device trace.DeviceID, corr trace.CorrelationID, at int64) {
+		b.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: at, Duration: 5, Process: trace.ProcessRef{ID: process}, Thread: thread, Device: device, Correlation: corr})
+	}
+	for i, l := range []struct {
+		process trace.ProcessID
+		thread  trace.ThreadID
+		device  trace.DeviceID
+	}{{1, 10, 0}, {1, 10, 0}, {1, 11, 1}, {2, 20, 2}} {
+		add(trace.KindRuntime, l.process, l.thread, 0, trace.CorrelationID(i+1), int64(i)*10)
+		add(trace.KindKernel, 0, 0, l.device, trace.CorrelationID(i+1), int64(i)*10+6)
+	}
+	add(trace.KindFrame, 1, 12, 0, 0, 50)
+	add(trace.KindFrame, 3, 30, 0, 0, 50)
+	tr := b.Finish()
+	drives := threads.Of(tr)
+	want := map[trace.ThreadID][]trace.DeviceID{10: {0}, 11: {1}, 12: {0, 1}, 20: {2}, 30: nil}
+	seen := 0
+	for i, th := range tr.Threads() {
+		w, ok := want[th.ID]
+		if !ok {
+			continue
+		}
+		seen++
+		if !slices.Equal(drives[i], w) {
+			t.Errorf("thread %d works for %v, want %v", th.ID, drives[i], w)
+		}
+		for d := range trace.DeviceID(3) {
+			if got, wants := drives.Drive(trace.ThreadIndex(i), d), len(w) == 0 || slices.Contains(w, d); got != wants {
+				t.Errorf("thread %d works for GPU %d: %v, want %v", th.ID, d, got, wants)
+			}
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%d threads, want %d", seen, len(want))
+	}
+	if !drives.Drive(-1, 7) || !drives.Drive(trace.ThreadIndex(len(drives)), 7) {
+		t.Error("a thread that is not known may work for any GPU")
+	}
+	if d := (threads.Drives{{0}}); d.Drive(0, 7) || !d.Drive(0, 0) {
+		t.Error("the first thread works for GPU 0 alone")
+	}
+}
+
+func TestOnlyGPU(t *testing.T) {
+	for _, c := range []struct {
+		gpus int
+		want bool
+	}{{1, false}, {2, true}} {
+		b := trace.NewBuilder()
+		for d := range c.gpus {
+			for i := range 20 {
+				b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: int64(i) * 10, Duration: 5, Device: trace.DeviceID(d)})
+			}
+		}
+		one := trace.DeviceID(0)
+		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Devices = a.Devices[:1]
+		if got := threads.Only(a); (got != nil) != c.want || got != nil && *got != one {
+			t.Errorf("one of %d GPUs: only %v, want one: %v", c.gpus, got, c.want)
+		}
+	}
+}

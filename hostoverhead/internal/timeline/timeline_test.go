@@ -1,0 +1,146 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/trace"
+)
+
+func span(start, end int64) interval.Span { return interval.Span{Start: start, End: end} }
+
+// written joins pieces as "name start-end".
+func written(tr *trace.Trace, pieces []Piece) string {
+	var out []string
+	for _, p := range pieces {
+		name := "nothing"
+		if p.Valid() {
+			name = tr.Name(p.Name)
+		}
+		out = append(out, fmt.Sprintf("%s %d-%d", name, p.Span.Start, p.Span.End))
+	}
+	return strings.Join(out, ", ")
+}
+
+func thread(events ...trace.EventData) *trace.Trace {
+	b := trace.NewBuilder()
+	for _, e := range events {
+		e.Process, e.Thread = trace.ProcessRef{ID: 1}, 1
+		b.Add(e)
+	}
+	b.Add(trace.EventData{Kind: trace.KindFrame, Name: "another thread", Start: 0, Duration: 1000, Process: trace.ProcessRef{ID: 1}, Thread: 2})
+	return b.Finish()
+}
+
+func event(kind trace.Kind, name string, start, end int64) trace.EventData {
+	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start}
+}
+
+// TestInnermostAndOutermost: frames give way to those inside, calls keep what is inside them, and events that overlap without
+// nesting are cut at the end of the first.
+func TestInnermostAndOutermost(t *testing.T) {
+	tr := thread(
+		event(trace.KindFrame, "a", 0, 100), event(trace.KindFrame, "b", 20, 60), event(trace.KindFrame, "c", 30, 40), event(trace.KindFrame, "d", 90, 120), event(trace.KindFrame, "e", 100, 130),
+		event(trace.KindRuntime, "f", 0, 50), event(trace.KindRuntime, "g", 10, 20), event(trace.KindRuntime, "h", 40, 70), event(trace.KindRuntime, "i", 70, 80),
+		event(trace.KindOverhead, "Profiler overhead", 10, 20), event(trace.KindOverhead, "lazy loading", 30, 40),
+		event(trace.KindOSCall, "futex", 10, 20), event(trace.KindOffCPU, "off", 30, 40),
+	)
+	for _, c := range []struct {
+		name                string
+		spans               []interval.Span
+		code, calls, ranges string
+	}{
+		{"one span", []interval.Span{span(0, 1000)}, "a 0-20, b 20-30, c 30-40, b 40-60, a 60-90, d 90-100, e 100-130", "f 0-50, h 50-70, i 70-80", ""},
+		{"spans", []interval.Span{span(10, 25), span(35, 36), span(55, 95)}, "a 10-20, b 20-25, c 35-36, b 55-60, a 60-90, d 90-95", "f 10-25, f 35-36, h 55-70, i 70-80", ""},
+		{"at borders", []interval.Span{span(20, 30), span(60, 70)}, "b 20-30, a 60-70", "f 20-30, h 60-70", ""},
+		{"behind all", []interval.Span{span(500, 600)}, "", "", ""},
+		{"none", nil, "", "", ""},
+	} {
+		first := tr.LaneAt(trace.LaneLaunch, 0).Thread()
+		s := New(tr, first, Room{}, nil)
+		s.Move(c.spans)
+		if got := written(tr, s.Now.Code); got != c.code {
+			t.Errorf("%s: code %s\nwant %s", c.name, got, c.code)
+		}
+		if got := written(tr, s.Now.Calls); got != c.calls {
+			t.Errorf("%s: calls %s\nwant %s", c.name, got, c.calls)
+		}
+		if got := written(tr, s.Now.Ranges); got != c.ranges {
+			t.Errorf("%s: ranges %s\nwant %s", c.name, got, c.ranges)
+		}
+	}
+	s := New(tr, tr.LaneAt(trace.LaneLaunch, 0).Thread(), Room{}, nil)
+	s.Move([]interval.Span{span(0, 15)})
+	if got, want := written(tr, s.Now.Over)+"; "+written(tr, s.Now.System)+"; "+written(tr, s.Now.Off), "Profiler overhead 10-15; futex 10-15; "; got != want {
+		t.Errorf("first gap: %s, want %s", got, want)
+	}
+	s.Move([]interval.Span{span(15, 1000)}) // goes on where the gap before ended
+	if got, want := written(tr, s.Now.Over)+"; "+written(tr, s.Now.System)+"; "+written(tr, s.Now.Off), "Profiler overhead 15-20; futex 15-20; off 30-40"; got != want {
+		t.Errorf("second gap: %s, want %s", got, want)
+	}
+	if got, want := written(tr, s.Now.Code), "a 15-20, b 20-30, c 30-40, b 40-60, a 60-90, d 90-100, e 100-130"; got != want {
+		t.Errorf("second gap: code %s, want %s", got, want)
+	}
+}
+
+func TestOpsLieOverFrames(t *testing.T) {
+	tr := thread(event(trace.KindFrame, "a", 0, 100), event(trace.KindFrame, "b", 100, 200), event(trace.KindFrame, "c", 300, 400),
+		event(trace.KindOp, "p", 10, 20), event(trace.KindOp, "q", 90, 120), event(trace.KindOp, "r", 200, 210), event(trace.KindOp, "s", 300, 310), event(trace.KindOp, "t", 390, 400), event(trace.KindOp, "u", 400, 410))
+	s := New(tr, tr.LaneAt(trace.LaneOp, 0).Thread(), Room{}, nil)
+	s.Move([]interval.Span{span(0, 1000)})
+	if got, want := written(tr, s.Now.Code), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, r 200-210, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
+		t.Errorf("code %s\nwant %s", got, want)
+	}
+}
+
+func TestCutCoversTheSpan(t *testing.T) {
+	tr := thread(event(trace.KindFrame, "a", 10, 20), event(trace.KindFrame, "b", 20, 30), event(trace.KindFrame, "c", 40, 50))
+	s := New(tr, tr.LaneAt(trace.LanePython, 0).Thread(), Room{}, nil)
+	s.Move([]interval.Span{span(0, 1000)})
+	for _, c := range []struct {
+		pieces     []Piece
+		start, end int64
+		want       string
+	}{
+		{s.Now.Code, 0, 60, "nothing 0-10, a 10-20, b 20-30, nothing 30-40, c 40-50, nothing 50-60"},
+		{s.Now.Code, 20, 40, "b 20-30, nothing 30-40"},
+		{s.Now.Code, 15, 45, "a 15-20, b 20-30, nothing 30-40, c 40-45"},
+		{s.Now.Code, 50, 60, "nothing 50-60"},
+		{s.Now.Code, 30, 30, ""},
+		{nil, 0, 5, "nothing 0-5"},
+	} {
+		var got []Piece
+		Cut(c.pieces, span(c.start, c.end), func(s interval.Span, p Piece) { got = append(got, p.part(s.Start, s.End)) })
+		if text := written(tr, got); text != c.want {
+			t.Errorf("%d-%d: %s, want %s", c.start, c.end, text, c.want)
+		}
+	}
+}
+
+// TestSamplesInASpan: the first sample from the span's start on and before its end.
+func TestSamplesInASpan(t *testing.T) {
+	tr := thread(event(trace.KindMark, "x", 10, 10), event(trace.KindMark, "y", 20, 20))
+	var samples []trace.EventID
+	for id := range trace.EventID(tr.Len()) {
+		if tr.At(id).Kind() == trace.KindMark {
+			samples = append(samples, id)
+		}
+	}
+	if len(samples) != 2 {
+		t.Fatalf("%d samples, want 2", len(samples))
+	}
+	s := New(tr, 0, Room{}, samples)
+	for _, c := range []struct {
+		start, end int64
+		want       string
+	}{{10, 11, "x 10-11"}, {0, 10, "nothing 0-0"}, {11, 21, "y 11-21"}, {11, 20, "nothing 0-0"}, {21, 30, "nothing 0-0"}} {
+		if got := written(tr, []Piece{s.Sampled(tr, span(c.start, c.end))}); got != c.want {
+			t.Errorf("%d-%d: %s, want %s", c.start, c.end, got, c.want)
+		}
+	}
+	if p := New(tr, 0, Room{}, nil).Sampled(tr, span(0, 100)); p.Valid() {
+		t.Error("a sample without samples")
+	}
+}
