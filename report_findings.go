@@ -189,7 +189,7 @@ func (r *Report) addStage(s *triage.StageReport) {
 		out := ReportFusion{Stage: s.Stage, Pattern: f.Pattern, State: f.State, Do: f.Action, PerStep: perStep(f.RelatedUS * nsPerUS),
 			Gain: perStep(f.EstimatedGainUS * nsPerUS), Times: f.Occurrences}
 		r.Fusions = append(r.Fusions, out)
-		if f.Kind != triage.FuseSplit || out.Gain <= 0 {
+		if f.Kind != "split" || out.Gain <= 0 {
 			continue
 		}
 		where := ""

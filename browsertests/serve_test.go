@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/llmstrata/strata/internal/serve"
 	"github.com/llmstrata/strata/perfetto"
-	"github.com/llmstrata/strata/perfetto/serve"
 )
 
 // fetchText fetches a URL from inside the open page and returns status and

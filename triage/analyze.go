@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -15,8 +16,8 @@ import (
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
-// ErrNoProcess reports that [Options.Process] is of no process that launched GPU work.
-var ErrNoProcess = errors.New("triage: no such process")
+// errNoProcess reports that [Options.Process] is of no process that launched GPU work.
+var errNoProcess = errors.New("triage: no such process")
 
 // ErrNoTrace reports that there is nothing to analyse.
 var ErrNoTrace = errors.New("triage: no trace given")
@@ -37,15 +38,19 @@ type Input struct {
 	Warnings []trace.Finding
 }
 
-// Analyze computes the report. It fails only when in has no formal trace, or ctx
-// ends, with ctx's error; a trace without GPU activity gives a report that says
+// Analyze computes the report. It fails only when in has no formal trace, when the
+// options' registry breaks its schema, or when ctx ends, with ctx's error; a trace without GPU activity gives a report that says
 // so. It looks at ctx between its stages, of which none takes longer than a
 // fraction of the load of the trace.
 func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 	if len(in.Formal) == 0 {
 		return nil, ErrNoTrace
 	}
-	a := &analysis{Options: o.complete(), in: in, pool: activity.NewPool()}
+	registry, err := o.registry()
+	if err != nil {
+		return nil, err
+	}
+	a := &analysis{Options: o.complete(), registry: registry, in: in, pool: activity.NewPool()}
 	if err := a.run(ctx); err != nil {
 		return nil, err
 	}
@@ -59,12 +64,13 @@ const reportSchema = "strata.triage/1"
 // after Analyze returns.
 type analysis struct {
 	Options
-	in      Input
-	pool    *activity.Pool
-	formal  []*activity.Trace
-	mapping []*activity.Trace
-	report  *Report
-	steps   *chain.Recogniser
+	registry *fusion.Registry
+	in       Input
+	pool     *activity.Pool
+	formal   []*activity.Trace
+	mapping  []*activity.Trace
+	report   *Report
+	steps    *chain.Recogniser
 
 	modelFiles string // see findModelFiles
 }
@@ -75,20 +81,20 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	}
 	if a.Process != "" && len(a.in.Formal) > 0 && !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return len(w.Acts) > 0 }) {
 		if list := activity.Processes(a.in.Formal); len(list) > 0 {
-			return fmt.Errorf("%w: none has %q in its id, label or name: %s", ErrNoProcess, a.Process, strings.Join(list, ", "))
+			return fmt.Errorf("%w: none has %q in its id, label or name: %s", errNoProcess, a.Process, strings.Join(list, ", "))
 		}
 	}
 	if a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths); err != nil {
 		return err
 	}
-	a.report = &Report{Schema: reportSchema, Mode: ModeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
+	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
 	a.head()
 	if a.report.MappingRefused, err = activity.Attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
 		return err
 	}
 	a.findModelFiles()
 	a.pool.Label()
-	a.steps = chain.NewRecogniser(a.Registry, a.pool)
+	a.steps = chain.NewRecogniser(a.registry, a.pool)
 	for _, s := range splitStages(a.pool, a.formal) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -131,7 +137,7 @@ func (a *analysis) head() {
 		r.Traces = append(r.Traces, w.Path)
 	}
 	if len(a.in.Mapping) > 0 {
-		r.Mode = ModeMappingFormal
+		r.Mode = modeMappingFormal
 		r.MappingFramework = a.frameworkOf(a.in.Mapping, a.in.MappingPaths)
 		for _, w := range a.mapping {
 			r.MappingTraces = append(r.MappingTraces, w.Path)

@@ -15,9 +15,9 @@ import (
 	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
 
-// ErrMissingReports reports that files of a bundle do not exist; its text lists
+// errMissingReports reports that files of a bundle do not exist; its text lists
 // all of them.
-var ErrMissingReports = errors.New("triage: reports not found")
+var errMissingReports = errors.New("triage: reports not found")
 
 // BundleEntry is one report of a bundle.
 type BundleEntry struct {
@@ -73,8 +73,8 @@ func FindReports(root string) ([]BundleEntry, error) {
 	return out, nil
 }
 
-// NewBundle reads the reports. Where files are missing the error matches
-// [ErrMissingReports] and lists all of them.
+// NewBundle reads the reports. Where files are missing the error lists all of
+// them.
 func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 	b := &Bundle{Title: title}
 	var missing []string
@@ -90,7 +90,7 @@ func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
 		b.parts = append(b.parts, readPart(e, text))
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("%w: %s", ErrMissingReports, strings.Join(missing, ", "))
+		return nil, fmt.Errorf("%w: %s", errMissingReports, strings.Join(missing, ", "))
 	}
 	b.name()
 	// Sections keep the order of the entries; within one, frameworks have a fixed order.

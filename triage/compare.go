@@ -19,25 +19,25 @@ import (
 
 // Verdicts of a comparison.
 const (
-	ComparePass         = "pass"         // nothing got slower by more than the tolerance
-	CompareRegressed    = "regressed"    // a stage did
-	CompareInconclusive = "inconclusive" // nothing could be compared, or it cannot be told
+	comparePass         = "pass"         // nothing got slower by more than the tolerance
+	compareRegressed    = "regressed"    // a stage did
+	compareInconclusive = "inconclusive" // nothing could be compared, or it cannot be told
 )
 
 // States of a compared kernel. Faster and slower are beyond what two equal runs differ by.
 const (
-	DeltaSame    = "same"
-	DeltaFaster  = "faster"
-	DeltaSlower  = "slower"
-	DeltaNew     = "new"
-	DeltaGone    = "gone"
-	DeltaRenamed = "renamed"
+	deltaSame    = "same"
+	deltaFaster  = "faster"
+	deltaSlower  = "slower"
+	deltaNew     = "new"
+	deltaGone    = "gone"
+	deltaRenamed = "renamed"
 )
 
 // Comparison sets two runs side by side, stage by stage.
 type Comparison struct {
 	Schema       string            `json:"schema"`
-	Verdict      string            `json:"verdict"`
+	Verdict      string            `json:"verdict"` // "pass", "regressed" or "inconclusive"
 	TolerancePct float64           `json:"tolerance_pct"`
 	Old          []string          `json:"old"` // traces
 	New          []string          `json:"new"`
@@ -101,11 +101,11 @@ var compared = []struct {
 	stage  string
 	passes []layer.Stage
 }{
-	{StageExtend, []layer.Stage{layer.StagePrefill}},
-	{StageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
-	{StageMixed, []layer.Stage{layer.StageMixed}},
+	{stageExtend, []layer.Stage{layer.StagePrefill}},
+	{stageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
+	{stageMixed, []layer.Stage{layer.StageMixed}},
 	{captureStage, []layer.Stage{layer.StageCapture}},
-	{StageAll, []layer.Stage{layer.StageUnknown}},
+	{stageAll, []layer.Stage{layer.StageUnknown}},
 }
 
 // The families of the series that are compared.
@@ -117,7 +117,7 @@ const (
 // Compare sets two runs side by side, stage by stage: passes of equal sizes, as [compare.Compare] does. A stage has regressed where its GPU
 // work or its passes became slower by tolerancePct or more beyond what equal runs differ by. The error is ctx's.
 func Compare(ctx context.Context, old, now Input, tolerancePct float64) (*Comparison, error) {
-	c := &Comparison{Schema: compareSchema, Verdict: CompareInconclusive, TolerancePct: tolerancePct, Old: slices.Clone(old.FormalPaths), New: slices.Clone(now.FormalPaths),
+	c := &Comparison{Schema: compareSchema, Verdict: compareInconclusive, TolerancePct: tolerancePct, Old: slices.Clone(old.FormalPaths), New: slices.Clone(now.FormalPaths),
 		Stages: []StageComparison{}, Notes: []string{}}
 	a, err := runsOf(ctx, old)
 	if err != nil {
@@ -232,7 +232,7 @@ func (c *Comparison) stage(ctx context.Context, stage string, passes []layer.Sta
 	out := StageComparison{Stage: stage, Verdict: verdictOf(r), Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes, PerStep: true,
 		Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Report: r}
 	out.fill(r, a, b)
-	worse := map[string]int{ComparePass: 0, CompareInconclusive: 1, CompareRegressed: 2}
+	worse := map[string]int{comparePass: 0, compareInconclusive: 1, compareRegressed: 2}
 	if len(c.Stages) == 0 || worse[out.Verdict] > worse[c.Verdict] {
 		c.Verdict = out.Verdict
 	}
@@ -246,11 +246,11 @@ func verdictOf(r *compare.Report) string {
 	work, wall := &r.Gates[0], &r.Gates[1]
 	switch {
 	case work.Outcome == compare.Failed || wall.Outcome == compare.Failed:
-		return CompareRegressed
+		return compareRegressed
 	case work.Outcome == compare.Undecided || wall.Outcome == compare.Undecided && wall.Estimate >= wall.Limit:
-		return CompareInconclusive
+		return compareInconclusive
 	}
-	return ComparePass
+	return comparePass
 }
 
 // fill writes the published tables: categories and kernels, the largest change first. They leave the report, which has its own rows.
@@ -287,17 +287,17 @@ func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
 func statusOf(row *compare.HostRow) string {
 	switch {
 	case row.Status == "renamed":
-		return DeltaRenamed
+		return deltaRenamed
 	case row.A == 0 && row.B > 0:
-		return DeltaNew
+		return deltaNew
 	case row.B == 0 && row.A > 0:
-		return DeltaGone
+		return deltaGone
 	case !row.Significant:
-		return DeltaSame
+		return deltaSame
 	case row.Delta > 0:
-		return DeltaSlower
+		return deltaSlower
 	}
-	return DeltaFaster
+	return deltaFaster
 }
 
 // WriteJSON writes the comparison as one indented JSON document.
@@ -350,7 +350,7 @@ func (s *StageComparison) kernelTable() *table.Table {
 		if n == compareRows {
 			break
 		}
-		if d.DeltaUS == 0 && d.Status != DeltaRenamed {
+		if d.DeltaUS == 0 && d.Status != deltaRenamed {
 			continue
 		}
 		name := d.Name

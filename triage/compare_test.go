@@ -60,12 +60,12 @@ func TestCompare(t *testing.T) {
 		decode  bool   // decode is compared
 		note    string // some note holds it
 	}{
-		{"the same", old, triage.ComparePass, true, ""},
-		{"70 % of the steps", served(t, 2, 4096, 14, 16), triage.ComparePass, true, ""},
-		{"a larger model", served(t, 2, 6144, 20, 16), triage.CompareRegressed, true, ""},
-		{"a smaller model", served(t, 2, 3072, 20, 16), triage.ComparePass, true, ""},
-		{"another batch", served(t, 2, 4096, 20, 24), triage.ComparePass, false, "batch 24"},
-		{"nothing", inputOf(t, trace.NewBuilder().Finish(), "empty.json"), triage.CompareInconclusive, false, "only in the old run"},
+		{"the same", old, "pass", true, ""},
+		{"70 % of the steps", served(t, 2, 4096, 14, 16), "pass", true, ""},
+		{"a larger model", served(t, 2, 6144, 20, 16), "regressed", true, ""},
+		{"a smaller model", served(t, 2, 3072, 20, 16), "pass", true, ""},
+		{"another batch", served(t, 2, 4096, 20, 24), "pass", false, "batch 24"},
+		{"nothing", inputOf(t, trace.NewBuilder().Finish(), "empty.json"), "inconclusive", false, "only in the old run"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := comparison(t, old, c.now)
@@ -75,7 +75,7 @@ func TestCompare(t *testing.T) {
 			decode := false
 			for i := range got.Stages {
 				s := &got.Stages[i]
-				decode = decode || s.Stage == triage.StageDecode
+				decode = decode || s.Stage == "decode"
 				var sum float64
 				for _, k := range s.Kernels {
 					sum += k.DeltaUS
@@ -112,12 +112,12 @@ func TestCompareRealPair(t *testing.T) {
 		return inputOf(t, tr, name)
 	}
 	slow, fast := load("sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"), load("sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
-	if c := comparison(t, slow, fast); c.Verdict != triage.ComparePass || len(c.Stages) != 1 {
+	if c := comparison(t, slow, fast); c.Verdict != "pass" || len(c.Stages) != 1 {
 		t.Fatalf("verdict %s, %d stages", c.Verdict, len(c.Stages))
 	}
 	c := comparison(t, fast, slow)
 	s := &c.Stages[0]
-	if c.Verdict != triage.CompareRegressed || s.Batch != 16 || !s.PerStep || s.OldSteps != 1 {
+	if c.Verdict != "regressed" || s.Batch != 16 || !s.PerStep || s.OldSteps != 1 {
 		t.Errorf("verdict %s, batch %d, %d steps", c.Verdict, s.Batch, s.OldSteps)
 	}
 	for _, d := range s.Categories {

@@ -13,7 +13,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
-	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // demoInput is the built-in trace of a small model: a prefill step and four
@@ -45,7 +44,7 @@ func ExampleAnalyze() {
 		fmt.Printf("%s, %d steps: %s is %s, %.1f %% of GPU time\n", s.Stage, s.Steps, k.Kernel, k.Category, k.SharePct)
 		fmt.Println("  from", k.Locations[0].Location)
 		for _, f := range s.Fuse {
-			if f.Kind == triage.FuseSplit {
+			if f.Kind == "split" {
 				fmt.Printf("  not fused: %s (%d times)\n", f.Pattern, f.Occurrences)
 			}
 		}
@@ -117,7 +116,7 @@ func ExampleNewInput() {
 
 // A registry of one's own replaces the built-in one.
 func ExampleOptions() {
-	reg, err := fusion.Load(strings.NewReader(`{
+	reg := []byte(`{
 		"schema": 3, "as_of": "2026-01-01",
 		"steps": [
 			{"step": "gate", "note": "router product", "names": ["gemmSN_TN_kernel"]},
@@ -125,10 +124,7 @@ func ExampleOptions() {
 		"patterns": [{
 			"pattern": "router in one kernel", "origin": "inflight", "frameworks": ["sglang"], "repeat": "layer",
 			"candidate_paths": ["our/router.py"], "rationale": "The router's product is small.",
-			"chain": [{"any": ["gate"]}, {"any": ["topk"]}]}]}`))
-	if err != nil {
-		panic(err)
-	}
+			"chain": [{"any": ["gate"]}, {"any": ["topk"]}]}]}`)
 	r, err := triage.Analyze(context.Background(), demoInput(), triage.Options{Registry: reg, MinSharePct: -1})
 	if err != nil {
 		panic(err)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/triage/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
@@ -104,13 +104,13 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	}
 	serverSteps, _ := s.steps()
 	var splits []*chain.Match
-	for i := range a.Registry.Patterns {
-		p := &a.Registry.Patterns[i]
+	for i := range a.registry.Patterns {
+		p := &a.registry.Patterns[i]
 		if len(p.Chain) == 0 || !a.applies(p) {
 			continue
 		}
 		m := &chain.Match{Pattern: p}
-		c := chain.Compile(a.Registry, p)
+		c := chain.Compile(a.registry, p)
 		if !c.Possible(all) {
 			continue
 		}
@@ -120,7 +120,7 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 		if !m.Enough(serverSteps, seqs.Blocks) {
 			continue
 		}
-		m.Measure(a.Registry)
+		m.Measure(a.registry)
 		if s.share(m.NS) >= max(p.MinSharePct, a.MinSharePct) {
 			splits = append(splits, m)
 		}

@@ -2,14 +2,12 @@ package triage_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
-	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // fuseTruth is what an engineer finds when reading the kernel sequence of one
@@ -97,7 +95,7 @@ func TestFuseRowsAreTheTruth(t *testing.T) {
 			var split, active []string
 			for _, s := range r.Stages {
 				for _, f := range s.Fuse {
-					if f.Kind == triage.FuseSplit {
+					if f.Kind == "split" {
 						split = append(split, f.Pattern)
 					} else {
 						active = append(active, f.Pattern)
@@ -132,10 +130,10 @@ func checkFuseRow(t *testing.T, s *triage.StageReport, f triage.FuseRow) {
 	if f.RelatedUS > s.GPUTimeUS || f.Occurrences < 1 || len(f.ExampleKernels) == 0 || len(f.CandidatePaths) == 0 {
 		t.Errorf("%s: row is incomplete: %+v", f.Pattern, f)
 	}
-	if f.Kind == triage.FuseActive && f.EstimatedGainUS != 0 {
+	if f.Kind == "active" && f.EstimatedGainUS != 0 {
 		t.Errorf("%s: an active path gains %v us", f.Pattern, f.EstimatedGainUS)
 	}
-	if f.Kind == triage.FuseSplit && f.State != triage.StateElsewhere && f.State != triage.StateTooLarge && f.State != triage.StateModel && f.EstimatedGainUS <= 0 {
+	if f.Kind == "split" && f.State != "not on this platform" && f.State != "not at this size" && f.State != "not for this model" && f.EstimatedGainUS <= 0 {
 		t.Errorf("%s: a split chain gains %v us", f.Pattern, f.EstimatedGainUS)
 	}
 }
@@ -172,21 +170,21 @@ func TestStatesOfRealTraces(t *testing.T) {
 		want         map[string]string // of splits
 		why          string
 	}{
-		{"sglang-qwen3-8b-decode-graph-mi300", "", map[string]string{"Fused QK RMSNorm + RoPE": triage.StateElsewhere, "In-place QK RMSNorm": triage.StateElsewhere,
-			"Fused QK RoPE reshape + KV cache write": triage.StateUnknown}, "without frames and name the model may be a dense one, which has no fused cache write"},
-		{"sglang-qwen3-8b-decode-graph-mi300", "Qwen/Qwen3-8B", map[string]string{"Fused QK RMSNorm + RoPE": triage.StateElsewhere, "In-place QK RMSNorm": triage.StateElsewhere,
-			"Fused QK RoPE reshape + KV cache write": triage.StateModel}, "qwen3.py does not hand the cache to the rotary embedding"},
-		{"sglang-qwen3-8b-extend-eager-mi300", "", map[string]string{"Fused QK RMSNorm + RoPE": triage.StateElsewhere, "In-place QK RMSNorm": triage.StateElsewhere,
-			"Fused QK RoPE reshape + KV cache write": triage.StateModel}, "the frames name qwen3.py"},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "", map[string]string{"Fused RoPE + KV cache store": triage.StateUnknown}, "the model is not named"},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "deepseek-ai/DeepSeek-R1-Distill-Llama-8B", map[string]string{"Fused RoPE + KV cache store": triage.StateModel},
+		{"sglang-qwen3-8b-decode-graph-mi300", "", map[string]string{"Fused QK RMSNorm + RoPE": "not on this platform", "In-place QK RMSNorm": "not on this platform",
+			"Fused QK RoPE reshape + KV cache write": "unknown"}, "without frames and name the model may be a dense one, which has no fused cache write"},
+		{"sglang-qwen3-8b-decode-graph-mi300", "Qwen/Qwen3-8B", map[string]string{"Fused QK RMSNorm + RoPE": "not on this platform", "In-place QK RMSNorm": "not on this platform",
+			"Fused QK RoPE reshape + KV cache write": "not for this model"}, "qwen3.py does not hand the cache to the rotary embedding"},
+		{"sglang-qwen3-8b-extend-eager-mi300", "", map[string]string{"Fused QK RMSNorm + RoPE": "not on this platform", "In-place QK RMSNorm": "not on this platform",
+			"Fused QK RoPE reshape + KV cache write": "not for this model"}, "the frames name qwen3.py"},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "", map[string]string{"Fused RoPE + KV cache store": "unknown"}, "the model is not named"},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "deepseek-ai/DeepSeek-R1-Distill-Llama-8B", map[string]string{"Fused RoPE + KV cache store": "not for this model"},
 			"llama.py has no fused cache write"},
-		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", "", map[string]string{"In-place QK RMSNorm": triage.StateElsewhere}, "SGLang gates it to CUDA"},
-		{"vllm-gptoss20b-decode-fullgraph-mi300", "", map[string]string{"vLLM-origin fused RoPE + KV cache update": triage.StateAvailable, "vLLM-origin add + RMSNorm + pad": triage.StateAvailable},
+		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", "", map[string]string{"In-place QK RMSNorm": "not on this platform"}, "SGLang gates it to CUDA"},
+		{"vllm-gptoss20b-decode-fullgraph-mi300", "", map[string]string{"vLLM-origin fused RoPE + KV cache update": "available", "vLLM-origin add + RMSNorm + pad": "available"},
 			"AITER has both for decode steps of at most 256 tokens"},
-		{"vllm-gptoss20b-mixed-piecewise-mi300", "", map[string]string{"vLLM-origin fused RoPE + KV cache update": triage.StateTooLarge, "vLLM-origin add + RMSNorm + pad": triage.StateAvailable},
+		{"vllm-gptoss20b-mixed-piecewise-mi300", "", map[string]string{"vLLM-origin fused RoPE + KV cache update": "not at this size", "vLLM-origin add + RMSNorm + pad": "available"},
 			"the step has more than 256 tokens"},
-		{"hf-qwen1.5-0.5b-eager-h100", "", map[string]string{"Decomposed RMSNorm": triage.StateAvailable, "Decomposed rotary embedding": triage.StateAvailable}, "torch.compile makes one kernel of each"},
+		{"hf-qwen1.5-0.5b-eager-h100", "", map[string]string{"Decomposed RMSNorm": "available", "Decomposed rotary embedding": "available"}, "torch.compile makes one kernel of each"},
 		{"train-pair-rank-0", "", map[string]string{}, "training"},
 		{"train-graphs-5streams-a100", "", map[string]string{}, "training"},
 	} {
@@ -194,11 +192,11 @@ func TestStatesOfRealTraces(t *testing.T) {
 		got := map[string]string{}
 		for _, s := range r.Stages {
 			for _, f := range s.Fuse {
-				if f.Kind != triage.FuseSplit {
+				if f.Kind != "split" {
 					continue
 				}
 				got[f.Pattern] = f.State
-				if (f.State == triage.StateAvailable || f.State == triage.StateUnknown) != (f.EstimatedGainUS > 0) || f.State != triage.StateAvailable && f.Confidence == "Confirmed" {
+				if (f.State == "available" || f.State == "unknown") != (f.EstimatedGainUS > 0) || f.State != "available" && f.Confidence == "Confirmed" {
 					t.Errorf("%s: %s is %s with a gain of %v µs, %s", tt.trace, f.Pattern, f.State, f.EstimatedGainUS, f.Confidence)
 				}
 				if f.First == nil || f.Action == "" {
@@ -215,7 +213,7 @@ func TestStatesOfRealTraces(t *testing.T) {
 // TestChainsMatchOperators: a registry can ask for the operator of a layer where names say nothing: both products of an MLP
 // run the same library's kernels as all others.
 func TestChainsMatchOperators(t *testing.T) {
-	reg, err := fusion.Load(strings.NewReader(`{
+	reg := []byte(`{
 		"schema": 3, "as_of": "2026-01-01",
 		"steps": [
 			{"step": "up", "note": "first product of the MLP", "operators": ["gate_up_proj"]},
@@ -224,10 +222,7 @@ func TestChainsMatchOperators(t *testing.T) {
 		"patterns": [{
 			"pattern": "MLP in one kernel", "origin": "inflight", "frameworks": ["sglang"], "repeat": "layer",
 			"candidate_paths": ["our/mlp.py"], "rationale": "One kernel.",
-			"chain": [{"any": ["up"]}, {"any": ["act"]}, {"any": ["down"]}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+			"chain": [{"any": ["up"]}, {"any": ["act"]}, {"any": ["down"]}]}]}`)
 	r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "", triage.Options{Registry: reg})
 	if f := r.Stages[0].Fuse; len(f) != 1 || f[0].Occurrences != 36 {
 		t.Errorf("rows %+v, want one with 36 occurrences, one a layer", f)

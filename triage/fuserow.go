@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
@@ -25,16 +25,16 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 			example = members[from:]
 		}
 	}
-	out := a.fuseRow(s, m.Pattern, FuseSplit, members, example, len(m.At), m.NS)
+	out := a.fuseRow(s, m.Pattern, fuseSplit, members, example, len(m.At), m.NS)
 	out.First = a.firstPlace(m.At[0])
 	tokens := a.maxTokens(m.Pattern, at)
 	gain := m.GainUpTo(tokens)
 	out.State, out.Action = a.state(m.Pattern, at, gain, tokens)
-	if out.State == StateElsewhere || out.State == StateTooLarge || out.State == StateModel {
+	if out.State == stateElsewhere || out.State == stateTooLarge || out.State == stateModel {
 		gain = 0
 	}
 	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, s.wall())
-	if out.State != StateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
+	if out.State != stateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
 		out.Confidence = confidenceCandidate
 	}
 	why := []string{"Split: known fused path not used.", m.Pattern.Rationale}
@@ -58,12 +58,12 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 		ns int64
 	}
 	var hits []hit
-	for i := range a.Registry.Patterns {
-		p := &a.Registry.Patterns[i]
+	for i := range a.registry.Patterns {
+		p := &a.registry.Patterns[i]
 		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.ofServer(p) || !where.suits(p) {
 			continue
 		}
-		steps := a.Registry.Set(p.ActiveSteps)
+		steps := a.registry.Set(p.ActiveSteps)
 		active := make([]bool, len(seqs.Sorts))
 		for k, sort := range seqs.Sorts {
 			active[k] = seqs.Sets[k]&steps != 0 || a.steps.IsActive(i, sort)
@@ -95,8 +95,8 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 		}
 		seen[id] = true
 		middle := len(h.at) / 2
-		r := a.fuseRow(s, h.p, FuseActive, h.at, h.at[middle:middle+1], len(h.at), h.ns)
-		r.State, r.Action = StateActive, "in use"
+		r := a.fuseRow(s, h.p, fuseActive, h.at, h.at[middle:middle+1], len(h.at), h.ns)
+		r.State, r.Action = stateActive, "in use"
 		r.Rationale = "Fused path active: already in use. " + h.p.Rationale
 		out = append(out, r)
 	}
@@ -134,7 +134,7 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members
 		kernels = add(kernels, act.Kernel, act.End-act.Start)
 		sites = add(sites, act.Site, act.End-act.Start)
 	}
-	if kind == FuseActive {
+	if kind == fuseActive {
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
 	for _, k := range kernels {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
-	"github.com/llmstrata/strata/triage/fusion"
 )
 
 // Kernels as they stand in profiles; behind | the op that launches them, where the kernel's name does not tell.
@@ -196,7 +196,7 @@ func TestEveryRegistryRow(t *testing.T) {
 					for _, f := range r.Stages[0].Fuse {
 						states[f.Kind+" "+f.Pattern] = f.State
 						mentioned += f.Rationale
-						if f.State == triage.StateElsewhere && f.EstimatedGainUS != 0 {
+						if f.State == "not on this platform" && f.EstimatedGainUS != 0 {
 							t.Errorf("%s on %s: a gain where the path does not exist", f.Pattern, gpu)
 						}
 					}
@@ -207,7 +207,7 @@ func TestEveryRegistryRow(t *testing.T) {
 				for _, fused := range truth.active {
 					rows++
 					states, _ := run(strings.Split(fused, " & ")...)
-					if got := states["active "+p.Pattern] == triage.StateActive; got != exists && !sameKernels(states, p.Pattern) {
+					if got := states["active "+p.Pattern] == "active"; got != exists && !sameKernels(states, p.Pattern) {
 						t.Errorf("%s: active %v, want %v, with %.60s: %v", name, got, exists, fused, states)
 					}
 					for row := range states {
@@ -227,10 +227,10 @@ func TestEveryRegistryRow(t *testing.T) {
 					t.Errorf("%s: missed: %v", name, states)
 				case !ok: // a row with the same kernels is better, and names this one
 				case truth.open:
-					if state != triage.StateOpen {
+					if state != "open upstream" {
 						t.Errorf("%s: state %s, want open", name, state)
 					}
-				case (state == triage.StateElsewhere) == exists:
+				case (state == "not on this platform") == exists:
 					t.Errorf("%s: state %s, but it exists: %v", name, state, exists)
 				}
 			}

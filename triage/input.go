@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ErrDiffusers reports that a log beside the trace says the server ran a model
+// errDiffusers reports that a log beside the trace says the server ran a model
 // through the diffusers backend, whose kernels no registry knows.
-var ErrDiffusers = errors.New("triage: the server fell back to the diffusers backend")
+var errDiffusers = errors.New("triage: the server fell back to the diffusers backend")
 
 // ReadBeside reads what the server said about itself beside the traces at these
 // paths, or one directory above: its server_args.json, and its logs. It fails
-// with [ErrDiffusers] where a log says so.
+// with an error where a log says so.
 func ReadBeside(paths ...string) (Server, error) {
 	if err := diffusionGate(paths); err != nil {
 		return Server{}, err
@@ -55,7 +55,7 @@ func diffusionGate(paths []string) error {
 			r.Close()
 			for _, sign := range framework.Diffusion().LogMarks {
 				if bytes.Contains(data, []byte(sign)) {
-					return fmt.Errorf("%w: %s says %q", ErrDiffusers, log, sign)
+					return fmt.Errorf("%w: %s says %q", errDiffusers, log, sign)
 				}
 			}
 		}

@@ -24,10 +24,10 @@ func (st modelStyle) cell(l *Location) string {
 	in := strings.Join(parts[max(0, len(parts)-shownModules):], "/")
 	line := l.Location
 	if st.short {
-		line = strings.TrimSuffix(line, " ("+FromPrefill+")")
-		if path, _, ok := strings.Cut(line, " "); ok && line != FromPrefill {
+		line = strings.TrimSuffix(line, " ("+fromPrefill+")")
+		if path, _, ok := strings.Cut(line, " "); ok && line != fromPrefill {
 			line = line[strings.LastIndexByte(path, '/')+1:]
-			if fromPrefill(l) {
+			if isFromPrefill(l) {
 				line = prefillMark + line
 			}
 		}
@@ -41,8 +41,8 @@ func (st modelStyle) cell(l *Location) string {
 	return line + " in " + in
 }
 
-// fromPrefill reports a line that was taken from a prefill.
-func fromPrefill(l *Location) bool { return strings.HasSuffix(l.Location, " ("+FromPrefill+")") }
+// isFromPrefill reports a line that was taken from a prefill.
+func isFromPrefill(l *Location) bool { return strings.HasSuffix(l.Location, " ("+fromPrefill+")") }
 
 // cells shows the lines of the model, with shares where one does not say it all; "" for none.
 func (st modelStyle) cells(list []Location) string {

@@ -1,9 +1,10 @@
 package triage
 
 import (
+	"bytes"
 	"sync"
 
-	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/internal/fusion"
 )
 
 // Options change what [Analyze] computes. The zero value is the default.
@@ -16,8 +17,9 @@ type Options struct {
 	// OverlapLimit is how many rows of the overlap table a stage lists at
 	// most. 0: five. −1: no limit.
 	OverlapLimit int
-	// Registry holds the known fused paths. Nil: [fusion.Default].
-	Registry *fusion.Registry
+	// Registry is the text of a registry of fused paths that replaces the
+	// built-in one; docs/triage.md says how it is written. Empty: the built-in one.
+	Registry []byte
 	// Framework is the server that made the traces. "": found out.
 	Framework string
 	// Model is the model that was served. "": what the server said.
@@ -50,8 +52,13 @@ func (o Options) complete() Options {
 	if o.OverlapLimit == 0 {
 		o.OverlapLimit = defaultOverlapLimit
 	}
-	if o.Registry == nil {
-		o.Registry = defaultRegistry()
-	}
 	return o
+}
+
+// registry is the registry to look fused paths up in.
+func (o Options) registry() (*fusion.Registry, error) {
+	if len(o.Registry) == 0 {
+		return defaultRegistry(), nil
+	}
+	return fusion.Load(bytes.NewReader(o.Registry))
 }

@@ -37,7 +37,7 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Result.Category),
 			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
-		row.Known = chain.Hiding(a.Registry, serverKey(a.report.Framework), f)
+		row.Known = chain.Hiding(a.registry, serverKey(a.report.Framework), f)
 		sites, _ := r.bySite(a.pool, anyOperator)
 		row.PythonScope = a.pool.Sites.Texts[sites[0].Site]
 		if s.besideCompute(a.pool, id) {
@@ -96,7 +96,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	if streams == 1 {
 		b.WriteString("All work is on one stream, so nothing overlaps and every kernel is exposed. ")
 	}
-	if a.report.Mode == ModeSingle && unresolvedShare(s) > mostTime {
+	if a.report.Mode == modeSingle && unresolvedShare(s) > mostTime {
 		b.WriteString("Most kernels have no source line; " + howToMap(s) + ". ")
 	}
 	b.WriteString("A trace shows what overlapped, not what may legally overlap.")

@@ -148,7 +148,7 @@ func (m *page) section(r *Report, title string, write func(*Report, *StageReport
 	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		if len(r.Stages) > 1 || s.Stage != StageAll {
+		if len(r.Stages) > 1 || s.Stage != stageAll {
 			m.heading(5, stageTitle(s.Stage))
 		}
 		write(r, s)
@@ -157,7 +157,7 @@ func (m *page) section(r *Report, title string, write func(*Report, *StageReport
 
 // stageTitle is how tables head a stage.
 func stageTitle(stage string) string {
-	if stage == StageExtend {
+	if stage == stageExtend {
 		return "extend/prefill"
 	}
 	return stage
@@ -200,7 +200,7 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if len(s.ReplaySources) > 0 {
 		m.para("%s", s.replaySources())
 	}
-	if m.modelStyle().short && s.anyModelLine(fromPrefill) {
+	if m.modelStyle().short && s.anyModelLine(isFromPrefill) {
 		m.para("%s the line is that of a prefill: no launch of a decode is known.", prefillMark)
 	}
 }
@@ -319,7 +319,7 @@ func locations(list []Location) string {
 	for _, l := range list {
 		out = append(out, l.Location+siteShare(l.SharePct))
 	}
-	return cmp.Or(table.Lines(out...), Unresolved)
+	return cmp.Or(table.Lines(out...), unresolved)
 }
 
 // ops are the ops of a row's sites, each once.
@@ -406,7 +406,7 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None
-		if f.Kind == FuseSplit && f.EstimatedGainUS > 0 {
+		if f.Kind == fuseSplit && f.EstimatedGainUS > 0 {
 			gain, share = fromUS(f.EstimatedGainUS), pct(f.GainPct)
 		}
 		t.Row(f.Pattern, cmp.Or(f.State, f.Kind), f.Confidence, gain, share, fromUS(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences))
@@ -426,7 +426,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 			fmt.Fprintf(&b, " %s: %s.", name, strings.TrimSuffix(value, "."))
 		}
 	}
-	if f.Kind == FuseSplit {
+	if f.Kind == fuseSplit {
 		sentence("What to do", f.Action)
 	}
 	sentence("First", first(f.First))
@@ -436,7 +436,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 	}
 	sentence("Kernels", strings.Join(evidence, ", "))
 	sentence("From", m.codes(f.CurrentLocations))
-	if f.Kind == FuseSplit {
+	if f.Kind == fuseSplit {
 		sentence("E.g. GPU activities", strings.ReplaceAll(strings.Trim(fmt.Sprint(f.ExampleKernels), "[]"), " ", ", "))
 		sentence("Fused path", m.codes(f.CandidatePaths))
 	}

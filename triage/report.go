@@ -13,22 +13,22 @@ import (
 
 // Stage names used in reports. Others may be added.
 const (
-	StageExtend = "extend" // prefill, called extend by SGLang
-	StageDecode = "decode"
-	StageMixed  = "mixed" // prefill and decode in one batch
-	StageAll    = "all"   // the trace does not tell, or work outside any step
+	stageExtend = "extend" // prefill, called extend by SGLang
+	stageDecode = "decode"
+	stageMixed  = "mixed" // prefill and decode in one batch
+	stageAll    = "all"   // the trace does not tell, or work outside any step
 )
 
 // captureStage is the name of the work of capturing graphs.
 const captureStage = string(layer.StageCapture)
 
 // stageOrder are the names of the stages in the order of a report, as package activity numbers them.
-var stageOrder = []string{StageExtend, StageDecode, StageMixed, captureStage, StageAll}
+var stageOrder = []string{stageExtend, stageDecode, stageMixed, captureStage, stageAll}
 
 // Modes of a report.
 const (
-	ModeSingle        = "single-trace"
-	ModeMappingFormal = "mapping-formal"
+	modeSingle        = "single-trace"
+	modeMappingFormal = "mapping-formal"
 )
 
 // Report is the result of [Analyze]. All times are in microseconds and all
@@ -36,7 +36,7 @@ const (
 // the order in which they are printed.
 type Report struct {
 	Schema           string   `json:"schema"` // "strata.triage/1"
-	Mode             string   `json:"mode"`
+	Mode             string   `json:"mode"`   // "single-trace" or "mapping-formal"
 	Framework        string   `json:"framework"`
 	MappingFramework string   `json:"mapping_framework,omitempty"` // only in two-trace mode
 	Traces           []string `json:"traces"`                      // formal traces as given
@@ -66,7 +66,7 @@ type HealthNote struct {
 
 // StageReport holds the three tables of one stage.
 type StageReport struct {
-	Stage     string  `json:"stage"`
+	Stage     string  `json:"stage"`       // "extend" (prefill), "decode", "mixed", "capture", "all" (not told, or outside any step)
 	GPUTimeUS float64 `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
 	BusyUS    float64 `json:"busy_us"`     // union over the streams of each device, added over devices
 	// SpanUS is the time of the stage's passes, added over devices; first start to
@@ -174,7 +174,7 @@ type OperatorRow struct {
 
 // Location is a source line and its share of a kernel's time.
 type Location struct {
-	Location string `json:"location"` // "path:line func", or one of the Unresolved constants
+	Location string `json:"location"` // "path:line func", "unresolved" without recorded frames, "graph replay", or "from prefill" in brackets behind a line
 	// Module are the classes of the nn.Module frames around a line of the model, outermost first, joined by "/"; "" where
 	// none are recorded. Where only generated code is on the stack it stands alone, with Location "".
 	Module   string  `json:"module,omitempty"`
@@ -186,11 +186,11 @@ type Location struct {
 
 // Locations that are not source lines.
 const (
-	Unresolved  = activity.Unresolved  // no frames recorded around the launch
-	GraphReplay = activity.GraphReplay // replayed from a graph, origin not known
+	unresolved  = activity.Unresolved  // no frames recorded around the launch
+	graphReplay = activity.GraphReplay // replayed from a graph, origin not known
 	// FromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server has once
 	// for each stage.
-	FromPrefill = activity.FromPrefill
+	fromPrefill = activity.FromPrefill
 )
 
 // CategoryRow is the GPU time of one category in a stage.
@@ -224,10 +224,10 @@ type OverlapRow struct {
 	Known          []string `json:"known,omitempty"`        // the server's ways to hide such an exchange, by their names in the catalogue
 }
 
-// FuseKind says what a fuse row found.
+// What a fuse row found.
 const (
-	FuseActive = "active" // the fused kernel is in use
-	FuseSplit  = "split"  // the unfused chain is in use: the opportunity
+	fuseActive = "active" // the fused kernel is in use
+	fuseSplit  = "split"  // the unfused chain is in use: the opportunity
 )
 
 // FuseRow is one line of the fuse table.
@@ -244,7 +244,8 @@ type FuseRow struct {
 	CandidatePaths   []string      `json:"candidate_paths"`
 	EstimatedGainUS  float64       `json:"estimated_gain_us"` // 0 for active rows
 	// State says what can be done about the row, Action how: the flag that turns a
-	// path on and since when it is there, or why it cannot be had.
+	// path on and since when it is there, or why it cannot be had. States: "active", "available", "not on this platform",
+	// "not for this model", "not at this size", "open upstream", "unknown".
 	State  string `json:"state"`
 	Action string `json:"action"`
 	// GainPct is the gain as a share of the time of the stage's steps, First where
@@ -257,13 +258,13 @@ type FuseRow struct {
 
 // States of a fuse row.
 const (
-	StateActive    = "active"               // the fused kernel is in use
-	StateAvailable = "available"            // it can be turned on
-	StateElsewhere = "not on this platform" // it exists, on another platform or architecture
-	StateModel     = "not for this model"   // it exists, in the code of other models
-	StateTooLarge  = "not at this size"     // the steps are larger than the path takes
-	StateOpen      = "open upstream"        // a change that is not merged
-	StateUnknown   = "unknown"              // whether it can be had is not known
+	stateActive    = "active"               // the fused kernel is in use
+	stateAvailable = "available"            // it can be turned on
+	stateElsewhere = "not on this platform" // it exists, on another platform or architecture
+	stateModel     = "not for this model"   // it exists, in the code of other models
+	stateTooLarge  = "not at this size"     // the steps are larger than the path takes
+	stateOpen      = "open upstream"        // a change that is not merged
+	stateUnknown   = "unknown"              // whether it can be had is not known
 )
 
 // FirstPlace is where a chain occurs first; None of [layer.None] is outside.

@@ -21,11 +21,11 @@ func NewSources(t *trace.Trace) *Sources {
 
 // Location returns the source line that launched an activity, as "path:line
 // func" with the path from its package's root. It is "" where no frame is known,
-// and [GraphReplay] for a replayed activity, whose frames name the replay and
+// and "graph replay" for a replayed activity, whose frames name the replay and
 // not the kernel.
 func (s *Sources) Location(e trace.Event) string {
 	if e.IsReplay() {
-		return GraphReplay
+		return graphReplay
 	}
 	site, _, _ := s.finder.Of(e)
 	if site == activity.SiteUnresolved {

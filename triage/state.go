@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/triage/fusion"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
@@ -68,30 +68,30 @@ func (a *analysis) state(p *fusion.Pattern, at place, gain, tokens int64) (state
 	server := serverKey(a.report.Framework)
 	switch {
 	case p.Origin == fusion.OriginInflight:
-		return StateOpen, strings.Join(p.CandidatePaths, ", ")
+		return stateOpen, strings.Join(p.CandidatePaths, ", ")
 	case !at.suits(p):
-		return StateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
+		return stateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
 	case len(p.Models) > 0 && a.modelText() != "" && !a.hasPath(p):
-		return StateModel, "the code of this model does not have it" + limits
+		return stateModel, "the code of this model does not have it" + limits
 	case len(p.Models) > 0 && !a.hasPath(p):
-		return StateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + howTo(p) + since + limits
+		return stateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + howTo(p) + since + limits
 	case server == "" && !p.AnyServer:
 		names := make([]string, len(p.Frameworks))
 		for i, f := range p.Frameworks {
 			names[i] = nameOf(f)
 		}
-		return StateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
+		return stateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
 	case gain == 0:
 		if tokens == chain.NoTokens {
-			return StateTooLarge, fmt.Sprintf("not taken with %d ranks on this GPU", a.report.TPSize)
+			return stateTooLarge, fmt.Sprintf("not taken with %d ranks on this GPU", a.report.TPSize)
 		}
-		return StateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", tokens)
+		return stateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", tokens)
 	case p.Doubtful:
-		return StateAvailable, howTo(p) + since + "; it was slower where it was measured" + limits
+		return stateAvailable, howTo(p) + since + "; it was slower where it was measured" + limits
 	case p.Switch == "" && p.Default == "":
-		return StateUnknown, "whether and how it is turned on is not known" + since + limits
+		return stateUnknown, "whether and how it is turned on is not known" + since + limits
 	}
-	return StateAvailable, howTo(p) + since + limits
+	return stateAvailable, howTo(p) + since + limits
 }
 
 // hasPath reports whether the model's code has a path that only some models have.

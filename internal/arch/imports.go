@@ -27,10 +27,8 @@ var Layers = Layering{
 	"layer/roofline":   {"layer", "profile", "profile/hardware", "classify", "trace"},
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
 	"hostoverhead":     {"layer", "classify", "trace", "hostoverhead/internal/names", "hostoverhead/internal/settings", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline"},
-	"triage/fusion":    {"classify", "internal/framework"},
-	"triage":           {"layer", "layer/compare", "triage/fusion", "triage/internal/activity", "triage/internal/chain", "triage/internal/pyframe", "triage/internal/reportfile", "profile", "profile/hardware", "classify", "trace"},
+	"triage":           {"layer", "layer/compare", "internal/fusion", "triage/internal/activity", "triage/internal/chain", "triage/internal/pyframe", "triage/internal/reportfile", "profile", "profile/hardware", "classify", "trace"},
 	"perfetto":         {"layer", "classify", "trace", "trace/pftrace"},
-	"perfetto/serve":   {"perfetto"},
 	"trace/nsys":       {"trace"},
 	"trace/pftrace":    {"trace"},
 
@@ -47,7 +45,7 @@ var Layers = Layering{
 	"hostoverhead/hostcompare":       {"hostoverhead", "hostoverhead/internal/names", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline", "layer", "layer/compare", "classify", "trace"},
 
 	"triage/internal/activity":   {"layer", "profile", "classify", "trace", "internal/framework", "internal/table", "triage/internal/pyframe"},
-	"triage/internal/chain":      {"layer", "classify", "triage/fusion", "triage/internal/activity", "triage/internal/pyframe"},
+	"triage/internal/chain":      {"layer", "classify", "internal/fusion", "triage/internal/activity", "triage/internal/pyframe"},
 	"triage/internal/pyframe":    {"internal/framework"},
 	"triage/internal/reportfile": {},
 
@@ -77,6 +75,7 @@ var Layers = Layering{
 	"internal/figures":          {"internal/gen", "internal/gen/nsysgen"},
 	"internal/hosttest":         {"internal/gen/nsysgen", "layer", "trace", "trace/nsys"},
 	"internal/framework":        {},
+	"internal/fusion":           {"classify", "internal/framework"},
 	"internal/gen":              {"internal/opname"},
 	"internal/gen/families":     {"internal/opname"},
 	"internal/gen/cmd/demogen":  {"internal/gen"},
@@ -103,6 +102,7 @@ var Layers = Layering{
 	"internal/published/host":   {"classify", "internal/interval", "trace"},
 	"internal/published/triage": {"classify", "trace"},
 	"internal/scan":             {"internal/decimal"},
+	"internal/serve":            {"perfetto"},
 	"internal/student":          {},
 	"internal/table":            {},
 	"internal/terminal":         {},

@@ -202,7 +202,7 @@ func fuse(s *triage.StageReport) []htmlreport.Table {
 			gain.Text = table.None
 			share.Text = table.None
 		}
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: f.Pattern, Strong: f.Kind == triage.FuseSplit}, textCell(cmp.Or(f.State, f.Kind)), textCell(f.Action), textCell(f.Confidence), numberCell(f.RelatedUS/1e3, 3),
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: f.Pattern, Strong: f.Kind == "split"}, textCell(cmp.Or(f.State, f.Kind)), textCell(f.Action), textCell(f.Confidence), numberCell(f.RelatedUS/1e3, 3),
 			numberCell(f.SharePct, 1), countCell(int64(f.Occurrences)), gain, share, {Lines: evidence},
 			{Lines: f.CandidatePaths}, textCell(f.Rationale)})
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/triage/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 

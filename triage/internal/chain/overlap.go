@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )

@@ -2,7 +2,7 @@ package chain
 
 import (
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 

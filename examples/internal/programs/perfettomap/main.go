@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/serve"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
-	"github.com/llmstrata/strata/perfetto/serve"
 	"github.com/llmstrata/strata/trace"
 )
 

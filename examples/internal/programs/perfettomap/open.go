@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/serve"
 	"github.com/llmstrata/strata/perfetto"
-	"github.com/llmstrata/strata/perfetto/serve"
 )
 
 // machine is what --open needs of the computer it runs on.

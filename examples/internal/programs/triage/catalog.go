@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/triage/fusion"
+	"github.com/llmstrata/strata/internal/fusion"
 )
 
 // printCatalog prints the fused paths and the families of the catalogue that have

@@ -49,11 +49,11 @@ func keywordRows(kernels []triage.KernelRow) []published.Row {
 
 // keywordRow is a match as a row of the fuse table.
 func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
-	out := triage.FuseRow{Pattern: m.Pattern, Kind: triage.FuseSplit, Confidence: "Candidate", RelatedUS: m.TimeUS, SharePct: m.SharePct,
+	out := triage.FuseRow{Pattern: m.Pattern, Kind: "split", Confidence: "Candidate", RelatedUS: m.TimeUS, SharePct: m.SharePct,
 		Occurrences: m.Occurrences, Evidence: []triage.EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(m.CandidatePaths), Rationale: "Substring match of the published rule; not evidence. " + m.Rationale, Origin: m.Origin}
 	if m.Active {
-		out.Kind = triage.FuseActive
+		out.Kind = "active"
 	}
 	if m.Confirmed {
 		out.Confidence = "Confirmed"

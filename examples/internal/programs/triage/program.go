@@ -331,7 +331,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err != nil {
 		return err
 	}
-	verdicts := map[string]gate.Verdict{triage.ComparePass: gate.Passed, triage.CompareRegressed: gate.Failed, triage.CompareInconclusive: gate.Inconclusive}
+	verdicts := map[string]gate.Verdict{"pass": gate.Passed, "regressed": gate.Failed, "inconclusive": gate.Inconclusive}
 	check := gate.Check{Name: "comparison with " + o.compare, Verdict: verdicts[c.Verdict], Message: c.Verdict}
 	return env.Judge(func(c app.Condition) gate.Check {
 		if c.Name == app.Regression {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/testdata"
-	"github.com/llmstrata/strata/triage/fusion"
 )
 
 func TestDefaultRegistryIsValid(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/serve"
 	"github.com/llmstrata/strata/perfetto"
-	"github.com/llmstrata/strata/perfetto/serve"
 )
 
 // start starts a server for a small file on a free loopback port.
