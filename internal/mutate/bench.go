@@ -274,8 +274,8 @@ func (b *bench) survey(ctx context.Context, skip string, mutants int) error {
 const batch = 2 * time.Second
 
 // try runs the tests that reach a mutant, quickest first, and names one that failed.
-func (b *bench) try(ctx context.Context, id int, limit time.Duration) (killer string, reached bool, err error) {
-	for first := 0; first < len(b.tests); {
+func (b *bench) try(ctx context.Context, id int, limit, budget time.Duration) (killer string, reached bool, err error) {
+	for first := 0; first < len(b.tests) && budget > 0; {
 		names := map[string][]string{}
 		var sum time.Duration
 		for ; first < len(b.tests) && (sum == 0 || sum+b.tests[first].takes <= batch); first++ {
@@ -284,6 +284,7 @@ func (b *bench) try(ctx context.Context, id int, limit time.Duration) (killer st
 				sum += t.takes
 			}
 		}
+		budget -= sum
 		for _, l := range b.listed {
 			if len(names[l.ImportPath]) == 0 {
 				continue

@@ -32,7 +32,7 @@ type options struct {
 	pkgs, kind, skip string
 	n                int
 	seed             uint64
-	limit            time.Duration
+	limit, budget    time.Duration
 	verbose          bool
 	kinds            []kind
 	stdout           io.Writer
@@ -47,6 +47,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	fs.IntVar(&o.n, "n", 20, "mutants of each kind and package")
 	fs.Uint64Var(&o.seed, "seed", 1, "selects the sample")
 	fs.DurationVar(&o.limit, "timeout", 3*time.Minute, "a mutant whose tests run longer is noticed")
+	fs.DurationVar(&o.budget, "budget", time.Minute, "tests of a mutant are run, quickest first, until they take longer together; what slower ones would notice counts as survived")
 	fs.BoolVar(&o.verbose, "v", false, "print each mutant as it is tested, not survivors alone")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (o options) measure(ctx context.Context, pkg string) error {
 	var counts [2]count
 	for _, m := range mutants {
 		c := &counts[m.kind]
-		killer, reached, err := b.try(ctx, m.id, o.limit)
+		killer, reached, err := b.try(ctx, m.id, o.limit, o.budget)
 		reason := known.reason(m, b.line(m))
 		says := "survived"
 		switch {

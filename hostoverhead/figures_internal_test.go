@@ -1,0 +1,196 @@
+package hostoverhead
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// TestDefaults: what the documentation says of each number is said of these.
+func TestDefaults(t *testing.T) {
+	want := Params{
+		MinShare: 0.10, MinStagePasses: 3, QueuedLimit: 50_000, LongCopyCall: 20_000, BlockedLaunch: 1_000_000, Unnamed: 1_000_000, WakeUp: 100_000, Pause: 100_000_000,
+		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
+		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4, LastShare: 0.80, MinCollectives: 5, Tie: time.Microsecond,
+	}
+	if got := DefaultParams(); got != want {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	if got := (&Options{}).gaps(); got != 10 {
+		t.Errorf("%d gaps are listed, want 10", got)
+	}
+	for n, want := range map[int]int{-1: 0, 0: 0, 1: 1} {
+		if got := (&Options{TopGaps: &n}).gaps(); got != want {
+			t.Errorf("of %d gaps %d are listed, want %d", n, got, want)
+		}
+	}
+}
+
+func TestFiguresInWords(t *testing.T) {
+	for ns, want := range map[int64]string{0: "0.000 µs", 1: "0.001 µs", 1500: "1.500 µs", 999_999: "999.999 µs", 1_000_000: "1.000 ms", 999_999_000: "999.999 ms", 1_000_000_000: "1.000 s", 2_500_000_000: "2.500 s"} {
+		if got := microseconds(ns); got != want {
+			t.Errorf("%d ns: %s, want %s", ns, got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "0 steps", 1: "1 step", 2: "2 steps"} {
+		if got := counted(n, "step"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	for r, want := range map[Ratio]string{{}: "n/a", {0.1234, true}: "12.3%", {1, true}: "100.0%"} {
+		if got := percent(r); got != want {
+			t.Errorf("%v: %s, want %s", r, got, want)
+		}
+	}
+	for _, c := range []struct {
+		num, den int64
+		want     Ratio
+	}{{1, 2, Ratio{0.5, true}}, {1, 0, Ratio{}}, {1, -1, Ratio{}}, {0, 1, Ratio{0, true}}} {
+		if got := ratio(c.num, c.den); got != c.want {
+			t.Errorf("%d of %d: %v, want %v", c.num, c.den, got, c.want)
+		}
+	}
+	if got := (Ratio{0.123456, true}).String(); got != "0.1235" {
+		t.Errorf("%s, want 0.1235", got)
+	}
+}
+
+func TestLengthClasses(t *testing.T) {
+	for i, b := range buckets[1:] {
+		if got := bucketOf(int64(b.From) - 1); got != i {
+			t.Errorf("just below %s: class %d, want %d", b.From, got, i)
+		}
+		if got := bucketOf(int64(b.From)); got != i+1 {
+			t.Errorf("%s: class %d, want %d", b.From, got, i+1)
+		}
+		if buckets[i].To != b.From {
+			t.Errorf("class %d ends at %s, the next begins at %s", i, buckets[i].To, b.From)
+		}
+	}
+	if bucketOf(0) != 0 || len(buckets) != numBuckets {
+		t.Errorf("no gap is of class %d of %d", bucketOf(0), len(buckets))
+	}
+}
+
+// hostly is idle time of a step of 100 ns, of which the host causes so much.
+func hostly(ns int64) stepAccount {
+	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}}
+	s.idle[CauseHostCode.number()] = ns
+	return s
+}
+
+func TestLargestAndSpread(t *testing.T) {
+	var c causeSums
+	if got := c.largest(); got != "" {
+		t.Errorf("nothing is caused by %s", got)
+	}
+	c[CauseTransfer.number()], c[causeSync.number()] = 100, 1
+	if got := c.largest(); got != causeSync {
+		t.Errorf("largest %s, want %s: a transfer is not the host's", got, causeSync)
+	}
+	c[CauseHostCode.number()] = 1
+	if got := c.largest(); got != CauseHostCode {
+		t.Errorf("largest of equals %s, want the first, %s", got, CauseHostCode)
+	}
+	c[causeSync.number()] = 2
+	if got := c.largest(); got != causeSync {
+		t.Errorf("largest %s, want %s", got, causeSync)
+	}
+	var all []stepAccount
+	for i := range int64(20) {
+		all = append(all, hostly(i))
+	}
+	all = append(all, stepAccount{span: interval.Span{End: 100}}) // the whole window is no step
+	want := PassSpread{10, 18, 19, Ratio{0.10, true}, Ratio{0.18, true}, Ratio{0.19, true}}
+	if got := spread(all); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := spread(nil); got != (PassSpread{}) {
+		t.Errorf("no steps: %+v", got)
+	}
+}
+
+func TestPathsOfKernels(t *testing.T) {
+	var p pathSums
+	p[pathGraph] = pathSum{kernels: 3, time: 30, exposed: 5}
+	p[pathUnknown] = pathSum{kernels: 1, time: 10}
+	want := []Path{
+		{Path: pathNames[pathGraph], Kernels: 3, Share: Ratio{0.75, true}, TimeNS: 30, TimeShare: Ratio{0.75, true}, ExposedNS: 5, Exposed: Ratio{0.05, true}},
+		{Path: pathNames[pathUnknown], Kernels: 1, Share: Ratio{0.25, true}, TimeNS: 10, TimeShare: Ratio{0.25, true}, Exposed: Ratio{0, true}},
+	}
+	got := p.list(100)
+	slices.SortFunc(got, func(a, b Path) int { return b.Kernels - a.Kernels })
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+// rowsOf writes a table and counts the lines that begin with a word.
+func rowsOf(t *testing.T, write func(*table.Writer), word string) (n int, text string) {
+	t.Helper()
+	var out strings.Builder
+	b := table.NewWriter(&out)
+	write(b)
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == word {
+			n++
+		}
+	}
+	return n, out.String()
+}
+
+// TestListsEnd: each list shows as many rows as its limit, and says how many more there are.
+func TestListsEnd(t *testing.T) {
+	for _, more := range []int{0, 1} {
+		r := RankVerdict{WindowNS: 100, BusyNS: 50, Idle: []IdleCause{{Cause: CauseHostCode}}, Pattern: &Pattern{Repetitions: 2, Source: "config"}}
+		for range 15 + more {
+			r.Idle[0].Names = append(r.Idle[0].Names, IdleName{Name: "f", NS: 10})
+		}
+		for range 10 + more {
+			r.Coverage.EagerKernels = append(r.Coverage.EagerKernels, EagerKernel{Name: "eager", Count: 1, Suspect: true, Replayed: 1})
+		}
+		for i := range 60 + more {
+			r.Pattern.Kernels = append(r.Pattern.Kernels, PatternKernel{Index: i, Name: "gemm", Group: "gemm", AvgUS: 1.234, GapAvgUS: 5.678})
+		}
+		r.Pattern.group()
+		for word, want := range map[string]int{"host-code": 15, "eager": 10 + 1, "(1": 3 * more} { // "eager kernel" heads its table
+			if n, text := rowsOf(t, r.writeDrill, word); n != want {
+				t.Errorf("%d more: %d lines with %s, want %d\n%s", more, n, word, want, text)
+			}
+		}
+		_, text := rowsOf(t, r.writePattern, "")
+		flat := strings.Join(strings.Fields(text), " ")
+		if n := strings.Count(flat, " gemm gemm 1.23 5.68"); n != 60 {
+			t.Errorf("%d kernels of the pattern, want 60\n%s", n, text)
+		}
+		if want := []string{"gemm 60 74.04 340.68 681.4", "gemm 61 75.27 346.36 692.7"}[more]; !strings.Contains(flat, want) {
+			t.Errorf("no group %q\n%s", want, text)
+		}
+	}
+}
+
+func TestStagesAreWrittenFromTheFirst(t *testing.T) {
+	r := RankVerdict{Stages: []StageVerdict{{Stage: "decode", Steps: 1}}}
+	if n, text := rowsOf(t, func(b *table.Writer) { writeStages(b, &r) }, "decode"); n != 1 || !strings.Contains(text, "Stages:") {
+		t.Errorf("one stage is not told:\n%s", text)
+	}
+	r.Stages = nil
+	if _, text := rowsOf(t, func(b *table.Writer) { writeStages(b, &r) }, "decode"); strings.Contains(text, "Stages:") {
+		t.Errorf("no stage is told:\n%s", text)
+	}
+}
+
+// TestWorstPasses: lists of passes, names and gaps have these limits.
+func TestWorstPasses(t *testing.T) {
+	if worstPasses != 5 || maxGapNames != 5 || topGaps != 10 {
+		t.Errorf("%d passes, %d names, %d gaps; want 5, 5 and 10", worstPasses, maxGapNames, topGaps)
+	}
+}
