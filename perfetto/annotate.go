@@ -18,19 +18,11 @@ import (
 )
 
 // Span is one slice of an added track.
-type Span struct {
-	Name  string         // as the UI shows it
-	Start trace.Time     // since the trace's first event
-	End   trace.Time     // since the trace's first event
-	Args  map[string]any // shown when the slice is selected; may be nil
-}
+type Span = pftrace.Span
 
 // Track is a row that [Annotate] adds to a trace. Its spans must be in order
 // and must not overlap: the UI drops slices that cross each other.
-type Track struct {
-	Name  string // as the UI shows it
-	Spans []Span // by start
-}
+type Track = pftrace.Track
 
 // annotationCategory is the category of the events that [Annotate] adds.
 const annotationCategory = "strata"
@@ -49,13 +41,14 @@ const annotationPID = 1 << 30
 // A dst that ends in .pftrace is written in Perfetto's own format, in gzip, from
 // the events of t, whatever src is: kernels that overlap on a stream show whole,
 // which viewers do not show of JSON. It lacks what
-// docs/format/pftrace.md lists.
+// docs/format/pftrace.md lists. A JSON copy of a trace that was loaded from no JSON
+// is made of its events, too, see [FromEvents].
 func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track) error {
 	if err := checkTracks(ctx, tracks); err != nil {
 		return err
 	}
-	if FromEvents(dst) {
-		_, err := writePftrace(ctx, t, src, dst, pftrace.WriteOptions{Tracks: pftraceTracks(tracks), Category: annotationCategory})
+	if FromEvents(t, dst) {
+		_, err := writeEvents(ctx, t, src, dst, tracks, nil)
 		return err
 	}
 	at, err := firstEvent(ctx, src)

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/compress"
 	"github.com/llmstrata/strata/internal/decompress"
 )
 
@@ -38,9 +34,6 @@ func (s *source) Read(p []byte) (int, error) {
 
 // openSource opens the file at path and undoes its compression.
 func openSource(ctx context.Context, path string) (*source, error) {
-	if FromEvents(path) {
-		return nil, fmt.Errorf("perfetto: %s is in Perfetto's own format, and so must its copy be: name it FILE.pftrace", path)
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("perfetto: %w", err)
@@ -79,7 +72,7 @@ func rewrite(ctx context.Context, src, dst string, write func(in *source, out *b
 		return fmt.Errorf("perfetto: %w", err)
 	}
 	return f.Finish(func() error {
-		packed, err := compressor(packing(dst, in.Format()), f)
+		packed, err := compress.NewWriter(f, compress.ByName(dst, in.Format()))
 		if err != nil {
 			return err
 		}
@@ -113,36 +106,6 @@ func sameFile(a, b string) (bool, error) {
 	}
 	return os.SameFile(x, y), nil
 }
-
-// packing is how a file is compressed by its name, and like the source where the
-// name does not say.
-func packing(name string, like decompress.Format) decompress.Format {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".gz":
-		return decompress.Gzip
-	case ".zst":
-		return decompress.Zstd
-	case ".json", ".pftrace":
-		return decompress.Plain
-	}
-	return like
-}
-
-// compressor returns a writer that compresses like a file of format f.
-func compressor(f decompress.Format, w io.Writer) (io.WriteCloser, error) {
-	switch f {
-	case decompress.Gzip:
-		return gzip.NewWriterLevel(w, gzip.BestSpeed)
-	case decompress.Zstd:
-		// One goroutine: the same input gives the same bytes, and memory stays small.
-		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
-	}
-	return nopCloser{w}, nil
-}
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
 
 // contextWriter fails once its context is done, so that a long copy can be
 // cancelled at any buffer.

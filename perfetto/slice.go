@@ -40,9 +40,9 @@ type SliceStats struct {
 // (annotations, synchronisation), the flows between those, and all metadata.
 // Times stay as they were, so that they can be compared with the full trace.
 //
-// Memory grows with the number of activities kept, not with the file. A dst that
-// ends in .pftrace is written in Perfetto's own format, as [Annotate] does; what
-// a Redaction hides cannot be hidden there, which is an error.
+// Memory grows with the number of activities kept, not with the file. A copy that
+// is made of t's events (see [FromEvents]) is written as [Annotate] does; what a
+// Redaction hides cannot be hidden there, which is an error.
 func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, o SliceOptions) (SliceStats, error) {
 	var stats SliceStats
 	if len(keep) == 0 {
@@ -52,8 +52,8 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 	if err != nil {
 		return stats, err
 	}
-	if FromEvents(dst) {
-		return slicePftrace(ctx, t, sel, src, dst, o)
+	if FromEvents(t, dst) {
+		return sliceEvents(ctx, t, sel, src, dst, o)
 	}
 	red := newRedactor(o.Redact)
 	err = rewriteText(ctx, src, dst, func(in *source, out *bufio.Writer) error {

@@ -32,16 +32,16 @@ func Tracks(a *layer.Device, minGap time.Duration) []Track {
 		if p.Tokens >= 0 {
 			args["tokens"] = p.Tokens
 		}
-		passes.add(fmt.Sprintf("pass %d %s", p.Index, p.Stage), p.Start, p.End, args)
+		add(&passes, fmt.Sprintf("pass %d %s", p.Index, p.Stage), p.Start, p.End, args)
 		for k := range p.Layers {
 			l := &p.Layers[k]
 			args := map[string]any{"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3, "kernels": len(l.Kernels), "kind": l.Kind}
 			for category, time := range categoryTimes(a, l) {
 				args["sum_us "+category] = float64(time) / 1e3
 			}
-			layers.add(fmt.Sprintf("layer %d %s", p.LayerNumber(l.Index), l.Type), l.Start, l.End, args)
+			add(&layers, fmt.Sprintf("layer %d %s", p.LayerNumber(l.Index), l.Type), l.Start, l.End, args)
 			if a.Analysis().BlocksPerLayer > 1 {
-				halves.halves(a, l)
+				addHalves(&halves, a, l)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func categoryTimes(a *layer.Device, l *layer.Layer) map[string]time.Duration {
 }
 
 // add appends a span that begins where the last one ends if they overlap.
-func (tr *Track) add(name string, start, end trace.Time, args map[string]any) {
+func add(tr *Track, name string, start, end trace.Time, args map[string]any) {
 	if n := len(tr.Spans); n > 0 && start < tr.Spans[n-1].End {
 		last := &tr.Spans[n-1]
 		if last.Args == nil {
@@ -78,8 +78,8 @@ func (tr *Track) add(name string, start, end trace.Time, args map[string]any) {
 	tr.Spans = append(tr.Spans, Span{Name: name, Start: start, End: max(start, end), Args: args})
 }
 
-// halves adds the blocks of one layer.
-func (tr *Track) halves(a *layer.Device, l *layer.Layer) {
+// addHalves adds the blocks of one layer.
+func addHalves(tr *Track, a *layer.Device, l *layer.Layer) {
 	for h, label := range a.Analysis().HalfLabels {
 		var start, end trace.Time
 		n := 0
@@ -96,7 +96,7 @@ func (tr *Track) halves(a *layer.Device, l *layer.Layer) {
 			n++
 		}
 		if n > 0 {
-			tr.add(label, start, end, map[string]any{"layer": l.Index, "kernels": n})
+			add(tr, label, start, end, map[string]any{"layer": l.Index, "kernels": n})
 		}
 	}
 }
@@ -113,7 +113,7 @@ func categories(a *layer.Device) Track {
 	var cur run
 	flush := func() {
 		if cur.n > 0 {
-			tr.add(a.CategoryLabel(cur.category), cur.start, cur.end, map[string]any{"kernels": cur.n})
+			add(&tr, a.CategoryLabel(cur.category), cur.start, cur.end, map[string]any{"kernels": cur.n})
 		}
 	}
 	for k := range a.Kernels() {
@@ -137,7 +137,7 @@ func gaps(a *layer.Device, minGap time.Duration) Track {
 	for k := range a.Kernels() {
 		e := k.Event()
 		if k.Index() > 0 && e.Start().Sub(end) >= minGap {
-			tr.add("gap", end, e.Start(), map[string]any{"before": e.Name()})
+			add(&tr, "gap", end, e.Start(), map[string]any{"before": e.Name()})
 		}
 		end = max(end, e.End())
 	}

@@ -207,7 +207,7 @@ func nameOf(formats []Format, base string) *Format {
 		return nil
 	}
 	for i := range formats {
-		if formats[i].named(base) {
+		if formats[i].Named(base) {
 			return &formats[i]
 		}
 	}

@@ -53,7 +53,7 @@ func formatOf(list []Format, in *Input) (*Format, error) {
 		}
 	}
 	for i := range list {
-		if list[i].Match == nil && len(in.head) > 0 && list[i].named(in.Name) {
+		if list[i].Match == nil && len(in.head) > 0 && list[i].Named(in.Name) {
 			return &list[i], nil
 		}
 	}
@@ -64,8 +64,8 @@ func formatOf(list []Format, in *Input) (*Format, error) {
 	return nil, fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, what)
 }
 
-// named reports whether a file's name ends as the format's do.
-func (f *Format) named(name string) bool {
+// Named reports whether a file's name ends as the format's do.
+func (f *Format) Named(name string) bool {
 	name = plainName(name)
 	for _, s := range f.Suffixes {
 		if strings.HasSuffix(name, s) {

@@ -28,7 +28,7 @@ var Layers = Layering{
 	"layer/compare":    {"layer", "profile", "classify", "trace"},
 	"hostoverhead":     {"layer", "classify", "trace", "hostoverhead/internal/names", "hostoverhead/internal/settings", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline"},
 	"triage":           {"layer", "layer/compare", "internal/fusion", "triage/internal/activity", "triage/internal/chain", "triage/internal/pyframe", "triage/internal/reportfile", "profile", "profile/hardware", "classify", "trace"},
-	"perfetto":         {"layer", "classify", "trace", "trace/pftrace"},
+	"perfetto":         {"layer", "classify", "trace", "trace/pftrace", "internal/compress", "internal/eventjson"},
 	"trace/nsys":       {"trace"},
 	"trace/pftrace":    {"trace"},
 
@@ -66,6 +66,7 @@ var Layers = Layering{
 	"internal/arch":             {},
 	"internal/arch/testcount":   {},
 	"internal/atomicfile":       {},
+	"internal/compress":         {"internal/decompress"},
 	"internal/cost":             {},
 	"internal/decimal":          {},
 	"internal/decompress":       {"internal/inflate"},

@@ -22,6 +22,8 @@ type Part struct {
 	// Shift is added to the trace's raw timestamps, in ns.
 	Shift  int64
 	Tracks []pftrace.Track // added above its other rows
+	// Keep chooses events; nil: all.
+	Keep func(trace.Event) bool
 }
 
 // Options change a document.
@@ -44,9 +46,9 @@ const (
 // checkEvery is how many events are written between two looks at the context.
 const checkEvery = 1 << 12
 
-// Write writes a document with all events of all parts. Devices of several parts that have the same number are numbered anew, and so are processes, threads
-// and correlations. The error is that of w or ctx.
-func Write(ctx context.Context, w io.Writer, parts []Part, o Options) error {
+// Write writes a document with the events of all parts and returns how many these are. Devices of several parts that have the same number are numbered anew,
+// and so are processes, threads and correlations. The error is that of w or ctx.
+func Write(ctx context.Context, w io.Writer, parts []Part, o Options) (int64, error) {
 	x := &writer{ctx: ctx, out: bufio.NewWriterSize(w, 1<<16), parts: parts, o: o}
 	x.number()
 	x.head()
@@ -55,9 +57,9 @@ func Write(ctx context.Context, w io.Writer, parts []Part, o Options) error {
 	}
 	x.out.WriteString("\n]}\n")
 	if x.err != nil {
-		return x.err
+		return x.written, x.err
 	}
-	return x.out.Flush()
+	return x.written, x.out.Flush()
 }
 
 type writer struct {
@@ -67,6 +69,7 @@ type writer struct {
 	o       Options
 	devices []map[trace.DeviceID]int // number in the document, by part
 	begun   bool                     // an event was written
+	written int64                    // events of the traces
 	b       []byte
 	err     error
 }
@@ -148,7 +151,10 @@ func (x *writer) part(i int) {
 		if x.err != nil {
 			return
 		}
-		x.event(i, pids, p.Trace.At(trace.EventID(id)))
+		if e := p.Trace.At(trace.EventID(id)); p.Keep == nil || p.Keep(e) {
+			x.event(i, pids, e)
+			x.written++
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/demo"
-	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -28,19 +27,20 @@ type files struct {
 // newFiles returns the trace file of an analysis for copies of it. The demo
 // trace becomes a temporary file.
 func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
-	copied := func(path string) bool { return path != "" && !perfetto.FromEvents(path) }
+	t := a.Analysis().Trace()
+	copied := func(path string) bool { return path != "" && !perfetto.FromEvents(t, path) }
 	switch {
-	case copied(o.annotate) && !fromEvents(a) || copied(o.slice) || o.open && o.annotate == "" && o.slice == "":
+	case copied(o.annotate) || copied(o.slice) || o.open && o.annotate == "" && o.slice == "":
 	case env.Demo():
 		return &files{}, nil
 	default:
-		return &files{source: a.Analysis().Trace().Meta().Path}, nil
+		return &files{source: t.Meta().Path}, nil
 	}
-	if !perfetto.CanOpen(a.Analysis().Trace()) {
-		return nil, fmt.Errorf("%s is an nsys export: --open needs torch-profiler JSON or an --annotate FILE, --slice writes .pftrace only", env.Trace)
+	if !perfetto.CanOpen(t) {
+		return nil, fmt.Errorf("%s is an nsys export, which Perfetto does not read: --open needs --annotate FILE or --slice FILE, too", env.Trace)
 	}
 	// Not env.Trace: that may be a directory.
-	f := &files{source: a.Analysis().Trace().Meta().Path}
+	f := &files{source: t.Meta().Path}
 	if !env.Demo() {
 		if info, err := os.Stat(f.source); err != nil || !info.Mode().IsRegular() {
 			return nil, errors.New("--annotate, --slice and --open read the trace once more: write the stream to a file first")
@@ -57,12 +57,6 @@ func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// fromEvents reports whether a copy is made of the events of a trace, as its file is no JSON to copy.
-func fromEvents(a *layer.Device) bool {
-	t := a.Analysis().Trace()
-	return !perfetto.CanOpen(t) || perfetto.FromEvents(t.Meta().Path)
 }
 
 // remove deletes temporary files; best effort, the system cleans up as well.
@@ -90,14 +84,7 @@ func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o o
 	if err != nil {
 		return err
 	}
-	if fromEvents(a) && !perfetto.FromEvents(o.annotate) {
-		t := a.Analysis().Trace()
-		part := eventjson.Part{Trace: t, Tracks: asAdded(tracks)}
-		err = writeJSON(ctx, o.annotate, []eventjson.Part{part}, eventjson.Options{BaseTime: t.Meta().BaseTime, Category: "strata"})
-	} else {
-		err = perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks)
-	}
-	if err != nil {
+	if err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks); err != nil {
 		return err
 	}
 	f.annotated = o.annotate

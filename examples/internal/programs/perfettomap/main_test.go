@@ -231,16 +231,18 @@ func TestOpenWithoutABrowserGivesUpInTime(t *testing.T) {
 	}
 }
 
-func TestNsysExportsHaveTimesButNoSlices(t *testing.T) {
+func TestNsysExportsHaveTimesButNoLinks(t *testing.T) {
 	src := testdata.Shared(t, "traces/nsys/tiny-no-nvtx-rtx3080.sqlite")
-	out := filepath.Join(t.TempDir(), "o.json")
-	for _, args := range [][]string{{"--slice", out}, {"--open"}} {
-		r := apptest.Run(t, program(quiet()), append(args, "--trace", src)...)
-		if r.Code != app.ExitError || !strings.Contains(r.Stderr, "is an nsys export") {
-			t.Errorf("%q: exit code %d: %s", args, r.Code, r.Stderr)
-		}
+	r := apptest.Run(t, program(quiet()), "--open", "--trace", src)
+	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "is an nsys export") || !strings.Contains(r.Stderr, "--annotate FILE") {
+		t.Errorf("--open: exit code %d: %s", r.Code, r.Stderr)
 	}
-	r := apptest.MustRun(t, program(quiet()), "--trace", src)
+	out := filepath.Join(t.TempDir(), "o.json.gz")
+	r = apptest.MustRun(t, program(quiet()), "--slice", out, "--trace", src)
+	if info, err := os.Stat(out); err != nil || info.Size() == 0 || !strings.Contains(r.Stderr, "wrote "+out) {
+		t.Errorf("--slice: %v\n%s", err, r.Stderr)
+	}
+	r = apptest.MustRun(t, program(quiet()), "--trace", src)
 	if strings.Contains(r.Stdout, "https://") || !strings.Contains(r.Stdout, "Perfetto time range") {
 		t.Errorf("an nsys export gave\n%s", r.Stdout)
 	}

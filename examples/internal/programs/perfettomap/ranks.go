@@ -3,17 +3,16 @@ package perfettomap
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/compress"
+	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -135,7 +134,7 @@ func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 			if err != nil {
 				return err
 			}
-			part.Tracks = asAdded(tracks)
+			part.Tracks = tracks
 			for _, t := range tracks {
 				count += len(t.Spans)
 				all = append(all, x.moved(t))
@@ -144,11 +143,11 @@ func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 		parts = append(parts, part)
 	}
 	opts := eventjson.Options{BaseTime: r.base, Category: "strata", Note: r.Clock}
-	err := writeJSON(ctx, o.annotate, parts, opts)
-	if perfetto.FromEvents(o.annotate) {
-		err = writePftrace(ctx, o.annotate, parts, opts, all)
+	write := func() error { return writeJSON(ctx, o.annotate, parts, opts) }
+	if f := pftrace.Format(); f.Named(o.annotate) {
+		write = func() error { return writePftrace(ctx, o.annotate, parts, opts, all) }
 	}
-	if err != nil {
+	if err := write(); err != nil {
 		return err
 	}
 	env.Notef("wrote %s: %s (%d ranks, %d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(r.Ranks), len(all), count)
@@ -167,42 +166,15 @@ func (x *rank) moved(t perfetto.Track) perfetto.Track {
 	return out
 }
 
-// asAdded are tracks in the form of a copy that is made of events.
-func asAdded(tracks []perfetto.Track) []pftrace.Track {
-	out := make([]pftrace.Track, 0, len(tracks))
-	for _, t := range tracks {
-		x := pftrace.Track{Name: t.Name}
-		for _, s := range t.Spans {
-			x.Spans = append(x.Spans, pftrace.Span(s))
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// writeJSON writes a document, compressed as its name says; nothing for a name of Perfetto's own format.
+// writeJSON writes a document, compressed as its name says.
 func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options) error {
-	if perfetto.FromEvents(dst) {
-		return nil
-	}
 	return atomicfile.Write(dst, 0o666, func(w io.Writer) error {
-		var z io.WriteCloser
-		var err error
-		switch lower := strings.ToLower(dst); {
-		case strings.HasSuffix(lower, ".gz"):
-			z, err = gzip.NewWriterLevel(w, gzip.BestSpeed)
-		case strings.HasSuffix(lower, ".zst"):
-			z, err = zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest))
-		default:
-			return eventjson.Write(ctx, w, parts, o)
-		}
+		z, err := compress.NewWriter(w, compress.ByName(dst, decompress.Plain))
 		if err != nil {
 			return err
 		}
-		if err := eventjson.Write(ctx, z, parts, o); err != nil {
-			return err
-		}
-		return z.Close()
+		_, err = eventjson.Write(ctx, z, parts, o)
+		return errors.Join(err, z.Close())
 	})
 }
 
@@ -220,7 +192,10 @@ func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eve
 		o.BaseTime -= clockRoom
 	}
 	out, in := io.Pipe()
-	go func() { in.CloseWithError(eventjson.Write(ctx, in, bare, o)) }()
+	go func() {
+		_, err := eventjson.Write(ctx, in, bare, o)
+		in.CloseWithError(err)
+	}()
 	t, err := trace.Read(ctx, out, trace.Options{})
 	out.CloseWithError(err) // ends the writer where the reader gave up
 	if err != nil {

@@ -5,27 +5,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/compress"
+	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
-// FromEvents reports whether [Annotate] and [Slice] make a copy of this name of a
-// trace's events, in Perfetto's own format, and need no file that the trace was
-// loaded from: names that end in .pftrace.
-func FromEvents(path string) bool {
-	return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(path), ".gz"), ".pftrace")
+// FromEvents reports whether [Annotate] and [Slice] make a copy with the name dst of
+// the events of t, and need no file that t was loaded from: names of Perfetto's own
+// format (.pftrace), and every copy of a trace whose file is no JSON.
+func FromEvents(t *trace.Trace, dst string) bool {
+	return own.Named(dst) || !CanOpen(t) || t.Meta().Format == "pftrace"
 }
+
+// own is Perfetto's own format.
+var own = pftrace.Format()
 
 // newFile is the mode of a copy whose original is no file that can be looked at.
 const newFile = 0o666
 
-// writePftrace writes t to dst, which appears only when all of it was written.
-func writePftrace(ctx context.Context, t *trace.Trace, src, dst string, o pftrace.WriteOptions) (written int64, err error) {
+// writeEvents writes events of t, with tracks above them, to dst, which appears only
+// when all of it was written: in Perfetto's own format, in gzip, or as JSON, packed,
+// as its name says. A nil keep keeps all. It returns how many events it wrote.
+func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track, keep func(trace.Event) bool) (written int64, err error) {
 	if same, err := sameFile(src, dst); err == nil && same {
 		return 0, fmt.Errorf("perfetto: output %s is the trace itself", dst)
 	}
@@ -34,40 +39,35 @@ func writePftrace(ctx context.Context, t *trace.Trace, src, dst string, o pftrac
 		return 0, fmt.Errorf("perfetto: %w", err)
 	}
 	return written, f.Finish(func() error {
-		z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+		packing := compress.ByName(dst, decompress.Plain)
+		if own.Named(dst) {
+			packing = decompress.Gzip
+		}
+		z, err := compress.NewWriter(f, packing)
 		if err != nil {
 			return err
 		}
 		out := bufio.NewWriterSize(z, 1<<16)
-		if written, err = pftrace.Write(ctx, out, t, o); err != nil {
-			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
+		if own.Named(dst) {
+			written, err = pftrace.Write(ctx, out, t, pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
+		} else {
+			part := eventjson.Part{Trace: t, Tracks: tracks, Keep: keep}
+			written, err = eventjson.Write(ctx, out, []eventjson.Part{part}, eventjson.Options{BaseTime: t.Meta().BaseTime, Category: annotationCategory})
 		}
-		if err := errors.Join(out.Flush(), z.Close()); err != nil {
+		if err := errors.Join(err, out.Flush(), z.Close()); err != nil {
 			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
 		}
 		return nil
 	}())
 }
 
-func pftraceTracks(tracks []Track) []pftrace.Track {
-	out := make([]pftrace.Track, 0, len(tracks))
-	for _, tr := range tracks {
-		x := pftrace.Track{Name: tr.Name}
-		for _, s := range tr.Spans {
-			x.Spans = append(x.Spans, pftrace.Span(s))
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// slicePftrace is [Slice] for a dst in Perfetto's own format.
-func slicePftrace(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, o SliceOptions) (SliceStats, error) {
+// sliceEvents is [Slice] for a copy that is made of events.
+func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, o SliceOptions) (SliceStats, error) {
 	var stats SliceStats
 	if o.Redact.any() {
-		return stats, fmt.Errorf("perfetto: %s: nothing can be hidden in a .pftrace: write a .json.gz instead", dst)
+		return stats, fmt.Errorf("perfetto: %s: names are hidden in a .json.gz of a JSON trace only: write such a copy first, then slice it", dst)
 	}
-	n, err := writePftrace(ctx, t, src, dst, pftrace.WriteOptions{Keep: func(e trace.Event) bool { return sel.keeps(t, e) }})
+	n, err := writeEvents(ctx, t, src, dst, nil, func(e trace.Event) bool { return sel.keeps(t, e) })
 	stats.Kept, stats.Dropped, stats.Activities = n, int64(t.Len())-n, sel.count(t)
 	return stats, err
 }

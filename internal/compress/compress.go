@@ -1,0 +1,41 @@
+package compress
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/llmstrata/strata/internal/decompress"
+)
+
+// ByName is how a file of this name is compressed, and like where the name does not say.
+func ByName(name string, like decompress.Format) decompress.Format {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".gz":
+		return decompress.Gzip
+	case ".zst":
+		return decompress.Zstd
+	case ".json", ".pftrace":
+		return decompress.Plain
+	}
+	return like
+}
+
+// NewWriter returns a writer that compresses to w. Its Close does not close w.
+func NewWriter(w io.Writer, f decompress.Format) (io.WriteCloser, error) {
+	switch f {
+	case decompress.Gzip:
+		return gzip.NewWriterLevel(w, gzip.BestSpeed)
+	case decompress.Zstd:
+		// One goroutine: the same input gives the same bytes, and memory stays small.
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	}
+	return nopCloser{w}, nil
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
