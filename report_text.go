@@ -100,7 +100,7 @@ func (p *printer) row(name, value, code string) {
 		fmt.Fprintf(p, "- **%s**: %s\n", name, table.EscapeMarkdown(value))
 		return
 	}
-	for i, l := range wrapText(table.Clean(value), p.o.Width-indent) {
+	for i, l := range table.Fill(value, p.o.Width-indent) {
 		label := ""
 		if i == 0 {
 			label = name
@@ -227,7 +227,7 @@ func (p *printer) finding(n int, f Finding) {
 		return
 	}
 	const indent = 4
-	for i, l := range wrapText(table.Clean(f.Text)+" ("+f.size()+")", p.o.Width-indent) {
+	for i, l := range table.Fill(f.Text+" ("+f.size()+")", p.o.Width-indent) {
 		if i == 0 {
 			fmt.Fprintf(p, "%*d. %s\n", indent-2, n, p.color(bold, l))
 		} else {
@@ -235,7 +235,7 @@ func (p *printer) finding(n int, f Finding) {
 		}
 	}
 	for _, l := range append(f.lines(), [2]string{"next:", f.Next}) {
-		for i, text := range wrapText(table.Clean(l[0]+" "+l[1]), p.o.Width-indent-2) {
+		for i, text := range table.Fill(l[0]+" "+l[1], p.o.Width-indent-2) {
 			hang := 0
 			if i > 0 {
 				hang = 2
@@ -334,7 +334,7 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 		where += ", trace " + strconv.Itoa(rows[0].Trace)
 	}
 	p.heading(2, where)
-	if len(rows) == 1 && rows[0].Operator == string(opname.Other) {
+	if len(rows) == 1 && rows[0].Operator == opname.Other {
 		fmt.Fprintf(p, "Nothing tells what its %s kernels compute.\n", table.Count(int64(rows[0].Kernels)))
 		return
 	}
@@ -427,7 +427,7 @@ func (p *printer) notes(r *Report) {
 	p.heading(2, "Notes")
 	n := p.limit(len(all), topNotes)
 	for _, s := range all[:n] {
-		for i, l := range wrapText(table.Clean(s), p.o.Width-2) {
+		for i, l := range table.Fill(s, p.o.Width-2) {
 			switch {
 			case i == 0:
 				fmt.Fprintf(p, "- %s\n", l)
@@ -437,38 +437,6 @@ func (p *printer) notes(r *Report) {
 		}
 	}
 	p.more(len(all)-n, "note", "notes")
-}
-
-// wrapText breaks a text between words; a word longer than a line keeps one for
-// itself.
-func wrapText(text string, width int) []string {
-	var lines []string
-	line, n := "", 0
-	words := strings.Fields(text)
-	for i, word := range words {
-		w := len([]rune(word))
-		need := w
-		if i+1 < len(words) && isUnit(words[i+1]) { // a number and its unit stay together
-			need += 1 + len([]rune(words[i+1]))
-		}
-		if n > 0 && n+1+need > width && !isUnit(word) {
-			lines, line, n = append(lines, line), "", 0
-		}
-		if n > 0 {
-			line, n = line+" ", n+1
-		}
-		line, n = line+word, n+w
-	}
-	return append(lines, line)
-}
-
-// isUnit says that a word is the unit of the number before it, maybe with a sign behind.
-func isUnit(word string) bool {
-	switch strings.TrimRight(word, ".,:;)") {
-	case "%", "ms", "µs", "s", "×":
-		return true
-	}
-	return false
 }
 
 func millis(d time.Duration) string {

@@ -197,13 +197,19 @@ func (f *fixed) line(b *strings.Builder, cell func(col int) string) {
 	b.WriteByte('\n')
 }
 
-// Fill breaks a text at spaces into lines of at most width characters; words that are longer stand alone. 0: one line.
+// Fill breaks a text at spaces into lines of at most width characters; words that are longer stand alone, and a unit
+// stays with the number in front of it. 0: one line.
 func Fill(s string, width int) []string {
 	var out []string
 	line, n := "", 0
-	for _, w := range strings.Fields(Clean(s)) {
+	words := strings.Fields(Clean(s))
+	for i, w := range words {
 		k := utf8.RuneCountInString(w)
-		if n > 0 && width > 0 && n+1+k > width {
+		need := k
+		if i+1 < len(words) && isUnit(words[i+1]) {
+			need += 1 + utf8.RuneCountInString(words[i+1])
+		}
+		if n > 0 && width > 0 && n+1+need > width && !isUnit(w) {
 			out = append(out, line)
 			line, n = "", 0
 		}
@@ -213,4 +219,13 @@ func Fill(s string, width int) []string {
 		line, n = line+w, n+k
 	}
 	return append(out, line)
+}
+
+// isUnit reports whether a word is the unit of the number before it, maybe with a sign behind.
+func isUnit(word string) bool {
+	switch strings.TrimRight(word, ".,:;)") {
+	case "%", "ms", "µs", "s", "×":
+		return true
+	}
+	return false
 }

@@ -232,8 +232,14 @@ func TestCutStart(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	if diff := cmp.Diff([]string{"one two", "threefourfive", "six"}, table.Fill("one two threefourfive six", 8)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for text, want := range map[string][]string{
+		"one two threefourfive six": {"one two", "threefourfive", "six"},
+		"took 12 ms, more":          {"took", "12 ms,", "more"}, // "took 12" alone would fit
+		"took 12 mm, more":          {"took 12", "mm, more"},
+	} {
+		if diff := cmp.Diff(want, table.Fill(text, 8)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // Common is a set of common flags.
@@ -277,7 +278,7 @@ func writeFlags(b *strings.Builder, fs *flag.FlagSet, title string, names []stri
 			kind = " " + kind
 		}
 		fmt.Fprintf(b, "  --%s%s\n", f.Name, kind)
-		for _, line := range wrap(usage+defaultText(f), helpWidth-8) {
+		for _, line := range table.Fill(usage+defaultText(f), helpWidth-8) {
 			b.WriteString("        " + line + "\n")
 		}
 	}
@@ -293,21 +294,4 @@ func defaultText(f *flag.Flag) string {
 		return " (default empty)"
 	}
 	return " (default " + f.DefValue + ")"
-}
-
-// wrap breaks a text between words into lines of at most width bytes.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
