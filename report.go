@@ -352,22 +352,21 @@ func (p *reportPart) choose() {
 // steps returns how many passes of a stage, "" for all, a part has and how long
 // they take.
 func (p *reportPart) steps(stage layer.Stage) (n int, wall time.Duration) {
-	if p.d == nil {
-		return 0, 0
-	}
-	for i := range p.d.Passes {
-		if stage == "" || p.d.Passes[i].Stage == stage {
-			n++
-			wall += p.wall[i]
-		}
-	}
-	return n, wall
+	return p.count(func(f *layer.ForwardPass) bool { return stage == "" || f.Stage == stage })
 }
 
 // alike returns how many passes are of the kind of one, and how long they take.
 func (p *reportPart) alike(pass int) (n int, wall time.Duration) {
+	return p.count(func(f *layer.ForwardPass) bool { return p.kind(f.Index) == p.kind(pass) })
+}
+
+// count returns how many passes are chosen, and how long they take.
+func (p *reportPart) count(chosen func(*layer.ForwardPass) bool) (n int, wall time.Duration) {
+	if p.d == nil {
+		return 0, 0
+	}
 	for i := range p.d.Passes {
-		if p.kind(i) == p.kind(pass) {
+		if chosen(&p.d.Passes[i]) {
 			n++
 			wall += p.wall[i]
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/htmlreport"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -121,7 +122,7 @@ func (p *reportPart) addTo(root *sum, k layer.Kernel, ks *kernelSum, sources *tr
 	root.add(d, ks.category)
 	at := root.child(p.layerType(k.Place()))
 	at.add(d, ks.category)
-	at = at.child(cmp.Or(string(op), "other"))
+	at = at.child(cmp.Or(string(op), opname.Other))
 	at.add(d, ks.category)
 	at = at.child(ks.id)
 	at.add(d, ks.category)

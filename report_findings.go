@@ -224,7 +224,7 @@ func (r *Report) addLargest() {
 		return
 	}
 	for i, row := range r.Operators {
-		if row.Operator == string(opname.Other) || row.Share < largeOperator || row.Share > 1 { // more than all: its kernels run at the same time
+		if row.Operator == opname.Other || row.Share < largeOperator || row.Share > 1 { // more than all: its kernels run at the same time
 			continue
 		}
 		p := r.parts[row.Trace]
@@ -249,7 +249,7 @@ func (r *Report) addLargest() {
 func (r *Report) isLargest(i int) bool {
 	row := &r.Operators[i]
 	return !slices.ContainsFunc(r.Operators, func(o ReportOperator) bool {
-		return o.Trace == row.Trace && o.Pass == row.Pass && o.Operator != string(opname.Other) && o.Time > row.Time
+		return o.Trace == row.Trace && o.Pass == row.Pass && o.Operator != opname.Other && o.Time > row.Time
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
@@ -173,10 +174,8 @@ func (p *reportPart) operators(pass int) []*operatorSum {
 		if at.Pass != pass {
 			continue
 		}
-		key := operatorKey{p.layerType(at), "other"}
-		if op, _, _ := k.Operator(); op != "" {
-			key.operator = string(op)
-		}
+		op, _, _ := k.Operator()
+		key := operatorKey{p.layerType(at), cmp.Or(string(op), opname.Other)}
 		s := rows[key]
 		if s == nil {
 			s = &operatorSum{layers: map[int]bool{}, category: map[classify.Category]time.Duration{}}
