@@ -1,9 +1,11 @@
 package layer_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -308,7 +310,29 @@ func TestBattery(t *testing.T) {
 	if *onlyCases == "" && mean < 0.975 {
 		t.Errorf("%.2f %% right on average, want 97.5 %%", 100*mean)
 	}
+	if *wholeBattery {
+		losses(t, all)
+	}
 	reliability(t, all)
+}
+
+// losses prints what the mean loses: by transform, by family, and the cases that lose most, in points of the mean.
+func losses(t *testing.T, all []verdict) {
+	lost := map[string]float64{}
+	for _, v := range all {
+		family, rest, _ := strings.Cut(v.name, ": ")
+		kind, _, _ := strings.Cut(rest, ", N ")
+		points := 100 * (1 - v.share) / float64(len(all))
+		lost["transform "+kind] += points
+		lost["family "+family] += points
+		lost["case "+v.name] += points
+	}
+	names := slices.SortedFunc(maps.Keys(lost), func(a, b string) int { return cmp.Or(cmp.Compare(lost[b], lost[a]), cmp.Compare(a, b)) })
+	for _, name := range names {
+		if lost[name] >= 0.01 {
+			t.Logf("loses %.3f points: %s", lost[name], name)
+		}
+	}
 }
 
 // TestReadAgain: where no comb has a tooth in every layer, as the window holds a part of one pass or kernels were lost, layers are read as
@@ -340,6 +364,26 @@ func TestReadAgain(t *testing.T) {
 				}
 				if v := runCase(t, f, tf, c.given); v.share < 0.98 || v.conf < 0.5 {
 					t.Errorf("%s: %.1f %% right, printed %.2f, want 98 %% and 0.5\n%v", v.name, 100*v.share, v.conf, v.detail)
+				}
+			}
+		}
+	}
+}
+
+// TestWrittenOutNorms: transformers without fused kernels run a norm as six single operations, of which none says so, and as many experts as the
+// tokens of a layer chose.
+func TestWrittenOutNorms(t *testing.T) {
+	for _, f := range families.All() {
+		if !strings.Contains(f.Name, "transformers, eager") {
+			continue
+		}
+		for _, tf := range transforms {
+			if tf.name != "as it is" && tf.name != "cut at both ends" && tf.name != "one kernel of a hundred lost" {
+				continue
+			}
+			for _, given := range []bool{true, false} {
+				if v := runCase(t, f, tf, given); v.share < 0.99 || v.conf < 0.75 {
+					t.Errorf("%s: %.1f %% right, printed %.2f, want 99 %% and 0.75\n%v", v.name, 100*v.share, v.conf, v.detail)
 				}
 			}
 		}

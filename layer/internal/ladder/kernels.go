@@ -35,6 +35,7 @@ type Work struct {
 	Facts  []classify.Facts
 	NameOf []trace.NameID
 	begins map[uint64]bool // see sequence
+	steps  []normStep      // by fine id, nil where no norm is written out
 
 	empty  []Span            // steps that launched nothing, by start
 	Models map[string]*Model // by Span.model
@@ -96,6 +97,7 @@ func (w *Work) internNames() {
 		}
 		w.Seq.ID[i], w.Seq.Base[i] = id, base[id]
 	}
+	w.steps = normSteps(w.Names, w.Facts)
 	roles := structuralRoles(w.Facts)
 	for i, id := range w.Seq.ID {
 		w.Seq.Role[i] = roles[id]
@@ -145,6 +147,9 @@ func (w *Work) sequenceOf(kernels []int32) *Sequence {
 	s := &Sequence{ID: make([]int32, len(kernels)), Base: make([]int32, len(kernels)), Role: make([]Role, len(kernels)), Begins: w.begins}
 	for k, i := range kernels {
 		s.ID[k], s.Base[k], s.Role[k] = w.Seq.ID[i], w.Seq.Base[i], w.Seq.Role[i]
+	}
+	if w.steps != nil {
+		writtenNorms(s, w.steps)
 	}
 	return s
 }

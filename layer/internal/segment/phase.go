@@ -8,6 +8,9 @@ package segment
 func (k *cutter) choosePhase(cut *Cut) {
 	input := inputNorm(k.c)
 	best := -1.0
+	if k.displaced(cut.Lo, cut.Hi) {
+		cut.Lo--
+	}
 	for _, x := range k.phases(cut.Lo, cut.Hi) {
 		starts := k.place(x)
 		// What resembles a layer's start behind the last layer is the final norm: the earliest of equals.
@@ -18,6 +21,13 @@ func (k *cutter) choosePhase(cut *Cut) {
 			cut.ByRole = k.c.s.Role[i] == norm || k.c.s.beginsLayer(i)
 		}
 	}
+}
+
+// displaced says whether layers begin one kernel before where structure puts them, in a sequence in which no norm is known. A kernel that adds the
+// residual and normalises begins each layer but the first one, which has nothing to add yet and runs another kernel in its place, and stands
+// once more behind the last: so what repeats begins and ends one kernel late. The other kernel stands behind the embedding.
+func (k *cutter) displaced(lo, hi int) bool {
+	return lo == hi && lo > 0 && k.pos[0]-k.head >= k.p.InFront && !k.c.s.has(norm)
 }
 
 // phases returns the coordinates of the unit worth trying, ascending: what structure proposes, every norm, and every

@@ -4,6 +4,7 @@ import "fmt"
 
 func init() {
 	for name, rule := range map[string][]func(p *Params) bool{
+		"InFront":         sides(func(p *Params, x int) bool { return displaced(p, x) }, 1, 2),
 		"NearSupport":     sides(func(p *Params, x int) bool { return worn(p, x, 0) }, 9, 10),
 		"LostShare":       sides(func(p *Params, x int) bool { return worn(p, 14, x) }, 2, 1),
 		"MinUnit":         sides(func(p *Params, x int) bool { return isStack(p, 8, 0.9, x, 0, true) }, 2, 3),
@@ -387,4 +388,22 @@ func better(a, than, not phaseOf) []func(p *Params) bool {
 		return func(p *Params) bool { return a.score(p) > b.score(p) }
 	}
 	return []func(p *Params) bool{beats(than), beats(not)}
+}
+
+// displaced is whether layers of a b c n, of which the first runs another kernel in the place of n, begin with it behind so many
+// kernels, that one included.
+func displaced(p *Params, front int) bool {
+	const layers = 8
+	s := &Sequence{}
+	for k := range front {
+		s.add(int32(20+k), other)
+	}
+	for range layers {
+		for kernel := range 4 {
+			s.add(int32(1+kernel), other)
+		}
+	}
+	s.add(30, product)
+	c, ok := p.Best(s, layers)
+	return ok && c.Starts[0] == front-1
 }

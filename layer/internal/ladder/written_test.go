@@ -1,0 +1,64 @@
+package ladder
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/classify"
+)
+
+// TestWrittenNorms: a norm that is written as single operations begins with its first one; a mean without a root is none, and where some kernel is
+// a whole norm no other is put together.
+func TestWrittenNorms(t *testing.T) {
+	const point = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+	names := map[string]string{
+		"copy": "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+		"pow":  point + "pow_tensor_scalar_kernel_impl, std::array<char*, 2ul>>",
+		"mean": "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned, float, 4, 4>>",
+		"eps":  point + "CUDAFunctorOnSelf_add<float>, std::array<char*, 2ul>>",
+		"root": point + "rsqrt_kernel_cuda, std::array<char*, 2ul>>",
+		"gemm": "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+		"norm": "void vllm::rms_norm_kernel<c10::BFloat16, 8>",
+	}
+	for _, c := range []struct{ kernels, norms string }{
+		{"gemm copy pow mean eps root gemm", "0100000"},
+		{"gemm pow mean eps root gemm", "010000"},
+		{"mean eps root", "100"},
+		{"gemm copy pow mean eps gemm", "000000"},
+		{"copy pow mean eps eps eps root", "1000000"},
+		{"copy pow mean eps eps eps eps root", "00000000"},
+		{"copy pow mean eps root norm", "000001"},
+	} {
+		in := NewInterner()
+		s := &Sequence{}
+		var list []string
+		var facts []classify.Facts
+		for _, k := range strings.Fields(c.kernels) {
+			id := in.ID(names[k])
+			if int(id) == len(list) {
+				list, facts = append(list, names[k]), append(facts, FactsOf(names[k]))
+			}
+			s.ID, s.Base = append(s.ID, id), append(s.Base, id)
+		}
+		roles := structuralRoles(facts)
+		for _, id := range s.ID {
+			s.Role = append(s.Role, roles[id])
+		}
+		if steps := normSteps(list, facts); steps != nil {
+			writtenNorms(s, steps)
+		}
+		got := ""
+		for _, r := range s.Role {
+			if r == RoleNorm {
+				got += "1"
+			} else {
+				got += "0"
+			}
+		}
+		if diff := cmp.Diff(c.norms, got); diff != "" {
+			t.Errorf("%s: norms (-want +got):\n%s", c.kernels, diff)
+		}
+	}
+}
