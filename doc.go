@@ -5,11 +5,13 @@
 // and where to look in Perfetto.
 //
 // [Open] reads any file, directory or stream that one of [Formats] knows into a
-// [Recording]. Import the package that answers the question:
+// [Recording], and [Analyze] runs every analysis on it, once, and ranks what they
+// found. For one question import the package that answers it:
 // [github.com/llmstrata/strata/trace] holds the data model and reads
 // torch.profiler traces, [github.com/llmstrata/strata/trace/nsys] Nsight
 // Systems exports,
-// [github.com/llmstrata/strata/layer] finds passes and layers,
+// [github.com/llmstrata/strata/layer] finds passes and layers (its roofline says
+// what they should take, its compare what differs between two runs),
 // [github.com/llmstrata/strata/triage] writes the three tables,
 // [github.com/llmstrata/strata/hostoverhead] judges the host (its hostcompare compares runs),
 // [github.com/llmstrata/strata/perfetto] links, annotates and slices, and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/layer"
@@ -60,4 +61,44 @@ func Example() {
 	// extend: fused_moe_kernel, 28.2 % of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	// decode: fused_moe_kernel, 32.8 % of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	// host bound: YES (confidence medium), at most 1.27 times faster without it
+}
+
+// demoRecording is a small built-in trace. A program of yours names a file, a
+// directory or a pattern instead of reading the standard input.
+func demoRecording() (*strata.Recording, error) {
+	return strata.Open(context.Background(), "-", strata.Options{Stdin: bytes.NewReader(demo.Trace())})
+}
+
+func ExampleOpen() {
+	rec, err := demoRecording() // strata.Open(ctx, "runs/qwen", strata.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, part := range rec.Parts {
+		fmt.Println(part.Trace.Meta().Source, part.Trace.LaneLen(trace.LaneGPU), "GPU activities, health", part.Trace.Health().Status)
+	}
+	fmt.Println(len(rec.NotRead), "files were found beside it and not read")
+	// Output:
+	// torch.profiler 805 GPU activities, health ok
+	// 0 files were found beside it and not read
+}
+
+// Everything at once, what matters most first.
+func ExampleAnalyze() {
+	rec, err := demoRecording()
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := strata.Analyze(context.Background(), rec, strata.ReportOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.0f %% of the GPU time is in passes; host: %s\n", 100*r.Coverage.Share(), r.Verdict.Host)
+	for _, f := range r.Findings[:2] {
+		fmt.Printf("%s: at most %v of each step (%.1f %%)\n", f.Kind, f.PerStep, 100*f.Share)
+	}
+	// Output:
+	// 100 % of the GPU time is in passes; host: YES
+	// host-idle: at most 239.6µs of each step (14.1 %)
+	// host-idle: at most 116.37µs of each step (6.8 %)
 }

@@ -26,8 +26,4 @@
 //   - Files are read, moved and written below [Options].OutputDir only; links
 //     that lead out of it are not followed.
 //   - No key or password is in a result, an error, a note or a file.
-//
-// Answers of servers are read with encoding/json, not with the faster decoder
-// the rest of the module uses for documents: they are small, and they come from
-// the other side of a network.
 package capture

@@ -13,7 +13,8 @@ import (
 var (
 	// ErrUnsupported is wrapped when the server at hand has no such option.
 	ErrUnsupported = server.ErrUnsupported
-	// ErrIncomplete is wrapped by incompleteError.
+	// ErrIncomplete is wrapped when traces did not arrive in time, or not whole;
+	// the error names the ranks and files.
 	ErrIncomplete = errors.New("traces missing or incomplete")
 	// ErrStillRunning is wrapped when the profiler was armed, or may have
 	// been, and could not be stopped.

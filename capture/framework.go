@@ -79,7 +79,7 @@ func pathHint(path string) Framework {
 
 // Detection says which server answers at a URL and how that was found out.
 type Detection struct {
-	// Framework is never FrameworkAuto.
+	// Framework is never "".
 	Framework Framework `json:"framework"`
 	// Evidence is one sentence.
 	Evidence string `json:"evidence"`

@@ -141,7 +141,8 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// Role says which trace of a pair a capture is.
+// Role says which trace of a pair a capture is: "mapping" or "formal", or
+// "single" where there is no pair.
 type Role string
 
 // The roles.

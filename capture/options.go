@@ -41,7 +41,8 @@ func parseWorkload(s string) (Workload, error) {
 // that [Run] leaves beside the traces; triage and profile read it there.
 const serverArgsFile = "server_args.json"
 
-// Stage labels what a trace holds. It is also the name of its folder.
+// Stage labels what a trace holds: prefill, decode or legacy. The first two are
+// also the names of folders.
 type Stage string
 
 // The stages. stageLegacy has no folder of its own.
@@ -213,7 +214,7 @@ type Options struct {
 	Concurrency int
 	// Attach, when positive, profiles the traffic that is there for so long:
 	// nothing is sent but the profiler's requests. The workload is then
-	// WorkloadLegacy.
+	// "legacy".
 	Attach time.Duration
 	// NoRetry leaves a stage whose traces are not valid at that. Otherwise it
 	// is captured once more with what should remove the cause: new prompts, a

@@ -195,6 +195,12 @@ func ExampleLoadRules() {
 	// Output: acme.router
 }
 
+func ExampleRuleset_Facts() {
+	f := classify.Default().Facts("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, int)")
+	fmt.Println(f.Category, f.Collective == classify.AllReduce, f.Short, f.Rule)
+	// Output: communication true cross_device_reduce_1stage comm.allreduce
+}
+
 func ExampleParse() {
 	n := classify.Parse("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)")
 	fmt.Println(n.Function, n.Namespaces, n.Operation, n.Family)

@@ -127,8 +127,8 @@ type Gap struct {
 	Before  string     `json:"before"`           // kernel that ended last
 	After   string     `json:"after"`            // kernel that ended the gap
 	Causes  []GapCause `json:"causes"`           // by time; they add up to NS
-	APIs    []string   `json:"apis,omitempty"`   // calls on the launching thread during the gap, by time, at most maxGapNames
-	Ranges  []string   `json:"ranges,omitempty"` // ranges, ops or frames running during it, by time, at most maxGapNames
+	APIs    []string   `json:"apis,omitempty"`   // calls on the launching thread during the gap, by time, at most five
+	Ranges  []string   `json:"ranges,omitempty"` // ranges, ops or frames running during it, by time, at most five
 }
 
 // GapCause is a part of a gap.

@@ -85,3 +85,31 @@ func ExampleParseStep() {
 	// true sglang prefill 15 15360
 	// true mine decode 12
 }
+
+// A rule of your own cuts the kernels, and everything else (operators, tables,
+// comparisons) follows from it: here each pass is four kernels of two layers.
+func ExampleAssemble() {
+	b := trace.NewBuilder()
+	var ids []trace.EventID
+	for i := range 8 {
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: int64(i) * 1000, Duration: 900, Device: 0, Stream: 7})
+		ids = append(ids, trace.EventID(i))
+	}
+	t := b.Finish()
+	var passes []layer.GivenPass
+	for ; len(ids) > 0; ids = ids[4:] {
+		passes = append(passes, layer.GivenPass{Stage: layer.StageDecode,
+			Layers: []layer.GivenLayer{{Index: 0, Kernels: ids[:2]}, {Index: 1, Kernels: ids[2:4]}}})
+	}
+	a, err := layer.Assemble(context.Background(), t, passes, layer.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range a.Devices[0].Passes {
+		fmt.Println(p.Stage, len(p.Layers), p.Layers[1].Wall, p.Wall())
+	}
+	// Output:
+	// decode 2 1.9µs 3.9µs
+	// decode 2 1.9µs 3.9µs
+}

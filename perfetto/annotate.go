@@ -34,9 +34,10 @@ const annotationPID = 1 << 30
 
 // Annotate writes a copy of the trace file src to dst with tracks added above
 // all others. The original events are copied byte for byte. The copy is
-// compressed as src is; memory does not grow with the file. A truncated
-// file's copy ends after its last whole event, so that viewers open it. When ctx
-// is cancelled dst is not written and the error is ctx's.
+// compressed as its name says (.gz, .zst), else as src is; memory does not grow
+// with the file. A truncated file's copy ends after its last whole event, so that
+// viewers open it. When ctx is cancelled dst is not written and the error is
+// ctx's.
 //
 // A dst that ends in .pftrace is written in Perfetto's own format, in gzip, from
 // the events of t, whatever src is: kernels that overlap on a stream show whole,

@@ -53,9 +53,9 @@ type LayerRange struct {
 	URL         string  `json:"url"`         // opens the UI at the layer; empty where the UI cannot open the trace
 }
 
-// CanOpen reports whether the Perfetto UI reads the file that t was loaded from,
-// and [Annotate] and [Slice] can write copies of it: torch-profiler JSON, not an
-// nsys export.
+// CanOpen reports whether the Perfetto UI reads the file that t was loaded from:
+// any trace but an nsys export. Of an export [Annotate] and [Slice] write copies
+// in Perfetto's own format only (see [FromEvents]).
 func CanOpen(t *trace.Trace) bool { return t.Meta().Source != "nsys" }
 
 // NewMap returns the map of a GPU with the layers of the given pass,

@@ -143,7 +143,7 @@ var (
 		ruleDeltaRule, ruleDeltaGate, ruleCausalConv, ruleQKNorm, ruleMoE, ruleMoEGate, ruleMoEAlign, ruleMoESort)
 )
 
-// Infer picks the profile for a config in the order of pipeline.md §1: non-empty
+// Infer picks the profile for a config, in this order: non-empty
 // compress_ratios is dsv4_csa_hca, a positive kv_lora_rank is dsv3_mla, anything
 // else, a nil config included, is generic. The reason names the field that
 // decided.

@@ -37,7 +37,12 @@ type finder struct {
 	Model string
 }
 
-// FindConfig looks for the config.json of a trace with the default finder.
+// FindConfig looks for the config.json of the model that a trace (file or
+// directory) was recorded from: in the trace's directory and then in each parent,
+// nearest first, a config.json, then what a server_args.json there names as its
+// model, a directory or a hub id that the Hugging Face cache holds. Last, a model
+// of that cache whose name stands in the trace's path is taken. Nothing is
+// fetched. The error wraps [ErrNoConfig] where there is none.
 func FindConfig(tracePath string) (*Found, error) { return (&finder{}).Find(tracePath) }
 
 // maxParents bounds the climb from the trace's directory.

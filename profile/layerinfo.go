@@ -51,7 +51,8 @@ func (m Mixer) String() string {
 // MarshalText writes the String form.
 func (m Mixer) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// FFN is a layer's feed-forward part.
+// FFN is a layer's feed-forward part: "unknown" (the config does not tell),
+// "none", "dense" or "moe". More may be added.
 type FFN uint8
 
 const (

@@ -7,7 +7,7 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// LayerType is the label of a layer in tables and clusters (pipeline.md §2). The
+// LayerType is the label of a layer in tables and clusters. The
 // set is open: a compression ratio without a name of its own is "CR<ratio>".
 type LayerType string
 

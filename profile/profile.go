@@ -45,7 +45,8 @@ func (p *AnchorPosition) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// BaseRules names the category rules that follow a profile's own.
+// BaseRules names the category rules that follow a profile's own: "universal",
+// "rich" (all of package classify) or "none".
 type BaseRules string
 
 const (
@@ -59,7 +60,8 @@ const (
 	baseNone BaseRules = "none"
 )
 
-// BaseRenames names the rename rules that follow a profile's own.
+// BaseRenames names the rename rules that follow a profile's own: "standard" or
+// "none", with which names are only cut.
 type BaseRenames string
 
 const (
@@ -110,7 +112,7 @@ type ModelProfile struct {
 }
 
 // AutoAnchorMin is how many kernels must contain an auto anchor before it is
-// taken (pipeline.md §4; the reference's constant).
+// taken; the published script has the same number.
 const AutoAnchorMin = 4
 
 const (

@@ -96,7 +96,7 @@ var universalRules = []RuleSpec{
 	{Key: "radixsort", Label: "RadixSort", Patterns: []string{"RadixSort"}},
 }
 
-// The own rules of the DeepSeek profiles (pipeline.md §3), each written once.
+// The own rules of the DeepSeek profiles, each written once.
 var (
 	ruleMLA          = RuleSpec{Key: "mla", Label: "★ MLA Attention", Patterns: []string{"flash_fwd_splitkv_mla"}}
 	ruleMoE          = RuleSpec{Key: "moe", Label: "★ MoE Fused", Patterns: []string{"fused_moe_kernel"}}
@@ -152,7 +152,7 @@ type Rename struct {
 }
 
 // maxDisplay is the longest display name in code points; a longer one keeps 77
-// of them and "..." (pipeline.md §3).
+// of them and "...", as the published scripts do.
 const maxDisplay = 80
 
 // DisplayName shortens a kernel's name for tables: the profile's own renames,

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ArchSummary is what a reader wants to know of a model before its layers
-// (pipeline.md §7.2). Parts the model does not have are nil.
+// ArchSummary is what a reader wants to know of a model before its layers.
+// Parts the model does not have are nil.
 type ArchSummary struct {
 	Model      string `json:"model"`                  // best name the config has
 	ModelType  string `json:"model_type,omitempty"`   // model_type

@@ -30,10 +30,10 @@ type EventData struct {
 	Shape       string        // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
 	Domain      string        // NVTX domain
 	Args        []byte        // raw args object, copied
-	Bytes       int64
-	Value       float64 // of a counter
-	Unfinished  bool    // activity: it was running when recording stopped, Duration is a guess
-	Open        bool    // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
+	Bytes       int64         // of a copy or set
+	Value       float64       // of a counter
+	Unfinished  bool          // activity: it was running when recording stopped, Duration is a guess
+	Open        bool          // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
 }
 
 // ProcessRef names a process. Scope separates correlation ids: two processes

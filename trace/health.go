@@ -101,7 +101,7 @@ type Loss struct {
 	Bytes   int64      `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
 	OfBytes int64      `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
 	Offsets []int64    `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
-	Detail  string     `json:"detail,omitempty"`
+	Detail  string     `json:"detail,omitempty"`   // which, in words; "" where the offsets say it
 }
 
 // maxLossOffsets bounds how many offsets a Loss lists; the count is exact.

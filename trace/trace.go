@@ -218,7 +218,8 @@ func (t *Trace) Epoch() (time.Time, bool) {
 	return time.Unix(0, ns).UTC(), true
 }
 
-// Window returns the start of the first and the end of the last stored event.
+// Window returns the start of the first and the end of the last stored event, 0
+// and 0 where none is stored.
 func (t *Trace) Window() (start, end Time) { return t.first, t.last }
 
 // Counts returns how often each phase and category occurred in the file,

@@ -23,7 +23,7 @@
 //
 // GPU time of a row is the sum of its launches; the busy time of a stage is a
 // union of intervals, never a sum. A trace shows what overlapped, not what may
-// legally overlap: the overlap table ranks places to look at, and dependency
-// risk is a guess from neighbours on the same stream. A split chain is evidence
-// that a known fusion was not used, not that it applies to this model.
+// legally overlap: the overlap table ranks places to look at, by a bound of what
+// they can win. A split chain is evidence that a known fusion was not used, not
+// that it applies to this model.
 package triage

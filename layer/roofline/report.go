@@ -12,7 +12,9 @@ import (
 // Schema is the schema of a [Report] as JSON.
 const Schema = "strata.light/1"
 
-// Bound is what limits an operator at its floor.
+// Bound is what limits an operator at its floor: "compute" (arithmetic),
+// "memory" (weights and cache), "link" (bytes between GPUs), "latency" (as short
+// as this GPU's smallest kernels), or "" where nothing is known to limit it.
 type Bound string
 
 // The bounds. More may be added.

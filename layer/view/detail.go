@@ -148,7 +148,7 @@ type KernelRow struct {
 	// SourceConfidence says how sure CPUOp, Module and InputDims are: 1 for the kernel's own launch, less when they were
 	// carried over from an eager twin, 0 when there are none.
 	SourceConfidence float64 `json:"source_confidence,omitempty"`
-	// ModelLine is the line of the model that the kernel comes from, see [ModelLine].
+	// ModelLine is the line of the model that the kernel comes from, see [layer.ModelLine].
 	ModelLine string `json:"model_line,omitempty"`
 	// Operator is the part of the model that the kernel computes, Part how it serves it, OperatorConfidence how sure that is.
 	Operator           profile.Operator `json:"operator"`

@@ -13,7 +13,7 @@ import (
 )
 
 // Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
-// Its field names are fixed by the command-line specification; seconds are since the trace's first event.
+// Its field names are those of the published scripts as far as these have them; seconds are since the trace's first event.
 type Timeline struct {
 	Schema         string           `json:"schema"` // "strata.timeline/1"
 	Trace          string           `json:"trace"`
@@ -154,7 +154,7 @@ const (
 	detailSchema   = "strata.breakdown/1"
 )
 
-// NewTimeline makes the document for pass p; p None takes the steady pass. The error wraps [ErrRange].
+// NewTimeline makes the document for pass p; p None takes the steady pass. The error wraps [layer.ErrRange].
 func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 	t := &Timeline{Schema: timelineSchema, Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name, Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
 		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),

@@ -11,6 +11,8 @@
 //	                                               operators become ops
 //	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION            sync events
 //	CUPTI_ACTIVITY_KIND_OVERHEAD, PROFILER_OVERHEAD overhead
+//	OSRT_API, SCHED_EVENTS, COMPOSITE_EVENTS       calls of the system, times off the CPU, samples
+//	DIAGNOSTIC_EVENT                               losses, where the recorder says that it lost events
 //
 // A launch and its activities are joined on process and correlationId, since
 // ranks count their correlations separately.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -23,4 +24,27 @@ func ExampleRead() {
 		fmt.Println(e.Kind(), e.Name(), e.Duration())
 	}
 	// Output: runtime cudaLaunchKernel 5µs
+}
+
+// Any trace can be written as a .pftrace; read again, it has the same events.
+func ExampleWrite() {
+	ctx := context.Background()
+	t, err := trace.Read(ctx, bytes.NewReader(demo.Trace()), trace.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var file bytes.Buffer
+	n, err := pftrace.Write(ctx, &file, t, pftrace.WriteOptions{Keep: func(e trace.Event) bool { return e.Lane() == trace.LaneGPU }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	again, err := pftrace.Read(ctx, &file, trace.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(n == int64(t.LaneLen(trace.LaneGPU)), again.LaneLen(trace.LaneGPU) == t.LaneLen(trace.LaneGPU))
+	// Output: true true
 }

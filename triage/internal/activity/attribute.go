@@ -78,8 +78,8 @@ func (x *siteIndex) exact(kernel int32, stage int8) []SiteTime {
 	return x.any[kernel]
 }
 
-// similar returns the sites of the kernel whose name is nearest by the rules of
-// triage.md §2, nil where none is near.
+// similar returns the sites of the kernel whose name is nearest, nil where none
+// is near.
 func (x *siteIndex) similar(p *Pool, kernel int32) []SiteTime {
 	if len(x.any) == 0 {
 		return nil
