@@ -307,14 +307,6 @@ func (p *reportPart) kind(pass int) passKind {
 	return passKind{f.Stage, f.Model}
 }
 
-// model names the model of a pass where the trace shows several, else "".
-func (p *reportPart) model(pass int) string {
-	if len(p.d.Models) < 2 {
-		return ""
-	}
-	return p.d.Models[p.d.Passes[pass].Model].Title()
-}
-
 // choose takes one pass of each kind: the steady one, elsewhere the whole pass
 // of median length, or the longest where all are cut.
 func (p *reportPart) choose() {
@@ -355,9 +347,10 @@ func (p *reportPart) steps(stage layer.Stage) (n int, wall time.Duration) {
 	return p.count(func(f *layer.ForwardPass) bool { return stage == "" || f.Stage == stage })
 }
 
-// alike returns how many passes are of the kind of one, and how long they take.
-func (p *reportPart) alike(pass int) (n int, wall time.Duration) {
-	return p.count(func(f *layer.ForwardPass) bool { return p.kind(f.Index) == p.kind(pass) })
+// alike returns how long the passes of the kind of one take.
+func (p *reportPart) alike(pass int) (wall time.Duration) {
+	_, wall = p.count(func(f *layer.ForwardPass) bool { return p.kind(f.Index) == p.kind(pass) })
+	return wall
 }
 
 // count returns how many passes are chosen, and how long they take.
@@ -416,7 +409,7 @@ func (r *Report) addTrace(i int, p *reportPart) {
 		r.Verdict.Wall += p.wall[n]
 		r.Verdict.Idle += p.idle[n]
 		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch, Tokens: f.Tokens, Start: f.Start,
-			Wall: p.wall[n], Idle: p.idle[n], Layers: len(f.Layers), Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.model(n), Note: f.Note})
+			Wall: p.wall[n], Idle: p.idle[n], Layers: len(f.Layers), Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note})
 	}
 }
 

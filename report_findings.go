@@ -228,20 +228,19 @@ func (r *Report) addLargest() {
 			continue
 		}
 		p := r.parts[row.Trace]
-		f := Finding{Kind: "largest-operator", PerStep: row.Time, Stage: row.Stage, Takes: true, Text: row.Operator,
+		f := Finding{Kind: "largest-operator", PerStep: row.Time, Takes: true, Text: row.Operator,
 			Where: fmt.Sprintf("pass %d, %d kernels of %d layers, the longest %s", row.Pass, row.Kernels, row.Layers, table.Cut(table.Clean(row.Kernel), longestName)),
 			Next:  command("light", p, "--config", "config.json")}
 		if row.LayerType != onlyLayers && row.LayerType != outsideLayers {
 			f.Text += " of " + row.LayerType + " layers"
 		}
-		if m := p.model(row.Pass); m != "" {
+		if m := p.d.ModelOf(row.Pass); m != "" {
 			f.Text += " of " + m
 		}
 		if r.isLargest(i) {
 			f.Text, f.Do = f.Text+" takes most", "name the model's config.json to hear how far it is from what the GPU can do"
 		}
-		n, wall := p.alike(row.Pass)
-		r.addOf(n, wall, f)
+		r.addOf(p, row.Pass, f)
 	}
 }
 

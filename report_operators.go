@@ -79,7 +79,6 @@ func (r *Report) addRecoverable(p *reportPart, light *roofline.Report) {
 	if light.Steady < 0 || light.Steady >= len(p.d.Passes) {
 		return
 	}
-	stage := p.d.Passes[light.Steady].Stage
 	for _, it := range light.Recoverable {
 		if it.Kernel == "" {
 			continue // idle time: the ledger of causes tells it
@@ -88,29 +87,35 @@ func (r *Report) addRecoverable(p *reportPart, light *roofline.Report) {
 		if it.What == "small operators" {
 			kind = "small-kernels"
 		}
-		r.add(p, stage, Finding{Kind: kind, Text: fmt.Sprintf("%s: %s", it.What, it.Why), PerStep: it.Time,
+		r.addOf(p, light.Steady, Finding{Kind: kind, Text: fmt.Sprintf("%s: %s", it.What, it.Why), PerStep: it.Time,
 			Where: fmt.Sprintf("pass %d, %s, the longest %s", light.Steady, it.Place, table.Cut(table.Clean(it.Kernel), longestName)), Do: "", Next: command("light", p)})
 	}
 }
 
-// add appends a finding with a size, of a stage of a part.
+// add appends a finding with a size, of all steps of a stage of a part.
 func (r *Report) add(p *reportPart, stage layer.Stage, f Finding) {
-	f.Stage = stage
 	n, wall := p.steps(stage)
-	r.addOf(n, wall, f)
-}
-
-// addOf appends a finding with a size, of n steps that take so long.
-func (r *Report) addOf(n int, wall time.Duration, f Finding) {
-	if n == 0 || f.PerStep <= 0 {
+	if n == 0 {
 		return
 	}
-	f.total = f.PerStep * time.Duration(n)
+	f.Stage, f.total = stage, f.PerStep*time.Duration(n)
 	f.Share = ratio(f.total, wall)
-	if f.Share > 1 {
-		return // one pass stands badly for the others: nothing costs more than all of them take
+	r.keep(f)
+}
+
+// addOf appends a finding with the size it has in one pass, which stands for those of its kind: they lose the same share. Passes that the
+// window cuts run a part of it, so that their number would say too much.
+func (r *Report) addOf(p *reportPart, pass int, f Finding) {
+	f.Stage, f.Share = p.d.Passes[pass].Stage, ratio(f.PerStep, p.wall[pass])
+	f.total = time.Duration(f.Share * float64(p.alike(pass)))
+	r.keep(f)
+}
+
+// keep appends a finding with a size. Nothing costs more than all steps take: where one seems to, a pass stood badly for the others.
+func (r *Report) keep(f Finding) {
+	if f.PerStep > 0 && f.Share <= 1 {
+		r.Findings = append(r.Findings, f)
 	}
-	r.Findings = append(r.Findings, f)
 }
 
 // command is the next command of a finding in one trace.

@@ -186,6 +186,35 @@ func TestReportOfSeveralModels(t *testing.T) {
 	}
 }
 
+// TestSharesOfCutPasses: a pass that the window cuts runs a part of its operators; a finding's share is the table's all the same.
+func TestSharesOfCutPasses(t *testing.T) {
+	prefill := gen.Pass{Prefills: 1, Tokens: 2048}
+	var b bytes.Buffer
+	c := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{prefill, prefill}, CutAtEnd: 0.4}
+	if err := gen.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cut.json")
+	writeFile(t, path, b.String())
+	r := reported(t, path, strata.ReportOptions{})
+	if len(r.Passes) != 2 || r.Passes[1].Layers >= r.Passes[0].Layers {
+		t.Fatalf("passes %+v, want the second one shorter", r.Passes)
+	}
+	told := 0
+	for _, f := range r.Findings {
+		for _, o := range r.Operators {
+			if f.Kind == "largest-operator" && o.Time == f.PerStep {
+				if told++; f.Share != o.Share {
+					t.Errorf("%s: %.4f of the step, and the table says %.4f", f.Text, f.Share, o.Share)
+				}
+			}
+		}
+	}
+	if told == 0 {
+		t.Error("no operator is told")
+	}
+}
+
 // TestReportAndHostCountTheSameSteps: the report's time of the steps is the host verdict's, so that its findings are shares of one whole, and the
 // largest cause of idle time is among them. What a host does between short steps is the steps', too.
 func TestReportAndHostCountTheSameSteps(t *testing.T) {

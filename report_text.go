@@ -327,7 +327,7 @@ func (p *printer) operators(r *Report) {
 
 func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	where := fmt.Sprintf("Operators of pass %d, %s", rows[0].Pass, stageName(rows[0].Stage))
-	if m := r.parts[rows[0].Trace].model(rows[0].Pass); m != "" {
+	if m := r.parts[rows[0].Trace].d.ModelOf(rows[0].Pass); m != "" {
 		where += ", " + m
 	}
 	if len(r.Traces) > 1 {

@@ -37,6 +37,18 @@ func (m Model) Title() string {
 	return m.Name
 }
 
+// ModelOf is the title of the model of a pass where a GPU runs several, drafts aside: their passes have a stage of their own. It is ""
+// where one model runs, and nothing is to be told apart.
+func (a *Device) ModelOf(pass int) string {
+	if !a.severalModels() {
+		return ""
+	}
+	return a.Models[a.Passes[pass].Model].Title()
+}
+
+// severalModels says whether more than one model runs that is no draft: drafts are last.
+func (a *Device) severalModels() bool { return len(a.Models) > 1 && !a.Models[1].Draft }
+
 // listModels makes the list of models and says which pass is of which: the one with most GPU time first, drafts last.
 func (a *Device) listModels(w *work, results []ladder.Result) {
 	type key struct {
@@ -88,7 +100,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	for p := range of {
 		a.Passes[p].Model = place[of[p]]
 	}
-	if len(parts) > 1 {
+	if a.severalModels() {
 		a.Notes = append(a.Notes, "several models run; of the GPU time: "+strings.Join(parts, ", "))
 	}
 }

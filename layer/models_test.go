@@ -2,6 +2,8 @@ package layer_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +78,75 @@ func inTurn(t *testing.T, runs ...gen.Config) *trace.Trace {
 		t.Fatal(err)
 	}
 	tr, err := trace.Read(t.Context(), &b, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestCutPassIsOfItsModel: a profiler that starts within a pass has seen no module frame of it. Its layers are those of the model that runs
+// behind it, so it is no second model; a draft is one, but is told apart by its stage.
+func TestCutPassIsOfItsModel(t *testing.T) {
+	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
+	for name, tr := range map[string]*trace.Trace{"generated": withoutFirstFrames(t, model, model), "real": open(t, "hf-qwen1.5-0.5b-eager-h100.json.gz")} {
+		d := analyze(t, tr, layer.Options{})
+		if len(d.Passes) != 2 || len(d.Models) != 1 || d.Models[0].Passes != 2 || d.Models[0].NumLayers != 24 || d.Models[0].Title() == "unnamed model" || strings.Contains(strings.Join(d.Notes, "\n"), "several models") {
+			t.Errorf("%s: %d passes, models %+v, notes %q; want two passes of one model", name, len(d.Passes), d.Models, d.Notes)
+			continue
+		}
+		if p := &d.Passes[0]; p.Partial != layer.CutAtStart || len(p.Layers) == 0 || d.ModelOf(0) != "" {
+			t.Errorf("%s: pass 0 is cut %q with %d layers, of model %q", name, p.Partial, len(p.Layers), d.ModelOf(0))
+		}
+	}
+	drafts, _ := interleaved(t, []gen.Arch{{Layers: gen.Uniform(32, gen.Layer{}), Hidden: 4096}, {Layers: gen.Uniform(1, gen.Layer{}), Hidden: 4096}}, []int{0, 1, 1, 0, 1, 1, 0, 1, 1})
+	if d := analyze(t, drafts, layer.Options{NumLayers: 32}); len(d.Models) != 2 || !d.Models[1].Draft || d.ModelOf(0) != "" || d.ModelOf(1) != "" {
+		t.Errorf("a model and its draft are %+v, told apart as %q and %q", d.Models, d.ModelOf(0), d.ModelOf(1))
+	}
+}
+
+// withoutFirstFrames is a trace of runs in turn, whose window begins in the middle of what the GPU does for the first one: nothing of the
+// host is in it before the second one's first module frame.
+func withoutFirstFrames(t *testing.T, runs ...gen.Config) *trace.Trace {
+	t.Helper()
+	var b bytes.Buffer
+	if err := gen.WriteInTurn(&b, time.Second, runs...); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Events []map[string]any `json:"traceEvents"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var roots, kernels []float64
+	for _, e := range doc.Events {
+		ts, _ := e["ts"].(float64)
+		if name, _ := e["name"].(string); strings.Contains(name, "nn.Module: LlamaForCausalLM") {
+			roots = append(roots, ts)
+		}
+		if e["cat"] == "kernel" {
+			kernels = append(kernels, ts)
+		}
+	}
+	slices.Sort(roots)
+	slices.Sort(kernels)
+	if len(roots) != 2 {
+		t.Fatalf("%d outermost frames", len(roots))
+	}
+	doc.Events = slices.DeleteFunc(doc.Events, func(e map[string]any) bool {
+		from := roots[1]
+		switch e["cat"] {
+		case "kernel", "gpu_memcpy", "gpu_memset":
+			from = kernels[len(kernels)/4]
+		}
+		ts, ok := e["ts"].(float64)
+		return ok && ts < from
+	})
+	data, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,9 @@ func summarise(a *layer.Device, t *Timeline) string {
 	}
 	c := t.Clusters[best]
 	var b strings.Builder
-	if m := a.Models[a.Passes[t.FwdPass].Model]; hasSeveralModels(a.Models) && a.Time > 0 {
-		fmt.Fprintf(&b, "%s, %.0f %% of the GPU time; in one of its %d passes: ", m.Title(), 100*float64(m.Time)/float64(a.Time), m.Passes)
+	if title := a.ModelOf(t.FwdPass); title != "" && a.Time > 0 {
+		m := &a.Models[a.Passes[t.FwdPass].Model]
+		fmt.Fprintf(&b, "%s, %.0f %% of the GPU time; in one of its %d passes: ", title, 100*float64(m.Time)/float64(a.Time), m.Passes)
 	}
 	fmt.Fprintf(&b, "bottleneck: %s layers, %d of %d", variantName(c.Type, c.Variant), c.Count, len(t.Layers))
 	if total > 0 {
@@ -52,17 +53,6 @@ func summarise(a *layer.Device, t *Timeline) string {
 		fmt.Fprintf(&b, "; %.0f %% of a layer's wall time has no kernel running", 100*idle/c.AvgWallMS)
 	}
 	return b.String()
-}
-
-// hasSeveralModels says whether several models run beside drafts of them.
-func hasSeveralModels(models []layer.Model) bool {
-	n := 0
-	for i := range models {
-		if !models[i].Draft {
-			n++
-		}
-	}
-	return n > 1
 }
 
 // topGroup is the column, or the category that no column shows, with the largest share.

@@ -247,8 +247,8 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	if len(fp.Layers) > 0 {
 		r.FirstLayerMS = millis(fp.Layers[0].Wall)
 	}
-	if hasSeveralModels(a.Models) {
-		r.Note = join(a.Models[fp.Model].Title(), r.Note)
+	if model := a.ModelOf(fp.Index); model != "" {
+		r.Note = join(model, r.Note)
 	}
 	if st := &a.Steady; fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1 {
 		r.Note = join("steady", r.Note)

@@ -94,7 +94,7 @@ func (w *Work) assignWhole(results []Result, m *Model) {
 
 // assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
 func (w *Work) assignCut(results []Result, n int) {
-	if whole, _ := bestWhole(results, nil); whole == nil {
+	if bestWhole(results, nil) == nil {
 		for p := range results {
 			if r := &results[p]; r.LayerEvidence == "none" && !r.Draft && (p == 0 || p == len(results)-1) {
 				if !w.byFragment(r, n) && w.byRepeats(r, n) {
@@ -113,7 +113,7 @@ func (w *Work) assignCut(results []Result, n int) {
 		if w.Ended() != nil {
 			return
 		}
-		whole, _ := bestWhole(results, r.Seq)
+		whole := bestWhole(results, r.Seq)
 		if r.Cut != Uncut {
 			w.byReference(r, whole, n)
 			continue
@@ -152,11 +152,11 @@ func (w *Work) doubtEdges(results []Result, n int) {
 			continue
 		}
 		others := slices.Delete(slices.Clone(results), p, p+1)
-		whole, length := bestWhole(others, r.Seq)
-		if whole == nil || !Params.Shorter(r.Seq.Len(), length) {
+		whole := bestWhole(others, r.Seq)
+		if whole == nil || !Params.Shorter(r.Seq.Len(), whole.Seq.Len()) {
 			continue
 		}
-		if f, ok := Params.Fit(r.Seq, whole, n, cut.ends()); ok && f.Layers() < n {
+		if f, ok := Params.Fit(r.Seq, whole.st, n, cut.ends()); ok && f.Layers() < n {
 			r.Cut = cut
 			w.byFitted(r, f, "repeat", Params.ConfidenceReference)
 		}
@@ -219,10 +219,9 @@ func (w *Work) shadow(r *Result, m *Model) {
 	}
 }
 
-// bestWhole returns the cut of the whole pass that is the best reference for s: the one with most of its kernels, as prefill and
-// decode may have none in common, then the one whose layers are surest, then the earliest. It is nil where no pass is whole.
-func bestWhole(results []Result, s *Sequence) (c *segment.Cut, length int) {
-	var best *Result
+// bestWhole returns the whole pass that is the best reference for s: the one with most of its kernels, as prefill and decode may have
+// none in common, then the one whose layers are surest, then the earliest. It is nil where no pass is whole.
+func bestWhole(results []Result, s *Sequence) (best *Result) {
 	most := -1
 	var memo segment.Memo[int]
 	for p := range results {
@@ -235,10 +234,7 @@ func bestWhole(results []Result, s *Sequence) (c *segment.Cut, length int) {
 			best, most = r, n
 		}
 	}
-	if best == nil {
-		return nil, 0
-	}
-	return best.st, best.Seq.Len()
+	return best
 }
 
 // layersByAnchors is N where nothing says it: the most frequent number of anchors per pass, by blocks.
@@ -276,7 +272,7 @@ func voteLayers(results []Result) int {
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
 func (w *Work) addLoose(results []Result, m *Model) []Result {
-	if whole, _ := bestWhole(results, nil); m.Layers < 2 || whole == nil {
+	if m.Layers < 2 || bestWhole(results, nil) == nil {
 		return results
 	}
 	spans := make([]Span, len(results))
@@ -296,7 +292,8 @@ func (w *Work) addLoose(results []Result, m *Model) []Result {
 			continue // between passes: batch preparation and sampling that no mark covers
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: Params.ConfidenceLoose, Cut: cut})
-		if whole, _ := bestWhole(results[:len(spans)], r.Seq); w.byReference(&r, whole, m.Layers) {
+		whole := bestWhole(results[:len(spans)], r.Seq)
+		if r.Model = whole.Model; w.byReference(&r, whole, m.Layers) { // its layers are the model's
 			results = append(results, r)
 			added = true
 		}

@@ -241,11 +241,11 @@ func (w *Work) byRepeats(r *Result, n int) bool {
 
 // byReference finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass. Layers are
 // numbered from the end when the start is missing.
-func (w *Work) byReference(r *Result, whole *segment.Cut, n int) bool {
+func (w *Work) byReference(r, whole *Result, n int) bool {
 	if whole == nil {
 		return false
 	}
-	f, ok := Params.Fit(r.Seq, whole, n, r.Cut.ends())
+	f, ok := Params.Fit(r.Seq, whole.st, n, r.Cut.ends())
 	if !ok {
 		return false
 	}

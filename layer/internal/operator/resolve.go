@@ -197,8 +197,9 @@ func (w *work) serve() {
 		}
 		f := w.found[owner]
 		f.Part = part
-		if part == Copy && owner > i && f.Operator == opname.Embed {
-			f.Operator = opname.Prepare // inputs on their way to the GPU
+		own := w.pass.Kernels[i].Layer
+		if part == Copy && owner > i && (f.Operator == opname.Embed || own < 0 && w.pass.Kernels[owner].Layer >= 0) {
+			f.Operator, f.Layer = opname.Prepare, own // inputs on their way to the GPU, to the first layer
 		}
 		if part == Copy {
 			f.Confidence = min(f.Confidence, w.p.ByWeak)
