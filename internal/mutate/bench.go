@@ -240,9 +240,9 @@ func (b *bench) survey(ctx context.Context, skip string, mutants int) error {
 		}
 		notes := filepath.Join(b.dir, "notes")
 		os.Remove(notes)
-		_, err := b.test(ctx, l, []string{"MUTANT_NOTES=" + notes}, "-test.skip", skip)
+		out, err := b.test(ctx, l, []string{"MUTANT_NOTES=" + notes}, "-test.skip", skip)
 		if err != nil {
-			return fmt.Errorf("%s: its tests fail without any change: %w", l.ImportPath, err)
+			return fmt.Errorf("%s: %s fails without any change: %w", l.ImportPath, failed(out), err)
 		}
 		data, err := os.ReadFile(notes)
 		if err != nil {

@@ -1,0 +1,179 @@
+package document_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/profile/internal/document"
+)
+
+// TestSizeOfDocuments: one of exactly the limit is read, a longer one refused.
+func TestSizeOfDocuments(t *testing.T) {
+	if document.MaxBytes != 4*1024*1024 {
+		t.Errorf("limit %d, want 4 MiB", document.MaxBytes)
+	}
+	for more, want := range map[int]bool{0: true, 1: false} {
+		data, err := document.Read("x", strings.NewReader(strings.Repeat(" ", document.MaxBytes+more)))
+		if (err == nil) != want || want && len(data) != document.MaxBytes || !want && !errors.Is(err, document.ErrLimit) {
+			t.Errorf("%d bytes beyond the limit: %d bytes, %v", more, len(data), err)
+		}
+	}
+}
+
+func TestDepthOfDocuments(t *testing.T) {
+	nested := func(n int, open, end string) string {
+		return `{"a":` + strings.Repeat(open, n) + strings.Repeat(end, n) + `}`
+	}
+	for n, want := range map[int]bool{63: true, 64: false} {
+		for _, text := range []string{nested(n, "[", "]"), strings.Replace(nested(n, `{"a":`, "}"), `{"a":}`, "{}", 1)} {
+			if _, err := document.Parse("x", []byte(text)); (err == nil) != want {
+				t.Errorf("%d brackets inside the outermost: %v", n, err)
+			}
+		}
+	}
+	wide := `{"a":[` + strings.TrimSuffix(strings.Repeat("[],", 100), ",") + `],"b":"` + strings.Repeat("[", 100) + `","c":"\"` + strings.Repeat("{", 100) + `"}`
+	if _, err := document.Parse("x", []byte(wide)); err != nil {
+		t.Errorf("lists beside each other, and brackets in strings: %v", err)
+	}
+}
+
+// TestPythonNumbers: NaN is 0, infinities are null, in strings they stay.
+func TestPythonNumbers(t *testing.T) {
+	o, err := document.Parse("x", []byte("\xef\xbb\xbf"+` {"n":NaN,"i":Infinity,"m":-Infinity,"s":"NaN","v":-3,"l":[NaN,NaN],"k":"\"NaN"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]string{"n": "0", "i": "null", "m": "null", "s": `"NaN"`, "v": "-3", "k": `"\"NaN"`} {
+		if got := strings.TrimSpace(string(o.Fields[field])); got != want {
+			t.Errorf("%s is %s, want %s", field, got, want)
+		}
+	}
+	if v, ok, err := o.Ints("l", 0, 1); fmt.Sprint(v, ok, err) != "[0 0] true <nil>" {
+		t.Errorf("list of NaN: %v, %v, %v", v, ok, err)
+	}
+	for text, want := range map[string]string{"": "empty", " ": "empty", "[]": `starts with '['`, `{"a":}`: "offset 6", `{"a":Nan}`: "offset 6", `{"a":"x`: "offset"} {
+		if _, err := document.Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestWholeNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		"3": "3", "2": "out", "10": "10", "11": "out", "4.0": "4", "4.5": "no", "1e1": "10", `"4"`: "no", "null": "no", "[]": "no", "1e400": "out", " 5 ": "5",
+	} {
+		n, err := document.Whole([]byte(text), 3, 10)
+		got := fmt.Sprint(n)
+		if errors.Is(err, document.ErrLimit) {
+			got = "out"
+		} else if err != nil {
+			got = "no"
+		}
+		if got != want {
+			t.Errorf("%s: %s (%v), want %s", text, got, err, want)
+		}
+	}
+	// 2⁵³ is the last float that names one whole number.
+	for text, want := range map[string]bool{"9007199254740992.0": true, "9007199254740994.0": false, "-9007199254740992.0": true, "-9007199254740994.0": false} {
+		if _, err := document.Whole([]byte(text), -1<<62, 1<<62); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	o, err := document.Parse("x", []byte(`{"t":true,"f":false,"n":null,"s":"v","i":7,"l":["a","b"],"m":[1,2],"o":{"i":8},"b":[1,9]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]string{"t": "bool", "n": "null", "s": "string", "i": "number", "l": "list", "o": "object", "missing": "null"} {
+		if got := document.KindOf(o.Fields[field]); got != want {
+			t.Errorf("%s is a %s, want %s", field, got, want)
+		}
+	}
+	for field, want := range map[string]string{"t": "true true <nil>", "f": "false true <nil>", "n": "false false <nil>", "missing": "false false <nil>"} {
+		v, ok, err := o.Flag(field)
+		if got := fmt.Sprint(v, ok, err); got != want {
+			t.Errorf("flag %s: %s, want %s", field, got, want)
+		}
+	}
+	if _, _, err := o.Flag("i"); err == nil {
+		t.Error("a number is a flag")
+	}
+	if v, ok, err := o.Integer("i", 7, 7); fmt.Sprint(v, ok, err) != "7 true <nil>" {
+		t.Errorf("7 is %v, %v, %v", v, ok, err)
+	}
+	if v, ok, err := o.Integer("n", 1, 7); fmt.Sprint(v, ok, err) != "0 false <nil>" {
+		t.Errorf("null is %v, %v, %v", v, ok, err)
+	}
+	if v, ok, err := o.Strings("l"); fmt.Sprint(v, ok, err) != "[a b] true <nil>" {
+		t.Errorf("list: %v, %v, %v", v, ok, err)
+	}
+	for _, field := range []string{"m", "i"} {
+		if _, _, err := o.Strings(field); err == nil {
+			t.Errorf("%s is a list of strings", field)
+		}
+	}
+	if _, _, err := o.Ints("b", 0, 8); err == nil || !strings.Contains(err.Error(), "b[1]") {
+		t.Errorf("%v, want the place of the number that is too large", err)
+	}
+	if s, err := o.Text("s"); s != "v" || err != nil {
+		t.Errorf("text %q, %v", s, err)
+	}
+	if s, err := o.Text("n"); s != "" || err != nil {
+		t.Errorf("text %q, %v", s, err)
+	}
+	c, ok, err := o.Child("o")
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if _, _, err := c.Integer("i", 9, 9); err == nil || !strings.Contains(err.Error(), "o.i") {
+		t.Errorf("%v, want the path of the field", err)
+	}
+	if _, _, err := o.Child("s"); err == nil {
+		t.Error("a string is an object")
+	}
+	if err := c.Only([]string{"i"}); err != nil {
+		t.Error(err)
+	}
+	if err := o.Only([]string{"t", "f"}); err == nil || !strings.Contains(err.Error(), "b") {
+		t.Errorf("%v, want the first field that is not known", err)
+	}
+}
+
+func TestExcerpts(t *testing.T) {
+	for n, want := range map[int]int{39: 39, 40: 40, 41: 40} {
+		got := []rune(document.Excerpt([]byte(strings.Repeat("ä", n))))
+		if len(got) != want || (string(got[len(got)-3:]) == "...") != (n > 40) {
+			t.Errorf("%d letters: %s", n, string(got))
+		}
+	}
+	if document.Article("object") != "an object" || document.Article("list") != "a list" {
+		t.Error("articles")
+	}
+}
+
+func TestRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := document.OpenRegular("x", path); err != nil {
+		t.Error(err)
+	} else {
+		f.Close()
+	}
+	for _, p := range []string{dir, path + "y"} {
+		if _, err := document.OpenRegular("x", p); err == nil || strings.Count(err.Error(), p) != 1 {
+			t.Errorf("%v, want a refusal that names %s once", err, p)
+		}
+	}
+	if document.IsDir(path) || !document.IsDir(dir) || document.IsDir(path+"y") {
+		t.Error("a directory is one")
+	}
+}
