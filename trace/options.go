@@ -43,8 +43,8 @@ type Options struct {
 	// all of it is read. The calls come one after the other, from different
 	// goroutines, and the load waits for each. Nil: none.
 	Progress func(Progress)
-	// Concurrency is how many goroutines scan; one more reads and
-	// decompresses. The result does not depend on it. Zero: GOMAXPROCS, and
+	// Concurrency is how many goroutines scan, and take turns at reading and
+	// decompressing. The result does not depend on it. Zero: GOMAXPROCS, and
 	// never more than 8.
 	Concurrency int
 	// FilesInFlight is how many files [OpenFiles] loads at a time. Zero:

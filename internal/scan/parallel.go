@@ -6,8 +6,13 @@ import (
 	"sync"
 )
 
-// NOTE: how Parallel works. One goroutine reads and cuts the stream into
-// segments. Workers take segments and scan each on the guess that the scan stands
+// NOTE: how Parallel works. Workers take turns at reading: one of them reads the
+// stream and cuts it into segments. It gives each to a worker that waits for one;
+// when all are busy it lets go of the stream, for whoever is done first, and scans
+// the segment itself, which its processor's cache then still holds. So reading,
+// which may be decompression, never waits for scanning, nor does a processor idle.
+//
+// A segment is scanned on the guess that the scan stands
 // behind a comma between two events where the segment begins. Results are then
 // taken in stream order by whichever worker finds the next one ready. If the
 // machine of record does stand there, with nothing left over, the guess was
@@ -48,10 +53,12 @@ type parallel struct {
 	ctx  context.Context
 	stop context.CancelFunc
 
-	segs chan segment
-	bufs chan []byte
+	turn  chan *segmenter // the stream, while nobody reads
+	segs  chan segment    // to workers that wait; closed at the end
+	slots chan struct{}   // a segment each that may be read
 
 	mu         sync.Mutex
+	bufs       [][]byte  // free ones, that used last in front of all others
 	free       [][]Shard // by worker
 	ready      map[int]*outcome
 	nextSeq    int
@@ -67,8 +74,8 @@ type parallel struct {
 	end   bool
 }
 
-// Parallel scans r with cfg.Workers goroutines and one that reads, and hands
-// the events to sink. The error is that of the reader, of the sink, of ctx, or a
+// Parallel scans r with cfg.Workers goroutines, which take turns at reading it, and
+// hands the events to sink. The error is that of the reader, of the sink, of ctx, or a
 // *SyntaxError under cfg.Strict; the Result is valid in any case.
 func Parallel(ctx context.Context, r io.Reader, cfg Config, sink Sink) (*Result, error) {
 	cfg = cfg.WithDefaults()
@@ -77,12 +84,13 @@ func Parallel(ctx context.Context, r io.Reader, cfg Config, sink Sink) (*Result,
 	inFlight := 2*cfg.Workers + 2
 	q := &parallel{
 		cfg: cfg, sink: sink, ctx: ctx, stop: stop, m: newMachine(cfg),
-		segs: make(chan segment, inFlight), bufs: make(chan []byte, inFlight),
+		turn: make(chan *segmenter, 1), segs: make(chan segment), slots: make(chan struct{}, inFlight),
 		free: make([][]Shard, cfg.Workers+1), ready: make(map[int]*outcome),
 	}
 	for range inFlight {
-		q.bufs <- nil
+		q.slots <- struct{}{}
 	}
+	q.turn <- &segmenter{r: r, size: cfg.Segment}
 	var wg sync.WaitGroup
 	for w := range cfg.Workers {
 		wg.Add(1)
@@ -91,15 +99,6 @@ func Parallel(ctx context.Context, r io.Reader, cfg Config, sink Sink) (*Result,
 			q.work(w)
 		}()
 	}
-	s := segmenter{r: r, size: cfg.Segment}
-	for !s.done && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case buf := <-q.bufs:
-			q.segs <- s.next(buf) // never blocks: there are no more segments than buffers
-		}
-	}
-	close(q.segs)
 	wg.Wait()
 	if q.err == nil && !q.end {
 		q.err = ctx.Err()
@@ -107,30 +106,85 @@ func Parallel(ctx context.Context, r io.Reader, cfg Config, sink Sink) (*Result,
 	return q.m.result(), q.err
 }
 
+// work scans segments until there are no more.
 func (q *parallel) work(worker int) {
 	m := newMachine(q.cfg)
 	var ev Event
-	for seg := range q.segs {
-		if q.ctx.Err() != nil {
-			continue
+	for {
+		seg, ok := q.next()
+		if !ok {
+			return
 		}
-		o := &outcome{seg: seg, worker: worker}
-		if seg.at { // else it begins inside an event, or with the file
-			o.tried = true
-			o.shard = q.shard(worker)
-			m.startSpeculative(seg.base)
-			res := resEvent
-			for {
-				if o.p, res = m.next(seg.data, o.p, false, seg.cut, &ev); res != resEvent {
-					break
-				}
-				o.shard.Event(&ev)
-			}
-			o.m = *m
-			o.m.losses.First = append([]Loss(nil), m.losses.First...)
+		if q.ctx.Err() == nil {
+			q.scan(worker, m, &ev, seg)
 		}
-		q.finish(o)
 	}
+}
+
+// next returns a segment that another worker read, or reads one.
+func (q *parallel) next() (segment, bool) {
+	select {
+	case seg, ok := <-q.segs:
+		return seg, ok
+	case s := <-q.turn:
+		return q.read(s)
+	}
+}
+
+// read reads segments for all workers that wait, and one for the caller; it ends
+// the work of all where there are none.
+func (q *parallel) read(s *segmenter) (segment, bool) {
+	for !s.done {
+		select {
+		case <-q.ctx.Done():
+			s.done = true
+			continue
+		case <-q.slots:
+		}
+		seg := s.next(q.buffer())
+		if s.done {
+			close(q.segs)
+			return seg, true
+		}
+		select {
+		case q.segs <- seg:
+		default:
+			q.turn <- s
+			return seg, true
+		}
+	}
+	close(q.segs)
+	return segment{}, false
+}
+
+// buffer returns a buffer to read into, nil where all are in use.
+func (q *parallel) buffer() (buf []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n := len(q.bufs); n > 0 {
+		buf, q.bufs = q.bufs[n-1], q.bufs[:n-1]
+	}
+	return buf
+}
+
+// scan scans a segment, on a guess if there is reason for one, and files what came out.
+func (q *parallel) scan(worker int, m *machine, ev *Event, seg segment) {
+	o := &outcome{seg: seg, worker: worker}
+	if seg.at { // else it begins inside an event, or with the file
+		o.tried = true
+		o.shard = q.shard(worker)
+		m.startSpeculative(seg.base)
+		for {
+			var res result
+			if o.p, res = m.next(seg.data, o.p, false, seg.cut, ev); res != resEvent {
+				break
+			}
+			o.shard.Event(ev)
+		}
+		o.m = *m
+		o.m.losses.First = append([]Loss(nil), m.losses.First...)
+	}
+	q.finish(o)
 }
 
 func (q *parallel) shard(worker int) Shard {
@@ -167,7 +221,8 @@ func (q *parallel) finish(o *outcome) {
 		if o.shard != nil {
 			q.free[o.worker] = append(q.free[o.worker], o.shard)
 		}
-		q.bufs <- o.seg.buf
+		q.bufs = append(q.bufs, o.seg.buf)
+		q.slots <- struct{}{} // never blocks: there are as many as segments
 		if err != nil {
 			q.err = err
 			q.stop()

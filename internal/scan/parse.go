@@ -27,6 +27,7 @@ type parser struct {
 	inner    bool // a value other than args, or one of args, holds an object
 	maxDepth int
 	shapes   shapes
+	lesson   lesson
 }
 
 // parseEvent parses the object at b[p] into ev and returns the position after it.
@@ -41,10 +42,15 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 	start := p
 	name, nameEnd, cat := 0, 0, 0 // positions, for learning the shape; 0: it cannot be learned
 	inside := false               // a value was read
+	f.lesson.of = nil
 	if n, s := f.known(b, start, ev); s != nil {
 		p, inside = n, true
 		if ev.Has&HasTS == 0 {
 			name, nameEnd, cat = start+s.headLen, n, start+s.cat
+		} else if n, whole := f.rest(b, start, p, &s.rest, ev); n < 0 || whole {
+			return n
+		} else {
+			p = n
 		}
 	} else if p = skipSpace(b, p+1); p >= len(b) {
 		return codeMore
@@ -77,6 +83,9 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 			if end {
 				p++
 				ev.Raw = b[start:p]
+				if f.lesson.of != nil && f.comma < 0 && f.fault.reason == ReasonNone {
+					f.lesson.learn(b, p)
+				}
 				return p
 			}
 		}
@@ -134,8 +143,17 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 				if nameEnd > 0 && ev.Has == HasPhase|HasCat|HasName|HasPID|HasTID {
 					f.learn(b, start, cat, name, nameEnd, vs, ev)
 				}
+				usual := ev.Has == HasPhase|HasCat|HasName|HasPID|HasTID
 				ev.TS, p = f.time(b, p, LostTime, "ts")
 				ev.Has |= HasTS
+				if s := f.shapes.at(b, start); usual && p > 0 && s != nil {
+					n, whole := f.rest(b, start, p, &s.rest, ev)
+					if n < 0 || whole {
+						return n
+					}
+					p = n
+					continue
+				}
 			case key[0] == 'i' && key[1] == 'd':
 				if p = f.ident(b, p, &ev.ID); p > 0 {
 					ev.Has |= HasID
@@ -160,16 +178,8 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 					ev.Has |= HasTID
 				}
 			case key[0] == 'd' && key[1] == 'u' && key[2] == 'r':
-				ev.Has &^= HasDur | HasBadDur
-				var d int64
-				d, p = f.time(b, p, LostNumber, "dur")
-				switch {
-				case p < 0 || f.fault.reason == LostNumber:
-				case f.fault.reason == RepairedDuration && f.fault.pos == vs:
-					ev.Has |= HasBadDur
-				default:
-					ev.Dur = d
-					ev.Has |= HasDur
+				if p = f.duration(b, p, ev); p > 0 {
+					f.lesson.add(vs, p, fieldDuration)
 				}
 			default:
 				known = false
@@ -185,7 +195,9 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 					ev.Has |= HasName
 				}
 			case b[p] == '{' && string(key) == "args":
-				if p = f.args(b, p, ev); p > 0 {
+				f.lesson.open(vs)
+				if p = f.args(b, p, false, ev); p > 0 {
+					f.lesson.close = p - 1
 					ev.Args = b[vs:p]
 					ev.Has |= HasArgs
 				}
@@ -204,6 +216,9 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 			f.fault.pos = vs
 			return p
 		}
+		if f.lesson.of != nil {
+			f.lesson.check(p)
+		}
 	}
 }
 
@@ -218,16 +233,41 @@ func (f *parser) lookInside(value []byte) {
 	}
 }
 
-// args parses the args object at b[p] for the fields that ev has room for. One
-// function: it is one switch over the keys, as hot as parseEvent.
-func (f *parser) args(b []byte, p int, ev *Event) int {
-	if p = skipSpace(b, p+1); p >= len(b) {
-		return codeMore
+// args parses the args object at b[p] for the fields that ev has room for; what
+// is left of it behind one of its values, if inside. One function: one loop over
+// the keys, as hot as parseEvent.
+func (f *parser) args(b []byte, p int, inside bool, ev *Event) int {
+	if !inside {
+		if p = skipSpace(b, p+1); p >= len(b) {
+			return codeMore
+		}
+		if b[p] == '}' {
+			return p + 1
+		}
 	}
-	if b[p] == '}' {
-		return p + 1
-	}
-	for {
+	for ; ; inside = true {
+		if inside {
+			if p < len(b) && b[p] <= ' ' {
+				p = skipSpace(b, p)
+			}
+			if p >= len(b) {
+				return codeMore
+			}
+			if b[p] == '}' {
+				return p + 1
+			}
+			if b[p] != ',' {
+				return codeBad
+			}
+			comma := p
+			if p = skipSpace(b, p+1); p >= len(b) {
+				return codeMore
+			}
+			if b[p] == '}' {
+				f.comma = comma
+				return p + 1
+			}
+		}
 		if b[p] != '"' {
 			return codeBad
 		}
@@ -255,117 +295,11 @@ func (f *parser) args(b []byte, p int, ev *Event) int {
 				return codeMore
 			}
 		}
-		vs := p
-		known := true
-		switch len(key) {
-		case 4:
-			switch {
-			case b[p] == '[' && string(key) == "grid":
-				if p = skipNested(b, p, f.maxDepth); p > 0 {
-					ev.Grid = b[vs:p]
-					ev.Has |= HasGrid
-				}
-			case key[0] == 'R' && string(key) == "Rank":
-				p = f.argInt(b, p, ev, &ev.Rank, HasRank)
-			default:
-				known = false
-			}
-		case 5:
-			switch {
-			case b[p] == '[' && string(key) == "block":
-				if p = skipNested(b, p, f.maxDepth); p > 0 {
-					ev.Block = b[vs:p]
-					ev.Has |= HasBlock
-				}
-			case string(key) == "bytes":
-				p = f.argInt(b, p, ev, &ev.Bytes, HasBytes)
-			default:
-				known = false
-			}
-		case 6:
-			switch {
-			case key[0] == 'd' && string(key) == "device":
-				p = f.argInt(b, p, ev, &ev.Device, HasDevice)
-			case key[0] == 's' && string(key) == "stream":
-				p = f.argInt(b, p, ev, &ev.Stream, HasStream)
-			default:
-				known = false
-			}
-		case 8:
-			switch {
-			case key[0] == 'g' && string(key) == "graph id":
-				p = f.argInt(b, p, ev, &ev.GraphID, HasGraphID)
-			case key[0] == 'f' && string(key) == "finished":
-				if p = skipValue(b, p, f.maxDepth); p > 0 {
-					if v := string(b[vs:p]); v == `"false"` || v == "false" {
-						ev.Has |= HasUnfinished
-					}
-				}
-			default:
-				known = false
-			}
-		case 10:
-			if key[0] == 'I' && b[p] == '[' && (string(key) == "Input Dims" || string(key) == "Input dims") {
-				if p = skipNested(b, p, f.maxDepth); p > 0 {
-					ev.Dims = b[vs:p]
-					ev.Has |= HasDims
-				}
-			} else if key[0] == 'C' && b[p] == '"' && string(key) == "Call stack" {
-				if p = skipString(b, p+1); p > 0 {
-					ev.Stack = b[vs+1 : p-1]
-					ev.Has |= HasStack
-				}
-			} else {
-				known = false
-			}
-		case 11:
-			switch {
-			case key[0] == 'c' && string(key) == "correlation":
-				p = f.argInt(b, p, ev, &ev.Correlation, HasCorrelation)
-			case key[0]|0x20 == 'e' && string(key[1:]) == "xternal id":
-				p = f.argInt(b, p, ev, &ev.ExternalID, HasExternalID)
-			default:
-				known = false
-			}
-		case 13:
-			if key[0] == 'g' && string(key) == "graph node id" {
-				p = f.argInt(b, p, ev, &ev.GraphNode, HasGraphNode)
-			} else {
-				known = false
-			}
-		default:
-			known = false
-		}
-		if !known {
-			p = skipValue(b, p, f.maxDepth)
-		}
-		if p < 0 {
+		vs, what := p, argField(key)
+		if p = f.argValue(b, p, what, ev); p < 0 {
 			return p
 		}
-		if p-vs > smallestEvent && class[b[vs]] == clOpen {
-			f.lookInside(b[vs:p])
-		}
-		if p < len(b) && b[p] <= ' ' {
-			p = skipSpace(b, p)
-		}
-		if p >= len(b) {
-			return codeMore
-		}
-		switch b[p] {
-		case ',':
-			comma := p
-			if p = skipSpace(b, p+1); p >= len(b) {
-				return codeMore
-			}
-			if b[p] == '}' {
-				f.comma = comma
-				return p + 1
-			}
-		case '}':
-			return p + 1
-		default:
-			return codeBad
-		}
+		f.lesson.add(vs, p, what)
 	}
 }
 
@@ -431,6 +365,21 @@ func (f *parser) time(b []byte, p int, bad Reason, field string) (int64, int) {
 		f.fault = fault{bad, field, p}
 	}
 	return 0, end
+}
+
+// duration parses "dur".
+func (f *parser) duration(b []byte, p int, ev *Event) int {
+	ev.Has &^= HasDur | HasBadDur
+	d, end := f.time(b, p, LostNumber, "dur")
+	switch {
+	case end < 0 || f.fault.reason == LostNumber:
+	case f.fault.reason == RepairedDuration && f.fault.pos == p:
+		ev.Has |= HasBadDur
+	default:
+		ev.Dur = d
+		ev.Has |= HasDur
+	}
+	return end
 }
 
 func isDelim(c byte) bool { return c == ',' || c == '}' || c == ']' || isSpace(c) }

@@ -18,6 +18,7 @@ type shape struct {
 	cat, catEnd      int // in head
 	phase            byte
 	pid, tid         int64
+	rest             rest // behind the time
 }
 
 const (

@@ -126,16 +126,33 @@ func skipValue(b []byte, p, max int) int {
 // skipScalar returns the end of the number or literal at p.
 func skipScalar(b []byte, p int) int {
 	for p < len(b) {
-		switch c := b[p]; c {
-		case ',', '}', ']', ' ', '\n', '\r', '\t':
+		switch scalar[b[p]] {
+		case scEnd:
 			return p
-		case '"', '{', '[', ':':
+		case scBad:
 			return codeBad
 		}
 		p++
 	}
 	return codeMore
 }
+
+// Classes of bytes behind the first one of a scalar.
+const (
+	scPart = iota
+	scEnd
+	scBad
+)
+
+var scalar = func() (t [256]uint8) {
+	for _, c := range []byte(",}] \n\r\t") {
+		t[c] = scEnd
+	}
+	for _, c := range []byte(`"{[:`) {
+		t[c] = scBad
+	}
+	return
+}()
 
 func skipNested(b []byte, p, max int) int {
 	var kinds uint64 // bit d: level d is an object

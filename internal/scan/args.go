@@ -1,0 +1,127 @@
+package scan
+
+// field is what a value that stands behind an event's time is.
+type field uint8
+
+const (
+	fieldOther field = iota
+	fieldDuration
+	fieldGrid
+	fieldBlock
+	fieldRank
+	fieldBytes
+	fieldDevice
+	fieldStream
+	fieldGraphID
+	fieldGraphNode
+	fieldFinished
+	fieldDims
+	fieldStack
+	fieldCorrelation
+	fieldExternalID
+)
+
+// argField tells a key of args.
+func argField(key []byte) field {
+	switch len(key) {
+	case 4:
+		switch string(key) {
+		case "grid":
+			return fieldGrid
+		case "Rank":
+			return fieldRank
+		}
+	case 5:
+		switch string(key) {
+		case "block":
+			return fieldBlock
+		case "bytes":
+			return fieldBytes
+		}
+	case 6:
+		switch string(key) {
+		case "device":
+			return fieldDevice
+		case "stream":
+			return fieldStream
+		}
+	case 8:
+		switch string(key) {
+		case "graph id":
+			return fieldGraphID
+		case "finished":
+			return fieldFinished
+		}
+	case 10:
+		switch string(key) {
+		case "Input Dims", "Input dims":
+			return fieldDims
+		case "Call stack":
+			return fieldStack
+		}
+	case 11:
+		switch string(key) {
+		case "correlation":
+			return fieldCorrelation
+		case "External id", "external id":
+			return fieldExternalID
+		}
+	case 13:
+		if string(key) == "graph node id" {
+			return fieldGraphNode
+		}
+	}
+	return fieldOther
+}
+
+// argValue parses the value of an arg at b[p].
+func (f *parser) argValue(b []byte, p int, what field, ev *Event) (end int) {
+	switch what {
+	case fieldDevice:
+		end = f.argInt(b, p, ev, &ev.Device, HasDevice)
+	case fieldStream:
+		end = f.argInt(b, p, ev, &ev.Stream, HasStream)
+	case fieldCorrelation:
+		end = f.argInt(b, p, ev, &ev.Correlation, HasCorrelation)
+	case fieldExternalID:
+		end = f.argInt(b, p, ev, &ev.ExternalID, HasExternalID)
+	case fieldBytes:
+		end = f.argInt(b, p, ev, &ev.Bytes, HasBytes)
+	case fieldGraphID:
+		end = f.argInt(b, p, ev, &ev.GraphID, HasGraphID)
+	case fieldGraphNode:
+		end = f.argInt(b, p, ev, &ev.GraphNode, HasGraphNode)
+	case fieldRank:
+		end = f.argInt(b, p, ev, &ev.Rank, HasRank)
+	default:
+		if end = skipValue(b, p, f.maxDepth); what != fieldOther && end > 0 {
+			ev.keep(what, b[p:end])
+		}
+	}
+	if end-p > smallestEvent && class[b[p]] == clOpen {
+		f.lookInside(b[p:end])
+	}
+	return end
+}
+
+// keep keeps a value that is no number, if it begins as it must.
+func (ev *Event) keep(what field, value []byte) {
+	switch array := value[0] == '['; {
+	case what == fieldGrid && array:
+		ev.Grid = value
+		ev.Has |= HasGrid
+	case what == fieldBlock && array:
+		ev.Block = value
+		ev.Has |= HasBlock
+	case what == fieldDims && array:
+		ev.Dims = value
+		ev.Has |= HasDims
+	case what == fieldStack && value[0] == '"':
+		ev.Stack = value[1 : len(value)-1]
+		ev.Has |= HasStack
+	case what == fieldFinished:
+		if string(value) == `"false"` || string(value) == "false" {
+			ev.Has |= HasUnfinished
+		}
+	}
+}
