@@ -1,0 +1,337 @@
+package triage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
+)
+
+func TestSharesAreRounded(t *testing.T) {
+	for _, c := range []struct {
+		part, whole    int64
+		percent, ratio float64
+	}{{1, 3, 33.3333, 0.3333}, {2, 3, 66.6667, 0.6667}, {0, 3, 0, 0}, {3, 0, 0, 0}, {1, 1, 100, 1}, {1, 1_000_000, 0.0001, 0}, {1, 10_000, 0.01, 0.0001}, {3, 1, 300, 3}} {
+		if got := percent(c.part, c.whole); got != c.percent {
+			t.Errorf("%d of %d: %v %%, want %v", c.part, c.whole, got, c.percent)
+		}
+		if got := ratio(c.part, c.whole); got != c.ratio {
+			t.Errorf("%d of %d: %v, want %v", c.part, c.whole, got, c.ratio)
+		}
+	}
+	if got := micros(1500); got != 1.5 {
+		t.Errorf("1500 ns are %v µs", got)
+	}
+	if got := part(0.123) + " " + pct(12.34) + " " + clock(1_234_567); got != "12.3% 12.3% 1.235 ms" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestBusyTime: half a percent of the busy time at either end is left out of the window.
+func TestBusyTime(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spans []interval.Span
+		want  busyTime
+	}{
+		{"nothing", nil, busyTime{}},
+		{"no time", []interval.Span{{Start: 5, End: 5}}, busyTime{}},
+		{"one", []interval.Span{{Start: 0, End: 1000}}, busyTime{union: 1000, span: 1000, window: 990}},
+		{"two", []interval.Span{{Start: 0, End: 500}, {Start: 600, End: 1100}}, busyTime{union: 1000, span: 1100, window: 1090, idle: 100}},
+		{"stray work in front", []interval.Span{{Start: 0, End: 5}, {Start: 5005, End: 6000}}, busyTime{union: 1000, span: 6000, window: 990}},
+		{"more of it", []interval.Span{{Start: 0, End: 6}, {Start: 5006, End: 6000}}, busyTime{union: 1000, span: 6000, window: 5990, idle: 5000}},
+		{"behind", []interval.Span{{Start: 0, End: 995}, {Start: 5995, End: 6000}}, busyTime{union: 1000, span: 6000, window: 990}},
+		{"more of it behind", []interval.Span{{Start: 0, End: 994}, {Start: 5994, End: 6000}}, busyTime{union: 1000, span: 6000, window: 5990, idle: 5000}},
+	} {
+		var b busyTime
+		b.add(c.spans)
+		if b != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, b, c.want)
+		}
+	}
+	var twice busyTime
+	twice.add([]interval.Span{{Start: 0, End: 100}})
+	twice.add([]interval.Span{{Start: 0, End: 50}})
+	if twice.union != 150 || twice.span != 150 {
+		t.Errorf("two devices: %+v, want 150 ns", twice)
+	}
+}
+
+// sites has a pool with source lines l1 … l4 behind those that are none, ops o1 and o2, operators p1 and p2, and a row of them.
+func sites(list ...activity.SiteTime) (*activity.Pool, *row) {
+	p := activity.NewPool()
+	for i := 1; i <= 4; i++ {
+		p.Sites.ID(fmt.Sprint("l", i))
+	}
+	p.Ops.ID("o1")
+	p.Ops.ID("o2")
+	p.Operators.ID("p1")
+	p.Operators.ID("p2")
+	return p, &row{sites: list}
+}
+
+func TestPlacesOfARow(t *testing.T) {
+	line := activity.SiteFromPrefill
+	for _, c := range []struct {
+		name     string
+		sites    []activity.SiteTime
+		operator int32
+		want     string
+	}{
+		{"two at most", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: line + 2, Ns: 30}, {Site: line + 3, Ns: 20}}, anyOperator, "l1 50 , l2 30 "},
+		{"by time, then name", []activity.SiteTime{{Site: line + 2, Ns: 50}, {Site: line + 1, Ns: 50}}, anyOperator, "l1 50 , l2 50 "},
+		{"one percent is told", []activity.SiteTime{{Site: line + 1, Ns: 99}, {Site: line + 2, Ns: 1}}, anyOperator, "l1 99 , l2 1 "},
+		{"less is not", []activity.SiteTime{{Site: line + 1, Ns: 991}, {Site: line + 2, Ns: 9}}, anyOperator, "l1 99.1 "},
+		{"the only one always", []activity.SiteTime{{Site: line + 1, Ns: 0}}, anyOperator, "l1 0 "},
+		{"unknown behind known", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: activity.SiteUnresolved, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "l1 50 , l2 20 "},
+		{"unknown first where it is most", []activity.SiteTime{{Site: activity.SiteUnresolved, Ns: 50}, {Site: line + 1, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "unresolved 50 , l1 30 "},
+		{"a known one of less than a percent is not in front", []activity.SiteTime{{Site: line + 1, Ns: 600}, {Site: activity.SiteUnresolved, Ns: 391}, {Site: line + 2, Ns: 9}}, anyOperator, "l1 60 , unresolved 39.1 "},
+		{"from a prefill is not known", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: activity.SiteFromPrefill, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "l1 50 , l2 20 "},
+		{"most frequent op", []activity.SiteTime{{Site: line + 1, Op: 1, Ns: 50, Launches: 1}, {Site: line + 1, Op: 2, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o2"},
+		{"ops of equals by name", []activity.SiteTime{{Site: line + 1, Op: 2, Ns: 50, Launches: 2}, {Site: line + 1, Op: 1, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o1"},
+		{"an op's launches add up", []activity.SiteTime{{Site: line + 1, Op: 2, Launches: 3}, {Site: line + 1, Op: 1, Launches: 2, Ns: 1}, {Site: line + 1, Op: 1, Operator: 1, Launches: 2}}, anyOperator, "l1 100 o1"},
+		{"of one operator", []activity.SiteTime{{Site: line + 1, Operator: 1, Ns: 50}, {Site: line + 2, Operator: 2, Ns: 30}}, 2, "l2 100 "},
+	} {
+		p, r := sites(c.sites...)
+		locations, ops := r.places(p, c.operator)
+		var got []string
+		for i, l := range locations {
+			got = append(got, fmt.Sprint(l.Location, " ", l.SharePct, " ", ops[i]))
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s: %q, want %q", c.name, s, c.want)
+		}
+	}
+}
+
+func TestOperatorsOfRows(t *testing.T) {
+	p, r := sites(activity.SiteTime{Operator: 1, Ns: 10, Launches: 1, Sure: 0.9}, activity.SiteTime{Operator: 2, Ns: 30, Launches: 2, Sure: 0.75}, activity.SiteTime{Operator: 1, Ns: 20, Launches: 4, Sure: 0.6})
+	s := &stageWork{ns: 120, rows: []row{*r, {sites: []activity.SiteTime{{Operator: 2, Ns: 60, Launches: 8, Sure: 1}}}}}
+	var got []string
+	for _, o := range s.operators(p) {
+		got = append(got, fmt.Sprint(o.Operator, " ", o.Confidence, " ", o.GPUTimeNS, " ", o.SharePct, " ", o.Launches))
+	}
+	if text, want := strings.Join(got, ", "), "p2 0.75 90 75 10, p1 0.6 30 25 5"; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	for operator, want := range map[int32]int{0: 0, 1: 1} { // nothing but unknown operators is no table
+		_, r := sites(activity.SiteTime{Operator: operator, Ns: 10})
+		if got := (&stageWork{ns: 10, rows: []row{*r}}).operators(p); len(got) != want {
+			t.Errorf("operator %d: %v", operator, got)
+		}
+	}
+	s.replays[activity.FromMapping], s.replays[activity.FromAlignment] = 25, 75
+	got = nil
+	for _, l := range s.replaySources() {
+		got = append(got, fmt.Sprint(l.From, " ", l.SharePct))
+	}
+	if text := strings.Join(got, ", "); text != "alignment 75, mapping 25" {
+		t.Errorf("lines of replays: %s", text)
+	}
+}
+
+func TestStepsOfStages(t *testing.T) {
+	for _, c := range []struct {
+		counts       []activity.StepCount
+		steps, batch int
+	}{
+		{nil, 0, 0},
+		{[]activity.StepCount{{Steps: 2, Batch: 8}}, 2, 8},
+		{[]activity.StepCount{{Steps: 2, Batch: 8}, {Steps: 3, Batch: 8}}, 5, 8},
+		{[]activity.StepCount{{Steps: 2, Batch: 8}, {Steps: 3, Batch: 4}}, 5, 0},
+		{[]activity.StepCount{{Batch: 3}, {Steps: 1, Batch: 1}}, 1, 1},
+	} {
+		s := &stageWork{}
+		for _, n := range c.counts {
+			s.parts = append(s.parts, &activity.Trace{Steps: []activity.StepCount{n}})
+		}
+		if steps, batch := s.steps(); steps != c.steps || batch != c.batch {
+			t.Errorf("%v: %d steps of %d, want %d of %d", c.counts, steps, batch, c.steps, c.batch)
+		}
+	}
+}
+
+func TestBoundsAreDivided(t *testing.T) {
+	for _, c := range []struct {
+		bound, whole int64
+		parts        map[int32]int64
+		want         string
+	}{
+		{10, 20, map[int32]int64{1: 20}, "1:10"},
+		{10, 20, map[int32]int64{1: 5, 2: 15}, "1:2 2:8"},
+		{0, 20, map[int32]int64{1: 5, 2: 15}, "1:0 2:0"},
+		{9, 9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
+		{10, 9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:4"},
+	} {
+		to := map[int32]*exchange{}
+		for id := range c.parts {
+			to[id] = &exchange{}
+		}
+		divide(c.bound, c.whole, c.parts, to)
+		var got []string
+		for id, x := range to {
+			got = append(got, fmt.Sprint(id, ":", x.bound))
+		}
+		slices.Sort(got)
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%d of %d: %s, want %s", c.bound, c.whole, s, c.want)
+		}
+	}
+}
+
+// TestLongestStretches: three are kept, longest first, the earlier of equals.
+func TestLongestStretches(t *testing.T) {
+	var c categorySums
+	for _, r := range [][2]trace.Time{{0, 5}, {10, 20}, {30, 35}, {40, 41}, {50, 58}, {60, 60}} {
+		c.open = ExposedRange{StartNS: r[0], EndNS: r[1]}
+		c.close()
+	}
+	want := []ExposedRange{{StartNS: 10, EndNS: 20}, {StartNS: 50, EndNS: 58}, {StartNS: 0, EndNS: 5}}
+	if !slices.Equal(c.worst, want) {
+		t.Errorf("%v, want %v", c.worst, want)
+	}
+	if c.open != (ExposedRange{}) {
+		t.Errorf("%v is still open", c.open)
+	}
+}
+
+func TestFiguresAreReadBack(t *testing.T) {
+	for line, want := range map[string]stageFigures{
+		"Step (decode): 10.45 ms, 326.6 µs/token, top operator attention 12.3%, exposed communication 1.2 ms (3.4%)": {"decode", "10.45 ms", "326.6 µs", "attention 12.3%", "1.2 ms (3.4%)"},
+		"Step (all): top operator attention 12.3%": {"all", "—", "—", "attention 12.3%", "—"},
+		"Step (all): 10 ms":                        {"all", "10 ms", "—", "—", "—"},
+		"Step (all): 3 µs/token, 10 ms":            {"all", "—", "3 µs", "—", "—"},
+	} {
+		none := figuresNone(t)
+		for _, f := range []*string{&want.step, &want.token, &want.operator, &want.exposed} {
+			if *f == "—" {
+				*f = none
+			}
+		}
+		if got, ok := readFigures(line); !ok || got != want {
+			t.Errorf("%s: %+v, want %+v", line, got, want)
+		}
+	}
+	for _, line := range []string{"", "Step: 3", "Steps (all): 3", "Step (all) 3"} {
+		if _, ok := readFigures(line); ok {
+			t.Errorf("%q is a line of figures", line)
+		}
+	}
+	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50}, {Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
+		Exposure: &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9}, {Category: "communication", ExposedNS: 2, ExposedPct: 7}}}}
+	text := s.figures()
+	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3%, exposed communication " + nanos(2) + " (7.0%)"
+	if text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+	if got := (&StageReport{}).figures(); got != "" {
+		t.Errorf("%q of nothing", got)
+	}
+}
+
+// figuresNone is what stands where a line says nothing.
+func figuresNone(t *testing.T) string {
+	t.Helper()
+	f, ok := readFigures("Step (all): ")
+	if !ok {
+		t.Fatal("an empty line of figures is not read")
+	}
+	return f.operator
+}
+
+func TestPathsOfPlatforms(t *testing.T) {
+	for _, c := range []struct {
+		at           place
+		p            fusion.Pattern
+		suits, known bool
+	}{
+		{place{}, fusion.Pattern{}, true, true},
+		{place{}, fusion.Pattern{Platforms: []string{"cuda"}}, true, false},
+		{place{}, fusion.Pattern{Archs: []string{"sm90"}}, true, false},
+		{place{platform: "cuda"}, fusion.Pattern{Platforms: []string{"cuda"}}, true, true},
+		{place{platform: "rocm"}, fusion.Pattern{Platforms: []string{"cuda"}}, false, true},
+		{place{platform: "rocm"}, fusion.Pattern{}, true, true},
+		{place{arch: "sm90"}, fusion.Pattern{Archs: []string{"sm90"}}, true, true},
+		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm90"}}, false, true},
+		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm80", "sm9*"}}, true, true},
+		{place{arch: "sm80"}, fusion.Pattern{Archs: []string{"sm9*"}}, false, true},
+	} {
+		if got := c.at.suits(&c.p); got != c.suits {
+			t.Errorf("%+v suits %v: %v, want %v", c.p, c.at, got, c.suits)
+		}
+		if got := c.at.known(&c.p); got != c.known {
+			t.Errorf("%+v at %v is known: %v, want %v", c.p, c.at, got, c.known)
+		}
+	}
+	for p, want := range map[[2]string]string{
+		{"--x", "on"}: "on by default, or use --x", {"--x", ""}: "use --x", {"", "on"}: "on by default: the version is older, or a limit is not kept", {"", ""}: "no switch is known", {"", "off"}: "no switch is known",
+	} {
+		if got := howTo(&fusion.Pattern{Switch: p[0], Default: p[1]}); got != want {
+			t.Errorf("%q: %s, want %s", p, got, want)
+		}
+	}
+}
+
+// TestLargestStep: a megabyte holds 64 rows of 8192 elements of two bytes.
+func TestLargestStep(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		hidden        []int
+		ranks         int
+		sizes         map[string]float64
+		limit, tokens int64
+	}{
+		{"a megabyte", []int{8192}, 2, map[string]float64{"2": 1}, 0, 64},
+		{"half of one", []int{8192}, 2, map[string]float64{"2": 0.5}, 0, 32},
+		{"less than a row", []int{8192}, 2, map[string]float64{"2": 0.01}, 0, 1},
+		{"a limit of its own below", []int{8192}, 2, map[string]float64{"2": 1}, 63, 63},
+		{"a limit of its own above", []int{8192}, 2, map[string]float64{"2": 1}, 65, 64},
+		{"another number of ranks", []int{8192}, 4, map[string]float64{"2": 1}, 0, chain.NoTokens},
+		{"ranks not known", []int{8192}, 0, map[string]float64{"2": 1}, 7, 7},
+		{"no sizes", []int{8192}, 2, nil, 7, 7},
+		{"size of the model not known", nil, 2, map[string]float64{"2": 1}, 7, 7},
+		{"two models", []int{8192, 4096}, 2, map[string]float64{"2": 1}, 7, 7},
+		{"two traces of one", []int{8192, 8192}, 2, map[string]float64{"2": 1}, 0, 64},
+	} {
+		a := &analysis{report: &Report{TPSize: c.ranks}}
+		for _, n := range c.hidden {
+			a.in.Formal = append(a.in.Formal, &layer.Analysis{Config: &profile.Config{HiddenSize: n}})
+		}
+		if got := a.maxTokens(&fusion.Pattern{MaxMB: map[string]map[string]float64{"sm90": c.sizes}, MaxTokens: c.limit}, place{arch: "sm90"}); got != c.tokens {
+			t.Errorf("%s: %d tokens, want %d", c.name, got, c.tokens)
+		}
+	}
+}
+
+func TestStatesOfPaths(t *testing.T) {
+	a := &analysis{report: &Report{TPSize: 2}}
+	for _, c := range []struct {
+		p            fusion.Pattern
+		gain, tokens int64
+		state, says  string
+	}{
+		{fusion.Pattern{Origin: fusion.OriginInflight}, 1, 0, stateOpen, ""},
+		{fusion.Pattern{Platforms: []string{"rocm"}}, 1, 0, stateElsewhere, "exists on rocm only"},
+		{fusion.Pattern{Models: []string{"x"}}, 1, 0, stateUnknown, "the model is not known"},
+		{fusion.Pattern{}, 1, 0, stateUnknown, "no server was recognised"},
+		{fusion.Pattern{AnyServer: true}, 0, 8, stateTooLarge, "taken up to 8 tokens"},
+		{fusion.Pattern{AnyServer: true}, 0, chain.NoTokens, stateTooLarge, "not taken with 2 ranks"},
+		{fusion.Pattern{AnyServer: true, Doubtful: true}, 1, 0, stateAvailable, "it was slower"},
+		{fusion.Pattern{AnyServer: true}, 1, 0, stateUnknown, "whether and how"},
+		{fusion.Pattern{AnyServer: true, Switch: "--x", Since: "v2", Limits: "fp8"}, 1, 0, stateAvailable, "use --x (since v2); it asks for: fp8"},
+		{fusion.Pattern{AnyServer: true, Default: "on"}, 1, 0, stateAvailable, "on by default"},
+	} {
+		state, action := a.state(&c.p, place{platform: "cuda"}, c.gain, c.tokens)
+		if state != c.state || !strings.Contains(action, c.says) {
+			t.Errorf("%+v: %q, %q, want %q, %q", c.p, state, action, c.state, c.says)
+		}
+	}
+}

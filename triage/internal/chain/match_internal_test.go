@@ -1,0 +1,200 @@
+package chain
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/triage/internal/activity"
+)
+
+// stream is a sequence of kernels, one letter each: a…c do a step of that letter, . is a filler, n a norm that does none, x
+// another kernel. Kernel i runs from 100·i to 100·i + 10·(i+1) ns.
+func stream(letters string) (*activity.Pool, sequence) {
+	p := &activity.Pool{Facts: []activity.Kernel{{}, {Result: classify.Result{Category: classify.CategoryNorm}}}}
+	q := sequence{Trace: &activity.Trace{}}
+	for i, c := range letters {
+		k := Kernel{Act: int32(i), filler: c == '.'}
+		act := activity.Activity{Start: int64(100 * i), End: int64(100*i + 10*(i+1))}
+		switch {
+		case c >= 'a' && c <= 'c':
+			k.set = 1 << (c - 'a')
+		case c == 'n':
+			act.Kernel = 1
+		}
+		q.Kernels = append(q.Kernels, k)
+		q.Trace.Acts = append(q.Trace.Acts, act)
+	}
+	return p, q
+}
+
+// step is a step of a chain, written as its letter, how often, and what must follow.
+func step(letter byte, least, most int) compiledStep {
+	return compiledStep{any: 1 << (letter - 'a'), min: least, max: most}
+}
+
+func TestChainsAreFound(t *testing.T) {
+	through := step('b', 1, 1)
+	through.through = []classify.Category{classify.CategoryNorm}
+	before := step('a', 1, 1)
+	before.before = 1 << 1
+	without := step('a', 1, 1)
+	without.without = 1 << 0
+	for _, c := range []struct {
+		name    string
+		steps   []compiledStep
+		fillers int
+		stream  string
+		want    string // members, then fillers, then what it reaches through
+	}{
+		{"side by side", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 0, "xabxab", "12// 45//"},
+		{"not in another order", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 0, "ba", ""},
+		{"cut by another kernel", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 1, "axb", ""},
+		{"no filler", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 0, "a.b", ""},
+		{"one filler", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 1, "a.b", "02/1/"},
+		{"one filler too many", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 1, "a..b", ""},
+		{"two fillers", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 2, "a..b", "03/12/"},
+		{"none in front", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 2, ".ab", "12//"},
+		{"at the end", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 2, "a.", ""},
+		{"twice", []compiledStep{step('a', 2, 2), step('b', 1, 1)}, 0, "abaab", "234//"},
+		{"once or twice", []compiledStep{step('a', 1, 2), step('b', 1, 1)}, 0, "aabab", "012// 34//"},
+		{"not thrice", []compiledStep{step('a', 1, 2), step('b', 1, 1)}, 0, "aaab", "123//"},
+		{"through a norm", []compiledStep{step('a', 1, 1), through}, 0, "anb", "02//1"},
+		{"not through two", []compiledStep{step('a', 1, 1), through}, 0, "annb", ""},
+		{"before", []compiledStep{before}, 0, "acab", "2//"},
+		{"before, behind a filler", []compiledStep{before}, 1, "a.b", "0//"},
+		{"before, behind two", []compiledStep{before}, 1, "a..b", ""},
+		{"before, behind another kernel", []compiledStep{before}, 1, "axb", ""},
+		{"before the end", []compiledStep{before}, 1, "a", ""},
+		{"without", []compiledStep{without}, 0, "a", ""},
+		{"no overlap", []compiledStep{step('a', 1, 1), step('a', 1, 1)}, 0, "aaa", "01//"},
+	} {
+		p, q := stream(c.stream)
+		chain := Compiled{p: &fusion.Pattern{Fillers: c.fillers}, steps: c.steps}
+		var m Match
+		chain.Find(p, q, &m)
+		var got []string
+		for _, o := range m.At {
+			text := fmt.Sprint(o.Members, "/", o.fillers, "/", o.through)
+			got = append(got, strings.NewReplacer("[", "", "]", "", " ", "").Replace(text))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s, in %s: %q, want %q", c.name, c.stream, s, c.want)
+		}
+	}
+	chain := Compiled{steps: []compiledStep{step('a', 1, 1), step('b', 1, 1)}}
+	if chain.Possible(1) || !chain.Possible(3) {
+		t.Error("a chain needs each of its steps")
+	}
+}
+
+// TestMeasure: kernels of 10, 20, 30 … ns that begin every 100 ns, and are 90, 80 … ns apart.
+func TestMeasure(t *testing.T) {
+	_, q := stream("a.bnc")
+	measured := func(pattern *fusion.Pattern, o Occurrence) (ns, gain int64) {
+		o.Trace = q.Trace
+		m := Match{Pattern: pattern, At: []Occurrence{o}}
+		m.Measure(&fusion.Registry{})
+		return m.NS, m.At[0].gain
+	}
+	for _, c := range []struct {
+		name     string
+		o        Occurrence
+		ns, gain int64
+	}{
+		{"two", Occurrence{Members: []int32{0, 1}}, 30, 10 + 90},
+		{"with a filler", Occurrence{Members: []int32{0, 2}, fillers: []int32{1}}, 40, 10 + 20 + 90 + 80},
+		{"reaching through", Occurrence{Members: []int32{2, 4}, through: []int32{3}}, 80, 30 + 70 + 60},
+		{"one", Occurrence{Members: []int32{0}}, 10, 0},
+	} {
+		if ns, gain := measured(&fusion.Pattern{}, c.o); ns != c.ns || gain != c.gain {
+			t.Errorf("%s: %d ns, %d gained, want %d and %d", c.name, ns, gain, c.ns, c.gain)
+		}
+	}
+	steps := &fusion.Pattern{Gain: []string{"b"}, Chain: []fusion.ChainStep{{Any: []string{"a"}}, {Any: []string{"b"}}}}
+	if _, gain := measured(steps, Occurrence{Members: []int32{0, 1, 2}}); gain != 30+90+80 {
+		t.Errorf("%d gained, want the last member's 30 and the gaps", gain)
+	}
+	steps.Gain = []string{"a"}
+	if _, gain := measured(steps, Occurrence{Members: []int32{0, 1}}); gain != 10+90 {
+		t.Errorf("%d gained, want the first member's 10 and the gap", gain)
+	}
+	if _, gain := measured(steps, Occurrence{Members: []int32{1}}); gain != 0 {
+		t.Errorf("%d gained by a step that is not there", gain)
+	}
+	for gap, want := range map[int64]int64{-1: 0, 0: 0, 1: 1, 4999: 4999, 5000: 5000, 5001: 5000} {
+		o := Occurrence{Trace: &activity.Trace{Acts: []activity.Activity{{Start: 0, End: 10_000}, {Start: 10_000 + gap, End: 20_000}}}, Members: []int32{0, 1}}
+		if got := o.gaps(); got != want {
+			t.Errorf("a gap of %d ns counts %d, want %d", gap, got, want)
+		}
+	}
+}
+
+func TestOftenEnough(t *testing.T) {
+	for _, c := range []struct {
+		repeat           string
+		n, steps, blocks int
+		want             bool
+	}{
+		{"", 0, 1, 0, false}, {"", 3, 1, 0, false}, {"", 4, 1, 0, true}, {"", 1, 1, 1, false}, {"", 2, 1, 8, true}, {"", 2, 1, 9, false}, {"", 3, 1, 12, true}, {"", 1, 1, 4, false},
+		{"pass", 1, 0, 0, true}, {"pass", 1, 3, 0, true}, {"pass", 1, 4, 0, false}, {"pass", 2, 4, 100, true}, {"pass", 0, 0, 0, false},
+	} {
+		m := Match{Pattern: &fusion.Pattern{Repeat: c.repeat}, At: make([]Occurrence, c.n)}
+		if got := m.Enough(c.steps, c.blocks); got != c.want {
+			t.Errorf("%d times in %d steps and %d blocks, %q: %v, want %v", c.n, c.steps, c.blocks, c.repeat, got, c.want)
+		}
+	}
+}
+
+func TestMatchesThatSayTheSame(t *testing.T) {
+	made := func(name string, subsumes []string, part int32, acts ...int32) *Match {
+		return &Match{Pattern: &fusion.Pattern{Pattern: name, Subsumes: subsumes}, At: []Occurrence{{Trace: &activity.Trace{Part: part}, Members: acts}}}
+	}
+	kept := Prune([]*Match{
+		made("first", []string{"under"}, 0, 3, 1, 2), made("same", nil, 0, 1, 2, 3), made("under", nil, 0, 1, 9), made("near", nil, 0, 3, 4), made("apart", nil, 0, 5), made("other trace", nil, 1, 1, 2, 3), made("more", nil, 0, 1, 2, 3, 4),
+	})
+	var got []string
+	for _, m := range kept {
+		got = append(got, fmt.Sprint(m.Pattern.Pattern, m.Also, m.Near))
+	}
+	if s, want := strings.Join(got, "; "), "first[same] []; near[] [first]; apart[] []; other trace[] []; more[] [first near]"; s != want {
+		t.Errorf("%s\nwant %s", s, want)
+	}
+	refs := func(acts ...int32) (out []Ref) {
+		for _, a := range acts {
+			out = append(out, Ref{0, a})
+		}
+		return out
+	}
+	if got := common(refs(1, 2, 4, 6), refs(0, 2, 3, 6, 7)); got != 2 {
+		t.Errorf("%d in common, want 2", got)
+	}
+	if got := common(refs(1), []Ref{{1, 1}}); got != 0 {
+		t.Errorf("%d in common of two traces, want 0", got)
+	}
+}
+
+// TestKeptLists: lists are copied, and none grows into the next one.
+func TestKeptLists(t *testing.T) {
+	var m Match
+	for _, n := range []int{0, 1, 63, 64, 65, 4096, 4097, 2} {
+		list := make([]int32, n)
+		for i := range list {
+			list[i] = int32(i)
+		}
+		kept := m.keep(list)
+		next := m.keep([]int32{-7})
+		kept = append(kept, -1)
+		for i := range list {
+			if kept[i] != int32(i) {
+				t.Fatalf("list of %d: %d at %d", n, kept[i], i)
+			}
+			list[i] = -2
+		}
+		if next[0] != -7 || n > 0 && kept[0] != 0 {
+			t.Errorf("list of %d shares its memory", n)
+		}
+	}
+}
