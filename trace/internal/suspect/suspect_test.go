@@ -1,0 +1,74 @@
+package suspect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/suspect"
+)
+
+const hour = int64(3600e9)
+
+// found are the codes of what n activities show, each of dur ns, step ns after the one before; change may alter them.
+func found(n int, step, dur int64, change func(g *column.Columns, launch []int32)) string {
+	g := &column.Columns{}
+	launch := make([]int32, n)
+	for i := range n {
+		g.Start, g.Dur, g.Queue = append(g.Start, int64(i)*step), append(g.Dur, dur), append(g.Queue, 0)
+		launch[i] = int32(i)
+	}
+	if change != nil {
+		change(g, launch)
+	}
+	var codes []string
+	for _, f := range suspect.Find(g, 2, launch, func(i int) bool { return g.Queue[i] == 0 }) {
+		codes = append(codes, f.Code)
+	}
+	return strings.Join(codes, " ")
+}
+
+func TestSuspects(t *testing.T) {
+	share := func(n int, plain bool) func(*column.Columns, []int32) { // the first n name one call more
+		return func(g *column.Columns, launch []int32) {
+			for i := range n + 1 {
+				launch[i] = 0
+				if !plain {
+					g.Queue[i] = 1
+				}
+			}
+		}
+	}
+	jump := func(at int64) func(*column.Columns, []int32) {
+		return func(g *column.Columns, _ []int32) { g.Start[len(g.Start)-1] = at }
+	}
+	for _, c := range []struct {
+		name      string
+		n         int
+		step, dur int64
+		change    func(*column.Columns, []int32)
+		want      string
+	}{
+		{"nothing", 0, 0, 0, nil, ""},
+		{"ordinary", 30, 10, 10, nil, ""},
+		{"one in ten shares a call", 30, 10, 10, share(3, true), ""},
+		{"more do", 30, 10, 10, share(4, true), "shared-launches"},
+		{"more do, of graphs", 30, 10, 10, share(4, false), ""},
+		{"no launches", 30, 10, 10, func(_ *column.Columns, l []int32) {
+			for i := range l {
+				l[i] = -1
+			}
+		}, ""},
+		{"overlap of half", 2, 0, 10, nil, ""},
+		{"overlap of more", 3, 0, 10, nil, "impossible-overlap"},
+		{"on two streams", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[0] = 1; g.Queue[1] = 0; g.Dur[2] = 1 }, ""},
+		{"a thousandth of the jump", 2, 1, hour / 1000, jump(hour + hour/1000), ""},
+		{"less of it", 2, 1, 1, jump(hour + 2), "time-jump"},
+		{"an hour", 2, 1, 1, jump(hour + 1), ""},
+		{"a long recording", 3, hour / 100, 1, jump(2*hour + hour/100 + 1), ""},
+	} {
+		if got := found(c.n, c.step, c.dur, c.change); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
