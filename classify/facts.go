@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/decimal"
+	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // Facts are what a kernel's name alone tells. They never change with the place
@@ -64,90 +65,43 @@ func (s *Ruleset) Facts(raw string) Facts {
 // Role is what a kernel is to the structure of a layer. Roles and categories
 // answer different questions: an all-reduce that adds the residual and
 // normalises is communication in a table, and the norm that opens the next half
-// of a layer.
-type Role uint8
+// of a layer. The words are "norm" (of the residual stream), "head_norm", "mixer"
+// (attention core, state-space scan), "softmax" (outside attention), "product",
+// "router", "permute", "experts", "finalize" (sum of the experts' outputs), "moe"
+// (other work of experts), "rope", "cache_write", "collective" (without a norm),
+// "embed", "sample", "copy", "elementwise", "activation", "quantize", "backward"
+// (gradients and weight updates), and "" for everything else.
+type Role string
 
-// The roles.
-const (
-	RoleOther       Role = iota
-	RoleNorm             // RMS, layer or group norm of the residual stream
-	RoleHeadNorm         // norm of queries, keys or a compressed state, inside the mixer
-	RoleMixer            // attention core, state-space scan, linear attention: what a layer has at least one of
-	RoleSoftmax          // softmax: the core of an unfused attention, where nothing else is
-	RoleProduct          // matrix product
-	RoleRouter           // choice of the experts
-	RolePermute          // sorting and permutation of tokens for the experts
-	RoleExperts          // products of the experts
-	RoleFinalize         // sum of the experts' outputs
-	RoleMoE              // other work of experts
-	RoleRope             // rotary embedding
-	RoleCacheWrite       // write to the key/value cache, also with a rotary embedding
-	RoleCollective       // exchange between GPUs, without a norm
-	RoleEmbed            // embedding lookup
-	RoleSample           // token sampling
-	RoleCopy             // memcpy, memset
-	RoleElementwise      // pointwise arithmetic
-	RoleActivation       // gated or plain, between the two products of a feed-forward part
-	RoleQuantize         // scaling to or from a narrow type
-	RoleBackward         // gradients and weight updates: a training run
-)
-
-// Roles lists all roles.
-func Roles() []Role {
-	out := make([]Role, 0, RoleBackward+1)
-	for r := RoleOther; r <= RoleBackward; r++ {
-		out = append(out, r)
-	}
-	return out
-}
-
-// Collective is a kind of exchange between GPUs.
-type Collective uint8
-
-// The kinds.
-const (
-	NotCollective   Collective = iota
-	AllReduce                  // also fused with what follows it
-	AllGather                  //
-	ReduceScatter              //
-	AllToAll                   // expert dispatch and combine, and what they exchange beforehand
-	Broadcast                  //
-	SendRecv                   // point to point: the two ends need not meet
-	OtherCollective            // barriers, reductions to one rank, steps of an exchange whose kind the name hides
-)
-
-// Collectives lists all kinds, NotCollective included.
-func Collectives() []Collective {
-	out := make([]Collective, 0, OtherCollective+1)
-	for c := NotCollective; c <= OtherCollective; c++ {
-		out = append(out, c)
-	}
-	return out
-}
+// Collective is a kind of exchange between GPUs: "all_reduce" (also fused with
+// what follows it), "all_gather", "reduce_scatter", "all_to_all" (expert dispatch
+// and combine), "broadcast", "send_recv", "other" (barriers, reductions to one
+// rank, kinds that the name hides), and "" for none.
+type Collective string
 
 // collectiveOf says which exchange a subcategory of communication is.
 var collectiveOf = map[string]Collective{
-	"all_reduce": AllReduce, "all_gather": AllGather, "reduce_scatter": ReduceScatter, "all_to_all": AllToAll,
-	"dispatch": AllToAll, "combine": AllToAll, "layout": AllToAll, "broadcast": Broadcast, "send_recv": SendRecv,
-	"reduce": OtherCollective, "barrier": OtherCollective, "gemm_collective": OtherCollective, "": OtherCollective,
+	"all_reduce": kernelword.AllReduce, "all_gather": kernelword.AllGather, "reduce_scatter": kernelword.ReduceScatter, "all_to_all": kernelword.AllToAll,
+	"dispatch": kernelword.AllToAll, "combine": kernelword.AllToAll, "layout": kernelword.AllToAll, "broadcast": kernelword.Broadcast, "send_recv": kernelword.SendRecv,
+	"reduce": kernelword.OtherCollective, "barrier": kernelword.OtherCollective, "gemm_collective": kernelword.OtherCollective, "": kernelword.OtherCollective,
 }
 
 // collective reads the kind of exchange. A kernel that only takes the result of
 // one over, as the norm behind a two-shot all-reduce, is no second all-reduce.
 func collective(n *Name, r Result) Collective {
-	if r.Category != CategoryCommunication {
-		return NotCollective
+	if r.Category != kernelword.CategoryCommunication {
+		return kernelword.NotCollective
 	}
 	switch r.Subcategory {
 	case "":
 		if n.Family == familyDeepEP || anyIn(expertScopes, n.scope) {
-			return AllToAll
+			return kernelword.AllToAll
 		}
 	case "gemm_collective":
 		return collectiveOf[collectiveKind(n)]
 	case "all_reduce":
 		if !anyIn(allReduceWords, n.fn) && anyIn(normWords, n.fn) {
-			return OtherCollective
+			return kernelword.OtherCollective
 		}
 	}
 	return collectiveOf[r.Subcategory]
@@ -163,36 +117,36 @@ var (
 // ruleRoles are the rules whose kernels are something else to a layer than the
 // rest of their category. An ID without a rule fails a test.
 var ruleRoles = map[string]Role{
-	"memory.memcpy": RoleCopy, "memory.memset": RoleCopy,
-	"memory.embedding": RoleEmbed, "inductor.embedding": RoleEmbed,
-	"kvcache.move": RoleOther, "kvcache.gather": RoleOther, "kvcache.buffer": RoleOther,
+	"memory.memcpy": kernelword.RoleCopy, "memory.memset": kernelword.RoleCopy,
+	"memory.embedding": kernelword.RoleEmbed, "inductor.embedding": kernelword.RoleEmbed,
+	"kvcache.move": kernelword.RoleOther, "kvcache.gather": kernelword.RoleOther, "kvcache.buffer": kernelword.RoleOther,
 	// One word is too little to say that a layer's core is here.
-	"weak.attention": RoleOther,
+	"weak.attention": kernelword.RoleOther,
 	// They prepare attention, once a pass or once a layer; they are not its core.
-	"attention.metadata": RoleOther, "attention.indexer": RoleOther, "attention.compress": RoleOther,
-	"hybrid.conv": RoleOther, "hybrid.metadata": RoleOther, "hybrid.l2norm": RoleHeadNorm, "norm.head": RoleHeadNorm, "norm.rope": RoleRope,
-	"moe.routing": RoleRouter, "moe.routing_words": RoleRouter, "moe.scope_routing": RoleRouter, "moe.permute": RolePermute, "moe.finalize": RoleFinalize,
-	"moe.gemm": RoleExperts, "moe.gemm_scope": RoleExperts,
-	"gemm.grouped_triton": RoleExperts, "gemm.router": RoleRouter,
-	"comm.allreduce_gemm": RoleProduct,
-	"softmax.loss":        RoleOther, "inductor.loss": RoleOther,
-	"sampling.scope": RoleSample, "sampling.probs": RoleSample, "sampling.random": RoleSample, "sampling.word": RoleSample,
-	"reduce.argmax": RoleSample, "inductor.argmax": RoleSample,
-	"reduce.wrapper":        RoleElementwise,
-	"elementwise.optimizer": RoleBackward,
+	"attention.metadata": kernelword.RoleOther, "attention.indexer": kernelword.RoleOther, "attention.compress": kernelword.RoleOther,
+	"hybrid.conv": kernelword.RoleOther, "hybrid.metadata": kernelword.RoleOther, "hybrid.l2norm": kernelword.RoleHeadNorm, "norm.head": kernelword.RoleHeadNorm, "norm.rope": kernelword.RoleRope,
+	"moe.routing": kernelword.RoleRouter, "moe.routing_words": kernelword.RoleRouter, "moe.scope_routing": kernelword.RoleRouter, "moe.permute": kernelword.RolePermute, "moe.finalize": kernelword.RoleFinalize,
+	"moe.gemm": kernelword.RoleExperts, "moe.gemm_scope": kernelword.RoleExperts,
+	"gemm.grouped_triton": kernelword.RoleExperts, "gemm.router": kernelword.RoleRouter,
+	"comm.allreduce_gemm": kernelword.RoleProduct,
+	"softmax.loss":        kernelword.RoleOther, "inductor.loss": kernelword.RoleOther,
+	"sampling.scope": kernelword.RoleSample, "sampling.probs": kernelword.RoleSample, "sampling.random": kernelword.RoleSample, "sampling.word": kernelword.RoleSample,
+	"reduce.argmax": kernelword.RoleSample, "inductor.argmax": kernelword.RoleSample,
+	"reduce.wrapper":        kernelword.RoleElementwise,
+	"elementwise.optimizer": kernelword.RoleBackward,
 }
 
 // role reads the role of a name from the rule that matched it.
 func role(n *Name, r Result, c Collective) Role {
 	if anyIn(backwardWords, n.fn) || anyIn(backwardWords, n.op) {
-		return RoleBackward
+		return kernelword.RoleBackward
 	}
-	if c != NotCollective && normalises(n) {
-		return RoleNorm
+	if c != kernelword.NotCollective && normalises(n) {
+		return kernelword.RoleNorm
 	}
 	// The lookup of an embedding begins a pass, whatever is fused behind it.
 	if n.Family == familyInductor && anyIn(inductorEmbedding, n.fn) {
-		return RoleEmbed
+		return kernelword.RoleEmbed
 	}
 	if x, ok := ruleRoles[r.Rule]; ok {
 		return x
@@ -240,9 +194,9 @@ var (
 // grouped says whether a product may be one of experts.
 func grouped(n *Name, r Result) bool {
 	switch r.Category {
-	case CategoryMoE:
-		return ruleRoles[r.Rule] == RoleExperts
-	case CategoryGEMM:
+	case kernelword.CategoryMoE:
+		return ruleRoles[r.Rule] == kernelword.RoleExperts
+	case kernelword.CategoryGEMM:
 		return r.Subcategory == "grouped" || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
 	}
 	return false
@@ -276,7 +230,7 @@ func baseName(name string, r Role) string {
 	if i := strings.LastIndexByte(s, '('); i > 0 && strings.HasSuffix(s, ")") {
 		s = cutArguments(s)
 	}
-	if r == RoleProduct {
+	if r == kernelword.RoleProduct {
 		for i := range len(s) {
 			if c := s[i]; i >= 4 && (c == '<' || c >= '0' && c <= '9') {
 				return s[:i]

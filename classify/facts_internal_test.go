@@ -1,6 +1,11 @@
 package classify
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/kernelword"
+)
 
 // TestRolesHaveTheirRules: every category of a default rule is in the table, and
 // no exception stands for a rule that is gone.
@@ -12,7 +17,7 @@ func TestRolesHaveTheirRules(t *testing.T) {
 		if _, ok := placeOf[r.Category]; !ok {
 			t.Errorf("rule %s: category %q is not in categories", r.ID, r.Category)
 		}
-		if r.Category == CategoryCommunication {
+		if r.Category == kernelword.CategoryCommunication {
 			kinds[r.Subcategory] = true
 		}
 	}
@@ -27,6 +32,23 @@ func TestRolesHaveTheirRules(t *testing.T) {
 	for k := range kinds {
 		if _, ok := collectiveOf[k]; !ok {
 			t.Errorf("subcategory %q of communication is not in collectiveOf", k)
+		}
+	}
+}
+
+// TestCategoriesHaveAWord: of every category of the default rules it is said what work it is, and what its kernels are to a layer.
+func TestCategoriesHaveAWord(t *testing.T) {
+	for _, c := range Categories() {
+		if _, ok := kernelword.Work(string(c)); !ok || c == "" {
+			t.Errorf("nothing says what work category %q is", c)
+		}
+		if !slices.Contains(kernelword.Roles(), string(c.role())) {
+			t.Errorf("category %q has role %q, which no list has", c, c.role())
+		}
+	}
+	for sub, c := range collectiveOf {
+		if !slices.Contains(kernelword.Collectives(), string(c)) || c == kernelword.NotCollective {
+			t.Errorf("subcategory %q is exchange %q, which no list has", sub, c)
 		}
 	}
 }

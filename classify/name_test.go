@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 func TestParse(t *testing.T) {
@@ -56,7 +57,7 @@ func TestParse(t *testing.T) {
 		},
 		{
 			"_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE",
-			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"}, Family: classify.FamilyNCCL},
+			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"}, Family: kernelword.FamilyNCCL},
 		},
 		{ // Cut by the profiler in the middle of a template argument.
 			"_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOneP",

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // TestTokenGrids: which kernels run one block a token, and the traps beside them.
@@ -52,8 +53,8 @@ func TestOneQuery(t *testing.T) {
 		if f.OneQuery != want {
 			t.Errorf("%s: one query %t, want %t", name, f.OneQuery, want)
 		}
-		if f.Role != classify.RoleMixer {
-			t.Errorf("%s: role %d, want a mixer", name, f.Role)
+		if f.Role != kernelword.RoleMixer {
+			t.Errorf("%s: role %q, want a mixer", name, f.Role)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // Rule gives a category to the kernels it matches. A rule with no condition
@@ -320,17 +322,17 @@ func (s *Ruleset) ClassifyName(n *Name) Result {
 			res.Subcategory = r.Refine(n)
 		}
 		switch r.Category {
-		case CategoryGEMM:
+		case kernelword.CategoryGEMM:
 			res.DType = n.DType()
 			if res.Subcategory == "" {
 				res.Subcategory = res.DType
 			}
-		case CategoryMoE, CategoryAttention:
+		case kernelword.CategoryMoE, kernelword.CategoryAttention:
 			res.DType = n.DType()
 		}
 		return res
 	}
-	return Result{Category: CategoryOther, Label: string(CategoryOther)}
+	return Result{Category: kernelword.CategoryOther, Label: string(kernelword.CategoryOther)}
 }
 
 // Default returns the rule set of the triage categories. All calls return the

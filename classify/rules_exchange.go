@@ -1,15 +1,17 @@
 package classify
 
+import "github.com/llmstrata/strata/internal/kernelword"
+
 // communicationRules are exchanges between GPUs. Whole words only: "combine"
 // and "dispatch" alone belong to many kernels that talk to nobody
 // (_combined_routing_compute is MoE routing), so they count only in the
 // namespaces of libraries that move tokens between GPUs.
 func communicationRules() []Rule {
 	comm := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: CategoryCommunication, Subcategory: sub, When: p, Refine: collectiveKind}
+		return Rule{ID: id, Title: title, Category: kernelword.CategoryCommunication, Subcategory: sub, When: p, Refine: collectiveKind}
 	}
 	return []Rule{
-		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []Family{FamilyNCCL}}),
+		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []Family{familyNCCL}}),
 		comm("comm.deep_ep", "DeepEP expert dispatch and combine", "", Pattern{Family: []Family{familyDeepEP}}),
 		comm("comm.allreduce_gemm", "matrix product fused with a collective", "gemm_collective", Pattern{
 			Function: words("*gemm_allreduce*", "*gemm_ar", "*gemm_ar_*", "*allreduce_gemm*", "*gemm_reduce_scatter*", "*allgather_gemm*", "*gemm_allgather*", "*ag_gemm*", "*gemm_rs*"),

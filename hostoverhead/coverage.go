@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -181,7 +181,7 @@ func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
 			e := w.t.LaneAt(trace.LaneGPU, int(d.kernels[order[i].kernel]))
 			h := (*Hint)(nil)
 			switch place := d.besideGraphs(order[i].kernel, first, last, run, p); {
-			case place == runSplits && w.names.Kernel(e.NameID()).Category == classify.CategoryAttention:
+			case place == runSplits && w.names.Kernel(e.NameID()).Category == kernelword.CategoryAttention:
 				h = &split
 				attention++
 			case place == runSplits && customOp(e.Op().Name()):

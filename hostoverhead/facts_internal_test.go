@@ -4,17 +4,18 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // TestCollectivesHaveAHome: a new kind of exchange must be told whether its
 // ranks end together before stragglers can be found in it.
 func TestCollectivesHaveAHome(t *testing.T) {
-	for _, c := range classify.Collectives() {
-		if _, ok := endTogether[c]; !ok {
-			t.Errorf("collective %d is not in endTogether", c)
+	for _, c := range kernelword.Collectives() {
+		if _, ok := endTogether[classify.Collective(c)]; !ok {
+			t.Errorf("collective %q is not in endTogether", c)
 		}
 	}
-	if endTogether[classify.SendRecv] || !endTogether[classify.AllReduce] {
+	if endTogether[kernelword.SendRecv] || !endTogether[kernelword.AllReduce] {
 		t.Error("a transfer between two GPUs ends together, or an all-reduce does not")
 	}
 }

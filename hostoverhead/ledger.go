@@ -3,9 +3,9 @@ package hostoverhead
 import (
 	"slices"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -329,7 +329,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		}
 		p.api = g.launch.NameID()
 		l.drained(g, way, p, emit)
-	case l.w.names.Kernel(g.kernel.NameID()).Collective != classify.NotCollective:
+	case l.w.names.Kernel(g.kernel.NameID()).Collective != kernelword.NotCollective:
 		emit(way, piece(CauseRanks, detailLateCollective))
 	case l.callbacks:
 		emit(way, piece(causeUnknown, detailHostFunction))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -350,7 +351,7 @@ func (a *Analysis) Divided() bool {
 		d := &a.Devices[i]
 		reduces := make([]int, len(d.Passes))
 		for k := range d.Kernels() {
-			if at := k.Place(); at.Layer != None && k.Facts().Collective == classify.AllReduce {
+			if at := k.Place(); at.Layer != None && k.Facts().Collective == kernelword.AllReduce {
 				reduces[at.Pass]++
 			}
 		}

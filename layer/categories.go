@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -24,7 +25,7 @@ func (a *Device) classify(w *work) {
 	for id, name := range w.Names {
 		r := rules.Classify(name)
 		a.categoryOf[id] = a.key(r.Category, r.Label)
-		a.byPlace[id] = r.Category == classify.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Classify(name).Rule == "")
+		a.byPlace[id] = r.Category == kernelword.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Classify(name).Rule == "")
 	}
 }
 
@@ -49,14 +50,14 @@ func (w *work) nameExperts(a *Device, results []ladder.Result) {
 		}
 		r := &results[p]
 		for _, i := range w.expertProducts(a, r.Kernels) {
-			a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
+			a.columns.category[i] = a.key(kernelword.CategoryMoE, string(kernelword.CategoryMoE))
 		}
 		if inOp == nil {
 			continue
 		}
 		for _, i := range r.Kernels {
 			if a.byPlace[w.Seq.ID[i]] && !w.Replayed(i) && inOp(w.Act(i)) {
-				a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
+				a.columns.category[i] = a.key(kernelword.CategoryMoE, string(kernelword.CategoryMoE))
 			}
 		}
 	}
@@ -69,22 +70,22 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 	for _, i := range kernels {
 		id := w.Seq.ID[i]
 		switch w.Facts[id].Role {
-		case classify.RoleRouter, classify.RolePermute:
+		case kernelword.RoleRouter, kernelword.RolePermute:
 			if !chosen {
 				chosen, products, stream = true, products[:0], w.Act(i).Stream()
 			}
-		case classify.RoleMoE, classify.RoleFinalize: // an activation of the experts, or the sum of their outputs
+		case kernelword.RoleMoE, kernelword.RoleFinalize: // an activation of the experts, or the sum of their outputs
 			if chosen && len(products) > 0 {
 				found, products = append(found, products...), products[:0]
-				chosen = w.Facts[id].Role == classify.RoleMoE
+				chosen = w.Facts[id].Role == kernelword.RoleMoE
 			}
-		case classify.RoleNorm, classify.RoleMixer:
+		case kernelword.RoleNorm, kernelword.RoleMixer:
 			chosen = false
-		case classify.RoleExperts:
+		case kernelword.RoleExperts:
 			if a.byPlace[id] && chosen {
 				found = append(found, i)
 			}
-		case classify.RoleProduct:
+		case kernelword.RoleProduct:
 			if a.byPlace[id] && chosen && w.Act(i).Stream() == stream {
 				products = append(products, i)
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/operator"
@@ -147,7 +147,7 @@ func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure floa
 // joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
 func (w *work) joinsNorm(i int32) bool {
 	f := &w.Facts[w.Seq.ID[i]]
-	return f.Collective != classify.NotCollective && f.Role == ladder.RoleNorm
+	return f.Collective != kernelword.NotCollective && f.Role == kernelword.RoleNorm
 }
 
 // launchesMissing says that the order of the kernels is not surely the program's: some have no launch.
@@ -200,7 +200,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 		if w.Known(i) && !w.Replayed(i) {
 			op.Modules, op.Path = paths.Of(i), paths.LeafOf(i)
 			op.PathKind = paths.KindOf(op.Path)
-			if w.Facts[id].Role == ladder.RoleGemm {
+			if w.Facts[id].Role == kernelword.RoleProduct {
 				op.K, op.N = w.weightOf(i)
 			}
 		}
@@ -226,7 +226,7 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 	for k, i := range r.Kernels {
 		name, stream := kernels[k].Name, w.Act(i).Stream()
 		reduces := operator.ReducesSplit(name)
-		if !reduces && w.Facts[w.Seq.ID[i]].Role != ladder.RoleGemm {
+		if !reduces && w.Facts[w.Seq.ID[i]].Role != kernelword.RoleProduct {
 			continue
 		}
 		at := launch{int32(w.Seq.ID[i]), w.Act(i).LaunchConfig()}

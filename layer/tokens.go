@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/launches"
 )
@@ -69,7 +70,7 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 			passes[p].Work += fp.Layers[l].Sum
 		}
 		for k, i := range r.Kernels {
-			passes[p].Generates = passes[p].Generates || r.Layer[k] != None && w.Facts[w.Seq.ID[i]].Role == classify.RoleCacheWrite
+			passes[p].Generates = passes[p].Generates || r.Layer[k] != None && w.Facts[w.Seq.ID[i]].Role == kernelword.RoleCacheWrite
 		}
 	}
 	for p, stage := range launches.Stages(passes) {
@@ -97,7 +98,7 @@ func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, 
 			continue
 		}
 		f := &w.Facts[w.Seq.ID[i]]
-		experts = experts || f.Role == classify.RoleRouter || f.Role == classify.RoleExperts
+		experts = experts || f.Role == kernelword.RoleRouter || f.Role == kernelword.RoleExperts
 		if f.Tokens.Family == "" {
 			continue
 		}

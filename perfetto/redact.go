@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -241,7 +242,7 @@ func (r *redactor) knownKernel(name string) bool {
 	known, seen := r.kernels[name]
 	if !seen {
 		f := classify.Default().Facts(name)
-		known = f.Rule != "" && f.Category != classify.CategoryOther
+		known = f.Rule != "" && f.Category != kernelword.CategoryOther
 		r.kernels[name] = known
 	}
 	return known

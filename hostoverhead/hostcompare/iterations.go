@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -35,7 +35,7 @@ func (w *workload) findIterations() benchPhase {
 		if e.Kind() != trace.KindKernel {
 			continue
 		}
-		if w.names.Kernel(e.NameID()).Collective != classify.AllReduce {
+		if w.names.Kernel(e.NameID()).Collective != kernelword.AllReduce {
 			continue
 		}
 		s := timeline.SpanOf(e)

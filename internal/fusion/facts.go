@@ -5,20 +5,19 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 )
 
-// roleNames are the words of a registry for roles.
-var roleNames = map[string]classify.Role{
-	"norm": classify.RoleNorm, "head_norm": classify.RoleHeadNorm, "mixer": classify.RoleMixer, "product": classify.RoleProduct,
-	"router": classify.RoleRouter, "experts": classify.RoleExperts, "finalize": classify.RoleFinalize, "rope": classify.RoleRope,
-	"cache_write": classify.RoleCacheWrite, "collective": classify.RoleCollective, "activation": classify.RoleActivation,
-	"quantize": classify.RoleQuantize, "elementwise": classify.RoleElementwise,
+// roleNames are the roles that a registry may ask for.
+var roleNames = []string{
+	kernelword.RoleNorm, kernelword.RoleHeadNorm, kernelword.RoleMixer, kernelword.RoleProduct, kernelword.RoleRouter, kernelword.RoleExperts,
+	kernelword.RoleFinalize, kernelword.RoleRope, kernelword.RoleCacheWrite, kernelword.RoleCollective, kernelword.RoleActivation,
+	kernelword.RoleQuantize, kernelword.RoleElementwise,
 }
 
-// collectiveNames are the words of a registry for exchanges between GPUs.
-var collectiveNames = map[string]classify.Collective{
-	"all_reduce": classify.AllReduce, "all_gather": classify.AllGather, "reduce_scatter": classify.ReduceScatter,
-	"all_to_all": classify.AllToAll, "other": classify.OtherCollective,
+// collectiveNames are the exchanges between GPUs that a registry may ask for.
+var collectiveNames = []string{
+	kernelword.AllReduce, kernelword.AllGather, kernelword.ReduceScatter, kernelword.AllToAll, kernelword.OtherCollective,
 }
 
 // inductor is the library of kernels that torch.compile wrote.
@@ -27,9 +26,9 @@ const inductor = classify.Family("inductor")
 // ByFacts reports whether what a kernel's name tells says that it does a step.
 func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
 	if len(s.Roles)+len(s.Collectives) > 0 {
-		role := len(s.Roles) == 0 || slices.ContainsFunc(s.Roles, func(r string) bool { return roleNames[r] == f.Role })
-		exchange := len(s.Collectives) == 0 && f.Collective == classify.NotCollective ||
-			slices.ContainsFunc(s.Collectives, func(c string) bool { return collectiveNames[c] == f.Collective })
+		role := len(s.Roles) == 0 || slices.Contains(s.Roles, string(f.Role))
+		exchange := len(s.Collectives) == 0 && f.Collective == kernelword.NotCollective ||
+			slices.Contains(s.Collectives, string(f.Collective))
 		if role && exchange {
 			return true
 		}

@@ -227,7 +227,7 @@ func LoadFamilies(r io.Reader) ([]Family, error) {
 			return nil, fmt.Errorf("%w: family %q hides exchanges and is %q", ErrRegistry, f.ID, f.Kind)
 		}
 		for _, c := range f.Exchanges {
-			if _, ok := collectiveNames[c]; !ok {
+			if !slices.Contains(collectiveNames, c) {
 				return nil, fmt.Errorf("%w: family %q: exchange %q", ErrRegistry, f.ID, c)
 			}
 		}
@@ -275,12 +275,12 @@ func (reg *Registry) check() error {
 			}
 		}
 		for _, r := range s.Roles {
-			if _, ok := roleNames[r]; !ok {
+			if !slices.Contains(roleNames, r) {
 				return fmt.Errorf("step %q: role %q", s.Name, r)
 			}
 		}
 		for _, c := range s.Collectives {
-			if _, ok := collectiveNames[c]; !ok {
+			if !slices.Contains(collectiveNames, c) {
 				return fmt.Errorf("step %q: collective %q", s.Name, c)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -109,7 +109,7 @@ func (m *measurer) operatorsCover() bool {
 func (m *measurer) medians() {
 	all := map[trace.NameID][]float64{}
 	for k := range m.device.Kernels() {
-		if k.Category() == classify.CategoryCommunication {
+		if k.Category() == kernelword.CategoryCommunication {
 			all[k.Event().NameID()] = append(all[k.Event().NameID()], float64(k.Event().Duration()))
 		}
 	}
@@ -202,7 +202,7 @@ func (m *measurer) rowOf(k layer.Kernel) (string, class) {
 	op, part, _ := k.Operator()
 	c := memory
 	switch {
-	case category == classify.CategoryCommunication:
+	case category == kernelword.CategoryCommunication:
 		c = transfer
 	case k.Event().Kind() != trace.KindKernel || part == layer.PartCopy:
 		return rowCopies, latency

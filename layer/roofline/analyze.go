@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -96,7 +96,7 @@ func parallelOf(a *layer.Analysis, o *Options) (Parallel, []string) {
 func exchanges(a *layer.Analysis) bool {
 	for i := range a.Devices {
 		for k := range a.Devices[i].Kernels() {
-			if k.Place().Layer != layer.None && k.Facts().Collective != classify.NotCollective {
+			if k.Place().Layer != layer.None && k.Facts().Collective != kernelword.NotCollective {
 				return true
 			}
 		}

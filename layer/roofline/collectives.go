@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -60,7 +61,7 @@ func (e *exchange) took() time.Duration { return e.end.Sub(e.start) }
 // ends says that all ranks of a collective leave it together: each needs what the others give.
 func ends(c classify.Collective) bool {
 	switch c {
-	case classify.AllReduce, classify.AllGather, classify.ReduceScatter, classify.AllToAll:
+	case kernelword.AllReduce, kernelword.AllGather, kernelword.ReduceScatter, kernelword.AllToAll:
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -278,7 +279,7 @@ func layerRow(a *layer.Device, fp *layer.ForwardPass, lay *layer.Layer) LayerRow
 	for _, i := range lay.Kernels {
 		k := a.Kernel(int(i))
 		sums[string(k.Category())] += k.Event().Duration()
-		if k.Facts().Collective == classify.AllReduce {
+		if k.Facts().Collective == kernelword.AllReduce {
 			r.ARCount++
 		}
 	}

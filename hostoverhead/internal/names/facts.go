@@ -2,6 +2,7 @@ package names
 
 import (
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -62,7 +63,7 @@ func (n *Facts) General(id trace.NameID) string {
 
 // Collective reports whether a kernel exchanges data between GPUs.
 func (n *Facts) Collective(id trace.NameID) bool {
-	return n.Kernel(id).Collective != classify.NotCollective
+	return n.Kernel(id).Collective != kernelword.NotCollective
 }
 
 // The phases of a step.

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -74,12 +75,12 @@ func (b Bucket) weight() float64 {
 // workBuckets says which bucket a kind of work falls into; what is not known falls
 // into BucketOther. Communication is strong where a library made for it runs, see
 // BucketOf.
-var workBuckets = map[classify.Work]Bucket{
-	classify.WorkExchange:  BucketCommunicationWeak,
-	classify.WorkMemory:    BucketMemoryWeak,
-	classify.WorkPointwise: BucketElementwise,
-	classify.WorkCompute:   BucketCompute,
-	"":                     BucketOther,
+var workBuckets = map[string]Bucket{
+	kernelword.WorkExchange:  BucketCommunicationWeak,
+	kernelword.WorkMemory:    BucketMemoryWeak,
+	kernelword.WorkPointwise: BucketElementwise,
+	kernelword.WorkCompute:   BucketCompute,
+	"":                       BucketOther,
 }
 
 // BucketOf maps an activity's kind, category and library to its bucket.
@@ -90,8 +91,9 @@ func BucketOf(kind trace.Kind, category classify.Category, library classify.Fami
 	case trace.KindGraph:
 		return BucketCompute
 	}
-	b := workBuckets[category.Work()]
-	if b == BucketCommunicationWeak && library == classify.FamilyNCCL {
+	work, _ := kernelword.Work(string(category))
+	b := workBuckets[work]
+	if b == BucketCommunicationWeak && library == kernelword.FamilyNCCL {
 		return BucketCommunicationStrong
 	}
 	return b

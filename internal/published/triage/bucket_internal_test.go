@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -11,8 +12,9 @@ import (
 // analysis counts it.
 func TestCategoriesHaveABucket(t *testing.T) {
 	for _, c := range classify.Categories() {
-		if _, ok := workBuckets[c.Work()]; !ok {
-			t.Errorf("work %q of category %q is not in workBuckets", c.Work(), c)
+		work, _ := kernelword.Work(string(c))
+		if _, ok := workBuckets[work]; !ok {
+			t.Errorf("work %q of category %q is not in workBuckets", work, c)
 		}
 	}
 	for name, want := range map[string]Bucket{

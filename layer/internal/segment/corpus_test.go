@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/gen/families"
+	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // The corpus: what the families run, and what becomes of it. A sequence is named "family|stage|change".
@@ -90,6 +91,16 @@ func noisy(r *rand.Rand, in []string) []string {
 	return out
 }
 
+// corpusRoles keeps the roles that decide nothing here apart, too.
+var corpusRoles = map[classify.Role]Role{
+	kernelword.RoleNorm: Norm, kernelword.RoleMixer: Mixer, kernelword.RoleProduct: Product, kernelword.RoleMoE: MoE, kernelword.RoleRope: Rope,
+	kernelword.RoleCollective: Collective, kernelword.RoleEmbed: Embed, kernelword.RoleSample: Sample, kernelword.RoleElementwise: Elementwise,
+	kernelword.RoleActivation: Activation, kernelword.RoleBackward: Backward,
+	kernelword.RoleHeadNorm: Backward + 1, kernelword.RoleSoftmax: Backward + 2, kernelword.RoleRouter: Backward + 3, kernelword.RolePermute: Backward + 4,
+	kernelword.RoleExperts: Backward + 5, kernelword.RoleFinalize: Backward + 6, kernelword.RoleCacheWrite: Backward + 7, kernelword.RoleCopy: Backward + 8,
+	kernelword.RoleQuantize: Backward + 9,
+}
+
 // sequenceOf makes a sequence of names.
 func sequenceOf(names []string) *Sequence {
 	ids, bases := map[string]int32{}, map[string]int32{}
@@ -110,7 +121,7 @@ func sequenceOf(names []string) *Sequence {
 		}
 		s.ID = append(s.ID, id(ids, n))
 		s.Base = append(s.Base, id(bases, f.Base))
-		s.Role = append(s.Role, f.Role)
+		s.Role = append(s.Role, corpusRoles[f.Role])
 	}
 	return s
 }

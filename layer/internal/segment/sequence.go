@@ -1,34 +1,35 @@
 package segment
 
-import (
-	"slices"
-
-	"github.com/llmstrata/strata/classify"
-)
+import "slices"
 
 // A Role is what the segmentation needs to know about a kernel's meaning: never needed for finding the period, only for
 // placing a boundary that structure leaves open and for telling a layer from half of one.
-type Role = classify.Role
+type Role uint8
 
-// The roles that decide something here.
+// The roles that decide something here, and their short names for this package.
 const (
-	other       = classify.RoleOther
-	norm        = classify.RoleNorm
-	mixer       = classify.RoleMixer
-	product     = classify.RoleProduct
-	moe         = classify.RoleMoE
-	embed       = classify.RoleEmbed
-	sample      = classify.RoleSample
-	activation  = classify.RoleActivation
-	elementwise = classify.RoleElementwise
-	backward    = classify.RoleBackward
+	Other       Role = iota
+	Norm             // of the residual stream
+	Mixer            // attention core, state-space scan: what a layer has at least one of
+	Product          // matrix product
+	MoE              // work of experts
+	Rope             // rotary embedding
+	Collective       // exchange between GPUs, without a norm
+	Embed            // embedding lookup
+	Sample           // token sampling
+	Elementwise      // pointwise arithmetic
+	Activation       // between the two products of a feed-forward part
+	Backward         // gradients and weight updates
+
+	other, norm, mixer, product, moe, embed   = Other, Norm, Mixer, Product, MoE, Embed
+	sample, activation, elementwise, backward = Sample, Activation, Elementwise, Backward
 )
 
 // interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused norm, two
 // tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
 func interchangeable(r Role) bool {
 	switch r {
-	case norm, mixer, product, moe, classify.RoleRope, classify.RoleCollective:
+	case Norm, Mixer, Product, MoE, Rope, Collective:
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
@@ -158,8 +159,8 @@ func anyKernel(*Kernel) bool { return true }
 // launch found elsewhere in the trace says nothing about another one.
 func telling(f *Kernel) bool {
 	switch f.Result.Category {
-	case classify.CategoryNorm, classify.CategoryRope, classify.CategoryAttention, classify.CategoryMoE, classify.CategoryKVCache,
-		classify.CategoryHybridLinear, classify.CategoryCommunication:
+	case kernelword.CategoryNorm, kernelword.CategoryRope, kernelword.CategoryAttention, kernelword.CategoryMoE, kernelword.CategoryKVCache,
+		kernelword.CategoryHybridLinear, kernelword.CategoryCommunication:
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -163,7 +164,7 @@ func newKernelIDs(p *Pool, t *trace.Trace) *kernelIDs {
 
 // of returns the pool's id of an activity.
 func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
-	category := classify.CategoryOther
+	var category classify.Category = kernelword.CategoryOther
 	if in.Valid() {
 		category = in.Category()
 	}

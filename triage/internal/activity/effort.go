@@ -2,6 +2,7 @@ package activity
 
 import (
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -16,11 +17,11 @@ const (
 )
 
 // efforts says what each kind of work is to chains and to the exposure ledger.
-var efforts = map[classify.Work]Effort{
-	classify.WorkExchange:  EffortExchange,
-	classify.WorkMemory:    EffortMove,
-	classify.WorkPointwise: EffortMove,
-	classify.WorkCompute:   EffortCompute,
+var efforts = map[string]Effort{
+	kernelword.WorkExchange:  EffortExchange,
+	kernelword.WorkMemory:    EffortMove,
+	kernelword.WorkPointwise: EffortMove,
+	kernelword.WorkCompute:   EffortCompute,
 }
 
 // EffortOf is what an activity does.
@@ -31,5 +32,6 @@ func EffortOf(kind trace.Kind, category classify.Category) Effort {
 	case trace.KindGraph:
 		return EffortCompute
 	}
-	return efforts[category.Work()]
+	work, _ := kernelword.Work(string(category))
+	return efforts[work]
 }

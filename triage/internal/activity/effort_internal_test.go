@@ -4,17 +4,19 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 )
 
 // TestCategoriesHaveAnEffort: of a new kind of work it must be said what it is to chains.
 func TestCategoriesHaveAnEffort(t *testing.T) {
 	for _, c := range classify.Categories() {
-		if _, ok := efforts[c.Work()]; !ok && c != classify.CategoryOther {
-			t.Errorf("work %q of category %q is not in efforts", c.Work(), c)
+		work, _ := kernelword.Work(string(c))
+		if _, ok := efforts[work]; !ok && c != kernelword.CategoryOther {
+			t.Errorf("work %q of category %q is not in efforts", work, c)
 		}
 	}
-	if got := EffortOf(trace.KindMemcpy, classify.CategoryGEMM); got != EffortMove {
+	if got := EffortOf(trace.KindMemcpy, kernelword.CategoryGEMM); got != EffortMove {
 		t.Errorf("a copy is effort %d", got)
 	}
 	if got := EffortOf(trace.KindKernel, "a user's own"); got != effortOther {
