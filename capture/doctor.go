@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/llmstrata/strata/capture/internal/server"
 )
@@ -48,21 +47,17 @@ func Diagnose(ctx context.Context, o Options) (d *Diagnosis, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	c, err := server.New(o.serverOptions())
+	r, err := open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	r := &run{o: o, c: c, begin: time.Now()}
-	if err := r.connect(ctx); err != nil {
-		return nil, err
-	}
+	defer r.c.Close()
 	d = &Diagnosis{
-		Schema: "strata.capture-doctor/1", Server: c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence,
-		Info: r.res.Info, Profiler: hasRoute(ctx, c, server.StartPath), Findings: append([]string{}, r.res.Notes...),
+		Schema: "strata.capture-doctor/1", Server: r.c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence,
+		Info: r.res.Info, Profiler: hasRoute(ctx, r.c, server.StartPath), Findings: append([]string{}, r.res.Notes...),
 	}
 	if d.Info.Version == "" {
-		d.Info.Version = askVersion(ctx, c)
+		d.Info.Version = askVersion(ctx, r.c)
 	}
 	d.advise(len(r.info.Expected), r.d.Traits(), o, dir)
 	return d, ctx.Err()

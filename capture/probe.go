@@ -79,17 +79,13 @@ func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	c, err := server.New(o.serverOptions())
+	r, err := open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	r := &run{o: o, c: c, begin: time.Now()}
-	if err := r.connect(ctx); err != nil {
-		return nil, err
-	}
+	defer r.c.Close()
 	rep = &ProbeReport{
-		Server: c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
+		Server: r.c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
 		Source: "/v1/chat/completions", Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes,
 		Samples: []Sample{}, Errors: []string{}, AllNonEmpty: true,
 	}

@@ -37,15 +37,11 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 			return nil, err
 		}
 	}
-	c, err := server.New(o.serverOptions())
+	r, err := open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	r := &run{o: o, c: c, begin: time.Now()}
-	if err := r.connect(ctx); err != nil {
-		return nil, err
-	}
+	defer r.c.Close()
 	if err := r.openOutput(); err != nil {
 		return nil, err
 	}
@@ -64,6 +60,20 @@ type run struct {
 	res   Result
 	num   counter
 	begin time.Time
+}
+
+// open begins a run with the server of the options; the run's client is to be closed.
+func open(ctx context.Context, o Options) (*run, error) {
+	c, err := server.New(o.serverOptions())
+	if err != nil {
+		return nil, err
+	}
+	r := &run{o: o, c: c, begin: time.Now()}
+	if err := r.connect(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // connect finds out who answers and whether it can do what is asked.

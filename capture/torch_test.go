@@ -1,11 +1,8 @@
 package capture_test
 
 import (
-	"compress/gzip"
 	"context"
 	"flag"
-	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +32,7 @@ func TestTorchServer(t *testing.T) {
 	}
 	var got [][2]int
 	for _, f := range res.Files() {
-		text := unpack(t, f)
+		text := string(testdata.ReadFile(t, f))
 		got = append(got, [2]int{strings.Count(text, `"step[EXTEND`), strings.Count(text, `"step[DECODE`)})
 	}
 	if d := cmp.Diff([][2]int{{5, 0}, {1, 4}}, got); d != "" {
@@ -43,23 +40,4 @@ func TestTorchServer(t *testing.T) {
 	}
 	t.Logf("%s: %v", res.Info.Version, res.Files())
 	noLeaks(t)
-}
-
-// unpack reads a gzip file.
-func unpack(t *testing.T, path string) string {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }

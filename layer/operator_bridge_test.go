@@ -1,9 +1,7 @@
 package layer_test
 
 import (
-	"bufio"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,17 +23,8 @@ import (
 // that must find operators without them gets it.
 func opHide(t *testing.T, path string) string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var doc map[string]json.RawMessage
-	if err := json.NewDecoder(bufio.NewReader(z)).Decode(&doc); err != nil {
+	if err := json.Unmarshal(testdata.ReadFile(t, path), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var events []map[string]json.RawMessage

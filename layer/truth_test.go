@@ -2,10 +2,7 @@ package layer_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -207,19 +204,7 @@ func TestHashedNamesOfRealTraces(t *testing.T) {
 		{dsv4Trace, 43},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := os.Open(testdata.Shared(t, "traces/torch/"+c.name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			z, err := gzip.NewReader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := io.ReadAll(z)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testdata.ReadFile(t, testdata.Shared(t, "traces/torch/"+c.name))
 			read := func(data []byte) *trace.Trace {
 				tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
 				if err != nil {

@@ -19,35 +19,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// readFile returns a file's decompressed bytes.
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	switch {
-	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
-	case bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		if b, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b
-}
-
 // realTraces returns the torch-profiler traces of the reference data; of the
 // large ones none with -short, as the race detector makes them slow.
 func realTraces(t *testing.T) []string {
@@ -100,7 +71,7 @@ func annotated(t *testing.T, src, dst string) {
 	if err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr)); err != nil {
 		t.Fatal(err)
 	}
-	before, after := readFile(t, src), readFile(t, dst)
+	before, after := testdata.ReadFile(t, src), testdata.ReadFile(t, dst)
 	var doc any
 	if err := json.Unmarshal(after, &doc); err != nil {
 		t.Errorf("the copy is not valid JSON: %v", err)
@@ -182,8 +153,8 @@ func TestAnnotateClosesATruncatedTrace(t *testing.T) {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 		var doc struct{ TraceEvents []any }
-		if err := json.Unmarshal(readFile(t, dst), &doc); err != nil {
-			t.Fatalf("cut at %d: copy is not valid JSON: %v\n%s", cut, err, readFile(t, dst))
+		if err := json.Unmarshal(testdata.ReadFile(t, dst), &doc); err != nil {
+			t.Fatalf("cut at %d: copy is not valid JSON: %v\n%s", cut, err, testdata.ReadFile(t, dst))
 		}
 		if got := open(t, dst); got.LaneLen(trace.LaneGPU) != tr.LaneLen(trace.LaneGPU) {
 			t.Errorf("cut at %d: %d activities, want %d", cut, got.LaneLen(trace.LaneGPU), tr.LaneLen(trace.LaneGPU))

@@ -149,7 +149,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := readFile(t, dst)
+	out := testdata.ReadFile(t, dst)
 	secret := regexp.MustCompile(`.{0,90}(?i:SECRET|TERCES).{0,60}`)
 	for i, found := range secret.FindAll(out, -1) {
 		if i == 20 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 )
@@ -88,7 +89,7 @@ func TestSliceKeepsActivitiesWithAllTheirLinks(t *testing.T) {
 				t.Errorf("kept %d activities, want %d", stats.Activities, len(keep))
 			}
 			var doc any
-			if err := json.Unmarshal(readFile(t, dst), &doc); err != nil {
+			if err := json.Unmarshal(testdata.ReadFile(t, dst), &doc); err != nil {
 				t.Fatalf("the slice is not valid JSON: %v", err)
 			}
 			got := open(t, dst)
@@ -145,7 +146,7 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{Redact: all}); err != nil {
 		t.Fatal(err)
 	}
-	out := readFile(t, dst)
+	out := testdata.ReadFile(t, dst)
 	for _, hidden := range []string{"secret", "Secret", "777", "/home"} {
 		if bytes.Contains(out, []byte(hidden)) {
 			t.Errorf("%q is still in the slice:\n%s", hidden, out)
@@ -160,7 +161,7 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{Redact: perfetto.Redaction{Paths: true}}); err != nil {
 		t.Fatal(err)
 	}
-	out = readFile(t, dst)
+	out = testdata.ReadFile(t, dst)
 	if !bytes.Contains(out, []byte("secret_main")) || !bytes.Contains(out, []byte("777")) || bytes.Contains(out, []byte("/home")) {
 		t.Errorf("hiding paths only gave:\n%s", out)
 	}

@@ -2,11 +2,9 @@ package trace_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -44,7 +42,7 @@ func TestFlips(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plain := unpack(t, packed)
+			plain := testdata.Unpacked(t, packed)
 			want, err := flip(plain, 0, 8) // no bit of a byte
 			if err != nil {
 				t.Fatal(err)
@@ -69,17 +67,6 @@ func TestFlips(t *testing.T) {
 			}
 		})
 	}
-}
-
-func unpack(t *testing.T, b []byte) []byte {
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err == nil {
-		b, err = io.ReadAll(z)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // flip loads b with one bit flipped.

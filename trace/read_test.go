@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 )
@@ -64,25 +65,6 @@ func torchFiles(t *testing.T) []string {
 	return files
 }
 
-// unpacked returns the JSON text of a file, by the standard library.
-func unpacked(t *testing.T, path string) []byte {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
-		return b
-	}
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err == nil {
-		b, err = io.ReadAll(z)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // jsonEvent is what encoding/json makes of an event.
 type jsonEvent struct {
 	Ph   string          `json:"ph"`
@@ -111,7 +93,7 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			var doc struct{ TraceEvents []jsonEvent }
-			if err := json.Unmarshal(unpacked(t, path), &doc); err != nil {
+			if err := json.Unmarshal(testdata.ReadFile(t, path), &doc); err != nil {
 				t.Fatal(err)
 			}
 			counts := map[string]int64{}
@@ -157,7 +139,7 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 // TestSameTraceHoweverItArrives: compression, chunks and goroutines change nothing.
 func TestSameTraceHoweverItArrives(t *testing.T) {
 	for _, name := range []string{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "hf-bert-small-eager-h100.json.gz", "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"} {
-		data := unpacked(t, testdata.Shared(t, "traces/torch/"+name))
+		data := testdata.ReadFile(t, testdata.Shared(t, "traces/torch/"+name))
 		if testing.Short() && len(data) > 2e6 {
 			continue
 		}

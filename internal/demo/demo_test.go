@@ -3,37 +3,22 @@ package demo_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"testing"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // maxSize is what the demo may add to every program, in bytes.
 const maxSize = 200_000
-
-func unpack(t *testing.T) []byte {
-	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(demo.Trace()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
 
 func TestTraceIsWhatTheGeneratorWrites(t *testing.T) {
 	var want bytes.Buffer
 	if err := gen.Write(&want, gen.Demo()); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(unpack(t), want.Bytes()) {
+	if !bytes.Equal(testdata.Unpacked(t, demo.Trace()), want.Bytes()) {
 		t.Error("the committed trace is not the generator's: run go generate ./internal/demo")
 	}
 	if n := len(demo.Trace()); n >= maxSize {
@@ -52,7 +37,7 @@ func TestTraceHoldsWhatItPromises(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(unpack(t), &doc); err != nil {
+	if err := json.Unmarshal(testdata.Unpacked(t, demo.Trace()), &doc); err != nil {
 		t.Fatal(err)
 	}
 	cats, streams, replayed := map[string]int{}, map[int]int{}, 0

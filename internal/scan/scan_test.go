@@ -2,17 +2,16 @@ package scan_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/internal/testdata"
 )
@@ -106,26 +105,9 @@ func torchFiles(tb testing.TB) []string {
 	return files
 }
 
-func load(tb testing.TB, path string) []byte {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err == nil {
-			b, err = io.ReadAll(z)
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return b
-}
-
 func TestRealFilesParallelEqualsSequential(t *testing.T) {
 	for _, path := range testdata.Spread(t, torchFiles(t)) {
-		data := load(t, path)
+		data := testdata.ReadFile(t, path)
 		if testing.Short() && len(data) > 2<<20 {
 			continue // the race detector takes a minute over the large ones
 		}

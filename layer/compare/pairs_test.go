@@ -3,12 +3,9 @@ package compare_test
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -209,20 +206,7 @@ func TestMadePairs(t *testing.T) {
 // real is a shared trace as JSON.
 func real(t *testing.T, name string) doc {
 	t.Helper()
-	f, err := os.Open(testdata.Shared(t, "traces/torch/"+name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parse(t, text)
+	return parse(t, testdata.ReadFile(t, testdata.Shared(t, "traces/torch/"+name)))
 }
 
 // Pairs made of real traces by one known change.

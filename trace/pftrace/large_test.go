@@ -30,7 +30,7 @@ func BenchmarkLarge(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		compare(b, plain(b, packed))
+		compare(b, testdata.Unpacked(b, packed))
 	})
 	b.Run("trace=stacks", func(b *testing.B) {
 		cfg := gen.Large(36, 80, false)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
@@ -28,7 +28,7 @@ func document(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plain(t, packed)
+	return testdata.Unpacked(t, packed)
 }
 
 func read(t testing.TB, data []byte) *trace.Trace {
@@ -82,20 +82,6 @@ func encode(t testing.TB, doc []byte, form pftracegen.Form) [][]byte {
 		t.Fatal(err)
 	}
 	return packets
-}
-
-// plain decompresses a gzip file.
-func plain(t testing.TB, packed []byte) []byte {
-	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // All forms give the events that the JSON gives.

@@ -2,11 +2,9 @@ package apptest_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +30,7 @@ func TestPftraceSameDocuments(t *testing.T) {
 	}
 	compared := 0
 	for _, path := range testdata.Spread(t, testdata.SharedGlob(t, "traces/torch/*.json*")) {
-		doc := unpacked(t, path)
+		doc := testdata.ReadFile(t, path)
 		if !strings.Contains(strings.ToLower(string(doc)), `"kernel"`) {
 			continue // no GPU work
 		}
@@ -90,26 +88,6 @@ func sameDocuments(t *testing.T, path string, doc []byte) {
 			}
 		}
 	}
-}
-
-func unpacked(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var r io.Reader = f
-	if strings.HasSuffix(path, ".gz") {
-		if r, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // carried is what a document holds that the format carries: events and names,

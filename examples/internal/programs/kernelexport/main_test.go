@@ -1,7 +1,6 @@
 package kernelexport
 
 import (
-	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"math"
@@ -190,17 +189,8 @@ func TestRealTracesInFull(t *testing.T) {
 // countActivities counts the GPU activities of a gzipped trace.
 func countActivities(t *testing.T, path string) int {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var doc struct{ TraceEvents []struct{ Cat, Ph string } }
-	if err := json.NewDecoder(z).Decode(&doc); err != nil {
+	if err := json.Unmarshal(testdata.ReadFile(t, path), &doc); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

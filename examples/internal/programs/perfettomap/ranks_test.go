@@ -1,12 +1,9 @@
 package perfettomap
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,7 +81,7 @@ func TestNsysAsJSON(t *testing.T) {
 func twoRanks(t *testing.T, clock bool) (dir string, files []string) {
 	t.Helper()
 	dir = t.TempDir()
-	text := string(demoText(t))
+	text := string(testdata.Unpacked(t, demo.Trace()))
 	base := regexp.MustCompile(`"baseTimeNanoseconds": *(\d+)`).FindStringSubmatch(text)
 	if base == nil {
 		t.Fatal("the demo has no base time")
@@ -105,19 +102,6 @@ func twoRanks(t *testing.T, clock bool) (dir string, files []string) {
 		files = append(files, path)
 	}
 	return dir, files
-}
-
-func demoText(t *testing.T) []byte {
-	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(demo.Trace()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // firstKernel is when the first activity of a trace begins, by the wall clock.
