@@ -2,11 +2,12 @@ package column
 
 import (
 	"context"
+	"reflect"
 )
 
 // Sparse is a column that costs nothing while all its values are zero. It is
 // as long as its last non-zero value; At answers zero beyond.
-type Sparse[T comparable] struct {
+type Sparse[T number] struct {
 	V []T // as far as there are values
 }
 
@@ -53,7 +54,7 @@ func (s *Sparse[T]) widen(n int) []T {
 
 // permute makes v[i] what was v[p[i]]. It works in place, with scratch that all
 // columns of a lane share: copies of all of them would be most of a load's peak.
-func permute[T ~int64 | ~uint64 | ~int32 | ~uint32 | ~uint16 | ~uint8](v []T, p []int32, scratch []uint64) {
+func permute[T number](v []T, p []int32, scratch []uint64) {
 	if len(v) == 0 {
 		return
 	}
@@ -101,103 +102,100 @@ func (c *Columns) Len() int { return len(c.Start) }
 // End returns when row i ended.
 func (c *Columns) End(i int) int64 { return c.Start[i] + c.Dur[i] }
 
+// field is a column, whatever its values are.
+type field interface {
+	permute(p []int32, scratch []uint64, rows int)
+	cut(n int)
+	extend(src field, n int, predict func(n int) int)
+	size() int64
+}
+
+// fields are all columns, always in the same order.
+func (c *Columns) fields() [20]field {
+	return [...]field{
+		(*dense[int64])(&c.Start), (*dense[int64])(&c.Dur), (*dense[uint32])(&c.Name), (*dense[uint8])(&c.Kind), (*dense[int32])(&c.Thread), (*dense[int32])(&c.Queue),
+		&c.Cat, &c.Corr, &c.Ext, &c.Graph, &c.Node, &c.Shape, &c.AnnQueue, &c.Domain, &c.Scope, &c.Args, &c.Bytes, &c.Unended, &c.Value, &c.Recorded,
+	}
+}
+
 // Take makes row i of what was row p[i], unless ctx ends. p may be shorter
 // than the columns; see Cut.
 func (c *Columns) Take(ctx context.Context, p []int32) {
 	n := c.Len()
 	scratch := make([]uint64, len(p))
-	for _, column := range []func(){
-		func() { permute(c.Start, p, scratch) },
-		func() { permute(c.Dur, p, scratch) },
-		func() { permute(c.Name, p, scratch) },
-		func() { permute(c.Kind, p, scratch) },
-		func() { permute(c.Thread, p, scratch) },
-		func() { permute(c.Queue, p, scratch) },
-		func() { permute(c.Cat.widen(n), p, scratch) },
-		func() { permute(c.Corr.widen(n), p, scratch) },
-		func() { permute(c.Ext.widen(n), p, scratch) },
-		func() { permute(c.Graph.widen(n), p, scratch) },
-		func() { permute(c.Node.widen(n), p, scratch) },
-		func() { permute(c.Shape.widen(n), p, scratch) },
-		func() { permute(c.AnnQueue.widen(n), p, scratch) },
-		func() { permute(c.Domain.widen(n), p, scratch) },
-		func() { permute(c.Scope.widen(n), p, scratch) },
-		func() { permute(c.Args.widen(n), p, scratch) },
-		func() { permute(c.Bytes.widen(n), p, scratch) },
-		func() { permute(c.Unended.widen(n), p, scratch) },
-		func() { permute(c.Value.widen(n), p, scratch) },
-	} {
+	for _, f := range c.fields() {
 		if ctx.Err() != nil {
 			return
 		}
-		column()
+		f.permute(p, scratch, n)
 	}
 }
 
 // Cut leaves the first n rows.
 func (c *Columns) Cut(n int) {
-	c.Start, c.Dur, c.Name, c.Kind = c.Start[:n], c.Dur[:n], c.Name[:n], c.Kind[:n]
-	c.Thread, c.Queue = c.Thread[:min(n, len(c.Thread))], c.Queue[:min(n, len(c.Queue))]
-	c.Cat.cut(n)
-	c.Corr.cut(n)
-	c.Ext.cut(n)
-	c.Graph.cut(n)
-	c.Node.cut(n)
-	c.Shape.cut(n)
-	c.AnnQueue.cut(n)
-	c.Domain.cut(n)
-	c.Scope.cut(n)
-	c.Args.cut(n)
-	c.Bytes.cut(n)
-	c.Unended.cut(n)
-	c.Value.cut(n)
+	for _, f := range c.fields() {
+		f.cut(n)
+	}
 }
-
-func (s *Sparse[T]) cut(n int) { s.V = s.V[:min(n, len(s.V))] }
 
 // SortBytes is what sorting takes per row beside the columns: two permutations
 // and the copy of one column.
 const SortBytes = 4 + 4 + 8
 
 // Size returns the bytes that the rows take.
-func (c *Columns) Size() int64 {
-	eight := len(c.Start) + len(c.Dur) + len(c.Corr.V) + len(c.Ext.V) + len(c.Graph.V) + len(c.Node.V) + len(c.Bytes.V) + len(c.Recorded.V) + len(c.Value.V)
-	four := len(c.Name) + len(c.Thread) + len(c.Queue) + len(c.Cat.V) + len(c.Shape.V) + len(c.AnnQueue.V) + len(c.Domain.V) + len(c.Args.V)
-	return 8*int64(eight) + 4*int64(four) + 2*int64(len(c.Scope.V)) + int64(len(c.Kind)+len(c.Unended.V))
+func (c *Columns) Size() (n int64) {
+	for _, f := range c.fields() {
+		n += f.size()
+	}
+	return n
 }
 
 // Truncate empties c and keeps its memory.
-func (c *Columns) Truncate() {
-	c.Start, c.Dur, c.Name, c.Kind = c.Start[:0], c.Dur[:0], c.Name[:0], c.Kind[:0]
-	c.Thread, c.Queue = c.Thread[:0], c.Queue[:0]
-	c.Cat.V, c.Corr.V, c.Ext.V, c.Graph.V = c.Cat.V[:0], c.Corr.V[:0], c.Ext.V[:0], c.Graph.V[:0]
-	c.Node.V, c.Shape.V, c.AnnQueue.V, c.Domain.V = c.Node.V[:0], c.Shape.V[:0], c.AnnQueue.V[:0], c.Domain.V[:0]
-	c.Scope.V, c.Args.V, c.Bytes.V, c.Unended.V = c.Scope.V[:0], c.Args.V[:0], c.Bytes.V[:0], c.Unended.V[:0]
-}
+func (c *Columns) Truncate() { c.Cut(0) }
 
 // Append appends the rows of src. predict says how many rows a column of n
 // rows is expected to end with.
 func (c *Columns) Append(src *Columns, predict func(n int) int) {
-	n := c.Len()
-	c.Start, c.Dur = extend(c.Start, src.Start, predict), extend(c.Dur, src.Dur, predict)
-	c.Name, c.Kind = extend(c.Name, src.Name, predict), extend(c.Kind, src.Kind, predict)
-	c.Thread, c.Queue = extend(c.Thread, src.Thread, predict), extend(c.Queue, src.Queue, predict)
-	c.Cat.extend(&src.Cat, n, predict)
-	c.Corr.extend(&src.Corr, n, predict)
-	c.Ext.extend(&src.Ext, n, predict)
-	c.Graph.extend(&src.Graph, n, predict)
-	c.Node.extend(&src.Node, n, predict)
-	c.Shape.extend(&src.Shape, n, predict)
-	c.AnnQueue.extend(&src.AnnQueue, n, predict)
-	c.Domain.extend(&src.Domain, n, predict)
-	c.Scope.extend(&src.Scope, n, predict)
-	c.Args.extend(&src.Args, n, predict)
-	c.Bytes.extend(&src.Bytes, n, predict)
-	c.Unended.extend(&src.Unended, n, predict)
+	n, from := c.Len(), src.fields()
+	for i, f := range c.fields() {
+		f.extend(from[i], n, predict)
+	}
 }
 
-// extend appends src to the rows of s, which begin at row n.
-func (s *Sparse[T]) extend(src *Sparse[T], n int, predict func(n int) int) {
+// number is what a column holds.
+type number interface {
+	~int64 | ~uint64 | ~int32 | ~uint32 | ~uint16 | ~uint8
+}
+
+// dense is a column with a value in every row, or of no row at all.
+type dense[T number] []T
+
+func (d *dense[T]) permute(p []int32, scratch []uint64, _ int) { permute(*d, p, scratch) }
+
+func (d *dense[T]) cut(n int) { *d = (*d)[:min(n, len(*d))] }
+
+func (d *dense[T]) extend(src field, _ int, predict func(n int) int) {
+	*d = extend(*d, *src.(*dense[T]), predict)
+}
+
+func (d *dense[T]) size() int64 { return bytes(*d) }
+
+func (s *Sparse[T]) permute(p []int32, scratch []uint64, rows int) {
+	permute(s.widen(rows), p, scratch)
+}
+
+func (s *Sparse[T]) cut(n int) { s.V = s.V[:min(n, len(s.V))] }
+
+func (s *Sparse[T]) size() int64 { return bytes(s.V) }
+
+// bytes is what the rows of a column take.
+func bytes[T any](v []T) int64 {
+	return int64(len(v)) * int64(reflect.TypeFor[T]().Size())
+}
+
+// extend appends src to the rows of s; src begins at row n.
+func (s *Sparse[T]) extend(other field, n int, predict func(n int) int) {
+	src := other.(*Sparse[T])
 	if len(src.V) == 0 {
 		return
 	}
