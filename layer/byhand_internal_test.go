@@ -1,0 +1,253 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/trace"
+)
+
+// passesOf makes whole decode passes of one layer that last so long, one behind the other.
+func passesOf(walls ...int64) []ForwardPass {
+	var out []ForwardPass
+	at := int64(0)
+	for i, w := range walls {
+		out = append(out, ForwardPass{Index: i, Start: trace.Time(at), End: trace.Time(at + w), Layers: make([]Layer, 1), Stage: StageDecode, Batch: -1, Tokens: -1})
+		at += w
+	}
+	return out
+}
+
+func never() error { return nil }
+
+// TestSteadyRun: the longest run of neighbours whose durations stay within a tenth of their median.
+func TestSteadyRun(t *testing.T) {
+	for _, c := range []struct {
+		walls   []int64
+		from, n int
+	}{
+		{nil, 0, 0}, {[]int64{100}, 0, 1}, {[]int64{100, 110}, 0, 2}, {[]int64{90, 100}, 0, 2}, {[]int64{89, 100}, 0, 1}, {[]int64{100, 111, 100}, 0, 2}, {[]int64{100, 112, 100}, 0, 1}, {[]int64{100, 100, 110}, 0, 3}, {[]int64{100, 100, 111}, 0, 2},
+		{[]int64{200, 100, 100}, 1, 2}, {[]int64{100, 100, 200, 200}, 0, 2}, {[]int64{100, 100, 200, 200, 200}, 2, 3}, {[]int64{90, 100, 110}, 0, 3}, {[]int64{89, 100, 110}, 1, 2},
+	} {
+		if from, n := longestRun(never, passesOf(c.walls...)); n != c.n || n > 0 && from != c.from {
+			t.Errorf("%v: %d from %d, want %d from %d", c.walls, n, from, c.n, c.from)
+		}
+	}
+	chosen := func(change func(p []ForwardPass), walls ...int64) string {
+		d := &Device{Passes: passesOf(walls...)}
+		change(d.Passes)
+		d.chooseSteady(never)
+		return fmt.Sprint(d.Steady.Pass, " ", d.Steady.Run, " ", d.Steady.TolerancePct, " ", d.Steady.Reason)
+	}
+	same := func([]ForwardPass) {}
+	for _, c := range []struct {
+		name string
+		got  string
+		want string
+	}{
+		{"none", chosen(same), "-1 0 10 no passes"},
+		{"one", chosen(same, 100), "0 1 10 the only pass"},
+		{"two", chosen(same, 100, 100), "0 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
+		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100), "0 2 10 first of 2 neighbouring decode passes of batch 0 whose durations stay within 10 % of their median"},
+		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100), "0 2 10 first of 2 neighbouring passes whose durations stay within 10 % of their median"},
+		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations within 10 %; the first whole pass"},
+		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
+		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10 %; the first whole pass"},
+		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10 %; the first whole pass"},
+		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 first of 2 neighbouring draft passes whose durations stay within 10 % of their median"},
+		{"all cut", chosen(func(p []ForwardPass) {
+			p[0].Partial, p[1].Partial = CutAtStart, CutAtStart
+			p[1].Layers = make([]Layer, 2)
+		}, 100, 100), "1 1 10 every pass is cut by the window; this is the longest"},
+		{"other layers", chosen(func(p []ForwardPass) { p[0].Layers = make([]Layer, 2) }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, c.got, c.want)
+		}
+	}
+}
+
+// TestNotesOfDurations: the first pass of a model that takes 1.3 times as long as usual is a cold start, one that takes 1.5 times as
+// long as the one before it grows.
+func TestNotesOfDurations(t *testing.T) {
+	for _, c := range []struct {
+		walls []int64
+		want  string
+	}{
+		{[]int64{130, 100, 100}, "cold start 1.3x||"}, {[]int64{129, 100, 100}, "||"}, {[]int64{200, 130, 100, 100, 100}, "cold start 2.0x|cold start 1.3x|||"}, {[]int64{100, 150, 100}, "|growing 1.5x|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""}, {[]int64{300, 100}, "cold start 3.0x|"},
+		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5x|||growing 1.6x|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{100, 100, 0, 100}, "|||"},
+	} {
+		d := &Device{Passes: passesOf(c.walls...)}
+		d.noteDurations()
+		var got []string
+		for _, p := range d.Passes {
+			got = append(got, p.Note)
+		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("%v: %s, want %s", c.walls, s, c.want)
+		}
+	}
+	d := &Device{Passes: passesOf(100, 200, 100, 100)} // the first of a model is another pass
+	d.Passes[0].Tokens = 5
+	d.noteDurations()
+	if got := d.Passes[1].Note; got != "" {
+		t.Errorf("a pass of other tokens, not the model's first: %q", got)
+	}
+	for outside, want := range map[time.Duration]int{10: 0, 11: 1} {
+		d := &Device{Passes: passesOf(100), Time: 1000, InPasses: 1000 - outside}
+		d.columns.pass = []int32{None, 0}
+		d.noteUncovered()
+		if len(d.Notes) != want || want > 0 && d.Notes[0] != "1 of 2 GPU activities, 1.1 % of the GPU time, are in no pass" {
+			t.Errorf("%d of 1000 in no pass: %q", outside, d.Notes)
+		}
+	}
+}
+
+func TestStepsEnd(t *testing.T) {
+	ends := func(passes ...[2]int64) string {
+		var list []ForwardPass
+		for _, p := range passes {
+			list = append(list, ForwardPass{Start: trace.Time(p[0]), End: trace.Time(p[1])})
+		}
+		return fmt.Sprint(StepEnds(list))
+	}
+	const pause = int64(100 * time.Millisecond)
+	for _, c := range []struct {
+		name string
+		got  string
+		want string
+	}{
+		{"as long as itself", ends([2]int64{0, 100}, [2]int64{200, 300}), "[200ns 300ns]"},
+		{"side by side", ends([2]int64{0, 100}, [2]int64{100, 300}), "[100ns 300ns]"},
+		{"overlapping", ends([2]int64{0, 100}, [2]int64{90, 300}), "[100ns 300ns]"},
+		{"longer, but usual", ends([2]int64{0, 100}, [2]int64{201, 300}), "[201ns 300ns]"},
+		{"longer, half", ends([2]int64{0, 100}, [2]int64{201, 300}, [2]int64{310, 400}), "[201ns 310ns 400ns]"},
+		{"longer, less than half", ends([2]int64{0, 100}, [2]int64{201, 300}, [2]int64{310, 400}, [2]int64{410, 500}), "[100ns 310ns 410ns 500ns]"},
+		{"a pause", ends([2]int64{0, 2 * pause}, [2]int64{3*pause + 1, 4 * pause}), fmt.Sprint("[", trace.Time(2*pause), " ", trace.Time(4*pause), "]")},
+		{"just none", ends([2]int64{0, 2 * pause}, [2]int64{3 * pause, 4 * pause}), fmt.Sprint("[", trace.Time(3*pause), " ", trace.Time(4*pause), "]")},
+	} {
+		if normal(c.got) != normal(c.want) {
+			t.Errorf("%s: %s, want %s", c.name, c.got, c.want)
+		}
+	}
+}
+
+// normal writes times without a unit.
+func normal(s string) string { return strings.ReplaceAll(s, "ns", "") }
+
+// TestTokensOfFamilies: two families of kernels that agree tell the rows; they are tokens where one that writes real tokens was not
+// replayed.
+func TestTokensOfFamilies(t *testing.T) {
+	grid := func(family string, real, dense bool) classify.TokenGrid {
+		return classify.TokenGrid{Family: family, Real: real, Dense: dense}
+	}
+	a, b, write, dense := grid("a", false, false), grid("b", false, false), grid("write", true, false), grid("dense", false, true)
+	for _, c := range []struct {
+		name     string
+		families []familySize
+		experts  bool
+		rows     int64
+		real     bool
+	}{
+		{"none", nil, false, -1, false},
+		{"one", []familySize{{n: 8, grid: a}}, false, -1, false},
+		{"two", []familySize{{n: 8, grid: a}, {n: 8, grid: b}}, false, 8, false},
+		{"they differ", []familySize{{n: 8, grid: a}, {n: 7, grid: b}}, false, -1, false},
+		{"one is bad", []familySize{{n: 8, grid: a}, {n: 8, grid: b, bad: true}}, false, -1, false},
+		{"none at all", []familySize{{n: 0, grid: a}, {n: 0, grid: b}}, false, -1, false},
+		{"of one row", []familySize{{n: 1, grid: a}, {n: 1, grid: b}}, false, 1, false},
+		{"with real tokens", []familySize{{n: 8, grid: write}, {n: 8, grid: a}}, false, 8, true},
+		{"replayed", []familySize{{n: 8, grid: write, replay: true}, {n: 8, grid: a}}, false, 8, false},
+		{"fewer real ones", []familySize{{n: 5, grid: write}, {n: 8, grid: a}, {n: 8, grid: b}}, false, 8, false},
+		{"more real ones", []familySize{{n: 9, grid: write}, {n: 8, grid: a}, {n: 8, grid: b}}, false, -1, false},
+		{"fewer real ones alone", []familySize{{n: 5, grid: write}, {n: 8, grid: a}}, false, -1, false},
+		{"dense", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, false, 8, false},
+		{"dense, with experts", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, true, -1, false},
+	} {
+		if rows, real := agreed(c.families, c.experts); rows != c.rows || real != c.real {
+			t.Errorf("%s: %d, real %v, want %d, %v", c.name, rows, real, c.rows, c.real)
+		}
+	}
+	list := addFamily(addFamily(nil, a, 8, false), a, 8, true)
+	if len(list) != 1 || list[0].bad || !list[0].replay {
+		t.Errorf("%+v", list)
+	}
+	if list = addFamily(list, a, 9, false); !list[0].bad || !list[0].replay {
+		t.Errorf("%+v", list)
+	}
+	if list = addFamily(list, b, 9, false); len(list) != 2 || list[1].bad {
+		t.Errorf("%+v", list)
+	}
+	for config, want := range map[string][3]int64{"1,2,3|4,5,6": {1, 2, 3}, "7": {7}, "1,2": {1, 2}, "": {}, "x": {}, "1,x": {}, "1,2,3,4": {}} {
+		if got := gridOf(config); got != want {
+			t.Errorf("%q: %v, want %v", config, got, want)
+		}
+	}
+}
+
+func TestModelsInWords(t *testing.T) {
+	for m, want := range map[Model]string{{Draft: true, Name: "X"}: "draft", {}: "unnamed model", {Name: "X"}: "X"} {
+		if got := m.Title(); got != want {
+			t.Errorf("%+v: %s, want %s", m, got, want)
+		}
+	}
+	one, draft, two := []Model{{Name: "A"}}, []Model{{Name: "A"}, {Draft: true}}, []Model{{Name: "A"}, {Name: "B"}}
+	for _, c := range []struct {
+		models []Model
+		want   string
+	}{{one, ""}, {draft, ""}, {two, "B"}, {append(slices.Clone(two), Model{Draft: true}), "B"}} {
+		d := &Device{Models: c.models, Passes: []ForwardPass{{Model: len(c.models[:min(2, len(c.models))]) - 1}}}
+		if got := d.ModelOf(0); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.models, got, c.want)
+		}
+	}
+	for l, want := range map[ModelLine]string{{Line: "a:1 f"}: "a:1 f", {Line: "a:1 f", From: StagePrefill}: "a:1 f (from prefill)", {From: StagePrefill}: "from prefill", {}: ""} {
+		if got := l.String(); got != want {
+			t.Errorf("%+v: %q, want %q", l, got, want)
+		}
+	}
+}
+
+// TestStepNumbers: passes of two GPUs are one step where they have one annotation or number, else where they overlap most.
+func TestStepNumbers(t *testing.T) {
+	pass := func(start, end int64, index int64) ForwardPass {
+		p := ForwardPass{Start: trace.Time(start), End: trace.Time(end), Host: HostSpan{Annotation: trace.NoEvent}}
+		if index >= 0 {
+			p.Annotation = &Step{Dialect: "x", Index: index}
+		}
+		return p
+	}
+	numbers := func(passes []ForwardPass) string {
+		var out []int
+		for _, p := range passes {
+			out = append(out, p.Step)
+		}
+		return fmt.Sprint(out)
+	}
+	for _, c := range []struct {
+		name          string
+		first, second []ForwardPass
+		want          string
+	}{
+		{"overlapping", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1)}, []ForwardPass{pass(1, 9, -1), pass(21, 33, -1)}, "[0 1] [0 1]"},
+		{"apart", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1)}, []ForwardPass{pass(12, 15, -1)}, "[0 2] [1]"},
+		{"touching", []ForwardPass{pass(0, 10, -1)}, []ForwardPass{pass(10, 15, -1)}, "[0] [1]"},
+		{"most", []ForwardPass{pass(0, 10, -1), pass(10, 30, -1)}, []ForwardPass{pass(8, 14, -1)}, "[0 1] [1]"},
+		{"by number", []ForwardPass{pass(0, 10, 1), pass(20, 30, 2)}, []ForwardPass{pass(1, 9, 2)}, "[0 1] [1]"},
+		{"of number zero", []ForwardPass{pass(0, 10, 0), pass(20, 30, 1)}, []ForwardPass{pass(21, 29, 0)}, "[0 1] [0]"},
+		{"of another number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, 2)}, "[0] [1]"},
+		{"one has no number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, -1)}, "[0] [0]"},
+		{"each once", []ForwardPass{pass(0, 10, 1), pass(20, 30, 1)}, []ForwardPass{pass(1, 9, 1), pass(21, 29, 1), pass(40, 50, 1)}, "[0 1] [0 1 2]"},
+		{"nothing on the first", nil, []ForwardPass{pass(1, 9, -1), pass(21, 29, -1)}, "[] [0 1]"},
+		{"three and five", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1), pass(40, 50, -1)}, []ForwardPass{pass(0, 9, -1), pass(12, 15, -1), pass(22, 29, -1), pass(42, 49, -1), pass(60, 70, -1)}, "[0 2 3] [0 1 2 3 4]"},
+	} {
+		NumberSteps(c.first, c.second)
+		if got := numbers(c.first) + " " + numbers(c.second); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
