@@ -101,7 +101,7 @@ func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
 			return []any{whole.ReportText(r), err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any {
-			a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: layer.BoundariesRepeats})
+			a, err := layer.Analyze(ctx, tr, layer.Options{Boundaries: "repeats"})
 			return []any{a, err}
 		},
 		func(tr *trace.Trace, d *layer.Device) any {

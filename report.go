@@ -18,8 +18,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// ReportSchema names the document that a [Report] is in JSON.
-const ReportSchema = "strata.report/1"
+// reportSchema names the document that a [Report] is in JSON.
+const reportSchema = "strata.report/1"
 
 // ReportOptions change what [Analyze] says. The zero value takes everything
 // from the recording.
@@ -223,7 +223,7 @@ type reportPart struct {
 // Analyze runs every analysis on a recording, each once, and ranks what they
 // found. A recording without GPU work is no error: the report says so.
 func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, error) {
-	r := &Report{Schema: ReportSchema, Name: rec.Name}
+	r := &Report{Schema: reportSchema, Name: rec.Name}
 	for _, u := range rec.NotRead {
 		r.note("not read: %s (%s)", u.Path, u.Why)
 	}
@@ -325,7 +325,7 @@ func (p *reportPart) choose() {
 			p.chosen = append(p.chosen, p.d.Steady.Pass)
 			continue
 		}
-		whole := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return p.d.Passes[i].Partial != layer.Whole })
+		whole := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return p.d.Passes[i].Partial != "" })
 		longest := len(whole) == 0
 		if longest {
 			whole = all

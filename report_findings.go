@@ -87,7 +87,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 		}
 		r.Idle = append(r.Idle, row)
 		text, cause := "the GPU waits, "+c.Group, strings.ReplaceAll(string(c.Cause), "-", " ")
-		if c.Cause == hostoverhead.CauseTransfer {
+		if c.Cause == "transfer" {
 			text = "copies run and no kernel does" // the copy engines do work
 		} else if !strings.EqualFold(cause, c.Group) {
 			text += ": " + cause

@@ -213,7 +213,7 @@ func (p *reportPart) layerType(at layer.Place) string {
 	}
 	if l := p.d.Passes[at.Pass].Layer(at.Layer); l != nil {
 		switch profile.LayerType(l.Type) {
-		case "", profile.TypeFirst, profile.TypeLayer, profile.TypeFinal:
+		case "", "FIRST", "LAYER", "FINAL":
 		default:
 			return l.Type
 		}

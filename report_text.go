@@ -10,7 +10,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -303,7 +302,7 @@ func passNote(s ReportPass) string {
 	if s.Chosen {
 		notes = append(notes, "listed below")
 	}
-	if s.Partial != layer.Whole {
+	if s.Partial != "" {
 		notes = append(notes, "cut at "+string(s.Partial))
 	}
 	for _, n := range []string{s.Model, s.Note} {

@@ -141,14 +141,14 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// Role says which trace of a pair a capture is: "mapping" or "formal", or
-// "single" where there is no pair.
+// Role says which trace of a pair a capture is: "mapping", "formal", or "single"
+// for one alone.
 type Role string
 
 // The roles.
 const (
 	roleSingle  Role = "single"
-	RoleMapping Role = "mapping"
+	roleMapping Role = "mapping"
 	roleFormal  Role = "formal"
 )
 
@@ -285,7 +285,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 			return err
 		}
 		out.add(Captured{Role: t.role, Dir: t.dir, Result: res})
-		if m.Probe == nil || t.role == RoleMapping {
+		if m.Probe == nil || t.role == roleMapping {
 			continue
 		}
 		rep, err := Probe(ctx, o)
@@ -337,7 +337,7 @@ func (m Matrix) options(e *PlanEntry, t target) Options {
 // kernels back to source, with stacks and shapes, the formal one is for times,
 // which both of them cost.
 func (o *Options) pair(r Role) {
-	maps := r == RoleMapping
+	maps := r == roleMapping
 	if o.WithStack == nil {
 		o.WithStack = &maps
 	}
@@ -380,14 +380,14 @@ func (e *PlanEntry) targets(dir string) []target {
 		return []target{{roleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
 	}
 	return []target{
-		{RoleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, string(RoleMapping))), e.ServerMappingDir},
+		{roleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, string(roleMapping))), e.ServerMappingDir},
 		{roleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, string(roleFormal))), e.ServerFormalDir},
 	}
 }
 
 // intact reports whether the files noted are still there, with their sizes.
 func (r *Result) intact() bool {
-	if r == nil || len(r.Stages) == 0 || r.Verdict == Invalid {
+	if r == nil || len(r.Stages) == 0 || r.Verdict == invalid {
 		return false
 	}
 	for _, s := range r.Stages {
@@ -454,7 +454,7 @@ func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err e
 		role             Role
 		url, dir, prefix string
 		res              **Result
-	}{{RoleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {roleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {
+	}{{roleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {roleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {
 		o := p.Base
 		o.URL, o.OutputDir = t.url, cmp.Or(t.dir, filepath.Join(p.OutputDir, string(t.role)))
 		o.ProfilePrefix = cmp.Or(t.prefix, o.ProfilePrefix)

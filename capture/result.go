@@ -20,7 +20,7 @@ const manifestFile = "capture.json"
 type Result struct {
 	// Schema is "strata.capture/1".
 	Schema string `json:"schema"`
-	// Verdict is the worst of the stages', [Invalid] after an error.
+	// Verdict is the worst of the stages', "INVALID" after an error.
 	Verdict Verdict `json:"verdict"`
 	// Server is its address, Framework what it is.
 	Server    string    `json:"server"`

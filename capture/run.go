@@ -141,7 +141,7 @@ func (r *run) finish(err error) (*Result, error) {
 	if werr := r.res.write(r.f); werr != nil {
 		err = errors.Join(err, werr)
 	}
-	if err == nil && r.res.Verdict == Invalid {
+	if err == nil && r.res.Verdict == invalid {
 		err = fmt.Errorf("%w: %s", ErrInvalid, r.res.firstFailure())
 	}
 	return &r.res, err
@@ -173,7 +173,7 @@ func (r *run) stage(ctx context.Context, st Stage, steps int) error {
 	err := s.capture(ctx)
 	cause := s.out.remedy()
 	envOnly := s.envOnly
-	if err == nil && s.out.Verdict == Invalid && cause != nil && !r.o.NoRetry && !envOnly && ctx.Err() == nil {
+	if err == nil && s.out.Verdict == invalid && cause != nil && !r.o.NoRetry && !envOnly && ctx.Err() == nil {
 		r.say(st, "retry", time.Now(), "not valid: "+cause.why+"; once more "+cause.what)
 		rejected, rerr := s.reject()
 		if rerr != nil {
@@ -407,7 +407,7 @@ func (s *stageRun) traces(ctx context.Context) error {
 			err = fmt.Errorf("%w, and its traces are not complete: %w; %w", ErrStillRunning, s.stopErr, err)
 		}
 		s.out.fail(checkRanks, shortfall(err, len(names), s.out.Expected))
-		s.out.Verdict = Invalid
+		s.out.Verdict = invalid
 		return err
 	}
 	if s.win.state == stateStopping {

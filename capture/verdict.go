@@ -10,18 +10,17 @@ import (
 	"github.com/llmstrata/strata/capture/internal/label"
 )
 
-// Verdict says whether a capture holds what was asked for.
+// Verdict says whether a capture holds what was asked for: "VALID" where every
+// check that decides has passed, "INVALID" where one has failed, "UNCHECKED"
+// where nothing has failed and something that decides is not known, or nobody
+// looked ([Options].Inspect is not set).
 type Verdict string
 
 // The verdicts.
 const (
-	// Valid: every check that decides has passed.
-	Valid Verdict = "VALID"
-	// Invalid: a check has failed.
-	Invalid Verdict = "INVALID"
-	// Unchecked: nothing has failed, and something that decides is not known,
-	// or nobody looked ([Options].Inspect is not set).
-	Unchecked Verdict = "UNCHECKED"
+	valid     Verdict = "VALID"
+	invalid   Verdict = "INVALID"
+	unchecked Verdict = "UNCHECKED"
 )
 
 // Check is one thing that a capture was checked for.
@@ -62,21 +61,21 @@ func (s *stageRun) judge() {
 	o := &s.out
 	s.judgeRanks()
 	if s.o.Inspect == nil {
-		o.Verdict = Unchecked
+		o.Verdict = unchecked
 		return
 	}
 	s.judgeReading()
 	s.judgeSteps()
 	s.judgeCache()
-	o.Verdict = Valid
+	o.Verdict = valid
 	for _, c := range o.Checks {
 		switch {
 		case c.Outcome == failed:
-			o.Verdict = Invalid
+			o.Verdict = invalid
 			return
 		// That prompts are new is known from how they are made.
 		case c.Outcome == unknown && c.Name != checkCache:
-			o.Verdict = Unchecked
+			o.Verdict = unchecked
 		}
 	}
 }
@@ -248,21 +247,21 @@ func (s *StageResult) remedy() *remedy {
 
 // settle makes the verdict of a whole capture.
 func (r *Result) settle(err error) {
-	r.Verdict = Valid
+	r.Verdict = valid
 	for i := range r.Stages {
 		st := &r.Stages[i]
 		if st.Verdict == "" {
-			st.Verdict = Invalid
+			st.Verdict = invalid
 		}
 		switch {
-		case st.Verdict == Invalid:
-			r.Verdict = Invalid
-		case st.Verdict == Unchecked && r.Verdict == Valid:
-			r.Verdict = Unchecked
+		case st.Verdict == invalid:
+			r.Verdict = invalid
+		case st.Verdict == unchecked && r.Verdict == valid:
+			r.Verdict = unchecked
 		}
 	}
 	if err != nil || len(r.Stages) == 0 {
-		r.Verdict = Invalid
+		r.Verdict = invalid
 	}
 }
 

@@ -46,7 +46,7 @@ func TestValid(t *testing.T) {
 			o.Decode.OutputLen = 2048
 			for try := range 2 {
 				res, err := run(t, context.Background(), s, o)
-				if err != nil || res.Verdict != capture.Valid {
+				if err != nil || res.Verdict != "VALID" {
 					t.Fatalf("%s, run %d: %v, %+v", f, try, err, res)
 				}
 				for _, st := range res.Stages {
@@ -80,7 +80,7 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Schema != "strata.capture/1" || doc.Verdict != capture.Valid || doc.Options.NumSteps != 5 || doc.Info.Version != "0.5.4" || len(doc.Stages) != 2 {
+	if doc.Schema != "strata.capture/1" || doc.Verdict != "VALID" || doc.Options.NumSteps != 5 || doc.Info.Version != "0.5.4" || len(doc.Stages) != 2 {
 		t.Errorf("manifest = %s", text)
 	}
 	for i, st := range doc.Stages {
@@ -114,12 +114,12 @@ func TestCachedPrompts(t *testing.T) {
 		o.NoRetry = true
 		res, err := run(t, context.Background(), s, o)
 		wantError(t, err, capture.ErrInvalid, "195 of 200 prompt tokens came from the prefix cache")
-		if res == nil || res.Verdict != capture.Invalid {
+		if res == nil || res.Verdict != "INVALID" {
 			t.Fatalf("result %+v", res)
 		}
 		o.NoRetry = false
 		res, err = run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != capture.Valid || res.Stages[0].Tries != 2 || len(res.Stages[0].Rejected) != 1 {
+		if err != nil || res.Verdict != "VALID" || res.Stages[0].Tries != 2 || len(res.Stages[0].Rejected) != 1 {
 			t.Errorf("count left out %v: second try: %v, %+v", noCount, err, res)
 		}
 		if _, err := os.Stat(filepath.Join(dir, res.Stages[0].Rejected[0])); err != nil {
@@ -186,13 +186,13 @@ func TestWorldSize(t *testing.T) {
 		}
 		res, err := run(t, context.Background(), s, o)
 		if comes {
-			if err != nil || res.Verdict != capture.Valid || res.Stages[0].Expected != 4 || len(res.Files()) != 4 {
+			if err != nil || res.Verdict != "VALID" || res.Stages[0].Expected != 4 || len(res.Files()) != 4 {
 				t.Errorf("%v, %+v", err, res)
 			}
 			continue
 		}
 		wantError(t, err, capture.ErrIncomplete, "3 complete of 4 expected", "missing: rank 3")
-		if res == nil || len(res.Stages) != 1 || len(res.Stages[0].Traces) != 3 || res.Verdict != capture.Invalid {
+		if res == nil || len(res.Stages) != 1 || len(res.Stages[0].Traces) != 3 || res.Verdict != "INVALID" {
 			t.Errorf("what there is is not in the result: %+v", res)
 		}
 	}
@@ -240,7 +240,7 @@ func TestFrontend(t *testing.T) {
 		writeTrace(t, filepath.Join(dir, rankName(pattern, 0)), s.richText(0))
 	}
 	res, err := run(t, context.Background(), s, o)
-	if err != nil || res.Verdict != capture.Valid || len(res.Stages[0].Traces) != 2 || !res.Stages[0].Traces[1].Frontend {
+	if err != nil || res.Verdict != "VALID" || len(res.Stages[0].Traces) != 2 || !res.Stages[0].Traces[1].Frontend {
 		t.Errorf("%v, %+v", err, res)
 	}
 }
@@ -259,7 +259,7 @@ func TestTensorRTNames(t *testing.T) {
 	}
 	for range 2 { // the second time the names are taken
 		res, err := run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != capture.Valid || len(res.Files()) != 4 {
+		if err != nil || res.Verdict != "VALID" || len(res.Files()) != 4 {
 			t.Errorf("%v, %+v", err, res)
 		}
 	}
@@ -293,7 +293,7 @@ func TestDiagnosis(t *testing.T) {
 		}
 		res, err := run(t, context.Background(), s, o)
 		if c.check == "" {
-			if err != nil || res.Verdict != capture.Valid {
+			if err != nil || res.Verdict != "VALID" {
 				t.Errorf("%s: %v, %+v", c.name, err, res)
 			}
 		} else {
@@ -323,7 +323,7 @@ func TestUnchecked(t *testing.T) {
 		o.Workload = capture.WorkloadDecode
 		o.Inspect = func(context.Context, string) (capture.Found, error) { return found, nil }
 		res, err := run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != capture.Unchecked || outcomes(res.Stages[0])[name] != "unknown" {
+		if err != nil || res.Verdict != "UNCHECKED" || outcomes(res.Stages[0])[name] != "unknown" {
 			t.Errorf("%s: %v, %+v", name, err, res)
 		}
 	}

@@ -245,11 +245,11 @@ func (p *idlePiece) key() nameKey {
 		rng, outer = trace.NoName, p.rng
 	}
 	switch c := causes[p.cause]; {
-	case c.cause == CauseHostCode:
+	case c.cause == causeHostCode:
 		k.name = firstName(rng, p.code, outer)
 	case p.detail == detailWoken:
 		k.name, k.where = firstName(rng, p.code), p.api
-	case c.cause == CauseRanks && p.detail == detailNone:
+	case c.cause == causeRanks && p.detail == detailNone:
 		k.name = firstName(p.code, rng)
 	case c.group == groupWork, c.group == groupWaiting, c.group == groupProfiler, c.group == groupRequests:
 		k.name = firstName(p.api, p.code, rng, outer)

@@ -317,7 +317,7 @@ func (a *account) idleCauses(wall int64) []IdleCause {
 func (a *account) nameOf(k nameKey) string {
 	switch {
 	case k.name == trace.NoName:
-		if k.detail == detailNone && causes[k.cause].cause == CauseTransfer {
+		if k.detail == detailNone && causes[k.cause].cause == causeTransfer {
 			return "copy or set"
 		}
 		return details[k.detail]

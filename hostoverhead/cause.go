@@ -14,14 +14,13 @@ import (
 //
 // It is one of host-code, launch-call, graph-launch, synchronisation, blocking-copy,
 // allocation, module-load, lock, gil, descheduled, system-call, gpu-dispatch,
-// dependency, other-ranks, transfer, no-requests, profiler and unknown; constants are
-// those that others decide by.
+// dependency, other-ranks, transfer, no-requests, profiler and unknown.
 type Cause string
 
 // The causes.
 const (
-	// CauseHostCode: the thread that launches next was running code, named where a range, op or frame was recorded.
-	CauseHostCode Cause = "host-code"
+	// causeHostCode: the thread that launches next was running code, named where a range, op or frame was recorded.
+	causeHostCode Cause = "host-code"
 	// causeLaunch: it was in the call that launches the next kernel or in another short call, or the call was made
 	// while the device was idle and its work had not started yet.
 	causeLaunch Cause = "launch-call"
@@ -35,8 +34,8 @@ const (
 	causeAllocation Cause = "allocation"
 	// causeModule: it was loading a kernel's module, compiling, or creating objects of the runtime.
 	causeModule Cause = "module-load"
-	// CauseLock: it waited for another thread: a lock, a condition, a queue.
-	CauseLock Cause = "lock"
+	// causeLock: it waited for another thread: a lock, a condition, a queue.
+	causeLock Cause = "lock"
 	// causeGIL: it waited for Python's global interpreter lock.
 	causeGIL Cause = "gil"
 	// causeDescheduled: the operating system ran something else on its core.
@@ -47,10 +46,10 @@ const (
 	causeDispatch Cause = "gpu-dispatch"
 	// causeDependency: the work was queued before, but started so late that it waited for an event or a signal.
 	causeDependency Cause = "dependency"
-	// CauseRanks: the host exchanged something with other ranks, or the next kernel is a collective that was queued before.
-	CauseRanks Cause = "other-ranks"
-	// CauseTransfer: no kernel ran, but a copy or set did.
-	CauseTransfer Cause = "transfer"
+	// causeRanks: the host exchanged something with other ranks, or the next kernel is a collective that was queued before.
+	causeRanks Cause = "other-ranks"
+	// causeTransfer: no kernel ran, but a copy or set did.
+	causeTransfer Cause = "transfer"
 	// causeNoRequests: the host waited for input between two steps, or ran a step without requests.
 	causeNoRequests Cause = "no-requests"
 	// causeProfiler: the profiler was flushing or instrumenting on that thread.
@@ -79,11 +78,11 @@ type causeGroup struct {
 
 // causes lists all causes in report order. The place in it is a cause's number in sums.
 var causes = [...]causeGroup{
-	{CauseHostCode, groupWork}, {causeLaunch, groupWork}, {causeGraphLaunch, groupWork},
+	{causeHostCode, groupWork}, {causeLaunch, groupWork}, {causeGraphLaunch, groupWork},
 	{causeSync, groupWaiting}, {causeCopyCall, groupWaiting}, {causeAllocation, groupWaiting}, {causeModule, groupWaiting},
-	{CauseLock, groupWaiting}, {causeGIL, groupWaiting}, {causeDescheduled, groupWaiting}, {causeSystemCall, groupWaiting},
+	{causeLock, groupWaiting}, {causeGIL, groupWaiting}, {causeDescheduled, groupWaiting}, {causeSystemCall, groupWaiting},
 	{causeDispatch, groupDispatch}, {causeDependency, groupDispatch},
-	{CauseRanks, groupRanks}, {CauseTransfer, groupTransfer}, {causeNoRequests, groupRequests}, {causeProfiler, groupProfiler},
+	{causeRanks, groupRanks}, {causeTransfer, groupTransfer}, {causeNoRequests, groupRequests}, {causeProfiler, groupProfiler},
 	{causeUnknown, groupUnknown},
 }
 

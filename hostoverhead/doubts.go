@@ -85,7 +85,7 @@ func (d *doubter) evidence() {
 	case h.Activities > 0 && float64(h.Orphans) > d.p.OrphanShare*float64(h.Activities):
 		d.add("launches-missing", confidenceMedium, "%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities)
 	}
-	unnamed := d.a.l.number[CauseHostCode]
+	unnamed := d.a.l.number[causeHostCode]
 	var ns int64
 	for k, s := range d.a.names {
 		if k.cause == unnamed && k.name == trace.NoName {

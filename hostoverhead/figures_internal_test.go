@@ -80,7 +80,7 @@ func TestLengthClasses(t *testing.T) {
 // hostly is idle time of a step of 100 ns, of which the host causes so much.
 func hostly(ns int64) stepAccount {
 	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}}
-	s.idle[CauseHostCode.number()] = ns
+	s.idle[causeHostCode.number()] = ns
 	return s
 }
 
@@ -89,13 +89,13 @@ func TestLargestAndSpread(t *testing.T) {
 	if got := c.largest(); got != "" {
 		t.Errorf("nothing is caused by %s", got)
 	}
-	c[CauseTransfer.number()], c[causeSync.number()] = 100, 1
+	c[causeTransfer.number()], c[causeSync.number()] = 100, 1
 	if got := c.largest(); got != causeSync {
 		t.Errorf("largest %s, want %s: a transfer is not the host's", got, causeSync)
 	}
-	c[CauseHostCode.number()] = 1
-	if got := c.largest(); got != CauseHostCode {
-		t.Errorf("largest of equals %s, want the first, %s", got, CauseHostCode)
+	c[causeHostCode.number()] = 1
+	if got := c.largest(); got != causeHostCode {
+		t.Errorf("largest of equals %s, want the first, %s", got, causeHostCode)
 	}
 	c[causeSync.number()] = 2
 	if got := c.largest(); got != causeSync {
@@ -150,7 +150,7 @@ func rowsOf(t *testing.T, write func(*table.Writer), word string) (n int, text s
 // TestListsEnd: each list shows as many rows as its limit, and says how many more there are.
 func TestListsEnd(t *testing.T) {
 	for _, more := range []int{0, 1} {
-		r := RankVerdict{WindowNS: 100, BusyNS: 50, Idle: []IdleCause{{Cause: CauseHostCode}}, Pattern: &Pattern{Repetitions: 2, Source: "config"}}
+		r := RankVerdict{WindowNS: 100, BusyNS: 50, Idle: []IdleCause{{Cause: causeHostCode}}, Pattern: &Pattern{Repetitions: 2, Source: "config"}}
 		for range 15 + more {
 			r.Idle[0].Names = append(r.Idle[0].Names, IdleName{Name: "f", NS: 10})
 		}

@@ -84,14 +84,14 @@ func TestCollectiveNamesThatAreNoWaits(t *testing.T) {
 		name  string
 		cause hostoverhead.Cause
 	}{
-		{trace.KindOp, "vllm::all_reduce", hostoverhead.CauseHostCode},
-		{trace.KindOp, "c10d::_allgather_base_", hostoverhead.CauseHostCode},
-		{trace.KindFrame, "triton_red_fused_all_reduce_add_rms_norm_0", hostoverhead.CauseHostCode},
-		{trace.KindFrame, "torch/distributed/distributed_c10d.py(2800): all_reduce", hostoverhead.CauseHostCode},
-		{trace.KindAnnotation, "nccl:all_reduce", hostoverhead.CauseHostCode},
-		{trace.KindRange, "broadcast_requests", hostoverhead.CauseRanks},
-		{trace.KindFrame, "torch/distributed/distributed_c10d.py(4000): barrier", hostoverhead.CauseRanks},
-		{trace.KindOp, "gloo:broadcast", hostoverhead.CauseRanks},
+		{trace.KindOp, "vllm::all_reduce", "host-code"},
+		{trace.KindOp, "c10d::_allgather_base_", "host-code"},
+		{trace.KindFrame, "triton_red_fused_all_reduce_add_rms_norm_0", "host-code"},
+		{trace.KindFrame, "torch/distributed/distributed_c10d.py(2800): all_reduce", "host-code"},
+		{trace.KindAnnotation, "nccl:all_reduce", "host-code"},
+		{trace.KindRange, "broadcast_requests", "other-ranks"},
+		{trace.KindFrame, "torch/distributed/distributed_c10d.py(4000): barrier", "other-ranks"},
+		{trace.KindOp, "gloo:broadcast", "other-ranks"},
 	} {
 		if got := causesOf(judged(t, oneGap(c.kind, c.name, 500))); got[c.cause] < 500 {
 			t.Errorf("%s %s: %v, want 500 µs %s", c.kind, c.name, got, c.cause)

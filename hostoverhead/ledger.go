@@ -165,7 +165,7 @@ func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
 				if k%2 == 0 {
 					l.explain(g, s, emit)
 				} else {
-					emit(s, idlePiece{cause: l.number[CauseTransfer], next: g.next})
+					emit(s, idlePiece{cause: l.number[causeTransfer], next: g.next})
 				}
 			}
 		}
@@ -330,7 +330,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		p.api = g.launch.NameID()
 		l.drained(g, way, p, emit)
 	case l.w.names.Kernel(g.kernel.NameID()).Collective != kernelword.NotCollective:
-		emit(way, piece(CauseRanks, detailLateCollective))
+		emit(way, piece(causeRanks, detailLateCollective))
 	case l.callbacks:
 		emit(way, piece(causeUnknown, detailHostFunction))
 	default:

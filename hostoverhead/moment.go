@@ -99,7 +99,7 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 		c := l.p.callCause(l.w.t.At(m.call.ID), l.name(m.call.Name))
 		if c == causeLaunch || c == causeGraphLaunch || l.name(m.call.Name).kernelLaunch {
 			switch {
-			case system == CauseLock, system == causeGIL:
+			case system == causeLock, system == causeGIL:
 				return system, detailNone
 			case m.off.Valid():
 				return causeDescheduled, detailNone
@@ -114,7 +114,7 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	case m.rng.Valid() && l.name(m.rng.Name).gil:
 		return causeGIL, detailNone
 	case m.code.Valid() && l.name(m.code.Name).exchange, m.rng.Valid() && l.name(m.rng.Name).rangeExchange:
-		return CauseRanks, detailNone
+		return causeRanks, detailNone
 	case m.code.Valid() && m.code.Kind == trace.KindFrame && l.name(m.code.Name).frame != "":
 		return inStep(l.name(m.code.Name).frame, between), detailNone
 	case m.off.Valid() && between && !named:
@@ -122,11 +122,11 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 	case m.off.Valid():
 		return causeDescheduled, detailNone
 	case named:
-		return CauseHostCode, detailNone
+		return causeHostCode, detailNone
 	case m.ran.Valid():
-		return CauseHostCode, detailSampled
+		return causeHostCode, detailSampled
 	case began, quiet <= int64(l.p.Unnamed):
-		return CauseHostCode, detailUnnamed
+		return causeHostCode, detailUnnamed
 	}
 	return causeUnknown, detailQuiet
 }

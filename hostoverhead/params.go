@@ -85,7 +85,7 @@ type Options struct {
 	// Params are the numbers that decide; nil: [DefaultParams].
 	Params *Params
 	// Thresholds are those of the published detector, for the window and for context steps, Generation those for
-	// generation steps; nil: [DefaultThresholds] and [DefaultGenerationThresholds]. They do not change the verdict.
+	// generation steps; nil: those of the published detector. They do not change the verdict.
 	Thresholds, Generation *Thresholds
 	// NoPrep leaves host preparation (M3) out of the published figures.
 	NoPrep bool

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -230,7 +231,7 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 // TestZeroOptionsAreTheDefaults: Options{} and the defaults written out give one document.
 func TestZeroOptionsAreTheDefaults(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
-	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.DefaultThresholds(), hostoverhead.DefaultGenerationThresholds(), 10
+	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration()), 10
 	x := judged(t, tr)
 	y := judged(t, tr, func(o *hostoverhead.Options) { o.Params, o.Thresholds, o.Generation, o.TopGaps = &p, &a, &g, &n })
 	if !reflect.DeepEqual(x, y) {

@@ -25,12 +25,6 @@ type Thresholds struct {
 	NCCL                float64 // M5, a caveat only
 }
 
-// DefaultThresholds are those of the published detector for the whole window and for context steps.
-func DefaultThresholds() Thresholds { return Thresholds(host.Default()) }
-
-// DefaultGenerationThresholds are those for generation steps, which replay graphs and leave less room.
-func DefaultGenerationThresholds() Thresholds { return Thresholds(host.DefaultGeneration()) }
-
 // Published are the figures of the published detector: M1–M5 of the window and of the phases that it knows, with all GPUs
 // merged. In JSON it is that detector's own document.
 type Published struct {

@@ -34,8 +34,8 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 	tl.add(trace.KindKernel, "b", 0, 2, 3000, 3100)
 	tl.add(trace.KindKernel, "c", 0, 2, 3101, 3200)
 	want := map[hostoverhead.Cause]int64{
-		hostoverhead.CauseAllocation: 50, hostoverhead.CauseProfiler: 50, hostoverhead.CauseHostCode: 400, hostoverhead.CauseRanks: 100,
-		hostoverhead.CauseTransfer: 100, hostoverhead.CauseUnknown: 1990, hostoverhead.CauseLaunch: 10, hostoverhead.CauseGraphLaunch: 200, hostoverhead.CauseDispatch: 1,
+		hostoverhead.CauseAllocation: 50, hostoverhead.CauseProfiler: 50, "host-code": 400, "other-ranks": 100,
+		"transfer": 100, hostoverhead.CauseUnknown: 1990, hostoverhead.CauseLaunch: 10, hostoverhead.CauseGraphLaunch: 200, hostoverhead.CauseDispatch: 1,
 	}
 	got := causesOf(judged(t, tl.b.Finish()))
 	for c, us := range want {
@@ -69,7 +69,7 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 1110, 1115)
 		tl.add(trace.KindKernel, "b", 0, 2, 1120, 1200)
 		got := causesOf(judged(t, tl.b.Finish()))
-		if code := got[hostoverhead.CauseHostCode] + got[hostoverhead.CauseLaunch]; got[c.cause] != c.wait || code != c.code {
+		if code := got["host-code"] + got[hostoverhead.CauseLaunch]; got[c.cause] != c.wait || code != c.code {
 			t.Errorf("%s from %d: %v, want %d µs on it and %d on host code", c.call, c.begin, got, c.wait, c.code)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func TestWaitsAreCauses(t *testing.T) {
 	for name, want := range map[string]Cause{
 		names.CallWait("cudaStreamSynchronize"): causeSync, names.CallWait("cuModuleLoadData"): causeModule, names.CallWait("hipMalloc"): causeAllocation,
-		names.SystemWait("pthread_mutex_lock"): CauseLock, names.SystemWait("take_gil"): causeGIL, names.FrameWait("a/threading.py(1): wait"): CauseLock,
+		names.SystemWait("pthread_mutex_lock"): causeLock, names.SystemWait("take_gil"): causeGIL, names.FrameWait("a/threading.py(1): wait"): causeLock,
 	} {
 		if Cause(name) != want || want.number() < 0 {
 			t.Errorf("%q, want %s", name, want)

@@ -111,7 +111,7 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 			continue
 		}
 		for _, p := range l.threads[th].Now.System {
-			if l.name(p.Name).system != CauseLock {
+			if l.name(p.Name).system != causeLock {
 				continue
 			}
 			if w := l.waker(p.ID); w != trace.NoThread {
@@ -131,7 +131,7 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 // woken names a wait for another thread by what that thread did meanwhile.
 func (l *ledger) woken(m *moment, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
 	th := trace.NoThread
-	if m.system.Valid() && causes[p.cause].cause == CauseLock {
+	if m.system.Valid() && causes[p.cause].cause == causeLock {
 		th = l.waker(m.system.ID)
 	}
 	if th == trace.NoThread || l.waking[th] == nil {

@@ -42,7 +42,7 @@ func waiting(call string, rows ...wakeRow) *trace.Trace {
 // wokenBy is the name that takes most of the waits for other threads, and where.
 func wokenBy(v *hostoverhead.Verdict) (name, where string) {
 	for _, c := range v.Idle {
-		if c.Cause == hostoverhead.CauseLock {
+		if c.Cause == "lock" {
 			return c.Names[0].Name, c.Names[0].Where
 		}
 	}
@@ -86,7 +86,7 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		for _, x := range v.Idle {
 			idle += x.NS
 		}
-		if lock := 1000 * causesOf(v)[hostoverhead.CauseLock]; float64(lock) < leastOfGap*float64(idle) || v.Verdict != hostoverhead.Yes {
+		if lock := 1000 * causesOf(v)["lock"]; float64(lock) < leastOfGap*float64(idle) || v.Verdict != hostoverhead.Yes {
 			t.Errorf("%s: lock has %d of %d ns, %s", c.what, lock, idle, v.Verdict)
 		}
 	}

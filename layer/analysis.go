@@ -85,8 +85,8 @@ type Device struct {
 	twins      *twinTable
 }
 
-// Facts says what a kernel name alone tells. Users' rules are not asked: they label, they do not cut.
-func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
+// factsOf says what a kernel name alone tells. Users' rules are not asked: they label, they do not cut.
+func (a *Analysis) factsOf(n trace.NameID) *classify.Facts {
 	if f, ok := a.facts[n]; ok {
 		return f
 	}
@@ -308,15 +308,16 @@ func (p *ForwardPass) numbers() string {
 	return s
 }
 
-// Partial says which end of a pass is outside the window.
+// Partial says which end of a pass is outside the window: "start", "end", "both",
+// or "" for a whole pass.
 type Partial string
 
 // The ways a pass can be cut.
 const (
-	Whole      = Partial(ladder.Uncut)
-	CutAtStart = Partial(ladder.CutAtStart)
-	CutAtEnd   = Partial(ladder.CutAtEnd)
-	CutAtBoth  = Partial(ladder.CutAtBoth)
+	whole      = Partial(ladder.Uncut)
+	cutAtStart = Partial(ladder.CutAtStart)
+	cutAtEnd   = Partial(ladder.CutAtEnd)
+	cutAtBoth  = Partial(ladder.CutAtBoth)
 )
 
 // Layer is one decoder layer of one pass.

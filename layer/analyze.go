@@ -100,8 +100,8 @@ func (a *Device) collect(ctx context.Context) *work {
 	found, opts := a.of.found, a.of.opts
 	w := &work{Work: ladder.Collect(ctx.Err, a.of.trace, a.ID, found.acts[a.ID]), opts: opts}
 	delete(found.acts, a.ID)
-	w.OnlyModules, w.OnlyAnchors = opts.Boundaries == BoundariesModules, opts.Boundaries == BoundariesAnchorCloses
-	w.OnlyRepeats = opts.Boundaries == BoundariesRepeats
+	w.OnlyModules, w.OnlyAnchors = opts.Boundaries == boundariesModules, opts.Boundaries == boundariesAnchorCloses
+	w.OnlyRepeats = opts.Boundaries == boundariesRepeats
 	w.ReadStep = func(name string) (ladder.Step, bool) { return readStep(name, opts.StepPatterns) }
 	return w
 }
@@ -144,15 +144,15 @@ func (w *work) model(a *Device) *ladder.Model {
 	case w.opts.Config != nil && w.opts.Config.NumLayers > 0:
 		m.Layers, m.Source = w.opts.Config.NumLayers, "config"
 	}
-	if m.Anchor == "" && w.opts.Boundaries == BoundariesAnchorCloses {
+	if m.Anchor == "" && w.opts.Boundaries == boundariesAnchorCloses {
 		m.Anchor = w.autoAnchor(p.AutoAnchors)
 	}
 	var count int
 	m.IsAnchor, count = w.FindAnchors(m.Anchor)
 	switch w.opts.Boundaries {
-	case BoundariesAnchorCloses:
+	case boundariesAnchorCloses:
 		m.UseAnchors, m.Position = count > 0, profile.AnchorCloses
-	case BoundariesAuto:
+	case boundariesAuto:
 		// Elsewhere than in the model's own profile an anchor only counts layers, and repeats do that better.
 		m.UseAnchors = count > 0 && (m.Position == profile.AnchorCloses || m.Position == profile.AnchorOpens || w.opts.Anchor != "")
 	}
@@ -173,14 +173,14 @@ func (w *work) autoAnchor(candidates []string) string {
 // segment finds the passes and their layers by the evidence that was asked for.
 func (w *work) segment(a *Device, m *ladder.Model) error {
 	var f *ladder.Frames
-	if w.opts.Boundaries == BoundariesAuto || w.opts.Boundaries == BoundariesModules {
+	if w.opts.Boundaries == boundariesAuto || w.opts.Boundaries == boundariesModules {
 		f = a.of.found.frames()
 	}
-	if w.opts.Boundaries == BoundariesModules && (f == nil || f.Distinct == 0) {
+	if w.opts.Boundaries == boundariesModules && (f == nil || f.Distinct == 0) {
 		return fmt.Errorf("%w: boundaries=modules needs module frames of decoder layers, and the trace has %s; record with with_stack=True and with_modules=True, or use --boundaries repeats",
 			ErrNoEvidence, map[bool]string{true: "no module frames", false: "module frames but none of a layer"}[f == nil])
 	}
-	if w.opts.Boundaries == BoundariesAnchorCloses && a.NumAnchors == 0 {
+	if w.opts.Boundaries == boundariesAnchorCloses && a.NumAnchors == 0 {
 		return noAnchors(m, w)
 	}
 	found, err := w.Climb(f, m)
@@ -253,7 +253,7 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 		mixing[results[p].Model] = mixing[results[p].Model] || mixes[p]
 	}
 	for p := range results {
-		if fp := &a.Passes[p]; mixing[results[p].Model] && fp.Stage == StageUnknown && fp.Partial == Whole && len(fp.Layers) > 0 && !mixes[p] {
+		if fp := &a.Passes[p]; mixing[results[p].Model] && fp.Stage == StageUnknown && fp.Partial == whole && len(fp.Layers) > 0 && !mixes[p] {
 			fp.Stage = StageIdle
 		}
 	}

@@ -49,7 +49,7 @@ type GivenLayer struct {
 // The error wraps [ErrNoKernels] when there is nothing on the GPU and [ErrRange] when the passes do not fit the trace: a kernel
 // of another device or in two places, layer indices that do not count up. It is ctx's error when cancelled.
 func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Options) (a *Analysis, err error) {
-	opts.Boundaries = BoundariesAuto
+	opts.Boundaries = boundariesAuto
 	if err := opts.checkLayers(); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func TestSteadyRun(t *testing.T) {
 		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10 %; the first whole pass"},
 		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 first of 2 neighbouring draft passes whose durations stay within 10 % of their median"},
 		{"all cut", chosen(func(p []ForwardPass) {
-			p[0].Partial, p[1].Partial = CutAtStart, CutAtStart
+			p[0].Partial, p[1].Partial = cutAtStart, cutAtStart
 			p[1].Layers = make([]Layer, 2)
 		}, 100, 100), "1 1 10 every pass is cut by the window; this is the longest"},
 		{"other layers", chosen(func(p []ForwardPass) { p[0].Layers = make([]Layer, 2) }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},

@@ -130,7 +130,7 @@ func (a *Device) labelLayers() {
 		}
 		if fp := &a.Passes[p]; fp.FromEnd { // none is known to be the first, and the last only where the window holds the pass's end
 			types = profile.LayerTypes(len(fp.Layers)+2, nil, 0, place)[1:]
-			if fp.Partial == CutAtStart {
+			if fp.Partial == cutAtStart {
 				types = types[1:]
 			}
 		}

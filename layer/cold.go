@@ -22,7 +22,7 @@ const (
 func (a *Device) noteDurations() {
 	seen := make([]bool, len(a.Passes))
 	for p := range a.Passes {
-		if seen[p] || !a.Passes[p].works() || a.Passes[p].Partial != Whole {
+		if seen[p] || !a.Passes[p].works() || a.Passes[p].Partial != whole {
 			continue
 		}
 		var group []int

@@ -66,7 +66,7 @@ func TestDeepSeekV4CutWindows(t *testing.T) {
 // anchor-closes.
 func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 	truth := dsv4Truth(t)
-	for _, mode := range []layer.Boundaries{layer.BoundariesAuto, layer.BoundariesAnchorCloses} {
+	for _, mode := range []layer.Boundaries{"auto", "anchor-closes"} {
 		t.Run(string(mode), func(t *testing.T) {
 			a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json"), Boundaries: mode})
 			if a.NumLayers != 43 || len(a.Passes) != 5 {
@@ -115,11 +115,11 @@ func TestErrorsSayWhatWasFound(t *testing.T) {
 		says        []string
 	}{
 		{"config of another model", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json")}, layer.ErrContradiction, []string{"80", "36"}},
-		{"config of another model, no frames", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json"), Boundaries: layer.BoundariesRepeats}, layer.ErrContradiction, []string{"80", "36"}},
+		{"config of another model, no frames", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json"), Boundaries: "repeats"}, layer.ErrContradiction, []string{"80", "36"}},
 		{"another N", qwen, layer.Options{NumLayers: 24}, layer.ErrContradiction, []string{"24", "36"}},
-		{"anchors without an anchor", qwen, layer.Options{Boundaries: layer.BoundariesAnchorCloses}, layer.ErrNoEvidence, []string{"anchor"}},
-		{"an anchor that does not occur", qwen, layer.Options{Boundaries: layer.BoundariesAnchorCloses, Anchor: "no_such_kernel"}, layer.ErrNoEvidence, []string{"no_such_kernel"}},
-		{"modules without frames", "sglang-qwen3-8b-decode-graph-mi300.json.gz", layer.Options{Boundaries: layer.BoundariesModules}, layer.ErrNoEvidence, []string{"module"}},
+		{"anchors without an anchor", qwen, layer.Options{Boundaries: "anchor-closes"}, layer.ErrNoEvidence, []string{"anchor"}},
+		{"an anchor that does not occur", qwen, layer.Options{Boundaries: "anchor-closes", Anchor: "no_such_kernel"}, layer.ErrNoEvidence, []string{"no_such_kernel"}},
+		{"modules without frames", "sglang-qwen3-8b-decode-graph-mi300.json.gz", layer.Options{Boundaries: "modules"}, layer.ErrNoEvidence, []string{"module"}},
 		{"negative N", qwen, layer.Options{NumLayers: -1}, layer.ErrRange, []string{"-1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

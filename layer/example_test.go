@@ -53,7 +53,7 @@ func ExampleAnalyze() {
 
 // Module frames are ignored: the same layers come from how the kernels repeat.
 func ExampleAnalyze_repeats() {
-	a := demoGPU(layer.Options{Boundaries: layer.BoundariesRepeats})
+	a := demoGPU(layer.Options{Boundaries: "repeats"})
 	fmt.Println(a.NumLayers, a.LayerSource)
 	for _, l := range a.Passes[4].Layers[:3] {
 		fmt.Printf("layer %d: %d kernels\n", l.Index, len(l.Kernels))

@@ -20,3 +20,6 @@ func StepEnds(passes []ForwardPass) []trace.Time {
 	d.findStepEnds()
 	return d.stepEnds
 }
+
+// Window is the time that the device's slices cover.
+func (d *Device) Window() (start, end trace.Time) { return d.window() }

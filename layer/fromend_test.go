@@ -25,7 +25,7 @@ func TestCountedFromTheEnd(t *testing.T) {
 
 	d, p := pass(layer.Analyze(t.Context(), half, layer.Options{}))
 	last := p.FirstLayer + len(p.Layers) - 1
-	if !p.FromEnd || p.Partial != layer.CutAtStart || p.LayerNumber(last) != -1 || p.LayerNumber(p.FirstLayer) != -len(p.Layers) {
+	if !p.FromEnd || p.Partial != "start" || p.LayerNumber(last) != -1 || p.LayerNumber(p.FirstLayer) != -len(p.Layers) {
 		t.Errorf("half a pass: from the end %v, cut at %q, layers %d…%d", p.FromEnd, p.Partial, p.LayerNumber(p.FirstLayer), p.LayerNumber(last))
 	}
 	if _, l, err := d.Layer(0, -1); err != nil || l.Index != last {

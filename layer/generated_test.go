@@ -20,13 +20,13 @@ var decodes = []gen.Pass{{Decodes: 8, Context: 500}, {Decodes: 8, Context: 501},
 func TestAnchorsOfGeneratedTraces(t *testing.T) {
 	const down = "64x8_64x16_4x1_v_bz_splitK_TNT"
 	tr, truths := generate(t, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(20, gen.Layer{})}, Passes: decodes}, nil)
-	for _, o := range []layer.Options{{Boundaries: layer.BoundariesAnchorCloses, Anchor: down}, {Boundaries: layer.BoundariesAnchorCloses, Anchor: down, NumLayers: 20}} {
+	for _, o := range []layer.Options{{Boundaries: "anchor-closes", Anchor: down}, {Boundaries: "anchor-closes", Anchor: down, NumLayers: 20}} {
 		a := analyze(t, tr, o)
 		if share, wrong := placed(a, truths, itself); share < 0.99 || a.NumLayers != 20 || a.NumAnchors != 60 {
 			t.Errorf("n=%d: %.2f %% right, N=%d, %d anchors\n%v", o.NumLayers, 100*share, a.NumLayers, a.NumAnchors, wrong)
 		}
 	}
-	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: layer.BoundariesAnchorCloses, Anchor: "no such kernel", NumLayers: 20}); !errors.Is(err, layer.ErrNoEvidence) {
+	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "anchor-closes", Anchor: "no such kernel", NumLayers: 20}); !errors.Is(err, layer.ErrNoEvidence) {
 		t.Errorf("an anchor that does not occur: %v", err)
 	}
 }
@@ -36,7 +36,7 @@ func TestModulesOfGeneratedTraces(t *testing.T) {
 	for _, dialect := range []gen.Dialect{gen.SGLang, gen.ProfilerStep, gen.NoAnnotations} {
 		tr, truths := generate(t, gen.Config{Seed: 7, Dialect: dialect, Stacks: true, Modules: true, TP: 2,
 			Arch: gen.Arch{Layers: gen.LeadingDense(12, 2), SharedExperts: true}, Passes: decodes}, nil)
-		a := analyze(t, tr, layer.Options{Boundaries: layer.BoundariesModules})
+		a := analyze(t, tr, layer.Options{Boundaries: "modules"})
 		right := 0
 		for kernel := range a.Kernels() {
 			i, k := kernel.Index(), kernel.Place()
@@ -121,7 +121,7 @@ func TestContradictionsOfGeneratedTraces(t *testing.T) {
 	if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: -1}); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("−1 layers: %v", err)
 	}
-	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: layer.BoundariesModules}); !errors.Is(err, layer.ErrNoEvidence) {
+	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "modules"}); !errors.Is(err, layer.ErrNoEvidence) {
 		t.Errorf("modules without frames: %v", err)
 	}
 }

@@ -91,7 +91,7 @@ func (k Kernel) Half() string {
 func (k Kernel) Category() classify.Category { return k.d.keys[k.d.columns.category[k.i]] }
 
 // Facts returns what the kernel's name alone tells.
-func (k Kernel) Facts() *classify.Facts { return k.d.of.Facts(k.Event().NameID()) }
+func (k Kernel) Facts() *classify.Facts { return k.d.of.factsOf(k.Event().NameID()) }
 
 // Replay says that a graph replay launched the kernel.
 func (k Kernel) Replay() bool { return k.Event().IsReplay() }

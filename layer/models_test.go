@@ -94,7 +94,7 @@ func TestCutPassIsOfItsModel(t *testing.T) {
 			t.Errorf("%s: %d passes, models %+v, notes %q; want two passes of one model", name, len(d.Passes), d.Models, d.Notes)
 			continue
 		}
-		if p := &d.Passes[0]; p.Partial != layer.CutAtStart || len(p.Layers) == 0 || d.ModelOf(0) != "" {
+		if p := &d.Passes[0]; p.Partial != "start" || len(p.Layers) == 0 || d.ModelOf(0) != "" {
 			t.Errorf("%s: pass 0 is cut %q with %d layers, of model %q", name, p.Partial, len(p.Layers), d.ModelOf(0))
 		}
 	}

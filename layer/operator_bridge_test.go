@@ -152,7 +152,7 @@ func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename fun
 		}
 		for j, r := range whole {
 			e := list[j].Event()
-			out = append(out, opAnswer{Operator: r.Operator, Part: map[bool]layer.Part{true: layer.PartCopy}[r.Part == operator.Copy], Confidence: r.Confidence, Layer: int(r.Layer), index: index[e.ID()], pass: p, event: e})
+			out = append(out, opAnswer{Operator: r.Operator, Part: map[bool]layer.Part{true: "copy"}[r.Part == operator.Copy], Confidence: r.Confidence, Layer: int(r.Layer), index: index[e.ID()], pass: p, event: e})
 		}
 	}
 	return out
@@ -201,7 +201,7 @@ func opTruth(t *testing.T, name string) map[int]opTruthRow {
 // any of those that cannot be told apart.
 func (a *opAnswer) right(want opTruthRow) bool {
 	for _, op := range want.ops {
-		if op == "copy" && a.Part == layer.PartCopy {
+		if op == "copy" && a.Part == "copy" {
 			return true
 		}
 		for _, part := range strings.FieldsFunc(a.Operator, func(r rune) bool { return r == '+' || r == '|' }) {

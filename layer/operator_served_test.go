@@ -75,7 +75,7 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 			t.Fatalf("%s: no kernel at %d", s.Name, x.start)
 		}
 		op, part, confidence := k.Operator()
-		if part == layer.PartMain && (op == opname.Router || op == opname.SharedGateUp || op == opname.SharedDown) {
+		if part == "main" && (op == opname.Router || op == opname.SharedGateUp || op == opname.SharedDown) {
 			products++
 			if confidence > operator.Defaults().ByWeak {
 				sure++

@@ -162,7 +162,7 @@ func TestProductsOfTheWorkTable(t *testing.T) {
 		checked := map[string]bool{}
 		for _, a := range opFind(t, opHide(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz")), c) {
 			want, ok := rows[a.event.Name()]
-			if !ok || a.Part != layer.PartMain {
+			if !ok || a.Part != "main" {
 				continue
 			}
 			o, ok := opPlanned(c.Plan(), profile.Operator(a.Operator))
@@ -235,7 +235,7 @@ func TestGridsOfRealTraces(t *testing.T) {
 	} {
 		got := map[string]int{}
 		for _, a := range opFind(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz"), opConfig(t, tt.config)) {
-			if a.Evidence == "grid" && a.Part == layer.PartMain {
+			if a.Evidence == "grid" && a.Part == "main" {
 				got[a.Operator]++
 			}
 		}

@@ -14,18 +14,21 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Part says how a kernel serves its operator.
+// Part says how a kernel serves its operator: "main", "quant" (makes the
+// low-precision input), "reduce" (finishes a split product or a split attention),
+// "copy" (moves, casts or clears what the operator reads or writes). More may be
+// added.
 type Part string
 
 // The parts. More may be added.
 const (
-	PartMain   Part = "main"
-	PartQuant  Part = "quant"  // makes the operator's low-precision input
-	PartReduce Part = "reduce" // finishes a split product or a split attention
-	PartCopy   Part = "copy"   // moves, casts or clears what the operator reads or writes
+	partMain   Part = "main"
+	partQuant  Part = "quant"  // makes the operator's low-precision input
+	partReduce Part = "reduce" // finishes a split product or a split attention
+	partCopy   Part = "copy"   // moves, casts or clears what the operator reads or writes
 )
 
-var partNames = [...]Part{operator.Main: PartMain, operator.Quant: PartQuant, operator.Reduce: PartReduce, operator.Copy: PartCopy}
+var partNames = [...]Part{operator.Main: partMain, operator.Quant: partQuant, operator.Reduce: partReduce, operator.Copy: partCopy}
 
 var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan", operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
 
@@ -73,7 +76,7 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 		o := &ops[i]
 		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Product: o.K > 0, Or: stepsOf(o.Or)}
 		if o.Groups <= 1 && o.Experts == 0 && o.K > 0 {
-			s.Width, s.Divided = o.N, o.Split == profile.SplitColumns || o.Split == profile.SplitHeads || o.Split == profile.SplitVocab
+			s.Width, s.Divided = o.N, o.Split == "columns" || o.Split == "heads" || o.Split == "vocab"
 		}
 		if s.Op == opname.Activation || s.Op == opname.SharedActivation {
 			s.Optional = false // fused into products of experts only

@@ -11,32 +11,36 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// Boundaries says which evidence places layer boundaries.
+// Boundaries says which evidence places layer boundaries: "auto", or "", is the
+// best that the trace has; "modules" takes module frames only and fails where
+// there are none; "repeats" finds the repeating unit and ignores frames and
+// anchors; "anchor-closes" makes a block of the kernels after anchor k−1 up to
+// and including anchor k. [ParseBoundaries] reads one.
 type Boundaries string
 
 const (
-	// BoundariesAuto takes the best evidence the trace has.
-	BoundariesAuto Boundaries = "auto"
-	// BoundariesModules takes module frames only; it fails where the trace has none.
-	BoundariesModules Boundaries = "modules"
-	// BoundariesRepeats ignores module frames and anchors and finds the repeating unit.
-	BoundariesRepeats Boundaries = "repeats"
-	// BoundariesAnchorCloses makes a block of the kernels after anchor k−1 up to and including anchor k.
-	BoundariesAnchorCloses Boundaries = "anchor-closes"
+	// boundariesAuto takes the best evidence the trace has.
+	boundariesAuto Boundaries = "auto"
+	// boundariesModules takes module frames only; it fails where the trace has none.
+	boundariesModules Boundaries = "modules"
+	// boundariesRepeats ignores module frames and anchors and finds the repeating unit.
+	boundariesRepeats Boundaries = "repeats"
+	// boundariesAnchorCloses makes a block of the kernels after anchor k−1 up to and including anchor k.
+	boundariesAnchorCloses Boundaries = "anchor-closes"
 )
 
-// AllBoundaries lists the modes in the order of the documentation.
-func AllBoundaries() []Boundaries {
-	return []Boundaries{BoundariesAuto, BoundariesModules, BoundariesRepeats, BoundariesAnchorCloses}
+// allBoundaries lists the modes in the order of the documentation.
+func allBoundaries() []Boundaries {
+	return []Boundaries{boundariesAuto, boundariesModules, boundariesRepeats, boundariesAnchorCloses}
 }
 
 // ParseBoundaries reads a mode's name; "" is auto.
 func ParseBoundaries(s string) (Boundaries, error) {
 	if s == "" {
-		return BoundariesAuto, nil
+		return boundariesAuto, nil
 	}
 	var names []string
-	for _, b := range AllBoundaries() {
+	for _, b := range allBoundaries() {
 		if string(b) == s {
 			return b, nil
 		}

@@ -179,7 +179,7 @@ func TestGeneratedShapes(t *testing.T) {
 				cfg := gen.Config{Seed: 7, Vendor: v.vendor, Dialect: v.dialect, Arch: s.arch, Passes: run.passes, TP: 2}
 				tr, truths := generate(t, cfg, nil)
 				for _, n := range []int{len(s.arch.Layers), 0} {
-					a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: layer.BoundariesRepeats})
+					a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: "repeats"})
 					share, wrong := placed(a, truths, itself)
 					y.add(share)
 					if share < 0.99 || n > 0 && share < 0.995 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
@@ -210,13 +210,13 @@ func TestCutWindows(t *testing.T) {
 				}
 				cfg := gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2, Orphans: v.orphans, CutAtEnd: v.cut}
 				tr, truths := generate(t, cfg, nil)
-				a := analyze(t, tr, layer.Options{NumLayers: len(s.arch.Layers), Boundaries: layer.BoundariesRepeats})
+				a := analyze(t, tr, layer.Options{NumLayers: len(s.arch.Layers), Boundaries: "repeats"})
 				share, wrong := placed(a, truths, itself)
 				y.add(share)
 				if share < 0.95 || len(a.Passes) != len(run.passes) {
 					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f %% right, %d passes\n%v", s.name, run.name, v.orphans, v.cut, 100*share, len(a.Passes), wrong)
 				}
-				if last := a.Passes[len(a.Passes)-1]; v.cut > 0 && last.Partial == layer.Whole {
+				if last := a.Passes[len(a.Passes)-1]; v.cut > 0 && last.Partial == "" {
 					t.Errorf("%s, %s: the cut pass is not reported as partial: %d layers", s.name, run.name, len(last.Layers))
 				}
 			}
@@ -272,7 +272,7 @@ func TestHashedNames(t *testing.T) {
 				n = 2
 			}
 			tr, truths := generate(t, gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2}, hash)
-			a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: layer.BoundariesRepeats})
+			a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: "repeats"})
 			share, wrong := placed(a, truths, hashed)
 			y.add(share)
 			if share < 0.8 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {

@@ -110,8 +110,8 @@ func (d *Device) Steps() iter.Seq2[int, Slice] {
 	}
 }
 
-// Window returns the time from the start of the device's first activity to the end of its last.
-func (d *Device) Window() (start, end trace.Time) {
+// window returns the time from the start of the device's first activity to the end of its last.
+func (d *Device) window() (start, end trace.Time) {
 	for i := range d.columns.event {
 		e := d.event(int32(i))
 		if i == 0 {

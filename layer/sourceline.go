@@ -21,7 +21,7 @@ type ModelLine struct {
 	// launches explain. Line is "" then if it is the prefill's alone, in a function that the server has once for each stage.
 	From Stage
 	// How and Confidence are those of the kernel's [Twin].
-	How        How
+	How        string
 	Confidence float64
 }
 
@@ -44,7 +44,7 @@ func (k Kernel) ModelLine() ModelLine {
 	}
 	at := k.d.analysisOf(tw).lines.of(tw.Launch)
 	m := ModelLine{Line: at.line, Module: at.module, How: tw.How, Confidence: tw.Confidence}
-	if tw.How == HowLaunch || k.Place().Pass == None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
+	if tw.How == howLaunch || k.Place().Pass == None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
 		return m
 	}
 	stage := at.stage
@@ -69,7 +69,7 @@ func (a *Device) analysisOf(tw Twin) *Analysis {
 
 // stageOf is the stage of the pass in which a twin's kernel ran, in the mapping trace or in the device's own.
 func (a *Device) stageOf(tw Twin) Stage {
-	if !tw.Kernel.Valid() || tw.How == HowLaunch {
+	if !tw.Kernel.Valid() || tw.How == howLaunch {
 		return StageUnknown
 	}
 	k := a.analysisOf(tw).Of(tw.Kernel.ID())

@@ -44,7 +44,7 @@ func TestModelLinesOfReplays(t *testing.T) {
 		for k := range d.Kernels() {
 			op, part, _ := k.Operator()
 			file, ok := want[string(op)]
-			if !ok || part != layer.PartMain {
+			if !ok || part != "main" {
 				continue
 			}
 			m := k.ModelLine()

@@ -23,24 +23,23 @@ type Twin struct {
 	Kernel trace.Event
 	// Confidence is 1 for the kernel's own launch, less for an aligned one, 0 for none.
 	Confidence float64
-	// How says what the match rests on.
-	How How
+	// How says what the match rests on: "launch" (the kernel's own eager launch), "name" (the same name in the same place of
+	// the same layer), "variant" (a tile variant of it), "role" (a kernel of the same meaning), "position" (its neighbours
+	// match), "" without a twin. More may be added.
+	How string
 }
-
-// How says what a twin rests on.
-type How string
 
 // The ways a twin is found, and the confidence that goes with each. More may be added.
 const (
-	HowNone     How = ""         // 0: no twin
-	HowLaunch   How = "launch"   // 1: the kernel's own eager launch
-	HowName     How = "name"     // 0.98: the same kernel name in the same place of the same layer
-	HowVariant  How = "variant"  // 0.9: a tile variant of it in the same place
-	HowRole     How = "role"     // 0.75: a kernel of the same meaning in the same place
-	HowPosition How = "position" // 0.5: neither, but its neighbours match; 0.9 where a capture recorded as many launches as the layer has kernels
+	howNone     = ""         // 0: no twin
+	howLaunch   = "launch"   // 1: the kernel's own eager launch
+	howName     = "name"     // 0.98: the same kernel name in the same place of the same layer
+	howVariant  = "variant"  // 0.9: a tile variant of it in the same place
+	howRole     = "role"     // 0.75: a kernel of the same meaning in the same place
+	howPosition = "position" // 0.5: neither, but its neighbours match; 0.9 where a capture recorded as many launches as the layer has kernels
 )
 
-var howConfidence = map[How]float64{HowName: 0.98, HowVariant: 0.9, HowRole: 0.75, HowPosition: 0.5}
+var howConfidence = map[string]float64{howName: 0.98, howVariant: 0.9, howRole: 0.75, howPosition: 0.5}
 
 // twinTable holds the twins of a device's kernels, found on first use.
 type twinTable struct {
@@ -70,7 +69,7 @@ func (k Kernel) Twin() Twin {
 	}
 	e := k.Event()
 	if l := e.Launch(); l.Valid() && !e.IsReplay() {
-		return Twin{Launch: l, Kernel: e, Confidence: 1, How: HowLaunch}
+		return Twin{Launch: l, Kernel: e, Confidence: 1, How: howLaunch}
 	}
 	if k.d.Align(context.Background()) != nil {
 		return Twin{} // never: what does not end has no error
@@ -252,7 +251,7 @@ func (a *Device) eagerLines(sym *symbols) []*line {
 type fit struct {
 	ref   *line
 	match []int32
-	how   []How
+	how   []string
 	twin  []int32 // index in the table of twins, 0 when not made yet
 }
 
@@ -326,7 +325,7 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 }
 
 // twin is kernel j of a reference as the twin of one that was matched with it.
-func (l *line) twin(j int32, how How) Twin {
+func (l *line) twin(j int32, how string) Twin {
 	conf := howConfidence[how]
 	if !l.nameful {
 		conf = 0.9
@@ -352,8 +351,8 @@ func (a *Device) references(ctx context.Context, sym *symbols) ([]*line, error) 
 }
 
 // alignLines matches the kernels of target with those of ref, layer by layer; match[k] is −1 for none.
-func alignLines(target, ref *line) (match []int32, how []How) {
-	match, how = make([]int32, target.seq.Len()), make([]How, target.seq.Len())
+func alignLines(target, ref *line) (match []int32, how []string) {
+	match, how = make([]int32, target.seq.Len()), make([]string, target.seq.Len())
 	for k := range match {
 		match[k] = -1
 	}
@@ -376,7 +375,7 @@ func alignLines(target, ref *line) (match []int32, how []How) {
 // alignRange aligns one layer with its counterpart. Names that occur equally often on both sides are matched in order first:
 // streams interleave differently in a replay, and an alignment cannot cross. Outside of layers only equal kernels are
 // believed: sampling in one run and batch preparation in another have nothing else in common.
-func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []How) {
+func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []string) {
 	outside := t.layer[from] == None
 	layered := len(t.starts) > 1 && len(r.starts) > 1
 	foreign := func(i, j int) bool { return layered && t.layer[i] != r.layer[j] } // a stray kernel of another layer in between
@@ -395,25 +394,25 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 		}
 		for k, i := range is {
 			if !foreign(int(i), int(js[k])) {
-				match[i], how[i] = js[k], HowName
+				match[i], how[i] = js[k], howName
 				taken[int(js[k])-rfrom] = true
 			}
 		}
 	}
 	ladder.Params.AlignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
 		switch {
-		case how[i] != HowNone || taken[j-rfrom] || foreign(i, j):
+		case how[i] != howNone || taken[j-rfrom] || foreign(i, j):
 			return
 		case t.seq.ID[i] == r.seq.ID[j]:
-			how[i] = HowName
+			how[i] = howName
 		case t.seq.Base[i] == r.seq.Base[j] && (!outside || t.seq.Role[i] != ladder.RoleOther):
-			how[i] = HowVariant
+			how[i] = howVariant
 		case outside:
 			return
 		case t.seq.Role[i] == r.seq.Role[j] && t.seq.Role[i] != ladder.RoleOther:
-			how[i] = HowRole
+			how[i] = howRole
 		default:
-			how[i] = HowPosition
+			how[i] = howPosition
 		}
 		match[i] = int32(j)
 	})
@@ -424,29 +423,29 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 }
 
 // dropLonePositions keeps matches by position only between kernels that match better.
-func dropLonePositions(from, to int, match []int32, how []How) {
+func dropLonePositions(from, to int, match []int32, how []string) {
 	for i := from; i < to; i++ {
-		if how[i] != HowPosition {
+		if how[i] != howPosition {
 			continue
 		}
-		before := i > from && how[i-1] != HowNone && how[i-1] != HowPosition
-		after := i+1 < to && how[i+1] != HowNone && how[i+1] != HowPosition
+		before := i > from && how[i-1] != howNone && how[i-1] != howPosition
+		after := i+1 < to && how[i+1] != howNone && how[i+1] != howPosition
 		if !before || !after {
-			match[i], how[i] = -1, HowNone
+			match[i], how[i] = -1, howNone
 		}
 	}
 }
 
 // shareTwins gives a kernel of a layer without a twin that of a neighbour of the same meaning: one op may run several kernels in one
 // variant and one in another (split attention and its reduction against one fused kernel).
-func shareTwins(t *line, from, to int, match []int32, how []How) {
+func shareTwins(t *line, from, to int, match []int32, how []string) {
 	for i := from; i < to; i++ {
 		if match[i] >= 0 || t.seq.Role[i] == ladder.RoleOther || t.seq.Role[i] == ladder.RoleElementwise {
 			continue
 		}
 		for _, j := range []int{i - 1, i + 1} {
 			if j >= from && j < to && match[j] >= 0 && t.seq.Role[j] == t.seq.Role[i] {
-				match[i], how[i] = match[j], HowPosition
+				match[i], how[i] = match[j], howPosition
 				break
 			}
 		}
@@ -454,14 +453,14 @@ func shareTwins(t *line, from, to int, match []int32, how []How) {
 }
 
 // alignByCount pairs a layer's kernels with as many captured launches one by one.
-func alignByCount(target, ref *line, match []int32, how []How) {
+func alignByCount(target, ref *line, match []int32, how []string) {
 	for key, r := range target.starts {
 		q, ok := ref.starts[key]
 		if !ok || key < 0 || q[1]-q[0] != r[1]-r[0] {
 			continue
 		}
 		for k := range r[1] - r[0] {
-			match[r[0]+k], how[r[0]+k] = int32(q[0]+k), HowPosition
+			match[r[0]+k], how[r[0]+k] = int32(q[0]+k), howPosition
 		}
 	}
 }
@@ -571,7 +570,7 @@ func (a *Device) foreignMapping() string {
 	switch {
 	case a.GPU != "" && d.GPU != "" && a.GPU != d.GPU:
 		return fmt.Sprintf("it ran on %s, this trace on %s: kernels differ", table.Clean(d.GPU), table.Clean(a.GPU))
-	case a.NumLayers > 0 && d.NumLayers > 0 && a.NumLayers != d.NumLayers && len(d.Passes) > 0 && d.Passes[0].Partial == Whole:
+	case a.NumLayers > 0 && d.NumLayers > 0 && a.NumLayers != d.NumLayers && len(d.Passes) > 0 && d.Passes[0].Partial == whole:
 		return fmt.Sprintf("its model has %d layers, this one %d", d.NumLayers, a.NumLayers)
 	}
 	return ""
@@ -588,7 +587,7 @@ func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
 			continue
 		}
 		all++
-		if h := twins[t].How; h == HowName || h == HowVariant || h != HowNone && !twins[t].Kernel.Valid() {
+		if h := twins[t].How; h == howName || h == howVariant || h != howNone && !twins[t].Kernel.Valid() {
 			same++ // a capture may record no names
 		}
 	}

@@ -36,7 +36,7 @@ func TestReplayFindsItsSource(t *testing.T) {
 					continue
 				}
 				found++
-				if tw.How == layer.HowName {
+				if tw.How == "name" {
 					named++
 				}
 				if a.Kernel(i).Place().Layer != layer.None {

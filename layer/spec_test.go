@@ -70,7 +70,7 @@ func TestDraftModelsDoNotCountAsLayers(t *testing.T) {
 	draft := gen.Arch{Layers: gen.Uniform(1, gen.Layer{}), Hidden: 4096}
 	tr, truths := interleaved(t, []gen.Arch{target, draft}, []int{0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1})
 	for _, n := range []int{32, 0} {
-		a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: layer.BoundariesRepeats})
+		a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: "repeats"})
 		if a.NumLayers != 32 {
 			t.Errorf("n=%d: %d layers, want 32", n, a.NumLayers)
 		}

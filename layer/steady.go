@@ -33,13 +33,13 @@ func (a *Device) chooseSteady(ended func() error) {
 		return
 	}
 	bestFrom, bestLen := None, 0
-	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool { return p.Model == 0 && p.works() && p.Partial == Whole })
+	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool { return p.Model == 0 && p.works() && p.Partial == whole })
 	for from := 0; from < len(a.Passes); {
 		to := from + 1
 		for to < len(a.Passes) && sameWork(&a.Passes[from], &a.Passes[to]) {
 			to++
 		}
-		if p := &a.Passes[from]; p.Model == 0 && p.Partial == Whole && (p.works() || !working) {
+		if p := &a.Passes[from]; p.Model == 0 && p.Partial == whole && (p.works() || !working) {
 			if f, n := longestRun(ended, a.Passes[from:to]); n > bestLen {
 				bestFrom, bestLen = from+f, n
 			}
@@ -77,7 +77,7 @@ func (p *ForwardPass) works() bool {
 
 // sameWork says whether two whole passes do the same work as far as their annotations tell.
 func sameWork(p, q *ForwardPass) bool {
-	return p.Partial == Whole && q.Partial == Whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch && len(p.Layers) == len(q.Layers)
+	return p.Partial == whole && q.Partial == whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch && len(p.Layers) == len(q.Layers)
 }
 
 // longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that grows to

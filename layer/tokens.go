@@ -63,7 +63,7 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 	passes := make([]launches.Pass, len(results))
 	for p := range results {
 		fp, r := &a.Passes[p], &results[p]
-		usable := fp.Partial == Whole && len(fp.Layers) > 0 && len(r.Second) == 0
+		usable := fp.Partial == whole && len(fp.Layers) > 0 && len(r.Second) == 0
 		passes[p] = launches.Pass{Model: r.Model, Layers: len(fp.Layers), Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
 			Decodes: usable && fp.Stage == StageDecode}
 		for l := range fp.Layers {

@@ -80,11 +80,11 @@ func TestModuleFramesAreTheTruth(t *testing.T) {
 			config string
 			least  float64
 		}{
-			{layer.BoundariesAuto, 0, "", 1},
-			{layer.BoundariesModules, 0, "", 1},
-			{layer.BoundariesRepeats, c.layers, "", 0.995},
-			{layer.BoundariesRepeats, 0, c.config, 0.99},
-			{layer.BoundariesRepeats, 0, "", 0.99},
+			{"auto", 0, "", 1},
+			{"modules", 0, "", 1},
+			{"repeats", c.layers, "", 0.995},
+			{"repeats", 0, c.config, 0.99},
+			{"repeats", 0, "", 0.99},
 		} {
 			t.Run(fmt.Sprintf("%s/%s/n=%d%s", c.name, v.mode, v.n, v.config), func(t *testing.T) {
 				a := analyze(t, open(t, c.name), layer.Options{Boundaries: v.mode, NumLayers: v.n, Config: config(t, v.config)})
@@ -111,7 +111,7 @@ func TestReplayedLayersRepeat(t *testing.T) {
 		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b.json", 1},
 		{"vllm-gptoss20b-decode-fullgraph-mi300.json.gz", "gpt-oss-20b.json", 2},
 	} {
-		for _, mode := range []layer.Boundaries{layer.BoundariesAuto, layer.BoundariesRepeats} {
+		for _, mode := range []layer.Boundaries{"auto", "repeats"} {
 			for _, given := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/%v", c.name, mode, given), func(t *testing.T) {
 					cfg := config(t, c.config)
@@ -212,7 +212,7 @@ func TestHashedNamesOfRealTraces(t *testing.T) {
 				}
 				return tr
 			}
-			o := layer.Options{Boundaries: layer.BoundariesRepeats}
+			o := layer.Options{Boundaries: "repeats"}
 			named := analyze(t, read(data), o)
 			blind := analyze(t, read(edited(t, data, func(e map[string]any) map[string]any {
 				if onGPU(e) {

@@ -73,7 +73,7 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 	var all, whole []int
 	for i := range a.Passes {
 		all = append(all, i)
-		if a.Passes[i].Partial == layer.Whole {
+		if a.Passes[i].Partial == "" {
 			whole = append(whole, i)
 		}
 	}

@@ -62,7 +62,7 @@ var builtins = []*ModelProfile{
 			ruleRoPE, ruleMHCPreGEMM, ruleMHCPreFuse, ruleMHCPost, ruleMoEGate, ruleMoEAlign, ruleMoESort,
 			ruleMLAStore, ruleIndexerStore,
 		},
-		BaseRules: BaseUniversal,
+		BaseRules: baseUniversal,
 	},
 	{
 		Name:        dsv3,
@@ -79,7 +79,7 @@ var builtins = []*ModelProfile{
 		Rules: []RuleSpec{
 			ruleMLA, ruleMoE, ruleMLAMetadata, ruleMLACombine, ruleRoPE, ruleMoEGate, ruleMoEAlign, ruleMoESort, ruleMLAStore,
 		},
-		BaseRules: BaseUniversal,
+		BaseRules: baseUniversal,
 	},
 	{
 		Name:           generic,

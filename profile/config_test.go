@@ -147,7 +147,7 @@ func TestDeepSeekV4Facts(t *testing.T) {
 			t.Errorf("%s: types %v … %v", tt.file, types[:3], types[tt.layers-4:])
 		}
 		last := c.LayerTypes(profile.HashLast)
-		if !slices.Equal(last[tt.layers-3:], []profile.LayerType{"HASH", "HASH", "HASH"}) || last[1] == profile.TypeHash {
+		if !slices.Equal(last[tt.layers-3:], []profile.LayerType{"HASH", "HASH", "HASH"}) || last[1] == "HASH" {
 			t.Errorf("%s: with the last layers as hash layers: %v … %v", tt.file, last[:3], last[tt.layers-3:])
 		}
 	}

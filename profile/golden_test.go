@@ -18,7 +18,7 @@ import (
 // which are those of the published tables.
 func published(p *profile.ModelProfile) *classify.Ruleset {
 	c := p.Clone()
-	c.BaseRules = profile.BaseUniversal
+	c.BaseRules = "universal"
 	return c.Ruleset()
 }
 

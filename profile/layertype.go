@@ -9,15 +9,17 @@ import (
 
 // LayerType is the label of a layer in tables and clusters. The
 // set is open: a compression ratio without a name of its own is "CR<ratio>".
+// "FIRST", "HASH", "FINAL", "FULL_ATTN", "C4_LIGHT", "C128_HEAVY" and "LAYER"
+// (no ratio is known) are the others.
 type LayerType string
 
 const (
-	// TypeFirst is layer 0, whatever else it is.
-	TypeFirst LayerType = "FIRST"
-	// TypeHash is a layer whose experts come from a token-id table.
-	TypeHash LayerType = "HASH"
-	// TypeFinal is the last layer.
-	TypeFinal LayerType = "FINAL"
+	// typeFirst is layer 0, whatever else it is.
+	typeFirst LayerType = "FIRST"
+	// typeHash is a layer whose experts come from a token-id table.
+	typeHash LayerType = "HASH"
+	// typeFinal is the last layer.
+	typeFinal LayerType = "FINAL"
 	// typeFullAttn is ratio 0. Users know it by this name; it is sliding-window
 	// attention only (deepseek-v4.md).
 	typeFullAttn LayerType = "FULL_ATTN"
@@ -26,8 +28,8 @@ const (
 	typeC4Light LayerType = "C4_LIGHT"
 	// typeC128Heavy is ratio 128: heavily compressed attention (HCA).
 	typeC128Heavy LayerType = "C128_HEAVY"
-	// TypeLayer is a layer of which no ratio is known.
-	TypeLayer LayerType = "LAYER"
+	// typeLayer is a layer of which no ratio is known.
+	typeLayer LayerType = "LAYER"
 )
 
 // HashPlacement says which layers are the hash layers.
@@ -81,13 +83,13 @@ func LayerTypes(n int, ratios []int, numHash int, place HashPlacement) []LayerTy
 	for i := range types {
 		switch {
 		case i == 0:
-			types[i] = TypeFirst
+			types[i] = typeFirst
 		case place.IsHash(i, n, numHash):
-			types[i] = TypeHash
+			types[i] = typeHash
 		case i == n-1:
-			types[i] = TypeFinal
+			types[i] = typeFinal
 		case i >= len(ratios):
-			types[i] = TypeLayer
+			types[i] = typeLayer
 		default:
 			types[i] = ratioType(ratios[i])
 		}

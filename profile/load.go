@@ -57,7 +57,7 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 	if err := o.Only(profileFields); err != nil {
 		return nil, err
 	}
-	p := &ModelProfile{BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: BaseUniversal, BaseRenames: baseStandard}
+	p := &ModelProfile{BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: baseUniversal, BaseRenames: baseStandard}
 	if err := p.fill(o); err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func TestProfileDefaults(t *testing.T) {
 	}
 	want := &profile.ModelProfile{
 		Name: "x", BlocksPerLayer: 1, HalfLabels: []string{"full"}, DefaultLayers: 1,
-		BaseRules: profile.BaseUniversal, BaseRenames: profile.BaseStandard,
+		BaseRules: "universal", BaseRenames: profile.BaseStandard,
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)

@@ -13,16 +13,18 @@ import (
 // docs/operators.md lists them; the list may grow.
 type Operator string
 
-// Split says how tensor parallelism divides an operator.
+// Split says how tensor parallelism divides an operator: "" (every rank does all
+// of it), "columns" (N), "rows" (K, an all-reduce follows), "heads" (heads or
+// groups, KV heads down to one), "vocab", "experts". More may be added.
 type Split string
 
 // The splits. More may be added.
 const (
-	SplitNone    Split = ""        // every rank does all of it
-	SplitColumns Split = "columns" // N is divided
-	SplitRows    Split = "rows"    // K is divided, an all-reduce follows
-	SplitHeads   Split = "heads"   // heads, or groups, are divided; KV heads down to one
-	SplitVocab   Split = "vocab"   // the vocabulary is divided
+	splitNone    Split = ""        // every rank does all of it
+	splitColumns Split = "columns" // N is divided
+	splitRows    Split = "rows"    // K is divided, an all-reduce follows
+	splitHeads   Split = "heads"   // heads, or groups, are divided; KV heads down to one
+	splitVocab   Split = "vocab"   // the vocabulary is divided
 	splitExperts Split = "experts" // experts whole (expert parallel), or each expert's intermediate size
 )
 
@@ -189,7 +191,7 @@ func (c *Config) allReduce(op string) PlanOp {
 }
 
 func (c *Config) planBefore() []PlanOp {
-	embed := PlanOp{Operator: opname.Embed, K: c.VocabSize, N: c.HiddenSize, Split: SplitVocab, WeightDType: c.DType}
+	embed := PlanOp{Operator: opname.Embed, K: c.VocabSize, N: c.HiddenSize, Split: splitVocab, WeightDType: c.DType}
 	return []PlanOp{{Operator: opname.Prepare, Optional: true}, embed}
 }
 
@@ -201,7 +203,7 @@ func (c *Config) planAfter() []PlanOp {
 	return append(ops,
 		PlanOp{Operator: opname.ResidualAdd, Optional: true, Width: c.HiddenSize},
 		c.norm(opname.FinalNorm, c.HiddenSize),
-		PlanOp{Operator: opname.LMHead, K: c.HiddenSize, N: c.VocabSize, Split: SplitVocab, WeightDType: c.DType},
+		PlanOp{Operator: opname.LMHead, K: c.HiddenSize, N: c.VocabSize, Split: splitVocab, WeightDType: c.DType},
 		PlanOp{Operator: opname.LogitsGather, Optional: true, Width: c.VocabSize},
 		PlanOp{Operator: opname.Sampling, Optional: true, Width: c.VocabSize},
 	)

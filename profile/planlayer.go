@@ -57,9 +57,9 @@ func (c *Config) planMixer(l LayerInfo) []PlanOp {
 		return c.planRecurrent(l.Mixer)
 	case mixerConv:
 		return []PlanOp{
-			c.product(opname.InProj, "conv.in_proj", c.HiddenSize, 3*c.HiddenSize, SplitColumns),
+			c.product(opname.InProj, "conv.in_proj", c.HiddenSize, 3*c.HiddenSize, splitColumns),
 			{Operator: opname.Conv1D, Width: 3 * c.HiddenSize},
-			c.product(opname.OutProj, "conv.out_proj", c.HiddenSize, c.HiddenSize, SplitRows),
+			c.product(opname.OutProj, "conv.out_proj", c.HiddenSize, c.HiddenSize, splitRows),
 		}
 	case mixerHybrid:
 		return append(c.planRecurrent(mixerMamba), c.planAttention(l)...)
@@ -98,7 +98,7 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 		q *= 2 // each query head comes with a gate of its size
 	}
 	separate := func(op, name string, n int) PlanOp {
-		p := c.product(op, "self_attn."+name, c.HiddenSize, n, SplitHeads)
+		p := c.product(op, "self_attn."+name, c.HiddenSize, n, splitHeads)
 		p.Bias = c.AttentionBias
 		return p
 	}
@@ -108,17 +108,17 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 	positions := !(l.Mixer == mixerFull && c.ChunkSize > 0) // Llama-4's full layers have none, and no norm of queries and keys
 	if c.QKNorm == nil || *c.QKNorm && positions {
 		n := c.norm(opname.QKNorm, (h+kv)*d)
-		n.Optional, n.Split = c.QKNorm == nil, SplitHeads
+		n.Optional, n.Split = c.QKNorm == nil, splitHeads
 		ops = append(ops, n)
 	}
 	if positions {
-		ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + kv) * d, Split: SplitHeads})
+		ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + kv) * d, Split: splitHeads})
 	}
-	o := c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, SplitRows)
+	o := c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, splitRows)
 	o.Bias = c.AttentionBias
 	return append(ops,
-		PlanOp{Operator: opname.KVWrite, Optional: true, Width: 2 * kv * d, KVHeads: kv, HeadDim: d, ValueDim: d, Split: SplitHeads},
-		PlanOp{Operator: opname.Attention, Heads: h, KVHeads: kv, HeadDim: d, ValueDim: d, Window: c.windowOf(l.Mixer), Split: SplitHeads},
+		PlanOp{Operator: opname.KVWrite, Optional: true, Width: 2 * kv * d, KVHeads: kv, HeadDim: d, ValueDim: d, Split: splitHeads},
+		PlanOp{Operator: opname.Attention, Heads: h, KVHeads: kv, HeadDim: d, ValueDim: d, Window: c.windowOf(l.Mixer), Split: splitHeads},
 		o,
 	)
 }
@@ -130,27 +130,27 @@ func (c *Config) planMLA(l LayerInfo) []PlanOp {
 	qk := h * (c.QKNopeDim + rope)
 	var ops []PlanOp
 	if c.QLoraRank > 0 {
-		a := c.product(opname.QKVAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank+rank+rope, SplitNone)
+		a := c.product(opname.QKVAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank+rank+rope, splitNone)
 		a.Or = []PlanOp{
-			c.product(opname.QAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank, SplitNone),
-			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, SplitNone),
+			c.product(opname.QAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank, splitNone),
+			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, splitNone),
 		}
 		ops = append(ops, a, c.norm(opname.QANorm, c.QLoraRank), c.norm(opname.KVANorm, rank),
-			c.product(opname.QBProj, "self_attn.q_b_proj", c.QLoraRank, qk, SplitHeads))
+			c.product(opname.QBProj, "self_attn.q_b_proj", c.QLoraRank, qk, splitHeads))
 	} else {
-		ops = append(ops, c.product(opname.QProj, "self_attn.q_proj", c.HiddenSize, qk, SplitHeads),
-			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, SplitNone), c.norm(opname.KVANorm, rank))
+		ops = append(ops, c.product(opname.QProj, "self_attn.q_proj", c.HiddenSize, qk, splitHeads),
+			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, splitNone), c.norm(opname.KVANorm, rank))
 	}
-	expand := c.product(opname.KVBProj, "self_attn.kv_b_proj", rank, h*(c.QKNopeDim+c.VHeadDim), SplitHeads)
+	expand := c.product(opname.KVBProj, "self_attn.kv_b_proj", rank, h*(c.QKNopeDim+c.VHeadDim), splitHeads)
 	expand.Optional, expand.Stage = true, "prefill"
 	absorb := func(op string, k, n int) PlanOp {
-		return PlanOp{Operator: Operator(op), K: k, N: n, Groups: h, Split: SplitHeads, WeightDType: c.DType, Optional: true, Stage: "decode"}
+		return PlanOp{Operator: Operator(op), K: k, N: n, Groups: h, Split: splitHeads, WeightDType: c.DType, Optional: true, Stage: "decode"}
 	}
-	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: rank + rope, ValueDim: rank, Split: SplitHeads}
+	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: rank + rope, ValueDim: rank, Split: splitHeads}
 	if l.Indexer || l.SharedTopK {
 		core.TopTokens = c.IndexTopK
 	}
-	ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * rope, Split: SplitHeads})
+	ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * rope, Split: splitHeads})
 	if l.Indexer {
 		ops = append(ops, c.planIndexer(c.HiddenSize, c.IndexHeadDim)...)
 	}
@@ -160,7 +160,7 @@ func (c *Config) planMLA(l LayerInfo) []PlanOp {
 		expand,
 		core,
 		absorb(opname.VAbsorb, rank, c.VHeadDim),
-		c.product(opname.OProj, "self_attn.o_proj", h*c.VHeadDim, c.HiddenSize, SplitRows),
+		c.product(opname.OProj, "self_attn.o_proj", h*c.VHeadDim, c.HiddenSize, splitRows),
 	)
 }
 
@@ -174,8 +174,8 @@ func (c *Config) planIndexer(hidden, key int) []PlanOp {
 	}
 	score := PlanOp{Operator: opname.Indexer, Module: "scores", Heads: c.IndexHeads, KVHeads: 1, HeadDim: c.IndexHeadDim}
 	return []PlanOp{
-		part("wq_b", c.product("", "self_attn.indexer.wq_b", c.QLoraRank, c.IndexHeads*c.IndexHeadDim, SplitNone)),
-		part("wk", c.product("", "self_attn.indexer.wk", hidden, key, SplitNone)),
+		part("wq_b", c.product("", "self_attn.indexer.wq_b", c.QLoraRank, c.IndexHeads*c.IndexHeadDim, splitNone)),
+		part("wk", c.product("", "self_attn.indexer.wk", hidden, key, splitNone)),
 		part("weights_proj", PlanOp{K: hidden, N: c.IndexHeads, WeightDType: c.DType}),
 		score,
 		{Operator: opname.IndexerTopK, TopTokens: c.IndexTopK},
@@ -187,10 +187,10 @@ func (c *Config) planIndexer(hidden, key int) []PlanOp {
 func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 	h, d := c.NumHeads, c.HeadDim
 	ratio := c.ratioOf(l)
-	a := c.product(opname.QKVAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank+d, SplitNone)
-	a.Or = []PlanOp{c.product(opname.QAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank, SplitNone), c.product(opname.KVAProj, "self_attn.wkv", c.HiddenSize, d, SplitNone)}
+	a := c.product(opname.QKVAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank+d, splitNone)
+	a.Or = []PlanOp{c.product(opname.QAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank, splitNone), c.product(opname.KVAProj, "self_attn.wkv", c.HiddenSize, d, splitNone)}
 	ops := []PlanOp{a, c.norm(opname.QANorm, c.QLoraRank), c.norm(opname.KVANorm, d),
-		c.product(opname.QBProj, "self_attn.wq_b", c.QLoraRank, h*d, SplitHeads)}
+		c.product(opname.QBProj, "self_attn.wq_b", c.QLoraRank, h*d, splitHeads)}
 	ops[2].Optional = true // fused with rope and the cache write where it can be
 	overlap := 1           // a ratio-4 compressor keeps two overlapping windows
 	if ratio == ratioCSA {
@@ -200,8 +200,8 @@ func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 		ops = append(ops, PlanOp{Operator: opname.KVAProj, Module: "compressor", K: c.HiddenSize, N: 2 * overlap * d, WeightDType: c.DType, Ratio: ratio, Optional: true})
 	}
 	norm := c.norm(opname.QKNorm, h*d)
-	norm.Optional, norm.Split = true, SplitHeads
-	ops = append(ops, norm, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * c.QKRopeDim, Split: SplitHeads},
+	norm.Optional, norm.Split = true, splitHeads
+	ops = append(ops, norm, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * c.QKRopeDim, Split: splitHeads},
 		PlanOp{Operator: opname.KVWrite, Optional: true, Width: d, KVHeads: 1, HeadDim: d})
 	if l.Indexer {
 		ops = append(ops, c.planIndexer(c.HiddenSize, 2*overlap*c.IndexHeadDim)...)
@@ -209,19 +209,19 @@ func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 	if ratio > 0 {
 		ops = append(ops, PlanOp{Operator: opname.KVWrite, Module: "compressor", Optional: true, Width: 2 * overlap * d, KVHeads: 1, HeadDim: d, Ratio: ratio})
 	}
-	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: d, ValueDim: d, Window: c.SlidingWindow, Ratio: ratio, Split: SplitHeads}
+	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: d, ValueDim: d, Window: c.SlidingWindow, Ratio: ratio, Split: splitHeads}
 	if l.Indexer {
 		core.TopTokens = c.IndexTopK
 	}
 	ops = append(ops, core)
 	if c.OGroups > 0 {
-		first := c.product(opname.OProj, "self_attn.wo_a", h*d/c.OGroups, c.OLoraRank, SplitHeads)
+		first := c.product(opname.OProj, "self_attn.wo_a", h*d/c.OGroups, c.OLoraRank, splitHeads)
 		first.Module, first.Groups = "wo_a", c.OGroups
-		second := c.product(opname.OProj, "self_attn.wo_b", c.OGroups*c.OLoraRank, c.HiddenSize, SplitRows)
+		second := c.product(opname.OProj, "self_attn.wo_b", c.OGroups*c.OLoraRank, c.HiddenSize, splitRows)
 		second.Module = "wo_b"
 		return append(ops, first, second)
 	}
-	return append(ops, c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, SplitRows))
+	return append(ops, c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, splitRows))
 }
 
 // ratioOf is the compression ratio of the first layer of this kind.
@@ -242,11 +242,11 @@ func (c *Config) planRecurrent(m Mixer) []PlanOp {
 		r = *c.Recurrent
 	}
 	k, v := r.KeyHeads*r.KeyDim, r.ValueHeads*r.ValueDim
-	conv := PlanOp{Operator: opname.Conv1D, Width: 2*k + v, K: r.Conv, Split: SplitHeads}
-	core := PlanOp{Operator: opname.LinearAttention, Heads: r.ValueHeads, KVHeads: r.KeyHeads, HeadDim: r.KeyDim, ValueDim: r.ValueDim, Split: SplitHeads}
+	conv := PlanOp{Operator: opname.Conv1D, Width: 2*k + v, K: r.Conv, Split: splitHeads}
+	core := PlanOp{Operator: opname.LinearAttention, Heads: r.ValueHeads, KVHeads: r.KeyHeads, HeadDim: r.KeyDim, ValueDim: r.ValueDim, Split: splitHeads}
 	gate := c.norm(opname.GateNorm, v)
-	gate.Optional, gate.Split = true, SplitHeads
-	out := c.product(opname.OutProj, "linear_attn.out_proj", v, c.HiddenSize, SplitRows)
+	gate.Optional, gate.Split = true, splitHeads
+	out := c.product(opname.OutProj, "linear_attn.out_proj", v, c.HiddenSize, splitRows)
 	if m == mixerMamba && r.StepRank > 0 {
 		return c.planSelective(r, conv, core, out)
 	}
@@ -268,21 +268,21 @@ func (c *Config) recurrentInputs(m Mixer, r Recurrent, k, v int) []PlanOp {
 		p.Optional = true
 		return p
 	}
-	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, SplitHeads)
+	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, splitHeads)
 	switch {
 	case m == mixerMamba:
 		in.N += r.ValueHeads // the time step of each head
 	case r.GateRank > 0: // decay and output gates go through a low rank
 		in.N -= v
-		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, SplitHeads), part("k_proj", c.HiddenSize, k, SplitHeads), part("v_proj", c.HiddenSize, v, SplitHeads)}
-		return []PlanOp{in, maybe(part("b_proj", c.HiddenSize, r.ValueHeads, SplitHeads)),
-			maybe(part("f_a_proj", c.HiddenSize, r.GateRank, SplitNone)), maybe(part("f_b_proj", r.GateRank, k, SplitHeads)),
-			maybe(part("g_a_proj", c.HiddenSize, r.GateRank, SplitNone)), maybe(part("g_b_proj", r.GateRank, v, SplitHeads))}
+		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, splitHeads), part("k_proj", c.HiddenSize, k, splitHeads), part("v_proj", c.HiddenSize, v, splitHeads)}
+		return []PlanOp{in, maybe(part("b_proj", c.HiddenSize, r.ValueHeads, splitHeads)),
+			maybe(part("f_a_proj", c.HiddenSize, r.GateRank, splitNone)), maybe(part("f_b_proj", r.GateRank, k, splitHeads)),
+			maybe(part("g_a_proj", c.HiddenSize, r.GateRank, splitNone)), maybe(part("g_b_proj", r.GateRank, v, splitHeads))}
 	case c.Recurrent != nil:
-		small := maybe(part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, SplitHeads))
-		small.Or = []PlanOp{maybe(part("in_proj_b", c.HiddenSize, r.ValueHeads, SplitHeads)), maybe(part("in_proj_a", c.HiddenSize, r.ValueHeads, SplitHeads))}
+		small := maybe(part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, splitHeads))
+		small.Or = []PlanOp{maybe(part("in_proj_b", c.HiddenSize, r.ValueHeads, splitHeads)), maybe(part("in_proj_a", c.HiddenSize, r.ValueHeads, splitHeads))}
 		small.WeightDType, small.Or[0].WeightDType, small.Or[1].WeightDType = c.DType, c.DType, c.DType
-		in.Or = []PlanOp{part("in_proj_qkv", c.HiddenSize, 2*k+v, SplitHeads), part("in_proj_z", c.HiddenSize, v, SplitHeads)}
+		in.Or = []PlanOp{part("in_proj_qkv", c.HiddenSize, 2*k+v, splitHeads), part("in_proj_z", c.HiddenSize, v, splitHeads)}
 		return []PlanOp{in, small}
 	}
 	return []PlanOp{in}
@@ -293,13 +293,13 @@ func (c *Config) recurrentInputs(m Mixer, r Recurrent, k, v int) []PlanOp {
 func (c *Config) planSelective(r Recurrent, conv, core, out PlanOp) []PlanOp {
 	inner := r.ValueHeads * r.ValueDim
 	conv.Width = inner
-	x := c.product(opname.InProj, "mamba.x_proj", inner, r.StepRank+2*r.KeyDim, SplitRows)
+	x := c.product(opname.InProj, "mamba.x_proj", inner, r.StepRank+2*r.KeyDim, splitRows)
 	x.Module = "x_proj"
-	dt := c.product(opname.InProj, "mamba.dt_proj", r.StepRank, inner, SplitColumns)
+	dt := c.product(opname.InProj, "mamba.dt_proj", r.StepRank, inner, splitColumns)
 	dt.Module = "dt_proj"
 	norm := c.norm(opname.GateNorm, r.StepRank+2*r.KeyDim)
 	norm.Module, norm.Optional = "dt, b, c", true
-	return []PlanOp{c.product(opname.InProj, "mamba.in_proj", c.HiddenSize, 2*inner, SplitColumns), conv, x, norm, dt, core, out}
+	return []PlanOp{c.product(opname.InProj, "mamba.in_proj", c.HiddenSize, 2*inner, splitColumns), conv, x, norm, dt, core, out}
 }
 
 // gated reports that a feed-forward part multiplies its activation with a second
@@ -348,7 +348,7 @@ func (c *Config) planFFN(l LayerInfo) []PlanOp {
 			width = c.MoEIntermediateSize // Jamba's dense layers are as wide as its experts
 		}
 		return c.planFeed(feed{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj,
-			"mlp.", width, SplitColumns, SplitRows})
+			"mlp.", width, splitColumns, splitRows})
 	case ffnMoE:
 		return c.planMoE()
 	}
@@ -370,7 +370,7 @@ func (c *Config) planMoE() []PlanOp {
 	}
 	combine := PlanOp{Operator: opname.ExpertsCombine, Width: c.HiddenSize, TopK: c.ExpertsPerToken, Optional: true}
 	if z := c.MoELatentSize; z > 0 {
-		into, out := c.product(opname.Dispatch, "mlp.fc1_latent_proj", c.HiddenSize, z, SplitNone), c.product(opname.ExpertsCombine, "mlp.fc2_latent_proj", z, c.HiddenSize, SplitNone)
+		into, out := c.product(opname.Dispatch, "mlp.fc1_latent_proj", c.HiddenSize, z, splitNone), c.product(opname.ExpertsCombine, "mlp.fc2_latent_proj", z, c.HiddenSize, splitNone)
 		into.Module, out.Module = "fc1_latent_proj", "fc2_latent_proj"
 		experts[0].K, experts[len(experts)-1].N, combine.Width = z, z, z
 		ops = append(append(append(ops, into), experts...), combine, out)
@@ -389,7 +389,7 @@ func (c *Config) planMoE() []PlanOp {
 		width = c.MoEIntermediateSize
 	}
 	ops = append(ops, c.planFeed(feed{opname.SharedGateUp, "", "", opname.SharedActivation, opname.SharedDown,
-		"mlp.shared_experts.", shared * width, SplitColumns, SplitRows})...)
+		"mlp.shared_experts.", shared * width, splitColumns, splitRows})...)
 	if c.SharedIntermediateSize > 0 && c.gated() { // Qwen2-MoE, Qwen3-Next, Qwen3.5
 		ops = append(ops, PlanOp{Operator: opname.SharedGateUp, Module: "shared_expert_gate", K: c.HiddenSize, N: 1, WeightDType: c.DType, Optional: true})
 	}

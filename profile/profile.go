@@ -50,9 +50,9 @@ func (p *AnchorPosition) UnmarshalText(text []byte) error {
 type BaseRules string
 
 const (
-	// BaseUniversal: the universal rules of the reference tables (allreduce,
+	// baseUniversal: the universal rules of the reference tables (allreduce,
 	// rmsnorm, quant, topk, gemm_*, activation, radixsort). The default.
-	BaseUniversal BaseRules = "universal"
+	baseUniversal BaseRules = "universal"
 	// baseRich: the full rule set of package classify. Right for models whose
 	// kernels the universal rules leave at "other".
 	baseRich BaseRules = "rich"
@@ -168,7 +168,7 @@ func (p *ModelProfile) Validate() error {
 		return fail("default_layers", "%d is outside 1…%d", p.DefaultLayers, maxLayers)
 	}
 	switch p.BaseRules {
-	case "", BaseUniversal, baseRich, baseNone:
+	case "", baseUniversal, baseRich, baseNone:
 	default:
 		return fail("base_rules", "want universal, rich or none, got %q", p.BaseRules)
 	}

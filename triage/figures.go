@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -21,7 +20,7 @@ func (s *stageWork) perStep() (step, token int64) {
 			stage := w.Stages.Pass[d.ID]
 			for p := range d.Passes {
 				fp := &d.Passes[p]
-				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == activity.WholeTrace || fp.Partial != layer.Whole {
+				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == activity.WholeTrace || fp.Partial != "" {
 					continue
 				}
 				ns += int64(fp.End - fp.Start)

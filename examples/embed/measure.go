@@ -129,7 +129,7 @@ func groupPasses(passes []layer.ForwardPass) []PassGroup {
 	var walls [][]time.Duration // by group
 	for i := range passes {
 		p := &passes[i]
-		if p.Partial != layer.Whole {
+		if p.Partial != "" {
 			continue
 		}
 		g := slices.IndexFunc(groups, func(g PassGroup) bool { return g.Stage == p.Stage && g.Batch == p.Batch })

@@ -50,7 +50,7 @@ const (
 	conclusionStep       = "step execution"
 	conclusionNone       = "no significant difference"
 	conclusionFaster     = "target is faster"
-	ConclusionImpossible = "inconclusive"
+	conclusionImpossible = "inconclusive"
 )
 
 // Comparison sets two runs against each other.
@@ -60,7 +60,7 @@ type Comparison struct {
 	Figures  []Delta `json:"figures"` // wall, step, gap, GPU, kernels, launches, API per step
 	Deltas   []Delta `json:"deltas"`  // operations, by |Δ|
 
-	Conclusion string   `json:"conclusion"` // "inter-step host overhead", "step execution", "target is faster", "no significant difference" or [ConclusionImpossible]
+	Conclusion string   `json:"conclusion"` // "inter-step host overhead", "step execution", "target is faster", "no significant difference" or "inconclusive"
 	Reason     string   `json:"reason"`     // the figures behind it
 	Patterns   []string `json:"patterns"`   // known shapes of a regression that were seen
 	Warnings   []string `json:"warnings"`   // why the runs may not be comparable
@@ -195,7 +195,7 @@ func round3(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 func (c *Comparison) conclude(wall, step, gap Delta, change float64) {
 	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall.DeltaUS, step.DeltaUS, gap.DeltaUS)
 	if wall.CI95US == nil {
-		c.Conclusion = ConclusionImpossible
+		c.Conclusion = conclusionImpossible
 		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps, of %d that are needed; %s",
 			min(c.Baseline.SteadySteps, c.Target.SteadySteps), compare.DefaultParams().HostSteps, c.Reason)
 		return

@@ -41,7 +41,7 @@ const handoffOps = 5
 func NewHandoff(v *hostoverhead.Verdict, run *Run) *Handoff {
 	h := handoff(v, run)
 	for _, c := range v.Idle {
-		if c.Cause != hostoverhead.CauseHostCode && c.Cause != hostoverhead.CauseRanks && c.Group != hostoverhead.CauseLock.Group() {
+		if c.Cause != "host-code" && c.Cause != "other-ranks" && c.Group != hostoverhead.Cause("lock").Group() {
 			continue
 		}
 		for _, n := range c.Names {

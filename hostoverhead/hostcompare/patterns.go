@@ -20,7 +20,7 @@ const (
 
 // name recognises known shapes of a regression.
 func (c *Comparison) name() {
-	if c.Conclusion == conclusionNone || c.Conclusion == ConclusionImpossible {
+	if c.Conclusion == conclusionNone || c.Conclusion == conclusionImpossible {
 		return
 	}
 	say := func(format string, args ...any) { c.Patterns = append(c.Patterns, fmt.Sprintf(format, args...)) }

@@ -92,7 +92,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	fmt.Fprintf(b, "\nIterations: %s; %s.\n", c.Baseline.basis(), c.Target.basis())
 	fmt.Fprintf(b, "Per step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps)
 	deltaTable(b, c.Figures, len(c.Figures), "figure")
-	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != ConclusionImpossible {
+	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != conclusionImpossible {
 		fmt.Fprintf(b, "\nTop regressions:\n")
 		for i, d := range regs[:min(len(regs), 5)] {
 			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(table.Clean(names.Short(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)

@@ -60,7 +60,7 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 		}
 	}
 	reference := p.Clone()
-	reference.BaseRules = profile.BaseUniversal // sums must agree, too
+	reference.BaseRules = "universal" // sums must agree, too
 	o.Profile, o.NumLayers = reference, first.NumLayers
 	a, err := layer.Assemble(ctx, t, passes, o)
 	if err != nil {
@@ -96,7 +96,7 @@ func given(c *blocks.Cut) []layer.GivenPass {
 	for i, p := range c.Passes {
 		g := layer.GivenPass{End: p.End, Note: p.Note, Evidence: why}
 		if !p.Whole {
-			g.Partial = layer.CutAtEnd
+			g.Partial = "end"
 		}
 		for l, lay := range p.Layers {
 			g.Layers = append(g.Layers, layer.GivenLayer{Index: l, Kernels: lay.Kernels, Halves: lay.Halves, End: lay.End})

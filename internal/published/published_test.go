@@ -105,7 +105,7 @@ func TestBlocksOfGeneratedTraces(t *testing.T) {
 	if diff := cmp.Diff([]int{60, 20, 3, 20, 20, 19}, got); diff != "" {
 		t.Errorf("anchors, layers, passes, layers of each (-want +got):\n%s", diff)
 	}
-	if p := &a.Passes[2]; p.Partial != layer.CutAtEnd || a.Passes[1].Partial != layer.Whole || p.Note != "" || a.Passes[0].Note != "cold-start" {
+	if p := &a.Passes[2]; p.Partial != "end" || a.Passes[1].Partial != "" || p.Note != "" || a.Passes[0].Note != "cold-start" {
 		t.Errorf("passes %q and %q, want the last one alone cut at its end", a.Passes[1].Partial, p.Partial)
 	}
 	tl, err := view.NewTimeline(a, layer.None)

@@ -187,10 +187,10 @@ func newLab(t testing.TB, tr *trace.Trace) *lab {
 // trials are all analyses. Each may refuse a trace with an error; what it gives
 // must be JSON: no NaN, no infinity.
 var trials = []func(t testing.TB, l *lab) (any, error){
-	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesAuto) },
-	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesModules) },
-	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesRepeats) },
-	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, layer.BoundariesAnchorCloses) },
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, "auto") },
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, "modules") },
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, "repeats") },
+	func(t testing.TB, l *lab) (any, error) { return tryLayers(t, l, "anchor-closes") },
 	func(t testing.TB, l *lab) (any, error) {
 		a, err := published.Analyze(t.Context(), l.trace, layer.Options{})
 		if err == nil {

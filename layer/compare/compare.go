@@ -29,7 +29,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	if o.PerToken && ca.like.tokens > 0 && cb.like.tokens > 0 {
 		c.scale = float64(ca.like.tokens) / float64(cb.like.tokens)
 	}
-	r := &Report{Schema: Schema, A: summary(a, ca), B: summary(b, cb), Left: append([]string{}, left...), Rows: []Row{}, Layers: []LayerTimes{}, Doubts: []Doubt{}, Findings: []Finding{}, Notes: []string{}, Gates: []GateResult{}}
+	r := &Report{Schema: schema, A: summary(a, ca), B: summary(b, cb), Left: append([]string{}, left...), Rows: []Row{}, Layers: []LayerTimes{}, Doubts: []Doubt{}, Findings: []Finding{}, Notes: []string{}, Gates: []GateResult{}}
 	c.floor(r, &o)
 	c.collect()
 	c.fill(r)

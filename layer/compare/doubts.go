@@ -9,17 +9,17 @@ import (
 
 // The reasons why a comparison may say nothing of the program.
 const (
-	// DoubtServing: a window does not show what the server does, such as decode steps without the graphs that it replays.
-	DoubtServing = "serving"
-	// DoubtClock: a GPU's clock changed during a run, or differs between the sides.
-	DoubtClock = "clock"
-	// DoubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
-	DoubtBimodal = "bimodal"
+	// doubtServing: a window does not show what the server does, such as decode steps without the graphs that it replays.
+	doubtServing = "serving"
+	// doubtClock: a GPU's clock changed during a run, or differs between the sides.
+	doubtClock = "clock"
+	// doubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
+	doubtBimodal = "bimodal"
 )
 
 // Doubt is a reason why a comparison may say nothing of the program. It leaves the verdict and the gates inconclusive unless it is allowed.
 type Doubt struct {
-	Code    string `json:"code"` // one of the Doubt constants
+	Code    string `json:"code"` // "bimodal", "clock", "serving"
 	Side    string `json:"side"` // "A", "B", "" for both
 	Text    string `json:"text"`
 	Allowed bool   `json:"allowed"`
@@ -43,21 +43,21 @@ func (c *comparison) doubts(r *Report, o *Options) {
 		for k := range s.Runs {
 			run := &s.Runs[k]
 			for _, text := range run.Serving {
-				add(DoubtServing, name, "%s: %s", run.Trace, text)
+				add(doubtServing, name, "%s: %s", run.Trace, text)
 			}
 			if run.Clock != nil && run.Clock.Changed {
-				add(DoubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace, run.Clock.Min, run.Clock.Max)
+				add(doubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace, run.Clock.Min, run.Clock.Max)
 			}
 		}
 	}
 	for i, s := range []*Side{c.a, c.b} {
 		if low, high, ok := c.p.bimodal(runTimes(s, []*chosen{c.ca, c.cb}[i])); ok {
-			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", millis(time.Duration(low)), millis(time.Duration(high)))
+			add(doubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", millis(time.Duration(low)), millis(time.Duration(high)))
 		}
 	}
 	a, b := clockOf(c.a), clockOf(c.b)
 	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > c.p.ClockShift*max(a, b) {
-		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f %%)", a, b, 100*(b-a)/a)
+		add(doubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f %%)", a, b, 100*(b-a)/a)
 	}
 }
 

@@ -134,7 +134,7 @@ func (r *Report) Worst() Target {
 			slow = f
 		}
 	}
-	if worst == nil && r.Verdict == Slower {
+	if worst == nil && r.Verdict == slower {
 		return Target{Kind: "pass", Delta: r.Delta, Text: fmt.Sprintf("the pass as a whole, %s: no part of it is told from noise", signed(r.Delta))}
 	}
 	if worst == nil {
@@ -162,25 +162,25 @@ func (c *comparison) conclude(r *Report) {
 	percent := 100 * float64(r.Delta) / c.pass
 	switch {
 	case r.doubtful() != nil:
-		r.Verdict = Inconclusive
+		r.Verdict = inconclusive
 	case found > 0 && net >= least:
-		r.Verdict = Slower
+		r.Verdict = slower
 	case found > 0 && net <= -least:
-		r.Verdict = Faster
+		r.Verdict = faster
 	case r.Work.Low > 0:
-		r.Verdict = Slower
+		r.Verdict = slower
 	case r.Work.High < 0:
-		r.Verdict = Faster
+		r.Verdict = faster
 	case r.Work.Low > -limit && r.Work.High < limit && abs(r.Delta) < limit:
-		r.Verdict = NoDifference
+		r.Verdict = noDifference
 	default:
-		r.Verdict = Inconclusive
+		r.Verdict = inconclusive
 	}
 	wall := fmt.Sprintf("a pass takes %s instead of %s (%+.1f %%)", millis(r.Work.B+r.waitB()), millis(r.Work.A+r.waitA()), percent)
 	switch r.Verdict {
-	case Slower, Faster:
+	case slower, faster:
 		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, wall)
-	case NoDifference:
+	case noDifference:
 		r.Text = fmt.Sprintf("no significant difference: %s, and GPU work differs by less than %.0f %%", wall, 100*c.p.Equivalent)
 	default:
 		r.Text = fmt.Sprintf("inconclusive: %s; %s", wall, c.why(r, limit))

@@ -204,7 +204,7 @@ func (m *measurer) rowOf(k layer.Kernel) (string, class) {
 	switch {
 	case category == kernelword.CategoryCommunication:
 		c = transfer
-	case k.Event().Kind() != trace.KindKernel || part == layer.PartCopy:
+	case k.Event().Kind() != trace.KindKernel || part == "copy":
 		return rowCopies, latency
 	}
 	if !m.byOperator || op == opname.Other || op == "" {
@@ -252,7 +252,7 @@ func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
 	out := Pass{Index: p, Stage: fp.Stage, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
 		Rows: make([]time.Duration, len(m.run.Rows)), PerLayer: mp.total, Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
-	if fp.Partial != layer.Whole {
+	if fp.Partial != "" {
 		out.Stage = layer.Stage(fmt.Sprintf("%s, cut at %s", fp.Stage, fp.Partial)) // compared with nothing whole
 	}
 	for i, d := range mp.rows {

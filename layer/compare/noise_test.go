@@ -60,7 +60,7 @@ func TestLearnedNoiseDecides(t *testing.T) {
 	for _, c := range []struct {
 		common float64
 		want   compare.Verdict
-	}{{0.002, compare.Slower}, {0.03, compare.Inconclusive}} {
+	}{{0.002, "slower"}, {0.03, "inconclusive"}} {
 		n, err := compare.LearnNoise(context.Background(), repeated(2, 12, c.common, 0.001), compare.Options{})
 		if err != nil {
 			t.Fatal(err)

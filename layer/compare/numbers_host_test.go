@@ -64,7 +64,7 @@ func numbersOfSides() map[string]number {
 					}
 				}
 			})
-			return r.Verdict == NoDifference
+			return r.Verdict == noDifference
 		}},
 	}
 }

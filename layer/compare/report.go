@@ -7,18 +7,19 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// Schema is the schema of a [Report] as JSON.
-const Schema = "strata.compare/1"
+// schema is the schema of a [Report] as JSON.
+const schema = "strata.compare/1"
 
-// Verdict is what a comparison says as a whole.
+// Verdict is what a comparison says as a whole: "slower", "faster",
+// "no-significant-difference" or "inconclusive".
 type Verdict string
 
 // The verdicts.
 const (
-	Slower       Verdict = "slower"
-	Faster       Verdict = "faster"
-	NoDifference Verdict = "no-significant-difference"
-	Inconclusive Verdict = "inconclusive"
+	slower       Verdict = "slower"
+	faster       Verdict = "faster"
+	noDifference Verdict = "no-significant-difference"
+	inconclusive Verdict = "inconclusive"
 )
 
 // ErrNoMatch is wrapped where no passes of both sides are alike.

@@ -29,7 +29,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	var sizes []string
 	o.Parallel, sizes = parallelOf(a, &o)
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: Schema, Model: plan.Model, Parallel: Parallel{m.parallel.tp(), m.parallel.ep()}, Passes: []Pass{}, Operators: []Row{},
+	r := &Report{Schema: schema, Model: plan.Model, Parallel: Parallel{m.parallel.tp(), m.parallel.ep()}, Passes: []Pass{}, Operators: []Row{},
 		Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{},
 		Notes: append(append([]string{}, plan.Notes...), sizes...)}
 	if len(a.Devices) == 0 {
@@ -112,7 +112,7 @@ func steadyPass(d *layer.Device) int {
 	best, most := layer.None, time.Duration(-1)
 	for p := range d.Passes {
 		fp := &d.Passes[p]
-		if fp.Partial == layer.Whole && len(fp.Layers) > 0 && fp.Wall() > most {
+		if fp.Partial == "" && len(fp.Layers) > 0 && fp.Wall() > most {
 			best, most = p, fp.Wall()
 		}
 	}

@@ -82,7 +82,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 		}
 	}
 	r.pass.Wall = w.device.StepEnd(p).Sub(fp.Start)
-	r.pass.partial, r.pass.generating = fp.Partial != layer.Whole, -1
+	r.pass.partial, r.pass.generating = fp.Partial != "", -1
 	if fp.Annotation != nil {
 		r.pass.generating = int64(fp.Annotation.GenerationRequests)
 	}
@@ -155,7 +155,7 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		r.collective(k, e, at.operator, booked)
 	}
 	c := r.cell(at, g)
-	if part != layer.PartCopy {
+	if part != "copy" {
 		c.launches++
 		c.raw += e.Duration()
 		c.longest = longer(c.longest, k)
@@ -175,7 +175,7 @@ func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *s
 		return communication
 	case l == layer.None && at.group[0] != products: // only what has work of its own before or behind the layers
 		return outside
-	case part == layer.PartCopy || e.Kind() != trace.KindKernel:
+	case part == "copy" || e.Kind() != trace.KindKernel:
 		if l == layer.None {
 			return outside
 		}

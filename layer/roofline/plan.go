@@ -63,7 +63,7 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	}
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: Schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
+	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
 		Notes: append([]string{}, plan.Notes...)}
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
 	var sum passFloor

@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// Schema is the schema of a [Report] as JSON.
-const Schema = "strata.light/1"
+// schema is the schema of a [Report] as JSON.
+const schema = "strata.light/1"
 
 // Bound is what limits an operator at its floor: "compute" (arithmetic),
 // "memory" (weights and cache), "link" (bytes between GPUs), "latency" (as short

@@ -120,7 +120,7 @@ func (w *walk) loadOfShapes(p int) *Load {
 	for k := range w.kernelsOf(p) {
 		operator, part, _ := k.Operator()
 		place, op := k.Place(), k.Event().Op()
-		if part != layer.PartMain || place.Layer == layer.None || !op.Valid() {
+		if part != "main" || place.Layer == layer.None || !op.Valid() {
 			continue
 		}
 		shapes := w.shapes(op.InputDims())

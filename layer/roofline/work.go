@@ -110,13 +110,13 @@ func (m *model) divided(op *profile.PlanOp, kind *profile.PlanKind) (k, n, group
 	tp := m.parallel.tp()
 	k, n, groups = op.K, op.N, max(op.Groups, 1)
 	switch op.Split {
-	case profile.SplitColumns:
+	case "columns":
 		n = ceil(n, tp)
-	case profile.SplitRows:
+	case "rows":
 		k = ceil(k, tp)
-	case profile.SplitVocab:
+	case "vocab":
 		n = ceil(n, tp)
-	case profile.SplitHeads:
+	case "heads":
 		switch {
 		case op.Groups > 0:
 			groups = ceil(op.Groups, tp)
@@ -150,7 +150,7 @@ func (m *model) headsOf(op *profile.PlanOp, kind *profile.PlanKind, n int) int {
 func (m *model) latent() bool { return m.config.KVLoraRank > 0 || len(m.config.CompressRatios) > 0 }
 
 func (m *model) perRank(width int, split profile.Split) int {
-	if split == profile.SplitNone {
+	if split == "" {
 		return width
 	}
 	return ceil(width, m.parallel.tp())

@@ -58,7 +58,7 @@ func clusters(layers []LayerRow) []ClusterRow {
 func nameVariants(a *layer.Device, layers []LayerRow) {
 	const most = 4 // dense, experts, and two kinds of attention
 	plain := func(l *LayerRow) bool {
-		return l.Type == string(profile.TypeLayer)
+		return l.Type == string("LAYER")
 	}
 	if kinds := configKinds(a); kinds != nil {
 		for i := range layers {

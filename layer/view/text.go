@@ -218,7 +218,7 @@ func (t *Timeline) layerTable(p *printer) {
 	for i := range t.Layers {
 		l := &t.Layers[i]
 		typ := variantName(l.Type, l.Variant)
-		if l.Hash && l.Type != string(profile.TypeHash) {
+		if l.Hash && l.Type != string("HASH") {
 			typ += " +hash"
 		}
 		if l.Partial {

@@ -268,7 +268,7 @@ func TestHadamardIsInRatioFourLayers(t *testing.T) {
 			t.Errorf("layer %d with ratio %d: Hadamard kernels %v", l.Index, l.CompressRatio, has)
 		}
 	}
-	if tl.Layers[0].Type != string(profile.TypeFirst) || !tl.Layers[0].Hash || !tl.Layers[2].Hash || tl.Layers[3].Hash {
+	if tl.Layers[0].Type != string("FIRST") || !tl.Layers[0].Hash || !tl.Layers[2].Hash || tl.Layers[3].Hash {
 		t.Errorf("types %q, hash %v %v %v", tl.Layers[0].Type, tl.Layers[0].Hash, tl.Layers[2].Hash, tl.Layers[3].Hash)
 	}
 }

@@ -65,7 +65,7 @@ func comparedName(s *compare.Summary) string {
 
 // compareStatus is how far the figures can be trusted.
 func compareStatus(r *compare.Report) string {
-	if r.Verdict == compare.Inconclusive {
+	if r.Verdict == "inconclusive" {
 		return "inconclusive"
 	}
 	return "ok"

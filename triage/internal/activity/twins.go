@@ -3,7 +3,6 @@ package activity
 import (
 	"context"
 
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -59,7 +58,7 @@ func (a *attribution) twins(ctx context.Context, w *Trace) (twinTable, error) {
 			}
 		}
 		tw := k.Twin()
-		if !tw.Launch.Valid() || tw.How != layer.HowName && tw.Confidence < minTwinConfidence {
+		if !tw.Launch.Valid() || tw.How != "name" && tw.Confidence < minTwinConfidence {
 			continue
 		}
 		key := twinKey{tw.Launch, tw.Kernel, act.Stage}
@@ -73,7 +72,7 @@ func (a *attribution) twins(ctx context.Context, w *Trace) (twinTable, error) {
 			found.model = a.pool.model(k.ModelLine())
 			known[key] = found
 		}
-		found.sameName = tw.How == layer.HowName
+		found.sameName = tw.How == "name"
 		out.byAct[i] = found
 	}
 	return out, nil

@@ -101,7 +101,7 @@ func verdict(o capture.Options, r *capture.Result, err error, failOnEmpty bool) 
 			return errEmpty{}
 		}
 	}
-	if r.Verdict != capture.Unchecked || o.Inspect == nil {
+	if r.Verdict != "UNCHECKED" || o.Inspect == nil {
 		return nil
 	}
 	for _, st := range r.Stages {

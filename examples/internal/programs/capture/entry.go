@@ -14,7 +14,7 @@ import (
 func triageEntry(ctx context.Context, e capture.Entry) (*triage.Report, error) {
 	var formal, mapping *capture.Result
 	for _, c := range e.Captures {
-		if c.Role == capture.RoleMapping {
+		if c.Role == "mapping" {
 			mapping = c.Result
 		} else {
 			formal = c.Result

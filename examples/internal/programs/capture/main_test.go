@@ -57,7 +57,7 @@ func TestCapture(t *testing.T) {
 		if n := int64(tr.LaneLen(trace.LaneGPU)); n == 0 || st.Traces[0].Found == nil || st.Traces[0].Found.GPUEvents != n || st.Empty {
 			t.Errorf("%s: %d GPU events, stage %+v", f, n, st)
 		}
-		if st.StepsAsked != 1 || st.StepsFound < 1 || st.Verdict != capture.Valid {
+		if st.StepsAsked != 1 || st.StepsFound < 1 || st.Verdict != "VALID" {
 			t.Errorf("%s: %d steps asked, %d found", st.Stage, st.StepsAsked, st.StepsFound)
 		}
 	}

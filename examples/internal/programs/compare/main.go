@@ -174,7 +174,7 @@ func cmpOr(a, b string) string {
 }
 
 // doubts are the values of --allow.
-var doubts = []string{compare.DoubtServing, compare.DoubtClock, compare.DoubtBimodal}
+var doubts = []string{"serving", "clock", "bimodal"}
 
 // compare turns the flags into options.
 func (o *options) compare() (compare.Options, error) {

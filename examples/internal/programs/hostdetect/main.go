@@ -37,7 +37,7 @@ type options struct {
 // program describes host-detect.
 func program() app.Program {
 	var o options
-	d := hostoverhead.DefaultThresholds()
+	d := host.Default()
 	return app.Program{
 		Name: "host-detect",
 		Summary: "says how much faster a traced run could be at most if the host cost nothing: YES where the host causes a clear share of the steps, NO where it does not, with the bound for the run, its stages and passes, where the GPU's idle time goes, the reasons to doubt it, and what to do. " +
@@ -71,7 +71,7 @@ func program() app.Program {
 
 // settings turns the flags into options of the analysis.
 func (o options) settings() hostoverhead.Options {
-	aggregate, generation := hostoverhead.DefaultThresholds(), hostoverhead.DefaultGenerationThresholds()
+	aggregate, generation := hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration())
 	aggregate.GPUIdle, aggregate.LaunchOverhead, aggregate.GPUUtilization = o.idle, o.launch, o.util
 	generation.LaunchOverhead = o.launch
 	p := hostoverhead.DefaultParams()

@@ -64,7 +64,7 @@ func document(t *testing.T, args ...string) strata.Report {
 func TestFindingsOfADecode(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	r := document(t, path, "--config", testdata.Shared(t, "configs/qwen3-8b.json"))
-	if r.Schema != strata.ReportSchema || r.Framework != "SGLang" || len(r.Passes) != 1 || r.Passes[0].Wall.Microseconds() != 10450 || r.Passes[0].Floor.Microseconds() != 3768 {
+	if r.Schema != "strata.report/1" || r.Framework != "SGLang" || len(r.Passes) != 1 || r.Passes[0].Wall.Microseconds() != 10450 || r.Passes[0].Floor.Microseconds() != 3768 {
 		t.Errorf("schema %q, framework %q, passes %+v", r.Schema, r.Framework, r.Passes)
 	}
 	if len(r.Findings) < 5 {
