@@ -55,8 +55,8 @@ func (c *counterSet) learn(m []byte) bool {
 }
 
 // gpuCounter reads a gpu_counter_event: values of counters that were described before, or are in it.
-func (d *reader) gpuCounter(s *interned, ts int64, m []byte) bool {
-	set := &d.inline
+func (x *parser) gpuCounter(s *interned, ts int64, m []byte) bool {
+	set := &x.inline
 	device := int64(trace.NoDevice)
 	for rest := m; len(rest) > 0; { // the description may stand behind the values
 		var f int
@@ -66,10 +66,10 @@ func (d *reader) gpuCounter(s *interned, ts int64, m []byte) bool {
 		case 0:
 			return false
 		case counterDescriptor:
-			if d.inline.names == nil {
-				d.inline.names = map[uint64]string{}
+			if x.inline.names == nil {
+				x.inline.names = map[uint64]string{}
 			}
-			if !d.inline.learn(body) {
+			if !x.inline.learn(body) {
 				return false
 			}
 		case counterDevice:
@@ -84,7 +84,7 @@ func (d *reader) gpuCounter(s *interned, ts int64, m []byte) bool {
 	}
 	for len(m) > 0 {
 		f, _, body, rest := next(m)
-		if m = rest; f == counterValue && !d.sample(set, device, ts, body) {
+		if m = rest; f == counterValue && !x.sample(set, device, ts, body) {
 			return false
 		}
 	}
@@ -92,7 +92,7 @@ func (d *reader) gpuCounter(s *interned, ts int64, m []byte) bool {
 }
 
 // sample reads one value.
-func (d *reader) sample(set *counterSet, device, ts int64, m []byte) bool {
+func (x *parser) sample(set *counterSet, device, ts int64, m []byte) bool {
 	var id uint64
 	var value float64
 	for len(m) > 0 {
@@ -112,7 +112,8 @@ func (d *reader) sample(set *counterSet, device, ts int64, m []byte) bool {
 	if !ok {
 		return false
 	}
-	d.count(name, device, ts, value)
+	x.emit(op{what: opSample, ts: ts, slot: -1})
+	x.cur.samples = append(x.cur.samples, sample{name: name, device: device, value: value})
 	return true
 }
 

@@ -26,9 +26,18 @@ const (
 // a kind that has two events which overlap or follow each other, so at its first ends.
 const enoughEnds = 1 << 16
 
+// sequence is what a packet sequence has begun.
+type sequence struct {
+	last    int64 // timestamp of the event before
+	order   order
+	queues  []*queue
+	ended   int   // ends until the order was decided
+	orphans int64 // ends without begin
+}
+
 // queue holds the begins of a track that are open, from head on.
 type queue struct {
-	id    uint64
+	seq   *sequence
 	track *track
 	open  []place
 	head  int
@@ -50,19 +59,12 @@ func waitingAt(i int) place { return place(-2 - i) }
 // waiting is the number of an event in its track's list.
 func (p place) waiting() (i int, ok bool) { return int(-2 - p), p < nowhere }
 
-// queue is that of a track in a sequence.
-func (d *reader) queue(s *interned, id uint64) *queue {
-	if s.recent != nil && s.recent.id == id {
-		return s.recent
+// inOrder looks whether the order of a sequence still is that of time.
+func (d *reader) inOrder(s *sequence, ts int64) {
+	if ts < s.last && s.order == undecided {
+		d.reorder(s)
 	}
-	q := s.queues[id]
-	if q == nil {
-		q = &queue{id: id, track: d.track(id)}
-		q.track.queues = append(q.track.queues, q)
-		s.queues[id] = q
-	}
-	s.recent = q
-	return q
+	s.last = ts
 }
 
 // begin notes a begin, which waits for its end.
@@ -77,7 +79,8 @@ func (q *queue) begin(p place) {
 }
 
 // end gives a begin of the track its end: in order the last one that is open, else the first one.
-func (d *reader) end(s *interned, q *queue, ts int64) {
+func (d *reader) end(q *queue, ts int64) {
+	s := q.seq
 	if q.head == len(q.open) {
 		s.orphans++
 		return
@@ -98,7 +101,7 @@ func (d *reader) end(s *interned, q *queue, ts int64) {
 }
 
 // note keeps an end for the case that the order turns out to be another, until that is decided.
-func (s *interned) note(q *queue, ts int64) {
+func (s *sequence) note(q *queue, ts int64) {
 	if len(q.ends) == 0 {
 		q.begun = slices.Clone(q.open)
 	}
@@ -122,7 +125,7 @@ func (d *reader) ends(q *queue, p place, ts int64) {
 }
 
 // reorder pairs once more what a sequence had until its timestamps went back.
-func (d *reader) reorder(s *interned) {
+func (d *reader) reorder(s *sequence) {
 	s.order = byKind
 	for _, q := range s.queues {
 		if len(q.ends) == 0 {

@@ -15,26 +15,21 @@ type reader struct {
 	b         *trace.Builder
 	tracks    map[uint64]*track
 	processes map[int64]*process
-	seqs      map[uint64]*interned
-	recent    *interned // the sequence of the packet before
-	recentID  uint64
+	sequences []*sequence
+	queues    []*queue
 	n         int64 // events
 	waits     int64 // of them in the lists of tracks
 	texts     []string
-	textID    map[string]uint32
-	limit     int64      // of events
-	budget    int64      // bytes, 0 for none
-	checked   int64      // events when full looked last
-	bad       int64      // packets that do not parse
-	inline    counterSet // counters described without a number
-	samples   int64      // of counters
-	base      int64      // to add for wall-clock time
-	stacks    bool       // Python frames were recorded
+	limit     int64 // of events
+	budget    int64 // bytes, 0 for none
+	checked   int64 // events when full looked last
+	bad       int64 // samples of counters that were not described
+	samples   int64 // of counters
+	stacks    bool  // Python frames were recorded
 	o         *trace.Options
-	shapes    map[[2][3]int64]uint32
 	kinds     []trace.Kind // by category's text; invalid is not looked up yet
-	slice     slice        // that is being read
 	alike     [alikeSlots]alike
+	slices    [againSlots]again
 }
 
 // full says which limit is reached, nil for none.
@@ -77,40 +72,39 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 	if events <= 0 {
 		events = maxEvents
 	}
-	source := newAhead(r)
-	defer source.close()
-	p := &packets{src: source, most: most}
-	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, processes: map[int64]*process{}, seqs: map[uint64]*interned{}, limit: events,
-		budget: o.MemoryBudget, o: &o, shapes: map[[2][3]int64]uint32{}, texts: []string{""}, textID: map[string]uint32{"": 0}}
+	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, processes: map[int64]*process{}, limit: events, budget: o.MemoryBudget, o: &o}
 	d.b.Use(&o)
-	n := 0
-	for ; ; n++ {
-		if n&(1<<12-1) == 0 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-		}
-		m, err := p.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			if stop := d.damage(err, p.offset, n); stop != nil {
-				return nil, stop
-			}
-			break
-		}
-		if err := d.packet(m); err != nil {
-			return nil, fmt.Errorf("trace: %w: %w", trace.ErrLimit, err)
+	x := startParser(r, most)
+	err := d.applyAll(ctx, x)
+	if x.close(); err != nil {
+		return nil, err
+	}
+	if x.err != io.EOF {
+		if err := d.damage(x.err, x.packets.offset, x.n); err != nil {
+			return nil, err
 		}
 	}
-	if n == 0 {
+	if x.n == 0 {
 		return nil, fmt.Errorf("trace: %w: it holds no packet", trace.ErrFormat)
 	}
 	d.finish()
-	d.report(p.lost)
+	d.report(x)
 	d.b.Meta().Path = name
 	return d.b.FinishContext(ctx)
+}
+
+// applyAll does what the packets say, to the last one.
+func (d *reader) applyAll(ctx context.Context, x *parser) error {
+	for b := range x.full {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := d.apply(b); err != nil {
+			return fmt.Errorf("trace: %w: %w", trace.ErrLimit, err)
+		}
+		x.free <- b // which has room for all batches
+	}
+	return ctx.Err()
 }
 
 // damage notes what ended the stream early; it returns the errors that are not damage.
@@ -134,238 +128,23 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 	return nil
 }
 
-// packet is what one holds, as far as it is read.
-type packet struct {
-	ts                                          int64
-	seq, flags                                  uint64
-	event, names, track, stage, counter, clocks []byte
-}
-
-// parse reads a packet's fields, and reports whether they are well formed.
-func (p *packet) parse(m []byte) bool {
-	for len(m) > 0 {
-		f, num, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
-		case packetTimestamp:
-			p.ts = int64(num)
-		case packetSequence:
-			p.seq = num
-		case packetFlags:
-			p.flags = num
-		case packetTrackEvent:
-			p.event = body
-		case packetInterned:
-			p.names = body
-		case packetDescriptor:
-			p.track = body
-		case packetRenderStage:
-			p.stage = body
-		case packetCounter:
-			p.counter = body
-		case packetClocks:
-			p.clocks = body
-		}
-	}
-	return true
-}
-
-// plain reads a packet as nearly all are: a timestamp, a sequence and perhaps flags below 128, and an event or a render stage, which one field
-// says. It takes the fields in the order that all writers write them in, and reports whether that is all there is.
-func plain(m []byte) (ts int64, seq, flags uint64, field int, event []byte, ok bool) {
-	if len(m) < 2 || m[0] != packetTimestamp<<3 {
-		return
-	}
-	v, m := varint(m[1:])
-	if len(m) < 4 || m[0] != packetSequence<<3 || m[1] >= 0x80 {
-		return
-	}
-	ts, seq = int64(v), uint64(m[1])
-	if m = m[2:]; m[0] == packetFlags<<3 && m[1] < 0x80 {
-		flags, m = uint64(m[1]), m[2:]
-	}
-	const stage = packetRenderStage<<3 | 2 // a tag of two bytes
-	switch {
-	case len(m) < 4:
-		return
-	case m[0] == packetTrackEvent<<3|2:
-		field = packetTrackEvent
-	case m[0] == stage&0x7f|0x80 && m[1] == stage>>7:
-		field, m = packetRenderStage, m[1:]
-	default:
-		return
-	}
-	size, n := int(m[1]), 2
-	if size >= 0x80 {
-		size, n = size&0x7f|int(m[2])<<7, 3
-	}
-	if size != len(m)-n || n == 3 && m[2] >= 0x80 {
-		return
-	}
-	return ts, seq, flags, field, m[n:], true
-}
-
-// packet reads one packet.
-func (d *reader) packet(m []byte) error {
-	if ts, seq, flags, field, event, ok := plain(m); ok && flags&flagCleared == 0 {
-		s := d.sequence(seq)
-		if field == packetRenderStage {
-			ok = d.renderStage(s, ts, event)
-		} else {
-			ok = d.inOrder(s, ts).event(d, ts, event)
-		}
-		if !ok {
-			d.bad++
-		}
-		return d.full()
-	}
-	var p packet
-	ok := p.parse(m)
-	s := d.sequence(p.seq)
-	if p.flags&flagCleared != 0 {
-		s.clear()
-	}
-	ok = ok && (p.names == nil || d.learn(s, p.names)) && d.describe(p.track)
-	if !ok {
-		d.bad++
-		return nil
-	}
-	switch {
-	case p.event != nil:
-		ok = d.inOrder(s, p.ts).event(d, p.ts, p.event)
-	case p.stage != nil:
-		ok = d.renderStage(s, p.ts, p.stage)
-	case p.counter != nil:
-		ok = d.gpuCounter(s, p.ts, p.counter)
-	case p.clocks != nil:
-		ok = d.clocks(p.clocks)
-	}
-	if !ok {
-		d.bad++
-	}
-	return d.full()
-}
-
-// inOrder looks whether the order of a sequence still is that of time.
-func (d *reader) inOrder(s *interned, ts int64) *interned {
-	if ts < s.last && s.order == undecided {
-		d.reorder(s)
-	}
-	s.last = ts
-	return s
-}
-
-// sequence is what is known of a packet sequence; files have one, or take turns.
-func (d *reader) sequence(id uint64) *interned {
-	if d.recent != nil && d.recentID == id {
-		return d.recent
-	}
-	s := d.seqs[id]
-	if s == nil {
-		s = newInterned()
-		d.seqs[id] = s
-	}
-	d.recent, d.recentID = s, id
-	return s
-}
-
-// describe reads a track_descriptor.
-func (d *reader) describe(m []byte) bool {
-	if m == nil {
-		return true
-	}
-	var id uint64
-	t := &track{}
-	good := true
-	for len(m) > 0 && good {
-		f, num, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			good = false
-		case descriptorID:
-			id = num
-		case descriptorParent:
-			t.parent = num
-		case descriptorName:
-			t.name = string(body)
-		case descriptorProcess:
-			good = t.describe(body, 0, 6)
-		case descriptorThread:
-			good = t.describe(body, 2, 5)
-		}
-	}
-	known := d.track(id)
-	known.parent, known.process, known.thread, known.name, known.label = t.parent, t.process, t.thread, t.name, t.label
-	known.described++
-	d.belongs(known)
-	return good
-}
-
-// describe reads what a descriptor says of a process or of a thread, which has a number in one field and its name in another.
-func (t *track) describe(m []byte, thread, name int) bool {
-	for len(m) > 0 {
-		f, num, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
-		case 1:
-			t.process = int64(num)
-		case thread:
-			t.thread = int64(num)
-		case name:
-			if thread == 0 {
-				t.label = string(body)
-			} else {
-				t.name = string(body)
-			}
-		}
-	}
-	return true
-}
-
-// clocks reads a clock_snapshot: what must be added to the trace's clock for wall-clock time.
-func (d *reader) clocks(m []byte) bool {
-	var boot, real int64
-	good := true
-	for len(m) > 0 && good {
-		f, _, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			good = false
-		case clockOne:
-			id, ts, _, ok := numbered(body, clockTime)
-			switch good = ok; id {
-			case clockBoot:
-				boot = int64(ts)
-			case clockReal:
-				real = int64(ts)
-			}
-		}
-	}
-	if boot != 0 && real != 0 {
-		d.base = real - boot
-	}
-	return good
-}
-
 // report tells what was lost, and where the trace is from.
-func (d *reader) report(tooLarge int64) {
+func (d *reader) report(x *parser) {
 	lose := func(reason trace.LossReason, n int64, what string) {
 		for range min(n, 1) {
 			d.b.LoseDetail(reason, n, what)
 		}
 	}
 	var open, orphans int64
-	for _, s := range d.seqs {
+	for _, s := range d.sequences {
 		orphans += s.orphans
 		for _, q := range s.queues {
 			open += int64(len(q.open) - q.head)
 		}
 	}
 	lose(trace.LossTruncated, open, "slices without an end")
-	lose(trace.LossBadEvent, d.bad, "packets that cannot be read")
+	lose(trace.LossBadEvent, d.bad+x.bad, "packets that cannot be read")
 	lose(trace.LossBadEvent, orphans, "ends of slices without a begin")
-	lose(trace.LossLimit, tooLarge, "packets that are too large")
-	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: d.base, WithStack: d.stacks, RecordShape: false})
+	lose(trace.LossLimit, x.packets.lost, "packets that are too large")
+	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false})
 }

@@ -108,7 +108,7 @@ type likeness struct {
 }
 
 // alikeSlots is how many such events are remembered, by name: more names than that are rarely in use at a time.
-const alikeSlots = 1 << 12
+const alikeSlots = 1 << 11
 
 // row is add for an event that is likely to repeat another one.
 func (d *reader) row(e *kept, t *track) place {

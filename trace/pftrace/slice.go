@@ -1,6 +1,7 @@
 package pftrace
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 )
@@ -13,37 +14,80 @@ type head struct {
 }
 
 // event reads a track_event: the begin or the end of a slice.
-func (s *interned) event(d *reader, ts int64, m []byte) bool {
-	if q := s.lastEnd.queue; q != nil && string(m) == string(s.lastEnd.body[:s.lastEnd.n]) {
-		d.end(s, q, ts)
+func (x *parser) event(s *interned, ts int64, m []byte) bool {
+	if s.lastEnd.is(s, m) {
+		x.emit(op{what: opEnd, ts: ts, of: s.lastEnd.queue, slot: -1})
 		return true
 	}
-	e := &d.slice
+	slot := slotOf(m)
+	if slot >= 0 && x.slices[slot].is(s, m) {
+		x.emit(op{what: opAgain, ts: ts, of: x.slices[slot].queue, slot: slot})
+		return true
+	}
+	e := &x.slice
 	*e = slice{}
-	h, ok := s.parse(d, e, m)
-	if !ok {
-		return false
-	}
-	switch h.typ {
-	case typeBegin:
+	h, ok := s.parse(x, e, m)
+	switch {
+	case ok && h.typ == typeBegin:
 		e.start, e.end, e.name, e.category = ts, math.MinInt64, h.name, h.category
-		q := d.queue(s, h.track)
-		d.shape(e)
-		q.begin(d.put(&e.kept, q.track))
-	case typeEnd:
-		q := d.queue(s, h.track)
-		if s.lastEnd.queue = nil; len(m) <= len(s.lastEnd.body) {
-			s.lastEnd.queue, s.lastEnd.n = q, copy(s.lastEnd.body[:], m)
+		q := x.queue(s, h.track)
+		x.shape(e)
+		if slot >= 0 && e.repeats() {
+			x.slices[slot].set(s, m, q)
+		} else {
+			slot = -1
 		}
-		d.end(s, q, ts)
-	case typeCounter:
-		d.trackCounter(h.track, ts, h.value)
+		x.emit(op{what: opBegin, ts: ts, of: q, slot: slot})
+		x.cur.events = append(x.cur.events, e.kept)
+	case ok && h.typ == typeEnd:
+		q := x.queue(s, h.track)
+		s.lastEnd.set(s, m, q)
+		x.emit(op{what: opEnd, ts: ts, of: q, slot: -1})
+	case ok && h.typ == typeCounter:
+		x.emit(op{what: opSample, ts: ts, of: s.number, slot: -1})
+		x.cur.samples = append(x.cur.samples, sample{tracks: true, track: h.track, value: h.value})
+	default:
+		x.emit(op{what: opSeen, ts: ts, of: s.number, slot: -1})
 	}
-	return true
+	return ok
+}
+
+// repeats reports whether a slice can come again: it has no number of its own.
+func (e *slice) repeats() bool {
+	return e.correlation|e.external|e.graph|e.node|uint64(e.bytes) == 0 && e.domain == 0
+}
+
+// known is a track_event that was read, and the number of its queue. The same bytes mean the same while no texts are learned.
+type known struct {
+	seq     *interned // nil for none
+	version int
+	queue   int32
+	n       int
+	body    [24]byte
+}
+
+func (k *known) is(s *interned, m []byte) bool {
+	return k.seq == s && k.version == s.version && string(m) == string(k.body[:k.n])
+}
+
+// set remembers an event, if it is short.
+func (k *known) set(s *interned, m []byte, queue int32) {
+	if k.seq = nil; len(m) <= len(k.body) {
+		k.seq, k.version, k.queue, k.n = s, s.version, queue, copy(k.body[:], m)
+	}
+}
+
+// slotOf is where a track_event is remembered, −1 for one that is too long or too short.
+func slotOf(m []byte) int16 {
+	if len(m) < 8 || len(m) > len(known{}.body) {
+		return -1
+	}
+	h := binary.LittleEndian.Uint64(m)*0x9E3779B97F4A7C15 ^ binary.LittleEndian.Uint64(m[len(m)-8:])
+	return int16(h * 0x9E3779B97F4A7C15 >> (64 - againBits))
 }
 
 // parse reads the fields of a track_event. What is short, as nearly all is, it reads without a call.
-func (s *interned) parse(d *reader, e *slice, m []byte) (h head, ok bool) {
+func (s *interned) parse(x *parser, e *slice, m []byte) (h head, ok bool) {
 	for i := 0; i < len(m); {
 		var f int
 		var num uint64
@@ -73,17 +117,17 @@ func (s *interned) parse(d *reader, e *slice, m []byte) (h head, ok bool) {
 		case eventNameID:
 			h.name = s.names.get(num)
 		case eventName:
-			h.name = d.text(body)
+			h.name = x.text(body)
 		case eventCategoryID:
 			h.category = s.categories.get(num)
 		case eventCategory:
-			h.category = d.text(body)
+			h.category = x.text(body)
 		case eventInt:
 			h.value = float64(int64(num))
 		case eventDouble:
 			h.value = math.Float64frombits(num)
 		case eventArg:
-			if !e.take(d, s, body) {
+			if !e.take(x, s, body) {
 				return h, false
 			}
 		}
@@ -92,7 +136,7 @@ func (s *interned) parse(d *reader, e *slice, m []byte) (h head, ok bool) {
 }
 
 // take stores what one debug annotation says. What follows the name of one that is not used is not looked at.
-func (e *slice) take(d *reader, s *interned, m []byte) bool {
+func (e *slice) take(x *parser, s *interned, m []byte) bool {
 	if e.takeNumber(m) {
 		return true
 	}
@@ -137,7 +181,7 @@ func (e *slice) take(d *reader, s *interned, m []byte) bool {
 	}
 	switch {
 	case key == keyDomain:
-		e.domain = d.text(text)
+		e.domain = x.text(text)
 	case key != keyGrid && key != keyBlock:
 		e.set(key, v)
 	case n > 0:

@@ -59,6 +59,9 @@ func (a *ahead) block() ([]byte, error) {
 			a.cur = nil
 		}
 		b, ok := <-a.full
+		if !ok && a.err == nil {
+			return nil, io.ErrClosedPipe
+		}
 		if !ok {
 			return nil, a.err
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // renderStage reads a gpu_render_stage_event: a whole GPU activity.
-func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
+func (x *parser) renderStage(s *interned, ts int64, m []byte) bool {
 	e := slice{kept: kept{start: ts, device: int64(trace.NoDevice), stream: int64(trace.NoStream), has: onGPU}}
 	var duration, queue, stage, event uint64
 	good, extra := true, false
@@ -50,15 +50,16 @@ func (d *reader) renderStage(s *interned, ts int64, m []byte) bool {
 		e.stream = queueStream(s.stages[queue])
 	}
 	e.has |= hasDevice | hasStream
-	d.kindOfStage(&e, s.stages[stage])
-	d.shape(&e)
-	d.put(&e.kept, &noTrack)
+	x.kindOfStage(&e, s.stages[stage])
+	x.shape(&e)
+	x.emit(op{what: opStage, ts: ts, slot: -1})
+	x.cur.events = append(x.cur.events, e.kept)
 	return true
 }
 
 // kindOfStage sets what the name of a stage says of an activity: its kind, and a
 // name where it has none of its own.
-func (d *reader) kindOfStage(e *slice, name string) {
+func (x *parser) kindOfStage(e *slice, name string) {
 	switch name {
 	case "Kernel":
 		e.has |= isKernel
@@ -67,7 +68,7 @@ func (d *reader) kindOfStage(e *slice, name string) {
 			e.has ^= isCopy | isSet
 		}
 		if e.name == 0 {
-			e.name = d.text([]byte(name))
+			e.name = x.text([]byte(name))
 		}
 	case "Annotation":
 		e.has |= isAnnotation
@@ -77,7 +78,7 @@ func (d *reader) kindOfStage(e *slice, name string) {
 	default: // a host's function, the recording of an event: parts of a graph, no work
 		e.has |= isOther
 		if e.name == 0 {
-			e.name = d.text([]byte(name))
+			e.name = x.text([]byte(name))
 		}
 	}
 }
@@ -142,16 +143,16 @@ func (e *slice) extra(m []byte) bool {
 var noTrack track
 
 // shape numbers an activity's grid and block as text.
-func (d *reader) shape(e *slice) {
+func (x *parser) shape(e *slice) {
 	if e.has&hasGrid == 0 {
 		return
 	}
 	k := [2][3]int64{e.grid, e.block}
-	id, ok := d.shapes[k]
+	id, ok := x.shapes[k]
 	if !ok {
-		id = d.text(e.shapeText())
-		if len(d.shapes) < 1<<16 { // a hostile file can make every activity's its own
-			d.shapes[k] = id
+		id = x.text(e.shapeText())
+		if len(x.shapes) < 1<<16 { // a hostile file can make every activity's its own
+			x.shapes[k] = id
 		}
 	}
 	e.kept.shape = id

@@ -31,7 +31,7 @@ const (
 	isGraph
 )
 
-// kept is one event of the trace, as it waits; its end is math.MinInt64 until it comes. Texts are numbers of the reader's table.
+// kept is one event of the trace, as it waits; its end is math.MinInt64 until it comes. Texts are numbers of the parser's table.
 type kept struct {
 	start, end  int64
 	correlation uint64
@@ -69,38 +69,34 @@ type track struct {
 	queues            []*queue
 }
 
-// interned are the texts of one packet sequence, and what it has begun.
+// interned are the texts of one packet sequence, and what its packets refer to.
 type interned struct {
 	names, kernels, categories idTable // of texts' numbers
 	args                       idTable // of annotations' keys
 	texts, stages              map[uint64]string
 	counters                   map[uint64]counterSet
 
-	last    int64 // timestamp of the packet before
-	order   order
-	queues  map[uint64]*queue
-	recent  *queue   // the one used last
-	lastEnd struct { // the message of the end before: ends of a track are alike
-		queue *queue
-		n     int
-		body  [24]byte
-	}
-	ended   int   // ends until the order was decided
-	orphans int64 // ends without begin
+	number   int32            // of the sequence
+	version  int              // of the texts: they were learned so many times
+	queues   map[uint64]int32 // numbers, by track
+	recent   int32            // the one used last, −1 for none
+	recentID uint64           // its track
+	lastEnd  known            // ends of a track are alike
 }
 
 func newInterned() *interned {
-	s := &interned{queues: map[uint64]*queue{}}
+	s := &interned{queues: map[uint64]int32{}, recent: -1}
 	s.clear()
 	return s
 }
 
 func (s *interned) clear() {
+	s.version++
 	s.names, s.kernels, s.categories, s.args = idTable{}, idTable{}, idTable{}, idTable{}
 	s.texts, s.stages, s.counters = map[uint64]string{}, map[uint64]string{}, map[uint64]counterSet{}
 }
 
-// idTable maps the numbers that a sequence gives texts to those of the reader. Writers count from 1.
+// idTable maps the numbers that a sequence gives texts to those of the parser. Writers count from 1.
 type idTable struct {
 	dense  []uint32
 	sparse map[uint64]uint32
@@ -131,7 +127,8 @@ func (t *idTable) set(id uint64, text uint32) {
 }
 
 // learn takes the names of an interned_data message.
-func (d *reader) learn(s *interned, m []byte) bool {
+func (x *parser) learn(s *interned, m []byte) bool {
+	s.version++
 	good := true
 	for len(m) > 0 && good {
 		var table *idTable
@@ -164,7 +161,7 @@ func (d *reader) learn(s *interned, m []byte) bool {
 		case table == &s.args:
 			table.set(id, uint32(keyOf(name)))
 		case table != nil:
-			table.set(id, d.text(name))
+			table.set(id, x.text(name))
 		default:
 			texts[id] = string(name)
 		}
@@ -173,15 +170,15 @@ func (d *reader) learn(s *interned, m []byte) bool {
 }
 
 // text numbers a text; 0 is "".
-func (d *reader) text(b []byte) uint32 {
+func (x *parser) text(b []byte) uint32 {
 	if len(b) == 0 {
 		return 0
 	}
-	id, ok := d.textID[string(b)]
+	id, ok := x.textID[string(b)]
 	if !ok {
-		id = uint32(len(d.texts))
-		d.texts = append(d.texts, string(b))
-		d.textID[d.texts[id]] = id
+		id = uint32(len(x.texts))
+		x.texts = append(x.texts, string(b))
+		x.textID[x.texts[id]] = id
 	}
 	return id
 }

@@ -1,0 +1,307 @@
+package pftrace
+
+import "io"
+
+// parser reads packets, and hands what they say to a reader as operations.
+type parser struct {
+	packets  packets
+	seqs     map[uint64]*interned
+	recent   *interned // the sequence of the packet before
+	recentID uint64
+	queues   int32 // so many are numbered
+	texts    []string
+	textID   map[string]uint32
+	shapes   map[[2][3]int64]uint32
+	inline   counterSet // counters described without a number
+	slice    slice      // that is being read
+	slices   [againSlots]known
+	base     int64 // to add for wall-clock time
+	bad      int64 // packets that do not parse
+	n        int   // packets
+	err      error // how they ended
+
+	cur        *batch
+	full, free chan *batch
+	stop, done chan struct{}
+	stopped    bool
+}
+
+// startParser parses r in a goroutine. What is in its fields may be looked at when full is closed.
+func startParser(r io.Reader, most int) *parser {
+	x := &parser{packets: packets{src: newAhead(r), most: most}, seqs: map[uint64]*interned{}, texts: []string{""}, textID: map[string]uint32{"": 0},
+		shapes: map[[2][3]int64]uint32{}, full: make(chan *batch, batches), free: make(chan *batch, batches), stop: make(chan struct{}), done: make(chan struct{})}
+	for range batches {
+		x.free <- &batch{ops: make([]op, 0, batchOps)}
+	}
+	x.cur = <-x.free
+	go x.run()
+	return x
+}
+
+// run parses all packets.
+func (x *parser) run() {
+	defer close(x.done)
+	defer close(x.full)
+	for !x.stopped {
+		m, err := x.packets.next()
+		if err != nil {
+			x.err = err
+			x.flush()
+			return
+		}
+		x.n++
+		x.packet(m)
+	}
+}
+
+// emit adds an operation to the batch. What belongs to it goes there next.
+func (x *parser) emit(o op) {
+	if len(x.cur.ops) == batchOps {
+		x.flush()
+	}
+	x.cur.ops = append(x.cur.ops, o)
+}
+
+// flush hands the batch over, and takes an empty one.
+func (x *parser) flush() {
+	if x.stopped {
+		x.cur.clear()
+		return
+	}
+	x.cur.texts = x.texts
+	x.full <- x.cur // which has room for all batches
+	select {
+	case x.cur = <-x.free:
+	case <-x.stop:
+		x.cur, x.stopped = &batch{}, true
+	}
+	x.cur.clear()
+}
+
+// close ends the work, and waits for what is under way: who closes what is read from must not do so before.
+func (x *parser) close() {
+	close(x.stop)
+	x.packets.src.close()
+	<-x.done
+}
+
+// packet is what one holds, as far as it is read.
+type packet struct {
+	ts                                          int64
+	seq, flags                                  uint64
+	event, names, track, stage, counter, clocks []byte
+}
+
+// parse reads a packet's fields, and reports whether they are well formed.
+func (p *packet) parse(m []byte) bool {
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
+		case packetTimestamp:
+			p.ts = int64(num)
+		case packetSequence:
+			p.seq = num
+		case packetFlags:
+			p.flags = num
+		case packetTrackEvent:
+			p.event = body
+		case packetInterned:
+			p.names = body
+		case packetDescriptor:
+			p.track = body
+		case packetRenderStage:
+			p.stage = body
+		case packetCounter:
+			p.counter = body
+		case packetClocks:
+			p.clocks = body
+		}
+	}
+	return true
+}
+
+// plain reads a packet as nearly all are: a timestamp, a sequence and perhaps flags below 128, and an event or a render stage, which one field
+// says. It takes the fields in the order that all writers write them in, and reports whether that is all there is.
+func plain(m []byte) (ts int64, seq, flags uint64, field int, event []byte, ok bool) {
+	if len(m) < 2 || m[0] != packetTimestamp<<3 {
+		return
+	}
+	v, m := varint(m[1:])
+	if len(m) < 4 || m[0] != packetSequence<<3 || m[1] >= 0x80 {
+		return
+	}
+	ts, seq = int64(v), uint64(m[1])
+	if m = m[2:]; m[0] == packetFlags<<3 && m[1] < 0x80 {
+		flags, m = uint64(m[1]), m[2:]
+	}
+	const stage = packetRenderStage<<3 | 2 // a tag of two bytes
+	switch {
+	case len(m) < 4:
+		return
+	case m[0] == packetTrackEvent<<3|2:
+		field = packetTrackEvent
+	case m[0] == stage&0x7f|0x80 && m[1] == stage>>7:
+		field, m = packetRenderStage, m[1:]
+	default:
+		return
+	}
+	size, n := int(m[1]), 2
+	if size >= 0x80 {
+		size, n = size&0x7f|int(m[2])<<7, 3
+	}
+	if size != len(m)-n || n == 3 && m[2] >= 0x80 {
+		return
+	}
+	return ts, seq, flags, field, m[n:], true
+}
+
+// packet reads one packet.
+func (x *parser) packet(m []byte) {
+	if ts, seq, flags, field, event, ok := plain(m); ok && flags&flagCleared == 0 {
+		s := x.sequence(seq)
+		if field == packetRenderStage {
+			ok = x.renderStage(s, ts, event)
+		} else {
+			ok = x.event(s, ts, event)
+		}
+		if !ok {
+			x.bad++
+		}
+		return
+	}
+	var p packet
+	ok := p.parse(m)
+	s := x.sequence(p.seq)
+	if p.flags&flagCleared != 0 {
+		s.clear()
+	}
+	ok = ok && (p.names == nil || x.learn(s, p.names)) && x.describe(p.track)
+	if !ok {
+		x.bad++
+		return
+	}
+	switch {
+	case p.event != nil:
+		ok = x.event(s, p.ts, p.event)
+	case p.stage != nil:
+		ok = x.renderStage(s, p.ts, p.stage)
+	case p.counter != nil:
+		ok = x.gpuCounter(s, p.ts, p.counter)
+	case p.clocks != nil:
+		ok = x.clocks(p.clocks)
+	}
+	if !ok {
+		x.bad++
+	}
+}
+
+// sequence is what is known of a packet sequence; files have one, or take turns.
+func (x *parser) sequence(id uint64) *interned {
+	if x.recent != nil && x.recentID == id {
+		return x.recent
+	}
+	s := x.seqs[id]
+	if s == nil {
+		s = newInterned()
+		s.number = int32(len(x.seqs))
+		x.seqs[id] = s
+	}
+	x.recent, x.recentID = s, id
+	return s
+}
+
+// queue numbers the queue of a track in a sequence.
+func (x *parser) queue(s *interned, track uint64) int32 {
+	if s.recent >= 0 && s.recentID == track {
+		return s.recent
+	}
+	q, ok := s.queues[track]
+	if !ok {
+		q = x.queues
+		x.queues++
+		s.queues[track] = q
+		x.emit(op{what: opQueue, of: s.number, slot: -1})
+		x.cur.tracks = append(x.cur.tracks, described{id: track})
+	}
+	s.recent, s.recentID = q, track
+	return q
+}
+
+// describe reads a track_descriptor.
+func (x *parser) describe(m []byte) bool {
+	if m == nil {
+		return true
+	}
+	var id uint64
+	var t track
+	good := true
+	for len(m) > 0 && good {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			good = false
+		case descriptorID:
+			id = num
+		case descriptorParent:
+			t.parent = num
+		case descriptorName:
+			t.name = string(body)
+		case descriptorProcess:
+			good = t.describe(body, 0, 6)
+		case descriptorThread:
+			good = t.describe(body, 2, 5)
+		}
+	}
+	x.emit(op{what: opDescribe, slot: -1})
+	x.cur.tracks = append(x.cur.tracks, described{id, t})
+	return good
+}
+
+// describe reads what a descriptor says of a process or of a thread, which has a number in one field and its name in another.
+func (t *track) describe(m []byte, thread, name int) bool {
+	for len(m) > 0 {
+		f, num, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			return false
+		case 1:
+			t.process = int64(num)
+		case thread:
+			t.thread = int64(num)
+		case name:
+			if thread == 0 {
+				t.label = string(body)
+			} else {
+				t.name = string(body)
+			}
+		}
+	}
+	return true
+}
+
+// clocks reads a clock_snapshot: what must be added to the trace's clock for wall-clock time.
+func (x *parser) clocks(m []byte) bool {
+	var boot, real int64
+	good := true
+	for len(m) > 0 && good {
+		f, _, body, rest := next(m)
+		switch m = rest; f {
+		case 0:
+			good = false
+		case clockOne:
+			id, ts, _, ok := numbered(body, clockTime)
+			switch good = ok; id {
+			case clockBoot:
+				boot = int64(ts)
+			case clockReal:
+				real = int64(ts)
+			}
+		}
+	}
+	if boot != 0 && real != 0 {
+		x.base = real - boot
+	}
+	return good
+}
