@@ -1,0 +1,258 @@
+package trace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDefaultLimits(t *testing.T) {
+	want := Limits{EventBytes: 67_108_864, NameBytes: 65_536, Depth: 64, MetaBytes: 16_777_216, InputBytes: 1_099_511_627_776, Ratio: 150, Events: 2_147_483_647, Names: 33_554_432, TextBytes: 4_294_967_296, Tracks: 1_048_576, Devices: 1024}
+	if got := (Limits{}).withDefaults(); got != want {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	if got := (Limits{EventBytes: -1, Names: -1, Devices: -1}).withDefaults(); got != want {
+		t.Errorf("negative limits: %+v", got)
+	}
+	ones := Limits{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+	if got := ones.withDefaults(); got != ones {
+		t.Errorf("limits of one: %+v", got)
+	}
+	huge := Limits{Depth: 65, Events: 1 << 40, Names: 1 << 40, Tracks: 1 << 40}.withDefaults()
+	if huge.Depth != 64 || huge.Events != 2_147_483_647 || huge.Names != 4_294_967_294 || huge.Tracks != 2_147_483_646 {
+		t.Errorf("more than can be held: %+v", huge)
+	}
+}
+
+func TestSetsOfLanes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  LaneSet
+		has  []Lane
+	}{
+		{"all but frames", Lanes().Without(LanePython), []Lane{LaneGPU, LaneLaunch, LaneOp, LaneAnnotation, LaneSync, LaneOther}},
+		{"two", Lanes(LaneGPU, LaneOp), []Lane{LaneGPU, LaneOp}},
+		{"one of two", Lanes(LaneGPU, LaneOp).Without(LaneGPU), []Lane{LaneOp}},
+		{"none of one", Lanes(LaneGPU).Without(LaneGPU), nil},
+		{"one that is none", Lanes(LaneGPU, laneCount), []Lane{LaneGPU}},
+	} {
+		want := map[Lane]bool{}
+		for _, l := range c.has {
+			want[l] = true
+		}
+		for l := LaneGPU; l <= LaneOther; l++ {
+			if got := c.set.Has(l); got != want[l] {
+				t.Errorf("%s: has %v: %v, want %v", c.name, l, got, want[l])
+			}
+		}
+	}
+}
+
+// busyTrace has n kernels, of which each has a launch but those that orphan names.
+func busyTrace(n int, orphan func(i int) bool) *Trace {
+	b := NewBuilder()
+	for i := range n {
+		e := EventData{Kind: KindKernel, Name: "k", Start: int64(1000 * i), Duration: 500, Device: 0, Stream: 7, Correlation: CorrelationID(i + 1)}
+		if !orphan(i) {
+			b.Add(EventData{Kind: KindRuntime, Name: "cudaLaunchKernel", Start: e.Start - 100, Duration: 10, Thread: 1, Correlation: e.Correlation})
+		}
+		b.Add(e)
+	}
+	return b.Finish()
+}
+
+// finding returns what a trace's health says under a code.
+func finding(t *Trace, code string) (f Finding, ok bool) {
+	for _, f := range t.Health().Findings {
+		if f.Code == code {
+			return f, true
+		}
+	}
+	return Finding{}, false
+}
+
+// TestOrphans: more than one in a hundred degrade a trace, and more than half of them in its first tenth are said to be there.
+func TestOrphans(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		orphan func(i int) bool
+		n      int
+		sev    HealthStatus
+		front  bool
+	}{
+		{"none", func(int) bool { return false }, 0, HealthOK, false},
+		{"two of two hundred", func(i int) bool { return i >= 198 }, 2, HealthOK, false},
+		{"three", func(i int) bool { return i >= 197 }, 3, HealthDegraded, false},
+		{"in the first tenth", func(i int) bool { return i == 0 || i == 19 || i == 199 }, 3, HealthDegraded, true},
+		{"behind it", func(i int) bool { return i == 0 || i == 20 || i == 199 }, 3, HealthDegraded, false},
+		{"half of them", func(i int) bool { return i == 0 || i == 199 }, 2, HealthOK, false},
+	} {
+		tr := busyTrace(200, c.orphan)
+		f, ok := finding(tr, "orphans")
+		if ok != (c.n > 0) || int(f.Count) != c.n || tr.Health().Orphans != c.n {
+			t.Errorf("%s: %+v, want %d", c.name, f, c.n)
+			continue
+		}
+		if !ok {
+			continue
+		}
+		if front := strings.Contains(f.Message, "most of them at the start"); f.Severity != c.sev || front != c.front {
+			t.Errorf("%s: %+v, want %v, at the start: %v", c.name, f, c.sev, c.front)
+		}
+		if share := fmt.Sprintf("%d of 200 GPU activities (%.1f%%)", c.n, float64(c.n)/2); !strings.Contains(f.Message, share) {
+			t.Errorf("%s: %s, want %s", c.name, f.Message, share)
+		}
+	}
+}
+
+func TestLossesInWords(t *testing.T) {
+	for _, c := range []struct {
+		loss Loss
+		want string
+		sev  HealthStatus
+	}{
+		{Loss{Reason: LossBadEvent, Count: 3}, "3 × bad-event", HealthDegraded},
+		{Loss{Reason: LossBadEvent, Count: 3, Offsets: []int64{7}}, "3 × bad-event, first at byte 7", HealthDegraded},
+		{Loss{Reason: LossBadEvent, Count: 3, Offsets: []int64{0, 9}, Bytes: 1}, "3 × bad-event, first at byte 0, 1 bytes skipped", HealthDegraded},
+		{Loss{Reason: LossBadCompression, Count: 1, Bytes: 5, Detail: "cut"}, "1 × bad-compression: cut", HealthDegraded},
+		{Loss{Reason: lossRepaired, Count: 1}, "1 × repaired", HealthOK},
+		{Loss{Reason: lossNoDuration, Count: 1}, "1 × " + string(lossNoDuration), HealthOK},
+		{Loss{Reason: lossUnmatched, Count: 1}, "1 × unmatched", HealthOK},
+	} {
+		var got string
+		var sev HealthStatus
+		(&Trace{}).lossFinding(c.loss, func(_ string, s HealthStatus, _ int64, _ []string, format string, args ...any) {
+			got, sev = fmt.Sprintf(format, args...), s
+		})
+		if strings.ReplaceAll(got, string(LossBadEvent), "bad-event") != c.want || sev != c.sev {
+			t.Errorf("%+v: %q, %v, want %q, %v", c.loss, got, sev, c.want, c.sev)
+		}
+	}
+	var ls losses
+	for i := range maxLossOffsets + 2 {
+		ls.add(LossBadEvent, int64(i-1)) // a place before the first byte is none
+	}
+	if l := ls.list[0]; len(l.Offsets) != maxLossOffsets || l.Offsets[0] != 0 || l.Count != maxLossOffsets+2 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestOddities: a graph's row, launches of graphs without one, overlaps of one stream, and what is no oddity.
+func TestOddities(t *testing.T) {
+	b := NewBuilder()
+	add := func(kind Kind, name string, start, end int64, stream StreamID, corr CorrelationID) {
+		b.Add(EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Stream: stream, Thread: 1, Correlation: corr})
+	}
+	add(KindRuntime, "cudaGraphLaunch", 0, 1, 0, 1)
+	add(KindGraph, "CUDA graph 1", 10, 20, 7, 1)
+	add(KindRuntime, "cudaGraphLaunch", 21, 22, 0, 2)
+	add(KindRuntime, "cudaLaunchKernel", 23, 24, 0, 3)
+	for i, at := range []int64{30, 40, 49, 60} { // each of 10: the third begins before the second ends
+		add(KindRuntime, "cudaLaunchKernel", at-5, at-4, 0, CorrelationID(10+i))
+		add(KindKernel, "k", at, at+10, 7, CorrelationID(10+i))
+	}
+	add(KindRuntime, "cudaLaunchKernel", 60, 61, 0, 20)
+	add(KindKernel, "k", 62, 70, 8, 20) // of another stream
+	h := b.Finish().Health()
+	if h.GraphRows != 1 || h.EmptyGraphs != 1 || h.Orphans != 0 || h.Activities != 6 {
+		t.Errorf("%+v", h)
+	}
+	for _, f := range h.Findings {
+		if f.Count != 1 || f.Code != "graph-rows" && f.Code != "empty-graphs" && f.Code != "same-stream-overlap" {
+			t.Errorf("finding %+v", f)
+		}
+	}
+	if len(h.Findings) != 3 {
+		t.Errorf("%d findings, want 3", len(h.Findings))
+	}
+}
+
+func TestRowsOfThreads(t *testing.T) {
+	tr := busyTrace(3, func(int) bool { return false })
+	for _, c := range []struct {
+		lane Lane
+		th   ThreadIndex
+		want int
+	}{{LaneLaunch, 0, 3}, {LaneLaunch, NoThread, 0}, {LaneLaunch, NoThread - 1, 0}, {LaneLaunch, 1, 0}, {laneCount, 0, 0}, {laneCount - 1, 0, 0}, {LaneOp, 0, 0}} {
+		n := 0
+		for range tr.OnThread(c.lane, c.th) {
+			n++
+		}
+		if n != c.want {
+			t.Errorf("lane %v, thread %d: %d rows, want %d", c.lane, c.th, n, c.want)
+		}
+	}
+	if e := tr.LaneAt(LaneLaunch, 0); e.Args() != nil {
+		t.Errorf("args %s of a call that has none", e.Args())
+	}
+	for id := range EventID(tr.Len()) {
+		if e := tr.At(id); e.ID() != id {
+			t.Errorf("event %d says that it is %d", id, e.ID())
+		}
+	}
+	if tr.At(EventID(tr.Len())).Valid() {
+		t.Error("there is an event behind the last one")
+	}
+}
+
+// TestDepthOfDirectories: traces lie at most six directories deep.
+func TestDepthOfDirectories(t *testing.T) {
+	for depth, want := range map[int]bool{0: true, 6: true, 7: false} {
+		root := t.TempDir()
+		dir := filepath.Join(append([]string{root}, strings.Split(strings.Repeat("d ", depth), " ")...)...)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "a.trace.json"), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if files, err := ListFiles(root); (len(files) == 1) != want {
+			t.Errorf("%d directories deep: %d files, %v", depth, len(files), err)
+		}
+	}
+	if maxListEntries != 100_000 {
+		t.Errorf("%d files are looked at, want 100,000", maxListEntries)
+	}
+}
+
+// TestFilesOfOneRecording: of each stage the newest of the lowest rank, those directly inside first, merged files and left-overs last.
+func TestFilesOfOneRecording(t *testing.T) {
+	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
+	file := func(path string, rank int, stage string, when int) File {
+		return File{Path: path, Rank: rank, Stage: stage, ModTime: at(when)}
+	}
+	merged, partial := file("/r/m", -1, "", 9), file("/r/p", -1, "", 9)
+	merged.Merged, partial.Partial = true, true
+	for _, c := range []struct {
+		name  string
+		files []File
+		all   bool
+		want  string
+	}{
+		{"one", []File{merged}, false, "/r/m"},
+		{"rank 0", []File{file("/r/b", 1, "", 1), file("/r/a", 0, "", 1)}, false, "/r/a"},
+		{"lowest rank", []File{file("/r/b", 3, "", 1), file("/r/a", 2, "", 1)}, false, "/r/a"},
+		{"all ranks", []File{file("/r/b", 1, "", 1), file("/r/a", 0, "", 1), file("/r/c", -1, "", 1)}, true, "/r/a /r/b"},
+		{"ranks before none", []File{file("/r/c", -1, "", 9), file("/r/a", 0, "", 1)}, false, "/r/a"},
+		{"newest", []File{file("/r/a", 0, "", 1), file("/r/b", 0, "", 2)}, false, "/r/b"},
+		{"newest of a time by name", []File{file("/r/a", 0, "", 1), file("/r/b", 0, "", 1)}, false, "/r/b"},
+		{"of each stage", []File{file("/r/a", 0, "decode", 1), file("/r/b", 0, "prefill", 2), file("/r/c", 0, "decode", 2), file("/r/d", 0, "", 3)}, false, "/r/c /r/b"},
+		{"not merged", []File{merged, file("/r/a", 0, "", 1)}, false, "/r/a"},
+		{"not left over", []File{partial, file("/r/a", 0, "", 1)}, false, "/r/a"},
+		{"left over before merged", []File{merged, partial}, false, "/r/p"},
+		{"directly inside", []File{file("/r/x/a", 0, "", 9), file("/r/b", 0, "", 1)}, false, "/r/b"},
+		{"stages below", []File{file("/r/x/a", 0, "decode", 1), file("/r/y/b", 0, "", 9)}, false, "/r/x/a"},
+		{"the newest directory", []File{file("/r/x/a", 0, "", 1), file("/r/y/b", 1, "", 9), file("/r/y/c", 0, "", 2)}, false, "/r/y/c"},
+	} {
+		var got []string
+		for _, f := range Choose("/r/", c.files, c.all) {
+			got = append(got, f.Path)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: %s, want %s", c.name, s, c.want)
+		}
+	}
+}
