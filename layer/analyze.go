@@ -232,7 +232,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two streams: each half is cut into layers by itself, and the times of neighbouring layers overlap",
 			halves, len(results)))
 	}
-	if backward, training := ladder.Params.Training(&w.Seq); training {
+	if backward, training := ladder.Params().Training(&w.Seq); training {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities compute gradients or update weights: this is a training run, and its passes are iterations, not forward passes of a server",
 			backward, w.Seq.Len()))
 	}

@@ -76,7 +76,7 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 	for k := range comb {
 		comb[k] = pos[k*per+off]
 	}
-	c := Params.CutAt(r.Seq, segment.Comb{Pos: comb, Stride: 1}, nil)
+	c := params.CutAt(r.Seq, segment.Comb{Pos: comb, Stride: 1}, nil)
 	at := c.At
 	switch m.Position {
 	case profile.AnchorCloses:
@@ -85,12 +85,12 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 		at = c.Period()
 	}
 	if at != c.At {
-		c = Params.CutAt(r.Seq, c.Comb, c.ReferenceAt(at))
+		c = params.CutAt(r.Seq, c.Comb, c.ReferenceAt(at))
 	}
 	if r.Cut == Uncut || m.Layers == 0 {
-		w.byStructure(r, c, "anchor", Params.ConfidenceAnchor)
+		w.byStructure(r, c, "anchor", params.ConfidenceAnchor)
 	} else {
-		w.byFitted(r, Params.Window(r.Seq, c, m.Layers, r.Cut.ends()), "anchor", Params.ConfidenceAnchor)
+		w.byFitted(r, params.Window(r.Seq, c, m.Layers, r.Cut.ends()), "anchor", params.ConfidenceAnchor)
 	}
 	w.assignHalves(r, all, m)
 	return true

@@ -48,7 +48,7 @@ func (w *Work) passesFromGraphs(seg stretch, model *Model) ([]Span, Finding, boo
 		}
 	}
 	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
-	if len(full) == 0 || !Params.GraphsHold(kernels, len(seg.kernels)) {
+	if len(full) == 0 || !params.GraphsHold(kernels, len(seg.kernels)) {
 		return nil, Finding{}, false
 	}
 	spans := make([][2]int, len(full))
@@ -57,9 +57,9 @@ func (w *Work) passesFromGraphs(seg stretch, model *Model) ([]Span, Finding, boo
 	}
 	passes := w.splitBetween(seg.kernels, spans)
 	for i := range passes {
-		passes[i].Evidence, passes[i].Conf = "graph", Params.ConfidenceGraph
+		passes[i].Evidence, passes[i].Conf = "graph", params.ConfidenceGraph
 	}
-	ev := Finding{For: "passes", Kind: "graph", Passes: len(passes), Confidence: Params.ConfidenceGraph,
+	ev := Finding{For: "passes", Kind: "graph", Passes: len(passes), Confidence: params.ConfidenceGraph,
 		Detail: fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), kernels)}
 	return passes, ev, true
 }
@@ -67,11 +67,11 @@ func (w *Work) passesFromGraphs(seg stretch, model *Model) ([]Span, Finding, boo
 // isStack says whether a replay's kernels repeat as a stack of layers does.
 func (w *Work) isStack(s *Sequence, model *Model) bool {
 	if model.Layers >= 2 {
-		c, ok := Params.Best(s, model.Layers)
-		return ok && Params.Alike(c)
+		c, ok := params.Best(s, model.Layers)
+		return ok && params.Alike(c)
 	}
-	g := Params.Guesses(s, false)
-	return len(g) > 0 && Params.GraphStack(g[0].N)
+	g := params.Guesses(s, false)
+	return len(g) > 0 && params.GraphStack(g[0].N)
 }
 
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two

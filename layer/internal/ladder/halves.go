@@ -60,7 +60,7 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			}
 		}
 	}
-	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && Params.Half(count[first], count[second], shared)
+	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(count[first], count[second], shared)
 	return second, ok
 }
 
@@ -122,9 +122,9 @@ func (w *Work) assignHalf(r *Result, c *segment.Cut, layerOf map[int32]int32) {
 	if pos := c.Comb.Same(r.Seq, s, r.Cut.ends()); len(pos) > 0 && len(pos) == n {
 		comb := c.Comb
 		comb.Pos = pos
-		own, ok = Params.CutAt(s, comb, c.Reference()), true
+		own, ok = params.CutAt(s, comb, c.Reference()), true
 	} else {
-		own, ok = Params.Best(s, n)
+		own, ok = params.Best(s, n)
 	}
 	l := 0
 	for k, i := range r.Second {

@@ -17,14 +17,14 @@ func (w *Work) judge(results []Result, m *Model) {
 	for p := range results {
 		r := &results[p]
 		if r.Count == 0 && (r.Evidence == "structure" || r.Evidence == "whole" || r.Evidence == "graph") {
-			r.Conf = min(r.Conf, Params.ConfidenceWhole)
+			r.Conf = min(r.Conf, params.ConfidenceWhole)
 		}
 		if r.st == nil || r.LayerEvidence == "module" {
 			continue
 		}
 		known, ok := doubts[r.st]
 		if !ok || !slices.Equal(known.names, r.Seq.Base) {
-			known = judged{r.Seq.Base, Params.Doubt(r.Seq, r.st, guessed)}
+			known = judged{r.Seq.Base, params.Doubt(r.Seq, r.st, guessed)}
 			doubts[r.st] = known
 		}
 		d := known.doubts
@@ -33,18 +33,18 @@ func (w *Work) judge(results []Result, m *Model) {
 			w.countFromEnd(r, d)
 			continue
 		}
-		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != "graph" && Params.GoesOn(r.Seq, r.st.Starts) {
-			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, Params.CapBack)
-			if d.Uneven > Params.DoubtUneven {
-				r.LayerConf = min(r.LayerConf, Params.CapUneven)
+		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != "graph" && params.GoesOn(r.Seq, r.st.Starts) {
+			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, params.CapBack)
+			if d.Uneven > params.DoubtUneven {
+				r.LayerConf = min(r.LayerConf, params.CapUneven)
 			}
 			r.doubts = fmt.Sprintf("nothing shows where the pass ends: there may be more than %d layers", r.Count)
 		}
 		if r.LayerEvidence == "repeat" {
-			r.LayerConf = Params.Judge(r.LayerConf, d)
-			r.doubts = Params.Words(d)
-			if len(results) == 1 && r.Cut != Uncut && Params.Beginless(d) {
-				r.LayerConf = min(r.LayerConf, Params.CapDamaged)
+			r.LayerConf = params.Judge(r.LayerConf, d)
+			r.doubts = params.Words(d)
+			if len(results) == 1 && r.Cut != Uncut && params.Beginless(d) {
+				r.LayerConf = min(r.LayerConf, params.CapDamaged)
 			}
 		}
 	}
@@ -65,24 +65,24 @@ type judged struct {
 func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	d.Front = false
 	r.Cut, r.FromEnd = CutAtStart, true
-	if Params.GoesOn(r.Seq, r.st.Starts) {
-		r.Cut, r.LayerConf = CutAtBoth, Params.CapLost
+	if params.GoesOn(r.Seq, r.st.Starts) {
+		r.Cut, r.LayerConf = CutAtBoth, params.CapLost
 		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.Count)
 		return
 	}
-	most := Params.CapBack
-	if Params.Beginless(d) {
-		most = Params.CapDamaged
+	most := params.CapBack
+	if params.Beginless(d) {
+		most = params.CapDamaged
 	}
-	f := Params.Window(r.Seq, r.st, r.Count+1, CutAtStart.ends())
+	f := params.Window(r.Seq, r.st, r.Count+1, CutAtStart.ends())
 	f.First = 0
-	if words := Params.Words(d); words != "" {
-		if again, cut, ok := Params.Reread(r.Seq, r.st, 0, CutAtStart.ends()); ok {
+	if words := params.Words(d); words != "" {
+		if again, cut, ok := params.Reread(r.Seq, r.st, 0, CutAtStart.ends()); ok {
 			f = &segment.Fitted{Cut: again, CutFirst: cut.Start}
 		}
 	}
-	w.byFitted(r, f, r.LayerEvidence, min(most, Params.Judge(r.LayerConf, d)))
-	r.doubts = strings.TrimSuffix(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d; %s", r.Count, Params.Words(d)), "; ")
+	w.byFitted(r, f, r.LayerEvidence, min(most, params.Judge(r.LayerConf, d)))
+	r.doubts = strings.TrimSuffix(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d; %s", r.Count, params.Words(d)), "; ")
 }
 
 // CapScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong

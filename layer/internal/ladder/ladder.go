@@ -142,23 +142,23 @@ func (w *Work) doubtEdges(results []Result, n int) {
 		if r.Cut != Uncut || r.LayerEvidence != "repeat" || r.Evidence == "graph" {
 			continue
 		}
-		d := Params.Doubt(r.Seq, r.st, false)
+		d := params.Doubt(r.Seq, r.st, false)
 		cut := CutAtEnd
 		switch {
 		case p == 0 && d.Front:
 			cut = CutAtStart
-		case p == last && Params.GoesOn(r.Seq, r.st.Starts):
+		case p == last && params.GoesOn(r.Seq, r.st.Starts):
 		default:
 			continue
 		}
 		others := slices.Delete(slices.Clone(results), p, p+1)
 		whole := bestWhole(others, r.Seq)
-		if whole == nil || !Params.Shorter(r.Seq.Len(), whole.Seq.Len()) {
+		if whole == nil || !params.Shorter(r.Seq.Len(), whole.Seq.Len()) {
 			continue
 		}
-		if f, ok := Params.Fit(r.Seq, whole.st, n, cut.ends()); ok && f.Layers() < n {
+		if f, ok := params.Fit(r.Seq, whole.st, n, cut.ends()); ok && f.Layers() < n {
 			r.Cut = cut
-			w.byFitted(r, f, "repeat", Params.ConfidenceReference)
+			w.byFitted(r, f, "repeat", params.ConfidenceReference)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (w *Work) learnBegins(results []Result) {
 	}
 	w.begins = map[uint64]bool{}
 	for p, n := range count {
-		if Params.OftenBegins(n, total) { // a stray launch at a layer's edge is no beginning
+		if params.OftenBegins(n, total) { // a stray launch at a layer's edge is no beginning
 			w.begins[p] = true
 		}
 	}
@@ -199,8 +199,8 @@ func (w *Work) learnBegins(results []Result) {
 // shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
 // frames' layers.
 func (w *Work) shadow(r *Result, m *Model) {
-	c, ok := Params.Best(r.Seq, m.Layers)
-	if !ok || !Params.Alike(c) {
+	c, ok := params.Best(r.Seq, m.Layers)
+	if !ok || !params.Alike(c) {
 		return
 	}
 	r.st = c
@@ -255,7 +255,7 @@ func voteLayers(results []Result) int {
 	var memo segment.Memo[int]
 	for p := range results {
 		s := results[p].Seq
-		n := memo.Get(s.Base, func() int { return Params.Number(s) })
+		n := memo.Get(s.Base, func() int { return params.Number(s) })
 		if n >= 2 {
 			if votes[n] == 0 {
 				voters = append(voters, s)
@@ -266,7 +266,7 @@ func voteLayers(results []Result) int {
 	if len(votes) < 2 {
 		return segment.MostVotes(votes)
 	}
-	return Params.Settle(voters, votes)
+	return params.Settle(voters, votes)
 }
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
@@ -291,7 +291,7 @@ func (w *Work) addLoose(results []Result, m *Model) []Result {
 		default:
 			continue // between passes: batch preparation and sampling that no mark covers
 		}
-		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: Params.ConfidenceLoose, Cut: cut})
+		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: params.ConfidenceLoose, Cut: cut})
 		whole := bestWhole(results[:len(spans)], r.Seq)
 		if r.Model = whole.Model; w.byReference(&r, whole, m.Layers) { // its layers are the model's
 			results = append(results, r)
@@ -326,7 +326,7 @@ func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
 		}
 	}
 	if found > 0 {
-		if n := clearVote(results); Params.Contradicts(n, m.Layers) {
+		if n := clearVote(results); params.Contradicts(n, m.Layers) {
 			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
 		}
 		for p := range results {
@@ -357,7 +357,7 @@ func hasBothEnds(r *Result) bool {
 	for k := len(r.Layer) - 1; k >= 0 && r.Layer[k] == None; k-- {
 		n++
 	}
-	return Params.Ended(n) && r.Layer[0] == None && r.First == 0
+	return params.Ended(n) && r.Layer[0] == None && r.First == 0
 }
 
 // clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
@@ -369,13 +369,13 @@ func clearVote(results []Result) int {
 			whole = append(whole, r.Seq)
 		}
 	}
-	return Params.ClearVotes(whole)
+	return params.ClearVotes(whole)
 }
 
 // strongVote says whether n layers explain some pass well enough to contradict a config.
 func strongVote(results []Result, n int) bool {
 	for p := range results {
-		if Params.StrongVote(results[p].Seq, n) {
+		if params.StrongVote(results[p].Seq, n) {
 			return true
 		}
 	}

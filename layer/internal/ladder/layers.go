@@ -114,7 +114,7 @@ func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 	}
 	for _, i := range kernels {
 		s := w.Act(i).Stream()
-		if s != mainStream && Params.Beside(overlap[s], count[s]) {
+		if s != mainStream && params.Beside(overlap[s], count[s]) {
 			beside[i] = true
 		}
 	}
@@ -145,7 +145,7 @@ func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
 	}
 	for _, i := range r.Side {
 		layerOf[i] = None
-		if !Params.Recurs(recurs[w.Seq.ID[i]], r.Count) {
+		if !params.Recurs(recurs[w.Seq.ID[i]], r.Count) {
 			continue
 		}
 		x := w.Act(i).Start()
@@ -231,11 +231,11 @@ func (w *Work) byStructure(r *Result, c *segment.Cut, evidence string, conf floa
 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
 func (w *Work) byRepeats(r *Result, n int) bool {
-	c, ok := Params.Layers(r.Seq, n)
+	c, ok := params.Layers(r.Seq, n)
 	if !ok {
 		return false
 	}
-	w.byStructure(r, c, "repeat", Params.Confidence(r.Seq, c))
+	w.byStructure(r, c, "repeat", params.Confidence(r.Seq, c))
 	return true
 }
 
@@ -245,11 +245,11 @@ func (w *Work) byReference(r, whole *Result, n int) bool {
 	if whole == nil {
 		return false
 	}
-	f, ok := Params.Fit(r.Seq, whole.st, n, r.Cut.ends())
+	f, ok := params.Fit(r.Seq, whole.st, n, r.Cut.ends())
 	if !ok {
 		return false
 	}
-	w.byFitted(r, f, "repeat", Params.ConfidenceReference)
+	w.byFitted(r, f, "repeat", params.ConfidenceReference)
 	return true
 }
 
@@ -263,7 +263,7 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence string, conf floa
 		}
 	}
 	if r.Cut == CutAtBoth {
-		r.LayerConf = Params.ConfidenceBothEnds // which layers these are cannot be told
+		r.LayerConf = params.ConfidenceBothEnds // which layers these are cannot be told
 	}
 }
 
@@ -271,12 +271,12 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence string, conf floa
 // where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
 // fewer layers than the config says is a contradiction, not a fragment.
 func (w *Work) byFragment(r *Result, n int) bool {
-	f, cut, ok := Params.Fragment(r.Seq, n, r.Cut.ends())
+	f, cut, ok := params.Fragment(r.Seq, n, r.Cut.ends())
 	if !ok {
 		return false
 	}
 	r.Cut = partialOf(cut)
-	w.byFitted(r, f, "repeat", Params.ConfidenceFragment)
+	w.byFitted(r, f, "repeat", params.ConfidenceFragment)
 	return true
 }
 

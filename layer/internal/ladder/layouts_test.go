@@ -83,7 +83,7 @@ func TestLayouts(t *testing.T) {
 			want = append(want, len(names))
 			names = append(names, strings.Fields(c.epilogue)...)
 			s := sequenceFrom(names)
-			g := Params.Guesses(s, false)
+			g := params.Guesses(s, false)
 			if len(g) == 0 || g[0].N != c.n {
 				got := 0
 				if len(g) > 0 {
@@ -91,7 +91,7 @@ func TestLayouts(t *testing.T) {
 				}
 				t.Errorf("guessed %d layers, want %d", got, c.n)
 			}
-			st, ok := Params.Best(s, c.n)
+			st, ok := params.Best(s, c.n)
 			if !ok || !slices.Equal(st.Starts, want) {
 				t.Errorf("layers at %v…%v, want %v…%v", st.Starts[:min(3, len(st.Starts))], st.Starts[max(0, len(st.Starts)-2):], want[:3], want[c.n-1:])
 			}

@@ -22,16 +22,16 @@ type marks struct {
 // names that occur equally often and in step with each other, rarest first.
 func (w *Work) markCandidates(s *Sequence) []marks {
 	var out []marks
-	if pos := Params.Begins(s); len(pos) > 0 {
+	if pos := params.Begins(s); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "embedding kernels", need: 1, exact: true})
 	}
-	if pos := Params.Clusters(s, roleSample); len(pos) > 0 {
+	if pos := params.Clusters(s, roleSample); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "sampling kernels", need: 1})
 	}
 	if len(out) > 0 {
 		return out
 	}
-	for _, pos := range Params.StepGroups(s) {
+	for _, pos := range params.StepGroups(s) {
 		out = append(out, marks{pos: pos, what: "names that occur once a pass", need: 2})
 	}
 	return out
@@ -64,7 +64,7 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 			return nil
 		}
 		part := s.Slice(from, to)
-		f := memo.Get(part.Base, func() segment.Stack { return Params.StackIn(part, given) })
+		f := memo.Get(part.Base, func() segment.Stack { return params.StackIn(part, given) })
 		if f.N > 0 {
 			b.votes[f.N]++
 			weights[f.N] += to - from
@@ -92,9 +92,9 @@ func (b *pieces) adopt(s *Sequence) {
 		case b.ns[k] == b.n:
 			continue
 		case b.ns[k] != 0:
-			f = Params.StackIn(part, b.n)
+			f = params.StackIn(part, b.n)
 		default:
-			if c, ok := Params.Best(part, b.n); ok && Params.Idle(c) {
+			if c, ok := params.Best(part, b.n); ok && params.Idle(c) {
 				f = segment.Stack{From: c.Starts[0], To: c.Starts[b.n], N: b.n}
 			}
 		}
@@ -108,8 +108,8 @@ func (b *pieces) adopt(s *Sequence) {
 // keep returns the spans of layers that are passes, and which of them are runs of a draft model.
 func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 	drafts := false
-	if !Params.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
-		if drafts = m.exact && Params.DraftsHold(b.covered[b.n], b.innerKernels); !drafts {
+	if !params.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
+		if drafts = m.exact && params.DraftsHold(b.covered[b.n], b.innerKernels); !drafts {
 			return nil, nil
 		}
 	}
@@ -156,9 +156,9 @@ func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool
 		}
 		passes := w.splitBetween(seg.kernels, kept)
 		w.trimEnds(passes, s, kept, m.pos, seg)
-		kind, conf := "structure", Params.ConfidenceStructure
+		kind, conf := "structure", params.ConfidenceStructure
 		if n := w.fullReplays(passes); 2*n > len(passes) {
-			kind, conf = "graph", Params.ConfidenceGraph
+			kind, conf = "graph", params.ConfidenceGraph
 		}
 		for p := range passes {
 			passes[p].Draft, passes[p].Evidence, passes[p].Conf = small[p], kind, conf

@@ -5,8 +5,11 @@ import "github.com/llmstrata/strata/layer/internal/segment"
 // Sequence is what the structural core works on, package segment: pure, and where every number that decides stands.
 type Sequence = segment.Sequence
 
-// Params are the numbers that every analysis decides by.
-var Params = segment.DefaultParams()
+// params are the numbers that every analysis decides by.
+var params = segment.DefaultParams()
+
+// Params returns a copy of them: nobody outside can change what others decide by.
+func Params() *segment.Params { return segment.DefaultParams() }
 
 // Interner gives names dense ids in order of first appearance.
 type Interner struct {

@@ -11,8 +11,8 @@ import (
 // holds kernels that are rare among units (logits, sampling, the next embedding), a pass ends.
 func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) {
 	whole := func(why string) ([]Span, Finding) {
-		return []Span{{Kernels: seg.kernels, Evidence: "whole", Conf: Params.ConfidenceWhole}},
-			Finding{For: "passes", Kind: "whole", Passes: 1, Confidence: Params.ConfidenceWhole, Detail: why}
+		return []Span{{Kernels: seg.kernels, Evidence: "whole", Conf: params.ConfidenceWhole}},
+			Finding{For: "passes", Kind: "whole", Passes: 1, Confidence: params.ConfidenceWhole, Detail: why}
 	}
 	if len(seg.kernels) == 0 {
 		return nil, Finding{}
@@ -22,10 +22,10 @@ func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) 
 	if len(comb) < 2 {
 		return whole("no marks and no repeating structure: everything is taken as one pass")
 	}
-	groups := Params.SplitComb(s, comb, per)
+	groups := params.SplitComb(s, comb, per)
 	if len(groups) == 1 {
 		p, ev := whole("no marks and one stack of layers: one pass")
-		p[0].Conf, ev.Confidence = Params.ConfidenceOneStack, Params.ConfidenceOneStack
+		p[0].Conf, ev.Confidence = params.ConfidenceOneStack, params.ConfidenceOneStack
 		p[0].Cut = cutOf(s, comb, groups, 0, per)
 		return p, ev
 	}
@@ -45,7 +45,7 @@ func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) 
 			for k := range pos {
 				local[k] = pos[k] - lo
 			}
-			c := Params.CutAt(s.Slice(lo, hi), segment.Comb{Pos: local}, nil)
+			c := params.CutAt(s.Slice(lo, hi), segment.Comb{Pos: local}, nil)
 			spans[g] = [2]int{min(spans[g][0], lo+c.Starts[0]), max(spans[g][1], lo+c.Starts[len(pos)])}
 		}
 		if g > 0 {
@@ -54,10 +54,10 @@ func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) 
 	}
 	passes := w.splitBetween(seg.kernels, spans)
 	for g := range passes {
-		passes[g].Evidence, passes[g].Conf = kind, Params.ConfidenceStructure
+		passes[g].Evidence, passes[g].Conf = kind, params.ConfidenceStructure
 		passes[g].Cut = cutOf(s, comb, groups, g, per)
 	}
-	return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: Params.ConfidenceStructure,
+	return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: params.ConfidenceStructure,
 		Detail: fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(seg.kernels, comb[0]), len(groups))}
 }
 
@@ -68,7 +68,7 @@ func cutOf(s *Sequence, comb []int, groups [][2]int, g, per int) Partial {
 	}
 	switch {
 	case len(groups) == 1:
-		ends := Params.MissingEnds(s, Params.CutAt(s, segment.Comb{Pos: comb}, nil))
+		ends := params.MissingEnds(s, params.CutAt(s, segment.Comb{Pos: comb}, nil))
 		if slices.Contains(s.Role[:comb[0]], roleEmbed) || ends.End && !ends.Start {
 			return CutAtEnd
 		}
@@ -92,10 +92,10 @@ func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int,
 			return pos, model.Layers * model.Blocks, "anchor"
 		}
 	}
-	guesses := Params.Guesses(s, true)
+	guesses := params.Guesses(s, true)
 	if len(guesses) == 0 {
 		if model.Layers >= 2 {
-			if comb, ok := Params.GivenComb(s, model.Layers); ok {
+			if comb, ok := params.GivenComb(s, model.Layers); ok {
 				return comb.Pos, model.Layers, "structure"
 			}
 		}
