@@ -206,10 +206,10 @@ func Fill(s string, width int) []string {
 	for i, w := range words {
 		k := utf8.RuneCountInString(w)
 		need := k
-		if i+1 < len(words) && isUnit(words[i+1]) {
+		if i+1 < len(words) && withUnit(w, words[i+1]) {
 			need += 1 + utf8.RuneCountInString(words[i+1])
 		}
-		if n > 0 && width > 0 && n+1+need > width && !isUnit(w) {
+		if n > 0 && width > 0 && n+1+need > width && !withUnit(words[i-1], w) {
 			out = append(out, line)
 			line, n = "", 0
 		}
@@ -221,9 +221,12 @@ func Fill(s string, width int) []string {
 	return append(out, line)
 }
 
-// isUnit reports whether a word is the unit of the number before it, maybe with a sign behind.
-func isUnit(word string) bool {
-	switch strings.TrimRight(word, ".,:;)") {
+// withUnit reports whether a word is a number and the next one its unit, maybe with a sign behind.
+func withUnit(word, next string) bool {
+	if c := word[len(word)-1]; c < '0' || c > '9' {
+		return false
+	}
+	switch strings.TrimRight(next, ".,:;)") {
 	case "%", "ms", "µs", "s", "×":
 		return true
 	}

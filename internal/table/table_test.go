@@ -236,6 +236,8 @@ func TestFill(t *testing.T) {
 		"one two threefourfive six": {"one two", "threefourfive", "six"},
 		"took 12 ms, more":          {"took", "12 ms,", "more"}, // "took 12" alone would fit
 		"took 12 mm, more":          {"took 12", "mm, more"},
+		"Floor ms":                  {"Floor ms"},
+		"Floors ms":                 {"Floors", "ms"}, // no number
 	} {
 		if diff := cmp.Diff(want, table.Fill(text, 8)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
