@@ -97,6 +97,7 @@ type modelLines struct {
 	names   map[trace.NameID]modelFrame
 	frames  map[int32]frameSays // by index in the lane of frames
 	modules map[int32]string    // paths by their innermost frame
+	path    []trace.Event       // room for says
 }
 
 // modelFrame is what the name of a frame says.
@@ -142,7 +143,7 @@ func (l *modelLines) of(launch trace.Event) launchLine {
 
 // says goes out to the next frame that is known, and comes back noting what each says.
 func (l *modelLines) says(e trace.Event) frameSays {
-	var path []trace.Event
+	path := l.path[:0]
 	known := saysNothing
 	for f := range e.Enclosing() {
 		if s, ok := l.frames[int32(f.Index())]; ok {
@@ -164,6 +165,7 @@ func (l *modelLines) says(e trace.Event) frameSays {
 		}
 		l.frames[index] = known
 	}
+	l.path = path
 	return known
 }
 

@@ -79,6 +79,9 @@ type exposureSums struct {
 	kernel             func(trace.Event) int32 // pool.names, −1 none
 	label              func(trace.Event) string
 	byKernel           map[int32]*exchange
+	// What runs alone in the layers of the device at hand.
+	compute   map[layerKey]int64
+	exchanged map[exchangeKey]int64
 }
 
 // exchange is what is known of one kernel that exchanges data between GPUs.
@@ -101,80 +104,45 @@ func (x *exposureSums) of(category string, f activity.Effort) *categorySums {
 	return c
 }
 
-// edge is a start or an end of a kernel.
-type edge struct {
-	t    int64
-	span int32
-	open bool
-}
-
-// layerKey is one layer of one pass.
-type layerKey struct{ pass, layer int }
-
-// layerSums is what runs alone in a layer.
-type layerSums struct {
-	category map[*categorySums]int64
-	exchange map[int32]int64 // of it, by kernel that exchanges
-}
+// layerKey is one layer of one pass, exchangeKey a kernel in it that exchanges.
+type (
+	layerKey    struct{ pass, layer int }
+	exchangeKey struct {
+		layerKey
+		kernel int32
+	}
+)
 
 // addDevice sweeps over the kernels of a device. Only slices of its timeline that
 // keep says yes to are counted.
 func (x *exposureSums) addDevice(d *layer.Device, keep func(layer.Slice) bool) {
-	n := d.NumKernels()
-	of := make([]*categorySums, n)
-	edges := make([]edge, 0, 2*n)
-	for i := range n {
-		k := d.Kernel(i)
+	s := activity.NewSweep(d, func(k layer.Kernel) *categorySums {
 		e := k.Event()
-		of[i] = x.of(string(k.Category()), activity.EffortOf(e.Kind(), k.Category()))
-		of[i].streams[activity.Queue{Device: e.Device(), Stream: e.Stream()}] = true
-		if e.End() > e.Start() {
-			edges = append(edges, edge{int64(e.Start()), int32(i), true}, edge{int64(e.End()), int32(i), false})
-		}
-	}
-	slices.SortFunc(edges, func(p, q edge) int { return cmp.Compare(p.t, q.t) })
-	active := map[*categorySums]int{}
-	layers := map[layerKey]*layerSums{}
-	next := 0
+		c := x.of(string(k.Category()), activity.EffortOf(e.Kind(), k.Category()))
+		c.streams[activity.Queue{Device: e.Device(), Stream: e.Stream()}] = true
+		return c
+	})
+	x.compute, x.exchanged = map[layerKey]int64{}, map[exchangeKey]int64{}
 	for slice := range d.Timeline() {
-		for next < len(edges) && edges[next].t <= int64(slice.Start) {
-			toggle(active, of, edges[next])
-			next++
-		}
+		next := s.To(slice.Start)
 		for at := slice.Start; at < slice.End; {
-			end := slice.End
-			if next < len(edges) {
-				end = min(end, trace.Time(edges[next].t))
-			}
+			end := min(slice.End, next)
 			if keep(slice) {
-				x.count(d, slice, at, end, active, layers)
+				x.count(d, slice, at, end, s.Active)
 			}
-			for next < len(edges) && edges[next].t <= int64(end) && end < slice.End {
-				toggle(active, of, edges[next])
-				next++
+			if at = end; at < slice.End {
+				next = s.To(at)
 			}
-			at = end
 		}
 	}
 	for _, c := range x.byCategory {
 		c.close()
 	}
-	x.bound(layers)
-}
-
-func toggle(active map[*categorySums]int, of []*categorySums, e edge) {
-	c := of[e.span]
-	if e.open {
-		active[c]++
-		return
-	}
-	if active[c]--; active[c] == 0 {
-		delete(active, c)
-	}
+	x.bound()
 }
 
 // count adds a stretch in which the same kernels run.
-func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.Time, active map[*categorySums]int, layers map[layerKey]*layerSums) {
+func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.Time, active map[*categorySums]int) {
 	ns := int64(to - from)
 	x.wall += ns
 	switch len(active) {
@@ -202,12 +170,11 @@ func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.
 		}
 		if at := k.Place(); at.Layer != layer.None {
 			key := layerKey{at.Pass, at.Layer}
-			if layers[key] == nil {
-				layers[key] = &layerSums{map[*categorySums]int64{}, map[int32]int64{}}
-			}
-			layers[key].category[c] += ns
-			if c.exchange {
-				layers[key].exchange[id] += ns
+			switch {
+			case c.compute:
+				x.compute[key] += ns
+			case c.exchange:
+				x.exchanged[exchangeKey{key, id}] += ns
 			}
 		}
 		if c.open.EndNS == from && c.open.EndNS > c.open.StartNS {
@@ -232,34 +199,40 @@ func (c *categorySums) close() {
 }
 
 // bound adds what compute of the same layer could hide at most: of each layer the smaller one of the exposed time and of the
-// compute, divided among the kernels that exchange by their time.
-func (x *exposureSums) bound(layers map[layerKey]*layerSums) {
-	for _, l := range layers {
-		var compute int64
-		for c, ns := range l.category {
-			if c.compute {
-				compute += ns
-			}
+// compute, divided among the kernels that exchange by their time; what rounding leaves goes to the last.
+func (x *exposureSums) bound() {
+	keys := slices.AppendSeq(make([]exchangeKey, 0, len(x.exchanged)), maps.Keys(x.exchanged))
+	slices.SortFunc(keys, func(p, q exchangeKey) int {
+		return cmp.Or(cmp.Compare(p.pass, q.pass), cmp.Compare(p.layer, q.layer), cmp.Compare(p.kernel, q.kernel))
+	})
+	for from, key := range keys {
+		if from > 0 && keys[from-1].layerKey == key.layerKey {
+			continue
 		}
-		for c, ns := range l.category {
+		var whole int64
+		n := from
+		for ; n < len(keys) && keys[n].layerKey == key.layerKey; n++ {
+			whole += x.exchanged[keys[n]]
+		}
+		bound := min(whole, x.compute[key.layerKey])
+		for _, c := range x.byCategory {
 			if c.exchange {
-				c.bound += min(ns, compute)
-				divide(min(ns, compute), ns, l.exchange, x.byKernel)
+				c.bound += bound
 			}
 		}
+		x.divide(bound, whole, keys[from:n])
 	}
 }
 
-// divide adds to each kernel its part of a bound, by its part of the whole; what rounding leaves goes to the last.
-func divide(bound, whole int64, parts map[int32]int64, to map[int32]*exchange) {
-	ids := slices.Sorted(maps.Keys(parts))
+// divide gives each kernel its part of a layer's bound.
+func (x *exposureSums) divide(bound, whole int64, keys []exchangeKey) {
 	left := bound
-	for n, id := range ids {
-		part := int64(float64(bound) * float64(parts[id]) / float64(whole))
-		if part = min(part, left); n == len(ids)-1 {
+	for n, k := range keys {
+		part := min(int64(float64(bound)*float64(x.exchanged[k])/float64(whole)), left)
+		if n == len(keys)-1 {
 			part = left
 		}
-		to[id].bound += part
+		x.byKernel[k.kernel].bound += part
 		left -= part
 	}
 }

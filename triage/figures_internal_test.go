@@ -2,6 +2,7 @@ package triage
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -171,13 +172,15 @@ func TestBoundsAreDivided(t *testing.T) {
 		{9, 9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
 		{10, 9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:4"},
 	} {
-		to := map[int32]*exchange{}
-		for id := range c.parts {
-			to[id] = &exchange{}
+		sums := exposureSums{byKernel: map[int32]*exchange{}, exchanged: map[exchangeKey]int64{}}
+		var keys []exchangeKey
+		for _, id := range slices.Sorted(maps.Keys(c.parts)) {
+			keys = append(keys, exchangeKey{kernel: id})
+			sums.byKernel[id], sums.exchanged[keys[len(keys)-1]] = &exchange{}, c.parts[id]
 		}
-		divide(c.bound, c.whole, c.parts, to)
+		sums.divide(c.bound, c.whole, keys)
 		var got []string
-		for id, x := range to {
+		for id, x := range sums.byKernel {
 			got = append(got, fmt.Sprint(id, ":", x.bound))
 		}
 		slices.Sort(got)

@@ -104,12 +104,13 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	}
 	serverSteps, _ := s.steps()
 	var splits []*chain.Match
+	var spare []chain.Occurrence // of a chain that came to nothing
 	for i := range a.registry.Patterns {
 		p := &a.registry.Patterns[i]
 		if len(p.Chain) == 0 || !a.applies(p) {
 			continue
 		}
-		m := &chain.Match{Pattern: p}
+		m := &chain.Match{Pattern: p, At: spare[:0]}
 		c := chain.Compile(a.registry, p)
 		if !c.Possible(all) {
 			continue
@@ -117,12 +118,13 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 		for _, q := range seqs.List {
 			c.Find(a.pool, q, m)
 		}
+		spare = m.At
 		if !m.Enough(serverSteps, seqs.Blocks) {
 			continue
 		}
 		m.Measure(a.registry)
 		if s.share(m.NS) >= max(p.MinSharePct, a.MinSharePct) {
-			splits = append(splits, m)
+			splits, spare = append(splits, m), nil
 		}
 	}
 	where := s.place()

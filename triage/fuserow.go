@@ -18,7 +18,7 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 	var members, example []chain.Ref
 	for n, o := range m.At {
 		from := len(members)
-		for _, i := range o.Members {
+		for _, i := range o.Members() {
 			members = append(members, chain.Ref{Part: o.Trace.Part, Act: i})
 		}
 		if n == len(m.At)/2 {

@@ -439,7 +439,7 @@ func (s *stageWork) busy() busyTime {
 			byDevice[d] = append(byDevice[d], interval.Span{Start: a.Start, End: a.End})
 		}
 		for _, d := range order {
-			out.add(interval.Union(byDevice[d]))
+			out.add(interval.UnionInPlace(byDevice[d]))
 		}
 	}
 	out.devices = len(devices)

@@ -148,7 +148,7 @@ func (a *analysis) hiddenSize() (n int) {
 
 // firstPlace is where an occurrence begins.
 func (a *analysis) firstPlace(o chain.Occurrence) *FirstPlace {
-	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.Trace.Acts[o.Members[0]].Start)}
+	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.Trace.Acts[o.Members()[0]].Start)}
 	if k := o.Kernel(); k.Valid() {
 		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
 		if out.Pass != layer.None && k.Device().Passes[out.Pass].FromEnd {

@@ -30,14 +30,22 @@ const (
 	maxLaunchGap = 5000 // ns
 )
 
-// Occurrence is one place where a chain was found.
+// Occurrence is one place where a chain was found. There may be hundreds of
+// thousands of them, so that it is small.
 type Occurrence struct {
-	Trace   *activity.Trace // that it is in
-	Members []int32         // activities that do a step
-	fillers []int32         // fillers between them
-	through []int32         // kernels that the chain reaches through; never part of it
-	gain    int64           // ns
+	Trace *activity.Trace // that it is in
+	gain  int64           // ns
+	// acts are the activities that do a step, the fillers between them, and the
+	// kernels that the chain reaches through, which are never part of it.
+	acts             []int32
+	members, fillers int32
 }
+
+// Members are the activities that do a step.
+func (o *Occurrence) Members() []int32 { return o.acts[:o.members] }
+
+// found is an occurrence while it is looked for.
+type found struct{ members, fillers, through []int32 }
 
 // Match is a pattern found by the chain rule.
 type Match struct {
@@ -50,17 +58,14 @@ type Match struct {
 	room []int32 // what is left of the memory that keep hands out
 }
 
-// keep returns a copy of list. A chain may occur hundreds of thousands of times.
-func (m *Match) keep(list []int32) []int32 {
+// keep returns what was found in one list.
+func (m *Match) keep(f *found) []int32 {
 	const chunk = 4096
-	if len(list) > chunk {
-		return slices.Clone(list)
+	n := len(f.members) + len(f.fillers) + len(f.through)
+	if n > len(m.room) {
+		m.room = make([]int32, max(n, min(chunk, max(16*len(m.At), 64))))
 	}
-	if len(list) > len(m.room) {
-		m.room = make([]int32, min(chunk, max(len(list), 16*len(m.At), 64)))
-	}
-	n := copy(m.room, list)
-	kept := m.room[:n:n]
+	kept := append(append(append(m.room[:0:n], f.members...), f.fillers...), f.through...)
 	m.room = m.room[n:]
 	return kept
 }
@@ -79,7 +84,7 @@ func (r Ref) compare(o Ref) int {
 func (m *Match) members() []Ref {
 	var out []Ref
 	for _, o := range m.At {
-		for _, i := range o.Members {
+		for _, i := range o.Members() {
 			out = append(out, Ref{o.Trace.Part, i})
 		}
 	}
@@ -202,34 +207,34 @@ func (st *compiledStep) takes(p *activity.Pool, q sequence, k Kernel) bool {
 
 // Find adds the chain's occurrences on one stream.
 func (c *Compiled) Find(p *activity.Pool, q sequence, m *Match) {
-	var o Occurrence
+	var f found
 	for i := 0; i < len(q.Kernels); {
-		end, ok := c.match(p, q, i, &o)
+		end, ok := c.match(p, q, i, &f)
 		if !ok {
 			i++
 			continue
 		}
-		m.At = append(m.At, Occurrence{Trace: q.Trace, Members: m.keep(o.Members), fillers: m.keep(o.fillers), through: m.keep(o.through)})
+		m.At = append(m.At, Occurrence{Trace: q.Trace, acts: m.keep(&f), members: int32(len(f.members)), fillers: int32(len(f.fillers))})
 		i = end
 	}
 }
 
-// match tries the chain at position i, writes what it found to o and returns the
+// match tries the chain at position i, writes what it found to f and returns the
 // position after it.
-func (c *Compiled) match(p *activity.Pool, q sequence, i int, o *Occurrence) (int, bool) {
-	o.Members, o.fillers, o.through = o.Members[:0], o.fillers[:0], o.through[:0]
+func (c *Compiled) match(p *activity.Pool, q sequence, i int, f *found) (int, bool) {
+	f.members, f.fillers, f.through = f.members[:0], f.fillers[:0], f.through[:0]
 	pos := i
 	for n := range c.steps {
 		st := &c.steps[n]
 		taken := 0
 		for taken < st.max {
-			at, fillers, through := c.seek(p, q, st, pos, len(o.Members) > 0)
+			at, fillers, through := c.seek(p, q, st, pos, len(f.members) > 0)
 			if at < 0 {
 				break
 			}
-			o.fillers = append(o.fillers, fillers...)
-			o.through = append(o.through, through...)
-			o.Members = append(o.Members, q.Kernels[at].Act)
+			f.fillers = append(f.fillers, fillers...)
+			f.through = append(f.through, through...)
+			f.members = append(f.members, q.Kernels[at].Act)
 			pos = at + 1
 			taken++
 		}
@@ -286,12 +291,12 @@ func (m *Match) Measure(reg *fusion.Registry) {
 	for i := range m.At {
 		o := &m.At[i]
 		longest, sum, fill := int64(0), int64(0), int64(0)
-		for _, i := range o.Members {
+		for _, i := range o.Members() {
 			d := o.Trace.Acts[i].End - o.Trace.Acts[i].Start
 			sum += d
 			longest = max(longest, d)
 		}
-		for _, i := range o.fillers {
+		for _, i := range o.acts[o.members:][:o.fillers] {
 			fill += o.Trace.Acts[i].End - o.Trace.Acts[i].Start
 		}
 		m.NS += sum
@@ -308,11 +313,12 @@ func (m *Match) Measure(reg *fusion.Registry) {
 func (o *Occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) {
 	// Steps that may take several kernels come first in such chains, so the
 	// positions are counted from the end.
+	members := o.Members()
 	for n := range chain {
 		st := chain[len(chain)-1-n]
-		at := len(o.Members) - 1 - n
+		at := len(members) - 1 - n
 		if at >= 0 && slices.ContainsFunc(st.Any, func(s string) bool { return slices.Contains(gain, s) }) {
-			ns += o.Trace.Acts[o.Members[at]].End - o.Trace.Acts[o.Members[at]].Start
+			ns += o.Trace.Acts[members[at]].End - o.Trace.Acts[members[at]].Start
 		}
 	}
 	return ns
@@ -320,8 +326,7 @@ func (o *Occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) 
 
 // gaps sums the launch gaps between neighbouring kernels of an occurrence.
 func (o *Occurrence) gaps() (ns int64) {
-	all := slices.Concat(o.Members, o.fillers, o.through)
-	slices.Sort(all)
+	all := slices.Sorted(slices.Values(o.acts))
 	for n := 1; n < len(all); n++ {
 		if g := o.Trace.Acts[all[n]].Start - o.Trace.Acts[all[n-1]].End; g > 0 {
 			ns += min(g, maxLaunchGap)
@@ -346,7 +351,7 @@ func (m *Match) GainUpTo(tokens int64) (ns int64) {
 
 // Kernel is the first kernel of an occurrence.
 func (o *Occurrence) Kernel() layer.Kernel {
-	return o.Trace.Analysis.Of(o.Trace.Event(&o.Trace.Acts[o.Members[0]]).ID())
+	return o.Trace.Analysis.Of(o.Trace.Event(&o.Trace.Acts[o.acts[0]]).ID())
 }
 
 // pass is the pass of an occurrence, nil outside of passes.
