@@ -41,14 +41,20 @@ func toyServer() *httptest.Server {
 	}))
 }
 
-// A server is taken from its address to a complete trace per stage.
-func ExampleRun() {
-	server := toyServer()
-	defer server.Close()
+// runs is a new folder for traces.
+func runs() string {
 	dir, err := os.MkdirTemp("", "runs-")
 	if err != nil {
 		log.Fatal(err)
 	}
+	return dir
+}
+
+// A server is taken from its address to a complete trace per stage.
+func ExampleRun() {
+	server := toyServer()
+	defer server.Close()
+	dir := runs()
 	defer os.RemoveAll(dir)
 
 	res, err := capture.Run(context.Background(), capture.Options{
@@ -102,10 +108,7 @@ func ExampleStop() {
 func ExampleCollect() {
 	server := toyServer()
 	defer server.Close()
-	dir, err := os.MkdirTemp("", "runs-")
-	if err != nil {
-		log.Fatal(err)
-	}
+	dir := runs()
 	defer os.RemoveAll(dir)
 
 	ctx, interrupt := context.WithCancel(context.Background())
@@ -118,7 +121,7 @@ func ExampleCollect() {
 		answer.ServeHTTP(w, r)
 	})
 	poll := capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond}
-	_, err = capture.Run(ctx, capture.Options{URL: server.URL, OutputDir: dir, Workload: capture.WorkloadDecode, ArmDelay: -1, Poll: poll})
+	_, err := capture.Run(ctx, capture.Options{URL: server.URL, OutputDir: dir, Workload: capture.WorkloadDecode, ArmDelay: -1, Poll: poll})
 	fmt.Println(errors.Is(err, context.Canceled))
 
 	res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Poll: poll})

@@ -5,28 +5,29 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
 )
 
 // sixSteps are six decode steps of 1 ms (the last of 1.2 ms), each of 100 µs of Python, a kernel of 200 µs, 90 µs of Python, a
 // kernel of 200 µs, and 100 µs of a synchronising call, in µs from its start: kernels at 100–300 and 400–600.
 func sixSteps() *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(6) {
 		at, more := 1000*i, int64(0)
 		if i == 5 {
 			more = 200
 		}
-		tl.add(trace.KindAnnotation, "step[DECODE bs=8]", 0, 0, at, at+900+more)
-		tl.add(trace.KindFrame, "server.py(7): schedule", 0, 0, at, at+90+more)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, at+90+more, at+95+more)
-		tl.add(trace.KindKernel, "gemm", 0, int(2*i)+1, at+100+more, at+300+more)
-		tl.add(trace.KindFrame, "model.py(9): forward", 0, 0, at+300+more, at+390+more)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+2, at+390+more, at+396+more)
-		tl.add(trace.KindKernel, "flash_fwd", 0, int(2*i)+2, at+400+more, at+600+more)
-		tl.add(trace.KindRuntime, "cudaStreamSynchronize", 0, 0, at+600+more, at+700+more)
+		tl.Event(trace.KindAnnotation, "step[DECODE bs=8]", 0, 0, at, at+900+more)
+		tl.Event(trace.KindFrame, "server.py(7): schedule", 0, 0, at, at+90+more)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, at+90+more, at+95+more)
+		tl.Event(trace.KindKernel, "gemm", 0, int(2*i)+1, at+100+more, at+300+more)
+		tl.Event(trace.KindFrame, "model.py(9): forward", 0, 0, at+300+more, at+390+more)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+2, at+390+more, at+396+more)
+		tl.Event(trace.KindKernel, "flash_fwd", 0, int(2*i)+2, at+400+more, at+600+more)
+		tl.Event(trace.KindRuntime, "cudaStreamSynchronize", 0, 0, at+600+more, at+700+more)
 	}
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 // TestSixStepsByHand: from the first kernel's start to the last one's end are 5.7 ms, 2.4 of them busy. Each line can be added up

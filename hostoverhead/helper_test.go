@@ -66,18 +66,6 @@ func doubt(v *hostoverhead.Verdict, code string) *hostoverhead.Doubt {
 	return nil
 }
 
-// timeline builds a trace of kernels, launches and ranges by hand; times in µs.
-type timeline struct{ b *trace.Builder }
-
-func newTimeline() timeline { return timeline{trace.NewBuilder()} }
-
-func (t timeline) add(kind trace.Kind, name string, device trace.DeviceID, corr int, start, end int64) {
-	t.b.Add(trace.EventData{
-		Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Device: device, Stream: 7,
-		Process: trace.ProcessRef{ID: 1 + trace.ProcessID(device), Scope: string(rune('a' + device))}, Thread: 1, Correlation: trace.CorrelationID(corr),
-	})
-}
-
 // generated writes a trace and reads it.
 func generated(tb testing.TB, cfg gen.Config) *trace.Trace {
 	tb.Helper()

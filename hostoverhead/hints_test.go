@@ -6,13 +6,14 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
 )
 
 // step is what a made-up step launches: 'g' a graph of three kernels, 'a' attention, 'c' a kernel of a custom operator,
 // 'o' a kernel on another stream beside the next replay, 'e' any other kernel.
 func stepsOf(n int, annotation, launches string) *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	at, corr := int64(0), 0
 	for range n {
 		start := at
@@ -26,18 +27,18 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 			case 'o':
 				stream = 9
 			case 'c':
-				tl.add(trace.KindOp, "mylib::thing", 0, 0, at, at+4)
+				tl.Event(trace.KindOp, "mylib::thing", 0, 0, at, at+4)
 			case 'g':
 				call = "cudaGraphLaunch"
 				for k := range int64(3) {
-					tl.b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 1000 * (gpu + 20*k), Duration: 20_000, Stream: 7, GraphNode: uint64(k + 1),
+					tl.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 1000 * (gpu + 20*k), Duration: 20_000, Stream: 7, GraphNode: uint64(k + 1),
 						Correlation: trace.CorrelationID(corr), Process: trace.ProcessRef{ID: 1, Scope: "a"}})
 				}
 				gpu += 60
 			}
-			tl.add(trace.KindRuntime, call, 0, corr, at+1, at+3)
+			tl.Event(trace.KindRuntime, call, 0, corr, at+1, at+3)
 			if l != 'g' {
-				tl.b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 1000 * gpu, Duration: 1000 * dur, Stream: stream,
+				tl.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 1000 * gpu, Duration: 1000 * dur, Stream: stream,
 					Correlation: trace.CorrelationID(corr), Process: trace.ProcessRef{ID: 1, Scope: "a"}})
 				if l != 'o' {
 					gpu += dur
@@ -46,9 +47,9 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 			at += 5
 		}
 		at = max(at, gpu) + 10
-		tl.add(trace.KindAnnotation, annotation, 0, 0, start, at-1)
+		tl.Event(trace.KindAnnotation, annotation, 0, 0, start, at-1)
 	}
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 // TestHintsFollowTheOrderOfLaunches: what splits a graph lies between two graph launches of the host in one step; kernels
@@ -102,12 +103,12 @@ func TestCollectiveNamesThatAreNoWaits(t *testing.T) {
 // TestHiddenLaunchesAreNoAdvice: launch calls behind GPU work, and calls that are blocked behind a copy, cross the
 // published M2; advice on launches rests on what is exposed.
 func TestHiddenLaunchesAreNoAdvice(t *testing.T) {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(200) { // a call of 43 µs every 100 µs, all behind kernels without a gap
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+43)
-		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, 1000+i*100, 1100+i*100)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+43)
+		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, 1000+i*100, 1100+i*100)
 	}
-	v := judged(t, tl.b.Finish())
+	v := judged(t, tl.Finish())
 	if v.Published.Launch.Value < 0.3 || v.Verdict != hostoverhead.No {
 		t.Errorf("published M2 %s, verdict %s; want over 0.3 and NO", v.Published.Launch, v.Verdict)
 	}
@@ -125,13 +126,13 @@ func TestDisagreementIsExplained(t *testing.T) {
 		tr         func() *trace.Trace
 	}{
 		{"published YES", "The published metrics say YES because", func() *trace.Trace {
-			tl := newTimeline()
+			tl := hosttest.NewTimeline()
 			for i := range int64(100) { // idle for copies
-				tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+5)
-				tl.add(trace.KindKernel, "gemm", 0, int(i)+1, 1000+i*100, 1040+i*100)
-				tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 1040+i*100, 1100+i*100)
+				tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+5)
+				tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, 1000+i*100, 1040+i*100)
+				tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 1040+i*100, 1100+i*100)
 			}
-			return tl.b.Finish()
+			return tl.Finish()
 		}},
 		{"published NO", "The published metrics say NO because", func() *trace.Trace { return eager(200, 80, 100, 10) }},
 		{"the same", "", func() *trace.Trace { return eager(200, 30, 100, 20) }},
@@ -146,14 +147,14 @@ func TestDisagreementIsExplained(t *testing.T) {
 // TestConfidenceOfThinEvidence: one eager step with stacks is no high confidence, and processes that share a device number
 // are told with the figures of each.
 func TestConfidenceOfThinEvidence(t *testing.T) {
-	tl := newTimeline()
-	tl.add(trace.KindAnnotation, "step[EXTEND bs=1 toks=99]", 0, 0, 0, 20_000)
+	tl := hosttest.NewTimeline()
+	tl.Event(trace.KindAnnotation, "step[EXTEND bs=1 toks=99]", 0, 0, 0, 20_000)
 	for i := range int64(200) {
-		tl.add(trace.KindFrame, "server.py(1): schedule", 0, 0, i*100, i*100+50)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100+50, i*100+55)
-		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, i*100+58, i*100+90)
+		tl.Event(trace.KindFrame, "server.py(1): schedule", 0, 0, i*100, i*100+50)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100+50, i*100+55)
+		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, i*100+58, i*100+90)
 	}
-	v := judged(t, tl.b.Finish())
+	v := judged(t, tl.Finish())
 	if v.Confidence == hostoverhead.ConfidenceHigh || doubt(v, "few-steps") == nil || doubt(v, "python-tracing") == nil {
 		t.Errorf("one eager step with stacks: %s, doubts %v", v.Confidence, v.Doubts)
 	}

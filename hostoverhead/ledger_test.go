@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -49,13 +50,13 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 // TestKernelOnItsWay: a kernel that is launched in a gap costs the host its way, but not what it waits for besides.
 func TestKernelOnItsWay(t *testing.T) {
 	for way, want := range map[int64]hostoverhead.Cause{49: hostoverhead.CauseLaunch, 51: hostoverhead.CauseDependency} {
-		tl := newTimeline()
+		tl := hosttest.NewTimeline()
 		for i := range int64(200) {
 			at := i * 200
-			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
-			tl.add(trace.KindKernel, "gemm", 0, int(i)+1, at+5+way, at+195)
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
+			tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at+5+way, at+195)
 		}
-		got := causesOf(judged(t, tl.b.Finish()))
+		got := causesOf(judged(t, tl.Finish()))
 		if got[want] < 199*way {
 			t.Errorf("a way of %d µs: %v, want at least %d µs of %s", way, got, 199*way, want)
 		}

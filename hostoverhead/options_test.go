@@ -27,14 +27,14 @@ func TestTopGapsAreAsManyAsAsked(t *testing.T) {
 
 // TestOwnStepPatterns recognises the steps of a server that nobody knows.
 func TestOwnStepPatterns(t *testing.T) {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range 60 {
 		at := int64(i) * 1000
-		tl.add(trace.KindRange, "my_server.tick(decode)", 0, 0, at, at+900)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
-		tl.add(trace.KindKernel, "gemm", 0, i+1, at+10, at+500)
+		tl.Event(trace.KindRange, "my_server.tick(decode)", 0, 0, at, at+900)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
+		tl.Event(trace.KindKernel, "gemm", 0, i+1, at+10, at+500)
 	}
-	tr := tl.b.Finish()
+	tr := tl.Finish()
 	if v := judged(t, tr); stage(v, layer.StageDecode) != nil {
 		t.Errorf("decode steps without the pattern: %+v", decider(v).Stages)
 	}

@@ -27,24 +27,24 @@ type boundary struct {
 // eager builds steps whose kernels the host launches one by one: kernels of busy µs every period µs, with a call of some
 // length right before each.
 func eager(n int, busy, period, call int64) *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(n) {
 		at := i * period
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at-call-2, at-2)
-		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, at, at+busy)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at-call-2, at-2)
+		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at, at+busy)
 	}
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 // oneGap is two kernels with one gap of which the thread spends all in one thing.
 func oneGap(kind trace.Kind, name string, us int64) *trace.Trace {
-	tl := newTimeline()
-	tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-	tl.add(trace.KindKernel, "a", 0, 1, 10, 100)
-	tl.add(kind, name, 0, 0, 100, 100+us)
-	tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 100+us, 104+us)
-	tl.add(trace.KindKernel, "b", 0, 2, 105+us, 200+us)
-	return tl.b.Finish()
+	tl := hosttest.NewTimeline()
+	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
+	tl.Event(kind, name, 0, 0, 100, 100+us)
+	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 100+us, 104+us)
+	tl.Event(trace.KindKernel, "b", 0, 2, 105+us, 200+us)
+	return tl.Finish()
 }
 
 func verdictOf(v *hostoverhead.Verdict) string { return string(v.Verdict) }
@@ -59,19 +59,19 @@ func hasCause(c hostoverhead.Cause) func(*hostoverhead.Verdict) string {
 
 // decodeSteps are annotated decode steps that wait for the host, between prefills that do not.
 func decodeSteps(decode int) *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	at := int64(0)
 	for i := range 24 {
 		name, busy := "step[EXTEND bs=1 toks=99]", int64(990)
 		if i < decode {
 			name, busy = "step[DECODE bs=8]", 200
 		}
-		tl.add(trace.KindAnnotation, name, 0, 0, at, at+1000)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+5)
-		tl.add(trace.KindKernel, "gemm", 0, i+1, at+8, at+8+busy)
+		tl.Event(trace.KindAnnotation, name, 0, 0, at, at+1000)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+5)
+		tl.Event(trace.KindKernel, "gemm", 0, i+1, at+8, at+8+busy)
 		at += 1000
 	}
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 func bigger[T any](p *T, high bool, lo, hi T) {
@@ -89,12 +89,12 @@ func boundaries() map[string]boundary {
 		"MinShare":       {func(p *P, h bool) { bigger(&p.MinShare, h, 0.19, 0.21) }, func() *trace.Trace { return eager(200, 80, 100, 10) }, verdictOf, "YES", "NO"},
 		"MinStagePasses": {func(p *P, h bool) { bigger(&p.MinStagePasses, h, 2, 3) }, func() *trace.Trace { return decodeSteps(2) }, verdictOf, "YES", "NO"},
 		"QueuedLimit": {func(p *P, h bool) { bigger(&p.QueuedLimit, h, 39*us, 41*us) }, func() *trace.Trace {
-			tl := newTimeline()
+			tl := hosttest.NewTimeline()
 			for i := range int64(2) {
-				tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i, i+1)
-				tl.add(trace.KindKernel, "gemm", 0, int(i)+1, 10+140*i, 110+140*i)
+				tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i, i+1)
+				tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, 10+140*i, 110+140*i)
 			}
-			return tl.b.Finish()
+			return tl.Finish()
 		}, hasCause(hostoverhead.CauseDispatch), "false", "true"},
 		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 29*us, 31*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
 		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 299*us, 301*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
@@ -109,11 +109,11 @@ func boundaries() map[string]boundary {
 		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 500) }, doubted("one-long-gap"), "true", "false"},
 		"OrphanShare": {func(p *P, h bool) { bigger(&p.OrphanShare, h, 0.24, 0.26) }, func() *trace.Trace { return orphans(25) }, doubted("launches-missing"), "true", "false"},
 		"CommunicationShare": {func(p *P, h bool) { bigger(&p.CommunicationShare, h, 0.49, 0.51) }, func() *trace.Trace {
-			tl := newTimeline()
+			tl := hosttest.NewTimeline()
 			for i := range int64(100) {
-				tl.add(trace.KindKernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0, 0, i*100, i*100+100)
+				tl.Event(trace.KindKernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0, 0, i*100, i*100+100)
 			}
-			return tl.b.Finish()
+			return tl.Finish()
 		}, doubted("busy-with-communication"), "true", "false"},
 		"UnnamedShare": {func(p *P, h bool) { bigger(&p.UnnamedShare, h, 0.80, 0.95) }, func() *trace.Trace { return eager(200, 40, 100, 4) }, doubted("host-work-unnamed"), "true", "false"},
 		"TracingCost": {func(p *P, h bool) { bigger(&p.TracingCost, h, 1.5, 20) }, func() *trace.Trace { return framed() },
@@ -123,14 +123,14 @@ func boundaries() map[string]boundary {
 				return fmt.Sprint(strings.Contains(fmt.Sprint(v.Next), "launch calls that nothing hides"))
 			}, "true", "false"},
 		"MinKernelShare": {func(p *P, h bool) { bigger(&p.MinKernelShare, h, 0.09, 0.11) }, func() *trace.Trace {
-			tl := newTimeline()
+			tl := hosttest.NewTimeline()
 			for i := range int64(100) {
-				tl.add(trace.KindKernel, "gemm", 0, 0, i*100, i*100+100)
+				tl.Event(trace.KindKernel, "gemm", 0, 0, i*100, i*100+100)
 			}
 			for i := range int64(10) {
-				tl.add(trace.KindKernel, "gemm", 1, 0, i*1000, i*1000+10)
+				tl.Event(trace.KindKernel, "gemm", 1, 0, i*1000, i*1000+10)
 			}
-			return tl.b.Finish()
+			return tl.Finish()
 		}, func(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Ranks[1].Ignored) }, "false", "true"},
 		"SplitRun": {func(p *P, h bool) { bigger(&p.SplitRun, h, 2, 3) }, func() *trace.Trace { return betweenGraphs(3) },
 			func(v *hostoverhead.Verdict) string { return fmt.Sprint(len(decider(v).Coverage.Hints)) }, "0", "1"},
@@ -144,42 +144,42 @@ func straggler(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Stragglers.
 
 // orphans has 100 kernels, some without a launch.
 func orphans(n int) *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(100) {
 		if int(i) >= n {
-			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-10, i*100-4)
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-10, i*100-4)
 		}
-		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
+		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
 	}
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 // framed waits for Python frames.
 func framed() *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(200) {
-		tl.add(trace.KindFrame, "server.py(1): schedule", 0, 0, i*100-20, i*100-8)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-8, i*100-3)
-		tl.add(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
+		tl.Event(trace.KindFrame, "server.py(1): schedule", 0, 0, i*100-20, i*100-8)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-8, i*100-3)
+		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
 	}
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 // betweenGraphs launches some kernels between two replays, of which no steps tell.
 func betweenGraphs(n int) *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	replay := func(corr int, at int64) {
-		tl.add(trace.KindRuntime, "cudaGraphLaunch", 0, corr, at, at+5)
-		tl.add(trace.KindGraph, "CUDA graph 1", 0, corr, at+10, at+60)
+		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, at, at+5)
+		tl.Event(trace.KindGraph, "CUDA graph 1", 0, corr, at+10, at+60)
 	}
 	replay(1, 0)
 	for i := range n {
 		at := 70 + 10*int64(i)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 10+i, at, at+1)
-		tl.add(trace.KindKernel, "attention", 0, 10+i, at+2, at+8)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 10+i, at, at+1)
+		tl.Event(trace.KindKernel, "attention", 0, 10+i, at+2, at+8)
 	}
 	replay(2, 200)
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 // TestEveryNumberDecides: each number of Params has a case in which what is decided is another thing on its other side.

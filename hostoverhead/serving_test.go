@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
 )
 
 // decodes builds 40 decode steps of vLLM that replay a graph, or launch their kernels one by one.
 func decodes(graph bool, kernel string) *trace.Trace {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(40) {
 		at := i * 1000
-		tl.add(trace.KindAnnotation, "execute_context_0(0)_generation_8(8)", 0, 0, at, at+990)
+		tl.Event(trace.KindAnnotation, "execute_context_0(0)_generation_8(8)", 0, 0, at, at+990)
 		for k := range int64(8) {
 			corr, start := int(100*i+k+1), at+10*k
 			e := trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprint(kernel, k), Start: 1000 * (at + 100 + 100*k), Duration: 100_000, Stream: 7,
@@ -25,14 +26,14 @@ func decodes(graph bool, kernel string) *trace.Trace {
 			e.Correlation = trace.CorrelationID(corr)
 			switch {
 			case graph && k == 0:
-				tl.add(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
+				tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
 			case !graph:
-				tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, corr, start, start+5)
+				tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, corr, start, start+5)
 			}
-			tl.b.Add(e)
+			tl.Add(e)
 		}
 	}
-	return tl.b.Finish()
+	return tl.Finish()
 }
 
 // TestWindowThatDoesNotShowTheServer: what the arguments, or without them the framework's defaults, promise about graphs

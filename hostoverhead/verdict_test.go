@@ -20,24 +20,24 @@ import (
 // TestEveryPieceOfAGapHasItsCause lays out one gap by hand: the first kernel
 // ends at 100, the second starts at 3000.
 func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
-	tl := newTimeline()
-	tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-	tl.add(trace.KindKernel, "a", 0, 1, 10, 100)
-	tl.add(trace.KindRuntime, "cudaMalloc", 0, 0, 100, 150)
-	tl.add(trace.KindOverhead, "Buffer flush (Profiler)", 0, 0, 150, 200)
-	tl.add(trace.KindRange, "_update_requests", 0, 0, 200, 400)
-	tl.add(trace.KindRange, "broadcast_requests", 0, 0, 400, 500)
-	tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 500, 600)
+	tl := hosttest.NewTimeline()
+	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
+	tl.Event(trace.KindRuntime, "cudaMalloc", 0, 0, 100, 150)
+	tl.Event(trace.KindOverhead, "Buffer flush (Profiler)", 0, 0, 150, 200)
+	tl.Event(trace.KindRange, "_update_requests", 0, 0, 200, 400)
+	tl.Event(trace.KindRange, "broadcast_requests", 0, 0, 400, 500)
+	tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 500, 600)
 	// 600–800 and 810–2800: nothing recorded, within what a thread that makes calls may do by itself, and beyond.
-	tl.add(trace.KindRuntime, "cudaGetDevice", 0, 0, 800, 810)
-	tl.add(trace.KindRuntime, "cudaGraphLaunch", 0, 2, 2800, 2960)
-	tl.add(trace.KindKernel, "b", 0, 2, 3000, 3100)
-	tl.add(trace.KindKernel, "c", 0, 2, 3101, 3200)
+	tl.Event(trace.KindRuntime, "cudaGetDevice", 0, 0, 800, 810)
+	tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 2, 2800, 2960)
+	tl.Event(trace.KindKernel, "b", 0, 2, 3000, 3100)
+	tl.Event(trace.KindKernel, "c", 0, 2, 3101, 3200)
 	want := map[hostoverhead.Cause]int64{
 		hostoverhead.CauseAllocation: 50, hostoverhead.CauseProfiler: 50, "host-code": 400, "other-ranks": 100,
 		"transfer": 100, hostoverhead.CauseUnknown: 1990, hostoverhead.CauseLaunch: 10, hostoverhead.CauseGraphLaunch: 200, hostoverhead.CauseDispatch: 1,
 	}
-	got := causesOf(judged(t, tl.b.Finish()))
+	got := causesOf(judged(t, tl.Finish()))
 	for c, us := range want {
 		if got[c] != us {
 			t.Errorf("%s: %d µs, want %d", c, got[c], us)
@@ -61,14 +61,14 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 		{"cudaMemcpy", hostoverhead.CauseCopyCall, 300, 210, 410},
 		{"cudaDeviceSynchronize", hostoverhead.CauseSync, 500, 10, 610}, // began when the queue was empty: it emptied nothing
 	} {
-		tl := newTimeline()
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-		tl.add(trace.KindKernel, "a", 0, 1, 10, 500)
-		tl.add(trace.KindRuntime, c.call, 0, 0, c.begin, 510)
-		tl.add(trace.KindRange, "python", 0, 0, 510, 1110)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 1110, 1115)
-		tl.add(trace.KindKernel, "b", 0, 2, 1120, 1200)
-		got := causesOf(judged(t, tl.b.Finish()))
+		tl := hosttest.NewTimeline()
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+		tl.Event(trace.KindKernel, "a", 0, 1, 10, 500)
+		tl.Event(trace.KindRuntime, c.call, 0, 0, c.begin, 510)
+		tl.Event(trace.KindRange, "python", 0, 0, 510, 1110)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 1110, 1115)
+		tl.Event(trace.KindKernel, "b", 0, 2, 1120, 1200)
+		got := causesOf(judged(t, tl.Finish()))
 		if code := got["host-code"] + got[hostoverhead.CauseLaunch]; got[c.cause] != c.wait || code != c.code {
 			t.Errorf("%s from %d: %v, want %d µs on it and %d on host code", c.call, c.begin, got, c.wait, c.code)
 		}
@@ -78,13 +78,13 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 // TestIdleDeviceIsNotHiddenBehindABusyOne: two devices work in turns, each
 // half of the time.
 func TestIdleDeviceIsNotHiddenBehindABusyOne(t *testing.T) {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(200) {
 		dev := trace.DeviceID(i % 2)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", dev, int(i)+1, i*100+1, i*100+2)
-		tl.add(trace.KindKernel, "gemm", dev, int(i)+1, i*100+5, i*100+105)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", dev, int(i)+1, i*100+1, i*100+2)
+		tl.Event(trace.KindKernel, "gemm", dev, int(i)+1, i*100+5, i*100+105)
 	}
-	v := judged(t, tl.b.Finish())
+	v := judged(t, tl.Finish())
 	if v.Verdict != hostoverhead.Yes || v.Headroom.Share.Value < 0.45 || len(v.Ranks) != 2 {
 		t.Errorf("%s, host share %s, %d devices; want YES, nearly half, 2", v.Verdict, v.Headroom.Share, len(v.Ranks))
 	}
@@ -97,13 +97,13 @@ func TestExchangesOfAllLibrariesCount(t *testing.T) {
 		"void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)",
 		"void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)",
 	} {
-		tl := newTimeline()
+		tl := hosttest.NewTimeline()
 		for i := range int64(100) {
-			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, i*100+1, i*100+2)
-			tl.add(trace.KindKernel, "gemm", 0, int(2*i)+1, i*100+5, i*100+55)
-			tl.add(trace.KindKernel, name, 0, int(2*i)+2, i*100+55, i*100+105)
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, i*100+1, i*100+2)
+			tl.Event(trace.KindKernel, "gemm", 0, int(2*i)+1, i*100+5, i*100+55)
+			tl.Event(trace.KindKernel, name, 0, int(2*i)+2, i*100+55, i*100+105)
 		}
-		v := judged(t, tl.b.Finish())
+		v := judged(t, tl.Finish())
 		if got := decider(v).Exchange.Value; got < 0.49 || got > 0.51 || doubt(v, "busy-with-communication") == nil {
 			t.Errorf("%s: %.3f of the busy time, doubts %v; want half, and a doubt that says so", name, got, v.Doubts)
 		}
@@ -125,13 +125,13 @@ func TestWholeGraphReplaysAreBusy(t *testing.T) {
 	if doubt(v, "graph-kernels-hidden") == nil || v.Confidence == hostoverhead.ConfidenceHigh {
 		t.Errorf("no doubt about hidden kernels: %v, %s", v.Doubts, v.Confidence)
 	}
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(90) { // 90 replays of 20 ms: 1.8 s of work
 		at := i * 20_100
-		tl.add(trace.KindRuntime, "cudaGraphLaunch", 0, int(i)+1, at, at+50)
-		tl.add(trace.KindGraph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)
+		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, int(i)+1, at, at+50)
+		tl.Event(trace.KindGraph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)
 	}
-	if v := judged(t, tl.b.Finish()); doubt(v, "few-kernels") != nil || v.Verdict != hostoverhead.No {
+	if v := judged(t, tl.Finish()); doubt(v, "few-kernels") != nil || v.Verdict != hostoverhead.No {
 		t.Errorf("90 whole replays of 20 ms: %s, doubts %v; want NO, and no word of too little work", v.Verdict, v.Doubts)
 	}
 }
@@ -143,20 +143,20 @@ func TestMissingEvidenceIsTold(t *testing.T) {
 	if doubt(v, "host-work-unnamed") == nil && v.Verdict == hostoverhead.Yes {
 		t.Errorf("nothing names the host's work, but no doubt says so: %v", v.Doubts)
 	}
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	for i := range int64(100) {
-		tl.add(trace.KindKernel, "gemm", 0, 0, i*100, i*100+50)
+		tl.Event(trace.KindKernel, "gemm", 0, 0, i*100, i*100+50)
 	}
-	if v = judged(t, tl.b.Finish()); v.Verdict != hostoverhead.Inconclusive || doubt(v, "no-launch-calls") == nil {
+	if v = judged(t, tl.Finish()); v.Verdict != hostoverhead.Inconclusive || doubt(v, "no-launch-calls") == nil {
 		t.Errorf("kernels alone: %s, doubts %v; want INCONCLUSIVE", v.Verdict, v.Doubts)
 	}
 }
 
 func TestNoKernels(t *testing.T) {
-	tl := newTimeline()
-	tl.add(trace.KindRange, "step", 0, 0, 0, 10)
-	tl.add(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 3, 5)
-	tr := tl.b.Finish()
+	tl := hosttest.NewTimeline()
+	tl.Event(trace.KindRange, "step", 0, 0, 0, 10)
+	tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 3, 5)
+	tr := tl.Finish()
 	a := analyzed(t, tr)
 	for name, f := range map[string]func() error{
 		"Analyze": func() error {
@@ -176,7 +176,7 @@ func TestNoKernels(t *testing.T) {
 // TestStagesThatTakeTurns: a context step between generation steps must not
 // take over their windows, as it does in the published detector.
 func TestStagesThatTakeTurns(t *testing.T) {
-	tl := newTimeline()
+	tl := hosttest.NewTimeline()
 	at := int64(0)
 	for i := range 60 {
 		step, busy := int64(1000), int64(950) // generation: busy
@@ -184,12 +184,12 @@ func TestStagesThatTakeTurns(t *testing.T) {
 		if i%3 == 0 {
 			name, busy = "step[EXTEND bs=1 toks=99]", 100 // context: idle
 		}
-		tl.add(trace.KindAnnotation, name, 0, 0, at, at+step)
-		tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
-		tl.add(trace.KindKernel, "gemm", 0, i+1, at+10, at+10+busy)
+		tl.Event(trace.KindAnnotation, name, 0, 0, at, at+step)
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
+		tl.Event(trace.KindKernel, "gemm", 0, i+1, at+10, at+10+busy)
 		at += step
 	}
-	v := judged(t, tl.b.Finish())
+	v := judged(t, tl.Finish())
 	d, p := stage(v, layer.StageDecode), stage(v, layer.StagePrefill)
 	if d == nil || p == nil || d.Steps != 40 || p.Steps != 20 {
 		t.Fatalf("stages %+v, want 40 decode and 20 prefill steps", decider(v).Stages)

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -164,7 +165,7 @@ func (w *workload) fill(r *Run, bench []steps.Step) {
 		r.Notes = append(r.Notes, "no step is followed by another: gaps between steps are unknown")
 	}
 	r.Steps, r.Gaps = statsOf(r.step), statsOf(r.gap)
-	r.WallUSPerStep, r.StepUS, r.GapUS = mean(r.wall), r.Steps.Avg, r.Gaps.P50
+	r.WallUSPerStep, r.StepUS, r.GapUS = stat.Mean(r.wall), r.Steps.Avg, r.Gaps.P50
 
 	ranges := newTally(w, opRange, windows, r.Ranks)
 	ranges.addRanges()
@@ -179,5 +180,5 @@ func (w *workload) fill(r *Run, bench []steps.Step) {
 	r.APICalls = calls.operations()
 	r.APIUSPerStep, _ = calls.total()
 	r.api = calls.sums()
-	r.LaunchesPerStep = mean(r.launches)
+	r.LaunchesPerStep = stat.Mean(r.launches)
 }

@@ -177,19 +177,19 @@ func TestHandoffOfAComparison(t *testing.T) {
 // TestHandoffOfOneRun: without a baseline nothing is slower or faster, and the function is the one that opens the range.
 func TestHandoffOfOneRun(t *testing.T) {
 	for _, named := range []bool{false, true} {
-		tl := newTimeline()
+		tl := hosttest.NewTimeline()
 		for i := range int64(40) {
 			at := i * 1000
-			tl.add(trace.KindAnnotation, fmt.Sprintf("step[DECODE bs=%d]", 8), 0, 0, at, at+990)
+			tl.Event(trace.KindAnnotation, fmt.Sprintf("step[DECODE bs=%d]", 8), 0, 0, at, at+990)
 			if named {
-				tl.add(trace.KindFrame, "server.py(12): schedule", 0, 0, at+1, at+900)
-				tl.add(trace.KindFrame, "torch/autograd/profiler.py(700): __enter__", 0, 0, at+9, at+11)
+				tl.Event(trace.KindFrame, "server.py(12): schedule", 0, 0, at+1, at+900)
+				tl.Event(trace.KindFrame, "torch/autograd/profiler.py(700): __enter__", 0, 0, at+9, at+11)
 			}
-			tl.add(trace.KindAnnotation, "find work", 0, 0, at+10, at+700)
-			tl.add(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at+710, at+714)
-			tl.add(trace.KindKernel, "gemm", 0, int(i)+1, at+716, at+980)
+			tl.Event(trace.KindAnnotation, "find work", 0, 0, at+10, at+700)
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at+710, at+714)
+			tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at+716, at+980)
 		}
-		a := analyzed(t, tl.b.Finish())
+		a := analyzed(t, tl.Finish())
 		run, err := hostcompare.Breakdown(t.Context(), a, hostcompare.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,10 @@
 package hostcompare
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/llmstrata/strata/internal/stat"
+)
 
 // Stats are order statistics of one duration, in µs.
 type Stats struct {
@@ -19,18 +23,7 @@ func statsOf(samples []float64) Stats {
 	}
 	s := slices.Sorted(slices.Values(samples))
 	n := len(s)
-	return Stats{N: n, Avg: mean(s), Min: s[0], Max: s[n-1], P50: s[n/2], P90: s[min(n*9/10, n-1)]}
-}
-
-func mean(s []float64) float64 {
-	if len(s) == 0 {
-		return 0
-	}
-	var sum float64
-	for _, x := range s {
-		sum += x
-	}
-	return sum / float64(len(s))
+	return Stats{N: n, Avg: stat.Mean(s), Min: s[0], Max: s[n-1], P50: s[n/2], P90: s[min(n*9/10, n-1)]}
 }
 
 // Interval95 is a 95 % confidence interval of a difference, in µs.

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -192,7 +193,7 @@ func (t *tally) operations() []Operation {
 		for i, ns := range o.ns {
 			op.perStep[i] = us(ns) / float64(t.tp)
 		}
-		op.US = mean(op.perStep)
+		op.US = stat.Mean(op.perStep)
 		out = append(out, op)
 	}
 	slices.SortFunc(out, func(a, b Operation) int {

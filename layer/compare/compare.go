@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // Compare says what differs between two sides, B against A. The error wraps [ErrNoMatch] where no passes are alike, and is ctx's where it is
@@ -132,7 +134,7 @@ func (c *comparison) collect() {
 	}
 	total := series{class: memory}
 	for _, s := range c.series {
-		c.pass += mean(s.a)
+		c.pass += stat.Mean(s.a)
 		if s.class == waiting {
 			continue
 		}
@@ -145,7 +147,7 @@ func (c *comparison) collect() {
 		}
 	}
 	c.work = c.p.judge(total, 0, c.pass, c.noise.common, c.runs)
-	c.sums = [2]float64{mean(total.a), mean(total.b)}
+	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}
 }
 
 // scrambled says that times of rows tell nothing on one of the sides.
@@ -228,7 +230,7 @@ func (c *comparison) fill(r *Report) {
 	means := func(of func(s *series) []float64) []time.Duration {
 		x := make([]float64, len(c.series))
 		for i := range c.series {
-			x[i] = mean(of(&c.series[i]))
+			x[i] = stat.Mean(of(&c.series[i]))
 		}
 		return wholes(x)
 	}

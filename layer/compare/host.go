@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // Host is what else the steps of a run spend time on, besides the rows of its passes: operations of the host. They may overlap one
@@ -107,7 +109,7 @@ func (h *hostComparison) report(o *Options) *HostReport {
 		}
 		*[]*[]float64{&wall.a, &wall.b}[side] = walls
 	}
-	h.step = mean(wall.a)
+	h.step = stat.Mean(wall.a)
 	r.StepsA, r.StepsB = steps(h.sides[0]), steps(h.sides[1])
 	r.Wall = interval(wall, h.judge(wall, o))
 	r.Least = time.Duration(h.p.MinShare * h.step)
@@ -223,7 +225,7 @@ func autocorrelation(x []float64) (float64, bool) {
 	if len(x) < least {
 		return 0, false
 	}
-	m := mean(x)
+	m := stat.Mean(x)
 	var own, next float64
 	for i, v := range x {
 		own += (v - m) * (v - m)
@@ -276,7 +278,7 @@ func (h *hostComparison) judgeKind(kind string, o *Options) {
 			continue
 		}
 		j.gone, j.fresh = false, false
-		if j.judged && max(mean(op.series.a), mean(op.series.b)) >= least {
+		if j.judged && max(stat.Mean(op.series.a), stat.Mean(op.series.b)) >= least {
 			ps, at = append(ps, j.p), append(at, op)
 		}
 	}
@@ -287,7 +289,7 @@ func (h *hostComparison) judgeKind(kind string, o *Options) {
 }
 
 func interval(s series, r result) Interval {
-	i := Interval{A: time.Duration(mean(s.a)), B: time.Duration(mean(s.b))}
+	i := Interval{A: time.Duration(stat.Mean(s.a)), B: time.Duration(stat.Mean(s.b))}
 	i.Delta = i.B - i.A
 	i.Low, i.High = i.Delta-time.Duration(r.half()), i.Delta+time.Duration(r.half())
 	return i

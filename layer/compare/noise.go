@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // noiseSchema is the schema of a [Noise] as JSON.
@@ -109,7 +111,7 @@ func (c *comparison) learn(n *Noise) {
 		var x, weight []float64
 		for i := range c.series {
 			if logs[i] != nil {
-				x, weight = append(x, logs[i][r]), append(weight, min(mean(c.series[i].a)/c.pass, c.p.ShareCap))
+				x, weight = append(x, logs[i][r]), append(weight, min(stat.Mean(c.series[i].a)/c.pass, c.p.ShareCap))
 			}
 		}
 		shifts[r] = weightedMedian(x, weight)
@@ -163,7 +165,7 @@ func learnHost(p Params, runs []*Host) float64 {
 		if op.series.class != host {
 			continue
 		}
-		if logs := p.logsOf(op.series.a, mean(walls), host); logs != nil {
+		if logs := p.logsOf(op.series.a, stat.Mean(walls), host); logs != nil {
 			d := deviation(p.winsorised(logs))
 			sum, n = sum+d*d, n+1
 		}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // The simulator makes pairs of runs that differ only as two runs of one program do, or by one known change besides. Who has
@@ -95,7 +97,7 @@ func (w world) pair(r *rand.Rand, p Params, passes, changed int, factor float64,
 		if passes == 1 {
 			rows[o].layers = w.layerRatios(r, math.Log(b[o][0]/a[o][0]))
 		}
-		pass += mean(a[o])
+		pass += stat.Mean(a[o])
 	}
 	return decide(p, rows, pass, p.Floor)
 }

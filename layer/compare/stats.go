@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/student"
 )
 
@@ -67,13 +68,13 @@ func quantile(df, q float64) float64 {
 // judge tests one series. shift is the logarithm of the common shift of its class, pass the mean total of side A's passes, floor
 // the relative standard deviation between runs.
 func (p Params) judge(s series, shift, pass, floor float64, runs bool) result {
-	r := result{delta: mean(s.b) - mean(s.a), p: 1}
+	r := result{delta: stat.Mean(s.b) - stat.Mean(s.a), p: 1}
 	na, nb := float64(len(s.a)), float64(len(s.b))
 	if na == 0 || nb == 0 || pass <= 0 {
 		return r
 	}
 	absolute := s.class == waiting
-	reference := (mean(s.a) + mean(s.b)) / 2
+	reference := (stat.Mean(s.a) + stat.Mean(s.b)) / 2
 	if absolute {
 		reference = pass
 	}
@@ -167,7 +168,7 @@ func (p Params) spread(s series, pass float64) float64 {
 			continue
 		}
 		w := p.winsorised(x)
-		m := mean(w)
+		m := stat.Mean(w)
 		for _, v := range w {
 			d := (v - m) / scale
 			sum += d * d
@@ -204,7 +205,7 @@ func (p Params) location(x []float64, runs bool) float64 {
 	if len(x) >= 3 && !runs {
 		return median(x)
 	}
-	return mean(x)
+	return stat.Mean(x)
 }
 
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
@@ -291,17 +292,6 @@ func holm(ps []float64, alpha float64) []bool {
 	return found
 }
 
-func mean(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	var sum float64
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
-
 func median(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
@@ -314,7 +304,7 @@ func median(x []float64) float64 {
 }
 
 func standardError(x []float64) float64 {
-	m := mean(x)
+	m := stat.Mean(x)
 	var sum float64
 	for _, v := range x {
 		sum += (v - m) * (v - m)

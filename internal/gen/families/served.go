@@ -191,6 +191,17 @@ func plainAttention(prefill bool) string {
 
 const relu2 = "triton_poi_fused_pow_relu_0"
 
+// nemotronLayer is a norm and what the pattern says: a state-space mixer, attention, or else the feed-forward part.
+func nemotronLayer(i int, kind byte, prefill bool, part string) string {
+	switch kind {
+	case 'M':
+		part = stateSpace(prefill)
+	case '*':
+		part = plainAttention(prefill)
+	}
+	return join(enter(i, vNorm, vAddNorm), part)
+}
+
 // nemotronServed: vllm vllm/model_executor/models/nemotron_h.py: a layer is one norm and one thing.
 func nemotronServed() Served {
 	pattern := strings.Repeat("M-M-M-M*-", 6) + "M-M-M-M-"
@@ -198,13 +209,7 @@ func nemotronServed() Served {
 		"mamba_num_heads":128,"mamba_head_dim":80,"ssm_state_size":128,"n_groups":8,"conv_kernel":4,"mlp_hidden_act":"relu2","vocab_size":131072,"torch_dtype":"bfloat16"}`
 	return serve("Nemotron-Nano-12B-v2, vLLM", config, gather, len(pattern), head(vAddNorm), func(i int, prefill bool) string {
 		part := join(does(opname.UpProj+"|"+opname.GateUpProj, tile("128x8_64x12_4x1")), does(opname.Activation, relu2), does(opname.DownProj, tile("64x8_64x16_1x4")))
-		switch pattern[i] {
-		case 'M':
-			part = stateSpace(prefill)
-		case '*':
-			part = plainAttention(prefill)
-		}
-		return join(enter(i, vNorm, vAddNorm), part)
+		return nemotronLayer(i, pattern[i], prefill, part)
 	})
 }
 
@@ -223,13 +228,7 @@ func nemotronExpertsServed(latent bool) Served {
 		part := join(does(opname.Router, tile("64x8_64x16_1x8")), into, does(opname.Routing, "vllm::moe::grouped_topk_fused_kernel<float,float,int>", vAlign), does(opname.ExpertsGateUp, expert),
 			does(opname.ExpertsActivation, relu2), does(opname.ExpertsDown, expert), does(opname.ExpertsCombine, vMoESum), out,
 			does(opname.SharedGateUp, tile("64x8_shared1")), does(opname.SharedActivation, relu2), does(opname.SharedDown, tile("64x8_shared2")), does(opname.ResidualAdd, addElem))
-		switch pattern[i] {
-		case 'M':
-			part = stateSpace(prefill)
-		case '*':
-			part = plainAttention(prefill)
-		}
-		return join(enter(i, vNorm, vAddNorm), part)
+		return nemotronLayer(i, pattern[i], prefill, part)
 	})
 	s.Unclear = latent // products in front of experts and behind them could be a shared expert's
 	return s

@@ -1,0 +1,2 @@
+// Package stat holds what several comparisons reckon with.
+package stat
