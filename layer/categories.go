@@ -124,12 +124,12 @@ func (a *Device) labelLayers() {
 	place := a.of.opts.HashLayers
 	for p := range a.Passes {
 		n := a.Models[a.Passes[p].Model].NumLayers
-		types := profile.LayerTypes(n, nil, 0, place)
+		types := (&profile.Config{}).LayerTypes(n, place)
 		if a.of.Config != nil && n == a.NumLayers {
-			types = a.of.Config.LayerTypesN(n, place)
+			types = a.of.Config.LayerTypes(n, place)
 		}
 		if fp := &a.Passes[p]; fp.FromEnd { // none is known to be the first, and the last only where the window holds the pass's end
-			types = profile.LayerTypes(len(fp.Layers)+2, nil, 0, place)[1:]
+			types = (&profile.Config{}).LayerTypes(len(fp.Layers)+2, place)[1:]
 			if fp.Partial == cutAtStart {
 				types = types[1:]
 			}

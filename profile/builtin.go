@@ -84,6 +84,7 @@ var builtins = []*ModelProfile{
 	{
 		Name:           generic,
 		Description:    "any model: no anchor of its own, the rich category rules",
+		AnchorPosition: anchorUnknown,
 		AutoAnchors:    []string{"mhc_post_tilelang", "flash_fwd_mla_combine", "AllReduce"},
 		BlocksPerLayer: 1,
 		HalfLabels:     []string{"full"},
@@ -106,6 +107,7 @@ func familyModel(name, description string, modelTypes []string, rules ...RuleSpe
 		Name:           name,
 		Description:    description,
 		ModelTypes:     modelTypes,
+		AnchorPosition: anchorUnknown,
 		AutoAnchors:    []string{"AllReduce"},
 		BlocksPerLayer: 1,
 		HalfLabels:     []string{"full"},

@@ -19,7 +19,7 @@ func ExampleInfer() {
 	}
 	p, reason := profile.Infer(c)
 	fmt.Println(p.Name, "because", reason)
-	fmt.Println(c.LayerTypes(profile.HashFirst))
+	fmt.Println(c.LayerTypes(c.NumLayers, profile.HashFirst))
 	// Output:
 	// dsv4_csa_hca because config has compress_ratios
 	// [FIRST HASH C4_LIGHT C128_HEAVY C4_LIGHT FINAL]

@@ -1,5 +1,7 @@
 package profile
 
+import "strings"
+
 // Names that only tests use from outside.
 const AnchorUnknown = anchorUnknown
 const BaseStandard = baseStandard
@@ -14,8 +16,11 @@ var Suggest = suggest
 // UniversalRules are universalRules.
 func UniversalRules() []RuleSpec { return universalRules }
 
-// Other is other.
-var Other = other
+// Other is the class of a kernel no rule takes.
+var Other = Class{Key: otherKey, Label: otherLabel}
+
+// LayerTypes is layerTypes.
+var LayerTypes = layerTypes
 
 // Names are builtinNames.
 var Names = builtinNames
@@ -27,3 +32,35 @@ var ErrNotConfig = errNotConfig
 var ErrSyntax = errSyntax
 var ErrUnknownProfile = errUnknownProfile
 var ParseServerArgs = parseServerArgs
+
+// matches reports whether the rule takes a name; lower is its lower-case form.
+func (r RuleSpec) matches(name, lower string) bool {
+	for _, p := range r.Patterns {
+		if r.IgnoreCase && strings.Contains(lower, strings.ToLower(p)) || !r.IgnoreCase && strings.Contains(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Class is the category of a kernel under a profile's substring rules.
+type Class struct {
+	// Key is the machine key, Label what tables show.
+	Key, Label string
+}
+
+// Classify returns the category the reference tables give a kernel: the
+// profile's own rules in order, then the universal ones, then "other". BaseRules
+// is not consulted. It gives what [ModelProfile.Ruleset] gives under "universal", without
+// parsing the name; callers with many kernels classify each distinct name once.
+func (p *ModelProfile) Classify(name string) Class {
+	lower := strings.ToLower(name)
+	for _, rules := range [...][]RuleSpec{p.Rules, universalRules} {
+		for _, r := range rules {
+			if r.matches(name, lower) {
+				return Class{r.Key, r.Label}
+			}
+		}
+	}
+	return Other
+}

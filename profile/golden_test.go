@@ -99,7 +99,7 @@ func TestGoldenLayerTypes(t *testing.T) {
 	for _, line := range strings.Split(table, "\n")[2:] {
 		want = append(want, profile.LayerType(strings.Fields(line)[2]))
 	}
-	if diff := cmp.Diff(want, c.LayerTypes(profile.HashLast)); diff != "" {
+	if diff := cmp.Diff(want, c.LayerTypes(c.NumLayers, profile.HashLast)); diff != "" {
 		t.Errorf("LayerTypes(HashLast) (-want +got):\n%s", diff)
 	}
 }

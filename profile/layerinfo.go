@@ -1,83 +1,51 @@
 package profile
 
-import "fmt"
-
 // Mixer is what a layer does across tokens. More kinds may be added.
-type Mixer uint8
+type Mixer string
 
 const (
 	// mixerUnknown: the config does not tell.
-	mixerUnknown Mixer = iota
+	mixerUnknown Mixer = "unknown"
 	// mixerNone: the layer has none (the MLP and MoE layers of Nemotron-H).
-	mixerNone
+	mixerNone Mixer = "none"
 	// mixerFull is full causal attention (MHA, GQA or MQA).
-	mixerFull
+	mixerFull Mixer = "full"
 	// mixerSliding is sliding-window attention.
-	mixerSliding
+	mixerSliding Mixer = "sliding"
 	// mixerChunked is chunked local attention (Llama-4).
-	mixerChunked
+	mixerChunked Mixer = "chunked"
 	// mixerMLA is multi-head latent attention.
-	mixerMLA
+	mixerMLA Mixer = "mla"
 	// mixerCSA is compressed sparse attention, ratio 4 (DeepSeek-V4).
-	mixerCSA
+	mixerCSA Mixer = "csa"
 	// mixerHCA is heavily compressed attention, ratio 128 (DeepSeek-V4).
-	mixerHCA
+	mixerHCA Mixer = "hca"
 	// mixerCompressed is attention over a cache compressed by another ratio.
-	mixerCompressed
+	mixerCompressed Mixer = "compressed"
 	// mixerLinear is linear attention (gated delta rule, lightning attention, KDA).
-	mixerLinear
+	mixerLinear Mixer = "linear"
 	// mixerMamba is a Mamba or Mamba-2 state space layer.
-	mixerMamba
+	mixerMamba Mixer = "mamba"
 	// mixerConv is a short convolution (LFM2).
-	mixerConv
+	mixerConv Mixer = "conv"
 	// mixerHybrid holds attention and a state space model side by side.
-	mixerHybrid
+	mixerHybrid Mixer = "hybrid"
 )
-
-var mixerNames = [...]string{
-	mixerUnknown: "unknown", mixerNone: "none", mixerFull: "full", mixerSliding: "sliding", mixerChunked: "chunked", mixerMLA: "mla",
-	mixerCSA: "csa", mixerHCA: "hca", mixerCompressed: "compressed", mixerLinear: "linear", mixerMamba: "mamba", mixerConv: "conv",
-	mixerHybrid: "hybrid",
-}
-
-// String returns the kind in lower case.
-func (m Mixer) String() string {
-	if int(m) < len(mixerNames) {
-		return mixerNames[m]
-	}
-	return fmt.Sprintf("Mixer(%d)", uint8(m))
-}
-
-// MarshalText writes the String form.
-func (m Mixer) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // FFN is a layer's feed-forward part: "unknown" (the config does not tell),
 // "none", "dense" or "moe". More may be added.
-type FFN uint8
+type FFN string
 
 const (
 	// ffnUnknown: the config does not tell.
-	ffnUnknown FFN = iota
+	ffnUnknown FFN = "unknown"
 	// ffnNone: the layer has none (the Mamba and attention layers of Nemotron-H).
-	ffnNone
+	ffnNone FFN = "none"
 	// ffnDense is a dense MLP.
-	ffnDense
+	ffnDense FFN = "dense"
 	// ffnMoE is a mixture of experts.
-	ffnMoE
+	ffnMoE FFN = "moe"
 )
-
-var ffnNames = [...]string{ffnUnknown: "unknown", ffnNone: "none", ffnDense: "dense", ffnMoE: "moe"}
-
-// String returns the kind in lower case.
-func (k FFN) String() string {
-	if int(k) < len(ffnNames) {
-		return ffnNames[k]
-	}
-	return fmt.Sprintf("FFN(%d)", uint8(k))
-}
-
-// MarshalText writes the String form.
-func (k FFN) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // LayerInfo is what the config says of one decoder layer. Two layers with equal
 // values run the same kernels, up to tile variants.
@@ -103,11 +71,11 @@ func (l LayerInfo) String() string {
 	var s string
 	switch {
 	case l.Mixer == mixerNone:
-		s = l.FFN.String()
+		s = string(l.FFN)
 	case l.FFN == ffnNone:
-		s = l.Mixer.String()
+		s = string(l.Mixer)
 	default:
-		s = l.Mixer.String() + "+" + l.FFN.String()
+		s = string(l.Mixer) + "+" + string(l.FFN)
 	}
 	if l.SharedTopK {
 		s += "(shared topk)"

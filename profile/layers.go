@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ func (c *Config) layers(f *fields) error {
 		return nil
 	}
 	c.Layers = make([]LayerInfo, c.NumLayers)
+	defer c.nameUnknown()
 	whole, err := c.hybridPattern(f)
 	if err != nil || whole {
 		return err
@@ -43,6 +45,14 @@ func (c *Config) layers(f *fields) error {
 		l.Indexer = l.Mixer == mixerCSA || l.Mixer == mixerMLA && c.IndexTopK > 0
 	}
 	return c.sharedTopK(f)
+}
+
+// nameUnknown says of layers that nothing was found for that they are not known.
+func (c *Config) nameUnknown() {
+	for i := range c.Layers {
+		l := &c.Layers[i]
+		l.Mixer, l.FFN = cmp.Or(l.Mixer, mixerUnknown), cmp.Or(l.FFN, ffnUnknown)
+	}
 }
 
 // sharedTopK finds the layers of sparse latent attention that use the tokens which an earlier layer's indexer selected, as GLM-5's

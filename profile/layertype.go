@@ -32,31 +32,21 @@ const (
 	typeLayer LayerType = "LAYER"
 )
 
-// HashPlacement says which layers are the hash layers.
-type HashPlacement uint8
+// HashPlacement says which layers are the hash layers: "first", or "", and "last",
+// the values of --hash-layers.
+type HashPlacement string
 
 const (
 	// HashFirst: the first num_hash_layers layers, as in DeepSeek-V4's model code.
-	HashFirst HashPlacement = iota
+	HashFirst HashPlacement = "first"
 	// HashLast: the last ones, as the reference labels them.
-	HashLast
+	HashLast HashPlacement = "last"
 )
 
-// String returns "first" or "last", the values of --hash-layers.
-func (h HashPlacement) String() string {
-	if h == HashLast {
-		return "last"
-	}
-	return "first"
-}
-
-// ParseHashPlacement reads the String form.
+// ParseHashPlacement reads one of the two words.
 func ParseHashPlacement(s string) (HashPlacement, bool) {
-	switch s {
-	case "first":
-		return HashFirst, true
-	case "last":
-		return HashLast, true
+	if h := HashPlacement(s); h == HashFirst || h == HashLast {
+		return h, true
 	}
 	return HashFirst, false
 }
@@ -72,10 +62,7 @@ func (h HashPlacement) IsHash(i, n, numHash int) bool {
 	return i < numHash
 }
 
-// LayerTypes labels n layers. The first that holds wins: layer 0 FIRST, hash
-// layer HASH, layer n−1 FINAL, then by ratio; a layer beyond the end of ratios
-// is LAYER. n below 1 gives nil.
-func LayerTypes(n int, ratios []int, numHash int, place HashPlacement) []LayerType {
+func layerTypes(n int, ratios []int, numHash int, place HashPlacement) []LayerType {
 	if n < 1 {
 		return nil
 	}
@@ -109,15 +96,12 @@ func ratioType(ratio int) LayerType {
 	return LayerType("CR" + strconv.Itoa(ratio))
 }
 
-// LayerTypes labels the config's own layers; nil when it gives no layer count.
-func (c *Config) LayerTypes(place HashPlacement) []LayerType {
-	return c.LayerTypesN(c.NumLayers, place)
-}
-
-// LayerTypesN labels n layers by the config's ratios, for a layer count that was
-// given or found elsewhere.
-func (c *Config) LayerTypesN(n int, place HashPlacement) []LayerType {
-	return LayerTypes(n, c.CompressRatios, c.NumHashLayers, place)
+// LayerTypes labels n layers by the config's ratios: [Config.NumLayers] of them, or
+// as many as were given or found elsewhere. The first that holds wins: layer 0
+// FIRST, hash layer HASH, layer n−1 FINAL, then by ratio; a layer beyond the end of
+// the ratios is LAYER. n below 1 gives nil.
+func (c *Config) LayerTypes(n int, place HashPlacement) []LayerType {
+	return layerTypes(n, c.CompressRatios, c.NumHashLayers, place)
 }
 
 // Ratio returns the compression ratio of decoder layer i; ok is false when the

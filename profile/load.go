@@ -57,7 +57,7 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 	if err := o.Only(profileFields); err != nil {
 		return nil, err
 	}
-	p := &ModelProfile{BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: baseUniversal, BaseRenames: baseStandard}
+	p := &ModelProfile{AnchorPosition: anchorUnknown, BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: baseUniversal, BaseRenames: baseStandard}
 	if err := p.fill(o); err != nil {
 		return nil, err
 	}
@@ -82,19 +82,17 @@ func (p *ModelProfile) fill(o document.Object) error {
 	if s, err := o.Text("anchor_position"); err != nil {
 		return err
 	} else if s != "" {
-		if err := p.AnchorPosition.UnmarshalText([]byte(s)); err != nil {
-			return o.Fail("anchor_position", "%w", err)
-		}
+		p.AnchorPosition = AnchorPosition(s)
 	}
 	if s, err := o.Text("base_rules"); err != nil {
 		return err
 	} else if s != "" {
-		p.BaseRules = BaseRules(s)
+		p.BaseRules = s
 	}
 	if s, err := o.Text("base_renames"); err != nil {
 		return err
 	} else if s != "" {
-		p.BaseRenames = BaseRenames(s)
+		p.BaseRenames = s
 	}
 	lists := []struct {
 		field string

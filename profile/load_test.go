@@ -117,7 +117,7 @@ func TestProfileDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &profile.ModelProfile{
-		Name: "x", BlocksPerLayer: 1, HalfLabels: []string{"full"}, DefaultLayers: 1,
+		Name: "x", AnchorPosition: profile.AnchorUnknown, BlocksPerLayer: 1, HalfLabels: []string{"full"}, DefaultLayers: 1,
 		BaseRules: "universal", BaseRenames: profile.BaseStandard,
 	}
 	if diff := cmp.Diff(want, p); diff != "" {

@@ -6,69 +6,40 @@ import (
 	"slices"
 )
 
-// AnchorPosition says where the anchor kernel stands in its block.
-type AnchorPosition uint8
+// AnchorPosition says where the anchor kernel stands in its block: "closes",
+// "opens", "inside", or "unknown". More may be added.
+type AnchorPosition string
 
 const (
 	// anchorUnknown: the profile does not say; the analysis must find out.
-	anchorUnknown AnchorPosition = iota
+	anchorUnknown AnchorPosition = "unknown"
 	// AnchorCloses: the anchor is the last kernel of its block.
-	AnchorCloses
+	AnchorCloses AnchorPosition = "closes"
 	// AnchorOpens: the anchor is the first kernel of its block.
-	AnchorOpens
+	AnchorOpens AnchorPosition = "opens"
 	// anchorInside: the anchor occurs once per block, at neither end. It counts
 	// blocks; where they begin needs other evidence.
-	anchorInside
+	anchorInside AnchorPosition = "inside"
 )
 
-var anchorNames = [...]string{anchorUnknown: "unknown", AnchorCloses: "closes", AnchorOpens: "opens", anchorInside: "inside"}
-
-// String returns "closes", "opens", "inside" or "unknown". More values may be
-// added.
-func (p AnchorPosition) String() string {
-	if int(p) < len(anchorNames) {
-		return anchorNames[p]
-	}
-	return fmt.Sprintf("AnchorPosition(%d)", uint8(p))
-}
-
-// MarshalText writes the String form.
-func (p AnchorPosition) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText reads the String form.
-func (p *AnchorPosition) UnmarshalText(text []byte) error {
-	i := slices.Index(anchorNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("want closes, opens, inside or unknown, got %q", text)
-	}
-	*p = AnchorPosition(i)
-	return nil
-}
-
-// BaseRules names the category rules that follow a profile's own: "universal",
-// "rich" (all of package classify) or "none".
-type BaseRules string
-
+// The category rules that may follow a profile's own.
 const (
 	// baseUniversal: the universal rules of the reference tables (allreduce,
 	// rmsnorm, quant, topk, gemm_*, activation, radixsort). The default.
-	baseUniversal BaseRules = "universal"
+	baseUniversal = "universal"
 	// baseRich: the full rule set of package classify. Right for models whose
 	// kernels the universal rules leave at "other".
-	baseRich BaseRules = "rich"
+	baseRich = "rich"
 	// baseNone: nothing; what no own rule matches is "other".
-	baseNone BaseRules = "none"
+	baseNone = "none"
 )
 
-// BaseRenames names the rename rules that follow a profile's own: "standard" or
-// "none", with which names are only cut.
-type BaseRenames string
-
+// The rename rules that may follow a profile's own.
 const (
 	// baseStandard: the renames every reference table uses. The default.
-	baseStandard BaseRenames = "standard"
+	baseStandard = "standard"
 	// baseVerbatim: nothing; names are only cut.
-	baseVerbatim BaseRenames = "none"
+	baseVerbatim = "none"
 )
 
 // ModelProfile says how to cut a trace of one model family into layers, and how
@@ -103,12 +74,12 @@ type ModelProfile struct {
 
 	// Rules are the profile's own category rules; the first match wins.
 	Rules []RuleSpec `json:"rules,omitempty"`
-	// BaseRules follow them. Empty means BaseUniversal.
-	BaseRules BaseRules `json:"base_rules,omitempty"`
+	// BaseRules follow them. They are "universal", "rich" or "none"; empty means "universal".
+	BaseRules string `json:"base_rules,omitempty"`
 	// Renames are the profile's own display-name replacements, applied in order.
 	Renames []Rename `json:"renames,omitempty"`
-	// BaseRenames follow them. Empty means "standard".
-	BaseRenames BaseRenames `json:"base_renames,omitempty"`
+	// BaseRenames follow them. They are "standard" or "none"; empty means "standard".
+	BaseRenames string `json:"base_renames,omitempty"`
 }
 
 // AutoAnchorMin is how many kernels must contain an auto anchor before it is
@@ -142,8 +113,8 @@ func (p *ModelProfile) Validate() error {
 			return fail(f.field, "%w: longer than %d bytes", errLimit, maxText)
 		}
 	}
-	if int(p.AnchorPosition) >= len(anchorNames) {
-		return fail("anchor_position", "no such position: %v", p.AnchorPosition)
+	if !slices.Contains([]AnchorPosition{"", anchorUnknown, AnchorCloses, AnchorOpens, anchorInside}, p.AnchorPosition) {
+		return fail("anchor_position", "want closes, opens, inside or unknown, got %q", p.AnchorPosition)
 	}
 	for i, a := range p.AutoAnchors {
 		if a == "" {

@@ -46,40 +46,8 @@ func (r RuleSpec) check() (sub string, err error) {
 	return "", nil
 }
 
-// matches reports whether the rule takes a name; lower is its lower-case form.
-func (r RuleSpec) matches(name, lower string) bool {
-	for _, p := range r.Patterns {
-		if r.IgnoreCase && strings.Contains(lower, strings.ToLower(p)) || !r.IgnoreCase && strings.Contains(name, p) {
-			return true
-		}
-	}
-	return false
-}
-
-// Class is the category of a kernel under a profile's substring rules.
-type Class struct {
-	// Key is the machine key, Label what tables show.
-	Key, Label string
-}
-
-// other is the class of a kernel no rule takes.
-var other = Class{Key: "other", Label: "Other"}
-
-// Classify returns the category the reference tables give a kernel: the
-// profile's own rules in order, then the universal ones, then "other". BaseRules
-// is not consulted. It gives what [ModelProfile.Ruleset] gives under BaseUniversal, without
-// parsing the name; callers with many kernels classify each distinct name once.
-func (p *ModelProfile) Classify(name string) Class {
-	lower := strings.ToLower(name)
-	for _, rules := range [...][]RuleSpec{p.Rules, universalRules} {
-		for _, r := range rules {
-			if r.matches(name, lower) {
-				return Class{r.Key, r.Label}
-			}
-		}
-	}
-	return other
-}
+// What kernels are that no rule takes.
+const otherKey, otherLabel = "other", "Other"
 
 // universalRules follow every reference profile's own.
 var universalRules = []RuleSpec{
@@ -119,7 +87,7 @@ var (
 )
 
 // Ruleset compiles the profile's categories: its own rules, then its BaseRules.
-// Under BaseUniversal and "none" a kernel that no rule takes is "other" as in
+// Under "universal" and "none" a kernel that no rule takes is "other" as in
 // the reference tables. A result's Category and Rule are the rule's key, its
 // Label the rule's label; under "rich" they may also be those of
 // [classify.Default]. Each call compiles anew: keep the result.
@@ -141,7 +109,7 @@ func appendRules(dst []classify.Rule, rules []RuleSpec) []classify.Rule {
 	return dst
 }
 
-func otherRule() classify.Rule { return classify.Otherwise(other.Key, other.Label) }
+func otherRule() classify.Rule { return classify.Otherwise(otherKey, otherLabel) }
 
 // Rename is one literal replacement in display names.
 type Rename struct {

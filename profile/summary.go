@@ -101,7 +101,7 @@ func (c *Config) Summary(place HashPlacement) ArchSummary {
 		l.Hash = false // a routing detail; the types tell it
 		s.Kinds = count(s.Kinds, l.String())
 	}
-	for _, t := range c.LayerTypes(place) {
+	for _, t := range c.LayerTypes(c.NumLayers, place) {
 		s.Types = count(s.Types, string(t))
 	}
 	if c.NumExperts > 0 {
@@ -133,7 +133,7 @@ func count(list []TypeCount, t string) []TypeCount {
 
 // attention names the attention kinds in the field's terms.
 func (c *Config) attention() string {
-	var has [len(mixerNames)]bool
+	has := map[Mixer]bool{}
 	for _, l := range c.Layers {
 		has[l.Mixer] = true
 	}

@@ -110,9 +110,9 @@ func configKinds(a *layer.Device) []string {
 		l.Hash = false // has a column of its own
 		switch {
 		case len(ffns) < 2:
-			names[i] = l.Mixer.String()
+			names[i] = string(l.Mixer)
 		case len(mixers) < 2:
-			names[i] = l.FFN.String()
+			names[i] = string(l.FFN)
 		default:
 			names[i] = l.String()
 		}
