@@ -70,7 +70,21 @@ func actsOf(f families.Family, prefills ...bool) []act {
 		}
 		passes = append(passes, laid(strings.Join(o.Prologue, " "), layers, strings.Join(o.Epilogue, " ")))
 	}
-	return concat(passes...)
+	return beside(concat(passes...))
+}
+
+// beside puts kernels that are marked so on a stream of their own, where they run beside the kernel in front of them.
+func beside(l []act) []act {
+	for i := range l {
+		if name, ok := strings.CutPrefix(l[i].name, families.Beside); ok {
+			l[i].name, l[i].stream = name, 20
+			l[i].start -= l[i].dur
+			if strings.HasPrefix(name, "Memcpy") {
+				l[i].cat = "gpu_memcpy"
+			}
+		}
+	}
+	return l
 }
 
 // lossy takes single kernels away.
@@ -385,6 +399,38 @@ func TestWrittenOutNorms(t *testing.T) {
 				if v := runCase(t, f, tf, given); v.share < 0.99 || v.conf < 0.75 {
 					t.Errorf("%s: %.1f %% right, printed %.2f, want 99 %% and 0.75\n%v", v.name, 100*v.share, v.conf, v.detail)
 				}
+			}
+		}
+	}
+}
+
+// TestCutPassesDoNotOutvote: of three passes the window cuts the first and the last within the same layer; the whole one says how many layers there are.
+func TestCutPassesDoNotOutvote(t *testing.T) {
+	for _, f := range families.All() {
+		if f.Name != "Mixtral-8x7B, vLLM, TP 2" && f.Name != "BERT-base, transformers" {
+			continue
+		}
+		for _, tf := range transforms {
+			if tf.name != "piecewise graphs, cut at both ends" {
+				continue
+			}
+			if v := runCase(t, f, tf, false); v.share < 0.99 || v.layers != v.want || v.conf < 0.5 {
+				t.Errorf("%s: %.1f %% right with %.2f, %d layers, want 99 %%, 0.5 and %d\n%v", v.name, 100*v.share, v.conf, v.layers, v.want, v.detail)
+			}
+		}
+	}
+}
+
+// TestNormsBehind: an encoder of the family of BERT runs the same kernels as a model with norms in front of its halves; that it looks up three
+// embeddings tells.
+func TestNormsBehind(t *testing.T) {
+	for _, f := range families.All() {
+		if f.Name != "BERT-base, transformers" {
+			continue
+		}
+		for _, tf := range transforms[:4] {
+			if v := runCase(t, f, tf, true); v.share < 0.99 || v.conf >= 0.9 {
+				t.Errorf("%s: %.1f %% right with %.2f, want 99 %% and less than 0.9, as norms do not begin the layers\n%v", v.name, 100*v.share, v.conf, v.detail)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package layer_test
 import (
 	"fmt"
 	"math/rand"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen/families"
@@ -12,11 +14,70 @@ import (
 // TestUnseen: of models that nothing is fitted to no answer that is printed with 0.9 is below 90 % right. A subset runs always, all of it with
 // -battery.
 func TestUnseen(t *testing.T) {
+	unseen(t, families.Unseen(), transforms)
+}
+
+// TestField: the same of what engineers run, warmed up before the graphs, with graphs of a few layers, and with the head in a graph of its own.
+func TestField(t *testing.T) {
+	unseen(t, families.Field(), append(slices.Clone(transforms),
+		transform{"warm-up, then graphs", func(_ *rand.Rand, f families.Family) []act {
+			return concat(actsOf(f, true, false), replayed(actsOf(f, false, false, false)))
+		}, false},
+		transform{"graphs of four layers", func(_ *rand.Rand, f families.Family) []act { return replayedBy(actsOf(f, false, false, false), 4) }, false},
+		transform{"the head in a graph of its own", func(_ *rand.Rand, f families.Family) []act {
+			return replayedBy(actsOf(f, false, false, false), len(f.Decode.Layers))
+		}, false}))
+}
+
+// TestDraftsInFront: the runs of a draft model in front of the only pass are no layers of its model.
+func TestDraftsInFront(t *testing.T) { readsWhole(t, families.Unsettled()[0], "one pass") }
+
+// TestDecoderMixesTwice: layers of a decoder that attends to itself and to an encoder are no two layers each.
+func TestDecoderMixesTwice(t *testing.T) { readsWhole(t, families.Unsettled()[1], "graphs") }
+
+// readsWhole says that a family is read right without N.
+func readsWhole(t *testing.T, f families.Family, transform string) {
+	t.Helper()
+	for _, tf := range transforms {
+		if tf.name != transform {
+			continue
+		}
+		acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name))), f)
+		an, err := layer.Analyze(t.Context(), built(acts), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(f.Decode.Layers)
+		if share, _ := unseenShare(&an.Devices[0], acts, n); share < 0.95 || an.Devices[0].NumLayers != n {
+			t.Errorf("%s: %s: %.1f %% right, %d layers, want 95 %% and %d", f.Name, tf.name, 100*share, an.Devices[0].NumLayers, n)
+		}
+	}
+}
+
+// replayedBy makes a graph of every few layers, and of what stands in front of and behind them.
+func replayedBy(l []act, layers int) []act {
+	out := slices.Clone(l)
+	launch, last := -1, [2]int{-1, -1}
+	for i := range out {
+		part := [2]int{out[i].pass, -1}
+		if out[i].layer >= 0 {
+			part[1] = out[i].layer / layers
+		}
+		if part != last {
+			launch++
+		}
+		out[i].graph, out[i].launch, last = true, launch, part
+	}
+	return out
+}
+
+// unseen judges the answers about families by transforms, with and without N.
+func unseen(t *testing.T, all []families.Family, transforms []transform) {
 	cases, right, sure, sureRight := 0, 0.0, 0, 0.0
-	for fi, f := range families.Unseen() {
+	for fi, f := range all {
 		for ti, tf := range transforms {
 			for ni, given := range []bool{true, false} {
-				if !*wholeBattery && (fi+ti+ni)%12 != 0 {
+				if !*wholeBattery && (fi+ti+ni)%12 != 0 || *onlyCases != "" && !strings.Contains(f.Name+": "+tf.name, *onlyCases) {
 					continue
 				}
 				n := 0
@@ -27,10 +88,21 @@ func TestUnseen(t *testing.T) {
 				name := fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n)
 				an, err := layer.Analyze(t.Context(), built(acts), layer.Options{NumLayers: n})
 				if err != nil {
+					if *wholeBattery {
+						t.Logf("%s: %v", name, err)
+					}
 					continue // no answer is no wrong one
+				}
+				if *onlyCases != "" {
+					for p, fp := range an.Devices[0].Passes {
+						t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", name, p, fp.Kernels, fp.Prologue, fp.Epilogue, len(fp.Layers), fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
+					}
 				}
 				share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers))
 				cases, right = cases+1, right+share
+				if *wholeBattery && share < 0.95 {
+					t.Logf("%s: %.1f %% right, printed %.2f, %d layers", name, 100*share, conf, an.Devices[0].NumLayers)
+				}
 				if conf >= 0.9 {
 					sure, sureRight = sure+1, sureRight+share
 				}

@@ -248,25 +248,39 @@ func (w *Work) layersByAnchors(results []Result, m *Model) int {
 	return segment.MostVotes(votes)
 }
 
-// voteLayers asks every pass for its number of layers; votes weigh by kernels in layers.
+// voteLayers asks every pass for its number of layers; votes weigh by kernels in layers. A pass at the edge of the window that the window cuts votes only
+// where no other does: two of them would outvote a whole one between them.
 func voteLayers(results []Result) int {
-	votes := map[int]int{}
-	var voters []*Sequence // one for each number
+	votes, ofCut := map[int]int{}, map[int]int{}
+	var voters, cut []*Sequence // one for each number
 	var memo segment.Memo[int]
 	for p := range results {
 		s := results[p].Seq
 		n := memo.Get(s.Base, func() int { return params.Number(s) })
-		if n >= 2 {
-			if votes[n] == 0 {
-				voters = append(voters, s)
-			}
-			votes[n] += s.Len()
+		switch {
+		case n < 2:
+		case (p == 0 || p == len(results)-1) && params.CutOff(s, n, p == 0, p == len(results)-1):
+			cut = addVote(ofCut, cut, n, s)
+		default:
+			voters = addVote(votes, voters, n, s)
 		}
+	}
+	if len(votes) == 0 {
+		votes, voters = ofCut, cut
 	}
 	if len(votes) < 2 {
 		return segment.MostVotes(votes)
 	}
 	return params.Settle(voters, votes)
+}
+
+// addVote counts the vote of a sequence for n layers and returns the voters, one for each number.
+func addVote(votes map[int]int, voters []*Sequence, n int, s *Sequence) []*Sequence {
+	if votes[n] == 0 {
+		voters = append(voters, s)
+	}
+	votes[n] += s.Len()
+	return voters
 }
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the

@@ -2,7 +2,9 @@ package ladder
 
 import (
 	"fmt"
+	"maps"
 
+	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
@@ -31,10 +33,25 @@ func (w *Work) markCandidates(s *Sequence) []marks {
 	if len(out) > 0 {
 		return out
 	}
+	if pos := w.transfers(s); len(pos) > 0 {
+		out = append(out, marks{pos: pos, what: "transfers between pipeline ranks", need: 2})
+	}
 	for _, pos := range params.StepGroups(s) {
 		out = append(out, marks{pos: pos, what: "names that occur once a pass", need: 2})
 	}
 	return out
+}
+
+// transfers returns the first of each cluster of transfers between two GPUs: a rank of a pipeline without embedding and head begins a pass with those of
+// hidden states that it gets, and ends it with those that it hands on.
+func (w *Work) transfers(s *Sequence) []int {
+	alone := &Sequence{Role: make([]Role, s.Len())}
+	for i, id := range s.ID {
+		if w.Facts[id].Collective == kernelword.SendRecv {
+			alone.Role[i] = roleCollective
+		}
+	}
+	return params.Clusters(alone, roleCollective)
 }
 
 // pieces are what marks cut a sequence into, and the layers in each.
@@ -47,13 +64,13 @@ type pieces struct {
 	// Pieces between two marks, and the kernels in them by the number of layers they hold.
 	inner, innerKernels int
 	covered             map[int]int
+	all                 map[int]int // kernels by the number of layers of their piece, at the edges, too
 }
 
 // cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it. It is nil when the caller's context has
 // ended.
 func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
-	b := &pieces{votes: map[int]int{}, covered: map[int]int{}}
-	weights := map[int]int{}
+	b := &pieces{votes: map[int]int{}, covered: map[int]int{}, all: map[int]int{}}
 	ends := append(append([]int{0}, pos...), s.Len())
 	for k := 0; k+1 < len(ends); k++ {
 		from, to := ends[k], ends[k+1]
@@ -67,8 +84,8 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 		f := memo.Get(part.Base, func() segment.Stack { return params.StackIn(part, given) })
 		if f.N > 0 {
 			b.votes[f.N]++
-			weights[f.N] += to - from
 		}
+		b.all[f.N] += to - from
 		b.bounds = append(b.bounds, [2]int{from, to})
 		b.spans, b.ns = append(b.spans, [2]int{from + f.From, from + f.To}), append(b.ns, f.N)
 		if k > 0 && k+2 < len(ends) {
@@ -77,6 +94,8 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 			b.covered[f.N] += to - from
 		}
 	}
+	weights := maps.Clone(b.all)
+	delete(weights, 0)
 	b.n = segment.MostVotes(weights)
 	return b
 }
@@ -109,7 +128,8 @@ func (b *pieces) adopt(s *Sequence) {
 func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 	drafts := false
 	if !params.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
-		if drafts = m.exact && params.DraftsHold(b.covered[b.n], b.innerKernels); !drafts {
+		alone := len(b.votes) == 1 && params.DraftsHold(b.all[b.n], s.Len()) // no other piece holds a stack, though the window shows one pass only
+		if drafts = m.exact && (alone || params.DraftsHold(b.covered[b.n], b.innerKernels)); !drafts {
 			return nil, nil
 		}
 	}

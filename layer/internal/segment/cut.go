@@ -165,6 +165,8 @@ type cutter struct {
 	headAt, tailAt int
 	// Position per coordinate in these parts, made on demand.
 	inHead, inTail []int
+	closes         bool // norms stand behind the halves of layers
+	parts          bool // layers are a mixer or a feed-forward part each: that one has no mixer says nothing about where it begins
 }
 
 // CutAt cuts s at a comb. With a reference, the unit and the boundary are the reference's; without one the comb must hold at

@@ -129,6 +129,18 @@ func (p *Params) MissingEnds(s *Sequence, c *Cut) Cuts {
 	return Cuts{Start: !s.Slice(0, c.Starts[0]).has(embed) && p.ComesFrom(s, c.Starts), End: p.GoesOn(s, c.Starts)}
 }
 
+// CutOff says whether the window cuts a pass of n layers at one of the ends asked for: nothing of its own stands there. Without names that tell a
+// mixer none tells an embedding.
+func (p *Params) CutOff(s *Sequence, n int, start, end bool) bool {
+	s = p.untilSampling(s)
+	c, ok := p.Best(s, n)
+	if !ok || !s.has(mixer) {
+		return false
+	}
+	missing := p.MissingEnds(s, c)
+	return start && missing.Start || end && missing.End
+}
+
 // Fragment finds the layers of a pass that the window cuts from nothing but itself: it holds fewer than n layers, and where it ends, or
 // begins, it is in the middle of one. known says which ends are cut where somebody knows. ok is false where that is none: a pass with
 // ends of its own that holds fewer layers than the config says is a contradiction, no fragment.

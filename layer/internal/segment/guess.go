@@ -119,11 +119,46 @@ func (p *Params) weigh(s *Sequence, g *Guess, best float64) bool {
 			if g.parts = p.turns(s, pos); !g.parts {
 				return false
 			}
+		} else if pairs := p.mixesTwice(s); pairs > 0 && g.N > pairs+p.Leading {
+			return false
 		}
 	} else if g.Support < p.NamelessSupport*best && (g.Support < p.NamelessLess*best || g.Similarity < p.NamelessSimilarity) || p.ragged(pos) {
 		return false
 	}
 	return p.plausible(s, g, known) && (g.N > p.FewLayers || p.alike(s, g.N))
+}
+
+// mixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to itself and to an encoder: there
+// is a feed-forward part behind every second mixer, and between the two of a layer stands one norm. It is 0 for other models; a dense layer whose
+// activation is fused away has two norms behind its mixer.
+func (p *Params) mixesTwice(s *Sequence) int {
+	fed, norms, last := false, 0, -1
+	behind, turns := 0, 0
+	before := false
+	for i, r := range s.Role {
+		switch r {
+		case moe, activation:
+			fed = true
+		case norm:
+			norms++
+		case mixer:
+			if last >= 0 && norms == 0 {
+				break // two kernels of one mixer
+			}
+			if last >= 0 {
+				now := fed || norms > 1
+				if behind++; behind > 1 && now != before {
+					turns++
+				}
+				before = now
+			}
+			fed, norms, last = false, 0, i
+		}
+	}
+	if behind < 2*p.StackLayers || !atLeast(float64(turns), p.MixerShare, float64(behind-1)) {
+		return 0
+	}
+	return (behind + 1) / 2
 }
 
 // dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below explains

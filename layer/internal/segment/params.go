@@ -122,6 +122,9 @@ type Params struct {
 	// InFront is how many kernels must stand in front of what repeats for the last of them to be the first of the layers: the embedding, and
 	// a norm that has no residual to add yet.
 	InFront int
+	// Lookups is how many embeddings a pass looks up whose norms stand behind the halves of layers: BERT and what descends from it have three,
+	// models with norms in front have one, or two with positions.
+	Lookups int
 
 	// RareUnits: a name that is in less than one unit of so many is foreign to the layers. One full layer in four is not
 	// rare; what a pass runs once is.
@@ -207,7 +210,7 @@ func DefaultParams() *Params {
 		ScoreName: 2, ScoreRole: 1, ScoreMismatch: -2, ScoreGap: -2, Drop: 8,
 		Band: 48, Slack: 8,
 		MaxKinds: 8, ReadCells: 1 << 22, KindApart: 0.85, ReadClose: 0.9,
-		WeightBegins: 8, WeightMixer: 6, WeightOpen: 2, WeightTorn: 0.5, WeightNorm: 1, WeightInput: 0.75, HeadLeast: 4, InFront: 2,
+		WeightBegins: 8, WeightMixer: 6, WeightOpen: 2, WeightTorn: 0.5, WeightNorm: 1, WeightInput: 0.75, HeadLeast: 4, InFront: 2, Lookups: 3,
 		RareUnits: 6, BreakLeast: 2, BreakShare: 2, BreakNear: 3, RegularOff: 0.1, RegularShare: 2.0 / 3, CombUneven: 0.35,
 		MarkGap: 6, MarkRare: 8, MarkGroups: 12, MarkMembers: 2, MarkShare: 0.8, DraftShare: 0.6, MarkUneven: 0.5,
 		IdleSimilarity: 0.6, IdleUneven: 0.1, GraphLayers: 4, GraphShare: 0.5,

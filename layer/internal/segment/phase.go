@@ -7,6 +7,10 @@ package segment
 // choosePhase picks the coordinate where layers begin, and places them.
 func (k *cutter) choosePhase(cut *Cut) {
 	input := inputNorm(k.c)
+	if k.closes = k.p.normsClose(k.s, k.pos[0]); k.closes && input >= 0 {
+		input = (input + 1) % k.period()
+	}
+	k.parts = k.p.turns(k.s, k.pos)
 	best := -1.0
 	if k.displaced(cut.Lo, cut.Hi) {
 		cut.Lo--
@@ -36,11 +40,26 @@ func (k *cutter) phases(lo, hi int) []int {
 	var out []int
 	for x := 0; x <= k.period(); x++ {
 		i := k.c.from + x%k.period()
-		if x == lo || x == hi || k.c.s.Role[i] == norm || k.c.s.beginsLayer(i) {
+		if x == lo || x == hi || k.c.s.Role[i] == norm || k.c.s.beginsLayer(i) || k.closes && x > 0 && k.c.s.Role[k.c.from+x-1] == norm {
 			out = append(out, x)
 		}
 	}
 	return out
+}
+
+// normsClose says whether the norms of a model stand behind the halves of its layers, as they do in encoders of the family of BERT: such a model looks up
+// the word, its position and its segment, and normalises their sum. The kernels of its layers alone leave that open.
+func (p *Params) normsClose(s *Sequence, first int) bool {
+	lookups, last := 0, -1
+	for i, r := range s.Role[:first] {
+		switch {
+		case r == embed:
+			lookups, last = lookups+1, -1
+		case r == norm && lookups > 0 && last < 0:
+			last = i
+		}
+	}
+	return lookups >= p.Lookups && last >= 0
 }
 
 // weighPhase scores the layers that a phase gives. at is the coordinate in the unit, starts the layers' boundaries.
@@ -55,10 +74,10 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 		if k.s.beginsLayer(i) {
 			begins++
 		}
-		if k.s.Role[i] == norm {
+		if !k.closes && k.s.Role[i] == norm || k.closes && i > 0 && k.s.Role[i-1] == norm {
 			norms++
 		}
-		if i < starts[l+1] && k.s.Slice(i, starts[l+1]).has(mixer) {
+		if k.parts || i < starts[l+1] && k.s.Slice(i, starts[l+1]).has(mixer) {
 			mixers++
 		}
 	}

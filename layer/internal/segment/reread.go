@@ -78,10 +78,10 @@ func (p *Params) settled(s *Sequence, c *Cut) bool {
 func (r *reading) layers() int { return len(r.starts) - 1 }
 
 // outlines returns where layers may begin: those of c, and what the roles of kernels tell. Where c's layers are a mixer or a
-// feed-forward part each, roles would tell pairs of them.
+// feed-forward part each, roles would tell pairs of them; where norms close layers, roles would begin layers with them.
 func (p *Params) outlines(s *Sequence, c *Cut) [][]int {
 	var out [][]int
-	if starts := layersByRole(s); len(starts) > p.StackLayers && (c == nil || !p.turns(s, c.Starts)) {
+	if starts := layersByRole(s); len(starts) > p.StackLayers && (c == nil || !p.turns(s, c.Starts)) && !p.normsClose(s, starts[1]) {
 		out = append(out, starts)
 	}
 	if c != nil {

@@ -5,6 +5,7 @@ import "fmt"
 func init() {
 	for name, rule := range map[string][]func(p *Params) bool{
 		"InFront":         sides(func(p *Params, x int) bool { return displaced(p, x) }, 1, 2),
+		"Lookups":         sides(closedByNorm, 2, 3),
 		"NearSupport":     sides(func(p *Params, x int) bool { return worn(p, x, 0) }, 9, 10),
 		"LostShare":       sides(func(p *Params, x int) bool { return worn(p, 14, x) }, 2, 1),
 		"MinUnit":         sides(func(p *Params, x int) bool { return isStack(p, 8, 0.9, x, 0, true) }, 2, 3),
@@ -406,4 +407,24 @@ func displaced(p *Params, front int) bool {
 	s.add(30, product)
 	c, ok := p.Best(s, layers)
 	return ok && c.Starts[0] == front-1
+}
+
+// closedByNorm is whether layers of a mixer and a feed-forward part, of the same kernels whether norms stand in front of the halves or behind them,
+// end with a norm where a pass looks up so many embeddings.
+func closedByNorm(p *Params, lookups int) bool {
+	const layers = 8
+	s := &Sequence{}
+	for range lookups {
+		s.add(1, embed)
+		s.add(2, elementwise)
+	}
+	s.add(3, norm)
+	for range layers {
+		for _, r := range []Role{product, mixer, product, elementwise, norm, product, activation, product, elementwise, norm} {
+			s.add(map[Role]int32{product: 10, mixer: 11, activation: 12, elementwise: 2, norm: 3}[r], r)
+		}
+	}
+	s.add(20, product)
+	c, ok := p.Best(s, layers)
+	return ok && s.Role[c.Starts[0]-1] == norm && s.Role[c.Starts[layers]-1] == norm
 }
