@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/profile/internal/ranks"
 )
 
@@ -211,6 +212,41 @@ func TestTopKOfOtherLayers(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", rule, got, want)
+		}
+	}
+}
+
+// TestStreamsOfHyperConnections: one stream is mixed as several are, none is not.
+func TestStreamsOfHyperConnections(t *testing.T) {
+	for n, want := range map[int]bool{0: false, 1: true, 4: true} {
+		c, err := ParseConfig(strings.NewReader(fmt.Sprintf(`{"num_hidden_layers":1,"hidden_size":60,"num_attention_heads":6,"intermediate_size":8,"hc_mult":%d}`, n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, enter := c.planAfter()[0], c.enter()[0]
+		if got := after.Operator == opname.HCPre; got != want || want && (after.K != 60*n || after.N != n) {
+			t.Errorf("%d streams: behind the layers %+v", n, after)
+		}
+		if got := enter.Operator == opname.HCPre; got != want || want && (enter.K != 60*n || enter.N != (2+n)*n) {
+			t.Errorf("%d streams: in front of a half %+v", n, enter)
+		}
+	}
+}
+
+// TestCodesOfLayers: lists of codes have two values, one for each layer.
+func TestCodesOfLayers(t *testing.T) {
+	for _, list := range []string{`"attn_type_list":[0,2]`, `"attn_type_list":[-1,0]`, `"hybrid_layer_pattern":[0,2]`, `"attn_type_list":[0]`, `"attention_chunk_size":8,"no_rope_layers":[0,2]`, `"attention_chunk_size":8,"no_rope_layers":[0]`} {
+		if _, err := ParseConfig(strings.NewReader(`{"num_hidden_layers":2,"intermediate_size":8,` + list + `}`)); err == nil {
+			t.Errorf("%s is read", list)
+		}
+	}
+	for list, want := range map[string]string{`"attn_type_list":[0,1]`: "linear full", `"hybrid_layer_pattern":[0,1]`: "full sliding", `"attention_chunk_size":8,"no_rope_layers":[0,1]`: "full chunked", `"attention_chunk_size":8,"no_rope_layers":[]`: "", `"attn_layer_indices":[1]`: "mamba full", `"attn_layer_indices":[0]`: "full mamba"} {
+		c, err := ParseConfig(strings.NewReader(`{"num_hidden_layers":2,"intermediate_size":8,` + list + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(c.Layers[0].Mixer, " ", c.Layers[1].Mixer); want != "" && got != want {
+			t.Errorf("%s: %s, want %s", list, got, want)
 		}
 	}
 }

@@ -230,7 +230,7 @@ const (
 // explained are survivors that were read: by file, trimmed line and changed text.
 type explained map[[3]string]string
 
-// readSurvivors reads lines of "file | line of source | what it held | equivalent or cost: why".
+// readSurvivors reads lines of "file | line of source | what it held | equivalent or cost: why"; a bar in the line is written \|.
 func readSurvivors(text string) (explained, error) {
 	all := explained{}
 	in := bufio.NewScanner(strings.NewReader(text))
@@ -240,6 +240,9 @@ func readSurvivors(text string) (explained, error) {
 			continue
 		}
 		parts := strings.Split(line, " | ")
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(parts[i], `\|`, "|")
+		}
 		if len(parts) != 4 {
 			return nil, fmt.Errorf("survivors.txt: want file | line | text | reason: %s", line)
 		}
