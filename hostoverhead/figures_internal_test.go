@@ -194,3 +194,81 @@ func TestWorstPasses(t *testing.T) {
 		t.Errorf("%d passes, %d names, %d gaps; want 5, 5 and 10", worstPasses, maxGapNames, topGaps)
 	}
 }
+
+// TestRanksFromTheSecond: one device is no table; names of GPUs have thirty letters.
+func TestRanksFromTheSecond(t *testing.T) {
+	gpu := strings.Repeat("G", 30)
+	v := Verdict{Ranks: []RankVerdict{{Rank: "r0", GPU: gpu, Verdict: Yes, Steps: 1, Kernels: 2000, Exchange: Ratio{0.5, true}, Headroom: Headroom{WallNS: 1000, IdleNS: 500, Share: Ratio{0.25, true}, AtMost: 1.3333}}}}
+	if _, text := rowsOf(t, v.writeRanks, ""); text != "" {
+		t.Errorf("one rank is a table:\n%s", text)
+	}
+	v.Ranks = append(v.Ranks, RankVerdict{Rank: "r1", Ignored: true, GPU: gpu + "X"})
+	_, text := rowsOf(t, v.writeRanks, "")
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{gpu + " YES 1 2,000 1.000 µs 50.0% 25.0% 1.33× 50.0%", "too little work 0 0 0.000 µs n/a n/a 0.00× n/a"} {
+		if !strings.Contains(flat, want) && !strings.Contains(flat, strings.ReplaceAll(want, "2,000", "2000")) {
+			t.Errorf("no row %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, gpu+"X") {
+		t.Errorf("31 letters of a GPU are shown:\n%s", text)
+	}
+	for n, want := range map[int]string{listedRanks: "", listedRanks + 2: "… 2 more, which lose no more to the host"} {
+		v := Verdict{Ranks: make([]RankVerdict, n)}
+		if _, text := rowsOf(t, v.writeRanks, ""); strings.Contains(text, "more,") != (want != "") || !strings.Contains(text, want) {
+			t.Errorf("%d ranks: want %q:\n%s", n, want, text)
+		}
+	}
+}
+
+// TestListedRanks: the deciding rank and those that lose most, in their order; ranks with too little work last.
+func TestListedRanks(t *testing.T) {
+	v := Verdict{Ranks: make([]RankVerdict, listedRanks+2), Deciding: 5}
+	for i := range v.Ranks {
+		v.Ranks[i].Headroom.Share = Ratio{0.5, true}
+	}
+	v.Ranks[5].Headroom.Share.Value, v.Ranks[7].Ignored, v.Ranks[9].Headroom.Share.Value = 0, true, 0.4
+	got := v.listed()
+	if len(got) != listedRanks || !slices.IsSorted(got) || slices.Contains(got, 7) || slices.Contains(got, 9) || !slices.Contains(got, 5) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestGapsInWords(t *testing.T) {
+	long := strings.Repeat("k", 95)
+	r := RankVerdict{Gaps: []GapBucket{{Title: "none"}, {Title: "one", Count: 1, TotalNS: 1500, Share: Ratio{1, true}, Largest: causeHostCode, LargestShare: Ratio{0.5, true}}},
+		Top: []Gap{{NS: 1000, StartNS: 2_000_000, Before: long, After: long[:90], APIs: []string{strings.Repeat("a", 130)},
+			Causes: []GapCause{{causeHostCode, strings.Repeat("f", 61), 500}, {causeSync, "two", 300}, {causeLock, "three", 150}, {causeGIL, "four", 50}}}}}
+	_, text := rowsOf(t, r.writeGaps, "")
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{"one 1 1.500 µs 100.0% host-code 50.0%", "1. 1.000 µs at 2.000 ms", "before " + long[:90], "30.0% synchronisation two; 15.0% lock three"} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %q:\n%s", want, text)
+		}
+	}
+	for _, not := range []string{"none 0", long, "four", strings.Repeat("f", 61), strings.Repeat("a", 121)} {
+		if strings.Contains(flat, not) {
+			t.Errorf("%q is shown:\n%s", not, text)
+		}
+	}
+	if !strings.Contains(flat, strings.Repeat("k", 80)) || !strings.Contains(flat, strings.Repeat("a", 110)) || !strings.Contains(flat, strings.Repeat("f", 50)) {
+		t.Errorf("names are cut too short:\n%s", text)
+	}
+	r.Top = nil
+	if _, text := rowsOf(t, r.writeGaps, ""); strings.Contains(text, "Longest") {
+		t.Errorf("no gap is the longest:\n%s", text)
+	}
+}
+
+// TestCoverageInWords: eager kernels that also run from graphs are suspects.
+func TestCoverageInWords(t *testing.T) {
+	r := RankVerdict{Coverage: Coverage{Kernels: 4, Replayed: 3, Eager: 1, Ratio: Ratio{0.75, true}, TimeRatio: Ratio{0.5, true},
+		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true, Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}}, Hints: []Hint{{Code: "SYNC", Message: "m"}}}}
+	_, text := rowsOf(t, r.writeCoverage, "")
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.500 µs 2 yes a.py(1): f", "l 2 0.500 µs 0", "SYNC: m"} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %q:\n%s", want, text)
+		}
+	}
+}
