@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
@@ -92,18 +93,20 @@ type gapAccount struct {
 	apis, ranges map[trace.NameID]int64
 }
 
-// newAccount accounts for the time of a device.
-func (l *ledger) newAccount(d *deviceWork, topGaps int) *account {
+// newAccount accounts for the time of a device. The error is ctx's.
+func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*account, error) {
 	a := &account{l: l, d: d, names: map[nameKey]*nameSum{}, drains: map[trace.NameID]int64{}}
 	a.findSteps()
 	a.findTop(topGaps)
 	a.measurePaths()
 	l.cache = [cachedNames]cachedName{} // of the device before
-	l.walk(d, a.add)
+	if err := l.walk(ctx, d, a.add); err != nil {
+		return nil, err
+	}
 	for i := range a.steps {
 		a.inSteps.add(&a.steps[i].idle)
 	}
-	return a
+	return a, nil
 }
 
 // findSteps lists the times of the steps, or, where none were found, the window without its pauses.

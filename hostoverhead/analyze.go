@@ -79,16 +79,16 @@ func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (
 		})
 	}
 	for i, d := range w.devices {
-		g.Go(func() error {
+		g.Go(func() (err error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			w.findPasses(d)
 			w.findPaths(d)
 			l := <-ledgers
-			list[i] = l.newAccount(d, o.gaps())
+			list[i], err = l.newAccount(ctx, d, o.gaps())
 			ledgers <- l
-			return nil
+			return err
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -28,7 +28,10 @@ func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
 	}
 	l := newLedger(w, &p)
 	for _, d := range w.devices {
-		l.walk(d, func(p *idlePiece) { f(Piece{d.id, p.span.Start, p.span.End, causes[p.cause].cause}) })
+		err := l.walk(context.TODO(), d, func(p *idlePiece) { f(Piece{d.id, p.span.Start, p.span.End, causes[p.cause].cause}) })
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -44,13 +47,16 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 		w.findPasses(d)
 		w.findPaths(d)
 		l := newLedger(w, &p)
-		l.walk(d, func(*idlePiece) {
+		err := l.walk(context.TODO(), d, func(*idlePiece) {
 			n := 0
 			for _, s := range l.threads {
 				n += len(s.Now.Calls) + len(s.Now.Ranges) + len(s.Now.Code)
 			}
 			most = max(most, n)
 		})
+		if err != nil {
+			return 0
+		}
 	}
 	return most
 }

@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"context"
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
@@ -137,8 +138,8 @@ func (l *ledger) forget() {
 // per gap, few enough that a trace of millions of frames needs no more memory for it.
 const gapsAtOnce = 128
 
-// walk calls f with every piece of a device's idle time in order. The piece is valid during the call.
-func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
+// walk calls f with every piece of a device's idle time in order. The piece is valid during the call. The error is ctx's.
+func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) error {
 	for _, of := range []map[trace.ThreadIndex]*timeline.Thread{l.threads, l.waking} {
 		for _, s := range of {
 			l.spare = append(l.spare, s.Room)
@@ -157,6 +158,9 @@ func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
 	w := gapWalker{l: l, d: d, next: 1, lastEnd: -1 << 62}
 	needs := map[trace.ThreadIndex][]interval.Span{}
 	for gaps := w.gaps(nil); len(gaps) > 0; gaps = w.gaps(gaps[:0]) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		l.collectNeeds(gaps, needs)
 		for i := range gaps {
 			g := &gaps[i]
@@ -170,6 +174,7 @@ func (l *ledger) walk(d *deviceWork, f func(*idlePiece)) {
 			}
 		}
 	}
+	return nil
 }
 
 // collectNeeds moves the timelines of the threads to where gaps ask for them.
