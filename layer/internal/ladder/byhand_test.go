@@ -1,0 +1,269 @@
+package ladder
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/trace"
+)
+
+// act is a kernel: its name, stream, start and duration.
+type act struct {
+	name       string
+	stream     trace.StreamID
+	start, dur int64
+}
+
+// workOf collects kernels that no call launched.
+func workOf(acts ...act) (*Work, []int32) {
+	b := trace.NewBuilder()
+	for _, a := range acts {
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: a.name, Stream: a.stream, Start: a.start, Duration: a.dur})
+	}
+	rows, kernels := make([]int32, len(acts)), make([]int32, len(acts))
+	for i := range rows {
+		rows[i], kernels[i] = int32(i), int32(i)
+	}
+	w := Collect(func() error { return nil }, b.Finish(), 0, rows)
+	return w, kernels
+}
+
+// TestStraysAreDropped: at most one kernel in twenty at either end of a pass, outside of layers, with a pause longer than the rest's work.
+func TestStraysAreDropped(t *testing.T) {
+	run := func(n, strays int, pause int64, inLayer bool, behind bool) (kept int, notes []string) {
+		var acts []act
+		at := int64(0)
+		add := func(k int) {
+			for range k {
+				acts = append(acts, act{"k", 7, at, 10})
+				at += 10
+			}
+		}
+		first := strays
+		if behind {
+			first = n - strays
+		}
+		add(first)
+		at += pause
+		add(n - first)
+		w, kernels := workOf(acts...)
+		r := Result{Span: Span{Kernels: kernels}, Layer: make([]int32, n)}
+		for k := range r.Layer {
+			if stray := (k < strays) != behind && (k < strays || k >= n-strays); stray && !inLayer || behind && k >= n-strays && !inLayer {
+				r.Layer[k] = None
+			}
+		}
+		results := []Result{r}
+		notes = w.dropStrays(results)
+		return len(results[0].Kernels), notes
+	}
+	for _, c := range []struct {
+		name    string
+		n       int
+		strays  int
+		pause   int64
+		inLayer bool
+		behind  bool
+		want    int
+	}{
+		{"one of twenty", 20, 1, 191, false, false, 19},
+		{"a shorter pause", 20, 1, 190, false, false, 20},
+		{"one of nineteen", 19, 1, 1000, false, false, 19},
+		{"two of forty", 40, 2, 381, false, false, 38},
+		{"two of thirty-nine", 39, 2, 1000, false, false, 39},
+		{"in a layer", 20, 1, 1000, true, false, 20},
+		{"behind", 20, 1, 191, false, true, 19},
+		{"behind, a shorter pause", 20, 1, 190, false, true, 20},
+		{"behind, two of forty", 40, 2, 381, false, true, 38},
+		{"behind, in a layer", 20, 1, 1000, true, true, 20},
+		{"none", 20, 0, 0, false, false, 20},
+	} {
+		kept, notes := run(c.n, c.strays, c.pause, c.inLayer, c.behind)
+		if kept != c.want || (len(notes) > 0) != (c.want < c.n) {
+			t.Errorf("%s: %d of %d are kept, want %d (%q)", c.name, kept, c.n, c.want, notes)
+		}
+	}
+	if _, notes := run(20, 1, 191_000, false, false); !slices.Equal(notes, []string{"1 of the GPU activities of a pass (first k) run 191µs before all others, and are in no pass"}) {
+		t.Errorf("%q", notes)
+	}
+	s := strays{where: "behind", passes: 2, kernels: 3, first: "k", pause: 5000}
+	if got, want := s.note(), "3 of the GPU activities of 2 passes (first k) run up to 5µs behind all others, and are in no pass"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	w, kernels := workOf(act{"a", 7, 10, 10}, act{"b", 8, 15, 10}, act{"c", 7, 20, 2}, act{"d", 7, 40, 5})
+	end, busy := w.progress(kernels)
+	base := end[0]
+	for k := range end {
+		end[k] -= base
+	}
+	if got, want := fmt.Sprint(end, busy), fmt.Sprint([]trace.Time{0, 10, 15, 15, 35}, []trace.Time{0, 10, 15, 15, 20}); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestStreamsBeside: more than one kernel in twenty that overlaps the main stream's puts a stream beside it.
+func TestStreamsBeside(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		overlap int
+		want    int
+	}{{"none", 0, 0}, {"one of twenty", 1, 0}, {"two", 2, 20}} {
+		var acts []act
+		for i := range 30 { // the main stream is busy half of the time
+			acts = append(acts, act{"m", 7, int64(100 * i), 50})
+		}
+		for i := range 20 {
+			at := int64(100*i + 50)
+			if i < c.overlap {
+				at = int64(100*i + 49)
+			}
+			acts = append(acts, act{"s", 8, at, 10})
+		}
+		slices.SortFunc(acts, func(a, b act) int { return int(a.start - b.start) })
+		w, kernels := workOf(acts...)
+		beside := map[int32]bool{}
+		w.markBeside(kernels, beside)
+		if len(beside) != c.want {
+			t.Errorf("%s: %d kernels are beside, want %d", c.name, len(beside), c.want)
+		}
+		for i := range beside {
+			if acts[i].stream != 8 {
+				t.Errorf("%s: a kernel of the main stream is beside it", c.name)
+			}
+		}
+	}
+	w, kernels := workOf(act{"a", 7, 0, 10}, act{"a", 7, 20, 10})
+	beside := map[int32]bool{}
+	if w.markBeside(kernels, beside); len(beside) != 0 {
+		t.Error("one stream is beside itself")
+	}
+}
+
+func TestRotatedLists(t *testing.T) {
+	x := []float64{1, 2, 3, 4}
+	for shift, want := range map[int]float64{0: 0, 1: 1.5, 2: 2, 3: 1.5, 4: 0} {
+		if got := apart(x, x, shift); got != want {
+			t.Errorf("shifted by %d: %v apart, want %v", shift, got, want)
+		}
+	}
+	layers := func(last []int64, others ...[]int64) (*Work, [][]int32) {
+		var acts []act
+		var out [][]int32
+		at := int64(0)
+		for _, durs := range append(others, last) {
+			var ids []int32
+			for _, d := range durs {
+				ids = append(ids, int32(len(acts)))
+				acts = append(acts, act{"k", 7, at, d})
+				at += d
+			}
+			out = append(out, ids)
+		}
+		w, _ := workOf(acts...)
+		return w, out
+	}
+	usual := []int64{1000, 10, 10, 10}
+	for _, c := range []struct {
+		name  string
+		other []int64
+		want  int
+	}{
+		{"equal", []int64{1000, 10, 10, 10}, 0}, {"shifted", []int64{10, 1000, 10, 10}, 1}, {"shifted by three", []int64{10, 10, 10, 1000}, 1}, {"another time", []int64{10, 10, 10, 10}, 0}, {"a third of it left", []int64{10, 1000, 10, 1000}, 1}, {"all of it left", []int64{1000, 1000, 10, 10}, 0}, {"another length", []int64{10, 1000, 10}, 0}, {"hardly apart", []int64{500, 10, 10, 10}, 0},
+	} {
+		w, list := layers(usual, c.other)
+		if got := w.rotatedOf(list); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestDoubtIsShared: a pass is worth at most the mean of its own confidence and the least of the whole ones.
+func TestDoubtIsShared(t *testing.T) {
+	results := []Result{
+		{LayerEvidence: "repeat", LayerConf: 0.9}, {LayerEvidence: "repeat", LayerConf: 0.5}, {LayerEvidence: "module", LayerConf: 1}, {LayerEvidence: "repeat", LayerConf: 0.1, Span: Span{Cut: CutAtEnd}}, {LayerEvidence: "none", LayerConf: 0},
+	}
+	shareDoubt(results)
+	for i, want := range []float64{0.7, 0.5, 1, 0.1, 0} {
+		if got := results[i].LayerConf; got != want {
+			t.Errorf("pass %d: %v, want %v", i, got, want)
+		}
+	}
+	alone := []Result{{LayerEvidence: "repeat", LayerConf: 0.9}}
+	if shareDoubt(alone); alone[0].LayerConf != 0.9 {
+		t.Errorf("one pass: %v, want 0.9", alone[0].LayerConf)
+	}
+}
+
+// TestEndsOfPasses: kernels stand before the first layer, and two behind the last one.
+func TestEndsOfPasses(t *testing.T) {
+	for _, c := range []struct {
+		layers []int32
+		first  int
+		want   bool
+	}{
+		{[]int32{None, 0, 1, None, None}, 0, true}, {[]int32{None, 0, 1, None}, 0, false}, {[]int32{0, 1, None, None}, 0, false}, {[]int32{None, 1, 2, None, None}, 1, false}, {[]int32{None, 0, None, 1, None}, 0, false},
+	} {
+		if got := hasBothEnds(&Result{Layer: c.layers, First: c.first}); got != c.want {
+			t.Errorf("%v from %d: %v, want %v", c.layers, c.first, got, c.want)
+		}
+	}
+	r := Result{Span: Span{Kernels: []int32{5, 3, 8, 1}}, Layer: []int32{50, 30, 80, 10}}
+	r.keep([]int32{1, 5, 8})
+	if fmt.Sprint(r.Kernels, r.Layer) != "[5 8 1] [50 80 10]" {
+		t.Errorf("%v, %v", r.Kernels, r.Layer)
+	}
+}
+
+// TestReferences: of whole passes the one with most kernels in common, then the surest, then the first.
+func TestReferences(t *testing.T) {
+	pass := func(conf float64, cut Partial, names ...string) Result {
+		return Result{Span: Span{Cut: cut}, LayerConf: conf, Seq: sequenceFrom(names), st: &segment.Cut{Starts: []int{0, len(names)}}}
+	}
+	asked := sequenceFrom([]string{"a", "b"})
+	for _, c := range []struct {
+		name    string
+		results []Result
+		want    int
+	}{
+		{"most in common", []Result{pass(0.9, Uncut, "a"), pass(0.5, Uncut, "a", "b")}, 1},
+		{"the surest of equals", []Result{pass(0.5, Uncut, "a"), pass(0.9, Uncut, "a")}, 1},
+		{"the first of equals", []Result{pass(0.5, Uncut, "a"), pass(0.5, Uncut, "a")}, 0},
+		{"cut ones are none", []Result{pass(0.9, CutAtEnd, "a", "b"), pass(0.5, Uncut, "a")}, 1},
+		{"none", []Result{pass(0.9, CutAtEnd, "a")}, -1},
+	} {
+		got := bestWhole(c.results, asked)
+		if c.want < 0 && got != nil || c.want >= 0 && got != &c.results[c.want] {
+			t.Errorf("%s: %+v, want pass %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLayersInWords: lengths by how often they occur, three of them, and what is open.
+func TestLayersInWords(t *testing.T) {
+	w, _ := workOf(act{"anchor_kernel", 7, 0, 1})
+	seq := sequenceFrom([]string{"x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x"})
+	for _, c := range []struct {
+		cut    segment.Cut
+		doubts string
+		want   string
+	}{
+		{segment.Cut{Starts: []int{0, 2, 4}}, "", "2 layers of 2 kernels; boundary certain"},
+		{segment.Cut{Starts: []int{0, 2, 4, 7}}, "", "3 layers of 2×2, 1×3; boundary certain"},
+		{segment.Cut{Starts: []int{0, 1, 3}}, "d", "2 layers of 1×1, 1×2; boundary certain; in doubt: d"},
+		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, "", "4 layers of 1×1, 1×2, 1×3, … (4 lengths); boundary open by 1 kernels"},
+		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, "", "1 layers of 2 kernels; boundary open by 2 kernels, placed at the input norm"},
+		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, "", "1 layers of 2 kernels; anchor anchor_kernel; boundary certain"},
+	} {
+		if got := w.Describe(&Result{Seq: seq, st: &c.cut, doubts: c.doubts}); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+	if got := w.Describe(&Result{}); got != "" {
+		t.Errorf("no cut: %q", got)
+	}
+}
