@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 )
 
 // TestDefaults: what the documentation says of each number is said of these.
@@ -270,5 +271,70 @@ func TestCoverageInWords(t *testing.T) {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
+	}
+}
+
+// TestArrivals: the rank with the shortest kernel came last, unless another one is as short up to the tie; the others waited.
+func TestArrivals(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ns    []int64
+		tie   int64
+		tied  int
+		last  []int
+		waits []int64
+	}{
+		{"clear", []int64{100, 40, 90}, 49, 0, []int{0, 1, 0}, []int64{60, 0, 50}},
+		{"a tie", []int64{100, 40, 90}, 50, 1, []int{0, 0, 0}, []int64{60, 0, 50}},
+		{"the first", []int64{0, 40, 90}, 39, 0, []int{1, 0, 0}, []int64{0, 40, 90}},
+		{"of no length each", []int64{5, 0, 0}, 1, 1, []int{0, 0, 0}, []int64{5, 0, 0}},
+		{"the second is the shortest but one", []int64{30, 0, 20}, 19, 0, []int{0, 1, 0}, []int64{30, 0, 20}},
+	} {
+		s := Stragglers{Ranks: make([]RankArrival, len(c.ns))}
+		var lists [][]int64
+		for _, n := range c.ns {
+			lists = append(lists, []int64{7, n, 7})
+		}
+		s.arrivals(lists, -2, &Params{Tie: time.Duration(c.tie)})
+		var last []int
+		var waits []int64
+		for _, r := range s.Ranks {
+			last, waits = append(last, r.Last), append(waits, r.WaitNS)
+		}
+		if s.Tied != c.tied || !slices.Equal(last, c.last) || !slices.Equal(waits, c.waits) {
+			t.Errorf("%s: %d tied, last %v, waited %v; want %d, %v, %v", c.name, s.Tied, last, waits, c.tied, c.last, c.waits)
+		}
+	}
+}
+
+// TestSummaries: stages are told where there are several.
+func TestSummaries(t *testing.T) {
+	stage := func(name string, a Answer) StageVerdict {
+		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
+	}
+	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: Ratio{0.25, true}, AtMost: 1.333, WithUnknown: 1.538}
+	const yes = "if the host cost nothing the steps would be at most 1.33× faster: it causes 0.250 µs of 1.000 µs"
+	for _, c := range []struct {
+		verdict Answer
+		stages  []StageVerdict
+		want    string
+	}{
+		{Yes, nil, yes},
+		{Yes, []StageVerdict{stage("decode", Yes)}, yes},
+		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50×"},
+		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
+		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
+		{No, nil, "the host causes 25.0% of the steps; if it cost nothing the steps would be at most 1.33× faster"},
+		{Inconclusive, nil, "the host causes 25.0% of the steps for certain (at most 1.33× faster without it), and up to 35.0% if it causes all that is unknown (1.54×)"},
+	} {
+		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
+		if got := v.summary(); got != c.want {
+			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
+		}
+	}
+	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5, VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: Ratio{0.5, true}, AtMost: 2}}}}
+	_, text := rowsOf(t, r.writePasses, "")
+	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0% 2.00× 1.000 µs 2.000 µs 5 … 6") {
+		t.Errorf("one pass:\n%s", text)
 	}
 }
