@@ -149,7 +149,7 @@ type ReportPass struct {
 	Floor   time.Duration `json:"floor_ns"`
 	Layers  int           `json:"layers"`
 	Kernels int           `json:"kernels"`
-	Partial layer.Partial `json:"partial"`
+	Partial string        `json:"partial"`
 	// Confidence in the pass and its layers, 0…1.
 	Confidence float64 `json:"confidence"`
 	// Chosen says that Operators are of this pass.
@@ -174,9 +174,9 @@ type ReportOperator struct {
 	Time     time.Duration `json:"time_ns"`
 	Share    float64       `json:"share"` // of the pass's wall time
 	// Floor is what it has to take at least, 0 where nothing tells; PeakShare is Floor / Time.
-	Floor     time.Duration  `json:"floor_ns"`
-	Bound     roofline.Bound `json:"bound,omitempty"`
-	PeakShare float64        `json:"peak_share"`
+	Floor     time.Duration `json:"floor_ns"`
+	Bound     string        `json:"bound,omitempty"`
+	PeakShare float64       `json:"peak_share"`
 }
 
 // ReportIdle is idle time of one cause in the steps.

@@ -12,7 +12,6 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
-	"github.com/llmstrata/strata/profile"
 )
 
 // What stands for the type of layer: of operators beside the layers, and where
@@ -212,7 +211,7 @@ func (p *reportPart) layerType(at layer.Place) string {
 		return c.Layers[at.Layer].String()
 	}
 	if l := p.d.Passes[at.Pass].Layer(at.Layer); l != nil {
-		switch profile.LayerType(l.Type) {
+		switch string(l.Type) {
 		case "", "FIRST", "LAYER", "FINAL":
 		default:
 			return l.Type

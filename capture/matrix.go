@@ -141,21 +141,18 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// Role says which trace of a pair a capture is: "mapping", "formal", or "single"
+// Each says which trace of a pair a capture is: "mapping", "formal", or "single"
 // for one alone.
-type Role string
-
-// The roles.
 const (
-	roleSingle  Role = "single"
-	roleMapping Role = "mapping"
-	roleFormal  Role = "formal"
+	roleSingle  string = "single"
+	roleMapping string = "mapping"
+	roleFormal  string = "formal"
 )
 
 // Captured is one finished capture of a matrix.
 type Captured struct {
-	// Role is the capture's part in its entry, Dir its output folder.
-	Role Role   `json:"role"`
+	// Role says which trace of a pair it is: "mapping", "formal", or "single" for one alone; Dir is its output folder.
+	Role string `json:"role"`
 	Dir  string `json:"dir"`
 	// Result is never nil, and complete.
 	Result *Result `json:"result"`
@@ -336,7 +333,7 @@ func (m Matrix) options(e *PlanEntry, t target) Options {
 // pair sets what a role asks for where nobody has: the mapping capture leads
 // kernels back to source, with stacks and shapes, the formal one is for times,
 // which both of them cost.
-func (o *Options) pair(r Role) {
+func (o *Options) pair(r string) {
 	maps := r == roleMapping
 	if o.WithStack == nil {
 		o.WithStack = &maps
@@ -365,7 +362,7 @@ func orSet(n *int, v int) {
 
 // target is one capture of an entry.
 type target struct {
-	role                Role
+	role                string
 	url, dir, serverDir string
 }
 
@@ -451,7 +448,7 @@ type PairOptions struct {
 func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err error) {
 	var errs []error
 	for _, t := range []struct {
-		role             Role
+		role             string
 		url, dir, prefix string
 		res              **Result
 	}{{roleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {roleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {

@@ -21,7 +21,7 @@ type Result struct {
 	// Schema is "strata.capture/1".
 	Schema string `json:"schema"`
 	// Verdict is the worst of the stages', "INVALID" after an error.
-	Verdict Verdict `json:"verdict"`
+	Verdict string `json:"verdict"`
 	// Server is its address, Framework what it is.
 	Server    string    `json:"server"`
 	Framework Framework `json:"framework"`
@@ -129,8 +129,9 @@ func publicInfo(in server.Info) ServerInfo {
 // StageResult is one profiled window.
 type StageResult struct {
 	Stage Stage `json:"stage"`
-	// Verdict follows from Checks.
-	Verdict Verdict `json:"verdict"`
+	// Verdict follows from Checks. It is "VALID" where every check that decides has passed, "INVALID" where one has failed, "UNCHECKED" where nothing
+	// has failed and something that decides is not known, or nobody looked ([Options].Inspect is not set).
+	Verdict string  `json:"verdict"`
 	Checks  []Check `json:"checks"`
 	// Tries is 2 where the first was not valid.
 	Tries int `json:"tries"`

@@ -10,17 +10,14 @@ import (
 	"github.com/llmstrata/strata/capture/internal/label"
 )
 
-// Verdict says whether a capture holds what was asked for: "VALID" where every
+// Each says whether a capture holds what was asked for: "VALID" where every
 // check that decides has passed, "INVALID" where one has failed, "UNCHECKED"
 // where nothing has failed and something that decides is not known, or nobody
 // looked ([Options].Inspect is not set).
-type Verdict string
-
-// The verdicts.
 const (
-	valid     Verdict = "VALID"
-	invalid   Verdict = "INVALID"
-	unchecked Verdict = "UNCHECKED"
+	valid     string = "VALID"
+	invalid   string = "INVALID"
+	unchecked string = "UNCHECKED"
 )
 
 // Check is one thing that a capture was checked for.

@@ -9,3 +9,6 @@ var ErrRules = errRules
 func (s *Ruleset) AppendRules(dst []Rule) []Rule {
 	return append(dst, s.rules...)
 }
+
+// DType is the narrowest operand type that the name shows.
+func (n *Name) DType() string { return n.dType() }

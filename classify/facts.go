@@ -52,7 +52,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 		own = Default().ClassifyName(&n)
 	}
 	f := Facts{
-		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.DType(), Tile: tile(&n), Short: n.Label(),
+		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.Label(),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)

@@ -199,10 +199,10 @@ var dtypeMarks = []struct {
 	{"fp64", []string{"fp64", "f64", "double", "dgemm"}},
 }
 
-// DType returns the narrowest operand type the name shows, such as "bf16",
+// dType returns the narrowest operand type the name shows, such as "bf16",
 // "fp8" or "mxfp4", or "" when it shows none. The function's own name is asked
 // first, then its template arguments; parameter types never.
-func (n *Name) DType() string {
+func (n *Name) dType() string {
 	switch n.Family {
 	case familyTensile:
 		return tensileDType(n.Function)

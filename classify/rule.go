@@ -323,12 +323,12 @@ func (s *Ruleset) ClassifyName(n *Name) Result {
 		}
 		switch r.Category {
 		case kernelword.CategoryGEMM:
-			res.DType = n.DType()
+			res.DType = n.dType()
 			if res.Subcategory == "" {
 				res.Subcategory = res.DType
 			}
 		case kernelword.CategoryMoE, kernelword.CategoryAttention:
-			res.DType = n.DType()
+			res.DType = n.dType()
 		}
 		return res
 	}

@@ -374,7 +374,7 @@ func TestTypesOfGeneratedNames(t *testing.T) {
 	}
 	for args, want := range map[string]string{"__nv_bfloat16;signed char": "int8", "float": "fp32", "(vllm::Fp8KVCacheDataType)0;float": "fp32", "": "", strings.Repeat("a", 253) + "fp8": "fp8", strings.Repeat("a", 254) + "fp8": ""} {
 		n := Name{Function: "k", TemplateArgs: strings.Split(args, ";")}
-		if got := n.DType(); got != want {
+		if got := n.dType(); got != want {
 			t.Errorf("%.20s: %q, want %q", args, got, want)
 		}
 	}

@@ -176,15 +176,15 @@ func (v *Verdict) ignoreSmall(p *Params) {
 }
 
 // lesser is the lesser of two confidences.
-func lesser(a, b Confidence) Confidence {
+func lesser(a, b string) string {
 	if confidenceRank(b) < confidenceRank(a) {
 		return b
 	}
 	return a
 }
 
-func confidenceRank(c Confidence) int {
-	return slices.Index([]Confidence{confidenceLow, confidenceMedium, confidenceHigh}, c)
+func confidenceRank(c string) int {
+	return slices.Index([]string{confidenceLow, confidenceMedium, confidenceHigh}, c)
 }
 
 // verdict is the answer for the account's device.

@@ -24,7 +24,7 @@ type doubter struct {
 	list []Doubt
 }
 
-func (d *doubter) add(code string, weight Confidence, format string, args ...any) {
+func (d *doubter) add(code string, weight string, format string, args ...any) {
 	d.list = append(d.list, Doubt{code, weight, fmt.Sprintf(format, args...)})
 }
 

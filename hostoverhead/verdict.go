@@ -21,24 +21,21 @@ const (
 	Inconclusive Answer = "INCONCLUSIVE" // what is unknown decides
 )
 
-// Confidence says how far a verdict holds.
+// Each says how far a verdict holds.
 //
 // It is high where nothing speaks against the verdict, medium where a doubt may shift
 // its figures, and low where a doubt may turn it.
-type Confidence string
-
-// The confidences.
 const (
-	confidenceHigh   Confidence = "high"   // nothing found that speaks against it
-	confidenceMedium Confidence = "medium" // a doubt that may shift the figures
-	confidenceLow    Confidence = "low"    // a doubt that may turn the verdict
+	confidenceHigh   string = "high"   // nothing found that speaks against it
+	confidenceMedium string = "medium" // a doubt that may shift the figures
+	confidenceLow    string = "low"    // a doubt that may turn the verdict
 )
 
 // Doubt is a reason not to believe a verdict.
 type Doubt struct {
-	Code    string     `json:"code"`    // stable identifier
-	Weight  Confidence `json:"weight"`  // the best confidence that the verdict can have with it
-	Message string     `json:"message"` // one sentence with the figures
+	Code    string `json:"code"`    // stable identifier
+	Weight  string `json:"weight"`  // the best confidence that the verdict can have with it
+	Message string `json:"message"` // one sentence with the figures
 }
 
 // Headroom says how much faster something could be if the host cost nothing. WallNS = BusyNS + IdleNS, and IdleNS =
@@ -175,10 +172,10 @@ type Advice struct {
 //
 // Its figures are those of the deciding device, Ranks[Deciding]: the one with the largest share of host-caused time.
 type Verdict struct {
-	Schema     string     `json:"schema"`
-	Verdict    Answer     `json:"verdict"`
-	Confidence Confidence `json:"confidence"` // the least weight of the doubts
-	Summary    string     `json:"summary"`    // the verdict as one sentence
+	Schema     string `json:"schema"`
+	Verdict    Answer `json:"verdict"`
+	Confidence string `json:"confidence"` // "high", "medium" or "low": the least weight of the doubts
+	Summary    string `json:"summary"`    // the verdict as one sentence
 	// Basis says what the shares are of: "steps" or, where no steps were found, "window".
 	Basis     string   `json:"basis"`
 	Threshold float64  `json:"threshold"` // the share of the host from which it is YES

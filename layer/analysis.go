@@ -239,10 +239,10 @@ type ForwardPass struct {
 	// Host is when the CPU prepared and launched the pass. A step that launched nothing on the GPU is a pass that has only this.
 	Host HostSpan `json:"host"`
 
-	// Partial says that the window cuts the pass: at its start, its end or both. FirstLayer is the index of the first
-	// layer that is present; its number is counted from the end of the pass when the start is missing.
-	Partial    Partial `json:"partial"`
-	FirstLayer int     `json:"first_layer"`
+	// Partial says which end of the pass the window cuts off: "start", "end", "both", "" for a whole pass. FirstLayer is the
+	// index of the first layer that is present; its number is counted from the end of the pass when the start is missing.
+	Partial    string `json:"partial"`
+	FirstLayer int    `json:"first_layer"`
 	// FromEnd says that the window does not hold the first layers and that nothing tells how many there are: Index of [Layer]
 	// and Layer of [Place] then say only which of the layers present it is, and [ForwardPass.LayerNumber] counts from the end.
 	FromEnd bool `json:"layers_from_end,omitempty"`
@@ -308,16 +308,13 @@ func (p *ForwardPass) numbers() string {
 	return s
 }
 
-// Partial says which end of a pass is outside the window: "start", "end", "both",
+// Each says which end of a pass is outside the window: "start", "end", "both",
 // or "" for a whole pass.
-type Partial string
-
-// The ways a pass can be cut.
 const (
-	whole      = Partial(ladder.Uncut)
-	cutAtStart = Partial(ladder.CutAtStart)
-	cutAtEnd   = Partial(ladder.CutAtEnd)
-	cutAtBoth  = Partial(ladder.CutAtBoth)
+	whole      = string(ladder.Uncut)
+	cutAtStart = string(ladder.CutAtStart)
+	cutAtEnd   = string(ladder.CutAtEnd)
+	cutAtBoth  = string(ladder.CutAtBoth)
 )
 
 // Layer is one decoder layer of one pass.

@@ -272,7 +272,7 @@ func (w *work) fillKernels(a *Device) {
 
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
-	fp := ForwardPass{Index: p, Kernels: len(r.Kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Host: HostSpan(w.HostOf(r)), Partial: Partial(r.Cut),
+	fp := ForwardPass{Index: p, Kernels: len(r.Kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Host: HostSpan(w.HostOf(r)), Partial: string(r.Cut),
 		FirstLayer: r.First, PassEvidence: r.Evidence, LayerEvidence: r.LayerEvidence, Confidence: r.Conf, FromEnd: r.FromEnd}
 	if r.Count > 0 {
 		fp.Confidence = min(r.Conf, r.LayerConf)

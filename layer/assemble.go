@@ -23,8 +23,8 @@ type GivenPass struct {
 	End trace.Time
 	// Stage is what the pass does. "": StageUnknown.
 	Stage Stage
-	// Partial says which end of the pass is missing.
-	Partial Partial
+	// Partial says which end of the pass is missing, as [ForwardPass] has it.
+	Partial string
 	// Evidence is what the pass and its layers rest on: Kind, Detail and Confidence; the rest is filled in.
 	Evidence Evidence
 	// Note is a remark for the table.

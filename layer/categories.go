@@ -140,7 +140,7 @@ func (a *Device) labelLayers() {
 	}
 }
 
-func (a *Device) labelLayer(lay *Layer, types []profile.LayerType, n int, place profile.HashPlacement) {
+func (a *Device) labelLayer(lay *Layer, types []string, n int, place profile.HashPlacement) {
 	lay.CompressRatio = -1
 	if lay.Index < len(types) {
 		lay.Type = string(types[lay.Index])

@@ -62,7 +62,7 @@ func opHide(t *testing.T, path string) string {
 // opAnswer is what was found for one activity of a trace.
 type opAnswer struct {
 	Operator   string
-	Part       layer.Part
+	Part       string
 	Evidence   string
 	Confidence float32
 	Layer      int
@@ -152,7 +152,7 @@ func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename fun
 		}
 		for j, r := range whole {
 			e := list[j].Event()
-			out = append(out, opAnswer{Operator: r.Operator, Part: map[bool]layer.Part{true: "copy"}[r.Part == operator.Copy], Confidence: r.Confidence, Layer: int(r.Layer), index: index[e.ID()], pass: p, event: e})
+			out = append(out, opAnswer{Operator: r.Operator, Part: map[bool]string{true: "copy"}[r.Part == operator.Copy], Confidence: r.Confidence, Layer: int(r.Layer), index: index[e.ID()], pass: p, event: e})
 		}
 	}
 	return out

@@ -14,21 +14,18 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Part says how a kernel serves its operator: "main", "quant" (makes the
+// Each says how a kernel serves its operator: "main", "quant" (makes the
 // low-precision input), "reduce" (finishes a split product or a split attention),
 // "copy" (moves, casts or clears what the operator reads or writes). More may be
 // added.
-type Part string
-
-// The parts. More may be added.
 const (
-	partMain   Part = "main"
-	partQuant  Part = "quant"  // makes the operator's low-precision input
-	partReduce Part = "reduce" // finishes a split product or a split attention
-	partCopy   Part = "copy"   // moves, casts or clears what the operator reads or writes
+	partMain   string = "main"
+	partQuant  string = "quant"  // makes the operator's low-precision input
+	partReduce string = "reduce" // finishes a split product or a split attention
+	partCopy   string = "copy"   // moves, casts or clears what the operator reads or writes
 )
 
-var partNames = [...]Part{operator.Main: partMain, operator.Quant: partQuant, operator.Reduce: partReduce, operator.Copy: partCopy}
+var partNames = [...]string{operator.Main: partMain, operator.Quant: partQuant, operator.Reduce: partReduce, operator.Copy: partCopy}
 
 var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan", operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
 
@@ -41,8 +38,10 @@ type opRow struct {
 }
 
 // Operator returns the part of the model that the kernel computes, see docs/operators.md: "qkv_proj", several joined by + for a
-// kernel that fuses neighbours, by | where it cannot be told which, "other" with confidence 0 where nothing tells.
-func (k Kernel) Operator() (profile.Operator, Part, float32) {
+// kernel that fuses neighbours, by | where it cannot be told which, "other" with confidence 0 where nothing tells. The second
+// result says how the kernel serves it: "main", "quant" (makes the low-precision input), "reduce" (finishes a split product or a
+// split attention), "copy" (moves, casts or clears what the operator reads or writes). More may be added.
+func (k Kernel) Operator() (profile.Operator, string, float32) {
 	r := k.opRow()
 	return r.name, partNames[r.part], r.confidence
 }

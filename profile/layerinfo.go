@@ -1,58 +1,56 @@
 package profile
 
-// Mixer is what a layer does across tokens. More kinds may be added.
-type Mixer string
-
+// Each is what a layer does across tokens. More kinds may be added.
 const (
 	// mixerUnknown: the config does not tell.
-	mixerUnknown Mixer = "unknown"
+	mixerUnknown string = "unknown"
 	// mixerNone: the layer has none (the MLP and MoE layers of Nemotron-H).
-	mixerNone Mixer = "none"
+	mixerNone string = "none"
 	// mixerFull is full causal attention (MHA, GQA or MQA).
-	mixerFull Mixer = "full"
+	mixerFull string = "full"
 	// mixerSliding is sliding-window attention.
-	mixerSliding Mixer = "sliding"
+	mixerSliding string = "sliding"
 	// mixerChunked is chunked local attention (Llama-4).
-	mixerChunked Mixer = "chunked"
+	mixerChunked string = "chunked"
 	// mixerMLA is multi-head latent attention.
-	mixerMLA Mixer = "mla"
+	mixerMLA string = "mla"
 	// mixerCSA is compressed sparse attention, ratio 4 (DeepSeek-V4).
-	mixerCSA Mixer = "csa"
+	mixerCSA string = "csa"
 	// mixerHCA is heavily compressed attention, ratio 128 (DeepSeek-V4).
-	mixerHCA Mixer = "hca"
+	mixerHCA string = "hca"
 	// mixerCompressed is attention over a cache compressed by another ratio.
-	mixerCompressed Mixer = "compressed"
+	mixerCompressed string = "compressed"
 	// mixerLinear is linear attention (gated delta rule, lightning attention, KDA).
-	mixerLinear Mixer = "linear"
+	mixerLinear string = "linear"
 	// mixerMamba is a Mamba or Mamba-2 state space layer.
-	mixerMamba Mixer = "mamba"
+	mixerMamba string = "mamba"
 	// mixerConv is a short convolution (LFM2).
-	mixerConv Mixer = "conv"
+	mixerConv string = "conv"
 	// mixerHybrid holds attention and a state space model side by side.
-	mixerHybrid Mixer = "hybrid"
+	mixerHybrid string = "hybrid"
 )
 
-// FFN is a layer's feed-forward part: "unknown" (the config does not tell),
+// Each is a layer's feed-forward part: "unknown" (the config does not tell),
 // "none", "dense" or "moe". More may be added.
-type FFN string
-
 const (
 	// ffnUnknown: the config does not tell.
-	ffnUnknown FFN = "unknown"
+	ffnUnknown string = "unknown"
 	// ffnNone: the layer has none (the Mamba and attention layers of Nemotron-H).
-	ffnNone FFN = "none"
+	ffnNone string = "none"
 	// ffnDense is a dense MLP.
-	ffnDense FFN = "dense"
+	ffnDense string = "dense"
 	// ffnMoE is a mixture of experts.
-	ffnMoE FFN = "moe"
+	ffnMoE string = "moe"
 )
 
 // LayerInfo is what the config says of one decoder layer. Two layers with equal
 // values run the same kernels, up to tile variants.
 type LayerInfo struct {
-	// Mixer is what the layer does across tokens, FFN its feed-forward part.
-	Mixer Mixer `json:"mixer"`
-	FFN   FFN   `json:"ffn"`
+	// Mixer is what the layer does across tokens: "none", "full", "sliding", "chunked", "mla", "csa", "hca", "compressed",
+	// "linear", "mamba", "conv", "hybrid". FFN is its feed-forward part: "none", "dense" or "moe". Both are "unknown" where the
+	// config does not tell; more may be added.
+	Mixer string `json:"mixer"`
+	FFN   string `json:"ffn"`
 	// Hash: the experts come from a token-id table. It marks the first
 	// num_hash_layers layers, as the model code has it; --hash-layers=last
 	// changes labels only.

@@ -152,7 +152,7 @@ var patternLayers = map[byte]LayerInfo{
 }
 
 // mixerTypes are the entries of layer_types and layers_block_type.
-var mixerTypes = map[string]Mixer{
+var mixerTypes = map[string]string{
 	"full_attention":    mixerFull,
 	"global_attention":  mixerFull,
 	"attention":         mixerFull,
@@ -203,7 +203,7 @@ func (c *Config) mixers(f *fields) (ok bool, err error) {
 	return false, nil
 }
 
-func ratioMixer(ratio int) Mixer {
+func ratioMixer(ratio int) string {
 	switch ratio {
 	case 0:
 		return mixerSliding
@@ -216,7 +216,7 @@ func ratioMixer(ratio int) Mixer {
 }
 
 // fullMixer is what "full attention" means in this model.
-func (c *Config) fullMixer() Mixer {
+func (c *Config) fullMixer() string {
 	if c.KVLoraRank > 0 {
 		return mixerMLA
 	}
@@ -240,7 +240,7 @@ func (c *Config) uniformMixer() {
 func (c *Config) mixersByType(f *fields) (bool, error) {
 	for _, list := range []struct {
 		field  string
-		others Mixer
+		others string
 		full   int
 	}{
 		{"attn_type_list", mixerLinear, 1},
@@ -303,7 +303,7 @@ func (c *Config) mixersByIndex(f *fields) (bool, error) {
 
 // attendAt marks the listed layers, counted from base, as attention and all
 // others as other.
-func (c *Config) attendAt(o document.Object, name string, base int, other Mixer) error {
+func (c *Config) attendAt(o document.Object, name string, base int, other string) error {
 	v, _, err := o.Ints(name, int64(base), int64(c.NumLayers-1+base))
 	if err != nil {
 		return err
@@ -321,7 +321,7 @@ func (c *Config) attendAt(o document.Object, name string, base int, other Mixer)
 func (c *Config) mixersByInterval(f *fields) (bool, error) {
 	for _, rule := range []struct {
 		field  string
-		others Mixer
+		others string
 		when   bool
 	}{
 		{"full_attention_interval", mixerLinear, true},                // Qwen3-Next
@@ -348,7 +348,7 @@ func (c *Config) mixersByInterval(f *fields) (bool, error) {
 }
 
 // setMixers makes the layers that full says full attention, the others other.
-func (c *Config) setMixers(other Mixer, full func(i int) bool) {
+func (c *Config) setMixers(other string, full func(i int) bool) {
 	for i := range c.Layers {
 		c.Layers[i].Mixer = other
 		if full(i) {

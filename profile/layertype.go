@@ -7,29 +7,27 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// LayerType is the label of a layer in tables and clusters. The
+// Each is the label of a layer in tables and clusters. The
 // set is open: a compression ratio without a name of its own is "CR<ratio>".
 // "FIRST", "HASH", "FINAL", "FULL_ATTN", "C4_LIGHT", "C128_HEAVY" and "LAYER"
 // (no ratio is known) are the others.
-type LayerType string
-
 const (
 	// typeFirst is layer 0, whatever else it is.
-	typeFirst LayerType = "FIRST"
+	typeFirst string = "FIRST"
 	// typeHash is a layer whose experts come from a token-id table.
-	typeHash LayerType = "HASH"
+	typeHash string = "HASH"
 	// typeFinal is the last layer.
-	typeFinal LayerType = "FINAL"
+	typeFinal string = "FINAL"
 	// typeFullAttn is ratio 0. Users know it by this name; it is sliding-window
 	// attention only (deepseek-v4.md).
-	typeFullAttn LayerType = "FULL_ATTN"
+	typeFullAttn string = "FULL_ATTN"
 	// typeC4Light is ratio 4: compressed sparse attention (CSA), the only kind
 	// with an indexer. The name is not a statement about its cost.
-	typeC4Light LayerType = "C4_LIGHT"
+	typeC4Light string = "C4_LIGHT"
 	// typeC128Heavy is ratio 128: heavily compressed attention (HCA).
-	typeC128Heavy LayerType = "C128_HEAVY"
+	typeC128Heavy string = "C128_HEAVY"
 	// typeLayer is a layer of which no ratio is known.
-	typeLayer LayerType = "LAYER"
+	typeLayer string = "LAYER"
 )
 
 // HashPlacement says which layers are the hash layers: "first", or "", and "last",
@@ -62,11 +60,11 @@ func (h HashPlacement) IsHash(i, n, numHash int) bool {
 	return i < numHash
 }
 
-func layerTypes(n int, ratios []int, numHash int, place HashPlacement) []LayerType {
+func layerTypes(n int, ratios []int, numHash int, place HashPlacement) []string {
 	if n < 1 {
 		return nil
 	}
-	types := make([]LayerType, n)
+	types := make([]string, n)
 	for i := range types {
 		switch {
 		case i == 0:
@@ -84,7 +82,7 @@ func layerTypes(n int, ratios []int, numHash int, place HashPlacement) []LayerTy
 	return types
 }
 
-func ratioType(ratio int) LayerType {
+func ratioType(ratio int) string {
 	switch ratio {
 	case 0:
 		return typeFullAttn
@@ -93,14 +91,14 @@ func ratioType(ratio int) LayerType {
 	case ratioHCA:
 		return typeC128Heavy
 	}
-	return LayerType("CR" + strconv.Itoa(ratio))
+	return string("CR" + strconv.Itoa(ratio))
 }
 
 // LayerTypes labels n layers by the config's ratios: [Config.NumLayers] of them, or
 // as many as were given or found elsewhere. The first that holds wins: layer 0
 // FIRST, hash layer HASH, layer n−1 FINAL, then by ratio; a layer beyond the end of
 // the ratios is LAYER. n below 1 gives nil.
-func (c *Config) LayerTypes(n int, place HashPlacement) []LayerType {
+func (c *Config) LayerTypes(n int, place HashPlacement) []string {
 	return layerTypes(n, c.CompressRatios, c.NumHashLayers, place)
 }
 

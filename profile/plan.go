@@ -13,19 +13,16 @@ import (
 // docs/operators.md lists them; the list may grow.
 type Operator string
 
-// Split says how tensor parallelism divides an operator: "" (every rank does all
+// Each says how tensor parallelism divides an operator: "" (every rank does all
 // of it), "columns" (N), "rows" (K, an all-reduce follows), "heads" (heads or
 // groups, KV heads down to one), "vocab", "experts". More may be added.
-type Split string
-
-// The splits. More may be added.
 const (
-	splitNone    Split = ""        // every rank does all of it
-	splitColumns Split = "columns" // N is divided
-	splitRows    Split = "rows"    // K is divided, an all-reduce follows
-	splitHeads   Split = "heads"   // heads, or groups, are divided; KV heads down to one
-	splitVocab   Split = "vocab"   // the vocabulary is divided
-	splitExperts Split = "experts" // experts whole (expert parallel), or each expert's intermediate size
+	splitNone    string = ""        // every rank does all of it
+	splitColumns string = "columns" // N is divided
+	splitRows    string = "rows"    // K is divided, an all-reduce follows
+	splitHeads   string = "heads"   // heads, or groups, are divided; KV heads down to one
+	splitVocab   string = "vocab"   // the vocabulary is divided
+	splitExperts string = "experts" // experts whole (expert parallel), or each expert's intermediate size
 )
 
 // PlanOp is one operator of a plan with the sizes its work is counted from, all
@@ -74,8 +71,9 @@ type PlanOp struct {
 	// WeightDType is the type of its weights: "bf16", "fp8", "mxfp4"; "" when the
 	// config does not tell or there are none.
 	WeightDType string `json:"weight_dtype,omitempty"`
-	// Split is how tensor parallelism divides it.
-	Split Split `json:"split,omitempty"`
+	// Split says how tensor parallelism divides it: "" (every rank does all of it), "columns" (N), "rows" (K, an all-reduce
+	// follows), "heads" (heads or groups, KV heads down to one), "vocab", "experts". More may be added.
+	Split string `json:"split,omitempty"`
 	// Or are the separate operators that some servers run instead of this one:
 	// q_proj, k_proj, v_proj for qkv_proj.
 	Or []PlanOp `json:"or,omitempty"`
@@ -176,7 +174,7 @@ func (c *Config) weightDType(path string) string {
 }
 
 // product is a planned matrix product.
-func (c *Config) product(op, path string, k, n int, split Split) PlanOp {
+func (c *Config) product(op, path string, k, n int, split string) PlanOp {
 	return PlanOp{Operator: Operator(op), K: k, N: n, Split: split, WeightDType: c.weightDType(path)}
 }
 

@@ -80,7 +80,7 @@ func (c *Config) kvHeads() int {
 }
 
 // window is the number of tokens that attention of this kind looks back at most.
-func (c *Config) windowOf(m Mixer) int {
+func (c *Config) windowOf(m string) int {
 	switch {
 	case m == mixerSliding || len(c.CompressRatios) > 0:
 		return c.SlidingWindow
@@ -236,7 +236,7 @@ func (c *Config) ratioOf(l LayerInfo) int {
 
 // planRecurrent is linear attention (gated delta rule, Kimi's delta attention, lightning attention) or a state space. Without
 // sizes of their own the heads are those of attention.
-func (c *Config) planRecurrent(m Mixer) []PlanOp {
+func (c *Config) planRecurrent(m string) []PlanOp {
 	r := Recurrent{KeyHeads: c.NumHeads, KeyDim: c.HeadDim, ValueHeads: c.NumHeads, ValueDim: c.HeadDim}
 	if c.Recurrent != nil {
 		r = *c.Recurrent
@@ -258,8 +258,8 @@ func (c *Config) planRecurrent(m Mixer) []PlanOp {
 }
 
 // recurrentInputs are the products in front of the convolution.
-func (c *Config) recurrentInputs(m Mixer, r Recurrent, k, v int) []PlanOp {
-	part := func(module string, in, n int, split Split) PlanOp {
+func (c *Config) recurrentInputs(m string, r Recurrent, k, v int) []PlanOp {
+	part := func(module string, in, n int, split string) PlanOp {
 		p := c.product(opname.InProj, "linear_attn.in_proj", in, n, split)
 		p.Module = module
 		return p
@@ -319,7 +319,7 @@ type feed struct {
 	joint, gate, up, act, down string
 	path                       string
 	width                      int
-	columns, rows              Split
+	columns, rows              string
 }
 
 func (c *Config) planFeed(f feed) []PlanOp {

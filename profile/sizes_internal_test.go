@@ -82,7 +82,7 @@ func layersOf(t *testing.T, config string) string {
 	}
 	var b strings.Builder
 	for _, l := range c.Layers {
-		b.WriteByte(map[FFN]byte{ffnDense: 'D', ffnMoE: 'E'}[l.FFN])
+		b.WriteByte(map[string]byte{ffnDense: 'D', ffnMoE: 'E'}[l.FFN])
 	}
 	return b.String()
 }

@@ -133,7 +133,7 @@ func count(list []TypeCount, t string) []TypeCount {
 
 // attention names the attention kinds in the field's terms.
 func (c *Config) attention() string {
-	has := map[Mixer]bool{}
+	has := map[string]bool{}
 	for _, l := range c.Layers {
 		has[l.Mixer] = true
 	}

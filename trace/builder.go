@@ -109,7 +109,7 @@ func (b *Builder) Count(phase, category string, n int64) { b.counts[[2]string{ph
 
 // lose counts one event or part of one that could not be kept, at a byte
 // offset of the decompressed input, −1 when that means nothing.
-func (b *Builder) lose(reason LossReason, offset int64) { b.losses.add(reason, offset) }
+func (b *Builder) lose(reason string, offset int64) { b.losses.add(reason, offset) }
 
 // See widens the trace's origin to a raw timestamp of an event that is not stored.
 func (b *Builder) See(raw int64) {
@@ -289,7 +289,7 @@ func (b *Builder) admits(e *EventData, l Lane) bool {
 }
 
 // refusal says why an event cannot be kept, "" where it can.
-func refusal(e *EventData, l Lane) LossReason {
+func refusal(e *EventData, l Lane) string {
 	switch {
 	case l == laneInvalid:
 		return lossUnknownKind

@@ -122,11 +122,11 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	var reasons []trace.LossReason
+	var reasons []string
 	for _, l := range tr.Health().Losses {
 		reasons = append(reasons, l.Reason)
 	}
-	if want := []trace.LossReason{trace.LossBadTime, trace.LossNegativeDuration, trace.LossNotCollected, trace.LossUnknownKind}; !slices.Equal(reasons, want) {
+	if want := []string{trace.LossBadTime, trace.LossNegativeDuration, trace.LossNotCollected, trace.LossUnknownKind}; !slices.Equal(reasons, want) {
 		t.Errorf("losses %v, want %v", reasons, want)
 	}
 }
@@ -160,7 +160,7 @@ func TestOpenEvents(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	losses := map[trace.LossReason]int64{}
+	losses := map[string]int64{}
 	for _, l := range tr.Health().Losses {
 		losses[l.Reason] = l.Count
 	}

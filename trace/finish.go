@@ -65,7 +65,7 @@ func (b *Builder) dropFar(ctx context.Context) {
 }
 
 // CodeScrambled is the [Finding] of scrambled records.
-const CodeScrambled = "scrambled-records"
+const codeScrambled = "scrambled-records"
 
 // noteScrambled says what is scrambled, or was.
 func (b *Builder) noteScrambled() {
@@ -73,7 +73,7 @@ func (b *Builder) noteScrambled() {
 	if s.Launches == 0 {
 		return
 	}
-	f := Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows, Affects: []string{"gpu-time", "layers", "attribution"},
+	f := Finding{Code: codeScrambled, Severity: HealthDegraded, Count: s.Rows, Affects: []string{"gpu-time", "layers", "attribution"},
 		Message: s.String() + "; no time of a kernel, layer or operator in them is to be trusted (--repair-order joins the names in file order with the times in theirs)"}
 	if s.Repair {
 		f.Code = "order-repaired"

@@ -72,36 +72,33 @@ type Finding struct {
 	Affects  []string     `json:"affects,omitempty"` // "attribution", "gpu-time", "idle", "layers", "completeness", "shapes"
 }
 
-// LossReason is why something of the input was not kept.
+// Each is why something of the input was not kept.
 //
 // New reasons may be added; users must be robust to that.
-type LossReason string
-
-// The reasons.
 const (
-	LossTruncated        LossReason = "truncated"            // input ended inside an event or before the document's end
-	LossBadEvent         LossReason = shard.BadEvent         // an event that is not valid JSON; skipped to the next one
-	LossBadTime          LossReason = shard.BadTime          // a timestamp or duration that is no number or out of range
-	lossNegativeDuration LossReason = shard.NegativeDuration // dropped
-	lossNotCollected     LossReason = shard.NotCollected     // a GPU activity with ts 0 and dur 0
-	lossNoDuration       LossReason = shard.NoDuration       // a complete event without dur; kept with duration 0
-	lossUnmatched        LossReason = "unmatched"            // a B without E or an E without B
-	lossUnknownKind      LossReason = "unknown-kind"         // Builder.Add with an invalid Kind
-	LossBadCompression   LossReason = "bad-compression"      // compressed data ended early or failed its checksum
-	lossRepaired         LossReason = "repaired"             // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
-	LossLimit            LossReason = "limit"                // beyond a configured limit
-	LossDropped          LossReason = "dropped"              // the recorder says that it lost events
-	LossMissingTable     LossReason = "missing-table"        // SQLite: a table or column that this export lacks
+	LossTruncated        string = "truncated"            // input ended inside an event or before the document's end
+	LossBadEvent         string = shard.BadEvent         // an event that is not valid JSON; skipped to the next one
+	LossBadTime          string = shard.BadTime          // a timestamp or duration that is no number or out of range
+	lossNegativeDuration string = shard.NegativeDuration // dropped
+	lossNotCollected     string = shard.NotCollected     // a GPU activity with ts 0 and dur 0
+	lossNoDuration       string = shard.NoDuration       // a complete event without dur; kept with duration 0
+	lossUnmatched        string = "unmatched"            // a B without E or an E without B
+	lossUnknownKind      string = "unknown-kind"         // Builder.Add with an invalid Kind
+	LossBadCompression   string = "bad-compression"      // compressed data ended early or failed its checksum
+	lossRepaired         string = "repaired"             // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
+	LossLimit            string = "limit"                // beyond a configured limit
+	LossDropped          string = "dropped"              // the recorder says that it lost events
+	LossMissingTable     string = "missing-table"        // SQLite: a table or column that this export lacks
 )
 
 // Loss counts one reason and says where it occurred first.
 type Loss struct {
-	Reason  LossReason `json:"reason"`             // why
-	Count   int64      `json:"count"`              // how often it happened
-	Bytes   int64      `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
-	OfBytes int64      `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
-	Offsets []int64    `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
-	Detail  string     `json:"detail,omitempty"`   // which, in words; "" where the offsets say it
+	Reason  string  `json:"reason"`             // one of the Loss constants; more may be added
+	Count   int64   `json:"count"`              // how often it happened
+	Bytes   int64   `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
+	OfBytes int64   `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
+	Offsets []int64 `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
+	Detail  string  `json:"detail,omitempty"`   // which, in words; "" where the offsets say it
 }
 
 // maxLossOffsets bounds how many offsets a Loss lists; the count is exact.
@@ -109,7 +106,7 @@ const maxLossOffsets = shard.MaxOffsets
 
 type losses struct{ list []Loss }
 
-func (ls *losses) get(reason LossReason) *Loss {
+func (ls *losses) get(reason string) *Loss {
 	for i := range ls.list {
 		if ls.list[i].Reason == reason {
 			return &ls.list[i]
@@ -119,7 +116,7 @@ func (ls *losses) get(reason LossReason) *Loss {
 	return &ls.list[len(ls.list)-1]
 }
 
-func (ls *losses) add(reason LossReason, offset int64) {
+func (ls *losses) add(reason string, offset int64) {
 	l := ls.get(reason)
 	l.Count++
 	if offset >= 0 && len(l.Offsets) < maxLossOffsets {
@@ -130,7 +127,7 @@ func (ls *losses) add(reason LossReason, offset int64) {
 // merge adds the losses of a later part of the input.
 func (ls *losses) merge(later []shard.Loss) {
 	for _, x := range later {
-		l := ls.get(LossReason(x.Reason))
+		l := ls.get(string(x.Reason))
 		l.Count += x.Count
 		l.Offsets = append(l.Offsets, x.Offsets[:min(len(x.Offsets), maxLossOffsets-len(l.Offsets))]...)
 	}
@@ -138,7 +135,7 @@ func (ls *losses) merge(later []shard.Loss) {
 
 // LoseDetail counts n losses of one reason and says what was lost. Details of
 // the same reason are joined; a detail that is already there is not repeated.
-func (b *Builder) LoseDetail(reason LossReason, n int64, detail string) {
+func (b *Builder) LoseDetail(reason string, n int64, detail string) {
 	l := b.losses.get(reason)
 	l.Count += n
 	for _, d := range l.details() {

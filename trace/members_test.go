@@ -127,7 +127,7 @@ func TestNoEventOfTwoHalves(t *testing.T) {
 	}
 }
 
-func lossOf(h trace.Health, reason trace.LossReason) (l trace.Loss) {
+func lossOf(h trace.Health, reason string) (l trace.Loss) {
 	for _, x := range h.Losses {
 		if x.Reason == reason {
 			l = x

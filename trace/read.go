@@ -178,7 +178,7 @@ func syntaxCause(err error) error {
 }
 
 // lossReasons says how a scan's losses appear in the health report.
-var lossReasons = map[scan.Reason]LossReason{
+var lossReasons = map[scan.Reason]string{
 	scan.LostSyntax: LossBadEvent, scan.LostTruncated: LossTruncated, scan.LostTooLarge: LossLimit,
 	scan.LostTooDeep: LossLimit, scan.LostTime: LossBadTime, scan.LostNumber: LossBadTime,
 	scan.LostNoPhase: LossBadEvent, scan.LostNotObject: LossBadEvent, scan.LostMetadata: LossBadEvent,

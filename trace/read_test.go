@@ -246,7 +246,7 @@ func TestCutGzipKeepsThePrefix(t *testing.T) {
 	if tr.Len() < 5 {
 		t.Errorf("%d events", tr.Len())
 	}
-	got := map[trace.LossReason]bool{}
+	got := map[string]bool{}
 	for _, l := range tr.Health().Losses {
 		got[l.Reason] = true
 	}

@@ -70,12 +70,12 @@ type KernelRecord struct {
 
 // HostRecord says whether the host is the bottleneck.
 type HostRecord struct {
-	Bottleneck hostoverhead.Answer     `json:"bottleneck"`
-	Confidence hostoverhead.Confidence `json:"confidence"`
-	GPUIdle    hostoverhead.Ratio      `json:"gpu_idle_ratio"`   // of the steps
-	Share      hostoverhead.Ratio      `json:"host_share"`       // of the steps, caused by the host
-	AtMost     float64                 `json:"at_most"`          // times faster if the host cost nothing
-	Doubts     []string                `json:"doubts,omitempty"` // codes
+	Bottleneck hostoverhead.Answer `json:"bottleneck"`
+	Confidence string              `json:"confidence"`
+	GPUIdle    hostoverhead.Ratio  `json:"gpu_idle_ratio"`   // of the steps
+	Share      hostoverhead.Ratio  `json:"host_share"`       // of the steps, caused by the host
+	AtMost     float64             `json:"at_most"`          // times faster if the host cost nothing
+	Doubts     []string            `json:"doubts,omitempty"` // codes
 }
 
 // WriteJSON writes the record as an indented document.

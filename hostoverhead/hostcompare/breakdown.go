@@ -12,20 +12,17 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// OpKind says what sort of operation an [Operation] is: a range, a kernel, or an api
+// Each says what sort of operation an [Operation] is: a range, a kernel, or an api
 // call.
-type OpKind string
-
-// The kinds.
 const (
-	opRange  OpKind = "range"  // NVTX range, annotation, or, without any, Python frame
-	opKernel OpKind = "kernel" // GPU kernel
-	opAPI    OpKind = "api"    // CUDA or HIP API call
+	opRange  string = "range"  // NVTX range, annotation, or, without any, Python frame
+	opKernel string = "kernel" // GPU kernel
+	opAPI    string = "api"    // CUDA or HIP API call
 )
 
 // Operation is what one step spends on one named thing.
 type Operation struct {
-	Kind         OpKind  `json:"kind"`
+	Kind         string  `json:"kind"`
 	Name         string  `json:"name"`             // numbers generalised to N
 	US           float64 `json:"us_per_step"`      // µs per step, divided by Ranks
 	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by Ranks

@@ -10,18 +10,15 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// Status says how an operation changed: NEW, REMOVED, RENAMED, REGRESSION, IMPROVED,
+// Each says how an operation changed: NEW, REMOVED, RENAMED, REGRESSION, IMPROVED,
 // inconclusive, or "" where it did not.
-type Status string
-
-// The statuses. An operation that changed little has none.
 const (
-	statusNew          Status = "NEW"          // absent in the baseline
-	statusRemoved      Status = "REMOVED"      // absent in the target
-	statusRenamed      Status = "RENAMED"      // it has another name: same place, as often, as long
-	statusRegression   Status = "REGRESSION"   // clearly slower
-	statusImproved     Status = "IMPROVED"     // clearly faster
-	statusInconclusive Status = "inconclusive" // much slower or faster, but that may be noise, or the steps are too few to tell
+	statusNew          string = "NEW"          // absent in the baseline
+	statusRemoved      string = "REMOVED"      // absent in the target
+	statusRenamed      string = "RENAMED"      // it has another name: same place, as often, as long
+	statusRegression   string = "REGRESSION"   // clearly slower
+	statusImproved     string = "IMPROVED"     // clearly faster
+	statusInconclusive string = "inconclusive" // much slower or faster, but that may be noise, or the steps are too few to tell
 )
 
 // From here on a change is called large. They are the published bounds of the words regression and improved.
@@ -33,13 +30,13 @@ const (
 // Delta is one figure of two runs.
 type Delta struct {
 	Op         string      `json:"op"`
-	Kind       OpKind      `json:"kind,omitempty"` // empty for figures of the whole step
+	Kind       string      `json:"kind,omitempty"` // "range", "kernel" or "api"; empty for figures of the whole step
 	BaselineUS float64     `json:"baseline_us"`    // per step; counts have no unit
 	TargetUS   float64     `json:"target_us"`
 	DeltaUS    float64     `json:"delta_us"`
-	DeltaPct   *float64    `json:"delta_pct"` // null when the baseline is 0
-	Status     Status      `json:"status"`
-	CI95US     *Interval95 `json:"ci95_us"`         // of DeltaUS, with what equal runs differ by; null where the steps are too few
+	DeltaPct   *float64    `json:"delta_pct"`       // null when the baseline is 0
+	Status     string      `json:"status"`          // NEW, REMOVED, RENAMED, REGRESSION, IMPROVED, inconclusive, or "" where it did not change
+	CI95US     *[2]float64 `json:"ci95_us"`         // of DeltaUS, with what equal runs differ by; null where the steps are too few
 	Was        string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
 	Large      bool        `json:"large,omitempty"` // clearly slower by more than 50 %, or faster by more than 30 %
 }
@@ -102,7 +99,7 @@ func compareRuns(a, b *Run, change float64) *Comparison {
 		d := newDelta(name, "", x, y)
 		if row := figures[name]; row != nil && row.Judged {
 			half := float64(row.High-row.Low) / 2e3
-			d.CI95US = &Interval95{round3(y - x - half), round3(y - x + half)}
+			d.CI95US = &[2]float64{round3(y - x - half), round3(y - x + half)}
 		}
 		c.Figures = append(c.Figures, d)
 		return d
@@ -151,9 +148,9 @@ func (r *Run) host() *compare.Host {
 
 // deltaOf is a judged operation as the document has it; a difference below least is none.
 func deltaOf(row *compare.HostRow, least time.Duration) Delta {
-	d := newDelta(row.Name, OpKind(row.Kind), float64(row.A)/1e3, float64(row.B)/1e3)
+	d := newDelta(row.Name, string(row.Kind), float64(row.A)/1e3, float64(row.B)/1e3)
 	if row.Judged {
-		d.CI95US = &Interval95{float64(row.Low) / 1e3, float64(row.High) / 1e3}
+		d.CI95US = &[2]float64{float64(row.Low) / 1e3, float64(row.High) / 1e3}
 	}
 	large := d.DeltaPct != nil && (*d.DeltaPct > 100*regressionBound || *d.DeltaPct < 100*improvedBound)
 	switch {
@@ -176,7 +173,7 @@ func deltaOf(row *compare.HostRow, least time.Duration) Delta {
 	return d
 }
 
-func newDelta(op string, kind OpKind, a, b float64) Delta {
+func newDelta(op string, kind string, a, b float64) Delta {
 	d := Delta{Op: op, Kind: kind, BaselineUS: round3(a), TargetUS: round3(b), DeltaUS: round3(b - a)}
 	if a > 0 {
 		p := round3(100 * (b - a) / a)
@@ -201,7 +198,7 @@ func (c *Comparison) conclude(wall, step, gap Delta, change float64) {
 		return
 	}
 	significant := func(d Delta) bool {
-		return d.CI95US != nil && !d.CI95US.spansZero() && math.Abs(d.DeltaUS) > change*c.Baseline.WallUSPerStep
+		return d.CI95US != nil && !spansZero(d.CI95US) && math.Abs(d.DeltaUS) > change*c.Baseline.WallUSPerStep
 	}
 	switch {
 	case !significant(wall) && !significant(step) && !significant(gap) && c.largestClear() <= change*c.Baseline.WallUSPerStep:

@@ -18,16 +18,16 @@ func TestWhatCountsAsAChange(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		target nsysgen.Config
-		status map[string]hostcompare.Status
+		status map[string]string
 		first  string
 	}{
-		{"all of the loss is +40 % of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]hostcompare.Status{op: hostcompare.StatusRegression}, op},
+		{"all of the loss is +40 % of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]string{op: hostcompare.StatusRegression}, op},
 		{"a range of 2 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 2 * time.Microsecond}), nil, "none"},
-		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]hostcompare.Status{"note": hostcompare.StatusNew}, "note"},
+		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]string{"note": hostcompare.StatusNew}, "note"},
 		{"a range has another name", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 680 * time.Microsecond}),
-			map[string]hostcompare.Status{"prepare_inputs_v2": hostcompare.StatusRenamed}, "none"},
+			map[string]string{"prepare_inputs_v2": hostcompare.StatusRenamed}, "none"},
 		{"another name and half as long again", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 1020 * time.Microsecond}),
-			map[string]hostcompare.Status{"prepare_inputs_v2": hostcompare.StatusNew, op: hostcompare.StatusRemoved}, "prepare_inputs_v2"},
+			map[string]string{"prepare_inputs_v2": hostcompare.StatusNew, op: hostcompare.StatusRemoved}, "prepare_inputs_v2"},
 		{"nothing changed", base, nil, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

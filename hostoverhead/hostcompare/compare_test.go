@@ -37,8 +37,8 @@ func compare(tb testing.TB, a, b *trace.Trace, opts ...hostcompare.Options) *hos
 }
 
 // statuses are the operations that have a status.
-func statuses(c *hostcompare.Comparison) map[string]hostcompare.Status {
-	out := map[string]hostcompare.Status{}
+func statuses(c *hostcompare.Comparison) map[string]string {
+	out := map[string]string{}
 	for _, d := range c.Deltas {
 		if d.Status != "" {
 			out[d.Op] = d.Status
@@ -50,7 +50,7 @@ func statuses(c *hostcompare.Comparison) map[string]hostcompare.Status {
 func TestSyntheticPair(t *testing.T) {
 	c := compare(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")),
 		hosttest.Open(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")))
-	want := map[string]hostcompare.Status{
+	want := map[string]string{
 		"broadcast_requests":  hostcompare.StatusNew,
 		"_fetch_new_requests": hostcompare.StatusRegression,
 		"_update_requests":    hostcompare.StatusRegression,
@@ -121,7 +121,7 @@ func TestGeneratedPair(t *testing.T) {
 			slow := cfg.Slow("_fetch_new_requests", 7.5).Slow("_update_requests", 1.75).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
 			slow.Seed += 100
 			c := compare(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow))
-			want := map[string]hostcompare.Status{"broadcast_requests": hostcompare.StatusNew,
+			want := map[string]string{"broadcast_requests": hostcompare.StatusNew,
 				"_fetch_new_requests": hostcompare.StatusRegression, "_update_requests": hostcompare.StatusRegression}
 			if got := statuses(c); !maps.Equal(got, want) || c.Conclusion != hostcompare.ConclusionGap {
 				t.Errorf("%+v, seed %d: %q, %v, want %v", size, seed, c.Conclusion, got, want)
@@ -136,7 +136,7 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 		name       string
 		cfg        nsysgen.Config
 		op         string
-		status     hostcompare.Status
+		status     string
 		conclusion string
 	}{
 		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostcompare.StatusRegression, hostcompare.ConclusionGap},

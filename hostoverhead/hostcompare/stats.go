@@ -26,11 +26,8 @@ func statsOf(samples []float64) Stats {
 	return Stats{N: n, Avg: stat.Mean(s), Min: s[0], Max: s[n-1], P50: s[n/2], P90: s[min(n*9/10, n-1)]}
 }
 
-// Interval95 is a 95 % confidence interval of a difference, in µs.
-type Interval95 [2]float64
-
 // spansZero reports whether the difference may as well be none.
-func (i Interval95) spansZero() bool { return i[0] <= 0 && i[1] >= 0 }
+func spansZero(i *[2]float64) bool { return i[0] <= 0 && i[1] >= 0 }
 
 // us converts nanoseconds to µs.
 func us(ns int64) float64 { return float64(ns) / 1e3 }

@@ -14,7 +14,7 @@ import (
 // tally sums operations over the steady steps.
 type tally struct {
 	w       *workload
-	kind    OpKind
+	kind    string
 	windows []interval.Span // of the steady steps, in order, disjoint
 	tp      int
 	byName  map[string]*tallied
@@ -28,7 +28,7 @@ type tallied struct {
 	place  string // inside which operation it first occurred
 }
 
-func newTally(w *workload, kind OpKind, windows []interval.Span, tp int) *tally {
+func newTally(w *workload, kind string, windows []interval.Span, tp int) *tally {
 	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{}, spans: map[trace.ThreadIndex][]interval.Span{}}
 }
 

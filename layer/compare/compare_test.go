@@ -104,7 +104,7 @@ func TestVerdicts(t *testing.T) {
 		name           string
 		passesA, passB int
 		change         func(string, float64) float64
-		want           compare.Verdict
+		want           string
 		findings       []string // operators, in any order
 	}{
 		{"the same", 8, 8, nil, "no-significant-difference", nil},

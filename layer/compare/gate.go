@@ -121,17 +121,3 @@ func (r *Report) target(g Gate) (Interval, time.Duration, bool) {
 	}
 	return Interval{}, 0, false
 }
-
-// Gate is the outcome of all gates together: one failure fails, else one undecided leaves it undecided.
-func (r *Report) Gate() Outcome {
-	out := Passed
-	for _, g := range r.Gates {
-		switch g.Outcome {
-		case Failed:
-			return Failed
-		case Undecided:
-			out = Undecided
-		}
-	}
-	return out
-}

@@ -59,7 +59,7 @@ func TestLearnedNoiseDecides(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("", 1.03))
 	for _, c := range []struct {
 		common float64
-		want   compare.Verdict
+		want   string
 	}{{0.002, "slower"}, {0.03, "inconclusive"}} {
 		n, err := compare.LearnNoise(context.Background(), repeated(2, 12, c.common, 0.001), compare.Options{})
 		if err != nil {

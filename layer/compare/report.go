@@ -10,16 +10,13 @@ import (
 // schema is the schema of a [Report] as JSON.
 const schema = "strata.compare/1"
 
-// Verdict is what a comparison says as a whole: "slower", "faster",
+// Each is what a comparison says as a whole: "slower", "faster",
 // "no-significant-difference" or "inconclusive".
-type Verdict string
-
-// The verdicts.
 const (
-	slower       Verdict = "slower"
-	faster       Verdict = "faster"
-	noDifference Verdict = "no-significant-difference"
-	inconclusive Verdict = "inconclusive"
+	slower       string = "slower"
+	faster       string = "faster"
+	noDifference string = "no-significant-difference"
+	inconclusive string = "inconclusive"
 )
 
 // ErrNoMatch is wrapped where no passes of both sides are alike.
@@ -55,8 +52,9 @@ func (o *Options) params() Params {
 
 // Report is what differs. It is a document: its JSON form is stable.
 type Report struct {
-	Schema  string  `json:"schema"`
-	Verdict Verdict `json:"verdict"`
+	Schema string `json:"schema"`
+	// Verdict is "slower", "faster", "no-significant-difference" or "inconclusive".
+	Verdict string `json:"verdict"`
 	// Text is the verdict in one sentence.
 	Text string  `json:"text"`
 	A    Summary `json:"a"`

@@ -76,7 +76,7 @@ type cell struct {
 	work    opWork
 	least   floor
 
-	bound   Bound
+	bound   string
 	floor   time.Duration // of all instances
 	capped  time.Duration // of floor, what is not above the booked time
 	sum     passFloor     // of all instances

@@ -17,7 +17,7 @@ type Cost struct {
 	Bytes int64   `json:"bytes"`
 	// Floor is 0 where it is not known.
 	Floor time.Duration `json:"floor_ns"`
-	Bound Bound         `json:"bound"`
+	Bound string        `json:"bound"` // what limits it at the floor: "compute", "memory", "link", "latency", "" where not known
 	// PeakShare is Floor by the time that the operator took; 0 where one of them is not known.
 	PeakShare float64 `json:"peak_share"`
 }

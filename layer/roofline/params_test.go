@@ -135,7 +135,7 @@ func TestWithheld(t *testing.T) {
 
 // An operator is bound by latency when its kernels take at most twice as long as the GPU's shortest.
 func TestNearShortest(t *testing.T) {
-	for raw, want := range map[time.Duration]Bound{3 * 2 * 2000: boundLatency, 3*2*2000 + 1: boundNone} {
+	for raw, want := range map[time.Duration]string{3 * 2 * 2000: boundLatency, 3*2*2000 + 1: boundNone} {
 		r := &measured{walk: &walk{shortest: 2000, plan: &profile.Plan{}}, order: []*cell{{slot: &slot{key: key{kind: -1, operator: "rope"}}, raw: raw, launches: 3, instances: 1, group: small}}}
 		if got := r.rows()[0].Bound; got != want {
 			t.Errorf("three kernels of %v: bound by %q, want %q", raw, got, want)

@@ -169,7 +169,7 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 }
 
 // groupOf says under which heading of the waterfall a kernel stands.
-func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *slot, l int) group {
+func (r *measured) groupOf(k layer.Kernel, e trace.Event, part string, at *slot, l int) group {
 	switch {
 	case k.Category() == kernelword.CategoryCommunication:
 		return communication

@@ -12,18 +12,15 @@ import (
 // schema is the schema of a [Report] as JSON.
 const schema = "strata.light/1"
 
-// Bound is what limits an operator at its floor: "compute" (arithmetic),
+// Each is what limits an operator at its floor: "compute" (arithmetic),
 // "memory" (weights and cache), "link" (bytes between GPUs), "latency" (as short
 // as this GPU's smallest kernels), or "" where nothing is known to limit it.
-type Bound string
-
-// The bounds. More may be added.
 const (
-	boundCompute Bound = "compute" // arithmetic
-	boundMemory  Bound = "memory"  // weights and cache
-	boundLink    Bound = "link"    // bytes between GPUs
-	boundLatency Bound = "latency" // as short as this GPU's smallest kernels
-	boundNone    Bound = ""        // nothing is known to limit it
+	boundCompute string = "compute" // arithmetic
+	boundMemory  string = "memory"  // weights and cache
+	boundLink    string = "link"    // bytes between GPUs
+	boundLatency string = "latency" // as short as this GPU's smallest kernels
+	boundNone    string = ""        // nothing is known to limit it
 )
 
 // Report says what passes should take. It is a document: its JSON form is stable.
@@ -150,7 +147,7 @@ type Row struct {
 // floors of one operator's work on a GPU.
 type floor struct {
 	compute, memory, link float64 // seconds
-	bound                 Bound
+	bound                 string
 	known                 bool
 }
 

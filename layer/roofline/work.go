@@ -149,7 +149,7 @@ func (m *model) headsOf(op *profile.PlanOp, kind *profile.PlanKind, n int) int {
 // latent says that keys and values share one compressed vector in the cache.
 func (m *model) latent() bool { return m.config.KVLoraRank > 0 || len(m.config.CompressRatios) > 0 }
 
-func (m *model) perRank(width int, split profile.Split) int {
+func (m *model) perRank(width int, split string) int {
 	if split == "" {
 		return width
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/profile"
 )
 
 // clusters groups layers by type, in order of first appearance. Every type that is present gets a row.
@@ -98,7 +97,7 @@ func configKinds(a *layer.Device) []string {
 	if a.Analysis().Config == nil || len(a.Analysis().Config.Layers) != a.NumLayers {
 		return nil
 	}
-	mixers, ffns := map[profile.Mixer]bool{}, map[profile.FFN]bool{}
+	mixers, ffns := map[string]bool{}, map[string]bool{}
 	for _, l := range a.Analysis().Config.Layers {
 		mixers[l.Mixer], ffns[l.FFN] = true, true
 	}

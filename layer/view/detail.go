@@ -152,7 +152,7 @@ type KernelRow struct {
 	ModelLine string `json:"model_line,omitempty"`
 	// Operator is the part of the model that the kernel computes, Part how it serves it, OperatorConfidence how sure that is.
 	Operator           profile.Operator `json:"operator"`
-	Part               layer.Part       `json:"part"`
+	Part               string           `json:"part"`
 	OperatorConfidence float64          `json:"operator_confidence"`
 
 	// StartNS is the start since the trace's first event, OffsetNS that since the layer's start, in nanoseconds.

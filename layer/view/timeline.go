@@ -67,22 +67,22 @@ type CategoryTotal struct {
 
 // PassRow is one row of the table of all passes.
 type PassRow struct {
-	Index        int           `json:"index"`
-	StartS       float64       `json:"start_s"`
-	EndS         float64       `json:"end_s"`
-	DurationMS   float64       `json:"duration_ms"`
-	AvgLayerMS   float64       `json:"avg_layer_ms"`
-	FirstLayerMS float64       `json:"first_layer_ms"`
-	Stage        layer.Stage   `json:"stage"`
-	Batch        int           `json:"batch"`  // −1 when unknown
-	Tokens       int64         `json:"tokens"` // −1 when unknown
-	Rows         int64         `json:"rows"`   // with padding; −1 when unknown
-	Partial      bool          `json:"partial"`
-	Cut          layer.Partial `json:"cut,omitempty"` // which end, when partial
-	Layers       int           `json:"layers"`
-	FromEnd      bool          `json:"layers_from_end,omitempty"` // layers are −1, −2 … from the end
-	Kernels      int           `json:"kernels"`
-	Confidence   float64       `json:"confidence"`
+	Index        int         `json:"index"`
+	StartS       float64     `json:"start_s"`
+	EndS         float64     `json:"end_s"`
+	DurationMS   float64     `json:"duration_ms"`
+	AvgLayerMS   float64     `json:"avg_layer_ms"`
+	FirstLayerMS float64     `json:"first_layer_ms"`
+	Stage        layer.Stage `json:"stage"`
+	Batch        int         `json:"batch"`  // −1 when unknown
+	Tokens       int64       `json:"tokens"` // −1 when unknown
+	Rows         int64       `json:"rows"`   // with padding; −1 when unknown
+	Partial      bool        `json:"partial"`
+	Cut          string      `json:"cut,omitempty"` // which end, when partial
+	Layers       int         `json:"layers"`
+	FromEnd      bool        `json:"layers_from_end,omitempty"` // layers are −1, −2 … from the end
+	Kernels      int         `json:"kernels"`
+	Confidence   float64     `json:"confidence"`
 	// IdlePct is the part of the pass, in percent, during which nothing runs on the device.
 	IdlePct float64 `json:"idle_pct"`
 	Note    string  `json:"note"`

@@ -130,7 +130,7 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 
 // report tells what was lost, and where the trace is from.
 func (d *reader) report(x *parser) {
-	lose := func(reason trace.LossReason, n int64, what string) {
+	lose := func(reason string, n int64, what string) {
 		for range min(n, 1) {
 			d.b.LoseDetail(reason, n, what)
 		}

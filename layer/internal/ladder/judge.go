@@ -91,7 +91,7 @@ const CapScrambled = 0.5
 
 // doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order shows it, or the layers do.
 func (w *Work) doubtScrambled(results []Result) {
-	told := slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
+	told := slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == "scrambled-records" })
 	for p := range results {
 		r := &results[p]
 		if r.Count == 0 || !(told && slices.ContainsFunc(r.Kernels, w.Replayed) || w.rotated(r) >= rotatedLayers) {
