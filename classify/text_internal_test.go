@@ -132,6 +132,14 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+func TestParameterTypes(t *testing.T) {
+	for s, want := range map[string]string{"f(int, a<b, c>)": "int|a<b, c>", "(int)": "int", "f()": "", "f": "", "f(int": "int"} {
+		if n := Parse(s); strings.Join(n.ArgTypes, "|") != want || n.hasArgs != strings.Contains(s, "(") {
+			t.Errorf("%s: %q, has a list: %v", s, n.ArgTypes, n.hasArgs)
+		}
+	}
+}
+
 func TestSplitNames(t *testing.T) {
 	for s, want := range map[string]string{
 		"": "", " ": "", "a": "a", "a,b": "a|b", "a , b": "a|b", "f<a,b>,c": "f<a,b>|c", "a,": "a|", ",a": "|a", "a,b,c,d": "a|b|c",
