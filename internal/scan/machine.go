@@ -80,7 +80,7 @@ type Meta struct {
 
 type machine struct {
 	cfg       Config
-	parser    parser
+	parser    *parser // not a value: what a worker found is copied with its machine
 	stopAtEnd bool
 
 	base  int64 // stream offset of the current window
@@ -107,7 +107,7 @@ type machine struct {
 }
 
 func newMachine(cfg Config) *machine {
-	m := &machine{cfg: cfg.WithDefaults(), doc: -1}
+	m := &machine{cfg: cfg.WithDefaults(), parser: new(parser), doc: -1}
 	m.parser.maxDepth = m.cfg.MaxDepth
 	return m
 }
