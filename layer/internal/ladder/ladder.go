@@ -31,11 +31,12 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 	if byFrames > 0 && m.Layers == 0 {
 		for p := range results {
 			if results[p].LayerEvidence == "module" {
-				m.Layers = max(m.Layers, results[p].First+results[p].Count)
+				m.Layers = max(m.Layers, results[p].framed.layers)
 			}
 		}
 		m.Source = "modules"
 	}
+	w.cutFramed(results, m)
 	if w.OnlyModules {
 		return
 	}
@@ -74,7 +75,11 @@ func (w *Work) assignWhole(results []Result, m *Model) {
 		}
 		r := &results[p]
 		if r.LayerEvidence == "module" {
-			w.shadow(r, m) // a structure to find cut passes with
+			n := m.Layers
+			if r.Cut != Uncut {
+				n = r.Count
+			}
+			w.shadow(r, n) // a structure to find cut passes with
 			continue
 		}
 		if r.LayerEvidence != "none" {
@@ -198,8 +203,8 @@ func (w *Work) learnBegins(results []Result) {
 
 // shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
 // frames' layers.
-func (w *Work) shadow(r *Result, m *Model) {
-	c, ok := params.Best(r.Seq, m.Layers)
+func (w *Work) shadow(r *Result, n int) {
+	c, ok := params.Best(r.Seq, n)
 	if !ok || !params.Alike(c) {
 		return
 	}
@@ -286,7 +291,7 @@ func addVote(votes map[int]int, voters []*Sequence, n int, s *Sequence) []*Seque
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
 func (w *Work) addLoose(results []Result, m *Model) []Result {
-	if m.Layers < 2 || bestWhole(results, nil) == nil {
+	if m.Layers < 2 || bestWhole(results, nil) == nil && longestCut(results) == nil {
 		return results
 	}
 	spans := make([]Span, len(results))
@@ -300,14 +305,16 @@ func (w *Work) addLoose(results []Result, m *Model) []Result {
 		switch {
 		case k == 0 && len(run) > 0 && run[0] == w.Order[0]:
 			cut = CutAtStart
+			if results[0].precededBy(run) {
+				continue
+			}
 		case k == len(runs)-1 && run[len(run)-1] == w.Order[len(w.Order)-1]:
 			cut = CutAtEnd
 		default:
 			continue // between passes: batch preparation and sampling that no mark covers
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: params.ConfidenceLoose, Cut: cut})
-		whole := bestWhole(results[:len(spans)], r.Seq)
-		if r.Model = whole.Model; w.byReference(&r, whole, m.Layers) { // its layers are the model's
+		if w.byOther(&r, results[:len(spans)], m) {
 			results = append(results, r)
 			added = true
 		}
@@ -317,6 +324,46 @@ func (w *Work) addLoose(results []Result, m *Model) []Result {
 		sort.SliceStable(results, func(a, b int) bool { return first(&results[a]) < first(&results[b]) })
 	}
 	return results
+}
+
+// precededBy takes a run in front of a pass into the pass, where frames say that the window cuts off its beginning: what the host launched
+// before the window.
+func (r *Result) precededBy(run []int32) bool {
+	if r.LayerEvidence != "module" || !r.Cut.ends().Start {
+		return false
+	}
+	r.Kernels, r.Layer = slices.Concat(run, r.Kernels), slices.Concat(slices.Repeat([]int32{None}, len(run)), r.Layer)
+	return true
+}
+
+// byOther finds the layers of a run by those of the passes: they are the model's. Where the window cuts all passes nobody knows how many there
+// are, and the run's layers count from the end.
+func (w *Work) byOther(r *Result, passes []Result, m *Model) bool {
+	if whole := bestWhole(passes, r.Seq); whole != nil {
+		r.Model = whole.Model
+		return w.byReference(r, whole, m.Layers)
+	}
+	cut := longestCut(passes)
+	if r.Model = cut.Model; r.Cut == CutAtEnd || !w.byReference(r, cut, r.Seq.Len()) {
+		return false
+	}
+	for k, l := range r.Layer {
+		if l != None {
+			r.Layer[k] = l - int32(r.First)
+		}
+	}
+	r.First, r.FromEnd, r.LayerConf = 0, true, min(r.LayerConf, params.CapBack)
+	return true
+}
+
+// longestCut returns the pass with most layers of those under module frames that the window cuts, nil where there is none.
+func longestCut(results []Result) (longest *Result) {
+	for p := range results {
+		if r := &results[p]; r.st != nil && r.LayerEvidence == "module" && r.Cut != Uncut && (longest == nil || r.Count > longest.Count) {
+			longest = r
+		}
+	}
+	return longest
 }
 
 // checkAgainst compares what was found with what config or flags say.

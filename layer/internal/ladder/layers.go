@@ -29,6 +29,7 @@ type Result struct {
 	st            *segment.Cut // nil unless by anchors or repeats
 	CutFirst      bool         // the first layer is cut by the window
 	CutLast       bool
+	framed        frameSpan // what frames show of the calls whose layers it has: see cutByFrames
 }
 
 // mainLine separates the kernels of streams that run beside the main one within a graph replay (or where nothing is known
@@ -176,11 +177,16 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 	lo, hi := math.MaxInt, -1
 	for k, i := range r.Kernels {
 		l, told := w.layerOf(f, i)
-		r.Layer[k] = int32(l)
+		r.Layer[k] = None
 		switch {
-		case l != None:
-			inside++
-			lo, hi = min(lo, l), max(hi, l)
+		case l != nil && l.Index != None:
+			root := &f.roots[w.Thread[i]][l.root]
+			if inside++; inside == 1 {
+				r.framed = *root
+			}
+			r.Layer[k], r.framed.toLayer = int32(l.Index), root.toLayer
+			lo, hi = min(lo, l.Index), max(hi, l.Index)
+			r.framed.first, r.framed.layers = min(r.framed.first, root.first), max(r.framed.layers, root.layers)
 		case !told:
 			silent++
 		}
@@ -190,15 +196,6 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 			r.Layer[k] = None
 		}
 		return false
-	}
-	// A second instance of the same class continues the first one's numbers: {36…71} are the layers 0…35 of that model.
-	if span := hi - lo + 1; lo >= span {
-		for k, l := range r.Layer {
-			if l != None {
-				r.Layer[k] = l - int32(lo)
-			}
-		}
-		lo, hi = 0, hi-lo
 	}
 	r.First, r.Count = lo, hi-lo+1
 	r.LayerEvidence, r.LayerConf = "module", 1

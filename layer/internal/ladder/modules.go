@@ -15,8 +15,12 @@ type frameSpan struct {
 	start, end trace.Time
 	class      string
 	Index      int
-	root       int32 // index into frames.roots
-	inner      int   // of a root: modules inside
+	root       int32      // index into frames.roots
+	around     *frameSpan // of a layer: the module that calls it, with class and end
+	// Of a root: how many modules are inside, the first layer and the one behind the last that frames show, whether its own frame was not recorded,
+	// and whether it begins and ends at the very instants at which layers do: then the window shows nothing around them.
+	inner, first, layers       int
+	joined, fromLayer, toLayer bool
 }
 
 // Frames are the module frames that matter: the outermost ones and the outermost layer in each.
@@ -25,8 +29,7 @@ type Frames struct {
 	Layers map[trace.ThreadIndex][]frameSpan
 	// passClass says which root classes hold layers, or failing that most kernels.
 	hasLayers map[string]bool
-	layerName string // class of the layer frames, for the evidence
-	Distinct  int    // distinct layer indices
+	Distinct  int // distinct layer indices
 }
 
 // ModulePrefix opens the names of module frames.
@@ -77,9 +80,8 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 	}
 	memo := map[trace.NameID]parsed{}
 	any := false
-	indices := map[int]bool{}
-	classes := map[string]int{}
 	var rootEnd, layerEnd trace.Time
+	var open []frameSpan // modules around the event
 	thread := trace.NoThread
 	for e := range t.Events(trace.LanePython) {
 		if e.Kind() != trace.KindModule {
@@ -87,7 +89,7 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 		}
 		any = true
 		if e.Thread() != thread {
-			thread, rootEnd, layerEnd = e.Thread(), -1<<62, -1<<62
+			thread, rootEnd, layerEnd, open = e.Thread(), -1<<62, -1<<62, open[:0]
 		}
 		p, ok := memo[e.NameID()]
 		if !ok {
@@ -96,6 +98,9 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 			memo[e.NameID()] = p
 		}
 		span := frameSpan{start: e.Start(), end: e.End(), class: p.class, Index: p.index}
+		for len(open) > 0 && span.start >= open[len(open)-1].end {
+			open = open[:len(open)-1]
+		}
 		if e.Start() >= rootEnd {
 			rootEnd = e.End()
 			f.roots[thread] = append(f.roots[thread], span)
@@ -104,23 +109,19 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 		}
 		if p.layer && e.Start() >= layerEnd {
 			layerEnd = e.End()
-			span.root = int32(len(f.roots[thread]) - 1)
+			span.root, span.around = int32(len(f.roots[thread])-1), &frameSpan{}
+			if n := len(open); n > 0 {
+				*span.around = open[n-1]
+			}
 			f.Layers[thread] = append(f.Layers[thread], span)
 			f.hasLayers[f.roots[thread][span.root].class] = true
-			indices[p.index] = true
-			classes[p.class]++
 		}
+		open = append(open, span)
 	}
 	if !any {
 		return nil
 	}
-	f.Distinct = len(indices)
-	best := 0
-	for c, n := range classes {
-		if n > best || n == best && c < f.layerName {
-			best, f.layerName = n, c
-		}
-	}
+	f.settle()
 	return f
 }
 
@@ -188,15 +189,15 @@ func SpanAt(spans []frameSpan, x trace.Time) int {
 	return -1
 }
 
-// layerOf returns the layer index that the frames tell for kernel i, none outside layers; told is false where the frames say
-// nothing: no launch, or a graph launch, whose kernels the frames around it do not distinguish.
-func (w *Work) layerOf(f *Frames, i int32) (index int, told bool) {
+// layerOf returns the frame of the layer that launched kernel i, nil outside layers; told is false where the frames say nothing: no launch,
+// or a graph launch, whose kernels the frames around it do not distinguish.
+func (w *Work) layerOf(f *Frames, i int32) (layer *frameSpan, told bool) {
 	if !w.Known(i) || w.Replayed(i) {
-		return None, false
+		return nil, false
 	}
 	spans := f.Layers[w.Thread[i]]
 	if k := SpanAt(spans, w.At[i]); k >= 0 {
-		return spans[k].Index, true
+		return &spans[k], true
 	}
-	return None, true
+	return nil, true
 }

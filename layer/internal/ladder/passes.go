@@ -516,6 +516,7 @@ func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool)
 	var classes []string
 	index := map[rootKey]int{}
 	current := -1
+	var before []int32 // the first call
 	for k, i := range seg.kernels {
 		r := rootOf[k]
 		if r.root < 0 {
@@ -527,6 +528,9 @@ func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool)
 				p = len(passes)
 				index[r] = p
 				passes = append(passes, Span{Evidence: "module", Conf: 1, Model: c})
+				if p == 0 && f.roots[r.thread][r.root].joined { // its own frame is missing: its other modules lie beside the layers
+					passes[p].Kernels = before
+				}
 				if !slices.Contains(classes, c) {
 					classes = append(classes, c)
 				}
@@ -535,6 +539,8 @@ func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool)
 		}
 		if current >= 0 {
 			passes[current].Kernels = append(passes[current].Kernels, i)
+		} else {
+			before = append(before, i)
 		}
 	}
 	ev := Finding{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
