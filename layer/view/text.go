@@ -116,7 +116,7 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 // atLeast says that there may be more layers than were found: no pass is whole, and nothing else says how many there are.
 func (t *Timeline) atLeast() string {
 	shown := func(r PassRow) bool { // the number: whole passes do, and by frames those that hold the last layers
-		return r.Layers > 0 && (!r.Partial || t.LayerSource == "modules" && r.Cut == layer.CutAtStart && !r.FromEnd)
+		return r.Layers > 0 && (!r.Partial || t.LayerSource == "modules" && r.Cut == "start" && !r.FromEnd)
 	}
 	if t.LayerSource != "repeats" && t.LayerSource != "modules" || slices.ContainsFunc(t.Passes, shown) {
 		return ""
