@@ -183,7 +183,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	}
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[LaneLaunch]
-	for _, f := range suspect.Find(g, len(t.queues), t.launchOf, func(i int) bool {
+	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, func(i int) bool {
 		return Kind(g.Kind[i]) == KindKernel && !IsGraphLaunchName(t.names[launches.Name[t.launchOf[i]]])
 	}) {
 		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
@@ -211,6 +211,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 // oddities counts GPU activities that are not as they should be.
 type oddities struct {
 	front                               int // orphans in the first tenth
+	kernels                             int // and graphs
 	absurd, overlap, capped, unfinished int
 	firstCapped                         string
 }
@@ -221,8 +222,12 @@ func (t *Trace) countOddities(h *Health) (n oddities) {
 	g := &t.lanes[LaneGPU]
 	lastEnd := make([]int64, len(t.queues)) // 0 is before any start
 	for i := range g.Start {
-		if Kind(g.Kind[i]) == KindGraph {
+		switch Kind(g.Kind[i]) {
+		case KindGraph:
 			h.GraphRows++
+			n.kernels++
+		case KindKernel:
+			n.kernels++
 		}
 		if t.launchOf[i] < 0 {
 			h.Orphans++
@@ -278,6 +283,10 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 		}
 		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
 			h.Orphans, g.Len(), 100*float64(h.Orphans)/float64(g.Len()), where)
+	}
+	if n.kernels == 0 && g.Len() > 0 {
+		add("no-kernels", HealthDegraded, int64(g.Len()), []string{"gpu-time", "layers", "idle"},
+			"%d copies and fills and no kernel were recorded: what the GPU computes is not in the trace", g.Len())
 	}
 	if h.GraphRows > 0 {
 		add("graph-rows", HealthDegraded, int64(h.GraphRows), []string{"layers", "attribution"},

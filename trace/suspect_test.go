@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,22 @@ func TestSuspects(t *testing.T) {
 		}
 		if strings.Join(got, " ") != tt.code || tt.code != "" && h.Status != trace.HealthDegraded {
 			t.Errorf("%s: %q, %v, want %q", tt.name, got, h.Status, tt.code)
+		}
+	}
+}
+
+// TestOnlyCopies: a trace whose GPU activities are copies shows no work of the GPU; with one kernel it does.
+func TestOnlyCopies(t *testing.T) {
+	for kernel, want := range map[string]trace.HealthStatus{"": trace.HealthDegraded, `,{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":9,"dur":2,"args":{"device":0,"stream":7}}`: trace.HealthOK} {
+		doc := `{"traceEvents":[{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0,"stream":7}}` + kernel + `]}`
+		tr, err := trace.Read(t.Context(), strings.NewReader(doc), trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := tr.Health()
+		told := slices.ContainsFunc(h.Findings, func(f trace.Finding) bool { return f.Code == "no-kernels" })
+		if told != (want == trace.HealthDegraded) {
+			t.Errorf("with %q: %v, %+v", kernel, h.Status, h.Findings)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (t *Timeline) atLeast() string {
 	shown := func(r PassRow) bool { // the number: whole passes do, and by frames those that hold the last layers
 		return r.Layers > 0 && (!r.Partial || t.LayerSource == "modules" && r.Cut == "start" && !r.FromEnd)
 	}
-	if t.LayerSource != "repeats" && t.LayerSource != "modules" || slices.ContainsFunc(t.Passes, shown) {
+	if t.LayerSource != "repeats" && t.LayerSource != "modules" || len(t.Passes) == 0 || slices.ContainsFunc(t.Passes, shown) {
 		return ""
 	}
 	return "at least "

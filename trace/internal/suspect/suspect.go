@@ -2,6 +2,7 @@ package suspect
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/llmstrata/strata/trace/internal/column"
@@ -16,6 +17,10 @@ const (
 	// overlap by their first microseconds. Where activities of the same stream overlap
 	// for more than one part in overlapShare of all GPU time, times are wrong.
 	overlapShare = 2
+	// lateStart is how long after their launch calls all activities begin, at least, for the clocks of host and GPU to differ, in nanoseconds,
+	// where it is also longer than all that the GPUs did: no queue is as deep. In the real traces at hand the first activity of an idle GPU
+	// begins within a millisecond.
+	lateStart = 1_000_000_000
 )
 
 // Finding is one of them.
@@ -27,22 +32,26 @@ type Finding struct {
 }
 
 // Find looks at the activities of all GPUs, in order of time. launchOf has the row of
-// each one's launch call, negative for none; plain says that an activity is a kernel
-// and its call no graph launch.
-func Find(g *column.Columns, queues int, launchOf []int32, plain func(i int) bool) (out []Finding) {
+// each one's launch call in launches, negative for none; plain says that an activity is a
+// kernel and its call no graph launch.
+func Find(g, launches *column.Columns, queues int, launchOf []int32, plain func(i int) bool) (out []Finding) {
 	if g.Len() == 0 {
 		return nil
 	}
 	taken := map[int32]bool{}
 	shared, jumps, end := 0, 0, g.End(0)
 	var overlap, work, jump int64
+	late, known := int64(math.MaxInt64), false
 	lastEnd := make([]int64, queues)
 	for i := range g.Start {
-		if l := launchOf[i]; l >= 0 && plain(i) {
-			if taken[l] {
-				shared++
+		if l := launchOf[i]; l >= 0 {
+			late, known = min(late, g.Start[i]-launches.Start[l]), true
+			if plain(i) {
+				if taken[l] {
+					shared++
+				}
+				taken[l] = true
 			}
-			taken[l] = true
 		}
 		last := &lastEnd[g.Queue[i]]
 		overlap += max(0, min(*last, g.End(i))-g.Start[i])
@@ -65,6 +74,14 @@ func Find(g *column.Columns, queues int, launchOf []int32, plain func(i int) boo
 	if rest := end - g.Start[0] - jump; jumps > 0 && jump/column.FarSpans > rest {
 		out = append(out, Finding{"time-jump", int64(jumps), []string{"idle", "gpu-time"}, fmt.Sprintf(
 			"no GPU works for %v, and all of the rest of the recording lasts %v: a clock jumped, or the file holds several recordings; idle time is not to be trusted", time.Duration(jump), time.Duration(rest))})
+	}
+	if span := end - g.Start[0]; known && late > max(lateStart, span) {
+		out = append(out, Finding{"clocks-apart", int64(g.Len()), []string{"idle", "attribution"}, fmt.Sprintf(
+			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU differ, and what the GPU waits for cannot be told", time.Duration(late), time.Duration(span))})
+	}
+	if work == 0 && g.Len() > 1 {
+		out = append(out, Finding{"no-durations", int64(g.Len()), []string{"gpu-time", "idle", "layers"}, fmt.Sprintf(
+			"none of %d GPU activities lasts: their ends were not recorded, and nothing about GPU time can be said", g.Len())})
 	}
 	return out
 }

@@ -12,17 +12,17 @@ const hour = int64(3600e9)
 
 // found are the codes of what n activities show, each of dur ns, step ns after the one before; change may alter them.
 func found(n int, step, dur int64, change func(g *column.Columns, launch []int32)) string {
-	g := &column.Columns{}
+	g, calls := &column.Columns{}, &column.Columns{}
 	launch := make([]int32, n)
 	for i := range n {
 		g.Start, g.Dur, g.Queue = append(g.Start, int64(i)*step), append(g.Dur, dur), append(g.Queue, 0)
-		launch[i] = int32(i)
+		launch[i], calls.Start = int32(i), append(calls.Start, int64(i)*step-5)
 	}
 	if change != nil {
 		change(g, launch)
 	}
 	var codes []string
-	for _, f := range suspect.Find(g, 2, launch, func(i int) bool { return g.Queue[i] == 0 }) {
+	for _, f := range suspect.Find(g, calls, 2, launch, func(i int) bool { return g.Queue[i] == 0 }) {
 		codes = append(codes, f.Code)
 	}
 	return strings.Join(codes, " ")
@@ -41,6 +41,13 @@ func TestSuspects(t *testing.T) {
 	}
 	jump := func(at int64) func(*column.Columns, []int32) {
 		return func(g *column.Columns, _ []int32) { g.Start[len(g.Start)-1] = at }
+	}
+	late := func(by int64) func(*column.Columns, []int32) {
+		return func(g *column.Columns, _ []int32) {
+			for i := range g.Start {
+				g.Start[i] += by
+			}
+		}
 	}
 	for _, c := range []struct {
 		name      string
@@ -64,6 +71,14 @@ func TestSuspects(t *testing.T) {
 		{"on two streams", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[0] = 1; g.Queue[1] = 0; g.Dur[2] = 1 }, ""},
 		{"a thousandth of the jump", 2, 1, hour / 1000, jump(hour + hour/1000), ""},
 		{"less of it", 2, 1, 1, jump(hour + 2), "time-jump"},
+		{"one begins a second late", 3, 10, 10, func(g *column.Columns, _ []int32) { g.Start[2] += 2e9 }, ""},
+		{"all begin a second late", 3, 10, 10, late(1e9 - 5), ""},
+		{"all begin later", 3, 10, 10, late(1e9 - 4), "clocks-apart"},
+		{"as long as the GPU works", 3, 1e9, 1e9, late(3e9 - 5), ""},
+		{"longer", 3, 1e9, 1e9, late(3e9 - 4), "clocks-apart"},
+		{"none lasts", 3, 10, 0, nil, "no-durations"},
+		{"one does", 3, 10, 0, func(g *column.Columns, _ []int32) { g.Dur[1] = 1 }, ""},
+		{"one mark", 1, 10, 0, nil, ""},
 		{"an hour", 2, 1, 1, jump(hour + 1), ""},
 		{"a long recording", 3, hour / 100, 1, jump(2*hour + hour/100 + 1), ""},
 	} {
