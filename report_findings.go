@@ -302,6 +302,8 @@ func (r *Report) sentence() string {
 		return "No GPU activity was recorded."
 	case v.Wall == 0:
 		return "No forward pass was found, so nothing can be said per step."
+	case r.Coverage.GPUTime == 0:
+		return "The ends of GPU activities were not recorded: none lasts, so nothing can be said about the GPU's time."
 	}
 	idle := ratio(v.Idle, v.Wall)
 	text := fmt.Sprintf("The GPU works in %s %% of the steps' time.", table.Fixed(100*(1-idle), 1))

@@ -186,6 +186,21 @@ func TestReportOfSeveralModels(t *testing.T) {
 	}
 }
 
+// TestReportWithoutDurations: where no GPU activity lasts, nothing is said of idle time; where one does, it is.
+func TestReportWithoutDurations(t *testing.T) {
+	for dur, want := range map[string]string{"0": "nothing can be said", "3": "The GPU "} {
+		path := filepath.Join(t.TempDir(), "zero.json")
+		writeFile(t, path, `{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":0,"dur":20},
+			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":2,"args":{"correlation":1}},
+			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":4,"dur":2,"args":{"correlation":2}},
+			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":5,"dur":`+dur+`,"args":{"correlation":1,"device":0,"stream":7}},
+			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":30,"dur":`+dur+`,"args":{"correlation":2,"device":0,"stream":7}}]}`)
+		if got := reported(t, path, strata.ReportOptions{}).Verdict.Text; !strings.Contains(got, want) {
+			t.Errorf("dur %s: %q, want %q in it", dur, got, want)
+		}
+	}
+}
+
 // TestSharesOfCutPasses: a pass that the window cuts runs a part of its operators; a finding's share is the table's all the same.
 func TestSharesOfCutPasses(t *testing.T) {
 	prefill := gen.Pass{Prefills: 1, Tokens: 2048}

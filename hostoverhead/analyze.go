@@ -18,7 +18,7 @@ import (
 )
 
 // ErrNoKernels says that the trace holds no GPU kernels, so that nothing can be said about their idle time.
-var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace")
+var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace: record with CUDA or HIP activities, while the server works")
 
 // worstPasses is how many passes are listed.
 const worstPasses = 5

@@ -158,7 +158,7 @@ func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 		}
 	}
 	if len(fp.Layers) == 0 {
-		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d", ErrRange, l, p)
+		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d: take another pass, or give the number of layers or a config", ErrRange, l, p)
 	}
 	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %s", ErrRange, l, p, fp.numbers())
 }
