@@ -70,6 +70,7 @@ func structuralRoles(facts []classify.Facts) []Role {
 	}
 	return out
 }
+
 // Sequence is what the structural core works on, package segment: pure, and where every number that decides stands.
 type Sequence = segment.Sequence
 
