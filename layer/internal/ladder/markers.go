@@ -215,7 +215,7 @@ func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int, s
 		return false
 	}
 	for _, p := range pos {
-		if p < spans[0][0] && isMixer(0, p) {
+		if p <= spans[0][0] && isMixer(0, p) { // a run of a draft model begins at its mark
 			passes[0].Kernels = seg.kernels[p:len(passes[0].Kernels)]
 			break
 		}

@@ -1,6 +1,11 @@
 package segment
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // TestDisplaced: where no norm is known, layers begin with the kernel that stands in the first one for what closes each repeat. Behind the
 // embedding alone nothing stands for it.
@@ -42,5 +47,26 @@ func TestMixesTwice(t *testing.T) {
 		if got := DefaultParams().mixesTwice(s); got != c.want {
 			t.Errorf("%s: %d layers that mix twice, want %d", c.name, got, c.want)
 		}
+	}
+}
+
+// TestTwoReadings: norms in front of the halves of layers and norms behind them are the same kernels in the same order, so that without names nothing
+// tells where layers begin; and so are layers of two kinds in turns and half as many of both.
+func TestTwoReadings(t *testing.T) {
+	const layers = 12
+	join := func(parts ...[]string) []string { return slices.Concat(parts...) }
+	embedding, norm, attention, feed := []string{"lookup"}, []string{"norm"}, []string{"qkv", "attention", "out", "add"}, []string{"up", "gelu", "down", "add"}
+	behind := join(embedding, norm, slices.Repeat(join(attention, norm, feed, norm), layers))
+	front := join(embedding, slices.Repeat(join(norm, attention, norm, feed), layers), norm)
+	if diff := cmp.Diff(front, behind); diff != "" {
+		t.Errorf("norms in front and behind (-front +behind):\n%s", diff)
+	}
+	dense, experts := join(norm, attention, norm, feed), join(norm, attention, norm, []string{"router", "experts", "sum"})
+	var turns []string
+	for l := range layers {
+		turns = append(turns, [][]string{dense, experts}[l%2]...)
+	}
+	if diff := cmp.Diff(slices.Repeat(join(dense, experts), layers/2), turns); diff != "" {
+		t.Errorf("layers of both kinds and kinds in turns (-both +turns):\n%s", diff)
 	}
 }

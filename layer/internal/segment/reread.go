@@ -314,8 +314,8 @@ func (p *Params) fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 func (p *Params) Layers(s *Sequence, n int) (*Cut, bool) {
 	s = p.untilSampling(s)
 	c, ok := p.Best(s, n)
-	if ok && !p.Repeats(s, c, n) {
-		c, ok = nil, false
+	if pairs := p.mixesTwice(s); ok && (!p.Repeats(s, c, n) || pairs > 0 && n > pairs+p.Leading) {
+		c, ok = nil, false // of layers that mix twice the window shows fewer
 	}
 	if ok && !p.doubtful(s, c) {
 		return c, true
