@@ -250,3 +250,36 @@ func TestCodesOfLayers(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsOfRanges: the first layer, the largest flag, one rank and no convolution.
+func TestEndsOfRanges(t *testing.T) {
+	for enum, want := range map[string]string{"0": "EDD", "0,2": "EDE", "2": "DDE"} {
+		if got := layersOf(t, `{"num_hidden_layers":3,"hidden_size":64,"intermediate_size":8,"moe_num_experts":4,"moe_layers_enum":"`+enum+`"}`); got != want {
+			t.Errorf("experts in %s: %s, want %s", enum, got, want)
+		}
+	}
+	for n, want := range map[int]bool{-1: false, 0: true, maxRanks: true, maxRanks + 1: false} {
+		if _, err := InferParallelism(ParallelHints{TP: n}); (err == nil) != want {
+			t.Errorf("a flag of %d: %v", n, err)
+		}
+	}
+	if got := (&distributed{world: 2}).ofDivided(true, Size{N: 1}).N; got != 1 {
+		t.Errorf("one rank that is known becomes %d", got)
+	}
+	for taps, want := range map[int]bool{0: false, 1: true} {
+		c, err := ParseConfig(strings.NewReader(fmt.Sprintf(`{"num_hidden_layers":1,"torch_dtype":"bfloat16","layer_types":["linear_attention"],"hidden_size":70,"num_attention_heads":7,"intermediate_size":130,"linear_num_key_heads":3,"linear_key_head_dim":5,"linear_num_value_heads":6,"linear_value_head_dim":4,"linear_conv_kernel_dim":%d}`, taps)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, o := range c.planLayer(c.Layers[0]) {
+			found = found || o.Operator == opname.Conv1D
+		}
+		if found != want {
+			t.Errorf("%d taps: a convolution: %v, want %v", taps, found, want)
+		}
+		if notes := strings.Join(c.Plan().Notes, "; "); strings.Contains(notes, "type of activations") {
+			t.Errorf("notes %q though the type is given", notes)
+		}
+	}
+}
