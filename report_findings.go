@@ -110,7 +110,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 }
 
 // placeOfIdle is where the idle time of a cause shows best: of the host's causes the pass that waits most for the host, of
-// others the longest gap that is mostly theirs, or the gaps of the length that they make.
+// others the longest gap that is mostly theirs and may be in a step, or the gaps of the length that they make.
 func placeOfIdle(rank *hostoverhead.RankVerdict, c *hostoverhead.IdleCause) string {
 	if c.Cause.Host() {
 		if len(rank.Worst) == 0 {
@@ -119,7 +119,8 @@ func placeOfIdle(rank *hostoverhead.RankVerdict, c *hostoverhead.IdleCause) stri
 		return fmt.Sprintf("pass %d waits most for the host", rank.Worst[0].Pass)
 	}
 	for _, g := range rank.Top {
-		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause {
+		// What is longer than all that the steps lose is no gap of a step.
+		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause && g.Causes[0].NS <= c.StepsNS {
 			return fmt.Sprintf("the longest %s at %s s", duration(time.Duration(g.NS)), table.Seconds(time.Duration(g.StartNS), 6))
 		}
 	}

@@ -316,3 +316,26 @@ func writeFile(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestPlacesOfIdleTime: the longest gap of this trace, 463 ms, stands between its only step and the calls before it. It is
+// not where the 274 µs of its cause are lost.
+func TestPlacesOfIdleTime(t *testing.T) {
+	r := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), strata.ReportOptions{})
+	seen := 0
+	for _, f := range r.Findings {
+		if f.Kind != "host-idle" {
+			continue
+		}
+		seen++
+		if rest, ok := strings.CutPrefix(f.Where, "the longest "); ok {
+			number, _, _ := strings.Cut(rest, " at ")
+			number = strings.ReplaceAll(number, " ", "")
+			if d, err := time.ParseDuration(number); err != nil || d > f.PerStep+time.Microsecond { // as printed
+				t.Errorf("%q: %s, of %v in the only step (%v)", f.Text, f.Where, f.PerStep, err)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no idle time was found")
+	}
+}
