@@ -45,6 +45,7 @@ const (
 	detailHostFunction
 	detailSampled
 	detailWoken
+	detailDoubted
 )
 
 var details = [...]string{
@@ -61,6 +62,7 @@ var details = [...]string{
 	detailOffCPU:         "off the CPU between two steps, for a reason that is not recorded",
 	detailSampled:        "found running by samples",
 	detailWoken:          "on the thread whose signal ended the wait",
+	detailDoubted:        "launch calls are not to be trusted (see the health)",
 	detailHostFunction:   "queued before, started late; the run has callbacks of the host in its streams",
 }
 
@@ -111,6 +113,7 @@ type ledger struct {
 	wakers    *wakers                                // nil: not looked for
 	samples   map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
 	callbacks bool                                   // the host puts functions of its own into streams
+	doubted   bool                                   // the launches of the trace do not tell what its GPUs wait for
 	names     []hostName                             // by name, as far as they were asked for
 	number    map[Cause]uint8
 	cache     [cachedNames]cachedName // of the account at hand
@@ -126,12 +129,15 @@ func newLedger(w *workload, p *Params) *ledger {
 			l.callbacks = true
 		}
 	}
+	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Finding) bool {
+		return f.Severity > trace.HealthOK && slices.Contains(f.Affects, "idle") && slices.Contains(f.Affects, "attribution")
+	})
 	return l
 }
 
 // forget drops what only walking needs.
 func (l *ledger) forget() {
-	*l = ledger{w: l.w, p: l.p, callbacks: l.callbacks, number: l.number}
+	*l = ledger{w: l.w, p: l.p, callbacks: l.callbacks, doubted: l.doubted, number: l.number}
 }
 
 // gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs nothing
@@ -300,6 +306,10 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 	queued := int64(l.p.QueuedLimit)
 	piece := func(c Cause, detail uint8) idlePiece {
 		return idlePiece{cause: l.number[c], detail: detail, next: g.next}
+	}
+	if l.doubted && !g.replay {
+		emit(s, piece(causeUnknown, detailDoubted))
+		return
 	}
 	th, part := l.hostPart(g, s)
 	if !part.Empty() {

@@ -63,6 +63,28 @@ func TestKernelOnItsWay(t *testing.T) {
 	}
 }
 
+// TestClocksApart: where all kernels begin more than a second after their launches, and later than all of them last, the
+// clocks of host and GPU differ, and nothing tells what the GPU waits for.
+func TestClocksApart(t *testing.T) {
+	for _, c := range []struct {
+		late    int64 // µs
+		unknown bool
+		verdict hostoverhead.Answer
+	}{{999_000, false, hostoverhead.No}, {1_001_000, true, hostoverhead.Inconclusive}} {
+		tl := hosttest.NewTimeline()
+		for i := range int64(200) {
+			at := i * 200
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
+			tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at+5+c.late, at+105+c.late)
+		}
+		v := judged(t, tl.Finish())
+		got, all := causesOf(v), v.Headroom.IdleNS
+		if unknown := v.Headroom.UnknownNS; (unknown == all) != c.unknown || (unknown == 0) == c.unknown || v.Verdict != c.verdict {
+			t.Errorf("%d µs late: %s, %v, %d of %d ns unknown", c.late, v.Verdict, got, unknown, all)
+		}
+	}
+}
+
 // TestLedgerAddsUp checks on every reference trace that the pieces tile the idle time: in order, disjoint, and to the
 // nanosecond, in the causes and in their names.
 func TestLedgerAddsUp(t *testing.T) {

@@ -64,7 +64,7 @@ func (b *Builder) dropFar(ctx context.Context) {
 	b.LoseDetail(LossBadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name], far.Gap/int64(time.Second)))
 }
 
-// CodeScrambled is the [Finding] of scrambled records.
+// codeScrambled is the [Finding] of scrambled records.
 const codeScrambled = "scrambled-records"
 
 // noteScrambled says what is scrambled, or was.
