@@ -28,8 +28,8 @@ var own = pftrace.Format()
 const newFile = 0o666
 
 // writeEvents writes events of t, with tracks above them, to dst, which appears only
-// when all of it was written: in Perfetto's own format, in gzip, or as JSON, packed,
-// as its name says. A nil keep keeps all. It returns how many events it wrote.
+// when all of it was written: in Perfetto's own format, in gzip unless its name says
+// zstd, or as JSON, packed as its name says. A nil keep keeps all. It returns how many events it wrote.
 func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track, keep func(trace.Event) bool) (written int64, err error) {
 	if same, err := sameFile(src, dst); err == nil && same {
 		return 0, fmt.Errorf("perfetto: output %s is the trace itself", dst)
@@ -39,11 +39,11 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 		return 0, fmt.Errorf("perfetto: %w", err)
 	}
 	return written, f.Finish(func() error {
-		packing := compress.ByName(dst, decompress.Plain)
+		unnamed := decompress.Plain // where the name says no packing
 		if own.Named(dst) {
-			packing = decompress.Gzip
+			unnamed = decompress.Gzip
 		}
-		z, err := compress.NewWriter(f, packing)
+		z, err := compress.NewWriter(f, compress.ByName(dst, unnamed))
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func TestAnnotatePftrace(t *testing.T) {
 	for _, name := range []string{"traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/nsys/torchrun-2gpu-hopper.sqlite"} {
 		src := testdata.Shared(t, name)
 		dir := t.TempDir()
-		for _, dst := range []string{filepath.Join(dir, "a.pftrace"), filepath.Join(dir, "b.pftrace.gz"), filepath.Join(dir, "c.json.gz"), filepath.Join(dir, "d.pftrace")} {
+		for _, dst := range []string{filepath.Join(dir, "a.pftrace"), filepath.Join(dir, "b.pftrace.gz"), filepath.Join(dir, "c.json.gz"), filepath.Join(dir, "d.pftrace.zst")} {
 			tr := opened(t, src)
 			a, err := layer.Analyze(context.Background(), tr, layer.Options{})
 			if err != nil {
@@ -55,6 +55,9 @@ func TestAnnotatePftrace(t *testing.T) {
 			tracks := perfetto.Tracks(&a.Devices[0], 0)
 			if err := perfetto.Annotate(context.Background(), tr, src, dst, tracks); err != nil {
 				t.Fatal(err)
+			}
+			if head := firstBytes(t, dst, 2); (head == "\x1f\x8b") == strings.HasSuffix(dst, ".zst") {
+				t.Errorf("%s begins with % x, which is not what its name says", dst, head)
 			}
 			got := opened(t, dst)
 			if diff := cmp.Diff(activities(tr, nil), activities(got, nil)); diff != "" {
@@ -76,6 +79,15 @@ func TestAnnotatePftrace(t *testing.T) {
 			src = dst // a copy of the copy
 		}
 	}
+}
+
+func firstBytes(t *testing.T, path string, n int) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) < n {
+		t.Fatalf("%s: %d bytes, %v", path, len(data), err)
+	}
+	return string(data[:n])
 }
 
 func TestSlicePftrace(t *testing.T) {

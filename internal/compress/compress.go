@@ -18,7 +18,7 @@ func ByName(name string, like decompress.Format) decompress.Format {
 		return decompress.Gzip
 	case ".zst":
 		return decompress.Zstd
-	case ".json", ".pftrace":
+	case ".json":
 		return decompress.Plain
 	}
 	return like
