@@ -244,7 +244,7 @@ func linkSum(tr *trace.Trace) uint64 {
 			for f := range e.Stack() {
 				mix(uint64(f.ID()))
 			}
-			mix(uint64(e.NumActivities()) + uint64(e.Correlation()) + uint64(e.GraphID()) + uint64(e.Bytes()))
+			mix(uint64(e.NumActivities()) + uint64(e.Correlation()) + e.GraphID() + uint64(e.Bytes()))
 			mix(uint64(len(e.Name()) + len(e.InputDims()) + len(e.LaunchConfig()) + len(e.Args()) + len(e.Category()) + len(e.Domain())))
 		}
 		for th := range len(tr.Threads()) {

@@ -186,7 +186,7 @@ func (h *htmlBuilder) operators() htmlreport.Section {
 			peak = number(100*ratio(o.Floor, o.Time), 0)
 		}
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: string(o.Stage)}, {Text: o.LayerType}, {Text: o.Operator}, {Text: o.Category, Series: true}, count(int64(o.Kernels)), ms(o.Time), number(100*o.Share, 1),
-			knownMS(o.Floor), peak, {Text: string(o.Bound)}, {Text: o.Kernel}})
+			knownMS(o.Floor), peak, {Text: o.Bound}, {Text: o.Kernel}})
 	}
 	s.Tables = []htmlreport.Table{tab}
 	return s

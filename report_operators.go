@@ -211,7 +211,7 @@ func (p *reportPart) layerType(at layer.Place) string {
 		return c.Layers[at.Layer].String()
 	}
 	if l := p.d.Passes[at.Pass].Layer(at.Layer); l != nil {
-		switch string(l.Type) {
+		switch l.Type {
 		case "", "FIRST", "LAYER", "FINAL":
 		default:
 			return l.Type

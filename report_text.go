@@ -303,7 +303,7 @@ func passNote(s ReportPass) string {
 		notes = append(notes, "listed below")
 	}
 	if s.Partial != "" {
-		notes = append(notes, "cut at "+string(s.Partial))
+		notes = append(notes, "cut at "+s.Partial)
 	}
 	for _, n := range []string{s.Model, s.Note} {
 		if n != "" {
@@ -353,7 +353,7 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	for _, row := range rows {
 		cells := []string{row.LayerType, row.Operator, strconv.Itoa(row.Kernels), millis(row.Time), table.Fixed(100*row.Share, 1)}
 		if floors {
-			cells = append(cells, positive(row.Floor), percentOf(row.Floor, row.Time), string(row.Bound))
+			cells = append(cells, positive(row.Floor), percentOf(row.Floor, row.Time), row.Bound)
 		}
 		t.Row(append(cells, row.Kernel)...)
 	}

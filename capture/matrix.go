@@ -258,7 +258,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		return err
 	}
 	for _, t := range e.targets(out.Dir) {
-		key := e.Name + "/" + string(t.role)
+		key := e.Name + "/" + t.role
 		o := m.options(e, t)
 		settings := o.withDefaults().provenance()
 		if old := st.Captures[key]; old != nil && old.URL == server.Shown(t.url) && old.Settings.equal(settings) && old.Result.intact() {
@@ -377,8 +377,8 @@ func (e *PlanEntry) targets(dir string) []target {
 		return []target{{roleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
 	}
 	return []target{
-		{roleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, string(roleMapping))), e.ServerMappingDir},
-		{roleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, string(roleFormal))), e.ServerFormalDir},
+		{roleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, roleMapping)), e.ServerMappingDir},
+		{roleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, roleFormal)), e.ServerFormalDir},
 	}
 }
 
@@ -453,11 +453,11 @@ func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err e
 		res              **Result
 	}{{roleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {roleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {
 		o := p.Base
-		o.URL, o.OutputDir = t.url, cmp.Or(t.dir, filepath.Join(p.OutputDir, string(t.role)))
+		o.URL, o.OutputDir = t.url, cmp.Or(t.dir, filepath.Join(p.OutputDir, t.role))
 		o.ProfilePrefix = cmp.Or(t.prefix, o.ProfilePrefix)
 		o.pair(t.role)
 		if o.ServerOutputDir != "" {
-			o.ServerOutputDir = filepath.Join(o.ServerOutputDir, string(t.role))
+			o.ServerOutputDir = filepath.Join(o.ServerOutputDir, t.role)
 		}
 		// A capture that is not valid is one all the same: the other is wanted too.
 		if *t.res, err = Run(ctx, o); err != nil {

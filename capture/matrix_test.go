@@ -55,7 +55,7 @@ func TestMatrixResumes(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					files = append(files, string(c.Role)+" "+rel)
+					files = append(files, c.Role+" "+rel)
 				}
 			}
 			analysed = append(analysed, e.Name+" "+string(e.Framework)+": "+strings.Join(files, ", "))

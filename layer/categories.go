@@ -143,7 +143,7 @@ func (a *Device) labelLayers() {
 func (a *Device) labelLayer(lay *Layer, types []string, n int, place profile.HashPlacement) {
 	lay.CompressRatio = -1
 	if lay.Index < len(types) {
-		lay.Type = string(types[lay.Index])
+		lay.Type = types[lay.Index]
 	}
 	if a.of.Config == nil {
 		return

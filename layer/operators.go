@@ -195,7 +195,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	kernels := make([]operator.Kernel, len(r.Kernels))
 	for k, i := range r.Kernels {
 		op, id := &kernels[k], w.Seq.ID[i]
-		op.Name, op.Category, op.Layer, op.ID, op.Path = w.Names[id], string(w.Facts[id].Category), r.Layer[k], int32(id)+1, -1
+		op.Name, op.Category, op.Layer, op.ID, op.Path = w.Names[id], string(w.Facts[id].Category), r.Layer[k], id+1, -1
 		if beside != nil && beside[k] {
 			op.Stream = int32(w.Act(i).Stream()) + 1
 		}
@@ -231,7 +231,7 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 		if !reduces && w.Facts[w.Seq.ID[i]].Role != kernelword.RoleProduct {
 			continue
 		}
-		at := launch{int32(w.Seq.ID[i]), w.Act(i).LaunchConfig()}
+		at := launch{w.Seq.ID[i], w.Act(i).LaunchConfig()}
 		width, ok := known[at]
 		if !ok {
 			_, block, _ := strings.Cut(at.config, "|")

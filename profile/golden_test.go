@@ -97,7 +97,7 @@ func TestGoldenLayerTypes(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n\n")
 	var want []string
 	for _, line := range strings.Split(table, "\n")[2:] {
-		want = append(want, string(strings.Fields(line)[2]))
+		want = append(want, strings.Fields(line)[2])
 	}
 	if diff := cmp.Diff(want, c.LayerTypes(c.NumLayers, profile.HashLast)); diff != "" {
 		t.Errorf("LayerTypes(HashLast) (-want +got):\n%s", diff)

@@ -69,11 +69,11 @@ func (l LayerInfo) String() string {
 	var s string
 	switch {
 	case l.Mixer == mixerNone:
-		s = string(l.FFN)
+		s = l.FFN
 	case l.FFN == ffnNone:
-		s = string(l.Mixer)
+		s = l.Mixer
 	default:
-		s = string(l.Mixer) + "+" + string(l.FFN)
+		s = l.Mixer + "+" + l.FFN
 	}
 	if l.SharedTopK {
 		s += "(shared topk)"

@@ -91,7 +91,7 @@ func ratioType(ratio int) string {
 	case ratioHCA:
 		return typeC128Heavy
 	}
-	return string("CR" + strconv.Itoa(ratio))
+	return "CR" + strconv.Itoa(ratio)
 }
 
 // LayerTypes labels n layers by the config's ratios: [Config.NumLayers] of them, or

@@ -48,7 +48,7 @@ func TestLayerRules(t *testing.T) {
 		c := readable(t, tt.fields)
 		var mixers, ffns []string
 		for _, l := range c.Layers {
-			mixers, ffns = append(mixers, string(l.Mixer)), append(ffns, string(l.FFN))
+			mixers, ffns = append(mixers, l.Mixer), append(ffns, l.FFN)
 		}
 		if got := strings.Join(mixers, " "); tt.mixers != "" && got != tt.mixers {
 			t.Errorf("%s: mixers %s, want %s", tt.name, got, tt.mixers)

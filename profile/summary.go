@@ -102,7 +102,7 @@ func (c *Config) Summary(place HashPlacement) ArchSummary {
 		s.Kinds = count(s.Kinds, l.String())
 	}
 	for _, t := range c.LayerTypes(c.NumLayers, place) {
-		s.Types = count(s.Types, string(t))
+		s.Types = count(s.Types, t)
 	}
 	if c.NumExperts > 0 {
 		s.MoE = &MoESummary{

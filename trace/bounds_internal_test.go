@@ -119,7 +119,7 @@ func TestLossesInWords(t *testing.T) {
 		{Loss{Reason: LossBadEvent, Count: 3, Offsets: []int64{0, 9}, Bytes: 1}, "3 × bad-event, first at byte 0, 1 bytes skipped", HealthDegraded},
 		{Loss{Reason: LossBadCompression, Count: 1, Bytes: 5, Detail: "cut"}, "1 × bad-compression: cut", HealthDegraded},
 		{Loss{Reason: lossRepaired, Count: 1}, "1 × repaired", HealthOK},
-		{Loss{Reason: lossNoDuration, Count: 1}, "1 × " + string(lossNoDuration), HealthOK},
+		{Loss{Reason: lossNoDuration, Count: 1}, "1 × " + lossNoDuration, HealthOK},
 		{Loss{Reason: lossUnmatched, Count: 1}, "1 × unmatched", HealthOK},
 	} {
 		var got string
@@ -127,7 +127,7 @@ func TestLossesInWords(t *testing.T) {
 		(&Trace{}).lossFinding(c.loss, func(_ string, s HealthStatus, _ int64, _ []string, format string, args ...any) {
 			got, sev = fmt.Sprintf(format, args...), s
 		})
-		if strings.ReplaceAll(got, string(LossBadEvent), "bad-event") != c.want || sev != c.sev {
+		if strings.ReplaceAll(got, LossBadEvent, "bad-event") != c.want || sev != c.sev {
 			t.Errorf("%+v: %q, %v, want %q, %v", c.loss, got, sev, c.want, c.sev)
 		}
 	}

@@ -127,7 +127,7 @@ func (ls *losses) add(reason string, offset int64) {
 // merge adds the losses of a later part of the input.
 func (ls *losses) merge(later []shard.Loss) {
 	for _, x := range later {
-		l := ls.get(string(x.Reason))
+		l := ls.get(x.Reason)
 		l.Count += x.Count
 		l.Offsets = append(l.Offsets, x.Offsets[:min(len(x.Offsets), maxLossOffsets-len(l.Offsets))]...)
 	}
@@ -329,5 +329,5 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 	if l.Reason == lossRepaired || l.Reason == lossNoDuration || l.Reason == lossUnmatched {
 		sev = HealthOK
 	}
-	add("loss-"+string(l.Reason), sev, l.Count, []string{"completeness"}, "%d × %s%s", l.Count, l.Reason, where)
+	add("loss-"+l.Reason, sev, l.Count, []string{"completeness"}, "%d × %s%s", l.Count, l.Reason, where)
 }

@@ -221,7 +221,7 @@ func (k *sink) nameID(w *sinkWorker, id uint32) uint32 {
 	if g == unset {
 		f := &w.nameText[id]
 		before := len(k.b.t.names)
-		g = uint32(k.b.internOwned(f.Text))
+		g = k.b.internOwned(f.Text)
 		if f.Repaired && len(k.b.t.names) > before {
 			k.repaired++
 		}
@@ -234,7 +234,7 @@ func (k *sink) nameID(w *sinkWorker, id uint32) uint32 {
 func (k *sink) rawID(w *sinkWorker, id uint32) uint32 {
 	g := w.raws[id]
 	if g == unset {
-		g = uint32(k.b.internOwned(w.rawText[id]))
+		g = k.b.internOwned(w.rawText[id])
 		w.raws[id] = g
 		w.rawText[id] = ""
 	}

@@ -148,7 +148,7 @@ func (r *Run) host() *compare.Host {
 
 // deltaOf is a judged operation as the document has it; a difference below least is none.
 func deltaOf(row *compare.HostRow, least time.Duration) Delta {
-	d := newDelta(row.Name, string(row.Kind), float64(row.A)/1e3, float64(row.B)/1e3)
+	d := newDelta(row.Name, row.Kind, float64(row.A)/1e3, float64(row.B)/1e3)
 	if row.Judged {
 		d.CI95US = &[2]float64{float64(row.Low) / 1e3, float64(row.High) / 1e3}
 	}

@@ -113,7 +113,7 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title string) {
 		if d.CI95US != nil {
 			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
 		}
-		t.Row(names.Short(d.Op, nameWidth), string(d.Kind), table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status))
+		t.Row(names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, d.Status)
 	}
 	t.WriteText(b)
 	names.More(b, len(deltas)-limit)

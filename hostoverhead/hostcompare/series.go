@@ -46,7 +46,7 @@ func seriesOf(ops []Operation) []compare.Operation {
 		if op.Kind == opKernel {
 			class = "memory"
 		}
-		out[i] = compare.Operation{Kind: string(op.Kind), Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep, Steps: nanoseconds(op.perStep)}
+		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep, Steps: nanoseconds(op.perStep)}
 	}
 	return out
 }

@@ -80,10 +80,10 @@ func shareOfFloor(r *roofline.Report) htmlreport.Section {
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		if o.PeakShare > 0 {
-			bars.Rows = append(bars.Rows, htmlreport.Bar{Label: o.Operator, Value: table.Fixed(100*o.PeakShare, 0) + " % of " + ms(o.Time) + " ms", Detail: o.LayerType, Series: "bound by " + string(o.Bound), To: 100 * o.PeakShare})
+			bars.Rows = append(bars.Rows, htmlreport.Bar{Label: o.Operator, Value: table.Fixed(100*o.PeakShare, 0) + " % of " + ms(o.Time) + " ms", Detail: o.LayerType, Series: "bound by " + o.Bound, To: 100 * o.PeakShare})
 		}
 		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(o.LayerType), textCell(o.Operator), countCell(int64(o.Count)), sizeCell(o.M), sizeCell(o.N), sizeCell(o.K), numberCell(o.GFLOP, 1),
-			numberCell(float64(o.Bytes)/1e6, 1), numberCell(float64(o.Time)/1e6, 3), numberCell(float64(o.Floor)/1e6, 3), textCell(string(o.Bound)), numberCell(100*o.PeakShare, 0), textCell(o.Note)})
+			numberCell(float64(o.Bytes)/1e6, 1), numberCell(float64(o.Time)/1e6, 3), numberCell(float64(o.Floor)/1e6, 3), textCell(o.Bound), numberCell(100*o.PeakShare, 0), textCell(o.Note)})
 	}
 	s := htmlreport.Section{Title: "Operators against the GPU", Text: "100 % is what the data sheet says the GPU can do; operators without a bar have no floor: their kernels are too small, or move what may be in a cache.",
 		Tables: []htmlreport.Table{tab}}

@@ -163,7 +163,7 @@ func (p *printer) operators(rows []Row, measured bool) {
 		if measured {
 			cells = append(cells, ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2))
 		}
-		cells = append(cells, floor, string(r.Bound))
+		cells = append(cells, floor, r.Bound)
 		if measured {
 			cells = append(cells, share)
 		}

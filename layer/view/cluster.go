@@ -109,9 +109,9 @@ func configKinds(a *layer.Device) []string {
 		l.Hash = false // has a column of its own
 		switch {
 		case len(ffns) < 2:
-			names[i] = string(l.Mixer)
+			names[i] = l.Mixer
 		case len(mixers) < 2:
-			names[i] = string(l.FFN)
+			names[i] = l.FFN
 		default:
 			names[i] = l.String()
 		}

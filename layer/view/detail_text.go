@@ -66,7 +66,7 @@ func (d *Detail) kernelTable(p *printer) {
 	}
 	for i := range rows {
 		k := rows[i]
-		own := "  " + string(k.Part)
+		own := "  " + k.Part
 		if n, sum := sumOf(rows, k.Operator); n == 1 {
 			own = string(k.Operator)
 		} else if operators && (i == 0 || rows[i-1].Operator != k.Operator) {

@@ -124,5 +124,5 @@ func planRow(t *table.Table, prefix string, o *profile.PlanOp) {
 		}
 		return strconv.Itoa(n)
 	}
-	t.Row(prefix+string(o.Operator), number(o.K), number(o.N), strings.Join(sizes, ", "), o.WeightDType, string(o.Split), strings.Join(notes, ", "))
+	t.Row(prefix+string(o.Operator), number(o.K), number(o.N), strings.Join(sizes, ", "), o.WeightDType, o.Split, strings.Join(notes, ", "))
 }

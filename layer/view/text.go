@@ -169,7 +169,7 @@ func (t *Timeline) passTable(p *printer, most int) {
 		r := &rows[i]
 		note := r.Note
 		if r.Partial {
-			note = join("partial: cut at "+string(r.Cut), note)
+			note = join("partial: cut at "+r.Cut, note)
 		}
 		avg, first := table.Fixed(r.AvgLayerMS, lay), table.Fixed(r.FirstLayerMS, lay)
 		if r.Layers == 0 {

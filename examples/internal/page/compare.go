@@ -36,7 +36,7 @@ func Compare(r *compare.Report) *htmlreport.Report {
 	}{{"A", &r.A}, {"B", &r.B}} {
 		out.Facts = append(out.Facts, htmlreport.Fact{Name: s.name, Value: sideFact(s.s), Long: true})
 	}
-	out.Facts = append(out.Facts, htmlreport.Fact{Name: "Verdict", Value: string(r.Verdict)},
+	out.Facts = append(out.Facts, htmlreport.Fact{Name: "Verdict", Value: r.Verdict},
 		htmlreport.Fact{Name: "Between-run floor", Value: fmt.Sprintf("%.2f %% (%s)", 100*r.Floor, r.FloorFrom)})
 	out.Sections = CompareSections(r)
 	return out

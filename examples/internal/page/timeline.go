@@ -87,7 +87,7 @@ func passes(a *layer.Device, t *view.Timeline) htmlreport.Section {
 	for _, p := range t.Passes {
 		note := p.Note
 		if p.Partial {
-			note = join(note, "cut at "+string(p.Cut))
+			note = join(note, "cut at "+p.Cut)
 		}
 		shown := p.Index == t.FwdPass
 		if p.Index == t.SteadyPass {

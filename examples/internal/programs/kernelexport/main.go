@@ -173,7 +173,7 @@ func (d *describer) work(k layer.Kernel, r *Row) {
 	if !ok {
 		return
 	}
-	r.M, r.N, r.K, r.Bytes, r.Floor, r.Bound = c.M, c.N, c.K, c.Bytes, c.Floor.Nanoseconds(), string(c.Bound)
+	r.M, r.N, r.K, r.Bytes, r.Floor, r.Bound = c.M, c.N, c.K, c.Bytes, c.Floor.Nanoseconds(), c.Bound
 	r.GFLOP, r.PeakShare = rounded(c.GFLOP, 1e6), rounded(c.PeakShare, 1e4)
 }
 
@@ -206,7 +206,7 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	op, part, confidence := k.Operator()
 	r.Operator, r.OperatorConfidence = string(op), rounded(float64(confidence), 100)
 	if confidence > 0 {
-		r.Part = string(part)
+		r.Part = part
 	}
 	r.Grid, r.Block = d.launch(e.LaunchConfig())
 	d.work(k, r)
