@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,8 @@ func TestBinaryIsSmall(t *testing.T) {
 // limited runs the program in little address space: it works, or ends with one line
 // that names the limit, and never with the stacks of Go's runtime. Where less than
 // 0.8 GB or some 1.2 GB are allowed, that runtime ends before any of the program runs.
+// What it maps at its start is not the same in every run: 1.3 GB once, 1.4 GB another
+// time, so that 1.6 GB are refused at the start or where the trace is read.
 func limited(t *testing.T, program string) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("SKIPPED: limits of address space were measured on linux/amd64")
@@ -54,9 +57,9 @@ func limited(t *testing.T, program string) {
 	}
 	for _, tt := range []struct {
 		kb   int
-		says string // of the error, "" for none
+		says []string // one of them stands in the error, none for no error
 	}{
-		{1_000_000, "the rest"}, {1_600_000, "memory budget"}, {3_000_000, ""},
+		{1_000_000, []string{"the rest"}}, {1_600_000, []string{"the rest", "memory budget"}}, {3_000_000, nil},
 	} {
 		out, err := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" report "$1"`, tt.kb), program, file).CombinedOutput()
 		text := string(out)
@@ -66,11 +69,12 @@ func limited(t *testing.T, program string) {
 		} else if err != nil {
 			t.Skipf("SKIPPED: no shell with ulimit -v: %v", err)
 		}
-		failed := tt.says != ""
+		failed := tt.says != nil
+		said := slices.ContainsFunc(tt.says, func(what string) bool { return strings.Contains(text, what) })
 		if failed != (code == 1) || !failed && code != 0 || strings.Contains(text, "goroutine ") || strings.Contains(text, "runtime:") {
 			t.Errorf("ulimit -v %d: exit code %d, failure wanted: %v\n%s", tt.kb, code, failed, text)
 		}
-		if failed && (strings.Count(text, "\n") != 1 || !strings.Contains(text, tt.says) || !strings.Contains(text, "RLIMIT_AS") || !strings.Contains(text, "ulimit -v")) {
+		if failed && (strings.Count(text, "\n") != 1 || !said || !strings.Contains(text, "RLIMIT_AS") || !strings.Contains(text, "ulimit -v")) {
 			t.Errorf("ulimit -v %d: %s, want one line that names the limit", tt.kb, text)
 		}
 	}
