@@ -17,12 +17,12 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 	for i := range v.Idle {
 		byCause[v.Idle[i].Cause] = &v.Idle[i]
 	}
-	least := int64(p.AdviceShare * float64(v.Headroom.WallNS))
+	least := max(1, int64(p.AdviceShare*float64(v.Headroom.WallNS)))
 	add := func(c Cause, s settings.Setting, why string) {
-		if x := byCause[c]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+		if x := byCause[c]; x != nil && x.StepsNS >= least {
 			largest := ""
 			if n := x.Names[0]; n.Name != "" {
-				largest = x.mostOf(names.Short(n.Name, 90))
+				largest = x.mostOf(names.Short(n.Name, wideName))
 			}
 			out = append(out, Advice{Do: s.Do, Why: fmt.Sprintf("%s of the %s %s (%s)%s", percent(x.Share), v.Basis, why, microseconds(x.StepsNS), largest), Source: s.Source, NS: x.StepsNS})
 		}
@@ -39,17 +39,17 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 
 // launchAdvice rests on exposed launch time alone: launch calls that hide behind GPU work cost nothing.
 func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*IdleCause, least int64, out *[]Advice) {
-	if x := byCause[causeLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+	if x := byCause[causeLaunch]; x != nil && x.StepsNS >= least {
 		s := launchSetting(&v.Ranks[v.Deciding], dialect)
 		*out = append(*out, Advice{Do: s.Do, Source: s.Source, NS: x.StepsNS,
 			Why: fmt.Sprintf("launch calls that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
-	if x := byCause[causeGraphLaunch]; x != nil && x.StepsNS > 0 && x.StepsNS >= least {
+	if x := byCause[causeGraphLaunch]; x != nil && x.StepsNS >= least {
 		*out = append(*out, Advice{Do: "make fewer, larger graphs, and launch the next one before the device is done", Source: settings.TorchCUDA + "#cuda-graphs", NS: x.StepsNS,
 			Why: fmt.Sprintf("launches of graphs that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
 	for _, d := range v.Ranks[v.Deciding].Drains {
-		if d.NS > 0 && d.NS >= least {
+		if d.NS >= least {
 			s := settings.Of(settings.OverlapSteps, dialect)
 			*out = append(*out, Advice{Do: s.Do, Source: s.Source, NS: d.NS,
 				Why: fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.NS), d.Call)})

@@ -46,3 +46,17 @@ func TestMostIsAtLeastHalf(t *testing.T) {
 		}
 	}
 }
+
+// TestMostFrequent: the source that occurs most often, of equals the first by name, none only where there is no other.
+func TestMostFrequent(t *testing.T) {
+	for want, m := range map[string]map[string]int{
+		"":  {"": 5},
+		"a": {"": 5, "a": 1},
+		"b": {"a": 1, "b": 2},
+		"c": {"c": 2, "d": 2, "e": 1},
+	} {
+		if got := mostFrequent(m); got != want {
+			t.Errorf("%v: %q, want %q", m, got, want)
+		}
+	}
+}

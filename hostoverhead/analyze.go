@@ -20,6 +20,9 @@ import (
 // ErrNoKernels says that the trace holds no GPU kernels, so that nothing can be said about their idle time.
 var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace: record with CUDA or HIP activities, while the server works")
 
+// none is no place in a list.
+const none = -1
+
 // worstPasses is how many passes are listed.
 const worstPasses = 5
 
@@ -28,7 +31,7 @@ const worstPasses = 5
 // and ctx's error when cancelled.
 func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict, error) {
 	p := o.params()
-	v := &Verdict{Schema: Schema, Threshold: p.MinShare, Deciding: -1, Doubts: []Doubt{}, Next: []Advice{}, Serving: []ServingIssue{}, Ranks: []RankVerdict{}}
+	v := &Verdict{Schema: Schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{}, Serving: []ServingIssue{}, Ranks: []RankVerdict{}}
 	var works []rankWork
 	var accounts []*account
 	for i, a := range ranks {
@@ -129,7 +132,7 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	v.ignoreSmall(p)
 	for i := range v.Ranks {
 		r := &v.Ranks[i]
-		if !r.Ignored && (v.Deciding < 0 || r.Headroom.Share.Value > v.Ranks[v.Deciding].Headroom.Share.Value) {
+		if !r.Ignored && (v.Deciding == none || r.Headroom.Share.Value > v.Ranks[v.Deciding].Headroom.Share.Value) {
 			v.Deciding = i
 		}
 	}
@@ -238,7 +241,7 @@ func headroom(wall, busy int64, idle *causeSums) Headroom {
 
 // bound is how many times faster wall is without some of it, to three decimals.
 func bound(wall, without int64) float64 {
-	if wall <= without || wall <= 0 {
+	if wall <= without {
 		return 1
 	}
 	return math.Round(1000*float64(wall)/float64(wall-without)) / 1000
@@ -361,13 +364,13 @@ func (a *account) stages() []StageVerdict {
 
 // largest is the cause with most of the host's time.
 func (c *causeSums) largest() Cause {
-	best := -1
+	best := none
 	for i, n := range c {
-		if causes[i].cause.Host() && n > 0 && (best < 0 || n > c[best]) {
+		if causes[i].cause.Host() && n > 0 && (best == none || n > c[best]) {
 			best = i
 		}
 	}
-	if best < 0 {
+	if best == none {
 		return ""
 	}
 	return causes[best].cause

@@ -159,7 +159,7 @@ func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
 	split, expand, custom := Hint{Code: "GRAPH_SPLIT"}, Hint{Code: "GRAPH_EXPAND"}, Hint{Code: "CUSTOM_OP"}
 	attention := 0
 	order := w.launchOrder(d)
-	before := -1
+	before := none
 	for i := 0; i < len(order); {
 		if order[i].graph {
 			before = i
@@ -170,8 +170,8 @@ func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
 		for j < len(order) && !order[j].graph && order[j].thread == order[i].thread {
 			j++
 		}
-		first, last := -1, -1
-		if before >= 0 && order[before].thread == order[i].thread {
+		first, last := none, none
+		if before != none && order[before].thread == order[i].thread {
 			first = order[before].kernel
 		}
 		if j < len(order) && order[j].thread == order[i].thread {
@@ -219,16 +219,16 @@ const (
 )
 
 // besideGraphs says where a kernel lies: first and last are kernels of the graph launches before and after it on its
-// thread, −1 for none, and run is how many eager launches lie between them.
+// thread, none without, and run is how many eager launches lie between them.
 func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *Params) eagerRun {
 	if d.pass == nil { // no steps tell
-		if first >= 0 && last >= 0 && run <= p.SplitRun {
+		if first != none && last != none && run <= p.SplitRun {
 			return runSplits
 		}
 		return runAlone
 	}
 	pass := d.pass[kernel]
-	same := func(k int) bool { return k >= 0 && pass >= 0 && d.pass[k] == pass }
+	same := func(k int) bool { return k != none && pass != layer.None && d.pass[k] == pass }
 	switch {
 	case same(first) && same(last):
 		return runSplits

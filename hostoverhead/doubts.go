@@ -163,7 +163,7 @@ func (d *doubter) warmUp() {
 		}
 	}
 	steady := steps.Steady(found)
-	if len(steady) < steps.MinPhase || len(steady) == len(found) {
+	if len(steady) == len(found) {
 		return
 	}
 	var wall, busy int64
@@ -172,7 +172,7 @@ func (d *doubter) warmUp() {
 		wall, busy = wall+accounts[i].span.Len(), busy+accounts[i].busy
 		idle.add(&accounts[i].idle)
 	}
-	if h := headroom(wall, busy, &idle); wall > 0 && d.p.answer(&h) != d.v.Verdict {
+	if h := headroom(wall, busy, &idle); d.p.answer(&h) != d.v.Verdict {
 		d.add("window-is-not-steady", confidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percent(h.Share), percent(d.v.Headroom.Share))
 	}
 }
@@ -286,7 +286,7 @@ func (v *Verdict) servingIssues(a *account, s *Serving) []ServingIssue {
 	if who == "" {
 		who = "the server"
 	}
-	if s.Graphs != nil && steps > 0 && !empty {
+	if s.Graphs != nil && !empty {
 		switch {
 		case *s.Graphs && launched == 0 && 2*paths[pathUnknown].kernels < all:
 			add("no-graphs", "%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.Source, counted(steps, "decode step"))

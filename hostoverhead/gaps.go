@@ -74,13 +74,13 @@ func (a *account) gapClasses() []GapBucket {
 	}
 	share(out)
 	for i := range out {
-		best := -1
+		best := none
 		for c, ns := range a.byGap[i] {
-			if ns > 0 && (best < 0 || ns > a.byGap[i][best]) {
+			if ns > 0 && (best == none || ns > a.byGap[i][best]) {
 				best = c
 			}
 		}
-		if best >= 0 {
+		if best != none {
 			out[i].Largest, out[i].LargestShare = causes[best].cause, ratio(a.byGap[i][best], out[i].TotalNS)
 		}
 	}
@@ -100,7 +100,7 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 	var out []StreamGaps
 	for _, s := range w.t.Streams(d.id) {
 		g := StreamGaps{Stream: s, Buckets: slices.Clone(buckets)}
-		end := int64(-1)
+		var end int64
 		for e := range w.t.OnStream(d.id, s) {
 			if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph {
 				continue

@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
@@ -161,7 +162,7 @@ func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) er
 			f(&p)
 		}
 	}
-	w := gapWalker{l: l, d: d, next: 1, lastEnd: -1 << 62}
+	w := gapWalker{l: l, d: d, next: 1, lastEnd: math.MinInt64}
 	needs := map[trace.ThreadIndex][]interval.Span{}
 	for gaps := w.gaps(nil); len(gaps) > 0; gaps = w.gaps(gaps[:0]) {
 		if err := ctx.Err(); err != nil {
@@ -264,7 +265,7 @@ func (w *gapWalker) cut(g *gap) {
 func (l *ledger) sides(g *gap, before trace.Event, last int) {
 	g.graph = g.d.path[g.next] == pathGraph
 	g.replay = g.launch.Valid() && g.graph && before.Launch().ID() == g.launch.ID()
-	g.began = 1 << 62
+	g.began = math.MaxInt64
 	if g.d.pass == nil {
 		return
 	}
@@ -358,7 +359,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 	if g.drain.end != 0 {
 		return
 	}
-	g.drain.end = -1 << 62
+	g.drain.end = math.MinInt64
 	calls := l.threads[th].Now.Calls
 	i, _ := slices.BinarySearchFunc(calls, g.span.Start, func(p timeline.Piece, t int64) int {
 		if p.Span.End <= t {

@@ -88,7 +88,7 @@ func boundaries() map[string]boundary {
 	return map[string]boundary{
 		"MinShare":       {func(p *P, h bool) { bigger(&p.MinShare, h, 0.19, 0.21) }, func() *trace.Trace { return eager(200, 80, 100, 10) }, verdictOf, "YES", "NO"},
 		"MinStagePasses": {func(p *P, h bool) { bigger(&p.MinStagePasses, h, 2, 3) }, func() *trace.Trace { return decodeSteps(2) }, verdictOf, "YES", "NO"},
-		"QueuedLimit": {func(p *P, h bool) { bigger(&p.QueuedLimit, h, 39*us, 41*us) }, func() *trace.Trace {
+		"QueuedLimit": {func(p *P, h bool) { bigger(&p.QueuedLimit, h, 39*us, 40*us) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(2) {
 				tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i, i+1)
@@ -96,10 +96,10 @@ func boundaries() map[string]boundary {
 			}
 			return tl.Finish()
 		}, hasCause(hostoverhead.CauseDispatch), "false", "true"},
-		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 29*us, 31*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
-		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 299*us, 301*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
-		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 501*us) }, func() *trace.Trace { return oneGap(trace.KindMark, "x", 500) }, hasCause(hostoverhead.CauseUnknown), "true", "false"},
-		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 51*us) }, func() *trace.Trace {
+		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
+		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
+		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 500*us) }, func() *trace.Trace { return oneGap(trace.KindMark, "x", 500) }, hasCause(hostoverhead.CauseUnknown), "true", "false"},
+		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 50*us) }, func() *trace.Trace {
 			return waiting("sem_wait", wakeRow{trace.KindRange, "tokenize", 0, 2, 5, 195}, wakeRow{trace.KindOSCall, "sem_post", 0, 2, 150, 152})
 		}, func(v *hostoverhead.Verdict) string { name, _ := wokenBy(v); return name }, "sem_wait", wokenName},
 		"Pause": {func(p *P, h bool) { bigger(&p.Pause, h, 899*us, 1001*us) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 900) },
@@ -107,8 +107,8 @@ func boundaries() map[string]boundary {
 		"FewKernels":  {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) }, func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},
 		"FewSteps":    {func(p *P, h bool) { bigger(&p.FewSteps, h, 24, 25) }, func() *trace.Trace { return decodeSteps(3) }, doubted("few-steps"), "false", "true"},
 		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 500) }, doubted("one-long-gap"), "true", "false"},
-		"OrphanShare": {func(p *P, h bool) { bigger(&p.OrphanShare, h, 0.24, 0.26) }, func() *trace.Trace { return orphans(25) }, doubted("launches-missing"), "true", "false"},
-		"CommunicationShare": {func(p *P, h bool) { bigger(&p.CommunicationShare, h, 0.49, 0.51) }, func() *trace.Trace {
+		"OrphanShare": {func(p *P, h bool) { bigger(&p.OrphanShare, h, 0.24, 0.25) }, func() *trace.Trace { return orphans(25) }, doubted("launches-missing"), "true", "false"},
+		"CommunicationShare": {func(p *P, h bool) { bigger(&p.CommunicationShare, h, 0.49, 0.50) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(100) {
 				tl.Event(trace.KindKernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0, 0, i*100, i*100+100)
@@ -122,7 +122,7 @@ func boundaries() map[string]boundary {
 			func(v *hostoverhead.Verdict) string {
 				return fmt.Sprint(strings.Contains(fmt.Sprint(v.Next), "launch calls that nothing hides"))
 			}, "true", "false"},
-		"MinKernelShare": {func(p *P, h bool) { bigger(&p.MinKernelShare, h, 0.09, 0.11) }, func() *trace.Trace {
+		"MinKernelShare": {func(p *P, h bool) { bigger(&p.MinKernelShare, h, 0.10, 0.11) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(100) {
 				tl.Event(trace.KindKernel, "gemm", 0, 0, i*100, i*100+100)
@@ -134,9 +134,9 @@ func boundaries() map[string]boundary {
 		}, func(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Ranks[1].Ignored) }, "false", "true"},
 		"SplitRun": {func(p *P, h bool) { bigger(&p.SplitRun, h, 2, 3) }, func() *trace.Trace { return betweenGraphs(3) },
 			func(v *hostoverhead.Verdict) string { return fmt.Sprint(len(decider(v).Coverage.Hints)) }, "0", "1"},
-		"LastShare":      {func(p *P, h bool) { bigger(&p.LastShare, h, 0.89, 0.91) }, nil, straggler, "true", "false"},
+		"LastShare":      {func(p *P, h bool) { bigger(&p.LastShare, h, 0.89, 0.90) }, nil, straggler, "true", "false"},
 		"MinCollectives": {func(p *P, h bool) { bigger(&p.MinCollectives, h, 40, 41) }, nil, straggler, "true", "false"},
-		"Tie":            {func(p *P, h bool) { bigger(&p.Tie, h, 49*us, 51*us) }, nil, straggler, "true", "false"},
+		"Tie":            {func(p *P, h bool) { bigger(&p.Tie, h, 49*us, 50*us) }, nil, straggler, "true", "false"},
 	}
 }
 

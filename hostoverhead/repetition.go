@@ -79,15 +79,15 @@ func commonLayers(a *layer.Device) ([]layer.Layer, func(int) string) {
 		pass = &a.Passes[i]
 	}
 	byKind := map[int][]layer.Layer{}
-	best := -1
+	best := none
 	for _, l := range pass.Layers {
-		if l.Partial || len(l.Kernels) == 0 {
+		if l.Partial {
 			continue
 		}
 		byKind[l.Kind] = append(byKind[l.Kind], l)
 	}
 	for kind, ls := range byKind {
-		if best < 0 || len(ls) > len(byKind[best]) || len(ls) == len(byKind[best]) && kind < best {
+		if best == none || len(ls) > len(byKind[best]) || len(ls) == len(byKind[best]) && kind < best {
 			best = kind
 		}
 	}

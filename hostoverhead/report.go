@@ -71,7 +71,7 @@ func (v *Verdict) largestName() string {
 	if best == nil || best.StepsNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s of it %s", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause) + best.mostOf(table.Cut(table.Clean(names.Short(best.Names[0].Name, 60)), 60))
+	return fmt.Sprintf(", %s of it %s", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause) + best.mostOf(cut(best.Names[0].Name, narrowName))
 }
 
 // mostOf names what ran in most of a cause's time, with its share where that is less than half.
@@ -125,7 +125,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	h := &v.Headroom
 	fmt.Fprintf(b, "\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percent(ratio(h.BusyNS, h.WallNS)), microseconds(h.IdleNS))
-	t := table.New(table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(60))
+	t := table.New(table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	for _, g := range groupSums(v.Idle) {
 		if g.ns == 0 {
 			continue
@@ -134,7 +134,7 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 		for _, c := range v.Idle {
 			if c.Group == g.group {
 				n := c.Names[0]
-				t.Row("", string(c.Cause), microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(n), 60))
+				t.Row("", string(c.Cause), microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(n), narrowName))
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 		return
 	}
 	fmt.Fprintf(b, "\nRanks:\n")
-	t := table.New(table.Text("rank"), table.Text("GPU").Limit(30), table.Text("verdict"), table.Number("steps"), table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Number("exchange of busy"))
+	t := table.New(table.Text("rank"), table.Text("GPU").Limit(gpuName), table.Text("verdict"), table.Number("steps"), table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Number("exchange of busy"))
 	listed := v.listed()
 	for _, i := range listed {
 		r := &v.Ranks[i]
@@ -256,8 +256,23 @@ func (v *Verdict) writePublished(b *table.Writer) {
 	}
 }
 
+// Widths of names in text, in letters: alone in a line, and beside other columns.
+const (
+	wideName    = 90
+	narrowName  = 60
+	patternName = 70
+	gpuName     = 30
+	listOfCalls = 120
+)
+
+// cut is a name as text shows it: a frame's file rather than its directories.
+func cut(name string, width int) string {
+	return table.Cut(table.Clean(names.Short(name, width)), width)
+}
+
 // Lengths of the lists of a drill-down in text.
 const (
+	listedCauses  = 3 // of a gap
 	listedNames   = 15
 	listedEager   = 10
 	listedPattern = 60
@@ -303,9 +318,9 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 	slices.SortStableFunc(rows, func(x, y named) int { return cmp.Compare(y.NS, x.NS) })
 	idle := d.WindowNS - d.BusyNS
 	fmt.Fprintf(b, "\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), microseconds(idle), microseconds(d.WindowNS))
-	t := table.New(table.Text("cause"), table.Text("range, frame or call").Limit(90), table.Number("idle"), table.Number("share"), table.Number("pieces"))
+	t := table.New(table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"), table.Number("share"), table.Number("pieces"))
 	for _, n := range rows[:min(len(rows), listedNames)] {
-		t.Row(string(n.cause), names.Short(withWhere(n.IdleName), 90), microseconds(n.NS), percent(ratio(n.NS, idle)), table.Count(int64(n.Count)))
+		t.Row(string(n.cause), names.Short(withWhere(n.IdleName), wideName), microseconds(n.NS), percent(ratio(n.NS, idle)), table.Count(int64(n.Count)))
 	}
 	t.WriteText(b)
 	names.More(b, len(rows)-listedNames)
@@ -328,14 +343,14 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 	}
 	fmt.Fprintf(b, "\nLongest gaps:\n")
 	for i, g := range d.Top {
-		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, microseconds(g.NS), microseconds(g.StartNS), table.Cut(table.Clean(g.Before), 90), table.Cut(table.Clean(g.After), 90))
+		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, microseconds(g.NS), microseconds(g.StartNS), cut(g.Before, wideName), cut(g.After, wideName))
 		var parts []string
-		for _, c := range g.Causes[:min(len(g.Causes), 3)] {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percent(ratio(c.NS, g.NS)), c.Cause, table.Cut(table.Clean(names.Short(c.Name, 60)), 60))))
+		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percent(ratio(c.NS, g.NS)), c.Cause, cut(c.Name, narrowName))))
 		}
 		fmt.Fprintf(b, "     %s\n", strings.Join(parts, "; "))
 		if len(g.APIs) > 0 {
-			fmt.Fprintf(b, "     calls: %s\n", table.Cut(table.Clean(strings.Join(g.APIs, ", ")), 120))
+			fmt.Fprintf(b, "     calls: %s\n", table.Cut(table.Clean(strings.Join(g.APIs, ", ")), listOfCalls))
 		}
 	}
 }
@@ -345,13 +360,13 @@ func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	fmt.Fprintf(b, "\nCUDA graph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
 		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)), table.Count(int64(c.Unknown)))
 	if len(c.EagerKernels) > 0 {
-		t := table.New(table.Text("eager kernel").Limit(60), table.Number("count"), table.Number("total"), table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(60))
+		t := table.New(table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"), table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
 		for _, k := range c.EagerKernels[:min(len(c.EagerKernels), listedEager)] {
 			suspect := ""
 			if k.Suspect {
 				suspect = "yes"
 			}
-			t.Row(k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), suspect, names.Short(k.Source, 60))
+			t.Row(k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), suspect, names.Short(k.Source, narrowName))
 		}
 		t.WriteText(b)
 		names.More(b, len(c.EagerKernels)-listedEager)
@@ -367,7 +382,7 @@ func (d *RankVerdict) writePattern(b *table.Writer) {
 		return
 	}
 	fmt.Fprintf(b, "\nRepeating pattern: %d kernels, %d repetitions (layers from %s)\n", len(p.Kernels), p.Repetitions, p.Source)
-	t := table.New(table.Number("#"), table.Text("kernel").Limit(70), table.Text("group"), table.Number("µs"), table.Number("gap before µs"))
+	t := table.New(table.Number("#"), table.Text("kernel").Limit(patternName), table.Text("group"), table.Number("µs"), table.Number("gap before µs"))
 	for _, k := range p.Kernels[:min(len(p.Kernels), listedPattern)] {
 		t.Row(fmt.Sprint(k.Index), k.Name, k.Group, table.Fixed(k.AvgUS, 2), table.Fixed(k.GapAvgUS, 2))
 	}

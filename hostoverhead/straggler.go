@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
@@ -133,7 +134,7 @@ func stragglers(ranks []rankWork, p *Params) *Stragglers {
 // came last.
 func (s *Stragglers) arrivals(lists [][]int64, k int, p *Params) {
 	at := func(i int) int64 { return lists[i][len(lists[i])+k] }
-	shortest, second := 0, int64(-1)
+	shortest, second := 0, int64(math.MaxInt64)
 	for i := range lists {
 		if at(i) < at(shortest) {
 			shortest = i
@@ -142,8 +143,8 @@ func (s *Stragglers) arrivals(lists [][]int64, k int, p *Params) {
 	last := at(shortest)
 	for i := range lists {
 		s.Ranks[i].WaitNS += at(i) - last
-		if i != shortest && (second < 0 || at(i) < second) {
-			second = at(i)
+		if i != shortest {
+			second = min(second, at(i))
 		}
 	}
 	if second-last <= int64(p.Tie) {
@@ -158,7 +159,7 @@ func (w *workload) hostTime(d *deviceWork) int64 {
 	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
 		var ns int64
 		for _, th := range d.threads {
-			end := int64(-1 << 62) // outermost events only
+			end := int64(math.MinInt64) // outermost events only
 			for e := range w.t.OnThread(lane, th) {
 				ns += max(0, int64(e.End())-max(end, int64(e.Start())))
 				end = max(end, int64(e.End()))

@@ -65,6 +65,7 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		want       string
 	}{
 		{"one thread signals", cond, []wakeRow{tokenize, signal(2, 197)}, wokenName},
+		{"it is the first thread", cond, []wakeRow{{trace.KindRange, "tokenize", 0, 0, 5, 195}, signal(0, 197)}, wokenName},
 		{"it broadcasts", cond, []wakeRow{tokenize, {trace.KindOSCall, "pthread_cond_broadcast", 0, 2, 197, 199}}, wokenName},
 		{"a semaphore", "sem_wait", []wakeRow{tokenize, {trace.KindOSCall, "sem_post", 0, 2, 197, 199}}, wokenName},
 		{"a mutex", "pthread_mutex_lock", []wakeRow{tokenize, {trace.KindOSCall, "pthread_mutex_unlock", 0, 2, 197, 199}}, wokenName},

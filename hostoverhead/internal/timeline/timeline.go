@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"math"
 	"sort"
 	"strings"
 
@@ -52,7 +53,7 @@ func newStream(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, nested boo
 	n := t.LaneLen(lane)
 	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
 	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
-	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: -1 << 62}
+	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: math.MinInt64}
 }
 
 // pieces are those in the chosen spans, which are in order, disjoint and behind those of earlier calls. Nested events become

@@ -1,0 +1,448 @@
+package hostoverhead_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// launched adds a kernel and its launch.
+func launched(tl hosttest.Timeline, call, kernel string, corr int, at, start, end int64) {
+	tl.Event(trace.KindRuntime, call, 0, corr, at, at+5)
+	tl.Event(trace.KindKernel, kernel, 0, corr, start, end)
+}
+
+// TestDoubtsFromTheFirst: one piece of evidence is enough for what it decides, and none is too little.
+func TestDoubtsFromTheFirst(t *testing.T) {
+	busy := func(tl hosttest.Timeline, n int) { // NO: nothing is idle
+		for i := range n {
+			tl.Event(trace.KindKernel, "gemm", 0, 0, int64(i)*100, int64(i)*100+100)
+		}
+	}
+	idle := func(tl hosttest.Timeline) { // YES
+		for i := range 200 {
+			launched(tl, "cudaLaunchKernel", "gemm", i+1, int64(i)*100, int64(i)*100+7, int64(i)*100+50)
+		}
+	}
+	for _, c := range []struct {
+		what  string
+		build func(hosttest.Timeline)
+		code  string
+		want  string // of its message; "" for no doubt
+	}{
+		{"kernels alone", func(tl hosttest.Timeline) { busy(tl, 200) }, "no-launch-calls", "no API calls"},
+		{"one launch", func(tl hosttest.Timeline) {
+			busy(tl, 200)
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 7, 0, 5)
+		}, "no-launch-calls", ""},
+		{"one kernel without its launch", func(tl hosttest.Timeline) {
+			busy(tl, 1)
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 7, 0, 5)
+		}, "launches-missing", "1 of 1 GPU activities"},
+		{"no whole replay", func(tl hosttest.Timeline) { busy(tl, 200) }, "graph-kernels-hidden", ""},
+		{"one whole replay", func(tl hosttest.Timeline) {
+			busy(tl, 20)
+			tl.Event(trace.KindGraph, "CUDA graph 1", 0, 9, 2000, 2100)
+		}, "graph-kernels-hidden", "1 graph replay recorded"},
+		{"few kernels", func(tl hosttest.Timeline) { busy(tl, 20) }, "few-kernels", "20 kernels"},
+		{"few kernels beside a whole replay", func(tl hosttest.Timeline) {
+			busy(tl, 20)
+			tl.Event(trace.KindGraph, "CUDA graph 1", 0, 9, 2000, 2100)
+		}, "few-kernels", ""},
+		{"no replay is empty", idle, "graph-launches-without-kernels", ""},
+		{"an empty replay", func(tl hosttest.Timeline) {
+			idle(tl)
+			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
+		}, "graph-launches-without-kernels", "1 graph launch has no kernels"},
+		{"two empty replays", func(tl hosttest.Timeline) {
+			idle(tl)
+			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
+			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 901, 20_010, 20_015)
+		}, "graph-launches-without-kernels", "2 graph launches have no kernels"},
+		{"no frame", idle, "python-tracing", ""},
+		{"one frame", func(tl hosttest.Timeline) {
+			idle(tl)
+			tl.Event(trace.KindFrame, "server.py(1): run", 0, 0, 0, 100)
+		}, "python-tracing", "Python frames were recorded"},
+		{"one frame of a busy run", func(tl hosttest.Timeline) {
+			busy(tl, 200)
+			tl.Event(trace.KindFrame, "server.py(1): run", 0, 0, 0, 100)
+		}, "python-tracing", ""},
+		{"one process", idle, "processes-share-device", ""},
+	} {
+		tl := hosttest.NewTimeline()
+		c.build(tl)
+		d := doubt(judged(t, tl.Finish()), c.code)
+		if (d != nil) != (c.want != "") || d != nil && !strings.Contains(d.Message, c.want) {
+			t.Errorf("%s: %+v, want %q", c.what, d, c.want)
+		}
+	}
+}
+
+// TestEmptyReplaysWeigh: where other replays have their kernels, the empty ones shift the figures; where none has, they may
+// turn the answer.
+func TestEmptyReplaysWeigh(t *testing.T) {
+	for _, full := range []bool{true, false} {
+		tl := hosttest.NewTimeline()
+		for i := range int64(200) {
+			launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, i*100, i*100+7, i*100+50)
+		}
+		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
+		want := "low"
+		if full {
+			launched(tl, "cudaGraphLaunch", "gemm", 901, 20_010, 20_020, 20_050)
+			want = "medium"
+		}
+		if d := doubt(judged(t, tl.Finish()), "graph-launches-without-kernels"); d == nil || d.Weight != want {
+			t.Errorf("other replays with kernels %v: %+v, want weight %s", full, d, want)
+		}
+	}
+}
+
+// TestProcessesThatShareADevice: a process with less than its share of the kernels is no second server.
+func TestProcessesThatShareADevice(t *testing.T) {
+	for second, want := range map[int64]bool{2: false, 4: true} { // of 300: one in a hundred decides
+		b := trace.NewBuilder()
+		for i := range int64(300) {
+			corr, process := trace.CorrelationID(i+1), trace.ProcessRef{ID: 10, Scope: "a"}
+			if i < second {
+				process = trace.ProcessRef{ID: 11, Scope: "b"}
+			}
+			at := i * 100_000
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Correlation: corr, Stream: 7})
+		}
+		if got := doubt(judged(t, b.Finish()), "processes-share-device") != nil; got != want {
+			t.Errorf("%d of 300 kernels are of another process: doubted %v, want %v", second, got, want)
+		}
+	}
+}
+
+// TestOrphansAreOfTheOnlyThread: a kernel whose launch was not recorded was launched by the only thread that works for its
+// device, where there is one and calls were recorded at all.
+func TestOrphansAreOfTheOnlyThread(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		build func(hosttest.Timeline)
+		want  hostoverhead.Cause
+	}{
+		{"one thread, one call", func(tl hosttest.Timeline) { tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5) }, "host-code"},
+		{"two threads", func(tl hosttest.Timeline) {
+			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+			add := func(kind trace.Kind, start int64) {
+				tl.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: start, Duration: 1000, Stream: 7, Thread: 2, Process: trace.ProcessRef{ID: 1, Scope: "a"}, Correlation: 5})
+			}
+			add(trace.KindRuntime, 1000)
+			add(trace.KindKernel, 20_000)
+		}, hostoverhead.CauseUnknown},
+		{"no calls", func(tl hosttest.Timeline) {}, hostoverhead.CauseUnknown},
+	} {
+		tl := hosttest.NewTimeline()
+		c.build(tl)
+		tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
+		tl.Event(trace.KindRange, "python", 0, 0, 100, 600)
+		tl.Event(trace.KindKernel, "b", 0, 2, 600, 700)
+		if got := causesOf(judged(t, tl.Finish())); got[c.want] != 500 {
+			t.Errorf("%s: %v, want 500 µs %s", c.what, got, c.want)
+		}
+	}
+}
+
+// TestGraphsOfTheFirstKernel: kernels between the very first replay and another one split the graph, in whatever order
+// the device runs the two.
+func TestGraphsOfTheFirstKernel(t *testing.T) {
+	for _, late := range []int64{0, 300} { // the first replay runs first, or last
+		tl := hosttest.NewTimeline()
+		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 1, 0, 5)
+		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 1, 10+late, 60+late)
+		launched(tl, "cudaLaunchKernel", "copy", 2, 70, 150, 160)
+		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 3, 80, 85)
+		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 3, 90, 120)
+		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" || h[0].Count != 1 {
+			t.Errorf("the first replay %d µs later: %+v, want one kernel that splits the graph", late, h)
+		}
+	}
+}
+
+// TestCoverageFromOneReplay: one replayed kernel makes a run one that uses graphs.
+func TestCoverageFromOneReplay(t *testing.T) {
+	for n := range 2 {
+		tl := hosttest.NewTimeline()
+		launched(tl, "cudaLaunchKernel", "copy", 1, 0, 10, 20)
+		for i := range n {
+			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 2+i, 30, 35)
+			tl.Event(trace.KindGraph, "CUDA graph 1", 0, 2+i, 40, 60)
+		}
+		if c := decider(judged(t, tl.Finish())).Coverage; c.Replayed != n || c.Eager != 1 || len(c.EagerKernels) != n {
+			t.Errorf("%d replays: %+v", n, c)
+		}
+	}
+}
+
+// TestCompiledPaths: one operator or one frame of compiled code around a launch makes its kernel compiled.
+func TestCompiledPaths(t *testing.T) {
+	for _, c := range []struct {
+		kind trace.Kind
+		name string
+		want string
+	}{
+		{trace.KindOp, "## Call CompiledFxGraph fabc ##", "compiled"},
+		{trace.KindOp, "Torch-Compiled Region: 0/0", "compiled"},
+		{trace.KindOp, "aten::mm", "eager"},
+		{trace.KindFrame, "/tmp/torchinductor_root/ab/cabcdef.py(123): call", "compiled"},
+		{trace.KindFrame, "server.py(1): run", "eager"},
+	} {
+		tl := hosttest.NewTimeline()
+		tl.Event(c.kind, c.name, 0, 0, 0, 50)
+		launched(tl, "cudaLaunchKernel", "gemm", 1, 10, 20, 60)
+		if p := decider(judged(t, tl.Finish())).Paths; len(p) != 1 || p[0].Path != c.want {
+			t.Errorf("%s: %+v, want %s", c.name, p, c.want)
+		}
+	}
+}
+
+// TestGapIsNamedByItsNeighbours: the kernel that ended where a gap begins, even if others began after it, and the first one
+// behind it.
+func TestGapIsNamedByItsNeighbours(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ends [3]int64 // of a, b and c, which begin at 0, 10 and 20
+		want string
+	}{{"the first", [3]int64{100, 90, 80}, "a"}, {"the second", [3]int64{90, 100, 80}, "b"}, {"the last", [3]int64{80, 90, 100}, "c"}} {
+		tl := hosttest.NewTimeline()
+		for i, end := range c.ends {
+			tl.Event(trace.KindKernel, string(rune('a'+i)), 0, 0, int64(i)*10, end)
+		}
+		tl.Event(trace.KindKernel, "d", 0, 0, 150, 200)
+		if top := decider(judged(t, tl.Finish())).Top; len(top) != 1 || top[0].Before != c.want || top[0].After != "d" {
+			t.Errorf("%s: %+v", c.name, top)
+		}
+	}
+}
+
+// TestGapsOfAStream: each stream has its own gaps, from the second kernel on.
+func TestGapsOfAStream(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	add := func(stream trace.StreamID, start, end int64) {
+		tl.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: start * 1000, Duration: (end - start) * 1000, Stream: stream, Process: trace.ProcessRef{ID: 1, Scope: "a"}})
+	}
+	add(7, 0, 10)
+	add(7, 12, 20)
+	add(8, 5, 30)
+	add(9, 0, 40)
+	add(9, 5, 20) // inside the one before: no gap, and none up to 40
+	add(9, 47, 50)
+	tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 30, 31)
+	var got []string
+	for _, s := range decider(judged(t, tl.Finish())).Streams {
+		for _, b := range s.Buckets {
+			if b.Count > 0 {
+				got = append(got, fmt.Sprintf("%d: %d of %d ns, %.0f%%", s.Stream, b.Count, b.TotalNS, 100*b.Share.Value))
+			}
+		}
+		got = append(got, fmt.Sprintf("%d: %d kernels", s.Stream, s.Kernels))
+	}
+	want := []string{"7: 1 of 2000 ns, 100%", "7: 2 kernels", "8: 1 kernels", "9: 1 of 7000 ns, 100%", "9: 3 kernels"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
+// TestHostTimeOfRanks: outermost ranges of the launching thread, frames where it has none.
+func TestHostTimeOfRanks(t *testing.T) {
+	ranks := func(kind trace.Kind) []*layer.Analysis {
+		var out []*layer.Analysis
+		for range 2 {
+			tl := hosttest.NewTimeline()
+			tl.Event(kind, "server.py(1): outer", 0, 0, 0, 10)
+			tl.Event(kind, "server.py(2): inner", 0, 0, 2, 8)
+			tl.Event(kind, "server.py(3): next", 0, 0, 20, 25)
+			launched(tl, "cudaLaunchKernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", 1, 3, 30, 40)
+			out = append(out, analyzed(t, tl.Finish()))
+		}
+		return out
+	}
+	for kind, want := range map[trace.Kind]int64{trace.KindRange: 15_000, trace.KindFrame: 15_000, trace.KindOp: 0} {
+		v, err := hostoverhead.Analyze(t.Context(), ranks(kind), hostoverhead.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := v.Stragglers; s == nil || len(s.Ranks) != 2 || s.Ranks[0].HostNS != want || s.Collectives != 1 || s.Unmatched != 0 {
+			t.Errorf("%s: %+v, want %d ns", kind, s, want)
+		}
+	}
+}
+
+// TestCollectivesOfOneRankOnly: what one rank alone runs is matched with nothing.
+func TestCollectivesOfOneRankOnly(t *testing.T) {
+	rank := func(names ...string) *layer.Analysis {
+		tl := hosttest.NewTimeline()
+		for i, n := range names {
+			tl.Event(trace.KindKernel, n, 0, 0, int64(i)*100, int64(i)*100+50)
+		}
+		return analyzed(t, tl.Finish())
+	}
+	const reduce, gather = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", "ncclDevKernel_AllGather_RING_LL(args)"
+	for _, c := range []struct {
+		one, two          []string
+		matched, unmached int
+	}{
+		{[]string{reduce}, []string{gather}, 0, 2},
+		{[]string{reduce, gather}, []string{reduce}, 1, 1},
+		{[]string{reduce}, []string{reduce, reduce, gather}, 1, 2},
+	} {
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{rank(c.one...), rank(c.two...)}, hostoverhead.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := v.Stragglers; s == nil || s.Collectives != c.matched || s.Unmatched != c.unmached {
+			t.Errorf("%v and %v: %+v, want %d matched and %d not", c.one, c.two, s, c.matched, c.unmached)
+		}
+	}
+	v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{rank(reduce), rank("gemm")}, hostoverhead.Options{})
+	if err != nil || v.Stragglers != nil {
+		t.Errorf("one rank with collectives: %+v, %v", v.Stragglers, err)
+	}
+}
+
+// TestRanksAreNamed: by their label, else by what the trace says, else by place; one alone has no name.
+func TestRanksAreNamed(t *testing.T) {
+	file := func(rank string) *layer.Analysis {
+		tr, err := trace.Read(t.Context(), strings.NewReader(rank+`"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1,"dur":5,"args":{"device":0,"stream":7}}]}`), trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return analyzed(t, tr)
+	}
+	rank := func(n int) *layer.Analysis {
+		return file(fmt.Sprintf(`{"distributedInfo":{"rank":%d,"world_size":2},`, n))
+	}
+	for _, c := range []struct {
+		ranks  []*layer.Analysis
+		labels []string
+		want   string
+	}{
+		{[]*layer.Analysis{rank(1)}, nil, ""},
+		{[]*layer.Analysis{rank(0), rank(1)}, nil, "rank 0, rank 1"},
+		{[]*layer.Analysis{rank(0), rank(1)}, []string{"x"}, "x, rank 1"},
+		{[]*layer.Analysis{rank(0), rank(1)}, []string{"", "y"}, "rank 0, y"},
+		{[]*layer.Analysis{file("{"), file("{")}, nil, "file 0, file 1"},
+	} {
+		v, err := hostoverhead.Analyze(t.Context(), c.ranks, hostoverhead.Options{Labels: c.labels})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range v.Ranks {
+			got = append(got, r.Rank)
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("labels %q: %q, want %q", c.labels, s, c.want)
+		}
+	}
+}
+
+// TestStrayKernelsAreInNoStep: kernels before the first step and behind the last one count for none.
+func TestStrayKernelsAreInNoStep(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	stray := func(corr int, at int64) { launched(tl, "cudaLaunchKernel", "stray", corr, at, at+10, at+20) }
+	stray(900, -500)
+	for i := range int64(10) {
+		tl.Event(trace.KindAnnotation, "step[DECODE bs=8]", 0, 0, i*100, i*100+95)
+		launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, i*100+1, i*100+10, i*100+60)
+	}
+	stray(901, 2000)
+	v := judged(t, tl.Finish())
+	d := stage(v, layer.StageDecode)
+	if d == nil || d.Steps != 10 || len(d.Paths) != 1 || d.Paths[0].Kernels != 10 || d.Paths[0].TimeNS != 10*50_000 {
+		t.Errorf("%+v, want 10 steps with a kernel of 50 µs each", d)
+	}
+	if math.Abs(float64(d.Headroom.WallNS)-950_000) > 1 { // from the first kernel on, up to the end of the last one
+		t.Errorf("the steps take %d ns, want 950 µs", d.Headroom.WallNS)
+	}
+}
+
+// TestSuspectsAreOfOneStage: a kernel that a decode step replays and another one launches is one that was not captured; one
+// that only prefills launch is not, and neither is one outside all steps.
+func TestSuspectsAreOfOneStage(t *testing.T) {
+	const decode, prefill = "step[DECODE bs=8]", "step[EXTEND bs=1 toks=99]"
+	for _, c := range []struct {
+		what, step string // of the launches one by one; "" for none
+		replayed   int
+	}{{"in decode steps", decode, 20}, {"in prefills", prefill, 0}, {"in no step", "", 0}} {
+		tl := hosttest.NewTimeline()
+		at := int64(0)
+		if c.step == "" {
+			launched(tl, "cudaLaunchKernel", "gemm", 999, -900, -890, -880)
+		}
+		for i := range 40 {
+			call, name, e := "cudaGraphLaunch", decode, trace.EventData{GraphNode: 1}
+			if i%2 == 1 && c.step != "" {
+				call, name, e.GraphNode = "cudaLaunchKernel", c.step, 0
+			}
+			tl.Event(trace.KindAnnotation, name, 0, 0, at, at+95)
+			tl.Event(trace.KindRuntime, call, 0, i+1, at+1, at+6)
+			e.Kind, e.Name, e.Start, e.Duration, e.Stream = trace.KindKernel, "gemm", (at+10)*1000, 50_000, 7
+			e.Process, e.Correlation = trace.ProcessRef{ID: 1, Scope: "a"}, trace.CorrelationID(i+1)
+			tl.Add(e)
+			at += 100
+		}
+		k := decider(judged(t, tl.Finish())).Coverage.EagerKernels
+		if len(k) != 1 || k[0].Replayed != c.replayed || k[0].Suspect != (c.replayed > 0) {
+			t.Errorf("%s: %+v, want %d replays of the same stage", c.what, k, c.replayed)
+		}
+	}
+}
+
+// TestServingIsCounted: the messages say of how many steps, one step is enough, and half of the launches must be known.
+func TestServingIsCounted(t *testing.T) {
+	yes, no := true, false
+	steps := func(annotation string, launches ...string) *trace.Trace { // 'g' a replay, 'e' a kernel, 'u' one whose launch is unknown
+		tl := hosttest.NewTimeline()
+		corr := 0
+		for i, step := range launches {
+			at := int64(i) * 1000
+			tl.Event(trace.KindAnnotation, annotation, 0, 0, at, at+950)
+			for k, l := range step {
+				corr++
+				start := at + int64(k)*100
+				e := trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000, Stream: 7, Process: trace.ProcessRef{ID: 1, Scope: "a"}, Correlation: trace.CorrelationID(corr)}
+				switch l {
+				case 'g':
+					tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
+					e.GraphNode = 1
+				case 'e':
+					tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, corr, start, start+5)
+				}
+				tl.Add(e)
+			}
+		}
+		return tl.Finish()
+	}
+	const decode, prefill = "step[DECODE bs=8]", "step[EXTEND bs=1 toks=99]"
+	for _, c := range []struct {
+		what string
+		tr   *trace.Trace
+		told hostoverhead.Serving
+		want string // of the only message, "" for none
+	}{
+		{"one step replays", steps(decode, "ee", "eg", "ee"), hostoverhead.Serving{Graphs: &no}, "but 1 of 3 decode steps"},
+		{"none replays", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Graphs: &yes}, "none of the 3 decode steps"},
+		{"half of the launches unknown", steps(decode, "euue", "euue", "euue"), hostoverhead.Serving{Graphs: &yes}, ""},
+		{"less than half unknown", steps(decode, "euue", "eue", "euue"), hostoverhead.Serving{Graphs: &yes}, "none of the 3 decode steps"},
+		{"no decode step", steps(prefill, "ee", "ee", "ee"), hostoverhead.Serving{Graphs: &yes, Compile: &yes}, ""},
+		{"nothing compiled", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Compile: &yes, Framework: "mine"}, "mine compiles the model"},
+	} {
+		issues := judged(t, c.tr, func(o *hostoverhead.Options) { o.Serving = &c.told }).Serving
+		if (len(issues) == 1) != (c.want != "") || len(issues) > 1 || len(issues) == 1 && !strings.Contains(issues[0].Message, c.want) {
+			t.Errorf("%s: %+v, want %q", c.what, issues, c.want)
+		}
+	}
+}
