@@ -379,7 +379,8 @@ func (c *copier) slice(t testing.TB, o perfetto.SliceOptions, activities int) {
 	c.again(t, "the slice", activities)
 }
 
-// again reads the copy.
+// again reads the copy. An activity that a damaged clock put years away may be in it
+// and be left out again, where what it stood with was not kept: that is counted.
 func (c *copier) again(t testing.TB, what string, activities int) {
 	t.Helper()
 	got, err := os.ReadFile(c.dst)
@@ -392,7 +393,15 @@ func (c *copier) again(t testing.TB, what string, activities int) {
 	cp, err := trace.Open(t.Context(), c.dst, trace.Options{})
 	if err != nil {
 		t.Errorf("%s cannot be read: %v", what, err)
-	} else if n := cp.LaneLen(trace.LaneGPU); n < activities {
+		return
+	}
+	n := int64(cp.LaneLen(trace.LaneGPU))
+	for _, loss := range cp.Health().Losses {
+		if loss.Reason == trace.LossBadTime {
+			n += loss.Count
+		}
+	}
+	if n < int64(activities) {
 		t.Errorf("%s has %d activities, want %d", what, n, activities)
 	}
 }
