@@ -38,7 +38,11 @@ func TestSetsOfLanes(t *testing.T) {
 		{"one of two", Lanes(LaneGPU, LaneOp).Without(LaneGPU), []Lane{LaneOp}},
 		{"none of one", Lanes(LaneGPU).Without(LaneGPU), nil},
 		{"one that is none", Lanes(LaneGPU, laneCount), []Lane{LaneGPU}},
+		{"all but two", Lanes().Without(LanePython, LaneOther).Without(LanePython), []Lane{LaneGPU, LaneLaunch, LaneOp, LaneAnnotation, LaneSync}},
 	} {
+		if c.name != "all but frames" && c.name != "all but two" && c.set.Has(laneInvalid) {
+			t.Errorf("%s: has events that are none", c.name)
+		}
 		want := map[Lane]bool{}
 		for _, l := range c.has {
 			want[l] = true

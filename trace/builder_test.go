@@ -65,6 +65,9 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 // TestBuilderTakesEventsOfEveryKind: what is added is what is seen, whatever its order.
 func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	b := trace.NewBuilder()
+	if b.Meta().Rank != -1 {
+		t.Errorf("rank %d of a recording that says nothing", b.Meta().Rank)
+	}
 	b.SetMeta(trace.Meta{Source: "test", Rank: -1})
 	b.Meta().Rank = 4
 	b.Grow(trace.LaneGPU, 10)
@@ -81,7 +84,9 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 		if more != nil {
 			more(&e)
 		}
-		b.Add(e)
+		if at := b.Add(e); (at < 0) != (name == "x") {
+			t.Errorf("%s is at %d", name, at)
+		}
 	}
 	gpu := func(e *trace.EventData) {
 		e.Device, e.Stream, e.Correlation, e.GraphID, e.GraphNode, e.Shape = 1, 3, 9, 2, 5, "1,1,1|32,1,1"
@@ -125,6 +130,9 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	var reasons []string
 	for _, l := range tr.Health().Losses {
 		reasons = append(reasons, l.Reason)
+		if l.Count != 1 || len(l.Offsets) != 0 {
+			t.Errorf("%+v, want one, which is at no place of a file", l)
+		}
 	}
 	if want := []string{trace.LossBadTime, trace.LossNegativeDuration, trace.LossNotCollected, trace.LossUnknownKind}; !slices.Equal(reasons, want) {
 		t.Errorf("losses %v, want %v", reasons, want)
@@ -163,6 +171,9 @@ func TestOpenEvents(t *testing.T) {
 	losses := map[string]int64{}
 	for _, l := range tr.Health().Losses {
 		losses[l.Reason] = l.Count
+		if len(l.Offsets) != 0 {
+			t.Errorf("%+v is at a place of a file", l)
+		}
 	}
 	if losses[trace.LossNegativeDuration] != 1 || losses[trace.LossBadTime] != 1 || len(losses) != 2 || tr.Origin() != 20 {
 		t.Errorf("losses %v, origin %d, want one negative duration, one event without a place, and 20", losses, tr.Origin())

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -69,10 +70,7 @@ func (t *Trace) Counters() []Counter {
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b Counter) int {
-		if a.Device != b.Device {
-			return int(a.Device) - int(b.Device)
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Device, b.Device), strings.Compare(a.Name, b.Name))
 	})
 	return out
 }

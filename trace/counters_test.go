@@ -80,6 +80,7 @@ func TestClockChanged(t *testing.T) {
 		want            bool
 	}{
 		{"SM Clock (MHz)", "1940.5", "2000", false}, // 2.98 %
+		{"SM Clock (MHz)", "1940", "2000", false},   // 3 %
 		{"SM Clock (MHz)", "1939.5", "2000", true},  // 3.03 %
 		{"Memory Clock (MHz)", "1900", "2000", true},
 		{"SM Clock (GHz)", "1.9", "2", true},
@@ -94,6 +95,47 @@ func TestClockChanged(t *testing.T) {
 		if got != c.want || h.Status != trace.HealthOK {
 			t.Errorf("%s from %s to %s: noted %v, want %v (%s)", c.name, c.low, c.high, got, c.want, h.Status)
 		}
+	}
+}
+
+// Each quantity is given in one unit, whatever unit its name has.
+func TestUnitsOfCounters(t *testing.T) {
+	for _, c := range []struct {
+		name, quantity string
+		factor         float64
+	}{
+		{"SM Clock (MHz)", "sm-clock", 1}, {"SM Clock (GHz)", "sm-clock", 1000}, {"GFXCLK (kHz)", "sm-clock", .001}, {"sclk (Hz)", "sm-clock", .000001},
+		{"Memory Clock (GHz)", "memory-clock", 1000}, {"mclk (MHz)", "memory-clock", 1},
+		{"Power (W)", "power", 1}, {"Power (mW)", "power", .001}, {"Power ( kW )", "power", 1000}, {"Power (VA)", "", 1},
+		{"Temperature (C)", "temperature", 1}, {"GPU Temperature (°C)", "temperature", 1}, {"Temperature (F)", "", 1},
+		{"DRAM BW (%)", "dram", 1}, {"SM Active (%)", "sm-active", 1}, {"SM Active", "", 1}, {"Fan (%)", "", 1},
+	} {
+		got := withCounters(t, trace.Options{}, sample("GPU 0 Counters", c.name, 10, "2"), sample("GPU 0 Counters", c.name, 20, "4")).Counters()
+		if len(got) != 1 || got[0].Quantity != c.quantity || got[0].Samples != 2 || got[0].Min != 2*c.factor || got[0].Median != 2*c.factor || got[0].Max != 4*c.factor {
+			t.Errorf("%s: %+v, want %q from %v to %v", c.name, got, c.quantity, 2*c.factor, 4*c.factor)
+		}
+	}
+}
+
+// The GPU that a counter is of stands in the name of its process.
+func TestGPUsOfCounters(t *testing.T) {
+	for process, want := range map[string]trace.DeviceID{
+		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.NoDevice, "CPU 0": trace.NoDevice, "GPU 4294967296": trace.NoDevice, "": trace.NoDevice,
+	} {
+		tr := withCounters(t, trace.Options{}, sample(process, "Power (W)", 50, "1"))
+		if got := tr.LaneAt(trace.LaneCounter, 0).Device(); got != want {
+			t.Errorf("%q: GPU %d, want %d", process, got, want)
+		}
+	}
+	two := withCounters(t, trace.Options{},
+		`{"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":30,"dur":100,"args":{"device":1,"stream":7,"correlation":1}}`,
+		sample("GPU 1 Counters", "A (W)", 130, "1"), sample("GPU 0 Counters", "B (W)", 20, "1"), sample("GPU 0 Counters", "A (W)", 20, "1"), sample("GPU 1 Counters", "A (W)", 20, "1"), sample("GPU 0 Counters", "A (W)", 120, "1"))
+	var got []string
+	for _, c := range two.Counters() {
+		got = append(got, fmt.Sprint(c.Device, c.Name, c.Samples))
+	}
+	if diff := cmp.Diff([]string{"0A (W)1", "0B (W)1", "1A (W)1"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

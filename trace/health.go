@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,12 +164,7 @@ func (h Health) clone() Health {
 func (t *Trace) examine(ls losses, notes []Finding) Health {
 	g := &t.lanes[LaneGPU]
 	h := Health{Activities: g.Len(), Findings: notes}
-	slices.SortFunc(ls.list, func(a, b Loss) int {
-		if a.Reason < b.Reason {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(ls.list, func(a, b Loss) int { return strings.Compare(a.Reason, b.Reason) })
 	h.Losses = ls.list
 	add := func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any) {
 		h.Findings = append(h.Findings, Finding{code, sev, n, fmt.Sprintf(format, args...), affects})
@@ -197,13 +193,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		h.Status = max(h.Status, f.Severity)
 	}
 	slices.SortStableFunc(h.Findings, func(a, b Finding) int {
-		if a.Severity != b.Severity {
-			return int(b.Severity) - int(a.Severity)
-		}
-		if a.Code < b.Code {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Code, b.Code))
 	})
 	return h
 }

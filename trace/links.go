@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -144,16 +145,7 @@ func (t *Trace) OpByExternalID(id uint64) Event {
 				z.row = append(z.row, int32(i))
 			}
 		}
-		slices.SortStableFunc(z.row, func(a, b int32) int {
-			x, y := c.Ext.At(int(a)), c.Ext.At(int(b))
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(z.row, func(a, b int32) int { return cmp.Compare(c.Ext.At(int(a)), c.Ext.At(int(b))) })
 		z.id = make([]uint64, len(z.row))
 		for k, i := range z.row {
 			z.id[k] = c.Ext.At(int(i))

@@ -84,7 +84,7 @@ func Lanes(lanes ...Lane) LaneSet {
 // but the frames, nine tenths of a trace recorded with stacks.
 func (s LaneSet) Without(lanes ...Lane) LaneSet {
 	if s == 0 {
-		s = chosen | 1<<laneCount - 1
+		s = ^s
 	}
 	for _, l := range lanes {
 		s &^= 1 << l

@@ -155,17 +155,17 @@ func (r *Reader) Close() error { return r.in.dec.Close() }
 func (r *Reader) fill(ev *scan.Event) bool {
 	rec := &r.rec
 	*rec = Record{Offset: ev.Offset, Index: ev.Index, Phase: ev.Phase, Device: NoDevice, Stream: NoStream, Raw: ev.Raw}
-	if ev.Has&scan.HasCat != 0 {
+	if ev.Has.Any(scan.HasCat) {
 		rec.Category = r.text(ev.Cat)
 	}
-	if ev.Has&scan.HasName == 0 {
+	if !ev.Has.Any(scan.HasName) {
 		ev.Name = nil
 	}
 	rec.Kind = Kind(kind.OfName(kind.OfCategory(rec.Category), ev.Name))
-	if ev.Has&scan.HasTS != 0 {
+	if ev.Has.Any(scan.HasTS) {
 		rec.HasStart, rec.Start = true, ev.TS
 	}
-	if ev.Has&scan.HasDur != 0 {
+	if ev.Has.Any(scan.HasDur) {
 		rec.HasDuration, rec.Duration = true, time.Duration(ev.Dur)
 	}
 	if ev.Phase == 'X' {
@@ -174,25 +174,25 @@ func (r *Reader) fill(ev *scan.Event) bool {
 		}
 	}
 	rec.Name = r.text(ev.Name)
-	if ev.Has&scan.HasPID != 0 {
+	if ev.Has.Any(scan.HasPID) {
 		rec.Process, rec.PIDLabel = ProcessID(ev.PID.Num), r.text(ev.PID.Text)
 	}
-	if ev.Has&scan.HasTID != 0 {
+	if ev.Has.Any(scan.HasTID) {
 		rec.Thread, rec.TIDLabel = ThreadID(ev.TID.Num), r.text(ev.TID.Text)
 	}
-	if ev.Has&scan.HasDevice != 0 {
+	if ev.Has.Any(scan.HasDevice) {
 		rec.Device = DeviceID(shard.Device(ev.Device))
 	}
-	if ev.Has&scan.HasStream != 0 {
+	if ev.Has.Any(scan.HasStream) {
 		rec.Stream = StreamID(ev.Stream)
 	}
-	if ev.Has&scan.HasCorrelation != 0 {
+	if ev.Has.Any(scan.HasCorrelation) {
 		rec.Correlation = CorrelationID(ev.Correlation)
 	}
-	if ev.Has&scan.HasExternalID != 0 {
+	if ev.Has.Any(scan.HasExternalID) {
 		rec.ExternalID = uint64(ev.ExternalID)
 	}
-	if ev.Has&scan.HasArgs != 0 {
+	if ev.Has.Any(scan.HasArgs) {
 		rec.Args = ev.Args
 	}
 	return true

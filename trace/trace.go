@@ -2,7 +2,7 @@ package trace
 
 import (
 	"iter"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,7 +149,7 @@ func (t *Trace) Devices() []DeviceID {
 			out = append(out, q.device)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	slices.Sort(out)
 	return out
 }
 
@@ -161,7 +161,7 @@ func (t *Trace) Streams(d DeviceID) []StreamID {
 			out = append(out, q.stream)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	slices.Sort(out)
 	return out
 }
 

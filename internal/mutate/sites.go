@@ -89,7 +89,17 @@ var swaps = map[token.Token][2]string{
 	token.EQL: {"!=", "!="}, token.NEQ: {"==", "=="},
 }
 
-// mutated is what the place says instead.
+// negative reports whether a minus stands before the number.
+func (s site) negative() bool {
+	if len(s.path) < 2 {
+		return false
+	}
+	u, ok := s.path[len(s.path)-2].(*ast.UnaryExpr)
+	return ok && u.Op == token.SUB
+}
+
+// mutated is what the place says instead. −1 becomes 0: it says that there is none
+// nearly everywhere, and −2 would say the same.
 func (s site) mutated(rng *rand.Rand) string {
 	pick := rng.IntN(3)
 	if s.kind == comparison {
@@ -103,6 +113,8 @@ func (s site) mutated(rng *rand.Rand) string {
 		switch {
 		case n == 0:
 			return "1"
+		case n == 1 && s.negative():
+			return "0"
 		case pick == 0 || n == 1:
 			return strconv.FormatInt(n+1, 10)
 		case pick == 1 && n < 1<<58:

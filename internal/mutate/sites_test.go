@@ -57,6 +57,12 @@ func TestMutantsDiffer(t *testing.T) {
 			}
 		}
 	}
+	for text, want := range map[string]string{"-1": "0", "1": "2", "n - 1": "2"} {
+		sites := read(t, "package p\n\nvar n = 3\nvar x = "+text+"\n").sites(number)
+		if got := sites[1].mutated(rng); got != want {
+			t.Errorf("1 of %s becomes %s, want %s", text, got, want)
+		}
+	}
 	for op, to := range swaps {
 		got := site{text: op.String(), kind: comparison}.mutated(rng)
 		if got != to[0] && got != to[1] {

@@ -3,6 +3,9 @@ package scan
 // Has is a set of the fields that an event carries.
 type Has uint32
 
+// Any reports whether the set holds one of these fields.
+func (h Has) Any(fields Has) bool { return h&fields != 0 }
+
 // The fields.
 const (
 	HasPhase Has = 1 << iota

@@ -2,7 +2,9 @@ package column
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -62,9 +64,19 @@ func TestImpossibleDurations(t *testing.T) {
 		{"just not into the last", many(101, 1000), nil, 9, false, 2_010_000},
 		{"of one replay", many(101, 1001), func(c *Columns) {
 			for i := range c.Len() {
-				c.Corr.Set(i, 7)
+				c.Corr.Set(i, 1)
 			}
 		}, 9, false, 2_011_000},
+		{"over a replay and a hundred others", many(110, 1001), func(c *Columns) {
+			for i := range 11 {
+				c.Corr.Set(i, 1)
+			}
+		}, 9, false, 2_101_000},
+		{"over a replay and more", many(111, 1001), func(c *Columns) {
+			for i := range 11 {
+				c.Corr.Set(i, 1)
+			}
+		}, 9, false, 10_000},
 		{"of another launch", many(101, 1001), func(c *Columns) {
 			for i := range c.Len() {
 				c.Corr.Set(i, uint64(i+1))
@@ -132,6 +144,25 @@ func TestEventsFarFromAllOthers(t *testing.T) {
 	far, _ := DropFar(t.Context(), []Columns{*row(25, 1, 10*hour)})
 	if far.First != 0 || far.Gap != (10*hour-24)*1000 {
 		t.Errorf("first %d, gap %d; want 0 and 10 hours less 24 µs", far.First, far.Gap)
+	}
+	// Around the others: the gap is to the nearest, and the first that is left out gives its name.
+	for _, tt := range []struct {
+		before, after int64
+		want          int64 // of the nearer one
+	}{{-5 * hour, 10 * hour, 5 * hour * 1000}, {-10 * hour, 5 * hour, (5*hour - 299) * 1000}} {
+		c := row(300, 1, tt.before, tt.after)
+		for i := range c.Name {
+			c.Name[i] = uint32(i)
+		}
+		far, ok := DropFar(t.Context(), []Columns{*c})
+		if !ok || far.Dropped != 2 || far.Gap != tt.want || far.Name != 300 || far.First != 0 {
+			t.Errorf("%d before and %d after: %+v, want 2 left out, the nearest %d away, the first named 300", tt.before, tt.after, far, tt.want)
+		}
+	}
+	// In several lanes, and where a lane keeps all its rows.
+	lanes := []Columns{*row(60, 1), *row(60, 1, 10*hour)}
+	if far, ok := DropFar(t.Context(), lanes); !ok || far.Dropped != 1 || lanes[0].Len() != 60 || lanes[1].Len() != 60 {
+		t.Errorf("%+v, %d and %d rows are left; want one left out and 60 and 60", far, lanes[0].Len(), lanes[1].Len())
 	}
 	far, _ = DropFar(t.Context(), []Columns{*row(300, 1, 10*hour, -5*hour)})
 	if far.Dropped != 2 || far.Gap != 5*hour*1000 {
@@ -311,5 +342,112 @@ func TestRoomOfColumns(t *testing.T) {
 	n.Cut(2)
 	if n.Len() != 2 || len(n.Dur) != 2 || n.Size() != 2*8*2+2*4*2+2 {
 		t.Errorf("%d rows, %d bytes", n.Len(), n.Size())
+	}
+}
+
+// TestSpreadOfLaunches: what tells that records are scrambled, in figures.
+func TestSpreadOfLaunches(t *testing.T) {
+	row := func(names []uint32, durations []int64) *Columns {
+		c := &Columns{}
+		for i, d := range durations {
+			c.Name, c.Dur = append(c.Name, names[i]), append(c.Dur, d)
+		}
+		return c
+	}
+	all := []int32{0, 1, 2, 3}
+	for _, tt := range []struct {
+		name  string
+		names []uint32
+		dur   []int64
+		want  float64
+	}{
+		{"equal", []uint32{1, 1, 2, 2}, []int64{5, 5, 9, 9}, 0},
+		{"each once", []uint32{1, 2, 3, 4}, []int64{5, 50, 9, 90}, 0},
+		{"a factor of e² under each", []uint32{1, 1, 2, 2}, []int64{1_000_000, 7_389_056, 10_000_000, 73_890_561}, 1},
+		{"under one of them", []uint32{1, 1, 2, 2}, []int64{1_000_000, 7_389_056, 5, 5}, math.Sqrt(0.5)},
+		{"one that occurs once does not count", []uint32{1, 1, 2, 3}, []int64{1_000_000, 7_389_056, 5, 500}, 1},
+		{"none shorter than a nanosecond", []uint32{1, 1, 2, 2}, []int64{0, 1, 5, 5}, 0},
+	} {
+		if got := row(tt.names, tt.dur).spread(all, all); math.Abs(got-tt.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	if got := row([]uint32{1, 1, 2, 2}, []int64{1, 9, 1, 9}).spread(all, []int32{0, 2, 1, 3}); got != 0 {
+		t.Errorf("names with the times of others: %v, want 0", got)
+	}
+}
+
+// TestDisorderedLaunches: launches whose rows go back in time on their stream, in file order.
+func TestDisorderedLaunches(t *testing.T) {
+	type row struct {
+		start int64
+		corr  uint64
+		queue int32
+		scope uint16
+	}
+	for _, tt := range []struct {
+		name string
+		rows []row
+		want string
+	}{
+		{"in order", []row{{0, 1, 0, 0}, {5, 1, 0, 0}}, "[]"},
+		{"at one time", []row{{5, 1, 0, 0}, {5, 1, 0, 0}}, "[]"},
+		{"back", []row{{5, 1, 0, 0}, {0, 1, 0, 0}, {7, 1, 0, 0}}, "[[0 1 2]]"},
+		{"without a launch", []row{{5, 0, 0, 0}, {0, 0, 0, 0}}, "[]"},
+		{"of two launches", []row{{5, 1, 0, 0}, {0, 2, 0, 0}}, "[]"},
+		{"of two processes", []row{{5, 1, 0, 0}, {0, 1, 0, 1}}, "[]"},
+		{"of two streams", []row{{5, 1, 0, 0}, {0, 1, 1, 0}}, "[]"},
+		{"two launches", []row{{5, 2, 0, 0}, {4, 2, 0, 0}, {9, 1, 1, 0}, {8, 1, 1, 0}, {7, 2, 0, 0}}, "[[0 1 4] [2 3]]"},
+	} {
+		c := &Columns{}
+		for i, r := range tt.rows {
+			c.Start, c.Queue = append(c.Start, r.start), append(c.Queue, r.queue)
+			c.Corr.Set(i, r.corr)
+			c.Scope.Set(i, r.scope)
+		}
+		if got := fmt.Sprint(c.disordered(2)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestOrderAndBounds: rows of CPU lanes stand by thread, start and length, those of the GPU lane by start.
+func TestOrderAndBounds(t *testing.T) {
+	c := &Columns{}
+	for _, r := range [][3]int64{{1, 5, 1}, {0, 9, 1}, {0, 2, 3}, {-1, 7, 1}, {0, 2, 8}, {1, 4, 1}} {
+		c.Thread, c.Start, c.Dur, c.Name = append(c.Thread, int32(r[0])), append(c.Start, r[1]), append(c.Dur, r[2]), append(c.Name, 0)
+	}
+	if first, last := c.Bounds(); first != 2 || last != 10 {
+		t.Errorf("from %d to %d, want 2 to 10", first, last)
+	}
+	if first, last := (&Columns{}).Bounds(); first != 0 || last != 0 {
+		t.Errorf("of no rows: from %d to %d", first, last)
+	}
+	first := ThreadRows(c.Thread, 3)
+	if !slices.Equal(first, []int32{0, 1, 4, 6, 6}) {
+		t.Errorf("first rows %v", first)
+	}
+	c.Sort(t.Context(), first)
+	if got := fmt.Sprint(c.Thread, c.Start, c.Dur); got != "[-1 0 0 0 1 1] [7 2 2 9 4 5] [1 8 3 1 1 1]" {
+		t.Errorf("sorted: %s", got)
+	}
+	c.Rebase(2)
+	if c.Start[0] != 5 || c.Start[1] != 0 {
+		t.Errorf("relative to 2: %v", c.Start)
+	}
+	g := activities([2]int64{5, 1}, [2]int64{3, 1}, [2]int64{3, 2}, [2]int64{1, 1})
+	g.Sort(t.Context(), nil)
+	if got := fmt.Sprint(g.Start, g.Dur); got != "[1000 3000 3000 5000] [1000 1000 2000 1000]" {
+		t.Errorf("activities sorted: %s", got)
+	}
+}
+
+// TestScrambledInWords: one launch, or several.
+func TestScrambledInWords(t *testing.T) {
+	for n, want := range map[int]string{1: "of 1 graph launch carry", 2: "of 2 graph launches carry"} {
+		s := Scrambled{Launches: n, Rows: 3, of: 4}
+		if got := s.String(); !strings.Contains(got, want) || !strings.HasPrefix(got, "3 of the 4 kernels") {
+			t.Errorf("%d launches: %s", n, got)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package column
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 )
@@ -45,11 +46,10 @@ type line struct {
 func (c *Columns) CapDurations(graph uint8, ordered []bool) {
 	n := c.Len()
 	last := make(map[line]int32, len(ordered)) // the row looked at before, by line
-	next := make([]int32, n)                   // the next row of the line, −1 for none
+	next := make([]int32, n)                   // the next row of the line, 0 for none
 	other := make([]int32, n)                  // the next one of another launch
 	for i := n - 1; i >= 0; i-- {
 		l := line{c.Queue[i], c.Scope.At(i)}
-		next[i], other[i] = -1, -1
 		if k, ok := last[l]; ok {
 			next[i], other[i] = k, k
 			if corr := c.Corr.At(i); corr != 0 && corr == c.Corr.At(int(k)) {
@@ -57,7 +57,7 @@ func (c *Columns) CapDurations(graph uint8, ordered []bool) {
 			}
 		}
 		last[l] = int32(i)
-		if next[i] < 0 {
+		if next[i] == 0 {
 			continue
 		}
 		after, end := c.Start[next[i]], c.End(i)
@@ -75,7 +75,7 @@ func (c *Columns) CapDurations(graph uint8, ordered []bool) {
 // overlapped counts the rows from k on along next that begin before end, up to
 // one more than maxOverlapped.
 func (c *Columns) overlapped(next []int32, k int32, end int64) (n int) {
-	for ; k >= 0 && c.Start[k] < end && n <= maxOverlapped; k = next[k] {
+	for ; k != 0 && c.Start[k] < end && n <= maxOverlapped; k = next[k] {
 		n++
 	}
 	return n
@@ -136,7 +136,7 @@ func DropFar(ctx context.Context, lanes []Columns) (Far, bool) {
 // clear which.
 func bulk(lanes []Columns) (first, last, gap int64, ok bool) {
 	var starts []int64
-	lo, hi, n := int64(1<<62), int64(-1<<60), 0
+	lo, hi, n := int64(math.MaxInt64), int64(math.MinInt64), 0
 	for l := range lanes {
 		for _, s := range lanes[l].Start {
 			lo, hi = min(lo, s), max(hi, s)
@@ -150,7 +150,7 @@ func bulk(lanes []Columns) (first, last, gap int64, ok bool) {
 		starts = append(starts, lanes[l].Start...)
 	}
 	slices.Sort(starts)
-	from, to := 0, 0 // of the largest group without a gap
+	var from, to int // of the largest group without a gap
 	for i, begin := 1, 0; i <= n; i++ {
 		if i == n || starts[i]-starts[i-1] > FarAway {
 			if i-begin > to-from {
@@ -159,7 +159,7 @@ func bulk(lanes []Columns) (first, last, gap int64, ok bool) {
 			begin = i
 		}
 	}
-	gap = int64(1) << 62
+	gap = math.MaxInt64
 	if from > 0 {
 		gap = min(gap, starts[from]-starts[from-1])
 	}

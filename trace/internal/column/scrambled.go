@@ -1,6 +1,7 @@
 package column
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -92,7 +93,7 @@ func (s *Scrambled) judgeLaunch(c *Columns, rows []int32) {
 		return
 	}
 	byTime := slices.Clone(rows)
-	slices.SortStableFunc(byTime, func(a, b int32) int { return int(min(1, max(-1, c.Start[a]-c.Start[b]))) })
+	slices.SortStableFunc(byTime, func(a, b int32) int { return cmp.Compare(c.Start[a], c.Start[b]) })
 	before, after := c.spread(rows, rows), c.spread(rows, byTime)
 	if before < minSpread || after > maxRepaired*before {
 		return

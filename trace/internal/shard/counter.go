@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
@@ -18,10 +17,10 @@ import (
 // without a name.
 func (s *Shard) counter(ev *scan.Event) {
 	cfg := s.Worker.cfg
-	if !cfg.Wants[kind.Counter] || ev.Has&scan.HasArgs == 0 || cfg.Window && (ev.TS >= cfg.To || ev.TS < cfg.From) {
+	if !cfg.Wants[kind.Counter] || !ev.Has.Any(scan.HasArgs) || cfg.Window && (ev.TS >= cfg.To || ev.TS < cfg.From) {
 		return
 	}
-	if ev.Has&scan.HasName == 0 {
+	if !ev.Has.Any(scan.HasName) {
 		ev.Name = nil
 	}
 	name := s.Worker.names.Key(s.name(ev.Name))
@@ -29,12 +28,12 @@ func (s *Shard) counter(ev *scan.Event) {
 		name = text(ev.Name)
 	}
 	d := Plain{Kind: kind.Counter, Name: name, Start: ev.TS, Device: None, Stream: None}
-	if ev.Has&scan.HasPID != 0 {
+	if ev.Has.Any(scan.HasPID) {
 		d.Device = counterDevice(ev.PID.Text)
 		d.Scope = string(rankLabel(ev.PID.Text))
 	}
 	var series map[string]json.Number
-	if ev.Has&scan.HasTS == 0 || json.Unmarshal(ev.Args, &series) != nil {
+	if !ev.Has.Any(scan.HasTS) || json.Unmarshal(ev.Args, &series) != nil {
 		if d.Device != None { // other programs count things that are no numbers
 			s.lose(BadEvent, ev.Offset)
 		}
@@ -42,7 +41,7 @@ func (s *Shard) counter(ev *scan.Event) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(series)) {
 		v, err := series[key].Float64()
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		if err != nil {
 			s.lose(BadEvent, ev.Offset)
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 // Event implements scan.Shard.
 func (s *Shard) Event(ev *scan.Event) {
 	var cat []byte
-	if ev.Has&scan.HasCat != 0 {
+	if ev.Has.Any(scan.HasCat) {
 		cat = ev.Cat
 	}
 	ci := s.category(cat)
@@ -42,7 +42,7 @@ func (s *Shard) Event(ev *scan.Event) {
 }
 
 func (s *Shard) see(ev *scan.Event) {
-	if ev.Has&scan.HasTS != 0 && ev.TS < s.MinRaw && column.Plausible(ev.TS, 0) {
+	if ev.Has.Any(scan.HasTS) && ev.TS < s.MinRaw && column.Plausible(ev.TS, 0) {
 		s.MinRaw = ev.TS
 	}
 }
@@ -52,19 +52,19 @@ func (s *Shard) see(ev *scan.Event) {
 func (s *Shard) complete(ev *scan.Event, cat *category) {
 	w := s.Worker
 	k := cat.kind
-	if ev.Has&scan.HasName == 0 {
+	if !ev.Has.Any(scan.HasName) {
 		ev.Name = nil
 	}
 	k = kind.OfName(k, ev.Name)
 	lane := kind.Lane(k)
-	if ev.Has&scan.HasTS == 0 {
+	if !ev.Has.Any(scan.HasTS) {
 		s.lose(BadTime, ev.Offset)
 		return
 	}
 	dur := ev.Dur
-	if ev.Has&scan.HasDur == 0 {
+	if !ev.Has.Any(scan.HasDur) {
 		dur = 0
-		if ev.Has&scan.HasBadDur == 0 { // which was counted when it was read
+		if !ev.Has.Any(scan.HasBadDur) { // which was counted when it was read
 			s.lose(NoDuration, ev.Offset)
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	if ev.TS < s.MinRaw {
 		s.MinRaw = ev.TS
 	}
-	if ev.Has&scan.HasRank != 0 && ev.Rank >= 0 && ev.Rank <= math.MaxInt32 {
+	if ev.Has.Any(scan.HasRank) && ev.Rank >= 0 && ev.Rank <= math.MaxInt32 {
 		s.Rank.See(int(ev.Rank))
 	}
 	if !w.cfg.Wants[k] || w.cfg.Window && (ev.TS >= w.cfg.To || ev.TS+dur < w.cfg.From) {
@@ -100,7 +100,7 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	switch lane {
 	case kind.GPULane:
 		c.Queue = append(c.Queue, s.queue(ev))
-		if ev.Has&scan.HasGrid != 0 {
+		if ev.Has.Any(scan.HasGrid) {
 			c.Shape.Set(i, s.launchConfig(ev))
 		}
 	default:
@@ -112,42 +112,42 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 		if k == kind.GPUAnnotation || k == kind.Sync {
 			c.AnnQueue.Set(i, s.queue(ev)+1)
 		}
-		if lane == kind.OpLane && ev.Has&scan.HasDims != 0 {
+		if lane == kind.OpLane && ev.Has.Any(scan.HasDims) {
 			c.Shape.Set(i, s.raw(ev.Dims))
 		}
-		if lane == kind.OpLane && ev.Has&scan.HasStack != 0 && len(ev.Stack) > 0 {
+		if lane == kind.OpLane && ev.Has.Any(scan.HasStack) {
 			c.Domain.Set(i, s.name(ev.Stack))
 		}
 	}
 	if cat.name != 0 {
 		c.Cat.Set(i, cat.name)
 	}
-	if ev.Has&(scan.HasCorrelation|scan.HasExternalID|scan.HasBytes) != 0 {
-		if ev.Has&scan.HasCorrelation != 0 {
+	if ev.Has.Any(scan.HasCorrelation | scan.HasExternalID | scan.HasBytes) {
+		if ev.Has.Any(scan.HasCorrelation) {
 			c.Corr.Set(i, uint64(ev.Correlation))
 		}
-		if ev.Has&scan.HasExternalID != 0 {
+		if ev.Has.Any(scan.HasExternalID) {
 			c.Ext.Set(i, uint64(ev.ExternalID))
 		}
-		if ev.Has&scan.HasBytes != 0 {
+		if ev.Has.Any(scan.HasBytes) {
 			c.Bytes.Set(i, ev.Bytes)
 		}
 	}
-	if lane == kind.GPULane && ev.Has&(scan.HasGraphID|scan.HasGraphNode|scan.HasUnfinished) != 0 {
-		if ev.Has&scan.HasUnfinished != 0 {
+	if lane == kind.GPULane && ev.Has.Any(scan.HasGraphID|scan.HasGraphNode|scan.HasUnfinished) {
+		if ev.Has.Any(scan.HasUnfinished) {
 			c.Unended.Set(i, 1)
 		}
-		if ev.Has&scan.HasGraphID != 0 {
+		if ev.Has.Any(scan.HasGraphID) {
 			c.Graph.Set(i, uint64(ev.GraphID))
 		}
-		if ev.Has&scan.HasGraphNode != 0 {
+		if ev.Has.Any(scan.HasGraphNode) {
 			c.Node.Set(i, uint64(ev.GraphNode))
 		}
 	}
-	if w.cfg.Args[k] && ev.Has&scan.HasArgs != 0 {
+	if w.cfg.Args[k] && ev.Has.Any(scan.HasArgs) {
 		c.Args.Set(i, s.raw(ev.Args))
 	}
-	if ev.Has&scan.HasPID != 0 && ev.PID.Text != nil {
+	if ev.Has.Any(scan.HasPID) && ev.PID.Text != nil {
 		c.Scope.Set(i, s.scope(ev.PID.Text))
 	}
 }
@@ -160,14 +160,14 @@ const syncThreadOffset = 1_000_000
 // confirms it: thread ids of the operating system can be larger than that too.
 func foldSyncThread(ev *scan.Event) {
 	n := ev.TID.Num - syncThreadOffset
-	if ev.Has&scan.HasTID != 0 && ev.TID.Text == nil && n >= 0 && (ev.Has&scan.HasStream == 0 || ev.Stream == n) {
+	if ev.Has.Any(scan.HasTID) && ev.TID.Text == nil && n >= 0 && (!ev.Has.Any(scan.HasStream) || ev.Stream == n) {
 		ev.TID.Num = n
 	}
 }
 
 // metadata keeps process and thread names.
 func (s *Shard) metadata(ev *scan.Event) {
-	if ev.Has&(scan.HasName|scan.HasArgs|scan.HasPID) != scan.HasName|scan.HasArgs|scan.HasPID {
+	if !ev.Has.Any(scan.HasName) || !ev.Has.Any(scan.HasArgs) || !ev.Has.Any(scan.HasPID) {
 		return
 	}
 	process := string(ev.Name) == "process_name"
@@ -182,7 +182,7 @@ func (s *Shard) metadata(ev *scan.Event) {
 	}
 	l := Label{Process: process, Text: args.Name, Key: Thread{Process: processOf(ev.PID)}}
 	if !process {
-		if ev.Has&scan.HasTID == 0 {
+		if !ev.Has.Any(scan.HasTID) {
 			return
 		}
 		l.Key = threadOf(ev.PID, ev.TID)
@@ -192,11 +192,11 @@ func (s *Shard) metadata(ev *scan.Event) {
 
 // half keeps one half of a B/E pair for the sink, which sees both.
 func (s *Shard) half(ev *scan.Event, cat *category) {
-	if ev.Has&scan.HasTS == 0 {
+	if !ev.Has.Any(scan.HasTS) {
 		s.lose(BadTime, ev.Offset)
 		return
 	}
-	if ev.Has&scan.HasName == 0 {
+	if !ev.Has.Any(scan.HasName) {
 		ev.Name = nil
 	}
 	// Numbered like any name, so that it is kept once however often it comes.
@@ -204,27 +204,27 @@ func (s *Shard) half(ev *scan.Event, cat *category) {
 	if !scan.IsPlain(ev.Name) {
 		name = text(ev.Name)
 	}
-	if ev.Has&scan.HasPID == 0 {
+	if !ev.Has.Any(scan.HasPID) {
 		ev.PID = scan.Ident{}
 	}
-	if ev.Has&scan.HasTID == 0 {
+	if !ev.Has.Any(scan.HasTID) {
 		ev.TID = scan.Ident{}
 	}
 	d := Plain{Kind: kind.Of(cat.text, name), Category: cat.text, Name: name, Start: ev.TS,
 		Thread: threadOf(ev.PID, ev.TID), Scope: string(rankLabel(ev.PID.Text)), Device: None, Stream: None}
-	if ev.Has&scan.HasDevice != 0 {
+	if ev.Has.Any(scan.HasDevice) {
 		d.Device = Device(ev.Device)
 	}
-	if ev.Has&scan.HasStream != 0 {
+	if ev.Has.Any(scan.HasStream) {
 		d.Stream = ev.Stream
 	}
-	if ev.Has&scan.HasCorrelation != 0 {
+	if ev.Has.Any(scan.HasCorrelation) {
 		d.Correlation = uint64(ev.Correlation)
 	}
-	if ev.Has&scan.HasExternalID != 0 {
+	if ev.Has.Any(scan.HasExternalID) {
 		d.ExternalID = uint64(ev.ExternalID)
 	}
-	if s.Worker.cfg.Args[d.Kind] && ev.Has&scan.HasArgs != 0 {
+	if s.Worker.cfg.Args[d.Kind] && ev.Has.Any(scan.HasArgs) {
 		d.Args = bytes.Clone(ev.Args)
 	}
 	s.Pairs = append(s.Pairs, Half{ev.Phase == 'B', ev.Offset, d})

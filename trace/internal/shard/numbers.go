@@ -76,7 +76,7 @@ func (s *Shard) launchConfig(ev *scan.Event) uint32 {
 	b := s.Worker.scratch[:0]
 	b = appendNumbers(b, ev.Grid)
 	b = append(b, '|')
-	if ev.Has&scan.HasBlock != 0 {
+	if ev.Has.Any(scan.HasBlock) {
 		b = appendNumbers(b, ev.Block)
 	}
 	s.Worker.scratch = b
@@ -96,10 +96,10 @@ func appendNumbers(dst, array []byte) []byte {
 func (s *Shard) thread(ev *scan.Event) int32 {
 	w := s.Worker
 	pid, tid := ev.PID, ev.TID
-	if ev.Has&scan.HasPID == 0 {
+	if !ev.Has.Any(scan.HasPID) {
 		pid = scan.Ident{}
 	}
-	if ev.Has&scan.HasTID == 0 {
+	if !ev.Has.Any(scan.HasTID) {
 		tid = scan.Ident{}
 	}
 	plain := pid.Text == nil && tid.Text == nil
@@ -131,17 +131,17 @@ func processOf(pid scan.Ident) Process {
 // are missing the pid and tid, which is how old files have it.
 func (s *Shard) queue(ev *scan.Event) int32 {
 	q := Queue{None, None}
-	if ev.Has&scan.HasDevice != 0 {
+	if ev.Has.Any(scan.HasDevice) {
 		q.Device = Device(ev.Device)
-	} else if ev.Has&scan.HasPID != 0 && ev.PID.Text == nil {
+	} else if ev.Has.Any(scan.HasPID) && ev.PID.Text == nil {
 		q.Device = Device(ev.PID.Num)
 	}
-	if ev.Has&scan.HasStream != 0 {
+	if ev.Has.Any(scan.HasStream) {
 		// A missing stream is written as −1, unsigned in some versions.
 		if q.Stream = ev.Stream; ev.Stream == math.MaxUint32 {
 			q.Stream = None
 		}
-	} else if ev.Has&scan.HasTID != 0 {
+	} else if ev.Has.Any(scan.HasTID) {
 		q.Stream = streamOf(ev.TID)
 	}
 	id, ok := s.Worker.queues[q]
@@ -191,10 +191,8 @@ func (s *Shard) scope(pid []byte) uint16 {
 }
 
 func rankLabel(pid []byte) []byte {
-	if len(pid) > 0 && pid[0] == '[' {
-		if end := bytes.IndexByte(pid, ']'); end > 0 {
-			return pid[:end+1]
-		}
+	if !bytes.HasPrefix(pid, []byte("[")) {
+		return nil
 	}
-	return nil
+	return pid[:bytes.IndexByte(pid, ']')+1]
 }

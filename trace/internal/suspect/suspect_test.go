@@ -1,6 +1,7 @@
 package suspect_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func found(n int, step, dur int64, change func(g *column.Columns, launch []int32
 	}
 	var codes []string
 	for _, f := range suspect.Find(g, calls, 2, launch, func(i int) bool { return g.Queue[i] == 0 }) {
-		codes = append(codes, f.Code)
+		codes = append(codes, fmt.Sprint(f.Code, "=", f.Count))
 	}
 	return strings.Join(codes, " ")
 }
@@ -59,7 +60,7 @@ func TestSuspects(t *testing.T) {
 		{"nothing", 0, 0, 0, nil, ""},
 		{"ordinary", 30, 10, 10, nil, ""},
 		{"one in ten shares a call", 30, 10, 10, share(3, true), ""},
-		{"more do", 30, 10, 10, share(4, true), "shared-launches"},
+		{"more do", 30, 10, 10, share(4, true), "shared-launches=4"},
 		{"more do, of graphs", 30, 10, 10, share(4, false), ""},
 		{"no launches", 30, 10, 10, func(_ *column.Columns, l []int32) {
 			for i := range l {
@@ -67,17 +68,20 @@ func TestSuspects(t *testing.T) {
 			}
 		}, ""},
 		{"overlap of half", 2, 0, 10, nil, ""},
-		{"overlap of more", 3, 0, 10, nil, "impossible-overlap"},
+		{"overlap of more", 3, 0, 10, nil, "impossible-overlap=1"},
 		{"on two streams", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[0] = 1; g.Queue[1] = 0; g.Dur[2] = 1 }, ""},
 		{"a thousandth of the jump", 2, 1, hour / 1000, jump(hour + hour/1000), ""},
-		{"less of it", 2, 1, 1, jump(hour + 2), "time-jump"},
+		{"less of it", 2, 1, 1, jump(hour + 2), "time-jump=1"},
 		{"one begins a second late", 3, 10, 10, func(g *column.Columns, _ []int32) { g.Start[2] += 2e9 }, ""},
 		{"all begin a second late", 3, 10, 10, late(1e9 - 5), ""},
-		{"all begin later", 3, 10, 10, late(1e9 - 4), "clocks-apart"},
+		{"all begin later", 3, 10, 10, late(1e9 - 4), "clocks-apart=3"},
 		{"as long as the GPU works", 3, 1e9, 1e9, late(3e9 - 5), ""},
-		{"longer", 3, 1e9, 1e9, late(3e9 - 4), "clocks-apart"},
-		{"none lasts", 3, 10, 0, nil, "no-durations"},
+		{"longer", 3, 1e9, 1e9, late(3e9 - 4), "clocks-apart=3"},
+		{"none lasts", 3, 10, 0, nil, "no-durations=3"},
 		{"one does", 3, 10, 0, func(g *column.Columns, _ []int32) { g.Dur[1] = 1 }, ""},
+		{"two jumps", 3, 1, 1, func(g *column.Columns, _ []int32) { g.Start[1], g.Start[2] = 2*hour, 4*hour }, "time-jump=2"},
+		{"jumps, and a first call that is the cause", 2, 1, 1, func(g *column.Columns, l []int32) { g.Start[1], l[0], l[1] = 2*hour, -1, 0 }, "time-jump=1 clocks-apart=2"},
+		{"one of two streams overlaps", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[1], g.Queue[2] = 1, 1 }, ""},
 		{"one mark", 1, 10, 0, nil, ""},
 		{"an hour", 2, 1, 1, jump(hour + 1), ""},
 		{"a long recording", 3, hour / 100, 1, jump(2*hour + hour/100 + 1), ""},
