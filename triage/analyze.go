@@ -173,18 +173,16 @@ func healthNote(w *activity.Trace) HealthNote {
 		if f.Severity == trace.HealthOK {
 			continue // a remark, not a warning
 		}
-		touches := len(f.Affects) == 0
-		for _, x := range f.Affects {
-			switch x {
-			case "attribution", "gpu-time", "completeness":
-				touches = true
-			}
-		}
-		if touches {
+		if touches(f.Affects) {
 			n.Findings = append(n.Findings, f)
 		}
 	}
 	return n
+}
+
+// touches reports whether a finding that affects these is about what a report shows.
+func touches(affects []string) bool {
+	return len(affects) == 0 || slices.ContainsFunc(affects, func(x string) bool { return x == "attribution" || x == "gpu-time" || x == "completeness" })
 }
 
 // stage computes the three tables of one stage.

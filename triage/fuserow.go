@@ -10,6 +10,9 @@ import (
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
+// maxSites bounds the places that a row lists.
+const maxSites = 4
+
 // maxExamples bounds the kernel indices that a row lists.
 const maxExamples = 12
 
@@ -37,6 +40,12 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 	if out.State != stateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
 		out.Confidence = confidenceCandidate
 	}
+	out.Rationale = rationale(m)
+	return out
+}
+
+// rationale says what a chain rests on, and what else speaks of its kernels.
+func rationale(m *chain.Match) string {
 	why := []string{"Split: known fused path not used.", m.Pattern.Rationale}
 	if len(m.Also) > 0 {
 		why = append(why, "Other paths for the same kernels: "+strings.Join(m.Also, "; ")+".")
@@ -44,8 +53,7 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 	if len(m.Near) > 0 {
 		why = append(why, "Shares kernels with: "+strings.Join(m.Near, "; ")+"; the gains do not add up.")
 	}
-	out.Rationale = strings.Join(why, " ")
-	return out
+	return strings.Join(why, " ")
 }
 
 // activeRows lists the fused paths that are in use.
@@ -144,7 +152,7 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.Sites.Texts[x.id], a.pool.Sites.Texts[y.id]))
 	})
 	for n, k := range sites {
-		if n == 4 {
+		if n == maxSites {
 			break
 		}
 		out.CurrentLocations = append(out.CurrentLocations, a.pool.Sites.Texts[k.id])

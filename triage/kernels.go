@@ -107,7 +107,7 @@ func (s *stageWork) add(a *activity.Activity) {
 	}
 	// Rows have few sites; the last used is first tried. Anything beyond the
 	// bound is counted under the last one, which only a hostile trace reaches.
-	const maxSites = 4096
+	const mostSites = 4096
 	for k := range r.sites {
 		if t := &r.sites[k]; t.Site == a.Site && t.Op == a.Op && t.Operator == a.Operator && t.Model == a.Model {
 			t.Sure = min(t.Sure, a.Sure)
@@ -118,7 +118,7 @@ func (s *stageWork) add(a *activity.Activity) {
 			}
 			return
 		}
-		if k == maxSites {
+		if k == mostSites {
 			r.sites[k].Ns += ns
 			r.sites[k].Launches++
 			return

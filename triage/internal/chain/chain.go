@@ -229,7 +229,7 @@ func (c *Compiled) match(p *activity.Pool, q sequence, i int, f *found) (int, bo
 		taken := 0
 		for taken < st.max {
 			at, fillers, through := c.seek(p, q, st, pos, len(f.members) > 0)
-			if at < 0 {
+			if at == nowhere {
 				break
 			}
 			f.fillers = append(f.fillers, fillers...)
@@ -248,8 +248,11 @@ func (c *Compiled) match(p *activity.Pool, q sequence, i int, f *found) (int, bo
 	return pos, true
 }
 
+// nowhere is no place in a stream.
+const nowhere = -1
+
 // seek finds the next kernel that does a step: at pos, or behind fillers when
-// the chain has begun. at is -1 where there is none.
+// the chain has begun. at is nowhere where there is none.
 func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, begun bool) (at int, fillers, through []int32) {
 	for at = pos; at < len(q.Kernels); at++ {
 		k := q.Kernels[at]
@@ -258,16 +261,16 @@ func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int,
 		}
 		switch {
 		case !begun:
-			return -1, nil, nil
+			return nowhere, nil, nil
 		case len(st.through) > len(through) && slices.Contains(st.through, p.Facts[q.Trace.Acts[k.Act].Kernel].Result.Category):
 			through = append(through, k.Act)
 		case k.filler && len(fillers) < c.p.Fillers:
 			fillers = append(fillers, k.Act)
 		default:
-			return -1, nil, nil
+			return nowhere, nil, nil
 		}
 	}
-	return -1, nil, nil
+	return nowhere, nil, nil
 }
 
 // precedes reports whether the next kernel that is not a filler does the step
@@ -290,7 +293,7 @@ func (c *Compiled) precedes(q sequence, st *compiledStep, pos int) bool {
 func (m *Match) Measure(reg *fusion.Registry) {
 	for i := range m.At {
 		o := &m.At[i]
-		longest, sum, fill := int64(0), int64(0), int64(0)
+		var longest, sum, fill int64
 		for _, i := range o.Members() {
 			d := o.Trace.Acts[i].End - o.Trace.Acts[i].Start
 			sum += d

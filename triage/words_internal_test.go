@@ -1,0 +1,472 @@
+package triage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+
+	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
+)
+
+// pageOf is what is written to a page of a terminal.
+func pageOf(width int, write func(*page)) string {
+	var b strings.Builder
+	write(&page{w: &b, text: true, width: width})
+	return b.String()
+}
+
+// flat joins words by single spaces.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// TestSummarySaysWhatDominates: the first category and two more of at least a tenth, the largest stage where there are several, and
+// idle time from 15 % on.
+func TestSummarySaysWhatDominates(t *testing.T) {
+	stage := func(name string, us, idle float64, shares ...float64) StageReport {
+		s := StageReport{Stage: name, GPUTimeUS: us, IdlePct: idle}
+		for i, share := range shares {
+			s.Categories = append(s.Categories, CategoryRow{Category: string(rune('a' + i)), SharePct: share})
+		}
+		return s
+	}
+	labelled := stage("all", 1, 0, 70)
+	labelled.Kernels = []KernelRow{{Kernel: "long", Label: "short", SharePct: 42}, {Kernel: "next", SharePct: 9}}
+	unlabelled := stage("all", 1, 0, 70)
+	unlabelled.Kernels = []KernelRow{{Kernel: strings.Repeat("k", 61), SharePct: 42}}
+	for _, c := range []struct {
+		stages []StageReport
+		want   string
+	}{
+		{nil, "The trace holds no GPU activity, so nothing can be said about GPU time."},
+		{[]StageReport{stage("all", 1, 0, 70)}, "A (70.0%) dominates."},
+		{[]StageReport{stage("all", 1, 0, 9)}, "A (9.0%) dominates."},
+		{[]StageReport{stage("all", 1, 0, 70, 10)}, "A (70.0%) and b (10.0%) dominate."},
+		{[]StageReport{stage("all", 1, 0, 70, 9.9)}, "A (70.0%) dominates."},
+		{[]StageReport{stage("all", 1, 0, 40, 30, 20, 10)}, "A (40.0%), b (30.0%) and c (20.0%) dominate."},
+		{[]StageReport{stage("all", 1, 15, 70)}, "A (70.0%) dominates; nothing runs on the GPU for 15.0% of the time."},
+		{[]StageReport{stage("all", 1, 14.9, 70)}, "A (70.0%) dominates."},
+		{[]StageReport{stage(stageExtend, 1, 0, 70), stage("decode", 3, 0, 60)}, "Decode takes 75.0% of GPU time; there a (60.0%) dominates."},
+		{[]StageReport{stage(stageExtend, 2, 0, 70), stage("decode", 2, 0, 60)}, "Extend/prefill takes 50.0% of GPU time; there a (70.0%) dominates."},
+		{[]StageReport{labelled}, "A (70.0%) dominates, the largest kernel is short (42.0%)."},
+		{[]StageReport{unlabelled}, "A (70.0%) dominates, the largest kernel is " + strings.Repeat("k", 57) + "... (42.0%)."},
+	} {
+		if got := summarise(&Report{Stages: c.stages}); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestHeadingsOfABundle(t *testing.T) {
+	for heading, want := range map[string]string{"# a": "#### a", "## a": "##### a", "### a": "###### a", "##### a": "###### a"} {
+		if got := lower(heading); got != want {
+			t.Errorf("%q: %q, want %q", heading, got, want)
+		}
+	}
+	used := map[string]int{}
+	for _, c := range [][2]string{
+		{"Az 09", "az-09"}, {"Az 09", "az-09-1"}, {"az-09", "az-09-2"}, {"a_b-c", "a_b-c"}, {"é", "é"}, {"(`a`: {b}/[c] \x7f.)", "a-bc-\x7f"},
+	} {
+		if got := slug(c[0], used); c[0][0] != '(' && got != c[1] || c[0][0] == '(' && strings.ContainsAny(got, "`:{}/[].()") {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+	for _, c := range []struct {
+		level int
+		want  string
+	}{{1, "Title\n=====\n\n"}, {2, "Title\n=====\n\n"}, {3, "Title\n-----\n\n"}, {5, "Title\n-----\n\n"}} {
+		if got := pageOf(80, func(m *page) { m.heading(c.level, "Title") }); got != c.want {
+			t.Errorf("level %d: %q, want %q", c.level, got, c.want)
+		}
+	}
+}
+
+// TestColumnsOfAScreen: which columns of the kernel table a screen of some width has room for, on both sides of each width.
+func TestColumnsOfAScreen(t *testing.T) {
+	s := &StageReport{Kernels: []KernelRow{{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 0, ModelLines: []Location{{Location: "m.py:1 f", SharePct: 99.4}}}}}
+	for _, c := range []struct {
+		width               int
+		launches, each, one bool
+		modules             bool
+	}{{0, true, true, false, true}, {1, false, false, true, false}, {99, false, false, true, false}, {100, true, false, false, false}, {139, true, false, false, false}, {140, true, true, false, false}, {179, true, true, false, false}, {180, true, true, false, true}} {
+		m := &page{text: true, width: c.width}
+		var b strings.Builder
+		if err := m.kernelTable(&Report{}, s).WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		has := func(word string) bool { return strings.Contains(b.String(), word) }
+		if has("Launches") != c.launches || has("Each") != c.each || has("Category") != c.each || has("Source line") != c.one || has("Model line") == c.one || m.modelStyle().modules != c.modules || has("CPU op") {
+			t.Errorf("%d columns:\n%s", c.width, b.String())
+		}
+	}
+	for share, want := range map[float64]string{100: "", 99.5: "", 99.4: " (99%)", 50.4: " (50%)", 0: " (0%)"} {
+		if got := siteShare(share); got != want {
+			t.Errorf("%v %%: %q, want %q", share, got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "0 launches, 0 steps", 1: "1 launch, 1 step", 2: "2 launches, 2 steps"} {
+		if got := count(n, "launch") + ", " + count(n, "step"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestHeadOfAStage: what is one, or not known, is not told.
+func TestHeadOfAStage(t *testing.T) {
+	for _, c := range []struct {
+		s    StageReport
+		want string
+	}{
+		{StageReport{Launches: 1, Devices: 1}, "1 launch."},
+		{StageReport{Launches: 2, Devices: 2}, "2 launches on 2 GPUs (times are sums over them)."},
+		{StageReport{Launches: 2, Steps: 1}, "2 launches, 1 step."},
+		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches, 1 step of 1 request."},
+		{StageReport{Launches: 2, Batch: 1}, "2 launches."},
+		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"}, "Outside of any step: 1 launch, 0 ns, the first is copy."},
+		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0% of GPU time or beyond the limit."},
+		{StageReport{Launches: 2, Kernels: []KernelRow{{Kernel: "a", SharePct: 0.9}}}, "1 more row below 1.0%"},
+		{StageReport{Launches: 2, ReplaySources: []Location{{From: "", SharePct: 25}}}, "by GPU time: 25.0% not known."},
+	} {
+		got := flat(pageOf(0, func(m *page) { m.kernels(&Report{MinSharePct: 1}, &c.s) }))
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.s, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		s   StageReport
+		not string
+	}{
+		{StageReport{Outside: 1, Stray: "copy"}, "Outside"}, {StageReport{Steps: 1}, "Outside"}, {StageReport{}, "more row"},
+		{StageReport{Kernels: []KernelRow{{Kernel: "a", SharePct: 1}}}, "more row"}, {StageReport{}, "by GPU time"},
+	} {
+		if got := flat(pageOf(0, func(m *page) { m.kernels(&Report{MinSharePct: 1}, &c.s) })); strings.Contains(got, c.not) {
+			t.Errorf("%+v says %q:\n%s", c.s, c.not, got)
+		}
+	}
+	head := func(r *Report) string { return flat(pageOf(0, func(m *page) { m.head(r) })) }
+	if got := head(&Report{TPSize: 1, Traces: []string{"a"}}); !strings.Contains(got, "TP size: 1") || !strings.Contains(got, "Input traces: a") {
+		t.Errorf("%q", got)
+	}
+	if got := head(&Report{Traces: []string{"a"}, MappingTraces: []string{"b"}}); strings.Contains(got, "TP size") || !strings.Contains(got, "Mapping traces: b Formal traces: a") {
+		t.Errorf("%q", got)
+	}
+	section := func(names ...string) string {
+		r := &Report{}
+		for _, n := range names {
+			r.Stages = append(r.Stages, StageReport{Stage: n})
+		}
+		return flat(pageOf(0, func(m *page) {
+			m.section(r, "Part", func(_ *Report, s *StageReport) { m.printf("<%s>", s.Stage) })
+		}))
+	}
+	for want, got := range map[string]string{
+		"Part ==== No GPU activity.": section(), "Part ==== <all>": section(stageAll), "Part ==== decode ------ <decode>": section("decode"),
+		"Part ==== all --- <all>decode ------ <decode>": section(stageAll, "decode"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestTablesOfAStage: what is not known, or nothing, is no number.
+func TestTablesOfAStage(t *testing.T) {
+	for _, c := range []struct {
+		write func(*page)
+		want  string
+	}{
+		{func(m *page) { m.operators(nil, &StageReport{}) }, "No layers were found"},
+		{func(m *page) {
+			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: "mlp", GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
+		}, "mlp 1.000 µs 5.0% 3 0.88"},
+		{func(m *page) {
+			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: activity.NoOperator, GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
+		}, activity.NoOperator + " 1.000 µs 5.0% 3 -"},
+		{func(m *page) { m.exposure(nil, &StageReport{}) }, "No steps were found"},
+		{func(m *page) { m.exposure(nil, &StageReport{Exposure: &Exposure{}}) }, "No steps were found"},
+		{func(m *page) {
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
+		}, "gemm 0 ns 0 ns 0.0% 0 ns 1 - - - "},
+		{func(m *page) {
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []ExposedRange{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
+		}, "gemm 0 ns 0 ns 0.0% 0 ns 0 1 ns 2.000 µs 0.001 ms k"},
+		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
+		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 ns 0.0% 0.0% - - "},
+		{func(m *page) {
+			m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundNS: 1, BoundPct: 7}}})
+		}, "k 0 ns 0.0% 0.0% 1 ns 7.0%"},
+		{func(m *page) { m.fuse(nil, &StageReport{}) }, "No known fused path"},
+		{func(m *page) { m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s"}}}) }, "p s - - 0 ns 0.0% 0"},
+		{func(m *page) {
+			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
+		}, "p s 1.000 µs 7.0% 0 ns 0.0% 0"},
+		{func(m *page) {
+			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseActive, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
+		}, "p s - - 0 ns 0.0% 0"},
+	} {
+		if got := flat(pageOf(0, c.write)) + " "; !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	if got := pageOf(0, func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }); strings.Contains(got, "Priority") {
+		t.Errorf("an empty table is written: %q", got)
+	}
+	for want, p := range map[string]*FirstPlace{
+		"": nil, "at 1.500 ms": {Pass: layer.None, Layer: 3, StartNS: 1_500_000}, "pass 0, at 1.500 ms": {Layer: layer.None, StartNS: 1_500_000}, "pass 2 layer 0, at 0.000 ms": {Pass: 2},
+	} {
+		if got := first(p); got != want {
+			t.Errorf("%+v: %q, want %q", p, got, want)
+		}
+	}
+	text := pageOf(12, func(m *page) { m.fuseDetails(&FuseRow{Pattern: "p", Rationale: "aaa bbb ccc ddd"}) })
+	if text != "p\n  aaa bbb\n  ccc ddd\n" {
+		t.Errorf("in 12 columns: %q", text)
+	}
+	if text = pageOf(1, func(m *page) { m.fuseDetails(&FuseRow{Pattern: "p", Rationale: "a b"}) }); text != "p\n  a\n  b\n" {
+		t.Errorf("in one column: %q", text)
+	}
+}
+
+func TestChangesOfTwoRuns(t *testing.T) {
+	for _, c := range []struct {
+		old, now time.Duration
+		want     Delta
+	}{
+		{100_000, 105_000, Delta{100, 105, 5, 5}}, {300, 400, Delta{0.3, 0.4, 0.1, 33.33}}, {0, 1000, Delta{0, 1, 1, 0}}, {1, 0, Delta{0.001, 0, -0.001, -100}},
+	} {
+		if got := delta(c.old, c.now); got != c.want {
+			t.Errorf("%v to %v: %+v, want %+v", c.old, c.now, got, c.want)
+		}
+	}
+	row := func(a, b time.Duration, significant bool, status string) *compare.HostRow {
+		return &compare.HostRow{Interval: compare.Interval{A: a, B: b, Delta: b - a}, Significant: significant, Status: status}
+	}
+	for _, c := range []struct {
+		row  *compare.HostRow
+		want string
+	}{
+		{row(0, 1, true, ""), deltaNew}, {row(1, 0, true, ""), deltaGone}, {row(0, 0, false, ""), deltaSame}, {row(5, 6, false, ""), deltaSame},
+		{row(5, 6, true, ""), deltaSlower}, {row(6, 5, true, ""), deltaFaster}, {row(5, 6, true, "renamed"), deltaRenamed},
+	} {
+		if got := statusOf(c.row); got != c.want {
+			t.Errorf("%v to %v: %s, want %s", c.row.A, c.row.B, got, c.want)
+		}
+	}
+	gate := func(o compare.Outcome, estimate float64) compare.GateResult {
+		return compare.GateResult{Outcome: o, Limit: 0.05, Estimate: estimate}
+	}
+	for _, c := range []struct {
+		work, wall compare.GateResult
+		want       string
+	}{
+		{gate(compare.Passed, 0), gate(compare.Passed, 0), comparePass},
+		{gate(compare.Failed, 0), gate(compare.Passed, 0), compareRegressed},
+		{gate(compare.Undecided, 0), gate(compare.Failed, 0), compareRegressed},
+		{gate(compare.Undecided, 0), gate(compare.Passed, 0), compareInconclusive},
+		{gate(compare.Passed, 0), gate(compare.Undecided, 0.05), compareInconclusive},
+		{gate(compare.Passed, 0), gate(compare.Undecided, 0.049), comparePass},
+		{gate(compare.Passed, 0), gate(compare.Passed, 0.05), comparePass},
+	} {
+		if got := verdictOf(&compare.Report{Gates: []compare.GateResult{c.work, c.wall}}); got != c.want {
+			t.Errorf("%+v and %+v: %s, want %s", c.work, c.wall, got, c.want)
+		}
+	}
+	for d, want := range map[Delta]string{{}: "-", {OldUS: 1}: "0.0%", {OldUS: 1, DeltaPct: 12.34}: "12.3%"} {
+		if got := deltaPct(d) + ", " + us(1.25); got != want+", 1.2 us" && got != want+", 1.3 us" {
+			t.Errorf("%+v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestRunWithMostPasses: of files of several ranks the one with most passes of a stage stands for the run, the first of equals.
+func TestRunWithMostPasses(t *testing.T) {
+	run := func(stages ...layer.Stage) compare.Run {
+		var r compare.Run
+		for _, s := range stages {
+			r.Passes = append(r.Passes, compare.Pass{Stage: s})
+		}
+		return r
+	}
+	const d, p = layer.StageDecode, layer.StagePrefill
+	runs := []compare.Run{run(p), run(d), run(p, d, d), run(d, d)}
+	for i := range runs {
+		runs[i].Trace = fmt.Sprint(i)
+	}
+	for want, stages := range map[string][]layer.Stage{"2": {d}, "0": {p}, "": {layer.StageMixed}} {
+		got := ""
+		if s := sideOf(runs, stages); s != nil {
+			got = s.Runs[0].Trace
+		}
+		if got != want {
+			t.Errorf("%v: run %q, want %q", stages, got, want)
+		}
+	}
+	if s := sideOf(runs[:1], []layer.Stage{p}); s == nil || len(s.Runs) != 1 {
+		t.Errorf("one pass is none: %+v", s)
+	}
+}
+
+// TestKernelsThatChanged: of each stage 25 are listed, those that did not change are not.
+func TestKernelsThatChanged(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 25: 25, 26: 25} {
+		s := StageComparison{Kernels: []NameDelta{{Name: "same"}, {Name: "moved", Was: "old", Status: deltaRenamed}}}
+		for range n - 1 {
+			s.Kernels = append(s.Kernels, NameDelta{Name: "slow", Delta: Delta{DeltaUS: 0.001}})
+		}
+		var b strings.Builder
+		if err := s.kernelTable().WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		rows := strings.Count(b.String(), "moved (was old)") + strings.Count(b.String(), "slow")
+		if rows != want || strings.Contains(b.String(), "same") {
+			t.Errorf("%d rows of %d, want %d\n%s", rows, n, want, b.String())
+		}
+	}
+}
+
+// TestMappingOfTheStage: the mapping trace whose file names the formal one's stage, else the first with GPU work, else the first.
+func TestMappingOfTheStage(t *testing.T) {
+	empty, work := &layer.Analysis{}, func() *layer.Analysis { return &layer.Analysis{Devices: []layer.Device{{}}} }
+	a, b, c := work(), work(), work()
+	const extend, decode, plain = "x-TP-0-EXTEND.trace.json.gz", "x-TP-0-DECODE.trace.json.gz", "x.json"
+	for _, tt := range []struct {
+		what, formal string
+		list         []*layer.Analysis
+		paths        []string
+		want         *layer.Analysis
+	}{
+		{"none", decode, nil, nil, nil},
+		{"without GPU work", decode, []*layer.Analysis{empty}, []string{decode}, empty},
+		{"the first with work", plain, []*layer.Analysis{empty, a, b}, []string{plain, plain, plain}, a},
+		{"of the stage", decode, []*layer.Analysis{empty, a, b, c}, []string{decode, extend, decode, decode}, b},
+		{"no file of the stage", decode, []*layer.Analysis{a, b}, []string{extend, extend}, a},
+		{"no stage in the name", plain, []*layer.Analysis{a, b}, []string{extend, decode}, a},
+	} {
+		var sources []Source
+		for _, p := range tt.paths {
+			sources = append(sources, Source{Path: p})
+		}
+		if got := mappingFor(Source{Path: tt.formal}, tt.list, sources); got != tt.want {
+			t.Errorf("%s: mapping %d, want %d", tt.what, slices.Index(tt.list, got), slices.Index(tt.list, tt.want))
+		}
+	}
+}
+
+// TestOptionsAreCompleted: 0 is the default, less than 0 none.
+func TestOptionsAreCompleted(t *testing.T) {
+	for given, want := range map[float64]float64{0: 1, -1: 0, 0.5: 0.5} {
+		if got := (Options{MinSharePct: given}).complete().MinSharePct; got != want {
+			t.Errorf("a bar of %v is %v, want %v", given, got, want)
+		}
+	}
+	for given, want := range map[int]int{0: 5, -1: -1, 7: 7} {
+		if got := (Options{OverlapLimit: given}).complete().OverlapLimit; got != want {
+			t.Errorf("a limit of %d is %d, want %d", given, got, want)
+		}
+	}
+}
+
+// TestUnresolvedIsMost: more than half of the time without a line is most of it.
+func TestUnresolvedIsMost(t *testing.T) {
+	line := activity.SiteFromPrefill + 1
+	for known, want := range map[int64]bool{49: true, 50: false, 51: false} {
+		_, r := sites(activity.SiteTime{Site: line, Ns: known}, activity.SiteTime{Site: activity.SiteUnresolved, Ns: 90 - known}, activity.SiteTime{Site: activity.SiteFromPrefill, Ns: 10})
+		s := &stageWork{ns: 100, rows: []row{*r}}
+		a := &analysis{report: &Report{Mode: modeSingle}}
+		if got := strings.Contains(a.overlapNote(s, []OverlapRow{{}}), "Most kernels have no source line"); got != want {
+			t.Errorf("%d of 100 ns have a line: most have none %v, want %v", known, got, want)
+		}
+	}
+}
+
+// TestNoteOfOverlap: rows say for themselves; one stream, and communication outside of layers from one percent of the steps on, are told.
+func TestNoteOfOverlap(t *testing.T) {
+	a := &analysis{report: &Report{}}
+	note := func(rows []OverlapRow, x *Exposure, streams int32) string {
+		w := &activity.Trace{}
+		for i := range streams {
+			w.Acts = append(w.Acts, activity.Activity{Queue: i}, activity.Activity{Queue: i})
+		}
+		w.Acts = append(w.Acts, activity.Activity{Queue: 99, Stage: 1}) // of another stage
+		return a.overlapNote(&stageWork{parts: []*activity.Trace{w}, exposure: x}, rows)
+	}
+	ledger := func(exposed, bound int64) *Exposure {
+		return &Exposure{WallNS: 1000, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 999}, {Category: "communication", ExposedNS: exposed, BoundNS: bound}}}
+	}
+	for _, c := range []struct {
+		text, part string
+		want       bool
+	}{
+		{note(nil, nil, 2), "No exposed communication", true}, {note([]OverlapRow{{}}, nil, 2), "No exposed communication", false},
+		{note(nil, nil, 1), "All work is on one stream", true}, {note(nil, nil, 2), "All work is on one stream", false}, {note(nil, nil, 0), "All work is on one stream", false},
+		{note(nil, ledger(10, 0), 2), "(1.0% of the steps) no bound is known", true}, {note(nil, ledger(9, 0), 2), "no bound is known", false}, {note(nil, ledger(30, 21), 2), "no bound is known", false},
+	} {
+		if got := strings.Contains(c.text, c.part); got != c.want {
+			t.Errorf("%q says %q: %v, want %v", c.text, c.part, got, c.want)
+		}
+	}
+}
+
+// TestFindingsThatTouchAReport: those about GPU time, attribution or completeness, and those that say nothing of it.
+func TestFindingsThatTouchAReport(t *testing.T) {
+	for _, c := range []struct {
+		affects []string
+		want    bool
+	}{{nil, true}, {[]string{"idle"}, false}, {[]string{"idle", "layers"}, false}, {[]string{"gpu-time"}, true}, {[]string{"layers", "attribution"}, true}, {[]string{"completeness"}, true}} {
+		if got := touches(c.affects); got != c.want {
+			t.Errorf("%q: %v, want %v", c.affects, got, c.want)
+		}
+	}
+}
+
+// TestRationaleOfAChain: other patterns of the same kernels, and those that share some, are named from the first on.
+func TestRationaleOfAChain(t *testing.T) {
+	const split = "Split: known fused path not used. why"
+	for _, c := range []struct {
+		also, near []string
+		want       string
+	}{
+		{nil, nil, split},
+		{[]string{"a"}, nil, split + " Other paths for the same kernels: a."},
+		{nil, []string{"b"}, split + " Shares kernels with: b; the gains do not add up."},
+		{[]string{"a", "c"}, []string{"b", "d"}, split + " Other paths for the same kernels: a; c. Shares kernels with: b; d; the gains do not add up."},
+	} {
+		if got := rationale(&chain.Match{Pattern: &fusion.Pattern{Rationale: "why"}, Also: c.also, Near: c.near}); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestPlacesOfAFuseRow: the four places with most time, twelve kernels at most, and sure from the share on that the pattern asks for.
+func TestPlacesOfAFuseRow(t *testing.T) {
+	p := activity.NewPool()
+	w := &activity.Trace{}
+	var refs []chain.Ref
+	for i := range 13 {
+		site := p.Sites.ID(fmt.Sprint("l", min(i, 5)))
+		w.Acts = append(w.Acts, activity.Activity{Site: site, Start: 0, End: int64(10 + i), Event: int32(i)})
+		refs = append(refs, chain.Ref{Act: int32(i)})
+	}
+	p.Facts, p.Labels = make([]activity.Kernel, 1), make([]string, 1)
+	a := &analysis{pool: p, formal: []*activity.Trace{w}}
+	for share, want := range map[float64]string{9: confidenceConfirmed, 10: confidenceConfirmed, 11: confidenceCandidate} {
+		r := a.fuseRow(&stageWork{ns: 100}, &fusion.Pattern{LikelySharePct: share}, fuseSplit, refs, refs, 1, 10)
+		if r.Confidence != want {
+			t.Errorf("10 %% of %v %%: %s, want %s", share, r.Confidence, want)
+		}
+		if got, want := strings.Join(r.CurrentLocations, " "), "l5 l4 l3 l2"; got != want {
+			t.Errorf("places %s, want %s", got, want)
+		}
+		if n := len(r.ExampleKernels); n != 12 || r.ExampleKernels[11] != 11 {
+			t.Errorf("%d kernels: %v, want 12", n, r.ExampleKernels)
+		}
+		if len(r.Evidence) != 1 || r.Evidence[0].SharePct != 208 {
+			t.Errorf("%+v", r.Evidence)
+		}
+	}
+}
