@@ -244,8 +244,8 @@ func linkSum(tr *trace.Trace) uint64 {
 			for f := range e.Stack() {
 				mix(uint64(f.ID()))
 			}
-			mix(uint64(e.NumActivities()) + uint64(e.Correlation()) + e.GraphID() + uint64(e.Bytes()))
-			mix(uint64(len(e.Name()) + len(e.InputDims()) + len(e.LaunchConfig()) + len(e.Args()) + len(e.Category()) + len(e.Domain())))
+			mix(uint64(e.NumActivities()) + uint64(e.Data().Correlation) + e.Data().GraphID + uint64(e.Data().Bytes))
+			mix(uint64(len(e.Name()) + len(e.Shape()) + len(e.Data().Args) + len(e.Data().Category) + len(e.Data().Domain)))
 		}
 		for th := range len(tr.Threads()) {
 			for e := range tr.OnThread(lane, trace.ThreadIndex(th)) {

@@ -70,7 +70,7 @@ func ExampleKernel_Twin() {
 	a := demoGPU(layer.Options{})
 	l := a.Passes[4].Layers[1]
 	twin := a.Kernel(int(l.Kernels[1])).Twin()
-	fmt.Println(twin.How, twin.Launch.Op().Name(), twin.Launch.Op().InputDims())
+	fmt.Println(twin.How, twin.Launch.Op().Name(), twin.Launch.Op().Shape())
 	// Output:
 	// name aten::mm [[8, 2048], [2048, 1536]]
 }

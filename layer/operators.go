@@ -231,7 +231,7 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 		if !reduces && w.Facts[w.Seq.ID[i]].Role != kernelword.RoleProduct {
 			continue
 		}
-		at := launch{w.Seq.ID[i], w.Act(i).LaunchConfig()}
+		at := launch{w.Seq.ID[i], w.Act(i).Shape()}
 		width, ok := known[at]
 		if !ok {
 			_, block, _ := strings.Cut(at.config, "|")
@@ -319,7 +319,7 @@ func (w *work) weightOf(i int32) (k, n int) {
 	if !ok {
 		return 0, 0 // others have the weight's sides in an order of their own
 	}
-	dims := op.InputDims()
+	dims := op.Shape()
 	if v, ok := w.dims[dims]; ok {
 		return v[0], v[1]
 	}

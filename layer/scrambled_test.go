@@ -59,7 +59,7 @@ func TestScrambledAndSorted(t *testing.T) {
 		for _, l := range []trace.Lane{trace.LaneLaunch, trace.LaneAnnotation, trace.LaneGPU} {
 			for e := range tr.Events(l) {
 				d := trace.EventData{Kind: e.Kind(), Name: e.Name(), Start: tr.Raw(e.Start()), Duration: int64(e.Duration()), Device: e.Device(), Stream: e.Stream(),
-					Correlation: e.Correlation(), GraphNode: e.GraphNode()}
+					Correlation: e.Data().Correlation, GraphNode: e.Data().GraphNode}
 				if th := e.Thread(); th != trace.NoThread {
 					d.Thread = tr.Thread(th).ID
 				}

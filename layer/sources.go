@@ -509,7 +509,7 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 		case *m == border:
 			flush()
 		case *m == launches && e.NumActivities() == 0:
-			kernel := kernelOfArgs(e.Args())
+			kernel := kernelOfArgs(e.Data().Args)
 			cur.nameful = cur.nameful || kernel != ""
 			cur.add(sym, kernel, None, e, trace.Event{}, -1)
 		}

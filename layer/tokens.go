@@ -102,7 +102,7 @@ func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, 
 		if f.Tokens.Family == "" {
 			continue
 		}
-		config := w.Act(i).LaunchConfig()
+		config := w.Act(i).Shape()
 		if config == "" {
 			continue // a replay on AMD
 		}

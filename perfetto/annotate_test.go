@@ -87,7 +87,7 @@ func annotated(t *testing.T, src, dst string) {
 	}
 	var names []string
 	for e := range got.Events(trace.LaneOther) {
-		if e.Category() == perfetto.AnnotationCategory {
+		if e.Data().Category == perfetto.AnnotationCategory {
 			names = append(names, e.Name())
 		}
 	}

@@ -91,7 +91,7 @@ func (s *selection) keeps(t *trace.Trace, e trace.Event) bool {
 		_, ok := s.activities[keyOf(t, e)]
 		return ok
 	case trace.LaneLaunch:
-		if s.correlation[e.Correlation()] && e.Correlation() != trace.NoCorrelation {
+		if c := e.Data().Correlation; s.correlation[c] && c != trace.NoCorrelation {
 			return true
 		}
 	case trace.LaneCounter:

@@ -35,7 +35,7 @@ func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
 	var out []string
 	for e := range tr.Events(trace.LaneGPU) {
 		if keep == nil || keep(e) {
-			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", e.RecordedDuration(), " ", e.Stream(), " ", e.Launch().Name()))
+			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", e.Data().Duration, " ", e.Stream(), " ", e.Launch().Name()))
 		}
 	}
 	return out
@@ -69,7 +69,7 @@ func TestAnnotatePftrace(t *testing.T) {
 			}
 			added := 0
 			for e := range got.Events(trace.LaneOther) {
-				if e.Category() == perfetto.AnnotationCategory {
+				if e.Data().Category == perfetto.AnnotationCategory {
 					added++
 				}
 			}

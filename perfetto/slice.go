@@ -191,8 +191,8 @@ func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*s
 		kept[id] = true
 		kept[e.Launch().ID()] = true
 		s.activities[keyOf(t, e)] = false
-		if e.Correlation() != trace.NoCorrelation {
-			s.correlation[e.Correlation()] = true
+		if c := e.Data().Correlation; c != trace.NoCorrelation {
+			s.correlation[c] = true
 		}
 	}
 	delete(kept, trace.NoEvent)
@@ -279,7 +279,7 @@ func touches(ws []window, start, end int64) bool {
 }
 
 func keyOf(t *trace.Trace, e trace.Event) activityKey {
-	return activityKey{t.Raw(e.Start()), e.Correlation()}
+	return activityKey{t.Raw(e.Start()), e.Data().Correlation}
 }
 
 func newIdent(text string, num int64) ident {

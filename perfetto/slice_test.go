@@ -46,7 +46,7 @@ func describe(tr *trace.Trace, keep map[trace.EventID]bool) []string {
 		}
 		ann := tr.AnnotationAt(e.Launch().Thread(), e.Launch().Start())
 		out = append(out, fmt.Sprintf("%d+%d %s stream %d ← %s ← %s %s ← %s | %s", tr.Raw(e.Start()), e.Duration(), e.Name(), e.Stream(),
-			e.Launch().Name(), e.Op().Name(), e.Op().InputDims(), strings.Join(stack, " < "), ann.Name()))
+			e.Launch().Name(), e.Op().Name(), e.Op().Shape(), strings.Join(stack, " < "), ann.Name()))
 	}
 	return out
 }

@@ -189,8 +189,8 @@ func TestRowsOfThreads(t *testing.T) {
 			t.Errorf("lane %v, thread %d: %d rows, want %d", c.lane, c.th, n, c.want)
 		}
 	}
-	if e := tr.LaneAt(LaneLaunch, 0); e.Args() != nil {
-		t.Errorf("args %s of a call that has none", e.Args())
+	if e := tr.LaneAt(LaneLaunch, 0); e.Data().Args != nil {
+		t.Errorf("args %s of a call that has none", e.Data().Args)
 	}
 	for id := range EventID(tr.Len()) {
 		if e := tr.At(id); e.ID() != id {

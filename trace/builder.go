@@ -8,11 +8,12 @@ import (
 	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
-// EventData describes one event to a [Builder]. Fields that a source does not
-// know stay zero; Device and Stream must then be NoDevice and NoStream.
+// EventData is one event as a source records it: what a [Builder] takes and
+// [Event.Data] gives. Fields that a source does not know stay zero; Device and
+// Stream must then be NoDevice and NoStream.
 type EventData struct {
 	Kind     Kind   // decides the lane
-	Category string // only where it differs from what Kineto writes for Kind
+	Category string // as written in the file ("cpu_op", "Kernel", …); "" is what Kineto writes for Kind
 	Name     string
 	Start    int64 // raw ns on the source's own clock
 	Duration int64 // ns; negative events are dropped and counted
@@ -25,13 +26,14 @@ type EventData struct {
 	Stream      StreamID      // NoStream where there is none
 	Correlation CorrelationID // pairs launches and activities of one Process.Scope
 	ExternalID  uint64        // the profiler's id of the linked op; 0 is none
-	GraphID     uint64        // 0 is none
+	GraphID     uint64        // the graph an activity was replayed from; 0 is none or not recorded, see [Event.IsReplay]
 	GraphNode   uint64        // 0 is none
 	Shape       string        // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
-	Domain      string        // NVTX domain
-	Args        []byte        // raw args object, copied
-	Bytes       int64         // of a copy or set
-	Value       float64       // of a counter
+	Domain      string        // NVTX domain of a range, "" for the default one
+	CallStack   string        // op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write them; newer ones record frames as events, see [Event.Stack]
+	Args        []byte        // raw args object, copied; kept by a load where [Options.Args] asks for it
+	Bytes       int64         // of a copy or set; 0 is not recorded
+	Value       float64       // of a counter's sample, in the unit that its name gives
 	Unfinished  bool          // activity: it was running when recording stopped, Duration is a guess
 	Open        bool          // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
 }
@@ -255,8 +257,12 @@ func (b *Builder) Add(e EventData) (at int64) {
 	if e.Shape != "" {
 		c.Shape.Fill(i, b.intern(e.Shape), room)
 	}
-	if e.Domain != "" {
-		c.Domain.Set(i, b.intern(e.Domain))
+	text := e.Domain
+	if l == LaneOp {
+		text = e.CallStack
+	}
+	if text != "" {
+		c.Domain.Set(i, b.intern(text))
 	}
 	if len(e.Args) > 0 {
 		c.Args.Set(i, b.intern(string(e.Args)))

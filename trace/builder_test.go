@@ -44,7 +44,7 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 	if got := a.Op().Name(); got != "aten::mm" {
 		t.Errorf("op = %q", got)
 	}
-	if got := a.Op().InputDims(); got != "[[2,3],[3,4]]" {
+	if got := a.Op().Shape(); got != "[[2,3],[3,4]]" {
 		t.Errorf("input dims = %q", got)
 	}
 	if got := a.Frame().Name(); got != "nn.Module: Linear_0" {
@@ -120,9 +120,9 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	copied, set := tr.LaneAt(trace.LaneGPU, 2), tr.LaneAt(trace.LaneGPU, 3)
 	th := tr.Threads()[launch.Thread()]
 	ann := tr.AnnotationAt(launch.Thread(), 1000)
-	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.LaunchConfig(), launch.IsGraphLaunch(), launch.NumActivities(),
-		copied.Duration(), copied.RecordedDuration(), set.Bytes(), string(set.Args()), ann.Name(), ann.Domain(), th.Name, th.ProcessName,
-		tr.Origin(), tr.Meta().Rank, tr.OpByExternalID(3).InputDims(), tr.LaneAt(trace.LaneOther, 0).Category(), k.Start().Add(time.Microsecond).Sub(0))
+	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), launch.IsGraphLaunch(), launch.NumActivities(),
+		copied.Duration(), copied.Data().Duration, set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
+		tr.Origin(), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(trace.LaneOther, 0).Data().Category, k.Start().Add(time.Microsecond).Sub(0))
 	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -162,7 +162,7 @@ func TestOpenEvents(t *testing.T) {
 	var got []string
 	for i := range tr.Len() {
 		e := tr.At(trace.EventID(i))
-		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", int64(e.Duration()), " ", tr.Thread(e.Thread()).ID, " ", e.Stream(), " ", e.Correlation(), " ", e.ExternalID(), " ", e.LaunchConfig()))
+		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", int64(e.Duration()), " ", tr.Thread(e.Thread()).ID, " ", e.Stream(), " ", e.Data().Correlation, " ", e.Data().ExternalID, " ", e.Shape()))
 	}
 	want := []string{"kernel k 60+5 0 7 0 0 1,1,1|32,1,1", "kernel k 70+1 0 7 4 0 1,1,1|32,1,1", "op a 20+5 3 -1 0 0 ", "op a 30+3 3 -1 9 5 "}
 	if !slices.Equal(got, want) {
@@ -184,8 +184,8 @@ func TestOpenEvents(t *testing.T) {
 func TestNoEventAnswersNone(t *testing.T) {
 	tr := trace.NewBuilder().Finish()
 	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(trace.LaneGPU, 0), tr.LaneAt(99, 0)} {
-		got := fmt.Sprintln(e.Valid(), e.ID(), e.Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Category(), e.Start(), e.Duration(), e.RecordedDuration(), e.End(),
-			e.Thread(), e.Device(), e.Stream(), e.Correlation(), e.ExternalID(), e.GraphID(), e.GraphNode(), e.InputDims(), e.LaunchConfig(), e.Bytes(), e.Domain(), len(e.Args()),
+		got := fmt.Sprintln(e.Valid(), e.ID(), e.Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
+			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Domain, len(e.Data().Args),
 			e.Launch().Valid(), e.NumActivities(), e.IsGraphLaunch(), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
 		want := "false -1 invalid -1 invalid 0 0 0s 0s 0 -1 -1 -1 0 0 0 0 0 0 false 0 false false false false false"
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {

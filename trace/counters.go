@@ -59,7 +59,7 @@ func (t *Trace) Counters() []Counter {
 	for e := range t.Events(LaneCounter) {
 		if w, ok := busy[e.Device()]; ok && e.Start() >= w.from && e.Start() <= w.to {
 			k := key{e.Device(), e.NameID()}
-			values[k] = append(values[k], e.Value())
+			values[k] = append(values[k], e.Data().Value)
 		}
 	}
 	out := make([]Counter, 0, len(values))

@@ -56,7 +56,7 @@ func TestCounters(t *testing.T) {
 	}
 	var lane []string
 	for e := range tr.Events(trace.LaneCounter) {
-		lane = append(lane, fmt.Sprint(e.Start(), " ", e.Device(), " ", e.Name(), " ", e.Value()))
+		lane = append(lane, fmt.Sprint(e.Start(), " ", e.Device(), " ", e.Name(), " ", e.Data().Value))
 	}
 	if diff := cmp.Diff([]string{
 		"0 0 SM Clock (MHz) 345", "20000 0 SM Clock (MHz) 1980", "31000 -1 queue running 2", "31000 -1 queue waiting 3",

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"encoding/json"
 	"iter"
 	"math"
 	"time"
@@ -78,18 +77,6 @@ func (e Event) Name() string {
 	return e.t.Name(e.NameID())
 }
 
-// Category returns the category as written in the file ("cpu_op", "Kernel", …).
-func (e Event) Category() string {
-	if !e.Valid() {
-		return ""
-	}
-	c, i := e.loc()
-	if id := c.Cat.At(i); id != 0 {
-		return e.t.names[id]
-	}
-	return kind.Category(c.Kind[i])
-}
-
 // Start returns when the event began.
 func (e Event) Start() Time {
 	if !e.Valid() {
@@ -105,20 +92,6 @@ func (e Event) Duration() time.Duration {
 		return 0
 	}
 	c, i := e.loc()
-	return time.Duration(c.Dur[i])
-}
-
-// RecordedDuration returns the duration as the profiler recorded it. It is that
-// of [Event.Duration], except for activities whose recorded end cannot be true;
-// their Duration ends where the next activity of their stream begins.
-func (e Event) RecordedDuration() time.Duration {
-	if !e.Valid() {
-		return 0
-	}
-	c, i := e.loc()
-	if d := c.Recorded.At(i); d > 0 {
-		return time.Duration(d - 1)
-	}
 	return time.Duration(c.Dur[i])
 }
 
@@ -173,17 +146,18 @@ func (e Event) Stream() StreamID {
 	return NoStream
 }
 
-// Correlation returns the id that pairs launches with activities.
-func (e Event) Correlation() CorrelationID {
-	if !e.Valid() {
-		return NoCorrelation
+// Shape returns the launch configuration of an activity as "gx,gy,gz|bx,by,bz",
+// or the raw JSON text of an op's "Input Dims"; "" where it is not recorded.
+func (e Event) Shape() string {
+	if l := e.Lane(); l != LaneGPU && l != LaneOp {
+		return ""
 	}
 	c, i := e.loc()
-	return CorrelationID(c.Corr.At(i))
+	return e.t.names[c.Shape.At(i)]
 }
 
-// ExternalID returns the profiler's id of the linked CPU op; 0 is none.
-func (e Event) ExternalID() uint64 {
+// external is the profiler's id of the linked CPU op; 0 is none.
+func (e Event) external() uint64 {
 	if !e.Valid() {
 		return 0
 	}
@@ -191,93 +165,41 @@ func (e Event) ExternalID() uint64 {
 	return c.Ext.At(i)
 }
 
-// GraphID returns the id of the graph an activity was replayed from; 0 is
-// none or not recorded. See [Event.IsReplay] for what does not depend on it.
-func (e Event) GraphID() uint64 {
+// Data returns all that is recorded of the event, as [Builder.Add] takes it: a
+// raw start, and the duration that the profiler recorded, which is that of
+// [Event.Duration] except for activities whose recorded end cannot be true.
+// The scope of a process is not kept. The caller must not change Args.
+func (e Event) Data() EventData {
 	if !e.Valid() {
-		return 0
+		return EventData{Device: NoDevice, Stream: NoStream}
 	}
-	c, i := e.loc()
-	return c.Graph.At(i)
-}
-
-// GraphNode returns the graph node id of an activity; 0 is none.
-func (e Event) GraphNode() uint64 {
-	if !e.Valid() {
-		return 0
+	t, c, i := e.t, &e.t.lanes[e.Lane()], e.Index()
+	k := c.Kind[i]
+	th := t.Thread(e.Thread())
+	d := EventData{
+		Kind: Kind(k), Name: e.Name(), Start: t.Raw(e.Start()), Duration: c.Dur[i],
+		Process: ProcessRef{ID: th.Process, Label: th.ProcessLabel}, Thread: th.ID, Label: th.Label,
+		Device: e.Device(), Stream: e.Stream(),
+		Correlation: CorrelationID(c.Corr.At(i)), ExternalID: c.Ext.At(i), GraphID: c.Graph.At(i), GraphNode: c.Node.At(i),
+		Shape: e.Shape(), Bytes: c.Bytes.At(i), Value: math.Float64frombits(c.Value.At(i)), Unfinished: c.Unended.At(i) != 0,
 	}
-	c, i := e.loc()
-	return c.Node.At(i)
-}
-
-// InputDims returns the raw JSON text of an op's "Input Dims", or "".
-func (e Event) InputDims() string {
-	if e.Lane() != LaneOp {
-		return ""
+	if cat := c.Cat.At(i); cat != 0 {
+		d.Category = t.names[cat]
+	} else {
+		d.Category = kind.Category(k)
 	}
-	c, i := e.loc()
-	return e.t.names[c.Shape.At(i)]
-}
-
-// LaunchConfig returns an activity's grid and block as "gx,gy,gz|bx,by,bz"
-// where recorded, else "".
-func (e Event) LaunchConfig() string {
-	if e.Lane() != LaneGPU {
-		return ""
+	if r := c.Recorded.At(i); r > 0 {
+		d.Duration = r - 1
 	}
-	c, i := e.loc()
-	return e.t.names[c.Shape.At(i)]
-}
-
-// Bytes returns the size of a copy or set in bytes; 0 when not recorded.
-func (e Event) Bytes() int64 {
-	if !e.Valid() {
-		return 0
+	if text := t.names[c.Domain.At(i)]; e.Lane() == LaneOp {
+		d.CallStack = text
+	} else {
+		d.Domain = text
 	}
-	c, i := e.loc()
-	return c.Bytes.At(i)
-}
-
-// Value returns the value of a counter's sample in the unit that its name gives,
-// 0 for other events.
-func (e Event) Value() float64 {
-	if e.Lane() != LaneCounter {
-		return 0
-	}
-	c, i := e.loc()
-	return math.Float64frombits(c.Value.At(i))
-}
-
-// CallStack returns the Python frames around an op as "file.py(12): f;file.py(34): g", the innermost first, "" where none
-// are recorded. Older profilers write them into the op; newer ones record frames as events, see [Event.Stack].
-func (e Event) CallStack() string {
-	if e.Lane() != LaneOp {
-		return ""
-	}
-	c, i := e.loc()
-	return e.t.names[c.Domain.At(i)]
-}
-
-// Domain returns the NVTX domain of a range, "" for the default domain.
-func (e Event) Domain() string {
-	if !e.Valid() || e.Lane() == LaneOp {
-		return ""
-	}
-	c, i := e.loc()
-	return e.t.names[c.Domain.At(i)]
-}
-
-// Args returns the event's raw args object, or nil when it has none or its
-// kind was not asked for with [Options.Args]. The caller must not change it.
-func (e Event) Args() json.RawMessage {
-	if !e.Valid() {
-		return nil
-	}
-	c, i := e.loc()
 	if id := c.Args.At(i); id != 0 {
-		return json.RawMessage(e.t.names[id])
+		d.Args = []byte(t.names[id])
 	}
-	return nil
+	return d
 }
 
 // Launch returns the API call that launched an activity. It is not valid for
@@ -322,7 +244,10 @@ func (e Event) IsReplay() bool {
 	if e.Lane() != LaneGPU {
 		return false
 	}
-	if e.Kind() == KindGraph || e.GraphNode() != 0 {
+	if e.Kind() == KindGraph {
+		return true
+	}
+	if c, i := e.loc(); c.Node.At(i) != 0 {
 		return true
 	}
 	return e.Launch().IsGraphLaunch()
@@ -342,7 +267,7 @@ func (e Event) Op() Event {
 				return op
 			}
 		}
-		return e.t.OpByExternalID(e.ExternalID())
+		return e.t.OpByExternalID(e.external())
 	}
 	return e.t.opAt(e.Thread(), e.Start())
 }

@@ -61,23 +61,23 @@ func TestKineto(t *testing.T) {
 			}},
 		{"relative-times-without-base-have-no-wall-clock", document(kernelAt("k", 1_000_000.5, 1, "")), "false", func(t *trace.Trace) any { _, ok := t.Epoch(); return ok }},
 		{"float-duration-with-integer-start", document(`{"ph":"X","cat":"kernel","name":"k","ts":5,"dur":2.0,"args":{"device":0,"stream":7,"rank":0,"External id_raw":4}}`), "2µs 0", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", first(t).ExternalID())
+			return fmt.Sprint(first(t).Duration(), " ", first(t).Data().ExternalID)
 		}},
 		{"bare-and-quoted-nan-duration-is-zero-and-noted", document(event(`"dur":NaN`), event(`"dur":"nan"`), event(`"dur":Infinity`), event(`"dur":"-inf"`)), "4 loss-repaired=4", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
 		}},
 		{"nan-in-args-is-harmless", document(kernelAt("k", 1, 1, `,"est. achieved occupancy %":nan,"warps per SM":Infinity,"correlation":6`)), "1 6", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", first(t).Correlation())
+			return fmt.Sprint(t.Len(), " ", first(t).Data().Correlation)
 		}},
 		{"number-with-two-signs-drops-the-event", document(kernelAt("k", 1, 1, ""), event(`"dur":-5.-123`)), "1 loss-bad-time=1", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
 		}},
 		// Impossible durations.
 		{"unfinished-kernel-ends-where-the-next-begins", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`), kernelAt("l", 30, 1, "")), "20µs 5s capped-duration=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", first(t).RecordedDuration(), " ", findingsOf(t, "cap"))
+			return fmt.Sprint(first(t).Duration(), " ", first(t).Data().Duration, " ", findingsOf(t, "cap"))
 		}},
 		{"unfinished-last-kernel-is-kept-and-noted", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`)), "5s 5s unfinished=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", first(t).RecordedDuration(), " ", findingsOf(t, "unf"))
+			return fmt.Sprint(first(t).Duration(), " ", first(t).Data().Duration, " ", findingsOf(t, "unf"))
 		}},
 		{"absurd-duration-ends-where-the-next-begins", document(kernelAt("k", 10, 6e11, ""), kernelAt("l", 5_000, 1, ""), kernelAt("m", 6_000, 1, "")), "4.99ms 1µs capped-duration=1", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Duration(), " ", t.LaneAt(trace.LaneGPU, 1).Duration(), " ", findingsOf(t, "cap"))
@@ -135,7 +135,7 @@ func TestKineto(t *testing.T) {
 			return fmt.Sprint(e.Stream(), " ", t.Thread(e.Thread()).ID)
 		}},
 		{"hip-copy-stays-in-its-category", document(event(`"name":"__amd_rocclr_copyBuffer"`), `{"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"cid":5,"kernel":"k","stream":0}}`), "kernel kernel runtime", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Kind(), " ", first(t).Category(), " ", t.LaneAt(trace.LaneLaunch, 0).Kind())
+			return fmt.Sprint(first(t).Kind(), " ", first(t).Data().Category, " ", t.LaneAt(trace.LaneLaunch, 0).Kind())
 		}},
 		{"pseudo-processes-are-no-gpu", document(kernelAt("k", 2, 1, ""), `{"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":1,"dur":9}`,
 			`{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":10}`, `{"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":"Traces","tid":"Trace PyTorch Profiler","ts":1}`,
@@ -178,7 +178,7 @@ func TestKineto(t *testing.T) {
 			return fmt.Sprint(first(t).Launch().Valid(), " ", t.Health().Orphans)
 		}},
 		{"unsigned-correlations", document(launchAt("cudaLaunchKernel", 4, 1, `,"correlation":18446744073709551615`), kernelAt("k", 9, 1, `,"correlation":18446744073709551615`)), "true 18446744073709551615", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Launch().Valid(), " ", first(t).Correlation())
+			return fmt.Sprint(first(t).Launch().Valid(), " ", first(t).Data().Correlation)
 		}},
 		{"reused-correlation-goes-to-the-launch-before", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), launchAt("cudaLaunchKernel", 11, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), kernelAt("b", 15, 1, `,"correlation":3`)), "0 10µs", func(t *trace.Trace) any {
 			return fmt.Sprint(int64(first(t).Launch().Start()), " ", t.LaneAt(trace.LaneGPU, 1).Launch().Start().Sub(0))

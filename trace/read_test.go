@@ -31,9 +31,13 @@ func dump(t *trace.Trace) string {
 	fmt.Fprintf(&b, "meta %+v\norigin %d\nhealth %+v\ncounts %v\n", t.Meta(), t.Origin(), t.Health(), t.Counts())
 	for l := trace.LaneGPU; int(l) <= int(trace.LaneOther); l++ {
 		for e := range t.Events(l) {
-			fmt.Fprintf(&b, "%d %v %v %q %q %d+%d th%d d%d s%d c%d x%d g%d/%d %q %q b%d launch=%d op=%d frame=%d parent=%d args=%s\n", e.ID(), l, e.Kind(), e.Category(), e.Name(),
-				e.Start(), e.Duration(), e.Thread(), e.Device(), e.Stream(), e.Correlation(), e.ExternalID(), e.GraphID(), e.GraphNode(),
-				e.InputDims(), e.LaunchConfig(), e.Bytes(), e.Launch().ID(), e.Op().ID(), e.Frame().ID(), e.Parent().ID(), e.Args())
+			dims, config := e.Shape(), ""
+			if l == trace.LaneGPU {
+				dims, config = config, dims
+			}
+			fmt.Fprintf(&b, "%d %v %v %q %q %d+%d th%d d%d s%d c%d x%d g%d/%d %q %q b%d launch=%d op=%d frame=%d parent=%d args=%s\n", e.ID(), l, e.Kind(), e.Data().Category, e.Name(),
+				e.Start(), e.Duration(), e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode,
+				dims, config, e.Data().Bytes, e.Launch().ID(), e.Op().ID(), e.Frame().ID(), e.Parent().ID(), e.Data().Args)
 		}
 	}
 	for _, th := range t.Threads() {
@@ -118,7 +122,7 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 			var stored []string
 			for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
 				for e := range tr.Events(l) {
-					stored = append(stored, fmt.Sprintf("%s %s %d %d", e.Category(), e.Name(), tr.Raw(e.Start()), e.Duration()))
+					stored = append(stored, fmt.Sprintf("%s %s %d %d", e.Data().Category, e.Name(), tr.Raw(e.Start()), e.Duration()))
 				}
 			}
 			sort.Strings(want)
@@ -284,7 +288,7 @@ func TestEdgeCases(t *testing.T) {
 		}},
 		{"old-file-without-device-args", document(`{"ph":"X","cat":"Kernel","name":"k","pid":3,"tid":"stream 9","ts":1,"dur":1}`), "kernel 3 9 Kernel", func(t *trace.Trace) any {
 			e := t.LaneAt(trace.LaneGPU, 0)
-			return fmt.Sprint(e.Kind(), " ", e.Device(), " ", e.Stream(), " ", e.Category())
+			return fmt.Sprint(e.Kind(), " ", e.Device(), " ", e.Stream(), " ", e.Data().Category)
 		}},
 		{"metadata-behind-the-events", `{"traceEvents":[` + event(`"id":1`) + `],"baseTimeNanoseconds":1759240000000000000,"distributedInfo":{"rank":"3","world_size":8},"with_stack":1}`, "1759240000000000000 3 8 true",
 			func(t *trace.Trace) any {
@@ -316,12 +320,12 @@ func TestEdgeCases(t *testing.T) {
 		}},
 		{"legacy-categories-and-keys", document(`{"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":4,"external id":6}}`), "runtime 6", func(t *trace.Trace) any {
 			e := t.LaneAt(trace.LaneLaunch, 0)
-			return fmt.Sprint(e.Kind(), " ", e.ExternalID())
+			return fmt.Sprint(e.Kind(), " ", e.Data().ExternalID)
 		}},
 		{"unknown-category-is-never-a-kernel", document(event(`"cat":"mtia_ccp_events"`)), "0 1", func(t *trace.Trace) any {
 			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneOther))
 		}},
-		{"bytes-as-string", document(event(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Bytes() }},
+		{"bytes-as-string", document(event(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Data().Bytes }},
 		{"sync-stream-minus-one-unsigned", document(event(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)), "-1 0", func(t *trace.Trace) any {
 			return fmt.Sprint(t.LaneAt(trace.LaneSync, 0).Stream(), " ", t.LaneLen(trace.LaneGPU))
 		}},
@@ -354,9 +358,9 @@ func TestEdgeCases(t *testing.T) {
 		}},
 		{"graph-ids", document(event(`"args":{"device":0,"stream":7,"graph id":3,"graph node id":12884901890}`)), "3 12884901890 true", func(t *trace.Trace) any {
 			e := t.LaneAt(trace.LaneGPU, 0)
-			return fmt.Sprint(e.GraphID(), " ", e.GraphNode(), " ", e.IsReplay())
+			return fmt.Sprint(e.Data().GraphID, " ", e.Data().GraphNode, " ", e.IsReplay())
 		}},
-		{"launch-configuration", document(event(`"args":{"device":0,"stream":7,"grid":[1, 2, 3],"block":[4,5,6]}`)), "1,2,3|4,5,6", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).LaunchConfig() }},
+		{"launch-configuration", document(event(`"args":{"device":0,"stream":7,"grid":[1, 2, 3],"block":[4,5,6]}`)), "1,2,3|4,5,6", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Shape() }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -399,7 +403,7 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 			t.Errorf("%s: counts differ:\n%s", name, d)
 		}
 	}
-	if got := string(read(t, strings.NewReader(small), trace.Options{Args: trace.Kinds(trace.KindOp)}).LaneAt(trace.LaneOp, 0).Args()); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
+	if got := string(read(t, strings.NewReader(small), trace.Options{Args: trace.Kinds(trace.KindOp)}).LaneAt(trace.LaneOp, 0).Data().Args); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
 		t.Errorf("Args() = %s", got)
 	}
 }

@@ -16,14 +16,14 @@ var categories = map[trace.Kind]string{
 }
 
 // categoryOf is an event's category: its own where readers take it for what it is.
-func categoryOf(e trace.Event) string {
-	if c := e.Category(); c != "" && trace.KindOf(c, e.Name()) == e.Kind() {
+func categoryOf(d *trace.EventData) string {
+	if d.Category != "" && trace.KindOf(d.Category, d.Name) == d.Kind {
+		return d.Category
+	}
+	if c := categories[d.Kind]; c != "" {
 		return c
 	}
-	if c := categories[e.Kind()]; c != "" {
-		return c
-	}
-	return e.Kind().String()
+	return d.Kind.String()
 }
 
 // event writes one event of part i, and the arrow of a launch.
@@ -36,16 +36,17 @@ func (x *writer) event(i int, pids []int, e trace.Event) {
 		pid, tid = (i+1)*partRoom+firstGPU+d, int(e.Stream())
 	}
 	at := p.Trace.Raw(e.Start()) + p.Shift
+	d := e.Data()
 	if e.Kind() == trace.KindCounter {
-		x.open("C", categoryOf(e), e.Name(), pid, tid, at)
-		x.b = strconv.AppendFloat(append(x.b, `,"args":{"value":`...), e.Value(), 'g', -1, 64)
+		x.open("C", categoryOf(&d), e.Name(), pid, tid, at)
+		x.b = strconv.AppendFloat(append(x.b, `,"args":{"value":`...), d.Value, 'g', -1, 64)
 		x.b = append(x.b, '}')
 		x.close()
 		return
 	}
-	x.open("X", categoryOf(e), e.Name(), pid, tid, at)
-	x.duration(int64(e.RecordedDuration()))
-	x.args(i, e)
+	x.open("X", categoryOf(&d), e.Name(), pid, tid, at)
+	x.duration(d.Duration)
+	x.args(i, e, &d)
 	x.close()
 	x.arrow(i, pid, tid, at, e)
 }
@@ -112,25 +113,25 @@ func (x *writer) args(i int, e trace.Event) {
 		b = strconv.AppendInt(b, int64(e.Stream()), 10)
 	}
 	number("correlation", x.correlation(i, e))
-	number("External id", x.own(i, e.ExternalID()))
-	number("graph id", e.GraphID())
-	number("graph node id", e.GraphNode())
-	number("bytes", uint64(max(0, e.Bytes())))
-	if grid, block, ok := strings.Cut(e.LaunchConfig(), "|"); ok && list(grid) && list(block) {
+	number("External id", x.own(i, d.ExternalID))
+	number("graph id", d.GraphID)
+	number("graph node id", d.GraphNode)
+	number("bytes", uint64(max(0, d.Bytes)))
+	if grid, block, ok := strings.Cut(d.Shape, "|"); ok && list(grid) && list(block) {
 		key("grid")
 		b = append(append(append(b, '['), grid...), ']')
 		key("block")
 		b = append(append(append(b, '['), block...), ']')
 	}
-	if s := e.InputDims(); s != "" && json.Valid([]byte(s)) {
+	if s := d.Shape; e.Lane() == trace.LaneOp && s != "" && json.Valid([]byte(s)) {
 		key("Input Dims")
 		b = append(b, s...)
 	}
-	if s := e.CallStack(); s != "" {
+	if s := d.CallStack; s != "" {
 		key("Call stack")
 		b = appendText(b, s)
 	}
-	if s := e.Domain(); s != "" {
+	if s := d.Domain; s != "" {
 		key("domain")
 		b = appendText(b, s)
 	}

@@ -165,8 +165,7 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 			break
 		}
 	}
-	_, _, _, _, _ = e.Category(), e.Domain(), e.InputDims(), e.LaunchConfig(), e.Bytes()
-	_, _, _, _, _ = e.Args(), e.Correlation(), e.GraphID(), e.IsReplay(), e.IsGraphLaunch()
+	_, _, _, _ = e.Data(), e.Shape(), e.IsReplay(), e.IsGraphLaunch()
 }
 
 // lab is a trace on which analyses are tried; what several of them work on is made once.

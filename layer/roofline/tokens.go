@@ -123,7 +123,7 @@ func (w *walk) loadOfShapes(p int) *Load {
 		if part != "main" || place.Layer == layer.None || !op.Valid() {
 			continue
 		}
-		shapes := w.shapes(op.InputDims())
+		shapes := w.shapes(op.Shape())
 		if operator == opname.Attention {
 			attention = attentionOf(op.Name(), shapes, attention)
 		}

@@ -210,7 +210,7 @@ func row(a *layer.Device, i int) KernelRow {
 	}
 	row.ModelLine = k.ModelLine().String()
 	op := tw.Launch.Op()
-	if dims := op.InputDims(); dims != "" && json.Valid([]byte(dims)) {
+	if dims := op.Shape(); dims != "" && json.Valid([]byte(dims)) {
 		row.InputDims = json.RawMessage(dims)
 	}
 	row.CPUOp, row.Module, row.SourceConfidence = op.Name(), layer.ModulePath(tw.Launch), tw.Confidence

@@ -169,10 +169,10 @@ func TestOddRows(t *testing.T) {
 			(1, 9, 'aten::mm, seq = 3, op_id = 12, sizes = [[2, 3], [3, 4]]', 0, 59, 1), (1, 9, 'forward, op_id = 3', 0, 59, 1),
 			(1, 9, 'aten::mm, op_id = 12', 4, 59, 1), (0, NULL, 'NCCL', 4, 75, 1);`, func(t *testing.T, tr *trace.Trace) {
 			op := tr.LaneAt(trace.LaneOp, 0)
-			if tr.LaneLen(trace.LaneOp) != 1 || op.Name() != "aten::mm" || op.InputDims() != "[[2, 3], [3, 4]]" {
-				t.Errorf("%d ops, %q %q", tr.LaneLen(trace.LaneOp), op.Name(), op.InputDims())
+			if tr.LaneLen(trace.LaneOp) != 1 || op.Name() != "aten::mm" || op.Shape() != "[[2, 3], [3, 4]]" {
+				t.Errorf("%d ops, %q %q", tr.LaneLen(trace.LaneOp), op.Name(), op.Shape())
 			}
-			if got := tr.LaneAt(trace.LaneAnnotation, 1).Domain(); got != "NCCL" {
+			if got := tr.LaneAt(trace.LaneAnnotation, 1).Data().Domain; got != "NCCL" {
 				t.Errorf("domain = %q, want NCCL", got)
 			}
 		}},

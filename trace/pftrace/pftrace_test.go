@@ -62,10 +62,10 @@ func lines(tr *trace.Trace, copies bool) []string {
 		if k := e.Kind(); copies && (k == trace.KindMemcpy || k == trace.KindMemset) {
 			name = "copy" // render stages have no name for it
 		}
-		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start())+tr.Meta().BaseTime, e.Duration(), e.Correlation())
+		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start())+tr.Meta().BaseTime, e.Duration(), e.Data().Correlation)
 		if e.Lane() == trace.LaneGPU {
 			s += fmt.Sprintf(" dev %d stream %d", e.Device(), e.Stream())
-			s += " " + e.LaunchConfig()
+			s += " " + e.Shape()
 		}
 		out = append(out, s)
 	}
@@ -322,7 +322,7 @@ func TestCounters(t *testing.T) {
 	tr := read(t, data)
 	var got []string
 	for e := range tr.Events(trace.LaneCounter) {
-		got = append(got, fmt.Sprint(tr.Raw(e.Start()), " ", e.Device(), " ", e.Name(), " ", e.Value()))
+		got = append(got, fmt.Sprint(tr.Raw(e.Start()), " ", e.Device(), " ", e.Name(), " ", e.Data().Value))
 	}
 	if diff := cmp.Diff([]string{"20 1 SM Clock (MHz) 1980", "30 1 Power (W) 650.5", "35 1 Power (W) 600", "40 2 Temperature (C) 55",
 		"50 3 HBM BW (%) 71.5", "60 3 HBM BW (%) 72"}, got); diff != "" {
@@ -358,7 +358,7 @@ func TestCategoriesForm(t *testing.T) {
 	tr := read(t, data)
 	var got []string
 	for e := range events(tr) {
-		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", e.Correlation(), " ", e.Stream()))
+		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", e.Data().Correlation, " ", e.Stream()))
 	}
 	if diff := cmp.Diff([]string{"kernel  12 7", "kernel  0 7", "op odd op 0 -1", "other HostNode 43 -1"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -142,7 +142,8 @@ func (x *writer) survey() {
 			}
 		default:
 			x.threads[e.Thread()] = true
-			if c := category(e); x.categories[c] == 0 {
+			d := e.Data()
+			if c := category(&d); x.categories[c] == 0 {
 				x.categories[c] = uint64(len(x.categories) + 1)
 			}
 		}
@@ -161,18 +162,18 @@ func (x *writer) ambiguous() bool {
 	}
 	of := map[trace.CorrelationID]process{}
 	for e := range x.t.Events(trace.LaneLaunch) {
-		if e.Correlation() == trace.NoCorrelation {
+		d := e.Data()
+		if d.Correlation == trace.NoCorrelation {
 			continue
 		}
-		th := x.t.Thread(e.Thread())
-		p := process{th.Process, th.ProcessLabel}
-		if other, ok := of[e.Correlation()]; ok && other != p {
+		p := process{d.Process.ID, d.Process.Label}
+		if other, ok := of[d.Correlation]; ok && other != p {
 			return true
 		}
-		of[e.Correlation()] = p
+		of[d.Correlation] = p
 	}
 	for e := range x.t.Events(trace.LaneGPU) {
-		if _, ok := of[e.Correlation()]; ok && !e.Launch().Valid() {
+		if _, ok := of[e.Data().Correlation]; ok && !e.Launch().Valid() {
 			return true
 		}
 	}
@@ -180,10 +181,10 @@ func (x *writer) ambiguous() bool {
 }
 
 // correlation is the number that pairs an event with its launch in the copy: its own, or where those are ambiguous that of the launch.
-func (x *writer) correlation(e trace.Event) uint64 {
+func (x *writer) correlation(e trace.Event, d *trace.EventData) uint64 {
 	switch {
-	case !x.renumber || e.Correlation() == trace.NoCorrelation:
-		return uint64(e.Correlation())
+	case !x.renumber || d.Correlation == trace.NoCorrelation:
+		return uint64(d.Correlation)
 	case e.Launch().Valid():
 		return uint64(e.Launch().ID()) + 1
 	}
@@ -324,44 +325,44 @@ func sorted[K cmp.Ordered, V any](m map[K]V) []K {
 
 // event writes one event.
 func (x *writer) event(e trace.Event) {
-	start := x.t.Raw(e.Start())
+	start, d := x.t.Raw(e.Start()), e.Data()
 	switch stage := stageOf(e.Kind()); {
 	case e.Kind() == trace.KindCounter:
-		v := float(number1(nil, 1, x.counters[e.Name()]), 3, e.Value())
+		v := float(number1(nil, 1, x.counters[e.Name()]), 3, d.Value)
 		x.packet(start, packetCounter, message(number1(nil, counterDescriptorID, uint64(e.Device())+2), counterValue, v))
 	case stage != 0:
-		x.packet(start, packetRenderStage, x.stage(e, stage))
+		x.packet(start, packetRenderStage, x.stage(e, &d, stage))
 	default:
 		track := threadTrack(e.Thread())
 		m := number1(number1(number1(nil, eventType, typeBegin), eventTrack, track), eventNameID, uint64(e.NameID())+1)
-		m = number1(m, eventCategoryID, x.categories[category(e)])
-		x.packet(start, packetTrackEvent, x.args(m, e))
+		m = number1(m, eventCategoryID, x.categories[category(&d)])
+		x.packet(start, packetTrackEvent, x.args(m, e, &d))
 		x.end(start+int64(e.Duration()), track)
 	}
 }
 
 // category is an event's category; one without gets that of what is kept and not interpreted.
-func category(e trace.Event) string { return cmp.Or(e.Category(), trace.KindOther.String()) }
+func category(d *trace.EventData) string { return cmp.Or(d.Category, trace.KindOther.String()) }
 
 func (x *writer) end(at int64, track uint64) {
 	x.packet(at, packetTrackEvent, number1(number1(nil, eventType, typeEnd), eventTrack, track))
 }
 
 // args are the annotations of a slice, and which activities a launch caused.
-func (x *writer) args(m []byte, e trace.Event) []byte {
+func (x *writer) args(m []byte, e trace.Event, d *trace.EventData) []byte {
 	whole := func(name string, v uint64) {
 		if v != 0 {
 			m = message(m, eventArg, number1(text(nil, argName, name), argInt, v))
 		}
 	}
-	whole("correlation", x.correlation(e))
-	whole("External id", e.ExternalID())
-	whole("bytes", uint64(e.Bytes()))
+	whole("correlation", x.correlation(e, d))
+	whole("External id", d.ExternalID)
+	whole("bytes", uint64(d.Bytes))
 	if e.Kind() == trace.KindSync {
 		m = message(m, eventArg, number1(text(nil, argName, "device"), argInt, uint64(e.Device())))
 		m = message(m, eventArg, number1(text(nil, argName, "stream"), argInt, uint64(e.Stream())))
 	}
-	for name, s := range map[string]string{"Input Dims": e.InputDims(), argDomain: e.Domain()} {
+	for name, s := range map[string]string{"Input Dims": d.Shape, argDomain: d.Domain} {
 		if s != "" { // an event has at most one of them
 			m = message(m, eventArg, text(text(nil, argName, name), argString, s))
 		}
@@ -379,11 +380,11 @@ func (x *writer) args(m []byte, e trace.Event) []byte {
 }
 
 // stage is an activity or an annotation of a stream.
-func (x *writer) stage(e trace.Event, stage uint64) []byte {
-	m := number1(number1(nil, stageEventID, uint64(e.ID())+1), stageDuration, uint64(e.RecordedDuration()))
+func (x *writer) stage(e trace.Event, d *trace.EventData, stage uint64) []byte {
+	m := number1(number1(nil, stageEventID, uint64(e.ID())+1), stageDuration, uint64(d.Duration))
 	m = number1(number1(number1(m, stageDevice, uint64(e.Device())), stageQueueID, x.queues[e.Stream()]), stageID, stage)
 	m = number1(m, stageNameID, uint64(e.NameID())+1)
-	if grid, block, ok := strings.Cut(e.LaunchConfig(), "|"); ok {
+	if grid, block, ok := strings.Cut(d.Shape, "|"); ok {
 		m = message(m, stageLaunch, message(message(nil, launchGrid, dims(grid)), launchBlock, dims(block)))
 	}
 	extra := func(name string, v int64) {
@@ -394,8 +395,8 @@ func (x *writer) stage(e trace.Event, stage uint64) []byte {
 	for _, f := range []struct {
 		name  string
 		value int64
-	}{{"correlation", int64(x.correlation(e))}, {"external id", int64(e.ExternalID())}, {"graph id", int64(e.GraphID())},
-		{"graph node id", int64(e.GraphNode())}, {"bytes", e.Bytes()}} {
+	}{{"correlation", int64(x.correlation(e, d))}, {"external id", int64(d.ExternalID)}, {"graph id", int64(d.GraphID)},
+		{"graph node id", int64(d.GraphNode)}, {"bytes", d.Bytes}} {
 		if f.value != 0 {
 			extra(f.name, f.value)
 		}

@@ -23,12 +23,12 @@ func all(tr *trace.Trace) []string {
 	var out []string
 	for e := range events(tr) {
 		th := tr.Thread(e.Thread())
-		category := e.Category()
+		category := e.Data().Category
 		if e.Lane() == trace.LaneGPU {
 			category = "" // a stage has none: those of old files ("Kernel") become today's
 		}
 		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), category, e.Name(), tr.Raw(e.Start()),
-			e.RecordedDuration(), e.Correlation(), e.ExternalID(), e.Device(), e.Stream(), e.GraphID(), e.GraphNode(), e.Bytes(), e.LaunchConfig(), e.Value(), e.Domain())
+			e.Data().Duration, e.Data().Correlation, e.Data().ExternalID, e.Device(), e.Stream(), e.Data().GraphID, e.Data().GraphNode, e.Data().Bytes, e.Shape(), e.Data().Value, e.Data().Domain)
 		if e.Kind() != trace.KindOther && e.Thread() != trace.NoThread { // processes and threads that are texts get numbers
 			s += fmt.Sprintf(" on %d/%d", th.Process, th.ID)
 		}
@@ -119,7 +119,7 @@ func TestWriteTracksAndKeep(t *testing.T) {
 	var added []string
 	for e := range got.Events(trace.LaneOther) {
 		th := got.Thread(e.Thread())
-		added = append(added, fmt.Sprint(e.Name(), " ", e.Category(), " ", got.Raw(e.Start())-want.Origin(), " ", e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
+		added = append(added, fmt.Sprint(e.Name(), " ", e.Data().Category, " ", got.Raw(e.Start())-want.Origin(), " ", e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
 	}
 	if diff := cmp.Diff([]string{"layer 0 strata 10 10 layers of passes and layers (strata)", "layer 1 strata 20 10 layers of passes and layers (strata)"}, added); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

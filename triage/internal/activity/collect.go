@@ -215,7 +215,7 @@ func launchedBy(t *trace.Trace, e trace.Event, text string) bool {
 // HasCallStacks says that ops carry their Python frames.
 func (w *Trace) HasCallStacks() bool {
 	for e := range w.Trace.Events(trace.LaneOp) {
-		if e.CallStack() != "" {
+		if e.Data().CallStack != "" {
 			return true
 		}
 	}

@@ -60,7 +60,7 @@ const probeDelay = 1000 // ns
 
 // Of returns the site of an activity, its cpu op and how the site was found.
 func (f *Sites) Of(act trace.Event) (site, op int32, from Origin) {
-	launch, replay, external := act.Launch(), act.IsReplay(), act.ExternalID()
+	launch, replay, external := act.Launch(), act.IsReplay(), act.Data().ExternalID
 	if l := &f.last; launch.Valid() && l.launch == launch && l.external == external && l.replay == replay {
 		return l.site, l.op, l.from
 	}
@@ -111,7 +111,7 @@ func (f *Sites) CallStack(external uint64, launch trace.Event) string {
 		e = launch.Op()
 	}
 	for op := range e.Enclosing() {
-		if s := op.CallStack(); s != "" {
+		if s := op.Data().CallStack; s != "" {
 			return s
 		}
 	}
@@ -139,7 +139,7 @@ func (f *Sites) siteOfStack(stack string) int32 {
 // Innermost returns the frame from which an activity's site was found.
 func (f *Sites) Innermost(act trace.Event, from Origin) trace.Event {
 	if from == FromOp {
-		if e := f.Trace.OpByExternalID(act.ExternalID()); e.Valid() {
+		if e := f.Trace.OpByExternalID(act.Data().ExternalID); e.Valid() {
 			return f.frameInOp(e)
 		}
 	}

@@ -192,7 +192,7 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 		Index: index, Start: int64(e.Start()), Duration: e.Duration().Nanoseconds(),
 		Device: int64(e.Device()), Stream: int64(e.Stream()), Kind: e.Kind().String(),
 		Category: string(k.Category()), Name: e.Name(), Canonical: canonical,
-		Correlation: uint64(e.Correlation()),
+		Correlation: uint64(e.Data().Correlation),
 	}
 	at := k.Place()
 	r.Pass, r.Layer, r.Half, r.Stage = at.Pass, at.Layer, k.Half(), ""
@@ -208,7 +208,7 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	if confidence > 0 {
 		r.Part = part
 	}
-	r.Grid, r.Block = d.launch(e.LaunchConfig())
+	r.Grid, r.Block = d.launch(e.Shape())
 	d.work(k, r)
 	if e.IsReplay() {
 		r.Graph = 1

@@ -41,7 +41,7 @@ func work(tr *trace.Trace) []string {
 	}
 	var out []string
 	for e := range tr.Events(trace.LaneGPU) {
-		line := fmt.Sprintf("%s %s %d+%d stream %d graph %d/%d", e.Kind(), e.Name(), from+int64(e.Start()), e.RecordedDuration(), e.Stream(), e.GraphID(), e.GraphNode())
+		line := fmt.Sprintf("%s %s %d+%d stream %d graph %d/%d", e.Kind(), e.Name(), from+int64(e.Start()), e.Data().Duration, e.Stream(), e.Data().GraphID, e.Data().GraphNode)
 		if l := e.Launch(); l.Valid() {
 			line += fmt.Sprintf(" launched by %s at %d", l.Name(), from+int64(l.Start()))
 		}
@@ -55,7 +55,7 @@ func work(tr *trace.Trace) []string {
 func annotated(tr *trace.Trace) map[string]int {
 	n := map[string]int{}
 	for e := range tr.Events(trace.LaneOther) {
-		if th := tr.Thread(e.Thread()); e.Category() == "strata" {
+		if th := tr.Thread(e.Thread()); e.Data().Category == "strata" {
 			n[strings.TrimSuffix(th.ProcessName, "passes and layers (strata)")+th.Name]++
 		}
 	}
@@ -140,7 +140,7 @@ func TestRanksInOneCopy(t *testing.T) {
 		var starts []int64 // of the first pass of each rank, by the wall clock
 		epoch, _ := got.Epoch()
 		for e := range got.Events(trace.LaneOther) {
-			if e.Category() == "strata" && e.Name() == "pass 0 prefill" {
+			if e.Data().Category == "strata" && e.Name() == "pass 0 prefill" {
 				starts = append(starts, epoch.UnixNano()+int64(e.Start()))
 			}
 		}
