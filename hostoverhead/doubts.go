@@ -56,7 +56,7 @@ func (a *account) doubts(v *Verdict, p *Params) []Doubt {
 // hide has doubts of its own, and tables that an export never had are told by what they would hold.
 func incomplete(f trace.Finding) bool {
 	switch f.Code {
-	case "empty-graphs", "graph-rows", "loss-" + trace.LossMissingTable:
+	case "empty-graphs", "graph-rows", "loss-missing-table":
 		return false
 	}
 	return slices.ContainsFunc(f.Affects, func(a string) bool { return a == "idle" || a == "gpu-time" || a == "completeness" })

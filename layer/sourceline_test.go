@@ -15,7 +15,7 @@ import (
 func mapped(t *testing.T, path, config, mapping string, force bool) *layer.Device {
 	t.Helper()
 	read := func(name string, o layer.Options) *layer.Analysis {
-		tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name+".json.gz"), trace.Options{Args: trace.Kinds(trace.KindRuntime)})
+		tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name+".json.gz"), trace.Options{Args: []trace.Kind{trace.KindRuntime}})
 		if err != nil {
 			t.Fatal(err)
 		}

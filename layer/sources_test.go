@@ -22,7 +22,7 @@ func TestReplayFindsItsSource(t *testing.T) {
 		{"sglang-qwen3-8b-extend-eager-mi300.json.gz", 0.9, 0.5},
 	} {
 		t.Run(c.mapping, func(t *testing.T) {
-			m := open(t, c.mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)})
+			m := open(t, c.mapping, trace.Options{Args: []trace.Kind{trace.KindRuntime}})
 			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"), Mapping: analyze(t, m, layer.Options{Config: config(t, "qwen3-8b.json")}).Analysis()})
 			replayed, found, named, wrong, modules := 0, 0, 0, 0, 0
 			for i := range a.NumKernels() {

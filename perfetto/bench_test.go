@@ -39,7 +39,7 @@ func bigTrace(tb testing.TB, size int64) (string, *trace.Trace) {
 	if err := f.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	tr, err := trace.Open(context.Background(), path, trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)})
+	tr, err := trace.Open(context.Background(), path, trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
 	if err != nil {
 		tb.Fatal(err)
 	}

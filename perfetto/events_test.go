@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,7 +36,7 @@ func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
 	var out []string
 	for e := range tr.Events(trace.LaneGPU) {
 		if keep == nil || keep(e) {
-			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", e.Data().Duration, " ", e.Stream(), " ", e.Launch().Name()))
+			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", time.Duration(e.Data().Duration), " ", e.Stream(), " ", e.Launch().Name()))
 		}
 	}
 	return out

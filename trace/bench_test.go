@@ -61,8 +61,8 @@ var benchLoads = []struct {
 	opts trace.Options
 }{
 	{"store=all", trace.Options{}},
-	{"store=nopython", trace.Options{Lanes: trace.Lanes().Without(trace.LanePython)}},
-	{"store=gpu", trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)}},
+	{"store=nopython", trace.Options{Lanes: allLanesBut(trace.LanePython)}},
+	{"store=gpu", trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}}},
 }
 
 func gzipped(tb testing.TB, data []byte) []byte {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,29 +28,21 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-func TestSetsOfLanes(t *testing.T) {
+func TestLanesAndKinds(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		set  LaneSet
-		has  []Lane
+		name  string
+		o     Options
+		wants []Kind
 	}{
-		{"all but frames", Lanes().Without(LanePython), []Lane{LaneGPU, LaneLaunch, LaneOp, LaneAnnotation, LaneSync, LaneOther}},
-		{"two", Lanes(LaneGPU, LaneOp), []Lane{LaneGPU, LaneOp}},
-		{"one of two", Lanes(LaneGPU, LaneOp).Without(LaneGPU), []Lane{LaneOp}},
-		{"none of one", Lanes(LaneGPU).Without(LaneGPU), nil},
-		{"one that is none", Lanes(LaneGPU, laneCount), []Lane{LaneGPU}},
-		{"all but two", Lanes().Without(LanePython, LaneOther).Without(LanePython), []Lane{LaneGPU, LaneLaunch, LaneOp, LaneAnnotation, LaneSync}},
+		{"all", Options{}, []Kind{KindKernel, KindGraph, KindRuntime, KindOp, KindFrame}},
+		{"two lanes", Options{Lanes: []Lane{LaneGPU, LaneOp}}, []Kind{KindKernel, KindGraph, KindOp}},
+		{"one that is none", Options{Lanes: []Lane{LaneGPU, laneCount}}, []Kind{KindKernel, KindGraph}},
+		{"kinds", Options{Kinds: []Kind{KindKernel, KindOp}}, []Kind{KindKernel, KindOp}},
+		{"kinds of a lane", Options{Lanes: []Lane{LaneOp}, Kinds: []Kind{KindKernel, KindOp}}, []Kind{KindOp}},
 	} {
-		if c.name != "all but frames" && c.name != "all but two" && c.set.Has(laneInvalid) {
-			t.Errorf("%s: has events that are none", c.name)
-		}
-		want := map[Lane]bool{}
-		for _, l := range c.has {
-			want[l] = true
-		}
-		for l := LaneGPU; l <= LaneOther; l++ {
-			if got := c.set.Has(l); got != want[l] {
-				t.Errorf("%s: has %v: %v, want %v", c.name, l, got, want[l])
+		for _, k := range []Kind{KindKernel, KindGraph, KindRuntime, KindOp, KindFrame} {
+			if got, want := c.o.Wants(k), slices.Contains(c.wants, k); got != want {
+				t.Errorf("%s: wants %v: %v, want %v", c.name, k, got, want)
 			}
 		}
 	}
@@ -118,26 +111,26 @@ func TestLossesInWords(t *testing.T) {
 		want string
 		sev  HealthStatus
 	}{
-		{Loss{Reason: LossBadEvent, Count: 3}, "3 × bad-event", HealthDegraded},
-		{Loss{Reason: LossBadEvent, Count: 3, Offsets: []int64{7}}, "3 × bad-event, first at byte 7", HealthDegraded},
-		{Loss{Reason: LossBadEvent, Count: 3, Offsets: []int64{0, 9}, Bytes: 1}, "3 × bad-event, first at byte 0, 1 bytes skipped", HealthDegraded},
-		{Loss{Reason: LossBadCompression, Count: 1, Bytes: 5, Detail: "cut"}, "1 × bad-compression: cut", HealthDegraded},
-		{Loss{Reason: lossRepaired, Count: 1}, "1 × repaired", HealthOK},
-		{Loss{Reason: lossNoDuration, Count: 1}, "1 × " + lossNoDuration, HealthOK},
-		{Loss{Reason: lossUnmatched, Count: 1}, "1 × unmatched", HealthOK},
+		{Loss{Reason: "bad-event", Count: 3}, "3 × bad-event", HealthDegraded},
+		{Loss{Reason: "bad-event", Count: 3, Offsets: []int64{7}}, "3 × bad-event, first at byte 7", HealthDegraded},
+		{Loss{Reason: "bad-event", Count: 3, Offsets: []int64{0, 9}, Bytes: 1}, "3 × bad-event, first at byte 0, 1 bytes skipped", HealthDegraded},
+		{Loss{Reason: "bad-compression", Count: 1, Bytes: 5, Detail: "cut"}, "1 × bad-compression: cut", HealthDegraded},
+		{Loss{Reason: "repaired", Count: 1}, "1 × repaired", HealthOK},
+		{Loss{Reason: "no-duration", Count: 1}, "1 × " + "no-duration", HealthOK},
+		{Loss{Reason: "unmatched", Count: 1}, "1 × unmatched", HealthOK},
 	} {
 		var got string
 		var sev HealthStatus
 		(&Trace{}).lossFinding(c.loss, func(_ string, s HealthStatus, _ int64, _ []string, format string, args ...any) {
 			got, sev = fmt.Sprintf(format, args...), s
 		})
-		if strings.ReplaceAll(got, LossBadEvent, "bad-event") != c.want || sev != c.sev {
+		if strings.ReplaceAll(got, "bad-event", "bad-event") != c.want || sev != c.sev {
 			t.Errorf("%+v: %q, %v, want %q, %v", c.loss, got, sev, c.want, c.sev)
 		}
 	}
 	var ls losses
 	for i := range maxLossOffsets + 2 {
-		ls.add(LossBadEvent, int64(i-1)) // a place before the first byte is none
+		ls.add("bad-event", int64(i-1)) // a place before the first byte is none
 	}
 	if l := ls.list[0]; len(l.Offsets) != maxLossOffsets || l.Offsets[0] != 0 || l.Count != maxLossOffsets+2 {
 		t.Errorf("%+v", l)

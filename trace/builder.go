@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/kind"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // EventData is one event as a source records it: what a [Builder] takes and
@@ -298,13 +299,13 @@ func (b *Builder) admits(e *EventData, l Lane) bool {
 func refusal(e *EventData, l Lane) string {
 	switch {
 	case l == laneInvalid:
-		return lossUnknownKind
+		return loss.UnknownKind
 	case e.Duration < 0:
-		return lossNegativeDuration
+		return loss.NegativeDuration
 	case l == LaneGPU && e.Start == 0 && e.Duration == 0 && !e.Open:
-		return lossNotCollected
+		return loss.NotCollected
 	case !column.Plausible(e.Start, e.Duration):
-		return LossBadTime
+		return loss.BadTime
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ func TestCounters(t *testing.T) {
 	if _, end := tr.Window(); end != 110_000 {
 		t.Errorf("the window ends at %d, want with the kernel", end)
 	}
-	if n := withCounters(t, trace.Options{Lanes: trace.Lanes(trace.LaneGPU)}, sample("GPU 0 Counters", "Power (W)", 50, "1")).LaneLen(trace.LaneCounter); n != 0 {
+	if n := withCounters(t, trace.Options{Lanes: []trace.Lane{trace.LaneGPU}}, sample("GPU 0 Counters", "Power (W)", 50, "1")).LaneLen(trace.LaneCounter); n != 0 {
 		t.Errorf("%d samples stored that were not asked for", n)
 	}
 }

@@ -53,7 +53,7 @@ func ExampleOpen() {
 // Lanes that are not needed cost no memory: Python frames are nine tenths of a
 // trace that was recorded with stacks.
 func ExampleRead() {
-	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)})
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // Finish sorts and links what was added and returns the Trace. The Builder
@@ -61,7 +62,7 @@ func (b *Builder) dropFar(ctx context.Context) {
 	if b.minRaw < far.First-column.FarAway {
 		b.minRaw = far.First
 	}
-	b.LoseDetail(LossBadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name], far.Gap/int64(time.Second)))
+	b.LoseDetail(loss.BadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name], far.Gap/int64(time.Second)))
 }
 
 // codeScrambled is the [Finding] of scrambled records.
@@ -182,7 +183,7 @@ func (b *Builder) End(at, raw int64) {
 // domain and scope. It costs a fraction of [Builder.Add], and returns the same.
 func (b *Builder) AddLike(at, start int64, correlation CorrelationID, external uint64) int64 {
 	if at < 0 || !column.Plausible(start, 0) {
-		b.losses.add(LossBadTime, -1)
+		b.losses.add(loss.BadTime, -1)
 		return -1
 	}
 	l, j := Lane(at%int64(laneCount)), int(at/int64(laneCount))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/shard"
 	"github.com/llmstrata/strata/trace/internal/suspect"
 )
@@ -73,28 +74,9 @@ type Finding struct {
 	Affects  []string     `json:"affects,omitempty"` // "attribution", "gpu-time", "idle", "layers", "completeness", "shapes"
 }
 
-// Each is why something of the input was not kept.
-//
-// New reasons may be added; users must be robust to that.
-const (
-	LossTruncated        string = "truncated"            // input ended inside an event or before the document's end
-	LossBadEvent         string = shard.BadEvent         // an event that is not valid JSON; skipped to the next one
-	LossBadTime          string = shard.BadTime          // a timestamp or duration that is no number or out of range
-	lossNegativeDuration string = shard.NegativeDuration // dropped
-	lossNotCollected     string = shard.NotCollected     // a GPU activity with ts 0 and dur 0
-	lossNoDuration       string = shard.NoDuration       // a complete event without dur; kept with duration 0
-	lossUnmatched        string = "unmatched"            // a B without E or an E without B
-	lossUnknownKind      string = "unknown-kind"         // Builder.Add with an invalid Kind
-	LossBadCompression   string = "bad-compression"      // compressed data ended early or failed its checksum
-	lossRepaired         string = "repaired"             // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
-	LossLimit            string = "limit"                // beyond a configured limit
-	LossDropped          string = "dropped"              // the recorder says that it lost events
-	LossMissingTable     string = "missing-table"        // SQLite: a table or column that this export lacks
-)
-
 // Loss counts one reason and says where it occurred first.
 type Loss struct {
-	Reason  string  `json:"reason"`             // one of the Loss constants; more may be added
+	Reason  string  `json:"reason"`             // "truncated", "bad-event", "bad-time", "bad-compression", "limit", "dropped", "missing-table", …; more may be added
 	Count   int64   `json:"count"`              // how often it happened
 	Bytes   int64   `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
 	OfBytes int64   `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
@@ -174,7 +156,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	case g.Len() == 0 && t.Len() == 0:
 		add("empty", HealthUnusable, 0, []string{"everything"}, "the trace holds no events")
 	case g.Len() == 0:
-		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == LossTruncated }))
+		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == loss.Truncated }))
 		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
 	t.addOddities(&h, n, add)
@@ -309,14 +291,14 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 	if len(l.Offsets) > 0 {
 		where = fmt.Sprintf(", first at byte %d", l.Offsets[0])
 	}
-	if l.Bytes > 0 && l.Reason != LossBadCompression { // whose detail says it
+	if l.Bytes > 0 && l.Reason != loss.BadCompression { // whose detail says it
 		where += fmt.Sprintf(", %d bytes skipped", l.Bytes)
 	}
 	if l.Detail != "" {
 		where += ": " + l.Detail
 	}
 	sev := HealthDegraded
-	if l.Reason == lossRepaired || l.Reason == lossNoDuration || l.Reason == lossUnmatched {
+	if l.Reason == loss.Repaired || l.Reason == loss.NoDuration || l.Reason == loss.Unmatched {
 		sev = HealthOK
 	}
 	add("loss-"+l.Reason, sev, l.Count, []string{"completeness"}, "%d × %s%s", l.Count, l.Reason, where)

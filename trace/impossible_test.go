@@ -94,7 +94,7 @@ func TestEventFarFromAllOthersMakesNoWindow(t *testing.T) {
 func TestRealTracesHaveNothingImpossible(t *testing.T) {
 	paths := testdata.SharedGlob(t, "traces/torch/*json*")
 	for _, path := range paths {
-		tr, err := trace.Open(t.Context(), path, trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)})
+		tr, err := trace.Open(t.Context(), path, trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
@@ -29,8 +30,8 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 			if strict {
 				return m, &SyntaxError{Offset: v.Offset, Path: "/" + key, Err: scan.ErrSyntax}
 			}
-			b.lose(LossBadEvent, v.Offset)
-			b.LoseDetail(LossBadEvent, 0, "top-level value "+strconv.Quote(key))
+			b.lose(loss.BadEvent, v.Offset)
+			b.LoseDetail(loss.BadEvent, 0, "top-level value "+strconv.Quote(key))
 			continue
 		}
 		m.set(key, v.Value)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/trace"
 )
@@ -74,10 +75,10 @@ func TestKineto(t *testing.T) {
 		}},
 		// Impossible durations.
 		{"unfinished-kernel-ends-where-the-next-begins", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`), kernelAt("l", 30, 1, "")), "20µs 5s capped-duration=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", first(t).Data().Duration, " ", findingsOf(t, "cap"))
+			return fmt.Sprint(first(t).Duration(), " ", time.Duration(first(t).Data().Duration), " ", findingsOf(t, "cap"))
 		}},
 		{"unfinished-last-kernel-is-kept-and-noted", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`)), "5s 5s unfinished=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", first(t).Data().Duration, " ", findingsOf(t, "unf"))
+			return fmt.Sprint(first(t).Duration(), " ", time.Duration(first(t).Data().Duration), " ", findingsOf(t, "unf"))
 		}},
 		{"absurd-duration-ends-where-the-next-begins", document(kernelAt("k", 10, 6e11, ""), kernelAt("l", 5_000, 1, ""), kernelAt("m", 6_000, 1, "")), "4.99ms 1µs capped-duration=1", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Duration(), " ", t.LaneAt(trace.LaneGPU, 1).Duration(), " ", findingsOf(t, "cap"))

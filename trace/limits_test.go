@@ -143,7 +143,7 @@ func TestHugeStringCostsOneEvent(t *testing.T) {
 	in := text(`{"traceEvents": [`, event(`"id":1`), `, {"ph":"X","name":"`, repeat("a", huge()), `"}, `, event(`"id":2`), `]}`)
 	g := newGauge(in)
 	tr := read(t, g)
-	if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != trace.LossLimit || l[0].Bytes < huge() {
+	if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != "limit" || l[0].Bytes < huge() {
 		t.Errorf("%d events, losses %+v, want 2 and one of more than %d bytes by limit", tr.Len(), l, huge())
 	}
 	g.wantBelow(t, 320<<20)
@@ -180,7 +180,7 @@ func TestDeepNestingCostsOneEvent(t *testing.T) {
 	} {
 		g := newGauge(in)
 		tr := read(t, g)
-		if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != trace.LossLimit {
+		if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != "limit" {
 			t.Errorf("%s: %d events, losses %+v, want 2 and one by limit", name, tr.Len(), l)
 		}
 		g.wantBelow(t, 320<<20)
@@ -254,7 +254,7 @@ func TestTablesAreLimited(t *testing.T) {
 		in := func(n int) io.Reader {
 			return text(`[`, counted(n, func(b []byte, i int) []byte { return fmt.Appendf(b, line, i) }), event(`"id":1`), `]`)
 		}
-		opts := trace.Options{Limits: limits, Args: trace.Kinds(trace.KindKernel)}
+		opts := trace.Options{Limits: limits, Args: []trace.Kind{trace.KindKernel}}
 		if _, err := trace.Read(t.Context(), in(400), opts); err != nil {
 			t.Errorf("%s: 400 of them: %v", name, err)
 		}
@@ -274,7 +274,7 @@ func TestTablesAreLimited(t *testing.T) {
 // TestLongNamesAreCut keeps the event and says so.
 func TestLongNamesAreCut(t *testing.T) {
 	tr := read(t, strings.NewReader(document(event(`"name":"abcdefgh"`))), trace.Options{Limits: trace.Limits{NameBytes: 3}})
-	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(trace.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != trace.LossLimit {
+	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(trace.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != "limit" {
 		t.Errorf("%d events, losses %+v, want one named abc, and a loss by limit", tr.Len(), l)
 	}
 }
@@ -343,7 +343,7 @@ func TestMemoryBudgetFailsBeforeItIsSpent(t *testing.T) {
 	if !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "budget of 1 MB; all of it would need about") {
 		t.Errorf("got %v, want ErrLimit and an estimate", err)
 	}
-	tr := read(t, frames(), trace.Options{MemoryBudget: 1e6, Lanes: trace.Lanes().Without(trace.LanePython)})
+	tr := read(t, frames(), trace.Options{MemoryBudget: 1e6, Lanes: allLanesBut(trace.LanePython)})
 	if tr.Len() != 1 {
 		t.Errorf("%d events without frames, want 1", tr.Len())
 	}

@@ -53,7 +53,7 @@ func TestMembersBehindDamage(t *testing.T) {
 			t.Errorf("%v broken: %d events, want at least %d", broken, tr.Len(), least)
 		}
 		h := tr.Health()
-		loss := lossOf(h, trace.LossBadCompression)
+		loss := lossOf(h, "bad-compression")
 		if h.Status != trace.HealthDegraded || loss.Count != int64(len(broken)) || loss.OfBytes != int64(len(bytes.Join(packed, nil))) {
 			t.Errorf("%v broken: %v, %+v", broken, h.Status, loss)
 		}
@@ -72,7 +72,7 @@ func TestExtentOfDamage(t *testing.T) {
 			in[at+i] = 'A'
 		}
 		h := read(t, bytes.NewReader(in)).Health()
-		loss := lossOf(h, trace.LossBadCompression)
+		loss := lossOf(h, "bad-compression")
 		if share := float64(100*loss.Bytes) / float64(loss.OfBytes); share > float64(100-percent) || share < float64(92-percent) || loss.OfBytes != int64(len(in)) {
 			t.Errorf("broken at %d%%: %+v, %.1f%%", percent, loss, share)
 		}
@@ -88,7 +88,7 @@ func TestExtentOfDamage(t *testing.T) {
 func TestCutIsNotCalledLost(t *testing.T) {
 	packed := membersOf(t, 4000, 1)[0]
 	h := read(t, bytes.NewReader(packed[:len(packed)/2])).Health()
-	loss := lossOf(h, trace.LossBadCompression)
+	loss := lossOf(h, "bad-compression")
 	if loss.Bytes != 0 || loss.OfBytes != int64(len(packed)/2) || !strings.Contains(loss.Detail, "how many are missing is not known") {
 		t.Errorf("%+v", loss)
 	}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"runtime"
+	"slices"
 
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
@@ -11,14 +12,14 @@ import (
 type Options struct {
 	// Formats are tried in this order. Nil: [Kineto] alone.
 	Formats []Format
-	// Lanes are stored; others are counted, not kept, and cost no memory.
-	// Zero: all.
-	Lanes LaneSet
-	// Kinds of events are stored, of those in Lanes. Zero: all.
-	Kinds KindSet
-	// Args are the kinds whose raw args objects are kept for [Event.Args].
-	// Zero: none; the args that links need are always read.
-	Args KindSet
+	// Lanes are stored; others are counted, not kept, and cost no memory: the
+	// frames are nine tenths of a trace recorded with stacks. None: all.
+	Lanes []Lane
+	// Kinds of events are stored, of those in Lanes. None: all.
+	Kinds []Kind
+	// Args are the kinds whose raw args objects are kept for [Event.Data].
+	// None: none; the args that links need are always read.
+	Args []Kind
 	// Window stores only events that touch it. Nil: everything.
 	Window *Window
 	// Limits bounds what a hostile input can cost.
@@ -59,59 +60,9 @@ type Options struct {
 // that times agree with those of a load without it.
 type Window struct{ From, To int64 }
 
-// LaneSet is a set of lanes. The zero value is all of them.
-type LaneSet uint32
-
-// KindSet is a set of kinds. What the zero value means is said where it is used.
-type KindSet uint64
-
-// chosen marks a LaneSet that was chosen, and is not all lanes even where it
-// is empty.
-const chosen LaneSet = 1 << 31
-
-// Lanes returns the set of these lanes; of none it is the zero value, all lanes.
-func Lanes(lanes ...Lane) LaneSet {
-	var s LaneSet
-	for _, l := range lanes {
-		if l < laneCount {
-			s |= chosen | 1<<l
-		}
-	}
-	return s
-}
-
-// Without returns the set less these lanes: Lanes().Without(LanePython) is all
-// but the frames, nine tenths of a trace recorded with stacks.
-func (s LaneSet) Without(lanes ...Lane) LaneSet {
-	if s == 0 {
-		s = ^s
-	}
-	for _, l := range lanes {
-		s &^= 1 << l
-	}
-	return s
-}
-
-// Has reports whether the set holds a lane.
-func (s LaneSet) Has(l Lane) bool { return s == 0 || s&(1<<l) != 0 }
-
-// Kinds returns the set of these kinds.
-func Kinds(kinds ...Kind) KindSet {
-	var s KindSet
-	for _, k := range kinds {
-		if k < kindCount {
-			s |= 1 << k
-		}
-	}
-	return s
-}
-
-// has reports whether the set holds a kind.
-func (s KindSet) has(k Kind) bool { return s&(1<<k) != 0 }
-
 // Wants reports whether events of kind k are to be stored.
 func (o *Options) Wants(k Kind) bool {
-	return o.Lanes.Has(k.Lane()) && (o.Kinds == 0 || o.Kinds.has(k))
+	return (len(o.Lanes) == 0 || slices.Contains(o.Lanes, k.Lane())) && (len(o.Kinds) == 0 || slices.Contains(o.Kinds, k))
 }
 
 // config is Options made ready for a load.
@@ -128,7 +79,7 @@ type config struct {
 func newConfig(o *Options) config {
 	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress, procs: o.Concurrency}
 	for k := range c.Wants {
-		c.Wants[k], c.Args[k] = o.Wants(Kind(k)), o.Args.has(Kind(k))
+		c.Wants[k], c.Args[k] = o.Wants(Kind(k)), slices.Contains(o.Args, Kind(k))
 	}
 	if o.Window != nil {
 		c.Window, c.From, c.To = true, o.Window.From, o.Window.To

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // Open loads the trace at path, of any of the formats in o: plain or compressed,
@@ -157,12 +158,12 @@ func scanError(err error, strict bool) (*decompress.Damage, error) {
 
 // reportDamage tells where compressed data is damaged and how much that costs.
 func reportDamage(b *Builder, d *decompress.Damage) {
-	b.lose(LossBadCompression, d.Offset)
+	b.lose(loss.BadCompression, d.Offset)
 	for _, x := range d.Later {
-		b.lose(LossBadCompression, x.Offset)
+		b.lose(loss.BadCompression, x.Offset)
 	}
-	b.LoseDetail(LossBadCompression, 0, d.Err.Error()+", "+d.Extent())
-	l := b.losses.get(LossBadCompression)
+	b.LoseDetail(loss.BadCompression, 0, d.Err.Error()+", "+d.Extent())
+	l := b.losses.get(loss.BadCompression)
 	l.Bytes, l.OfBytes = d.Lost(), d.Total
 }
 
@@ -179,11 +180,11 @@ func syntaxCause(err error) error {
 
 // lossReasons says how a scan's losses appear in the health report.
 var lossReasons = map[scan.Reason]string{
-	scan.LostSyntax: LossBadEvent, scan.LostTruncated: LossTruncated, scan.LostTooLarge: LossLimit,
-	scan.LostTooDeep: LossLimit, scan.LostTime: LossBadTime, scan.LostNumber: LossBadTime,
-	scan.LostNoPhase: LossBadEvent, scan.LostNotObject: LossBadEvent, scan.LostMetadata: LossBadEvent,
-	scan.LostGarbage: LossBadEvent, scan.LostLongName: LossLimit, scan.RepairedDuration: lossRepaired,
-	scan.RepairedComma: lossRepaired, scan.RepairedEmpty: lossRepaired, scan.RepairedQuote: lossRepaired,
+	scan.LostSyntax: loss.BadEvent, scan.LostTruncated: loss.Truncated, scan.LostTooLarge: loss.Limit,
+	scan.LostTooDeep: loss.Limit, scan.LostTime: loss.BadTime, scan.LostNumber: loss.BadTime,
+	scan.LostNoPhase: loss.BadEvent, scan.LostNotObject: loss.BadEvent, scan.LostMetadata: loss.BadEvent,
+	scan.LostGarbage: loss.BadEvent, scan.LostLongName: loss.Limit, scan.RepairedDuration: loss.Repaired,
+	scan.RepairedComma: loss.Repaired, scan.RepairedEmpty: loss.Repaired, scan.RepairedQuote: loss.Repaired,
 }
 
 func reportLosses(b *Builder, res *scan.Result, source string) {
@@ -203,11 +204,11 @@ func reportLosses(b *Builder, res *scan.Result, source string) {
 		}
 	}
 	if res.Truncated && res.Losses.Count[scan.LostTruncated] == 0 {
-		b.lose(LossTruncated, res.Bytes)
-		b.LoseDetail(LossTruncated, 0, "the document is not closed")
+		b.lose(loss.Truncated, res.Bytes)
+		b.LoseDetail(loss.Truncated, 0, "the document is not closed")
 	}
 	if res.Docs > 1 && source != sourceProton { // which writes a document for each stream
-		b.LoseDetail(lossRepaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
+		b.LoseDetail(loss.Repaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
 		b.notes = append(b.notes, Finding{"several-documents", HealthDegraded, int64(res.Docs), fmt.Sprintf(
 			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches of different recordings mix (give the files one by one)", res.Docs),
 			[]string{"everything"}})

@@ -25,6 +25,16 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// allLanesBut are all lanes but one.
+func allLanesBut(not trace.Lane) (lanes []trace.Lane) {
+	for l := trace.LaneGPU; l <= trace.LaneCounter; l++ {
+		if l != not {
+			lanes = append(lanes, l)
+		}
+	}
+	return lanes
+}
+
 // dump is a trace as text: every event of every lane through its accessors.
 func dump(t *trace.Trace) string {
 	var b strings.Builder
@@ -231,7 +241,7 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		if tr.Len() != want {
 			t.Fatalf("cut at %d: %d events, want %d", n, tr.Len(), want)
 		}
-		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != trace.LossTruncated {
+		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != "truncated" {
 			t.Fatalf("cut at %d: losses %+v, want truncated", n, l)
 		}
 		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err, trace.ErrTruncated) || !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -254,7 +264,7 @@ func TestCutGzipKeepsThePrefix(t *testing.T) {
 	for _, l := range tr.Health().Losses {
 		got[l.Reason] = true
 	}
-	if !got[trace.LossBadCompression] {
+	if !got["bad-compression"] {
 		t.Errorf("losses %v, want bad-compression", got)
 	}
 	var se *trace.SyntaxError
@@ -377,9 +387,9 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 		opt  trace.Options
 		keep func(trace.Event) bool
 	}{
-		"without-python": {trace.Options{Lanes: trace.Lanes().Without(trace.LanePython)}, func(e trace.Event) bool { return e.Lane() != trace.LanePython }},
-		"lanes":          {trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)}, func(e trace.Event) bool { return e.Lane() == trace.LaneGPU || e.Lane() == trace.LaneLaunch }},
-		"kinds":          {trace.Options{Kinds: trace.Kinds(trace.KindOp)}, func(e trace.Event) bool { return e.Kind() == trace.KindOp }},
+		"without-python": {trace.Options{Lanes: allLanesBut(trace.LanePython)}, func(e trace.Event) bool { return e.Lane() != trace.LanePython }},
+		"lanes":          {trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}}, func(e trace.Event) bool { return e.Lane() == trace.LaneGPU || e.Lane() == trace.LaneLaunch }},
+		"kinds":          {trace.Options{Kinds: []trace.Kind{trace.KindOp}}, func(e trace.Event) bool { return e.Kind() == trace.KindOp }},
 		"window": {trace.Options{Window: &trace.Window{From: full.Raw(12_000), To: full.Raw(31_000)}}, func(e trace.Event) bool {
 			return full.Raw(e.Start()) < full.Raw(31_000) && full.Raw(e.End()) >= full.Raw(12_000)
 		}},
@@ -403,7 +413,7 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 			t.Errorf("%s: counts differ:\n%s", name, d)
 		}
 	}
-	if got := string(read(t, strings.NewReader(small), trace.Options{Args: trace.Kinds(trace.KindOp)}).LaneAt(trace.LaneOp, 0).Data().Args); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
+	if got := string(read(t, strings.NewReader(small), trace.Options{Args: []trace.Kind{trace.KindOp}}).LaneAt(trace.LaneOp, 0).Data().Args); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
 		t.Errorf("Args() = %s", got)
 	}
 }
@@ -423,7 +433,7 @@ func TestPythonFramesCostNothingWhenNotWanted(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		tr := read(t, strings.NewReader(s), trace.Options{Lanes: trace.Lanes().Without(trace.LanePython)})
+		tr := read(t, strings.NewReader(s), trace.Options{Lanes: allLanesBut(trace.LanePython)})
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		runtime.KeepAlive(tr)
@@ -444,7 +454,7 @@ func TestLimitsAreErrors(t *testing.T) {
 		t.Errorf("input: %v, want ErrLimit", err)
 	}
 	tr := read(t, strings.NewReader(small), trace.Options{Limits: trace.Limits{EventBytes: 100}})
-	if l := tr.Health().Losses; len(l) != 1 || l[0].Reason != trace.LossLimit {
+	if l := tr.Health().Losses; len(l) != 1 || l[0].Reason != "limit" {
 		t.Errorf("event size: losses %+v, want limit", l)
 	}
 }
@@ -511,7 +521,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: trace.Kinds(trace.KindKernel), Concurrency: 2})
+		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: []trace.Kind{trace.KindKernel}, Concurrency: 2})
 		if err != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
@@ -273,9 +274,9 @@ func (k *sink) pair(p *shard.Half) {
 		k.openN++
 		k.openArgs += int64(len(p.Data.Args))
 	case p.Begin:
-		k.b.losses.add(LossLimit, p.Offset)
+		k.b.losses.add(loss.Limit, p.Offset)
 	case len(stack) == 0:
-		k.b.losses.add(lossUnmatched, p.Offset)
+		k.b.losses.add(loss.Unmatched, p.Offset)
 	default:
 		top := stack[len(stack)-1]
 		k.open[key] = stack[:len(stack)-1]
@@ -283,7 +284,7 @@ func (k *sink) pair(p *shard.Half) {
 		d, end := top.data, p.Data.Start
 		k.openArgs -= int64(len(d.Args))
 		if d.Duration = end - d.Start; d.Duration < 0 {
-			k.b.losses.add(lossNegativeDuration, top.offset)
+			k.b.losses.add(loss.NegativeDuration, top.offset)
 			return
 		}
 		if k.cfg.Wants[d.Kind] && !(k.cfg.Window && (d.Start >= k.cfg.To || end < k.cfg.From)) {
@@ -312,10 +313,10 @@ func (k *sink) finish() {
 		n += int64(len(stack))
 	}
 	if n > 0 {
-		k.b.LoseDetail(lossUnmatched, n, "begin events without an end")
+		k.b.LoseDetail(loss.Unmatched, n, "begin events without an end")
 	}
 	if k.repaired > 0 {
-		k.b.LoseDetail(lossRepaired, k.repaired, "names with invalid UTF-8 or control characters")
+		k.b.LoseDetail(loss.Repaired, k.repaired, "names with invalid UTF-8 or control characters")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // distilled triages a distilled trace of torch.profiler.
 func distilled(t testing.TB, name string) *triage.Report {
 	t.Helper()
-	tr, err := trace.Open(t.Context(), testdata.Distilled(t, name), trace.Options{Args: trace.Kinds(trace.KindRuntime)})
+	tr, err := trace.Open(t.Context(), testdata.Distilled(t, name), trace.Options{Args: []trace.Kind{trace.KindRuntime}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func source(t testing.TB, rel string) triage.Source {
 	tr := loaded.traces[rel]
 	if tr == nil {
 		var err error
-		if tr, err = trace.Open(t.Context(), path, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
+		if tr, err = trace.Open(t.Context(), path, trace.Options{Args: []trace.Kind{trace.KindRuntime}}); err != nil {
 			t.Fatal(err)
 		}
 		loaded.traces[rel] = tr

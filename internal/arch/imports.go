@@ -34,7 +34,8 @@ var Layers = Layering{
 
 	"trace/internal/column":  {},
 	"trace/internal/kind":    {},
-	"trace/internal/shard":   {"internal/intern", "internal/scan", "trace/internal/column", "trace/internal/kind"},
+	"trace/internal/loss":    {},
+	"trace/internal/shard":   {"internal/intern", "internal/scan", "trace/internal/column", "trace/internal/kind", "trace/internal/loss"},
 	"trace/internal/suspect": {"trace/internal/column"},
 
 	"hostoverhead/internal/settings": {"internal/framework"},

@@ -90,7 +90,7 @@ func (x *writer) arrow(i, pid, tid int, at int64, e trace.Event) {
 }
 
 // args are what readers ask of an event.
-func (x *writer) args(i int, e trace.Event) {
+func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 	b := append(x.b, `,"args":{`...)
 	first := true
 	key := func(name string) {

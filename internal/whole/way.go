@@ -54,7 +54,7 @@ func Share(input []byte, n int, do func(int)) {
 // Text reads bytes as a trace.
 func (w Way) Text(t testing.TB, data []byte) {
 	t.Helper()
-	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{Args: trace.Kinds(trace.KindKernel, trace.KindOp)})
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{Args: []trace.Kind{trace.KindKernel, trace.KindOp}})
 	if err != nil {
 		Refused(t, "read", err)
 		return

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // NOTE: a table is a tree of pages, and SQLite ends a query at the first page
@@ -68,10 +68,10 @@ func (l *loader) reportDamage(db *database) {
 	const recover = "; sqlite3 FILE .recover may save more"
 	for _, d := range db.lost {
 		if d.missing > 0 {
-			l.b.LoseDetail(trace.LossBadEvent, d.missing, fmt.Sprintf("rows of %s on damaged pages%s", d.table, recover))
+			l.b.LoseDetail(loss.BadEvent, d.missing, fmt.Sprintf("rows of %s on damaged pages%s", d.table, recover))
 		}
 		if d.disorder > 0 {
-			l.b.LoseDetail(trace.LossBadEvent, d.disorder, fmt.Sprintf("rows of %s out of order, as where a page was copied over another%s", d.table, recover))
+			l.b.LoseDetail(loss.BadEvent, d.disorder, fmt.Sprintf("rows of %s out of order, as where a page was copied over another%s", d.table, recover))
 		}
 	}
 }

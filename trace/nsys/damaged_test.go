@@ -57,14 +57,14 @@ func TestDamagedPageCostsItsRows(t *testing.T) {
 	if lost := whole - tr.LaneLen(trace.LaneGPU); lost < 1 || lost > rows {
 		t.Errorf("%d kernels lost with a page of %d", lost, rows)
 	}
-	if n := loss(tr, trace.LossBadEvent); n < 1 || int(n) > rows || tr.Health().Status == trace.HealthOK || !told(tr, ".recover") {
+	if n := loss(tr, "bad-event"); n < 1 || int(n) > rows || tr.Health().Status == trace.HealthOK || !told(tr, ".recover") {
 		t.Errorf("losses %+v, health %v, want those of a page of %d rows", tr.Health().Losses, tr.Health().Status, rows)
 	}
 
 	copied := bytes.Clone(data)
 	copy(copied[middle:middle+1024], data[pages[2]:])
 	tr = open(t, write(t, copied))
-	if n := loss(tr, trace.LossBadEvent); n == 0 || !told(tr, "out of order") {
+	if n := loss(tr, "bad-event"); n == 0 || !told(tr, "out of order") {
 		t.Errorf("a copied page: %d kernels, losses %+v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 	}
 }
@@ -82,7 +82,7 @@ func told(tr *trace.Trace, what string) bool {
 // would be decades before all others.
 func TestTextIsNoTime(t *testing.T) {
 	tr := open(t, database(t, manyKernels+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', 5, 0, 7, 1, 0, 1), (5, x'01', 0, 7, 1, 0, 1);`))
-	if tr.LaneLen(trace.LaneGPU) != 5000 || loss(tr, trace.LossBadTime) != 2 {
+	if tr.LaneLen(trace.LaneGPU) != 5000 || loss(tr, "bad-time") != 2 {
 		t.Errorf("%d kernels, losses %+v; want 5000 and two bad times", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 	}
 }
@@ -92,7 +92,7 @@ func TestTextIsNoTime(t *testing.T) {
 func TestOneRowFarFromAllOthers(t *testing.T) {
 	script := strings.Replace(manyKernels, "1000000*i, 1000000*i+5000", "90000000000000+1000000*i, 90000000000000+1000000*i+5000", 1)
 	tr := open(t, database(t, script+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`))
-	if tr.LaneLen(trace.LaneGPU) != 5000 || loss(tr, trace.LossBadTime) != 1 {
+	if tr.LaneLen(trace.LaneGPU) != 5000 || loss(tr, "bad-time") != 1 {
 		t.Errorf("%d kernels, losses %+v; want 5000 and one bad time", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 	}
 }
@@ -121,7 +121,7 @@ func TestKernelAtZero(t *testing.T) {
 	} {
 		script := strings.NewReplacer("1000000*i", tt.after+"+1000000*i", "i < 5000", "i < "+tt.rows).Replace(manyKernels)
 		tr := open(t, database(t, script+tt.more))
-		if got := int64(tr.LaneLen(trace.LaneGPU)); got != tt.kept || loss(tr, trace.LossBadTime) != tt.lost {
+		if got := int64(tr.LaneLen(trace.LaneGPU)); got != tt.kept || loss(tr, "bad-time") != tt.lost {
 			t.Errorf("%s others from %s: %d kernels, losses %+v; want %d and %d lost", tt.rows, tt.after, got, tr.Health().Losses, tt.kept, tt.lost)
 		}
 	}

@@ -66,7 +66,7 @@ func ExampleOpen_lanes() {
 		log.Fatal(err)
 	}
 
-	t, err := nsys.Open(context.Background(), path, trace.Options{Lanes: trace.Lanes(trace.LaneGPU)})
+	t, err := nsys.Open(context.Background(), path, trace.Options{Lanes: []trace.Lane{trace.LaneGPU}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // The tables that say what threads of the host did beside CUDA calls and ranges: calls of the C library (nsys --trace=osrt),
@@ -173,6 +174,6 @@ func (s *scanner) readDiagnostics() error {
 // reportHost puts what the recorder says that it lost into the health.
 func (l *loader) reportHost(s *scanner) {
 	if s.host.lostRows > 0 {
-		l.b.LoseDetail(trace.LossDropped, s.host.lostRows, "the recorder says: "+strings.Join(s.host.lost, "; "))
+		l.b.LoseDetail(loss.Dropped, s.host.lostRows, "the recorder says: "+strings.Join(s.host.lost, "; "))
 	}
 }

@@ -43,7 +43,7 @@ func TestWhatThreadsDid(t *testing.T) {
 	}
 	var lost *trace.Loss
 	for i, l := range tr.Health().Losses {
-		if l.Reason == trace.LossDropped {
+		if l.Reason == "dropped" {
 			lost = &tr.Health().Losses[i]
 		}
 	}

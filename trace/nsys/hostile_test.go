@@ -111,12 +111,12 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 		{"text and textId null", `CREATE TABLE NVTX_EVENTS (start, end, text, textId); INSERT INTO NVTX_EVENTS VALUES (5, 9, NULL, NULL), (5, 9, NULL, 77);`, func(t *testing.T, tr *trace.Trace) {
-			if n := loss(tr, trace.LossBadEvent); n != 2 || tr.LaneLen(trace.LaneAnnotation) != 0 {
+			if n := loss(tr, "bad-event"); n != 2 || tr.LaneLen(trace.LaneAnnotation) != 0 {
 				t.Errorf("lost %d, kept %d, want 2, 0", n, tr.LaneLen(trace.LaneAnnotation))
 			}
 		}},
 		{"negative durations and no times", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 50, 0, 7, 1, 0, 1), (NULL, 50, 0, 7, 1, 0, 1), (100, 150, 0, 7, 1, 0, 1);`, func(t *testing.T, tr *trace.Trace) {
-			if tr.LaneLen(trace.LaneGPU) != 1 || loss(tr, "negative-duration") != 1 || loss(tr, trace.LossBadTime) != 1 {
+			if tr.LaneLen(trace.LaneGPU) != 1 || loss(tr, "negative-duration") != 1 || loss(tr, "bad-time") != 1 {
 				t.Errorf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 			}
 		}},
@@ -124,7 +124,7 @@ func TestOddRows(t *testing.T) {
 			(-9223372036854775808, 9223372036854775807, 0, 7, 1, 0, 1),
 			(100, 150, 9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807),
 			(100, 150, -5, -5, -5, -5, -5);`, func(t *testing.T, tr *trace.Trace) {
-			if tr.LaneLen(trace.LaneGPU) != 2 || loss(tr, trace.LossBadTime) != 1 {
+			if tr.LaneLen(trace.LaneGPU) != 2 || loss(tr, "bad-time") != 1 {
 				t.Fatalf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 			}
 			if e := tr.LaneAt(trace.LaneGPU, 0); e.Device() != trace.NoDevice || e.Name() != "far" {
@@ -156,7 +156,7 @@ func TestOddRows(t *testing.T) {
 			}
 			slices.Sort(names)
 			want := []string{"Buffer flush (Profiler)", "Overhead", "Profiler overhead: gemm", "Stream Sync", "Unknown"}
-			if !slices.Equal(names, want) || loss(tr, trace.LossBadTime) != 1 {
+			if !slices.Equal(names, want) || loss(tr, "bad-time") != 1 {
 				t.Errorf("names %q, want %q; losses %v", names, want, tr.Health().Losses)
 			}
 		}},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // The tables that are read.
@@ -114,19 +115,19 @@ func (l *loader) report(scanners []*scanner) {
 	}
 	l.reportMissing()
 	if noText > 0 {
-		l.b.LoseDetail(trace.LossBadEvent, noText, "NVTX ranges whose text and textId are both null")
+		l.b.LoseDetail(loss.BadEvent, noText, "NVTX ranges whose text and textId are both null")
 	}
 	if noTime > 0 {
-		l.b.LoseDetail(trace.LossBadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
+		l.b.LoseDetail(loss.BadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
 	}
 	if farTime > 0 {
-		l.b.LoseDetail(trace.LossBadTime, farTime, "timestamps decades away")
+		l.b.LoseDetail(loss.BadTime, farTime, "timestamps decades away")
 	}
 	if l.longText > 0 {
-		l.b.LoseDetail(trace.LossLimit, l.longText, "strings cut")
+		l.b.LoseDetail(loss.Limit, l.longText, "strings cut")
 	}
 	if l.db.wal {
-		l.b.LoseDetail(trace.LossTruncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
+		l.b.LoseDetail(loss.Truncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
 	}
 	l.describe()
 }
@@ -143,9 +144,9 @@ func (l *loader) reportMissing() {
 	} {
 		switch {
 		case l.db.views[strings.ToLower(m.table)]:
-			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+" is a view, and only tables are read: "+m.costs)
+			l.b.LoseDetail(loss.MissingTable, 1, m.table+" is a view, and only tables are read: "+m.costs)
 		case !l.db.has(m.table):
-			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+": "+m.costs)
+			l.b.LoseDetail(loss.MissingTable, 1, m.table+": "+m.costs)
 		}
 	}
 	for _, m := range []struct {
@@ -161,7 +162,7 @@ func (l *loader) reportMissing() {
 		{tableRuntime, "nameId", "API calls have no name"},
 	} {
 		if l.db.has(m.table) && !l.db.hasColumn(m.table, m.column) {
-			l.b.LoseDetail(trace.LossMissingTable, 1, m.table+"."+m.column+": "+m.costs)
+			l.b.LoseDetail(loss.MissingTable, 1, m.table+"."+m.column+": "+m.costs)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func TestNVTXTextMayStandInEitherColumn(t *testing.T) {
 }
 
 func TestLanesNotAskedForAreNotRead(t *testing.T) {
-	tr := open(t, generate(t, nsysgen.Default(1)), trace.Options{Lanes: trace.Lanes(trace.LaneGPU)})
+	tr := open(t, generate(t, nsysgen.Default(1)), trace.Options{Lanes: []trace.Lane{trace.LaneGPU}})
 	if tr.LaneLen(trace.LaneGPU) == 0 || tr.LaneLen(trace.LaneLaunch)+tr.LaneLen(trace.LaneAnnotation) != 0 {
 		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.LaneLen(trace.LaneGPU), tr.LaneLen(trace.LaneLaunch), tr.LaneLen(trace.LaneAnnotation))
 	}

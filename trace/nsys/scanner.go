@@ -3,6 +3,7 @@ package nsys
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/llmstrata/strata/trace"
@@ -61,18 +62,18 @@ type group struct {
 // groups lists what has to be read for the lanes that are asked for.
 func groups(o *trace.Options) []group {
 	var out []group
-	if o.Lanes.Has(trace.LaneGPU) {
+	if stores(o, trace.LaneGPU) {
 		out = append(out, group{tableKernel, trace.LaneGPU, []func(*scanner) error{
 			(*scanner).readKernels, (*scanner).readMemcpy, (*scanner).readMemset, (*scanner).readGraphs}})
 	}
-	if o.Lanes.Has(trace.LaneLaunch) {
+	if stores(o, trace.LaneLaunch) {
 		out = append(out, group{tableRuntime, trace.LaneLaunch, []func(*scanner) error{(*scanner).readCalls}})
 	}
 	var host []func(*scanner) error
 	if wantsRanges(o) {
 		host = append(host, (*scanner).readRanges)
 	}
-	if o.Lanes.Has(trace.LaneSync) {
+	if stores(o, trace.LaneSync) {
 		host = append(host, (*scanner).readSync, (*scanner).readOverhead, (*scanner).readOSCalls, (*scanner).readSwitches, (*scanner).readSamples)
 	}
 	if len(host) > 0 {
@@ -82,9 +83,14 @@ func groups(o *trace.Options) []group {
 	return out
 }
 
+// stores reports whether a lane is asked for.
+func stores(o *trace.Options, l trace.Lane) bool {
+	return len(o.Lanes) == 0 || slices.Contains(o.Lanes, l)
+}
+
 // wantsRanges reports whether anything is asked for that NVTX ranges become.
 func wantsRanges(o *trace.Options) bool {
-	return o.Lanes.Has(trace.LaneAnnotation) || o.Lanes.Has(trace.LaneOp)
+	return stores(o, trace.LaneAnnotation) || stores(o, trace.LaneOp)
 }
 
 // Bounds of a batch: enough events that the channel costs nothing per event,

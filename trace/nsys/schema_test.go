@@ -167,7 +167,7 @@ func TestLogBesideTheExportStaysUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, path)
-	if n := loss(tr, trace.LossTruncated); n != 1 || tr.LaneLen(trace.LaneGPU) != 6720 {
+	if n := loss(tr, "truncated"); n != 1 || tr.LaneLen(trace.LaneGPU) != 6720 {
 		t.Errorf("losses %v, %d activities", tr.Health().Losses, tr.LaneLen(trace.LaneGPU))
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // reader hands the events of a trace to a builder.
@@ -116,12 +117,12 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 	case errors.Is(err, decompress.ErrLimit):
 		return fmt.Errorf("trace: %w: %w", trace.ErrLimit, err)
 	case errors.As(err, &broken):
-		d.b.LoseDetail(trace.LossBadCompression, 1, fmt.Sprintf("behind byte %d", offset))
-		d.b.LoseDetail(trace.LossBadCompression, 0, broken.Err.Error()+", "+broken.Extent())
+		d.b.LoseDetail(loss.BadCompression, 1, fmt.Sprintf("behind byte %d", offset))
+		d.b.LoseDetail(loss.BadCompression, 0, broken.Err.Error()+", "+broken.Extent())
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		d.b.LoseDetail(trace.LossTruncated, 1, fmt.Sprintf("a packet that is cut off at byte %d", offset))
+		d.b.LoseDetail(loss.Truncated, 1, fmt.Sprintf("a packet that is cut off at byte %d", offset))
 	case errors.Is(err, errFrame):
-		d.b.LoseDetail(trace.LossBadEvent, 1, fmt.Sprintf("everything behind byte %d, where there is no packet", offset))
+		d.b.LoseDetail(loss.BadEvent, 1, fmt.Sprintf("everything behind byte %d, where there is no packet", offset))
 	default:
 		return err
 	}
@@ -142,9 +143,9 @@ func (d *reader) report(x *parser) {
 			open += int64(len(q.open) - q.head)
 		}
 	}
-	lose(trace.LossTruncated, open, "slices without an end")
-	lose(trace.LossBadEvent, d.bad+x.bad, "packets that cannot be read")
-	lose(trace.LossBadEvent, orphans, "ends of slices without a begin")
-	lose(trace.LossLimit, x.packets.lost, "packets that are too large")
+	lose(loss.Truncated, open, "slices without an end")
+	lose(loss.BadEvent, d.bad+x.bad, "packets that cannot be read")
+	lose(loss.BadEvent, orphans, "ends of slices without a begin")
+	lose(loss.Limit, x.packets.lost, "packets that are too large")
 	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false})
 }

@@ -23,12 +23,13 @@ func all(tr *trace.Trace) []string {
 	var out []string
 	for e := range events(tr) {
 		th := tr.Thread(e.Thread())
-		category := e.Data().Category
+		category, config := e.Data().Category, ""
 		if e.Lane() == trace.LaneGPU {
+			config = e.Shape()
 			category = "" // a stage has none: those of old files ("Kernel") become today's
 		}
 		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), category, e.Name(), tr.Raw(e.Start()),
-			e.Data().Duration, e.Data().Correlation, e.Data().ExternalID, e.Device(), e.Stream(), e.Data().GraphID, e.Data().GraphNode, e.Data().Bytes, e.Shape(), e.Data().Value, e.Data().Domain)
+			e.Data().Duration, e.Data().Correlation, e.Data().ExternalID, e.Device(), e.Stream(), e.Data().GraphID, e.Data().GraphNode, e.Data().Bytes, config, e.Data().Value, e.Data().Domain)
 		if e.Kind() != trace.KindOther && e.Thread() != trace.NoThread { // processes and threads that are texts get numbers
 			s += fmt.Sprintf(" on %d/%d", th.Process, th.ID)
 		}

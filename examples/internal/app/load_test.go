@@ -19,7 +19,7 @@ func loader() app.Program {
 	return app.Program{
 		Name: "loader", Common: app.TraceFlag | app.ProgressFlag,
 		Run: func(ctx context.Context, env *app.Env) error {
-			t, err := env.Load(ctx, trace.Options{Lanes: trace.Lanes(trace.LaneGPU, trace.LaneLaunch)})
+			t, err := env.Load(ctx, trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
 			if err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ func Input(ctx context.Context, formal, mapping *capture.Result, others []triage
 	if mapping != nil {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		if others, err = load(ctx, mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
+		if others, err = load(ctx, mapping, trace.Options{Args: []trace.Kind{trace.KindRuntime}}); err != nil {
 			return triage.Input{}, err
 		}
 	}

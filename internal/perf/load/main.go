@@ -94,7 +94,7 @@ func (c *cost) add(t *trace.Trace) {
 func load(ctx context.Context, path string, gpuOnly bool) (*trace.Trace, error) {
 	o := trace.Options{Formats: strata.Formats()}
 	if gpuOnly {
-		o.Lanes = trace.Lanes(trace.LaneGPU, trace.LaneLaunch)
+		o.Lanes = []trace.Lane{trace.LaneGPU, trace.LaneLaunch}
 	}
 	return trace.Open(ctx, path, o)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/internal/kind"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // counter stores the series of an event of phase C, each as one sample. The
@@ -35,14 +36,14 @@ func (s *Shard) counter(ev *scan.Event) {
 	var series map[string]json.Number
 	if !ev.Has.Any(scan.HasTS) || json.Unmarshal(ev.Args, &series) != nil {
 		if d.Device != None { // other programs count things that are no numbers
-			s.lose(BadEvent, ev.Offset)
+			s.lose(loss.BadEvent, ev.Offset)
 		}
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(series)) {
 		v, err := series[key].Float64()
 		if err != nil {
-			s.lose(BadEvent, ev.Offset)
+			s.lose(loss.BadEvent, ev.Offset)
 			continue
 		}
 		if d.Value, d.Name = v, name; key != "" && key != name {

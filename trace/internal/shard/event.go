@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/kind"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // Event implements scan.Shard.
@@ -58,25 +59,25 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	k = kind.OfName(k, ev.Name)
 	lane := kind.Lane(k)
 	if !ev.Has.Any(scan.HasTS) {
-		s.lose(BadTime, ev.Offset)
+		s.lose(loss.BadTime, ev.Offset)
 		return
 	}
 	dur := ev.Dur
 	if !ev.Has.Any(scan.HasDur) {
 		dur = 0
 		if !ev.Has.Any(scan.HasBadDur) { // which was counted when it was read
-			s.lose(NoDuration, ev.Offset)
+			s.lose(loss.NoDuration, ev.Offset)
 		}
 	}
 	switch {
 	case dur < 0:
-		s.lose(NegativeDuration, ev.Offset)
+		s.lose(loss.NegativeDuration, ev.Offset)
 		return
 	case lane == kind.GPULane && ev.TS == 0 && dur == 0:
-		s.lose(NotCollected, ev.Offset)
+		s.lose(loss.NotCollected, ev.Offset)
 		return
 	case !column.Plausible(ev.TS, dur):
-		s.lose(BadTime, ev.Offset)
+		s.lose(loss.BadTime, ev.Offset)
 		return
 	}
 	if ev.TS < s.MinRaw {
@@ -193,7 +194,7 @@ func (s *Shard) metadata(ev *scan.Event) {
 // half keeps one half of a B/E pair for the sink, which sees both.
 func (s *Shard) half(ev *scan.Event, cat *category) {
 	if !ev.Has.Any(scan.HasTS) {
-		s.lose(BadTime, ev.Offset)
+		s.lose(loss.BadTime, ev.Offset)
 		return
 	}
 	if !ev.Has.Any(scan.HasName) {

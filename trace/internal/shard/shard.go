@@ -11,15 +11,6 @@ import (
 // None says that there is no device, stream or thread.
 const None = -1
 
-// Why something of the input is not kept, or not as it is.
-const (
-	BadEvent         = "bad-event"
-	BadTime          = "bad-time"
-	NegativeDuration = "negative-duration"
-	NotCollected     = "not-collected"
-	NoDuration       = "no-duration"
-)
-
 // Config says what is stored. Times are raw nanoseconds.
 type Config struct {
 	Wants, Args [kind.Kinds]bool // kinds to store, and those whose args are kept

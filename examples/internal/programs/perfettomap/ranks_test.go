@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,7 +42,7 @@ func work(tr *trace.Trace) []string {
 	}
 	var out []string
 	for e := range tr.Events(trace.LaneGPU) {
-		line := fmt.Sprintf("%s %s %d+%d stream %d graph %d/%d", e.Kind(), e.Name(), from+int64(e.Start()), e.Data().Duration, e.Stream(), e.Data().GraphID, e.Data().GraphNode)
+		line := fmt.Sprintf("%s %s %d+%d stream %d graph %d/%d", e.Kind(), e.Name(), from+int64(e.Start()), time.Duration(e.Data().Duration), e.Stream(), e.Data().GraphID, e.Data().GraphNode)
 		if l := e.Launch(); l.Valid() {
 			line += fmt.Sprintf(" launched by %s at %d", l.Name(), from+int64(l.Start()))
 		}

@@ -247,7 +247,7 @@ func (o *options) loadAll(ctx context.Context, env *app.Env, path string, layers
 	if o.mapping != "" {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		if mapping, server, err = read(ctx, env, o.mapping, trace.Options{Args: trace.Kinds(trace.KindRuntime)}); err != nil {
+		if mapping, server, err = read(ctx, env, o.mapping, trace.Options{Args: []trace.Kind{trace.KindRuntime}}); err != nil {
 			return triage.Input{}, err
 		}
 	}
