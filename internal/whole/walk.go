@@ -396,7 +396,7 @@ func (c *copier) again(t testing.TB, what string, activities int) {
 	}
 	n := int64(cp.LaneLen(trace.LaneGPU))
 	for _, loss := range cp.Health().Losses {
-		if loss.Reason == trace.LossBadTime {
+		if loss.Reason == "bad-time" {
 			n += loss.Count
 		}
 	}
