@@ -128,14 +128,14 @@ func TestOpenPairs(t *testing.T) {
 	k.openN = 1<<20 - 1
 	k.pair(half(true, 1, ""))
 	k.pair(half(true, 2, "")) // one too many
-	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != LossLimit || l[0].Count != 1 || l[0].Offsets[0] != 2 {
+	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != "limit" || l[0].Count != 1 || l[0].Offsets[0] != 2 {
 		t.Errorf("at the limit of open events: %+v", l)
 	}
 	k = newPairs()
 	k.openArgs = 64<<20 - 1
 	k.pair(half(true, 1, "ab"))
 	k.pair(half(true, 2, "ab"))
-	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != LossLimit || l[0].Offsets[0] != 2 {
+	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != "limit" || l[0].Offsets[0] != 2 {
 		t.Errorf("at the limit of their args: %+v", l)
 	}
 	k = newPairs()
@@ -151,7 +151,7 @@ func TestOpenPairs(t *testing.T) {
 		got[l.Reason] = l
 	}
 	// The outer one ended before it began, one end had no begin, one begin no end.
-	if got[lossNegativeDuration].Offsets[0] != 5 || got[lossUnmatched].Count != 2 || got[lossUnmatched].Offsets[0] != 9 || len(got) != 2 {
+	if got["negative-duration"].Offsets[0] != 5 || got["unmatched"].Count != 2 || got[lossUnmatched].Offsets[0] != 9 || len(got) != 2 {
 		t.Errorf("losses %+v", got)
 	}
 	for _, c := range []struct {

@@ -77,7 +77,7 @@ func TestDurationsAndTimes(t *testing.T) {
 	}{
 		{"ordinary", "kernel", func(*scan.Event) {}, 10, ""},
 		{"of no length", "kernel", func(e *scan.Event) { e.Dur = 0 }, 0, ""},
-		{"negative", "kernel", func(e *scan.Event) { e.Dur = -1 }, -1, NegativeDuration},
+		{"negative", "kernel", func(e *scan.Event) { e.Dur = -1 }, -1, "negative-duration"},
 		{"no duration", "kernel", func(e *scan.Event) { e.Has &^= scan.HasDur }, 0, NoDuration},
 		{"a duration that is no number", "kernel", func(e *scan.Event) { e.Has &^= scan.HasDur; e.Has |= scan.HasBadDur }, 0, ""},
 		{"no time", "kernel", func(e *scan.Event) { e.Has &^= scan.HasTS }, -1, BadTime},
