@@ -151,7 +151,7 @@ func TestOpenPairs(t *testing.T) {
 		got[l.Reason] = l
 	}
 	// The outer one ended before it began, one end had no begin, one begin no end.
-	if got["negative-duration"].Offsets[0] != 5 || got["unmatched"].Count != 2 || got[lossUnmatched].Offsets[0] != 9 || len(got) != 2 {
+	if got["negative-duration"].Offsets[0] != 5 || got["unmatched"].Count != 2 || got["unmatched"].Offsets[0] != 9 || len(got) != 2 {
 		t.Errorf("losses %+v", got)
 	}
 	for _, c := range []struct {

@@ -78,13 +78,13 @@ func TestDurationsAndTimes(t *testing.T) {
 		{"ordinary", "kernel", func(*scan.Event) {}, 10, ""},
 		{"of no length", "kernel", func(e *scan.Event) { e.Dur = 0 }, 0, ""},
 		{"negative", "kernel", func(e *scan.Event) { e.Dur = -1 }, -1, "negative-duration"},
-		{"no duration", "kernel", func(e *scan.Event) { e.Has &^= scan.HasDur }, 0, NoDuration},
+		{"no duration", "kernel", func(e *scan.Event) { e.Has &^= scan.HasDur }, 0, "no-duration"},
 		{"a duration that is no number", "kernel", func(e *scan.Event) { e.Has &^= scan.HasDur; e.Has |= scan.HasBadDur }, 0, ""},
-		{"no time", "kernel", func(e *scan.Event) { e.Has &^= scan.HasTS }, -1, BadTime},
-		{"not collected", "kernel", func(e *scan.Event) { e.TS, e.Dur = 0, 0 }, -1, NotCollected},
+		{"no time", "kernel", func(e *scan.Event) { e.Has &^= scan.HasTS }, -1, "bad-time"},
+		{"not collected", "kernel", func(e *scan.Event) { e.TS, e.Dur = 0, 0 }, -1, "not-collected"},
 		{"at time 0", "kernel", func(e *scan.Event) { e.TS = 0 }, 10, ""},
 		{"an op at time 0", "cpu_op", func(e *scan.Event) { e.TS, e.Dur = 0, 0 }, 0, ""},
-		{"too long", "kernel", func(e *scan.Event) { e.Dur = math.MaxInt64 }, -1, BadTime},
+		{"too long", "kernel", func(e *scan.Event) { e.Dur = math.MaxInt64 }, -1, "bad-time"},
 	} {
 		s := newShard(nil)
 		ev := complete(tt.cat, "a")
