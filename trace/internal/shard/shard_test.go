@@ -209,9 +209,9 @@ func TestScopesOfMergedFiles(t *testing.T) {
 func TestLossesAndRanks(t *testing.T) {
 	s := newShard(nil)
 	for i := range int64(12) {
-		s.lose(BadEvent, i-2)
+		s.lose("bad-event", i-2)
 	}
-	s.lose(BadTime, 5)
+	s.lose("bad-time", 5)
 	if l := s.Lost[0]; l.Count != 12 || !slices.Equal(l.Offsets, []int64{0, 1, 2, 3, 4, 5, 6, 7}) || len(s.Lost) != 2 || s.Lost[1].Count != 1 {
 		t.Errorf("%+v, want 12 and 1, with the first eight places", s.Lost)
 	}
