@@ -196,6 +196,9 @@ func checkFlip(t *testing.T, field string, f flip) {
 		if c.name == "" {
 			continue // nothing in the corpus is on that side
 		}
+		if x := valueOf(field); x == c.value || x > c.value != (c.value == f.less) {
+			t.Errorf("%s = %v is not on its side of %v, with which something else is decided", field, x, c.value)
+		}
 		s, n := input(t, c.name)
 		if decide(DefaultParams(), s, n) == decide(with(field, c.value), s, n) {
 			t.Errorf("%s: with %v nothing else is decided than with %v", c.name, c.value, valueOf(field))
