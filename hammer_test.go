@@ -120,7 +120,7 @@ func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
 				all = append(all, k.Twin().How, k.Half(), k.Event().ID(), k.Place())
 			}
 			for p := range a.Passes {
-				for _, l := range a.Passes[p].Layers {
+				for _, l := range a.Passes[p].Layers() {
 					d, err := view.NewDetail(a, p, l.Index)
 					all = append(all, d, err)
 				}

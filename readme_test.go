@@ -34,7 +34,7 @@ func decodeTimes(ctx context.Context, path string) error {
 		return err
 	}
 	for _, p := range gpu.Passes {
-		fmt.Println(p.Index, p.Stage, p.Batch, p.Tokens, p.Wall(), len(p.Layers))
+		fmt.Println(p.Index, p.Stage, p.Batch, p.Tokens, p.Wall(), p.NumLayers)
 	}
 	return nil
 }

@@ -217,7 +217,8 @@ type reportPart struct {
 	d      *layer.Device   // nil where nothing ran on a GPU
 	wall   []time.Duration // by pass
 	idle   []time.Duration
-	chosen []int // passes whose operators are listed, one of a kind
+	chosen []int                  // passes whose operators are listed, one of a kind
+	types  map[layer.Place]string // of the layers of chosen passes
 }
 
 // Analyze runs every analysis on a recording, each once, and ranks what they
@@ -293,6 +294,12 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 		}
 	}
 	p.choose()
+	p.types = map[layer.Place]string{}
+	for _, n := range p.chosen {
+		for _, l := range p.d.Passes[n].Layers() {
+			p.types[layer.Place{Pass: n, Layer: l.Index}] = l.Type
+		}
+	}
 	return p, nil
 }
 
@@ -409,7 +416,7 @@ func (r *Report) addTrace(i int, p *reportPart) {
 		r.Verdict.Wall += p.wall[n]
 		r.Verdict.Idle += p.idle[n]
 		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch, Tokens: f.Tokens, Start: f.Start,
-			Wall: p.wall[n], Idle: p.idle[n], Layers: len(f.Layers), Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note})
+			Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note})
 	}
 }
 

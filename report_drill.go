@@ -165,8 +165,7 @@ func (h *htmlBuilder) typeNode(i int, p *reportPart, pass int, t *sum, whole tim
 	n := htmlreport.Node{Title: t.name, Series: largest(t.series), Cells: t.cells(whole)}
 	list := htmlreport.Node{Title: "each layer"}
 	f := &p.d.Passes[pass]
-	for l := range f.Layers {
-		at := &f.Layers[l]
+	for _, at := range f.Layers() {
 		if p.layerType(layer.Place{Pass: pass, Layer: at.Index}) != t.name || len(list.Children) == drillLayers {
 			continue
 		}

@@ -210,14 +210,12 @@ func (p *reportPart) layerType(at layer.Place) string {
 	if c := p.a.Config; c != nil && at.Layer < len(c.Layers) {
 		return c.Layers[at.Layer].String()
 	}
-	if l := p.d.Passes[at.Pass].Layer(at.Layer); l != nil {
-		switch l.Type {
-		case "", "FIRST", "LAYER", "FINAL":
-		default:
-			return l.Type
-		}
+	switch t := p.types[layer.Place{Pass: at.Pass, Layer: at.Layer}]; t {
+	case "", "FIRST", "LAYER", "FINAL":
+		return onlyLayers
+	default:
+		return t
 	}
-	return onlyLayers
 }
 
 // largest returns the key of the largest sum, of equal ones the first in the

@@ -80,7 +80,7 @@ func commonLayers(a *layer.Device) ([]layer.Layer, func(int) string) {
 	}
 	byKind := map[int][]layer.Layer{}
 	best := none
-	for _, l := range pass.Layers {
+	for _, l := range pass.Layers() {
 		if l.Partial {
 			continue
 		}

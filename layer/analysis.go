@@ -77,6 +77,7 @@ type Device struct {
 	of         *Analysis
 	columns    columns
 	stepEnds   []trace.Time                 // of the passes
+	layerEnds  map[int][]trace.Time         // by pass: those that were given, 0 where a layer ends with its last kernel
 	labels     map[classify.Category]string // of a category
 	keys       []classify.Category          // in order of first appearance; columns.category indexes them
 	categoryOf []uint16                     // key by fine name id, while analysing
@@ -124,8 +125,8 @@ func (a *Analysis) Of(e trace.EventID) Kernel {
 	}
 	for i := range a.Devices {
 		if d := &a.Devices[i]; d.ID == ev.Device() {
-			if k, ok := slices.BinarySearch(d.columns.event, e); ok {
-				return Kernel{d, int32(k)}
+			if k, ok := d.columns.kernelOf(e); ok {
+				return Kernel{d, k}
 			}
 		}
 	}
@@ -157,7 +158,7 @@ func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 			return fp, lay, nil
 		}
 	}
-	if len(fp.Layers) == 0 {
+	if fp.NumLayers == 0 {
 		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d: take another pass, or give the number of layers or a config", ErrRange, l, p)
 	}
 	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %s", ErrRange, l, p, fp.numbers())
@@ -210,8 +211,8 @@ type ForwardPass struct {
 	// Start and End span the pass's kernels, prologue and epilogue included, in nanoseconds since the trace's first event.
 	Start trace.Time `json:"start_ns"`
 	End   trace.Time `json:"end_ns"`
-	// Layers are the layers found, in order. A whole pass has NumLayers of them.
-	Layers []Layer `json:"layers"`
+	// NumLayers counts the layers found; [ForwardPass.Layers] returns them. A whole pass has as many as its model.
+	NumLayers int `json:"num_layers"`
 	// Kernels, Prologue and Epilogue count activities: all of the pass, those before its first layer, those after its last.
 	Kernels  int `json:"kernels"`
 	Prologue int `json:"prologue"`
@@ -254,6 +255,10 @@ type ForwardPass struct {
 	Confidence    float64 `json:"confidence"`
 	// Note is a remark for the table: cold start, growth, what is odd.
 	Note string `json:"note,omitempty"`
+
+	of                *Device
+	from, to          int32 // in the order of its device's columns
+	cutFirst, cutLast bool  // layers
 }
 
 // Wall is the time from the start of the first kernel to the end of the last.
@@ -263,8 +268,8 @@ func (p *ForwardPass) Wall() time.Duration { return p.End.Sub(p.Start) }
 func (p *ForwardPass) AvgLayerWall() time.Duration {
 	var sum time.Duration
 	n := 0
-	for i := range p.Layers {
-		sum += p.Layers[i].Wall
+	for _, l := range p.Layers() {
+		sum += l.Wall
 		n++
 	}
 	if n == 0 {
@@ -275,18 +280,19 @@ func (p *ForwardPass) AvgLayerWall() time.Duration {
 
 // Layer returns the layer with the given index, nil when the pass does not have it.
 func (p *ForwardPass) Layer(index int) *Layer {
-	i := index - p.FirstLayer
-	if i < 0 || i >= len(p.Layers) {
-		return nil
+	if i := index - p.FirstLayer; i >= 0 && i < p.NumLayers {
+		if layers := p.Layers(); i < len(layers) {
+			return &layers[i]
+		}
 	}
-	return &p.Layers[i]
+	return nil
 }
 
 // LayerNumber is what reports call the layer with the given index: the index, or where layers count from the end −1 for the last
 // layer present, −2 for the one before. It is the model's last one unless the window cuts the end, too.
 func (p *ForwardPass) LayerNumber(index int) int {
 	if p.FromEnd {
-		return index - p.FirstLayer - len(p.Layers)
+		return index - p.FirstLayer - p.NumLayers
 	}
 	return index
 }
@@ -294,14 +300,14 @@ func (p *ForwardPass) LayerNumber(index int) int {
 // indexOf is the index of the layer that reports call by a number: the reverse of LayerNumber.
 func (p *ForwardPass) indexOf(number int) (index int, ok bool) {
 	if p.FromEnd {
-		return number + p.FirstLayer + len(p.Layers), number < 0
+		return number + p.FirstLayer + p.NumLayers, number < 0
 	}
 	return number, true
 }
 
 // numbers says which layers a pass has.
 func (p *ForwardPass) numbers() string {
-	s := fmt.Sprintf("%d…%d", p.LayerNumber(p.FirstLayer), p.LayerNumber(p.FirstLayer+len(p.Layers)-1))
+	s := fmt.Sprintf("%d…%d", p.LayerNumber(p.FirstLayer), p.LayerNumber(p.FirstLayer+p.NumLayers-1))
 	if p.FromEnd {
 		s += ", counted from the end, as the window does not hold the first ones"
 	}
@@ -354,7 +360,7 @@ func (a *Analysis) Divided() bool {
 			}
 		}
 		for p, n := range reduces {
-			if layers := len(d.Passes[p].Layers); layers > 1 && float64(n) >= dividedReduces*float64(layers) {
+			if layers := d.Passes[p].NumLayers; layers > 1 && float64(n) >= dividedReduces*float64(layers) {
 				return true
 			}
 		}

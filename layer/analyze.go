@@ -121,7 +121,7 @@ func (a *Device) find(ctx context.Context) error {
 	if err != nil {
 		a.Passes = nil
 		w.Forget()
-		w.fillKernels(a)
+		w.fillKernels(a, 0)
 	}
 	return err
 }
@@ -201,8 +201,9 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	}
 	w.Place(results)
 	a.NumLayers, a.LayerSource = m.Layers, m.Source
-	w.fillKernels(a)
+	w.fillKernels(a, len(results))
 	w.nameExperts(a, results)
+	a.Passes = make([]ForwardPass, 0, len(results))
 	for p := range results {
 		if w.Ended() != nil {
 			return
@@ -217,7 +218,6 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 		a.Evidence = append(a.Evidence, Evidence(e))
 	}
 	a.addLayerEvidence(w, results)
-	a.labelLayers()
 	a.chooseSteady(w.Ended)
 	a.findStepEnds()
 	a.noteDurations()
@@ -253,19 +253,45 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 		mixing[results[p].Model] = mixing[results[p].Model] || mixes[p]
 	}
 	for p := range results {
-		if fp := &a.Passes[p]; mixing[results[p].Model] && fp.Stage == StageUnknown && fp.Partial == whole && len(fp.Layers) > 0 && !mixes[p] {
+		if fp := &a.Passes[p]; mixing[results[p].Model] && fp.Stage == StageUnknown && fp.Partial == whole && fp.NumLayers > 0 && !mixes[p] {
 			fp.Stage = StageIdle
 		}
 	}
 }
 
-// fillKernels writes the columns of the device.
-func (w *work) fillKernels(a *Device) {
+// fillKernels writes the columns of the device, of that many passes.
+func (w *work) fillKernels(a *Device, passes int) {
 	n := len(w.Acts)
-	c := columns{event: make([]trace.EventID, n), pass: w.Pass, layer: make([]int16, n), half: w.Half, category: make([]uint16, n), operator: w.op, order: w.Order}
+	c := columns{pass: w.Pass, layer: make([]int16, n), half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
 	for i := range w.Acts {
-		e := w.Act(int32(i))
-		c.event[i], c.layer[i], c.category[i] = e.ID(), int16(w.Layer[i]), a.categoryOf[w.Seq.ID[i]]
+		e := w.Act(int32(i)).ID()
+		if i == 0 {
+			c.first = e
+		}
+		if c.event == nil && e != c.first+trace.EventID(i) { // another device's stand between them
+			c.event = make([]trace.EventID, n)
+			for k := range i {
+				c.event[k] = c.first + trace.EventID(k)
+			}
+		}
+		if c.event != nil {
+			c.event[i] = e
+		}
+		c.layer[i], c.category[i] = int16(w.Layer[i]), a.categoryOf[w.Seq.ID[i]]
+		if p := w.Pass[i]; p != None {
+			c.starts[p+1]++
+		}
+	}
+	for p := range passes {
+		c.starts[p+1] += c.starts[p]
+	}
+	c.order = make([]int32, c.starts[passes])
+	next := slices.Clone(c.starts)
+	for _, i := range w.Order {
+		if p := w.Pass[i]; p != None {
+			c.order[next[p]] = i
+			next[p]++
+		}
 	}
 	a.columns = c
 }
@@ -273,7 +299,8 @@ func (w *work) fillKernels(a *Device) {
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
 	fp := ForwardPass{Index: p, Kernels: len(r.Kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Host: HostSpan(w.HostOf(r)), Partial: string(r.Cut),
-		FirstLayer: r.First, PassEvidence: r.Evidence, LayerEvidence: r.LayerEvidence, Confidence: r.Conf, FromEnd: r.FromEnd}
+		NumLayers: r.Count, FirstLayer: r.First, PassEvidence: r.Evidence, LayerEvidence: r.LayerEvidence, Confidence: r.Conf, FromEnd: r.FromEnd,
+		of: a, from: a.columns.starts[p], to: a.columns.starts[p+1], cutFirst: r.CutFirst, cutLast: r.CutLast}
 	if r.Count > 0 {
 		fp.Confidence = min(r.Conf, r.LayerConf)
 	}
@@ -284,7 +311,7 @@ func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
 	if r.Draft && fp.Stage == StageUnknown {
 		fp.Stage = StageDraft
 	}
-	byLayer := w.spread(&fp, r)
+	w.spread(&fp, r)
 	if len(r.Kernels) == 0 { // behind the pass before it
 		fp.Start = fp.Host.Start
 		if n := len(a.Passes); n > 0 {
@@ -292,13 +319,11 @@ func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
 		}
 		fp.End = fp.Start
 	}
-	fp.Layers = w.buildLayers(r, byLayer)
 	return fp
 }
 
-// spread notes when the kernels of a pass run and what they are outside of layers, and returns those of each layer.
-func (w *work) spread(fp *ForwardPass, r *ladder.Result) (byLayer [][]int32) {
-	byLayer = layerLists(r)
+// spread notes when the kernels of a pass run and what they are outside of layers.
+func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64
 	seen := false
 	for k, i := range r.Kernels {
@@ -315,59 +340,8 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) (byLayer [][]int32) {
 			fp.Epilogue++
 		default:
 			seen = true
-			byLayer[l-r.First] = append(byLayer[l-r.First], i)
 		}
 	}
-	return byLayer
-}
-
-// buildLayers makes the layers of a pass of their kernels in launch order.
-func (w *work) buildLayers(r *ladder.Result, byLayer [][]int32) []Layer {
-	layers := slices.Grow([]Layer(nil), r.Count)
-	kinds := map[uint64]int{}
-	for l, kernels := range byLayer {
-		lay := Layer{Index: r.First + l, CompressRatio: -1, Kernels: kernels}
-		// The kind is the sequence in launch order; the list is by start.
-		h := uint64(1)
-		for _, i := range kernels {
-			h = (h ^ uint64(uint32(w.Seq.ID[i]))) * 1099511628211
-		}
-		id, ok := kinds[h]
-		if !ok {
-			id = len(kinds)
-			kinds[h] = id
-		}
-		lay.Kind = id
-		slices.Sort(lay.Kernels)
-		if len(kernels) > 0 {
-			lay.Start, lay.End = math.MaxInt64, math.MinInt64
-		}
-		for _, i := range kernels {
-			lay.Start = min(lay.Start, w.Act(i).Start())
-			lay.End = max(lay.End, w.Act(i).End())
-			lay.Sum += w.Act(i).Duration()
-		}
-		lay.Wall = lay.End.Sub(lay.Start)
-		lay.Partial = l == 0 && r.CutFirst || l == r.Count-1 && r.CutLast
-		layers = append(layers, lay)
-	}
-	return layers
-}
-
-// layerLists returns an empty list of kernels for each layer of a pass, with the room that it will need.
-func layerLists(r *ladder.Result) [][]int32 {
-	counts, all := make([]int, r.Count), 0
-	for _, l := range r.Layer {
-		if l != None {
-			counts[int(l)-r.First]++
-			all++
-		}
-	}
-	room, lists := make([]int32, all), make([][]int32, r.Count)
-	for l, n := range counts {
-		lists[l], room = room[:0:n], room[n:]
-	}
-	return lists
 }
 
 // addLayerEvidence says once per kind of evidence what the layers rest on.

@@ -108,19 +108,19 @@ func (a *Device) assemble(ctx context.Context, passes []GivenPass) error {
 	w.findOperators(a, results, false)
 	w.Place(results)
 	a.NumLayers, a.LayerSource = m.Layers, m.Source
-	w.fillKernels(a)
+	w.fillKernels(a, len(results))
 	w.nameExperts(a, results)
 	a.Evidence = []Evidence{}
 	for p := range passes {
 		fp := w.buildPass(a, p, &results[p])
 		fp.apply(&passes[p])
 		a.Passes = append(a.Passes, fp)
+		a.endLayers(p, passes[p].Layers)
 	}
 	w.Models = map[string]*ladder.Model{"": m}
 	a.listModels(w, results)
 	a.cover()
 	a.addGivenEvidence(passes)
-	a.labelLayers()
 	a.chooseSteady(ctx.Err)
 	a.findStepEnds()
 	return nil
@@ -197,12 +197,21 @@ func (p *ForwardPass) apply(g *GivenPass) {
 	if g.End != 0 {
 		p.End = g.End
 	}
-	for l := range p.Layers {
-		if end := g.Layers[l].End; end != 0 {
-			lay := &p.Layers[l]
-			lay.End, lay.Wall = end, end.Sub(lay.Start)
-		}
+}
+
+// endLayers notes where the layers of a pass were said to end.
+func (a *Device) endLayers(p int, layers []GivenLayer) {
+	if !slices.ContainsFunc(layers, func(l GivenLayer) bool { return l.End != 0 }) {
+		return
 	}
+	ends := make([]trace.Time, len(layers))
+	for l := range layers {
+		ends[l] = layers[l].End
+	}
+	if a.layerEnds == nil {
+		a.layerEnds = map[int][]trace.Time{}
+	}
+	a.layerEnds[p] = ends
 }
 
 // addGivenEvidence counts the passes of each kind of evidence.

@@ -68,8 +68,9 @@ func TestAssembleTakesWhatIsGiven(t *testing.T) {
 		if fp.Stage != layer.StageDecode || fp.Prologue != 0 && fp.Prologue != len(passes[p].Kernels)-fp.Epilogue {
 			t.Errorf("pass %d: stage %s, %d kernels before the layers and %d after, %d given", p, fp.Stage, fp.Prologue, fp.Epilogue, len(passes[p].Kernels))
 		}
-		for l := range fp.Layers {
-			if lay := &fp.Layers[l]; lay.Wall != lay.End.Sub(lay.Start) || (lay.End == 1<<40) != (p == 1 && l == 0) || !slices.IsSorted(lay.Kernels) {
+		layers := fp.Layers()
+		for l := range layers {
+			if lay := &layers[l]; lay.Wall != lay.End.Sub(lay.Start) || (lay.End == 1<<40) != (p == 1 && l == 0) || !slices.IsSorted(lay.Kernels) {
 				t.Errorf("pass %d layer %d: wall %v from %d to %d", p, l, lay.Wall, lay.Start, lay.End)
 			}
 		}

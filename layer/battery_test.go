@@ -267,7 +267,7 @@ func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict 
 	a := &analysis.Devices[0]
 	if *onlyCases != "" {
 		for p, fp := range a.Passes {
-			t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", v.name, p, fp.Kernels, fp.Prologue, fp.Epilogue, len(fp.Layers), fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
+			t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", v.name, p, fp.Kernels, fp.Prologue, fp.Epilogue, fp.NumLayers, fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
 		}
 		t.Logf("%s: %+v", v.name, a.Evidence)
 	}
@@ -275,7 +275,7 @@ func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict 
 	v.strict = v.share
 	if len(a.Passes) == 1 && a.Passes[0].FromEnd {
 		v.strict, _, _ = rate(a, renumbered(acts, -1<<20))
-		v.share, v.detail, v.wantPass = rate(a, renumbered(acts, len(a.Passes[0].Layers)-len(f.Decode.Layers)))
+		v.share, v.detail, v.wantPass = rate(a, renumbered(acts, a.Passes[0].NumLayers-len(f.Decode.Layers)))
 	}
 	v.conf, v.layers, v.passes = meanConfidence(a), a.NumLayers, len(a.Passes)
 	return v

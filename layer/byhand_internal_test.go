@@ -16,7 +16,7 @@ func passesOf(walls ...int64) []ForwardPass {
 	var out []ForwardPass
 	at := int64(0)
 	for i, w := range walls {
-		out = append(out, ForwardPass{Index: i, Start: trace.Time(at), End: trace.Time(at + w), Layers: make([]Layer, 1), Stage: StageDecode, Batch: -1, Tokens: -1})
+		out = append(out, ForwardPass{Index: i, Start: trace.Time(at), End: trace.Time(at + w), NumLayers: 1, Stage: StageDecode, Batch: -1, Tokens: -1})
 		at += w
 	}
 	return out
@@ -61,9 +61,9 @@ func TestSteadyRun(t *testing.T) {
 		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 first of 2 neighbouring draft passes whose durations stay within 10 % of their median"},
 		{"all cut", chosen(func(p []ForwardPass) {
 			p[0].Partial, p[1].Partial = cutAtStart, cutAtStart
-			p[1].Layers = make([]Layer, 2)
+			p[1].NumLayers = 2
 		}, 100, 100), "1 1 10 every pass is cut by the window; this is the longest"},
-		{"other layers", chosen(func(p []ForwardPass) { p[0].Layers = make([]Layer, 2) }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
+		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, c.got, c.want)

@@ -119,37 +119,36 @@ func (w *work) expertOps() func(trace.Event) bool {
 	}
 }
 
-// label gives every layer what the config knows about it.
-func (a *Device) labelLayers() {
-	place := a.of.opts.HashLayers
-	for p := range a.Passes {
-		n := a.Models[a.Passes[p].Model].NumLayers
-		types := (&profile.Config{}).LayerTypes(n, place)
-		if a.of.Config != nil && n == a.NumLayers {
-			types = a.of.Config.LayerTypes(n, place)
+// layerTypes are the types of the layers of a pass by index, as the config tells them, and how many layers its model has.
+func (p *ForwardPass) layerTypes() (types []string, n int) {
+	a := p.of.of
+	place := a.opts.HashLayers
+	n = p.of.Models[p.Model].NumLayers
+	switch {
+	case p.FromEnd: // none is known to be the first, and the last only where the window holds the pass's end
+		types = (&profile.Config{}).LayerTypes(p.NumLayers+2, place)[1:]
+		if p.Partial == cutAtStart {
+			types = types[1:]
 		}
-		if fp := &a.Passes[p]; fp.FromEnd { // none is known to be the first, and the last only where the window holds the pass's end
-			types = (&profile.Config{}).LayerTypes(len(fp.Layers)+2, place)[1:]
-			if fp.Partial == cutAtStart {
-				types = types[1:]
-			}
-		}
-		for l := range a.Passes[p].Layers {
-			a.labelLayer(&a.Passes[p].Layers[l], types, n, place)
-		}
+	case a.Config != nil && n == p.of.NumLayers:
+		types = a.Config.LayerTypes(n, place)
+	default:
+		types = (&profile.Config{}).LayerTypes(n, place)
 	}
+	return types, n
 }
 
-func (a *Device) labelLayer(lay *Layer, types []string, n int, place profile.HashPlacement) {
+// label gives a layer what the config knows about it.
+func (a *Analysis) label(lay *Layer, types []string, n int) {
 	lay.CompressRatio = -1
 	if lay.Index < len(types) {
 		lay.Type = types[lay.Index]
 	}
-	if a.of.Config == nil {
+	if a.Config == nil {
 		return
 	}
-	if r, ok := a.of.Config.Ratio(lay.Index); ok {
+	if r, ok := a.Config.Ratio(lay.Index); ok {
 		lay.CompressRatio = r
 	}
-	lay.Hash = place.IsHash(lay.Index, n, a.of.Config.NumHashLayers)
+	lay.Hash = a.opts.HashLayers.IsHash(lay.Index, n, a.Config.NumHashLayers)
 }

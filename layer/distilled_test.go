@@ -36,8 +36,8 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 			}
 			for i, want := range k.Stages {
 				p := a.Passes[i]
-				if string(p.Stage) != want || len(p.Layers) != k.Layers {
-					t.Errorf("pass %d: stage %s with %d layers, want %s with %d", i, p.Stage, len(p.Layers), want, k.Layers)
+				if string(p.Stage) != want || p.NumLayers != k.Layers {
+					t.Errorf("pass %d: stage %s with %d layers, want %s with %d", i, p.Stage, p.NumLayers, want, k.Layers)
 				}
 			}
 			checkPerLayer(t, a, k.PerLayer)
@@ -50,7 +50,7 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 func checkPerLayer(t *testing.T, a *layer.Device, want int) {
 	t.Helper()
 	for _, p := range a.Passes {
-		for _, l := range p.Layers {
+		for _, l := range p.Layers() {
 			if want > 0 && len(l.Kernels) != want {
 				t.Errorf("pass %d layer %d: %d kernels, want %d", p.Index, l.Index, len(l.Kernels), want)
 			}
@@ -75,7 +75,7 @@ func TestDistilledLayersBeginAlike(t *testing.T) {
 	} {
 		a := distilled(t, name)
 		first := map[string]int{}
-		for _, l := range a.Passes[0].Layers[1:] {
+		for _, l := range a.Passes[0].Layers()[1:] {
 			first[a.Kernel(int(l.Kernels[0])).Event().Name()]++
 		}
 		if len(first) != 1 {

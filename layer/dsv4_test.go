@@ -172,9 +172,9 @@ func TestReadAgainKeepsWhatIsWhole(t *testing.T) {
 			if fp.Confidence < c.least {
 				t.Errorf("%s: pass %d is printed with %.2f, want %.2f", c.trace, p, fp.Confidence, c.least)
 			}
-			for l := range fp.Layers {
-				if n := len(fp.Layers[l].Kernels); c.lengths != nil && !slices.Contains(c.lengths, n) {
-					t.Errorf("%s: pass %d, layer %d has %d kernels, want one of %v", c.trace, p, l, n, c.lengths)
+			for _, l := range fp.Layers() {
+				if n := len(l.Kernels); c.lengths != nil && !slices.Contains(c.lengths, n) {
+					t.Errorf("%s: pass %d, layer %d has %d kernels, want one of %v", c.trace, p, l.Index, n, c.lengths)
 				}
 			}
 		}

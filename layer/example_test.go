@@ -38,7 +38,7 @@ func ExampleAnalyze() {
 	a := &an.Devices[0] // the GPU with most GPU time
 	fmt.Printf("%d layers, from %s\n", a.NumLayers, a.LayerSource)
 	for _, p := range a.Passes {
-		fmt.Printf("pass %d: %s, batch %d, %d tokens, %d layers by %s\n", p.Index, p.Stage, p.Batch, p.Tokens, len(p.Layers), p.LayerEvidence)
+		fmt.Printf("pass %d: %s, batch %d, %d tokens, %d layers by %s\n", p.Index, p.Stage, p.Batch, p.Tokens, p.NumLayers, p.LayerEvidence)
 	}
 	fmt.Printf("steady: pass %d\n", a.Steady.Pass)
 	// Output:
@@ -55,7 +55,7 @@ func ExampleAnalyze() {
 func ExampleAnalyze_repeats() {
 	a := demoGPU(layer.Options{Boundaries: "repeats"})
 	fmt.Println(a.NumLayers, a.LayerSource)
-	for _, l := range a.Passes[4].Layers[:3] {
+	for _, l := range a.Passes[4].Layers()[:3] {
 		fmt.Printf("layer %d: %d kernels\n", l.Index, len(l.Kernels))
 	}
 	// Output:
@@ -68,7 +68,7 @@ func ExampleAnalyze_repeats() {
 // A replayed kernel has no CPU op of its own; its eager twin in the same place of the same layer has.
 func ExampleKernel_Twin() {
 	a := demoGPU(layer.Options{})
-	l := a.Passes[4].Layers[1]
+	l := a.Passes[4].Layer(1)
 	twin := a.Kernel(int(l.Kernels[1])).Twin()
 	fmt.Println(twin.How, twin.Launch.Op().Name(), twin.Launch.Op().Shape())
 	// Output:
@@ -107,7 +107,7 @@ func ExampleAssemble() {
 		return
 	}
 	for _, p := range a.Devices[0].Passes {
-		fmt.Println(p.Stage, len(p.Layers), p.Layers[1].Wall, p.Wall())
+		fmt.Println(p.Stage, p.NumLayers, p.Layer(1).Wall, p.Wall())
 	}
 	// Output:
 	// decode 2 1.9µs 3.9µs

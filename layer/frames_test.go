@@ -167,7 +167,7 @@ func TestStacksUnderFrames(t *testing.T) {
 		var passes, models []string
 		for p := range d.Passes {
 			fp := &d.Passes[p]
-			passes = append(passes, fmt.Sprintf("%d+%d%s", fp.FirstLayer, len(fp.Layers), fp.Partial))
+			passes = append(passes, fmt.Sprintf("%d+%d%s", fp.FirstLayer, fp.NumLayers, fp.Partial))
 		}
 		for _, m := range d.Models {
 			models = append(models, fmt.Sprintf("%s:%d", m.Name, m.NumLayers))

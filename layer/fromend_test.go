@@ -24,8 +24,8 @@ func TestCountedFromTheEnd(t *testing.T) {
 	}
 
 	d, p := pass(layer.Analyze(t.Context(), half, layer.Options{}))
-	last := p.FirstLayer + len(p.Layers) - 1
-	if !p.FromEnd || p.Partial != "start" || p.LayerNumber(last) != -1 || p.LayerNumber(p.FirstLayer) != -len(p.Layers) {
+	last := p.FirstLayer + p.NumLayers - 1
+	if !p.FromEnd || p.Partial != "start" || p.LayerNumber(last) != -1 || p.LayerNumber(p.FirstLayer) != -p.NumLayers {
 		t.Errorf("half a pass: from the end %v, cut at %q, layers %d…%d", p.FromEnd, p.Partial, p.LayerNumber(p.FirstLayer), p.LayerNumber(last))
 	}
 	if _, l, err := d.Layer(0, -1); err != nil || l.Index != last {
@@ -35,18 +35,18 @@ func TestCountedFromTheEnd(t *testing.T) {
 		t.Errorf("layer 0 of half a pass: %v, want ErrRange", err)
 	}
 
-	for i := range p.Layers { // the last one is the model's last, as the window holds the end of the pass, and none is its first
+	for i, l := range p.Layers() { // the last one is the model's last, as the window holds the end of the pass, and none is its first
 		want := "LAYER"
-		if i == len(p.Layers)-1 {
+		if i == p.NumLayers-1 {
 			want = "FINAL"
 		}
-		if p.Layers[i].Type != want {
-			t.Errorf("layer %d is called %q, want %q", p.LayerNumber(p.Layers[i].Index), p.Layers[i].Type, want)
+		if l.Type != want {
+			t.Errorf("layer %d is called %q, want %q", p.LayerNumber(l.Index), l.Type, want)
 		}
 	}
 
 	_, p = pass(layer.Analyze(t.Context(), half, layer.Options{NumLayers: n}))
-	if last := p.FirstLayer + len(p.Layers) - 1; p.FromEnd || p.LayerNumber(last) != n-1 {
+	if last := p.FirstLayer + p.NumLayers - 1; p.FromEnd || p.LayerNumber(last) != n-1 {
 		t.Errorf("with N: from the end %v, the last layer is %d, want %d", p.FromEnd, p.LayerNumber(last), n-1)
 	}
 	d, p = pass(layer.Analyze(t.Context(), whole, layer.Options{}))

@@ -91,8 +91,8 @@ func TestTwoGPUs(t *testing.T) {
 		for i := range a.Devices {
 			d := &a.Devices[i]
 			for p := range d.Passes {
-				if want := p + i; d.Passes[p].Step != want || len(d.Passes[p].Layers) != 12 {
-					t.Errorf("dialect %d: GPU %d: pass %d is of step %d with %d layers, want step %d", dialect, d.ID, p, d.Passes[p].Step, len(d.Passes[p].Layers), want)
+				if want := p + i; d.Passes[p].Step != want || d.Passes[p].NumLayers != 12 {
+					t.Errorf("dialect %d: GPU %d: pass %d is of step %d with %d layers, want step %d", dialect, d.ID, p, d.Passes[p].Step, d.Passes[p].NumLayers, want)
 				}
 			}
 			for k := range d.Kernels() {

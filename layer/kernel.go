@@ -2,20 +2,41 @@ package layer
 
 import (
 	"iter"
+	"math"
+	"slices"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 )
 
-// columns hold what is known of each kernel of a device: 19 bytes a kernel, and 4 more in [Layer.Kernels].
+// columns hold what is known of each kernel of a device: 15 bytes a kernel, and 4 more where a trace has several devices.
 type columns struct {
-	event    []trace.EventID // ascending
+	event    []trace.EventID // ascending; nil where they count up from first
+	first    trace.EventID
 	pass     []int32
 	layer    []int16
 	half     []int8
 	category []uint16
 	operator []uint16 // see Device.operators; nil: not looked for
-	order    []int32  // kernels in launch order
+	order    []int32  // kernels of passes, by pass, then in launch order
+	starts   []int32  // in order, by pass, and its length
+}
+
+// eventOf is the event of kernel i.
+func (c *columns) eventOf(i int32) trace.EventID {
+	if c.event == nil {
+		return c.first + trace.EventID(i)
+	}
+	return c.event[i]
+}
+
+// kernelOf is the kernel of an event.
+func (c *columns) kernelOf(e trace.EventID) (int32, bool) {
+	if c.event == nil {
+		return int32(e - c.first), e >= c.first && e < c.first+trace.EventID(len(c.pass))
+	}
+	k, ok := slices.BinarySearch(c.event, e)
+	return int32(k), ok
 }
 
 // Kernel is a view of one GPU activity (kernel, copy or set) with its place in the model: a small comparable value that reads
@@ -34,11 +55,11 @@ type Place struct {
 }
 
 // NumKernels counts the activities of the device.
-func (d *Device) NumKernels() int { return len(d.columns.event) }
+func (d *Device) NumKernels() int { return len(d.columns.pass) }
 
 // Kernel returns activity i of the device, by start, then input order; it is not valid when there is none.
 func (d *Device) Kernel(i int) Kernel {
-	if i < 0 || i >= len(d.columns.event) {
+	if i < 0 || i >= len(d.columns.pass) {
 		return Kernel{}
 	}
 	return Kernel{d, int32(i)}
@@ -47,7 +68,7 @@ func (d *Device) Kernel(i int) Kernel {
 // Kernels iterates over all activities of the device, by start, then input order.
 func (d *Device) Kernels() iter.Seq[Kernel] {
 	return func(yield func(Kernel) bool) {
-		for i := range d.columns.event {
+		for i := range d.columns.pass {
 			if !yield(Kernel{d, int32(i)}) {
 				return
 			}
@@ -65,7 +86,7 @@ func (k Kernel) Device() *Device { return k.d }
 func (k Kernel) Index() int { return int(k.i) }
 
 // Event returns the activity in the trace.
-func (k Kernel) Event() trace.Event { return k.d.of.trace.At(k.d.columns.event[k.i]) }
+func (k Kernel) Event() trace.Event { return k.d.event(k.i) }
 
 // Place returns the kernel's place in the model.
 func (k Kernel) Place() Place {
@@ -95,3 +116,71 @@ func (k Kernel) Facts() *classify.Facts { return k.d.of.factsOf(k.Event().NameID
 
 // Replay says that a graph replay launched the kernel.
 func (k Kernel) Replay() bool { return k.Event().IsReplay() }
+
+// Layers returns the layers of the pass, in order. They are made of what is known of its kernels, anew in each call: ask once
+// where they are looked at often.
+func (p *ForwardPass) Layers() []Layer {
+	if p.of == nil || p.NumLayers == 0 {
+		return nil
+	}
+	layers, d := make([]Layer, p.NumLayers), p.of
+	p.share(layers)
+	types, n := p.layerTypes()
+	kinds, ends := map[uint64]int{}, d.layerEnds[p.Index]
+	for l := range layers {
+		lay := &layers[l]
+		lay.Index, lay.Partial = p.FirstLayer+l, l == 0 && p.cutFirst || l == p.NumLayers-1 && p.cutLast
+		lay.measure(d, kinds)
+		if ends != nil && ends[l] != 0 {
+			lay.End, lay.Wall = ends[l], ends[l].Sub(lay.Start)
+		}
+		d.of.label(lay, types, n)
+	}
+	return layers
+}
+
+// share gives each layer of a pass its kernels, in launch order.
+func (p *ForwardPass) share(layers []Layer) {
+	c := &p.of.columns
+	kernels := p.inLaunchOrder()
+	counts, all := make([]int, len(layers)), 0
+	for _, i := range kernels {
+		if l := c.layer[i]; l != None {
+			counts[int(l)-p.FirstLayer]++
+			all++
+		}
+	}
+	room := make([]int32, all)
+	for l, n := range counts {
+		layers[l].Kernels, room = room[:0:n], room[n:]
+	}
+	for _, i := range kernels {
+		if l := c.layer[i]; l != None {
+			lay := &layers[int(l)-p.FirstLayer]
+			lay.Kernels = append(lay.Kernels, i)
+		}
+	}
+}
+
+// measure notes the kind of a layer, which is the sequence of its kernels in launch order, and its times. Its kernels are by start
+// then. kinds are those of the layers before it.
+func (l *Layer) measure(d *Device, kinds map[uint64]int) {
+	h := uint64(1)
+	if len(l.Kernels) > 0 {
+		l.Start, l.End = math.MaxInt64, math.MinInt64
+	}
+	for _, i := range l.Kernels {
+		e := d.event(i)
+		h = (h ^ uint64(uint32(e.NameID()))) * 1099511628211
+		l.Start, l.End = min(l.Start, e.Start()), max(l.End, e.End())
+		l.Sum += e.Duration()
+	}
+	l.Wall = l.End.Sub(l.Start)
+	slices.Sort(l.Kernels)
+	kind, ok := kinds[h]
+	if !ok {
+		kind = len(kinds)
+		kinds[h] = kind
+	}
+	l.Kind = kind
+}

@@ -52,8 +52,8 @@ func TestModelsHaveTheirOwnLayers(t *testing.T) {
 			t.Fatalf("n=%d: %d passes, models %+v", n, len(d.Passes), d.Models)
 		}
 		for p := range d.Passes {
-			if fp := &d.Passes[p]; fp.Model != (p+1)%2 || len(fp.Layers) != d.Models[fp.Model].NumLayers {
-				t.Errorf("n=%d: pass %d is of model %d with %d layers", n, p, fp.Model, len(fp.Layers))
+			if fp := &d.Passes[p]; fp.Model != (p+1)%2 || fp.NumLayers != d.Models[fp.Model].NumLayers {
+				t.Errorf("n=%d: pass %d is of model %d with %d layers", n, p, fp.Model, fp.NumLayers)
 			}
 		}
 		if d.Passes[d.Steady.Pass].Model != 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "several models run") {
@@ -94,8 +94,8 @@ func TestCutPassIsOfItsModel(t *testing.T) {
 			t.Errorf("%s: %d passes, models %+v, notes %q; want two passes of one model", name, len(d.Passes), d.Models, d.Notes)
 			continue
 		}
-		if p := &d.Passes[0]; p.Partial != "start" || len(p.Layers) == 0 || d.ModelOf(0) != "" {
-			t.Errorf("%s: pass 0 is cut %q with %d layers, of model %q", name, p.Partial, len(p.Layers), d.ModelOf(0))
+		if p := &d.Passes[0]; p.Partial != "start" || p.NumLayers == 0 || d.ModelOf(0) != "" {
+			t.Errorf("%s: pass 0 is cut %q with %d layers, of model %q", name, p.Partial, p.NumLayers, d.ModelOf(0))
 		}
 	}
 	drafts, _ := interleaved(t, []gen.Arch{{Layers: gen.Uniform(32, gen.Layer{}), Hidden: 4096}, {Layers: gen.Uniform(1, gen.Layer{}), Hidden: 4096}}, []int{0, 1, 1, 0, 1, 1, 0, 1, 1})

@@ -127,7 +127,7 @@ func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename fun
 	var out []opAnswer
 	for p, list := range byPass {
 		slices.SortStableFunc(list, func(x, y layer.Kernel) int { return cmp.Compare(at(x), at(y)) })
-		pass := operator.Pass{First: d.Passes[p].FirstLayer, Layers: len(d.Passes[p].Layers)}
+		pass := operator.Pass{First: d.Passes[p].FirstLayer, Layers: d.Passes[p].NumLayers}
 		for j, k := range list {
 			op := operator.Kernel{Name: k.Event().Name(), Category: string(k.Facts().Category), Stream: int32(k.Event().Stream()), Layer: layer.None}
 			if from := j - shift; from >= 0 && from < len(list) {

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"context"
-	"slices"
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/internal/operator"
@@ -28,7 +27,7 @@ func (d *Device) adoptOperators(ctx context.Context) error {
 			continue
 		}
 		from := &m.Devices[0]
-		k, ok := slices.BinarySearch(from.columns.event, t.Kernel.ID())
+		k, ok := from.columns.kernelOf(t.Kernel.ID())
 		if !ok {
 			continue
 		}

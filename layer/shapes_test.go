@@ -217,7 +217,7 @@ func TestCutWindows(t *testing.T) {
 					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f %% right, %d passes\n%v", s.name, run.name, v.orphans, v.cut, 100*share, len(a.Passes), wrong)
 				}
 				if last := a.Passes[len(a.Passes)-1]; v.cut > 0 && last.Partial == "" {
-					t.Errorf("%s, %s: the cut pass is not reported as partial: %d layers", s.name, run.name, len(last.Layers))
+					t.Errorf("%s, %s: the cut pass is not reported as partial: %d layers", s.name, run.name, last.NumLayers)
 				}
 			}
 		}

@@ -24,7 +24,7 @@ type Slice struct {
 func (d *Device) Timeline() iter.Seq[Slice] {
 	return func(yield func(Slice) bool) {
 		var at trace.Time // up to here the time is given out
-		for i := range d.columns.event {
+		for i := range d.columns.pass {
 			e := d.event(int32(i))
 			start, end, pass := e.Start(), e.End(), int(d.columns.pass[i])
 			if i == 0 {
@@ -112,7 +112,7 @@ func (d *Device) Steps() iter.Seq2[int, Slice] {
 
 // window returns the time from the start of the device's first activity to the end of its last.
 func (d *Device) window() (start, end trace.Time) {
-	for i := range d.columns.event {
+	for i := range d.columns.pass {
 		e := d.event(int32(i))
 		if i == 0 {
 			start, end = e.Start(), e.End()

@@ -177,16 +177,8 @@ func (l *line) seal() {
 
 const epilogueKey = -2
 
-// byPass returns the kernels of each pass in launch order.
-func (a *Device) byPass() [][]int32 {
-	out := make([][]int32, len(a.Passes))
-	for _, i := range a.columns.order {
-		if p := a.columns.pass[i]; p != None {
-			out[p] = append(out[p], i)
-		}
-	}
-	return out
-}
+// inLaunchOrder returns the kernels of the pass.
+func (p *ForwardPass) inLaunchOrder() []int32 { return p.of.columns.order[p.from:p.to] }
 
 // lineOf returns the kernels of one pass that keep says as a line; nil where there are none.
 func (a *Device) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) *line {
@@ -211,7 +203,7 @@ func (a *Device) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) 
 	return l
 }
 
-func (a *Device) event(i int32) trace.Event { return a.of.trace.At(a.columns.event[i]) }
+func (a *Device) event(i int32) trace.Event { return a.of.trace.At(a.columns.eventOf(i)) }
 
 // eager says whether kernel i has a launch of its own.
 func (a *Device) eager(i int32) bool {
@@ -238,9 +230,8 @@ func (a *Device) eagerLines(sym *symbols) []*line {
 		passes = passes[:most]
 	}
 	var out []*line
-	kernels := a.byPass()
 	for _, p := range passes {
-		if l := a.lineOf(sym, kernels[p], a.eager); l != nil {
+		if l := a.lineOf(sym, a.Passes[p].inLaunchOrder(), a.eager); l != nil {
 			out = append(out, l)
 		}
 	}
@@ -289,7 +280,6 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 		}
 	}
 	memo := map[uint64]fit{}
-	kernels := a.byPass()
 	for p := range a.Passes {
 		if !need[p] {
 			continue
@@ -297,7 +287,7 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		target := a.lineOf(sym, kernels[p], func(int32) bool { return true })
+		target := a.lineOf(sym, a.Passes[p].inLaunchOrder(), func(int32) bool { return true })
 		if target == nil {
 			continue
 		}

@@ -72,12 +72,12 @@ func (a *Device) chooseSteady(ended func() error) {
 
 // works says whether the pass computes layers of the model for requests.
 func (p *ForwardPass) works() bool {
-	return len(p.Layers) > 0 && p.Stage != StageDraft && p.Stage != StageIdle && p.Stage != StageCapture
+	return p.NumLayers > 0 && p.Stage != StageDraft && p.Stage != StageIdle && p.Stage != StageCapture
 }
 
 // sameWork says whether two whole passes do the same work as far as their annotations tell.
 func sameWork(p, q *ForwardPass) bool {
-	return p.Partial == whole && q.Partial == whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch && len(p.Layers) == len(q.Layers)
+	return p.Partial == whole && q.Partial == whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch && p.NumLayers == q.NumLayers
 }
 
 // longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that grows to
@@ -115,7 +115,7 @@ func withinTolerance(sorted []time.Duration) bool {
 func longestPass(passes []ForwardPass) int {
 	best := 0
 	for p := range passes {
-		if len(passes[p].Layers) > len(passes[best].Layers) {
+		if passes[p].NumLayers > passes[best].NumLayers {
 			best = p
 		}
 	}

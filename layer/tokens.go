@@ -63,13 +63,13 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 	passes := make([]launches.Pass, len(results))
 	for p := range results {
 		fp, r := &a.Passes[p], &results[p]
-		usable := fp.Partial == whole && len(fp.Layers) > 0 && len(r.Second) == 0
-		passes[p] = launches.Pass{Model: r.Model, Layers: len(fp.Layers), Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
+		usable := fp.Partial == whole && fp.NumLayers > 0 && len(r.Second) == 0
+		passes[p] = launches.Pass{Model: r.Model, Layers: fp.NumLayers, Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
 			Decodes: usable && fp.Stage == StageDecode}
-		for l := range fp.Layers {
-			passes[p].Work += fp.Layers[l].Sum
-		}
 		for k, i := range r.Kernels {
+			if r.Layer[k] != None {
+				passes[p].Work += w.Act(i).Duration()
+			}
 			passes[p].Generates = passes[p].Generates || r.Layer[k] != None && w.Facts[w.Seq.ID[i]].Role == kernelword.RoleCacheWrite
 		}
 	}

@@ -129,8 +129,8 @@ func TestTokensOfGrids(t *testing.T) {
 		if c.stage == layer.StageDecode && c.tokens > 0 {
 			batch = int(c.tokens)
 		}
-		if len(fp.Layers) != tokensLayers || fp.Tokens != c.tokens || fp.Rows != c.rows || fp.Stage != c.stage || fp.Batch != batch {
-			t.Errorf("%s: %d layers, %d tokens, %d rows, stage %s, batch %d; want %d, %d, %d, %s, %d", c.name, len(fp.Layers), fp.Tokens, fp.Rows, fp.Stage, fp.Batch,
+		if fp.NumLayers != tokensLayers || fp.Tokens != c.tokens || fp.Rows != c.rows || fp.Stage != c.stage || fp.Batch != batch {
+			t.Errorf("%s: %d layers, %d tokens, %d rows, stage %s, batch %d; want %d, %d, %d, %s, %d", c.name, fp.NumLayers, fp.Tokens, fp.Rows, fp.Stage, fp.Batch,
 				tokensLayers, c.tokens, c.rows, c.stage, batch)
 		}
 	}

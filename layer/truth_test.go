@@ -125,14 +125,14 @@ func TestReplayedLayersRepeat(t *testing.T) {
 					}
 					for p := range a.Passes {
 						fp := &a.Passes[p]
-						if len(fp.Layers) != cfg.NumLayers {
-							t.Errorf("pass %d has %d layers, want %d", p, len(fp.Layers), cfg.NumLayers)
+						if fp.NumLayers != cfg.NumLayers {
+							t.Errorf("pass %d has %d layers, want %d", p, fp.NumLayers, cfg.NumLayers)
 							continue
 						}
 						// Layer 0 begins with a norm of its own: there is no residual to add yet.
 						sequences := map[string]int{}
-						for l := 1; l < len(fp.Layers); l++ {
-							sequences[names(a, &fp.Layers[l])]++
+						for _, l := range fp.Layers()[1:] {
+							sequences[names(a, &l)]++
 						}
 						t.Logf("pass %d: %d sequences: %v", p, len(sequences), counts(sequences))
 						if len(sequences) > c.kinds {

@@ -105,7 +105,7 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 				}
 				if *onlyCases != "" {
 					for p, fp := range an.Devices[0].Passes {
-						t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", name, p, fp.Kernels, fp.Prologue, fp.Epilogue, len(fp.Layers), fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
+						t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", name, p, fp.Kernels, fp.Prologue, fp.Epilogue, fp.NumLayers, fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
 					}
 				}
 				share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers))
@@ -129,7 +129,7 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 // a pass of its own (a tower, an encoder), and so may what stands behind them (a draft model): such passes do not count.
 func unseenShare(d *layer.Device, acts []act, n int) (share, conf float64) {
 	if len(d.Passes) == 1 && d.Passes[0].FromEnd {
-		acts = renumbered(acts, len(d.Passes[0].Layers)-n)
+		acts = renumbered(acts, d.Passes[0].NumLayers-n)
 	}
 	of := map[int]map[int]int{} // kernels of layers by pass and true pass
 	for k := range d.Kernels() {

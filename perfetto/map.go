@@ -95,8 +95,7 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 			return nil, fmt.Errorf("perfetto: layer %d out of range: pass %d has %s", h, m.Pass, layerSpan(p))
 		}
 	}
-	for i := range p.Layers {
-		l := &p.Layers[i]
+	for _, l := range p.Layers() {
 		r := NewRange(t, l.Start, l.Start.Add(l.Wall))
 		lr := LayerRange{Index: p.LayerNumber(l.Index), CompressRatio: l.CompressRatio, Range: r,
 			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6, Highlighted: slices.Contains(highlight, p.LayerNumber(l.Index)), URL: url(r)}
@@ -110,10 +109,10 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 }
 
 func layerSpan(p *layer.ForwardPass) string {
-	if len(p.Layers) == 0 {
+	if p.NumLayers == 0 {
 		return "no layers"
 	}
-	return fmt.Sprintf("layers %d to %d", p.LayerNumber(p.FirstLayer), p.LayerNumber(p.FirstLayer+len(p.Layers)-1))
+	return fmt.Sprintf("layers %d to %d", p.LayerNumber(p.FirstLayer), p.LayerNumber(p.FirstLayer+p.NumLayers-1))
 }
 
 // WriteText writes the map as tables.

@@ -23,8 +23,7 @@ func layerTable(a *layer.Device, passes []int) []string {
 		p := &a.Passes[i]
 		out = append(out, fmt.Sprintf("pass %d+%d %s, %d kernels, batch %d, tokens %d, cut %q, found by %s, layers by %s", a.Analysis().Trace().Raw(p.Start), p.Wall(),
 			p.Stage, p.Kernels, p.Batch, p.Tokens, p.Partial, p.PassEvidence, p.LayerEvidence))
-		for k := range p.Layers {
-			l := &p.Layers[k]
+		for _, l := range p.Layers() {
 			line := fmt.Sprintf("layer %d %d+%d, sum %d, %s", l.Index, a.Analysis().Trace().Raw(l.Start), l.Wall, l.Sum, l.Type)
 			for _, n := range l.Kernels {
 				line += " " + string(a.Kernel(int(n)).Category())

@@ -25,7 +25,7 @@ func Tracks(a *layer.Device, minGap time.Duration) []Track {
 	passes, layers, halves := Track{Name: "forward passes"}, Track{Name: "layers"}, Track{Name: "halves"}
 	for i := range a.Passes {
 		p := &a.Passes[i]
-		args := map[string]any{"layers": len(p.Layers), "kernels": p.Kernels, "found_by": p.PassEvidence, "layers_found_by": p.LayerEvidence}
+		args := map[string]any{"layers": p.NumLayers, "kernels": p.Kernels, "found_by": p.PassEvidence, "layers_found_by": p.LayerEvidence}
 		if p.Batch >= 0 {
 			args["batch"] = p.Batch
 		}
@@ -33,15 +33,14 @@ func Tracks(a *layer.Device, minGap time.Duration) []Track {
 			args["tokens"] = p.Tokens
 		}
 		add(&passes, fmt.Sprintf("pass %d %s", p.Index, p.Stage), p.Start, p.End, args)
-		for k := range p.Layers {
-			l := &p.Layers[k]
+		for _, l := range p.Layers() {
 			args := map[string]any{"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3, "kernels": len(l.Kernels), "kind": l.Kind}
-			for category, time := range categoryTimes(a, l) {
+			for category, time := range categoryTimes(a, &l) {
 				args["sum_us "+category] = float64(time) / 1e3
 			}
 			add(&layers, fmt.Sprintf("layer %d %s", p.LayerNumber(l.Index), l.Type), l.Start, l.End, args)
 			if a.Analysis().BlocksPerLayer > 1 {
-				addHalves(&halves, a, l)
+				addHalves(&halves, a, &l)
 			}
 		}
 	}

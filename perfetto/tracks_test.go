@@ -88,7 +88,7 @@ func TestTracksShowHalves(t *testing.T) {
 	}
 	layers := 0
 	for _, p := range a.Passes {
-		layers += len(p.Layers)
+		layers += p.NumLayers
 	}
 	if n := len(tracks[i].Spans); n != layers*an.BlocksPerLayer {
 		t.Errorf("%d halves of %d layers, want %d each", n, layers, an.BlocksPerLayer)

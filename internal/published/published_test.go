@@ -100,7 +100,7 @@ func TestBlocksOfGeneratedTraces(t *testing.T) {
 	a := &an.Devices[0]
 	got := []int{a.NumAnchors, a.NumLayers, len(a.Passes)}
 	for _, p := range a.Passes {
-		got = append(got, len(p.Layers))
+		got = append(got, p.NumLayers)
 	}
 	if diff := cmp.Diff([]int{60, 20, 3, 20, 20, 19}, got); diff != "" {
 		t.Errorf("anchors, layers, passes, layers of each (-want +got):\n%s", diff)

@@ -296,7 +296,7 @@ func checkDevice(t testing.TB, a *layer.Device) {
 			t.Errorf("timeline as JSON: %v", err)
 		}
 		var before *view.Detail
-		for _, l := range pass.Layers[:min(3, len(pass.Layers))] {
+		for _, l := range pass.Layers()[:min(3, pass.NumLayers)] {
 			d, err := view.NewDetail(a, p, l.Index)
 			if err != nil {
 				Refused(t, "detail", err)

@@ -55,7 +55,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	m.byOperator = m.operatorsCover()
 	m.medians()
 	for p := range d.Passes {
-		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, len(d.Passes[p].Layers))})
+		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, d.Passes[p].NumLayers)})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -267,9 +267,10 @@ func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	}
 	if perStage[fp.Stage] <= layersKept {
 		out.Layers = make([][]time.Duration, len(m.run.Rows))
+		layers := fp.Layers()
 		for i := range out.Layers {
-			out.Layers[i] = make([]time.Duration, 0, len(fp.Layers))
-			for _, l := range fp.Layers {
+			out.Layers[i] = make([]time.Duration, 0, fp.NumLayers)
+			for _, l := range layers {
 				if d, ok := mp.layers[[2]int{i, l.Index}]; ok {
 					out.Layers[i] = append(out.Layers[i], d)
 				}

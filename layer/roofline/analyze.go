@@ -112,7 +112,7 @@ func steadyPass(d *layer.Device) int {
 	best, most := layer.None, time.Duration(-1)
 	for p := range d.Passes {
 		fp := &d.Passes[p]
-		if fp.Partial == "" && len(fp.Layers) > 0 && fp.Wall() > most {
+		if fp.Partial == "" && fp.NumLayers > 0 && fp.Wall() > most {
 			best, most = p, fp.Wall()
 		}
 	}

@@ -78,7 +78,7 @@ func (r *measured) named(out []Share) []Share {
 
 // launches says how many kernels of a group there are.
 func (r *measured) launches(g group) string {
-	n, layers := r.counts[g], len(r.walk.device.Passes[r.pass.Index].Layers)
+	n, layers := r.counts[g], r.walk.device.Passes[r.pass.Index].NumLayers
 	if layers > 1 && n%layers == 0 && n > 0 {
 		return fmt.Sprintf("%d launches, %d a layer", n, n/layers)
 	}

@@ -39,9 +39,9 @@ type OperatorTotal struct {
 
 // operatorTables are those of a pass: of all of it, then of each type of layer in order of appearance.
 func operatorTables(a *layer.Device, fp *layer.ForwardPass, rows []LayerRow) []OperatorTable {
-	out := []OperatorTable{{Scope: "pass", Layers: len(fp.Layers)}}
+	out := []OperatorTable{{Scope: "pass", Layers: fp.NumLayers}}
 	index := map[string]int{}
-	of := make([]int, len(fp.Layers))
+	of := make([]int, fp.NumLayers)
 	for i := range rows {
 		name := variantName(rows[i].Type, rows[i].Variant)
 		k, ok := index[name]

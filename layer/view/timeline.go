@@ -189,13 +189,14 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range fp.Layers {
-		t.Layers = append(t.Layers, layerRow(a, fp, &fp.Layers[i]))
+	layers := fp.Layers()
+	for i := range layers {
+		t.Layers = append(t.Layers, layerRow(a, fp, &layers[i]))
 	}
 	nameVariants(a, t.Layers)
 	t.columns = columnsFor(a, t.Layers)
 	t.Clusters = clusters(t.Layers)
-	if len(fp.Layers) > 0 {
+	if fp.NumLayers > 0 {
 		t.Operators = operatorTables(a, fp, t.Layers)
 	}
 	t.Summary = summarise(a, t)
@@ -244,9 +245,9 @@ const idleNote = 25
 func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
 		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != "", Cut: fp.Partial,
-		Layers: len(fp.Layers), FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
-	if len(fp.Layers) > 0 {
-		r.FirstLayerMS = millis(fp.Layers[0].Wall)
+		Layers: fp.NumLayers, FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
+	if fp.NumLayers > 0 {
+		r.FirstLayerMS = millis(fp.Layers()[0].Wall)
 	}
 	if model := a.ModelOf(fp.Index); model != "" {
 		r.Note = join(model, r.Note)

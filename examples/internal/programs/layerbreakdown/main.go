@@ -119,7 +119,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 
 // firstLayer is what the first layer of a pass is called: 0, unless the window cuts it off.
 func firstLayer(a *layer.Device, pass int) int {
-	if pass < 0 || pass >= len(a.Passes) || len(a.Passes[pass].Layers) == 0 {
+	if pass < 0 || pass >= len(a.Passes) || a.Passes[pass].NumLayers == 0 {
 		return 0
 	}
 	f := &a.Passes[pass]

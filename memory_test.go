@@ -1,0 +1,138 @@
+package strata_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
+)
+
+// memoryTraces are those that the memory of an analysis is measured with.
+var memoryTraces = []struct {
+	name string
+	load func(tb testing.TB, times int) *trace.Trace
+}{
+	{"torch with stacks", func(tb testing.TB, times int) *trace.Trace { return repeated(tb, gen.Large(36, 4, false), times) }},
+	{"graph replays", func(tb testing.TB, times int) *trace.Trace { return repeated(tb, gen.Large(36, 0, true), times) }},
+	{"nsys, two GPUs", exported},
+}
+
+// TestMemoryKept: an analysis keeps a few columns for each kernel, not a struct.
+func TestMemoryKept(t *testing.T) {
+	analyzeAll(t, repeated(t, gen.Demo(), 1)) // the rules of names are read once
+	for _, c := range memoryTraces {
+		t.Run(c.name, func(t *testing.T) {
+			tr := c.load(t, 6)
+			before := heap()
+			a := analyzeAll(t, tr)
+			kept := float64(heap()-before) / float64(kernelsOf(a))
+			runtime.KeepAlive(tr)
+			const most = 24
+			if t.Logf("%.1f bytes kept a kernel", kept); kept > most {
+				t.Errorf("%.1f bytes kept a kernel, want at most %d", kept, most)
+			}
+			runtime.KeepAlive(a)
+		})
+	}
+}
+
+// BenchmarkPeak tells the bytes a kernel that are alive when most are, beside those of the trace. Garbage that is made while the
+// collector works counts, so beside other work it tells too much.
+func BenchmarkPeak(b *testing.B) {
+	analyzeAll(b, repeated(b, gen.Demo(), 1))
+	for _, c := range memoryTraces {
+		b.Run(c.name, func(b *testing.B) {
+			tr := c.load(b, 12)
+			kernels := kernelsOf(analyzeAll(b, tr))
+			before := heap()
+			peak := uint64(0)
+			for b.Loop() {
+				peak = peakOf(func() { analyzeAll(b, tr) })
+			}
+			b.ReportMetric(float64(peak-before)/float64(kernels), "B/kernel")
+			runtime.KeepAlive(tr)
+		})
+	}
+}
+
+func analyzeAll(tb testing.TB, t *trace.Trace) *layer.Analysis {
+	tb.Helper()
+	a, err := layer.Analyze(tb.Context(), t, layer.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+func kernelsOf(a *layer.Analysis) (n int) {
+	for i := range a.Devices {
+		n += a.Devices[i].NumKernels()
+	}
+	return n
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// peakOf is the most that is alive on the heap while f runs, as a collector that never rests sees it.
+func peakOf(f func()) uint64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var done atomic.Bool
+	most := make(chan uint64)
+	go func() {
+		var peak uint64
+		var m runtime.MemStats
+		for !done.Load() {
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapAlloc)
+		}
+		most <- peak
+	}()
+	f()
+	done.Store(true)
+	return <-most
+}
+
+// repeated is a trace whose passes are those of a configuration, that many times.
+func repeated(tb testing.TB, cfg gen.Config, times int) *trace.Trace {
+	tb.Helper()
+	cfg.Passes = slices.Repeat(cfg.Passes, times)
+	var b bytes.Buffer
+	if err := gen.Write(&b, cfg); err != nil {
+		tb.Fatal(err)
+	}
+	t, err := trace.Read(tb.Context(), &b, trace.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// exported is an export of two GPUs.
+func exported(tb testing.TB, times int) *trace.Trace {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "a.sqlite")
+	if _, err := nsysgen.Write(path, nsysgen.Large(1, 4_000*times)); err != nil {
+		tb.Fatal(err)
+	}
+	t, err := nsys.Open(tb.Context(), path, trace.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
