@@ -144,7 +144,7 @@ func TestEveryNumberDecides(t *testing.T) {
 			case isRule:
 				checkRule(t, field, rule)
 			case isFlip:
-				checkFlip(t, field, f)
+				checkBetween(t, field, f)
 			case strings.HasPrefix(field, "Confidence"), field == "CapLost", field == "CapBack":
 				// What a rung is worth decides where a doubt leaves more, and not where it leaves less.
 				p := DefaultParams()
@@ -188,23 +188,29 @@ func checkRule(t *testing.T, field string, rule []func(p *Params) bool) {
 	}
 }
 
-func checkFlip(t *testing.T, field string, f flip) {
-	for _, c := range []struct {
-		name  string
-		value float64
-	}{{f.lessName, f.less}, {f.moreName, f.more}} {
-		if c.name == "" {
-			continue // nothing in the corpus is on that side
-		}
-		if x := valueOf(field); x == c.value || x > c.value != (c.value == f.less) {
-			t.Errorf("%s = %v is not on its side of %v, with which something else is decided", field, x, c.value)
-		}
-		s, n := input(t, c.name)
-		if decide(DefaultParams(), s, n) == decide(with(field, c.value), s, n) {
-			t.Errorf("%s: with %v nothing else is decided than with %v", c.name, c.value, valueOf(field))
-		}
+// checkBetween says that a number lies between those with which something else is decided about the corpus; TestNumbersDecideAboutTheCorpus
+// says that it is.
+func checkBetween(t *testing.T, field string, f flip) {
+	x := valueOf(field)
+	if f.lessName != "" && x <= f.less || f.moreName != "" && x >= f.more || f.lessName == "" && f.moreName == "" {
+		t.Errorf("%s = %v has no case on either side: %+v", field, x, f)
 	}
-	if f.lessName == "" && f.moreName == "" {
-		t.Errorf("no case on either side")
+}
+
+// TestNumbersDecideAboutTheCorpus: with another value of a field something else is decided about a sequence of the corpus.
+func TestNumbersDecideAboutTheCorpus(t *testing.T) {
+	for field, f := range flips {
+		for _, c := range []struct {
+			name  string
+			value float64
+		}{{f.lessName, f.less}, {f.moreName, f.more}} {
+			if c.name == "" {
+				continue // nothing in the corpus is on that side
+			}
+			s, n := input(t, c.name)
+			if decide(DefaultParams(), s, n) == decide(with(field, c.value), s, n) {
+				t.Errorf("%s: %s: with %v nothing else is decided than with %v", field, c.name, c.value, valueOf(field))
+			}
+		}
 	}
 }
