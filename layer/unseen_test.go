@@ -39,10 +39,16 @@ func TestDraftsInFront(t *testing.T) {
 	}
 }
 
-// TestDecoderMixesTwice: layers of a decoder that attends to itself and to an encoder are no two layers each, not where the window cuts a pass either.
+// TestDecoderMixesTwice: layers of a decoder that attends to itself and to an encoder are no two layers each, not where the window cuts a pass either, and
+// are not read by the encoder's, which run the same kernels.
 func TestDecoderMixesTwice(t *testing.T) {
-	readsWhole(t, families.Unsettled()[0], "graphs")
-	readsWhole(t, families.Unsettled()[0], "piecewise graphs, cut at both ends")
+	for _, f := range families.Field() {
+		if strings.Contains(f.Name, "T5") {
+			readsWhole(t, f, "graphs")
+			readsWhole(t, f, "piecewise graphs, cut at both ends")
+			readsWhole(t, f, "cut behind")
+		}
+	}
 }
 
 // readsWhole says that a family is read right without N.

@@ -11,12 +11,8 @@ const Beside = "beside:"
 // Field returns what engineers run that the other lists lack: parts of a model on one of several GPUs in a row, adapters in some layers, context chunks beside
 // generation, shared experts on a stream of their own, weights that are fetched layer by layer, drafts between the passes. Nothing is fitted to them.
 func Field() []Family {
-	return []Family{pipelineMiddle(), pipelineLast(), adaptersInSome(), chunkedPrefill(), sharedBeside(), fetchedWeights(), draftBetween(), qwen3Eager(), timeSeries()}
+	return []Family{pipelineMiddle(), pipelineLast(), adaptersInSome(), chunkedPrefill(), sharedBeside(), fetchedWeights(), draftBetween(), qwen3Eager(), timeSeries(), t5Eager()}
 }
-
-// Unsettled returns the orders of which some window is still read wrongly with a confidence of 0.9 and more: a pass of a decoder that the window cuts, where the
-// encoder in front of it has the same kernels.
-func Unsettled() []Family { return []Family{t5Eager()} }
 
 // stageLayer is a layer of a dense model with its residual stream handed from GPU to GPU.
 func stageLayer(prefill bool) string {

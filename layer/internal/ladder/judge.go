@@ -28,6 +28,7 @@ func (w *Work) judge(results []Result, m *Model) {
 			doubts[r.st] = known
 		}
 		d := known.doubts
+		d.Foreign = r.foreign
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != "graph"
 		if d.Front && guessed && len(results) == 1 {
 			w.countFromEnd(r, d)

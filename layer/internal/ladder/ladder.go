@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,7 +119,7 @@ func (w *Work) assignCut(results []Result, n int) {
 		if w.Ended() != nil {
 			return
 		}
-		whole := bestWhole(results, r.Seq)
+		whole := bestWholes(results, r.Seq)
 		if r.Cut != Uncut {
 			w.byReference(r, whole, n)
 			continue
@@ -157,12 +158,12 @@ func (w *Work) doubtEdges(results []Result, n int) {
 			continue
 		}
 		others := slices.Delete(slices.Clone(results), p, p+1)
-		whole := bestWhole(others, r.Seq)
-		if whole == nil || !params.Shorter(r.Seq.Len(), whole.Seq.Len()) {
+		whole := bestWholes(others, r.Seq)
+		if len(whole) == 0 || !params.Shorter(r.Seq.Len(), whole[0].Seq.Len()) {
 			continue
 		}
-		if f, ok := params.Fit(r.Seq, whole.st, n, cut.ends()); ok && f.Layers() < n {
-			r.Cut = cut
+		if f, foreign := fitted(r.Seq, whole, n, cut); f != nil && f.Layers() < n {
+			r.Cut, r.foreign = cut, foreign
 			w.byFitted(r, f, "repeat", params.ConfidenceReference)
 		}
 	}
@@ -224,9 +225,17 @@ func (w *Work) shadow(r *Result, n int) {
 	}
 }
 
-// bestWhole returns the whole pass that is the best reference for s: the one with most of its kernels, as prefill and decode may have
-// none in common, then the one whose layers are surest, then the earliest. It is nil where no pass is whole.
-func bestWhole(results []Result, s *Sequence) (best *Result) {
+// bestWhole returns the whole pass that is the best reference for s: the first of [bestWholes]. It is nil where no pass is whole.
+func bestWhole(results []Result, s *Sequence) *Result {
+	if best := bestWholes(results, s); len(best) > 0 {
+		return best[0]
+	}
+	return nil
+}
+
+// bestWholes returns the whole passes with most of the kernels of s, as prefill and decode may have none in common: one of each structure, those whose
+// layers are surest first, then the earliest.
+func bestWholes(results []Result, s *Sequence) (best []*Result) {
 	most := -1
 	var memo segment.Memo[int]
 	for p := range results {
@@ -235,10 +244,14 @@ func bestWhole(results []Result, s *Sequence) (best *Result) {
 			continue
 		}
 		n := memo.Get(r.Seq.ID, func() int { return segment.Common(s, r.Seq) })
-		if n > most || n == most && r.LayerConf > best.LayerConf {
-			best, most = r, n
+		if n > most {
+			best, most = best[:0], n
+		}
+		if n == most && !slices.ContainsFunc(best, func(o *Result) bool { return o.st == r.st && o.LayerConf >= r.LayerConf }) {
+			best = append(best, r)
 		}
 	}
+	slices.SortStableFunc(best, func(a, b *Result) int { return cmp.Compare(b.LayerConf, a.LayerConf) })
 	return best
 }
 
@@ -339,12 +352,12 @@ func (r *Result) precededBy(run []int32) bool {
 // byOther finds the layers of a run by those of the passes: they are the model's. Where the window cuts all passes nobody knows how many there
 // are, and the run's layers count from the end.
 func (w *Work) byOther(r *Result, passes []Result, m *Model) bool {
-	if whole := bestWhole(passes, r.Seq); whole != nil {
-		r.Model = whole.Model
+	if whole := bestWholes(passes, r.Seq); len(whole) > 0 {
+		r.Model = whole[0].Model
 		return w.byReference(r, whole, m.Layers)
 	}
 	cut := longestCut(passes)
-	if r.Model = cut.Model; r.Cut == CutAtEnd || !w.byReference(r, cut, r.Seq.Len()) {
+	if r.Model = cut.Model; r.Cut == CutAtEnd || !w.byReference(r, []*Result{cut}, r.Seq.Len()) {
 		return false
 	}
 	for k, l := range r.Layer {

@@ -26,6 +26,7 @@ type Result struct {
 	LayerConf     float64
 	doubts        string       // what speaks against the layers, in words
 	Scrambled     bool         // names and times of its records do not belong together
+	foreign       bool         // read by a whole pass whose layers are unlike these
 	st            *segment.Cut // nil unless by anchors or repeats
 	CutFirst      bool         // the first layer is cut by the window
 	CutLast       bool
@@ -238,16 +239,31 @@ func (w *Work) byRepeats(r *Result, n int) bool {
 
 // byReference finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass. Layers are
 // numbered from the end when the start is missing.
-func (w *Work) byReference(r, whole *Result, n int) bool {
-	if whole == nil {
+func (w *Work) byReference(r *Result, whole []*Result, n int) bool {
+	f, foreign := fitted(r.Seq, whole, n, r.Cut)
+	if f == nil {
 		return false
 	}
-	f, ok := params.Fit(r.Seq, whole.st, n, r.Cut.ends())
-	if !ok {
-		return false
-	}
+	r.foreign = foreign
 	w.byFitted(r, f, "repeat", params.ConfidenceReference)
 	return true
+}
+
+// fitted reads a pass that the window cuts by each of the whole ones and returns the reading with the layers that are most like those of its
+// reference: an encoder runs the kernels of its decoder, in other layers. It is nil where none reads it; foreign says that even the best reading gives
+// layers unlike the reference's.
+func fitted(s *Sequence, whole []*Result, n int, cut Partial) (best *segment.Fitted, foreign bool) {
+	most := -1.0
+	for _, o := range whole {
+		f, ok := params.Fit(s, o.st, n, cut.ends())
+		if !ok {
+			continue
+		}
+		if like := f.LikeReference(s, o.Seq, o.st); like > most {
+			best, most = f, like
+		}
+	}
+	return best, params.Foreign(most)
 }
 
 // byFitted writes the layers of a pass that the window cuts.

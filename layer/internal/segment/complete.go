@@ -95,21 +95,26 @@ func dice(s *Sequence, from, to, tfrom, tto int) float64 {
 	if to <= from || tto <= tfrom {
 		return 0
 	}
-	if slices.Equal(s.Base[from:to], s.Base[tfrom:tto]) {
+	return shared(s.Base[from:to], s.Base[tfrom:tto])
+}
+
+// shared is the Dice coefficient of two lists of names.
+func shared(a, b []int32) float64 {
+	if slices.Equal(a, b) {
 		return 1 // as layers of one kind mostly are: no need to count
 	}
 	count := map[int32]int{}
-	for _, b := range s.Base[tfrom:tto] {
-		count[b]++
+	for _, x := range b {
+		count[x]++
 	}
-	shared := 0
-	for _, b := range s.Base[from:to] {
-		if count[b] > 0 {
-			count[b]--
-			shared++
+	both := 0
+	for _, x := range a {
+		if count[x] > 0 {
+			count[x]--
+			both++
 		}
 	}
-	return 2 * float64(shared) / float64(to-from+tto-tfrom)
+	return 2 * float64(both) / float64(len(a)+len(b))
 }
 
 // layerBefore finds a layer in front of the first one: the kernels begin to run as a layer does, and what stands from there to

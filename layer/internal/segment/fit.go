@@ -88,6 +88,41 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	return f, true
 }
 
+// LikeReference is how much of the whole layers of a pass that the window cuts, or of all of them where none is whole, is in layers of the pass that
+// they were read by: 1 where each one occurs there.
+func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
+	from, to := 0, f.Layers()
+	if to-from > 2 {
+		if f.CutFirst {
+			from++
+		}
+		if f.CutLast {
+			to--
+		}
+	}
+	var kinds [][]int32
+	var memo, best Memo[float64]
+	for l := range whole.Layers() {
+		memo.Get(of.Base[whole.Starts[l]:whole.Starts[l+1]], func() float64 {
+			kinds = append(kinds, of.Base[whole.Starts[l]:whole.Starts[l+1]])
+			return 0
+		})
+	}
+	like, kernels := 0.0, 0
+	for l := from; l < to; l++ {
+		layer := s.Base[f.Starts[l]:f.Starts[l+1]]
+		like += float64(len(layer)) * best.Get(layer, func() float64 {
+			most := 0.0
+			for _, k := range kinds {
+				most = max(most, shared(layer, k))
+			}
+			return most
+		})
+		kernels += len(layer)
+	}
+	return like / float64(max(1, kernels))
+}
+
 // Window adds the layers that the window cuts to those of a pass, and numbers them: from the end when the start is missing.
 func (p *Params) Window(s *Sequence, c *Cut, n int, cut Cuts) *Fitted {
 	f := &Fitted{Cut: c}

@@ -43,6 +43,9 @@ func (p *Params) Contradicts(n, given int) bool {
 	return n > 0 && given%n != 0 && n%given != 0 && (n < given || n > given+p.VoteApart)
 }
 
+// Foreign says whether layers that have like in common with those of the pass that they were read by are others.
+func (p *Params) Foreign(like float64) bool { return like < p.DoubtForeign }
+
 // Shorter says whether a pass of so many kernels is shorter than a whole one.
 func (p *Params) Shorter(kernels, whole int) bool {
 	return float64(kernels) < p.CutLength*float64(whole)

@@ -20,6 +20,7 @@ var rules = map[string][]func(p *Params) bool{
 	"IdleUneven":     {func(p *Params) bool { return p.Idle(cutOf(0.7, 0.1)) }, func(p *Params) bool { return p.Idle(cutOf(0.7, 0.09)) }},
 	"MinSimilarity":  {func(p *Params) bool { return p.Alike(cutOf(0.29, 0)) }, func(p *Params) bool { return p.Alike(cutOf(0.3, 0)) }},
 	"MaxUneven":      {func(p *Params) bool { return repeats(p, 0.61) }, func(p *Params) bool { return repeats(p, 0.59) }},
+	"DoubtForeign":   {func(p *Params) bool { return p.Foreign(readBy(8, 1)) }, func(p *Params) bool { return p.Foreign(readBy(7, 1)) }},
 	"DoubtUnlike":    judged(func(x float64) Doubts { return Doubts{Unlike: x} }, 0.05),
 	"DoubtOutside":   judged(func(x float64) Doubts { return Doubts{Outside: x} }, 0.02),
 	"DoubtRest":      judged(func(x float64) Doubts { return Doubts{Rest: x} }, 0.025),
@@ -51,6 +52,26 @@ func judged(d func(x float64) Doubts, at float64) []func(p *Params) bool {
 		return func(p *Params) bool { return p.Judge(1, d(x)) < p.Judge(1, d(0)) }
 	}
 	return []func(p *Params) bool{with(at * 0.99), with(at * 1.01)}
+}
+
+// readBy is how much layers of so many kernels, two of which are cut, have in common with the only layer of the pass that they are read by, of which
+// so many are others.
+func readBy(kernels, others int) float64 {
+	s, of := &Sequence{}, &Sequence{}
+	f := &Fitted{Cut: &Cut{Starts: []int{0}}, CutFirst: true, CutLast: true}
+	for range 4 {
+		for k := range kernels {
+			s.add(int32(k), 0)
+		}
+		f.Starts = append(f.Starts, s.Len())
+	}
+	for k := range kernels {
+		if k < others {
+			k += kernels
+		}
+		of.add(int32(k), 0)
+	}
+	return f.LikeReference(s, of, &Cut{Starts: []int{0, kernels}})
 }
 
 func cutOf(similarity, cost float64) *Cut {
