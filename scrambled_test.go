@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestOnlyTheScrambledTraceIs: of all reference traces the one whose records are scrambled is degraded for it, and no other.
+// TestOnlyTheScrambledTraceIs: of all reference traces the one whose records are scrambled is degraded for it, and no other; the times of none
+// are in another unit than the file says.
 func TestOnlyTheScrambledTraceIs(t *testing.T) {
 	const scrambled = "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz"
 	files, _ := filepath.Glob("../shared/traces/*/*")
@@ -29,6 +30,9 @@ func TestOnlyTheScrambledTraceIs(t *testing.T) {
 		tr := rec.Parts[0].Trace
 		if got, want := has(tr, "scrambled-records"), filepath.Base(f) == scrambled; got != want {
 			t.Errorf("%s: scrambled %t, want %t", filepath.Base(f), got, want)
+		}
+		if has(tr, "time-scale") {
+			t.Errorf("%s: its times are in microseconds", filepath.Base(f))
 		}
 		if filepath.Base(f) != scrambled {
 			continue

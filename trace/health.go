@@ -161,9 +161,9 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	}
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[LaneLaunch]
-	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, func(i int) bool {
-		return Kind(g.Kind[i]) == KindKernel && !IsGraphLaunchName(t.names[launches.Name[t.launchOf[i]]])
-	}) {
+	kernel := func(i int) bool { return Kind(g.Kind[i]) == KindKernel }
+	plain := func(call int32) bool { return !IsGraphLaunchName(t.names[launches.Name[call]]) }
+	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
 		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
 	}
 	t.examineClocks(add)

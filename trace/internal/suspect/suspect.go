@@ -32,9 +32,9 @@ type Finding struct {
 }
 
 // Find looks at the activities of all GPUs, in order of time. launchOf has the row of
-// each one's launch call in launches, negative for none; plain says that an activity is a
-// kernel and its call no graph launch.
-func Find(g, launches *column.Columns, queues int, launchOf []int32, plain func(i int) bool) (out []Finding) {
+// each one's launch call in launches, negative for none; kernel says that an activity is a
+// kernel, and plain that a call is no graph launch.
+func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func(i int) bool, plain func(call int32) bool) (out []Finding) {
 	if g.Len() == 0 {
 		return nil
 	}
@@ -46,7 +46,7 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, plain func(
 	for i := range g.Start {
 		if l := launchOf[i]; l >= 0 {
 			late, known = min(late, g.Start[i]-launches.Start[l]), true
-			if plain(i) {
+			if kernel(i) && plain(l) {
 				if taken[l] {
 					shared++
 				}
@@ -83,7 +83,7 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, plain func(
 		out = append(out, Finding{"no-durations", int64(g.Len()), []string{"gpu-time", "idle", "layers"}, fmt.Sprintf(
 			"none of %d GPU activities lasts: their ends were not recorded, and nothing about GPU time can be said", g.Len())})
 	}
-	return out
+	return append(out, scale(g, launches, launchOf, kernel, plain)...)
 }
 
 // rough is a time as people read it.

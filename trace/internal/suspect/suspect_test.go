@@ -16,14 +16,15 @@ func found(n int, step, dur int64, change func(g *column.Columns, launch []int32
 	g, calls := &column.Columns{}, &column.Columns{}
 	launch := make([]int32, n)
 	for i := range n {
-		g.Start, g.Dur, g.Queue = append(g.Start, int64(i)*step), append(g.Dur, dur), append(g.Queue, 0)
-		launch[i], calls.Start = int32(i), append(calls.Start, int64(i)*step-5)
+		g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)*step), append(g.Dur, dur), append(g.Queue, 0), append(g.Name, uint32(i))
+		launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)*step-5), append(calls.Dur, dur)
 	}
 	if change != nil {
 		change(g, launch)
 	}
 	var codes []string
-	for _, f := range suspect.Find(g, calls, 2, launch, func(i int) bool { return g.Queue[i] == 0 }) {
+	kernel := func(i int) bool { return g.Queue[i] == 0 }
+	for _, f := range suspect.Find(g, calls, 2, launch, kernel, func(int32) bool { return true }) {
 		codes = append(codes, fmt.Sprint(f.Code, "=", f.Count))
 	}
 	return strings.Join(codes, " ")
@@ -88,6 +89,82 @@ func TestSuspects(t *testing.T) {
 	} {
 		if got := found(c.n, c.step, c.dur, c.change); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTimeScale: kernels that are shorter than any GPU's, kernels and calls of which none is short, and copies that no memory can make.
+func TestTimeScale(t *testing.T) {
+	copies := func(fast, slow int, bytes int64) func(*column.Columns, []int32) {
+		return func(g *column.Columns, launch []int32) {
+			for i := range g.Start {
+				g.Queue[i], launch[i] = 1, -1
+				g.Bytes.Set(i, bytes)
+				if g.Dur[i] = bytes / 20_000; i >= fast {
+					g.Dur[i]++
+				}
+			}
+			g.Dur = g.Dur[:fast+slow]
+		}
+	}
+	some := func(n int, dur int64) func(*column.Columns, []int32) { // last so long
+		return func(g *column.Columns, _ []int32) {
+			for i := range n {
+				g.Dur[i] = dur
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		n      int
+		dur    int64
+		change func(*column.Columns, []int32)
+		want   string
+	}{
+		{"a tenth of a microsecond", 100, 100, nil, ""},
+		{"shorter", 100, 99, nil, "time-scale=100"},
+		{"few of them", 99, 99, nil, ""},
+		{"one in twenty", 100, 1000, some(5, 99), ""},
+		{"more", 100, 1000, some(6, 99), "time-scale=6"},
+		{"those that last nothing do not count", 199, 99, some(100, 0), ""},
+		{"half a millisecond", 100, 500_000, nil, "time-scale=100"},
+		{"few of that", 99, 500_000, nil, ""},
+		{"one is shorter", 100, 500_000, some(1, 499_999), ""},
+		{"one lasts nothing", 101, 500_000, some(1, 0), "time-scale=100"},
+		{"of seven names", 100, 500_000, func(g *column.Columns, _ []int32) {
+			for i := range g.Name {
+				g.Name[i] %= 7
+			}
+		}, ""},
+		{"of eight", 100, 500_000, func(g *column.Columns, _ []int32) {
+			for i := range g.Name {
+				g.Name[i] %= 8
+			}
+		}, "time-scale=100"},
+		{"seven copies", 7, 1, copies(7, 0, 1<<20), ""},
+		{"eight", 8, 1, copies(8, 0, 1<<20), "time-scale=8"},
+		{"as many slower ones", 16, 1, copies(8, 8, 1<<20), ""},
+		{"one less", 15, 1, copies(8, 7, 1<<20), "time-scale=8"},
+		{"small ones", 8, 1, copies(8, 0, 1<<16-1), ""},
+		{"just large enough", 8, 1, copies(8, 0, 1<<16), "time-scale=8"},
+	} {
+		if got := found(c.n, max(c.dur, 1<<20), c.dur, c.change); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	// A call that was quick tells that kernels are really long; that of a graph tells nothing.
+	for graphs, want := range map[bool]string{false: "", true: "time-scale"} {
+		g, calls, launch := &column.Columns{}, &column.Columns{}, make([]int32, 100)
+		for i := range 100 {
+			g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)<<20), append(g.Dur, 600_000), append(g.Queue, 0), append(g.Name, uint32(i))
+			launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)<<20), append(calls.Dur, 5_000)
+		}
+		got := ""
+		for _, f := range suspect.Find(g, calls, 1, launch, func(int) bool { return true }, func(int32) bool { return !graphs }) {
+			got += f.Code
+		}
+		if got != want {
+			t.Errorf("quick calls, graphs %v: %q, want %q", graphs, got, want)
 		}
 	}
 }
