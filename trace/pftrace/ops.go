@@ -1,5 +1,7 @@
 package pftrace
 
+import "github.com/llmstrata/strata/trace"
+
 // NOTE on who does what. One goroutine decompresses, one parses packets and looks up the texts that they refer to, and the caller's makes rows of
 // a trace of what they say. What the second one finds reaches the third as operations, in batches, in the order of the packets; each of the two
 // has a state of its own, so that the trace does not depend on who is ahead.
@@ -10,7 +12,7 @@ type opKind uint8
 const (
 	opSeen     opKind = iota // a packet of a sequence that changes nothing but its time
 	opBegin                  // a slice of a queue, the next of the batch's events
-	opAgain                  // the same as a slice before, but for its time
+	opAgain                  // the same as a slice before, but for its time and numbers
 	opEnd                    // of a slice of a queue
 	opStage                  // a whole activity, the next of the batch's events
 	opSample                 // a value of a counter, the next of the batch's samples
@@ -20,10 +22,11 @@ const (
 
 // op is one operation.
 type op struct {
-	ts   int64
-	of   int32 // the number of the queue, or for opSeen, opQueue and opSample of the sequence; −1 for none
-	slot int16 // opBegin, opAgain: where the slice is remembered; −1: nowhere
-	what opKind
+	ts                    int64
+	correlation, external uint64 // of opAgain
+	of                    int32  // the number of the queue, or for opSeen, opQueue and opSample of the sequence; −1 for none
+	slot                  int16  // opBegin, opAgain: where the slice is remembered; −1: nowhere
+	what                  opKind
 }
 
 // sample is the value of a counter: of a GPU, or one that is a track, whose name and GPU that tells.
@@ -138,11 +141,11 @@ func (d *reader) again(o *op) {
 	d.inOrder(q.seq, o.ts)
 	if a.at != nowhere && a.described == q.track.described {
 		d.n++
-		q.begin(place(d.b.AddLike(int64(a.at), o.ts, 0, 0)))
+		q.begin(place(d.b.AddLike(int64(a.at), o.ts, trace.CorrelationID(o.correlation), o.external)))
 		return
 	}
 	e := a.event
-	e.start = o.ts
+	e.start, e.correlation, e.external = o.ts, o.correlation, o.external
 	p := d.put(&e, q.track)
 	q.begin(p)
 	d.remember(o, &e, q.track, p)

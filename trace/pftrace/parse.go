@@ -15,6 +15,7 @@ type parser struct {
 	inline   counterSet // counters described without a number
 	slice    slice      // that is being read
 	slices   [againSlots]known
+	layouts  []*layout
 	base     int64 // to add for wall-clock time
 	bad      int64 // packets that do not parse
 	n        int   // packets

@@ -1,7 +1,6 @@
 package pftrace
 
 import (
-	"encoding/binary"
 	"math"
 	"strconv"
 )
@@ -19,11 +18,20 @@ func (x *parser) event(s *interned, ts int64, m []byte) bool {
 		x.emit(op{what: opEnd, ts: ts, of: s.lastEnd.queue, slot: -1})
 		return true
 	}
-	slot := slotOf(m)
-	if slot >= 0 && x.slices[slot].is(s, m) {
-		x.emit(op{what: opAgain, ts: ts, of: x.slices[slot].queue, slot: slot})
-		return true
+	n := numbers(m)
+	slot := slotOf(m, n)
+	if slot >= 0 && x.slices[slot].is(s, m[:n]) {
+		o := op{what: opAgain, ts: ts, of: x.slices[slot].queue, slot: slot}
+		if args := x.slices[slot].args; n == len(m) && args == nil || args != nil && args.read(m[n:], &o.correlation, &o.external) {
+			x.emit(o)
+			return true
+		}
 	}
+	return x.other(s, ts, m, n, slot)
+}
+
+// other reads a track_event that is not known, of which n bytes are numbers.
+func (x *parser) other(s *interned, ts int64, m []byte, n int, slot int16) bool {
 	e := &x.slice
 	*e = slice{}
 	h, ok := s.parse(x, e, m)
@@ -32,16 +40,14 @@ func (x *parser) event(s *interned, ts int64, m []byte) bool {
 		e.start, e.end, e.name, e.category = ts, math.MinInt64, h.name, h.category
 		q := x.queue(s, h.track)
 		x.shape(e)
-		if slot >= 0 && e.repeats() {
-			x.slices[slot].set(s, m, q)
-		} else {
+		if slot >= 0 && !x.remember(&x.slices[slot], s, m, n, q) {
 			slot = -1
 		}
 		x.emit(op{what: opBegin, ts: ts, of: q, slot: slot})
 		x.cur.events = append(x.cur.events, e.kept)
 	case ok && h.typ == typeEnd:
 		q := x.queue(s, h.track)
-		s.lastEnd.set(s, m, q)
+		s.lastEnd.set(s, m, q, nil)
 		x.emit(op{what: opEnd, ts: ts, of: q, slot: -1})
 	case ok && h.typ == typeCounter:
 		x.emit(op{what: opSample, ts: ts, of: s.number, slot: -1})
@@ -52,38 +58,16 @@ func (x *parser) event(s *interned, ts int64, m []byte) bool {
 	return ok
 }
 
-// repeats reports whether a slice can come again: it has no number of its own.
-func (e *slice) repeats() bool {
-	return e.correlation|e.external|e.graph|e.node|uint64(e.bytes) == 0 && e.domain == 0
-}
-
-// known is a track_event that was read, and the number of its queue. The same bytes mean the same while no texts are learned.
-type known struct {
-	seq     *interned // nil for none
-	version int
-	queue   int32
-	n       int
-	body    [24]byte
-}
-
-func (k *known) is(s *interned, m []byte) bool {
-	return k.seq == s && k.version == s.version && string(m) == string(k.body[:k.n])
-}
-
-// set remembers an event, if it is short.
-func (k *known) set(s *interned, m []byte, queue int32) {
-	if k.seq = nil; len(m) <= len(k.body) {
-		k.seq, k.version, k.queue, k.n = s, s.version, queue, copy(k.body[:], m)
+// remember keeps a slice that may come again, and reports whether it can.
+func (x *parser) remember(k *known, s *interned, m []byte, n int, queue int32) bool {
+	var args *layout
+	if n < len(m) {
+		if args = x.layout(m[n:]); args == nil {
+			return false
+		}
 	}
-}
-
-// slotOf is where a track_event is remembered, −1 for one that is too long or too short.
-func slotOf(m []byte) int16 {
-	if len(m) < 8 || len(m) > len(known{}.body) {
-		return -1
-	}
-	h := binary.LittleEndian.Uint64(m)*0x9E3779B97F4A7C15 ^ binary.LittleEndian.Uint64(m[len(m)-8:])
-	return int16(h * 0x9E3779B97F4A7C15 >> (64 - againBits))
+	k.set(s, m[:n], queue, args)
+	return true
 }
 
 // parse reads the fields of a track_event. What is short, as nearly all is, it reads without a call.
