@@ -56,6 +56,9 @@ func TestFiguresInWords(t *testing.T) {
 			t.Errorf("%d of %d: %v, want %v", c.num, c.den, got, c.want)
 		}
 	}
+	if got := us(1500); got != 1.5 {
+		t.Errorf("1500 ns are %v µs", got)
+	}
 	if got := (Ratio{0.123456, true}).String(); got != "0.1235" {
 		t.Errorf("%s, want 0.1235", got)
 	}

@@ -25,6 +25,8 @@ func TestGeneralisedNames(t *testing.T) {
 		"aten::mm, op_id = 12":                    "aten::mm",
 		"aten::mm, seq = 3, op_id = 12":           "aten::mm",
 		", op_id = 12":                            ", op_id = N",
+		"a, op_id = 12":                           "a",
+		"a, seq = 3":                              "a",
 		", seq = 3":                               ", seq = N",
 		"9 layers":                                "N layers",
 		"step 0":                                  "step N",

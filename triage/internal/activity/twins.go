@@ -29,11 +29,6 @@ func (t twinTable) at(i int) (twin, bool) {
 	return t.byAct[i], true
 }
 
-// minTwinConfidence is how sure the alignment of layers must be of a twin whose
-// name differs. A kernel that only stands between two matched ones (a position
-// match) is below it.
-const minTwinConfidence = 0.5
-
 // twins returns what the replays of a formal trace were aligned with, in the
 // order of its activities.
 func (a *attribution) twins(ctx context.Context, w *Trace) (twinTable, error) {
@@ -58,7 +53,7 @@ func (a *attribution) twins(ctx context.Context, w *Trace) (twinTable, error) {
 			}
 		}
 		tw := k.Twin()
-		if !tw.Launch.Valid() || tw.How != "name" && tw.Confidence < minTwinConfidence {
+		if !tw.Launch.Valid() {
 			continue
 		}
 		key := twinKey{tw.Launch, tw.Kernel, act.Stage}

@@ -1,0 +1,112 @@
+package triage_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
+)
+
+// block is a layer: names of its kernels.
+var block = []string{plainNorm, product, "void vllm::rotary_embedding_kernel<c10::BFloat16>(P)", attention, product, plainNorm, product, "void vllm::act_and_mul_kernel<c10::BFloat16>(P)", product}
+
+// blocks runs three passes of eight layers. Of an eager run each launch stands in a frame that names the kernel's place in its layer; other changes a layer's kernels.
+func blocks(replay bool, other map[int]string) *trace.Trace {
+	b := trace.NewBuilder()
+	at, corr := int64(1000), trace.CorrelationID(0)
+	launch := func(name, frame string) {
+		corr++
+		if frame != "" {
+			b.Add(trace.EventData{Kind: trace.KindFrame, Name: frame, Start: at - 10, Duration: 100, Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+		}
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+	}
+	for range 3 {
+		if replay {
+			launch("cudaGraphLaunch", "vllm/v1/worker/gpu_model_runner.py(10): execute_model")
+		}
+		node := uint64(0)
+		kernel := func(name string, place int) {
+			node++
+			e := trace.EventData{Kind: trace.KindKernel, Name: name, Duration: 1000, Stream: 7}
+			if replay {
+				e.GraphNode = node
+			} else {
+				launch("cudaLaunchKernel", fmt.Sprintf("vllm/model_executor/models/qwen3.py(%d): forward", 100+place))
+			}
+			e.Correlation, e.Start = corr, at+10
+			b.Add(e)
+			at += 1010
+		}
+		kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)", 50)
+		for range 8 {
+			for k, name := range block {
+				if n, ok := other[k]; ok {
+					name = n
+				}
+				kernel(name, k)
+			}
+		}
+		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 60)
+		at += 5000
+	}
+	return b.Finish()
+}
+
+// TestLinesOfReplays: a replayed kernel has the line of the eager launch in the same place of its layer, also of one of another name between two that match;
+// without a mapping trace it is a replay of which nothing is known.
+func TestLinesOfReplays(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		mapping map[int]string
+		none    bool
+		kernel  string
+		want    string // places of its launches
+		from    string
+	}{
+		{"of the same name", nil, false, attention, "103 100%", "alignment"},
+		{"in four places", nil, false, product, "101 25%, 104 25%", "alignment"},
+		{"a variant", map[int]string{1: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 4: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 6: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 8: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT"}, false, product, "101 25%, 104 25%", "alignment"},
+		{"another name between two that match", map[int]string{2: "something_else"}, false, block[2], "102 100%", "alignment"},
+		{"no mapping", nil, true, attention, "graph replay", ""},
+	} {
+		var mapping []triage.Source
+		if !c.none {
+			mapping = []triage.Source{{Trace: blocks(false, c.mapping), Path: "m"}}
+		}
+		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: blocks(true, nil), Path: "f"}}, mapping, layer.Options{NumLayers: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := triage.Analyze(t.Context(), in, triage.Options{MinSharePct: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := slices.IndexFunc(r.Stages[0].Kernels, func(k triage.KernelRow) bool { return strings.Contains(c.kernel, k.Kernel) })
+		if k < 0 {
+			t.Fatalf("%s: no row of %s", c.what, c.kernel)
+		}
+		row := &r.Stages[0].Kernels[k]
+		var got []string
+		for _, l := range row.Locations {
+			if rest, ok := strings.CutPrefix(l.Location, "vllm/model_executor/models/qwen3.py:"); ok {
+				got = append(got, fmt.Sprintf("%s %.0f%%", strings.TrimSuffix(rest, " forward"), l.SharePct))
+			} else {
+				got = append(got, l.Location)
+			}
+			if l.From != c.from {
+				t.Errorf("%s: found by %q, want %q", c.what, l.From, c.from)
+			}
+		}
+		if s := strings.Join(got, ", "); s != c.want || row.Replayed != row.Launches {
+			t.Errorf("%s: %s, %d of %d replayed; want %s", c.what, s, row.Replayed, row.Launches, c.want)
+		}
+		if want := "vllm/v1/worker/gpu_model_runner.py:10 execute_model"; row.ReplayedAt != want {
+			t.Errorf("%s: replayed at %q, want %q", c.what, row.ReplayedAt, want)
+		}
+	}
+}
