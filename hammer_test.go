@@ -235,13 +235,13 @@ func linkSum(tr *trace.Trace) uint64 {
 	for _, lane := range whole.Lanes {
 		for e := range tr.Events(lane) {
 			mix(uint64(e.Start()))
-			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.AnnotationAt(e.Thread(), e.Start())} {
+			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.Innermost(trace.LaneAnnotation, e.Thread(), e.Start())} {
 				mix(uint64(x.ID()))
 			}
 			for a := range e.Activities() {
 				mix(uint64(a.ID()))
 			}
-			for f := range e.Stack() {
+			for f := range e.Frame().Enclosing() {
 				mix(uint64(f.ID()))
 			}
 			mix(uint64(e.NumActivities()) + uint64(e.Data().Correlation) + e.Data().GraphID + uint64(e.Data().Bytes))

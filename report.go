@@ -288,9 +288,9 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	}
 	p.wall, p.idle = make([]time.Duration, len(p.d.Passes)), make([]time.Duration, len(p.d.Passes))
 	for i, s := range p.d.Steps() {
-		p.wall[i] += s.End.Sub(s.Start)
+		p.wall[i] += time.Duration(s.End - s.Start)
 		if s.Kernel == layer.None {
-			p.idle[i] += s.End.Sub(s.Start)
+			p.idle[i] += time.Duration(s.End - s.Start)
 		}
 	}
 	p.choose()

@@ -183,7 +183,7 @@ func (a *account) add(p *idlePiece) {
 	}
 	sum.steps += in
 	a.outside += n - in
-	if p.drain != trace.NoName {
+	if p.drain != 0 {
 		a.drains[p.drain] += in
 	}
 	for a.topAt < len(a.top) && a.top[a.topAt].span.End <= p.span.Start {
@@ -193,10 +193,10 @@ func (a *account) add(p *idlePiece) {
 		g := &a.top[a.topAt]
 		g.next = p.next
 		addName(g.names, key, n)
-		if p.api != trace.NoName {
+		if p.api != 0 {
 			g.apis[p.api] += n
 		}
-		if r := firstName(p.rng, p.code); r != trace.NoName {
+		if r := firstName(p.rng, p.code); r != 0 {
 			g.ranges[r] += n
 		}
 	}
@@ -233,19 +233,19 @@ func addName(m map[nameKey]*nameSum, k nameKey, ns int64) *nameSum {
 
 func firstName(ids ...trace.NameID) trace.NameID {
 	for _, id := range ids {
-		if id != trace.NoName {
+		if id != 0 {
 			return id
 		}
 	}
-	return trace.NoName
+	return 0
 }
 
 // key names a piece by what tells most about it.
 func (p *idlePiece) key() nameKey {
 	k := nameKey{cause: p.cause, detail: p.detail}
-	rng, outer := p.rng, trace.NoName
+	rng, outer := p.rng, trace.NameID(0)
 	if p.step {
-		rng, outer = trace.NoName, p.rng
+		rng, outer = 0, p.rng
 	}
 	switch c := causes[p.cause]; {
 	case c.cause == causeHostCode:

@@ -319,7 +319,7 @@ func (a *account) idleCauses(wall int64) []IdleCause {
 // nameOf is the name that a key is shown under.
 func (a *account) nameOf(k nameKey) string {
 	switch {
-	case k.name == trace.NoName:
+	case k.name == 0:
 		if k.detail == detailNone && causes[k.cause].cause == causeTransfer {
 			return "copy or set"
 		}

@@ -88,7 +88,7 @@ func (d *doubter) evidence() {
 	unnamed := d.a.l.number[causeHostCode]
 	var ns int64
 	for k, s := range d.a.names {
-		if k.cause == unnamed && k.name == trace.NoName {
+		if k.cause == unnamed && k.name == 0 {
 			ns += s.steps
 		}
 	}

@@ -116,7 +116,7 @@ func TestProcessesThatShareADevice(t *testing.T) {
 				process = trace.ProcessRef{ID: 11, Scope: "b"}
 			}
 			at := i * 100_000
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Correlation: corr, Stream: 7})
 		}
 		if got := doubt(judged(t, b.Finish()), "processes-share-device") != nil; got != want {

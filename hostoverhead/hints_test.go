@@ -167,7 +167,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 			corr, busy := trace.CorrelationID(i+1), []int64{45_000, 5_000}[p]
 			process := trace.ProcessRef{ID: trace.ProcessID(10 + p), Scope: string(rune('a' + p))}
 			at := i*100_000 + p*50_000
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process, Correlation: corr, Stream: 7})
 		}
 	}

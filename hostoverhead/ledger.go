@@ -71,7 +71,7 @@ var details = [...]string{
 type idlePiece struct {
 	span          interval.Span
 	cause, detail uint8        // places in causes and details
-	api           trace.NameID // call the thread was in; NoName: none
+	api           trace.NameID // call the thread was in; 0: none
 	rng           trace.NameID // innermost range
 	code          trace.NameID // innermost op or frame
 	drain         trace.NameID // the call that emptied the queue before a step
@@ -287,14 +287,14 @@ func (l *ledger) hostPart(g *gap, s interval.Span) (trace.ThreadIndex, interval.
 	case l.orphanThread(g, s) >= 0:
 		return l.orphanThread(g, s), s
 	}
-	return trace.NoThread, interval.Span{}
+	return trace.None, interval.Span{}
 }
 
 // orphanThread is the thread that must have launched a kernel whose launch is not in the trace: the only one that works
 // for the device.
 func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
 	if g.graph && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.LaneLen(trace.LaneLaunch) == 0 {
-		return trace.NoThread
+		return trace.None
 	}
 	return g.d.threads[0]
 }
@@ -340,7 +340,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		emit(way, piece(causeDispatch, detailQueued))
 	case !ahead && way.Len() <= limit:
 		p := piece(causeLaunch, detailOnItsWay)
-		if trace.IsGraphLaunchName(g.launch.Name()) {
+		if trace.IsGraphLaunch(g.launch.Name()) {
 			p = piece(causeGraphLaunch, detailOnItsWay)
 		}
 		p.api = g.launch.NameID()

@@ -207,7 +207,7 @@ func TestVerdictIsInvariant(t *testing.T) {
 		for i := range int64(150) {
 			p := trace.ProcessRef{ID: pid}
 			at := shift + i*int64(100*time.Microsecond)
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: p, Thread: 3, Correlation: trace.CorrelationID(i + 1), Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: p, Thread: 3, Correlation: trace.CorrelationID(i + 1), Device: trace.None, Stream: trace.None})
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: p, Correlation: trace.CorrelationID(i + 1), Stream: 7})
 		}
 		return b.Finish()

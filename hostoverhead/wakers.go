@@ -51,7 +51,7 @@ func (l *ledger) newWakers() *wakers {
 	return w
 }
 
-// waker is the thread that ended a wait, NoThread where none or several may have.
+// waker is the thread that ended a wait, None where none or several may have.
 func (l *ledger) waker(wait trace.EventID) trace.ThreadIndex {
 	if l.wakers == nil {
 		l.wakers = l.newWakers()
@@ -69,7 +69,7 @@ func (l *ledger) waker(wait trace.EventID) trace.ThreadIndex {
 func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 	family, _ := names.WakeFamily(wait.Name())
 	if family < 0 || len(w.calls) == 0 {
-		return trace.NoThread
+		return trace.None
 	}
 	threads := t.Threads()
 	process := func(th trace.ThreadIndex) (trace.ProcessID, string) {
@@ -93,14 +93,14 @@ func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 		}
 	}
 	if len(late) != 1 {
-		return trace.NoThread
+		return trace.None
 	}
 	for th := range late {
 		if !early[th] {
 			return th
 		}
 	}
-	return trace.NoThread
+	return trace.None
 }
 
 // followWakers moves the timelines of the threads that ended waits of a thread to those waits.
@@ -114,7 +114,7 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 			if l.name(p.Name).system != causeLock {
 				continue
 			}
-			if w := l.waker(p.ID); w != trace.NoThread {
+			if w := l.waker(p.ID); w != trace.None {
 				wanted[w] = append(wanted[w], p.Span)
 			}
 		}
@@ -130,11 +130,11 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 
 // woken names a wait for another thread by what that thread did meanwhile.
 func (l *ledger) woken(m *moment, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
-	th := trace.NoThread
+	th := trace.ThreadIndex(trace.None)
 	if m.system.Valid() && causes[p.cause].cause == causeLock {
 		th = l.waker(m.system.ID)
 	}
-	if th == trace.NoThread || l.waking[th] == nil {
+	if th == trace.None || l.waking[th] == nil {
 		emit(s, p)
 		return
 	}
@@ -143,7 +143,7 @@ func (l *ledger) woken(m *moment, s interval.Span, p idlePiece, emit func(interv
 		timeline.Cut(tl.Code, s, func(s interval.Span, c timeline.Piece) {
 			q := p
 			if r.Valid() || c.Valid() {
-				q.detail, q.rng, q.code, q.step = detailWoken, trace.NoName, trace.NoName, false
+				q.detail, q.rng, q.code, q.step = detailWoken, 0, 0, false
 				if q.api = m.system.Name; r.Valid() {
 					q.rng = r.Name
 				}

@@ -120,7 +120,7 @@ func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 // Of returns the kernel behind a GPU activity of the trace; it is not valid for other events.
 func (a *Analysis) Of(e trace.EventID) Kernel {
 	ev := a.trace.At(e)
-	if ev.Lane() != trace.LaneGPU {
+	if ev.Kind().Lane() != trace.LaneGPU {
 		return Kernel{}
 	}
 	for i := range a.Devices {
@@ -262,7 +262,7 @@ type ForwardPass struct {
 }
 
 // Wall is the time from the start of the first kernel to the end of the last.
-func (p *ForwardPass) Wall() time.Duration { return p.End.Sub(p.Start) }
+func (p *ForwardPass) Wall() time.Duration { return time.Duration(p.End - p.Start) }
 
 // AvgLayerWall is the mean wall time of the whole layers of the pass; 0 when it has none.
 func (p *ForwardPass) AvgLayerWall() time.Duration {

@@ -79,7 +79,7 @@ func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Opti
 	return a, nil
 }
 
-// first is a kernel of the pass, NoEvent where it has none.
+// first is a kernel of the pass, None where it has none.
 func (g *GivenPass) first() trace.EventID {
 	for i := range g.Layers {
 		if k := g.Layers[i].Kernels; len(k) > 0 {
@@ -89,7 +89,7 @@ func (g *GivenPass) first() trace.EventID {
 	if len(g.Kernels) > 0 {
 		return g.Kernels[0]
 	}
-	return trace.NoEvent
+	return trace.None
 }
 
 func (a *Device) assemble(ctx context.Context, passes []GivenPass) error {

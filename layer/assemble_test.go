@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
@@ -70,7 +71,7 @@ func TestAssembleTakesWhatIsGiven(t *testing.T) {
 		}
 		layers := fp.Layers()
 		for l := range layers {
-			if lay := &layers[l]; lay.Wall != lay.End.Sub(lay.Start) || (lay.End == 1<<40) != (p == 1 && l == 0) || !slices.IsSorted(lay.Kernels) {
+			if lay := &layers[l]; lay.Wall != time.Duration(lay.End-lay.Start) || (lay.End == 1<<40) != (p == 1 && l == 0) || !slices.IsSorted(lay.Kernels) {
 				t.Errorf("pass %d layer %d: wall %v from %d to %d", p, l, lay.Wall, lay.Start, lay.End)
 			}
 		}

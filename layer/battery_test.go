@@ -45,7 +45,7 @@ func built(acts []act) *trace.Trace {
 					name = "cudaGraphLaunch"
 				}
 				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: 500_000_000 + int64(x.launch)*3000, Duration: 2000, Thread: 1,
-					Device: trace.NoDevice, Stream: trace.NoStream, Correlation: e.Correlation})
+					Device: trace.None, Stream: trace.None, Correlation: e.Correlation})
 			}
 			if x.graph {
 				e.GraphNode = uint64(i + 1)

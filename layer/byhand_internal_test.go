@@ -215,7 +215,7 @@ func TestModelsInWords(t *testing.T) {
 // TestStepNumbers: passes of two GPUs are one step where they have one annotation or number, else where they overlap most.
 func TestStepNumbers(t *testing.T) {
 	pass := func(start, end int64, index int64) ForwardPass {
-		p := ForwardPass{Start: trace.Time(start), End: trace.Time(end), Host: HostSpan{Annotation: trace.NoEvent}}
+		p := ForwardPass{Start: trace.Time(start), End: trace.Time(end), Host: HostSpan{Annotation: trace.None}}
 		if index >= 0 {
 			p.Annotation = &Step{Dialect: "x", Index: index}
 		}

@@ -17,7 +17,7 @@ func steps(outside int64, factors ...float64) *trace.Trace {
 	var corr trace.CorrelationID
 	kernel := func(name string, dur int64) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at + 6, Duration: dur, Correlation: corr, Stream: 7})
 		at += dur + 10
 	}
@@ -34,7 +34,7 @@ func steps(outside int64, factors ...float64) *trace.Trace {
 		}
 		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", dur)
 		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", 4, 4), Start: start - 1, Duration: at - start - 2, Thread: 1,
-			Device: trace.NoDevice, Stream: trace.NoStream})
+			Device: trace.None, Stream: trace.None})
 	}
 	return b.Finish()
 }

@@ -79,11 +79,11 @@ type stepKey struct {
 
 // stepKeys are those of a pass.
 func stepKeys(fp *ForwardPass) (keys []stepKey) {
-	if fp.Host.Annotation != trace.NoEvent {
+	if fp.Host.Annotation != trace.None {
 		keys = append(keys, stepKey{annotation: fp.Host.Annotation})
 	}
 	if x := fp.Annotation; x != nil && x.Index >= 0 {
-		keys = append(keys, stepKey{annotation: trace.NoEvent, dialect: x.Dialect, number: x.Index})
+		keys = append(keys, stepKey{annotation: trace.None, dialect: x.Dialect, number: x.Index})
 	}
 	return keys
 }

@@ -68,7 +68,7 @@ func TestStepsThatLaunchNothing(t *testing.T) {
 		t.Fatalf("%d passes, want 3", len(d.Passes))
 	}
 	p := &d.Passes[1]
-	if p.Kernels != 0 || p.Stage != layer.StageDecode || p.Host.Annotation == trace.NoEvent || p.Host.End <= p.Host.Start || p.Wall() != 0 || p.Start < d.Passes[0].End || p.Start > d.Passes[2].Start {
+	if p.Kernels != 0 || p.Stage != layer.StageDecode || p.Host.Annotation == trace.None || p.Host.End <= p.Host.Start || p.Wall() != 0 || p.Start < d.Passes[0].End || p.Start > d.Passes[2].Start {
 		t.Errorf("pass without kernels: %+v", p)
 	}
 	if d.Passes[0].Host.Start > p.Host.Start || p.Host.Start > d.Passes[2].Host.Start || d.Steady.Pass == 1 {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
@@ -132,7 +133,7 @@ func (p *ForwardPass) Layers() []Layer {
 		lay.Index, lay.Partial = p.FirstLayer+l, l == 0 && p.cutFirst || l == p.NumLayers-1 && p.cutLast
 		lay.measure(d, kinds)
 		if ends != nil && ends[l] != 0 {
-			lay.End, lay.Wall = ends[l], ends[l].Sub(lay.Start)
+			lay.End, lay.Wall = ends[l], time.Duration(ends[l]-lay.Start)
 		}
 		d.of.label(lay, types, n)
 	}
@@ -175,7 +176,7 @@ func (l *Layer) measure(d *Device, kinds map[uint64]int) {
 		l.Start, l.End = min(l.Start, e.Start()), max(l.End, e.End())
 		l.Sum += e.Duration()
 	}
-	l.Wall = l.End.Sub(l.Start)
+	l.Wall = time.Duration(l.End - l.Start)
 	slices.Sort(l.Kernels)
 	kind, ok := kinds[h]
 	if !ok {

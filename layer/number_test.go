@@ -15,7 +15,7 @@ func TestStepsOfManyPasses(t *testing.T) {
 		passes := make([]layer.ForwardPass, n)
 		for i := range passes {
 			p := &passes[i]
-			p.Start, p.End, p.Host.Annotation = trace.Time(10*i), trace.Time(10*i+9), trace.NoEvent
+			p.Start, p.End, p.Host.Annotation = trace.Time(10*i), trace.Time(10*i+9), trace.None
 			change(i, p)
 		}
 		return passes

@@ -60,7 +60,7 @@ func TestScrambledAndSorted(t *testing.T) {
 			for e := range tr.Events(l) {
 				d := trace.EventData{Kind: e.Kind(), Name: e.Name(), Start: tr.Raw(e.Start()), Duration: int64(e.Duration()), Device: e.Device(), Stream: e.Stream(),
 					Correlation: e.Data().Correlation, GraphNode: e.Data().GraphNode}
-				if th := e.Thread(); th != trace.NoThread {
+				if th := e.Thread(); th != trace.None {
 					d.Thread = tr.Thread(th).ID
 				}
 				sorted.Add(d)
@@ -106,7 +106,7 @@ func TestRotatedLayers(t *testing.T) {
 	} {
 		b := trace.NewBuilder()
 		at := int64(10_000)
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 1, Duration: 5, Thread: 1, Correlation: 7, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 1, Duration: 5, Thread: 1, Correlation: 7, Device: trace.None, Stream: trace.None})
 		kernel := func(name string, dur float64) {
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: int64(dur), Stream: 7, Correlation: 7})
 			at += int64(dur) + 10

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"iter"
+	"time"
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
@@ -69,7 +70,7 @@ func (d *Device) findStepEnds() {
 			break
 		}
 		next := d.Passes[p+1].Start
-		gap := next.Sub(fp.End)
+		gap := time.Duration(next - fp.End)
 		if gap > framework.Pause {
 			continue
 		}

@@ -191,7 +191,7 @@ func (l *modelLines) frame(e trace.Event) modelFrame {
 // than 64 only the innermost are told.
 func ModulePath(e trace.Event) string {
 	var parts []string
-	for f := range e.Stack() {
+	for f := range e.Frame().Enclosing() {
 		if f.Kind() == trace.KindModule {
 			parts = append(parts, strings.TrimPrefix(f.Name(), ladder.ModulePrefix))
 		}

@@ -478,7 +478,7 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 		other
 	)
 	known := make([]meaning, t.NumNames())
-	thread := trace.NoThread
+	thread := trace.ThreadIndex(trace.None)
 	for e := range t.Events(trace.LaneLaunch) {
 		if e.Thread() != thread {
 			flush()

@@ -143,7 +143,7 @@ func (c *tokensCase) build() *trace.Trace {
 	at, corr := int64(1000), trace.CorrelationID(1)
 	call := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	if c.replay {
 		call("cudaGraphLaunch")
@@ -228,7 +228,7 @@ func (c launchCase) build() *trace.Trace {
 	at, corr := int64(1000), trace.CorrelationID(1)
 	call := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	layerNames := []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
 		"void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", "void flash::flash_fwd_splitkv_kernel<T>(P)", "nvjet_tst_64x8_64x16_2x1_v_bz_TNT",

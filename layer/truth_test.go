@@ -31,7 +31,7 @@ func moduleTruth(a *layer.Device) []int {
 			continue
 		}
 		out[i] = layer.None
-		for f := range l.Stack() {
+		for f := range l.Frame().Enclosing() {
 			if m := moduleLayer.FindStringSubmatch(f.Name()); m != nil {
 				out[i], _ = strconv.Atoi(m[1])
 			}

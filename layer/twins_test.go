@@ -21,7 +21,7 @@ func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
 	at, corr := int64(1000), trace.CorrelationID(0)
 	launch := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	for range 3 {
 		var names []string
@@ -104,7 +104,7 @@ func TestCapturesAreReferences(t *testing.T) {
 	for n, want := range map[int]bool{7: false, 8: true, 9: true} {
 		b := trace.NewBuilder()
 		call := func(name string, at int64, corr int, args string) {
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: trace.CorrelationID(corr), Device: trace.NoDevice, Stream: trace.NoStream, Args: []byte(args)})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: trace.CorrelationID(corr), Device: trace.None, Stream: trace.None, Args: []byte(args)})
 		}
 		call("hipStreamBeginCapture", 100, 0, "")
 		for k := range n {
@@ -169,10 +169,10 @@ func TestModelLinesOfLaunches(t *testing.T) {
 			if strings.HasPrefix(f, "nn.Module") {
 				kind = trace.KindModule
 			}
-			b.Add(trace.EventData{Kind: kind, Name: f, Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: kind, Name: f, Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
 		for i := range int64(2) { // the second launch finds what the first one knows
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: trace.CorrelationID(i + 1), Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: trace.CorrelationID(i + 1), Device: trace.None, Stream: trace.None})
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7, Correlation: trace.CorrelationID(i + 1)})
 		}
 		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
@@ -193,9 +193,9 @@ func TestDeepModules(t *testing.T) {
 	for n, want := range map[int]string{64: "M_0/M_1/", 65: "M_1/M_2/"} {
 		b := trace.NewBuilder()
 		for i := range n {
-			b.Add(trace.EventData{Kind: trace.KindModule, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindModule, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 500, Duration: 5, Thread: 1, Correlation: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 500, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
 		tr := b.Finish()
 		for e := range tr.Events(trace.LaneLaunch) {
 			if got := layer.ModulePath(e); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, fmt.Sprintf("/M_%d", n-1)) || strings.Count(got, "/") != 63 {

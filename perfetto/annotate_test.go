@@ -82,8 +82,8 @@ func annotated(t *testing.T, src, dst string) {
 		t.Errorf("the original's bytes are not all in the copy, in order")
 	}
 	got := open(t, dst)
-	if got.Origin() != tr.Origin() {
-		t.Errorf("origin moved from %d to %d", tr.Origin(), got.Origin())
+	if got.Raw(0) != tr.Raw(0) {
+		t.Errorf("origin moved from %d to %d", tr.Raw(0), got.Raw(0))
 	}
 	var names []string
 	for e := range got.Events(trace.LaneOther) {

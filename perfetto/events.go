@@ -86,12 +86,12 @@ func (s *selection) count(t *trace.Trace) (n int) {
 func (s *selection) keeps(t *trace.Trace, e trace.Event) bool {
 	th := t.Thread(e.Thread())
 	start, end := t.Raw(e.Start()), t.Raw(e.End())
-	switch e.Lane() {
+	switch e.Kind().Lane() {
 	case trace.LaneGPU:
 		_, ok := s.activities[keyOf(t, e)]
 		return ok
 	case trace.LaneLaunch:
-		if c := e.Data().Correlation; s.correlation[c] && c != trace.NoCorrelation {
+		if c := e.Data().Correlation; s.correlation[c] && c != 0 {
 			return true
 		}
 	case trace.LaneCounter:
@@ -105,5 +105,5 @@ func (s *selection) keeps(t *trace.Trace, e trace.Event) bool {
 			return true
 		}
 	}
-	return e.Thread() != trace.NoThread && touches(s.threads[threadKey{newIdent(th.ProcessLabel, int64(th.Process)), newIdent(th.Label, int64(th.ID))}], start, end)
+	return e.Thread() != trace.None && touches(s.threads[threadKey{newIdent(th.ProcessLabel, int64(th.Process)), newIdent(th.Label, int64(th.ID))}], start, end)
 }

@@ -64,7 +64,7 @@ func CanOpen(t *trace.Trace) bool { return t.Meta().Source != "nsys" }
 func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error) {
 	t := a.Analysis().Trace()
 	_, end := t.Window()
-	m := &Map{Schema: mapSchema, TraceStartNS: t.Origin(), TraceEndS: float64(end) / 1e9, Pass: pass,
+	m := &Map{Schema: mapSchema, TraceStartNS: t.Raw(0), TraceEndS: float64(end) / 1e9, Pass: pass,
 		Passes: []PassRange{}, Layers: []LayerRange{}, openable: CanOpen(t)}
 	url := func(r Range) string {
 		if !m.openable {
@@ -96,7 +96,7 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 		}
 	}
 	for _, l := range p.Layers() {
-		r := NewRange(t, l.Start, l.Start.Add(l.Wall))
+		r := NewRange(t, l.Start, l.Start+trace.Time(l.Wall))
 		lr := LayerRange{Index: p.LayerNumber(l.Index), CompressRatio: l.CompressRatio, Range: r,
 			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6, Highlighted: slices.Contains(highlight, p.LayerNumber(l.Index)), URL: url(r)}
 		switch l.Type {

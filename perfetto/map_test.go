@@ -16,7 +16,7 @@ func TestMapOfTheDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.TraceStartNS != tr.Origin() || len(m.Passes) != 5 || len(m.Layers) != 8 || m.Pass != 0 {
+	if m.TraceStartNS != tr.Raw(0) || len(m.Passes) != 5 || len(m.Layers) != 8 || m.Pass != 0 {
 		t.Errorf("map of pass %d begins at %d with %d passes and %d layers", m.Pass, m.TraceStartNS, len(m.Passes), len(m.Layers))
 	}
 	for _, l := range m.Layers {

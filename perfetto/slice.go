@@ -185,17 +185,17 @@ func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*s
 			return nil, ctx.Err()
 		}
 		e := t.At(id)
-		if e.Lane() != trace.LaneGPU {
+		if e.Kind().Lane() != trace.LaneGPU {
 			continue
 		}
 		kept[id] = true
 		kept[e.Launch().ID()] = true
 		s.activities[keyOf(t, e)] = false
-		if c := e.Data().Correlation; c != trace.NoCorrelation {
+		if c := e.Data().Correlation; c != 0 {
 			s.correlation[c] = true
 		}
 	}
-	delete(kept, trace.NoEvent)
+	delete(kept, trace.None)
 	// A window is a run of kept launches (or activities) that no other one
 	// interrupts: slicing passes 2 and 5 does not bring 3 and 4 along.
 	for i := range t.Threads() {
@@ -332,7 +332,7 @@ func (s *selection) chosen(ev *scan.Event) bool {
 	}
 	switch kind.Lane() {
 	case trace.LaneGPU:
-		k := activityKey{ev.TS, trace.NoCorrelation}
+		k := activityKey{ev.TS, 0}
 		if ev.Has&scan.HasCorrelation != 0 {
 			k.correlation = trace.CorrelationID(ev.Correlation)
 		}

@@ -41,10 +41,10 @@ func describe(tr *trace.Trace, keep map[trace.EventID]bool) []string {
 			continue
 		}
 		var stack []string
-		for f := range e.Stack() {
+		for f := range e.Frame().Enclosing() {
 			stack = append(stack, f.Name())
 		}
-		ann := tr.AnnotationAt(e.Launch().Thread(), e.Launch().Start())
+		ann := tr.Innermost(trace.LaneAnnotation, e.Launch().Thread(), e.Launch().Start())
 		out = append(out, fmt.Sprintf("%d+%d %s stream %d ← %s ← %s %s ← %s | %s", tr.Raw(e.Start()), e.Duration(), e.Name(), e.Stream(),
 			e.Launch().Name(), e.Op().Name(), e.Op().Shape(), strings.Join(stack, " < "), ann.Name()))
 	}
@@ -96,7 +96,7 @@ func TestSliceKeepsActivitiesWithAllTheirLinks(t *testing.T) {
 			if diff := cmp.Diff(describe(tr, kept), describe(got, nil)); diff != "" {
 				t.Errorf("activities (-full +slice):\n%s", diff)
 			}
-			if got.Origin() != tr.Origin() || got.Meta().BaseTime != tr.Meta().BaseTime || !cmp.Equal(got.Meta().Devices, tr.Meta().Devices) {
+			if got.Raw(0) != tr.Raw(0) || got.Meta().BaseTime != tr.Meta().BaseTime || !cmp.Equal(got.Meta().Devices, tr.Meta().Devices) {
 				t.Errorf("metadata or time axis changed")
 			}
 			if h := got.Health(); h.Orphans > 0 || len(h.Losses) > 0 {

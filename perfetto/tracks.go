@@ -135,7 +135,7 @@ func gaps(a *layer.Device, minGap time.Duration) Track {
 	var end trace.Time
 	for k := range a.Kernels() {
 		e := k.Event()
-		if k.Index() > 0 && e.Start().Sub(end) >= minGap {
+		if k.Index() > 0 && time.Duration(e.Start()-end) >= minGap {
 			add(&tr, "gap", end, e.Start(), map[string]any{"before": e.Name()})
 		}
 		end = max(end, e.End())

@@ -57,7 +57,7 @@ func TestTracksOfTheDemo(t *testing.T) {
 		t.Error("no gap was found: passes of the demo are further apart than that")
 	}
 	for _, g := range gaps {
-		if g.End.Sub(g.Start) < 50*time.Microsecond {
+		if time.Duration(g.End-g.Start) < 50*time.Microsecond {
 			t.Errorf("gap %+v is shorter than asked for", g)
 		}
 		for e := range tr.Events(trace.LaneGPU) {

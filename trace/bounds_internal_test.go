@@ -173,7 +173,7 @@ func TestRowsOfThreads(t *testing.T) {
 		lane Lane
 		th   ThreadIndex
 		want int
-	}{{LaneLaunch, 0, 3}, {LaneLaunch, NoThread, 0}, {LaneLaunch, NoThread - 1, 0}, {LaneLaunch, 1, 0}, {laneCount, 0, 0}, {laneCount - 1, 0, 0}, {LaneOp, 0, 0}} {
+	}{{LaneLaunch, 0, 3}, {LaneLaunch, None, 0}, {LaneLaunch, None - 1, 0}, {LaneLaunch, 1, 0}, {laneCount, 0, 0}, {laneCount - 1, 0, 0}, {LaneOp, 0, 0}} {
 		n := 0
 		for range tr.OnThread(c.lane, c.th) {
 			n++

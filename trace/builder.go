@@ -11,7 +11,7 @@ import (
 
 // EventData is one event as a source records it: what a [Builder] takes and
 // [Event.Data] gives. Fields that a source does not know stay zero; Device and
-// Stream must then be NoDevice and NoStream.
+// Stream must then be None.
 type EventData struct {
 	Kind     Kind   // decides the lane
 	Category string // as written in the file ("cpu_op", "Kernel", …); "" is what Kineto writes for Kind
@@ -23,8 +23,8 @@ type EventData struct {
 	Thread  ThreadID   // CPU events
 	Label   string     // tid as written when it is text
 
-	Device      DeviceID      // NoDevice where there is none
-	Stream      StreamID      // NoStream where there is none
+	Device      DeviceID      // None where there is none
+	Stream      StreamID      // None where there is none
 	Correlation CorrelationID // pairs launches and activities of one Process.Scope
 	ExternalID  uint64        // the profiler's id of the linked op; 0 is none
 	GraphID     uint64        // the graph an activity was replayed from; 0 is none or not recorded, see [Event.IsReplay]
@@ -97,7 +97,7 @@ func NewBuilder() *Builder {
 		nameID:  map[string]uint32{"": 0},
 		queueID: map[queue]int32{}, devices: map[DeviceID]bool{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
 		counts: map[[2]string]int64{}, minRaw: math.MaxInt64,
-		procs: map[procKey]string{}, threads: map[threadKey]string{}, lastThread: NoThread,
+		procs: map[procKey]string{}, threads: map[threadKey]string{}, lastThread: None,
 	}
 }
 
@@ -200,7 +200,7 @@ func (b *Builder) queue(d DeviceID, s StreamID) int32 {
 
 func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
 	k := threadKey{procKey{p.ID, p.Label}, tid, label}
-	if b.lastThread != NoThread && k == b.lastKey {
+	if b.lastThread != None && k == b.lastKey {
 		return b.lastThread
 	}
 	id, ok := b.thrID[k]
@@ -231,7 +231,7 @@ func (b *Builder) Add(e EventData) (at int64) {
 	if l == LaneGPU {
 		c.Queue = append(c.Queue, b.queue(e.Device, e.Stream))
 	} else {
-		th := NoThread
+		th := ThreadIndex(None)
 		if e.Kind != KindGPUAnnotation && l != LaneCounter {
 			th = b.thread(e.Process, e.Thread, e.Label)
 		}

@@ -31,8 +31,8 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := tr.Origin(); got != 100_000 {
-		t.Errorf("Origin() = %d, want 100000", got)
+	if got := tr.Raw(0); got != 100_000 {
+		t.Errorf("Raw(0) = %d, want 100000", got)
 	}
 	a := tr.LaneAt(trace.LaneGPU, 0)
 	if a.Name() != "a" || a.Start() != 20_123 || a.Duration() != 5001 {
@@ -51,7 +51,7 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 		t.Errorf("frame = %q", got)
 	}
 	graph := tr.LaneAt(trace.LaneGPU, 1).Launch()
-	if !graph.IsGraphLaunch() || graph.NumActivities() != 2 {
+	if !trace.IsGraphLaunch(graph.Name()) || graph.NumActivities() != 2 {
 		t.Errorf("graph launch %q has %d activities, want 2", graph.Name(), graph.NumActivities())
 	}
 	if h := tr.Health(); h.Orphans != 1 || h.Status != trace.HealthDegraded {
@@ -77,7 +77,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	b.NameThread(p, 8, "main")
 	b.Count("X", "kernel", 2)
 	b.See(500)
-	none := trace.EventData{Process: p, Thread: 8, Device: trace.NoDevice, Stream: trace.NoStream}
+	none := trace.EventData{Process: p, Thread: 8, Device: trace.None, Stream: trace.None}
 	add := func(kind trace.Kind, name string, start, dur int64, more func(*trace.EventData)) {
 		e := none
 		e.Kind, e.Name, e.Start, e.Duration = kind, name, start, dur
@@ -102,7 +102,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	add(trace.KindOp, "aten::x", 1600, 1000, func(e *trace.EventData) { e.ExternalID, e.Shape = 3, "[[1]]" })
 	add(trace.KindOther, "odd", 1600, 1, func(e *trace.EventData) { e.Category = "zzz" })
 	add(trace.KindGPUAnnotation, "step", 3000, 1100, func(e *trace.EventData) { e.Device, e.Stream = 1, 3 })
-	add(trace.KindInvalid, "x", 1, 1, nil)
+	add(0, "x", 1, 1, nil)
 	add(trace.KindOp, "x", 1, -1, nil)
 	add(trace.KindKernel, "x", 0, 0, nil)
 	add(trace.KindOp, "x", 1<<62+1, 0, nil)
@@ -114,15 +114,15 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 		acts = append(acts, a.Name())
 	}
 	k := tr.LaneAt(trace.LaneGPU, 0)
-	for f := range k.Stack() {
+	for f := range k.Frame().Enclosing() {
 		stack = append(stack, f.Name())
 	}
 	copied, set := tr.LaneAt(trace.LaneGPU, 2), tr.LaneAt(trace.LaneGPU, 3)
 	th := tr.Threads()[launch.Thread()]
-	ann := tr.AnnotationAt(launch.Thread(), 1000)
-	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), launch.IsGraphLaunch(), launch.NumActivities(),
+	ann := tr.Innermost(trace.LaneAnnotation, launch.Thread(), 1000)
+	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), trace.IsGraphLaunch(launch.Name()), launch.NumActivities(),
 		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
-		tr.Origin(), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(trace.LaneOther, 0).Data().Category, k.Start().Add(time.Microsecond).Sub(0))
+		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(trace.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
 	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -142,7 +142,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 // TestOpenEvents: an event that was added without its end gets it later, the last one that is given counts, and one without an end is left out.
 func TestOpenEvents(t *testing.T) {
 	b := trace.NewBuilder()
-	op := trace.EventData{Kind: trace.KindOp, Name: "a", Thread: 3, Device: trace.NoDevice, Stream: trace.NoStream, Open: true}
+	op := trace.EventData{Kind: trace.KindOp, Name: "a", Thread: 3, Device: trace.None, Stream: trace.None, Open: true}
 	add := func(start int64, name string) int64 {
 		op.Start, op.Name = start, name
 		return b.Add(op)
@@ -175,8 +175,8 @@ func TestOpenEvents(t *testing.T) {
 			t.Errorf("%+v is at a place of a file", l)
 		}
 	}
-	if losses["negative-duration"] != 1 || losses["bad-time"] != 1 || len(losses) != 2 || tr.Origin() != 20 {
-		t.Errorf("losses %v, origin %d, want one negative duration, one event without a place, and 20", losses, tr.Origin())
+	if losses["negative-duration"] != 1 || losses["bad-time"] != 1 || len(losses) != 2 || tr.Raw(0) != 20 {
+		t.Errorf("losses %v, origin %d, want one negative duration, one event without a place, and 20", losses, tr.Raw(0))
 	}
 }
 
@@ -184,14 +184,14 @@ func TestOpenEvents(t *testing.T) {
 func TestNoEventAnswersNone(t *testing.T) {
 	tr := trace.NewBuilder().Finish()
 	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(trace.LaneGPU, 0), tr.LaneAt(99, 0)} {
-		got := fmt.Sprintln(e.Valid(), e.ID(), e.Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
+		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
 			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Domain, len(e.Data().Args),
-			e.Launch().Valid(), e.NumActivities(), e.IsGraphLaunch(), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
+			e.Launch().Valid(), e.NumActivities(), trace.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
 		want := "false -1 invalid -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 false 0 false false false false false"
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		for range e.Stack() {
+		for range e.Frame().Enclosing() {
 			t.Error("a frame of no event")
 		}
 		for range e.Activities() {

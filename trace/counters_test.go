@@ -120,7 +120,7 @@ func TestUnitsOfCounters(t *testing.T) {
 // The GPU that a counter is of stands in the name of its process.
 func TestGPUsOfCounters(t *testing.T) {
 	for process, want := range map[string]trace.DeviceID{
-		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.NoDevice, "CPU 0": trace.NoDevice, "GPU 4294967296": trace.NoDevice, "": trace.NoDevice,
+		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.None, "CPU 0": trace.None, "GPU 4294967296": trace.None, "": trace.None,
 	} {
 		tr := withCounters(t, trace.Options{}, sample(process, "Power (W)", 50, "1"))
 		if got := tr.LaneAt(trace.LaneCounter, 0).Device(); got != want {

@@ -20,10 +20,10 @@ type Event struct {
 // Valid reports whether e denotes an event.
 func (e Event) Valid() bool { return e.t != nil && e.id >= 0 }
 
-// ID returns the event's id, NoEvent if e is not valid.
+// ID returns the event's id, None if e is not valid.
 func (e Event) ID() EventID {
 	if !e.Valid() {
-		return NoEvent
+		return None
 	}
 	return e.id
 }
@@ -34,8 +34,8 @@ func (e Event) loc() (*column.Columns, int) {
 	return &e.t.lanes[l], int(e.id - e.t.base[l])
 }
 
-// Lane returns the lane that stores the event.
-func (e Event) Lane() Lane {
+// lane is that of the kind, found without looking at the event.
+func (e Event) lane() Lane {
 	if !e.Valid() {
 		return laneInvalid
 	}
@@ -54,7 +54,7 @@ func (e Event) Index() int {
 // Kind returns what the event is.
 func (e Event) Kind() Kind {
 	if !e.Valid() {
-		return KindInvalid
+		return 0
 	}
 	c, i := e.loc()
 	return Kind(c.Kind[i])
@@ -63,7 +63,7 @@ func (e Event) Kind() Kind {
 // NameID returns the interned name.
 func (e Event) NameID() NameID {
 	if !e.Valid() {
-		return NoName
+		return 0
 	}
 	c, i := e.loc()
 	return NameID(c.Name[i])
@@ -104,16 +104,16 @@ func (e Event) End() Time {
 	return Time(c.End(i))
 }
 
-// Thread returns the CPU thread of the event, NoThread for GPU activities.
+// Thread returns the CPU thread of the event, None for GPU activities.
 func (e Event) Thread() ThreadIndex {
 	if !e.Valid() {
-		return NoThread
+		return None
 	}
 	c, i := e.loc()
 	if i < len(c.Thread) {
 		return ThreadIndex(c.Thread[i])
 	}
-	return NoThread
+	return None
 }
 
 func (e Event) queue() (queue, bool) {
@@ -135,7 +135,7 @@ func (e Event) Device() DeviceID {
 	if q, ok := e.queue(); ok {
 		return q.device
 	}
-	return NoDevice
+	return None
 }
 
 // Stream returns the stream of an activity, GPU annotation or sync event.
@@ -143,13 +143,13 @@ func (e Event) Stream() StreamID {
 	if q, ok := e.queue(); ok {
 		return q.stream
 	}
-	return NoStream
+	return None
 }
 
 // Shape returns the launch configuration of an activity as "gx,gy,gz|bx,by,bz",
 // or the raw JSON text of an op's "Input Dims"; "" where it is not recorded.
 func (e Event) Shape() string {
-	if l := e.Lane(); l != LaneGPU && l != LaneOp {
+	if l := e.lane(); l != LaneGPU && l != LaneOp {
 		return ""
 	}
 	c, i := e.loc()
@@ -171,9 +171,9 @@ func (e Event) external() uint64 {
 // The scope of a process is not kept. The caller must not change Args.
 func (e Event) Data() EventData {
 	if !e.Valid() {
-		return EventData{Device: NoDevice, Stream: NoStream}
+		return EventData{Device: None, Stream: None}
 	}
-	t, c, i := e.t, &e.t.lanes[e.Lane()], e.Index()
+	t, c, i := e.t, &e.t.lanes[e.lane()], e.Index()
 	k := c.Kind[i]
 	th := t.Thread(e.Thread())
 	d := EventData{
@@ -191,7 +191,7 @@ func (e Event) Data() EventData {
 	if r := c.Recorded.At(i); r > 0 {
 		d.Duration = r - 1
 	}
-	if text := t.names[c.Domain.At(i)]; e.Lane() == LaneOp {
+	if text := t.names[c.Domain.At(i)]; e.lane() == LaneOp {
 		d.CallStack = text
 	} else {
 		d.Domain = text
@@ -205,7 +205,7 @@ func (e Event) Data() EventData {
 // Launch returns the API call that launched an activity. It is not valid for
 // orphans: activities whose call is outside the recorded window.
 func (e Event) Launch() Event {
-	if e.Lane() != LaneGPU {
+	if e.lane() != LaneGPU {
 		return Event{}
 	}
 	return e.t.launchEvent(int(e.id - e.t.base[LaneGPU]))
@@ -214,7 +214,7 @@ func (e Event) Launch() Event {
 // Activities iterates over the GPU activities that a launch caused, by start.
 func (e Event) Activities() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		if e.Lane() != LaneLaunch {
+		if e.lane() != LaneLaunch {
 			return
 		}
 		for _, i := range e.t.activitiesOf(int(e.id - e.t.base[LaneLaunch])) {
@@ -227,21 +227,16 @@ func (e Event) Activities() iter.Seq[Event] {
 
 // NumActivities returns how many GPU activities a launch caused.
 func (e Event) NumActivities() int {
-	if e.Lane() != LaneLaunch {
+	if e.lane() != LaneLaunch {
 		return 0
 	}
 	return len(e.t.activitiesOf(int(e.id - e.t.base[LaneLaunch])))
 }
 
-// IsGraphLaunch reports whether the event is an API call that replays a graph.
-func (e Event) IsGraphLaunch() bool {
-	return e.Lane() == LaneLaunch && IsGraphLaunchName(e.Name())
-}
-
 // IsReplay reports whether an activity was replayed from a graph: its launch
 // is a graph launch, or it carries a graph node id, or it is a graph row.
 func (e Event) IsReplay() bool {
-	if e.Lane() != LaneGPU {
+	if e.lane() != LaneGPU {
 		return false
 	}
 	if e.Kind() == KindGraph {
@@ -250,7 +245,7 @@ func (e Event) IsReplay() bool {
 	if c, i := e.loc(); c.Node.At(i) != 0 {
 		return true
 	}
-	return e.Launch().IsGraphLaunch()
+	return IsGraphLaunch(e.Launch().Name())
 }
 
 // Op returns the innermost CPU op that encloses an activity's launch, or a
@@ -258,7 +253,7 @@ func (e Event) IsReplay() bool {
 // names. For ops, frames and annotations it is the innermost op around their
 // start on the same thread.
 func (e Event) Op() Event {
-	switch e.Lane() {
+	switch e.lane() {
 	case laneInvalid:
 		return Event{}
 	case LaneGPU:
@@ -273,9 +268,10 @@ func (e Event) Op() Event {
 }
 
 // Frame returns the innermost Python or module frame around an activity's
-// launch, or around the start of a CPU event on its thread.
+// launch, or around the start of a CPU event on its thread. The whole stack is
+// that of its [Event.Enclosing].
 func (e Event) Frame() Event {
-	switch e.Lane() {
+	switch e.lane() {
 	case laneInvalid:
 		return Event{}
 	case LaneGPU:
@@ -289,13 +285,13 @@ func (e Event) Frame() Event {
 	case LanePython:
 		return e.Parent()
 	}
-	return e.t.FrameAt(e.Thread(), e.Start())
+	return e.t.Innermost(LanePython, e.Thread(), e.Start())
 }
 
 // Parent returns the event of the same lane and thread that encloses e: the
 // outer op of an op, the calling frame of a frame.
 func (e Event) Parent() Event {
-	if !e.Valid() || e.Lane() == LaneGPU {
+	if !e.Valid() || e.lane() == LaneGPU {
 		return Event{}
 	}
 	return e.t.parentOf(e)
@@ -305,10 +301,6 @@ func (e Event) Parent() Event {
 // thousand calls; deeper nesting is not of a program, and for each of its events
 // would cost as much as there are events.
 const maxEnclosing = 1024
-
-// Stack iterates over [Event.Frame] and the frames around it, innermost first,
-// 1024 at most.
-func (e Event) Stack() iter.Seq[Event] { return e.Frame().Enclosing() }
 
 // Enclosing iterates over e and the events of its lane and thread around it,
 // innermost first, 1024 at most.

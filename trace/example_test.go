@@ -42,7 +42,7 @@ func ExampleOpen() {
 	}
 	fmt.Println("health:", t.Health().Status, "rank:", t.Meta().Rank)
 	for k := range t.Events(trace.LaneGPU) {
-		fmt.Printf("%s at %v for %v: launched in %s, %s\n", k.Name(), k.Start().Sub(0), k.Duration(), k.Op().Name(), k.Frame().Name())
+		fmt.Printf("%s at %v for %v: launched in %s, %s\n", k.Name(), time.Duration(k.Start()-0), k.Duration(), k.Op().Name(), k.Frame().Name())
 	}
 	// Output:
 	// health: ok rank: 0
@@ -160,11 +160,11 @@ func ExampleBuilder() {
 	process := trace.ProcessRef{ID: 7}
 	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2_000, Duration: 500, Device: 0, Stream: 7, Correlation: 9})
 	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: process, Thread: 7,
-		Device: trace.NoDevice, Stream: trace.NoStream, Correlation: 9})
+		Device: trace.None, Stream: trace.None, Correlation: 9})
 
 	t := b.Finish()
 	k := t.LaneAt(trace.LaneGPU, 0)
-	fmt.Println(k.Name(), "waited", k.Start().Sub(k.Launch().Start()))
+	fmt.Println(k.Name(), "waited", time.Duration(k.Start()-k.Launch().Start()))
 	// Output:
 	// gemm waited 1µs
 }

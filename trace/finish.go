@@ -89,7 +89,7 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	var bounds [laneCount]struct{ first, last int64 }
 	ordered := make([]bool, len(t.queues)) // is a stream
 	for i, q := range t.queues {
-		ordered[i] = q.stream != NoStream
+		ordered[i] = q.stream != None
 	}
 	var lanes sync.WaitGroup
 	var id EventID

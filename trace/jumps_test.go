@@ -37,7 +37,7 @@ func TestAtDeepStacks(t *testing.T) {
 			for k >= 0 && c.End(int(k)) < int64(x) {
 				k = p[k]
 			}
-			got := tr.FrameAt(0, x)
+			got := tr.Innermost(LanePython, 0, x)
 			if (k < 0) != !got.Valid() || k >= 0 && got.Index() != int(k) {
 				t.Fatalf("at %d: %v, want row %d (depth %d)", x, got.Index(), k, depth)
 			}

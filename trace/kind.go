@@ -31,8 +31,6 @@ type Kind uint8
 
 // The kinds, grouped by lane.
 const (
-	KindInvalid Kind = kind.Invalid
-
 	KindKernel Kind = kind.Kernel // a GPU kernel
 	KindMemcpy Kind = kind.Memcpy // a GPU memory copy
 	KindMemset Kind = kind.Memset // a GPU memory set

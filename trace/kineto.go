@@ -168,7 +168,7 @@ func (b *Builder) chromeSource(values []scan.Meta) string {
 // noDevices reports whether no activity says which GPU it ran on.
 func (b *Builder) noDevices() bool {
 	for _, q := range b.t.queues {
-		if q.device != NoDevice {
+		if q.device != None {
 			return false
 		}
 	}

@@ -182,7 +182,7 @@ func TestKineto(t *testing.T) {
 			return fmt.Sprint(first(t).Launch().Valid(), " ", first(t).Data().Correlation)
 		}},
 		{"reused-correlation-goes-to-the-launch-before", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), launchAt("cudaLaunchKernel", 11, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), kernelAt("b", 15, 1, `,"correlation":3`)), "0 10µs", func(t *trace.Trace) any {
-			return fmt.Sprint(int64(first(t).Launch().Start()), " ", t.LaneAt(trace.LaneGPU, 1).Launch().Start().Sub(0))
+			return fmt.Sprint(int64(first(t).Launch().Start()), " ", time.Duration(t.LaneAt(trace.LaneGPU, 1).Launch().Start()-0))
 		}},
 		{"a-call-that-launches-goes-before-one-that-shares-the-id", document(launchAt("cudaEventQuery", 2, 1, `,"correlation":3`), launchAt("cudaMemcpyAsync", 1, 3, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`)), "cudaMemcpyAsync", func(t *trace.Trace) any { return first(t).Launch().Name() }},
 		{"flows-do-not-matter", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`, `{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {

@@ -10,10 +10,10 @@ import (
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
-// IsGraphLaunchName reports whether name is an API call that replays a
+// IsGraphLaunch reports whether name is an API call that replays a
 // captured graph: cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch, with or
 // without a version suffix.
-func IsGraphLaunchName(name string) bool { return strings.Contains(name, "GraphLaunch") }
+func IsGraphLaunch(name string) bool { return strings.Contains(name, "GraphLaunch") }
 
 // isLaunchName reports whether name is an API call that can put work on a
 // stream: a kernel or graph launch, a copy or a set. Such a call explains an
@@ -73,18 +73,19 @@ func (t *Trace) parents(l Lane) []int32 {
 }
 
 func (t *Trace) parentOf(e Event) Event {
-	l := e.Lane()
+	l := e.lane()
 	if p := t.parents(l)[int(e.id-t.base[l])]; p >= 0 {
 		return Event{t, t.base[l] + EventID(p)}
 	}
 	return Event{}
 }
 
-// at returns the innermost event of lane l on thread th whose closed interval
-// holds x.
-func (t *Trace) at(l Lane, th ThreadIndex, x Time) Event {
+// Innermost returns the innermost event of lane l on thread th that is running
+// at x: a frame, an annotation or NVTX range, an op. Both ends of an event belong
+// to it.
+func (t *Trace) Innermost(l Lane, th ThreadIndex, x Time) Event {
 	lo, hi := t.threadRange(l, th)
-	if lo == hi || th == NoThread {
+	if lo == hi || th == None {
 		return Event{}
 	}
 	c := &t.lanes[l]
@@ -122,13 +123,7 @@ func (t *Trace) jumps(l Lane) []int32 {
 }
 
 // opAt returns the innermost CPU op on thread th that is running at x.
-func (t *Trace) opAt(th ThreadIndex, x Time) Event { return t.at(LaneOp, th, x) }
-
-// FrameAt returns the innermost Python or module frame on thread th at x.
-func (t *Trace) FrameAt(th ThreadIndex, x Time) Event { return t.at(LanePython, th, x) }
-
-// AnnotationAt returns the innermost annotation or NVTX range on thread th at x.
-func (t *Trace) AnnotationAt(th ThreadIndex, x Time) Event { return t.at(LaneAnnotation, th, x) }
+func (t *Trace) opAt(th ThreadIndex, x Time) Event { return t.Innermost(LaneOp, th, x) }
 
 // OpByExternalID returns the CPU op that carries an External id; when several
 // do, the first by thread and start.

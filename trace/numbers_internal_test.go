@@ -41,7 +41,7 @@ func TestMemoryOfALoad(t *testing.T) {
 	}
 	before := b.loadBytes()
 	add := func(lane Kind) {
-		b.Add(EventData{Kind: lane, Name: "", Start: 5, Duration: 1, Device: NoDevice, Stream: NoStream})
+		b.Add(EventData{Kind: lane, Name: "", Start: 5, Duration: 1, Device: None, Stream: None})
 	}
 	add(KindOp)
 	row := b.loadBytes() - before

@@ -53,9 +53,9 @@ type Record struct {
 	HasDuration bool          // the event has a finite duration
 	Duration    time.Duration // may be negative, as written
 
-	Device      DeviceID      // args.device, NoDevice if absent
-	Stream      StreamID      // args.stream, NoStream if absent
-	Correlation CorrelationID // args.correlation, NoCorrelation if absent
+	Device      DeviceID      // args.device, None if absent
+	Stream      StreamID      // args.stream, None if absent
+	Correlation CorrelationID // args.correlation, 0 if absent
 	ExternalID  uint64        // args["External id"], 0 if absent
 
 	// Args is the raw args object, nil if absent; Raw is the whole event. Both are
@@ -154,7 +154,7 @@ func (r *Reader) Close() error { return r.in.dec.Close() }
 // fill makes r.rec of ev and reports whether it was asked for.
 func (r *Reader) fill(ev *scan.Event) bool {
 	rec := &r.rec
-	*rec = Record{Offset: ev.Offset, Index: ev.Index, Phase: ev.Phase, Device: NoDevice, Stream: NoStream, Raw: ev.Raw}
+	*rec = Record{Offset: ev.Offset, Index: ev.Index, Phase: ev.Phase, Device: None, Stream: None, Raw: ev.Raw}
 	if ev.Has.Any(scan.HasCat) {
 		rec.Category = r.text(ev.Cat)
 	}

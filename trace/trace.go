@@ -25,7 +25,7 @@ type Trace struct {
 	health  Health
 
 	// threadRow[l][k] is the first row of thread k−1 in lane l, which is sorted
-	// by thread; index 0 is NoThread.
+	// by thread; index 0 is no thread.
 	threadRow [laneCount][]int32
 
 	launchOf []int32 // launch row per activity, −1 for orphans
@@ -199,12 +199,9 @@ func (t *Trace) Name(id NameID) string {
 // NumNames returns how many NameIDs exist; valid ids are below it.
 func (t *Trace) NumNames() int { return len(t.names) }
 
-// Origin returns the raw timestamp, in nanoseconds as in the file, that Time 0
-// stands for: the smallest one of any event that is not metadata. Perfetto's
-// SQL tables and deep links use raw timestamps.
-func (t *Trace) Origin() int64 { return t.origin }
-
-// Raw returns x as a raw timestamp of the file in nanoseconds.
+// Raw returns x as a raw timestamp of the file in nanoseconds. Raw(0) is the
+// smallest one of any event that is not metadata. Perfetto's SQL tables and deep
+// links use raw timestamps.
 func (t *Trace) Raw(x Time) int64 { return t.origin + int64(x) }
 
 // Epoch returns the wall-clock time of Time 0, false when the file's clock
@@ -238,7 +235,7 @@ func (t *Trace) laneOf(id EventID) Lane {
 }
 
 func (t *Trace) threadRange(l Lane, th ThreadIndex) (lo, hi int) {
-	if l >= laneCount || th < NoThread {
+	if l >= laneCount || th < None {
 		return 0, 0
 	}
 	r := t.threadRow[l]

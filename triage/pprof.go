@@ -168,7 +168,7 @@ func (b *profileBuilder) twinStack(w *activity.Trace, k layer.Kernel) stackID {
 			_, _, from := s.finder.Of(tw.Kernel)
 			id = b.launchStack(s, tw.Kernel, from)
 		} else {
-			id = b.stackOf(s, s.finder.Trace.FrameAt(tw.Launch.Thread(), tw.Launch.Start()))
+			id = b.stackOf(s, s.finder.Trace.Innermost(trace.LanePython, tw.Launch.Thread(), tw.Launch.Start()))
 		}
 		b.twins[key] = id
 	}

@@ -177,7 +177,7 @@ func (t *tally) addCalls() (launches []float64) {
 			continue
 		}
 		t.add(e.Name(), "", "", i, int64(e.Duration()))
-		if names.IsKernelLaunch(e.Name()) || trace.IsGraphLaunchName(e.Name()) {
+		if names.IsKernelLaunch(e.Name()) || trace.IsGraphLaunch(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
 	}

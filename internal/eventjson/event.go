@@ -54,9 +54,9 @@ func (x *writer) event(i int, pids []int, e trace.Event) {
 // correlation is the number of the launch behind an event: its own ones are a process's, of which a trace may have several. 0: none.
 func (x *writer) correlation(i int, e trace.Event) uint64 {
 	switch {
-	case e.Lane() == trace.LaneLaunch:
+	case e.Kind().Lane() == trace.LaneLaunch:
 		return x.own(i, uint64(e.ID())+1)
-	case e.Lane() == trace.LaneGPU && e.Launch().Valid():
+	case e.Kind().Lane() == trace.LaneGPU && e.Launch().Valid():
 		return x.own(i, uint64(e.Launch().ID())+1)
 	}
 	return 0
@@ -74,9 +74,9 @@ func (x *writer) own(i int, n uint64) uint64 {
 func (x *writer) arrow(i, pid, tid int, at int64, e trace.Event) {
 	ph := ""
 	switch {
-	case e.Lane() == trace.LaneLaunch && e.NumActivities() > 0:
+	case e.Kind().Lane() == trace.LaneLaunch && e.NumActivities() > 0:
 		ph = "s"
-	case e.Lane() == trace.LaneGPU && e.Launch().Valid():
+	case e.Kind().Lane() == trace.LaneGPU && e.Launch().Valid():
 		ph = "f"
 	default:
 		return
@@ -106,7 +106,7 @@ func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 			b = strconv.AppendUint(b, n, 10)
 		}
 	}
-	if d, ok := x.devices[i][e.Device()]; ok && (e.Lane() == trace.LaneGPU || e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindSync) {
+	if d, ok := x.devices[i][e.Device()]; ok && (e.Kind().Lane() == trace.LaneGPU || e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindSync) {
 		key("device")
 		b = strconv.AppendInt(b, int64(d), 10)
 		key("stream")
@@ -123,7 +123,7 @@ func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 		key("block")
 		b = append(append(append(b, '['), block...), ']')
 	}
-	if s := d.Shape; e.Lane() == trace.LaneOp && s != "" && json.Valid([]byte(s)) {
+	if s := d.Shape; e.Kind().Lane() == trace.LaneOp && s != "" && json.Valid([]byte(s)) {
 		key("Input Dims")
 		b = append(b, s...)
 	}

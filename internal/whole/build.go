@@ -12,7 +12,7 @@ var (
 	kinds = []trace.Kind{
 		trace.KindKernel, trace.KindMemcpy, trace.KindMemset, trace.KindGraph, trace.KindRuntime, trace.KindDriver, trace.KindOp,
 		trace.KindFrame, trace.KindModule, trace.KindAnnotation, trace.KindGPUAnnotation, trace.KindRange, trace.KindMark,
-		trace.KindSync, trace.KindOverhead, trace.KindOther, trace.KindInvalid, trace.Kind(200),
+		trace.KindSync, trace.KindOverhead, trace.KindOther, 0, trace.Kind(200),
 	}
 	names = []string{
 		"", "cudaLaunchKernel", "cudaGraphLaunch", "void gemm<float, 128>(Params)", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",

@@ -62,8 +62,8 @@ func walkLane(t testing.TB, tr *trace.Trace, lane trace.Lane, id trace.EventID) 
 	i := 0
 	var before trace.Event
 	for e := range tr.Events(lane) {
-		if e.ID() != id || e.Index() != i || e.Lane() != lane || tr.At(id) != e || tr.LaneAt(lane, i) != e {
-			t.Fatalf("event %d of lane %v is %d, index %d, lane %v", i, lane, e.ID(), e.Index(), e.Lane())
+		if e.ID() != id || e.Index() != i || e.Kind().Lane() != lane || tr.At(id) != e || tr.LaneAt(lane, i) != e {
+			t.Fatalf("event %d of lane %v is %d, index %d, lane %v", i, lane, e.ID(), e.Index(), e.Kind().Lane())
 		}
 		if e.Duration() < 0 || e.Start() < 0 || e.End() < e.Start() {
 			t.Fatalf("event %d from %d to %d, duration %d: want 0 ≤ start ≤ end", id, e.Start(), e.End(), e.Duration())
@@ -71,8 +71,8 @@ func walkLane(t testing.TB, tr *trace.Trace, lane trace.Lane, id trace.EventID) 
 		if e.Start() < first || e.End() > last {
 			t.Fatalf("event %d from %d to %d is outside the window %d to %d", id, e.Start(), e.End(), first, last)
 		}
-		if tr.Raw(e.Start())-tr.Origin() != int64(e.Start()) {
-			t.Fatalf("event %d: raw time %d does not agree with the origin %d", id, tr.Raw(e.Start()), tr.Origin())
+		if tr.Raw(e.Start())-tr.Raw(0) != int64(e.Start()) {
+			t.Fatalf("event %d: raw time %d does not agree with the origin %d", id, tr.Raw(e.Start()), tr.Raw(0))
 		}
 		if before.Valid() && before.Thread() == e.Thread() && before.Start() > e.Start() {
 			t.Fatalf("lane %v: event %d begins at %d, the one after it on the thread at %d", lane, before.ID(), before.Start(), e.Start())
@@ -92,7 +92,7 @@ func walkLane(t testing.TB, tr *trace.Trace, lane trace.Lane, id trace.EventID) 
 		t.Errorf("lane %v: %d events, LaneLen %d", lane, i, tr.LaneLen(lane))
 	}
 	perThread := 0
-	for th := trace.NoThread; int(th) < len(tr.Threads()); th++ {
+	for th := trace.ThreadIndex(trace.None); int(th) < len(tr.Threads()); th++ {
 		for e := range tr.OnThread(lane, th) {
 			if e.Thread() != th && lane != trace.LaneGPU {
 				t.Fatalf("event %d of thread %d is listed for thread %d", e.ID(), e.Thread(), th)
@@ -131,8 +131,8 @@ func walkStreams(t testing.TB, tr *trace.Trace) {
 func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 	t.Helper()
 	if l := e.Launch(); l.Valid() {
-		if l.Lane() != trace.LaneLaunch {
-			t.Fatalf("event %d was launched by %d of lane %v", e.ID(), l.ID(), l.Lane())
+		if l.Kind().Lane() != trace.LaneLaunch {
+			t.Fatalf("event %d was launched by %d of lane %v", e.ID(), l.ID(), l.Kind().Lane())
 		}
 		found := false
 		for a := range l.Activities() {
@@ -146,17 +146,17 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 		}
 	}
 	if p := e.Parent(); p.Valid() {
-		if p == e || p.Lane() != e.Lane() || p.Thread() != e.Thread() || p.Start() > e.Start() || p.End() < e.End() {
+		if p == e || p.Kind().Lane() != e.Kind().Lane() || p.Thread() != e.Thread() || p.Start() > e.Start() || p.End() < e.End() {
 			t.Fatalf("event %d (%d to %d) has the parent %d (%d to %d)", e.ID(), e.Start(), e.End(), p.ID(), p.Start(), p.End())
 		}
 	}
-	if op := e.Op(); op.Valid() && op.Lane() != trace.LaneOp {
-		t.Fatalf("event %d has an op of lane %v", e.ID(), op.Lane())
+	if op := e.Op(); op.Valid() && op.Kind().Lane() != trace.LaneOp {
+		t.Fatalf("event %d has an op of lane %v", e.ID(), op.Kind().Lane())
 	}
 	depth := 0
-	for f := range e.Stack() {
-		if f.Lane() != trace.LanePython {
-			t.Fatalf("event %d has a frame of lane %v", e.ID(), f.Lane())
+	for f := range e.Frame().Enclosing() {
+		if f.Kind().Lane() != trace.LanePython {
+			t.Fatalf("event %d has a frame of lane %v", e.ID(), f.Kind().Lane())
 		}
 		if depth++; depth > tr.Len() {
 			t.Fatalf("event %d: the stack does not end", e.ID())
@@ -165,7 +165,7 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 			break
 		}
 	}
-	_, _, _, _ = e.Data(), e.Shape(), e.IsReplay(), e.IsGraphLaunch()
+	_, _, _, _ = e.Data(), e.Shape(), e.IsReplay(), trace.IsGraphLaunch(e.Name())
 }
 
 // lab is a trace on which analyses are tried; what several of them work on is made once.

@@ -154,9 +154,9 @@ func (m *measurer) divide() {
 // share books what a slice has of a pass's time.
 func (m *measurer) share(p int, s layer.Slice) {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
-	booked := s.End.Sub(s.Start)
+	booked := time.Duration(s.End - s.Start)
 	if s.Kernel == layer.None {
-		if inside := min(s.End, fp.End).Sub(s.Start); inside > 0 {
+		if inside := time.Duration(min(s.End, fp.End) - s.Start); inside > 0 {
 			mp.rows[m.row(rowIdle, waiting)] += inside
 			booked -= inside
 		}

@@ -56,7 +56,7 @@ type exchange struct {
 	start, end trace.Time
 }
 
-func (e *exchange) took() time.Duration { return e.end.Sub(e.start) }
+func (e *exchange) took() time.Duration { return time.Duration(e.end - e.start) }
 
 // ends says that all ranks of a collective leave it together: each needs what the others give.
 func ends(c classify.Collective) bool {
@@ -211,7 +211,7 @@ func (r *rendezvous) join(p int, theirs []exchange) bool {
 func together(mine, theirs []exchange) bool {
 	starts, ends := make([]time.Duration, len(mine)), make([]time.Duration, len(mine))
 	for i := range mine {
-		starts[i], ends[i] = theirs[i].start.Sub(mine[i].start), theirs[i].end.Sub(mine[i].end)
+		starts[i], ends[i] = time.Duration(theirs[i].start-mine[i].start), time.Duration(theirs[i].end-mine[i].end)
 	}
 	spread(starts)
 	spread(ends)

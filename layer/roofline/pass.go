@@ -81,7 +81,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 			r.pass.Batch = load.Requests
 		}
 	}
-	r.pass.Wall = w.device.StepEnd(p).Sub(fp.Start)
+	r.pass.Wall = time.Duration(w.device.StepEnd(p) - fp.Start)
 	r.pass.partial, r.pass.generating = fp.Partial != "", -1
 	if fp.Annotation != nil {
 		r.pass.generating = int64(fp.Annotation.GenerationRequests)
@@ -112,10 +112,10 @@ func (w *walk) divide() {
 	w.given = make([]given, len(d.Passes))
 	w.booked = make([]time.Duration, d.NumKernels())
 	for p, s := range d.Steps() {
-		g, took := &w.given[p], s.End.Sub(s.Start)
+		g, took := &w.given[p], time.Duration(s.End-s.Start)
 		switch {
 		case s.Kernel == layer.None:
-			inside := max(0, min(s.End, d.Passes[p].End).Sub(s.Start))
+			inside := max(0, time.Duration(min(s.End, d.Passes[p].End)-s.Start))
 			g.inside += inside
 			g.after += took - inside
 		case s.Pass == p:

@@ -218,7 +218,7 @@ func idle(a *layer.Device) []float64 {
 		}
 		s := stretch{from: e.Start(), to: e.End()}
 		if n := len(busy); n > 0 {
-			s.before = busy[n-1].before + busy[n-1].to.Sub(busy[n-1].from)
+			s.before = busy[n-1].before + time.Duration(busy[n-1].to-busy[n-1].from)
 		}
 		busy = append(busy, s)
 	}
@@ -227,7 +227,7 @@ func idle(a *layer.Device) []float64 {
 		if k < 0 {
 			return 0
 		}
-		return busy[k].before + min(x, busy[k].to).Sub(busy[k].from)
+		return busy[k].before + time.Duration(min(x, busy[k].to)-busy[k].from)
 	}
 	out := make([]float64, len(a.Passes))
 	for p := range a.Passes {

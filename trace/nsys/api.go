@@ -28,7 +28,7 @@ func (s *scanner) readCalls() error {
 		api := s.apiName(r.intOr(4, -1))
 		s.add(trace.EventData{
 			Kind: api.kind, Name: api.name, Process: s.process(global), Thread: trace.ThreadID(tidOf(global)),
-			Correlation: correlation(r.int(3)), Device: trace.NoDevice, Stream: trace.NoStream,
+			Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
 		}, start, end)
 		return nil
 	})

@@ -55,7 +55,7 @@ func (s *scanner) activity(r *row, kind trace.Kind) (e trace.EventData, start, e
 	global := r.int(5)
 	e = trace.EventData{
 		Kind: kind, Process: s.process(global), Device: s.device(global, r.intOr(2, -1)),
-		Stream: trace.StreamID(r.intOr(3, int64(trace.NoStream))), Correlation: correlation(r.int(4)),
+		Stream: trace.StreamID(r.intOr(3, int64(trace.None))), Correlation: correlation(r.int(4)),
 	}
 	return e, start, end, true
 }
@@ -72,7 +72,7 @@ func (f *facts) device(globalPid, ordinal int64) trace.DeviceID {
 
 func correlation(v int64) trace.CorrelationID {
 	if v <= 0 {
-		return trace.NoCorrelation
+		return 0
 	}
 	return trace.CorrelationID(v)
 }

@@ -127,7 +127,7 @@ func TestOddRows(t *testing.T) {
 			if tr.LaneLen(trace.LaneGPU) != 2 || loss(tr, "bad-time") != 1 {
 				t.Fatalf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 			}
-			if e := tr.LaneAt(trace.LaneGPU, 0); e.Device() != trace.NoDevice || e.Name() != "far" {
+			if e := tr.LaneAt(trace.LaneGPU, 0); e.Device() != trace.None || e.Name() != "far" {
 				t.Errorf("device %d, name %q", e.Device(), e.Name())
 			}
 		}},
@@ -142,7 +142,7 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 		{"graph row without times", `CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, graphId); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 0, 2147483647, 1), (5, 8, 2147483647, 1);`, func(t *testing.T, tr *trace.Trace) {
-			if loss(tr, "not-collected") != 1 || tr.LaneLen(trace.LaneGPU) != 1 || tr.LaneAt(trace.LaneGPU, 0).Device() != trace.NoDevice {
+			if loss(tr, "not-collected") != 1 || tr.LaneLen(trace.LaneGPU) != 1 || tr.LaneAt(trace.LaneGPU, 0).Device() != trace.None {
 				t.Errorf("kept %d, losses %v", tr.LaneLen(trace.LaneGPU), tr.Health().Losses)
 			}
 		}},

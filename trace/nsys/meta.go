@@ -98,7 +98,7 @@ func (l *loader) describe() {
 // writes INT_MAX for a graph that starts on the host.
 func device(v int64) trace.DeviceID {
 	if v < 0 || v >= 1<<31-1 {
-		return trace.NoDevice
+		return trace.None
 	}
 	return trace.DeviceID(v)
 }

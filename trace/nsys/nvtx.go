@@ -88,7 +88,7 @@ func (s *scanner) readRanges() error {
 		global := r.int(5)
 		e := trace.EventData{
 			Kind: kind, Name: name, Domain: s.domain(global, r.int(6)), Process: s.process(global),
-			Thread: trace.ThreadID(tidOf(global)), Device: trace.NoDevice, Stream: trace.NoStream,
+			Thread: trace.ThreadID(tidOf(global)), Device: trace.None, Stream: trace.None,
 		}
 		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == trace.KindRange {
 			e.Kind, e.Name, e.Shape = trace.KindOp, op, shape

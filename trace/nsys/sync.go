@@ -20,7 +20,7 @@ func (s *scanner) readSync() error {
 		}
 		e.Name = kindWord(syncNames, r.int(6))
 		if e.Stream == math.MaxUint32 {
-			e.Stream = trace.NoStream // how CUPTI writes "no stream"
+			e.Stream = trace.None // how CUPTI writes "no stream"
 		}
 		s.add(e, start, end)
 		return nil
@@ -47,7 +47,7 @@ func (s *scanner) readOverhead() error {
 			global := r.int(2)
 			e := trace.EventData{
 				Kind: trace.KindOverhead, Process: s.process(global), Thread: trace.ThreadID(tidOf(global)),
-				Correlation: correlation(r.int(3)), Device: trace.NoDevice, Stream: trace.NoStream,
+				Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
 			}
 			if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {
 				e.Name = overheadNames[k]

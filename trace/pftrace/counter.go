@@ -17,7 +17,7 @@ type counterSet struct {
 // learnCounters reads an interned description of counters: its number, the GPU, and the names.
 func (s *interned) learnCounters(m []byte) bool {
 	var id uint64
-	set := counterSet{device: int64(trace.NoDevice), names: map[uint64]string{}}
+	set := counterSet{device: int64(trace.None), names: map[uint64]string{}}
 	good := true
 	for len(m) > 0 {
 		f, num, body, rest := next(m)
@@ -57,7 +57,7 @@ func (c *counterSet) learn(m []byte) bool {
 // gpuCounter reads a gpu_counter_event: values of counters that were described before, or are in it.
 func (x *parser) gpuCounter(s *interned, ts int64, m []byte) bool {
 	set := &x.inline
-	device := int64(trace.NoDevice)
+	device := int64(trace.None)
 	for rest := m; len(rest) > 0; { // the description may stand behind the values
 		var f int
 		var num uint64
@@ -124,7 +124,7 @@ func (d *reader) count(name string, device, ts int64, value float64) {
 		return
 	}
 	d.samples++
-	d.b.Add(trace.EventData{Kind: trace.KindCounter, Name: name, Start: ts, Device: trace.DeviceID(device), Stream: trace.NoStream, Value: value})
+	d.b.Add(trace.EventData{Kind: trace.KindCounter, Name: name, Start: ts, Device: trace.DeviceID(device), Stream: trace.None, Value: value})
 }
 
 // trackCounter takes the value of a counter that is a track of its own, which was described before; that of a GPU lies below a track with the GPU's name.
@@ -134,7 +134,7 @@ func (d *reader) trackCounter(id uint64, ts int64, value float64) {
 		d.bad++
 		return
 	}
-	device := int64(trace.NoDevice)
+	device := int64(trace.None)
 	name := t.name
 	for depth := 0; t != nil && depth < maxTrackDepth; depth, t = depth+1, d.tracks[t.parent] {
 		for _, text := range []string{t.name, t.label} {

@@ -35,7 +35,7 @@ func ExampleWrite() {
 		return
 	}
 	var file bytes.Buffer
-	n, err := pftrace.Write(ctx, &file, t, pftrace.WriteOptions{Keep: func(e trace.Event) bool { return e.Lane() == trace.LaneGPU }})
+	n, err := pftrace.Write(ctx, &file, t, pftrace.WriteOptions{Keep: func(e trace.Event) bool { return e.Kind().Lane() == trace.LaneGPU }})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -63,7 +63,7 @@ func lines(tr *trace.Trace, copies bool) []string {
 			name = "copy" // render stages have no name for it
 		}
 		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start())+tr.Meta().BaseTime, e.Duration(), e.Data().Correlation)
-		if e.Lane() == trace.LaneGPU {
+		if e.Kind().Lane() == trace.LaneGPU {
 			s += fmt.Sprintf(" dev %d stream %d", e.Device(), e.Stream())
 			s += " " + e.Shape()
 		}
@@ -383,7 +383,7 @@ func TestLanesAndWindow(t *testing.T) {
 			n++
 		}
 	}
-	if got := some.LaneLen(trace.LaneGPU); got != n || some.Len() != n || some.Origin() != all.Origin() {
-		t.Errorf("%d activities of %d events from %d on, want %d, none more, %d", got, some.Len(), some.Origin(), n, all.Origin())
+	if got := some.LaneLen(trace.LaneGPU); got != n || some.Len() != n || some.Raw(0) != all.Raw(0) {
+		t.Errorf("%d activities of %d events from %d on, want %d, none more, %d", got, some.Len(), some.Raw(0), n, all.Raw(0))
 	}
 }

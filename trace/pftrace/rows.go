@@ -188,7 +188,7 @@ func (d *reader) finish() {
 // data is an event as the builder takes it.
 func (d *reader) data(e *kept, t *track, kind trace.Kind) trace.EventData {
 	out := trace.EventData{Kind: kind, Category: d.texts[e.category], Domain: d.texts[e.domain], Name: d.texts[e.name], Start: e.start, Duration: e.end - e.start,
-		Open: e.end == math.MinInt64, Device: trace.NoDevice, Stream: trace.NoStream,
+		Open: e.end == math.MinInt64, Device: trace.None, Stream: trace.None,
 		Correlation: trace.CorrelationID(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
 	lane := kind.Lane()
 	if lane == trace.LaneGPU || kind == trace.KindGPUAnnotation || kind == trace.KindSync {

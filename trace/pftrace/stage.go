@@ -9,7 +9,7 @@ import (
 
 // renderStage reads a gpu_render_stage_event: a whole GPU activity.
 func (x *parser) renderStage(s *interned, ts int64, m []byte) bool {
-	e := slice{kept: kept{start: ts, device: int64(trace.NoDevice), stream: int64(trace.NoStream), has: onGPU}}
+	e := slice{kept: kept{start: ts, device: int64(trace.None), stream: int64(trace.None), has: onGPU}}
 	var duration, queue, stage, event uint64
 	good, extra := true, false
 	for len(m) > 0 && good {
@@ -46,7 +46,7 @@ func (x *parser) renderStage(s *interned, ts int64, m []byte) bool {
 	if !extra { // else the event's number is one of its own
 		e.correlation = event
 	}
-	if e.stream == int64(trace.NoStream) {
+	if e.stream == int64(trace.None) {
 		e.stream = queueStream(s.stages[queue])
 	}
 	e.has |= hasDevice | hasStream
@@ -94,7 +94,7 @@ func queueStream(name string) int64 {
 	if n, ok := number([]byte(strings.TrimPrefix(name, "stream "))); ok {
 		return n
 	}
-	return int64(trace.NoStream)
+	return int64(trace.None)
 }
 
 // launch reads a kernel's grid and block.

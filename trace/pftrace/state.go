@@ -308,10 +308,10 @@ func (e *kept) kindOf(d *reader) trace.Kind {
 // categoryKind is the kind of a category of Kineto's, or of one that [Write] gives events of other sources.
 func (d *reader) categoryKind(category uint32, name string) trace.Kind {
 	for int(category) >= len(d.kinds) {
-		d.kinds = append(d.kinds, trace.KindInvalid)
+		d.kinds = append(d.kinds, 0)
 	}
 	k := &d.kinds[category]
-	if *k == trace.KindInvalid {
+	if *k == 0 {
 		switch text := d.texts[category]; text {
 		case "nvtx":
 			*k = trace.KindRange

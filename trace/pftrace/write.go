@@ -163,7 +163,7 @@ func (x *writer) ambiguous() bool {
 	of := map[trace.CorrelationID]process{}
 	for e := range x.t.Events(trace.LaneLaunch) {
 		d := e.Data()
-		if d.Correlation == trace.NoCorrelation {
+		if d.Correlation == 0 {
 			continue
 		}
 		p := process{d.Process.ID, d.Process.Label}
@@ -183,7 +183,7 @@ func (x *writer) ambiguous() bool {
 // correlation is the number that pairs an event with its launch in the copy: its own, or where those are ambiguous that of the launch.
 func (x *writer) correlation(e trace.Event, d *trace.EventData) uint64 {
 	switch {
-	case !x.renumber || d.Correlation == trace.NoCorrelation:
+	case !x.renumber || d.Correlation == 0:
 		return uint64(d.Correlation)
 	case e.Launch().Valid():
 		return uint64(e.Launch().ID()) + 1
@@ -221,7 +221,7 @@ func float(b []byte, id protowire.Number, v float64) []byte {
 
 // describe writes the clock, the tracks and the texts.
 func (x *writer) describe() {
-	at := x.t.Origin()
+	at := x.t.Raw(0)
 	if at > 0 {
 		clock := func(id uint64, ts int64) []byte { return number1(number1(nil, 1, id), 2, uint64(ts)) }
 		x.packet(at, packetClocks, message(message(nil, 1, clock(clockBoot, at)), 1, clock(clockReal, at+x.t.Meta().BaseTime)))

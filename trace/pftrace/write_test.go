@@ -24,13 +24,13 @@ func all(tr *trace.Trace) []string {
 	for e := range events(tr) {
 		th := tr.Thread(e.Thread())
 		category, config := e.Data().Category, ""
-		if e.Lane() == trace.LaneGPU {
+		if e.Kind().Lane() == trace.LaneGPU {
 			config = e.Shape()
 			category = "" // a stage has none: those of old files ("Kernel") become today's
 		}
 		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), category, e.Name(), tr.Raw(e.Start()),
 			e.Data().Duration, e.Data().Correlation, e.Data().ExternalID, e.Device(), e.Stream(), e.Data().GraphID, e.Data().GraphNode, e.Data().Bytes, config, e.Data().Value, e.Data().Domain)
-		if e.Kind() != trace.KindOther && e.Thread() != trace.NoThread { // processes and threads that are texts get numbers
+		if e.Kind() != trace.KindOther && e.Thread() != trace.None { // processes and threads that are texts get numbers
 			s += fmt.Sprintf(" on %d/%d", th.Process, th.ID)
 		}
 		if l := e.Launch(); l.Valid() {
@@ -97,7 +97,7 @@ func TestWriteReadsBack(t *testing.T) {
 		if diff := cmp.Diff(lines, copied); diff != "" {
 			t.Errorf("%s (-original +copy)\n%.1500s", path, diff)
 		}
-		if got.Meta().BaseTime != want.Meta().BaseTime && want.Origin() > 0 {
+		if got.Meta().BaseTime != want.Meta().BaseTime && want.Raw(0) > 0 {
 			t.Errorf("%s: base time %d, want %d", path, got.Meta().BaseTime, want.Meta().BaseTime)
 		}
 	}
@@ -108,7 +108,7 @@ func TestWriteTracksAndKeep(t *testing.T) {
 	want := read(t, bytes.Join(encode(t, document(t), 0), nil))
 	var data bytes.Buffer
 	_, err := pftrace.Write(context.Background(), &data, want, pftrace.WriteOptions{
-		Keep:     func(e trace.Event) bool { return e.Lane() == trace.LaneGPU && e.Index() < 5 },
+		Keep:     func(e trace.Event) bool { return e.Kind().Lane() == trace.LaneGPU && e.Index() < 5 },
 		Category: "strata",
 		Tracks: []pftrace.Track{{Name: "layers", Spans: []pftrace.Span{
 			{Name: "layer 0", Start: 10, End: 20, Args: map[string]any{"kernels": 3, "wall_us": 1.5, "kind": "x"}}, {Name: "layer 1", Start: 20, End: 30}}}},
@@ -120,7 +120,7 @@ func TestWriteTracksAndKeep(t *testing.T) {
 	var added []string
 	for e := range got.Events(trace.LaneOther) {
 		th := got.Thread(e.Thread())
-		added = append(added, fmt.Sprint(e.Name(), " ", e.Data().Category, " ", got.Raw(e.Start())-want.Origin(), " ", e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
+		added = append(added, fmt.Sprint(e.Name(), " ", e.Data().Category, " ", got.Raw(e.Start())-want.Raw(0), " ", e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
 	}
 	if diff := cmp.Diff([]string{"layer 0 strata 10 10 layers of passes and layers (strata)", "layer 1 strata 20 10 layers of passes and layers (strata)"}, added); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

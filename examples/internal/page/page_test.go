@@ -77,14 +77,14 @@ func steps(passes, layers, perLayer int, name func(i int) string) *trace.Trace {
 		for k := range layers * perLayer {
 			corr := trace.CorrelationID(i + 1)
 			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: launch, Process: cpu, Thread: 1,
-				Device: trace.NoDevice, Stream: trace.NoStream, Correlation: corr})
+				Device: trace.None, Stream: trace.None, Correlation: corr})
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("%s_%d", name(i), k%perLayer), Start: at + launch, Duration: kernel,
 				Device: 0, Stream: 7, Correlation: corr})
 			at += launch + kernel
 			i++
 		}
 		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: begin - 10, Duration: at - begin - launch - kernel + 20,
-			Process: cpu, Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+			Process: cpu, Thread: 1, Device: trace.None, Stream: trace.None})
 		at += 5000
 	}
 	return b.Finish()

@@ -34,7 +34,7 @@ func Exchanges(kind trace.Kind, name string) bool {
 // IsKernelLaunch reports whether an API call launches a kernel, graphs apart: cudaLaunchKernel, cudaLaunchKernelExC,
 // cuLaunchKernel(Ex), cudaLaunchCooperativeKernel and their HIP names.
 func IsKernelLaunch(name string) bool {
-	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !trace.IsGraphLaunchName(name)
+	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !trace.IsGraphLaunch(name)
 }
 
 // Short leaves out leading directories of a Python frame that is longer than

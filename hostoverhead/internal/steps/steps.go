@@ -34,7 +34,7 @@ type Step struct {
 
 // stepOf is a pass as this package looks at it.
 func stepOf(p *layer.ForwardPass) Step {
-	s := Step{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index, Annotated: p.Host.Annotation != trace.NoEvent}
+	s := Step{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index, Annotated: p.Host.Annotation != trace.None}
 	s.Span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
 	if p.Kernels > 0 {
 		s.GPU = interval.Span{Start: int64(p.Start), End: int64(p.End)}

@@ -87,9 +87,9 @@ func TestStepsOfRanks(t *testing.T) {
 		if !gpu.Empty() {
 			p.Kernels = 1
 		}
-		p.Host.Start, p.Host.End, p.Host.Annotation = trace.Time(host.Start), trace.Time(host.End), trace.NoEvent
+		p.Host.Start, p.Host.End, p.Host.Annotation = trace.Time(host.Start), trace.Time(host.End), trace.None
 		if requests >= 0 {
-			p.Annotation, p.Host.Annotation = &layer.Step{GenerationRequests: requests}, trace.NoEvent+1
+			p.Annotation, p.Host.Annotation = &layer.Step{GenerationRequests: requests}, trace.None+1
 		}
 		return p
 	}

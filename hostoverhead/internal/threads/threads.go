@@ -21,7 +21,7 @@ func Of(t *trace.Trace) Drives {
 	byProcess := map[process][]trace.DeviceID{}
 	processOf := func(i int) process { return process{threads[i].Process, threads[i].ProcessLabel} }
 	add := func(list []trace.DeviceID, d trace.DeviceID) []trace.DeviceID {
-		if d == trace.NoDevice || slices.Contains(list, d) {
+		if d == trace.None || slices.Contains(list, d) {
 			return list
 		}
 		return append(list, d)

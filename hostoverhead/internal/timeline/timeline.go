@@ -17,13 +17,13 @@ import (
 // Piece is a span in which one event is the innermost of its lane.
 type Piece struct {
 	Span interval.Span // of the thread's time
-	ID   trace.EventID // 0 with kind KindInvalid: nothing was recorded
+	ID   trace.EventID // 0 with kind 0: nothing was recorded
 	Name trace.NameID
 	Kind trace.Kind
 }
 
 // Valid reports whether something was recorded.
-func (p *Piece) Valid() bool { return p.Kind != trace.KindInvalid }
+func (p *Piece) Valid() bool { return p.Kind != 0 }
 
 // Timeline is what one thread did.
 type Timeline struct {

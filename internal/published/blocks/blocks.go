@@ -104,9 +104,9 @@ func busiest(t *trace.Trace) trace.DeviceID {
 	for e := range t.Events(trace.LaneGPU) {
 		busy[e.Device()] += e.Duration()
 	}
-	best := trace.NoDevice
+	best := trace.DeviceID(trace.None)
 	for d, b := range busy {
-		if best == trace.NoDevice || b > busy[best] || b == busy[best] && d < best {
+		if best == trace.None || b > busy[best] || b == busy[best] && d < best {
 			best = d
 		}
 	}

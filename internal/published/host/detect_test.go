@@ -112,7 +112,7 @@ func kernelAt(start, dur int64) trace.EventData {
 }
 
 func rangeAt(name string, start, dur int64) trace.EventData {
-	return trace.EventData{Kind: trace.KindAnnotation, Name: name, Start: start, Duration: dur, Device: trace.NoDevice, Stream: trace.NoStream}
+	return trace.EventData{Kind: trace.KindAnnotation, Name: name, Start: start, Duration: dur, Device: trace.None, Stream: trace.None}
 }
 
 // TestPhasesAreOneWindow: from the first step's start to the last one's end, steps without requests apart; a phase alone can

@@ -45,7 +45,7 @@ type frame struct {
 func framed(frames ...frame) *trace.Trace {
 	b := trace.NewBuilder()
 	for _, f := range frames {
-		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + f.name, Start: f.start, Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + f.name, Start: f.start, Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.None, Stream: trace.None})
 	}
 	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 0, Duration: 1, Stream: 7})
 	return b.Finish()
@@ -157,7 +157,7 @@ func TestFramesOfLayers(t *testing.T) {
 func TestModulesAroundLaunches(t *testing.T) {
 	b := trace.NewBuilder()
 	module := func(name string, start, end int64) {
-		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + name, Start: start, Duration: end - start, Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None})
 	}
 	launches := []int64{5, 12, 20, 25, 35, 60, 95, 105}
 	module("Model_0", 10, 100)
@@ -165,7 +165,7 @@ func TestModulesAroundLaunches(t *testing.T) {
 	module("Linear_0", 20, 25)
 	module("Layer_1", 31, 50)
 	for i, at := range launches {
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1, Correlation: trace.CorrelationID(i + 1), Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1, Correlation: trace.CorrelationID(i + 1), Device: trace.None, Stream: trace.None})
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 1000 + 10*int64(i), Duration: 5, Stream: 7, Correlation: trace.CorrelationID(i + 1)})
 	}
 	rows := make([]int32, len(launches))

@@ -13,19 +13,19 @@ func (w *Work) HostOf(r *Result) HostSpan {
 		return r.host
 	}
 	counts := map[trace.ThreadIndex]int{}
-	thread := trace.NoThread
+	thread := trace.ThreadIndex(trace.None)
 	for _, i := range r.Kernels {
-		if t := w.Thread[i]; t != trace.NoThread {
+		if t := w.Thread[i]; t != trace.None {
 			counts[t]++
-			if thread == trace.NoThread || counts[t] > counts[thread] {
+			if thread == trace.None || counts[t] > counts[thread] {
 				thread = t
 			}
 		}
 	}
-	h := HostSpan{Thread: thread, Annotation: trace.NoEvent}
+	h := HostSpan{Thread: thread, Annotation: trace.None}
 	first := true
 	for _, i := range r.Kernels {
-		if thread == trace.NoThread || w.Thread[i] != thread {
+		if thread == trace.None || w.Thread[i] != thread {
 			continue
 		}
 		end := w.At[i]

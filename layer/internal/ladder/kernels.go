@@ -58,7 +58,7 @@ func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []i
 	for i := range w.Acts {
 		e := w.Act(int32(i))
 		w.Pass[i], w.Layer[i], w.Half[i], w.calls[i] = None, None, None, None
-		w.Thread[i], w.replay[i] = trace.NoThread, e.IsReplay()
+		w.Thread[i], w.replay[i] = trace.None, e.IsReplay()
 		if l := e.Launch(); l.Valid() {
 			w.calls[i], w.At[i], w.Thread[i] = int32(l.Index()), l.Start(), l.Thread()
 		} else if op := e.Op(); op.Valid() {
@@ -105,7 +105,7 @@ func (w *Work) internNames() {
 }
 
 // Known says whether it is known when kernel i was launched.
-func (w *Work) Known(i int32) bool { return w.Thread[i] != trace.NoThread }
+func (w *Work) Known(i int32) bool { return w.Thread[i] != trace.None }
 
 // sortByLaunch orders kernels as the program launched them. Launch order is the program's order even where streams run side
 // by side, so a kernel of another stream lands where the code that launched it stands. Kernels of one graph replay share a

@@ -44,7 +44,7 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 	groups := map[group][]int32{}
 	var keys []group
 	for _, i := range kernels {
-		g := group{trace.NoEvent, false}
+		g := group{trace.None, false}
 		switch {
 		case w.Replayed(i) && w.call(i).Valid():
 			g = group{w.call(i).ID(), true}

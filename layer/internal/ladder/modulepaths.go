@@ -59,7 +59,7 @@ func (w *Work) ModulePaths() *ModulePaths {
 		return nil
 	}
 	walk := w.newPathWalk()
-	thread := trace.NoThread
+	thread := trace.ThreadIndex(trace.None)
 	for e := range w.Trace.Events(trace.LanePython) {
 		if e.Kind() != trace.KindModule {
 			continue

@@ -82,7 +82,7 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 	any := false
 	var rootEnd, layerEnd trace.Time
 	var open []frameSpan // modules around the event
-	thread := trace.NoThread
+	thread := trace.ThreadIndex(trace.None)
 	for e := range t.Events(trace.LanePython) {
 		if e.Kind() != trace.KindModule {
 			continue
@@ -135,7 +135,7 @@ func repeatedClass(t *trace.Trace) string {
 	indices := map[key]map[int]bool{}
 	spent := map[key]int64{}
 	var ends []trace.Time
-	thread := trace.NoThread
+	thread := trace.ThreadIndex(trace.None)
 	for e := range t.Events(trace.LanePython) {
 		if e.Kind() != trace.KindModule {
 			continue

@@ -168,7 +168,7 @@ func (w *Work) readSteps() []*stepSet {
 		if k := e.Kind(); k != trace.KindAnnotation && k != trace.KindRange {
 			continue
 		}
-		if e.Thread() == trace.NoThread {
+		if e.Thread() == trace.None {
 			continue
 		}
 		p, seen := memo[e.NameID()]
@@ -205,14 +205,14 @@ func processOf(t *trace.Trace, thread trace.ThreadIndex) process {
 	return process{th.Process, th.ProcessLabel}
 }
 
-// spokesman returns the one thread of a thread's process that has steps, [trace.NoThread] where none or several have.
+// spokesman returns the one thread of a thread's process that has steps, [trace.None] where none or several have.
 func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.ThreadIndex {
 	if set.only == nil {
 		set.only = map[process]trace.ThreadIndex{}
 		for th := range set.spans {
 			p := processOf(t, th)
 			if _, several := set.only[p]; several {
-				set.only[p] = trace.NoThread
+				set.only[p] = trace.None
 			} else {
 				set.only[p] = th
 			}
@@ -221,7 +221,7 @@ func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.Th
 	if th, ok := set.only[processOf(t, thread)]; ok {
 		return th
 	}
-	return trace.NoThread
+	return trace.None
 }
 
 // stepOf returns the step of the set that kernel i was launched in: on its own thread. A profiler's step is the whole process's,

@@ -90,7 +90,7 @@ func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op
 			f.cuda = strings.HasPrefix(launch.Name(), "cu")
 		}
 		if !found.Valid() {
-			found, from = f.bestFrame(f.Trace.FrameAt(launch.Thread(), launch.Start()), replay), FromLaunch
+			found, from = f.bestFrame(f.Trace.Innermost(trace.LanePython, launch.Thread(), launch.Start()), replay), FromLaunch
 		}
 	}
 	if found.Valid() {
@@ -144,14 +144,14 @@ func (f *Sites) Innermost(act trace.Event, from Origin) trace.Event {
 		}
 	}
 	if l := act.Launch(); l.Valid() {
-		return f.Trace.FrameAt(l.Thread(), l.Start())
+		return f.Trace.Innermost(trace.LanePython, l.Thread(), l.Start())
 	}
 	return trace.Event{}
 }
 
 // frameInOp returns the innermost frame around an op, seen from just inside it.
 func (f *Sites) frameInOp(op trace.Event) trace.Event {
-	return f.Trace.FrameAt(op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
+	return f.Trace.Innermost(trace.LanePython, op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
 }
 
 func (f *Sites) op(e trace.Event) int32 {
@@ -240,7 +240,7 @@ func (f *Sites) ofTwin(tw layer.Twin) (site, op int32) {
 	} else {
 		op = f.op(tw.Launch)
 	}
-	if best := f.bestFrame(f.Trace.FrameAt(tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
+	if best := f.bestFrame(f.Trace.Innermost(trace.LanePython, tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
 		return f.site(best), op
 	}
 	return SiteUnresolved, op

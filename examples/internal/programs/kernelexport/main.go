@@ -67,7 +67,7 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	device := trace.NoDevice // all of them
+	device := trace.DeviceID(trace.None) // all of them
 	gpus := a.Devices
 	if env.Device != app.AllGPUs {
 		d, err := env.GPU(a)
@@ -89,7 +89,7 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	index := 0
 	var row Row
 	for e := range t.Events(trace.LaneGPU) {
-		if device != trace.NoDevice && e.Device() != device {
+		if device != trace.None && e.Device() != device {
 			continue
 		}
 		if index%checkEvery == 0 && ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (d *describer) costs(ctx context.Context, env *app.Env, device trace.Device
 	}
 	for i := range d.analysis.Devices {
 		on := d.analysis.Devices[i].ID
-		if device != trace.NoDevice && on != device {
+		if device != trace.None && on != device {
 			continue
 		}
 		r, err := roofline.Analyze(ctx, d.analysis, roofline.Options{On: &on, Kernels: true})

@@ -110,7 +110,7 @@ func (r *ranks) place() {
 	}
 	for i := range r.Ranks {
 		t := r.Ranks[i].an.Trace()
-		r.Ranks[i].shift = -t.Origin()
+		r.Ranks[i].shift = -t.Raw(0)
 		if at, ok := t.Epoch(); ok && !first.IsZero() {
 			r.Ranks[i].shift += int64(at.Sub(first))
 		}
@@ -158,7 +158,7 @@ func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 // moved is a track with its rank's name, on the axis of the copy.
 func (x *rank) moved(t perfetto.Track) perfetto.Track {
 	out := perfetto.Track{Name: x.Name + ": " + t.Name, Spans: make([]perfetto.Span, len(t.Spans))}
-	by := trace.Time(x.an.Trace().Origin() + x.shift)
+	by := trace.Time(x.an.Trace().Raw(0) + x.shift)
 	for i, s := range t.Spans {
 		s.Start, s.End = s.Start+by, s.End+by
 		out.Spans[i] = s
@@ -203,8 +203,8 @@ func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eve
 	}
 	for i := range tracks { // times begin with the trace
 		for k := range tracks[i].Spans {
-			tracks[i].Spans[k].Start += clockRoom - trace.Time(t.Origin())
-			tracks[i].Spans[k].End += clockRoom - trace.Time(t.Origin())
+			tracks[i].Spans[k].Start += clockRoom - trace.Time(t.Raw(0))
+			tracks[i].Spans[k].End += clockRoom - trace.Time(t.Raw(0))
 		}
 	}
 	return perfetto.Annotate(ctx, t, "", dst, tracks)
