@@ -21,9 +21,9 @@ func blocks(replay bool, other map[int]string) *trace.Trace {
 	launch := func(name, frame string) {
 		corr++
 		if frame != "" {
-			b.Add(trace.EventData{Kind: trace.KindFrame, Name: frame, Start: at - 10, Duration: 100, Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: trace.KindFrame, Name: frame, Start: at - 10, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	for range 3 {
 		if replay {

@@ -26,16 +26,16 @@ func (s *stacked) frame(name string, start, end int64) {
 	if strings.HasPrefix(name, "nn.Module") {
 		kind = trace.KindModule
 	}
-	s.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+	s.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.None, Stream: trace.None})
 }
 
 func (s *stacked) op(name string, start, end int64) {
-	s.Add(trace.EventData{Kind: trace.KindOp, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.NoDevice, Stream: trace.NoStream})
+	s.Add(trace.EventData{Kind: trace.KindOp, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.None, Stream: trace.None})
 }
 
 func (s *stacked) kernel(name string, launch, start, length int64) {
 	s.corr++
-	s.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: launch * 1000, Duration: 1000, Thread: 1, Correlation: s.corr, Device: trace.NoDevice, Stream: trace.NoStream})
+	s.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: launch * 1000, Duration: 1000, Thread: 1, Correlation: s.corr, Device: trace.None, Stream: trace.None})
 	s.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: start * 1000, Duration: length * 1000, Stream: 7, Correlation: s.corr})
 }
 
@@ -101,7 +101,7 @@ func TestFramesAroundOps(t *testing.T) {
 	}{{10_000, 1000, "deep"}, {10_000, 1001, "around"}, {1000, 500, "deep"}, {1000, 501, "around"}, {10_000, 0, "deep"}} {
 		b := trace.NewBuilder()
 		add := func(kind trace.Kind, name string, start, length int64, id uint64) {
-			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.NoDevice, Stream: trace.NoStream})
+			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.None, Stream: trace.None})
 		}
 		add(trace.KindFrame, "vllm/model_executor/models/a.py(1): around", 0, 50_000, 0)
 		add(trace.KindFrame, "vllm/model_executor/models/a.py(2): deep", 5000+c.begins, 20_000, 0)
@@ -125,7 +125,7 @@ func TestProcessesAreListed(t *testing.T) {
 			ref := trace.ProcessRef{ID: trace.ProcessID(100 + i), Scope: fmt.Sprint(i)}
 			for k := range int64(2) {
 				corr := trace.CorrelationID(k + 1)
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5, Process: ref, Thread: 1, Correlation: corr, Device: trace.NoDevice, Stream: trace.NoStream})
+				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5, Process: ref, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 				b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: ref, Stream: 7, Correlation: corr})
 			}
 		}
