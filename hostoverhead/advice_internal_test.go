@@ -1,9 +1,11 @@
 package hostoverhead
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -57,6 +59,35 @@ func TestMostFrequent(t *testing.T) {
 	} {
 		if got := mostFrequent(m); got != want {
 			t.Errorf("%v: %q, want %q", m, got, want)
+		}
+	}
+}
+
+// TestLongestGaps: of many the longest, of equals the first, in order of time.
+func TestLongestGaps(t *testing.T) {
+	for _, c := range []struct {
+		gaps []int64
+		n    int
+		want []int64 // the places of those that are kept
+	}{
+		{[]int64{30, 10, 20}, 2, []int64{0, 2}}, {[]int64{10, 30, 20}, 2, []int64{1, 2}}, {[]int64{30, 20, 10, 20}, 2, []int64{0, 1}}, {[]int64{10, 10, 10}, 2, []int64{0, 1}},
+		{[]int64{10, 20}, 5, []int64{0, 1}}, {[]int64{10, 20}, 0, nil}, {[]int64{10, 20}, 1, []int64{1}}, {nil, 3, nil}, {[]int64{40, 10, 20, 30}, 3, []int64{0, 2, 3}},
+	} {
+		d, at := &deviceWork{}, int64(0)
+		place := map[int64]int64{}
+		for i, g := range append(c.gaps, 0) {
+			d.busy = append(d.busy, interval.Span{Start: at, End: at + 5})
+			place[at+5] = int64(i)
+			at += 5 + g
+		}
+		a := &account{d: d}
+		a.findTop(c.n)
+		var got []int64
+		for _, g := range a.top {
+			got = append(got, place[g.span.Start])
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("the %d longest of %v: %v, want %v", c.n, c.gaps, got, c.want)
 		}
 	}
 }

@@ -155,6 +155,21 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 	}
 }
 
+// TestGapsBetweenReplaysWithoutLaunch: of replays whose launch was not recorded a short gap is the device's, a long one that of what the only thread did.
+func TestGapsBetweenReplaysWithoutLaunch(t *testing.T) {
+	for gap, want := range map[int64]hostoverhead.Cause{50: hostoverhead.CauseDispatch, 51: "host-code"} {
+		tl := hosttest.NewTimeline()
+		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+		tl.Event(trace.KindKernel, "a", 0, 1, 10, 20)
+		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 8, 20, 100)
+		tl.Event(trace.KindRange, "python", 0, 0, 0, 500)
+		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 9, 100+gap, 200+gap)
+		if got := causesOf(judged(t, tl.Finish())); got[want] != gap {
+			t.Errorf("a gap of %d µs: %v, want %s", gap, got, want)
+		}
+	}
+}
+
 // TestGraphsOfTheFirstKernel: kernels between the very first replay and another one split the graph, in whatever order
 // the device runs the two.
 func TestGraphsOfTheFirstKernel(t *testing.T) {
@@ -183,6 +198,17 @@ func TestCoverageFromOneReplay(t *testing.T) {
 		if c := decider(judged(t, tl.Finish())).Coverage; c.Replayed != n || c.Eager != 1 || len(c.EagerKernels) != n {
 			t.Errorf("%d replays: %+v", n, c)
 		}
+	}
+}
+
+// TestExchangesOfNoGPU: without kernels that exchange data none of the busy time is theirs.
+func TestExchangesOfNoGPU(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	for i := range int64(3) {
+		tl.Event(trace.KindKernel, "gemm", 0, 0, i*10, i*10+5)
+	}
+	if r := decider(judged(t, tl.Finish())); !r.Exchange.Applicable || r.Exchange.Value != 0 || !r.Alone.Applicable || r.Alone.Value != 0 {
+		t.Errorf("exchanges %v, alone %v of the busy time, want none", r.Exchange, r.Alone)
 	}
 }
 

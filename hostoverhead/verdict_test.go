@@ -75,6 +75,24 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 	}
 }
 
+// TestDrainIsOfItsGap: a call that emptied the queue in front of one gap says nothing about the next one.
+func TestDrainIsOfItsGap(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
+	tl.Event(trace.KindRuntime, "cudaStreamSynchronize", 0, 0, 50, 150)
+	tl.Event(trace.KindRange, "python", 0, 0, 150, 250)
+	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 250, 255)
+	tl.Event(trace.KindKernel, "b", 0, 2, 260, 300)
+	tl.Event(trace.KindRange, "python", 0, 0, 300, 500)
+	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 3, 500, 505)
+	tl.Event(trace.KindKernel, "c", 0, 3, 510, 600)
+	got := causesOf(judged(t, tl.Finish()))
+	if got[hostoverhead.CauseSync] != 100 || got["host-code"] != 250 || got[hostoverhead.CauseLaunch] != 20 {
+		t.Errorf("%v, want 100 µs of the call, 250 of host code and 20 of launches", got)
+	}
+}
+
 // TestIdleDeviceIsNotHiddenBehindABusyOne: two devices work in turns, each
 // half of the time.
 func TestIdleDeviceIsNotHiddenBehindABusyOne(t *testing.T) {

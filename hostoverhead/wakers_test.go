@@ -29,11 +29,19 @@ func waiting(call string, rows ...wakeRow) *trace.Trace {
 			b.Add(trace.EventData{Kind: r.kind, Name: r.name, Start: (at + r.start) * 1000, Duration: (r.end - r.start) * 1000, Stream: 7,
 				Process: trace.ProcessRef{ID: trace.ProcessID(1 + r.process)}, Thread: r.thread, Correlation: trace.CorrelationID(corr)})
 		}
+		first := len(rows) > 0 && rows[0].thread == 0 // the recorder met that thread first
+		for _, r := range rows {
+			if first {
+				add(r, 0)
+			}
+		}
 		add(wakeRow{trace.KindRuntime, "cudaLaunchKernel", 0, 1, -6, -1}, i+1)
 		add(wakeRow{trace.KindKernel, "gemm", 0, 1, 0, 40}, i+1)
 		add(wakeRow{trace.KindOSCall, call, 0, 1, 0, 200}, 0)
 		for _, r := range rows {
-			add(r, 0)
+			if !first {
+				add(r, 0)
+			}
 		}
 	}
 	return b.Finish()
