@@ -31,7 +31,7 @@ func TestMemoryKept(t *testing.T) {
 	analyzeAll(t, repeated(t, gen.Demo(), 1)) // the rules of names are read once
 	for _, c := range memoryTraces {
 		t.Run(c.name, func(t *testing.T) {
-			tr := c.load(t, 6)
+			tr := c.load(t, 3)
 			before := heap()
 			a := analyzeAll(t, tr)
 			kept := float64(heap()-before) / float64(kernelsOf(a))
