@@ -127,7 +127,7 @@ func (w *Work) findPasses(f *Frames, model *Model) ([]Span, []Finding) {
 			}
 		}
 		if seg.step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
-			ev = Finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, 0.9), Passes: 1,
+			ev = Finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, params.ConfidenceProfilerStep), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.Name, ev.Kind)}
 			passes[0].Evidence, passes[0].Kernels = "annotation", whole
 		}
@@ -264,6 +264,12 @@ func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 	return groups, total
 }
 
+// sameCover is the share, in percent, of the kernels of one dialect's steps that those of another must hold to cover about the same: kernels
+// between an inner step and the end of the outer one are a few of hundreds.
+const sameCover = 90
+
+func coversAsMuch(some, of int) bool { return 100*some >= sameCover*of }
+
 // passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same kernels,
 // the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
 func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, []Finding, bool) {
@@ -283,7 +289,7 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, []Finding, bool) {
 		c := &candidate{set, groups, total}
 		switch {
 		case total == 0:
-		case best == nil, len(groups) > len(best.groups) && 10*total >= 9*best.total, total > best.total && 10*best.total < 9*total,
+		case best == nil, len(groups) > len(best.groups) && coversAsMuch(total, best.total), total > best.total && !coversAsMuch(best.total, total),
 			len(groups) == len(best.groups) && total > best.total:
 			best = c
 		}
