@@ -160,7 +160,7 @@ func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.
 	for c := range active {
 		c.exposed += ns
 		k := d.Kernel(int(slice.Kernel))
-		id := int32(-1)
+		var id int32
 		if c.exchange {
 			id = x.kernel(k.Event())
 			if x.byKernel[id] == nil {

@@ -93,3 +93,51 @@ func TestRowsBelowTheBar(t *testing.T) {
 		}
 	}
 }
+
+// TestStraysAndWarnings: the first of the launches outside of all steps is named, and one warning of the input is told.
+func TestStraysAndWarnings(t *testing.T) {
+	b := trace.NewBuilder()
+	at := int64(0)
+	for i, name := range []string{"gemm", "gemm", "gemm", "first", "second"} {
+		if i < 3 {
+			b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: at, Duration: 100_000, Thread: 1})
+		}
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000, Duration: 2000, Thread: 1, Correlation: trace.CorrelationID(i + 1)})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at + 5000, Duration: 1000, Stream: 7, Correlation: trace.CorrelationID(i + 1)})
+		if at += 120_000; i >= 2 {
+			at += 10_000_000
+		}
+	}
+	for n, want := range map[int]int{0: 0, 1: 1, 2: 1} {
+		in := input(t, b.Finish(), "x")
+		in.Warnings = make([]trace.Finding, n)
+		r, err := triage.Analyze(t.Context(), in, triage.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := 0
+		for _, h := range r.Health {
+			if h.Trace == "input" {
+				notes++
+				if len(h.Findings) != n {
+					t.Errorf("%d warnings: %+v", n, h)
+				}
+			}
+		}
+		if notes != want {
+			t.Errorf("%d warnings: %d notes, want %d", n, notes, want)
+		}
+		strays := 0
+		for _, s := range r.Stages {
+			if s.Outside > 0 {
+				strays += s.Outside
+				if s.Outside != 2 || s.Stray != "first" || s.OutsideNS != 2000 {
+					t.Errorf("%+v: want two launches, the first is first", s)
+				}
+			}
+		}
+		if strays != 2 {
+			t.Errorf("%d launches are outside of all steps, want 2", strays)
+		}
+	}
+}
