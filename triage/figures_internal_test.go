@@ -99,6 +99,7 @@ func TestPlacesOfARow(t *testing.T) {
 		{"most frequent op", []activity.SiteTime{{Site: line + 1, Op: 1, Ns: 50, Launches: 1}, {Site: line + 1, Op: 2, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o2"},
 		{"ops of equals by name", []activity.SiteTime{{Site: line + 1, Op: 2, Ns: 50, Launches: 2}, {Site: line + 1, Op: 1, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o1"},
 		{"an op's launches add up", []activity.SiteTime{{Site: line + 1, Op: 2, Launches: 3}, {Site: line + 1, Op: 1, Launches: 2, Ns: 1}, {Site: line + 1, Op: 1, Operator: 1, Launches: 2}}, anyOperator, "l1 100 o1"},
+		{"the first op's, too", []activity.SiteTime{{Site: line + 1, Op: 1, Launches: 2}, {Site: line + 1, Op: 2, Launches: 3, Ns: 1}, {Site: line + 1, Op: 1, Operator: 1, Launches: 2}}, anyOperator, "l1 100 o1"},
 		{"of one operator", []activity.SiteTime{{Site: line + 1, Operator: 1, Ns: 50}, {Site: line + 2, Operator: 2, Ns: 30}}, 2, "l2 100 "},
 	} {
 		p, r := sites(c.sites...)
@@ -296,6 +297,7 @@ func TestLargestStep(t *testing.T) {
 		{"half of one", []int{8192}, 2, map[string]float64{"2": 0.5}, 0, 32},
 		{"less than a row", []int{8192}, 2, map[string]float64{"2": 0.01}, 0, 1},
 		{"a limit of its own below", []int{8192}, 2, map[string]float64{"2": 1}, 63, 63},
+		{"a limit of one", []int{8192}, 2, map[string]float64{"2": 1}, 1, 1},
 		{"a limit of its own above", []int{8192}, 2, map[string]float64{"2": 1}, 65, 64},
 		{"another number of ranks", []int{8192}, 4, map[string]float64{"2": 1}, 0, chain.NoTokens},
 		{"ranks not known", []int{8192}, 0, map[string]float64{"2": 1}, 7, 7},

@@ -43,7 +43,9 @@ func (s *stacked) kernel(name string, launch, start, length int64) {
 // call they are, and what tells nothing is left out.
 func TestProfileOfStacks(t *testing.T) {
 	s := newStacked()
-	s.frame("threading.py(1016): _bootstrap", 0, 1000)
+	s.SetMeta(trace.Meta{BaseTime: 1_700_000_000_000_000_000})
+	s.frame("/srv/main.py(5): serve", 0, 1000)
+	s.frame("threading.py(1016): _bootstrap", 5, 990)
 	s.frame("vllm/v1/worker/gpu_model_runner.py(10): execute_model", 10, 900)
 	s.frame("nn.Module: Qwen3MLP_0", 20, 200)
 	s.frame("vllm/model_executor/models/qwen3.py(88): forward", 30, 190)
@@ -54,7 +56,8 @@ func TestProfileOfStacks(t *testing.T) {
 	s.kernel("copy", 300, 2100, 40)
 	s.kernel("late", 950, 2200, 50)
 	s.kernel("alone", 1500, 2300, 60)
-	r, err := triage.Analyze(t.Context(), input(t, s.Finish(), "x"), triage.Options{})
+	tr := s.Finish()
+	r, err := triage.Analyze(t.Context(), input(t, tr, "x"), triage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,17 +78,21 @@ func TestProfileOfStacks(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d of %d ns: %s", x.Value[0], x.Value[1], strings.Join(names, " < ")))
 	}
 	slices.Sort(got)
-	const outer = "vllm/v1/worker/gpu_model_runner.py execute_model:10 < all:0"
+	const serve = "/srv/main.py serve:5 < all:0"
+	const outer = "vllm/v1/worker/gpu_model_runner.py execute_model:10 < " + serve
 	const forward = "vllm/model_executor/models/qwen3.py Qwen3MLP.forward:88 < " + outer
 	want := []string{
 		"1 of 30000 ns: silu:0 < cudaLaunchKernel:0 < " + forward,
 		"1 of 40000 ns: copy:0 < cudaLaunchKernel:0 < " + outer,
-		"1 of 50000 ns: late:0 < cudaLaunchKernel:0 < unresolved:0 < all:0",
+		"1 of 50000 ns: late:0 < cudaLaunchKernel:0 < " + serve,
 		"1 of 60000 ns: alone:0 < cudaLaunchKernel:0 < unresolved:0 < all:0",
 		"2 of 30000 ns: gemm:0 < aten::mm:0 < " + forward,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if began, ok := tr.Epoch(); !ok || p.TimeNanos != began.UnixNano() {
+		t.Errorf("began at %d, want %v", p.TimeNanos, began)
 	}
 	if p.DurationNanos != 360_000 || len(p.Comments) != 1 || p.Comments[0] != "trace: x" {
 		t.Errorf("%d ns, %q", p.DurationNanos, p.Comments)

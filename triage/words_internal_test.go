@@ -470,3 +470,15 @@ func TestPlacesOfAFuseRow(t *testing.T) {
 		}
 	}
 }
+
+// TestCategoriesOfNoTime: a category whose kernels take no time has no row, one nanosecond is enough.
+func TestCategoriesOfNoTime(t *testing.T) {
+	x := &exposureSums{wall: 10, byCategory: map[string]*categorySums{"a": {}, "b": {exposed: 1}, "c": {hidden: 1}, "d": {exposed: 2, hidden: 3}}}
+	var got []string
+	for _, r := range x.ledger().Rows {
+		got = append(got, fmt.Sprint(r.Category, " ", r.ExposedNS, "+", r.HiddenNS, "=", r.TotalNS, " ", r.ExposedPct))
+	}
+	if want := []string{"d 2+3=5 20", "b 1+0=1 10", "c 0+1=1 0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -9,6 +9,28 @@ import (
 	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
 
+// TestIs: a report opens with its title, within the first five lines; other kinds of files are none.
+func TestIs(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"a.md", "# Triage View\n", true}, {"a.TXT", "Triage View\n", true}, {"a.log", "# Triage View\n", false}, {"a.md", "\n\n\n\n# Triage View\n", true}, {"a.md", "\n\n\n\n\n# Triage View\n", false},
+		{"a.md", "# Another View\n", false}, {"a.md", "", false},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := reportfile.Is(path); err != nil || got != c.want {
+			t.Errorf("%s of %q: %v, %v; want %v", c.name, c.text, got, err, c.want)
+		}
+	}
+	if got, err := reportfile.Is(filepath.Join(t.TempDir(), "none.md")); got || err != nil {
+		t.Errorf("no file: %v, %v", got, err)
+	}
+}
+
 // TestRead: text is read; what is too large for a report, or holds control characters, is refused with its name.
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.md")
