@@ -110,3 +110,17 @@ func TestLinesOfReplays(t *testing.T) {
 		}
 	}
 }
+
+// TestOptionsOfAnotherModel: where the number of layers is that of another model than a trace shows, the trace alone is asked.
+func TestOptionsOfAnotherModel(t *testing.T) {
+	tr := blocks(false, nil)
+	for n, fits := range map[int]bool{8: true, 5: false} {
+		if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n}); (err == nil) != fits {
+			t.Fatalf("%d layers: %v", n, err)
+		}
+		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr, Path: "x"}}, nil, layer.Options{NumLayers: n})
+		if err != nil || in.Formal[0].Devices[0].NumLayers != 8 {
+			t.Errorf("%d layers: %v, want an input of 8", n, err)
+		}
+	}
+}
