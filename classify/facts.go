@@ -169,8 +169,8 @@ func normalises(n *Name) bool {
 		return false
 	}
 	for _, a := range n.TemplateArgs {
-		if i := strings.LastIndexByte(a, ')'); i >= 0 && strings.Contains(a, "AllReduceFusion") {
-			return a[i+1:] != "0"
+		if strings.Contains(a, "AllReduceFusion") && strings.Contains(a, ")") {
+			return !strings.HasSuffix(a, ")0")
 		}
 	}
 	for _, a := range n.TemplateArgs {
@@ -238,7 +238,7 @@ func baseName(name string, r Role) string {
 		}
 		return s
 	}
-	if strings.IndexFunc(s, func(c rune) bool { return c >= '0' && c <= '9' }) < 0 {
+	if !strings.ContainsAny(s, "0123456789") {
 		return s
 	}
 	return decimal.Fold(s)

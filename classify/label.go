@@ -48,8 +48,8 @@ func (n *Name) shortFunction(fn string) string {
 		fn = strings.TrimPrefix(s, "kernel_cutlass_kernel_")
 	}
 	if t := tile(n); t != "" && len(fn) >= labels.long {
-		if i := strings.Index(fn, t); i >= 0 {
-			return fn[:i+len(t)]
+		if before, _, ok := strings.Cut(fn, t); ok {
+			return before + t
 		}
 	}
 	return fn
@@ -201,7 +201,7 @@ func unique(sorted []string, of map[string]string) {
 		for {
 			next[l]++
 			if s := l + " #" + strconv.Itoa(next[l]); used[s] == 0 {
-				used[s] = 1
+				used[s]++
 				of[raw] = s
 				break
 			}

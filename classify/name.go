@@ -84,8 +84,8 @@ func (n *Name) readDemangled(s string) {
 	// "std::enable_if<…>::type f(…)": a return type whose comparisons look like
 	// brackets.
 	if strings.HasPrefix(s, "std::enable_if") {
-		if i := strings.Index(s, "::type "); i > 0 {
-			s = s[i+len("::type "):]
+		if _, f, ok := strings.Cut(s, "::type "); ok {
+			s = f
 		}
 	}
 	sh := scanShape(s)
@@ -236,7 +236,7 @@ func replaceAddresses(s string) string {
 		}
 		out = append(out, s[done:i]...)
 		out = append(out, addressMark...)
-		done, i = j, j-1
+		done, i = j, j // which is the end, or no letter
 	}
 	if done == 0 {
 		return s
@@ -297,7 +297,7 @@ func withoutDTypes(text string) string {
 			j++
 		}
 		word := text[i:j]
-		if len(word) > 1 && isDTypeWord(word[1:]) {
+		if isDTypeWord(word[1:]) {
 			if word[0] == identSep {
 				out = append(out, identSep)
 			}

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -43,7 +44,7 @@ func (b *brackets) step(s string, i int) {
 	case '(', '[', '{':
 		b.push(c)
 	case '>':
-		if i > 0 && s[i-1] == '-' || strings.HasSuffix(s[:i], "operator") {
+		if strings.HasSuffix(s[:i], "-") || strings.HasSuffix(s[:i], "operator") {
 			return
 		}
 		if b.n > 0 && b.open[b.n-1] == '<' {
@@ -110,7 +111,7 @@ func scanShape(s string) shape {
 				if endsWithOperator(s[:i]) {
 					continue
 				}
-				if strings.HasPrefix(rest, "[clone") || strings.HasPrefix(rest, "const") && i > 0 && s[i-1] == ')' {
+				if strings.HasPrefix(rest, "[clone") || strings.HasPrefix(rest, "const") && strings.HasSuffix(s[:i], ")") {
 					sh.nameEnd = i
 					return sh
 				}
@@ -200,7 +201,7 @@ type component struct {
 // splitQualified cuts a qualified name at "::" outside brackets.
 func splitQualified(dst []component, s string) []component {
 	var b brackets
-	from, angle, angleEnd := 0, -1, -1
+	from, angle, angleEnd := 0, -1, 0 // of the brackets at the top: −1 and 0 where there are none
 	flush := func(end int) {
 		if end <= from {
 			return
@@ -208,11 +209,7 @@ func splitQualified(dst []component, s string) []component {
 		c := component{base: s[from:end]}
 		if angle >= 0 {
 			c.base = s[from:angle]
-			stop := angleEnd
-			if stop < 0 {
-				stop = end
-			}
-			c.args = s[angle+1 : stop]
+			c.args = s[angle+1 : cmp.Or(angleEnd, end)]
 		}
 		dst = append(dst, c)
 	}
@@ -229,7 +226,7 @@ func splitQualified(dst []component, s string) []component {
 			case c == ':' && i+1 < len(s) && s[i+1] == ':':
 				flush(i)
 				i++
-				from, angle, angleEnd = i+1, -1, -1
+				from, angle, angleEnd = i+1, -1, 0
 				continue
 			case c == '<' && angle < 0:
 				angle = i
@@ -237,7 +234,7 @@ func splitQualified(dst []component, s string) []component {
 		}
 		before := b.n
 		b.step(s, i)
-		if c == '>' && before == 1 && b.n == 0 && angle >= 0 && angleEnd < 0 {
+		if c == '>' && before == 1 && b.n == 0 && angleEnd == 0 {
 			angleEnd = i
 		}
 	}

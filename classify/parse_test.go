@@ -144,6 +144,7 @@ func TestTilesOfNames(t *testing.T) {
 	for _, tc := range []struct{ name, tile, base, dtype string }{
 		{"gemm_128x64_nn", "128x64", "gemm_", ""},
 		{"gemm_128x6", "128x6", "gemm_", ""},
+		{"128x64_gemm", "128x64", "128x", ""},
 		{"gemm_1x6", "1x6", "gemm_", ""},
 		{"gemm_7_128x64x32_2x1", "128x64x32", "gemm_", ""},
 		{"gemm_128x", "", "gemm_", ""},

@@ -93,9 +93,7 @@ func myelinRules() []Rule {
 func myelinOps(function string) []string {
 	rest := function[len(myelinPrefix):]
 	for _, end := range []string{"_myl", "_0x"} {
-		if i := strings.Index(rest, end); i >= 0 {
-			rest = rest[:i]
-		}
+		rest, _, _ = strings.Cut(rest, end)
 	}
 	return strings.FieldsFunc(wordText(rest), func(r rune) bool { return r == wordSep || r == identSep })
 }

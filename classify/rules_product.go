@@ -70,7 +70,7 @@ func gemmKind(n *Name) string {
 	switch n.Family {
 	case familyDeepGEMM:
 		// enum GemmType: 0 is a plain product, 1 and above are grouped.
-		if i := strings.Index(n.Demangled, "GemmType)"); i >= 0 && i+9 < len(n.Demangled) && n.Demangled[i+9] != '0' {
+		if _, value, _ := strings.Cut(n.Demangled, "GemmType)"); value != "" && !strings.HasPrefix(value, "0") {
 			return "grouped"
 		}
 	case familyCUTLASS:

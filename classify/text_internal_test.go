@@ -3,6 +3,7 @@ package classify
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -132,6 +133,53 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// TestRunsOfLetters: a run counts wherever it stands.
+func TestRunsOfLetters(t *testing.T) {
+	for n, want := range map[int]bool{0: false, 1: false, 96: false, 97: true} {
+		run := strings.Repeat("a", n)
+		for _, s := range []string{run, run + "b", "b" + run, "ab" + run + "ba"} {
+			if got := longRun(s); n != 1 && got != want || n == 1 && got {
+				t.Errorf("%d letters in %q: %v, want %v", n, s, got, want)
+			}
+		}
+	}
+}
+
+// TestNamesThatGrow: a name whose readable form would have 64 KiB is read as it stands.
+func TestNamesThatGrow(t *testing.T) {
+	number := func(i int) string { // of a substitution, the first of which has none
+		if i == 0 {
+			return "S_"
+		}
+		return "S" + strings.ToUpper(strconv.FormatInt(int64(i-1), 36)) + "_"
+	}
+	name := func(doublings int) string { // f(A, B<A, A>, C<B<A, A>, B<A, A>>, …)
+		s, last := "_Z1f3aaa", 0
+		for i := range doublings {
+			s += "1" + string(rune('B'+i)) + "I" + number(last) + number(last) + "E"
+			last = 2 * (i + 1)
+		}
+		return s
+	}
+	if n := Parse(name(3)); n.Truncated || n.Demangled != "f(aaa, B<aaa, aaa>, C<B<aaa, aaa>, B<aaa, aaa> >, D<C<B<aaa, aaa>, B<aaa, aaa> >, C<B<aaa, aaa>, B<aaa, aaa> > >)" {
+		t.Errorf("three doublings: %v, %s", n.Truncated, n.Demangled)
+	}
+	for doublings, want := range map[int]bool{11: false, 12: true, 20: true} { // 45 and 98 KB, and 26 MB
+		if n := Parse(name(doublings)); n.Truncated != want {
+			t.Errorf("%d doublings, %d bytes: cut %v, want %v", doublings, len(n.Demangled), n.Truncated, want)
+		}
+	}
+}
+
+// TestLambdas: what stands in a lambda is named after the function around it.
+func TestLambdas(t *testing.T) {
+	for s, want := range map[string]string{"f::{lambda()#1}": "f", "a::f::{lambda()#1}": "f", "a::f::{lambda()#1}::operator()": "f", "{lambda()#1}": "{lambda()#1}"} {
+		if n := Parse(s); n.Function != want {
+			t.Errorf("%s: function %s, want %s", s, n.Function, want)
+		}
+	}
+}
+
 func TestParameterTypes(t *testing.T) {
 	for s, want := range map[string]string{"f(int, a<b, c>)": "int|a<b, c>", "(int)": "int", "f()": "", "f": "", "f(int": "int"} {
 		if n := Parse(s); strings.Join(n.ArgTypes, "|") != want || n.hasArgs != strings.Contains(s, "(") {
@@ -150,7 +198,7 @@ func TestSplitNames(t *testing.T) {
 	}
 	for s, want := range map[string]string{
 		"f": "f[]", "a::f": "a[] f[]", "a::b<c,d>::f<e>": "a[] b[c,d] f[e]", "<unnamed>::f": "<unnamed>[] f[]", "a::<unnamed>::f": "a[] <unnamed>[] f[]", "(anonymous namespace)::f": "(anonymous namespace)[] f[]",
-		"f<a": "f[a]", "f<a::b>": "f[a::b]", "a:b": "a:b[]", "a:": "a:[]", "::f": "f[]", "a::": "a[]", "f<a><b>": "f[a]", "f<<a>": "f[<a>]", "a::f<>": "a[] f[]", "f<a>g": "f[a]", "<a>": "[a]", "a<b>::c": "a[b] c[]", "a::::b": "a[] b[]", "x::y::z": "x[] y[] z[]",
+		"f<a": "f[a]", "f<a::b>": "f[a::b]", "a:b": "a:b[]", "a:": "a:[]", "::f": "f[]", "a::": "a[]", "f<a><b>": "f[a]", "f<<a>": "f[<a>]", "a::f<>": "a[] f[]", "f<a>g": "f[a]", "<a>": "[a]", "<a><b>": "[a]", "<a>b": "[a]", "a<b>::c": "a[b] c[]", "a::::b": "a[] b[]", "x::y::z": "x[] y[] z[]",
 	} {
 		var got []string
 		for _, c := range splitQualified(nil, s) {
@@ -269,6 +317,7 @@ func TestWhatGenericKernelsRun(t *testing.T) {
 		{"multi_tensor_apply_kernel", "", "Meta;4", "", ""},
 		{"BinaryFunctor", "", "float;MulFunctor", "MulFunctor", ""},
 		{"BinaryFunctor", "", "", "", ""},
+		{"BinaryFunctor", "", "MulFunctor", "MulFunctor", ""},
 		{"elementwise_kernel", "", "{lambda()#1}", "", ""},
 		{"elementwise_kernel", "", "elementwise_kernel<elementwise_kernel<elementwise_kernel<elementwise_kernel<elementwise_kernel<elementwise_kernel<a>>>>>>", "elementwise_kernel", ""},
 		{"elementwise_kernel", "", "elementwise_kernel<elementwise_kernel<elementwise_kernel<elementwise_kernel<elementwise_kernel<a>>>>>", "a", ""},

@@ -64,11 +64,7 @@ func appendWords(dst []byte, ident string) []byte {
 
 // wordText is appendWords for a list of identifiers.
 func wordText(idents ...string) string {
-	n := 0
-	for _, s := range idents {
-		n += len(s) + 8
-	}
-	buf := make([]byte, 0, n)
+	var buf []byte
 	for _, s := range idents {
 		buf = appendWords(buf, s)
 	}
