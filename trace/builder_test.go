@@ -180,14 +180,32 @@ func TestOpenEvents(t *testing.T) {
 	}
 }
 
+// TestOneEventWithoutItsEnd is left out, and the others keep their order.
+func TestOneEventWithoutItsEnd(t *testing.T) {
+	for _, open := range []int{0, 1, 2} {
+		b := trace.NewBuilder()
+		for i := range 3 {
+			b.Add(trace.EventData{Kind: trace.KindOp, Name: string(rune('a' + i)), Start: int64(10 + i), Duration: 5, Device: trace.None, Stream: trace.None, Open: i == open})
+		}
+		tr := b.Finish()
+		var got string
+		for e := range tr.Events(trace.LaneOp) {
+			got += e.Name()
+		}
+		if want := []string{"bc", "ac", "ab"}[open]; got != want {
+			t.Errorf("event %d has no end: %s are left, want %s", open, got, want)
+		}
+	}
+}
+
 // TestNoEventAnswersNone: accessors of the zero Event and of ids out of range.
 func TestNoEventAnswersNone(t *testing.T) {
 	tr := trace.NewBuilder().Finish()
 	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(trace.LaneGPU, 0), tr.LaneAt(99, 0)} {
 		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
-			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Domain, len(e.Data().Args),
+			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Value, e.Data().Domain, len(e.Data().Args),
 			e.Launch().Valid(), e.NumActivities(), trace.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
-		want := "false -1 invalid -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 false 0 false false false false false"
+		want := "false -1 invalid -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 0 false 0 false false false false false"
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

@@ -123,8 +123,8 @@ func TestGPUsOfCounters(t *testing.T) {
 		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.None, "CPU 0": trace.None, "GPU 4294967296": trace.None, "": trace.None,
 	} {
 		tr := withCounters(t, trace.Options{}, sample(process, "Power (W)", 50, "1"))
-		if got := tr.LaneAt(trace.LaneCounter, 0).Device(); got != want {
-			t.Errorf("%q: GPU %d, want %d", process, got, want)
+		if got, n := tr.LaneAt(trace.LaneCounter, 0).Device(), len(tr.Counters()); got != want || (n == 1) != (want == 0) {
+			t.Errorf("%q: GPU %d with %d counters while it worked, want %d", process, got, n, want)
 		}
 	}
 	two := withCounters(t, trace.Options{},

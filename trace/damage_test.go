@@ -34,6 +34,7 @@ func TestNoEventsSaysWhy(t *testing.T) {
 		{"renamed.json.gz", "\x7b\x01\x02\x03\x04\x05\x06\x07\x08\x09\x10", trace.ErrDamaged, "its name ends in .gz"},
 		{"other.json", `{"model_type": "llama"}`, trace.ErrFormat, "a model's config.json"},
 		{"cut-config.json", `{"some": {"thing": 1`, trace.ErrFormat, "ends too early"},
+		{"broken.json", `{"traceEvents": [{"ph": "X" x}]}`, trace.ErrFormat, "without trace events that can be read"},
 		{"none.json", `{"schemaVersion": 1, "with_stack": 0}`, trace.ErrFormat, "without traceEvents"},
 	}
 	for _, tt := range tests {

@@ -133,8 +133,8 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 	}
 	root := filepath.Clean(path)
 	var out []File
-	entries := 0
-	exported := false
+	var entries int
+	var exported bool
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if p == root {
@@ -238,7 +238,7 @@ func holdsEvents(path string) bool {
 		return true
 	}
 	trimmed := bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
-	return len(trimmed) > 0 && trimmed[0] == '[' && bytes.Contains(head, []byte(`"ph"`))
+	return bytes.HasPrefix(trimmed, []byte("[")) && bytes.Contains(head, []byte(`"ph"`))
 }
 
 // OpenFiles loads several traces, such as the ranks that [ListFiles] finds, and

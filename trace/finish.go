@@ -93,8 +93,8 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	}
 	var lanes sync.WaitGroup
 	var id EventID
-	for l := Lane(0); l < laneCount; l++ {
-		c := &t.lanes[l]
+	for i := range t.lanes {
+		l, c := Lane(i), &t.lanes[i]
 		t.base[l] = id
 		id += EventID(c.Len())
 		lanes.Go(func() {
@@ -214,11 +214,11 @@ func (b *Builder) AddLike(at, start int64, correlation CorrelationID, external u
 // closeLanes leaves out what was added as open and has no end, or one that
 // cannot be.
 func (b *Builder) closeLanes(ctx context.Context) {
-	for l := Lane(0); l < laneCount; l++ {
-		if !b.open[l] {
+	for i, open := range b.open {
+		if !open {
 			continue
 		}
-		c := &b.t.lanes[l]
+		l, c := Lane(i), &b.t.lanes[i]
 		var gone []int32 // rows
 		for i, dur := range c.Dur {
 			if dur == openDuration {

@@ -32,6 +32,10 @@ func TestProton(t *testing.T) {
 			t.Error("the documents of streams are taken for joined files")
 		}
 	}
+	one, _, _ := strings.Cut(proton, "\n")
+	if tr, err := trace.Read(context.Background(), strings.NewReader(one), trace.Options{}); err != nil || fmt.Sprint(tr.Meta().Source, tr.Devices(), tr.Streams(0)) != "proton[0] [0]" {
+		t.Errorf("one stream: source %s of GPUs %v (%v)", tr.Meta().Source, tr.Devices(), err)
+	}
 	// The same events of another program, which says nothing of its unit, are no Proton trace.
 	tr, err = trace.Read(context.Background(), strings.NewReader(strings.ReplaceAll(proton, `"us"`, `"ms"`)), trace.Options{})
 	if err != nil || tr.Meta().Source != "torch.profiler" {

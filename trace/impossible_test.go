@@ -46,6 +46,9 @@ func TestImpossibleKernelIsCapped(t *testing.T) {
 			t.Errorf("%s: %v, findings %q; want %v, %q", name, got, caps, c.want, c.caps)
 		}
 		for _, f := range tr.Health().Findings {
+			if f.Code == "absurd-duration" && !strings.Contains(f.Message, "longer than 10 s") {
+				t.Errorf("%s: %q does not say how long", name, f.Message)
+			}
 			if f.Code == "capped-duration" && !strings.Contains(f.Message, `"long"`) {
 				t.Errorf("%s: %q does not name the kernel", name, f.Message)
 			}
@@ -109,6 +112,13 @@ func TestJoinedFilesAreDegraded(t *testing.T) {
 	one := document(kernelAt("k", 10, 1, ""), launchAt("l", 5, 1, ""))
 	for in, want := range map[string]string{one: "", one + "\n": "", one + "\n" + one: "several-documents=2"} {
 		tr := read(t, strings.NewReader(in))
+		further := int64(0)
+		for _, l := range tr.Health().Losses {
+			further += l.Count
+		}
+		if further != 0 && want == "" || further != 1 && want != "" {
+			t.Errorf("%d bytes: losses %+v, want one further document, or none", len(in), tr.Health().Losses)
+		}
 		if got := findingsOf(tr, "several"); got != want || want != "" && tr.Health().Status != trace.HealthDegraded {
 			t.Errorf("%d bytes: findings %q, status %v; want %q", len(in), got, tr.Health().Status, want)
 		}

@@ -269,6 +269,8 @@ func TestRankOfAFile(t *testing.T) {
 	}{
 		{"x-rank-5.json", info, 5, false},
 		{"x-rank-3.json", info, 5, true},
+		{"x-rank-3.json", strings.Replace(info, "5", "0", 1), 0, true},
+		{"x-rank-0.json", strings.Replace(info, "5", "0", 1), 0, false},
 		{"x-TP-1.trace.json", info, 5, false}, // a tensor-parallel rank is no global rank
 		{"x-TP-1.trace.json", args, 1, false},
 		{"x.json", args, 9, false},
@@ -282,7 +284,7 @@ func TestRankOfAFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if clash := findingsOf(tr, "rank-clash") != ""; tr.Meta().Rank != tt.rank || clash != tt.clash {
+		if clash := findingsOf(tr, "rank-clash") == "rank-clash=1"; tr.Meta().Rank != tt.rank || clash != tt.clash {
 			t.Errorf("%s: rank %d, clash %v, want %d, %v", tt.file, tr.Meta().Rank, clash, tt.rank, tt.clash)
 		}
 	}

@@ -59,6 +59,7 @@ func TestMemoryOfALoad(t *testing.T) {
 		{0, 1, 2, ""},
 		{-1, 0, 2, "0 MB (keep"},
 		{-1, 2, 2, "0 MB (keep"},
+		{1 - b.loadBytes(), 0, 2, "0 MB (keep"}, // a byte is a budget
 		{-1, 1, 1e6, "; all of it would need about 294 MB (keep"},
 	} {
 		k := newSink(&config{limits: defaultLimits(), budget: b.loadBytes() + c.spare}, b, 1, func() (int64, int64) { return c.done, c.total })
@@ -289,6 +290,28 @@ func TestTopLevelValues(t *testing.T) {
 		t.Errorf("strict: %v", err)
 	}
 }
+
+// TestInterruptedReads: a read that the context ends gives no bytes.
+func TestInterruptedReads(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	never := make(chan struct{})
+	defer close(never)
+	r, release := interruptible(ctx, readerFunc(func(p []byte) (int, error) {
+		cancel()
+		<-never
+		return len(p), nil
+	}))
+	defer release()
+	for range 2 {
+		if n, err := r.Read(make([]byte, 8)); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%d bytes, %v; want none, and that it was cancelled", n, err)
+		}
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestReaderIsStoppedAtOnce: a stream of events ends with its context, before its next event.
 func TestReaderIsStoppedAtOnce(t *testing.T) {

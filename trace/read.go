@@ -95,7 +95,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if empty(res, k.rows > 0 || len(b.counts) > 0) {
+	if empty(res, len(b.counts) > 0) {
 		return nil, noEvents(res, damage)
 	}
 	k.finish()

@@ -279,6 +279,15 @@ func event(fields string) string {
 	return `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5.0,"dur":2.0,"args":{"device":0,"stream":7},` + fields + `}`
 }
 
+// phases is one event of each phase, a line each.
+func phases(letters string) string {
+	var lines []string
+	for _, c := range letters {
+		lines = append(lines, fmt.Sprintf(`{"ph":"%c","ts":1,"dur":1,"name":"a"}`, c))
+	}
+	return strings.Join(lines, "\n")
+}
+
 func document(events ...string) string {
 	return `{"traceEvents": [` + strings.Join(events, ",\n") + `]}`
 }
@@ -328,6 +337,40 @@ func TestEdgeCases(t *testing.T) {
 			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP01] 6","tid":6,"ts":1,"dur":1,"args":{"correlation":9}}`,
 			`{"ph":"X","cat":"kernel","name":"k","pid":"[TP01] 0","tid":7,"ts":5,"dur":1,"args":{"device":0,"stream":7,"correlation":9}}`), "[TP01] 6", func(t *trace.Trace) any {
 			return t.Thread(t.LaneAt(trace.LaneGPU, 0).Launch().Thread()).ProcessLabel
+		}},
+		{"each-of-merged-files-has-its-scope", document(
+			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":3,"tid":3,"ts":1,"dur":1,"args":{"correlation":9}}`,
+			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP00] 5","tid":5,"ts":2,"dur":1,"args":{"correlation":9}}`,
+			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP01] 6","tid":6,"ts":3,"dur":1,"args":{"correlation":9}}`,
+			`{"ph":"X","cat":"kernel","name":"k","pid":"[TP01] 0","tid":7,"ts":5,"dur":1,"args":{"device":1,"stream":7,"correlation":9}}`,
+			`{"ph":"X","cat":"kernel","name":"k","pid":"[TP00] 0","tid":7,"ts":6,"dur":1,"args":{"device":0,"stream":7,"correlation":9}}`,
+			`{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":7,"dur":1,"args":{"device":2,"stream":7,"correlation":9}}`), "6 5 3", func(t *trace.Trace) any {
+			var threads []string
+			for e := range t.Events(trace.LaneGPU) {
+				threads = append(threads, fmt.Sprint(t.Thread(e.Launch().Thread()).ID))
+			}
+			return strings.Join(threads, " ")
+		}},
+		{"what-has-no-name-or-shape-gets-none", document(op+`,"args":{"Input Dims":[[1]]}}`, `{"ph":"X","cat":"cpu_op","pid":1,"tid":1,"ts":9,"dur":3}`, `{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":19,"dur":3,"args":{"Input Dims":[[2]]}}`), "aten::mm [[1]]   b [[2]]", func(t *trace.Trace) any {
+			var out []string
+			for e := range t.Events(trace.LaneOp) {
+				out = append(out, e.Name()+" "+e.Shape())
+			}
+			return strings.Join(out, " ")
+		}},
+		{"ids-of-one", document(op+`,"args":{"External id":1}}`, event(`"args":{"device":0,"stream":7,"graph node id":1}`), event(`"ts":9,"args":{"device":0,"stream":7,"graph node id":0}`)), "aten::mm true false", func(t *trace.Trace) any {
+			return fmt.Sprint(t.OpByExternalID(1).Name(), " ", t.LaneAt(trace.LaneGPU, 0).IsReplay(), " ", t.LaneAt(trace.LaneGPU, 1).IsReplay())
+		}},
+		{"a-document-that-is-not-closed", `{"traceEvents": [` + event(`"id":1`) + `]`, "1 truncated 1", func(t *trace.Trace) any {
+			l := t.Health().Losses
+			return fmt.Sprint(len(l), " ", l[0].Reason, " ", l[0].Count)
+		}},
+		{"phases-are-counted-by-their-letters", `[` + strings.Join(strings.Split(phases("XisftMBEbenCINRZ"), "\n"), ",") + `]`, "B1 C1 E1 I1 M1 N1 R1 X1 Z1 b1 e1 f1 i1 n1 s1 t1", func(t *trace.Trace) any {
+			var out []string
+			for _, c := range t.Counts() {
+				out = append(out, fmt.Sprint(c.Phase, c.Count))
+			}
+			return strings.Join(out, " ")
 		}},
 		{"legacy-categories-and-keys", document(`{"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":4,"external id":6}}`), "runtime 6", func(t *trace.Trace) any {
 			e := t.LaneAt(trace.LaneLaunch, 0)
@@ -479,6 +522,25 @@ func TestReaderErrorPassesThrough(t *testing.T) {
 }
 
 // TestReaderSeesWhatATraceStores: the streaming reader and the columns agree.
+// TestReaderGivesTexts as they are, however short, and whichever were seen before.
+func TestReaderGivesTexts(t *testing.T) {
+	r, err := trace.NewReader(strings.NewReader(`[{"ph":"X","cat":"c","name":"a","ts":1},{"ph":"X","name":"b","pid":"p","tid":"t","ts":2},{"ph":"X","name":"a\n","ts":3},{"ph":"X","cat":"","name":"","ts":4},{"ph":"X","ts":5},{"ph":"X","name":"a","ts":6}]`), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []string
+	for rec, err := range r.Records(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s|%s|%s|%s", rec.Category, rec.Name, rec.PIDLabel, rec.TIDLabel))
+	}
+	if want := []string{"c|a||", "|b|p|t", "|a\n||", "|||", "|||", "|a||"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestReaderSeesWhatATraceStores(t *testing.T) {
 	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		f, err := os.Open(path)

@@ -236,12 +236,12 @@ func (t *Trace) laneOf(id EventID) Lane {
 
 func (t *Trace) threadRange(l Lane, th ThreadIndex) (lo, hi int) {
 	if l >= laneCount || th < None {
-		return 0, 0
+		return lo, hi
 	}
 	r := t.threadRow[l]
 	k := int(th) + 1
 	if k+1 >= len(r) {
-		return 0, 0
+		return lo, hi
 	}
 	return int(r[k]), int(r[k+1])
 }

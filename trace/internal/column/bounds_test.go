@@ -254,6 +254,10 @@ func TestGroupsParentsAndJumps(t *testing.T) {
 	if got, want := c.Parents(), []int32{-1, 0, 1, 0, 3, 0, -1, 6, -1}; !slices.Equal(got, want) {
 		t.Errorf("parents %v, want %v", got, want)
 	}
+	c = &Columns{Thread: []int32{0, 1}, Start: []int64{0, 5}, Dur: []int64{100, 5}}
+	if got, want := c.Parents(), []int32{-1, -1}; !slices.Equal(got, want) {
+		t.Errorf("one row on each of two threads: parents %v, want %v", got, want)
+	}
 	if got, want := Jumps([]int32{-1, 0, 1, 2, 3, 4, 5, 6}), []int32{-1, 0, 1, 0, 3, 4, 3, 0}; !slices.Equal(got, want) {
 		t.Errorf("jumps %v, want %v", got, want)
 	}
@@ -325,6 +329,13 @@ func TestRoomOfColumns(t *testing.T) {
 	if got := (&Sparse[int32]{}).widen(4); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
+	for gap := range 4 { // rows of a lane that the column had no value in, before more are appended
+		to, more := &Sparse[int32]{}, &Sparse[int32]{V: []int32{7, 8}}
+		to.extend(more, gap, func(n int) int { return n })
+		if len(to.V) != gap+2 || to.V[gap] != 7 || gap > 0 && to.V[gap-1] != 0 {
+			t.Errorf("behind %d rows: %v", gap, to.V)
+		}
+	}
 	var f Sparse[int32]
 	for i := range 2000 {
 		f.Fill(i, 1, 5000)
@@ -366,6 +377,7 @@ func TestSpreadOfLaunches(t *testing.T) {
 		{"a factor of e² under each", []uint32{1, 1, 2, 2}, []int64{1_000_000, 7_389_056, 10_000_000, 73_890_561}, 1},
 		{"under one of them", []uint32{1, 1, 2, 2}, []int64{1_000_000, 7_389_056, 5, 5}, math.Sqrt(0.5)},
 		{"one that occurs once does not count", []uint32{1, 1, 2, 3}, []int64{1_000_000, 7_389_056, 5, 500}, 1},
+		{"from a nanosecond on", []uint32{1, 1, 2, 2}, []int64{1, 100, 5, 5}, math.Log(100) * math.Sqrt(1./8)},
 		{"none shorter than a nanosecond", []uint32{1, 1, 2, 2}, []int64{0, 1, 5, 5}, 0},
 	} {
 		if got := row(tt.names, tt.dur).spread(all, all); math.Abs(got-tt.want) > 1e-6 {

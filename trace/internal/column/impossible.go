@@ -144,7 +144,7 @@ func bulk(lanes []Columns) (first, last, gap int64, ok bool) {
 		n += lanes[l].Len()
 	}
 	if n < farFewest || hi-lo <= FarAway {
-		return 0, 0, 0, false
+		return first, last, gap, false
 	}
 	for l := range lanes {
 		starts = append(starts, lanes[l].Start...)

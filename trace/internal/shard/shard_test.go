@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/internal/kind"
+	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // newShard is a shard that stores all kinds and keeps no args.
@@ -232,6 +233,29 @@ func TestLossesAndRanks(t *testing.T) {
 		if s.Rank != tt.want {
 			t.Errorf("ranks %v: %+v, want %+v", tt.ranks, s.Rank, tt.want)
 		}
+	}
+}
+
+// TestResetForgetsAll but what the worker knows.
+func TestResetForgetsAll(t *testing.T) {
+	s := newShard(nil)
+	for i, cat := range []string{"kernel", "cpu_op"} {
+		ev := complete(cat, "a")
+		ev.Rank = int64(i)
+		ev.Has |= scan.HasRank
+		s.Event(&ev)
+	}
+	s.lose(loss.BadEvent, 1)
+	s.Reset()
+	ev := complete("kernel", "a")
+	ev.TS = 2000
+	s.Event(&ev)
+	f := s.Fresh
+	if n := len(f.Names) + len(f.Raws) + len(f.Threads) + len(f.Queues) + len(f.Scopes) + len(f.Categories); n != 0 || f.Bytes != 0 {
+		t.Errorf("%d new texts and numbers of %d bytes, want none: the worker has seen all", n, f.Bytes)
+	}
+	if len(s.Lost) != 0 || s.Rank.Any || s.MinRaw != 2000 || s.Lanes[kind.GPULane].Len() != 1 || s.Lanes[kind.OpLane].Len() != 0 || s.Counts[0][phaseSlot['X']] != 1 {
+		t.Errorf("after a reset and one event: %+v", s)
 	}
 }
 

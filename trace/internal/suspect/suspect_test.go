@@ -79,6 +79,7 @@ func TestSuspects(t *testing.T) {
 		{"as long as the GPU works", 3, 1e9, 1e9, late(3e9 - 5), ""},
 		{"longer", 3, 1e9, 1e9, late(3e9 - 4), "clocks-apart=3"},
 		{"none lasts", 3, 10, 0, nil, "no-durations=3"},
+		{"neither of two does", 2, 10, 0, nil, "no-durations=2"},
 		{"one does", 3, 10, 0, func(g *column.Columns, _ []int32) { g.Dur[1] = 1 }, ""},
 		{"two jumps", 3, 1, 1, func(g *column.Columns, _ []int32) { g.Start[1], g.Start[2] = 2*hour, 4*hour }, "time-jump=2"},
 		{"jumps, and a first call that is the cause", 2, 1, 1, func(g *column.Columns, l []int32) { g.Start[1], l[0], l[1] = 2*hour, -1, 0 }, "time-jump=1 clocks-apart=2"},
