@@ -92,8 +92,8 @@ type ReportCoverage struct {
 	WithOperator time.Duration `json:"with_operator_ns"`
 }
 
-// Share is the part of the GPU time that is in passes, 0…1.
-func (c ReportCoverage) Share() float64 { return ratio(c.InPasses, c.GPUTime) }
+// share is the part of the GPU time that is in passes, 0…1.
+func (c ReportCoverage) share() float64 { return ratio(c.InPasses, c.GPUTime) }
 
 // ReportVerdict says in one sentence what bounds the run.
 type ReportVerdict struct {

@@ -269,7 +269,7 @@ func (r *Report) addDoubts() {
 			Next: "strata layers " + shellQuote(t.Trace), first: 2})
 	}
 	p := r.main()
-	if share := r.Coverage.Share(); p != nil && share < fullCoverage {
+	if share := r.Coverage.share(); p != nil && share < fullCoverage {
 		r.Findings = append(r.Findings, Finding{Kind: "coverage", Text: fmt.Sprintf("only %s %% of the GPU time is in passes: figures per pass leave the rest out", table.Fixed(100*share, 1)),
 			Where: p.name, Next: command("layers", p), first: 1})
 	}

@@ -264,20 +264,6 @@ type ForwardPass struct {
 // Wall is the time from the start of the first kernel to the end of the last.
 func (p *ForwardPass) Wall() time.Duration { return time.Duration(p.End - p.Start) }
 
-// AvgLayerWall is the mean wall time of the whole layers of the pass; 0 when it has none.
-func (p *ForwardPass) AvgLayerWall() time.Duration {
-	var sum time.Duration
-	n := 0
-	for _, l := range p.Layers() {
-		sum += l.Wall
-		n++
-	}
-	if n == 0 {
-		return 0
-	}
-	return sum / time.Duration(n)
-}
-
 // Layer returns the layer with the given index, nil when the pass does not have it.
 func (p *ForwardPass) Layer(index int) *Layer {
 	if i := index - p.FirstLayer; i >= 0 && i < p.NumLayers {

@@ -27,7 +27,7 @@ type Model struct {
 }
 
 // Title is what texts call the model.
-func (m Model) Title() string {
+func (m Model) title() string {
 	switch {
 	case m.Draft:
 		return "draft"
@@ -43,7 +43,7 @@ func (a *Device) ModelOf(pass int) string {
 	if !a.severalModels() {
 		return ""
 	}
-	return a.Models[a.Passes[pass].Model].Title()
+	return a.Models[a.Passes[pass].Model].title()
 }
 
 // severalModels says whether more than one model runs that is no draft: drafts are last.
@@ -93,7 +93,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 		m := a.Models[k]
 		models[at], place[k] = m, at
 		if !m.Draft {
-			parts = append(parts, fmt.Sprintf("%s %.1f %% (passes: %d, layers: %d)", m.Title(), 100*float64(m.Time)/float64(max(1, a.Time)), m.Passes, m.NumLayers))
+			parts = append(parts, fmt.Sprintf("%s %.1f %% (passes: %d, layers: %d)", m.title(), 100*float64(m.Time)/float64(max(1, a.Time)), m.Passes, m.NumLayers))
 		}
 	}
 	a.Models = models

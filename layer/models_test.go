@@ -90,7 +90,7 @@ func TestCutPassIsOfItsModel(t *testing.T) {
 	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
 	for name, tr := range map[string]*trace.Trace{"generated": withoutFirstFrames(t, model, model), "real": open(t, "hf-qwen1.5-0.5b-eager-h100.json.gz")} {
 		d := analyze(t, tr, layer.Options{})
-		if len(d.Passes) != 2 || len(d.Models) != 1 || d.Models[0].Passes != 2 || d.Models[0].NumLayers != 24 || d.Models[0].Title() == "unnamed model" || strings.Contains(strings.Join(d.Notes, "\n"), "several models") {
+		if len(d.Passes) != 2 || len(d.Models) != 1 || d.Models[0].Passes != 2 || d.Models[0].NumLayers != 24 || d.ModelOf(0) == "unnamed model" || strings.Contains(strings.Join(d.Notes, "\n"), "several models") {
 			t.Errorf("%s: %d passes, models %+v, notes %q; want two passes of one model", name, len(d.Passes), d.Models, d.Notes)
 			continue
 		}

@@ -18,13 +18,6 @@ import (
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
-// Span is one slice of an added track.
-type Span = pftrace.Span
-
-// Track is a row that [Annotate] adds to a trace. Its spans must be in order
-// and must not overlap: the UI drops slices that cross each other.
-type Track = pftrace.Track
-
 // annotationCategory is the category of the events that [Annotate] adds.
 const annotationCategory = "strata"
 
@@ -45,7 +38,7 @@ const annotationPID = 1 << 30
 // which viewers do not show of JSON. It lacks what
 // docs/format/pftrace.md lists. A JSON copy of a trace that was loaded from no JSON
 // is made of its events, too, see [FromEvents].
-func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track) error {
+func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track) error {
 	if err := checkTracks(ctx, tracks); err != nil {
 		return err
 	}
@@ -226,7 +219,7 @@ type traceEvent struct {
 }
 
 // checkTracks reports spans that are out of order. The error is also ctx's.
-func checkTracks(ctx context.Context, tracks []Track) error {
+func checkTracks(ctx context.Context, tracks []pftrace.Track) error {
 	for _, tr := range tracks {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -244,7 +237,7 @@ func checkTracks(ctx context.Context, tracks []Track) error {
 
 // writeTracks writes the added events, each followed by a comma. It looks at no
 // context: out, of [rewrite], does.
-func writeTracks(out *bufio.Writer, t *trace.Trace, tracks []Track) error {
+func writeTracks(out *bufio.Writer, t *trace.Trace, tracks []pftrace.Track) error {
 	var b bytes.Buffer // of one event
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

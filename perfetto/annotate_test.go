@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
 )
 
 // realTraces returns the torch-profiler traces of the reference data; of the
@@ -55,9 +56,9 @@ func open(t *testing.T, path string) *trace.Trace {
 }
 
 // passTrack is a track with one span over the whole window of t.
-func passTrack(t *trace.Trace) []perfetto.Track {
+func passTrack(t *trace.Trace) []pftrace.Track {
 	_, end := t.Window()
-	return []perfetto.Track{{Name: "passes", Spans: []perfetto.Span{
+	return []pftrace.Track{{Name: "passes", Spans: []pftrace.Span{
 		{Name: `pass 0 "prefill"`, End: end / 2, Args: map[string]any{"layers": 36}},
 		{Name: "pass 1", Start: end / 2, End: end},
 	}}}
@@ -177,10 +178,10 @@ func TestAnnotateRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, src)
-	crossing := []perfetto.Track{{Name: "x", Spans: []perfetto.Span{{Name: "a", End: 10}, {Name: "b", Start: 9, End: 20}}}}
+	crossing := []pftrace.Track{{Name: "x", Spans: []pftrace.Span{{Name: "a", End: 10}, {Name: "b", Start: 9, End: 20}}}}
 	for _, tc := range []struct {
 		name, src, dst, want string
-		tracks               []perfetto.Track
+		tracks               []pftrace.Track
 	}{
 		{"itself", src, link, "is the trace itself", nil},
 		{"crossing spans", src, filepath.Join(dir, "o"), "overlaps the one before", crossing},

@@ -30,7 +30,7 @@ const newFile = 0o666
 // writeEvents writes events of t, with tracks above them, to dst, which appears only
 // when all of it was written: in Perfetto's own format, in gzip unless its name says
 // zstd, or as JSON, packed as its name says. A nil keep keeps all. It returns how many events it wrote.
-func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []Track, keep func(trace.Event) bool) (written int64, err error) {
+func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, keep func(trace.Event) bool) (written int64, err error) {
 	if same, err := sameFile(src, dst); err == nil && same {
 		return 0, fmt.Errorf("perfetto: output %s is the trace itself", dst)
 	}

@@ -84,10 +84,11 @@ func ExampleLink() {
 		log.Fatal(err)
 	}
 	k := t.LaneAt(trace.LaneGPU, 0)
+	r := perfetto.NewRange(t, k.Start(), k.End())
 	fmt.Println(perfetto.Link{
-		View:     perfetto.Margin(t, perfetto.NewRange(t, k.Start(), k.End())),
-		Select:   perfetto.SelectEvent(t, k),
-		Commands: []perfetto.Command{perfetto.PinTracks("layers")},
+		View:     perfetto.Margin(t, r),
+		Select:   &r,
+		Commands: []perfetto.Command{{ID: "dev.perfetto.PinTracksByRegex", Args: []string{"layers"}}},
 	})
 	// Output:
 	// https://ui.perfetto.dev/#!/?dur=1728&startupCommands=%5B%7B%22id%22%3A%22dev.perfetto.PinTracksByRegex%22%2C%22args%22%3A%5B%22layers%22%5D%7D%5D&ts=7721328752162083&visEnd=7721328752163897&visStart=7721328752161997

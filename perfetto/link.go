@@ -33,16 +33,11 @@ func NewRange(t *trace.Trace, start, end trace.Time) Range {
 }
 
 // Command is one action that the UI runs after a trace was loaded, such as
-// dev.perfetto.PinTracksByRegex with one regular expression.
+// dev.perfetto.PinTracksByRegex with one regular expression: the tracks whose
+// names match it are pinned to the top of the timeline.
 type Command struct {
 	ID   string   `json:"id"`   // the command's id in the UI
 	Args []string `json:"args"` // its arguments, in order
-}
-
-// PinTracks returns the command that pins every track whose name matches the
-// regular expression to the top of the timeline.
-func PinTracks(regex string) Command {
-	return Command{ID: "dev.perfetto.PinTracksByRegex", Args: []string{regex}}
 }
 
 // Link describes a URL that opens the UI.
@@ -54,20 +49,9 @@ type Link struct {
 	Origin   string    // of the UI; UIOrigin when empty
 	TraceURL string    // where the UI fetches the trace; empty: the user opens the file
 	View     Range     // visible span; none when empty
-	Select   *SliceRef // slice to select
+	Select   *Range    // start and end of the slice to select; nil: none
 	Commands []Command // run after loading
 	Query    string    // SQL to run after loading
-}
-
-// SliceRef identifies a slice for [Link.Select] in the UI's own terms.
-type SliceRef struct {
-	TS  int64 // raw ns
-	Dur int64 // ns
-}
-
-// SelectEvent returns the SliceRef of an event.
-func SelectEvent(t *trace.Trace, e trace.Event) *SliceRef {
-	return &SliceRef{TS: t.Raw(e.Start()), Dur: int64(e.Duration())}
 }
 
 // marginShare is how much of a range is left free on each side, so that what
@@ -97,8 +81,8 @@ func (l Link) String() string {
 		q.Set("visEnd", strconv.FormatInt(l.View.EndNS, 10))
 	}
 	if l.Select != nil {
-		q.Set("ts", strconv.FormatInt(l.Select.TS, 10))
-		q.Set("dur", strconv.FormatInt(l.Select.Dur, 10))
+		q.Set("ts", strconv.FormatInt(l.Select.StartNS, 10))
+		q.Set("dur", strconv.FormatInt(l.Select.EndNS-l.Select.StartNS, 10))
 	}
 	if l.Query != "" {
 		q.Set("query", l.Query)

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
 )
 
 // DefaultGap is the shortest span without any activity on the device that
@@ -18,11 +19,11 @@ const DefaultGap = 20 * time.Microsecond
 // the gaps of at least minGap (DefaultGap when 0) on it, as tracks for
 // [Annotate]. Where kernels of two streams overlap, a track shows the one that
 // started first; the true end is among a slice's args.
-func Tracks(a *layer.Device, minGap time.Duration) []Track {
+func Tracks(a *layer.Device, minGap time.Duration) []pftrace.Track {
 	if minGap <= 0 {
 		minGap = DefaultGap
 	}
-	passes, layers, halves := Track{Name: "forward passes"}, Track{Name: "layers"}, Track{Name: "halves"}
+	passes, layers, halves := pftrace.Track{Name: "forward passes"}, pftrace.Track{Name: "layers"}, pftrace.Track{Name: "halves"}
 	for i := range a.Passes {
 		p := &a.Passes[i]
 		args := map[string]any{"layers": p.NumLayers, "kernels": p.Kernels, "found_by": p.PassEvidence, "layers_found_by": p.LayerEvidence}
@@ -44,7 +45,7 @@ func Tracks(a *layer.Device, minGap time.Duration) []Track {
 			}
 		}
 	}
-	tracks := []Track{passes, layers}
+	tracks := []pftrace.Track{passes, layers}
 	if len(halves.Spans) > 0 {
 		tracks = append(tracks, halves)
 	}
@@ -62,7 +63,7 @@ func categoryTimes(a *layer.Device, l *layer.Layer) map[string]time.Duration {
 }
 
 // add appends a span that begins where the last one ends if they overlap.
-func add(tr *Track, name string, start, end trace.Time, args map[string]any) {
+func add(tr *pftrace.Track, name string, start, end trace.Time, args map[string]any) {
 	if n := len(tr.Spans); n > 0 && start < tr.Spans[n-1].End {
 		last := &tr.Spans[n-1]
 		if last.Args == nil {
@@ -74,11 +75,11 @@ func add(tr *Track, name string, start, end trace.Time, args map[string]any) {
 		}
 		last.End = start
 	}
-	tr.Spans = append(tr.Spans, Span{Name: name, Start: start, End: max(start, end), Args: args})
+	tr.Spans = append(tr.Spans, pftrace.Span{Name: name, Start: start, End: max(start, end), Args: args})
 }
 
 // addHalves adds the blocks of one layer.
-func addHalves(tr *Track, a *layer.Device, l *layer.Layer) {
+func addHalves(tr *pftrace.Track, a *layer.Device, l *layer.Layer) {
 	for h, label := range a.Analysis().HalfLabels {
 		var start, end trace.Time
 		n := 0
@@ -101,8 +102,8 @@ func addHalves(tr *Track, a *layer.Device, l *layer.Layer) {
 }
 
 // categories joins consecutive kernels of one category and layer.
-func categories(a *layer.Device) Track {
-	tr := Track{Name: "categories"}
+func categories(a *layer.Device) pftrace.Track {
+	tr := pftrace.Track{Name: "categories"}
 	type run struct {
 		category    classify.Category
 		pass, layer int
@@ -130,8 +131,8 @@ func categories(a *layer.Device) Track {
 }
 
 // gaps lists spans in which nothing ran on the analysed device.
-func gaps(a *layer.Device, minGap time.Duration) Track {
-	tr := Track{Name: fmt.Sprintf("gaps ≥ %v", minGap)}
+func gaps(a *layer.Device, minGap time.Duration) pftrace.Track {
+	tr := pftrace.Track{Name: fmt.Sprintf("gaps ≥ %v", minGap)}
 	var end trace.Time
 	for k := range a.Kernels() {
 		e := k.Event()

@@ -15,9 +15,10 @@ import (
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
 )
 
-func trackNames(tracks []perfetto.Track) []string {
+func trackNames(tracks []pftrace.Track) []string {
 	var out []string
 	for _, tr := range tracks {
 		out = append(out, tr.Name)
@@ -27,7 +28,7 @@ func trackNames(tracks []perfetto.Track) []string {
 
 // checkTracks fails the test unless spans are in order and apart, as the UI
 // wants them.
-func checkTracks(t *testing.T, tracks []perfetto.Track) {
+func checkTracks(t *testing.T, tracks []pftrace.Track) {
 	t.Helper()
 	for _, tr := range tracks {
 		for i, s := range tr.Spans {
@@ -82,7 +83,7 @@ func TestTracksShowHalves(t *testing.T) {
 	a := &an.Devices[0]
 	tracks := perfetto.Tracks(a, 0)
 	checkTracks(t, tracks)
-	i := slices.IndexFunc(tracks, func(tr perfetto.Track) bool { return tr.Name == "halves" })
+	i := slices.IndexFunc(tracks, func(tr pftrace.Track) bool { return tr.Name == "halves" })
 	if i < 0 {
 		t.Fatalf("tracks are %q, want one with halves", trackNames(tracks))
 	}

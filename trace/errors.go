@@ -12,34 +12,37 @@ var (
 	// reads. The message says what it seems to be.
 	ErrFormat = errors.New("not a profiler trace")
 
-	// ErrTruncated is wrapped by the [*SyntaxError] of a strict load whose input
-	// ends early. It wraps io.ErrUnexpectedEOF.
-	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
-
 	// ErrDamaged is returned when the input seems to be a trace and no event can
-	// be read, because what stands in front of them is damaged. The message says
-	// where. An input that was cut off there is [ErrTruncated].
+	// be read, because what stands in front of them is damaged, and by a strict
+	// load for anything that breaks the format. The message says where. An input
+	// that was cut off is io.ErrUnexpectedEOF.
 	ErrDamaged = errors.New("damaged")
 
 	// ErrLimit is returned when the input exceeds a configured limit.
 	ErrLimit = errors.New("limit exceeded")
 )
 
-// SyntaxError is input that breaks the format. It is returned in strict mode
+// errTruncated is the cause where an input ends early.
+var errTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
+
+// syntaxError is input that breaks the format. It is returned in strict mode
 // only; otherwise what it describes is skipped and counted (see [Health]).
-type SyntaxError struct {
+type syntaxError struct {
 	Offset int64  // byte in the decompressed input
 	Path   string // such as /traceEvents/1042/ts
 	Err    error
 }
 
 // Error implements error.
-func (e *SyntaxError) Error() string {
+func (e *syntaxError) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("trace: %v (offset %d)", e.Err, e.Offset)
 	}
 	return fmt.Sprintf("trace: %v at %s (offset %d)", e.Err, e.Path, e.Offset)
 }
 
+// Is says that what breaks the format is damage.
+func (e *syntaxError) Is(target error) bool { return target == ErrDamaged }
+
 // Unwrap returns the cause.
-func (e *SyntaxError) Unwrap() error { return e.Err }
+func (e *syntaxError) Unwrap() error { return e.Err }

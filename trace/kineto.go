@@ -28,7 +28,7 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 		firstDoc[key] = v.Doc
 		if !json.Valid(v.Value) {
 			if strict {
-				return m, &SyntaxError{Offset: v.Offset, Path: "/" + key, Err: scan.ErrSyntax}
+				return m, &syntaxError{Offset: v.Offset, Path: "/" + key, Err: scan.ErrSyntax}
 			}
 			b.lose(loss.BadEvent, v.Offset)
 			b.LoseDetail(loss.BadEvent, 0, "top-level value "+strconv.Quote(key))

@@ -285,7 +285,7 @@ func TestTopLevelValues(t *testing.T) {
 	if l := b.losses.list; err != nil || m.TraceName != "a" || len(l) != 1 || l[0].Count != 1 || l[0].Offsets[0] != 7 || l[0].Detail != `top-level value "zzz"` {
 		t.Errorf("%+v, losses %+v, %v", m, l, err)
 	}
-	var syntax *SyntaxError
+	var syntax *syntaxError
 	if _, err := kinetoMeta(NewBuilder(), values, true); !errors.As(err, &syntax) || syntax.Offset != 7 || syntax.Path != "/zzz" {
 		t.Errorf("strict: %v", err)
 	}

@@ -33,7 +33,8 @@ type Options struct {
 	// in part, or read event by event with [Reader]. Zero: no budget.
 	MemoryBudget int64
 	// Strict turns everything that would be repaired, skipped or cut off into
-	// a SyntaxError. Otherwise every whole event is kept and losses are
+	// an error that wraps [ErrDamaged], [ErrLimit] or io.ErrUnexpectedEOF and
+	// says at which byte. Otherwise every whole event is kept and losses are
 	// counted.
 	Strict bool
 	// RepairOrder joins the names of scrambled graph launches, in the order of

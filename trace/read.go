@@ -130,7 +130,7 @@ func noEvents(res *scan.Result, damage *decompress.Damage) error {
 	case !res.IsTrace():
 		return fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
 	case res.Truncated:
-		return fmt.Errorf("trace: cut off after %d bytes, in front of its events: %w", res.Bytes, ErrTruncated)
+		return fmt.Errorf("trace: cut off after %d bytes, in front of its events: %w", res.Bytes, errTruncated)
 	case res.Losses.Total() > 0:
 		return fmt.Errorf("trace: %w: a trace's metadata, broken at byte %d, and no event behind it that can be read", ErrDamaged, res.Losses.First[0].Offset)
 	}
@@ -147,11 +147,11 @@ func scanError(err error, strict bool) (*decompress.Damage, error) {
 		return nil, nil
 	case errors.As(err, &damage):
 		if strict {
-			return nil, &SyntaxError{Offset: damage.Offset, Err: damage}
+			return nil, &syntaxError{Offset: damage.Offset, Err: damage}
 		}
 		return damage, nil
 	case errors.As(err, &syntax):
-		return nil, &SyntaxError{Offset: syntax.Offset, Path: syntax.Path, Err: syntaxCause(syntax.Err)}
+		return nil, &syntaxError{Offset: syntax.Offset, Path: syntax.Path, Err: syntaxCause(syntax.Err)}
 	}
 	return nil, limitError(err)
 }
@@ -171,7 +171,7 @@ func reportDamage(b *Builder, d *decompress.Damage) {
 func syntaxCause(err error) error {
 	switch {
 	case errors.Is(err, scan.ErrTruncated):
-		return ErrTruncated
+		return errTruncated
 	case errors.Is(err, scan.ErrLimit):
 		return fmt.Errorf("%w: %w", ErrLimit, err)
 	}

@@ -234,7 +234,7 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		}
 		tr, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{})
 		if err != nil {
-			if want > 0 || !errors.Is(err, trace.ErrFormat) && !errors.Is(err, trace.ErrTruncated) {
+			if want > 0 || !errors.Is(err, trace.ErrFormat) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatalf("cut at %d: %v", n, err)
 			}
 			continue
@@ -245,7 +245,7 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != "truncated" {
 			t.Fatalf("cut at %d: losses %+v, want truncated", n, l)
 		}
-		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err, trace.ErrTruncated) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err, trace.ErrDamaged) || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("cut at %d: strict error %v", n, err)
 		}
 	}
@@ -268,8 +268,7 @@ func TestCutGzipKeepsThePrefix(t *testing.T) {
 	if !got["bad-compression"] {
 		t.Errorf("losses %v, want bad-compression", got)
 	}
-	var se *trace.SyntaxError
-	if _, err := trace.Read(t.Context(), bytes.NewReader(cut), trace.Options{Strict: true}); !errors.As(err, &se) {
+	if _, err := trace.Read(t.Context(), bytes.NewReader(cut), trace.Options{Strict: true}); !errors.Is(err, trace.ErrDamaged) {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -633,20 +632,19 @@ func TestStrictErrorsSayWhere(t *testing.T) {
 	} {
 		for _, in := range []string{tt.in, string(gzipped(t, []byte(tt.in)))} {
 			_, err := trace.Read(t.Context(), strings.NewReader(in), trace.Options{Strict: true})
-			var se *trace.SyntaxError
-			if !errors.As(err, &se) || se.Path != tt.path || se.Offset != int64(strings.LastIndex(tt.in, tt.at)) {
+			where := fmt.Sprintf(" at %s (offset %d)", tt.path, strings.LastIndex(tt.in, tt.at))
+			if !errors.Is(err, trace.ErrDamaged) || !strings.HasSuffix(err.Error(), where) {
 				t.Errorf("%s: %v, want %s at %d", tt.name, err, tt.path, strings.LastIndex(tt.in, tt.at))
 			}
-			if !strings.HasPrefix(fmt.Sprint(err), "trace: ") || !strings.Contains(fmt.Sprint(err), tt.path) {
+			if !strings.HasPrefix(fmt.Sprint(err), "trace: ") {
 				t.Errorf("%s: the message is %q", tt.name, err)
 			}
 			r, err := trace.NewReader(strings.NewReader(in), trace.Options{Strict: true})
 			for err == nil {
 				_, err = r.Next()
 			}
-			var re *trace.SyntaxError
-			if !errors.As(err, &re) || re.Path != se.Path || re.Offset != se.Offset {
-				t.Errorf("%s: Reader: %v, want %v", tt.name, err, se)
+			if !errors.Is(err, trace.ErrDamaged) || !strings.HasSuffix(err.Error(), where) {
+				t.Errorf("%s: Reader: %v, want it%s", tt.name, err, where)
 			}
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -361,7 +362,7 @@ var writers = []func(t testing.TB, c *copier){
 
 func (c *copier) annotated(t testing.TB) {
 	t.Helper()
-	tracks := []perfetto.Track{{Name: "one", Spans: []perfetto.Span{{Name: "a\"b\x00", Start: 0, End: trace.Time(time.Millisecond)}}}}
+	tracks := []pftrace.Track{{Name: "one", Spans: []pftrace.Span{{Name: "a\"b\x00", Start: 0, End: trace.Time(time.Millisecond)}}}}
 	if err := perfetto.Annotate(t.Context(), c.trace, c.src, c.dst, tracks); err != nil {
 		Refused(t, "annotate", err)
 		return

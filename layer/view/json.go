@@ -6,9 +6,6 @@ import (
 )
 
 // WriteJSON writes the document, indented by two spaces, and a final newline.
-func (t *Timeline) WriteJSON(w io.Writer) error { return writeJSON(w, t) }
-
-// WriteJSON writes the document, indented by two spaces, and a final newline.
 func (d *Detail) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
 
 func writeJSON(w io.Writer, v any) error {

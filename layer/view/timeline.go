@@ -244,7 +244,7 @@ const idleNote = 25
 
 func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
-		AvgLayerMS: millis(fp.AvgLayerWall()), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != "", Cut: fp.Partial,
+		AvgLayerMS: millis(avgLayerWall(fp)), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != "", Cut: fp.Partial,
 		Layers: fp.NumLayers, FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
 	if fp.NumLayers > 0 {
 		r.FirstLayerMS = millis(fp.Layers()[0].Wall)
@@ -302,4 +302,15 @@ func shapeOf(a *layer.Device, lay *layer.Layer) string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, "\n")
+}
+
+// avgLayerWall is the mean wall time of the whole layers of a pass; 0 when it has none.
+func avgLayerWall(p *layer.ForwardPass) time.Duration {
+	var sum time.Duration
+	n := 0
+	for _, l := range p.Layers() {
+		sum += l.Wall
+		n++
+	}
+	return sum / time.Duration(max(1, n))
 }

@@ -125,7 +125,7 @@ func TestTimelineWritesOneDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := tl.WriteJSON(&b); err != nil {
+	if err := json.NewEncoder(&b).Encode(tl); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {

@@ -45,7 +45,7 @@ func (s *scanner) apiName(id int64) apiName {
 	if stored == "" {
 		stored = fmt.Sprintf("[unnamed API call %d]", id)
 	}
-	a = apiName{name: StripVersion(stored), kind: trace.KindDriver}
+	a = apiName{name: stripVersion(stored), kind: trace.KindDriver}
 	if strings.HasPrefix(stored, "cuda") {
 		a.kind = trace.KindRuntime
 	}
@@ -63,12 +63,12 @@ func (s *scanner) apiName(id int64) apiName {
 // name itself, as in cuMemAlloc_v2.
 const minVersionDigits = 4
 
-// StripVersion returns the name of a runtime API call without the suffix that
+// stripVersion returns the name of a runtime API call without the suffix that
 // CUPTI adds for the CUDA version that introduced its current form, and
 // without the mark of the per-thread default stream: cudaLaunchKernel_v7000
 // and cudaLaunchKernel_ptsz_v7000 become cudaLaunchKernel. Other names are
 // returned as they are.
-func StripVersion(name string) string {
+func stripVersion(name string) string {
 	i := strings.LastIndex(name, "_v")
 	if i <= 0 || len(name)-i-2 < minVersionDigits {
 		return name

@@ -73,8 +73,3 @@ func ExampleOpen_lanes() {
 	fmt.Println(t.LaneLen(trace.LaneGPU), t.LaneLen(trace.LaneLaunch))
 	// Output: 6720 0
 }
-
-func ExampleStripVersion() {
-	fmt.Println(nsys.StripVersion("cudaLaunchKernel_v7000"), nsys.StripVersion("cuMemAlloc_v2"))
-	// Output: cudaLaunchKernel cuMemAlloc_v2
-}

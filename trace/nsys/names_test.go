@@ -4,3 +4,4 @@ package nsys
 var ErrDamaged = errDamaged
 var ErrNoTool = errNoTool
 var ErrTruncated = errTruncated
+var StripVersion = stripVersion

@@ -124,7 +124,7 @@ func (r *ranks) place() {
 func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 	env.Step("writing "+o.annotate, 0, 0)
 	var parts []eventjson.Part
-	var all []perfetto.Track
+	var all []pftrace.Track
 	count := 0
 	for i := range r.Ranks {
 		x := &r.Ranks[i]
@@ -156,8 +156,8 @@ func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 }
 
 // moved is a track with its rank's name, on the axis of the copy.
-func (x *rank) moved(t perfetto.Track) perfetto.Track {
-	out := perfetto.Track{Name: x.Name + ": " + t.Name, Spans: make([]perfetto.Span, len(t.Spans))}
+func (x *rank) moved(t pftrace.Track) pftrace.Track {
+	out := pftrace.Track{Name: x.Name + ": " + t.Name, Spans: make([]pftrace.Span, len(t.Spans))}
 	by := trace.Time(x.an.Trace().Raw(0) + x.shift)
 	for i, s := range t.Spans {
 		s.Start, s.End = s.Start+by, s.End+by
@@ -182,7 +182,7 @@ func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventj
 const clockRoom = 1_000_000
 
 // writePftrace writes the same in Perfetto's own format: the document is read again, as the ranks are one trace then.
-func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options, tracks []perfetto.Track) error {
+func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options, tracks []pftrace.Track) error {
 	bare := make([]eventjson.Part, len(parts))
 	for i, p := range parts {
 		p.Tracks, p.Shift = nil, p.Shift+clockRoom

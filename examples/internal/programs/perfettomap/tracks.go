@@ -14,10 +14,11 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/pftrace"
 )
 
 // tracksOf returns the tracks of a GPU, or of every GPU of its trace, with the gaps of the host verdict, by cause.
-func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every bool) ([]perfetto.Track, error) {
+func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every bool) ([]pftrace.Track, error) {
 	an := a.Analysis()
 	all := math.MaxInt32 // of the gaps
 	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{an}, hostoverhead.Options{TopGaps: &all})
@@ -27,7 +28,7 @@ func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every 
 	if err != nil {
 		return nil, err
 	}
-	var out []perfetto.Track
+	var out []pftrace.Track
 	for i := range an.Devices {
 		d := &an.Devices[i]
 		if !every && d.ID != a.ID {
@@ -50,8 +51,8 @@ func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every 
 }
 
 // causedGaps are the gaps of at least minGap in which no kernel runs, in order, named by what took most of each, with all causes.
-func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []perfetto.Span {
-	var out []perfetto.Span
+func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
+	var out []pftrace.Span
 	for i := range gaps {
 		g := &gaps[i]
 		if time.Duration(g.NS) < minGap || len(g.Causes) == 0 {
@@ -76,8 +77,8 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []perfetto.Span {
 			args["ranges"] = strings.Join(g.Ranges, ", ")
 		}
 		start := trace.Time(g.StartNS)
-		out = append(out, perfetto.Span{Name: "gap: " + string(largest), Start: start, End: start + trace.Time(g.NS), Args: args})
+		out = append(out, pftrace.Span{Name: "gap: " + string(largest), Start: start, End: start + trace.Time(g.NS), Args: args})
 	}
-	slices.SortFunc(out, func(a, b perfetto.Span) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(out, func(a, b pftrace.Span) int { return cmp.Compare(a.Start, b.Start) })
 	return out
 }
