@@ -99,7 +99,7 @@ var Layers = Layering{
 	"internal/perf":             {"internal/cost", "internal/gen/nsysgen", "internal/table"},
 	"internal/perf/load":        {".", "trace"},
 	"internal/torture":          {".", "internal/cost", "internal/table", "internal/torture/shapes"},
-	"internal/whole":            {"hostoverhead", "hostoverhead/hostcompare", "internal/gen", "internal/published", "internal/published/host", "layer", "layer/view", "perfetto", "trace", "triage"},
+	"internal/whole":            {"hostoverhead", "hostoverhead/hostcompare", "internal/gen", "internal/published", "internal/published/host", "layer", "layer/view", "perfetto", "trace", "trace/pftrace", "triage"},
 	"internal/torture/shapes":   {},
 	"internal/published":        {"internal/published/blocks", "layer", "layer/view", "profile", "trace"},
 	"internal/published/blocks": {"internal/decimal", "profile", "trace"},
