@@ -79,3 +79,26 @@ func TestUncovered(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsAreCovered: the slices of each step cover it from the start of its pass to its end, in order and once, and those of the first pass are the first.
+func TestStepsAreCovered(t *testing.T) {
+	d := analyze(t, steps(100, 1, 2, 1), layer.Options{NumLayers: 6})
+	at := map[int]trace.Time{}
+	for p := range d.Passes {
+		at[p] = d.Passes[p].Start
+	}
+	for p, s := range d.Steps() {
+		if s.Start != at[p] || s.End <= s.Start {
+			t.Fatalf("pass %d: a slice from %d to %d, want one from %d on", p, s.Start, s.End, at[p])
+		}
+		at[p] = s.End
+	}
+	for p := range d.Passes {
+		if at[p] != d.StepEnd(p) || d.StepEnd(p) <= d.Passes[p].Start {
+			t.Errorf("pass %d: covered from %d to %d, want to %d", p, d.Passes[p].Start, at[p], d.StepEnd(p))
+		}
+	}
+	if len(d.Passes) != 3 {
+		t.Errorf("%d passes, want 3", len(d.Passes))
+	}
+}

@@ -20,16 +20,16 @@ var (
 // assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config, else from
 // module frames, else from a vote of the passes.
 func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
-	byFrames := 0
+	byFrames := false
 	for p := range results {
 		if f != nil && w.byModules(&results[p], f) {
-			byFrames++
+			byFrames = true
 		}
 	}
-	if byFrames > 0 {
+	if byFrames {
 		w.learnBegins(results)
 	}
-	if byFrames > 0 && m.Layers == 0 {
+	if byFrames && m.Layers == 0 {
 		for p := range results {
 			if results[p].LayerEvidence == "module" {
 				m.Layers = max(m.Layers, results[p].framed.layers)

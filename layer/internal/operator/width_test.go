@@ -111,3 +111,25 @@ func TestOnlyTheGridTells(t *testing.T) {
 		t.Errorf("without widths that the plan has the answers are %v, want the same for all: the order is", blind)
 	}
 }
+
+// TestWidthsOfOneLayer: one width that the plan has is enough to tell, and a width that two products of the layer have tells of neither.
+func TestWidthsOfOneLayer(t *testing.T) {
+	for _, tt := range []struct{ steps, kernels, want string }{
+		{"qkv_proj:6144* attention", "gemm:6144 k1", "qkv_proj by grid"},
+		{"qkv_proj:6144* attention", "gemm:1536 k1", "qkv_proj by grid"},
+		{"qkv_proj:6144* attention", "gemm:6208 k1", "qkv_proj by plan"},
+		{"o_proj:4096 down_proj:4096", "gemm:4096 gemm:4096", "o_proj by plan, down_proj by plan"},
+		{"o_proj:4096 down_proj:8192", "gemm:4096 gemm:8192", "o_proj by grid, down_proj by grid"},
+	} {
+		layout, ks := sized(1, tt.steps, tt.kernels)
+		var got []string
+		for i, f := range operator.NewFinder(layout, operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 1}) {
+			if ks[i].Name == "gemm" {
+				got = append(got, f.Operator+" by "+map[operator.Evidence]string{operator.ByGrid: "grid", operator.Plan: "plan"}[f.Evidence])
+			}
+		}
+		if s := strings.Join(got, ", "); s != tt.want {
+			t.Errorf("%s as %s: %s, want %s", tt.kernels, tt.steps, s, tt.want)
+		}
+	}
+}
