@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"github.com/llmstrata/strata/internal/decimal"
 )
@@ -307,37 +306,8 @@ func (f *parser) args(b []byte, p int, inside bool, ev *Event) int {
 // number is noted as bad (the whole event is lost) and skipped; NaN and infinite
 // durations are noted as repaired.
 func (f *parser) time(b []byte, p int, bad Reason, field string) (int64, int) {
-	// Digits, point, at most three digits, delimiter: what profilers write.
-	var v int64
-	i := p
-	for i+8 <= len(b) && i-p < 16 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		if !eightDigits(w) {
-			break
-		}
-		v = v*1e8 + int64(parseEight(w))
-		i += 8
-	}
-	for i < len(b) && b[i]-'0' <= 9 && i-p < 16 {
-		v = v*10 + int64(b[i]-'0')
-		i++
-	}
-	if i > p && i < len(b) && v < 9e15 {
-		ns := v * 1000
-		if c := b[i]; c == '.' {
-			i++
-			scale := int64(100)
-			for i < len(b) && b[i]-'0' <= 9 && scale > 0 {
-				ns += int64(b[i]-'0') * scale
-				scale /= 10
-				i++
-			}
-			if i < len(b) && isDelim(b[i]) && b[i-1] != '.' {
-				return ns, i
-			}
-		} else if isDelim(c) {
-			return ns, i
-		}
+	if ns, end := micros(b, p); end > p {
+		return ns, end
 	}
 	// The rest: quotes, signs, exponents, more digits, nonsense.
 	var text []byte
@@ -380,53 +350,6 @@ func (f *parser) duration(b []byte, p int, ev *Event) int {
 		ev.Has |= HasDur
 	}
 	return end
-}
-
-func isDelim(c byte) bool { return c == ',' || c == '}' || c == ']' || isSpace(c) }
-
-// eightDigits reports whether all bytes of w are ASCII digits.
-func eightDigits(w uint64) bool {
-	return w&0xF0F0F0F0F0F0F0F0 == 0x3030303030303030 && (w+0x0606060606060606)&0xF0F0F0F0F0F0F0F0 == 0x3030303030303030
-}
-
-// parseEight returns the value of the eight digits in w, the first in the low byte.
-func parseEight(w uint64) uint64 {
-	w -= 0x3030303030303030
-	w = w*10 + w>>8 // pairs in the even bytes
-	return ((w&0x000000FF000000FF)*(100+1000000<<32) + (w>>16&0x000000FF000000FF)*(1+10000<<32)) >> 32
-}
-
-// integer parses an integer at b[p], stopping at the first byte that is not of
-// it. ok is false when the text is something else or does not fit in 64 bits;
-// the position is then p.
-func integer(b []byte, p int) (v int64, end int, ok bool) {
-	i := p
-	neg := i < len(b) && b[i] == '-'
-	if neg {
-		i++
-	}
-	start := i
-	var u uint64
-	for i < len(b) {
-		d := b[i] - '0'
-		if d > 9 {
-			break
-		}
-		if i-start >= 19 { // unsigned 64-bit handles have up to 20 digits
-			if u > (1<<64-1-uint64(d))/10 {
-				return 0, p, false
-			}
-		}
-		u = u*10 + uint64(d)
-		i++
-	}
-	if i == start || i < len(b) && !isDelim(b[i]) {
-		return 0, p, false
-	}
-	if neg {
-		return -int64(u), i, true
-	}
-	return int64(u), i, true
 }
 
 // argInt parses a number, quoted or not, into *dst; anything else is skipped.

@@ -1,6 +1,9 @@
 package scan
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // NOTE: what stands behind an event's time is alike in events of one category, too: a duration, and args with the same keys in the same
 // order, of which the values differ. A shape remembers the texts between the values, and what each value is. Where such a text comes
@@ -133,9 +136,12 @@ func (f *parser) rest(b []byte, start, p int, r *rest, ev *Event) (n int, whole 
 			ev.Raw = b[start:begin]
 			return begin, true
 		}
-		if x.what == fieldDuration {
+		switch x.what {
+		case fieldDuration:
 			p = f.duration(b, begin, ev)
-		} else {
+		case fieldOther:
+			p = f.skipOther(b, begin, ev)
+		default:
 			p = f.argValue(b, begin, x.what, ev)
 		}
 		if p < 0 {
@@ -154,4 +160,14 @@ func (f *parser) rest(b []byte, start, p int, r *rest, ev *Event) (n int, whole 
 		ev.Args, ev.Has = b[args:p], ev.Has|HasArgs
 	}
 	return p, false
+}
+
+// skipOther returns the position behind a value that is not kept; most are short numbers.
+func (f *parser) skipOther(b []byte, p int, ev *Event) int {
+	if p+8 < len(b) {
+		if n := digits(binary.LittleEndian.Uint64(b[p:])); isDelim(b[p+n]) && n > 0 {
+			return p + n
+		}
+	}
+	return f.argValue(b, p, fieldOther, ev)
 }

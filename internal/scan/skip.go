@@ -28,9 +28,9 @@ const (
 // contents start at p. Escapes are stepped over, not checked; control
 // characters and invalid UTF-8 pass.
 func skipString(b []byte, p int) int {
-	// Most strings end within a word or two: eight bytes at a time find quote and
+	// Most strings end within a few words: eight bytes at a time find quote and
 	// backslash together. What is longer goes to the vectorised IndexByte.
-	for range 4 {
+	for range 8 {
 		if p+8 > len(b) {
 			break
 		}
