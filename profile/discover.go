@@ -161,8 +161,8 @@ func (s *search) model(model, revision, base, named string) *Found {
 	}
 	// A path of somebody's Hugging Face cache names the model too.
 	id := model
-	if i := strings.Index(filepath.ToSlash(model), "models--"); i >= 0 {
-		rest, _, _ := strings.Cut(filepath.ToSlash(model)[i+len("models--"):], "/")
+	if _, rest, ok := strings.Cut(filepath.ToSlash(model), "models--"); ok {
+		rest, _, _ = strings.Cut(rest, "/")
 		id = strings.Replace(rest, "--", "/", 1)
 	}
 	if !hubID.MatchString(id) || strings.Contains(id, "..") {

@@ -176,10 +176,7 @@ func (c *Config) moeByRule(f *fields) (func(int) bool, error) {
 	start, hasStart := get(0, 0, "moe_layer_start_index")
 	interval, hasInterval := get(1, 1, "moe_layer_interval")
 	if hasStart || hasInterval {
-		end, hasEnd := get(c.NumLayers-1, 0, "moe_layer_end_index")
-		if !hasEnd {
-			end = c.NumLayers - 1
-		}
+		end, _ := get(c.NumLayers-1, 0, "moe_layer_end_index")
 		return func(i int) bool { return i >= start && i <= end && (i+1)%interval == 0 }, err
 	}
 	return nil, err

@@ -72,7 +72,8 @@ func (c *Config) sharedTopK(f *fields) error {
 		}
 		shared = func(i int) bool { return i < len(pattern) && pattern[i] == 'S' }
 	} else if _, _, ok := f.find("index_topk_freq"); ok {
-		every, first := 1, 2 // the model code's own defaults
+		var every int
+		first := 2 // the model code's own default
 		if err := f.number(&every, maxLayers, "index_topk_freq"); err != nil {
 			return err
 		}

@@ -145,7 +145,7 @@ type distributed struct {
 }
 
 func parseDistributed(raw []byte) (distributed, error) {
-	if len(raw) == 0 || len(raw) > document.MaxBytes {
+	if len(raw) > document.MaxBytes {
 		return distributed{}, errLimit
 	}
 	o, err := document.Parse("distributedInfo", raw)

@@ -26,10 +26,12 @@ func TestDividedSizes(t *testing.T) {
 		{"groups of one size", distributed{world: 8, sizes: []int{1, 4, 4}}, true, 0, 4},
 		{"groups of two", distributed{world: 8, sizes: []int{2, 1, 2}}, true, 0, 2},
 		{"groups of two sizes", distributed{world: 8, sizes: []int{2, 4}}, true, 0, 0},
+		{"the larger first", distributed{world: 8, sizes: []int{4, 2}}, true, 0, 0},
 		{"groups of one", distributed{world: 8, sizes: []int{1, 1}}, true, 0, 0},
 	} {
-		if got := c.d.ofDivided(c.divided, Size{N: c.have}).N; got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		got := c.d.ofDivided(c.divided, Size{N: c.have, Source: "as before"})
+		if found := got.Source != "as before"; got.N != c.want || found != (c.want != c.have) {
+			t.Errorf("%s: %+v, want %d", c.name, got, c.want)
 		}
 	}
 }
@@ -107,6 +109,7 @@ func TestWhichLayersHaveExperts(t *testing.T) {
 		`"moe_layer_start_index":1`:                                        "DEEEEE",
 		`"moe_layer_start_index":0,"moe_layer_end_index":0`:                "EDDDDD",
 		`"moe_layer_start_index":2,"moe_layer_end_index":4`:                "DDEEED",
+		`"moe_layer_interval":1`:                                           "EEEEEE",
 		`"moe_layer_interval":2`:                                           "DEDEDE",
 		`"moe_layer_interval":2,"moe_layer_end_index":3`:                   "DEDEDD",
 		`"moe_layer_interval":1,"moe_layer_start_index":3`:                 "DDDEEE",

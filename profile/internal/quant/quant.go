@@ -50,15 +50,15 @@ func groupBits(groups document.Object) (bits int, kind string) {
 		}
 	}
 	if first == "" {
-		return 0, ""
+		return bits, kind
 	}
 	g, ok, err := groups.Child(first)
 	if err != nil || !ok {
-		return 0, ""
+		return bits, kind
 	}
 	w, ok, err := g.Child("weights")
 	if err != nil || !ok {
-		return 0, ""
+		return bits, kind
 	}
 	bits, _, _ = w.Integer("num_bits", 1, 64)
 	kind, _ = w.Text("type")

@@ -62,7 +62,7 @@ func familyKey(name string) string {
 func rankIn(kind, name string) (rank int, glued, ok bool) {
 	m := rankMarkers[kind].FindStringSubmatch(name)
 	if m == nil {
-		return 0, false, false
+		return rank, glued, false
 	}
 	rank, err := strconv.Atoi(m[2])
 	return rank, m[1] == "", err == nil
@@ -116,7 +116,7 @@ func rankSize(kind, own string, family []string, dir string) (Size, bool) {
 		return Size{}, false
 	}
 	seen := map[int]bool{}
-	least := 0
+	var least int
 	for _, n := range family {
 		if r, _, ok := rankIn(kind, n); ok {
 			seen[r] = true
