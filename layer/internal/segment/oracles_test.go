@@ -408,3 +408,19 @@ func TestMixersOfUnits(t *testing.T) {
 		}
 	}
 }
+
+// TestBeginningOfLayerOne: a boundary that somebody knows lies behind the first anchor, up to the second one, of the cut's own unit.
+func TestBeginningOfLayerOne(t *testing.T) {
+	s := stack(4, 5)
+	cut := func(pos ...int) *Cut { return &Cut{Comb: Comb{Pos: pos}, unit: unit{s, 2, 7}, At: 9} }
+	for _, c := range []struct {
+		cut  *Cut
+		i    int
+		want int // −1: not in it
+	}{{cut(2, 7, 12), 3, 1}, {cut(2, 7, 12), 7, 5}, {cut(2, 7, 12), 2, -1}, {cut(2, 7, 12), 8, -1}, {cut(2), 3, -1}, {cut(), 3, -1}, {cut(3, 7), 5, -1}, {cut(2, 7), 4, 2}} {
+		moved, ok := c.cut.BeginningAt(c.i)
+		if ok != (c.want >= 0) || ok && moved.At != c.want || c.cut.At != 9 {
+			t.Errorf("kernel %d of %v: at %d, %v; want %d", c.i, c.cut.Comb.Pos, moved.At, ok, c.want)
+		}
+	}
+}

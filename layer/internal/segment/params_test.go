@@ -214,3 +214,15 @@ func TestNumbersDecideAboutTheCorpus(t *testing.T) {
 		}
 	}
 }
+
+// TestBothSidesOfNumbers: the quick part of TestEveryNumberDecides: what is decided on either side of a number differs.
+func TestBothSidesOfNumbers(t *testing.T) {
+	for field, rule := range rules {
+		if a, b := rule[0](DefaultParams()), rule[1](DefaultParams()); a == b {
+			t.Errorf("%s = %v: both sides give %v", field, valueOf(field), a)
+		}
+	}
+	for field, f := range flips {
+		checkBetween(t, field, f)
+	}
+}
