@@ -50,6 +50,77 @@ func runs() string {
 	return dir
 }
 
+// What a server is and how it is to be launched, asked without effects.
+func ExampleDiagnose() {
+	server := toyServer()
+	defer server.Close()
+
+	d, err := capture.Diagnose(context.Background(), capture.Options{URL: server.URL, OutputDir: "/data/traces"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Framework, d.Info.Model)
+	fmt.Println("profiler:", d.Profiler)
+	// Output:
+	// sglang org/model
+	// profiler: unknown
+}
+
+// One model is served twice: with stacks and without graphs, and as users run it.
+func ExampleRunPair() {
+	mappingServer, formalServer := toyServer(), toyServer()
+	defer mappingServer.Close()
+	defer formalServer.Close()
+	dir := runs()
+	defer os.RemoveAll(dir)
+
+	mapping, formal, err := capture.RunPair(context.Background(), capture.PairOptions{
+		Base: capture.Options{
+			Workload: capture.WorkloadDecode,
+			ArmDelay: -1,
+			Poll:     capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond},
+		},
+		OutputDir:  dir,
+		MappingURL: mappingServer.URL,
+		FormalURL:  formalServer.URL,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, path := range append(mapping.Files(), formal.Files()...) {
+		name, _ := filepath.Rel(dir, path)
+		fmt.Println(filepath.ToSlash(name))
+	}
+	// Output:
+	// mapping/decode/1759.5-TP-0.trace.json
+	// formal/decode/1759.5-TP-0.trace.json
+}
+
+// A plan names servers; what an earlier run of it captured is not captured again.
+func ExampleMatrix_Run() {
+	server := toyServer()
+	defer server.Close()
+	dir := runs()
+	defer os.RemoveAll(dir)
+
+	m := capture.Matrix{Options: capture.Options{ArmDelay: -1, Poll: capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond}}}
+	plan := &capture.Plan{OutputDir: dir, Entries: []capture.PlanEntry{{Name: "one", URL: server.URL, Stages: capture.WorkloadDecode}}}
+	for range 2 {
+		entries, err := m.Run(context.Background(), plan)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, e := range entries {
+			for _, c := range e.Captures {
+				fmt.Println(e.Name, e.Framework, c.Role, len(c.Result.Files()), "resumed:", c.Resumed)
+			}
+		}
+	}
+	// Output:
+	// one sglang single 1 resumed: false
+	// one sglang single 1 resumed: true
+}
+
 // A server is taken from its address to a complete trace per stage.
 func ExampleRun() {
 	server := toyServer()

@@ -6,9 +6,11 @@ import (
 	"log"
 	"time"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/layer"
 )
 
 func ExampleBreakdown() {
@@ -38,4 +40,37 @@ func ExampleCompare() {
 	// inter-step host overhead
 	// NEW broadcast_requests +249 µs per step
 	// REGRESSION _fetch_new_requests +217 µs per step
+}
+
+// What the host does in each step, for a comparison of runs.
+func ExampleSeries() {
+	host, err := hostcompare.Series(context.Background(), hosttest.Passes(nsysgen.Default(1)), hostcompare.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(host.Walls), "steps")
+	for _, op := range host.Operations[:2] {
+		fmt.Printf("%s %s, of the %s, in %d steps\n", op.Kind, op.Name, op.Class, len(op.Steps))
+	}
+	// Output:
+	// 60 steps
+	// range _sample_async, of the host, in 60 steps
+	// range _update_requests, of the host, in 60 steps
+}
+
+// The summary for whoever optimises next, of one run.
+func ExampleNewHandoff() {
+	a := hosttest.Passes(nsysgen.Default(1))
+	v, err := hostoverhead.Analyze(context.Background(), []*layer.Analysis{a}, hostoverhead.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	run, err := hostcompare.Breakdown(context.Background(), a, hostcompare.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := hostcompare.NewHandoff(v, run)
+	fmt.Println(h.Verdict, h.RecommendedFirstTarget)
+	// Output:
+	// YES _update_requests
 }
