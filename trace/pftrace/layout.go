@@ -58,6 +58,9 @@ func numbers(m []byte) int {
 type layout struct {
 	text string // of each, what stands behind its length up to its value; of one without a value, its name
 	args []layoutArg
+
+	values bool // some count
+	usual  [usualSizes]pattern
 }
 
 type layoutArg struct {
@@ -67,6 +70,81 @@ type layoutArg struct {
 
 // maxLayouts bounds how many a parser knows; a trace has one or two for each category.
 const maxLayouts = 64
+
+// pattern is annotations no value of which counts, as they stood in a slice: the values of those of the next one are mostly as long, and then
+// a few words tell that all names and lengths are the same.
+type pattern struct {
+	n          int // bytes; 0 for none
+	misses     int
+	text, mask [maxPattern / 8]uint64 // a word for each eight bytes, the last one of the last eight; the mask has no values
+}
+
+const (
+	// maxPattern bounds the bytes; frames have some 60.
+	maxPattern = 128
+	// usualSizes is how many patterns a layout has, by the bytes in all: numbers become longer as a trace goes on, not all at once.
+	usualSizes = 4
+	// relearn is how many slices must have had others until a pattern is learned anew.
+	relearn = 16
+)
+
+// is reports whether m has the same names and lengths.
+func (p *pattern) is(m []byte) bool {
+	if len(m) != p.n || len(m) < 8 {
+		return false
+	}
+	k, last := 0, len(m)-8
+	for i := 0; i < last; i += 8 {
+		if (binary.LittleEndian.Uint64(m[i:])^p.text[k])&p.mask[k] != 0 {
+			return false
+		}
+		k++
+	}
+	return (binary.LittleEndian.Uint64(m[last:])^p.text[k])&p.mask[k] == 0
+}
+
+// learn remembers the annotations m of a layout, which are well formed.
+func (p *pattern) learn(l *layout, m []byte) {
+	if p.misses++; len(m) < 8 || len(m) > maxPattern || p.n > 0 && p.misses < relearn {
+		return
+	}
+	var counts [maxPattern]byte
+	from, at := 0, 0
+	for _, a := range l.args {
+		if m[at+1] >= 0x80 { // a length that takes more bytes than it needs
+			return
+		}
+		for i := range 2 + a.end - from {
+			counts[at+i] = 0xff
+		}
+		at, from = at+2+int(m[at+1]), a.end
+	}
+	p.n, p.misses = len(m), 0
+	k, last := 0, len(m)-8
+	for i := 0; ; i += 8 {
+		i = min(i, last)
+		p.text[k], p.mask[k] = binary.LittleEndian.Uint64(m[i:]), binary.LittleEndian.Uint64(counts[i:])
+		if k++; i == last {
+			return
+		}
+	}
+}
+
+// is reports whether m holds annotations of this layout and nothing else, and reads the numbers that count.
+func (l *layout) is(m []byte, correlation, external *uint64) bool {
+	if l.values {
+		return l.read(m, correlation, external)
+	}
+	usual := &l.usual[len(m)%usualSizes]
+	if usual.is(m) {
+		return true
+	}
+	if !l.read(m, correlation, external) {
+		return false
+	}
+	usual.learn(l, m)
+	return true
+}
 
 // read reads annotations of this layout, and reports whether m holds these and nothing else.
 func (l *layout) read(m []byte, correlation, external *uint64) bool {
@@ -123,6 +201,7 @@ func (x *parser) layout(m []byte) *layout {
 				return nil
 			}
 			begin++
+			l.values = true
 		case key.hasValue():
 			return nil
 		default:

@@ -22,7 +22,7 @@ func (x *parser) event(s *interned, ts int64, m []byte) bool {
 	slot := slotOf(m, n)
 	if slot >= 0 && x.slices[slot].is(s, m[:n]) {
 		o := op{what: opAgain, ts: ts, of: x.slices[slot].queue, slot: slot}
-		if args := x.slices[slot].args; n == len(m) && args == nil || args != nil && args.read(m[n:], &o.correlation, &o.external) {
+		if args := x.slices[slot].args; n == len(m) && args == nil || args != nil && args.is(m[n:], &o.correlation, &o.external) {
 			x.emit(o)
 			return true
 		}
