@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -89,5 +90,22 @@ func TestMemoryErrorNamesItsLimit(t *testing.T) {
 	}
 	if other := errors.New("other"); (budget{}).explain(other) != other {
 		t.Errorf("another error was changed")
+	}
+}
+
+// TestCollectOften: little garbage stands until the end, or as much as the environment says.
+func TestCollectOften(t *testing.T) {
+	const before = 77
+	defer debug.SetGCPercent(debug.SetGCPercent(before))
+	for env, want := range map[string]int{"": 20, "100": before} {
+		t.Setenv("GOGC", env)
+		end := CollectOften()
+		during := debug.SetGCPercent(before)
+		debug.SetGCPercent(during)
+		end()
+		after := debug.SetGCPercent(before)
+		if during != want || after != before {
+			t.Errorf("GOGC=%q: %d %% of garbage, then %d; want %d, then %d", env, during, after, want, before)
+		}
 	}
 }

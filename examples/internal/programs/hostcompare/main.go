@@ -72,6 +72,7 @@ func (o *options) name(env *app.Env) error {
 }
 
 func run(ctx context.Context, env *app.Env, o options) error {
+	defer app.CollectOften()()
 	if err := o.name(env); err != nil {
 		return err
 	}

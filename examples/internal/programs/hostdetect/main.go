@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -133,10 +132,6 @@ func (o options) serving(env *app.Env) (*hostoverhead.Serving, error) {
 	return &hostoverhead.Serving{Graphs: args.Graphs, Compile: args.Compile, Source: path}, nil
 }
 
-// gcPercent is how much garbage may stand beside what is in use. Traces are columns without pointers, which cost a
-// collection nothing, so that little of it is worth more than rare collections.
-const gcPercent = 20
-
 func detect(ctx context.Context, env *app.Env, o options) error {
 	if o.comparable && o.handoff {
 		return app.Usagef("--handoff: the published detector (--comparable) has none")
@@ -159,7 +154,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if *o.devices == "merged" {
 		env.Notef("--devices merged: the published metrics always merge all GPUs; the verdict is about each GPU by itself")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	defer app.CollectOften()()
 	ranks, labels, err := env.LoadRanks(ctx)
 	if err != nil {
 		return err

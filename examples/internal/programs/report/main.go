@@ -56,6 +56,7 @@ func Program() app.Program {
 }
 
 func (o *options) run(ctx context.Context, env *app.Env) error {
+	defer app.CollectOften()()
 	if env.Boundaries == published.AnchorOpens {
 		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
 	}
