@@ -122,7 +122,7 @@ func (a *analysis) collect(ctx context.Context, list []*layer.Analysis, paths []
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		w := a.pool.Collect(an, pathOf(paths, i), a.Process)
+		w := a.pool.Collect(ctx, an, pathOf(paths, i), a.Process)
 		w.Part = int32(len(out))
 		out = append(out, w)
 	}

@@ -79,6 +79,9 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *Options, side Side) (*
 		return nil, err
 	}
 	b := w.findIterations()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	r := &Run{Label: side.Label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks, MaxGeneration: -1, Notes: []string{}}
 	if r.Ranks <= 0 {
 		r.Ranks = w.ranks()

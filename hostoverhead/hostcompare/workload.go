@@ -19,16 +19,34 @@ type workload struct {
 	names    names.Facts
 	only     *trace.DeviceID // nil: all
 	drives   threads.Drives  // nil where only is
+	ended    func() error    // of the caller's context: what is read after its end is not used
+}
+
+// lookEvery is after how many events a loop over a lane looks at its context: some milliseconds.
+const lookEvery = 1 << 12
+
+// events are those of a lane, up to the end of the context.
+func (w *workload) events(lane trace.Lane) iter.Seq[trace.Event] {
+	return func(yield func(trace.Event) bool) {
+		for e := range w.t.Events(lane) {
+			if e.Index()%lookEvery == lookEvery-1 && w.ended() != nil || !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // newWorkload looks at a trace. The error is [hostoverhead.ErrNoKernels], or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis, patterns []layer.StepPattern) (*workload, error) {
-	w := &workload{t: a.Trace(), layers: a, patterns: patterns, names: names.Facts{Trace: a.Trace()}, only: threads.Only(a)}
+	w := &workload{t: a.Trace(), layers: a, patterns: patterns, names: names.Facts{Trace: a.Trace()}, only: threads.Only(a), ended: ctx.Err}
 	if w.only != nil {
 		w.drives = threads.Of(w.t)
 	}
 	for range w.kernels() {
 		return w, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return nil, hostoverhead.ErrNoKernels
 }
@@ -44,7 +62,7 @@ func (w *workload) ranks() int {
 // work is the activities of the GPUs at hand, by start.
 func (w *workload) work() iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
-		for e := range w.t.Events(trace.LaneGPU) {
+		for e := range w.events(trace.LaneGPU) {
 			if (w.only == nil || e.Device() == *w.only) && !yield(e) {
 				return
 			}
@@ -55,7 +73,7 @@ func (w *workload) work() iter.Seq[trace.Event] {
 // host is what the threads did that work for these GPUs.
 func (w *workload) host(lane trace.Lane) iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
-		for e := range w.t.Events(lane) {
+		for e := range w.events(lane) {
 			if (w.only == nil || w.drives.Drive(e.Thread(), *w.only)) && !yield(e) {
 				return
 			}

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,8 +66,11 @@ func (w *Trace) CountByQueue(stage int) []int {
 	return n
 }
 
-// Collect reads the GPU activities of an analysis: names, stages and sites.
-func (p *Pool) Collect(an *layer.Analysis, path, process string) *Trace {
+// lookEvery is after how many activities Collect looks at its context: some milliseconds.
+const lookEvery = 1 << 12
+
+// Collect reads the GPU activities of an analysis: names, stages and sites. What it returns after the end of ctx is not whole.
+func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process string) *Trace {
 	t := an.Trace()
 	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.LaneLen(trace.LaneGPU))}
 	w.Stages = stagesOf(an, FileStage(path))
@@ -77,6 +81,9 @@ func (p *Pool) Collect(an *layer.Analysis, path, process string) *Trace {
 	sites := NewSites(p, t)
 	at := newCursor(an)
 	for e := range t.Events(trace.LaneGPU) {
+		if e.Index()%lookEvery == lookEvery-1 && ctx.Err() != nil {
+			break
+		}
 		if at.next[e.Device()] == nil { // the analysis is about other GPUs
 			continue
 		}
