@@ -40,6 +40,38 @@ func TestModelsOfFlux(t *testing.T) {
 	}
 }
 
+// TestDenoiserOfFlux: behind the attention of a layer that runs the image's and the text's feed-forward part stands nothing that the next attention reads,
+// and lines of a text encoder launch no kernel of the denoiser.
+func TestDenoiserOfFlux(t *testing.T) {
+	d := analyze(t, open(t, "xdit-flux1-mi300.json.gz"), layer.Options{})
+	if err := d.Align(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	attended, inputs, products := -1, 0, 0
+	for k := range d.Kernels() {
+		at := k.Place()
+		if at.Pass != d.Steady.Pass {
+			continue
+		}
+		op, part, _ := k.Operator()
+		switch {
+		case op == "attention" && part == "main":
+			attended = at.Layer
+		case at.Layer >= 0 && at.Layer == attended && strings.Contains(string(op), "_proj"):
+			products++
+			if strings.Contains(string(op), "k_proj") || strings.Contains(string(op), "q_proj") {
+				inputs++
+			}
+		}
+		if line := k.ModelLine(); strings.Contains(line.Line, "t5") || strings.Contains(line.Line, "clip") {
+			t.Fatalf("%s of the denoiser comes from %s", k.Event().Name(), line)
+		}
+	}
+	if products < 57 || inputs > 0 {
+		t.Errorf("of %d products behind attention %d are read by the next one", products, inputs)
+	}
+}
+
 // TestModelsHaveTheirOwnLayers: an encoder in front of each run of a language model, told apart by their outermost modules alone.
 // What is said about the number of layers is of the one that takes more time.
 func TestModelsHaveTheirOwnLayers(t *testing.T) {

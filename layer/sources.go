@@ -110,6 +110,7 @@ type line struct {
 	index   []int32 // see Device.Kernel; target lines only
 	starts  map[int32][2]int
 	nameful bool // names are known; a CUDA capture records none
+	model   int  // index of the pass's model; None where that is not known, as of a capture or another trace
 }
 
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
@@ -123,7 +124,7 @@ func newSymbols() *symbols {
 	return &symbols{fine: ladder.NewInterner(), base: ladder.NewInterner()}
 }
 
-func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}} }
+func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}, model: None} }
 
 // of returns the symbols of a kernel's name.
 func (s *symbols) of(name string) (fine, base int32, r ladder.Role) {
@@ -232,6 +233,7 @@ func (a *Device) eagerLines(sym *symbols) []*line {
 	var out []*line
 	for _, p := range passes {
 		if l := a.lineOf(sym, a.Passes[p].inLaunchOrder(), a.eager); l != nil {
+			l.model = a.Passes[p].Model
 			out = append(out, l)
 		}
 	}
@@ -246,12 +248,16 @@ type fit struct {
 	twin  []int32 // index in the table of twins, 0 when not made yet
 }
 
-// bestFit aligns a pass with every reference. The error is ctx's.
+// bestFit aligns a pass with every reference of its model, or of an unknown one: another model of the trace runs kernels of the same names from other
+// lines. The error is ctx's.
 func bestFit(ctx context.Context, target *line, refs []*line) (best fit, err error) {
 	bestScore := 0.0
 	for _, ref := range refs {
 		if err := ctx.Err(); err != nil {
 			return fit{}, err
+		}
+		if ref.model != target.model && ref.model != None && target.model != None {
+			continue
 		}
 		match, how := alignLines(target, ref)
 		score := 0.0
@@ -291,7 +297,8 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 		if target == nil {
 			continue
 		}
-		h := segment.Hash(target.seq.ID) ^ segment.Hash(target.layer)*31
+		target.model = a.Passes[p].Model
+		h := segment.Hash(target.seq.ID) ^ segment.Hash(target.layer)*31 ^ uint64(target.model)
 		best, ok := memo[h]
 		if !ok || len(best.match) != target.seq.Len() {
 			if best, err = bestFit(ctx, target, refs); err != nil {
@@ -336,6 +343,11 @@ func (a *Device) references(ctx context.Context, sym *symbols) ([]*line, error) 
 	var out []*line
 	if from != nil {
 		out = from.eagerLines(sym)
+		for _, l := range out {
+			if from != a {
+				l.model = None
+			}
+		}
 	}
 	return append(out, captureLines(t, sym, a.NumLayers)...), ctx.Err()
 }

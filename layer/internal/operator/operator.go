@@ -152,6 +152,7 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 		w.alignLane(stream)
 	}
 	w.vote()
+	w.behind()
 	w.serve()
 	return found
 }

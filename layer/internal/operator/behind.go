@@ -1,0 +1,87 @@
+package operator
+
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// A layer whose feed-forward part stands twice (the image's and the text's of a denoiser, a parallel one) has more products behind its attention than the
+// steps of a layer explain, and the alignment makes inputs of the next attention of them. An activation between a product and the attention that it
+// is to feed contradicts that.
+
+// inputs are the operators that attention reads.
+var inputs = map[string]bool{opname.QKVProj: true, opname.QProj: true, opname.KProj: true, opname.VProj: true, opname.KProj + "|" + opname.VProj: true, opname.QKVAProj: true,
+	opname.QAProj: true, opname.KVAProj: true, opname.QBProj: true, opname.KVBProj: true}
+
+// behind reads what stands behind the attention of layers with such products again: around an activation stand the products of a feed-forward part; of
+// others nothing is known.
+func (w *work) behind() {
+	type place struct {
+		layer, stream int32
+	}
+	tails := map[place][]int{} // behind the last attention of a layer, on its stream, what serves no other
+	mixed := map[place]bool{}
+	for i := range w.pass.Kernels {
+		k := &w.pass.Kernels[i]
+		at := place{k.Layer, k.Stream}
+		switch a := w.reads[i].acts[0]; {
+		case k.Layer < 0 || a.aux():
+		case a == actAttention:
+			mixed[at], tails[at] = true, tails[at][:0]
+		case mixed[at]:
+			tails[at] = append(tails[at], i)
+		}
+	}
+	for _, tail := range tails {
+		if w.contradicts(tail) {
+			w.readTail(tail)
+		}
+	}
+}
+
+// contradicts says whether a product behind the attention of its layer is told to be read by the next one, and an activation stands between.
+func (w *work) contradicts(tail []int) bool {
+	input := false
+	for _, i := range tail {
+		switch f := &w.found[i]; {
+		case w.reads[i].acts[0] == actActivation && input:
+			return true
+		case inputs[f.Operator] && f.Evidence < ByGrid:
+			input = true
+		}
+	}
+	return false
+}
+
+// readTail tells the products of a feed-forward part by their activation; what is told to be read by an attention and stands beside none is unknown.
+func (w *work) readTail(tail []int) {
+	for n, i := range tail {
+		f := &w.found[i]
+		next := func(by int) bool {
+			k := n + by
+			return k >= 0 && k < len(tail) && w.reads[tail[k]].acts[0] == actActivation
+		}
+		op := ""
+		switch a := w.reads[i].acts[0]; {
+		case f.Evidence >= ByGrid:
+		case a == actActivation:
+			op = opname.Activation
+		case a == actProduct && next(1):
+			op = opname.GateUpProj
+		case a == actProduct && next(-1):
+			op = opname.DownProj
+		case inputs[f.Operator], a == actProduct && isFeedForward(f.Operator):
+			*f, w.placed[i] = Found{Operator: opname.Other, Layer: w.pass.Kernels[i].Layer}, false
+		}
+		if op != "" {
+			*f, w.placed[i] = Found{Operator: op, Evidence: Order, Confidence: w.p.ByWeak, Layer: w.pass.Kernels[i].Layer}, true
+		}
+	}
+}
+
+// isFeedForward reports a product of a feed-forward part, also where it cannot be told which.
+func isFeedForward(op string) bool {
+	first, _, _ := strings.Cut(op, "|")
+	return first == opname.GateUpProj || first == opname.GateProj || first == opname.UpProj || first == opname.DownProj
+}

@@ -1,0 +1,35 @@
+package operator_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/layer/internal/operator"
+)
+
+// TestFeedForwardTwice: behind the attention of a layer with two streams no product is one that the next attention reads where an activation stands
+// between; what stands around an activation is a feed-forward part, told weakly.
+func TestFeedForwardTwice(t *testing.T) {
+	const front, steps = "rmsnorm gemm gemm gemm gemm gemm gemm rotary flash_fwd ", "(residual_add) input_norm q_proj k_proj v_proj (rope) attention o_proj (residual_add) post_norm gate_up_proj activation down_proj"
+	for _, c := range []struct{ name, layer, want string }{
+		{"two streams", front + "gemm rmsnorm gemm rmsnorm gemm gemm gelu gemm rmsnorm gemm gemm gelu gemm", "o_proj 0.9, residual_add+post_norm 0.9, other 0.0, residual_add+post_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6, residual_add+input_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6"},
+		{"one", front + "gemm rmsnorm gemm gelu gemm", "o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
+	} {
+		var ks []operator.Kernel
+		for l := range int32(4) {
+			ks = append(ks, kernels(l, c.layer)...)
+		}
+		ks = append(ks, kernels(-1, "rmsnorm gemm")...)
+		n := len(strings.Fields(c.layer))
+		var got []string
+		for i, f := range operator.NewFinder(plan(4, steps), operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 4})[n : 2*n] {
+			if i >= len(strings.Fields(front)) {
+				got = append(got, fmt.Sprintf("%s %.1f", f.Operator, f.Confidence))
+			}
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, s, c.want)
+		}
+	}
+}
