@@ -12,10 +12,13 @@
 // once, each behind a switch that an environment variable turns on; a first run
 // notes which tests come by each switch. Places that no switch can hold (lengths of
 // arrays, iota, exported constants) are drawn again, like changes that do not
-// compile. Tests run with -short, quickest first; examples and tests that compare
-// whole outputs with the published scripts do not count (-skip): they fail at any
-// change and say nothing about which. -skip can leave out slow tests, too; then the
-// share killed is what the others notice.
+// compile. A number becomes the next one, ten times as much or nothing, 0 becomes
+// 1, and −1, which nearly everywhere says that there is none, 0: −2 would say the
+// same. Numbers that only give a size, a position or a base (of make, of a slice,
+// of strconv) are no places. Tests run with -short, quickest first; examples and
+// tests that compare whole outputs with the published scripts do not count (-skip):
+// they fail at any change and say nothing about which. -skip can leave out slow
+// tests, too; then the share killed is what the others notice.
 //
 // # Survivors
 //
