@@ -199,15 +199,19 @@ func (b *Builder) AddLike(at, start int64, correlation CorrelationID, external u
 		c.Queue = append(c.Queue, c.Queue[j])
 	} else {
 		c.Thread = append(c.Thread, c.Thread[j])
-		c.AnnQueue.Set(i, c.AnnQueue.At(j))
 	}
 	room := cap(c.Start)
-	c.Cat.Set(i, c.Cat.At(j))
-	c.Corr.Fill(i, uint64(correlation), room)
-	c.Ext.Fill(i, external, room)
-	c.Shape.Fill(i, c.Shape.At(j), room)
-	c.Domain.Set(i, c.Domain.At(j))
-	c.Scope.Fill(i, c.Scope.At(j), room)
+	if uint64(correlation)|external != 0 {
+		c.Corr.Fill(i, uint64(correlation), room)
+		c.Ext.Fill(i, external, room)
+	}
+	if len(c.AnnQueue.V)|len(c.Cat.V)|len(c.Shape.V)|len(c.Domain.V)|len(c.Scope.V) != 0 { // frames have none of them
+		c.AnnQueue.Set(i, c.AnnQueue.At(j))
+		c.Cat.Set(i, c.Cat.At(j))
+		c.Shape.Fill(i, c.Shape.At(j), room)
+		c.Domain.Set(i, c.Domain.At(j))
+		c.Scope.Fill(i, c.Scope.At(j), room)
+	}
 	return int64(i)*int64(laneCount) + int64(l)
 }
 
