@@ -67,6 +67,9 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 		sum := x.IdleNS + x.SharedNS
 		for _, row := range x.Rows {
 			sum += row.ExposedNS
+			if len(row.Worst) > 0 && row.Worst[0].Kernel == "" {
+				t.Errorf("seed %d: %+v: a stretch of no kernel", seed, row)
+			}
 			if row.ExposedNS != exposed[row.Category] || row.TotalNS != row.ExposedNS+row.HiddenNS || row.BoundNS > row.ExposedNS {
 				t.Errorf("seed %d: %+v, exposed by the slow sweep %d", seed, row, exposed[row.Category])
 			}

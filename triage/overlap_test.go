@@ -129,3 +129,31 @@ func TestBoundsAddUp(t *testing.T) {
 		}
 	}
 }
+
+// TestOverlapOfTheFirstKernel: communication that a trace begins with, and that takes most of its time, is a row like any other.
+func TestOverlapOfTheFirstKernel(t *testing.T) {
+	const dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
+	b := trace.NewBuilder()
+	b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}})
+	at, id := int64(1000), trace.CorrelationID(0)
+	add := func(name string, stream trace.StreamID, length int64) {
+		id++
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: length, Stream: stream, Correlation: id})
+		at += length
+	}
+	add(dispatch, 9, 5000)
+	for range 24 {
+		for _, k := range []string{plainNorm, attention, product} {
+			add(k, 7, 5000)
+		}
+		add(dispatch, 9, 40000)
+	}
+	r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Framework: "SGLang"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := r.Stages[0].Overlap; len(o) != 1 || !strings.Contains(o[0].Kernel, "dispatch") || o[0].BoundNS == 0 {
+		t.Errorf("%+v, want a row of the dispatch", o)
+	}
+}

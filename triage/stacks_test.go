@@ -145,3 +145,21 @@ func TestProcessesAreListed(t *testing.T) {
 		}
 	}
 }
+
+// TestFramesThatTellNothing: below nothing but the machinery of threads a launch comes from nowhere that is known.
+func TestFramesThatTellNothing(t *testing.T) {
+	for frame, want := range map[string]string{
+		"threading.py(1016): _bootstrap": "unresolved", "/srv/main.py(5): serve": "/srv/main.py:5 serve", "torch/nn/modules/module.py(1773): _wrapped_call_impl": "torch/nn/modules/module.py:1773 _wrapped_call_impl",
+	} {
+		s := newStacked()
+		s.frame(frame, 0, 1000)
+		s.kernel("gemm", 50, 2000, 10)
+		r, err := triage.Analyze(t.Context(), input(t, s.Finish(), "x"), triage.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := r.Stages[0].Kernels[0].Locations; len(l) != 1 || l[0].Location != want {
+			t.Errorf("%s: %+v, want %s", frame, l, want)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func TestHeadingsOfABundle(t *testing.T) {
 
 // TestColumnsOfAScreen: which columns of the kernel table a screen of some width has room for, on both sides of each width.
 func TestColumnsOfAScreen(t *testing.T) {
-	s := &StageReport{Kernels: []KernelRow{{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 0, ModelLines: []Location{{Location: "m.py:1 f", SharePct: 99.4}}}}}
+	s := &StageReport{Kernels: []KernelRow{{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 1, ModelLines: []Location{{Location: "m.py:1 f", SharePct: 99.4}}}}}
 	for _, c := range []struct {
 		width               int
 		launches, each, one bool
@@ -100,6 +100,9 @@ func TestColumnsOfAScreen(t *testing.T) {
 			t.Fatal(err)
 		}
 		has := func(word string) bool { return strings.Contains(b.String(), word) }
+		if n := strings.Count(b.String(), "10 ns"); (n == 2) != c.each || n == 0 {
+			t.Errorf("%d columns: %d times of 10 ns: one launch takes as long as all\n%s", c.width, n, b.String())
+		}
 		if has("Launches") != c.launches || has("Each") != c.each || has("Category") != c.each || has("Source line") != c.one || has("Model line") == c.one || m.modelStyle().modules != c.modules || has("CPU op") {
 			t.Errorf("%d columns:\n%s", c.width, b.String())
 		}

@@ -14,6 +14,7 @@ func TestFrames(t *testing.T) {
 		{"/opt/venv/lib/python3.12/site-packages/tensorrt_llm/_torch/modules/rms_norm.py(4): forward", Framework, "tensorrt_llm/_torch/modules/rms_norm.py:4 forward"},
 		{"sgl_kernel/elementwise.py(258): silu_and_mul", Kernels, "sgl_kernel/elementwise.py:258 silu_and_mul"},
 		{"transformers/models/qwen2/modeling_qwen2.py(56): forward", Model, "transformers/models/qwen2/modeling_qwen2.py:56 forward"},
+		{"diffusers/pipelines/flux/transformer.py(7): forward", Model, "diffusers/pipelines/flux/transformer.py:7 forward"},
 		{"/home/me/train.py(12): step", Model, "/home/me/train.py:12 step"},
 		{"train.py(12): step", User, "train.py:12 step"},
 		{"aiter/tuned_gemm.py(552): mm", Library, "aiter/tuned_gemm.py:552 mm"},
