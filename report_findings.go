@@ -53,6 +53,10 @@ func (r *Report) addHost(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	if why := r.doubtedIdle(); why != "" {
+		r.Verdict.Host, r.Verdict.HostText = hostoverhead.Inconclusive, "cannot be told: "+why
+		return nil
+	}
 	r.Verdict.Host, r.Verdict.HostText, r.Verdict.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
 	for _, s := range v.Serving {
 		r.Findings = append(r.Findings, Finding{Kind: "serving-path", Text: s.Message, Next: command("host", r.main()), first: 1})
@@ -67,6 +71,19 @@ func (r *Report) addHost(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// doubtedIdle is the finding that makes how long the GPU waits unknown, "" where there is none. Where launches are in doubt, too, only causes are, and
+// graphs whose kernels are missing make it shorter, which the host's verdict doubts.
+func (r *Report) doubtedIdle() string {
+	for _, t := range r.Health.Traces {
+		for _, f := range t.Findings {
+			if f.Severity > trace.HealthOK && slices.Contains(f.Affects, "idle") && !slices.Contains(f.Affects, "attribution") && f.Code != "empty-graphs" {
+				return f.Message
+			}
+		}
+	}
+	return ""
 }
 
 // addIdle lists the idle time inside the steps of a part by cause.
@@ -239,7 +256,7 @@ func (r *Report) addLargest() {
 			f.Text += " of " + m
 		}
 		if r.isLargest(i) {
-			f.Text, f.Do = f.Text+" takes most", "name the model's config.json to hear how far it is from what the GPU can do"
+			f.Text, f.Do = f.Text+" is the largest operator", "name the model's config.json to hear how far it is from what the GPU can do"
 		}
 		r.addOf(p, row.Pass, f)
 	}
@@ -305,6 +322,9 @@ func (r *Report) sentence() string {
 		return "No forward pass was found, so nothing can be said per step."
 	case r.Coverage.GPUTime == 0:
 		return "The ends of GPU activities were not recorded: none lasts, so nothing can be said about the GPU's time."
+	}
+	if why := r.doubtedIdle(); why != "" {
+		return "How much the GPU works cannot be told: " + why + "."
 	}
 	idle := ratio(v.Idle, v.Wall)
 	text := fmt.Sprintf("The GPU works in %s %% of the steps' time.", table.Fixed(100*(1-idle), 1))

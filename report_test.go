@@ -177,7 +177,7 @@ func TestReportOfSeveralModels(t *testing.T) {
 				t.Errorf("%s: %.3f of the step, and the table says %.3f", f.Text, f.Share, o.Share)
 			}
 		}
-		if strings.HasSuffix(f.Text, "takes most") {
+		if strings.HasSuffix(f.Text, "is the largest operator") {
 			most++
 		}
 	}
@@ -197,6 +197,32 @@ func TestReportWithoutDurations(t *testing.T) {
 			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":30,"dur":`+dur+`,"args":{"correlation":2,"device":0,"stream":7}}]}`)
 		if got := reported(t, path, strata.ReportOptions{}).Verdict.Text; !strings.Contains(got, want) {
 			t.Errorf("dur %s: %q, want %q in it", dur, got, want)
+		}
+	}
+}
+
+// TestReportWithDoubtedIdleTime: where only copies were recorded, or times contradict themselves, nothing is said of what the GPU waits for, neither as the
+// verdict nor for the host; where they do not, it is.
+func TestReportWithDoubtedIdleTime(t *testing.T) {
+	for _, c := range []struct {
+		kind          string
+		apart         int // from one kernel to the next
+		verdict, host string
+	}{
+		{"kernel", 30, "The GPU ", "the host"},
+		{"kernel", 1, "cannot be told: activities of the same stream overlap", "cannot be told: activities of the same stream overlap"},
+		{"gpu_memcpy", 30, "cannot be told: 4 copies and fills and no kernel", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "doubted.json")
+		var b strings.Builder
+		for i := range 4 {
+			fmt.Fprintf(&b, `{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%d,"dur":2,"args":{"correlation":%d}},
+				{"ph":"X","cat":"%s","name":"gemm_kernel","pid":0,"tid":7,"ts":%d,"dur":20,"args":{"correlation":%d,"device":0,"stream":7}},`, 1+c.apart*i, i, c.kind, 5+c.apart*i, i)
+		}
+		writeFile(t, path, `{"traceEvents":[`+b.String()+`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":0,"dur":120}]}`)
+		v := reported(t, path, strata.ReportOptions{}).Verdict
+		if !strings.Contains(v.Text, c.verdict) || !strings.Contains(v.HostText, c.host) {
+			t.Errorf("%s, %d µs apart: %q, host %q; want %q and %q in them", c.kind, c.apart, v.Text, v.HostText, c.verdict, c.host)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 			"%d kernels name a launch call that another kernel names, too, and that is no graph launch: correlation ids are damaged, and what launched a kernel is not to be trusted", shared)})
 	}
 	if overlap > work/overlapShare {
-		out = append(out, Finding{"impossible-overlap", 1, []string{"gpu-time", "layers"}, fmt.Sprintf(
+		out = append(out, Finding{"impossible-overlap", 1, []string{"gpu-time", "idle", "layers"}, fmt.Sprintf(
 			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times are not to be trusted", time.Duration(overlap), time.Duration(work))})
 	}
 	if rest := end - g.Start[0] - jump; jumps > 0 && jump/column.FarSpans > rest {
