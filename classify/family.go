@@ -222,10 +222,7 @@ func (n *Name) dType() string {
 		if a == "" || a[0] == '(' { // "(vllm::Fp8KVCacheDataType)0" is a switch
 			continue
 		}
-		if len(a) > 256 {
-			a = a[:256]
-		}
-		if k := dtypeMark(a); k < best {
+		if k := dtypeMark(a[:min(len(a), 256)]); k < best {
 			best = k
 		}
 	}

@@ -39,7 +39,7 @@ func appendWords(dst []byte, ident string) []byte {
 			continue
 		}
 		if isUpper(c) {
-			if i > 0 && !gap {
+			if !gap {
 				prev := ident[i-1]
 				switch {
 				case !isUpper(prev): // fooBar, sm100Bar
