@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,12 @@ func TestSizesOfOne(t *testing.T) {
 		}},
 		{`"num_hidden_layers":1,"num_nextn_predict_layers":%d`, "Layers:        1 + 1 next-token-prediction", "Layers:        1", func(c *Config) any { return c.Summary(HashFirst).Lines()[1] }},
 		// What a plan holds.
+		{`"num_hidden_layers":1,"num_nextn_predict_layers":%d`, "true", "false", func(c *Config) any {
+			return strings.Contains(strings.Join(c.Plan().Notes, "; "), "next-token-prediction")
+		}},
+		{`"num_hidden_layers":1,"num_experts":4,"n_shared_experts":1,"shared_expert_intermediate_size":%d`, "true", "false", func(c *Config) any {
+			return slices.ContainsFunc(c.planMoE(), func(o PlanOp) bool { return o.Module == "shared_expert_gate" })
+		}},
 		{`"num_hidden_layers":1,"compress_ratios":[%d],"num_attention_heads":1,"head_dim":4`, "2", "0", func(c *Config) any {
 			n := 0
 			for _, o := range c.planLayer(c.Layers[0]) {
