@@ -1,6 +1,9 @@
 package pftrace
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // NOTE on slices that come again. Nine of ten slices of a trace with Python stacks are frames that came before: the same fields, and annotations
 // of the same names, of which either nothing but the names counts (Python id, Input Dims) or two numbers that differ from slice to slice
@@ -64,8 +67,9 @@ type layout struct {
 }
 
 type layoutArg struct {
-	end int    // in the text
-	key argKey // keyCorrelation, keyExternal, or none whose value counts
+	end   int    // in the text
+	key   argKey // keyCorrelation, keyExternal, or none whose value is read
+	whole bool   // the value is in the text: a GPU, a stream
 }
 
 // maxLayouts bounds how many a parser knows; a trace has one or two for each category.
@@ -162,7 +166,7 @@ func (l *layout) read(m []byte, correlation, external *uint64) bool {
 			size, n = size&0x7f|int(m[2])<<7, 3
 		}
 		begin := a.end - from
-		if n+size > len(m) || begin > size || string(m[n:n+begin]) != l.text[from:a.end] {
+		if n+size > len(m) || begin > size || a.whole && begin < size || string(m[n:n+begin]) != l.text[from:a.end] {
 			return false
 		}
 		if a.key != keyNone {
@@ -202,18 +206,20 @@ func (x *parser) layout(m []byte) *layout {
 			}
 			begin++
 			l.values = true
+		case key == keyDevice || key == keyStream: // few, and the same for many slices
+			key, begin = keyNone, len(arg)
 		case key.hasValue():
 			return nil
 		default:
 			key = keyNone
 		}
 		text = append(text, arg[:begin]...)
-		l.args = append(l.args, layoutArg{len(text), key})
+		l.args = append(l.args, layoutArg{len(text), key, begin == len(arg)})
 	}
 	l.text = string(text)
 	for _, other := range x.layouts {
-		if other.text == l.text && len(other.args) == len(l.args) {
-			return other // the text tells where its parts end
+		if other.text == l.text && slices.Equal(other.args, l.args) {
+			return other
 		}
 	}
 	if len(x.layouts) == maxLayouts {

@@ -23,13 +23,20 @@ func TestKnownSlicesAreTheSame(t *testing.T) {
 		arg("correlation", num(nil, 4, 0)), arg("correlation", num(nil, 4, 1<<50)), arg("correlation", num(nil, 3, 7)), arg("correlation", str(nil, 6, "9")),
 		arg("correlation", num(num(nil, 4, 5), 4, 6)), arg("External id", num(nil, 4, 77)), arg("External id", num(nil, 4, 300)), arg("cbid", nil), arg("cbid", num(nil, 4, 3)), arg("cbix", num(nil, 4, 3)), arg("Sequence number", num(nil, 4, 3)),
 		arg("Sequence numbes", num(nil, 4, 3)),
-		arg("stream", num(nil, 4, 7)), arg("stream", num(nil, 4, 8)), arg("device", num(nil, 4, 1)), arg("Input Dims", dims), arg("Input Dims", dims[:8]), num(arg("", nil), 4, 2), num(nil, 4, 5),
+		arg("stream", num(nil, 4, 7)), arg("stream", num(nil, 4, 8)), arg("stream", num(num(nil, 4, 8), 4, 9)), arg("device", num(nil, 4, 1)), arg("Input Dims", dims), arg("Input Dims", dims[:8]), num(arg("", nil), 4, 2), num(nil, 4, 5),
 		msg(nil, 4, nil), append(num(nil, 4, 3), str(nil, 10, "correlation")...), {10<<3 | 2, 30, 'c'}, {0xff},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	var lists [][]byte
 	for _, a := range args {
 		lists = append(lists, msg(nil, 4, a))
+	}
+	for _, stream := range []uint64{3, 4, 300} {
+		for device := range uint64(2) {
+			m := msg(msg(nil, 4, arg("device", num(nil, 4, device))), 4, arg("stream", num(nil, 4, stream)))
+			longer := msg(msg(nil, 4, arg("device", num(nil, 4, device))), 4, arg("stream", num(num(nil, 4, stream), 4, 9)))
+			lists = append(lists, m, longer, msg(bytes.Clone(m), 4, arg("correlation", num(nil, 4, stream+device))))
+		}
 	}
 	for range 12 {
 		var m []byte
@@ -64,7 +71,7 @@ func TestKnownSlicesAreTheSame(t *testing.T) {
 		said := func(data []byte) (out []string) {
 			tr := read(t, data)
 			for e := range events(tr) {
-				out = append(out, fmt.Sprintf("%v %s %d+%d corr %d ext %d thread %d", e.Kind(), e.Name(), e.Start(), e.Duration(), e.Data().Correlation, e.Data().ExternalID, e.Thread()))
+				out = append(out, fmt.Sprintf("%v %s %d+%d corr %d ext %d thread %d on %+v", e.Kind(), e.Name(), e.Start(), e.Duration(), e.Data().Correlation, e.Data().ExternalID, e.Thread(), e.Data()))
 			}
 			return append(out, fmt.Sprintf("%+v", tr.Health()))
 		}
