@@ -50,6 +50,9 @@ func TestStagesOfMost(t *testing.T) {
 		var got []string
 		for _, s := range r.Stages {
 			got = append(got, fmt.Sprint(s.Stage, " ", s.Launches))
+			if s.BusyUS != s.GPUTimeUS {
+				t.Errorf("%s: %s is busy for %v of %v µs, on one stream", c.what, s.Stage, s.BusyUS, s.GPUTimeUS)
+			}
 		}
 		if text := strings.Join(got, ", "); text != c.want {
 			t.Errorf("%s: %s, want %s", c.what, text, c.want)
@@ -138,6 +141,24 @@ func TestStraysAndWarnings(t *testing.T) {
 		}
 		if strays != 2 {
 			t.Errorf("%d launches are outside of all steps, want 2", strays)
+		}
+	}
+}
+
+// TestRunsWithoutPasses: two runs without passes are told to be none, others are not.
+func TestRunsWithoutPasses(t *testing.T) {
+	none := input(t, trace.NewBuilder().Finish(), "empty.json")
+	some := input(t, stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x")
+	for _, c := range []struct {
+		a, b triage.Input
+		want bool
+	}{{none, none, true}, {some, none, false}, {none, some, false}, {some, some, false}} {
+		got, err := triage.Compare(t.Context(), c.a, c.b, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says := strings.Contains(strings.Join(got.Notes, " "), "Neither run has passes"); says != c.want {
+			t.Errorf("%q, want that neither has passes: %v", got.Notes, c.want)
 		}
 	}
 }

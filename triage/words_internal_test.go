@@ -485,3 +485,28 @@ func TestCategoriesOfNoTime(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestWallOfAStage: the time of its passes, that of its work where there are none.
+func TestWallOfAStage(t *testing.T) {
+	for wall, want := range map[int64]int64{7: 7, 1: 1, 0: 0} {
+		if got := (&stageWork{exposure: &Exposure{WallNS: wall}}).wall(); got != want {
+			t.Errorf("passes of %d ns: %d, want %d", wall, got, want)
+		}
+	}
+	w := &activity.Trace{Acts: []activity.Activity{{Start: 10, End: 20}, {Start: 30, End: 50}, {Start: 60, End: 99, Stage: 1}}, Queues: make([]activity.Queue, 1)}
+	if got := (&stageWork{parts: []*activity.Trace{w}, exposure: &Exposure{}}).wall(); got != 40 {
+		t.Errorf("no passes: %d ns, want 40", got)
+	}
+}
+
+// TestDetailsOfFuseRows: what is in use needs nothing to be done.
+func TestDetailsOfFuseRows(t *testing.T) {
+	for kind, want := range map[string]bool{fuseSplit: true, fuseActive: false} {
+		got := flat(pageOf(0, func(m *page) {
+			m.fuseDetails(&FuseRow{Pattern: "p", Kind: kind, Action: "use it", ExampleKernels: []int{3, 4}, CandidatePaths: []string{"path"}, CurrentLocations: []string{"here"}})
+		}))
+		if strings.Contains(got, "What to do: use it.") != want || strings.Contains(got, "E.g. GPU activities: 3, 4.") != want || strings.Contains(got, "Fused path: path.") != want || !strings.Contains(got, "From: here.") {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
+}
