@@ -240,7 +240,7 @@ func TestOwnFormat(t *testing.T) {
 				return nil, err
 			}
 			b := trace.NewBuilder()
-			b.SetMeta(trace.Meta{Path: in.Name, Source: "lines", Rank: -1})
+			*b.Meta() = trace.Meta{Path: in.Name, Source: "lines", Rank: -1}
 			for i, name := range strings.Fields(string(data))[1:] {
 				b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: int64(10 * i), Duration: 5, Stream: 7})
 			}

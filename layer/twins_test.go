@@ -17,7 +17,7 @@ var tenKernels = []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8
 // model runs passes of eight layers of ten kernels on a GPU, replayed from graphs or launched one by one; the last ones of a layer may be foreign.
 func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
 	b := trace.NewBuilder()
-	b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}})
+	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}}
 	at, corr := int64(1000), trace.CorrelationID(0)
 	launch := func(name string) {
 		corr++

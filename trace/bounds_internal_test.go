@@ -41,7 +41,7 @@ func TestLanesAndKinds(t *testing.T) {
 		{"kinds of a lane", Options{Lanes: []Lane{LaneOp}, Kinds: []Kind{KindKernel, KindOp}}, []Kind{KindOp}},
 	} {
 		for _, k := range []Kind{KindKernel, KindGraph, KindRuntime, KindOp, KindFrame} {
-			if got, want := c.o.Wants(k), slices.Contains(c.wants, k); got != want {
+			if got, want := c.o.wants(k), slices.Contains(c.wants, k); got != want {
 				t.Errorf("%s: wants %v: %v, want %v", c.name, k, got, want)
 			}
 		}

@@ -70,6 +70,9 @@ type Builder struct {
 
 	recent [recentSlots]uint32 // names interned lately
 
+	unwanted [kindCount]bool // see Use
+	window   *Window
+
 	open  [laneCount]bool  // lanes with events that were added without an end
 	input *Input           // nil where its size is not known
 	begun [laneCount]int64 // bytes of the input that were read at a lane's first event
@@ -101,10 +104,8 @@ func NewBuilder() *Builder {
 	}
 }
 
-// SetMeta replaces the trace's metadata.
-func (b *Builder) SetMeta(m Meta) { b.t.meta = m }
-
-// Meta returns the metadata set so far, for adding to it.
+// Meta returns the trace's metadata, to be filled in. Its rank is −1, unknown, at
+// first.
 func (b *Builder) Meta() *Meta { return &b.t.meta }
 
 // Count adds n to the file's count of a phase and category.
@@ -114,19 +115,23 @@ func (b *Builder) Count(phase, category string, n int64) { b.counts[[2]string{ph
 // offset of the decompressed input, −1 when that means nothing.
 func (b *Builder) lose(reason string, offset int64) { b.losses.add(reason, offset) }
 
-// See widens the trace's origin to a raw timestamp of an event that is not stored.
-func (b *Builder) See(raw int64) {
+// see widens the trace's origin to a raw timestamp of an event that is not stored.
+func (b *Builder) see(raw int64) {
 	if raw < b.minRaw {
 		b.minRaw = raw
 	}
 }
 
-// NameProcess records the display name of a process.
-func (b *Builder) NameProcess(p ProcessRef, name string) { b.procs[procKey{p.ID, p.Label}] = name }
-
-// NameThread records the display name of a thread.
-func (b *Builder) NameThread(p ProcessRef, tid ThreadID, name string) {
-	b.threads[threadKey{proc: procKey{p.ID, p.Label}, tid: tid}] = name
+// Name records the display names of a thread and of its process; one that is ""
+// is not touched.
+func (b *Builder) Name(t Thread) {
+	p := procKey{t.Process, t.ProcessLabel}
+	if t.ProcessName != "" {
+		b.procs[p] = t.ProcessName
+	}
+	if t.Name != "" {
+		b.threads[threadKey{p, t.ID, t.Label}] = t.Name
+	}
 }
 
 func (b *Builder) intern(s string) uint32 {
@@ -216,7 +221,7 @@ func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
 // Add stores one event. Events with a negative duration, and activities whose
 // start and duration are both zero (the profiler could not collect them), are
 // counted as lost instead. It returns where [Builder.End] finds the event, −1
-// for one that is lost.
+// for one that is lost or not asked for (see [Builder.Use]).
 func (b *Builder) Add(e EventData) (at int64) {
 	l := e.Kind.Lane()
 	if !b.admits(&e, l) {
@@ -283,11 +288,15 @@ func (b *Builder) admits(e *EventData, l Lane) bool {
 		b.losses.add(r, -1)
 		return false
 	}
+	if b.leavesOut(e) {
+		b.see(e.Start)
+		return false
+	}
 	if e.Open {
 		e.Duration = openDuration
 		b.open[l] = true
 	} else {
-		b.See(e.Start)
+		b.see(e.Start)
 	}
 	if c := &b.t.lanes[l]; c.Len() == cap(c.Start) {
 		b.widen(l)

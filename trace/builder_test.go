@@ -68,15 +68,18 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	if b.Meta().Rank != -1 {
 		t.Errorf("rank %d of a recording that says nothing", b.Meta().Rank)
 	}
-	b.SetMeta(trace.Meta{Source: "test", Rank: -1})
+	*b.Meta() = trace.Meta{Source: "test", Rank: -1}
 	b.Meta().Rank = 4
 	b.Grow(trace.LaneGPU, 10)
 	b.Grow(trace.LaneAnnotation, 10)
 	p := trace.ProcessRef{ID: 7, Scope: "a"}
-	b.NameProcess(p, "server")
-	b.NameThread(p, 8, "main")
+	b.Name(trace.Thread{Process: p.ID, ProcessLabel: p.Label, ProcessName: "server"})
+	b.Name(trace.Thread{Process: p.ID, ProcessLabel: p.Label, ID: 8, Name: "main"})
 	b.Count("X", "kernel", 2)
-	b.See(500)
+	b.Use(&trace.Options{Window: &trace.Window{From: 501, To: 1 << 40}})
+	if at := b.Add(trace.EventData{Kind: trace.KindKernel, Name: "in front of the window", Start: 500}); at != -1 {
+		t.Errorf("an event in front of the window is at %d", at)
+	}
 	none := trace.EventData{Process: p, Thread: 8, Device: trace.None, Stream: trace.None}
 	add := func(kind trace.Kind, name string, start, dur int64, more func(*trace.EventData)) {
 		e := none

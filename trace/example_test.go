@@ -156,7 +156,7 @@ func ExampleOpenFiles() {
 // A Builder makes a Trace of events from any source, in any order.
 func ExampleBuilder() {
 	b := trace.NewBuilder()
-	b.SetMeta(trace.Meta{Source: "example", Rank: -1})
+	*b.Meta() = trace.Meta{Source: "example", Rank: -1}
 	process := trace.ProcessRef{ID: 7}
 	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2_000, Duration: 500, Device: 0, Stream: 7, Correlation: 9})
 	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: process, Thread: 7,

@@ -123,9 +123,26 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	}
 }
 
-// Use takes over what the options of a load say of building: [Options.RepairOrder],
-// and how large the input is, by which columns are given their room.
-func (b *Builder) Use(o *Options) { b.scrambled.Repair, b.input = o.RepairOrder, o.input }
+// Use takes over what the options of a load say of building: what is not asked
+// for with [Options.Lanes], Kinds and Window is left out, and moves only the
+// trace's origin; [Options.RepairOrder]; and how large the input is, by which
+// columns are given their room.
+func (b *Builder) Use(o *Options) {
+	b.use(o)
+	for k := range b.unwanted {
+		b.unwanted[k] = !o.wants(Kind(k))
+	}
+	b.window = o.Window
+}
+
+// use is Use for a load that leaves out what is not asked for itself.
+func (b *Builder) use(o *Options) { b.scrambled.Repair, b.input = o.RepairOrder, o.input }
+
+// leavesOut reports whether an event is not asked for. The end of an open one is not known.
+func (b *Builder) leavesOut(e *EventData) bool {
+	w := b.window
+	return b.unwanted[e.Kind] || w != nil && (e.Start >= w.To || !e.Open && e.Start+e.Duration < w.From)
+}
 
 // minWidened is how many rows a lane must have until its end is predicted: the
 // first few say nothing of the rest of the input.
@@ -231,7 +248,7 @@ func (b *Builder) closeLanes(ctx context.Context) {
 				b.losses.add(r, -1)
 				gone = append(gone, int32(i))
 			} else {
-				b.See(c.Start[i])
+				b.see(c.Start[i])
 			}
 		}
 		if len(gone) == 0 {

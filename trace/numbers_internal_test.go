@@ -95,8 +95,8 @@ func TestLimitsAreExact(t *testing.T) {
 		{"streams", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.queue(0, StreamID(len(k.b.t.queues))) }, 0},
 		{"threads", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.thread(ProcessRef{}, ThreadID(len(k.b.t.threads)), "") }, 0},
 		{"categories", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Count("X", fmt.Sprint(len(k.b.counts)), 1) }, 0},
-		{"processes", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.NameProcess(ProcessRef{ID: ProcessID(len(k.b.procs))}, "") }, 0},
-		{"labels", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.NameThread(ProcessRef{}, ThreadID(len(k.b.threads)), "") }, 0},
+		{"processes", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{Process: ProcessID(len(k.b.procs)), ProcessName: "p"}) }, 0},
+		{"labels", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{ID: ThreadID(len(k.b.threads)), Name: "t"}) }, 0},
 		{"a worker's tracks", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.workerTracks++ }, 0},
 	} {
 		const limit = 3

@@ -61,8 +61,8 @@ type Options struct {
 // that times agree with those of a load without it.
 type Window struct{ From, To int64 }
 
-// Wants reports whether events of kind k are to be stored.
-func (o *Options) Wants(k Kind) bool {
+// wants reports whether events of kind k are to be stored.
+func (o *Options) wants(k Kind) bool {
 	return (len(o.Lanes) == 0 || slices.Contains(o.Lanes, k.Lane())) && (len(o.Kinds) == 0 || slices.Contains(o.Kinds, k))
 }
 
@@ -80,7 +80,7 @@ type config struct {
 func newConfig(o *Options) config {
 	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress, procs: o.Concurrency}
 	for k := range c.Wants {
-		c.Wants[k], c.Args[k] = o.Wants(Kind(k)), slices.Contains(o.Args, Kind(k))
+		c.Wants[k], c.Args[k] = o.wants(Kind(k)), slices.Contains(o.Args, Kind(k))
 	}
 	if o.Window != nil {
 		c.Window, c.From, c.To = true, o.Window.From, o.Window.To

@@ -87,7 +87,7 @@ func openKineto(ctx context.Context, in *Input, o Options) (*Trace, error) {
 func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	cfg := newConfig(o)
 	b := NewBuilder()
-	b.Use(o)
+	b.use(o)
 	k := newSink(&cfg, b, cfg.procs, in.progress)
 	in.text.Resume = !cfg.strict
 	res, err := scan.Parallel(ctx, in.R, cfg.scanConfig(), k)
@@ -111,7 +111,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	meta.Path, meta.Source = in.Name, source
 	b.adopt(source)
 	b.setRank(&meta, k.rank)
-	b.SetMeta(meta)
+	*b.Meta() = meta
 	k.tell()
 	return b.FinishContext(ctx)
 }

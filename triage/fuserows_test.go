@@ -131,7 +131,7 @@ var invisible = []string{"vLLM-origin DSV3.2 fused indexer projections"}
 // layersWithOps is a trace of a model whose layers are these kernels.
 func layersWithOps(gpu string, kernels ...string) *trace.Trace {
 	b := trace.NewBuilder()
-	b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpus[gpu]}}})
+	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpus[gpu]}}}
 	launch := "cudaLaunchKernel"
 	if strings.HasPrefix(gpu, "MI") {
 		launch = "hipLaunchKernel"

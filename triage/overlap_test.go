@@ -28,7 +28,7 @@ func TestOverlapRows(t *testing.T) {
 		{"below one percent of the steps", 9, false, 150, "", 0},
 	} {
 		b := trace.NewBuilder()
-		b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}})
+		*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
 		at, id := int64(1000), trace.CorrelationID(0)
 		add := func(name string, stream trace.StreamID, start, length int64) {
 			id++

@@ -43,7 +43,7 @@ func (s *stacked) kernel(name string, launch, start, length int64) {
 // call they are, and what tells nothing is left out.
 func TestProfileOfStacks(t *testing.T) {
 	s := newStacked()
-	s.SetMeta(trace.Meta{BaseTime: 1_700_000_000_000_000_000})
+	*s.Meta() = trace.Meta{BaseTime: 1_700_000_000_000_000_000}
 	s.frame("/srv/main.py(5): serve", 0, 1000)
 	s.frame("threading.py(1016): _bootstrap", 5, 990)
 	s.frame("vllm/v1/worker/gpu_model_runner.py(10): execute_model", 10, 900)

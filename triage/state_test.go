@@ -28,7 +28,7 @@ const (
 // layers is a trace of a model whose layers are the given kernels, run on a GPU.
 func layers(gpu, launch string, kernels ...string) *trace.Trace {
 	b := trace.NewBuilder()
-	b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}})
+	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}}
 	at, id := int64(1000), trace.CorrelationID(0)
 	for range 24 {
 		for _, k := range kernels {
@@ -105,7 +105,7 @@ func TestCollectivesAreFusedUpToASize(t *testing.T) {
 		{4096, 0, 4, "available"}, {1, 8192, 3, "not at this size"},
 	} {
 		b := trace.NewBuilder()
-		b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}})
+		*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
 		at, id := int64(1000), trace.CorrelationID(0)
 		for range 24 {
 			for _, k := range []string{product, vllmAR, inductorNorm, attention} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -47,8 +46,8 @@ func newLoader(db *database, name string, cfg *trace.Options) *loader {
 		facts: facts{cfg: cfg, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{}},
 		db:    db, b: trace.NewBuilder(), suffixed: map[string][]string{},
 	}
-	l.b.Use(&trace.Options{RepairOrder: cfg.RepairOrder}) // the lanes get the room that the tables say
-	l.b.SetMeta(trace.Meta{Path: name, Source: "nsys", Rank: -1})
+	l.b.Use(&trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, Window: cfg.Window, RepairOrder: cfg.RepairOrder}) // the lanes get the room that the tables say
+	*l.b.Meta() = trace.Meta{Path: name, Source: "nsys", Rank: -1}
 	return l
 }
 
@@ -105,9 +104,6 @@ func (l *loader) report(scanners []*scanner) {
 		l.reportDamage(s.db)
 		for _, c := range s.counts {
 			l.b.Count("row", c.table, c.rows)
-		}
-		if s.firstUnseen != math.MaxInt64 {
-			l.b.See(s.firstUnseen)
 		}
 		noText, noTime, farTime = noText+s.noText, noTime+s.noTime, farTime+s.farTime
 		maps.Copy(l.suffixed, s.suffixed)

@@ -69,7 +69,7 @@ func (l *loader) readDevices() error {
 // readNames reads the names of processes and threads.
 func (l *loader) readNames() error {
 	err := l.db.scan("PROCESSES", []string{"globalPid", "name"}, func(r *row) error {
-		l.b.NameProcess(l.process(r.int(0)), r.text(1))
+		l.b.Name(trace.Thread{Process: l.process(r.int(0)).ID, ProcessName: r.text(1)})
 		return nil
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *loader) readNames() error {
 	return l.db.scan("ThreadNames", []string{"nameId", "globalTid"}, func(r *row) error {
 		if s := l.name(r.int(0)); s != "" {
 			g := r.int(1)
-			l.b.NameThread(l.process(g), trace.ThreadID(tidOf(g)), s)
+			l.b.Name(trace.Thread{Process: l.process(g).ID, ID: trace.ThreadID(tidOf(g)), Name: s})
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package nsys
 
 import (
 	"context"
-	"math"
 	"slices"
 	"sync"
 
@@ -36,7 +35,6 @@ type scanner struct {
 
 	counts                  []tableCount // applied to the Builder when the scans are done
 	noText, noTime, farTime int64
-	firstUnseen             int64 // earliest start outside the window
 	host                    hostFacts
 
 	api      map[int64]apiName   // by string id
@@ -141,7 +139,7 @@ func newScanner(f *facts, db *database, tasks []func(*scanner) error, batch int)
 	s := &scanner{
 		facts: f, db: db, tasks: tasks,
 		full: make(chan []trace.EventData, batchesAhead), free: make(chan []trace.EventData, batchesAhead+2),
-		api: map[int64]apiName{}, suffixed: map[string][]string{}, lastKey: -1 << 63, firstUnseen: math.MaxInt64,
+		api: map[int64]apiName{}, suffixed: map[string][]string{}, lastKey: -1 << 63,
 	}
 	for range batchesAhead + 1 {
 		s.free <- make([]trace.EventData, 0, batch)
@@ -210,13 +208,6 @@ func (s *scanner) run() {
 func (s *scanner) add(e trace.EventData, start, end int64) {
 	if start < -maxTime || start > maxTime || end < -maxTime || end > maxTime {
 		s.farTime++
-		return
-	}
-	if !s.cfg.Wants(e.Kind) {
-		return
-	}
-	if w := s.cfg.Window; w != nil && (start >= w.To || end < w.From) {
-		s.firstUnseen = min(s.firstUnseen, start)
 		return
 	}
 	e.Start, e.Duration = start, end-start

@@ -119,12 +119,10 @@ func (x *parser) sample(set *counterSet, device, ts int64, m []byte) bool {
 
 // count hands a sample to the builder.
 func (d *reader) count(name string, device, ts int64, value float64) {
-	if !d.wanted(trace.KindCounter, ts, ts) {
-		d.b.See(ts)
-		return
+	at := d.b.Add(trace.EventData{Kind: trace.KindCounter, Name: name, Start: ts, Device: trace.DeviceID(device), Stream: trace.None, Value: value})
+	if at >= 0 {
+		d.samples++
 	}
-	d.samples++
-	d.b.Add(trace.EventData{Kind: trace.KindCounter, Name: name, Start: ts, Device: trace.DeviceID(device), Stream: trace.None, Value: value})
 }
 
 // trackCounter takes the value of a counter that is a track of its own, which was described before; that of a GPU lies below a track with the GPU's name.

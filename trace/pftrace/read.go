@@ -147,5 +147,5 @@ func (d *reader) report(x *parser) {
 	lose(loss.BadEvent, d.bad+x.bad, "packets that cannot be read")
 	lose(loss.BadEvent, orphans, "ends of slices without a begin")
 	lose(loss.Limit, x.packets.lost, "packets that are too large")
-	d.b.SetMeta(trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false})
+	*d.b.Meta() = trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false}
 }

@@ -130,17 +130,7 @@ func (d *reader) row(e *kept, t *track) place {
 
 // add makes an event a row of the trace.
 func (d *reader) add(e *kept, t *track, kind trace.Kind) place {
-	if !d.wanted(kind, e.start, e.end) {
-		d.b.See(e.start)
-		return nowhere
-	}
 	return place(d.b.Add(d.data(e, t, kind)))
-}
-
-// wanted reports whether an event of a kind and time is to be stored.
-func (d *reader) wanted(k trace.Kind, start, end int64) bool {
-	w := d.o.Window
-	return d.o.Wants(k) && (w == nil || start < w.To && end >= w.From)
 }
 
 // release stores the events of a track that waited to be told what they are. Where a window is asked for, they wait for their ends.
@@ -213,11 +203,11 @@ func (d *reader) name(t *track) {
 	if t.gpu {
 		return
 	}
-	process := trace.ProcessRef{ID: trace.ProcessID(t.process)}
-	if t.thread != 0 && t.name != "" {
-		d.b.NameThread(process, trace.ThreadID(t.thread), t.name)
+	out := trace.Thread{Process: trace.ProcessID(t.process), ID: trace.ThreadID(t.thread)}
+	if t.thread != 0 {
+		out.Name = t.name
+	} else {
+		out.ProcessName = t.label
 	}
-	if t.thread == 0 && t.label != "" {
-		d.b.NameProcess(process, t.label)
-	}
+	d.b.Name(out)
 }
