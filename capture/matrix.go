@@ -141,8 +141,7 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// Each says which trace of a pair a capture is: "mapping", "formal", or "single"
-// for one alone.
+// The roles of a capture: one of a pair, or one alone.
 const (
 	roleSingle  string = "single"
 	roleMapping string = "mapping"

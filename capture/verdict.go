@@ -10,9 +10,8 @@ import (
 	"github.com/llmstrata/strata/capture/internal/label"
 )
 
-// Each says whether a capture holds what was asked for: "VALID" where every
-// check that decides has passed, "INVALID" where one has failed, "UNCHECKED"
-// where nothing has failed and something that decides is not known, or nobody
+// The verdicts on a capture: "VALID" where every check that decides has passed,
+// "INVALID" where one has failed, "UNCHECKED" where nothing has failed and something that decides is not known, or nobody
 // looked ([Options].Inspect is not set).
 const (
 	valid     string = "VALID"

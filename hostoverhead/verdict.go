@@ -21,9 +21,7 @@ const (
 	Inconclusive Answer = "INCONCLUSIVE" // what is unknown decides
 )
 
-// Each says how far a verdict holds.
-//
-// It is high where nothing speaks against the verdict, medium where a doubt may shift
+// How far a verdict holds: high where nothing speaks against the verdict, medium where a doubt may shift
 // its figures, and low where a doubt may turn it.
 const (
 	confidenceHigh   string = "high"   // nothing found that speaks against it

@@ -300,8 +300,8 @@ func (p *ForwardPass) numbers() string {
 	return s
 }
 
-// Each says which end of a pass is outside the window: "start", "end", "both",
-// or "" for a whole pass.
+// Which end of a pass is outside the window: "start", "end", "both", or "" for a
+// whole pass.
 const (
 	whole      = string(ladder.Uncut)
 	cutAtStart = string(ladder.CutAtStart)

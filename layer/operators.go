@@ -14,10 +14,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Each says how a kernel serves its operator: "main", "quant" (makes the
-// low-precision input), "reduce" (finishes a split product or a split attention),
-// "copy" (moves, casts or clears what the operator reads or writes). More may be
-// added.
+// How a kernel serves its operator: "main", "quant" (makes the low-precision
+// input), "reduce" (finishes a split product or a split attention), "copy" (moves,
+// casts or clears what the operator reads or writes). More may be added.
 const (
 	partMain   string = "main"
 	partQuant  string = "quant"  // makes the operator's low-precision input

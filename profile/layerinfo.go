@@ -1,6 +1,6 @@
 package profile
 
-// Each is what a layer does across tokens. More kinds may be added.
+// The words of [LayerInfo.Mixer]: what a layer does across tokens. More may be added.
 const (
 	// mixerUnknown: the config does not tell.
 	mixerUnknown string = "unknown"
@@ -30,8 +30,7 @@ const (
 	mixerHybrid string = "hybrid"
 )
 
-// Each is a layer's feed-forward part: "unknown" (the config does not tell),
-// "none", "dense" or "moe". More may be added.
+// The words of [LayerInfo.FFN], a layer's feed-forward part. More may be added.
 const (
 	// ffnUnknown: the config does not tell.
 	ffnUnknown string = "unknown"

@@ -7,7 +7,7 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// Each is the label of a layer in tables and clusters. The
+// The labels of layers in tables and clusters. The
 // set is open: a compression ratio without a name of its own is "CR<ratio>".
 // "FIRST", "HASH", "FINAL", "FULL_ATTN", "C4_LIGHT", "C128_HEAVY" and "LAYER"
 // (no ratio is known) are the others.

@@ -13,9 +13,7 @@ import (
 // docs/operators.md lists them; the list may grow.
 type Operator string
 
-// Each says how tensor parallelism divides an operator: "" (every rank does all
-// of it), "columns" (N), "rows" (K, an all-reduce follows), "heads" (heads or
-// groups, KV heads down to one), "vocab", "experts". More may be added.
+// The ways in which tensor parallelism divides an operator. More may be added.
 const (
 	splitNone    string = ""        // every rank does all of it
 	splitColumns string = "columns" // N is divided

@@ -12,8 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// Each says what sort of operation an [Operation] is: a range, a kernel, or an api
-// call.
+// The sorts of an [Operation].
 const (
 	opRange  string = "range"  // NVTX range, annotation, or, without any, Python frame
 	opKernel string = "kernel" // GPU kernel

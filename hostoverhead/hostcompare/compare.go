@@ -10,8 +10,7 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// Each says how an operation changed: NEW, REMOVED, RENAMED, REGRESSION, IMPROVED,
-// inconclusive, or "" where it did not.
+// How an operation changed.
 const (
 	statusNew          string = "NEW"          // absent in the baseline
 	statusRemoved      string = "REMOVED"      // absent in the target

@@ -10,8 +10,7 @@ import (
 // schema is the schema of a [Report] as JSON.
 const schema = "strata.compare/1"
 
-// Each is what a comparison says as a whole: "slower", "faster",
-// "no-significant-difference" or "inconclusive".
+// What a comparison says as a whole.
 const (
 	slower       string = "slower"
 	faster       string = "faster"

@@ -12,9 +12,7 @@ import (
 // schema is the schema of a [Report] as JSON.
 const schema = "strata.light/1"
 
-// Each is what limits an operator at its floor: "compute" (arithmetic),
-// "memory" (weights and cache), "link" (bytes between GPUs), "latency" (as short
-// as this GPU's smallest kernels), or "" where nothing is known to limit it.
+// What limits an operator at its floor; "" where nothing is known to.
 const (
 	boundCompute string = "compute" // arithmetic
 	boundMemory  string = "memory"  // weights and cache
