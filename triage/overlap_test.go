@@ -134,7 +134,7 @@ func TestBoundsAddUp(t *testing.T) {
 func TestOverlapOfTheFirstKernel(t *testing.T) {
 	const dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
 	b := trace.NewBuilder()
-	b.SetMeta(trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}})
+	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
 	at, id := int64(1000), trace.CorrelationID(0)
 	add := func(name string, stream trace.StreamID, length int64) {
 		id++
