@@ -327,13 +327,17 @@ func (r *Report) sentence() string {
 		return "How much the GPU works cannot be told: " + why + "."
 	}
 	idle := ratio(v.Idle, v.Wall)
-	text := fmt.Sprintf("The GPU works in %s %% of the steps' time.", table.Fixed(100*(1-idle), 1))
+	of, they := "the steps' time", "they"
+	if r.whole() {
+		of, they = "the window, in which no steps were found", "it"
+	}
+	text := fmt.Sprintf("The GPU works in %s %% of %s.", table.Fixed(100*(1-idle), 1), of)
 	if idle >= hostBound {
 		most := "at most " + table.Fixed(v.Headroom, 2)
 		if v.Headroom > mostHeadroom {
 			most = fmt.Sprintf("over %d", mostHeadroom)
 		}
-		text = fmt.Sprintf("The GPU waits in %s %% of the steps' time: without that they would be %s × as fast.", table.Fixed(100*idle, 1), most)
+		text = fmt.Sprintf("The GPU waits in %s %% of %s: without that %s would be %s × as fast.", table.Fixed(100*idle, 1), of, they, most)
 	}
 	for _, f := range r.Findings {
 		if f.first == 0 && !f.Takes {
@@ -341,6 +345,16 @@ func (r *Report) sentence() string {
 		}
 	}
 	return text
+}
+
+// whole says that nothing tells the passes of any part apart: what is called a step is all of the window.
+func (r *Report) whole() bool {
+	for _, p := range r.parts {
+		if p.d != nil && slices.ContainsFunc(p.d.Passes, func(fp layer.ForwardPass) bool { return fp.PassEvidence != "whole" }) {
+			return false
+		}
+	}
+	return true
 }
 
 func stageName(s layer.Stage) string {

@@ -227,6 +227,19 @@ func TestReportWithDoubtedIdleTime(t *testing.T) {
 	}
 }
 
+// TestReportOfAWindow: where nothing tells passes apart, shares are of the window and no step is spoken of.
+func TestReportOfAWindow(t *testing.T) {
+	for name, want := range map[string]string{"step[DECODE bs=1]": "of the steps' time", "my range": "of the window, in which no steps were found"} {
+		path := filepath.Join(t.TempDir(), "window.json")
+		writeFile(t, path, `{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"`+name+`","pid":1,"tid":1,"ts":0,"dur":20},
+			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":2,"args":{"correlation":1}},
+			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":5,"dur":9,"args":{"correlation":1,"device":0,"stream":7}}]}`)
+		if got := reported(t, path, strata.ReportOptions{}).Verdict.Text; !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q in it", name, got, want)
+		}
+	}
+}
+
 // TestSharesOfCutPasses: a pass that the window cuts runs a part of its operators; a finding's share is the table's all the same.
 func TestSharesOfCutPasses(t *testing.T) {
 	prefill := gen.Pass{Prefills: 1, Tokens: 2048}

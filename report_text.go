@@ -334,7 +334,11 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	}
 	p.heading(2, where)
 	if len(rows) == 1 && rows[0].Operator == opname.Other {
-		fmt.Fprintf(p, "Nothing tells what its %s kernels compute.\n", table.Count(int64(rows[0].Kernels)))
+		what := table.Count(int64(rows[0].Kernels)) + " kernels compute"
+		if rows[0].Kernels == 1 {
+			what = "only kernel computes"
+		}
+		fmt.Fprintf(p, "Nothing tells what its %s.\n", what)
 		return
 	}
 	n := len(rows)
