@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
@@ -88,6 +89,20 @@ func TestLongestGaps(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("the %d longest of %v: %v, want %v", c.n, c.gaps, got, c.want)
+		}
+	}
+}
+
+// TestDoubtsAreWritten: from the first on.
+func TestDoubtsAreWritten(t *testing.T) {
+	for n, want := range map[int]bool{0: false, 1: true, 2: true} {
+		v := Verdict{Ranks: make([]RankVerdict, 1), Doubts: make([]Doubt, n)}
+		var b strings.Builder
+		if err := v.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "Reasons to doubt it:"); got != want || strings.Count(b.String(), "  [, ] ") != n {
+			t.Errorf("%d doubts: %v, want %v\n%s", n, got, want, b.String())
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (v *Verdict) summary() string {
 		}
 	}
 	out := fmt.Sprintf("if the host cost nothing the %s would be at most %.2f× faster: it causes %s of %s%s", v.Basis, h.AtMost, microseconds(h.HostNS), microseconds(h.WallNS), largest)
-	if len(words) > 0 && (len(words) > 1 || len(v.Ranks[v.Deciding].Stages) > 1) {
+	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
 	return out

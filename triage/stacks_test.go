@@ -94,7 +94,7 @@ func TestProfileOfStacks(t *testing.T) {
 	if began, ok := tr.Epoch(); !ok || p.TimeNanos != began.UnixNano() {
 		t.Errorf("began at %d, want %v", p.TimeNanos, began)
 	}
-	if p.DurationNanos != 360_000 || len(p.Comments) != 1 || p.Comments[0] != "trace: x" {
+	if p.Period != 1 || p.DurationNanos != 360_000 || len(p.Comments) != 1 || p.Comments[0] != "trace: x" {
 		t.Errorf("%d ns, %q", p.DurationNanos, p.Comments)
 	}
 }
