@@ -165,7 +165,7 @@ func TestNamesThatGrow(t *testing.T) {
 		t.Errorf("three doublings: %v, %s", n.Truncated, n.Demangled)
 	}
 	for doublings, want := range map[int]bool{11: false, 12: true, 20: true} { // 45 and 98 KB, and 26 MB
-		if n := Parse(name(doublings)); n.Truncated != want {
+		if n := Parse(name(doublings)); n.Truncated != want || (n.Demangled == n.Raw) != want {
 			t.Errorf("%d doublings, %d bytes: cut %v, want %v", doublings, len(n.Demangled), n.Truncated, want)
 		}
 	}

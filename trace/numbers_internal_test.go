@@ -39,6 +39,7 @@ func TestMemoryOfALoad(t *testing.T) {
 	if text := b.loadBytes() - empty; text != 164 {
 		t.Errorf("a text of 100 bytes needs %d, want 164", text)
 	}
+	b.Grow(laneCount, 1) // no lane, so nothing is made room in
 	before := b.loadBytes()
 	add := func(lane Kind) {
 		b.Add(EventData{Kind: lane, Name: "", Start: 5, Duration: 1, Device: None, Stream: None})
