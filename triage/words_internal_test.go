@@ -510,3 +510,20 @@ func TestDetailsOfFuseRows(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitOfOverlapRows: of more exchanges than are asked for those with the largest bound are listed; no limit lists all.
+func TestLimitOfOverlapRows(t *testing.T) {
+	for limit, want := range map[int]int{1: 1, 2: 2, 3: 2, -1: 2} {
+		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 10})
+		p.Facts, p.Labels = make([]activity.Kernel, 2), []string{"a", "b"}
+		second := *r
+		r.kernel, r.ns, second.kernel, second.ns = 0, 50, 1, 40
+		s := &stageWork{ns: 90, rows: []row{*r, second}, rowOf: []int32{0, 1}, exposure: &Exposure{WallNS: 100}, exchanges: map[int32]*exchange{0: {exposed: 50, bound: 20}, 1: {exposed: 40, bound: 30}}}
+		a := &analysis{pool: p, report: &Report{}, registry: &fusion.Registry{}}
+		a.OverlapLimit = limit
+		rows, _ := a.overlap(s)
+		if len(rows) != want || rows[0].Label != "b" || rows[0].BoundNS != 30 {
+			t.Errorf("limit %d: %+v, want %d rows", limit, rows, want)
+		}
+	}
+}
