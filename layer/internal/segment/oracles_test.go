@@ -424,3 +424,17 @@ func TestBeginningOfLayerOne(t *testing.T) {
 		}
 	}
 }
+
+// TestClustersFromTheStart: a role that stands first begins a cluster, too.
+func TestClustersFromTheStart(t *testing.T) {
+	p := DefaultParams()
+	for want, at := range map[string][]int{"[0]": {0}, "[5]": {5}, "[0 7]": {0, 7}, "[1]": {1, 7}, "[]": nil, "[2 20]": {2, 8, 20}} {
+		s := stack(1, 30)
+		for _, k := range at {
+			s.Role[k] = norm
+		}
+		if got := p.Clusters(s, norm); fmt.Sprint(got) != want {
+			t.Errorf("at %v: %v, want %s", at, got, want)
+		}
+	}
+}
