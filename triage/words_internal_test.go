@@ -527,3 +527,14 @@ func TestLimitOfOverlapRows(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundOfALayer: several exchanges of one layer are bounded together, once, and those of each layer by themselves.
+func TestBoundOfALayer(t *testing.T) {
+	one, two := layerKey{0, 0}, layerKey{0, 1}
+	x := &exposureSums{byCategory: map[string]*categorySums{"communication": {exchange: true}, "gemm": {compute: true}}, byKernel: map[int32]*exchange{1: {}, 2: {}},
+		exchanged: map[exchangeKey]int64{{one, 1}: 10, {one, 2}: 20, {two, 1}: 40}, compute: map[layerKey]int64{one: 100, two: 15}}
+	x.bound()
+	if c := x.byCategory["communication"].bound; c != 45 || x.byKernel[1].bound != 25 || x.byKernel[2].bound != 20 || x.byCategory["gemm"].bound != 0 {
+		t.Errorf("%d in all, %d and %d; want 45, 25 and 20", c, x.byKernel[1].bound, x.byKernel[2].bound)
+	}
+}
