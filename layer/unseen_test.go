@@ -51,6 +51,14 @@ func TestDecoderMixesTwice(t *testing.T) {
 	}
 }
 
+// TestUnsettled: what is not settled of these orders are windows that cut passes; whole ones are read right.
+func TestUnsettled(t *testing.T) {
+	for _, f := range families.Unsettled() {
+		readsWhole(t, f, "graphs")
+		readsWhole(t, f, "cut behind")
+	}
+}
+
 // readsWhole says that a family is read right without N.
 func readsWhole(t *testing.T, f families.Family, transform string) {
 	t.Helper()

@@ -11,8 +11,12 @@ const Beside = "beside:"
 // Field returns what engineers run that the other lists lack: parts of a model on one of several GPUs in a row, adapters in some layers, context chunks beside
 // generation, shared experts on a stream of their own, weights that are fetched layer by layer, drafts between the passes. Nothing is fitted to them.
 func Field() []Family {
-	return []Family{pipelineMiddle(), pipelineLast(), adaptersInSome(), chunkedPrefill(), sharedBeside(), fetchedWeights(), draftBetween(), qwen3Eager(), timeSeries(), t5Eager()}
+	return []Family{pipelineMiddle(), pipelineLast(), adaptersInSome(), chunkedPrefill(), sharedBeside(), fetchedWeights(), draftBetween(), qwen3Eager(), timeSeries(), t5Eager(), albert(), mambaOnly(), whisperEager()}
 }
+
+// Unsettled returns the orders of which some window is still read wrongly with a confidence of 0.9 and more: a part of the only pass with a next-token layer
+// behind it, N given (88.5 % right, printed 0.95), and a prefill with a vision tower behind cut decodes, N not given (76 layers for 48, printed 0.93).
+func Unsettled() []Family { return []Family{draftBehind(), towerInFront()} }
 
 // stageLayer is a layer of a dense model with its residual stream handed from GPU to GPU.
 func stageLayer(prefill bool) string {
@@ -145,5 +149,66 @@ func timeSeries() Family {
 		return order(join(copyEl, g, addElem), 6, func(int) string {
 			return join(norm, g, g, g, "fmha_cutlassF_f32_aligned_64x64_rf_sm80", g, addElem, norm, "ampere_sgemm_128x64_tn", "at::native::vectorized_elementwise_kernel<4,at::native::GeluCUDAKernelImpl,std::array<char*,2ul>>", "ampere_sgemm_128x64_tn", addElem)
 		}, join(norm, g, copyEl))
+	})
+}
+
+// ALBERT runs the weights of one layer twelve times: the kernels of a BERT behind a product that widens the embedding.
+func albert() Family {
+	return family("ALBERT-base, transformers", func(bool) Order {
+		g := func(s string) string { return "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize" + s + "_cublas" }
+		norm, gelu := "at::native::vectorized_layer_norm_kernel<float,float>", "at::native::vectorized_elementwise_kernel<4,at::native::GeluCUDAKernelImpl,std::array<char*,2ul>>"
+		return order(join(gather, gather, addElem, gather, addElem, norm, g("32x32x64")), 12, func(int) string {
+			return join(g("64x64x64"), g("64x64x64"), g("64x64x64"), "fmha_cutlassF_f32_aligned_64x64_rf_sm80", g("64x64x64"), addElem, norm, g("128x128x32"), gelu, g("128x64x32"), addElem, norm)
+		}, join(g("32x32x32"), "at::native::vectorized_elementwise_kernel<4,at::native::tanh_kernel_cuda,std::array<char*,2ul>>"))
+	})
+}
+
+// Layers of a scan alone, without a feed-forward part.
+func mambaOnly() Family {
+	return family("Falcon-Mamba-7B, vLLM", func(prefill bool) Order {
+		scan := either(prefill, "causal_conv1d_fwd_kernel selective_scan_fwd_kernel", "causal_conv1d_update_kernel _selective_scan_update_kernel")
+		return order(gather, 64, func(i int) string {
+			conv, core, _ := strings.Cut(scan, " ")
+			return join(first(i, vNorm, vAddNorm), tile("64x8_in"), conv, tile("64x8_x"), vNorm, vNorm, vNorm, tile("64x8_dt"), core, tile("64x8_out"))
+		}, head(vAddNorm))
+	})
+}
+
+// An audio encoder behind two convolutions and a decoder that attends twice; the encoder runs in a prefill only.
+func whisperEager() Family {
+	return family("Whisper-large-v3, transformers", func(prefill bool) Order {
+		norm, flash := "at::native::vectorized_layer_norm_kernel<float,float>", "pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64,128,128,4,false,false,cutlass::half_t>>"
+		gelu, g := "at::native::vectorized_elementwise_kernel<4,at::native::GeluCUDAKernelImpl,std::array<char*,2ul>>", tile("64x8_64x16_4x1")
+		attend, mlp := join(norm, g, g, g, flash, tile("64x8_o"), addElem), join(norm, tile("128x8_up"), gelu, tile("64x8_down"), addElem)
+		encoder := ""
+		if prefill {
+			encoder = join("sm90_xmma_fprop_implicit_gemm_f16f16", gelu, "sm90_xmma_fprop_implicit_gemm_f16f16", gelu, addElem, strings.Repeat(join(attend, mlp)+" ", 32), norm)
+		}
+		cross := join(norm, g, either(prefill, join(g, g), ""), flash, tile("64x8_o"), addElem)
+		return order(join(encoder, gather, gather, addElem), 32, func(int) string { return join(attend, cross, mlp) }, join(norm, tile("256x8_64x8_4x1"), argmax))
+	})
+}
+
+// A next-token layer of the model's own kind runs behind its sampling.
+func draftBehind() Family {
+	return family("GLM-4.5 with its next-token layer, SGLang, TP 8", func(prefill bool) Order {
+		layer := func(i int) string {
+			return join(first(i, fNorm, fAddNorm), tile("64x8_64x16_4x1"), fRope, sStore, either(prefill, fPrefill, join(fDecode, fMerge)), tile("64x8_64x16_2x1"), sReduce, fAddNorm, either(i < 3, join(tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4")), vExperts()), sReduce)
+		}
+		return order(join(gather, sReduce), 92, layer, join(head(fAddNorm), gather, fNorm, fNorm, "at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,2,64,64>", tile("64x8_eh"), layer(92), fAddNorm, tile("256x8_64x8_4x1"), argmax))
+	})
+}
+
+// A tower of other kernels in front of a language model of more layers, in prefills.
+func towerInFront() Family {
+	return family("Gemma-3-like with a SigLIP tower, vLLM", func(prefill bool) Order {
+		norm, gelu := "at::native::vectorized_layer_norm_kernel<c10::BFloat16,float>", "at::native::vectorized_elementwise_kernel<8,at::native::GeluCUDAKernelImpl,std::array<char*,2ul>>"
+		tower := ""
+		if prefill {
+			tower = join("sm90_xmma_fprop_implicit_gemm_bf16", addElem, strings.Repeat(join(norm, tile("64x8_vqkv"), fa3, tile("64x8_vo"), addElem, norm, tile("128x8_vup"), gelu, tile("64x8_vdown"), addElem)+" ", 27), norm, "at::native::avg_pool2d", vNorm, tile("64x8_vproj"))
+		}
+		return order(join(tower, gather, mulElem), 48, func(i int) string {
+			return join(first(i, vNorm, vAddNorm), vAttention(prefill), vNorm, vAddNorm, vMLP(), vNorm)
+		}, head(vAddNorm))
 	})
 }
