@@ -15,12 +15,11 @@ import (
 // HealthStatus says how far a trace's numbers can be trusted.
 type HealthStatus uint8
 
-// The statuses, from best to worst. The zero value is not a status.
+// The statuses, from best to worst. The zero value is not a status: "unknown".
 const (
-	HealthUnknown  HealthStatus = iota
-	HealthOK                    // nothing found that changes a result
-	HealthDegraded              // some results are incomplete; Finding.Affects names them
-	HealthUnusable              // no GPU activity: nothing about the GPU can be said
+	HealthOK       HealthStatus = iota + 1 // nothing found that changes a result
+	HealthDegraded                         // some results are incomplete; Finding.Affects names them
+	HealthUnusable                         // no GPU activity: nothing about the GPU can be said
 )
 
 // String returns "ok", "degraded" or "unusable".
@@ -40,10 +39,10 @@ func (s HealthStatus) String() string {
 func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler, so that stored results can
-// be read back. Words it does not know are HealthUnknown: a newer version may
+// be read back. Words it does not know are 0, unknown: a newer version may
 // have written them.
 func (s *HealthStatus) UnmarshalText(text []byte) error {
-	*s = HealthUnknown
+	*s = 0
 	for known := HealthOK; known <= HealthUnusable; known++ {
 		if string(text) == known.String() {
 			*s = known

@@ -47,7 +47,7 @@ func Walk(t testing.TB, tr *trace.Trace) int {
 	if _, err := json.Marshal(tr.Health()); err != nil {
 		t.Errorf("health as JSON: %v", err)
 	}
-	if h := tr.Health(); h.Status == trace.HealthUnknown {
+	if h := tr.Health(); h.Status == 0 {
 		t.Error("the health of a loaded trace is unknown")
 	}
 	tr.Epoch()
