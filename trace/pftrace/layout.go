@@ -187,8 +187,8 @@ func (l *layout) read(m []byte, correlation, external *uint64) bool {
 
 // layout is that of the annotations that m holds, nil where there is more in it, or where other numbers count than a layout has.
 func (x *parser) layout(m []byte) *layout {
-	var l layout
-	var text []byte
+	text, args, values := x.names[:0], x.args[:0], false
+	defer func() { x.names, x.args = text, args }()
 	for len(m) > 0 {
 		f, _, arg, rest := next(m)
 		if m = rest; f != eventArg || len(arg) == 0 {
@@ -205,7 +205,7 @@ func (x *parser) layout(m []byte) *layout {
 				return nil
 			}
 			begin++
-			l.values = true
+			values = true
 		case key == keyDevice || key == keyStream: // few, and the same for many slices
 			key, begin = keyNone, len(arg)
 		case key.hasValue():
@@ -214,17 +214,17 @@ func (x *parser) layout(m []byte) *layout {
 			key = keyNone
 		}
 		text = append(text, arg[:begin]...)
-		l.args = append(l.args, layoutArg{len(text), key, begin == len(arg)})
+		args = append(args, layoutArg{len(text), key, begin == len(arg)})
 	}
-	l.text = string(text)
 	for _, other := range x.layouts {
-		if other.text == l.text && slices.Equal(other.args, l.args) {
+		if other.text == string(text) && slices.Equal(other.args, args) {
 			return other
 		}
 	}
 	if len(x.layouts) == maxLayouts {
 		return nil
 	}
-	x.layouts = append(x.layouts, &l)
-	return &l
+	l := &layout{text: string(text), args: slices.Clone(args), values: values}
+	x.layouts = append(x.layouts, l)
+	return l
 }

@@ -16,10 +16,12 @@ type parser struct {
 	slice    slice      // that is being read
 	slices   [againSlots]known
 	layouts  []*layout
-	base     int64 // to add for wall-clock time
-	bad      int64 // packets that do not parse
-	n        int   // packets
-	err      error // how they ended
+	names    []byte      // of the layout that is looked for
+	args     []layoutArg // its annotations
+	base     int64       // to add for wall-clock time
+	bad      int64       // packets that do not parse
+	n        int         // packets
+	err      error       // how they ended
 
 	cur        *batch
 	full, free chan *batch
