@@ -129,8 +129,9 @@ type Finding struct {
 	Do   string `json:"do,omitempty"`
 	Next string `json:"next"`
 
-	total time.Duration // of all steps of the stage
-	first int           // what is told before sizes count
+	total  time.Duration // of all steps of the stage
+	first  int           // what is told before sizes count
+	window bool          // no steps were found: PerStep is of the window
 }
 
 // ReportPass is one forward pass.

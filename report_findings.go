@@ -299,6 +299,9 @@ func (r *Report) rank() {
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(-cmp.Compare(a.first, b.first), boolOrder(a.Takes, b.Takes), -cmp.Compare(a.total, b.total))
 	})
+	for i, whole := 0, r.whole(); i < len(r.Findings); i++ {
+		r.Findings[i].window = whole
+	}
 	r.Verdict.Text = r.sentence()
 }
 
@@ -341,7 +344,7 @@ func (r *Report) sentence() string {
 	}
 	for _, f := range r.Findings {
 		if f.first == 0 && !f.Takes {
-			return text + fmt.Sprintf(" Largest that may be won: %s (%s of each %s).", f.Text, duration(f.PerStep), stepOf(f.Stage))
+			return text + fmt.Sprintf(" Largest that may be won: %s (%s %s).", f.Text, duration(f.PerStep), f.each())
 		}
 	}
 	return text
@@ -362,6 +365,14 @@ func stageName(s layer.Stage) string {
 		return "forward"
 	}
 	return string(s)
+}
+
+// each says what PerStep is a part of.
+func (f *Finding) each() string {
+	if f.window {
+		return "of the window"
+	}
+	return "of each " + stepOf(f.Stage)
 }
 
 // stepOf names a step of a stage, "" for any.

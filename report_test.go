@@ -229,13 +229,35 @@ func TestReportWithDoubtedIdleTime(t *testing.T) {
 
 // TestReportOfAWindow: where nothing tells passes apart, shares are of the window and no step is spoken of.
 func TestReportOfAWindow(t *testing.T) {
-	for name, want := range map[string]string{"step[DECODE bs=1]": "of the steps' time", "my range": "of the window, in which no steps were found"} {
+	for name, want := range map[string][2]string{
+		"step[DECODE bs=1]": {"of the steps' time", "of each step"},
+		"my range":          {"of the window, in which no steps were found", "of the window"},
+	} {
 		path := filepath.Join(t.TempDir(), "window.json")
-		writeFile(t, path, `{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"`+name+`","pid":1,"tid":1,"ts":0,"dur":20},
+		writeFile(t, path, `{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"`+name+`","pid":1,"tid":1,"ts":0,"dur":90},
 			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":2,"args":{"correlation":1}},
-			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":5,"dur":9,"args":{"correlation":1,"device":0,"stream":7}}]}`)
-		if got := reported(t, path, strata.ReportOptions{}).Verdict.Text; !strings.Contains(got, want) {
-			t.Errorf("%s: %q, want %q in it", name, got, want)
+			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":5,"dur":9,"args":{"correlation":1,"device":0,"stream":7}},
+			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":70,"dur":2,"args":{"correlation":2}},
+			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":75,"dur":9,"args":{"correlation":2,"device":0,"stream":7}}]}`)
+		r := reported(t, path, strata.ReportOptions{})
+		if got := r.Verdict.Text; !strings.Contains(got, want[0]) {
+			t.Errorf("%s: %q, want %q in it", name, got, want[0])
+		}
+		var text strings.Builder
+		if err := r.WriteText(&text, strata.ReportText{All: true, Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		sizes := 0
+		for line := range strings.Lines(text.String()) {
+			if !strings.Contains(line, "(at most ") && !strings.Contains(line, "(takes ") {
+				continue
+			}
+			if sizes++; !strings.Contains(line, want[1]) {
+				t.Errorf("%s: %q, want %q in it", name, line, want[1])
+			}
+		}
+		if sizes == 0 {
+			t.Errorf("%s: no finding with a size:\n%s", name, text.String())
 		}
 	}
 }

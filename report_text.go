@@ -213,7 +213,7 @@ func (f *Finding) size() string {
 	if f.Takes {
 		most = "takes "
 	}
-	return fmt.Sprintf("%s%s of each %s, %s %%", most, duration(f.PerStep), stepOf(f.Stage), table.Fixed(100*f.Share, 1))
+	return fmt.Sprintf("%s%s %s, %s %%", most, duration(f.PerStep), f.each(), table.Fixed(100*f.Share, 1))
 }
 
 func (p *printer) finding(n int, f Finding) {

@@ -281,7 +281,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.overlap > 0 {
 		add("same-stream-overlap", HealthOK, int64(n.overlap), nil,
-			"%d GPU activities begin before the one before them on their stream ends (programmatic dependent launch): busy time is a union", n.overlap)
+			"GPU activities that begin before the one before them on their stream ends (programmatic dependent launch): %d; busy time is a union", n.overlap)
 	}
 }
 

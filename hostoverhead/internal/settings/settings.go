@@ -63,7 +63,7 @@ var ByCause = []struct {
 	Setting
 	Why string
 }{
-	{"host-code", Setting{"make the host code that the ledger names cheaper, or move it out of the steps", ""}, "the device waits for host code"},
+	{"host-code", Setting{"make that host code cheaper, or move it out of the steps", ""}, "the device waits for host code"},
 	{"synchronisation", Setting{"hoist the synchronisation out of the step, or keep what it waits for on the device", TorchCUDA + "#asynchronous-execution"}, "is lost to synchronising calls"},
 	{"blocking-copy", Setting{"use pinned memory and non_blocking copies", TorchCUDA + "#cuda-memory-pinning"}, "is lost to copies that block the host"},
 	{"allocation", Setting{"allocate before the run, or let the caching allocator keep its memory (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)", TorchCUDA + "#cuda-memory-management"}, "is lost to allocations"},
