@@ -154,18 +154,19 @@ func (h *htmlBuilder) passNode(i int, p *reportPart, pass int, root *sum) htmlre
 	}
 	n := htmlreport.Node{ID: passID(i, pass), Title: title, Open: true, Cells: append([]string{millis(p.wall[pass]) + " ms wall"}, root.cells(root.time)...),
 		Links: []htmlreport.Line{{Text: "Perfetto", Href: perfettoURL(p, f.Start, f.End)}}}
+	layers := f.Layers()
 	for _, t := range root.order {
-		n.Children = append(n.Children, h.typeNode(i, p, pass, t, root.time))
+		n.Children = append(n.Children, h.typeNode(i, p, pass, layers, t, root.time))
 	}
 	return n
 }
 
-// typeNode is a type of layer with its layers and operators.
-func (h *htmlBuilder) typeNode(i int, p *reportPart, pass int, t *sum, whole time.Duration) htmlreport.Node {
+// typeNode is a type of layer with those of a pass's layers that are of it, and its operators.
+func (h *htmlBuilder) typeNode(i int, p *reportPart, pass int, layers []layer.Layer, t *sum, whole time.Duration) htmlreport.Node {
 	n := htmlreport.Node{Title: t.name, Series: largest(t.series), Cells: t.cells(whole)}
 	list := htmlreport.Node{Title: "each layer"}
 	f := &p.d.Passes[pass]
-	for _, at := range f.Layers() {
+	for _, at := range layers {
 		if p.layerType(layer.Place{Pass: pass, Layer: at.Index}) != t.name || len(list.Children) == drillLayers {
 			continue
 		}

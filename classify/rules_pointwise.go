@@ -233,8 +233,8 @@ func sampling(id, title, sub string, p Pattern) Rule {
 func weakRules() []Rule {
 	w := func(id, title string, c Category, p Pattern, kind ...func(*Name) string) Rule {
 		r := Rule{ID: id, Title: title, Category: c, When: p}
-		for _, k := range kind {
-			r.Refine = k
+		if len(kind) > 0 {
+			r.Refine = kind[0]
 		}
 		return r
 	}

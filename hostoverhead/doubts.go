@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -56,7 +57,7 @@ func (a *account) doubts(v *Verdict, p *Params) []Doubt {
 // hide has doubts of its own, and tables that an export never had are told by what they would hold.
 func incomplete(f trace.Finding) bool {
 	switch f.Code {
-	case "empty-graphs", "graph-rows", "loss-missing-table":
+	case "empty-graphs", "graph-rows", "loss-" + loss.MissingTable:
 		return false
 	}
 	return slices.ContainsFunc(f.Affects, func(a string) bool { return a == "idle" || a == "gpu-time" || a == "completeness" })

@@ -10,11 +10,11 @@ import (
 // HostSpan is what the CPU did for a pass: the step annotation around its launches, else the time from its first launch to the
 // end of its last one.
 type HostSpan struct {
-	// Thread is the one that launched most of the pass; NoThread when no launch is known.
+	// Thread is the one that launched most of the pass; trace.None when no launch is known.
 	Thread trace.ThreadIndex `json:"-"`
 	Start  trace.Time        `json:"start_ns"`
 	End    trace.Time        `json:"end_ns"`
-	// Annotation is the step annotation, NoEvent where there is none.
+	// Annotation is the step annotation, trace.None where there is none.
 	Annotation trace.EventID `json:"-"`
 }
 

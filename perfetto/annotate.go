@@ -13,6 +13,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -67,7 +68,7 @@ func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []pft
 }
 
 // cutReasons are the losses that may hide where a file's last whole event ends.
-var cutReasons = []string{"truncated", "bad-compression", "bad-event", "limit"}
+var cutReasons = []string{loss.Truncated, loss.BadCompression, loss.BadEvent, loss.Limit}
 
 // endsWhole reports whether the file that t was loaded from was read to the document's end: a copy then needs not be scanned for the
 // last whole event, which takes twice as long as the copying.

@@ -90,12 +90,13 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 		return nil, fmt.Errorf("perfetto: forward pass %d out of range: the trace has passes 0 to %d", m.Pass, len(a.Passes)-1)
 	}
 	p := &a.Passes[m.Pass]
+	layers := p.Layers()
 	for _, h := range highlight {
-		if _, _, err := a.Layer(m.Pass, h); err != nil {
+		if !slices.ContainsFunc(layers, func(l layer.Layer) bool { return p.LayerNumber(l.Index) == h }) {
 			return nil, fmt.Errorf("perfetto: layer %d out of range: pass %d has %s", h, m.Pass, layerSpan(p))
 		}
 	}
-	for _, l := range p.Layers() {
+	for _, l := range layers {
 		r := NewRange(t, l.Start, l.Start+trace.Time(l.Wall))
 		lr := LayerRange{Index: p.LayerNumber(l.Index), CompressRatio: l.CompressRatio, Range: r,
 			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6, Highlighted: slices.Contains(highlight, p.LayerNumber(l.Index)), URL: url(r)}

@@ -4,9 +4,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/kind"
-	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // EventData is one event as a source records it: what a [Builder] takes and
@@ -31,7 +31,7 @@ type EventData struct {
 	GraphNode   uint64        // 0 is none
 	Shape       string        // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
 	Domain      string        // NVTX domain of a range, "" for the default one
-	CallStack   string        // op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write them; newer ones record frames as events, see [Event.Stack]
+	CallStack   string        // op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write them; newer ones record frames as events, see [Event.Frame]
 	Args        []byte        // raw args object, copied; kept by a load where [Options.Args] asks for it
 	Bytes       int64         // of a copy or set; 0 is not recorded
 	Value       float64       // of a counter's sample, in the unit that its name gives

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // Finish sorts and links what was added and returns the Trace. The Builder

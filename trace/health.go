@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/shard"
 	"github.com/llmstrata/strata/trace/internal/suspect"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
-	"github.com/llmstrata/strata/trace/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
-	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // Open loads the trace at path, of any of the formats in o: plain or compressed,

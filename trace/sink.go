@@ -3,9 +3,9 @@ package trace
 import (
 	"math"
 
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
@@ -396,9 +397,9 @@ func (c *copier) again(t testing.TB, what string, activities int) {
 		return
 	}
 	n := int64(cp.LaneLen(trace.LaneGPU))
-	for _, loss := range cp.Health().Losses {
-		if loss.Reason == "bad-time" {
-			n += loss.Count
+	for _, l := range cp.Health().Losses {
+		if l.Reason == loss.BadTime {
+			n += l.Count
 		}
 	}
 	if n < int64(activities) {

@@ -243,11 +243,12 @@ func idle(a *layer.Device) []float64 {
 const idleNote = 25
 
 func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
+	layers := fp.Layers()
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
-		AvgLayerMS: millis(avgLayerWall(fp)), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != "", Cut: fp.Partial,
+		AvgLayerMS: millis(avgLayerWall(layers)), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != "", Cut: fp.Partial,
 		Layers: fp.NumLayers, FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
-	if fp.NumLayers > 0 {
-		r.FirstLayerMS = millis(fp.Layers()[0].Wall)
+	if len(layers) > 0 {
+		r.FirstLayerMS = millis(layers[0].Wall)
 	}
 	if model := a.ModelOf(fp.Index); model != "" {
 		r.Note = join(model, r.Note)
@@ -304,13 +305,11 @@ func shapeOf(a *layer.Device, lay *layer.Layer) string {
 	return strings.Join(names, "\n")
 }
 
-// avgLayerWall is the mean wall time of the whole layers of a pass; 0 when it has none.
-func avgLayerWall(p *layer.ForwardPass) time.Duration {
+// avgLayerWall is the mean wall time of layers, 0 for none.
+func avgLayerWall(layers []layer.Layer) time.Duration {
 	var sum time.Duration
-	n := 0
-	for _, l := range p.Layers() {
-		sum += l.Wall
-		n++
+	for i := range layers {
+		sum += layers[i].Wall
 	}
-	return sum / time.Duration(max(1, n))
+	return sum / time.Duration(max(1, len(layers)))
 }

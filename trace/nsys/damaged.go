@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/llmstrata/strata/trace/internal/loss"
+	"github.com/llmstrata/strata/internal/loss"
 )
 
 // NOTE: a table is a tree of pages, and SQLite ends a query at the first page

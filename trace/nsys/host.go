@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // The tables that say what threads of the host did beside CUDA calls and ranges: calls of the C library (nsys --trace=osrt),

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // The tables that are read.

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/internal/loss"
 )
 
 // reader hands the events of a trace to a builder.

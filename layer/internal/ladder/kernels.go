@@ -26,7 +26,7 @@ type Work struct {
 	Acts   []int32             // rows of the GPU lane: numbers cost the garbage collector nothing, events do
 	calls  []int32             // rows of the launch lane: the call behind each activity; −1 for orphans
 	At     []trace.Time        // when it was launched, or by External id when its op ran; see known
-	Thread []trace.ThreadIndex // where; NoThread when unknown
+	Thread []trace.ThreadIndex // where; trace.None when unknown
 	replay []bool              // a graph launch is behind it
 	Order  []int32             // kernel indices in launch order
 

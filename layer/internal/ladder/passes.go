@@ -38,7 +38,7 @@ type Step struct {
 	Also []string // further annotations around the same kernels
 }
 
-// HostSpan is what the CPU did for a pass: on Thread, from Start to End, under Annotation, NoEvent where there is none.
+// HostSpan is what the CPU did for a pass: on Thread, from Start to End, under Annotation, trace.None where there is none.
 type HostSpan struct {
 	Thread     trace.ThreadIndex
 	Start, End trace.Time

@@ -75,7 +75,7 @@ func (s *strays) add(w *Work, kernels []int32, pause trace.Time) {
 	if s.passes == 0 {
 		s.first = clip(w.Names[w.Seq.ID[kernels[0]]], 48)
 	}
-	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, time.Duration(pause-0).Round(time.Microsecond))
+	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, time.Duration(pause).Round(time.Microsecond))
 }
 
 func (s *strays) note() string {

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/opname"
@@ -83,5 +84,5 @@ func (w *work) readTail(tail []int) {
 // isFeedForward reports a product of a feed-forward part, also where it cannot be told which.
 func isFeedForward(op string) bool {
 	first, _, _ := strings.Cut(op, "|")
-	return first == opname.GateUpProj || first == opname.GateProj || first == opname.UpProj || first == opname.DownProj
+	return isProduct(first) && slices.Contains(denseOps, first)
 }

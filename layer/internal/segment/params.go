@@ -180,8 +180,7 @@ type Params struct {
 	// nearly all cases are right, above it the share that the second says. CapFront is for passes that may begin anywhere.
 	// DoubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in layers of that one in the battery; those of a decoder read by its
 	// encoder 0.8.
-	DoubtForeign                                                                                                                                                                               float64
-	DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                                                      float64
+	DoubtForeign, DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                                        float64
 	CapFront, CapUnlike, CapForeign, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack, CapParts, CapSeveral float64
 
 	// What a rung of the ladder is worth, before anything contradicts it.

@@ -1,5 +1,5 @@
 // Package loss holds the words that say why something of a trace was not kept
-// as it stands: the reasons of trace.Loss.
+// as it stands: the reasons of trace.Loss, for those who write and ask for them.
 package loss
 
 // The reasons. New ones may be added.
