@@ -116,7 +116,7 @@ func TestLateTraces(t *testing.T) {
 
 // TestRanksArriveOneByOne: every expected rank is waited for.
 func TestRanksArriveOneByOne(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM} {
+	for _, f := range []string{capture.FrameworkSGLang, capture.FrameworkVLLM} {
 		dir := outDir(t)
 		s := newFake(t, f, dir)
 		s.ranks = 3
@@ -256,7 +256,7 @@ func TestOldTraceStillGrowing(t *testing.T) {
 	writeTrace(t, old, traceText(7, 0)[:40])
 	s.write = func(string, string) { writeTrace(t, old, traceText(7, 0)) }
 	o := decodeOnly(s, dir, 80*time.Millisecond)
-	o.Poll.StableFor = time.Hour // written to less than this before
+	o.Timeouts.Stable = time.Hour // written to less than this before
 	_, err := run(t, context.Background(), s, o)
 	wantError(t, err, capture.ErrIncomplete, "no decode trace")
 }
@@ -492,7 +492,7 @@ func TestStableSize(t *testing.T) {
 	}
 	later(t, s, steps...)
 	o := decodeOnly(s, dir, 20*time.Second)
-	o.Poll.StableFor = 300 * time.Millisecond // far more than the 8 ms between the writes
+	o.Timeouts.Stable = 300 * time.Millisecond // far more than the 8 ms between the writes
 	res, err := run(t, context.Background(), s, o)
 	if err != nil {
 		t.Fatal(err)
@@ -516,7 +516,7 @@ func TestSettle(t *testing.T) {
 	later(t, s, put("rank0.17.pt.trace.json", 0), put("rank1.17.pt.trace.json", 0),
 		put("front.17.pt.trace.json", 4), put("prefill/rank2.17.pt.trace.json", 0), put("front.17.pt.trace.json", 0))
 	o := decodeOnly(s, dir, 20*time.Second)
-	o.Poll.SettleFor = 400 * time.Millisecond // far more than the 8 ms between the files
+	o.Timeouts.Settle = 400 * time.Millisecond // far more than the 8 ms between the files
 	res, err := run(t, context.Background(), s, o)
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ const (
 // Estimate is how large the traces of a stage will be, from one window of a
 // pass or a few.
 type Estimate struct {
-	Stage Stage `json:"stage"`
+	Stage string `json:"stage"`
 	// CalibrationBytes were written for CalibrationSteps passes by all ranks.
 	CalibrationBytes int64 `json:"calibration_bytes"`
 	CalibrationSteps int   `json:"calibration_steps"`
@@ -48,9 +48,9 @@ func (s *stageRun) checkRoom() error {
 
 // calibrate captures the shortest window there is, estimates the stage from it,
 // and refuses a stage that would be too large.
-func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
+func (r *run) calibrate(ctx context.Context, st string, steps int) error {
 	s := r.newStage(st, 1, false)
-	s.dir = path.Join(calibrationDir, string(st))
+	s.dir = path.Join(calibrationDir, st)
 	if s.d.Traits().OwnDir {
 		s.from = s.dir
 	}
@@ -110,7 +110,7 @@ func size(n int64) string {
 
 // reject moves the traces of a try away, and returns where they are.
 func (s *stageRun) reject() ([]string, error) {
-	dir := path.Join(rejectedDir, string(s.plan.stage))
+	dir := path.Join(rejectedDir, s.plan.stage)
 	if err := s.f.Mkdir(dir); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *stageRun) reject() ([]string, error) {
 
 // Call is one request of a [DryRun].
 type Call struct {
-	Stage Stage `json:"stage"`
+	Stage string `json:"stage"`
 	// Phase is warmup, start, requests or stop.
 	Phase  string `json:"phase"`
 	Method string `json:"method"`
@@ -178,7 +178,7 @@ func DryRun(ctx context.Context, o Options) (calls []Call, err error) {
 	if r.o.ServerOutputDir == "" {
 		r.o.ServerOutputDir = out
 	}
-	for _, st := range o.Workload.stages() {
+	for _, st := range stagesOf(o.Workload) {
 		s := r.newStage(st, o.NumSteps, false)
 		send := func(phase string, reqs []server.Request) {
 			now = Call{Stage: st, Phase: phase}
@@ -188,7 +188,7 @@ func DryRun(ctx context.Context, o Options) (calls []Call, err error) {
 		}
 		send("warmup", s.plan.warmup)
 		now = Call{Stage: st, Phase: "start"}
-		_ = r.d.Start(ctx, server.Session{Stage: string(st), Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
+		_ = r.d.Start(ctx, server.Session{Stage: st, Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
 		send("requests", s.plan.capture)
 		now = Call{Stage: st, Phase: "stop"}
 		_ = server.Control(ctx, c, server.StopPath, nil, o.Timeouts.Stop)

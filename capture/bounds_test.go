@@ -110,7 +110,7 @@ func TestDryRun(t *testing.T) {
 
 // TestConcurrency: so many requests are in flight together, and no more.
 func TestConcurrency(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM} {
+	for _, f := range []string{capture.FrameworkSGLang, capture.FrameworkVLLM} {
 		dir := outDir(t)
 		s := newFake(t, f, dir)
 		o := judged(s, dir)
@@ -251,7 +251,7 @@ func TestSecrets(t *testing.T) {
 // TestUnauthorized: a server that wants a key says so, and not that it is
 // unknown.
 func TestUnauthorized(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkAuto, capture.FrameworkSGLang, capture.FrameworkVLLM} {
+	for _, f := range []string{capture.FrameworkAuto, capture.FrameworkSGLang, capture.FrameworkVLLM} {
 		dir := outDir(t)
 		s := newFake(t, capture.FrameworkSGLang, "")
 		s.fault = func(w http.ResponseWriter, r *http.Request, p string, n int) bool {
@@ -272,7 +272,7 @@ func TestUnauthorized(t *testing.T) {
 // nothing but questions.
 func TestDiagnose(t *testing.T) {
 	for _, c := range []struct {
-		f              capture.Framework
+		f              string
 		version, paths string
 		profiler       string
 		mapping        string

@@ -17,7 +17,7 @@ type Diagnosis struct {
 	Schema string `json:"schema"`
 	// Server is its address, Framework what it is, Evidence how that is known.
 	Server    string     `json:"server"`
-	Framework Framework  `json:"framework"`
+	Framework string     `json:"framework"`
 	Evidence  string     `json:"evidence"`
 	Info      ServerInfo `json:"server_info"`
 	// Profiler says whether the server has the profiler's routes: yes, no or

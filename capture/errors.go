@@ -81,8 +81,8 @@ func export(err error) error {
 	return public{err}
 }
 
-// FileState is a file that was not accepted as a finished trace.
-type FileState struct {
+// fileState is a file that was not accepted as a finished trace.
+type fileState struct {
 	// Path is relative to the folder that was watched.
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
@@ -95,7 +95,7 @@ type FileState struct {
 type incompleteError struct {
 	// Server is its address, Stage the window the traces are of.
 	Server string
-	Stage  Stage
+	Stage  string
 	// Dir is the folder watched on this machine; ServerDir is what the server
 	// was told, or must have been started with, when that is known.
 	Dir, ServerDir string
@@ -107,7 +107,7 @@ type incompleteError struct {
 	// Missing are ranks without any file.
 	Missing []string
 	// Incomplete are new files that did not become whole.
-	Incomplete []FileState
+	Incomplete []fileState
 	// Earlier is the number of traces that lay in Dir before.
 	Earlier int
 	// Hints are the likely causes, most likely first.
@@ -119,7 +119,7 @@ func (e *incompleteError) Error() string {
 	var b strings.Builder
 	stage := ""
 	if e.Stage != stageLegacy && e.Stage != "" {
-		stage = string(e.Stage) + " "
+		stage = e.Stage + " "
 	}
 	waited := e.Waited.Round(time.Millisecond)
 	if len(e.Complete) == 0 && len(e.Incomplete) == 0 {

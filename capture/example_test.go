@@ -74,20 +74,20 @@ func ExampleRunPair() {
 	dir := runs()
 	defer os.RemoveAll(dir)
 
-	mapping, formal, err := capture.RunPair(context.Background(), capture.PairOptions{
-		Base: capture.Options{
-			Workload: capture.WorkloadDecode,
-			ArmDelay: -1,
-			Poll:     capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond},
-		},
-		OutputDir:  dir,
-		MappingURL: mappingServer.URL,
-		FormalURL:  formalServer.URL,
-	})
+	mapping := capture.Options{
+		Workload: capture.WorkloadDecode,
+		ArmDelay: -1,
+		Timeouts: capture.Timeouts{Poll: time.Millisecond, Stable: 5 * time.Millisecond},
+	}
+	formal := mapping
+	mapping.URL, mapping.OutputDir = mappingServer.URL, filepath.Join(dir, "mapping")
+	formal.URL, formal.OutputDir = formalServer.URL, filepath.Join(dir, "formal")
+
+	m, f, err := capture.RunPair(context.Background(), mapping, formal)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, path := range append(mapping.Files(), formal.Files()...) {
+	for _, path := range append(m.Files(), f.Files()...) {
 		name, _ := filepath.Rel(dir, path)
 		fmt.Println(filepath.ToSlash(name))
 	}
@@ -103,7 +103,7 @@ func ExampleMatrix_Run() {
 	dir := runs()
 	defer os.RemoveAll(dir)
 
-	m := capture.Matrix{Options: capture.Options{ArmDelay: -1, Poll: capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond}}}
+	m := capture.Matrix{Options: capture.Options{ArmDelay: -1, Timeouts: capture.Timeouts{Poll: time.Millisecond, Stable: 5 * time.Millisecond}}}
 	plan := &capture.Plan{OutputDir: dir, Entries: []capture.PlanEntry{{Name: "one", URL: server.URL, Stages: capture.WorkloadDecode}}}
 	for range 2 {
 		entries, err := m.Run(context.Background(), plan)
@@ -132,12 +132,12 @@ func ExampleRun() {
 		URL:       server.URL,
 		OutputDir: dir,
 		ArmDelay:  -1, // this profiler is up at once
-		Poll:      capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond},
+		Timeouts:  capture.Timeouts{Poll: time.Millisecond, Stable: 5 * time.Millisecond},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(res.Framework.Title(), res.Info.Model)
+	fmt.Println(res.Framework, res.Info.Model)
 	for _, s := range res.Stages {
 		for _, t := range s.Traces {
 			name, _ := filepath.Rel(res.OutputDir, t.Path)
@@ -145,7 +145,7 @@ func ExampleRun() {
 		}
 	}
 	// Output:
-	// SGLang org/model
+	// sglang org/model
 	// prefill TP-0 prefill/1759.5-TP-0.trace.json
 	// decode TP-0 decode/1759.5-TP-0.trace.json
 }
@@ -191,11 +191,11 @@ func ExampleCollect() {
 		}
 		answer.ServeHTTP(w, r)
 	})
-	poll := capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond}
-	_, err := capture.Run(ctx, capture.Options{URL: server.URL, OutputDir: dir, Workload: capture.WorkloadDecode, ArmDelay: -1, Poll: poll})
+	wait := capture.Timeouts{Poll: time.Millisecond, Stable: 5 * time.Millisecond}
+	_, err := capture.Run(ctx, capture.Options{URL: server.URL, OutputDir: dir, Workload: capture.WorkloadDecode, ArmDelay: -1, Timeouts: wait})
 	fmt.Println(errors.Is(err, context.Canceled))
 
-	res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Poll: poll})
+	res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Timeouts: wait})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -213,7 +213,18 @@ func ExampleOverride() {
 torch_profiler = torch.profiler.profile(activities=activities,
                                         record_shapes=True)
 `
-	out, changes, err := capture.Override([]byte(src))
+	dir := runs()
+	defer os.RemoveAll(dir)
+	source, output := filepath.Join(dir, "py_executor.py"), filepath.Join(dir, "override.py")
+	if err := os.WriteFile(source, []byte(src), 0o666); err != nil {
+		log.Fatal(err)
+	}
+
+	changes, err := capture.Override(source, output)
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, err := os.ReadFile(output)
 	if err != nil {
 		log.Fatal(err)
 	}

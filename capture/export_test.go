@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/llmstrata/strata/capture/internal/label"
+	"github.com/llmstrata/strata/capture/internal/pysource"
 	"github.com/llmstrata/strata/capture/internal/server"
 	"github.com/llmstrata/strata/capture/internal/whole"
 )
@@ -27,17 +28,29 @@ const ManifestFile = manifestFile
 const StageDecode = stageDecode
 const StagePrefill = stagePrefill
 
+// OverrideSource is Override of a text.
+func OverrideSource(src []byte) ([]byte, OverrideChanges, error) {
+	out, ch, err := pysource.Override(src)
+	return out, OverrideChanges(ch), err
+}
+
+// ParseFramework and Title are for tests.
+var (
+	ParseFramework = parseFramework
+	Title          = title
+)
+
 var CheckServerLog = checkServerLog
 var Frameworks = frameworks
 
 // Detect is detect with a client of its own.
-func Detect(ctx context.Context, url, outputDir string, opts Options) (det Detection, err error) {
+func Detect(ctx context.Context, url, outputDir string, opts Options) (det detection, err error) {
 	defer func() { err = export(err) }()
 	opts.URL, opts.OutputDir = url, outputDir
 	opts = opts.withDefaults()
 	c, err := server.New(opts.serverOptions())
 	if err != nil {
-		return Detection{}, err
+		return detection{}, err
 	}
 	defer c.Close()
 	return detect(ctx, c, opts)

@@ -66,18 +66,18 @@ func hangs(path string, nth int) fault {
 	}
 }
 
-var all = []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed}
+var all = []string{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed}
 
 // launchWord is a word of the launch advice of each framework.
-var launchWord = map[capture.Framework]string{
+var launchWord = map[string]string{
 	capture.FrameworkSGLang: "sglang.launch_server", capture.FrameworkVLLM: "--profiler-config",
 	capture.FrameworkTensorRT: "TLLM_TORCH_PROFILE_TRACE", capture.FrameworkTokenSpeed: "TokenSpeed server",
 }
 
 // stopTwice are the servers that take a second stop request without harm.
-var stopTwice = map[capture.Framework]bool{capture.FrameworkSGLang: true, capture.FrameworkTokenSpeed: true}
+var stopTwice = map[string]bool{capture.FrameworkSGLang: true, capture.FrameworkTokenSpeed: true}
 
-func genPath(f capture.Framework) string {
+func genPath(f string) string {
 	if f == capture.FrameworkSGLang {
 		return "/generate"
 	}

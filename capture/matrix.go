@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +33,8 @@ type Plan struct {
 // times count.
 type PlanEntry struct {
 	// Name is the entry's folder: letters, digits, dot, dash, underscore.
-	Name      string    `json:"name"`
-	Framework Framework `json:"framework,omitempty"`
+	Name      string `json:"name"`
+	Framework string `json:"framework,omitempty"`
 	// URL, or MappingURL and FormalURL.
 	URL        string `json:"url,omitempty"`
 	MappingURL string `json:"mapping_url,omitempty"`
@@ -51,7 +50,7 @@ type PlanEntry struct {
 	ServerMappingDir string `json:"server_mapping_dir,omitempty"`
 	ServerFormalDir  string `json:"server_formal_dir,omitempty"`
 	// Stages is a workload: both, prefill, decode, legacy.
-	Stages Workload `json:"stages,omitempty"`
+	Stages string `json:"stages,omitempty"`
 	// The rest are as in Options.
 	NumSteps    int      `json:"num_steps,omitempty"`
 	WarmupSteps int      `json:"warmup_steps,omitempty"`
@@ -118,12 +117,12 @@ func (p *Plan) check() error {
 		fail := func(format string, args ...any) error {
 			return fmt.Errorf("entry %d (%s): %s", i+1, e.Name, fmt.Sprintf(format, args...))
 		}
-		f, err := ParseFramework(string(e.Framework))
+		f, err := parseFramework(e.Framework)
 		if err != nil {
 			return fail("%v", err)
 		}
 		e.Framework = f
-		if e.Stages, err = parseWorkload(string(e.Stages)); err != nil {
+		if e.Stages, err = parseWorkload(e.Stages); err != nil {
 			return fail("%v", err)
 		}
 		switch {
@@ -164,8 +163,8 @@ type Captured struct {
 type Entry struct {
 	// Name and Framework are the plan's; a framework to be found out is
 	// filled in by the first capture.
-	Name      string    `json:"name"`
-	Framework Framework `json:"framework"`
+	Name      string `json:"name"`
+	Framework string `json:"framework"`
 	// Captures are those finished, in the order of the roles.
 	Captures []Captured `json:"captures"`
 	// Dir is the entry's folder below the plan's output folder; for reports.
@@ -200,8 +199,8 @@ type stateCapture struct {
 	URL string `json:"url"`
 	// Settings are the shape that was asked for: another one is another
 	// capture.
-	Settings Settings `json:"settings"`
-	Result   *Result  `json:"result"`
+	Settings Options `json:"settings"`
+	Result   *Result `json:"result"`
 }
 
 // Run captures every entry of the plan that is not captured yet, one after the
@@ -260,7 +259,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		key := e.Name + "/" + t.role
 		o := m.options(e, t)
 		settings := o.withDefaults().provenance()
-		if old := st.Captures[key]; old != nil && old.URL == server.Shown(t.url) && old.Settings.equal(settings) && old.Result.intact() {
+		if old := st.Captures[key]; old != nil && old.URL == server.Shown(t.url) && reflect.DeepEqual(old.Settings, settings) && old.Result.intact() {
 			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
 			out.add(Captured{Role: t.role, Dir: t.dir, Result: old.Result, Resumed: true})
 			continue
@@ -301,7 +300,7 @@ func (m Matrix) override(e *PlanEntry, dir string) error {
 		return nil
 	}
 	to := filepath.Join(dir, "py_executor.py")
-	ch, err := OverrideFile(e.OverrideSource, to)
+	ch, err := Override(e.OverrideSource, to)
 	if err == nil {
 		m.log("%s: %s: stacks added %d times, rank condition %d times", e.Name, to, ch.Stacks, ch.Rank0)
 	}
@@ -341,9 +340,6 @@ func (o *Options) pair(r string) {
 		o.RecordShapes = &maps
 	}
 }
-
-// equal reports whether two captures measure the same.
-func (s Settings) equal(t Settings) bool { return reflect.DeepEqual(s, t) }
 
 // add appends a capture and learns the framework from it.
 func (e *Entry) add(c Captured) {
@@ -429,42 +425,23 @@ func (st *state) save(path string) error {
 	return nil
 }
 
-// PairOptions name two servers of one model; see [RunPair].
-type PairOptions struct {
-	// Base is the base of both captures; its URL and OutputDir do not count.
-	Base Options
-	// OutputDir gets a folder mapping and one formal.
-	OutputDir             string
-	MappingURL, FormalURL string
-	// MappingDir and FormalDir are used instead of those folders, MappingPrefix and
-	// FormalPrefix instead of the base's ProfilePrefix, where they are not "".
-	MappingDir, FormalDir       string
-	MappingPrefix, FormalPrefix string
-}
-
-// RunPair captures a mapping and a formal server, in this order, into
-// OutputDir/mapping and OutputDir/formal.
-func RunPair(ctx context.Context, p PairOptions) (mapping, formal *Result, err error) {
+// RunPair captures two servers of one model, in this order: mapping, which leads kernels back to source, with stacks and
+// shapes where its options do not say, and formal, whose times count, without. Each has its own address and folder.
+func RunPair(ctx context.Context, mapping, formal Options) (m, f *Result, err error) {
 	var errs []error
 	for _, t := range []struct {
-		role             string
-		url, dir, prefix string
-		res              **Result
-	}{{roleMapping, p.MappingURL, p.MappingDir, p.MappingPrefix, &mapping}, {roleFormal, p.FormalURL, p.FormalDir, p.FormalPrefix, &formal}} {
-		o := p.Base
-		o.URL, o.OutputDir = t.url, cmp.Or(t.dir, filepath.Join(p.OutputDir, t.role))
-		o.ProfilePrefix = cmp.Or(t.prefix, o.ProfilePrefix)
-		o.pair(t.role)
-		if o.ServerOutputDir != "" {
-			o.ServerOutputDir = filepath.Join(o.ServerOutputDir, t.role)
-		}
+		role string
+		o    Options
+		res  **Result
+	}{{roleMapping, mapping, &m}, {roleFormal, formal, &f}} {
+		t.o.pair(t.role)
 		// A capture that is not valid is one all the same: the other is wanted too.
-		if *t.res, err = Run(ctx, o); err != nil {
+		if *t.res, err = Run(ctx, t.o); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", t.role, err))
 			if !errors.Is(err, ErrInvalid) {
 				break
 			}
 		}
 	}
-	return mapping, formal, errors.Join(errs...)
+	return m, f, errors.Join(errs...)
 }

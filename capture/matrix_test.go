@@ -251,9 +251,12 @@ func TestMatrixStateBroken(t *testing.T) {
 func TestRunPair(t *testing.T) {
 	dir := outDir(t)
 	a, b := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, "")
-	o := quick(a, "")
-	o.Workload = capture.WorkloadDecode
-	mapping, formal, err := capture.RunPair(context.Background(), capture.PairOptions{Base: o, OutputDir: dir, MappingURL: a.URL, FormalURL: b.URL})
+	in := func(s *fake, name string) capture.Options {
+		o := quick(s, filepath.Join(dir, name))
+		o.Workload = capture.WorkloadDecode
+		return o
+	}
+	mapping, formal, err := capture.RunPair(context.Background(), in(a, "mapping"), in(b, "formal"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +265,7 @@ func TestRunPair(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
 	b.fault = answers("/generate", 500, "", nil)
-	mapping, formal, err = capture.RunPair(context.Background(), capture.PairOptions{Base: o, OutputDir: dir, MappingURL: a.URL, FormalURL: b.URL})
+	mapping, formal, err = capture.RunPair(context.Background(), in(a, "mapping"), in(b, "formal"))
 	wantError(t, err, nil, "formal: ")
 	if mapping == nil || formal != nil && len(formal.Files()) > 0 {
 		t.Errorf("mapping %v, formal %v", mapping, formal)

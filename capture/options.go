@@ -10,25 +10,21 @@ import (
 	"time"
 )
 
-// Workload says which requests are profiled: prefill, decode, both one after the other
-// (the default), or legacy, the prompt as it is.
-type Workload string
-
-// The workloads. A mixed prompt is never the default: a trace that holds both
+// The workloads, as [Options] names them. A mixed prompt is never the default: a trace that holds both
 // stages cannot be read per stage.
 const (
 	// workloadBoth captures prefill and then decode, each into its own folder.
-	workloadBoth    Workload = "both"
-	workloadPrefill Workload = "prefill"
-	workloadDecode  Workload = "decode"
+	workloadBoth    string = "both"
+	workloadPrefill string = "prefill"
+	workloadDecode  string = "decode"
 	// workloadLegacy sends the probe prompt as it is; both stages land in one
 	// trace, unless the server separates them (ProfileByStage).
-	workloadLegacy Workload = "legacy"
+	workloadLegacy string = "legacy"
 )
 
 // parseWorkload reads a workload's name; "" is workloadBoth.
-func parseWorkload(s string) (Workload, error) {
-	switch w := Workload(strings.ToLower(s)); w {
+func parseWorkload(s string) (string, error) {
+	switch w := strings.ToLower(s); w {
 	case "":
 		return workloadBoth, nil
 	case workloadBoth, workloadPrefill, workloadDecode, workloadLegacy:
@@ -41,28 +37,24 @@ func parseWorkload(s string) (Workload, error) {
 // that [Run] leaves beside the traces; triage and profile read it there.
 const serverArgsFile = "server_args.json"
 
-// Stage labels what a trace holds: prefill, decode or legacy. The first two are
-// also the names of folders.
-type Stage string
-
-// The stages. stageLegacy has no folder of its own.
+// The stages: what a trace holds. The first two are also the names of folders; stageLegacy has none of its own.
 const (
-	stagePrefill Stage = "prefill"
-	stageDecode  Stage = "decode"
-	stageLegacy  Stage = "legacy"
+	stagePrefill string = "prefill"
+	stageDecode  string = "decode"
+	stageLegacy  string = "legacy"
 )
 
-// stages of a workload, in the order they are captured.
-func (w Workload) stages() []Stage {
+// stagesOf a workload, in the order they are captured.
+func stagesOf(w string) []string {
 	switch w {
 	case workloadPrefill:
-		return []Stage{stagePrefill}
+		return []string{stagePrefill}
 	case workloadDecode:
-		return []Stage{stageDecode}
+		return []string{stageDecode}
 	case workloadLegacy:
-		return []Stage{stageLegacy}
+		return []string{stageLegacy}
 	}
-	return []Stage{stagePrefill, stageDecode}
+	return []string{stagePrefill, stageDecode}
 }
 
 // Shape is a request's size: words in, tokens out.
@@ -73,7 +65,7 @@ type Shape struct {
 	OutputLen int `json:"output_len"`
 }
 
-// Timeouts bound every wait on a server. A zero field has the default named.
+// Timeouts bound every wait on a server and pace the watch over the output folder. A zero field has the default named.
 type Timeouts struct {
 	// Info bounds a request for server information; 10 s.
 	Info time.Duration
@@ -99,19 +91,15 @@ type Timeouts struct {
 	// Detach is how long a cancelled run waits for the answer to a start or
 	// stop request that is under way before it leaves the server to it; 1 s.
 	Detach time.Duration
-}
 
-// Poll paces the watch over the output folder. A zero field has the default
-// named.
-type Poll struct {
-	// Interval is the time between two looks; 500 ms.
-	Interval time.Duration
-	// StableFor is how long a file must keep its size before its end is
+	// Poll is the time between two looks at the output folder; 500 ms.
+	Poll time.Duration
+	// Stable is how long a file must keep its size before its end is
 	// checked; 2 s.
-	StableFor time.Duration
-	// SettleFor is how long no further file may appear before a set of
+	Stable time.Duration
+	// Settle is how long no further file may appear before a set of
 	// unknown size counts as complete; 5 s.
-	SettleFor time.Duration
+	Settle time.Duration
 }
 
 // Found is what a caller saw in a trace; see [Options].Inspect. A count that was
@@ -142,122 +130,126 @@ type Found struct {
 }
 
 // Options say what to capture. The zero value of a field is its default; URL
-// and OutputDir have none.
+// and OutputDir have none. What shapes a capture has a name in JSON, see
+// [Result].
 type Options struct {
 	// URL is the server's address, "http://host:port"; without a scheme it is
 	// http, and a trailing /v1 is cut.
-	URL string
-	// Framework is the server; "" is found out.
-	Framework Framework
+	URL string `json:"-"`
+	// Framework is the server, in any usual spelling: sglang, vllm, tensorrt-llm (tllm, trt-llm) or tokenspeed (ts);
+	// "" and "auto": found out.
+	Framework string `json:"-"`
 	// OutputDir is the folder for the traces on this machine. For vLLM it must
 	// be the server's torch_profiler_dir, for TensorRT-LLM the folder of
 	// TLLM_TORCH_PROFILE_TRACE. It is created if need be.
-	OutputDir string
+	OutputDir string `json:"-"`
 	// ServerOutputDir is OutputDir as the server sees it, when the two differ
 	// (containers, mounts); default OutputDir, made absolute.
-	ServerOutputDir string
+	ServerOutputDir string `json:"-"`
 
-	// Workload defaults to "both".
-	Workload Workload
 	// NumSteps is the number of forward passes to profile; 5.
-	NumSteps int
+	NumSteps int `json:"num_steps"`
 	// WarmupSteps are run with the same shape before the profiler is armed;
 	// 10. Negative: none.
-	WarmupSteps int
+	WarmupSteps int `json:"warmup_steps"`
 	// Prefill defaults to 4090 in, 1 out; Decode to 1 in, 2048 out. Field by
 	// field. A decode request generates NumSteps+1 tokens where the server does
 	// not close the window by itself (all but SGLang), whatever OutputLen says.
-	Prefill, Decode Shape
+	Prefill Shape `json:"prefill"`
+	Decode  Shape `json:"decode"`
+	// Workload says which requests are profiled: "prefill", "decode", "both" one after the other, which is the
+	// default, or "legacy", the prompt as it is.
+	Workload string `json:"workload"`
 
 	// ProfileByStage has the server write one trace per stage. SGLang only,
 	// and of use with "legacy" only: the other workloads separate the
 	// stages themselves and turn it off.
-	ProfileByStage bool
+	ProfileByStage bool `json:"profile_by_stage"`
 	// MergeProfiles has the server merge all ranks into one more file. SGLang
 	// only.
-	MergeProfiles bool
+	MergeProfiles bool `json:"merge_profiles"`
 	// ProfilePrefix begins the trace's file name: SGLang, and TokenSpeed as
 	// part of profile_id. No separators.
-	ProfilePrefix string
+	ProfilePrefix string `json:"profile_prefix"`
 	// StartStep is the forward pass the window opens at; 0 is now. SGLang only.
-	StartStep int
+	StartStep int `json:"start_step"`
 	// WithStack and RecordShapes are sent to SGLang and TokenSpeed. nil: stacks
 	// as the server's default has them, shapes with SGLang only. The others
 	// fix both at launch.
-	WithStack, RecordShapes *bool
+	WithStack    *bool `json:"with_stack"`
+	RecordShapes *bool `json:"record_shapes"`
 	// Activities defaults to CPU and GPU.
-	Activities []string
+	Activities []string `json:"activities"`
 
 	// ProbeRequests is the least number of prefill requests, and the number of
 	// legacy and probe requests; 3.
-	ProbeRequests int
-	// ProbePrompt is the prompt of legacy requests, ProbePrompts those of [Probe],
+	ProbeRequests int `json:"probe_requests"`
+	// ProbePrompt is the prompt of legacy requests, "" one of this package; ProbePrompts those of [Probe],
 	// taken in turn; nil: ProbePrompt if that is set, else three of this package.
-	ProbePrompt  string
-	ProbePrompts []string
+	ProbePrompt  string   `json:"probe_prompt"`
+	ProbePrompts []string `json:"-"`
 	// ProbeMaxNewTokens is their output length; 64.
-	ProbeMaxNewTokens int
+	ProbeMaxNewTokens int `json:"probe_max_new_tokens"`
 	// ArmDelay is waited between arming and the first request: the profiler of
 	// another process needs a while to come up; 5 s. Negative: none.
-	ArmDelay time.Duration
+	ArmDelay time.Duration `json:"-"`
 	// StartGrace is how long SGLang may take to answer /start_profile before
 	// the workload is sent anyway (see Timeouts.Start); 10 s.
-	StartGrace time.Duration
+	StartGrace time.Duration `json:"-"`
 	// FirstIndex is the number of the first profile_probe_<i>; 0 is one that no
 	// other run has, so that no prefix cache knows the prompts.
-	FirstIndex int
-	// IgnoreEOS asks the server to go on past an end-of-sequence token. The
-	// second try of a window that was too short does so by itself.
-	IgnoreEOS bool
+	FirstIndex int `json:"-"`
 	// Concurrency is the number of requests in flight; 1. A decode stage sends
 	// as many requests, a prefill stage as many per step.
-	Concurrency int
+	Concurrency int `json:"concurrency"`
 	// Attach, when positive, profiles the traffic that is there for so long:
 	// nothing is sent but the profiler's requests. The workload is then
 	// "legacy".
-	Attach time.Duration
+	Attach time.Duration `json:"attach_ns"`
+	// IgnoreEOS asks the server to go on past an end-of-sequence token. The
+	// second try of a window that was too short does so by itself.
+	IgnoreEOS bool `json:"ignore_eos"`
 	// NoRetry leaves a stage whose traces are not valid at that. Otherwise it
 	// is captured once more with what should remove the cause: new prompts, a
 	// longer window, generation past the end of sequence.
-	NoRetry bool
+	NoRetry bool `json:"-"`
 	// MaxSize bounds the traces of a stage, in bytes. When it is positive, or
 	// Calibrate is set, one pass is captured first and the size of the rest
 	// estimated from it; above MaxSize, or above the free space, nothing more
 	// is captured.
-	MaxSize   int64
-	Calibrate bool
+	MaxSize   int64 `json:"-"`
+	Calibrate bool  `json:"-"`
 
 	// ExpectRanks is the number of traces to wait for, per stage; 0 takes it
 	// from the server's information where that has it (SGLang), and else
 	// accepts the set that has settled.
-	ExpectRanks int
+	ExpectRanks int `json:"ranks"`
 
 	// Model is sent with OpenAI requests; default the first of /v1/models.
-	Model string
+	Model string `json:"model"`
 	// Header is added to every request, for example Authorization.
-	Header http.Header
+	Header http.Header `json:"-"`
 	// HTTPClient replaces the client; its Timeout should be 0.
-	HTTPClient *http.Client
+	HTTPClient *http.Client `json:"-"`
 	// ServerLogs are log files to check for a diffusion pipeline first.
-	ServerLogs []string
+	ServerLogs []string `json:"-"`
 
-	// Timeouts bound every wait, Poll paces the watch over the folder.
-	Timeouts Timeouts
-	Poll     Poll
+	// Timeouts bound every wait and pace the watch over the folder.
+	Timeouts Timeouts `json:"-"`
 
 	// Inspect, when set, is called for each finished trace. Its error is a
 	// warning of the result: the file is there all the same.
-	Inspect func(ctx context.Context, path string) (Found, error)
+	Inspect func(ctx context.Context, path string) (Found, error) `json:"-"`
 	// Progress, when set, is called from one goroutine at a time, at least
 	// once per poll interval while traces are waited for, but for the time it
 	// takes to read one to its end.
-	Progress func(Progress)
+	Progress func(Progress) `json:"-"`
 }
 
 // Progress is a sign of life.
 type Progress struct {
-	// Stage is "" outside any.
-	Stage Stage
+	// Stage is "prefill", "decode" or "legacy", "" outside any.
+	Stage string
 	// Phase is detect, info, warmup, start, wait, requests, stop, traces,
 	// check or done. More may be added.
 	Phase string
@@ -267,8 +259,8 @@ type Progress struct {
 	Elapsed time.Duration
 }
 
-// DefaultPrompt is the prompt of probe and legacy requests: short, and has any model answer with a few sentences.
-const DefaultPrompt = "Explain in three sentences what a GPU kernel is."
+// defaultPrompt is the prompt of probe and legacy requests: short, and has any model answer with a few sentences.
+const defaultPrompt = "Explain in three sentences what a GPU kernel is."
 
 func orDuration(d *time.Duration, def time.Duration) {
 	if *d == 0 {
@@ -287,6 +279,9 @@ func (o Options) withDefaults() Options {
 	if o.Workload == "" {
 		o.Workload = workloadBoth
 	}
+	if f, err := parseFramework(o.Framework); err == nil {
+		o.Framework = f
+	}
 	if o.Attach > 0 {
 		o.Workload, o.WarmupSteps = workloadLegacy, -1
 	}
@@ -302,7 +297,7 @@ func (o Options) withDefaults() Options {
 	orInt(&o.ProbeRequests, 3)
 	orInt(&o.ProbeMaxNewTokens, 64)
 	if o.ProbePrompt == "" {
-		o.ProbePrompt = DefaultPrompt
+		o.ProbePrompt = defaultPrompt
 	}
 	if len(o.Activities) == 0 {
 		o.Activities = []string{"CPU", "GPU"}
@@ -318,9 +313,9 @@ func (o Options) withDefaults() Options {
 	orDuration(&o.Timeouts.Quiet, 75*time.Second)
 	orDuration(&o.Timeouts.Cleanup, 15*time.Second)
 	orDuration(&o.Timeouts.Detach, time.Second)
-	orDuration(&o.Poll.Interval, 500*time.Millisecond)
-	orDuration(&o.Poll.StableFor, 2*time.Second)
-	orDuration(&o.Poll.SettleFor, 5*time.Second)
+	orDuration(&o.Timeouts.Poll, 500*time.Millisecond)
+	orDuration(&o.Timeouts.Stable, 2*time.Second)
+	orDuration(&o.Timeouts.Settle, 5*time.Second)
 	return o
 }
 
@@ -335,7 +330,10 @@ func (o Options) validate() error {
 	if o.OutputDir == "" {
 		bad("no output folder (OutputDir, --output-dir)")
 	}
-	if _, err := parseWorkload(string(o.Workload)); err != nil {
+	if _, err := parseWorkload(o.Workload); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := parseFramework(o.Framework); err != nil {
 		errs = append(errs, err)
 	}
 	for _, n := range []struct {

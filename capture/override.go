@@ -33,25 +33,18 @@ var (
 	errPython = pysource.ErrPython
 )
 
-// Override rewrites TensorRT-LLM's py_executor.py: its profiler call gets
-// with_stack=True, so that kernels can be led back to Python lines. In a
-// release whose ranks all write one file, its switch also asks for rank 0; one
-// that writes a file per rank keeps them all. Everything else stays byte by
-// byte. A source that already is as wanted comes back unchanged.
-//
-// Where a place is not found, the error says which.
-func Override(src []byte) ([]byte, OverrideChanges, error) {
-	out, ch, err := pysource.Override(src)
-	return out, OverrideChanges(ch), err
-}
-
 // maxSource bounds the file read: the real one is some 450 kB.
 const maxSource = 32 << 20
 
-// OverrideFile is [Override] from the file source to the file output, which is
-// replaced in one step. The source is only read; naming it as the output too is
-// an error.
-func OverrideFile(source, output string) (OverrideChanges, error) {
+// Override rewrites TensorRT-LLM's py_executor.py, from the file source to the
+// file output: its profiler call gets with_stack=True, so that kernels can be led
+// back to Python lines. In a release whose ranks all write one file, its switch
+// also asks for rank 0; one that writes a file per rank keeps them all.
+// Everything else stays byte by byte, and a source that is as wanted is copied.
+//
+// The output is replaced in one step. The source is only read; naming it as the
+// output too is an error. Where a place is not found, the error says which.
+func Override(source, output string) (OverrideChanges, error) {
 	fail := func(err error) (OverrideChanges, error) {
 		return OverrideChanges{}, fmt.Errorf("capture: override: %w", err)
 	}
@@ -76,7 +69,8 @@ func OverrideFile(source, output string) (OverrideChanges, error) {
 	if err != nil {
 		return fail(err)
 	}
-	text, ch, err := Override(src)
+	text, changes, err := pysource.Override(src)
+	ch := OverrideChanges(changes)
 	if err != nil {
 		return ch, fmt.Errorf("%s: %w", source, err)
 	}

@@ -114,7 +114,7 @@ func TestOverride(t *testing.T) {
 			}
 			want := end(strings.Replace(executorHead, conditionWas, conditionIs, 1) + "            " + call + "\n" + executorTail)
 			keep := bytes.Clone(src)
-			got, ch, err := capture.Override(src)
+			got, ch, err := capture.OverrideSource(src)
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
 				continue
@@ -128,7 +128,7 @@ func TestOverride(t *testing.T) {
 			if wantStacks := map[bool]int{true: 0, false: 1}[c.want == ""]; ch.Stacks != wantStacks || ch.Rank0 != 1 {
 				t.Errorf("%s: changes %+v", c.name, ch)
 			}
-			again, ch, err := capture.Override(got)
+			again, ch, err := capture.OverrideSource(got)
 			if err != nil || !bytes.Equal(again, got) || ch != (capture.OverrideChanges{}) {
 				t.Errorf("%s: not idempotent: %+v, %v", c.name, ch, err)
 			}
@@ -158,7 +158,7 @@ func TestOverrideRefuses(t *testing.T) {
 		{"long string", conditionWas + "\n" + call + "'''abc\n", []error{capture.ErrPython}, []string{"line 3"}},
 		{"spread", conditionWas + "\ntorch_profiler = torch.profiler.profile(\n  **options)\n", []error{capture.ErrPython}, []string{"line 3", "spreads a dictionary"}},
 	} {
-		out, _, err := capture.Override([]byte(c.src))
+		out, _, err := capture.OverrideSource([]byte(c.src))
 		if out != nil {
 			t.Errorf("%s: output all the same: %s", c.name, out)
 		}
@@ -183,7 +183,7 @@ func TestOverridePerRank(t *testing.T) {
 		"torch_trace_path = with_rank(torch_trace_path, self.dist.rank)\n",
 	} {
 		for _, rest := range []string{conditionWas + "\n", "env_" + conditionWas + "\n"} {
-			got, ch, err := capture.Override([]byte(rank + rest + call))
+			got, ch, err := capture.OverrideSource([]byte(rank + rest + call))
 			if err != nil || string(got) != rank+rest+stacks || ch != (capture.OverrideChanges{Stacks: 1, PerRank: true}) {
 				t.Errorf("%q: %+v, %v:\n%s", rank+rest, ch, err, got)
 			}
@@ -205,16 +205,16 @@ func TestOverrideFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, out := range []string{src, link, filepath.Join(dir, ".", "py_executor.py")} {
-		_, err := capture.OverrideFile(src, out)
+		_, err := capture.Override(src, out)
 		wantError(t, err, nil, "is the source")
 	}
-	_, err := capture.OverrideFile(src, dir)
+	_, err := capture.Override(src, dir)
 	wantError(t, err, nil, "is a folder")
-	_, err = capture.OverrideFile(src+".none", link)
+	_, err = capture.Override(src+".none", link)
 	wantError(t, err, os.ErrNotExist)
 	out := filepath.Join(dir, "new", "py_executor.py")
 	for range 2 {
-		ch, err := capture.OverrideFile(src, out)
+		ch, err := capture.Override(src, out)
 		if err != nil || ch.Stacks != 1 || ch.Rank0 != 1 {
 			t.Fatalf("%+v, %v", ch, err)
 		}
@@ -230,7 +230,7 @@ func TestOverrideFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bad.py"), []byte("x = 1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err = capture.OverrideFile(filepath.Join(dir, "bad.py"), out)
+	_, err = capture.Override(filepath.Join(dir, "bad.py"), out)
 	wantError(t, err, capture.ErrNoProfilerCall, "bad.py")
 	if again, _ := os.ReadFile(out); !bytes.Equal(again, got) {
 		t.Error("a refusal changed the output")
@@ -247,11 +247,11 @@ func FuzzOverride(f *testing.F) {
 	f.Add([]byte("enable_torch_trace = bool(torch_trace_path and profile_start_stop)\r\ntorch_profiler = torch.profiler.profile(a,\r\n b)\r\n"))
 	f.Add([]byte("enable_torch_trace=bool(a)\ntorch_profiler=torch.profiler.profile('\\"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		out, _, err := capture.Override(src)
+		out, _, err := capture.OverrideSource(src)
 		if err != nil {
 			return
 		}
-		again, ch, err := capture.Override(out)
+		again, ch, err := capture.OverrideSource(out)
 		if err != nil || ch != (capture.OverrideChanges{}) || !bytes.Equal(out, again) {
 			t.Errorf("not idempotent: %+v, %v\nsource %q\nonce   %q\ntwice  %q", ch, err, src, out, again)
 		}

@@ -17,9 +17,9 @@ import (
 // ProbeReport is how a server answers short requests.
 type ProbeReport struct {
 	// Server is its address, Framework what it is, Evidence how that is known.
-	Server    string    `json:"server"`
-	Framework Framework `json:"framework"`
-	Evidence  string    `json:"evidence"`
+	Server    string `json:"server"`
+	Framework string `json:"framework"`
+	Evidence  string `json:"evidence"`
 	// Info is what the server says of itself.
 	Info ServerInfo `json:"server_info"`
 	// Source is the route that was asked first, Prompts were taken in turn,
@@ -52,7 +52,7 @@ type Sample struct {
 // probePrompts are short, of three kinds, and any model answers them with a few
 // sentences.
 var probePrompts = []string{
-	DefaultPrompt,
+	defaultPrompt,
 	"Write a haiku about the sea.",
 	"What is 17 times 23? Show how you get there.",
 }

@@ -23,13 +23,15 @@ type Result struct {
 	// Verdict is the worst of the stages', "INVALID" after an error.
 	Verdict string `json:"verdict"`
 	// Server is its address, Framework what it is.
-	Server    string    `json:"server"`
-	Framework Framework `json:"framework"`
+	Server    string `json:"server"`
+	Framework string `json:"framework"`
 	// Evidence says how the framework is known.
-	Evidence string     `json:"evidence"`
-	Workload Workload   `json:"workload"`
-	Options  Settings   `json:"options"`
-	Info     ServerInfo `json:"server_info"`
+	Evidence string `json:"evidence"`
+	Workload string `json:"workload"`
+	// Options are those of the run, with their defaults filled in: what shapes a capture, without addresses, secrets and
+	// waits. Two captures with equal ones measure the same.
+	Options Options    `json:"options"`
+	Info    ServerInfo `json:"server_info"`
 	// FirstIndex is the number of the first prompt.
 	FirstIndex int `json:"first_index"`
 	// OutputDir is absolute.
@@ -49,37 +51,14 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Settings are the options that shape a capture, with their defaults filled in
-// and without secrets: two captures with the same settings measure the same.
-type Settings struct {
-	NumSteps          int      `json:"num_steps"`
-	WarmupSteps       int      `json:"warmup_steps"`
-	Prefill           Shape    `json:"prefill"`
-	Decode            Shape    `json:"decode"`
-	Workload          Workload `json:"workload"`
-	ProfileByStage    bool     `json:"profile_by_stage"`
-	MergeProfiles     bool     `json:"merge_profiles"`
-	ProfilePrefix     string   `json:"profile_prefix"`
-	StartStep         int      `json:"start_step"`
-	WithStack         *bool    `json:"with_stack"`
-	RecordShapes      *bool    `json:"record_shapes"`
-	Activities        []string `json:"activities"`
-	ProbeRequests     int      `json:"probe_requests"`
-	ProbePrompt       string   `json:"probe_prompt"`
-	ProbeMaxNewTokens int      `json:"probe_max_new_tokens"`
-	Concurrency       int      `json:"concurrency"`
-	AttachNs          int64    `json:"attach_ns"`
-	IgnoreEOS         bool     `json:"ignore_eos"`
-	ExpectRanks       int      `json:"ranks"`
-	Model             string   `json:"model"`
-}
-
-// provenance is the part of options with their defaults that shapes a capture.
-func (o Options) provenance() Settings {
-	return Settings{
-		o.NumSteps, o.WarmupSteps, o.Prefill, o.Decode, o.Workload, o.ProfileByStage, o.MergeProfiles, o.ProfilePrefix, o.StartStep,
-		o.WithStack, o.RecordShapes, o.Activities, o.ProbeRequests, o.ProbePrompt, o.ProbeMaxNewTokens, o.Concurrency, int64(o.Attach),
-		o.IgnoreEOS, o.ExpectRanks, o.Model,
+// provenance is the part of options with their defaults that shapes a capture: what has a name in JSON.
+func (o Options) provenance() Options {
+	return Options{
+		NumSteps: o.NumSteps, WarmupSteps: o.WarmupSteps, Prefill: o.Prefill, Decode: o.Decode, Workload: o.Workload,
+		ProfileByStage: o.ProfileByStage, MergeProfiles: o.MergeProfiles, ProfilePrefix: o.ProfilePrefix, StartStep: o.StartStep,
+		WithStack: o.WithStack, RecordShapes: o.RecordShapes, Activities: o.Activities,
+		ProbeRequests: o.ProbeRequests, ProbePrompt: o.ProbePrompt, ProbeMaxNewTokens: o.ProbeMaxNewTokens,
+		Concurrency: o.Concurrency, Attach: o.Attach, IgnoreEOS: o.IgnoreEOS, ExpectRanks: o.ExpectRanks, Model: o.Model,
 	}
 }
 
@@ -128,7 +107,7 @@ func publicInfo(in server.Info) ServerInfo {
 
 // StageResult is one profiled window.
 type StageResult struct {
-	Stage Stage `json:"stage"`
+	Stage string `json:"stage"`
 	// Verdict follows from Checks. It is "VALID" where every check that decides has passed, "INVALID" where one has failed, "UNCHECKED" where nothing
 	// has failed and something that decides is not known, or nobody looked ([Options].Inspect is not set).
 	Verdict string  `json:"verdict"`

@@ -78,7 +78,7 @@ func open(ctx context.Context, o Options) (*run, error) {
 
 // connect finds out who answers and whether it can do what is asked.
 func (r *run) connect(ctx context.Context) error {
-	det := Detection{r.o.Framework, "given"}
+	det := detection{r.o.Framework, "given"}
 	if r.o.Framework == frameworkAuto {
 		r.say("", "detect", time.Now(), "asking "+r.c.Base+" what it is")
 		var err error
@@ -94,10 +94,10 @@ func (r *run) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", det.Framework.Title(), det.Evidence))
+	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", title(det.Framework), det.Evidence))
 	info, err := d.Info(ctx)
 	if err != nil {
-		return server.WithHint(err, "is "+det.Framework.Title()+" running there?")
+		return server.WithHint(err, "is "+title(det.Framework)+" running there?")
 	}
 	if r.o.Model != "" {
 		info.Model = r.o.Model
@@ -149,7 +149,7 @@ func (r *run) finish(err error) (*Result, error) {
 
 // stages captures one after the other; a failed one ends the run.
 func (r *run) stages(ctx context.Context) error {
-	for _, st := range r.o.Workload.stages() {
+	for _, st := range stagesOf(r.o.Workload) {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
@@ -168,7 +168,7 @@ func (r *run) stages(ctx context.Context) error {
 }
 
 // stage captures one stage, and once more when what was wrong can be removed.
-func (r *run) stage(ctx context.Context, st Stage, steps int) error {
+func (r *run) stage(ctx context.Context, st string, steps int) error {
 	s := r.newStage(st, steps, false)
 	err := s.capture(ctx)
 	cause := s.out.remedy()
@@ -195,7 +195,7 @@ func (r *run) stage(ctx context.Context, st Stage, steps int) error {
 }
 
 // say reports progress.
-func (r *run) say(stage Stage, phase string, since time.Time, msg string) {
+func (r *run) say(stage string, phase string, since time.Time, msg string) {
 	if r.o.Progress != nil {
 		r.o.Progress(Progress{Stage: stage, Phase: phase, Message: msg, Elapsed: time.Since(since)})
 	}
@@ -219,7 +219,7 @@ type stageRun struct {
 }
 
 // newStage lays out one try at a stage.
-func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
+func (r *run) newStage(st string, steps int, ignoreEOS bool) *stageRun {
 	tr := r.d.Traits()
 	s := &stageRun{run: r, plan: plan(st, r.o, steps, ignoreEOS, tr.SelfStop, &r.num), dir: ".", from: "."}
 	s.byStage = r.o.ProfileByStage && st == stageLegacy
@@ -228,7 +228,7 @@ func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
 		s.out.StepsSent = steps + 1
 	}
 	if st != stageLegacy {
-		s.dir = string(st)
+		s.dir = st
 	}
 	if tr.OwnDir {
 		s.from = s.dir
@@ -260,7 +260,7 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 	if err := s.checkRoom(); err != nil {
 		return err
 	}
-	if s.w, err = newWatch(s.f, s.from, s.skip(), s.d.Traits().Rewrites, s.o.Poll); err != nil {
+	if s.w, err = newWatch(s.f, s.from, s.skip(), s.d.Traits().Rewrites, s.o.Timeouts); err != nil {
 		return err
 	}
 	s.win.save = s.noteState
@@ -302,7 +302,7 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 
 	s.opened = time.Now()
 	s.say("start", s.opened, "arming the profiler")
-	pending, err := s.win.open(ctx, server.Session{Stage: string(s.plan.stage), Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
+	pending, err := s.win.open(ctx, server.Session{Stage: s.plan.stage, Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
 	s.out.Timings.StartS = seconds(time.Since(s.opened))
 	if err != nil {
 		if err = s.withoutStart(err); err != nil {

@@ -230,7 +230,7 @@ func TestTensorRTContract(t *testing.T) {
 		if d := cmp.Diff(string(traceText(i+1, 0)), string(got)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", st, d)
 		}
-		if res.Stages[i].Stage != capture.Stage(st) {
+		if res.Stages[i].Stage != string(st) {
 			t.Errorf("stage %d is %s", i, res.Stages[i].Stage)
 		}
 	}
@@ -318,7 +318,7 @@ func TestTokenSpeedContract(t *testing.T) {
 // TestUnsupportedOptions: an option the server lacks is an error before
 // anything is sent, and the harmless ones are notes.
 func TestUnsupportedOptions(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
+	for _, f := range []string{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
 		for name, set := range map[string]func(*capture.Options){
 			"profile-by-stage": func(o *capture.Options) { o.ProfileByStage = true },
 			"merge-profiles":   func(o *capture.Options) { o.MergeProfiles = true },
@@ -329,7 +329,7 @@ func TestUnsupportedOptions(t *testing.T) {
 			o := quick(s, dir)
 			set(&o)
 			_, err := run(t, context.Background(), s, o)
-			wantError(t, err, capture.ErrUnsupported, "--"+name, f.Title())
+			wantError(t, err, capture.ErrUnsupported, "--"+name, capture.Title(f))
 			if len(s.calls) != 0 {
 				t.Errorf("%s --%s: requests were sent: %v", f, name, s.paths())
 			}
@@ -339,7 +339,7 @@ func TestUnsupportedOptions(t *testing.T) {
 
 // TestDetect finds each server out, and the hint in the path first.
 func TestDetect(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTokenSpeed} {
+	for _, f := range []string{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTokenSpeed} {
 		s := newFake(t, f, "")
 		d, err := capture.Detect(context.Background(), s.URL, "/data/run7", capture.Options{})
 		if err != nil || d.Framework != f {

@@ -31,7 +31,7 @@ type call struct {
 // a late stop is answered with. A fault replaces one route.
 type fake struct {
 	t         testing.TB
-	framework capture.Framework
+	framework string
 	// dir is where vLLM and TensorRT-LLM write, fixed at launch.
 	dir   string
 	ranks int
@@ -71,7 +71,7 @@ type fake struct {
 }
 
 // newFake starts a server on loopback.
-func newFake(t testing.TB, f capture.Framework, dir string) *fake {
+func newFake(t testing.TB, f string, dir string) *fake {
 	s := &fake{t: t, framework: f, dir: dir, ranks: 1, count: map[string]int{}, seen: map[string]bool{}, passes: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
@@ -371,8 +371,8 @@ func quick(s *fake, dir string) capture.Options {
 		Prefill:  capture.Shape{InputLen: 40},
 		Decode:   capture.Shape{OutputLen: 20},
 		ArmDelay: -1, StartGrace: 10 * time.Second,
-		Timeouts: capture.Timeouts{Info: 10 * time.Second, Start: 10 * time.Second, Stop: 10 * time.Second, Request: 10 * time.Second, Traces: 20 * time.Second, Cleanup: 10 * time.Second, Detach: 20 * time.Millisecond, Quiet: 10 * time.Second},
-		Poll:     capture.Poll{Interval: time.Millisecond, StableFor: 5 * time.Millisecond, SettleFor: 10 * time.Millisecond},
+		Timeouts: capture.Timeouts{Info: 10 * time.Second, Start: 10 * time.Second, Stop: 10 * time.Second, Request: 10 * time.Second, Traces: 20 * time.Second, Cleanup: 10 * time.Second, Detach: 20 * time.Millisecond, Quiet: 10 * time.Second,
+			Poll: time.Millisecond, Stable: 5 * time.Millisecond, Settle: 10 * time.Millisecond},
 	}
 }
 

@@ -212,7 +212,7 @@ func Collect(ctx context.Context, o Options) (res *Result, err error) {
 		return nil, fmt.Errorf("capture: the profiler of %s may still be on: %w; capture stop --output-dir %s first", n.Result.Server, ErrLeftOver, f.Path)
 	}
 	set := n.Result.Options
-	o.Activities, o.MergeProfiles, o.Attach, o.ServerOutputDir = set.Activities, set.MergeProfiles, time.Duration(set.AttachNs), f.Path
+	o.Activities, o.MergeProfiles, o.Attach, o.ServerOutputDir = set.Activities, set.MergeProfiles, set.Attach, f.Path
 	if o.ExpectRanks == 0 {
 		o.ExpectRanks = set.ExpectRanks
 	}
@@ -228,7 +228,7 @@ func Collect(ctx context.Context, o Options) (res *Result, err error) {
 	if n.State == stateStopping {
 		s.stopErr = errors.New("the answer to the stop request is not known")
 	}
-	s.w = &watch{f: f, dir: s.from, skip: s.skip(), rewrites: r.d.Traits().Rewrites, poll: o.Poll, before: n.Before, taken: n.Taken, files: map[string]*watched{}}
+	s.w = &watch{f: f, dir: s.from, skip: s.skip(), rewrites: r.d.Traits().Rewrites, poll: o.Timeouts, before: n.Before, taken: n.Taken, files: map[string]*watched{}}
 	err = s.keepNote(s.traces(ctx))
 	r.res.Stages = append(r.res.Stages, s.out)
 	return r.finish(err)

@@ -87,7 +87,7 @@ func TestStopAndCollect(t *testing.T) {
 			t.Errorf("%s: %d starts, %d stops", f, s.starts-starts, s.stops)
 		}
 
-		left := capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts, Poll: o.Poll}
+		left := capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts}
 		if err := capture.Stop(context.Background(), left); err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
@@ -120,7 +120,7 @@ func TestCollectLate(t *testing.T) {
 	killed(t, s, dir, o, true)
 	_, err := capture.Run(context.Background(), o)
 	wantError(t, err, capture.ErrLeftOver, "capture collect")
-	left := capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts, Poll: o.Poll}
+	left := capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts}
 	left.Timeouts.Quiet = 20 * time.Second
 	there := false
 	left.Progress = func(p capture.Progress) {
@@ -165,7 +165,7 @@ func TestNothingLeft(t *testing.T) {
 
 // TestStopByURL stops whatever is on, once, and takes a profiler that is off.
 func TestStopByURL(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM} {
+	for _, f := range []string{capture.FrameworkSGLang, capture.FrameworkVLLM} {
 		s := newFake(t, f, t.TempDir())
 		s.armed = true
 		for range 2 {
@@ -211,7 +211,7 @@ func TestDetach(t *testing.T) {
 			t.Errorf("%s: %d stops, ended after %v", f, s.stops, time.Since(begin))
 		}
 		<-written
-		res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts, Poll: o.Poll})
+		res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts})
 		if err != nil || len(res.Files()) != 1 || res.Stages[0].StepsFound != 5 {
 			t.Errorf("%s: collect: %v, %+v", f, err, res)
 		}

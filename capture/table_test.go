@@ -166,7 +166,7 @@ func TestFaultTable(t *testing.T) {
 }
 
 // oneFault is a cell of the table.
-func oneFault(t *testing.T, f capture.Framework, phase, path string, k kind) {
+func oneFault(t *testing.T, f string, phase, path string, k kind) {
 	dir := outDir(t)
 	s := newFake(t, f, dir)
 	s.fault = func(w http.ResponseWriter, r *http.Request, p string, n int) bool {
@@ -192,8 +192,8 @@ func oneFault(t *testing.T, f capture.Framework, phase, path string, k kind) {
 		URL: strings.Replace(s.URL, "http://", "http://me:"+token+"x@", 1), Framework: f, OutputDir: dir,
 		Header:   http.Header{"Authorization": {"Bearer " + token}},
 		Workload: capture.WorkloadDecode, WarmupSteps: -1, NumSteps: 2, Decode: capture.Shape{OutputLen: 8}, ArmDelay: -1, StartGrace: time.Second,
-		Timeouts: capture.Timeouts{Info: 5 * time.Second, Start: limit, Stop: limit, Request: limit, Traces: 25 * time.Millisecond, Quiet: 25 * time.Millisecond, Cleanup: 5 * time.Second, Detach: 5 * time.Millisecond},
-		Poll:     capture.Poll{Interval: time.Millisecond, StableFor: 2 * time.Millisecond, SettleFor: 4 * time.Millisecond},
+		Timeouts: capture.Timeouts{Info: 5 * time.Second, Start: limit, Stop: limit, Request: limit, Traces: 25 * time.Millisecond, Quiet: 25 * time.Millisecond, Cleanup: 5 * time.Second, Detach: 5 * time.Millisecond,
+			Poll: time.Millisecond, Stable: 2 * time.Millisecond, Settle: 4 * time.Millisecond},
 	}
 	var said strings.Builder
 	o.Progress = func(p capture.Progress) { fmt.Fprintln(&said, p.Message) }

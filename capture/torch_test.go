@@ -24,8 +24,8 @@ func TestTorchServer(t *testing.T) {
 	url := testdata.TorchServer(t, *python, "testdata/torch_server.py")
 	res, err := capture.Run(context.Background(), capture.Options{
 		URL: url, OutputDir: outDir(t), ArmDelay: -1,
-		Decode: capture.Shape{OutputLen: 64},
-		Poll:   capture.Poll{Interval: 5 * time.Millisecond, StableFor: 20 * time.Millisecond},
+		Decode:   capture.Shape{OutputLen: 64},
+		Timeouts: capture.Timeouts{Poll: 5 * time.Millisecond, Stable: 20 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)

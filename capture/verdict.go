@@ -168,7 +168,7 @@ func (s *stageRun) judgeSteps() {
 		return
 	}
 	o.check(checkSteps, pass, "%d steps in the window, %d asked%s", o.StepsFound, asked, words)
-	o.check(checkStages, judge.Default.StageOutcome(string(o.Stage), asked, mix), "a %s window%s", o.Stage, words)
+	o.check(checkStages, judge.Default.StageOutcome(o.Stage, asked, mix), "a %s window%s", o.Stage, words)
 }
 
 // mixText is ": 1 prefill, 4 decode".

@@ -151,7 +151,7 @@ func TestShortWindow(t *testing.T) {
 // TestBounded: the tokens asked for bound the window of a server that does not
 // close it by itself, whatever length was given.
 func TestBounded(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
+	for _, f := range []string{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
 		for _, steps := range []int{1, 5, 30} {
 			dir := outDir(t)
 			s := newFake(t, f, dir)

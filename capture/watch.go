@@ -30,7 +30,7 @@ type watch struct {
 	dir      string   // below f, "." for f itself
 	skip     []string // folders below dir that are not looked into
 	rewrites bool
-	poll     Poll
+	poll     Timeouts
 	before   map[string]mark
 	taken    time.Time // when before was
 	files    map[string]*watched
@@ -66,7 +66,7 @@ type watched struct {
 	foreign bool
 }
 
-func newWatch(f *folder.Folder, dir string, skip []string, rewrites bool, poll Poll) (*watch, error) {
+func newWatch(f *folder.Folder, dir string, skip []string, rewrites bool, poll Timeouts) (*watch, error) {
 	w := &watch{f: f, dir: dir, skip: skip, rewrites: rewrites, poll: poll, files: map[string]*watched{}}
 	list, err := f.Look(dir, skip)
 	w.before, w.taken = make(map[string]mark, len(list)), time.Now()
@@ -113,7 +113,7 @@ func (w *watch) replaced(old mark, now fs.FileInfo) bool {
 	if old.same(now) {
 		return false
 	}
-	return (old.info != nil && !os.SameFile(old.info, now)) || w.taken.Sub(old.ModTime) >= w.poll.StableFor
+	return (old.info != nil && !os.SameFile(old.info, now)) || w.taken.Sub(old.ModTime) >= w.poll.Stable
 }
 
 // update takes a look and checks the files that have settled.
@@ -141,7 +141,7 @@ func (w *watch) update(ctx context.Context, checking func(name string, bytes int
 			continue
 		}
 		switch {
-		case s.checked || now.Sub(s.since) < w.poll.StableFor:
+		case s.checked || now.Sub(s.since) < w.poll.Stable:
 		case partial:
 			s.reason = "not yet renamed"
 		default:
@@ -195,11 +195,11 @@ func (w *watch) complete() []string {
 }
 
 // pending are the others, sorted.
-func (w *watch) pending() []FileState {
-	var list []FileState
+func (w *watch) pending() []fileState {
+	var list []fileState
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		if s := w.files[name]; !s.foreign && (!s.checked || s.reason != "") {
-			list = append(list, FileState{Path: name, Bytes: s.info.Size(), Reason: s.reason})
+			list = append(list, fileState{Path: name, Bytes: s.info.Size(), Reason: s.reason})
 		}
 	}
 	return list
@@ -220,7 +220,7 @@ type patience struct {
 func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p patience, say func(string)) ([]string, error) {
 	begin := time.Now()
 	w.last = begin
-	tick := time.NewTicker(w.poll.Interval)
+	tick := time.NewTicker(w.poll.Poll)
 	defer tick.Stop()
 	for {
 		err := w.update(ctx, func(name string, bytes int64) {
@@ -238,7 +238,7 @@ func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p p
 		case len(done) == 0 || len(lack) > 0:
 		case len(want) > 0 && !anyOf(pending, w.files):
 			return done, nil
-		case len(pending) == 0 && time.Since(w.last) >= w.poll.SettleFor:
+		case len(pending) == 0 && time.Since(w.last) >= w.poll.Settle:
 			return done, nil
 		}
 		if !time.Now().Before(p.until) || p.quiet > 0 && time.Since(w.last) >= p.quiet {
@@ -366,12 +366,12 @@ func (s *stageRun) worldSize(names []string) int {
 const maxWorld = 4096
 
 // anyOf reports whether a trace, not a leftover .tmp, is still pending.
-func anyOf(pending []FileState, files map[string]*watched) bool {
-	return slices.ContainsFunc(pending, func(p FileState) bool { return !files[p.Path].partial })
+func anyOf(pending []fileState, files map[string]*watched) bool {
+	return slices.ContainsFunc(pending, func(p fileState) bool { return !files[p.Path].partial })
 }
 
 // waiting is the progress line.
-func waiting(done []string, pending []FileState, want []label.Wanted, lack []string) string {
+func waiting(done []string, pending []fileState, want []label.Wanted, lack []string) string {
 	s := fmt.Sprintf("%d complete", len(done))
 	if len(want) > 0 {
 		s = fmt.Sprintf("%d of %d complete", len(done), len(want))

@@ -182,7 +182,7 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 	for try := range stopTries {
 		if try > 0 {
 			select {
-			case <-time.After(w.o.Poll.Interval):
+			case <-time.After(w.o.Timeouts.Poll):
 			case <-ctx.Done():
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 // stagePlan are the requests of one stage.
 type stagePlan struct {
-	stage           Stage
+	stage           string
 	warmup, capture []server.Request
 	// steps is the number of passes asked for.
 	steps int
@@ -66,7 +66,7 @@ func syntheticPrompt(i, words int) string {
 // Where the server does not close the window by itself (selfStop false), a
 // request generates as many tokens as the window needs and no more: one by the
 // pass over the prompt, one by each step.
-func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counter) stagePlan {
+func plan(stage string, o Options, steps int, ignoreEOS, selfStop bool, c *counter) stagePlan {
 	p := stagePlan{stage: stage, steps: steps, ignoreEOS: ignoreEOS || o.IgnoreEOS}
 	switch {
 	case o.Attach > 0:

@@ -4,12 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // Settings are the flags that end up in capture.Options. The zero value of an
@@ -31,6 +33,23 @@ type Settings struct {
 	maxSize             app.Size
 	activities          commas
 	inspect, probe      bool
+}
+
+// Framework checks a server's name: wrong usage where it is none.
+func Framework(name string) (string, error) {
+	if f, ok := framework.ByName(framework.All(), name); ok && f.Server() || name == "" || strings.EqualFold(name, "auto") {
+		return name, nil
+	}
+	return "", app.Usagef("unknown framework %q: want sglang, vllm, tensorrt-llm, tokenspeed or auto", name)
+}
+
+// Role are the options of one of two servers of a model: its address, and a folder of its own in that of both.
+func Role(both capture.Options, url, role string) capture.Options {
+	both.URL, both.OutputDir = url, filepath.Join(both.OutputDir, role)
+	if both.ServerOutputDir != "" {
+		both.ServerOutputDir = filepath.Join(both.ServerOutputDir, role)
+	}
+	return both
 }
 
 // ServerFlags are needed to talk to a server.
@@ -63,7 +82,7 @@ func (s *Settings) FolderFlags(fs *flag.FlagSet) {
 func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
 	s.probe = true
 	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
-	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", capture.DefaultPrompt, "`TEXT` of probe and legacy requests")
+	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "", "`TEXT` of probe and legacy requests; empty: a short question about GPUs")
 	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
 }
 
@@ -152,14 +171,13 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		}
 	}
 	if s.framework != nil {
-		f, err := capture.ParseFramework(*s.framework)
-		if err != nil {
-			return o, app.Usagef("%v", err)
+		var err error
+		if o.Framework, err = Framework(*s.framework); err != nil {
+			return o, err
 		}
-		o.Framework = f
 	}
 	if s.workload != nil {
-		o.Workload = capture.Workload(*s.workload)
+		o.Workload = *s.workload
 	}
 	if strings.ContainsAny(o.ProfilePrefix, `/\`) {
 		return o, app.Usagef("--profile-prefix %s: part of a file name, not a path", o.ProfilePrefix)
@@ -176,10 +194,11 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	o.ServerLogs = s.logs
 	o.Activities = s.activities
 	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout), time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
-	o.Poll.StableFor = time.Duration(s.stableFor)
-	if o.Poll.StableFor > 0 {
-		o.Poll.Interval = min(500*time.Millisecond, max(o.Poll.StableFor/4, time.Millisecond))
-		o.Poll.SettleFor = min(5*time.Second, 2*o.Poll.StableFor+o.Poll.StableFor/2)
+	wait := &o.Timeouts
+	wait.Stable = time.Duration(s.stableFor)
+	if wait.Stable > 0 {
+		wait.Poll = min(500*time.Millisecond, max(wait.Stable/4, time.Millisecond))
+		wait.Settle = min(5*time.Second, 2*wait.Stable+wait.Stable/2)
 	}
 	if s.inspect {
 		o.Inspect = inspect

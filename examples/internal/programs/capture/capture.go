@@ -116,7 +116,7 @@ func verdict(o capture.Options, r *capture.Result, err error, failOnEmpty bool) 
 
 // capturePair captures a mapping and a formal server.
 func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingURL string) error {
-	mapping, formal, err := capture.RunPair(ctx, capture.PairOptions{Base: o, OutputDir: o.OutputDir, MappingURL: mappingURL, FormalURL: o.URL})
+	mapping, formal, err := capture.RunPair(ctx, live.Role(o, mappingURL, "mapping"), live.Role(o, o.URL, "formal"))
 	live.WarnIfRunning(ctx, env, err)
 	var both []*capture.Result
 	for _, r := range []*capture.Result{mapping, formal} {

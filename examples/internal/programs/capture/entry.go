@@ -24,5 +24,5 @@ func triageEntry(ctx context.Context, e capture.Entry) (*triage.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return triage.Analyze(ctx, in, triage.Options{Framework: e.Framework.Title()})
+	return triage.Analyze(ctx, in, triage.Options{Framework: live.Title(e.Framework)})
 }

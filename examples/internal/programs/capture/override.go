@@ -27,7 +27,7 @@ func overrideProgram() app.Program {
 			if source == "" || output == "" {
 				return app.Usagef("--source and --output are needed")
 			}
-			ch, err := capture.OverrideFile(source, output)
+			ch, err := capture.Override(source, output)
 			if err != nil {
 				return live.End(err)
 			}

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/live"
 )
 
 // writeText prints a result for people.
 func writeText(w io.Writer, r *capture.Result) {
-	head := fmt.Sprintf("%s at %s", r.Framework.Title(), r.Server)
+	head := fmt.Sprintf("%s at %s", live.Title(r.Framework), r.Server)
 	var about []string
 	if r.Info.Model != "" {
 		about = append(about, r.Info.Model)

@@ -99,7 +99,7 @@ func doctorProgram() app.Program {
 			if env.Format == "json" {
 				return env.WriteJSON(d)
 			}
-			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence, d.Profiler)
+			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", live.Title(d.Framework), d.Server, d.Evidence, d.Profiler)
 			for _, f := range d.Findings {
 				fmt.Fprintf(env.Stdout, "- %s\n", f)
 			}

@@ -18,9 +18,11 @@ import (
 // server is where traces are captured from before they are read.
 type server struct {
 	url, mappingURL string
-	pair            capture.PairOptions // folders and prefixes of the two
-	made            string              // folder made for the traces, "" none
-	settings        live.Settings
+	// Folders and prefixes of the two, "" those of both.
+	mappingDir, formalDir, mappingPrefix, formalPrefix string
+
+	made     string // folder made for the traces, "" none
+	settings live.Settings
 }
 
 // define adds the flags of a live capture.
@@ -29,10 +31,10 @@ func (s *server) define(fs *flag.FlagSet) {
 	fs.StringVar(&s.url, "formal-url", "", "the same as --url: the `URL` of the real setup, read for time")
 	fs.StringVar(&s.mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, captured first and read for source lines; the traces go to the folders mapping and formal of --output-dir")
 	s.settings.FolderFlags(fs)
-	fs.StringVar(&s.pair.MappingDir, "mapping-output-dir", "", "`DIR` for the traces of --mapping-url instead")
-	fs.StringVar(&s.pair.FormalDir, "formal-output-dir", "", "`DIR` for the traces of --formal-url instead")
-	fs.StringVar(&s.pair.MappingPrefix, "mapping-profile-prefix", "", "--profile-prefix of --mapping-url")
-	fs.StringVar(&s.pair.FormalPrefix, "formal-profile-prefix", "", "--profile-prefix of --formal-url")
+	fs.StringVar(&s.mappingDir, "mapping-output-dir", "", "`DIR` for the traces of --mapping-url instead")
+	fs.StringVar(&s.formalDir, "formal-output-dir", "", "`DIR` for the traces of --formal-url instead")
+	fs.StringVar(&s.mappingPrefix, "mapping-profile-prefix", "", "--profile-prefix of --mapping-url")
+	fs.StringVar(&s.formalPrefix, "formal-profile-prefix", "", "--profile-prefix of --formal-url")
 	s.settings.RequestFlags(fs)
 	s.settings.WindowFlags(fs)
 	s.settings.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
@@ -60,10 +62,10 @@ func (s *server) check(formal bool, mapping string) error {
 func (s *server) folder(env *app.Env) error {
 	o := &s.settings.O
 	if s.mappingURL == "" {
-		o.OutputDir = cmp.Or(o.OutputDir, s.pair.FormalDir)
-		o.ProfilePrefix = cmp.Or(s.pair.FormalPrefix, o.ProfilePrefix)
+		o.OutputDir = cmp.Or(o.OutputDir, s.formalDir)
+		o.ProfilePrefix = cmp.Or(s.formalPrefix, o.ProfilePrefix)
 	}
-	if o.OutputDir != "" || s.pair.MappingDir != "" && s.pair.FormalDir != "" {
+	if o.OutputDir != "" || s.mappingDir != "" && s.formalDir != "" {
 		return nil
 	}
 	dir, err := os.MkdirTemp("", "triage-")
@@ -84,17 +86,18 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string, la
 	if err != nil {
 		return triage.Input{}, err
 	}
-	if o.Framework, err = capture.ParseFramework(framework); err != nil {
-		return triage.Input{}, app.Usagef("%v", live.Tell(err))
+	if o.Framework, err = live.Framework(framework); err != nil {
+		return triage.Input{}, err
 	}
 	var formal, mapping *capture.Result
 	if s.mappingURL == "" {
 		o.URL = s.url
 		formal, err = capture.Run(ctx, o)
 	} else {
-		p := s.pair
-		p.Base, p.OutputDir, p.MappingURL, p.FormalURL = o, o.OutputDir, s.mappingURL, s.url
-		mapping, formal, err = capture.RunPair(ctx, p)
+		a, b := live.Role(o, s.mappingURL, "mapping"), live.Role(o, s.url, "formal")
+		a.OutputDir, a.ProfilePrefix = cmp.Or(s.mappingDir, a.OutputDir), cmp.Or(s.mappingPrefix, a.ProfilePrefix)
+		b.OutputDir, b.ProfilePrefix = cmp.Or(s.formalDir, b.OutputDir), cmp.Or(s.formalPrefix, b.ProfilePrefix)
+		mapping, formal, err = capture.RunPair(ctx, a, b)
 	}
 	if err != nil && s.made != "" {
 		os.Remove(s.made) // which fails, as it should, where it holds something
