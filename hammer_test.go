@@ -253,7 +253,7 @@ func linkSum(tr *trace.Trace) uint64 {
 			}
 		}
 	}
-	mix(uint64(len(tr.Health().Findings) + len(tr.Counts())))
+	mix(uint64(len(tr.Health().Findings) + len(tr.Meta().Counts)))
 	for _, d := range tr.Devices() {
 		for _, s := range tr.Streams(d) {
 			for e := range tr.OnStream(d, s) {

@@ -239,8 +239,8 @@ func TestOwnFormat(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			b := trace.NewBuilder()
-			*b.Meta() = trace.Meta{Path: in.Name, Source: "lines", Rank: -1}
+			b := trace.NewBuilder(trace.Options{})
+			b.Meta = trace.Meta{Path: in.Name, Source: "lines", Rank: -1}
 			for i, name := range strings.Fields(string(data))[1:] {
 				b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: int64(10 * i), Duration: 5, Stream: 7})
 			}

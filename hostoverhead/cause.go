@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"github.com/llmstrata/strata/internal/apicall"
 	"slices"
 	"strings"
 
@@ -120,7 +121,7 @@ func (l *ledger) name(id trace.NameID) *hostName {
 	n := &l.names[id]
 	if !n.known {
 		name := l.w.t.Name(id)
-		*n = hostName{known: true, call: Cause(names.CallWait(name)), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: trace.IsGraphLaunch(name),
+		*n = hostName{known: true, call: Cause(names.CallWait(name)), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: apicall.IsGraphLaunch(name),
 			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: Cause(names.SystemWait(name)), frame: Cause(names.FrameWait(name)),
 			step: names.IsStep(name, l.w.steps), gil: names.WaitsForGIL(name), exchange: names.Exchanges(trace.KindOp, name), rangeExchange: names.Exchanges(trace.KindRange, name)}
 	}

@@ -182,7 +182,7 @@ func (d *doubter) warmUp() {
 func (d *doubter) processes() {
 	w := d.a.l.w
 	threads := w.t.Threads()
-	processes := map[trace.ProcessID]bool{}
+	processes := map[int64]bool{}
 	for th, devices := range w.drives {
 		if slices.Contains(devices, d.r.Device) {
 			processes[threads[th].Process] = true

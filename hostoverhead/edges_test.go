@@ -109,15 +109,15 @@ func TestEmptyReplaysWeigh(t *testing.T) {
 // TestProcessesThatShareADevice: a process with less than its share of the kernels is no second server.
 func TestProcessesThatShareADevice(t *testing.T) {
 	for second, want := range map[int64]bool{2: false, 4: true} { // of 300: one in a hundred decides
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for i := range int64(300) {
-			corr, process := trace.CorrelationID(i+1), trace.ProcessRef{ID: 10, Scope: "a"}
+			corr, process, scope := uint64(i+1), int64(10), "a"
 			if i < second {
-				process = trace.ProcessRef{ID: 11, Scope: "b"}
+				process, scope = 11, "b"
 			}
 			at := i * 100_000
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Correlation: corr, Stream: 7})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Scope: scope, Correlation: corr, Stream: 7})
 		}
 		if got := doubt(judged(t, b.Finish()), "processes-share-device") != nil; got != want {
 			t.Errorf("%d of 300 kernels are of another process: doubted %v, want %v", second, got, want)
@@ -137,7 +137,7 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 		{"two threads", func(tl hosttest.Timeline) {
 			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
 			add := func(kind trace.Kind, start int64) {
-				tl.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: start, Duration: 1000, Stream: 7, Thread: 2, Process: trace.ProcessRef{ID: 1, Scope: "a"}, Correlation: 5})
+				tl.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: start, Duration: 1000, Stream: 7, Thread: 2, Process: 1, Scope: "a", Correlation: 5})
 			}
 			add(trace.KindRuntime, 1000)
 			add(trace.KindKernel, 20_000)
@@ -257,7 +257,7 @@ func TestGapIsNamedByItsNeighbours(t *testing.T) {
 func TestGapsOfAStream(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	add := func(stream trace.StreamID, start, end int64) {
-		tl.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: start * 1000, Duration: (end - start) * 1000, Stream: stream, Process: trace.ProcessRef{ID: 1, Scope: "a"}})
+		tl.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: start * 1000, Duration: (end - start) * 1000, Stream: stream, Process: 1, Scope: "a"})
 	}
 	add(7, 0, 10)
 	add(7, 12, 20)
@@ -416,7 +416,7 @@ func TestSuspectsAreOfOneStage(t *testing.T) {
 			tl.Event(trace.KindAnnotation, name, 0, 0, at, at+95)
 			tl.Event(trace.KindRuntime, call, 0, i+1, at+1, at+6)
 			e.Kind, e.Name, e.Start, e.Duration, e.Stream = trace.KindKernel, "gemm", (at+10)*1000, 50_000, 7
-			e.Process, e.Correlation = trace.ProcessRef{ID: 1, Scope: "a"}, trace.CorrelationID(i+1)
+			e.Process, e.Scope, e.Correlation = 1, "a", uint64(i+1)
 			tl.Add(e)
 			at += 100
 		}
@@ -439,7 +439,7 @@ func TestServingIsCounted(t *testing.T) {
 			for k, l := range step {
 				corr++
 				start := at + int64(k)*100
-				e := trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000, Stream: 7, Process: trace.ProcessRef{ID: 1, Scope: "a"}, Correlation: trace.CorrelationID(corr)}
+				e := trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000, Stream: 7, Process: 1, Scope: "a", Correlation: uint64(corr)}
 				switch l {
 				case 'g':
 					tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)

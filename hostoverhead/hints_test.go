@@ -32,14 +32,14 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 				call = "cudaGraphLaunch"
 				for k := range int64(3) {
 					tl.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 1000 * (gpu + 20*k), Duration: 20_000, Stream: 7, GraphNode: uint64(k + 1),
-						Correlation: trace.CorrelationID(corr), Process: trace.ProcessRef{ID: 1, Scope: "a"}})
+						Correlation: uint64(corr), Process: 1, Scope: "a"})
 				}
 				gpu += 60
 			}
 			tl.Event(trace.KindRuntime, call, 0, corr, at+1, at+3)
 			if l != 'g' {
 				tl.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 1000 * gpu, Duration: 1000 * dur, Stream: stream,
-					Correlation: trace.CorrelationID(corr), Process: trace.ProcessRef{ID: 1, Scope: "a"}})
+					Correlation: uint64(corr), Process: 1, Scope: "a"})
 				if l != 'o' {
 					gpu += dur
 				}
@@ -161,14 +161,14 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 	if strings.Contains(v.Summary, "decode") || strings.Contains(v.Summary, "generation") {
 		t.Errorf("summary %q about steps that were not recorded", v.Summary)
 	}
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for p := range int64(2) {
 		for i := range int64(100) { // busy 45 % and 5 % of its time
-			corr, busy := trace.CorrelationID(i+1), []int64{45_000, 5_000}[p]
-			process := trace.ProcessRef{ID: trace.ProcessID(10 + p), Scope: string(rune('a' + p))}
+			corr, busy := uint64(i+1), []int64{45_000, 5_000}[p]
+			process, scope := 10+p, string(rune('a'+p))
 			at := i*100_000 + p*50_000
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process, Correlation: corr, Stream: 7})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process, Scope: scope, Correlation: corr, Stream: 7})
 		}
 	}
 	v = judged(t, b.Finish())

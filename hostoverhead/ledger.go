@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"context"
+	"github.com/llmstrata/strata/internal/apicall"
 	"math"
 	"slices"
 
@@ -340,7 +341,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		emit(way, piece(causeDispatch, detailQueued))
 	case !ahead && way.Len() <= limit:
 		p := piece(causeLaunch, detailOnItsWay)
-		if trace.IsGraphLaunch(g.launch.Name()) {
+		if apicall.IsGraphLaunch(g.launch.Name()) {
 			p = piece(causeGraphLaunch, detailOnItsWay)
 		}
 		p.api = g.launch.NameID()

@@ -21,7 +21,7 @@ import (
 // them; calls, ranges, ops and frames that nest, overlap and have no length.
 // All times lie in 0…span.
 func randomTrace(rng *rand.Rand, span int64) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	kinds := []trace.Kind{trace.KindKernel, trace.KindKernel, trace.KindKernel, trace.KindMemcpy, trace.KindMemset, trace.KindGraph,
 		trace.KindRuntime, trace.KindRuntime, trace.KindDriver, trace.KindRange, trace.KindAnnotation, trace.KindMark, trace.KindOp, trace.KindFrame, trace.KindOverhead, trace.KindSync}
 	names := map[trace.Kind][]string{
@@ -43,9 +43,9 @@ func randomTrace(rng *rand.Rand, span int64) *trace.Trace {
 			dur = min(dur, span/20)
 		}
 		e := trace.EventData{
-			Kind: kind, Name: list[rng.IntN(len(list))], Start: start, Duration: dur, Thread: trace.ThreadID(rng.IntN(3)),
-			Process: trace.ProcessRef{ID: trace.ProcessID(rng.IntN(2))}, Device: trace.DeviceID(rng.IntN(3)) - 1, Stream: trace.StreamID(rng.IntN(2)),
-			Correlation: trace.CorrelationID(rng.IntN(12)),
+			Kind: kind, Name: list[rng.IntN(len(list))], Start: start, Duration: dur, Thread: int64(rng.IntN(3)),
+			Process: int64(rng.IntN(2)), Device: trace.DeviceID(rng.IntN(3)) - 1, Stream: trace.StreamID(rng.IntN(2)),
+			Correlation: uint64(rng.IntN(12)),
 		}
 		if rng.IntN(4) == 0 {
 			e.GraphNode = uint64(1 + rng.IntN(3))

@@ -19,11 +19,11 @@ func decodes(graph bool, kernel string) *trace.Trace {
 		for k := range int64(8) {
 			corr, start := int(100*i+k+1), at+10*k
 			e := trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprint(kernel, k), Start: 1000 * (at + 100 + 100*k), Duration: 100_000, Stream: 7,
-				Process: trace.ProcessRef{ID: 1, Scope: "a"}, Thread: 1}
+				Process: 1, Scope: "a", Thread: 1}
 			if graph {
 				corr, e.GraphNode = int(100*i+1), uint64(k+1)
 			}
-			e.Correlation = trace.CorrelationID(corr)
+			e.Correlation = uint64(corr)
 			switch {
 			case graph && k == 0:
 				tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)

@@ -220,13 +220,12 @@ func TestStagesThatTakeTurns(t *testing.T) {
 // TestVerdictIsInvariant: shifting the clock or renaming processes changes no
 // figure.
 func TestVerdictIsInvariant(t *testing.T) {
-	build := func(shift int64, pid trace.ProcessID) *trace.Trace {
-		b := trace.NewBuilder()
+	build := func(shift int64, pid int64) *trace.Trace {
+		b := trace.NewBuilder(trace.Options{})
 		for i := range int64(150) {
-			p := trace.ProcessRef{ID: pid}
 			at := shift + i*int64(100*time.Microsecond)
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: p, Thread: 3, Correlation: trace.CorrelationID(i + 1), Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: p, Correlation: trace.CorrelationID(i + 1), Stream: 7})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: pid, Thread: 3, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: pid, Correlation: uint64(i + 1), Stream: 7})
 		}
 		return b.Finish()
 	}
@@ -294,7 +293,7 @@ func TestPatternIsTheLayer(t *testing.T) {
 // collectives makes the trace of one rank: 40 all-reduces that all ranks end
 // together, this one arriving late by some µs, on a clock of its own.
 func collectives(late func(i int) int64, clock int64) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for i := range 40 {
 		end := clock + int64(i)*1_000_000 + 500_000
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", Start: end - 200_000 + 1000*late(i), Duration: 200_000 - 1000*late(i), Stream: 7})

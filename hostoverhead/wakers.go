@@ -72,7 +72,7 @@ func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 		return trace.None
 	}
 	threads := t.Threads()
-	process := func(th trace.ThreadIndex) (trace.ProcessID, string) {
+	process := func(th trace.ThreadIndex) (int64, string) {
 		return threads[th].Process, threads[th].ProcessLabel
 	}
 	id, label := process(wait.Thread())

@@ -16,18 +16,18 @@ type wakeRow struct {
 	kind       trace.Kind
 	name       string
 	process    int64
-	thread     trace.ThreadID
+	thread     int64
 	start, end int64
 }
 
 // waiting is a run of 200 steps in which the launching thread waits for 200 µs, 160 of them while the GPU is idle.
 func waiting(call string, rows ...wakeRow) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for i := range int64(200) {
 		at := i * 206
 		add := func(r wakeRow, corr int64) {
 			b.Add(trace.EventData{Kind: r.kind, Name: r.name, Start: (at + r.start) * 1000, Duration: (r.end - r.start) * 1000, Stream: 7,
-				Process: trace.ProcessRef{ID: trace.ProcessID(1 + r.process)}, Thread: r.thread, Correlation: trace.CorrelationID(corr)})
+				Process: int64(1 + r.process), Thread: r.thread, Correlation: uint64(corr)})
 		}
 		first := len(rows) > 0 && rows[0].thread == 0 // the recorder met that thread first
 		for _, r := range rows {
@@ -64,7 +64,7 @@ const wokenName = "tokenize: on the thread whose signal ended the wait"
 func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 	const cond = "pthread_cond_wait"
 	tokenize := wakeRow{trace.KindRange, "tokenize", 0, 2, 5, 195}
-	signal := func(thread trace.ThreadID, at int64) wakeRow {
+	signal := func(thread int64, at int64) wakeRow {
 		return wakeRow{trace.KindOSCall, "pthread_cond_signal", 0, thread, at, at + 2}
 	}
 	for _, c := range []struct {

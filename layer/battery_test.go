@@ -26,7 +26,7 @@ var wholeBattery = flag.Bool("battery", false, "run all cases of the battery, an
 
 // built makes a trace of activities, as written does, without writing it.
 func built(acts []act) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	seen := map[int]bool{}
 	for i, x := range acts {
 		e := trace.EventData{Kind: trace.KindKernel, Name: x.name, Start: x.start, Duration: x.dur, Stream: trace.StreamID(x.stream)}
@@ -37,7 +37,7 @@ func built(acts []act) *trace.Trace {
 			e.Kind = trace.KindMemset
 		}
 		if x.launch >= 0 {
-			e.Correlation = trace.CorrelationID(x.launch + 1)
+			e.Correlation = uint64(x.launch + 1)
 			if !seen[x.launch] {
 				seen[x.launch] = true
 				name := "cudaLaunchKernel"

@@ -12,9 +12,9 @@ import (
 // steps is a model of six layers that runs a step for each of these factors, each so many times as long as the usual one. Kernels of other
 // work outside any step take so many nanoseconds.
 func steps(outside int64, factors ...float64) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	at := int64(1000)
-	var corr trace.CorrelationID
+	var corr uint64
 	kernel := func(name string, dur int64) {
 		corr++
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})

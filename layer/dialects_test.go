@@ -16,11 +16,11 @@ func TestFinerStepsOfTwoDialects(t *testing.T) {
 		innerFirst bool
 		want       int
 	}{{1, false, 20}, {2, false, 20}, {3, false, 10}, {0, false, 20}, {2, true, 20}, {3, true, 10}} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		mark := func(name string, from, to int64) {
 			b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: name, Start: from, Duration: to - from, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		at, corr := int64(1000), trace.CorrelationID(0)
+		at, corr := int64(1000), uint64(0)
 		kernels := func(n int) {
 			for range n {
 				corr++

@@ -18,7 +18,7 @@ func TestDivided(t *testing.T) {
 	}{
 		{"two sums a layer", 8, true}, {"three in two layers", 4, true}, {"fewer", 3, false}, {"one sum a layer", 0, false},
 	} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		at := int64(1000)
 		kernel := func(name string) {
 			at += 20

@@ -89,7 +89,7 @@ func ExampleParseStep() {
 // A rule of your own cuts the kernels, and everything else (operators, tables,
 // comparisons) follows from it: here each pass is four kernels of two layers.
 func ExampleAssemble() {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	var ids []trace.EventID
 	for i := range 8 {
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: int64(i) * 1000, Duration: 900, Device: 0, Stream: 7})

@@ -34,11 +34,11 @@ func FuzzParseStep(f *testing.F) {
 // TestModuleWithoutPrefix: a reader of another format may give a module frame
 // any name, an empty one as well.
 func TestModuleWithoutPrefix(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	b.Add(trace.EventData{Kind: trace.KindModule, Name: "", Duration: 1000})
 	for i := range int64(40) {
 		name := []string{"rms_norm_kernel", "gemm_kernel", "flash_fwd_kernel", "silu_and_mul_kernel"}[i%4]
-		id := trace.CorrelationID(i + 1)
+		id := uint64(i + 1)
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * i, Duration: 5, Correlation: id})
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 10*i + 6, Duration: 4, Stream: 7, Correlation: id})
 	}

@@ -14,19 +14,19 @@ func TestStepsOfTheProcess(t *testing.T) {
 	const main, backward = 1, 2
 	for _, c := range []struct {
 		name, step string
-		launching  trace.ProcessRef // of half of the kernels
-		second     bool             // another thread has profiler steps too
-		want       int              // kernels in the passes
+		launching  int64 // of half of the kernels
+		second     bool  // another thread has profiler steps too
+		want       int   // kernels in the passes
 	}{
-		{"same process", "ProfilerStep#%d", trace.ProcessRef{ID: 7}, false, 40},
-		{"other process", "ProfilerStep#%d", trace.ProcessRef{ID: 8}, false, 20},
-		{"two with steps", "ProfilerStep#%d", trace.ProcessRef{ID: 7}, true, 20},
-		{"a server's step", "step[DECODE bs=%d]", trace.ProcessRef{ID: 7}, false, 20},
+		{"same process", "ProfilerStep#%d", 7, false, 40},
+		{"other process", "ProfilerStep#%d", 8, false, 20},
+		{"two with steps", "ProfilerStep#%d", 7, true, 20},
+		{"a server's step", "step[DECODE bs=%d]", 7, false, 20},
 	} {
-		b := trace.NewBuilder()
-		own := trace.ProcessRef{ID: 7}
-		add := func(k trace.Kind, name string, p trace.ProcessRef, thread trace.ThreadID, start, dur int64, correlation int) {
-			b.Add(trace.EventData{Kind: k, Name: name, Start: start, Duration: dur, Process: p, Thread: thread, Correlation: trace.CorrelationID(correlation)})
+		b := trace.NewBuilder(trace.Options{})
+		own := int64(7)
+		add := func(k trace.Kind, name string, p int64, thread int64, start, dur int64, correlation int) {
+			b.Add(trace.EventData{Kind: k, Name: name, Start: start, Duration: dur, Process: p, Thread: thread, Correlation: uint64(correlation)})
 		}
 		n := 0
 		for step := range 2 {
@@ -37,13 +37,13 @@ func TestStepsOfTheProcess(t *testing.T) {
 			}
 			for i := range 20 {
 				n++
-				p, thread := own, trace.ThreadID(main)
+				p, thread := own, int64(main)
 				if i%2 == 1 {
 					p, thread = c.launching, backward
 				}
 				x := at + int64(i+1)*20_000
 				add(trace.KindRuntime, "cudaLaunchKernel", p, thread, x, 5000, n)
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("kernel_%d", i), Start: x + 9000, Duration: 4000, Stream: 7, Correlation: trace.CorrelationID(n)})
+				b.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("kernel_%d", i), Start: x + 9000, Duration: 4000, Stream: 7, Correlation: uint64(n)})
 			}
 		}
 		d := analyze(t, b.Finish(), layer.Options{})

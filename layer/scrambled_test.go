@@ -55,7 +55,7 @@ func TestScrambledAndSorted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sorted := trace.NewBuilder()
+		sorted := trace.NewBuilder(trace.Options{})
 		for _, l := range []trace.Lane{trace.LaneLaunch, trace.LaneAnnotation, trace.LaneGPU} {
 			for e := range tr.Events(l) {
 				d := trace.EventData{Kind: e.Kind(), Name: e.Name(), Start: tr.Raw(e.Start()), Duration: int64(e.Duration()), Device: e.Device(), Stream: e.Stream(),
@@ -104,7 +104,7 @@ func TestRotatedLayers(t *testing.T) {
 		{"rotatedLeast", 6, 2, 10, 1, true},
 		{"fewer layers", 5, 2, 10, 1, false},
 	} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		at := int64(10_000)
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 1, Duration: 5, Thread: 1, Correlation: 7, Device: trace.None, Stream: trace.None})
 		kernel := func(name string, dur float64) {

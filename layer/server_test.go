@@ -24,7 +24,7 @@ func TestFrameworkOfATrace(t *testing.T) {
 		{"frames", []trace.EventData{frame, op, kernel}, "SGLang"}, {"ops", []trace.EventData{op, step, kernel}, "vLLM"},
 		{"annotations", []trace.EventData{step, kernel}, "SGLang"}, {"kernels", []trace.EventData{kernel}, ""},
 	} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for _, e := range c.events {
 			b.Add(e)
 		}

@@ -139,8 +139,8 @@ func TestTokensOfGrids(t *testing.T) {
 const tokensLayers = 6
 
 func (c *tokensCase) build() *trace.Trace {
-	b := trace.NewBuilder()
-	at, corr := int64(1000), trace.CorrelationID(1)
+	b := trace.NewBuilder(trace.Options{})
+	at, corr := int64(1000), uint64(1)
 	call := func(name string) {
 		corr++
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
@@ -224,8 +224,8 @@ type launchCase struct {
 }
 
 func (c launchCase) build() *trace.Trace {
-	b := trace.NewBuilder()
-	at, corr := int64(1000), trace.CorrelationID(1)
+	b := trace.NewBuilder(trace.Options{})
+	at, corr := int64(1000), uint64(1)
 	call := func(name string) {
 		corr++
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
@@ -247,7 +247,7 @@ func (c launchCase) build() *trace.Trace {
 		if pass == 0 {
 			share, long = 1-c.eager, 1000*c.times
 		}
-		graphs := trace.CorrelationID(0)
+		graphs := uint64(0)
 		for i, name := range names {
 			own := i >= int(math.Round(share*float64(len(names))))
 			if own {

@@ -16,9 +16,9 @@ var tenKernels = []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8
 
 // model runs passes of eight layers of ten kernels on a GPU, replayed from graphs or launched one by one; the last ones of a layer may be foreign.
 func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
-	b := trace.NewBuilder()
-	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}}
-	at, corr := int64(1000), trace.CorrelationID(0)
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}}
+	at, corr := int64(1000), uint64(0)
 	launch := func(name string) {
 		corr++
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
@@ -102,9 +102,9 @@ func TestMappingOfAnotherModel(t *testing.T) {
 // a few are the window's edge. HIP writes the kernels' names into the arguments.
 func TestCapturesAreReferences(t *testing.T) {
 	for n, want := range map[int]bool{7: false, 8: true, 9: true} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		call := func(name string, at int64, corr int, args string) {
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: trace.CorrelationID(corr), Device: trace.None, Stream: trace.None, Args: []byte(args)})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: uint64(corr), Device: trace.None, Stream: trace.None, Args: []byte(args)})
 		}
 		call("hipStreamBeginCapture", 100, 0, "")
 		for k := range n {
@@ -163,7 +163,7 @@ func TestModelLinesOfLaunches(t *testing.T) {
 		{"one module", []string{"nn.Module: Qwen3Model_0"}, "", "Qwen3Model_0"},
 		{"compiled", []string{"/tmp/torchinductor_root/ab/cab.py(12): call"}, "", ""},
 	} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for i, f := range c.frames {
 			kind := trace.KindFrame
 			if strings.HasPrefix(f, "nn.Module") {
@@ -172,8 +172,8 @@ func TestModelLinesOfLaunches(t *testing.T) {
 			b.Add(trace.EventData{Kind: kind, Name: f, Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
 		for i := range int64(2) { // the second launch finds what the first one knows
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: trace.CorrelationID(i + 1), Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7, Correlation: trace.CorrelationID(i + 1)})
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7, Correlation: uint64(i + 1)})
 		}
 		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
 		if err != nil {
@@ -191,7 +191,7 @@ func TestModelLinesOfLaunches(t *testing.T) {
 // TestDeepModules: of more modules around a launch than are told the innermost are.
 func TestDeepModules(t *testing.T) {
 	for n, want := range map[int]string{64: "M_0/M_1/", 65: "M_1/M_2/"} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for i := range n {
 			b.Add(trace.EventData{Kind: trace.KindModule, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}

@@ -71,8 +71,8 @@ func TestMapRefusesWhatIsNotThere(t *testing.T) {
 
 // TestMapOfWhatTheUICannotOpen has times and no links.
 func TestMapOfWhatTheUICannotOpen(t *testing.T) {
-	b := trace.NewBuilder()
-	*b.Meta() = trace.Meta{Source: "nsys", Rank: -1}
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta = trace.Meta{Source: "nsys", Rank: -1}
 	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 1000, Duration: 500, Device: 0, Stream: 7})
 	tr := b.Finish()
 	m, err := perfetto.NewMap(analyze(t, tr), -1, nil, perfetto.Link{})

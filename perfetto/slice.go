@@ -146,7 +146,7 @@ func (w *sliceWriter) event(raw []byte) {
 // launch that begin in the same nanosecond are kept together.
 type activityKey struct {
 	ts          int64
-	correlation trace.CorrelationID
+	correlation uint64
 }
 
 // window is a closed span of raw time.
@@ -163,7 +163,7 @@ type threadKey struct{ pid, tid ident }
 // selection decides which events belong to a set of GPU activities.
 type selection struct {
 	activities  map[activityKey]bool // true once seen in the stream
-	correlation map[trace.CorrelationID]bool
+	correlation map[uint64]bool
 	threads     map[threadKey][]window      // where kept launches were made
 	devices     map[trace.DeviceID][]window // where kept activities ran
 	kinds       map[string]trace.Kind       // by category, to keep the loop free of allocation
@@ -176,7 +176,7 @@ const ctxStride = 1 << 12
 
 func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*selection, error) {
 	s := &selection{
-		activities: map[activityKey]bool{}, correlation: map[trace.CorrelationID]bool{},
+		activities: map[activityKey]bool{}, correlation: map[uint64]bool{},
 		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]trace.Kind{}, open: map[threadKey][]bool{},
 	}
 	kept := map[trace.EventID]bool{}
@@ -295,7 +295,7 @@ func (s *selection) wants(ev *scan.Event) bool {
 	case 'M':
 		return true
 	case 's', 'f', 't':
-		return s.correlation[trace.CorrelationID(ev.ID.Num)] && ev.ID.Text == nil
+		return s.correlation[uint64(ev.ID.Num)] && ev.ID.Text == nil
 	case 'B':
 		th, keep := threadOf(ev), s.chosen(ev)
 		s.open[th] = append(s.open[th], keep)
@@ -334,7 +334,7 @@ func (s *selection) chosen(ev *scan.Event) bool {
 	case trace.LaneGPU:
 		k := activityKey{ev.TS, 0}
 		if ev.Has&scan.HasCorrelation != 0 {
-			k.correlation = trace.CorrelationID(ev.Correlation)
+			k.correlation = uint64(ev.Correlation)
 		}
 		seen, ok := s.activities[k]
 		if ok && !seen {
@@ -343,7 +343,7 @@ func (s *selection) chosen(ev *scan.Event) bool {
 		}
 		return ok
 	case trace.LaneLaunch:
-		if ev.Has&scan.HasCorrelation != 0 && s.correlation[trace.CorrelationID(ev.Correlation)] {
+		if ev.Has&scan.HasCorrelation != 0 && s.correlation[uint64(ev.Correlation)] {
 			return true
 		}
 	}

@@ -47,8 +47,10 @@ func load(tb testing.TB, data []byte, o trace.Options) int64 {
 		tb.Fatal(err)
 	}
 	var n int64
-	for _, c := range tr.Counts() {
-		n += c.Count
+	for _, categories := range tr.Meta().Counts {
+		for _, k := range categories {
+			n += k
+		}
 	}
 	if n == 0 || tr.LaneLen(trace.LaneGPU) == 0 {
 		tb.Fatal("nothing was loaded")

@@ -50,9 +50,9 @@ func TestLanesAndKinds(t *testing.T) {
 
 // busyTrace has n kernels, of which each has a launch but those that orphan names.
 func busyTrace(n int, orphan func(i int) bool) *Trace {
-	b := NewBuilder()
+	b := NewBuilder(Options{})
 	for i := range n {
-		e := EventData{Kind: KindKernel, Name: "k", Start: int64(1000 * i), Duration: 500, Device: 0, Stream: 7, Correlation: CorrelationID(i + 1)}
+		e := EventData{Kind: KindKernel, Name: "k", Start: int64(1000 * i), Duration: 500, Device: 0, Stream: 7, Correlation: uint64(i + 1)}
 		if !orphan(i) {
 			b.Add(EventData{Kind: KindRuntime, Name: "cudaLaunchKernel", Start: e.Start - 100, Duration: 10, Thread: 1, Correlation: e.Correlation})
 		}
@@ -139,8 +139,8 @@ func TestLossesInWords(t *testing.T) {
 
 // TestOddities: a graph's row, launches of graphs without one, overlaps of one stream, and what is no oddity.
 func TestOddities(t *testing.T) {
-	b := NewBuilder()
-	add := func(kind Kind, name string, start, end int64, stream StreamID, corr CorrelationID) {
+	b := NewBuilder(Options{})
+	add := func(kind Kind, name string, start, end int64, stream StreamID, corr uint64) {
 		b.Add(EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Stream: stream, Thread: 1, Correlation: corr})
 	}
 	add(KindRuntime, "cudaGraphLaunch", 0, 1, 0, 1)
@@ -148,8 +148,8 @@ func TestOddities(t *testing.T) {
 	add(KindRuntime, "cudaGraphLaunch", 21, 22, 0, 2)
 	add(KindRuntime, "cudaLaunchKernel", 23, 24, 0, 3)
 	for i, at := range []int64{30, 40, 49, 60} { // each of 10: the third begins before the second ends
-		add(KindRuntime, "cudaLaunchKernel", at-5, at-4, 0, CorrelationID(10+i))
-		add(KindKernel, "k", at, at+10, 7, CorrelationID(10+i))
+		add(KindRuntime, "cudaLaunchKernel", at-5, at-4, 0, uint64(10+i))
+		add(KindKernel, "k", at, at+10, 7, uint64(10+i))
 	}
 	add(KindRuntime, "cudaLaunchKernel", 60, 61, 0, 20)
 	add(KindKernel, "k", 62, 70, 8, 20) // of another stream

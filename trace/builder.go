@@ -19,37 +19,34 @@ type EventData struct {
 	Start    int64 // raw ns on the source's own clock
 	Duration int64 // ns; negative events are dropped and counted
 
-	Process ProcessRef // CPU events: where they ran; activities: scope of Correlation
-	Thread  ThreadID   // CPU events
-	Label   string     // tid as written when it is text
+	Process      int64  // pid of a CPU event; 0 when it is text
+	ProcessLabel string // pid as written when it is text
+	Thread       int64  // tid of a CPU event; 0 when it is text
+	Label        string // tid as written when it is text
+	Scope        string // of Correlation: two processes with different scopes never share one; "" for files of one process
 
-	Device      DeviceID      // None where there is none
-	Stream      StreamID      // None where there is none
-	Correlation CorrelationID // pairs launches and activities of one Process.Scope
-	ExternalID  uint64        // the profiler's id of the linked op; 0 is none
-	GraphID     uint64        // the graph an activity was replayed from; 0 is none or not recorded, see [Event.IsReplay]
-	GraphNode   uint64        // 0 is none
-	Shape       string        // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
-	Domain      string        // NVTX domain of a range, "" for the default one
-	CallStack   string        // op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write them; newer ones record frames as events, see [Event.Frame]
-	Args        []byte        // raw args object, copied; kept by a load where [Options.Args] asks for it
-	Bytes       int64         // of a copy or set; 0 is not recorded
-	Value       float64       // of a counter's sample, in the unit that its name gives
-	Unfinished  bool          // activity: it was running when recording stopped, Duration is a guess
-	Open        bool          // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
-}
-
-// ProcessRef names a process. Scope separates correlation ids: two processes
-// with different scopes never share a correlation.
-type ProcessRef struct {
-	ID    ProcessID // 0 when the pid is text
-	Label string    // pid as written when it is text
-	Scope string    // "" for files of one process
+	Device      DeviceID // None where there is none
+	Stream      StreamID // None where there is none
+	Correlation uint64   // pairs launches and activities of one Scope; 0 is none
+	ExternalID  uint64   // the profiler's id of the linked op; 0 is none
+	GraphID     uint64   // the graph an activity was replayed from; 0 is none or not recorded, see [Event.IsReplay]
+	GraphNode   uint64   // 0 is none
+	Shape       string   // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
+	Domain      string   // NVTX domain of a range, "" for the default one
+	CallStack   string   // op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write them; newer ones record frames as events, see [Event.Frame]
+	Args        []byte   // raw args object, copied; kept by a load where [Options.Args] asks for it
+	Bytes       int64    // of a copy or set; 0 is not recorded
+	Value       float64  // of a counter's sample, in the unit that its name gives
+	Unfinished  bool     // activity: it was running when recording stopped, Duration is a guess
+	Open        bool     // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
 }
 
 // Builder collects events in any order and makes a Trace of them. It is for
 // one goroutine. Times are raw; Finish makes them relative to the earliest.
 type Builder struct {
+	// Meta becomes the trace's. Its rank is −1, unknown, at first.
+	Meta Meta
+
 	t       Trace
 	nameID  map[string]uint32
 	queueID map[queue]int32
@@ -70,8 +67,8 @@ type Builder struct {
 
 	recent [recentSlots]uint32 // names interned lately
 
-	unwanted [kindCount]bool // see Use
-	window   *Window
+	unwanted [kindCount]bool // see NewBuilder
+	window   [2]int64
 
 	open  [laneCount]bool  // lanes with events that were added without an end
 	input *Input           // nil where its size is not known
@@ -83,33 +80,43 @@ type Builder struct {
 }
 
 type procKey struct {
-	id    ProcessID
+	id    int64
 	label string
 }
 
 type threadKey struct {
 	proc  procKey
-	tid   ThreadID
+	tid   int64
 	label string
 }
 
-// NewBuilder returns an empty Builder.
-func NewBuilder() *Builder {
-	return &Builder{
-		t:       Trace{names: []string{""}, meta: Meta{Rank: -1}},
+// NewBuilder returns an empty Builder. It takes over what the options of a load
+// say of building: what is not asked for with [Options.Lanes], Kinds and Window
+// is left out, and moves only the trace's origin; [Options.RepairOrder]; and how
+// large the input is, by which columns are given their room.
+func NewBuilder(o Options) *Builder {
+	b := newBuilder(&o)
+	for k := range b.unwanted {
+		b.unwanted[k] = !o.wants(Kind(k))
+	}
+	b.window = o.Window
+	return b
+}
+
+// newBuilder is NewBuilder for a load that leaves out what is not asked for itself.
+func newBuilder(o *Options) *Builder {
+	b := &Builder{
+		Meta:    Meta{Rank: -1},
+		t:       Trace{names: []string{""}},
 		nameID:  map[string]uint32{"": 0},
 		queueID: map[queue]int32{}, devices: map[DeviceID]bool{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
 		counts: map[[2]string]int64{}, minRaw: math.MaxInt64,
 		procs: map[procKey]string{}, threads: map[threadKey]string{}, lastThread: None,
+		input: o.input,
 	}
+	b.scrambled.Repair = o.RepairOrder
+	return b
 }
-
-// Meta returns the trace's metadata, to be filled in. Its rank is −1, unknown, at
-// first.
-func (b *Builder) Meta() *Meta { return &b.t.meta }
-
-// Count adds n to the file's count of a phase and category.
-func (b *Builder) Count(phase, category string, n int64) { b.counts[[2]string{phase, category}] += n }
 
 // lose counts one event or part of one that could not be kept, at a byte
 // offset of the decompressed input, −1 when that means nothing.
@@ -203,15 +210,15 @@ func (b *Builder) queue(d DeviceID, s StreamID) int32 {
 	return id
 }
 
-func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
-	k := threadKey{procKey{p.ID, p.Label}, tid, label}
+func (b *Builder) thread(p procKey, tid int64, label string) ThreadIndex {
+	k := threadKey{p, tid, label}
 	if b.lastThread != None && k == b.lastKey {
 		return b.lastThread
 	}
 	id, ok := b.thrID[k]
 	if !ok {
 		id = ThreadIndex(len(b.t.threads))
-		b.t.threads = append(b.t.threads, Thread{Process: p.ID, ProcessLabel: p.Label, ID: tid, Label: label})
+		b.t.threads = append(b.t.threads, Thread{Process: p.id, ProcessLabel: p.label, ID: tid, Label: label})
 		b.thrID[k] = id
 	}
 	b.lastKey, b.lastThread = k, id
@@ -221,7 +228,7 @@ func (b *Builder) thread(p ProcessRef, tid ThreadID, label string) ThreadIndex {
 // Add stores one event. Events with a negative duration, and activities whose
 // start and duration are both zero (the profiler could not collect them), are
 // counted as lost instead. It returns where [Builder.End] finds the event, −1
-// for one that is lost or not asked for (see [Builder.Use]).
+// for one that is lost or not asked for (see [NewBuilder]).
 func (b *Builder) Add(e EventData) (at int64) {
 	l := e.Kind.Lane()
 	if !b.admits(&e, l) {
@@ -238,7 +245,7 @@ func (b *Builder) Add(e EventData) (at int64) {
 	} else {
 		th := ThreadIndex(None)
 		if e.Kind != KindGPUAnnotation && l != LaneCounter {
-			th = b.thread(e.Process, e.Thread, e.Label)
+			th = b.thread(procKey{e.Process, e.ProcessLabel}, e.Thread, e.Label)
 		}
 		c.Thread = append(c.Thread, int32(th))
 		if e.Kind == KindGPUAnnotation || e.Kind == KindSync || l == LaneCounter {
@@ -273,8 +280,8 @@ func (b *Builder) Add(e EventData) (at int64) {
 	if len(e.Args) > 0 {
 		c.Args.Set(i, b.intern(string(e.Args)))
 	}
-	if e.Process.Scope != "" {
-		c.Scope.Fill(i, b.scope(e.Process.Scope), room)
+	if e.Scope != "" {
+		c.Scope.Fill(i, b.scope(e.Scope), room)
 	}
 	return int64(i)*int64(laneCount) + int64(l)
 }

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"context"
 	"fmt"
+	"github.com/llmstrata/strata/internal/apicall"
 	"math"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 		t.Errorf("frame = %q", got)
 	}
 	graph := tr.LaneAt(trace.LaneGPU, 1).Launch()
-	if !trace.IsGraphLaunch(graph.Name()) || graph.NumActivities() != 2 {
+	if !apicall.IsGraphLaunch(graph.Name()) || graph.NumActivities() != 2 {
 		t.Errorf("graph launch %q has %d activities, want 2", graph.Name(), graph.NumActivities())
 	}
 	if h := tr.Health(); h.Orphans != 1 || h.Status != trace.HealthDegraded {
@@ -64,23 +65,22 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 
 // TestBuilderTakesEventsOfEveryKind: what is added is what is seen, whatever its order.
 func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
-	b := trace.NewBuilder()
-	if b.Meta().Rank != -1 {
-		t.Errorf("rank %d of a recording that says nothing", b.Meta().Rank)
+	b := trace.NewBuilder(trace.Options{Window: [2]int64{501, 1 << 40}})
+	if b.Meta.Rank != -1 {
+		t.Errorf("rank %d of a recording that says nothing", b.Meta.Rank)
 	}
-	*b.Meta() = trace.Meta{Source: "test", Rank: -1}
-	b.Meta().Rank = 4
+	b.Meta = trace.Meta{Source: "test", Rank: -1}
+	b.Meta.Rank = 4
 	b.Grow(trace.LaneGPU, 10)
 	b.Grow(trace.LaneAnnotation, 10)
-	p := trace.ProcessRef{ID: 7, Scope: "a"}
-	b.Name(trace.Thread{Process: p.ID, ProcessLabel: p.Label, ProcessName: "server"})
-	b.Name(trace.Thread{Process: p.ID, ProcessLabel: p.Label, ID: 8, Name: "main"})
-	b.Count("X", "kernel", 2)
-	b.Use(&trace.Options{Window: &trace.Window{From: 501, To: 1 << 40}})
+	const process = 7
+	b.Name(trace.Thread{Process: process, ProcessName: "server"})
+	b.Name(trace.Thread{Process: process, ID: 8, Name: "main"})
+	b.Meta.Counts = map[string]map[string]int64{"X": {"kernel": 2}}
 	if at := b.Add(trace.EventData{Kind: trace.KindKernel, Name: "in front of the window", Start: 500}); at != -1 {
 		t.Errorf("an event in front of the window is at %d", at)
 	}
-	none := trace.EventData{Process: p, Thread: 8, Device: trace.None, Stream: trace.None}
+	none := trace.EventData{Process: process, Scope: "a", Thread: 8, Device: trace.None, Stream: trace.None}
 	add := func(kind trace.Kind, name string, start, dur int64, more func(*trace.EventData)) {
 		e := none
 		e.Kind, e.Name, e.Start, e.Duration = kind, name, start, dur
@@ -123,7 +123,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	copied, set := tr.LaneAt(trace.LaneGPU, 2), tr.LaneAt(trace.LaneGPU, 3)
 	th := tr.Threads()[launch.Thread()]
 	ann := tr.Innermost(trace.LaneAnnotation, launch.Thread(), 1000)
-	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), trace.IsGraphLaunch(launch.Name()), launch.NumActivities(),
+	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), apicall.IsGraphLaunch(launch.Name()), launch.NumActivities(),
 		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
 		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(trace.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
 	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
@@ -144,7 +144,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 
 // TestOpenEvents: an event that was added without its end gets it later, the last one that is given counts, and one without an end is left out.
 func TestOpenEvents(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	op := trace.EventData{Kind: trace.KindOp, Name: "a", Thread: 3, Device: trace.None, Stream: trace.None, Open: true}
 	add := func(start int64, name string) int64 {
 		op.Start, op.Name = start, name
@@ -186,7 +186,7 @@ func TestOpenEvents(t *testing.T) {
 // TestOneEventWithoutItsEnd is left out, and the others keep their order.
 func TestOneEventWithoutItsEnd(t *testing.T) {
 	for _, open := range []int{0, 1, 2} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for i := range 3 {
 			b.Add(trace.EventData{Kind: trace.KindOp, Name: string(rune('a' + i)), Start: int64(10 + i), Duration: 5, Device: trace.None, Stream: trace.None, Open: i == open})
 		}
@@ -203,12 +203,12 @@ func TestOneEventWithoutItsEnd(t *testing.T) {
 
 // TestNoEventAnswersNone: accessors of the zero Event and of ids out of range.
 func TestNoEventAnswersNone(t *testing.T) {
-	tr := trace.NewBuilder().Finish()
+	tr := trace.NewBuilder(trace.Options{}).Finish()
 	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(trace.LaneGPU, 0), tr.LaneAt(99, 0)} {
 		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
 			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Value, e.Data().Domain, len(e.Data().Args),
-			e.Launch().Valid(), e.NumActivities(), trace.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
-		want := "false -1 invalid -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 0 false 0 false false false false false"
+			e.Launch().Valid(), e.NumActivities(), apicall.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
+		want := "false -1 0 -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 0 false 0 false false false false false"
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

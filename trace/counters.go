@@ -21,6 +21,9 @@ type Counter struct {
 	Min      float64 `json:"min"`
 	Median   float64 `json:"median"` // the lower one of an even number
 	Max      float64 `json:"max"`
+	// Changed says that the counter varied by more than 3 % of its highest value: a
+	// clock that did makes times of one trace differ for no reason of the program's.
+	Changed bool `json:"-"`
 }
 
 // clockChange is by how much of its highest value a clock may vary until results
@@ -28,11 +31,6 @@ type Counter struct {
 // steps of 15 MHz, 1.5 % of 2 GHz; a GPU that reaches its limit of power or
 // temperature loses more.
 const clockChange = .03
-
-// Changed reports whether the counter varied by more than 3 % of its highest
-// value: a clock that did makes times of one trace differ for no reason of the
-// program's.
-func (c *Counter) Changed() bool { return c.Max-c.Min > clockChange*c.Max }
 
 // Counters returns the counters of all GPUs that have samples while they worked,
 // by device, then name. A trace without counters has none, which is the rule:
@@ -67,6 +65,7 @@ func (t *Trace) Counters() []Counter {
 		slices.Sort(v)
 		c := Counter{Device: k.device, Name: t.Name(k.name), Samples: len(v), Min: v[0], Median: v[(len(v)-1)/2], Max: v[len(v)-1]}
 		c.normalise()
+		c.Changed = c.Max-c.Min > clockChange*c.Max
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b Counter) int {
@@ -113,7 +112,7 @@ func (c *Counter) normalise() {
 // examineClocks notes the clocks that changed while their GPU worked.
 func (t *Trace) examineClocks(add func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any)) {
 	for _, c := range t.Counters() {
-		if strings.HasSuffix(c.Quantity, "-clock") && c.Changed() {
+		if strings.HasSuffix(c.Quantity, "-clock") && c.Changed {
 			add("clock-changed", HealthOK, int64(c.Samples), []string{"gpu-time"},
 				"the %s clock of GPU %d ran between %.0f and %.0f MHz while it worked (median %.0f): equal work took different times, and a comparison sees the clock too",
 				strings.TrimSuffix(c.Quantity, "-clock"), c.Device, c.Min, c.Max, c.Median)

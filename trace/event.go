@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"github.com/llmstrata/strata/internal/apicall"
 	"iter"
 	"math"
 	"time"
@@ -178,9 +179,9 @@ func (e Event) Data() EventData {
 	th := t.Thread(e.Thread())
 	d := EventData{
 		Kind: Kind(k), Name: e.Name(), Start: t.Raw(e.Start()), Duration: c.Dur[i],
-		Process: ProcessRef{ID: th.Process, Label: th.ProcessLabel}, Thread: th.ID, Label: th.Label,
+		Process: th.Process, ProcessLabel: th.ProcessLabel, Thread: th.ID, Label: th.Label,
 		Device: e.Device(), Stream: e.Stream(),
-		Correlation: CorrelationID(c.Corr.At(i)), ExternalID: c.Ext.At(i), GraphID: c.Graph.At(i), GraphNode: c.Node.At(i),
+		Correlation: c.Corr.At(i), ExternalID: c.Ext.At(i), GraphID: c.Graph.At(i), GraphNode: c.Node.At(i),
 		Shape: e.Shape(), Bytes: c.Bytes.At(i), Value: math.Float64frombits(c.Value.At(i)), Unfinished: c.Unended.At(i) != 0,
 	}
 	if cat := c.Cat.At(i); cat != 0 {
@@ -245,7 +246,7 @@ func (e Event) IsReplay() bool {
 	if c, i := e.loc(); c.Node.At(i) != 0 {
 		return true
 	}
-	return IsGraphLaunch(e.Launch().Name())
+	return apicall.IsGraphLaunch(e.Launch().Name())
 }
 
 // Op returns the innermost CPU op that encloses an activity's launch, or a

@@ -155,11 +155,10 @@ func ExampleOpenFiles() {
 
 // A Builder makes a Trace of events from any source, in any order.
 func ExampleBuilder() {
-	b := trace.NewBuilder()
-	*b.Meta() = trace.Meta{Source: "example", Rank: -1}
-	process := trace.ProcessRef{ID: 7}
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta = trace.Meta{Source: "example", Rank: -1}
 	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2_000, Duration: 500, Device: 0, Stream: 7, Correlation: 9})
-	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: process, Thread: 7,
+	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: 7, Thread: 7,
 		Device: trace.None, Stream: trace.None, Correlation: 9})
 
 	t := b.Finish()

@@ -1,11 +1,9 @@
 package trace
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +21,7 @@ func (b *Builder) Finish() *Trace {
 // FinishContext is Finish, given up when ctx ends. The error is then that of ctx.
 func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	t := &b.t
+	t.meta = b.Meta
 	b.closeLanes(ctx)
 	b.dropFar(ctx)
 	if b.minRaw != math.MaxInt64 {
@@ -40,17 +39,23 @@ func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 		th.ProcessName = b.procs[p]
 		th.Name = b.threads[threadKey{proc: p, tid: th.ID, label: th.Label}]
 	}
-	for k, n := range b.counts {
-		t.counts = append(t.counts, CategoryCount{Phase: k[0], Category: k[1], Count: n})
-	}
-	slices.SortFunc(t.counts, func(a, b CategoryCount) int {
-		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Category, b.Category))
-	})
 	if err := t.linkLaunches(ctx); err != nil {
 		return nil, err
 	}
 	t.health = t.examine(b.losses, b.notes)
 	return t, nil
+}
+
+// countsByPhase is what [Meta.Counts] says.
+func (b *Builder) countsByPhase() map[string]map[string]int64 {
+	out := map[string]map[string]int64{}
+	for k, n := range b.counts {
+		if out[k[0]] == nil {
+			out[k[0]] = map[string]int64{}
+		}
+		out[k[0]][k[1]] += n
+	}
+	return out
 }
 
 // dropFar leaves out the events that are far from all others, and counts them as lost.
@@ -123,25 +128,10 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	}
 }
 
-// Use takes over what the options of a load say of building: what is not asked
-// for with [Options.Lanes], Kinds and Window is left out, and moves only the
-// trace's origin; [Options.RepairOrder]; and how large the input is, by which
-// columns are given their room.
-func (b *Builder) Use(o *Options) {
-	b.use(o)
-	for k := range b.unwanted {
-		b.unwanted[k] = !o.wants(Kind(k))
-	}
-	b.window = o.Window
-}
-
-// use is Use for a load that leaves out what is not asked for itself.
-func (b *Builder) use(o *Options) { b.scrambled.Repair, b.input = o.RepairOrder, o.input }
-
 // leavesOut reports whether an event is not asked for. The end of an open one is not known.
 func (b *Builder) leavesOut(e *EventData) bool {
 	w := b.window
-	return b.unwanted[e.Kind] || w != nil && (e.Start >= w.To || !e.Open && e.Start+e.Duration < w.From)
+	return b.unwanted[e.Kind] || w != [2]int64{} && (e.Start >= w[1] || !e.Open && e.Start+e.Duration < w[0])
 }
 
 // minWidened is how many rows a lane must have until its end is predicted: the
@@ -198,7 +188,7 @@ func (b *Builder) End(at, raw int64) {
 
 // AddLike adds an open event that is like the one at a place in all that repeats in traces: kind, category, name, thread or stream, shape,
 // domain and scope. It costs a fraction of [Builder.Add], and returns the same.
-func (b *Builder) AddLike(at, start int64, correlation CorrelationID, external uint64) int64 {
+func (b *Builder) AddLike(at, start int64, correlation uint64, external uint64) int64 {
 	if at < 0 || !column.Plausible(start, 0) {
 		b.losses.add(loss.BadTime, -1)
 		return -1
@@ -218,8 +208,8 @@ func (b *Builder) AddLike(at, start int64, correlation CorrelationID, external u
 		c.Thread = append(c.Thread, c.Thread[j])
 	}
 	room := cap(c.Start)
-	if uint64(correlation)|external != 0 {
-		c.Corr.Fill(i, uint64(correlation), room)
+	if correlation|external != 0 {
+		c.Corr.Fill(i, correlation, room)
 		c.Ext.Fill(i, external, room)
 	}
 	if len(c.AnnQueue.V)|len(c.Cat.V)|len(c.Shape.V)|len(c.Domain.V)|len(c.Scope.V) != 0 { // frames have none of them

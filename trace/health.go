@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"github.com/llmstrata/strata/internal/apicall"
 	"slices"
 	"strings"
 
@@ -161,7 +162,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[LaneLaunch]
 	kernel := func(i int) bool { return Kind(g.Kind[i]) == KindKernel }
-	plain := func(call int32) bool { return !IsGraphLaunch(t.names[launches.Name[call]]) }
+	plain := func(call int32) bool { return !apicall.IsGraphLaunch(t.names[launches.Name[call]]) }
 	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
 		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
 	}
@@ -230,7 +231,7 @@ func (t *Trace) countOddities(h *Health) (n oddities) {
 		}
 	}
 	for i := range launches.Start {
-		if !hasActivity[i] && IsGraphLaunch(t.names[launches.Name[i]]) {
+		if !hasActivity[i] && apicall.IsGraphLaunch(t.names[launches.Name[i]]) {
 			h.EmptyGraphs++
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func TestAtDeepStacks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
-		b := NewBuilder()
+		b := NewBuilder(Options{})
 		var at, depth int64
 		for range 600 { // chains of nested frames, one behind the other
 			n := 1 + rng.Int64N(200)
@@ -49,7 +49,7 @@ func TestAtDeepStacks(t *testing.T) {
 // stack that has ended: some dozens, not the depth.
 func TestJumpsAreFew(t *testing.T) {
 	const depth = 100_000
-	b := NewBuilder()
+	b := NewBuilder(Options{})
 	for k := range int64(depth) {
 		b.Add(EventData{Kind: KindFrame, Name: "f", Start: k, Duration: 2 * (depth - k), Thread: 1})
 	}

@@ -21,9 +21,6 @@ const (
 	laneCount           = kind.Lanes
 )
 
-// String returns the lane's lower-case name.
-func (l Lane) String() string { return kind.LaneName(uint8(l)) }
-
 // Kind is what an event is. Its zero value is invalid.
 //
 // New kinds may be added; users must be robust to that.

@@ -145,8 +145,10 @@ func TestKineto(t *testing.T) {
 		}},
 		{"only-stored-phases-are-stored-and-all-are-counted", document(kernelAt("k", 1, 1, ""), `{"ph":"b","id":1,"ts":1}`, `{"ph":"e","id":1,"ts":2}`, `{"ph":"C","name":"c","ts":1}`, `{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 9"}}`, `{"ph":"é"}`), "1 6", func(t *trace.Trace) any {
 			n := int64(0)
-			for _, c := range t.Counts() {
-				n += c.Count
+			for _, categories := range t.Meta().Counts {
+				for _, k := range categories {
+					n += k
+				}
 			}
 			return fmt.Sprint(t.Len(), " ", n)
 		}},

@@ -10,11 +10,6 @@ import (
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
-// IsGraphLaunch reports whether name is an API call that replays a
-// captured graph: cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch, with or
-// without a version suffix.
-func IsGraphLaunch(name string) bool { return strings.Contains(name, "GraphLaunch") }
-
 // isLaunchName reports whether name is an API call that can put work on a
 // stream: a kernel or graph launch, a copy or a set. Such a call explains an
 // activity; others that share a correlation id, such as event queries, do not.

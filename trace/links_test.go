@@ -15,9 +15,9 @@ func TestLinksAgainstTheObviousOnes(t *testing.T) {
 	scopes := []string{"", "a", "b"}
 	linked := 0
 	for round := range 300 {
-		b := NewBuilder()
-		id := func() CorrelationID {
-			n := CorrelationID(rng.IntN(1 + round))
+		b := NewBuilder(Options{})
+		id := func() uint64 {
+			n := uint64(rng.IntN(1 + round))
 			switch {
 			case round%3 == 0: // far apart
 				n *= 1 << 40
@@ -31,8 +31,8 @@ func TestLinksAgainstTheObviousOnes(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				kind, name = KindKernel, "k"
 			}
-			b.Add(EventData{Kind: kind, Name: name, Start: int64(100 + rng.IntN(50)), Duration: int64(rng.IntN(3)), Thread: ThreadID(rng.IntN(3)),
-				Correlation: id(), Process: ProcessRef{ID: 1, Scope: scopes[rng.IntN(1+round%3)]}})
+			b.Add(EventData{Kind: kind, Name: name, Start: int64(100 + rng.IntN(50)), Duration: int64(rng.IntN(3)), Thread: int64(rng.IntN(3)),
+				Correlation: id(), Process: 1, Scope: scopes[rng.IntN(1+round%3)]})
 		}
 		tr := b.Finish()
 		g, c := &tr.lanes[LaneGPU], &tr.lanes[LaneLaunch]

@@ -32,15 +32,6 @@ type DeviceID int32
 // it is unknown.
 type StreamID int64
 
-// CorrelationID pairs a launch with its activities within one process; 0 is none.
-type CorrelationID uint64
-
-// ProcessID is an operating-system process id, as recorded.
-type ProcessID int64
-
-// ThreadID is an operating-system thread id, as recorded.
-type ThreadID int64
-
 // ThreadIndex is a thread's position in [Trace.Threads], [None] of activities.
 type ThreadIndex int32
 
@@ -66,6 +57,10 @@ type Meta struct {
 
 	// Extra holds every other top-level value of the file, raw.
 	Extra map[string]json.RawMessage `json:"-"`
+
+	// Counts is how often each phase ("X", "M", "s", …) and category, "" where an
+	// event has none, occurred in the file, stored or not: Counts["X"]["kernel"].
+	Counts map[string]map[string]int64 `json:"-"`
 }
 
 // GPU describes one device of the recording machine. Fields that the file
@@ -85,18 +80,10 @@ type GPU struct {
 
 // Thread is one CPU thread that has events.
 type Thread struct {
-	Process      ProcessID `json:"process"`                 // 0 when ProcessLabel is not a number
-	ProcessLabel string    `json:"process_label,omitempty"` // pid as written when it is text, e.g. "[TP00] 83"
-	ID           ThreadID  `json:"thread"`
-	Label        string    `json:"label,omitempty"` // tid as written when it is text
-	Name         string    `json:"name,omitempty"`
-	ProcessName  string    `json:"process_name,omitempty"`
-}
-
-// CategoryCount is how often a phase and category occurred in the file,
-// stored or not.
-type CategoryCount struct {
-	Phase    string `json:"phase"`    // "X", "M", "s", …
-	Category string `json:"category"` // "" where the event has none
-	Count    int64  `json:"count"`    // events of that phase and category
+	Process      int64  `json:"process"`                 // 0 when ProcessLabel is not a number
+	ProcessLabel string `json:"process_label,omitempty"` // pid as written when it is text, e.g. "[TP00] 83"
+	ID           int64  `json:"thread"`
+	Label        string `json:"label,omitempty"` // tid as written when it is text
+	Name         string `json:"name,omitempty"`
+	ProcessName  string `json:"process_name,omitempty"`
 }

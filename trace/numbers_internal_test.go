@@ -33,7 +33,7 @@ func TestGoroutinesOfALoad(t *testing.T) {
 
 // TestMemoryOfALoad: a budget is enough or not by one byte; columns, texts with 64 bytes each, and sorting count.
 func TestMemoryOfALoad(t *testing.T) {
-	b := NewBuilder()
+	b := NewBuilder(Options{})
 	empty := b.loadBytes()
 	b.intern(strings.Repeat("x", 100))
 	if text := b.loadBytes() - empty; text != 164 {
@@ -94,16 +94,16 @@ func TestLimitsAreExact(t *testing.T) {
 		{"a worker's bytes", func(l *Limits, n int64) { l.TextBytes = n }, func(k *sink) { k.workerText++ }, 0},
 		{"devices", func(l *Limits, n int64) { l.Devices = n }, func(k *sink) { k.b.queue(DeviceID(len(k.b.devices)), 0) }, 0},
 		{"streams", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.queue(0, StreamID(len(k.b.t.queues))) }, 0},
-		{"threads", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.thread(ProcessRef{}, ThreadID(len(k.b.t.threads)), "") }, 0},
-		{"categories", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Count("X", fmt.Sprint(len(k.b.counts)), 1) }, 0},
-		{"processes", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{Process: ProcessID(len(k.b.procs)), ProcessName: "p"}) }, 0},
-		{"labels", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{ID: ThreadID(len(k.b.threads)), Name: "t"}) }, 0},
+		{"threads", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.thread(procKey{}, int64(len(k.b.t.threads)), "") }, 0},
+		{"categories", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.counts[[2]string{"X", fmt.Sprint(len(k.b.counts))}] = 1 }, 0},
+		{"processes", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{Process: int64(len(k.b.procs)), ProcessName: "p"}) }, 0},
+		{"labels", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{ID: int64(len(k.b.threads)), Name: "t"}) }, 0},
 		{"a worker's tracks", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.workerTracks++ }, 0},
 	} {
 		const limit = 3
 		l := defaultLimits()
 		c.set(&l, limit)
-		k := newSink(&config{limits: l}, NewBuilder(), 1, nil)
+		k := newSink(&config{limits: l}, NewBuilder(Options{}), 1, nil)
 		for range limit - c.before {
 			c.grow(k)
 		}
@@ -124,7 +124,7 @@ func TestOpenPairs(t *testing.T) {
 	}
 	newPairs := func() *sink {
 		cfg := newConfig(&Options{})
-		return newSink(&cfg, NewBuilder(), 1, nil)
+		return newSink(&cfg, NewBuilder(Options{}), 1, nil)
 	}
 	k := newPairs()
 	k.openN = 1<<20 - 1
@@ -160,8 +160,8 @@ func TestOpenPairs(t *testing.T) {
 		from, to int64
 		want     int64
 	}{{5, 6, 1}, {7, 9, 1}, {8, 9, 0}, {0, 5, 0}, {0, 6, 1}} { // of an event from 5 to 7
-		cfg := newConfig(&Options{Window: &Window{From: c.from, To: c.to}})
-		k := newSink(&cfg, NewBuilder(), 1, nil)
+		cfg := newConfig(&Options{Window: [2]int64{c.from, c.to}})
+		k := newSink(&cfg, NewBuilder(Options{}), 1, nil)
 		k.pair(half(true, 5, ""))
 		k.pair(half(false, 7, ""))
 		if k.rows != c.want {
@@ -174,7 +174,7 @@ func TestOpenPairs(t *testing.T) {
 func TestHeadsOfFiles(t *testing.T) {
 	mark := []byte("#")
 	marked := Format{Name: "marked", Match: func(head []byte) bool { return bytes.Contains(head, mark) },
-		Open: func(context.Context, *Input, Options) (*Trace, error) { return NewBuilder().Finish(), nil }}
+		Open: func(context.Context, *Input, Options) (*Trace, error) { return NewBuilder(Options{}).Finish(), nil }}
 	for at, want := range map[int]bool{0: true, 4095: true, 4096: false} {
 		text := strings.Repeat(" ", at) + "#" + strings.Repeat(" ", 9000)
 		_, err := Read(t.Context(), strings.NewReader(text), Options{Formats: []Format{marked}})
@@ -265,7 +265,7 @@ func TestTopLevelValues(t *testing.T) {
 		{"deviceProperties", `[{"id":0,"numSms":132,"computeMajor":9,"computeMinor":0,"warpSize":32},{"id":0},{"id":1}]`, "0   false false 0 [{0  0 132 9 0 32 0 0} {1  0 0 0 0 0 0 0}] 0"},
 		{"zzz", "1", "0   false false 0 [] 1"},
 	} {
-		m, err := kinetoMeta(NewBuilder(), []scan.Meta{{Key: c.key, Value: []byte(c.value)}}, true)
+		m, err := kinetoMeta(NewBuilder(Options{}), []scan.Meta{{Key: c.key, Value: []byte(c.value)}}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,13 +281,13 @@ func TestTopLevelValues(t *testing.T) {
 	}
 	// Of several documents the first counts; what is broken is left out, or an error.
 	values := []scan.Meta{{Key: "traceName", Value: []byte(`"a"`)}, {Key: "traceName", Value: []byte(`"b"`), Doc: 1}, {Key: "zzz", Value: []byte(`{`), Offset: 7}}
-	b := NewBuilder()
+	b := NewBuilder(Options{})
 	m, err := kinetoMeta(b, values, false)
 	if l := b.losses.list; err != nil || m.TraceName != "a" || len(l) != 1 || l[0].Count != 1 || l[0].Offsets[0] != 7 || l[0].Detail != `top-level value "zzz"` {
 		t.Errorf("%+v, losses %+v, %v", m, l, err)
 	}
 	var syntax *syntaxError
-	if _, err := kinetoMeta(NewBuilder(), values, true); !errors.As(err, &syntax) || syntax.Offset != 7 || syntax.Path != "/zzz" {
+	if _, err := kinetoMeta(NewBuilder(Options{}), values, true); !errors.As(err, &syntax) || syntax.Offset != 7 || syntax.Path != "/zzz" {
 		t.Errorf("strict: %v", err)
 	}
 }

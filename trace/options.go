@@ -20,8 +20,11 @@ type Options struct {
 	// Args are the kinds whose raw args objects are kept for [Event.Data].
 	// None: none; the args that links need are always read.
 	Args []Kind
-	// Window stores only events that touch it. Nil: everything.
-	Window *Window
+	// Window stores only events that touch it: from, included, to, not, in raw
+	// nanoseconds as in the file ([Trace.Raw] converts). The origin remains that of
+	// the whole file, so that times agree with those of a load without it.
+	// Both 0: everything.
+	Window [2]int64
 	// Limits bounds what a hostile input can cost.
 	Limits Limits
 	// MemoryBudget, in bytes, lets a load of JSON fail with [ErrLimit] before
@@ -56,11 +59,6 @@ type Options struct {
 	input *Input // what is loaded, for who builds the trace
 }
 
-// Window is a time range, From included, To not, in raw nanoseconds as in the
-// file ([Trace.Raw] converts). The origin remains that of the whole file, so
-// that times agree with those of a load without it.
-type Window struct{ From, To int64 }
-
 // wants reports whether events of kind k are to be stored.
 func (o *Options) wants(k Kind) bool {
 	return (len(o.Lanes) == 0 || slices.Contains(o.Lanes, k.Lane())) && (len(o.Kinds) == 0 || slices.Contains(o.Kinds, k))
@@ -82,9 +80,8 @@ func newConfig(o *Options) config {
 	for k := range c.Wants {
 		c.Wants[k], c.Args[k] = o.wants(Kind(k)), slices.Contains(o.Args, Kind(k))
 	}
-	if o.Window != nil {
-		c.Window, c.From, c.To = true, o.Window.From, o.Window.To
-	}
+	c.From, c.To = o.Window[0], o.Window[1]
+	c.Window = c.From != 0 || c.To != 0
 	if c.procs <= 0 {
 		c.procs = runtime.GOMAXPROCS(0)
 	}

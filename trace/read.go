@@ -86,8 +86,7 @@ func openKineto(ctx context.Context, in *Input, o Options) (*Trace, error) {
 
 func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	cfg := newConfig(o)
-	b := NewBuilder()
-	b.use(o)
+	b := newBuilder(o)
 	k := newSink(&cfg, b, cfg.procs, in.progress)
 	in.text.Resume = !cfg.strict
 	res, err := scan.Parallel(ctx, in.R, cfg.scanConfig(), k)
@@ -108,10 +107,10 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta.Path, meta.Source = in.Name, source
+	meta.Path, meta.Source, meta.Counts = in.Name, source, b.countsByPhase()
 	b.adopt(source)
 	b.setRank(&meta, k.rank)
-	*b.Meta() = meta
+	b.Meta = meta
 	k.tell()
 	return b.FinishContext(ctx)
 }

@@ -39,7 +39,7 @@ func allLanesBut(not trace.Lane) (lanes []trace.Lane) {
 // dump is a trace as text: every event of every lane through its accessors.
 func dump(t *trace.Trace) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "meta %+v\norigin %d\nhealth %+v\ncounts %v\n", t.Meta(), t.Raw(0), t.Health(), t.Counts())
+	fmt.Fprintf(&b, "meta %+v\norigin %d\nhealth %+v\ncounts %v\n", t.Meta(), t.Raw(0), t.Health(), t.Meta().Counts)
 	for l := trace.LaneGPU; int(l) <= int(trace.LaneOther); l++ {
 		for e := range t.Events(l) {
 			dims, config := e.Shape(), ""
@@ -124,8 +124,10 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[string]int64{}
-			for _, c := range tr.Counts() {
-				got[c.Phase+" "+c.Category] += c.Count
+			for phase, categories := range tr.Meta().Counts {
+				for category, n := range categories {
+					got[phase+" "+category] += n
+				}
 			}
 			if d := cmp.Diff(counts, got); d != "" {
 				t.Errorf("counts (-encoding/json +trace):\n%s", d)
@@ -366,9 +368,10 @@ func TestEdgeCases(t *testing.T) {
 		}},
 		{"phases-are-counted-by-their-letters", `[` + strings.Join(strings.Split(phases("XisftMBEbenCINRZ"), "\n"), ",") + `]`, "B1 C1 E1 I1 M1 N1 R1 X1 Z1 b1 e1 f1 i1 n1 s1 t1", func(t *trace.Trace) any {
 			var out []string
-			for _, c := range t.Counts() {
-				out = append(out, fmt.Sprint(c.Phase, c.Count))
+			for phase, categories := range t.Meta().Counts {
+				out = append(out, fmt.Sprint(phase, categories[""]))
 			}
+			slices.Sort(out)
 			return strings.Join(out, " ")
 		}},
 		{"legacy-categories-and-keys", document(`{"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":4,"external id":6}}`), "runtime 6", func(t *trace.Trace) any {
@@ -435,7 +438,7 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 			return e.Kind().Lane() == trace.LaneGPU || e.Kind().Lane() == trace.LaneLaunch
 		}},
 		"kinds": {trace.Options{Kinds: []trace.Kind{trace.KindOp}}, func(e trace.Event) bool { return e.Kind() == trace.KindOp }},
-		"window": {trace.Options{Window: &trace.Window{From: full.Raw(12_000), To: full.Raw(31_000)}}, func(e trace.Event) bool {
+		"window": {trace.Options{Window: [2]int64{full.Raw(12_000), full.Raw(31_000)}}, func(e trace.Event) bool {
 			return full.Raw(e.Start()) < full.Raw(31_000) && full.Raw(e.End()) >= full.Raw(12_000)
 		}},
 	} {
@@ -454,7 +457,7 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 		if d := cmp.Diff(want, have); d != "" || len(want) == full.Len() {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
-		if d := cmp.Diff(full.Counts(), got.Counts()); d != "" {
+		if d := cmp.Diff(full.Meta().Counts, got.Meta().Counts); d != "" {
 			t.Errorf("%s: counts differ:\n%s", name, d)
 		}
 	}
@@ -563,8 +566,10 @@ func TestReaderSeesWhatATraceStores(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]int64{}
-		for _, c := range tr.Counts() {
-			got[c.Phase+" "+c.Category] = c.Count
+		for phase, categories := range tr.Meta().Counts {
+			for category, n := range categories {
+				got[phase+" "+category] = n
+			}
 		}
 		if d := cmp.Diff(counts, got); d != "" {
 			t.Errorf("%s (-Reader +Trace):\n%s", filepath.Base(path), d)

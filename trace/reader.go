@@ -37,26 +37,26 @@ type cachedText struct{ raw, text string }
 // Record is one event as the file has it. Its fields may be kept, except Args
 // and Raw.
 type Record struct {
-	Offset   int64     // byte of the event's '{' in the decompressed input
-	Index    int64     // position in traceEvents, counted from 0, lost elements included
-	Phase    byte      // 'X' for complete events, 'M' for metadata, 's' and 'f' for flows, …
-	Kind     Kind      // what the category says
-	Category string    // as written
-	Name     string    // as written, escapes resolved
-	Process  ProcessID // 0 when the pid is text
-	PIDLabel string    // the pid where it is text
-	Thread   ThreadID  // 0 when the tid is text
-	TIDLabel string    // the tid where it is text
+	Offset   int64  // byte of the event's '{' in the decompressed input
+	Index    int64  // position in traceEvents, counted from 0, lost elements included
+	Phase    byte   // 'X' for complete events, 'M' for metadata, 's' and 'f' for flows, …
+	Kind     Kind   // what the category says
+	Category string // as written
+	Name     string // as written, escapes resolved
+	Process  int64  // 0 when the pid is text
+	PIDLabel string // the pid where it is text
+	Thread   int64  // 0 when the tid is text
+	TIDLabel string // the tid where it is text
 
 	HasStart    bool          // the event has a timestamp
 	Start       int64         // raw ns of the file's clock
 	HasDuration bool          // the event has a finite duration
 	Duration    time.Duration // may be negative, as written
 
-	Device      DeviceID      // args.device, None if absent
-	Stream      StreamID      // args.stream, None if absent
-	Correlation CorrelationID // args.correlation, 0 if absent
-	ExternalID  uint64        // args["External id"], 0 if absent
+	Device      DeviceID // args.device, None if absent
+	Stream      StreamID // args.stream, None if absent
+	Correlation uint64   // args.correlation, 0 if absent
+	ExternalID  uint64   // args["External id"], 0 if absent
 
 	// Args is the raw args object, nil if absent; Raw is the whole event. Both are
 	// valid until the next call of Next.
@@ -136,7 +136,7 @@ func (r *Reader) Records(ctx context.Context) iter.Seq2[*Record, error] {
 
 // Losses returns what was lost or repaired so far; complete at the end.
 func (r *Reader) Losses() []Loss {
-	b := NewBuilder()
+	b := newBuilder(&Options{})
 	reportLosses(b, r.s.Result(), sourceTorch)
 	return b.losses.list
 }
@@ -144,7 +144,7 @@ func (r *Reader) Losses() []Loss {
 // Meta returns the metadata read so far; complete at the end, because files
 // have metadata behind their events too.
 func (r *Reader) Meta() Meta {
-	m, _ := kinetoMeta(NewBuilder(), r.s.Result().Metas, false)
+	m, _ := kinetoMeta(newBuilder(&Options{}), r.s.Result().Metas, false)
 	return m
 }
 
@@ -175,10 +175,10 @@ func (r *Reader) fill(ev *scan.Event) bool {
 	}
 	rec.Name = r.text(ev.Name)
 	if ev.Has.Any(scan.HasPID) {
-		rec.Process, rec.PIDLabel = ProcessID(ev.PID.Num), r.text(ev.PID.Text)
+		rec.Process, rec.PIDLabel = int64(ev.PID.Num), r.text(ev.PID.Text)
 	}
 	if ev.Has.Any(scan.HasTID) {
-		rec.Thread, rec.TIDLabel = ThreadID(ev.TID.Num), r.text(ev.TID.Text)
+		rec.Thread, rec.TIDLabel = int64(ev.TID.Num), r.text(ev.TID.Text)
 	}
 	if ev.Has.Any(scan.HasDevice) {
 		rec.Device = DeviceID(shard.Device(ev.Device))
@@ -187,7 +187,7 @@ func (r *Reader) fill(ev *scan.Event) bool {
 		rec.Stream = StreamID(ev.Stream)
 	}
 	if ev.Has.Any(scan.HasCorrelation) {
-		rec.Correlation = CorrelationID(ev.Correlation)
+		rec.Correlation = uint64(ev.Correlation)
 	}
 	if ev.Has.Any(scan.HasExternalID) {
 		rec.ExternalID = uint64(ev.ExternalID)

@@ -50,8 +50,7 @@ func scramble(rows []row) {
 }
 
 func build(rows []row, repair bool) *trace.Trace {
-	b := trace.NewBuilder()
-	b.Use(&trace.Options{RepairOrder: repair})
+	b := trace.NewBuilder(trace.Options{RepairOrder: repair})
 	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 1, Duration: 10, Correlation: 7, Thread: 1, Device: trace.None, Stream: trace.None})
 	for _, r := range rows {
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: r.name, Start: r.start, Duration: r.dur, Correlation: 7, Stream: 3})

@@ -134,7 +134,7 @@ func (k *sink) Commit(sh scan.Shard) error {
 	for ci, c := range s.Counts {
 		for slot, n := range c {
 			if n != 0 {
-				b.Count(shard.Phases[slot-1:slot], w.cats[ci], n)
+				b.counts[[2]string{shard.Phases[slot-1 : slot], w.cats[ci]}] += n
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func (k *sink) translate(w *sinkWorker, c *column.Columns) {
 		g := w.threads[th]
 		if g < 0 {
 			key := w.threadKeys[th]
-			g = int32(k.b.thread(ProcessRef{ID: ProcessID(key.Process.ID), Label: key.Process.Label}, ThreadID(key.ID), key.Label))
+			g = int32(k.b.thread(procKey{key.Process.ID, key.Process.Label}, key.ID, key.Label))
 			w.threads[th] = g
 		}
 		c.Thread[i] = g
@@ -295,15 +295,15 @@ func (k *sink) pair(p *shard.Half) {
 }
 
 func keyOf(t shard.Thread) threadKey {
-	return threadKey{procKey{ProcessID(t.Process.ID), t.Process.Label}, ThreadID(t.ID), t.Label}
+	return threadKey{procKey{t.Process.ID, t.Process.Label}, t.ID, t.Label}
 }
 
 // eventData makes p what [Builder.Add] takes.
 func eventData(p *shard.Plain) EventData {
 	t := p.Thread
 	return EventData{Kind: Kind(p.Kind), Category: p.Category, Name: p.Name, Start: p.Start, Value: p.Value,
-		Process: ProcessRef{ID: ProcessID(t.Process.ID), Label: t.Process.Label, Scope: p.Scope}, Thread: ThreadID(t.ID), Label: t.Label,
-		Device: DeviceID(p.Device), Stream: StreamID(p.Stream), Correlation: CorrelationID(p.Correlation), ExternalID: p.ExternalID, Args: p.Args}
+		Process: t.Process.ID, ProcessLabel: t.Process.Label, Scope: p.Scope, Thread: t.ID, Label: t.Label,
+		Device: DeviceID(p.Device), Stream: StreamID(p.Stream), Correlation: uint64(p.Correlation), ExternalID: p.ExternalID, Args: p.Args}
 }
 
 // finish counts what remained open.

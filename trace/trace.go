@@ -21,7 +21,6 @@ type Trace struct {
 	origin  int64   // raw ns of the first event
 	first   Time
 	last    Time
-	counts  []CategoryCount
 	health  Health
 
 	// threadRow[l][k] is the first row of thread k−1 in lane l, which is sorted
@@ -218,10 +217,6 @@ func (t *Trace) Epoch() (time.Time, bool) {
 // Window returns the start of the first and the end of the last stored event, 0
 // and 0 where none is stored.
 func (t *Trace) Window() (start, end Time) { return t.first, t.last }
-
-// Counts returns how often each phase and category occurred in the file,
-// whether stored or not, ordered by phase, then category.
-func (t *Trace) Counts() []CategoryCount { return append([]CategoryCount(nil), t.counts...) }
 
 // Health returns what was found wrong with the trace and what that touches.
 func (t *Trace) Health() Health { return t.health.clone() }

@@ -70,9 +70,9 @@ func BenchmarkAnalyze(b *testing.B) {
 // activity brings a name of its own, as compiled kernels do.
 func BenchmarkManyNames(b *testing.B) {
 	const activities, names = 100_000, 7000
-	tb := trace.NewBuilder()
+	tb := trace.NewBuilder(trace.Options{})
 	for i := range activities {
-		at, id := int64(i)*2000, trace.CorrelationID(i+1)
+		at, id := int64(i)*2000, uint64(i+1)
 		tb.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 900, Thread: 1, Correlation: id})
 		tb.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d", i%names),
 			Start: at + 1000, Duration: 1800, Stream: 7, Correlation: id})

@@ -65,7 +65,7 @@ func TestCompare(t *testing.T) {
 		{"a larger model", served(t, 2, 6144, 20, 16), "regressed", true, ""},
 		{"a smaller model", served(t, 2, 3072, 20, 16), "pass", true, ""},
 		{"another batch", served(t, 2, 4096, 20, 24), "pass", false, "batch 24"},
-		{"nothing", inputOf(t, trace.NewBuilder().Finish(), "empty.json"), "inconclusive", false, "only in the old run"},
+		{"nothing", inputOf(t, trace.NewBuilder(trace.Options{}).Finish(), "empty.json"), "inconclusive", false, "only in the old run"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := comparison(t, old, c.now)

@@ -47,9 +47,9 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 	names := []string{vllmAR, plainNorm, attention, product, "Memcpy DtoD (Device -> Device)"}
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for i := range 60 {
-			id := trace.CorrelationID(i + 1)
+			id := uint64(i + 1)
 			at := int64(10 + r.IntN(900))
 			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 10, Duration: 5, Thread: 1, Correlation: id})
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: names[r.IntN(len(names))], Start: at, Duration: int64(r.IntN(40)), Stream: trace.StreamID(7 + r.IntN(3)), Correlation: id})

@@ -130,13 +130,13 @@ var invisible = []string{"vLLM-origin DSV3.2 fused indexer projections"}
 
 // layersWithOps is a trace of a model whose layers are these kernels.
 func layersWithOps(gpu string, kernels ...string) *trace.Trace {
-	b := trace.NewBuilder()
-	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpus[gpu]}}}
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpus[gpu]}}}
 	launch := "cudaLaunchKernel"
 	if strings.HasPrefix(gpu, "MI") {
 		launch = "hipLaunchKernel"
 	}
-	at, id := int64(1000), trace.CorrelationID(0)
+	at, id := int64(1000), uint64(0)
 	for range 24 {
 		for _, k := range kernels {
 			id++

@@ -27,9 +27,9 @@ func TestOverlapRows(t *testing.T) {
 		{"longer than all compute of its layer", 9, false, 40000, "P1", 15000},
 		{"below one percent of the steps", 9, false, 150, "", 0},
 	} {
-		b := trace.NewBuilder()
-		*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
-		at, id := int64(1000), trace.CorrelationID(0)
+		b := trace.NewBuilder(trace.Options{})
+		b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
+		at, id := int64(1000), uint64(0)
 		add := func(name string, stream trace.StreamID, start, length int64) {
 			id++
 			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: start - 500, Duration: 100, Thread: 1, Correlation: id})
@@ -84,8 +84,8 @@ func TestOverlapCatalogue(t *testing.T) {
 		{"TensorRT-LLM", dispatch, "TensorRT-LLM multi-stream MoE shared-vs-routed overlap", sbo},
 		{"PyTorch", dispatch, "", sbo},
 	} {
-		b := trace.NewBuilder()
-		at, id := int64(1000), trace.CorrelationID(0)
+		b := trace.NewBuilder(trace.Options{})
+		at, id := int64(1000), uint64(0)
 		for range 24 {
 			for _, k := range []string{plainNorm, attention, product, tt.kernel} {
 				id++
@@ -133,9 +133,9 @@ func TestBoundsAddUp(t *testing.T) {
 // TestOverlapOfTheFirstKernel: communication that a trace begins with, and that takes most of its time, is a row like any other.
 func TestOverlapOfTheFirstKernel(t *testing.T) {
 	const dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
-	b := trace.NewBuilder()
-	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
-	at, id := int64(1000), trace.CorrelationID(0)
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
+	at, id := int64(1000), uint64(0)
 	add := func(name string, stream trace.StreamID, length int64) {
 		id++
 		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})

@@ -16,8 +16,8 @@ var block = []string{plainNorm, product, "void vllm::rotary_embedding_kernel<c10
 
 // blocks runs three passes of eight layers. Of an eager run each launch stands in a frame that names the kernel's place in its layer; other changes a layer's kernels.
 func blocks(replay bool, other map[int]string) *trace.Trace {
-	b := trace.NewBuilder()
-	at, corr := int64(1000), trace.CorrelationID(0)
+	b := trace.NewBuilder(trace.Options{})
+	at, corr := int64(1000), uint64(0)
 	launch := func(name, frame string) {
 		corr++
 		if frame != "" {

@@ -127,7 +127,7 @@ func TestAnalyzeErrors(t *testing.T) {
 	if _, err := triage.NewInput(t.Context(), []triage.Source{{}}, nil, layer.Options{}); !errors.Is(err, triage.ErrNoTrace) {
 		t.Errorf("NewInput of a nil trace = %v, want ErrNoTrace", err)
 	}
-	in := input(t, trace.NewBuilder().Finish(), "empty")
+	in := input(t, trace.NewBuilder(trace.Options{}).Finish(), "empty")
 	r, err := triage.Analyze(t.Context(), in, triage.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -140,12 +140,11 @@ func TestAnalyzeErrors(t *testing.T) {
 
 // TestProcessFilter keeps what one process launched.
 func TestProcessFilter(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for i, p := range []string{"[TP00] 1", "[TP01] 2"} {
-		ref := trace.ProcessRef{Label: p}
-		corr := trace.CorrelationID(i + 1)
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Process: ref, Thread: 1, Correlation: corr})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k" + p, Start: 20, Duration: 10, Process: ref, Device: 0, Stream: 7, Correlation: corr})
+		corr := uint64(i + 1)
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, ProcessLabel: p, Thread: 1, Correlation: corr})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k" + p, Start: 20, Duration: 10, ProcessLabel: p, Device: 0, Stream: 7, Correlation: corr})
 	}
 	in := input(t, b.Finish(), "merged")
 	r, err := triage.Analyze(t.Context(), in, triage.Options{Process: "TP01", MinSharePct: -1})

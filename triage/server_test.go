@@ -20,7 +20,7 @@ func TestServerOfKernelsAlone(t *testing.T) {
 		"void at::native::rms_norm_kernel<float>(int)": "PyTorch",
 		"void notvllm::rms_norm_kernel<float>(int)":    "PyTorch",
 	} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 1000, Duration: 1000, Stream: 7})
 		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x.json"), triage.Options{})
 		if err != nil {

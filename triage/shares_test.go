@@ -11,10 +11,10 @@ import (
 
 // stepsAndRest is a trace of steps, each with one kernel, and of kernels far from all steps; times in µs.
 func stepsAndRest(steps []string, each, rest int64) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	kernel := func(name string, corr int, at, length int64) {
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: (at + 1) * 1000, Duration: 2000, Thread: 1, Correlation: trace.CorrelationID(corr)})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: (at + 5) * 1000, Duration: length * 1000, Stream: 7, Correlation: trace.CorrelationID(corr)})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: (at + 1) * 1000, Duration: 2000, Thread: 1, Correlation: uint64(corr)})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: (at + 5) * 1000, Duration: length * 1000, Stream: 7, Correlation: uint64(corr)})
 	}
 	at := int64(0)
 	for i, s := range steps {
@@ -99,14 +99,14 @@ func TestRowsBelowTheBar(t *testing.T) {
 
 // TestStraysAndWarnings: the first of the launches outside of all steps is named, and one warning of the input is told.
 func TestStraysAndWarnings(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	at := int64(0)
 	for i, name := range []string{"gemm", "gemm", "gemm", "first", "second"} {
 		if i < 3 {
 			b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: at, Duration: 100_000, Thread: 1})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000, Duration: 2000, Thread: 1, Correlation: trace.CorrelationID(i + 1)})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at + 5000, Duration: 1000, Stream: 7, Correlation: trace.CorrelationID(i + 1)})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000, Duration: 2000, Thread: 1, Correlation: uint64(i + 1)})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at + 5000, Duration: 1000, Stream: 7, Correlation: uint64(i + 1)})
 		if at += 120_000; i >= 2 {
 			at += 10_000_000
 		}
@@ -147,7 +147,7 @@ func TestStraysAndWarnings(t *testing.T) {
 
 // TestRunsWithoutPasses: two runs without passes are told to be none, others are not.
 func TestRunsWithoutPasses(t *testing.T) {
-	none := input(t, trace.NewBuilder().Finish(), "empty.json")
+	none := input(t, trace.NewBuilder(trace.Options{}).Finish(), "empty.json")
 	some := input(t, stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x")
 	for _, c := range []struct {
 		a, b triage.Input

@@ -16,10 +16,10 @@ import (
 // stacked is a trace of frames around launches; times in µs, of thread 1.
 type stacked struct {
 	*trace.Builder
-	corr trace.CorrelationID
+	corr uint64
 }
 
-func newStacked() *stacked { return &stacked{Builder: trace.NewBuilder()} }
+func newStacked() *stacked { return &stacked{Builder: trace.NewBuilder(trace.Options{})} }
 
 func (s *stacked) frame(name string, start, end int64) {
 	kind := trace.KindFrame
@@ -43,7 +43,7 @@ func (s *stacked) kernel(name string, launch, start, length int64) {
 // call they are, and what tells nothing is left out.
 func TestProfileOfStacks(t *testing.T) {
 	s := newStacked()
-	*s.Meta() = trace.Meta{BaseTime: 1_700_000_000_000_000_000}
+	s.Meta = trace.Meta{BaseTime: 1_700_000_000_000_000_000}
 	s.frame("/srv/main.py(5): serve", 0, 1000)
 	s.frame("threading.py(1016): _bootstrap", 5, 990)
 	s.frame("vllm/v1/worker/gpu_model_runner.py(10): execute_model", 10, 900)
@@ -106,7 +106,7 @@ func TestFramesAroundOps(t *testing.T) {
 		length, begins int64 // ns, of the op and of the frame after it
 		want           string
 	}{{10_000, 1000, "deep"}, {10_000, 1001, "around"}, {1000, 500, "deep"}, {1000, 501, "around"}, {10_000, 0, "deep"}} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		add := func(kind trace.Kind, name string, start, length int64, id uint64) {
 			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.None, Stream: trace.None})
 		}
@@ -127,13 +127,13 @@ func TestFramesAroundOps(t *testing.T) {
 // TestProcessesAreListed: a filter that keeps nothing names the processes there are, eight at most.
 func TestProcessesAreListed(t *testing.T) {
 	for n, more := range map[int]bool{1: false, 8: false, 9: true} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for i := range n {
-			ref := trace.ProcessRef{ID: trace.ProcessID(100 + i), Scope: fmt.Sprint(i)}
+			process, scope := int64(100+i), fmt.Sprint(i)
 			for k := range int64(2) {
-				corr := trace.CorrelationID(k + 1)
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5, Process: ref, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: ref, Stream: 7, Correlation: corr})
+				corr := uint64(k + 1)
+				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+				b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: process, Scope: scope, Stream: 7, Correlation: corr})
 			}
 		}
 		_, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Process: "none such"})

@@ -27,9 +27,9 @@ const (
 
 // layers is a trace of a model whose layers are the given kernels, run on a GPU.
 func layers(gpu, launch string, kernels ...string) *trace.Trace {
-	b := trace.NewBuilder()
-	*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}}
-	at, id := int64(1000), trace.CorrelationID(0)
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}}
+	at, id := int64(1000), uint64(0)
 	for range 24 {
 		for _, k := range kernels {
 			id++
@@ -104,9 +104,9 @@ func TestCollectivesAreFusedUpToASize(t *testing.T) {
 		{2048, 8192, 2, "available"}, {33, 8192, 8, "not at this size"}, {32, 8192, 8, "available"},
 		{4096, 0, 4, "available"}, {1, 8192, 3, "not at this size"},
 	} {
-		b := trace.NewBuilder()
-		*b.Meta() = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
-		at, id := int64(1000), trace.CorrelationID(0)
+		b := trace.NewBuilder(trace.Options{})
+		b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
+		at, id := int64(1000), uint64(0)
 		for range 24 {
 			for _, k := range []string{product, vllmAR, inductorNorm, attention} {
 				id++

@@ -2,6 +2,7 @@ package hostcompare
 
 import (
 	"cmp"
+	"github.com/llmstrata/strata/internal/apicall"
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
@@ -177,7 +178,7 @@ func (t *tally) addCalls() (launches []float64) {
 			continue
 		}
 		t.add(e.Name(), "", "", i, int64(e.Duration()))
-		if names.IsKernelLaunch(e.Name()) || trace.IsGraphLaunch(e.Name()) {
+		if names.IsKernelLaunch(e.Name()) || apicall.IsGraphLaunch(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
 	}

@@ -39,7 +39,7 @@ var Layers = Layering{
 
 	"hostoverhead/internal/settings": {"internal/framework"},
 	"hostoverhead/internal/timeline": {"trace", "hostoverhead/internal/names", "internal/interval"},
-	"hostoverhead/internal/names":    {"layer", "classify", "trace", "internal/kernelword", "internal/framework"},
+	"hostoverhead/internal/names":    {"layer", "classify", "trace", "internal/apicall", "internal/kernelword", "internal/framework"},
 	"hostoverhead/internal/threads":  {"layer", "trace"},
 	"hostoverhead/internal/steps":    {"layer", "trace", "hostoverhead/internal/names", "internal/framework", "internal/interval"},
 	"hostoverhead/hostcompare":       {"hostoverhead", "hostoverhead/internal/names", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline", "layer", "layer/compare", "classify", "trace", "internal/stat"},
@@ -63,6 +63,7 @@ var Layers = Layering{
 
 	"internal/agree":            {"internal/gen"},
 	"internal/apilist":          {},
+	"internal/apicall":          {},
 	"internal/arch":             {},
 	"internal/arch/testcount":   {},
 	"internal/atomicfile":       {},
@@ -99,7 +100,7 @@ var Layers = Layering{
 	"internal/perf":             {"internal/cost", "internal/gen/nsysgen", "internal/table"},
 	"internal/perf/load":        {".", "trace"},
 	"internal/torture":          {".", "internal/cost", "internal/table", "internal/torture/shapes"},
-	"internal/whole":            {"hostoverhead", "hostoverhead/hostcompare", "internal/gen", "internal/loss", "internal/published", "internal/published/host", "layer", "layer/view", "perfetto", "trace", "trace/pftrace", "triage"},
+	"internal/whole":            {"hostoverhead", "hostoverhead/hostcompare", "internal/apicall", "internal/gen", "internal/loss", "internal/published", "internal/published/host", "layer", "layer/view", "perfetto", "trace", "trace/pftrace", "triage"},
 	"internal/torture/shapes":   {},
 	"internal/published":        {"internal/published/blocks", "layer", "layer/view", "profile", "trace"},
 	"internal/published/blocks": {"internal/decimal", "profile", "trace"},

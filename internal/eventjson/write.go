@@ -182,7 +182,7 @@ func (x *writer) addTracks(p *Part, pid int, prefix string) {
 // threads names the processes and threads of a part and returns the process of each thread.
 func (x *writer) threads(p *Part, base int, prefix string, order int) []int {
 	type process struct {
-		id    trace.ProcessID
+		id    int64
 		label string
 	}
 	seen := map[process]int{}

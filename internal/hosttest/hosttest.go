@@ -59,12 +59,12 @@ func Passes(cfg nsysgen.Config) *layer.Analysis {
 type Timeline struct{ *trace.Builder }
 
 // NewTimeline returns an empty one.
-func NewTimeline() Timeline { return Timeline{trace.NewBuilder()} }
+func NewTimeline() Timeline { return Timeline{trace.NewBuilder(trace.Options{})} }
 
 // Event adds one event of thread 1, or stream 7, of a process for each device.
 func (t Timeline) Event(kind trace.Kind, name string, device trace.DeviceID, corr int, start, end int64) {
 	t.Add(trace.EventData{
 		Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Device: device, Stream: 7,
-		Process: trace.ProcessRef{ID: 1 + trace.ProcessID(device), Scope: string(rune('a' + device))}, Thread: 1, Correlation: trace.CorrelationID(corr),
+		Process: 1 + int64(device), Scope: string(rune('a' + device)), Thread: 1, Correlation: uint64(corr),
 	})
 }

@@ -25,7 +25,7 @@ var (
 
 // Build makes a trace of eight bytes an event.
 func Build(data []byte) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	var at int64
 	for n := 0; len(data) >= 8 && n < 256; n, data = n+1, data[8:] {
 		v := data[:8]
@@ -38,12 +38,12 @@ func Build(data []byte) *trace.Trace {
 		at += pick(v[2], 1000)
 		e := trace.EventData{
 			Kind: kinds[int(v[0])%len(kinds)], Name: names[int(v[1])%len(names)], Start: at, Duration: pick(v[3], 500),
-			Process: trace.ProcessRef{ID: trace.ProcessID(v[4] % 3)}, Thread: trace.ThreadID(v[4] / 3 % 4),
+			Process: int64(v[4] % 3), Thread: int64(v[4] / 3 % 4),
 			Device: trace.DeviceID(v[5]%4) - 1, Stream: trace.StreamID(v[5] / 4 % 8),
-			Correlation: trace.CorrelationID(pick(v[6], 1)), ExternalID: uint64(pick(v[7], 1)), GraphNode: uint64(v[6] / 200),
+			Correlation: uint64(pick(v[6], 1)), ExternalID: uint64(pick(v[7], 1)), GraphNode: uint64(v[6] / 200),
 		}
 		if v[7]%16 == 15 {
-			e.Process.Scope, e.Shape, e.Domain, e.Args = "r"+strconv.Itoa(int(v[4])), "[[1, 2], []]", "NCCL", []byte("{")
+			e.Scope, e.Shape, e.Domain, e.Args = "r"+strconv.Itoa(int(v[4])), "[[1, 2], []]", "NCCL", []byte("{")
 		}
 		b.Add(e)
 	}

@@ -106,8 +106,10 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, c := range tr.Counts() {
-			phases[c.Phase] -= c.Count
+		for phase, categories := range tr.Meta().Counts {
+			for _, n := range categories {
+				phases[phase] -= n
+			}
 		}
 		for phase, n := range phases {
 			if n != 0 {

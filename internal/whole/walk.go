@@ -3,6 +3,7 @@ package whole
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/llmstrata/strata/internal/apicall"
 	"io"
 	"math"
 	"os"
@@ -53,7 +54,6 @@ func Walk(t testing.TB, tr *trace.Trace) int {
 	}
 	tr.Epoch()
 	tr.Meta()
-	tr.Counts()
 	return seen
 }
 
@@ -167,7 +167,7 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 			break
 		}
 	}
-	_, _, _, _ = e.Data(), e.Shape(), e.IsReplay(), trace.IsGraphLaunch(e.Name())
+	_, _, _, _ = e.Data(), e.Shape(), e.IsReplay(), apicall.IsGraphLaunch(e.Name())
 }
 
 // lab is a trace on which analyses are tried; what several of them work on is made once.

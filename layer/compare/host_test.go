@@ -136,20 +136,20 @@ func TestSavedHost(t *testing.T) {
 // ticks is a server whose passes of 1 ms follow one another after a gap; each so manyth gap is a long one.
 func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run {
 	t.Helper()
-	b := trace.NewBuilder()
-	at, id := int64(0), trace.CorrelationID(0)
+	b := trace.NewBuilder(trace.Options{})
+	at, id := int64(0), uint64(0)
 	add := func(kind trace.Kind, name string, start, duration int64) {
-		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: trace.ProcessRef{ID: 1, Scope: "a"}, Thread: 1, Correlation: id})
+		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1, Scope: "a", Thread: 1, Correlation: id})
 	}
 	for i := range n {
 		id = 0
 		add(trace.KindAnnotation, "execute_context_0(0)_generation_8(8)", at, int64(time.Millisecond))
 		for k := range int64(20) {
 			id++
-			id += trace.CorrelationID(20 * i)
+			id += uint64(20 * i)
 			add(trace.KindRuntime, "cudaLaunchKernel", at+k*50_000, 100)
 			add(trace.KindKernel, "gemm", at+k*50_000+500, 49_500)
-			id -= trace.CorrelationID(20 * i)
+			id -= uint64(20 * i)
 		}
 		at += int64(time.Millisecond)
 		if i%every == 0 {

@@ -48,7 +48,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	}
 	for _, c := range a.Trace().Counters() {
 		if c.Device == d.ID && c.Quantity == smClock {
-			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed()}
+			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed}
 		}
 	}
 	m := &measurer{device: d, run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}

@@ -109,9 +109,9 @@ func numbersOfHosts() map[string]number {
 // A launch of a collective that takes more than one and a half times as long as they typically do waited for other ranks.
 func TestTransferOfACollective(t *testing.T) {
 	for _, c := range []struct{ us, want int64 }{{149, 0}, {155, 5}} {
-		b := trace.NewBuilder()
-		add := func(kind trace.Kind, name string, start, duration int64, id trace.CorrelationID) {
-			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: trace.ProcessRef{ID: 1, Scope: "a"}, Thread: 1, Correlation: id})
+		b := trace.NewBuilder(trace.Options{})
+		add := func(kind trace.Kind, name string, start, duration int64, id uint64) {
+			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1, Scope: "a", Thread: 1, Correlation: id})
 		}
 		for i := range int64(9) {
 			at := i * 2_000_000
@@ -121,7 +121,7 @@ func TestTransferOfACollective(t *testing.T) {
 				if i == 4 && k == 1 {
 					d = c.us * 1000
 				}
-				id := trace.CorrelationID(2*i + int64(k) + 1)
+				id := uint64(2*i + int64(k) + 1)
 				start := at + 300_000*int64(k)
 				add(trace.KindRuntime, "cudaLaunchKernel", start, 100, id)
 				add(trace.KindKernel, name, start+500, d, id)

@@ -27,7 +27,7 @@ func (s *scanner) readCalls() error {
 		global := r.int(2)
 		api := s.apiName(r.intOr(4, -1))
 		s.add(trace.EventData{
-			Kind: api.kind, Name: api.name, Process: s.process(global), Thread: trace.ThreadID(tidOf(global)),
+			Kind: api.kind, Name: api.name, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
 			Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
 		}, start, end)
 		return nil

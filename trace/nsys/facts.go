@@ -21,15 +21,16 @@ type facts struct {
 
 type cudaDevice struct{ pid, ordinal int64 }
 
-// process is the reference of the process of a globalPid or globalTid:
-// hardware and VM id in the top bits, then pid, then tid, 24 bits each.
-func (f *facts) process(global int64) trace.ProcessRef {
-	key := global >> 24 & f.pidMask
-	p := trace.ProcessRef{ID: trace.ProcessID(key & 0xFFFFFF)}
-	if f.scoped {
-		p.Scope = strconv.FormatInt(key, 10)
+// pid is the process of a globalPid or globalTid: hardware and VM id in the top
+// bits, then pid, then tid, 24 bits each.
+func (f *facts) pid(global int64) int64 { return pidOf(global) & f.pidMask }
+
+// scope is that of the correlations of a globalPid or globalTid.
+func (f *facts) scope(global int64) string {
+	if !f.scoped {
+		return ""
 	}
-	return p
+	return strconv.FormatInt(global>>24&f.pidMask, 10)
 }
 
 func pidOf(global int64) int64 { return global >> 24 & 0xFFFFFF }

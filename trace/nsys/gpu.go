@@ -54,7 +54,7 @@ func (s *scanner) activity(r *row, kind trace.Kind) (e trace.EventData, start, e
 	}
 	global := r.int(5)
 	e = trace.EventData{
-		Kind: kind, Process: s.process(global), Device: s.device(global, r.intOr(2, -1)),
+		Kind: kind, Process: s.pid(global), Scope: s.scope(global), Device: s.device(global, r.intOr(2, -1)),
 		Stream: trace.StreamID(r.intOr(3, int64(trace.None))), Correlation: correlation(r.int(4)),
 	}
 	return e, start, end, true
@@ -70,11 +70,11 @@ func (f *facts) device(globalPid, ordinal int64) trace.DeviceID {
 	return device(ordinal)
 }
 
-func correlation(v int64) trace.CorrelationID {
+func correlation(v int64) uint64 {
 	if v <= 0 {
 		return 0
 	}
-	return trace.CorrelationID(v)
+	return uint64(v)
 }
 
 // copyKinds and memKinds are CUPTI's CUpti_ActivityMemcpyKind and

@@ -50,7 +50,7 @@ func (s *scanner) readOSCalls() error {
 
 // hostEvent is an event of a thread of the host.
 func (s *scanner) hostEvent(kind trace.Kind, global int64, name string) trace.EventData {
-	return trace.EventData{Kind: kind, Name: name, Process: s.process(global), Thread: trace.ThreadID(tidOf(global)), Device: trace.None, Stream: trace.None}
+	return trace.EventData{Kind: kind, Name: name, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global), Device: trace.None, Stream: trace.None}
 }
 
 // threadSwitch is one switch of a thread: on or off its core.

@@ -44,10 +44,11 @@ type loader struct {
 func newLoader(db *database, name string, cfg *trace.Options) *loader {
 	l := &loader{
 		facts: facts{cfg: cfg, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{}},
-		db:    db, b: trace.NewBuilder(), suffixed: map[string][]string{},
+		db:    db, suffixed: map[string][]string{},
+		// The lanes get the room that the tables say, not one by the input's size.
+		b: trace.NewBuilder(trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, Window: cfg.Window, RepairOrder: cfg.RepairOrder}),
 	}
-	l.b.Use(&trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, Window: cfg.Window, RepairOrder: cfg.RepairOrder}) // the lanes get the room that the tables say
-	*l.b.Meta() = trace.Meta{Path: name, Source: "nsys", Rank: -1}
+	l.b.Meta = trace.Meta{Path: name, Source: "nsys", Rank: -1}
 	return l
 }
 
@@ -100,10 +101,12 @@ func (l *loader) report(scanners []*scanner) {
 	noTime := l.noTime
 	var noText, farTime int64
 	l.reportDamage(l.db)
+	rows := map[string]int64{}
+	l.b.Meta.Counts = map[string]map[string]int64{"row": rows}
 	for _, s := range scanners {
 		l.reportDamage(s.db)
 		for _, c := range s.counts {
-			l.b.Count("row", c.table, c.rows)
+			rows[c.table] += c.rows
 		}
 		noText, noTime, farTime = noText+s.noText, noTime+s.noTime, farTime+s.farTime
 		maps.Copy(l.suffixed, s.suffixed)

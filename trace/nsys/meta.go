@@ -19,7 +19,7 @@ const extraProductVersion = "nsys_product_version"
 
 // readMeta reads the schema version and the session's start.
 func (l *loader) readMeta() error {
-	m := l.b.Meta()
+	m := &l.b.Meta
 	m.Extra = map[string]json.RawMessage{}
 	err := l.db.scan("META_DATA_EXPORT", []string{"name", "value"}, func(r *row) error {
 		switch r.text(0) {
@@ -47,7 +47,7 @@ const hertzOfMegahertz = 1e6
 // readDevices reads the GPUs, and which GPU a process means by a CUDA device
 // number: with CUDA_VISIBLE_DEVICES every rank calls its own GPU 0.
 func (l *loader) readDevices() error {
-	m := l.b.Meta()
+	m := &l.b.Meta
 	cols := []string{"id", "name", "totalMemory", "smCount", "threadsPerWarp", "computeMajor", "computeMinor", "memoryBandwidth", "clockRate"}
 	err := l.db.scan("TARGET_INFO_GPU", cols, func(r *row) error {
 		m.Devices = append(m.Devices, trace.GPU{
@@ -69,7 +69,7 @@ func (l *loader) readDevices() error {
 // readNames reads the names of processes and threads.
 func (l *loader) readNames() error {
 	err := l.db.scan("PROCESSES", []string{"globalPid", "name"}, func(r *row) error {
-		l.b.Name(trace.Thread{Process: l.process(r.int(0)).ID, ProcessName: r.text(1)})
+		l.b.Name(trace.Thread{Process: l.pid(r.int(0)), ProcessName: r.text(1)})
 		return nil
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *loader) readNames() error {
 	return l.db.scan("ThreadNames", []string{"nameId", "globalTid"}, func(r *row) error {
 		if s := l.name(r.int(0)); s != "" {
 			g := r.int(1)
-			l.b.Name(trace.Thread{Process: l.process(g).ID, ID: trace.ThreadID(tidOf(g)), Name: s})
+			l.b.Name(trace.Thread{Process: l.pid(g), ID: tidOf(g), Name: s})
 		}
 		return nil
 	})
@@ -90,7 +90,7 @@ func (l *loader) describe() {
 		slices.Sort(l.suffixed[k])
 	}
 	if len(l.suffixed) > 0 {
-		l.b.Meta().Extra[extraStoredAPINames], _ = json.Marshal(l.suffixed)
+		l.b.Meta.Extra[extraStoredAPINames], _ = json.Marshal(l.suffixed)
 	}
 }
 

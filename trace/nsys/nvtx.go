@@ -87,8 +87,8 @@ func (s *scanner) readRanges() error {
 		}
 		global := r.int(5)
 		e := trace.EventData{
-			Kind: kind, Name: name, Domain: s.domain(global, r.int(6)), Process: s.process(global),
-			Thread: trace.ThreadID(tidOf(global)), Device: trace.None, Stream: trace.None,
+			Kind: kind, Name: name, Domain: s.domain(global, r.int(6)), Process: s.pid(global), Scope: s.scope(global),
+			Thread: tidOf(global), Device: trace.None, Stream: trace.None,
 		}
 		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == trace.KindRange {
 			e.Kind, e.Name, e.Shape = trace.KindOp, op, shape

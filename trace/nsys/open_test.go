@@ -77,7 +77,7 @@ func TestLaunchesJoinOnProcessAndCorrelation(t *testing.T) {
 	}
 	for e := range tr.Events(trace.LaneGPU) {
 		th := tr.Thread(e.Launch().Thread())
-		if want := trace.ProcessID(1000 + int64(e.Device())); th.Process != want {
+		if want := int64(1000 + int64(e.Device())); th.Process != want {
 			t.Fatalf("activity on device %d is launched by process %d, want %d", e.Device(), th.Process, want)
 		}
 	}

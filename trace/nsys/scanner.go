@@ -41,8 +41,8 @@ type scanner struct {
 	suffixed map[string][]string // stripped API name → names as stored
 
 	// The last process looked up, which is nearly always the next one too.
-	lastKey int64
-	lastRef trace.ProcessRef
+	lastKey   int64
+	lastScope string
 }
 
 type tableCount struct {
@@ -218,12 +218,12 @@ func (s *scanner) add(e trace.EventData, start, end int64) {
 	}
 }
 
-// process is [facts.process], remembering the last one.
-func (s *scanner) process(global int64) trace.ProcessRef {
+// scope is [facts.scope], remembering the last one.
+func (s *scanner) scope(global int64) string {
 	if key := global >> 24; key != s.lastKey {
-		s.lastKey, s.lastRef = key, s.facts.process(global)
+		s.lastKey, s.lastScope = key, s.facts.scope(global)
 	}
-	return s.lastRef
+	return s.lastScope
 }
 
 // bytesPerRow is the least that a row of the large tables takes in a real

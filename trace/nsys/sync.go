@@ -46,7 +46,7 @@ func (s *scanner) readOverhead() error {
 			}
 			global := r.int(2)
 			e := trace.EventData{
-				Kind: trace.KindOverhead, Process: s.process(global), Thread: trace.ThreadID(tidOf(global)),
+				Kind: trace.KindOverhead, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
 				Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
 			}
 			if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {

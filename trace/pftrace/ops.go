@@ -1,7 +1,5 @@
 package pftrace
 
-import "github.com/llmstrata/strata/trace"
-
 // NOTE on who does what. One goroutine decompresses, one parses packets and looks up the texts that they refer to, and the caller's makes rows of
 // a trace of what they say. What the second one finds reaches the third as operations, in batches, in the order of the packets; each of the two
 // has a state of its own, so that the trace does not depend on who is ahead.
@@ -130,7 +128,7 @@ func (d *reader) begin(o *op, e *kept) {
 func (d *reader) remember(o *op, e *kept, t *track, p place) {
 	a := &d.slices[o.slot]
 	a.event, a.at, a.described = *e, nowhere, t.described
-	if p > nowhere && d.o.Window == nil {
+	if p > nowhere && d.o.Window == [2]int64{} {
 		a.at = p
 	}
 }
@@ -141,7 +139,7 @@ func (d *reader) again(o *op) {
 	d.inOrder(q.seq, o.ts)
 	if a.at != nowhere && a.described == q.track.described {
 		d.n++
-		q.begin(place(d.b.AddLike(int64(a.at), o.ts, trace.CorrelationID(o.correlation), o.external)))
+		q.begin(place(d.b.AddLike(int64(a.at), o.ts, o.correlation, o.external)))
 		return
 	}
 	e := a.event

@@ -373,7 +373,7 @@ func TestLanesAndWindow(t *testing.T) {
 	data := bytes.Join(encode(t, document(t), pftracegen.Stages), nil)
 	all := read(t, data)
 	mid := all.Raw(all.LaneAt(trace.LaneGPU, all.LaneLen(trace.LaneGPU)/2).Start())
-	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: []trace.Lane{trace.LaneGPU}, Window: &trace.Window{From: 0, To: mid}})
+	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: []trace.Lane{trace.LaneGPU}, Window: [2]int64{0, mid}})
 	if err != nil {
 		t.Fatal(err)
 	}

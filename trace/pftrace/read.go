@@ -73,8 +73,7 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 	if events <= 0 {
 		events = maxEvents
 	}
-	d := &reader{b: trace.NewBuilder(), tracks: map[uint64]*track{}, processes: map[int64]*process{}, limit: events, budget: o.MemoryBudget, o: &o}
-	d.b.Use(&o)
+	d := &reader{b: trace.NewBuilder(o), tracks: map[uint64]*track{}, processes: map[int64]*process{}, limit: events, budget: o.MemoryBudget, o: &o}
 	x := startParser(r, most)
 	err := d.applyAll(ctx, x)
 	if x.close(); err != nil {
@@ -90,7 +89,7 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 	}
 	d.finish()
 	d.report(x)
-	d.b.Meta().Path = name
+	d.b.Meta.Path = name
 	return d.b.FinishContext(ctx)
 }
 
@@ -147,5 +146,5 @@ func (d *reader) report(x *parser) {
 	lose(loss.BadEvent, d.bad+x.bad, "packets that cannot be read")
 	lose(loss.BadEvent, orphans, "ends of slices without a begin")
 	lose(loss.Limit, x.packets.lost, "packets that are too large")
-	*d.b.Meta() = trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false}
+	d.b.Meta = trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false}
 }

@@ -86,7 +86,7 @@ func (d *reader) put(e *kept, t *track) place {
 
 // tells reports whether it is known what an event is and where it lies, before its end.
 func (d *reader) tells(e *kept, t *track) bool {
-	if t.of == nil || d.o.Window != nil {
+	if t.of == nil || d.o.Window != [2]int64{} {
 		return false
 	}
 	return t.of.calls || e.category != 0 || e.has&(hasSync|hasCallID) != 0 || e.has&(hasDevice|hasStream) == hasDevice|hasStream
@@ -112,7 +112,7 @@ const alikeSlots = 1 << 11
 
 // row is add for an event that is likely to repeat another one.
 func (d *reader) row(e *kept, t *track) place {
-	if d.o.Window != nil || e.graph|e.node|uint64(e.bytes) != 0 || e.domain != 0 {
+	if d.o.Window != [2]int64{} || e.graph|e.node|uint64(e.bytes) != 0 || e.domain != 0 {
 		return d.add(e, t, e.kindOf(d))
 	}
 	slot := &d.alike[e.name%alikeSlots]
@@ -121,7 +121,7 @@ func (d *reader) row(e *kept, t *track) place {
 		slot.like, slot.at = like, d.add(e, t, e.kindOf(d))
 		return slot.at
 	}
-	at := d.b.AddLike(int64(slot.at), e.start, trace.CorrelationID(e.correlation), e.external)
+	at := d.b.AddLike(int64(slot.at), e.start, uint64(e.correlation), e.external)
 	if e.end != math.MinInt64 {
 		d.b.End(at, e.end)
 	}
@@ -135,7 +135,7 @@ func (d *reader) add(e *kept, t *track, kind trace.Kind) place {
 
 // release stores the events of a track that waited to be told what they are. Where a window is asked for, they wait for their ends.
 func (d *reader) release(t *track) {
-	if len(t.waiting) == 0 || d.o.Window != nil {
+	if len(t.waiting) == 0 || d.o.Window != [2]int64{} {
 		return
 	}
 	to := make([]place, len(t.waiting))
@@ -179,7 +179,7 @@ func (d *reader) finish() {
 func (d *reader) data(e *kept, t *track, kind trace.Kind) trace.EventData {
 	out := trace.EventData{Kind: kind, Category: d.texts[e.category], Domain: d.texts[e.domain], Name: d.texts[e.name], Start: e.start, Duration: e.end - e.start,
 		Open: e.end == math.MinInt64, Device: trace.None, Stream: trace.None,
-		Correlation: trace.CorrelationID(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
+		Correlation: uint64(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
 	lane := kind.Lane()
 	if lane == trace.LaneGPU || kind == trace.KindGPUAnnotation || kind == trace.KindSync {
 		out.Device, out.Stream = trace.DeviceID(t.process), trace.StreamID(t.thread)
@@ -194,7 +194,7 @@ func (d *reader) data(e *kept, t *track, kind trace.Kind) trace.EventData {
 		out.Shape = d.texts[e.shape]
 		return out
 	}
-	out.Process, out.Thread = trace.ProcessRef{ID: trace.ProcessID(t.process)}, trace.ThreadID(t.thread)
+	out.Process, out.Thread = t.process, t.thread
 	return out
 }
 
@@ -203,7 +203,7 @@ func (d *reader) name(t *track) {
 	if t.gpu {
 		return
 	}
-	out := trace.Thread{Process: trace.ProcessID(t.process), ID: trace.ThreadID(t.thread)}
+	out := trace.Thread{Process: int64(t.process), ID: int64(t.thread)}
 	if t.thread != 0 {
 		out.Name = t.name
 	} else {

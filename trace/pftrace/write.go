@@ -157,16 +157,16 @@ func (x *writer) survey() {
 // ambiguous reports whether a correlation means different things in different processes, as in traces of several. The format has one space of them.
 func (x *writer) ambiguous() bool {
 	type process struct {
-		id    trace.ProcessID
+		id    int64
 		label string
 	}
-	of := map[trace.CorrelationID]process{}
+	of := map[uint64]process{}
 	for e := range x.t.Events(trace.LaneLaunch) {
 		d := e.Data()
 		if d.Correlation == 0 {
 			continue
 		}
-		p := process{d.Process.ID, d.Process.Label}
+		p := process{d.Process, d.ProcessLabel}
 		if other, ok := of[d.Correlation]; ok && other != p {
 			return true
 		}

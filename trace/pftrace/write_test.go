@@ -44,7 +44,7 @@ func all(tr *trace.Trace) []string {
 
 // several reports whether several processes launched work: a copy gives them other correlations.
 func several(tr *trace.Trace) bool {
-	of := map[trace.ProcessID]bool{}
+	of := map[int64]bool{}
 	for e := range tr.Events(trace.LaneLaunch) {
 		of[tr.Thread(e.Thread()).Process] = true
 	}

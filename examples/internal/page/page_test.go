@@ -69,13 +69,13 @@ func steps(passes, layers, perLayer int, name func(i int) string) *trace.Trace {
 		kernel = 2000 // ns
 		launch = 1000 // ns
 	)
-	b := trace.NewBuilder()
-	cpu := trace.ProcessRef{ID: 100}
+	b := trace.NewBuilder(trace.Options{})
+	const cpu = 100
 	at, i := int64(1000), 0
 	for range passes {
 		begin := at
 		for k := range layers * perLayer {
-			corr := trace.CorrelationID(i + 1)
+			corr := uint64(i + 1)
 			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: launch, Process: cpu, Thread: 1,
 				Device: trace.None, Stream: trace.None, Correlation: corr})
 			b.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("%s_%d", name(i), k%perLayer), Start: at + launch, Duration: kernel,

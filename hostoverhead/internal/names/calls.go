@@ -2,6 +2,7 @@ package names
 
 import (
 	"fmt"
+	"github.com/llmstrata/strata/internal/apicall"
 	"io"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func Exchanges(kind trace.Kind, name string) bool {
 // IsKernelLaunch reports whether an API call launches a kernel, graphs apart: cudaLaunchKernel, cudaLaunchKernelExC,
 // cuLaunchKernel(Ex), cudaLaunchCooperativeKernel and their HIP names.
 func IsKernelLaunch(name string) bool {
-	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !trace.IsGraphLaunch(name)
+	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !apicall.IsGraphLaunch(name)
 }
 
 // Short leaves out leading directories of a Python frame that is longer than

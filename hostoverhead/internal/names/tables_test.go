@@ -125,7 +125,7 @@ func TestWaits(t *testing.T) {
 
 // TestFactsAreOfTheirName: a second question about a name, and one about another, have the answers of the first.
 func TestFactsAreOfTheirName(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	all := []string{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", "gemm 5", "step[DECODE bs=8]"}
 	for i, n := range all {
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: n, Start: int64(i) * 10, Duration: 5})

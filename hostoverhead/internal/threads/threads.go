@@ -13,7 +13,7 @@ type Drives [][]trace.DeviceID
 // Of finds them through the launch links.
 func Of(t *trace.Trace) Drives {
 	type process struct {
-		id    trace.ProcessID
+		id    int64
 		label string
 	}
 	threads := t.Threads()

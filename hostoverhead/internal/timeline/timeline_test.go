@@ -25,12 +25,12 @@ func written(tr *trace.Trace, pieces []Piece) string {
 }
 
 func thread(events ...trace.EventData) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for _, e := range events {
-		e.Process, e.Thread = trace.ProcessRef{ID: 1}, 1
+		e.Process, e.Thread = 1, 1
 		b.Add(e)
 	}
-	b.Add(trace.EventData{Kind: trace.KindFrame, Name: "another thread", Start: 0, Duration: 1000, Process: trace.ProcessRef{ID: 1}, Thread: 2})
+	b.Add(trace.EventData{Kind: trace.KindFrame, Name: "another thread", Start: 0, Duration: 1000, Process: 1, Thread: 2})
 	return b.Finish()
 }
 

@@ -85,8 +85,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 // add counts the events of a trace.
 func (c *cost) add(t *trace.Trace) {
 	c.Stored += t.Len()
-	for _, n := range t.Counts() {
-		c.Events += n.Count
+	for _, categories := range t.Meta().Counts {
+		for _, n := range categories {
+			c.Events += n
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type kernel struct {
 }
 
 func built(kernels ...kernel) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for _, k := range kernels {
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: k.name, Start: k.start * 1000, Duration: k.dur * 1000, Device: k.device, Stream: 7})
 	}

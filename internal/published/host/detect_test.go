@@ -98,10 +98,10 @@ func TestVersionedNamesAreNotSeen(t *testing.T) {
 // built is a trace of the given events, whose times are in µs.
 func built(t *testing.T, events ...trace.EventData) *trace.Trace {
 	t.Helper()
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for _, e := range events {
 		e.Start, e.Duration = e.Start*1000, e.Duration*1000
-		e.Process, e.Thread = trace.ProcessRef{ID: 1}, 1
+		e.Process, e.Thread = 1, 1
 		b.Add(e)
 	}
 	return b.Finish()

@@ -18,7 +18,7 @@ type act struct {
 
 // workOf collects kernels that no call launched.
 func workOf(acts ...act) (*Work, []int32) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for _, a := range acts {
 		b.Add(trace.EventData{Kind: trace.KindKernel, Name: a.name, Stream: a.stream, Start: a.start, Duration: a.dur})
 	}

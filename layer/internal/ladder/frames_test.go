@@ -39,11 +39,11 @@ func TestSpanAt(t *testing.T) {
 type frame struct {
 	name       string
 	start, end int64
-	thread     trace.ThreadID
+	thread     int64
 }
 
 func framed(frames ...frame) *trace.Trace {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	for _, f := range frames {
 		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + f.name, Start: f.start, Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.None, Stream: trace.None})
 	}
@@ -155,7 +155,7 @@ func TestFramesOfLayers(t *testing.T) {
 
 // TestModulesAroundLaunches: each kernel's innermost frame, its kind, and the path to it.
 func TestModulesAroundLaunches(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	module := func(name string, start, end int64) {
 		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None})
 	}
@@ -165,8 +165,8 @@ func TestModulesAroundLaunches(t *testing.T) {
 	module("Linear_0", 20, 25)
 	module("Layer_1", 31, 50)
 	for i, at := range launches {
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1, Correlation: trace.CorrelationID(i + 1), Device: trace.None, Stream: trace.None})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 1000 + 10*int64(i), Duration: 5, Stream: 7, Correlation: trace.CorrelationID(i + 1)})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 1000 + 10*int64(i), Duration: 5, Stream: 7, Correlation: uint64(i + 1)})
 	}
 	rows := make([]int32, len(launches))
 	for i := range rows {

@@ -196,7 +196,7 @@ func (w *Work) readSteps() []*stepSet {
 
 // process is a process of the trace: its number, or its name where it is text.
 type process struct {
-	id    trace.ProcessID
+	id    int64
 	label string
 }
 

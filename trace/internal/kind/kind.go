@@ -42,12 +42,6 @@ const (
 	Kinds // how many numbers there are
 )
 
-// lanes are the names of the lanes.
-var lanes = [Lanes]string{"invalid", "gpu", "launch", "op", "python", "annotation", "sync", "other", "counter"}
-
-// LaneName returns a lane's lower-case name.
-func LaneName(lane uint8) string { return lanes[lane%Lanes] }
-
 // kinds says of each kind how it is called, where it is stored, and which category
 // current Kineto writes for it.
 var kinds = [Kinds]struct {
