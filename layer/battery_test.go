@@ -230,6 +230,7 @@ type verdict struct {
 	strict           float64 // share, where a layer counted from the end is not right, as it has no index
 	layers, want     int
 	passes, wantPass int
+	lone             bool // no whole pass, and nobody says how many layers there are
 	detail           []string
 	took             time.Duration // per activity
 }
@@ -255,7 +256,7 @@ func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict 
 	if given {
 		n = len(f.Decode.Layers)
 	}
-	v := verdict{name: fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n), want: len(f.Decode.Layers)}
+	v := verdict{name: fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n), want: len(f.Decode.Layers), lone: tf.lone && !given}
 	tr := built(acts)
 	begin := time.Now()
 	analysis, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
@@ -313,6 +314,9 @@ func TestBattery(t *testing.T) {
 	mean, strict := 0.0, 0.0
 	for _, v := range all {
 		mean, strict = mean+v.share/float64(len(all)), strict+v.strict/float64(len(all))
+		if !*wholeBattery {
+			v.check(t)
+		}
 		if v.took > 50*time.Microsecond {
 			t.Logf("%v per activity: %s", v.took, v.name)
 		}
@@ -332,6 +336,55 @@ func TestBattery(t *testing.T) {
 		losses(t, all)
 	}
 	reliability(t, all)
+}
+
+// known are the cases of the subset that are not right to the kernel, or that something speaks against: what is right of them, and what is printed. Layers
+// of which kernels were lost or merged may not show where they begin; of norms behind the halves of layers, of names that say nothing and of a window with half a
+// pass nobody can be sure.
+var known = map[string]struct{ share, conf float64 }{
+	"BERT-base, transformers: graphs, N 0":                                         {1, 0.75},
+	"BERT-base, transformers: one pass, N 12":                                      {1, 0.75},
+	"BERT-base, transformers: one kernel of a hundred lost, N 0":                   {0.971, 0.75},
+	"BERT-base, transformers: one of thirty lost, one pass, N 12":                  {1, 0.75},
+	"BERT-base, transformers: a part of a pass, N 0":                               {0.91, 0.75},
+	"BERT-base, transformers: half a pass at the end, N 12":                        {1, 0.6},
+	"DeepSeek-V3, SGLang, TP 8: half a pass at the end, N 0":                       {0.982, 0.97},
+	"DeepSeek-V3, SGLang, TP 8: one of thirty lost, one pass, N 0":                 {0.99, 0.92},
+	"Jamba-1.5-Mini, vLLM: half a pass at the end, N 0":                            {0.996, 0.6},
+	"Kimi-Linear-48B-A3B, vLLM: names hidden, N 27":                                {0.976, 0.726},
+	"Llama-3.1-8B FP8, vLLM: a pair merged, N 0":                                   {1, 0.828},
+	"Llama-3.3-70B, SGLang, TP 8, all-reduce fused with norms: a pair merged, N 0": {1, 0.864},
+	"Llama-4-Maverick, vLLM, TP 8: cut in front, N 48":                             {0.999, 0.983},
+	"Llama-4-Maverick, vLLM, TP 8: half a pass at the end, N 0":                    {1, 0.6},
+	"Llama-4-Maverick, vLLM, TP 8: one of thirty lost, one pass, N 0":              {0.997, 0.795},
+	"Llama-4-Scout, vLLM, TP 8: one kernel of a hundred lost, N 0":                 {0.999, 0.989},
+	"MiniMax-M2, vLLM, TP 4: a part of a pass, N 62":                               {0.999, 0.95},
+	"MiniMax-M2, vLLM, TP 4: one kernel of a hundred lost, N 62":                   {0.999, 0.923},
+	"Nemotron-Nano-12B-v2, vLLM: a pair merged, N 0":                               {1, 0.795},
+	"Nemotron-Nano-12B-v2, vLLM: cut in front, N 0":                                {1, 0.795},
+	"ERNIE-like: dense and expert layers in turns, vLLM: names hidden, N 0":        {1, 0.6},
+	"gpt-oss-120b, vLLM: a pair merged, N 0":                                       {0.925, 0.795},
+}
+
+// check says that a case of the subset is right to the kernel, with its layers and passes, and printed so; or as right and as sure as is known.
+func (v verdict) check(t *testing.T) {
+	t.Helper()
+	const near = 0.01
+	want, ok := known[v.name]
+	if !ok {
+		want.share, want.conf = 1, 0.95
+		switch {
+		case strings.Contains(v.name, "names hidden"):
+			want.conf = 0.799
+		case strings.Contains(v.name, "lost"):
+			want.conf = 0.92
+		}
+	}
+	unsure := ok || want.conf < 0.9
+	if v.share < want.share || v.conf < want.conf-near || unsure && v.conf > want.conf+near || v.passes != v.wantPass || !v.lone && v.layers != v.want {
+		t.Errorf("%s: %.2f %% right, printed %.3f, %d layers of %d, %d passes of %d; want %.1f %% and %.3f\n%s", v.name, 100*v.share, v.conf, v.layers, v.want, v.passes, v.wantPass, 100*want.share, want.conf,
+			strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
+	}
 }
 
 // losses prints what the mean loses: by transform, by family, and the cases that lose most, in points of the mean.

@@ -26,7 +26,7 @@ func TestHalvesOfABatch(t *testing.T) {
 					for _, n := range []int{len(arch.Layers), 0} {
 						a := analyze(t, tr, layer.Options{NumLayers: n})
 						share, wrong := placed(a, truths, itself)
-						if share < 0.995 || a.NumLayers != len(arch.Layers) || len(a.Passes) != 4 {
+						if share < 1 || a.NumLayers != len(arch.Layers) || len(a.Passes) != 4 {
 							t.Errorf("%d layers, overlap %d, mode %d, dialect %d, n=%d: %.2f %% right, N=%d, %d passes\n%v", len(arch.Layers), overlap, mode, dialect, n,
 								100*share, a.NumLayers, len(a.Passes), wrong)
 						}
@@ -50,7 +50,7 @@ func TestIdlePasses(t *testing.T) {
 		for _, n := range []int{27, 0} {
 			a := analyze(t, tr, layer.Options{NumLayers: n})
 			share, wrong := placed(a, truths, itself)
-			if share < 0.99 || len(a.Passes) != 6 || a.NumLayers != 27 {
+			if share < 1 || len(a.Passes) != 6 || a.NumLayers != 27 {
 				t.Fatalf("dialect %d, n=%d: %.2f %% right, N=%d, %d passes\n%v", dialect, n, 100*share, a.NumLayers, len(a.Passes), wrong)
 			}
 			for p := range a.Passes {

@@ -90,8 +90,12 @@ func TestGeneratedStacks(t *testing.T) {
 			}
 			for _, c := range []*profile.Config{c, nil} {
 				share, bad := opScoreGenerated(t, opFind(t, path, c), truths, c != nil)
-				if share < 0.99 {
-					t.Errorf("config %v: %.2f %% of the layers' time right, want 99 %%\n%s", c != nil, 100*share, bad)
+				want := 1 - 1e-9
+				if _, mode, _ := strings.Cut(s.name, "/"); c != nil && s.cfg.Arch.SharedExperts && !strings.HasPrefix(mode, "eager") {
+					want = 0.996 // in a graph the sum that ends the last layer is not told from what the pass runs behind its layers
+				}
+				if share < want {
+					t.Errorf("config %v: %.2f %% of the layers' time right, want %.1f %%\n%s", c != nil, 100*share, 100*want, bad)
 				}
 			}
 		})

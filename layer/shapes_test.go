@@ -182,7 +182,7 @@ func TestGeneratedShapes(t *testing.T) {
 					a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: "repeats"})
 					share, wrong := placed(a, truths, itself)
 					y.add(share)
-					if share < 0.99 || n > 0 && share < 0.995 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
+					if share < 1 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
 						t.Errorf("%s, %s, vendor %d, dialect %d, n=%d: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, v.vendor, v.dialect, n,
 							100*share, a.NumLayers, len(a.Passes), wrong)
 					}
@@ -213,7 +213,11 @@ func TestCutWindows(t *testing.T) {
 				a := analyze(t, tr, layer.Options{NumLayers: len(s.arch.Layers), Boundaries: "repeats"})
 				share, wrong := placed(a, truths, itself)
 				y.add(share)
-				if share < 0.95 || len(a.Passes) != len(run.passes) {
+				least := 1.0
+				if v.orphans > 0 && s.arch.SharedExperts {
+					least = 0.95 // what a side stream runs of a pass without launches cannot be placed
+				}
+				if share < least || len(a.Passes) != len(run.passes) {
 					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f %% right, %d passes\n%v", s.name, run.name, v.orphans, v.cut, 100*share, len(a.Passes), wrong)
 				}
 				if last := a.Passes[len(a.Passes)-1]; v.cut > 0 && last.Partial == "" {
@@ -243,7 +247,7 @@ func TestGPUActivitiesAlone(t *testing.T) {
 				a := analyze(t, tr, layer.Options{NumLayers: n})
 				share, wrong := placed(a, truths, itself)
 				y.add(share)
-				if share < 0.99 {
+				if share < 1 {
 					t.Errorf("%s, %s, n=%d: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, n, 100*share, a.NumLayers, len(a.Passes), wrong)
 				}
 			}
@@ -275,7 +279,11 @@ func TestHashedNames(t *testing.T) {
 			a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: "repeats"})
 			share, wrong := placed(a, truths, hashed)
 			y.add(share)
-			if share < 0.8 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
+			least := 1.0
+			if s.arch.SharedExperts {
+				least = 0.94 // where no name tells, a side stream's kernels may be of the next layer
+			}
+			if share < least || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
 				t.Errorf("%s, %s: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, 100*share, a.NumLayers, len(a.Passes), wrong)
 			}
 		}
