@@ -112,7 +112,7 @@ func (x *parser) sample(set *counterSet, device, ts int64, m []byte) bool {
 	if !ok {
 		return false
 	}
-	x.emit(op{what: opSample, ts: ts, slot: -1})
+	*x.op() = op{what: opSample, ts: ts, slot: -1}
 	x.cur.samples = append(x.cur.samples, sample{name: name, device: device, value: value})
 	return true
 }

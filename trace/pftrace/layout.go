@@ -11,39 +11,43 @@ import (
 // bytes come again, followed by annotations of the same names, it is the same slice at another time, as parsing looks at nothing else; its
 // numbers are all that is read. Anything else is parsed field by field.
 
-// known is a track_event that was read, and the number of its queue. The same bytes mean the same while no texts are learned.
+// short is a text of up to maxShort bytes as it is compared and hashed, without a call: its length and its first, middle and last eight bytes, which
+// overlap.
+type short struct {
+	n                int
+	first, mid, last uint64
+}
+
+const maxShort = 24
+
+// shorten is the text of the first n bytes of m, which holds eight at least.
+func shorten(m []byte, n int) short {
+	first := binary.LittleEndian.Uint64(m)
+	if n < 8 {
+		return short{n: n, first: first << (64 - 8*uint(n))}
+	}
+	return short{n, first, binary.LittleEndian.Uint64(m[min(8, n-8):]), binary.LittleEndian.Uint64(m[n-8:])}
+}
+
+// slot is a number below 1<<bits.
+func (t *short) slot(bits int) int16 {
+	return int16((t.first*0x9E3779B97F4A7C15 ^ t.last) * 0x9E3779B97F4A7C15 >> (64 - bits))
+}
+
+// known is the begin of a slice that was read, up to its annotations, and the number of its queue. The same bytes mean the same while no texts
+// are learned.
 type known struct {
 	seq     *interned // nil for none
 	args    *layout   // nil: it has none
 	version int
+	text    short
 	queue   int32
-	n       int      // bytes of the body
-	body    [24]byte // up to the annotations
 }
 
-func (k *known) is(s *interned, m []byte) bool {
-	return k.seq == s && k.version == s.version && string(m) == string(k.body[:k.n])
-}
-
-// set remembers an event, if it is short.
-func (k *known) set(s *interned, m []byte, queue int32, args *layout) {
-	if k.seq = nil; len(m) <= len(k.body) {
-		k.seq, k.version, k.queue, k.args, k.n = s, s.version, queue, args, copy(k.body[:], m)
-	}
-}
-
-// slotOf is where a track_event is remembered whose first n bytes are its fields, −1 for one with fewer or more than are remembered.
-func slotOf(m []byte, n int) int16 {
-	if n < 4 || n > len(known{}.body) || len(m) < 8 {
-		return -1
-	}
-	first := binary.LittleEndian.Uint64(m)
-	if n < 8 {
-		first <<= 64 - 8*uint(n)
-	} else {
-		first = first*0x9E3779B97F4A7C15 ^ binary.LittleEndian.Uint64(m[n-8:])
-	}
-	return int16(first * 0x9E3779B97F4A7C15 >> (64 - againBits))
+// ending is an end of a slice, and the number of its queue: the whole packet behind its time, which means the same always.
+type ending struct {
+	text  short // of no bytes for none
+	queue int32
 }
 
 // numbers is how many bytes of a track_event are whole numbers with tags of one byte, which stand in front of its annotations.
@@ -78,9 +82,9 @@ const maxLayouts = 64
 // pattern is annotations no value of which counts, as they stood in a slice: the values of those of the next one are mostly as long, and then
 // a few words tell that all names and lengths are the same.
 type pattern struct {
-	n          int // bytes; 0 for none
-	misses     int
-	text, mask [maxPattern / 8]uint64 // a word for each eight bytes, the last one of the last eight; the mask has no values
+	n      int // bytes; 0 for none
+	misses int
+	words  [maxPattern / 8]struct{ text, mask uint64 } // each of eight bytes, the last one of the last eight; the mask has no values
 }
 
 const (
@@ -97,14 +101,18 @@ func (p *pattern) is(m []byte) bool {
 	if len(m) != p.n || len(m) < 8 {
 		return false
 	}
-	k, last := 0, len(m)-8
-	for i := 0; i < last; i += 8 {
-		if (binary.LittleEndian.Uint64(m[i:])^p.text[k])&p.mask[k] != 0 {
+	last := &p.words[(len(m)-1)/8%len(p.words)]
+	if (binary.LittleEndian.Uint64(m[len(m)-8:])^last.text)&last.mask != 0 {
+		return false
+	}
+	for i := 0; len(m) > 8; i++ {
+		w := &p.words[i%len(p.words)]
+		if (binary.LittleEndian.Uint64(m)^w.text)&w.mask != 0 {
 			return false
 		}
-		k++
+		m = m[8:]
 	}
-	return (binary.LittleEndian.Uint64(m[last:])^p.text[k])&p.mask[k] == 0
+	return true
 }
 
 // learn remembers the annotations m of a layout, which are well formed.
@@ -127,62 +135,61 @@ func (p *pattern) learn(l *layout, m []byte) {
 	k, last := 0, len(m)-8
 	for i := 0; ; i += 8 {
 		i = min(i, last)
-		p.text[k], p.mask[k] = binary.LittleEndian.Uint64(m[i:]), binary.LittleEndian.Uint64(counts[i:])
+		p.words[k].text, p.words[k].mask = binary.LittleEndian.Uint64(m[i:]), binary.LittleEndian.Uint64(counts[i:])
 		if k++; i == last {
 			return
 		}
 	}
 }
 
-// is reports whether m holds annotations of this layout and nothing else, and reads the numbers that count.
-func (l *layout) is(m []byte, correlation, external *uint64) bool {
+// is reports whether m holds annotations of this layout and nothing else, and returns the numbers that count.
+func (l *layout) is(m []byte) (correlation, external uint64, ok bool) {
 	if l.values {
-		return l.read(m, correlation, external)
+		return l.read(m)
 	}
 	usual := &l.usual[len(m)%usualSizes]
 	if usual.is(m) {
-		return true
+		return 0, 0, true
 	}
-	if !l.read(m, correlation, external) {
-		return false
+	if _, _, ok = l.read(m); ok {
+		usual.learn(l, m)
 	}
-	usual.learn(l, m)
-	return true
+	return 0, 0, ok
 }
 
-// read reads annotations of this layout, and reports whether m holds these and nothing else.
-func (l *layout) read(m []byte, correlation, external *uint64) bool {
+// read reads annotations of this layout; ok says whether m holds these and nothing else.
+func (l *layout) read(m []byte) (correlation, external uint64, ok bool) {
 	from := 0
 	for i := range l.args {
 		a := &l.args[i]
 		if len(m) < 3 || m[0] != eventArg<<3|2 {
-			return false
+			return 0, 0, false
 		}
 		size, n := int(m[1]), 2
 		if size >= 0x80 {
 			if m[2] >= 0x80 {
-				return false
+				return 0, 0, false
 			}
 			size, n = size&0x7f|int(m[2])<<7, 3
 		}
 		begin := a.end - from
 		if n+size > len(m) || begin > size || a.whole && begin < size || string(m[n:n+begin]) != l.text[from:a.end] {
-			return false
+			return 0, 0, false
 		}
 		if a.key != keyNone {
 			v, rest := varint(m[n+begin : n+size])
 			if rest == nil || len(rest) > 0 {
-				return false
+				return 0, 0, false
 			}
 			if a.key == keyCorrelation {
-				*correlation = v
+				correlation = v
 			} else {
-				*external = v
+				external = v
 			}
 		}
 		m, from = m[n+size:], a.end
 	}
-	return len(m) == 0
+	return correlation, external, len(m) == 0
 }
 
 // layout is that of the annotations that m holds, nil where there is more in it, or where other numbers count than a layout has.

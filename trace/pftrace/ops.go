@@ -66,12 +66,12 @@ const (
 const (
 	againSlots = 1 << againBits
 	againBits  = 11
+	endBits    = 4 // the same of ends: those of a track are alike
 )
 
-// again is a slice that may come again.
-type again struct {
-	event     kept
-	at        place // of a row that others can be made like; nowhere
+// row is one that others can be made like, of a slice that may come again.
+type row struct {
+	at        place // nowhere for none
 	described int   // times that the track was, then
 }
 
@@ -92,7 +92,6 @@ func (d *reader) apply(b *batch) error {
 			q := d.queues[o.of]
 			d.inOrder(q.seq, o.ts)
 			d.end(q, o.ts)
-			continue
 		case opStage:
 			d.put(&b.events[event], &noTrack)
 			event++
@@ -106,11 +105,8 @@ func (d *reader) apply(b *batch) error {
 			d.describe(&b.tracks[track])
 			track++
 		}
-		if err := d.full(); err != nil {
-			return err
-		}
 	}
-	return nil
+	return d.full()
 }
 
 // begin stores the begin of a slice.
@@ -126,23 +122,24 @@ func (d *reader) begin(o *op, e *kept) {
 
 // remember keeps a slice that may come again, and where it is if others can be made like it.
 func (d *reader) remember(o *op, e *kept, t *track, p place) {
-	a := &d.slices[o.slot]
-	a.event, a.at, a.described = *e, nowhere, t.described
+	d.slices[o.slot] = *e
+	r := &d.rows[o.slot]
+	r.at, r.described = nowhere, t.described
 	if p > nowhere && d.o.Window == [2]int64{} {
-		a.at = p
+		r.at = p
 	}
 }
 
 // again stores a slice that came before.
 func (d *reader) again(o *op) {
-	a, q := &d.slices[o.slot], d.queues[o.of]
+	r, q := &d.rows[o.slot], d.queues[o.of]
 	d.inOrder(q.seq, o.ts)
-	if a.at != nowhere && a.described == q.track.described {
+	if r.at != nowhere && r.described == q.track.described {
 		d.n++
-		q.begin(place(d.b.AddLike(int64(a.at), o.ts, o.correlation, o.external)))
+		q.begin(place(d.b.AddLike(int64(r.at), o.ts, o.correlation, o.external)))
 		return
 	}
-	e := a.event
+	e := d.slices[o.slot]
 	e.start, e.correlation, e.external = o.ts, o.correlation, o.external
 	p := d.put(&e, q.track)
 	q.begin(p)

@@ -1,6 +1,9 @@
 package pftrace
 
-import "io"
+import (
+	"io"
+	"slices"
+)
 
 // parser reads packets, and hands what they say to a reader as operations.
 type parser struct {
@@ -15,6 +18,7 @@ type parser struct {
 	inline   counterSet // counters described without a number
 	slice    slice      // that is being read
 	slices   [againSlots]known
+	ends     [1 << endBits]ending
 	layouts  []*layout
 	names    []byte      // of the layout that is looked for
 	args     []layoutArg // its annotations
@@ -57,12 +61,14 @@ func (x *parser) run() {
 	}
 }
 
-// emit adds an operation to the batch. What belongs to it goes there next.
-func (x *parser) emit(o op) {
+// op adds an operation to the batch, to be filled in. What belongs to it goes there next.
+func (x *parser) op() *op {
 	if len(x.cur.ops) == batchOps {
 		x.flush()
 	}
-	x.cur.ops = append(x.cur.ops, o)
+	n := len(x.cur.ops)
+	x.cur.ops = slices.Grow(x.cur.ops, 1)[:n+1]
+	return &x.cur.ops[n]
 }
 
 // flush hands the batch over, and takes an empty one.
@@ -125,19 +131,15 @@ func (p *packet) parse(m []byte) bool {
 	return true
 }
 
-// plain reads a packet as nearly all are: a timestamp, a sequence and perhaps flags below 128, and an event or a render stage, which one field
-// says. It takes the fields in the order that all writers write them in, and reports whether that is all there is.
-func plain(m []byte) (ts int64, seq, flags uint64, field int, event []byte, ok bool) {
-	if len(m) < 2 || m[0] != packetTimestamp<<3 {
-		return
-	}
-	v, m := varint(m[1:])
+// plain reads what follows the timestamp of a packet, as nearly all are: a sequence and perhaps flags below 128 other than flagCleared, and an event
+// or a render stage, which one field says. It takes the fields in the order that all writers write them in, and reports whether that is all there is.
+func plain(m []byte) (seq uint64, field int, event []byte, ok bool) {
 	if len(m) < 4 || m[0] != packetSequence<<3 || m[1] >= 0x80 {
 		return
 	}
-	ts, seq = int64(v), uint64(m[1])
-	if m = m[2:]; m[0] == packetFlags<<3 && m[1] < 0x80 {
-		flags, m = uint64(m[1]), m[2:]
+	seq = uint64(m[1])
+	if m = m[2:]; m[0] == packetFlags<<3 && m[1] < 0x80 && m[1]&flagCleared == 0 {
+		m = m[2:]
 	}
 	const stage = packetRenderStage<<3 | 2 // a tag of two bytes
 	switch {
@@ -157,23 +159,41 @@ func plain(m []byte) (ts int64, seq, flags uint64, field int, event []byte, ok b
 	if size != len(m)-n || n == 3 && m[2] >= 0x80 {
 		return
 	}
-	return ts, seq, flags, field, m[n:], true
+	return seq, field, m[n:], true
 }
 
 // packet reads one packet.
 func (x *parser) packet(m []byte) {
-	if ts, seq, flags, field, event, ok := plain(m); ok && flags&flagCleared == 0 {
-		s := x.sequence(seq)
-		if field == packetRenderStage {
-			ok = x.renderStage(s, ts, event)
-		} else {
-			ok = x.event(s, ts, event)
-		}
-		if !ok {
-			x.bad++
-		}
+	if len(m) == 0 || m[0] != packetTimestamp<<3 {
+		x.anyPacket(m)
 		return
 	}
+	ts, tail := varint(m[1:])
+	if len(tail) >= 8 && len(tail) <= maxShort {
+		text := shorten(tail, len(tail))
+		if end := &x.ends[text.slot(endBits)]; end.text == text {
+			*x.op() = op{what: opEnd, ts: int64(ts), of: end.queue, slot: -1}
+			return
+		}
+	}
+	seq, field, event, ok := plain(tail)
+	if !ok {
+		x.anyPacket(m)
+		return
+	}
+	s := x.sequence(seq)
+	if field == packetRenderStage {
+		ok = x.renderStage(s, int64(ts), event)
+	} else {
+		ok = x.event(s, int64(ts), event, tail)
+	}
+	if !ok {
+		x.bad++
+	}
+}
+
+// anyPacket reads a packet whatever is in it.
+func (x *parser) anyPacket(m []byte) {
 	var p packet
 	ok := p.parse(m)
 	s := x.sequence(p.seq)
@@ -187,7 +207,7 @@ func (x *parser) packet(m []byte) {
 	}
 	switch {
 	case p.event != nil:
-		ok = x.event(s, p.ts, p.event)
+		ok = x.event(s, p.ts, p.event, nil)
 	case p.stage != nil:
 		ok = x.renderStage(s, p.ts, p.stage)
 	case p.counter != nil:
@@ -225,7 +245,7 @@ func (x *parser) queue(s *interned, track uint64) int32 {
 		q = x.queues
 		x.queues++
 		s.queues[track] = q
-		x.emit(op{what: opQueue, of: s.number, slot: -1})
+		*x.op() = op{what: opQueue, of: s.number, slot: -1}
 		x.cur.tracks = append(x.cur.tracks, described{id: track})
 	}
 	s.recent, s.recentID = q, track
@@ -257,7 +277,7 @@ func (x *parser) describe(m []byte) bool {
 			good = t.describe(body, 2, 5)
 		}
 	}
-	x.emit(op{what: opDescribe, slot: -1})
+	*x.op() = op{what: opDescribe, slot: -1}
 	x.cur.tracks = append(x.cur.tracks, described{id, t})
 	return good
 }

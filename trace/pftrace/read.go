@@ -30,7 +30,8 @@ type reader struct {
 	o         *trace.Options
 	kinds     []trace.Kind // by category's text; invalid is not looked up yet
 	alike     [alikeSlots]alike
-	slices    [againSlots]again
+	slices    [againSlots]kept // that may come again
+	rows      [againSlots]row  // theirs
 }
 
 // full says which limit is reached, nil for none.

@@ -12,26 +12,30 @@ type head struct {
 	value          float64
 }
 
-// event reads a track_event: the begin or the end of a slice.
-func (x *parser) event(s *interned, ts int64, m []byte) bool {
-	if s.lastEnd.is(s, m) {
-		x.emit(op{what: opEnd, ts: ts, of: s.lastEnd.queue, slot: -1})
-		return true
-	}
+// event reads a track_event: the begin or the end of a slice. tail is all of its packet that is behind the time, nil where there is more in it.
+func (x *parser) event(s *interned, ts int64, m, tail []byte) bool {
 	n := numbers(m)
-	slot := slotOf(m, n)
-	if slot >= 0 && x.slices[slot].is(s, m[:n]) {
-		o := op{what: opAgain, ts: ts, of: x.slices[slot].queue, slot: slot}
-		if args := x.slices[slot].args; n == len(m) && args == nil || args != nil && args.is(m[n:], &o.correlation, &o.external) {
-			x.emit(o)
-			return true
+	slot := int16(-1)
+	if len(m) >= 8 && n > 0 && n <= maxShort {
+		text := shorten(m, n)
+		slot = text.slot(againBits)
+		if k := &x.slices[slot]; k.text == text && k.seq == s && k.version == s.version {
+			var correlation, external uint64
+			same := n == len(m)
+			if k.args != nil {
+				correlation, external, same = k.args.is(m[n:])
+			}
+			if same {
+				*x.op() = op{what: opAgain, ts: ts, of: k.queue, slot: slot, correlation: correlation, external: external}
+				return true
+			}
 		}
 	}
-	return x.other(s, ts, m, n, slot)
+	return x.other(s, ts, m, n, slot, tail)
 }
 
 // other reads a track_event that is not known, of which n bytes are numbers.
-func (x *parser) other(s *interned, ts int64, m []byte, n int, slot int16) bool {
+func (x *parser) other(s *interned, ts int64, m []byte, n int, slot int16, tail []byte) bool {
 	e := &x.slice
 	*e = slice{}
 	h, ok := s.parse(x, e, m)
@@ -43,17 +47,20 @@ func (x *parser) other(s *interned, ts int64, m []byte, n int, slot int16) bool 
 		if slot >= 0 && !x.remember(&x.slices[slot], s, m, n, q) {
 			slot = -1
 		}
-		x.emit(op{what: opBegin, ts: ts, of: q, slot: slot})
+		*x.op() = op{what: opBegin, ts: ts, of: q, slot: slot}
 		x.cur.events = append(x.cur.events, e.kept)
 	case ok && h.typ == typeEnd:
 		q := x.queue(s, h.track)
-		s.lastEnd.set(s, m, q, nil)
-		x.emit(op{what: opEnd, ts: ts, of: q, slot: -1})
+		if len(tail) >= 8 && len(tail) <= maxShort {
+			text := shorten(tail, len(tail))
+			x.ends[text.slot(endBits)] = ending{text, q}
+		}
+		*x.op() = op{what: opEnd, ts: ts, of: q, slot: -1}
 	case ok && h.typ == typeCounter:
-		x.emit(op{what: opSample, ts: ts, of: s.number, slot: -1})
+		*x.op() = op{what: opSample, ts: ts, of: s.number, slot: -1}
 		x.cur.samples = append(x.cur.samples, sample{tracks: true, track: h.track, value: h.value})
 	default:
-		x.emit(op{what: opSeen, ts: ts, of: s.number, slot: -1})
+		*x.op() = op{what: opSeen, ts: ts, of: s.number, slot: -1}
 	}
 	return ok
 }
@@ -66,7 +73,7 @@ func (x *parser) remember(k *known, s *interned, m []byte, n int, queue int32) b
 			return false
 		}
 	}
-	k.set(s, m[:n], queue, args)
+	*k = known{seq: s, args: args, version: s.version, text: shorten(m, n), queue: queue}
 	return true
 }
 

@@ -52,7 +52,7 @@ func (x *parser) renderStage(s *interned, ts int64, m []byte) bool {
 	e.has |= hasDevice | hasStream
 	x.kindOfStage(&e, s.stages[stage])
 	x.shape(&e)
-	x.emit(op{what: opStage, ts: ts, slot: -1})
+	*x.op() = op{what: opStage, ts: ts, slot: -1}
 	x.cur.events = append(x.cur.events, e.kept)
 	return true
 }

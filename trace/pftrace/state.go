@@ -81,7 +81,6 @@ type interned struct {
 	queues   map[uint64]int32 // numbers, by track
 	recent   int32            // the one used last, −1 for none
 	recentID uint64           // its track
-	lastEnd  known            // ends of a track are alike
 }
 
 func newInterned() *interned {
