@@ -79,7 +79,7 @@ func (a *analysis) run(ctx context.Context) (err error) {
 	if a.formal, err = a.collect(ctx, a.in.Formal, a.in.FormalPaths); err != nil {
 		return err
 	}
-	if a.Process != "" && len(a.in.Formal) > 0 && !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return len(w.Acts) > 0 }) {
+	if a.Process != "" && !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return len(w.Acts) > 0 }) {
 		if list := activity.Processes(a.in.Formal); len(list) > 0 {
 			return fmt.Errorf("%w: none has %q in its id, label or name: %s", errNoProcess, a.Process, strings.Join(list, ", "))
 		}
@@ -158,10 +158,7 @@ func (a *analysis) head() {
 func (a *analysis) tensorParallel() int {
 	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize), Distributed: a.formal[0].Trace.Meta().Distributed,
 		WorldSize: a.formal[0].Trace.Meta().WorldSize, TracePath: a.formal[0].Path, Divided: a.formal[0].Analysis != nil && a.formal[0].Analysis.Divided()}
-	p, err := profile.InferParallelism(h)
-	if err != nil || p.TP.N == 0 {
-		return 0
-	}
+	p, _ := profile.InferParallelism(h) // of what contradicts itself there is none
 	return p.TP.N
 }
 

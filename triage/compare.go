@@ -232,12 +232,17 @@ func (c *Comparison) stage(ctx context.Context, stage string, passes []layer.Sta
 	out := StageComparison{Stage: stage, Verdict: verdictOf(r), Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes, PerStep: true,
 		Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Report: r}
 	out.fill(r, a, b)
-	worse := map[string]int{comparePass: 0, compareInconclusive: 1, compareRegressed: 2}
-	if len(c.Stages) == 0 || worse[out.Verdict] > worse[c.Verdict] {
-		c.Verdict = out.Verdict
-	}
-	c.Stages = append(c.Stages, out)
+	c.add(out)
 	return nil
+}
+
+// add counts a compared stage: the runs have the worst verdict of all.
+func (c *Comparison) add(s StageComparison) {
+	worst := []string{compareRegressed, compareInconclusive, comparePass}
+	if len(c.Stages) == 0 || slices.Index(worst, s.Verdict) < slices.Index(worst, c.Verdict) {
+		c.Verdict = s.Verdict
+	}
+	c.Stages = append(c.Stages, s)
 }
 
 // verdictOf is what the gates on GPU work and on whole passes say. Idle time of few passes tells nothing: it leaves a stage undecided only where
@@ -256,7 +261,7 @@ func verdictOf(r *compare.Report) string {
 // fill writes the published tables: categories and kernels, the largest change first. They leave the report, which has its own rows.
 func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
 	s.Categories, s.Kernels = []NameDelta{}, []NameDelta{}
-	if r.Host == nil || len(a.Runs) == 0 || len(b.Runs) == 0 {
+	if r.Host == nil {
 		return
 	}
 	category := map[string]string{} // by kernel

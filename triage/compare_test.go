@@ -80,6 +80,9 @@ func TestCompare(t *testing.T) {
 				for _, k := range s.Kernels {
 					sum += k.DeltaUS
 				}
+				if len(s.Kernels) == 0 || len(s.Categories) == 0 || s.Total.OldUS <= 0 {
+					t.Errorf("%s: %d kernels, %d categories, %v us", s.Stage, len(s.Kernels), len(s.Categories), s.Total.OldUS)
+				}
 				if d := sum - s.Total.DeltaUS; d > 0.5 || d < -0.5 {
 					t.Errorf("%s: kernels add up to %v us, the stage to %v", s.Stage, sum, s.Total.DeltaUS)
 				}

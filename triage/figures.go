@@ -25,7 +25,7 @@ func (s *stageWork) perStep() (step, token int64) {
 				}
 				ns += int64(fp.End - fp.Start)
 				passes++
-				tokens += max(0, fp.Tokens)
+				tokens += fp.Tokens
 				known = known && fp.Tokens > 0
 			}
 		}

@@ -138,6 +138,10 @@ func TestOperatorsOfRows(t *testing.T) {
 	if text := strings.Join(got, ", "); text != "alignment 75, mapping 25" {
 		t.Errorf("lines of replays: %s", text)
 	}
+	s.replays = [len(s.replays)]int64{activity.FromMapping: 1}
+	if got := s.replaySources(); len(got) != 1 || got[0].SharePct != 100 {
+		t.Errorf("one nanosecond of a mapping: %+v", got)
+	}
 }
 
 func TestStepsOfStages(t *testing.T) {
@@ -303,12 +307,17 @@ func TestLargestStep(t *testing.T) {
 		{"ranks not known", []int{8192}, 0, map[string]float64{"2": 1}, 7, 7},
 		{"no sizes", []int{8192}, 2, nil, 7, 7},
 		{"size of the model not known", nil, 2, map[string]float64{"2": 1}, 7, 7},
-		{"two models", []int{8192, 4096}, 2, map[string]float64{"2": 1}, 7, 7},
+		{"two models", []int{8192, 4096}, 2, map[string]float64{"2": 1}, 0, 0},
+		{"no config", []int{0}, 2, map[string]float64{"2": 1}, 0, 0},
 		{"two traces of one", []int{8192, 8192}, 2, map[string]float64{"2": 1}, 0, 64},
 	} {
 		a := &analysis{report: &Report{TPSize: c.ranks}}
 		for _, n := range c.hidden {
-			a.in.Formal = append(a.in.Formal, &layer.Analysis{Config: &profile.Config{HiddenSize: n}})
+			in := &layer.Analysis{}
+			if n > 0 {
+				in.Config = &profile.Config{HiddenSize: n}
+			}
+			a.in.Formal = append(a.in.Formal, in)
 		}
 		if got := a.maxTokens(&fusion.Pattern{MaxMB: map[string]map[string]float64{"sm90": c.sizes}, MaxTokens: c.limit}, place{arch: "sm90"}); got != c.tokens {
 			t.Errorf("%s: %d tokens, want %d", c.name, got, c.tokens)
@@ -327,6 +336,7 @@ func TestStatesOfPaths(t *testing.T) {
 		{fusion.Pattern{Platforms: []string{"rocm"}}, 1, 0, stateElsewhere, "exists on rocm only"},
 		{fusion.Pattern{Models: []string{"x"}}, 1, 0, stateUnknown, "the model is not known"},
 		{fusion.Pattern{}, 1, 0, stateUnknown, "no server was recognised"},
+		{fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 1, 0, stateUnknown, "vLLM, SGLang has it"},
 		{fusion.Pattern{AnyServer: true}, 0, 8, stateTooLarge, "taken up to 8 tokens"},
 		{fusion.Pattern{AnyServer: true}, 0, chain.NoTokens, stateTooLarge, "not taken with 2 ranks"},
 		{fusion.Pattern{AnyServer: true, Doubtful: true}, 1, 0, stateAvailable, "it was slower"},

@@ -181,13 +181,13 @@ func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 		row.ModelLines = r.modelLines(p, o.Operator)
 		out.Operators = append(out.Operators, row)
 	}
-	best := int32(-1)
+	best := activity.SiteUnresolved
 	for site, ns := range r.replayAt {
-		if best < 0 || ns > r.replayAt[best] || ns == r.replayAt[best] && p.Sites.Texts[site] < p.Sites.Texts[best] {
+		if best == activity.SiteUnresolved || ns > r.replayAt[best] || ns == r.replayAt[best] && p.Sites.Texts[site] < p.Sites.Texts[best] {
 			best = site
 		}
 	}
-	if best >= 0 {
+	if best != activity.SiteUnresolved {
 		out.ReplayedAt = p.Sites.Texts[best]
 	}
 	return out
@@ -337,21 +337,15 @@ func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime,
 	slices.SortStableFunc(out, func(a, b activity.SiteTime) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]))
 	})
-	if len(out) > 2 {
-		slices.SortStableFunc(out[1:], func(a, b activity.SiteTime) int {
-			tells := func(st activity.SiteTime) bool {
-				return st.Site > activity.SiteFromPrefill && percent(st.Ns, whole) >= minSitePct
-			}
-			switch known, other := tells(a), tells(b); {
-			case known == other:
-				return 0
-			case known:
-				return -1
-			}
-			return 1
-		})
+	var known, rest []activity.SiteTime
+	for i, st := range out {
+		if i == 0 || st.Site > activity.SiteFromPrefill && percent(st.Ns, whole) >= minSitePct {
+			known = append(known, st)
+		} else {
+			rest = append(rest, st)
+		}
 	}
-	return out, whole
+	return append(known, rest...), whole
 }
 
 // categories sums the stage's rows by category, by time.
@@ -392,11 +386,11 @@ func (s *stageWork) steps() (steps, batch int) {
 		case steps == 0:
 			batch = c.Batch
 		case batch != c.Batch:
-			batch = -1
+			batch = 0
 		}
 		steps += c.Steps
 	}
-	return steps, max(batch, 0)
+	return steps, batch
 }
 
 // busyTime is the union of a stage's activities, each added over the devices of
@@ -458,15 +452,14 @@ func (b *busyTime) add(spans []interval.Span) {
 	b.union += union
 	b.span += spans[len(spans)-1].End - spans[0].Start
 	tail := int64(tailShare * float64(union))
-	at := func(done int64) int64 { // when this much busy time is done
+	at := func(done int64) (when int64) { // when this much busy time is done
 		for _, s := range spans {
-			if d := s.End - s.Start; done > d {
-				done -= d
-			} else {
-				return s.Start + done
+			when = s.Start + done
+			if done -= s.End - s.Start; done <= 0 {
+				break
 			}
 		}
-		return spans[len(spans)-1].End
+		return when
 	}
 	window := at(union-tail) - at(tail+1) + 1
 	b.window += window

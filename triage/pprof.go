@@ -285,11 +285,10 @@ func (b *profileBuilder) profile() *profile.Profile {
 		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
 		labels := map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(p.Facts[k.kernel].Result.Category)},
 			"operator": {p.Operators.Texts[k.operator]}, "device": {strconv.Itoa(int(k.device))}}
-		if m := p.Models[k.model]; k.model != 0 {
-			for name, v := range map[string]string{"model_line": m.String(), "module": m.Module} {
-				if v != "" {
-					labels[name] = []string{v}
-				}
+		m := p.Models[k.model]
+		for name, v := range map[string]string{"model_line": m.String(), "module": m.Module} {
+			if v != "" {
+				labels[name] = []string{v}
 			}
 		}
 		for name, v := range map[string]int32{"pass": k.pass, "layer": k.layer} {

@@ -137,8 +137,8 @@ func (a *analysis) maxTokens(p *fusion.Pattern, at place) int64 {
 
 // hiddenSize is that of the model's config, 0 where none is known or traces have several.
 func (a *analysis) hiddenSize() (n int) {
-	for _, in := range a.in.Formal {
-		if in.Config == nil || n > 0 && n != in.Config.HiddenSize {
+	for i, in := range a.in.Formal {
+		if in.Config == nil || i > 0 && n != in.Config.HiddenSize {
 			return 0
 		}
 		n = in.Config.HiddenSize

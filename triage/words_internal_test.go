@@ -84,6 +84,9 @@ func TestHeadingsOfABundle(t *testing.T) {
 			t.Errorf("level %d: %q, want %q", c.level, got, c.want)
 		}
 	}
+	if got := slug("a\x7f\u0080", map[string]int{}); got != "a\u0080" {
+		t.Errorf("an anchor %q holds what no heading's has", got)
+	}
 }
 
 // TestColumnsOfAScreen: which columns of the kernel table a screen of some width has room for, on both sides of each width.
@@ -198,6 +201,9 @@ func TestTablesOfAStage(t *testing.T) {
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []ExposedRange{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
 		}, "gemm 0 ns 0 ns 0.0% 0 ns 0 1 ns 2.000 µs 0.001 ms k"},
+		{func(m *page) {
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []ExposedRange{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
+		}, "2.000 µs 0.001 ms k"},
 		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
 		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 ns 0.0% 0.0% - - "},
 		{func(m *page) {

@@ -82,9 +82,6 @@ func (x *siteIndex) exact(kernel int32, stage int8) []SiteTime {
 // similar returns the sites of the kernel whose name is nearest, nil where none
 // is near.
 func (x *siteIndex) similar(p *Pool, kernel int32) []SiteTime {
-	if len(x.any) == 0 {
-		return nil
-	}
 	want := &p.Facts[kernel]
 	best, bestScore := int32(-1), 0
 	for k := range x.any {
@@ -284,7 +281,7 @@ func deal(sites []SiteTime, given int64) SiteTime {
 	for _, s := range sites {
 		total += s.Ns
 	}
-	if total <= 0 {
+	if total == 0 {
 		return sites[0]
 	}
 	at := given % total

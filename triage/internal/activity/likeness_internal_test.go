@@ -42,7 +42,7 @@ func TestLikenessOfNames(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ shared, a, b, want int }{
-		{64, 97, 97, 2064}, {63, 97, 97, 0}, {64, 96, 97, 0}, {64, 96, 96, 0}, {80, 97, 200, 2080}, {79, 97, 200, 0}, {90, 97, 98, 2090},
+		{64, 97, 97, 2064}, {63, 97, 97, 0}, {64, 96, 97, 0}, {64, 96, 96, 0}, {80, 97, 200, 2080}, {79, 97, 200, 0}, {90, 97, 98, 2090}, {0, 97, 97, 0},
 	} {
 		a, b := begin(c.shared, c.a, c.b)
 		if got := nameLikeness(named(a, kernelword.CategoryGEMM), named(b, kernelword.CategoryGEMM)); got != c.want {
@@ -51,6 +51,9 @@ func TestLikenessOfNames(t *testing.T) {
 		if got := nameLikeness(named(a, kernelword.CategoryGEMM), named(b, kernelword.CategoryNorm)); got != 0 {
 			t.Errorf("%d letters of another category: %d, want 0", c.shared, got)
 		}
+	}
+	if a, b := "x"+strings.Repeat("p", 96), "y"+strings.Repeat("p", 96); nameLikeness(named(a, kernelword.CategoryGEMM), named(b, kernelword.CategoryGEMM)) != 0 {
+		t.Error("names that differ in the first letter have a common beginning")
 	}
 }
 

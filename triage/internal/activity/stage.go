@@ -120,7 +120,7 @@ func (s *Stages) of(k layer.Kernel) int8 {
 // StepCount is the steps of the server in one stage.
 type StepCount struct {
 	Steps int // how many
-	Batch int // −1 when steps disagree
+	Batch int // of each; 0 when steps disagree or do not say
 }
 
 // WholeTrace is the evidence of a pass that stands for a trace in which no steps
@@ -146,7 +146,7 @@ func (s *Stages) countSteps(a *layer.Analysis) []StepCount {
 			if batch := max(fp.Batch, 0); c.Steps == 1 {
 				c.Batch = batch
 			} else if c.Batch != batch {
-				c.Batch = -1
+				c.Batch = 0
 			}
 		}
 	}

@@ -239,10 +239,10 @@ func (c *Compiled) match(p *activity.Pool, q sequence, i int, f *found) (int, bo
 			taken++
 		}
 		if taken < st.min {
-			return 0, false
+			return i, false
 		}
 		if st.before != 0 && !c.precedes(q, st, pos) {
-			return 0, false
+			return i, false
 		}
 	}
 	return pos, true

@@ -49,6 +49,9 @@ type opSteps struct {
 	set   fusion.Set
 }
 
+// bit is the set of step i of the registry alone.
+func bit(i int) fusion.Set { return 1 << i }
+
 // NewRecogniser is for a pool that gets no more texts.
 func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 	r := &Recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.Facts)),
@@ -62,14 +65,14 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 		}
 		r.steps = append(r.steps, w)
 		if d.All {
-			r.all |= 1 << i
+			r.all |= bit(i)
 		}
 	}
 	r.operators = make([]fusion.Set, len(p.Operators.Texts))
 	for id, text := range p.Operators.Texts {
 		for i := range reg.Steps {
 			if slices.Contains(reg.Steps[i].Operators, text) {
-				r.operators[id] |= 1 << i
+				r.operators[id] |= bit(i)
 			}
 		}
 	}
@@ -86,7 +89,7 @@ func (r *Recogniser) stepsOf(k sortKey) fusion.Set {
 	set &^= kernel.never
 	for i := range r.steps { // in order: steps require earlier ones
 		if need := r.steps[i].requires; set&need != need {
-			set &^= 1 << i
+			set &^= bit(i)
 		}
 	}
 	return set
@@ -104,7 +107,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 	f := &r.pool.Facts[id]
 	k := &kernelSteps{}
 	for i := range r.reg.Steps {
-		d, w, bit := &r.reg.Steps[i], &r.steps[i], fusion.Set(1)<<i
+		d, w, bit := &r.reg.Steps[i], &r.steps[i], bit(i)
 		for n, t := range d.Template {
 			if t.Index < len(f.Parsed.TemplateArgs) && f.Parsed.TemplateArgs[t.Index] == t.Value && w.template[n].In(f.Words) {
 				k.sure |= bit
@@ -140,7 +143,7 @@ func (r *Recogniser) op(id int32) *opSteps {
 	o := &opSteps{words: wordsOf(r.pool.Ops.Texts[id])}
 	for i := range r.steps {
 		if r.steps[i].ops.In(o.words) {
-			o.set |= 1 << i
+			o.set |= bit(i)
 		}
 	}
 	r.ops[id] = o
@@ -157,7 +160,7 @@ func (r *Recogniser) site(id int32) fusion.Set {
 	words := wordsOf(function)
 	for i := range r.steps {
 		if r.steps[i].frames.In(words) {
-			set |= 1 << i
+			set |= bit(i)
 		}
 	}
 	r.sites[id] = &set

@@ -116,10 +116,8 @@ func (f Frame) root() (int, Rank) {
 func (f Frame) Rank() Rank {
 	base := f.Path[strings.LastIndexByte(f.Path, '/')+1:]
 	short := f.Path
-	if i := strings.Index(short, "/lib/python3"); i >= 0 {
-		if j := strings.IndexByte(short[i+len("/lib/"):], '/'); j >= 0 {
-			short = short[i+len("/lib/")+j+1:]
-		}
+	if _, version, ok := strings.Cut(f.Path, "/lib/python3"); ok {
+		_, short, _ = strings.Cut(version, "/")
 	}
 	if noiseFiles[short] || strings.HasPrefix(short, "asyncio/") {
 		return Noise

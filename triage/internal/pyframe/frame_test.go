@@ -27,6 +27,16 @@ func TestFrames(t *testing.T) {
 		{"/x/python/sglang/srt/utils/kernel_shape_profiler.py(302): impl", NoSignal, "python/sglang/srt/utils/kernel_shape_profiler.py:302 impl"},
 		{"threading.py(1030): _bootstrap", Noise, "threading.py:1030 _bootstrap"},
 		{"/usr/lib/python3.12/asyncio/events.py(88): _run", Noise, "events.py:88 _run"},
+		{"/lib/python3.12/asyncio/events.py(88): _run", Noise, "events.py:88 _run"},
+		{"/usr/lib/python3.12/statistics.py(88): mean", Library, "statistics.py:88 mean"},
+		{"site-packages/einops/einops.py(3): rearrange", Library, "einops/einops.py:3 rearrange"},
+		{"/opt/site-packages/acme/models/llama.py(3): forward", Model, "acme/models/llama.py:3 forward"},
+		{"/opt/site-packages/acme/model/llama.py(3): forward", Model, "acme/model/llama.py:3 forward"},
+		{"acme/models/llama.py(3): forward", Model, "acme/models/llama.py:3 forward"},
+		{"models/llama.py(3): forward", Model, "models/llama.py:3 forward"},
+		{"py_executor.py(9): _forward_step", NoSignal, "py_executor.py:9 _forward_step"},
+		{"my_py_executor.py(9): _forward_step", User, "my_py_executor.py:9 _forward_step"},
+		{"/x/acme/cuda_graph_runner.py(900): replay", Model, "/x/acme/cuda_graph_runner.py:900 replay"},
 		{"C:\\srv\\vllm\\v1\\core.py(7): run", Framework, "vllm/v1/core.py:7 run"},
 	}
 	for _, tt := range tests {
@@ -57,6 +67,17 @@ func TestLocationParts(t *testing.T) {
 	for _, s := range []string{"unresolved", "graph replay", ""} {
 		if path, line, fn := SplitLocation(s); path+line+fn != "" {
 			t.Errorf("locationParts(%q) = %q %q %q, want none", s, path, line, fn)
+		}
+	}
+}
+
+// TestClassesOfInstances: profilers number the instances of a module; no other end of a name is cut off.
+func TestClassesOfInstances(t *testing.T) {
+	for name, want := range map[string]string{
+		"nn.Module: A_0": "A", "nn.Module: Qwen3Attention_12": "Qwen3Attention", "nn.Module: Qwen3_Attention": "Qwen3_Attention", "nn.Module: _7": "_7", "nn.Module: A_": "A_", "forward": "",
+	} {
+		if got := ModuleClass(name); got != want {
+			t.Errorf("class of %q: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -1,0 +1,462 @@
+package triage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
+)
+
+// TestTimePerStep: the mean of whole passes of the stage, and per token where all of them say how many they process.
+func TestTimePerStep(t *testing.T) {
+	pass := func(ns trace.Time, tokens int64) layer.ForwardPass {
+		return layer.ForwardPass{Kernels: 1, Start: 100, End: 100 + ns, Tokens: tokens}
+	}
+	cut, whole, empty := pass(1000, 1), pass(1000, 1), pass(1000, 1)
+	cut.Partial, whole.PassEvidence, empty.Kernels = "start", activity.WholeTrace, 0
+	for _, c := range []struct {
+		what        string
+		passes      []layer.ForwardPass
+		step, token int64
+	}{
+		{"none", nil, 0, 0}, {"one", []layer.ForwardPass{pass(80, 8)}, 80, 10}, {"one token", []layer.ForwardPass{pass(80, 1)}, 80, 80},
+		{"two", []layer.ForwardPass{pass(80, 8), pass(100, 1)}, 90, 20}, {"tokens of one not known", []layer.ForwardPass{pass(80, 8), pass(100, -1)}, 90, 0},
+		{"no tokens", []layer.ForwardPass{pass(80, 0)}, 80, 0}, {"what is no step", []layer.ForwardPass{cut, whole, empty, pass(80, 8)}, 80, 10},
+	} {
+		a := &layer.Analysis{Devices: []layer.Device{{Passes: c.passes}}}
+		stages := make([]int8, len(c.passes))
+		s := &stageWork{parts: []*activity.Trace{{Analysis: a, Stages: &activity.Stages{Pass: map[trace.DeviceID][]int8{0: stages}}}}}
+		if step, token := s.perStep(); step != c.step || token != c.token {
+			t.Errorf("%s: %d ns a step, %d a token; want %d and %d", c.what, step, token, c.step, c.token)
+		}
+		if s.index = 1; len(c.passes) > 0 {
+			if step, _ := s.perStep(); step != 0 {
+				t.Errorf("%s: %d ns a step of another stage", c.what, step)
+			}
+		}
+	}
+}
+
+// TestCategoriesOfAStage: by time, then name, with their launches.
+func TestCategoriesOfAStage(t *testing.T) {
+	p := activity.NewPool()
+	for _, c := range []string{"norm", "gemm", "copy"} {
+		p.Facts = append(p.Facts, activity.Kernel{Result: classify.Result{Category: classify.Category(c)}})
+	}
+	s := &stageWork{ns: 100, rows: []row{{kernel: 0, ns: 20, launches: 1}, {kernel: 1, ns: 30, launches: 2}, {kernel: 0, ns: 10, launches: 4}, {kernel: 2, ns: 40, launches: 1}}}
+	var got []string
+	for _, c := range s.categories(p) {
+		got = append(got, fmt.Sprint(c.Category, " ", c.GPUTimeUS, " ", c.SharePct, " ", c.Launches))
+	}
+	if text, want := strings.Join(got, ", "), "copy 0.04 40 1, gemm 0.03 30 2, norm 0.03 30 5"; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+}
+
+// TestActivitiesOfAStage: rows by time, those outside of passes counted apart with the first of them, and the call that replays
+// most of a row's time.
+func TestActivitiesOfAStage(t *testing.T) {
+	p := activity.NewPool()
+	p.Facts, p.Labels = []activity.Kernel{{Canonical: "a"}, {Canonical: "b"}, {Canonical: "c"}}, []string{"a", "b", "c"}
+	x, y := p.Sites.ID("x"), p.Sites.ID("y")
+	act := func(kernel int32, length int64, at int32) activity.Activity {
+		return activity.Activity{Kernel: kernel, End: length, Replay: at != activity.SiteUnresolved, ReplayedAt: at}
+	}
+	w := &activity.Trace{Acts: []activity.Activity{act(0, 10, x), act(1, 30, activity.SiteUnresolved), act(0, 5, y), act(0, 5, y), act(2, 30, activity.SiteUnresolved), act(0, 7, activity.SiteUnresolved)}}
+	w.Acts[1].Outside, w.Acts[4].Outside = true, true
+	w.Acts = append(w.Acts, activity.Activity{Kernel: 0, End: 1, Stage: 1})
+	list := splitStages(p, []*activity.Trace{w})
+	if len(list) != 2 || list[0].index != 0 || list[1].index != 1 || list[1].acts != 1 {
+		t.Fatalf("%d stages: %+v", len(list), list)
+	}
+	s := list[0]
+	if s.acts != 6 || s.ns != 87 || s.outside != 2 || s.outsideNS != 60 || p.Name(s.stray) != "b" || s.replays[0] != 20 {
+		t.Errorf("%d launches of %d ns, %d of %d ns outside, the first is %s; %d ns are replayed", s.acts, s.ns, s.outside, s.outsideNS, p.Name(s.stray), s.replays[0])
+	}
+	var got []string
+	for i := range s.rows {
+		r := s.kernelRow(p, &s.rows[i])
+		got = append(got, fmt.Sprint(r.Kernel, " ", r.GPUTimeNS, " ", r.Launches, " ", r.Replayed, " ", r.ReplayedAt))
+		if s.rowOf[s.rows[i].kernel] != int32(i) {
+			t.Errorf("row %d is said to be %d", i, s.rowOf[s.rows[i].kernel])
+		}
+	}
+	if text, want := strings.Join(got, ", "), "b 30 1 0 , c 30 1 0 , a 27 4 3 x"; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+}
+
+// TestModelLinesOfARow: two at most, a second one from one percent on, what has none left out but counted.
+func TestModelLinesOfARow(t *testing.T) {
+	for _, c := range []struct {
+		ns   []int64 // of the models 0, which is none, 1, 2, 3
+		want string
+	}{
+		{[]int64{0, 0, 0, 0}, "m1 0"}, {[]int64{50, 50}, "m1 50"}, {[]int64{0, 20, 50, 30}, "m2 50, m3 30"}, {[]int64{0, 99, 1}, "m1 99, m2 1"}, {[]int64{0, 991, 9}, "m1 99.1"}, {[]int64{995, 5}, "m1 0.5"}, {[]int64{9}, ""},
+	} {
+		p := activity.NewPool()
+		r := &row{}
+		for i, ns := range c.ns {
+			m := p.Models[0]
+			if i > 0 {
+				m.Module = fmt.Sprint("m", i)
+				p.Models = append(p.Models, m)
+			}
+			r.sites = append(r.sites, activity.SiteTime{Model: int32(i), Ns: ns})
+		}
+		var got []string
+		for _, l := range r.modelLines(p, anyOperator) {
+			got = append(got, fmt.Sprint(l.Module, " ", l.SharePct))
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%d ns: %q, want %q", c.ns, s, c.want)
+		}
+	}
+	p, r := sites(activity.SiteTime{Operator: 1, Model: 1, Ns: 10}, activity.SiteTime{Operator: 2, Model: 1, Ns: 30})
+	p.Models = append(p.Models, p.Models[0])
+	if l := r.modelLines(p, 2); len(l) != 1 || l[0].SharePct != 100 {
+		t.Errorf("of one operator: %+v", l)
+	}
+}
+
+// TestCellsOfModelLines: the innermost two modules, the file's name alone where there is little room, and a prefill's line marked.
+func TestCellsOfModelLines(t *testing.T) {
+	const line, prefill = "a/b/qwen2.py:91 forward", "a/b/qwen2.py:91 forward (from prefill)"
+	for _, c := range []struct {
+		style    modelStyle
+		location string
+		module   string
+		want     string
+	}{
+		{modelStyle{modules: true}, line, "A/B/C", line + " in B/C"}, {modelStyle{modules: true}, line, "C", line + " in C"}, {modelStyle{modules: true}, line, "", line},
+		{modelStyle{modules: true}, "", "A/B/C", "B/C"}, {modelStyle{}, "", "A/B/C", "B/C"}, {modelStyle{}, line, "A/B/C", line},
+		{modelStyle{short: true}, line, "A/B/C", "qwen2.py:91 forward"}, {modelStyle{short: true}, prefill, "", "*qwen2.py:91 forward"}, {modelStyle{}, prefill, "", prefill},
+		{modelStyle{short: true}, "x.py:1 f", "", "x.py:1 f"}, {modelStyle{short: true}, "from prefill", "", "from prefill"},
+	} {
+		if got := c.style.cell(&Location{Location: c.location, Module: c.module}); got != c.want {
+			t.Errorf("%+v: %q in %q: %q, want %q", c.style, c.location, c.module, got, c.want)
+		}
+	}
+	if m := (&page{text: true, width: 1}).modelStyle(); !m.short {
+		t.Error("one column has room for folders")
+	}
+	if m := (&page{width: 1}).modelStyle(); m.short {
+		t.Error("Markdown has no room for folders")
+	}
+}
+
+// TestHeadingsOfAReport: one title, its parts below it, stages below those, and none that Markdown does not know.
+func TestHeadingsOfAReport(t *testing.T) {
+	var b strings.Builder
+	if err := (&Report{Stages: []StageReport{{Stage: stageDecode}}}).WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		if strings.HasPrefix(line, "#") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{"# Triage View"}
+	for _, part := range []string{"Kernel Table", "Operators", "Exposure", "Overlap Opportunity Table", "Fuse Opportunity Table"} {
+		want = append(want, "## "+part, "##### decode")
+	}
+	if want = append(want, "## Summary"); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestVerdictOfRuns: the worst of their stages; what is compared first counts as much as what comes last.
+func TestVerdictOfRuns(t *testing.T) {
+	const p, r, i = comparePass, compareRegressed, compareInconclusive
+	for _, c := range []struct {
+		stages []string
+		want   string
+	}{{nil, i}, {[]string{p}, p}, {[]string{p, p}, p}, {[]string{p, i}, i}, {[]string{i, p}, i}, {[]string{p, r}, r}, {[]string{r, p}, r}, {[]string{i, r}, r}, {[]string{r, i}, r}} {
+		got := Comparison{Verdict: compareInconclusive}
+		for _, v := range c.stages {
+			got.add(StageComparison{Verdict: v})
+		}
+		if got.Verdict != c.want || len(got.Stages) != len(c.stages) {
+			t.Errorf("%q: %s, want %s", c.stages, got.Verdict, c.want)
+		}
+	}
+}
+
+// TestChainFilters: which patterns are looked for, by server, model and ranks, and on which platform a stage ran.
+func TestChainFilters(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		framework string
+		model     string
+		tp        int
+		p         fusion.Pattern
+		want      bool
+	}{
+		{"no filter", "SGLang", "", 0, fusion.Pattern{Frameworks: []string{"sglang"}}, true},
+		{"another server", "vLLM", "", 0, fusion.Pattern{Frameworks: []string{"sglang"}}, false},
+		{"any server", "vLLM", "", 0, fusion.Pattern{Frameworks: []string{"sglang"}, AnyServer: true}, true},
+		{"no server", "PyTorch", "", 0, fusion.Pattern{Frameworks: []string{"sglang"}}, true},
+		{"its model", "", "org/Qwen3-8B", 0, fusion.Pattern{ModelInclude: []string{"QWEN3"}}, true},
+		{"another model", "", "org/Llama", 0, fusion.Pattern{ModelInclude: []string{"qwen3"}}, false},
+		{"no model", "", "", 0, fusion.Pattern{ModelInclude: []string{"qwen3"}}, false},
+		{"not for it", "", "org/Qwen3-8B", 0, fusion.Pattern{ModelExclude: []string{"llama", "qwen3"}}, false},
+		{"ranks not known", "", "", 0, fusion.Pattern{RequireTP: true, MinTPSize: 2}, true},
+		{"one rank", "", "", 1, fusion.Pattern{RequireTP: true, MinTPSize: 2}, false},
+		{"two ranks", "", "", 2, fusion.Pattern{RequireTP: true, MinTPSize: 2}, true},
+		{"no ranks needed", "", "", 1, fusion.Pattern{MinTPSize: 2}, true},
+	} {
+		a := &analysis{report: &Report{Framework: c.framework, Model: c.model, TPSize: c.tp}}
+		if got := a.applies(&c.p); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		hip, cuda []bool
+		want      string
+	}{{nil, nil, ""}, {[]bool{false}, []bool{false}, ""}, {[]bool{true}, []bool{true}, "rocm"}, {[]bool{false, true}, []bool{true, false}, "rocm"}, {[]bool{false, false}, []bool{false, true}, "cuda"}} {
+		s := &stageWork{}
+		for i := range c.hip {
+			s.parts = append(s.parts, &activity.Trace{Hip: c.hip[i], Cuda: c.cuda[i]})
+		}
+		if got := s.platform(); got != c.want {
+			t.Errorf("HIP %v, CUDA %v: %q, want %q", c.hip, c.cuda, got, c.want)
+		}
+	}
+}
+
+// TestPathsOfModels: the code of a model that is known has a path or not; of one that is not known it cannot be said.
+func TestPathsOfModels(t *testing.T) {
+	for model, want := range map[string]string{"org/Qwen3-8B": stateAvailable, "org/Llama": stateModel, "": stateUnknown} {
+		a := &analysis{report: &Report{Model: model}}
+		if got, _ := a.state(&fusion.Pattern{AnyServer: true, Switch: "--x", Models: []string{"qwen3"}}, place{}, 1, 0); got != want {
+			t.Errorf("model %q: %s, want %s", model, got, want)
+		}
+	}
+}
+
+// TestActiveRows: one of a kernel that is in use, from the share on that the pattern asks for; one kernel that two patterns name is one row.
+func TestActiveRows(t *testing.T) {
+	const rest = `, "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["p"], "rationale": "r", "repeat": "layer"`
+	for _, c := range []struct {
+		patterns string
+		launches int
+		bar      float64
+		want     string
+	}{
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 3, 0, "one 3 [1]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 1, 0, "one 1 [0]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 3, 30, "one 3 [1]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 3, 30.1, ""},
+		{`{"pattern": "one", "active": ["fused_norm"], "min_share_pct": 31, "likely_share_pct": 31` + rest + `}`, 3, 0, ""},
+		{`{"pattern": "one", "active": ["other"]` + rest + `}`, 3, 0, ""},
+		{`{"pattern": "one", "active_steps": ["norm"]` + rest + `}`, 3, 0, "one 3 [1]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}, {"pattern": "two", "active": ["fused_norm"], "priority": 9` + rest + `}`, 3, 0, "two 3 [1]"},
+		{`{"pattern": "one", "active": ["fused_norm"], "platforms": ["rocm"]` + rest + `}`, 3, 0, ""},
+		{`{"pattern": "one"` + rest + `}`, 3, 0, ""},
+	} {
+		reg, err := fusion.Load(strings.NewReader(`{"schema": 3, "as_of": "2026-01-01", "steps": [{"step": "norm", "names": ["fused_norm"]}], "patterns": [` + c.patterns + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := activity.NewPool()
+		n := classify.Parse("fused_norm")
+		p.Facts, p.Labels = []activity.Kernel{{Canonical: "fused_norm", Parsed: n, Words: n.Words()}}, []string{"fused_norm"}
+		w := &activity.Trace{Queues: make([]activity.Queue, 1)}
+		for i := range c.launches {
+			w.Acts = append(w.Acts, activity.Activity{Event: int32(i), Start: int64(20 * i), End: int64(20*i + 10)})
+		}
+		a := &analysis{pool: p, registry: reg, formal: []*activity.Trace{w}, report: &Report{}, steps: chain.NewRecogniser(reg, p)}
+		a.MinSharePct = c.bar
+		s := &stageWork{ns: 100, parts: a.formal}
+		var got []string
+		for _, r := range a.activeRows(s, chain.SequencesOf(a.steps, s.parts, 0), place{platform: "cuda"}) {
+			got = append(got, fmt.Sprint(r.Pattern, " ", r.Occurrences, " ", r.ExampleKernels))
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s, %d launches, bar %v: %q, want %q", c.patterns, c.launches, c.bar, text, c.want)
+		}
+	}
+}
+
+// TestEvidenceOfAFuseRow: launches of each kernel, those of a path in use by time, those of a chain in its order.
+func TestEvidenceOfAFuseRow(t *testing.T) {
+	for kind, want := range map[string]string{fuseActive: "b 0.02 1, a 0.01 2", fuseSplit: "a 0.01 2, b 0.02 1"} {
+		p := activity.NewPool()
+		p.Facts, p.Labels = []activity.Kernel{{Canonical: "a"}, {Canonical: "b"}}, []string{"a", "b"}
+		a := &analysis{pool: p, formal: []*activity.Trace{{Acts: []activity.Activity{{End: 5}, {Kernel: 1, End: 20}, {End: 5}}}}}
+		refs := []chain.Ref{{Act: 0}, {Act: 1}, {Act: 2}}
+		var got []string
+		for _, e := range a.fuseRow(&stageWork{ns: 100}, &fusion.Pattern{}, kind, refs, refs, 1, 30).Evidence {
+			got = append(got, fmt.Sprint(e.Kernel, " ", e.TotalUS, " ", e.Launches))
+		}
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("%s: %s, want %s", kind, s, want)
+		}
+	}
+}
+
+// TestBarOfOverlapRows: a bound of one percent of the steps is a row; more is not exposed than runs; a stream on which compute runs, in whatever
+// stage, makes it serial.
+func TestBarOfOverlapRows(t *testing.T) {
+	for _, c := range []struct {
+		bound, exposed int64
+		queue          int32 // of compute; the exchange is on 1
+		kernel         int32
+		want           string
+	}{
+		{10, 40, 0, 0, "P1 0.8 0.2"}, {9, 40, 0, 0, ""}, {10, 60, 0, 0, "P1 1 0"}, {10, 40, 1, 0, "P2 0.8 0.2"}, {10, 50, 0, 0, "P1 1 0"}, {10, 40, 0, -1, ""},
+	} {
+		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 50})
+		p.Facts, p.Labels = []activity.Kernel{{Effort: activity.EffortExchange}, {Effort: activity.EffortCompute}}, []string{"a", "b"}
+		r.ns = 50
+		w := &activity.Trace{Queues: make([]activity.Queue, 2), Acts: []activity.Activity{{Kernel: 1, Queue: c.queue, Stage: 1}, {Kernel: 0, Queue: 1}, {Kernel: 0, Queue: 0, Stage: 1}}}
+		s := &stageWork{ns: 90, rows: []row{*r}, rowOf: []int32{0, -1}, parts: []*activity.Trace{w}, exposure: &Exposure{WallNS: 1000}, exchanges: map[int32]*exchange{c.kernel: {exposed: c.exposed, bound: c.bound}}}
+		a := &analysis{pool: p, report: &Report{}, registry: &fusion.Registry{}}
+		rows, _ := a.overlap(s)
+		got := ""
+		for _, o := range rows {
+			got += fmt.Sprintf("%s %.4g %.4g", o.Priority, o.ExclusiveRatio, o.HiddenRatio)
+		}
+		if got != c.want {
+			t.Errorf("%d of %d ns: %q, want %q", c.bound, c.exposed, got, c.want)
+		}
+	}
+}
+
+// TestBundlesOfFewReports: of one missing report the error names it; an entry called like a part of the bundle has an anchor of its own, and one line of
+// figures is a table.
+func TestBundlesOfFewReports(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := NewBundle("x", BundleEntry{Path: filepath.Join(dir, "none.md")}); err == nil || !strings.Contains(err.Error(), "none.md") {
+		t.Errorf("one missing report: %v", err)
+	}
+	path := filepath.Join(dir, "a.md")
+	text := "# Triage View\nModel: first\nModel: second\nFramework: vLLM\nFramework: SGLang\nStep (all): 10 ms\n| a |\nModel: third\n```\n# code\n```\n# after\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewBundle("x", BundleEntry{Path: path, Label: "Contents"}, BundleEntry{Path: path, Label: "Contents", Name: "Summary of all reports"}, BundleEntry{Path: path, Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.TOC = true
+	var out strings.Builder
+	if err := b.WriteMarkdown(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"- [Contents](#contents-1)\n  - [vLLM](#vllm)\n  - [Summary of all reports](#summary-of-all-reports-1)\n- [first](#first)\n  - [other](#other)\n", "| Contents | vLLM | all | 10 ms | - | - | - |\n", "\n```\n# code\n```\n#### after\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), "\n## Contents\n"); n != 2 {
+		t.Errorf("%d headings of a contents, want that of the table and one of both reports", n)
+	}
+	if strings.Contains(out.String(), "Generated") {
+		t.Error("a bundle of no time says when it was made")
+	}
+	if b, err = NewBundle("x", BundleEntry{Path: path}); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := b.WriteMarkdown(&out); err != nil || strings.Count(out.String(), "| first | vLLM | all |") != 1 || strings.Contains(out.String(), "Contents") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestLaunchesOfAReport: the activities of the stage that is asked for; none of a stage that there is not, or of a report that was read.
+func TestLaunchesOfAReport(t *testing.T) {
+	b := trace.NewBuilder()
+	b.Add(trace.EventData{Kind: trace.KindFrame, Name: "/srv/main.py(5): serve", Start: 0, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, Correlation: 1})
+	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "copy", Start: 300, Duration: 10, Stream: 7})
+	in, err := NewInput(context.Background(), []Source{{Trace: b.Finish(), Path: "x"}}, nil, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Analyze(context.Background(), in, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := -1; i < 3; i++ {
+		for l := range r.Launches(i) {
+			got = append(got, fmt.Sprint(i, " ", l.Kernel, " ", l.Located, " ", l.Location))
+			break
+		}
+	}
+	for l := range r.Launches(0) {
+		got = append(got, fmt.Sprint(l.Kernel, " ", l.Located))
+	}
+	if text, want := strings.Join(got, ", "), "0 gemm true /srv/main.py:5 serve, gemm true, copy false"; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	for range (&Report{Stages: make([]StageReport, 1)}).Launches(0) {
+		t.Error("a launch of a report that was not made here")
+	}
+	if note := r.Stages[0].OverlapNote; !strings.Contains(note, "give a mapping trace (CUDA graphs off)") && strings.Contains(note, "no source line") {
+		t.Errorf("one frame is none: %s", note)
+	}
+}
+
+// TestHowLinesAreGot: a trace with one Python frame, or with call stacks in its ops, was recorded with stacks.
+func TestHowLinesAreGot(t *testing.T) {
+	const record = "record with stacks"
+	for _, c := range []struct {
+		e    trace.EventData
+		want bool
+	}{
+		{trace.EventData{Kind: trace.KindFrame, Name: "/srv/main.py(5): serve", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
+		{trace.EventData{Kind: trace.KindOp, Name: "aten::mm", CallStack: "a.py(1): f", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
+		{trace.EventData{Kind: trace.KindOp, Name: "aten::mm", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, true},
+	} {
+		b := trace.NewBuilder()
+		b.Add(c.e)
+		s := &stageWork{parts: []*activity.Trace{{Trace: b.Finish()}}}
+		if got := howToMap(s); strings.Contains(got, record) != c.want {
+			t.Errorf("%s %q: %s", c.e.Name, c.e.CallStack, got)
+		}
+	}
+}
+
+// TestServerArgsOfBothNames: the newer names win where both are given.
+func TestServerArgsOfBothNames(t *testing.T) {
+	for text, want := range map[string]Server{
+		`{"model_path": "a", "model": "b", "tp_size": 1, "tensor_parallel_size": 4}`: {Model: "a", TPSize: 1}, `{"model": "b", "tensor_parallel_size": 4}`: {Model: "b", TPSize: 4}, `{}`: {},
+	} {
+		if got, err := ReadServerArgs(bytes.NewReader([]byte(text))); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for size, want := range map[int]int{0: 0, 1: 1, 8: 8, -1: 0} {
+		a := &analysis{formal: []*activity.Trace{{Trace: trace.NewBuilder().Finish()}}}
+		a.TPSize = size
+		if got := a.tensorParallel(); got != want {
+			t.Errorf("%d ranks given: %d, want %d", size, got, want)
+		}
+	}
+}
+
+// TestExposedWithoutBound: the exposed communication that no compute of its layer could hide.
+func TestExposedWithoutBound(t *testing.T) {
+	x := &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 9}, {Category: string(kernelword.CategoryCommunication), ExposedNS: 7, BoundNS: 3}}}
+	if got := outsideLayers(x); got != 4 {
+		t.Errorf("%d ns, want 4", got)
+	}
+}

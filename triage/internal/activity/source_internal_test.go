@@ -1,0 +1,187 @@
+package activity
+
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestLinesByName: what a replay is aligned with under its own name says most, then launches of its name in the mapping trace,
+// then what it is aligned with under another name, then launches of a similar name, then its own trace's.
+func TestLinesByName(t *testing.T) {
+	const line, aligned, eager = SiteFromPrefill + 1, SiteFromPrefill + 5, SiteFromPrefill + 7
+	const exact, similar, own, product = 0, 1, 2, 3
+	p := NewPool()
+	for _, name := range []string{"norm_of_some_model", "norm_of_some_model_v2", "lone_norm"} {
+		p.Facts = append(p.Facts, *named(name, kernelword.CategoryNorm))
+	}
+	p.Facts = append(p.Facts, *named("gemm", kernelword.CategoryGEMM))
+	launched := func(kernel int, site, op int32) *Trace {
+		return &Trace{Acts: []Activity{{Kernel: int32(kernel), Site: site, Op: op, Stage: StageMixed, End: 10}}}
+	}
+	mapping, none := newSiteIndex(p, []*Trace{launched(exact, line, 1)}, anyKernel), newSiteIndex(p, nil, anyKernel)
+	alone := newSiteIndex(p, []*Trace{launched(own, eager, 0), launched(product, eager, 0)}, telling)
+	for _, c := range []struct {
+		what   string
+		kernel int
+		at     *twin // of the same place of a layer
+		eager  bool  // launched by itself
+		index  *siteIndex
+		site   int32
+		op     int32
+		from   Origin
+	}{
+		{"the name", exact, nil, false, mapping, line, 1, FromMapping},
+		{"the name, launched without frames", exact, nil, true, mapping, line, 1, FromMapping},
+		{"a similar name", similar, nil, false, mapping, line, 1, FromMapping},
+		{"the trace's own launches", own, nil, false, mapping, eager, 9, FromMapping},
+		{"own launches tell of replays alone", own, nil, true, mapping, SiteUnresolved, 9, fromNothing},
+		{"a product is used all over", product, nil, false, mapping, siteReplay, 9, fromNothing},
+		{"no mapping", exact, nil, false, none, siteReplay, 9, fromNothing},
+		{"the place, of the same name", exact, &twin{aligned, 4, 0, true}, false, mapping, aligned, 4, FromAlignment},
+		{"the name before the place of another", exact, &twin{aligned, 4, 0, false}, false, mapping, line, 1, FromMapping},
+		{"the place before a similar name", similar, &twin{aligned, 4, 0, false}, false, mapping, aligned, 4, FromAlignment},
+		{"the place alone", product, &twin{aligned, 4, 0, false}, false, mapping, aligned, 4, FromAlignment},
+		{"a place of which nothing is known", product, &twin{SiteFromPrefill, 4, 0, true}, false, mapping, siteReplay, 9, fromNothing},
+	} {
+		act := Activity{Kernel: int32(c.kernel), Site: siteReplay, Op: 9, Stage: StageDecode, Replay: !c.eager}
+		if c.eager {
+			act.Site = SiteUnresolved
+		}
+		w := &Trace{Acts: []Activity{act}}
+		var twins twinTable
+		if c.at != nil {
+			twins.byAct = []twin{*c.at}
+		}
+		(&attribution{pool: p}).attributeTrace(w, twins, c.index, alone)
+		if a := w.Acts[0]; a.Site != c.site || a.Op != c.op || a.From != c.from {
+			t.Errorf("%s: site %d, op %d, by %q; want %d, %d, %q", c.what, a.Site, a.Op, OriginNames[a.From], c.site, c.op, OriginNames[c.from])
+		}
+	}
+}
+
+// TestLaunchesWithALineKeepIt: only replays, and launches of which nothing is known, are looked up; a kernel with two lines is
+// dealt out to both by their time.
+func TestLaunchesWithALineKeepIt(t *testing.T) {
+	const line = SiteFromPrefill + 1
+	p := NewPool()
+	p.Facts = append(p.Facts, *named("norm_of_some_model", kernelword.CategoryNorm))
+	index := newSiteIndex(p, []*Trace{{Acts: []Activity{{Site: line, End: 10}, {Site: line + 1, End: 5}}}}, anyKernel)
+	w := &Trace{Acts: []Activity{{Site: line + 9, From: FromOp}, {Replay: true, End: 10}, {Replay: true, Start: 10, End: 15}, {Replay: true, Start: 20, End: 25}}}
+	(&attribution{pool: p}).attributeTrace(w, twinTable{}, index, newSiteIndex(p, nil, anyKernel))
+	for i, want := range []int32{line + 9, line, line + 1, line} {
+		if got := w.Acts[i].Site; got != want {
+			t.Errorf("launch %d: site %d, want %d", i, got, want)
+		}
+	}
+}
+
+// TestModelLinesOfDecodes: the line that only prefills launched is marked in replays of a decode, and in these alone.
+func TestModelLinesOfDecodes(t *testing.T) {
+	for _, c := range []struct {
+		launched, stage int8
+		replay, marked  bool
+	}{{StagePrefill, StageDecode, true, true}, {StageDecode, StageDecode, true, false}, {StagePrefill, StageMixed, true, false}, {StagePrefill, StageDecode, false, false}} {
+		p := NewPool()
+		p.Facts = append(p.Facts, *named("norm_of_some_model", kernelword.CategoryNorm))
+		model := p.modelID(modelLine{line: "m.py:1 forward"})
+		index := newSiteIndex(p, []*Trace{{Acts: []Activity{{Site: SiteFromPrefill + 1, Stage: c.launched, Model: model, End: 10}}}}, anyKernel)
+		w := &Trace{Acts: []Activity{{Stage: c.stage, Replay: c.replay}}}
+		(&attribution{pool: p}).attributeTrace(w, twinTable{}, index, newSiteIndex(p, nil, anyKernel))
+		if got := p.Models[w.Acts[0].Model]; got.line == "" || got.prefill != c.marked {
+			t.Errorf("launched in stage %d, run in %d, replayed %v: %q, marked %v; want %v", c.launched, c.stage, c.replay, got.line, got.prefill, c.marked)
+		}
+	}
+}
+
+// TestPrefillFunctionsAreTakenBack: a decode's replay has no line in a function that the server has for prefills.
+func TestPrefillFunctionsAreTakenBack(t *testing.T) {
+	p := NewPool()
+	line, other := p.Sites.ID("a.py:1 forward_extend"), p.Sites.ID("a.py:2 forward")
+	w := &Trace{Acts: []Activity{
+		{Site: line, Stage: StageDecode, Replay: true}, {Site: other, Stage: StageDecode, Replay: true}, {Site: line, Stage: StageDecode}, {Site: line, Stage: StagePrefill, Replay: true},
+	}}
+	(&attribution{pool: p, formal: []*Trace{w}}).dropPrefillLines()
+	for i, want := range []int32{SiteFromPrefill, other, line, line} {
+		if got := w.Acts[i].Site; got != want {
+			t.Errorf("activity %d: %q, want %q", i, p.Sites.Texts[got], p.Sites.Texts[want])
+		}
+	}
+	m := p.modelForDecode(p.modelID(modelLine{line: "a.py:1 forward_extend", Module: "M"}))
+	if got := p.Models[m].String(); got != FromPrefill {
+		t.Errorf("a model's line in it: %q", got)
+	}
+	m = p.modelForDecode(p.modelID(modelLine{line: "a.py:2 forward"}))
+	if got := p.Models[m].String(); got != "a.py:2 forward (from prefill)" {
+		t.Errorf("another line: %q", got)
+	}
+	if got := p.modelForDecode(0); got != 0 {
+		t.Errorf("no line became %q", p.Models[got].String())
+	}
+}
+
+// TestStepsAreCounted: a step of several GPUs counts once, steps that do not say their size, or not the same, have none; what
+// launched nothing, has no stage or stands for a trace without steps is none. The stage with most steps is the main one.
+func TestStepsAreCounted(t *testing.T) {
+	const decode, prefill = layer.StageDecode, layer.StagePrefill
+	pass := func(step int, stage layer.Stage, batch int) layer.ForwardPass {
+		return layer.ForwardPass{Step: step, Stage: stage, Batch: batch, Kernels: 1}
+	}
+	empty, whole := pass(9, decode, 8), pass(9, decode, 8)
+	empty.Kernels, whole.PassEvidence = 0, WholeTrace
+	for _, c := range []struct {
+		what         string
+		passes       []layer.ForwardPass
+		steps, batch int
+		main         int8
+	}{
+		{"none", nil, 0, 0, NoStage},
+		{"one", []layer.ForwardPass{pass(0, decode, 8)}, 1, 8, StageDecode},
+		{"equal ones", []layer.ForwardPass{pass(0, decode, 8), pass(1, decode, 8), pass(2, decode, 8)}, 3, 8, StageDecode},
+		{"of unequal size", []layer.ForwardPass{pass(0, decode, 8), pass(1, decode, 4), pass(2, decode, 8)}, 3, 0, StageDecode},
+		{"of a size not known", []layer.ForwardPass{pass(0, decode, -1), pass(1, decode, -1)}, 2, 0, StageDecode},
+		{"the first not known", []layer.ForwardPass{pass(0, decode, -1), pass(1, decode, 1)}, 2, 0, StageDecode},
+		{"of two GPUs", []layer.ForwardPass{pass(1, decode, 8), pass(1, decode, 8)}, 1, 8, StageDecode},
+		{"without work", []layer.ForwardPass{pass(0, decode, 8), empty}, 1, 8, StageDecode},
+		{"without steps", []layer.ForwardPass{whole}, 0, 0, NoStage},
+		{"without a stage", []layer.ForwardPass{pass(0, layer.StageUnknown, 8)}, 0, 0, NoStage},
+		{"more of a prefill", []layer.ForwardPass{pass(0, decode, 8), pass(1, prefill, 2), pass(2, prefill, 2)}, 1, 8, StagePrefill},
+		{"the first of equals", []layer.ForwardPass{pass(0, decode, 8), pass(1, prefill, 2)}, 1, 8, StagePrefill},
+		{"speculation is decode", []layer.ForwardPass{pass(0, layer.StageVerify, 8), pass(1, layer.StageDraft, 8)}, 2, 8, StageDecode},
+	} {
+		a := &layer.Analysis{Devices: []layer.Device{{Passes: c.passes}}}
+		s := &Stages{Pass: map[trace.DeviceID][]int8{}}
+		for i := range c.passes {
+			s.Pass[0] = append(s.Pass[0], stageIndex(c.passes[i].Stage))
+		}
+		if got := s.countSteps(a)[StageDecode]; got.Steps != c.steps || got.Batch != c.batch {
+			t.Errorf("%s: %+v, want %d steps of %d", c.what, got, c.steps, c.batch)
+		}
+		if c.main == NoStage {
+			continue
+		}
+		if got := MainStage(a, "1-TP-0-EXTEND.trace.json.gz"); got != c.main {
+			t.Errorf("%s: mainly stage %d, want %d", c.what, got, c.main)
+		}
+	}
+	for path, want := range map[string]int8{"1-TP-0-DECODE.trace.json.gz": StageDecode, "x.json": NoStage} {
+		if got := FileStage(path); got != want {
+			t.Errorf("%s: stage %d, want %d", path, got, want)
+		}
+	}
+	if got := MainStage(&layer.Analysis{}, "1-TP-0-DECODE.trace.json.gz"); got != StageDecode {
+		t.Errorf("without steps: stage %d, want that of the file's name", got)
+	}
+}
+
+// TestActivitiesOfQueues: those of the stage that is asked for, by stream.
+func TestActivitiesOfQueues(t *testing.T) {
+	w := &Trace{Queues: make([]Queue, 3), Acts: []Activity{{Queue: 0}, {Queue: 1}, {Queue: 1}, {Queue: 1, Stage: StageDecode}}}
+	for stage, want := range map[int8][3]int{StagePrefill: {1, 2, 0}, StageDecode: {0, 1, 0}} {
+		if got := [3]int(w.CountByQueue(int(stage))); got != want {
+			t.Errorf("stage %d: %v, want %v", stage, got, want)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package chain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
+)
+
+// made is a registry with these steps and patterns.
+func made(t *testing.T, steps, patterns string) *fusion.Registry {
+	t.Helper()
+	reg, err := fusion.Load(strings.NewReader(`{"schema": 3, "as_of": "2026-01-01", "steps": [` + steps + `], "patterns": [` + patterns + `]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reg
+}
+
+// written are the steps of a registry, one of each kind of evidence.
+const written = `
+	{"step": "first", "names": ["never_seen"]},
+	{"step": "norm", "names": ["rms_norm"], "without": ["backward"]},
+	{"step": "head_norm", "frames": ["q_norm"], "requires": ["norm"]},
+	{"step": "by_op", "ops": ["_scaled_mm"]},
+	{"step": "by_both", "names": ["nvjet"], "ops": ["_scaled_mm"], "all": true},
+	{"step": "by_operator", "operators": ["o_proj"]},
+	{"step": "by_kind", "kinds": ["memset"]},
+	{"step": "by_category", "categories": ["rope"], "categories_any": ["rope"]},
+	{"step": "by_word_of_category", "names": ["rope"], "categories_any": ["norm"]},
+	{"step": "by_text", "texts": ["Enum)2"]},
+	{"step": "by_template", "names": ["quant_kernel"], "template_only": ["quant_kernel"], "template": [{"name": "quant_kernel", "index": 1, "value": "true"}]}`
+
+// TestStepsOfKernels: which steps a kernel does by its name, its op, its operator and the function that launched it.
+func TestStepsOfKernels(t *testing.T) {
+	reg := made(t, written, "")
+	for _, c := range []struct {
+		name     string
+		category classify.Category
+		kind     trace.Kind
+		op       string
+		site     string
+		operator string
+		want     string
+	}{
+		{name: "rms_norm", want: "norm"},
+		{name: "rms_norm_backward", want: ""},
+		{name: "rms_norm", site: "a.py:1 q_norm", want: "norm head_norm"},
+		{name: "gemm", site: "a.py:1 q_norm", want: ""},
+		{name: "gemm", op: "aten::_scaled_mm", want: "by_op"},
+		{name: "nvjet", op: "aten::_scaled_mm", want: "by_op by_both"},
+		{name: "nvjet", op: "aten::mm", want: ""},
+		{name: "gemm", operator: "o_proj", want: "by_operator"},
+		{name: "gemm", operator: "down_proj", want: ""},
+		{name: "fill", kind: trace.KindMemset, want: "by_kind"},
+		{name: "gemm", category: kernelword.CategoryRope, want: "by_category"},
+		{name: "rope", category: kernelword.CategoryRope, want: "by_category"},
+		{name: "rope", category: kernelword.CategoryNorm, want: "by_word_of_category"},
+		{name: "norm<(Enum)2>", want: "by_text"},
+		{name: "quant_kernel<float, true>", want: "by_template"},
+		{name: "quant_kernel<true, false>", want: ""},
+		{name: "quant_kernel<float>", want: ""},
+	} {
+		p := activity.NewPool()
+		n := classify.Parse(c.name)
+		if c.kind == 0 {
+			c.kind = trace.KindKernel
+		}
+		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(), Kind: c.kind, Result: classify.Result{Category: c.category}})
+		key := sortKey{op: p.Ops.ID(c.op)}
+		if c.site != "" {
+			key.site = p.Sites.ID(c.site)
+		}
+		if c.operator != "" {
+			key.operator = p.Operators.ID(c.operator)
+		}
+		r := NewRecogniser(reg, p)
+		for range 2 { // the second time it remembers
+			if got := r.stepsOf(key); got != reg.Set(strings.Fields(c.want)) {
+				t.Errorf("%s of %q by %q at %q for %q: steps %b, want %q", c.name, c.category, c.op, c.site, c.operator, got, c.want)
+			}
+		}
+	}
+}
+
+// TestFusedKernelsAreKnown: by their own name or by their op's.
+func TestFusedKernelsAreKnown(t *testing.T) {
+	const rest = `, "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["p"], "rationale": "r", "repeat": "layer"}`
+	reg := made(t, written, `{"pattern": "one", "active": ["other"]`+rest+`, {"pattern": "two", "active": ["fused_norm"]`+rest)
+	p := activity.NewPool()
+	for _, name := range []string{"fused_norm", "norm"} {
+		n := classify.Parse(name)
+		p.Facts = append(p.Facts, activity.Kernel{Canonical: name, Parsed: n, Words: n.Words()})
+	}
+	op := p.Ops.ID("vllm::fused_norm")
+	r := NewRecogniser(reg, p)
+	for _, c := range []struct {
+		key     sortKey
+		pattern int
+		want    bool
+	}{{sortKey{}, 1, true}, {sortKey{}, 0, false}, {sortKey{kernel: 1}, 1, false}, {sortKey{kernel: 1, op: op}, 1, true}} {
+		if got := r.IsActive(c.pattern, c.key); got != c.want {
+			t.Errorf("%+v is the kernel of pattern %d: %v, want %v", c.key, c.pattern, got, c.want)
+		}
+	}
+}
+
+// TestSequencesOfAStage: by stream, the other stages' kernels left out; attention kernels side by side are one block.
+func TestSequencesOfAStage(t *testing.T) {
+	p := activity.NewPool()
+	for _, c := range []classify.Category{kernelword.CategoryAttention, kernelword.CategoryGEMM, kernelword.CategoryElementwise} {
+		n := classify.Parse(string(c))
+		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Result: classify.Result{Category: c}, Effort: activity.EffortOf(trace.KindKernel, c)})
+	}
+	const attention, product, pointwise = 0, 1, 2
+	act := func(queue, kernel int32, stage int8) activity.Activity {
+		return activity.Activity{Queue: queue, Kernel: kernel, Stage: stage}
+	}
+	w := &activity.Trace{Queues: make([]activity.Queue, 3), Acts: []activity.Activity{
+		act(0, attention, 1), act(0, attention, 1), act(2, product, 1), act(0, product, 1), act(0, attention, 1), act(1, attention, 0), act(2, attention, 1), act(0, pointwise, 1),
+	}}
+	w.Acts[3].Op = p.Ops.ID("op")
+	s := SequencesOf(NewRecogniser(made(t, written, ""), p), []*activity.Trace{w}, 1)
+	if s.Blocks != 3 {
+		t.Errorf("%d attention blocks, want two on the first stream and one on the last", s.Blocks)
+	}
+	if len(s.Sorts) != 4 {
+		t.Errorf("%d sorts: %+v, want attention, pointwise and the product with and without an op", len(s.Sorts), s.Sorts)
+	}
+	for i, want := range [][]int32{{0, 1, 3, 4, 7}, {2, 6}} {
+		var got []int32
+		for _, k := range s.List[i].Kernels {
+			got = append(got, k.Act)
+			if key := s.Sorts[k.Sort]; key.kernel != w.Acts[k.Act].Kernel || key.op != w.Acts[k.Act].Op {
+				t.Errorf("activity %d is of sort %+v", k.Act, key)
+			}
+			if k.filler != (w.Acts[k.Act].Kernel == pointwise) {
+				t.Errorf("activity %d may stand between others: %v", k.Act, k.filler)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("stream %d: %v, want %v", i, got, want)
+		}
+	}
+	if len(s.List) != 2 {
+		t.Errorf("%d streams, want those with work of the stage", len(s.List))
+	}
+}
+
+// TestCompiledChains: what a registry does not say is once, and as often as at least; what may follow and what is reached through.
+func TestCompiledChains(t *testing.T) {
+	reg := made(t, written, "")
+	c := Compile(reg, &fusion.Pattern{Chain: []fusion.ChainStep{
+		{Any: []string{"norm"}}, {Any: []string{"by_op"}, Min: 2}, {Any: []string{"by_op"}, Max: 3}, {Any: []string{"norm"}, Before: "by_op", Through: []string{"norm", "rope"}, Without: []string{"head_norm"}},
+	}})
+	for i, want := range [][2]int{{1, 1}, {2, 2}, {1, 3}, {1, 1}} {
+		if st := c.steps[i]; [2]int{st.min, st.max} != want {
+			t.Errorf("step %d: %d to %d kernels, want %v", i, st.min, st.max, want)
+		}
+	}
+	if st := c.steps[3]; st.before != reg.Set([]string{"by_op"}) || len(st.through) != 2 || st.without != reg.Set([]string{"head_norm"}) || c.steps[0].before != 0 {
+		t.Errorf("%+v", st)
+	}
+	p, q := stream("a")
+	n := classify.Parse("my_norm")
+	p.Facts[0].Words = n.Words()
+	for word, want := range map[string]bool{"my_norm": true, "gemm": false} {
+		if got := (&compiledStep{ChainStep: fusion.ChainStep{Names: []string{word}}, any: 1, names: classify.NewKeywords(word)}).takes(p, q, q.Kernels[0]); got != want {
+			t.Errorf("a kernel of another name than %s is taken: %v", word, got)
+		}
+	}
+}
+
+// TestWhatHidesExchanges: of the catalogue what is merged, of the server, and of that kind of exchange.
+func TestWhatHidesExchanges(t *testing.T) {
+	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.OriginMainline, Exchanges: []string{kernelword.AllReduce}}
+	reduce := &activity.Kernel{Facts: classify.Facts{Collective: kernelword.AllReduce}}
+	for _, c := range []struct {
+		what   string
+		server string
+		change func(*fusion.Family)
+		want   int
+	}{
+		{"known", "vllm", func(*fusion.Family) {}, 1}, {"another server", "sglang", func(*fusion.Family) {}, 0}, {"no server", "", func(f *fusion.Family) { f.Framework = "" }, 0},
+		{"not merged", "vllm", func(f *fusion.Family) { f.Status = "in-flight" }, 0}, {"another exchange", "vllm", func(f *fusion.Family) { f.Exchanges = []string{kernelword.AllGather} }, 0},
+	} {
+		f := family
+		c.change(&f)
+		if got := Hiding(&fusion.Registry{Families: []fusion.Family{f}}, c.server, reduce); len(got) != c.want {
+			t.Errorf("%s: %q, want %d", c.what, got, c.want)
+		}
+	}
+	known := func(s string) []string { return strings.Fields(s) }
+	if got := KnownWays([]string{"a b", "b"}, known); !strings.HasSuffix(got, ": a; b. ") {
+		t.Errorf("%q", got)
+	}
+	if got := KnownWays([]string{"a"}, known); !strings.HasSuffix(got, ": a. ") {
+		t.Errorf("%q", got)
+	}
+	if got := KnownWays([]string{""}, known); got != "" {
+		t.Errorf("%q of nothing", got)
+	}
+}
