@@ -98,6 +98,42 @@ func TestActivitiesOfAStage(t *testing.T) {
 	}
 }
 
+// TestPartsOfARow: launches of one site, op, operator and line of the model are one part, the least sure counts.
+func TestPartsOfARow(t *testing.T) {
+	p := activity.NewPool()
+	p.Facts = make([]activity.Kernel, 1)
+	site, op, operator := p.Sites.ID("x"), p.Ops.ID("o"), p.Operators.ID("q")
+	p.Models = append(p.Models, p.Models[0])
+	w := &activity.Trace{}
+	for range 2 {
+		w.Acts = append(w.Acts, activity.Activity{End: 50, Sure: 0.9}, activity.Activity{End: 40, Site: site, Sure: 1}, activity.Activity{End: 30, Op: op}, activity.Activity{End: 20, Operator: operator}, activity.Activity{End: 10, Model: 1})
+	}
+	w.Acts[0].Sure = 0.5
+	var got []string
+	for _, st := range splitStages(p, []*activity.Trace{w})[0].rows[0].sites {
+		got = append(got, fmt.Sprint(st.Site, st.Op, st.Operator, st.Model, " ", st.Ns, " ", st.Launches, " ", st.Sure))
+	}
+	if s, want := strings.Join(got, ", "), fmt.Sprintf("0 0 0 0 100 2 0.5, %d 0 0 0 80 2 1, 0 1 0 0 60 2 0, 0 0 1 0 40 2 0, 0 0 0 1 20 2 0", site); s != want {
+		t.Errorf("%s, want %s", s, want)
+	}
+}
+
+// TestFilesOfModels: those of servers and libraries among the frames, each once.
+func TestFilesOfModels(t *testing.T) {
+	for frames, want := range map[string]string{
+		"": "", "models/llama.py(1): f": "llama", "vllm/models/qwen3.py(1): f|vllm/models/qwen3.py(9): g|vllm/models/llama.py(1): f": "llama qwen3", "vllm/models/utils.py(1): f": "", "vllm/layers/qwen3.py(1): f": "",
+	} {
+		b := trace.NewBuilder()
+		for i, f := range strings.Split(frames, "|") {
+			b.Add(trace.EventData{Kind: trace.KindFrame, Name: f, Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
+		}
+		a := &analysis{formal: []*activity.Trace{{Trace: b.Finish()}}}
+		if a.findModelFiles(); a.modelFiles != want {
+			t.Errorf("%s: %q, want %q", frames, a.modelFiles, want)
+		}
+	}
+}
+
 // TestModelLinesOfARow: two at most, a second one from one percent on, what has none left out but counted.
 func TestModelLinesOfARow(t *testing.T) {
 	for _, c := range []struct {
@@ -256,16 +292,16 @@ func TestActiveRows(t *testing.T) {
 		bar      float64
 		want     string
 	}{
-		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 3, 0, "one 3 [1]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 5, 0, "one 5 [2]"},
 		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 1, 0, "one 1 [0]"},
-		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 3, 30, "one 3 [1]"},
-		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 3, 30.1, ""},
-		{`{"pattern": "one", "active": ["fused_norm"], "min_share_pct": 31, "likely_share_pct": 31` + rest + `}`, 3, 0, ""},
-		{`{"pattern": "one", "active": ["other"]` + rest + `}`, 3, 0, ""},
-		{`{"pattern": "one", "active_steps": ["norm"]` + rest + `}`, 3, 0, "one 3 [1]"},
-		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}, {"pattern": "two", "active": ["fused_norm"], "priority": 9` + rest + `}`, 3, 0, "two 3 [1]"},
-		{`{"pattern": "one", "active": ["fused_norm"], "platforms": ["rocm"]` + rest + `}`, 3, 0, ""},
-		{`{"pattern": "one"` + rest + `}`, 3, 0, ""},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 5, 50, "one 5 [2]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 5, 50.1, ""},
+		{`{"pattern": "one", "active": ["fused_norm"], "min_share_pct": 51, "likely_share_pct": 51` + rest + `}`, 5, 0, ""},
+		{`{"pattern": "one", "active": ["other"]` + rest + `}`, 5, 0, ""},
+		{`{"pattern": "one", "active_steps": ["norm"]` + rest + `}`, 5, 0, "one 5 [2]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}, {"pattern": "two", "active": ["fused_norm"], "priority": 9` + rest + `}`, 5, 0, "two 5 [2]"},
+		{`{"pattern": "one", "active": ["fused_norm"], "platforms": ["rocm"]` + rest + `}`, 5, 0, ""},
+		{`{"pattern": "one"` + rest + `}`, 5, 0, ""},
 	} {
 		reg, err := fusion.Load(strings.NewReader(`{"schema": 3, "as_of": "2026-01-01", "steps": [{"step": "norm", "names": ["fused_norm"]}], "patterns": [` + c.patterns + `]}`))
 		if err != nil {

@@ -88,7 +88,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 				}
 			}
 		}
-		if len(h.at) > 0 && s.share(h.ns) >= max(p.MinSharePct, a.MinSharePct) {
+		if s.share(h.ns) >= max(p.MinSharePct, a.MinSharePct) {
 			hits = append(hits, h)
 		}
 	}

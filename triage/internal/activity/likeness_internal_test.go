@@ -77,6 +77,9 @@ func TestSimilarKernels(t *testing.T) {
 		want int32
 	}{{"none", nil, -1}, {"none near", []int32{3}, -1}, {"another kind", []int32{4}, -1}, {"itself", []int32{0, 3}, 100}, {"first by name of equals", []int32{1, 2}, 102}, {"one", []int32{1, 3}, 101}} {
 		got := index(c.ids...).similar(p, 0)
+		if far := index(0).similar(p, 3); far != nil {
+			t.Errorf("%v are near another name", far)
+		}
 		if c.want < 0 && got != nil || c.want >= 0 && (len(got) != 1 || got[0].Site != c.want) {
 			t.Errorf("%s: %v, want site %d", c.name, got, c.want)
 		}
