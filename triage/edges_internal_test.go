@@ -123,7 +123,7 @@ func TestFilesOfModels(t *testing.T) {
 	for frames, want := range map[string]string{
 		"": "", "models/llama.py(1): f": "llama", "vllm/models/qwen3.py(1): f|vllm/models/qwen3.py(9): g|vllm/models/llama.py(1): f": "llama qwen3", "vllm/models/utils.py(1): f": "", "vllm/layers/qwen3.py(1): f": "",
 	} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		for i, f := range strings.Split(frames, "|") {
 			b.Add(trace.EventData{Kind: trace.KindFrame, Name: f, Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
@@ -417,7 +417,7 @@ func TestBundlesOfFewReports(t *testing.T) {
 
 // TestLaunchesOfAReport: the activities of the stage that is asked for; none of a stage that there is not, or of a report that was read.
 func TestLaunchesOfAReport(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	b.Add(trace.EventData{Kind: trace.KindFrame, Name: "/srv/main.py(5): serve", Start: 0, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
 	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
 	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, Correlation: 1})
@@ -462,7 +462,7 @@ func TestHowLinesAreGot(t *testing.T) {
 		{trace.EventData{Kind: trace.KindOp, Name: "aten::mm", CallStack: "a.py(1): f", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
 		{trace.EventData{Kind: trace.KindOp, Name: "aten::mm", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, true},
 	} {
-		b := trace.NewBuilder()
+		b := trace.NewBuilder(trace.Options{})
 		b.Add(c.e)
 		s := &stageWork{parts: []*activity.Trace{{Trace: b.Finish()}}}
 		if got := howToMap(s); strings.Contains(got, record) != c.want {
@@ -481,7 +481,7 @@ func TestServerArgsOfBothNames(t *testing.T) {
 		}
 	}
 	for size, want := range map[int]int{0: 0, 1: 1, 8: 8, -1: 0} {
-		a := &analysis{formal: []*activity.Trace{{Trace: trace.NewBuilder().Finish()}}}
+		a := &analysis{formal: []*activity.Trace{{Trace: trace.NewBuilder(trace.Options{}).Finish()}}}
 		a.TPSize = size
 		if got := a.tensorParallel(); got != want {
 			t.Errorf("%d ranks given: %d, want %d", size, got, want)

@@ -189,10 +189,10 @@ func TestActivitiesOfQueues(t *testing.T) {
 // TestSitesOfLaunches: each launch has the frames around itself, and of those the innermost that tells most; what was found for one launch holds for
 // all kernels of its graph, and for no other launch.
 func TestSitesOfLaunches(t *testing.T) {
-	b := trace.NewBuilder()
+	b := trace.NewBuilder(trace.Options{})
 	at := int64(0)
 	kernel := func(corr int, start int64, node uint64) {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: start, Duration: 1, Stream: 7, Correlation: trace.CorrelationID(corr), GraphNode: node})
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: start, Duration: 1, Stream: 7, Correlation: uint64(corr), GraphNode: node})
 	}
 	for i, frames := range [][]string{
 		{"threading.py(1): run", "vllm/a.py(2): outer", "torch/_ops.py(3): __call__"}, {"vllm/b.py(4): outer", "vllm/b.py(5): deep"}, {"threading.py(6): run"}, {"/srv/main.py(7): serve", "vllm/cuda_graph.py(8): replay"},
@@ -200,7 +200,7 @@ func TestSitesOfLaunches(t *testing.T) {
 		for k, f := range frames {
 			b.Add(trace.EventData{Kind: trace.KindFrame, Name: f, Start: at + int64(k), Duration: 100 - 2*int64(k), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: at + 50, Duration: 5, Thread: 1, Correlation: trace.CorrelationID(i + 1), Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: at + 50, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
 		at += 200
 	}
 	kernel(1, 1000, 0)
@@ -230,7 +230,7 @@ func TestCallStacksAsText(t *testing.T) {
 	for stack, want := range map[string]string{
 		"threading.py(1): run": Unresolved, "torch/_ops.py(3): __call__;vllm/a.py(2): deep;vllm/a.py(1): outer": "vllm/a.py:2 deep", "train.py(1): main": "train.py:1 main", "": Unresolved,
 	} {
-		s := NewSites(NewPool(), trace.NewBuilder().Finish())
+		s := NewSites(NewPool(), trace.NewBuilder(trace.Options{}).Finish())
 		for range 2 {
 			if got := s.Pool.Sites.Texts[s.siteOfStack(stack)]; got != want {
 				t.Errorf("%q: %s, want %s", stack, got, want)
