@@ -121,7 +121,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 			fmt.Sprintf("%s of idle time is unexplained", microseconds(v.Headroom.UnknownNS)))
 	}
 	if v.Verdict == No {
-		add("look at the kernels instead: triage and speed-of-light say what they could save", "the host costs "+percent(v.Headroom.Share)+" of the "+v.Basis)
+		add("look at the kernels instead: triage and speed of light say what they could save", "the host costs "+percent(v.Headroom.Share)+" of the "+v.Basis)
 	}
 	return out
 }

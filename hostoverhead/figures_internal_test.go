@@ -316,7 +316,7 @@ func TestSummaries(t *testing.T) {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
 	}
 	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: Ratio{0.25, true}, AtMost: 1.333, WithUnknown: 1.538}
-	const yes = "if the host cost nothing the steps would be at most 1.33× faster: it causes 0.250 µs of 1.000 µs"
+	const yes = "if the host cost nothing the steps would be at most 1.33× as fast: it causes 0.250 µs of 1.000 µs"
 	for _, c := range []struct {
 		verdict Answer
 		stages  []StageVerdict
@@ -327,8 +327,8 @@ func TestSummaries(t *testing.T) {
 		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
-		{No, nil, "the host causes 25.0% of the steps; if it cost nothing the steps would be at most 1.33× faster"},
-		{Inconclusive, nil, "the host causes 25.0% of the steps for certain (at most 1.33× faster without it), and up to 35.0% if it causes all that is unknown (1.54×)"},
+		{No, nil, "the host causes 25.0% of the steps; if it cost nothing the steps would be at most 1.33× as fast"},
+		{Inconclusive, nil, "the host causes 25.0% of the steps for certain (at most 1.33× as fast without it), and up to 35.0% if it causes all that is unknown (1.54×)"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {
@@ -339,5 +339,27 @@ func TestSummaries(t *testing.T) {
 	_, text := rowsOf(t, r.writePasses, "")
 	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0% 2.00× 1.000 µs 2.000 µs 5 … 6") {
 		t.Errorf("one pass:\n%s", text)
+	}
+}
+
+// TestShortestGapsAreNotListed: gaps below the first class of lengths are counted there, not listed one by one.
+func TestShortestGapsAreNotListed(t *testing.T) {
+	for _, c := range []struct {
+		ns   []int64
+		want string
+	}{{[]int64{999}, ""}, {[]int64{999, 1000}, "1. 1.000 µs"}, {[]int64{2000, 1000}, "2. 1.000 µs"}} {
+		var d RankVerdict
+		for _, ns := range c.ns {
+			d.Top = append(d.Top, Gap{NS: ns})
+		}
+		var b strings.Builder
+		w := table.NewWriter(&b)
+		d.writeGaps(w)
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); strings.Contains(got, "Longest") != (c.want != "") || !strings.Contains(got, c.want) || strings.Contains(got, "999 µs") {
+			t.Errorf("%v: %s\nwant %q", c.ns, got, c.want)
+		}
 	}
 }

@@ -42,10 +42,10 @@ func (v *Verdict) summary() string {
 	largest := v.largestName()
 	switch {
 	case v.Verdict == Inconclusive:
-		return fmt.Sprintf("the host causes %s of the %s for certain (at most %.2f× faster without it), and up to %s if it causes all that is unknown (%.2f×)",
+		return fmt.Sprintf("the host causes %s of the %s for certain (at most %.2f× as fast without it), and up to %s if it causes all that is unknown (%.2f×)",
 			percent(h.Share), v.Basis, h.AtMost, percent(ratio(h.HostNS+h.UnknownNS, h.WallNS)), h.WithUnknown)
 	case v.Verdict == No:
-		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %.2[3]f× faster", percent(h.Share), v.Basis, h.AtMost)
+		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %.2[3]f× as fast", percent(h.Share), v.Basis, h.AtMost)
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
@@ -53,7 +53,7 @@ func (v *Verdict) summary() string {
 			words = append(words, fmt.Sprintf("%s at most %.2f×", s.Stage, s.Headroom.AtMost))
 		}
 	}
-	out := fmt.Sprintf("if the host cost nothing the %s would be at most %.2f× faster: it causes %s of %s%s", v.Basis, h.AtMost, microseconds(h.HostNS), microseconds(h.WallNS), largest)
+	out := fmt.Sprintf("if the host cost nothing the %s would be at most %.2f× as fast: it causes %s of %s%s", v.Basis, h.AtMost, microseconds(h.HostNS), microseconds(h.WallNS), largest)
 	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
@@ -338,11 +338,12 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 		}
 	}
 	t.WriteText(b)
-	if len(d.Top) == 0 {
+	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 }) // the shortest class tells nobody where to look
+	if len(listed) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\nLongest gaps:\n")
-	for i, g := range d.Top {
+	for i, g := range listed {
 		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, microseconds(g.NS), microseconds(g.StartNS), cut(g.Before, wideName), cut(g.After, wideName))
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {

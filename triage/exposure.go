@@ -14,7 +14,7 @@ import (
 // work. Each nanosecond of the steps is idle, exposed work of one category, or
 // shared by several: WallNS = IdleNS + SharedNS + the ExposedNS of all rows.
 type Exposure struct {
-	WallNS   int64         `json:"wall_ns"` // of the stage's passes, over all devices
+	WallNS   int64         `json:"wall_ns"` // of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
 	IdleNS   int64         `json:"idle_ns"`
 	SharedNS int64         `json:"shared_ns"`
 	Rows     []ExposureRow `json:"rows"` // the most exposed first
@@ -63,9 +63,7 @@ func (a *analysis) exposure(s *stageWork) *Exposure {
 		for i := range w.Analysis.Devices {
 			d := &w.Analysis.Devices[i]
 			stage := w.Stages.Pass[d.ID]
-			sums.addDevice(d, func(x layer.Slice) bool {
-				return x.Pass != layer.None && int(stage[x.Pass]) == s.index && x.Start >= d.Passes[x.Pass].Start && x.End <= d.Passes[x.Pass].End
-			})
+			sums.addDevice(d, func(pass int) bool { return int(stage[pass]) == s.index })
 		}
 	}
 	s.exchanges = sums.byKernel
@@ -113,9 +111,9 @@ type (
 	}
 )
 
-// addDevice sweeps over the kernels of a device. Only slices of its timeline that
-// keep says yes to are counted.
-func (x *exposureSums) addDevice(d *layer.Device, keep func(layer.Slice) bool) {
+// addDevice sweeps over the kernels of a device and counts the steps of the passes
+// that keep says yes to. Time that two such steps share counts for the earlier one.
+func (x *exposureSums) addDevice(d *layer.Device, keep func(pass int) bool) {
 	s := activity.NewSweep(d, func(k layer.Kernel) *categorySums {
 		e := k.Event()
 		c := x.of(string(k.Category()), activity.EffortOf(e.Kind(), k.Category()))
@@ -123,16 +121,16 @@ func (x *exposureSums) addDevice(d *layer.Device, keep func(layer.Slice) bool) {
 		return c
 	})
 	x.compute, x.exchanged = map[layerKey]int64{}, map[exchangeKey]int64{}
-	for slice := range d.Timeline() {
-		next := s.To(slice.Start)
+	var counted trace.Time // up to here
+	for pass, slice := range d.Steps() {
+		if slice.Start < counted || !keep(pass) {
+			continue
+		}
+		counted = slice.End
 		for at := slice.Start; at < slice.End; {
-			end := min(slice.End, next)
-			if keep(slice) {
-				x.count(d, slice, at, end, s.Active)
-			}
-			if at = end; at < slice.End {
-				next = s.To(at)
-			}
+			end := min(slice.End, s.To(at))
+			x.count(d, slice, at, end, s.Active)
+			at = end
 		}
 	}
 	for _, c := range x.byCategory {

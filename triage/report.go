@@ -69,7 +69,7 @@ type StageReport struct {
 	Stage     string  `json:"stage"`       // "extend" (prefill), "decode", "mixed", "capture", "all" (not told, or outside any step)
 	GPUTimeUS float64 `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
 	BusyUS    float64 `json:"busy_us"`     // union over the streams of each device, added over devices
-	// SpanUS is the time of the stage's passes, added over devices; first start to
+	// SpanUS is the time of the stage's steps, added over devices; first start to
 	// last end where there are no passes.
 	SpanUS float64 `json:"span_us"`
 	// Outside are the launches in no pass and their time: warm-up, housekeeping,
@@ -88,7 +88,7 @@ type StageReport struct {
 	Steps    int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
 	Batch    int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
 
-	// StepNS is the mean time of a whole pass, TokenNS that of the passes per token that they process; 0 where not known.
+	// StepNS is the mean time of a whole step, up to the next one, TokenNS that of the steps per token that they process; 0 where not known.
 	StepNS  int64 `json:"step_ns"`
 	TokenNS int64 `json:"token_ns"`
 

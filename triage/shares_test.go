@@ -72,8 +72,10 @@ func TestBatchOfSteps(t *testing.T) {
 		if s := r.Stages[0]; s.Batch != want || s.Steps != len(steps) {
 			t.Errorf("%v: %d steps of %d, want %d of %d", steps, s.Steps, s.Batch, len(steps), want)
 		}
-		if s := r.Stages[0]; want > 0 && (s.StepNS != 90_000 || s.TokenNS != s.StepNS/int64(want)) {
-			t.Errorf("%v: %d ns a step, %d a token; want 90 µs for %d", steps, s.StepNS, s.TokenNS, want)
+		all := int64(len(steps))*110_000 - 20_000 // each up to the next, which starts 20 µs behind its end
+		each := all / int64(len(steps))
+		if s := r.Stages[0]; want > 0 && (s.StepNS != each || s.TokenNS != each/int64(want) || s.Exposure.WallNS != all) {
+			t.Errorf("%v: %d ns a step, %d a token, %d in all; want %d for %d", steps, s.StepNS, s.TokenNS, s.Exposure.WallNS, each, want)
 		}
 	}
 }
