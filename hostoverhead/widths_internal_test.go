@@ -33,10 +33,10 @@ func TestWidthsOfNames(t *testing.T) {
 			return written(func(b *table.Writer) { v.writeIdle(b, &RankVerdict{}) })
 		}},
 		{"ledger", 90, true, func(name string) string { return written((&RankVerdict{Idle: idle(name)}).writeDrill) }},
-		{"before a gap", 90, false, func(name string) string { return gap(Gap{NS: 10, Before: name}) }},
-		{"behind a gap", 90, false, func(name string) string { return gap(Gap{NS: 10, After: name}) }},
-		{"cause of a gap", 60, true, func(name string) string { return gap(Gap{NS: 10, Causes: []GapCause{{Name: name, NS: 10}}}) }},
-		{"calls in a gap", 120, false, func(name string) string { return gap(Gap{NS: 10, APIs: []string{name}}) }},
+		{"before a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, Before: name}) }},
+		{"behind a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, After: name}) }},
+		{"cause of a gap", 60, true, func(name string) string { return gap(Gap{NS: 10_000, Causes: []GapCause{{Name: name, NS: 10_000}}}) }},
+		{"calls in a gap", 120, false, func(name string) string { return gap(Gap{NS: 10_000, APIs: []string{name}}) }},
 		{"eager kernel", 60, false, func(name string) string {
 			return written((&RankVerdict{Coverage: Coverage{EagerKernels: []EagerKernel{{Name: name}}}}).writeCoverage)
 		}},
