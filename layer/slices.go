@@ -56,7 +56,12 @@ const idleGap = 1.0
 const usualGaps = 0.5
 
 // StepEnd is where the step of pass p ends: where the next pass starts, or where the pass itself ends if the server was idle behind it.
-func (d *Device) StepEnd(p int) trace.Time { return d.stepEnds[p] }
+func (d *Device) StepEnd(p int) trace.Time {
+	if d.stepEnds == nil { // not of an analysis
+		return d.Passes[p].End
+	}
+	return d.stepEnds[p]
+}
 
 // findStepEnds says where each step ends.
 func (d *Device) findStepEnds() {
