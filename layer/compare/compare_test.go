@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/trace"
 )
 
 // parts of a decode pass of 10 ms: mean in µs, class, relative spread from pass to pass.
@@ -258,4 +259,42 @@ func FuzzReadSide(f *testing.F) {
 			t.Errorf("a side differs from itself by %v", r.Delta)
 		}
 	})
+}
+
+// TestHiddenKernelsCount: a kernel that runs behind another one all the time takes none of the pass's time, and is launched all the same.
+func TestHiddenKernelsCount(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	for pass := range 3 {
+		at := int64(pass) * 200_000
+		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: at, Duration: 150_000, Thread: 1})
+		for i, k := range []struct {
+			name          string
+			start, length int64
+			stream        trace.StreamID
+		}{{"nvjet_tst_64x16_64x16_4x1_v_bz_TNT", 20_000, 100_000, 7}, {"silu_and_mul_kernel", 50_000, 10_000, 8}} {
+			id := uint64(2*pass + i + 1)
+			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: trace.KindKernel, Name: k.name, Start: at + k.start, Duration: k.length, Stream: k.stream, Correlation: id})
+		}
+	}
+	a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := compare.Measure(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range run.Passes {
+		launches := 0
+		for _, n := range p.Launches {
+			launches += n
+		}
+		if launches != 2 || p.Wall != 200*time.Microsecond && p.Index < 2 {
+			t.Errorf("pass %d: %d launches in %v, want 2", p.Index, launches, p.Wall)
+		}
+	}
+	if len(run.Passes) != 3 {
+		t.Errorf("%d passes, want 3", len(run.Passes))
+	}
 }

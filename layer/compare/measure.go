@@ -140,6 +140,7 @@ func (m *measurer) divide() {
 	}
 	for k := range d.Kernels() {
 		if p := k.Place().Pass; p != layer.None {
+			m.launch(&m.passes[p], k)
 			m.passes[p].all++
 			if k.Replay() {
 				m.passes[p].graph++
@@ -182,18 +183,24 @@ func (m *measurer) kernel(mp *measuredPass, k layer.Kernel, booked time.Duration
 	}
 	i := m.row(name, c)
 	mp.rows[i] += booked
-	mp.count[i]++
-	m.launches[i]++
-	m.raw[i] += e.Duration()
 	l := k.Place().Layer
 	mp.layers[[2]int{i, l}] += booked
 	if l >= 0 && l < len(mp.total) {
 		mp.total[l] += booked
 	}
+}
+
+// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's.
+func (m *measurer) launch(mp *measuredPass, k layer.Kernel) {
+	name, c := m.rowOf(k)
+	i, d := m.row(name, c), k.Event().Duration()
+	mp.count[i]++
+	m.launches[i]++
+	m.raw[i] += d
 	if m.kernels[name] == nil {
 		m.kernels[name] = map[string]time.Duration{}
 	}
-	m.kernels[name][k.Facts().Short] += e.Duration()
+	m.kernels[name][k.Facts().Short] += d
 }
 
 // rowOf says to which row a kernel belongs.
