@@ -205,6 +205,11 @@ func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	return float64(with) / float64(len(pos)), true
 }
 
+// mixerShareOfLayers is mixerShare of layers, given where they begin and where the last one ends: that end begins no unit of its own.
+func (p *Params) mixerShareOfLayers(s *Sequence, starts []int) (share float64, ok bool) {
+	return p.mixerShare(s, starts[:len(starts)-1])
+}
+
 // has says whether a kernel of a role occurs.
 func (s *Sequence) has(r Role) bool {
 	for _, x := range s.Role {

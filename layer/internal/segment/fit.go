@@ -279,7 +279,7 @@ func (p *Params) StrongVote(s *Sequence, n int) bool {
 // Explained counts the kernels of s in layers that are what layers are: like another one shortly before or behind, with a
 // mixer where most have one.
 func (p *Params) Explained(s *Sequence, c *Cut) int {
-	share, known := p.mixerShare(s, c.Starts)
+	share, known := p.mixerShareOfLayers(s, c.Starts)
 	mixed := known && share >= p.MixerShare
 	n, kernels := c.Layers(), 0
 	for l := range n {

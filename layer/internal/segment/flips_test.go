@@ -27,7 +27,6 @@ var flips = map[string]flip{
 	"MarkUneven":         {"Nemotron-Nano-12B-v2, vLLM|prefill|tuned", 0.37594, "Kimi-Linear-48B-A3B, vLLM|decode|worn", 0.6},
 	"MinCovered":         {"", 0, "GLM-4.5-Air, vLLM, TP 4|prefill|tuned", 0.6},
 	"MinSupport":         {"GLM-4.5-Air, vLLM, TP 4|prefill|worn", 0.2381, "Nemotron-Nano-12B-v2, vLLM|decode|lossy", 0.2625},
-	"MixerShare":         {"Gemma-3-27B, vLLM|decode|worn", 0.85714, "Llama-3.2-1B, transformers, eager|decode|worn", 0.945},
 	"NamelessLess":       {"", 0, "Llama-3.1-8B FP8, vLLM|prefill|hidden", 0.8},
 	"NamelessSimilarity": {"Llama-4-Maverick, vLLM, TP 8|decode|hidden", 0.58333, "Llama-3.1-8B FP8, vLLM|prefill|hidden", 0.735},
 	"NamelessSupport":    {"Llama-4-Maverick, vLLM, TP 8|decode|hidden", 0.53333, "", 0},

@@ -36,7 +36,7 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	if all > 0 {
 		d.Outside = float64(all-in) / float64(all)
 	}
-	share, known := p.mixerShare(s, starts)
+	share, known := p.mixerShareOfLayers(s, starts)
 	d.Bare = known && share >= p.MixerShare && p.bare(s, starts)
 	d.Parts = known && share < p.MixerShare
 	input := inputNorm(c.unit)

@@ -44,7 +44,7 @@ func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut 
 
 // mixedLayers says whether layers hold a mixer each.
 func (p *Params) mixedLayers(s *Sequence, starts []int) bool {
-	share, known := p.mixerShare(s, starts)
+	share, known := p.mixerShareOfLayers(s, starts)
 	return known && share >= p.MixerShare
 }
 
@@ -59,8 +59,8 @@ func (p *Params) readable(kernels, width int) bool { return width > 0 && width*k
 // reads says whether a reading is better than another one that explains about as much: more of its layers hold a mixer, or it has more,
 // or, where those of c are settled, as many that explain more.
 func (p *Params) reads(s *Sequence, r, than *reading, c *Cut) bool {
-	mine, known := p.mixerShare(s, r.starts)
-	its, _ := p.mixerShare(s, than.starts)
+	mine, known := p.mixerShareOfLayers(s, r.starts)
+	its, _ := p.mixerShareOfLayers(s, than.starts)
 	if mixed := mine >= p.MixerShare; known && mixed != (its >= p.MixerShare) {
 		return mixed
 	}

@@ -4,6 +4,7 @@ import "fmt"
 
 func init() {
 	for name, rule := range map[string][]func(p *Params) bool{
+		"MixerShare":      sides(func(p *Params, x int) bool { return p.mixedLayers(lacking(20, x)) }, 3, 2),
 		"InFront":         sides(func(p *Params, x int) bool { return displaced(p, x) }, 1, 2),
 		"Lookups":         sides(closedByNorm, 2, 3),
 		"NearSupport":     sides(func(p *Params, x int) bool { return worn(p, x, 0) }, 9, 10),
@@ -56,6 +57,22 @@ func init() {
 // sides are two inputs, one on either side of a number.
 func sides(f func(p *Params, x int) bool, a, b int) []func(p *Params) bool {
 	return []func(p *Params) bool{func(p *Params) bool { return f(p, a) }, func(p *Params) bool { return f(p, b) }}
+}
+
+// lacking is n layers, of which some without a mixer have little in common with the others.
+func lacking(n, without int) (s *Sequence, starts []int) {
+	s = &Sequence{}
+	for l := range n {
+		starts = append(starts, s.Len())
+		for k, r := range []Role{norm, product, mixer, product} {
+			if id := int32(k); l%5 == 2 && l/5 < without {
+				s.add(10+id, []Role{norm, product, activation, product}[k])
+			} else {
+				s.add(id, r)
+			}
+		}
+	}
+	return s, append(starts, s.Len())
 }
 
 // kindsOfLayers counts the kinds of layers of 20 kernels, each of which comes twice; so many kernels are the same in all of them.

@@ -1,0 +1,141 @@
+package segment
+
+import (
+	"math"
+	"testing"
+)
+
+// TestDoubts: each doubt says what is wrong with the layers of a pass, and how much of it; a pass as it should be, of however few layers, leaves none.
+func TestDoubts(t *testing.T) {
+	p := DefaultParams()
+	for n := 2; n <= 12; n++ {
+		s := layersOf(n)
+		c := &Cut{Starts: startsOf(n), unit: unit{s, 1, 9}}
+		if d := p.Doubt(s, c, false); d != (Doubts{}) {
+			t.Errorf("%d layers: %+v", n, d)
+		}
+		if got := p.Explained(s, c); got != 8*n {
+			t.Errorf("of %d layers %d kernels are explained, want all %d", n, got, 8*n)
+		}
+	}
+	const layers = 8
+	rename := func(s *Sequence, from, to int, id int32) {
+		for i := from; i < to; i++ {
+			s.Base[i], s.ID[i] = id+int32(i), id+int32(i)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(s *Sequence, c *Cut)
+		get    func(d Doubts) float64
+		want   float64
+	}{
+		{"one layer of other kernels", func(s *Sequence, c *Cut) { rename(s, c.Starts[3], c.Starts[4], 100) }, func(d Doubts) float64 { return d.Unlike }, 1.0 / layers},
+		{"it occurs once, too", func(s *Sequence, c *Cut) { rename(s, c.Starts[3], c.Starts[4], 100) }, func(d Doubts) float64 { return d.Single }, 1.0 / layers},
+		{"two of other kernels", func(s *Sequence, c *Cut) { rename(s, c.Starts[3], c.Starts[5], 100) }, func(d Doubts) float64 { return d.Single }, 2.0 / layers},
+		{"two equal ones of other kernels", func(s *Sequence, c *Cut) {
+			rename(s, c.Starts[3], c.Starts[4], 100)
+			rename(s, c.Starts[4], c.Starts[5], 92)
+		}, func(d Doubts) float64 { return d.Single }, 0},
+		{"a layer outside, in front", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[1:] }, func(d Doubts) float64 { return d.Outside }, 1.0 / layers},
+		{"a layer outside, behind", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[:layers] }, func(d Doubts) float64 { return d.Outside }, 1.0 / layers},
+		{"its kernels are those of layers", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[:layers] }, func(d Doubts) float64 { return d.Rest }, 8.0 / 67},
+		{"a kernel of layers in front", func(s *Sequence, _ *Cut) { s.Base[0] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
+		{"the last kernel is one", func(s *Sequence, _ *Cut) { s.Base[66] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
+		{"one begins with another kernel", func(s *Sequence, c *Cut) { s.Role[c.Starts[2]] = other }, func(d Doubts) float64 { return d.Unstarted }, 1.0 / layers},
+		{"none begins with a norm", func(s *Sequence, c *Cut) {
+			for _, at := range c.Starts[:layers] {
+				s.Role[at] = other
+			}
+		}, func(d Doubts) float64 { return d.Unstarted }, 1},
+		{"a longer layer", func(_ *Sequence, c *Cut) { c.Starts[4] += 2 }, func(d Doubts) float64 { return d.Uneven }, 4.0 / 64},
+		{"a second block with a norm of its own", func(s *Sequence, c *Cut) { s.Role[c.Starts[3]+5] = mixer }, func(d Doubts) float64 { return d.Unlike }, 1.0 / layers},
+		{"a second mixer without one", func(s *Sequence, c *Cut) { s.Role[c.Starts[3]+3] = mixer }, func(d Doubts) float64 { return d.Unlike }, 0},
+	} {
+		s := layersOf(layers)
+		cut := &Cut{Starts: startsOf(layers), unit: unit{layersOf(layers), 1, 9}}
+		c.change(s, cut)
+		if got := c.get(p.Doubt(s, cut, false)); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %.4f, want %.4f", c.name, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(s *Sequence, c *Cut)
+		get    func(d Doubts) bool
+		want   bool
+	}{
+		{"the boundary at the mixer's norm", nil, func(d Doubts) bool { return d.Unplaced }, false},
+		{"the boundary elsewhere", func(_ *Sequence, c *Cut) { c.At = 4 }, func(d Doubts) bool { return d.Unplaced }, true},
+		{"the boundary a unit later", func(_ *Sequence, c *Cut) { c.At = 8 }, func(d Doubts) bool { return d.Unplaced }, false},
+		{"no norm known", func(_ *Sequence, c *Cut) { c.unit = unit{stack(2, 8), 0, 8} }, func(d Doubts) bool { return d.Unplaced }, true},
+		{"boundary open by a kernel, two norms", func(_ *Sequence, c *Cut) { c.Hi = 1 }, func(d Doubts) bool { return d.Several }, true},
+		{"boundary open by a kernel, one norm", func(_ *Sequence, c *Cut) { c.Hi, c.unit.s.Role[5] = 1, other }, func(d Doubts) bool { return d.Several }, false},
+		{"an embedding in front", nil, func(d Doubts) bool { return d.Front }, false},
+		{"part of a layer in front", func(s *Sequence, _ *Cut) { s.Role[0], s.Base[0] = other, 7 }, func(d Doubts) bool { return d.Front }, true},
+		{"something else in front", func(s *Sequence, _ *Cut) { s.Role[0] = other }, func(d Doubts) bool { return d.Front }, false},
+		{"one mixer in eight layers", func(s *Sequence, _ *Cut) { mixersAt(s, 3) }, func(d Doubts) bool { return d.Nameless }, true},
+		{"two mixers in eight layers", func(s *Sequence, _ *Cut) { mixersAt(s, 3, 11) }, func(d Doubts) bool { return d.Nameless }, false},
+		{"one in nine without a mixer", func(s *Sequence, c *Cut) { unlike(s, c, 3) }, func(d Doubts) bool { return d.Parts }, true},
+	} {
+		s := layersOf(layers)
+		cut := &Cut{Starts: startsOf(layers), unit: unit{layersOf(layers), 1, 9}}
+		if c.change != nil {
+			c.change(s, cut)
+		}
+		if got := c.get(p.Doubt(s, cut, false)); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// mixersAt makes the kernels at some places the only mixers.
+func mixersAt(s *Sequence, at ...int) {
+	for i, r := range s.Role {
+		if r == mixer {
+			s.Role[i] = other
+		}
+	}
+	for _, i := range at {
+		s.Role[i] = mixer
+	}
+}
+
+// unlike makes a layer one of other kernels, without a mixer.
+func unlike(s *Sequence, c *Cut, l int) {
+	for i := c.Starts[l]; i < c.Starts[l+1]; i++ {
+		s.Base[i], s.ID[i], s.Role[i] = int32(100+i), int32(100+i), other
+	}
+}
+
+// TestBare: of ten layers and more one that has no mixer is in doubt, unless it has the kernels of those with one: its mixer has a name that nobody knows.
+func TestBare(t *testing.T) {
+	p := DefaultParams()
+	const layers = 12
+	for _, c := range []struct {
+		name   string
+		layer  int
+		unlike bool
+		want   bool
+	}{{"all with a mixer", -1, false, false}, {"the first of other kernels", 0, true, true}, {"one of other kernels", 5, true, true}, {"the last of other kernels", layers - 1, true, true}, {"one of the same kernels", 5, false, false}} {
+		s := layersOf(layers)
+		cut := &Cut{Starts: startsOf(layers), unit: unit{s, 1, 9}}
+		if c.layer >= 0 {
+			s.Role[cut.Starts[c.layer]+2] = other
+			if c.unlike {
+				unlike(s, cut, c.layer)
+			}
+		}
+		if got := p.Doubt(s, cut, false).Bare; got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	for x, want := range map[float64]bool{0.5: false, 0.51: true, 1: true} {
+		if got := p.Beginless(Doubts{Unstarted: x}); got != want {
+			t.Errorf("%v of the layers begin without a norm: nothing shows where they begin %v, want %v", x, got, want)
+		}
+	}
+	if !p.Beginless(Doubts{Unplaced: true}) {
+		t.Error("a boundary that no norm shows is taken for one that a norm shows")
+	}
+}
