@@ -1,5 +1,7 @@
 package classify
 
+import "github.com/llmstrata/strata/internal/wordmatch"
+
 // Names that only tests use from outside.
 var WriteRules = writeRules
 
@@ -8,6 +10,17 @@ var ErrRules = errRules
 // AppendRules appends the rules in order to dst.
 func (s *Ruleset) AppendRules(dst []Rule) []Rule {
 	return append(dst, s.rules...)
+}
+
+// Label is the short name that tables show.
+func (n *Name) Label() string { return n.label() }
+
+// HasIdentifier reports whether a pattern is among the name's words.
+func (n *Name) HasIdentifier(pattern string) bool { return wordmatch.Compile(pattern).In(n.Words()) }
+
+// Substring is a rule whose id and category are its key.
+func Substring(key, label string, fold bool, patterns ...string) Rule {
+	return Rule{ID: key, Title: label, Category: Category(key), Label: label, When: Pattern{Substring: patterns, Fold: fold}}
 }
 
 // DType is the narrowest operand type that the name shows.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // Facts are what a kernel's name alone tells. They never change with the place
@@ -31,7 +32,7 @@ type Facts struct {
 	// Base is the name without tile and size variants: kernels of equal bases do
 	// the same work in different shapes.
 	Base string
-	// Short is the name's [Name.Label]: what tables show of it.
+	// Short is the name's its short name: what tables show of it.
 	Short string
 	// Tokens says how the kernel's grid counts tokens.
 	Tokens TokenGrid
@@ -46,13 +47,13 @@ type Facts struct {
 // the default rules, whatever rules a user put before them.
 func (s *Ruleset) Facts(raw string) Facts {
 	n := Parse(raw)
-	shown := s.ClassifyName(&n)
+	shown := s.classifyName(&n)
 	own := shown
 	if s != Default() {
-		own = Default().ClassifyName(&n)
+		own = Default().classifyName(&n)
 	}
 	f := Facts{
-		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.Label(),
+		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)
@@ -94,13 +95,13 @@ func collective(n *Name, r Result) Collective {
 	}
 	switch r.Subcategory {
 	case "":
-		if n.Family == familyDeepEP || anyIn(expertScopes, n.scope) {
+		if n.Family == familyDeepEP || expertScopes.In(n.scope) {
 			return kernelword.AllToAll
 		}
 	case "gemm_collective":
 		return collectiveOf[collectiveKind(n)]
 	case "all_reduce":
-		if !anyIn(allReduceWords, n.fn) && anyIn(normWords, n.fn) {
+		if !allReduceWords.In(n.fn) && normWords.In(n.fn) {
 			return kernelword.OtherCollective
 		}
 	}
@@ -108,10 +109,10 @@ func collective(n *Name, r Result) Collective {
 }
 
 var (
-	expertScopes   = compilePatterns(words("internode*", "intranode*", "moe_comm", "nccl_ep", "pplx"))
-	allReduceWords = compilePatterns(words("*allreduce*", "cross_device_reduce*", "*oneshot*", "*twoshot*", "*reduce_norm*", "*reduce_rms*"))
-	normWords      = compilePatterns(words("*norm*", "*rms*"))
-	backwardWords  = compilePatterns(words("*backward*", "*bwd*", "*bprop*", "dgrad*", "wgrad*", "*_dgrad*", "*_wgrad*", "adam*", "sgd*", "*optimizer*", "multi_tensor*", "*grad_input*", "*GradGammaBeta*"))
+	expertScopes   = wordmatch.CompileAll(words("internode*", "intranode*", "moe_comm", "nccl_ep", "pplx"))
+	allReduceWords = wordmatch.CompileAll(words("*allreduce*", "cross_device_reduce*", "*oneshot*", "*twoshot*", "*reduce_norm*", "*reduce_rms*"))
+	normWords      = wordmatch.CompileAll(words("*norm*", "*rms*"))
+	backwardWords  = wordmatch.CompileAll(words("*backward*", "*bwd*", "*bprop*", "dgrad*", "wgrad*", "*_dgrad*", "*_wgrad*", "adam*", "sgd*", "*optimizer*", "multi_tensor*", "*grad_input*", "*GradGammaBeta*"))
 )
 
 // ruleRoles are the rules whose kernels are something else to a layer than the
@@ -138,14 +139,14 @@ var ruleRoles = map[string]Role{
 
 // role reads the role of a name from the rule that matched it.
 func role(n *Name, r Result, c Collective) Role {
-	if anyIn(backwardWords, n.fn) || anyIn(backwardWords, n.op) {
+	if backwardWords.In(n.fn) || backwardWords.In(n.op) {
 		return kernelword.RoleBackward
 	}
 	if c != kernelword.NotCollective && normalises(n) {
 		return kernelword.RoleNorm
 	}
 	// The lookup of an embedding begins a pass, whatever is fused behind it.
-	if n.Family == familyInductor && anyIn(inductorEmbedding, n.fn) {
+	if n.Family == familyInductor && inductorEmbedding.In(n.fn) {
 		return kernelword.RoleEmbed
 	}
 	if x, ok := ruleRoles[r.Rule]; ok {
@@ -154,7 +155,7 @@ func role(n *Name, r Result, c Collective) Role {
 	return r.Category.role()
 }
 
-var inductorEmbedding = compilePatterns(words("embedding"))
+var inductorEmbedding = wordmatch.CompileAll(words("embedding"))
 
 // normalises says whether an exchange between GPUs ends with a norm: its name
 // says so, or the argument of a fused all-reduce does. FlashInfer and
@@ -162,10 +163,10 @@ var inductorEmbedding = compilePatterns(words("embedding"))
 // ((…AllReduceFusionPattern)1, (…AllReduceFusionOp)1), or have a switch,
 // RMSNormFusion; the fused kernels of AITER have neither and always normalise.
 func normalises(n *Name) bool {
-	if anyIn(normWords, n.fn) {
+	if normWords.In(n.fn) {
 		return true
 	}
-	if !anyIn(fusionWords, n.fn) {
+	if !fusionWords.In(n.fn) {
 		return false
 	}
 	for _, a := range n.TemplateArgs {
@@ -181,14 +182,14 @@ func normalises(n *Name) bool {
 			return false
 		}
 	}
-	return n.Family == familyAITER || anyIn(reduceFusionWords, n.fn)
+	return n.Family == familyAITER || reduceFusionWords.In(n.fn)
 }
 
 var (
-	fusionWords = compilePatterns(words("*fusion*"))
+	fusionWords = wordmatch.CompileAll(words("*fusion*"))
 	// The reduction over experts comes last in a layer, so that only forms with
 	// the next norm exist.
-	reduceFusionWords = compilePatterns(words("moereduce*", "moefinalize*"))
+	reduceFusionWords = wordmatch.CompileAll(words("moereduce*", "moefinalize*"))
 )
 
 // grouped says whether a product may be one of experts.
@@ -206,11 +207,11 @@ func grouped(n *Name, r Result) bool {
 func tile(n *Name) string {
 	for _, s := range [2]string{n.Function, n.Operation} {
 		for i := 0; i < len(s); i++ {
-			if !isDigit(s[i]) {
+			if !wordmatch.IsDigit(s[i]) {
 				continue
 			}
 			j, joined := i, false
-			for j < len(s) && (isDigit(s[j]) || s[j] == 'x' && isDigit(s[j-1]) && j+1 < len(s) && isDigit(s[j+1])) {
+			for j < len(s) && (wordmatch.IsDigit(s[j]) || s[j] == 'x' && wordmatch.IsDigit(s[j-1]) && j+1 < len(s) && wordmatch.IsDigit(s[j+1])) {
 				joined = joined || s[j] == 'x'
 				j++
 			}

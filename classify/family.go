@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // Family names the code generator or library a kernel comes from, as far as
@@ -138,7 +139,7 @@ func isTRTLLMGen(f string) bool {
 	if !ok {
 		rest, ok = strings.CutPrefix(f, "gemm_")
 	}
-	if !ok || rest == "" || !isUpper(rest[0]) {
+	if !ok || rest == "" || !wordmatch.IsUpper(rest[0]) {
 		return false
 	}
 	for _, t := range []string{"Bfloat16", "Fp16", "Fp32", "E4m3", "E2m1", "E5m2", "MxE", "MxInt", "NvE", "Int8"} {
@@ -171,7 +172,7 @@ func isIdentifier(s string) bool {
 
 func hasLower(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if isLower(s[i]) {
+		if wordmatch.IsLower(s[i]) {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ func TestKernelNames(t *testing.T) {
 		}
 		seen[name] = i + 1
 		n := classify.Parse(name)
-		got := classify.Default().ClassifyName(&n)
+		got := classify.Default().Classify(name)
 		category, sub, hasSub := strings.Cut(want, "/")
 		if string(got.Category) != category || hasSub && got.Subcategory != sub {
 			t.Errorf("kernels.txt:%d: got %s/%s (rule %s), want %s: %s = %.150s",

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // labelParams are the numbers that decide about labels.
@@ -23,10 +25,10 @@ var labels = labelParams{long: 56, apart: 6, words: 512}
 // describing are wrappers that say how the operation they run is applied, so that labels show both: reduce_kernel[MeanOps].
 var describing = map[string]bool{"reduce_kernel": true, "multi_tensor_apply_kernel": true, "trampoline_kernel": true}
 
-// Label returns the name that tables show: the function, or what a generic kernel runs, without scopes and arguments.
+// label returns the name that tables show: the function, or what a generic kernel runs, without scopes and arguments.
 // Generated names of matrix products keep their types and their tile. Names of different kernels may have one label; [Labels]
 // tells those apart.
-func (n *Name) Label() string {
+func (n *Name) label() string {
 	switch {
 	case n.Operation == "":
 		return n.shortFunction(n.Function)
@@ -60,14 +62,14 @@ func (n *Name) shortFunction(fn string) string {
 func tensileLabel(fn string) (string, bool) {
 	parts := strings.Split(fn, "_")
 	const head = 4 // three index words and the types
-	mt := slices.IndexFunc(parts, func(p string) bool { return len(p) > 2 && p[:2] == "MT" && isDigit(p[2]) })
+	mt := slices.IndexFunc(parts, func(p string) bool { return len(p) > 2 && p[:2] == "MT" && wordmatch.IsDigit(p[2]) })
 	if mt < head {
 		return "", false
 	}
 	return strings.Join(append(parts[:head:head], parts[mt]), "_"), true
 }
 
-// Labels returns a label for each name, different ones for different names: [Name.Label], and where that is the same for
+// Labels returns a label for each name, different ones for different names: its short name, and where that is the same for
 // several names, the scope around it or the words that only some of them have, as in add_rmsnorm_quant_kernel<256, 16, true>.
 // The labels depend on the set of names, not on their order.
 func Labels(names []string) []string {
@@ -80,7 +82,7 @@ func Labels(names []string) []string {
 	for _, raw := range sorted {
 		n := Parse(raw)
 		parsed[raw] = &n
-		l := n.Label()
+		l := n.label()
 		if groups[l] == nil {
 			order = append(order, l)
 		}
@@ -183,7 +185,7 @@ func labelWords(n *Name) []string {
 	if w := split(n.Demangled, isWordByte); len(w) > 1 {
 		return w
 	}
-	return split(n.Demangled, isAlnum)
+	return split(n.Demangled, wordmatch.IsAlnum)
 }
 
 // unique numbers labels that are still used twice, in the order of the names.

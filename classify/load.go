@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // errRules is wrapped by every error about the contents of a rules file.
@@ -165,7 +167,7 @@ func checkPattern(s string) error {
 	if strings.Contains(inner, "*") {
 		return errors.New("has a '*' inside; it may stand only at the ends")
 	}
-	if compilePattern(s).lit == "" {
+	if wordmatch.Compile(s).Letters() == 0 {
 		return errors.New("has no letter or digit")
 	}
 	return nil

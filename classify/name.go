@@ -2,6 +2,8 @@ package classify
 
 import (
 	"strings"
+
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // Name is a parsed kernel name. Parts that a name does not have are empty: a
@@ -143,15 +145,15 @@ func isNoiseComponent(base string) bool {
 // index builds the word texts that rules look at.
 func (n *Name) index() {
 	buf := make([]byte, 0, len(n.Function)+len(n.Operation)+64)
-	buf = appendWords(buf, n.Function)
+	buf = wordmatch.Append(buf, n.Function)
 	a := len(buf)
-	buf = appendWords(buf, n.Operation)
+	buf = wordmatch.Append(buf, n.Operation)
 	b := len(buf)
 	for _, s := range n.Namespaces {
-		buf = appendWords(buf, s)
+		buf = wordmatch.Append(buf, s)
 	}
 	for _, s := range n.OperationScope {
-		buf = appendWords(buf, s)
+		buf = wordmatch.Append(buf, s)
 	}
 	t := string(buf)
 	if strings.Contains(t, "fbgemm") {
@@ -162,7 +164,7 @@ func (n *Name) index() {
 
 // argWords is the word text of the template arguments, built on demand.
 func (n *Name) argWords() string {
-	return wordText(n.TemplateArgs...)
+	return wordmatch.Text(n.TemplateArgs...)
 }
 
 // addressMark stands for an address in a canonical name.
@@ -211,10 +213,10 @@ func foldSpace(s string) string {
 }
 
 func isHex(c byte) bool {
-	return isDigit(c) || ('a' <= c && c <= 'f') || ('A' <= c && c <= 'F')
+	return wordmatch.IsDigit(c) || ('a' <= c && c <= 'f') || ('A' <= c && c <= 'F')
 }
 
-func isWordByte(c byte) bool { return isAlnum(c) || c == '_' }
+func isWordByte(c byte) bool { return wordmatch.IsAlnum(c) || c == '_' }
 
 func replaceAddresses(s string) string {
 	from := strings.Index(s, "0x")
@@ -244,38 +246,17 @@ func replaceAddresses(s string) string {
 	return string(append(out, s[done:]...))
 }
 
-// HasIdentifier reports whether the keyword stands in the name's identifiers
-// as whole words: "allreduce" and "all_reduce" are both found in AllReduce,
-// "fp4" is not found in a matmul's bf16xbf16xmxfp4. Template arguments,
-// parameter types and the data types that are part of a GEMM's name are not
-// looked at. A leading or trailing '*' lets the keyword begin or end inside a
-// word.
-func (n *Name) HasIdentifier(keyword string) bool {
-	return compilePattern(keyword).in(n.Words().text)
-}
-
-// Words are the words of a name's identifiers, as [Name.HasIdentifier] looks
-// through them. The zero value has none.
-type Words struct{ text string }
-
-// Words returns the words of the name's identifiers, for [Keywords.In].
-func (n *Name) Words() Words {
+// Words returns the words of the name's identifiers in lower case, each
+// identifier behind a '.', its words with '_' between them:
+// ".topk_gating_softmax.vllm.moe", the function first. Template arguments, parameter types and the
+// data types that are part of a GEMM's name are left out.
+func (n *Name) Words() string {
 	text := n.fn + n.op + n.scope
 	if n.isMatmul() {
-		text = withoutDTypes(text)
+		return withoutDTypes(text)
 	}
-	return Words{text}
+	return text
 }
-
-// Keywords are keywords of [Name.HasIdentifier] made ready for many names.
-// They are safe for concurrent use; the zero value has none.
-type Keywords struct{ patterns []wordPattern }
-
-// NewKeywords makes a list of keywords ready.
-func NewKeywords(keywords ...string) Keywords { return Keywords{compilePatterns(keywords)} }
-
-// In reports whether one of the keywords stands among the words.
-func (k Keywords) In(w Words) bool { return anyIn(k.patterns, w.text) }
 
 // isMatmul reports a matrix multiplication, whose data types stand in its name.
 func (n *Name) isMatmul() bool {
@@ -283,23 +264,23 @@ func (n *Name) isMatmul() bool {
 	case familyTensile, familyNvjet, familyTRTLLMGen, familyCuBLAS:
 		return true
 	}
-	return anyIn(matmulWords, n.fn) || anyIn(matmulWords, n.op) || anyIn(matmulWords, n.scope)
+	return matmulWords.In(n.fn) || matmulWords.In(n.op) || matmulWords.In(n.scope)
 }
 
-var matmulWords = compilePatterns([]string{"*gemm*", "*matmul*", "gemv*"})
+var matmulWords = wordmatch.CompileAll([]string{"*gemm*", "*matmul*", "gemv*"})
 
 // withoutDTypes drops the words of a word text that are data types.
 func withoutDTypes(text string) string {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
 		j := i + 1
-		for j < len(text) && text[j] != wordSep && text[j] != identSep {
+		for j < len(text) && text[j] != wordmatch.WordSep && text[j] != wordmatch.IdentSep {
 			j++
 		}
 		word := text[i:j]
 		if isDTypeWord(word[1:]) {
-			if word[0] == identSep {
-				out = append(out, identSep)
+			if word[0] == wordmatch.IdentSep {
+				out = append(out, wordmatch.IdentSep)
 			}
 		} else {
 			out = append(out, word...)

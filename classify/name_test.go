@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 func TestParse(t *testing.T) {
@@ -183,8 +184,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestKeywordsAreThoseOfHasIdentifier asks lists of keywords and each keyword alone.
-func TestKeywordsAreThoseOfHasIdentifier(t *testing.T) {
+// TestListsOfPatterns asks lists of patterns and each pattern alone.
+func TestListsOfPatterns(t *testing.T) {
 	names := []string{"", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int)", "nvjet_tst_128x64_bf16_h_bz",
 		"_ZN7cutlass6KernelI4GemmEEvv", "flash_fwd_splitkv_kernel", "matmul_ogs_bf16xbf16xmxfp4", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"}
 	keywords := []string{"", " ", "*", "gemm*", "*gemm*", "fp4", "bf16", "all_reduce", "allreduce", "flash_fwd", "kernel", "Add*", "elementwise"}
@@ -195,21 +196,21 @@ func TestKeywordsAreThoseOfHasIdentifier(t *testing.T) {
 		for _, k := range keywords {
 			want := n.HasIdentifier(k)
 			any = any || want
-			if got := classify.NewKeywords(k).In(n.Words()); got != want {
-				t.Errorf("classify.NewKeywords(%q).In(words of %q) = %v, HasIdentifier says %v", k, raw, got, want)
+			if got := wordmatch.CompileAll([]string{k}).In(n.Words()); got != want {
+				t.Errorf("%q in the words of %q: %v as a list, alone %v", k, raw, got, want)
 			}
 			if want {
 				hits++
 			}
 		}
-		if got := classify.NewKeywords(keywords...).In(n.Words()); got != any {
+		if got := wordmatch.CompileAll(keywords).In(n.Words()); got != any {
 			t.Errorf("all keywords in %q: %v, want %v", raw, got, any)
 		}
 	}
 	if hits < 8 {
 		t.Errorf("%d hits: the test asks for nothing", hits)
 	}
-	if (classify.Keywords{}).In(classify.Words{}) || classify.NewKeywords("gemm").In(classify.Words{}) {
+	if wordmatch.Patterns(nil).In("") || wordmatch.CompileAll([]string{"gemm"}).In("") {
 		t.Error("the zero values hold something")
 	}
 }
@@ -294,9 +295,9 @@ func FuzzParse(f *testing.F) {
 		}
 		_, _ = n.Label(), n.DType()
 		n.HasIdentifier(raw)
-		a, b := classify.Default().Classify(raw), classify.Default().ClassifyName(&n)
-		if a != b {
-			t.Errorf("Classify = %+v, ClassifyName = %+v", a, b)
+		a, b := classify.Default().Classify(raw), classify.Default().Facts(raw)
+		if a.Category != b.Category || a.Rule != b.Rule {
+			t.Errorf("Classify = %+v, Facts %+v", a, b)
 		}
 		if a.Category == "" {
 			t.Error("empty category")

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // NOTE. A demangled name is read with one pass over its brackets. It is never
@@ -137,7 +139,7 @@ func nameGoesOn(s string, from int) bool {
 		return true
 	}
 	rest = strings.TrimLeft(rest, " ")
-	if len(rest) == len(s)-from || rest == "" || !(isAlnum(rest[0]) || rest[0] == '_') {
+	if len(rest) == len(s)-from || rest == "" || !(wordmatch.IsAlnum(rest[0]) || rest[0] == '_') {
 		return false
 	}
 	for _, qualifier := range []string{"const", "volatile", "noexcept"} {
@@ -377,7 +379,7 @@ func mangledParts(s string, i int) (ids []string) {
 // the name counts.
 func sourceName(s string, i int) (id string, next int, ok bool) {
 	j, size := i, 0
-	for j < len(s) && isDigit(s[j]) {
+	for j < len(s) && wordmatch.IsDigit(s[j]) {
 		size = size*10 + int(s[j]-'0')
 		if size > maxMangled {
 			return "", i, false
@@ -388,7 +390,7 @@ func sourceName(s string, i int) (id string, next int, ok bool) {
 		return "", i, false
 	}
 	end := min(j+size, len(s))
-	if isDigit(s[j]) {
+	if wordmatch.IsDigit(s[j]) {
 		return "", i, false
 	}
 	return s[j:end], end, true
@@ -397,14 +399,14 @@ func sourceName(s string, i int) (id string, next int, ok bool) {
 // literalEnd returns the end of a literal such as Li64E or Lb1E at i, or i.
 func literalEnd(s string, i int) int {
 	j := i + 1
-	if j >= len(s) || !isLower(s[j]) {
+	if j >= len(s) || !wordmatch.IsLower(s[j]) {
 		return i
 	}
 	j++
 	if j < len(s) && s[j] == 'n' {
 		j++
 	}
-	for j < len(s) && isDigit(s[j]) {
+	for j < len(s) && wordmatch.IsDigit(s[j]) {
 		j++
 	}
 	if j < len(s) && s[j] == 'E' {

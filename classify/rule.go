@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // Rule gives a category to the kernels it matches. A rule with no condition
@@ -75,41 +76,17 @@ func (p *Pattern) empty() bool {
 		len(p.Args) == 0 && len(p.Substring) == 0
 }
 
-// Substring returns a rule that matches names containing one of the patterns,
-// as the profiles of model families do. With fold, ASCII letter case is
-// ignored. The key is both ID and category.
-func Substring(key, label string, fold bool, patterns ...string) Rule {
-	return Rule{
-		ID:       key,
-		Title:    label,
-		Category: Category(key),
-		Label:    label,
-		When:     Pattern{Substring: patterns, Fold: fold},
-	}
-}
-
-// Otherwise returns a rule that matches every name: the last of a rule set.
-func Otherwise(key, label string) Rule {
-	return Rule{
-		ID:       key,
-		Title:    label,
-		Category: Category(key),
-		Label:    label,
-		Func:     func(*Name) bool { return true },
-	}
-}
-
 // compiled is a rule made ready for matching.
 type compiled struct {
 	rule      *Rule
 	families  []Family
-	function  []wordPattern
-	all       []wordPattern
-	wrapper   []wordPattern
-	scope     []wordPattern
-	name      []wordPattern
-	args      []wordPattern
-	none      []wordPattern
+	function  wordmatch.Patterns
+	all       wordmatch.Patterns
+	wrapper   wordmatch.Patterns
+	scope     wordmatch.Patterns
+	name      wordmatch.Patterns
+	args      wordmatch.Patterns
+	none      wordmatch.Patterns
 	substring []string
 	fold      bool
 }
@@ -119,13 +96,13 @@ func compileRule(r *Rule) compiled {
 	c := compiled{
 		rule:     r,
 		families: w.Family,
-		function: compilePatterns(w.Function),
-		all:      compilePatterns(w.All),
-		wrapper:  compilePatterns(w.Wrapper),
-		scope:    compilePatterns(w.Scope),
-		name:     compilePatterns(w.Name),
-		args:     compilePatterns(w.Args),
-		none:     compilePatterns(w.None),
+		function: wordmatch.CompileAll(w.Function),
+		all:      wordmatch.CompileAll(w.All),
+		wrapper:  wordmatch.CompileAll(w.Wrapper),
+		scope:    wordmatch.CompileAll(w.Scope),
+		name:     wordmatch.CompileAll(w.Name),
+		args:     wordmatch.CompileAll(w.Args),
+		none:     wordmatch.CompileAll(w.None),
 		fold:     w.Fold,
 	}
 	for _, s := range w.Substring {
@@ -140,7 +117,7 @@ func compileRule(r *Rule) compiled {
 // subject is a name under classification with what is derived from it once.
 type subject struct {
 	*Name
-	workPairs, fnPairs, opPairs, scopePairs uint64 // see pairsOf
+	workPairs, fnPairs, opPairs, scopePairs uint64 // see wordmatch.PairsOf
 
 	args     string
 	argsDone bool
@@ -149,7 +126,7 @@ type subject struct {
 }
 
 func newSubject(n *Name) subject {
-	s := subject{Name: n, fnPairs: pairsOf(n.fn), opPairs: pairsOf(n.op), scopePairs: pairsOf(n.scope)}
+	s := subject{Name: n, fnPairs: wordmatch.PairsOf(n.fn), opPairs: wordmatch.PairsOf(n.op), scopePairs: wordmatch.PairsOf(n.scope)}
 	s.workPairs = s.fnPairs
 	if n.op != "" {
 		s.workPairs = s.opPairs
@@ -158,8 +135,8 @@ func newSubject(n *Name) subject {
 }
 
 // anywhere looks for patterns in function, operation and namespaces.
-func (s *subject) anywhere(patterns []wordPattern) bool {
-	return anyOf(patterns, s.fn, s.fnPairs) || anyOf(patterns, s.op, s.opPairs) || anyOf(patterns, s.scope, s.scopePairs)
+func (s *subject) anywhere(patterns wordmatch.Patterns) bool {
+	return patterns.Among(s.fn, s.fnPairs) || patterns.Among(s.op, s.opPairs) || patterns.Among(s.scope, s.scopePairs)
 }
 
 func (s *subject) argText() string {
@@ -217,24 +194,24 @@ func (c *compiled) matches(s *subject) bool {
 		w.Prefix != nil && !hasAnyPrefix(s.work(), w.Prefix) {
 		return false
 	}
-	if c.function != nil && !anyOf(c.function, s.workText(), s.workPairs) {
+	if c.function != nil && !c.function.Among(s.workText(), s.workPairs) {
 		return false
 	}
 	for _, p := range c.all {
-		if p.pairs&^s.workPairs != 0 || !p.in(s.workText()) {
+		if p.Pairs&^s.workPairs != 0 || !p.In(s.workText()) {
 			return false
 		}
 	}
-	if c.wrapper != nil && (s.Operation == "" || !anyOf(c.wrapper, s.fn, s.fnPairs)) {
+	if c.wrapper != nil && (s.Operation == "" || !c.wrapper.Among(s.fn, s.fnPairs)) {
 		return false
 	}
-	if c.scope != nil && !anyOf(c.scope, s.scope, s.scopePairs) {
+	if c.scope != nil && !c.scope.Among(s.scope, s.scopePairs) {
 		return false
 	}
 	if c.name != nil && !s.anywhere(c.name) {
 		return false
 	}
-	if c.args != nil && !anyIn(c.args, s.argText()) {
+	if c.args != nil && !c.args.In(s.argText()) {
 		return false
 	}
 	if c.substring != nil && !c.contains(s) {
@@ -302,11 +279,11 @@ func (s *Ruleset) With(rules ...Rule) *Ruleset {
 // name once.
 func (s *Ruleset) Classify(raw string) Result {
 	n := Parse(raw)
-	return s.ClassifyName(&n)
+	return s.classifyName(&n)
 }
 
-// ClassifyName is Classify for a name already parsed.
-func (s *Ruleset) ClassifyName(n *Name) Result {
+// classifyName is Classify for a name already parsed.
+func (s *Ruleset) classifyName(n *Name) Result {
 	sub := newSubject(n)
 	for i := range s.compiled {
 		c := &s.compiled[i]

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // NOTE. torch.compile names its kernels after what it fused:
@@ -46,7 +47,7 @@ func inductorRules() []Rule {
 		{
 			ID: "inductor.copy", Title: "torch.compile: data movement only", Category: kernelword.CategoryMemory, Subcategory: "copy",
 			When: Pattern{Family: []Family{familyInductor}, Function: words("copy*", "clone", "cat", "slice*", "permute", "transpose", "index*", "view", "constant_pad_nd", "split*", "stack", "expand", "full*", "zeros*", "select*")},
-			Func: func(n *Name) bool { return !anyIn(inductorArithmetic, n.fn) },
+			Func: func(n *Name) bool { return !inductorArithmetic.In(n.fn) },
 		},
 		in("inductor.pointwise", "pointwise", kernelword.CategoryElementwise, "", Pattern{Function: words("triton*")}),
 	}
@@ -54,7 +55,7 @@ func inductorRules() []Rule {
 
 // inductorArithmetic are operators that compute; with one of them a kernel is
 // more than data movement.
-var inductorArithmetic = compilePatterns(words("add*", "mul*", "sub", "rsub", "div*", "pow", "neg", "exp*", "sqrt",
+var inductorArithmetic = wordmatch.CompileAll(words("add*", "mul*", "sub", "rsub", "div*", "pow", "neg", "exp*", "sqrt",
 	"where", "masked_fill", "clamp*", "minimum", "maximum", "abs", "bitwise*", "logical*", "eq", "ne", "lt", "le", "gt", "ge",
 	"floor*", "round", "remainder", "reciprocal", "log*", "arange", "cos", "sin"))
 
@@ -95,7 +96,7 @@ func myelinOps(function string) []string {
 	for _, end := range []string{"_myl", "_0x"} {
 		rest, _, _ = strings.Cut(rest, end)
 	}
-	return strings.FieldsFunc(wordText(rest), func(r rune) bool { return r == wordSep || r == identSep })
+	return strings.FieldsFunc(wordmatch.Text(rest), func(r rune) bool { return r == wordmatch.WordSep || r == wordmatch.IdentSep })
 }
 
 // anyOp says whether an operator begins like one of those wanted.

@@ -1,6 +1,9 @@
 package classify
 
-import "github.com/llmstrata/strata/internal/kernelword"
+import (
+	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
+)
 
 // communicationRules are exchanges between GPUs. Whole words only: "combine"
 // and "dispatch" alone belong to many kernels that talk to nobody
@@ -45,27 +48,27 @@ func communicationRules() []Rule {
 
 var collectiveKinds = []struct {
 	kind     string
-	patterns []wordPattern
+	patterns wordmatch.Patterns
 }{
 	// DeepEP's notify kernels exchange counts and wait: a barrier, whichever
 	// phase they serve.
-	{"barrier", compilePatterns(words("*barrier*", "*notify*", "clean_low_latency*", "*enforce_consistency*", "*quiet*"))},
-	{"layout", compilePatterns(words("*layout*"))},
-	{"all_reduce", compilePatterns(words("*allreduce*", "*lamport*"))},
-	{"reduce_scatter", compilePatterns(words("*reducescatter*"))},
-	{"all_gather", compilePatterns(words("*allgather*"))},
-	{"all_to_all", compilePatterns(words("*alltoall*", "*all2all*"))},
-	{"dispatch", compilePatterns(words("*dispatch*"))},
-	{"combine", compilePatterns(words("*combine*"))},
-	{"send_recv", compilePatterns(words("*sendrecv*", "send", "recv", "*rma*"))},
-	{"broadcast", compilePatterns(words("*broadcast*", "*bcast*"))},
-	{"reduce", compilePatterns(words("reduce"))},
+	{"barrier", wordmatch.CompileAll(words("*barrier*", "*notify*", "clean_low_latency*", "*enforce_consistency*", "*quiet*"))},
+	{"layout", wordmatch.CompileAll(words("*layout*"))},
+	{"all_reduce", wordmatch.CompileAll(words("*allreduce*", "*lamport*"))},
+	{"reduce_scatter", wordmatch.CompileAll(words("*reducescatter*"))},
+	{"all_gather", wordmatch.CompileAll(words("*allgather*"))},
+	{"all_to_all", wordmatch.CompileAll(words("*alltoall*", "*all2all*"))},
+	{"dispatch", wordmatch.CompileAll(words("*dispatch*"))},
+	{"combine", wordmatch.CompileAll(words("*combine*"))},
+	{"send_recv", wordmatch.CompileAll(words("*sendrecv*", "send", "recv", "*rma*"))},
+	{"broadcast", wordmatch.CompileAll(words("*broadcast*", "*bcast*"))},
+	{"reduce", wordmatch.CompileAll(words("reduce"))},
 }
 
 // collectiveKind names the collective from the words of the name.
 func collectiveKind(n *Name) string {
 	for _, k := range collectiveKinds {
-		if anyIn(k.patterns, n.fn) {
+		if k.patterns.In(n.fn) {
 			return k.kind
 		}
 	}

@@ -1,6 +1,9 @@
 package classify
 
-import "github.com/llmstrata/strata/internal/kernelword"
+import (
+	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
+)
 
 // kvCacheRules are writes to the key/value cache, alone or fused with RoPE and
 // quantisation.
@@ -105,19 +108,19 @@ func attentionRules() []Rule {
 
 var attentionKinds = []struct {
 	kind     string
-	patterns []wordPattern
+	patterns wordmatch.Patterns
 }{
-	{"backward", compilePatterns(words("*bwd*", "*backward*", "fmha_cutlassB*", "*dot_do_o*", "*do_o_dot*"))},
-	{"mla", compilePatterns(words("*mla*"))},
-	{"decode", compilePatterns(words("*decode*", "*decoding*", "*splitkv*", "*ForGen*", "paged_attention*", "*mmha*", "*xqa*", "*masked_multihead*", "*stage1*"))},
-	{"prefill", compilePatterns(words("*prefill*", "*context*", "*ForCtx*", "*varlen*", "*extend*", "flash_fwd_kernel", "*ragged*"))},
+	{"backward", wordmatch.CompileAll(words("*bwd*", "*backward*", "fmha_cutlassB*", "*dot_do_o*", "*do_o_dot*"))},
+	{"mla", wordmatch.CompileAll(words("*mla*"))},
+	{"decode", wordmatch.CompileAll(words("*decode*", "*decoding*", "*splitkv*", "*ForGen*", "paged_attention*", "*mmha*", "*xqa*", "*masked_multihead*", "*stage1*"))},
+	{"prefill", wordmatch.CompileAll(words("*prefill*", "*context*", "*ForCtx*", "*varlen*", "*extend*", "flash_fwd_kernel", "*ragged*"))},
 }
 
 // attentionKind tells backward, MLA, decode and prefill apart. Many kernels
 // serve both phases (FlashAttention-3, unified attention): nothing is said.
 func attentionKind(n *Name) string {
 	for _, k := range attentionKinds {
-		if anyIn(k.patterns, n.fn) || anyIn(k.patterns, n.op) {
+		if k.patterns.In(n.fn) || k.patterns.In(n.op) {
 			return k.kind
 		}
 	}

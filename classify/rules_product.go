@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // gemmRules are matrix products of every library.
@@ -49,21 +50,21 @@ func gemmRules() []Rule {
 
 var gemmKinds = []struct {
 	kind     string
-	patterns []wordPattern
+	patterns wordmatch.Patterns
 }{
-	{"grouped", compilePatterns(words("*grouped*", "*matmul_ogs*", "group_gemm*"))},
-	{"gemv", compilePatterns(words("*gemv*", "dot_kernel", "*wvsplitk*", "*LLMM1*"))},
-	{"lora", compilePatterns(words("*lora*", "*sgmv*", "*bgmv*"))},
-	{"conv", compilePatterns(words("fprop", "dgrad", "wgrad"))},
+	{"grouped", wordmatch.CompileAll(words("*grouped*", "*matmul_ogs*", "group_gemm*"))},
+	{"gemv", wordmatch.CompileAll(words("*gemv*", "dot_kernel", "*wvsplitk*", "*LLMM1*"))},
+	{"lora", wordmatch.CompileAll(words("*lora*", "*sgmv*", "*bgmv*"))},
+	{"conv", wordmatch.CompileAll(words("fprop", "dgrad", "wgrad"))},
 }
 
-var groupedArgs = compilePatterns(words("*GroupProblemShape*", "*GroupedGemm*", "*MoeFCGemm*"))
+var groupedArgs = wordmatch.CompileAll(words("*GroupProblemShape*", "*GroupedGemm*", "*MoeFCGemm*"))
 
 // gemmKind tells grouped products, matrix-vector products and LoRA's small
 // products apart.
 func gemmKind(n *Name) string {
 	for _, k := range gemmKinds {
-		if anyIn(k.patterns, n.fn) || anyIn(k.patterns, n.op) {
+		if k.patterns.In(n.fn) || k.patterns.In(n.op) {
 			return k.kind
 		}
 	}
@@ -74,7 +75,7 @@ func gemmKind(n *Name) string {
 			return "grouped"
 		}
 	case familyCUTLASS:
-		if anyIn(groupedArgs, n.argWords()) {
+		if groupedArgs.In(n.argWords()) {
 			return "grouped"
 		}
 	}

@@ -19,7 +19,7 @@ func TestFirstMatchWins(t *testing.T) {
 	set := classify.New(
 		classify.Substring("mla", "MLA Attention", false, "flash_fwd_splitkv_mla"),
 		classify.Substring("quant", "FP8 Quant", true, "quant"),
-		classify.Otherwise("other", "Other"),
+		classify.Rule{ID: "other", Category: "other", Label: "Other", Func: anything},
 	)
 	for name, want := range map[string]string{
 		"flash_fwd_splitkv_mla_quant": "mla",
@@ -108,7 +108,7 @@ func TestRulesFileRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(rules, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if err := classify.WriteRules(&buf, classify.Otherwise("o", "O")); err == nil {
+	if err := classify.WriteRules(&buf, classify.Rule{ID: "o", Func: anything}); err == nil {
 		t.Error("a rule with code was written")
 	}
 }
@@ -213,8 +213,11 @@ func ExampleCanonical() {
 	// Output: void ns::f<int>
 }
 
-func ExampleName_HasIdentifier() {
-	n := classify.Parse("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1")
-	fmt.Println(n.HasIdentifier("matmul"), n.HasIdentifier("fp4"))
-	// Output: true false
+func ExampleName_Words() {
+	n := classify.Parse("void vllm::moe::topkGatingSoftmax<float, 8>(float*)")
+	fmt.Println(n.Words())
+	// Output: .topk_gating_softmax.vllm.moe
 }
+
+// anything is a condition that every name meets.
+func anything(*classify.Name) bool { return true }

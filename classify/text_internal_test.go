@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // TestLetters holds each class of letters at its borders.
@@ -17,10 +18,10 @@ func TestLetters(t *testing.T) {
 		is      func(byte) bool
 		yes, no string
 	}{
-		{"lower", isLower, "amz", "`{AZ09_"},
-		{"upper", isUpper, "AMZ", "@[az09_"},
-		{"digit", isDigit, "059", "/:aA"},
-		{"letter or digit", isAlnum, "azAZ09\x80\xff", "`{@[/:_ \x7f"},
+		{"lower", wordmatch.IsLower, "amz", "`{AZ09_"},
+		{"upper", wordmatch.IsUpper, "AMZ", "@[az09_"},
+		{"digit", wordmatch.IsDigit, "059", "/:aA"},
+		{"letter or digit", wordmatch.IsAlnum, "azAZ09\x80\xff", "`{@[/:_ \x7f"},
 		{"hexadecimal", isHex, "09afAF", "/:`gG@_"},
 		{"part of a word", isWordByte, "azAZ09_\x80", "`{@[/:. "},
 		{"space", isSpace, " \t\n\r\v\f", "a_\x00\x1f!\b"},
@@ -258,11 +259,11 @@ func TestWordsOfNames(t *testing.T) {
 	for s, want := range map[string]string{
 		"fooBar": ".foo_bar", "RMSNorm": ".rms_norm", "sm100Bar": ".sm100_bar", "ABC": ".abc", "A": ".a", "a_b": ".a_b", "_a": ".a", "a__b": ".a_b", "": "", "__": "", "aB": ".a_b", "ABc": ".a_bc", "x.y": ".x_y", "aBC": ".a_bc", "AB_C": ".ab_c",
 	} {
-		if got := string(appendWords(nil, s)); got != want {
+		if got := string(wordmatch.Append(nil, s)); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
-	if got := wordText("a", "", "bC"); got != ".a.b_c" {
+	if got := wordmatch.Text("a", "", "bC"); got != ".a.b_c" {
 		t.Errorf("%q, want .a.b_c", got)
 	}
 	for _, c := range []struct {
@@ -273,18 +274,18 @@ func TestWordsOfNames(t *testing.T) {
 		{"*mha", ".gemm_half", false}, {"*m_ha*", ".gemm_half", true}, {"a", ".a", true}, {"a", "", false}, {"", ".a", false}, {"ab", ".a.b", false}, {"*_b", ".ab", false}, {"*_b", ".a_b", true}, {"b", ".a_b", true}, {"b", ".a_c", false},
 		{"b_*", ".bc", false}, {"b_*", ".b_c", true}, {"kk", ".k_kk", true}, {"abc", ".ab", false}, {"A", ".a", true}, {"Z", ".z", true}, {"b", ".a.b.c", true}, {"a", ".b.a_c", true}, {" a ", ".a", true},
 	} {
-		if got := anyIn(compilePatterns([]string{c.pattern}), c.text); got != c.want {
+		if got := wordmatch.CompileAll([]string{c.pattern}).In(c.text); got != c.want {
 			t.Errorf("%s in %s: %v, want %v", c.pattern, c.text, got, c.want)
 		}
 	}
 	long := strings.Repeat("a", 63) + "b"
-	if p := compilePattern(long + "c"); p.lit != long {
-		t.Errorf("a pattern has %d letters, want 64", len(p.lit))
+	if p := wordmatch.Compile(long + "c"); p.Letters() != len(long) || !p.In("."+long) {
+		t.Errorf("a pattern has %d letters, want 64", p.Letters())
 	}
-	if a, b := pairsOf("a_b.c"), pairsOf("abc"); a != b || a == 0 || pairsOf("a") != 0 {
+	if a, b := wordmatch.PairsOf("a_b.c"), wordmatch.PairsOf("abc"); a != b || a == 0 || wordmatch.PairsOf("a") != 0 {
 		t.Errorf("pairs %x and %x: separators count", a, b)
 	}
-	if pairsOf("ab")&^pairsOf("cab") != 0 || pairsOf("ab") == pairsOf("ba") {
+	if wordmatch.PairsOf("ab")&^wordmatch.PairsOf("cab") != 0 || wordmatch.PairsOf("ab") == wordmatch.PairsOf("ba") {
 		t.Error("pairs of a part are pairs of the whole, in order")
 	}
 	for s, want := range map[string]string{".gemm_bf16_x": ".gemm_x", ".bf16.gemm": "..gemm", ".gemm_bf16xbf16xmxfp4": ".gemm", ".a_b": ".a_b", "": "", ".x": ".x", ".m": ".m"} {

@@ -104,12 +104,15 @@ func (p *ModelProfile) Ruleset() *classify.Ruleset {
 
 func appendRules(dst []classify.Rule, rules []RuleSpec) []classify.Rule {
 	for _, r := range rules {
-		dst = append(dst, classify.Substring(r.Key, r.Label, r.IgnoreCase, r.Patterns...))
+		dst = append(dst, classify.Rule{ID: r.Key, Title: r.Label, Category: classify.Category(r.Key), Label: r.Label,
+			When: classify.Pattern{Substring: r.Patterns, Fold: r.IgnoreCase}})
 	}
 	return dst
 }
 
-func otherRule() classify.Rule { return classify.Otherwise(otherKey, otherLabel) }
+func otherRule() classify.Rule {
+	return classify.Rule{ID: otherKey, Title: otherLabel, Category: otherKey, Label: otherLabel, Func: func(*classify.Name) bool { return true }}
+}
 
 // Rename is one literal replacement in display names.
 type Rename struct {

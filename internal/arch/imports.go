@@ -19,7 +19,7 @@ var Layers = Layering{
 	".": {"layer", "layer/compare", "layer/roofline", "triage", "hostoverhead", "perfetto", "profile", "profile/hardware", "classify", "trace", "trace/nsys",
 		"trace/pftrace", "internal/htmlreport", "internal/kernelword", "internal/lightpage", "internal/opname", "internal/table"},
 	"trace":            {},
-	"classify":         {"internal/decimal", "internal/kernelword"},
+	"classify":         {"internal/decimal", "internal/kernelword", "internal/wordmatch"},
 	"profile":          {"classify", "profile/internal/document", "profile/internal/quant", "profile/internal/ranks"},
 	"profile/hardware": {},
 	"layer":            {"profile", "classify", "trace"},
@@ -44,8 +44,8 @@ var Layers = Layering{
 	"hostoverhead/internal/steps":    {"layer", "trace", "hostoverhead/internal/names", "internal/framework", "internal/interval"},
 	"hostoverhead/hostcompare":       {"hostoverhead", "hostoverhead/internal/names", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline", "layer", "layer/compare", "classify", "trace", "internal/stat"},
 
-	"triage/internal/activity":   {"layer", "profile", "classify", "trace", "internal/kernelword", "internal/framework", "internal/table", "triage/internal/pyframe"},
-	"triage/internal/chain":      {"layer", "classify", "internal/kernelword", "internal/fusion", "triage/internal/activity", "triage/internal/pyframe"},
+	"triage/internal/activity":   {"layer", "profile", "classify", "trace", "internal/wordmatch", "internal/kernelword", "internal/framework", "internal/table", "triage/internal/pyframe"},
+	"triage/internal/chain":      {"layer", "classify", "internal/wordmatch", "internal/kernelword", "internal/fusion", "triage/internal/activity", "triage/internal/pyframe"},
 	"triage/internal/pyframe":    {"internal/framework"},
 	"triage/internal/reportfile": {},
 
@@ -100,6 +100,7 @@ var Layers = Layering{
 	"internal/perf":             {"internal/cost", "internal/gen/nsysgen", "internal/table"},
 	"internal/perf/load":        {".", "trace"},
 	"internal/torture":          {".", "internal/cost", "internal/table", "internal/torture/shapes"},
+	"internal/wordmatch":        {},
 	"internal/whole":            {"hostoverhead", "hostoverhead/hostcompare", "internal/apicall", "internal/gen", "internal/loss", "internal/published", "internal/published/host", "layer", "layer/view", "perfetto", "trace", "trace/pftrace", "triage"},
 	"internal/torture/shapes":   {},
 	"internal/published":        {"internal/published/blocks", "layer", "layer/view", "profile", "trace"},

@@ -46,7 +46,7 @@ type Registry struct {
 // does a step if Roles and Collectives, Inductor, Operators, Kinds, Categories, Names, Ops, Frames, Texts or Template
 // recognise it (with All: both Names and Ops), and Without, Requires and
 // OnlyCategories do not take it back. Names, Ops, Frames and Without hold word
-// patterns of [classify.Name.HasIdentifier]: whole words, never letters inside
+// patterns of package wordmatch: whole words, never letters inside
 // one, never template arguments.
 type Step struct {
 	Name string `json:"step"`

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
@@ -141,11 +141,11 @@ func nameLikeness(a, b *Kernel) int {
 }
 
 // aliases are kernels that stand for each other across launch modes.
-var aliases = []struct{ a, b classify.Keywords }{
-	{classify.NewKeywords("flash_fwd_splitkv_combine", "flash_fwd_mla_combine", "flash_attn_combine"), classify.NewKeywords("flash_fwd", "flash_fwd_splitkv", "flash_attn_fwd*")},
-	{classify.NewKeywords("kernel_mha"), classify.NewKeywords("masked_multihead_attention")},
-	{classify.NewKeywords("applyBiasRopeUpdateKVCacheV2", "applyBiasRopeUpdateKVCache*"), classify.NewKeywords("fused_qk_norm_rope", "fused_qknorm_rope", "fusedQKNormRope*")},
-	{classify.NewKeywords("memset"), classify.NewKeywords("memset")},
+var aliases = []struct{ a, b wordmatch.Patterns }{
+	{wordmatch.CompileAll([]string{"flash_fwd_splitkv_combine", "flash_fwd_mla_combine", "flash_attn_combine"}), wordmatch.CompileAll([]string{"flash_fwd", "flash_fwd_splitkv", "flash_attn_fwd*"})},
+	{wordmatch.CompileAll([]string{"kernel_mha"}), wordmatch.CompileAll([]string{"masked_multihead_attention"})},
+	{wordmatch.CompileAll([]string{"applyBiasRopeUpdateKVCacheV2", "applyBiasRopeUpdateKVCache*"}), wordmatch.CompileAll([]string{"fused_qk_norm_rope", "fused_qknorm_rope", "fusedQKNormRope*"})},
+	{wordmatch.CompileAll([]string{"memset"}), wordmatch.CompileAll([]string{"memset"})},
 }
 
 // anyKernel keeps all kernels for an index.

@@ -43,7 +43,7 @@ const (
 type Kernel struct {
 	Canonical string        // its name, see [classify.Canonical]
 	Parsed    classify.Name // of the first raw name seen
-	Words     classify.Words
+	Words     string
 	Result    classify.Result
 	Facts     classify.Facts // by the default rules
 	Kind      trace.Kind
@@ -99,7 +99,7 @@ func (p *Pool) kernel(raw string, kind trace.Kind, category classify.Category) i
 	id := p.names.ID(canonical + "\x00" + string(category))
 	if int(id) == len(p.Facts) {
 		parsed := classify.Parse(raw)
-		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Result: classify.Default().ClassifyName(&parsed),
+		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Result: classify.Default().Classify(raw),
 			Facts: classify.Default().Facts(raw), Kind: kind}
 		if f.Result.Category != category {
 			f.Result = classify.Result{Category: category}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -166,7 +167,7 @@ type compiledStep struct {
 	fusion.ChainStep
 	any, without, before fusion.Set
 	min, max             int
-	names                classify.Keywords
+	names                wordmatch.Patterns
 	through              []classify.Category
 }
 
@@ -175,7 +176,7 @@ func Compile(reg *fusion.Registry, p *fusion.Pattern) *Compiled {
 	c := &Compiled{p: p}
 	for _, st := range p.Chain {
 		cs := compiledStep{ChainStep: st, any: reg.Set(st.Any), without: reg.Set(st.Without), min: max(st.Min, 1),
-			names: classify.NewKeywords(st.Names...)}
+			names: wordmatch.CompileAll(st.Names)}
 		cs.max = max(st.Max, cs.min)
 		if st.Before != "" {
 			cs.before = reg.Set([]string{st.Before})

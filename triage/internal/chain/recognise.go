@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
@@ -17,8 +18,8 @@ type Recogniser struct {
 	reg    *fusion.Registry
 	pool   *activity.Pool
 	steps  []stepWords
-	active []classify.Keywords // by pattern
-	all    fusion.Set          // steps that ask for both name and op
+	active []wordmatch.Patterns // by pattern
+	all    fusion.Set           // steps that ask for both name and op
 
 	// By number of the kernel, op and site; nil until asked for.
 	kernels   []*kernelSteps
@@ -29,8 +30,8 @@ type Recogniser struct {
 
 // stepWords are the word patterns of a step.
 type stepWords struct {
-	names, ops, frames, templateOnly, without classify.Keywords
-	template                                  []classify.Keywords
+	names, ops, frames, templateOnly, without wordmatch.Patterns
+	template                                  []wordmatch.Patterns
 	requires                                  fusion.Set
 }
 
@@ -45,7 +46,7 @@ type kernelSteps struct {
 
 // opSteps is what the name of an op says.
 type opSteps struct {
-	words classify.Words
+	words string
 	set   fusion.Set
 }
 
@@ -58,10 +59,10 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 		ops: make([]*opSteps, len(p.Ops.Texts)), sites: make([]*fusion.Set, len(p.Sites.Texts))}
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
-		w := stepWords{names: classify.NewKeywords(d.Names...), ops: classify.NewKeywords(d.Ops...), frames: classify.NewKeywords(d.Frames...),
-			templateOnly: classify.NewKeywords(d.TemplateOnly...), without: classify.NewKeywords(d.Without...), requires: reg.Set(d.Requires)}
+		w := stepWords{names: wordmatch.CompileAll(d.Names), ops: wordmatch.CompileAll(d.Ops), frames: wordmatch.CompileAll(d.Frames),
+			templateOnly: wordmatch.CompileAll(d.TemplateOnly), without: wordmatch.CompileAll(d.Without), requires: reg.Set(d.Requires)}
 		for _, t := range d.Template {
-			w.template = append(w.template, classify.NewKeywords(t.Name))
+			w.template = append(w.template, wordmatch.CompileAll([]string{t.Name}))
 		}
 		r.steps = append(r.steps, w)
 		if d.All {
@@ -77,7 +78,7 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 		}
 	}
 	for i := range reg.Patterns {
-		r.active = append(r.active, classify.NewKeywords(reg.Patterns[i].Active...))
+		r.active = append(r.active, wordmatch.CompileAll(reg.Patterns[i].Active))
 	}
 	return r
 }
@@ -168,9 +169,9 @@ func (r *Recogniser) site(id int32) fusion.Set {
 }
 
 // wordsOf returns the words of a name, none of "".
-func wordsOf(name string) classify.Words {
+func wordsOf(name string) string {
 	if name == "" {
-		return classify.Words{}
+		return ""
 	}
 	n := classify.Parse(name)
 	return n.Words()

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -170,7 +171,7 @@ func TestCompiledChains(t *testing.T) {
 	n := classify.Parse("my_norm")
 	p.Facts[0].Words = n.Words()
 	for word, want := range map[string]bool{"my_norm": true, "gemm": false} {
-		if got := (&compiledStep{ChainStep: fusion.ChainStep{Names: []string{word}}, any: 1, names: classify.NewKeywords(word)}).takes(p, q, q.Kernels[0]); got != want {
+		if got := (&compiledStep{ChainStep: fusion.ChainStep{Names: []string{word}}, any: 1, names: wordmatch.CompileAll([]string{word})}).takes(p, q, q.Kernels[0]); got != want {
 			t.Errorf("a kernel of another name than %s is taken: %v", word, got)
 		}
 	}
