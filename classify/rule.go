@@ -270,6 +270,9 @@ func New(rules ...Rule) *Ruleset {
 
 // With returns a rule set that asks the given rules first, then those of s.
 func (s *Ruleset) With(rules ...Rule) *Ruleset {
+	if len(rules) == 0 {
+		return s
+	}
 	front := New(rules...) // rules are compiled once: a set is put together for each trace
 	return &Ruleset{rules: append(front.rules, s.rules...), compiled: append(front.compiled, s.compiled...)}
 }

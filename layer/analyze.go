@@ -187,6 +187,9 @@ func (w *work) segment(a *Device, m *ladder.Model) error {
 	if err != nil {
 		return err
 	}
+	if len(a.of.found.acts) == 0 {
+		a.of.found.frames = nil // no GPU is left that needs them
+	}
 	w.finish(a, found)
 	a.Notes = append(a.Notes, found.Notes...)
 	return nil
@@ -232,9 +235,9 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two streams: each half is cut into layers by itself, and the times of neighbouring layers overlap",
 			halves, len(results)))
 	}
-	if backward, training := ladder.Params().Training(&w.Seq); training {
+	if backward, training := w.Training(); training {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities compute gradients or update weights: this is a training run, and its passes are iterations, not forward passes of a server",
-			backward, w.Seq.Len()))
+			backward, len(w.Acts)))
 	}
 	if len(a.Passes) == 0 {
 		a.Notes = append(a.Notes, "no passes were found")
@@ -262,7 +265,7 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 // fillKernels writes the columns of the device, of that many passes.
 func (w *work) fillKernels(a *Device, passes int) {
 	n := len(w.Acts)
-	c := columns{pass: w.Pass, layer: make([]int16, n), half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
+	c := columns{pass: w.Pass, layer: w.Layer, half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
 	for i := range w.Acts {
 		e := w.Act(int32(i)).ID()
 		if i == 0 {
@@ -277,7 +280,7 @@ func (w *work) fillKernels(a *Device, passes int) {
 		if c.event != nil {
 			c.event[i] = e
 		}
-		c.layer[i], c.category[i] = int16(w.Layer[i]), a.categoryOf[w.Seq.ID[i]]
+		c.category[i] = a.categoryOf[w.ID[i]]
 		if p := w.Pass[i]; p != None {
 			c.starts[p+1]++
 		}

@@ -56,7 +56,7 @@ func (w *work) nameExperts(a *Device, results []ladder.Result) {
 			continue
 		}
 		for _, i := range r.Kernels {
-			if a.byPlace[w.Seq.ID[i]] && !w.Replayed(i) && inOp(w.Act(i)) {
+			if a.byPlace[w.ID[i]] && !w.Replayed(i) && inOp(w.Act(i)) {
 				a.columns.category[i] = a.key(kernelword.CategoryMoE, string(kernelword.CategoryMoE))
 			}
 		}
@@ -68,7 +68,7 @@ func (w *work) nameExperts(a *Device, results []ladder.Result) {
 func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 	stream, products, chosen := trace.StreamID(0), []int32(nil), false // since the choice
 	for _, i := range kernels {
-		id := w.Seq.ID[i]
+		id := w.ID[i]
 		switch w.Facts[id].Role {
 		case kernelword.RoleRouter, kernelword.RolePermute:
 			if !chosen {

@@ -147,7 +147,7 @@ func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure floa
 
 // joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
 func (w *work) joinsNorm(i int32) bool {
-	f := &w.Facts[w.Seq.ID[i]]
+	f := &w.Facts[w.ID[i]]
 	return f.Collective != kernelword.NotCollective && f.Role == kernelword.RoleNorm
 }
 
@@ -182,7 +182,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 		if beside != nil && beside[k] {
 			stream = int32(w.Act(i).Stream()) + 1
 		}
-		key = binary.LittleEndian.AppendUint32(key, uint32(w.Seq.ID[i]))
+		key = binary.LittleEndian.AppendUint32(key, uint32(w.ID[i]))
 		key = binary.LittleEndian.AppendUint32(key, uint32(r.Layer[k]))
 		key = binary.LittleEndian.AppendUint32(key, uint32(leaf))
 		key = binary.LittleEndian.AppendUint32(key, uint32(stream))
@@ -193,7 +193,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	}
 	kernels := make([]operator.Kernel, len(r.Kernels))
 	for k, i := range r.Kernels {
-		op, id := &kernels[k], w.Seq.ID[i]
+		op, id := &kernels[k], w.ID[i]
 		op.Name, op.Category, op.Layer, op.ID, op.Path = w.Names[id], string(w.Facts[id].Category), r.Layer[k], id+1, -1
 		if beside != nil && beside[k] {
 			op.Stream = int32(w.Act(i).Stream()) + 1
@@ -227,10 +227,10 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 	for k, i := range r.Kernels {
 		name, stream := kernels[k].Name, w.Act(i).Stream()
 		reduces := operator.ReducesSplit(name)
-		if !reduces && w.Facts[w.Seq.ID[i]].Role != kernelword.RoleProduct {
+		if !reduces && w.Facts[w.ID[i]].Role != kernelword.RoleProduct {
 			continue
 		}
-		at := launch{w.Seq.ID[i], w.Act(i).Shape()}
+		at := launch{w.ID[i], w.Act(i).Shape()}
 		width, ok := known[at]
 		if !ok {
 			_, block, _ := strings.Cut(at.config, "|")

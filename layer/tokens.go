@@ -70,7 +70,7 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 			if r.Layer[k] != None {
 				passes[p].Work += w.Act(i).Duration()
 			}
-			passes[p].Generates = passes[p].Generates || r.Layer[k] != None && w.Facts[w.Seq.ID[i]].Role == kernelword.RoleCacheWrite
+			passes[p].Generates = passes[p].Generates || r.Layer[k] != None && w.Facts[w.ID[i]].Role == kernelword.RoleCacheWrite
 		}
 	}
 	for p, stage := range launches.Stages(passes) {
@@ -97,7 +97,7 @@ func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, 
 		if r.Layer[k] == None {
 			continue
 		}
-		f := &w.Facts[w.Seq.ID[i]]
+		f := &w.Facts[w.ID[i]]
 		experts = experts || f.Role == kernelword.RoleRouter || f.Role == kernelword.RoleExperts
 		if f.Tokens.Family == "" {
 			continue
@@ -178,10 +178,10 @@ func (w *work) oneQuery(r *ladder.Result) bool {
 		if r.Layer[k] == None || l < 0 || l >= len(seen) {
 			continue
 		}
-		switch f := &w.Facts[w.Seq.ID[i]]; {
+		switch f := &w.Facts[w.ID[i]]; {
 		case f.OneQuery:
 			seen[l] |= one
-		case w.Seq.Role[i] == ladder.RoleMixer:
+		case w.RoleOf(i) == ladder.RoleMixer:
 			seen[l] |= other
 		}
 	}

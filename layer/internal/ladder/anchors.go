@@ -23,7 +23,7 @@ type Model struct {
 func (w *Work) anchorPositions(kernels []int32, m *Model) []int {
 	var pos []int
 	for k, i := range kernels {
-		if m.IsAnchor[w.Seq.ID[i]] {
+		if m.IsAnchor[w.ID[i]] {
 			pos = append(pos, k)
 		}
 	}
@@ -39,7 +39,7 @@ func (w *Work) FindAnchors(anchor string) (is []bool, count int) {
 	for id, name := range w.Names {
 		is[id] = strings.Contains(name, anchor)
 	}
-	for _, f := range w.Seq.ID {
+	for _, f := range w.ID {
 		if is[f] {
 			count++
 		}

@@ -80,10 +80,10 @@ func (w *Work) splitBetween(kernels []int32, spans [][2]int) []Span {
 	const head, tail = 1, 2
 	where := make([]uint8, len(w.Names)) // names seen before the first and after the last span
 	for _, i := range kernels[:spans[0][0]] {
-		where[w.Seq.ID[i]] |= head
+		where[w.ID[i]] |= head
 	}
 	for _, i := range kernels[spans[len(spans)-1][1]:] {
-		where[w.Seq.ID[i]] |= tail
+		where[w.ID[i]] |= tail
 	}
 	out := make([]Span, len(spans))
 	begin := 0
@@ -107,8 +107,8 @@ func (w *Work) bestSplit(kernels []int32, from, to int, where []uint8) int {
 			return 0
 		}
 		a, b := kernels[k-1], kernels[k]
-		if w.Known(a) && w.Known(b) && w.At[a] != w.At[b] {
-			return w.At[b] - w.At[a]
+		if w.Known(a) && w.Known(b) && w.at(a) != w.at(b) {
+			return w.at(b) - w.at(a)
 		}
 		return w.Act(b).Start() - w.Act(a).End()
 	}
@@ -116,13 +116,13 @@ func (w *Work) bestSplit(kernels []int32, from, to int, where []uint8) int {
 	for k := from; k < to; k++ {
 		i := kernels[k]
 		switch {
-		case where[w.Seq.ID[i]] == 2:
+		case where[w.ID[i]] == 2:
 			score++
-		case where[w.Seq.ID[i]] == 1:
+		case where[w.ID[i]] == 1:
 			score--
-		case w.Seq.Role[i] == roleSample:
+		case w.RoleOf(i) == roleSample:
 			score++
-		case w.Seq.Role[i] == roleEmbed:
+		case w.RoleOf(i) == roleEmbed:
 			score--
 		}
 		if p := pause(k + 1); score > best || score == best && p > longest {

@@ -38,7 +38,7 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	known := map[int32]bool{}
 	for _, i := range kernels {
 		if w.Act(i).Stream() == first {
-			known[w.Seq.Base[i]] = true
+			known[w.baseOf(i)] = true
 		}
 	}
 	shared, turns := 0, 0
@@ -54,8 +54,8 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			last = s
 		}
 		if s == second {
-			roles[w.Seq.Role[i]]++
-			if known[w.Seq.Base[i]] {
+			roles[w.RoleOf(i)]++
+			if known[w.baseOf(i)] {
 				shared++
 			}
 		}

@@ -15,7 +15,7 @@ func (w *Work) HostOf(r *Result) HostSpan {
 	counts := map[trace.ThreadIndex]int{}
 	thread := trace.ThreadIndex(trace.None)
 	for _, i := range r.Kernels {
-		if t := w.Thread[i]; t != trace.None {
+		if t := w.thread(i); t != trace.None {
 			counts[t]++
 			if thread == trace.None || counts[t] > counts[thread] {
 				thread = t
@@ -25,17 +25,17 @@ func (w *Work) HostOf(r *Result) HostSpan {
 	h := HostSpan{Thread: thread, Annotation: trace.None}
 	first := true
 	for _, i := range r.Kernels {
-		if thread == trace.None || w.Thread[i] != thread {
+		if thread == trace.None || w.thread(i) != thread {
 			continue
 		}
-		end := w.At[i]
+		end := w.at(i)
 		if l := w.call(i); l.Valid() {
 			end = l.End()
 		}
 		if first {
-			h.Start, h.End, first = w.At[i], end, false
+			h.Start, h.End, first = w.at(i), end, false
 		}
-		h.Start, h.End = min(h.Start, w.At[i]), max(h.End, end)
+		h.Start, h.End = min(h.Start, w.at(i)), max(h.End, end)
 	}
 	return h
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -23,46 +24,43 @@ type Work struct {
 	OnlyModules, OnlyAnchors, OnlyRepeats bool
 	ReadStep                              func(name string) (Step, bool) // reads a step annotation
 
-	Acts   []int32             // rows of the GPU lane: numbers cost the garbage collector nothing, events do
-	calls  []int32             // rows of the launch lane: the call behind each activity; −1 for orphans
-	At     []trace.Time        // when it was launched, or by External id when its op ran; see known
-	Thread []trace.ThreadIndex // where; trace.None when unknown
-	replay []bool              // a graph launch is behind it
-	Order  []int32             // kernel indices in launch order
+	Acts   []int32         // rows of the GPU lane: numbers cost the garbage collector nothing, events do
+	origin []trace.EventID // the call that launched each activity, or by External id its op; trace.None where no thread is known
+	replay []bool          // a graph launch is behind it
+	Order  []int32         // kernel indices in launch order
 
-	Seq    Sequence // by kernel index, not by order
-	Names  []string // by fine id
+	ID     []int32 // of each kernel's name; what follows is by that
+	Names  []string
 	Facts  []classify.Facts
 	NameOf []trace.NameID
+	base   []int32         // of the name without its tile variants
+	roles  []Role          // in the structure
+	steps  []normStep      // nil where no norm is written out
 	begins map[uint64]bool // see sequence
-	steps  []normStep      // by fine id, nil where no norm is written out
+	shared map[seqKey][]*Sequence
 
 	empty  []Span            // steps that launched nothing, by start
 	Models map[string]*Model // by Span.model
 
-	Pass  []int32 // by kernel, as Layer and Half; None outside of any
-	Layer []int32 // by kernel
-	Half  []int8  // by kernel: the block of its layer
+	// By kernel, None outside of any: the block of its layer, and once they are placed its pass and layer.
+	Half  []int8
+	Pass  []int32
+	Layer []int16
 }
 
 // Collect gathers the launches and the names of a device's activities, which are given as rows of the GPU lane by start.
 func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []int32) *Work {
-	w := &Work{Trace: t, Ended: ended, Device: device, Acts: acts}
-	n := len(w.Acts)
-	w.calls = make([]int32, n)
-	w.At = make([]trace.Time, n)
-	w.Thread = make([]trace.ThreadIndex, n)
-	w.replay = make([]bool, n)
-	w.Pass, w.Layer = make([]int32, n), make([]int32, n)
-	w.Half = make([]int8, n)
-	for i := range w.Acts {
+	n := len(acts)
+	w := &Work{Trace: t, Ended: ended, Device: device, Acts: acts, origin: make([]trace.EventID, n), replay: make([]bool, n), Half: make([]int8, n)}
+	for i := range acts {
 		e := w.Act(int32(i))
-		w.Pass[i], w.Layer[i], w.Half[i], w.calls[i] = None, None, None, None
-		w.Thread[i], w.replay[i] = trace.None, e.IsReplay()
-		if l := e.Launch(); l.Valid() {
-			w.calls[i], w.At[i], w.Thread[i] = int32(l.Index()), l.Start(), l.Thread()
-		} else if op := e.Op(); op.Valid() {
-			w.At[i], w.Thread[i] = op.Start(), op.Thread()
+		w.Half[i], w.replay[i] = None, e.IsReplay()
+		from := e.Launch()
+		if !from.Valid() {
+			from = e.Op()
+		}
+		if w.origin[i] = trace.None; from.Thread() != trace.None {
+			w.origin[i] = from.ID()
 		}
 	}
 	w.internNames()
@@ -74,15 +72,25 @@ func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []i
 func (w *Work) Act(i int32) trace.Event { return w.Trace.LaneAt(trace.LaneGPU, int(w.Acts[i])) }
 
 // call is the call that launched an activity; not valid for orphans.
-func (w *Work) call(i int32) trace.Event { return w.Trace.LaneAt(trace.LaneLaunch, int(w.calls[i])) }
+func (w *Work) call(i int32) trace.Event { return w.Act(i).Launch() }
 
-// internNames makes the sequence: dense ids for names and base names, roles once per name.
+// at is when an activity was launched, or by External id when its op ran; see Known.
+func (w *Work) at(i int32) trace.Time { return w.Trace.At(w.origin[i]).Start() }
+
+// thread is the one that launched an activity, or by External id ran its op; trace.None where it is not known.
+func (w *Work) thread(i int32) trace.ThreadIndex { return w.Trace.At(w.origin[i]).Thread() }
+
+// base is the kernel's name without its tile variants.
+func (w *Work) baseOf(i int32) int32 { return w.base[w.ID[i]] }
+
+// RoleOf is the role of a kernel in the structure.
+func (w *Work) RoleOf(i int32) Role { return w.roles[w.ID[i]] }
+
+// internNames gives names dense ids, base names and roles.
 func (w *Work) internNames() {
-	n := len(w.Acts)
-	w.Seq = Sequence{ID: make([]int32, n), Base: make([]int32, n), Role: make([]Role, n)}
+	w.ID = make([]int32, len(w.Acts))
 	dense := make(map[trace.NameID]int32)
 	bases := NewInterner()
-	var base []int32
 	for i := range w.Acts {
 		e := w.Act(int32(i))
 		id, ok := dense[e.NameID()]
@@ -93,19 +101,16 @@ func (w *Work) internNames() {
 			w.Names = append(w.Names, e.Name())
 			w.Facts = append(w.Facts, f)
 			w.NameOf = append(w.NameOf, e.NameID())
-			base = append(base, bases.ID(f.Base))
+			w.base = append(w.base, bases.ID(f.Base))
 		}
-		w.Seq.ID[i], w.Seq.Base[i] = id, base[id]
+		w.ID[i] = id
 	}
 	w.steps = normSteps(w.Names, w.Facts)
-	roles := structuralRoles(w.Facts)
-	for i, id := range w.Seq.ID {
-		w.Seq.Role[i] = roles[id]
-	}
+	w.roles = structuralRoles(w.Facts)
 }
 
 // Known says whether it is known when kernel i was launched.
-func (w *Work) Known(i int32) bool { return w.Thread[i] != trace.None }
+func (w *Work) Known(i int32) bool { return w.origin[i] != trace.None }
 
 // sortByLaunch orders kernels as the program launched them. Launch order is the program's order even where streams run side
 // by side, so a kernel of another stream lands where the code that launched it stands. Kernels of one graph replay share a
@@ -121,7 +126,7 @@ func (w *Work) sortByLaunch() {
 		w.Order[i] = int32(i)
 		s := w.Act(int32(i)).Stream()
 		if w.Known(int32(i)) {
-			key[i] = w.At[i]
+			key[i] = w.at(int32(i))
 			if before, ok := last[s]; ok && key[i] < before && w.Replayed(int32(i)) {
 				key[i] = before // a stream keeps its order: the link of one of them is wrong
 			}
@@ -143,10 +148,22 @@ func (w *Work) sortByLaunch() {
 }
 
 // sequenceOf returns the sequence of the given kernels.
-func (w *Work) sequenceOf(kernels []int32) *Sequence {
-	s := &Sequence{ID: make([]int32, len(kernels)), Base: make([]int32, len(kernels)), Role: make([]Role, len(kernels)), Begins: w.begins}
+func (w *Work) sequenceOf(kernels []int32) *Sequence { return w.sequence(w.idsOf(kernels)) }
+
+// idsOf returns the ids of the names of kernels.
+func (w *Work) idsOf(kernels []int32) []int32 {
+	ids := make([]int32, len(kernels))
 	for k, i := range kernels {
-		s.ID[k], s.Base[k], s.Role[k] = w.Seq.ID[i], w.Seq.Base[i], w.Seq.Role[i]
+		ids[k] = w.ID[i]
+	}
+	return ids
+}
+
+// sequence returns the sequence of kernels of the given names.
+func (w *Work) sequence(ids []int32) *Sequence {
+	s := &Sequence{ID: ids, Base: make([]int32, len(ids)), Role: make([]Role, len(ids)), Begins: w.begins}
+	for k, id := range ids {
+		s.Base[k], s.Role[k] = w.base[id], w.roles[id]
 	}
 	if w.steps != nil {
 		writtenNorms(s, w.steps)
@@ -154,15 +171,49 @@ func (w *Work) sequenceOf(kernels []int32) *Sequence {
 	return s
 }
 
+// seqKey is the hash of the names of a pass, and its model: see learnBegins.
+type seqKey struct {
+	names uint64
+	model string
+}
+
+// sharedSequence returns the sequence of the kernels of a pass of a model: most passes run what another one ran.
+func (w *Work) sharedSequence(kernels []int32, model string) *Sequence {
+	ids := w.idsOf(kernels)
+	key := seqKey{segment.Hash(ids), model}
+	for _, known := range w.shared[key] {
+		if slices.Equal(known.ID, ids) {
+			return known
+		}
+	}
+	s := w.sequence(ids)
+	if w.shared == nil {
+		w.shared = map[seqKey][]*Sequence{}
+	}
+	w.shared[key] = append(w.shared[key], s)
+	return s
+}
+
+// Training says whether this is a training run, and how many kernels compute gradients or update weights.
+func (w *Work) Training() (kernels int, ok bool) {
+	s := &Sequence{ID: w.ID, Role: make([]Role, len(w.ID))}
+	for i, id := range w.ID {
+		s.Role[i] = w.roles[id]
+	}
+	return params.Training(s)
+}
+
 // Replayed says whether a graph launch is behind kernel i.
 func (w *Work) Replayed(i int32) bool { return w.replay[i] }
 
 // Place notes pass, layer and half of each kernel of the passes.
 func (w *Work) Place(results []Result) {
+	n := len(w.Acts)
+	w.Pass, w.Layer = slices.Repeat([]int32{None}, n), slices.Repeat([]int16{None}, n)
 	for p := range results {
 		r := &results[p]
 		for k, i := range r.Kernels {
-			w.Pass[i], w.Layer[i] = int32(p), r.Layer[k]
+			w.Pass[i], w.Layer[i] = int32(p), int16(r.Layer[k])
 			if w.Layer[i] != None && w.Half[i] == None {
 				w.Half[i] = 0
 			}
@@ -175,7 +226,8 @@ func (w *Work) Place(results []Result) {
 
 // Forget takes back what was written about kernels.
 func (w *Work) Forget() {
-	for i := range w.Pass {
-		w.Pass[i], w.Layer[i], w.Half[i] = None, None, None
+	for i := range w.Half {
+		w.Half[i] = None
 	}
+	w.Place(nil)
 }

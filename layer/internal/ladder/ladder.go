@@ -70,6 +70,7 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 // assignWhole finds the layers of whole passes by their own repeats.
 func (w *Work) assignWhole(results []Result, m *Model) {
 	var memo segment.Memo[int] // passes of equal kernels have equal layers, whatever tiles they run
+	known := map[stackKey]*segment.Cut{}
 	for p := range results {
 		if w.Ended() != nil {
 			return
@@ -80,7 +81,7 @@ func (w *Work) assignWhole(results []Result, m *Model) {
 			if r.Cut != Uncut {
 				n = r.Count
 			}
-			w.shadow(r, n) // a structure to find cut passes with
+			w.shadow(r, n, known) // a structure to find cut passes with
 			continue
 		}
 		if r.LayerEvidence != "none" {
@@ -178,13 +179,9 @@ func (w *Work) learnBegins(results []Result) {
 		if r.LayerEvidence != "module" {
 			continue
 		}
-		layerOf := make(map[int32]int32, len(r.Kernels))
-		for k, i := range r.Kernels {
-			layerOf[i] = r.Layer[k]
-		}
 		prev := int32(None)
-		for k, i := range r.line {
-			if l := layerOf[i]; l != prev && l > prev {
+		for k, l := range r.layersOfLine() {
+			if l != prev && l > prev {
 				count[r.Seq.Pair(k)]++
 				total++
 				prev = l
@@ -202,21 +199,28 @@ func (w *Work) learnBegins(results []Result) {
 	}
 }
 
+// stackKey asks for the structure of n layers of a sequence, which equal passes share.
+type stackKey struct {
+	seq *Sequence
+	n   int
+}
+
 // shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
-// frames' layers.
-func (w *Work) shadow(r *Result, n int) {
-	c, ok := params.Best(r.Seq, n)
-	if !ok || !params.Alike(c) {
+// frames' layers. known are the structures of the passes before.
+func (w *Work) shadow(r *Result, n int, known map[stackKey]*segment.Cut) {
+	c, seen := known[stackKey{r.Seq, n}]
+	if !seen {
+		if best, ok := params.Best(r.Seq, n); ok && params.Alike(best) {
+			c = best
+		}
+		known[stackKey{r.Seq, n}] = c
+	}
+	if r.st = c; c == nil {
 		return
 	}
-	r.st = c
 	// The frames know where layers begin; the structure's boundary must agree with them.
-	layerOf := make(map[int32]int32, len(r.Kernels))
-	for k, i := range r.Kernels {
-		layerOf[i] = r.Layer[k]
-	}
-	for k, i := range r.line {
-		if layerOf[i] == 1 {
+	for k, l := range r.layersOfLine() {
+		if l == 1 {
 			if moved, ok := c.BeginningAt(k); ok {
 				r.st = moved
 				return

@@ -143,11 +143,11 @@ func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
 	sort.SliceStable(marks, func(a, b int) bool { return marks[a].at < marks[b].at })
 	recurs := map[int32]int{}
 	for _, i := range r.Side {
-		recurs[w.Seq.ID[i]]++
+		recurs[w.ID[i]]++
 	}
 	for _, i := range r.Side {
 		layerOf[i] = None
-		if !params.Recurs(recurs[w.Seq.ID[i]], r.Count) {
+		if !params.Recurs(recurs[w.ID[i]], r.Count) {
 			continue
 		}
 		x := w.Act(i).Start()
@@ -163,12 +163,27 @@ func (w *Work) prepare(span Span) Result {
 	first, second := w.withoutHalf(span.Kernels)
 	r.line, r.Side = w.mainLine(first)
 	r.Second = second
-	r.Seq = w.sequenceOf(r.line)
+	r.Seq = w.sharedSequence(r.line, span.Model)
 	r.Layer = make([]int32, len(span.Kernels))
 	for k := range r.Layer {
 		r.Layer[k] = None
 	}
 	return r
+}
+
+// layersOfLine returns the layer of each kernel of the main line, which stand in the order of the pass.
+func (r *Result) layersOfLine() []int32 {
+	if len(r.line) == len(r.Kernels) {
+		return r.Layer
+	}
+	layers, at := make([]int32, len(r.line)), 0
+	for k, i := range r.Kernels {
+		if at < len(r.line) && r.line[at] == i {
+			layers[at] = r.Layer[k]
+			at++
+		}
+	}
+	return layers
 }
 
 // byModules assigns what the module frames tell. It reports false when they tell too little of the pass: kernels of graph
@@ -181,7 +196,7 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 		r.Layer[k] = None
 		switch {
 		case l != nil && l.Index != None:
-			root := &f.roots[w.Thread[i]][l.root]
+			root := &f.roots[w.thread(i)][l.root]
 			if inside++; inside == 1 {
 				r.framed = *root
 			}

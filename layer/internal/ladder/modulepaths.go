@@ -108,13 +108,20 @@ type kindEdge struct {
 }
 
 func (w *Work) newPathWalk() *pathWalk {
-	p := &pathWalk{w: w, to: &ModulePaths{leaf: make([]int32, len(w.Acts))}, all: map[trace.ThreadIndex][]int32{}, children: map[pathEdge]int32{}, kinds: map[kindEdge]int32{}}
-	for i := range p.to.leaf {
-		p.to.leaf[i] = -1
+	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}, all: map[trace.ThreadIndex][]int32{}, children: map[pathEdge]int32{}, kinds: map[kindEdge]int32{}}
+	counts := map[trace.ThreadIndex]int{}
+	for _, i := range w.Order {
+		if w.Known(i) && !w.Replayed(i) {
+			counts[w.thread(i)]++
+		}
+	}
+	for thread, n := range counts {
+		p.all[thread] = make([]int32, 0, n)
 	}
 	for _, i := range w.Order {
 		if w.Known(i) && !w.Replayed(i) {
-			p.all[w.Thread[i]] = append(p.all[w.Thread[i]], i)
+			thread := w.thread(i)
+			p.all[thread] = append(p.all[thread], i)
 		}
 	}
 	return p
@@ -125,9 +132,9 @@ func (p *pathWalk) begin(thread trace.ThreadIndex) { p.launches, p.stack = p.all
 
 // until gives the launches before a time to the frames that are open then.
 func (p *pathWalk) until(t trace.Time) {
-	for ; len(p.launches) > 0 && p.w.At[p.launches[0]] < t; p.launches = p.launches[1:] {
+	for ; len(p.launches) > 0 && p.w.at(p.launches[0]) < t; p.launches = p.launches[1:] {
 		i := p.launches[0]
-		p.leave(p.w.At[i])
+		p.leave(p.w.at(i))
 		if n := len(p.stack); n > 0 {
 			p.to.leaf[i] = p.stack[n-1].node
 		}

@@ -195,8 +195,8 @@ func (w *Work) layerOf(f *Frames, i int32) (layer *frameSpan, told bool) {
 	if !w.Known(i) || w.Replayed(i) {
 		return nil, false
 	}
-	spans := f.Layers[w.Thread[i]]
-	if k := SpanAt(spans, w.At[i]); k >= 0 {
+	spans := f.Layers[w.thread(i)]
+	if k := SpanAt(spans, w.at(i)); k >= 0 {
 		return &spans[k], true
 	}
 	return nil, true

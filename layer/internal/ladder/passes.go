@@ -230,12 +230,12 @@ func (w *Work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
 	if !w.Known(i) {
 		return nil, false
 	}
-	thread := w.Thread[i]
+	thread := w.thread(i)
 	spans, own := set.spans[thread]
 	if set.weak && !own {
 		spans = set.spans[set.spokesman(w.Trace, thread)]
 	}
-	x := w.At[i]
+	x := w.at(i)
 	k := sort.Search(len(spans), func(k int) bool { return spans[k].Start > x }) - 1
 	if k >= 0 && spans[k].End >= x {
 		return &spans[k], true
@@ -505,8 +505,8 @@ func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool)
 		if !w.Known(i) {
 			continue
 		}
-		th := w.Thread[i]
-		if r := SpanAt(f.roots[th], w.At[i]); r >= 0 {
+		th := w.thread(i)
+		if r := SpanAt(f.roots[th], w.at(i)); r >= 0 {
 			rootOf[k] = rootKey{th, r}
 			byRoot[rootOf[k]] = append(byRoot[rootOf[k]], i)
 			counts[f.roots[th][r].class]++

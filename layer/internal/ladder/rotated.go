@@ -34,7 +34,7 @@ func (w *Work) rotated(r *Result) int {
 	for _, kernels := range of {
 		ids := make([]int32, len(kernels))
 		for k, i := range kernels {
-			ids[k] = w.Seq.ID[i]
+			ids[k] = w.ID[i]
 		}
 		h := segment.Hash(ids)
 		if kinds[h] == nil {

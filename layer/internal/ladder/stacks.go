@@ -25,6 +25,12 @@ func (f *Frames) settle() {
 		f.splitStacks(thread)
 	}
 	f.number()
+	for thread, layers := range f.Layers {
+		for k := range layers {
+			layers[k].around = nil // there are many, and stacks are told
+		}
+		f.Layers[thread] = slices.Clip(layers)
+	}
 }
 
 // modelsOfLayers says which class of outermost modules holds layers of a class, "" where several do.

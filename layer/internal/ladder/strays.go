@@ -19,6 +19,7 @@ const strayShare = 20
 func (w *Work) dropStrays(results []Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.Acts))
+	var sorted []int32 // the kernels of a pass, by start
 	for p := range results {
 		if w.Ended() != nil {
 			return nil
@@ -31,7 +32,8 @@ func (w *Work) dropStrays(results []Result) (notes []string) {
 		for k, i := range r.Kernels {
 			inLayer[i] = r.Layer[k] != None
 		}
-		sorted := slices.Sorted(slices.Values(r.Kernels)) // by start
+		sorted = append(sorted[:0], r.Kernels...)
+		slices.Sort(sorted)
 		end, busy := w.progress(sorted)
 		pause := func(k int) trace.Time { return w.Act(sorted[k]).Start() - end[k] }
 		from, to := 0, len(sorted)
@@ -73,7 +75,7 @@ type strays struct {
 
 func (s *strays) add(w *Work, kernels []int32, pause trace.Time) {
 	if s.passes == 0 {
-		s.first = clip(w.Names[w.Seq.ID[kernels[0]]], 48)
+		s.first = clip(w.Names[w.ID[kernels[0]]], 48)
 	}
 	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, time.Duration(pause).Round(time.Microsecond))
 }

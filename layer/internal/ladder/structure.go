@@ -82,7 +82,7 @@ func cutOf(s *Sequence, comb []int, groups [][2]int, g, per int) Partial {
 }
 
 func (w *Work) nameAt(kernels []int32, k int) string {
-	return clip(w.Names[w.Seq.ID[kernels[k]]], 48)
+	return clip(w.Names[w.ID[kernels[k]]], 48)
 }
 
 // longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when unknown.
