@@ -291,7 +291,7 @@ func (b *Builder) admits(e *EventData, l Lane) bool {
 	if e.Open {
 		e.Duration = 0
 	}
-	if r := refusal(e, l); r != "" {
+	if r := refusal(l, e.Start, e.Duration, e.Open); r != "" {
 		b.losses.add(r, -1)
 		return false
 	}
@@ -312,15 +312,15 @@ func (b *Builder) admits(e *EventData, l Lane) bool {
 }
 
 // refusal says why an event cannot be kept, "" where it can.
-func refusal(e *EventData, l Lane) string {
+func refusal(l Lane, start, dur int64, open bool) string {
 	switch {
 	case l == laneInvalid:
 		return loss.UnknownKind
-	case e.Duration < 0:
+	case dur < 0:
 		return loss.NegativeDuration
-	case l == LaneGPU && e.Start == 0 && e.Duration == 0 && !e.Open:
+	case l == LaneGPU && start == 0 && dur == 0 && !open:
 		return loss.NotCollected
-	case !column.Plausible(e.Start, e.Duration):
+	case !column.Plausible(start, dur):
 		return loss.BadTime
 	}
 	return ""

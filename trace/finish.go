@@ -234,7 +234,7 @@ func (b *Builder) closeLanes(ctx context.Context) {
 		for i, dur := range c.Dur {
 			if dur == openDuration {
 				gone = append(gone, int32(i))
-			} else if r := refusal(&EventData{Start: c.Start[i], Duration: dur}, l); r != "" {
+			} else if r := refusal(l, c.Start[i], dur, false); r != "" {
 				b.losses.add(r, -1)
 				gone = append(gone, int32(i))
 			} else {

@@ -2,6 +2,7 @@ package column
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -91,10 +92,24 @@ func (c *Columns) Sort(ctx context.Context, first []int32) {
 		}
 	}
 	for k := range len(first) - 1 {
-		part := p[first[k]:first[k+1]]
-		copy(part, sortRuns(ctx, part, c.less))
+		if part := p[first[k]:first[k+1]]; !c.sorted(part) {
+			copy(part, sortRuns(ctx, part, c.less))
+		}
 	}
 	c.Take(ctx, p)
+}
+
+// sorted reports whether rows of one thread, or of the GPU lane, are in order, as nearly all are: at a fraction of what less takes to tell.
+func (c *Columns) sorted(rows []int32) bool {
+	last := int64(math.MinInt64)
+	for i, row := range rows {
+		start := c.Start[row]
+		if start < last || start == last && i > 0 && c.less(row, rows[i-1]) {
+			return false
+		}
+		last = start
+	}
+	return true
 }
 
 // less orders rows by thread, start, longest first (CPU lanes) or by start
