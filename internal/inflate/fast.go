@@ -103,8 +103,12 @@ func (r *Reader) fast(out []byte, w int) int {
 			*(*[16]byte)(to[16:]) = *(*[16]byte)(src[16:])
 			*(*[16]byte)(to[32:]) = *(*[16]byte)(src[32:])
 			*(*[16]byte)(to[48:]) = *(*[16]byte)(src[48:])
-			for k := wide; k < length; k += 16 {
-				*(*[16]byte)(out[w+k:]) = *(*[16]byte)(out[from+k:])
+			for k := wide; k < length; k += wide {
+				to, src := (*[wide]byte)(out[w+k:]), (*[wide]byte)(out[from+k:])
+				*(*[16]byte)(to[0:]) = *(*[16]byte)(src[0:])
+				*(*[16]byte)(to[16:]) = *(*[16]byte)(src[16:])
+				*(*[16]byte)(to[32:]) = *(*[16]byte)(src[32:])
+				*(*[16]byte)(to[48:]) = *(*[16]byte)(src[48:])
 			}
 		} else {
 			repeat(out, w, distance, length)

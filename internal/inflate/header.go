@@ -209,6 +209,5 @@ func (r *Reader) tables(lits, dists []uint8) {
 		r.err = ErrCorrupt
 		return
 	}
-	pack(&r.lits)
 	r.next = inCodes
 }

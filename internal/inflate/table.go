@@ -97,7 +97,8 @@ func order(room *[288]uint16, lengths []uint8) (sorted []uint16, count [maxCode 
 // make a code.
 //
 // Codes are gone through in their order, each turned around, as the stream has its first bit lowest. The table begins with what one
-// bit tells and is doubled, one copy of what is there, for every further bit.
+// bit tells and is doubled, one copy of what is there, for every further bit. Where an index tells two literals, the entry gives both: it is
+// written when the table has the size of both codes, as if they were one.
 func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 	var room [288]uint16
 	sorted, count, ok := order(&room, lengths)
@@ -106,13 +107,18 @@ func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 	}
 	table[0], table[1] = invalid, invalid // for codes that are not complete
 	code, filled := 0, 2
+	var short literalCodes
 	for n := 1; n <= size; n++ {
 		if n > 1 {
 			copy(table[filled:], table[:filled])
 			filled *= 2
 		}
+		short.pairs(table, n)
 		for _, s := range sorted[:count[n]] {
-			table[code] = symbols[s].coded(n)
+			e := symbols[s].coded(n)
+			if table[code] = e; e&literal != 0 && n < size {
+				short.add(e, code, n)
+			}
 			code = following(code, n)
 		}
 		sorted = sorted[count[n]:]
@@ -161,14 +167,30 @@ func following(code, n int) int {
 	return code&(bit-1) | bit
 }
 
-// pack lets entries of a literal give the one that follows, too, where the bits of the index tell both. It goes down: an entry's
-// second literal is found further up front, where nothing is packed yet.
-func pack(table *[litEntries]entry) {
-	for i := litMask; i >= 0; i-- {
-		e := table[i]
-		f := table[i>>e.used()&litMask]
-		if e&f&literal != 0 && e.used()+f.used() <= litBits {
-			table[i] = literal | two | e&(255<<16) | f&(255<<16)<<8 | entry(e.used()+f.used())
+// literalCodes are the literals with codes shorter than the index of the first table, shortest first.
+type literalCodes struct {
+	entries [256]entry
+	codes   [256]uint16
+	ends    [maxCode + 1]int // at n: so many have n bits at most
+}
+
+func (l *literalCodes) add(e entry, code, bits int) {
+	at := l.ends[bits]
+	l.entries[at], l.codes[at] = e, uint16(code)
+	l.ends[bits]++
+}
+
+// pairs writes the entries of two literals that have n bits together.
+func (l *literalCodes) pairs(table []entry, n int) {
+	l.ends[n] = l.ends[n-1] // so far
+	for k := 1; k < n; k++ {
+		seconds := l.entries[l.ends[n-k-1]:l.ends[n-k]]
+		codes := l.codes[l.ends[n-k-1]:l.ends[n-k]]
+		for i := l.ends[k-1]; i < l.ends[k]; i++ {
+			first := literal | two | l.entries[i]&(255<<16) | entry(n)
+			for j, e := range seconds {
+				table[int(l.codes[i])|int(codes[j])<<k] = first | e&(255<<16)<<8
+			}
 		}
 	}
 }
