@@ -430,7 +430,7 @@ func TestSuspectsAreOfOneStage(t *testing.T) {
 // TestServingIsCounted: the messages say of how many steps, one step is enough, and half of the launches must be known.
 func TestServingIsCounted(t *testing.T) {
 	yes, no := true, false
-	steps := func(annotation string, launches ...string) *trace.Trace { // 'g' a replay, 'e' a kernel, 'u' one whose launch is unknown
+	steps := func(annotation string, launches ...string) *trace.Trace { // 'g' a replay, 'e' a kernel, 'i' a compiled one, 'u' one whose launch is unknown
 		tl := hosttest.NewTimeline()
 		corr := 0
 		for i, step := range launches {
@@ -444,6 +444,9 @@ func TestServingIsCounted(t *testing.T) {
 				case 'g':
 					tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
 					e.GraphNode = 1
+				case 'i':
+					e.Name = "triton_poi_fused_add_0"
+					fallthrough
 				case 'e':
 					tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, corr, start, start+5)
 				}
@@ -465,6 +468,10 @@ func TestServingIsCounted(t *testing.T) {
 		{"less than half unknown", steps(decode, "euue", "eue", "euue"), hostoverhead.Serving{Graphs: &yes}, "none of the 3 decode steps"},
 		{"no decode step", steps(prefill, "ee", "ee", "ee"), hostoverhead.Serving{Graphs: &yes, Compile: &yes}, ""},
 		{"nothing compiled", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Compile: &yes, Framework: "mine"}, "mine compiles the model"},
+		{"one kernel, not compiled", steps(decode, "e"), hostoverhead.Serving{Compile: &yes}, "no kernel of this window is of compiled code"},
+		{"nothing compiled, as told", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Compile: &no}, ""},
+		{"one kernel compiled", steps(decode, "ei", "ee", "ee"), hostoverhead.Serving{Compile: &no}, "1 kernel of this window are"},
+		{"one kernel compiled, as told", steps(decode, "ei", "ee", "ee"), hostoverhead.Serving{Compile: &yes}, ""},
 	} {
 		issues := judged(t, c.tr, func(o *hostoverhead.Options) { o.Serving = &c.told }).Serving
 		if (len(issues) == 1) != (c.want != "") || len(issues) > 1 || len(issues) == 1 && !strings.Contains(issues[0].Message, c.want) {

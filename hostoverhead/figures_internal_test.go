@@ -1,6 +1,8 @@
 package hostoverhead
 
 import (
+	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +60,11 @@ func TestFiguresInWords(t *testing.T) {
 	}
 	if got := us(1500); got != 1.5 {
 		t.Errorf("1500 ns are %v µs", got)
+	}
+	for r, want := range map[Ratio]string{{0.123456, true}: "0.1235", {}: "null", {math.Inf(1), true}: "null", {math.Inf(-1), true}: "null"} {
+		if got, err := json.Marshal(r); err != nil || string(got) != want {
+			t.Errorf("%v in JSON: %s, %v, want %s", r, got, err, want)
+		}
 	}
 	if got := (Ratio{0.123456, true}).String(); got != "0.1235" {
 		t.Errorf("%s, want 0.1235", got)
@@ -235,6 +242,12 @@ func TestListedRanks(t *testing.T) {
 	got := v.listed()
 	if len(got) != listedRanks || !slices.IsSorted(got) || slices.Contains(got, 7) || slices.Contains(got, 9) || !slices.Contains(got, 5) {
 		t.Errorf("%v", got)
+	}
+	for i := range v.Ranks { // nobody loses anything: still, no work comes last
+		v.Ranks[i].Headroom.Share = Ratio{}
+	}
+	if got := v.listed(); slices.Contains(got, 7) || slices.Contains(got, listedRanks+1) || !slices.Contains(got, listedRanks) {
+		t.Errorf("without loss: %v", got)
 	}
 }
 

@@ -40,12 +40,11 @@ const numBuckets = 9
 
 // bucketOf is the class of a gap's length.
 func bucketOf(ns int64) int {
-	for i := range buckets {
-		if to := int64(buckets[i].To); ns < to || to == 0 {
-			return i
-		}
+	i := 0
+	for i+1 < len(buckets) && ns >= int64(buckets[i].To) {
+		i++
 	}
-	return len(buckets) - 1
+	return i
 }
 
 // count adds a gap to its class.

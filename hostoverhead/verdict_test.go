@@ -46,6 +46,9 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("causes %v, want %v", got, want)
 	}
+	if d := decider(judged(t, tl.Finish())).Drains; len(d) > 0 {
+		t.Errorf("no call emptied the queue, but %+v", d)
+	}
 }
 
 // TestDrainIsBookedOnItsCall: a synchronisation that waited 400 µs empties the queue in the middle of a step. Had it not

@@ -173,9 +173,6 @@ func (s *Thread) Move(spans []interval.Span) {
 
 // Sampled is a sample of the thread within a span, invalid where there is none.
 func (s *Thread) Sampled(t *trace.Trace, span interval.Span) (p Piece) {
-	if len(s.samples) == 0 {
-		return p
-	}
 	i := sort.Search(len(s.samples), func(i int) bool { return int64(t.At(s.samples[i]).Start()) >= span.Start })
 	if i < len(s.samples) {
 		if e := t.At(s.samples[i]); int64(e.Start()) < span.End {

@@ -1,0 +1,186 @@
+package hostoverhead
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/trace"
+)
+
+// named is an account of a trace whose events have these names, and the number of each.
+func named(all ...string) (*account, map[string]trace.NameID) {
+	b := trace.NewBuilder(trace.Options{})
+	for i, n := range all {
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: n, Start: int64(10 * i), Duration: 5})
+	}
+	t := b.Finish()
+	ids := map[string]trace.NameID{}
+	for id := range trace.NameID(t.NumNames()) {
+		ids[t.Name(id)] = id
+	}
+	p := DefaultParams()
+	return &account{l: &ledger{w: &workload{t: t, names: names.Facts{Trace: t}}, p: &p}}, ids
+}
+
+// TestPassesThatLoseMost: five, most first, the earlier of equals; those that lose nothing are none.
+func TestPassesThatLoseMost(t *testing.T) {
+	a, _ := named()
+	for i, ns := range []int64{0, 1, 7, 3, 9, 3, 2} {
+		s := hostly(ns)
+		s.span = interval.Span{Start: int64(100 * i), End: int64(100*i + 100)}
+		a.steps = append(a.steps, s)
+	}
+	a.steps = append(a.steps, stepAccount{span: interval.Span{End: 100}, idle: a.steps[4].idle}) // the whole window is no step
+	var got []string
+	for _, w := range a.worst() {
+		got = append(got, fmt.Sprint(w.Headroom.HostNS, "@", w.StartNS))
+	}
+	if s, want := strings.Join(got, " "), "9@400 7@200 3@300 3@500 2@600"; s != want {
+		t.Errorf("%s, want %s", s, want)
+	}
+	a.steps = a.steps[:2]
+	if got := a.worst(); len(got) != 1 || got[0].Headroom.HostNS != 1 {
+		t.Errorf("%+v, want the one that loses a nanosecond", got)
+	}
+}
+
+// TestNamesOfAGap: five with most time, by name of equals; names that differ in their numbers alone are one.
+func TestNamesOfAGap(t *testing.T) {
+	a, ids := named("f 1", "f 2", "b", "c", "d", "e", "g")
+	ns := map[trace.NameID]int64{ids["f 1"]: 3, ids["f 2"]: 4, ids["b"]: 6, ids["c"]: 5, ids["d"]: 5, ids["e"]: 1, ids["g"]: 2}
+	if got, want := strings.Join(a.longest(ns), ", "), "f N, b, c, d, g"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	a.drains = map[trace.NameID]int64{ids["b"]: 1, ids["c"]: 0, ids["d"]: 2, ids["e"]: 1}
+	if got, want := fmt.Sprint(a.drainList()), "[{d 2} {b 1} {e 1}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestGapsThatAreAskedFor: as many as asked for, in order of time; of equally long ones the first.
+func TestGapsThatAreAskedFor(t *testing.T) {
+	var busy []interval.Span
+	at := int64(0)
+	for _, gap := range []int64{0, 5, 9, 5, 7, 9, 1} {
+		at += gap
+		busy = append(busy, interval.Span{Start: at, End: at + 10})
+		at += 10
+	}
+	for n, want := range map[int]string{0: "", 1: "9", 2: "9 9", 3: "9 7 9", 4: "5 9 7 9", 5: "5 9 5 7 9", 6: "5 9 5 7 9 1", 7: "5 9 5 7 9 1"} {
+		a := &account{d: &deviceWork{busy: busy}}
+		a.findTop(n)
+		var got []string
+		for i := range a.top {
+			got = append(got, fmt.Sprint(a.top[i].span.Len()))
+			if i > 0 && a.top[i-1].span.Start >= a.top[i].span.Start {
+				t.Errorf("of %d gaps %v stands behind %v", n, a.top[i].span, a.top[i-1].span)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("of %d gaps: %s, want %s", n, s, want)
+		}
+		if n == 4 && a.top[0].span.Start != 10 {
+			t.Errorf("of two gaps of 5 the later one: %v", a.top[0].span)
+		}
+	}
+}
+
+// TestIdleTimeInWords: groups without idle time are no rows, a nanosecond is enough.
+func TestIdleTimeInWords(t *testing.T) {
+	v := Verdict{Basis: "steps", Idle: []IdleCause{{Group: groupWork, Cause: causeHostCode, NS: 1, Names: []IdleName{{Name: "f", Where: "g"}}}, {Group: groupDispatch, Cause: causeDispatch, Names: []IdleName{{}}}}}
+	n, text := rowsOf(t, func(b *table.Writer) { v.writeIdle(b, &RankVerdict{}) }, "host")
+	if n != 1 || strings.Contains(text, groupDispatch) || !strings.Contains(text, "f in g") {
+		t.Errorf("%d rows of host work, want one and none of others:\n%s", n, text)
+	}
+}
+
+// TestNamesOfIdleTime: what ran, what is known beside it, or what is known alone.
+func TestNamesOfIdleTime(t *testing.T) {
+	a, ids := named("call", "range", "frame")
+	call, rng, frame := ids["call"], ids["range"], ids["frame"]
+	for _, c := range []struct {
+		what  string
+		p     idlePiece
+		name  string
+		where string
+	}{
+		{"code in a range", idlePiece{cause: uint8(causeHostCode.number()), rng: rng, code: frame, api: call}, "range", ""},
+		{"code in a step's range", idlePiece{cause: uint8(causeHostCode.number()), rng: rng, code: frame, step: true}, "frame", ""},
+		{"a step's range alone", idlePiece{cause: uint8(causeHostCode.number()), rng: rng, step: true}, "range", ""},
+		{"a call", idlePiece{cause: uint8(causeSync.number()), rng: rng, code: frame, api: call}, "call", "frame"},
+		{"a call in a range", idlePiece{cause: uint8(causeSync.number()), rng: rng, api: call}, "call", "range"},
+		{"a frame alone", idlePiece{cause: uint8(causeLock.number()), rng: rng, code: frame}, "frame", "range"},
+		{"what another thread did", idlePiece{cause: uint8(causeLock.number()), detail: detailWoken, rng: rng, code: frame, api: call}, "range: " + details[detailWoken], "call"},
+		{"an exchange", idlePiece{cause: uint8(causeRanks.number()), rng: rng, code: frame}, "frame", ""},
+		{"a late collective", idlePiece{cause: uint8(causeRanks.number()), detail: detailLateCollective, rng: rng}, details[detailLateCollective], ""},
+		{"a copy", idlePiece{cause: uint8(causeTransfer.number()), rng: rng}, "copy or set", ""},
+		{"nothing", idlePiece{cause: uint8(causeUnknown.number()), detail: detailQuiet, rng: rng}, details[detailQuiet], ""},
+	} {
+		k := c.p.key()
+		where := ""
+		if k.where != 0 {
+			where = a.l.w.names.General(k.where)
+		}
+		if name := a.nameOf(k); name != c.name || where != c.where {
+			t.Errorf("%s: %q in %q, want %q in %q", c.what, name, where, c.name, c.where)
+		}
+	}
+}
+
+// TestIdleTimeIsListed: by cause and name, most first, with the part of it in the steps; names that differ in their numbers are one.
+func TestIdleTimeIsListed(t *testing.T) {
+	a, ids := named("f 1", "f 2", "b")
+	host, sync := uint8(causeHostCode.number()), uint8(causeSync.number())
+	a.names = map[nameKey]*nameSum{
+		{cause: host, name: ids["f 1"]}: {ns: 5, steps: 4, count: 1}, {cause: host, name: ids["f 2"]}: {ns: 2, steps: 1, count: 2}, {cause: host, name: ids["b"]}: {ns: 9, steps: 9, count: 1},
+		{cause: sync, name: ids["b"]}: {ns: 1, count: 1}, {cause: uint8(causeLock.number()), name: ids["b"]}: {},
+	}
+	var got []string
+	for _, c := range a.idleCauses(100) {
+		for _, n := range c.Names {
+			got = append(got, fmt.Sprint(c.Cause, " ", c.NS, " ", c.StepsNS, " ", c.Share.Value, ": ", n.Name, " ", n.NS, " ", n.StepsNS, " ", n.Count))
+		}
+	}
+	if want := []string{"host-code 16 14 0.14: b 9 9 1", "host-code 16 14 0.14: f N 7 5 3", "synchronisation 1 0 0: b 1 0 1"}; !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+// TestClassesOfGaps: each length class has the cause with most of its time, the first of equals.
+func TestClassesOfGaps(t *testing.T) {
+	a := &account{d: &deviceWork{busy: []interval.Span{{Start: 0, End: 10}, {Start: 11, End: 20}, {Start: 2020, End: 2030}}}}
+	a.byGap[0][causeSync.number()] = 1
+	a.byGap[1][causeSync.number()], a.byGap[1][causeHostCode.number()], a.byGap[1][causeUnknown.number()] = 500, 1000, 500
+	got := a.gapClasses()
+	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: causeSync, LargestShare: Ratio{1, true}}, {Count: 1, TotalNS: 2000, Largest: causeHostCode, LargestShare: Ratio{0.5, true}}, {}} {
+		if g := got[i]; g.Count != want.Count || g.TotalNS != want.TotalNS || g.Largest != want.Largest || g.LargestShare != want.LargestShare {
+			t.Errorf("class %d: %+v, want %+v", i, g, want)
+		}
+	}
+}
+
+// TestIdleTimeBeforeAKernel: the gap that it ends; none inside busy time, and none before the very first.
+func TestIdleTimeBeforeAKernel(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	for _, at := range []int64{10, 12, 25} {
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: at, Duration: 5})
+	}
+	tr := b.Finish()
+	first := tr.LaneAt(trace.LaneGPU, 0)
+	d := &deviceWork{}
+	for e := range tr.Events(trace.LaneGPU) {
+		d.busy = append(d.busy, interval.Span{Start: int64(e.Start()), End: int64(e.End())})
+	}
+	d.busy = interval.UnionInPlace(d.busy)
+	w := &workload{t: tr}
+	for i, want := range []int64{0, 0, 8} {
+		if got := w.idleBefore(d, tr.LaneAt(trace.LaneGPU, i)); got != want {
+			t.Errorf("before the kernel at %d: %d ns, want %d", tr.LaneAt(trace.LaneGPU, i).Start()-first.Start(), got, want)
+		}
+	}
+}
