@@ -7,7 +7,7 @@
 //   - every copy begins by moving 64 bytes, however short it is, which spares a branch nobody can foresee; it may write past its end,
 //     because the loop stops well before the end of the output (fast.go);
 //   - the next symbol's entry is loaded before the copy (fast.go);
-//   - one look into a table gives two literals, or a length with where its extra bits lie (table.go);
+//   - one look into a table gives two literals, or a length with where its extra bits lie and perhaps the literal in front of it (table.go);
 //   - tables are doubled by copying while codes grow, instead of spreading each code over them (table.go);
 //   - output goes straight into the caller's buffer; only the last 32 KiB are kept for copies that reach back into the call before
 //     (reader.go).

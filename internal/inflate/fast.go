@@ -6,8 +6,8 @@ const (
 	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer, each of which looks
 	// at eight and moves on by seven at most. A first load stands in front of all rounds.
 	fastInput, firstInput = 16, 8
-	// fastOutput is the same for output: four literals and the longest copy, which may write up to wide bytes behind its end.
-	fastOutput = 4 + longest + wide
+	// fastOutput is the same for output: five literals and the longest copy, which may write up to wide bytes behind its end.
+	fastOutput = 5 + longest + wide
 	// wide is how much every copy moves at least, as it costs less than to ask.
 	wide = 64
 )
@@ -65,7 +65,9 @@ func (r *Reader) fast(out []byte, w int) int {
 				break
 			}
 		}
-		length := e.value() + int(bits&(1<<e.used()-1)>>e.code())
+		out[w] = byte(e >> 24) // if there is a literal in front; else it is written over
+		w += e.count() - 1
+		length := e.length() + int(bits&(1<<e.used()-1)>>e.code())
 		bits >>= e.used()
 		n -= e.used()
 

@@ -24,8 +24,8 @@ const (
 	direct = 4 << 10
 	// spareSize is the buffer for shorter outputs.
 	spareSize = 16 << 10
-	// longest is the longest copy.
-	longest = 258
+	// shortest and longest are the lengths of copies.
+	shortest, longest = 3, 258
 )
 
 // state says what comes next in the stream.

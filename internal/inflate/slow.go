@@ -20,8 +20,9 @@ func (r *Reader) slow(out []byte, w int) int {
 		r.next = atBlock
 		return w
 	}
-	length := r.value(e)
-	distance := r.value(r.symbol(r.dists[:], distMask))
+	length := r.value(e, e.length())
+	e = r.symbol(r.dists[:], distMask)
+	distance := r.value(e, e.value())
 	switch {
 	case r.err != nil:
 		return w
@@ -36,13 +37,16 @@ func (r *Reader) slow(out []byte, w int) int {
 	return w + length
 }
 
-// symbol reads one entry, without its extra bits. Of an entry of two literals it is the first one.
+// symbol reads one entry, without its extra bits. Of an entry of two it is the first one, a literal.
 func (r *Reader) symbol(table []entry, mask uint64) entry {
 	in := &r.in
 	in.want(maxCode) // as many as there are
 	e := table[in.bits&mask]
 	used := e.code()
 	if e&two != 0 {
+		if e&literal == 0 {
+			e = literal | e>>24<<16
+		}
 		used = uint(r.litLengths[e>>16&255])
 	}
 	if e&invalid == longer {
@@ -62,10 +66,10 @@ func (r *Reader) symbol(table []entry, mask uint64) entry {
 	return e
 }
 
-// value is the length or distance that an entry and its extra bits make.
-func (r *Reader) value(e entry) int {
+// value is the length or distance that an entry's extra bits and what it gives without them make.
+func (r *Reader) value(e entry, without int) int {
 	if r.err != nil || !r.bits(e.extra()) {
 		return 0
 	}
-	return e.value() + int(r.in.take(e.extra()))
+	return without + int(r.in.take(e.extra()))
 }

@@ -10,8 +10,9 @@ import (
 //
 //	0–7    how many bits it uses up, extra bits included
 //	8–11   copies: how many of them are the code; longer codes: the index bits of the second table
-//	12–15  two: it gives two literals, not one; blockEnds, longer; literal: what it is; none of the three is a length or a distance
-//	16–31  the literals, the first one lowest; length or distance without the extra bits; where the second table begins
+//	12–15  two: it gives two literals, or a literal and a length; blockEnds, longer; literal: what it is; none of the three is a length or a distance
+//	16–31  the literals, the first one lowest; a length less the shortest, without the extra bits, and the literal in front of it, highest;
+//	       a distance without the extra bits; where the second table begins
 type entry uint32
 
 const (
@@ -42,13 +43,14 @@ func (e entry) code() uint  { return uint(e >> 8 & 15) }
 func (e entry) value() int  { return int(e >> 16) }
 func (e entry) count() int  { return 1 + int(e>>12&1) } // of literals
 func (e entry) extra() uint { return e.used() - e.code() }
+func (e entry) length() int { return shortest + int(e>>16&255) } // without the extra bits
 
 // coded is the entry of a symbol whose code has n bits. Symbols are entries with their extra bits in place of what they use up.
 func (e entry) coded(n int) entry { return e + entry(n)<<8 + entry(n) }
 
 // lit and dist are what the symbols of RFC 1951, 3.2.5, mean.
 var (
-	lit  = slices.Concat(literals(), []entry{blockEnds}, ranges(28, 3, 4), []entry{longest << 16, invalid, invalid})
+	lit  = slices.Concat(literals(), []entry{blockEnds}, ranges(28, 0, 4), []entry{(longest - shortest) << 16, invalid, invalid})
 	dist = append(ranges(30, 1, 2), invalid, invalid)
 )
 
@@ -97,8 +99,8 @@ func order(room *[288]uint16, lengths []uint8) (sorted []uint16, count [maxCode 
 // make a code.
 //
 // Codes are gone through in their order, each turned around, as the stream has its first bit lowest. The table begins with what one
-// bit tells and is doubled, one copy of what is there, for every further bit. Where an index tells two literals, the entry gives both: it is
-// written when the table has the size of both codes, as if they were one.
+// bit tells and is doubled, one copy of what is there, for every further bit. Where an index tells a literal and the literal or length behind it,
+// the entry gives both: it is written when the table has the size of both codes, as if they were one.
 func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 	var room [288]uint16
 	sorted, count, ok := order(&room, lengths)
@@ -107,7 +109,7 @@ func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 	}
 	table[0], table[1] = invalid, invalid // for codes that are not complete
 	code, filled := 0, 2
-	var short literalCodes
+	var short shortCodes
 	for n := 1; n <= size; n++ {
 		if n > 1 {
 			copy(table[filled:], table[:filled])
@@ -116,7 +118,7 @@ func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 		short.pairs(table, n)
 		for _, s := range sorted[:count[n]] {
 			e := symbols[s].coded(n)
-			if table[code] = e; e&literal != 0 && n < size {
+			if table[code] = e; e&invalid == 0 && n < size {
 				short.add(e, code, n)
 			}
 			code = following(code, n)
@@ -167,29 +169,38 @@ func following(code, n int) int {
 	return code&(bit-1) | bit
 }
 
-// literalCodes are the literals with codes shorter than the index of the first table, shortest first.
-type literalCodes struct {
-	entries [256]entry
-	codes   [256]uint16
+// shortCodes are the literals and lengths with codes shorter than the index of the first table, shortest first.
+type shortCodes struct {
+	entries [288]entry
+	codes   [288]uint16
 	ends    [maxCode + 1]int // at n: so many have n bits at most
 }
 
-func (l *literalCodes) add(e entry, code, bits int) {
-	at := l.ends[bits]
-	l.entries[at], l.codes[at] = e, uint16(code)
-	l.ends[bits]++
+func (s *shortCodes) add(e entry, code, bits int) {
+	at := s.ends[bits]
+	s.entries[at], s.codes[at] = e, uint16(code)
+	s.ends[bits]++
 }
 
-// pairs writes the entries of two literals that have n bits together.
-func (l *literalCodes) pairs(table []entry, n int) {
-	l.ends[n] = l.ends[n-1] // so far
+// pairs writes the entries of a literal and what follows it that have n bits together.
+func (s *shortCodes) pairs(table []entry, n int) {
+	s.ends[n] = s.ends[n-1] // so far
 	for k := 1; k < n; k++ {
-		seconds := l.entries[l.ends[n-k-1]:l.ends[n-k]]
-		codes := l.codes[l.ends[n-k-1]:l.ends[n-k]]
-		for i := l.ends[k-1]; i < l.ends[k]; i++ {
-			first := literal | two | l.entries[i]&(255<<16) | entry(n)
-			for j, e := range seconds {
-				table[int(l.codes[i])|int(codes[j])<<k] = first | e&(255<<16)<<8
+		seconds := s.entries[s.ends[n-k-1]:s.ends[n-k]]
+		codes := s.codes[s.ends[n-k-1]:s.ends[n-k]]
+		for i := s.ends[k-1]; i < s.ends[k]; i++ {
+			e := s.entries[i]
+			if e&literal == 0 {
+				continue
+			}
+			twoLiterals, withLength := e&(literal|255<<16)|two|entry(n), e&(255<<16)<<8|two
+			for j, f := range seconds {
+				at := int(s.codes[i]) | int(codes[j])<<k
+				if f&literal != 0 {
+					table[at] = twoLiterals | f&(255<<16)<<8
+				} else {
+					table[at] = withLength | f.coded(k)
+				}
 			}
 		}
 	}
