@@ -20,7 +20,7 @@ type occurrences struct {
 }
 
 func occurrencesOf(symbols []int32) occurrences {
-	top := int32(-1)
+	var top int32
 	for _, s := range symbols {
 		top = max(top, s)
 	}
@@ -138,7 +138,7 @@ func Similarity(s *Sequence, pos []int) float64 {
 	if len(pos) < 3 {
 		return 0
 	}
-	top := int32(0)
+	var top int32
 	for _, b := range s.Base {
 		top = max(top, b)
 	}
@@ -174,7 +174,7 @@ func Similarity(s *Sequence, pos []int) float64 {
 func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	const few = 2 // one mixer says nothing about a stack
 	if s.Count(mixer) < few {
-		return 0, false
+		return
 	}
 	with := 0
 	known := -1 // a unit with a mixer

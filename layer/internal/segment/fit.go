@@ -245,7 +245,7 @@ func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 func MostVotes(votes map[int]int) int {
 	best := 0
 	for n, v := range votes {
-		if best == 0 || v > votes[best] || v == votes[best] && n > best {
+		if v > votes[best] || v == votes[best] && n > best {
 			best = n
 		}
 	}
@@ -302,7 +302,7 @@ func (p *Params) Settle(passes []*Sequence, votes map[int]int) int {
 	top := MostVotes(votes)
 	best, most := top, -1
 	for n := range votes {
-		if n < 2 || abs(n-top) > max(p.Leading, int(p.Missing*float64(top))) {
+		if abs(n-top) > max(p.Leading, int(p.Missing*float64(top))) {
 			continue
 		}
 		sum := 0

@@ -24,10 +24,10 @@ type Guess struct {
 // With passes s may hold several of them: a final norm then adds one per pass, not one in all.
 func (p *Params) Guesses(s *Sequence, passes bool) []Guess {
 	all := p.counts(s, passes)
-	best := 0.0
-	if len(all) > 0 {
-		best = all[0].Support
+	if len(all) == 0 {
+		return nil
 	}
+	best := all[0].Support
 	var kept []Guess
 	keep := func(few bool) {
 		for _, g := range all[:min(p.MaxGuesses, len(all))] {
@@ -132,27 +132,26 @@ func (p *Params) weigh(s *Sequence, g *Guess, best float64) bool {
 // is a feed-forward part behind every second mixer, and between the two of a layer stands one norm. It is 0 for other models; a dense layer whose
 // activation is fused away has two norms behind its mixer.
 func (p *Params) mixesTwice(s *Sequence) int {
-	fed, norms, last := false, 0, -1
-	behind, turns := 0, 0
-	before := false
-	for i, r := range s.Role {
+	var norms, behind, turns int
+	fed, mixed, before := false, false, false
+	for _, r := range s.Role {
 		switch r {
 		case moe, activation:
 			fed = true
 		case norm:
 			norms++
 		case mixer:
-			if last >= 0 && norms == 0 {
+			if mixed && norms == 0 {
 				break // two kernels of one mixer
 			}
-			if last >= 0 {
+			if mixed {
 				now := fed || norms > 1
 				if behind++; behind > 1 && now != before {
 					turns++
 				}
 				before = now
 			}
-			fed, norms, last = false, 0, i
+			fed, norms, mixed = false, 0, true
 		}
 	}
 	if behind < 2*p.StackLayers || !atLeast(float64(turns), p.MixerShare, float64(behind-1)) {
@@ -167,7 +166,7 @@ func (p *Params) mixesTwice(s *Sequence) int {
 func (p *Params) dropSurplus(s *Sequence, kept []Guess) []Guess {
 	out := kept[:0:0]
 	for i, g := range kept {
-		if i+1 < len(kept) && g.N >= 3 {
+		if i+1 < len(kept) {
 			less := kept[i+1]
 			if less.N == g.N-1 && less.Support > g.Support && less.Similarity >= g.Similarity {
 				if c, ok := p.Best(s, g.N); ok && min(Similarity(s, c.Starts[:3]), Similarity(s, c.Starts[g.N-2:])) < p.Surplus {

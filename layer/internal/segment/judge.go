@@ -29,7 +29,7 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	if inside > 0 {
 		d.Unlike = max(1-float64(p.Explained(s, c))/float64(inside), float64(doubled(s, starts))/float64(inside))
 	}
-	d.Rest = 1 - float64(inside+p.foreign(s, starts))/float64(max(1, s.Len()))
+	d.Rest = 1 - float64(inside+p.foreign(s, starts))/float64(s.Len())
 	all, _ := Mixers(s, 0, s.Len())
 	in, _ := Mixers(s, starts[0], starts[n])
 	d.Nameless = all < n/p.Turns
@@ -49,7 +49,7 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 			begin++
 		}
 	}
-	d.Unstarted = float64(n-begin) / float64(max(1, n))
+	d.Unstarted = float64(n-begin) / float64(n)
 	if guessed {
 		d.Rival = p.rival(s, n)
 	}

@@ -158,7 +158,7 @@ func TestLikenessOfUnits(t *testing.T) {
 			t.Errorf("%v: uneven by %v, want %v", pos, got, want)
 		}
 	}
-	if unevenness([]int{0, 9}) != 0 || medianLayer([]int{0, 3, 10, 12, 20}) != 7 || medianLayer([]int{0, 3}) != 3 {
+	if unevenness([]int{7}) != 0 || unevenness([]int{0, 9}) != 0 || medianLayer([]int{0, 3, 10, 12, 20}) != 7 || medianLayer([]int{0, 3}) != 3 {
 		t.Error("two positions are even; the median of 3, 7, 2 and 8 is the larger middle one")
 	}
 }
@@ -236,7 +236,7 @@ func TestBreaksOfPasses(t *testing.T) {
 	p := DefaultParams()
 	s := stack(6, 3)
 	comb := []int{0, 3, 6, 9, 12, 15}
-	for per, want := range map[int]string{6: "[[0 6]]", 7: "[[0 6]]", 3: "[[0 3] [3 6]]", 2: "[[0 2] [2 4] [4 6]]", 4: "[[0 4] [4 6]]"} {
+	for per, want := range map[int]string{6: "[[0 6]]", 7: "[[0 6]]", 3: "[[0 3] [3 6]]", 2: "[[0 2] [2 4] [4 6]]", 4: "[[0 4] [4 6]]", 1: "[[0 1] [1 2] [2 3] [3 4] [4 5] [5 6]]"} {
 		if got := fmt.Sprint(p.SplitComb(s, comb, per)); got != want {
 			t.Errorf("passes of %d: %s, want %s", per, got, want)
 		}
@@ -354,6 +354,21 @@ func TestLayersThatTheWindowCuts(t *testing.T) {
 
 // TestPartsThatGoOn: what stands beside the layers is a part of another one where it is no longer than the longest, and holds one foreign kernel in five at most.
 func TestPartsThatGoOn(t *testing.T) {
+	for _, lengths := range [][]int{{12, 10, 10}, {10, 12, 10}, {10, 10, 12}} {
+		partsThatGoOn(t, lengths)
+	}
+	p, s := DefaultParams(), layersOf(4) // that the last layer is of other kernels makes these no foreign ones
+	unlike(s, &Cut{Starts: startsOf(4)}, 3)
+	s = s.Slice(0, 33)
+	for k := range 4 {
+		s.add(int32(125+k), 0)
+	}
+	if !p.GoesOn(s, startsOf(4)) {
+		t.Error("the beginning of another layer as the last one is taken for an end")
+	}
+}
+
+func partsThatGoOn(t *testing.T, lengths []int) {
 	p := DefaultParams()
 	for _, c := range []struct {
 		kernels, foreign int
@@ -369,7 +384,7 @@ func TestPartsThatGoOn(t *testing.T) {
 			}
 		}
 		layers := func(s *Sequence) (starts []int) {
-			for _, n := range []int{10, 12, 10} {
+			for _, n := range lengths {
 				starts = append(starts, s.Len())
 				for k := range n {
 					s.add(int32(k%10), 0)

@@ -9,11 +9,10 @@ func (p *Params) SplitComb(s *Sequence, comb []int, per int) [][2]int {
 	foreign := p.foreignKernels(s, comb)
 	var breaks []int
 	switch {
-	case per > 0 && m <= per:
-	case per > 0:
-		breaks = everyPer(foreign, m, per)
-	default:
+	case per == 0:
 		breaks = p.breaksOf(foreign)
+	case m > per:
+		breaks = everyPer(foreign, m, per)
 	}
 	var groups [][2]int
 	begin := 0
@@ -27,7 +26,8 @@ func (p *Params) SplitComb(s *Sequence, comb []int, per int) [][2]int {
 // everyPer returns breaks that stand every per units. foreign[k] counts foreign kernels between positions k and k+1; the
 // offset where breaks hold most of them wins, and a whole first pass breaks ties.
 func everyPer(foreign []int, m, per int) []int {
-	bestOff, best := per-1, -1
+	var bestOff int
+	best := -1
 	for off := per - 1; off >= 0; off-- {
 		sum, n := 0, 0
 		for k := off; k < m-1; k += per {
@@ -47,7 +47,7 @@ func everyPer(foreign []int, m, per int) []int {
 
 // foreignKernels counts, per unit, the kernels whose name is rare among units.
 func (p *Params) foreignKernels(s *Sequence, comb []int) []int {
-	top := int32(0)
+	var top int32
 	for _, f := range s.ID {
 		top = max(top, f)
 	}

@@ -17,8 +17,9 @@ func (k *cutter) choosePhase(cut *Cut) {
 	}
 	for _, x := range k.phases(cut.Lo, cut.Hi) {
 		starts := k.place(x)
-		// What resembles a layer's start behind the last layer is the final norm: the earliest of equals.
-		if score := k.weighPhase(starts, x, cut.Lo, cut.Hi, input); score > best {
+		// What resembles a layer's start behind the last layer is the final norm: the earliest of equals. Where nothing stands in front of the
+		// first anchor that would be an empty layer, or a part of one: the last.
+		if score := k.weighPhase(starts, x, cut.Lo, cut.Hi, input); score > best || score == best && k.pos[0] == 0 {
 			best = score
 			cut.At, cut.Starts = x, starts
 			i := k.c.from + x%k.period()
@@ -50,22 +51,22 @@ func (k *cutter) phases(lo, hi int) []int {
 // normsClose says whether the norms of a model stand behind the halves of its layers, as they do in encoders of the family of BERT: such a model looks up
 // the word, its position and its segment, and normalises their sum. The kernels of its layers alone leave that open.
 func (p *Params) normsClose(s *Sequence, first int) bool {
-	lookups, last := 0, -1
-	for i, r := range s.Role[:first] {
-		switch {
-		case r == embed:
-			lookups, last = lookups+1, -1
-		case r == norm && lookups > 0 && last < 0:
-			last = i
+	lookups, closed := 0, false
+	for _, r := range s.Role[:first] {
+		switch r {
+		case embed:
+			lookups, closed = lookups+1, false
+		case norm:
+			closed = true
 		}
 	}
-	return lookups >= p.Lookups && last >= 0
+	return lookups >= p.Lookups && closed
 }
 
 // weighPhase scores the layers that a phase gives. at is the coordinate in the unit, starts the layers' boundaries.
 func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 	n := len(starts) - 1
-	begins, norms, mixers := 0, 0, 0
+	var begins, norms, mixers int
 	for l := range n {
 		i := starts[l]
 		if i >= k.s.Len() {

@@ -23,18 +23,25 @@ func TestMixesTwice(t *testing.T) {
 	attention := []Role{norm, product, mixer, product}
 	mlp := []Role{norm, product, activation, product}
 	fused := []Role{norm, product, product}
+	pair := [][]Role{attention, attention, mlp}
 	for _, c := range []struct {
 		name   string
 		layer  [][]Role
 		layers int
 		want   int
+		rest   []Role // the window ends within a layer
 	}{
-		{"decoder of an encoder", [][]Role{attention, attention, mlp}, 12, 12},
-		{"few", [][]Role{attention, attention, mlp}, 4, 0},
-		{"enough", [][]Role{attention, attention, mlp}, 5, 5},
-		{"one mixer", [][]Role{attention, mlp}, 12, 0},
-		{"dense layers with a fused activation in turns", [][]Role{attention, fused, attention, mlp}, 12, 0},
-		{"mixers alone", [][]Role{attention}, 24, 0},
+		{"decoder of an encoder", [][]Role{attention, attention, mlp}, 12, 12, nil},
+		{"few", [][]Role{attention, attention, mlp}, 4, 0, nil},
+		{"enough", [][]Role{attention, attention, mlp}, 5, 5, nil},
+		{"one mixer", [][]Role{attention, mlp}, 12, 0, nil},
+		{"dense layers with a fused activation in turns", [][]Role{attention, fused, attention, mlp}, 12, 0, nil},
+		{"mixers alone", [][]Role{attention}, 24, 0, nil},
+		{"half a layer more", [][]Role{attention, attention, mlp}, 12, 12, attention},
+		{"one of its mixers of two kernels", [][]Role{attention, {norm, product, mixer, mixer, product}, mlp}, 12, 12, nil},
+		{"one of six without a feed-forward part", slices.Concat(pair, pair, pair[:2], pair, pair, pair), 1, 0, nil},
+		{"one of eleven without one", slices.Concat(pair, pair, pair[:2], slices.Repeat(pair, 8)), 1, 11, nil},
+		{"one of six and a half without one", slices.Concat(pair, pair, pair[:2], pair, pair, pair), 1, 0, attention},
 	} {
 		s := &Sequence{}
 		for range c.layers {
@@ -43,6 +50,9 @@ func TestMixesTwice(t *testing.T) {
 					s.add(int32(r), r)
 				}
 			}
+		}
+		for _, r := range c.rest {
+			s.add(int32(r), r)
 		}
 		if got := DefaultParams().mixesTwice(s); got != c.want {
 			t.Errorf("%s: %d layers that mix twice, want %d", c.name, got, c.want)

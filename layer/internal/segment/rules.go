@@ -29,7 +29,7 @@ func (p *Params) ClearVotes(passes []*Sequence) int {
 	vote := 0
 	for _, s := range passes[:min(len(passes), p.VotePasses)] {
 		n := p.ClearVote(s)
-		if n == 0 || vote > 0 && n != vote {
+		if n == 0 || vote != 0 && n != vote {
 			return 0
 		}
 		vote = n

@@ -42,6 +42,7 @@ func TestDoubts(t *testing.T) {
 		{"its kernels are those of layers", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[:layers] }, func(d Doubts) float64 { return d.Rest }, 8.0 / 67},
 		{"a kernel of layers in front", func(s *Sequence, _ *Cut) { s.Base[0] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
 		{"the last kernel is one", func(s *Sequence, _ *Cut) { s.Base[66] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
+		{"the last layer of other kernels", func(s *Sequence, c *Cut) { rename(s, c.Starts[layers-1], c.Starts[layers], 100) }, func(d Doubts) float64 { return d.Rest }, 0},
 		{"one begins with another kernel", func(s *Sequence, c *Cut) { s.Role[c.Starts[2]] = other }, func(d Doubts) float64 { return d.Unstarted }, 1.0 / layers},
 		{"none begins with a norm", func(s *Sequence, c *Cut) {
 			for _, at := range c.Starts[:layers] {
@@ -117,7 +118,7 @@ func TestBare(t *testing.T) {
 		layer  int
 		unlike bool
 		want   bool
-	}{{"all with a mixer", -1, false, false}, {"the first of other kernels", 0, true, true}, {"one of other kernels", 5, true, true}, {"the last of other kernels", layers - 1, true, true}, {"one of the same kernels", 5, false, false}} {
+	}{{"all with a mixer", -1, false, false}, {"the first of other kernels", 0, true, true}, {"one of other kernels", 5, true, true}, {"the last of other kernels", layers - 1, true, true}, {"one of the same kernels", 5, false, false}, {"the second of the same kernels", 1, false, false}} {
 		s := layersOf(layers)
 		cut := &Cut{Starts: startsOf(layers), unit: unit{s, 1, 9}}
 		if c.layer >= 0 {

@@ -1,0 +1,223 @@
+package segment
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// kernelsOf writes a sequence by letters: e an embedding, n a norm, m a mixer, p a product, a an activation, s sampling; others are kernels of no role.
+func kernelsOf(letters string) *Sequence {
+	s := &Sequence{}
+	for _, l := range letters {
+		s.add(l-'a', map[rune]Role{'e': embed, 'n': norm, 'm': mixer, 'p': product, 'a': activation, 's': sample, 'o': moe}[l])
+	}
+	return s
+}
+
+// TestBegins: passes begin at an embedding, and behind a sampling with four layers on either side, up to the next embedding, where one was lost.
+func TestBegins(t *testing.T) {
+	p := DefaultParams()
+	const four, three, six = "nmnanmnanmnanmna", "nmnanmnanmna", "xxxxxx"
+	for _, c := range []struct {
+		name, kernels string
+		want          string
+	}{
+		{"no embedding", four + "s" + four + "s", "[]"},
+		{"one pass", "e" + four + "s", "[0]"},
+		{"two", "e" + four + "s" + six + "e" + four + "s", "[0 24]"},
+		{"the second embedding is lost", "e" + four + "s" + four + "s", "[0 18]"},
+		{"three layers behind", "e" + four + "s" + three + "s", "[0]"},
+		{"three in front", "e" + three + "s" + four + "s", "[0]"},
+		{"the first is lost", four + "s" + four + "s" + six + "e" + four, "[17 40]"},
+		{"layers of the pass in front do not count", "e" + four + six + "e" + three + "s" + four, "[0 23]"},
+		{"nor those of the next pass", "e" + four + "s" + three + "e" + four, "[0 30]"},
+	} {
+		if got := fmt.Sprint(p.Begins(kernelsOf(c.kernels))); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestUntilSampling: what follows the sampling is no part of the layers where it holds a mixer, and one in four of those in front at most.
+func TestUntilSampling(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		before, behind int
+		want           int // kernels
+	}{{8, 0, 25}, {8, 1, 24}, {8, 2, 24}, {8, 3, 34}, {4, 1, 12}, {3, 1, 13}, {4, 0, 13}} {
+		if got := p.untilSampling(sampled(c.before, c.behind)).Len(); got != c.want {
+			t.Errorf("%d mixers in front and %d behind: %d kernels, want %d", c.before, c.behind, got, c.want)
+		}
+	}
+}
+
+// TestInStep: each occurrence of one name has one of the other behind it, in front of the next.
+func TestInStep(t *testing.T) {
+	for _, c := range []struct {
+		b    []int
+		want bool
+	}{{[]int{5, 15, 25}, true}, {[]int{0, 10, 20}, true}, {[]int{9, 19, 99}, true}, {[]int{10, 15, 25}, false}, {[]int{5, 20, 25}, false}, {[]int{5, 9, 25}, false}, {[]int{5, 15, 19}, false}} {
+		if got := inStep([]int{0, 10, 20}, c.b); got != c.want {
+			t.Errorf("%v beside 0, 10, 20: in step %v, want %v", c.b, got, c.want)
+		}
+	}
+	s := kernelsOf("uvwxyuvwgkuvzltrd" + "bcfhijqbcfhijqbcfhijq") // names that occur twice count, too
+	for k := 17; k < s.Len(); k++ {
+		s.ID[k] += int32(100 * k) // each of its own
+	}
+	s.ID[10], s.ID[11] = 90, 91
+	if got := fmt.Sprint(DefaultParams().StepGroups(s)); got != "[[0 5]]" {
+		t.Errorf("groups that occur in step: %s, want that of u, v and w", got)
+	}
+}
+
+func TestMixersOfARange(t *testing.T) {
+	s := kernelsOf("mxmxm")
+	for _, c := range [][4]int{{0, 5, 3, 4}, {1, 5, 2, 4}, {0, 4, 2, 2}, {0, 1, 1, 0}, {1, 2, 0, -1}, {3, 3, 0, -1}} {
+		if n, last := Mixers(s, c[0], c[1]); n != c[2] || last != c[3] {
+			t.Errorf("from %d to %d: %d mixers up to %d, want %d and %d", c[0], c[1], n, last, c[2], c[3])
+		}
+	}
+}
+
+// TestExplainedByNeighbours: a layer is explained by one that is like it among the four in front of it and the four behind it, at either end of the stack as well.
+func TestExplainedByNeighbours(t *testing.T) {
+	p := DefaultParams()
+	for kinds, want := range map[string]int{
+		"bbbbbbbbbb": 10, "abbbabbbbb": 10, "abbbbabbbb": 8, "bbbbbabbba": 10, "bbbbabbbba": 8, "aabbbbbbbb": 10, "bbbbbbbbaa": 10, "abbbbbbbbb": 9, "bbbbbbbbba": 9, "ab": 0, "aa": 2,
+	} {
+		s := &Sequence{}
+		c := &Cut{Starts: []int{0}}
+		for _, kind := range kinds {
+			for k := range 4 {
+				s.add(10*(kind-'a')+int32(k), 0)
+			}
+			c.Starts = append(c.Starts, s.Len())
+		}
+		if got := p.Explained(s, c); got != 4*want {
+			t.Errorf("%s: %d kernels are explained, want those of %d layers", kinds, got, want)
+		}
+	}
+}
+
+// TestMixersOfUnknownNames: a unit of the kernels of one with a mixer has one, too; where no unit has one, none has.
+func TestMixersOfUnknownNames(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		name   string
+		mixers []int // of kernels 0 to 19: two, four equal units of four, two
+		share  float64
+	}{{"the first unit alone", []int{3, 4}, 0.8}, {"the second alone", []int{7, 8}, 0.8}, {"the last alone", []int{15, 16}, 0.8}, {"none", []int{0, 19}, 0.2}, {"one and outside", []int{0, 3}, 1}} {
+		s := &Sequence{}
+		for k := range 20 {
+			s.add(int32((k+2)%4), 0)
+		}
+		for _, k := range c.mixers {
+			s.Role[k] = mixer
+		}
+		p.TurnsLeast = 0 // or four units are parts of layers
+		if share, ok := p.mixerShare(s, []int{2, 6, 10, 14, 18}); !ok || math.Abs(share-c.share) > 1e-9 {
+			t.Errorf("%s: %v, %v; want %v", c.name, share, ok, c.share)
+		}
+	}
+}
+
+// TestGuessesOfOneCount: where all names occur equally often that is the number of layers; nothing is guessed of nothing.
+func TestGuessesOfOneCount(t *testing.T) {
+	p := DefaultParams()
+	for n := 4; n < 9; n++ {
+		if g := p.Guesses(stack(n, 8), false); len(g) != 1 || g[0].N != n || g[0].Support != 1 {
+			t.Errorf("%d units: %+v", n, g)
+		}
+	}
+	if g := p.Guesses(&Sequence{}, false); g != nil {
+		t.Errorf("no kernels: %+v", g)
+	}
+	if g := p.Guesses(stack(1, 8), false); g != nil {
+		t.Errorf("kernels that run once: %+v", g)
+	}
+}
+
+// TestNearSupport: a name that occurs one in twenty times less often than once a layer is near it.
+func TestNearSupport(t *testing.T) {
+	p := DefaultParams()
+	for occurs, want := range map[int]float64{20: 1, 19: 1, 18: 0, 21: 0, 38: 1, 37: 0, 40: 1, 1: 0} {
+		s := &Sequence{}
+		for range occurs {
+			s.add(0, 0)
+		}
+		if got := p.nearSupport(s, 20); got != want {
+			t.Errorf("%d times in 20 layers: %v, want %v", occurs, got, want)
+		}
+	}
+}
+
+// TestDropSurplus: one layer more than the next guess is dropped where that explains more, is as much alike, and the first or the last of the layers has nothing in common
+// with its neighbour.
+func TestDropSurplus(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		name        string
+		more, less  Guess
+		front, like bool
+		want        string
+	}{
+		{"a kernel in front", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, true, false, "[8]"},
+		{"a kernel behind", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, false, false, "[8]"},
+		{"like its neighbour", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, true, true, "[9 8]"},
+		{"explains as much", Guess{N: 9, Support: 0.6, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, true, false, "[9 8]"},
+		{"more alike", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.7}, true, false, "[9 8]"},
+		{"two more", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 7, Support: 0.6, Similarity: 0.8}, true, false, "[9 7]"},
+	} {
+		s := &Sequence{}
+		unit := func(own bool) {
+			s.add(0, norm)
+			for k := 1; k < 6; k++ {
+				if own {
+					s.add(int32(100+k), 0)
+				} else {
+					s.add(int32(k), 0)
+				}
+			}
+		}
+		unit(c.front && !c.like)
+		for range 7 {
+			unit(false)
+		}
+		unit(!c.front && !c.like)
+		var got []int
+		for _, g := range p.dropSurplus(s, []Guess{c.more, c.less}) {
+			got = append(got, g.N)
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: %v, want %s", c.name, got, c.want)
+		}
+	}
+	if got := p.dropSurplus(&Sequence{}, []Guess{{N: 9}}); len(got) != 1 {
+		t.Errorf("a guess without another is dropped")
+	}
+}
+
+// TestNormsClose: three embeddings and a norm behind the last of them say that norms stand behind the halves of layers.
+func TestNormsClose(t *testing.T) {
+	p := DefaultParams()
+	for front, want := range map[string]bool{"eexen": true, "een": false, "eee": false, "neee": false, "enenen": true, "enene": false, "eeenx": true, "eeexn": true, "": false, "eeeen": true} {
+		if got := p.normsClose(kernelsOf(front+"pmpnpap"), len(front)); got != want {
+			t.Errorf("%q in front of the layers: %v, want %v", front, got, want)
+		}
+	}
+}
+
+// TestSettleVotes: of numbers of layers near the one with most votes that counts which explains most kernels, whatever the order of votes.
+func TestSettleVotes(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		votes map[int]int
+		want  int
+	}{{map[int]int{8: 1}, 8}, {map[int]int{8: 3, 7: 5}, 8}, {map[int]int{8: 5, 9: 3}, 8}, {map[int]int{1: 1}, 1}, {map[int]int{4: 9, 8: 1}, 8}, {map[int]int{3: 9, 8: 1}, 3}} {
+		if got := p.Settle([]*Sequence{layersOf(8)}, c.votes); got != c.want {
+			t.Errorf("votes %v: %d, want %d", c.votes, got, c.want)
+		}
+	}
+}
