@@ -58,6 +58,9 @@ func (r *Report) addHost(ctx context.Context) error {
 		return nil
 	}
 	r.Verdict.Host, r.Verdict.HostText, r.Verdict.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
+	if i := slices.IndexFunc(v.Doubts, func(d hostoverhead.Doubt) bool { return d.Weight == "low" }); i >= 0 {
+		r.Verdict.HostText += " (low confidence: " + v.Doubts[i].Message + ")"
+	}
 	for _, s := range v.Serving {
 		r.Findings = append(r.Findings, Finding{Kind: "serving-path", Text: s.Message, Next: command("host", r.main()), first: 1})
 	}
@@ -325,6 +328,9 @@ func (r *Report) sentence() string {
 		return "No forward pass was found, so nothing can be said per step."
 	case r.Coverage.GPUTime == 0:
 		return "The ends of GPU activities were not recorded: none lasts, so nothing can be said about the GPU's time."
+	}
+	if len(r.Passes) > 0 && !slices.ContainsFunc(r.Passes, func(p ReportPass) bool { return p.Stage != layer.StageCapture }) {
+		return "The steps of this window capture graphs: what serving costs is told by a recording behind a server's start."
 	}
 	if why := r.doubtedIdle(); why != "" {
 		return "How much the GPU works cannot be told: " + why + "."

@@ -227,6 +227,21 @@ func TestReportWithDoubtedIdleTime(t *testing.T) {
 	}
 }
 
+// TestReportOfACapture: where every step captures graphs, nothing is said of serving; and a host line that rests on a few kernels says so.
+func TestReportOfACapture(t *testing.T) {
+	for step, want := range map[string]string{"capture_16_DECODE": "capture graphs", "step[DECODE bs=16]": "The GPU "} {
+		path := filepath.Join(t.TempDir(), "capture.json")
+		event := `{"ph":"X","cat":"user_annotation","name":"%s","pid":1,"tid":1,"ts":%[2]d,"dur":40},
+			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%[3]d,"dur":2,"args":{"correlation":%[3]d}},
+			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":%[3]d,"dur":20,"args":{"correlation":%[3]d,"device":0,"stream":7}}`
+		writeFile(t, path, `{"traceEvents":[`+fmt.Sprintf(event, step, 0, 5)+","+fmt.Sprintf(event, step, 50, 55)+"]}")
+		v := reported(t, path, strata.ReportOptions{}).Verdict
+		if !strings.Contains(v.Text, want) || !strings.Contains(v.HostText, "low confidence: the window holds only 2 kernels") {
+			t.Errorf("%s: %q, want %q in it; host %q", step, v.Text, want, v.HostText)
+		}
+	}
+}
+
 // TestReportOfAWindow: where nothing tells passes apart, shares are of the window and no step is spoken of.
 func TestReportOfAWindow(t *testing.T) {
 	for name, want := range map[string][2]string{

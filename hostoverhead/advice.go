@@ -112,7 +112,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 			}
 		case "python-tracing":
 			add("record once more without Python stacks to see how much it really is; this recording tells the names", d.Message)
-		case "one-long-gap", "window-is-not-steady", "few-kernels", "few-steps", "no-steps":
+		case "one-long-gap", "window-is-not-steady", "few-kernels", "few-steps", "no-steps", "graph-capture":
 			add("record a window of more steps inside the steady run, after warm-up and under load", d.Message)
 		}
 	}
@@ -120,7 +120,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		add("record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
 			fmt.Sprintf("%s of idle time is unexplained", microseconds(v.Headroom.UnknownNS)))
 	}
-	if v.Verdict == No {
+	if v.Verdict == No && v.Confidence != confidenceLow {
 		add("look at the kernels instead: triage and speed of light say what they could save", "the host costs "+percent(v.Headroom.Share)+" of the "+v.Basis)
 	}
 	return out

@@ -68,6 +68,9 @@ func (d *doubter) size() {
 	if d.r.Kernels < d.p.FewKernels && d.a.d.rows == 0 {
 		d.add("few-kernels", confidenceLow, "the window holds only %s: this is hardly a running server", counted(d.r.Kernels, "kernel"))
 	}
+	if st := d.r.Stages; len(st) == 1 && st[0].Stage == layer.StageCapture {
+		d.add("graph-capture", confidenceLow, "every step captures graphs: this is a server's start, not how it serves")
+	}
 	switch {
 	case d.v.Basis == "window":
 		d.add("no-steps", confidenceMedium, "no steps were found: the shares are of the whole window, in which start-up and pauses count")

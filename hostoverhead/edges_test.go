@@ -76,6 +76,14 @@ func TestDoubtsFromTheFirst(t *testing.T) {
 			tl.Event(trace.KindFrame, "server.py(1): run", 0, 0, 0, 100)
 		}, "python-tracing", ""},
 		{"one process", idle, "processes-share-device", ""},
+		{"a capture of graphs", func(tl hosttest.Timeline) {
+			idle(tl)
+			tl.Event(trace.KindAnnotation, "capture_32_DECODE", 0, 0, 0, 20_000)
+		}, "graph-capture", "a server's start"},
+		{"a step", func(tl hosttest.Timeline) {
+			idle(tl)
+			tl.Event(trace.KindAnnotation, "step[DECODE bs=32]", 0, 0, 0, 20_000)
+		}, "graph-capture", ""},
 	} {
 		tl := hosttest.NewTimeline()
 		c.build(tl)

@@ -49,6 +49,23 @@ func TestTimePerStep(t *testing.T) {
 	}
 }
 
+// TestNoMeanOfSeveralModels: passes of a text encoder and of a denoiser have no mean; a draft is part of its model's step.
+func TestNoMeanOfSeveralModels(t *testing.T) {
+	for _, c := range []struct {
+		models []layer.Model
+		of     [2]int
+		step   int64
+	}{{[]layer.Model{{Name: "T5"}, {Name: "Flux"}}, [2]int{0, 1}, 0}, {[]layer.Model{{Name: "T5"}, {Name: "Flux"}}, [2]int{1, 1}, 90},
+		{[]layer.Model{{Name: "Qwen"}, {Name: "Eagle", Draft: true}}, [2]int{0, 1}, 90}, {[]layer.Model{{Name: "Qwen"}}, [2]int{0, 0}, 90}} {
+		passes := []layer.ForwardPass{{Kernels: 1, End: 80, Model: c.of[0]}, {Kernels: 1, End: 100, Model: c.of[1]}}
+		a := &layer.Analysis{Devices: []layer.Device{{Passes: passes, Models: c.models}}}
+		s := &stageWork{parts: []*activity.Trace{{Analysis: a, Stages: &activity.Stages{Pass: map[trace.DeviceID][]int8{0: {0, 0}}}}}}
+		if step, _ := s.perStep(); step != c.step {
+			t.Errorf("%v: %d ns a step, want %d", c, step, c.step)
+		}
+	}
+}
+
 // TestCategoriesOfAStage: by time, then name, with their launches.
 func TestCategoriesOfAStage(t *testing.T) {
 	p := activity.NewPool()

@@ -10,10 +10,10 @@ import (
 )
 
 // perStep is the mean time of the stage's whole passes, and their time per token where all say how many they process; 0 where
-// not known.
+// not known, or where the passes are of several models: no step takes the mean of a text encoder's and a denoiser's.
 func (s *stageWork) perStep() (step, token int64) {
 	var ns, passes, tokens int64
-	known := true
+	known, models := true, map[string]bool{}
 	for _, w := range s.parts {
 		for i := range w.Analysis.Devices {
 			d := &w.Analysis.Devices[i]
@@ -25,12 +25,13 @@ func (s *stageWork) perStep() (step, token int64) {
 				}
 				ns += int64(d.StepEnd(p) - fp.Start)
 				passes++
+				models[d.ModelOf(p)] = true
 				tokens += fp.Tokens
 				known = known && fp.Tokens > 0
 			}
 		}
 	}
-	if passes == 0 {
+	if passes == 0 || len(models) > 1 {
 		return 0, 0
 	}
 	if known {
