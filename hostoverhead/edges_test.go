@@ -438,7 +438,7 @@ func TestSuspectsAreOfOneStage(t *testing.T) {
 // TestServingIsCounted: the messages say of how many steps, one step is enough, and half of the launches must be known.
 func TestServingIsCounted(t *testing.T) {
 	yes, no := true, false
-	steps := func(annotation string, launches ...string) *trace.Trace { // 'g' a replay, 'e' a kernel, 'i' a compiled one, 'u' one whose launch is unknown
+	steps := func(annotation string, launches ...string) *trace.Trace { // 'g' a replay, 'e' a kernel, 'i' a compiled one, 'x' a replay without its kernels, 'u' one whose launch is unknown
 		tl := hosttest.NewTimeline()
 		corr := 0
 		for i, step := range launches {
@@ -449,6 +449,9 @@ func TestServingIsCounted(t *testing.T) {
 				start := at + int64(k)*100
 				e := trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000, Stream: 7, Process: 1, Scope: "a", Correlation: uint64(corr)}
 				switch l {
+				case 'x':
+					tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
+					continue
 				case 'g':
 					tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
 					e.GraphNode = 1
@@ -474,6 +477,7 @@ func TestServingIsCounted(t *testing.T) {
 		{"none replays", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Graphs: &yes}, "none of the 3 decode steps"},
 		{"half of the launches unknown", steps(decode, "euue", "euue", "euue"), hostoverhead.Serving{Graphs: &yes}, ""},
 		{"less than half unknown", steps(decode, "euue", "eue", "euue"), hostoverhead.Serving{Graphs: &yes}, "none of the 3 decode steps"},
+		{"a replay whose kernels are missing", steps(decode, "ee", "eex", "ee"), hostoverhead.Serving{Graphs: &yes}, ""},
 		{"no decode step", steps(prefill, "ee", "ee", "ee"), hostoverhead.Serving{Graphs: &yes, Compile: &yes}, ""},
 		{"nothing compiled", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Compile: &yes, Framework: "mine"}, "mine compiles the model"},
 		{"one kernel, not compiled", steps(decode, "e"), hostoverhead.Serving{Compile: &yes}, "no kernel of this window is of compiled code"},
@@ -485,5 +489,21 @@ func TestServingIsCounted(t *testing.T) {
 		if (len(issues) == 1) != (c.want != "") || len(issues) > 1 || len(issues) == 1 && !strings.Contains(issues[0].Message, c.want) {
 			t.Errorf("%s: %+v, want %q", c.what, issues, c.want)
 		}
+	}
+}
+
+// TestWaitingForInputInTheFirstStep: within a step, the first one too, waiting for input is a system call; between two it is without requests.
+func TestWaitingForInputInTheFirstStep(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	launched(tl, "cudaLaunchKernel", "stray", 900, -50, -40, -20)
+	for i := range int64(10) {
+		at := i * 100
+		tl.Event(trace.KindOSCall, "epoll_wait", 0, 0, at-10, at-1)
+		tl.Event(trace.KindAnnotation, "step[DECODE bs=8]", 0, 0, at, at+85)
+		tl.Event(trace.KindOSCall, "epoll_wait", 0, 0, at+1, at+31)
+		launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, at+40, at+50, at+80)
+	}
+	if got := causesOf(judged(t, tl.Finish())); got["system-call"] != 10*30 || got["no-requests"] != 10*9 {
+		t.Errorf("%v, want 300 µs of system calls and 90 without requests", got)
 	}
 }

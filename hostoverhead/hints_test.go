@@ -61,12 +61,16 @@ func TestHintsFollowTheOrderOfLaunches(t *testing.T) {
 		{"one replay alone", decode, "g", ""},
 		{"attention between pieces", decode, "gaga", "GRAPH_SPLIT GRAPH_EXPAND"},
 		{"attention between pieces only", decode, "gag", "GRAPH_SPLIT"},
+		{"another kernel between pieces", decode, "geg", "GRAPH_SPLIT"},
 		{"custom operator between pieces", decode, "gcg", "CUSTOM_OP"},
 		{"kernels beside a prefill's replay", prefill, "eege", ""},
 		{"prefill that launches all", prefill, "eee", ""},
 	} {
 		var codes []string
 		for _, h := range decider(judged(t, stepsOf(20, c.annotation, c.launches))).Coverage.Hints {
+			if h.Code == "GRAPH_SPLIT" && strings.Contains(h.Message, "attention") != strings.Contains(c.launches, "a") {
+				t.Errorf("%s: %s", c.name, h.Message)
+			}
 			if strings.HasPrefix(h.Code, "GRAPH") || h.Code == "CUSTOM_OP" {
 				codes = append(codes, h.Code)
 			}

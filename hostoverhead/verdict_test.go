@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
@@ -372,6 +373,19 @@ func TestReportsSayWhatWasUsed(t *testing.T) {
 			if !strings.Contains(b.String(), w) {
 				t.Errorf("%s does not say %q:\n%s", r.name, w, b.String())
 			}
+		}
+	}
+}
+
+// TestPatternOfOnePass: one pass has layers that repeat, too; their kernels are counted from 1.
+func TestPatternOfOnePass(t *testing.T) {
+	p := decider(judged(t, generated(t, gen.Config{Seed: 3, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, Passes: []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 512}}}))).Pattern
+	if p == nil || p.Repetitions < 6 || len(p.Kernels) == 0 {
+		t.Fatalf("%+v, want the layer of 8", p)
+	}
+	for i, k := range p.Kernels {
+		if k.Index != i+1 {
+			t.Errorf("kernel %d is said to be %d", i+1, k.Index)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (l *ledger) waker(wait trace.EventID) trace.ThreadIndex {
 // find looks for the one thread that woke another one.
 func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 	family, _ := names.WakeFamily(wait.Name())
-	if family < 0 || len(w.calls) == 0 {
+	if family < 0 {
 		return trace.None
 	}
 	threads := t.Threads()

@@ -74,6 +74,7 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 	}{
 		{"one thread signals", cond, []wakeRow{tokenize, signal(2, 197)}, wokenName},
 		{"it is the first thread", cond, []wakeRow{{trace.KindRange, "tokenize", 0, 0, 5, 195}, signal(0, 197)}, wokenName},
+		{"in an operator", cond, []wakeRow{{trace.KindOp, "tokenize", 0, 2, 5, 195}, signal(2, 197)}, wokenName},
 		{"it broadcasts", cond, []wakeRow{tokenize, {trace.KindOSCall, "pthread_cond_broadcast", 0, 2, 197, 199}}, wokenName},
 		{"a semaphore", "sem_wait", []wakeRow{tokenize, {trace.KindOSCall, "sem_post", 0, 2, 197, 199}}, wokenName},
 		{"a mutex", "pthread_mutex_lock", []wakeRow{tokenize, {trace.KindOSCall, "pthread_mutex_unlock", 0, 2, 197, 199}}, wokenName},
@@ -120,6 +121,24 @@ func TestWakersOfExports(t *testing.T) {
 	}
 	v := judged(t, hosttest.Open(t, path))
 	if name, where := wokenBy(v); name != wokenName || where != "pthread_cond_wait" {
+		t.Errorf("%q in %q", name, where)
+	}
+}
+
+// TestTheOnlyWait: a run with one wait and one call that ends it.
+func TestTheOnlyWait(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	add := func(kind trace.Kind, name string, thread, start, end int64, corr uint64) {
+		b.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Stream: 7, Process: 1, Thread: thread, Correlation: corr})
+	}
+	add(trace.KindRuntime, "cudaLaunchKernel", 1, 0, 5, 1)
+	add(trace.KindKernel, "gemm", 1, 10, 40, 1)
+	add(trace.KindOSCall, "pthread_cond_wait", 1, 30, 230, 0)
+	add(trace.KindRange, "tokenize", 2, 20, 228, 0)
+	add(trace.KindOSCall, "pthread_cond_signal", 2, 228, 229, 0)
+	add(trace.KindRuntime, "cudaLaunchKernel", 1, 232, 237, 2)
+	add(trace.KindKernel, "gemm", 1, 240, 280, 2)
+	if name, where := wokenBy(judged(t, b.Finish())); name != wokenName || where != "pthread_cond_wait" {
 		t.Errorf("%q in %q", name, where)
 	}
 }

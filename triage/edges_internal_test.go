@@ -513,3 +513,24 @@ func TestExposedWithoutBound(t *testing.T) {
 		t.Errorf("%d ns, want 4", got)
 	}
 }
+
+// TestRowsByOperator: a kernel that works for two operators is two rows, one that works for one or none is one, by time.
+func TestRowsByOperator(t *testing.T) {
+	op := func(name string, ns int64) OperatorRow {
+		return OperatorRow{Operator: name, GPUTimeNS: ns, Launches: 1}
+	}
+	s := StageReport{Kernels: []KernelRow{
+		{Kernel: "two", GPUTimeUS: 0.05, GPUTimeNS: 50, Operators: []OperatorRow{op("p", 30), op(activity.NoOperator, 20)}},
+		{Kernel: "one", GPUTimeUS: 0.04, GPUTimeNS: 40, Operators: []OperatorRow{op("q", 40)}}, {Kernel: "none", GPUTimeUS: 0.01, GPUTimeNS: 10},
+	}}
+	var got []string
+	for _, k := range s.ByOperator() {
+		got = append(got, fmt.Sprint(k.Kernel, " ", k.Operator(), " ", k.GPUTimeNS))
+	}
+	if text, want := strings.Join(got, ", "), "one q 40, two p 30, two - 20, none - 10"; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	if got := (&KernelRow{Operators: s.Kernels[0].Operators}).Operator(); got != "p" {
+		t.Errorf("a row of an operator and none: %q", got)
+	}
+}

@@ -35,6 +35,8 @@ func TestGeneralisedNames(t *testing.T) {
 		"5a 5z 5A 5Z 5@ 5[ 5` 5{ 5/ 5:":           "5a 5z 5A 5Z N@ N[ N` N{ N/ N:",
 		"é5 a5 z5 A5 Z5 @5 [5 `5 {5":              "é5 a5 z5 A5 Z5 @N [N `N {N",
 		"no number":                               "no number",
+		"a5 b":                                    "a5 b",
+		"/5 b":                                    "/N b",
 	})
 }
 
