@@ -255,7 +255,7 @@ func TestGapIsNamedByItsNeighbours(t *testing.T) {
 			tl.Event(trace.KindKernel, string(rune('a'+i)), 0, 0, int64(i)*10, end)
 		}
 		tl.Event(trace.KindKernel, "d", 0, 0, 150, 200)
-		if top := decider(judged(t, tl.Finish())).Top; len(top) != 1 || top[0].Before != c.want || top[0].After != "d" {
+		if top := decider(judged(t, tl.Finish())).Top; len(top) != 1 || top[0].Before != c.want || top[0].After != "d" || len(top[0].APIs)+len(top[0].Ranges) > 0 {
 			t.Errorf("%s: %+v", c.name, top)
 		}
 	}

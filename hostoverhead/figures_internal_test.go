@@ -224,7 +224,7 @@ func TestRanksFromTheSecond(t *testing.T) {
 	if strings.Contains(text, gpu+"X") {
 		t.Errorf("31 letters of a GPU are shown:\n%s", text)
 	}
-	for n, want := range map[int]string{listedRanks: "", listedRanks + 2: "… 2 more, which lose no more to the host"} {
+	for n, want := range map[int]string{listedRanks: "", listedRanks + 1: "… 1 more, which lose no more to the host"} {
 		v := Verdict{Ranks: make([]RankVerdict, n)}
 		if _, text := rowsOf(t, v.writeRanks, ""); strings.Contains(text, "more,") != (want != "") || !strings.Contains(text, want) {
 			t.Errorf("%d ranks: want %q:\n%s", n, want, text)

@@ -184,3 +184,58 @@ func TestIdleTimeBeforeAKernel(t *testing.T) {
 		}
 	}
 }
+
+// TestDisagreementInWords: why the published detector says YES: launch calls where there are any, and what most of the rest of the idle time is.
+func TestDisagreementInWords(t *testing.T) {
+	for _, c := range []struct {
+		launch Ratio
+		idle   []IdleCause
+		has    []string
+		hasNot []string
+	}{
+		{Ratio{}, nil, []string{"the GPU is idle 50.0% of the window; the host causes 5.0% of the steps."}, []string{"launch calls", "rest"}},
+		{Ratio{0, true}, nil, nil, []string{"launch calls"}},
+		{Ratio{0.25, true}, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 1}}, []string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers"}, nil},
+		{Ratio{0.25, true}, []IdleCause{{Cause: causeSync, Group: groupWaiting, NS: 10}, {Cause: causeTransfer, Group: groupTransfer}}, []string{"(0.0% exposed)"}, []string{"rest"}},
+	} {
+		v := Verdict{Verdict: No, Basis: "steps", Headroom: Headroom{Share: Ratio{0.05, true}}, Published: &Published{Verdict: Yes, Idle: Ratio{0.5, true}, Launch: c.launch}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
+		got := v.disagreement()
+		for _, s := range c.has {
+			if !strings.Contains(got, s) {
+				t.Errorf("no %q in %q", s, got)
+			}
+		}
+		for _, s := range c.hasNot {
+			if strings.Contains(got, s) {
+				t.Errorf("%q in %q", s, got)
+			}
+		}
+	}
+}
+
+// TestCallsOfAGap: a gap in which nothing was called has no line of calls, and one of the shortest class none at all.
+func TestCallsOfAGap(t *testing.T) {
+	for _, apis := range [][]string{nil, {"cudaMalloc"}} {
+		r := RankVerdict{Top: []Gap{{NS: 1000, APIs: apis}, {NS: 999, APIs: []string{"cudaFree"}}}}
+		if n, text := rowsOf(t, r.writeGaps, "calls:"); n != len(apis) {
+			t.Errorf("calls %q:\n%s", apis, text)
+		}
+	}
+}
+
+// TestReportOfTwoRanks: that one of them decides is told from two on.
+func TestReportOfTwoRanks(t *testing.T) {
+	for n, want := range map[int]bool{1: false, 2: true} {
+		v := Verdict{Ranks: make([]RankVerdict, n), Next: []Advice{{Do: "a", Source: "https://s"}, {Do: "b"}}}
+		var b strings.Builder
+		if err := v.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "the one that loses most to the host of 2"); got != want {
+			t.Errorf("%d ranks: %v, want %v:\n%s", n, got, want, b.String())
+		}
+		if got := strings.Count(b.String(), "      see "); got != 1 {
+			t.Errorf("%d sources of one:\n%s", got, b.String())
+		}
+	}
+}

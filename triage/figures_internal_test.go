@@ -45,6 +45,7 @@ func TestBusyTime(t *testing.T) {
 	}{
 		{"nothing", nil, busyTime{}},
 		{"no time", []interval.Span{{Start: 5, End: 5}}, busyTime{}},
+		{"a nanosecond", []interval.Span{{Start: 0, End: 1}}, busyTime{union: 1, span: 1, window: 1}},
 		{"one", []interval.Span{{Start: 0, End: 1000}}, busyTime{union: 1000, span: 1000, window: 990}},
 		{"two", []interval.Span{{Start: 0, End: 500}, {Start: 600, End: 1100}}, busyTime{union: 1000, span: 1100, window: 1090, idle: 100}},
 		{"stray work in front", []interval.Span{{Start: 0, End: 5}, {Start: 5005, End: 6000}}, busyTime{union: 1000, span: 6000, window: 990}},

@@ -446,7 +446,7 @@ func (b *busyTime) add(spans []interval.Span) {
 	for _, s := range spans {
 		union += s.End - s.Start
 	}
-	if len(spans) == 0 || union == 0 {
+	if union == 0 {
 		return
 	}
 	b.union += union

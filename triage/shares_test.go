@@ -93,6 +93,9 @@ func TestRowsBelowTheBar(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := r.Stages[0]
+		if s.Outside != 1 || s.Stray != "stray" {
+			t.Errorf("%d launches in no step, the first is %q", s.Outside, s.Stray)
+		}
 		if len(s.Kernels) != c.rows || s.HiddenRows != c.hidden || s.Kernels[0].Kernel != c.first || c.rows > 1 && s.Kernels[1].Kernel != c.second {
 			t.Errorf("bar %v, limit %d: %d rows, %d hidden: %+v", c.bar, c.limit, len(s.Kernels), s.HiddenRows, s.Kernels)
 		}

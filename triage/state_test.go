@@ -142,3 +142,19 @@ func TestCollectivesAreFusedUpToASize(t *testing.T) {
 		}
 	}
 }
+
+// TestExampleIsOfTheMiddle: the kernels that a row shows are of its middle occurrence, where the run is steady.
+func TestExampleIsOfTheMiddle(t *testing.T) {
+	r, err := triage.Analyze(t.Context(), input(t, layers("NVIDIA H100 80GB HBM3", "cudaLaunchKernel", product, vllmAR, inductorNorm, attention), "x"), triage.Options{Framework: "vLLM"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Stages[0].Fuse {
+		if f.Kind == "split" && (f.Occurrences != 24 || len(f.ExampleKernels) != 2 || f.ExampleKernels[0] != 12*4+1 || f.ExampleKernels[1] != 12*4+2) {
+			t.Errorf("%s: %d occurrences, e.g. %v; want 24, e.g. the 13th layer's", f.Pattern, f.Occurrences, f.ExampleKernels)
+		}
+	}
+	if len(r.Stages[0].Fuse) == 0 {
+		t.Error("no rows")
+	}
+}

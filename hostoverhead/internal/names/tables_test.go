@@ -35,6 +35,7 @@ func TestGeneralisedNames(t *testing.T) {
 		"5a 5z 5A 5Z 5@ 5[ 5` 5{ 5/ 5:":           "5a 5z 5A 5Z N@ N[ N` N{ N/ N:",
 		"é5 a5 z5 A5 Z5 @5 [5 `5 {5":              "é5 a5 z5 A5 Z5 @N [N `N {N",
 		"no number":                               "no number",
+		"À5 b":                                    "À5 b",
 		"a5 b":                                    "a5 b",
 		"/5 b":                                    "/N b",
 	})
@@ -50,7 +51,7 @@ func TestFramesInParts(t *testing.T) {
 	}
 	texts(t, names.WithoutLine, map[string]string{
 		"(3): f": ": f", "): f": "): f", "a): f": "a): f",
-		"<x object at 0x7f>": "<x>", " object at 0x7f>": " object at 0x7f>",
+		"x object at 0x7f>": "x>", "<x object at 0x7f>": "<x>", " object at 0x7f>": " object at 0x7f>",
 	})
 	for _, c := range []struct {
 		name  string

@@ -12,16 +12,16 @@ import (
 // then what it is aligned with under another name, then launches of a similar name, then its own trace's.
 func TestLinesByName(t *testing.T) {
 	const line, aligned, eager = SiteFromPrefill + 1, SiteFromPrefill + 5, SiteFromPrefill + 7
-	const exact, similar, own, product = 0, 1, 2, 3
+	const exact, similar, own, product, short = 0, 1, 2, 3, 4
 	p := NewPool()
 	for _, name := range []string{"norm_of_some_model", "norm_of_some_model_v2", "lone_norm"} {
 		p.Facts = append(p.Facts, *named(name, kernelword.CategoryNorm))
 	}
-	p.Facts = append(p.Facts, *named("gemm", kernelword.CategoryGEMM))
+	p.Facts = append(p.Facts, *named("gemm", kernelword.CategoryGEMM), *named("silu", kernelword.CategoryActivation))
 	launched := func(kernel int, site, op int32) *Trace {
 		return &Trace{Acts: []Activity{{Kernel: int32(kernel), Site: site, Op: op, Stage: StageMixed, End: 10}}}
 	}
-	mapping, none := newSiteIndex(p, []*Trace{launched(exact, line, 1)}, anyKernel), newSiteIndex(p, nil, anyKernel)
+	mapping, none := newSiteIndex(p, []*Trace{launched(exact, line, 1), launched(short, line+1, 1)}, anyKernel), newSiteIndex(p, nil, anyKernel)
 	alone := newSiteIndex(p, []*Trace{launched(own, eager, 0), launched(product, eager, 0)}, telling)
 	for _, c := range []struct {
 		what   string
@@ -34,6 +34,7 @@ func TestLinesByName(t *testing.T) {
 		from   Origin
 	}{
 		{"the name", exact, nil, false, mapping, line, 1, FromMapping},
+		{"a short name", short, nil, false, mapping, line + 1, 1, FromMapping},
 		{"the name, launched without frames", exact, nil, true, mapping, line, 1, FromMapping},
 		{"a similar name", similar, nil, false, mapping, line, 1, FromMapping},
 		{"the trace's own launches", own, nil, false, mapping, eager, 9, FromMapping},
