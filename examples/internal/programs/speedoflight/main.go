@@ -2,6 +2,7 @@ package speedoflight
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -132,6 +133,9 @@ func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options
 		}
 	}
 	r, err := roofline.Analyze(ctx, a, opts)
+	if errors.Is(err, roofline.ErrNoConfig) {
+		err = fmt.Errorf("%w (--config FILE)", err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), err)
 	}

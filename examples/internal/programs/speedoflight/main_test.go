@@ -65,12 +65,12 @@ func TestWrongUse(t *testing.T) {
 	if err := os.WriteFile(bare, demo.Trace(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range map[string][]string{
-		"a trace without a config": {"--trace", bare},
-		"a GPU that is none":       {"--config", llama(t), "--device", "H900", "--tokens", "1"},
+	for says, args := range map[string][]string{
+		"--config FILE": {"--trace", bare},
+		"H900":          {"--config", llama(t), "--device", "H900", "--tokens", "1"},
 	} {
-		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 {
-			t.Errorf("%s: exit code %d: %s", name, r.Code, r.Stderr)
+		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 || !strings.Contains(r.Stderr, says) {
+			t.Errorf("exit code %d: %s, want %q in it", r.Code, r.Stderr, says)
 		}
 	}
 }
