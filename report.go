@@ -13,7 +13,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/roofline"
-	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -401,7 +400,7 @@ func (r *Report) addTrace(i int, p *reportPart) {
 		r.GPU = p.d.GPU
 	}
 	if c := p.a.Config; c != nil && r.Model == "" {
-		r.Model = c.Summary(profile.HashFirst).Model
+		r.Model = c.Summary().Model
 	}
 	c := &r.Coverage
 	c.GPUTime += p.d.Time

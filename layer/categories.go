@@ -122,18 +122,17 @@ func (w *work) expertOps() func(trace.Event) bool {
 // layerTypes are the types of the layers of a pass by index, as the config tells them, and how many layers its model has.
 func (p *ForwardPass) layerTypes() (types []string, n int) {
 	a := p.of.of
-	place := a.opts.HashLayers
 	n = p.of.Models[p.Model].NumLayers
 	switch {
 	case p.FromEnd: // none is known to be the first, and the last only where the window holds the pass's end
-		types = (&profile.Config{}).LayerTypes(p.NumLayers+2, place)[1:]
+		types = (&profile.Config{}).LayerTypes(p.NumLayers + 2)[1:]
 		if p.Partial == cutAtStart {
 			types = types[1:]
 		}
 	case a.Config != nil && n == p.of.NumLayers:
-		types = a.Config.LayerTypes(n, place)
+		types = a.Config.LayerTypes(n)
 	default:
-		types = (&profile.Config{}).LayerTypes(n, place)
+		types = (&profile.Config{}).LayerTypes(n)
 	}
 	return types, n
 }
@@ -150,5 +149,5 @@ func (a *Analysis) label(lay *Layer, types []string, n int) {
 	if r, ok := a.Config.Ratio(lay.Index); ok {
 		lay.CompressRatio = r
 	}
-	lay.Hash = a.opts.HashLayers.IsHash(lay.Index, n, a.Config.NumHashLayers)
+	lay.Hash = a.Config.IsHash(lay.Index, n)
 }

@@ -61,8 +61,6 @@ type Options struct {
 	Anchor string
 	// Boundaries is the evidence to use. "": BoundariesAuto.
 	Boundaries Boundaries
-	// HashLayers says which layers of a model with hash layers they are. Zero: the first ones.
-	HashLayers profile.HashPlacement
 	// Rules are asked before the profile's own category rules.
 	Rules []classify.Rule
 	// StepPatterns are asked before the built-in step annotation dialects.

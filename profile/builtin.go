@@ -26,8 +26,8 @@ func builtinNames() []string {
 	return names
 }
 
-// Builtin returns a copy of a built-in profile.
-func Builtin(name string) (*ModelProfile, bool) {
+// builtinNamed returns a copy of a built-in profile.
+func builtinNamed(name string) (*ModelProfile, bool) {
 	for _, p := range builtins {
 		if p.Name == name {
 			return p.Clone(), true
@@ -36,9 +36,9 @@ func Builtin(name string) (*ModelProfile, bool) {
 	return nil, false
 }
 
-// builtin is Builtin for names that are known to exist.
+// builtin is builtinNamed for names that are known to exist.
 func builtin(name string) *ModelProfile {
-	p, ok := Builtin(name)
+	p, ok := builtinNamed(name)
 	if !ok {
 		panic("profile: no built-in " + name) // a constant of this package is wrong
 	}

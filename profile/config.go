@@ -76,6 +76,7 @@ type Config struct {
 	CompressRatios []int `json:"compress_ratios,omitempty"`
 	NextNRatios    []int `json:"nextn_compress_ratios,omitempty"`
 	NumHashLayers  int   `json:"num_hash_layers,omitempty"` // layers whose experts come from a token-id table
+	HashLast       bool  `json:"-"`                         // set by the caller: they are the last layers, not the first ones as in DeepSeek-V4's code
 
 	// DType is the type of activations and plain weights ("bf16"), ExpertDType that
 	// of experts where the config gives one of their own ("fp4"); "" when not given.
@@ -102,7 +103,7 @@ type Config struct {
 }
 
 // LoadConfig reads a config.json, or the config.json in a model's directory. The
-// error is an [*Error] that names file and field.
+// error names file and field.
 func LoadConfig(path string) (*Config, error) {
 	if document.IsDir(path) {
 		path = filepath.Join(path, "config.json")
@@ -121,7 +122,7 @@ func LoadConfig(path string) (*Config, error) {
 }
 
 // ParseConfig reads a config.json. Fields it does not know are ignored; a field
-// it knows with a wrong type or an impossible value is an [*Error]; a document
+// it knows with a wrong type or an impossible value is an error that names it; a document
 // with none of the fields of a model is refused.
 func ParseConfig(r io.Reader) (*Config, error) {
 	data, err := document.Read("config", r)
@@ -147,7 +148,7 @@ func ParseConfig(r io.Reader) (*Config, error) {
 		return nil, err
 	}
 	if !f.known {
-		return nil, &Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", errNotConfig)}
+		return nil, &document.Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", errNotConfig)}
 	}
 	if err := c.layers(f); err != nil {
 		return nil, err
@@ -378,10 +379,10 @@ func (c *Config) derive(f *fields) error {
 	return nil
 }
 
-// Name is the best name the config has for its model: the model's own, else its
+// displayName is the best name the config has for its model: the model's own, else its
 // first architecture, else its model_type, else the name of its file or, for a
 // config.json, of its directory, else "unknown model".
-func (c *Config) Name() string {
+func (c *Config) displayName() string {
 	switch {
 	case c.NameOrPath != "":
 		return strings.TrimRight(c.NameOrPath, "/")

@@ -67,7 +67,7 @@ func TestSharedConfigs(t *testing.T) {
 			if got, _ := profile.Suggest(c); got != tt.suggest {
 				t.Errorf("Suggest = %q, want %q", got, tt.suggest)
 			}
-			s := c.Summary(profile.HashFirst)
+			s := c.Summary()
 			var moe [5]int
 			if m := s.MoE; m != nil {
 				moe = [5]int{m.Experts, m.TopK, m.Shared, m.IntermediateSize, m.Layers}
@@ -142,11 +142,12 @@ func TestDeepSeekV4Facts(t *testing.T) {
 		if _, ok := c.Ratio(tt.layers); ok {
 			t.Errorf("%s: layer %d has a ratio", tt.file, tt.layers)
 		}
-		types := c.LayerTypes(c.NumLayers, profile.HashFirst)
+		types := c.LayerTypes(c.NumLayers)
 		if !slices.Equal(types[:3], []string{"FIRST", "HASH", "HASH"}) || !slices.Equal(types[tt.layers-4:], tt.lastFour) {
 			t.Errorf("%s: types %v … %v", tt.file, types[:3], types[tt.layers-4:])
 		}
-		last := c.LayerTypes(c.NumLayers, profile.HashLast)
+		c.HashLast = true
+		last := c.LayerTypes(c.NumLayers)
 		if !slices.Equal(last[tt.layers-3:], []string{"HASH", "HASH", "HASH"}) || last[1] == "HASH" {
 			t.Errorf("%s: with the last layers as hash layers: %v … %v", tt.file, last[:3], last[tt.layers-3:])
 		}
@@ -189,19 +190,7 @@ MHC:           streams 4, Sinkhorn iterations 20
 Layer types:   FIRST 1, HASH 2, C128_HEAVY 20, C4_LIGHT 19, FINAL 1
 Layer kinds:   sliding+moe 2, csa+moe 21, hca+moe 20
 Hash layers:   0, 1, 2`
-	if diff := cmp.Diff(want, strings.Join(c.Summary(profile.HashFirst).Lines(), "\n")); diff != "" {
+	if diff := cmp.Diff(want, strings.Join(c.Summary().Lines(), "\n")); diff != "" {
 		t.Errorf("Lines (-want +got):\n%s", diff)
-	}
-}
-
-// TestNamesOfKinds: where hash layers may be.
-func TestNamesOfKinds(t *testing.T) {
-	for _, h := range []profile.HashPlacement{profile.HashFirst, profile.HashLast} {
-		if got, ok := profile.ParseHashPlacement(string(h)); got != h || !ok {
-			t.Errorf("%v is read as %v, %t", h, got, ok)
-		}
-	}
-	if _, ok := profile.ParseHashPlacement("middle"); ok {
-		t.Error("hash layers in the middle")
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// Found is a config.json that belongs to a trace, and how it was found.
-type Found struct {
+// foundConfig is a config.json that belongs to a trace, and how it was found.
+type foundConfig struct {
 	// Config is the parsed file; its Path names it.
 	Config *Config
 	// Source says how it was found, for people: "beside the trace", "in a parent
@@ -42,8 +42,16 @@ type finder struct {
 // nearest first, a config.json, then what a server_args.json there names as its
 // model, a directory or a hub id that the Hugging Face cache holds. Last, a model
 // of that cache whose name stands in the trace's path is taken. Nothing is
-// fetched. The error wraps [ErrNoConfig] where there is none.
-func FindConfig(tracePath string) (*Found, error) { return (&finder{}).Find(tracePath) }
+// fetched. The error wraps [ErrNoConfig] where there is none. The source says how
+// it was found, for people: "beside the trace", "Hugging Face cache, named by
+// …/server_args.json"; the config's Path names the file.
+func FindConfig(tracePath string) (c *Config, source string, err error) {
+	f, err := (&finder{}).Find(tracePath)
+	if err != nil {
+		return nil, "", err
+	}
+	return f.Config, f.Source, nil
+}
 
 // maxParents bounds the climb from the trace's directory.
 const maxParents = 64
@@ -58,7 +66,7 @@ const maxParents = 64
 //
 // When there is none the error wraps [ErrNoConfig] and says what was tried and
 // what to do.
-func (f *finder) Find(tracePath string) (*Found, error) {
+func (f *finder) Find(tracePath string) (*foundConfig, error) {
 	s := search{getenv: f.Getenv}
 	if s.getenv == nil {
 		s.getenv = os.Getenv
@@ -109,7 +117,7 @@ type search struct {
 }
 
 func (s *search) pass(what string, err error) {
-	var e *Error
+	var e *document.Error
 	if errors.As(err, &e) {
 		// The path already stands in what.
 		err = e.Err
@@ -121,18 +129,18 @@ func (s *search) pass(what string, err error) {
 }
 
 // config loads a config.json if there is one.
-func (s *search) config(path, source string) *Found {
+func (s *search) config(path, source string) *foundConfig {
 	c, err := LoadConfig(path)
 	switch {
 	case err == nil:
-		return &Found{Config: c, Source: source, Tried: s.tried}
+		return &foundConfig{Config: c, Source: source, Tried: s.tried}
 	case !errors.Is(err, fs.ErrNotExist):
 		s.pass(path, err)
 	}
 	return nil
 }
 
-func (s *search) serverArgs(path string) *Found {
+func (s *search) serverArgs(path string) *foundConfig {
 	a, err := LoadServerArgs(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +157,7 @@ func (s *search) serverArgs(path string) *Found {
 
 // model looks a model up that named gave: as a directory (relative ones below
 // base), then in the Hugging Face cache.
-func (s *search) model(model, revision, base, named string) *Found {
+func (s *search) model(model, revision, base, named string) *foundConfig {
 	dir := model
 	if !filepath.IsAbs(dir) && base != "" {
 		dir = filepath.Join(base, dir)
@@ -199,7 +207,7 @@ func (s *search) hubs() []string {
 }
 
 // cached loads the config.json of a hub id from the cache; how says who named it.
-func (s *search) cached(id, revision, how string) *Found {
+func (s *search) cached(id, revision, how string) *foundConfig {
 	for _, hub := range s.hubs() {
 		repo := filepath.Join(hub, "models--"+strings.ReplaceAll(id, "/", "--"))
 		for _, snap := range snapshots(repo, revision) {
@@ -254,7 +262,7 @@ const minModelName = 5
 
 // cachedByName takes the cached model with the longest name that stands in the
 // trace's file or directory names, both reduced to letters and digits.
-func (s *search) cachedByName(tracePath string) *Found {
+func (s *search) cachedByName(tracePath string) *foundConfig {
 	path, err := filepath.Abs(tracePath)
 	if err != nil {
 		return nil

@@ -12,5 +12,5 @@
 //
 // All values are plain data, safe for concurrent readers once built. Every
 // document is treated as hostile: sizes, depths and counts are bounded and a
-// wrong document is an [*Error] naming file, field and index.
+// wrong document is an error that names file, field and index.
 package profile

@@ -6,7 +6,8 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// The sentinels an [*Error] may wrap; test with errors.Is.
+// What is wrong in a profile, a config or server arguments is a
+// [*document.Error]: "profile: config PATH: FIELD: reason". It may wrap these.
 var (
 	// errSyntax is wrapped when a document is not one JSON object.
 	errSyntax = document.ErrSyntax
@@ -22,7 +23,3 @@ var (
 	// file.
 	errUnknownProfile = errors.New("unknown profile")
 )
-
-// Error says what is wrong in a profile, a config or server arguments, and where.
-// It renders as "profile: config PATH: FIELD: reason" and unwraps to the reason.
-type Error = document.Error

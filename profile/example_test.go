@@ -19,7 +19,7 @@ func ExampleInfer() {
 	}
 	p, reason := profile.Infer(c)
 	fmt.Println(p.Name, "because", reason)
-	fmt.Println(c.LayerTypes(c.NumLayers, profile.HashFirst))
+	fmt.Println(c.LayerTypes(c.NumLayers))
 	// Output:
 	// dsv4_csa_hca because config has compress_ratios
 	// [FIRST HASH C4_LIGHT C128_HEAVY C4_LIGHT FINAL]
@@ -61,7 +61,7 @@ func ExampleArchSummary_Lines() {
 		fmt.Println(err)
 		return
 	}
-	for _, line := range c.Summary(profile.HashFirst).Lines() {
+	for _, line := range c.Summary().Lines() {
 		fmt.Println(line)
 	}
 	// Output:

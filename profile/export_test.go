@@ -1,8 +1,24 @@
 package profile
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
+)
 
 // Names that only tests use from outside.
+
+// Error is what is wrong in a document.
+type Error = document.Error
+
+// Name is the name that summaries show.
+func (c *Config) Name() string { return c.displayName() }
+
+// Validate reports what is wrong with a profile.
+func (p *ModelProfile) Validate() error { return p.validate() }
+
+var Builtin = builtinNamed
+
 const AnchorUnknown = anchorUnknown
 const BaseStandard = baseStandard
 const DSV3 = dsv3

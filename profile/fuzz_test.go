@@ -44,9 +44,10 @@ func FuzzParseConfig(f *testing.F) {
 		if n := len(c.CompressRatios); n > 0 && c.NumLayers > 0 && n != c.NumLayers {
 			t.Errorf("%d ratios for %d layers", n, c.NumLayers)
 		}
-		for _, place := range []profile.HashPlacement{profile.HashFirst, profile.HashLast} {
+		for _, last := range []bool{false, true} {
 			sum := 0
-			s := c.Summary(place)
+			c.HashLast = last
+			s := c.Summary()
 			for _, tc := range s.Types {
 				sum += tc.Count
 			}

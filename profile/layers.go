@@ -39,7 +39,7 @@ func (c *Config) layers(f *fields) error {
 	}
 	for i := range c.Layers {
 		l := &c.Layers[i]
-		if HashFirst.IsHash(i, c.NumLayers, c.NumHashLayers) {
+		if c.IsHash(i, c.NumLayers) {
 			l.Hash = true
 		}
 		l.Indexer = l.Mixer == mixerCSA || l.Mixer == mixerMLA && c.IndexTopK > 0

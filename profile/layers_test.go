@@ -92,21 +92,21 @@ func TestLayerTypes(t *testing.T) {
 		n      int
 		ratios []int
 		hash   int
-		place  profile.HashPlacement
+		last   bool
 		want   string
 	}{
-		{0, nil, 0, profile.HashFirst, "[]"},
-		{-1, nil, 0, profile.HashFirst, "[]"},
-		{1, []int{4}, 1, profile.HashFirst, "[FIRST]"},
-		{3, nil, 0, profile.HashFirst, "[FIRST LAYER FINAL]"},
-		{6, []int{0, 0, 4, 128, 2, 0}, 0, profile.HashFirst, "[FIRST FULL_ATTN C4_LIGHT C128_HEAVY CR2 FINAL]"},
-		{6, []int{0, 0, 4, 128, 2, 0}, 3, profile.HashFirst, "[FIRST HASH HASH C128_HEAVY CR2 FINAL]"},
-		{6, []int{0, 0, 4, 128, 2, 0}, 3, profile.HashLast, "[FIRST FULL_ATTN C4_LIGHT HASH HASH HASH]"},
-		{4, []int{4, 4}, 0, profile.HashLast, "[FIRST C4_LIGHT LAYER FINAL]"},
-		{3, []int{4, 4, 4}, 9, profile.HashLast, "[FIRST HASH HASH]"},
+		{0, nil, 0, false, "[]"},
+		{-1, nil, 0, false, "[]"},
+		{1, []int{4}, 1, false, "[FIRST]"},
+		{3, nil, 0, false, "[FIRST LAYER FINAL]"},
+		{6, []int{0, 0, 4, 128, 2, 0}, 0, false, "[FIRST FULL_ATTN C4_LIGHT C128_HEAVY CR2 FINAL]"},
+		{6, []int{0, 0, 4, 128, 2, 0}, 3, false, "[FIRST HASH HASH C128_HEAVY CR2 FINAL]"},
+		{6, []int{0, 0, 4, 128, 2, 0}, 3, true, "[FIRST FULL_ATTN C4_LIGHT HASH HASH HASH]"},
+		{4, []int{4, 4}, 0, true, "[FIRST C4_LIGHT LAYER FINAL]"},
+		{3, []int{4, 4, 4}, 9, true, "[FIRST HASH HASH]"},
 	} {
-		if got := fmt.Sprint(profile.LayerTypes(tt.n, tt.ratios, tt.hash, tt.place)); got != tt.want {
-			t.Errorf("LayerTypes(%d, %v, %d, %v) = %s, want %s", tt.n, tt.ratios, tt.hash, tt.place, got, tt.want)
+		if got := fmt.Sprint(profile.LayerTypes(tt.n, tt.ratios, tt.hash, tt.last)); got != tt.want {
+			t.Errorf("LayerTypes(%d, %v, %d, %v) = %s, want %s", tt.n, tt.ratios, tt.hash, tt.last, got, tt.want)
 		}
 	}
 }

@@ -30,37 +30,20 @@ const (
 	typeLayer string = "LAYER"
 )
 
-// HashPlacement says which layers are the hash layers: "first", or "", and "last",
-// the values of --hash-layers.
-type HashPlacement string
+// IsHash reports whether layer i of n is one of the hash layers.
+func (c *Config) IsHash(i, n int) bool { return isHash(i, n, c.NumHashLayers, c.HashLast) }
 
-const (
-	// HashFirst: the first num_hash_layers layers, as in DeepSeek-V4's model code.
-	HashFirst HashPlacement = "first"
-	// HashLast: the last ones, as the reference labels them.
-	HashLast HashPlacement = "last"
-)
-
-// ParseHashPlacement reads one of the two words.
-func ParseHashPlacement(s string) (HashPlacement, bool) {
-	if h := HashPlacement(s); h == HashFirst || h == HashLast {
-		return h, true
-	}
-	return HashFirst, false
-}
-
-// IsHash reports whether layer i of n is one of numHash hash layers.
-func (h HashPlacement) IsHash(i, n, numHash int) bool {
+func isHash(i, n, numHash int, last bool) bool {
 	if i < 0 || i >= n || numHash <= 0 {
 		return false
 	}
-	if h == HashLast {
+	if last {
 		return i >= n-numHash
 	}
 	return i < numHash
 }
 
-func layerTypes(n int, ratios []int, numHash int, place HashPlacement) []string {
+func layerTypes(n int, ratios []int, numHash int, hashLast bool) []string {
 	if n < 1 {
 		return nil
 	}
@@ -69,7 +52,7 @@ func layerTypes(n int, ratios []int, numHash int, place HashPlacement) []string 
 		switch {
 		case i == 0:
 			types[i] = typeFirst
-		case place.IsHash(i, n, numHash):
+		case isHash(i, n, numHash, hashLast):
 			types[i] = typeHash
 		case i == n-1:
 			types[i] = typeFinal
@@ -98,8 +81,8 @@ func ratioType(ratio int) string {
 // as many as were given or found elsewhere. The first that holds wins: layer 0
 // FIRST, hash layer HASH, layer n−1 FINAL, then by ratio; a layer beyond the end of
 // the ratios is LAYER. n below 1 gives nil.
-func (c *Config) LayerTypes(n int, place HashPlacement) []string {
-	return layerTypes(n, c.CompressRatios, c.NumHashLayers, place)
+func (c *Config) LayerTypes(n int) []string {
+	return layerTypes(n, c.CompressRatios, c.NumHashLayers, c.HashLast)
 }
 
 // Ratio returns the compression ratio of decoder layer i; ok is false when the

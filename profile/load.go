@@ -18,7 +18,7 @@ var profileFields = []string{
 // Resolve turns what a user gave as a profile, a built-in name or a file, into a
 // profile. Built-in names win; write ./generic for a file of that name.
 func Resolve(nameOrPath string) (*ModelProfile, error) {
-	if p, ok := Builtin(nameOrPath); ok {
+	if p, ok := builtinNamed(nameOrPath); ok {
 		return p, nil
 	}
 	p, err := load(nameOrPath)
@@ -28,7 +28,7 @@ func Resolve(nameOrPath string) (*ModelProfile, error) {
 	return p, err
 }
 
-// load reads a profile from a JSON file. The error is an [*Error] that names the
+// load reads a profile from a JSON file. The error is one that names the
 // file, field and index.
 func load(path string) (*ModelProfile, error) {
 	f, err := document.OpenRegular("profile", path)
@@ -61,7 +61,7 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 	if err := p.fill(o); err != nil {
 		return nil, err
 	}
-	if err := p.Validate(); err != nil {
+	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -82,7 +82,7 @@ func (p *ModelProfile) fill(o document.Object) error {
 	if s, err := o.Text("anchor_position"); err != nil {
 		return err
 	} else if s != "" {
-		p.AnchorPosition = AnchorPosition(s)
+		p.AnchorPosition = s
 	}
 	if s, err := o.Text("base_rules"); err != nil {
 		return err

@@ -61,24 +61,24 @@ func TestSizesOfOne(t *testing.T) {
 		{`"num_hidden_layers":1,"linear_num_value_heads":%d,"mamba_dt_rank":3,"hidden_size":8`, "0", "3", func(c *Config) any { return c.Recurrent.StepRank }},
 		{`"num_hidden_layers":1,"quantization_config":{"quant_method":"fp8","weight_block_size":[%d,128]}`, "[1 128]", "[]", func(c *Config) any { return c.Quantization.Block }},
 		// What a summary says.
-		{`"num_hidden_layers":1,"num_experts":%d`, "true", "false", func(c *Config) any { return c.Summary(HashFirst).MoE != nil }},
-		{`"num_hidden_layers":1,"hc_mult":%d`, "true", "false", func(c *Config) any { return c.Summary(HashFirst).MHC != nil }},
-		{`"num_hidden_layers":1,"index_n_heads":%d`, "true", "false", func(c *Config) any { return c.Summary(HashFirst).Indexer != nil }},
-		{`"num_hidden_layers":1,"index_topk":%d`, "true", "false", func(c *Config) any { return c.Summary(HashFirst).Indexer != nil }},
-		{`"num_hidden_layers":1,"kv_lora_rank":8,"index_topk":%d`, "sparse MLA (DSA)", "MLA", func(c *Config) any { return c.Summary(HashFirst).Attention }},
-		{`"compress_ratios":[],"kv_lora_rank":%d,"num_attention_heads":4`, "MLA", "attention", func(c *Config) any { return c.Summary(HashFirst).Attention }},
-		{`"num_hidden_layers":1,"num_attention_heads":%d,"num_key_value_heads":2`, "GQA", "unknown", func(c *Config) any { return c.Summary(HashFirst).Attention }},
-		{`"num_hidden_layers":1,"layer_types":["mamba"],"num_attention_heads":%d,"num_key_value_heads":1`, "Mamba", "Mamba", func(c *Config) any { return c.Summary(HashFirst).Attention }},
-		{`"num_hidden_layers":1,"compress_ratios":[%d]`, "compressed", "sliding window", func(c *Config) any { return c.Summary(HashFirst).Attention }},
+		{`"num_hidden_layers":1,"num_experts":%d`, "true", "false", func(c *Config) any { return c.Summary().MoE != nil }},
+		{`"num_hidden_layers":1,"hc_mult":%d`, "true", "false", func(c *Config) any { return c.Summary().MHC != nil }},
+		{`"num_hidden_layers":1,"index_n_heads":%d`, "true", "false", func(c *Config) any { return c.Summary().Indexer != nil }},
+		{`"num_hidden_layers":1,"index_topk":%d`, "true", "false", func(c *Config) any { return c.Summary().Indexer != nil }},
+		{`"num_hidden_layers":1,"kv_lora_rank":8,"index_topk":%d`, "sparse MLA (DSA)", "MLA", func(c *Config) any { return c.Summary().Attention }},
+		{`"compress_ratios":[],"kv_lora_rank":%d,"num_attention_heads":4`, "MLA", "attention", func(c *Config) any { return c.Summary().Attention }},
+		{`"num_hidden_layers":1,"num_attention_heads":%d,"num_key_value_heads":2`, "GQA", "unknown", func(c *Config) any { return c.Summary().Attention }},
+		{`"num_hidden_layers":1,"layer_types":["mamba"],"num_attention_heads":%d,"num_key_value_heads":1`, "Mamba", "Mamba", func(c *Config) any { return c.Summary().Attention }},
+		{`"num_hidden_layers":1,"compress_ratios":[%d]`, "compressed", "sliding window", func(c *Config) any { return c.Summary().Attention }},
 		{`"num_hidden_layers":1,"num_hash_layers":%d`, "true", "false", func(c *Config) any {
-			return strings.Contains(strings.Join(c.Summary(HashFirst).Lines(), "\n"), "Hash layers:   0")
+			return strings.Contains(strings.Join(c.Summary().Lines(), "\n"), "Hash layers:   0")
 		}},
 		{`"num_hidden_layers":1,"kv_lora_rank":8,"index_topk":8,"index_n_heads":%d`, "top-k 8, 1 layers", "top-k 8, 1 layers", func(c *Config) any {
-			_, says, _ := strings.Cut(strings.Join(c.Summary(HashFirst).Lines(), "\n"), "top-k")
+			_, says, _ := strings.Cut(strings.Join(c.Summary().Lines(), "\n"), "top-k")
 			says, _, _ = strings.Cut("top-k"+says, "\n")
 			return says
 		}},
-		{`"num_hidden_layers":1,"num_nextn_predict_layers":%d`, "Layers:        1 + 1 next-token-prediction", "Layers:        1", func(c *Config) any { return c.Summary(HashFirst).Lines()[1] }},
+		{`"num_hidden_layers":1,"num_nextn_predict_layers":%d`, "Layers:        1 + 1 next-token-prediction", "Layers:        1", func(c *Config) any { return c.Summary().Lines()[1] }},
 		// What a plan holds.
 		{`"num_hidden_layers":1,"num_nextn_predict_layers":%d`, "true", "false", func(c *Config) any {
 			return strings.Contains(strings.Join(c.Plan().Notes, "; "), "next-token-prediction")
@@ -253,7 +253,7 @@ func TestModelsOfTheHub(t *testing.T) {
 // TestDefaultLayersOfProfiles: what is drawn where no config tells the number of layers: that of the models published with the profile, or one.
 func TestDefaultLayersOfProfiles(t *testing.T) {
 	for _, name := range builtinNames() {
-		p, _ := Builtin(name)
+		p, _ := builtinNamed(name)
 		want := map[string]int{dsv4: 43, dsv3: 61}[name] // DeepSeek-V4-Flash and DeepSeek-V3
 		if want == 0 {
 			want = 1

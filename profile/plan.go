@@ -128,7 +128,7 @@ const planSchema = "strata.plan/1"
 // Plan returns what the model computes: operators in order, with their sizes.
 // It never fails: what the config does not tell is absent and noted.
 func (c *Config) Plan() *Plan {
-	p := &Plan{Schema: planSchema, Model: c.Name(), DType: c.DType, Kinds: []PlanKind{}, LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
+	p := &Plan{Schema: planSchema, Model: c.displayName(), DType: c.DType, Kinds: []PlanKind{}, LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
 	p.Before = c.planBefore()
 	p.After = c.planAfter()
 	index := map[LayerInfo]int{}

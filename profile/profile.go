@@ -4,22 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// AnchorPosition says where the anchor kernel stands in its block: "closes",
-// "opens", "inside", or "unknown". More may be added.
-type AnchorPosition string
-
+// Where the anchor kernel stands in its block. More may be added.
 const (
 	// anchorUnknown: the profile does not say; the analysis must find out.
-	anchorUnknown AnchorPosition = "unknown"
+	anchorUnknown = "unknown"
 	// AnchorCloses: the anchor is the last kernel of its block.
-	AnchorCloses AnchorPosition = "closes"
+	AnchorCloses = "closes"
 	// AnchorOpens: the anchor is the first kernel of its block.
-	AnchorOpens AnchorPosition = "opens"
+	AnchorOpens = "opens"
 	// anchorInside: the anchor occurs once per block, at neither end. It counts
 	// blocks; where they begin needs other evidence.
-	anchorInside AnchorPosition = "inside"
+	anchorInside = "inside"
 )
 
 // The category rules that may follow a profile's own.
@@ -59,8 +58,9 @@ type ModelProfile struct {
 	// case-sensitive. Empty: none known; AutoAnchors are tried, or the user
 	// gives one.
 	Anchor string `json:"anchor"`
-	// AnchorPosition is where the anchor stands in its block.
-	AnchorPosition AnchorPosition `json:"anchor_position"`
+	// AnchorPosition is where the anchor stands in its block: [AnchorCloses],
+	// [AnchorOpens], "inside", or "unknown".
+	AnchorPosition string `json:"anchor_position"`
 	// AutoAnchors are tried in order when Anchor is empty; the first one that at
 	// least [AutoAnchorMin] kernels of the trace contain is taken.
 	AutoAnchors []string `json:"auto_anchors,omitempty"`
@@ -99,11 +99,11 @@ const (
 	maxText = 4096
 )
 
-// Validate reports the first thing wrong with the profile as an [*Error] whose
-// Field names the JSON field and index.
-func (p *ModelProfile) Validate() error {
+// validate reports the first thing wrong with the profile, by
+// the JSON field and index.
+func (p *ModelProfile) validate() error {
 	fail := func(field, format string, args ...any) error {
-		return &Error{Doc: "profile", Field: field, Err: fmt.Errorf(format, args...)}
+		return &document.Error{Doc: "profile", Field: field, Err: fmt.Errorf(format, args...)}
 	}
 	if p.Name == "" {
 		return fail("name", "must not be empty")
@@ -113,7 +113,7 @@ func (p *ModelProfile) Validate() error {
 			return fail(f.field, "%w: longer than %d bytes", errLimit, maxText)
 		}
 	}
-	if !slices.Contains([]AnchorPosition{"", anchorUnknown, AnchorCloses, AnchorOpens, anchorInside}, p.AnchorPosition) {
+	if !slices.Contains([]string{"", anchorUnknown, AnchorCloses, AnchorOpens, anchorInside}, p.AnchorPosition) {
 		return fail("anchor_position", "want closes, opens, inside or unknown, got %q", p.AnchorPosition)
 	}
 	for i, a := range p.AutoAnchors {

@@ -65,7 +65,7 @@ func TestAttentionWords(t *testing.T) {
 	for fields, want := range map[string]string{
 		`"num_key_value_heads": 8`: "MHA", `"num_key_value_heads": 2`: "GQA", `"num_key_value_heads": 1`: "MQA",
 	} {
-		text := fmt.Sprint(readable(t, fields).Summary(profile.HashFirst).Lines())
+		text := fmt.Sprint(readable(t, fields).Summary().Lines())
 		if !strings.Contains(text, want) {
 			t.Errorf("%s: no %s in %s", fields, want, text)
 		}

@@ -74,11 +74,10 @@ type TypeCount struct {
 	Count int    `json:"count"` // layers of it
 }
 
-// Summary condenses the config. The placement decides which layers are labelled
-// HASH.
-func (c *Config) Summary(place HashPlacement) ArchSummary {
+// Summary condenses the config.
+func (c *Config) Summary() ArchSummary {
 	s := ArchSummary{
-		Model: c.Name(), ModelType: c.ModelType, NumLayers: c.NumLayers, NumNextN: c.NumNextN,
+		Model: c.displayName(), ModelType: c.ModelType, NumLayers: c.NumLayers, NumNextN: c.NumNextN,
 		HiddenSize: c.HiddenSize, NumHeads: c.NumHeads, NumKVHeads: c.NumKVHeads, HeadDim: c.HeadDim,
 		Attention: c.attention(), QLoraRank: c.QLoraRank, OLoraRank: c.OLoraRank, KVLoraRank: c.KVLoraRank,
 		QKNopeDim: c.QKNopeDim, QKRopeDim: c.QKRopeDim, VHeadDim: c.VHeadDim,
@@ -95,13 +94,13 @@ func (c *Config) Summary(place HashPlacement) ArchSummary {
 		if l.Indexer {
 			indexed++
 		}
-		if place.IsHash(i, c.NumLayers, c.NumHashLayers) {
+		if c.IsHash(i, c.NumLayers) {
 			s.HashLayers = append(s.HashLayers, i)
 		}
 		l.Hash = false // a routing detail; the types tell it
 		s.Kinds = count(s.Kinds, l.String())
 	}
-	for _, t := range c.LayerTypes(c.NumLayers, place) {
+	for _, t := range c.LayerTypes(c.NumLayers) {
 		s.Types = count(s.Types, t)
 	}
 	if c.NumExperts > 0 {

@@ -37,8 +37,8 @@ func MeasurePath(ctx context.Context, path string) (*Record, error) {
 	// The model's config.json names the types of layers. Without one the
 	// trace's own evidence has to do.
 	var opts layer.Options
-	if found, err := profile.FindConfig(paths[0]); err == nil {
-		opts.Config = found.Config
+	if config, _, err := profile.FindConfig(paths[0]); err == nil {
+		opts.Config = config
 	}
 	in, err := triage.NewInput(ctx, sources, nil, opts)
 	if err != nil {

@@ -43,7 +43,8 @@ func TestAnchorOpensEqualsReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := published.Analyze(t.Context(), tr, layer.Options{Config: config, Anchor: c.anchor, HashLayers: profile.HashLast})
+			config.HashLast = true
+			a, err := published.Analyze(t.Context(), tr, layer.Options{Config: config, Anchor: c.anchor})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -124,7 +124,7 @@ func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
 	if k.Expected && k.LeastWeights == 0 { // this rank's experts may have no token
 		return false
 	}
-	memory := f.memory * w.gpu.Bandwidth.Value / w.gpu.MostBandwidth()
+	memory := f.memory * w.gpu.Bandwidth.Value / max(w.gpu.Bandwidth.Value, w.gpu.BusBandwidth.Value)
 	if k.Expected {
 		memory *= k.LeastWeights / k.Weights
 	}

@@ -99,7 +99,7 @@ func TestAbove(t *testing.T) {
 	w := walk{gpu: g}
 	work := opWork{Weights: 1e9, Known: true}
 	f := floorOf(&work, g)
-	edge := duration(1e9 / g.MostBandwidth() / above)
+	edge := duration(1e9 / max(g.Bandwidth.Value, g.BusBandwidth.Value) / above)
 	for took, want := range map[time.Duration]bool{edge - 1: true, edge + 1: false} {
 		if got := w.impossible(&work, &f, took); got != want {
 			t.Errorf("%v for a gigabyte: impossible %t, want %t", took, got, want)

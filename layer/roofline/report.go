@@ -182,7 +182,7 @@ func floorOf(w *opWork, g *hardware.GPU) floor {
 // peakOf is the peak of a data type, or of the next wider one where the GPU does not compute with it.
 func peakOf(g *hardware.GPU, dtype string) hardware.Figure {
 	for ; dtype != ""; dtype = wider[dtype] {
-		if p := g.Peak(dtype); p.Value > 0 {
+		if p := g.FLOP[dtype]; p.Value > 0 {
 			return p
 		}
 	}

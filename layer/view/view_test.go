@@ -82,7 +82,7 @@ func TestDetailWritesEveryForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Diff = view.DiffOf(d, other)
-	arch := a.Analysis().Config.Summary("")
+	arch := a.Analysis().Config.Summary()
 	var text, flow, doc, diff bytes.Buffer
 	for _, err := range []error{d.WriteText(&text), d.WriteComputeFlow(&flow, &arch), d.WriteJSON(&doc), d.Diff.WriteText(&diff)} {
 		if err != nil {

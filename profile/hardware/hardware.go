@@ -34,7 +34,8 @@ type GPU struct {
 
 	// FLOP holds the dense peak by data type in operations a second, at Clock.
 	FLOP map[string]Figure `json:"flop"`
-	// Bandwidth of the memory in bytes a second, as on the data sheet; BusBandwidth is bus width times memory clock where that is more.
+	// Bandwidth of the memory in bytes a second, as on the data sheet; BusBandwidth is bus width times memory clock where that is
+	// more. No kernel exceeds the higher one.
 	Bandwidth    Figure `json:"bandwidth"`
 	BusBandwidth Figure `json:"bus_bandwidth"`
 	// Cache is the size of the last cache in front of the memory, in bytes.
@@ -51,9 +52,6 @@ type GPU struct {
 	pattern *regexp.Regexp
 }
 
-// Peak is the dense peak of a data type in operations a second: "bf16", "fp16", "fp8", "fp4", "fp6", "int8", "tf32", "fp32".
-func (g *GPU) Peak(dtype string) Figure { return g.FLOP[dtype] }
-
 // Most is how much faster than on the data sheet a kernel can be at the highest clock, at least 1: a row above that is an error, not a
 // good kernel.
 func (g *GPU) Most() float64 {
@@ -62,9 +60,6 @@ func (g *GPU) Most() float64 {
 	}
 	return 1
 }
-
-// MostBandwidth is the bandwidth that no kernel exceeds, in bytes a second.
-func (g *GPU) MostBandwidth() float64 { return max(g.Bandwidth.Value, g.BusBandwidth.Value) }
 
 // A Device is what a trace says about a GPU. Zero fields are unknown.
 type Device struct {

@@ -12,7 +12,7 @@ import (
 func ExampleFind() {
 	g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132})
 	fmt.Println(ok, why)
-	fmt.Printf("%s: %.0f TFLOP/s bf16, %.2f TB/s\n", g.ID, g.Peak("bf16").Value/1e12, g.Bandwidth.Value/1e12)
+	fmt.Printf("%s: %.0f TFLOP/s bf16, %.2f TB/s\n", g.ID, g.FLOP["bf16"].Value/1e12, g.Bandwidth.Value/1e12)
 	// Output:
 	// true by its name and memory, NVIDIA H100 80GB HBM3
 	// h100-sxm-80: 989 TFLOP/s bf16, 3.35 TB/s
@@ -87,7 +87,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s stands twice", g.ID)
 		}
 		seen[g.ID] = true
-		if g.Bandwidth.Value <= 0 || g.Bandwidth.Value > 2e13 || g.MostBandwidth() < g.Bandwidth.Value {
+		if g.Bandwidth.Value <= 0 || g.Bandwidth.Value > 2e13 || g.BusBandwidth.Value > 0 && g.BusBandwidth.Value < g.Bandwidth.Value {
 			t.Errorf("%s: bandwidth %v", g.ID, g.Bandwidth)
 		}
 		if m := g.Most(); m < 1 || m > 1.2 {
@@ -100,7 +100,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	g, _, _ := hardware.Find(gpus, hardware.Device{Name: "NVIDIA H20-3e"})
-	if g == nil || g.Bandwidth.Known() || !g.Peak("bf16").Known() {
+	if g == nil || g.Bandwidth.Known() || !g.FLOP["bf16"].Known() {
 		t.Errorf("H20-3e: %+v, want its bandwidth doubtful and its arithmetic known", g)
 	}
 }
@@ -121,7 +121,7 @@ func TestLoadRefuses(t *testing.T) {
 		}
 	}
 	gpus, err := hardware.Load(strings.NewReader("# mine\nid\tpattern\tbf16\tbandwidth\nmine\t^Mine$\t100\t2000\n"))
-	if err != nil || len(gpus) != 1 || gpus[0].Peak("bf16").Value != 1e14 || gpus[0].Bandwidth.Value != 2e12 {
+	if err != nil || len(gpus) != 1 || gpus[0].FLOP["bf16"].Value != 1e14 || gpus[0].Bandwidth.Value != 2e12 {
 		t.Errorf("%+v, %v", gpus, err)
 	}
 }

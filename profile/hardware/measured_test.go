@@ -31,7 +31,7 @@ func TestReportedFigures(t *testing.T) {
 		}
 	}
 	g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", Memory: 1 << 37, Units: 200, Bandwidth: 9e12})
-	if !ok || g.ID != "NVIDIA X900" || g.Bandwidth.Value != 9e12 || g.Peak("bf16").Known() || !strings.Contains(why, "not in the table") {
+	if !ok || g.ID != "NVIDIA X900" || g.Bandwidth.Value != 9e12 || g.FLOP["bf16"].Known() || !strings.Contains(why, "not in the table") {
 		t.Errorf("an unknown GPU: %+v, %q, %v", g, why, ok)
 	}
 	if g, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", MaxClock: 2000}); ok || g != nil {
@@ -54,10 +54,10 @@ func TestAtClock(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if got, want := at.Peak("bf16").Value, g.Peak("bf16").Value*mhz/1830; got/want > 1.0001 || got/want < 0.9999 || at.Bandwidth != g.Bandwidth {
+		if got, want := at.FLOP["bf16"].Value, g.FLOP["bf16"].Value*mhz/1830; got/want > 1.0001 || got/want < 0.9999 || at.Bandwidth != g.Bandwidth {
 			t.Errorf("%v MHz: %v FLOP/s, want %v", mhz, got, want)
 		}
-		if most, want := at.Peak("bf16").Value*at.Most(), g.Peak("bf16").Value*g.Most(); mhz < 1980 && (most/want > 1.0001 || most/want < 0.9999) {
+		if most, want := at.FLOP["bf16"].Value*at.Most(), g.FLOP["bf16"].Value*g.Most(); mhz < 1980 && (most/want > 1.0001 || most/want < 0.9999) {
 			t.Errorf("%v MHz: at most %v FLOP/s, want %v as before", mhz, most, want)
 		}
 	}

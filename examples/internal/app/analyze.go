@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,11 +29,9 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 			return o, Usagef("%w", err)
 		}
 	}
-	place, ok := profile.ParseHashPlacement(e.HashLayers)
-	if !ok {
+	if !slices.Contains(hashLayers, e.HashLayers) {
 		return o, Usagef("--hash-layers %q: want first or last", e.HashLayers)
 	}
-	o.HashLayers = place
 	if e.Profile != "" {
 		if o.Profile, err = profile.Resolve(e.Profile); err != nil {
 			return o, err
@@ -48,14 +47,17 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 			return o, err
 		}
 	default:
-		found, err := profile.FindConfig(e.Trace)
+		config, source, err := profile.FindConfig(e.Trace)
 		switch {
 		case err == nil:
-			o.Config = found.Config
-			e.Notef("config: %s (%s)", found.Config.Path, found.Source)
+			o.Config = config
+			e.Notef("config: %s (%s)", config.Path, source)
 		case !errors.Is(err, profile.ErrNoConfig):
 			e.Notef("config: %v", err)
 		}
+	}
+	if o.Config != nil {
+		o.Config.HashLast = e.HashLayers == "last"
 	}
 	return o, nil
 }

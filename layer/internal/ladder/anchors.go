@@ -9,14 +9,14 @@ import (
 
 // Model are what is known about the model before its layers are sought.
 type Model struct {
-	Profile    *profile.ModelProfile  // how its layers look
-	Anchor     string                 // a substring of a kernel name, "" none
-	Position   profile.AnchorPosition // where in its block the anchor stands
-	Blocks     int                    // anchors of a layer
-	Layers     int                    // N, 0 when the trace must tell
-	Source     string                 // where layers comes from
-	UseAnchors bool                   // anchors mark layer ends or starts in this mode
-	IsAnchor   []bool                 // by fine id
+	Profile    *profile.ModelProfile // how its layers look
+	Anchor     string                // a substring of a kernel name, "" none
+	Position   string                // where in its block the anchor stands
+	Blocks     int                   // anchors of a layer
+	Layers     int                   // N, 0 when the trace must tell
+	Source     string                // where layers comes from
+	UseAnchors bool                  // anchors mark layer ends or starts in this mode
+	IsAnchor   []bool                // by fine id
 }
 
 // anchorPositions returns the positions of anchor kernels among kernels.

@@ -148,8 +148,7 @@ func write(env *app.Env, an *layer.Analysis, d *view.Detail) error {
 	case "compute-flow":
 		var arch *profile.ArchSummary
 		if an.Config != nil {
-			place, _ := profile.ParseHashPlacement(env.HashLayers) // checked when the flag was parsed
-			s := an.Config.Summary(place)
+			s := an.Config.Summary()
 			arch = &s
 		}
 		return d.WriteComputeFlow(env.Stdout, arch)

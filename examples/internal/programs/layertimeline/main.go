@@ -96,7 +96,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	}
 	var arch *profile.ArchSummary
 	if a.Analysis().Config != nil {
-		s := a.Analysis().Config.Summary(placement(env))
+		s := a.Analysis().Config.Summary()
 		arch = &s
 	}
 	if env.Format == "json" {
@@ -108,12 +108,6 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	return env.JudgeCoverage(*a)
-}
-
-// placement is --hash-layers; the flag's values are checked when it is parsed.
-func placement(env *app.Env) profile.HashPlacement {
-	p, _ := profile.ParseHashPlacement(env.HashLayers)
-	return p
 }
 
 // lines are the header lines about the deployment.
