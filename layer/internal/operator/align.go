@@ -61,7 +61,7 @@ func (w *work) alignLane(stream int32) {
 	if len(units) == 0 {
 		return
 	}
-	best := math.Inf(1)
+	best := infinite
 	var steps []step
 	var path []place
 	try := func(v variant) {
@@ -117,7 +117,7 @@ func (w *work) choose(units []unit, list []variant) []variant {
 	if len(inside) == 0 {
 		return list
 	}
-	best, cheapest := list[0], math.Inf(1)
+	best, cheapest := list[0], infinite
 	for _, v := range list {
 		if _, cost := sample.align(inside, sample.steps(v), nil); cost < cheapest-rounding {
 			best, cheapest = v, cost
@@ -142,7 +142,7 @@ type band struct{ lo, hi int }
 // have. An infinite cost means that nothing fits.
 func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place, float64) {
 	if len(steps) == 0 {
-		return nil, math.Inf(1)
+		return nil, infinite
 	}
 	skips := make([]float64, len(steps)+1)
 	for i, s := range steps {
@@ -160,7 +160,7 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place
 		total += b.hi - b.lo + 1
 	}
 	if total > maxCells {
-		return nil, math.Inf(1)
+		return nil, infinite
 	}
 	slab := make([]cell, total)
 	rows := make([]states, len(units)) // index: last step + 1 − lo
@@ -172,7 +172,7 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place
 		w.advance(rows[i], &units[i], steps, skips, bands[i].hi, prev, taken, i == 0)
 		prev = rows[i]
 	}
-	best, at := math.Inf(1), -1
+	best, at := infinite, -1
 	for j := range prev.cells {
 		c := prev.cells[j].cost
 		if !w.pass.CutEnd {
@@ -276,7 +276,7 @@ func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end in
 	}
 	g := steps[a].grades[acts[0]]
 	if g == never || g != exact && steps[a].Op == opname.ResidualAdd && steps[a].layer < 0 {
-		return 0, 0, false
+		return
 	}
 	if g == weak && w.experts && (steps[a].Op == opname.ExpertsGateUp || steps[a].Op == opname.ExpertsDown) {
 		return 0, 0, false // experts have kernels of their own here

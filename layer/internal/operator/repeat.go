@@ -185,5 +185,5 @@ func run(keys []int32) (period, n int) {
 			return p, j / p
 		}
 	}
-	return 1, 1
+	return
 }

@@ -2,6 +2,9 @@ package operator
 
 import "math"
 
+// infinite is the cost of what cannot be.
+var infinite = math.Inf(1)
+
 // cell is one state of the alignment: the last step taken so far.
 type cell struct {
 	cost  float64
@@ -20,7 +23,7 @@ func (s states) at(pos int) float64 {
 	if j := pos - s.lo; j >= 0 && j < len(s.cells) {
 		return s.cells[j].cost
 	}
-	return math.Inf(1)
+	return infinite
 }
 
 // take notes a way into a position that is cheaper than the one known.
@@ -40,7 +43,7 @@ type entry struct {
 }
 
 func newEntry(prev states, skips []float64) entry {
-	return entry{prev: prev, skips: skips, cost: math.Inf(1), reach: prev.lo}
+	return entry{prev: prev, skips: skips, cost: infinite, reach: prev.lo}
 }
 
 // upTo looks at the states up to a position, too.
@@ -55,7 +58,7 @@ func (e *entry) upTo(pos int) {
 // advance computes the states after one more unit.
 func (w *work) advance(row states, u *unit, steps []step, skips []float64, hi int, prev states, taken map[stepID]bool, opening bool) {
 	for j := range row.cells {
-		row.cells[j] = cell{cost: math.Inf(1), start: -1}
+		row.cells[j] = cell{cost: infinite, start: -1}
 	}
 	extra := w.extraCost(u)
 	for pos := row.lo; pos <= hi; pos++ {

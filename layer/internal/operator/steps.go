@@ -72,18 +72,18 @@ func (l *Layout) variants() []variant {
 		for _, s := range kind {
 			switch s.Op {
 			case opname.GateUpProj:
-				gate = gate || len(s.Or) > 0
+				gate = gate || s.Or != nil
 			case opname.InProj:
-				in = in || len(s.Or) > 0
+				in = in || s.Or != nil
 			case opname.SharedGateUp:
 				shared = true
 			case opname.Indexer:
 				indexer = indexer || hasStep(kind, opname.KAbsorb)
 				ranked = true // it reads the queries of low rank
 			case opname.QKVAProj:
-				or, latent = or || len(s.Or) > 0, !l.Given
+				or, latent = or || s.Or != nil, !l.Given
 			default:
-				or = or || len(s.Or) > 0
+				or = or || s.Or != nil
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (v variant) apply(kind []Step) []Step {
 		case s.Op == opname.GateUpProj && v.splitGate && len(s.Or) == 2:
 			// transformers runs gate, activation, up, multiplication; others both products first.
 			out = append(out, s.Or[0], Step{Op: opname.Activation, Optional: true}, s.Or[1])
-		case s.Op == opname.InProj && v.splitIn && len(s.Or) > 0, s.Op != opname.GateUpProj && s.Op != opname.InProj && v.splitQKV && len(s.Or) > 0:
+		case s.Op == opname.InProj && v.splitIn && s.Or != nil, s.Op != opname.GateUpProj && s.Op != opname.InProj && v.splitQKV && s.Or != nil:
 			out = append(out, s.Or...)
 		case s.Op == opname.QKNorm && hasStep(kind, opname.Rope):
 			out = append(out, opt(opname.Rope), s) // Llama-4 normalises what it has rotated

@@ -13,7 +13,7 @@ func (w *work) units(on func(*Kernel) bool) []unit {
 	}
 	var out []unit
 	for at := 0; at < len(idx); {
-		if n, a := w.macro(idx[at:]); n > 0 {
+		if n, a := w.macro(idx[at:]); n != 0 {
 			out = append(out, w.unit(idx[at:at+n], []act{a}))
 			at += n
 			continue

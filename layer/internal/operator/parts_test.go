@@ -1,0 +1,365 @@
+package operator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// readsOf reads a row of letters: n a norm, p a product, a an activation, x experts, t attention, c a convolution, s a scan, o a collective, u unknown, q a quantisation,
+// m a copy.
+func readsOf(row string) []reading {
+	out := make([]reading, len(row))
+	for i, l := range row {
+		out[i].acts = []act{map[rune]act{'n': actNorm, 'p': actProduct, 'a': actActivation, 'x': actExperts, 't': actAttention, 'c': actConv, 's': actScan, 'o': actCollective, 'u': actUnknown,
+			'q': actQuant, 'm': actCopy, 'r': actRoute, 'R': actReduceProduct, 'T': actReduceAttention}[l]}
+	}
+	return out
+}
+
+// TestInputsOfScans: the products between a norm and a scan are counted by most layers, the larger number of equals; too many are none.
+func TestInputsOfScans(t *testing.T) {
+	for _, c := range []struct {
+		row  string
+		want int
+	}{{"", 0}, {"npt", 0}, {"nps", 1}, {"npppc", 3}, {"npppcps", 3}, {"npsnppsnpps", 2}, {"npsnpps", 2}, {"nppsnps", 2}, {"nppppps", 0}, {"npppps", 4}, {"pnps", 1}, {"ns", 0}} {
+		if got := inputsOf(&Pass{Kernels: make([]Kernel, len(c.row))}, readsOf(c.row), 4); got != c.want {
+			t.Errorf("%q: %d products, want %d", c.row, got, c.want)
+		}
+	}
+}
+
+// TestDenseRows: a product, an activation and a product in a row make a dense part, beside the experts where they are on another stream.
+func TestDenseRows(t *testing.T) {
+	for _, c := range []struct {
+		row, streams  string
+		layer         int32
+		dense, beside bool
+	}{
+		{"pap", "000", 0, true, false}, {"pap", "000", 1, true, false}, {"pap", "000", -1, false, false}, {"pap", "000", 2, false, false}, {"ppap", "0000", 0, true, false}, {"paup", "0000", 0, false, false}, {"paqp", "0000", 0, true, false},
+		{"paap", "0000", 0, false, false}, {"ap", "00", 0, false, false}, {"pp", "00", 0, false, false}, {"xpap", "0000", 0, true, false}, {"xpap", "1000", 0, true, true}, {"pxap", "0100", 0, true, true}, {"pap", "010", 0, false, false},
+	} {
+		p := &Pass{}
+		seen := make([]shape, 2)
+		for i, r := range c.row {
+			p.Kernels = append(p.Kernels, Kernel{Layer: c.layer, Stream: int32(c.streams[i] - '0')})
+			if r == 'x' {
+				seen[0].experts = true
+			}
+		}
+		denseRows(p, readsOf(c.row), seen)
+		got := shape{}
+		if c.layer >= 0 && c.layer < 2 {
+			got = seen[c.layer]
+		}
+		if got.dense != c.dense || got.beside != c.beside {
+			t.Errorf("%s on %s in layer %d: dense %v, beside %v; want %v, %v", c.row, c.streams, c.layer, got.dense, got.beside, c.dense, c.beside)
+		}
+	}
+}
+
+// TestHalvesOfLayers: a layer that shows one half has the shape of its neighbour, the one before it first, unless three show the same.
+func TestHalvesOfLayers(t *testing.T) {
+	kinds := map[rune]shape{'F': {attention: true, activation: true}, 'E': {attention: true, experts: true}, 'm': {attention: true}, 'f': {activation: true}, 's': {scan: true, feeds: true}}
+	for row, want := range map[string]string{
+		"FFFF": "FFFF", "mFFF": "FFFF", "FFFf": "FFFF", "FmEE": "FFEE", "mmFF": "FFFF", "mmmF": "mmmF", "mFmFm": "mFmFm", "mFmF": "FFFF", "mff": "mff", "FEmE": "FEEE", "sms": "sss", "fE": "EE", "": "",
+	} {
+		var seen []shape
+		for _, k := range row {
+			seen = append(seen, kinds[k])
+		}
+		complete(seen, 3)
+		got := ""
+		for _, s := range seen {
+			for k, kind := range kinds {
+				if kind == s {
+					got += string(k)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s becomes %s, want %s", row, got, want)
+		}
+	}
+}
+
+// TestProductsOfExperts: what products around experts need an explanation, and which show that experts have a space of their own.
+func TestProductsOfExperts(t *testing.T) {
+	for _, c := range []struct {
+		row             string // between two norms
+		unclear, latent bool
+	}{
+		{"prxax", false, false}, {"pprxax", true, false}, {"prxaxp", true, false}, {"pprxaxp", true, true}, {"prxaxpap", false, false}, {"prxaxpapp", false, false}, {"prxaxpappp", true, false},
+		{"papprxax", false, false}, {"pappprxax", false, false}, {"papppprxax", true, false}, {"papprxaxp", true, false}, {"prxaxpau", true, false}, {"papprxaxpapp", false, false},
+	} {
+		row := "n" + c.row + "n"
+		halves := expertHalves(&Pass{Kernels: make([]Kernel, len(row))}, readsOf(row))
+		if len(halves) != 1 {
+			t.Fatalf("%s: %d halves with experts", row, len(halves))
+		}
+		if h := halves[0]; h.unclear() != c.unclear || h.latent() != c.latent {
+			t.Errorf("%s: unclear %v, latent %v; want %v, %v (%+v)", c.row, h.unclear(), h.latent(), c.unclear, c.latent, *h)
+		}
+	}
+	row := "npappprxaxpappn" // one gate is explained, a second one is not
+	if h := expertHalves(&Pass{Kernels: make([]Kernel, len(row))}, readsOf(row)); !h[0].unclear() {
+		t.Errorf("two shared experts with gates need no explanation: %+v", *h[0])
+	}
+	const latent, plain = "pprxaxpn", "prxaxn"
+	for _, c := range []struct {
+		latent, plain int
+		want          bool
+	}{{1, 0, true}, {1, 1, false}, {2, 1, true}, {1, 2, false}, {3, 2, true}} {
+		row := "n" + strings.Repeat(latent, c.latent) + strings.Repeat(plain, c.plain)
+		if _, got := unclearProducts(&Pass{Kernels: make([]Kernel, len(row))}, readsOf(row)); got != c.want {
+			t.Errorf("%d halves with a space of the experts, %d without: %v, want %v", c.latent, c.plain, got, c.want)
+		}
+	}
+}
+
+// TestNextOfFused: a fused kernel takes the nearest step of its next act, over optional ones.
+func TestNextOfFused(t *testing.T) {
+	p := Defaults()
+	w := &work{p: &p, pass: &Pass{}}
+	for _, c := range []struct {
+		steps string
+		want  int
+	}{{"o_proj post_norm", 1}, {"o_proj (residual_add) post_norm", 2}, {"o_proj (residual_add) (attn_all_reduce) post_norm", 3}, {"o_proj gate_up_proj post_norm", -1}, {"o_proj (residual_add)", -1}, {"o_proj", -1}} {
+		var steps []step
+		for _, s := range strings.Fields(c.steps) {
+			op := strings.Trim(s, "()")
+			st := Step{Op: op, Optional: op != s}
+			steps = append(steps, newStep(st, 0, w.skipCost(st)))
+		}
+		if got := w.follow(steps, 0, actNorm); got != c.want {
+			t.Errorf("%s: step %d, want %d", c.steps, got, c.want)
+		}
+	}
+}
+
+// TestSizesThatContradict: a product costs more at a step of other sizes, where both are known.
+func TestSizesThatContradict(t *testing.T) {
+	p := Defaults()
+	w := &work{p: &p, pass: &Pass{}, layout: &Layout{Kinds: [][]Step{{{Op: opname.QKVProj, Width: 6144}, {Op: opname.OProj, Width: 4096}}}}, ranks: 1}
+	for _, c := range []struct {
+		name string
+		u    unit
+		s    Step
+		want float64
+	}{
+		{"equal", unit{k: 64, n: 200}, Step{K: 64, N: 200}, 0}, {"others", unit{k: 64, n: 200}, Step{K: 300, N: 100}, p.Shape},
+		{"the step's are not known", unit{k: 64, n: 200}, Step{}, 0}, {"one of the step's is not", unit{k: 64, n: 200}, Step{K: 300}, 0}, {"the other is not", unit{k: 64, n: 200}, Step{N: 100}, 0},
+		{"one of the kernel's is not", unit{k: 64}, Step{K: 300, N: 100}, 0}, {"the kernel's are not", unit{}, Step{K: 300, N: 100}, 0},
+		{"of size one", unit{k: 1, n: 200}, Step{K: 300, N: 100}, p.Shape}, {"of one column", unit{k: 64, n: 1}, Step{K: 300, N: 100}, p.Shape}, {"a step of size one", unit{k: 64, n: 200}, Step{K: 1, N: 100}, p.Shape}, {"of one", unit{k: 64, n: 200}, Step{K: 300, N: 1}, p.Shape},
+		{"its width is another step's", unit{width: Width{4095, 4096}}, Step{Width: 6144}, p.Shape}, {"its width is this one's", unit{width: Width{6143, 6144}}, Step{Width: 6144}, 0},
+		{"its width is no step's", unit{width: Width{99, 100}}, Step{Width: 6144}, 0}, {"the step has none", unit{width: Width{4095, 4096}}, Step{}, 0}, {"sizes before widths", unit{k: 64, n: 200, width: Width{4095, 4096}}, Step{K: 64, N: 200, Width: 6144}, 0},
+	} {
+		st := newStep(c.s, 0, 0)
+		if got := w.shapeCost(&c.u, &st); got != c.want {
+			t.Errorf("%s: costs %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestWrittenOutOperators: which single operations make a norm and a rotary embedding together, and how many kernels that are.
+func TestWrittenOutOperators(t *testing.T) {
+	tags := map[byte]tag{'c': tagCopy, 'p': tagPow, 'm': tagMean, 's': tagScalarAdd, 'r': tagRsqrt, 'x': tagMul, 'n': tagNeg, 'k': tagCat, 'a': tagAdd, '-': tagNone}
+	for _, c := range []struct {
+		row  string
+		n    int
+		want act
+	}{
+		{"cpmsrxcx", 8, actNorm}, {"pmrx", 4, actNorm}, {"pmrxx", 5, actNorm}, {"cpmsrx-", 6, actNorm}, {"pmsr", 0, actUnknown}, {"pm-rx", 0, actUnknown}, {"cxmsrxcx", 8, actNorm},
+		{"xnkxa", 5, actRope}, {"nkxxa", 5, actRope}, {"nkxa", 4, actRope}, {"xnkx", 0, actUnknown}, {"-pmrx", 0, actUnknown}, {"", 0, actUnknown},
+	} {
+		w := &work{}
+		var idx []int
+		for i := range c.row {
+			w.reads, idx = append(w.reads, reading{tag: tags[c.row[i]]}), append(idx, i)
+		}
+		if n, a := w.macro(idx); n != c.n || a != c.want {
+			t.Errorf("%s: %d kernels are act %d, want %d and %d", c.row, n, a, c.n, c.want)
+		}
+	}
+}
+
+// TestStepsOfAWindow: what stands before the layers is looked for where the window holds the first of them, what stands behind them where it holds the last; the first layer has nothing to add.
+func TestStepsOfAWindow(t *testing.T) {
+	p := Defaults()
+	for _, c := range []struct {
+		pass Pass
+		want string
+	}{
+		{Pass{Layers: 2}, "embed-1 qkv_proj0 residual_add1 qkv_proj1 lm_head-1"},
+		{Pass{Layers: 1}, "embed-1 qkv_proj0"},
+		{Pass{First: 1, Layers: 1}, "residual_add1 qkv_proj1 lm_head-1"},
+		{Pass{Layers: 2, CutStart: true}, "qkv_proj0 residual_add1 qkv_proj1 lm_head-1"},
+		{Pass{Layers: 2, CutEnd: true}, "embed-1 qkv_proj0 residual_add1 qkv_proj1"},
+		{Pass{Layers: 3}, "embed-1 qkv_proj0 residual_add1 qkv_proj1 lm_head-1"},
+	} {
+		w := &work{p: &p, pass: &c.pass, layout: &Layout{Before: []Step{must(opname.Embed)}, After: []Step{must(opname.LMHead)}, Kinds: [][]Step{{opt(opname.ResidualAdd), must(opname.QKVProj)}}, LayerKinds: []int{0, 0}}}
+		var got []string
+		for _, s := range w.steps(variant{}) {
+			got = append(got, fmt.Sprint(s.Op, s.layer))
+			if s.layer < 0 && s.skip != 0 {
+				t.Errorf("%+v: leaving out %s costs %v, what surrounds layers is often recorded in part", c.pass, s.Op, s.skip)
+			}
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%+v: %s, want %s", c.pass, s, c.want)
+		}
+	}
+}
+
+// TestVariantsAreTriedOnASample: which way a model's layers run is tried on two layers in the middle of a long pass, on more where kinds take turns; in a short one, and where the middle lacks a kind, on all.
+func TestVariantsAreTriedOnASample(t *testing.T) {
+	p := Defaults()
+	kind := []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
+	dense := []Step{must(opname.OProj)}
+	turns := func(n, every int) (out []int) {
+		for l := range n {
+			out = append(out, min(1, (l+1)%every))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name  string
+		kinds []int
+		want  int // variants that are left
+	}{
+		{"five layers", make([]int, 5), 2}, {"six", make([]int, 6), 1}, {"sixty", make([]int, 60), 1}, {"another kind at the edge alone", append([]int{1}, make([]int, 30)...), 2},
+		{"every second another", turns(12, 2), 1}, {"every eighth", turns(32, 8), 1}, {"every tenth", turns(40, 10), 2}, {"every eighth of seventeen", turns(17, 8), 2}, {"every eighth of eighteen", turns(18, 8), 1},
+	} {
+		w := &work{p: &p, pass: &Pass{Layers: len(c.kinds)}, layout: &Layout{Kinds: [][]Step{kind, dense}, LayerKinds: c.kinds}}
+		var units []unit
+		for l, k := range c.kinds {
+			row := "pap"
+			if k == 1 {
+				row = "p"
+			}
+			for range row {
+				w.pass.Kernels = append(w.pass.Kernels, Kernel{Layer: int32(l)})
+			}
+			for i, r := range readsOf(row) {
+				units = append(units, unit{kernels: []int{i}, acts: r.acts, label: int32(l)})
+			}
+		}
+		got := w.choose(units, w.layout.variants())
+		if len(got) != c.want || c.want == 1 && got[0].splitGate {
+			t.Errorf("%s: %+v, want %d variants, the fused products first", c.name, got, c.want)
+		}
+	}
+}
+
+// TestModulesTell: what module frames leave of the operators that a kernel may be.
+func TestModulesTell(t *testing.T) {
+	layer := "Qwen3DecoderLayer_4"
+	for _, c := range []struct {
+		name    string
+		modules [][]string // of kernels one behind the other; the last is asked for
+		want    string     // the first operator it may be
+	}{
+		{"no frames", [][]string{nil}, ""},
+		{"the first norm", [][]string{{layer, "RMSNorm_8"}}, opname.InputNorm},
+		{"the second norm", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_9"}}, opname.PostNorm},
+		{"the first one again", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_8"}}, opname.InputNorm},
+		{"that of another layer", [][]string{{layer, "RMSNorm_8"}, {"Qwen3DecoderLayer_5", "RMSNorm_10"}}, opname.InputNorm},
+		{"a norm of no layer", [][]string{{"Qwen3Model_0", "RMSNorm_60"}}, opname.FinalNorm},
+		{"a norm by itself", [][]string{{"RMSNorm_60"}}, opname.FinalNorm},
+		{"the third of four products", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_3"}, {"A_Attention_0", "Linear_2"}}, opname.OProj},
+		{"of three in attention nobody knows", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_2"}}, opname.QKVProj},
+		{"the last of three in a feed-forward part", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}, {"A_MLP_0", "Linear_2"}}, opname.DownProj},
+		{"of two there", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}}, opname.GateUpProj},
+	} {
+		p := &Pass{}
+		for _, m := range c.modules {
+			p.Kernels = append(p.Kernels, Kernel{Modules: m})
+		}
+		hints := moduleHints(p, readsOf(strings.Repeat("u", len(c.modules))))
+		got := ""
+		if n := len(hints); n > 0 && hints[n-1].ops != nil {
+			got = hints[n-1].ops[0]
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTailsOfLayers: around an activation stand the products of a feed-forward part, at either end of what stands behind attention, too.
+func TestTailsOfLayers(t *testing.T) {
+	p := Defaults()
+	for row, want := range map[string]string{"pap": "gate_up_proj activation down_proj", "ap": "activation down_proj", "pa": "gate_up_proj activation", "ppap": "other gate_up_proj activation down_proj", "papp": "gate_up_proj activation down_proj other", "upu": "q_proj other q_proj"} {
+		w := &work{p: &p, pass: &Pass{}, reads: readsOf(row), placed: make([]bool, len(row))}
+		var tail []int
+		for i := range row {
+			w.pass.Kernels, tail = append(w.pass.Kernels, Kernel{}), append(tail, i)
+			f := Found{Operator: opname.QProj, Evidence: Plan}
+			if row[i] == 'u' {
+				f.Evidence = ByGrid
+			}
+			w.found = append(w.found, f)
+		}
+		w.readTail(tail)
+		var got []string
+		for _, f := range w.found {
+			got = append(got, f.Operator)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %s, want %s", row, s, want)
+		}
+	}
+}
+
+// TestServants: what serves others goes to the product before it, to the attention before it, to what follows, or to the collective beside it.
+func TestServants(t *testing.T) {
+	for _, c := range []struct{ row, want string }{
+		{"pR", "p"}, {"ptR", "p"}, {"R", "other"}, {"tT", "t"}, {"tpT", "t"}, {"qp", "p"}, {"pq", "p"}, {"tqp", "p"}, {"om", "o"}, {"omp", "o"}, {"mp", "p"}, {"pm", "p"}, {"tmp", "p"}, {"pmo", "o"}, {"m", "other"},
+	} {
+		p := Defaults()
+		w := &work{p: &p, pass: &Pass{Layers: 1}, reads: readsOf(c.row), placed: make([]bool, len(c.row))}
+		at := strings.IndexAny(c.row, "RTqm")
+		for i := range c.row {
+			w.pass.Kernels = append(w.pass.Kernels, Kernel{Name: "k"})
+			w.found = append(w.found, Found{Operator: c.row[i : i+1]})
+			w.placed[i] = i != at
+		}
+		w.found[at].Operator = opname.Other
+		w.serve()
+		if got := w.found[at].Operator; got != c.want {
+			t.Errorf("%s: %s, want %s", c.row, got, c.want)
+		}
+	}
+}
+
+// TestWidthsAreExact: how wide a product is lies between what the blocks but one cover and what all cover, of one row, too.
+func TestWidthsAreExact(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		grid, block [3]int64
+		rows        int64
+		want        Width
+	}{
+		{"cublasLt::splitKreduce_kernel<32>", [3]int64{128, 1, 1}, [3]int64{32, 16, 1}, 0, Width{4064, 4096}},
+		{"cublasLt::splitKreduce_kernel<32>", [3]int64{4, 1, 1}, [3]int64{2, 2, 1}, 0, Width{6, 8}},
+		{"cublasLt::splitKreduce_kernel<32>", [3]int64{4, 1, 1}, [3]int64{1, 16, 1}, 0, Width{}},
+		{"cublasLt::splitKreduce_kernel<32>", [3]int64{4, 1, 1}, [3]int64{16, 1, 1}, 0, Width{}},
+		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{96, 1, 1}, [3]int64{256, 1, 1}, 1, Width{5888, 6144}},
+		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{4, 1, 1}, [3]int64{256, 1, 1}, 16, Width{0, 256}},
+		{"nvjet_sm103_tst_64x16_64x16_4x2_v_bz_TNT", [3]int64{192, 1, 1}, [3]int64{256, 1, 1}, 16, Width{5888, 6144}},
+		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{1 << 30, 4, 1}, [3]int64{256, 1, 1}, 16, Width{}},
+	} {
+		if got := WidthOf(c.name, c.grid, c.block, c.rows); got != c.want {
+			t.Errorf("%s, blocks %v of %v, %d rows: %+v, want %+v", c.name, c.grid, c.block, c.rows, got, c.want)
+		}
+	}
+	if s := (&Step{Width: 6144, Divided: true}); !s.width(4, Width{1535, 1536}) || s.width(4, Width{6143, 6144}) || s.width(5, Width{1228, 1229}) || (&Step{Divided: true}).width(4, Width{-1, 5}) {
+		t.Error("a width on one of several ranks")
+	}
+	if slices.ContainsFunc([]Width{{}, {5, 5}, {6, 5}}, Width.known) || !(Width{5, 6}).known() || (Width{5, 6}).fits(5) || !(Width{5, 6}).fits(6) || (Width{5, 6}).fits(7) {
+		t.Error("bounds of widths")
+	}
+}
