@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -98,7 +97,7 @@ func (c ReportCoverage) share() float64 { return ratio(c.InPasses, c.GPUTime) }
 type ReportVerdict struct {
 	Text string `json:"text"`
 	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels.
-	Host hostoverhead.Answer `json:"host"`
+	Host string `json:"host"`
 	// HostText says why, HostShare is the part of the steps that the host costs.
 	HostText  string  `json:"host_text,omitempty"`
 	HostShare float64 `json:"host_share"`

@@ -48,13 +48,13 @@ func (r *Report) addHost(ctx context.Context) error {
 	}
 	v, err := hostoverhead.Analyze(ctx, ranks, hostoverhead.Options{Labels: r.Traces})
 	switch {
-	case errors.Is(err, hostoverhead.ErrNoKernels):
+	case errors.Is(err, layer.ErrNoKernels):
 		return nil
 	case err != nil:
 		return err
 	}
 	if why := r.doubtedIdle(); why != "" {
-		r.Verdict.Host, r.Verdict.HostText = hostoverhead.Inconclusive, "cannot be told: "+why
+		r.Verdict.Host, r.Verdict.HostText = "INCONCLUSIVE", "cannot be told: "+why
 		return nil
 	}
 	r.Verdict.Host, r.Verdict.HostText, r.Verdict.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
@@ -97,7 +97,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 		if total == 0 || n == 0 {
 			continue
 		}
-		row := ReportIdle{Trace: r.index(p), Group: c.Group, Cause: string(c.Cause), PerStep: total / time.Duration(n), Share: ratio(total, wall)}
+		row := ReportIdle{Trace: r.index(p), Group: c.Group, Cause: c.Cause, PerStep: total / time.Duration(n), Share: ratio(total, wall)}
 		where := ""
 		if len(c.Names) > 0 {
 			row.Name, where = c.Names[0].Name, c.Names[0].Where
@@ -106,7 +106,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 			where = placeOfIdle(rank, &c)
 		}
 		r.Idle = append(r.Idle, row)
-		text, cause := "the GPU waits, "+c.Group, strings.ReplaceAll(string(c.Cause), "-", " ")
+		text, cause := "the GPU waits, "+c.Group, strings.ReplaceAll(c.Cause, "-", " ")
 		if c.Cause == "transfer" {
 			text = "copies run and no kernel does" // the copy engines do work
 		} else if !strings.EqualFold(cause, c.Group) {
@@ -132,7 +132,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 // placeOfIdle is where the idle time of a cause shows best: of the host's causes the pass that waits most for the host, of
 // others the longest gap that is mostly theirs and may be in a step, or the gaps of the length that they make.
 func placeOfIdle(rank *hostoverhead.RankVerdict, c *hostoverhead.IdleCause) string {
-	if c.Cause.Host() {
+	if c.Host {
 		if len(rank.Worst) == 0 {
 			return ""
 		}

@@ -72,7 +72,7 @@ type account struct {
 	inSteps causeSums
 	outside int64 // idle time outside the steps
 	names   map[nameKey]*nameSum
-	drains  map[trace.NameID]int64 // host work in the steps after a call that emptied the queue
+	drains  map[trace.NameID]*nameSum // host work after a call that emptied the queue
 	top     []gapAccount
 	byGap   [numBuckets]causeSums // by the length of the gap
 
@@ -95,7 +95,7 @@ type gapAccount struct {
 
 // newAccount accounts for the time of a device. The error is ctx's.
 func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*account, error) {
-	a := &account{l: l, d: d, names: map[nameKey]*nameSum{}, drains: map[trace.NameID]int64{}}
+	a := &account{l: l, d: d, names: map[nameKey]*nameSum{}, drains: map[trace.NameID]*nameSum{}}
 	a.findSteps()
 	a.findTop(topGaps)
 	a.measurePaths()
@@ -184,7 +184,7 @@ func (a *account) add(p *idlePiece) {
 	sum.steps += in
 	a.outside += n - in
 	if p.drain != 0 {
-		a.drains[p.drain] += in
+		addName(a.drains, p.drain, n).steps += in
 	}
 	for a.topAt < len(a.top) && a.top[a.topAt].span.End <= p.span.Start {
 		a.topAt++
@@ -192,7 +192,7 @@ func (a *account) add(p *idlePiece) {
 	if a.topAt < len(a.top) && a.top[a.topAt].span.Contains(p.span.Start) {
 		g := &a.top[a.topAt]
 		g.next = p.next
-		addName(g.names, key, n)
+		addName(g.names, key, n).steps += in
 		if p.api != 0 {
 			g.apis[p.api] += n
 		}
@@ -220,7 +220,7 @@ func (a *account) addName(k nameKey, ns int64) *nameSum {
 	return slot.sum
 }
 
-func addName(m map[nameKey]*nameSum, k nameKey, ns int64) *nameSum {
+func addName[K comparable](m map[K]*nameSum, k K, ns int64) *nameSum {
 	s := m[k]
 	if s == nil {
 		s = &nameSum{}

@@ -13,12 +13,12 @@ import (
 // advice is what the ledger supports, most time first, and what would make the answer surer.
 func (a *account) advice(v *Verdict, p *Params) []Advice {
 	out := []Advice{}
-	byCause := map[Cause]*IdleCause{}
+	byCause := map[string]*IdleCause{}
 	for i := range v.Idle {
 		byCause[v.Idle[i].Cause] = &v.Idle[i]
 	}
 	least := max(1, int64(p.AdviceShare*float64(v.Headroom.WallNS)))
-	add := func(c Cause, s settings.Setting, why string) {
+	add := func(c string, s settings.Setting, why string) {
 		if x := byCause[c]; x != nil && x.StepsNS >= least {
 			largest := ""
 			if n := x.Names[0]; n.Name != "" {
@@ -31,14 +31,14 @@ func (a *account) advice(v *Verdict, p *Params) []Advice {
 	d := f.Key()
 	a.launchAdvice(v, d, byCause, least, &out)
 	for _, x := range settings.ByCause {
-		add(Cause(x.Cause), x.Setting, x.Why)
+		add(x.Cause, x.Setting, x.Why)
 	}
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
 	return append(out, a.recordAdvice(v)...)
 }
 
 // launchAdvice rests on exposed launch time alone: launch calls that hide behind GPU work cost nothing.
-func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*IdleCause, least int64, out *[]Advice) {
+func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[string]*IdleCause, least int64, out *[]Advice) {
 	if x := byCause[causeLaunch]; x != nil && x.StepsNS >= least {
 		s := launchSetting(&v.Ranks[v.Deciding], dialect)
 		*out = append(*out, Advice{Do: s.Do, Source: s.Source, NS: x.StepsNS,
@@ -49,10 +49,10 @@ func (a *account) launchAdvice(v *Verdict, dialect string, byCause map[Cause]*Id
 			Why: fmt.Sprintf("launches of graphs that nothing hides take %s of the %s (%s)", percent(x.Share), v.Basis, microseconds(x.StepsNS))})
 	}
 	for _, d := range v.Ranks[v.Deciding].Drains {
-		if d.NS >= least {
+		if d.StepsNS >= least {
 			s := settings.Of(settings.OverlapSteps, dialect)
-			*out = append(*out, Advice{Do: s.Do, Source: s.Source, NS: d.NS,
-				Why: fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.NS), d.Call)})
+			*out = append(*out, Advice{Do: s.Do, Source: s.Source, NS: d.StepsNS,
+				Why: fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.StepsNS), d.Name)})
 		}
 	}
 }
@@ -116,11 +116,11 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 			add("record a window of more steps inside the steady run, after warm-up and under load", d.Message)
 		}
 	}
-	if v.Verdict == Inconclusive && !slices.ContainsFunc(out, func(x Advice) bool { return strings.Contains(x.Do, "to name") }) {
+	if v.Verdict == answerUnclear && !slices.ContainsFunc(out, func(x Advice) bool { return strings.Contains(x.Do, "to name") }) {
 		add("record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
 			fmt.Sprintf("%s of idle time is unexplained", microseconds(v.Headroom.UnknownNS)))
 	}
-	if v.Verdict == No && v.Confidence != confidenceLow {
+	if v.Verdict == answerNo && v.Confidence != confidenceLow {
 		add("look at the kernels instead: triage and speed of light say what they could save", "the host costs "+percent(v.Headroom.Share)+" of the "+v.Basis)
 	}
 	return out

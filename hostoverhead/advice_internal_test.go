@@ -34,7 +34,7 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 // TestAdviceIsOfKnownCauses: each setting is for a cause that there is.
 func TestAdviceIsOfKnownCauses(t *testing.T) {
 	for _, x := range settings.ByCause {
-		if Cause(x.Cause).number() < 0 || x.Do == "" || x.Why == "" {
+		if causeNumber(x.Cause) < 0 || x.Do == "" || x.Why == "" {
 			t.Errorf("%+v", x)
 		}
 	}

@@ -11,14 +11,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
-
-// ErrNoKernels says that the trace holds no GPU kernels, so that nothing can be said about their idle time.
-var ErrNoKernels = errors.New("hostoverhead: no GPU kernels in the trace: record with CUDA or HIP activities, while the server works")
 
 // none is no place in a list.
 const none = -1
@@ -27,16 +25,16 @@ const none = -1
 const worstPasses = 5
 
 // Analyze says how much faster a run could be at most if the host cost nothing, from the traces of its ranks, one file
-// each or one with several GPUs. Clocks of files need not agree. It returns [ErrNoKernels] where no trace has kernels,
+// each or one with several GPUs. Clocks of files need not agree. It returns a [layer.ErrNoKernels] where no trace has kernels,
 // and ctx's error when cancelled.
 func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict, error) {
 	p := o.params()
-	v := &Verdict{Schema: Schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{}, Serving: []ServingIssue{}, Ranks: []RankVerdict{}}
+	v := &Verdict{Schema: schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{}, Serving: []Doubt{}, Ranks: []RankVerdict{}}
 	var works []rankWork
 	var accounts []*account
 	for i, a := range ranks {
 		w, list, err := accountsOf(ctx, a, &o, len(ranks) == 1)
-		if errors.Is(err, ErrNoKernels) {
+		if errors.Is(err, names.ErrNoKernels) {
 			continue
 		}
 		if err != nil {
@@ -55,13 +53,13 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 		accounts = append(accounts, list...)
 	}
 	if len(v.Ranks) == 0 {
-		return nil, ErrNoKernels
+		return nil, names.ErrNoKernels
 	}
 	return v.finish(ctx, works, accounts, &o)
 }
 
 // accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
-// that where it is the only trace. The error is ErrNoKernels, or ctx's.
+// that where it is the only trace. The error is names.ErrNoKernels, or ctx's.
 func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (*workload, []*account, error) {
 	w, err := newWorkload(ctx, a, o.Steps)
 	if err != nil {
@@ -132,7 +130,7 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	v.ignoreSmall(p)
 	for i := range v.Ranks {
 		r := &v.Ranks[i]
-		if !r.Ignored && (v.Deciding == none || r.Headroom.Share.Value > v.Ranks[v.Deciding].Headroom.Share.Value) {
+		if !r.Ignored && (v.Deciding == none || r.Headroom.share() > v.Ranks[v.Deciding].Headroom.share()) {
 			v.Deciding = i
 		}
 	}
@@ -202,8 +200,8 @@ func (a *account) verdict(label string) (*RankVerdict, error) {
 	r.Verdict = a.l.p.answer(&r.Headroom)
 	r.Stages = a.stages()
 	for _, s := range r.Stages {
-		if s.Verdict == Yes && s.Steps >= a.l.p.MinStagePasses {
-			r.Verdict = Yes // a stage that waits for the host is worth knowing even where the others hide it
+		if s.Verdict == answerYes && s.Steps >= a.l.p.MinStagePasses {
+			r.Verdict = answerYes // a stage that waits for the host is worth knowing even where the others hide it
 		}
 	}
 	var paths pathSums
@@ -221,14 +219,14 @@ func (a *account) verdict(label string) (*RankVerdict, error) {
 }
 
 // answer is YES where the host's share is clear, NO where it is not even with all that is unknown.
-func (p *Params) answer(h *Headroom) Answer {
+func (p *Params) answer(h *Headroom) string {
 	switch {
-	case h.Share.Applicable && h.Share.Value >= p.MinShare:
-		return Yes
+	case h.WallNS > 0 && part(h.HostNS, h.WallNS) >= p.MinShare:
+		return answerYes
 	case float64(h.HostNS+h.UnknownNS) < p.MinShare*float64(h.WallNS):
-		return No
+		return answerNo
 	}
-	return Inconclusive
+	return answerUnclear
 }
 
 // headroom is what some time is made of.
@@ -249,7 +247,7 @@ func bound(wall, without int64) float64 {
 
 // exchange is the time of the kernels that exchange data between GPUs, and the time in which only they run, in the busy
 // time.
-func (w *workload) exchange(d *deviceWork) (all, alone Ratio) {
+func (w *workload) exchange(d *deviceWork) (all, alone float64) {
 	busy := interval.Total(d.busy)
 	if !d.exchanges {
 		return ratio(0, busy), ratio(0, busy)
@@ -304,7 +302,7 @@ func (a *account) idleCauses(wall int64) []IdleCause {
 		if c.NS == 0 {
 			continue
 		}
-		c.Cause, c.Group, c.Share = causes[i].cause, causes[i].group, ratio(c.StepsNS, wall)
+		c.Cause, c.Group, c.Host, c.Share = causes[i].cause, causes[i].group, hostGroup(causes[i].group), ratio(c.StepsNS, wall)
 		for _, n := range rows[i] {
 			c.Names = append(c.Names, *n)
 		}
@@ -363,10 +361,10 @@ func (a *account) stages() []StageVerdict {
 }
 
 // largest is the cause with most of the host's time.
-func (c *causeSums) largest() Cause {
+func (c *causeSums) largest() string {
 	best := none
 	for i, n := range c {
-		if causes[i].cause.Host() && n > 0 && (best == none || n > c[best]) {
+		if hostGroup(causes[i].group) && n > 0 && (best == none || n > c[best]) {
 			best = i
 		}
 	}
@@ -393,21 +391,23 @@ func (p *pathSums) list(wall int64) []Path {
 	return out
 }
 
-func (a *account) drainList() []Drain {
-	out := []Drain{}
-	for id, ns := range a.drains {
-		if ns > 0 {
-			out = append(out, Drain{a.l.w.t.Name(id), ns})
+func (a *account) drainList() []IdleName {
+	out := []IdleName{}
+	for id, s := range a.drains {
+		if s.steps > 0 {
+			out = append(out, IdleName{Name: a.l.w.t.Name(id), NS: s.ns, StepsNS: s.steps, Count: s.count})
 		}
 	}
-	slices.SortFunc(out, func(x, y Drain) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call)) })
+	slices.SortFunc(out, func(x, y IdleName) int {
+		return cmp.Or(cmp.Compare(y.StepsNS, x.StepsNS), cmp.Compare(x.Name, y.Name))
+	})
 	return out
 }
 
 // spread is how the host's time spreads over steps.
 func spread(steps []stepAccount) PassSpread {
 	var ns []int64
-	var shares []Ratio
+	var shares []float64
 	for i := range steps {
 		if s := &steps[i]; s.step != nil {
 			ns = append(ns, s.idle.host())
@@ -418,7 +418,7 @@ func spread(steps []stepAccount) PassSpread {
 		return PassSpread{}
 	}
 	slices.Sort(ns)
-	slices.SortFunc(shares, func(a, b Ratio) int { return cmp.Compare(a.Value, b.Value) })
+	slices.Sort(shares)
 	n := len(ns)
 	return PassSpread{ns[n/2], ns[n*9/10], ns[n-1], shares[n/2], shares[n*9/10], shares[n-1]}
 }

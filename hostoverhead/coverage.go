@@ -14,12 +14,12 @@ import (
 
 // Coverage says how much of the GPU's work is replayed from CUDA graphs.
 type Coverage struct {
-	Kernels   int   `json:"kernels"`    // kernels and whole graph replays
-	Replayed  int   `json:"replayed"`   // from graphs
-	Eager     int   `json:"eager"`      // launched one by one
-	Unknown   int   `json:"unknown"`    // launch not in the trace
-	Ratio     Ratio `json:"ratio"`      // replayed / kernels
-	TimeRatio Ratio `json:"time_ratio"` // the same by kernel time
+	Kernels   int     `json:"kernels"`    // kernels and whole graph replays
+	Replayed  int     `json:"replayed"`   // from graphs
+	Eager     int     `json:"eager"`      // launched one by one
+	Unknown   int     `json:"unknown"`    // launch not in the trace
+	Ratio     float64 `json:"ratio"`      // replayed / kernels
+	TimeRatio float64 `json:"time_ratio"` // the same by kernel time
 
 	EagerKernels []EagerKernel `json:"eager_kernels"` // by time; only where graphs are used at all
 	Hints        []Hint        `json:"hints"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func (a *account) doubts(v *Verdict, p *Params) []Doubt {
 	d.pause()
 	d.warmUp()
 	d.processes()
-	if d.r.Alone.Applicable && d.r.Alone.Value > p.CommunicationShare {
+	if d.r.Alone > p.CommunicationShare {
 		d.add("busy-with-communication", confidenceMedium, "during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(d.r.Alone))
 	}
 	for _, f := range a.l.w.layers.Health.Findings {
@@ -96,8 +97,8 @@ func (d *doubter) evidence() {
 			ns += s.steps
 		}
 	}
-	if host := d.v.Headroom.HostNS; float64(ns) > d.p.UnnamedShare*float64(host) && d.v.Verdict != No {
-		d.add("host-work-unnamed", confidenceMedium, "%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percent(ratio(ns, host)))
+	if host := d.v.Headroom.HostNS; float64(ns) > d.p.UnnamedShare*float64(host) && d.v.Verdict != answerNo {
+		d.add("host-work-unnamed", confidenceMedium, "%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percentOf(ns, host))
 	}
 }
 
@@ -117,15 +118,15 @@ func (d *doubter) graphs() {
 
 // tracing doubts host time that recording Python frames made longer.
 func (d *doubter) tracing() {
-	if d.a.l.w.t.LaneLen(trace.LanePython) == 0 || d.v.Verdict != Yes {
+	if d.a.l.w.t.LaneLen(trace.LanePython) == 0 || d.v.Verdict != answerYes {
 		return
 	}
 	work := d.a.inSteps.of(groupWork)
 	saved := work - int64(float64(work)/d.p.TracingCost)
 	h := d.v.Headroom
-	rest := ratio(h.HostNS-saved, h.WallNS-saved)
+	rest := part(h.HostNS-saved, h.WallNS-saved)
 	weight := confidenceMedium
-	if rest.Value < d.p.MinShare {
+	if rest < d.p.MinShare {
 		weight = confidenceLow
 	}
 	d.add("python-tracing", weight, "Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", d.p.TracingCost, percent(rest), d.v.Basis)
@@ -153,7 +154,7 @@ func (d *doubter) pause() {
 	if d.p.answer(&without) != d.v.Verdict {
 		weight = confidenceLow
 	}
-	d.add("one-long-gap", weight, "one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(g.span.Len()), percent(ratio(g.span.Len(), h.WallNS)), percent(without.Share))
+	d.add("one-long-gap", weight, "one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(g.span.Len()), percentOf(g.span.Len(), h.WallNS), percent(without.Share))
 }
 
 // warmUp compares the run with its steady steps.
@@ -177,7 +178,7 @@ func (d *doubter) warmUp() {
 		idle.add(&accounts[i].idle)
 	}
 	if h := headroom(wall, busy, &idle); d.p.answer(&h) != d.v.Verdict {
-		d.add("window-is-not-steady", confidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percent(h.Share), percent(d.v.Headroom.Share))
+		d.add("window-is-not-steady", confidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percentOf(h.HostNS, h.WallNS), percent(d.v.Headroom.Share))
 	}
 }
 
@@ -213,17 +214,26 @@ func (d *doubter) processes() {
 	for _, name := range slices.Sorted(maps.Keys(spans)) {
 		busy := interval.UnionInPlace(spans[name])
 		window := interval.Hull(busy).Len()
-		words = append(words, fmt.Sprintf("process %s %s", name, percent(ratio(window-interval.Total(busy), window))))
+		words = append(words, fmt.Sprintf("process %s %s", name, percentOf(window-interval.Total(busy), window)))
 	}
 	d.add("processes-share-device", confidenceLow, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
-		len(spans), d.r.Device, strings.Join(words, ", "), percent(ratio(d.r.WindowNS-d.r.BusyNS, d.r.WindowNS)))
+		len(spans), d.r.Device, strings.Join(words, ", "), percentOf(d.r.WindowNS-d.r.BusyNS, d.r.WindowNS))
 }
 
-func percent(r Ratio) string {
-	if !r.Applicable {
+// percent is a share for people; NaN is one that is not known.
+func percent(share float64) string {
+	if math.IsNaN(share) {
 		return "n/a"
 	}
-	return fmt.Sprintf("%.1f%%", 100*r.Value)
+	return fmt.Sprintf("%.1f%%", 100*share)
+}
+
+// percentOf is one time as a share of another.
+func percentOf(num, den int64) string {
+	if den <= 0 {
+		return percent(math.NaN())
+	}
+	return percent(part(num, den))
 }
 
 // microseconds formats a duration in ns for people: µs, ms or s with three significant decimals.
@@ -255,18 +265,13 @@ type Serving struct {
 	Source string
 }
 
-// ServingIssue is a way in which the window does not show what the server does.
-type ServingIssue struct {
-	Code    string `json:"code"`    // "no-graphs", "unexpected-graphs", "no-compiled-code", "unexpected-compiled-code"
-	Message string `json:"message"` // one sentence with the figures
-}
-
-// servingIssues compares what the server was told with what the deciding device ran.
-func (v *Verdict) servingIssues(a *account, s *Serving) []ServingIssue {
-	out := []ServingIssue{}
+// servingIssues compares what the server was told with what the deciding device ran. Codes are "no-graphs",
+// "unexpected-graphs", "no-compiled-code" and "unexpected-compiled-code".
+func (v *Verdict) servingIssues(a *account, s *Serving) []Doubt {
+	out := []Doubt{}
 	s = serving(s, a.l.w.server())
 	add := func(code, format string, args ...any) {
-		out = append(out, ServingIssue{code, fmt.Sprintf(format, args...)})
+		out = append(out, Doubt{Code: code, Message: fmt.Sprintf(format, args...)})
 	}
 	var paths pathSums
 	steps, launched := 0, 0

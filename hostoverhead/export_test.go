@@ -13,7 +13,7 @@ import (
 type Piece struct {
 	Device     trace.DeviceID
 	Start, End int64
-	Cause      Cause
+	Cause      string
 }
 
 // Pieces calls f with every piece of idle time, by device and start.

@@ -1,7 +1,6 @@
 package hostoverhead
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -45,15 +44,15 @@ func TestFiguresInWords(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	for r, want := range map[Ratio]string{{}: "n/a", {0.1234, true}: "12.3%", {1, true}: "100.0%"} {
+	for r, want := range map[float64]string{0: "0.0%", 0.1234: "12.3%", 1: "100.0%", math.NaN(): "n/a"} {
 		if got := percent(r); got != want {
 			t.Errorf("%v: %s, want %s", r, got, want)
 		}
 	}
 	for _, c := range []struct {
 		num, den int64
-		want     Ratio
-	}{{1, 2, Ratio{0.5, true}}, {1, 0, Ratio{}}, {1, -1, Ratio{}}, {0, 1, Ratio{0, true}}} {
+		want     float64
+	}{{1, 2, 0.5}, {1, 0, 0}, {1, -1, 0}, {0, 1, 0}, {1, 3, 0.333333}, {2, 3, 0.666667}} {
 		if got := ratio(c.num, c.den); got != c.want {
 			t.Errorf("%d of %d: %v, want %v", c.num, c.den, got, c.want)
 		}
@@ -61,13 +60,8 @@ func TestFiguresInWords(t *testing.T) {
 	if got := us(1500); got != 1.5 {
 		t.Errorf("1500 ns are %v µs", got)
 	}
-	for r, want := range map[Ratio]string{{0.123456, true}: "0.1235", {}: "null", {math.Inf(1), true}: "null", {math.Inf(-1), true}: "null"} {
-		if got, err := json.Marshal(r); err != nil || string(got) != want {
-			t.Errorf("%v in JSON: %s, %v, want %s", r, got, err, want)
-		}
-	}
-	if got := (Ratio{0.123456, true}).String(); got != "0.1235" {
-		t.Errorf("%s, want 0.1235", got)
+	if got := part(1, 3); got != 1.0/3 {
+		t.Errorf("a share to decide by of %v, want 1/3", got)
 	}
 }
 
@@ -91,7 +85,7 @@ func TestLengthClasses(t *testing.T) {
 // hostly is idle time of a step of 100 ns, of which the host causes so much.
 func hostly(ns int64) stepAccount {
 	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}}
-	s.idle[causeHostCode.number()] = ns
+	s.idle[causeNumber(causeHostCode)] = ns
 	return s
 }
 
@@ -100,15 +94,15 @@ func TestLargestAndSpread(t *testing.T) {
 	if got := c.largest(); got != "" {
 		t.Errorf("nothing is caused by %s", got)
 	}
-	c[causeTransfer.number()], c[causeSync.number()] = 100, 1
+	c[causeNumber(causeTransfer)], c[causeNumber(causeSync)] = 100, 1
 	if got := c.largest(); got != causeSync {
 		t.Errorf("largest %s, want %s: a transfer is not the host's", got, causeSync)
 	}
-	c[causeHostCode.number()] = 1
+	c[causeNumber(causeHostCode)] = 1
 	if got := c.largest(); got != causeHostCode {
 		t.Errorf("largest of equals %s, want the first, %s", got, causeHostCode)
 	}
-	c[causeSync.number()] = 2
+	c[causeNumber(causeSync)] = 2
 	if got := c.largest(); got != causeSync {
 		t.Errorf("largest %s, want %s", got, causeSync)
 	}
@@ -117,7 +111,7 @@ func TestLargestAndSpread(t *testing.T) {
 		all = append(all, hostly(i))
 	}
 	all = append(all, stepAccount{span: interval.Span{End: 100}}) // the whole window is no step
-	want := PassSpread{10, 18, 19, Ratio{0.10, true}, Ratio{0.18, true}, Ratio{0.19, true}}
+	want := PassSpread{10, 18, 19, 0.10, 0.18, 0.19}
 	if got := spread(all); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -131,8 +125,8 @@ func TestPathsOfKernels(t *testing.T) {
 	p[pathGraph] = pathSum{kernels: 3, time: 30, exposed: 5}
 	p[pathUnknown] = pathSum{kernels: 1, time: 10}
 	want := []Path{
-		{Path: pathNames[pathGraph], Kernels: 3, Share: Ratio{0.75, true}, TimeNS: 30, TimeShare: Ratio{0.75, true}, ExposedNS: 5, Exposed: Ratio{0.05, true}},
-		{Path: pathNames[pathUnknown], Kernels: 1, Share: Ratio{0.25, true}, TimeNS: 10, TimeShare: Ratio{0.25, true}, Exposed: Ratio{0, true}},
+		{Path: pathNames[pathGraph], Kernels: 3, Share: 0.75, TimeNS: 30, TimeShare: 0.75, ExposedNS: 5, Exposed: 0.05},
+		{Path: pathNames[pathUnknown], Kernels: 1, Share: 0.25, TimeNS: 10, TimeShare: 0.25, Exposed: 0},
 	}
 	got := p.list(100)
 	slices.SortFunc(got, func(a, b Path) int { return b.Kernels - a.Kernels })
@@ -168,8 +162,8 @@ func TestListsEnd(t *testing.T) {
 		for range 10 + more {
 			r.Coverage.EagerKernels = append(r.Coverage.EagerKernels, EagerKernel{Name: "eager", Count: 1, Suspect: true, Replayed: 1})
 		}
-		for i := range 60 + more {
-			r.Pattern.Kernels = append(r.Pattern.Kernels, PatternKernel{Index: i, Name: "gemm", Group: "gemm", AvgUS: 1.234, GapAvgUS: 5.678})
+		for range 60 + more {
+			r.Pattern.Kernels = append(r.Pattern.Kernels, PatternPart{Kernels: 1, Name: "gemm", Group: "gemm", BusyUS: 1.234, GapUS: 5.678})
 		}
 		r.Pattern.group()
 		for word, want := range map[string]int{"host-code": 15, "eager": 10 + 1, "(1": 3 * more} { // "eager kernel" heads its table
@@ -209,7 +203,7 @@ func TestWorstPasses(t *testing.T) {
 // TestRanksFromTheSecond: one device is no table; names of GPUs have thirty letters.
 func TestRanksFromTheSecond(t *testing.T) {
 	gpu := strings.Repeat("G", 30)
-	v := Verdict{Ranks: []RankVerdict{{Rank: "r0", GPU: gpu, Verdict: Yes, Steps: 1, Kernels: 2000, Exchange: Ratio{0.5, true}, Headroom: Headroom{WallNS: 1000, IdleNS: 500, Share: Ratio{0.25, true}, AtMost: 1.3333}}}}
+	v := Verdict{Ranks: []RankVerdict{{Rank: "r0", GPU: gpu, Verdict: answerYes, Steps: 1, Kernels: 2000, BusyNS: 500, Exchange: 0.5, Headroom: Headroom{WallNS: 1000, IdleNS: 500, HostNS: 250, Share: 0.25, AtMost: 1.3333}}}}
 	if _, text := rowsOf(t, v.writeRanks, ""); text != "" {
 		t.Errorf("one rank is a table:\n%s", text)
 	}
@@ -236,15 +230,15 @@ func TestRanksFromTheSecond(t *testing.T) {
 func TestListedRanks(t *testing.T) {
 	v := Verdict{Ranks: make([]RankVerdict, listedRanks+2), Deciding: 5}
 	for i := range v.Ranks {
-		v.Ranks[i].Headroom.Share = Ratio{0.5, true}
+		v.Ranks[i].Headroom.Share = 0.5
 	}
-	v.Ranks[5].Headroom.Share.Value, v.Ranks[7].Ignored, v.Ranks[9].Headroom.Share.Value = 0, true, 0.4
+	v.Ranks[5].Headroom.Share, v.Ranks[7].Ignored, v.Ranks[9].Headroom.Share = 0, true, 0.4
 	got := v.listed()
 	if len(got) != listedRanks || !slices.IsSorted(got) || slices.Contains(got, 7) || slices.Contains(got, 9) || !slices.Contains(got, 5) {
 		t.Errorf("%v", got)
 	}
 	for i := range v.Ranks { // nobody loses anything: still, no work comes last
-		v.Ranks[i].Headroom.Share = Ratio{}
+		v.Ranks[i].Headroom.Share = 0
 	}
 	if got := v.listed(); slices.Contains(got, 7) || slices.Contains(got, listedRanks+1) || !slices.Contains(got, listedRanks) {
 		t.Errorf("without loss: %v", got)
@@ -253,9 +247,9 @@ func TestListedRanks(t *testing.T) {
 
 func TestGapsInWords(t *testing.T) {
 	long := strings.Repeat("k", 95)
-	r := RankVerdict{Gaps: []GapBucket{{Title: "none"}, {Title: "one", Count: 1, TotalNS: 1500, Share: Ratio{1, true}, Largest: causeHostCode, LargestShare: Ratio{0.5, true}}},
+	r := RankVerdict{Gaps: []GapBucket{{Title: "none"}, {Title: "one", Count: 1, TotalNS: 1500, Share: 1, Largest: causeHostCode, LargestShare: 0.5}},
 		Top: []Gap{{NS: 1000, StartNS: 2_000_000, Before: long, After: long[:90], APIs: []string{strings.Repeat("a", 130)},
-			Causes: []GapCause{{causeHostCode, strings.Repeat("f", 61), 500}, {causeSync, "two", 300}, {causeLock, "three", 150}, {causeGIL, "four", 50}}}}}
+			Causes: []IdleName{{Cause: causeHostCode, Name: strings.Repeat("f", 61), NS: 500}, {Cause: causeSync, Name: "two", NS: 300}, {Cause: causeLock, Name: "three", NS: 150}, {Cause: causeGIL, Name: "four", NS: 50}}}}}
 	_, text := rowsOf(t, r.writeGaps, "")
 	flat := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{"one 1 1.500 µs 100.0% host-code 50.0%", "1. 1.000 µs at 2.000 ms", "before " + long[:90], "30.0% synchronisation two; 15.0% lock three"} {
@@ -279,7 +273,7 @@ func TestGapsInWords(t *testing.T) {
 
 // TestCoverageInWords: eager kernels that also run from graphs are suspects.
 func TestCoverageInWords(t *testing.T) {
-	r := RankVerdict{Coverage: Coverage{Kernels: 4, Replayed: 3, Eager: 1, Ratio: Ratio{0.75, true}, TimeRatio: Ratio{0.5, true},
+	r := RankVerdict{Coverage: Coverage{Kernels: 4, Replayed: 3, Eager: 1, Ratio: 0.75, TimeRatio: 0.5,
 		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true, Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}}, Hints: []Hint{{Code: "SYNC", Message: "m"}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
@@ -325,30 +319,30 @@ func TestArrivals(t *testing.T) {
 
 // TestSummaries: stages are told where there are several.
 func TestSummaries(t *testing.T) {
-	stage := func(name string, a Answer) StageVerdict {
+	stage := func(name string, a string) StageVerdict {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
 	}
-	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: Ratio{0.25, true}, AtMost: 1.333, WithUnknown: 1.538}
+	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: 0.25, AtMost: 1.333, WithUnknown: 1.538}
 	const yes = "if the host cost nothing the steps would be at most 1.33× as fast: it causes 0.250 µs of 1.000 µs"
 	for _, c := range []struct {
-		verdict Answer
+		verdict string
 		stages  []StageVerdict
 		want    string
 	}{
-		{Yes, nil, yes},
-		{Yes, []StageVerdict{stage("decode", Yes)}, yes},
-		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50×"},
-		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
-		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
-		{No, nil, "the host causes 25.0% of the steps; if it cost nothing the steps would be at most 1.33× as fast"},
-		{Inconclusive, nil, "the host causes 25.0% of the steps for certain (at most 1.33× as fast without it), and up to 35.0% if it causes all that is unknown (1.54×)"},
+		{answerYes, nil, yes},
+		{answerYes, []StageVerdict{stage("decode", answerYes)}, yes},
+		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerNo)}, yes + "; by stage: decode at most 1.50×"},
+		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerYes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
+		{answerYes, []StageVerdict{stage("decode", answerNo), stage("prefill", answerNo)}, yes},
+		{answerNo, nil, "the host causes 25.0% of the steps; if it cost nothing the steps would be at most 1.33× as fast"},
+		{answerUnclear, nil, "the host causes 25.0% of the steps for certain (at most 1.33× as fast without it), and up to 35.0% if it causes all that is unknown (1.54×)"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {
 			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
 		}
 	}
-	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5, VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: Ratio{0.5, true}, AtMost: 2}}}}
+	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5, VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: 0.5, AtMost: 2}}}}
 	_, text := rowsOf(t, r.writePasses, "")
 	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0% 2.00× 1.000 µs 2.000 µs 5 … 6") {
 		t.Errorf("one pass:\n%s", text)

@@ -16,10 +16,10 @@ type GapBucket struct {
 	Title   string        `json:"title"`
 	Count   int           `json:"count"`
 	TotalNS int64         `json:"total_ns"`
-	Share   Ratio         `json:"share"` // of the time of all gaps
+	Share   float64       `json:"share"` // of the time of all gaps
 	// Largest is the cause that takes most of it, with its share; "" for gaps of one stream.
-	Largest      Cause `json:"largest_cause,omitempty"`
-	LargestShare Ratio `json:"largest_share"`
+	Largest      string  `json:"largest_cause,omitempty"`
+	LargestShare float64 `json:"largest_share"`
 }
 
 // buckets are the length classes.
@@ -125,16 +125,9 @@ type Gap struct {
 	NS      int64      `json:"ns"`
 	Before  string     `json:"before"`           // kernel that ended last
 	After   string     `json:"after"`            // kernel that ended the gap
-	Causes  []GapCause `json:"causes"`           // by time; they add up to NS
+	Causes  []IdleName `json:"causes"`           // by time; they add up to NS
 	APIs    []string   `json:"apis,omitempty"`   // calls on the launching thread during the gap, by time, at most five
 	Ranges  []string   `json:"ranges,omitempty"` // ranges, ops or frames running during it, by time, at most five
-}
-
-// GapCause is a part of a gap.
-type GapCause struct {
-	Cause Cause  `json:"cause"`
-	Name  string `json:"name,omitempty"`
-	NS    int64  `json:"ns"`
 }
 
 // maxGapNames bounds the names listed for one gap.
@@ -148,10 +141,10 @@ func (a *account) topGaps() []Gap {
 		g := Gap{StartNS: t.span.Start, NS: t.span.Len(), APIs: a.longest(t.apis), Ranges: a.longest(t.ranges)}
 		g.Before, g.After = a.around(t)
 		for k, s := range t.names {
-			g.Causes = append(g.Causes, GapCause{causes[k.cause].cause, a.nameOf(k), s.ns})
+			g.Causes = append(g.Causes, IdleName{Cause: causes[k.cause].cause, Name: a.nameOf(k), Where: a.l.w.names.General(k.where), NS: s.ns, StepsNS: s.steps, Count: s.count})
 		}
-		slices.SortFunc(g.Causes, func(x, y GapCause) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Name, y.Name))
+		slices.SortFunc(g.Causes, func(x, y IdleName) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
 		})
 		out = append(out, g)
 	}

@@ -49,8 +49,8 @@ func stage(v *hostoverhead.Verdict, s layer.Stage) *hostoverhead.StageVerdict {
 }
 
 // causesOf is the idle time of the deciding device by cause, in µs.
-func causesOf(v *hostoverhead.Verdict) map[hostoverhead.Cause]int64 {
-	out := map[hostoverhead.Cause]int64{}
+func causesOf(v *hostoverhead.Verdict) map[string]int64 {
+	out := map[string]int64{}
 	for _, c := range v.Idle {
 		out[c.Cause] = c.NS / 1000
 	}

@@ -87,7 +87,7 @@ func TestCollectiveNamesThatAreNoWaits(t *testing.T) {
 	for _, c := range []struct {
 		kind  trace.Kind
 		name  string
-		cause hostoverhead.Cause
+		cause string
 	}{
 		{trace.KindOp, "vllm::all_reduce", "host-code"},
 		{trace.KindOp, "c10d::_allgather_base_", "host-code"},
@@ -113,8 +113,8 @@ func TestHiddenLaunchesAreNoAdvice(t *testing.T) {
 		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, 1000+i*100, 1100+i*100)
 	}
 	v := judged(t, tl.Finish())
-	if v.Published.Launch.Value < 0.3 || v.Verdict != hostoverhead.No {
-		t.Errorf("published M2 %s, verdict %s; want over 0.3 and NO", v.Published.Launch, v.Verdict)
+	if v.Published.Launch < 0.3 || v.Verdict != "NO" {
+		t.Errorf("published M2 %v, verdict %s; want over 0.3 and NO", v.Published.Launch, v.Verdict)
 	}
 	for _, a := range v.Next {
 		if strings.Contains(strings.ToLower(a.Do), "graph") {

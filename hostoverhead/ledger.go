@@ -117,12 +117,12 @@ type ledger struct {
 	callbacks bool                                   // the host puts functions of its own into streams
 	doubted   bool                                   // the launches of the trace do not tell what its GPUs wait for
 	names     []hostName                             // by name, as far as they were asked for
-	number    map[Cause]uint8
+	number    map[string]uint8
 	cache     [cachedNames]cachedName // of the account at hand
 }
 
 func newLedger(w *workload, p *Params) *ledger {
-	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), number: map[Cause]uint8{}, samples: map[trace.ThreadIndex][]trace.EventID{}}
+	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), number: map[string]uint8{}, samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for i, c := range causes {
 		l.number[c.cause] = uint8(i)
 	}
@@ -306,7 +306,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		return
 	}
 	queued := int64(l.p.QueuedLimit)
-	piece := func(c Cause, detail uint8) idlePiece {
+	piece := func(c string, detail uint8) idlePiece {
 		return idlePiece{cause: l.number[c], detail: detail, next: g.next}
 	}
 	if l.doubted && !g.replay {

@@ -49,7 +49,7 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 
 // TestKernelOnItsWay: a kernel that is launched in a gap costs the host its way, but not what it waits for besides.
 func TestKernelOnItsWay(t *testing.T) {
-	for way, want := range map[int64]hostoverhead.Cause{49: hostoverhead.CauseLaunch, 51: hostoverhead.CauseDependency} {
+	for way, want := range map[int64]string{49: hostoverhead.CauseLaunch, 51: hostoverhead.CauseDependency} {
 		tl := hosttest.NewTimeline()
 		for i := range int64(200) {
 			at := i * 200
@@ -69,8 +69,8 @@ func TestClocksApart(t *testing.T) {
 	for _, c := range []struct {
 		late    int64 // µs
 		unknown bool
-		verdict hostoverhead.Answer
-	}{{999_000, false, hostoverhead.No}, {1_001_000, true, hostoverhead.Inconclusive}} {
+		verdict string
+	}{{999_000, false, "NO"}, {1_001_000, true, "INCONCLUSIVE"}} {
 		tl := hosttest.NewTimeline()
 		for i := range int64(200) {
 			at := i * 200
@@ -91,7 +91,7 @@ func TestLedgerAddsUp(t *testing.T) {
 	everyTrace(t, func(t *testing.T, tr *trace.Trace) {
 		a := analyzed(t, tr)
 		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
-		if errors.Is(err, hostoverhead.ErrNoKernels) {
+		if errors.Is(err, layer.ErrNoKernels) {
 			for e := range tr.Events(trace.LaneGPU) {
 				if e.Kind() == trace.KindKernel {
 					t.Fatal("ErrNoKernels for a trace with kernels")

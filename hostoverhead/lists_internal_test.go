@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -56,8 +57,8 @@ func TestNamesOfAGap(t *testing.T) {
 	if got, want := strings.Join(a.longest(ns), ", "), "f N, b, c, d, g"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	a.drains = map[trace.NameID]int64{ids["b"]: 1, ids["c"]: 0, ids["d"]: 2, ids["e"]: 1}
-	if got, want := fmt.Sprint(a.drainList()), "[{d 2} {b 1} {e 1}]"; got != want {
+	a.drains = map[trace.NameID]*nameSum{ids["b"]: {ns: 9, steps: 1, count: 3}, ids["c"]: {ns: 9}, ids["d"]: {ns: 2, steps: 2, count: 1}, ids["e"]: {ns: 1, steps: 1, count: 1}}
+	if got, want := fmt.Sprint(a.drainList()), "[{ d  2 2 1} { b  9 1 3} { e  1 1 1}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -109,17 +110,17 @@ func TestNamesOfIdleTime(t *testing.T) {
 		name  string
 		where string
 	}{
-		{"code in a range", idlePiece{cause: uint8(causeHostCode.number()), rng: rng, code: frame, api: call}, "range", ""},
-		{"code in a step's range", idlePiece{cause: uint8(causeHostCode.number()), rng: rng, code: frame, step: true}, "frame", ""},
-		{"a step's range alone", idlePiece{cause: uint8(causeHostCode.number()), rng: rng, step: true}, "range", ""},
-		{"a call", idlePiece{cause: uint8(causeSync.number()), rng: rng, code: frame, api: call}, "call", "frame"},
-		{"a call in a range", idlePiece{cause: uint8(causeSync.number()), rng: rng, api: call}, "call", "range"},
-		{"a frame alone", idlePiece{cause: uint8(causeLock.number()), rng: rng, code: frame}, "frame", "range"},
-		{"what another thread did", idlePiece{cause: uint8(causeLock.number()), detail: detailWoken, rng: rng, code: frame, api: call}, "range: " + details[detailWoken], "call"},
-		{"an exchange", idlePiece{cause: uint8(causeRanks.number()), rng: rng, code: frame}, "frame", ""},
-		{"a late collective", idlePiece{cause: uint8(causeRanks.number()), detail: detailLateCollective, rng: rng}, details[detailLateCollective], ""},
-		{"a copy", idlePiece{cause: uint8(causeTransfer.number()), rng: rng}, "copy or set", ""},
-		{"nothing", idlePiece{cause: uint8(causeUnknown.number()), detail: detailQuiet, rng: rng}, details[detailQuiet], ""},
+		{"code in a range", idlePiece{cause: uint8(causeNumber(causeHostCode)), rng: rng, code: frame, api: call}, "range", ""},
+		{"code in a step's range", idlePiece{cause: uint8(causeNumber(causeHostCode)), rng: rng, code: frame, step: true}, "frame", ""},
+		{"a step's range alone", idlePiece{cause: uint8(causeNumber(causeHostCode)), rng: rng, step: true}, "range", ""},
+		{"a call", idlePiece{cause: uint8(causeNumber(causeSync)), rng: rng, code: frame, api: call}, "call", "frame"},
+		{"a call in a range", idlePiece{cause: uint8(causeNumber(causeSync)), rng: rng, api: call}, "call", "range"},
+		{"a frame alone", idlePiece{cause: uint8(causeNumber(causeLock)), rng: rng, code: frame}, "frame", "range"},
+		{"what another thread did", idlePiece{cause: uint8(causeNumber(causeLock)), detail: detailWoken, rng: rng, code: frame, api: call}, "range: " + details[detailWoken], "call"},
+		{"an exchange", idlePiece{cause: uint8(causeNumber(causeRanks)), rng: rng, code: frame}, "frame", ""},
+		{"a late collective", idlePiece{cause: uint8(causeNumber(causeRanks)), detail: detailLateCollective, rng: rng}, details[detailLateCollective], ""},
+		{"a copy", idlePiece{cause: uint8(causeNumber(causeTransfer)), rng: rng}, "copy or set", ""},
+		{"nothing", idlePiece{cause: uint8(causeNumber(causeUnknown)), detail: detailQuiet, rng: rng}, details[detailQuiet], ""},
 	} {
 		k := c.p.key()
 		where := ""
@@ -135,15 +136,15 @@ func TestNamesOfIdleTime(t *testing.T) {
 // TestIdleTimeIsListed: by cause and name, most first, with the part of it in the steps; names that differ in their numbers are one.
 func TestIdleTimeIsListed(t *testing.T) {
 	a, ids := named("f 1", "f 2", "b")
-	host, sync := uint8(causeHostCode.number()), uint8(causeSync.number())
+	host, sync := uint8(causeNumber(causeHostCode)), uint8(causeNumber(causeSync))
 	a.names = map[nameKey]*nameSum{
 		{cause: host, name: ids["f 1"]}: {ns: 5, steps: 4, count: 1}, {cause: host, name: ids["f 2"]}: {ns: 2, steps: 1, count: 2}, {cause: host, name: ids["b"]}: {ns: 9, steps: 9, count: 1},
-		{cause: sync, name: ids["b"]}: {ns: 1, count: 1}, {cause: uint8(causeLock.number()), name: ids["b"]}: {},
+		{cause: sync, name: ids["b"]}: {ns: 1, count: 1}, {cause: uint8(causeNumber(causeLock)), name: ids["b"]}: {},
 	}
 	var got []string
 	for _, c := range a.idleCauses(100) {
 		for _, n := range c.Names {
-			got = append(got, fmt.Sprint(c.Cause, " ", c.NS, " ", c.StepsNS, " ", c.Share.Value, ": ", n.Name, " ", n.NS, " ", n.StepsNS, " ", n.Count))
+			got = append(got, fmt.Sprint(c.Cause, " ", c.NS, " ", c.StepsNS, " ", c.Share, ": ", n.Name, " ", n.NS, " ", n.StepsNS, " ", n.Count))
 		}
 	}
 	if want := []string{"host-code 16 14 0.14: b 9 9 1", "host-code 16 14 0.14: f N 7 5 3", "synchronisation 1 0 0: b 1 0 1"}; !slices.Equal(got, want) {
@@ -154,10 +155,10 @@ func TestIdleTimeIsListed(t *testing.T) {
 // TestClassesOfGaps: each length class has the cause with most of its time, the first of equals.
 func TestClassesOfGaps(t *testing.T) {
 	a := &account{d: &deviceWork{busy: []interval.Span{{Start: 0, End: 10}, {Start: 11, End: 20}, {Start: 2020, End: 2030}}}}
-	a.byGap[0][causeSync.number()] = 1
-	a.byGap[1][causeSync.number()], a.byGap[1][causeHostCode.number()], a.byGap[1][causeUnknown.number()] = 500, 1000, 500
+	a.byGap[0][causeNumber(causeSync)] = 1
+	a.byGap[1][causeNumber(causeSync)], a.byGap[1][causeNumber(causeHostCode)], a.byGap[1][causeNumber(causeUnknown)] = 500, 1000, 500
 	got := a.gapClasses()
-	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: causeSync, LargestShare: Ratio{1, true}}, {Count: 1, TotalNS: 2000, Largest: causeHostCode, LargestShare: Ratio{0.5, true}}, {}} {
+	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: causeSync, LargestShare: 1}, {Count: 1, TotalNS: 2000, Largest: causeHostCode, LargestShare: 0.5}, {}} {
 		if g := got[i]; g.Count != want.Count || g.TotalNS != want.TotalNS || g.Largest != want.Largest || g.LargestShare != want.LargestShare {
 			t.Errorf("class %d: %+v, want %+v", i, g, want)
 		}
@@ -188,17 +189,17 @@ func TestIdleTimeBeforeAKernel(t *testing.T) {
 // TestDisagreementInWords: why the published detector says YES: launch calls where there are any, and what most of the rest of the idle time is.
 func TestDisagreementInWords(t *testing.T) {
 	for _, c := range []struct {
-		launch Ratio
+		launch float64
 		idle   []IdleCause
 		has    []string
 		hasNot []string
 	}{
-		{Ratio{}, nil, []string{"the GPU is idle 50.0% of the window; the host causes 5.0% of the steps."}, []string{"launch calls", "rest"}},
-		{Ratio{0, true}, nil, nil, []string{"launch calls"}},
-		{Ratio{0.25, true}, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 1}}, []string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers"}, nil},
-		{Ratio{0.25, true}, []IdleCause{{Cause: causeSync, Group: groupWaiting, NS: 10}, {Cause: causeTransfer, Group: groupTransfer}}, []string{"(0.0% exposed)"}, []string{"rest"}},
+		{math.NaN(), nil, []string{"the GPU is idle 50.0% of the window; the host causes 5.0% of the steps."}, []string{"launch calls", "rest"}},
+		{0, nil, nil, []string{"launch calls"}},
+		{0.25, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 1}}, []string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers"}, nil},
+		{0.25, []IdleCause{{Cause: causeSync, Group: groupWaiting, NS: 10}, {Cause: causeTransfer, Group: groupTransfer}}, []string{"(0.0% exposed)"}, []string{"rest"}},
 	} {
-		v := Verdict{Verdict: No, Basis: "steps", Headroom: Headroom{Share: Ratio{0.05, true}}, Published: &Published{Verdict: Yes, Idle: Ratio{0.5, true}, Launch: c.launch}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
+		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, Published: &Published{Verdict: answerYes, Idle: 0.5, Launch: c.launch}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
 		got := v.disagreement()
 		for _, s := range c.has {
 			if !strings.Contains(got, s) {

@@ -87,8 +87,8 @@ func (l *ledger) decide(g *gap, m *moment, s interval.Span, quiet int64) idlePie
 
 // momentCause is the cause of a moment. between says that it lies between two steps; began that the host works on the
 // step that comes next.
-func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (Cause, uint8) {
-	system := Cause("")
+func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (string, uint8) {
+	system := ""
 	if m.system.Valid() {
 		system = inStep(l.name(m.system.Name).system, between)
 	}

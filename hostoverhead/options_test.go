@@ -2,7 +2,9 @@ package hostoverhead_test
 
 import (
 	"encoding/json"
+	"github.com/google/go-cmp/cmp"
 	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
@@ -52,24 +54,22 @@ func TestOwnStepPatterns(t *testing.T) {
 	}
 }
 
-func TestRatioReadsBackWhatItWrites(t *testing.T) {
-	for _, c := range []struct {
-		r    hostoverhead.Ratio
-		text string
-	}{
-		{hostoverhead.Ratio{}, "null"}, {hostoverhead.Ratio{Value: 0.123449, Applicable: true}, "0.1234"},
-		{hostoverhead.Ratio{Value: 1, Applicable: true}, "1"}, {hostoverhead.Ratio{Applicable: true}, "0"},
-	} {
-		data, err := json.Marshal(c.r)
-		if err != nil || string(data) != c.text {
-			t.Errorf("%v as JSON = %s (%v), want %s", c.r, data, err, c.text)
-		}
-		var back hostoverhead.Ratio
-		if err := json.Unmarshal(data, &back); err != nil || back.String() != c.r.String() {
-			t.Errorf("%s read back = %v (%v), want %v", data, back, err, c.r)
-		}
+// TestVerdictReadsBack: what a program writes, another reads; shares have six decimals.
+func TestVerdictReadsBack(t *testing.T) {
+	v := judged(t, hosttest.Generate(t, nsysgen.Default(1)))
+	v.Published = nil
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(`"x"`), new(hostoverhead.Ratio)); err == nil {
-		t.Error("a text was read as a ratio")
+	var back hostoverhead.Verdict
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(v, &back); d != "" {
+		t.Errorf("read back (-want +got):\n%s", d)
+	}
+	if s := strconv.FormatFloat(v.Headroom.Share, 'f', -1, 64); v.Headroom.Share == 0 || len(s) > len("0.123456") {
+		t.Errorf("a share of %s, want six decimals", s)
 	}
 }

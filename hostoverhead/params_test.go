@@ -53,7 +53,7 @@ func doubted(code string) func(*hostoverhead.Verdict) string {
 	return func(v *hostoverhead.Verdict) string { return fmt.Sprint(doubt(v, code) != nil) }
 }
 
-func hasCause(c hostoverhead.Cause) func(*hostoverhead.Verdict) string {
+func hasCause(c string) func(*hostoverhead.Verdict) string {
 	return func(v *hostoverhead.Verdict) string { return fmt.Sprint(causesOf(v)[c] > 0) }
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/published/host"
@@ -28,9 +27,10 @@ type Thresholds struct {
 // Published are the figures of the published detector: M1–M5 of the window and of the phases that it knows, with all GPUs
 // merged. In JSON it is that detector's own document.
 type Published struct {
-	Verdict                   Answer // Yes or No
-	Idle, Launch, Utilization Ratio  // M1, M2 and M4 of the window
-	HostPrepConfirmed         bool   // by M3
+	Verdict string // "YES" or "NO"
+	// Idle, Launch and Utilization are M1, M2 and M4 of the window; NaN where the trace does not tell.
+	Idle, Launch, Utilization float64
+	HostPrepConfirmed         bool // by M3
 
 	report *host.Report
 }
@@ -54,14 +54,8 @@ func published(ctx context.Context, t *trace.Trace, o *Options) (*Published, err
 	if err != nil {
 		return nil, err
 	}
-	ratioOf := func(v host.Ratio) Ratio {
-		if math.IsNaN(float64(v)) {
-			return Ratio{}
-		}
-		return Ratio{Value: float64(v), Applicable: true}
-	}
 	m := &r.Metrics
-	return &Published{Verdict: Answer(r.Verdict), Idle: ratioOf(m.GPUIdle), Launch: ratioOf(m.LaunchOverhead), Utilization: ratioOf(m.GPUUtilization), HostPrepConfirmed: r.HostPrepConfirmed, report: r}, nil
+	return &Published{Verdict: r.Verdict, Idle: float64(m.GPUIdle), Launch: float64(m.LaunchOverhead), Utilization: float64(m.GPUUtilization), HostPrepConfirmed: r.HostPrepConfirmed, report: r}, nil
 }
 
 // text is the published report as it is printed by itself.
@@ -78,19 +72,19 @@ func (v *Verdict) disagreement() string {
 		return ""
 	}
 	r := &v.Ranks[v.Deciding]
-	if p.Verdict == No {
+	if p.Verdict == answerNo {
 		return fmt.Sprintf("The published metrics say NO because fewer than two of them cross their thresholds (the GPU is idle %s of the window); they do not ask why it is idle: the host causes %s of the %s.",
 			percent(p.Idle), percent(v.Headroom.Share), v.Basis)
 	}
 	why := []string{fmt.Sprintf("the GPU is idle %s of the window", percent(p.Idle))}
-	if p.Launch.Applicable && p.Launch.Value > 0 {
+	if p.Launch > 0 {
 		exposed := int64(0)
 		for _, c := range r.Idle {
 			if c.Cause == causeLaunch {
 				exposed = c.NS
 			}
 		}
-		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(p.Launch), percent(ratio(exposed, r.WindowNS))))
+		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(p.Launch), percentOf(exposed, r.WindowNS)))
 	}
 	groups := groupSums(r.Idle)
 	rest := ""

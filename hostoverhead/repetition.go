@@ -13,28 +13,19 @@ import (
 // Pattern is the repeating unit of the run, a decoder layer, with the idle time
 // inside it.
 type Pattern struct {
-	Repetitions int             `json:"repetitions"` // layers of this kernel sequence in the steady pass
-	Source      string          `json:"source"`      // what the layers rest on, see package layer
-	Kernels     []PatternKernel `json:"kernels"`     // in order of one repetition
-	Groups      []PatternGroup  `json:"groups"`      // by total gap
+	Repetitions int           `json:"repetitions"` // layers of this kernel sequence in the steady pass
+	Source      string        `json:"source"`      // what the layers rest on, see package layer
+	Kernels     []PatternPart `json:"kernels"`     // in order of one repetition
+	Groups      []PatternPart `json:"groups"`      // by gap
 }
 
-// PatternKernel is one kernel of the unit, averaged over the repetitions.
-type PatternKernel struct {
-	Index    int     `json:"index"` // 1 for the first
-	Name     string  `json:"name"`
-	Group    string  `json:"group"`         // functional category
-	AvgUS    float64 `json:"avg_us"`        // duration
-	GapAvgUS float64 `json:"gap_before_us"` // device idle time before it
-}
-
-// PatternGroup sums the kernels of one functional category.
-type PatternGroup struct {
-	Group      string  `json:"group"`
-	Kernels    int     `json:"kernels"`      // in one repetition
-	BusyUS     float64 `json:"busy_us"`      // in one repetition
-	GapUS      float64 `json:"gap_us"`       // in one repetition
-	TotalGapUS float64 `json:"total_gap_us"` // times the repetitions
+// PatternPart is a kernel of the unit, averaged over the repetitions, or all of one functional category.
+type PatternPart struct {
+	Name    string  `json:"name,omitempty"` // of a kernel
+	Group   string  `json:"group"`          // functional category
+	Kernels int     `json:"kernels"`        // in one repetition
+	BusyUS  float64 `json:"busy_us"`        // time that they run, in one repetition
+	GapUS   float64 `json:"gap_us"`         // idle time of the device before them, in one repetition
 }
 
 // pattern asks package layer for the layers of the steady pass and averages
@@ -53,14 +44,14 @@ func (w *workload) pattern(d *deviceWork) (*Pattern, error) {
 	}
 	p := &Pattern{Repetitions: len(layers), Source: a.LayerSource}
 	first := layers[0].Kernels
-	p.Kernels = make([]PatternKernel, len(first))
+	p.Kernels = make([]PatternPart, len(first))
 	for _, l := range layers {
 		for i, k := range l.Kernels {
 			e := a.Kernel(int(k)).Event()
 			pk := &p.Kernels[i]
-			pk.Index, pk.Name, pk.Group = i+1, a.Kernel(int(first[i])).Event().Name(), labels(int(first[i]))
-			pk.AvgUS += us(int64(e.Duration())) / float64(len(layers))
-			pk.GapAvgUS += us(w.idleBefore(d, e)) / float64(len(layers))
+			pk.Kernels, pk.Name, pk.Group = 1, a.Kernel(int(first[i])).Event().Name(), labels(int(first[i]))
+			pk.BusyUS += us(int64(e.Duration())) / float64(len(layers))
+			pk.GapUS += us(w.idleBefore(d, e)) / float64(len(layers))
 		}
 	}
 	p.group()
@@ -106,23 +97,22 @@ func (w *workload) idleBefore(d *deviceWork, e trace.Event) int64 {
 }
 
 func (p *Pattern) group() {
-	byName := map[string]*PatternGroup{}
+	byName := map[string]*PatternPart{}
 	for _, k := range p.Kernels {
 		g := byName[k.Group]
 		if g == nil {
-			g = &PatternGroup{Group: k.Group}
+			g = &PatternPart{Group: k.Group}
 			byName[k.Group] = g
 		}
 		g.Kernels++
-		g.BusyUS += k.AvgUS
-		g.GapUS += k.GapAvgUS
+		g.BusyUS += k.BusyUS
+		g.GapUS += k.GapUS
 	}
 	for _, g := range byName {
-		g.TotalGapUS = g.GapUS * float64(p.Repetitions)
 		p.Groups = append(p.Groups, *g)
 	}
-	slices.SortFunc(p.Groups, func(a, b PatternGroup) int {
-		return cmp.Or(cmp.Compare(b.TotalGapUS, a.TotalGapUS), cmp.Compare(b.BusyUS, a.BusyUS), cmp.Compare(a.Group, b.Group))
+	slices.SortFunc(p.Groups, func(a, b PatternPart) int {
+		return cmp.Or(cmp.Compare(b.GapUS, a.GapUS), cmp.Compare(b.BusyUS, a.BusyUS), cmp.Compare(a.Group, b.Group))
 	})
 }
 

@@ -41,15 +41,15 @@ func (v *Verdict) summary() string {
 	h := &v.Headroom
 	largest := v.largestName()
 	switch {
-	case v.Verdict == Inconclusive:
+	case v.Verdict == answerUnclear:
 		return fmt.Sprintf("the host causes %s of the %s for certain (at most %.2f× as fast without it), and up to %s if it causes all that is unknown (%.2f×)",
-			percent(h.Share), v.Basis, h.AtMost, percent(ratio(h.HostNS+h.UnknownNS, h.WallNS)), h.WithUnknown)
-	case v.Verdict == No:
-		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %.2[3]f× as fast", percent(h.Share), v.Basis, h.AtMost)
+			percentOf(h.HostNS, h.WallNS), v.Basis, h.AtMost, percentOf(h.HostNS+h.UnknownNS, h.WallNS), h.WithUnknown)
+	case v.Verdict == answerNo:
+		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %.2[3]f× as fast", percentOf(h.HostNS, h.WallNS), v.Basis, h.AtMost)
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
-		if s.Verdict == Yes {
+		if s.Verdict == answerYes {
 			words = append(words, fmt.Sprintf("%s at most %.2f×", s.Stage, s.Headroom.AtMost))
 		}
 	}
@@ -64,20 +64,20 @@ func (v *Verdict) summary() string {
 func (v *Verdict) largestName() string {
 	var best *IdleCause
 	for i := range v.Idle {
-		if c := &v.Idle[i]; c.Cause.Host() && (best == nil || c.StepsNS > best.StepsNS) {
+		if c := &v.Idle[i]; c.Host && (best == nil || c.StepsNS > best.StepsNS) {
 			best = c
 		}
 	}
 	if best == nil || best.StepsNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s of it %s", percent(ratio(best.StepsNS, v.Headroom.HostNS)), best.Cause) + best.mostOf(cut(best.Names[0].Name, narrowName))
+	return fmt.Sprintf(", %s of it %s", percentOf(best.StepsNS, v.Headroom.HostNS), best.Cause) + best.mostOf(cut(best.Names[0].Name, narrowName))
 }
 
 // mostOf names what ran in most of a cause's time, with its share where that is less than half.
 func (c *IdleCause) mostOf(name string) string {
 	if n := c.Names[0].StepsNS; 2*n < c.StepsNS {
-		return fmt.Sprintf(", %s of that in %s", percent(ratio(n, c.StepsNS)), name)
+		return fmt.Sprintf(", %s of that in %s", percentOf(n, c.StepsNS), name)
 	}
 	return ", above all " + name
 }
@@ -92,7 +92,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if len(v.Ranks) > 1 {
 		where += fmt.Sprintf(", the one that loses most to the host of %d", len(v.Ranks))
 	}
-	fmt.Fprintf(b, "  %s: %s, %s; YES from a host share of %s\n", where, counted(r.Steps, "step"), counted(r.Kernels, "kernel"), percent(Ratio{v.Threshold, true}))
+	fmt.Fprintf(b, "  %s: %s, %s; YES from a host share of %s\n", where, counted(r.Steps, "step"), counted(r.Kernels, "kernel"), percent(v.Threshold))
 	for _, s := range v.Serving {
 		fmt.Fprintf(b, "  ! %s\n", s.Message)
 	}
@@ -124,24 +124,24 @@ func (v *Verdict) WriteText(w io.Writer) error {
 // writeIdle writes wall, busy and idle time by cause.
 func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	h := &v.Headroom
-	fmt.Fprintf(b, "\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percent(ratio(h.BusyNS, h.WallNS)), microseconds(h.IdleNS))
+	fmt.Fprintf(b, "\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percentOf(h.BusyNS, h.WallNS), microseconds(h.IdleNS))
 	t := table.New(table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	for _, g := range groupSums(v.Idle) {
 		if g.ns == 0 {
 			continue
 		}
-		t.Row(g.group, "", microseconds(g.steps), percent(ratio(g.steps, h.WallNS)), microseconds(g.ns), "")
+		t.Row(g.group, "", microseconds(g.steps), percentOf(g.steps, h.WallNS), microseconds(g.ns), "")
 		for _, c := range v.Idle {
 			if c.Group == g.group {
 				n := c.Names[0]
-				t.Row("", string(c.Cause), microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(n), narrowName))
+				t.Row("", c.Cause, microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(n), narrowName))
 			}
 		}
 	}
-	t.Row("all", "", microseconds(h.IdleNS), percent(ratio(h.IdleNS, h.WallNS)), microseconds(r.WindowNS-r.BusyNS), "")
+	t.Row("all", "", microseconds(h.IdleNS), percentOf(h.IdleNS, h.WallNS), microseconds(r.WindowNS-r.BusyNS), "")
 	t.WriteText(b)
 	for _, d := range r.Drains {
-		fmt.Fprintf(b, "%s of the host's work follows %s, which had emptied the queue between two steps.\n", microseconds(d.NS), d.Call)
+		fmt.Fprintf(b, "%s of the host's work follows %s, which had emptied the queue between two steps.\n", microseconds(d.StepsNS), d.Name)
 	}
 }
 
@@ -158,7 +158,7 @@ func writeStages(b *table.Writer, r *RankVerdict) {
 		t := table.New(table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
 		for _, s := range r.Stages {
 			h := &s.Headroom
-			t.Row(string(s.Stage), fmt.Sprint(s.Steps), string(s.Verdict), microseconds(h.WallNS), percent(ratio(h.IdleNS, h.WallNS)), percent(h.Share), fmt.Sprintf("%.2f×", h.AtMost), string(s.Largest))
+			t.Row(string(s.Stage), fmt.Sprint(s.Steps), s.Verdict, microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), fmt.Sprintf("%.2f×", h.AtMost), s.Largest)
 		}
 		t.WriteText(b)
 	}
@@ -186,7 +186,7 @@ func (r *RankVerdict) writePasses(b *table.Writer) {
 	fmt.Fprintf(b, "\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", microseconds(p.P50NS), percent(p.ShareP50), microseconds(p.P90NS), percent(p.ShareP90), microseconds(p.MaxNS), percent(p.ShareMax))
 	t := table.New(table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
 	for _, w := range r.Worst {
-		t.Row(fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), fmt.Sprintf("%.2f×", w.Headroom.AtMost), string(w.Largest),
+		t.Row(fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), fmt.Sprintf("%.2f×", w.Headroom.AtMost), w.Largest,
 			microseconds(w.StartNS), microseconds(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd))
 	}
 	t.WriteText(b)
@@ -206,7 +206,7 @@ func (v *Verdict) listed() []int {
 		case r.Ignored:
 			return -1
 		default:
-			return r.Headroom.Share.Value
+			return r.Headroom.Share
 		}
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(loss(y), loss(x)) })
@@ -225,12 +225,15 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 	listed := v.listed()
 	for _, i := range listed {
 		r := &v.Ranks[i]
-		verdict := string(r.Verdict)
+		verdict := r.Verdict
 		if r.Ignored {
 			verdict = "too little work"
 		}
-		h := &r.Headroom
-		t.Row(r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels)), microseconds(h.WallNS), percent(ratio(h.IdleNS, h.WallNS)), percent(h.Share), fmt.Sprintf("%.2f×", h.AtMost), percent(r.Exchange))
+		h, exchange := &r.Headroom, percent(r.Exchange)
+		if r.BusyNS == 0 {
+			exchange = percent(math.NaN())
+		}
+		t.Row(r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels)), microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), fmt.Sprintf("%.2f×", h.AtMost), exchange)
 	}
 	t.WriteText(b)
 	if n := len(v.Ranks) - len(listed); n > 0 {
@@ -307,7 +310,7 @@ func (s *Stragglers) listed() []RankArrival {
 func (d *RankVerdict) writeDrill(b *table.Writer) {
 	type named struct {
 		IdleName
-		cause Cause
+		cause string
 	}
 	var rows []named
 	for _, c := range d.Idle {
@@ -320,7 +323,7 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 	fmt.Fprintf(b, "\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), microseconds(idle), microseconds(d.WindowNS))
 	t := table.New(table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"), table.Number("share"), table.Number("pieces"))
 	for _, n := range rows[:min(len(rows), listedNames)] {
-		t.Row(string(n.cause), names.Short(withWhere(n.IdleName), wideName), microseconds(n.NS), percent(ratio(n.NS, idle)), table.Count(int64(n.Count)))
+		t.Row(n.cause, names.Short(withWhere(n.IdleName), wideName), microseconds(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count)))
 	}
 	t.WriteText(b)
 	names.More(b, len(rows)-listedNames)
@@ -334,7 +337,11 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 	t := table.New(table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))
 	for _, g := range d.Gaps {
 		if g.Count > 0 {
-			t.Row(g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), strings.TrimSpace(fmt.Sprintf("%s %s", g.Largest, percent(g.LargestShare))))
+			largest := ""
+			if g.Largest != "" {
+				largest = g.Largest + " " + percent(g.LargestShare)
+			}
+			t.Row(g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), largest)
 		}
 	}
 	t.WriteText(b)
@@ -347,7 +354,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, microseconds(g.NS), microseconds(g.StartNS), cut(g.Before, wideName), cut(g.After, wideName))
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percent(ratio(c.NS, g.NS)), c.Cause, cut(c.Name, narrowName))))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause, cut(c.Name, narrowName))))
 		}
 		fmt.Fprintf(b, "     %s\n", strings.Join(parts, "; "))
 		if len(g.APIs) > 0 {
@@ -384,15 +391,15 @@ func (d *RankVerdict) writePattern(b *table.Writer) {
 	}
 	fmt.Fprintf(b, "\nRepeating pattern: %d kernels, %d repetitions (layers from %s)\n", len(p.Kernels), p.Repetitions, p.Source)
 	t := table.New(table.Number("#"), table.Text("kernel").Limit(patternName), table.Text("group"), table.Number("µs"), table.Number("gap before µs"))
-	for _, k := range p.Kernels[:min(len(p.Kernels), listedPattern)] {
-		t.Row(fmt.Sprint(k.Index), k.Name, k.Group, table.Fixed(k.AvgUS, 2), table.Fixed(k.GapAvgUS, 2))
+	for i, k := range p.Kernels[:min(len(p.Kernels), listedPattern)] {
+		t.Row(fmt.Sprint(i+1), k.Name, k.Group, table.Fixed(k.BusyUS, 2), table.Fixed(k.GapUS, 2))
 	}
 	t.WriteText(b)
 	names.More(b, len(p.Kernels)-listedPattern)
 	fmt.Fprintf(b, "\ngroups by gap:\n")
 	t = table.New(table.Text("group"), table.Number("kernels"), table.Number("busy µs"), table.Number("gap µs"), table.Number("gap × repetitions µs"))
 	for _, g := range p.Groups {
-		t.Row(g.Group, fmt.Sprint(g.Kernels), table.Fixed(g.BusyUS, 2), table.Fixed(g.GapUS, 2), table.Fixed(g.TotalGapUS, 1))
+		t.Row(g.Group, fmt.Sprint(g.Kernels), table.Fixed(g.BusyUS, 2), table.Fixed(g.GapUS, 2), table.Fixed(g.GapUS*float64(p.Repetitions), 1))
 	}
 	t.WriteText(b)
 }

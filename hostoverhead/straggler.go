@@ -18,12 +18,12 @@ import (
 
 // RankArrival is what one rank does at the collectives.
 type RankArrival struct {
-	Rank      string `json:"rank"`       // file's rank or device
-	Last      int    `json:"last"`       // collectives at which it alone arrived last
-	LastShare Ratio  `json:"last_share"` // of the matched ones
-	WaitNS    int64  `json:"wait_ns"`    // time it spent waiting for the last one, summed
-	Kernels   int    `json:"kernels"`
-	HostNS    int64  `json:"host_ns"` // time in ranges or frames of its launching threads
+	Rank      string  `json:"rank"`       // file's rank or device
+	Last      int     `json:"last"`       // collectives at which it alone arrived last
+	LastShare float64 `json:"last_share"` // of the matched ones
+	WaitNS    int64   `json:"wait_ns"`    // time it spent waiting for the last one, summed
+	Kernels   int     `json:"kernels"`
+	HostNS    int64   `json:"host_ns"` // time in ranges or frames of its launching threads
 }
 
 // Stragglers says which rank the others wait for.
@@ -121,7 +121,7 @@ func stragglers(ranks []rankWork, p *Params) *Stragglers {
 		a := &s.Ranks[i]
 		a.Rank, a.Kernels, a.LastShare = r.name, len(r.d.kernels), ratio(int64(a.Last), int64(s.Collectives))
 		a.HostNS = r.w.hostTime(r.d)
-		if s.Collectives >= p.MinCollectives && a.LastShare.Applicable && a.LastShare.Value > p.LastShare {
+		if s.Collectives >= p.MinCollectives && part(int64(a.Last), int64(s.Collectives)) > p.LastShare {
 			s.Straggler = a.Rank
 			s.Extra = extraKernels(with, i)
 		}

@@ -2,23 +2,19 @@ package hostoverhead
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
-// Schema names the document that a [Verdict] is in JSON.
-const Schema = "strata.host/2"
+// schema names the document that a [Verdict] is in JSON.
+const schema = "strata.host/3"
 
-// Answer says whether the host costs a clear share of the steps.
-type Answer string
-
-// The answers.
+// The answers: whether the host costs a clear share of the steps.
 const (
-	Yes          Answer = "YES"          // it does
-	No           Answer = "NO"           // it does not, even if all that is unknown is its doing
-	Inconclusive Answer = "INCONCLUSIVE" // what is unknown decides
+	answerYes     = "YES"          // it does
+	answerNo      = "NO"           // it does not, even if all that is unknown is its doing
+	answerUnclear = "INCONCLUSIVE" // what is unknown decides
 )
 
 // How far a verdict holds: high where nothing speaks against the verdict, medium where a doubt may shift
@@ -29,10 +25,11 @@ const (
 	confidenceLow    string = "low"    // a doubt that may turn the verdict
 )
 
-// Doubt is a reason not to believe a verdict.
+// Doubt is a reason not to believe a verdict, or not to believe that the window shows what the server does.
 type Doubt struct {
-	Code    string `json:"code"`    // stable identifier
-	Weight  string `json:"weight"`  // the best confidence that the verdict can have with it
+	Code string `json:"code"` // stable identifier
+	// Weight is the best confidence that the verdict can have with it; "" where it does not speak of the verdict.
+	Weight  string `json:"weight,omitempty"`
 	Message string `json:"message"` // one sentence with the figures
 }
 
@@ -45,25 +42,32 @@ type Headroom struct {
 	HostNS    int64 `json:"host_ns"`    // of it, the host works or waits
 	UnknownNS int64 `json:"unknown_ns"` // of it, nothing tells why
 	// Share is HostNS / WallNS.
-	Share Ratio `json:"host_share"`
+	Share float64 `json:"host_share"`
 	// AtMost is the bound: so many times faster if the host cost nothing, 1 for not at all. WithUnknown is the bound if all
 	// that is unknown were the host's, too.
 	AtMost      float64 `json:"at_most"`
 	WithUnknown float64 `json:"at_most_with_unknown"`
 }
 
-// IdleCause is the idle time of one cause.
+// IdleCause is the idle time of one cause. Every nanosecond of idle time has exactly one.
 type IdleCause struct {
-	Group   string     `json:"group"` // see [Cause.Group]
-	Cause   Cause      `json:"cause"`
+	// Group is the row of the headroom that the cause counts for: "host work", "host waiting", "GPU dispatch", "other ranks",
+	// "transfers", "no requests", "profiler" or "unknown". Host says that the host costs this time: the first two.
+	Group string `json:"group"`
+	Host  bool   `json:"host"`
+	// Cause is one of "host-code", "launch-call", "graph-launch", "synchronisation", "blocking-copy", "allocation",
+	// "module-load", "lock", "gil", "descheduled", "system-call", "gpu-dispatch", "dependency", "other-ranks", "transfer",
+	// "no-requests", "profiler" and "unknown". New ones may be added; users must be robust to that.
+	Cause   string     `json:"cause"`
 	NS      int64      `json:"ns"`       // in the window
 	StepsNS int64      `json:"steps_ns"` // of it in the steps
-	Share   Ratio      `json:"share"`    // of StepsNS in the time of the steps
+	Share   float64    `json:"share"`    // of StepsNS in the time of the steps
 	Names   []IdleName `json:"names"`    // what ran, most time first; they add up to NS
 }
 
-// IdleName is the idle time of one cause while one thing ran.
+// IdleName is idle time while one thing ran.
 type IdleName struct {
+	Cause   string `json:"cause,omitempty"` // in lists of several causes, see [IdleCause]
 	Name    string `json:"name"`            // range, frame or call; a sentence where nothing is recorded
 	Where   string `json:"where,omitempty"` // of calls: the frame, op or range they were made in
 	NS      int64  `json:"ns"`
@@ -74,22 +78,22 @@ type IdleName struct {
 // Path is the work that reached the device in one way: by "graph" replays, launched one by one from "compiled" code, or
 // "eager"; "unknown" where the launch is not in the trace.
 type Path struct {
-	Path      string `json:"path"`
-	Kernels   int    `json:"kernels"`
-	Share     Ratio  `json:"share"`      // of the kernels
-	TimeNS    int64  `json:"time_ns"`    // of its kernels
-	TimeShare Ratio  `json:"time_share"` // of the time of all kernels
-	ExposedNS int64  `json:"exposed_ns"` // idle time in its launch calls and on the way from them
-	Exposed   Ratio  `json:"exposed"`    // of the steps' time
+	Path      string  `json:"path"`
+	Kernels   int     `json:"kernels"`
+	Share     float64 `json:"share"`      // of the kernels
+	TimeNS    int64   `json:"time_ns"`    // of its kernels
+	TimeShare float64 `json:"time_share"` // of the time of all kernels
+	ExposedNS int64   `json:"exposed_ns"` // idle time in its launch calls and on the way from them
+	Exposed   float64 `json:"exposed"`    // of the steps' time
 }
 
 // StageVerdict is the answer for the steps of one stage.
 type StageVerdict struct {
 	Stage    layer.Stage `json:"stage"`
 	Steps    int         `json:"steps"`
-	Verdict  Answer      `json:"verdict"`
+	Verdict  string      `json:"verdict"`
 	Headroom Headroom    `json:"headroom"`
-	Largest  Cause       `json:"largest_cause"` // of the host's time; "" for none
+	Largest  string      `json:"largest_cause"` // of the host's time; "" for none
 	Passes   PassSpread  `json:"passes"`
 	Paths    []Path      `json:"paths"`
 }
@@ -100,9 +104,9 @@ type PassSpread struct {
 	P90NS int64 `json:"host_p90_ns"`
 	MaxNS int64 `json:"host_max_ns"`
 	// ShareP50, ShareP90 and ShareMax are of the pass's own time.
-	ShareP50 Ratio `json:"share_p50"`
-	ShareP90 Ratio `json:"share_p90"`
-	ShareMax Ratio `json:"share_max"`
+	ShareP50 float64 `json:"share_p50"`
+	ShareP90 float64 `json:"share_p90"`
+	ShareMax float64 `json:"share_max"`
 }
 
 // PassHeadroom is one pass.
@@ -114,14 +118,8 @@ type PassHeadroom struct {
 	VisStart int64       `json:"vis_start_ns"` // StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
 	VisEnd   int64       `json:"vis_end_ns"`
 	Headroom Headroom    `json:"headroom"`
-	Largest  Cause       `json:"largest_cause"`
+	Largest  string      `json:"largest_cause"`
 	Paths    []Path      `json:"paths"`
-}
-
-// Drain is host work between steps that nothing could hide because a call had emptied the queue.
-type Drain struct {
-	Call string `json:"call"`
-	NS   int64  `json:"ns"` // in the steps
 }
 
 // RankVerdict is the answer for one device of one rank.
@@ -133,20 +131,21 @@ type RankVerdict struct {
 	GPU    string         `json:"gpu,omitempty"`
 	// Ignored is set for a device with so few kernels that it does not decide.
 	Ignored  bool     `json:"ignored,omitempty"`
-	Verdict  Answer   `json:"verdict"`
+	Verdict  string   `json:"verdict"`
 	Kernels  int      `json:"kernels"`
 	Steps    int      `json:"steps"`
 	WindowNS int64    `json:"window_ns"`       // from the first kernel's start to the last one's end
 	BusyNS   int64    `json:"busy_ns"`         // of it
-	Exchange Ratio    `json:"nccl_ratio"`      // kernels that exchange data between GPUs / busy
-	Alone    Ratio    `json:"nccl_only_ratio"` // time in which only they run / busy
+	Exchange float64  `json:"nccl_ratio"`      // kernels that exchange data between GPUs / busy
+	Alone    float64  `json:"nccl_only_ratio"` // time in which only they run / busy
 	Headroom Headroom `json:"headroom"`
 
 	// Idle holds every nanosecond of WindowNS − BusyNS once, by cause.
 	Idle   []IdleCause    `json:"idle"`
 	Stages []StageVerdict `json:"stages"`
 	Paths  []Path         `json:"paths"`
-	Drains []Drain        `json:"drains"`
+	// Drains is host work between steps that nothing could hide because a call, the name, had emptied the queue.
+	Drains []IdleName     `json:"drains"`
 	Passes PassSpread     `json:"passes"`
 	Worst  []PassHeadroom `json:"worst_passes"` // most host time first
 	Gaps   []GapBucket    `json:"gaps"`         // no stream busy
@@ -171,7 +170,7 @@ type Advice struct {
 // Its figures are those of the deciding device, Ranks[Deciding]: the one with the largest share of host-caused time.
 type Verdict struct {
 	Schema     string `json:"schema"`
-	Verdict    Answer `json:"verdict"`
+	Verdict    string `json:"verdict"`
 	Confidence string `json:"confidence"` // "high", "medium" or "low": the least weight of the doubts
 	Summary    string `json:"summary"`    // the verdict as one sentence
 	// Basis says what the shares are of: "steps" or, where no steps were found, "window".
@@ -182,64 +181,31 @@ type Verdict struct {
 	Idle []IdleCause `json:"idle"`
 	// Published are the figures of the published detector, and Disagreement why its answer is another one, "" where it is
 	// the same.
-	Published    *Published     `json:"published"`
-	Disagreement string         `json:"disagreement,omitempty"`
-	Doubts       []Doubt        `json:"doubts"` // by weight, then code
-	Next         []Advice       `json:"next_steps"`
-	Serving      []ServingIssue `json:"serving"` // where the window does not show what the server does
-	Deciding     int            `json:"deciding"`
-	Ranks        []RankVerdict  `json:"ranks"`
-	Stragglers   *Stragglers    `json:"stragglers"` // null for one device, or without collectives
+	Published    *Published    `json:"published"`
+	Disagreement string        `json:"disagreement,omitempty"`
+	Doubts       []Doubt       `json:"doubts"` // by weight, then code
+	Next         []Advice      `json:"next_steps"`
+	Serving      []Doubt       `json:"serving"` // where the window does not show what the server does
+	Deciding     int           `json:"deciding"`
+	Ranks        []RankVerdict `json:"ranks"`
+	Stragglers   *Stragglers   `json:"stragglers"` // null for one device, or without collectives
 
 	Health trace.HealthStatus `json:"health"`
 }
 
-// Ratio is a share that may be not applicable. Its zero value is.
-type Ratio struct {
-	Value float64 // meaningful only if Applicable
-	// Applicable is false where the trace lacks what the ratio is made of, or
-	// where its denominator is 0.
-	Applicable bool
-}
+// shareUnits cuts shares in a verdict to six decimals: what a trace of minutes tells.
+const shareUnits = 1e6
 
-// ratio divides two durations in ns; not applicable when the denominator is 0.
-func ratio(num, den int64) Ratio {
+// ratio is a share for a verdict: one of 0 is 0.
+func ratio(num, den int64) float64 { return math.Round(part(num, den)*shareUnits) / shareUnits }
+
+// part is a share to decide by.
+func part(num, den int64) float64 {
 	if den <= 0 {
-		return Ratio{}
+		return 0
 	}
-	return Ratio{Value: float64(num) / float64(den), Applicable: true}
+	return float64(num) / float64(den)
 }
 
-// ratioDecimals is how many decimals ratios have in JSON.
-const ratioDecimals = 4
-
-// MarshalJSON writes four decimals, or null when not applicable.
-func (r Ratio) MarshalJSON() ([]byte, error) {
-	if !r.Applicable || math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
-		return []byte("null"), nil
-	}
-	v, err := strconv.ParseFloat(strconv.FormatFloat(r.Value, 'f', ratioDecimals, 64), 64)
-	if err != nil {
-		return nil, err
-	}
-	return strconv.AppendFloat(nil, v, 'f', -1, 64), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (r *Ratio) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		*r = Ratio{}
-		return nil
-	}
-	v, err := strconv.ParseFloat(string(data), 64)
-	*r = Ratio{Value: v, Applicable: err == nil}
-	return err
-}
-
-// String returns the ratio with four decimals, or "n/a".
-func (r Ratio) String() string {
-	if !r.Applicable {
-		return "n/a"
-	}
-	return strconv.FormatFloat(r.Value, 'f', ratioDecimals, 64)
-}
+// share is that of the host, to decide by.
+func (h *Headroom) share() float64 { return part(h.HostNS, h.WallNS) }

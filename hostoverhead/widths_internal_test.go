@@ -15,7 +15,7 @@ func TestWidthsOfNames(t *testing.T) {
 	}
 	named := func(name string) []IdleName { return []IdleName{{Name: name, NS: 10, StepsNS: 10}} }
 	idle := func(name string) []IdleCause {
-		return []IdleCause{{Group: groupWork, Cause: causeHostCode, NS: 10, StepsNS: 10, Names: named(name)}}
+		return []IdleCause{{Group: groupWork, Host: true, Cause: causeHostCode, NS: 10, StepsNS: 10, Names: named(name)}}
 	}
 	gap := func(g Gap) string {
 		r := RankVerdict{Top: []Gap{g}}
@@ -35,7 +35,7 @@ func TestWidthsOfNames(t *testing.T) {
 		{"ledger", 90, true, func(name string) string { return written((&RankVerdict{Idle: idle(name)}).writeDrill) }},
 		{"before a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, Before: name}) }},
 		{"behind a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, After: name}) }},
-		{"cause of a gap", 60, true, func(name string) string { return gap(Gap{NS: 10_000, Causes: []GapCause{{Name: name, NS: 10_000}}}) }},
+		{"cause of a gap", 60, true, func(name string) string { return gap(Gap{NS: 10_000, Causes: []IdleName{{Name: name, NS: 10_000}}}) }},
 		{"calls in a gap", 120, false, func(name string) string { return gap(Gap{NS: 10_000, APIs: []string{name}}) }},
 		{"eager kernel", 60, false, func(name string) string {
 			return written((&RankVerdict{Coverage: Coverage{EagerKernels: []EagerKernel{{Name: name}}}}).writeCoverage)
@@ -44,7 +44,7 @@ func TestWidthsOfNames(t *testing.T) {
 			return written((&RankVerdict{Coverage: Coverage{EagerKernels: []EagerKernel{{Source: name}}}}).writeCoverage)
 		}},
 		{"kernel of the pattern", 70, false, func(name string) string {
-			return written((&RankVerdict{Pattern: &Pattern{Kernels: []PatternKernel{{Name: name}}}}).writePattern)
+			return written((&RankVerdict{Pattern: &Pattern{Kernels: []PatternPart{{Name: name}}}}).writePattern)
 		}},
 	} {
 		if fits := strings.Repeat("k", c.width); !strings.Contains(c.text(fits), fits) {
@@ -81,7 +81,7 @@ func TestBound(t *testing.T) {
 
 // TestLargestIsOfTheHost: the summary names the cause that takes most of the time of the host, none where it takes none.
 func TestLargestIsOfTheHost(t *testing.T) {
-	none := Verdict{Idle: []IdleCause{{Cause: causeHostCode, Names: []IdleName{{Name: "f"}}}, {Cause: causeTransfer, StepsNS: 9, Names: []IdleName{{Name: "copy"}}}}}
+	none := Verdict{Idle: []IdleCause{{Host: true, Cause: causeHostCode, Names: []IdleName{{Name: "f"}}}, {Cause: causeTransfer, StepsNS: 9, Names: []IdleName{{Name: "copy"}}}}}
 	if got := none.largestName(); got != "" {
 		t.Errorf("the host causes nothing, but %q", got)
 	}

@@ -43,7 +43,7 @@ type deviceWork struct {
 	path   []uint8 // how each kernel was launched
 }
 
-// newWorkload collects what the analyses share. The error is ErrNoKernels, or that of a context that has ended.
+// newWorkload collects what the analyses share. The error is names.ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPattern) (*workload, error) {
 	w := &workload{t: a.Trace(), layers: a, steps: steps, names: names.Facts{Trace: a.Trace()}}
 	w.drives = threads.Of(w.t)
@@ -55,7 +55,7 @@ func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPatte
 		return nil, err
 	}
 	if len(w.devices) == 0 {
-		return nil, ErrNoKernels
+		return nil, names.ErrNoKernels
 	}
 	return w, nil
 }

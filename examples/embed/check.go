@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -77,11 +76,11 @@ func checkHost(now, old *TraceRecord, limits Limits, add func(string, ...any)) {
 	if now.Host == nil || old.Host == nil {
 		return
 	}
-	if now.Host.Bottleneck == hostoverhead.Yes && old.Host.Bottleneck != hostoverhead.Yes {
+	if now.Host.Bottleneck == "YES" && old.Host.Bottleneck != "YES" {
 		add("%s: the host is the bottleneck now (confidence %s)", now.Name, now.Host.Confidence)
 	}
 	is, was := now.Host.GPUIdle, old.Host.GPUIdle
-	if is.Applicable && was.Applicable && 100*(is.Value-was.Value) > limits.IdlePoints {
-		add("%s: the GPU is idle %.1f %% of the time, previously %.1f %% (limit %+.1f points)", now.Name, 100*is.Value, 100*was.Value, limits.IdlePoints)
+	if is != nil && was != nil && 100*(*is-*was) > limits.IdlePoints {
+		add("%s: the GPU is idle %.1f %% of the time, previously %.1f %% (limit %+.1f points)", now.Name, 100*(*is), 100*(*was), limits.IdlePoints)
 	}
 }

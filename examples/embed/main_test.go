@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/testdata"
@@ -108,8 +107,8 @@ func TestCheckNamesEachFigureThatGotWorse(t *testing.T) {
 		{"slower layers", func(r *TraceRecord) { r.LayerTypes[1].WallUS *= 2 }, []string{"LAYER +100.0"}},
 		{"another batch", func(r *TraceRecord) { r.Passes[1].Batch, r.Passes[1].MedianUS = 9, 1e9 }, nil},
 		{"another model", func(r *TraceRecord) { r.NumLayers, r.Passes[0].MedianUS = 61, 1e9 }, []string{"61 8 layers"}},
-		{"idle", func(r *TraceRecord) { r.Host.GPUIdle.Value += 0.2 }, []string{"idle"}},
-		{"idle, but unknown", func(r *TraceRecord) { r.Host.GPUIdle = hostoverhead.Ratio{Value: 1} }, nil},
+		{"idle", func(r *TraceRecord) { *r.Host.GPUIdle += 0.2 }, []string{"idle"}},
+		{"idle, but unknown", func(r *TraceRecord) { r.Host.GPUIdle = nil }, nil},
 		{"no verdict", func(r *TraceRecord) { r.Host = nil }, nil},
 		{"unusable", func(r *TraceRecord) { r.Health, r.Passes = trace.HealthUnusable, nil }, []string{"unusable"}},
 	} {
@@ -129,7 +128,7 @@ func TestCheckNamesEachFigureThatGotWorse(t *testing.T) {
 		}
 	}
 	yes, no := demoRecord(t), demoRecord(t)
-	yes.Traces[0].Host.Bottleneck, no.Traces[0].Host.Bottleneck = hostoverhead.Yes, hostoverhead.No
+	yes.Traces[0].Host.Bottleneck, no.Traces[0].Host.Bottleneck = "YES", "NO"
 	if got := Check(no, yes, limits); len(got) != 1 || !strings.Contains(got[0], "bottleneck") {
 		t.Errorf("a host that became the bottleneck: %q", got)
 	}

@@ -107,15 +107,18 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 		}
 	}
 	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{an}, hostoverhead.Options{})
-	if errors.Is(err, hostoverhead.ErrNoKernels) {
+	if errors.Is(err, layer.ErrNoKernels) {
 		return rec, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	h := v.Headroom
-	idle := hostoverhead.Ratio{Value: float64(h.IdleNS) / float64(h.WallNS), Applicable: h.WallNS > 0}
-	rec.Host = &HostRecord{Bottleneck: v.Verdict, Confidence: v.Confidence, GPUIdle: idle, Share: h.Share, AtMost: h.AtMost}
+	rec.Host = &HostRecord{Bottleneck: v.Verdict, Confidence: v.Confidence, Share: share(h.HostNS, h.WallNS), AtMost: h.AtMost}
+	if h.WallNS > 0 {
+		idle := share(h.IdleNS, h.WallNS)
+		rec.Host.GPUIdle = &idle
+	}
 	for _, d := range v.Doubts {
 		rec.Host.Doubts = append(rec.Host.Doubts, d.Code)
 	}
@@ -151,6 +154,9 @@ func groupPasses(passes []layer.ForwardPass) []PassGroup {
 
 // round leaves three decimals: nanoseconds of a time in microseconds.
 func round(x float64) float64 { return math.Round(1000*x) / 1000 }
+
+// share is a part of a time with four decimals.
+func share(ns, of int64) float64 { return math.Round(1e4*float64(ns)/max(float64(of), 1)) / 1e4 }
 
 // micros converts to microseconds.
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

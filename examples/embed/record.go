@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -70,12 +69,12 @@ type KernelRecord struct {
 
 // HostRecord says whether the host is the bottleneck.
 type HostRecord struct {
-	Bottleneck hostoverhead.Answer `json:"bottleneck"`
-	Confidence string              `json:"confidence"`
-	GPUIdle    hostoverhead.Ratio  `json:"gpu_idle_ratio"`   // of the steps
-	Share      hostoverhead.Ratio  `json:"host_share"`       // of the steps, caused by the host
-	AtMost     float64             `json:"at_most"`          // times faster if the host cost nothing
-	Doubts     []string            `json:"doubts,omitempty"` // codes
+	Bottleneck string   `json:"bottleneck"`
+	Confidence string   `json:"confidence"`
+	GPUIdle    *float64 `json:"gpu_idle_ratio"`   // of the steps; null where none were recorded
+	Share      float64  `json:"host_share"`       // of the steps, caused by the host
+	AtMost     float64  `json:"at_most"`          // times faster if the host cost nothing
+	Doubts     []string `json:"doubts,omitempty"` // codes
 }
 
 // WriteJSON writes the record as an indented document.

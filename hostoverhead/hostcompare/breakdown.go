@@ -66,7 +66,7 @@ type Run struct {
 }
 
 // Breakdown finds the steady steps of a run and what they are made of. It
-// returns [hostoverhead.ErrNoKernels] for a trace without kernels, and ctx's error when
+// returns a [layer.ErrNoKernels] for a trace without kernels, and ctx's error when
 // cancelled; a trace without steps gives a Run with SteadySteps 0 and a note.
 func Breakdown(ctx context.Context, a *layer.Analysis, o Options) (*Run, error) {
 	return breakdown(ctx, a, &o, o.Baseline.or("baseline"))

@@ -64,7 +64,7 @@ type Comparison struct {
 
 // Compare says which operation became slower from baseline to target, and
 // whether the time is lost between the steps or in them. It returns
-// [hostoverhead.ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
+// a [layer.ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
 func Compare(ctx context.Context, baseline, target *layer.Analysis, o Options) (*Comparison, error) {
 	base, tgt := o.Baseline.or("baseline"), o.Target.or("target")
 	a, err := breakdown(ctx, baseline, &o, base)

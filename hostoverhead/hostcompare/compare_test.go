@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
@@ -169,7 +168,7 @@ func TestHandoffOfAComparison(t *testing.T) {
 	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(*h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 || h.TopRegressingOps[0].IdleUSPerStep != nil || h.TopRegressingOps[0].SourceFunction != "" {
 		t.Errorf("handoff = %+v", h)
 	}
-	if h.Verdict != hostoverhead.Yes || h.WallTimePerStepUS < 2000 || h.InterStepGapP50US < 1000 || h.KernelsPerStep != 56 {
+	if h.Verdict != "YES" || h.WallTimePerStepUS < 2000 || h.InterStepGapP50US < 1000 || h.KernelsPerStep != 56 {
 		t.Errorf("handoff = %+v", h)
 	}
 }

@@ -11,14 +11,14 @@ import (
 
 // Handoff is the summary for whoever optimises next, with the published field names.
 type Handoff struct {
-	Verdict                hostoverhead.Answer `json:"verdict"`
-	PrimaryBottleneckPhase string              `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
-	HostPrepConfirmed      bool                `json:"host_prep_confirmed"`      // by the published detector
-	TopRegressingOps       []RegressingOp      `json:"top_regressing_ops"`       // by µs per step
-	RecommendedFirstTarget string              `json:"recommended_first_target"`
-	WallTimePerStepUS      float64             `json:"wall_time_per_step_us"`
-	InterStepGapP50US      float64             `json:"inter_step_gap_p50_us"`
-	KernelsPerStep         float64             `json:"kernels_per_step"`
+	Verdict                string         `json:"verdict"`
+	PrimaryBottleneckPhase string         `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
+	HostPrepConfirmed      bool           `json:"host_prep_confirmed"`      // by the published detector
+	TopRegressingOps       []RegressingOp `json:"top_regressing_ops"`       // by µs per step
+	RecommendedFirstTarget string         `json:"recommended_first_target"`
+	WallTimePerStepUS      float64        `json:"wall_time_per_step_us"`
+	InterStepGapP50US      float64        `json:"inter_step_gap_p50_us"`
+	KernelsPerStep         float64        `json:"kernels_per_step"`
 }
 
 // RegressingOp is one host operation worth looking at.
@@ -41,7 +41,7 @@ const handoffOps = 5
 func NewHandoff(v *hostoverhead.Verdict, run *Run) *Handoff {
 	h := handoff(v, run)
 	for _, c := range v.Idle {
-		if c.Cause != "host-code" && c.Cause != "other-ranks" && c.Group != hostoverhead.Cause("lock").Group() {
+		if c.Cause != "host-code" && c.Cause != "other-ranks" && c.Group != "host waiting" {
 			continue
 		}
 		for _, n := range c.Names {
@@ -120,7 +120,7 @@ func handoff(v *hostoverhead.Verdict, run *Run) *Handoff {
 func primaryPhase(v *hostoverhead.Verdict) string {
 	waits := map[string]bool{}
 	for _, s := range v.Ranks[v.Deciding].Stages {
-		if s.Verdict == hostoverhead.Yes {
+		if s.Verdict == "YES" {
 			waits[names.Phase(s.Stage)] = true
 		}
 	}
@@ -131,7 +131,7 @@ func primaryPhase(v *hostoverhead.Verdict) string {
 		return names.Context
 	case g:
 		return names.Generation
-	case v.Verdict == hostoverhead.Yes:
+	case v.Verdict == "YES":
 		return "aggregate"
 	}
 	return "none"
@@ -140,7 +140,7 @@ func primaryPhase(v *hostoverhead.Verdict) string {
 // firstTarget is what to look at first.
 func firstTarget(v *hostoverhead.Verdict, h *Handoff) string {
 	switch {
-	case v.Verdict == hostoverhead.No:
+	case v.Verdict == "NO":
 		return "GPU kernels: the host is not the bottleneck"
 	case len(h.TopRegressingOps) > 0:
 		return h.TopRegressingOps[0].NVTXName

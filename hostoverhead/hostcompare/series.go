@@ -12,7 +12,7 @@ import (
 )
 
 // Series measures what the host does in each step of a run, for a comparison of runs ([compare.Run].Host): the time of each range,
-// annotation or, without any, Python frame. It returns [hostoverhead.ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
+// annotation or, without any, Python frame. It returns a [layer.ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
 func Series(ctx context.Context, a *layer.Analysis, o Options) (*compare.Host, error) {
 	w, err := newWorkload(ctx, a, o.Steps)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/layer"
@@ -36,7 +35,7 @@ func (w *workload) events(lane trace.Lane) iter.Seq[trace.Event] {
 	}
 }
 
-// newWorkload looks at a trace. The error is [hostoverhead.ErrNoKernels], or that of a context that has ended.
+// newWorkload looks at a trace. The error is names.ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis, patterns []layer.StepPattern) (*workload, error) {
 	w := &workload{t: a.Trace(), layers: a, patterns: patterns, names: names.Facts{Trace: a.Trace()}, only: threads.Only(a), ended: ctx.Err}
 	if w.only != nil {
@@ -48,7 +47,7 @@ func newWorkload(ctx context.Context, a *layer.Analysis, patterns []layer.StepPa
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, hostoverhead.ErrNoKernels
+	return nil, names.ErrNoKernels
 }
 
 // ranks is how many GPUs the figures are sums over.

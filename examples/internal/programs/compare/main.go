@@ -236,7 +236,7 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 			return nil, err
 		}
 		r.Host, err = hostcompare.Series(ctx, a, hostcompare.Options{})
-		if err != nil && !errors.Is(err, hostoverhead.ErrNoKernels) {
+		if err != nil && !errors.Is(err, layer.ErrNoKernels) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if r.Serving, err = serving(ctx, path, a); err != nil {
@@ -262,7 +262,7 @@ func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, err
 	}
 	told := &hostoverhead.Serving{Graphs: args.Graphs, Compile: args.Compile, Source: file}
 	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{Serving: told})
-	if errors.Is(err, hostoverhead.ErrNoKernels) {
+	if errors.Is(err, layer.ErrNoKernels) {
 		return nil, nil
 	}
 	if err != nil {

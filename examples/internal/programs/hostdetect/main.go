@@ -104,8 +104,8 @@ func (o options) asJSON(env *app.Env) bool {
 // noKernels writes an error as JSON where that is wanted and says why: a trace
 // without kernels is a result for scripts.
 func noKernels(env *app.Env, t *trace.Trace, o options, err error) error {
-	if o.asJSON(env) && (errors.Is(err, hostoverhead.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
-		if werr := env.WriteJSON(map[string]any{"schema": hostoverhead.Schema, "error": err.Error(), "health": t.Health()}); werr != nil {
+	if o.asJSON(env) && (errors.Is(err, layer.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
+		if werr := env.WriteJSON(map[string]any{"schema": "strata.host/3", "error": err.Error(), "health": t.Health()}); werr != nil {
 			return werr
 		}
 	}
@@ -176,7 +176,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 			return c.Untold("no step was found whose time the host could cost")
 		}
 		h := v.Headroom
-		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == hostoverhead.Inconclusive, v.Summary)
+		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == "INCONCLUSIVE", v.Summary)
 	})
 }
 

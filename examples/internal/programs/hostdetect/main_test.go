@@ -75,7 +75,7 @@ func parse(t *testing.T, text string) report {
 func TestJSON(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
 	r := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--handoff").Stdout)
-	if r.Schema != "strata.host/2" || r.Verdict != "YES" || r.Headroom.AtMost < 2 || len(r.Idle) == 0 || len(r.Ranks) != 2 {
+	if r.Schema != "strata.host/3" || r.Verdict != "YES" || r.Headroom.AtMost < 2 || len(r.Idle) == 0 || len(r.Ranks) != 2 {
 		t.Errorf("report = %+v", r)
 	}
 	if p := r.Published; p.Verdict != "YES" || p.Aggregate["gpu_idle_ratio"] == nil || p.Phases["generation"].Iterations != 108 {
@@ -94,7 +94,7 @@ func TestJSON(t *testing.T) {
 func TestOutputNameTellsTheFormat(t *testing.T) {
 	path, out := apptest.Export(t, nsysgen.Default(1)), filepath.Join(t.TempDir(), "verdict.json")
 	apptest.MustRun(t, program(), "--trace", path, "--output", out)
-	if r := parse(t, read(t, out)); r.Schema != "strata.host/2" {
+	if r := parse(t, read(t, out)); r.Schema != "strata.host/3" {
 		t.Errorf("report = %+v", r)
 	}
 	text := filepath.Join(t.TempDir(), "verdict.txt")

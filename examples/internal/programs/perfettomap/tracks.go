@@ -22,7 +22,7 @@ func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every 
 	an := a.Analysis()
 	all := math.MaxInt32 // of the gaps
 	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{an}, hostoverhead.Options{TopGaps: &all})
-	if errors.Is(err, hostoverhead.ErrNoKernels) {
+	if errors.Is(err, layer.ErrNoKernels) {
 		v, err = &hostoverhead.Verdict{}, nil
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 		if time.Duration(g.NS) < minGap || len(g.Causes) == 0 {
 			continue
 		}
-		by := map[hostoverhead.Cause]int64{}
+		by := map[string]int64{}
 		largest := g.Causes[0].Cause
 		for _, c := range g.Causes { // a cause has one row for each name
 			by[c.Cause] += c.NS
@@ -68,7 +68,7 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 		}
 		args := map[string]any{"before": g.Before, "after": g.After, "most of it": g.Causes[0].Name}
 		for cause, ns := range by {
-			args[string(cause)+"_us"] = float64(ns) / 1e3
+			args[cause+"_us"] = float64(ns) / 1e3
 		}
 		if len(g.APIs) > 0 {
 			args["calls"] = strings.Join(g.APIs, ", ")

@@ -5,7 +5,6 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/compare"
@@ -65,7 +64,7 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 		if r.Verdict.Host == "" {
 			return c.Untold("no step was found whose time the host could cost")
 		}
-		return c.HostCaused(r.Verdict.HostShare, r.Verdict.Host == hostoverhead.Inconclusive, r.Verdict.HostText)
+		return c.HostCaused(r.Verdict.HostShare, r.Verdict.Host == "INCONCLUSIVE", r.Verdict.HostText)
 	case app.Idle:
 		return c.Check(100*float64(r.Verdict.Idle)/float64(r.Verdict.Wall), r.Verdict.Text)
 	case app.Floor:
