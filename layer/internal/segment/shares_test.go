@@ -140,3 +140,76 @@ func TestBare(t *testing.T) {
 		t.Error("a boundary that no norm shows is taken for one that a norm shows")
 	}
 }
+
+// TestDoubtsAtTheirNumbers: what is as much as a number leaves no doubt, the least more does.
+func TestDoubtsAtTheirNumbers(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		name string
+		d    func(x float64) Doubts
+		at   float64
+	}{
+		{"unlike", func(x float64) Doubts { return Doubts{Unlike: x} }, p.DoubtUnlike},
+		{"outside", func(x float64) Doubts { return Doubts{Outside: x} }, p.DoubtOutside},
+		{"rest", func(x float64) Doubts { return Doubts{Rest: x} }, p.DoubtRest},
+		{"single", func(x float64) Doubts { return Doubts{Single: x} }, p.DoubtSingle},
+		{"single, guessed", func(x float64) Doubts { return Doubts{Single: x, Guessed: true} }, p.DoubtSingle},
+		{"uneven", func(x float64) Doubts { return Doubts{Uneven: x, Unstarted: 0.3} }, p.DoubtUneven},
+		{"uneven and unstarted", func(x float64) Doubts { return Doubts{Uneven: 0.3, Unstarted: x} }, p.DoubtUnstarted},
+		{"rival", func(x float64) Doubts { return Doubts{Guessed: true, Uneven: 0.3, Rival: x} }, p.DoubtRival},
+		{"rival of uneven layers", func(x float64) Doubts { return Doubts{Guessed: true, Uneven: x, Rival: 9} }, p.DoubtUneven},
+		{"unstarted", func(x float64) Doubts { return Doubts{Unstarted: x} }, 0.5},
+		{"unstarted, some single", func(x float64) Doubts { return Doubts{Unstarted: x, Single: 0.1} }, 0.5},
+	} {
+		if got := p.Words(c.d(c.at)); got != "" {
+			t.Errorf("%s, exactly %v: %s", c.name, c.at, got)
+		}
+		if got := p.Words(c.d(math.Nextafter(c.at, 9))); got == "" || p.Judge(1, c.d(math.Nextafter(c.at, 9))) == 1 {
+			t.Errorf("%s, more than %v: no doubt", c.name, c.at)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		holds bool
+	}{
+		{"alike at its number", p.Alike(cutOf(p.MinSimilarity, 0))}, {"idle at its number", p.Idle(cutOf(p.IdleSimilarity, 0))}, {"even enough at its number", p.Repeats(stack(2, 4), cutOf(1, p.MaxUneven), 2)},
+		{"like enough at its number", p.Repeats(stack(3, 4), cutOf(p.MinSimilarity, 0), 3)}, {"two layers need no likeness", p.Repeats(stack(2, 4), cutOf(0, 0), 2)}, {"three do", !p.Repeats(stack(3, 4), cutOf(0, 0), 3)},
+		{"as uneven as idle layers are not", !p.Idle(cutOf(1, p.IdleUneven))}, {"as like as the reference", !p.Foreign(p.DoubtForeign)},
+	} {
+		if !c.holds {
+			t.Errorf("%s: does not hold", c.name)
+		}
+	}
+}
+
+// TestConfidenceOfCuts: layers of which each is equal to another one are worth most; what is open costs something, unless a role decides.
+func TestConfidenceOfCuts(t *testing.T) {
+	p := DefaultParams()
+	s := layersOf(4)
+	for _, c := range []struct {
+		name string
+		cut  Cut
+		want float64
+	}{
+		{"certain", Cut{Starts: startsOf(4), Lo: 2, Hi: 2}, 0.995}, {"open", Cut{Starts: startsOf(4), Lo: 2, Hi: 3}, 0.895}, {"contradicting", Cut{Starts: startsOf(4), Lo: 3, Hi: 2}, 0.995}, {"open, by a role", Cut{Starts: startsOf(4), Lo: 2, Hi: 3, ByRole: true}, 0.995},
+	} {
+		if got := p.Confidence(s, &c.cut); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestInputNorms: layers begin with the norm in front of their mixer; where no mixer tells, with the only norm.
+func TestInputNorms(t *testing.T) {
+	for unit, want := range map[string]int{
+		"npmpnpap": 0, "apnpmpnp": 2, "pnpp": 1, "nppp": 0, "pnpn": -1, "pppp": -1, "pmpnpapn": 7, "nnpmpnpap": 1, "pnmpa": 1, "npmp": 0,
+	} {
+		s := kernelsOf(unit)
+		if got := inputNorm(struct {
+			s        *Sequence
+			from, to int
+		}{s, 0, s.Len()}); got != want {
+			t.Errorf("%s: %d, want %d", unit, got, want)
+		}
+	}
+}
