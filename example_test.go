@@ -38,7 +38,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Printf("steady: %s of batch %d, %d layers, %v; the middle layer takes %v\n",
-		pass.Stage, pass.Batch, pass.NumLayers, pass.Wall(), pass.Layer(pass.NumLayers/2).Wall)
+		pass.Stage, pass.Batch, pass.NumLayers, pass.Wall(), pass.Layers()[pass.NumLayers/2].Wall)
 
 	report, err := triage.Analyze(ctx, triage.Input{Formal: []*layer.Analysis{layers}}, triage.Options{KernelLimit: 1})
 	if err != nil {

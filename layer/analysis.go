@@ -154,7 +154,7 @@ func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 		return nil, nil, err
 	}
 	if index, ok := fp.indexOf(l); ok {
-		if lay := fp.Layer(index); lay != nil {
+		if lay := fp.layer(index); lay != nil {
 			return fp, lay, nil
 		}
 	}
@@ -264,8 +264,8 @@ type ForwardPass struct {
 // Wall is the time from the start of the first kernel to the end of the last.
 func (p *ForwardPass) Wall() time.Duration { return time.Duration(p.End - p.Start) }
 
-// Layer returns the layer with the given index, nil when the pass does not have it.
-func (p *ForwardPass) Layer(index int) *Layer {
+// layer returns the layer with the given index, nil when the pass does not have it.
+func (p *ForwardPass) layer(index int) *Layer {
 	if i := index - p.FirstLayer; i >= 0 && i < p.NumLayers {
 		if layers := p.Layers(); i < len(layers) {
 			return &layers[i]

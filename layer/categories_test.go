@@ -47,7 +47,7 @@ func TestProductsOfExperts(t *testing.T) {
 		experts, others := 0, 0
 		for k := range d.Kernels() {
 			switch is := k.Event().Name() == product; {
-			case is && (!k.Replay() || c.op == "aten::op"):
+			case is && (!k.Event().IsReplay() || c.op == "aten::op"):
 				experts++
 				if k.Category() != c.expert {
 					t.Fatalf("%s: kernel %d of pass %d, layer %d is %s, want %s", c.name, k.Index(), k.Place().Pass, k.Place().Layer, k.Category(), c.expert)

@@ -68,7 +68,7 @@ func ExampleAnalyze_repeats() {
 // A replayed kernel has no CPU op of its own; its eager twin in the same place of the same layer has.
 func ExampleKernel_Twin() {
 	a := demoGPU(layer.Options{})
-	l := a.Passes[4].Layer(1)
+	l := a.Passes[4].Layers()[1]
 	twin := a.Kernel(int(l.Kernels[1])).Twin()
 	fmt.Println(twin.How, twin.Launch.Op().Name(), twin.Launch.Op().Shape())
 	// Output:
@@ -107,7 +107,7 @@ func ExampleAssemble() {
 		return
 	}
 	for _, p := range a.Devices[0].Passes {
-		fmt.Println(p.Stage, p.NumLayers, p.Layer(1).Wall, p.Wall())
+		fmt.Println(p.Stage, p.NumLayers, p.Layers()[1].Wall, p.Wall())
 	}
 	// Output:
 	// decode 2 1.9µs 3.9µs

@@ -115,9 +115,6 @@ func (k Kernel) Category() classify.Category { return k.d.keys[k.d.columns.categ
 // Facts returns what the kernel's name alone tells.
 func (k Kernel) Facts() *classify.Facts { return k.d.of.factsOf(k.Event().NameID()) }
 
-// Replay says that a graph replay launched the kernel.
-func (k Kernel) Replay() bool { return k.Event().IsReplay() }
-
 // Layers returns the layers of the pass, in order. They are made of what is known of its kernels, anew in each call: ask once
 // where they are looked at often.
 func (p *ForwardPass) Layers() []Layer {

@@ -94,7 +94,7 @@ func TestForeignMappingsAreRefused(t *testing.T) {
 			t.Errorf("%s mapped by %s: refused with %q, want %q", tt.trace, tt.mapping, why, tt.why)
 		}
 		for k := range d.Kernels() {
-			if k.Replay() && k.Twin().Launch.Valid() {
+			if k.Event().IsReplay() && k.Twin().Launch.Valid() {
 				t.Fatalf("%s: a replayed kernel has a twin in a refused mapping", tt.trace)
 			}
 		}

@@ -26,7 +26,7 @@ func TestReplayFindsItsSource(t *testing.T) {
 			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"), Mapping: analyze(t, m, layer.Options{Config: config(t, "qwen3-8b.json")}).Analysis()})
 			replayed, found, named, wrong, modules := 0, 0, 0, 0, 0
 			for i := range a.NumKernels() {
-				if !a.Kernel(i).Replay() {
+				if !a.Kernel(i).Event().IsReplay() {
 					continue
 				}
 				replayed++

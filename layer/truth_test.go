@@ -174,8 +174,8 @@ func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 		for kernel := range a.Kernels() {
 			i, k := kernel.Index(), kernel.Place()
 			if strings.Contains(a.Kernel(i).Event().Name(), "unified_attention") {
-				if k.Layer != next || kernel.Replay() {
-					t.Errorf("attention kernel %d is in layer %d (replay %v), want %d", i, k.Layer, kernel.Replay(), next)
+				if k.Layer != next || kernel.Event().IsReplay() {
+					t.Errorf("attention kernel %d is in layer %d (replay %v), want %d", i, k.Layer, kernel.Event().IsReplay(), next)
 				}
 				next++
 			}

@@ -194,7 +194,7 @@ func actsOfDevice(a *layer.Device) []act {
 	for kernel := range a.Kernels() {
 		i, k := kernel.Index(), kernel.Place()
 		e := a.Kernel(i).Event()
-		x := act{name: e.Name(), cat: "kernel", start: int64(e.Start()), dur: int64(e.Duration()), stream: int(e.Stream()), pass: k.Pass, layer: k.Layer, launch: -1, graph: kernel.Replay()}
+		x := act{name: e.Name(), cat: "kernel", start: int64(e.Start()), dur: int64(e.Duration()), stream: int(e.Stream()), pass: k.Pass, layer: k.Layer, launch: -1, graph: kernel.Event().IsReplay()}
 		switch e.Kind() {
 		case trace.KindMemcpy:
 			x.cat = "gpu_memcpy"

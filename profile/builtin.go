@@ -30,7 +30,7 @@ func builtinNames() []string {
 func builtinNamed(name string) (*ModelProfile, bool) {
 	for _, p := range builtins {
 		if p.Name == name {
-			return p.Clone(), true
+			return p.clone(), true
 		}
 	}
 	return nil, false

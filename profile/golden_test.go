@@ -17,7 +17,7 @@ import (
 // published is the ruleset of a profile's own rules and the universal ones,
 // which are those of the published tables.
 func published(p *profile.ModelProfile) *classify.Ruleset {
-	c := p.Clone()
+	c := p.WithAnchor("")
 	c.BaseRules = "universal"
 	return c.Ruleset()
 }

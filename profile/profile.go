@@ -176,8 +176,8 @@ func (p *ModelProfile) validateRules(fail func(field, format string, args ...any
 	return nil
 }
 
-// Clone returns a deep copy that may be changed.
-func (p *ModelProfile) Clone() *ModelProfile {
+// clone returns a deep copy that may be changed.
+func (p *ModelProfile) clone() *ModelProfile {
 	c := *p
 	c.ModelTypes = slices.Clone(p.ModelTypes)
 	c.AutoAnchors = slices.Clone(p.AutoAnchors)
@@ -190,11 +190,11 @@ func (p *ModelProfile) Clone() *ModelProfile {
 	return &c
 }
 
-// WithAnchor returns a copy with another anchor, as a user's --anchor-kernel
-// gives it. Where a foreign anchor stands in its block is unknown; blocks per
+// WithAnchor returns a copy, which may be changed, with another anchor, as a
+// user's --anchor-kernel gives it; "" is the profile's own. Where a foreign anchor stands in its block is unknown; blocks per
 // layer and half labels stay the profile's, as in the reference.
 func (p *ModelProfile) WithAnchor(anchor string) *ModelProfile {
-	c := p.Clone()
+	c := p.clone()
 	if anchor != "" && anchor != p.Anchor {
 		c.Anchor, c.AnchorPosition = anchor, anchorUnknown
 	}

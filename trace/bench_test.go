@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"iter"
 	"os"
 	"sync"
 	"testing"
@@ -122,20 +121,14 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func pull(tb testing.TB, data []byte) (n int64) {
-	r, err := trace.NewReader(bytes.NewReader(data), trace.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		if _, err := r.Next(); err != nil {
-			if !errors.Is(err, io.EOF) {
-				tb.Fatal(err)
-			}
-			return n
+	r := trace.Reader{Input: bytes.NewReader(data)}
+	for _, err := range r.Records(tb.Context()) {
+		if err != nil {
+			tb.Fatal(err)
 		}
 		n++
 	}
+	return n
 }
 
 func BenchmarkReader(b *testing.B) {
@@ -157,13 +150,11 @@ func TestReaderAllocatesNothingForKnownNames(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&doc, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::op%d\", \"pid\": 1, \"tid\": 1, \"ts\": %d, \"dur\": 1},\n", i%10, i)
 	}
-	r, err := trace.NewReader(&doc, trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pull, stop := iter.Pull2((&trace.Reader{Input: &doc}).Records(t.Context()))
+	defer stop()
 	next := func() {
-		if _, err := r.Next(); err != nil {
-			t.Fatal(err)
+		if _, err, ok := pull(); err != nil || !ok {
+			t.Fatal(err, ok)
 		}
 	}
 	for range 100 {

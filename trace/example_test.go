@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -74,16 +73,8 @@ func ExampleRead() {
 
 // A Reader needs no more memory for a file of 10 GB than for this one.
 func ExampleReader() {
-	r, err := trace.NewReader(strings.NewReader(step), trace.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			break
-		}
+	r := trace.Reader{Input: strings.NewReader(step)}
+	for rec, err := range r.Records(context.Background()) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -109,10 +109,7 @@ func TestNoEventOfTwoHalves(t *testing.T) {
 			text.WriteString(",\n" + one[:i] + decompress.Break + two[j:] + ",\n" + one)
 		}
 	}
-	r, err := trace.NewReader(strings.NewReader(text.String()+"]}"), trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := trace.Reader{Input: strings.NewReader(text.String() + "]}")}
 	n := 0
 	for rec, err := range r.Records(t.Context()) {
 		if err != nil {

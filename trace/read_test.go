@@ -212,10 +212,7 @@ func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
 // TestTruncationNeverLosesAWholeEvent cuts a small trace at every byte, plain and gzipped.
 func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 	var ends []int64
-	r, err := trace.NewReader(strings.NewReader(small), trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := trace.Reader{Input: strings.NewReader(small)}
 	for rec, err := range r.Records(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
@@ -526,11 +523,7 @@ func TestReaderErrorPassesThrough(t *testing.T) {
 // TestReaderSeesWhatATraceStores: the streaming reader and the columns agree.
 // TestReaderGivesTexts as they are, however short, and whichever were seen before.
 func TestReaderGivesTexts(t *testing.T) {
-	r, err := trace.NewReader(strings.NewReader(`[{"ph":"X","cat":"c","name":"a","ts":1},{"ph":"X","name":"b","pid":"p","tid":"t","ts":2},{"ph":"X","name":"a\n","ts":3},{"ph":"X","cat":"","name":"","ts":4},{"ph":"X","ts":5},{"ph":"X","name":"a","ts":6}]`), trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := trace.Reader{Input: strings.NewReader(`[{"ph":"X","cat":"c","name":"a","ts":1},{"ph":"X","name":"b","pid":"p","tid":"t","ts":2},{"ph":"X","name":"a\n","ts":3},{"ph":"X","cat":"","name":"","ts":4},{"ph":"X","ts":5},{"ph":"X","name":"a","ts":6}]`)}
 	var got []string
 	for rec, err := range r.Records(t.Context()) {
 		if err != nil {
@@ -550,10 +543,7 @@ func TestReaderSeesWhatATraceStores(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		r, err := trace.NewReader(f, trace.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := trace.Reader{Input: f}
 		counts := map[string]int64{}
 		for rec, err := range r.Records(t.Context()) {
 			if err != nil {
@@ -574,10 +564,9 @@ func TestReaderSeesWhatATraceStores(t *testing.T) {
 		if d := cmp.Diff(counts, got); d != "" {
 			t.Errorf("%s (-Reader +Trace):\n%s", filepath.Base(path), d)
 		}
-		if d := cmp.Diff(tr.Meta().BaseTime, r.Meta().BaseTime); d != "" || len(r.Losses()) != 0 {
-			t.Errorf("%s: %s, losses %v", filepath.Base(path), d, r.Losses())
+		if d := cmp.Diff(tr.Meta().BaseTime, r.Meta.BaseTime); d != "" || len(r.Losses) != 0 {
+			t.Errorf("%s: %s, losses %v", filepath.Base(path), d, r.Losses)
 		}
-		r.Close()
 	}
 }
 
@@ -644,9 +633,8 @@ func TestStrictErrorsSayWhere(t *testing.T) {
 			if !strings.HasPrefix(fmt.Sprint(err), "trace: ") {
 				t.Errorf("%s: the message is %q", tt.name, err)
 			}
-			r, err := trace.NewReader(strings.NewReader(in), trace.Options{Strict: true})
-			for err == nil {
-				_, err = r.Next()
+			r := trace.Reader{Input: strings.NewReader(in), Options: trace.Options{Strict: true}}
+			for _, err = range r.Records(t.Context()) {
 			}
 			if !errors.Is(err, trace.ErrDamaged) || !strings.HasSuffix(err.Error(), where) {
 				t.Errorf("%s: Reader: %v, want it%s", tt.name, err, where)
@@ -664,15 +652,12 @@ func TestWindowIsThatOfAllThreads(t *testing.T) {
 	}
 }
 
-// TestReaderGivesWholeEventsBeforeDamage: then the damage, again and again.
+// TestReaderGivesWholeEventsBeforeDamage: then the damage, as the last pair.
 func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 	whole := gzipped(t, []byte(document(event(`"id":1`), event(`"id":2`))))
-	r, err := trace.NewReader(bytes.NewReader(whole[:len(whole)-6]), trace.Options{}) // without the checksum
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := trace.Reader{Input: bytes.NewReader(whole[:len(whole)-6])} // without the checksum
 	n := 0
+	var err error
 	for _, e := range r.Records(t.Context()) {
 		if err = e; err == nil {
 			n++
@@ -681,15 +666,9 @@ func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 	if n != 2 || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%d events, then %v, want 2 and io.ErrUnexpectedEOF", n, err)
 	}
-	if _, again := r.Next(); again != err {
-		t.Errorf("then %v, want the same error", again)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r, err = trace.NewReader(strings.NewReader(small), trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = trace.Reader{Input: strings.NewReader(small)}
 	for _, err := range r.Records(ctx) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)

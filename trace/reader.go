@@ -19,14 +19,22 @@ import (
 // interned in a small direct-mapped cache, so that yielding an event allocates
 // only when a text has not been seen lately, and callers may keep them.
 
-// Reader yields the events of a torch.profiler trace one by one. It must not
+// Reader reads the events of a torch.profiler trace one by one, once. It must not
 // be used by two goroutines at once.
 type Reader struct {
+	// Input is the trace, plain or compressed. It is not closed.
+	Input io.Reader
+	// Options narrow complete events by Lanes, Kinds and Window; Strict and Limits apply, too.
+	Options Options
+
+	// Meta is the metadata of the file, Losses what of it was lost or repaired, as
+	// far as it was read: files have metadata behind their events, too.
+	Meta   Meta
+	Losses []Loss
+
 	cfg   config
-	in    *Input
 	s     *scan.Scanner
-	texts [1024]cachedText // a power of two, see cache
-	err   error
+	texts [1024]cachedText // a power of two, see text
 	rec   Record
 
 	events bool // there was one
@@ -59,71 +67,39 @@ type Record struct {
 	ExternalID  uint64   // args["External id"], 0 if absent
 
 	// Args is the raw args object, nil if absent; Raw is the whole event. Both are
-	// valid until the next call of Next.
+	// valid until the next event is asked for.
 	Args json.RawMessage
 	Raw  json.RawMessage // see Args
 }
 
-// NewReader returns a Reader of r, which may be plain, gzip or zstd.
-// Strict, Limits, Lanes, Kinds and Window of o apply; the last three narrow
-// complete events only. Input that cannot be a trace is
-// refused with [ErrFormat]. Close the Reader when done.
-func NewReader(r io.Reader, o Options) (*Reader, error) {
-	cfg := newConfig(&o)
-	in, err := newInput(r, "", 0, &cfg.limits)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := formatOf([]Format{Kineto()}, in); err != nil {
-		in.dec.Close()
-		return nil, err
-	}
-	in.text.Resume = !cfg.strict
-	return &Reader{cfg: cfg, in: in, s: scan.NewScanner(in.R, cfg.scanConfig())}, nil
-}
-
-// Next returns the next event; it is overwritten by the following call. The
-// error is io.EOF at the end; all whole events come before any error. Damage is
-// skipped and counted (see [Reader.Losses]) unless [Options.Strict] is set; compressed
-// data that ends early or is corrupt is an error after the last event it holds,
-// and so is a trace that is cut off or damaged in front of its events.
-func (r *Reader) Next() (*Record, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	for {
-		ev, err := r.s.Next()
-		if err != nil {
-			r.err = err
-			if err != io.EOF {
-				damage, e := scanError(err, r.cfg.strict)
-				if r.err = e; damage != nil {
-					r.err = damage
-				}
-			} else if res := r.s.Result(); empty(res, r.events) {
-				if e := noEvents(res, nil); !errors.Is(e, ErrFormat) {
-					r.err = e
-				}
-			}
-			return nil, r.err
-		}
-		r.events = true
-		if r.fill(ev) {
-			return &r.rec, nil
-		}
-	}
-}
-
-// Records iterates over the remaining events. A non-nil error, other than the
-// end of the input, is the last pair. ctx is checked now and then.
+// Records reads the trace and iterates over its events; each is overwritten by the
+// next one. An error is the last pair, behind all whole events: input that
+// cannot be a trace is [ErrFormat]; damage is skipped and counted (see
+// [Reader.Losses]) unless [Options.Strict] is set; compressed data that ends early
+// or is corrupt is an error after the last event it holds, and so is a trace that
+// is cut off or damaged in front of its events. ctx is looked at now and then.
 func (r *Reader) Records(ctx context.Context) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
+		r.cfg = newConfig(&r.Options)
+		in, err := newInput(r.Input, "", 0, &r.cfg.limits)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer in.dec.Close()
+		if _, err := formatOf([]Format{Kineto()}, in); err != nil {
+			yield(nil, err)
+			return
+		}
+		in.text.Resume = !r.cfg.strict
+		r.s = scan.NewScanner(in.R, r.cfg.scanConfig())
+		defer r.sumUp()
 		for n := 0; ; n++ {
 			if n%1024 == 0 && ctx.Err() != nil {
 				yield(nil, ctx.Err())
 				return
 			}
-			rec, err := r.Next()
+			rec, err := r.next()
 			if err == io.EOF {
 				return
 			}
@@ -134,22 +110,44 @@ func (r *Reader) Records(ctx context.Context) iter.Seq2[*Record, error] {
 	}
 }
 
-// Losses returns what was lost or repaired so far; complete at the end.
-func (r *Reader) Losses() []Loss {
+// next returns the next event that was asked for, io.EOF at the end.
+func (r *Reader) next() (*Record, error) {
+	for {
+		ev, err := r.s.Next()
+		if err != nil {
+			return nil, r.ending(err)
+		}
+		r.events = true
+		if r.fill(ev) {
+			return &r.rec, nil
+		}
+	}
+}
+
+// ending is the error that a scan's end is.
+func (r *Reader) ending(err error) error {
+	if err != io.EOF {
+		damage, err := scanError(err, r.cfg.strict)
+		if damage != nil {
+			return damage
+		}
+		return err
+	}
+	if res := r.s.Result(); empty(res, r.events) {
+		if e := noEvents(res, nil); !errors.Is(e, ErrFormat) {
+			return e
+		}
+	}
+	return io.EOF
+}
+
+// sumUp sets what is known of the whole file.
+func (r *Reader) sumUp() {
 	b := newBuilder(&Options{})
 	reportLosses(b, r.s.Result(), sourceTorch)
-	return b.losses.list
+	r.Losses = b.losses.list
+	r.Meta, _ = kinetoMeta(b, r.s.Result().Metas, false)
 }
-
-// Meta returns the metadata read so far; complete at the end, because files
-// have metadata behind their events too.
-func (r *Reader) Meta() Meta {
-	m, _ := kinetoMeta(newBuilder(&Options{}), r.s.Result().Metas, false)
-	return m
-}
-
-// Close frees the decompressor. It does not close the underlying reader.
-func (r *Reader) Close() error { return r.in.dec.Close() }
 
 // fill makes r.rec of ev and reports whether it was asked for.
 func (r *Reader) fill(ev *scan.Event) bool {

@@ -59,7 +59,7 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 			cuts[id], passes = cut, append(passes, given(cut)...)
 		}
 	}
-	reference := p.Clone()
+	reference := p.WithAnchor("")
 	reference.BaseRules = "universal" // sums must agree, too
 	o.Profile, o.NumLayers = reference, first.NumLayers
 	a, err := layer.Assemble(ctx, t, passes, o)

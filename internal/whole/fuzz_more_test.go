@@ -78,23 +78,13 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`[{"ph":"X","ts":1,"dur":2},{"ph":"X","ts":`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{})
-		r, rerr := trace.NewReader(bytes.NewReader(data), trace.Options{})
-		if rerr != nil {
-			if err == nil {
-				t.Errorf("NewReader: %v, Read: no error", rerr)
-			}
-			return
-		}
-		defer r.Close()
+		r := trace.Reader{Input: bytes.NewReader(data)}
 		phases := map[string]int64{}
 		last := int64(-1)
-		for {
-			rec, rerr := r.Next()
+		var end error
+		for rec, rerr := range r.Records(t.Context()) {
 			if rerr != nil {
-				// That nothing in it looks like a trace is for Read to say, at the end.
-				if (err == nil || errors.Is(err, trace.ErrFormat)) != errors.Is(rerr, io.EOF) {
-					t.Errorf("Next ends with %v, Read with %v", rerr, err)
-				}
+				end = rerr
 				break
 			}
 			if rec.Index <= last || rec.Offset < 0 || rec.Offset >= int64(len(data)) && !compressed(data) {
@@ -102,6 +92,10 @@ func FuzzStream(f *testing.F) {
 			}
 			last = rec.Index
 			phases[string(rec.Phase)]++
+		}
+		// That nothing in it looks like a trace is for Read to say, at the end.
+		if fine := err == nil || errors.Is(err, trace.ErrFormat); err == nil && end != nil || fine != (end == nil || errors.Is(end, trace.ErrFormat)) {
+			t.Errorf("Records ends with %v, Read with %v", end, err)
 		}
 		if err != nil {
 			return

@@ -142,7 +142,7 @@ func (m *measurer) divide() {
 		if p := k.Place().Pass; p != layer.None {
 			m.launch(&m.passes[p], k)
 			m.passes[p].all++
-			if k.Replay() {
+			if k.Event().IsReplay() {
 				m.passes[p].graph++
 			}
 			if k.Facts().Library == inductor {

@@ -201,7 +201,7 @@ func row(a *layer.Device, i int) KernelRow {
 	k := a.Kernel(i)
 	e := k.Event()
 	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: string(k.Category()),
-		TSUS: rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Replay(), Half: k.Half()}
+		TSUS: rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Event().IsReplay(), Half: k.Half()}
 	operator, part, confidence := k.Operator()
 	row.Operator, row.Part, row.OperatorConfidence = operator, part, math.Round(100*float64(confidence))/100
 	tw := k.Twin()
