@@ -57,6 +57,7 @@ func TestLayerKinds(t *testing.T) {
 		{"mlp_layer_types", `{"num_hidden_layers":3,"n_routed_experts":8,"mlp_layer_types":["dense","sparse","sparse"]}`, "full+dense full+moe full+moe"},
 		{"transformers' DeepSeek-V4", `{"num_hidden_layers":3,"num_local_experts":8,"layer_types":["sliding_attention","compressed_sparse_attention","heavily_compressed_attention"],"mlp_layer_types":["hash_moe","moe","moe"]}`,
 			"sliding+moe(hash) csa+moe hca+moe"},
+		{"an empty list of types", `{"num_hidden_layers":2,"intermediate_size":8,"layer_types":[]}`, "full+dense full+dense"},
 		{"a type yet to come", `{"num_hidden_layers":2,"intermediate_size":8,"layer_types":["full_attention","quantum_attention"]}`, "full+dense unknown+dense"},
 		{"nested in a multimodal config", `{"thinker_config":{"text_config":{"num_hidden_layers":1,"intermediate_size":8}},"num_hidden_layers":7}`, "full+dense"},
 		{"TensorRT-LLM engine", `{"version":"1","pretrained_config":{"num_hidden_layers":1,"intermediate_size":8},"build_config":{"num_hidden_layers":9}}`, "full+dense"},

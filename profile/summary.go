@@ -240,9 +240,7 @@ func (s ArchSummary) Lines() []string {
 	}
 	add("Layer types", counts(s.Types)...)
 	add("Layer kinds", counts(s.Kinds)...)
-	if n := len(s.HashLayers); n > 0 {
-		add("Hash layers", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.HashLayers), " ", ", "), "[]"))
-	}
+	add("Hash layers", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.HashLayers), " ", ", "), "[]"))
 	return lines
 }
 

@@ -330,10 +330,7 @@ func (b *profileBuilder) location(fn, path, line string) *profile.Location {
 	if path != "" {
 		name = path + " " + fn
 	}
-	number := int64(0)
-	for i := 0; i < len(line) && i < 9; i++ {
-		number = number*10 + int64(line[i]-'0')
-	}
+	number, _ := strconv.ParseInt(line, 10, 32) // 0 for none
 	// No system name: go tool pprof shortens a name that equals it, templates would
 	// go, and different kernels become one.
 	f := &profile.Function{ID: uint64(len(b.out.Function) + 1), Name: name, Filename: path, StartLine: number}
