@@ -181,14 +181,14 @@ func TestGapsBetweenReplaysWithoutLaunch(t *testing.T) {
 // TestGraphsOfTheFirstKernel: kernels between the very first replay and another one split the graph, in whatever order
 // the device runs the two.
 func TestGraphsOfTheFirstKernel(t *testing.T) {
-	for _, late := range []int64{0, 300} { // the first replay runs first, or last
+	for late, kernel := range map[int64]string{0: "copy", 300: "flash_fwd_kernel"} { // the first replay runs first, or last
 		tl := hosttest.NewTimeline()
 		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 1, 0, 5)
 		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 1, 10+late, 60+late)
-		launched(tl, "cudaLaunchKernel", "copy", 2, 70, 150, 160)
+		launched(tl, "cudaLaunchKernel", kernel, 2, 70, 150, 160)
 		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 3, 80, 85)
 		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 3, 90, 120)
-		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" || h[0].Count != 1 {
+		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" || h[0].Count != 1 || strings.Contains(h[0].Message, "attention") != (kernel != "copy") {
 			t.Errorf("the first replay %d µs later: %+v, want one kernel that splits the graph", late, h)
 		}
 	}

@@ -70,9 +70,11 @@ type Config struct {
 	HCMult          int `json:"hc_mult,omitempty"`
 	HCSinkhornIters int `json:"hc_sinkhorn_iters,omitempty"` // Sinkhorn iterations of their mixing matrix
 
-	// CompressRatios has one entry per decoder layer, the tail of
-	// next-token-prediction layers dropped into NextNRatios; nil when the model
-	// has none. With NumLayers 0 it is the whole list.
+	// CompressRatios say how many tokens one entry of a layer's KV cache stands
+	// for, 0 where the layer sees a sliding window alone. There is one for each
+	// decoder layer; those of the next-token-prediction layers, which the file has
+	// behind them, are NextNRatios. nil when the model has none. With NumLayers 0
+	// it is the whole list.
 	CompressRatios []int `json:"compress_ratios,omitempty"`
 	NextNRatios    []int `json:"nextn_compress_ratios,omitempty"`
 	NumHashLayers  int   `json:"num_hash_layers,omitempty"` // layers whose experts come from a token-id table

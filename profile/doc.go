@@ -3,9 +3,9 @@
 // and named, a [Config] is the model's own config.json under one set of names,
 // whatever the vendor called them.
 //
-// Both are data. Three profiles are built in ([Builtin]: dsv4_csa_hca,
-// dsv3_mla, generic) beside some that only add category rules; users write
-// their own as JSON ([Resolve], docs/profiles.md). [Infer] picks one from a Config,
+// Both are data. Three profiles are built in (dsv4_csa_hca, dsv3_mla, generic)
+// beside some that only add category rules; [Resolve] knows them by name, and
+// reads those that users write as JSON (docs/profiles.md). [Infer] picks one from a Config,
 // [FindConfig] looks for the config.json that belongs to a trace, and
 // [InferParallelism] finds the tensor- and expert-parallel sizes. Whatever is
 // inferred says from what.

@@ -6,8 +6,8 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// What is wrong in a profile, a config or server arguments is a
-// [*document.Error]: "profile: config PATH: FIELD: reason". It may wrap these.
+// An error about what is wrong in a profile, a config or server arguments reads
+// "profile: config PATH: FIELD: reason".
 var (
 	// errSyntax is wrapped when a document is not one JSON object.
 	errSyntax = document.ErrSyntax

@@ -30,7 +30,8 @@ const (
 	typeLayer string = "LAYER"
 )
 
-// IsHash reports whether layer i of n is one of the hash layers.
+// IsHash reports whether layer i of n, counted from 0, is a hash layer: one of the
+// first [Config.NumHashLayers], of the last where [Config.HashLast] says so.
 func (c *Config) IsHash(i, n int) bool { return isHash(i, n, c.NumHashLayers, c.HashLast) }
 
 func isHash(i, n, numHash int, last bool) bool {
@@ -85,8 +86,8 @@ func (c *Config) LayerTypes(n int) []string {
 	return layerTypes(n, c.CompressRatios, c.NumHashLayers, c.HashLast)
 }
 
-// Ratio returns the compression ratio of decoder layer i; ok is false when the
-// config gives none.
+// Ratio returns the compression ratio of decoder layer i, counted from 0, as in
+// [Config.CompressRatios]; ok is false when the config gives none.
 func (c *Config) Ratio(i int) (ratio int, ok bool) {
 	if c == nil || i < 0 || i >= len(c.CompressRatios) {
 		return 0, false

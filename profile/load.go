@@ -16,7 +16,9 @@ var profileFields = []string{
 }
 
 // Resolve turns what a user gave as a profile, a built-in name or a file, into a
-// profile. Built-in names win; write ./generic for a file of that name.
+// profile. Built-in names win; write ./generic for a file of that name. The error
+// lists the built-in names where there is no such file, and names file and field
+// where one is wrong.
 func Resolve(nameOrPath string) (*ModelProfile, error) {
 	if p, ok := builtinNamed(nameOrPath); ok {
 		return p, nil

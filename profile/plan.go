@@ -106,7 +106,7 @@ func findOp(ops []PlanOp, op Operator) (PlanOp, bool) {
 
 // Plan is what a model computes in one forward pass, read off its config.
 type Plan struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema"` // "strata.plan/1"
 	// Model is the best name the config has for it.
 	Model string `json:"model"`
 	// DType is the type of activations and of weights that are not quantised; "" unknown.

@@ -28,7 +28,7 @@ type ServerArgs struct {
 // thousands of GPUs.
 const maxRanks = 1 << 20
 
-// LoadServerArgs reads a server_args.json.
+// LoadServerArgs reads a server_args.json. The error names file and field.
 func LoadServerArgs(path string) (*ServerArgs, error) {
 	f, err := document.OpenRegular("server_args", path)
 	if err != nil {

@@ -38,7 +38,7 @@ type ArchSummary struct {
 	// Kinds counts the layers by what they are made of ([LayerInfo]), in order of
 	// first appearance.
 	Kinds []TypeCount `json:"kinds,omitempty"`
-	// HashLayers are the indices of hash layers under the placement asked for.
+	// HashLayers are the indices of hash layers, counted from 0, as [Config.IsHash] has them.
 	HashLayers []int `json:"hash_layers,omitempty"`
 }
 

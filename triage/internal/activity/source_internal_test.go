@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/kernelword"
@@ -236,6 +237,32 @@ func TestCallStacksAsText(t *testing.T) {
 			if got := s.Pool.Sites.Texts[s.siteOfStack(stack)]; got != want {
 				t.Errorf("%q: %s, want %s", stack, got, want)
 			}
+		}
+	}
+}
+
+// TestSitesOfOpsOfOneLaunch: where the profiler names the op of each kernel, kernels of one launch have the frames around their own.
+func TestSitesOfOpsOfOneLaunch(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	host := func(kind trace.Kind, name string, start, end int64, external uint64) {
+		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, ExternalID: external, Device: trace.None, Stream: trace.None})
+	}
+	for i := range int64(2) {
+		host(trace.KindFrame, fmt.Sprintf("vllm/a.py(%d): forward", i+1), 100*i, 100*i+90, 0)
+		host(trace.KindOp, fmt.Sprint("op", i+1), 100*i+10, 100*i+80, uint64(i+1))
+	}
+	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 300, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
+	for i, external := range []uint64{1, 2, 2, 1} {
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: int64(1000 + 10*i), Duration: 5, Stream: 7, Correlation: 1, ExternalID: external})
+	}
+	tr := b.Finish()
+	p := NewPool()
+	s := NewSites(p, tr)
+	for e := range tr.Events(trace.LaneGPU) {
+		n := e.Data().ExternalID
+		site, op, from := s.Of(e)
+		if got, want := p.Sites.Texts[site], fmt.Sprintf("vllm/a.py:%d forward", n); got != want || p.Ops.Texts[op] != fmt.Sprint("op", n) || from != FromOp {
+			t.Errorf("kernel %d: %s of %s by %q, want %s of op%d", e.Index(), got, p.Ops.Texts[op], OriginNames[from], want, n)
 		}
 	}
 }
