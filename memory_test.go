@@ -17,23 +17,25 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// memoryTraces are those that the memory of an analysis is measured with.
+// memoryTraces are those that the cost of an analysis is measured with: each makes a trace so long, and returns what loads it.
 var memoryTraces = []struct {
 	name string
-	load func(tb testing.TB, times int) *trace.Trace
+	made func(tb testing.TB, times int) (load func() *trace.Trace)
 }{
-	{"torch with stacks", func(tb testing.TB, times int) *trace.Trace { return repeated(tb, gen.Large(36, 4, false), times) }},
-	{"graph replays", func(tb testing.TB, times int) *trace.Trace { return repeated(tb, gen.Large(36, 0, true), times) }},
+	{"torch with stacks", func(tb testing.TB, times int) func() *trace.Trace {
+		return repeated(tb, gen.Large(36, 4, false), times)
+	}},
+	{"graph replays", func(tb testing.TB, times int) func() *trace.Trace { return repeated(tb, gen.Large(36, 0, true), times) }},
 	{"nsys, two GPUs", exported},
 }
 
 // TestMemoryKept: an analysis keeps a few columns for each kernel, not a struct, and needs no more than a few others meanwhile. What is
 // alive is counted where the context is looked at, which is between stages and passes, so that garbage does not count.
 func TestMemoryKept(t *testing.T) {
-	analyzeAll(t, repeated(t, gen.Demo(), 1)) // the rules of names are read once
+	analyzeAll(t, repeated(t, gen.Demo(), 1)()) // the rules of names are read once
 	for _, c := range memoryTraces {
 		t.Run(c.name, func(t *testing.T) {
-			tr := c.load(t, 3)
+			tr := c.made(t, 3)()
 			before := heap()
 			looks := &countingContext{Context: t.Context()}
 			a, err := layer.Analyze(looks, tr, layer.Options{})
@@ -70,10 +72,10 @@ func (c *countingContext) Err() error {
 // BenchmarkPeak tells the bytes a kernel that are alive when most are, beside those of the trace, within stages, too. Garbage that is made
 // while the collector works counts, so beside other work it tells too much: see [TestMemoryKept].
 func BenchmarkPeak(b *testing.B) {
-	analyzeAll(b, repeated(b, gen.Demo(), 1))
+	analyzeAll(b, repeated(b, gen.Demo(), 1)())
 	for _, c := range memoryTraces {
 		b.Run(c.name, func(b *testing.B) {
-			tr := c.load(b, 12)
+			tr := c.made(b, 12)()
 			kernels := kernelsOf(analyzeAll(b, tr))
 			before := heap()
 			peak := uint64(0)
@@ -135,30 +137,35 @@ func peakOf(f func()) uint64 {
 }
 
 // repeated is a trace whose passes are those of a configuration, that many times.
-func repeated(tb testing.TB, cfg gen.Config, times int) *trace.Trace {
+func repeated(tb testing.TB, cfg gen.Config, times int) func() *trace.Trace {
 	tb.Helper()
 	cfg.Passes = slices.Repeat(cfg.Passes, times)
 	var b bytes.Buffer
 	if err := gen.Write(&b, cfg); err != nil {
 		tb.Fatal(err)
 	}
-	t, err := trace.Read(tb.Context(), &b, trace.Options{})
-	if err != nil {
-		tb.Fatal(err)
+	return func() *trace.Trace {
+		return loaded(tb)(trace.Read(tb.Context(), bytes.NewReader(b.Bytes()), trace.Options{}))
 	}
-	return t
 }
 
 // exported is an export of two GPUs.
-func exported(tb testing.TB, times int) *trace.Trace {
+func exported(tb testing.TB, times int) func() *trace.Trace {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "a.sqlite")
 	if _, err := nsysgen.Write(path, nsysgen.Large(1, 4_000*times)); err != nil {
 		tb.Fatal(err)
 	}
-	t, err := nsys.Open(tb.Context(), path, trace.Options{})
-	if err != nil {
-		tb.Fatal(err)
+	return func() *trace.Trace { return loaded(tb)(nsys.Open(tb.Context(), path, trace.Options{})) }
+}
+
+// loaded is a trace that could be loaded.
+func loaded(tb testing.TB) func(*trace.Trace, error) *trace.Trace {
+	tb.Helper()
+	return func(t *trace.Trace, err error) *trace.Trace {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return t
 	}
-	return t
 }

@@ -9,12 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/gen"
 )
 
 func mkfifo(t *testing.T) string {
@@ -59,4 +61,36 @@ func TestOpenOfAPipeWithoutWriterEnds(t *testing.T) {
 	if _, err := strata.Open(ctx, mkfifo(t), strata.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want the deadline", err)
 	}
+}
+
+// BenchmarkShare tells the processor time of an analysis, in percent of that of the load before it.
+func BenchmarkShare(b *testing.B) {
+	analyzeAll(b, repeated(b, gen.Demo(), 1)())
+	for _, c := range memoryTraces {
+		b.Run(c.name, func(b *testing.B) {
+			load := c.made(b, 12)
+			var loading, analysing time.Duration
+			for b.Loop() {
+				runtime.GC() // what was left belongs to what came before
+				start := processorTime(b)
+				t := load()
+				loading += processorTime(b) - start
+				runtime.GC()
+				start = processorTime(b)
+				analyzeAll(b, t)
+				analysing += processorTime(b) - start
+			}
+			b.ReportMetric(100*float64(analysing)/float64(loading), "%")
+		})
+	}
+}
+
+// processorTime is what the process has used so far, with the work of the collector.
+func processorTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }

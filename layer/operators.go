@@ -254,6 +254,9 @@ const replayedLeaf = -2
 // line, in a second half of the batch, or, in graph replays, on another stream than most, as there the start decides the order.
 // nil: none does.
 func (w *work) besideMain(r *ladder.Result) []bool {
+	if w.OneStream(r.Kernels) {
+		return nil
+	}
 	var beside []bool
 	mark := func(k int) {
 		if beside == nil {

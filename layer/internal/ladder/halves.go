@@ -126,14 +126,11 @@ func (w *Work) assignHalf(r *Result, c *segment.Cut, layerOf map[int32]int32) {
 	} else {
 		own, ok = params.Best(s, n)
 	}
-	l := 0
+	layers := slices.Repeat([]int32{None}, len(r.Second))
+	if ok {
+		layersBetween(own.Starts, layers)
+	}
 	for k, i := range r.Second {
-		layerOf[i] = None
-		for ok && l < n && k >= own.Starts[l+1] {
-			l++
-		}
-		if ok && k >= own.Starts[0] && l < n {
-			layerOf[i] = int32(l)
-		}
+		layerOf[i] = layers[k]
 	}
 }

@@ -73,6 +73,16 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 	return line, side
 }
 
+// OneStream says that no two of the kernels are of different streams.
+func (w *Work) OneStream(kernels []int32) bool {
+	for _, i := range kernels {
+		if w.Act(i).Stream() != w.Act(kernels[0]).Stream() {
+			return false
+		}
+	}
+	return true
+}
+
 // markBeside adds the kernels of one replay that run beside its main stream to the set.
 func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 	count := map[trace.StreamID]int{}
@@ -160,9 +170,10 @@ func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
 // prepare separates the main line and makes its sequence.
 func (w *Work) prepare(span Span) Result {
 	r := Result{Span: span, LayerConf: 0, LayerEvidence: "none"}
-	first, second := w.withoutHalf(span.Kernels)
-	r.line, r.Side = w.mainLine(first)
-	r.Second = second
+	if r.line = span.Kernels; !w.OneStream(span.Kernels) {
+		r.line, r.Second = w.withoutHalf(span.Kernels)
+		r.line, r.Side = w.mainLine(r.line)
+	}
 	r.Seq = w.sharedSequence(r.line, span.Model)
 	r.Layer = make([]int32, len(span.Kernels))
 	for k := range r.Layer {
@@ -220,26 +231,36 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 
 // byStructure writes the layers of a structure over the pass's main line and side streams.
 func (w *Work) byStructure(r *Result, c *segment.Cut, evidence string, conf float64) {
-	layerOf := make(map[int32]int32, len(r.Kernels))
-	l := 0
-	for k, i := range r.line {
-		for l < c.Layers() && k >= c.Starts[l+1] {
-			l++
-		}
-		if k < c.Starts[0] || l >= c.Layers() {
-			layerOf[i] = None
-			continue
-		}
-		layerOf[i] = int32(l)
-	}
 	r.Count = c.Layers()
-	w.assignSide(r, layerOf)
-	w.assignHalf(r, c, layerOf)
-	for k, i := range r.Kernels {
-		r.Layer[k] = layerOf[i]
+	if len(r.line) == len(r.Kernels) {
+		layersBetween(c.Starts, r.Layer)
+	} else {
+		layers, layerOf := make([]int32, len(r.line)), make(map[int32]int32, len(r.Kernels))
+		layersBetween(c.Starts, layers)
+		for k, i := range r.line {
+			layerOf[i] = layers[k]
+		}
+		w.assignSide(r, layerOf)
+		w.assignHalf(r, c, layerOf)
+		for k, i := range r.Kernels {
+			r.Layer[k] = layerOf[i]
+		}
 	}
 	r.First = 0
 	r.st, r.LayerEvidence, r.LayerConf = c, evidence, conf
+}
+
+// layersBetween writes the layer of each kernel of a line; starts are those of the layers, and the end of the last one.
+func layersBetween(starts []int, layers []int32) {
+	l := 0
+	for k := range layers {
+		for l < len(starts)-1 && k >= starts[l+1] {
+			l++
+		}
+		if layers[k] = int32(l); k < starts[0] || l == len(starts)-1 {
+			layers[k] = None
+		}
+	}
 }
 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
