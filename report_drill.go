@@ -76,7 +76,7 @@ func (h *htmlBuilder) drill() ([]htmlreport.Node, *htmlreport.Flame) {
 		if p.d == nil {
 			continue
 		}
-		sources := triage.NewSources(p.a.Trace())
+		sources := triage.Sources(p.a.Trace())
 		roots := map[int]*sum{}
 		for _, pass := range p.chosen {
 			roots[pass] = &sum{series: map[string]time.Duration{}}
@@ -116,7 +116,7 @@ func (h *htmlBuilder) kernelOf(p *reportPart, k layer.Kernel) *kernelSum {
 }
 
 // addTo adds an activity to the levels of a pass.
-func (p *reportPart) addTo(root *sum, k layer.Kernel, ks *kernelSum, sources *triage.Sources) {
+func (p *reportPart) addTo(root *sum, k layer.Kernel, ks *kernelSum, sources func(trace.Event) string) {
 	d := k.Event().Duration()
 	op, _, _ := k.Operator()
 	root.add(d, ks.category)
@@ -134,11 +134,11 @@ func (p *reportPart) addTo(root *sum, k layer.Kernel, ks *kernelSum, sources *tr
 }
 
 // sourceOf is the line that says most about where a kernel comes from.
-func sourceOf(k layer.Kernel, sources *triage.Sources) string {
+func sourceOf(k layer.Kernel, sources func(trace.Event) string) string {
 	if m := k.ModelLine(); m.Line != "" {
 		return m.String()
 	}
-	return cmp.Or(sources.Location(k.Event()), "no source line is recorded")
+	return cmp.Or(sources(k.Event()), "no source line is recorded")
 }
 
 func (s *sum) cells(whole time.Duration) []string {

@@ -48,21 +48,17 @@ type Recording struct {
 	// Parts are the traces that were read, of a directory by stage, then rank.
 	// There is at least one.
 	Parts []Part
-	// NotRead are the files that were found beside them.
-	NotRead []Unread
+	// NotRead are the files that were found beside them and not read, with why.
+	NotRead []Part
 }
 
 // Part is one trace of a recording. The rank and stage of its File are what its
 // name says: hints, weaker than what the trace holds.
 type Part struct {
 	trace.File
-	Trace *trace.Trace // never nil
-}
-
-// Unread is a trace file that was found and not read.
-type Unread struct {
-	trace.File
-	Why string // worded to stand behind the path
+	Trace *trace.Trace // never nil in [Recording.Parts], nil in NotRead
+	// Why a file was not read, worded to stand behind its path.
+	Why string
 }
 
 // Open reads the recording at path: a file, a directory, a pattern such as
@@ -153,7 +149,7 @@ func (o *Options) read(ctx context.Context, name string, found, chosen []trace.F
 	rec := &Recording{Name: name, Parts: make([]Part, len(chosen))}
 	for _, f := range found {
 		if !slices.ContainsFunc(chosen, func(c trace.File) bool { return c.Path == f.Path }) {
-			rec.NotRead = append(rec.NotRead, Unread{f, why(f, chosen)})
+			rec.NotRead = append(rec.NotRead, Part{File: f, Why: why(f, chosen)})
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -162,7 +158,7 @@ func (o *Options) read(ctx context.Context, name string, found, chosen []trace.F
 	for i, f := range chosen {
 		g.Go(func() error {
 			t, err := trace.Open(ctx, f.Path, o.of(f.Path, atOnce))
-			rec.Parts[i] = Part{f, t}
+			rec.Parts[i] = Part{File: f, Trace: t}
 			return err
 		})
 	}

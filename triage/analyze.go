@@ -19,8 +19,8 @@ import (
 // errNoProcess reports that [Options.Process] is of no process that launched GPU work.
 var errNoProcess = errors.New("triage: no such process")
 
-// ErrNoTrace reports that there is nothing to analyse.
-var ErrNoTrace = errors.New("triage: no trace given")
+// errNoTrace reports that there is nothing to analyse.
+var errNoTrace = fmt.Errorf("triage: nothing to analyse: %w", trace.ErrNoTrace)
 
 // Input is what [Analyze] works on; [NewInput] makes one of loaded traces.
 type Input struct {
@@ -44,7 +44,7 @@ type Input struct {
 // fraction of the load of the trace.
 func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 	if len(in.Formal) == 0 {
-		return nil, ErrNoTrace
+		return nil, errNoTrace
 	}
 	registry, err := o.registry()
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *analysis) collect(ctx context.Context, list []*layer.Analysis, paths []
 	var out []*activity.Trace
 	for i, an := range list {
 		if an == nil {
-			return nil, ErrNoTrace
+			return nil, errNoTrace
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -27,14 +27,6 @@ type BundleEntry struct {
 	Name  string // of the report within its section; "": its framework
 }
 
-// ParseBundleEntry reads "LABEL=PATH", or a path alone.
-func ParseBundleEntry(s string) BundleEntry {
-	if label, path, ok := strings.Cut(s, "="); ok && label != "" && path != "" {
-		return BundleEntry{Label: label, Path: path}
-	}
-	return BundleEntry{Path: s}
-}
-
 // Bundle joins Markdown triage reports into one document.
 type Bundle struct {
 	Title string    // first heading

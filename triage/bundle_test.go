@@ -59,20 +59,8 @@ func TestBundle(t *testing.T) {
 }
 
 func TestBundleListsAllMissingReports(t *testing.T) {
-	_, err := triage.NewBundle("x", triage.ParseBundleEntry("a=/absent/a.md"), triage.ParseBundleEntry("/absent/b.md"))
+	_, err := triage.NewBundle("x", triage.BundleEntry{Label: "a", Path: "/absent/a.md"}, triage.BundleEntry{Path: "/absent/b.md"})
 	if err == nil || !strings.Contains(err.Error(), "reports not found") || !strings.Contains(err.Error(), "/absent/a.md") || !strings.Contains(err.Error(), "/absent/b.md") {
 		t.Errorf("NewBundle = %v, want reports not found with both paths", err)
-	}
-}
-
-func TestParseBundleEntry(t *testing.T) {
-	for s, want := range map[string]triage.BundleEntry{
-		"Qwen=a/b.md": {Label: "Qwen", Path: "a/b.md"},
-		"a/b.md":      {Path: "a/b.md"},
-		"=a.md":       {Path: "=a.md"},
-	} {
-		if got := triage.ParseBundleEntry(s); got != want {
-			t.Errorf("ParseBundleEntry(%q) = %+v, want %+v", s, got, want)
-		}
 	}
 }

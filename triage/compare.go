@@ -91,10 +91,10 @@ func delta(old, now time.Duration) Delta {
 	return d
 }
 
-// DefaultTolerancePct is how much slower a stage may get, in percent, before
+// defaultTolerancePct is how much slower a stage may get, in percent, before
 // [Compare] calls it regressed. Decode steps of one server repeat within 2 to 3
 // percent on an idle machine; below 5 a gate would fire on noise.
-const DefaultTolerancePct = 5.0
+const defaultTolerancePct = 5.0
 
 // compared are the stages of reports in the words of passes.
 var compared = []struct {
@@ -115,8 +115,11 @@ const (
 )
 
 // Compare sets two runs side by side, stage by stage: passes of equal sizes, as [compare.Compare] does. A stage has regressed where its GPU
-// work or its passes became slower by tolerancePct or more beyond what equal runs differ by. The error is ctx's.
+// work or its passes became slower by tolerancePct or more, 0: 5, beyond what equal runs differ by. The error is ctx's.
 func Compare(ctx context.Context, old, now Input, tolerancePct float64) (*Comparison, error) {
+	if tolerancePct == 0 {
+		tolerancePct = defaultTolerancePct
+	}
 	c := &Comparison{Schema: compareSchema, Verdict: compareInconclusive, TolerancePct: tolerancePct, Old: slices.Clone(old.FormalPaths), New: slices.Clone(now.FormalPaths),
 		Stages: []StageComparison{}, Notes: []string{}}
 	a, err := runsOf(ctx, old)
@@ -221,7 +224,7 @@ func (c *Comparison) stage(ctx context.Context, stage string, passes []layer.Sta
 		return nil
 	}
 	gates := []compare.Gate{{Limit: c.TolerancePct / 100}, {What: "wall", Limit: c.TolerancePct / 100}}
-	r, err := compare.Compare(ctx, a, b, compare.Options{Gates: gates, Stages: passes})
+	r, err := compare.Compare(ctx, a, b, compare.Options{Gates: gates, Stages: passes, HostApart: true})
 	if errors.Is(err, compare.ErrNoMatch) {
 		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is not compared: %v", stageTitle(stage), err))
 		return nil
@@ -250,9 +253,9 @@ func (c *Comparison) add(s StageComparison) {
 func verdictOf(r *compare.Report) string {
 	work, wall := &r.Gates[0], &r.Gates[1]
 	switch {
-	case work.Outcome == compare.Failed || wall.Outcome == compare.Failed:
+	case work.Outcome == "fail" || wall.Outcome == "fail":
 		return compareRegressed
-	case work.Outcome == compare.Undecided || wall.Outcome == compare.Undecided && wall.Estimate >= wall.Limit:
+	case work.Outcome == "inconclusive" || wall.Outcome == "inconclusive" && wall.Estimate >= wall.Limit:
 		return compareInconclusive
 	}
 	return comparePass
@@ -285,8 +288,6 @@ func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
 	}
 	s.Total = delta(old, now)
 	r.Host = nil
-	r.Findings = slices.DeleteFunc(r.Findings, func(f compare.Finding) bool { return f.OfHost() })
-	r.First = r.Worst()
 }
 
 func statusOf(row *compare.HostRow) string {

@@ -43,7 +43,7 @@ func inputOf(t *testing.T, tr *trace.Trace, path string) triage.Input {
 
 func comparison(t *testing.T, old, now triage.Input) *triage.Comparison {
 	t.Helper()
-	c, err := triage.Compare(context.Background(), old, now, triage.DefaultTolerancePct)
+	c, err := triage.Compare(context.Background(), old, now, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

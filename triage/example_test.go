@@ -141,7 +141,7 @@ func ExampleOptions() {
 
 // Compare is a gate for a pipeline.
 func ExampleCompare() {
-	c, err := triage.Compare(context.Background(), demoInput(), demoInput(), triage.DefaultTolerancePct)
+	c, err := triage.Compare(context.Background(), demoInput(), demoInput(), 0)
 	if err != nil {
 		panic(err)
 	}
@@ -188,7 +188,7 @@ func ExampleNewBundle() {
 		}
 	}
 
-	_, err = triage.NewBundle("Servers", triage.ParseBundleEntry("gone=absent.md"), triage.ParseBundleEntry("lost=nowhere.md"))
+	_, err = triage.NewBundle("Servers", triage.BundleEntry{Label: "gone", Path: "absent.md"}, triage.BundleEntry{Path: "nowhere.md"})
 	fmt.Println(err)
 	// Output:
 	// # Servers
@@ -201,10 +201,10 @@ func ExampleNewBundle() {
 // Sources tells where single kernels come from.
 func ExampleSources() {
 	tr := demoTrace().Trace
-	src := triage.NewSources(tr)
+	source := triage.Sources(tr)
 	for act := range tr.Events(trace.LaneGPU) {
 		if strings.HasPrefix(act.Name(), "fused_moe") {
-			fmt.Println(act.Name(), src.Location(act))
+			fmt.Println(act.Name(), source(act))
 			break
 		}
 	}

@@ -106,7 +106,7 @@ func analyseAll(ctx context.Context, sources []Source, options func(Source) laye
 	g, ctx := errgroup.WithContext(ctx)
 	for i, s := range sources {
 		if s.Trace == nil {
-			return nil, ErrNoTrace
+			return nil, errNoTrace
 		}
 		g.Go(func() (err error) {
 			o := options(s)

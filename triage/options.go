@@ -10,7 +10,7 @@ import (
 // Options change what [Analyze] computes. The zero value is the default.
 type Options struct {
 	// MinSharePct hides rows below this percent of their stage's GPU time.
-	// 0: [DefaultMinSharePct]. −1: all rows are shown.
+	// 0: 1. −1: all rows are shown.
 	MinSharePct float64
 	// KernelLimit is how many kernel rows a stage lists at most. 0: no limit.
 	KernelLimit int
@@ -32,8 +32,8 @@ type Options struct {
 	Process string
 }
 
-// DefaultMinSharePct is the bar below which rows are hidden (the reference's).
-const DefaultMinSharePct = 1.0
+// defaultMinSharePct is the bar below which rows are hidden (the reference's).
+const defaultMinSharePct = 1.0
 
 // defaultOverlapLimit is how many rows a stage lists (the reference's).
 const defaultOverlapLimit = 5
@@ -45,7 +45,7 @@ var defaultRegistry = sync.OnceValue(fusion.Default)
 func (o Options) complete() Options {
 	switch {
 	case o.MinSharePct == 0:
-		o.MinSharePct = DefaultMinSharePct
+		o.MinSharePct = defaultMinSharePct
 	case o.MinSharePct < 0:
 		o.MinSharePct = 0
 	}

@@ -24,7 +24,7 @@ import (
 func (r *Report) WriteProfile(w io.Writer) error {
 	a := r.from
 	if a == nil {
-		return fmt.Errorf("triage: %w: the report was not made by Analyze", ErrNoTrace)
+		return fmt.Errorf("%w: the report was not made by Analyze", errNoTrace)
 	}
 	b := &profileBuilder{a: a, own: activity.NewPool(), ids: map[stackNode]stackID{}, at: map[sampleKey]int{}, traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
 	for _, wk := range a.formal {

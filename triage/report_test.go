@@ -121,10 +121,10 @@ func TestMinShareZeroListsAllKernels(t *testing.T) {
 }
 
 func TestAnalyzeErrors(t *testing.T) {
-	if _, err := triage.Analyze(t.Context(), triage.Input{}, triage.Options{}); !errors.Is(err, triage.ErrNoTrace) {
+	if _, err := triage.Analyze(t.Context(), triage.Input{}, triage.Options{}); !errors.Is(err, trace.ErrNoTrace) {
 		t.Errorf("Analyze of nothing = %v, want ErrNoTrace", err)
 	}
-	if _, err := triage.NewInput(t.Context(), []triage.Source{{}}, nil, layer.Options{}); !errors.Is(err, triage.ErrNoTrace) {
+	if _, err := triage.NewInput(t.Context(), []triage.Source{{}}, nil, layer.Options{}); !errors.Is(err, trace.ErrNoTrace) {
 		t.Errorf("NewInput of a nil trace = %v, want ErrNoTrace", err)
 	}
 	in := input(t, trace.NewBuilder(trace.Options{}).Finish(), "empty")

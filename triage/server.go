@@ -22,8 +22,8 @@ type Server struct {
 // maxServerArgs bounds the size of a server_args.json; real ones have 20 kB.
 const maxServerArgs = 4 << 20
 
-// ReadServerArgs reads a server_args.json: the model is model_path, else model.
-func ReadServerArgs(r io.Reader) (Server, error) {
+// readServerArgs reads a server_args.json: the model is model_path, else model.
+func readServerArgs(r io.Reader) (Server, error) {
 	var args struct {
 		ModelPath string `json:"model_path"`
 		Model     string `json:"model"`
@@ -57,7 +57,7 @@ func findServer(paths []string) (Server, error) {
 			if err != nil {
 				continue
 			}
-			s, err := ReadServerArgs(r)
+			s, err := readServerArgs(r)
 			r.Close()
 			if err != nil {
 				return Server{}, fmt.Errorf("%s: %w", dir, err)

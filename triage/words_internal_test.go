@@ -266,22 +266,22 @@ func TestChangesOfTwoRuns(t *testing.T) {
 			t.Errorf("%v to %v: %s, want %s", c.row.A, c.row.B, got, c.want)
 		}
 	}
-	gate := func(o compare.Outcome, estimate float64) compare.GateResult {
-		return compare.GateResult{Outcome: o, Limit: 0.05, Estimate: estimate}
+	gate := func(o string, estimate float64) compare.Gate {
+		return compare.Gate{Outcome: o, Limit: 0.05, Estimate: estimate}
 	}
 	for _, c := range []struct {
-		work, wall compare.GateResult
+		work, wall compare.Gate
 		want       string
 	}{
-		{gate(compare.Passed, 0), gate(compare.Passed, 0), comparePass},
-		{gate(compare.Failed, 0), gate(compare.Passed, 0), compareRegressed},
-		{gate(compare.Undecided, 0), gate(compare.Failed, 0), compareRegressed},
-		{gate(compare.Undecided, 0), gate(compare.Passed, 0), compareInconclusive},
-		{gate(compare.Passed, 0), gate(compare.Undecided, 0.05), compareInconclusive},
-		{gate(compare.Passed, 0), gate(compare.Undecided, 0.049), comparePass},
-		{gate(compare.Passed, 0), gate(compare.Passed, 0.05), comparePass},
+		{gate("pass", 0), gate("pass", 0), comparePass},
+		{gate("fail", 0), gate("pass", 0), compareRegressed},
+		{gate("inconclusive", 0), gate("fail", 0), compareRegressed},
+		{gate("inconclusive", 0), gate("pass", 0), compareInconclusive},
+		{gate("pass", 0), gate("inconclusive", 0.05), compareInconclusive},
+		{gate("pass", 0), gate("inconclusive", 0.049), comparePass},
+		{gate("pass", 0), gate("pass", 0.05), comparePass},
 	} {
-		if got := verdictOf(&compare.Report{Gates: []compare.GateResult{c.work, c.wall}}); got != c.want {
+		if got := verdictOf(&compare.Report{Gates: []compare.Gate{c.work, c.wall}}); got != c.want {
 			t.Errorf("%+v and %+v: %s, want %s", c.work, c.wall, got, c.want)
 		}
 	}

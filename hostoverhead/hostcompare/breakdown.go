@@ -69,10 +69,11 @@ type Run struct {
 // returns a [layer.ErrNoKernels] for a trace without kernels, and ctx's error when
 // cancelled; a trace without steps gives a Run with SteadySteps 0 and a note.
 func Breakdown(ctx context.Context, a *layer.Analysis, o Options) (*Run, error) {
-	return breakdown(ctx, a, &o, o.Baseline.or("baseline"))
+	one, _ := o.sides()
+	return breakdown(ctx, a, &o, one)
 }
 
-func breakdown(ctx context.Context, a *layer.Analysis, o *Options, side Side) (*Run, error) {
+func breakdown(ctx context.Context, a *layer.Analysis, o *Options, is side) (*Run, error) {
 	w, err := newWorkload(ctx, a, o.Steps)
 	if err != nil {
 		return nil, err
@@ -81,11 +82,11 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *Options, side Side) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &Run{Label: side.Label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks, MaxGeneration: -1, Notes: []string{}}
+	r := &Run{Label: is.label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks, MaxGeneration: -1, Notes: []string{}}
 	if r.Ranks <= 0 {
 		r.Ranks = w.ranks()
 	}
-	r.TPSize = tensorSize(o.Ranks, side.TPSize, r.Ranks)
+	r.TPSize = tensorSize(o.Ranks, is.tpSize, r.Ranks)
 	if ds := w.t.Meta().Devices; w.only != nil {
 		r.GPU = a.Devices[0].GPU
 	} else if len(ds) > 0 {

@@ -66,14 +66,14 @@ type Comparison struct {
 // whether the time is lost between the steps or in them. It returns
 // a [layer.ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
 func Compare(ctx context.Context, baseline, target *layer.Analysis, o Options) (*Comparison, error) {
-	base, tgt := o.Baseline.or("baseline"), o.Target.or("target")
+	base, tgt := o.sides()
 	a, err := breakdown(ctx, baseline, &o, base)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", base.Label, err)
+		return nil, fmt.Errorf("%s: %w", base.label, err)
 	}
 	b, err := breakdown(ctx, target, &o, tgt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", tgt.Label, err)
+		return nil, fmt.Errorf("%s: %w", tgt.label, err)
 	}
 	c := compareRuns(a, b, o.change())
 	if err := ctx.Err(); err != nil {

@@ -193,7 +193,7 @@ func TestHandoffOfOneRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := hostcompare.NewHandoff(judged(t, a.Trace()), run)
+		h := (&hostcompare.Comparison{Target: run}).Handoff(judged(t, a.Trace()))
 		op := h.TopRegressingOps[0]
 		want := map[bool]string{true: "server.py(12): schedule"}[named]
 		if op.NVTXName != "find work" || op.SourceFunction != want || op.DeltaUSPerStep != nil || op.IdleUSPerStep == nil || math.Abs(*op.IdleUSPerStep-690) > 30 {
@@ -232,7 +232,7 @@ func TestComparisonIsDeterministic(t *testing.T) {
 
 func TestOptionsOfComparisons(t *testing.T) {
 	a, b := hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2))
-	c := compare(t, a, b, hostcompare.Options{Baseline: hostcompare.Side{Label: "old"}, Target: hostcompare.Side{Label: "new"}, Ranks: 4})
+	c := compare(t, a, b, hostcompare.Options{Labels: [2]string{"old", "new"}, Ranks: 4})
 	if c.Baseline.Label != "old" || c.Target.Label != "new" {
 		t.Errorf("labels %q and %q", c.Baseline.Label, c.Target.Label)
 	}

@@ -2,5 +2,5 @@
 //
 // [Breakdown] finds the iterations and the steady steps of one run and sums what a step spends on each range, kernel and API call;
 // [Compare] sets two runs against each other; [Series] gives the same figures step by step to a comparison of several runs.
-// [NewHandoff] and [Comparison.Handoff] sum a verdict of package hostoverhead up for whoever optimises next.
+// [Comparison.Handoff] sums a verdict of package hostoverhead up for whoever optimises next.
 package hostcompare

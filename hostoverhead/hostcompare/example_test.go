@@ -59,7 +59,7 @@ func ExampleSeries() {
 }
 
 // The summary for whoever optimises next, of one run.
-func ExampleNewHandoff() {
+func ExampleComparison_Handoff() {
 	a := hosttest.Passes(nsysgen.Default(1))
 	v, err := hostoverhead.Analyze(context.Background(), []*layer.Analysis{a}, hostoverhead.Options{})
 	if err != nil {
@@ -69,7 +69,7 @@ func ExampleNewHandoff() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h := hostcompare.NewHandoff(v, run)
+	h := (&hostcompare.Comparison{Target: run}).Handoff(v)
 	fmt.Println(h.Verdict, h.RecommendedFirstTarget)
 	// Output:
 	// YES _update_requests

@@ -36,9 +36,9 @@ type RegressingOp struct {
 // handoffOps is how many operations a handoff names.
 const handoffOps = 5
 
-// NewHandoff summarises a verdict for whoever optimises next; run are the steps of the same trace. Without a second run
-// to compare with, the operations are those during which the device idles most.
-func NewHandoff(v *hostoverhead.Verdict, run *Run) *Handoff {
+// handoffAlone is the handoff of one run: without a second one to compare with, the operations are those during which the
+// device idles most.
+func handoffAlone(v *hostoverhead.Verdict, run *Run) *Handoff {
 	h := handoff(v, run)
 	for _, c := range v.Idle {
 		if c.Cause != "host-code" && c.Cause != "other-ranks" && c.Group != "host waiting" {
@@ -78,8 +78,12 @@ func (r *Run) sourceOf(name string) string {
 // Handoff summarises a comparison for whoever optimises next: v is the verdict
 // of the target, the operations are those that clearly became slower, and the
 // first target is the worst clear change, be it an operation, a kernel or idle
-// time, or says that there is none.
+// time, or says that there is none. Of a Target alone, without Baseline, the
+// operations are those during which the device idles most.
 func (c *Comparison) Handoff(v *hostoverhead.Verdict) *Handoff {
+	if c.Baseline == nil {
+		return handoffAlone(v, c.Target)
+	}
 	h := handoff(v, c.Target)
 	for _, d := range c.Regressions(0) {
 		if d.Kind == opRange && len(h.TopRegressingOps) < handoffOps {

@@ -1,6 +1,7 @@
 package hostcompare
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
@@ -9,8 +10,11 @@ import (
 
 // Options change an analysis. The zero value is the default.
 type Options struct {
-	// Baseline and Target name the two runs, and tell their tensor-parallel sizes; one run alone is the Baseline.
-	Baseline, Target Side
+	// Labels name the baseline and the target; "": "baseline" and "target". One run alone is the baseline.
+	Labels [2]string
+	// TPSizes are their tensor-parallel sizes, which may be larger than the number of ranks in a trace; 0: Ranks, else the
+	// number of devices with work, and unknown for one.
+	TPSizes [2]int
 	// Ranks is the number by which times summed over ranks are divided; 0: the number of devices with work.
 	Ranks int
 	// Steps are further ways to tell that a range is a step's and names no host work, asked before the built-in ones (see
@@ -21,12 +25,10 @@ type Options struct {
 	MinChange *float64
 }
 
-// Side is what is known about one run.
-type Side struct {
-	Label string // "": "baseline" or "target"
-	// TPSize is the tensor-parallel size, which may be larger than the number of ranks in the trace; 0: [Options.Ranks], else
-	// the number of devices with work, and unknown for one.
-	TPSize int
+// side is what is known about one run.
+type side struct {
+	label  string
+	tpSize int
 }
 
 // minChange is the default of [Options.MinChange].
@@ -39,12 +41,9 @@ func (o *Options) change() float64 {
 	return minChange
 }
 
-// or is the side with a label.
-func (s Side) or(label string) Side {
-	if s.Label == "" {
-		s.Label = label
-	}
-	return s
+// sides are the baseline and the target.
+func (o *Options) sides() (baseline, target side) {
+	return side{cmp.Or(o.Labels[0], "baseline"), o.TPSizes[0]}, side{cmp.Or(o.Labels[1], "target"), o.TPSizes[1]}
 }
 
 // Constants of the published root-cause analysis.

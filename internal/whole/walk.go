@@ -208,7 +208,7 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 		return a, err
 	},
 	func(t testing.TB, l *lab) (any, error) {
-		return triage.Compare(t.Context(), l.input(), l.input(), triage.DefaultTolerancePct)
+		return triage.Compare(t.Context(), l.input(), l.input(), 0)
 	},
 	func(t testing.TB, l *lab) (any, error) {
 		passes, err := l.layers()

@@ -31,7 +31,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	if o.PerToken && ca.like.tokens > 0 && cb.like.tokens > 0 {
 		c.scale = float64(ca.like.tokens) / float64(cb.like.tokens)
 	}
-	r := &Report{Schema: schema, A: summary(a, ca), B: summary(b, cb), Left: append([]string{}, left...), Rows: []Row{}, Layers: []LayerTimes{}, Doubts: []Doubt{}, Findings: []Finding{}, Notes: []string{}, Gates: []GateResult{}}
+	r := &Report{Schema: schema, A: summary(a, ca), B: summary(b, cb), Left: append([]string{}, left...), Rows: []Row{}, Layers: []LayerTimes{}, Doubts: []Doubt{}, Findings: []Finding{}, Notes: []string{}, Gates: []Gate{}}
 	c.floor(r, &o)
 	c.collect()
 	c.fill(r)
@@ -41,7 +41,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	c.hostFindings(r, &o)
 	c.doubts(r, &o)
 	c.conclude(r)
-	r.First = r.Worst()
+	r.First = r.worst()
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, r.judge(g))
 	}

@@ -6,14 +6,14 @@ var ErrGate = errGate
 var ErrNoise = errNoise
 
 // Gate is the outcome of all gates together: one failure fails, else one undecided leaves it undecided.
-func (r *Report) Gate() Outcome {
-	out := Passed
+func (r *Report) Gate() string {
+	out := passed
 	for _, g := range r.Gates {
 		switch g.Outcome {
-		case Failed:
-			return Failed
-		case Undecided:
-			out = Undecided
+		case failed:
+			return failed
+		case undecided:
+			out = undecided
 		}
 	}
 	return out

@@ -101,6 +101,9 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 		own.Floor = c.noise.common
 	}
 	r.Host = CompareHost(a, b, own)
+	if o.HostApart {
+		return
+	}
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
 		kind := "host"
@@ -116,11 +119,11 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 	}
 }
 
-// OfHost reports whether a finding is about what the host does.
-func (f *Finding) OfHost() bool { return strings.HasPrefix(f.Kind, "host") }
+// ofHost reports whether a finding is about what the host does.
+func (f *Finding) ofHost() bool { return strings.HasPrefix(f.Kind, "host") }
 
-// Worst names the worst clear change of either kind, for First. Idle time is what an operation of the host may have caused, which is named with it.
-func (r *Report) Worst() Target {
+// worst names the worst clear change of either kind, for First. Idle time is what an operation of the host may have caused, which is named with it.
+func (r *Report) worst() Finding {
 	var worst, slow *Finding // of all; of the host's
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -130,17 +133,17 @@ func (r *Report) Worst() Target {
 		if worst == nil || f.Delta > worst.Delta {
 			worst = f
 		}
-		if f.OfHost() && (slow == nil || f.Delta > slow.Delta) {
+		if f.ofHost() && (slow == nil || f.Delta > slow.Delta) {
 			slow = f
 		}
 	}
 	if worst == nil && r.Verdict == slower {
-		return Target{Kind: "pass", Delta: r.Delta, Text: fmt.Sprintf("the pass as a whole, %s: no part of it is told from noise", signed(r.Delta))}
+		return Finding{Kind: "pass", Delta: r.Delta, Text: fmt.Sprintf("the pass as a whole, %s: no part of it is told from noise", signed(r.Delta))}
 	}
 	if worst == nil {
-		return Target{Kind: "none", Text: "no clear change for the worse"}
+		return Finding{Kind: "none", Text: "no clear change for the worse"}
 	}
-	t := Target{Kind: worst.Kind, Operator: worst.Operator, Delta: worst.Delta, Text: worst.Text}
+	t := *worst
 	if worst.Kind == "waiting" && slow != nil {
 		t.Text += "; meanwhile " + slow.Text
 	}
@@ -152,7 +155,7 @@ func (c *comparison) conclude(r *Report) {
 	var net time.Duration
 	found := 0
 	for _, f := range r.Findings {
-		if f.Kind != "path" && f.Kind != "rename" && !f.OfHost() { // the host's time is not the pass's
+		if f.Kind != "path" && f.Kind != "rename" && !f.ofHost() { // the host's time is not the pass's
 			net += f.Delta
 			found++
 		}

@@ -10,28 +10,15 @@ import (
 )
 
 // Gate is a condition under which a comparison fails: something became slower by a share of side A's pass, or a row by a share of itself.
+// In a [Report] it has what it said.
 type Gate struct {
 	// What is a row's operator, "wall" for the whole pass with waiting and idle time, "" for all GPU work of the pass.
-	What string
-	// Limit is the relative increase that fails, above 0.
-	Limit float64
-}
-
-// Outcome is what a gate says.
-type Outcome string
-
-// The outcomes. Programs exit with 0, 3 and 4 for them.
-const (
-	Passed    Outcome = "pass"
-	Failed    Outcome = "fail"
-	Undecided Outcome = "inconclusive"
-)
-
-// GateResult is a gate and what it said.
-type GateResult struct {
-	Gate    string  `json:"gate"`
-	Outcome Outcome `json:"outcome"`
-	// Limit is the relative increase that fails. Known says that the increase could be measured.
+	What string `json:"-"`
+	// Gate is the condition as [ParseGate] reads it; [Compare] fills it in, and what follows.
+	Gate string `json:"gate"`
+	// Outcome is "pass", "fail" or "inconclusive"; programs exit with 0, 3 and 4 for them.
+	Outcome string `json:"outcome"`
+	// Limit is the relative increase that fails, above 0. Known says that the increase could be measured.
 	Limit float64 `json:"limit"`
 	Known bool    `json:"known"`
 	// Estimate is the relative increase, Low and High its 95 % interval.
@@ -40,6 +27,13 @@ type GateResult struct {
 	High     float64 `json:"high"`
 	Text     string  `json:"text"`
 }
+
+// The outcomes.
+const (
+	passed    = "pass"
+	failed    = "fail"
+	undecided = "inconclusive"
+)
 
 // errGate is wrapped by the errors of [ParseGate].
 var errGate = errors.New("not a gate")
@@ -60,8 +54,8 @@ func ParseGate(s string) (Gate, error) {
 	return g, nil
 }
 
-// String is the form that [ParseGate] reads.
-func (g Gate) String() string {
+// form is what [ParseGate] reads.
+func (g *Gate) form() string {
 	s := strconv.FormatFloat(100*g.Limit, 'f', -1, 64) + "%"
 	if g.What == "" {
 		return s
@@ -71,11 +65,11 @@ func (g Gate) String() string {
 
 // judge holds the report against a gate: it fails where the estimate reaches the limit and the interval excludes zero, passes where the
 // whole interval stays below the limit, and is undecided in between.
-func (r *Report) judge(g Gate) GateResult {
-	out := GateResult{Gate: g.String(), Outcome: Undecided, Limit: g.Limit}
+func (r *Report) judge(g Gate) Gate {
+	out := Gate{What: g.What, Gate: g.form(), Outcome: undecided, Limit: g.Limit}
 	i, base, ok := r.target(g)
 	if !ok || base <= 0 {
-		out.Text = fmt.Sprintf("%s: neither side has %s", g, g.What)
+		out.Text = fmt.Sprintf("%s: neither side has %s", out.Gate, g.What)
 		return out
 	}
 	out.Known = true
@@ -83,13 +77,13 @@ func (r *Report) judge(g Gate) GateResult {
 	out.Estimate, out.Low, out.High = share(i.Delta), share(i.Low), share(i.High)
 	switch {
 	case out.Estimate >= g.Limit && out.Low > 0:
-		out.Outcome = Failed
+		out.Outcome = failed
 	case out.High < g.Limit:
-		out.Outcome = Passed
+		out.Outcome = passed
 	}
-	out.Text = fmt.Sprintf("%s: %+.1f %% (%+.1f … %+.1f %%)", g, 100*out.Estimate, 100*out.Low, 100*out.High)
+	out.Text = fmt.Sprintf("%s: %+.1f %% (%+.1f … %+.1f %%)", out.Gate, 100*out.Estimate, 100*out.Low, 100*out.High)
 	if d := r.doubtful(); d != nil {
-		out.Outcome = Undecided
+		out.Outcome = undecided
 		out.Text += "; " + d.Text
 	}
 	return out

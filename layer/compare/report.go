@@ -35,10 +35,12 @@ type Options struct {
 	Floor float64
 	// Noise is what was learned from repeated runs. It replaces Floor. Nil: nothing.
 	Noise *Noise
-	// Gates are conditions to judge.
+	// Gates are conditions to judge: What and Limit of each.
 	Gates []Gate
 	// Allow are the codes of doubts in spite of which there is a verdict (see [Doubt]).
 	Allow []string
+	// HostApart keeps operations of the host out of Findings and First: they stand in Host alone.
+	HostApart bool
 }
 
 // params are the numbers that decide.
@@ -75,11 +77,12 @@ type Report struct {
 	FloorFrom string        `json:"floor_from"`
 	// Host is what differs in what the host does, nil where that was not measured on both sides.
 	Host *HostReport `json:"host,omitempty"`
-	// First is what to look at first.
-	First Target       `json:"first_target"`
-	Left  []string     `json:"left_out"`
-	Notes []string     `json:"notes"`
-	Gates []GateResult `json:"gates"`
+	// First is what to look at first: the worst clear change for the worse, of kind "pass" where only the whole is clearly
+	// slower, "none" where nothing is.
+	First Finding  `json:"first_target"`
+	Left  []string `json:"left_out"`
+	Notes []string `json:"notes"`
+	Gates []Gate   `json:"gates"`
 }
 
 // Summary is one side in short.
@@ -140,15 +143,6 @@ type LayerTimes struct {
 	B     time.Duration `json:"b_ns"`
 }
 
-// Target is the worst clear change for the worse of a comparison.
-type Target struct {
-	// Kind is that of the finding, "pass" where only the whole is clearly slower, "none" where nothing is.
-	Kind     string        `json:"kind"`
-	Operator string        `json:"operator"`
-	Delta    time.Duration `json:"delta_ns"`
-	Text     string        `json:"text"`
-}
-
 // Finding is one difference beyond noise, or something that makes the comparison doubtful.
 type Finding struct {
 	// Kind is "operator", "new", "removed", "uniform", "waiting", "path", "rename", "host", "host-new",
@@ -157,7 +151,7 @@ type Finding struct {
 	Text  string        `json:"text"`
 	Delta time.Duration `json:"delta_ns"`
 	// Operator is the row, "" where it is not about one.
-	Operator string `json:"operator,omitempty"`
+	Operator string `json:"operator"`
 	// StartA and StartB are where a pass of each side begins, in nanoseconds since the trace's first event.
 	StartA int64 `json:"start_a_ns"`
 	StartB int64 `json:"start_b_ns"`

@@ -56,7 +56,7 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	line("\nLook first at: %s", r.First.Text)
 	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Text })
 	section(b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Text })
-	section(b, "Gates", len(r.Gates), func(i int) string { return string(r.Gates[i].Outcome) + ": " + r.Gates[i].Text })
+	section(b, "Gates", len(r.Gates), func(i int) string { return r.Gates[i].Outcome + ": " + r.Gates[i].Text })
 	section(b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
 	section(b, "Notes", len(r.Notes), func(i int) string { return r.Notes[i] })
 	return b.Flush()

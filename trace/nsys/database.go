@@ -112,7 +112,7 @@ func checkHeader(path string) (size int64, err error) {
 		return 0, err
 	}
 	if !st.Mode().IsRegular() {
-		return 0, &readError{Path: path, Err: fmt.Errorf("%w: not a regular file", ErrNotExport)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: not a regular file", errNotExport)}
 	}
 	var head [100]byte
 	n, err := io.ReadFull(f, head[:])
@@ -121,9 +121,9 @@ func checkHeader(path string) (size int64, err error) {
 	}
 	switch {
 	case n == 0:
-		return 0, &readError{Path: path, Err: fmt.Errorf("%w: the file is empty", ErrNotExport)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: the file is empty", errNotExport)}
 	case n < len(magic) || !bytes.Equal(head[:len(magic)], []byte(magic)):
-		return 0, &readError{Path: path, Err: fmt.Errorf("%w: no SQLite header (another format, or an encrypted database)", ErrNotExport)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: no SQLite header (another format, or an encrypted database)", errNotExport)}
 	case n < len(head):
 		return 0, &readError{Path: path, Err: fmt.Errorf("%w: %d bytes, shorter than a database header", errTruncated, n)}
 	}

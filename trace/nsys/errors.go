@@ -13,9 +13,9 @@ import (
 
 // What can be wrong with an export. Test with [errors.Is].
 var (
-	// ErrNotExport says that the file is not an Nsight Systems SQLite export. It
+	// errNotExport says that the file is not an Nsight Systems SQLite export. It
 	// wraps [trace.ErrFormat].
-	ErrNotExport = fmt.Errorf("%w: not an Nsight Systems SQLite export", trace.ErrFormat)
+	errNotExport = fmt.Errorf("%w: not an Nsight Systems SQLite export", trace.ErrFormat)
 	// errTruncated says that the file ends before the database does.
 	errTruncated = fmt.Errorf("truncated database: %w", io.ErrUnexpectedEOF)
 	// errDamaged says that the database contradicts itself.
@@ -51,7 +51,7 @@ func (e *readError) Unwrap() error { return e.Err }
 func classify(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultNotADB:
-		return fmt.Errorf("%w: %w", ErrNotExport, err)
+		return fmt.Errorf("%w: %w", errNotExport, err)
 	case sqlite.ResultCorrupt, sqlite.ResultFormat:
 		return fmt.Errorf("%w: %w; sqlite3 FILE .recover may save what is left", errDamaged, err)
 	}

@@ -84,16 +84,16 @@ func (l *loader) check() error {
 	}
 	names := slices.Sorted(maps.Keys(l.db.tables))
 	if i := slices.IndexFunc(names, func(s string) bool { return strings.HasPrefix(s, "rocpd_") }); i >= 0 {
-		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; record with torch.profiler", ErrNotExport)}
+		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; record with torch.profiler", errNotExport)}
 	}
 	if l.db.views[strings.ToLower(tableKernel)] || l.db.views[strings.ToLower(tableRuntime)] {
-		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are views, which are not read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", ErrNotExport, tableKernel)}
+		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are views, which are not read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", errNotExport, tableKernel)}
 	}
 	what := "no tables"
 	if n := len(names); n > 0 {
 		what = fmt.Sprintf("%d tables (%s, …)", n, names[0])
 	}
-	return &readError{Path: l.db.path, Err: fmt.Errorf("%w: an SQLite database with %s, none of them of a profile", ErrNotExport, what)}
+	return &readError{Path: l.db.path, Err: fmt.Errorf("%w: an SQLite database with %s, none of them of a profile", errNotExport, what)}
 }
 
 // report puts what the export lacks into the health.

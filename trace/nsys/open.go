@@ -48,7 +48,7 @@ func Report() trace.Format {
 // Open reads the export or report at path, and nothing else. Of the options
 // Limits, MemoryBudget and Strict mean nothing here, and nobody's args are kept.
 //
-// A file that is no export is [ErrNotExport]; where one is cut off or damaged, or no
+// A file that is no export is a [trace.ErrFormat]; where one is cut off or damaged, or no
 // nsys is there to export a report, the error says so, with the place. A database
 // that holds none of the tables of a profile is refused too; one that holds some but
 // no kernels loads, and its health says so.
@@ -58,8 +58,8 @@ func Open(ctx context.Context, path string, o trace.Options) (*trace.Trace, erro
 			return open(ctx, path, path, &o) // which says what is wrong with it
 		}}}
 	t, err := trace.Open(ctx, path, o)
-	if errors.Is(err, trace.ErrFormat) && !errors.Is(err, ErrNotExport) {
-		err = &readError{Path: path, Err: fmt.Errorf("%w: %w", ErrNotExport, err)}
+	if errors.Is(err, trace.ErrFormat) && !errors.Is(err, errNotExport) {
+		err = &readError{Path: path, Err: fmt.Errorf("%w: %w", errNotExport, err)}
 	}
 	return t, err
 }

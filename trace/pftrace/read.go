@@ -50,12 +50,6 @@ func (d *reader) full() error {
 	return nil
 }
 
-// Read loads a trace from r, decompressed. Everything that could be read of a damaged file is kept, and the trace's health says what was lost.
-// The error wraps [trace.ErrFormat] where r holds no packet, [trace.ErrLimit] above a limit; it is ctx's error when cancelled.
-func Read(ctx context.Context, r io.Reader, o trace.Options) (*trace.Trace, error) {
-	return read(ctx, r, "", o)
-}
-
 // The defaults of limits that mean something here.
 const (
 	maxPacket = 64 << 20 // bytes, as of one JSON event
@@ -66,6 +60,8 @@ const (
 	waitBytes = 2 * 104
 )
 
+// read loads a trace from r, decompressed. Everything that could be read of a damaged file is kept, and the trace's health says what was lost.
+// The error wraps [trace.ErrFormat] where r holds no packet, [trace.ErrLimit] above a limit; it is ctx's error when cancelled.
 func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trace.Trace, error) {
 	most, events := o.Limits.EventBytes, o.Limits.Events
 	if most <= 0 {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"os"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
@@ -19,7 +18,7 @@ func Input(ctx context.Context, formal, mapping *capture.Result, others []triage
 	var sources []triage.Source
 	var err error
 	if formal == nil {
-		return triage.Input{}, triage.ErrNoTrace
+		return triage.Input{}, trace.ErrNoTrace
 	}
 	if mapping != nil {
 		// On ROCm the args of the launch calls name the kernels that a graph
@@ -87,12 +86,7 @@ func serverOf(r *capture.Result) (triage.Server, error) {
 		if s.ServerArgs == "" {
 			continue
 		}
-		f, err := os.Open(s.ServerArgs)
-		if err != nil {
-			return server, err
-		}
-		defer f.Close()
-		said, err := triage.ReadServerArgs(f)
+		said, err := triage.ReadBeside(s.ServerArgs)
 		if err != nil {
 			return server, err
 		}

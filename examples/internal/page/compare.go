@@ -161,7 +161,7 @@ func compareGates(r *compare.Report) htmlreport.Table {
 	t := htmlreport.Table{Caption: "Gates", Columns: []htmlreport.Column{{Title: "Gate"}, {Title: "Outcome"}, {Title: "What was found", Prose: true}}}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		t.Rows = append(t.Rows, []htmlreport.Cell{textCell(g.Gate), {Text: string(g.Outcome), Strong: g.Outcome != compare.Passed}, textCell(g.Text)})
+		t.Rows = append(t.Rows, []htmlreport.Cell{textCell(g.Gate), {Text: g.Outcome, Strong: g.Outcome != "pass"}, textCell(g.Text)})
 	}
 	return t
 }

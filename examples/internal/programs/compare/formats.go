@@ -44,7 +44,7 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 		}
 		return s
 	}
-	verdicts := map[compare.Outcome]gate.Verdict{compare.Passed: gate.Passed, compare.Failed: gate.Failed, compare.Undecided: gate.Inconclusive}
+	verdicts := map[string]gate.Verdict{"pass": gate.Passed, "fail": gate.Failed, "inconclusive": gate.Inconclusive}
 	for i := range r.Gates {
 		g := &r.Gates[i]
 		c := gate.Check{Name: g.Gate, Verdict: verdicts[g.Outcome], Message: g.Text, Unit: "percent", Limit: gate.Number(100 * g.Limit), Place: place(r, "")}

@@ -143,7 +143,7 @@ func compare(ctx context.Context, env *app.Env, o options) error {
 		return err
 	}
 	c, err := hostcompare.Compare(ctx, a, b, hostcompare.Options{
-		Baseline: hostcompare.Side{Label: o.baselineLabel, TPSize: sizeA}, Target: hostcompare.Side{Label: o.targetLabel, TPSize: sizeB}, Ranks: o.tp})
+		Labels: [2]string{o.baselineLabel, o.targetLabel}, TPSizes: [2]int{sizeA, sizeB}, Ranks: o.tp})
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func single(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	r, err := hostcompare.Breakdown(ctx, a, hostcompare.Options{Baseline: hostcompare.Side{Label: label, TPSize: size}, Ranks: o.tp})
+	r, err := hostcompare.Breakdown(ctx, a, hostcompare.Options{Labels: [2]string{label}, TPSizes: [2]int{size}, Ranks: o.tp})
 	if err != nil {
 		return err
 	}

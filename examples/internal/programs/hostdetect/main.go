@@ -194,7 +194,7 @@ func (o options) write(ctx context.Context, env *app.Env, ranks []*layer.Analysi
 		if err != nil {
 			return err
 		}
-		document.Handoff = hostcompare.NewHandoff(v, run)
+		document.Handoff = (&hostcompare.Comparison{Target: run}).Handoff(v)
 	}
 	return env.WriteJSON(document)
 }

@@ -114,7 +114,7 @@ const checkEvery = 4096
 type describer struct {
 	opts      options
 	analysis  *layer.Analysis
-	sources   *triage.Sources
+	source    func(trace.Event) string
 	canonical map[trace.NameID]string
 	launches  map[string][2]string // grid and block by recorded configuration
 	cost      map[trace.DeviceID]*roofline.Report
@@ -122,7 +122,7 @@ type describer struct {
 
 // newDescriber returns a describer of t's activities.
 func newDescriber(t *trace.Trace, o options, a *layer.Analysis) *describer {
-	return &describer{opts: o, analysis: a, sources: triage.NewSources(t), canonical: map[trace.NameID]string{},
+	return &describer{opts: o, analysis: a, source: triage.Sources(t), canonical: map[trace.NameID]string{},
 		launches: map[string][2]string{}, cost: map[trace.DeviceID]*roofline.Report{}}
 }
 
@@ -217,7 +217,7 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 		r.CPUOp = op.Name()
 	}
 	if d.opts.stacks {
-		r.Location = d.sources.Location(e)
+		r.Location = d.source(e)
 		r.ModelLine = k.ModelLine().String()
 	}
 	if d.opts.module {

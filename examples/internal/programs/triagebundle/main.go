@@ -51,7 +51,7 @@ func program(now func() time.Time) app.Program {
 				entries = found
 			}
 			for _, f := range append(files, env.Args...) {
-				entries = append(entries, triage.ParseBundleEntry(f))
+				entries = append(entries, parseEntry(f))
 			}
 			if len(entries) == 0 && *root != "" {
 				return app.Usagef("--analysis-root %s: no *.md or *.txt below it opens with the head of a triage report", *root)
@@ -67,6 +67,14 @@ func program(now func() time.Time) app.Program {
 			return b.WriteMarkdown(env.Stdout)
 		},
 	}
+}
+
+// parseEntry reads "LABEL=PATH", or a path alone.
+func parseEntry(s string) triage.BundleEntry {
+	if label, path, ok := strings.Cut(s, "="); ok && label != "" && path != "" {
+		return triage.BundleEntry{Label: label, Path: path}
+	}
+	return triage.BundleEntry{Path: s}
 }
 
 // read reads the reports until it is told to stop: the opening of a pipe waits for its writer.

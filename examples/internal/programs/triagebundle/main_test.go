@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/triage"
 )
 
 func fixed() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
@@ -51,5 +52,17 @@ func TestMissingFilesAreAllNamed(t *testing.T) {
 	}
 	if r := apptest.Run(t, program(fixed)); r.Code != app.ExitUsage {
 		t.Errorf("no report: exit code %d, want %d", r.Code, app.ExitUsage)
+	}
+}
+
+func TestParseEntry(t *testing.T) {
+	for s, want := range map[string]triage.BundleEntry{
+		"Qwen=a/b.md": {Label: "Qwen", Path: "a/b.md"},
+		"a/b.md":      {Path: "a/b.md"},
+		"=a.md":       {Path: "=a.md"},
+	} {
+		if got := parseEntry(s); got != want {
+			t.Errorf("%q is %+v, want %+v", s, got, want)
+		}
 	}
 }

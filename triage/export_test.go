@@ -1,0 +1,4 @@
+package triage
+
+// ReadServerArgs is for tests.
+var ReadServerArgs = readServerArgs
