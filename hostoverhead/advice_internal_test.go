@@ -21,6 +21,8 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 	}{
 		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 10), stage(layer.StagePrefill, 0, 100, 9)}, settings.CaptureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 9), stage(layer.StagePrefill, 0, 100, 10)}, settings.PrefillGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StagePrefill, 0, 100, 10), stage(layer.StageDecode, 0, 100, 10)}, settings.PrefillGraphs["sglang"]}, // the first of equals
+		{[]StageVerdict{stage(layer.StageDecode, 50, 50, 10)}, settings.CaptureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 49, 50, 10)}, settings.CaptureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 51, 50, 10)}, settings.BesideGraph},
 		{nil, settings.CaptureGraphs["sglang"]},

@@ -675,3 +675,29 @@ func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowOfAReader: what touches the window is yielded, as a load keeps it: the end of an event at its first nanosecond does, the start at its last does not.
+func TestWindowOfAReader(t *testing.T) {
+	const doc = `{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":5,"dur":2,"pid":0,"tid":7,"args":{"device":0,"stream":7}}]}`
+	for _, c := range []struct {
+		from, to int64
+		want     int
+	}{{5000, 6000, 1}, {7000, 9000, 1}, {7001, 9000, 0}, {1, 5000, 0}, {1, 5001, 1}, {0, 0, 1}} { // of an event from 5 to 7 µs
+		o := trace.Options{Window: [2]int64{c.from, c.to}}
+		r := trace.Reader{Input: strings.NewReader(doc), Options: o}
+		n := 0
+		for _, err := range r.Records(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		tr, err := trace.Read(t.Context(), strings.NewReader(doc), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n != c.want || tr.LaneLen(trace.LaneGPU) != c.want {
+			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n, tr.LaneLen(trace.LaneGPU), c.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package hostoverhead
+
+import (
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestCausesOfMoments: what recorded most about a moment says why the device was idle: the profiler, a call, what the thread waited for in it, the
+// system, a range, code, and where nothing was recorded whether the thread can have worked by itself.
+func TestCausesOfMoments(t *testing.T) {
+	type kinds = map[string]trace.Kind
+	all := kinds{"cudaLaunchKernel": trace.KindRuntime, "cudaGraphLaunch": trace.KindRuntime, "cudaStreamSynchronize": trace.KindRuntime, "cudaGetDevice": trace.KindRuntime, "Buffer flush": trace.KindOverhead,
+		"pthread_cond_wait": trace.KindOSCall, "take_gil": trace.KindOSCall, "epoll_wait": trace.KindOSCall, "read": trace.KindOSCall, "off": trace.KindOffCPU, "Waiting for GIL": trace.KindRange, "broadcast_requests": trace.KindRange,
+		"python": trace.KindRange, "gloo:send": trace.KindOp, "threading.py(359): wait": trace.KindFrame, "a.py(1): f": trace.KindFrame, "sample": trace.KindSample}
+	var names []string
+	for n := range all {
+		names = append(names, n)
+	}
+	a, ids := named(names...)
+	a.l.names = make([]hostName, a.l.w.t.NumNames())
+	events := map[trace.NameID]trace.EventID{}
+	for e := range a.l.w.t.Events(trace.LaneGPU) {
+		events[e.NameID()] = e.ID()
+	}
+	piece := func(name string) timeline.Piece {
+		if name == "" {
+			return timeline.Piece{}
+		}
+		return timeline.Piece{ID: events[ids[name]], Name: ids[name], Kind: all[name]}
+	}
+	for _, c := range []struct {
+		over, call, system, off, rng, code, ran string
+		between, began                          bool
+		quiet                                   time.Duration
+		want                                    string
+		detail                                  uint8
+	}{
+		{over: "Buffer flush", call: "cudaStreamSynchronize", want: causeProfiler},
+		{call: "cudaLaunchKernel", rng: "python", want: causeLaunch},
+		{call: "cudaLaunchKernel", system: "pthread_cond_wait", off: "off", want: causeLock},
+		{call: "cudaGraphLaunch", system: "take_gil", want: causeGIL},
+		{call: "cudaLaunchKernel", system: "read", off: "off", want: causeDescheduled},
+		{call: "cudaGraphLaunch", off: "off", want: causeDescheduled},
+		{call: "cudaGraphLaunch", want: causeGraphLaunch},
+		{call: "cudaGetDevice", off: "off", want: causeDescheduled},
+		{call: "cudaStreamSynchronize", system: "pthread_cond_wait", off: "off", want: causeSync},
+		{system: "pthread_cond_wait", rng: "python", want: causeLock},
+		{system: "epoll_wait", between: true, want: causeNoRequests},
+		{system: "epoll_wait", want: causeSystemCall},
+		{system: "read", between: true, want: causeSystemCall},
+		{rng: "Waiting for GIL", code: "gloo:send", want: causeGIL},
+		{rng: "broadcast_requests", want: causeRanks},
+		{code: "gloo:send", want: causeRanks},
+		{rng: "python", code: "threading.py(359): wait", want: causeLock},
+		{rng: "python", code: "a.py(1): f", want: causeHostCode},
+		{off: "off", between: true, want: causeUnknown, detail: detailOffCPU},
+		{off: "off", want: causeDescheduled},
+		{off: "off", between: true, rng: "python", want: causeDescheduled},
+		{off: "off", between: true, code: "a.py(1): f", want: causeDescheduled},
+		{rng: "python", ran: "sample", want: causeHostCode},
+		{ran: "sample", quiet: time.Hour, want: causeHostCode, detail: detailSampled},
+		{began: true, quiet: time.Hour, want: causeHostCode, detail: detailUnnamed},
+		{quiet: a.l.p.Unnamed, want: causeHostCode, detail: detailUnnamed},
+		{quiet: a.l.p.Unnamed + 1, want: causeUnknown, detail: detailQuiet},
+	} {
+		m := moment{piece(c.over), piece(c.call), piece(c.system), piece(c.off), piece(c.rng), piece(c.code), piece(c.ran)}
+		if got, detail := a.l.momentCause(&m, c.between, int64(c.quiet), c.began); got != c.want || detail != c.detail {
+			t.Errorf("%+v: %s, %q; want %s, %q", c, got, details[detail], c.want, details[c.detail])
+		}
+	}
+}
+
+// TestMomentsThatWereSampled: samples alone, of the thread that is asked for.
+func TestMomentsThatWereSampled(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	for i, k := range []trace.Kind{trace.KindOSCall, trace.KindSample, trace.KindOffCPU, trace.KindSample} {
+		b.Add(trace.EventData{Kind: k, Name: "x", Start: int64(10 * i), Duration: 5, Process: 1, Thread: 1 + int64(i/3), Device: trace.None, Stream: trace.None})
+	}
+	tr := b.Finish()
+	l := &ledger{w: &workload{t: tr}, samples: map[trace.ThreadIndex][]trace.EventID{}}
+	for th := range tr.Threads() {
+		for range 2 { // the second time it remembers
+			got := l.samplesOf(trace.ThreadIndex(th))
+			if len(got) != 1 || tr.At(got[0]).Kind() != trace.KindSample || tr.At(got[0]).Thread() != trace.ThreadIndex(th) {
+				t.Errorf("thread %d: %v, want its one sample", th, got)
+			}
+		}
+	}
+}
+
+// TestNamesOfGPUs: each device has its own.
+func TestNamesOfGPUs(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta.Devices = []trace.GPU{{ID: 0, Name: "A"}, {ID: 1, Name: "B"}}
+	w := &workload{t: b.Finish()}
+	for id, want := range map[trace.DeviceID]string{0: "A", 1: "B", 2: ""} {
+		if got := w.gpuName(id); got != want {
+			t.Errorf("device %d is %q, want %q", id, got, want)
+		}
+	}
+}
