@@ -392,7 +392,7 @@ func TestSpreadOfLaunches(t *testing.T) {
 		{"from a nanosecond on", []uint32{1, 1, 2, 2}, []int64{1, 100, 5, 5}, math.Log(100) * math.Sqrt(1./8)},
 		{"none shorter than a nanosecond", []uint32{1, 1, 2, 2}, []int64{0, 1, 5, 5}, 0},
 	} {
-		if got := row(tt.names, tt.dur).spread(all, all); math.Abs(got-tt.want) > 1e-6 {
+		if got := row(tt.names, tt.dur).spread(all, all); !(math.Abs(got-tt.want) <= 1e-6) { // NaN, too
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

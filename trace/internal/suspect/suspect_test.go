@@ -13,6 +13,14 @@ const hour = int64(3600e9)
 
 // found are the codes of what n activities show, each of dur ns, step ns after the one before; change may alter them.
 func found(n int, step, dur int64, change func(g *column.Columns, launch []int32)) string {
+	var codes []string
+	for _, f := range findings(n, step, dur, change) {
+		codes = append(codes, fmt.Sprint(f.Code, "=", f.Count))
+	}
+	return strings.Join(codes, " ")
+}
+
+func findings(n int, step, dur int64, change func(g *column.Columns, launch []int32)) []suspect.Finding {
 	g, calls := &column.Columns{}, &column.Columns{}
 	launch := make([]int32, n)
 	for i := range n {
@@ -22,12 +30,7 @@ func found(n int, step, dur int64, change func(g *column.Columns, launch []int32
 	if change != nil {
 		change(g, launch)
 	}
-	var codes []string
-	kernel := func(i int) bool { return g.Queue[i] == 0 }
-	for _, f := range suspect.Find(g, calls, 2, launch, kernel, func(int32) bool { return true }) {
-		codes = append(codes, fmt.Sprint(f.Code, "=", f.Count))
-	}
-	return strings.Join(codes, " ")
+	return suspect.Find(g, calls, 2, launch, func(i int) bool { return g.Queue[i] == 0 }, func(int32) bool { return true })
 }
 
 func TestSuspects(t *testing.T) {
@@ -152,6 +155,9 @@ func TestTimeScale(t *testing.T) {
 		if got := found(c.n, max(c.dur, 1<<20), c.dur, c.change); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+	if f := findings(8, 1<<20, 1, copies(8, 0, 1<<20)); len(f) != 1 || !strings.Contains(f[0].Message, "8 of 8 large copies move more than 20 TB/s") {
+		t.Errorf("%+v, want copies of 20 TB/s", f)
 	}
 	// A call that was quick tells that kernels are really long; that of a graph tells nothing.
 	for graphs, want := range map[bool]string{false: "", true: "time-scale"} {
