@@ -12,7 +12,7 @@ type Category string
 // no other for the rule that matched.
 var categories = []struct {
 	category Category
-	role     Role
+	role     string
 }{
 	{kernelword.CategoryCommunication, kernelword.RoleCollective},
 	{kernelword.CategoryMemory, kernelword.RoleOther},
@@ -51,7 +51,7 @@ var placeOf = func() map[Category]int {
 }()
 
 // role is the role of the category's kernels.
-func (c Category) role() Role {
+func (c Category) role() string {
 	if i, ok := placeOf[c]; ok {
 		return categories[i].role
 	}

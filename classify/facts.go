@@ -13,17 +13,28 @@ import (
 type Facts struct {
 	// Category is what tables count the kernel as.
 	Category Category
-	// Role is what the kernel is to a layer's structure.
-	Role Role
-	// Collective is the exchange between GPUs the kernel takes part in. It is
+	// Role is what the kernel is to the structure of a layer. Roles and categories
+	// answer different questions: an all-reduce that adds the residual and
+	// normalises is communication in a table, and the norm that opens the next half
+	// of a layer. The words are "norm" (of the residual stream), "head_norm", "mixer"
+	// (attention core, state-space scan), "softmax" (outside attention), "product",
+	// "router", "permute", "experts", "finalize" (sum of the experts' outputs), "moe"
+	// (other work of experts), "rope", "cache_write", "collective" (without a norm),
+	// "embed", "sample", "copy", "elementwise", "activation", "quantize", "backward"
+	// (gradients and weight updates), and "" for everything else.
+	Role string
+	// Collective is the exchange between GPUs the kernel takes part in: "all_reduce"
+	// (also fused with what follows it), "all_gather", "reduce_scatter", "all_to_all"
+	// (expert dispatch and combine), "broadcast", "send_recv", "other" (barriers,
+	// reductions to one rank, kinds that the name hides), and "" for none. It is
 	// set where Category is CategoryCommunication, and only there, unless a
 	// user's rule renames the category.
-	Collective Collective
+	Collective string
 	// Grouped says that the kernel computes several products at once: between
 	// routing and finalisation of experts it is their product.
 	Grouped bool
-	// Library is the generator or library the kernel comes from.
-	Library Family
+	// Library is the generator or library the kernel comes from, see [Name].
+	Library string
 	// DType is the narrowest operand type the name shows, "" when it shows none.
 	DType string
 	// Tile is the first size the name shows, as in "128x256x64", "" when it
@@ -63,25 +74,8 @@ func (s *Ruleset) Facts(raw string) Facts {
 	return f
 }
 
-// Role is what a kernel is to the structure of a layer. Roles and categories
-// answer different questions: an all-reduce that adds the residual and
-// normalises is communication in a table, and the norm that opens the next half
-// of a layer. The words are "norm" (of the residual stream), "head_norm", "mixer"
-// (attention core, state-space scan), "softmax" (outside attention), "product",
-// "router", "permute", "experts", "finalize" (sum of the experts' outputs), "moe"
-// (other work of experts), "rope", "cache_write", "collective" (without a norm),
-// "embed", "sample", "copy", "elementwise", "activation", "quantize", "backward"
-// (gradients and weight updates), and "" for everything else.
-type Role string
-
-// Collective is a kind of exchange between GPUs: "all_reduce" (also fused with
-// what follows it), "all_gather", "reduce_scatter", "all_to_all" (expert dispatch
-// and combine), "broadcast", "send_recv", "other" (barriers, reductions to one
-// rank, kinds that the name hides), and "" for none.
-type Collective string
-
 // collectiveOf says which exchange a subcategory of communication is.
-var collectiveOf = map[string]Collective{
+var collectiveOf = map[string]string{
 	"all_reduce": kernelword.AllReduce, "all_gather": kernelword.AllGather, "reduce_scatter": kernelword.ReduceScatter, "all_to_all": kernelword.AllToAll,
 	"dispatch": kernelword.AllToAll, "combine": kernelword.AllToAll, "layout": kernelword.AllToAll, "broadcast": kernelword.Broadcast, "send_recv": kernelword.SendRecv,
 	"reduce": kernelword.OtherCollective, "barrier": kernelword.OtherCollective, "gemm_collective": kernelword.OtherCollective, "": kernelword.OtherCollective,
@@ -89,7 +83,7 @@ var collectiveOf = map[string]Collective{
 
 // collective reads the kind of exchange. A kernel that only takes the result of
 // one over, as the norm behind a two-shot all-reduce, is no second all-reduce.
-func collective(n *Name, r Result) Collective {
+func collective(n *Name, r Result) string {
 	if r.Category != kernelword.CategoryCommunication {
 		return kernelword.NotCollective
 	}
@@ -117,7 +111,7 @@ var (
 
 // ruleRoles are the rules whose kernels are something else to a layer than the
 // rest of their category. An ID without a rule fails a test.
-var ruleRoles = map[string]Role{
+var ruleRoles = map[string]string{
 	"memory.memcpy": kernelword.RoleCopy, "memory.memset": kernelword.RoleCopy,
 	"memory.embedding": kernelword.RoleEmbed, "inductor.embedding": kernelword.RoleEmbed,
 	"kvcache.move": kernelword.RoleOther, "kvcache.gather": kernelword.RoleOther, "kvcache.buffer": kernelword.RoleOther,
@@ -138,7 +132,7 @@ var ruleRoles = map[string]Role{
 }
 
 // role reads the role of a name from the rule that matched it.
-func role(n *Name, r Result, c Collective) Role {
+func role(n *Name, r Result, c string) string {
 	if backwardWords.In(n.fn) || backwardWords.In(n.op) {
 		return kernelword.RoleBackward
 	}
@@ -226,7 +220,7 @@ func tile(n *Name) string {
 
 // baseName folds what varies between tile variants of one kernel: digits, and for matrix products everything from the first
 // digit or template argument on. Two kernels with equal base names do the same work in different shapes.
-func baseName(name string, r Role) string {
+func baseName(name string, r string) string {
 	s := strings.TrimPrefix(name, "void ")
 	if i := strings.LastIndexByte(s, '('); i > 0 && strings.HasSuffix(s, ")") {
 		s = cutArguments(s)

@@ -14,8 +14,8 @@ import (
 func TestFacts(t *testing.T) {
 	for _, c := range []struct {
 		name       string
-		role       classify.Role
-		collective classify.Collective
+		role       string
+		collective string
 	}{
 		// torch.compile names what it fused; the products beside it are views.
 		{"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2", kernelword.RoleNorm, kernelword.NotCollective},

@@ -32,8 +32,11 @@ type Name struct {
 	Operation string
 	// OperationScope are the namespaces of Operation.
 	OperationScope []string
-	// Family is the generator or library the kernel comes from.
-	Family Family
+	// Family names the code generator or library the kernel comes from, as far as
+	// its name tells. It answers "who made this", not "what does it do": a CUTLASS
+	// kernel may be attention. The values are words that rules can name, "triton" or
+	// "cublas"; docs/categories.md lists them, and more may be added.
+	Family string
 	// Truncated reports that the profiler cut the name: brackets are left
 	// open, or a mangled name ends in the middle.
 	Truncated bool

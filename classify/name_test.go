@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 		Args      []string
 		Types     []string
 		Operation string
-		Family    classify.Family
+		Family    string
 		Truncated bool
 	}
 	for _, tc := range []struct {

@@ -43,7 +43,7 @@ type Rule struct {
 // rmsnorm. Separators in a pattern do not count: "top_k" is "topk".
 type Pattern struct {
 	// Family is the name's family.
-	Family []Family `json:"family,omitempty"`
+	Family []string `json:"family,omitempty"`
 	// Exact is the function's whole name (that of the operation, when the
 	// kernel is a generic one), compared letter by letter.
 	Exact []string `json:"exact,omitempty"`
@@ -79,7 +79,7 @@ func (p *Pattern) empty() bool {
 // compiled is a rule made ready for matching.
 type compiled struct {
 	rule      *Rule
-	families  []Family
+	families  []string
 	function  wordmatch.Patterns
 	all       wordmatch.Patterns
 	wrapper   wordmatch.Patterns

@@ -17,7 +17,7 @@ import (
 
 func inductorRules() []Rule {
 	in := func(id, title string, c Category, sub string, p Pattern) Rule {
-		p.Family = []Family{familyInductor}
+		p.Family = []string{familyInductor}
 		return Rule{ID: id, Title: "torch.compile: " + title, Category: c, Subcategory: sub, When: p}
 	}
 	return []Rule{
@@ -46,7 +46,7 @@ func inductorRules() []Rule {
 		in("inductor.reduce", "reduction", kernelword.CategoryReduceTopK, "reduce", Pattern{Prefix: words("triton_red_", "triton_per_", "triton_split_scan_", "triton_spl_")}),
 		{
 			ID: "inductor.copy", Title: "torch.compile: data movement only", Category: kernelword.CategoryMemory, Subcategory: "copy",
-			When: Pattern{Family: []Family{familyInductor}, Function: words("copy*", "clone", "cat", "slice*", "permute", "transpose", "index*", "view", "constant_pad_nd", "split*", "stack", "expand", "full*", "zeros*", "select*")},
+			When: Pattern{Family: []string{familyInductor}, Function: words("copy*", "clone", "cat", "slice*", "permute", "transpose", "index*", "view", "constant_pad_nd", "split*", "stack", "expand", "full*", "zeros*", "select*")},
 			Func: func(n *Name) bool { return !inductorArithmetic.In(n.fn) },
 		},
 		in("inductor.pointwise", "pointwise", kernelword.CategoryElementwise, "", Pattern{Function: words("triton*")}),

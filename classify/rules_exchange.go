@@ -14,8 +14,8 @@ func communicationRules() []Rule {
 		return Rule{ID: id, Title: title, Category: kernelword.CategoryCommunication, Subcategory: sub, When: p, Refine: collectiveKind}
 	}
 	return []Rule{
-		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []Family{familyNCCL}}),
-		comm("comm.deep_ep", "DeepEP expert dispatch and combine", "", Pattern{Family: []Family{familyDeepEP}}),
+		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []string{familyNCCL}}),
+		comm("comm.deep_ep", "DeepEP expert dispatch and combine", "", Pattern{Family: []string{familyDeepEP}}),
 		comm("comm.allreduce_gemm", "matrix product fused with a collective", "gemm_collective", Pattern{
 			Function: words("*gemm_allreduce*", "*gemm_ar", "*gemm_ar_*", "*allreduce_gemm*", "*gemm_reduce_scatter*", "*allgather_gemm*", "*gemm_allgather*", "*ag_gemm*", "*gemm_rs*"),
 		}),

@@ -76,7 +76,7 @@ func attentionRules() []Rule {
 		// Everything in these libraries is attention, whatever CUTLASS types
 		// stand in the template arguments.
 		at("attention.flash_scope", "FlashAttention, FlashMLA, xFormers", "", Pattern{
-			Family: []Family{familyFlash, familyFlashMLA, familyXFormers}, None: words("*gemm*", "rotary*", "*norm*"),
+			Family: []string{familyFlash, familyFlashMLA, familyXFormers}, None: words("*gemm*", "rotary*", "*norm*"),
 		}),
 		// A name that says norm or rope without saying attention's own verb is
 		// preparation of attention, not attention: fused_qknorm_rope.

@@ -84,7 +84,7 @@ func quantizeRules() []Rule {
 			All: words("weight*"), Function: words("*rearrange*", "*reorder*", "*shuffle*", "*interleave*", "*repack*"),
 		}),
 		q("quantize.deep_gemm", "scale layout of DeepGEMM", "scales", Pattern{
-			Family: []Family{familyDeepGEMM}, Function: words("transpose*", "pack*"),
+			Family: []string{familyDeepGEMM}, Function: words("transpose*", "pack*"),
 		}),
 	}
 }
@@ -101,7 +101,7 @@ func reduceRules() []Rule {
 		r("reduce.wrapper", "PyTorch reduction", "reduce", Pattern{Wrapper: words("reduce_kernel")}),
 		r("reduce.kernel", "reduction", "reduce", Pattern{Function: words("reduce*", "*_reduce*", "*DeviceReduce*", "*reduction*", "mean", "sum", "*_sum", "NormTwoOps")}),
 		r("reduce.pool", "pooling", "pool", Pattern{Function: words("*max_pool*", "*avg_pool*", "*pooling*", "*MaxPool*", "*AvgPool*", "*average_pool*")}),
-		r("reduce.cub", "cub, thrust, rocprim algorithm", "", Pattern{Family: []Family{familyCUB}, Function: words("*reduce*", "*scan*", "*sort*", "*histogram*", "trampoline_kernel", "*select*")}),
+		r("reduce.cub", "cub, thrust, rocprim algorithm", "", Pattern{Family: []string{familyCUB}, Function: words("*reduce*", "*scan*", "*sort*", "*histogram*", "trampoline_kernel", "*select*")}),
 	}
 }
 
@@ -120,7 +120,7 @@ func elementwiseRules() []Rule {
 		e("elementwise.word", "pointwise arithmetic by name", "", Pattern{
 			Function: words("*elementwise*", "*pointwise*", "*point_wise*", "add", "mul", "sub", "div", "scale", "scal", "axpy", "*_add", "*_mul", "fill", "fill_*", "*_fill*", "clamp*", "*residual*", "*vector_add*", "where*", "mask", "*_mask*", "op_tensor*", "*add_kernel*", "*mul_kernel*", "arange*", "triu_tril*", "*dropout*", "cos", "sin", "exp", "*functor", "addcmul*", "*bias_add*", "*add_bias*", "*scale_shift*", "*vec_add*", "clip", "*clipping*", "*distance*", "op1d*", "op2d*", "op3d*", "op4d*", "op5d*", "broadcast*", "*bcast*", "cast*", "*_cast", "*convert*", "*_gate", "*gating*", "linspace*"),
 		}),
-		e("elementwise.thrust", "cub or thrust transform", "", Pattern{Family: []Family{familyCUB}, Function: words("*transform*", "*for_each*", "*fill*", "*static_kernel*", "*parallel_for*")}),
+		e("elementwise.thrust", "cub or thrust transform", "", Pattern{Family: []string{familyCUB}, Function: words("*transform*", "*for_each*", "*fill*", "*static_kernel*", "*parallel_for*")}),
 	}
 }
 
@@ -128,8 +128,8 @@ func elementwiseRules() []Rule {
 // first: their names are the profiler's, not a programmer's.
 func memoryOps() []Rule {
 	return []Rule{
-		{ID: "memory.memcpy", Title: "memcpy activity", Category: kernelword.CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []Family{familyMemcpy}}},
-		{ID: "memory.memset", Title: "memset activity", Category: kernelword.CategoryMemory, Subcategory: "memset", When: Pattern{Family: []Family{familyMemset}}},
+		{ID: "memory.memcpy", Title: "memcpy activity", Category: kernelword.CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []string{familyMemcpy}}},
+		{ID: "memory.memset", Title: "memset activity", Category: kernelword.CategoryMemory, Subcategory: "memset", When: Pattern{Family: []string{familyMemset}}},
 		// Joins the position-free and rotary halves of MLA's keys or queries;
 		// it must not be taken for attention by its "mla".
 		{ID: "memory.concat_mla", Title: "concatenation of MLA halves", Category: kernelword.CategoryMemory, Subcategory: "concat", When: Pattern{
@@ -196,7 +196,7 @@ func samplingFirst() []Rule {
 		// kernel of just this name.
 		sampling("sampling.expand", "expansion to draft tokens", "speculative", Pattern{Exact: words("expand_kernel")}),
 		// Penalties count the tokens of a request.
-		sampling("sampling.bincount", "counts of tokens", "sampling", Pattern{Family: []Family{familyTriton}, Function: words("*bincount*")}),
+		sampling("sampling.bincount", "counts of tokens", "sampling", Pattern{Family: []string{familyTriton}, Function: words("*bincount*")}),
 		// Sampling draws -log(u) or uniform numbers with PyTorch's generators.
 		sampling("sampling.random", "random numbers", "random", Pattern{
 			Function: words("exponential_kernel*", "uniform_kernel*", "uniform_and_transform*", "random_*", "normal_kernel*", "normal_and_transform*", "bernoulli*", "curand*", "*philox*", "*murmur*", "sample_multinomial*"),

@@ -15,7 +15,7 @@ func gemmRules() []Rule {
 	return []Rule{
 		// The flags in a Tensile name (…_SK0_…_MO40_…) look like words of
 		// every kind; the family alone decides.
-		g("gemm.family", "GEMM generators", "", Pattern{Family: []Family{familyTensile, familyNvjet, familyTRTLLMGen}}),
+		g("gemm.family", "GEMM generators", "", Pattern{Family: []string{familyTensile, familyNvjet, familyTRTLLMGen}}),
 		g("gemm.grouped_triton", "triton_kernels matmul_ogs", "grouped", Pattern{Function: words("*matmul_ogs*")}),
 		g("gemm.router", "scores of the experts", "", Pattern{Function: words("*router_gemm*", "*gate_gemm*", "*router_matmul*")}),
 		g("gemm.splitk", "split-K reduction", "split_k_reduce", Pattern{Function: words("*splitkreduce*", "*reduce_splitk*", "*splitk_clean*")}),
@@ -41,7 +41,7 @@ func gemmRules() []Rule {
 			Scope: words("machete", "marlin*", "gptq*", "awq", "fpA_intB_gemv", "weight_only", "*_gemm", "gemm"),
 			None:  words("*quant*", "*scale*", "*transpose*", "*reorder*", "*pack*", "*shuffle*", "*norm*", "*prepare*", "*fill*", "*copy*", "*transform*", "*norm*"),
 		}),
-		g("gemm.cublas", "cuBLAS", "", Pattern{Family: []Family{familyCuBLAS}, None: words("*copy*", "*scal*", "*transpose*")}),
+		g("gemm.cublas", "cuBLAS", "", Pattern{Family: []string{familyCuBLAS}, None: words("*copy*", "*scal*", "*transpose*")}),
 		// The second step of cuBLAS's dot product.
 		g("gemm.dot_reduce", "cuBLAS dot product", "gemv", Pattern{Exact: words("reduce_1Block_kernel"), Substring: words("cublas")}),
 		g("gemm.cudnn", "cuDNN engine", "conv", Pattern{Prefix: words("cudnn_generated_", "cudnn_infer_", "cudnn_train_")}),

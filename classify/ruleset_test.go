@@ -93,7 +93,7 @@ func TestDefaultRules(t *testing.T) {
 func TestRulesFileRoundTrip(t *testing.T) {
 	rules := []classify.Rule{
 		{ID: "a.b", Title: "A", Category: "moe", Label: "L", Subcategory: "s", Since: "v1", When: classify.Pattern{
-			Family: []classify.Family{"triton"}, Function: []string{"*x*"}, None: []string{"y"},
+			Family: []string{"triton"}, Function: []string{"*x*"}, None: []string{"y"},
 		}},
 		classify.Substring("sub", "Sub", true, "<&>"),
 	}

@@ -361,7 +361,7 @@ func TestRowsOfNorms(t *testing.T) {
 func TestBaseNames(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		role Role
+		role string
 		want string
 	}{
 		{"gemm_128", kernelword.RoleProduct, "gemm_"}, {"abc4", kernelword.RoleProduct, "abc4"}, {"abcd4", kernelword.RoleProduct, "abcd"}, {"abcd<4>", kernelword.RoleProduct, "abcd"}, {"abcd:", kernelword.RoleProduct, "abcd:"}, {"abcd/", kernelword.RoleProduct, "abcd/"}, {"abcd0", kernelword.RoleProduct, "abcd"}, {"abcd9", kernelword.RoleProduct, "abcd"},

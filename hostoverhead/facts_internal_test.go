@@ -3,7 +3,6 @@ package hostoverhead
 import (
 	"testing"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
 )
 
@@ -11,7 +10,7 @@ import (
 // ranks end together before stragglers can be found in it.
 func TestCollectivesHaveAHome(t *testing.T) {
 	for _, c := range kernelword.Collectives() {
-		if _, ok := endTogether[classify.Collective(c)]; !ok {
+		if _, ok := endTogether[c]; !ok {
 			t.Errorf("collective %q is not in endTogether", c)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 )
@@ -48,7 +47,7 @@ type rankWork struct {
 // that who arrives last shows in the durations. The two ends of a point-to-point
 // transfer need not. What hides its kind (RCCL's generic kernel) is a collective
 // far more often than a transfer.
-var endTogether = map[classify.Collective]bool{
+var endTogether = map[string]bool{
 	kernelword.NotCollective:   false,
 	kernelword.AllReduce:       true,
 	kernelword.AllGather:       true,

@@ -23,7 +23,7 @@ type Analysis struct {
 	// Devices are the GPUs with activities, the one with most GPU time first; none where the trace has no GPU work.
 	Devices []Device `json:"devices"`
 	// Boundaries is the mode that was asked for; "given" after [Assemble].
-	Boundaries Boundaries `json:"boundaries"`
+	Boundaries string `json:"boundaries"`
 	// BlocksPerLayer and HalfLabels are the profile's.
 	BlocksPerLayer int      `json:"blocks_per_layer"`
 	HalfLabels     []string `json:"half_labels"`

@@ -33,7 +33,7 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 			a = nil
 		}
 	}()
-	mode, err := ParseBoundaries(string(opts.Boundaries))
+	mode, err := parseBoundaries(opts.Boundaries)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// boundariesGiven is [Analysis.Boundaries] of what Assemble makes. It is not asked for, so [ParseBoundaries] does not know it.
-const boundariesGiven Boundaries = "given"
+// boundariesGiven is [Analysis.Boundaries] of what Assemble makes. It is not asked for, so Analyze does not take it.
+const boundariesGiven = "given"
 
 // GivenPass is a forward pass that was found elsewhere; see [Assemble].
 type GivenPass struct {

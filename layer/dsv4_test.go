@@ -66,7 +66,7 @@ func TestDeepSeekV4CutWindows(t *testing.T) {
 // anchor-closes.
 func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 	truth := dsv4Truth(t)
-	for _, mode := range []layer.Boundaries{"auto", "anchor-closes"} {
+	for _, mode := range []string{"auto", "anchor-closes"} {
 		t.Run(string(mode), func(t *testing.T) {
 			a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json"), Boundaries: mode})
 			if a.NumLayers != 43 || len(a.Passes) != 5 {

@@ -2,6 +2,9 @@ package layer
 
 import "github.com/llmstrata/strata/trace"
 
+// ParseBoundaries is parseBoundaries.
+var ParseBoundaries = parseBoundaries
+
 // LayoutOf is layoutOf for tests of the engine below it.
 var LayoutOf = layoutOf
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
@@ -11,42 +12,32 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// Boundaries says which evidence places layer boundaries: "auto", or "", is the
-// best that the trace has; "modules" takes module frames only and fails where
-// there are none; "repeats" finds the repeating unit and ignores frames and
-// anchors; "anchor-closes" makes a block of the kernels after anchor k−1 up to
-// and including anchor k. [ParseBoundaries] reads one.
-type Boundaries string
-
+// The modes of [Options.Boundaries].
 const (
 	// boundariesAuto takes the best evidence the trace has.
-	boundariesAuto Boundaries = "auto"
+	boundariesAuto = "auto"
 	// boundariesModules takes module frames only; it fails where the trace has none.
-	boundariesModules Boundaries = "modules"
+	boundariesModules = "modules"
 	// boundariesRepeats ignores module frames and anchors and finds the repeating unit.
-	boundariesRepeats Boundaries = "repeats"
+	boundariesRepeats = "repeats"
 	// boundariesAnchorCloses makes a block of the kernels after anchor k−1 up to and including anchor k.
-	boundariesAnchorCloses Boundaries = "anchor-closes"
+	boundariesAnchorCloses = "anchor-closes"
 )
 
 // allBoundaries lists the modes in the order of the documentation.
-func allBoundaries() []Boundaries {
-	return []Boundaries{boundariesAuto, boundariesModules, boundariesRepeats, boundariesAnchorCloses}
+func allBoundaries() []string {
+	return []string{boundariesAuto, boundariesModules, boundariesRepeats, boundariesAnchorCloses}
 }
 
-// ParseBoundaries reads a mode's name; "" is auto.
-func ParseBoundaries(s string) (Boundaries, error) {
+// parseBoundaries reads a mode's name; "" is auto.
+func parseBoundaries(s string) (string, error) {
 	if s == "" {
 		return boundariesAuto, nil
 	}
-	var names []string
-	for _, b := range allBoundaries() {
-		if string(b) == s {
-			return b, nil
-		}
-		names = append(names, string(b))
+	if !slices.Contains(allBoundaries(), s) {
+		return "", fmt.Errorf("layer: unknown boundaries %q; want one of %s", s, strings.Join(allBoundaries(), ", "))
 	}
-	return "", fmt.Errorf("layer: unknown boundaries %q; want one of %s", s, strings.Join(names, ", "))
+	return s, nil
 }
 
 // Options says what is known about the model and how to analyse. The zero Options asks the trace everything.
@@ -59,8 +50,12 @@ type Options struct {
 	NumLayers int
 	// Anchor replaces the profile's anchor: a substring of a kernel's name. "": the profile's.
 	Anchor string
-	// Boundaries is the evidence to use. "": BoundariesAuto.
-	Boundaries Boundaries
+	// Boundaries is the evidence that places layer boundaries: "auto", or "", is the
+	// best that the trace has; "modules" takes module frames only and fails where
+	// there are none; "repeats" finds the repeating unit and ignores frames and
+	// anchors; "anchor-closes" makes a block of the kernels after anchor k−1 up to
+	// and including anchor k.
+	Boundaries string
 	// Rules are asked before the profile's own category rules.
 	Rules []classify.Rule
 	// StepPatterns are asked before the built-in step annotation dialects.

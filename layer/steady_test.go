@@ -18,7 +18,7 @@ func demoAnalysis(t *testing.T, o layer.Options) *layer.Device {
 // TestTrainingIsNamed: iterations of a training loop are no layers, and the result says what they are.
 func TestTrainingIsNamed(t *testing.T) {
 	for _, name := range []string{"old-format-pythonstack-v100.pt.trace.json.gz", "train-absolute-float-ts-v100.pt.trace.json.gz", "train-pair-rank-0.json.gz"} {
-		for _, mode := range []layer.Boundaries{"auto", "repeats"} {
+		for _, mode := range []string{"auto", "repeats"} {
 			a := analyze(t, open(t, name), layer.Options{Boundaries: mode})
 			if a.NumLayers != 0 || !strings.Contains(strings.Join(a.Notes, "\n"), "training run") {
 				t.Errorf("%s, %s: %d layers, notes %q", name, mode, a.NumLayers, a.Notes)

@@ -57,8 +57,8 @@ func TestStepCountsDoNotOverflow(t *testing.T) {
 }
 
 func TestParseBoundaries(t *testing.T) {
-	for _, b := range []layer.Boundaries{"auto", "modules", "repeats", "anchor-closes"} {
-		if got, err := layer.ParseBoundaries(string(b)); err != nil || got != b {
+	for _, b := range []string{"auto", "modules", "repeats", "anchor-closes"} {
+		if got, err := layer.ParseBoundaries(b); err != nil || got != b {
 			t.Errorf("%s: %s, %v", b, got, err)
 		}
 	}

@@ -75,7 +75,7 @@ var moduleTraces = []struct {
 func TestModuleFramesAreTheTruth(t *testing.T) {
 	for _, c := range moduleTraces {
 		for _, v := range []struct { // where no config of the model is known, its rows repeat the ones without
-			mode   layer.Boundaries
+			mode   string
 			n      int
 			config string
 			least  float64
@@ -111,7 +111,7 @@ func TestReplayedLayersRepeat(t *testing.T) {
 		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b.json", 1},
 		{"vllm-gptoss20b-decode-fullgraph-mi300.json.gz", "gpt-oss-20b.json", 2},
 	} {
-		for _, mode := range []layer.Boundaries{"auto", "repeats"} {
+		for _, mode := range []string{"auto", "repeats"} {
 			for _, given := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/%v", c.name, mode, given), func(t *testing.T) {
 					cfg := config(t, c.config)

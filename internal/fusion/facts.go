@@ -21,14 +21,14 @@ var collectiveNames = []string{
 }
 
 // inductor is the library of kernels that torch.compile wrote.
-const inductor = classify.Family("inductor")
+const inductor = "inductor"
 
 // ByFacts reports whether what a kernel's name tells says that it does a step.
 func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
 	if len(s.Roles)+len(s.Collectives) > 0 {
-		role := len(s.Roles) == 0 || slices.Contains(s.Roles, string(f.Role))
+		role := len(s.Roles) == 0 || slices.Contains(s.Roles, f.Role)
 		exchange := len(s.Collectives) == 0 && f.Collective == kernelword.NotCollective ||
-			slices.Contains(s.Collectives, string(f.Collective))
+			slices.Contains(s.Collectives, f.Collective)
 		if role && exchange {
 			return true
 		}

@@ -143,7 +143,7 @@ func FuzzModel(f *testing.F) {
 		if cerr != nil && perr != nil && rerr != nil {
 			return
 		}
-		modes := []layer.Boundaries{"auto", "modules", "repeats", "anchor-closes"}
+		modes := []string{"auto", "modules", "repeats", "anchor-closes"}
 		whole.Share(slices.Concat(config, mine, rules), len(modes)+1, func(i int) {
 			if i < len(modes) {
 				a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c, Profile: p, Rules: own, NumLayers: layers, Boundaries: modes[i]})

@@ -244,7 +244,7 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 	},
 }
 
-func tryLayers(t testing.TB, l *lab, b layer.Boundaries) (any, error) {
+func tryLayers(t testing.TB, l *lab, b string) (any, error) {
 	a, err := layer.Analyze(t.Context(), l.trace, layer.Options{Boundaries: b})
 	if err == nil {
 		CheckLayers(t, a)

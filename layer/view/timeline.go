@@ -21,7 +21,7 @@ type Timeline struct {
 	Config         string           `json:"config"`
 	Profile        string           `json:"profile"`
 	Anchor         string           `json:"anchor"`
-	Boundaries     layer.Boundaries `json:"boundaries"`
+	Boundaries     string           `json:"boundaries"`
 	BlocksPerLayer int              `json:"blocks_per_layer"`
 	NumLayers      int              `json:"num_layers"`
 	LayerSource    string           `json:"layer_source"`

@@ -24,10 +24,11 @@ import (
 func (e *Env) LayerOptions() (layer.Options, error) {
 	o := layer.Options{NumLayers: e.NumLayers, Anchor: e.Anchor}
 	var err error
+	if e.Boundaries != "" && !slices.Contains(boundaryModes, e.Boundaries) {
+		return o, Usagef("--boundaries %q: want one of %s", e.Boundaries, strings.Join(boundaryModes, ", "))
+	}
 	if e.Boundaries != published.AnchorOpens { // see AnalyzeTrace
-		if o.Boundaries, err = layer.ParseBoundaries(e.Boundaries); err != nil {
-			return o, Usagef("%w", err)
-		}
+		o.Boundaries = e.Boundaries
 	}
 	if !slices.Contains(hashLayers, e.HashLayers) {
 		return o, Usagef("--hash-layers %q: want first or last", e.HashLayers)

@@ -62,7 +62,7 @@ func facts(a *layer.Device, t *view.Timeline, name string) []htmlreport.Fact {
 		{Name: "Layers", Value: strconv.Itoa(t.NumLayers) + ", from " + or(t.LayerSource, "nothing")},
 		{Name: "Profile", Value: t.Profile},
 		{Name: "Config", Value: or(t.Config, "none")},
-		{Name: "Boundaries", Value: string(t.Boundaries)},
+		{Name: "Boundaries", Value: t.Boundaries},
 		{Name: "Trace", Value: name, Long: true},
 	}
 	if t.Anchor != "" {

@@ -84,7 +84,7 @@ var workBuckets = map[string]Bucket{
 }
 
 // BucketOf maps an activity's kind, category and library to its bucket.
-func BucketOf(kind trace.Kind, category classify.Category, library classify.Family) Bucket {
+func BucketOf(kind trace.Kind, category classify.Category, library string) Bucket {
 	switch kind {
 	case trace.KindMemcpy, trace.KindMemset:
 		return BucketMemoryStrong

@@ -33,7 +33,7 @@ func FactsOf(name string) classify.Facts { return classify.Default().Facts(name)
 
 // Structural says what a role counts as when layers are cut. Norms of heads, cache writes and the like stand inside a
 // layer at places that differ between servers: they must neither open a layer nor make kernels alike.
-var Structural = map[classify.Role]Role{
+var Structural = map[string]Role{
 	kernelword.RoleOther:       RoleOther,
 	kernelword.RoleNorm:        RoleNorm,
 	kernelword.RoleHeadNorm:    RoleOther,

@@ -92,7 +92,7 @@ func noisy(r *rand.Rand, in []string) []string {
 }
 
 // corpusRoles keeps the roles that decide nothing here apart, too.
-var corpusRoles = map[classify.Role]Role{
+var corpusRoles = map[string]Role{
 	kernelword.RoleNorm: Norm, kernelword.RoleMixer: Mixer, kernelword.RoleProduct: Product, kernelword.RoleMoE: MoE, kernelword.RoleRope: Rope,
 	kernelword.RoleCollective: Collective, kernelword.RoleEmbed: Embed, kernelword.RoleSample: Sample, kernelword.RoleElementwise: Elementwise,
 	kernelword.RoleActivation: Activation, kernelword.RoleBackward: Backward,
