@@ -7,6 +7,13 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
+const (
+	// slower is from how many times the time of the usual layer on another kind is named as the slowest one: less is jitter.
+	slower = 1.05
+	// emptyLayer is the share of a layer's time without a kernel that is named: more than launch latency between graph nodes ever cost in the traces seen.
+	emptyLayer = 0.25
+)
+
 // summarise is the one-line summary: which layer type takes most time, by measurement, and what dominates it.
 func summarise(a *layer.Device, t *Timeline) string {
 	if len(t.Clusters) == 0 {
@@ -41,15 +48,13 @@ func summarise(a *layer.Device, t *Timeline) string {
 	if total > 0 {
 		fmt.Fprintf(&b, ", %.0f %% of the layers' wall time (%.3f ms each)", 100*c.AvgWallMS*float64(c.Count)/total, c.AvgWallMS)
 	}
-	const notable = 1.05 // less is jitter
-	if s := t.Clusters[slow]; s.AvgWallMS > notable*c.AvgWallMS {
+	if s := t.Clusters[slow]; s.AvgWallMS > slower*c.AvgWallMS {
 		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
 	if top, share := topGroup(t.columns, c.Share, t.labels); top != "" {
 		fmt.Fprintf(&b, "; likely next target: %s, %.0f %% of their kernel time", top, share)
 	}
-	if idle := c.AvgWallMS - c.AvgSumMS; idle > 0.25*c.AvgWallMS && c.AvgWallMS > 0 {
-		// A quarter of a layer without a kernel is more than launch latency between graph nodes ever cost in the traces seen.
+	if idle := c.AvgWallMS - c.AvgSumMS; idle > emptyLayer*c.AvgWallMS && c.AvgWallMS > 0 {
 		fmt.Fprintf(&b, "; %.0f %% of a layer's wall time has no kernel running", 100*idle/c.AvgWallMS)
 	}
 	return b.String()
