@@ -231,16 +231,28 @@ func (b *Builder) closeLanes(ctx context.Context) {
 		}
 		l, c := Lane(i), &b.t.lanes[i]
 		var gone []int32 // rows
-		for i, dur := range c.Dur {
-			if dur == openDuration {
-				gone = append(gone, int32(i))
-			} else if r := refusal(l, c.Start[i], dur, false); r != "" {
+		first := b.minRaw
+		for i, start := range c.Start {
+			dur := c.Dur[i]
+			if dur > 0 && column.Plausible(start, dur) { // as nearly all
+				first = min(first, start)
+				continue
+			}
+			r := ""
+			if dur != openDuration {
+				r = refusal(l, start, dur, false)
+			}
+			switch {
+			case r != "":
 				b.losses.add(r, -1)
+				fallthrough
+			case dur == openDuration:
 				gone = append(gone, int32(i))
-			} else {
-				b.see(c.Start[i])
+			default:
+				first = min(first, start)
 			}
 		}
+		b.see(first)
 		if len(gone) == 0 {
 			continue
 		}

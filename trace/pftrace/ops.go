@@ -51,6 +51,8 @@ type batch struct {
 	texts   []string // those of the parser so far
 }
 
+func newBatch() *batch { return &batch{ops: make([]op, 0, batchOps)} }
+
 // clear empties a batch and keeps its memory.
 func (b *batch) clear() {
 	b.ops, b.events, b.samples, b.tracks = b.ops[:0], b.events[:0], b.samples[:0], b.tracks[:0]

@@ -1,9 +1,6 @@
 package pftrace
 
-import (
-	"io"
-	"slices"
-)
+import "io"
 
 // parser reads packets, and hands what they say to a reader as operations.
 type parser struct {
@@ -38,7 +35,7 @@ func startParser(r io.Reader, most int) *parser {
 	x := &parser{packets: packets{src: newAhead(r), most: most}, seqs: map[uint64]*interned{}, texts: []string{""}, textID: map[string]uint32{"": 0},
 		shapes: map[[2][3]int64]uint32{}, full: make(chan *batch, batches), free: make(chan *batch, batches), stop: make(chan struct{}), done: make(chan struct{})}
 	for range batches {
-		x.free <- &batch{ops: make([]op, 0, batchOps)}
+		x.free <- newBatch()
 	}
 	x.cur = <-x.free
 	go x.run()
@@ -63,12 +60,12 @@ func (x *parser) run() {
 
 // op adds an operation to the batch, to be filled in. What belongs to it goes there next.
 func (x *parser) op() *op {
-	if len(x.cur.ops) == batchOps {
+	if len(x.cur.ops) == cap(x.cur.ops) {
 		x.flush()
 	}
-	n := len(x.cur.ops)
-	x.cur.ops = slices.Grow(x.cur.ops, 1)[:n+1]
-	return &x.cur.ops[n]
+	b := x.cur
+	b.ops = b.ops[:len(b.ops)+1]
+	return &b.ops[len(b.ops)-1]
 }
 
 // flush hands the batch over, and takes an empty one.
@@ -82,7 +79,7 @@ func (x *parser) flush() {
 	select {
 	case x.cur = <-x.free:
 	case <-x.stop:
-		x.cur, x.stopped = &batch{}, true
+		x.cur, x.stopped = newBatch(), true
 	}
 	x.cur.clear()
 }
@@ -181,7 +178,10 @@ func (x *parser) packet(m []byte) {
 		x.anyPacket(m)
 		return
 	}
-	s := x.sequence(seq)
+	s := x.recent
+	if s == nil || x.recentID != seq {
+		s = x.sequence(seq)
+	}
 	if field == packetRenderStage {
 		ok = x.renderStage(s, int64(ts), event)
 	} else {
