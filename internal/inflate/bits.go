@@ -1,6 +1,9 @@
 package inflate
 
-import "io"
+import (
+	"encoding/binary"
+	"io"
+)
 
 // inputSize is how much compressed data is read at once. Larger did not measure
 // faster: it is read once, in order.
@@ -53,6 +56,12 @@ func (in *input) empty() bool {
 
 // want makes n bits available, n ≤ 32, and reports whether the stream has them.
 func (in *input) want(n uint) bool {
+	if in.n < n && in.end-in.pos >= 8 {
+		more := (63 - in.n) &^ 7 // bits, of whole bytes
+		in.bits |= binary.LittleEndian.Uint64(in.buf[in.pos:]) & (1<<more - 1) << in.n
+		in.pos += int(more >> 3)
+		in.n += more
+	}
 	for in.n < n {
 		if in.empty() {
 			return false
