@@ -163,3 +163,41 @@ func TestFramesThatTellNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestStacksOfOps: where the profiler wrote the stack into the op, or one around it, its best frame is the source, and the profile has all that tell something.
+func TestStacksOfOps(t *testing.T) {
+	for _, c := range []struct{ outer, inner, want, from string }{
+		{"", "vllm/a.py(2): deep;vllm/a.py(1): outer", "vllm/a.py:2 deep", "op"}, {"vllm/a.py(3): around", "", "vllm/a.py:3 around", "op"},
+		{"vllm/a.py(3): around", "vllm/a.py(2): deep", "vllm/a.py:2 deep", "op"}, {"", "threading.py(1): run", "unresolved", ""}, {"", "", "unresolved", ""},
+	} {
+		b := trace.NewBuilder(trace.Options{})
+		add := func(kind trace.Kind, name, stack string, start, length int64, id uint64) {
+			b.Add(trace.EventData{Kind: kind, Name: name, CallStack: stack, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.None, Stream: trace.None})
+		}
+		add(trace.KindOp, "aten::linear", c.outer, 0, 100, 1)
+		add(trace.KindOp, "aten::mm", c.inner, 10, 50, 2)
+		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, ExternalID: 2})
+		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := r.Stages[0].Kernels[0].Locations; len(l) != 1 || l[0].Location != c.want || l[0].From != c.from {
+			t.Errorf("%q in %q: %+v, want %s by %q", c.inner, c.outer, l, c.want, c.from)
+		}
+		var buf bytes.Buffer
+		if err := r.WriteProfile(&buf); err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Parse(&buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, l := range p.Sample[0].Location {
+			names = append(names, l.Line[0].Function.Name)
+		}
+		if text := strings.Join(names, " < "); c.from != "" && !strings.Contains(text, strings.NewReplacer(":2", "", ":3", "").Replace(c.want)) {
+			t.Errorf("%q in %q: stack %s, want %s", c.inner, c.outer, text, c.want)
+		}
+	}
+}
