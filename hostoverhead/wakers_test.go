@@ -81,6 +81,8 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		{"two threads signal", cond, []wakeRow{tokenize, signal(2, 197), signal(3, 198)}, cond},
 		{"another one signalled long before", cond, []wakeRow{tokenize, signal(2, 197), signal(3, 20)}, wokenName},
 		{"it signals all the time", cond, []wakeRow{tokenize, signal(2, 20), signal(2, 80), signal(2, 197)}, cond},
+		{"it signals when the wait begins", cond, []wakeRow{tokenize, signal(2, 0), signal(2, 197)}, cond},
+		{"it signals when the wait ends", cond, []wakeRow{tokenize, signal(2, 200)}, wokenName},
 		{"it signals too early", cond, []wakeRow{tokenize, signal(2, 90)}, cond},
 		{"it posts a semaphore", cond, []wakeRow{tokenize, {trace.KindOSCall, "sem_post", 0, 2, 197, 199}}, cond},
 		{"of another process", cond, []wakeRow{tokenize, {trace.KindOSCall, "pthread_cond_signal", 1, 2, 197, 199}}, cond},

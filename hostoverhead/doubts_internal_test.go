@@ -1,0 +1,78 @@
+package hostoverhead
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+	"github.com/llmstrata/strata/internal/interval"
+)
+
+// TestAnswers: YES from the least share on, NO where not even all that is unknown makes it up.
+func TestAnswers(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		host, unknown int64
+		want          string
+	}{{10, 0, answerYes}, {10, 90, answerYes}, {9, 0, answerNo}, {5, 4, answerNo}, {9, 1, answerUnclear}, {0, 10, answerUnclear}, {0, 9, answerNo}} {
+		h := Headroom{WallNS: 100, HostNS: c.host, UnknownNS: c.unknown, Share: ratio(c.host, 100)}
+		if got := p.answer(&h); got != c.want {
+			t.Errorf("host %d, unknown %d of 100: %s, want %s", c.host, c.unknown, got, c.want)
+		}
+	}
+}
+
+// TestSteadyStepsMayAnswerOtherwise: a window whose steady steps alone would answer otherwise is doubted, and no other.
+func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		what           string
+		steady, warmUp int64 // what the host causes of 100 ns of a step
+		others         int
+		doubted        bool
+	}{{"warm-up decides", 0, 90, 3, true}, {"steady steps decide", 50, 90, 3, false}, {"all are steady", 50, 0, 0, false}} {
+		a := &account{}
+		add := func(n int, phase string, host int64) {
+			for range n {
+				s := hostly(host)
+				s.step = &steps.Step{Phase: phase, Gen: 8}
+				a.steps = append(a.steps, s)
+			}
+		}
+		add(6, names.Generation, c.steady)
+		add(c.others, names.Context, c.warmUp)
+		d := doubter{a: a, v: &Verdict{Verdict: answerYes}, p: &p}
+		d.warmUp()
+		if got := len(d.list) == 1 && d.list[0].Code == "window-is-not-steady" && strings.Contains(d.list[0].Message, "over the 6 steady steps alone the host costs 0.0%"); got != c.doubted || len(d.list) > 1 {
+			t.Errorf("%s: %+v, doubted %v", c.what, d.list, c.doubted)
+		}
+	}
+}
+
+// TestOneGapMayBeMostOfTheTime: the longest gap is doubted beyond its share of the steps, unless it is a pause that no step has.
+func TestOneGapMayBeMostOfTheTime(t *testing.T) {
+	for _, c := range []struct {
+		gaps  []int64
+		wall  int64
+		pause int64
+		want  string // length of the gap, "" for no doubt
+	}{
+		{[]int64{10, 50, 20}, 100, 1000, "0.050 µs"}, {[]int64{50, 10, 50}, 100, 1000, "0.050 µs"}, {[]int64{10, 20, 31}, 100, 1000, "0.031 µs"}, {[]int64{30}, 100, 1000, ""}, {[]int64{50}, 100, 50, "0.050 µs"}, {[]int64{50}, 100, 49, ""}, {nil, 100, 1000, ""},
+	} {
+		p := DefaultParams()
+		p.Pause = time.Duration(c.pause)
+		a := &account{}
+		at := int64(0)
+		for _, n := range c.gaps {
+			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n}})
+			at += n + 10
+		}
+		d := doubter{a: a, v: &Verdict{Verdict: answerYes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, p: &p}
+		d.pause()
+		if got := len(d.list) == 1; got != (c.want != "") || got && !strings.Contains(d.list[0].Message, "one gap of "+c.want) {
+			t.Errorf("gaps of %d of %d ns: %+v, want %q", c.gaps, c.wall, d.list, c.want)
+		}
+	}
+}
