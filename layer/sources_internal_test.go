@@ -144,3 +144,29 @@ func TestLayersOfLines(t *testing.T) {
 		}
 	}
 }
+
+// TestLayersOfCaptures: where no frames tell the layers of a capture, its names do by their repeats; without names, or where there is one layer, nothing does.
+func TestLayersOfCaptures(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		layers  int
+		nameful bool
+		want    string
+	}{
+		{"four layers", 4, true, "-0000111122223333-"}, {"two of two", 2, true, "-0000000011111111-"}, {"no names", 4, false, "------------------"}, {"one layer", 1, true, "------------------"}, {"not known", 0, true, "------------------"},
+	} {
+		l := lineBy(newSymbols(), "-xnagenagenagenagey")
+		l.nameful = c.nameful
+		l.finishCapture(nil, c.layers)
+		got := ""
+		for _, at := range l.layer {
+			got += strings.ReplaceAll(fmt.Sprint(at), "-1", "-")
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	if got := kernelOfArgs([]byte(`{"kernel":"k","other":1}`)) + kernelOfArgs(nil) + kernelOfArgs([]byte(`{`)) + kernelOfArgs([]byte(`{}`)); got != "k" {
+		t.Errorf("kernels of args: %q", got)
+	}
+}

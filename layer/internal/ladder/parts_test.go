@@ -2,10 +2,12 @@ package ladder
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -439,6 +441,92 @@ func TestHostOfAPass(t *testing.T) {
 		}
 		if start != c.start || end != c.end {
 			t.Errorf("%s: from %d to %d, want %d to %d", c.name, start, end, c.start, c.end)
+		}
+	}
+}
+
+// TestKernelsBesideTheLine: a kernel beside the main line is of the layer that runs when it starts, where its name recurs: once in four layers.
+func TestKernelsBesideTheLine(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		line   string  // layers of the main line's kernels, which start every 10 ns; - for none
+		side   []int64 // when those beside start, of one name
+		layers int
+		want   []int32
+	}{
+		{"one", "0011", []int64{15}, 2, []int32{0}}, {"at the instant of the next layer", "0011", []int64{20}, 2, []int32{1}}, {"before it", "0011", []int64{19}, 2, []int32{0}}, {"in front of all", "-0011", []int64{5}, 2, []int32{None}},
+		{"behind all layers", "0011-", []int64{45}, 2, []int32{None}}, {"one in eight layers", "01234567", []int64{15}, 8, []int32{None}}, {"two in eight", "01234567", []int64{15, 35}, 8, []int32{1, 3}}, {"no layers", "--", []int64{5}, 0, []int32{7}},
+	} {
+		var acts []act
+		at := map[int64]int32{}
+		for k := range c.line {
+			acts = append(acts, act{"m", 7, int64(10 * k), 5})
+		}
+		for _, start := range c.side {
+			acts = append(acts, act{"s", 8, start, 3})
+		}
+		slices.SortStableFunc(acts, func(a, b act) int { return int(a.start - b.start) })
+		w, _ := workOf(acts...)
+		r := &Result{Count: c.layers}
+		layerOf := map[int32]int32{}
+		k := 0
+		for i, a := range acts {
+			if a.name == "s" {
+				r.Side, at[a.start], layerOf[int32(i)] = append(r.Side, int32(i)), int32(i), 7
+				continue
+			}
+			r.line = append(r.line, int32(i))
+			layerOf[int32(i)] = None
+			if c.line[k] != '-' {
+				layerOf[int32(i)] = int32(c.line[k] - '0')
+			}
+			k++
+		}
+		w.assignSide(r, layerOf)
+		for n, start := range c.side {
+			if got := layerOf[at[start]]; got != c.want[n] {
+				t.Errorf("%s: the kernel at %d is in layer %d, want %d", c.name, start, got, c.want[n])
+			}
+		}
+	}
+}
+
+// TestCutAtAnchors: boundaries stand right behind the anchors that close layers, and right in front of those that open them; of two blocks a layer the second anchor closes it, the first opens it.
+func TestCutAtAnchors(t *testing.T) {
+	for _, c := range []struct {
+		name, kernels string // A an anchor
+		position      string
+		blocks, n     int
+		cut           Partial
+		want          string // the layer of each kernel, "" where anchors do not tell
+	}{
+		{"closes", "exyAxyAxyAz", profile.AnchorCloses, 1, 0, Uncut, "-000111222-"},
+		{"opens", "eAxyAxyAxyz", profile.AnchorOpens, 1, 0, Uncut, "-000111222-"},
+		{"two blocks, closes", "exAyAxAyAxAyAz", profile.AnchorCloses, 2, 0, Uncut, "-000011112222-"},
+		{"two blocks, opens", "eAxAyAxAyAxAyz", profile.AnchorOpens, 2, 0, Uncut, "-000011112222-"},
+		{"as many as asked for", "exyAxyAxyAz", profile.AnchorCloses, 1, 3, Uncut, "-000111222-"},
+		{"other than asked for", "exyAxyAxyAz", profile.AnchorCloses, 1, 4, Uncut, ""},
+		{"half a layer", "exAyAxAyAxAz", profile.AnchorCloses, 2, 0, Uncut, ""},
+		{"one layer", "exyAz", profile.AnchorCloses, 1, 0, Uncut, ""},
+		{"cut in front", "yAxyAxyAz", profile.AnchorCloses, 1, 5, CutAtStart, "22333444-"},
+		{"cut behind", "exyAxyAxy", profile.AnchorCloses, 1, 5, CutAtEnd, "-00011122"},
+	} {
+		var acts []act
+		for i, k := range c.kernels {
+			acts = append(acts, act{"kernel_" + string(k), 7, int64(10 * i), 5})
+		}
+		w, kernels := workOf(acts...)
+		m := &Model{Position: c.position, Blocks: c.blocks, Layers: c.n}
+		m.IsAnchor, _ = w.FindAnchors("kernel_A")
+		r := w.prepare(Span{Kernels: kernels, Cut: c.cut})
+		got := ""
+		if w.byAnchors(&r, m) {
+			for _, l := range r.Layer {
+				got += strings.ReplaceAll(fmt.Sprint(l), "-1", "-")
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }

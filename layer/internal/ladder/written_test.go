@@ -26,6 +26,8 @@ func TestWrittenNorms(t *testing.T) {
 		{"gemm copy pow mean eps root gemm", "0100000"},
 		{"gemm pow mean eps root gemm", "010000"},
 		{"mean eps root", "100"},
+		{"mean root", "10"},
+		{"pow mean gemm root", "0000"},
 		{"gemm copy pow mean eps gemm", "000000"},
 		{"copy pow mean eps eps eps root", "1000000"},
 		{"copy pow mean eps eps eps eps root", "00000000"},

@@ -52,6 +52,21 @@ func TestUntilSampling(t *testing.T) {
 	}
 }
 
+// TestLayersByRoles: a layer begins with the norm in front of its mixer, the first of several; a second mixer without a feed-forward part between is of the same layer.
+func TestLayersByRoles(t *testing.T) {
+	for letters, want := range map[string]string{
+		"npmpnpapnpmpnpap": "[0 8]", "enpmpnpapnpmpnpaps": "[1 9]", "npmpnpmpnpapnpmpap": "[0 12]", "nnpmpnpap": "[1]", "pmpnpap": "[]", "npmponpmpo": "[0 5]", "": "[]", "mmm": "[]", "npmpanpmpa": "[0 5]",
+	} {
+		if got := fmt.Sprint(layersByRole(kernelsOf(letters))); got != want {
+			t.Errorf("%s: %s, want %s", letters, got, want)
+		}
+	}
+	s := kernelsOf("mxmxmxmxsm") // the first kernel is a mixer
+	if got := DefaultParams().untilSampling(s).Len(); got != 8 {
+		t.Errorf("four mixers, sampling, and a mixer: %d kernels, want those in front of the sampling", got)
+	}
+}
+
 // TestInStep: each occurrence of one name has one of the other behind it, in front of the next.
 func TestInStep(t *testing.T) {
 	for _, c := range []struct {
