@@ -52,9 +52,14 @@ func TestFiguresInWords(t *testing.T) {
 	for _, c := range []struct {
 		num, den int64
 		want     float64
-	}{{1, 2, 0.5}, {1, 0, 0}, {1, -1, 0}, {0, 1, 0}, {1, 3, 0.333333}, {2, 3, 0.666667}} {
+	}{{1, 2, 0.5}, {1, 0, 0}, {1, -1, 0}, {0, 1, 0}, {1, 1, 1}, {1, 3, 0.333333}, {2, 3, 0.666667}} {
 		if got := ratio(c.num, c.den); got != c.want {
 			t.Errorf("%d of %d: %v, want %v", c.num, c.den, got, c.want)
+		}
+	}
+	for of, want := range map[int64]string{8: "12.5%", 1: "100.0%", 0: "n/a", -1: "n/a"} {
+		if got := percentOf(1, of); got != want {
+			t.Errorf("1 of %d: %s, want %s", of, got, want)
 		}
 	}
 	if got := us(1500); got != 1.5 {
