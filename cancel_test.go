@@ -239,7 +239,7 @@ func TestCancelExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	if _, err := nsys.Open(context.Background(), path, trace.Options{}); err != nil {
+	if _, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}}); err != nil {
 		t.Fatal(err)
 	}
 	whole := time.Since(begin)
@@ -250,7 +250,7 @@ func TestCancelExport(t *testing.T) {
 			cancel()
 		}
 		timer := time.AfterFunc(whole*i/points, cancel)
-		tr, err := nsys.Open(ctx, path, trace.Options{})
+		tr, err := trace.Open(ctx, path, trace.Options{Formats: []trace.Format{nsys.Format()}})
 		if (tr == nil) != (err != nil) || err != nil && !errors.Is(err, context.Canceled) || i == 0 && err == nil {
 			t.Errorf("cancelled after %d/%d of the time: %v, %v, want a trace or context.Canceled", i, points, tr, err)
 		}

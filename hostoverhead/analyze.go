@@ -147,6 +147,9 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 			return nil, err
 		}
 	}
+	if v.PublishedJSON, err = v.Published.document(); err != nil {
+		return nil, err
+	}
 	if len(works) > 1 {
 		v.Stragglers = stragglers(works, p)
 	}

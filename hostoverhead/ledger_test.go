@@ -35,7 +35,7 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 				path := testdata.Shared(t, dir+"/"+e.Name())
 				open := func() (*trace.Trace, error) { return trace.Open(context.Background(), path, trace.Options{}) }
 				if filepath.Ext(path) == ".sqlite" {
-					open = func() (*trace.Trace, error) { return nsys.Open(context.Background(), path, trace.Options{}) }
+					open = func() (*trace.Trace, error) { return trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}}) }
 				}
 				tr, err := open()
 				if err != nil {

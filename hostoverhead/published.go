@@ -24,8 +24,8 @@ type Thresholds struct {
 	NCCL                float64 // M5, a caveat only
 }
 
-// Published are the figures of the published detector: M1–M5 of the window and of the phases that it knows, with all GPUs
-// merged. In JSON it is that detector's own document.
+// Published are the figures of the published detector, of the window, with all GPUs merged. [Verdict.PublishedJSON] has all of
+// them.
 type Published struct {
 	Verdict string // "YES" or "NO"
 	// Idle, Launch and Utilization are M1, M2 and M4 of the window; NaN where the trace does not tell.
@@ -35,8 +35,13 @@ type Published struct {
 	report *host.Report
 }
 
-// MarshalJSON writes the published document.
-func (p *Published) MarshalJSON() ([]byte, error) { return json.Marshal(p.report) }
+// document is the published document.
+func (p *Published) document() (json.RawMessage, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return json.Marshal(p.report)
+}
 
 // published runs the published detector; nil where it sees no kernels, as it does not count whole graph replays.
 func published(ctx context.Context, t *trace.Trace, o *Options) (*Published, error) {

@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"encoding/json"
 	"math"
 
 	"github.com/llmstrata/strata/layer"
@@ -181,14 +182,16 @@ type Verdict struct {
 	Idle []IdleCause `json:"idle"`
 	// Published are the figures of the published detector, and Disagreement why its answer is another one, "" where it is
 	// the same.
-	Published    *Published    `json:"published"`
-	Disagreement string        `json:"disagreement,omitempty"`
-	Doubts       []Doubt       `json:"doubts"` // by weight, then code
-	Next         []Advice      `json:"next_steps"`
-	Serving      []Doubt       `json:"serving"` // where the window does not show what the server does
-	Deciding     int           `json:"deciding"`
-	Ranks        []RankVerdict `json:"ranks"`
-	Stragglers   *Stragglers   `json:"stragglers"` // null for one device, or without collectives
+	Published *Published `json:"-"`
+	// PublishedJSON is the document of the published detector: M1–M5 of the window and of the phases that it knows.
+	PublishedJSON json.RawMessage `json:"published"`
+	Disagreement  string          `json:"disagreement,omitempty"`
+	Doubts        []Doubt         `json:"doubts"` // by weight, then code
+	Next          []Advice        `json:"next_steps"`
+	Serving       []Doubt         `json:"serving"` // where the window does not show what the server does
+	Deciding      int             `json:"deciding"`
+	Ranks         []RankVerdict   `json:"ranks"`
+	Stragglers    *Stragglers     `json:"stragglers"` // null for one device, or without collectives
 
 	Health trace.HealthStatus `json:"health"`
 }

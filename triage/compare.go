@@ -3,7 +3,6 @@ package triage
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -304,14 +303,6 @@ func statusOf(row *compare.HostRow) string {
 		return deltaSlower
 	}
 	return deltaFaster
-}
-
-// WriteJSON writes the comparison as one indented JSON document.
-func (c *Comparison) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	return e.Encode(c)
 }
 
 // compareRows is how many kernels the Markdown form lists per stage.

@@ -2,7 +2,6 @@ package triage
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -13,14 +12,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
-
-// WriteJSON writes the report as one indented JSON document.
-func (r *Report) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
-}
 
 // WriteMarkdown writes the report as Markdown, names from code as code spans.
 func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(&page{w: w}) }

@@ -15,7 +15,7 @@ import (
 // Open reads an export.
 func Open(tb testing.TB, path string) *trace.Trace {
 	tb.Helper()
-	t, err := nsys.Open(tb.Context(), path, trace.Options{})
+	t, err := trace.Open(tb.Context(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func Generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
 }
 
 // Passes is the analysis of a generated run, for examples; a program of your own
-// has it of nsys.Open or trace.Open, and layer.Analyze.
+// has it of trace.Open, and layer.Analyze.
 func Passes(cfg nsysgen.Config) *layer.Analysis {
 	dir, err := os.MkdirTemp("", "host")
 	if err != nil {
@@ -44,7 +44,7 @@ func Passes(cfg nsysgen.Config) *layer.Analysis {
 	if _, err := nsysgen.Write(path, cfg); err != nil {
 		panic(err)
 	}
-	t, err := nsys.Open(context.Background(), path, trace.Options{})
+	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
 	if err != nil {
 		panic(err)
 	}

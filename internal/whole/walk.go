@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -435,9 +434,12 @@ func TriageInput(t testing.TB, tr *trace.Trace, o layer.Options) triage.Input {
 
 // ReportText is a report as its document, "" for none.
 func ReportText(r *triage.Report) string {
-	var b strings.Builder
-	if r == nil || r.WriteJSON(&b) != nil {
+	if r == nil {
 		return ""
 	}
-	return b.String()
+	b, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }

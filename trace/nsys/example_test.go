@@ -13,9 +13,9 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// ExampleOpen loads an export and follows a kernel to the call that launched
+// ExampleFormat loads an export and follows a kernel to the call that launched
 // it.
-func ExampleOpen() {
+func ExampleFormat() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {
 		log.Fatal(err)
@@ -26,7 +26,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 
-	t, err := nsys.Open(context.Background(), path, trace.Options{})
+	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,8 +38,8 @@ func ExampleOpen() {
 	// void rms_norm_k launched by cudaLaunchKernel on thread "executor-0"
 }
 
-// ExampleOpen_refused tells what is wrong with a file.
-func ExampleOpen_refused() {
+// ExampleFormat_refused tells what is wrong with a file.
+func ExampleFormat_refused() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {
 		log.Fatal(err)
@@ -50,12 +50,12 @@ func ExampleOpen_refused() {
 		log.Fatal(err)
 	}
 
-	_, err = nsys.Open(context.Background(), path, trace.Options{})
+	_, err = trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
 	fmt.Println(errors.Is(err, trace.ErrFormat))
 	// Output: true
 }
 
-func ExampleOpen_lanes() {
+func ExampleFormat_lanes() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {
 		log.Fatal(err)
@@ -66,7 +66,7 @@ func ExampleOpen_lanes() {
 		log.Fatal(err)
 	}
 
-	t, err := nsys.Open(context.Background(), path, trace.Options{Lanes: []trace.Lane{trace.LaneGPU}})
+	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}, Lanes: []trace.Lane{trace.LaneGPU}})
 	if err != nil {
 		log.Fatal(err)
 	}

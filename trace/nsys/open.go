@@ -3,13 +3,18 @@ package nsys
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/llmstrata/strata/trace"
 )
 
-// Format returns the format of an SQLite export, which may be compressed.
+// Format returns the format of an SQLite export, which may be compressed. Of the
+// options Limits, MemoryBudget and Strict mean nothing here, and nobody's args are
+// kept.
+//
+// A file that is no export is a [trace.ErrFormat]; where one is cut off or damaged,
+// or no nsys is there to export a report, the error says so, with the place. A
+// database that holds none of the tables of a profile is refused too; one that holds
+// some but no kernels loads, and its health says so.
 func Format() trace.Format {
 	return trace.Format{
 		Name:     "nsys SQLite export",
@@ -43,25 +48,6 @@ func Report() trace.Format {
 			return open(ctx, path, in.Name, &o)
 		},
 	}
-}
-
-// Open reads the export or report at path, and nothing else. Of the options
-// Limits, MemoryBudget and Strict mean nothing here, and nobody's args are kept.
-//
-// A file that is no export is a [trace.ErrFormat]; where one is cut off or damaged, or no
-// nsys is there to export a report, the error says so, with the place. A database
-// that holds none of the tables of a profile is refused too; one that holds some but
-// no kernels loads, and its health says so.
-func Open(ctx context.Context, path string, o trace.Options) (*trace.Trace, error) {
-	o.Formats = []trace.Format{Format(), Report(), {Name: "anything", Suffixes: []string{""},
-		Open: func(ctx context.Context, in *trace.Input, o trace.Options) (*trace.Trace, error) {
-			return open(ctx, path, path, &o) // which says what is wrong with it
-		}}}
-	t, err := trace.Open(ctx, path, o)
-	if errors.Is(err, trace.ErrFormat) && !errors.Is(err, errNotExport) {
-		err = &readError{Path: path, Err: fmt.Errorf("%w: %w", errNotExport, err)}
-	}
-	return t, err
 }
 
 // open loads the database at path and calls it name in the trace's metadata.

@@ -199,7 +199,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 func write(env *app.Env, report *triage.Report) error {
 	switch {
 	case env.Format == "json":
-		return report.WriteJSON(env.Stdout)
+		return env.WriteJSON(report)
 	case env.Format == "text", env.Format == "auto" && env.Width > 0:
 		return report.WriteText(env.Stdout, env.Width)
 	}
@@ -325,7 +325,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 		return err
 	}
 	if env.Format == "json" {
-		err = c.WriteJSON(env.Stdout)
+		err = env.WriteJSON(c)
 	} else {
 		err = c.WriteMarkdown(env.Stdout)
 	}
