@@ -156,7 +156,9 @@ func exported(tb testing.TB, times int) func() *trace.Trace {
 	if _, err := nsysgen.Write(path, nsysgen.Large(1, 4_000*times)); err != nil {
 		tb.Fatal(err)
 	}
-	return func() *trace.Trace { return loaded(tb)(trace.Open(tb.Context(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})) }
+	return func() *trace.Trace {
+		return loaded(tb)(trace.Open(tb.Context(), path, trace.Options{Formats: []trace.Format{nsys.Format()}}))
+	}
 }
 
 // loaded is a trace that could be loaded.

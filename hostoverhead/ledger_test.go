@@ -35,7 +35,9 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 				path := testdata.Shared(t, dir+"/"+e.Name())
 				open := func() (*trace.Trace, error) { return trace.Open(context.Background(), path, trace.Options{}) }
 				if filepath.Ext(path) == ".sqlite" {
-					open = func() (*trace.Trace, error) { return trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}}) }
+					open = func() (*trace.Trace, error) {
+						return trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+					}
 				}
 				tr, err := open()
 				if err != nil {

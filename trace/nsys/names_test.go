@@ -27,4 +27,3 @@ func Open(ctx context.Context, path string, o trace.Options) (*trace.Trace, erro
 	}
 	return t, err
 }
-
