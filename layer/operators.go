@@ -116,7 +116,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		moves := repair && r.LayerEvidence != evidenceModule && !w.launchesMissing(r.Kernels)
 		for k, i := range r.Kernels {
 			w.op[i] = found.rows[k]
-			if moves && movable(&found.of[k], planned) && !w.joinsNorm(i) {
+			if moves && movable(&found.of[k], planned) && !w.joinsNorm(i) && (planned || atEdge(r.Layer, found.of, k)) {
 				r.Layer[k] = found.of[k].Layer
 			}
 		}
@@ -163,6 +163,16 @@ func movable(f *operator.Found, planned bool) bool {
 		return false
 	}
 	return planned && (f.Layer >= 0 || f.Operator == opname.Embed) || strings.HasPrefix(f.Operator, opname.AttnAllReduce) || strings.HasPrefix(f.Operator, opname.MLPAllReduce)
+}
+
+// atEdge says that kernel k of a pass stands beside kernels of the layer that its operator is of, or behind or in front of others that move
+// there: an operator that was counted in another layer takes no kernel from the middle of one.
+func atEdge(layers []int32, found []operator.Found, k int) bool {
+	to, next := found[k].Layer, k+1
+	for next < len(layers) && layers[next] == layers[k] && found[next].Layer == to {
+		next++
+	}
+	return (k == 0 || layers[k-1] == to) || next == len(layers) || layers[next] == to
 }
 
 // evidenceModule is the evidence of layers that module frames tell.

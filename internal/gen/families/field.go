@@ -11,12 +11,8 @@ const Beside = "beside:"
 // Field returns what engineers run that the other lists lack: parts of a model on one of several GPUs in a row, adapters in some layers, context chunks beside
 // generation, shared experts on a stream of their own, weights that are fetched layer by layer, drafts between the passes. Nothing is fitted to them.
 func Field() []Family {
-	return []Family{pipelineMiddle(), pipelineLast(), adaptersInSome(), chunkedPrefill(), sharedBeside(), fetchedWeights(), draftBetween(), qwen3Eager(), timeSeries(), t5Eager(), albert(), mambaOnly(), whisperEager()}
+	return []Family{pipelineMiddle(), pipelineLast(), adaptersInSome(), chunkedPrefill(), sharedBeside(), fetchedWeights(), draftBetween(), qwen3Eager(), timeSeries(), t5Eager(), albert(), mambaOnly(), whisperEager(), draftBehind(), towerInFront()}
 }
-
-// Unsettled returns the orders of which some window is still read wrongly with a confidence of 0.9 and more: a part of the only pass with a next-token layer
-// behind it, N given (88.5 % right, printed 0.95), and a prefill with a vision tower behind cut decodes, N not given (76 layers for 48, printed 0.93).
-func Unsettled() []Family { return []Family{draftBehind(), towerInFront()} }
 
 // stageLayer is a layer of a dense model with its residual stream handed from GPU to GPU.
 func stageLayer(prefill bool) string {

@@ -13,6 +13,7 @@ import (
 // nothing shows its beginning.
 func (w *Work) judge(results []Result, m *Model) {
 	guessed := m.Source == "repeats"
+	tooMany := guessed && cutBetween(results)
 	doubts := map[*segment.Cut]judged{} // passes of equal kernels share their cut
 	for p := range results {
 		r := &results[p]
@@ -29,6 +30,7 @@ func (w *Work) judge(results []Result, m *Model) {
 		}
 		d := known.doubts
 		d.Foreign = r.foreign
+		d.Miscounted = tooMany
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != "graph"
 		if d.Front && guessed && len(results) == 1 {
 			w.countFromEnd(r, d)
@@ -53,6 +55,14 @@ func (w *Work) judge(results []Result, m *Model) {
 		shareDoubt(results)
 	}
 	w.doubtScrambled(results)
+}
+
+// cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has fewer layers than
+// were counted, as in a whole pass that a tower of others stands in front of.
+func cutBetween(results []Result) bool {
+	return len(results) > 2 && slices.ContainsFunc(results[1:len(results)-1], func(r Result) bool {
+		return r.LayerEvidence == "repeat" && r.Cut != Uncut && !r.Draft
+	})
 }
 
 // judged is what was said against the layers of a sequence of names.

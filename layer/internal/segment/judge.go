@@ -18,7 +18,9 @@ type Doubts struct {
 	Several   bool    // there is more than one norm, and structure leaves the boundary open
 	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
 	Foreign   bool    // read by a whole pass whose layers are unlike these
-	Guessed   bool    // the number of layers was read from the passes
+	// Miscounted says that more layers were counted than a pass between two others has.
+	Miscounted bool
+	Guessed    bool // the number of layers was read from the passes
 }
 
 // Doubt collects what speaks against c. With guessed the number of layers was read from names.
@@ -161,6 +163,7 @@ func (p *Params) caps(d Doubts) []limit {
 		{d.Front, p.CapFront, "nothing shows where the pass begins"},
 		{d.Unlike > p.DoubtUnlike, p.CapUnlike, "layers unlike the others"},
 		{d.Foreign, p.CapForeign, "layers unlike those of the whole pass that they were read by"},
+		{d.Miscounted, p.CapMiscounted, "more layers than a pass between two others has"},
 		{d.Outside > p.DoubtOutside || d.Rest > p.DoubtRest, p.CapOutside, "kernels like those of layers outside of them"},
 		{d.Single > p.DoubtSingle, p.CapSingle, "many layers that no other is equal to"},
 		{d.Single > p.DoubtSingle && d.Guessed, p.CapGuess, "and their number is read from them"},

@@ -180,8 +180,8 @@ type Params struct {
 	// nearly all cases are right, above it the share that the second says. CapFront is for passes that may begin anywhere.
 	// DoubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in layers of that one in the battery; those of a decoder read by its
 	// encoder 0.8.
-	DoubtForeign, DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                                        float64
-	CapFront, CapUnlike, CapForeign, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack, CapParts, CapSeveral float64
+	DoubtForeign, DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                                                       float64
+	CapFront, CapUnlike, CapForeign, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack, CapParts, CapSeveral, CapMiscounted float64
 
 	// What a rung of the ladder is worth, before anything contradicts it.
 	ConfidenceWhole, ConfidenceOneStack, ConfidenceStructure, ConfidenceGraph float64 // passes
@@ -221,7 +221,7 @@ func DefaultParams() *Params {
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
 		DoubtForeign: 0.87, DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
 		CapFront: 0.5, CapUnlike: 0.795, CapForeign: 0.795, CapOutside: 0.75, CapSingle: 0.95, CapGuess: 0.92, CapUneven: 0.6, CapRival: 0.95, CapBare: 0.95, CapNameless: 0.799,
-		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.97, CapParts: 0.795, CapSeveral: 0.795,
+		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.97, CapParts: 0.795, CapSeveral: 0.795, CapMiscounted: 0.795,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
 		ConfidenceLoose: 0.985, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,
 		ConfidenceRepeat: 0.96, ConfidenceAlike: 0.035, ConfidenceOpen: 0.1,
