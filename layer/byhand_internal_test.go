@@ -239,6 +239,7 @@ func TestStepNumbers(t *testing.T) {
 		{"most", []ForwardPass{pass(0, 10, -1), pass(10, 30, -1)}, []ForwardPass{pass(8, 14, -1)}, "[0 1] [1]"},
 		{"by number", []ForwardPass{pass(0, 10, 1), pass(20, 30, 2)}, []ForwardPass{pass(1, 9, 2)}, "[0 1] [1]"},
 		{"of number zero", []ForwardPass{pass(0, 10, 0), pass(20, 30, 1)}, []ForwardPass{pass(21, 29, 0)}, "[0 1] [0]"},
+		{"of number zero beside one without", []ForwardPass{pass(0, 10, 0), pass(20, 30, -1)}, []ForwardPass{pass(21, 29, 0)}, "[0 1] [0]"},
 		{"of another number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, 2)}, "[0] [1]"},
 		{"one has no number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, -1)}, "[0] [0]"},
 		{"each once", []ForwardPass{pass(0, 10, 1), pass(20, 30, 1)}, []ForwardPass{pass(1, 9, 1), pass(21, 29, 1), pass(40, 50, 1)}, "[0 1] [0 1 2]"},

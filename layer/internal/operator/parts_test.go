@@ -314,17 +314,17 @@ func TestTailsOfLayers(t *testing.T) {
 	}
 }
 
-// TestServants: what serves others goes to the product before it, to the attention before it, to what follows, or to the collective beside it.
+// TestServants: what serves others goes to the product before it, to the attention before it, to what follows, or to the collective beside it; of a fused operator what finishes it goes to the last, what feeds it to the first.
 func TestServants(t *testing.T) {
 	for _, c := range []struct{ row, want string }{
-		{"pR", "p"}, {"ptR", "p"}, {"R", "other"}, {"tT", "t"}, {"tpT", "t"}, {"qp", "p"}, {"pq", "p"}, {"tqp", "p"}, {"om", "o"}, {"omp", "o"}, {"mp", "p"}, {"pm", "p"}, {"tmp", "p"}, {"pmo", "o"}, {"m", "other"},
+		{"pR", "p2"}, {"ptR", "p2"}, {"R", "other"}, {"tT", "t2"}, {"tpT", "t2"}, {"qp", "p1"}, {"pq", "p1"}, {"tqp", "p1"}, {"om", "o1"}, {"omp", "o1"}, {"mp", "p1"}, {"pm", "p1"}, {"tmp", "p1"}, {"pmo", "o1"}, {"m", "other"},
 	} {
 		p := Defaults()
 		w := &work{p: &p, pass: &Pass{Layers: 1}, reads: readsOf(c.row), placed: make([]bool, len(c.row))}
 		at := strings.IndexAny(c.row, "RTqm")
 		for i := range c.row {
 			w.pass.Kernels = append(w.pass.Kernels, Kernel{Name: "k"})
-			w.found = append(w.found, Found{Operator: c.row[i : i+1]})
+			w.found = append(w.found, Found{Operator: c.row[i:i+1] + "1+" + c.row[i:i+1] + "2"})
 			w.placed[i] = i != at
 		}
 		w.found[at].Operator = opname.Other

@@ -202,7 +202,7 @@ func TestConfidenceOfCuts(t *testing.T) {
 // TestInputNorms: layers begin with the norm in front of their mixer; where no mixer tells, with the only norm.
 func TestInputNorms(t *testing.T) {
 	for unit, want := range map[string]int{
-		"npmpnpap": 0, "apnpmpnp": 2, "pnpp": 1, "nppp": 0, "pnpn": -1, "pppp": -1, "pmpnpapn": 7, "nnpmpnpap": 1, "pnmpa": 1, "npmp": 0,
+		"npmpnpap": 0, "apnpmpnp": 2, "pnpp": 1, "nppp": 0, "pnpn": -1, "pppp": -1, "pmpnpapn": 7, "nnpmpnpap": 1, "pnmpa": 1, "npmp": 0, "npmnp": 0,
 	} {
 		s := kernelsOf(unit)
 		if got := inputNorm(struct {
