@@ -99,18 +99,9 @@ func (r *Reader) fast(out []byte, w int) int {
 			}
 			r.copyBack(out, w, distance, length)
 		} else if distance >= 16 {
-			// 16 bytes at a time never read what this copy wrote in the same step.
-			to, src := (*[wide]byte)(out[w:]), (*[wide]byte)(out[from:])
-			*(*[16]byte)(to[0:]) = *(*[16]byte)(src[0:])
-			*(*[16]byte)(to[16:]) = *(*[16]byte)(src[16:])
-			*(*[16]byte)(to[32:]) = *(*[16]byte)(src[32:])
-			*(*[16]byte)(to[48:]) = *(*[16]byte)(src[48:])
+			move((*[wide]byte)(out[w:]), (*[wide]byte)(out[from:]))
 			for k := wide; k < length; k += wide {
-				to, src := (*[wide]byte)(out[w+k:]), (*[wide]byte)(out[from+k:])
-				*(*[16]byte)(to[0:]) = *(*[16]byte)(src[0:])
-				*(*[16]byte)(to[16:]) = *(*[16]byte)(src[16:])
-				*(*[16]byte)(to[32:]) = *(*[16]byte)(src[32:])
-				*(*[16]byte)(to[48:]) = *(*[16]byte)(src[48:])
+				move((*[wide]byte)(out[w+k:]), (*[wide]byte)(out[from+k:]))
 			}
 		} else {
 			repeat(out, w, distance, length)
@@ -127,6 +118,14 @@ func (r *Reader) fast(out []byte, w int) int {
 // refill adds to the n bits up to as many as there is room for, at least 56 in all. Bytes whose bits do not fit whole are loaded again.
 func refill(buf []byte, bits uint64, n uint, pos int) (uint64, uint, int) {
 	return bits | binary.LittleEndian.Uint64(buf[pos:])<<(n&63), n | 56, pos + int((63-n)>>3)
+}
+
+// move copies 16 bytes at a time, and so never reads, from as far back, what it wrote in the same step.
+func move(to, from *[wide]byte) {
+	*(*[16]byte)(to[0:]) = *(*[16]byte)(from[0:])
+	*(*[16]byte)(to[16:]) = *(*[16]byte)(from[16:])
+	*(*[16]byte)(to[32:]) = *(*[16]byte)(from[32:])
+	*(*[16]byte)(to[48:]) = *(*[16]byte)(from[48:])
 }
 
 // repeat copies length bytes from so short a distance that the copy reads what it writes.
