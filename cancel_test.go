@@ -107,7 +107,7 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 		{"hostcompare.Compare", func(ctx context.Context) error { return nothing(hostcompare.Compare(ctx, a, a, hostcompare.Options{})) }},
 		{"perfetto.Annotate", func(ctx context.Context) error { return perfetto.Annotate(ctx, tr, path, path+".annotated", tracks) }},
 		{"perfetto.Slice", func(ctx context.Context) error {
-			_, err := perfetto.Slice(ctx, tr, keep, path, path+".slice", perfetto.SliceOptions{})
+			_, err := perfetto.Slice(ctx, tr, keep, path, path+".slice", perfetto.Redaction{})
 			return err
 		}},
 	}

@@ -62,7 +62,7 @@ var copies = []struct {
 		for i := first; i < tr.LaneLen(trace.LaneGPU) && i < first+500; i++ { // about one pass
 			keep = append(keep, tr.LaneAt(trace.LaneGPU, i).ID())
 		}
-		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{}); err != nil {
+		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{}); err != nil {
 			tb.Fatal(err)
 		}
 	}},

@@ -62,9 +62,9 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 }
 
 // sliceEvents is [Slice] for a copy that is made of events.
-func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, o SliceOptions) (SliceStats, error) {
+func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, hide Redaction) (SliceStats, error) {
 	var stats SliceStats
-	if o.Redact.any() {
+	if hide.any() {
 		return stats, fmt.Errorf("perfetto: %s: names are hidden in a .json.gz of a JSON trace only: write such a copy first, then slice it", dst)
 	}
 	n, err := writeEvents(ctx, t, src, dst, nil, func(e trace.Event) bool { return sel.keeps(t, e) })

@@ -104,10 +104,10 @@ func TestSlicePftrace(t *testing.T) {
 	}
 	dir := t.TempDir()
 	asJSON, asPftrace := filepath.Join(dir, "s.json.gz"), filepath.Join(dir, "s.pftrace")
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, asJSON, perfetto.SliceOptions{}); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, asJSON, perfetto.Redaction{}); err != nil {
 		t.Fatal(err)
 	}
-	stats, err := perfetto.Slice(context.Background(), tr, keep, src, asPftrace, perfetto.SliceOptions{})
+	stats, err := perfetto.Slice(context.Background(), tr, keep, src, asPftrace, perfetto.Redaction{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestSliceOfExport(t *testing.T) {
 		want := activities(tr, func(e trace.Event) bool { return slices.Contains(keep, e.ID()) })
 		for _, name := range []string{"s.json.zst", "s.pftrace"} {
 			dst := filepath.Join(dir, name)
-			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{})
+			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestPftraceRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep := []trace.EventID{tr.LaneAt(trace.LaneGPU, 0).ID()}
-	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"), perfetto.SliceOptions{Redact: perfetto.Redaction{Names: true}})
+	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"), perfetto.Redaction{Names: true})
 	for want, err := range map[string]error{
 		"names are hidden in a .json.gz": redacted,
 		"is the trace itself":            perfetto.Annotate(context.Background(), tr, copied, copied, nil),

@@ -63,9 +63,7 @@ func ExampleSlice() {
 		}
 	}
 	out := filepath.Join(dir, "layer3.json.gz")
-	stats, err := perfetto.Slice(context.Background(), gpu.Analysis().Trace(), keep, file, out, perfetto.SliceOptions{
-		Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true},
-	})
+	stats, err := perfetto.Slice(context.Background(), gpu.Analysis().Trace(), keep, file, out, perfetto.Redaction{Paths: true, Names: true, Shapes: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Redaction says what [Slice] hides. What stays is on a list of what is known
+// Redaction says what [Slice] hides, the zero value nothing. What stays is on a list of what is known
 // and harmless; everything else goes: args that nobody knows, fields of the
 // profiler's own events that hold a text where a number belongs, names of hosts,
 // users and jobs. Names of public namespaces (aten, c10d, vllm, sglang, …) and

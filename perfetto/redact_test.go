@@ -145,7 +145,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 	for e := range tr.Events(trace.LaneGPU) {
 		keep = append(keep, e.ID())
 	}
-	stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{Redact: everything})
+	stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestRedactedTracesSayTheSame(t *testing.T) {
 		for e := range tr.Events(trace.LaneGPU) {
 			keep = append(keep, e.ID())
 		}
-		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{Redact: everything}); err != nil {
+		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, everything); err != nil {
 			t.Fatal(err)
 		}
 		want, got := shape(t, tr), shape(t, open(t, dst))

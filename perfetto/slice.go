@@ -16,12 +16,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// SliceOptions changes what [Slice] writes.
-type SliceOptions struct {
-	// Redact hides paths, names or shapes; the zero value hides nothing.
-	Redact Redaction
-}
-
 // SliceStats says what [Slice] kept.
 type SliceStats struct {
 	Kept       int64 `json:"kept"`       // events written, metadata included
@@ -41,9 +35,9 @@ type SliceStats struct {
 // Times stay as they were, so that they can be compared with the full trace.
 //
 // Memory grows with the number of activities kept, not with the file. A copy that
-// is made of t's events (see [FromEvents]) is written as [Annotate] does; what a
-// Redaction hides cannot be hidden there, which is an error.
-func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, o SliceOptions) (SliceStats, error) {
+// is made of t's events (see [FromEvents]) is written as [Annotate] does; what is
+// to be hidden cannot be hidden there, which is an error.
+func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, hide Redaction) (SliceStats, error) {
 	var stats SliceStats
 	if len(keep) == 0 {
 		return stats, errors.New("perfetto: nothing to slice: no GPU activity was chosen")
@@ -53,9 +47,9 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		return stats, err
 	}
 	if FromEvents(t, dst) {
-		return sliceEvents(ctx, t, sel, src, dst, o)
+		return sliceEvents(ctx, t, sel, src, dst, hide)
 	}
-	red := newRedactor(o.Redact)
+	red := newRedactor(hide)
 	err = rewriteText(ctx, src, dst, func(in *source, out *bufio.Writer) error {
 		w := &sliceWriter{out: out, stats: &stats, sep: ""}
 		w.text("{\n\"traceEvents\": [\n")

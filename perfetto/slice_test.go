@@ -81,7 +81,7 @@ func TestSliceKeepsActivitiesWithAllTheirLinks(t *testing.T) {
 				t.Fatal("the truth names no activity of the trace")
 			}
 			dst := filepath.Join(t.TempDir(), "slice.json.gz")
-			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{})
+			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,10 +114,10 @@ func TestSliceRefusesWhatIsNotInTheFile(t *testing.T) {
 	}
 	keep := []trace.EventID{tr.LaneAt(trace.LaneGPU, 0).ID()}
 	dst := filepath.Join(t.TempDir(), "o")
-	if _, err := perfetto.Slice(context.Background(), tr, keep, other, dst, perfetto.SliceOptions{}); err == nil || !strings.Contains(err.Error(), "only 0 of 1") {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, other, dst, perfetto.Redaction{}); err == nil || !strings.Contains(err.Error(), "only 0 of 1") {
 		t.Errorf("another file: error = %v", err)
 	}
-	if _, err := perfetto.Slice(context.Background(), tr, nil, src, dst, perfetto.SliceOptions{}); err == nil || !strings.Contains(err.Error(), "nothing to slice") {
+	if _, err := perfetto.Slice(context.Background(), tr, nil, src, dst, perfetto.Redaction{}); err == nil || !strings.Contains(err.Error(), "nothing to slice") {
 		t.Errorf("no activity: error = %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	tr := open(t, src)
 	keep := []trace.EventID{tr.LaneAt(trace.LaneGPU, 0).ID()}
 	all := perfetto.Redaction{Paths: true, Names: true, Shapes: true}
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{Redact: all}); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, all); err != nil {
 		t.Fatal(err)
 	}
 	out := testdata.ReadFile(t, dst)
@@ -158,7 +158,7 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	if diff := cmp.Diff(want, describe(got, nil)); diff != "" {
 		t.Errorf("redacted activities (-want +got):\n%s", diff)
 	}
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.SliceOptions{Redact: perfetto.Redaction{Paths: true}}); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{Paths: true}); err != nil {
 		t.Fatal(err)
 	}
 	out = testdata.ReadFile(t, dst)

@@ -33,7 +33,7 @@ func TestCopiesAreUTF8(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, dst, tr)
-		if _, err := perfetto.Slice(t.Context(), tr, ids, src, dst, perfetto.SliceOptions{}); err != nil {
+		if _, err := perfetto.Slice(t.Context(), tr, ids, src, dst, perfetto.Redaction{}); err != nil {
 			t.Fatal(err)
 		}
 		check(t, dst, tr)

@@ -86,15 +86,6 @@ func (c *Config) LayerTypes(n int) []string {
 	return layerTypes(n, c.CompressRatios, c.NumHashLayers, c.HashLast)
 }
 
-// Ratio returns the compression ratio of decoder layer i, counted from 0, as in
-// [Config.CompressRatios]; ok is false when the config gives none.
-func (c *Config) Ratio(i int) (ratio int, ok bool) {
-	if c == nil || i < 0 || i >= len(c.CompressRatios) {
-		return 0, false
-	}
-	return c.CompressRatios[i], true
-}
-
 // ratios reads compress_ratios, or derives them from transformers' layer_types
 // and compress_rates, and drops the next-token-prediction tail.
 func (c *Config) ratios(f *fields) error {

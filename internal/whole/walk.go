@@ -350,13 +350,13 @@ func newCopier(t testing.TB, tr *trace.Trace, text []byte, dir string) *copier {
 // writers are all copies.
 var writers = []func(t testing.TB, c *copier){
 	func(t testing.TB, c *copier) { c.annotated(t) },
-	func(t testing.TB, c *copier) { c.slice(t, perfetto.SliceOptions{}, len(c.keep)) },
+	func(t testing.TB, c *copier) { c.slice(t, perfetto.Redaction{}, len(c.keep)) },
 	func(t testing.TB, c *copier) {
 		want := len(c.keep)
 		if !json.Valid(c.text) {
 			want = 0 // an event that is no JSON cannot be made safe, and is left out
 		}
-		c.slice(t, perfetto.SliceOptions{Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true}}, want)
+		c.slice(t, perfetto.Redaction{Paths: true, Names: true, Shapes: true}, want)
 	},
 }
 
@@ -370,9 +370,9 @@ func (c *copier) annotated(t testing.TB) {
 	c.again(t, "the annotated copy", c.trace.LaneLen(trace.LaneGPU))
 }
 
-func (c *copier) slice(t testing.TB, o perfetto.SliceOptions, activities int) {
+func (c *copier) slice(t testing.TB, hide perfetto.Redaction, activities int) {
 	t.Helper()
-	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst, o); err != nil {
+	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst, hide); err != nil {
 		Refused(t, "slice", err)
 		return
 	}

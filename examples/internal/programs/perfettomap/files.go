@@ -103,7 +103,7 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 		return err
 	}
 	env.Step("writing "+o.slice, 0, 0)
-	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice, perfetto.SliceOptions{Redact: perfetto.Redaction(o.redact)})
+	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice, perfetto.Redaction(o.redact))
 	if err != nil {
 		return err
 	}
