@@ -201,3 +201,20 @@ func TestStacksOfOps(t *testing.T) {
 		}
 	}
 }
+
+// TestSourcesOfActivities: the line that tells most around a launch, none where no frame is known, and of a replay that it is one.
+func TestSourcesOfActivities(t *testing.T) {
+	s := newStacked()
+	s.frame("/srv/main.py(5): serve", 0, 1000)
+	s.kernel("gemm", 50, 2000, 10)
+	s.kernel("alone", 1500, 2100, 10)
+	s.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 60_000, Duration: 1000, Thread: 1, Correlation: 99, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: trace.KindKernel, Name: "replayed", Start: 2_200_000, Duration: 10, Stream: 7, Correlation: 99, GraphNode: 1})
+	tr := s.Finish()
+	of := triage.Sources(tr)
+	for e := range tr.Events(trace.LaneGPU) {
+		if got, want := of(e), map[string]string{"gemm": "/srv/main.py:5 serve", "alone": "", "replayed": "graph replay"}[e.Name()]; got != want {
+			t.Errorf("%s: %q, want %q", e.Name(), got, want)
+		}
+	}
+}
