@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -249,6 +250,32 @@ func TestStepNumbers(t *testing.T) {
 		NumberSteps(c.first, c.second)
 		if got := numbers(c.first) + " " + numbers(c.second); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestIdlePassesByHand: a whole pass with layers and without a mixer is idle where another pass of its model has mixers and nothing says what it does.
+func TestIdlePassesByHand(t *testing.T) {
+	with, without := &ladder.Sequence{Role: []ladder.Role{ladder.RoleNorm, ladder.RoleMixer}}, &ladder.Sequence{Role: []ladder.Role{ladder.RoleNorm}}
+	for _, c := range []struct {
+		name  string
+		seq   *ladder.Sequence
+		model string
+		pass  ForwardPass
+		want  Stage
+	}{
+		{"layers without a mixer", without, "m", ForwardPass{NumLayers: 3}, StageIdle},
+		{"no layers", without, "m", ForwardPass{}, StageUnknown},
+		{"with a mixer", with, "m", ForwardPass{NumLayers: 3}, StageUnknown},
+		{"cut", without, "m", ForwardPass{NumLayers: 3, Partial: cutAtEnd}, StageUnknown},
+		{"another model, which mixes nowhere", without, "other", ForwardPass{NumLayers: 3}, StageUnknown},
+	} {
+		results := []ladder.Result{{Seq: with, Span: ladder.Span{Model: "m"}}, {Seq: c.seq, Span: ladder.Span{Model: c.model}}}
+		c.pass.Stage = StageUnknown
+		a := &Device{Passes: []ForwardPass{{NumLayers: 3, Stage: StageDecode}, c.pass}}
+		(&work{}).nameIdle(a, results)
+		if a.Passes[1].Stage != c.want || a.Passes[0].Stage != StageDecode {
+			t.Errorf("%s: stages %q and %q, want %q and %q", c.name, a.Passes[0].Stage, a.Passes[1].Stage, StageDecode, c.want)
 		}
 	}
 }

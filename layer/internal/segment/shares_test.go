@@ -213,3 +213,27 @@ func TestInputNorms(t *testing.T) {
 		}
 	}
 }
+
+// TestForcedLayers: more layers than a sequence holds are forced on it where fewer are more even and more alike, and do not divide them; where halves of layers are as even, or as like each other, nothing says so.
+func TestForcedLayers(t *testing.T) {
+	p := DefaultParams()
+	s := layersOf(6)
+	for i, r := range s.Role {
+		if r == activation {
+			s.Role[i] = mixer
+		}
+	}
+	pos := []int{1, 5, 10, 14, 20, 25, 30, 36, 42}
+	for _, c := range []struct {
+		name             string
+		cost, similarity float64
+		n                int
+		want             bool
+	}{
+		{"uneven and less alike", 0.2, 0.5, 9, true}, {"as even", 0, 0.5, 9, false}, {"as uneven as is doubted", p.ForcedUneven, 0.5, 9, true}, {"as much alike", 0.2, 1, 9, false}, {"as few as evenness says nothing about", 0.2, 0.5, 3, false}, {"as many as it holds", 0.2, 0.5, 6, false}, {"twice as many with mixers", 0.2, 0.5, 12, false},
+	} {
+		if got := p.Overcounts(s, &Cut{Comb: Comb{Pos: pos, Cost: c.cost}, Similarity: c.similarity}, c.n); got != c.want {
+			t.Errorf("%s: forced %v, want %v", c.name, got, c.want)
+		}
+	}
+}
