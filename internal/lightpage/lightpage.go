@@ -123,7 +123,7 @@ func economy(r *roofline.Report) htmlreport.Section {
 			tax = numberCell(float64(b.Tax)/float64(b.Taxed)/1e6, 3)
 		}
 		floor := share(float64(b.Floor), float64(b.Floored))
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(string(b.Stage)), {Text: b.Size(), Sort: float64(b.From)}, countCell(int64(b.Passes)), countCell(b.Tokens), numberCell(float64(b.Wall)/1e6, 3),
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{textCell(string(b.Stage)), {Text: table.Span(b.From, b.To), Sort: float64(b.From)}, countCell(int64(b.Passes)), countCell(b.Tokens), numberCell(float64(b.Wall)/1e6, 3),
 			each(b.PerToken), each(b.PerRequest), floor, share(float64(b.Rows-b.Asked), float64(b.Rows)), tax})
 	}
 	return htmlreport.Section{Title: "What a token costs", Tables: []htmlreport.Table{tab}}

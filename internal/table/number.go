@@ -140,3 +140,14 @@ func Bytes(n int64) string {
 	}
 	return strconv.FormatFloat(v, 'f', 1, 64) + " " + string("KMGTPE"[i]) + "iB"
 }
+
+// Span is a range of counts: "5–8", "5" for one, "?" where it is not known.
+func Span(from, to int64) string {
+	switch {
+	case from < 0:
+		return "?"
+	case from == to:
+		return strconv.FormatInt(from, 10)
+	}
+	return strconv.FormatInt(from, 10) + "–" + strconv.FormatInt(to, 10)
+}

@@ -280,3 +280,14 @@ func TestWidth(t *testing.T) {
 		}
 	}
 }
+
+func TestSpan(t *testing.T) {
+	for _, c := range []struct {
+		from, to int64
+		want     string
+	}{{-1, -1, "?"}, {0, 0, "0"}, {5, 5, "5"}, {5, 8, "5–8"}} {
+		if got := table.Span(c.from, c.to); got != c.want {
+			t.Errorf("%d to %d is %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package roofline
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"slices"
 	"time"
@@ -135,15 +134,4 @@ func stageRank(s layer.Stage) int {
 		return i
 	}
 	return len(order)
-}
-
-// Size is how tables call the requests of the bucket: "5–8", "?" where they are not known.
-func (b *Bucket) Size() string {
-	switch {
-	case b.From < 0:
-		return "?"
-	case b.From == b.To:
-		return fmt.Sprint(b.From)
-	}
-	return fmt.Sprintf("%d–%d", b.From, b.To)
 }

@@ -248,7 +248,7 @@ func (p *printer) economy(all []Bucket) {
 		if b.Taxed > 0 {
 			tax = ms(b.Tax / time.Duration(b.Taxed))
 		}
-		t.Row(string(b.Stage), b.Size(), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall), per, each, share, rows, padding, tax)
+		t.Row(string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall), per, each, share, rows, padding, tax)
 	}
 	p.table(t)
 }
