@@ -276,7 +276,7 @@ func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end in
 	}
 	g := steps[a].grades[acts[0]]
 	if g == never || g != exact && steps[a].Op == opname.ResidualAdd && steps[a].layer < 0 {
-		return
+		return 0, 0, false
 	}
 	if g == weak && w.experts && (steps[a].Op == opname.ExpertsGateUp || steps[a].Op == opname.ExpertsDown) {
 		return 0, 0, false // experts have kernels of their own here

@@ -185,5 +185,5 @@ func run(keys []int32) (period, n int) {
 			return p, j / p
 		}
 	}
-	return
+	return 0, 0
 }

@@ -174,7 +174,7 @@ func Similarity(s *Sequence, pos []int) float64 {
 func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	const few = 2 // one mixer says nothing about a stack
 	if s.Count(mixer) < few {
-		return
+		return 0, false
 	}
 	with := 0
 	known := -1 // a unit with a mixer
