@@ -3,11 +3,11 @@ package hostoverhead
 import (
 	"cmp"
 	"fmt"
-	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 )
 
 // advice is what the ledger supports, most time first, and what would make the answer surer.

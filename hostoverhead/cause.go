@@ -1,11 +1,11 @@
 package hostoverhead
 
 import (
-	"github.com/llmstrata/strata/internal/apicall"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace"
 )
 

@@ -2,11 +2,11 @@ package hostoverhead
 
 import (
 	"context"
-	"github.com/llmstrata/strata/internal/apicall"
 	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"

@@ -3,13 +3,13 @@ package trace_test
 import (
 	"context"
 	"fmt"
-	"github.com/llmstrata/strata/internal/apicall"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace"
 )
 

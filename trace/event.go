@@ -1,11 +1,11 @@
 package trace
 
 import (
-	"github.com/llmstrata/strata/internal/apicall"
 	"iter"
 	"math"
 	"time"
 
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/kind"
 )

@@ -3,10 +3,10 @@ package trace
 import (
 	"cmp"
 	"fmt"
-	"github.com/llmstrata/strata/internal/apicall"
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"

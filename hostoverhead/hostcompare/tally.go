@@ -2,11 +2,11 @@ package hostcompare
 
 import (
 	"cmp"
-	"github.com/llmstrata/strata/internal/apicall"
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/trace"

@@ -19,6 +19,17 @@ const (
 	Skipped      Verdict = "skipped"      // it does not apply
 )
 
+// VerdictOf is the verdict that a comparison's word stands for. A word that is none cannot be told.
+func VerdictOf(word string) Verdict {
+	switch word {
+	case "pass":
+		return Passed
+	case "fail", "regressed":
+		return Failed
+	}
+	return Inconclusive
+}
+
 // The exit codes of programs that judge.
 const (
 	ExitFailed       = 3

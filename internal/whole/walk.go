@@ -3,7 +3,6 @@ package whole
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/llmstrata/strata/internal/apicall"
 	"io"
 	"math"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/published/host"

@@ -2,11 +2,11 @@ package names
 
 import (
 	"fmt"
-	"github.com/llmstrata/strata/internal/apicall"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace"
 )
 

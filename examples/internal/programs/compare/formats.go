@@ -44,10 +44,9 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 		}
 		return s
 	}
-	verdicts := map[string]gate.Verdict{"pass": gate.Passed, "fail": gate.Failed, "inconclusive": gate.Inconclusive}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := gate.Check{Name: g.Gate, Verdict: verdicts[g.Outcome], Message: g.Text, Unit: "percent", Limit: gate.Number(100 * g.Limit), Place: place(r, "")}
+		c := gate.Check{Name: g.Gate, Verdict: gate.VerdictOf(g.Outcome), Message: g.Text, Unit: "percent", Limit: gate.Number(100 * g.Limit), Place: place(r, "")}
 		if g.Known {
 			c.Value = gate.Number(100 * g.Estimate)
 		}

@@ -332,8 +332,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err != nil {
 		return err
 	}
-	verdicts := map[string]gate.Verdict{"pass": gate.Passed, "regressed": gate.Failed, "inconclusive": gate.Inconclusive}
-	check := gate.Check{Name: "comparison with " + o.compare, Verdict: verdicts[c.Verdict], Message: c.Verdict}
+	check := gate.Check{Name: "comparison with " + o.compare, Verdict: gate.VerdictOf(c.Verdict), Message: c.Verdict}
 	return env.Judge(func(c app.Condition) gate.Check {
 		if c.Name == app.Regression {
 			return check
