@@ -298,3 +298,51 @@ func TestHiddenKernelsCount(t *testing.T) {
 		t.Errorf("%d passes, want 3", len(run.Passes))
 	}
 }
+
+// TestShortKernelsAreBoundByLatency: a row whose mean launch takes three times the shortest kernels at most is bound by latency.
+func TestShortKernelsAreBoundByLatency(t *testing.T) {
+	for norm, want := range map[int64]string{6000: "latency", 6001: "memory"} {
+		b := trace.NewBuilder(trace.Options{})
+		for pass := range 3 {
+			at := int64(pass) * 100_000
+			b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: at, Duration: 80_000, Thread: 1})
+			for i, k := range []struct {
+				name   string
+				length int64
+			}{{"vectorized_elementwise_kernel", 2000}, {"rmsnorm_kernel", norm}} {
+				id := uint64(2*pass + i + 1)
+				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: trace.KindKernel, Name: k.name, Start: at + 20_000 + int64(i)*10_000, Duration: k.length, Stream: 7, Correlation: id})
+			}
+		}
+		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := compare.Measure(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, r := range run.Rows {
+			if r.Operator == "norm" {
+				got = r.Class
+			}
+		}
+		if got != want {
+			t.Errorf("kernels of %d ns beside some of 2000: %q, want %q: %+v", norm, got, want, run.Rows)
+		}
+	}
+}
+
+// TestRowsAreOperatorsWhereMostAreKnown: nine tenths of the time inside layers need an operator.
+func TestRowsAreOperatorsWhereMostAreKnown(t *testing.T) {
+	for have, want := range map[time.Duration]bool{0: false, 89: false, 90: true, 100: true} {
+		if got := compare.Enough(have, 100); got != want {
+			t.Errorf("%d of 100 have an operator: %v, want %v", have, got, want)
+		}
+	}
+	if compare.Enough(0, 0) {
+		t.Error("of no time all is known")
+	}
+}

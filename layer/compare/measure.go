@@ -102,8 +102,11 @@ func (m *measurer) operatorsCover() bool {
 			have += d
 		}
 	}
-	return all > 0 && float64(have) >= covered*float64(all)
+	return enough(have, all)
 }
+
+// enough says whether so much of the time has an operator that rows are operators.
+func enough(have, all time.Duration) bool { return all > 0 && float64(have) >= covered*float64(all) }
 
 // medians finds how long a launch of each collective typically takes: what is longer than Transfer times that is waiting.
 func (m *measurer) medians() {
