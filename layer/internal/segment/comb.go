@@ -54,7 +54,7 @@ func gapsOf(pos []int) (gaps []int, median int) {
 	return gaps, sorted[len(sorted)/2]
 }
 
-// unevenness is Σ|gapᵢ − median gap| / Σ gapᵢ: 0 for a perfect comb.
+// unevenness is Σ|gapᵢ − median gap| / Σ gapᵢ: 0 for a perfect comb, at most 1, as no number is nearer to all gaps than their median.
 func unevenness(pos []int) float64 {
 	if len(pos) < 3 {
 		return 0
@@ -65,7 +65,7 @@ func unevenness(pos []int) float64 {
 		dev += abs(g - med)
 		sum += g
 	}
-	return min(1, float64(dev)/float64(sum))
+	return float64(dev) / float64(sum)
 }
 
 // Combs returns the combs of exactly n kernels in s, best first, at most limit.

@@ -70,7 +70,7 @@ func TestNearestUsualPair(t *testing.T) {
 // TestUnitsInTurns: kinds of units that return after four at most are as alike as they are to the last one of their kind.
 func TestUnitsInTurns(t *testing.T) {
 	p := DefaultParams()
-	for units, want := range map[string]float64{"aaaa": 1, "abab": 2.0 / 3, "ababab": 0.8, "abcabc": 0.6, "abcdabcd": 4.0 / 7, "abcdeabcde": 0, "ab": 0, "a": 0, "abba": 2.0 / 3} {
+	for units, want := range map[string]float64{"aaaa": 1, "abab": 2.0 / 3, "ababab": 0.8, "abcabc": 0.6, "abcdabcd": 4.0 / 7, "abcdeabcde": 0, "ab": 0, "aa": 1, "a": 0, "abba": 2.0 / 3} {
 		s, pos := gapped(units, 5)
 		if got := p.inTurns(s, pos); got < want-1e-9 || got > want+1e-9 {
 			t.Errorf("%s: %v, want %v", units, got, want)
@@ -126,6 +126,10 @@ func TestLayersBesideTheOthers(t *testing.T) {
 		if after != c.after || after && end != s.Len() {
 			t.Errorf("%s: a layer behind %v up to %d, want %v", c.name, after, end, c.after)
 		}
+	}
+	single, at := gapped("aaaaaaa", 1)
+	if end, ok := p.layerAfter(single, at[:7]); !ok || end != 7 {
+		t.Errorf("behind six layers of a kernel: one more %v up to %d, want up to 7", ok, end)
 	}
 	s, pos := gapped("aaaaaa", 8)
 	for l, want := range []bool{true, true, true, true, true, true} { // like any of the outer ones

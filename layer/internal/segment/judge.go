@@ -122,7 +122,7 @@ func (p *Params) rival(s *Sequence, n int) float64 {
 	own, best := 1/float64(s.Len()), 0.0
 	for k, g := range p.counts(s, false) {
 		if g.N == n {
-			own = g.Support
+			own = max(own, g.Support) // names that occur so often by their base alone support nothing
 		} else if k < p.MaxGuesses && g.N > p.FewLayers && g.Support > best && p.weigh(s, &g, g.Support) {
 			best = g.Support
 		}

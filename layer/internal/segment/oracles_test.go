@@ -272,7 +272,7 @@ func TestVotesAndCounts(t *testing.T) {
 	if Common(nil, s) != 0 || Common(s, u) != 2 || Common(u, s) != 1 || Occurs(s, 1) != 2 || Occurs(s, 7) != 0 || s.Count(0) != 4 || s.Count(norm) != 0 {
 		t.Error("counts of kernels")
 	}
-	if s.Pair(0) == s.Pair(2) || s.Pair(3) == (&Sequence{ID: []int32{3, 0}, Base: []int32{3, 0}}).Pair(0) || s.Pair(0) != (&Sequence{ID: []int32{9, 9}, Base: []int32{1, 2}}).Pair(0) {
+	if s.Pair(0) == s.Pair(2) || s.Pair(0) == (&Sequence{ID: []int32{9, 9}, Base: []int32{3, 2}}).Pair(0) || s.Pair(3) == (&Sequence{ID: []int32{3, 0}, Base: []int32{3, 0}}).Pair(0) || s.Pair(0) != (&Sequence{ID: []int32{9, 9}, Base: []int32{1, 2}}).Pair(0) {
 		t.Error("pairs of base names: a last kernel is not one in front of the first name")
 	}
 	var memo Memo[int]

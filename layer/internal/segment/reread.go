@@ -54,7 +54,7 @@ func (p *Params) readsAsMuch(score, best int) bool {
 }
 
 // readable says whether so many kernels are few enough to be read as kinds of so many kernels together.
-func (p *Params) readable(kernels, width int) bool { return width > 0 && width*kernels <= p.ReadCells }
+func (p *Params) readable(kernels, width int) bool { return width*kernels <= p.ReadCells }
 
 // reads says whether a reading is better than another one that explains about as much: more of its layers hold a mixer, or it has more,
 // or, where those of c are settled, as many that explain more.

@@ -30,7 +30,7 @@ var rules = map[string][]func(p *Params) bool{
 	"DoubtUnstarted": judged(func(x float64) Doubts { return Doubts{Uneven: 0.2, Unstarted: x} }, 0.1),
 	"DoubtRival":     judged(func(x float64) Doubts { return Doubts{Guessed: true, Uneven: 0.2, Rival: x} }, 3),
 	"RaggedOff":      {func(p *Params) bool { return p.ragged([]int{0, 14, 24, 34, 44}) }, func(p *Params) bool { return p.ragged([]int{0, 15, 25, 35, 45}) }},
-	"TrainingShare":  {func(p *Params) bool { return training(p, 1) }, func(p *Params) bool { return training(p, 2) }},
+	"TrainingShare":  {func(p *Params) bool { return training(p, 100, 2) }, func(p *Params) bool { return training(p, 99, 2) }},
 	"DoubleGap":      {func(p *Params) bool { return filled(p, 13) }, func(p *Params) bool { return filled(p, 12) }},
 	"RegularOff":     {func(p *Params) bool { return regular(p, 22) }, func(p *Params) bool { return regular(p, 23) }},
 	"RegularShare":   {func(p *Params) bool { return regularShare(p, 2) }, func(p *Params) bool { return regularShare(p, 3) }},
@@ -135,10 +135,11 @@ func layersOf(n int) *Sequence {
 	return s
 }
 
-func training(p *Params, backwards int) bool {
-	s := stack(24, 4)
-	for range backwards {
-		s.add(0, backward)
+// training has so many kernels, some of which compute gradients.
+func training(p *Params, kernels, backwards int) bool {
+	s := stack(1, kernels)
+	for k := range backwards {
+		s.Role[k] = backward
 	}
 	_, ok := p.Training(s)
 	return ok

@@ -116,12 +116,7 @@ func (m *Memo[V]) Get(ids []int32, find func() V) V {
 	return v
 }
 
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
-}
+func abs(n int) int { return max(n, -n) }
 
 // Common counts the kernels of s whose names occur in t, too; 0 where s is nil.
 func Common(s, t *Sequence) int {

@@ -39,6 +39,8 @@ func TestDoubts(t *testing.T) {
 		}, func(d Doubts) float64 { return d.Single }, 0},
 		{"a layer outside, in front", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[1:] }, func(d Doubts) float64 { return d.Outside }, 1.0 / layers},
 		{"a layer outside, behind", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[:layers] }, func(d Doubts) float64 { return d.Outside }, 1.0 / layers},
+		{"a mixer as the first kernel", func(s *Sequence, _ *Cut) { s.Role[0] = mixer }, func(d Doubts) float64 { return d.Outside }, 1.0 / (layers + 1)},
+		{"a mixer as the last kernel", func(s *Sequence, _ *Cut) { s.Role[66] = mixer }, func(d Doubts) float64 { return d.Outside }, 1.0 / (layers + 1)},
 		{"its kernels are those of layers", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[:layers] }, func(d Doubts) float64 { return d.Rest }, 8.0 / 67},
 		{"a kernel of layers in front", func(s *Sequence, _ *Cut) { s.Base[0] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
 		{"the last kernel is one", func(s *Sequence, _ *Cut) { s.Base[66] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
