@@ -130,6 +130,9 @@ func (c *comparison) collect() {
 		if len(s.a) == 1 || len(s.b) == 1 {
 			s.layers = c.layers(name)
 		}
+		ka, _ := c.kernels(c.a, c.ca, name)
+		kb, _ := c.kernels(c.b, c.cb, name)
+		s.other = len(ka) > 0 && len(kb) > 0 && ka[0] != kb[0]
 		c.series = append(c.series, s)
 	}
 	total := series{class: memory}

@@ -13,13 +13,15 @@ const (
 	doubtServing = "serving"
 	// doubtClock: a GPU's clock changed during a run, or differs between the sides.
 	doubtClock = "clock"
+	// doubtModel: the passes of the sides have other numbers of layers, so that two models are compared, or one was read wrongly.
+	doubtModel = "model"
 	// doubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
 	doubtBimodal = "bimodal"
 )
 
 // Doubt is a reason why a comparison may say nothing of the program. It leaves the verdict and the gates inconclusive unless it is allowed.
 type Doubt struct {
-	Code    string `json:"code"` // "bimodal", "clock", "serving"
+	Code    string `json:"code"` // "bimodal", "clock", "model", "serving"
 	Side    string `json:"side"` // "A", "B", "" for both
 	Text    string `json:"text"`
 	Allowed bool   `json:"allowed"`
@@ -55,10 +57,24 @@ func (c *comparison) doubts(r *Report, o *Options) {
 			add(doubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", millis(time.Duration(low)), millis(time.Duration(high)))
 		}
 	}
+	if a, b := layersOf(c.a, c.ca), layersOf(c.b, c.cb); a > 0 && b > 0 && a != b {
+		add(doubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
+	}
 	a, b := clockOf(c.a), clockOf(c.b)
 	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > c.p.ClockShift*max(a, b) {
 		add(doubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f %%)", a, b, 100*(b-a)/a)
 	}
+}
+
+// layersOf is the largest number of layers of the passes that are compared, 0 where none is known.
+func layersOf(s *Side, ch *chosen) int {
+	n := 0
+	for r, passes := range ch.passes {
+		for _, p := range passes {
+			n = max(n, len(s.Runs[r].Passes[p].PerLayer))
+		}
+	}
+	return n
 }
 
 // runTimes are the median pass times of each run.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/layer/compare"
 )
@@ -23,6 +24,13 @@ func TestDoubts(t *testing.T) {
 			}
 		}
 	}
+	layers := func(n int) func(*compare.Side) {
+		return func(s *compare.Side) {
+			for i := range s.Runs[0].Passes {
+				s.Runs[0].Passes[i].PerLayer = make([]time.Duration, n)
+			}
+		}
+	}
 	none := func(*compare.Side) {}
 	for _, c := range []struct {
 		name string
@@ -35,6 +43,9 @@ func TestDoubts(t *testing.T) {
 		{"a clock that did not", none, clock(1980, false), ""},
 		{"1980 and 1935 MHz", clock(1980, false), clock(1935, false), "clock"},
 		{"1980 and 1950 MHz", clock(1980, false), clock(1950, false), ""},
+		{"48 and 47 layers", layers(48), layers(47), "model"},
+		{"48 layers twice", layers(48), layers(48), ""},
+		{"layers known on one side", layers(48), none, ""},
 		{"runs of two kinds", runs(1, 1.001, 0.999, 1.002), runs(1, 1.3, 1.001, 1.301), "bimodal"},
 		{"one run out of four that is slower", runs(1, 1.001, 0.999, 1.002), runs(1, 1, 1.001, 1.3), "bimodal"},
 		{"one run out of five that is slower", runs(1, 1.001, 0.999, 1.002), runs(1, 1, 1, 1.001, 1.3), ""},
@@ -88,6 +99,26 @@ func TestPaths(t *testing.T) {
 		}
 		if n != c.want || r.First.Kind != "none" {
 			t.Errorf("%+v: %d findings about paths (%+v), want %d", c, n, r.Findings, c.want)
+		}
+	}
+}
+
+// A factor that all rows share is told where most of the time is spent in kernels of the same names: of two implementations there is no common one.
+func TestSharedFactorNeedsTheSameKernels(t *testing.T) {
+	for _, c := range []struct {
+		other []string
+		want  bool
+	}{{nil, true}, {[]string{"norm"}, true}, {[]string{"qkv_proj", "attention", "experts", "o_proj", "gate_up_proj", "down_proj"}, false}} {
+		a, b := side(1, 8, nil), side(2, 8, times("", 0.85))
+		for i, row := range b.Runs[0].Rows {
+			if slices.Contains(c.other, row.Operator) {
+				b.Runs[0].Rows[i].Kernels = []string{"another_kernel"}
+			}
+		}
+		r := report(t, a, b, compare.Options{})
+		got := slices.ContainsFunc(r.Findings, func(f compare.Finding) bool { return f.Kind == "uniform" })
+		if got != c.want {
+			t.Errorf("other kernels in %v: uniform %v (%+v), want %v", c.other, got, r.Findings, c.want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (p Params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 func (p Params) classShift(rows []series, pass float64, c class, all float64, runs bool) float64 {
 	n := 0
 	for _, s := range rows {
-		if s.class == c {
+		if s.class == c && !s.other {
 			n++
 		}
 	}

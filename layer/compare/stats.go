@@ -35,6 +35,7 @@ type series struct {
 	a, b   []float64 // totals of passes, or of runs where both sides have several
 	single bool      // one launch in a pass
 	layers []float64 // log ratios of its layers where a side has one pass
+	other  bool      // the sides spend most of it in kernels of different names
 }
 
 // A result is what can be said about a series.
@@ -209,17 +210,24 @@ func (p Params) location(x []float64, runs bool) float64 {
 }
 
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
-// not more than ShareCap. It is 0 where too few rows tell.
+// not more than ShareCap. Rows that run other kernels do not tell, as their times differ by more than a clock. It is 0 where too few rows tell,
+// or less than half of the time.
 func (p Params) shift(rows []series, pass float64, of func(class) bool, runs bool) float64 {
 	var logs, weights []float64
+	var same, all float64
 	for _, s := range rows {
 		la, lb := p.location(s.a, runs), p.location(s.b, runs)
 		if s.class == waiting || !of(s.class) || la <= 0 || lb <= 0 {
 			continue
 		}
+		all += la
+		if s.other {
+			continue
+		}
+		same += la
 		logs, weights = append(logs, math.Log(lb/la)), append(weights, min(la/pass, p.ShareCap))
 	}
-	if len(logs) < p.ShiftRows {
+	if len(logs) < p.ShiftRows || 2*same < all {
 		return 0
 	}
 	return weightedMedian(logs, weights)

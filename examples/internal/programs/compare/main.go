@@ -75,7 +75,7 @@ func program() app.Program {
 			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
-			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), bimodal (runs of two kinds); may be given several times")
+			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds); may be given several times")
 			app.HTMLFile(fs, &o.html)
 			fs.StringVar(&o.save, "save", "", "write side B, reduced to what a comparison needs, to `FILE`")
 			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
@@ -175,7 +175,7 @@ func cmpOr(a, b string) string {
 }
 
 // doubts are the values of --allow.
-var doubts = []string{"serving", "clock", "bimodal"}
+var doubts = []string{"serving", "clock", "model", "bimodal"}
 
 // compare turns the flags into options.
 func (o *options) compare() (compare.Options, error) {
