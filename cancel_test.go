@@ -20,6 +20,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/triage"
 )
@@ -76,7 +77,7 @@ type cancellable struct {
 // trace's text must stand at path; what is written goes beside it.
 func cancellables(tr *trace.Trace, path string) []cancellable {
 	var keep []trace.EventID
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		keep = append(keep, e.ID())
 	}
 	a, err := layer.Analyze(context.Background(), tr, layer.Options{})
@@ -168,7 +169,7 @@ func TestCancelledSoon(t *testing.T) {
 	const eventsPerQuestion = 1 << 14
 	count := func(size int64) (asked map[string]int64, events int64) {
 		tr, path := largeTrace(t, size)
-		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+		for l := event.LaneGPU; l <= event.LaneOther; l++ {
 			events += int64(tr.LaneLen(l))
 		}
 		asked = map[string]int64{}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -75,7 +76,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	for _, part := range rec.Parts {
-		fmt.Println(part.Trace.Meta().Source, part.Trace.LaneLen(trace.LaneGPU), "GPU activities, health", part.Trace.Health().Status)
+		fmt.Println(part.Trace.Meta().Source, part.Trace.LaneLen(event.LaneGPU), "GPU activities, health", part.Trace.Health().Status)
 	}
 	fmt.Println(len(rec.NotRead), "files were found beside it and not read")
 	// Output:

@@ -24,6 +24,7 @@ import (
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -235,7 +236,7 @@ func linkSum(tr *trace.Trace) uint64 {
 	for _, lane := range whole.Lanes {
 		for e := range tr.Events(lane) {
 			mix(uint64(e.Start()))
-			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.Innermost(trace.LaneAnnotation, e.Thread(), e.Start())} {
+			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.Innermost(event.LaneAnnotation, e.Thread(), e.Start())} {
 				mix(uint64(x.ID()))
 			}
 			for a := range e.Activities() {

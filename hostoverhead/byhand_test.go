@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // sixSteps are six decode steps of 1 ms (the last of 1.2 ms), each of 100 µs of Python, a kernel of 200 µs, 90 µs of Python, a
@@ -18,14 +19,14 @@ func sixSteps() *trace.Trace {
 		if i == 5 {
 			more = 200
 		}
-		tl.Event(trace.KindAnnotation, "step[DECODE bs=8]", 0, 0, at, at+900+more)
-		tl.Event(trace.KindFrame, "server.py(7): schedule", 0, 0, at, at+90+more)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, at+90+more, at+95+more)
-		tl.Event(trace.KindKernel, "gemm", 0, int(2*i)+1, at+100+more, at+300+more)
-		tl.Event(trace.KindFrame, "model.py(9): forward", 0, 0, at+300+more, at+390+more)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+2, at+390+more, at+396+more)
-		tl.Event(trace.KindKernel, "flash_fwd", 0, int(2*i)+2, at+400+more, at+600+more)
-		tl.Event(trace.KindRuntime, "cudaStreamSynchronize", 0, 0, at+600+more, at+700+more)
+		tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, at, at+900+more)
+		tl.Event(event.Frame, "server.py(7): schedule", 0, 0, at, at+90+more)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(2*i)+1, at+90+more, at+95+more)
+		tl.Event(event.Kernel, "gemm", 0, int(2*i)+1, at+100+more, at+300+more)
+		tl.Event(event.Frame, "model.py(9): forward", 0, 0, at+300+more, at+390+more)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(2*i)+2, at+390+more, at+396+more)
+		tl.Event(event.Kernel, "flash_fwd", 0, int(2*i)+2, at+400+more, at+600+more)
+		tl.Event(event.Runtime, "cudaStreamSynchronize", 0, 0, at+600+more, at+700+more)
 	}
 	return tl.Finish()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // The causes: why a device was idle, see [IdleCause]. Every nanosecond of idle time has exactly one.
@@ -105,7 +106,7 @@ func (l *ledger) name(id trace.NameID) *hostName {
 		name := l.w.t.Name(id)
 		*n = hostName{known: true, call: names.CallWait(name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: apicall.IsGraphLaunch(name),
 			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: names.SystemWait(name), frame: names.FrameWait(name),
-			step: names.IsStep(name, l.w.steps), gil: names.WaitsForGIL(name), exchange: names.Exchanges(trace.KindOp, name), rangeExchange: names.Exchanges(trace.KindRange, name)}
+			step: names.IsStep(name, l.w.steps), gil: names.WaitsForGIL(name), exchange: names.Exchanges(event.Op, name), rangeExchange: names.Exchanges(event.Range, name)}
 	}
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Coverage says how much of the GPU's work is replayed from CUDA graphs.
@@ -60,7 +61,7 @@ func (w *workload) coverage(d *deviceWork, p *Params) Coverage {
 	var all, replayed int64
 	replays := map[stageKernel]int{}
 	for i, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		e := w.t.LaneAt(event.LaneGPU, int(k))
 		all += int64(e.Duration())
 		switch d.path[i] {
 		case pathGraph:
@@ -94,7 +95,7 @@ func (w *workload) eagerKernels(d *deviceWork, c *Coverage, replays map[stageKer
 	eager := map[trace.NameID]*eagerSum{}
 	counted := map[stageKernel]bool{}
 	for i, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		e := w.t.LaneAt(event.LaneGPU, int(k))
 		if d.path[i] == pathGraph || d.path[i] == pathUnknown {
 			continue
 		}
@@ -136,7 +137,7 @@ func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 	var out []launchPlace
 	graphs := map[trace.EventID]bool{}
 	for i, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		e := w.t.LaneAt(event.LaneGPU, int(k))
 		l := e.Launch()
 		graph := d.path[i] == pathGraph
 		if !l.Valid() || graph && graphs[l.ID()] {
@@ -178,7 +179,7 @@ func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
 			last = order[j].kernel
 		}
 		for run := j - i; i < j; i++ {
-			e := w.t.LaneAt(trace.LaneGPU, int(d.kernels[order[i].kernel]))
+			e := w.t.LaneAt(event.LaneGPU, int(d.kernels[order[i].kernel]))
 			h := (*Hint)(nil)
 			switch place := d.besideGraphs(order[i].kernel, first, last, run, p); {
 			case place == runSplits && w.names.Kernel(e.NameID()).Category == kernelword.CategoryAttention:

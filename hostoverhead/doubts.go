@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // doubter collects what speaks against a verdict.
@@ -85,7 +86,7 @@ func (d *doubter) evidence() {
 	t := d.a.l.w.t
 	h := t.Health()
 	switch {
-	case t.LaneLen(trace.LaneLaunch) == 0:
+	case t.LaneLen(event.LaneLaunch) == 0:
 		d.add("no-launch-calls", confidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle")
 	case h.Activities > 0 && float64(h.Orphans) > d.p.OrphanShare*float64(h.Activities):
 		d.add("launches-missing", confidenceMedium, "%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities)
@@ -118,7 +119,7 @@ func (d *doubter) graphs() {
 
 // tracing doubts host time that recording Python frames made longer.
 func (d *doubter) tracing() {
-	if d.a.l.w.t.LaneLen(trace.LanePython) == 0 || d.v.Verdict != answerYes {
+	if d.a.l.w.t.LaneLen(event.LanePython) == 0 || d.v.Verdict != answerYes {
 		return
 	}
 	work := d.a.inSteps.of(groupWork)
@@ -197,7 +198,7 @@ func (d *doubter) processes() {
 	}
 	spans := map[string][]interval.Span{}
 	for _, k := range d.a.d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		e := w.t.LaneAt(event.LaneGPU, int(k))
 		if l := e.Launch(); l.Valid() && l.Thread() >= 0 {
 			t := threads[l.Thread()]
 			name := cmp.Or(t.ProcessLabel, fmt.Sprint(t.Process))
@@ -322,7 +323,7 @@ func (w *workload) inductorKernels(d *deviceWork) (n int) {
 			n++
 			continue
 		}
-		if e := w.t.LaneAt(trace.LaneGPU, int(k)); w.names.Kernel(e.NameID()).Library == inductor {
+		if e := w.t.LaneAt(event.LaneGPU, int(k)); w.names.Kernel(e.NameID()).Library == inductor {
 			n++
 		}
 	}

@@ -11,19 +11,20 @@ import (
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // launched adds a kernel and its launch.
 func launched(tl hosttest.Timeline, call, kernel string, corr int, at, start, end int64) {
-	tl.Event(trace.KindRuntime, call, 0, corr, at, at+5)
-	tl.Event(trace.KindKernel, kernel, 0, corr, start, end)
+	tl.Event(event.Runtime, call, 0, corr, at, at+5)
+	tl.Event(event.Kernel, kernel, 0, corr, start, end)
 }
 
 // TestDoubtsFromTheFirst: one piece of evidence is enough for what it decides, and none is too little.
 func TestDoubtsFromTheFirst(t *testing.T) {
 	busy := func(tl hosttest.Timeline, n int) { // NO: nothing is idle
 		for i := range n {
-			tl.Event(trace.KindKernel, "gemm", 0, 0, int64(i)*100, int64(i)*100+100)
+			tl.Event(event.Kernel, "gemm", 0, 0, int64(i)*100, int64(i)*100+100)
 		}
 	}
 	idle := func(tl hosttest.Timeline) { // YES
@@ -40,49 +41,49 @@ func TestDoubtsFromTheFirst(t *testing.T) {
 		{"kernels alone", func(tl hosttest.Timeline) { busy(tl, 200) }, "no-launch-calls", "no API calls"},
 		{"one launch", func(tl hosttest.Timeline) {
 			busy(tl, 200)
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 7, 0, 5)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, 7, 0, 5)
 		}, "no-launch-calls", ""},
 		{"one kernel without its launch", func(tl hosttest.Timeline) {
 			busy(tl, 1)
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 7, 0, 5)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, 7, 0, 5)
 		}, "launches-missing", "1 of 1 GPU activities"},
 		{"no whole replay", func(tl hosttest.Timeline) { busy(tl, 200) }, "graph-kernels-hidden", ""},
 		{"one whole replay", func(tl hosttest.Timeline) {
 			busy(tl, 20)
-			tl.Event(trace.KindGraph, "CUDA graph 1", 0, 9, 2000, 2100)
+			tl.Event(event.Graph, "CUDA graph 1", 0, 9, 2000, 2100)
 		}, "graph-kernels-hidden", "1 graph replay recorded"},
 		{"few kernels", func(tl hosttest.Timeline) { busy(tl, 20) }, "few-kernels", "20 kernels"},
 		{"few kernels beside a whole replay", func(tl hosttest.Timeline) {
 			busy(tl, 20)
-			tl.Event(trace.KindGraph, "CUDA graph 1", 0, 9, 2000, 2100)
+			tl.Event(event.Graph, "CUDA graph 1", 0, 9, 2000, 2100)
 		}, "few-kernels", ""},
 		{"no replay is empty", idle, "graph-launches-without-kernels", ""},
 		{"an empty replay", func(tl hosttest.Timeline) {
 			idle(tl)
-			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
+			tl.Event(event.Runtime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
 		}, "graph-launches-without-kernels", "1 graph launch has no kernels"},
 		{"two empty replays", func(tl hosttest.Timeline) {
 			idle(tl)
-			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
-			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 901, 20_010, 20_015)
+			tl.Event(event.Runtime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
+			tl.Event(event.Runtime, "cudaGraphLaunch", 0, 901, 20_010, 20_015)
 		}, "graph-launches-without-kernels", "2 graph launches have no kernels"},
 		{"no frame", idle, "python-tracing", ""},
 		{"one frame", func(tl hosttest.Timeline) {
 			idle(tl)
-			tl.Event(trace.KindFrame, "server.py(1): run", 0, 0, 0, 100)
+			tl.Event(event.Frame, "server.py(1): run", 0, 0, 0, 100)
 		}, "python-tracing", "Python frames were recorded"},
 		{"one frame of a busy run", func(tl hosttest.Timeline) {
 			busy(tl, 200)
-			tl.Event(trace.KindFrame, "server.py(1): run", 0, 0, 0, 100)
+			tl.Event(event.Frame, "server.py(1): run", 0, 0, 0, 100)
 		}, "python-tracing", ""},
 		{"one process", idle, "processes-share-device", ""},
 		{"a capture of graphs", func(tl hosttest.Timeline) {
 			idle(tl)
-			tl.Event(trace.KindAnnotation, "capture_32_DECODE", 0, 0, 0, 20_000)
+			tl.Event(event.Annotation, "capture_32_DECODE", 0, 0, 0, 20_000)
 		}, "graph-capture", "a server's start"},
 		{"a step", func(tl hosttest.Timeline) {
 			idle(tl)
-			tl.Event(trace.KindAnnotation, "step[DECODE bs=32]", 0, 0, 0, 20_000)
+			tl.Event(event.Annotation, "step[DECODE bs=32]", 0, 0, 0, 20_000)
 		}, "graph-capture", ""},
 	} {
 		tl := hosttest.NewTimeline()
@@ -102,7 +103,7 @@ func TestEmptyReplaysWeigh(t *testing.T) {
 		for i := range int64(200) {
 			launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, i*100, i*100+7, i*100+50)
 		}
-		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
+		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
 		want := "low"
 		if full {
 			launched(tl, "cudaGraphLaunch", "gemm", 901, 20_010, 20_020, 20_050)
@@ -124,8 +125,8 @@ func TestProcessesThatShareADevice(t *testing.T) {
 				process, scope = 11, "b"
 			}
 			at := i * 100_000
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Scope: scope, Correlation: corr, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Scope: scope, Correlation: corr, Stream: 7})
 		}
 		if got := doubt(judged(t, b.Finish()), "processes-share-device") != nil; got != want {
 			t.Errorf("%d of 300 kernels are of another process: doubted %v, want %v", second, got, want)
@@ -141,22 +142,22 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 		build func(hosttest.Timeline)
 		want  string
 	}{
-		{"one thread, one call", func(tl hosttest.Timeline) { tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5) }, "host-code"},
+		{"one thread, one call", func(tl hosttest.Timeline) { tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5) }, "host-code"},
 		{"two threads", func(tl hosttest.Timeline) {
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-			add := func(kind trace.Kind, start int64) {
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
+			add := func(kind event.Kind, start int64) {
 				tl.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: start, Duration: 1000, Stream: 7, Thread: 2, Process: 1, Scope: "a", Correlation: 5})
 			}
-			add(trace.KindRuntime, 1000)
-			add(trace.KindKernel, 20_000)
+			add(event.Runtime, 1000)
+			add(event.Kernel, 20_000)
 		}, hostoverhead.CauseUnknown},
 		{"no calls", func(tl hosttest.Timeline) {}, hostoverhead.CauseUnknown},
 	} {
 		tl := hosttest.NewTimeline()
 		c.build(tl)
-		tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
-		tl.Event(trace.KindRange, "python", 0, 0, 100, 600)
-		tl.Event(trace.KindKernel, "b", 0, 2, 600, 700)
+		tl.Event(event.Kernel, "a", 0, 1, 10, 100)
+		tl.Event(event.Range, "python", 0, 0, 100, 600)
+		tl.Event(event.Kernel, "b", 0, 2, 600, 700)
 		if got := causesOf(judged(t, tl.Finish())); got[c.want] != 500 {
 			t.Errorf("%s: %v, want 500 µs %s", c.what, got, c.want)
 		}
@@ -167,11 +168,11 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 func TestGapsBetweenReplaysWithoutLaunch(t *testing.T) {
 	for gap, want := range map[int64]string{50: hostoverhead.CauseDispatch, 51: "host-code"} {
 		tl := hosttest.NewTimeline()
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-		tl.Event(trace.KindKernel, "a", 0, 1, 10, 20)
-		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 8, 20, 100)
-		tl.Event(trace.KindRange, "python", 0, 0, 0, 500)
-		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 9, 100+gap, 200+gap)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
+		tl.Event(event.Kernel, "a", 0, 1, 10, 20)
+		tl.Event(event.Graph, "CUDA graph 1", 0, 8, 20, 100)
+		tl.Event(event.Range, "python", 0, 0, 0, 500)
+		tl.Event(event.Graph, "CUDA graph 1", 0, 9, 100+gap, 200+gap)
 		if got := causesOf(judged(t, tl.Finish())); got[want] != gap {
 			t.Errorf("a gap of %d µs: %v, want %s", gap, got, want)
 		}
@@ -183,11 +184,11 @@ func TestGapsBetweenReplaysWithoutLaunch(t *testing.T) {
 func TestGraphsOfTheFirstKernel(t *testing.T) {
 	for late, kernel := range map[int64]string{0: "copy", 300: "flash_fwd_kernel"} { // the first replay runs first, or last
 		tl := hosttest.NewTimeline()
-		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 1, 0, 5)
-		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 1, 10+late, 60+late)
+		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 1, 0, 5)
+		tl.Event(event.Graph, "CUDA graph 1", 0, 1, 10+late, 60+late)
 		launched(tl, "cudaLaunchKernel", kernel, 2, 70, 150, 160)
-		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 3, 80, 85)
-		tl.Event(trace.KindGraph, "CUDA graph 1", 0, 3, 90, 120)
+		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 3, 80, 85)
+		tl.Event(event.Graph, "CUDA graph 1", 0, 3, 90, 120)
 		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" || h[0].Count != 1 || strings.Contains(h[0].Message, "attention") != (kernel != "copy") {
 			t.Errorf("the first replay %d µs later: %+v, want one kernel that splits the graph", late, h)
 		}
@@ -200,8 +201,8 @@ func TestCoverageFromOneReplay(t *testing.T) {
 		tl := hosttest.NewTimeline()
 		launched(tl, "cudaLaunchKernel", "copy", 1, 0, 10, 20)
 		for i := range n {
-			tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 2+i, 30, 35)
-			tl.Event(trace.KindGraph, "CUDA graph 1", 0, 2+i, 40, 60)
+			tl.Event(event.Runtime, "cudaGraphLaunch", 0, 2+i, 30, 35)
+			tl.Event(event.Graph, "CUDA graph 1", 0, 2+i, 40, 60)
 		}
 		if c := decider(judged(t, tl.Finish())).Coverage; c.Replayed != n || c.Eager != 1 || len(c.EagerKernels) != n {
 			t.Errorf("%d replays: %+v", n, c)
@@ -213,7 +214,7 @@ func TestCoverageFromOneReplay(t *testing.T) {
 func TestExchangesOfNoGPU(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	for i := range int64(3) {
-		tl.Event(trace.KindKernel, "gemm", 0, 0, i*10, i*10+5)
+		tl.Event(event.Kernel, "gemm", 0, 0, i*10, i*10+5)
 	}
 	if r := decider(judged(t, tl.Finish())); r.Exchange != 0 || r.Alone != 0 {
 		t.Errorf("exchanges %v, alone %v of the busy time, want none", r.Exchange, r.Alone)
@@ -223,15 +224,15 @@ func TestExchangesOfNoGPU(t *testing.T) {
 // TestCompiledPaths: one operator or one frame of compiled code around a launch makes its kernel compiled.
 func TestCompiledPaths(t *testing.T) {
 	for _, c := range []struct {
-		kind trace.Kind
+		kind event.Kind
 		name string
 		want string
 	}{
-		{trace.KindOp, "## Call CompiledFxGraph fabc ##", "compiled"},
-		{trace.KindOp, "Torch-Compiled Region: 0/0", "compiled"},
-		{trace.KindOp, "aten::mm", "eager"},
-		{trace.KindFrame, "/tmp/torchinductor_root/ab/cabcdef.py(123): call", "compiled"},
-		{trace.KindFrame, "server.py(1): run", "eager"},
+		{event.Op, "## Call CompiledFxGraph fabc ##", "compiled"},
+		{event.Op, "Torch-Compiled Region: 0/0", "compiled"},
+		{event.Op, "aten::mm", "eager"},
+		{event.Frame, "/tmp/torchinductor_root/ab/cabcdef.py(123): call", "compiled"},
+		{event.Frame, "server.py(1): run", "eager"},
 	} {
 		tl := hosttest.NewTimeline()
 		tl.Event(c.kind, c.name, 0, 0, 0, 50)
@@ -252,9 +253,9 @@ func TestGapIsNamedByItsNeighbours(t *testing.T) {
 	}{{"the first", [3]int64{100, 90, 80}, "a"}, {"the second", [3]int64{90, 100, 80}, "b"}, {"the last", [3]int64{80, 90, 100}, "c"}} {
 		tl := hosttest.NewTimeline()
 		for i, end := range c.ends {
-			tl.Event(trace.KindKernel, string(rune('a'+i)), 0, 0, int64(i)*10, end)
+			tl.Event(event.Kernel, string(rune('a'+i)), 0, 0, int64(i)*10, end)
 		}
-		tl.Event(trace.KindKernel, "d", 0, 0, 150, 200)
+		tl.Event(event.Kernel, "d", 0, 0, 150, 200)
 		if top := decider(judged(t, tl.Finish())).Top; len(top) != 1 || top[0].Before != c.want || top[0].After != "d" || len(top[0].APIs)+len(top[0].Ranges) > 0 {
 			t.Errorf("%s: %+v", c.name, top)
 		}
@@ -265,7 +266,7 @@ func TestGapIsNamedByItsNeighbours(t *testing.T) {
 func TestGapsOfAStream(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	add := func(stream trace.StreamID, start, end int64) {
-		tl.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: start * 1000, Duration: (end - start) * 1000, Stream: stream, Process: 1, Scope: "a"})
+		tl.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: start * 1000, Duration: (end - start) * 1000, Stream: stream, Process: 1, Scope: "a"})
 	}
 	add(7, 0, 10)
 	add(7, 12, 20)
@@ -273,7 +274,7 @@ func TestGapsOfAStream(t *testing.T) {
 	add(9, 0, 40)
 	add(9, 5, 20) // inside the one before: no gap, and none up to 40
 	add(9, 47, 50)
-	tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 30, 31)
+	tl.Event(event.Memcpy, "Memcpy HtoD", 0, 0, 30, 31)
 	var got []string
 	for _, s := range decider(judged(t, tl.Finish())).Streams {
 		for _, b := range s.Buckets {
@@ -291,7 +292,7 @@ func TestGapsOfAStream(t *testing.T) {
 
 // TestHostTimeOfRanks: outermost ranges of the launching thread, frames where it has none.
 func TestHostTimeOfRanks(t *testing.T) {
-	ranks := func(kind trace.Kind) []*layer.Analysis {
+	ranks := func(kind event.Kind) []*layer.Analysis {
 		var out []*layer.Analysis
 		for range 2 {
 			tl := hosttest.NewTimeline()
@@ -303,7 +304,7 @@ func TestHostTimeOfRanks(t *testing.T) {
 		}
 		return out
 	}
-	for kind, want := range map[trace.Kind]int64{trace.KindRange: 15_000, trace.KindFrame: 15_000, trace.KindOp: 0} {
+	for kind, want := range map[event.Kind]int64{event.Range: 15_000, event.Frame: 15_000, event.Op: 0} {
 		v, err := hostoverhead.Analyze(t.Context(), ranks(kind), hostoverhead.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +320,7 @@ func TestCollectivesOfOneRankOnly(t *testing.T) {
 	rank := func(names ...string) *layer.Analysis {
 		tl := hosttest.NewTimeline()
 		for i, n := range names {
-			tl.Event(trace.KindKernel, n, 0, 0, int64(i)*100, int64(i)*100+50)
+			tl.Event(event.Kernel, n, 0, 0, int64(i)*100, int64(i)*100+50)
 		}
 		return analyzed(t, tl.Finish())
 	}
@@ -389,7 +390,7 @@ func TestStrayKernelsAreInNoStep(t *testing.T) {
 	stray := func(corr int, at int64) { launched(tl, "cudaLaunchKernel", "stray", corr, at, at+10, at+20) }
 	stray(900, -500)
 	for i := range int64(10) {
-		tl.Event(trace.KindAnnotation, "step[DECODE bs=8]", 0, 0, i*100, i*100+95)
+		tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, i*100, i*100+95)
 		launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, i*100+1, i*100+10, i*100+60)
 	}
 	stray(901, 2000)
@@ -421,9 +422,9 @@ func TestSuspectsAreOfOneStage(t *testing.T) {
 			if i%2 == 1 && c.step != "" {
 				call, name, e.GraphNode = "cudaLaunchKernel", c.step, 0
 			}
-			tl.Event(trace.KindAnnotation, name, 0, 0, at, at+95)
-			tl.Event(trace.KindRuntime, call, 0, i+1, at+1, at+6)
-			e.Kind, e.Name, e.Start, e.Duration, e.Stream = trace.KindKernel, "gemm", (at+10)*1000, 50_000, 7
+			tl.Event(event.Annotation, name, 0, 0, at, at+95)
+			tl.Event(event.Runtime, call, 0, i+1, at+1, at+6)
+			e.Kind, e.Name, e.Start, e.Duration, e.Stream = event.Kernel, "gemm", (at+10)*1000, 50_000, 7
 			e.Process, e.Scope, e.Correlation = 1, "a", uint64(i+1)
 			tl.Add(e)
 			at += 100
@@ -443,23 +444,23 @@ func TestServingIsCounted(t *testing.T) {
 		corr := 0
 		for i, step := range launches {
 			at := int64(i) * 1000
-			tl.Event(trace.KindAnnotation, annotation, 0, 0, at, at+950)
+			tl.Event(event.Annotation, annotation, 0, 0, at, at+950)
 			for k, l := range step {
 				corr++
 				start := at + int64(k)*100
-				e := trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000, Stream: 7, Process: 1, Scope: "a", Correlation: uint64(corr)}
+				e := trace.EventData{Kind: event.Kernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000, Stream: 7, Process: 1, Scope: "a", Correlation: uint64(corr)}
 				switch l {
 				case 'x':
-					tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
+					tl.Event(event.Runtime, "cudaGraphLaunch", 0, corr, start, start+5)
 					continue
 				case 'g':
-					tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
+					tl.Event(event.Runtime, "cudaGraphLaunch", 0, corr, start, start+5)
 					e.GraphNode = 1
 				case 'i':
 					e.Name = "triton_poi_fused_add_0"
 					fallthrough
 				case 'e':
-					tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, corr, start, start+5)
+					tl.Event(event.Runtime, "cudaLaunchKernel", 0, corr, start, start+5)
 				}
 				tl.Add(e)
 			}
@@ -498,9 +499,9 @@ func TestWaitingForInputInTheFirstStep(t *testing.T) {
 	launched(tl, "cudaLaunchKernel", "stray", 900, -50, -40, -20)
 	for i := range int64(10) {
 		at := i * 100
-		tl.Event(trace.KindOSCall, "epoll_wait", 0, 0, at-10, at-1)
-		tl.Event(trace.KindAnnotation, "step[DECODE bs=8]", 0, 0, at, at+85)
-		tl.Event(trace.KindOSCall, "epoll_wait", 0, 0, at+1, at+31)
+		tl.Event(event.OSCall, "epoll_wait", 0, 0, at-10, at-1)
+		tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, at, at+85)
+		tl.Event(event.OSCall, "epoll_wait", 0, 0, at+1, at+31)
 		launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, at+40, at+50, at+80)
 	}
 	if got := causesOf(judged(t, tl.Finish())); got["system-call"] != 10*30 || got["no-requests"] != 10*9 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // GapBucket counts the gaps of one length class.
@@ -101,7 +102,7 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 		g := StreamGaps{Stream: s, Buckets: slices.Clone(buckets)}
 		var end int64
 		for e := range w.t.OnStream(d.id, s) {
-			if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph {
+			if e.Kind() != event.Kernel && e.Kind() != event.Graph {
 				continue
 			}
 			span := timeline.SpanOf(e)
@@ -154,7 +155,7 @@ func (a *account) topGaps() []Gap {
 
 // around names the kernels on both sides of a gap.
 func (a *account) around(g *gapAccount) (before, after string) {
-	at := func(i int) trace.Event { return a.l.w.t.LaneAt(trace.LaneGPU, int(a.d.kernels[i])) }
+	at := func(i int) trace.Event { return a.l.w.t.LaneAt(event.LaneGPU, int(a.d.kernels[i])) }
 	for i := g.next - 1; i >= 0; i-- { // the kernel that ended at the gap's start: usually the one before
 		if e := at(i); int64(e.End()) == g.span.Start {
 			before = e.Name()

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // step is what a made-up step launches: 'g' a graph of three kernels, 'a' attention, 'c' a kernel of a custom operator,
@@ -27,18 +28,18 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 			case 'o':
 				stream = 9
 			case 'c':
-				tl.Event(trace.KindOp, "mylib::thing", 0, 0, at, at+4)
+				tl.Event(event.Op, "mylib::thing", 0, 0, at, at+4)
 			case 'g':
 				call = "cudaGraphLaunch"
 				for k := range int64(3) {
-					tl.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 1000 * (gpu + 20*k), Duration: 20_000, Stream: 7, GraphNode: uint64(k + 1),
+					tl.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 1000 * (gpu + 20*k), Duration: 20_000, Stream: 7, GraphNode: uint64(k + 1),
 						Correlation: uint64(corr), Process: 1, Scope: "a"})
 				}
 				gpu += 60
 			}
-			tl.Event(trace.KindRuntime, call, 0, corr, at+1, at+3)
+			tl.Event(event.Runtime, call, 0, corr, at+1, at+3)
 			if l != 'g' {
-				tl.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 1000 * gpu, Duration: 1000 * dur, Stream: stream,
+				tl.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 1000 * gpu, Duration: 1000 * dur, Stream: stream,
 					Correlation: uint64(corr), Process: 1, Scope: "a"})
 				if l != 'o' {
 					gpu += dur
@@ -47,7 +48,7 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 			at += 5
 		}
 		at = max(at, gpu) + 10
-		tl.Event(trace.KindAnnotation, annotation, 0, 0, start, at-1)
+		tl.Event(event.Annotation, annotation, 0, 0, start, at-1)
 	}
 	return tl.Finish()
 }
@@ -85,18 +86,18 @@ func TestHintsFollowTheOrderOfLaunches(t *testing.T) {
 // holds one, run on the host and wait for nobody.
 func TestCollectiveNamesThatAreNoWaits(t *testing.T) {
 	for _, c := range []struct {
-		kind  trace.Kind
+		kind  event.Kind
 		name  string
 		cause string
 	}{
-		{trace.KindOp, "vllm::all_reduce", "host-code"},
-		{trace.KindOp, "c10d::_allgather_base_", "host-code"},
-		{trace.KindFrame, "triton_red_fused_all_reduce_add_rms_norm_0", "host-code"},
-		{trace.KindFrame, "torch/distributed/distributed_c10d.py(2800): all_reduce", "host-code"},
-		{trace.KindAnnotation, "nccl:all_reduce", "host-code"},
-		{trace.KindRange, "broadcast_requests", "other-ranks"},
-		{trace.KindFrame, "torch/distributed/distributed_c10d.py(4000): barrier", "other-ranks"},
-		{trace.KindOp, "gloo:broadcast", "other-ranks"},
+		{event.Op, "vllm::all_reduce", "host-code"},
+		{event.Op, "c10d::_allgather_base_", "host-code"},
+		{event.Frame, "triton_red_fused_all_reduce_add_rms_norm_0", "host-code"},
+		{event.Frame, "torch/distributed/distributed_c10d.py(2800): all_reduce", "host-code"},
+		{event.Annotation, "nccl:all_reduce", "host-code"},
+		{event.Range, "broadcast_requests", "other-ranks"},
+		{event.Frame, "torch/distributed/distributed_c10d.py(4000): barrier", "other-ranks"},
+		{event.Op, "gloo:broadcast", "other-ranks"},
 	} {
 		if got := causesOf(judged(t, oneGap(c.kind, c.name, 500))); got[c.cause] < 500 {
 			t.Errorf("%s %s: %v, want 500 µs %s", c.kind, c.name, got, c.cause)
@@ -109,8 +110,8 @@ func TestCollectiveNamesThatAreNoWaits(t *testing.T) {
 func TestHiddenLaunchesAreNoAdvice(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	for i := range int64(200) { // a call of 43 µs every 100 µs, all behind kernels without a gap
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+43)
-		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, 1000+i*100, 1100+i*100)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+43)
+		tl.Event(event.Kernel, "gemm", 0, int(i)+1, 1000+i*100, 1100+i*100)
 	}
 	v := judged(t, tl.Finish())
 	if v.Published.Launch < 0.3 || v.Verdict != "NO" {
@@ -132,9 +133,9 @@ func TestDisagreementIsExplained(t *testing.T) {
 		{"published YES", "The published metrics say YES because", func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(100) { // idle for copies
-				tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+5)
-				tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, 1000+i*100, 1040+i*100)
-				tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 1040+i*100, 1100+i*100)
+				tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+5)
+				tl.Event(event.Kernel, "gemm", 0, int(i)+1, 1000+i*100, 1040+i*100)
+				tl.Event(event.Memcpy, "Memcpy HtoD", 0, 0, 1040+i*100, 1100+i*100)
 			}
 			return tl.Finish()
 		}},
@@ -152,11 +153,11 @@ func TestDisagreementIsExplained(t *testing.T) {
 // are told with the figures of each.
 func TestConfidenceOfThinEvidence(t *testing.T) {
 	tl := hosttest.NewTimeline()
-	tl.Event(trace.KindAnnotation, "step[EXTEND bs=1 toks=99]", 0, 0, 0, 20_000)
+	tl.Event(event.Annotation, "step[EXTEND bs=1 toks=99]", 0, 0, 0, 20_000)
 	for i := range int64(200) {
-		tl.Event(trace.KindFrame, "server.py(1): schedule", 0, 0, i*100, i*100+50)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100+50, i*100+55)
-		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, i*100+58, i*100+90)
+		tl.Event(event.Frame, "server.py(1): schedule", 0, 0, i*100, i*100+50)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i*100+50, i*100+55)
+		tl.Event(event.Kernel, "gemm", 0, int(i)+1, i*100+58, i*100+90)
 	}
 	v := judged(t, tl.Finish())
 	if v.Confidence == hostoverhead.ConfidenceHigh || doubt(v, "few-steps") == nil || doubt(v, "python-tracing") == nil {
@@ -171,8 +172,8 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 			corr, busy := uint64(i+1), []int64{45_000, 5_000}[p]
 			process, scope := 10+p, string(rune('a'+p))
 			at := i*100_000 + p*50_000
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process, Scope: scope, Correlation: corr, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process, Scope: scope, Correlation: corr, Stream: 7})
 		}
 	}
 	v = judged(t, b.Finish())
@@ -187,7 +188,7 @@ func TestTimelinesAreClippedToGaps(t *testing.T) {
 	cfg := gen.Large(8, 80, false)
 	cfg.Size = 20_000_000
 	tr := generated(t, cfg)
-	frames := tr.LaneLen(trace.LanePython)
+	frames := tr.LaneLen(event.LanePython)
 	if got := hostoverhead.TimelinePieces(analyzed(t, tr)); got == 0 || got > frames/2 {
 		t.Errorf("%d pieces of timelines at a time, %d frames; want some, and less than half", got, frames)
 	}

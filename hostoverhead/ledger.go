@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE: how idle time gets its cause.
@@ -222,7 +223,7 @@ type gapWalker struct {
 // gaps appends the next ones, none at the end.
 func (w *gapWalker) gaps(out []gap) []gap {
 	d := w.d
-	at := func(i int) trace.Event { return w.l.w.t.LaneAt(trace.LaneGPU, int(d.kernels[i])) }
+	at := func(i int) trace.Event { return w.l.w.t.LaneAt(event.LaneGPU, int(d.kernels[i])) }
 	for ; w.next < len(d.busy) && len(out) < gapsAtOnce; w.next++ {
 		var parts []interval.Span // of a gap of the last turn
 		if len(out) < cap(out) {
@@ -294,7 +295,7 @@ func (l *ledger) hostPart(g *gap, s interval.Span) (trace.ThreadIndex, interval.
 // orphanThread is the thread that must have launched a kernel whose launch is not in the trace: the only one that works
 // for the device.
 func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
-	if g.graph && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.LaneLen(trace.LaneLaunch) == 0 {
+	if g.graph && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.LaneLen(event.LaneLaunch) == 0 {
 		return trace.None
 	}
 	return g.d.threads[0]

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -55,8 +56,8 @@ func TestKernelOnItsWay(t *testing.T) {
 		tl := hosttest.NewTimeline()
 		for i := range int64(200) {
 			at := i * 200
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
-			tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at+5+way, at+195)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
+			tl.Event(event.Kernel, "gemm", 0, int(i)+1, at+5+way, at+195)
 		}
 		got := causesOf(judged(t, tl.Finish()))
 		if got[want] < 199*way {
@@ -76,8 +77,8 @@ func TestClocksApart(t *testing.T) {
 		tl := hosttest.NewTimeline()
 		for i := range int64(200) {
 			at := i * 200
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
-			tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at+5+c.late, at+105+c.late)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
+			tl.Event(event.Kernel, "gemm", 0, int(i)+1, at+5+c.late, at+105+c.late)
 		}
 		v := judged(t, tl.Finish())
 		got, all := causesOf(v), v.Headroom.IdleNS
@@ -94,8 +95,8 @@ func TestLedgerAddsUp(t *testing.T) {
 		a := analyzed(t, tr)
 		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
 		if errors.Is(err, layer.ErrNoKernels) {
-			for e := range tr.Events(trace.LaneGPU) {
-				if e.Kind() == trace.KindKernel {
+			for e := range tr.Events(event.LaneGPU) {
+				if e.Kind() == event.Kernel {
 					t.Fatal("ErrNoKernels for a trace with kernels")
 				}
 			}

@@ -11,13 +11,14 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // named is an account of a trace whose events have these names, and the number of each.
 func named(all ...string) (*account, map[string]trace.NameID) {
 	b := trace.NewBuilder(trace.Options{})
 	for i, n := range all {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: n, Start: int64(10 * i), Duration: 5})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: n, Start: int64(10 * i), Duration: 5})
 	}
 	t := b.Finish()
 	ids := map[string]trace.NameID{}
@@ -169,19 +170,19 @@ func TestClassesOfGaps(t *testing.T) {
 func TestIdleTimeBeforeAKernel(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	for _, at := range []int64{10, 12, 25} {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: at, Duration: 5})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: at, Duration: 5})
 	}
 	tr := b.Finish()
-	first := tr.LaneAt(trace.LaneGPU, 0)
+	first := tr.LaneAt(event.LaneGPU, 0)
 	d := &deviceWork{}
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		d.busy = append(d.busy, interval.Span{Start: int64(e.Start()), End: int64(e.End())})
 	}
 	d.busy = interval.UnionInPlace(d.busy)
 	w := &workload{t: tr}
 	for i, want := range []int64{0, 0, 8} {
-		if got := w.idleBefore(d, tr.LaneAt(trace.LaneGPU, i)); got != want {
-			t.Errorf("before the kernel at %d: %d ns, want %d", tr.LaneAt(trace.LaneGPU, i).Start()-first.Start(), got, want)
+		if got := w.idleBefore(d, tr.LaneAt(event.LaneGPU, i)); got != want {
+			t.Errorf("before the kernel at %d: %d ns, want %d", tr.LaneAt(event.LaneGPU, i).Start()-first.Start(), got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // newTimeline starts the timeline of a thread, in room of threads that are done.
@@ -19,8 +20,8 @@ func (l *ledger) newTimeline(th trace.ThreadIndex) *timeline.Thread {
 func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 	found, ok := l.samples[th]
 	if !ok {
-		for e := range l.w.t.OnThread(trace.LaneSync, th) {
-			if e.Kind() == trace.KindSample {
+		for e := range l.w.t.OnThread(event.LaneSync, th) {
+			if e.Kind() == event.Sample {
 				found = append(found, e.ID())
 			}
 		}
@@ -115,7 +116,7 @@ func (l *ledger) momentCause(m *moment, between bool, quiet int64, began bool) (
 		return causeGIL, detailNone
 	case m.code.Valid() && l.name(m.code.Name).exchange, m.rng.Valid() && l.name(m.rng.Name).rangeExchange:
 		return causeRanks, detailNone
-	case m.code.Valid() && m.code.Kind == trace.KindFrame && l.name(m.code.Name).frame != "":
+	case m.code.Valid() && m.code.Kind == event.Frame && l.name(m.code.Name).frame != "":
 		return inStep(l.name(m.code.Name).frame, between), detailNone
 	case m.off.Valid() && between && !named:
 		return causeUnknown, detailOffCPU

@@ -6,15 +6,16 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestCausesOfMoments: what recorded most about a moment says why the device was idle: the profiler, a call, what the thread waited for in it, the
 // system, a range, code, and where nothing was recorded whether the thread can have worked by itself.
 func TestCausesOfMoments(t *testing.T) {
-	type kinds = map[string]trace.Kind
-	all := kinds{"cudaLaunchKernel": trace.KindRuntime, "cudaGraphLaunch": trace.KindRuntime, "cudaStreamSynchronize": trace.KindRuntime, "cudaGetDevice": trace.KindRuntime, "Buffer flush": trace.KindOverhead,
-		"pthread_cond_wait": trace.KindOSCall, "take_gil": trace.KindOSCall, "epoll_wait": trace.KindOSCall, "read": trace.KindOSCall, "off": trace.KindOffCPU, "Waiting for GIL": trace.KindRange, "broadcast_requests": trace.KindRange,
-		"python": trace.KindRange, "gloo:send": trace.KindOp, "threading.py(359): wait": trace.KindFrame, "a.py(1): f": trace.KindFrame, "sample": trace.KindSample}
+	type kinds = map[string]event.Kind
+	all := kinds{"cudaLaunchKernel": event.Runtime, "cudaGraphLaunch": event.Runtime, "cudaStreamSynchronize": event.Runtime, "cudaGetDevice": event.Runtime, "Buffer flush": event.Overhead,
+		"pthread_cond_wait": event.OSCall, "take_gil": event.OSCall, "epoll_wait": event.OSCall, "read": event.OSCall, "off": event.OffCPU, "Waiting for GIL": event.Range, "broadcast_requests": event.Range,
+		"python": event.Range, "gloo:send": event.Op, "threading.py(359): wait": event.Frame, "a.py(1): f": event.Frame, "sample": event.Sample}
 	var names []string
 	for n := range all {
 		names = append(names, n)
@@ -22,7 +23,7 @@ func TestCausesOfMoments(t *testing.T) {
 	a, ids := named(names...)
 	a.l.names = make([]hostName, a.l.w.t.NumNames())
 	events := map[trace.NameID]trace.EventID{}
-	for e := range a.l.w.t.Events(trace.LaneGPU) {
+	for e := range a.l.w.t.Events(event.LaneGPU) {
 		events[e.NameID()] = e.ID()
 	}
 	piece := func(name string) timeline.Piece {
@@ -76,7 +77,7 @@ func TestCausesOfMoments(t *testing.T) {
 // TestMomentsThatWereSampled: samples alone, of the thread that is asked for.
 func TestMomentsThatWereSampled(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	for i, k := range []trace.Kind{trace.KindOSCall, trace.KindSample, trace.KindOffCPU, trace.KindSample} {
+	for i, k := range []event.Kind{event.OSCall, event.Sample, event.OffCPU, event.Sample} {
 		b.Add(trace.EventData{Kind: k, Name: "x", Start: int64(10 * i), Duration: 5, Process: 1, Thread: 1 + int64(i/3), Device: trace.None, Stream: trace.None})
 	}
 	tr := b.Finish()
@@ -84,7 +85,7 @@ func TestMomentsThatWereSampled(t *testing.T) {
 	for th := range tr.Threads() {
 		for range 2 { // the second time it remembers
 			got := l.samplesOf(trace.ThreadIndex(th))
-			if len(got) != 1 || tr.At(got[0]).Kind() != trace.KindSample || tr.At(got[0]).Thread() != trace.ThreadIndex(th) {
+			if len(got) != 1 || tr.At(got[0]).Kind() != event.Sample || tr.At(got[0]).Thread() != trace.ThreadIndex(th) {
 				t.Errorf("thread %d: %v, want its one sample", th, got)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func TestTopGapsAreAsManyAsAsked(t *testing.T) {
@@ -32,9 +32,9 @@ func TestOwnStepPatterns(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	for i := range 60 {
 		at := int64(i) * 1000
-		tl.Event(trace.KindRange, "my_server.tick(decode)", 0, 0, at, at+900)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
-		tl.Event(trace.KindKernel, "gemm", 0, i+1, at+10, at+500)
+		tl.Event(event.Range, "my_server.tick(decode)", 0, 0, at, at+900)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
+		tl.Event(event.Kernel, "gemm", 0, i+1, at+10, at+500)
 	}
 	tr := tl.Finish()
 	if v := judged(t, tr); stage(v, layer.StageDecode) != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // boundary is a case in which a number decides: below and above are values on either side, and say what is decided with
@@ -30,20 +31,20 @@ func eager(n int, busy, period, call int64) *trace.Trace {
 	tl := hosttest.NewTimeline()
 	for i := range int64(n) {
 		at := i * period
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at-call-2, at-2)
-		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at, at+busy)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, at-call-2, at-2)
+		tl.Event(event.Kernel, "gemm", 0, int(i)+1, at, at+busy)
 	}
 	return tl.Finish()
 }
 
 // oneGap is two kernels with one gap of which the thread spends all in one thing.
-func oneGap(kind trace.Kind, name string, us int64) *trace.Trace {
+func oneGap(kind event.Kind, name string, us int64) *trace.Trace {
 	tl := hosttest.NewTimeline()
-	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-	tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
+	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.Event(event.Kernel, "a", 0, 1, 10, 100)
 	tl.Event(kind, name, 0, 0, 100, 100+us)
-	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 100+us, 104+us)
-	tl.Event(trace.KindKernel, "b", 0, 2, 105+us, 200+us)
+	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 2, 100+us, 104+us)
+	tl.Event(event.Kernel, "b", 0, 2, 105+us, 200+us)
 	return tl.Finish()
 }
 
@@ -66,9 +67,9 @@ func decodeSteps(decode int) *trace.Trace {
 		if i < decode {
 			name, busy = "step[DECODE bs=8]", 200
 		}
-		tl.Event(trace.KindAnnotation, name, 0, 0, at, at+1000)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+5)
-		tl.Event(trace.KindKernel, "gemm", 0, i+1, at+8, at+8+busy)
+		tl.Event(event.Annotation, name, 0, 0, at, at+1000)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, i+1, at+1, at+5)
+		tl.Event(event.Kernel, "gemm", 0, i+1, at+8, at+8+busy)
 		at += 1000
 	}
 	return tl.Finish()
@@ -91,27 +92,27 @@ func boundaries() map[string]boundary {
 		"QueuedLimit": {func(p *P, h bool) { bigger(&p.QueuedLimit, h, 39*us, 40*us) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(2) {
-				tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i, i+1)
-				tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, 10+140*i, 110+140*i)
+				tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i, i+1)
+				tl.Event(event.Kernel, "gemm", 0, int(i)+1, 10+140*i, 110+140*i)
 			}
 			return tl.Finish()
 		}, hasCause(hostoverhead.CauseDispatch), "false", "true"},
-		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
-		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) }, func() *trace.Trace { return oneGap(trace.KindRuntime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
-		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 500*us) }, func() *trace.Trace { return oneGap(trace.KindMark, "x", 500) }, hasCause(hostoverhead.CauseUnknown), "true", "false"},
+		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
+		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
+		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 500*us) }, func() *trace.Trace { return oneGap(event.Mark, "x", 500) }, hasCause(hostoverhead.CauseUnknown), "true", "false"},
 		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 50*us) }, func() *trace.Trace {
-			return waiting("sem_wait", wakeRow{trace.KindRange, "tokenize", 0, 2, 5, 195}, wakeRow{trace.KindOSCall, "sem_post", 0, 2, 150, 152})
+			return waiting("sem_wait", wakeRow{event.Range, "tokenize", 0, 2, 5, 195}, wakeRow{event.OSCall, "sem_post", 0, 2, 150, 152})
 		}, func(v *hostoverhead.Verdict) string { name, _ := wokenBy(v); return name }, "sem_wait", wokenName},
-		"Pause": {func(p *P, h bool) { bigger(&p.Pause, h, 899*us, 1001*us) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 900) },
+		"Pause": {func(p *P, h bool) { bigger(&p.Pause, h, 899*us, 1001*us) }, func() *trace.Trace { return oneGap(event.Range, "python", 900) },
 			verdictOf, "NO", "YES"},
 		"FewKernels":  {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) }, func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},
 		"FewSteps":    {func(p *P, h bool) { bigger(&p.FewSteps, h, 24, 25) }, func() *trace.Trace { return decodeSteps(3) }, doubted("few-steps"), "false", "true"},
-		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) }, func() *trace.Trace { return oneGap(trace.KindRange, "python", 500) }, doubted("one-long-gap"), "true", "false"},
+		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) }, func() *trace.Trace { return oneGap(event.Range, "python", 500) }, doubted("one-long-gap"), "true", "false"},
 		"OrphanShare": {func(p *P, h bool) { bigger(&p.OrphanShare, h, 0.24, 0.25) }, func() *trace.Trace { return orphans(25) }, doubted("launches-missing"), "true", "false"},
 		"CommunicationShare": {func(p *P, h bool) { bigger(&p.CommunicationShare, h, 0.49, 0.50) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(100) {
-				tl.Event(trace.KindKernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0, 0, i*100, i*100+100)
+				tl.Event(event.Kernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0, 0, i*100, i*100+100)
 			}
 			return tl.Finish()
 		}, doubted("busy-with-communication"), "true", "false"},
@@ -125,10 +126,10 @@ func boundaries() map[string]boundary {
 		"MinKernelShare": {func(p *P, h bool) { bigger(&p.MinKernelShare, h, 0.10, 0.11) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(100) {
-				tl.Event(trace.KindKernel, "gemm", 0, 0, i*100, i*100+100)
+				tl.Event(event.Kernel, "gemm", 0, 0, i*100, i*100+100)
 			}
 			for i := range int64(10) {
-				tl.Event(trace.KindKernel, "gemm", 1, 0, i*1000, i*1000+10)
+				tl.Event(event.Kernel, "gemm", 1, 0, i*1000, i*1000+10)
 			}
 			return tl.Finish()
 		}, func(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Ranks[1].Ignored) }, "false", "true"},
@@ -147,9 +148,9 @@ func orphans(n int) *trace.Trace {
 	tl := hosttest.NewTimeline()
 	for i := range int64(100) {
 		if int(i) >= n {
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-10, i*100-4)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i*100-10, i*100-4)
 		}
-		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
+		tl.Event(event.Kernel, "gemm", 0, int(i)+1, i*100, i*100+80)
 	}
 	return tl.Finish()
 }
@@ -158,9 +159,9 @@ func orphans(n int) *trace.Trace {
 func framed() *trace.Trace {
 	tl := hosttest.NewTimeline()
 	for i := range int64(200) {
-		tl.Event(trace.KindFrame, "server.py(1): schedule", 0, 0, i*100-20, i*100-8)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, i*100-8, i*100-3)
-		tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, i*100, i*100+80)
+		tl.Event(event.Frame, "server.py(1): schedule", 0, 0, i*100-20, i*100-8)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i*100-8, i*100-3)
+		tl.Event(event.Kernel, "gemm", 0, int(i)+1, i*100, i*100+80)
 	}
 	return tl.Finish()
 }
@@ -169,14 +170,14 @@ func framed() *trace.Trace {
 func betweenGraphs(n int) *trace.Trace {
 	tl := hosttest.NewTimeline()
 	replay := func(corr int, at int64) {
-		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, at, at+5)
-		tl.Event(trace.KindGraph, "CUDA graph 1", 0, corr, at+10, at+60)
+		tl.Event(event.Runtime, "cudaGraphLaunch", 0, corr, at, at+5)
+		tl.Event(event.Graph, "CUDA graph 1", 0, corr, at+10, at+60)
 	}
 	replay(1, 0)
 	for i := range n {
 		at := 70 + 10*int64(i)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 10+i, at, at+1)
-		tl.Event(trace.KindKernel, "attention", 0, 10+i, at+2, at+8)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 10+i, at, at+1)
+		tl.Event(event.Kernel, "attention", 0, 10+i, at+2, at+8)
 	}
 	replay(2, 200)
 	return tl.Finish()

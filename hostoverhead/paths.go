@@ -3,6 +3,7 @@ package hostoverhead
 import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // The ways in which a kernel gets to the device.
@@ -38,9 +39,9 @@ func (w *workload) findPaths(d *deviceWork) {
 	d.path = make([]uint8, len(d.kernels))
 	c := w.compiledNames()
 	for i, k := range d.kernels {
-		e := w.t.LaneAt(trace.LaneGPU, int(k))
+		e := w.t.LaneAt(event.LaneGPU, int(k))
 		switch launch := e.Launch(); {
-		case e.Kind() == trace.KindGraph || e.IsReplay():
+		case e.Kind() == event.Graph || e.IsReplay():
 			d.path[i] = pathGraph
 		case !launch.Valid():
 			d.path[i] = pathUnknown
@@ -61,7 +62,7 @@ type compiledCode struct{ ops, frames map[trace.NameID]bool }
 // compiledNames finds the names of compiled code that a trace uses.
 func (w *workload) compiledNames() compiledCode {
 	c := compiledCode{ops: map[trace.NameID]bool{}, frames: map[trace.NameID]bool{}}
-	if w.t.LaneLen(trace.LaneOp)+w.t.LaneLen(trace.LanePython) == 0 {
+	if w.t.LaneLen(event.LaneOp)+w.t.LaneLen(event.LanePython) == 0 {
 		return c
 	}
 	for id := range trace.NameID(w.t.NumNames()) {
@@ -98,7 +99,7 @@ func (c compiledCode) launched(e trace.Event) bool {
 func (a *account) measurePaths() {
 	at := 0
 	for i, k := range a.d.kernels {
-		e := a.l.w.t.LaneAt(trace.LaneGPU, int(k))
+		e := a.l.w.t.LaneAt(event.LaneGPU, int(k))
 		for at < len(a.steps) && a.steps[at].span.End <= int64(e.Start()) {
 			at++
 		}

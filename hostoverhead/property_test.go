@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // randomTrace is a small trace without any order: kernels that overlap, on
@@ -22,14 +23,14 @@ import (
 // All times lie in 0…span.
 func randomTrace(rng *rand.Rand, span int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
-	kinds := []trace.Kind{trace.KindKernel, trace.KindKernel, trace.KindKernel, trace.KindMemcpy, trace.KindMemset, trace.KindGraph,
-		trace.KindRuntime, trace.KindRuntime, trace.KindDriver, trace.KindRange, trace.KindAnnotation, trace.KindMark, trace.KindOp, trace.KindFrame, trace.KindOverhead, trace.KindSync}
-	names := map[trace.Kind][]string{
-		trace.KindKernel:   {"gemm", "ncclDevKernel_AllReduce(args)", "void at::native::add<float>(float*)"},
-		trace.KindRuntime:  {"cudaLaunchKernel", "cudaGraphLaunch", "cudaStreamSynchronize", "cudaMemcpyAsync", "cudaMalloc"},
-		trace.KindDriver:   {"cuLaunchKernel"},
-		trace.KindRange:    {"_prepare_inputs", "broadcast_requests", "[Executor] _forward_step 3: 1 ctx reqs, 2 gen reqs", "[Executor] _forward_step 4: 0 ctx reqs, 2 gen reqs"},
-		trace.KindOverhead: {"Buffer flush (Profiler)", "Command buffer full (CUDA)"},
+	kinds := []event.Kind{event.Kernel, event.Kernel, event.Kernel, event.Memcpy, event.Memset, event.Graph,
+		event.Runtime, event.Runtime, event.Driver, event.Range, event.Annotation, event.Mark, event.Op, event.Frame, event.Overhead, event.Sync}
+	names := map[event.Kind][]string{
+		event.Kernel:   {"gemm", "ncclDevKernel_AllReduce(args)", "void at::native::add<float>(float*)"},
+		event.Runtime:  {"cudaLaunchKernel", "cudaGraphLaunch", "cudaStreamSynchronize", "cudaMemcpyAsync", "cudaMalloc"},
+		event.Driver:   {"cuLaunchKernel"},
+		event.Range:    {"_prepare_inputs", "broadcast_requests", "[Executor] _forward_step 3: 1 ctx reqs, 2 gen reqs", "[Executor] _forward_step 4: 0 ctx reqs, 2 gen reqs"},
+		event.Overhead: {"Buffer flush (Profiler)", "Command buffer full (CUDA)"},
 	}
 	for range 1 + rng.IntN(60) {
 		kind := kinds[rng.IntN(len(kinds))]
@@ -59,8 +60,8 @@ func randomTrace(rng *rand.Rand, span int64) *trace.Trace {
 func idleByHand(tr *trace.Trace, device trace.DeviceID, span int64) (idle, window int64) {
 	busy := make([]bool, span+1)
 	first, last := span, int64(0)
-	for e := range tr.Events(trace.LaneGPU) {
-		if e.Kind() != trace.KindKernel && e.Kind() != trace.KindGraph || e.Duration() == 0 || e.Device() != device {
+	for e := range tr.Events(event.LaneGPU) {
+		if e.Kind() != event.Kernel && e.Kind() != event.Graph || e.Duration() == 0 || e.Device() != device {
 			continue // a kernel without a length is no work
 		}
 		first, last = min(first, int64(e.Start())), max(last, int64(e.End()))

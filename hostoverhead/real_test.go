@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // lateness is what raw events alone tell about the idle time of a device: how much of it the next kernel had not been
@@ -23,10 +24,10 @@ const wayLimit = 50_000 // ns
 // lateOf computes it without the ledger: gaps between kernels, minus copies, up to the end of the call that launches next.
 func lateOf(tr *trace.Trace, device trace.DeviceID) (l lateness) {
 	var kernels, copies []trace.Event
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		switch {
 		case e.Device() != device || e.Duration() == 0:
-		case e.Kind() == trace.KindMemcpy || e.Kind() == trace.KindMemset:
+		case e.Kind() == event.Memcpy || e.Kind() == event.Memset:
 			copies = append(copies, e)
 		default:
 			kernels = append(kernels, e)

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // decodes builds 40 decode steps of vLLM that replay a graph, or launch their kernels one by one.
@@ -15,10 +16,10 @@ func decodes(graph bool, kernel string) *trace.Trace {
 	tl := hosttest.NewTimeline()
 	for i := range int64(40) {
 		at := i * 1000
-		tl.Event(trace.KindAnnotation, "execute_context_0(0)_generation_8(8)", 0, 0, at, at+990)
+		tl.Event(event.Annotation, "execute_context_0(0)_generation_8(8)", 0, 0, at, at+990)
 		for k := range int64(8) {
 			corr, start := int(100*i+k+1), at+10*k
-			e := trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprint(kernel, k), Start: 1000 * (at + 100 + 100*k), Duration: 100_000, Stream: 7,
+			e := trace.EventData{Kind: event.Kernel, Name: fmt.Sprint(kernel, k), Start: 1000 * (at + 100 + 100*k), Duration: 100_000, Stream: 7,
 				Process: 1, Scope: "a", Thread: 1}
 			if graph {
 				corr, e.GraphNode = int(100*i+1), uint64(k+1)
@@ -26,9 +27,9 @@ func decodes(graph bool, kernel string) *trace.Trace {
 			e.Correlation = uint64(corr)
 			switch {
 			case graph && k == 0:
-				tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, corr, start, start+5)
+				tl.Event(event.Runtime, "cudaGraphLaunch", 0, corr, start, start+5)
 			case !graph:
-				tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, corr, start, start+5)
+				tl.Event(event.Runtime, "cudaLaunchKernel", 0, corr, start, start+5)
 			}
 			tl.Add(e)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE: a collective ends on all ranks at the same moment, when the last one
@@ -155,7 +156,7 @@ func (s *Stragglers) arrivals(lists [][]int64, k int, p *Params) {
 
 // hostTime is the time the device's threads spend in ranges, else in frames.
 func (w *workload) hostTime(d *deviceWork) int64 {
-	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LanePython} {
+	for _, lane := range []event.Lane{event.LaneAnnotation, event.LanePython} {
 		var ns int64
 		for _, th := range d.threads {
 			end := int64(math.MinInt64) // outermost events only

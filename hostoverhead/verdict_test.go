@@ -16,24 +16,25 @@ import (
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestEveryPieceOfAGapHasItsCause lays out one gap by hand: the first kernel
 // ends at 100, the second starts at 3000.
 func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 	tl := hosttest.NewTimeline()
-	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-	tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
-	tl.Event(trace.KindRuntime, "cudaMalloc", 0, 0, 100, 150)
-	tl.Event(trace.KindOverhead, "Buffer flush (Profiler)", 0, 0, 150, 200)
-	tl.Event(trace.KindRange, "_update_requests", 0, 0, 200, 400)
-	tl.Event(trace.KindRange, "broadcast_requests", 0, 0, 400, 500)
-	tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 500, 600)
+	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.Event(event.Kernel, "a", 0, 1, 10, 100)
+	tl.Event(event.Runtime, "cudaMalloc", 0, 0, 100, 150)
+	tl.Event(event.Overhead, "Buffer flush (Profiler)", 0, 0, 150, 200)
+	tl.Event(event.Range, "_update_requests", 0, 0, 200, 400)
+	tl.Event(event.Range, "broadcast_requests", 0, 0, 400, 500)
+	tl.Event(event.Memcpy, "Memcpy HtoD", 0, 0, 500, 600)
 	// 600–800 and 810–2800: nothing recorded, within what a thread that makes calls may do by itself, and beyond.
-	tl.Event(trace.KindRuntime, "cudaGetDevice", 0, 0, 800, 810)
-	tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, 2, 2800, 2960)
-	tl.Event(trace.KindKernel, "b", 0, 2, 3000, 3100)
-	tl.Event(trace.KindKernel, "c", 0, 2, 3101, 3200)
+	tl.Event(event.Runtime, "cudaGetDevice", 0, 0, 800, 810)
+	tl.Event(event.Runtime, "cudaGraphLaunch", 0, 2, 2800, 2960)
+	tl.Event(event.Kernel, "b", 0, 2, 3000, 3100)
+	tl.Event(event.Kernel, "c", 0, 2, 3101, 3200)
 	want := map[string]int64{
 		hostoverhead.CauseAllocation: 50, hostoverhead.CauseProfiler: 50, "host-code": 400, "other-ranks": 100,
 		"transfer": 100, hostoverhead.CauseUnknown: 1990, hostoverhead.CauseLaunch: 10, hostoverhead.CauseGraphLaunch: 200, hostoverhead.CauseDispatch: 1,
@@ -66,12 +67,12 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 		{"cudaDeviceSynchronize", hostoverhead.CauseSync, 500, 10, 610}, // began when the queue was empty: it emptied nothing
 	} {
 		tl := hosttest.NewTimeline()
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-		tl.Event(trace.KindKernel, "a", 0, 1, 10, 500)
-		tl.Event(trace.KindRuntime, c.call, 0, 0, c.begin, 510)
-		tl.Event(trace.KindRange, "python", 0, 0, 510, 1110)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 1110, 1115)
-		tl.Event(trace.KindKernel, "b", 0, 2, 1120, 1200)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
+		tl.Event(event.Kernel, "a", 0, 1, 10, 500)
+		tl.Event(event.Runtime, c.call, 0, 0, c.begin, 510)
+		tl.Event(event.Range, "python", 0, 0, 510, 1110)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 2, 1110, 1115)
+		tl.Event(event.Kernel, "b", 0, 2, 1120, 1200)
 		got := causesOf(judged(t, tl.Finish()))
 		if code := got["host-code"] + got[hostoverhead.CauseLaunch]; got[c.cause] != c.wait || code != c.code {
 			t.Errorf("%s from %d: %v, want %d µs on it and %d on host code", c.call, c.begin, got, c.wait, c.code)
@@ -82,15 +83,15 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 // TestDrainIsOfItsGap: a call that emptied the queue in front of one gap says nothing about the next one.
 func TestDrainIsOfItsGap(t *testing.T) {
 	tl := hosttest.NewTimeline()
-	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 1, 0, 5)
-	tl.Event(trace.KindKernel, "a", 0, 1, 10, 100)
-	tl.Event(trace.KindRuntime, "cudaStreamSynchronize", 0, 0, 50, 150)
-	tl.Event(trace.KindRange, "python", 0, 0, 150, 250)
-	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 2, 250, 255)
-	tl.Event(trace.KindKernel, "b", 0, 2, 260, 300)
-	tl.Event(trace.KindRange, "python", 0, 0, 300, 500)
-	tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, 3, 500, 505)
-	tl.Event(trace.KindKernel, "c", 0, 3, 510, 600)
+	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
+	tl.Event(event.Kernel, "a", 0, 1, 10, 100)
+	tl.Event(event.Runtime, "cudaStreamSynchronize", 0, 0, 50, 150)
+	tl.Event(event.Range, "python", 0, 0, 150, 250)
+	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 2, 250, 255)
+	tl.Event(event.Kernel, "b", 0, 2, 260, 300)
+	tl.Event(event.Range, "python", 0, 0, 300, 500)
+	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 3, 500, 505)
+	tl.Event(event.Kernel, "c", 0, 3, 510, 600)
 	got := causesOf(judged(t, tl.Finish()))
 	if got[hostoverhead.CauseSync] != 100 || got["host-code"] != 250 || got[hostoverhead.CauseLaunch] != 20 {
 		t.Errorf("%v, want 100 µs of the call, 250 of host code and 20 of launches", got)
@@ -103,8 +104,8 @@ func TestIdleDeviceIsNotHiddenBehindABusyOne(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	for i := range int64(200) {
 		dev := trace.DeviceID(i % 2)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", dev, int(i)+1, i*100+1, i*100+2)
-		tl.Event(trace.KindKernel, "gemm", dev, int(i)+1, i*100+5, i*100+105)
+		tl.Event(event.Runtime, "cudaLaunchKernel", dev, int(i)+1, i*100+1, i*100+2)
+		tl.Event(event.Kernel, "gemm", dev, int(i)+1, i*100+5, i*100+105)
 	}
 	v := judged(t, tl.Finish())
 	if v.Verdict != "YES" || v.Headroom.Share < 0.45 || len(v.Ranks) != 2 {
@@ -121,9 +122,9 @@ func TestExchangesOfAllLibrariesCount(t *testing.T) {
 	} {
 		tl := hosttest.NewTimeline()
 		for i := range int64(100) {
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(2*i)+1, i*100+1, i*100+2)
-			tl.Event(trace.KindKernel, "gemm", 0, int(2*i)+1, i*100+5, i*100+55)
-			tl.Event(trace.KindKernel, name, 0, int(2*i)+2, i*100+55, i*100+105)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(2*i)+1, i*100+1, i*100+2)
+			tl.Event(event.Kernel, "gemm", 0, int(2*i)+1, i*100+5, i*100+55)
+			tl.Event(event.Kernel, name, 0, int(2*i)+2, i*100+55, i*100+105)
 		}
 		v := judged(t, tl.Finish())
 		if got := decider(v).Exchange; got < 0.49 || got > 0.51 || doubt(v, "busy-with-communication") == nil {
@@ -150,8 +151,8 @@ func TestWholeGraphReplaysAreBusy(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	for i := range int64(90) { // 90 replays of 20 ms: 1.8 s of work
 		at := i * 20_100
-		tl.Event(trace.KindRuntime, "cudaGraphLaunch", 0, int(i)+1, at, at+50)
-		tl.Event(trace.KindGraph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)
+		tl.Event(event.Runtime, "cudaGraphLaunch", 0, int(i)+1, at, at+50)
+		tl.Event(event.Graph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)
 	}
 	if v := judged(t, tl.Finish()); doubt(v, "few-kernels") != nil || v.Verdict != "NO" {
 		t.Errorf("90 whole replays of 20 ms: %s, doubts %v; want NO, and no word of too little work", v.Verdict, v.Doubts)
@@ -167,7 +168,7 @@ func TestMissingEvidenceIsTold(t *testing.T) {
 	}
 	tl := hosttest.NewTimeline()
 	for i := range int64(100) {
-		tl.Event(trace.KindKernel, "gemm", 0, 0, i*100, i*100+50)
+		tl.Event(event.Kernel, "gemm", 0, 0, i*100, i*100+50)
 	}
 	if v = judged(t, tl.Finish()); v.Verdict != "INCONCLUSIVE" || doubt(v, "no-launch-calls") == nil {
 		t.Errorf("kernels alone: %s, doubts %v; want INCONCLUSIVE", v.Verdict, v.Doubts)
@@ -176,8 +177,8 @@ func TestMissingEvidenceIsTold(t *testing.T) {
 
 func TestNoKernels(t *testing.T) {
 	tl := hosttest.NewTimeline()
-	tl.Event(trace.KindRange, "step", 0, 0, 0, 10)
-	tl.Event(trace.KindMemcpy, "Memcpy HtoD", 0, 0, 3, 5)
+	tl.Event(event.Range, "step", 0, 0, 0, 10)
+	tl.Event(event.Memcpy, "Memcpy HtoD", 0, 0, 3, 5)
 	tr := tl.Finish()
 	a := analyzed(t, tr)
 	for name, f := range map[string]func() error{
@@ -206,9 +207,9 @@ func TestStagesThatTakeTurns(t *testing.T) {
 		if i%3 == 0 {
 			name, busy = "step[EXTEND bs=1 toks=99]", 100 // context: idle
 		}
-		tl.Event(trace.KindAnnotation, name, 0, 0, at, at+step)
-		tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
-		tl.Event(trace.KindKernel, "gemm", 0, i+1, at+10, at+10+busy)
+		tl.Event(event.Annotation, name, 0, 0, at, at+step)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
+		tl.Event(event.Kernel, "gemm", 0, i+1, at+10, at+10+busy)
 		at += step
 	}
 	v := judged(t, tl.Finish())
@@ -228,8 +229,8 @@ func TestVerdictIsInvariant(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		for i := range int64(150) {
 			at := shift + i*int64(100*time.Microsecond)
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: pid, Thread: 3, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: pid, Correlation: uint64(i + 1), Stream: 7})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: pid, Thread: 3, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: pid, Correlation: uint64(i + 1), Stream: 7})
 		}
 		return b.Finish()
 	}
@@ -300,7 +301,7 @@ func collectives(late func(i int) int64, clock int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for i := range 40 {
 		end := clock + int64(i)*1_000_000 + 500_000
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", Start: end - 200_000 + 1000*late(i), Duration: 200_000 - 1000*late(i), Stream: 7})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", Start: end - 200_000 + 1000*late(i), Duration: 200_000 - 1000*late(i), Stream: 7})
 	}
 	return b.Finish()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE: who ended a wait. Exports do not record which thread woke another one, but calls that wake are recorded beside those
@@ -34,8 +35,8 @@ type wakers struct {
 func (l *ledger) newWakers() *wakers {
 	w := &wakers{known: map[trace.EventID]trace.ThreadIndex{}, least: int64(l.p.WakeUp)}
 	families := map[trace.NameID]int{}
-	for e := range l.w.t.Events(trace.LaneSync) {
-		if e.Kind() != trace.KindOSCall {
+	for e := range l.w.t.Events(event.LaneSync) {
+		if e.Kind() != event.OSCall {
 			continue
 		}
 		family, ok := families[e.NameID()]

@@ -8,12 +8,13 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // wakeRow is an event of a thread beside the one that launches, in one step; times in µs since the launching thread began to
 // wait, which it does for 200 µs.
 type wakeRow struct {
-	kind       trace.Kind
+	kind       event.Kind
 	name       string
 	process    int64
 	thread     int64
@@ -35,9 +36,9 @@ func waiting(call string, rows ...wakeRow) *trace.Trace {
 				add(r, 0)
 			}
 		}
-		add(wakeRow{trace.KindRuntime, "cudaLaunchKernel", 0, 1, -6, -1}, i+1)
-		add(wakeRow{trace.KindKernel, "gemm", 0, 1, 0, 40}, i+1)
-		add(wakeRow{trace.KindOSCall, call, 0, 1, 0, 200}, 0)
+		add(wakeRow{event.Runtime, "cudaLaunchKernel", 0, 1, -6, -1}, i+1)
+		add(wakeRow{event.Kernel, "gemm", 0, 1, 0, 40}, i+1)
+		add(wakeRow{event.OSCall, call, 0, 1, 0, 200}, 0)
 		for _, r := range rows {
 			if !first {
 				add(r, 0)
@@ -63,9 +64,9 @@ const wokenName = "tokenize: on the thread whose signal ended the wait"
 // by nothing where more than one may have, or what it signals is something else.
 func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 	const cond = "pthread_cond_wait"
-	tokenize := wakeRow{trace.KindRange, "tokenize", 0, 2, 5, 195}
+	tokenize := wakeRow{event.Range, "tokenize", 0, 2, 5, 195}
 	signal := func(thread int64, at int64) wakeRow {
-		return wakeRow{trace.KindOSCall, "pthread_cond_signal", 0, thread, at, at + 2}
+		return wakeRow{event.OSCall, "pthread_cond_signal", 0, thread, at, at + 2}
 	}
 	for _, c := range []struct {
 		what, call string
@@ -73,19 +74,19 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		want       string
 	}{
 		{"one thread signals", cond, []wakeRow{tokenize, signal(2, 197)}, wokenName},
-		{"it is the first thread", cond, []wakeRow{{trace.KindRange, "tokenize", 0, 0, 5, 195}, signal(0, 197)}, wokenName},
-		{"in an operator", cond, []wakeRow{{trace.KindOp, "tokenize", 0, 2, 5, 195}, signal(2, 197)}, wokenName},
-		{"it broadcasts", cond, []wakeRow{tokenize, {trace.KindOSCall, "pthread_cond_broadcast", 0, 2, 197, 199}}, wokenName},
-		{"a semaphore", "sem_wait", []wakeRow{tokenize, {trace.KindOSCall, "sem_post", 0, 2, 197, 199}}, wokenName},
-		{"a mutex", "pthread_mutex_lock", []wakeRow{tokenize, {trace.KindOSCall, "pthread_mutex_unlock", 0, 2, 197, 199}}, wokenName},
+		{"it is the first thread", cond, []wakeRow{{event.Range, "tokenize", 0, 0, 5, 195}, signal(0, 197)}, wokenName},
+		{"in an operator", cond, []wakeRow{{event.Op, "tokenize", 0, 2, 5, 195}, signal(2, 197)}, wokenName},
+		{"it broadcasts", cond, []wakeRow{tokenize, {event.OSCall, "pthread_cond_broadcast", 0, 2, 197, 199}}, wokenName},
+		{"a semaphore", "sem_wait", []wakeRow{tokenize, {event.OSCall, "sem_post", 0, 2, 197, 199}}, wokenName},
+		{"a mutex", "pthread_mutex_lock", []wakeRow{tokenize, {event.OSCall, "pthread_mutex_unlock", 0, 2, 197, 199}}, wokenName},
 		{"two threads signal", cond, []wakeRow{tokenize, signal(2, 197), signal(3, 198)}, cond},
 		{"another one signalled long before", cond, []wakeRow{tokenize, signal(2, 197), signal(3, 20)}, wokenName},
 		{"it signals all the time", cond, []wakeRow{tokenize, signal(2, 20), signal(2, 80), signal(2, 197)}, cond},
 		{"it signals when the wait begins", cond, []wakeRow{tokenize, signal(2, 0), signal(2, 197)}, cond},
 		{"it signals when the wait ends", cond, []wakeRow{tokenize, signal(2, 200)}, wokenName},
 		{"it signals too early", cond, []wakeRow{tokenize, signal(2, 90)}, cond},
-		{"it posts a semaphore", cond, []wakeRow{tokenize, {trace.KindOSCall, "sem_post", 0, 2, 197, 199}}, cond},
-		{"of another process", cond, []wakeRow{tokenize, {trace.KindOSCall, "pthread_cond_signal", 1, 2, 197, 199}}, cond},
+		{"it posts a semaphore", cond, []wakeRow{tokenize, {event.OSCall, "sem_post", 0, 2, 197, 199}}, cond},
+		{"of another process", cond, []wakeRow{tokenize, {event.OSCall, "pthread_cond_signal", 1, 2, 197, 199}}, cond},
 		{"the launching thread itself", cond, []wakeRow{tokenize, signal(1, 197)}, cond},
 		{"it runs nothing with a name", cond, []wakeRow{signal(2, 197)}, cond},
 	} {
@@ -130,16 +131,16 @@ func TestWakersOfExports(t *testing.T) {
 // TestTheOnlyWait: a run with one wait and one call that ends it.
 func TestTheOnlyWait(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	add := func(kind trace.Kind, name string, thread, start, end int64, corr uint64) {
+	add := func(kind event.Kind, name string, thread, start, end int64, corr uint64) {
 		b.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Stream: 7, Process: 1, Thread: thread, Correlation: corr})
 	}
-	add(trace.KindRuntime, "cudaLaunchKernel", 1, 0, 5, 1)
-	add(trace.KindKernel, "gemm", 1, 10, 40, 1)
-	add(trace.KindOSCall, "pthread_cond_wait", 1, 30, 230, 0)
-	add(trace.KindRange, "tokenize", 2, 20, 228, 0)
-	add(trace.KindOSCall, "pthread_cond_signal", 2, 228, 229, 0)
-	add(trace.KindRuntime, "cudaLaunchKernel", 1, 232, 237, 2)
-	add(trace.KindKernel, "gemm", 1, 240, 280, 2)
+	add(event.Runtime, "cudaLaunchKernel", 1, 0, 5, 1)
+	add(event.Kernel, "gemm", 1, 10, 40, 1)
+	add(event.OSCall, "pthread_cond_wait", 1, 30, 230, 0)
+	add(event.Range, "tokenize", 2, 20, 228, 0)
+	add(event.OSCall, "pthread_cond_signal", 2, 228, 229, 0)
+	add(event.Runtime, "cudaLaunchKernel", 1, 232, 237, 2)
+	add(event.Kernel, "gemm", 1, 240, 280, 2)
 	if name, where := wokenBy(judged(t, b.Finish())); name != wokenName || where != "pthread_cond_wait" {
 		t.Errorf("%q in %q", name, where)
 	}

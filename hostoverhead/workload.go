@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // workload is a trace as the analyses of this package look at it: kernels by
@@ -73,7 +74,7 @@ func (w *workload) server() framework.Framework {
 func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 	return func(yield func(int, trace.Event) bool) {
 		for i, k := range d.kernels {
-			if !yield(i, w.t.LaneAt(trace.LaneGPU, int(k))) {
+			if !yield(i, w.t.LaneAt(event.LaneGPU, int(k))) {
 				return
 			}
 		}
@@ -85,7 +86,7 @@ func (w *workload) collectKernels() {
 	byID := map[trace.DeviceID]*deviceWork{}
 	only := threads.Only(w.layers)
 	d := (*deviceWork)(nil) // of the row at hand
-	for e := range w.t.Events(trace.LaneGPU) {
+	for e := range w.t.Events(event.LaneGPU) {
 		id := e.Device()
 		if only != nil && id != *only {
 			continue
@@ -98,10 +99,10 @@ func (w *workload) collectKernels() {
 		}
 		s := timeline.SpanOf(e)
 		switch e.Kind() {
-		case trace.KindMemcpy, trace.KindMemset:
+		case event.Memcpy, event.Memset:
 			d.copies = append(d.copies, s)
 			continue
-		case trace.KindGraph:
+		case event.Graph:
 			d.rows++
 		}
 		d.kernels = append(d.kernels, int32(e.Index()))
@@ -123,7 +124,7 @@ func (w *workload) collectKernels() {
 
 // newDevice adds a device, with room for its share of the work.
 func (w *workload) newDevice(id trace.DeviceID) *deviceWork {
-	room := w.t.LaneLen(trace.LaneGPU) / max(1, len(w.t.Devices()))
+	room := w.t.LaneLen(event.LaneGPU) / max(1, len(w.t.Devices()))
 	d := &deviceWork{id: id, kernels: make([]int32, 0, room), busy: make([]interval.Span, 0, room)}
 	w.devices = append(w.devices, d)
 	return d

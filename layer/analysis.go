@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // None is the pass or layer of a kernel that is outside any.
@@ -120,7 +121,7 @@ func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 // Of returns the kernel behind a GPU activity of the trace; it is not valid for other events.
 func (a *Analysis) Of(e trace.EventID) Kernel {
 	ev := a.trace.At(e)
-	if ev.Kind().Lane() != trace.LaneGPU {
+	if ev.Kind().Lane() != event.LaneGPU {
 		return Kernel{}
 	}
 	for i := range a.Devices {

@@ -11,13 +11,14 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // assembled are the passes of a generated trace as its generator knows them.
 func assembled(tr *trace.Trace, truths []gen.Truth) []layer.GivenPass {
 	var passes []layer.GivenPass
 	i := 0
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		truth := truths[i]
 		i++
 		if truth.Pass < 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // wholeBattery runs every case: go test ./layer -run Battery -v -battery
@@ -29,12 +30,12 @@ func built(acts []act) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	seen := map[int]bool{}
 	for i, x := range acts {
-		e := trace.EventData{Kind: trace.KindKernel, Name: x.name, Start: x.start, Duration: x.dur, Stream: trace.StreamID(x.stream)}
+		e := trace.EventData{Kind: event.Kernel, Name: x.name, Start: x.start, Duration: x.dur, Stream: trace.StreamID(x.stream)}
 		switch x.cat {
 		case "gpu_memcpy":
-			e.Kind = trace.KindMemcpy
+			e.Kind = event.Memcpy
 		case "gpu_memset":
-			e.Kind = trace.KindMemset
+			e.Kind = event.Memset
 		}
 		if x.launch >= 0 {
 			e.Correlation = uint64(x.launch + 1)
@@ -44,7 +45,7 @@ func built(acts []act) *trace.Trace {
 				if x.graph {
 					name = "cudaGraphLaunch"
 				}
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: 500_000_000 + int64(x.launch)*3000, Duration: 2000, Thread: 1,
+				b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: 500_000_000 + int64(x.launch)*3000, Duration: 2000, Thread: 1,
 					Device: trace.None, Stream: trace.None, Correlation: e.Correlation})
 			}
 			if x.graph {

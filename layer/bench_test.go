@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // decodeSteps is a trace of about that many GPU activities: decode steps of a model with experts, launched one by one.
@@ -95,7 +96,7 @@ func BenchmarkLoad(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				kernels = t.LaneLen(trace.LaneGPU)
+				kernels = t.LaneLen(event.LaneGPU)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(kernels), "ns/kernel")
 		})

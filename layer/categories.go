@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // classify gives every distinct kernel name a category: the user's rules, then the profile's.
@@ -98,7 +99,7 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 // Ops that also run shared experts say nothing about a single product.
 func (w *work) expertOps() func(trace.Event) bool {
 	is, found := map[trace.NameID]bool{}, false
-	for e := range w.Trace.Events(trace.LaneOp) {
+	for e := range w.Trace.Events(event.LaneOp) {
 		id := e.NameID()
 		if _, seen := is[id]; !seen {
 			name := strings.ToLower(e.Name())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // steps is a model of six layers that runs a step for each of these factors, each so many times as long as the usual one. Kernels of other
@@ -17,8 +18,8 @@ func steps(outside int64, factors ...float64) *trace.Trace {
 	var corr uint64
 	kernel := func(name string, dur int64) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at + 6, Duration: dur, Correlation: corr, Stream: 7})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at + 6, Duration: dur, Correlation: corr, Stream: 7})
 		at += dur + 10
 	}
 	kernel("a_kernel_of_something_else", outside)
@@ -33,7 +34,7 @@ func steps(outside int64, factors ...float64) *trace.Trace {
 			}
 		}
 		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", dur)
-		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", 4, 4), Start: start - 1, Duration: at - start - 2, Thread: 1,
+		b.Add(trace.EventData{Kind: event.Annotation, Name: fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", 4, 4), Start: start - 1, Duration: at - start - 2, Thread: 1,
 			Device: trace.None, Stream: trace.None})
 	}
 	return b.Finish()

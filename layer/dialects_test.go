@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestFinerStepsOfTwoDialects: of two dialects whose steps hold about the same kernels the finer one tells the passes; from a tenth on that only the
@@ -18,14 +19,14 @@ func TestFinerStepsOfTwoDialects(t *testing.T) {
 	}{{1, false, 20}, {2, false, 20}, {3, false, 10}, {0, false, 20}, {2, true, 20}, {3, true, 10}} {
 		b := trace.NewBuilder(trace.Options{})
 		mark := func(name string, from, to int64) {
-			b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: name, Start: from, Duration: to - from, Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Annotation, Name: name, Start: from, Duration: to - from, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
 		at, corr := int64(1000), uint64(0)
 		kernels := func(n int) {
 			for range n {
 				corr++
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: at + 10, Duration: 50, Stream: 7, Correlation: corr})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 10, Duration: 50, Stream: 7, Correlation: corr})
 				at += 100
 			}
 		}

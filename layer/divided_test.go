@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestDivided: layers with a sum behind both halves are divided over GPUs, those with one at most are not said to be.
@@ -22,7 +23,7 @@ func TestDivided(t *testing.T) {
 		at := int64(1000)
 		kernel := func(name string) {
 			at += 20
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: 10, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: 10, Stream: 7})
 		}
 		kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)")
 		for l := range 8 {

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // demoTrace reads the trace that the example programs show.
@@ -92,7 +93,7 @@ func ExampleAssemble() {
 	b := trace.NewBuilder(trace.Options{})
 	var ids []trace.EventID
 	for i := range 8 {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: int64(i) * 1000, Duration: 900, Device: 0, Stream: 7})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: int64(i) * 1000, Duration: 900, Device: 0, Stream: 7})
 		ids = append(ids, trace.EventID(i))
 	}
 	t := b.Finish()

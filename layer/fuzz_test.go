@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // FuzzParseStep: any annotation gives a step whose counts are counts, or none.
@@ -35,12 +36,12 @@ func FuzzParseStep(f *testing.F) {
 // any name, an empty one as well.
 func TestModuleWithoutPrefix(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	b.Add(trace.EventData{Kind: trace.KindModule, Name: "", Duration: 1000})
+	b.Add(trace.EventData{Kind: event.Module, Name: "", Duration: 1000})
 	for i := range int64(40) {
 		name := []string{"rms_norm_kernel", "gemm_kernel", "flash_fwd_kernel", "silu_and_mul_kernel"}[i%4]
 		id := uint64(i + 1)
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * i, Duration: 5, Correlation: id})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 10*i + 6, Duration: 4, Stream: 7, Correlation: id})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * i, Duration: 5, Correlation: id})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 10*i + 6, Duration: 4, Stream: 7, Correlation: id})
 	}
 	a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // A gpu is a device with activities and the time that they take.
@@ -24,7 +25,7 @@ func devicesOf(t *trace.Trace, acts map[trace.DeviceID][]int32) []gpu {
 	for d, list := range acts {
 		g := gpu{id: d}
 		for _, row := range list {
-			g.busy += t.LaneAt(trace.LaneGPU, int(row)).Duration()
+			g.busy += t.LaneAt(event.LaneGPU, int(row)).Duration()
 		}
 		out = append(out, g)
 	}
@@ -54,14 +55,14 @@ type found struct {
 func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
 	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
 	counts := map[trace.DeviceID]int{}
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		counts[e.Device()]++
 	}
 	for d, n := range counts {
 		f.acts[d] = make([]int32, 0, n)
 	}
 	row := int32(0)
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		f.acts[e.Device()] = append(f.acts[e.Device()], row)
 		row++
 	}

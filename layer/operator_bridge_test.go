@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/operator"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // hide writes a copy of a trace without Python frames and op shapes, as a tool
@@ -96,7 +97,7 @@ func opAnalyze(t *testing.T, path string, c *profile.Config) (*layer.Device, map
 		t.Fatal(err)
 	}
 	index := map[trace.EventID]int{}
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		index[e.ID()] = len(index)
 	}
 	return &a.Devices[0], index

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestStepsOfTheProcess: a profiler's step holds what other threads of its process launch meanwhile; what another process
@@ -25,15 +26,15 @@ func TestStepsOfTheProcess(t *testing.T) {
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		own := int64(7)
-		add := func(k trace.Kind, name string, p int64, thread int64, start, dur int64, correlation int) {
+		add := func(k event.Kind, name string, p int64, thread int64, start, dur int64, correlation int) {
 			b.Add(trace.EventData{Kind: k, Name: name, Start: start, Duration: dur, Process: p, Thread: thread, Correlation: uint64(correlation)})
 		}
 		n := 0
 		for step := range 2 {
 			at := int64(step) * 1_000_000
-			add(trace.KindAnnotation, fmt.Sprintf(c.step, step+1), own, main, at, 900_000, 0)
+			add(event.Annotation, fmt.Sprintf(c.step, step+1), own, main, at, 900_000, 0)
 			if c.second {
-				add(trace.KindAnnotation, fmt.Sprintf(c.step, step+1), own, 3, at, 900_000, 0)
+				add(event.Annotation, fmt.Sprintf(c.step, step+1), own, 3, at, 900_000, 0)
 			}
 			for i := range 20 {
 				n++
@@ -42,8 +43,8 @@ func TestStepsOfTheProcess(t *testing.T) {
 					p, thread = c.launching, backward
 				}
 				x := at + int64(i+1)*20_000
-				add(trace.KindRuntime, "cudaLaunchKernel", p, thread, x, 5000, n)
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("kernel_%d", i), Start: x + 9000, Duration: 4000, Stream: 7, Correlation: uint64(n)})
+				add(event.Runtime, "cudaLaunchKernel", p, thread, x, 5000, n)
+				b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("kernel_%d", i), Start: x + 9000, Duration: 4000, Stream: 7, Correlation: uint64(n)})
 			}
 		}
 		d := analyze(t, b.Finish(), layer.Options{})

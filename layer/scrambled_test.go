@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestScrambledReplay: where names and times do not belong together no layer is sure, and with the order repaired every kernel has
@@ -56,7 +57,7 @@ func TestScrambledAndSorted(t *testing.T) {
 			t.Fatal(err)
 		}
 		sorted := trace.NewBuilder(trace.Options{})
-		for _, l := range []trace.Lane{trace.LaneLaunch, trace.LaneAnnotation, trace.LaneGPU} {
+		for _, l := range []event.Lane{event.LaneLaunch, event.LaneAnnotation, event.LaneGPU} {
 			for e := range tr.Events(l) {
 				d := trace.EventData{Kind: e.Kind(), Name: e.Name(), Start: tr.Raw(e.Start()), Duration: int64(e.Duration()), Device: e.Device(), Stream: e.Stream(),
 					Correlation: e.Data().Correlation, GraphNode: e.Data().GraphNode}
@@ -106,9 +107,9 @@ func TestRotatedLayers(t *testing.T) {
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		at := int64(10_000)
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 1, Duration: 5, Thread: 1, Correlation: 7, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: 1, Duration: 5, Thread: 1, Correlation: 7, Device: trace.None, Stream: trace.None})
 		kernel := func(name string, dur float64) {
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: int64(dur), Stream: 7, Correlation: 7})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: int64(dur), Stream: 7, Correlation: 7})
 			at += int64(dur) + 10
 		}
 		kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)", 1000)

@@ -3,6 +3,7 @@ package layer
 import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Framework returns the server that made the trace, in the spelling of reports ("SGLang"): the one whose code appears most
@@ -42,7 +43,7 @@ func frameworkOf(t *trace.Trace, frameworks []framework.Framework) string {
 // frameworkOfSteps returns the server whose step annotations a trace has.
 func frameworkOfSteps(t *trace.Trace, frameworks []framework.Framework) string {
 	seen := make([]bool, t.NumNames())
-	for a := range t.Events(trace.LaneAnnotation) {
+	for a := range t.Events(event.LaneAnnotation) {
 		if seen[a.NameID()] {
 			continue
 		}

@@ -5,17 +5,18 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestFrameworkOfATrace: code in frames comes before ops, ops before annotations, and kernels are no sign.
 func TestFrameworkOfATrace(t *testing.T) {
-	event := func(kind trace.Kind, name string) trace.EventData {
+	record := func(kind event.Kind, name string) trace.EventData {
 		return trace.EventData{Kind: kind, Name: name, Start: 10, Duration: 5, Thread: 1, Stream: 7}
 	}
-	frame := event(trace.KindFrame, "python/sglang/srt/models/llama.py(10): forward")
-	op := event(trace.KindOp, "vllm::unified_attention")
-	step := event(trace.KindAnnotation, "step[DECODE bs=32]")
-	kernel := event(trace.KindKernel, "void vllm::rms_norm_kernel<float>(int)")
+	frame := record(event.Frame, "python/sglang/srt/models/llama.py(10): forward")
+	op := record(event.Op, "vllm::unified_attention")
+	step := record(event.Annotation, "step[DECODE bs=32]")
+	kernel := record(event.Kernel, "void vllm::rms_norm_kernel<float>(int)")
 	for _, c := range []struct {
 		name   string
 		events []trace.EventData

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // ModelLine says which line of the model a kernel comes from.
@@ -122,7 +123,7 @@ func (l *modelLines) of(launch trace.Event) launchLine {
 	}
 	says := l.says(launch.Frame())
 	out := launchLine{stage: StageUnknown}
-	at := func(i int32) modelFrame { return l.frame(l.t.LaneAt(trace.LanePython, int(i))) }
+	at := func(i int32) modelFrame { return l.frame(l.t.LaneAt(event.LanePython, int(i))) }
 	if says.line >= 0 {
 		f := at(says.line)
 		out.line, out.fn = f.line, f.fn
@@ -160,7 +161,7 @@ func (l *modelLines) says(e trace.Event) frameSays {
 		if f.stage != StageUnknown {
 			known.stage = index
 		}
-		if f.kind != framework.NoModelFile && (known.line < 0 || f.kind >= l.frame(l.t.LaneAt(trace.LanePython, int(known.line))).kind) {
+		if f.kind != framework.NoModelFile && (known.line < 0 || f.kind >= l.frame(l.t.LaneAt(event.LanePython, int(known.line))).kind) {
 			known.line = index
 		}
 		l.frames[index] = known
@@ -175,7 +176,7 @@ func (l *modelLines) frame(e trace.Event) modelFrame {
 	if ok {
 		return m
 	}
-	m = modelFrame{stage: StageUnknown, module: e.Kind() == trace.KindModule}
+	m = modelFrame{stage: StageUnknown, module: e.Kind() == event.Module}
 	if f, ok := framework.ParseFrame(e.Name()); ok && !f.Generated() {
 		m.stage = Stage(framework.StageOfFunction(f.Func))
 		var from int
@@ -192,7 +193,7 @@ func (l *modelLines) frame(e trace.Event) modelFrame {
 func ModulePath(e trace.Event) string {
 	var parts []string
 	for f := range e.Frame().Enclosing() {
-		if f.Kind() == trace.KindModule {
+		if f.Kind() == event.Module {
 			parts = append(parts, strings.TrimPrefix(f.Name(), ladder.ModulePrefix))
 		}
 		if len(parts) == ladder.MaxModules {

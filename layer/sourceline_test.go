@@ -9,13 +9,14 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // mapped analyses a shared trace with another one as mapping.
 func mapped(t *testing.T, path, config, mapping string, force bool) *layer.Device {
 	t.Helper()
 	read := func(name string, o layer.Options) *layer.Analysis {
-		tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name+".json.gz"), trace.Options{Args: []trace.Kind{trace.KindRuntime}})
+		tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name+".json.gz"), trace.Options{Args: []event.Kind{event.Runtime}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // A Twin says where a kernel comes from: the launch that ran it, or for a kernel without an eager launch of its own (graph
@@ -61,7 +62,7 @@ func (a *Device) MappingRefused() string {
 }
 
 // Twin returns where the kernel comes from; see [Twin]. The first call for a kernel without an eager launch aligns all of the
-// device. For graphs captured on ROCm load the mapping trace with Args [trace.KindRuntime]: the names of captured
+// device. For graphs captured on ROCm load the mapping trace with Args [event.Runtime]: the names of captured
 // kernels stand in the launch calls' args.
 func (k Kernel) Twin() Twin {
 	if k.d == nil {
@@ -491,7 +492,7 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 	)
 	known := make([]meaning, t.NumNames())
 	thread := trace.ThreadIndex(trace.None)
-	for e := range t.Events(trace.LaneLaunch) {
+	for e := range t.Events(event.LaneLaunch) {
 		if e.Thread() != thread {
 			flush()
 			thread = e.Thread()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestReplayFindsItsSource aligns the decode replay with the trace of its capture and with the eager prefill of the same
@@ -22,7 +23,7 @@ func TestReplayFindsItsSource(t *testing.T) {
 		{"sglang-qwen3-8b-extend-eager-mi300.json.gz", 0.9, 0.5},
 	} {
 		t.Run(c.mapping, func(t *testing.T) {
-			m := open(t, c.mapping, trace.Options{Args: []trace.Kind{trace.KindRuntime}})
+			m := open(t, c.mapping, trace.Options{Args: []event.Kind{event.Runtime}})
 			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"), Mapping: analyze(t, m, layer.Options{Config: config(t, "qwen3-8b.json")}).Analysis()})
 			replayed, found, named, wrong, modules := 0, 0, 0, 0, 0
 			for i := range a.NumKernels() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestTokensWithoutAnnotations: with the annotations hidden, stage, batch and tokens of every pass of every real trace are what the
@@ -33,7 +34,7 @@ func TestTokensWithoutAnnotations(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		bare, err := trace.Open(t.Context(), f, trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch, trace.LaneOp, trace.LanePython, trace.LaneSync, trace.LaneOther, trace.LaneCounter}})
+		bare, err := trace.Open(t.Context(), f, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch, event.LaneOp, event.LanePython, event.LaneSync, event.LaneOther, event.LaneCounter}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,7 @@ func (c *tokensCase) build() *trace.Trace {
 	at, corr := int64(1000), uint64(1)
 	call := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	if c.replay {
 		call("cudaGraphLaunch")
@@ -153,7 +154,7 @@ func (c *tokensCase) build() *trace.Trace {
 			call("cudaLaunchKernel")
 		}
 		at += 20
-		e := trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: 10, Correlation: corr, Stream: 7}
+		e := trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: 10, Correlation: corr, Stream: 7}
 		if grid > 0 {
 			e.Shape = fmt.Sprintf("%d,1,1|256,1,1", grid)
 		}
@@ -228,7 +229,7 @@ func (c launchCase) build() *trace.Trace {
 	at, corr := int64(1000), uint64(1)
 	call := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	layerNames := []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
 		"void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", "void flash::flash_fwd_splitkv_kernel<T>(P)", "nvjet_tst_64x8_64x16_2x1_v_bz_TNT",
@@ -260,7 +261,7 @@ func (c launchCase) build() *trace.Trace {
 			if !own {
 				of = graphs
 			}
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: int64(long), Correlation: of, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: int64(long), Correlation: of, Stream: 7})
 			at += int64(long) + 100
 		}
 		at += 200_000

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // tenKernels is a layer.
@@ -21,7 +22,7 @@ func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
 	at, corr := int64(1000), uint64(0)
 	launch := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	for range 3 {
 		var names []string
@@ -39,7 +40,7 @@ func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
 			launch("cudaGraphLaunch")
 		}
 		for i, n := range names {
-			e := trace.EventData{Kind: trace.KindKernel, Name: n, Duration: 1000, Stream: 7}
+			e := trace.EventData{Kind: event.Kernel, Name: n, Duration: 1000, Stream: 7}
 			if replay {
 				e.GraphNode = uint64(i + 1)
 			} else {
@@ -104,7 +105,7 @@ func TestCapturesAreReferences(t *testing.T) {
 	for n, want := range map[int]bool{7: false, 8: true, 9: true} {
 		b := trace.NewBuilder(trace.Options{})
 		call := func(name string, at int64, corr int, args string) {
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: uint64(corr), Device: trace.None, Stream: trace.None, Args: []byte(args)})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: uint64(corr), Device: trace.None, Stream: trace.None, Args: []byte(args)})
 		}
 		call("hipStreamBeginCapture", 100, 0, "")
 		for k := range n {
@@ -113,7 +114,7 @@ func TestCapturesAreReferences(t *testing.T) {
 		call("hipStreamEndCapture", 900, 0, "")
 		call("hipGraphLaunch", 1000, 5, "")
 		for k := range n {
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("captured_%c", 'a'+k), Start: 1100 + int64(100*k), Duration: 50, Stream: 7, Correlation: 5, GraphNode: uint64(k + 1)})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("captured_%c", 'a'+k), Start: 1100 + int64(100*k), Duration: 50, Stream: 7, Correlation: 5, GraphNode: uint64(k + 1)})
 		}
 		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
 		if err != nil {
@@ -165,15 +166,15 @@ func TestModelLinesOfLaunches(t *testing.T) {
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		for i, f := range c.frames {
-			kind := trace.KindFrame
+			kind := event.Frame
 			if strings.HasPrefix(f, "nn.Module") {
-				kind = trace.KindModule
+				kind = event.Module
 			}
 			b.Add(trace.EventData{Kind: kind, Name: f, Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
 		for i := range int64(2) { // the second launch finds what the first one knows
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7, Correlation: uint64(i + 1)})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7, Correlation: uint64(i + 1)})
 		}
 		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
 		if err != nil {
@@ -193,11 +194,11 @@ func TestDeepModules(t *testing.T) {
 	for n, want := range map[int]string{64: "M_0/M_1/", 65: "M_1/M_2/"} {
 		b := trace.NewBuilder(trace.Options{})
 		for i := range n {
-			b.Add(trace.EventData{Kind: trace.KindModule, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Module, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 500, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 500, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
 		tr := b.Finish()
-		for e := range tr.Events(trace.LaneLaunch) {
+		for e := range tr.Events(event.LaneLaunch) {
 			if got := layer.ModulePath(e); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, fmt.Sprintf("/M_%d", n-1)) || strings.Count(got, "/") != 63 {
 				t.Errorf("of %d modules: %q", n, got)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // An act is a GPU activity to be written, with what is true of it.
@@ -196,9 +197,9 @@ func actsOfDevice(a *layer.Device) []act {
 		e := a.Kernel(i).Event()
 		x := act{name: e.Name(), cat: "kernel", start: int64(e.Start()), dur: int64(e.Duration()), stream: int(e.Stream()), pass: k.Pass, layer: k.Layer, launch: -1, graph: kernel.Event().IsReplay()}
 		switch e.Kind() {
-		case trace.KindMemcpy:
+		case event.Memcpy:
 			x.cat = "gpu_memcpy"
-		case trace.KindMemset:
+		case event.Memset:
 			x.cat = "gpu_memset"
 		}
 		if l := e.Launch(); l.Valid() {

@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
@@ -87,7 +88,7 @@ func annotated(t *testing.T, src, dst string) {
 		t.Errorf("origin moved from %d to %d", tr.Raw(0), got.Raw(0))
 	}
 	var names []string
-	for e := range got.Events(trace.LaneOther) {
+	for e := range got.Events(event.LaneOther) {
 		if e.Data().Category == perfetto.AnnotationCategory {
 			names = append(names, e.Name())
 		}
@@ -95,8 +96,8 @@ func annotated(t *testing.T, src, dst string) {
 	if diff := cmp.Diff([]string{`pass 0 "prefill"`, "pass 1"}, names); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if got.LaneLen(trace.LaneGPU) != tr.LaneLen(trace.LaneGPU) || got.Len() != tr.Len()+2 {
-		t.Errorf("copy has %d events, %d on GPUs; want %d and %d", got.Len(), got.LaneLen(trace.LaneGPU), tr.Len()+2, tr.LaneLen(trace.LaneGPU))
+	if got.LaneLen(event.LaneGPU) != tr.LaneLen(event.LaneGPU) || got.Len() != tr.Len()+2 {
+		t.Errorf("copy has %d events, %d on GPUs; want %d and %d", got.Len(), got.LaneLen(event.LaneGPU), tr.Len()+2, tr.LaneLen(event.LaneGPU))
 	}
 }
 
@@ -157,8 +158,8 @@ func TestAnnotateClosesATruncatedTrace(t *testing.T) {
 		if err := json.Unmarshal(testdata.ReadFile(t, dst), &doc); err != nil {
 			t.Fatalf("cut at %d: copy is not valid JSON: %v\n%s", cut, err, testdata.ReadFile(t, dst))
 		}
-		if got := open(t, dst); got.LaneLen(trace.LaneGPU) != tr.LaneLen(trace.LaneGPU) {
-			t.Errorf("cut at %d: %d activities, want %d", cut, got.LaneLen(trace.LaneGPU), tr.LaneLen(trace.LaneGPU))
+		if got := open(t, dst); got.LaneLen(event.LaneGPU) != tr.LaneLen(event.LaneGPU) {
+			t.Errorf("cut at %d: %d activities, want %d", cut, got.LaneLen(event.LaneGPU), tr.LaneLen(event.LaneGPU))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // The figures of docs/perfetto.md, on a file of 1 GB:
@@ -39,7 +40,7 @@ func bigTrace(tb testing.TB, size int64) (string, *trace.Trace) {
 	if err := f.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	tr, err := trace.Open(context.Background(), path, trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
+	tr, err := trace.Open(context.Background(), path, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -58,9 +59,9 @@ var copies = []struct {
 	}},
 	{"slice", func(tb testing.TB, tr *trace.Trace, src, dst string) {
 		var keep []trace.EventID
-		first := tr.LaneLen(trace.LaneGPU) / 2
-		for i := first; i < tr.LaneLen(trace.LaneGPU) && i < first+500; i++ { // about one pass
-			keep = append(keep, tr.LaneAt(trace.LaneGPU, i).ID())
+		first := tr.LaneLen(event.LaneGPU) / 2
+		for i := first; i < tr.LaneLen(event.LaneGPU) && i < first+500; i++ { // about one pass
+			keep = append(keep, tr.LaneAt(event.LaneGPU, i).ID())
 		}
 		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{}); err != nil {
 			tb.Fatal(err)

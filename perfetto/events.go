@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
@@ -74,7 +75,7 @@ func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst s
 
 // count is how many activities of t are kept.
 func (s *selection) count(t *trace.Trace) (n int) {
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		if s.keeps(t, e) {
 			n++
 		}
@@ -87,20 +88,20 @@ func (s *selection) keeps(t *trace.Trace, e trace.Event) bool {
 	th := t.Thread(e.Thread())
 	start, end := t.Raw(e.Start()), t.Raw(e.End())
 	switch e.Kind().Lane() {
-	case trace.LaneGPU:
+	case event.LaneGPU:
 		_, ok := s.activities[keyOf(t, e)]
 		return ok
-	case trace.LaneLaunch:
+	case event.LaneLaunch:
 		if c := e.Data().Correlation; s.correlation[c] && c != 0 {
 			return true
 		}
-	case trace.LaneCounter:
+	case event.LaneCounter:
 		return touches(s.devices[e.Device()], start, end)
 	}
 	if isWindowProcess(th.ProcessLabel) && th.ProcessLabel != "" {
 		return true
 	}
-	if k := e.Kind(); k == trace.KindGPUAnnotation || k == trace.KindSync || k == trace.KindOverhead {
+	if k := e.Kind(); k == event.GPUAnnotation || k == event.Sync || k == event.Overhead {
 		if touches(s.devices[e.Device()], start, end) {
 			return true
 		}

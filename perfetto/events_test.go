@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
@@ -34,7 +35,7 @@ func opened(t *testing.T, path string) *trace.Trace {
 // activities describes the GPU work of a trace.
 func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
 	var out []string
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		if keep == nil || keep(e) {
 			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", time.Duration(e.Data().Duration), " ", e.Stream(), " ", e.Launch().Name()))
 		}
@@ -69,7 +70,7 @@ func TestAnnotatePftrace(t *testing.T) {
 				spans += len(tr.Spans)
 			}
 			added := 0
-			for e := range got.Events(trace.LaneOther) {
+			for e := range got.Events(event.LaneOther) {
 				if e.Data().Category == perfetto.AnnotationCategory {
 					added++
 				}
@@ -96,7 +97,7 @@ func TestSlicePftrace(t *testing.T) {
 	tr := opened(t, src)
 	var keep []trace.EventID
 	kept := map[trace.EventID]bool{}
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		if e.Index() >= 40 && e.Index() < 80 {
 			keep = append(keep, e.ID())
 			kept[e.ID()] = true
@@ -116,12 +117,12 @@ func TestSlicePftrace(t *testing.T) {
 		t.Errorf("(-JSON +pftrace)\n%.1000s", diff)
 	}
 	counts := func(tr *trace.Trace) (n []int) {
-		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+		for l := event.LaneGPU; l <= event.LaneOther; l++ {
 			n = append(n, tr.LaneLen(l))
 		}
 		return n
 	}
-	if !slices.Equal(counts(want), counts(got)) || stats.Activities != got.LaneLen(trace.LaneGPU) || stats.Kept != int64(got.Len()) {
+	if !slices.Equal(counts(want), counts(got)) || stats.Activities != got.LaneLen(event.LaneGPU) || stats.Kept != int64(got.Len()) {
 		t.Errorf("events by lane %v, of the JSON slice %v; %+v", counts(got), counts(want), stats)
 	}
 }
@@ -137,7 +138,7 @@ func TestSliceOfExport(t *testing.T) {
 	for _, src := range []string{src, whole} {
 		tr := opened(t, src)
 		var keep []trace.EventID
-		for e := range tr.Events(trace.LaneGPU) {
+		for e := range tr.Events(event.LaneGPU) {
 			if e.Index() >= 40 && e.Index() < 80 {
 				keep = append(keep, e.ID())
 			}
@@ -166,7 +167,7 @@ func TestPftraceRefusals(t *testing.T) {
 	if err := perfetto.Annotate(context.Background(), tr, src, copied, nil); err != nil {
 		t.Fatal(err)
 	}
-	keep := []trace.EventID{tr.LaneAt(trace.LaneGPU, 0).ID()}
+	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
 	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"), perfetto.Redaction{Names: true})
 	for want, err := range map[string]error{
 		"names are hidden in a .json.gz": redacted,

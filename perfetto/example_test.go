@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // demoAnalysis returns an analysis of a small built-in trace and its file.
@@ -71,8 +72,8 @@ func ExampleSlice() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(stats.Activities, "activities;", t.LaneLen(trace.LaneGPU), "in the file, the first at the same time:",
-		t.Raw(t.LaneAt(trace.LaneGPU, 0).Start()) == gpu.Analysis().Trace().Raw(gpu.Analysis().Trace().At(keep[0]).Start()))
+	fmt.Println(stats.Activities, "activities;", t.LaneLen(event.LaneGPU), "in the file, the first at the same time:",
+		t.Raw(t.LaneAt(event.LaneGPU, 0).Start()) == gpu.Analysis().Trace().Raw(gpu.Analysis().Trace().At(keep[0]).Start()))
 	// Output: 20 activities; 20 in the file, the first at the same time: true
 }
 
@@ -81,7 +82,7 @@ func ExampleLink() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	k := t.LaneAt(trace.LaneGPU, 0)
+	k := t.LaneAt(event.LaneGPU, 0)
 	r := perfetto.NewRange(t, k.Start(), k.End())
 	fmt.Println(perfetto.Link{
 		View:     perfetto.Margin(t, r),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func readTrace(t *testing.T, text string) *trace.Trace {
@@ -41,7 +42,7 @@ func query(t *testing.T, link string) url.Values {
 
 func TestLinkUsesRawNanosecondsAndTimeAxisStartsAtFirstNonMetadataEvent(t *testing.T) {
 	tr := readTrace(t, oneKernel)
-	k := tr.LaneAt(trace.LaneGPU, 0)
+	k := tr.LaneAt(event.LaneGPU, 0)
 	r := perfetto.NewRange(tr, k.Start(), k.End())
 	if r.StartSeconds != 4.635e-6 {
 		t.Errorf("start_s = %v, want 4.635e-06: the axis starts at the instant event, not at metadata", r.StartSeconds)

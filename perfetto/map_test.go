@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func TestMapOfTheDemo(t *testing.T) {
@@ -73,7 +74,7 @@ func TestMapRefusesWhatIsNotThere(t *testing.T) {
 func TestMapOfWhatTheUICannotOpen(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	b.Meta = trace.Meta{Source: "nsys", Rank: -1}
-	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 1000, Duration: 500, Device: 0, Stream: 7})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 1000, Duration: 500, Device: 0, Stream: 7})
 	tr := b.Finish()
 	m, err := perfetto.NewMap(analyze(t, tr), -1, nil, perfetto.Link{})
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Redaction says what [Slice] hides, the zero value nothing. What stays is on a list of what is known
@@ -99,17 +100,17 @@ func (r *redactor) event(ev *scan.Event) []byte {
 	if !r.fields(&e) {
 		return nil
 	}
-	kind := trace.KindOf(string(ev.Cat), name)
+	what := event.Kind(kind.Of(string(ev.Cat), name))
 	switch {
 	case ev.Phase == 'M':
 		return r.metadata(&e, name)
 	case slices.Contains(flowPhases, ev.Phase):
 		e.Name = quote(r.known(name, flowName, "flow"))
 	case e.Name != nil:
-		e.Name = quote(r.name(kind, name))
+		e.Name = quote(r.name(what, name))
 	}
 	for k, v := range e.Args {
-		if !r.keepsArg(kind, k, v) {
+		if !r.keepsArg(what, k, v) {
 			delete(e.Args, k)
 		}
 	}
@@ -118,7 +119,7 @@ func (r *redactor) event(ev *scan.Event) []byte {
 		if json.Unmarshal(k, &kernel) != nil {
 			delete(e.Args, launchedKernel)
 		} else {
-			e.Args[launchedKernel] = quote(r.name(trace.KindKernel, kernel))
+			e.Args[launchedKernel] = quote(r.name(event.Kernel, kernel))
 		}
 	}
 	return marshal(e)
@@ -177,19 +178,19 @@ func (r *redactor) metadata(e *rawEvent, name string) []byte {
 }
 
 // name hides the name of an event as its kind asks.
-func (r *redactor) name(kind trace.Kind, name string) string {
+func (r *redactor) name(kind event.Kind, name string) string {
 	public := true
 	sort := "event"
 	switch {
-	case kind == trace.KindFrame || kind == trace.KindModule:
+	case kind == event.Frame || kind == event.Module:
 		return r.keep(r.frame(name))
-	case kind.Lane() == trace.LaneGPU:
+	case kind.Lane() == event.LaneGPU:
 		public, sort = r.knownKernel(name) || copyName.MatchString(name), "kernel"
-	case kind.Lane() == trace.LaneLaunch, kind.Lane() == trace.LaneSync:
+	case kind.Lane() == event.LaneLaunch, kind.Lane() == event.LaneSync:
 		public, sort = apiName.MatchString(name), "call"
-	case kind == trace.KindOp:
+	case kind == event.Op:
 		public, sort = opName.MatchString(name), "op"
-	case kind.Lane() == trace.LaneAnnotation, kind == trace.KindGPUAnnotation:
+	case kind.Lane() == event.LaneAnnotation, kind == event.GPUAnnotation:
 		sort = "annotation"
 		if step, ok := layer.ParseStep(name); ok {
 			return r.keep(r.step(name, step))
@@ -249,12 +250,12 @@ func (r *redactor) knownKernel(name string) bool {
 }
 
 // keepsArg reports whether an arg is known and its value harmless.
-func (r *redactor) keepsArg(kind trace.Kind, key string, v json.RawMessage) bool {
+func (r *redactor) keepsArg(kind event.Kind, key string, v json.RawMessage) bool {
 	if slices.Contains(shapeArgs, key) {
-		return !r.what.Shapes && kind == trace.KindOp
+		return !r.what.Shapes && kind == event.Op
 	}
 	if key == launchedKernel {
-		return kind.Lane() == trace.LaneLaunch // and is renamed as kernels are
+		return kind.Lane() == event.LaneLaunch // and is renamed as kernels are
 	}
 	if list, ok := textArgs[key]; ok {
 		var text string

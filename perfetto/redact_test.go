@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // everything hides all that can be hidden.
@@ -142,7 +143,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 	}
 	tr := open(t, src)
 	var keep []trace.EventID
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		keep = append(keep, e.ID())
 	}
 	stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, everything)
@@ -190,7 +191,7 @@ func TestRedactedTracesSayTheSame(t *testing.T) {
 		dst := filepath.Join(t.TempDir(), name)
 		tr := open(t, src)
 		var keep []trace.EventID
-		for e := range tr.Events(trace.LaneGPU) {
+		for e := range tr.Events(event.LaneGPU) {
 			keep = append(keep, e.ID())
 		}
 		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, everything); err != nil {

@@ -12,8 +12,10 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // SliceStats says what [Slice] kept.
@@ -160,7 +162,7 @@ type selection struct {
 	correlation map[uint64]bool
 	threads     map[threadKey][]window      // where kept launches were made
 	devices     map[trace.DeviceID][]window // where kept activities ran
-	kinds       map[string]trace.Kind       // by category, to keep the loop free of allocation
+	kinds       map[string]event.Kind       // by category, to keep the loop free of allocation
 	open        map[threadKey][]bool        // begun by B and not ended, whether it was kept
 	found       int
 }
@@ -171,7 +173,7 @@ const ctxStride = 1 << 12
 func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*selection, error) {
 	s := &selection{
 		activities: map[activityKey]bool{}, correlation: map[uint64]bool{},
-		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]trace.Kind{}, open: map[threadKey][]bool{},
+		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]event.Kind{}, open: map[threadKey][]bool{},
 	}
 	kept := map[trace.EventID]bool{}
 	for i, id := range keep {
@@ -179,7 +181,7 @@ func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*s
 			return nil, ctx.Err()
 		}
 		e := t.At(id)
-		if e.Kind().Lane() != trace.LaneGPU {
+		if e.Kind().Lane() != event.LaneGPU {
 			continue
 		}
 		kept[id] = true
@@ -199,7 +201,7 @@ func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*s
 		th := t.Thread(trace.ThreadIndex(i))
 		k := threadKey{newIdent(th.ProcessLabel, int64(th.Process)), newIdent(th.Label, int64(th.ID))}
 		var r run
-		for e := range t.OnThread(trace.LaneLaunch, trace.ThreadIndex(i)) {
+		for e := range t.OnThread(event.LaneLaunch, trace.ThreadIndex(i)) {
 			if e.NumActivities() > 0 {
 				r.step(kept[e.ID()], t.Raw(e.Start()), t.Raw(e.End()))
 			}
@@ -210,7 +212,7 @@ func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*s
 	}
 	for _, d := range t.Devices() {
 		var r run
-		for e := range t.Events(trace.LaneGPU) {
+		for e := range t.Events(event.LaneGPU) {
 			if e.Index()%ctxStride == 0 && ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -315,17 +317,17 @@ func (s *selection) chosen(ev *scan.Event) bool {
 	if ev.PID.Text != nil && len(ev.PID.Text) < len("Spans")+2 && isWindowProcess(string(ev.PID.Text)) {
 		return true // marks where the recording began and ended: keeps the time axis
 	}
-	kind, ok := s.kinds[string(ev.Cat)]
+	what, ok := s.kinds[string(ev.Cat)]
 	if !ok {
-		kind = trace.KindOf(string(ev.Cat), "")
-		s.kinds[string(ev.Cat)] = kind
+		what = event.Kind(kind.Of(string(ev.Cat), ""))
+		s.kinds[string(ev.Cat)] = what
 	}
 	end := ev.TS + max(ev.Dur, 0)
 	if ev.Has&scan.HasDur == 0 {
 		end = ev.TS
 	}
-	switch kind.Lane() {
-	case trace.LaneGPU:
+	switch what.Lane() {
+	case event.LaneGPU:
 		k := activityKey{ev.TS, 0}
 		if ev.Has&scan.HasCorrelation != 0 {
 			k.correlation = uint64(ev.Correlation)
@@ -336,12 +338,12 @@ func (s *selection) chosen(ev *scan.Event) bool {
 			s.found++
 		}
 		return ok
-	case trace.LaneLaunch:
+	case event.LaneLaunch:
 		if ev.Has&scan.HasCorrelation != 0 && s.correlation[uint64(ev.Correlation)] {
 			return true
 		}
 	}
-	if kind == trace.KindGPUAnnotation || kind == trace.KindSync || kind == trace.KindOverhead {
+	if what == event.GPUAnnotation || what == event.Sync || what == event.Overhead {
 		d := trace.DeviceID(ev.PID.Num)
 		if ev.Has&scan.HasDevice != 0 {
 			d = trace.DeviceID(ev.Device)

@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // demoFile writes the demo trace to a file and loads it.
@@ -36,7 +37,7 @@ func demoFile(t *testing.T) (path string, tr *trace.Trace, truth []gen.Truth) {
 // describe says of every activity what it is and what it is linked to.
 func describe(tr *trace.Trace, keep map[trace.EventID]bool) []string {
 	var out []string
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		if keep != nil && !keep[e.ID()] {
 			continue
 		}
@@ -44,7 +45,7 @@ func describe(tr *trace.Trace, keep map[trace.EventID]bool) []string {
 		for f := range e.Frame().Enclosing() {
 			stack = append(stack, f.Name())
 		}
-		ann := tr.Innermost(trace.LaneAnnotation, e.Launch().Thread(), e.Launch().Start())
+		ann := tr.Innermost(event.LaneAnnotation, e.Launch().Thread(), e.Launch().Start())
 		out = append(out, fmt.Sprintf("%d+%d %s stream %d ← %s ← %s %s ← %s | %s", tr.Raw(e.Start()), e.Duration(), e.Name(), e.Stream(),
 			e.Launch().Name(), e.Op().Name(), e.Op().Shape(), strings.Join(stack, " < "), ann.Name()))
 	}
@@ -71,7 +72,7 @@ func TestSliceKeepsActivitiesWithAllTheirLinks(t *testing.T) {
 			}
 			var keep []trace.EventID
 			kept := map[trace.EventID]bool{}
-			for e := range tr.Events(trace.LaneGPU) {
+			for e := range tr.Events(event.LaneGPU) {
 				if at[[3]int64{tr.Raw(e.Start()), int64(e.Duration()), int64(e.Stream())}] {
 					keep = append(keep, e.ID())
 					kept[e.ID()] = true
@@ -112,7 +113,7 @@ func TestSliceRefusesWhatIsNotInTheFile(t *testing.T) {
 	if err := os.WriteFile(other, []byte(oneKernel), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	keep := []trace.EventID{tr.LaneAt(trace.LaneGPU, 0).ID()}
+	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
 	dst := filepath.Join(t.TempDir(), "o")
 	if _, err := perfetto.Slice(context.Background(), tr, keep, other, dst, perfetto.Redaction{}); err == nil || !strings.Contains(err.Error(), "only 0 of 1") {
 		t.Errorf("another file: error = %v", err)
@@ -141,7 +142,7 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, src)
-	keep := []trace.EventID{tr.LaneAt(trace.LaneGPU, 0).ID()}
+	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
 	all := perfetto.Redaction{Paths: true, Names: true, Shapes: true}
 	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, all); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestCopiesAreUTF8: what is no UTF-8 in a trace becomes U+FFFD in its copies, and
@@ -18,13 +19,13 @@ func TestCopiesAreUTF8(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "src.json")
 	name := "k\xff\xfe\xc3" + strings.Repeat("é\x80", 9000)
-	event := `{"ph":"X","cat":"kernel","name":"` + name + `","pid":0,"tid":7,"ts":1,"dur":2,"args":{"x":"` + strings.Repeat("é\x80", 40_000) + `","device":0,"stream":7}}`
-	if err := os.WriteFile(src, []byte(`{"schemaVersion":1,"traceEvents":[`+event+"\n]}"), 0o644); err != nil {
+	record := `{"ph":"X","cat":"kernel","name":"` + name + `","pid":0,"tid":7,"ts":1,"dur":2,"args":{"x":"` + strings.Repeat("é\x80", 40_000) + `","device":0,"stream":7}}`
+	if err := os.WriteFile(src, []byte(`{"schemaVersion":1,"traceEvents":[`+record+"\n]}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	tr := open(t, src)
 	var ids []trace.EventID
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		ids = append(ids, e.ID())
 	}
 	for _, dst := range []string{"a.json", "a.json.gz", "a.json.zst", "a"} {
@@ -54,8 +55,8 @@ func check(t *testing.T, path string, want *trace.Trace) {
 		t.Errorf("%s is no UTF-8", path)
 	}
 	got := open(t, path)
-	for e := range got.Events(trace.LaneGPU) {
-		for w := range want.Events(trace.LaneGPU) {
+	for e := range got.Events(event.LaneGPU) {
+		for w := range want.Events(event.LaneGPU) {
 			if e.Name() != w.Name() {
 				t.Errorf("%s: a name of %d bytes is not that of the trace, %d bytes", path, len(e.Name()), len(w.Name()))
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/profile"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
@@ -61,7 +61,7 @@ func TestTracksOfTheDemo(t *testing.T) {
 		if time.Duration(g.End-g.Start) < 50*time.Microsecond {
 			t.Errorf("gap %+v is shorter than asked for", g)
 		}
-		for e := range tr.Events(trace.LaneGPU) {
+		for e := range tr.Events(event.LaneGPU) {
 			if e.Start() < g.End && e.End() > g.Start {
 				t.Errorf("%s runs in the gap %+v", e.Name(), g)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Speed and memory at up to 1 GB, against json.load: go run ./internal/perf.
@@ -51,7 +52,7 @@ func load(tb testing.TB, data []byte, o trace.Options) int64 {
 			n += k
 		}
 	}
-	if n == 0 || tr.LaneLen(trace.LaneGPU) == 0 {
+	if n == 0 || tr.LaneLen(event.LaneGPU) == 0 {
 		tb.Fatal("nothing was loaded")
 	}
 	return n
@@ -62,8 +63,8 @@ var benchLoads = []struct {
 	opts trace.Options
 }{
 	{"store=all", trace.Options{}},
-	{"store=nopython", trace.Options{Lanes: allLanesBut(trace.LanePython)}},
-	{"store=gpu", trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}}},
+	{"store=nopython", trace.Options{Lanes: allLanesBut(event.LanePython)}},
+	{"store=gpu", trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}}},
 }
 
 func gzipped(tb testing.TB, data []byte) []byte {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func TestDefaultLimits(t *testing.T) {
@@ -32,15 +34,15 @@ func TestLanesAndKinds(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		o     Options
-		wants []Kind
+		wants []event.Kind
 	}{
-		{"all", Options{}, []Kind{KindKernel, KindGraph, KindRuntime, KindOp, KindFrame}},
-		{"two lanes", Options{Lanes: []Lane{LaneGPU, LaneOp}}, []Kind{KindKernel, KindGraph, KindOp}},
-		{"one that is none", Options{Lanes: []Lane{LaneGPU, laneCount}}, []Kind{KindKernel, KindGraph}},
-		{"kinds", Options{Kinds: []Kind{KindKernel, KindOp}}, []Kind{KindKernel, KindOp}},
-		{"kinds of a lane", Options{Lanes: []Lane{LaneOp}, Kinds: []Kind{KindKernel, KindOp}}, []Kind{KindOp}},
+		{"all", Options{}, []event.Kind{event.Kernel, event.Graph, event.Runtime, event.Op, event.Frame}},
+		{"two lanes", Options{Lanes: []event.Lane{event.LaneGPU, event.LaneOp}}, []event.Kind{event.Kernel, event.Graph, event.Op}},
+		{"one that is none", Options{Lanes: []event.Lane{event.LaneGPU, laneCount}}, []event.Kind{event.Kernel, event.Graph}},
+		{"kinds", Options{Kinds: []event.Kind{event.Kernel, event.Op}}, []event.Kind{event.Kernel, event.Op}},
+		{"kinds of a lane", Options{Lanes: []event.Lane{event.LaneOp}, Kinds: []event.Kind{event.Kernel, event.Op}}, []event.Kind{event.Op}},
 	} {
-		for _, k := range []Kind{KindKernel, KindGraph, KindRuntime, KindOp, KindFrame} {
+		for _, k := range []event.Kind{event.Kernel, event.Graph, event.Runtime, event.Op, event.Frame} {
 			if got, want := c.o.wants(k), slices.Contains(c.wants, k); got != want {
 				t.Errorf("%s: wants %v: %v, want %v", c.name, k, got, want)
 			}
@@ -52,9 +54,9 @@ func TestLanesAndKinds(t *testing.T) {
 func busyTrace(n int, orphan func(i int) bool) *Trace {
 	b := NewBuilder(Options{})
 	for i := range n {
-		e := EventData{Kind: KindKernel, Name: "k", Start: int64(1000 * i), Duration: 500, Device: 0, Stream: 7, Correlation: uint64(i + 1)}
+		e := EventData{Kind: event.Kernel, Name: "k", Start: int64(1000 * i), Duration: 500, Device: 0, Stream: 7, Correlation: uint64(i + 1)}
 		if !orphan(i) {
-			b.Add(EventData{Kind: KindRuntime, Name: "cudaLaunchKernel", Start: e.Start - 100, Duration: 10, Thread: 1, Correlation: e.Correlation})
+			b.Add(EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: e.Start - 100, Duration: 10, Thread: 1, Correlation: e.Correlation})
 		}
 		b.Add(e)
 	}
@@ -140,19 +142,19 @@ func TestLossesInWords(t *testing.T) {
 // TestOddities: a graph's row, launches of graphs without one, overlaps of one stream, and what is no oddity.
 func TestOddities(t *testing.T) {
 	b := NewBuilder(Options{})
-	add := func(kind Kind, name string, start, end int64, stream StreamID, corr uint64) {
+	add := func(kind event.Kind, name string, start, end int64, stream StreamID, corr uint64) {
 		b.Add(EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Stream: stream, Thread: 1, Correlation: corr})
 	}
-	add(KindRuntime, "cudaGraphLaunch", 0, 1, 0, 1)
-	add(KindGraph, "CUDA graph 1", 10, 20, 7, 1)
-	add(KindRuntime, "cudaGraphLaunch", 21, 22, 0, 2)
-	add(KindRuntime, "cudaLaunchKernel", 23, 24, 0, 3)
+	add(event.Runtime, "cudaGraphLaunch", 0, 1, 0, 1)
+	add(event.Graph, "CUDA graph 1", 10, 20, 7, 1)
+	add(event.Runtime, "cudaGraphLaunch", 21, 22, 0, 2)
+	add(event.Runtime, "cudaLaunchKernel", 23, 24, 0, 3)
 	for i, at := range []int64{30, 40, 49, 60} { // each of 10: the third begins before the second ends
-		add(KindRuntime, "cudaLaunchKernel", at-5, at-4, 0, uint64(10+i))
-		add(KindKernel, "k", at, at+10, 7, uint64(10+i))
+		add(event.Runtime, "cudaLaunchKernel", at-5, at-4, 0, uint64(10+i))
+		add(event.Kernel, "k", at, at+10, 7, uint64(10+i))
 	}
-	add(KindRuntime, "cudaLaunchKernel", 60, 61, 0, 20)
-	add(KindKernel, "k", 62, 70, 8, 20) // of another stream
+	add(event.Runtime, "cudaLaunchKernel", 60, 61, 0, 20)
+	add(event.Kernel, "k", 62, 70, 8, 20) // of another stream
 	h := b.Finish().Health()
 	if h.GraphRows != 1 || h.EmptyGraphs != 1 || h.Orphans != 0 || h.Activities != 6 {
 		t.Errorf("%+v", h)
@@ -170,10 +172,10 @@ func TestOddities(t *testing.T) {
 func TestRowsOfThreads(t *testing.T) {
 	tr := busyTrace(3, func(int) bool { return false })
 	for _, c := range []struct {
-		lane Lane
+		lane event.Lane
 		th   ThreadIndex
 		want int
-	}{{LaneLaunch, 0, 3}, {LaneLaunch, None, 0}, {LaneLaunch, None - 1, 0}, {LaneLaunch, 1, 0}, {laneCount, 0, 0}, {laneCount - 1, 0, 0}, {LaneOp, 0, 0}} {
+	}{{event.LaneLaunch, 0, 3}, {event.LaneLaunch, None, 0}, {event.LaneLaunch, None - 1, 0}, {event.LaneLaunch, 1, 0}, {laneCount, 0, 0}, {laneCount - 1, 0, 0}, {event.LaneOp, 0, 0}} {
 		n := 0
 		for range tr.OnThread(c.lane, c.th) {
 			n++
@@ -182,7 +184,7 @@ func TestRowsOfThreads(t *testing.T) {
 			t.Errorf("lane %v, thread %d: %d rows, want %d", c.lane, c.th, n, c.want)
 		}
 	}
-	if e := tr.LaneAt(LaneLaunch, 0); e.Data().Args != nil {
+	if e := tr.LaneAt(event.LaneLaunch, 0); e.Data().Args != nil {
 		t.Errorf("args %s of a call that has none", e.Data().Args)
 	}
 	for id := range EventID(tr.Len()) {

@@ -4,17 +4,18 @@ import (
 	"math"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/loss"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // EventData is one event as a source records it: what a [Builder] takes and
 // [Event.Data] gives. Fields that a source does not know stay zero; Device and
 // Stream must then be None.
 type EventData struct {
-	Kind     Kind   // decides the lane
-	Category string // as written in the file ("cpu_op", "Kernel", …); "" is what Kineto writes for Kind
+	Kind     event.Kind // decides the lane
+	Category string     // as written in the file ("cpu_op", "Kernel", …); "" is what Kineto writes for Kind
 	Name     string
 	Start    int64 // raw ns on the source's own clock
 	Duration int64 // ns; negative events are dropped and counted
@@ -97,7 +98,7 @@ type threadKey struct {
 func NewBuilder(o Options) *Builder {
 	b := newBuilder(&o)
 	for k := range b.unwanted {
-		b.unwanted[k] = !o.wants(Kind(k))
+		b.unwanted[k] = !o.wants(event.Kind(k))
 	}
 	b.window = o.Window
 	return b
@@ -240,15 +241,15 @@ func (b *Builder) Add(e EventData) (at int64) {
 	c.Dur = append(c.Dur, e.Duration)
 	c.Name = append(c.Name, b.intern(e.Name))
 	c.Kind = append(c.Kind, uint8(e.Kind))
-	if l == LaneGPU {
+	if l == event.LaneGPU {
 		c.Queue = append(c.Queue, b.queue(e.Device, e.Stream))
 	} else {
 		th := ThreadIndex(None)
-		if e.Kind != KindGPUAnnotation && l != LaneCounter {
+		if e.Kind != event.GPUAnnotation && l != event.LaneCounter {
 			th = b.thread(procKey{e.Process, e.ProcessLabel}, e.Thread, e.Label)
 		}
 		c.Thread = append(c.Thread, int32(th))
-		if e.Kind == KindGPUAnnotation || e.Kind == KindSync || l == LaneCounter {
+		if e.Kind == event.GPUAnnotation || e.Kind == event.Sync || l == event.LaneCounter {
 			c.AnnQueue.Set(i, b.queue(e.Device, e.Stream)+1)
 		}
 	}
@@ -261,17 +262,17 @@ func (b *Builder) Add(e EventData) (at int64) {
 	c.Graph.Set(i, e.GraphID)
 	c.Node.Set(i, e.GraphNode)
 	c.Bytes.Set(i, e.Bytes)
-	if l == LaneCounter {
+	if l == event.LaneCounter {
 		c.Value.Set(i, math.Float64bits(e.Value))
 	}
-	if l == LaneGPU && e.Unfinished {
+	if l == event.LaneGPU && e.Unfinished {
 		c.Unended.Set(i, 1)
 	}
 	if e.Shape != "" {
 		c.Shape.Fill(i, b.intern(e.Shape), room)
 	}
 	text := e.Domain
-	if l == LaneOp {
+	if l == event.LaneOp {
 		text = e.CallStack
 	}
 	if text != "" {
@@ -287,7 +288,7 @@ func (b *Builder) Add(e EventData) (at int64) {
 }
 
 // admits reports whether an event can be kept, counts it if not, and makes room for it if it can.
-func (b *Builder) admits(e *EventData, l Lane) bool {
+func (b *Builder) admits(e *EventData, l event.Lane) bool {
 	if e.Open {
 		e.Duration = 0
 	}
@@ -312,13 +313,13 @@ func (b *Builder) admits(e *EventData, l Lane) bool {
 }
 
 // refusal says why an event cannot be kept, "" where it can.
-func refusal(l Lane, start, dur int64, open bool) string {
+func refusal(l event.Lane, start, dur int64, open bool) string {
 	switch {
 	case l == laneInvalid:
 		return loss.UnknownKind
 	case dur < 0:
 		return loss.NegativeDuration
-	case l == LaneGPU && start == 0 && dur == 0 && !open:
+	case l == event.LaneGPU && start == 0 && dur == 0 && !open:
 		return loss.NotCollected
 	case !column.Plausible(start, dur):
 		return loss.BadTime
@@ -328,7 +329,7 @@ func refusal(l Lane, start, dur int64, open bool) string {
 
 // Grow makes room for n more events of lane l. It only saves time and memory:
 // columns that grow step by step are copied again and again.
-func (b *Builder) Grow(l Lane, n int) {
+func (b *Builder) Grow(l event.Lane, n int) {
 	if l >= laneCount || n <= 0 {
 		return
 	}
@@ -336,12 +337,12 @@ func (b *Builder) Grow(l Lane, n int) {
 	c.Start, c.Dur = column.Grow(c.Start, n), column.Grow(c.Dur, n)
 	c.Name, c.Kind = column.Grow(c.Name, n), column.Grow(c.Kind, n)
 	switch l {
-	case LaneGPU:
+	case event.LaneGPU:
 		c.Queue = column.Grow(c.Queue, n)
 	default:
 		c.Thread = column.Grow(c.Thread, n)
 	}
-	if l == LaneGPU || l == LaneLaunch {
+	if l == event.LaneGPU || l == event.LaneLaunch {
 		c.Corr.V = column.Grow(c.Corr.V, n)
 	}
 }

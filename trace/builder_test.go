@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // small is an op with a module frame around two launches, one of which is a
@@ -35,7 +36,7 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 	if got := tr.Raw(0); got != 100_000 {
 		t.Errorf("Raw(0) = %d, want 100000", got)
 	}
-	a := tr.LaneAt(trace.LaneGPU, 0)
+	a := tr.LaneAt(event.LaneGPU, 0)
 	if a.Name() != "a" || a.Start() != 20_123 || a.Duration() != 5001 {
 		t.Errorf("first activity = %s at %d for %d, want a at 20123 for 5001", a.Name(), a.Start(), a.Duration())
 	}
@@ -51,7 +52,7 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 	if got := a.Frame().Name(); got != "nn.Module: Linear_0" {
 		t.Errorf("frame = %q", got)
 	}
-	graph := tr.LaneAt(trace.LaneGPU, 1).Launch()
+	graph := tr.LaneAt(event.LaneGPU, 1).Launch()
 	if !apicall.IsGraphLaunch(graph.Name()) || graph.NumActivities() != 2 {
 		t.Errorf("graph launch %q has %d activities, want 2", graph.Name(), graph.NumActivities())
 	}
@@ -71,17 +72,17 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	}
 	b.Meta = trace.Meta{Source: "test", Rank: -1}
 	b.Meta.Rank = 4
-	b.Grow(trace.LaneGPU, 10)
-	b.Grow(trace.LaneAnnotation, 10)
+	b.Grow(event.LaneGPU, 10)
+	b.Grow(event.LaneAnnotation, 10)
 	const process = 7
 	b.Name(trace.Thread{Process: process, ProcessName: "server"})
 	b.Name(trace.Thread{Process: process, ID: 8, Name: "main"})
 	b.Meta.Counts = map[string]map[string]int64{"X": {"kernel": 2}}
-	if at := b.Add(trace.EventData{Kind: trace.KindKernel, Name: "in front of the window", Start: 500}); at != -1 {
+	if at := b.Add(trace.EventData{Kind: event.Kernel, Name: "in front of the window", Start: 500}); at != -1 {
 		t.Errorf("an event in front of the window is at %d", at)
 	}
 	none := trace.EventData{Process: process, Scope: "a", Thread: 8, Device: trace.None, Stream: trace.None}
-	add := func(kind trace.Kind, name string, start, dur int64, more func(*trace.EventData)) {
+	add := func(kind event.Kind, name string, start, dur int64, more func(*trace.EventData)) {
 		e := none
 		e.Kind, e.Name, e.Start, e.Duration = kind, name, start, dur
 		if more != nil {
@@ -94,38 +95,38 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	gpu := func(e *trace.EventData) {
 		e.Device, e.Stream, e.Correlation, e.GraphID, e.GraphNode, e.Shape = 1, 3, 9, 2, 5, "1,1,1|32,1,1"
 	}
-	add(trace.KindKernel, "k2", 4000, 100, gpu)
-	add(trace.KindKernel, "k1", 3000, 100, gpu)
-	add(trace.KindMemcpy, "copy", 5000, 7_000_000, func(e *trace.EventData) { gpu(e); e.Unfinished, e.Correlation = true, 0 })
-	add(trace.KindMemset, "set", 6000, 10, func(e *trace.EventData) { gpu(e); e.Bytes = 64; e.Args = []byte(`{"bytes":64}`) })
-	add(trace.KindRuntime, "cudaGraphLaunch", 2000, 100, func(e *trace.EventData) { e.Correlation = 9 })
-	add(trace.KindRange, "range", 1000, 5000, func(e *trace.EventData) { e.Domain = "NCCL" })
-	add(trace.KindFrame, "outer", 1000, 5000, nil)
-	add(trace.KindModule, "nn.Module: A_0", 1500, 2000, nil)
-	add(trace.KindOp, "aten::x", 1600, 1000, func(e *trace.EventData) { e.ExternalID, e.Shape = 3, "[[1]]" })
-	add(trace.KindOther, "odd", 1600, 1, func(e *trace.EventData) { e.Category = "zzz" })
-	add(trace.KindGPUAnnotation, "step", 3000, 1100, func(e *trace.EventData) { e.Device, e.Stream = 1, 3 })
+	add(event.Kernel, "k2", 4000, 100, gpu)
+	add(event.Kernel, "k1", 3000, 100, gpu)
+	add(event.Memcpy, "copy", 5000, 7_000_000, func(e *trace.EventData) { gpu(e); e.Unfinished, e.Correlation = true, 0 })
+	add(event.Memset, "set", 6000, 10, func(e *trace.EventData) { gpu(e); e.Bytes = 64; e.Args = []byte(`{"bytes":64}`) })
+	add(event.Runtime, "cudaGraphLaunch", 2000, 100, func(e *trace.EventData) { e.Correlation = 9 })
+	add(event.Range, "range", 1000, 5000, func(e *trace.EventData) { e.Domain = "NCCL" })
+	add(event.Frame, "outer", 1000, 5000, nil)
+	add(event.Module, "nn.Module: A_0", 1500, 2000, nil)
+	add(event.Op, "aten::x", 1600, 1000, func(e *trace.EventData) { e.ExternalID, e.Shape = 3, "[[1]]" })
+	add(event.Other, "odd", 1600, 1, func(e *trace.EventData) { e.Category = "zzz" })
+	add(event.GPUAnnotation, "step", 3000, 1100, func(e *trace.EventData) { e.Device, e.Stream = 1, 3 })
 	add(0, "x", 1, 1, nil)
-	add(trace.KindOp, "x", 1, -1, nil)
-	add(trace.KindKernel, "x", 0, 0, nil)
-	add(trace.KindOp, "x", 1<<62+1, 0, nil)
+	add(event.Op, "x", 1, -1, nil)
+	add(event.Kernel, "x", 0, 0, nil)
+	add(event.Op, "x", 1<<62+1, 0, nil)
 	tr := b.Finish()
 
-	launch := tr.LaneAt(trace.LaneLaunch, 0)
+	launch := tr.LaneAt(event.LaneLaunch, 0)
 	var acts, stack []string
 	for a := range launch.Activities() {
 		acts = append(acts, a.Name())
 	}
-	k := tr.LaneAt(trace.LaneGPU, 0)
+	k := tr.LaneAt(event.LaneGPU, 0)
 	for f := range k.Frame().Enclosing() {
 		stack = append(stack, f.Name())
 	}
-	copied, set := tr.LaneAt(trace.LaneGPU, 2), tr.LaneAt(trace.LaneGPU, 3)
+	copied, set := tr.LaneAt(event.LaneGPU, 2), tr.LaneAt(event.LaneGPU, 3)
 	th := tr.Threads()[launch.Thread()]
-	ann := tr.Innermost(trace.LaneAnnotation, launch.Thread(), 1000)
+	ann := tr.Innermost(event.LaneAnnotation, launch.Thread(), 1000)
 	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), apicall.IsGraphLaunch(launch.Name()), launch.NumActivities(),
 		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
-		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(trace.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
+		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(event.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
 	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -145,7 +146,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 // TestOpenEvents: an event that was added without its end gets it later, the last one that is given counts, and one without an end is left out.
 func TestOpenEvents(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	op := trace.EventData{Kind: trace.KindOp, Name: "a", Thread: 3, Device: trace.None, Stream: trace.None, Open: true}
+	op := trace.EventData{Kind: event.Op, Name: "a", Thread: 3, Device: trace.None, Stream: trace.None, Open: true}
 	add := func(start int64, name string) int64 {
 		op.Start, op.Name = start, name
 		return b.Add(op)
@@ -153,7 +154,7 @@ func TestOpenEvents(t *testing.T) {
 	lost, first := add(10, "never ended"), add(20, "a")
 	like := b.AddLike(first, 30, 9, 5)
 	back, negative := add(40, "taken back"), add(50, "ends before it begins")
-	kernel := b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 60, Duration: 5, Stream: 7, Shape: "1,1,1|32,1,1"})
+	kernel := b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 60, Duration: 5, Stream: 7, Shape: "1,1,1|32,1,1"})
 	again := b.AddLike(kernel, 70, 4, 0)
 	for _, e := range []struct{ at, end int64 }{{first, 90}, {first, 25}, {like, 33}, {back, 44}, {back, math.MinInt64}, {negative, 49}, {again, 71}, {-1, 5}} {
 		b.End(e.at, e.end)
@@ -188,11 +189,11 @@ func TestOneEventWithoutItsEnd(t *testing.T) {
 	for _, open := range []int{0, 1, 2} {
 		b := trace.NewBuilder(trace.Options{})
 		for i := range 3 {
-			b.Add(trace.EventData{Kind: trace.KindOp, Name: string(rune('a' + i)), Start: int64(10 + i), Duration: 5, Device: trace.None, Stream: trace.None, Open: i == open})
+			b.Add(trace.EventData{Kind: event.Op, Name: string(rune('a' + i)), Start: int64(10 + i), Duration: 5, Device: trace.None, Stream: trace.None, Open: i == open})
 		}
 		tr := b.Finish()
 		var got string
-		for e := range tr.Events(trace.LaneOp) {
+		for e := range tr.Events(event.LaneOp) {
 			got += e.Name()
 		}
 		if want := []string{"bc", "ac", "ab"}[open]; got != want {
@@ -204,7 +205,7 @@ func TestOneEventWithoutItsEnd(t *testing.T) {
 // TestNoEventAnswersNone: accessors of the zero Event and of ids out of range.
 func TestNoEventAnswersNone(t *testing.T) {
 	tr := trace.NewBuilder(trace.Options{}).Finish()
-	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(trace.LaneGPU, 0), tr.LaneAt(99, 0)} {
+	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(event.LaneGPU, 0), tr.LaneAt(99, 0)} {
 		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
 			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Value, e.Data().Domain, len(e.Data().Args),
 			e.Launch().Valid(), e.NumActivities(), apicall.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())

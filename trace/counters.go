@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Counter sums up the samples of one counter of one GPU while that GPU worked:
@@ -36,12 +38,12 @@ const clockChange = .03
 // by device, then name. A trace without counters has none, which is the rule:
 // recorders write them since 2026, and only where asked to.
 func (t *Trace) Counters() []Counter {
-	if t.LaneLen(LaneCounter) == 0 {
+	if t.LaneLen(event.LaneCounter) == 0 {
 		return nil
 	}
 	type window struct{ from, to Time }
 	busy := map[DeviceID]window{}
-	for e := range t.Events(LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		w, ok := busy[e.Device()]
 		if !ok {
 			w.from = e.Start() // the lane is sorted by start
@@ -54,7 +56,7 @@ func (t *Trace) Counters() []Counter {
 		name   NameID
 	}
 	values := map[key][]float64{}
-	for e := range t.Events(LaneCounter) {
+	for e := range t.Events(event.LaneCounter) {
 		if w, ok := busy[e.Device()]; ok && e.Start() >= w.from && e.Start() <= w.to {
 			k := key{e.Device(), e.NameID()}
 			values[k] = append(values[k], e.Data().Value)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // withCounters is a trace of one kernel that runs from 10 to 110 µs, with these events beside it.
@@ -55,7 +56,7 @@ func TestCounters(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	var lane []string
-	for e := range tr.Events(trace.LaneCounter) {
+	for e := range tr.Events(event.LaneCounter) {
 		lane = append(lane, fmt.Sprint(e.Start(), " ", e.Device(), " ", e.Name(), " ", e.Data().Value))
 	}
 	if diff := cmp.Diff([]string{
@@ -68,7 +69,7 @@ func TestCounters(t *testing.T) {
 	if _, end := tr.Window(); end != 110_000 {
 		t.Errorf("the window ends at %d, want with the kernel", end)
 	}
-	if n := withCounters(t, trace.Options{Lanes: []trace.Lane{trace.LaneGPU}}, sample("GPU 0 Counters", "Power (W)", 50, "1")).LaneLen(trace.LaneCounter); n != 0 {
+	if n := withCounters(t, trace.Options{Lanes: []event.Lane{event.LaneGPU}}, sample("GPU 0 Counters", "Power (W)", 50, "1")).LaneLen(event.LaneCounter); n != 0 {
 		t.Errorf("%d samples stored that were not asked for", n)
 	}
 }
@@ -123,7 +124,7 @@ func TestGPUsOfCounters(t *testing.T) {
 		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.None, "CPU 0": trace.None, "GPU 4294967296": trace.None, "": trace.None,
 	} {
 		tr := withCounters(t, trace.Options{}, sample(process, "Power (W)", 50, "1"))
-		if got, n := tr.LaneAt(trace.LaneCounter, 0).Device(), len(tr.Counters()); got != want || (n == 1) != (want == 0) {
+		if got, n := tr.LaneAt(event.LaneCounter, 0).Device(), len(tr.Counters()); got != want || (n == 1) != (want == 0) {
 			t.Errorf("%q: GPU %d with %d counters while it worked, want %d", process, got, n, want)
 		}
 	}

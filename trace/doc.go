@@ -15,7 +15,8 @@
 //   - An op is a CPU operator such as aten::mm; a frame is a Python function
 //     or an nn.Module call on a CPU thread.
 //   - An annotation is a named range: record_function, gpu_user_annotation or NVTX.
-//   - A lane holds all events of one of these sorts, as columns.
+//   - A lane holds all events of one of these sorts, as columns. Package
+//     trace/event names the lanes, and the kinds of events in them.
 //
 // # Time
 //

@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/apicall"
+	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // Event is a view of one stored event: a small comparable value that reads
@@ -36,7 +37,7 @@ func (e Event) loc() (*column.Columns, int) {
 }
 
 // lane is that of the kind, found without looking at the event.
-func (e Event) lane() Lane {
+func (e Event) lane() event.Lane {
 	if !e.Valid() {
 		return laneInvalid
 	}
@@ -53,12 +54,12 @@ func (e Event) Index() int {
 }
 
 // Kind returns what the event is.
-func (e Event) Kind() Kind {
+func (e Event) Kind() event.Kind {
 	if !e.Valid() {
 		return 0
 	}
 	c, i := e.loc()
-	return Kind(c.Kind[i])
+	return event.Kind(c.Kind[i])
 }
 
 // NameID returns the interned name.
@@ -150,7 +151,7 @@ func (e Event) Stream() StreamID {
 // Shape returns the launch configuration of an activity as "gx,gy,gz|bx,by,bz",
 // or the raw JSON text of an op's "Input Dims"; "" where it is not recorded.
 func (e Event) Shape() string {
-	if l := e.lane(); l != LaneGPU && l != LaneOp {
+	if l := e.lane(); l != event.LaneGPU && l != event.LaneOp {
 		return ""
 	}
 	c, i := e.loc()
@@ -178,7 +179,7 @@ func (e Event) Data() EventData {
 	k := c.Kind[i]
 	th := t.Thread(e.Thread())
 	d := EventData{
-		Kind: Kind(k), Name: e.Name(), Start: t.Raw(e.Start()), Duration: c.Dur[i],
+		Kind: event.Kind(k), Name: e.Name(), Start: t.Raw(e.Start()), Duration: c.Dur[i],
 		Process: th.Process, ProcessLabel: th.ProcessLabel, Thread: th.ID, Label: th.Label,
 		Device: e.Device(), Stream: e.Stream(),
 		Correlation: c.Corr.At(i), ExternalID: c.Ext.At(i), GraphID: c.Graph.At(i), GraphNode: c.Node.At(i),
@@ -192,7 +193,7 @@ func (e Event) Data() EventData {
 	if r := c.Recorded.At(i); r > 0 {
 		d.Duration = r - 1
 	}
-	if text := t.names[c.Domain.At(i)]; e.lane() == LaneOp {
+	if text := t.names[c.Domain.At(i)]; e.lane() == event.LaneOp {
 		d.CallStack = text
 	} else {
 		d.Domain = text
@@ -206,20 +207,20 @@ func (e Event) Data() EventData {
 // Launch returns the API call that launched an activity. It is not valid for
 // orphans: activities whose call is outside the recorded window.
 func (e Event) Launch() Event {
-	if e.lane() != LaneGPU {
+	if e.lane() != event.LaneGPU {
 		return Event{}
 	}
-	return e.t.launchEvent(int(e.id - e.t.base[LaneGPU]))
+	return e.t.launchEvent(int(e.id - e.t.base[event.LaneGPU]))
 }
 
 // Activities iterates over the GPU activities that a launch caused, by start.
 func (e Event) Activities() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		if e.lane() != LaneLaunch {
+		if e.lane() != event.LaneLaunch {
 			return
 		}
-		for _, i := range e.t.activitiesOf(int(e.id - e.t.base[LaneLaunch])) {
-			if !yield(Event{e.t, e.t.base[LaneGPU] + EventID(i)}) {
+		for _, i := range e.t.activitiesOf(int(e.id - e.t.base[event.LaneLaunch])) {
+			if !yield(Event{e.t, e.t.base[event.LaneGPU] + EventID(i)}) {
 				return
 			}
 		}
@@ -228,19 +229,19 @@ func (e Event) Activities() iter.Seq[Event] {
 
 // NumActivities returns how many GPU activities a launch caused.
 func (e Event) NumActivities() int {
-	if e.lane() != LaneLaunch {
+	if e.lane() != event.LaneLaunch {
 		return 0
 	}
-	return len(e.t.activitiesOf(int(e.id - e.t.base[LaneLaunch])))
+	return len(e.t.activitiesOf(int(e.id - e.t.base[event.LaneLaunch])))
 }
 
 // IsReplay reports whether an activity was replayed from a graph: its launch
 // is a graph launch, or it carries a graph node id, or it is a graph row.
 func (e Event) IsReplay() bool {
-	if e.lane() != LaneGPU {
+	if e.lane() != event.LaneGPU {
 		return false
 	}
-	if e.Kind() == KindGraph {
+	if e.Kind() == event.Graph {
 		return true
 	}
 	if c, i := e.loc(); c.Node.At(i) != 0 {
@@ -257,7 +258,7 @@ func (e Event) Op() Event {
 	switch e.lane() {
 	case laneInvalid:
 		return Event{}
-	case LaneGPU:
+	case event.LaneGPU:
 		if l := e.Launch(); l.Valid() {
 			if op := l.Op(); op.Valid() {
 				return op
@@ -275,7 +276,7 @@ func (e Event) Frame() Event {
 	switch e.lane() {
 	case laneInvalid:
 		return Event{}
-	case LaneGPU:
+	case event.LaneGPU:
 		if l := e.Launch(); l.Valid() {
 			return l.Frame()
 		}
@@ -283,16 +284,16 @@ func (e Event) Frame() Event {
 			return op.Frame()
 		}
 		return Event{}
-	case LanePython:
+	case event.LanePython:
 		return e.Parent()
 	}
-	return e.t.Innermost(LanePython, e.Thread(), e.Start())
+	return e.t.Innermost(event.LanePython, e.Thread(), e.Start())
 }
 
 // Parent returns the event of the same lane and thread that encloses e: the
 // outer op of an op, the calling frame of a frame.
 func (e Event) Parent() Event {
-	if !e.Valid() || e.lane() == LaneGPU {
+	if !e.Valid() || e.lane() == event.LaneGPU {
 		return Event{}
 	}
 	return e.t.parentOf(e)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // step is a trace of one op that launches two kernels.
@@ -40,7 +41,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	fmt.Println("health:", t.Health().Status, "rank:", t.Meta().Rank)
-	for k := range t.Events(trace.LaneGPU) {
+	for k := range t.Events(event.LaneGPU) {
 		fmt.Printf("%s at %v for %v: launched in %s, %s\n", k.Name(), time.Duration(k.Start()-0), k.Duration(), k.Op().Name(), k.Frame().Name())
 	}
 	// Output:
@@ -52,19 +53,19 @@ func ExampleOpen() {
 // Lanes that are not needed cost no memory: Python frames are nine tenths of a
 // trace that was recorded with stacks.
 func ExampleRead() {
-	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	var busy time.Duration
 	replayed := 0
-	for k := range t.Events(trace.LaneGPU) {
+	for k := range t.Events(event.LaneGPU) {
 		busy += k.Duration()
 		if k.IsReplay() {
 			replayed++
 		}
 	}
-	fmt.Println("activities on devices", t.Devices(), "and", t.LaneLen(trace.LanePython), "Python frames")
+	fmt.Println("activities on devices", t.Devices(), "and", t.LaneLen(event.LanePython), "Python frames")
 	fmt.Println("some of them from graph replays:", replayed > 0, "GPU time:", busy > 0)
 	// Output:
 	// activities on devices [0] and 0 Python frames
@@ -78,7 +79,7 @@ func ExampleReader() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if rec.Kind == trace.KindKernel {
+		if rec.Kind == event.Kernel {
 			fmt.Println(rec.Name, rec.Start, rec.Duration, string(rec.Args))
 		}
 	}
@@ -136,7 +137,7 @@ func ExampleOpenFiles() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println("rank", t.Meta().Rank, "has", t.LaneLen(trace.LaneGPU), "activities")
+		fmt.Println("rank", t.Meta().Rank, "has", t.LaneLen(event.LaneGPU), "activities")
 	}
 	// Output:
 	// rank 0 has 2 activities
@@ -148,12 +149,12 @@ func ExampleOpenFiles() {
 func ExampleBuilder() {
 	b := trace.NewBuilder(trace.Options{})
 	b.Meta = trace.Meta{Source: "example", Rank: -1}
-	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 2_000, Duration: 500, Device: 0, Stream: 7, Correlation: 9})
-	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: 7, Thread: 7,
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 2_000, Duration: 500, Device: 0, Stream: 7, Correlation: 9})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: 7, Thread: 7,
 		Device: trace.None, Stream: trace.None, Correlation: 9})
 
 	t := b.Finish()
-	k := t.LaneAt(trace.LaneGPU, 0)
+	k := t.LaneAt(event.LaneGPU, 0)
 	fmt.Println(k.Name(), "waited", time.Duration(k.Start()-k.Launch().Start()))
 	// Output:
 	// gemm waited 1µs

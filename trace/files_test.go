@@ -20,7 +20,7 @@ func rankFiles(t *testing.T, n int) (paths []string) {
 	for i := range n {
 		var events []string
 		for k := range i + 1 {
-			events = append(events, event(fmt.Sprintf(`"ts":%d`, k+1)))
+			events = append(events, record(fmt.Sprintf(`"ts":%d`, k+1)))
 		}
 		p := filepath.Join(dir, fmt.Sprintf("rank-%d.trace.json", i))
 		if err := os.WriteFile(p, []byte(document(events...)), 0o666); err != nil {
@@ -119,7 +119,7 @@ func TestOpenFilesStopsWhenBrokenOffOrCancelled(t *testing.T) {
 // TestOpenReadsWhatAKilledServerLeft: a .tmp that ends in the middle of an event.
 func TestOpenReadsWhatAKilledServerLeft(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "1700-TP-2.trace.json.tmp")
-	whole := document(event(`"ts":1`), event(`"ts":2`), event(`"ts":3`))
+	whole := document(record(`"ts":1`), record(`"ts":2`), record(`"ts":3`))
 	if err := os.WriteFile(p, []byte(whole[:len(whole)-20]), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/loss"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
@@ -27,7 +28,7 @@ func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
 	if b.minRaw != math.MaxInt64 {
 		t.origin = b.minRaw
 	}
-	b.scrambled.Judge(ctx, &t.lanes[LaneGPU], len(t.queues))
+	b.scrambled.Judge(ctx, &t.lanes[event.LaneGPU], len(t.queues))
 	b.noteScrambled()
 	t.finishLanes(ctx)
 	if err := ctx.Err(); err != nil {
@@ -99,17 +100,17 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	var lanes sync.WaitGroup
 	var id EventID
 	for i := range t.lanes {
-		l, c := Lane(i), &t.lanes[i]
+		l, c := event.Lane(i), &t.lanes[i]
 		t.base[l] = id
 		id += EventID(c.Len())
 		lanes.Go(func() {
 			c.Rebase(t.origin)
-			if l != LaneGPU {
+			if l != event.LaneGPU {
 				t.threadRow[l] = column.ThreadRows(c.Thread, len(t.threads))
 			}
 			c.Sort(ctx, t.threadRow[l])
-			if l == LaneGPU {
-				c.CapDurations(uint8(KindGraph), ordered)
+			if l == event.LaneGPU {
+				c.CapDurations(uint8(event.Graph), ordered)
 			}
 			bounds[l].first, bounds[l].last = c.Bounds()
 		})
@@ -118,7 +119,7 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	lanes.Wait()
 	empty := true
 	for l, b := range bounds {
-		if t.lanes[l].Len() == 0 || Lane(l) == LaneCounter { // counters are sampled before and after the work too
+		if t.lanes[l].Len() == 0 || event.Lane(l) == event.LaneCounter { // counters are sampled before and after the work too
 			continue
 		}
 		if empty {
@@ -140,7 +141,7 @@ const minWidened = 1 << 10
 
 // widen makes room in a lane that is full for as many rows as it will have if it
 // goes on to the end of the input as it began: writers may write lane after lane.
-func (b *Builder) widen(l Lane) {
+func (b *Builder) widen(l event.Lane) {
 	if b.input == nil {
 		return
 	}
@@ -193,7 +194,7 @@ func (b *Builder) AddLike(at, start int64, correlation uint64, external uint64) 
 		b.losses.add(loss.BadTime, -1)
 		return -1
 	}
-	l, j := Lane(at%int64(laneCount)), int(at/int64(laneCount))
+	l, j := event.Lane(at%int64(laneCount)), int(at/int64(laneCount))
 	c := &b.t.lanes[l]
 	i := c.Len()
 	if i == cap(c.Start) {
@@ -202,7 +203,7 @@ func (b *Builder) AddLike(at, start int64, correlation uint64, external uint64) 
 	b.open[l] = true
 	c.Start, c.Dur = append(c.Start, start), append(c.Dur, openDuration)
 	c.Name, c.Kind = append(c.Name, c.Name[j]), append(c.Kind, c.Kind[j])
-	if l == LaneGPU {
+	if l == event.LaneGPU {
 		c.Queue = append(c.Queue, c.Queue[j])
 	} else {
 		c.Thread = append(c.Thread, c.Thread[j])
@@ -229,7 +230,7 @@ func (b *Builder) closeLanes(ctx context.Context) {
 		if !open {
 			continue
 		}
-		l, c := Lane(i), &b.t.lanes[i]
+		l, c := event.Lane(i), &b.t.lanes[i]
 		var gone []int32 // rows
 		first := b.minRaw
 		for i, start := range c.Start {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Proton writes a document for each stream, without GPU or launches.
@@ -22,7 +23,7 @@ func TestProton(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := tr.LaneAt(trace.LaneGPU, 1)
+	b := tr.LaneAt(event.LaneGPU, 1)
 	got := fmt.Sprintln(tr.Meta().Source, tr.Devices(), tr.Streams(0), b.Name(), b.Start(), b.Duration(), tr.Health().Status)
 	if want := "proton [0] [0 7] b 1500 2.5µs degraded\n"; got != want {
 		t.Errorf("%s, want %s", got, want)

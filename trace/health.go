@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/loss"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
 	"github.com/llmstrata/strata/trace/internal/suspect"
@@ -144,7 +145,7 @@ func (h Health) clone() Health {
 
 // examine computes the health report.
 func (t *Trace) examine(ls losses, notes []Finding) Health {
-	g := &t.lanes[LaneGPU]
+	g := &t.lanes[event.LaneGPU]
 	h := Health{Activities: g.Len(), Findings: notes}
 	slices.SortFunc(ls.list, func(a, b Loss) int { return strings.Compare(a.Reason, b.Reason) })
 	h.Losses = ls.list
@@ -160,8 +161,8 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
 	t.addOddities(&h, n, add)
-	launches := &t.lanes[LaneLaunch]
-	kernel := func(i int) bool { return Kind(g.Kind[i]) == KindKernel }
+	launches := &t.lanes[event.LaneLaunch]
+	kernel := func(i int) bool { return event.Kind(g.Kind[i]) == event.Kernel }
 	plain := func(call int32) bool { return !apicall.IsGraphLaunch(t.names[launches.Name[call]]) }
 	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
 		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
@@ -191,14 +192,14 @@ type oddities struct {
 // countOddities goes over the GPU activities once and counts what is odd about
 // them, here and in h.
 func (t *Trace) countOddities(h *Health) (n oddities) {
-	g := &t.lanes[LaneGPU]
+	g := &t.lanes[event.LaneGPU]
 	lastEnd := make([]int64, len(t.queues)) // 0 is before any start
 	for i := range g.Start {
-		switch Kind(g.Kind[i]) {
-		case KindGraph:
+		switch event.Kind(g.Kind[i]) {
+		case event.Graph:
 			h.GraphRows++
 			n.kernels++
-		case KindKernel:
+		case event.Kernel:
 			n.kernels++
 		}
 		if t.launchOf[i] < 0 {
@@ -223,7 +224,7 @@ func (t *Trace) countOddities(h *Health) (n oddities) {
 		}
 		*end = max(*end, g.End(i))
 	}
-	launches := &t.lanes[LaneLaunch]
+	launches := &t.lanes[event.LaneLaunch]
 	hasActivity := make([]bool, launches.Len())
 	for _, l := range t.launchOf {
 		if l >= 0 {
@@ -243,7 +244,7 @@ type addFinding func(code string, sev HealthStatus, n int64, affects []string, f
 
 // addOddities makes findings of what was counted.
 func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
-	g := &t.lanes[LaneGPU]
+	g := &t.lanes[event.LaneGPU]
 	if h.Orphans > 0 {
 		sev := HealthOK
 		if h.Orphans*100 > g.Len() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // train returns one kernel of the given length and n that begin behind it on its
@@ -41,7 +42,7 @@ func TestImpossibleKernelIsCapped(t *testing.T) {
 		"without a stream": {strings.NewReplacer(`"stream":7,`, "", `"tid":7`, `"tid":"gpu"`).Replace(train(9e6, 713, own)), 9 * time.Second, ""},
 	} {
 		tr := read(t, strings.NewReader(c.in))
-		long := tr.LaneAt(trace.LaneGPU, 0)
+		long := tr.LaneAt(event.LaneGPU, 0)
 		if got, caps := long.Duration(), findingsOf(tr, "cap"); got != c.want || caps != c.caps {
 			t.Errorf("%s: %v, findings %q; want %v, %q", name, got, caps, c.want, c.caps)
 		}
@@ -97,7 +98,7 @@ func TestEventFarFromAllOthersMakesNoWindow(t *testing.T) {
 func TestRealTracesHaveNothingImpossible(t *testing.T) {
 	paths := testdata.SharedGlob(t, "traces/torch/*json*")
 	for _, path := range paths {
-		tr, err := trace.Open(t.Context(), path, trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
+		tr, err := trace.Open(t.Context(), path, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

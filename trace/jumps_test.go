@@ -3,6 +3,8 @@ package trace
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestAtDeepStacks compares with a walk through all rows: the innermost frame
@@ -15,17 +17,17 @@ func TestAtDeepStacks(t *testing.T) {
 		for range 600 { // chains of nested frames, one behind the other
 			n := 1 + rng.Int64N(200)
 			for k := range n {
-				b.Add(EventData{Kind: KindFrame, Name: "f", Start: at + k, Duration: (2*n - 2*k) * int64(1+rng.IntN(2)), Thread: 1})
+				b.Add(EventData{Kind: event.Frame, Name: "f", Start: at + k, Duration: (2*n - 2*k) * int64(1+rng.IntN(2)), Thread: 1})
 			}
 			depth = max(depth, n)
 			at += n + rng.Int64N(n)
-			if b.t.lanes[LanePython].Len() > 3000 {
+			if b.t.lanes[event.LanePython].Len() > 3000 {
 				break
 			}
 		}
 		tr := b.Finish()
-		c := &tr.lanes[LanePython]
-		p := tr.parents(LanePython)
+		c := &tr.lanes[event.LanePython]
+		p := tr.parents(event.LanePython)
 		for range 2000 {
 			x := Time(rng.Int64N(at + 50))
 			k := int32(-1)
@@ -37,7 +39,7 @@ func TestAtDeepStacks(t *testing.T) {
 			for k >= 0 && c.End(int(k)) < int64(x) {
 				k = p[k]
 			}
-			got := tr.Innermost(LanePython, 0, x)
+			got := tr.Innermost(event.LanePython, 0, x)
 			if (k < 0) != !got.Valid() || k >= 0 && got.Index() != int(k) {
 				t.Fatalf("at %d: %v, want row %d (depth %d)", x, got.Index(), k, depth)
 			}
@@ -51,10 +53,10 @@ func TestJumpsAreFew(t *testing.T) {
 	const depth = 100_000
 	b := NewBuilder(Options{})
 	for k := range int64(depth) {
-		b.Add(EventData{Kind: KindFrame, Name: "f", Start: k, Duration: 2 * (depth - k), Thread: 1})
+		b.Add(EventData{Kind: event.Frame, Name: "f", Start: k, Duration: 2 * (depth - k), Thread: 1})
 	}
 	tr := b.Finish()
-	p, j := tr.parents(LanePython), tr.jumps(LanePython)
+	p, j := tr.parents(event.LanePython), tr.jumps(event.LanePython)
 	steps := 0
 	for i := int32(depth - 1); i >= 0; steps++ {
 		if j[i] >= 0 {
@@ -74,4 +76,4 @@ func TestJumpsAreFew(t *testing.T) {
 	}
 }
 
-func trID(t *Trace, row int) EventID { return t.base[LanePython] + EventID(row) }
+func trID(t *Trace, row int) EventID { return t.base[event.LanePython] + EventID(row) }

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // kernelAt, launchAt and opAt write one event; fields are more top-level fields,
@@ -36,7 +38,7 @@ func findings(t *trace.Trace) string {
 }
 
 // names lists the names of a lane's events in its order.
-func names(t *trace.Trace, l trace.Lane) string {
+func names(t *trace.Trace, l event.Lane) string {
 	var out []string
 	for e := range t.Events(l) {
 		out = append(out, e.Name())
@@ -47,7 +49,7 @@ func names(t *trace.Trace, l trace.Lane) string {
 // TestKineto shows what is made of things that profilers were seen to write;
 // docs/format/kineto.md tells where.
 func TestKineto(t *testing.T) {
-	first := func(t *trace.Trace) trace.Event { return t.LaneAt(trace.LaneGPU, 0) }
+	first := func(t *trace.Trace) trace.Event { return t.LaneAt(event.LaneGPU, 0) }
 	for _, tt := range []struct {
 		name string
 		in   string
@@ -64,13 +66,13 @@ func TestKineto(t *testing.T) {
 		{"float-duration-with-integer-start", document(`{"ph":"X","cat":"kernel","name":"k","ts":5,"dur":2.0,"args":{"device":0,"stream":7,"rank":0,"External id_raw":4}}`), "2µs 0", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Duration(), " ", first(t).Data().ExternalID)
 		}},
-		{"bare-and-quoted-nan-duration-is-zero-and-noted", document(event(`"dur":NaN`), event(`"dur":"nan"`), event(`"dur":Infinity`), event(`"dur":"-inf"`)), "4 loss-repaired=4", func(t *trace.Trace) any {
+		{"bare-and-quoted-nan-duration-is-zero-and-noted", document(record(`"dur":NaN`), record(`"dur":"nan"`), record(`"dur":Infinity`), record(`"dur":"-inf"`)), "4 loss-repaired=4", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
 		}},
 		{"nan-in-args-is-harmless", document(kernelAt("k", 1, 1, `,"est. achieved occupancy %":nan,"warps per SM":Infinity,"correlation":6`)), "1 6", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", first(t).Data().Correlation)
 		}},
-		{"number-with-two-signs-drops-the-event", document(kernelAt("k", 1, 1, ""), event(`"dur":-5.-123`)), "1 loss-bad-time=1", func(t *trace.Trace) any {
+		{"number-with-two-signs-drops-the-event", document(kernelAt("k", 1, 1, ""), record(`"dur":-5.-123`)), "1 loss-bad-time=1", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
 		}},
 		// Impossible durations.
@@ -81,7 +83,7 @@ func TestKineto(t *testing.T) {
 			return fmt.Sprint(first(t).Duration(), " ", time.Duration(first(t).Data().Duration), " ", findingsOf(t, "unf"))
 		}},
 		{"absurd-duration-ends-where-the-next-begins", document(kernelAt("k", 10, 6e11, ""), kernelAt("l", 5_000, 1, ""), kernelAt("m", 6_000, 1, "")), "4.99ms 1µs capped-duration=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", t.LaneAt(trace.LaneGPU, 1).Duration(), " ", findingsOf(t, "cap"))
+			return fmt.Sprint(first(t).Duration(), " ", t.LaneAt(event.LaneGPU, 1).Duration(), " ", findingsOf(t, "cap"))
 		}},
 		{"long-collective-that-others-wait-for-is-kept", document(kernelAt("ncclDevKernel_AllReduce", 10, 17_500_000, ""), kernelAt("l", 17_500_010, 1, "")), "17.5s absurd-duration=1", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Duration(), " ", findingsOf(t, "absurd"))
@@ -94,25 +96,25 @@ func TestKineto(t *testing.T) {
 		}},
 		// Text.
 		{"unescaped-quote-in-name-costs-that-event", document(kernelAt("a", 1, 1, ""), `{"ph":"X","cat":"kernel","name":"torch "x" y","ts":2,"dur":1,"args":{}}`, kernelAt("b", 3, 1, "")), "a b loss-bad-event=1", func(t *trace.Trace) any {
-			return names(t, trace.LaneGPU) + " " + findingsOf(t, "loss-")
+			return names(t, event.LaneGPU) + " " + findingsOf(t, "loss-")
 		}},
 		{"unescaped-quote-in-args-costs-that-event", document(opAt("a", 1, 1, ""), opAt("q", 2, 1, `,"co_filename":"<eval_with_key "0">"`), opAt("b", 3, 1, "")), "a b loss-bad-event=1", func(t *trace.Trace) any {
-			return names(t, trace.LaneOp) + " " + findingsOf(t, "loss-")
+			return names(t, event.LaneOp) + " " + findingsOf(t, "loss-")
 		}},
-		{"control-characters-and-nul-are-kept-and-noted", document(event("\"name\":\"a\x00b\x1f\"")), "\"a\\x00b\\x1f\" loss-repaired=1", func(t *trace.Trace) any {
+		{"control-characters-and-nul-are-kept-and-noted", document(record("\"name\":\"a\x00b\x1f\"")), "\"a\\x00b\\x1f\" loss-repaired=1", func(t *trace.Trace) any {
 			return fmt.Sprintf("%q %s", first(t).Name(), findingsOf(t, "loss-"))
 		}},
-		{"escapes-that-json-does-not-have-are-kept", document(event(`"name":"C:\e\users"`)), `C:\e\users`, func(t *trace.Trace) any { return first(t).Name() }},
-		{"byte-order-mark-and-crlf", "\xef\xbb\xbf" + strings.ReplaceAll("{\"traceEvents\": [\n"+event(`"id":1`)+",\n"+event(`"id":2`)+"\n]}\n", "\n", "\r\n"), "2 orphans=2 same-stream-overlap=1", func(t *trace.Trace) any {
+		{"escapes-that-json-does-not-have-are-kept", document(record(`"name":"C:\e\users"`)), `C:\e\users`, func(t *trace.Trace) any { return first(t).Name() }},
+		{"byte-order-mark-and-crlf", "\xef\xbb\xbf" + strings.ReplaceAll("{\"traceEvents\": [\n"+record(`"id":1`)+",\n"+record(`"id":2`)+"\n]}\n", "\n", "\r\n"), "2 orphans=2 same-stream-overlap=1", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", findings(t))
 		}},
-		{"trailing-comma-and-empty-event", `{"traceEvents": [` + event(`"id":1`) + `, {}, ]}`, "1 loss-repaired=2", func(t *trace.Trace) any {
+		{"trailing-comma-and-empty-event", `{"traceEvents": [` + record(`"id":1`) + `, {}, ]}`, "1 loss-repaired=2", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
 		}},
-		{"log-lines-with-quotes-do-not-hide-the-events", `{"INFO": ["he said "no""], "traceEvents": [` + event(`"id":1`) + `]}`, "1", func(t *trace.Trace) any { return t.Len() }},
+		{"log-lines-with-quotes-do-not-hide-the-events", `{"INFO": ["he said "no""], "traceEvents": [` + record(`"id":1`) + `]}`, "1", func(t *trace.Trace) any { return t.Len() }},
 		// Metadata.
-		{"device-properties-empty", `{"deviceProperties":[],"traceEvents":[` + event(`"id":1`) + `]}`, "0", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
-		{"device-properties-of-another-vendor", `{"deviceProperties":[{"id":3,"name":"XPU","eu_count":448,"totalGlobalMem":5}],"traceEvents":[` + event(`"id":1`) + `]}`, "3 XPU 5", func(t *trace.Trace) any {
+		{"device-properties-empty", `{"deviceProperties":[],"traceEvents":[` + record(`"id":1`) + `]}`, "0", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
+		{"device-properties-of-another-vendor", `{"deviceProperties":[{"id":3,"name":"XPU","eu_count":448,"totalGlobalMem":5}],"traceEvents":[` + record(`"id":1`) + `]}`, "3 XPU 5", func(t *trace.Trace) any {
 			d := t.Meta().Devices[0]
 			return fmt.Sprint(d.ID, " ", d.Name, " ", d.MemoryBytes)
 		}},
@@ -124,24 +126,24 @@ func TestKineto(t *testing.T) {
 		{"rank-from-collectives-that-agree", document(kernelAt("nccl", 1, 1, `,"Rank":3`), kernelAt("nccl", 2, 1, `,"Rank":3`)), "3", func(t *trace.Trace) any { return t.Meta().Rank }},
 		{"no-rank-from-collectives-that-differ", document(kernelAt("nccl", 1, 1, `,"Rank":3`), kernelAt("nccl", 2, 1, `,"Rank":4`)), "-1", func(t *trace.Trace) any { return t.Meta().Rank }},
 		// What is what.
-		{"gpu-annotation-is-no-activity", document(kernelAt("k", 1, 1, ""), event(`"cat":"gpu_user_annotation","name":"step"`)), "1 gpu_annotation 0 7", func(t *trace.Trace) any {
-			e := t.LaneAt(trace.LaneAnnotation, 0)
-			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", e.Kind(), " ", e.Device(), " ", e.Stream())
+		{"gpu-annotation-is-no-activity", document(kernelAt("k", 1, 1, ""), record(`"cat":"gpu_user_annotation","name":"step"`)), "1 gpu_annotation 0 7", func(t *trace.Trace) any {
+			e := t.LaneAt(event.LaneAnnotation, 0)
+			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", e.Kind(), " ", e.Device(), " ", e.Stream())
 		}},
-		{"sync-overhead-and-event-rows-are-never-busy-time", document(event(`"cat":"cuda_sync"`), event(`"cat":"overhead","name":"Buffer Flush","pid":-1`), event(`"cat":"cuda_event"`)), "0 3 k k Buffer Flush", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneSync), " ", names(t, trace.LaneSync))
+		{"sync-overhead-and-event-rows-are-never-busy-time", document(record(`"cat":"cuda_sync"`), record(`"cat":"overhead","name":"Buffer Flush","pid":-1`), record(`"cat":"cuda_event"`)), "0 3 k k Buffer Flush", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneSync), " ", names(t, event.LaneSync))
 		}},
-		{"sync-row-is-shown-on-its-stream", document(event(`"cat":"cuda_sync","name":"Stream Sync","tid":1000007`)), "7 7", func(t *trace.Trace) any {
-			e := t.LaneAt(trace.LaneSync, 0)
+		{"sync-row-is-shown-on-its-stream", document(record(`"cat":"cuda_sync","name":"Stream Sync","tid":1000007`)), "7 7", func(t *trace.Trace) any {
+			e := t.LaneAt(event.LaneSync, 0)
 			return fmt.Sprint(e.Stream(), " ", t.Thread(e.Thread()).ID)
 		}},
-		{"hip-copy-stays-in-its-category", document(event(`"name":"__amd_rocclr_copyBuffer"`), `{"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"cid":5,"kernel":"k","stream":0}}`), "kernel kernel runtime", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Kind(), " ", first(t).Data().Category, " ", t.LaneAt(trace.LaneLaunch, 0).Kind())
+		{"hip-copy-stays-in-its-category", document(record(`"name":"__amd_rocclr_copyBuffer"`), `{"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"cid":5,"kernel":"k","stream":0}}`), "kernel kernel runtime", func(t *trace.Trace) any {
+			return fmt.Sprint(first(t).Kind(), " ", first(t).Data().Category, " ", t.LaneAt(event.LaneLaunch, 0).Kind())
 		}},
 		{"pseudo-processes-are-no-gpu", document(kernelAt("k", 2, 1, ""), `{"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":1,"dur":9}`,
 			`{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":10}`, `{"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":"Traces","tid":"Trace PyTorch Profiler","ts":1}`,
 			`{"ph":"C","name":"SM","pid":"GPU 0 Counters","ts":1,"args":{"":5}}`), "[0] [7] 1 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Devices(), t.Streams(0), " ", t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneOther))
+			return fmt.Sprint(t.Devices(), t.Streams(0), " ", t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneOther))
 		}},
 		{"only-stored-phases-are-stored-and-all-are-counted", document(kernelAt("k", 1, 1, ""), `{"ph":"b","id":1,"ts":1}`, `{"ph":"e","id":1,"ts":2}`, `{"ph":"C","name":"c","ts":1}`, `{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 9"}}`, `{"ph":"é"}`), "1 6", func(t *trace.Trace) any {
 			n := int64(0)
@@ -153,23 +155,23 @@ func TestKineto(t *testing.T) {
 			return fmt.Sprint(t.Len(), " ", n)
 		}},
 		{"event-without-category-is-kept-apart", document(`{"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":1}`), "0 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneOther))
+			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneOther))
 		}},
-		{"declared-gpus-without-work-are-no-devices", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`, `{"ph":"M","name":"process_labels","pid":15,"args":{"labels":"GPU 15"}}`, event(`"args":{"device":9,"stream":1}`)), "[9]", func(t *trace.Trace) any { return t.Devices() }},
+		{"declared-gpus-without-work-are-no-devices", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`, `{"ph":"M","name":"process_labels","pid":15,"args":{"labels":"GPU 15"}}`, record(`"args":{"device":9,"stream":1}`)), "[9]", func(t *trace.Trace) any { return t.Devices() }},
 		{"thread-ids-of-64-bits", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":140132498851584,"ts":1,"dur":1}`, `{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":-5,"ts":1,"dur":1}`), "140132498851584 -5", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Threads()[0].ID, " ", t.Threads()[1].ID)
 		}},
-		{"stream-handles-of-64-bits-are-told-apart", document(event(`"args":{"device":0,"stream":94230218376352}`), event(`"args":{"device":0,"stream":94230218376353}`)), "2", func(t *trace.Trace) any { return len(t.Streams(0)) }},
+		{"stream-handles-of-64-bits-are-told-apart", document(record(`"args":{"device":0,"stream":94230218376352}`), record(`"args":{"device":0,"stream":94230218376353}`)), "2", func(t *trace.Trace) any { return len(t.Streams(0)) }},
 		{"merged-process-labels-are-kept", document(`{"ph":"M","name":"process_name","pid":"[TP00-DP00] 83","args":{"name":"python"}}`, `{"ph":"X","cat":"cpu_op","name":"a","pid":"[TP00-DP00] 83","tid":4,"ts":1,"dur":1}`), "[TP00-DP00] 83 python 4", func(t *trace.Trace) any {
 			th := t.Threads()[0]
 			return fmt.Sprint(th.ProcessLabel, " ", th.ProcessName, " ", th.ID)
 		}},
 		{"missing-metadata-rows-cost-only-names", document(opAt("a", 1, 1, "")), `{"process":1,"thread":1} a`, func(t *trace.Trace) any {
-			return fmt.Sprintf(`{"process":%d,"thread":%d}%s%s %s`, t.Threads()[0].Process, t.Threads()[0].ID, t.Threads()[0].Name, t.Threads()[0].ProcessName, names(t, trace.LaneOp))
+			return fmt.Sprintf(`{"process":%d,"thread":%d}%s%s %s`, t.Threads()[0].Process, t.Threads()[0].ID, t.Threads()[0].Name, t.Threads()[0].ProcessName, names(t, event.LaneOp))
 		}},
 		// Links.
 		{"kernel-that-starts-inside-or-before-its-launch-is-linked", document(launchAt("cudaLaunchKernel", 10, 5, `,"correlation":1`), kernelAt("inside", 12, 1, `,"correlation":1`), launchAt("cudaLaunchKernel", 20, 5, `,"correlation":2`), kernelAt("before", 19.9, 1, `,"correlation":2`)), "10µs 20µs", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Raw(first(t).Launch().Start())/1000, "µs ", t.Raw(t.LaneAt(trace.LaneGPU, 1).Launch().Start())/1000, "µs")
+			return fmt.Sprint(t.Raw(first(t).Launch().Start())/1000, "µs ", t.Raw(t.LaneAt(event.LaneGPU, 1).Launch().Start())/1000, "µs")
 		}},
 		{"orphans-at-the-start-are-said-to-be", document(orphans(20)...), "true true", func(t *trace.Trace) any {
 			f := t.Health().Findings[0]
@@ -184,7 +186,7 @@ func TestKineto(t *testing.T) {
 			return fmt.Sprint(first(t).Launch().Valid(), " ", first(t).Data().Correlation)
 		}},
 		{"reused-correlation-goes-to-the-launch-before", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), launchAt("cudaLaunchKernel", 11, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), kernelAt("b", 15, 1, `,"correlation":3`)), "0 10µs", func(t *trace.Trace) any {
-			return fmt.Sprint(int64(first(t).Launch().Start()), " ", time.Duration(t.LaneAt(trace.LaneGPU, 1).Launch().Start()-0))
+			return fmt.Sprint(int64(first(t).Launch().Start()), " ", time.Duration(t.LaneAt(event.LaneGPU, 1).Launch().Start()-0))
 		}},
 		{"a-call-that-launches-goes-before-one-that-shares-the-id", document(launchAt("cudaEventQuery", 2, 1, `,"correlation":3`), launchAt("cudaMemcpyAsync", 1, 3, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`)), "cudaMemcpyAsync", func(t *trace.Trace) any { return first(t).Launch().Name() }},
 		{"flows-do-not-matter", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`, `{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {
@@ -231,38 +233,38 @@ func orphans(n int) (events []string) {
 // TestCategoriesOfKineto: every category of ActivityType.h, and those that came
 // before, become what they are, and only the GPU's work becomes GPU activity.
 func TestCategoriesOfKineto(t *testing.T) {
-	for kind, cats := range map[trace.Kind]string{
-		trace.KindKernel:        "kernel Kernel concurrent_kernel",
-		trace.KindMemcpy:        "gpu_memcpy Memcpy",
-		trace.KindMemset:        "gpu_memset Memset",
-		trace.KindRuntime:       "cuda_runtime Runtime mtia_runtime xpu_runtime glow_runtime privateuse1_runtime",
-		trace.KindDriver:        "cuda_driver xpu_driver privateuse1_driver",
-		trace.KindOp:            "cpu_op Operator",
-		trace.KindFrame:         "python_function",
-		trace.KindAnnotation:    "user_annotation",
-		trace.KindGPUAnnotation: "gpu_user_annotation",
-		trace.KindSync:          "cuda_sync cuda_event",
-		trace.KindOverhead:      "overhead",
-		trace.KindOther: "mtia_ccp_events mtia_workloadd mtia_insight hpu_op collective_comm cuda_profiler_range hardware_counters " +
+	for want, cats := range map[event.Kind]string{
+		event.Kernel:        "kernel Kernel concurrent_kernel",
+		event.Memcpy:        "gpu_memcpy Memcpy",
+		event.Memset:        "gpu_memset Memset",
+		event.Runtime:       "cuda_runtime Runtime mtia_runtime xpu_runtime glow_runtime privateuse1_runtime",
+		event.Driver:        "cuda_driver xpu_driver privateuse1_driver",
+		event.Op:            "cpu_op Operator",
+		event.Frame:         "python_function",
+		event.Annotation:    "user_annotation",
+		event.GPUAnnotation: "gpu_user_annotation",
+		event.Sync:          "cuda_sync cuda_event",
+		event.Overhead:      "overhead",
+		event.Other: "mtia_ccp_events mtia_workloadd mtia_insight hpu_op collective_comm cuda_profiler_range hardware_counters " +
 			"cpu_instant_event external_correlation ac2g async_cpu_to_gpu async_gpu cpu_to_cuda fwdbwd Trace none",
 	} {
 		for _, cat := range strings.Fields(cats) {
-			if got := trace.KindOf(cat, "x"); got != kind {
-				t.Errorf("KindOf(%q) = %v, want %v", cat, got, kind)
+			if got := event.Kind(kind.Of(cat, "x")); got != want {
+				t.Errorf("Of(%q) = %v, want %v", cat, got, want)
 			}
 		}
 	}
-	if got := trace.KindOf("python_function", "nn.Module: Linear_3"); got != trace.KindModule {
+	if got := event.Kind(kind.Of("python_function", "nn.Module: Linear_3")); got != event.Module {
 		t.Errorf("a module call is a %v", got)
 	}
-	if got := trace.KindOf("", ""); got != trace.KindOther {
+	if got := event.Kind(kind.Of("", "")); got != event.Other {
 		t.Errorf("no category is a %v", got)
 	}
 }
 
 // TestRankOfAFile: distributedInfo goes before the name, the name before args.
 func TestRankOfAFile(t *testing.T) {
-	info := `{"distributedInfo":{"rank":5},"traceEvents":[` + event(`"id":1`) + `]}`
+	info := `{"distributedInfo":{"rank":5},"traceEvents":[` + record(`"id":1`) + `]}`
 	args := document(kernelAt("nccl", 1, 1, `,"Rank":9`))
 	for _, tt := range []struct {
 		file, text string
@@ -276,7 +278,7 @@ func TestRankOfAFile(t *testing.T) {
 		{"x-TP-1.trace.json", info, 5, false}, // a tensor-parallel rank is no global rank
 		{"x-TP-1.trace.json", args, 1, false},
 		{"x.json", args, 9, false},
-		{"x.json", document(event(`"id":1`)), -1, false},
+		{"x.json", document(record(`"id":1`)), -1, false},
 	} {
 		path := filepath.Join(t.TempDir(), tt.file)
 		if err := os.WriteFile(path, []byte(tt.text), 0o666); err != nil {
@@ -300,7 +302,7 @@ func TestRanksThatStraddleAQuarter(t *testing.T) {
 	const base = 200 * span
 	a := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base), kernelAt("k", span/1000-5, 1, ""))))
 	b := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base+span), kernelAt("k", 5, 1, ""))))
-	at := func(t *trace.Trace) int64 { return t.Raw(t.LaneAt(trace.LaneGPU, 0).Start()) + t.Meta().BaseTime }
+	at := func(t *trace.Trace) int64 { return t.Raw(t.LaneAt(event.LaneGPU, 0).Start()) + t.Meta().BaseTime }
 	if got := at(b) - at(a); got != 10_000 {
 		t.Errorf("the second kernel began %d ns after the first, want 10000", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // gauge is a reader that notes the largest heap, without garbage, while it is read.
@@ -140,7 +141,7 @@ func huge() int64 {
 // TestHugeStringCostsOneEvent: whatever holds a string of 2 GB is given up with
 // the memory of one event, and the events around it are kept.
 func TestHugeStringCostsOneEvent(t *testing.T) {
-	in := text(`{"traceEvents": [`, event(`"id":1`), `, {"ph":"X","name":"`, repeat("a", huge()), `"}, `, event(`"id":2`), `]}`)
+	in := text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","name":"`, repeat("a", huge()), `"}, `, record(`"id":2`), `]}`)
 	g := newGauge(in)
 	tr := read(t, g)
 	if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != "limit" || l[0].Bytes < huge() {
@@ -152,7 +153,7 @@ func TestHugeStringCostsOneEvent(t *testing.T) {
 // TestHugeValuesAreBounded puts large values into every place that is not an event.
 func TestHugeValuesAreBounded(t *testing.T) {
 	n := huge() / 40
-	end := `"x": 1, "traceEvents": [` + event(`"id":1`) + `]}`
+	end := `"x": 1, "traceEvents": [` + record(`"id":1`) + `]}`
 	for name, in := range map[string]io.Reader{
 		"metadata-string": text(`{"a": "`, repeat("a", n), `", `, end),
 		"metadata-key":    text(`{"`, repeat("a", n), `": 1, `, end),
@@ -175,8 +176,8 @@ func TestHugeValuesAreBounded(t *testing.T) {
 func TestDeepNestingCostsOneEvent(t *testing.T) {
 	n := huge() / 40
 	for name, in := range map[string]io.Reader{
-		"closed": text(`{"traceEvents": [`, event(`"id":1`), `, {"ph":"X","args":{"x":`, repeat("[", n), repeat("]", n), `}}, `, event(`"id":2`), `]}`),
-		"open":   text(`{"traceEvents": [`, event(`"id":1`), `, {"ph":"X","args":{"x":`, repeat(`{"a":`, n), `}}, `, event(`"id":2`), `]}`),
+		"closed": text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","args":{"x":`, repeat("[", n), repeat("]", n), `}}, `, record(`"id":2`), `]}`),
+		"open":   text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","args":{"x":`, repeat(`{"a":`, n), `}}, `, record(`"id":2`), `]}`),
 	} {
 		g := newGauge(in)
 		tr := read(t, g)
@@ -185,9 +186,9 @@ func TestDeepNestingCostsOneEvent(t *testing.T) {
 		}
 		g.wantBelow(t, 320<<20)
 	}
-	three := event(`"args":{"device":0,"stream":7,"x":[[[1]]]}`)
+	three := record(`"args":{"device":0,"stream":7,"x":[[[1]]]}`)
 	for depth, want := range map[int]int{2: 1, 3: 2, 1000: 2} {
-		if tr := read(t, strings.NewReader(document(event(`"id":1`), three)), trace.Options{Limits: trace.Limits{Depth: depth}}); tr.Len() != want {
+		if tr := read(t, strings.NewReader(document(record(`"id":1`), three)), trace.Options{Limits: trace.Limits{Depth: depth}}); tr.Len() != want {
 			t.Errorf("three levels with a limit of %d: %d events, want %d", depth, tr.Len(), want)
 		}
 	}
@@ -217,9 +218,9 @@ func TestThingsThatAreNotEventsAreCountedInConstantMemory(t *testing.T) {
 		"no-time": `{"ph":"X","name":"a"},`, "broken": `{"ph":"X" x},{"ph":"X"},`, "ends": `{"ph":"E","ts":1},`,
 		"begins": `{"ph":"B","ts":1},`, "spans": `{"ph":"b","id":1,"ts":1},`, "counters": `{"ph":"C","ts":1},`,
 	} {
-		g := newGauge(text(`[`, repeat(part, n), event(`"id":1`), `]`))
+		g := newGauge(text(`[`, repeat(part, n), record(`"id":1`), `]`))
 		tr, err := trace.Read(t.Context(), g, trace.Options{})
-		if err != nil || tr.LaneLen(trace.LaneGPU) != 1 {
+		if err != nil || tr.LaneLen(event.LaneGPU) != 1 {
 			t.Errorf("%s: %v, want a trace with one activity", name, err)
 		}
 		limit := uint64(48 << 20)
@@ -252,9 +253,9 @@ func TestTablesAreLimited(t *testing.T) {
 		"begins":     `{"ph":"B","name":"n%d","ts":1,"cat":"cpu_op"},`,
 	} {
 		in := func(n int) io.Reader {
-			return text(`[`, counted(n, func(b []byte, i int) []byte { return fmt.Appendf(b, line, i) }), event(`"id":1`), `]`)
+			return text(`[`, counted(n, func(b []byte, i int) []byte { return fmt.Appendf(b, line, i) }), record(`"id":1`), `]`)
 		}
-		opts := trace.Options{Limits: limits, Args: []trace.Kind{trace.KindKernel}}
+		opts := trace.Options{Limits: limits, Args: []event.Kind{event.Kernel}}
 		if _, err := trace.Read(t.Context(), in(400), opts); err != nil {
 			t.Errorf("%s: 400 of them: %v", name, err)
 		}
@@ -273,8 +274,8 @@ func TestTablesAreLimited(t *testing.T) {
 
 // TestLongNamesAreCut keeps the event and says so.
 func TestLongNamesAreCut(t *testing.T) {
-	tr := read(t, strings.NewReader(document(event(`"name":"abcdefgh"`))), trace.Options{Limits: trace.Limits{NameBytes: 3}})
-	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(trace.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != "limit" {
+	tr := read(t, strings.NewReader(document(record(`"name":"abcdefgh"`))), trace.Options{Limits: trace.Limits{NameBytes: 3}})
+	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(event.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != "limit" {
 		t.Errorf("%d events, losses %+v, want one named abc, and a loss by limit", tr.Len(), l)
 	}
 }
@@ -331,7 +332,7 @@ func TestCompressionBombsAreRefused(t *testing.T) {
 func TestMemoryBudgetFailsBeforeItIsSpent(t *testing.T) {
 	frames := func() io.Reader {
 		var b bytes.Buffer
-		b.WriteString(`[` + event(`"id":1`))
+		b.WriteString(`[` + record(`"id":1`))
 		for i := range 100_000 {
 			fmt.Fprintf(&b, `,{"ph":"X","cat":"python_function","name":"f","pid":1,"tid":1,"ts":%d,"dur":1}`, i)
 		}
@@ -342,7 +343,7 @@ func TestMemoryBudgetFailsBeforeItIsSpent(t *testing.T) {
 	if !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "budget of 1 MB; all of it would need about") {
 		t.Errorf("got %v, want ErrLimit and an estimate", err)
 	}
-	tr := read(t, frames(), trace.Options{MemoryBudget: 1e6, Lanes: allLanesBut(trace.LanePython)})
+	tr := read(t, frames(), trace.Options{MemoryBudget: 1e6, Lanes: allLanesBut(event.LanePython)})
 	if tr.Len() != 1 {
 		t.Errorf("%d events without frames, want 1", tr.Len())
 	}

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
@@ -20,7 +21,7 @@ func isLaunchName(name string) bool {
 // linkLaunches fills launchOf: the call that caused each activity.
 func (t *Trace) linkLaunches(ctx context.Context) (err error) {
 	known := make([]int8, len(t.names)) // of each name: 1 launches, −1 does not
-	t.launchOf, err = column.Launches(ctx, &t.lanes[LaneGPU], &t.lanes[LaneLaunch], func(name uint32) bool {
+	t.launchOf, err = column.Launches(ctx, &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch], func(name uint32) bool {
 		k := &known[name]
 		if *k == 0 {
 			if *k = -1; isLaunchName(t.names[name]) {
@@ -34,7 +35,7 @@ func (t *Trace) linkLaunches(ctx context.Context) (err error) {
 
 func (t *Trace) launchEvent(i int) Event {
 	if l := t.launchOf[i]; l >= 0 {
-		return Event{t, t.base[LaneLaunch] + EventID(l)}
+		return Event{t, t.base[event.LaneLaunch] + EventID(l)}
 	}
 	return Event{}
 }
@@ -43,14 +44,14 @@ func (t *Trace) launchEvent(i int) Event {
 func (t *Trace) activitiesOf(l int) []int32 {
 	z := &t.lazy.activities
 	z.Do(func() {
-		z.first, z.row = column.Group(t.launchOf, t.lanes[LaneLaunch].Len())
+		z.first, z.row = column.Group(t.launchOf, t.lanes[event.LaneLaunch].Len())
 	})
 	return z.row[z.first[l]:z.first[l+1]]
 }
 
 func (t *Trace) indexStreams() {
 	z := &t.lazy.streams
-	z.first, z.row = column.Group(t.lanes[LaneGPU].Queue, len(t.queues))
+	z.first, z.row = column.Group(t.lanes[event.LaneGPU].Queue, len(t.queues))
 	z.of = make(map[queue]int32, len(t.queues))
 	for k, q := range t.queues {
 		z.of[q] = int32(k)
@@ -59,7 +60,7 @@ func (t *Trace) indexStreams() {
 
 // parents returns, per row of lane l, the row of the enclosing event on the
 // same thread, −1 for none.
-func (t *Trace) parents(l Lane) []int32 {
+func (t *Trace) parents(l event.Lane) []int32 {
 	z := &t.lazy.parents[l]
 	z.Do(func() {
 		z.row = t.lanes[l].Parents()
@@ -78,7 +79,7 @@ func (t *Trace) parentOf(e Event) Event {
 // Innermost returns the innermost event of lane l on thread th that is running
 // at x: a frame, an annotation or NVTX range, an op. Both ends of an event belong
 // to it.
-func (t *Trace) Innermost(l Lane, th ThreadIndex, x Time) Event {
+func (t *Trace) Innermost(l event.Lane, th ThreadIndex, x Time) Event {
 	lo, hi := t.threadRange(l, th)
 	if lo == hi || th == None {
 		return Event{}
@@ -111,14 +112,14 @@ func (t *Trace) Innermost(l Lane, th ThreadIndex, x Time) Event {
 const plainSteps = 64
 
 // jumps returns, per row of lane l, a row further out; see column.Jumps.
-func (t *Trace) jumps(l Lane) []int32 {
+func (t *Trace) jumps(l event.Lane) []int32 {
 	z := &t.lazy.jumps[l]
 	z.Do(func() { z.row = column.Jumps(t.parents(l)) })
 	return z.row
 }
 
 // opAt returns the innermost CPU op on thread th that is running at x.
-func (t *Trace) opAt(th ThreadIndex, x Time) Event { return t.Innermost(LaneOp, th, x) }
+func (t *Trace) opAt(th ThreadIndex, x Time) Event { return t.Innermost(event.LaneOp, th, x) }
 
 // OpByExternalID returns the CPU op that carries an External id; when several
 // do, the first by thread and start.
@@ -128,7 +129,7 @@ func (t *Trace) OpByExternalID(id uint64) Event {
 	}
 	z := &t.lazy.external
 	z.Do(func() {
-		c := &t.lanes[LaneOp]
+		c := &t.lanes[event.LaneOp]
 		z.row = make([]int32, 0, c.Len())
 		for i := range c.Start {
 			if c.Ext.At(i) != 0 {
@@ -145,5 +146,5 @@ func (t *Trace) OpByExternalID(id uint64) Event {
 	if !ok {
 		return Event{}
 	}
-	return Event{t, t.base[LaneOp] + EventID(z.row[k])}
+	return Event{t, t.base[event.LaneOp] + EventID(z.row[k])}
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestLinksAgainstTheObviousOnes compares with a search through all calls for
@@ -27,15 +29,15 @@ func TestLinksAgainstTheObviousOnes(t *testing.T) {
 			return n
 		}
 		for range round {
-			kind, name := KindRuntime, names[rng.IntN(len(names))]
+			kind, name := event.Runtime, names[rng.IntN(len(names))]
 			if rng.IntN(2) == 0 {
-				kind, name = KindKernel, "k"
+				kind, name = event.Kernel, "k"
 			}
 			b.Add(EventData{Kind: kind, Name: name, Start: int64(100 + rng.IntN(50)), Duration: int64(rng.IntN(3)), Thread: int64(rng.IntN(3)),
 				Correlation: id(), Process: 1, Scope: scopes[rng.IntN(1+round%3)]})
 		}
 		tr := b.Finish()
-		g, c := &tr.lanes[LaneGPU], &tr.lanes[LaneLaunch]
+		g, c := &tr.lanes[event.LaneGPU], &tr.lanes[event.LaneLaunch]
 		for i := range g.Start {
 			var same, launching []int32
 			for j := range c.Start {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
@@ -40,15 +41,15 @@ func TestMemoryOfALoad(t *testing.T) {
 	}
 	b.Grow(laneCount, 1) // no lane, so nothing is made room in
 	before := b.loadBytes()
-	add := func(lane Kind) {
+	add := func(lane event.Kind) {
 		b.Add(EventData{Kind: lane, Name: "", Start: 5, Duration: 1, Device: None, Stream: None})
 	}
-	add(KindOp)
+	add(event.Op)
 	row := b.loadBytes() - before
 	if columns := int64(8 + 8 + 4 + 1 + 4); row != columns+16 {
 		t.Errorf("a row needs %d, want its columns' %d and 16 to sort", row, columns)
 	}
-	add(KindFrame) // of another lane, which is sorted by itself
+	add(event.Frame) // of another lane, which is sorted by itself
 	if next := b.loadBytes() - before - row; next != row-16 {
 		t.Errorf("a row of another lane needs %d, want %d", next, row-16)
 	}
@@ -119,7 +120,7 @@ func TestLimitsAreExact(t *testing.T) {
 // TestOpenPairs: begin events wait for their ends up to a bound, and give back what they take.
 func TestOpenPairs(t *testing.T) {
 	half := func(begin bool, at int64, args string) *shard.Half {
-		return &shard.Half{Begin: begin, Offset: at, Data: shard.Plain{Kind: uint8(KindOp), Name: "a", Start: at, Args: []byte(args), Device: shard.None, Stream: shard.None}}
+		return &shard.Half{Begin: begin, Offset: at, Data: shard.Plain{Kind: uint8(event.Op), Name: "a", Start: at, Args: []byte(args), Device: shard.None, Stream: shard.None}}
 	}
 	newPairs := func() *sink {
 		cfg := newConfig(&Options{})

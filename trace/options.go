@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
@@ -14,12 +15,12 @@ type Options struct {
 	Formats []Format
 	// Lanes are stored; others are counted, not kept, and cost no memory: the
 	// frames are nine tenths of a trace recorded with stacks. None: all.
-	Lanes []Lane
+	Lanes []event.Lane
 	// Kinds of events are stored, of those in Lanes. None: all.
-	Kinds []Kind
+	Kinds []event.Kind
 	// Args are the kinds whose raw args objects are kept for [Event.Data].
 	// None: none; the args that links need are always read.
-	Args []Kind
+	Args []event.Kind
 	// Window stores only events that touch it: from, included, to, not, in raw
 	// nanoseconds as in the file ([Trace.Raw] converts). The origin remains that of
 	// the whole file, so that times agree with those of a load without it.
@@ -60,7 +61,7 @@ type Options struct {
 }
 
 // wants reports whether events of kind k are to be stored.
-func (o *Options) wants(k Kind) bool {
+func (o *Options) wants(k event.Kind) bool {
 	return (len(o.Lanes) == 0 || slices.Contains(o.Lanes, k.Lane())) && (len(o.Kinds) == 0 || slices.Contains(o.Kinds, k))
 }
 
@@ -78,7 +79,7 @@ type config struct {
 func newConfig(o *Options) config {
 	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress, procs: o.Concurrency}
 	for k := range c.Wants {
-		c.Wants[k], c.Args[k] = o.wants(Kind(k)), slices.Contains(o.Args, Kind(k))
+		c.Wants[k], c.Args[k] = o.wants(event.Kind(k)), slices.Contains(o.Args, event.Kind(k))
 	}
 	c.From, c.To = o.Window[0], o.Window[1]
 	c.Window = c.From != 0 || c.To != 0

@@ -24,11 +24,12 @@ import (
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // allLanesBut are all lanes but one.
-func allLanesBut(not trace.Lane) (lanes []trace.Lane) {
-	for l := trace.LaneGPU; l <= trace.LaneCounter; l++ {
+func allLanesBut(not event.Lane) (lanes []event.Lane) {
+	for l := event.LaneGPU; l <= event.LaneCounter; l++ {
 		if l != not {
 			lanes = append(lanes, l)
 		}
@@ -40,10 +41,10 @@ func allLanesBut(not trace.Lane) (lanes []trace.Lane) {
 func dump(t *trace.Trace) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "meta %+v\norigin %d\nhealth %+v\ncounts %v\n", t.Meta(), t.Raw(0), t.Health(), t.Meta().Counts)
-	for l := trace.LaneGPU; int(l) <= int(trace.LaneOther); l++ {
+	for l := event.LaneGPU; int(l) <= int(event.LaneOther); l++ {
 		for e := range t.Events(l) {
 			dims, config := e.Shape(), ""
-			if l == trace.LaneGPU {
+			if l == event.LaneGPU {
 				dims, config = config, dims
 			}
 			fmt.Fprintf(&b, "%d %v %v %q %q %d+%d th%d d%d s%d c%d x%d g%d/%d %q %q b%d launch=%d op=%d frame=%d parent=%d args=%s\n", e.ID(), l, e.Kind(), e.Data().Category, e.Name(),
@@ -133,7 +134,7 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 				t.Errorf("counts (-encoding/json +trace):\n%s", d)
 			}
 			var stored []string
-			for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+			for l := event.LaneGPU; l <= event.LaneOther; l++ {
 				for e := range tr.Events(l) {
 					stored = append(stored, fmt.Sprintf("%s %s %d %d", e.Data().Category, e.Name(), tr.Raw(e.Start()), e.Duration()))
 				}
@@ -273,7 +274,7 @@ func TestCutGzipKeepsThePrefix(t *testing.T) {
 }
 
 // event writes an X event with the given fields changed or added.
-func event(fields string) string {
+func record(fields string) string {
 	return `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5.0,"dur":2.0,"args":{"device":0,"stream":7},` + fields + `}`
 }
 
@@ -298,17 +299,17 @@ func TestEdgeCases(t *testing.T) {
 		want string // what the query below prints
 		ask  func(*trace.Trace) any
 	}{
-		{"epoch-microseconds-as-floats-stay-exact", document(event(`"ts":1712195495505582.988`)), "1712195495505582988", func(t *trace.Trace) any { return t.Raw(0) }},
-		{"display-time-unit-is-ignored", `{"displayTimeUnit":"ns","traceEvents":[` + event(`"ts":3.5`) + `]}`, "3500", func(t *trace.Trace) any { return t.Raw(0) }},
-		{"times-and-ids-as-strings", document(event(`"ts":"4.5","dur":"1.5","pid":"0","tid":"stream 7"`)), "1.5µs 7", func(t *trace.Trace) any {
-			e := t.LaneAt(trace.LaneGPU, 0)
+		{"epoch-microseconds-as-floats-stay-exact", document(record(`"ts":1712195495505582.988`)), "1712195495505582988", func(t *trace.Trace) any { return t.Raw(0) }},
+		{"display-time-unit-is-ignored", `{"displayTimeUnit":"ns","traceEvents":[` + record(`"ts":3.5`) + `]}`, "3500", func(t *trace.Trace) any { return t.Raw(0) }},
+		{"times-and-ids-as-strings", document(record(`"ts":"4.5","dur":"1.5","pid":"0","tid":"stream 7"`)), "1.5µs 7", func(t *trace.Trace) any {
+			e := t.LaneAt(event.LaneGPU, 0)
 			return fmt.Sprint(e.Duration(), " ", e.Stream())
 		}},
 		{"old-file-without-device-args", document(`{"ph":"X","cat":"Kernel","name":"k","pid":3,"tid":"stream 9","ts":1,"dur":1}`), "kernel 3 9 Kernel", func(t *trace.Trace) any {
-			e := t.LaneAt(trace.LaneGPU, 0)
+			e := t.LaneAt(event.LaneGPU, 0)
 			return fmt.Sprint(e.Kind(), " ", e.Device(), " ", e.Stream(), " ", e.Data().Category)
 		}},
-		{"metadata-behind-the-events", `{"traceEvents":[` + event(`"id":1`) + `],"baseTimeNanoseconds":1759240000000000000,"distributedInfo":{"rank":"3","world_size":8},"with_stack":1}`, "1759240000000000000 3 8 true",
+		{"metadata-behind-the-events", `{"traceEvents":[` + record(`"id":1`) + `],"baseTimeNanoseconds":1759240000000000000,"distributedInfo":{"rank":"3","world_size":8},"with_stack":1}`, "1759240000000000000 3 8 true",
 			func(t *trace.Trace) any {
 				m := t.Meta()
 				return fmt.Sprint(m.BaseTime, " ", m.Rank, " ", m.WorldSize, " ", m.WithStack)
@@ -317,16 +318,16 @@ func TestEdgeCases(t *testing.T) {
 			return string(t.Meta().Extra["zzz"]) + " " + string(t.Meta().Extra["INFO"])
 		}},
 		{"duplicate-device-properties", `{"deviceProperties":[{"id":0,"name":"A"},{"id":0,"name":"A"}],"traceEvents":[]}`, "1", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
-		{"name-unknown-stays-apart", document(event(`"name":"unknown"`)), "unknown", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Name() }},
-		{"invalid-utf8-is-repaired-and-counted", document(event("\"name\":\"a\xffb\"")), "a\uFFFDb repaired", func(t *trace.Trace) any {
-			return t.LaneAt(trace.LaneGPU, 0).Name() + " " + t.Health().Losses[0].Reason
+		{"name-unknown-stays-apart", document(record(`"name":"unknown"`)), "unknown", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Name() }},
+		{"invalid-utf8-is-repaired-and-counted", document(record("\"name\":\"a\xffb\"")), "a\uFFFDb repaired", func(t *trace.Trace) any {
+			return t.LaneAt(event.LaneGPU, 0).Name() + " " + t.Health().Losses[0].Reason
 		}},
-		{"numbers-beyond-int64", document(event(`"args":{"device":0,"stream":18446744073709551615,"Comms Id":18446744073709551614,"Addr":99999999999999999999999}`)), "1", func(t *trace.Trace) any { return t.Len() }},
-		{"not-collected-kernel", document(event(`"ts":0,"dur":0`), event(`"ts":7`)), "1 not-collected 7000", func(t *trace.Trace) any {
+		{"numbers-beyond-int64", document(record(`"args":{"device":0,"stream":18446744073709551615,"Comms Id":18446744073709551614,"Addr":99999999999999999999999}`)), "1", func(t *trace.Trace) any { return t.Len() }},
+		{"not-collected-kernel", document(record(`"ts":0,"dur":0`), record(`"ts":7`)), "1 not-collected 7000", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason, " ", t.Raw(0))
 		}},
-		{"zero-duration-is-kept", document(event(`"dur":0`)), "1", func(t *trace.Trace) any { return t.Len() }},
-		{"negative-duration-is-dropped", document(event(`"dur":-1`)), "0 negative-duration", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
+		{"zero-duration-is-kept", document(record(`"dur":0`)), "1", func(t *trace.Trace) any { return t.Len() }},
+		{"negative-duration-is-dropped", document(record(`"dur":-1`)), "0 negative-duration", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
 		{"missing-duration-is-zero-and-noted", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1}`), "1 no-duration", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason)
 		}},
@@ -334,7 +335,7 @@ func TestEdgeCases(t *testing.T) {
 			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP00] 5","tid":5,"ts":1,"dur":1,"args":{"correlation":9}}`,
 			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP01] 6","tid":6,"ts":1,"dur":1,"args":{"correlation":9}}`,
 			`{"ph":"X","cat":"kernel","name":"k","pid":"[TP01] 0","tid":7,"ts":5,"dur":1,"args":{"device":0,"stream":7,"correlation":9}}`), "[TP01] 6", func(t *trace.Trace) any {
-			return t.Thread(t.LaneAt(trace.LaneGPU, 0).Launch().Thread()).ProcessLabel
+			return t.Thread(t.LaneAt(event.LaneGPU, 0).Launch().Thread()).ProcessLabel
 		}},
 		{"each-of-merged-files-has-its-scope", document(
 			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":3,"tid":3,"ts":1,"dur":1,"args":{"correlation":9}}`,
@@ -344,22 +345,22 @@ func TestEdgeCases(t *testing.T) {
 			`{"ph":"X","cat":"kernel","name":"k","pid":"[TP00] 0","tid":7,"ts":6,"dur":1,"args":{"device":0,"stream":7,"correlation":9}}`,
 			`{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":7,"dur":1,"args":{"device":2,"stream":7,"correlation":9}}`), "6 5 3", func(t *trace.Trace) any {
 			var threads []string
-			for e := range t.Events(trace.LaneGPU) {
+			for e := range t.Events(event.LaneGPU) {
 				threads = append(threads, fmt.Sprint(t.Thread(e.Launch().Thread()).ID))
 			}
 			return strings.Join(threads, " ")
 		}},
 		{"what-has-no-name-or-shape-gets-none", document(op+`,"args":{"Input Dims":[[1]]}}`, `{"ph":"X","cat":"cpu_op","pid":1,"tid":1,"ts":9,"dur":3}`, `{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":19,"dur":3,"args":{"Input Dims":[[2]]}}`), "aten::mm [[1]]   b [[2]]", func(t *trace.Trace) any {
 			var out []string
-			for e := range t.Events(trace.LaneOp) {
+			for e := range t.Events(event.LaneOp) {
 				out = append(out, e.Name()+" "+e.Shape())
 			}
 			return strings.Join(out, " ")
 		}},
-		{"ids-of-one", document(op+`,"args":{"External id":1}}`, event(`"args":{"device":0,"stream":7,"graph node id":1}`), event(`"ts":9,"args":{"device":0,"stream":7,"graph node id":0}`)), "aten::mm true false", func(t *trace.Trace) any {
-			return fmt.Sprint(t.OpByExternalID(1).Name(), " ", t.LaneAt(trace.LaneGPU, 0).IsReplay(), " ", t.LaneAt(trace.LaneGPU, 1).IsReplay())
+		{"ids-of-one", document(op+`,"args":{"External id":1}}`, record(`"args":{"device":0,"stream":7,"graph node id":1}`), record(`"ts":9,"args":{"device":0,"stream":7,"graph node id":0}`)), "aten::mm true false", func(t *trace.Trace) any {
+			return fmt.Sprint(t.OpByExternalID(1).Name(), " ", t.LaneAt(event.LaneGPU, 0).IsReplay(), " ", t.LaneAt(event.LaneGPU, 1).IsReplay())
 		}},
-		{"a-document-that-is-not-closed", `{"traceEvents": [` + event(`"id":1`) + `]`, "1 truncated 1", func(t *trace.Trace) any {
+		{"a-document-that-is-not-closed", `{"traceEvents": [` + record(`"id":1`) + `]`, "1 truncated 1", func(t *trace.Trace) any {
 			l := t.Health().Losses
 			return fmt.Sprint(len(l), " ", l[0].Reason, " ", l[0].Count)
 		}},
@@ -372,48 +373,48 @@ func TestEdgeCases(t *testing.T) {
 			return strings.Join(out, " ")
 		}},
 		{"legacy-categories-and-keys", document(`{"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":4,"external id":6}}`), "runtime 6", func(t *trace.Trace) any {
-			e := t.LaneAt(trace.LaneLaunch, 0)
+			e := t.LaneAt(event.LaneLaunch, 0)
 			return fmt.Sprint(e.Kind(), " ", e.Data().ExternalID)
 		}},
-		{"unknown-category-is-never-a-kernel", document(event(`"cat":"mtia_ccp_events"`)), "0 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(trace.LaneGPU), " ", t.LaneLen(trace.LaneOther))
+		{"unknown-category-is-never-a-kernel", document(record(`"cat":"mtia_ccp_events"`)), "0 1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneOther))
 		}},
-		{"bytes-as-string", document(event(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Data().Bytes }},
-		{"sync-stream-minus-one-unsigned", document(event(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)), "-1 0", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneAt(trace.LaneSync, 0).Stream(), " ", t.LaneLen(trace.LaneGPU))
+		{"bytes-as-string", document(record(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Data().Bytes }},
+		{"sync-stream-minus-one-unsigned", document(record(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)), "-1 0", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneAt(event.LaneSync, 0).Stream(), " ", t.LaneLen(event.LaneGPU))
 		}},
-		{"small-cpu-pid-is-no-gpu", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":0,"tid":7,"ts":1,"dur":1}`, event(`"id":1`)), "1 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(trace.LaneOp), " ", t.LaneLen(trace.LaneGPU))
+		{"small-cpu-pid-is-no-gpu", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":0,"tid":7,"ts":1,"dur":1}`, record(`"id":1`)), "1 1", func(t *trace.Trace) any {
+			return fmt.Sprint(t.LaneLen(event.LaneOp), " ", t.LaneLen(event.LaneGPU))
 		}},
-		{"huge-rocm-stream", document(event(`"args":{"device":2,"stream":615352160}`)), "615352160", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Stream() }},
+		{"huge-rocm-stream", document(record(`"args":{"device":2,"stream":615352160}`)), "615352160", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Stream() }},
 		{"stream-on-cpu-op-is-no-gpu", document(op + `,"args":{"stream":7,"grid":[1,1,1]}}`), "op -1", func(t *trace.Trace) any {
-			e := t.LaneAt(trace.LaneOp, 0)
+			e := t.LaneAt(event.LaneOp, 0)
 			return fmt.Sprint(e.Kind(), " ", e.Stream())
 		}},
 		{"python-parent-null", document(`{"ph":"X","cat":"python_function","name":"nn.Module: A_0","pid":1,"tid":1,"ts":1,"dur":9,"args":{"Python parent id":null,"Python id":1}}`), "module", func(t *trace.Trace) any {
-			return t.LaneAt(trace.LanePython, 0).Kind()
+			return t.LaneAt(event.LanePython, 0).Kind()
 		}},
 		{"begin-and-end-are-paired", document(`{"ph":"B","cat":"cpu_op","name":"out","pid":1,"tid":1,"ts":1}`, `{"ph":"B","cat":"cpu_op","name":"in","pid":1,"tid":1,"ts":2}`,
 			`{"ph":"E","pid":1,"tid":1,"ts":3}`, `{"ph":"E","pid":1,"tid":2,"ts":3}`, `{"ph":"E","pid":1,"tid":1,"ts":5}`), "out 4µs in 1µs unmatched", func(t *trace.Trace) any {
-			a, b := t.LaneAt(trace.LaneOp, 0), t.LaneAt(trace.LaneOp, 1)
+			a, b := t.LaneAt(event.LaneOp, 0), t.LaneAt(event.LaneOp, 1)
 			return fmt.Sprint(a.Name(), " ", a.Duration(), " ", b.Name(), " ", b.Duration(), " ", t.Health().Losses[0].Reason)
 		}},
 		{"thread-and-process-names", document(`{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}}`, `{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"thread 1 (main)"}}`, op+"}"), "python/thread 1 (main)",
 			func(t *trace.Trace) any { return t.Threads()[0].ProcessName + "/" + t.Threads()[0].Name }},
 		{"empty-trace-events", document(), "unusable", func(t *trace.Trace) any { return t.Health().Status }},
-		{"two-documents", document(event(`"id":1`)) + "\n" + document(event(`"id":2`)), "2 repaired", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
-		{"unsorted-events-are-sorted", document(event(`"ts":9`), event(`"ts":3`), event(`"ts":6`)), "0s 3µs 6µs", func(t *trace.Trace) any {
+		{"two-documents", document(record(`"id":1`)) + "\n" + document(record(`"id":2`)), "2 repaired", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
+		{"unsorted-events-are-sorted", document(record(`"ts":9`), record(`"ts":3`), record(`"ts":6`)), "0s 3µs 6µs", func(t *trace.Trace) any {
 			var s []string
-			for e := range t.Events(trace.LaneGPU) {
+			for e := range t.Events(event.LaneGPU) {
 				s = append(s, time.Duration(e.Start()-0).String())
 			}
 			return strings.Join(s, " ")
 		}},
-		{"graph-ids", document(event(`"args":{"device":0,"stream":7,"graph id":3,"graph node id":12884901890}`)), "3 12884901890 true", func(t *trace.Trace) any {
-			e := t.LaneAt(trace.LaneGPU, 0)
+		{"graph-ids", document(record(`"args":{"device":0,"stream":7,"graph id":3,"graph node id":12884901890}`)), "3 12884901890 true", func(t *trace.Trace) any {
+			e := t.LaneAt(event.LaneGPU, 0)
 			return fmt.Sprint(e.Data().GraphID, " ", e.Data().GraphNode, " ", e.IsReplay())
 		}},
-		{"launch-configuration", document(event(`"args":{"device":0,"stream":7,"grid":[1, 2, 3],"block":[4,5,6]}`)), "1,2,3|4,5,6", func(t *trace.Trace) any { return t.LaneAt(trace.LaneGPU, 0).Shape() }},
+		{"launch-configuration", document(record(`"args":{"device":0,"stream":7,"grid":[1, 2, 3],"block":[4,5,6]}`)), "1,2,3|4,5,6", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Shape() }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -430,18 +431,18 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 		opt  trace.Options
 		keep func(trace.Event) bool
 	}{
-		"without-python": {trace.Options{Lanes: allLanesBut(trace.LanePython)}, func(e trace.Event) bool { return e.Kind().Lane() != trace.LanePython }},
-		"lanes": {trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}}, func(e trace.Event) bool {
-			return e.Kind().Lane() == trace.LaneGPU || e.Kind().Lane() == trace.LaneLaunch
+		"without-python": {trace.Options{Lanes: allLanesBut(event.LanePython)}, func(e trace.Event) bool { return e.Kind().Lane() != event.LanePython }},
+		"lanes": {trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}}, func(e trace.Event) bool {
+			return e.Kind().Lane() == event.LaneGPU || e.Kind().Lane() == event.LaneLaunch
 		}},
-		"kinds": {trace.Options{Kinds: []trace.Kind{trace.KindOp}}, func(e trace.Event) bool { return e.Kind() == trace.KindOp }},
+		"kinds": {trace.Options{Kinds: []event.Kind{event.Op}}, func(e trace.Event) bool { return e.Kind() == event.Op }},
 		"window": {trace.Options{Window: [2]int64{full.Raw(12_000), full.Raw(31_000)}}, func(e trace.Event) bool {
 			return full.Raw(e.Start()) < full.Raw(31_000) && full.Raw(e.End()) >= full.Raw(12_000)
 		}},
 	} {
 		got := read(t, strings.NewReader(small), tt.opt)
 		var want, have []string
-		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+		for l := event.LaneGPU; l <= event.LaneOther; l++ {
 			for e := range full.Events(l) {
 				if tt.keep(e) {
 					want = append(want, fmt.Sprint(e.Name(), e.Start()))
@@ -458,7 +459,7 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 			t.Errorf("%s: counts differ:\n%s", name, d)
 		}
 	}
-	if got := string(read(t, strings.NewReader(small), trace.Options{Args: []trace.Kind{trace.KindOp}}).LaneAt(trace.LaneOp, 0).Data().Args); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
+	if got := string(read(t, strings.NewReader(small), trace.Options{Args: []event.Kind{event.Op}}).LaneAt(event.LaneOp, 0).Data().Args); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
 		t.Errorf("Args() = %s", got)
 	}
 }
@@ -472,13 +473,13 @@ func TestPythonFramesCostNothingWhenNotWanted(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(b, frame+",\n", i%5000, i)
 		}
-		b.WriteString(event(`"id":1`) + "]}")
+		b.WriteString(record(`"id":1`) + "]}")
 	}
 	live := func(s string) int64 {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		tr := read(t, strings.NewReader(s), trace.Options{Lanes: allLanesBut(trace.LanePython)})
+		tr := read(t, strings.NewReader(s), trace.Options{Lanes: allLanesBut(event.LanePython)})
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		runtime.KeepAlive(tr)
@@ -572,21 +573,21 @@ func TestReaderSeesWhatATraceStores(t *testing.T) {
 
 // FuzzRead reads anything, and everything of it through the accessors.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{small, document(), document(event(`"ts":1e300`)), "[" + event(`"id":1`), small[:500], "{", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd",
-		document(event("\"name\":\"\xff\\ud800\"")), `{"deviceProperties":3,"distributedInfo":[],"traceEvents":[]}`,
-		document(event(`"ts":-9e15`), event(`"ts":9e15`)), document(event(`"dur":9223372036854775`)),
+	for _, s := range []string{small, document(), document(record(`"ts":1e300`)), "[" + record(`"id":1`), small[:500], "{", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd",
+		document(record("\"name\":\"\xff\\ud800\"")), `{"deviceProperties":3,"distributedInfo":[],"traceEvents":[]}`,
+		document(record(`"ts":-9e15`), record(`"ts":9e15`)), document(record(`"dur":9223372036854775`)),
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: []trace.Kind{trace.KindKernel}, Concurrency: 2})
+		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: []event.Kind{event.Kernel}, Concurrency: 2})
 		if err != nil {
 			return
 		}
 		if d := dump(tr); len(d) == 0 {
 			t.Error("nothing to dump")
 		}
-		for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+		for l := event.LaneGPU; l <= event.LaneOther; l++ {
 			last := trace.Event{}
 			for e := range tr.Events(l) {
 				if e.Duration() < 0 || e.End() < e.Start() {
@@ -616,11 +617,11 @@ func TestStrictErrorsSayWhere(t *testing.T) {
 	for _, tt := range []struct {
 		name, in, at, path string // at is the text at the offset
 	}{
-		{"time", document(event(`"id":1`), event(`"ts":"1x"`)), `"1x"`, "/traceEvents/1/ts"},
-		{"duration", document(event(`"dur":--1`)), `--1`, "/traceEvents/0/dur"},
-		{"syntax", document(event(`"id":1`), `{"ph":"X" "name":1}`), `"name":1}]`, "/traceEvents/1"},
-		{"utf-8", document(event("\"name\":\"a\xff\"")), "\xff", "/traceEvents/0"},
-		{"comma", document(event(`"id":1`), ""), `]}`, "/traceEvents/1"},
+		{"time", document(record(`"id":1`), record(`"ts":"1x"`)), `"1x"`, "/traceEvents/1/ts"},
+		{"duration", document(record(`"dur":--1`)), `--1`, "/traceEvents/0/dur"},
+		{"syntax", document(record(`"id":1`), `{"ph":"X" "name":1}`), `"name":1}]`, "/traceEvents/1"},
+		{"utf-8", document(record("\"name\":\"a\xff\"")), "\xff", "/traceEvents/0"},
+		{"comma", document(record(`"id":1`), ""), `]}`, "/traceEvents/1"},
 		{"no-phase", document(`{"name":"a"}`), `{"name":"a"}`, "/traceEvents/0"},
 		{"metadata", `{"traceEvents": [], "INFO": ["a "b" c"]}`, `b" c"]`, "/INFO"},
 	} {
@@ -654,7 +655,7 @@ func TestWindowIsThatOfAllThreads(t *testing.T) {
 
 // TestReaderGivesWholeEventsBeforeDamage: then the damage, as the last pair.
 func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
-	whole := gzipped(t, []byte(document(event(`"id":1`), event(`"id":2`))))
+	whole := gzipped(t, []byte(document(record(`"id":1`), record(`"id":2`))))
 	r := trace.Reader{Input: bytes.NewReader(whole[:len(whole)-6])} // without the checksum
 	n := 0
 	var err error
@@ -696,8 +697,8 @@ func TestWindowOfAReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n != c.want || tr.LaneLen(trace.LaneGPU) != c.want {
-			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n, tr.LaneLen(trace.LaneGPU), c.want)
+		if n != c.want || tr.LaneLen(event.LaneGPU) != c.want {
+			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n, tr.LaneLen(event.LaneGPU), c.want)
 		}
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"iter"
 	"time"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
-	"github.com/llmstrata/strata/trace/internal/kind"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
@@ -45,16 +46,16 @@ type cachedText struct{ raw, text string }
 // Record is one event as the file has it. Its fields may be kept, except Args
 // and Raw.
 type Record struct {
-	Offset   int64  // byte of the event's '{' in the decompressed input
-	Index    int64  // position in traceEvents, counted from 0, lost elements included
-	Phase    byte   // 'X' for complete events, 'M' for metadata, 's' and 'f' for flows, …
-	Kind     Kind   // what the category says
-	Category string // as written
-	Name     string // as written, escapes resolved
-	Process  int64  // 0 when the pid is text
-	PIDLabel string // the pid where it is text
-	Thread   int64  // 0 when the tid is text
-	TIDLabel string // the tid where it is text
+	Offset   int64      // byte of the event's '{' in the decompressed input
+	Index    int64      // position in traceEvents, counted from 0, lost elements included
+	Phase    byte       // 'X' for complete events, 'M' for metadata, 's' and 'f' for flows, …
+	Kind     event.Kind // what the category says
+	Category string     // as written
+	Name     string     // as written, escapes resolved
+	Process  int64      // 0 when the pid is text
+	PIDLabel string     // the pid where it is text
+	Thread   int64      // 0 when the tid is text
+	TIDLabel string     // the tid where it is text
 
 	HasStart    bool          // the event has a timestamp
 	Start       int64         // raw ns of the file's clock
@@ -159,7 +160,7 @@ func (r *Reader) fill(ev *scan.Event) bool {
 	if !ev.Has.Any(scan.HasName) {
 		ev.Name = nil
 	}
-	rec.Kind = Kind(kind.OfName(kind.OfCategory(rec.Category), ev.Name))
+	rec.Kind = event.Kind(kind.OfName(kind.OfCategory(rec.Category), ev.Name))
 	if ev.Has.Any(scan.HasTS) {
 		rec.HasStart, rec.Start = true, ev.TS
 	}

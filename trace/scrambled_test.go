@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // row is a kernel of a replay.
@@ -51,9 +52,9 @@ func scramble(rows []row) {
 
 func build(rows []row, repair bool) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{RepairOrder: repair})
-	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 1, Duration: 10, Correlation: 7, Thread: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: 1, Duration: 10, Correlation: 7, Thread: 1, Device: trace.None, Stream: trace.None})
 	for _, r := range rows {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: r.name, Start: r.start, Duration: r.dur, Correlation: 7, Stream: 3})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: r.name, Start: r.start, Duration: r.dur, Correlation: 7, Stream: 3})
 	}
 	return b.Finish()
 }
@@ -81,7 +82,7 @@ func TestScrambledReplayIsDegraded(t *testing.T) {
 		t.Fatalf("health %+v, want repaired and degraded", repaired.Health())
 	}
 	i := 0
-	for e := range repaired.Events(trace.LaneGPU) {
+	for e := range repaired.Events(event.LaneGPU) {
 		if w := want[i]; e.Name() != w.name || repaired.Raw(e.Start()) != w.start || int64(e.Duration()) != w.dur {
 			t.Fatalf("kernel %d is %s at %d for %d, want %+v", i, e.Name(), repaired.Raw(e.Start()), e.Duration(), w)
 		}

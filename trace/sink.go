@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
@@ -301,7 +302,7 @@ func keyOf(t shard.Thread) threadKey {
 // eventData makes p what [Builder.Add] takes.
 func eventData(p *shard.Plain) EventData {
 	t := p.Thread
-	return EventData{Kind: Kind(p.Kind), Category: p.Category, Name: p.Name, Start: p.Start, Value: p.Value,
+	return EventData{Kind: event.Kind(p.Kind), Category: p.Category, Name: p.Name, Start: p.Start, Value: p.Value,
 		Process: t.Process.ID, ProcessLabel: t.Process.Label, Scope: p.Scope, Thread: t.ID, Label: t.Label,
 		Device: DeviceID(p.Device), Stream: StreamID(p.Stream), Correlation: uint64(p.Correlation), ExternalID: p.ExternalID, Args: p.Args}
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
@@ -61,6 +63,13 @@ type lazyLinks struct {
 	}
 }
 
+// How many lanes and kinds there are; number 0 is none.
+const (
+	laneInvalid = event.Lane(kind.NoLane)
+	laneCount   = kind.Lanes
+	kindCount   = kind.Kinds
+)
+
 // queue is one stream of one device.
 type queue struct {
 	device DeviceID
@@ -74,7 +83,7 @@ func (t *Trace) Meta() Meta { return t.meta }
 func (t *Trace) Len() int { return int(t.base[laneCount]) }
 
 // LaneLen returns the number of stored events of lane l.
-func (t *Trace) LaneLen(l Lane) int {
+func (t *Trace) LaneLen(l event.Lane) int {
 	if l >= laneCount {
 		return 0
 	}
@@ -91,15 +100,15 @@ func (t *Trace) At(id EventID) Event {
 
 // LaneAt returns the i-th event of lane l in the lane's order; it is not valid
 // when there is none.
-func (t *Trace) LaneAt(l Lane, i int) Event {
+func (t *Trace) LaneAt(l event.Lane, i int) Event {
 	if l >= laneCount || i < 0 || i >= t.lanes[l].Len() {
 		return Event{}
 	}
 	return Event{t, t.base[l] + EventID(i)}
 }
 
-// Events iterates over lane l in the lane's order (see the Lane constants).
-func (t *Trace) Events(l Lane) iter.Seq[Event] {
+// Events iterates over lane l in the lane's order (see [event.Lane]).
+func (t *Trace) Events(l event.Lane) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for i := range t.LaneLen(l) {
 			if !yield(Event{t, t.base[l] + EventID(i)}) {
@@ -110,7 +119,7 @@ func (t *Trace) Events(l Lane) iter.Seq[Event] {
 }
 
 // OnThread iterates over the events of lane l on one thread, by start.
-func (t *Trace) OnThread(l Lane, th ThreadIndex) iter.Seq[Event] {
+func (t *Trace) OnThread(l event.Lane, th ThreadIndex) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		lo, hi := t.threadRange(l, th)
 		for i := lo; i < hi; i++ {
@@ -131,7 +140,7 @@ func (t *Trace) OnStream(d DeviceID, s StreamID) iter.Seq[Event] {
 			return
 		}
 		for _, i := range z.row[z.first[k]:z.first[k+1]] {
-			if !yield(Event{t, t.base[LaneGPU] + EventID(i)}) {
+			if !yield(Event{t, t.base[event.LaneGPU] + EventID(i)}) {
 				return
 			}
 		}
@@ -221,15 +230,15 @@ func (t *Trace) Window() (start, end Time) { return t.first, t.last }
 // Health returns what was found wrong with the trace and what that touches.
 func (t *Trace) Health() Health { return t.health.clone() }
 
-func (t *Trace) laneOf(id EventID) Lane {
-	l := LaneGPU
+func (t *Trace) laneOf(id EventID) event.Lane {
+	l := event.LaneGPU
 	for l < laneCount-1 && id >= t.base[l+1] {
 		l++
 	}
 	return l
 }
 
-func (t *Trace) threadRange(l Lane, th ThreadIndex) (lo, hi int) {
+func (t *Trace) threadRange(l event.Lane, th ThreadIndex) (lo, hi int) {
 	if l >= laneCount || th < None {
 		return lo, hi
 	}

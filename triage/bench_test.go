@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -61,7 +62,7 @@ func BenchmarkAnalyze(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tr.LaneLen(trace.LaneGPU)), "ns/activity")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tr.LaneLen(event.LaneGPU)), "ns/activity")
 		})
 	}
 }
@@ -73,8 +74,8 @@ func BenchmarkManyNames(b *testing.B) {
 	tb := trace.NewBuilder(trace.Options{})
 	for i := range activities {
 		at, id := int64(i)*2000, uint64(i+1)
-		tb.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 900, Thread: 1, Correlation: id})
-		tb.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d", i%names),
+		tb.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 900, Thread: 1, Correlation: id})
+		tb.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d", i%names),
 			Start: at + 1000, Duration: 1800, Stream: 7, Correlation: id})
 	}
 	tr := tb.Finish()

@@ -7,13 +7,14 @@ import (
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
 // distilled triages a distilled trace of torch.profiler.
 func distilled(t testing.TB, name string) *triage.Report {
 	t.Helper()
-	tr, err := trace.Open(t.Context(), testdata.Distilled(t, name), trace.Options{Args: []trace.Kind{trace.KindRuntime}})
+	tr, err := trace.Open(t.Context(), testdata.Distilled(t, name), trace.Options{Args: []event.Kind{event.Runtime}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
@@ -142,7 +143,7 @@ func TestFilesOfModels(t *testing.T) {
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		for i, f := range strings.Split(frames, "|") {
-			b.Add(trace.EventData{Kind: trace.KindFrame, Name: f, Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Frame, Name: f, Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
 		a := &analysis{formal: []*activity.Trace{{Trace: b.Finish()}}}
 		if a.findModelFiles(); a.modelFiles != want {
@@ -435,10 +436,10 @@ func TestBundlesOfFewReports(t *testing.T) {
 // TestLaunchesOfAReport: the activities of the stage that is asked for; none of a stage that there is not, or of a report that was read.
 func TestLaunchesOfAReport(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	b.Add(trace.EventData{Kind: trace.KindFrame, Name: "/srv/main.py(5): serve", Start: 0, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
-	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
-	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, Correlation: 1})
-	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "copy", Start: 300, Duration: 10, Stream: 7})
+	b.Add(trace.EventData{Kind: event.Frame, Name: "/srv/main.py(5): serve", Start: 0, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, Correlation: 1})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "copy", Start: 300, Duration: 10, Stream: 7})
 	in, err := NewInput(context.Background(), []Source{{Trace: b.Finish(), Path: "x"}}, nil, layer.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -475,9 +476,9 @@ func TestHowLinesAreGot(t *testing.T) {
 		e    trace.EventData
 		want bool
 	}{
-		{trace.EventData{Kind: trace.KindFrame, Name: "/srv/main.py(5): serve", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
-		{trace.EventData{Kind: trace.KindOp, Name: "aten::mm", CallStack: "a.py(1): f", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
-		{trace.EventData{Kind: trace.KindOp, Name: "aten::mm", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, true},
+		{trace.EventData{Kind: event.Frame, Name: "/srv/main.py(5): serve", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
+		{trace.EventData{Kind: event.Op, Name: "aten::mm", CallStack: "a.py(1): f", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
+		{trace.EventData{Kind: event.Op, Name: "aten::mm", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, true},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		b.Add(c.e)

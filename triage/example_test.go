@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -202,7 +203,7 @@ func ExampleNewBundle() {
 func ExampleSources() {
 	tr := demoTrace().Trace
 	source := triage.Sources(tr)
-	for act := range tr.Events(trace.LaneGPU) {
+	for act := range tr.Events(event.LaneGPU) {
 		if strings.HasPrefix(act.Name(), "fused_moe") {
 			fmt.Println(act.Name(), source(act))
 			break

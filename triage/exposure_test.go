@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -51,8 +52,8 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 		for i := range 60 {
 			id := uint64(i + 1)
 			at := int64(10 + r.IntN(900))
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 10, Duration: 5, Thread: 1, Correlation: id})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: names[r.IntN(len(names))], Start: at, Duration: int64(r.IntN(40)), Stream: trace.StreamID(7 + r.IntN(3)), Correlation: id})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 10, Duration: 5, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: names[r.IntN(len(names))], Start: at, Duration: int64(r.IntN(40)), Stream: trace.StreamID(7 + r.IntN(3)), Correlation: id})
 		}
 		in := input(t, b.Finish(), "x")
 		rep, err := triage.Analyze(t.Context(), in, triage.Options{})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -147,9 +147,9 @@ func TestExampleKernelsAreOfTheChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range r.Stages[0].Fuse {
-		last := src.Trace.LaneAt(trace.LaneGPU, 0).Start()
+		last := src.Trace.LaneAt(event.LaneGPU, 0).Start()
 		for _, i := range f.ExampleKernels {
-			e := src.Trace.LaneAt(trace.LaneGPU, i)
+			e := src.Trace.LaneAt(event.LaneGPU, i)
 			if e.Start() < last {
 				t.Errorf("%s: example kernels are not in order", f.Pattern)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -142,10 +143,10 @@ func layersWithOps(gpu string, kernels ...string) *trace.Trace {
 			id++
 			name, op, _ := strings.Cut(k, "|")
 			if op != "" {
-				b.Add(trace.EventData{Kind: trace.KindOp, Name: op, Start: at - 600, Duration: 300, Thread: 1, ExternalID: uint64(id)})
+				b.Add(trace.EventData{Kind: event.Op, Name: op, Start: at - 600, Duration: 300, Thread: 1, ExternalID: uint64(id)})
 			}
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: launch, Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-			e := trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: 5000, Stream: 7, Correlation: id}
+			b.Add(trace.EventData{Kind: event.Runtime, Name: launch, Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+			e := trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: 5000, Stream: 7, Correlation: id}
 			if op != "" {
 				e.ExternalID = uint64(id)
 			}

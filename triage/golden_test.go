@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -100,7 +101,7 @@ func source(t testing.TB, rel string) triage.Source {
 	tr := loaded.traces[rel]
 	if tr == nil {
 		var err error
-		if tr, err = trace.Open(t.Context(), path, trace.Options{Args: []trace.Kind{trace.KindRuntime}}); err != nil {
+		if tr, err = trace.Open(t.Context(), path, trace.Options{Args: []event.Kind{event.Runtime}}); err != nil {
 			t.Fatal(err)
 		}
 		loaded.traces[rel] = tr

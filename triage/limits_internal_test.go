@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -63,7 +64,7 @@ func TestHostileTraces(t *testing.T) {
 	}
 	b := trace.NewBuilder(trace.Options{})
 	for i := range 65 {
-		b.Add(trace.EventData{Kind: trace.KindFrame, Name: fmt.Sprintf("vllm/models/m%d.py(1): f", i), Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Frame, Name: fmt.Sprintf("vllm/models/m%d.py(1): f", i), Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
 	}
 	a := &analysis{formal: []*activity.Trace{{Trace: b.Finish()}}}
 	a.findModelFiles()

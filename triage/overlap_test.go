@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -32,8 +33,8 @@ func TestOverlapRows(t *testing.T) {
 		at, id := int64(1000), uint64(0)
 		add := func(name string, stream trace.StreamID, start, length int64) {
 			id++
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: start - 500, Duration: 100, Thread: 1, Correlation: id})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: start, Duration: length, Stream: stream, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: start - 500, Duration: 100, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: start, Duration: length, Stream: stream, Correlation: id})
 		}
 		for range 24 {
 			for _, k := range []string{plainNorm, attention, product} {
@@ -89,8 +90,8 @@ func TestOverlapCatalogue(t *testing.T) {
 		for range 24 {
 			for _, k := range []string{plainNorm, attention, product, tt.kernel} {
 				id++
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
 				at += 5000
 			}
 		}
@@ -138,8 +139,8 @@ func TestOverlapOfTheFirstKernel(t *testing.T) {
 	at, id := int64(1000), uint64(0)
 	add := func(name string, stream trace.StreamID, length int64) {
 		id++
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at, Duration: length, Stream: stream, Correlation: id})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: length, Stream: stream, Correlation: id})
 		at += length
 	}
 	add(dispatch, 9, 5000)

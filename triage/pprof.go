@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
@@ -86,7 +87,7 @@ type traceStacks struct {
 func (b *profileBuilder) stacksOf(t *trace.Trace) *traceStacks {
 	s := b.traces[t]
 	if s == nil {
-		s = &traceStacks{activity.NewSites(b.own, t), make([]stackID, t.LaneLen(trace.LanePython))}
+		s = &traceStacks{activity.NewSites(b.own, t), make([]stackID, t.LaneLen(event.LanePython))}
 		b.traces[t] = s
 	}
 	return s
@@ -168,7 +169,7 @@ func (b *profileBuilder) twinStack(w *activity.Trace, k layer.Kernel) stackID {
 			_, _, from := s.finder.Of(tw.Kernel)
 			id = b.launchStack(s, tw.Kernel, from)
 		} else {
-			id = b.stackOf(s, s.finder.Trace.Innermost(trace.LanePython, tw.Launch.Thread(), tw.Launch.Start()))
+			id = b.stackOf(s, s.finder.Trace.Innermost(event.LanePython, tw.Launch.Thread(), tw.Launch.Start()))
 		}
 		b.twins[key] = id
 	}
@@ -223,7 +224,7 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 	for i := len(path) - 1; i >= 0; i-- {
 		e := path[i]
 		switch {
-		case e.Kind() == trace.KindModule:
+		case e.Kind() == event.Module:
 			class = pyframe.ModuleClass(e.Name())
 		case s.finder.Rank(e) > pyframe.NoSignal:
 			outer = b.stack(outer, b.frameOf(e, class))
@@ -238,7 +239,7 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 // nothing only.
 func (s *traceStacks) classAround(e trace.Event) string {
 	for ; e.Valid(); e = e.Parent() {
-		if e.Kind() == trace.KindModule {
+		if e.Kind() == event.Module {
 			return pyframe.ModuleClass(e.Name())
 		}
 		if s.finder.Rank(e) > pyframe.NoSignal {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -21,9 +22,9 @@ func blocks(replay bool, other map[int]string) *trace.Trace {
 	launch := func(name, frame string) {
 		corr++
 		if frame != "" {
-			b.Add(trace.EventData{Kind: trace.KindFrame, Name: frame, Start: at - 10, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Frame, Name: frame, Start: at - 10, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	for range 3 {
 		if replay {
@@ -32,7 +33,7 @@ func blocks(replay bool, other map[int]string) *trace.Trace {
 		node := uint64(0)
 		kernel := func(name string, place int) {
 			node++
-			e := trace.EventData{Kind: trace.KindKernel, Name: name, Duration: 1000, Stream: 7}
+			e := trace.EventData{Kind: event.Kernel, Name: name, Duration: 1000, Stream: 7}
 			if replay {
 				e.GraphNode = node
 			} else {

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -143,8 +144,8 @@ func TestProcessFilter(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	for i, p := range []string{"[TP00] 1", "[TP01] 2"} {
 		corr := uint64(i + 1)
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, ProcessLabel: p, Thread: 1, Correlation: corr})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k" + p, Start: 20, Duration: 10, ProcessLabel: p, Device: 0, Stream: 7, Correlation: corr})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, ProcessLabel: p, Thread: 1, Correlation: corr})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k" + p, Start: 20, Duration: 10, ProcessLabel: p, Device: 0, Stream: 7, Correlation: corr})
 	}
 	in := input(t, b.Finish(), "merged")
 	r, err := triage.Analyze(t.Context(), in, triage.Options{Process: "TP01", MinSharePct: -1})

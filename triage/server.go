@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Server is what a server said about itself, in server_args.json or over HTTP.
@@ -121,7 +122,7 @@ const unknownFramework = "unknown"
 // a server.
 func runsServerKernels(t *trace.Trace) bool {
 	seen := make([]bool, t.NumNames())
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		if seen[e.NameID()] {
 			continue
 		}

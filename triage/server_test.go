@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -21,7 +22,7 @@ func TestServerOfKernelsAlone(t *testing.T) {
 		"void notvllm::rms_norm_kernel<float>(int)":    "PyTorch",
 	} {
 		b := trace.NewBuilder(trace.Options{})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: 1000, Duration: 1000, Stream: 7})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 1000, Duration: 1000, Stream: 7})
 		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x.json"), triage.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -13,12 +14,12 @@ import (
 func stepsAndRest(steps []string, each, rest int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	kernel := func(name string, corr int, at, length int64) {
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: (at + 1) * 1000, Duration: 2000, Thread: 1, Correlation: uint64(corr)})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: (at + 5) * 1000, Duration: length * 1000, Stream: 7, Correlation: uint64(corr)})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: (at + 1) * 1000, Duration: 2000, Thread: 1, Correlation: uint64(corr)})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: (at + 5) * 1000, Duration: length * 1000, Stream: 7, Correlation: uint64(corr)})
 	}
 	at := int64(0)
 	for i, s := range steps {
-		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: s, Start: at * 1000, Duration: (each + 10) * 1000, Thread: 1})
+		b.Add(trace.EventData{Kind: event.Annotation, Name: s, Start: at * 1000, Duration: (each + 10) * 1000, Thread: 1})
 		kernel("gemm", i+1, at, each)
 		at += each + 20
 	}
@@ -108,10 +109,10 @@ func TestStraysAndWarnings(t *testing.T) {
 	at := int64(0)
 	for i, name := range []string{"gemm", "gemm", "gemm", "first", "second"} {
 		if i < 3 {
-			b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: at, Duration: 100_000, Thread: 1})
+			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 100_000, Thread: 1})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000, Duration: 2000, Thread: 1, Correlation: uint64(i + 1)})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: at + 5000, Duration: 1000, Stream: 7, Correlation: uint64(i + 1)})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000, Duration: 2000, Thread: 1, Correlation: uint64(i + 1)})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at + 5000, Duration: 1000, Stream: 7, Correlation: uint64(i + 1)})
 		if at += 120_000; i >= 2 {
 			at += 10_000_000
 		}

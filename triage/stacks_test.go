@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -22,21 +23,21 @@ type stacked struct {
 func newStacked() *stacked { return &stacked{Builder: trace.NewBuilder(trace.Options{})} }
 
 func (s *stacked) frame(name string, start, end int64) {
-	kind := trace.KindFrame
+	kind := event.Frame
 	if strings.HasPrefix(name, "nn.Module") {
-		kind = trace.KindModule
+		kind = event.Module
 	}
 	s.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.None, Stream: trace.None})
 }
 
 func (s *stacked) op(name string, start, end int64) {
-	s.Add(trace.EventData{Kind: trace.KindOp, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: event.Op, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.None, Stream: trace.None})
 }
 
 func (s *stacked) kernel(name string, launch, start, length int64) {
 	s.corr++
-	s.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: launch * 1000, Duration: 1000, Thread: 1, Correlation: s.corr, Device: trace.None, Stream: trace.None})
-	s.Add(trace.EventData{Kind: trace.KindKernel, Name: name, Start: start * 1000, Duration: length * 1000, Stream: 7, Correlation: s.corr})
+	s.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: launch * 1000, Duration: 1000, Thread: 1, Correlation: s.corr, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: start * 1000, Duration: length * 1000, Stream: 7, Correlation: s.corr})
 }
 
 // TestProfileOfStacks: samples are told apart by kernel, op and the stack around the launch, from the inside out; functions are qualified by the module whose
@@ -107,13 +108,13 @@ func TestFramesAroundOps(t *testing.T) {
 		want           string
 	}{{10_000, 1000, "deep"}, {10_000, 1001, "around"}, {1000, 500, "deep"}, {1000, 501, "around"}, {10_000, 0, "deep"}} {
 		b := trace.NewBuilder(trace.Options{})
-		add := func(kind trace.Kind, name string, start, length int64, id uint64) {
+		add := func(kind event.Kind, name string, start, length int64, id uint64) {
 			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.None, Stream: trace.None})
 		}
-		add(trace.KindFrame, "vllm/model_executor/models/a.py(1): around", 0, 50_000, 0)
-		add(trace.KindFrame, "vllm/model_executor/models/a.py(2): deep", 5000+c.begins, 20_000, 0)
-		add(trace.KindOp, "aten::mm", 5000, c.length, 3)
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 60_000, Duration: 10, Stream: 7, ExternalID: 3})
+		add(event.Frame, "vllm/model_executor/models/a.py(1): around", 0, 50_000, 0)
+		add(event.Frame, "vllm/model_executor/models/a.py(2): deep", 5000+c.begins, 20_000, 0)
+		add(event.Op, "aten::mm", 5000, c.length, 3)
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 60_000, Duration: 10, Stream: 7, ExternalID: 3})
 		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -132,8 +133,8 @@ func TestProcessesAreListed(t *testing.T) {
 			process, scope := int64(100+i), fmt.Sprint(i)
 			for k := range int64(2) {
 				corr := uint64(k + 1)
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: process, Scope: scope, Stream: 7, Correlation: corr})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: process, Scope: scope, Stream: 7, Correlation: corr})
 			}
 		}
 		_, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Process: "none such"})
@@ -171,12 +172,12 @@ func TestStacksOfOps(t *testing.T) {
 		{"vllm/a.py(3): around", "vllm/a.py(2): deep", "vllm/a.py:2 deep", "op"}, {"", "threading.py(1): run", "unresolved", ""}, {"", "", "unresolved", ""},
 	} {
 		b := trace.NewBuilder(trace.Options{})
-		add := func(kind trace.Kind, name, stack string, start, length int64, id uint64) {
+		add := func(kind event.Kind, name, stack string, start, length int64, id uint64) {
 			b.Add(trace.EventData{Kind: kind, Name: name, CallStack: stack, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.None, Stream: trace.None})
 		}
-		add(trace.KindOp, "aten::linear", c.outer, 0, 100, 1)
-		add(trace.KindOp, "aten::mm", c.inner, 10, 50, 2)
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, ExternalID: 2})
+		add(event.Op, "aten::linear", c.outer, 0, 100, 1)
+		add(event.Op, "aten::mm", c.inner, 10, 50, 2)
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, ExternalID: 2})
 		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -208,11 +209,11 @@ func TestSourcesOfActivities(t *testing.T) {
 	s.frame("/srv/main.py(5): serve", 0, 1000)
 	s.kernel("gemm", 50, 2000, 10)
 	s.kernel("alone", 1500, 2100, 10)
-	s.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: 60_000, Duration: 1000, Thread: 1, Correlation: 99, Device: trace.None, Stream: trace.None})
-	s.Add(trace.EventData{Kind: trace.KindKernel, Name: "replayed", Start: 2_200_000, Duration: 10, Stream: 7, Correlation: 99, GraphNode: 1})
+	s.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: 60_000, Duration: 1000, Thread: 1, Correlation: 99, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: event.Kernel, Name: "replayed", Start: 2_200_000, Duration: 10, Stream: 7, Correlation: 99, GraphNode: 1})
 	tr := s.Finish()
 	of := triage.Sources(tr)
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		if got, want := of(e), map[string]string{"gemm": "/srv/main.py:5 serve", "alone": "", "replayed": "graph replay"}[e.Name()]; got != want {
 			t.Errorf("%s: %q, want %q", e.Name(), got, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -33,8 +34,8 @@ func layers(gpu, launch string, kernels ...string) *trace.Trace {
 	for range 24 {
 		for _, k := range kernels {
 			id++
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: launch, Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: launch, Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
 			at += 5500
 		}
 	}
@@ -110,12 +111,12 @@ func TestCollectivesAreFusedUpToASize(t *testing.T) {
 		for range 24 {
 			for _, k := range []string{product, vllmAR, inductorNorm, attention} {
 				id++
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
 				at += 5500
 			}
 		}
-		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: fmt.Sprintf("execute_context_1(%d)_generation_0(0)", tt.tokens), Start: 100, Duration: at, Thread: 1})
+		b.Add(trace.EventData{Kind: event.Annotation, Name: fmt.Sprintf("execute_context_1(%d)_generation_0(0)", tt.tokens), Start: 100, Duration: at, Thread: 1})
 		o := layer.Options{}
 		if tt.hidden > 0 {
 			o.Config = &profile.Config{HiddenSize: tt.hidden}

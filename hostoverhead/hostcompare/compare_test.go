@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func compare(tb testing.TB, a, b *trace.Trace, opts ...hostcompare.Options) *hostcompare.Comparison {
@@ -179,14 +180,14 @@ func TestHandoffOfOneRun(t *testing.T) {
 		tl := hosttest.NewTimeline()
 		for i := range int64(40) {
 			at := i * 1000
-			tl.Event(trace.KindAnnotation, fmt.Sprintf("step[DECODE bs=%d]", 8), 0, 0, at, at+990)
+			tl.Event(event.Annotation, fmt.Sprintf("step[DECODE bs=%d]", 8), 0, 0, at, at+990)
 			if named {
-				tl.Event(trace.KindFrame, "server.py(12): schedule", 0, 0, at+1, at+900)
-				tl.Event(trace.KindFrame, "torch/autograd/profiler.py(700): __enter__", 0, 0, at+9, at+11)
+				tl.Event(event.Frame, "server.py(12): schedule", 0, 0, at+1, at+900)
+				tl.Event(event.Frame, "torch/autograd/profiler.py(700): __enter__", 0, 0, at+9, at+11)
 			}
-			tl.Event(trace.KindAnnotation, "find work", 0, 0, at+10, at+700)
-			tl.Event(trace.KindRuntime, "cudaLaunchKernel", 0, int(i)+1, at+710, at+714)
-			tl.Event(trace.KindKernel, "gemm", 0, int(i)+1, at+716, at+980)
+			tl.Event(event.Annotation, "find work", 0, 0, at+10, at+700)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, at+710, at+714)
+			tl.Event(event.Kernel, "gemm", 0, int(i)+1, at+716, at+980)
 		}
 		a := analyzed(t, tl.Finish())
 		run, err := hostcompare.Breakdown(t.Context(), a, hostcompare.Options{})

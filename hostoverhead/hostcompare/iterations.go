@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kernelword"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // iteration is a run of all-reduces without a pause of 1 ms.
@@ -32,7 +32,7 @@ type benchPhase struct {
 func (w *workload) findIterations() benchPhase {
 	var its []iteration
 	for e := range w.work() {
-		if e.Kind() != trace.KindKernel {
+		if e.Kind() != event.Kernel {
 			continue
 		}
 		if w.names.Kernel(e.NameID()).Collective != kernelword.AllReduce {

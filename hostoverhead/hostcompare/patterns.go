@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Bounds of the patterns and warnings, as in the published analysis.
@@ -31,7 +31,7 @@ func (c *Comparison) name() {
 			continue
 		}
 		switch {
-		case d.Status == statusNew && names.Exchanges(trace.KindRange, d.Op):
+		case d.Status == statusNew && names.Exchanges(event.Range, d.Op):
 			collective = first(collective, d)
 		case d.Status == statusNew:
 			added = first(added, d)

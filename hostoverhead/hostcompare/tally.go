@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // tally sums operations over the steady steps.
@@ -62,9 +63,9 @@ func (t *tally) of(name, source, place string) *tallied {
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
-	frames := t.w.t.LaneLen(trace.LanePython) > 0
-	for e := range t.w.host(trace.LaneAnnotation) {
-		if e.Kind() != trace.KindAnnotation && e.Kind() != trace.KindRange || t.w.names.Step(e.NameID(), t.w.patterns) {
+	frames := t.w.t.LaneLen(event.LanePython) > 0
+	for e := range t.w.host(event.LaneAnnotation) {
+		if e.Kind() != event.Annotation && e.Kind() != event.Range || t.w.names.Step(e.NameID(), t.w.patterns) {
 			continue
 		}
 		if i := t.at(e.Start()); i >= 0 {
@@ -91,7 +92,7 @@ func (t *tally) addRanges() {
 // addFrames adds the Python frames that start in a steady step. There are millions, of a few hundred names, each of which is read once.
 func (t *tally) addFrames() {
 	byID := map[trace.NameID]*tallied{}
-	for e := range t.w.host(trace.LanePython) {
+	for e := range t.w.host(event.LanePython) {
 		i := t.at(e.Start())
 		if i < 0 {
 			continue
@@ -172,7 +173,7 @@ func (n *nesting) enter(name string, s interval.Span) string {
 // addCalls adds the API calls and returns the launches of each step.
 func (t *tally) addCalls() (launches []float64) {
 	launches = make([]float64, len(t.windows))
-	for e := range t.w.host(trace.LaneLaunch) {
+	for e := range t.w.host(event.LaneLaunch) {
 		i := t.at(e.Start())
 		if i < 0 {
 			continue

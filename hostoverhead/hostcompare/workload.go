@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // workload is a trace as this package looks at it: all ranks together, or the one GPU that the analysis is about.
@@ -25,7 +26,7 @@ type workload struct {
 const lookEvery = 1 << 12
 
 // events are those of a lane, up to the end of the context.
-func (w *workload) events(lane trace.Lane) iter.Seq[trace.Event] {
+func (w *workload) events(lane event.Lane) iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.t.Events(lane) {
 			if e.Index()%lookEvery == lookEvery-1 && w.ended() != nil || !yield(e) {
@@ -61,7 +62,7 @@ func (w *workload) ranks() int {
 // work is the activities of the GPUs at hand, by start.
 func (w *workload) work() iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
-		for e := range w.events(trace.LaneGPU) {
+		for e := range w.events(event.LaneGPU) {
 			if (w.only == nil || e.Device() == *w.only) && !yield(e) {
 				return
 			}
@@ -70,7 +71,7 @@ func (w *workload) work() iter.Seq[trace.Event] {
 }
 
 // host is what the threads did that work for these GPUs.
-func (w *workload) host(lane trace.Lane) iter.Seq[trace.Event] {
+func (w *workload) host(lane event.Lane) iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.events(lane) {
 			if (w.only == nil || w.drives.Drive(e.Thread(), *w.only)) && !yield(e) {
@@ -84,7 +85,7 @@ func (w *workload) host(lane trace.Lane) iter.Seq[trace.Event] {
 func (w *workload) kernels() iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.work() {
-			if k := e.Kind(); k != trace.KindMemcpy && k != trace.KindMemset && !yield(e) {
+			if k := e.Kind(); k != event.Memcpy && k != event.Memset && !yield(e) {
 				return
 			}
 		}

@@ -5,19 +5,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // categories are those of torch.profiler, for events of other sources. What it has no category for keeps the name of its kind, which readers do not interpret.
-var categories = map[trace.Kind]string{
-	trace.KindKernel: "kernel", trace.KindMemcpy: "gpu_memcpy", trace.KindMemset: "gpu_memset", trace.KindRuntime: "cuda_runtime", trace.KindDriver: "cuda_driver",
-	trace.KindOp: "cpu_op", trace.KindFrame: "python_function", trace.KindModule: "python_function", trace.KindAnnotation: "user_annotation",
-	trace.KindGPUAnnotation: "gpu_user_annotation", trace.KindRange: "user_annotation", trace.KindSync: "cuda_sync", trace.KindOverhead: "overhead",
+var categories = map[event.Kind]string{
+	event.Kernel: "kernel", event.Memcpy: "gpu_memcpy", event.Memset: "gpu_memset", event.Runtime: "cuda_runtime", event.Driver: "cuda_driver",
+	event.Op: "cpu_op", event.Frame: "python_function", event.Module: "python_function", event.Annotation: "user_annotation",
+	event.GPUAnnotation: "gpu_user_annotation", event.Range: "user_annotation", event.Sync: "cuda_sync", event.Overhead: "overhead",
 }
 
 // categoryOf is an event's category: its own where readers take it for what it is.
 func categoryOf(d *trace.EventData) string {
-	if d.Category != "" && trace.KindOf(d.Category, d.Name) == d.Kind {
+	if d.Category != "" && event.Kind(kind.Of(d.Category, d.Name)) == d.Kind {
 		return d.Category
 	}
 	if c := categories[d.Kind]; c != "" {
@@ -37,7 +39,7 @@ func (x *writer) event(i int, pids []int, e trace.Event) {
 	}
 	at := p.Trace.Raw(e.Start()) + p.Shift
 	d := e.Data()
-	if e.Kind() == trace.KindCounter {
+	if e.Kind() == event.Counter {
 		x.open("C", categoryOf(&d), e.Name(), pid, tid, at)
 		x.b = strconv.AppendFloat(append(x.b, `,"args":{"value":`...), d.Value, 'g', -1, 64)
 		x.b = append(x.b, '}')
@@ -54,9 +56,9 @@ func (x *writer) event(i int, pids []int, e trace.Event) {
 // correlation is the number of the launch behind an event: its own ones are a process's, of which a trace may have several. 0: none.
 func (x *writer) correlation(i int, e trace.Event) uint64 {
 	switch {
-	case e.Kind().Lane() == trace.LaneLaunch:
+	case e.Kind().Lane() == event.LaneLaunch:
 		return x.own(i, uint64(e.ID())+1)
-	case e.Kind().Lane() == trace.LaneGPU && e.Launch().Valid():
+	case e.Kind().Lane() == event.LaneGPU && e.Launch().Valid():
 		return x.own(i, uint64(e.Launch().ID())+1)
 	}
 	return 0
@@ -74,9 +76,9 @@ func (x *writer) own(i int, n uint64) uint64 {
 func (x *writer) arrow(i, pid, tid int, at int64, e trace.Event) {
 	ph := ""
 	switch {
-	case e.Kind().Lane() == trace.LaneLaunch && e.NumActivities() > 0:
+	case e.Kind().Lane() == event.LaneLaunch && e.NumActivities() > 0:
 		ph = "s"
-	case e.Kind().Lane() == trace.LaneGPU && e.Launch().Valid():
+	case e.Kind().Lane() == event.LaneGPU && e.Launch().Valid():
 		ph = "f"
 	default:
 		return
@@ -106,7 +108,7 @@ func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 			b = strconv.AppendUint(b, n, 10)
 		}
 	}
-	if d, ok := x.devices[i][e.Device()]; ok && (e.Kind().Lane() == trace.LaneGPU || e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindSync) {
+	if d, ok := x.devices[i][e.Device()]; ok && (e.Kind().Lane() == event.LaneGPU || e.Kind() == event.GPUAnnotation || e.Kind() == event.Sync) {
 		key("device")
 		b = strconv.AppendInt(b, int64(d), 10)
 		key("stream")
@@ -123,7 +125,7 @@ func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 		key("block")
 		b = append(append(append(b, '['), block...), ']')
 	}
-	if s := d.Shape; e.Kind().Lane() == trace.LaneOp && s != "" && json.Valid([]byte(s)) {
+	if s := d.Shape; e.Kind().Lane() == event.LaneOp && s != "" && json.Valid([]byte(s)) {
 		key("Input Dims")
 		b = append(b, s...)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -62,7 +63,7 @@ type Timeline struct{ *trace.Builder }
 func NewTimeline() Timeline { return Timeline{trace.NewBuilder(trace.Options{})} }
 
 // Event adds one event of thread 1, or stream 7, of a process for each device.
-func (t Timeline) Event(kind trace.Kind, name string, device trace.DeviceID, corr int, start, end int64) {
+func (t Timeline) Event(kind event.Kind, name string, device trace.DeviceID, corr int, start, end int64) {
 	t.Add(trace.EventData{
 		Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Device: device, Stream: 7,
 		Process: 1 + int64(device), Scope: string(rune('a' + device)), Thread: 1, Correlation: uint64(corr),

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // texts are cases in the naming of JSONTestSuite: y_ is JSON, n_ is not, of i_
@@ -102,7 +103,7 @@ func TestJSONCases(t *testing.T) {
 
 // neighbours counts the events in front of a case and behind it that were read.
 func neighbours(t *trace.Trace) (front, behind int) {
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		if strings.HasPrefix(e.Name(), "before") {
 			front++
 		} else if strings.HasPrefix(e.Name(), "after") {

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/torture/shapes"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -33,7 +34,7 @@ func everything(tb testing.TB, data []byte) {
 	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); err != nil {
 		tb.Fatal(err)
 	}
-	for e := range t.Events(trace.LaneLaunch) {
+	for e := range t.Events(event.LaneLaunch) {
 		layer.ModulePath(e)
 	}
 }

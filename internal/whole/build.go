@@ -5,14 +5,15 @@ import (
 	"strconv"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // kinds and names that built events take.
 var (
-	kinds = []trace.Kind{
-		trace.KindKernel, trace.KindMemcpy, trace.KindMemset, trace.KindGraph, trace.KindRuntime, trace.KindDriver, trace.KindOp,
-		trace.KindFrame, trace.KindModule, trace.KindAnnotation, trace.KindGPUAnnotation, trace.KindRange, trace.KindMark,
-		trace.KindSync, trace.KindOverhead, trace.KindOther, 0, trace.Kind(200),
+	kinds = []event.Kind{
+		event.Kernel, event.Memcpy, event.Memset, event.Graph, event.Runtime, event.Driver, event.Op,
+		event.Frame, event.Module, event.Annotation, event.GPUAnnotation, event.Range, event.Mark,
+		event.Sync, event.Overhead, event.Other, 0, event.Kind(200),
 	}
 	names = []string{
 		"", "cudaLaunchKernel", "cudaGraphLaunch", "void gemm<float, 128>(Params)", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",

@@ -21,12 +21,13 @@ import (
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 	"github.com/llmstrata/strata/triage"
 )
 
 // Lanes are all lanes of a trace.
-var Lanes = []trace.Lane{trace.LaneGPU, trace.LaneLaunch, trace.LaneOp, trace.LanePython, trace.LaneAnnotation, trace.LaneSync, trace.LaneOther, trace.LaneCounter}
+var Lanes = []event.Lane{event.LaneGPU, event.LaneLaunch, event.LaneOp, event.LanePython, event.LaneAnnotation, event.LaneSync, event.LaneOther, event.LaneCounter}
 
 // Walk reads a trace through every accessor and reports what contradicts the
 // model: the invariants that analyses rely on, whatever the bytes were. It
@@ -57,7 +58,7 @@ func Walk(t testing.TB, tr *trace.Trace) int {
 }
 
 // walkLane walks the events of a lane, of which the first has the given id, and returns how many there are.
-func walkLane(t testing.TB, tr *trace.Trace, lane trace.Lane, id trace.EventID) int {
+func walkLane(t testing.TB, tr *trace.Trace, lane event.Lane, id trace.EventID) int {
 	t.Helper()
 	first, last := tr.Window()
 	i := 0
@@ -95,13 +96,13 @@ func walkLane(t testing.TB, tr *trace.Trace, lane trace.Lane, id trace.EventID) 
 	perThread := 0
 	for th := trace.ThreadIndex(trace.None); int(th) < len(tr.Threads()); th++ {
 		for e := range tr.OnThread(lane, th) {
-			if e.Thread() != th && lane != trace.LaneGPU {
+			if e.Thread() != th && lane != event.LaneGPU {
 				t.Fatalf("event %d of thread %d is listed for thread %d", e.ID(), e.Thread(), th)
 			}
 			perThread++
 		}
 	}
-	if lane != trace.LaneGPU && perThread != i {
+	if lane != event.LaneGPU && perThread != i {
 		t.Errorf("lane %v: %d events by thread, want %d", lane, perThread, i)
 	}
 	return i
@@ -123,8 +124,8 @@ func walkStreams(t testing.TB, tr *trace.Trace) {
 			}
 		}
 	}
-	if perStream != tr.LaneLen(trace.LaneGPU) {
-		t.Errorf("%d activities by stream, want %d", perStream, tr.LaneLen(trace.LaneGPU))
+	if perStream != tr.LaneLen(event.LaneGPU) {
+		t.Errorf("%d activities by stream, want %d", perStream, tr.LaneLen(event.LaneGPU))
 	}
 }
 
@@ -132,7 +133,7 @@ func walkStreams(t testing.TB, tr *trace.Trace) {
 func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 	t.Helper()
 	if l := e.Launch(); l.Valid() {
-		if l.Kind().Lane() != trace.LaneLaunch {
+		if l.Kind().Lane() != event.LaneLaunch {
 			t.Fatalf("event %d was launched by %d of lane %v", e.ID(), l.ID(), l.Kind().Lane())
 		}
 		found := false
@@ -151,12 +152,12 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 			t.Fatalf("event %d (%d to %d) has the parent %d (%d to %d)", e.ID(), e.Start(), e.End(), p.ID(), p.Start(), p.End())
 		}
 	}
-	if op := e.Op(); op.Valid() && op.Kind().Lane() != trace.LaneOp {
+	if op := e.Op(); op.Valid() && op.Kind().Lane() != event.LaneOp {
 		t.Fatalf("event %d has an op of lane %v", e.ID(), op.Kind().Lane())
 	}
 	depth := 0
 	for f := range e.Frame().Enclosing() {
-		if f.Kind().Lane() != trace.LanePython {
+		if f.Kind().Lane() != event.LanePython {
 			t.Fatalf("event %d has a frame of lane %v", e.ID(), f.Kind().Lane())
 		}
 		if depth++; depth > tr.Len() {
@@ -341,8 +342,8 @@ func newCopier(t testing.TB, tr *trace.Trace, text []byte, dir string) *copier {
 	if err := os.WriteFile(c.src, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for i := range min(tr.LaneLen(trace.LaneGPU), 20) {
-		c.keep = append(c.keep, tr.LaneAt(trace.LaneGPU, i).ID())
+	for i := range min(tr.LaneLen(event.LaneGPU), 20) {
+		c.keep = append(c.keep, tr.LaneAt(event.LaneGPU, i).ID())
 	}
 	return c
 }
@@ -367,7 +368,7 @@ func (c *copier) annotated(t testing.TB) {
 		Refused(t, "annotate", err)
 		return
 	}
-	c.again(t, "the annotated copy", c.trace.LaneLen(trace.LaneGPU))
+	c.again(t, "the annotated copy", c.trace.LaneLen(event.LaneGPU))
 }
 
 func (c *copier) slice(t testing.TB, hide perfetto.Redaction, activities int) {
@@ -395,7 +396,7 @@ func (c *copier) again(t testing.TB, what string, activities int) {
 		t.Errorf("%s cannot be read: %v", what, err)
 		return
 	}
-	n := int64(cp.LaneLen(trace.LaneGPU))
+	n := int64(cp.LaneLen(event.LaneGPU))
 	for _, l := range cp.Health().Losses {
 		if l.Reason == loss.BadTime {
 			n += l.Count

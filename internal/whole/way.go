@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Way is the whole way of one input of a fuzz target.
@@ -54,7 +55,7 @@ func Share(input []byte, n int, do func(int)) {
 // Text reads bytes as a trace.
 func (w Way) Text(t testing.TB, data []byte) {
 	t.Helper()
-	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{Args: []trace.Kind{trace.KindKernel, trace.KindOp}})
+	tr, err := trace.Read(t.Context(), bytes.NewReader(data), trace.Options{Args: []event.Kind{event.Kernel, event.Op}})
 	if err != nil {
 		Refused(t, "read", err)
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // parts of a decode pass of 10 ms: mean in µs, class, relative spread from pass to pass.
@@ -266,15 +267,15 @@ func TestHiddenKernelsCount(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	for pass := range 3 {
 		at := int64(pass) * 200_000
-		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: at, Duration: 150_000, Thread: 1})
+		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 150_000, Thread: 1})
 		for i, k := range []struct {
 			name          string
 			start, length int64
 			stream        trace.StreamID
 		}{{"nvjet_tst_64x16_64x16_4x1_v_bz_TNT", 20_000, 100_000, 7}, {"silu_and_mul_kernel", 50_000, 10_000, 8}} {
 			id := uint64(2*pass + i + 1)
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: k.name, Start: at + k.start, Duration: k.length, Stream: k.stream, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + k.start, Duration: k.length, Stream: k.stream, Correlation: id})
 		}
 	}
 	a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
@@ -305,14 +306,14 @@ func TestShortKernelsAreBoundByLatency(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		for pass := range 3 {
 			at := int64(pass) * 100_000
-			b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: at, Duration: 80_000, Thread: 1})
+			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 80_000, Thread: 1})
 			for i, k := range []struct {
 				name   string
 				length int64
 			}{{"vectorized_elementwise_kernel", 2000}, {"rmsnorm_kernel", norm}} {
 				id := uint64(2*pass + i + 1)
-				b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: k.name, Start: at + 20_000 + int64(i)*10_000, Duration: k.length, Stream: 7, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + 20_000 + int64(i)*10_000, Duration: k.length, Stream: 7, Correlation: id})
 			}
 		}
 		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // op is an operation of steps of about 10 ms: its mean in µs.
@@ -138,17 +139,17 @@ func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run
 	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
 	at, id := int64(0), uint64(0)
-	add := func(kind trace.Kind, name string, start, duration int64) {
+	add := func(kind event.Kind, name string, start, duration int64) {
 		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1, Scope: "a", Thread: 1, Correlation: id})
 	}
 	for i := range n {
 		id = 0
-		add(trace.KindAnnotation, "execute_context_0(0)_generation_8(8)", at, int64(time.Millisecond))
+		add(event.Annotation, "execute_context_0(0)_generation_8(8)", at, int64(time.Millisecond))
 		for k := range int64(20) {
 			id++
 			id += uint64(20 * i)
-			add(trace.KindRuntime, "cudaLaunchKernel", at+k*50_000, 100)
-			add(trace.KindKernel, "gemm", at+k*50_000+500, 49_500)
+			add(event.Runtime, "cudaLaunchKernel", at+k*50_000, 100)
+			add(event.Kernel, "gemm", at+k*50_000+500, 49_500)
 			id -= uint64(20 * i)
 		}
 		at += int64(time.Millisecond)

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // The rows that are no operators.
@@ -214,7 +215,7 @@ func (m *measurer) rowOf(k layer.Kernel) (string, class) {
 	switch {
 	case category == kernelword.CategoryCommunication:
 		c = transfer
-	case k.Event().Kind() != trace.KindKernel || part == "copy":
+	case k.Event().Kind() != event.Kernel || part == "copy":
 		return rowCopies, latency
 	}
 	if !m.byOperator || op == opname.Other || op == "" {
@@ -247,7 +248,7 @@ func (m *measurer) finish() {
 func (m *measurer) shortest() time.Duration {
 	var all []time.Duration
 	for k := range m.device.Kernels() {
-		if k.Event().Kind() == trace.KindKernel {
+		if k.Event().Kind() == event.Kernel {
 			all = append(all, k.Event().Duration())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // compared is the report on two sides, the second of which edit changes.
@@ -110,12 +111,12 @@ func numbersOfHosts() map[string]number {
 func TestTransferOfACollective(t *testing.T) {
 	for _, c := range []struct{ us, want int64 }{{149, 0}, {155, 5}} {
 		b := trace.NewBuilder(trace.Options{})
-		add := func(kind trace.Kind, name string, start, duration int64, id uint64) {
+		add := func(kind event.Kind, name string, start, duration int64, id uint64) {
 			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1, Scope: "a", Thread: 1, Correlation: id})
 		}
 		for i := range int64(9) {
 			at := i * 2_000_000
-			add(trace.KindAnnotation, "execute_context_0(0)_generation_8(8)", at, 1_000_000, 0)
+			add(event.Annotation, "execute_context_0(0)_generation_8(8)", at, 1_000_000, 0)
 			for k, name := range []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"} {
 				d := int64(100_000)
 				if i == 4 && k == 1 {
@@ -123,8 +124,8 @@ func TestTransferOfACollective(t *testing.T) {
 				}
 				id := uint64(2*i + int64(k) + 1)
 				start := at + 300_000*int64(k)
-				add(trace.KindRuntime, "cudaLaunchKernel", start, 100, id)
-				add(trace.KindKernel, name, start+500, d, id)
+				add(event.Runtime, "cudaLaunchKernel", start, 100, id)
+				add(event.Kernel, name, start+500, d, id)
 			}
 		}
 		a, err := layer.Analyze(context.Background(), b.Finish(), layer.Options{})

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Analyze holds the passes of the GPU with most work against their floors. Without a config the error wraps [ErrNoConfig]; a GPU that is not
@@ -190,7 +191,7 @@ func shortestKernel(d *layer.Device) time.Duration {
 	var some []time.Duration
 	n := d.NumKernels()
 	for i := range min(n, sampled) {
-		if e := d.Kernel(i * n / min(n, sampled)).Event(); e.Kind() == trace.KindKernel {
+		if e := d.Kernel(i * n / min(n, sampled)).Event(); e.Kind() == event.Kernel {
 			some = append(some, e.Duration())
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // group is a heading of the waterfall.
@@ -175,7 +176,7 @@ func (r *measured) groupOf(k layer.Kernel, e trace.Event, part string, at *slot,
 		return communication
 	case l == layer.None && at.group[0] != products: // only what has work of its own before or behind the layers
 		return outside
-	case part == "copy" || e.Kind() != trace.KindKernel:
+	case part == "copy" || e.Kind() != event.Kernel:
 		if l == layer.None {
 			return outside
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
@@ -169,7 +170,7 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 		t.Config = a.Analysis().Config.Path
 	}
 	for i := range a.NumKernels() {
-		if a.Kernel(i).Event().Kind() == trace.KindKernel {
+		if a.Kernel(i).Event().Kind() == event.Kernel {
 			t.NumKernels++
 		}
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // apiName is an API name without its version.
 type apiName struct {
 	name string
-	kind trace.Kind
+	kind event.Kind
 }
 
 func (s *scanner) readCalls() error {
@@ -45,9 +46,9 @@ func (s *scanner) apiName(id int64) apiName {
 	if stored == "" {
 		stored = fmt.Sprintf("[unnamed API call %d]", id)
 	}
-	a = apiName{name: stripVersion(stored), kind: trace.KindDriver}
+	a = apiName{name: stripVersion(stored), kind: event.Driver}
 	if strings.HasPrefix(stored, "cuda") {
-		a.kind = trace.KindRuntime
+		a.kind = event.Runtime
 	}
 	if a.name != stored && !slices.Contains(s.suffixed[a.name], stored) {
 		s.suffixed[a.name] = append(s.suffixed[a.name], stored)

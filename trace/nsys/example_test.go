@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -30,8 +31,8 @@ func ExampleFormat() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(t.LaneLen(trace.LaneGPU), "activities on", len(t.Devices()), "GPUs, health", t.Health().Status)
-	k := t.LaneAt(trace.LaneGPU, 0)
+	fmt.Println(t.LaneLen(event.LaneGPU), "activities on", len(t.Devices()), "GPUs, health", t.Health().Status)
+	k := t.LaneAt(event.LaneGPU, 0)
 	fmt.Printf("%.15s launched by %s on thread %q\n", k.Name(), k.Launch().Name(), t.Thread(k.Launch().Thread()).Name)
 	// Output:
 	// 6720 activities on 2 GPUs, health ok
@@ -66,10 +67,10 @@ func ExampleFormat_lanes() {
 		log.Fatal(err)
 	}
 
-	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}, Lanes: []trace.Lane{trace.LaneGPU}})
+	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}, Lanes: []event.Lane{event.LaneGPU}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(t.LaneLen(trace.LaneGPU), t.LaneLen(trace.LaneLaunch))
+	fmt.Println(t.LaneLen(event.LaneGPU), t.LaneLen(event.LaneLaunch))
 	// Output: 6720 0
 }

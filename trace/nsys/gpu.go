@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // readKernels reads the kernel table.
@@ -15,7 +16,7 @@ func (s *scanner) readKernels() error {
 	var n int64
 	err := s.db.scan(tableKernel, cols, func(r *row) error {
 		n++
-		e, start, end, ok := s.activity(r, trace.KindKernel)
+		e, start, end, ok := s.activity(r, event.Kernel)
 		if !ok {
 			return nil
 		}
@@ -46,7 +47,7 @@ func (s *scanner) readKernels() error {
 
 // activity reads what all activity tables begin with: start, end, deviceId,
 // streamId, correlationId, globalPid.
-func (s *scanner) activity(r *row, kind trace.Kind) (e trace.EventData, start, end int64, ok bool) {
+func (s *scanner) activity(r *row, kind event.Kind) (e trace.EventData, start, end int64, ok bool) {
 	start, end = r.time(0), r.time(1)
 	if start == noTime || end == noTime {
 		s.noTime++
@@ -98,7 +99,7 @@ func (s *scanner) readMemcpy() error {
 	var n int64
 	err := s.db.scan(tableMemcpy, cols, func(r *row) error {
 		n++
-		e, start, end, ok := s.activity(r, trace.KindMemcpy)
+		e, start, end, ok := s.activity(r, event.Memcpy)
 		if !ok {
 			return nil
 		}
@@ -126,7 +127,7 @@ func (s *scanner) readMemset() error {
 	var n int64
 	err := s.db.scan(tableMemset, cols, func(r *row) error {
 		n++
-		e, start, end, ok := s.activity(r, trace.KindMemset)
+		e, start, end, ok := s.activity(r, event.Memset)
 		if !ok {
 			return nil
 		}
@@ -150,7 +151,7 @@ func (s *scanner) readGraphs() error {
 	var n int64
 	err := s.db.scan(tableGraph, cols, func(r *row) error {
 		n++
-		e, start, end, ok := s.activity(r, trace.KindGraph)
+		e, start, end, ok := s.activity(r, event.Graph)
 		if !ok {
 			return nil
 		}

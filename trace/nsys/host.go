@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // The tables that say what threads of the host did beside CUDA calls and ranges: calls of the C library (nsys --trace=osrt),
@@ -37,7 +38,7 @@ func (s *scanner) readOSCalls() error {
 			s.noTime++
 			return nil
 		}
-		e := s.hostEvent(trace.KindOSCall, r.int(2), s.name(r.intOr(3, -1)))
+		e := s.hostEvent(event.OSCall, r.int(2), s.name(r.intOr(3, -1)))
 		if e.Name == "" {
 			e.Name = "system call"
 		}
@@ -49,7 +50,7 @@ func (s *scanner) readOSCalls() error {
 }
 
 // hostEvent is an event of a thread of the host.
-func (s *scanner) hostEvent(kind trace.Kind, global int64, name string) trace.EventData {
+func (s *scanner) hostEvent(kind event.Kind, global int64, name string) trace.EventData {
 	return trace.EventData{Kind: kind, Name: name, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global), Device: trace.None, Stream: trace.None}
 }
 
@@ -95,7 +96,7 @@ func (s *scanner) readSwitches() error {
 		})
 		for i := 1; i < len(list); i++ {
 			if !list[i-1].on && list[i].on && list[i].at > list[i-1].at {
-				s.add(s.hostEvent(trace.KindOffCPU, global, "off the CPU"), list[i-1].at, list[i].at)
+				s.add(s.hostEvent(event.OffCPU, global, "off the CPU"), list[i-1].at, list[i].at)
 			}
 		}
 	}
@@ -132,7 +133,7 @@ func (s *scanner) readSamples() error {
 		if name == "" {
 			name = "running"
 		}
-		s.add(s.hostEvent(trace.KindSample, r.int(2), name), at, at)
+		s.add(s.hostEvent(event.Sample, r.int(2), name), at, at)
 		return nil
 	})
 	s.counts = append(s.counts, tableCount{tableSamples, n})

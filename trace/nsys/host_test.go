@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -31,7 +32,7 @@ func TestWhatThreadsDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for e := range tr.Events(trace.LaneSync) {
+	for e := range tr.Events(event.LaneSync) {
 		got = append(got, e.Kind().String()+" "+e.Name()+" "+e.Duration().String())
 		if thread := tr.Thread(e.Thread()); thread.ID != 5 {
 			t.Errorf("%s on thread %d, want 5", e.Name(), thread.ID)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NVTX event types, as ENUM_NSYS_EVENT_TYPE lists them.
@@ -63,12 +64,12 @@ func (s *scanner) readRanges() error {
 	var n int64
 	err := s.db.scan(tableNVTX, cols, func(r *row) error {
 		n++
-		kind := trace.KindRange
+		kind := event.Range
 		switch r.int(2) {
 		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy, nvtxtCategory, nvtxtMetaThread, nvtxtMetaProcess:
 			return nil // declarations, not events
 		case nvtxMark, nvtxtMark:
-			kind = trace.KindMark
+			kind = event.Mark
 		}
 		start, end := r.time(0), r.int(1)
 		if start == noTime {
@@ -78,7 +79,7 @@ func (s *scanner) readRanges() error {
 		// A mark has no end. Neither has a range that was open when the
 		// recording stopped: it is kept as the mark of its beginning.
 		if end <= 0 && start >= 0 {
-			kind, end = trace.KindMark, start
+			kind, end = event.Mark, start
 		}
 		name := s.rangeText(r, 3, 4)
 		if name == "" {
@@ -90,8 +91,8 @@ func (s *scanner) readRanges() error {
 			Kind: kind, Name: name, Domain: s.domain(global, r.int(6)), Process: s.pid(global), Scope: s.scope(global),
 			Thread: tidOf(global), Device: trace.None, Stream: trace.None,
 		}
-		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == trace.KindRange {
-			e.Kind, e.Name, e.Shape = trace.KindOp, op, shape
+		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == event.Range {
+			e.Kind, e.Name, e.Shape = event.Op, op, shape
 		}
 		s.add(e, start, end)
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -53,8 +54,8 @@ func TestRealExportsLoad(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			tr := open(t, testdata.Shared(t, "traces/nsys/"+c.file))
 			h := tr.Health()
-			got := []int{tr.LaneLen(trace.LaneGPU), tr.LaneLen(trace.LaneLaunch), tr.LaneLen(trace.LaneOp), tr.LaneLen(trace.LaneAnnotation),
-				tr.LaneLen(trace.LaneSync), len(tr.Devices()), h.Orphans}
+			got := []int{tr.LaneLen(event.LaneGPU), tr.LaneLen(event.LaneLaunch), tr.LaneLen(event.LaneOp), tr.LaneLen(event.LaneAnnotation),
+				tr.LaneLen(event.LaneSync), len(tr.Devices()), h.Orphans}
 			want := []int{c.gpu, c.launch, c.op, c.annotation, c.sync, c.dev, c.orphans}
 			for i, name := range []string{"gpu", "launch", "op", "annotation", "sync", "devices", "orphans"} {
 				if got[i] != want[i] {
@@ -75,7 +76,7 @@ func TestLaunchesJoinOnProcessAndCorrelation(t *testing.T) {
 	if n := tr.Health().Orphans; n != 0 {
 		t.Fatalf("orphans = %d, want 0", n)
 	}
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		th := tr.Thread(e.Launch().Thread())
 		if want := int64(1000 + int64(e.Device())); th.Process != want {
 			t.Fatalf("activity on device %d is launched by process %d, want %d", e.Device(), th.Process, want)
@@ -101,7 +102,7 @@ func TestRanksThatEachSeeOneGPUStayApart(t *testing.T) {
 func TestGraphReplays(t *testing.T) {
 	node := open(t, generate(t, nsysgen.Default(1)))
 	replays := 0
-	for e := range node.Events(trace.LaneGPU) {
+	for e := range node.Events(event.LaneGPU) {
 		if e.IsReplay() {
 			replays++
 		}
@@ -123,8 +124,8 @@ func TestNVTXTextMayStandInEitherColumn(t *testing.T) {
 	cfg := nsysgen.Default(3)
 	cfg.PlainText = true
 	inline := open(t, generate(t, cfg))
-	for i := range byID.LaneLen(trace.LaneAnnotation) {
-		a, b := byID.LaneAt(trace.LaneAnnotation, i), inline.LaneAt(trace.LaneAnnotation, i)
+	for i := range byID.LaneLen(event.LaneAnnotation) {
+		a, b := byID.LaneAt(event.LaneAnnotation, i), inline.LaneAt(event.LaneAnnotation, i)
 		if a.Name() == "" || a.Name() != b.Name() || a.Start() != b.Start() {
 			t.Fatalf("range %d: %q at %d and %q at %d", i, a.Name(), a.Start(), b.Name(), b.Start())
 		}
@@ -132,9 +133,9 @@ func TestNVTXTextMayStandInEitherColumn(t *testing.T) {
 }
 
 func TestLanesNotAskedForAreNotRead(t *testing.T) {
-	tr := open(t, generate(t, nsysgen.Default(1)), trace.Options{Lanes: []trace.Lane{trace.LaneGPU}})
-	if tr.LaneLen(trace.LaneGPU) == 0 || tr.LaneLen(trace.LaneLaunch)+tr.LaneLen(trace.LaneAnnotation) != 0 {
-		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.LaneLen(trace.LaneGPU), tr.LaneLen(trace.LaneLaunch), tr.LaneLen(trace.LaneAnnotation))
+	tr := open(t, generate(t, nsysgen.Default(1)), trace.Options{Lanes: []event.Lane{event.LaneGPU}})
+	if tr.LaneLen(event.LaneGPU) == 0 || tr.LaneLen(event.LaneLaunch)+tr.LaneLen(event.LaneAnnotation) != 0 {
+		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.LaneLen(event.LaneGPU), tr.LaneLen(event.LaneLaunch), tr.LaneLen(event.LaneAnnotation))
 	}
 }
 
@@ -193,8 +194,8 @@ func TestReportIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, report)
-	if tr.LaneLen(trace.LaneGPU) != 6720 || tr.Meta().Path != report {
-		t.Errorf("%d activities of %q", tr.LaneLen(trace.LaneGPU), tr.Meta().Path)
+	if tr.LaneLen(event.LaneGPU) != 6720 || tr.Meta().Path != report {
+		t.Errorf("%d activities of %q", tr.LaneLen(event.LaneGPU), tr.Meta().Path)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.sqlite*")); len(left) != 0 {
 		t.Errorf("files left beside the report: %v", left)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE: how the large tables are read side by side.
@@ -53,42 +54,42 @@ type tableCount struct {
 // group is the tables that one scanner reads.
 type group struct {
 	largest string     // the table that decides the batches' size
-	lane    trace.Lane // that its rows go to
+	lane    event.Lane // that its rows go to
 	tasks   []func(*scanner) error
 }
 
 // groups lists what has to be read for the lanes that are asked for.
 func groups(o *trace.Options) []group {
 	var out []group
-	if stores(o, trace.LaneGPU) {
-		out = append(out, group{tableKernel, trace.LaneGPU, []func(*scanner) error{
+	if stores(o, event.LaneGPU) {
+		out = append(out, group{tableKernel, event.LaneGPU, []func(*scanner) error{
 			(*scanner).readKernels, (*scanner).readMemcpy, (*scanner).readMemset, (*scanner).readGraphs}})
 	}
-	if stores(o, trace.LaneLaunch) {
-		out = append(out, group{tableRuntime, trace.LaneLaunch, []func(*scanner) error{(*scanner).readCalls}})
+	if stores(o, event.LaneLaunch) {
+		out = append(out, group{tableRuntime, event.LaneLaunch, []func(*scanner) error{(*scanner).readCalls}})
 	}
 	var host []func(*scanner) error
 	if wantsRanges(o) {
 		host = append(host, (*scanner).readRanges)
 	}
-	if stores(o, trace.LaneSync) {
+	if stores(o, event.LaneSync) {
 		host = append(host, (*scanner).readSync, (*scanner).readOverhead, (*scanner).readOSCalls, (*scanner).readSwitches, (*scanner).readSamples)
 	}
 	if len(host) > 0 {
 		host = append(host, (*scanner).readDiagnostics)
-		out = append(out, group{tableNVTX, trace.LaneAnnotation, host})
+		out = append(out, group{tableNVTX, event.LaneAnnotation, host})
 	}
 	return out
 }
 
 // stores reports whether a lane is asked for.
-func stores(o *trace.Options, l trace.Lane) bool {
+func stores(o *trace.Options, l event.Lane) bool {
 	return len(o.Lanes) == 0 || slices.Contains(o.Lanes, l)
 }
 
 // wantsRanges reports whether anything is asked for that NVTX ranges become.
 func wantsRanges(o *trace.Options) bool {
-	return stores(o, trace.LaneAnnotation) || stores(o, trace.LaneOp)
+	return stores(o, event.LaneAnnotation) || stores(o, event.LaneOp)
 }
 
 // Bounds of a batch: enough events that the channel costs nothing per event,

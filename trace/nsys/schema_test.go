@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -132,7 +133,7 @@ func contents(tr *trace.Trace) []string {
 	for _, th := range tr.Threads() {
 		out = append(out, th.Name)
 	}
-	for l := trace.LaneGPU; l <= trace.LaneOther; l++ {
+	for l := event.LaneGPU; l <= event.LaneOther; l++ {
 		for e := range tr.Events(l) {
 			out = append(out, e.Name(), string(rune(e.NameID())), string(rune(e.Launch().ID())))
 		}
@@ -167,8 +168,8 @@ func TestLogBesideTheExportStaysUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, path)
-	if n := loss(tr, "truncated"); n != 1 || tr.LaneLen(trace.LaneGPU) != 6720 {
-		t.Errorf("losses %v, %d activities", tr.Health().Losses, tr.LaneLen(trace.LaneGPU))
+	if n := loss(tr, "truncated"); n != 1 || tr.LaneLen(event.LaneGPU) != 6720 {
+		t.Errorf("losses %v, %d activities", tr.Health().Losses, tr.LaneLen(event.LaneGPU))
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the export changed (%v)", err)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // syncNames is CUpti_ActivitySynchronizationType in Kineto's words.
@@ -14,7 +15,7 @@ func (s *scanner) readSync() error {
 	var n int64
 	err := s.db.scan(tableSync, cols, func(r *row) error {
 		n++
-		e, start, end, ok := s.activity(r, trace.KindSync)
+		e, start, end, ok := s.activity(r, event.Sync)
 		if !ok {
 			return nil
 		}
@@ -46,7 +47,7 @@ func (s *scanner) readOverhead() error {
 			}
 			global := r.int(2)
 			e := trace.EventData{
-				Kind: trace.KindOverhead, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
+				Kind: event.Overhead, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
 				Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
 			}
 			if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {

@@ -1,6 +1,9 @@
 package nsys
 
-import "github.com/llmstrata/strata/trace"
+import (
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
 
 // zeroRows are the GPU activities that begin at 0 exactly, which is what CUPTI
 // writes where a clock was not read, and what an export that somebody moved to 0
@@ -24,7 +27,7 @@ const (
 // keep holds an activity at 0 back and learns from the others.
 func (z *zeroRows) keep(e *trace.EventData, add func(trace.EventData)) bool {
 	switch {
-	case e.Kind.Lane() != trace.LaneGPU:
+	case e.Kind.Lane() != event.LaneGPU:
 		return false
 	case e.Start != 0:
 		end := e.Start + e.Duration

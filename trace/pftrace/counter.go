@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // counterSet is what a sequence says once about the counters of a GPU.
@@ -119,7 +120,7 @@ func (x *parser) sample(set *counterSet, device, ts int64, m []byte) bool {
 
 // count hands a sample to the builder.
 func (d *reader) count(name string, device, ts int64, value float64) {
-	at := d.b.Add(trace.EventData{Kind: trace.KindCounter, Name: name, Start: ts, Device: trace.DeviceID(device), Stream: trace.None, Value: value})
+	at := d.b.Add(trace.EventData{Kind: event.Counter, Name: name, Start: ts, Device: trace.DeviceID(device), Stream: trace.None, Value: value})
 	if at >= 0 {
 		d.samples++
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
@@ -20,7 +21,7 @@ func ExampleFormat() {
 		fmt.Println(err)
 		return
 	}
-	for e := range t.Events(trace.LaneLaunch) {
+	for e := range t.Events(event.LaneLaunch) {
 		fmt.Println(e.Kind(), e.Name(), e.Duration())
 	}
 	// Output: runtime cudaLaunchKernel 5µs
@@ -35,7 +36,7 @@ func ExampleWrite() {
 		return
 	}
 	var file bytes.Buffer
-	n, err := pftrace.Write(ctx, &file, t, pftrace.WriteOptions{Keep: func(e trace.Event) bool { return e.Kind().Lane() == trace.LaneGPU }})
+	n, err := pftrace.Write(ctx, &file, t, pftrace.WriteOptions{Keep: func(e trace.Event) bool { return e.Kind().Lane() == event.LaneGPU }})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,6 +46,6 @@ func ExampleWrite() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(n == int64(t.LaneLen(trace.LaneGPU)), again.LaneLen(trace.LaneGPU) == t.LaneLen(trace.LaneGPU))
+	fmt.Println(n == int64(t.LaneLen(event.LaneGPU)), again.LaneLen(event.LaneGPU) == t.LaneLen(event.LaneGPU))
 	// Output: true true
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
@@ -55,15 +56,15 @@ func events(tr *trace.Trace) iter.Seq[trace.Event] {
 func lines(tr *trace.Trace, copies bool) []string {
 	var out []string
 	for e := range events(tr) {
-		if e.Kind() == trace.KindOther {
+		if e.Kind() == event.Other {
 			continue // Kineto's row for the profiler itself
 		}
 		name := e.Name()
-		if k := e.Kind(); copies && (k == trace.KindMemcpy || k == trace.KindMemset) {
+		if k := e.Kind(); copies && (k == event.Memcpy || k == event.Memset) {
 			name = "copy" // render stages have no name for it
 		}
 		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start())+tr.Meta().BaseTime, e.Duration(), e.Data().Correlation)
-		if e.Kind().Lane() == trace.LaneGPU {
+		if e.Kind().Lane() == event.LaneGPU {
 			s += fmt.Sprintf(" dev %d stream %d", e.Device(), e.Stream())
 			s += " " + e.Shape()
 		}
@@ -321,7 +322,7 @@ func TestCounters(t *testing.T) {
 	}, nil)
 	tr := read(t, data)
 	var got []string
-	for e := range tr.Events(trace.LaneCounter) {
+	for e := range tr.Events(event.LaneCounter) {
 		got = append(got, fmt.Sprint(tr.Raw(e.Start()), " ", e.Device(), " ", e.Name(), " ", e.Data().Value))
 	}
 	if diff := cmp.Diff([]string{"20 1 SM Clock (MHz) 1980", "30 1 Power (W) 650.5", "35 1 Power (W) 600", "40 2 Temperature (C) 55",
@@ -372,18 +373,18 @@ func TestCategoriesForm(t *testing.T) {
 func TestLanesAndWindow(t *testing.T) {
 	data := bytes.Join(encode(t, document(t), pftracegen.Stages), nil)
 	all := read(t, data)
-	mid := all.Raw(all.LaneAt(trace.LaneGPU, all.LaneLen(trace.LaneGPU)/2).Start())
-	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: []trace.Lane{trace.LaneGPU}, Window: [2]int64{0, mid}})
+	mid := all.Raw(all.LaneAt(event.LaneGPU, all.LaneLen(event.LaneGPU)/2).Start())
+	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: []event.Lane{event.LaneGPU}, Window: [2]int64{0, mid}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for e := range all.Events(trace.LaneGPU) {
+	for e := range all.Events(event.LaneGPU) {
 		if all.Raw(e.Start()) < mid {
 			n++
 		}
 	}
-	if got := some.LaneLen(trace.LaneGPU); got != n || some.Len() != n || some.Raw(0) != all.Raw(0) {
+	if got := some.LaneLen(event.LaneGPU); got != n || some.Len() != n || some.Raw(0) != all.Raw(0) {
 		t.Errorf("%d activities of %d events from %d on, want %d, none more, %d", got, some.Len(), some.Raw(0), n, all.Raw(0))
 	}
 }

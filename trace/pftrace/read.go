@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // reader hands the events of a trace to a builder.
@@ -28,7 +29,7 @@ type reader struct {
 	samples   int64 // of counters
 	stacks    bool  // Python frames were recorded
 	o         *trace.Options
-	kinds     []trace.Kind // by category's text; invalid is not looked up yet
+	kinds     []event.Kind // by category's text; invalid is not looked up yet
 	alike     [alikeSlots]alike
 	slices    [againSlots]kept // that may come again
 	rows      [againSlots]row  // theirs

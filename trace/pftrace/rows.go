@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE on where events go. An event becomes a row of the trace as soon as it begins, and gets its end when that comes. Some have to wait until
@@ -129,7 +130,7 @@ func (d *reader) row(e *kept, t *track) place {
 }
 
 // add makes an event a row of the trace.
-func (d *reader) add(e *kept, t *track, kind trace.Kind) place {
+func (d *reader) add(e *kept, t *track, kind event.Kind) place {
 	return place(d.b.Add(d.data(e, t, kind)))
 }
 
@@ -176,12 +177,12 @@ func (d *reader) finish() {
 }
 
 // data is an event as the builder takes it.
-func (d *reader) data(e *kept, t *track, kind trace.Kind) trace.EventData {
+func (d *reader) data(e *kept, t *track, kind event.Kind) trace.EventData {
 	out := trace.EventData{Kind: kind, Category: d.texts[e.category], Domain: d.texts[e.domain], Name: d.texts[e.name], Start: e.start, Duration: e.end - e.start,
 		Open: e.end == math.MinInt64, Device: trace.None, Stream: trace.None,
 		Correlation: uint64(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
 	lane := kind.Lane()
-	if lane == trace.LaneGPU || kind == trace.KindGPUAnnotation || kind == trace.KindSync {
+	if lane == event.LaneGPU || kind == event.GPUAnnotation || kind == event.Sync {
 		out.Device, out.Stream = trace.DeviceID(t.process), trace.StreamID(t.thread)
 		if e.has&hasDevice != 0 {
 			out.Device = trace.DeviceID(e.device)
@@ -190,7 +191,7 @@ func (d *reader) data(e *kept, t *track, kind trace.Kind) trace.EventData {
 			out.Stream = trace.StreamID(e.stream)
 		}
 	}
-	if lane == trace.LaneGPU {
+	if lane == event.LaneGPU {
 		out.Shape = d.texts[e.shape]
 		return out
 	}

@@ -3,7 +3,8 @@ package pftrace
 import (
 	"strings"
 
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // evidence is what an event carries; its kind is told by that.
@@ -268,44 +269,44 @@ func (e *slice) set(key argKey, v int64) {
 }
 
 // kindOf tells an event's kind by what it carries, best first.
-func (e *kept) kindOf(d *reader) trace.Kind {
+func (e *kept) kindOf(d *reader) event.Kind {
 	name := d.texts[e.name]
 	gpu := e.has&onGPU != 0 || e.has&(hasDevice|hasStream) == hasDevice|hasStream
 	switch {
 	case e.has&isKernel != 0:
-		return trace.KindKernel
+		return event.Kernel
 	case e.has&isCopy != 0:
-		return trace.KindMemcpy
+		return event.Memcpy
 	case e.has&isSet != 0:
-		return trace.KindMemset
+		return event.Memset
 	case e.has&isAnnotation != 0:
-		return trace.KindGPUAnnotation
+		return event.GPUAnnotation
 	case e.has&isOther != 0:
-		return trace.KindOther
+		return event.Other
 	case e.has&isGraph != 0:
-		return trace.KindGraph
+		return event.Graph
 	case e.category != 0:
 		return d.categoryKind(e.category, name)
 	case e.has&hasSync != 0:
-		return trace.KindSync
+		return event.Sync
 	case e.has&hasCallID != 0:
 		return callKind(name)
 	case gpu:
 		return e.activity(name)
 	case e.has&hasPython != 0:
-		return trace.KindOf("python_function", name)
+		return event.Kind(kind.Of("python_function", name))
 	case e.has&hasSequence != 0, e.has&(hasInputs|hasExternal) != 0 && isOp(name):
-		return trace.KindOp
+		return event.Op
 	case e.has&(hasInputs|hasExternal) != 0:
-		return trace.KindAnnotation
+		return event.Annotation
 	case e.has&hasCorrelation != 0: // not on a GPU: the call that launched something (roctracer gives no cbid)
 		return callKind(name)
 	}
-	return trace.KindOther
+	return event.Other
 }
 
 // categoryKind is the kind of a category of Kineto's, or of one that [Write] gives events of other sources.
-func (d *reader) categoryKind(category uint32, name string) trace.Kind {
+func (d *reader) categoryKind(category uint32, name string) event.Kind {
 	for int(category) >= len(d.kinds) {
 		d.kinds = append(d.kinds, 0)
 	}
@@ -313,38 +314,38 @@ func (d *reader) categoryKind(category uint32, name string) trace.Kind {
 	if *k == 0 {
 		switch text := d.texts[category]; text {
 		case "nvtx":
-			*k = trace.KindRange
+			*k = event.Range
 		case "mark":
-			*k = trace.KindMark
+			*k = event.Mark
 		default:
-			*k = trace.KindOf(text, "")
+			*k = event.Kind(kind.Of(text, ""))
 		}
 	}
-	if *k == trace.KindFrame {
-		return trace.KindOf(d.texts[category], name) // a module's frame has another
+	if *k == event.Frame {
+		return event.Kind(kind.Of(d.texts[category], name)) // a module's frame has another
 	}
 	return *k
 }
 
 // callKind tells the driver's calls (cuLaunchKernel) from the runtime's (cudaLaunchKernel, hipLaunchKernel).
-func callKind(name string) trace.Kind {
+func callKind(name string) event.Kind {
 	if strings.HasPrefix(name, "cu") && len(name) > 2 && name[2] >= 'A' && name[2] <= 'Z' {
-		return trace.KindDriver
+		return event.Driver
 	}
-	return trace.KindRuntime
+	return event.Runtime
 }
 
 // activity tells what ran on a stream.
-func (e *kept) activity(name string) trace.Kind {
+func (e *kept) activity(name string) event.Kind {
 	switch {
 	case strings.HasPrefix(name, "Memcpy") || e.has&hasBytes != 0 && strings.Contains(name, "Copy"):
-		return trace.KindMemcpy
+		return event.Memcpy
 	case strings.HasPrefix(name, "Memset") || e.has&hasBytes != 0 && strings.Contains(name, "Fill"):
-		return trace.KindMemset
+		return event.Memset
 	case e.has&(hasGrid|hasContext|hasCorrelation) != 0:
-		return trace.KindKernel
+		return event.Kernel
 	}
-	return trace.KindGPUAnnotation // it has a place and nothing that the hardware reports
+	return event.GPUAnnotation // it has a place and nothing that the hardware reports
 }
 
 // isOp says that a name is one of an operator: a namespace and no blank, as in aten::mm, or one of autograd's.

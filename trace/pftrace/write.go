@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE on what is written: activities as render stages, each with its own duration, so that those that overlap on a stream show whole; everything
@@ -104,17 +105,17 @@ const (
 // stageNames are the names of stages from 1 on.
 var stageNames = []string{"Kernel", "Memcpy", "Memset", "Annotation", "Graph"}
 
-func stageOf(k trace.Kind) uint64 {
+func stageOf(k event.Kind) uint64 {
 	switch k {
-	case trace.KindKernel:
+	case event.Kernel:
 		return stageKernel
-	case trace.KindMemcpy:
+	case event.Memcpy:
 		return stageMemcpy
-	case trace.KindMemset:
+	case event.Memset:
 		return stageMemset
-	case trace.KindGPUAnnotation:
+	case event.GPUAnnotation:
 		return stageAnnotation
-	case trace.KindGraph:
+	case event.Graph:
 		return stageGraph
 	}
 	return 0
@@ -130,7 +131,7 @@ func (x *writer) survey() {
 			continue
 		}
 		switch {
-		case e.Kind() == trace.KindCounter:
+		case e.Kind() == event.Counter:
 			if _, ok := x.counters[e.Name()]; !ok {
 				x.counters[e.Name()] = uint64(len(x.counters) + 1)
 			}
@@ -161,7 +162,7 @@ func (x *writer) ambiguous() bool {
 		label string
 	}
 	of := map[uint64]process{}
-	for e := range x.t.Events(trace.LaneLaunch) {
+	for e := range x.t.Events(event.LaneLaunch) {
 		d := e.Data()
 		if d.Correlation == 0 {
 			continue
@@ -172,7 +173,7 @@ func (x *writer) ambiguous() bool {
 		}
 		of[d.Correlation] = p
 	}
-	for e := range x.t.Events(trace.LaneGPU) {
+	for e := range x.t.Events(event.LaneGPU) {
 		if _, ok := of[e.Data().Correlation]; ok && !e.Launch().Valid() {
 			return true
 		}
@@ -327,7 +328,7 @@ func sorted[K cmp.Ordered, V any](m map[K]V) []K {
 func (x *writer) event(e trace.Event) {
 	start, d := x.t.Raw(e.Start()), e.Data()
 	switch stage := stageOf(e.Kind()); {
-	case e.Kind() == trace.KindCounter:
+	case e.Kind() == event.Counter:
 		v := float(number1(nil, 1, x.counters[e.Name()]), 3, d.Value)
 		x.packet(start, packetCounter, message(number1(nil, counterDescriptorID, uint64(e.Device())+2), counterValue, v))
 	case stage != 0:
@@ -342,7 +343,7 @@ func (x *writer) event(e trace.Event) {
 }
 
 // category is an event's category; one without gets that of what is kept and not interpreted.
-func category(d *trace.EventData) string { return cmp.Or(d.Category, trace.KindOther.String()) }
+func category(d *trace.EventData) string { return cmp.Or(d.Category, event.Other.String()) }
 
 func (x *writer) end(at int64, track uint64) {
 	x.packet(at, packetTrackEvent, number1(number1(nil, eventType, typeEnd), eventTrack, track))
@@ -358,7 +359,7 @@ func (x *writer) args(m []byte, e trace.Event, d *trace.EventData) []byte {
 	whole("correlation", x.correlation(e, d))
 	whole("External id", d.ExternalID)
 	whole("bytes", uint64(d.Bytes))
-	if e.Kind() == trace.KindSync {
+	if e.Kind() == event.Sync {
 		m = message(m, eventArg, number1(text(nil, argName, "device"), argInt, uint64(e.Device())))
 		m = message(m, eventArg, number1(text(nil, argName, "stream"), argInt, uint64(e.Stream())))
 	}

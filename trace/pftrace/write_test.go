@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
@@ -24,13 +25,13 @@ func all(tr *trace.Trace) []string {
 	for e := range events(tr) {
 		th := tr.Thread(e.Thread())
 		category, config := e.Data().Category, ""
-		if e.Kind().Lane() == trace.LaneGPU {
+		if e.Kind().Lane() == event.LaneGPU {
 			config = e.Shape()
 			category = "" // a stage has none: those of old files ("Kernel") become today's
 		}
 		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), category, e.Name(), tr.Raw(e.Start()),
 			e.Data().Duration, e.Data().Correlation, e.Data().ExternalID, e.Device(), e.Stream(), e.Data().GraphID, e.Data().GraphNode, e.Data().Bytes, config, e.Data().Value, e.Data().Domain)
-		if e.Kind() != trace.KindOther && e.Thread() != trace.None { // processes and threads that are texts get numbers
+		if e.Kind() != event.Other && e.Thread() != trace.None { // processes and threads that are texts get numbers
 			s += fmt.Sprintf(" on %d/%d", th.Process, th.ID)
 		}
 		if l := e.Launch(); l.Valid() {
@@ -45,7 +46,7 @@ func all(tr *trace.Trace) []string {
 // several reports whether several processes launched work: a copy gives them other correlations.
 func several(tr *trace.Trace) bool {
 	of := map[int64]bool{}
-	for e := range tr.Events(trace.LaneLaunch) {
+	for e := range tr.Events(event.LaneLaunch) {
 		of[tr.Thread(e.Thread()).Process] = true
 	}
 	return len(of) > 1
@@ -108,7 +109,7 @@ func TestWriteTracksAndKeep(t *testing.T) {
 	want := read(t, bytes.Join(encode(t, document(t), 0), nil))
 	var data bytes.Buffer
 	_, err := pftrace.Write(context.Background(), &data, want, pftrace.WriteOptions{
-		Keep:     func(e trace.Event) bool { return e.Kind().Lane() == trace.LaneGPU && e.Index() < 5 },
+		Keep:     func(e trace.Event) bool { return e.Kind().Lane() == event.LaneGPU && e.Index() < 5 },
 		Category: "strata",
 		Tracks: []pftrace.Track{{Name: "layers", Spans: []pftrace.Span{
 			{Name: "layer 0", Start: 10, End: 20, Args: map[string]any{"kernels": 3, "wall_us": 1.5, "kind": "x"}}, {Name: "layer 1", Start: 20, End: 30}}}},
@@ -118,14 +119,14 @@ func TestWriteTracksAndKeep(t *testing.T) {
 	}
 	got := read(t, data.Bytes())
 	var added []string
-	for e := range got.Events(trace.LaneOther) {
+	for e := range got.Events(event.LaneOther) {
 		th := got.Thread(e.Thread())
 		added = append(added, fmt.Sprint(e.Name(), " ", e.Data().Category, " ", got.Raw(e.Start())-want.Raw(0), " ", e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
 	}
 	if diff := cmp.Diff([]string{"layer 0 strata 10 10 layers of passes and layers (strata)", "layer 1 strata 20 10 layers of passes and layers (strata)"}, added); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if n := got.LaneLen(trace.LaneGPU); n != 5 || got.Len() != 7 {
+	if n := got.LaneLen(event.LaneGPU); n != 5 || got.Len() != 7 {
 		t.Errorf("%d activities of %d events, want 5 of 7", n, got.Len())
 	}
 }
@@ -169,7 +170,7 @@ func TestWriteSeveralProcesses(t *testing.T) {
 	if _, err := pftrace.Write(context.Background(), &data, merged, pftrace.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for e := range read(t, data.Bytes()).Events(trace.LaneGPU) {
+	for e := range read(t, data.Bytes()).Events(event.LaneGPU) {
 		if want := strings.Replace(e.Name(), "k of", "launch of", 1); e.Launch().Name() != want {
 			t.Errorf("%s was launched by %q", e.Name(), e.Launch().Name())
 		}

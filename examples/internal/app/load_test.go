@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // loader is a program that loads its trace and prints the number of activities.
@@ -19,11 +20,11 @@ func loader() app.Program {
 	return app.Program{
 		Name: "loader", Common: app.TraceFlag | app.ProgressFlag,
 		Run: func(ctx context.Context, env *app.Env) error {
-			t, err := env.Load(ctx, trace.Options{Lanes: []trace.Lane{trace.LaneGPU, trace.LaneLaunch}})
+			t, err := env.Load(ctx, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(env.Stdout, t.LaneLen(trace.LaneGPU))
+			fmt.Fprintln(env.Stdout, t.LaneLen(event.LaneGPU))
 			return nil
 		},
 	}

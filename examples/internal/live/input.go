@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -23,7 +24,7 @@ func Input(ctx context.Context, formal, mapping *capture.Result, others []triage
 	if mapping != nil {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		if others, err = load(ctx, mapping, trace.Options{Args: []trace.Kind{trace.KindRuntime}}); err != nil {
+		if others, err = load(ctx, mapping, trace.Options{Args: []event.Kind{event.Runtime}}); err != nil {
 			return triage.Input{}, err
 		}
 	}

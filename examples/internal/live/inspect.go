@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // inspect reads a trace and says what a capture is judged by: GPU events,
@@ -21,7 +22,7 @@ func inspect(ctx context.Context, path string) (capture.Found, error) {
 	m := tr.Meta()
 	f := capture.Found{
 		Steps: -1, Coverage: -1,
-		GPUEvents: int64(tr.LaneLen(trace.LaneGPU)),
+		GPUEvents: int64(tr.LaneLen(event.LaneGPU)),
 		Ranked:    m.Rank >= 0 && m.WorldSize > 0, Rank: m.Rank, WorldSize: m.WorldSize,
 	}
 	// All the rest, of whatever sort: releases before Kineto name no category.
@@ -70,7 +71,7 @@ func countPasses(a *layer.Analysis, f *capture.Found) {
 func countAnnotations(tr *trace.Trace, f *capture.Found) {
 	f.Steps, f.Stages = 0, map[string]int{}
 	known := framework.All()
-	for _, lane := range []trace.Lane{trace.LaneAnnotation, trace.LaneOp, trace.LaneOther} {
+	for _, lane := range []event.Lane{event.LaneAnnotation, event.LaneOp, event.LaneOther} {
 		for e := range tr.Events(lane) {
 			if _, st, ok := framework.ReadStep(known, e.Name()); ok && !st.Weak {
 				countStep(f, st.Stage, st.Tokens)

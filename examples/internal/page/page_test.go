@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/htmlreport"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -76,14 +77,14 @@ func steps(passes, layers, perLayer int, name func(i int) string) *trace.Trace {
 		begin := at
 		for k := range layers * perLayer {
 			corr := uint64(i + 1)
-			b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: launch, Process: cpu, Thread: 1,
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: launch, Process: cpu, Thread: 1,
 				Device: trace.None, Stream: trace.None, Correlation: corr})
-			b.Add(trace.EventData{Kind: trace.KindKernel, Name: fmt.Sprintf("%s_%d", name(i), k%perLayer), Start: at + launch, Duration: kernel,
+			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("%s_%d", name(i), k%perLayer), Start: at + launch, Duration: kernel,
 				Device: 0, Stream: 7, Correlation: corr})
 			at += launch + kernel
 			i++
 		}
-		b.Add(trace.EventData{Kind: trace.KindAnnotation, Name: "step[DECODE bs=8]", Start: begin - 10, Duration: at - begin - launch - kernel + 20,
+		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: begin - 10, Duration: at - begin - launch - kernel + 20,
 			Process: cpu, Thread: 1, Device: trace.None, Stream: trace.None})
 		at += 5000
 	}
@@ -143,9 +144,9 @@ func TestPagesStaySmall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr := steps(passes, 36, 14, kernel)
 			for kind, p := range map[string]string{"timeline": timeline(t, tr, "x"), "triage": triaged(t, tr, "x")} {
-				t.Logf("%s: %d activities, %d bytes", kind, tr.LaneLen(trace.LaneGPU), len(p))
+				t.Logf("%s: %d activities, %d bytes", kind, tr.LaneLen(event.LaneGPU), len(p))
 				if len(p) >= 1_000_000 {
-					t.Errorf("the %s page of %d activities has %d bytes, want less than 1 MB", kind, tr.LaneLen(trace.LaneGPU), len(p))
+					t.Errorf("the %s page of %d activities has %d bytes, want less than 1 MB", kind, tr.LaneLen(event.LaneGPU), len(p))
 				}
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/apicall"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // ContainsAny reports whether s contains one of some parts.
@@ -23,12 +23,12 @@ var hostExchanges = []string{"barrier", "_object", "pyobj", "recv_obj", "send_ob
 var namedExchanges = []string{"broadcast", "gather", "all_reduce", "allreduce", "reduce_scatter", "ncclgroupend"}
 
 // Exchanges reports whether a range, operator or frame is an exchange between ranks that runs on the CPU.
-func Exchanges(kind trace.Kind, name string) bool {
+func Exchanges(kind event.Kind, name string) bool {
 	name = strings.ToLower(name)
 	if ContainsAny(name, hostExchanges) {
 		return true
 	}
-	applications := kind == trace.KindRange || kind == trace.KindAnnotation
+	applications := kind == event.Range || kind == event.Annotation
 	return applications && !strings.Contains(name, "::") && !strings.HasPrefix(name, "nccl:") && !strings.HasPrefix(name, "triton_") && ContainsAny(name, namedExchanges)
 }
 

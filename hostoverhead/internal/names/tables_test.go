@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // texts holds each answer against what is wanted, by name.
@@ -74,14 +75,14 @@ func TestExchangesAndLaunches(t *testing.T) {
 	for name, want := range map[string]bool{
 		"dist_barrier": true, "nccl:all_reduce": false, "c10d::allreduce_": false, "triton_allreduce": false, "all_reduce": true, "forward": false, "gloo:send": true,
 	} {
-		if got := names.Exchanges(trace.KindRange, name); got != want {
+		if got := names.Exchanges(event.Range, name); got != want {
 			t.Errorf("range %s exchanges: %v, want %v", name, got, want)
 		}
-		if got := names.Exchanges(trace.KindAnnotation, name); got != want {
+		if got := names.Exchanges(event.Annotation, name); got != want {
 			t.Errorf("annotation %s exchanges: %v, want %v", name, got, want)
 		}
 	}
-	if names.Exchanges(trace.KindOp, "all_reduce") || !names.Exchanges(trace.KindOp, "dist_barrier") {
+	if names.Exchanges(event.Op, "all_reduce") || !names.Exchanges(event.Op, "dist_barrier") {
 		t.Error("of operators, barriers exchange on the CPU and reductions do not")
 	}
 	for name, want := range map[string]bool{"cudaLaunchKernel": true, "cuLaunchKernelEx": true, "cudaGraphLaunch": false, "cudaMemcpyAsync": false, "hipLaunch": false, "KernelOf": false} {
@@ -131,12 +132,12 @@ func TestFactsAreOfTheirName(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	all := []string{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", "gemm 5", "step[DECODE bs=8]"}
 	for i, n := range all {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: n, Start: int64(i) * 10, Duration: 5})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: n, Start: int64(i) * 10, Duration: 5})
 	}
 	tr := b.Finish()
 	facts := names.Facts{Trace: tr}
 	for range 2 {
-		for e := range tr.Events(trace.LaneGPU) {
+		for e := range tr.Events(event.LaneGPU) {
 			id, name := e.NameID(), e.Name()
 			if got, want := facts.Collective(id), name == all[0]; got != want {
 				t.Errorf("%s is a collective: %v, want %v", name, got, want)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Drives holds for each thread the devices that it launched on; a thread that launched nothing has those of its process.
@@ -26,7 +27,7 @@ func Of(t *trace.Trace) Drives {
 		}
 		return append(list, d)
 	}
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		th, d := int(e.Launch().Thread()), e.Device()
 		if th < 0 || slices.Contains(out[th], d) {
 			continue

@@ -7,13 +7,14 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestThreadsWorkForTheirDevices: a thread works for the devices that it launched on; one that launched nothing for those of its
 // process, and one of a process that launched nothing for any.
 func TestThreadsWorkForTheirDevices(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	add := func(kind trace.Kind, process int64, thread int64, device trace.DeviceID, corr uint64, at int64) {
+	add := func(kind event.Kind, process int64, thread int64, device trace.DeviceID, corr uint64, at int64) {
 		b.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: at, Duration: 5, Process: process, Thread: thread, Device: device, Correlation: corr})
 	}
 	for i, l := range []struct {
@@ -21,11 +22,11 @@ func TestThreadsWorkForTheirDevices(t *testing.T) {
 		thread  int64
 		device  trace.DeviceID
 	}{{1, 10, 0}, {1, 10, 0}, {1, 11, 1}, {2, 20, 2}} {
-		add(trace.KindRuntime, l.process, l.thread, 0, uint64(i+1), int64(i)*10)
-		add(trace.KindKernel, 0, 0, l.device, uint64(i+1), int64(i)*10+6)
+		add(event.Runtime, l.process, l.thread, 0, uint64(i+1), int64(i)*10)
+		add(event.Kernel, 0, 0, l.device, uint64(i+1), int64(i)*10+6)
 	}
-	add(trace.KindFrame, 1, 12, 0, 0, 50)
-	add(trace.KindFrame, 3, 30, 0, 0, 50)
+	add(event.Frame, 1, 12, 0, 0, 50)
+	add(event.Frame, 3, 30, 0, 0, 50)
 	tr := b.Finish()
 	drives := threads.Of(tr)
 	want := map[int64][]trace.DeviceID{10: {0}, 11: {1}, 12: {0, 1}, 20: {2}, 30: nil}
@@ -64,7 +65,7 @@ func TestOnlyGPU(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		for d := range c.gpus {
 			for i := range 20 {
-				b.Add(trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: int64(i) * 10, Duration: 5, Device: trace.DeviceID(d)})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: int64(i) * 10, Duration: 5, Device: trace.DeviceID(d)})
 			}
 		}
 		one := trace.DeviceID(0)

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE: A timeline answers what a CPU thread was doing at each moment of the idle time, as disjoint pieces in order. Each
@@ -19,7 +20,7 @@ type Piece struct {
 	Span interval.Span // of the thread's time
 	ID   trace.EventID // 0 with kind 0: nothing was recorded
 	Name trace.NameID
-	Kind trace.Kind
+	Kind event.Kind
 }
 
 // Valid reports whether something was recorded.
@@ -39,7 +40,7 @@ type Timeline struct {
 // gaps, so that only the pieces of a few gaps exist at a time.
 type stream struct {
 	t      *trace.Trace
-	lane   trace.Lane
+	lane   event.Lane
 	next   int // row of the lane
 	end    int // of the thread's rows
 	keep   func(trace.Event) bool
@@ -49,7 +50,7 @@ type stream struct {
 }
 
 // newStream starts at the first event of a thread in a lane.
-func newStream(t *trace.Trace, lane trace.Lane, th trace.ThreadIndex, nested bool, keep func(trace.Event) bool) *stream {
+func newStream(t *trace.Trace, lane event.Lane, th trace.ThreadIndex, nested bool, keep func(trace.Event) bool) *stream {
 	n := t.LaneLen(lane)
 	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
 	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
@@ -138,15 +139,15 @@ type Room struct {
 // New starts the timeline of a thread. In room, of a thread that is done or empty, it is made; samples are the moments at which
 // it was found running.
 func New(t *trace.Trace, th trace.ThreadIndex, room Room, samples []trace.EventID) *Thread {
-	of := func(k trace.Kind) func(trace.Event) bool { return func(e trace.Event) bool { return e.Kind() == k } }
+	of := func(k event.Kind) func(trace.Event) bool { return func(e trace.Event) bool { return e.Kind() == k } }
 	s := &Thread{
-		calls:  newStream(t, trace.LaneLaunch, th, false, nil),
-		over:   newStream(t, trace.LaneSync, th, false, func(e trace.Event) bool { return e.Kind() == trace.KindOverhead && isProfilerOverhead(e.Name()) }),
-		system: newStream(t, trace.LaneSync, th, false, of(trace.KindOSCall)),
-		off:    newStream(t, trace.LaneSync, th, false, of(trace.KindOffCPU)),
-		ranges: newStream(t, trace.LaneAnnotation, th, true, func(e trace.Event) bool { return e.Kind() == trace.KindAnnotation || e.Kind() == trace.KindRange }),
-		frames: newStream(t, trace.LanePython, th, true, nil),
-		ops:    newStream(t, trace.LaneOp, th, true, nil),
+		calls:  newStream(t, event.LaneLaunch, th, false, nil),
+		over:   newStream(t, event.LaneSync, th, false, func(e trace.Event) bool { return e.Kind() == event.Overhead && isProfilerOverhead(e.Name()) }),
+		system: newStream(t, event.LaneSync, th, false, of(event.OSCall)),
+		off:    newStream(t, event.LaneSync, th, false, of(event.OffCPU)),
+		ranges: newStream(t, event.LaneAnnotation, th, true, func(e trace.Event) bool { return e.Kind() == event.Annotation || e.Kind() == event.Range }),
+		frames: newStream(t, event.LanePython, th, true, nil),
+		ops:    newStream(t, event.LaneOp, th, true, nil),
 		Room:   room, samples: samples,
 	}
 	s.clear()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func span(start, end int64) interval.Span { return interval.Span{Start: start, End: end} }
@@ -30,11 +31,11 @@ func thread(events ...trace.EventData) *trace.Trace {
 		e.Process, e.Thread = 1, 1
 		b.Add(e)
 	}
-	b.Add(trace.EventData{Kind: trace.KindFrame, Name: "another thread", Start: 0, Duration: 1000, Process: 1, Thread: 2})
+	b.Add(trace.EventData{Kind: event.Frame, Name: "another thread", Start: 0, Duration: 1000, Process: 1, Thread: 2})
 	return b.Finish()
 }
 
-func event(kind trace.Kind, name string, start, end int64) trace.EventData {
+func eventOf(kind event.Kind, name string, start, end int64) trace.EventData {
 	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start}
 }
 
@@ -42,10 +43,10 @@ func event(kind trace.Kind, name string, start, end int64) trace.EventData {
 // nesting are cut at the end of the first.
 func TestInnermostAndOutermost(t *testing.T) {
 	tr := thread(
-		event(trace.KindFrame, "a", 0, 100), event(trace.KindFrame, "b", 20, 60), event(trace.KindFrame, "c", 30, 40), event(trace.KindFrame, "d", 90, 120), event(trace.KindFrame, "e", 100, 130),
-		event(trace.KindRuntime, "f", 0, 50), event(trace.KindRuntime, "g", 10, 20), event(trace.KindRuntime, "h", 40, 70), event(trace.KindRuntime, "i", 70, 80),
-		event(trace.KindOverhead, "Profiler overhead", 10, 20), event(trace.KindOverhead, "lazy loading", 30, 40),
-		event(trace.KindOSCall, "futex", 10, 20), event(trace.KindOffCPU, "off", 30, 40),
+		eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 20, 60), eventOf(event.Frame, "c", 30, 40), eventOf(event.Frame, "d", 90, 120), eventOf(event.Frame, "e", 100, 130),
+		eventOf(event.Runtime, "f", 0, 50), eventOf(event.Runtime, "g", 10, 20), eventOf(event.Runtime, "h", 40, 70), eventOf(event.Runtime, "i", 70, 80),
+		eventOf(event.Overhead, "Profiler overhead", 10, 20), eventOf(event.Overhead, "lazy loading", 30, 40),
+		eventOf(event.OSCall, "futex", 10, 20), eventOf(event.OffCPU, "off", 30, 40),
 	)
 	for _, c := range []struct {
 		name                string
@@ -58,7 +59,7 @@ func TestInnermostAndOutermost(t *testing.T) {
 		{"behind all", []interval.Span{span(500, 600)}, "", "", ""},
 		{"none", nil, "", "", ""},
 	} {
-		first := tr.LaneAt(trace.LaneLaunch, 0).Thread()
+		first := tr.LaneAt(event.LaneLaunch, 0).Thread()
 		s := New(tr, first, Room{}, nil)
 		s.Move(c.spans)
 		if got := written(tr, s.Now.Code); got != c.code {
@@ -71,7 +72,7 @@ func TestInnermostAndOutermost(t *testing.T) {
 			t.Errorf("%s: ranges %s\nwant %s", c.name, got, c.ranges)
 		}
 	}
-	s := New(tr, tr.LaneAt(trace.LaneLaunch, 0).Thread(), Room{}, nil)
+	s := New(tr, tr.LaneAt(event.LaneLaunch, 0).Thread(), Room{}, nil)
 	s.Move([]interval.Span{span(0, 15)})
 	if got, want := written(tr, s.Now.Over)+"; "+written(tr, s.Now.System)+"; "+written(tr, s.Now.Off), "Profiler overhead 10-15; futex 10-15; "; got != want {
 		t.Errorf("first gap: %s, want %s", got, want)
@@ -86,9 +87,9 @@ func TestInnermostAndOutermost(t *testing.T) {
 }
 
 func TestOpsLieOverFrames(t *testing.T) {
-	tr := thread(event(trace.KindFrame, "a", 0, 100), event(trace.KindFrame, "b", 100, 200), event(trace.KindFrame, "c", 300, 400),
-		event(trace.KindOp, "p", 10, 20), event(trace.KindOp, "q", 90, 120), event(trace.KindOp, "r", 200, 210), event(trace.KindOp, "s", 300, 310), event(trace.KindOp, "t", 390, 400), event(trace.KindOp, "u", 400, 410))
-	s := New(tr, tr.LaneAt(trace.LaneOp, 0).Thread(), Room{}, nil)
+	tr := thread(eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 100, 200), eventOf(event.Frame, "c", 300, 400),
+		eventOf(event.Op, "p", 10, 20), eventOf(event.Op, "q", 90, 120), eventOf(event.Op, "r", 200, 210), eventOf(event.Op, "s", 300, 310), eventOf(event.Op, "t", 390, 400), eventOf(event.Op, "u", 400, 410))
+	s := New(tr, tr.LaneAt(event.LaneOp, 0).Thread(), Room{}, nil)
 	s.Move([]interval.Span{span(0, 1000)})
 	if got, want := written(tr, s.Now.Code), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, r 200-210, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
 		t.Errorf("code %s\nwant %s", got, want)
@@ -96,8 +97,8 @@ func TestOpsLieOverFrames(t *testing.T) {
 }
 
 func TestCutCoversTheSpan(t *testing.T) {
-	tr := thread(event(trace.KindFrame, "a", 10, 20), event(trace.KindFrame, "b", 20, 30), event(trace.KindFrame, "c", 40, 50))
-	s := New(tr, tr.LaneAt(trace.LanePython, 0).Thread(), Room{}, nil)
+	tr := thread(eventOf(event.Frame, "a", 10, 20), eventOf(event.Frame, "b", 20, 30), eventOf(event.Frame, "c", 40, 50))
+	s := New(tr, tr.LaneAt(event.LanePython, 0).Thread(), Room{}, nil)
 	s.Move([]interval.Span{span(0, 1000)})
 	for _, c := range []struct {
 		pieces     []Piece
@@ -121,10 +122,10 @@ func TestCutCoversTheSpan(t *testing.T) {
 
 // TestSamplesInASpan: the first sample from the span's start on and before its end.
 func TestSamplesInASpan(t *testing.T) {
-	tr := thread(event(trace.KindMark, "x", 10, 10), event(trace.KindMark, "y", 20, 20))
+	tr := thread(eventOf(event.Mark, "x", 10, 10), eventOf(event.Mark, "y", 20, 20))
 	var samples []trace.EventID
 	for id := range trace.EventID(tr.Len()) {
-		if tr.At(id).Kind() == trace.KindMark {
+		if tr.At(id).Kind() == event.Mark {
 			samples = append(samples, id)
 		}
 	}

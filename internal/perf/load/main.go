@@ -25,6 +25,7 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // cost is what is printed.
@@ -96,7 +97,7 @@ func (c *cost) add(t *trace.Trace) {
 func load(ctx context.Context, path string, gpuOnly bool) (*trace.Trace, error) {
 	o := trace.Options{Formats: strata.Formats()}
 	if gpuOnly {
-		o.Lanes = []trace.Lane{trace.LaneGPU, trace.LaneLaunch}
+		o.Lanes = []event.Lane{event.LaneGPU, event.LaneLaunch}
 	}
 	return trace.Open(ctx, path, o)
 }

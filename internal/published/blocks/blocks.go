@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // ErrNoAnchor says that no kernel opens a block.
@@ -72,8 +73,8 @@ func Find(ctx context.Context, t *trace.Trace, o Options) (*Cut, error) {
 	} else {
 		c.Device = busiest(t)
 	}
-	for e := range t.Events(trace.LaneGPU) {
-		if e.Device() == c.Device && e.Kind() == trace.KindKernel {
+	for e := range t.Events(event.LaneGPU) {
+		if e.Device() == c.Device && e.Kind() == event.Kernel {
 			f.rows = append(f.rows, e)
 		}
 	}
@@ -101,7 +102,7 @@ func Find(ctx context.Context, t *trace.Trace, o Options) (*Cut, error) {
 // busiest returns the GPU with the most GPU time, the lowest id of equals.
 func busiest(t *trace.Trace) trace.DeviceID {
 	busy := map[trace.DeviceID]time.Duration{}
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		busy[e.Device()] += e.Duration()
 	}
 	best := trace.DeviceID(trace.None)

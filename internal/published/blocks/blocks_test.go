@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/published/blocks"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // kernel is one kernel of a trace built by hand; times in µs.
@@ -23,7 +24,7 @@ type kernel struct {
 func built(kernels ...kernel) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for _, k := range kernels {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: k.name, Start: k.start * 1000, Duration: k.dur * 1000, Device: k.device, Stream: 7})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: k.start * 1000, Duration: k.dur * 1000, Device: k.device, Stream: 7})
 	}
 	return b.Finish()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // ErrNoKernels says that the trace holds no GPU kernels.
@@ -113,8 +114,8 @@ func spanOf(e trace.Event) interval.Span {
 // collectKernels looks at kernels only: no copies, no graph replays that were recorded as a whole.
 func (d *detector) collectKernels() bool {
 	d.names = make([]nameKind, d.t.NumNames())
-	for e := range d.t.Events(trace.LaneGPU) {
-		if e.Kind() != trace.KindKernel {
+	for e := range d.t.Events(event.LaneGPU) {
+		if e.Kind() != event.Kernel {
 			continue
 		}
 		if k := &d.names[e.NameID()]; *k == notAsked {
@@ -135,18 +136,18 @@ func (d *detector) collectKernels() bool {
 
 // from is the first row of the GPU's lane that starts at a time or later.
 func (d *detector) from(at int64) int {
-	return sort.Search(d.t.LaneLen(trace.LaneGPU), func(i int) bool { return int64(d.t.LaneAt(trace.LaneGPU, i).Start()) >= at })
+	return sort.Search(d.t.LaneLen(event.LaneGPU), func(i int) bool { return int64(d.t.LaneAt(event.LaneGPU, i).Start()) >= at })
 }
 
 // launchCall is the only API name that counts, as it stands in the file.
 const launchCall = "cudaLaunchKernel"
 
 func (d *detector) collectLaunches() {
-	d.known = d.t.LaneLen(trace.LaneLaunch) > 0
+	d.known = d.t.LaneLen(event.LaneLaunch) > 0
 	if !d.storedPlain() {
 		return
 	}
-	for e := range d.t.Events(trace.LaneLaunch) {
+	for e := range d.t.Events(event.LaneLaunch) {
 		if e.Name() == launchCall {
 			d.launches = append(d.launches, spanOf(e))
 		}
@@ -174,8 +175,8 @@ func (d *detector) storedPlain() bool {
 // preparation ranges.
 func (d *detector) collectRanges(prep bool) (phases map[string]interval.Span, counts map[string]int) {
 	phases, counts = map[string]interval.Span{}, map[string]int{}
-	for e := range d.t.Events(trace.LaneAnnotation) {
-		if e.Kind() == trace.KindGPUAnnotation || e.Kind() == trace.KindMark {
+	for e := range d.t.Events(event.LaneAnnotation) {
+		if e.Kind() == event.GPUAnnotation || e.Kind() == event.Mark {
 			continue
 		}
 		name, s := e.Name(), spanOf(e)
@@ -215,8 +216,8 @@ func (d *detector) measure(window interval.Span) Metrics {
 	var exchange, launch, work int64
 	gaps, end := d.gaps[:0], int64(math.MinInt64) // up to end it is known what runs
 	for i, to := d.from(window.Start), d.from(window.End); i < to; i++ {
-		e := d.t.LaneAt(trace.LaneGPU, i)
-		if e.Kind() != trace.KindKernel {
+		e := d.t.LaneAt(event.LaneGPU, i)
+		if e.Kind() != event.Kernel {
 			continue
 		}
 		m.kernels++

@@ -18,6 +18,7 @@ import (
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestComparableModeEqualsTheReference compares every field of the golden
@@ -108,11 +109,11 @@ func built(t *testing.T, events ...trace.EventData) *trace.Trace {
 }
 
 func kernelAt(start, dur int64) trace.EventData {
-	return trace.EventData{Kind: trace.KindKernel, Name: "gemm", Start: start, Duration: dur, Stream: 7}
+	return trace.EventData{Kind: event.Kernel, Name: "gemm", Start: start, Duration: dur, Stream: 7}
 }
 
 func rangeAt(name string, start, dur int64) trace.EventData {
-	return trace.EventData{Kind: trace.KindAnnotation, Name: name, Start: start, Duration: dur, Device: trace.None, Stream: trace.None}
+	return trace.EventData{Kind: event.Annotation, Name: name, Start: start, Duration: dur, Device: trace.None, Stream: trace.None}
 }
 
 // TestPhasesAreOneWindow: from the first step's start to the last one's end, steps without requests apart; a phase alone can

@@ -3,7 +3,7 @@ package triage
 import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Bucket is the coarse kind of work that the overlap analysis tells apart.
@@ -84,11 +84,11 @@ var workBuckets = map[string]Bucket{
 }
 
 // BucketOf maps an activity's kind, category and library to its bucket.
-func BucketOf(kind trace.Kind, category classify.Category, library string) Bucket {
+func BucketOf(kind event.Kind, category classify.Category, library string) Bucket {
 	switch kind {
-	case trace.KindMemcpy, trace.KindMemset:
+	case event.Memcpy, event.Memset:
 		return BucketMemoryStrong
-	case trace.KindGraph:
+	case event.Graph:
 		return BucketCompute
 	}
 	work, _ := kernelword.Work(string(category))

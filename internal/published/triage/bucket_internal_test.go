@@ -5,7 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestCategoriesHaveABucket: of a new kind of work it must be said how the overlap
@@ -23,7 +23,7 @@ func TestCategoriesHaveABucket(t *testing.T) {
 		"acme_unknown": BucketOther,
 	} {
 		f := classify.Default().Facts(name)
-		if got := BucketOf(trace.KindKernel, f.Category, f.Library); got != want {
+		if got := BucketOf(event.Kernel, f.Category, f.Library); got != want {
 			t.Errorf("%s: bucket %s, want %s", name, got, want)
 		}
 	}

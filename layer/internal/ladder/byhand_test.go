@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // act is a kernel: its name, stream, start and duration.
@@ -20,7 +21,7 @@ type act struct {
 func workOf(acts ...act) (*Work, []int32) {
 	b := trace.NewBuilder(trace.Options{})
 	for _, a := range acts {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: a.name, Stream: a.stream, Start: a.start, Duration: a.dur})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: a.name, Stream: a.stream, Start: a.start, Duration: a.dur})
 	}
 	rows, kernels := make([]int32, len(acts)), make([]int32, len(acts))
 	for i := range rows {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func TestModuleNames(t *testing.T) {
@@ -45,9 +46,9 @@ type frame struct {
 func framed(frames ...frame) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for _, f := range frames {
-		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + f.name, Start: f.start, Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Module, Name: "nn.Module: " + f.name, Start: f.start, Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.None, Stream: trace.None})
 	}
-	b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 0, Duration: 1, Stream: 7})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 0, Duration: 1, Stream: 7})
 	return b.Finish()
 }
 
@@ -157,7 +158,7 @@ func TestFramesOfLayers(t *testing.T) {
 func TestModulesAroundLaunches(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	module := func(name string, start, end int64) {
-		b.Add(trace.EventData{Kind: trace.KindModule, Name: "nn.Module: " + name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Module, Name: "nn.Module: " + name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None})
 	}
 	launches := []int64{5, 12, 20, 25, 35, 60, 95, 105}
 	module("Model_0", 10, 100)
@@ -165,8 +166,8 @@ func TestModulesAroundLaunches(t *testing.T) {
 	module("Linear_0", 20, 25)
 	module("Layer_1", 31, 50)
 	for i, at := range launches {
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: 1000 + 10*int64(i), Duration: 5, Stream: 7, Correlation: uint64(i + 1)})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 1000 + 10*int64(i), Duration: 5, Stream: 7, Correlation: uint64(i + 1)})
 	}
 	rows := make([]int32, len(launches))
 	for i := range rows {

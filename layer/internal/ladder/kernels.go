@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // None is the pass or layer of a kernel that is outside any.
@@ -69,7 +70,7 @@ func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []i
 }
 
 // Act is the activity with the given index.
-func (w *Work) Act(i int32) trace.Event { return w.Trace.LaneAt(trace.LaneGPU, int(w.Acts[i])) }
+func (w *Work) Act(i int32) trace.Event { return w.Trace.LaneAt(event.LaneGPU, int(w.Acts[i])) }
 
 // call is the call that launched an activity; not valid for orphans.
 func (w *Work) call(i int32) trace.Event { return w.Act(i).Launch() }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // ModulePaths holds the module frames around each kernel's launch: a tree of frames, and each kernel's leaf. nil: there are none.
@@ -55,13 +56,13 @@ func (m *ModulePaths) Of(i int32) []string {
 
 // ModulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
 func (w *Work) ModulePaths() *ModulePaths {
-	if w.Trace.LaneLen(trace.LanePython) == 0 {
+	if w.Trace.LaneLen(event.LanePython) == 0 {
 		return nil
 	}
 	walk := w.newPathWalk()
 	thread := trace.ThreadIndex(trace.None)
-	for e := range w.Trace.Events(trace.LanePython) {
-		if e.Kind() != trace.KindModule {
+	for e := range w.Trace.Events(event.LanePython) {
+		if e.Kind() != event.Module {
 			continue
 		}
 		if e.Thread() != thread {

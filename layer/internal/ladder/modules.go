@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // A frameSpan is a module frame on a thread.
@@ -83,8 +84,8 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 	var rootEnd, layerEnd trace.Time
 	var open []frameSpan // modules around the event
 	thread := trace.ThreadIndex(trace.None)
-	for e := range t.Events(trace.LanePython) {
-		if e.Kind() != trace.KindModule {
+	for e := range t.Events(event.LanePython) {
+		if e.Kind() != event.Module {
 			continue
 		}
 		any = true
@@ -136,8 +137,8 @@ func repeatedClass(t *trace.Trace) string {
 	spent := map[key]int64{}
 	var ends []trace.Time
 	thread := trace.ThreadIndex(trace.None)
-	for e := range t.Events(trace.LanePython) {
-		if e.Kind() != trace.KindModule {
+	for e := range t.Events(event.LanePython) {
+		if e.Kind() != event.Module {
 			continue
 		}
 		if e.Thread() != thread {

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // run is a kernel with its launch: when and on which thread the call was made, −1 for none, and which graph launch it is of, 0 for none.
@@ -26,9 +27,9 @@ func workOfRuns(runs ...run) (*Work, []int32) {
 	b := trace.NewBuilder(trace.Options{})
 	seen := map[uint64]bool{}
 	for i, r := range runs {
-		e := trace.EventData{Kind: trace.KindKernel, Name: r.name, Stream: r.stream, Start: 10_000 + r.start, Duration: r.dur}
+		e := trace.EventData{Kind: event.Kernel, Name: r.name, Stream: r.stream, Start: 10_000 + r.start, Duration: r.dur}
 		if r.launch >= 0 {
-			call := trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: r.launch, Duration: 1, Thread: 1 + r.thread, Device: trace.None, Stream: trace.None}
+			call := trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: r.launch, Duration: 1, Thread: 1 + r.thread, Device: trace.None, Stream: trace.None}
 			if e.Correlation = uint64(1000 + i); r.graph > 0 {
 				e.Correlation, e.GraphNode, call.Name = r.graph, uint64(i+1), "cudaGraphLaunch"
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // A Span is a pass before its layers are known.
@@ -164,8 +165,8 @@ func (w *Work) readSteps() []*stepSet {
 	memo := map[trace.NameID]parsed{}
 	byDialect := map[string]*stepSet{}
 	var sets []*stepSet
-	for e := range w.Trace.Events(trace.LaneAnnotation) {
-		if k := e.Kind(); k != trace.KindAnnotation && k != trace.KindRange {
+	for e := range w.Trace.Events(event.LaneAnnotation) {
+		if k := e.Kind(); k != event.Annotation && k != event.Range {
 			continue
 		}
 		if e.Thread() == trace.None {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
-	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // counter stores the series of an event of phase C, each as one sample. The

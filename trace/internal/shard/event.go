@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // Event implements scan.Shard.

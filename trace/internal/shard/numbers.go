@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
-	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // category returns the worker's number of a category.

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/internal/intern"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // None says that there is no device, stream or thread.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
-	"github.com/llmstrata/strata/trace/internal/kind"
 )
 
 // newShard is a shard that stores all kinds and keeps no args.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestDeal spreads launches over the sites of a kernel as their time does.
@@ -28,7 +28,7 @@ func TestDeal(t *testing.T) {
 func TestNameLikeness(t *testing.T) {
 	p := NewPool()
 	fact := func(name string) *Kernel {
-		id := p.kernel(name, trace.KindKernel, classify.Default().Facts(name).Category)
+		id := p.kernel(name, event.Kernel, classify.Default().Facts(name).Category)
 		f := p.Facts[id]
 		return &f
 	}

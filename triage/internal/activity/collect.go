@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Activity is what triage keeps of a GPU activity.
@@ -53,7 +54,7 @@ type Queue struct {
 }
 
 // Event returns an activity's event.
-func (w *Trace) Event(a *Activity) trace.Event { return w.Trace.LaneAt(trace.LaneGPU, int(a.Event)) }
+func (w *Trace) Event(a *Activity) trace.Event { return w.Trace.LaneAt(event.LaneGPU, int(a.Event)) }
 
 // CountByQueue returns how many activities of a stage each queue has.
 func (w *Trace) CountByQueue(stage int) []int {
@@ -72,7 +73,7 @@ const lookEvery = 1 << 12
 // Collect reads the GPU activities of an analysis: names, stages and sites. What it returns after the end of ctx is not whole.
 func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process string) *Trace {
 	t := an.Trace()
-	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.LaneLen(trace.LaneGPU))}
+	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.LaneLen(event.LaneGPU))}
 	w.Stages = stagesOf(an, FileStage(path))
 	w.Steps = w.Stages.countSteps(an)
 	ids := newKernelIDs(p, t)
@@ -80,7 +81,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 	var last int32 // the last activity's queue, which is nearly always the next one's too
 	sites := NewSites(p, t)
 	at := newCursor(an)
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		if e.Index()%lookEvery == lookEvery-1 && ctx.Err() != nil {
 			break
 		}
@@ -189,7 +190,7 @@ func Processes(list []*layer.Analysis) []string {
 	seen := map[string]bool{}
 	for _, a := range list {
 		t := a.Trace()
-		for e := range t.Events(trace.LaneGPU) {
+		for e := range t.Events(event.LaneGPU) {
 			l := e.Launch()
 			if !l.Valid() {
 				continue
@@ -221,7 +222,7 @@ func launchedBy(t *trace.Trace, e trace.Event, text string) bool {
 
 // HasCallStacks says that ops carry their Python frames.
 func (w *Trace) HasCallStacks() bool {
-	for e := range w.Trace.Events(trace.LaneOp) {
+	for e := range w.Trace.Events(event.LaneOp) {
 		if e.Data().CallStack != "" {
 			return true
 		}

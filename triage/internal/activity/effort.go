@@ -3,7 +3,7 @@ package activity
 import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Effort is the coarse kind of work that chains and the exposure ledger tell apart.
@@ -25,11 +25,11 @@ var efforts = map[string]Effort{
 }
 
 // EffortOf is what an activity does.
-func EffortOf(kind trace.Kind, category classify.Category) Effort {
+func EffortOf(kind event.Kind, category classify.Category) Effort {
 	switch kind {
-	case trace.KindMemcpy, trace.KindMemset:
+	case event.Memcpy, event.Memset:
 		return EffortMove
-	case trace.KindGraph:
+	case event.Graph:
 		return EffortCompute
 	}
 	work, _ := kernelword.Work(string(category))

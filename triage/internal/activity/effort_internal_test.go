@@ -5,7 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestCategoriesHaveAnEffort: of a new kind of work it must be said what it is to chains.
@@ -16,10 +16,10 @@ func TestCategoriesHaveAnEffort(t *testing.T) {
 			t.Errorf("work %q of category %q is not in efforts", work, c)
 		}
 	}
-	if got := EffortOf(trace.KindMemcpy, kernelword.CategoryGEMM); got != EffortMove {
+	if got := EffortOf(event.Memcpy, kernelword.CategoryGEMM); got != EffortMove {
 		t.Errorf("a copy is effort %d", got)
 	}
-	if got := EffortOf(trace.KindKernel, "a user's own"); got != effortOther {
+	if got := EffortOf(event.Kernel, "a user's own"); got != effortOther {
 		t.Errorf("a user's category is effort %d", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kernelword"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 func named(name string, c classify.Category) *Kernel {
@@ -63,7 +63,7 @@ func TestSimilarKernels(t *testing.T) {
 	for _, n := range []string{long, long + "b", long + "a", "other"} {
 		p.Facts = append(p.Facts, *named(n, kernelword.CategoryGEMM))
 	}
-	p.Facts = append(p.Facts, Kernel{Canonical: long, Kind: trace.KindMemset})
+	p.Facts = append(p.Facts, Kernel{Canonical: long, Kind: event.Memset})
 	index := func(ids ...int32) *siteIndex {
 		x := &siteIndex{any: map[int32][]SiteTime{}}
 		for _, id := range ids {

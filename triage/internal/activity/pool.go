@@ -2,7 +2,7 @@ package activity
 
 import (
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Interned maps texts to small dense ids.
@@ -46,7 +46,7 @@ type Kernel struct {
 	Words     string
 	Result    classify.Result
 	Facts     classify.Facts // by the default rules
-	Kind      trace.Kind
+	Kind      event.Kind
 	Effort    Effort
 }
 
@@ -94,7 +94,7 @@ func (p *Pool) Name(id int32) string { return p.Facts[id].Canonical }
 
 // kernel returns the id of an activity's canonical name, of which there is one
 // for each category that kernels of the name are counted under.
-func (p *Pool) kernel(raw string, kind trace.Kind, category classify.Category) int32 {
+func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category) int32 {
 	canonical := classify.Canonical(raw)
 	id := p.names.ID(canonical + "\x00" + string(category))
 	if int(id) == len(p.Facts) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
@@ -50,7 +51,7 @@ type foundSite struct {
 func NewSites(p *Pool, t *trace.Trace) *Sites {
 	n := t.NumNames()
 	f := &Sites{Pool: p, Trace: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
-	f.best[0] = make([]int32, t.LaneLen(trace.LanePython))
+	f.best[0] = make([]int32, t.LaneLen(event.LanePython))
 	return f
 }
 
@@ -90,7 +91,7 @@ func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op
 			f.cuda = strings.HasPrefix(launch.Name(), "cu")
 		}
 		if !found.Valid() {
-			found, from = f.bestFrame(f.Trace.Innermost(trace.LanePython, launch.Thread(), launch.Start()), replay), FromLaunch
+			found, from = f.bestFrame(f.Trace.Innermost(event.LanePython, launch.Thread(), launch.Start()), replay), FromLaunch
 		}
 	}
 	if found.Valid() {
@@ -144,14 +145,14 @@ func (f *Sites) Innermost(act trace.Event, from Origin) trace.Event {
 		}
 	}
 	if l := act.Launch(); l.Valid() {
-		return f.Trace.Innermost(trace.LanePython, l.Thread(), l.Start())
+		return f.Trace.Innermost(event.LanePython, l.Thread(), l.Start())
 	}
 	return trace.Event{}
 }
 
 // frameInOp returns the innermost frame around an op, seen from just inside it.
 func (f *Sites) frameInOp(op trace.Event) trace.Event {
-	return f.Trace.Innermost(trace.LanePython, op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
+	return f.Trace.Innermost(event.LanePython, op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
 }
 
 func (f *Sites) op(e trace.Event) int32 {
@@ -218,7 +219,7 @@ func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
 	for i := len(path) - 1; i >= 0; i-- {
 		e := path[i]
 		r := rank(e)
-		if r > pyframe.Noise && (best < 0 || r >= rank(f.Trace.LaneAt(trace.LanePython, int(best-1)))) {
+		if r > pyframe.Noise && (best < 0 || r >= rank(f.Trace.LaneAt(event.LanePython, int(best-1)))) {
 			best = int32(e.Index()) + 1
 		}
 		(*memo)[e.Index()] = best
@@ -226,7 +227,7 @@ func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
 	if best < 0 {
 		return trace.Event{}
 	}
-	return f.Trace.LaneAt(trace.LanePython, int(best-1))
+	return f.Trace.LaneAt(event.LanePython, int(best-1))
 }
 
 // ofTwin returns the site and op of an eager launch.
@@ -240,7 +241,7 @@ func (f *Sites) ofTwin(tw layer.Twin) (site, op int32) {
 	} else {
 		op = f.op(tw.Launch)
 	}
-	if best := f.bestFrame(f.Trace.Innermost(trace.LanePython, tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
+	if best := f.bestFrame(f.Trace.Innermost(event.LanePython, tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
 		return f.site(best), op
 	}
 	return SiteUnresolved, op

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestLinesByName: what a replay is aligned with under its own name says most, then launches of its name in the mapping trace,
@@ -194,15 +195,15 @@ func TestSitesOfLaunches(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	at := int64(0)
 	kernel := func(corr int, start int64, node uint64) {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: start, Duration: 1, Stream: 7, Correlation: uint64(corr), GraphNode: node})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: start, Duration: 1, Stream: 7, Correlation: uint64(corr), GraphNode: node})
 	}
 	for i, frames := range [][]string{
 		{"threading.py(1): run", "vllm/a.py(2): outer", "torch/_ops.py(3): __call__"}, {"vllm/b.py(4): outer", "vllm/b.py(5): deep"}, {"threading.py(6): run"}, {"/srv/main.py(7): serve", "vllm/cuda_graph.py(8): replay"},
 	} {
 		for k, f := range frames {
-			b.Add(trace.EventData{Kind: trace.KindFrame, Name: f, Start: at + int64(k), Duration: 100 - 2*int64(k), Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Frame, Name: f, Start: at + int64(k), Duration: 100 - 2*int64(k), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaGraphLaunch", Start: at + 50, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: at + 50, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
 		at += 200
 	}
 	kernel(1, 1000, 0)
@@ -218,7 +219,7 @@ func TestSitesOfLaunches(t *testing.T) {
 	s := NewSites(p, tr)
 	want := []string{"vllm/a.py:2 outer", "vllm/b.py:5 deep", Unresolved, Unresolved, "vllm/a.py:2 outer", "/srv/main.py:7 serve", "/srv/main.py:7 serve", "vllm/b.py:5 deep"}
 	for range 2 {
-		for e := range tr.Events(trace.LaneGPU) {
+		for e := range tr.Events(event.LaneGPU) {
 			site, op, _ := s.Of(e)
 			if got := p.Sites.Texts[site]; got != want[e.Index()] || p.Ops.Texts[op] != "cudaGraphLaunch" {
 				t.Errorf("kernel %d: %s of %s, want %s", e.Index(), got, p.Ops.Texts[op], want[e.Index()])
@@ -244,21 +245,21 @@ func TestCallStacksAsText(t *testing.T) {
 // TestSitesOfOpsOfOneLaunch: where the profiler names the op of each kernel, kernels of one launch have the frames around their own.
 func TestSitesOfOpsOfOneLaunch(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	host := func(kind trace.Kind, name string, start, end int64, external uint64) {
+	host := func(kind event.Kind, name string, start, end int64, external uint64) {
 		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, ExternalID: external, Device: trace.None, Stream: trace.None})
 	}
 	for i := range int64(2) {
-		host(trace.KindFrame, fmt.Sprintf("vllm/a.py(%d): forward", i+1), 100*i, 100*i+90, 0)
-		host(trace.KindOp, fmt.Sprint("op", i+1), 100*i+10, 100*i+80, uint64(i+1))
+		host(event.Frame, fmt.Sprintf("vllm/a.py(%d): forward", i+1), 100*i, 100*i+90, 0)
+		host(event.Op, fmt.Sprint("op", i+1), 100*i+10, 100*i+80, uint64(i+1))
 	}
-	b.Add(trace.EventData{Kind: trace.KindRuntime, Name: "cudaLaunchKernel", Start: 300, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 300, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
 	for i, external := range []uint64{1, 2, 2, 1} {
-		b.Add(trace.EventData{Kind: trace.KindKernel, Name: "k", Start: int64(1000 + 10*i), Duration: 5, Stream: 7, Correlation: 1, ExternalID: external})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: int64(1000 + 10*i), Duration: 5, Stream: 7, Correlation: 1, ExternalID: external})
 	}
 	tr := b.Finish()
 	p := NewPool()
 	s := NewSites(p, tr)
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		n := e.Data().ExternalID
 		site, op, from := s.Of(e)
 		if got, want := p.Sites.Texts[site], fmt.Sprintf("vllm/a.py:%d forward", n); got != want || p.Ops.Texts[op] != fmt.Sprint("op", n) || from != FromOp {

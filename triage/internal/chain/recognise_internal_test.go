@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
-	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -43,7 +43,7 @@ func TestStepsOfKernels(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		category classify.Category
-		kind     trace.Kind
+		kind     event.Kind
 		op       string
 		site     string
 		operator string
@@ -58,7 +58,7 @@ func TestStepsOfKernels(t *testing.T) {
 		{name: "nvjet", op: "aten::mm", want: ""},
 		{name: "gemm", operator: "o_proj", want: "by_operator"},
 		{name: "gemm", operator: "down_proj", want: ""},
-		{name: "fill", kind: trace.KindMemset, want: "by_kind"},
+		{name: "fill", kind: event.Memset, want: "by_kind"},
 		{name: "gemm", category: kernelword.CategoryRope, want: "by_category"},
 		{name: "rope", category: kernelword.CategoryRope, want: "by_category"},
 		{name: "rope", category: kernelword.CategoryNorm, want: "by_word_of_category"},
@@ -70,7 +70,7 @@ func TestStepsOfKernels(t *testing.T) {
 		p := activity.NewPool()
 		n := classify.Parse(c.name)
 		if c.kind == 0 {
-			c.kind = trace.KindKernel
+			c.kind = event.Kernel
 		}
 		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(), Kind: c.kind, Result: classify.Result{Category: c.category}})
 		key := sortKey{op: p.Ops.ID(c.op)}
@@ -116,7 +116,7 @@ func TestSequencesOfAStage(t *testing.T) {
 	p := activity.NewPool()
 	for _, c := range []classify.Category{kernelword.CategoryAttention, kernelword.CategoryGEMM, kernelword.CategoryElementwise} {
 		n := classify.Parse(string(c))
-		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Result: classify.Result{Category: c}, Effort: activity.EffortOf(trace.KindKernel, c)})
+		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Result: classify.Result{Category: c}, Effort: activity.EffortOf(event.Kernel, c)})
 	}
 	const attention, product, pointwise = 0, 1, 2
 	act := func(queue, kernel int32, stage int8) activity.Activity {

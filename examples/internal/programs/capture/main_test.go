@@ -19,6 +19,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // newServer leaves real traces: the extend one after a prefill window, the
@@ -54,7 +55,7 @@ func TestCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := doc.Stages[i]
-		if n := int64(tr.LaneLen(trace.LaneGPU)); n == 0 || st.Traces[0].Found == nil || st.Traces[0].Found.GPUEvents != n || st.Empty {
+		if n := int64(tr.LaneLen(event.LaneGPU)); n == 0 || st.Traces[0].Found == nil || st.Traces[0].Found.GPUEvents != n || st.Empty {
 			t.Errorf("%s: %d GPU events, stage %+v", f, n, st)
 		}
 		if st.StepsAsked != 1 || st.StepsFound < 1 || st.Verdict != "VALID" {

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -88,7 +89,7 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	}
 	index := 0
 	var row Row
-	for e := range t.Events(trace.LaneGPU) {
+	for e := range t.Events(event.LaneGPU) {
 		if device != trace.None && e.Device() != device {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Program returns the program with fresh flags.
@@ -129,7 +130,7 @@ func firstLayer(a *layer.Device, pass int) int {
 // mapping analyses the trace of --mapping-input.
 func mapping(ctx context.Context, env *app.Env, path string, model layer.Options) (*layer.Analysis, error) {
 	// The names of captured kernels stand in the args of HIP launch calls.
-	t, err := env.LoadFile(ctx, path, trace.Options{Args: []trace.Kind{trace.KindRuntime}})
+	t, err := env.LoadFile(ctx, path, trace.Options{Args: []event.Kind{event.Runtime}})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Program returns the program with fresh flags, on the user's own machine.
@@ -156,7 +157,7 @@ func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 func kernels(a *layer.Device) int {
 	n := 0
 	for i := range a.NumKernels() {
-		if a.Kernel(i).Event().Kind() == trace.KindKernel {
+		if a.Kernel(i).Event().Kind() == event.Kernel {
 			n++
 		}
 	}

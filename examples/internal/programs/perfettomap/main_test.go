@@ -20,6 +20,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // quiet is a machine without a browser; it serves on any free port.
@@ -171,15 +172,15 @@ func TestCopies(t *testing.T) {
 		if !strings.Contains(r.Stderr, "wrote "+annotated) || !strings.Contains(r.Stderr, "pass 1-2") {
 			t.Errorf("notes do not tell what was written: %q", r.Stderr)
 		}
-		if a := load(t, annotated); a.LaneLen(trace.LaneGPU) != whole.LaneLen(trace.LaneGPU) || a.Len() <= whole.Len() {
-			t.Errorf("annotated copy has %d events, %d on the GPU; the trace %d and %d", a.Len(), a.LaneLen(trace.LaneGPU), whole.Len(), whole.LaneLen(trace.LaneGPU))
+		if a := load(t, annotated); a.LaneLen(event.LaneGPU) != whole.LaneLen(event.LaneGPU) || a.Len() <= whole.Len() {
+			t.Errorf("annotated copy has %d events, %d on the GPU; the trace %d and %d", a.Len(), a.LaneLen(event.LaneGPU), whole.Len(), whole.LaneLen(event.LaneGPU))
 		}
-		if s := load(t, slice); s.LaneLen(trace.LaneGPU) != 2*161 { // kernels of a pass, as the table says
-			t.Errorf("slice of two passes has %d activities, want 322", s.LaneLen(trace.LaneGPU))
+		if s := load(t, slice); s.LaneLen(event.LaneGPU) != 2*161 { // kernels of a pass, as the table says
+			t.Errorf("slice of two passes has %d activities, want 322", s.LaneLen(event.LaneGPU))
 		}
 		apptest.MustRun(t, program(quiet()), append(input, "--fwd-pass", "1", "--layers", "3", "--slice", redacted, "--redact", "all")...)
-		if s := load(t, redacted); s.LaneLen(trace.LaneGPU) == 0 || s.LaneLen(trace.LaneGPU) >= 161 {
-			t.Errorf("slice of one layer has %d activities", s.LaneLen(trace.LaneGPU))
+		if s := load(t, redacted); s.LaneLen(event.LaneGPU) == 0 || s.LaneLen(event.LaneGPU) >= 161 {
+			t.Errorf("slice of one layer has %d activities", s.LaneLen(event.LaneGPU))
 		}
 	}
 }

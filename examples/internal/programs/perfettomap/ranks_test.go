@@ -21,6 +21,7 @@ import (
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // opened loads a trace of any format.
@@ -41,7 +42,7 @@ func work(tr *trace.Trace) []string {
 		from = 0
 	}
 	var out []string
-	for e := range tr.Events(trace.LaneGPU) {
+	for e := range tr.Events(event.LaneGPU) {
 		line := fmt.Sprintf("%s %s %d+%d stream %d graph %d/%d", e.Kind(), e.Name(), from+int64(e.Start()), time.Duration(e.Data().Duration), e.Stream(), e.Data().GraphID, e.Data().GraphNode)
 		if l := e.Launch(); l.Valid() {
 			line += fmt.Sprintf(" launched by %s at %d", l.Name(), from+int64(l.Start()))
@@ -55,7 +56,7 @@ func work(tr *trace.Trace) []string {
 // annotated is how many slices were added, by the name of their track.
 func annotated(tr *trace.Trace) map[string]int {
 	n := map[string]int{}
-	for e := range tr.Events(trace.LaneOther) {
+	for e := range tr.Events(event.LaneOther) {
 		if th := tr.Thread(e.Thread()); e.Data().Category == "strata" {
 			n[strings.TrimSuffix(th.ProcessName, "passes and layers (strata)")+th.Name]++
 		}
@@ -113,7 +114,7 @@ func firstKernel(t *testing.T, path string) int64 {
 	if !ok {
 		t.Fatal("no wall clock")
 	}
-	return epoch.UnixNano() + int64(tr.LaneAt(trace.LaneGPU, 0).Start())
+	return epoch.UnixNano() + int64(tr.LaneAt(event.LaneGPU, 0).Start())
 }
 
 // TestRanksInOneCopy: several files, or every rank of a directory, as JSON and in Perfetto's own format: all activities of all ranks at their times, each
@@ -140,7 +141,7 @@ func TestRanksInOneCopy(t *testing.T) {
 		}
 		var starts []int64 // of the first pass of each rank, by the wall clock
 		epoch, _ := got.Epoch()
-		for e := range got.Events(trace.LaneOther) {
+		for e := range got.Events(event.LaneOther) {
 			if e.Data().Category == "strata" && e.Name() == "pass 0 prefill" {
 				starts = append(starts, epoch.UnixNano()+int64(e.Start()))
 			}

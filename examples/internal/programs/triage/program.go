@@ -19,6 +19,7 @@ import (
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -248,7 +249,7 @@ func (o *options) loadAll(ctx context.Context, env *app.Env, path string, layers
 	if o.mapping != "" {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		if mapping, server, err = read(ctx, env, o.mapping, trace.Options{Args: []trace.Kind{trace.KindRuntime}}); err != nil {
+		if mapping, server, err = read(ctx, env, o.mapping, trace.Options{Args: []event.Kind{event.Runtime}}); err != nil {
 			return triage.Input{}, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	published "github.com/llmstrata/strata/internal/published/triage"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -53,7 +54,7 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts
 			id = int32(len(kernels))
 			ids[k] = id
 			category := classify.Category(l.Category)
-			kernels = append(kernels, published.Kernel{Name: l.Kernel, Category: l.Category, Graph: e.Kind() == trace.KindGraph,
+			kernels = append(kernels, published.Kernel{Name: l.Kernel, Category: l.Category, Graph: e.Kind() == event.Graph,
 				Bucket: published.BucketOf(e.Kind(), category, classify.Default().Facts(e.Name()).Library)})
 		}
 		q := queueKey{l.Trace, e.Device(), e.Stream()}

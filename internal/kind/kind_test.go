@@ -3,7 +3,7 @@ package kind_test
 import (
 	"testing"
 
-	"github.com/llmstrata/strata/trace/internal/kind"
+	"github.com/llmstrata/strata/internal/kind"
 )
 
 func TestKindsOfCategories(t *testing.T) {
