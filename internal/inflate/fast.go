@@ -4,8 +4,8 @@ import "encoding/binary"
 
 const (
 	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer, each of which looks
-	// at eight and moves on by seven at most. A first load stands in front of all rounds.
-	fastInput, firstInput = 16, 8
+	// at eight and moves on by seven at most. Two more stand in front of all rounds.
+	fastInput = 16
 	// fastOutput is the same for output: five literals and the longest copy, which may write up to wide bytes behind its end.
 	fastOutput = 5 + longest + wide
 	// wide is how much every copy moves at least, as it costs less than to ask.
@@ -17,24 +17,25 @@ const (
 func (r *Reader) fast(out []byte, w int) int {
 	in := &r.in
 	buf := in.buf[:in.end]
-	bits, n, pos := in.bits, in.n, in.pos
-	lits, dists := &r.lits, &r.dists
+	lits, dists := &r.code.lits, &r.code.dists
 	inLimit, outLimit := len(buf)-fastInput, len(out)-fastOutput
-	bits, n, pos = refill(buf, bits, n, pos)
-	e := lits[bits&litMask]
+	used := uint(in.bit & 7) // of the first byte
+	bits, n, pos := refill(buf, 0, 0, in.bit>>3)
+	bits, n, pos = refill(buf, bits>>used, n-used, pos)
+	e := lits[bits&(1<<litBits-1)]
 	for pos <= inLimit && w <= outLimit {
 		if e&literal != 0 {
 			binary.LittleEndian.PutUint16(out[w:], uint16(e>>16))
 			w += e.count()
 			bits >>= e.used()
 			n -= e.used()
-			e = lits[bits&litMask]
+			e = lits[bits&(1<<litBits-1)]
 			if e&literal != 0 {
 				binary.LittleEndian.PutUint16(out[w:], uint16(e>>16))
 				w += e.count()
 				bits >>= e.used()
 				n -= e.used()
-				e = lits[bits&litMask]
+				e = lits[bits&(1<<litBits-1)]
 			}
 			bits, n, pos = refill(buf, bits, n, pos)
 			if e&literal != 0 {
@@ -43,16 +44,16 @@ func (r *Reader) fast(out []byte, w int) int {
 		}
 		if e&invalid != 0 {
 			if e&invalid == longer {
-				bits >>= e.used()
-				n -= e.used()
-				e = lits[e.value()+int(bits&(1<<e.code()-1))]
+				bits >>= litBits
+				n -= litBits
+				e = lits[e.value()+int(bits&(1<<litMore-1))]
 				if e&literal != 0 {
 					out[w] = byte(e >> 16)
 					w++
 					bits >>= e.used()
 					n -= e.used()
 					bits, n, pos = refill(buf, bits, n, pos)
-					e = lits[bits&litMask]
+					e = lits[bits&(1<<litBits-1)]
 					continue
 				}
 			}
@@ -60,23 +61,24 @@ func (r *Reader) fast(out []byte, w int) int {
 				if r.next = atBlock; e&longer != 0 {
 					r.err = ErrCorrupt
 				}
-				bits >>= e.used()
+				out[w] = byte(e >> 16) // the literal in front, if there is one
+				w += e.count() - 1
 				n -= e.used()
 				break
 			}
 		}
-		out[w] = byte(e >> 24) // if there is a literal in front; else it is written over
+		out[w] = byte(e >> 16) // if there is a literal in front; else it is written over
 		w += e.count() - 1
 		length := e.length() + int(bits&(1<<e.used()-1)>>e.code())
 		bits >>= e.used()
 		n -= e.used()
 
-		e = dists[bits&distMask]
+		e = dists[bits&(1<<distBits-1)]
 		if e&invalid != 0 {
-			bits >>= e.used()
-			n -= e.used()
 			if e&invalid == longer {
-				e = dists[e.value()+int(bits&(1<<e.code()-1))]
+				bits >>= distBits
+				n -= distBits
+				e = dists[e.value()+int(bits&(1<<distMore-1))]
 			}
 			if e&invalid != 0 {
 				r.err = ErrCorrupt
@@ -89,7 +91,7 @@ func (r *Reader) fast(out []byte, w int) int {
 
 		// The next entry is on its way while bytes are copied.
 		bits, n, pos = refill(buf, bits, n, pos)
-		e = lits[bits&litMask]
+		e = lits[bits&(1<<litBits-1)]
 
 		from := w - distance
 		if from < 0 {
@@ -108,10 +110,7 @@ func (r *Reader) fast(out []byte, w int) int {
 		}
 		w += length
 	}
-	// Whole bytes that were loaded and not used go back.
-	in.pos = pos - int(n>>3)
-	in.n = n & 7
-	in.bits = bits & (1<<in.n - 1)
+	in.bit = pos<<3 - int(n)
 	return w
 }
 
@@ -142,4 +141,65 @@ func (r *Reader) copyBack(out []byte, w, distance, length int) {
 	back := distance - w // bytes before out
 	k := copy(out[w:w+length], r.hist[r.have-back:r.have])
 	repeat(out, w+k, distance, length-k)
+}
+
+// slow decodes one symbol and counts every bit. It is for the last bytes of the input, and for outputs too short for the fast loop. out
+// has room for a copy. Where the stream is cut off, Go's decoder wants as many bits for any symbol as the end of the block has; this one
+// wants them, too, and so gives the same bytes.
+func (r *Reader) slow(out []byte, w int) int {
+	if !r.want(int(r.code.lengths[endOfBlock])) {
+		return w
+	}
+	e := r.symbol(r.code.lits[:], litBits)
+	switch {
+	case r.err != nil:
+		return w
+	case e&literal != 0:
+		out[w] = byte(e >> 16)
+		return w + 1
+	case e&blockEnds != 0:
+		r.next = atBlock
+		return w
+	}
+	length := e.length() + r.bits(int(e.extra()))
+	e = r.symbol(r.code.dists[:], distBits)
+	distance := e.value() + r.bits(int(e.extra()))
+	if distance > w+r.have {
+		r.fail(ErrCorrupt)
+	}
+	switch {
+	case r.err != nil:
+		return w
+	case distance > w:
+		r.copyBack(out, w, distance, length)
+	default:
+		repeat(out, w, distance, length)
+	}
+	return w + length
+}
+
+// symbol reads the next symbol without its extra bits, of an entry of two the first one, by a table whose first part has an index of size bits.
+func (r *Reader) symbol(table []entry, size int) entry {
+	in := &r.in
+	in.want(maxCode) // as many as there are
+	next := in.peek()
+	e := table[next&(1<<size-1)]
+	used := int(e.code())
+	switch {
+	case e&two != 0:
+		e = literal | e&first
+		used = int(r.code.lengths[e>>16&255])
+	case e&invalid == longer:
+		e = table[e.value()+int(next>>size&(1<<(maxCode-size)-1))]
+		used = size + int(e.code())
+	}
+	switch {
+	case used > in.left(): // also of a code that means nothing
+		r.fail(in.failure())
+	case e&invalid == invalid:
+		r.fail(ErrCorrupt)
+	default:
+		in.bit += used
+	}
+	return e
 }

@@ -1,7 +1,6 @@
 package inflate
 
 import (
-	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -52,9 +51,8 @@ type Reader struct {
 	sum    uint32
 	size   uint32 // of the member, modulo 2³²
 
-	lits       [litEntries]entry
-	dists      [distEntries]entry
-	litLengths [288]uint8 // of the codes that lits was made of
+	code *codes // of the block: own, or those of a fixed block
+	own  codes
 
 	hist  [history]byte // hist[:have] is the member's output before this call
 	have  int
@@ -65,7 +63,7 @@ type Reader struct {
 // Offset returns how many bytes of the input were used, the one that is read bit
 // by bit included.
 func (r *Reader) Offset() int64 {
-	return r.in.read - int64(r.in.end-r.in.pos) - int64(r.in.n/8)
+	return r.in.read - int64(r.in.left()>>3)
 }
 
 // Held returns what the Reader still has of its input, from the header of the
@@ -135,10 +133,7 @@ func (r *Reader) decode(out []byte) (w int) {
 // codes decodes symbols up to the end of the block or of out.
 func (r *Reader) codes(out []byte, w int) int {
 	for r.next == inCodes && r.err == nil && len(out)-w >= longest {
-		if r.in.end-r.in.pos < 4*fastInput {
-			r.in.fill()
-		}
-		if r.in.end-r.in.pos >= firstInput+fastInput && len(out)-w >= fastOutput {
+		if r.in.want(4*fastInput*8) && len(out)-w >= fastOutput {
 			w = r.fast(out, w)
 		} else {
 			w = r.slow(out, w)
@@ -159,7 +154,7 @@ func (r *Reader) account(out []byte, w int) {
 
 // copyStored copies what is there of a stored block.
 func (r *Reader) copyStored(out []byte) int {
-	n := r.in.readFull(out[:min(len(out), r.stored)])
+	n := r.in.whole(out[:min(len(out), r.stored)])
 	if r.stored -= n; r.stored == 0 {
 		r.next = atBlock
 	} else if n < len(out) {
@@ -168,16 +163,9 @@ func (r *Reader) copyStored(out []byte) int {
 	return n
 }
 
-// trailer checks a member's checksum and size.
-func (r *Reader) trailer() {
-	r.in.align()
-	var t [8]byte
-	if !r.full(t[:]) {
-		return
+// fail ends the stream, unless it ended before.
+func (r *Reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
 	}
-	if binary.LittleEndian.Uint32(t[:]) != r.sum || binary.LittleEndian.Uint32(t[4:]) != r.size {
-		r.err = ErrChecksum
-		return
-	}
-	r.next = atMember
 }
