@@ -1,6 +1,8 @@
 package ladder
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -66,17 +68,14 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 	if m.Position == profile.AnchorOpens {
 		off = 0
 	}
-	if rest := len(pos) % per; rest > 0 {
-		if r.Cut == CutAtStart {
-			pos = pos[rest:]
-		}
-		pos = pos[:n*per]
+	if r.Cut == CutAtStart { // which cuts blocks off the first layer
+		pos = pos[len(pos)%per:]
 	}
 	comb := make([]int, n)
 	for k := range comb {
 		comb[k] = pos[k*per+off]
 	}
-	c := params.CutAt(r.Seq, segment.Comb{Pos: comb, Stride: 1}, nil)
+	c := params.CutAt(r.Seq, segment.Comb{Pos: comb, Symbol: r.Seq.ID[comb[0]], Stride: per, Skip: off, Rest: per - 1 - off}, nil)
 	at := c.At
 	switch m.Position {
 	case profile.AnchorCloses:
@@ -87,69 +86,85 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 	if at != c.At {
 		c = params.CutAt(r.Seq, c.Comb, c.ReferenceAt(at))
 	}
-	if r.Cut == Uncut || m.Layers == 0 {
-		w.byStructure(r, c, "anchor", params.ConfidenceAnchor)
-	} else {
-		w.byFitted(r, params.Window(r.Seq, c, m.Layers, r.Cut.ends()), "anchor", params.ConfidenceAnchor)
-	}
+	w.byFitted(r, params.Window(r.Seq, c, m.Layers, r.Cut.ends()), "anchor", params.ConfidenceAnchor)
 	w.assignHalves(r, all, m)
 	return true
 }
 
-// assignHalves numbers the blocks within each layer by the anchors that close or open them.
+// assignHalves numbers the blocks within each layer by the anchors that close or open them. Those of a first layer that the window cuts count
+// from its last one.
 func (w *Work) assignHalves(r *Result, pos []int, m *Model) {
 	if m.Blocks < 2 {
 		return
 	}
-	halves := make(map[int32]int8, len(r.line))
+	layers, isAnchor := r.layersOfLine(), make([]bool, len(r.line))
+	for _, k := range pos {
+		isAnchor[k] = true
+	}
+	opens := m.Position == profile.AnchorOpens
+	for from, to := range runsOf(layers) {
+		if layers[from] == None {
+			continue
+		}
+		present := 0 // blocks, or parts of them
+		for k := from; k < to; k++ {
+			if isAnchor[k] || opens && k == from {
+				present++
+			}
+		}
+		block := 0
+		if r.CutFirst && layers[from] == int32(r.First) {
+			block = max(0, m.Blocks-present)
+		}
+		for k := from; k < to; k++ {
+			if opens && isAnchor[k] && k > from {
+				block++
+			}
+			w.Half[r.line[k]] = int8(min(block, m.Blocks-1))
+			if !opens && isAnchor[k] {
+				block++
+			}
+		}
+	}
+	w.assignSideHalves(r, layers)
+}
+
+// runsOf returns where equal values stand behind one another.
+func runsOf(values []int32) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for from := 0; from < len(values); {
+			to := from
+			for to < len(values) && values[to] == values[from] {
+				to++
+			}
+			if !yield(from, to) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// assignSideHalves gives kernels beside the main line the block of the last kernel of their layer that started before.
+func (w *Work) assignSideHalves(r *Result, layers []int32) {
+	if len(r.Side) == 0 {
+		return
+	}
+	lines := map[int32][]int32{} // the kernels of each layer in the main line
+	for from, to := range runsOf(layers) {
+		lines[layers[from]] = r.line[from:to]
+	}
 	layerOf := make(map[int32]int32, len(r.Kernels))
 	for k, i := range r.Kernels {
 		layerOf[i] = r.Layer[k]
 	}
-	half, layer := int8(0), int32(None)
-	next := 0
-	missing := int8(0) // halves of the first layer that the window cuts off
-	if r.CutFirst {
-		in := 0
-		for _, k := range pos {
-			if layerOf[r.line[k]] == int32(r.First) {
-				in++
-			}
-		}
-		missing = int8(max(0, m.Blocks-in))
-	}
-	for k, i := range r.line {
-		if layerOf[i] != layer {
-			layer, half = layerOf[i], 0
-			if layer == int32(r.First) {
-				half = missing
-			}
-		}
-		isAnchor := next < len(pos) && pos[next] == k
-		if isAnchor {
-			next++
-			if m.Position == profile.AnchorOpens && k > 0 && layerOf[r.line[k-1]] == layer && half < int8(m.Blocks-1) {
-				half++
-			}
-		}
-		halves[i] = half
-		if isAnchor && m.Position != profile.AnchorOpens && half < int8(m.Blocks-1) {
-			half++
-		}
-	}
-	for _, i := range r.line {
-		if layerOf[i] != None {
-			w.Half[i] = halves[i]
-		}
-	}
-	for _, i := range r.Side { // the half of the last kernel of the main line that started before
+	for _, i := range r.Side {
 		if layerOf[i] == None {
 			continue
 		}
-		w.Half[i] = 0
-		for k := len(r.line) - 1; k >= 0; k-- {
-			if w.Act(r.line[k]).Start() <= w.Act(i).Start() && layerOf[r.line[k]] == layerOf[i] {
-				w.Half[i] = halves[r.line[k]]
+		for _, j := range slices.Backward(lines[layerOf[i]]) {
+			if w.Act(j).Start() <= w.Act(i).Start() {
+				w.Half[i] = w.Half[j]
 				break
 			}
 		}

@@ -33,14 +33,10 @@ func (w *Work) replaysIn(kernels []int32) []replay {
 // passesFromGraphs makes a pass around every full replay: a graph launch whose kernels hold a whole stack of layers. The
 // eager kernels between two replays are split into the epilogue of the one and the prologue of the next.
 func (w *Work) passesFromGraphs(seg stretch, model *Model) ([]Span, Finding, bool) {
-	replays := w.replaysIn(seg.kernels)
-	if len(replays) == 0 {
-		return nil, Finding{}, false
-	}
 	var full []replay
 	kernels := 0
 	var memo segment.Memo[bool]
-	for _, r := range replays {
+	for _, r := range w.replaysIn(seg.kernels) {
 		s := w.sequenceOf(seg.kernels[r.from:r.to])
 		if memo.Get(s.Base, func() bool { return w.isStack(s, model) }) {
 			full = append(full, r)
@@ -74,16 +70,18 @@ func (w *Work) isStack(s *Sequence, model *Model) bool {
 	return len(g) > 0 && params.GraphStack(g[0].N)
 }
 
+// outside says whether a name stands before the first and behind the last of several stacks of layers.
+type outside struct{ head, tail bool }
+
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two
 // spans is split where names known from the very end of the sequence give way to names known from its very beginning.
 func (w *Work) splitBetween(kernels []int32, spans [][2]int) []Span {
-	const head, tail = 1, 2
-	where := make([]uint8, len(w.Names)) // names seen before the first and after the last span
+	where := make([]outside, len(w.Names))
 	for _, i := range kernels[:spans[0][0]] {
-		where[w.ID[i]] |= head
+		where[w.ID[i]].head = true
 	}
 	for _, i := range kernels[spans[len(spans)-1][1]:] {
-		where[w.ID[i]] |= tail
+		where[w.ID[i]].tail = true
 	}
 	out := make([]Span, len(spans))
 	begin := 0
@@ -98,14 +96,11 @@ func (w *Work) splitBetween(kernels []int32, spans [][2]int) []Span {
 	return out
 }
 
-// bestSplit chooses k in [from, to] so that kernels[from:k] look like an epilogue and kernels[k:to] like a prologue. Among
+// bestSplit chooses k in [from, to], which lie behind the first kernel and in front of the last one, so that kernels[from:k] look like an epilogue and kernels[k:to] like a prologue. Among
 // equal choices the one before the longest pause between launches wins.
-func (w *Work) bestSplit(kernels []int32, from, to int, where []uint8) int {
+func (w *Work) bestSplit(kernels []int32, from, to int, where []outside) int {
 	score, best, at := 0, 0, from
 	pause := func(k int) trace.Time {
-		if k == 0 || k >= len(kernels) {
-			return 0
-		}
 		a, b := kernels[k-1], kernels[k]
 		if w.Known(a) && w.Known(b) && w.at(a) != w.at(b) {
 			return w.at(b) - w.at(a)
@@ -115,10 +110,10 @@ func (w *Work) bestSplit(kernels []int32, from, to int, where []uint8) int {
 	longest := pause(from)
 	for k := from; k < to; k++ {
 		i := kernels[k]
-		switch {
-		case where[w.ID[i]] == 2:
+		switch name := where[w.ID[i]]; {
+		case name.tail && !name.head:
 			score++
-		case where[w.ID[i]] == 1:
+		case name.head && !name.tail:
 			score--
 		case w.RoleOf(i) == roleSample:
 			score++

@@ -99,7 +99,7 @@ func (w *Work) addHalf(passes []Span, second []int32) {
 	}
 	halves := make([][]int32, len(passes))
 	for _, i := range second {
-		p := max(0, sort.SearchInts(begins, place[i]+1)-1)
+		p := max(0, sort.SearchInts(begins, place[i])-1)
 		halves[p] = append(halves[p], i)
 	}
 	for p := range passes {
@@ -119,7 +119,7 @@ func (w *Work) assignHalf(r *Result, c *segment.Cut, layerOf map[int32]int32) {
 	var own *segment.Cut
 	ok := false
 	n := c.Layers()
-	if pos := c.Comb.Same(r.Seq, s, r.Cut.ends()); len(pos) > 0 && len(pos) == n {
+	if pos := c.Comb.Same(r.Seq, s, r.Cut.ends()); len(pos) == n {
 		comb := c.Comb
 		comb.Pos = pos
 		own, ok = params.CutAt(s, comb, c.Reference()), true

@@ -55,12 +55,11 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 		}
 	}
 	if m.Layers == 0 {
-		if n := voteLayers(results); n > 0 {
-			m.Layers, m.Source = n, "repeats"
+		n := voteLayers(results)
+		if n == 0 {
+			return
 		}
-	}
-	if m.Layers == 0 {
-		return
+		m.Layers, m.Source = n, "repeats"
 	}
 	w.assignWhole(results, m)
 	w.doubtEdges(results, m.Layers)
@@ -240,7 +239,7 @@ func bestWhole(results []Result, s *Sequence) *Result {
 // bestWholes returns the whole passes with most of the kernels of s, as prefill and decode may have none in common: one of each structure, those whose
 // layers are surest first, then the earliest.
 func bestWholes(results []Result, s *Sequence) (best []*Result) {
-	most := -1
+	most := 0
 	var memo segment.Memo[int]
 	for p := range results {
 		r := &results[p]
@@ -263,7 +262,7 @@ func bestWholes(results []Result, s *Sequence) (best []*Result) {
 func (w *Work) layersByAnchors(results []Result, m *Model) int {
 	votes := map[int]int{}
 	for p := range results {
-		if n := len(w.anchorPositions(results[p].line, m)); n%m.Blocks == 0 && n > 0 {
+		if n := len(w.anchorPositions(results[p].line, m)); n%m.Blocks == 0 {
 			votes[n/m.Blocks] += n
 		}
 	}
@@ -308,24 +307,23 @@ func addVote(votes map[int]int, voters []*Sequence, n int, s *Sequence) []*Seque
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
 func (w *Work) addLoose(results []Result, m *Model) []Result {
-	if m.Layers < 2 || bestWhole(results, nil) == nil && longestCut(results) == nil {
+	if bestWhole(results, nil) == nil && longestCut(results) == nil {
 		return results
 	}
 	spans := make([]Span, len(results))
 	for p := range results {
 		spans[p] = results[p].Span
 	}
-	runs := w.looseRuns(spans)
 	added := false
-	for k, run := range runs {
+	for _, run := range w.looseRuns(spans) {
 		cut := CutAtBoth
 		switch {
-		case k == 0 && len(run) > 0 && run[0] == w.Order[0]:
+		case run[0] == w.Order[0]:
 			cut = CutAtStart
 			if results[0].precededBy(run) {
 				continue
 			}
-		case k == len(runs)-1 && run[len(run)-1] == w.Order[len(w.Order)-1]:
+		case run[len(run)-1] == w.Order[len(w.Order)-1]:
 			cut = CutAtEnd
 		default:
 			continue // between passes: batch preparation and sampling that no mark covers
@@ -431,11 +429,14 @@ func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
 // hasBothEnds says whether kernels stand before the first layer and after the last one, as embedding and logits do: the window
 // does not cut the pass.
 func hasBothEnds(r *Result) bool {
-	n := 0
-	for k := len(r.Layer) - 1; k >= 0 && r.Layer[k] == None; k-- {
-		n++
+	behind := 0
+	for _, l := range slices.Backward(r.Layer) {
+		if l != None {
+			break
+		}
+		behind++
 	}
-	return params.Ended(n) && r.Layer[0] == None && r.First == 0
+	return params.Ended(behind) && r.Layer[0] == None && r.First == 0
 }
 
 // clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
@@ -443,7 +444,7 @@ func hasBothEnds(r *Result) bool {
 func clearVote(results []Result) int {
 	var whole []*Sequence
 	for p := range results {
-		if r := &results[p]; r.LayerEvidence == "repeat" && r.Cut == Uncut && r.Count > 0 {
+		if r := &results[p]; r.LayerEvidence == "repeat" && r.Cut == Uncut {
 			whole = append(whole, r.Seq)
 		}
 	}

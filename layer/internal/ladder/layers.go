@@ -169,7 +169,7 @@ func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
 
 // prepare separates the main line and makes its sequence.
 func (w *Work) prepare(span Span) Result {
-	r := Result{Span: span, LayerConf: 0, LayerEvidence: "none"}
+	r := Result{Span: span, LayerEvidence: "none"}
 	if r.line = span.Kernels; !w.OneStream(span.Kernels) {
 		r.line, r.Second = w.withoutHalf(span.Kernels)
 		r.line, r.Side = w.mainLine(r.line)
@@ -246,7 +246,6 @@ func (w *Work) byStructure(r *Result, c *segment.Cut, evidence string, conf floa
 			r.Layer[k] = layerOf[i]
 		}
 	}
-	r.First = 0
 	r.st, r.LayerEvidence, r.LayerConf = c, evidence, conf
 }
 
@@ -289,13 +288,13 @@ func (w *Work) byReference(r *Result, whole []*Result, n int) bool {
 // reference: an encoder runs the kernels of its decoder, in other layers. It is nil where none reads it; foreign says that even the best reading gives
 // layers unlike the reference's.
 func fitted(s *Sequence, whole []*Result, n int, cut Partial) (best *segment.Fitted, foreign bool) {
-	most := -1.0
+	var most float64
 	for _, o := range whole {
 		f, ok := params.Fit(s, o.st, n, cut.ends())
 		if !ok {
 			continue
 		}
-		if like := f.LikeReference(s, o.Seq, o.st); like > most {
+		if like := f.LikeReference(s, o.Seq, o.st); best == nil || like > most {
 			best, most = f, like
 		}
 	}

@@ -144,7 +144,7 @@ func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 				continue // no draft is as long: a run of the target that the window cuts
 			}
 			longest = max(longest, mixers)
-			if last >= 0 {
+			if mixers > 0 {
 				kept, small = append(kept, [2]int{b.bounds[k][0], last + 1}), append(small, true)
 			}
 		}
@@ -154,7 +154,7 @@ func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 
 // passesFromMarks cuts a stretch at marks and keeps the first candidate whose pieces hold a stack of layers each.
 func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool) {
-	if model.UseAnchors || len(seg.kernels) == 0 {
+	if model.UseAnchors {
 		return nil, Finding{}, false
 	}
 	s := w.sequenceOf(seg.kernels)
@@ -164,7 +164,7 @@ func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool
 		if b == nil {
 			break
 		}
-		if b.n < 2 || b.votes[b.n] < m.need {
+		if b.votes[b.n] < m.need {
 			continue
 		}
 		if model.Layers < 2 {
