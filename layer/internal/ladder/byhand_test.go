@@ -3,6 +3,7 @@ package ladder
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -138,7 +139,11 @@ func TestStreamsBeside(t *testing.T) {
 			}
 		}
 	}
-	w, kernels := workOf(act{"a", 7, 0, 10}, act{"a", 7, 20, 10})
+	w, kernels := workOf(act{"a", 7, 0, 10}, act{"a", 8, 5, 10})
+	if line, side := w.mainLine(kernels); !slices.Equal(line, []int32{0}) || !slices.Equal(side, []int32{1}) {
+		t.Errorf("of two streams of a kernel each the line is %v, beside it %v; want the lower stream and the other", line, side)
+	}
+	w, kernels = workOf(act{"a", 7, 0, 10}, act{"a", 7, 20, 10})
 	beside := map[int32]bool{}
 	if w.markBeside(kernels, beside); len(beside) != 0 {
 		t.Error("one stream is beside itself")
@@ -220,8 +225,8 @@ func TestEndsOfPasses(t *testing.T) {
 	}
 }
 
-// TestReferences: of whole passes the one with most kernels in common, then the surest, then the first.
-func TestReferences(t *testing.T) {
+// TestWholePassesToReadBy: of whole passes the one with most kernels in common, then the surest, then the first.
+func TestWholePassesToReadBy(t *testing.T) {
 	pass := func(conf float64, cut Partial, names ...string) Result {
 		return Result{Span: Span{Cut: cut}, LayerConf: conf, Seq: sequenceFrom(names), st: &segment.Cut{Starts: []int{0, len(names)}}}
 	}
@@ -234,6 +239,7 @@ func TestReferences(t *testing.T) {
 		{"most in common", []Result{pass(0.9, Uncut, "a"), pass(0.5, Uncut, "a", "b")}, 1},
 		{"the surest of equals", []Result{pass(0.5, Uncut, "a"), pass(0.9, Uncut, "a")}, 1},
 		{"the first of equals", []Result{pass(0.5, Uncut, "a"), pass(0.5, Uncut, "a")}, 0},
+		{"none in common", []Result{pass(0.5, Uncut, "x"), pass(0.9, Uncut, "y")}, 1},
 		{"cut ones are none", []Result{pass(0.9, CutAtEnd, "a", "b"), pass(0.5, Uncut, "a")}, 1},
 		{"none", []Result{pass(0.9, CutAtEnd, "a")}, -1},
 	} {
@@ -246,8 +252,8 @@ func TestReferences(t *testing.T) {
 
 // TestLayersInWords: lengths by how often they occur, three of them, and what is open.
 func TestLayersInWords(t *testing.T) {
-	w, _ := workOf(act{"anchor_kernel", 7, 0, 1})
-	seq := sequenceFrom([]string{"x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x"})
+	w, _ := workOf(act{"anchor_kernel", 7, 0, 1}, act{strings.Repeat("a", 49), 7, 1, 1})
+	seq := sequenceFrom([]string{"x", "y", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x"})
 	for _, c := range []struct {
 		cut    segment.Cut
 		doubts string
@@ -259,6 +265,7 @@ func TestLayersInWords(t *testing.T) {
 		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, "", "4 layers of 1×1, 1×2, 1×3, … (4 lengths); boundary open by 1 kernels"},
 		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, "", "1 layers of 2 kernels; boundary open by 2 kernels, placed at the input norm"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, "", "1 layers of 2 kernels; anchor anchor_kernel; boundary certain"},
+		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{1}}}, "", "1 layers of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; boundary certain"},
 	} {
 		if got := w.Describe(&Result{Seq: seq, st: &c.cut, doubts: c.doubts}); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)

@@ -125,7 +125,7 @@ func (w *Work) assignCut(results []Result, n int) {
 			continue
 		}
 		r.Cut = CutAtEnd
-		if p == 0 && len(results) > 1 {
+		if p == 0 {
 			r.Cut = CutAtStart
 		}
 		if !w.byReference(r, whole, n) {

@@ -185,6 +185,9 @@ func TestPiecesBetweenMarks(t *testing.T) {
 		{"a longer one at the end is cut from a target", "TdTdD", true, "TdTd"},
 		{"a longer one in between", "TDTdd", true, "TDTdd"},
 		{"nothing but drafts", "dddd", true, ""},
+		{"one of the target at the edge, and drafts", "Tddd", true, "Tddd"},
+		{"the target's is hardly more than half", "Tdddd", true, ""},
+		{"the first draft is at the end, where a target is cut", "TxTxd", true, "TT"},
 		{"what stands in front of the first mark is none", "dTdTd", true, "TdTd"},
 	} {
 		var letters string
@@ -247,6 +250,7 @@ func TestEndsBetweenMarks(t *testing.T) {
 		{"none in front", "xxemxmxs", []int{2}, 0, 8},
 		{"mixers behind a mark", "emxmxsemx", []int{0, 6}, 0, 6},
 		{"none behind", "emxmxsexx", []int{0, 6}, 0, 9},
+		{"mixers behind the only mark", "xmxmxsemx", []int{6}, 0, 6},
 		{"both", "memxmxsem", []int{1, 7}, 1, 7},
 		{"the first mixer is the first kernel", "mEemxmxs", []int{1, 2}, 1, 8},
 	} {
@@ -257,7 +261,7 @@ func TestEndsBetweenMarks(t *testing.T) {
 		}
 		w, kernels := workOf(acts...)
 		from := strings.Index(c.kernels, "mx")
-		if c.pos[0] > 0 {
+		if c.pos[0] > 0 && c.pos[0] < 6 {
 			from = c.pos[len(c.pos)-1] + 1
 			if c.name == "both" {
 				from = 2
@@ -586,13 +590,14 @@ func TestEdgesAreDoubted(t *testing.T) {
 
 // TestSecondHalves: a stream beside the busiest one runs the second half of a batch where it has norms, products and two mixers at least, and the streams take turns more often than it mixes.
 func TestSecondHalves(t *testing.T) {
-	names := map[rune]string{'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'x': "some_kernel"}
+	names := map[rune]string{'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'x': "some_kernel", 'y': "a_kernel_of_its_own"}
 	for _, c := range []struct {
 		kernels string // capitals on the other stream
 		want    bool
 	}{
 		{"nqmxNQMXnqmxNQMX", true}, {"nqmxNQMX", false}, {"nqmxxxNQMXnqmxxxxNQMXNQMX", false}, {"nqmxxxNQMXnqmxxxNQMXNQMXnqm", true}, {"nqmxQMXnqmxQMX", false}, {"nqmxNMXnqmxNMX", false}, {"nqmxNQXnqmxNQX", false}, {"nqmxnqmx", false},
-		{"nqmxNQMnqmxNQM", true}, {"nqmxNQMXnqmxXNQX", false},
+		{"nqmxNQMnqmxNQM", true}, {"nqmxNQMXnqmxXNQX", false}, {"nqmxNQMnqmxQM", true}, {"nqmxNQMnqmxNM", true},
+		{"nqmxNQMXnqmxNQMXYYnqmx", false}, {"nqmxNQMXnqmxNQMXYnqmx", false}, {"nqmxNQMXXnqmxNQMXXYnqmx", true},
 	} {
 		var acts []act
 		for i, k := range c.kernels {

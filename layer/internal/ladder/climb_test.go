@@ -1,0 +1,133 @@
+package ladder
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// passesOfLetters makes a pass of each text of letters, one behind the other.
+func passesOfLetters(passes ...string) (*Work, []Result) {
+	w, all := workOfLetters(strings.Join(passes, ""), "")
+	var results []Result
+	for _, p := range passes {
+		results, all = append(results, w.prepare(Span{Kernels: all[:len(p)], Evidence: "structure"})), all[len(p):]
+	}
+	return w, results
+}
+
+// wholePass is a pass of n layers; lastLayers one that begins within the layer before the last n, firstLayers one that ends within the layer behind the first n.
+func wholePass(n int) string   { return "e" + strings.Repeat(letterLayer, n) + "hs" }
+func lastLayers(n int) string  { return letterLayer[3:] + strings.Repeat(letterLayer, n) + "hs" }
+func firstLayers(n int) string { return "e" + strings.Repeat(letterLayer, n) + letterLayer[:5] }
+
+// TestVotesForLayers: passes vote for the number of layers; those at the edges that the window cuts there, in whose numbers the layer that is cut counts, do where no other votes.
+func TestVotesForLayers(t *testing.T) {
+	w4, first, last := wholePass(4), firstLayers(12), lastLayers(12)
+	for _, c := range []struct {
+		name   string
+		passes []string
+		want   int
+	}{
+		{"none", nil, 0},
+		{"no layers", []string{"abcdefg"}, 0},
+		{"one pass", []string{w4}, 4},
+		{"two layers", []string{wholePass(2)}, 2},
+		{"kernels without layers do not vote", []string{wholePass(12), strings.Repeat("x", 300)}, 12},
+		{"most kernels", []string{w4, wholePass(12), w4}, 12},
+		{"the first is cut in front", []string{last, w4, w4}, 4},
+		{"the last is cut behind", []string{w4, w4, first}, 4},
+		{"the first ends within a layer", []string{first, w4, w4}, 13},
+		{"the last begins within a layer", []string{w4, w4, last}, 13},
+		{"one in between", []string{w4, last, w4}, 13},
+		{"nothing but a cut one", []string{last}, 13},
+		{"two cut ones", []string{last, first}, 13},
+		{"of near numbers the one that explains most of both", []string{wholePass(5), w4}, 4},
+	} {
+		_, results := passesOfLetters(c.passes...)
+		if got := voteLayers(results); got != c.want {
+			t.Errorf("%s: %d layers, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// says writes what was found of passes: their evidence and cut, the first layer, and how many.
+func says(results []Result) string {
+	var out []string
+	for p := range results {
+		r := &results[p]
+		s := r.LayerEvidence
+		if r.Count > 0 {
+			s += fmt.Sprintf(" %d+%d", r.First, r.Count)
+		}
+		if r.Cut != Uncut {
+			s += " cut at " + string(r.Cut)
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestLayersOfPasses: the layers of whole passes by their repeats, of those at the edges that the window cuts by them, or where none is whole by themselves.
+func TestLayersOfPasses(t *testing.T) {
+	whole, front, behind := wholePass(8), lastLayers(4), firstLayers(4)
+	for _, c := range []struct {
+		name   string
+		passes []string
+		layers int
+		want   string
+	}{
+		{"by votes", []string{whole, whole}, 0, "8 by repeats: repeat 0+8, repeat 0+8"},
+		{"as asked for", []string{whole}, 8, "8 by flag: repeat 0+8"},
+		{"nothing repeats", []string{"abcdefg"}, 0, "0 by : none"},
+		{"cut at both ends", []string{front, whole, behind}, 8, "8 by flag: repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
+		{"one in between is not cut", []string{whole, front, whole}, 8, "8 by flag: repeat 0+8, none, repeat 0+8"},
+		{"none is whole", []string{front, behind}, 8, "8 by flag: repeat 3+5 cut at start, repeat 0+5 cut at end"},
+		{"none is whole, one in between", []string{front, front, behind}, 8, "8 by flag: repeat 3+5 cut at start, none, repeat 0+5 cut at end"},
+	} {
+		w, results := passesOfLetters(c.passes...)
+		m := &Model{Layers: c.layers, Blocks: 1}
+		if c.layers > 0 {
+			m.Source = "flag"
+		}
+		w.assignLayers(results, nil, m)
+		if got := fmt.Sprintf("%d by %s: %s", m.Layers, m.Source, says(results)); got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRunsOfPasses: what stands in front of the first pass and behind the last one is a pass that the window cuts, where it holds layers.
+func TestRunsOfPasses(t *testing.T) {
+	whole, front, behind := wholePass(8), lastLayers(4), firstLayers(4)
+	for _, c := range []struct {
+		name    string
+		parts   []string
+		claimed string // digit for passes in their order, - for no pass
+		want    string
+	}{
+		{"in front and behind", []string{front, whole, behind}, "-0-", "repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
+		{"in front", []string{front, whole}, "-0", "repeat 3+5 cut at start, repeat 0+8"},
+		{"behind", []string{whole, behind}, "0-", "repeat 0+8, repeat 0+5 cut at end"},
+		{"between", []string{whole, front, whole}, "0-0", "repeat 0+8, repeat 0+8"},
+		{"between, and behind", []string{whole, front, whole, behind}, "0-0-", "repeat 0+8, repeat 0+8, repeat 0+5 cut at end"},
+		{"without layers", []string{"xyz", whole, "xyz"}, "-0-", "repeat 0+8"},
+		{"no pass holds layers", []string{"xyz", front}, "0-", "none"},
+	} {
+		w, results := passesOfLetters(c.parts...)
+		var passes []Result
+		for p := range results {
+			if c.claimed[p] == '0' {
+				passes = append(passes, results[p])
+			}
+		}
+		m := &Model{Layers: 8, Blocks: 1}
+		for p := range passes {
+			w.byRepeats(&passes[p], 8)
+		}
+		got := w.addLoose(passes, m)
+		if says(got) != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, says(got), c.want)
+		}
+	}
+}
