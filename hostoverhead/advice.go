@@ -11,7 +11,7 @@ import (
 )
 
 // advice is what the ledger supports, most time first, and what would make the answer surer.
-func (a *account) advice(v *Verdict, p *Params) []Advice {
+func (a *account) advice(v *Verdict, p *params) []Advice {
 	out := []Advice{}
 	byCause := map[string]*IdleCause{}
 	for i := range v.Idle {

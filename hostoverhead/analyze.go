@@ -169,7 +169,7 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 }
 
 // ignoreSmall marks the devices that do not decide.
-func (v *Verdict) ignoreSmall(p *Params) {
+func (v *Verdict) ignoreSmall(p *params) {
 	busiest := 0
 	for i := range v.Ranks {
 		busiest = max(busiest, v.Ranks[i].Kernels)
@@ -222,7 +222,7 @@ func (a *account) verdict(label string) (*RankVerdict, error) {
 }
 
 // answer is YES where the host's share is clear, NO where it is not even with all that is unknown.
-func (p *Params) answer(h *Headroom) string {
+func (p *params) answer(h *Headroom) string {
 	switch {
 	case h.WallNS > 0 && part(h.HostNS, h.WallNS) >= p.MinShare:
 		return answerYes

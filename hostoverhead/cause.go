@@ -112,7 +112,7 @@ func (l *ledger) name(id trace.NameID) *hostName {
 }
 
 // callCause classifies the time inside an API call.
-func (p *Params) callCause(e trace.Event, n *hostName) string {
+func (p *params) callCause(e trace.Event, n *hostName) string {
 	switch {
 	case n.graphLaunch:
 		return causeGraphLaunch

@@ -56,7 +56,7 @@ type stageKernel struct {
 }
 
 // coverage measures one device.
-func (w *workload) coverage(d *deviceWork, p *Params) Coverage {
+func (w *workload) coverage(d *deviceWork, p *params) Coverage {
 	c := Coverage{Kernels: len(d.kernels), EagerKernels: []EagerKernel{}, Hints: []Hint{}}
 	var all, replayed int64
 	replays := map[stageKernel]int{}
@@ -156,7 +156,7 @@ func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 
 // graphHints looks at what the host launches one by one around its graph launches. In GPU order it would be misled by
 // kernels of other streams that run beside a replay.
-func (w *workload) graphHints(d *deviceWork, p *Params) []Hint {
+func (w *workload) graphHints(d *deviceWork, p *params) []Hint {
 	split, expand, custom := Hint{Code: "GRAPH_SPLIT"}, Hint{Code: "GRAPH_EXPAND"}, Hint{Code: "CUSTOM_OP"}
 	attention := 0
 	order := w.launchOrder(d)
@@ -221,7 +221,7 @@ const (
 
 // besideGraphs says where a kernel lies: first and last are kernels of the graph launches before and after it on its
 // thread, none without, and run is how many eager launches lie between them.
-func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *Params) eagerRun {
+func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *params) eagerRun {
 	if d.pass == nil { // no steps tell
 		if first != none && last != none && run <= p.SplitRun {
 			return runSplits

@@ -23,7 +23,7 @@ type doubter struct {
 	a    *account
 	v    *Verdict
 	r    *RankVerdict
-	p    *Params
+	p    *params
 	list []Doubt
 }
 
@@ -32,7 +32,7 @@ func (d *doubter) add(code string, weight string, format string, args ...any) {
 }
 
 // doubts lists what speaks against the verdict.
-func (a *account) doubts(v *Verdict, p *Params) []Doubt {
+func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	d := &doubter{a: a, v: v, r: &v.Ranks[v.Deciding], p: p, list: []Doubt{}}
 	d.size()
 	d.evidence()

@@ -12,7 +12,7 @@ import (
 
 // TestAnswers: YES from the least share on, NO where not even all that is unknown makes it up.
 func TestAnswers(t *testing.T) {
-	p := DefaultParams()
+	p := defaultParams()
 	for _, c := range []struct {
 		host, unknown int64
 		want          string
@@ -26,7 +26,7 @@ func TestAnswers(t *testing.T) {
 
 // TestSteadyStepsMayAnswerOtherwise: a window whose steady steps alone would answer otherwise is doubted, and no other.
 func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
-	p := DefaultParams()
+	p := defaultParams()
 	for _, c := range []struct {
 		what           string
 		steady, warmUp int64 // what the host causes of 100 ns of a step
@@ -61,7 +61,7 @@ func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 	}{
 		{[]int64{10, 50, 20}, 100, 1000, "0.050 µs"}, {[]int64{50, 10, 50}, 100, 1000, "0.050 µs"}, {[]int64{10, 20, 31}, 100, 1000, "0.031 µs"}, {[]int64{30}, 100, 1000, ""}, {[]int64{50}, 100, 50, "0.050 µs"}, {[]int64{50}, 100, 49, ""}, {nil, 100, 1000, ""},
 	} {
-		p := DefaultParams()
+		p := defaultParams()
 		p.Pause = time.Duration(c.pause)
 		a := &account{}
 		at := int64(0)

@@ -9,6 +9,18 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// Params are the numbers that decide.
+type Params = params
+
+// DefaultParams are those in use.
+func DefaultParams() Params { return defaultParams() }
+
+// With are options with other numbers.
+func (o Options) With(p *Params) Options {
+	o.numbers = p
+	return o
+}
+
 // Piece is a piece of idle time.
 type Piece struct {
 	Device     trace.DeviceID
@@ -42,7 +54,7 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 	if err != nil {
 		return 0
 	}
-	p := DefaultParams()
+	p := defaultParams()
 	for _, d := range w.devices {
 		w.findPasses(d)
 		w.findPaths(d)

@@ -15,12 +15,12 @@ import (
 
 // TestDefaults: what the documentation says of each number is said of these.
 func TestDefaults(t *testing.T) {
-	want := Params{
+	want := params{
 		MinShare: 0.10, MinStagePasses: 3, QueuedLimit: 50_000, LongCopyCall: 20_000, BlockedLaunch: 1_000_000, Unnamed: 1_000_000, WakeUp: 100_000, Pause: 100_000_000,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4, LastShare: 0.80, MinCollectives: 5, Tie: time.Microsecond,
 	}
-	if got := DefaultParams(); got != want {
+	if got := defaultParams(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	if got := (&Options{}).gaps(); got != 10 {
@@ -310,7 +310,7 @@ func TestArrivals(t *testing.T) {
 		for _, n := range c.ns {
 			lists = append(lists, []int64{7, n, 7})
 		}
-		s.arrivals(lists, -2, &Params{Tie: time.Duration(c.tie)})
+		s.arrivals(lists, -2, &params{Tie: time.Duration(c.tie)})
 		var last []int
 		var waits []int64
 		for _, r := range s.Ranks {

@@ -109,7 +109,7 @@ type drain struct {
 // next one, as many devices may wait for the same thread.
 type ledger struct {
 	w         *workload
-	p         *Params
+	p         *params
 	threads   map[trace.ThreadIndex]*timeline.Thread // of the device at hand
 	spare     []timeline.Room                        // of devices before
 	waking    map[trace.ThreadIndex]*timeline.Thread // of threads that ended waits of those, in these waits
@@ -122,7 +122,7 @@ type ledger struct {
 	cache     [cachedNames]cachedName // of the account at hand
 }
 
-func newLedger(w *workload, p *Params) *ledger {
+func newLedger(w *workload, p *params) *ledger {
 	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), number: map[string]uint8{}, samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for i, c := range causes {
 		l.number[c.cause] = uint8(i)

@@ -25,7 +25,7 @@ func named(all ...string) (*account, map[string]trace.NameID) {
 	for id := range trace.NameID(t.NumNames()) {
 		ids[t.Name(id)] = id
 	}
-	p := DefaultParams()
+	p := defaultParams()
 	return &account{l: &ledger{w: &workload{t: t, names: names.Facts{Trace: t}}, p: &p}}, ids
 }
 

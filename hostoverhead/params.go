@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// Params are the numbers that decide what a report says. Start from [DefaultParams].
-type Params struct {
+// params are the numbers that decide what a report says.
+type params struct {
 	// MinShare is the share of the steps' time that the host must cause for YES, and below which, with all that is
 	// unknown, it is NO. A tenth makes a run 1.11 times faster at most: less is within what two runs of a server differ
 	// by. It is the share from which the published detector calls launches an overhead.
@@ -69,9 +69,9 @@ type Params struct {
 	Tie            time.Duration
 }
 
-// DefaultParams are the numbers in use.
-func DefaultParams() Params {
-	return Params{
+// defaultParams are the numbers in use.
+func defaultParams() params {
+	return params{
 		MinShare: 0.10, MinStagePasses: 3,
 		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: time.Millisecond, WakeUp: 100 * time.Microsecond, Pause: steps.PhaseGap,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
@@ -82,8 +82,8 @@ func DefaultParams() Params {
 
 // Options change an analysis. The zero value is the default.
 type Options struct {
-	// Params are the numbers that decide; nil: [DefaultParams].
-	Params *Params
+	// HostShare is the share of the steps' time that the host must cause for YES; 0: a tenth.
+	HostShare float64
 	// Thresholds are those of the published detector, for the window and for context steps, Generation those for
 	// generation steps; nil: those of the published detector. They do not change the verdict.
 	Thresholds, Generation *Thresholds
@@ -97,16 +97,21 @@ type Options struct {
 	Serving *Serving
 	// Labels name the ranks, by place; "" and what is missing: the trace's rank.
 	Labels []string
+
+	numbers *params // replace those that decide, for tests; nil: defaultParams
 }
 
 // topGaps is how many gaps are listed by default.
 const topGaps = 10
 
-func (o *Options) params() *Params {
-	if o.Params != nil {
-		return o.Params
+func (o *Options) params() *params {
+	p := defaultParams()
+	if o.numbers != nil {
+		p = *o.numbers
 	}
-	p := DefaultParams()
+	if o.HostShare > 0 {
+		p.MinShare = o.HostShare
+	}
 	return &p
 }
 

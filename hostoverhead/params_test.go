@@ -197,7 +197,7 @@ func TestEveryNumberDecides(t *testing.T) {
 			c.set(&p, side)
 			var v *hostoverhead.Verdict
 			if c.tr != nil {
-				v = judged(t, c.tr(), func(o *hostoverhead.Options) { o.Params = &p })
+				v = judged(t, c.tr(), func(o *hostoverhead.Options) { *o = o.With(&p) })
 			} else {
 				v = judgedRanks(t, &p)
 			}
@@ -222,7 +222,7 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 		return 50
 	}
 	ranks := []*layer.Analysis{analyzed(t, collectives(func(int) int64 { return 0 }, 0)), analyzed(t, collectives(late, 5))}
-	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{Params: p})
+	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{}.With(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,9 @@ func TestZeroOptionsAreTheDefaults(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
 	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration()), 10
 	x := judged(t, tr)
-	y := judged(t, tr, func(o *hostoverhead.Options) { o.Params, o.Thresholds, o.Generation, o.TopGaps = &p, &a, &g, &n })
+	y := judged(t, tr, func(o *hostoverhead.Options) {
+		*o = hostoverhead.Options{HostShare: p.MinShare, Thresholds: &a, Generation: &g, TopGaps: &n}.With(&p)
+	})
 	if !reflect.DeepEqual(x, y) {
 		t.Errorf("%s and %s", x.Summary, y.Summary)
 	}

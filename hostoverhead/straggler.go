@@ -85,7 +85,7 @@ func (r rankWork) collectivesOf() map[string]*[]int64 {
 // stragglers compares ranks; nil for fewer than two, or none with collectives. The k-th collectives of a name are paired from
 // the end of the recordings, which all ranks stop at about the same step; the start is where profilers come up at different
 // times.
-func stragglers(ranks []rankWork, p *Params) *Stragglers {
+func stragglers(ranks []rankWork, p *params) *Stragglers {
 	var with []rankWork
 	var lists []map[string]*[]int64
 	s := &Stragglers{Extra: []string{}}
@@ -132,7 +132,7 @@ func stragglers(ranks []rankWork, p *Params) *Stragglers {
 
 // arrivals books one collective, the k-th from the end of each rank's list: k is negative. The rank with the shortest kernel
 // came last.
-func (s *Stragglers) arrivals(lists [][]int64, k int, p *Params) {
+func (s *Stragglers) arrivals(lists [][]int64, k int, p *params) {
 	at := func(i int) int64 { return lists[i][len(lists[i])+k] }
 	shortest, second := 0, int64(math.MaxInt64)
 	for i := range lists {

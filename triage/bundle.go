@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,27 +16,31 @@ import (
 	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
 
-// errMissingReports reports that files of a bundle do not exist; its text lists
-// all of them.
-var errMissingReports = errors.New("triage: reports not found")
+// Errors of a bundle: of reports that do not exist, all of which the text lists, and of a directory without any.
+var (
+	errMissingReports = errors.New("triage: reports not found")
+	errNoReports      = errors.New("no *.md or *.txt below it opens with the head of a triage report")
+)
 
-// BundleEntry is one report of a bundle.
+// BundleEntry is one report of a bundle, or a directory of them.
 type BundleEntry struct {
 	// Label heads the report's section. "": its model, else that of the reports in its directory, else the directory's name.
 	Label string
-	Path  string
-	Name  string // of the report within its section; "": its framework
+	// Path is that of a report, or of a directory: it stands for the reports below it, in lexical order, which are the files
+	// *.md and *.txt that open with a triage head.
+	Path string
+	Name string // of the report within its section; "": its framework
 }
 
 // Bundle joins Markdown triage reports into one document.
 type Bundle struct {
-	Title string    // first heading
-	TOC   bool      // write a table of contents
-	Time  time.Time // generation time; the zero time is not printed
-
-	parts []bundlePart
+	Title   string // first heading
+	Entries []BundleEntry
+	TOC     bool      // write a table of contents
+	Time    time.Time // generation time; the zero time is not printed
 }
 
+// bundlePart is one report as it was read.
 type bundlePart struct {
 	entry     BundleEntry
 	heading   string // the model
@@ -45,57 +50,66 @@ type bundlePart struct {
 	lines     []string
 }
 
-// FindReports returns the Markdown triage reports below a directory, in
-// lexical order: files *.md or *.txt that open with a triage head.
-func FindReports(root string) ([]BundleEntry, error) {
+// expand is an entry, or, of a directory, one for each report below it.
+func (e BundleEntry) expand() ([]BundleEntry, error) {
+	if fi, err := os.Stat(e.Path); err != nil || !fi.IsDir() {
+		return []BundleEntry{e}, nil // reading it says what is wrong
+	}
 	var out []BundleEntry
-	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(e.Path, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		ok, err := reportfile.Is(path)
 		if err == nil && ok {
-			out = append(out, BundleEntry{Path: path})
+			out = append(out, BundleEntry{Label: e.Label, Path: path, Name: e.Name})
 		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("triage: %w", err)
 	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("triage: %s: %w", e.Path, errNoReports)
+	}
 	return out, nil
 }
 
-// NewBundle reads the reports. Where files are missing the error lists all of
-// them.
-func NewBundle(title string, entries ...BundleEntry) (*Bundle, error) {
-	b := &Bundle{Title: title}
+// read reads the reports, in the order of the document: sections as their first entries stand, frameworks within one in a fixed order.
+func (b *Bundle) read() ([]bundlePart, error) {
+	var parts []bundlePart
 	var missing []string
-	for _, e := range entries {
-		text, err := reportfile.Read(e.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			missing = append(missing, e.Path)
-			continue
-		}
+	for _, entry := range b.Entries {
+		files, err := entry.expand()
 		if err != nil {
-			return nil, fmt.Errorf("triage: %w", err)
+			return nil, err
 		}
-		b.parts = append(b.parts, readPart(e, text))
+		for _, e := range files {
+			text, err := reportfile.Read(e.Path)
+			if errors.Is(err, fs.ErrNotExist) {
+				missing = append(missing, e.Path)
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("triage: %w", err)
+			}
+			parts = append(parts, readPart(e, text))
+		}
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("%w: %s", errMissingReports, strings.Join(missing, ", "))
 	}
-	b.name()
-	// Sections keep the order of the entries; within one, frameworks have a fixed order.
+	nameParts(parts)
 	first := map[string]int{}
-	for i, p := range b.parts {
+	for i, p := range parts {
 		if _, ok := first[p.heading]; !ok {
 			first[p.heading] = i
 		}
 	}
-	slices.SortStableFunc(b.parts, func(x, y bundlePart) int {
+	slices.SortStableFunc(parts, func(x, y bundlePart) int {
 		return cmp.Or(cmp.Compare(first[x.heading], first[y.heading]), cmp.Compare(frameworkOrder(x.framework), frameworkOrder(y.framework)))
 	})
-	return b, nil
+	return parts, nil
 }
 
 func frameworkOrder(name string) int {
@@ -107,10 +121,10 @@ func frameworkOrder(name string) int {
 	return len(frameworks)
 }
 
-// name gives the parts their headings.
-func (b *Bundle) name() {
+// nameParts gives the parts their headings.
+func nameParts(parts []bundlePart) {
 	models := map[string]string{} // by directory; "" where reports disagree
-	for _, p := range b.parts {
+	for _, p := range parts {
 		dir := filepath.Dir(absolute(p.entry.Path))
 		if m, ok := models[dir]; p.model != "" && (!ok || m == p.model) {
 			models[dir] = p.model
@@ -118,8 +132,8 @@ func (b *Bundle) name() {
 			models[dir] = ""
 		}
 	}
-	for i := range b.parts {
-		p := &b.parts[i]
+	for i := range parts {
+		p := &parts[i]
 		dir := filepath.Dir(absolute(p.entry.Path))
 		p.heading = cmp.Or(p.entry.Label, p.model, models[dir], filepath.Base(dir))
 	}
@@ -151,20 +165,25 @@ func absolute(path string) string {
 	return path
 }
 
-// WriteMarkdown writes the bundle: title, time, contents, then a section per
+// WriteMarkdown reads the reports and writes the bundle: title, time, contents, then a section per
 // model with a subsection per report. Headings of the reports are moved down.
+// Nothing is written where reports are missing; the error lists all of them.
 func (b *Bundle) WriteMarkdown(w io.Writer) error {
+	parts, err := b.read()
+	if err != nil {
+		return err
+	}
 	m := &page{w: w}
 	m.printf("# %s\n", b.Title)
 	if !b.Time.IsZero() {
 		m.printf("\nGenerated: %s\n", b.Time.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	b.summary(m)
+	writeSummary(m, parts)
 	if b.TOC {
 		m.printf("\n## Contents\n\n")
 		slugs := map[string]int{"contents": 1, "summary-of-all-reports": 1}
 		last := ""
-		for _, p := range b.parts {
+		for _, p := range parts {
 			if p.heading != last {
 				m.printf("- [%s](#%s)\n", p.heading, slug(p.heading, slugs))
 				last = p.heading
@@ -173,7 +192,7 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	last := ""
-	for _, p := range b.parts {
+	for _, p := range parts {
 		if p.heading != last {
 			m.printf("\n## %s\n", table.Clean(p.heading))
 			last = p.heading
@@ -193,12 +212,12 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 	return m.err
 }
 
-// summary writes the figures of all reports in one table, a row per stage.
-func (b *Bundle) summary(m *page) {
+// writeSummary writes the figures of all reports in one table, a row per stage.
+func writeSummary(m *page, parts []bundlePart) {
 	t := table.New(table.Text("Model"), table.Text("Framework"), table.Text("Stage"), table.Number("Step"), table.Number("Per token"),
 		table.Text("Top operator"), table.Number("Exposed communication"))
-	for i := range b.parts {
-		p := &b.parts[i]
+	for i := range parts {
+		p := &parts[i]
 		for _, f := range p.figures {
 			t.Row(p.heading, p.title(), f.stage, f.step, f.token, f.operator, f.exposed)
 		}

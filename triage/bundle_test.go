@@ -20,24 +20,7 @@ func TestBundle(t *testing.T) {
 		"llama/a.md=# Triage View\n\nFramework: SGLang\n",
 		"notes.md=# Notes\n",
 	)
-	found, err := triage.FindReports(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(found) != 4 {
-		t.Fatalf("FindReports = %v, want 4 reports", found)
-	}
-	for i := range found {
-		rel, _ := filepath.Rel(dir, found[i].Path)
-		if i == 0 && filepath.ToSlash(rel) != "llama/a.md" {
-			t.Errorf("first report is %s", rel)
-		}
-	}
-	b, err := triage.NewBundle("All", found...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.TOC, b.Time = true, time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	b := triage.Bundle{Title: "All", Entries: []triage.BundleEntry{{Path: dir}}, TOC: true, Time: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
 	var buf bytes.Buffer
 	if err := b.WriteMarkdown(&buf); err != nil {
 		t.Fatal(err)
@@ -59,8 +42,17 @@ func TestBundle(t *testing.T) {
 }
 
 func TestBundleListsAllMissingReports(t *testing.T) {
-	_, err := triage.NewBundle("x", triage.BundleEntry{Label: "a", Path: "/absent/a.md"}, triage.BundleEntry{Path: "/absent/b.md"})
+	var out bytes.Buffer
+	b := triage.Bundle{Title: "x", Entries: []triage.BundleEntry{{Label: "a", Path: "/absent/a.md"}, {Path: "/absent/b.md"}}}
+	err := b.WriteMarkdown(&out)
 	if err == nil || !strings.Contains(err.Error(), "reports not found") || !strings.Contains(err.Error(), "/absent/a.md") || !strings.Contains(err.Error(), "/absent/b.md") {
-		t.Errorf("NewBundle = %v, want reports not found with both paths", err)
+		t.Errorf("WriteMarkdown = %v, want reports not found with both paths", err)
+	}
+	b.Entries = []triage.BundleEntry{{Path: tree(t, "notes.md=# Notes\n")}}
+	if err := b.WriteMarkdown(&out); err == nil || !strings.Contains(err.Error(), "triage report") || !strings.Contains(err.Error(), b.Entries[0].Path) {
+		t.Errorf("a directory without reports: %v", err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("without reports %q was written", out.String())
 	}
 }

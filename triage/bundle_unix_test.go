@@ -5,14 +5,15 @@ package triage_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestFindReportsPassesPipesBy: a pipe without a writer and a link to nothing do not keep it from the reports beside them.
-func TestFindReportsPassesPipesBy(t *testing.T) {
+// TestBundlePassesPipesBy: a pipe without a writer and a link to nothing do not keep it from the reports beside them.
+func TestBundlePassesPipesBy(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "a.md"), 0o600); err != nil {
 		t.Skip(err)
@@ -24,8 +25,9 @@ func TestFindReportsPassesPipesBy(t *testing.T) {
 	if err := os.WriteFile(want, []byte("# Triage View\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := triage.FindReports(dir)
-	if err != nil || len(got) != 1 || got[0].Path != want {
-		t.Errorf("found %v, error %v, want %s alone", got, err, want)
+	b := triage.Bundle{Entries: []triage.BundleEntry{{Path: dir}}}
+	var out strings.Builder
+	if err := b.WriteMarkdown(&out); err != nil || strings.Count(out.String(), "Source: ") != 1 || !strings.Contains(out.String(), want) {
+		t.Errorf("error %v, want %s alone:\n%s", err, want, out.String())
 	}
 }

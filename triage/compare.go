@@ -49,37 +49,33 @@ const compareSchema = "strata.triage-compare/1"
 
 // StageComparison compares the passes of one stage that both runs have with equal sizes. Times are per pass.
 type StageComparison struct {
-	Stage      string      `json:"stage"`
-	Verdict    string      `json:"verdict"`
-	Batch      int         `json:"batch,omitempty"`
-	OldSteps   int         `json:"old_steps"`
-	NewSteps   int         `json:"new_steps"`
-	PerStep    bool        `json:"per_step"`
-	Wall       Delta       `json:"wall"`  // up to the next pass
-	Total      Delta       `json:"total"` // GPU time
-	Busy       Delta       `json:"busy"`  // union
-	Categories []NameDelta `json:"categories"`
-	Kernels    []NameDelta `json:"kernels"` // largest change first
+	Stage      string  `json:"stage"`
+	Verdict    string  `json:"verdict"`
+	Batch      int     `json:"batch,omitempty"`
+	OldSteps   int     `json:"old_steps"`
+	NewSteps   int     `json:"new_steps"`
+	PerStep    bool    `json:"per_step"`
+	Wall       Delta   `json:"wall"`  // up to the next pass
+	Total      Delta   `json:"total"` // GPU time
+	Busy       Delta   `json:"busy"`  // union
+	Categories []Delta `json:"categories"`
+	Kernels    []Delta `json:"kernels"` // largest change first
 	// Report is the whole comparison, by operator.
 	Report *compare.Report `json:"comparison"`
 }
 
-// Delta is the change of a time.
+// Delta is the change of a time: of a kernel, of a category, or of what the field that holds it says, without a name then.
 type Delta struct {
+	Name     string `json:"name,omitempty"`
+	Category string `json:"category,omitempty"` // of a kernel
+	// Status is "same", "faster", "slower", "new", "gone" or "renamed"; Was is the old name of a renamed kernel.
+	Status  string  `json:"status,omitempty"`
+	Was     string  `json:"was,omitempty"`
 	OldUS   float64 `json:"old_us"`
 	NewUS   float64 `json:"new_us"`
 	DeltaUS float64 `json:"delta_us"`
 	// DeltaPct is of OldUS; 0 where OldUS is 0.
 	DeltaPct float64 `json:"delta_pct"`
-}
-
-// NameDelta is the change of a kernel or category.
-type NameDelta struct {
-	Name     string `json:"name"`
-	Category string `json:"category,omitempty"`
-	Status   string `json:"status"`
-	Was      string `json:"was,omitempty"` // the old name of a renamed one
-	Delta
 }
 
 func delta(old, now time.Duration) Delta {
@@ -262,7 +258,7 @@ func verdictOf(r *compare.Report) string {
 
 // fill writes the published tables: categories and kernels, the largest change first. They leave the report, which has its own rows.
 func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
-	s.Categories, s.Kernels = []NameDelta{}, []NameDelta{}
+	s.Categories, s.Kernels = []Delta{}, []Delta{}
 	if r.Host == nil {
 		return
 	}
@@ -276,7 +272,8 @@ func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
 	var old, now time.Duration
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
-		d := NameDelta{Name: row.Name, Status: statusOf(row), Was: row.Was, Delta: delta(row.A, row.B)}
+		d := delta(row.A, row.B)
+		d.Name, d.Status, d.Was = row.Name, statusOf(row), row.Was
 		if row.Kind == kindCategory {
 			old, now = old+row.A, now+row.B
 			s.Categories = append(s.Categories, d)
@@ -320,7 +317,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 		deltaRow(t, "GPU time", s.Total)
 		deltaRow(t, "GPU busy", s.Busy)
 		for _, d := range s.Categories {
-			deltaRow(t, d.Name, d.Delta)
+			deltaRow(t, d.Name, d)
 		}
 		m.table(t)
 		m.printf("\n")
@@ -354,7 +351,7 @@ func (s *StageComparison) kernelTable() *table.Table {
 		if d.Was != "" {
 			name += " (was " + d.Was + ")"
 		}
-		t.Row(name, d.Category, d.Status, us(d.OldUS), us(d.NewUS), us(d.DeltaUS), deltaPct(d.Delta))
+		t.Row(name, d.Category, d.Status, us(d.OldUS), us(d.NewUS), us(d.DeltaUS), deltaPct(d))
 		n++
 	}
 	return t

@@ -165,7 +165,7 @@ func ExampleReport_WriteProfile() {
 }
 
 // A bundle joins reports of several servers.
-func ExampleNewBundle() {
+func ExampleBundle() {
 	dir, err := os.MkdirTemp("", "triage")
 	if err != nil {
 		panic(err)
@@ -175,10 +175,7 @@ func ExampleNewBundle() {
 	if err := os.WriteFile(path, []byte("# Triage View\n\nFramework: vLLM\nModel: acme/small\n"), 0o666); err != nil {
 		panic(err)
 	}
-	b, err := triage.NewBundle("Servers", triage.BundleEntry{Label: "night run", Path: path})
-	if err != nil {
-		panic(err)
-	}
+	b := triage.Bundle{Title: "Servers", Entries: []triage.BundleEntry{{Label: "night run", Path: path}}}
 	var out strings.Builder
 	if err := b.WriteMarkdown(&out); err != nil {
 		panic(err)
@@ -189,8 +186,8 @@ func ExampleNewBundle() {
 		}
 	}
 
-	_, err = triage.NewBundle("Servers", triage.BundleEntry{Label: "gone", Path: "absent.md"}, triage.BundleEntry{Path: "nowhere.md"})
-	fmt.Println(err)
+	b.Entries = []triage.BundleEntry{{Path: "absent.md"}, {Path: "nowhere.md"}}
+	fmt.Println(b.WriteMarkdown(&out))
 	// Output:
 	// # Servers
 	// ## night run

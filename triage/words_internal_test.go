@@ -244,11 +244,12 @@ func TestTablesOfAStage(t *testing.T) {
 func TestChangesOfTwoRuns(t *testing.T) {
 	for _, c := range []struct {
 		old, now time.Duration
-		want     Delta
+		want     [4]float64
 	}{
-		{100_000, 105_000, Delta{100, 105, 5, 5}}, {300, 400, Delta{0.3, 0.4, 0.1, 33.33}}, {0, 1000, Delta{0, 1, 1, 0}}, {1, 0, Delta{0.001, 0, -0.001, -100}},
+		{100_000, 105_000, [4]float64{100, 105, 5, 5}}, {300, 400, [4]float64{0.3, 0.4, 0.1, 33.33}}, {0, 1000, [4]float64{0, 1, 1, 0}}, {1, 0, [4]float64{0.001, 0, -0.001, -100}},
 	} {
-		if got := delta(c.old, c.now); got != c.want {
+		d := delta(c.old, c.now)
+		if got := [4]float64{d.OldUS, d.NewUS, d.DeltaUS, d.DeltaPct}; got != c.want {
 			t.Errorf("%v to %v: %+v, want %+v", c.old, c.now, got, c.want)
 		}
 	}
@@ -323,9 +324,9 @@ func TestRunWithMostPasses(t *testing.T) {
 // TestKernelsThatChanged: of each stage 25 are listed, those that did not change are not.
 func TestKernelsThatChanged(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 25: 25, 26: 25} {
-		s := StageComparison{Kernels: []NameDelta{{Name: "same"}, {Name: "moved", Was: "old", Status: deltaRenamed}}}
+		s := StageComparison{Kernels: []Delta{{Name: "same"}, {Name: "moved", Was: "old", Status: deltaRenamed}}}
 		for range n - 1 {
-			s.Kernels = append(s.Kernels, NameDelta{Name: "slow", Delta: Delta{DeltaUS: 0.001}})
+			s.Kernels = append(s.Kernels, Delta{Name: "slow", DeltaUS: 0.001})
 		}
 		var b strings.Builder
 		if err := s.kernelTable().WriteText(&b); err != nil {

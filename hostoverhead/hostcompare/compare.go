@@ -110,7 +110,7 @@ func compareRuns(a, b *Run, change float64) *Comparison {
 	figure(figureAPI, a.APIUSPerStep, b.APIUSPerStep)
 	figure("kernels per step (count)", a.KernelsPerStep, b.KernelsPerStep)
 	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep)
-	c.conclude(wall, step, gap, change)
+	c.conclude(wall, step, gap, change, r.StepsNeeded)
 	c.name()
 	c.warn()
 	return c
@@ -188,12 +188,12 @@ func round3(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 // conclude says where the time went. A difference counts if its interval
 // excludes 0 and it is not tiny, or if an operation that large clearly changed:
 // whole steps differ between equal runs by more than many an operation takes.
-func (c *Comparison) conclude(wall, step, gap Delta, change float64) {
+func (c *Comparison) conclude(wall, step, gap Delta, change float64, needed int) {
 	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall.DeltaUS, step.DeltaUS, gap.DeltaUS)
 	if wall.CI95US == nil {
 		c.Conclusion = conclusionImpossible
 		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps, of %d that are needed; %s",
-			min(c.Baseline.SteadySteps, c.Target.SteadySteps), compare.DefaultParams().HostSteps, c.Reason)
+			min(c.Baseline.SteadySteps, c.Target.SteadySteps), needed, c.Reason)
 		return
 	}
 	significant := func(d Delta) bool {

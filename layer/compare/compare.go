@@ -50,7 +50,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 
 // comparison is the work of one Compare.
 type comparison struct {
-	p      Params
+	p      params
 	a, b   *Side
 	ca, cb *chosen
 	runs   bool    // the run is the unit, not the pass
@@ -252,6 +252,7 @@ func (c *comparison) fill(r *Report) {
 		}
 		row.KernelsA, row.LaunchesA = c.kernels(c.a, c.ca, name)
 		row.KernelsB, row.LaunchesB = c.kernels(c.b, c.cb, name)
+		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.Delta, c.least()), row.sentence()
 		r.Rows = append(r.Rows, row)
 		r.Delta += row.Delta
 	}

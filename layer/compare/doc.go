@@ -2,6 +2,6 @@
 // common.
 //
 // Passes are matched by stage, batch and tokens. Their times are divided into rows that add up to the pass: operators, copies, waiting, idle
-// time. A row is a finding only where it differs by more than two runs of the same program do; see [Params] for what that rests on. [Report] is
+// time. A row is a finding only where it differs by more than two runs of the same program do; see params.go for what that rests on. [Report] is
 // the result, [Gate] a condition for continuous integration.
 package compare

@@ -94,7 +94,7 @@ func runTimes(s *Side, ch *chosen) []float64 {
 
 // bimodal parts values at the largest step between them, if at least BimodalShare of them lie on either side and that step is wider than both
 // groups are, and than BimodalGap of the values themselves. It returns the middles of the groups.
-func (p Params) bimodal(x []float64) (low, high float64, ok bool) {
+func (p params) bimodal(x []float64) (low, high float64, ok bool) {
 	if len(x) < p.BimodalRuns {
 		return 0, 0, false
 	}

@@ -32,7 +32,7 @@ func (c *comparison) findings(r *Report) {
 		case c.classOf(row.Operator) == waiting:
 			kind = "waiting"
 		}
-		add(kind, row.Operator, row.Sentence(), row.Delta)
+		add(kind, row.Operator, row.Text, row.Delta)
 	}
 	c.path(r, add)
 }
@@ -47,8 +47,8 @@ func (c *comparison) classOf(name string) class {
 	return c.series[slices.Index(c.names, name)].class
 }
 
-// Sentence says what a row's difference is.
-func (r *Row) Sentence() string {
+// sentence says what a row's difference is.
+func (r *Row) sentence() string {
 	switch r.Status {
 	case "new":
 		return fmt.Sprintf("%s is new: %s a pass", r.Operator, micros(r.B))

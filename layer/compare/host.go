@@ -42,6 +42,8 @@ type HostReport struct {
 	Wall Interval `json:"wall"`
 	// Rows are the operations, the largest difference first.
 	Rows []HostRow `json:"rows"`
+	// StepsNeeded is how many steps a side needs before its operations are judged.
+	StepsNeeded int `json:"steps_needed"`
 	// Least is the smallest difference that is a finding, Floor the relative standard deviation of an operation between two equal runs.
 	Least     time.Duration `json:"least_ns"`
 	Floor     float64       `json:"floor"`
@@ -77,7 +79,7 @@ func CompareHost(a, b []*Host, o Options) *HostReport {
 
 // hostComparison is the work of one CompareHost.
 type hostComparison struct {
-	p     Params
+	p     params
 	runs  bool
 	sides [2][]*Host
 	step  float64 // mean of side A
@@ -96,7 +98,7 @@ type hostOp struct {
 }
 
 func (h *hostComparison) report(o *Options) *HostReport {
-	r := &HostReport{Rows: []HostRow{}, Floor: h.p.HostFloor, FloorFrom: "assumed: no repeated runs were measured"}
+	r := &HostReport{Rows: []HostRow{}, StepsNeeded: h.p.HostSteps, Floor: h.p.HostFloor, FloorFrom: "assumed: no repeated runs were measured"}
 	if o.Noise != nil && o.Noise.Host > 0 {
 		r.Floor, r.FloorFrom = o.Noise.Host, o.Noise.from()
 		h.p.HostFloor = r.Floor

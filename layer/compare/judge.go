@@ -18,7 +18,7 @@ type judged struct {
 }
 
 // judgeAll tests all rows of a pair at once.
-func (p Params) judgeAll(rows []series, pass float64, floor floors, runs, sameGPU bool) judgement {
+func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGPU bool) judgement {
 	all := func(class) bool { return true }
 	j := judgement{rows: make([]judged, len(rows))}
 	if sameGPU { // on another GPU everything shifts, and not by one factor
@@ -59,7 +59,7 @@ func (p Params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 }
 
 // classShift is the shift of one class where its own rows tell it, else that of all rows.
-func (p Params) classShift(rows []series, pass float64, c class, all float64, runs bool) float64 {
+func (p params) classShift(rows []series, pass float64, c class, all float64, runs bool) float64 {
 	n := 0
 	for _, s := range rows {
 		if s.class == c && !s.other {
@@ -73,7 +73,7 @@ func (p Params) classShift(rows []series, pass float64, c class, all float64, ru
 }
 
 // oneSided says whether a row is in at least half of the passes of one side and in none of the other.
-func (p Params) oneSided(s series) (gone, fresh bool) {
+func (p params) oneSided(s series) (gone, fresh bool) {
 	present := func(x []float64) (some, many bool) {
 		n := 0
 		for _, v := range x {

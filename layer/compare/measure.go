@@ -118,7 +118,7 @@ func (m *measurer) medians() {
 		}
 	}
 	for name, d := range all {
-		m.transfer[name] = time.Duration(DefaultParams().Transfer * median(d))
+		m.transfer[name] = time.Duration(defaultParams().Transfer * median(d))
 	}
 }
 

@@ -53,7 +53,7 @@ func evenly(floor float64) floors {
 }
 
 // floors are those that were learned; a class of which nothing is known has the common one.
-func (n *Noise) floors(p Params) floors {
+func (n *Noise) floors(p params) floors {
 	f := evenly(max(n.Common, p.FloorLeast))
 	for name, sd := range n.Classes {
 		f.class[classNamed[name]] = max(sd, p.FloorLeast)
@@ -70,7 +70,7 @@ func (n *Noise) from() string {
 	return s
 }
 
-// LearnNoise measures how much the runs of a side differ, which must be of one program. It needs five.
+// LearnNoise measures how much the runs of a side differ, which must be of one program. It needs five. Its JSON form is kept for [ReadNoise].
 func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (c *comparison) learn(n *Noise) {
 }
 
 // logsOf are the logarithms of a row's runs to their median; nil for waiting, and for a row too small to be a finding.
-func (p Params) logsOf(values []float64, pass float64, c class) []float64 {
+func (p params) logsOf(values []float64, pass float64, c class) []float64 {
 	m := median(values)
 	if c == waiting || m <= 0 || slices.Min(values) <= 0 || m < p.MinShare*pass {
 		return nil
@@ -149,7 +149,7 @@ func (p Params) logsOf(values []float64, pass float64, c class) []float64 {
 }
 
 // learnHost is the pooled deviation of the host's operations that are large enough to be findings; 0 where there are none.
-func learnHost(p Params, runs []*Host) float64 {
+func learnHost(p params, runs []*Host) float64 {
 	if len(runs) < leastRuns {
 		return 0
 	}
@@ -181,7 +181,7 @@ func deviation(x []float64) float64 {
 	return standardError(x) * math.Sqrt(float64(len(x)))
 }
 
-// ReadNoise reads what [Noise.Write] wrote.
+// ReadNoise reads a Noise from its JSON form.
 func ReadNoise(r io.Reader) (*Noise, error) {
 	const most = 1 << 20 // a noise file has a few hundred bytes
 	data, err := io.ReadAll(io.LimitReader(r, most))
@@ -208,11 +208,4 @@ func ReadNoise(r io.Reader) (*Noise, error) {
 		}
 	}
 	return &n, nil
-}
-
-// Write saves the noise.
-func (n *Noise) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(n)
 }

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -66,11 +67,11 @@ func TestLearnedNoiseDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.Date = "2026-01-02"
-		var buf bytes.Buffer
-		if err := n.Write(&buf); err != nil {
+		text, err := json.Marshal(n)
+		if err != nil {
 			t.Fatal(err)
 		}
-		saved, err := compare.ReadNoise(&buf)
+		saved, err := compare.ReadNoise(bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}

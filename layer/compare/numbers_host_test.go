@@ -12,12 +12,12 @@ import (
 )
 
 // compared is the report on two sides, the second of which edit changes.
-func compared(p Params, times float64, edit func(a, b *Run)) *Report {
+func compared(p params, times float64, edit func(a, b *Run)) *Report {
 	a, b := plain(1), plain(times)
 	if edit != nil {
 		edit(&a.Runs[0], &b.Runs[0])
 	}
-	r, err := Compare(context.Background(), a, b, Options{Params: &p})
+	r, err := Compare(context.Background(), a, b, Options{numbers: &p})
 	if err != nil {
 		panic(err)
 	}
@@ -26,14 +26,14 @@ func compared(p Params, times float64, edit func(a, b *Run)) *Report {
 
 // numbersOfSides are those that concern a side as a whole.
 func numbersOfSides() map[string]number {
-	slower := func(gpu string) func(p Params, x float64) bool {
-		return func(p Params, x float64) bool {
+	slower := func(gpu string) func(p params, x float64) bool {
+		return func(p params, x float64) bool {
 			r := compared(p, 1+x, func(_, b *Run) { b.GPU = gpu })
 			return len(r.Findings) > 0
 		}
 	}
-	path := func(set func(b *Pass, x float64)) func(p Params, x float64) bool {
-		return func(p Params, x float64) bool {
+	path := func(set func(b *Pass, x float64)) func(p params, x float64) bool {
+		return func(p params, x float64) bool {
 			r := compared(p, 1, func(a, b *Run) {
 				for i := range b.Passes {
 					set(&a.Passes[i], 0)
@@ -48,13 +48,13 @@ func numbersOfSides() map[string]number {
 		"FloorElsewhere": {0.125, 0.127, slower("b")},
 		"OtherPath":      {0.49, 0.51, path(func(b *Pass, x float64) { b.Graph = x })},
 		"OtherCompiled":  {0.099, 0.101, path(func(b *Pass, x float64) { b.Compiled = x })},
-		"ClockShift": {0.019, 0.021, func(p Params, x float64) bool {
+		"ClockShift": {0.019, 0.021, func(p params, x float64) bool {
 			r := compared(p, 1, func(a, b *Run) {
 				a.Clock, b.Clock = &Clock{Median: 2000}, &Clock{Median: 2000 * (1 - x)}
 			})
 			return len(r.Doubts) > 0
 		}},
-		"Equivalent": {-0.00621, -0.00609, func(p Params, x float64) bool { // the whole interval lies inside
+		"Equivalent": {-0.00621, -0.00609, func(p params, x float64) bool { // the whole interval lies inside
 			r := compared(p, 1, func(_, b *Run) {
 				for i := range b.Passes {
 					pass := &b.Passes[i]
@@ -88,20 +88,20 @@ func server(steps int, name string, us, count, sd float64, slow bool) *Host {
 
 // numbersOfHosts are those of operations of the CPU.
 func numbersOfHosts() map[string]number {
-	longer := func(steps int, sd float64, slow bool) func(p Params, x float64) bool {
-		return func(p Params, x float64) bool {
+	longer := func(steps int, sd float64, slow bool) func(p params, x float64) bool {
+		return func(p params, x float64) bool {
 			a, b := server(steps, "op", 1000, 1, sd, slow), server(steps, "op", 1000*(1+x), 1, sd, slow)
-			return CompareHost([]*Host{a}, []*Host{b}, Options{Params: &p}).Rows[0].Significant
+			return CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Rows[0].Significant
 		}
 	}
 	return map[string]number{
 		"HostFloor":       {0.24, 0.244, longer(40, 0, false)},
 		"HostPriorSD":     {0.247, 0.252, longer(12, 0, false)},
-		"HostSteps":       {11, 12, func(p Params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
+		"HostSteps":       {11, 12, func(p params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
 		"HostCorrelation": {0.59, 0.602, longer(100, 0.3, true)},
-		"RenameCount": {-1.051, -1.049, func(p Params, x float64) bool {
+		"RenameCount": {-1.051, -1.049, func(p params, x float64) bool {
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op_v2", 1000, -x, 0, false)
-			rows := CompareHost([]*Host{a}, []*Host{b}, Options{Params: &p}).Rows
+			rows := CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Rows
 			return len(rows) == 1 && rows[0].Status == "renamed"
 		}},
 	}

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// A number is the case of one field of [Params]: a question whose answer is no at one input and yes at another, close by. With another value
+// A number is the case of one field of [params]: a question whose answer is no at one input and yes at another, close by. With another value
 // of the field, one of the two answers is another.
 type number struct {
 	no, yes float64
-	decide  func(p Params, x float64) bool
+	decide  func(p params, x float64) bool
 }
 
 // elsewhere are the numbers that are used while a trace is measured; each has a test of its own, on either side.
 var elsewhere = map[string]string{"Transfer": "TestTransferOfACollective"}
 
-// Every field of Params has a case, and its value matters.
+// Every field of params has a case, and its value matters.
 func TestEveryNumberDecides(t *testing.T) {
 	cases := map[string]number{}
 	for _, m := range []map[string]number{numbersOfRows(), numbersOfShifts(), numbersOfSides(), numbersOfHosts()} {
 		maps.Copy(cases, m)
 	}
-	fields := reflect.TypeFor[Params]()
+	fields := reflect.TypeFor[params]()
 	for i := range fields.NumField() {
 		name := fields.Field(i).Name
 		c, ok := cases[name]
@@ -35,7 +35,7 @@ func TestEveryNumberDecides(t *testing.T) {
 		if !ok {
 			continue
 		}
-		p := DefaultParams()
+		p := defaultParams()
 		if no, yes := c.decide(p, c.no), c.decide(p, c.yes); no || !yes {
 			t.Errorf("%s: %v at %v and %v at %v, want false and true (it flips at %s)", name, no, c.no, yes, c.yes, flips(c))
 			continue
@@ -62,7 +62,7 @@ func flips(c number) string {
 	last := false
 	for i := range 4000 {
 		x := c.yes * math.Pow(1.002, float64(i-2000))
-		now := c.decide(DefaultParams(), x)
+		now := c.decide(defaultParams(), x)
 		if now != last && i > 0 {
 			return fmt.Sprintf("%.5g", x)
 		}
@@ -81,7 +81,7 @@ func values(n int, mean, sd float64) []float64 {
 }
 
 // larger is whether the first row, which has half of the pass and takes so many times as long on side B, is a finding; edit changes it.
-func larger(p Params, floors floors, passes int, sd, times float64, edit func(s *series)) bool {
+func larger(p params, floors floors, passes int, sd, times float64, edit func(s *series)) bool {
 	var rows []series
 	for i, share := range []float64{0.5, 0.08, 0.07, 0.07, 0.07, 0.07, 0.07, 0.07} {
 		s := series{class: memory, a: values(passes, share*1e7, 0), b: values(passes, share*1e7, 0)}
@@ -99,12 +99,12 @@ func larger(p Params, floors floors, passes int, sd, times float64, edit func(s 
 // numbersOfRows are the numbers that say whether one row differs.
 func numbersOfRows() map[string]number {
 	exact := evenly(1e-5)
-	row := func(passes int, sd float64, edit func(s *series)) func(p Params, x float64) bool {
-		return func(p Params, x float64) bool { return larger(p, exact, passes, sd, 1+x, edit) }
+	row := func(passes int, sd float64, edit func(s *series)) func(p params, x float64) bool {
+		return func(p params, x float64) bool { return larger(p, exact, passes, sd, 1+x, edit) }
 	}
 	// idle is a row of waiting time that takes x of the pass more on side B.
-	idle := func(passes int) func(p Params, x float64) bool {
-		return func(p Params, x float64) bool {
+	idle := func(passes int) func(p params, x float64) bool {
+		return func(p params, x float64) bool {
 			return larger(p, exact, passes, 0, 1, func(s *series) {
 				s.class, s.b = waiting, values(passes, 0.5e7+x*1e7, 0)
 			})
@@ -114,7 +114,7 @@ func numbersOfRows() map[string]number {
 		"Alpha":           {0.0138, 0.0141, row(5, 0, nil)},
 		"MinShare":        {0.0099, 0.0101, row(40, 0, nil)}, // of half of the pass
 		"MinWait":         {0.0099, 0.0101, idle(40)},
-		"WaitPasses":      {4, 5, func(p Params, x float64) bool { return idle(int(x))(p, 0.4) }},
+		"WaitPasses":      {4, 5, func(p params, x float64) bool { return idle(int(x))(p, 0.4) }},
 		"PriorSD":         {0.0138, 0.0141, row(5, 0, nil)},
 		"PriorDF":         {0.0819, 0.0835, row(5, 0.02, nil)},
 		"CollectivePrior": {0.0562, 0.0574, row(5, 0, func(s *series) { s.class = transfer })},
@@ -124,12 +124,12 @@ func numbersOfRows() map[string]number {
 		"WinsorMAD":       {0.0626, 0.0639, row(6, 0.01, func(s *series) { s.b[0] *= 1.5 })},
 		"LayerSE":         {0.821, 0.838, row(1, 0, func(s *series) { s.layers = values(8, 1, 0.05) })},
 		"SingleSD":        {0.186, 0.19, row(1, 0, func(s *series) { s.single = true })},
-		"FloorDF":         {0.0604, 0.0617, func(p Params, x float64) bool { return larger(p, evenly(0.01), 5, 0, 1+x, nil) }},
-		"FloorLeast": {0.00707, 0.00721, func(p Params, x float64) bool {
+		"FloorDF":         {0.0604, 0.0617, func(p params, x float64) bool { return larger(p, evenly(0.01), 5, 0, 1+x, nil) }},
+		"FloorLeast": {0.00707, 0.00721, func(p params, x float64) bool {
 			p.MinShare = 0
 			return larger(p, (&Noise{}).floors(p), 200, 0, 1+x, nil)
 		}},
-		"Presence": {3, 4, func(p Params, x float64) bool {
+		"Presence": {3, 4, func(p params, x float64) bool {
 			gone, _ := p.oneSided(series{a: append(values(int(x), 1, 0), values(8-int(x), 0, 0)...), b: values(8, 0, 0)})
 			return gone
 		}},
@@ -139,7 +139,7 @@ func numbersOfRows() map[string]number {
 // numbersOfShifts are those of what all rows have in common.
 func numbersOfShifts() map[string]number {
 	// common is the shift of one large row and of so many small ones that do not shift.
-	common := func(p Params, small int, share float64) float64 {
+	common := func(p params, small int, share float64) float64 {
 		rows := []series{{class: memory, a: values(3, 0.4, 0), b: values(3, 0.42, 0)}}
 		for range small {
 			rows = append(rows, series{class: memory, a: values(3, share, 0), b: values(3, share, 0)})
@@ -147,8 +147,8 @@ func numbersOfShifts() map[string]number {
 		return p.shift(rows, 1, func(class) bool { return true }, false)
 	}
 	// uniform is whether all rows together are found to take 1+x times as long.
-	uniform := func(floor float64) func(p Params, x float64) bool {
-		return func(p Params, x float64) bool {
+	uniform := func(floor float64) func(p params, x float64) bool {
+		return func(p params, x float64) bool {
 			var rows []series
 			for range 8 {
 				rows = append(rows, series{class: memory, a: values(5, 1, 0), b: values(5, math.Exp(x), 0)})
@@ -158,18 +158,18 @@ func numbersOfShifts() map[string]number {
 	}
 	return map[string]number{
 		"MinShift":  {0.0099, 0.0101, uniform(1e-5)},
-		"ShiftSE":   {0.00757, 0.00772, func(p Params, x float64) bool { p.MinShift = 0; return uniform(1e-5)(p, x) }},
-		"ShiftRows": {4, 5, func(p Params, x float64) bool { return common(p, int(x), 0.001) > 0 }},
-		"ShareCap":  {-0.0101, -0.0099, func(p Params, x float64) bool { return common(p, 5, -x) > 0 }},
-		"BimodalRuns": {3, 4, func(p Params, x float64) bool {
+		"ShiftSE":   {0.00757, 0.00772, func(p params, x float64) bool { p.MinShift = 0; return uniform(1e-5)(p, x) }},
+		"ShiftRows": {4, 5, func(p params, x float64) bool { return common(p, int(x), 0.001) > 0 }},
+		"ShareCap":  {-0.0101, -0.0099, func(p params, x float64) bool { return common(p, 5, -x) > 0 }},
+		"BimodalRuns": {3, 4, func(p params, x float64) bool {
 			_, _, ok := p.bimodal([]float64{1, 2, 1, 2, 1}[:int(x)])
 			return ok
 		}},
-		"BimodalShare": {-5, -4, func(p Params, x float64) bool { // one slow run out of so many
+		"BimodalShare": {-5, -4, func(p params, x float64) bool { // one slow run out of so many
 			_, _, ok := p.bimodal(append([]float64{2}, values(int(-x)-1, 1, 0)...))
 			return ok
 		}},
-		"BimodalGap": {0.049, 0.051, func(p Params, x float64) bool { // of the median
+		"BimodalGap": {0.049, 0.051, func(p params, x float64) bool { // of the median
 			_, _, ok := p.bimodal([]float64{1 - x/2, 1 - x/2, 1 + x/2, 1 + x/2})
 			return ok
 		}},

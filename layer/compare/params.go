@@ -1,8 +1,8 @@
 package compare
 
-// Params are the numbers that decide what a comparison reports. They were chosen by simulating pairs of runs with the noise that
+// params are the numbers that decide what a comparison reports. They were chosen by simulating pairs of runs with the noise that
 // two real decode traces show (see docs/compare.md, and the simulator in simulate_test.go, which repeats the check).
-type Params struct {
+type params struct {
 	// Alpha is the chance of one false finding or more among all rows of a pair without a difference (Holm's method).
 	Alpha float64
 	// MinShare is the smallest finding, as a share of side A's pass.
@@ -76,9 +76,9 @@ type Params struct {
 	Equivalent float64
 }
 
-// DefaultParams returns the numbers that hold where nothing else is said.
-func DefaultParams() Params {
-	return Params{
+// defaultParams returns the numbers that hold where nothing else is said.
+func defaultParams() params {
+	return params{
 		Alpha: 0.01, MinShare: 0.005, MinShift: 0.01, MinWait: 0.01, WaitPasses: 5,
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
 		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,

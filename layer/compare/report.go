@@ -23,8 +23,8 @@ var ErrNoMatch = errors.New("no passes to compare")
 
 // Options say how to compare. The zero Options are the default.
 type Options struct {
-	// Params replaces the numbers that decide. Nil: DefaultParams.
-	Params *Params
+	// numbers replace those that decide, for tests. Nil: defaultParams.
+	numbers *params
 	// PassA and PassB force a pair of passes by their index. Nil: those that match.
 	PassA, PassB *int
 	// Stages are the stages of which passes are compared. Nil: any.
@@ -44,11 +44,11 @@ type Options struct {
 }
 
 // params are the numbers that decide.
-func (o *Options) params() Params {
-	if o.Params != nil {
-		return *o.Params
+func (o *Options) params() params {
+	if o.numbers != nil {
+		return *o.numbers
 	}
-	return DefaultParams()
+	return defaultParams()
 }
 
 // Report is what differs. It is a document: its JSON form is stable.
@@ -119,6 +119,10 @@ type Row struct {
 	Interval
 	// Significant says that the difference is a finding.
 	Significant bool `json:"significant"`
+	// Found is what is known in a word: "new", "removed", "yes", "not judged", "not clear" where the difference would be a finding but may
+	// be noise, else "". Text says what the difference is in a sentence.
+	Found string `json:"found"`
+	Text  string `json:"text"`
 	// Status is "new", "removed" or "".
 	Status string `json:"status"`
 	// Seen is the smallest change of this row that would have been found.

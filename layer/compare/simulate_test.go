@@ -82,7 +82,7 @@ type outcome struct {
 }
 
 // pair compares two runs; operator changed of side B takes factor times as long, all of it if changed is −1.
-func (w world) pair(r *rand.Rand, p Params, passes, changed int, factor float64, largest float64) outcome {
+func (w world) pair(r *rand.Rand, p params, passes, changed int, factor float64, largest float64) outcome {
 	sh := shares(20, largest)
 	a, b := w.run(r, sh, passes), w.run(r, sh, passes)
 	rows := make([]series, len(sh))
@@ -103,7 +103,7 @@ func (w world) pair(r *rand.Rand, p Params, passes, changed int, factor float64,
 }
 
 // decide is what a comparison does with its rows.
-func decide(p Params, rows []series, pass, floor float64) outcome {
+func decide(p params, rows []series, pass, floor float64) outcome {
 	j := p.judgeAll(rows, pass, evenly(floor), false, true)
 	out := outcome{uniform: j.uniform}
 	for i := range j.rows {
@@ -136,7 +136,7 @@ func anyOf(o outcome) bool {
 
 // Pairs without a difference, but with the offset between runs that the floor assumes: at most 2 % may show one.
 func TestSimulatedPairsWithoutDifference(t *testing.T) {
-	p := DefaultParams()
+	p := defaultParams()
 	for _, w := range []world{quiet, noisy} {
 		for _, passes := range []int{1, 3, 5, 40} {
 			t.Run(fmt.Sprintf("%s/passes=%d", w.name, passes), func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestSimulatedPairsWithoutDifference(t *testing.T) {
 // One operator that changed by 3 % of the pass is found, where its share is at most 40 %; in the noisy world, where its total
 // varies by 1.4 % from pass to pass, at most 27 %.
 func TestSimulatedChangeOfOneOperator(t *testing.T) {
-	p := DefaultParams()
+	p := defaultParams()
 	for _, w := range []world{quiet, noisy} {
 		for _, largest := range []float64{0.1, 0.27, 0.4} {
 			if w.sd > quiet.sd && largest > 0.27 {
@@ -174,7 +174,7 @@ func TestSimulatedChangeOfOneOperator(t *testing.T) {
 
 // A uniform shift of 3 % is found in single runs only where runs are known to differ by 0.35 % or less.
 func TestSimulatedUniformShift(t *testing.T) {
-	p := DefaultParams()
+	p := defaultParams()
 	p.Floor = 0.0035
 	w := quiet
 	w.offset, w.offsetAll = 0.0035, 0.0035

@@ -52,7 +52,7 @@ type result struct {
 func (r result) half() float64 { return quantile(r.df, 0.975) * r.se }
 
 // seen is the smallest change that would have been found in 95 of 100 pairs among so many rows.
-func (r result) seen(p Params, rows int) float64 {
+func (r result) seen(p params, rows int) float64 {
 	return (quantile(r.df, 1-p.Alpha/2/float64(max(rows, 1))) + quantile(r.df, 0.95)) * r.se
 }
 
@@ -68,7 +68,7 @@ func quantile(df, q float64) float64 {
 
 // judge tests one series. shift is the logarithm of the common shift of its class, pass the mean total of side A's passes, floor
 // the relative standard deviation between runs.
-func (p Params) judge(s series, shift, pass, floor float64, runs bool) result {
+func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 	r := result{delta: stat.Mean(s.b) - stat.Mean(s.a), p: 1}
 	na, nb := float64(len(s.a)), float64(len(s.b))
 	if na == 0 || nb == 0 || pass <= 0 {
@@ -110,7 +110,7 @@ func (p Params) judge(s series, shift, pass, floor float64, runs bool) result {
 }
 
 // variance of the difference of the two locations, and its degrees of freedom (Satterthwaite).
-func (p Params) variance(s series, pass, floor float64, runs bool) (v, df float64) {
+func (p params) variance(s series, pass, floor float64, runs bool) (v, df float64) {
 	na, nb := float64(len(s.a)), float64(len(s.b))
 	prior := p.PriorSD
 	switch {
@@ -155,7 +155,7 @@ func (p Params) variance(s series, pass, floor float64, runs bool) (v, df float6
 
 // spread is the pooled variance of the values of both sides, relative to their medians (to the pass for waiting), outliers drawn
 // in.
-func (p Params) spread(s series, pass float64) float64 {
+func (p params) spread(s series, pass float64) float64 {
 	var sum, free float64
 	for _, x := range [][]float64{s.a, s.b} {
 		if len(x) < 2 {
@@ -183,7 +183,7 @@ func (p Params) spread(s series, pass float64) float64 {
 }
 
 // winsorised draws values in that lie further from the median than WinsorMAD median absolute deviations.
-func (p Params) winsorised(x []float64) []float64 {
+func (p params) winsorised(x []float64) []float64 {
 	m := median(x)
 	d := make([]float64, len(x))
 	for i, v := range x {
@@ -202,7 +202,7 @@ func (p Params) winsorised(x []float64) []float64 {
 }
 
 // location is the typical pass: the median where there are three, as single passes jump.
-func (p Params) location(x []float64, runs bool) float64 {
+func (p params) location(x []float64, runs bool) float64 {
 	if len(x) >= 3 && !runs {
 		return median(x)
 	}
@@ -212,7 +212,7 @@ func (p Params) location(x []float64, runs bool) float64 {
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
 // not more than ShareCap. Rows that run other kernels do not tell, as their times differ by more than a clock. It is 0 where too few rows tell,
 // or less than half of the time.
-func (p Params) shift(rows []series, pass float64, of func(class) bool, runs bool) float64 {
+func (p params) shift(rows []series, pass float64, of func(class) bool, runs bool) float64 {
 	var logs, weights []float64
 	var same, all float64
 	for _, s := range rows {
@@ -261,7 +261,7 @@ func weightedMedian(values, weights []float64) float64 {
 }
 
 // shiftTest tests whether all kernels together became slower or faster.
-func (p Params) shiftTest(shift, floor float64, na, nb int, runs bool) (prob, half float64) {
+func (p params) shiftTest(shift, floor float64, na, nb int, runs bool) (prob, half float64) {
 	v, df := 2*floor*floor, p.FloorDF
 	if runs {
 		v, df = floor*floor*(1/float64(na)+1/float64(nb)), p.PriorDF+float64(na+nb-2)

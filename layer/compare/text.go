@@ -103,7 +103,7 @@ func (r *Report) table() *table.Table {
 		if row.A == 0 && row.B == 0 {
 			continue
 		}
-		percent, share, found := "", "", row.Found(r.Least)
+		percent, share := "", ""
 		if row.A > 0 {
 			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
 		}
@@ -114,7 +114,7 @@ func (r *Report) table() *table.Table {
 		if !row.Judged {
 			interval = ""
 		}
-		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
+		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, row.Found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
 			first(row.KernelsA), first(row.KernelsB))
 	}
 	t.Rule()
@@ -136,7 +136,7 @@ func (h *HostReport) table() *table.Table {
 		if row.Judged {
 			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
 		}
-		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between, row.found(h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
+		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between, found(row.Judged, row.Significant, row.Status, row.Delta, h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
 	return t
 }
@@ -157,23 +157,16 @@ func tail(name string) string {
 // operationWidth is how wide names of operations may be in tables.
 const operationWidth = 56
 
-// found says in a word what is known of an operation, as [Row.Found] does.
-func (r *HostRow) found(least time.Duration) string {
-	row := Row{Judged: r.Judged, Significant: r.Significant, Interval: r.Interval, Status: r.Status}
-	return row.Found(least)
-}
-
-// Found says in a word what is known of a row: "new", "removed", "yes", "not judged", "not clear" where the difference is at least
-// least but may be noise, else "".
-func (r *Row) Found(least time.Duration) string {
+// found says in a word what is known of a row or an operation, see [Row].
+func found(judged, significant bool, status string, delta, least time.Duration) string {
 	switch {
-	case !r.Judged:
+	case !judged:
 		return "not judged"
-	case r.Status != "":
-		return r.Status
-	case r.Significant:
+	case status != "":
+		return status
+	case significant:
 		return "yes"
-	case abs(r.Delta) >= least:
+	case abs(delta) >= least:
 		return "not clear"
 	}
 	return ""

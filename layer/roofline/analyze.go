@@ -27,10 +27,9 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		return nil, fmt.Errorf("speed of light: %w: give the config.json of the model", ErrNoConfig)
 	}
 	plan := c.Plan()
-	var sizes []string
-	o.Parallel, sizes = parallelOf(a, &o)
+	sizes := o.divide(a)
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: schema, Model: plan.Model, Parallel: Parallel{m.parallel.tp(), m.parallel.ep()}, Passes: []Pass{}, Operators: []Row{},
+	r := &Report{Schema: schema, Model: plan.Model, TP: m.tp, EP: m.ep, Passes: []Pass{}, Operators: []Row{},
 		Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{},
 		Notes: append(append([]string{}, plan.Notes...), sizes...)}
 	if len(a.Devices) == 0 {
@@ -77,20 +76,19 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	return r, nil
 }
 
-// parallelOf is how the model is divided, and what of it is only taken to be so. A model whose layers exchange nothing between GPUs is not
-// divided, however many ranks the job has.
-func parallelOf(a *layer.Analysis, o *Options) (Parallel, []string) {
-	p := o.Parallel
-	if p.TP > 0 || !exchanges(a) {
-		return p, nil
+// divide fills in over how many GPUs the model is divided, and says what of it is only taken to be so. A model whose layers exchange nothing
+// between GPUs is not divided, however many ranks the job has.
+func (o *Options) divide(a *layer.Analysis) []string {
+	if o.TP > 0 || !exchanges(a) {
+		return nil
 	}
 	meta := a.Trace().Meta()
 	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed, WorldSize: meta.WorldSize, Divided: a.Divided()})
 	if err != nil || found.TP.N == 0 {
-		return p, []string{"layers exchange data between GPUs, and nothing tells between how many: work is counted as if one GPU did all of it (give --tp)"}
+		return []string{"layers exchange data between GPUs, and nothing tells between how many: work is counted as if one GPU did all of it (give --tp)"}
 	}
-	p.TP = found.TP.N
-	return p, []string{fmt.Sprintf("the model is taken to be divided over %d GPUs: %s", p.TP, found.TP.Source)}
+	o.TP = found.TP.N
+	return []string{fmt.Sprintf("the model is taken to be divided over %d GPUs: %s", o.TP, found.TP.Source)}
 }
 
 // exchanges says that a layer of the trace has a collective.

@@ -139,7 +139,7 @@ func TestDecodeByHand(t *testing.T) {
 // The text holds the waterfall, the operators and what may be won.
 func TestText(t *testing.T) {
 	load := roofline.Decode(1, 1050)
-	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

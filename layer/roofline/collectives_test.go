@@ -69,7 +69,7 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 					others = append(others, ranks[i])
 				}
 			}
-			r, err := roofline.Analyze(context.Background(), ranks[me], roofline.Options{Ranks: others, Parallel: roofline.Parallel{TP: 4}})
+			r, err := roofline.Analyze(context.Background(), ranks[me], roofline.Options{Ranks: others, TP: 4})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 // One rank alone says that it does not tell, and what the first collective of a pass takes more: 25 µs that the others come later, less the
 // 1.2 µs that the median of the others waits.
 func TestOneRankDoesNotTellWaiting(t *testing.T) {
-	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestGPUsOfOneFileTellWaiting(t *testing.T) {
 	if len(a.Devices) != 2 {
 		t.Fatalf("%d GPUs, want 2", len(a.Devices))
 	}
-	r, err := roofline.Analyze(context.Background(), a, roofline.Options{Parallel: roofline.Parallel{TP: 2}})
+	r, err := roofline.Analyze(context.Background(), a, roofline.Options{TP: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

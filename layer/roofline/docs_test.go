@@ -18,7 +18,7 @@ func TestDocsHoldWhatIsPrinted(t *testing.T) {
 	}
 	for name, report := range map[string]func(*testing.T) *roofline.Report{
 		"worked example": func(t *testing.T) *roofline.Report {
-			r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+			r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/profile/hardware"
 )
 
 // judge holds each operator of each layer against its floor.
@@ -128,7 +129,16 @@ func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
 	if k.Expected {
 		memory *= k.LeastWeights / k.Weights
 	}
-	return max(f.compute/w.gpu.Most(), memory) > above*took.Seconds()
+	return max(f.compute/boost(w.gpu), memory) > above*took.Seconds()
+}
+
+// boost is how much faster than on the data sheet a kernel can be at the highest clock, at least 1: a row above that is an error, not a
+// good kernel.
+func boost(g *hardware.GPU) float64 {
+	if g.Clock.Value > 0 && g.MaxClock.Value > g.Clock.Value {
+		return g.MaxClock.Value / g.Clock.Value
+	}
+	return 1
 }
 
 // withhold gives the pass its floor, unless too much of that cannot be true.

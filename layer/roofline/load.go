@@ -57,16 +57,6 @@ func (l *Load) seenWithin(w float64) float64 {
 	return min(l.ContextSeen, l.ContextTokens+w*float64(l.Requests)) + min(l.GenerationSeen, w*generation)
 }
 
-// Parallel is how the model is divided over ranks. Zero sizes count as one.
-type Parallel struct {
-	// TP is the tensor-parallel size, EP the expert-parallel one.
-	TP int `json:"tp"`
-	EP int `json:"ep"`
-}
-
-func (p Parallel) tp() int { return max(p.TP, 1) }
-func (p Parallel) ep() int { return max(p.EP, 1) }
-
 // stageOf is the stage that a load is.
 func stageOf(l *Load) layer.Stage {
 	switch {

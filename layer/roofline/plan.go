@@ -24,8 +24,8 @@ type Options struct {
 	Load *Load
 	// Seen is how many tokens each request's attention sees in passes whose annotation does not tell. 0: unknown.
 	Seen int64
-	// Parallel sizes. Zero: those of the analysis, else 1.
-	Parallel Parallel
+	// TP is the tensor-parallel size, EP the expert-parallel one. 0: that of the analysis, else 1.
+	TP, EP int
 	// On is the GPU of the trace that is looked at. Nil: the one with most GPU time.
 	On *trace.DeviceID
 	// Ranks are the other ranks of the run: a collective is divided into transfer and waiting by them. Clocks need not agree.
@@ -63,7 +63,7 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	}
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", Parallel: Parallel{m.parallel.tp(), m.parallel.ep()},
+	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", TP: m.tp, EP: m.ep,
 		Notes: append([]string{}, plan.Notes...)}
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
 	var sum passFloor
@@ -99,7 +99,7 @@ func (o *Options) table() []hardware.GPU {
 }
 
 func newModel(c *profile.Config, plan *profile.Plan, o *Options) *model {
-	m := &model{config: c, parallel: o.Parallel, activation: plan.DType, cache: o.CacheDType}
+	m := &model{config: c, tp: max(o.TP, 1), ep: max(o.EP, 1), activation: plan.DType, cache: o.CacheDType}
 	if m.activation == "" {
 		m.activation = "bf16"
 	}

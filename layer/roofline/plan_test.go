@@ -47,7 +47,7 @@ func ExamplePlan() {
 		return
 	}
 	load := roofline.Decode(1, 1050)
-	r, err := roofline.Plan(context.Background(), c, roofline.Options{Device: "H100", Load: &load, Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Plan(context.Background(), c, roofline.Options{Device: "H100", Load: &load, TP: 4})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -59,7 +59,7 @@ func ExamplePlan() {
 // A decode of one token on four H100: the products read 34.75 GB of weights on each GPU, at 3.35 TB/s, which takes 10.373 ms.
 func TestPlanOfADecode(t *testing.T) {
 	load := roofline.Decode(1, 1050)
-	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestPlanOfADecode(t *testing.T) {
 // Prefill is bound by arithmetic; causal attention computes half of the square.
 func TestPlanOfAPrefill(t *testing.T) {
 	load := roofline.Prefill(4, 2048, 0)
-	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestPlanOfAPrefill(t *testing.T) {
 func TestKeyValueHeadsAreNotSplitBelowOne(t *testing.T) {
 	load := roofline.Decode(1, 1000)
 	for tp, want := range map[int]int64{1: 10240, 8: 8*128 + 2*128, 16: 4*128 + 2*128} {
-		r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, Parallel: roofline.Parallel{TP: tp}})
+		r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: tp})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestPlanOfEveryConfig(t *testing.T) {
 		}
 		for i := range gpus {
 			load := roofline.Decode(32, 4096)
-			r, err := roofline.Plan(context.Background(), c, roofline.Options{Device: gpus[i].ID, Load: &load, Parallel: roofline.Parallel{TP: 1 << (i % 4), EP: 1 << (i % 3)}})
+			r, err := roofline.Plan(context.Background(), c, roofline.Options{Device: gpus[i].ID, Load: &load, TP: 1 << (i % 4), EP: 1 << (i % 3)})
 			if err != nil {
 				t.Fatalf("%s on %s: %v", path, gpus[i].ID, err)
 			}
@@ -193,7 +193,7 @@ func TestPlanOfEveryConfig(t *testing.T) {
 func TestPlanOfAnAllReduce(t *testing.T) {
 	load := roofline.Decode(64, 1000)
 	for gpu, link := range map[string]float64{"H100": 450e9, "MI300X": 192e9} {
-		r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: gpu, Load: &load, Parallel: roofline.Parallel{TP: 4}})
+		r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: gpu, Load: &load, TP: 4})
 		if err != nil {
 			t.Fatal(err)
 		}

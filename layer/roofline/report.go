@@ -10,7 +10,7 @@ import (
 )
 
 // schema is the schema of a [Report] as JSON.
-const schema = "strata.light/1"
+const schema = "strata.light/2"
 
 // What limits an operator at its floor; "" where nothing is known to.
 const (
@@ -26,9 +26,11 @@ type Report struct {
 	Schema string `json:"schema"`
 	Model  string `json:"model"`
 	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it was told.
-	GPU      *hardware.GPU `json:"gpu,omitempty"`
-	GPUWhy   string        `json:"gpu_from"`
-	Parallel Parallel      `json:"parallel"`
+	GPU    *hardware.GPU `json:"gpu,omitempty"`
+	GPUWhy string        `json:"gpu_from"`
+	// TP and EP are the sizes that the model is divided by, at least 1.
+	TP int `json:"tp"`
+	EP int `json:"ep"`
 	// Passes are those of a trace, or the one of a plan.
 	Passes []Pass `json:"passes"`
 	// Operators are the rows of the pass that stands for all, see Steady.

@@ -21,7 +21,7 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 	if r.GPU != nil {
 		gpu = r.GPU.ID
 	}
-	p.line("Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.Parallel.tp(), r.Parallel.ep())
+	p.line("Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.TP, r.EP)
 	if s := r.steady(); s != nil {
 		p.pass(s)
 	}

@@ -55,7 +55,7 @@ func sizeOf(dtype, otherwise string) float64 {
 // A model counts work for one model on one rank.
 type model struct {
 	config     *profile.Config
-	parallel   Parallel
+	tp, ep     int    // sizes, at least 1
 	activation string // type of activations
 	cache      string // type of the key-value cache
 }
@@ -107,7 +107,7 @@ func (m *model) product(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opW
 
 // divided returns the sizes of a product on one rank.
 func (m *model) divided(op *profile.PlanOp, kind *profile.PlanKind) (k, n, groups int) {
-	tp := m.parallel.tp()
+	tp := m.tp
 	k, n, groups = op.K, op.N, max(op.Groups, 1)
 	switch op.Split {
 	case "columns":
@@ -129,7 +129,7 @@ func (m *model) divided(op *profile.PlanOp, kind *profile.PlanKind) (k, n, group
 
 // headsOf divides an output of heads: key and value heads are divided down to one.
 func (m *model) headsOf(op *profile.PlanOp, kind *profile.PlanKind, n int) int {
-	tp := m.parallel.tp()
+	tp := m.tp
 	var core profile.PlanOp
 	if kind != nil {
 		core, _ = kind.Find(opname.Attention)
@@ -153,7 +153,7 @@ func (m *model) perRank(width int, split string) int {
 	if split == "" {
 		return width
 	}
-	return ceil(width, m.parallel.tp())
+	return ceil(width, m.tp)
 }
 
 // attention is the core: scores and weighted values, and reading the cache.
@@ -161,7 +161,7 @@ func (m *model) attention(op *profile.PlanOp, l *Load) opWork {
 	if !l.KnownSeen || op.Heads == 0 || op.HeadDim == 0 {
 		return opWork{}
 	}
-	tp := m.parallel.tp()
+	tp := m.tp
 	heads, kv := float64(ceil(op.Heads, tp)), float64(max(op.KVHeads/tp, 1))
 	qk, v := float64(op.HeadDim), float64(op.ValueDim)
 	pairs, seen := l.pairs(), l.ContextSeen+l.GenerationSeen
@@ -203,13 +203,13 @@ func (m *model) experts(op *profile.PlanOp, l *Load) opWork {
 	local := op.Experts
 	tokens := float64(l.Tokens)
 	share := 1.0 // of the chosen experts that are on this rank
-	if ep := m.parallel.ep(); ep > 1 {
+	if ep := m.ep; ep > 1 {
 		local = ceil(op.Experts, ep)
 		share = float64(local) / float64(op.Experts)
 	} else if op.Operator == opname.ExpertsDown {
-		k = ceil(k, m.parallel.tp())
+		k = ceil(k, m.tp)
 	} else {
-		n = ceil(n, m.parallel.tp())
+		n = ceil(n, m.tp)
 	}
 	chosen := tokens * float64(op.TopK) * share
 	active := float64(local) * (1 - math.Pow(1-float64(op.TopK)/float64(op.Experts), tokens))
@@ -220,7 +220,7 @@ func (m *model) experts(op *profile.PlanOp, l *Load) opWork {
 		in, out = chosen*float64(k), tokens*float64(n)
 	}
 	least := float64(op.TopK)
-	if m.parallel.ep() > 1 {
+	if m.ep > 1 {
 		least = 0 // a rank may hold none of the chosen ones
 	}
 	return opWork{M: l.Tokens, N: int64(n), K: int64(k), FLOP: 2 * chosen * float64(k) * float64(n), Weights: active * one, LeastWeights: least * one,
@@ -238,11 +238,11 @@ func (m *model) moved(tokens int64, elements int) opWork {
 // allReduce moves each element of the hidden state over a link once where the switch adds up, and up to twice on rings and meshes: once is
 // the bound.
 func (m *model) allReduce(op *profile.PlanOp, l *Load) opWork {
-	if m.parallel.tp() < 2 || l.Tokens <= 0 {
+	if m.tp < 2 || l.Tokens <= 0 {
 		return opWork{}
 	}
 	bytes := float64(l.Tokens) * float64(op.Width) * sizeOf(m.activation, "")
-	return opWork{Link: bytes, Ranks: m.parallel.tp(), Activations: 2 * bytes, DType: m.activation, Known: true}
+	return opWork{Link: bytes, Ranks: m.tp, Activations: 2 * bytes, DType: m.activation, Known: true}
 }
 
 // dtypeOf is the type whose peak bounds the arithmetic. Weights in a smaller type than activations may be widened before they are used; then

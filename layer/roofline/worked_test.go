@@ -20,7 +20,7 @@ import (
 // A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small operators, fills,
 // communication, idle time. The trace holds no shapes; its tokens stand in the annotation.
 func TestWorkedExample(t *testing.T) {
-	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func ExampleAnalyze() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := roofline.Analyze(ctx, a, roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Analyze(ctx, a, roofline.Options{TP: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestUnknownGPU(t *testing.T) {
 		_, err := w.WriteString(strings.ReplaceAll(b.String(), "NVIDIA H100 80GB HBM3", "NVIDIA X900"))
 		return err
 	})
-	r, err := roofline.Analyze(context.Background(), a, roofline.Options{Parallel: roofline.Parallel{TP: 4}})
+	r, err := roofline.Analyze(context.Background(), a, roofline.Options{TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,15 +52,6 @@ type GPU struct {
 	pattern *regexp.Regexp
 }
 
-// Most is how much faster than on the data sheet a kernel can be at the highest clock, at least 1: a row above that is an error, not a
-// good kernel.
-func (g *GPU) Most() float64 {
-	if g.Clock.Value > 0 && g.MaxClock.Value > g.Clock.Value {
-		return g.MaxClock.Value / g.Clock.Value
-	}
-	return 1
-}
-
 // A Device is what a trace says about a GPU. Zero fields are unknown.
 type Device struct {
 	// Name is the marketing name.

@@ -131,7 +131,7 @@ func compareRows(r *compare.Report) htmlreport.Table {
 			interval = htmlreport.Cell{Text: us(row.Low).Text + " … " + us(row.High).Text, Sort: microseconds(row.Low)}
 		}
 		t.Rows = append(t.Rows, []htmlreport.Cell{indexCell(i + 1), textCell(row.Operator), us(row.A), us(row.B), us(row.Delta), percent, interval,
-			{Text: row.Found(r.Least), Strong: row.Significant}, textCell(fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)), kernelsCell(row.KernelsA), kernelsCell(row.KernelsB)})
+			{Text: row.Found, Strong: row.Significant}, textCell(fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)), kernelsCell(row.KernelsA), kernelsCell(row.KernelsB)})
 	}
 	return t
 }

@@ -22,7 +22,7 @@ func SpeedOfLight(r *roofline.Report, a *layer.Analysis, name string) *htmlrepor
 	out := &htmlreport.Report{Title: filepath.Base(name), Program: "speed of light", Notes: r.Notes, Sections: lightpage.Sections(r),
 		Facts: []htmlreport.Fact{
 			{Name: "Model", Value: r.Model}, {Name: "GPU", Value: gpu},
-			{Name: "Tensor parallel", Value: strconv.Itoa(max(r.Parallel.TP, 1))}, {Name: "Expert parallel", Value: strconv.Itoa(max(r.Parallel.EP, 1))},
+			{Name: "Tensor parallel", Value: strconv.Itoa(r.TP)}, {Name: "Expert parallel", Value: strconv.Itoa(r.EP)},
 			{Name: "Trace", Value: name, Long: true},
 		}}
 	if a != nil {

@@ -61,11 +61,7 @@ func (b *bundle) write(w io.Writer) error {
 		return nil
 	}
 	b.nameModels()
-	doc, err := triage.NewBundle(b.title, b.entries...)
-	if err != nil {
-		return err
-	}
-	doc.TOC = len(b.entries) > 1
+	doc := triage.Bundle{Title: b.title, Entries: b.entries, TOC: len(b.entries) > 1}
 	return doc.WriteMarkdown(w)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -328,7 +329,7 @@ func (o *options) learn(ctx context.Context, env *app.Env, b *compare.Side, opts
 			n.Date = max(n.Date, info.ModTime().UTC().Format(time.DateOnly))
 		}
 	}
-	if err := atomicfile.Write(o.saveNoise, 0o666, n.Write); err != nil {
+	if err := atomicfile.Write(o.saveNoise, 0o666, func(w io.Writer) error { return app.WriteJSON(w, n) }); err != nil {
 		return err
 	}
 	env.Notef("%d runs, %s passes: all work differs by %.2f %% from run to run; noise saved to %s", n.Runs, n.Stage, 100*n.Common, o.saveNoise)

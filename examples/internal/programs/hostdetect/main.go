@@ -33,6 +33,9 @@ type options struct {
 	serverArgs         string
 }
 
+// hostShare is what --host-share is where it is not given: what [hostoverhead.Options] has.
+const hostShare = 0.10
+
 // program describes host-detect.
 func program() app.Program {
 	var o options
@@ -52,7 +55,7 @@ func program() app.Program {
 		Formats: []string{"text", "json"},
 		FailOn:  []string{app.HostCaused, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Float64Var(&o.share, "host-share", hostoverhead.DefaultParams().MinShare, "`SHARE` of the steps that the host must cause for YES")
+			fs.Float64Var(&o.share, "host-share", hostShare, "`SHARE` of the steps that the host must cause for YES")
 			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle `RATIO` above which the published M1 is crossed, in the whole window and in context steps")
 			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead, "launch overhead `RATIO` above which the published M2 is crossed, everywhere")
 			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization, "GPU utilization `RATIO` below which the published M4 is crossed, in the whole window and in context steps")
@@ -73,9 +76,7 @@ func (o options) settings() hostoverhead.Options {
 	aggregate, generation := hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration())
 	aggregate.GPUIdle, aggregate.LaunchOverhead, aggregate.GPUUtilization = o.idle, o.launch, o.util
 	generation.LaunchOverhead = o.launch
-	p := hostoverhead.DefaultParams()
-	p.MinShare = o.share
-	return hostoverhead.Options{Params: &p, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3, TopGaps: &o.gaps}
+	return hostoverhead.Options{HostShare: o.share, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3, TopGaps: &o.gaps}
 }
 
 // published runs the published detector instead.

@@ -11,8 +11,11 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
 )
 
 func TestHelp(t *testing.T) {
@@ -32,10 +35,11 @@ func TestDemo(t *testing.T) {
 
 // report is what tools read of the JSON.
 type report struct {
-	Schema   string
-	Verdict  string
-	Error    string
-	Headroom struct {
+	Schema    string
+	Verdict   string
+	Error     string
+	Threshold float64
+	Headroom  struct {
 		AtMost float64 `json:"at_most"`
 	}
 	Idle []struct {
@@ -161,6 +165,22 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// TestHostShareIsTheLibrarys: the flag's value where it is not given is what the library takes without one.
+func TestHostShareIsTheLibrarys(t *testing.T) {
+	path := apptest.Export(t, nsysgen.Default(1))
+	for _, args := range [][]string{nil, {"--host-share", "0.2"}} {
+		got := parse(t, apptest.MustRun(t, program(), append(args, "--trace", path, "--format", "json")...).Stdout).Threshold
+		a := hosttest.Passes(nsysgen.Default(1))
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := got == v.Threshold; same != (args == nil) {
+			t.Errorf("%v: threshold %v, the library's %v", args, got, v.Threshold)
+		}
+	}
 }
 
 func TestThresholdFlagsAreUsed(t *testing.T) {

@@ -176,7 +176,7 @@ func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Op
 
 // roofline turns the flags into options.
 func (o *options) roofline() (roofline.Options, error) {
-	out := roofline.Options{CacheDType: o.cache, Seen: o.kv, Parallel: roofline.Parallel{TP: o.tp, EP: o.ep}}
+	out := roofline.Options{CacheDType: o.cache, Seen: o.kv, TP: o.tp, EP: o.ep}
 	if n, err := strconv.ParseInt(o.device, 10, 32); err == nil && n >= 0 {
 		id := trace.DeviceID(n)
 		out.On = &id

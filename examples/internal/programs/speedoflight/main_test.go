@@ -40,7 +40,7 @@ func TestPlanWithoutATrace(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Schema != "strata.light/1" || len(got.Passes) != 1 || got.Passes[0].Floor.Microseconds() != 10399 {
+	if got.Schema != "strata.light/2" || len(got.Passes) != 1 || got.Passes[0].Floor.Microseconds() != 10399 {
 		t.Errorf("%s, floor %v; want 10.399 ms", got.Schema, got.Passes[0].Floor)
 	}
 	text := apptest.MustRun(t, program(), args...).Stdout

@@ -1,8 +1,10 @@
 package triagebundle
 
 import (
+	"bytes"
 	"context"
 	"flag"
+	"io"
 	"strings"
 	"time"
 
@@ -44,27 +46,15 @@ func program(now func() time.Time) app.Program {
 		Run: func(ctx context.Context, env *app.Env) error {
 			var entries []triage.BundleEntry
 			if *root != "" {
-				found, err := triage.FindReports(*root)
-				if err != nil {
-					return err
-				}
-				entries = found
+				entries = []triage.BundleEntry{{Path: *root}}
 			}
 			for _, f := range append(files, env.Args...) {
 				entries = append(entries, parseEntry(f))
 			}
-			if len(entries) == 0 && *root != "" {
-				return app.Usagef("--analysis-root %s: no *.md or *.txt below it opens with the head of a triage report", *root)
-			}
 			if len(entries) == 0 {
 				return app.Usagef("no report: give --analysis-root or --analysis-file")
 			}
-			b, err := read(ctx, *title, entries)
-			if err != nil {
-				return err
-			}
-			b.TOC, b.Time = *toc, now()
-			return b.WriteMarkdown(env.Stdout)
+			return write(ctx, env.Stdout, &triage.Bundle{Title: *title, Entries: entries, TOC: *toc, Time: now()})
 		},
 	}
 }
@@ -77,21 +67,19 @@ func parseEntry(s string) triage.BundleEntry {
 	return triage.BundleEntry{Path: s}
 }
 
-// read reads the reports until it is told to stop: the opening of a pipe waits for its writer.
-func read(ctx context.Context, title string, entries []triage.BundleEntry) (*triage.Bundle, error) {
-	type result struct {
-		b   *triage.Bundle
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		b, err := triage.NewBundle(title, entries...)
-		done <- result{b, err}
-	}()
+// write writes a bundle, and does not wait for it when it is told to stop: the opening of a pipe waits for its writer.
+func write(ctx context.Context, w io.Writer, b *triage.Bundle) error {
+	var out bytes.Buffer
+	done := make(chan error, 1)
+	go func() { done <- b.WriteMarkdown(&out) }()
 	select {
-	case r := <-done:
-		return r.b, r.err
+	case err := <-done:
+		if err != nil {
+			return err
+		}
+		_, err = out.WriteTo(w)
+		return err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
