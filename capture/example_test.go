@@ -112,7 +112,7 @@ func ExampleMatrix_Run() {
 		}
 		for _, e := range entries {
 			for _, c := range e.Captures {
-				fmt.Println(e.Name, e.Framework, c.Role, len(c.Result.Files()), "resumed:", c.Resumed)
+				fmt.Println(e.Name, e.Framework, c.Role, len(c.Files()), "resumed:", c.Resumed)
 			}
 		}
 	}

@@ -147,17 +147,6 @@ const (
 	roleFormal  string = "formal"
 )
 
-// Captured is one finished capture of a matrix.
-type Captured struct {
-	// Role says which trace of a pair it is: "mapping", "formal", or "single" for one alone; Dir is its output folder.
-	Role string `json:"role"`
-	Dir  string `json:"dir"`
-	// Result is never nil, and complete.
-	Result *Result `json:"result"`
-	// Resumed is set when the capture is of an earlier run.
-	Resumed bool `json:"resumed"`
-}
-
 // Entry is what [Matrix].Analyse is handed: one plan entry with all its
 // captures, the mapping one first.
 type Entry struct {
@@ -165,8 +154,8 @@ type Entry struct {
 	// filled in by the first capture.
 	Name      string `json:"name"`
 	Framework string `json:"framework"`
-	// Captures are those finished, in the order of the roles.
-	Captures []Captured `json:"captures"`
+	// Captures are those finished, in the order of their roles; none is nil.
+	Captures []*Result `json:"captures"`
 	// Dir is the entry's folder below the plan's output folder; for reports.
 	Dir string `json:"dir"`
 	// Error says why the entry is not complete, "" when it is.
@@ -261,7 +250,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		settings := o.withDefaults().provenance()
 		if old := st.Captures[key]; old != nil && old.URL == server.Shown(t.url) && reflect.DeepEqual(old.Settings, settings) && old.Result.intact() {
 			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
-			out.add(Captured{Role: t.role, Dir: t.dir, Result: old.Result, Resumed: true})
+			out.add(t.role, old.Result, true)
 			continue
 		}
 		delete(st.Captures, key)
@@ -279,7 +268,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		if err := st.save(path); err != nil {
 			return err
 		}
-		out.add(Captured{Role: t.role, Dir: t.dir, Result: res})
+		out.add(t.role, res, false)
 		if m.Probe == nil || t.role == roleMapping {
 			continue
 		}
@@ -341,11 +330,13 @@ func (o *Options) pair(r string) {
 	}
 }
 
-// add appends a capture and learns the framework from it.
-func (e *Entry) add(c Captured) {
-	e.Captures = append(e.Captures, c)
+// add appends a capture and learns the framework from it. The result that is kept for the next run has neither role nor mark.
+func (e *Entry) add(role string, r *Result, resumed bool) {
+	c := *r
+	c.Role, c.Resumed = role, resumed
+	e.Captures = append(e.Captures, &c)
 	if e.Framework == frameworkAuto {
-		e.Framework = c.Result.Framework
+		e.Framework = c.Framework
 	}
 }
 

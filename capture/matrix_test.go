@@ -50,7 +50,7 @@ func TestMatrixResumes(t *testing.T) {
 		Analyse: func(_ context.Context, e capture.Entry) error {
 			var files []string
 			for _, c := range e.Captures {
-				for _, f := range c.Result.Files() {
+				for _, f := range c.Files() {
 					rel, err := filepath.Rel(filepath.Dir(dir), f)
 					if err != nil {
 						t.Error(err)
@@ -98,7 +98,7 @@ func TestMatrixResumes(t *testing.T) {
 	}
 
 	// A trace that has gone, or shrunk, is captured again; others are not.
-	if err := os.Truncate(entries[1].Captures[0].Result.Files()[0], 3); err != nil {
+	if err := os.Truncate(entries[1].Captures[0].Files()[0], 3); err != nil {
 		t.Fatal(err)
 	}
 	calls := len(formal.calls)

@@ -22,6 +22,10 @@ type Result struct {
 	Schema string `json:"schema"`
 	// Verdict is the worst of the stages', "INVALID" after an error.
 	Verdict string `json:"verdict"`
+	// Role says which capture of an [Entry] it is: "mapping" or "formal" of a pair, "single" for one alone; "" outside a matrix.
+	Role string `json:"role,omitempty"`
+	// Resumed is set in an [Entry] for a capture of an earlier run.
+	Resumed bool `json:"resumed,omitempty"`
 	// Server is its address, Framework what it is.
 	Server    string `json:"server"`
 	Framework string `json:"framework"`

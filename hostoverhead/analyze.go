@@ -26,7 +26,7 @@ const worstPasses = 5
 
 // Analyze says how much faster a run could be at most if the host cost nothing, from the traces of its ranks, one file
 // each or one with several GPUs. Clocks of files need not agree. It returns a [layer.ErrNoKernels] where no trace has kernels,
-// and ctx's error when cancelled.
+// beside a Verdict that has its schema alone, and ctx's error when cancelled.
 func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict, error) {
 	p := o.params()
 	v := &Verdict{Schema: schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{}, Serving: []Doubt{}, Ranks: []RankVerdict{}}
@@ -53,7 +53,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 		accounts = append(accounts, list...)
 	}
 	if len(v.Ranks) == 0 {
-		return nil, names.ErrNoKernels
+		return &Verdict{Schema: schema}, names.ErrNoKernels
 	}
 	return v.finish(ctx, works, accounts, &o)
 }
@@ -75,7 +75,7 @@ func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (
 	}
 	if only {
 		g.Go(func() (err error) {
-			w.published, err = published(ctx, w.t, o)
+			w.published, err = detectPublished(ctx, w.t, o)
 			return err
 		})
 	}
@@ -142,12 +142,12 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	}
 	v.Health = acc.l.w.layers.Health.Status
 	var err error
-	if v.Published = acc.l.w.published; v.Published == nil {
-		if v.Published, err = published(ctx, acc.l.w.t, o); err != nil {
+	if v.published = acc.l.w.published; v.published == nil {
+		if v.published, err = detectPublished(ctx, acc.l.w.t, o); err != nil {
 			return nil, err
 		}
 	}
-	if v.PublishedJSON, err = v.Published.document(); err != nil {
+	if v.Published, err = v.published.document(); err != nil {
 		return nil, err
 	}
 	if len(works) > 1 {

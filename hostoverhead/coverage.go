@@ -23,7 +23,7 @@ type Coverage struct {
 	TimeRatio float64 `json:"time_ratio"` // the same by kernel time
 
 	EagerKernels []EagerKernel `json:"eager_kernels"` // by time; only where graphs are used at all
-	Hints        []Hint        `json:"hints"`
+	Hints        []Advice      `json:"hints"`         // with a code, each
 }
 
 // EagerKernel is a kernel that runs outside graphs in a run that uses them.
@@ -34,14 +34,6 @@ type EagerKernel struct {
 	Source   string `json:"source,omitempty"` // Python frame or op of its most frequent launch
 	Replayed int    `json:"replayed"`         // how often the same kernel runs from a graph in steps of the same stages
 	Suspect  bool   `json:"suspect"`          // steps of the same stage run it both ways: why was it not captured here?
-}
-
-// Hint is something that may be worth changing.
-type Hint struct {
-	Code    string `json:"code"` // GRAPH_SPLIT, GRAPH_EXPAND, CUSTOM_OP, SYNC+HOIST, ALLOC
-	Message string `json:"message"`
-	Count   int    `json:"count"`
-	TotalNS int64  `json:"total_ns"`
 }
 
 type eagerSum struct {
@@ -57,7 +49,7 @@ type stageKernel struct {
 
 // coverage measures one device.
 func (w *workload) coverage(d *deviceWork, p *params) Coverage {
-	c := Coverage{Kernels: len(d.kernels), EagerKernels: []EagerKernel{}, Hints: []Hint{}}
+	c := Coverage{Kernels: len(d.kernels), EagerKernels: []EagerKernel{}, Hints: []Advice{}}
 	var all, replayed int64
 	replays := map[stageKernel]int{}
 	for i, k := range d.kernels {
@@ -156,8 +148,10 @@ func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 
 // graphHints looks at what the host launches one by one around its graph launches. In GPU order it would be misled by
 // kernels of other streams that run beside a replay.
-func (w *workload) graphHints(d *deviceWork, p *params) []Hint {
-	split, expand, custom := Hint{Code: "GRAPH_SPLIT"}, Hint{Code: "GRAPH_EXPAND"}, Hint{Code: "CUSTOM_OP"}
+func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
+	split := Advice{Code: "GRAPH_SPLIT", Do: "make the operation that splits the graph capturable"}
+	expand := Advice{Code: "GRAPH_EXPAND", Do: "widen the capture over them"}
+	custom := Advice{Code: "CUSTOM_OP", Do: "register them as capturable custom ops"}
 	attention := 0
 	order := w.launchOrder(d)
 	before := none
@@ -180,7 +174,7 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Hint {
 		}
 		for run := j - i; i < j; i++ {
 			e := w.t.LaneAt(event.LaneGPU, int(d.kernels[order[i].kernel]))
-			h := (*Hint)(nil)
+			h := (*Advice)(nil)
 			switch place := d.besideGraphs(order[i].kernel, first, last, run, p); {
 			case place == runSplits && w.names.Kernel(e.NameID()).Category == kernelword.CategoryAttention:
 				h = &split
@@ -194,17 +188,18 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Hint {
 			}
 			if h != nil {
 				h.Count++
-				h.TotalNS += int64(e.Duration())
+				h.NS += int64(e.Duration())
 			}
 		}
 	}
-	split.Message = fmt.Sprintf("%s between two graph replays of a step: an operation splits the graph; make it capturable", counted(split.Count, "eager kernel"))
+	split.Why = fmt.Sprintf("%s between two graph replays of a step", counted(split.Count, "eager kernel"))
 	if attention > 0 {
-		split.Message = fmt.Sprintf("%s between two graph replays of a step, %d of them attention, which piecewise graphs leave out by design: capture whole graphs for decode where the attention backend can", counted(split.Count, "eager kernel"), attention)
+		split.Why += fmt.Sprintf(", %d of them attention, which piecewise graphs leave out by design", attention)
+		split.Do = "capture whole graphs for decode where the attention backend can"
 	}
-	expand.Message = fmt.Sprintf("%s next to a graph replay in the same step: the capture may be widened over them", counted(expand.Count, "eager kernel"))
-	custom.Message = fmt.Sprintf("%s of custom operators between two graph replays: register them as capturable custom ops", counted(custom.Count, "eager kernel"))
-	return slices.DeleteFunc([]Hint{split, expand, custom}, func(h Hint) bool { return h.Count == 0 })
+	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step", counted(expand.Count, "eager kernel"))
+	custom.Why = fmt.Sprintf("%s of custom operators between two graph replays", counted(custom.Count, "eager kernel"))
+	return slices.DeleteFunc([]Advice{split, expand, custom}, func(h Advice) bool { return h.Count == 0 })
 }
 
 // customOp reports whether an operator is neither torch's own nor none.
@@ -258,18 +253,18 @@ func mostFrequent(m map[string]int) string {
 }
 
 // waitHints turns the ledger's waits into hints.
-func waitHints(idle []IdleCause) []Hint {
-	var out []Hint
+func waitHints(idle []IdleCause) []Advice {
+	var out []Advice
 	for _, c := range idle {
-		h := Hint{TotalNS: c.NS}
+		h := Advice{NS: c.NS}
 		for _, n := range c.Names {
 			h.Count += n.Count
 		}
 		switch c.Cause {
 		case causeSync:
-			h.Code, h.Message = "SYNC+HOIST", fmt.Sprintf("the device idles %s because of synchronising calls: hoist them out of the step", microseconds(c.NS))
+			h.Code, h.Do, h.Why = "SYNC+HOIST", "hoist them out of the step", fmt.Sprintf("the device idles %s because of synchronising calls", microseconds(c.NS))
 		case causeAllocation:
-			h.Code, h.Message = "ALLOC", fmt.Sprintf("the device idles %s during allocations: allocate before the run", microseconds(c.NS))
+			h.Code, h.Do, h.Why = "ALLOC", "allocate before the run", fmt.Sprintf("the device idles %s during allocations", microseconds(c.NS))
 		default:
 			continue
 		}

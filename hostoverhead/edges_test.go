@@ -189,7 +189,7 @@ func TestGraphsOfTheFirstKernel(t *testing.T) {
 		launched(tl, "cudaLaunchKernel", kernel, 2, 70, 150, 160)
 		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 3, 80, 85)
 		tl.Event(event.Graph, "CUDA graph 1", 0, 3, 90, 120)
-		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" || h[0].Count != 1 || strings.Contains(h[0].Message, "attention") != (kernel != "copy") {
+		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" || h[0].Count != 1 || strings.Contains(h[0].Why, "attention") != (kernel != "copy") {
 			t.Errorf("the first replay %d µs later: %+v, want one kernel that splits the graph", late, h)
 		}
 	}

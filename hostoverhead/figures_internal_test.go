@@ -279,10 +279,10 @@ func TestGapsInWords(t *testing.T) {
 // TestCoverageInWords: eager kernels that also run from graphs are suspects.
 func TestCoverageInWords(t *testing.T) {
 	r := RankVerdict{Coverage: Coverage{Kernels: 4, Replayed: 3, Eager: 1, Ratio: 0.75, TimeRatio: 0.5,
-		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true, Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}}, Hints: []Hint{{Code: "SYNC", Message: "m"}}}}
+		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true, Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}}, Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.500 µs 2 yes a.py(1): f", "l 2 0.500 µs 0", "SYNC: m"} {
+	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.500 µs 2 yes a.py(1): f", "l 2 0.500 µs 0", "SYNC: w: d"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}

@@ -1,6 +1,7 @@
 package hostoverhead_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -69,8 +70,8 @@ func TestHintsFollowTheOrderOfLaunches(t *testing.T) {
 	} {
 		var codes []string
 		for _, h := range decider(judged(t, stepsOf(20, c.annotation, c.launches))).Coverage.Hints {
-			if h.Code == "GRAPH_SPLIT" && strings.Contains(h.Message, "attention") != strings.Contains(c.launches, "a") {
-				t.Errorf("%s: %s", c.name, h.Message)
+			if h.Code == "GRAPH_SPLIT" && strings.Contains(h.Why, "attention") != strings.Contains(c.launches, "a") {
+				t.Errorf("%s: %s", c.name, h.Why)
 			}
 			if strings.HasPrefix(h.Code, "GRAPH") || h.Code == "CUSTOM_OP" {
 				codes = append(codes, h.Code)
@@ -114,8 +115,13 @@ func TestHiddenLaunchesAreNoAdvice(t *testing.T) {
 		tl.Event(event.Kernel, "gemm", 0, int(i)+1, 1000+i*100, 1100+i*100)
 	}
 	v := judged(t, tl.Finish())
-	if v.Published.Launch < 0.3 || v.Verdict != "NO" {
-		t.Errorf("published M2 %v, verdict %s; want over 0.3 and NO", v.Published.Launch, v.Verdict)
+	var published struct {
+		Metrics struct {
+			Launch float64 `json:"launch_overhead_ratio"`
+		} `json:"aggregate_metrics"`
+	}
+	if err := json.Unmarshal(v.Published, &published); err != nil || published.Metrics.Launch < 0.3 || v.Verdict != "NO" {
+		t.Errorf("published M2 %v, verdict %s, error %v; want over 0.3 and NO", published.Metrics.Launch, v.Verdict, err)
 	}
 	for _, a := range v.Next {
 		if strings.Contains(strings.ToLower(a.Do), "graph") {

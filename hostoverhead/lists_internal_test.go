@@ -200,7 +200,7 @@ func TestDisagreementInWords(t *testing.T) {
 		{0.25, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 1}}, []string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers"}, nil},
 		{0.25, []IdleCause{{Cause: causeSync, Group: groupWaiting, NS: 10}, {Cause: causeTransfer, Group: groupTransfer}}, []string{"(0.0% exposed)"}, []string{"rest"}},
 	} {
-		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, Published: &Published{Verdict: answerYes, Idle: 0.5, Launch: c.launch}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
+		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &published{verdict: answerYes, idle: 0.5, launch: c.launch}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
 		got := v.disagreement()
 		for _, s := range c.has {
 			if !strings.Contains(got, s) {

@@ -158,7 +158,7 @@ func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
 			}
 		}
 	}
-	if v.Confidence == "" || v.Summary == "" || v.Schema != "strata.host/3" {
+	if v.Confidence == "" || v.Summary == "" || v.Schema != "strata.host/4" {
 		t.Errorf("%s: verdict %+v", name, v)
 	}
 	data, err := json.Marshal(v)

@@ -24,27 +24,24 @@ type Thresholds struct {
 	NCCL                float64 // M5, a caveat only
 }
 
-// Published are the figures of the published detector, of the window, with all GPUs merged. [Verdict.PublishedJSON] has all of
-// them.
-type Published struct {
-	Verdict string // "YES" or "NO"
-	// Idle, Launch and Utilization are M1, M2 and M4 of the window; NaN where the trace does not tell.
-	Idle, Launch, Utilization float64
-	HostPrepConfirmed         bool // by M3
+// published are the figures of the published detector that the verdict is set beside, of the window, with all GPUs merged.
+type published struct {
+	verdict      string  // "YES" or "NO"
+	idle, launch float64 // M1 and M2; NaN where the trace does not tell
 
-	report *host.Report
+	report *host.Report // all of them
 }
 
 // document is the published document.
-func (p *Published) document() (json.RawMessage, error) {
+func (p *published) document() (json.RawMessage, error) {
 	if p == nil {
 		return nil, nil
 	}
 	return json.Marshal(p.report)
 }
 
-// published runs the published detector; nil where it sees no kernels, as it does not count whole graph replays.
-func published(ctx context.Context, t *trace.Trace, o *Options) (*Published, error) {
+// detectPublished runs the published detector; nil where it sees no kernels, as it does not count whole graph replays.
+func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*published, error) {
 	h := host.Options{NoPrep: o.NoPrep}
 	if o.Thresholds != nil {
 		h.Thresholds = host.Thresholds(*o.Thresholds)
@@ -59,12 +56,11 @@ func published(ctx context.Context, t *trace.Trace, o *Options) (*Published, err
 	if err != nil {
 		return nil, err
 	}
-	m := &r.Metrics
-	return &Published{Verdict: r.Verdict, Idle: float64(m.GPUIdle), Launch: float64(m.LaunchOverhead), Utilization: float64(m.GPUUtilization), HostPrepConfirmed: r.HostPrepConfirmed, report: r}, nil
+	return &published{verdict: r.Verdict, idle: float64(r.Metrics.GPUIdle), launch: float64(r.Metrics.LaunchOverhead), report: r}, nil
 }
 
 // text is the published report as it is printed by itself.
-func (p *Published) text() string {
+func (p *published) text() string {
 	var b bytes.Buffer
 	_ = p.report.WriteText(&b) // a Buffer does not fail
 	return b.String()
@@ -72,24 +68,24 @@ func (p *Published) text() string {
 
 // disagreement says in one sentence why the published detector answers otherwise, "" where it does not.
 func (v *Verdict) disagreement() string {
-	p := v.Published
-	if p == nil || p.Verdict == v.Verdict {
+	p := v.published
+	if p == nil || p.verdict == v.Verdict {
 		return ""
 	}
 	r := &v.Ranks[v.Deciding]
-	if p.Verdict == answerNo {
+	if p.verdict == answerNo {
 		return fmt.Sprintf("The published metrics say NO because fewer than two of them cross their thresholds (the GPU is idle %s of the window); they do not ask why it is idle: the host causes %s of the %s.",
-			percent(p.Idle), percent(v.Headroom.Share), v.Basis)
+			percent(p.idle), percent(v.Headroom.Share), v.Basis)
 	}
-	why := []string{fmt.Sprintf("the GPU is idle %s of the window", percent(p.Idle))}
-	if p.Launch > 0 {
+	why := []string{fmt.Sprintf("the GPU is idle %s of the window", percent(p.idle))}
+	if p.launch > 0 {
 		exposed := int64(0)
 		for _, c := range r.Idle {
 			if c.Cause == causeLaunch {
 				exposed = c.NS
 			}
 		}
-		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(p.Launch), percentOf(exposed, r.WindowNS)))
+		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(p.launch), percentOf(exposed, r.WindowNS)))
 	}
 	groups := groupSums(r.Idle)
 	rest := ""

@@ -243,14 +243,14 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 
 // writePublished writes the published detector's figures beside the verdict.
 func (v *Verdict) writePublished(b *table.Writer) {
-	if v.Published == nil {
+	if v.published == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nPublished metrics (M1–M5, all GPUs merged): %s\n", v.Published.Verdict)
+	fmt.Fprintf(b, "\nPublished metrics (M1–M5, all GPUs merged): %s\n", v.published.verdict)
 	if v.Disagreement != "" {
 		fmt.Fprintf(b, "  %s\n", v.Disagreement)
 	}
-	for line := range strings.Lines(v.Published.text()) {
+	for line := range strings.Lines(v.published.text()) {
 		if strings.HasPrefix(line, "  ") {
 			fmt.Fprintf(b, "  %s", line)
 		} else if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "Host bottleneck") {
@@ -380,7 +380,7 @@ func (d *RankVerdict) writeCoverage(b *table.Writer) {
 		names.More(b, len(c.EagerKernels)-listedEager)
 	}
 	for _, h := range c.Hints {
-		fmt.Fprintf(b, "  %s: %s\n", h.Code, h.Message)
+		fmt.Fprintf(b, "  %s: %s: %s\n", h.Code, h.Why, h.Do)
 	}
 }
 

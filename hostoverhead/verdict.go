@@ -9,7 +9,7 @@ import (
 )
 
 // schema names the document that a [Verdict] is in JSON.
-const schema = "strata.host/3"
+const schema = "strata.host/4"
 
 // The answers: whether the host costs a clear share of the steps.
 const (
@@ -159,11 +159,15 @@ type RankVerdict struct {
 
 // Advice is something to do.
 type Advice struct {
+	// Code is GRAPH_SPLIT, GRAPH_EXPAND, CUSTOM_OP, SYNC+HOIST or ALLOC in [Coverage.Hints], else "".
+	Code   string `json:"code,omitempty"`
 	Do     string `json:"do"`               // one sentence
 	Why    string `json:"why"`              // the figures that it rests on
 	Source string `json:"source,omitempty"` // where the flag or setting is documented
-	// NS is the idle time in the steps that it is about; 0: not about any.
-	NS int64 `json:"ns"`
+	// NS is the time that it is about: idle time in the steps, or, with a code, what Count kernels take or idle time of Count
+	// pieces; 0: not about any.
+	NS    int64 `json:"ns"`
+	Count int   `json:"count,omitempty"`
 }
 
 // Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to do.
@@ -180,20 +184,20 @@ type Verdict struct {
 	Headroom  Headroom `json:"headroom"`
 	// Idle is that of the deciding device.
 	Idle []IdleCause `json:"idle"`
-	// Published are the figures of the published detector, and Disagreement why its answer is another one, "" where it is
-	// the same.
-	Published *Published `json:"-"`
-	// PublishedJSON is the document of the published detector: M1–M5 of the window and of the phases that it knows.
-	PublishedJSON json.RawMessage `json:"published"`
-	Disagreement  string          `json:"disagreement,omitempty"`
-	Doubts        []Doubt         `json:"doubts"` // by weight, then code
-	Next          []Advice        `json:"next_steps"`
-	Serving       []Doubt         `json:"serving"` // where the window does not show what the server does
-	Deciding      int             `json:"deciding"`
-	Ranks         []RankVerdict   `json:"ranks"`
-	Stragglers    *Stragglers     `json:"stragglers"` // null for one device, or without collectives
+	// Published is the document of the published detector: M1–M5 of the window, with all GPUs merged, and of the phases that it
+	// knows; null where it sees no kernels. Disagreement is why its answer is another one, "" where it is the same.
+	Published    json.RawMessage `json:"published"`
+	Disagreement string          `json:"disagreement,omitempty"`
+	Doubts       []Doubt         `json:"doubts"` // by weight, then code
+	Next         []Advice        `json:"next_steps"`
+	Serving      []Doubt         `json:"serving"` // where the window does not show what the server does
+	Deciding     int             `json:"deciding"`
+	Ranks        []RankVerdict   `json:"ranks"`
+	Stragglers   *Stragglers     `json:"stragglers"` // null for one device, or without collectives
 
 	Health trace.HealthStatus `json:"health"`
+
+	published *published // what the document is of; nil without, and where the verdict was read
 }
 
 // shareUnits cuts shares in a verdict to six decimals: what a trace of minutes tells.

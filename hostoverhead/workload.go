@@ -26,7 +26,7 @@ type workload struct {
 	drives  threads.Drives
 	layers  *layer.Analysis
 	// published are the figures of the published detector, nil where they were not asked for beside the rest.
-	published *Published
+	published *published
 }
 
 // deviceWork is what one device did.

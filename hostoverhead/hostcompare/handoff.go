@@ -2,6 +2,7 @@ package hostcompare
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -114,8 +115,11 @@ func (c *Comparison) worst() string {
 func handoff(v *hostoverhead.Verdict, run *Run) *Handoff {
 	h := &Handoff{Verdict: v.Verdict, PrimaryBottleneckPhase: primaryPhase(v), TopRegressingOps: []RegressingOp{},
 		WallTimePerStepUS: round3(run.WallUSPerStep), InterStepGapP50US: round3(run.GapUS), KernelsPerStep: round3(run.KernelsPerStep)}
-	if v.Published != nil {
-		h.HostPrepConfirmed = v.Published.HostPrepConfirmed
+	var published struct {
+		Confirmed bool `json:"host_prep_confirmed"`
+	}
+	if len(v.Published) > 0 && json.Unmarshal(v.Published, &published) == nil { // what cannot be read confirms nothing
+		h.HostPrepConfirmed = published.Confirmed
 	}
 	return h
 }

@@ -15,9 +15,9 @@ func triageEntry(ctx context.Context, e capture.Entry) (*triage.Report, error) {
 	var formal, mapping *capture.Result
 	for _, c := range e.Captures {
 		if c.Role == "mapping" {
-			mapping = c.Result
+			mapping = c
 		} else {
-			formal = c.Result
+			formal = c
 		}
 	}
 	in, err := live.Input(ctx, formal, mapping, nil, layer.Options{})

@@ -67,7 +67,7 @@ func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan string,
 	live.WarnIfRunning(ctx, env, err)
 	for _, e := range entries {
 		for _, c := range e.Captures {
-			live.Notes(env, c.Result)
+			live.Notes(env, c)
 		}
 	}
 	if ctx.Err() != nil {
@@ -79,7 +79,7 @@ func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan string,
 			Title   string            `json:"title,omitempty"`
 			Entries []capture.Entry   `json:"entries"`
 			Reports map[string]string `json:"reports"`
-		}{"strata.capture-matrix/1", p.Title, entries, b.files}
+		}{"strata.capture-matrix/2", p.Title, entries, b.files}
 		if werr := env.WriteJSON(doc); werr != nil {
 			return werr
 		}

@@ -67,7 +67,7 @@ func TestMatrix(t *testing.T) {
 			if !c.Resumed {
 				t.Errorf("%s %s was captured again", e.Name, c.Role)
 			}
-			for _, f := range c.Result.Files() {
+			for _, f := range c.Files() {
 				if _, err := trace.Open(t.Context(), f, trace.Options{}); err != nil {
 					t.Error(err)
 				}

@@ -79,6 +79,9 @@ func (o options) settings() hostoverhead.Options {
 	return hostoverhead.Options{HostShare: o.share, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3, TopGaps: &o.gaps}
 }
 
+// publishedSchema names the published detector's document.
+const publishedSchema = "strata.host-published/1"
+
 // published runs the published detector instead.
 func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) error {
 	limits, generation := host.Default(), host.DefaultGeneration()
@@ -87,12 +90,12 @@ func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) err
 	r, err := host.Detect(ctx, t, host.Options{Thresholds: limits, Generation: generation, NoPrep: o.noM3})
 	switch {
 	case err != nil:
-		return noKernels(env, t, o, err)
+		return noKernels(env, t, o, publishedSchema, err)
 	case o.asJSON(env):
 		return env.WriteJSON(struct {
 			Schema string `json:"schema"`
 			*host.Report
-		}{"strata.host-published/1", r})
+		}{publishedSchema, r})
 	}
 	return r.WriteText(env.Stdout)
 }
@@ -104,9 +107,9 @@ func (o options) asJSON(env *app.Env) bool {
 
 // noKernels writes an error as JSON where that is wanted and says why: a trace
 // without kernels is a result for scripts.
-func noKernels(env *app.Env, t *trace.Trace, o options, err error) error {
+func noKernels(env *app.Env, t *trace.Trace, o options, schema string, err error) error {
 	if o.asJSON(env) && (errors.Is(err, layer.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
-		if werr := env.WriteJSON(map[string]any{"schema": "strata.host/3", "error": err.Error(), "health": t.Health()}); werr != nil {
+		if werr := env.WriteJSON(map[string]any{"schema": schema, "error": err.Error(), "health": t.Health()}); werr != nil {
 			return werr
 		}
 	}
@@ -167,7 +170,10 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	}
 	v, err := hostoverhead.Analyze(ctx, ranks, settings)
 	if err != nil {
-		return noKernels(env, ranks[0].Trace(), o, err)
+		if errors.Is(err, layer.ErrNoKernels) {
+			err = noKernels(env, ranks[0].Trace(), o, v.Schema, err)
+		}
+		return err
 	}
 	if err := o.write(ctx, env, ranks, v); err != nil {
 		return err

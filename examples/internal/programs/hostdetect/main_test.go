@@ -79,7 +79,7 @@ func parse(t *testing.T, text string) report {
 func TestJSON(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
 	r := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--handoff").Stdout)
-	if r.Schema != "strata.host/3" || r.Verdict != "YES" || r.Headroom.AtMost < 2 || len(r.Idle) == 0 || len(r.Ranks) != 2 {
+	if r.Schema != "strata.host/4" || r.Verdict != "YES" || r.Headroom.AtMost < 2 || len(r.Idle) == 0 || len(r.Ranks) != 2 {
 		t.Errorf("report = %+v", r)
 	}
 	if p := r.Published; p.Verdict != "YES" || p.Aggregate["gpu_idle_ratio"] == nil || p.Phases["generation"].Iterations != 108 {
@@ -98,7 +98,7 @@ func TestJSON(t *testing.T) {
 func TestOutputNameTellsTheFormat(t *testing.T) {
 	path, out := apptest.Export(t, nsysgen.Default(1)), filepath.Join(t.TempDir(), "verdict.json")
 	apptest.MustRun(t, program(), "--trace", path, "--output", out)
-	if r := parse(t, read(t, out)); r.Schema != "strata.host/3" {
+	if r := parse(t, read(t, out)); r.Schema != "strata.host/4" {
 		t.Errorf("report = %+v", r)
 	}
 	text := filepath.Join(t.TempDir(), "verdict.txt")
@@ -204,8 +204,12 @@ func TestNoKernels(t *testing.T) {
 	cfg.Layers = 0
 	path := apptest.Export(t, cfg)
 	r := apptest.Run(t, program(), "--trace", path, "--format", "json")
-	if got := parse(t, r.Stdout); r.Code != app.ExitError || !strings.Contains(got.Error, "no GPU kernels") {
-		t.Errorf("exit code %d, error %q", r.Code, got.Error)
+	if got := parse(t, r.Stdout); r.Code != app.ExitError || got.Schema != "strata.host/4" || !strings.Contains(got.Error, "no GPU kernels") {
+		t.Errorf("exit code %d, %s, error %q", r.Code, got.Schema, got.Error)
+	}
+	r = apptest.Run(t, program(), "--trace", path, "--format", "json", "--comparable")
+	if got := parse(t, r.Stdout); r.Code != app.ExitError || got.Schema != "strata.host-published/1" || got.Error == "" {
+		t.Errorf("the published detector: exit code %d, %s, error %q", r.Code, got.Schema, got.Error)
 	}
 	r = apptest.Run(t, program(), "--trace", path)
 	if r.Code != app.ExitError || r.Stdout != "" || !strings.Contains(r.Stderr, "no GPU kernels") {
