@@ -94,7 +94,7 @@ func ExampleAnalyze() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.0f %% of the GPU time is in passes; host: %s\n", 100*r.Coverage.InPasses.Seconds()/r.Coverage.GPUTime.Seconds(), r.Verdict.Host)
+	fmt.Printf("%.0f %% of the GPU time is in passes; host: %s\n", 100*r.InPasses.Seconds()/r.GPUTime.Seconds(), r.Host)
 	for _, f := range r.Findings[:2] {
 		fmt.Printf("%s: at most %v of each step (%.1f %%)\n", f.Kind, f.PerStep, 100*f.Share)
 	}

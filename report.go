@@ -17,7 +17,7 @@ import (
 )
 
 // reportSchema names the document that a [Report] is in JSON.
-const reportSchema = "strata.report/1"
+const reportSchema = "strata.report/2"
 
 // ReportOptions change what [Analyze] says. The zero value takes everything
 // from the recording.
@@ -49,12 +49,30 @@ type Report struct {
 	Traces []string `json:"traces"`
 	// Framework made the traces, on GPUs of this name, with this model; "" where
 	// unknown.
-	Framework string         `json:"framework,omitempty"`
-	GPU       string         `json:"gpu,omitempty"`
-	Model     string         `json:"model,omitempty"`
-	Health    ReportHealth   `json:"health"`
-	Coverage  ReportCoverage `json:"coverage"`
-	Verdict   ReportVerdict  `json:"verdict"`
+	Framework string `json:"framework,omitempty"`
+	GPU       string `json:"gpu,omitempty"`
+	Model     string `json:"model,omitempty"`
+	// Health says how far the figures can be trusted: that of the worst trace. HealthNotes are of the traces with findings.
+	Health      trace.HealthStatus  `json:"health"`
+	HealthNotes []triage.HealthNote `json:"health_notes"`
+	// GPUTime is that of all activities; how much of it the report explains are its parts in passes, in layers, and with a known
+	// operator.
+	GPUTime      time.Duration `json:"gpu_time_ns"`
+	InPasses     time.Duration `json:"in_passes_ns"`
+	InLayers     time.Duration `json:"in_layers_ns"`
+	WithOperator time.Duration `json:"with_operator_ns"`
+	// Verdict says in one sentence what bounds the run.
+	Verdict string `json:"verdict"`
+	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels. HostText says why,
+	// HostShare is the part of the steps that the host costs.
+	Host      string  `json:"host"`
+	HostText  string  `json:"host_text,omitempty"`
+	HostShare float64 `json:"host_share"`
+	// Wall is the time of all steps, IdleTime the part in which the GPU did nothing.
+	Wall     time.Duration `json:"wall_ns"`
+	IdleTime time.Duration `json:"idle_ns"`
+	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
+	Headroom float64 `json:"headroom_at_most"`
 	// Findings are what costs time that may be won, the largest first; those
 	// that put the figures themselves in doubt come before all others.
 	Findings []Finding    `json:"findings"`
@@ -73,39 +91,6 @@ type Report struct {
 
 	parts []*reportPart
 	light *roofline.Report
-}
-
-// ReportHealth says how far the figures can be trusted.
-type ReportHealth struct {
-	Status trace.HealthStatus  `json:"status"` // of the worst trace
-	Traces []triage.HealthNote `json:"traces"` // those with findings
-}
-
-// ReportCoverage says how much of the GPU time the report explains.
-type ReportCoverage struct {
-	GPUTime time.Duration `json:"gpu_time_ns"` // of all activities
-	// Parts of it: in passes, in layers, and with a known operator.
-	InPasses     time.Duration `json:"in_passes_ns"`
-	InLayers     time.Duration `json:"in_layers_ns"`
-	WithOperator time.Duration `json:"with_operator_ns"`
-}
-
-// share is the part of the GPU time that is in passes, 0…1.
-func (c ReportCoverage) share() float64 { return ratio(c.InPasses, c.GPUTime) }
-
-// ReportVerdict says in one sentence what bounds the run.
-type ReportVerdict struct {
-	Text string `json:"text"`
-	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels.
-	Host string `json:"host"`
-	// HostText says why, HostShare is the part of the steps that the host costs.
-	HostText  string  `json:"host_text,omitempty"`
-	HostShare float64 `json:"host_share"`
-	// Wall is the time of all steps, Idle the part in which the GPU did nothing.
-	Wall time.Duration `json:"wall_ns"`
-	Idle time.Duration `json:"idle_ns"`
-	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
-	Headroom float64 `json:"headroom_at_most"`
 }
 
 // Finding is one thing that costs time, or that puts figures in doubt.
@@ -378,9 +363,9 @@ func (r *Report) sumUp() {
 	for i, p := range r.parts {
 		meta := p.a.Trace()
 		h := meta.Health()
-		r.Health.Status = max(r.Health.Status, h.Status)
+		r.Health = max(r.Health, h.Status)
 		if len(h.Findings) > 0 {
-			r.Health.Traces = append(r.Health.Traces, triage.HealthNote{Trace: p.name, Status: h.Status, Findings: h.Findings})
+			r.HealthNotes = append(r.HealthNotes, triage.HealthNote{Trace: p.name, Status: h.Status, Findings: h.Findings})
 		}
 		if p.d == nil {
 			r.note("%s holds no GPU activity", p.name)
@@ -388,9 +373,8 @@ func (r *Report) sumUp() {
 		}
 		r.addTrace(i, p)
 	}
-	v := &r.Verdict
-	if v.Wall > 0 && v.Wall > v.Idle {
-		v.Headroom = float64(v.Wall) / float64(v.Wall-v.Idle)
+	if r.Wall > 0 && r.Wall > r.IdleTime {
+		r.Headroom = float64(r.Wall) / float64(r.Wall-r.IdleTime)
 	}
 }
 
@@ -401,19 +385,18 @@ func (r *Report) addTrace(i int, p *reportPart) {
 	if c := p.a.Config; c != nil && r.Model == "" {
 		r.Model = c.Summary().Model
 	}
-	c := &r.Coverage
-	c.GPUTime += p.d.Time
-	c.InPasses += p.d.InPasses
-	c.InLayers += p.d.InLayers
+	r.GPUTime += p.d.Time
+	r.InPasses += p.d.InPasses
+	r.InLayers += p.d.InLayers
 	for k := range p.d.Kernels() {
 		if op, _, _ := k.Operator(); op != "" && op != opname.Other {
-			c.WithOperator += k.Event().Duration()
+			r.WithOperator += k.Event().Duration()
 		}
 	}
 	for n := range p.d.Passes {
 		f := &p.d.Passes[n]
-		r.Verdict.Wall += p.wall[n]
-		r.Verdict.Idle += p.idle[n]
+		r.Wall += p.wall[n]
+		r.IdleTime += p.idle[n]
 		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch, Tokens: f.Tokens, Start: f.Start,
 			Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note})
 	}
@@ -426,8 +409,8 @@ func (r *Report) fillNil() {
 			*l = []string{}
 		}
 	}
-	if r.Health.Traces == nil {
-		r.Health.Traces = []triage.HealthNote{}
+	if r.HealthNotes == nil {
+		r.HealthNotes = []triage.HealthNote{}
 	}
 	if r.Findings == nil {
 		r.Findings = []Finding{}

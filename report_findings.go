@@ -54,12 +54,12 @@ func (r *Report) addHost(ctx context.Context) error {
 		return err
 	}
 	if why := r.doubtedIdle(); why != "" {
-		r.Verdict.Host, r.Verdict.HostText = "INCONCLUSIVE", "cannot be told: "+why
+		r.Host, r.HostText = "INCONCLUSIVE", "cannot be told: "+why
 		return nil
 	}
-	r.Verdict.Host, r.Verdict.HostText, r.Verdict.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
+	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
 	if i := slices.IndexFunc(v.Doubts, func(d hostoverhead.Doubt) bool { return d.Weight == "low" }); i >= 0 {
-		r.Verdict.HostText += " (low confidence: " + v.Doubts[i].Message + ")"
+		r.HostText += " (low confidence: " + v.Doubts[i].Message + ")"
 	}
 	for _, s := range v.Serving {
 		r.Findings = append(r.Findings, Finding{Kind: "serving-path", Text: s.Message, Next: command("host", r.main()), first: 1})
@@ -79,7 +79,7 @@ func (r *Report) addHost(ctx context.Context) error {
 // doubtedIdle is the finding that makes how long the GPU waits unknown, "" where there is none. Where launches are in doubt, too, only causes are, and
 // graphs whose kernels are missing make it shorter, which the host's verdict doubts.
 func (r *Report) doubtedIdle() string {
-	for _, t := range r.Health.Traces {
+	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
 			if f.Severity > trace.HealthOK && slices.Contains(f.Affects, "idle") && !slices.Contains(f.Affects, "attribution") && f.Code != "empty-graphs" {
 				return f.Message
@@ -275,7 +275,7 @@ func (r *Report) isLargest(i int) bool {
 
 // addDoubts puts what makes the figures doubtful before all of them.
 func (r *Report) addDoubts() {
-	for _, t := range r.Health.Traces {
+	for _, t := range r.HealthNotes {
 		if t.Status != trace.HealthDegraded && t.Status != trace.HealthUnusable {
 			continue
 		}
@@ -289,7 +289,7 @@ func (r *Report) addDoubts() {
 			Next: "strata layers " + shellQuote(t.Trace), first: 2})
 	}
 	p := r.main()
-	if share := r.Coverage.share(); p != nil && share < fullCoverage {
+	if share := ratio(r.InPasses, r.GPUTime); p != nil && share < fullCoverage {
 		r.Findings = append(r.Findings, Finding{Kind: "coverage", Text: fmt.Sprintf("only %s %% of the GPU time is in passes: figures per pass leave the rest out", table.Fixed(100*share, 1)),
 			Where: p.name, Next: command("layers", p), first: 1})
 	}
@@ -305,7 +305,7 @@ func (r *Report) rank() {
 	for i, whole := 0, r.whole(); i < len(r.Findings); i++ {
 		r.Findings[i].window = whole
 	}
-	r.Verdict.Text = r.sentence()
+	r.Verdict = r.sentence()
 }
 
 func boolOrder(a, b bool) int {
@@ -320,13 +320,12 @@ func boolOrder(a, b bool) int {
 
 // sentence says what bounds the run.
 func (r *Report) sentence() string {
-	v := &r.Verdict
 	switch {
 	case r.main() == nil:
 		return "No GPU activity was recorded."
-	case v.Wall == 0:
+	case r.Wall == 0:
 		return "No forward pass was found, so nothing can be said per step."
-	case r.Coverage.GPUTime == 0:
+	case r.GPUTime == 0:
 		return "The ends of GPU activities were not recorded: none lasts, so nothing can be said about the GPU's time."
 	}
 	if len(r.Passes) > 0 && !slices.ContainsFunc(r.Passes, func(p ReportPass) bool { return p.Stage != layer.StageCapture }) {
@@ -335,15 +334,15 @@ func (r *Report) sentence() string {
 	if why := r.doubtedIdle(); why != "" {
 		return "How much the GPU works cannot be told: " + why + "."
 	}
-	idle := ratio(v.Idle, v.Wall)
+	idle := ratio(r.IdleTime, r.Wall)
 	of, they := "the steps' time", "they"
 	if r.whole() {
 		of, they = "the window, in which no steps were found", "it"
 	}
 	text := fmt.Sprintf("The GPU works in %s %% of %s.", table.Fixed(100*(1-idle), 1), of)
 	if idle >= hostBound {
-		most := "at most " + table.Fixed(v.Headroom, 2)
-		if v.Headroom > mostHeadroom {
+		most := "at most " + table.Fixed(r.Headroom, 2)
+		if r.Headroom > mostHeadroom {
 			most = fmt.Sprintf("over %d", mostHeadroom)
 		}
 		text = fmt.Sprintf("The GPU waits in %s %% of %s: without that %s would be %s × as fast.", table.Fixed(100*idle, 1), of, they, most)

@@ -34,9 +34,9 @@ type htmlBuilder struct {
 // page puts the sections in order.
 func (h *htmlBuilder) page() *htmlreport.Report {
 	r := h.r
-	p := &htmlreport.Report{Title: filepath.Base(r.Name), Program: "report", Summary: r.Verdict.Text, Notes: r.Notes, Colors: h.colors(), Facts: h.facts()}
-	p.Health.Status = r.Health.Status.String()
-	for _, t := range r.Health.Traces {
+	p := &htmlreport.Report{Title: filepath.Base(r.Name), Program: "report", Summary: r.Verdict, Notes: r.Notes, Colors: h.colors(), Facts: h.facts()}
+	p.Health.Status = r.Health.String()
+	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
 			p.Health.Findings = append(p.Health.Findings, htmlreport.Finding{Code: f.Code, Severity: f.Severity.String(), Message: f.Message})
 		}
@@ -84,9 +84,9 @@ func (h *htmlBuilder) facts() []htmlreport.Fact {
 	add("Framework", r.Framework, false)
 	add("Model", r.Model, false)
 	add("GPU", r.GPU, false)
-	add("Host", r.Verdict.HostText, true)
-	if r.Verdict.Headroom > 0 {
-		add("Without idle time at most", table.Fixed(r.Verdict.Headroom, 2)+" × as fast", false)
+	add("Host", r.HostText, true)
+	if r.Headroom > 0 {
+		add("Without idle time at most", table.Fixed(r.Headroom, 2)+" × as fast", false)
 	}
 	add("Coverage", r.coverageText(), true)
 	for i, t := range r.Traces {

@@ -110,8 +110,8 @@ func TestReportWithoutGPUWork(t *testing.T) {
 	writeFile(t, path, `{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":5}]}`)
 	r := reported(t, path, strata.ReportOptions{})
 	const want = "No GPU activity was recorded."
-	if r.Verdict.Text != want {
-		t.Errorf("%q, want %q", r.Verdict.Text, want)
+	if r.Verdict != want {
+		t.Errorf("%q, want %q", r.Verdict, want)
 	}
 	var text, page strings.Builder
 	if err := r.WriteText(&text, strata.ReportText{Color: true}); err != nil || !strings.Contains(text.String(), want) {
@@ -137,11 +137,11 @@ func TestReportSaysWhatIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cut.json")
 	writeFile(t, path, string(whole[:len(whole)*2/3]))
 	r := reported(t, path, strata.ReportOptions{})
-	if r.Health.Status != trace.HealthDegraded || len(r.Findings) == 0 || r.Findings[0].Kind != "health" {
-		t.Fatalf("health %v, findings %v; want a degraded trace, said first", r.Health.Status, r.Findings)
+	if r.Health != trace.HealthDegraded || len(r.Findings) == 0 || r.Findings[0].Kind != "health" {
+		t.Fatalf("health %v, findings %v; want a degraded trace, said first", r.Health, r.Findings)
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text, strata.ReportText{Color: true}); err != nil || !strings.Contains(text.String(), fmt.Sprint(r.Health.Status)) {
+	if err := r.WriteText(&text, strata.ReportText{Color: true}); err != nil || !strings.Contains(text.String(), fmt.Sprint(r.Health)) {
 		t.Errorf("%v:\n%.500s", err, text.String())
 	}
 }
@@ -195,7 +195,7 @@ func TestReportWithoutDurations(t *testing.T) {
 			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":4,"dur":2,"args":{"correlation":2}},
 			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":5,"dur":`+dur+`,"args":{"correlation":1,"device":0,"stream":7}},
 			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":30,"dur":`+dur+`,"args":{"correlation":2,"device":0,"stream":7}}]}`)
-		if got := reported(t, path, strata.ReportOptions{}).Verdict.Text; !strings.Contains(got, want) {
+		if got := reported(t, path, strata.ReportOptions{}).Verdict; !strings.Contains(got, want) {
 			t.Errorf("dur %s: %q, want %q in it", dur, got, want)
 		}
 	}
@@ -220,9 +220,9 @@ func TestReportWithDoubtedIdleTime(t *testing.T) {
 				{"ph":"X","cat":"%s","name":"gemm_kernel","pid":0,"tid":7,"ts":%d,"dur":20,"args":{"correlation":%d,"device":0,"stream":7}},`, 1+c.apart*i, i, c.kind, 5+c.apart*i, i)
 		}
 		writeFile(t, path, `{"traceEvents":[`+b.String()+`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":0,"dur":120}]}`)
-		v := reported(t, path, strata.ReportOptions{}).Verdict
-		if !strings.Contains(v.Text, c.verdict) || !strings.Contains(v.HostText, c.host) {
-			t.Errorf("%s, %d µs apart: %q, host %q; want %q and %q in them", c.kind, c.apart, v.Text, v.HostText, c.verdict, c.host)
+		r := reported(t, path, strata.ReportOptions{})
+		if !strings.Contains(r.Verdict, c.verdict) || !strings.Contains(r.HostText, c.host) {
+			t.Errorf("%s, %d µs apart: %q, host %q; want %q and %q in them", c.kind, c.apart, r.Verdict, r.HostText, c.verdict, c.host)
 		}
 	}
 }
@@ -235,9 +235,9 @@ func TestReportOfACapture(t *testing.T) {
 			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%[3]d,"dur":2,"args":{"correlation":%[3]d}},
 			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":%[3]d,"dur":20,"args":{"correlation":%[3]d,"device":0,"stream":7}}`
 		writeFile(t, path, `{"traceEvents":[`+fmt.Sprintf(event, step, 0, 5)+","+fmt.Sprintf(event, step, 50, 55)+"]}")
-		v := reported(t, path, strata.ReportOptions{}).Verdict
-		if !strings.Contains(v.Text, want) || !strings.Contains(v.HostText, "low confidence: the window holds only 2 kernels") {
-			t.Errorf("%s: %q, want %q in it; host %q", step, v.Text, want, v.HostText)
+		r := reported(t, path, strata.ReportOptions{})
+		if !strings.Contains(r.Verdict, want) || !strings.Contains(r.HostText, "low confidence: the window holds only 2 kernels") {
+			t.Errorf("%s: %q, want %q in it; host %q", step, r.Verdict, want, r.HostText)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestReportOfAWindow(t *testing.T) {
 			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":70,"dur":2,"args":{"correlation":2}},
 			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":75,"dur":9,"args":{"correlation":2,"device":0,"stream":7}}]}`)
 		r := reported(t, path, strata.ReportOptions{})
-		if got := r.Verdict.Text; !strings.Contains(got, want[0]) {
+		if got := r.Verdict; !strings.Contains(got, want[0]) {
 			t.Errorf("%s: %q, want %q in it", name, got, want[0])
 		}
 		var text strings.Builder
@@ -345,8 +345,8 @@ func TestReportAndHostCountTheSameSteps(t *testing.T) {
 			if rank.Device != d.ID {
 				continue
 			}
-			if share := float64(r.Verdict.Wall) / float64(rank.Headroom.WallNS); share < 0.98 || share > 1.02 {
-				t.Errorf("%s: steps of %v, the host verdict has %v", filepath.Base(path), r.Verdict.Wall, time.Duration(rank.Headroom.WallNS))
+			if share := float64(r.Wall) / float64(rank.Headroom.WallNS); share < 0.98 || share > 1.02 {
+				t.Errorf("%s: steps of %v, the host verdict has %v", filepath.Base(path), r.Wall, time.Duration(rank.Headroom.WallNS))
 			}
 			told := 0
 			for _, f := range r.Findings {

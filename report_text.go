@@ -150,26 +150,26 @@ func (p *printer) head(r *Report) {
 		what = append(what, fmt.Sprintf("%d traces", len(r.Traces)))
 	}
 	p.row("Run", cmp.Or(strings.Join(what, ", "), "nothing tells server, model or GPU"), "")
-	p.row("Health", healthText(r), healthColor(r.Health.Status))
+	p.row("Health", healthText(r), healthColor(r.Health))
 	p.row("Coverage", r.coverageText(), "")
-	if r.Verdict.Host != "" {
-		p.row("Host", r.Verdict.HostText, "")
+	if r.Host != "" {
+		p.row("Host", r.HostText, "")
 	}
-	p.row("Verdict", r.Verdict.Text, bold)
+	p.row("Verdict", r.Verdict, bold)
 }
 
 func healthText(r *Report) string {
 	n := 0
-	for _, t := range r.Health.Traces {
+	for _, t := range r.HealthNotes {
 		n += len(t.Findings)
 	}
 	switch n {
 	case 0:
-		return r.Health.Status.String()
+		return r.Health.String()
 	case 1:
-		return r.Health.Status.String() + ", a remark on the recording"
+		return r.Health.String() + ", a remark on the recording"
 	}
-	return fmt.Sprintf("%s, %d remarks on the recording", r.Health.Status, n)
+	return fmt.Sprintf("%s, %d remarks on the recording", r.Health, n)
 }
 
 func healthColor(s trace.HealthStatus) string {
@@ -183,12 +183,11 @@ func healthColor(s trace.HealthStatus) string {
 }
 
 func (r *Report) coverageText() string {
-	c := r.Coverage
-	if c.GPUTime == 0 {
+	if r.GPUTime == 0 {
 		return "no GPU time"
 	}
-	return fmt.Sprintf("of %s GPU time %s %% in passes, %s %% in layers, %s %% with a known operator", duration(c.GPUTime),
-		table.Percent(float64(c.InPasses), float64(c.GPUTime), 1), table.Percent(float64(c.InLayers), float64(c.GPUTime), 1), table.Percent(float64(c.WithOperator), float64(c.GPUTime), 1))
+	return fmt.Sprintf("of %s GPU time %s %% in passes, %s %% in layers, %s %% with a known operator", duration(r.GPUTime),
+		table.Percent(float64(r.InPasses), float64(r.GPUTime), 1), table.Percent(float64(r.InLayers), float64(r.GPUTime), 1), table.Percent(float64(r.WithOperator), float64(r.GPUTime), 1))
 }
 
 func (p *printer) findings(r *Report) {
@@ -416,7 +415,7 @@ func (p *printer) fusions(r *Report) {
 
 func (p *printer) notes(r *Report) {
 	var all []string
-	for _, t := range r.Health.Traces {
+	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
 			if f.Severity == trace.HealthOK { // the others are findings
 				all = append(all, fmt.Sprintf("%s (%s): %s", f.Code, f.Severity, f.Message))

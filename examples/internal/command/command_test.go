@@ -85,7 +85,7 @@ func TestAFileIsReported(t *testing.T) {
 		{"", []string{path}, "strata report of " + path},
 		{"", []string{path, "--width", "80"}, "strata report of " + path},
 		{"", []string{"--width", "80", path}, "strata report of " + path},
-		{"", []string{"report", path, "--format", "json"}, `"schema": "strata.report/1"`},
+		{"", []string{"report", path, "--format", "json"}, `"schema": "strata.report/2"`},
 		{string(demo.Trace()), []string{"-"}, "strata report of -"},
 		{"", []string{path, other}, "2 traces"},
 		{"", []string{filepath.Join(dir, "*.json.gz")}, "2 traces"},

@@ -45,9 +45,9 @@ func suite(r *strata.Report, env *app.Env) *gate.Suite {
 func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 	switch c.Name {
 	case app.HealthIs:
-		return c.Health(r.Health.Status)
+		return c.Health(r.Health)
 	case app.CoverageLeft:
-		return c.Coverage(float64(r.Coverage.GPUTime), float64(r.Coverage.InPasses))
+		return c.Coverage(float64(r.GPUTime), float64(r.InPasses))
 	case app.Regression:
 		if r.Against == nil || *regressions >= len(r.Against.Gates) {
 			return c.Untold("nothing to compare with: --against names an older run with passes of the same kind")
@@ -56,17 +56,17 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 		*regressions++
 		return regression(c, g)
 	}
-	if len(r.Passes) == 0 || r.Verdict.Wall == 0 {
+	if len(r.Passes) == 0 || r.Wall == 0 {
 		return c.Untold("no step was found")
 	}
 	switch c.Name {
 	case app.HostCaused:
-		if r.Verdict.Host == "" {
+		if r.Host == "" {
 			return c.Untold("no step was found whose time the host could cost")
 		}
-		return c.HostCaused(r.Verdict.HostShare, r.Verdict.Host == "INCONCLUSIVE", r.Verdict.HostText)
+		return c.HostCaused(r.HostShare, r.Host == "INCONCLUSIVE", r.HostText)
 	case app.Idle:
-		return c.Check(100*float64(r.Verdict.Idle)/float64(r.Verdict.Wall), r.Verdict.Text)
+		return c.Check(100*float64(r.IdleTime)/float64(r.Wall), r.Verdict)
 	case app.Floor:
 		return floor(r, c)
 	}
