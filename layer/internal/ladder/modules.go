@@ -59,20 +59,20 @@ func SplitModule(name string) (class string, index int, ok bool) {
 
 // ReadFrames walks the module frames once. It returns nil when the trace has none.
 func ReadFrames(t *trace.Trace) *Frames {
-	f := collectFrames(t, func(class string, depth int) bool { return layerClass.MatchString(class) })
+	f := collectFrames(t, layerClass.MatchString)
 	if f == nil {
 		return nil
 	}
 	if f.Distinct == 0 {
 		// No class is named like a layer. A class with many instances directly below one module is one all the same.
 		if class := repeatedClass(t); class != "" {
-			return collectFrames(t, func(c string, _ int) bool { return c == class })
+			return collectFrames(t, func(c string) bool { return c == class })
 		}
 	}
 	return f
 }
 
-func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *Frames {
+func collectFrames(t *trace.Trace, isLayer func(class string) bool) *Frames {
 	f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{}, Layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
 	type parsed struct {
 		class string
@@ -90,12 +90,12 @@ func collectFrames(t *trace.Trace, isLayer func(class string, depth int) bool) *
 		}
 		any = true
 		if e.Thread() != thread {
-			thread, rootEnd, layerEnd, open = e.Thread(), -1<<62, -1<<62, open[:0]
+			thread, rootEnd, layerEnd, open = e.Thread(), math.MinInt64, math.MinInt64, open[:0]
 		}
 		p, ok := memo[e.NameID()]
 		if !ok {
 			p.class, p.index, _ = SplitModule(e.Name())
-			p.layer = p.index >= 0 && p.index <= math.MaxInt16 && isLayer(p.class, 0)
+			p.layer = p.index >= 0 && p.index <= math.MaxInt16 && isLayer(p.class)
 			memo[e.NameID()] = p
 		}
 		span := frameSpan{start: e.Start(), end: e.End(), class: p.class, Index: p.index}

@@ -23,8 +23,14 @@ type run struct {
 }
 
 // workOfRuns collects kernels with their launches.
-func workOfRuns(runs ...run) (*Work, []int32) {
+func workOfRuns(runs ...run) (*Work, []int32) { return workOfAll(nil, runs...) }
+
+// workOfAll collects them beside other events of the CPU.
+func workOfAll(others []trace.EventData, runs ...run) (*Work, []int32) {
 	b := trace.NewBuilder(trace.Options{})
+	for _, e := range others {
+		b.Add(e)
+	}
 	seen := map[uint64]bool{}
 	for i, r := range runs {
 		e := trace.EventData{Kind: event.Kernel, Name: r.name, Stream: r.stream, Start: 10_000 + r.start, Duration: r.dur}
@@ -69,6 +75,8 @@ func TestOrphansJoinTheirNeighbours(t *testing.T) {
 		{"behind all", []run{k(0, 10, true), k(20, 10, false)}, "0-", "0-"},
 		{"nearer to the pass in front", []run{k(0, 10, true), k(11, 10, false), k(40, 10, true)}, "0-1", "001"},
 		{"nearer to the pass behind", []run{k(0, 10, true), k(30, 10, false), k(41, 10, true)}, "0-1", "011"},
+		{"overlapping the one in front alone", []run{k(0, 10, true), k(5, 5, false), k(10, 10, true)}, "0-1", "001"},
+		{"overlapping the one behind more", []run{k(0, 10, true), k(8, 10, false), k(12, 10, true)}, "0-1", "011"},
 		{"as near to both", []run{k(0, 10, true), k(20, 10, false), k(40, 10, true)}, "0-1", "011"},
 		{"a pause between two", []run{k(0, 10, true), k(11, 10, false), k(40, 10, false), k(51, 10, true)}, "0--1", "0011"},
 		{"pauses behind what overlaps do not count", []run{k(0, 100, true), k(20, 10, false), k(90, 30, false), k(125, 10, true)}, "0--1", "0001"},
@@ -348,6 +356,9 @@ func TestCutLayersOfFrames(t *testing.T) {
 		{"a longer first layer", CutAtStart, []int32{0, 0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true, params.CapBack},
 		{"a shorter last layer", CutAtEnd, []int32{0, 0, 1, 1, 2}, "modules", 3, 3, false, true, false, 1},
 		{"both", CutAtBoth, []int32{0, 1, 1, 2}, "modules", 3, 3, true, true, true, params.CapBack},
+		{"a shorter first layer of two", CutAtStart, []int32{0, 1, 1}, "modules", 2, 2, true, false, true, params.CapBack},
+		{"a shorter last layer of two", CutAtEnd, []int32{0, 0, 1}, "modules", 2, 2, false, true, false, 1},
+		{"a last layer longer than its neighbour", CutAtEnd, []int32{0, 0, 0, 1, 2, 2}, "modules", 3, 3, false, false, false, 1},
 		{"one layer", CutAtBoth, []int32{0, 0}, "modules", 1, 1, false, false, true, params.CapBack},
 		{"the config says how many", CutAtStart, []int32{0, 1, 1, 2, 2}, "config", 3, 3, true, false, false, 1},
 		{"another pass shows more", CutAtStart, []int32{0, 1, 1, 2, 2}, "modules", 4, 3, true, false, false, 1},
@@ -416,9 +427,9 @@ func TestBusiestModules(t *testing.T) {
 			t.Errorf("%v, layers in %q: %s, want %s", c.counts, c.layers, got, c.want)
 		}
 	}
-	for some, want := range map[int]bool{90: true, 89: false, 100: true} {
-		if got := coversAsMuch(some, 100); got != want {
-			t.Errorf("%d of 100 kernels: as much %v, want %v", some, got, want)
+	for some, want := range map[int]bool{900: true, 899: false, 1000: true} {
+		if got := coversAsMuch(some, 1000); got != want {
+			t.Errorf("%d of 1000 kernels: as much %v, want %v", some, got, want)
 		}
 	}
 }

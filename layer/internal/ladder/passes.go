@@ -2,6 +2,7 @@ package ladder
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -151,7 +152,6 @@ type stepSet struct {
 	dialect string
 	weak    bool
 	spans   map[trace.ThreadIndex][]stepSpan
-	order   int // of first appearance, for ties
 
 	only map[process]trace.ThreadIndex // by process, see spokesman
 }
@@ -182,7 +182,7 @@ func (w *Work) readSteps() []*stepSet {
 		}
 		set := byDialect[p.step.Dialect]
 		if set == nil {
-			set = &stepSet{dialect: p.step.Dialect, weak: p.step.Weak, spans: map[trace.ThreadIndex][]stepSpan{}, order: len(sets)}
+			set = &stepSet{dialect: p.step.Dialect, weak: p.step.Weak, spans: map[trace.ThreadIndex][]stepSpan{}}
 			byDialect[p.step.Dialect] = set
 			sets = append(sets, set)
 		}
@@ -390,10 +390,8 @@ func (w *Work) adoptBetween(of []int32) (streams map[trace.StreamID]*streamSeen,
 		}
 		if of[i] != None && st.pass != None && len(st.pending) > 0 {
 			adopted = true
-			cut := 0
-			if of[i] == st.pass {
-				cut = len(st.pending)
-			} else {
+			cut := len(st.pending)
+			if of[i] != st.pass {
 				cut = w.longestPause(st.last, st.pending, int32(i))
 			}
 			for k, o := range st.pending {
@@ -429,9 +427,10 @@ func (w *Work) adoptByTime(passes []Span, of []int32, streams map[trace.StreamID
 	return adopted
 }
 
-// longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause.
-func (w *Work) longestPause(before int32, between []int32, after int32) int {
-	end, at, longest := w.Act(before).End(), 0, trace.Time(-1)
+// longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause, or where they
+// overlap before the shortest overlap.
+func (w *Work) longestPause(before int32, between []int32, after int32) (at int) {
+	end, longest := w.Act(before).End(), trace.Time(math.MinInt64)
 	for k := 0; k <= len(between); k++ {
 		next := after
 		if k < len(between) {

@@ -25,8 +25,8 @@ func (w *Work) rotated(r *Result) int {
 	}
 	of := make([][]int32, r.Count)
 	for k, i := range r.Kernels {
-		if l := int(r.Layer[k]) - r.First; r.Layer[k] != None && l >= 0 && l < len(of) {
-			of[l] = append(of[l], i)
+		if l := int(r.Layer[k]); l != None {
+			of[l-r.First] = append(of[l-r.First], i)
 		}
 	}
 	kinds := map[uint64][][]int32{}

@@ -274,7 +274,7 @@ func (w *Work) cutFramed(results []Result, m *Model) {
 func (w *Work) beginsWithin(r *Result) bool {
 	first := slices.Index(w.Order, r.Kernels[0])
 	return r.First > r.framed.first || r.First > 0 && r.framed.joined ||
-		r.framed.fromLayer && r.Layer[0] != None && !slices.ContainsFunc(w.Order[:max(0, first)], w.Known)
+		r.framed.fromLayer && r.Layer[0] != None && !slices.ContainsFunc(w.Order[:first], w.Known)
 }
 
 // endsWithin says the same of its end. only says that no other pass of the model shows whether calls have a frame of their own.

@@ -75,7 +75,7 @@ type strays struct {
 
 func (s *strays) add(w *Work, kernels []int32, pause trace.Time) {
 	if s.passes == 0 {
-		s.first = clip(w.Names[w.ID[kernels[0]]], 48)
+		s.first = w.nameAt(kernels, 0)
 	}
 	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, time.Duration(pause).Round(time.Microsecond))
 }

@@ -39,7 +39,7 @@ func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) 
 		if g+1 < len(groups) {
 			hi = comb[groups[g+1][0]]
 		}
-		spans[g] = [2]int{max(lo, pos[0]), min(hi, pos[len(pos)-1]+1)}
+		spans[g] = [2]int{pos[0], pos[len(pos)-1] + 1}
 		if len(pos) >= 2 {
 			local := make([]int, len(pos))
 			for k := range pos {
@@ -47,9 +47,6 @@ func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) 
 			}
 			c := params.CutAt(s.Slice(lo, hi), segment.Comb{Pos: local}, nil)
 			spans[g] = [2]int{min(spans[g][0], lo+c.Starts[0]), max(spans[g][1], lo+c.Starts[len(pos)])}
-		}
-		if g > 0 {
-			spans[g][0] = max(spans[g][0], spans[g-1][1])
 		}
 	}
 	passes := w.splitBetween(seg.kernels, spans)
@@ -85,7 +82,8 @@ func (w *Work) nameAt(kernels []int32, k int) string {
 	return clip(w.Names[w.ID[kernels[k]]], 48)
 }
 
-// longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when unknown.
+// longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when unknown. A comb of fewer than
+// two positions says nothing.
 func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int, per int, kind string) {
 	if model.UseAnchors {
 		if pos := w.anchorPositions(kernels, model); len(pos) >= 2*model.Blocks {
@@ -94,12 +92,8 @@ func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int,
 	}
 	guesses := params.Guesses(s, true)
 	if len(guesses) == 0 {
-		if model.Layers >= 2 {
-			if comb, ok := params.GivenComb(s, model.Layers); ok {
-				return comb.Pos, model.Layers, "structure"
-			}
-		}
-		return nil, 0, ""
+		given, _ := params.GivenComb(s, model.Layers)
+		return given.Pos, model.Layers, "structure"
 	}
 	best := guesses[0]
 	if n := model.Layers; n >= 2 {

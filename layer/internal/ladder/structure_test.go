@@ -1,0 +1,117 @@
+package ladder
+
+import (
+	"strings"
+	"testing"
+)
+
+// letters are kernels by letters: what a layer runs, and what stands in front of and behind layers.
+var letters = map[rune]string{
+	'e': splitNames['e'], 's': splitNames['s'], 'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'o': "nvjet_o", 'g': "nvjet_gate", 'a': "silu_and_mul_kernel", 'd': "nvjet_down", 'h': "nvjet_head",
+}
+
+// lettered collects kernels that no call launched, one behind the other; a blank is a pause.
+func lettered(text string) (*Work, []int32) {
+	var acts []act
+	at := int64(0)
+	for _, c := range text {
+		if at += 10; c == ' ' {
+			at += 90
+			continue
+		}
+		name, ok := letters[c]
+		if !ok {
+			name = "kernel_" + string(c)
+		}
+		acts = append(acts, act{name, 7, at, 10})
+	}
+	return workOf(acts...)
+}
+
+// spell writes the passes of kernels, a bar between them.
+func spell(text string, passes []Span) string {
+	text = strings.ReplaceAll(text, " ", "")
+	var out []string
+	for _, p := range passes {
+		s := ""
+		for _, i := range p.Kernels {
+			s += string(text[i])
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, "|")
+}
+
+// TestPassesWithoutMarks: stacks of layers with something else between them are passes, told by the layers of each that are in the window.
+func TestPassesWithoutMarks(t *testing.T) {
+	const layer = "nqmongad"
+	rep := strings.Repeat
+	three := func(pass string) string { return pass + "|" + pass + "|" + pass }
+	for _, c := range []struct {
+		name, want string // the kernels, a bar between passes
+		n          int    // layers that are given
+		evidence   string
+		conf       float64
+		cut        string // of each pass
+	}{
+		{"no kernels", "", 0, "", 0, ""},
+		{"one kernel", "x", 0, "whole", params.ConfidenceWhole, "-"},
+		{"nothing repeats", "exyz", 0, "whole", params.ConfidenceWhole, "-"},
+		{"one stack", "e" + rep(layer, 8) + "hs", 0, "whole", params.ConfidenceOneStack, "-"},
+		{"one stack of as many as are given", "e" + rep(layer, 8) + "hs", 8, "whole", params.ConfidenceOneStack, "-"},
+		{"one stack of fewer than are given", "e" + rep(layer, 8) + "hs", 9, "whole", params.ConfidenceOneStack, ">"},
+		{"two layers that are given", "xabcabcy", 2, "whole", params.ConfidenceOneStack, "-"},
+		{"two layers that nobody gave", "xabcabcy", 0, "whole", params.ConfidenceWhole, "-"},
+		{"two passes", "ex" + rep(layer, 8) + "iyh|ex" + rep(layer, 8) + "iyh", 8, "structure", params.ConfidenceStructure, "--"},
+		{"three passes", three("ex" + rep(layer, 8) + "iyh"), 0, "structure", params.ConfidenceStructure, "---"},
+		{"three of a number that is given", three("ex" + rep(layer, 8) + "iyh"), 8, "structure", params.ConfidenceStructure, "---"},
+		{"nothing between them", three(rep(layer, 8)), 8, "structure", params.ConfidenceStructure, "---"},
+		{"nothing between them but a pause within a layer", rep("aabbd", 8) + "|a abbd" + rep("aabbd", 7), 8, "structure", params.ConfidenceStructure, "--"},
+		{"another stack in front of the one that is given", three("exi" + rep("vwzmo", 2) + rep(layer, 8) + "hxs"), 8, "structure", params.ConfidenceStructure, "---"},
+		{"the window cuts the first and the last", rep(layer, 5) + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqmo", 8, "structure", params.ConfidenceStructure, "<->"},
+		{"it begins and ends at mixers", rep(layer, 5)[3:] + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqm", 8, "structure", params.ConfidenceStructure, "<->"},
+	} {
+		plain := strings.ReplaceAll(c.want, "|", "")
+		w, kernels := lettered(plain)
+		passes, f := w.passesFromStructure(stretch{kernels: kernels}, &Model{Layers: c.n})
+		if got, want := spell(plain, passes), strings.ReplaceAll(c.want, " ", ""); got != want {
+			t.Errorf("%s: %s\nwant %s", c.name, got, want)
+		}
+		cut := ""
+		for _, p := range passes {
+			cut += map[Partial]string{Uncut: "-", CutAtStart: "<", CutAtEnd: ">"}[p.Cut]
+			if p.Evidence != c.evidence || p.Conf != c.conf {
+				t.Errorf("%s: evidence %s, %v, want %s, %v", c.name, p.Evidence, p.Conf, c.evidence, c.conf)
+			}
+		}
+		if cut != c.cut || f.Kind != c.evidence || f.Passes != len(passes) || f.Confidence != c.conf {
+			t.Errorf("%s: cut %q, want %q; %d passes rest on %+v", c.name, cut, c.cut, len(passes), f)
+		}
+	}
+}
+
+// TestPassesByAnchors: names that are given as anchors make passes where they are in two layers at least.
+func TestPassesByAnchors(t *testing.T) {
+	for _, c := range []struct {
+		kernels string
+		blocks  int
+		want    string
+	}{{"xAyAyz", 1, "anchor"}, {"xAyyyz", 1, ""}, {"xAyAyAyAz", 2, "anchor"}, {"xAyAyAyz", 2, ""}} {
+		w, kernels := lettered(c.kernels)
+		m := &Model{UseAnchors: true, Blocks: c.blocks, Layers: 2}
+		m.IsAnchor, _ = w.FindAnchors("kernel_A")
+		if _, per, kind := w.longComb(kernels, w.sequenceOf(kernels), m); (kind == "anchor") != (c.want != "") || kind == "anchor" && per != 2*c.blocks {
+			t.Errorf("%s, %d in a layer: %q, %d a pass, want %q", c.kernels, c.blocks, kind, per, c.want)
+		}
+	}
+}
+
+// TestNamesAreClipped: names of kernels in sentences have 48 bytes at most.
+func TestNamesAreClipped(t *testing.T) {
+	for n, want := range map[int]string{48: strings.Repeat("x", 48), 49: strings.Repeat("x", 47) + "…"} {
+		w, kernels := workOf(act{strings.Repeat("x", n), 7, 0, 10})
+		if got := w.nameAt(kernels, 0); got != want {
+			t.Errorf("%d bytes: %s, want %s", n, got, want)
+		}
+	}
+}
