@@ -7,19 +7,20 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // span is something that the CPU did on thread 1.
-func span(kind trace.Kind, name string, start, end int64) trace.EventData {
+func span(kind event.Kind, name string, start, end int64) trace.EventData {
 	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None}
 }
 
 func annotation(name string, start, end int64) trace.EventData {
-	return span(trace.KindAnnotation, name, start, end)
+	return span(event.Annotation, name, start, end)
 }
 
 func module(name string, start, end int64) trace.EventData {
-	return span(trace.KindModule, ModulePrefix+name, start, end)
+	return span(event.Module, ModulePrefix+name, start, end)
 }
 
 // launched are kernels by letters, launched one behind the other on thread 1 from a time on, 10 ns apart.

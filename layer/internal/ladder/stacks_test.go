@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // roots writes the calls of models of thread 1: class, from when to when, how many modules are inside; then the layers that it holds, if any, and what was seen of
@@ -132,7 +133,7 @@ func TestDeepPaths(t *testing.T) {
 			t.Errorf("%d modules: %d from %s, want %s", deep, len(path), path[0], want)
 		}
 	}
-	w, _ := workOfAll([]trace.EventData{span(trace.KindFrame, "server.py(1): serve", 0, 9000)}, launched("k", 2000)...)
+	w, _ := workOfAll([]trace.EventData{span(event.Frame, "server.py(1): serve", 0, 9000)}, launched("k", 2000)...)
 	if w.ModulePaths() != nil {
 		t.Error("functions are modules")
 	}
