@@ -52,9 +52,6 @@ type ServerError struct {
 // Error names server, endpoint, status and what to do.
 func (e *ServerError) Error() string { return (*server.Error)(e).Error() }
 
-// Unwrap returns the cause.
-func (e *ServerError) Unwrap() error { return e.Err }
-
 // public is an error as callers see it: what failed at a server is a
 // *ServerError to errors.As.
 type public struct{ error }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/capture"
@@ -220,7 +221,7 @@ torch_profiler = torch.profiler.profile(activities=activities,
 		log.Fatal(err)
 	}
 
-	changes, err := capture.Override(source, output)
+	done, err := capture.Override(source, output)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -228,11 +229,11 @@ torch_profiler = torch.profiler.profile(activities=activities,
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s%+v\n", out, changes)
+	fmt.Printf("%s%s\n", out, strings.Join(done, "; "))
 	// Output:
 	// enable_torch_trace = bool(torch_trace_path and profile_start_stop and self.dist.rank == 0)
 	// torch_profiler = torch.profiler.profile(activities=activities,
 	//                                         record_shapes=True,
 	//                                         with_stack=True)
-	// {Stacks:1 Rank0:1 PerRank:false}
+	// with_stack=True added 1 times; rank 0 condition added 1 times
 }

@@ -29,10 +29,10 @@ const StageDecode = stageDecode
 const StagePrefill = stagePrefill
 
 // OverrideSource is Override of a text.
-func OverrideSource(src []byte) ([]byte, OverrideChanges, error) {
-	out, ch, err := pysource.Override(src)
-	return out, OverrideChanges(ch), err
-}
+var OverrideSource = pysource.Override
+
+// OverrideChanges is what that changed.
+type OverrideChanges = pysource.Changes
 
 // ParseFramework and Title are for tests.
 var (

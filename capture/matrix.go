@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/capture/internal/folder"
@@ -289,9 +290,9 @@ func (m Matrix) override(e *PlanEntry, dir string) error {
 		return nil
 	}
 	to := filepath.Join(dir, "py_executor.py")
-	ch, err := Override(e.OverrideSource, to)
+	done, err := Override(e.OverrideSource, to)
 	if err == nil {
-		m.log("%s: %s: stacks added %d times, rank condition %d times", e.Name, to, ch.Stacks, ch.Rank0)
+		m.log("%s: %s: %s", e.Name, to, strings.Join(done, ", "))
 	}
 	return err
 }

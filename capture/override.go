@@ -10,17 +10,6 @@ import (
 	"github.com/llmstrata/strata/capture/internal/pysource"
 )
 
-// OverrideChanges says what [Override] did.
-type OverrideChanges struct {
-	// Stacks and Rank0 count the calls and conditions that were changed; 0
-	// means all of them were as wanted.
-	Stacks int `json:"with_stack_added"`
-	Rank0  int `json:"rank0_added"`
-	// PerRank is set when each rank writes a file of its own, so that no
-	// condition on the rank is wanted.
-	PerRank bool `json:"file_per_rank"`
-}
-
 // Sentinels of [Override].
 var (
 	// errNoProfilerCall: there is no torch_profiler = torch.profiler.profile(…).
@@ -41,12 +30,13 @@ const maxSource = 32 << 20
 // back to Python lines. In a release whose ranks all write one file, its switch
 // also asks for rank 0; one that writes a file per rank keeps them all.
 // Everything else stays byte by byte, and a source that is as wanted is copied.
+// What was done comes back in sentences, at least one.
 //
 // The output is replaced in one step. The source is only read; naming it as the
 // output too is an error. Where a place is not found, the error says which.
-func Override(source, output string) (OverrideChanges, error) {
-	fail := func(err error) (OverrideChanges, error) {
-		return OverrideChanges{}, fmt.Errorf("capture: override: %w", err)
+func Override(source, output string) ([]string, error) {
+	fail := func(err error) ([]string, error) {
+		return nil, fmt.Errorf("capture: override: %w", err)
 	}
 	info, err := os.Stat(source)
 	if err != nil {
@@ -70,12 +60,29 @@ func Override(source, output string) (OverrideChanges, error) {
 		return fail(err)
 	}
 	text, changes, err := pysource.Override(src)
-	ch := OverrideChanges(changes)
 	if err != nil {
-		return ch, fmt.Errorf("%s: %w", source, err)
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	if err := folder.Replace(output, text); err != nil {
 		return fail(err)
 	}
-	return ch, nil
+	return sentences(changes), nil
+}
+
+// sentences say what was changed.
+func sentences(c pysource.Changes) []string {
+	var out []string
+	if c.Stacks > 0 {
+		out = append(out, fmt.Sprintf("with_stack=True added %d times", c.Stacks))
+	}
+	if c.Rank0 > 0 {
+		out = append(out, fmt.Sprintf("rank 0 condition added %d times", c.Rank0))
+	}
+	if out == nil {
+		out = append(out, "unchanged: both places are as wanted")
+	}
+	if c.PerRank {
+		out = append(out, "each rank writes a file of its own and goes on doing so")
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,10 +215,13 @@ func TestOverrideFile(t *testing.T) {
 	wantError(t, err, os.ErrNotExist)
 	out := filepath.Join(dir, "new", "py_executor.py")
 	for range 2 {
-		ch, err := capture.Override(src, out)
-		if err != nil || ch.Stacks != 1 || ch.Rank0 != 1 {
-			t.Fatalf("%+v, %v", ch, err)
+		done, err := capture.Override(src, out)
+		if err != nil || !slices.Equal(done, []string{"with_stack=True added 1 times", "rank 0 condition added 1 times"}) {
+			t.Fatalf("%q, %v", done, err)
 		}
+	}
+	if done, err := capture.Override(out, filepath.Join(dir, "again.py")); err != nil || len(done) != 1 || !strings.HasPrefix(done[0], "unchanged") {
+		t.Errorf("of its own output: %q, %v", done, err)
 	}
 	if got, _ := os.ReadFile(src); string(got) != text {
 		t.Error("the source was changed")

@@ -58,7 +58,7 @@ func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 }
 
 // reportSchema is the form of the JSON document.
-const reportSchema = "strata.triage/1"
+const reportSchema = "strata.triage/2"
 
 // analysis is what a report is made of, and what exports need. It is not changed
 // after Analyze returns.

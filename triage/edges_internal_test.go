@@ -355,7 +355,7 @@ func TestEvidenceOfAFuseRow(t *testing.T) {
 		refs := []chain.Ref{{Act: 0}, {Act: 1}, {Act: 2}}
 		var got []string
 		for _, e := range a.fuseRow(&stageWork{ns: 100}, &fusion.Pattern{}, kind, refs, refs, 1, 30).Evidence {
-			got = append(got, fmt.Sprint(e.Kernel, " ", e.TotalUS, " ", e.Launches))
+			got = append(got, fmt.Sprint(e.Kernel, " ", e.GPUTimeUS, " ", e.Launches))
 		}
 		if s := strings.Join(got, ", "); s != want {
 			t.Errorf("%s: %s, want %s", kind, s, want)

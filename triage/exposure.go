@@ -32,15 +32,8 @@ type ExposureRow struct {
 	// BoundNS is how much exposed communication compute of the same layer could
 	// hide at most; 0 for all other categories: what one needs of another cannot
 	// run beside it.
-	BoundNS int64          `json:"bound_ns"`
-	Worst   []ExposedRange `json:"worst"` // the longest stretches
-}
-
-// ExposedRange is a stretch of time in which one category runs alone.
-type ExposedRange struct {
-	StartNS trace.Time `json:"start_ns"` // since the trace's first event
-	EndNS   trace.Time `json:"end_ns"`
-	Kernel  string     `json:"kernel"` // the label of the one that runs
+	BoundNS int64   `json:"bound_ns"`
+	Worst   []Place `json:"worst"` // the longest stretches in which it runs alone
 }
 
 // worstRanges is how many stretches a row names.
@@ -88,8 +81,8 @@ type exchange struct{ exposed, bound int64 }
 type categorySums struct {
 	exposed, hidden, bound int64
 	streams                map[activity.Queue]bool
-	worst                  []ExposedRange
-	open                   ExposedRange // the stretch that is not over yet
+	worst                  []Place
+	open                   Place // the stretch that is not over yet
 	compute, exchange      bool
 }
 
@@ -180,7 +173,8 @@ func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.
 			return
 		}
 		c.close()
-		c.open = ExposedRange{StartNS: from, EndNS: to, Kernel: x.label(k.Event())}
+		c.open = placeOf(k, from)
+		c.open.EndNS, c.open.Kernel = to, x.label(k.Event())
 	}
 }
 
@@ -188,12 +182,12 @@ func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.
 func (c *categorySums) close() {
 	if c.open.EndNS > c.open.StartNS {
 		c.worst = append(c.worst, c.open)
-		slices.SortStableFunc(c.worst, func(p, q ExposedRange) int {
+		slices.SortStableFunc(c.worst, func(p, q Place) int {
 			return cmp.Or(cmp.Compare(q.EndNS-q.StartNS, p.EndNS-p.StartNS), cmp.Compare(p.StartNS, q.StartNS))
 		})
 		c.worst = c.worst[:min(len(c.worst), worstRanges)]
 	}
-	c.open = ExposedRange{}
+	c.open = Place{}
 }
 
 // bound adds what compute of the same layer could hide at most: of each layer the smaller one of the exposed time and of the
@@ -242,7 +236,7 @@ func (x *exposureSums) ledger() *Exposure {
 			continue
 		}
 		out.Rows = append(out.Rows, ExposureRow{Category: name, TotalNS: c.exposed + c.hidden, ExposedNS: c.exposed, HiddenNS: c.hidden,
-			ExposedPct: percent(c.exposed, x.wall), Streams: len(c.streams), BoundNS: c.bound, Worst: append([]ExposedRange{}, c.worst...)})
+			ExposedPct: percent(c.exposed, x.wall), Streams: len(c.streams), BoundNS: c.bound, Worst: append([]Place{}, c.worst...)})
 	}
 	slices.SortFunc(out.Rows, func(p, q ExposureRow) int {
 		return cmp.Or(cmp.Compare(q.ExposedNS, p.ExposedNS), cmp.Compare(p.Category, q.Category))

@@ -42,6 +42,18 @@ func slowExposure(a *layer.Analysis) (wall, idle, shared int64, exposed map[stri
 	return wall, idle, shared, exposed
 }
 
+// passAt is the pass that a time lies in.
+func passAt(a *layer.Analysis, at trace.Time) int {
+	for i := range a.Devices {
+		for p := range a.Devices[i].Passes {
+			if f := &a.Devices[i].Passes[p]; f.Start <= at && at < f.End {
+				return p
+			}
+		}
+	}
+	return layer.None
+}
+
 // TestExposureEqualsSlowSweep compares the ledger with a sweep of its own over
 // random streams, and wants it to add up to the ns.
 func TestExposureEqualsSlowSweep(t *testing.T) {
@@ -70,6 +82,11 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 			sum += row.ExposedNS
 			if len(row.Worst) > 0 && row.Worst[0].Kernel == "" {
 				t.Errorf("seed %d: %+v: a stretch of no kernel", seed, row)
+			}
+			for _, w := range row.Worst {
+				if p := passAt(in.Formal[0], w.StartNS); w.Pass != p || p == layer.None && w.Layer != layer.None {
+					t.Errorf("seed %d: %+v, want pass %d", seed, w, p)
+				}
 			}
 			if row.ExposedNS != exposed[row.Category] || row.TotalNS != row.ExposedNS+row.HiddenNS || row.BoundNS > row.ExposedNS {
 				t.Errorf("seed %d: %+v, exposed by the slow sweep %d", seed, row, exposed[row.Category])

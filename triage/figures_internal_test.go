@@ -200,14 +200,14 @@ func TestBoundsAreDivided(t *testing.T) {
 func TestLongestStretches(t *testing.T) {
 	var c categorySums
 	for _, r := range [][2]trace.Time{{0, 5}, {10, 20}, {30, 35}, {40, 41}, {50, 58}, {60, 60}} {
-		c.open = ExposedRange{StartNS: r[0], EndNS: r[1]}
+		c.open = Place{StartNS: r[0], EndNS: r[1]}
 		c.close()
 	}
-	want := []ExposedRange{{StartNS: 10, EndNS: 20}, {StartNS: 50, EndNS: 58}, {StartNS: 0, EndNS: 5}}
+	want := []Place{{StartNS: 10, EndNS: 20}, {StartNS: 50, EndNS: 58}, {StartNS: 0, EndNS: 5}}
 	if !slices.Equal(c.worst, want) {
 		t.Errorf("%v, want %v", c.worst, want)
 	}
-	if c.open != (ExposedRange{}) {
+	if c.open != (Place{}) {
 		t.Errorf("%v is still open", c.open)
 	}
 }

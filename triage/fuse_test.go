@@ -122,7 +122,7 @@ func checkFuseRow(t *testing.T, s *triage.StageReport, f triage.FuseRow) {
 	t.Helper()
 	var sum float64
 	for _, e := range f.Evidence {
-		sum += e.TotalUS
+		sum += e.GPUTimeUS
 	}
 	if d := sum - f.RelatedUS; d > 0.01 || d < -0.01 {
 		t.Errorf("%s: evidence adds up to %v us, related time is %v us", f.Pattern, sum, f.RelatedUS)
@@ -154,7 +154,7 @@ func TestExampleKernelsAreOfTheChain(t *testing.T) {
 				t.Errorf("%s: example kernels are not in order", f.Pattern)
 			}
 			last = e.Start()
-			if !slices.ContainsFunc(f.Evidence, func(x triage.EvidenceRow) bool {
+			if !slices.ContainsFunc(f.Evidence, func(x triage.Share) bool {
 				return len(e.Name()) >= len(x.Kernel) && e.Name()[:len(x.Kernel)] == x.Kernel
 			}) {
 				t.Errorf("%s: example kernel %d is %.60q, which is not in the evidence", f.Pattern, i, e.Name())

@@ -29,7 +29,7 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 		}
 	}
 	out := a.fuseRow(s, m.Pattern, fuseSplit, members, example, len(m.At), m.NS)
-	out.First = a.firstPlace(m.At[0])
+	out.First = firstPlace(m.At[0])
 	tokens := a.maxTokens(m.Pattern, at)
 	gain := m.GainUpTo(tokens)
 	out.State, out.Action = a.state(m.Pattern, at, gain, tokens)
@@ -116,7 +116,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 // steady part of the run.
 func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members, example []chain.Ref, occurrences int, ns int64) FuseRow {
 	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
-		Occurrences: occurrences, Evidence: []EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
+		Occurrences: occurrences, Evidence: []Share{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}
 	if out.SharePct >= p.LikelySharePct {
 		out.Confidence = confidenceConfirmed
@@ -146,7 +146,7 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
 	for _, k := range kernels {
-		out.Evidence = append(out.Evidence, EvidenceRow{a.pool.Name(k.id), a.pool.Labels[k.id], micros(k.ns), s.share(k.ns), k.n})
+		out.Evidence = append(out.Evidence, Share{Kernel: a.pool.Name(k.id), Label: a.pool.Labels[k.id], GPUTimeUS: micros(k.ns), SharePct: s.share(k.ns), Launches: k.n})
 	}
 	slices.SortFunc(sites, func(x, y sum) int {
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.Sites.Texts[x.id], a.pool.Sites.Texts[y.id]))

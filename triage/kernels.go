@@ -349,10 +349,10 @@ func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime,
 }
 
 // categories sums the stage's rows by category, by time.
-func (s *stageWork) categories(p *activity.Pool) []CategoryRow {
+func (s *stageWork) categories(p *activity.Pool) []Share {
 	at := map[string]int{}
 	var ns []int64
-	var out []CategoryRow
+	var out []Share
 	for i := range s.rows {
 		r := &s.rows[i]
 		c := string(p.Facts[r.kernel].Result.Category)
@@ -360,7 +360,7 @@ func (s *stageWork) categories(p *activity.Pool) []CategoryRow {
 		if !ok {
 			k = len(out)
 			at[c] = k
-			out = append(out, CategoryRow{Category: c})
+			out = append(out, Share{Category: c})
 			ns = append(ns, 0)
 		}
 		ns[k] += r.ns
@@ -369,7 +369,7 @@ func (s *stageWork) categories(p *activity.Pool) []CategoryRow {
 	for k := range out {
 		out[k].GPUTimeUS, out[k].SharePct = micros(ns[k]), s.share(ns[k])
 	}
-	slices.SortFunc(out, func(a, b CategoryRow) int {
+	slices.SortFunc(out, func(a, b Share) int {
 		return cmp.Or(cmp.Compare(b.GPUTimeUS, a.GPUTimeUS), cmp.Compare(a.Category, b.Category))
 	})
 	return out

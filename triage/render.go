@@ -448,7 +448,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 }
 
 // first says where a chain occurs first.
-func first(p *FirstPlace) string {
+func first(p *Place) string {
 	switch {
 	case p == nil:
 		return ""

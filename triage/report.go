@@ -35,7 +35,7 @@ const (
 // shares in percent of the stage's GPU time, as their names say. Slices are in
 // the order in which they are printed.
 type Report struct {
-	Schema           string   `json:"schema"` // "strata.triage/1"
+	Schema           string   `json:"schema"` // "strata.triage/2"
 	Mode             string   `json:"mode"`   // "single-trace" or "mapping-formal"
 	Framework        string   `json:"framework"`
 	MappingFramework string   `json:"mapping_framework,omitempty"` // only in two-trace mode
@@ -99,7 +99,7 @@ type StageReport struct {
 	Kernels    []KernelRow   `json:"kernels"`
 	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
 	Operators  []OperatorRow `json:"operators"`   // all kernels, by time; empty where no operator is known
-	Categories []CategoryRow `json:"categories"`  // all kernels, by time
+	Categories []Share       `json:"categories"`  // all kernels, by time
 	Exposure   *Exposure     `json:"exposure"`
 	Overlap    []OverlapRow  `json:"overlap"`
 	// OverlapNote says how far to trust the overlap table, or why it is empty.
@@ -193,9 +193,11 @@ const (
 	fromPrefill = activity.FromPrefill
 )
 
-// CategoryRow is the GPU time of one category in a stage.
-type CategoryRow struct {
-	Category  string  `json:"category"`
+// Share is what one category takes of a stage's GPU time, or one kernel within the pattern of a fuse row.
+type Share struct {
+	Category  string  `json:"category,omitempty"` // of [StageReport.Categories]
+	Kernel    string  `json:"kernel,omitempty"`   // of [FuseRow.Evidence], with its short label
+	Label     string  `json:"label,omitempty"`
 	GPUTimeUS float64 `json:"gpu_time_us"`
 	SharePct  float64 `json:"share_pct"`
 	Launches  int     `json:"launches"`
@@ -232,17 +234,17 @@ const (
 
 // FuseRow is one line of the fuse table.
 type FuseRow struct {
-	Pattern          string        `json:"pattern"`
-	Kind             string        `json:"kind"`       // "active" or "split"
-	Confidence       string        `json:"confidence"` // "Confirmed" or "Candidate"
-	RelatedUS        float64       `json:"related_us"` // time of the evidence kernels only
-	SharePct         float64       `json:"share_pct"`
-	Occurrences      int           `json:"occurrences"` // chains, or launches of the fused kernel
-	Evidence         []EvidenceRow `json:"evidence"`
-	ExampleKernels   []int         `json:"example_kernels"` // indices in the trace's GPU lane, of one occurrence
-	CurrentLocations []string      `json:"current_locations"`
-	CandidatePaths   []string      `json:"candidate_paths"`
-	EstimatedGainUS  float64       `json:"estimated_gain_us"` // 0 for active rows
+	Pattern          string   `json:"pattern"`
+	Kind             string   `json:"kind"`       // "active" or "split"
+	Confidence       string   `json:"confidence"` // "Confirmed" or "Candidate"
+	RelatedUS        float64  `json:"related_us"` // time of the evidence kernels only
+	SharePct         float64  `json:"share_pct"`
+	Occurrences      int      `json:"occurrences"` // chains, or launches of the fused kernel
+	Evidence         []Share  `json:"evidence"`
+	ExampleKernels   []int    `json:"example_kernels"` // indices in the trace's GPU lane, of one occurrence
+	CurrentLocations []string `json:"current_locations"`
+	CandidatePaths   []string `json:"candidate_paths"`
+	EstimatedGainUS  float64  `json:"estimated_gain_us"` // 0 for active rows
 	// State says what can be done about the row, Action how: the flag that turns a
 	// path on and since when it is there, or why it cannot be had. States: "active", "available", "not on this platform",
 	// "not for this model", "not at this size", "open upstream", "unknown".
@@ -250,10 +252,10 @@ type FuseRow struct {
 	Action string `json:"action"`
 	// GainPct is the gain as a share of the time of the stage's steps, First where
 	// the chain occurs first; nil for active rows.
-	GainPct   float64     `json:"gain_pct"`
-	First     *FirstPlace `json:"first,omitempty"`
-	Rationale string      `json:"rationale"`
-	Origin    string      `json:"origin"` // mainline, upstream or inflight
+	GainPct   float64 `json:"gain_pct"`
+	First     *Place  `json:"first,omitempty"`
+	Rationale string  `json:"rationale"`
+	Origin    string  `json:"origin"` // mainline, upstream or inflight
 }
 
 // States of a fuse row.
@@ -267,18 +269,12 @@ const (
 	stateUnknown   = "unknown"              // whether it can be had is not known
 )
 
-// FirstPlace is where a chain occurs first; None of [layer.None] is outside.
-type FirstPlace struct {
-	Pass    int        `json:"pass"`
+// Place is where something begins, or a stretch of time.
+type Place struct {
+	Pass    int        `json:"pass"` // [layer.None] outside, as Layer is, also where it cannot be known
 	Layer   int        `json:"layer"`
 	StartNS trace.Time `json:"start_ns"` // since the trace's first event
-}
-
-// EvidenceRow is a kernel a fuse row rests on.
-type EvidenceRow struct {
-	Kernel   string  `json:"kernel"`
-	Label    string  `json:"label"`
-	TotalUS  float64 `json:"total_us"` // within this pattern
-	SharePct float64 `json:"share_pct"`
-	Launches int     `json:"launches"`
+	// EndNS ends a stretch, at the beginning of which Kernel runs, by its label.
+	EndNS  trace.Time `json:"end_ns,omitempty"`
+	Kernel string     `json:"kernel,omitempty"`
 }

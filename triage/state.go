@@ -146,16 +146,22 @@ func (a *analysis) hiddenSize() (n int) {
 	return n
 }
 
-// firstPlace is where an occurrence begins.
-func (a *analysis) firstPlace(o chain.Occurrence) *FirstPlace {
-	out := &FirstPlace{Pass: layer.None, Layer: layer.None, StartNS: trace.Time(o.Trace.Acts[o.Members()[0]].Start)}
-	if k := o.Kernel(); k.Valid() {
+// placeOf is where a kernel is that runs at some time.
+func placeOf(k layer.Kernel, at trace.Time) Place {
+	out := Place{Pass: layer.None, Layer: layer.None, StartNS: at}
+	if k.Valid() {
 		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
 		if out.Pass != layer.None && k.Device().Passes[out.Pass].FromEnd {
 			out.Layer = layer.None // which one it is cannot be known
 		}
 	}
 	return out
+}
+
+// firstPlace is where an occurrence begins.
+func firstPlace(o chain.Occurrence) *Place {
+	at := placeOf(o.Kernel(), trace.Time(o.Trace.Acts[o.Members()[0]].Start))
+	return &at
 }
 
 // wall is the time of the stage's passes, over all devices; that of all its work

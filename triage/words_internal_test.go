@@ -31,7 +31,7 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 	stage := func(name string, us, idle float64, shares ...float64) StageReport {
 		s := StageReport{Stage: name, GPUTimeUS: us, IdlePct: idle}
 		for i, share := range shares {
-			s.Categories = append(s.Categories, CategoryRow{Category: string(rune('a' + i)), SharePct: share})
+			s.Categories = append(s.Categories, Share{Category: string(rune('a' + i)), SharePct: share})
 		}
 		return s
 	}
@@ -199,10 +199,10 @@ func TestTablesOfAStage(t *testing.T) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
 		}, "gemm 0 ns 0 ns 0.0% 0 ns 1 - - - "},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []ExposedRange{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
 		}, "gemm 0 ns 0 ns 0.0% 0 ns 0 1 ns 2.000 µs 0.001 ms k"},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []ExposedRange{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
 		}, "2.000 µs 0.001 ms k"},
 		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
 		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 ns 0.0% 0.0% - - "},
@@ -225,7 +225,7 @@ func TestTablesOfAStage(t *testing.T) {
 	if got := pageOf(0, func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }); strings.Contains(got, "Priority") {
 		t.Errorf("an empty table is written: %q", got)
 	}
-	for want, p := range map[string]*FirstPlace{
+	for want, p := range map[string]*Place{
 		"": nil, "at 1.500 ms": {Pass: layer.None, Layer: 3, StartNS: 1_500_000}, "pass 0, at 1.500 ms": {Layer: layer.None, StartNS: 1_500_000}, "pass 2 layer 0, at 0.000 ms": {Pass: 2},
 	} {
 		if got := first(p); got != want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -27,26 +28,19 @@ func overrideProgram() app.Program {
 			if source == "" || output == "" {
 				return app.Usagef("--source and --output are needed")
 			}
-			ch, err := capture.Override(source, output)
+			done, err := capture.Override(source, output)
 			if err != nil {
 				return live.End(err)
 			}
 			if env.Format == "json" {
 				return env.WriteJSON(struct {
-					Schema string `json:"schema"`
-					Source string `json:"source"`
-					Output string `json:"output"`
-					capture.OverrideChanges
-				}{"strata.capture-override/1", source, output, ch})
+					Schema string   `json:"schema"`
+					Source string   `json:"source"`
+					Output string   `json:"output"`
+					Done   []string `json:"done"`
+				}{"strata.capture-override/2", source, output, done})
 			}
-			what := "unchanged: both places are as wanted"
-			if ch.Stacks+ch.Rank0 > 0 {
-				what = fmt.Sprintf("with_stack=True added %d times, rank 0 condition %d times", ch.Stacks, ch.Rank0)
-			}
-			if ch.PerRank {
-				what += "; each rank writes a file of its own and goes on doing so"
-			}
-			fmt.Fprintf(env.Stdout, "%s: %s\n", output, what)
+			fmt.Fprintf(env.Stdout, "%s: %s\n", output, strings.Join(done, ", "))
 			return nil
 		},
 	}

@@ -50,7 +50,7 @@ func keywordRows(kernels []triage.KernelRow) []published.Row {
 // keywordRow is a match as a row of the fuse table.
 func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
 	out := triage.FuseRow{Pattern: m.Pattern, Kind: "split", Confidence: "Candidate", RelatedUS: m.TimeUS, SharePct: m.SharePct,
-		Occurrences: m.Occurrences, Evidence: []triage.EvidenceRow{}, ExampleKernels: []int{}, CurrentLocations: []string{},
+		Occurrences: m.Occurrences, Evidence: []triage.Share{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(m.CandidatePaths), Rationale: "Substring match of the published rule; not evidence. " + m.Rationale, Origin: m.Origin}
 	if m.Active {
 		out.Kind = "active"
@@ -60,7 +60,7 @@ func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
 	}
 	for _, i := range m.Evidence {
 		k := &kernels[i]
-		out.Evidence = append(out.Evidence, triage.EvidenceRow{Kernel: k.Kernel, TotalUS: k.GPUTimeUS, SharePct: k.SharePct, Launches: k.Launches})
+		out.Evidence = append(out.Evidence, triage.Share{Kernel: k.Kernel, GPUTimeUS: k.GPUTimeUS, SharePct: k.SharePct, Launches: k.Launches})
 		if loc := k.Locations[0].Location; !slices.Contains(out.CurrentLocations, loc) {
 			out.CurrentLocations = append(out.CurrentLocations, loc)
 		}
