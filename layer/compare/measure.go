@@ -52,7 +52,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed}
 		}
 	}
-	m := &measurer{device: d, run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
+	m := &measurer{device: d, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	m.medians()
 	for p := range d.Passes {
@@ -69,6 +69,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 // measurer is the work of one Measure.
 type measurer struct {
 	device     *layer.Device
+	at         []int32 // row of each kernel, and one; 0: nobody has asked
 	run        *Run
 	byOperator bool
 	index      map[string]int // row by name
@@ -142,9 +143,10 @@ func (m *measurer) divide() {
 	for p, s := range d.Steps() {
 		m.share(p, s)
 	}
-	for k := range d.Kernels() {
+	for i := range d.NumKernels() {
+		k := d.Kernel(i)
 		if p := k.Place().Pass; p != layer.None {
-			m.launch(&m.passes[p], k)
+			m.launch(&m.passes[p], i, k)
 			m.passes[p].all++
 			if k.Event().IsReplay() {
 				m.passes[p].graph++
@@ -174,18 +176,19 @@ func (m *measurer) share(p int, s layer.Slice) {
 		mp.rows[m.row(rowOthers, memory)] += booked
 		return
 	}
-	m.kernel(mp, m.device.Kernel(int(s.Kernel)), booked)
+	m.kernel(mp, int(s.Kernel), booked)
 }
 
 // kernel books one kernel of a pass.
-func (m *measurer) kernel(mp *measuredPass, k layer.Kernel, booked time.Duration) {
-	name, c := m.rowOf(k)
-	e := k.Event()
-	if most := m.transfer[e.NameID()]; c == transfer && most > 0 && booked > most {
-		mp.rows[m.row(rowWaiting, waiting)] += booked - most
-		booked = most
+func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
+	k := m.device.Kernel(at)
+	if k.Category() == kernelword.CategoryCommunication {
+		if most := m.transfer[k.Event().NameID()]; most > 0 && booked > most {
+			mp.rows[m.row(rowWaiting, waiting)] += booked - most
+			booked = most
+		}
 	}
-	i := m.row(name, c)
+	i := m.rowAt(at, k)
 	mp.rows[i] += booked
 	l := k.Place().Layer
 	mp.layers[[2]int{i, l}] += booked
@@ -195,9 +198,9 @@ func (m *measurer) kernel(mp *measuredPass, k layer.Kernel, booked time.Duration
 }
 
 // launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's.
-func (m *measurer) launch(mp *measuredPass, k layer.Kernel) {
-	name, c := m.rowOf(k)
-	i, d := m.row(name, c), k.Event().Duration()
+func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) {
+	i, d := m.rowAt(at, k), k.Event().Duration()
+	name := m.run.Rows[i].Operator
 	mp.count[i]++
 	m.launches[i]++
 	m.raw[i] += d
@@ -205,6 +208,14 @@ func (m *measurer) launch(mp *measuredPass, k layer.Kernel) {
 		m.kernels[name] = map[string]time.Duration{}
 	}
 	m.kernels[name][k.Facts().Short] += d
+}
+
+// rowAt is the number of a kernel's row, which is found once: a kernel has several slices, and is launched.
+func (m *measurer) rowAt(at int, k layer.Kernel) int {
+	if m.at[at] == 0 {
+		m.at[at] = int32(m.row(m.rowOf(k))) + 1
+	}
+	return int(m.at[at]) - 1
 }
 
 // rowOf says to which row a kernel belongs.
