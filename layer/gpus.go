@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -54,17 +55,27 @@ type found struct {
 // findOnce looks through the trace once for all devices.
 func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
 	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
-	counts := map[trace.DeviceID]int{}
+	var devices intern.Keys[trace.DeviceID]
+	var counts []int
 	for e := range t.Events(event.LaneGPU) {
-		counts[e.Device()]++
+		d := devices.ID(e.Device())
+		if d == len(counts) {
+			counts = append(counts, 0)
+		}
+		counts[d]++
 	}
+	rows := make([][]int32, len(counts))
 	for d, n := range counts {
-		f.acts[d] = make([]int32, 0, n)
+		rows[d] = make([]int32, 0, n)
 	}
 	row := int32(0)
 	for e := range t.Events(event.LaneGPU) {
-		f.acts[e.Device()] = append(f.acts[e.Device()], row)
+		d := devices.ID(e.Device())
+		rows[d] = append(rows[d], row)
 		row++
+	}
+	for d, list := range rows {
+		f.acts[devices.Key(d)] = list
 	}
 	f.frames = sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(t) })
 	return f

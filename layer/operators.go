@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/internal/ladder"
@@ -301,14 +302,19 @@ func (w *work) besideMain(r *ladder.Result) []bool {
 // mainReplayStream is the stream that most replayed kernels run on, the one that comes first of equal ones, and whether there are
 // several.
 func (w *work) mainReplayStream(kernels []int32) (main trace.StreamID, several bool) {
-	count := map[trace.StreamID]int{}
+	var streams intern.Keys[trace.StreamID]
+	var count []int
 	most := 0
 	for _, i := range kernels {
-		if w.Replayed(i) {
-			s := w.Act(i).Stream()
-			if count[s]++; count[s] > most {
-				main, most = s, count[s]
-			}
+		if !w.Replayed(i) {
+			continue
+		}
+		s := streams.ID(w.Act(i).Stream())
+		if s == len(count) {
+			count = append(count, 0)
+		}
+		if count[s]++; count[s] > most {
+			main, most = streams.Key(s), count[s]
 		}
 	}
 	return main, len(count) > 1

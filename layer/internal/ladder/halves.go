@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -17,24 +18,22 @@ import (
 // more than a stream of shared experts or of collectives has in common with it; and the streams take turns within layers,
 // unlike those of passes that run on a stream each.
 func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
-	count := map[trace.StreamID]int{}
-	for _, i := range kernels {
-		count[w.Act(i).Stream()]++
-	}
+	streams, count := w.streamsOf(kernels)
 	if len(count) < 2 {
 		return 0, false
 	}
-	streams := make([]trace.StreamID, 0, len(count))
-	for s := range count {
-		streams = append(streams, s)
+	order := make([]int, len(count)) // the busiest first
+	for s := range order {
+		order[s] = s
 	}
-	sort.Slice(streams, func(a, b int) bool {
-		if count[streams[a]] != count[streams[b]] {
-			return count[streams[a]] > count[streams[b]]
-		}
-		return streams[a] < streams[b]
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(streams.Key(a), streams.Key(b)))
 	})
-	first, second := streams[0], streams[1]
+	first, second := streams.Key(order[0]), streams.Key(order[1])
+	ofFirst, ofSecond := count[order[0]], count[order[1]]
+	if !params.Half(ofFirst, ofSecond, ofSecond) {
+		return 0, false
+	}
 	known := map[int32]bool{}
 	for _, i := range kernels {
 		if w.Act(i).Stream() == first {
@@ -60,7 +59,7 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			}
 		}
 	}
-	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(count[first], count[second], shared)
+	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(ofFirst, ofSecond, shared)
 	return second, ok
 }
 

@@ -1,11 +1,11 @@
 package ladder
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -30,6 +30,8 @@ type Work struct {
 	replay []bool          // a graph launch is behind it
 	Order  []int32         // kernel indices in launch order
 
+	oneStream bool // all run on one stream
+
 	ID     []int32 // of each kernel's name; what follows is by that
 	Names  []string
 	Facts  []classify.Facts
@@ -39,6 +41,7 @@ type Work struct {
 	steps  []normStep      // nil where no norm is written out
 	begins map[uint64]bool // see sequence
 	shared map[seqKey][]*Sequence
+	ids    []int32 // of the pass that was asked for last
 
 	empty  []Span            // steps that launched nothing, by start
 	Models map[string]*Model // by Span.model
@@ -53,6 +56,7 @@ type Work struct {
 func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []int32) *Work {
 	n := len(acts)
 	w := &Work{Trace: t, Ended: ended, Device: device, Acts: acts, origin: make([]trace.EventID, n), replay: make([]bool, n), Half: make([]int8, n)}
+	call, origin := trace.Event{}, trace.EventID(trace.None) // of the kernel before, mostly that of this one, too
 	for i := range acts {
 		e := w.Act(int32(i))
 		w.Half[i], w.replay[i] = None, e.IsReplay()
@@ -60,9 +64,13 @@ func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []i
 		if !from.Valid() {
 			from = e.Op()
 		}
-		if w.origin[i] = trace.None; from.Thread() != trace.None {
-			w.origin[i] = from.ID()
+		if from != call {
+			call, origin = from, trace.None
+			if from.Thread() != trace.None {
+				origin = from.ID()
+			}
 		}
+		w.origin[i] = origin
 	}
 	w.internNames()
 	w.sortByLaunch()
@@ -91,23 +99,36 @@ func (w *Work) RoleOf(i int32) Role { return w.roles[w.ID[i]] }
 func (w *Work) internNames() {
 	w.ID = make([]int32, len(w.Acts))
 	dense := make(map[trace.NameID]int32)
+	const recent = 256 // names that the map is not asked for again
+	var seen [recent]struct {
+		name trace.NameID
+		next int32 // id + 1
+	}
 	bases := NewInterner()
 	for i := range w.Acts {
-		e := w.Act(int32(i))
-		id, ok := dense[e.NameID()]
-		if !ok {
-			id = int32(len(w.Names))
-			dense[e.NameID()] = id
-			f := FactsOf(e.Name())
-			w.Names = append(w.Names, e.Name())
-			w.Facts = append(w.Facts, f)
-			w.NameOf = append(w.NameOf, e.NameID())
-			w.base = append(w.base, bases.ID(f.Base))
+		name := w.Act(int32(i)).NameID()
+		s := &seen[name%recent]
+		if s.next == 0 || s.name != name {
+			id, ok := dense[name]
+			if !ok {
+				id = w.addName(name, bases)
+				dense[name] = id
+			}
+			s.name, s.next = name, id+1
 		}
-		w.ID[i] = id
+		w.ID[i] = s.next - 1
 	}
 	w.steps = normSteps(w.Names, w.Facts)
 	w.roles = structuralRoles(w.Facts)
+}
+
+// addName adds a name and returns its id.
+func (w *Work) addName(id trace.NameID, bases *Interner) int32 {
+	name := w.Trace.Name(id)
+	f := FactsOf(name)
+	w.Names, w.Facts, w.NameOf = append(w.Names, name), append(w.Facts, f), append(w.NameOf, id)
+	w.base = append(w.base, bases.ID(f.Base))
+	return int32(len(w.Names) - 1)
 }
 
 // Known says whether it is known when kernel i was launched.
@@ -119,33 +140,48 @@ func (w *Work) Known(i int32) bool { return w.origin[i] != trace.None }
 // known launch of their stream come first.
 func (w *Work) sortByLaunch() {
 	w.Order = make([]int32, len(w.Acts))
-	key := make([]trace.Time, len(w.Acts))
-	last := map[trace.StreamID]trace.Time{}
-	const never = trace.Time(-1 << 62)
-	anywhere := never
-	for i := range w.Order {
+	last, sorted := never, true
+	w.oneStream = w.launchTimes(func(i int, at trace.Time) {
 		w.Order[i] = int32(i)
-		s := w.Act(int32(i)).Stream()
-		if w.Known(int32(i)) {
-			key[i] = w.at(int32(i))
-			if before, ok := last[s]; ok && key[i] < before && w.Replayed(int32(i)) {
-				key[i] = before // a stream keeps its order: the link of one of them is wrong
-			}
-			last[s] = key[i]
-			anywhere = key[i]
-			continue
-		}
-		key[i] = anywhere
-		if k, ok := last[s]; ok {
-			key[i] = k
-		}
-	}
-	if slices.IsSortedFunc(w.Order, func(a, b int32) int { return cmp.Compare(key[a], key[b]) }) {
+		sorted, last = sorted && at >= last, at
+	})
+	if sorted {
 		return
 	}
+	key := make([]trace.Time, len(w.Acts))
+	w.launchTimes(func(i int, at trace.Time) { key[i] = at })
 	sort.SliceStable(w.Order, func(a, b int) bool {
 		return key[w.Order[a]] < key[w.Order[b]]
 	})
+}
+
+// never is before every time of a trace.
+const never = trace.Time(-1 << 62)
+
+// launchTimes tells the time that each kernel is sorted by, and whether all are of one stream.
+func (w *Work) launchTimes(tell func(i int, at trace.Time)) (oneStream bool) {
+	var streams intern.Keys[trace.StreamID]
+	var last []trace.Time // by stream, never where none is known
+	anywhere := never
+	for i := range w.Acts {
+		s := streams.ID(w.Act(int32(i)).Stream())
+		if s == len(last) {
+			last = append(last, never)
+		}
+		at := anywhere
+		switch {
+		case w.Known(int32(i)):
+			at = w.at(int32(i))
+			if at < last[s] && w.Replayed(int32(i)) {
+				at = last[s] // a stream keeps its order: the link of one of them is wrong
+			}
+			last[s], anywhere = at, at
+		case last[s] != never:
+			at = last[s]
+		}
+		tell(i, at)
+	}
+	return len(last) < 2
 }
 
 // sequenceOf returns the sequence of the given kernels.
@@ -153,9 +189,13 @@ func (w *Work) sequenceOf(kernels []int32) *Sequence { return w.sequence(w.idsOf
 
 // idsOf returns the ids of the names of kernels.
 func (w *Work) idsOf(kernels []int32) []int32 {
-	ids := make([]int32, len(kernels))
-	for k, i := range kernels {
-		ids[k] = w.ID[i]
+	return w.appendIDs(make([]int32, 0, len(kernels)), kernels)
+}
+
+// appendIDs appends them.
+func (w *Work) appendIDs(ids, kernels []int32) []int32 {
+	for _, i := range kernels {
+		ids = append(ids, w.ID[i])
 	}
 	return ids
 }
@@ -180,14 +220,14 @@ type seqKey struct {
 
 // sharedSequence returns the sequence of the kernels of a pass of a model: most passes run what another one ran.
 func (w *Work) sharedSequence(kernels []int32, model string) *Sequence {
-	ids := w.idsOf(kernels)
-	key := seqKey{segment.Hash(ids), model}
+	w.ids = w.appendIDs(w.ids[:0], kernels)
+	key := seqKey{segment.Hash(w.ids), model}
 	for _, known := range w.shared[key] {
-		if slices.Equal(known.ID, ids) {
+		if slices.Equal(known.ID, w.ids) {
 			return known
 		}
 	}
-	s := w.sequence(ids)
+	s := w.sequence(slices.Clone(w.ids))
 	if w.shared == nil {
 		w.shared = map[seqKey][]*Sequence{}
 	}

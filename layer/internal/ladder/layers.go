@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
@@ -37,28 +38,24 @@ type Result struct {
 // about launches). Kernels that were launched one by one need no separation: launch order is program order. A stream is
 // beside the main one when more than one in twenty of its kernels overlaps it; streams that take turns are merged by start.
 func (w *Work) mainLine(kernels []int32) (line, side []int32) {
-	type group struct {
-		launch trace.EventID
-		known  bool
-	}
-	groups := map[group][]int32{}
-	var keys []group
-	for _, i := range kernels {
-		g := group{trace.None, false}
-		switch {
-		case w.Replayed(i) && w.call(i).Valid():
-			g = group{w.call(i).ID(), true}
-		case w.Known(i):
+	var launches intern.Keys[trace.EventID] // trace.None: of which none is known
+	var groups []part
+	for k, i := range kernels {
+		launch := trace.EventID(trace.None)
+		if call := w.call(i); call.Valid() && w.Replayed(i) {
+			launch = call.ID()
+		} else if w.Known(i) {
 			continue
 		}
-		if _, ok := groups[g]; !ok {
-			keys = append(keys, g)
+		g := launches.ID(launch)
+		if g == len(groups) {
+			groups = append(groups, part{})
 		}
-		groups[g] = append(groups[g], i)
+		groups[g].add(kernels, k)
 	}
 	beside := map[int32]bool{}
-	for _, g := range keys {
-		w.markBeside(groups[g], beside)
+	for _, g := range groups {
+		w.markBeside(g.list, beside)
 	}
 	if len(beside) == 0 {
 		return kernels, nil
@@ -75,58 +72,65 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 
 // OneStream says that no two of the kernels are of different streams.
 func (w *Work) OneStream(kernels []int32) bool {
-	for _, i := range kernels {
-		if w.Act(i).Stream() != w.Act(kernels[0]).Stream() {
-			return false
-		}
+	if len(kernels) == 0 || w.oneStream {
+		return true
 	}
-	return true
+	first := w.Act(kernels[0]).Stream()
+	return !slices.ContainsFunc(kernels, func(i int32) bool { return w.Act(i).Stream() != first })
+}
+
+// streamsOf counts the kernels of each stream.
+func (w *Work) streamsOf(kernels []int32) (streams intern.Keys[trace.StreamID], count []int) {
+	for _, i := range kernels {
+		s := streams.ID(w.Act(i).Stream())
+		if s == len(count) {
+			count = append(count, 0)
+		}
+		count[s]++
+	}
+	return streams, count
 }
 
 // markBeside adds the kernels of one replay that run beside its main stream to the set.
 func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
-	count := map[trace.StreamID]int{}
-	for _, i := range kernels {
-		count[w.Act(i).Stream()]++
-	}
+	streams, count := w.streamsOf(kernels)
 	if len(count) < 2 {
 		return
 	}
-	var mainStream trace.StreamID
-	most := 0
+	main := 0
 	for s, n := range count {
-		if n > most || n == most && s < mainStream {
-			mainStream, most = s, n
+		if n > count[main] || n == count[main] && streams.Key(s) < streams.Key(main) {
+			main = s
 		}
 	}
-	sorted := append([]int32(nil), kernels...)
-	slices.Sort(sorted)
+	sorted := kernels
+	if !slices.IsSorted(sorted) {
+		sorted = slices.Sorted(slices.Values(kernels))
+	}
 	var mainEnd trace.Time = math.MinInt64
-	overlap := map[trace.StreamID]int{}
-	sideEnd := map[trace.StreamID]trace.Time{}
+	overlap, sideEnd := make([]int, len(count)), make([]trace.Time, len(count))
+	var open []int // streams with a kernel since the last one of the main stream, and since then none that overlaps
 	for _, i := range sorted {
 		e := w.Act(i)
-		s := e.Stream()
-		if s == mainStream {
-			for o, end := range sideEnd {
-				if end > e.Start() {
+		s, start := streams.ID(e.Stream()), e.Start()
+		switch {
+		case s == main:
+			for _, o := range open {
+				if sideEnd[o] > start {
 					overlap[o]++
-					delete(sideEnd, o)
 				}
+				sideEnd[o] = 0
 			}
-			mainEnd = max(mainEnd, e.End())
-			continue
-		}
-		if mainEnd > e.Start() {
+			open, mainEnd = open[:0], max(mainEnd, e.End())
+		case mainEnd > start:
 			overlap[s]++
-			delete(sideEnd, s)
-		} else {
-			sideEnd[s] = e.End()
+			sideEnd[s] = 0
+		default:
+			open, sideEnd[s] = append(open, s), e.End()
 		}
 	}
 	for _, i := range kernels {
-		s := w.Act(i).Stream()
-		if s != mainStream && params.Beside(overlap[s], count[s]) {
+		if s := streams.ID(w.Act(i).Stream()); s != main && params.Beside(overlap[s], count[s]) {
 			beside[i] = true
 		}
 	}

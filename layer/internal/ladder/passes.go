@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -225,44 +226,94 @@ func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.Th
 	return trace.None
 }
 
-// stepOf returns the step of the set that kernel i was launched in: on its own thread. A profiler's step is the whole process's,
-// so that launches of threads without steps (backward passes have their own) count where one thread of the process has steps.
-func (w *Work) stepOf(set *stepSet, i int32) (*stepSpan, bool) {
-	if !w.Known(i) {
-		return nil, false
+// stepWalk finds the steps of a set that kernels were launched in, on their own thread: kernels that come one behind the other are mostly
+// of one launch, or of one step. A profiler's step is the whole process's, so that launches of threads without steps (backward passes
+// have their own) count where one thread of the process has steps.
+type stepWalk struct {
+	w      *Work
+	set    *stepSet
+	origin trace.EventID // the launch asked for last, its thread and its step
+	thread trace.ThreadIndex
+	spans  []stepSpan // of the thread
+	step   *stepSpan  // nil: none
+}
+
+func (w *Work) stepsOf(set *stepSet) *stepWalk {
+	return &stepWalk{w: w, set: set, origin: trace.None, thread: trace.None}
+}
+
+// of returns the step of kernel i, nil for none.
+func (s *stepWalk) of(i int32) *stepSpan {
+	from := s.w.origin[i]
+	switch from {
+	case trace.None:
+		return nil
+	case s.origin:
+		return s.step
 	}
-	thread := w.thread(i)
-	spans, own := set.spans[thread]
-	if set.weak && !own {
-		spans = set.spans[set.spokesman(w.Trace, thread)]
+	call := s.w.Trace.At(from)
+	s.origin = from
+	if th := call.Thread(); th != s.thread {
+		spans, own := s.set.spans[th]
+		if s.set.weak && !own {
+			spans = s.set.spans[s.set.spokesman(s.w.Trace, th)]
+		}
+		s.thread, s.spans, s.step = th, spans, nil
 	}
-	x := w.at(i)
-	k := sort.Search(len(spans), func(k int) bool { return spans[k].Start > x }) - 1
-	if k >= 0 && spans[k].End >= x {
-		return &spans[k], true
+	x := call.Start()
+	if sp := s.step; sp != nil && sp.Start <= x && x < sp.End {
+		return sp
 	}
-	return nil, false
+	s.step = nil
+	if k := sort.Search(len(s.spans), func(k int) bool { return s.spans[k].Start > x }) - 1; k >= 0 && s.spans[k].End >= x {
+		s.step = &s.spans[k]
+	}
+	return s.step
 }
 
 // joined groups the device's kernels by the steps of a set, in launch order.
 func (w *Work) joined(set *stepSet) (groups []Span, total int) {
-	index := map[*stepSpan]int{}
-	for _, i := range w.Order {
-		sp, ok := w.stepOf(set, i)
-		if !ok {
+	steps := w.stepsOf(set)
+	var numbers intern.Keys[*stepSpan]
+	var parts []part
+	for k, i := range w.Order {
+		sp := steps.of(i)
+		if sp == nil {
 			continue
 		}
-		g, seen := index[sp]
-		if !seen {
-			g = len(groups)
-			index[sp] = g
+		g := numbers.ID(sp)
+		if g == len(groups) {
 			step := sp.step
-			groups = append(groups, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan})
+			groups, parts = append(groups, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan}), append(parts, part{})
 		}
-		groups[g].Kernels = append(groups[g].Kernels, i)
+		parts[g].add(w.Order, k)
 		total++
 	}
+	for g := range groups {
+		groups[g].Kernels = parts[g].list
+	}
 	return groups, total
+}
+
+// A part is some elements of a list. As long as they stand together it shares them.
+type part struct {
+	list []int32
+	from int // of the first in the whole list, or scattered
+}
+
+// scattered is where a part begins whose elements do not stand together.
+const scattered = math.MinInt / 2
+
+// add takes in an element of the list that is behind those it has.
+func (p *part) add(of []int32, k int) {
+	switch {
+	case len(p.list) == 0:
+		p.list, p.from = of[k:k+1:k+1], k
+	case p.from+len(p.list) == k:
+		p.list = of[p.from : k+1 : k+1]
+	default:
+		p.list, p.from = append(p.list, of[k]), scattered
+	}
 }
 
 // sameCover is the share, in percent, of the kernels of one dialect's steps that those of another must hold to cover about the same: kernels
@@ -316,11 +367,9 @@ func (w *Work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 		if set == own {
 			continue
 		}
-		var other *stepSpan
-		for _, i := range kernels {
-			if sp, ok := w.stepOf(set, i); ok {
-				other = sp
-			}
+		var other *stepSpan // of the last kernel that has one
+		for steps, k := w.stepsOf(set), len(kernels)-1; k >= 0 && other == nil; k-- {
+			other = steps.of(kernels[k])
 		}
 		if other == nil {
 			continue
@@ -342,6 +391,9 @@ func (w *Work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 // adoptOrphans gives activities without a known launch to a pass when the kernels around them on their stream belong to it.
 // Between kernels of two passes they are split at the longest pause of the stream.
 func (w *Work) adoptOrphans(passes []Span) []Span {
+	if !slices.Contains(w.origin, trace.None) {
+		return passes
+	}
 	of := make([]int32, len(w.Acts))
 	for i := range of {
 		of[i] = None

@@ -23,19 +23,11 @@ func (w *Work) rotated(r *Result) int {
 	if r.Count < rotatedLeast || !w.Replayed(r.Kernels[len(r.Kernels)/2]) {
 		return 0
 	}
-	of := make([][]int32, r.Count)
-	for k, i := range r.Kernels {
-		if l := int(r.Layer[k]); l != None {
-			of[l-r.First] = append(of[l-r.First], i)
-		}
-	}
 	kinds := map[uint64][][]int32{}
 	var order []uint64
-	for _, kernels := range of {
-		ids := make([]int32, len(kernels))
-		for k, i := range kernels {
-			ids[k] = w.ID[i]
-		}
+	var ids []int32
+	for _, kernels := range r.byLayer() {
+		ids = w.appendIDs(ids[:0], kernels)
 		h := segment.Hash(ids)
 		if kinds[h] == nil {
 			order = append(order, h)
@@ -51,14 +43,38 @@ func (w *Work) rotated(r *Result) int {
 	return found
 }
 
+// byLayer returns the kernels of each layer, in launch order.
+func (r *Result) byLayer() [][]int32 {
+	size := make([]int, r.Count)
+	for _, l := range r.Layer {
+		if l != None {
+			size[int(l)-r.First]++
+		}
+	}
+	of, room := make([][]int32, r.Count), make([]int32, len(r.Kernels))
+	for l, n := range size {
+		of[l], room = room[:0:n], room[n:]
+	}
+	for k, i := range r.Kernels {
+		if l := int(r.Layer[k]); l != None {
+			of[l-r.First] = append(of[l-r.First], i)
+		}
+	}
+	return of
+}
+
 // rotatedOf counts such layers among those of one kind, by the last of them.
 func (w *Work) rotatedOf(layers [][]int32) (found int) {
-	usual := w.logs(layers[len(layers)-1])
+	last := layers[len(layers)-1]
+	var x, usual []float64
 	for _, kernels := range layers[:len(layers)-1] {
-		if len(kernels) != len(usual) {
+		if len(kernels) != len(last) || !w.mayBeFar(kernels, last) {
 			continue
 		}
-		x := w.logs(kernels)
+		if usual == nil {
+			usual = w.appendLogs(usual, last)
+		}
+		x = w.appendLogs(x[:0], kernels)
 		far := apart(x, usual, 0)
 		for shift := 1; far >= rotatedFrom && shift < len(x); shift++ {
 			if apart(x, usual, shift) <= rotatedTo*far {
@@ -70,11 +86,21 @@ func (w *Work) rotatedOf(layers [][]int32) (found int) {
 	return found
 }
 
-// logs are the logarithms of the kernels' durations.
-func (w *Work) logs(kernels []int32) []float64 {
-	out := make([]float64, len(kernels))
-	for k, i := range kernels {
-		out[k] = math.Log(float64(max(1, w.Act(i).Duration())))
+// mayBeFar says that the durations of two lists of kernels may be far enough apart for their records to be looked at: the logarithm of a
+// ratio is less than what the ratio is above 1, which costs little to ask for.
+func (w *Work) mayBeFar(kernels, others []int32) bool {
+	sum := 0.0
+	for k := range kernels {
+		a, b := max(1, w.Act(kernels[k]).Duration()), max(1, w.Act(others[k]).Duration())
+		sum += float64(max(a, b)-min(a, b)) / float64(min(a, b))
+	}
+	return sum >= rotatedFrom*float64(len(kernels))
+}
+
+// appendLogs appends the logarithms of the kernels' durations.
+func (w *Work) appendLogs(out []float64, kernels []int32) []float64 {
+	for _, i := range kernels {
+		out = append(out, math.Log(float64(max(1, w.Act(i).Duration()))))
 	}
 	return out
 }

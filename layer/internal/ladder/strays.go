@@ -20,6 +20,7 @@ func (w *Work) dropStrays(results []Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.Acts))
 	var sorted []int32 // the kernels of a pass, by start
+	var end, busy []trace.Time
 	for p := range results {
 		if w.Ended() != nil {
 			return nil
@@ -33,8 +34,10 @@ func (w *Work) dropStrays(results []Result) (notes []string) {
 			inLayer[i] = r.Layer[k] != None
 		}
 		sorted = append(sorted[:0], r.Kernels...)
-		slices.Sort(sorted)
-		end, busy := w.progress(sorted)
+		if !slices.IsSorted(sorted) {
+			slices.Sort(sorted)
+		}
+		end, busy = w.progress(sorted, end[:0], busy[:0])
 		pause := func(k int) trace.Time { return w.Act(sorted[k]).Start() - end[k] }
 		from, to := 0, len(sorted)
 		for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
@@ -54,7 +57,7 @@ func (w *Work) dropStrays(results []Result) (notes []string) {
 			behind.add(w, sorted[to:], pause(to))
 		}
 		if to-from < len(sorted) {
-			r.keep(sorted[from:to])
+			r.keep(sorted[from], sorted[to-1])
 		}
 	}
 	for _, s := range []strays{before, behind} {
@@ -87,23 +90,25 @@ func (s *strays) note() string {
 	return fmt.Sprintf("%d of the GPU activities of %d passes (first %s) run up to %v %s all others, and are in no pass", s.kernels, s.passes, s.first, s.pause, s.where)
 }
 
-// progress returns when the first k of the kernels have ended, and how long at least one of them runs.
-func (w *Work) progress(kernels []int32) (end, busy []trace.Time) {
-	end, busy = make([]trace.Time, len(kernels)+1), make([]trace.Time, len(kernels)+1)
-	end[0] = w.Act(kernels[0]).Start()
-	for k, i := range kernels {
+// progress returns when the first k of the kernels have ended, and how long at least one of them runs, appended to what is given.
+func (w *Work) progress(kernels []int32, end, busy []trace.Time) (ends, runs []trace.Time) {
+	last, sum := w.Act(kernels[0]).Start(), trace.Time(0)
+	end, busy = append(end, last), append(busy, sum)
+	for _, i := range kernels {
 		e := w.Act(i)
-		end[k+1] = max(end[k], e.End())
-		busy[k+1] = busy[k] + max(0, e.End()-max(end[k], e.Start()))
+		from, to := e.Start(), e.End()
+		sum += max(0, to-max(last, from))
+		last = max(last, to)
+		end, busy = append(end, last), append(busy, sum)
 	}
 	return end, busy
 }
 
-// keep leaves the given kernels, which are ascending, in the pass.
-func (r *Result) keep(kernels []int32) {
+// keep leaves the kernels from the first to the last one given, by start, in the pass.
+func (r *Result) keep(first, last int32) {
 	var order, layers []int32 // new ones: passes share theirs with what they were found in
 	for k, i := range r.Kernels {
-		if _, ok := slices.BinarySearch(kernels, i); ok {
+		if i >= first && i <= last {
 			order, layers = append(order, i), append(layers, r.Layer[k])
 		}
 	}
