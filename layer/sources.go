@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -116,24 +117,20 @@ type line struct {
 
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
 type symbols struct {
-	fine, base *ladder.Interner
+	fine, base intern.Keys[string]
 	bases      []int32       // per fine id
 	roles      []ladder.Role // per fine id
-}
-
-func newSymbols() *symbols {
-	return &symbols{fine: ladder.NewInterner(), base: ladder.NewInterner()}
 }
 
 func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}, model: None} }
 
 // of returns the symbols of a kernel's name.
 func (s *symbols) of(name string) (fine, base int32, r ladder.Role) {
-	fine = s.fine.ID(name)
+	fine = int32(s.fine.ID(name))
 	if int(fine) == len(s.roles) {
 		f := ladder.FactsOf(name)
 		s.roles = append(s.roles, ladder.Structural[f.Role])
-		s.bases = append(s.bases, s.base.ID(f.Base))
+		s.bases = append(s.bases, int32(s.base.ID(f.Base)))
 	}
 	return fine, s.bases[fine], s.roles[fine]
 }
@@ -275,7 +272,7 @@ func bestFit(ctx context.Context, target *line, refs []*line) (best fit, err err
 // findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
 func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err error) {
 	of, table = make([]int32, a.NumKernels()), make([]Twin, 1)
-	sym := newSymbols()
+	sym := &symbols{}
 	refs, err := a.references(ctx, sym)
 	if err != nil || len(refs) == 0 {
 		return of, table, err

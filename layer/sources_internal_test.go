@@ -63,7 +63,7 @@ func TestLinesAreAligned(t *testing.T) {
 		{"no layers in the pass", "-nga", "0ng1a", "NNN", "0 1 2"},
 		{"one layer only", "0nxg", "0nyg", "NPN", "0 1 2"},
 	} {
-		sym := newSymbols()
+		sym := &symbols{}
 		match, how := alignLines(lineBy(sym, c.target), lineBy(sym, c.ref))
 		var got []string
 		for _, h := range how {
@@ -81,7 +81,7 @@ func TestCapturesWithoutNames(t *testing.T) {
 	for _, c := range []struct{ target, ref, want string }{
 		{"0nga1ng", "0xxx1xx", "0 1 2 3 4"}, {"0nga1ng", "0xx1xx", "-1 -1 -1 2 3"}, {"-n0ng-n", "-x0xx-x", "-1 1 2 -1"}, {"1ng", "0xx", "-1 -1"}, {"0n1g", "0x1x", "0 1"},
 	} {
-		sym := newSymbols()
+		sym := &symbols{}
 		ref := lineBy(sym, c.ref)
 		ref.nameful = false
 		match, how := alignLines(lineBy(sym, c.target), ref)
@@ -123,7 +123,7 @@ func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 	if unnamed != sure(howVariant) {
 		t.Errorf("without names: %v, want as much as a variant, %v", unnamed, sure(howVariant))
 	}
-	sym := newSymbols()
+	sym := &symbols{}
 	target := lineBy(sym, "0nga1nga")
 	refs := []*line{lineBy(sym, "0nxy1nxy"), lineBy(sym, "0nGa1nGa"), lineBy(sym, "0nga1nGa"), lineBy(sym, "0nga1nGa")}
 	if best, err := bestFit(t.Context(), target, refs); err != nil || best.ref != refs[2] {
@@ -139,7 +139,7 @@ func TestLayersOfLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"-x0ng1n-yz": "map[-2:[4 6] -1:[0 1] 0:[1 3] 1:[3 4]]", "-xy": "map[-1:[0 2]]", "0n-x1g": "map[-2:[1 2] 0:[0 1] 1:[2 3]]",
 	} {
-		if got := fmt.Sprint(lineBy(newSymbols(), text).starts); got != want {
+		if got := fmt.Sprint(lineBy(&symbols{}, text).starts); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
@@ -155,7 +155,7 @@ func TestLayersOfCaptures(t *testing.T) {
 	}{
 		{"four layers", 4, true, "-0000111122223333-"}, {"two of two", 2, true, "-0000000011111111-"}, {"no names", 4, false, "------------------"}, {"one layer", 1, true, "------------------"}, {"not known", 0, true, "------------------"},
 	} {
-		l := lineBy(newSymbols(), "-xnagenagenagenagey")
+		l := lineBy(&symbols{}, "-xnagenagenagenagey")
 		l.nameful = c.nameful
 		l.finishCapture(nil, c.layers)
 		got := ""

@@ -104,14 +104,14 @@ func (w *Work) internNames() {
 		name trace.NameID
 		next int32 // id + 1
 	}
-	bases := NewInterner()
+	var bases intern.Keys[string]
 	for i := range w.Acts {
 		name := w.Act(int32(i)).NameID()
 		s := &seen[name%recent]
 		if s.next == 0 || s.name != name {
 			id, ok := dense[name]
 			if !ok {
-				id = w.addName(name, bases)
+				id = w.addName(name, &bases)
 				dense[name] = id
 			}
 			s.name, s.next = name, id+1
@@ -123,11 +123,11 @@ func (w *Work) internNames() {
 }
 
 // addName adds a name and returns its id.
-func (w *Work) addName(id trace.NameID, bases *Interner) int32 {
+func (w *Work) addName(id trace.NameID, bases *intern.Keys[string]) int32 {
 	name := w.Trace.Name(id)
 	f := FactsOf(name)
 	w.Names, w.Facts, w.NameOf = append(w.Names, name), append(w.Facts, f), append(w.NameOf, id)
-	w.base = append(w.base, bases.ID(f.Base))
+	w.base = append(w.base, int32(bases.ID(f.Base)))
 	return int32(len(w.Names) - 1)
 }
 

@@ -6,19 +6,19 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/intern"
 )
 
 // sequenceFrom makes a sequence of kernel names.
 func sequenceFrom(names []string) *Sequence {
-	sym := NewInterner()
-	bases := NewInterner()
+	var sym, bases intern.Keys[string]
 	s := &Sequence{}
 	var facts []classify.Facts
 	for _, n := range names {
 		f := FactsOf(n)
 		facts = append(facts, f)
-		s.ID = append(s.ID, sym.ID(n))
-		s.Base = append(s.Base, bases.ID(f.Base))
+		s.ID = append(s.ID, int32(sym.ID(n)))
+		s.Base = append(s.Base, int32(bases.ID(f.Base)))
 	}
 	s.Role = structuralRoles(facts)
 	return s

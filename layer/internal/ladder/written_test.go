@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/intern"
 )
 
 // TestWrittenNorms: a norm that is written as single operations begins with its first one; a mean without a root is none, and where some kernel is
@@ -33,12 +34,12 @@ func TestWrittenNorms(t *testing.T) {
 		{"copy pow mean eps eps eps eps root", "00000000"},
 		{"copy pow mean eps root norm", "000001"},
 	} {
-		in := NewInterner()
+		var in intern.Keys[string]
 		s := &Sequence{}
 		var list []string
 		var facts []classify.Facts
 		for _, k := range strings.Fields(c.kernels) {
-			id := in.ID(names[k])
+			id := int32(in.ID(names[k]))
 			if int(id) == len(list) {
 				list, facts = append(list, names[k]), append(facts, FactsOf(names[k]))
 			}
