@@ -142,7 +142,7 @@ func TestDeepPaths(t *testing.T) {
 // TestDurationsOnAScale: what lasts no time counts as a nanosecond.
 func TestDurationsOnAScale(t *testing.T) {
 	w, kernels := workOf(act{"a", 7, 10, 0}, act{"b", 7, 20, 1}, act{"c", 7, 30, 2})
-	if got, want := fmt.Sprintf("%.3f", w.logs(kernels)), "[0.000 0.000 0.693]"; got != want {
+	if got, want := fmt.Sprintf("%.3f", w.appendLogs(nil, kernels)), "[0.000 0.000 0.693]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
