@@ -81,6 +81,51 @@ func TestMiscounted(t *testing.T) {
 	}
 }
 
+// TestCutPassesDoNotOutvote: a window that cuts as many layers off the first pass as off the last one, N unknown: two passes of fewer layers are no
+// two whole ones beside a longer one.
+func TestCutPassesDoNotOutvote(t *testing.T) {
+	for _, f := range slices.Concat(families.All(), families.Unseen(), families.Field()) {
+		n := len(f.Decode.Layers)
+		switch f.Name {
+		case "Mixtral-8x7B, vLLM, TP 2", "BERT-base, transformers", "Llama-3.2-1B, transformers, eager", "Whisper-large, vLLM", "Llama-3.1-405B, vLLM, TP 8, second of four pipeline ranks":
+		default:
+			continue
+		}
+		acts := actsOf(f, false, false, false)
+		from := slices.IndexFunc(acts, func(x act) bool { return x.layer == n/4 })
+		to := slices.IndexFunc(acts, func(x act) bool { return x.pass == 2 && x.layer == n-n/4 })
+		acts = acts[from:to]
+		an, err := layer.Analyze(t.Context(), built(acts), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &an.Devices[0]
+		if share, _ := unseenShare(d, acts, n); share < 0.95 || len(d.Passes) != 3 || d.NumLayers != n {
+			t.Errorf("%s: %.1f %% right, %d passes, %d layers; want 95 %%, 3, %d", f.Name, 100*share, len(d.Passes), d.NumLayers, n)
+		}
+	}
+}
+
+// TestLostKernelsCount: with one kernel in thirty lost and N unknown, a layer whose comb tooth, mixer or head is among them is counted.
+func TestLostKernelsCount(t *testing.T) {
+	for name, seed := range map[string]int64{"GLM-4.5 with its next-token layer, SGLang, TP 8": 1, "Llama-3.1-70B, vLLM, TP 4, compiled": 2} {
+		for _, f := range slices.Concat(families.All(), families.Field()) {
+			if f.Name != name {
+				continue
+			}
+			acts := lossy(rand.New(rand.NewSource(seedOf(f.Name+"one of thirty lost, one pass")+seed*7919)), actsOf(f, false), 0.03)
+			an, err := layer.Analyze(t.Context(), built(acts), layer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := len(f.Decode.Layers)
+			if share, _ := unseenShare(&an.Devices[0], acts, n); share < 0.95 || an.Devices[0].NumLayers != n {
+				t.Errorf("%s: %.1f %% right, %d layers; want 95 %% and %d", f.Name, 100*share, an.Devices[0].NumLayers, n)
+			}
+		}
+	}
+}
+
 // readsWhole says that a family is read right without N.
 func readsWhole(t *testing.T, f families.Family, transform string) {
 	t.Helper()

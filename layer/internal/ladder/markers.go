@@ -94,10 +94,26 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 			b.covered[f.N] += to - from
 		}
 	}
-	weights := maps.Clone(b.all)
-	delete(weights, 0)
-	b.n = segment.MostVotes(weights)
+	b.n = max(mostKernels(b.all), mostKernels(b.covered)) // pieces at the edges may be cut: two of fewer layers do not outvote a whole one between them
 	return b
+}
+
+// mostKernels is the number of layers of most kernels, 0 where no piece holds a stack.
+func mostKernels(byLayers map[int]int) int {
+	weights := maps.Clone(byLayers)
+	delete(weights, 0)
+	return segment.MostVotes(weights)
+}
+
+// stacks counts the pieces that hold n layers, or fewer where the window may cut them.
+func (b *pieces) stacks() int {
+	n := b.votes[b.n]
+	for _, edge := range []int{0, len(b.ns) - 1} {
+		if b.ns[edge] > 0 && b.ns[edge] < b.n {
+			n++
+		}
+	}
+	return n
 }
 
 // adopt gives the others' number of layers to pieces that seem to hold another one, and to runs without requests, which have no
@@ -164,7 +180,7 @@ func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool
 		if b == nil {
 			break
 		}
-		if b.votes[b.n] < m.need {
+		if b.stacks() < m.need {
 			continue
 		}
 		if model.Layers < 2 {
@@ -222,7 +238,7 @@ func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int, s
 	}
 	last := len(spans) - 1
 	for k := len(pos) - 1; k >= 0; k-- {
-		if p := pos[k]; p > spans[last][1] && isMixer(p, s.Len()) {
+		if p := pos[k]; p >= spans[last][1] && isMixer(p, s.Len()) {
 			l := &passes[last]
 			l.Kernels = l.Kernels[:len(l.Kernels)-(s.Len()-p)]
 			break

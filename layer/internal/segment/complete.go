@@ -87,7 +87,7 @@ func (p *Params) holdsTwo(s *Sequence, from, to, a, b, c int) bool {
 	}
 	one, _ := Mixers(s, a, b)
 	have, _ := Mixers(s, from, to)
-	return have > one || one == 0
+	return have > one || one == 0 || mixerBlocks(s, from, to) > mixerBlocks(s, a, b) // of a mixer's kernels some may be lost
 }
 
 // dice is the Dice coefficient of the base names of two ranges.

@@ -48,12 +48,16 @@ func (p *Params) Guesses(s *Sequence, passes bool) []Guess {
 	return kept
 }
 
-// completeGuess adds the layers that the guess's comb misses.
+// completeGuess adds the layers that the guess's comb misses, and those that are missing where layers begin at their norms: in front of a
+// comb of products stands a part of the first layer.
 func (p *Params) completeGuess(s *Sequence, g Guess) Guess {
 	if g.N <= p.FewTried {
 		return g
 	}
 	if c, ok := p.exact(s, g.N); ok {
+		g.N = p.complete(s, c, 0).Layers()
+	}
+	if c, ok := p.Best(s, g.N); ok {
 		g.N = p.complete(s, c, 0).Layers()
 	}
 	return g

@@ -13,11 +13,13 @@ type Doubts struct {
 	Rival     float64 // support of the best other number of layers over that of this one; 0 where N is given
 	Parts     bool    // layers are a mixer or a feed-forward part each
 	Bare      bool    // a layer has no mixer where nearly all have one
-	Nameless  bool    // hardly a mixer is known
-	Unplaced  bool    // the boundary does not stand at the norm in front of the mixer
-	Several   bool    // there is more than one norm, and structure leaves the boundary open
-	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
-	Foreign   bool    // read by a whole pass whose layers are unlike these
+	// BareInside says that such a layer is neither the first nor the last, which the window may cut; Looked that a few layers embed or sample.
+	BareInside, Looked bool
+	Nameless           bool // hardly a mixer is known
+	Unplaced           bool // the boundary does not stand at the norm in front of the mixer
+	Several            bool // there is more than one norm, and structure leaves the boundary open
+	Front              bool // no embedding in front, and what stands there is like layers: the window may cut layers off
+	Foreign            bool // read by a whole pass whose layers are unlike these
 	// Miscounted says that more layers were counted than a pass between two others has.
 	Miscounted bool
 	Guessed    bool // the number of layers was read from the passes
@@ -39,7 +41,10 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 		d.Outside = float64(all-in) / float64(all)
 	}
 	share, known := p.mixerShareOfLayers(s, starts)
-	d.Bare = known && share >= p.MixerShare && p.bare(s, starts)
+	if known && share >= p.MixerShare {
+		d.Bare, d.BareInside = p.bare(s, starts)
+	}
+	d.Looked = lookedUp(s, starts)
 	d.Parts = known && share < p.MixerShare
 	input := inputNorm(c.unit)
 	d.Unplaced = input < 0 || c.At%c.Period() != input
@@ -65,16 +70,7 @@ func doubled(s *Sequence, starts []int) int {
 	count := map[int]int{}
 	usual := 0
 	for l := range blocks {
-		fresh := true
-		for _, r := range s.Role[starts[l]:starts[l+1]] {
-			switch {
-			case r == norm:
-				fresh = true
-			case r == mixer && fresh:
-				blocks[l]++
-				fresh = false
-			}
-		}
+		blocks[l] = mixerBlocks(s, starts[l], starts[l+1])
 		if count[blocks[l]]++; count[blocks[l]] > count[usual] || count[blocks[l]] == count[usual] && blocks[l] < usual {
 			usual = blocks[l]
 		}
@@ -86,6 +82,21 @@ func doubled(s *Sequence, starts []int) int {
 		}
 	}
 	return n
+}
+
+// mixerBlocks counts the mixers of [from, to), those with no norm between them as one.
+func mixerBlocks(s *Sequence, from, to int) int {
+	blocks, fresh := 0, true
+	for _, r := range s.Role[from:to] {
+		switch {
+		case r == norm:
+			fresh = true
+		case r == mixer && fresh:
+			blocks++
+			fresh = false
+		}
+	}
+	return blocks
 }
 
 // foreign counts the kernels outside layers that layers do not run.
@@ -104,17 +115,28 @@ func (p *Params) foreign(s *Sequence, starts []int) int {
 	return n
 }
 
-// bare says whether a layer has no mixer and is not of the kind of those that have one.
-func (p *Params) bare(s *Sequence, starts []int) bool {
-	with := -1
-	for l := range len(starts) - 1 {
+// bare says whether a layer has no mixer and is not of the kind of those that have one, and whether one between the first and the last is.
+func (p *Params) bare(s *Sequence, starts []int) (some, inside bool) {
+	with, n := -1, len(starts)-1
+	for l := range n {
 		if s.Slice(starts[l], starts[l+1]).has(mixer) {
 			with = l
 		} else if with < 0 || !p.sameLayer(s, starts[l], starts[l+1], starts[with], starts[with+1]) {
-			return true
+			some, inside = true, inside || l > 0 && l < n-1
 		}
 	}
-	return false
+	return some, inside
+}
+
+// lookedUp says whether less than half of the layers hold a kernel that embeds or samples: a pass begins or ends in the midst of them.
+func lookedUp(s *Sequence, starts []int) bool {
+	n := 0
+	for l := range len(starts) - 1 {
+		if layer := s.Slice(starts[l], starts[l+1]); layer.has(embed) || layer.has(sample) {
+			n++
+		}
+	}
+	return n > 0 && 2*n < len(starts)-1
 }
 
 // rival is the support of the best other number of layers that units may be, over that of n.
@@ -172,6 +194,8 @@ func (p *Params) caps(d Doubts) []limit {
 		{d.Parts && d.Guessed, p.CapParts, "a mixer or a feed-forward part is a layer each, and their number is read from them"},
 		{d.Unplaced && d.Several, p.CapSeveral, "several norms that layers may begin with"},
 		{d.Bare, p.CapBare, "a layer without a mixer"},
+		{d.BareInside && d.Guessed, p.CapParts, "which may be a part of one"},
+		{d.Looked, p.CapMiscounted, "layers that embed or sample: more than one pass"},
 		{d.Nameless, p.CapNameless, "no kernel is known to mix tokens"},
 		{2*d.Unstarted > 1 && d.Single > p.DoubtSome, p.CapDamaged, "some layers that no other is equal to, and no norm to begin them with"},
 		{2*d.Unstarted > 1, p.CapUnstarted, "layers that do not begin with a norm"},

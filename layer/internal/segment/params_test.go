@@ -128,6 +128,19 @@ var capped = map[string]Doubts{
 	"CapParts": {Parts: true, Guessed: true}, "CapSeveral": {Unplaced: true, Several: true}, "CapMiscounted": {Miscounted: true},
 }
 
+// TestDoubtsOfCounts: passes within the layers speak against any number of them, a layer without a mixer among the others against one that was read.
+func TestDoubtsOfCounts(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		d    Doubts
+		want float64
+	}{{Doubts{Looked: true}, p.CapMiscounted}, {Doubts{BareInside: true, Guessed: true}, p.CapParts}, {Doubts{BareInside: true}, 1}} {
+		if got := p.Judge(1, c.d); got != c.want {
+			t.Errorf("%+v leaves %v, want %v", c.d, got, c.want)
+		}
+	}
+}
+
 // TestEveryNumberDecides: each field of Params has a case on either side of which something else is decided. A field without
 // one fails: find some with -search, or write a rule.
 func TestEveryNumberDecides(t *testing.T) {

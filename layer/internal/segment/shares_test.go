@@ -79,6 +79,10 @@ func TestDoubts(t *testing.T) {
 		{"something else in front", func(s *Sequence, _ *Cut) { s.Role[0] = other }, func(d Doubts) bool { return d.Front }, false},
 		{"one mixer in eight layers", func(s *Sequence, _ *Cut) { mixersAt(s, 3) }, func(d Doubts) bool { return d.Nameless }, true},
 		{"two mixers in eight layers", func(s *Sequence, _ *Cut) { mixersAt(s, 3, 11) }, func(d Doubts) bool { return d.Nameless }, false},
+		{"an embedding in one layer", func(s *Sequence, c *Cut) { s.Role[c.Starts[3]+5] = embed }, func(d Doubts) bool { return d.Looked }, true},
+		{"sampling in three of eight", func(s *Sequence, c *Cut) { sampleIn(s, c, 3) }, func(d Doubts) bool { return d.Looked }, true},
+		{"sampling in half of the layers", func(s *Sequence, c *Cut) { sampleIn(s, c, 4) }, func(d Doubts) bool { return d.Looked }, false},
+		{"sampling behind them", func(s *Sequence, c *Cut) { s.Role[c.Starts[layers]] = sample }, func(d Doubts) bool { return d.Looked }, false},
 		{"one in nine without a mixer", func(s *Sequence, c *Cut) { unlike(s, c, 3) }, func(d Doubts) bool { return d.Parts }, true},
 	} {
 		s := layersOf(layers)
@@ -89,6 +93,13 @@ func TestDoubts(t *testing.T) {
 		if got := c.get(p.Doubt(s, cut, false)); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// sampleIn lets the first n layers sample.
+func sampleIn(s *Sequence, c *Cut, n int) {
+	for _, at := range c.Starts[:n] {
+		s.Role[at+5] = sample
 	}
 }
 
@@ -129,8 +140,12 @@ func TestBare(t *testing.T) {
 				unlike(s, cut, c.layer)
 			}
 		}
-		if got := p.Doubt(s, cut, false).Bare; got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		d := p.Doubt(s, cut, false)
+		if d.Bare != c.want {
+			t.Errorf("%s: %v, want %v", c.name, d.Bare, c.want)
+		}
+		if want := c.want && c.layer > 0 && c.layer < layers-1; d.BareInside != want {
+			t.Errorf("%s: inside %v, want %v: the window may cut the first and the last", c.name, d.BareInside, want)
 		}
 	}
 	for x, want := range map[float64]bool{0.5: false, 0.51: true, 1: true} {
