@@ -68,7 +68,7 @@ func TestRepeatedClass(t *testing.T) {
 	}{
 		{"three", append(below("Part", 3, 10, 10), model), "Part"},
 		{"two", append(below("Part", 2, 10, 10), model), ""},
-		{"roots", below("Part", 3, 10, 10), ""},
+		{"roots", below("Part", 4, 10, 10), ""},
 		{"the one with most time", slices.Concat([]frame{model}, below("Small", 3, 10, 10), below("Large", 3, 100, 20)), "Large"},
 		{"of equals by name", slices.Concat([]frame{model}, below("B", 3, 10, 10), below("A", 3, 100, 10)), "A"},
 		{"the shallowest", slices.Concat([]frame{model, {"Holder_0", 10, 500, 0}}, below("Deep", 3, 20, 100), below("Flat", 3, 600, 10)), "Flat"},
@@ -83,7 +83,7 @@ func TestRepeatedClass(t *testing.T) {
 
 // TestStacksOfACall: layers in modules of different classes, one behind the other, are stacks of their own; where a module holds one layer, or modules take turns, they are one.
 func TestStacksOfACall(t *testing.T) {
-	for around, want := range map[string]string{"": "[]", "aa": "[]", "aabb": "[2]", "aaabbcc": "[3 2]", "abb": "[]", "aab": "[]", "aabbaa": "[]", "aabbb": "[2]"} {
+	for around, want := range map[string]string{"": "[]", "aa": "[]", "aabb": "[2]", "aaabbcc": "[3 2]", "abb": "[]", "abbb": "[]", "aab": "[]", "aabbaa": "[]", "aabbb": "[2]"} {
 		var layers []frameSpan
 		for _, c := range around {
 			layers = append(layers, frameSpan{around: &frameSpan{class: string(c)}})
@@ -144,6 +144,7 @@ func TestFramesOfLayers(t *testing.T) {
 		{"no layers", []frame{{"Sampler_0", 0, 10, 0}}, ", 0 layers"},
 		{"two calls", slices.Concat(model(0, "Model", 0, 1, 2), model(200, "Model", 0, 1, 2)), "0.0 0.1 0.2 1.0 1.1 1.2, 3 layers"},
 		{"the window shows the last ones first", slices.Concat(model(0, "Model", 9, 10), model(200, "Model", 7, 8, 9, 10)), "0.2 0.3 1.0 1.1 1.2 1.3, 4 layers"},
+		{"a call that ends with layers of its own", slices.Concat(model(0, "Model", 0, 1, 2), model(200, "Model", 2, 3)), "0.0 0.1 0.2 1.2 1.3, 4 layers"},
 		{"layers inside a layer", append(model(0, "Model", 0, 1), frame{"DecoderLayer_7", 8, 12, 0}), "0.0 0.1, 2 layers"},
 		{"layers without a call", []frame{{"DecoderLayer_3", 0, 10, 0}, {"DecoderLayer_4", 20, 30, 0}}, "0.3 0.4, 2 layers"},
 		{"a layer that is called again", []frame{{"DecoderLayer_3", 0, 10, 0}, {"DecoderLayer_4", 20, 30, 0}, {"DecoderLayer_3", 40, 50, 0}, {"DecoderLayer_4", 60, 70, 0}}, "0.3 0.4 1.3 1.4, 2 layers"},

@@ -32,21 +32,14 @@ func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) 
 	spans := make([][2]int, len(groups))
 	for g, r := range groups {
 		pos := comb[r[0]:r[1]]
-		lo, hi := 0, s.Len()
-		if g > 0 {
-			lo = comb[groups[g-1][1]-1] + 1
-		}
+		end := s.Len()
 		if g+1 < len(groups) {
-			hi = comb[groups[g+1][0]]
+			end = comb[groups[g+1][0]]
 		}
 		spans[g] = [2]int{pos[0], pos[len(pos)-1] + 1}
 		if len(pos) >= 2 {
-			local := make([]int, len(pos))
-			for k := range pos {
-				local[k] = pos[k] - lo
-			}
-			c := params.CutAt(s.Slice(lo, hi), segment.Comb{Pos: local}, nil)
-			spans[g] = [2]int{min(spans[g][0], lo+c.Starts[0]), max(spans[g][1], lo+c.Starts[len(pos)])}
+			c := params.CutAt(s.Slice(0, end), segment.Comb{Pos: pos}, nil)
+			spans[g] = [2]int{min(spans[g][0], c.Starts[0]), max(spans[g][1], c.Starts[len(pos)])} // what two claim is of the one in front
 		}
 	}
 	passes := w.splitBetween(seg.kernels, spans)

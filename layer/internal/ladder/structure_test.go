@@ -69,6 +69,8 @@ func TestPassesWithoutMarks(t *testing.T) {
 		{"nothing between them but a pause within a layer", rep("aabbd", 8) + "|a abbd" + rep("aabbd", 7), 8, "structure", params.ConfidenceStructure, "--"},
 		{"another stack in front of the one that is given", three("exi" + rep("vwzmo", 2) + rep(layer, 8) + "hxs"), 8, "structure", params.ConfidenceStructure, "---"},
 		{"the window cuts the first and the last", rep(layer, 5) + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqmo", 8, "structure", params.ConfidenceStructure, "<->"},
+		{"one layer of the last pass", rep("aabbd", 8) + "|" + rep("aabbd", 8) + "|aabbd", 8, "structure", params.ConfidenceStructure, "-->"},
+		{"last layers without a feed-forward part", "e" + rep(layer, 7) + "nqmoen|" + rep(layer, 7)[1:] + "nqmo|e" + rep(layer, 7) + "nqmo", 8, "structure", params.ConfidenceStructure, "---"},
 		{"it begins and ends at mixers", rep(layer, 5)[3:] + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqm", 8, "structure", params.ConfidenceStructure, "<->"},
 	} {
 		plain := strings.ReplaceAll(c.want, "|", "")
