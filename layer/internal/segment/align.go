@@ -16,16 +16,22 @@ func (p *Params) score(s *Sequence, i int, t *Sequence, j int) int {
 //
 // It is used to ask how much of layer 0 precedes the first anchor, and how much of the last layer follows the last one.
 func (p *Params) extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt int) {
+	ns, nt, _ = p.agree(s, si, sn, t, ti, tn, step)
+	return ns, nt
+}
+
+// agree is extend with the score.
+func (p *Params) agree(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt, score int) {
 	// Fast path: the common prefix by name needs no dynamic programming.
 	k := 0
 	for k < sn && k < tn && p.score(s, si+step*k, t, ti+step*k) == p.ScoreName {
 		k++
 	}
 	if k == sn || k == tn {
-		return k, k
+		return k, k, k * p.ScoreName
 	}
-	ms, mt := p.extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
-	return k + ms, k + mt
+	ms, mt, more := p.extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
+	return k + ms, k + mt, k*p.ScoreName + more
 }
 
 // dead is the score of a path that was given up.
@@ -33,7 +39,7 @@ const dead = -1 << 20
 
 // extendDiffering is extend from the first difference on: dynamic programming along the diagonal, in which only the paths
 // that have not lost too much against the best are followed.
-func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT int) {
+func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT, bestScore int) {
 	const room = 128 // no allocation for the usual band
 	var rows [2 * room]int
 	width := 2*p.Band + 1
@@ -51,7 +57,6 @@ func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn in
 		}
 		to = d
 	}
-	bestScore := 0
 	for i := 1; i <= sn; i++ {
 		first, last := width, -1
 		for d := max(0, from-1); d < width && (d <= to || cur[d-1] > dead); d++ {
@@ -85,7 +90,7 @@ func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn in
 		}
 		prev, cur, from, to = cur, prev, first, last
 	}
-	return bestS, bestT
+	return bestS, bestT, bestScore
 }
 
 // alignPositions aligns the whole of s[sfrom:sto) with the whole of t[tfrom:tto) and returns, for every position j of t (0…tn),

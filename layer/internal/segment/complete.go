@@ -118,10 +118,11 @@ func shared(a, b []int32) float64 {
 }
 
 // layerBefore finds a layer in front of the first one: the kernels begin to run as a layer does, and what stands from there to
-// the first layer is like a layer, with a mixer where layers have one.
+// the first layer is like a layer, with a mixer where layers have one. Of several places it takes the one from which on they agree best,
+// not furthest: a layer and the end of the one in front of it reach further.
 func (p *Params) layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 	first, length := starts[0], medianLayer(starts)
-	best := p.HeadLeast - 1
+	best := 0
 	for i := first - 1; i >= max(0, first-int(p.LeadLength*float64(length))); i-- {
 		if s.Role[i] == embed {
 			break
@@ -131,8 +132,9 @@ func (p *Params) layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 			if from == to || p.score(s, i, s, from) <= 0 {
 				continue
 			}
-			if ns, _ := p.extend(s, i, first-i, s, from, to-from, +1); ns > best && p.likeLayer(s, i, first, starts) {
-				best, begin, ok = ns, i, true
+			ns, _, score := p.agree(s, i, first-i, s, from, to-from, +1)
+			if ns >= p.HeadLeast && score > best && p.likeLayer(s, i, first, starts) {
+				best, begin, ok = score, i, true
 			}
 		}
 	}

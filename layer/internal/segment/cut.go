@@ -94,10 +94,7 @@ func (p *Params) exact(s *Sequence, n int) (*Cut, bool) {
 // alikeUnits is the similarity of units, of those in turns where neighbours are of different kinds but no parts of a layer.
 func (p *Params) alikeUnits(s *Sequence, pos []int) float64 {
 	sim := Similarity(s, pos)
-	if sim >= p.MinSimilarity || len(pos) <= 2*p.Turns {
-		return sim
-	}
-	if p.turns(s, pos) {
+	if sim < p.MinSimilarity && p.turns(s, pos) {
 		return p.inTurns(s, pos)
 	}
 	return sim

@@ -101,13 +101,14 @@ func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
 		}
 	}
 	var kinds [][]int32
-	var memo, best Memo[float64]
+	var known Memo[struct{}]
 	for l := range whole.Layers() {
-		memo.Get(of.Base[whole.Starts[l]:whole.Starts[l+1]], func() float64 {
+		known.Get(of.Base[whole.Starts[l]:whole.Starts[l+1]], func() struct{} {
 			kinds = append(kinds, of.Base[whole.Starts[l]:whole.Starts[l+1]])
-			return 0
+			return struct{}{}
 		})
 	}
+	var best Memo[float64]
 	like, kernels := 0.0, 0
 	for l := from; l < to; l++ {
 		layer := s.Base[f.Starts[l]:f.Starts[l+1]]

@@ -37,7 +37,7 @@ func TestTeethThatAreMissing(t *testing.T) {
 		n     int // teeth there may be, 0 for any
 		want  string
 	}{
-		{"aaaaaa", 0, "[]"}, {"aaAaaa", 0, "[18]"}, {"Aaaaaa", 0, "[6]"}, {"aaaaaA", 0, "[36]"}, {"aAaaAa", 0, "[12 36]"}, {"aabBaa", 0, "[]"}, {"aAa", 0, "[]"}, {"aA", 0, "[]"}, {"AAa", 0, "[]"},
+		{"aaaaaa", 0, "[]"}, {"aaAaaa", 0, "[18]"}, {"Aaaaaa", 0, "[6]"}, {"aaaaaA", 0, "[36]"}, {"aAaaAa", 0, "[12 36]"}, {"aabBaa", 0, "[]"}, {"aaAbb", 0, "[18]"}, {"bbAaa", 0, "[]"}, {"aAa", 0, "[]"}, {"aA", 0, "[]"}, {"AAa", 0, "[]"},
 		{"aaAaaa", 7, "[]"}, {"aaAaaa", 8, "[18]"}, {"aAaaAa", 8, "[12]"}, {"aAaaAa", 9, "[12 36]"}, {"aAaaAa", 7, "[]"},
 	} {
 		s, pos := gapped(c.units, 6)
@@ -130,6 +130,13 @@ func TestLayersBesideTheOthers(t *testing.T) {
 	single, at := gapped("aaaaaaa", 1)
 	if end, ok := p.layerAfter(single, at[:7]); !ok || end != 7 {
 		t.Errorf("behind six layers of a kernel: one more %v up to %d, want up to 7", ok, end)
+	}
+	ends, at := gapped("baaaaaaaaabb", 8)
+	if begin, ok := p.layerBefore(ends, at[1:12]); !ok || begin != 0 {
+		t.Errorf("in front of ten layers, one as the last of them: %v at %d, want 0", ok, begin)
+	}
+	if end, ok := p.layerAfter(ends, at[1:12]); !ok || end != ends.Len() {
+		t.Errorf("behind ten layers, one as the last of them: %v up to %d, want %d", ok, end, ends.Len())
 	}
 	s, pos := gapped("aaaaaa", 8)
 	for l, want := range []bool{true, true, true, true, true, true} { // like any of the outer ones

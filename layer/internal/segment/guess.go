@@ -10,7 +10,6 @@ type Guess struct {
 	N          int     // layers
 	Support    float64 // share of kernels whose name occurs a whole multiple of N times, give or take one a pass
 	Similarity float64
-	Mixers     float64 // share of units with a mixer
 	Combs      []Comb
 	parts      bool // a layer is a norm and one thing
 }
@@ -76,7 +75,7 @@ func (p *Params) counts(s *Sequence, passes bool) []Guess {
 				seen[c] = true
 				counts = append(counts, c)
 			}
-			if !base && c > 0 {
+			if !base {
 				weight[c] += c
 			}
 		}
@@ -114,7 +113,6 @@ func (p *Params) weigh(s *Sequence, g *Guess, best float64) bool {
 	pos := g.Combs[0].Pos
 	g.Similarity = p.alikeUnits(s, pos)
 	share, known := p.mixerShare(s, pos)
-	g.Mixers = share
 	if g.Similarity < p.GuessSimilarity && g.N > 2 {
 		return false
 	}

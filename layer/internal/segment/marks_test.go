@@ -31,6 +31,8 @@ func TestBegins(t *testing.T) {
 		{"three in front", "e" + three + "s" + four + "s", "[0]"},
 		{"the first is lost", four + "s" + four + "s" + six + "e" + four, "[17 40]"},
 		{"layers of the pass in front do not count", "e" + four + six + "e" + three + "s" + four, "[0 23]"},
+		{"the first kernel is a mixer", four[1:] + "s" + four + "s" + six + "e" + four, "[16 39]"},
+		{"part of a pass in front of the first embedding does not count", four + "e" + three + "s" + four, "[16]"},
 		{"nor those of the next pass", "e" + four + "s" + three + "e" + four, "[0 30]"},
 	} {
 		if got := fmt.Sprint(p.Begins(kernelsOf(c.kernels))); got != c.want {

@@ -241,22 +241,36 @@ func TestCombsOfACount(t *testing.T) {
 		{22, 8, "[3:0]"}, {27, 8, "[3:5]"}, {28, 8, "[]"},
 		{29, 8, "[4:0]"}, {35, 8, "[4:6]"}, {36, 8, "[]"}, {43, 8, "[]"},
 	} {
-		s := &Sequence{}
+		byName, byBase := &Sequence{}, &Sequence{}
 		for k := range c.occurs {
-			s.ID, s.Base, s.Role = append(s.ID, 0, int32(1+k)), append(s.Base, int32(1+k), int32(1+k)), append(s.Role, 0, 0)
+			own := []int32{int32(1 + 2*k), int32(2 + 2*k)}
+			byName.ID, byName.Base, byName.Role = append(byName.ID, 0, own[1]), append(byName.Base, own...), append(byName.Role, 0, 0)
+			byBase.ID, byBase.Base, byBase.Role = append(byBase.ID, own...), append(byBase.Base, 0, own[1]), append(byBase.Role, 0, 0)
 		}
 		got := []string{}
-		for _, comb := range p.Combs(s, c.n, 9) {
+		for k, comb := range append(p.Combs(byName, c.n, 9), p.Combs(byBase, c.n, 9)...) {
+			s, base := byName, 0.0
+			if comb.Base {
+				s, base = byBase, 0.005
+			}
+			if comb.Base != (k%2 == 1) {
+				t.Fatalf("%d occurrences for %d layers: comb %d is %+v", c.occurs, c.n, k, comb)
+			}
 			span := float64(comb.Pos[c.n-1]-comb.Pos[0]) * 8 / 7 / float64(s.Len())
 			left := min(float64(comb.Skip+comb.Rest), 3)
-			if want := 0.02*float64(comb.Stride-1) + 0.01*left + 0.25*(1-min(1, span)); math.Abs(comb.Cost-want) > 1e-9 {
+			if want := 0.02*float64(comb.Stride-1) + 0.01*left + 0.25*(1-min(1, span)) + base; math.Abs(comb.Cost-want) > 1e-9 {
 				t.Errorf("%d occurrences for %d layers, every %d-th: an even comb costs %v, want %v", c.occurs, c.n, comb.Stride, comb.Cost, want)
 			}
-			got = append(got, fmt.Sprintf("%d:%d", comb.Stride, comb.Skip+comb.Rest))
+			if !comb.Base {
+				got = append(got, fmt.Sprintf("%d:%d", comb.Stride, comb.Skip+comb.Rest))
+			}
 		}
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%d occurrences for %d layers: %s, want %s", c.occurs, c.n, got, c.want)
 		}
+	}
+	if sets := p.Combs(stack(1, 4), 1, 9); len(sets) == 0 || sets[0].Cost != 0 {
+		t.Errorf("combs of one layer: %+v, want some that cost nothing", sets)
 	}
 }
 
@@ -326,6 +340,9 @@ func TestBreaksInClusters(t *testing.T) {
 			t.Errorf("%v: %s, want %s", c.at, got, c.want)
 		}
 	}
+	if !regularShare(p, 6, 2) {
+		t.Error("four distances of six are not regular enough")
+	}
 }
 
 // TestFirstLayerOfAnotherKind: a first layer of another kind begins where its kernels run as the unit does from its boundary on, four at least, and no
@@ -334,14 +351,16 @@ func TestFirstLayerOfAnotherKind(t *testing.T) {
 	p := DefaultParams()
 	const period = 10
 	for _, c := range []struct {
-		run, behind int // kernels that run as the unit does, and others up to the first anchor
-		want        int // −1 for none
-	}{{4, 6, 100}, {3, 6, -1}, {4, 2*period + p.Band, 100}, {4, 2*period + p.Band + 1, -1}} {
+		front, run, behind int // kernels that run as the unit does, and others in front of them and up to the first anchor
+		norm               int32
+		want               int // −1 for none
+	}{{100, 4, 6, 3, 100}, {100, 3, 6, 3, -1}, {100, 4, 2*period + p.Band, 3, 100}, {100, 4, 2*period + p.Band + 1, 3, -1}, {0, 4, 6, 3, 0}, {1, 4, 6, 3, 1}, {100, 5, 6, 30, 100}} {
 		s := &Sequence{}
-		for k := range 100 {
+		for k := range c.front {
 			s.add(int32(1000+k), other)
 		}
-		for k := range c.run {
+		s.add(c.norm, norm) // its name may be another
+		for k := 1; k < c.run; k++ {
 			s.add(int32(3+k), other)
 		}
 		for k := range c.behind {
@@ -350,7 +369,7 @@ func TestFirstLayerOfAnotherKind(t *testing.T) {
 		first := s.Len()
 		for range 4 {
 			for k := range period {
-				s.add(int32(k), other)
+				s.add(int32(k), map[bool]Role{true: norm, false: other}[k == 3])
 			}
 		}
 		k := &cutter{p: p, s: s, pos: []int{first, first + period, first + 2*period, first + 3*period}, c: unit{s, first, first + period}}
@@ -397,9 +416,19 @@ func TestReadingOfAWornLayer(t *testing.T) {
 	s.add(9, product)
 	whole(s)
 	whole(s)
-	r, ok := p.read(s, of, []kind{{from: 0, to: 3}}, Cuts{})
-	if got := fmt.Sprint(r.starts); !ok || got != "[0 2 5 8]" || r.score != 13 {
-		t.Errorf("layers at %s, score %d; want [0 2 5 8] and 13", got, r.score)
+	for _, c := range []struct {
+		from, to int // of these kernels
+		open     Cuts
+		want     string
+		cut      Cuts
+	}{
+		{0, 8, Cuts{}, "[0 2 5 8]", Cuts{}}, {0, 8, Cuts{true, true}, "[0 2 5 8]", Cuts{}}, {2, 8, Cuts{true, true}, "[0 3 6]", Cuts{}},
+		{3, 8, Cuts{Start: true}, "[0 2 5]", Cuts{Start: true}}, {3, 8, Cuts{}, "[0 2 5]", Cuts{}}, {2, 7, Cuts{End: true}, "[0 3 5]", Cuts{End: true}}, {2, 7, Cuts{}, "[0 3 5]", Cuts{}}, {2, 6, Cuts{}, "[0 3]", Cuts{}},
+	} {
+		r, ok := p.read(s.Slice(c.from, c.to), of, []kind{{from: 0, to: 3}}, c.open)
+		if got := fmt.Sprint(r.starts); !ok || got != c.want || r.cut != c.cut {
+			t.Errorf("kernels %d to %d: layers at %s, cut %+v; want %s, %+v", c.from, c.to, got, r.cut, c.want, c.cut)
+		}
 	}
 	if _, ok := p.read(s, of, nil, Cuts{true, true}); ok {
 		t.Error("layers of no kind are read")
@@ -439,6 +468,147 @@ func TestFirstLayersOwnNorm(t *testing.T) {
 	}
 }
 
+// TestGuessOfWornLayers: where each name was lost once the only number that names tell is one less; the gap that each comb has shows the other layer.
+func TestGuessOfWornLayers(t *testing.T) {
+	p := DefaultParams()
+	s := &Sequence{}
+	s.add(40, embed)
+	for l := range 12 {
+		for k, r := range []Role{norm, product, other, mixer, product, norm, product, activation, product, other} {
+			if l != k+1 {
+				s.add(int32(k), r)
+			}
+		}
+	}
+	s.add(41, product)
+	if g := p.Guesses(s, false); len(g) != 1 || g[0].N != 12 {
+		t.Errorf("%+v, want 12 layers", g)
+	}
+	if g := p.Guesses(s, true); len(g) != 1 || g[0].N != 11 {
+		t.Errorf("of several passes: %+v, want the number of names, 11", g)
+	}
+}
+
+// TestNamesThatOccurOnceMore: with several passes in a sequence a name may occur once more for each sixteen layers, in one pass once.
+func TestNamesThatOccurOnceMore(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		count, more int
+		passes      bool
+		want        bool
+	}{{8, 1, false, true}, {8, 2, false, false}, {40, 1, false, true}, {40, 2, false, false}, {8, 1, true, true}, {8, 2, true, false}, {32, 2, true, true}, {32, 3, true, false}, {47, 2, true, true}, {47, 3, true, false}, {48, 3, true, true}} {
+		s := &Sequence{}
+		for range c.count {
+			s.add(0, other)
+		}
+		for range 2*c.count + c.more {
+			s.add(1, other)
+		}
+		for _, g := range p.counts(s, c.passes) {
+			if g.N == c.count && (g.Support == 1) != c.want {
+				t.Errorf("%d and %d occurrences, several passes %v: the second supports the first %v, want %v", c.count, 2*c.count+c.more, c.passes, !c.want, c.want)
+			}
+		}
+	}
+}
+
+// TestCutOfAReading: a cut that is made of a reading alone has the first kernel of its middle layer for a comb.
+func TestCutOfAReading(t *testing.T) {
+	p := DefaultParams()
+	s := &Sequence{}
+	starts := []int{}
+	for l := range 8 {
+		starts = append(starts, s.Len())
+		s.add(int32(10+l/3), norm) // the first three begin with another kernel, and the last two
+		for k := range 5 {
+			s.add(int32(k), other)
+		}
+	}
+	c := p.fromReading(s, nil, append(starts, s.Len()))
+	if got, want := fmt.Sprint(c.Comb.Positions(s, Cuts{})), fmt.Sprint(starts[3:6]); got != want {
+		t.Errorf("the comb stands at %s, want %s", got, want)
+	}
+	if c.Layers() != 8 || c.Period() != 6 || c.At != 6 || !c.ByRole || c.Comb.Cost != 0 || math.Abs(c.Similarity-(7*10+5*2)/(7*12.0)) > 1e-9 {
+		t.Errorf("%d layers of %d kernels, at %d, by role %v, cost %v, alike %v", c.Layers(), c.Period(), c.At, c.ByRole, c.Comb.Cost, c.Similarity)
+	}
+}
+
+// TestDrift: sequences agree where they drift apart by 48 kernels at most, in either direction.
+func TestDrift(t *testing.T) {
+	p := DefaultParams()
+	for drift, want := range map[int]bool{48: true, 49: false} {
+		more, less := &Sequence{}, &Sequence{}
+		for k := range drift {
+			more.add(9000, other)
+			for i := range 6 {
+				more.add(int32(10*k+i), other)
+				less.add(int32(10*k+i), other)
+			}
+		}
+		if ns, nt := p.extend(more, 0, more.Len(), less, 0, less.Len(), +1); (ns == more.Len() && nt == less.Len()) != want {
+			t.Errorf("%d kernels more: agreement up to %d of %d, want all: %v", drift, ns, more.Len(), want)
+		}
+		if ns, nt := p.extend(less, 0, less.Len(), more, 0, more.Len(), +1); (ns == less.Len() && nt == more.Len()) != want {
+			t.Errorf("%d kernels less: agreement up to %d of %d, want all: %v", drift, ns, less.Len(), want)
+		}
+	}
+}
+
+// TestMixerOfAnUnknownName: where a unit's mixer has a name that nobody knows, the unit counts as one with a mixer where all have a feed-forward part.
+func TestMixerOfAnUnknownName(t *testing.T) {
+	p := DefaultParams()
+	for feed, want := range map[Role]float64{other: 7.0 / 8, activation: 1, moe: 1} {
+		s := &Sequence{}
+		pos := []int{}
+		for l := range 8 {
+			pos = append(pos, s.Len())
+			for k, r := range []Role{norm, product, mixer, product, feed} {
+				if l == 3 && r == mixer {
+					r = other
+				}
+				s.add(int32(k), r)
+			}
+		}
+		if got, ok := p.mixerShareOfLayers(s, append(pos, s.Len())); !ok || got != want {
+			t.Errorf("feed-forward parts by role %d: %v of the units have a mixer, want %v", feed, got, want)
+		}
+	}
+}
+
+// TestFitOfLeadingLayers: a pass that the window cuts has the leading layers of the whole one, and no more layers than that.
+func TestFitOfLeadingLayers(t *testing.T) {
+	p := DefaultParams()
+	pass := func(dense, experts int) (s *Sequence, pos []int) {
+		s = &Sequence{}
+		s.add(30, embed)
+		for l := range dense + experts {
+			for k, r := range []Role{norm, product, mixer, product, norm, moe, other} {
+				id := int32(k)
+				if l < dense && k > 4 {
+					id, r = int32(15+k), []Role{activation, product}[k-5]
+				} else if r == moe {
+					pos = append(pos, s.Len())
+				}
+				s.add(id, r)
+			}
+		}
+		s.add(31, sample)
+		return s, pos
+	}
+	s, pos := pass(2, 6)
+	whole := p.complete(s, p.CutAt(s, Comb{Pos: pos, Symbol: 5, Stride: 1}, nil), 0)
+	if whole.Layers() != 8 {
+		t.Fatalf("the whole pass has %d layers, want 8", whole.Layers())
+	}
+	for _, c := range []struct{ dense, experts, want int }{{2, 4, 6}, {1, 4, 5}, {3, 4, 6}, {0, 4, 4}, {2, 6, 8}, {2, 7, 8}, {2, 8, 8}} {
+		s, _ := pass(c.dense, c.experts)
+		f, ok := p.Fit(s.Slice(0, s.Len()-1), whole, 8, Cuts{End: true})
+		if !ok || f.Layers() != c.want {
+			t.Errorf("%d dense layers and %d with experts: %d layers, want %d", c.dense, c.experts, f.Layers(), c.want)
+		}
+	}
+}
+
 // TestNumberOfWornLayers: where each layer lacks another kernel no name has their number; read again by the kind that all of them are they show it.
 func TestNumberOfWornLayers(t *testing.T) {
 	p := DefaultParams()
@@ -456,6 +626,161 @@ func TestNumberOfWornLayers(t *testing.T) {
 		s.add(42, product)
 		if got := p.Number(s); got != layers {
 			t.Errorf("%d layers, read as %d", layers, got)
+		}
+	}
+}
+
+// TestSlackOfAlignments: ranges of one length are aligned where they are shifted against each other by eight kernels at most, in either direction.
+func TestSlackOfAlignments(t *testing.T) {
+	p := DefaultParams()
+	for by, want := range map[int]bool{8: true, 9: false} {
+		one, other := &Sequence{}, &Sequence{}
+		for k := range by {
+			one.add(int32(500+k), 0)
+		}
+		for k := range 60 {
+			one.add(int32(k), 0)
+			other.add(int32(k), 0)
+		}
+		for k := range by {
+			other.add(int32(600+k), 0)
+		}
+		if m := p.alignPositions(one, 0, one.Len(), other, 0, other.Len()); (m[0] == by) != want {
+			t.Errorf("%d kernels more in front: the other begins at %d, want all aligned: %v", by, m[0], want)
+		}
+		if m := p.alignPositions(other, 0, other.Len(), one, 0, one.Len()); (m[by] == 0 && m[by+30] == 30) != want {
+			t.Errorf("%d kernels fewer in front: %d and %d, want all aligned: %v", by, m[by], m[by+30], want)
+		}
+		pairs := 0
+		p.AlignPairs(other, 0, other.Len(), one, 0, one.Len(), func(i, j int) {
+			if other.ID[i] == one.ID[j] {
+				pairs++
+			}
+		})
+		if (pairs == 60) != want {
+			t.Errorf("%d kernels fewer in front: %d of 60 are paired, want all: %v", by, pairs, want)
+		}
+	}
+}
+
+// TestLikeALayer: what has 9 of 20 kernels of a layer is like it, what has 8 is not.
+func TestLikeALayer(t *testing.T) {
+	p := DefaultParams()
+	for shared, want := range map[int]bool{8: false, 9: true} {
+		s := stack(6, 20)
+		starts := []int{0, 20, 40, 60, 80, 100, 120}
+		for k := range 20 {
+			if k < shared {
+				s.add(int32(k), other)
+			} else {
+				s.add(int32(100+k), other)
+			}
+		}
+		if got := p.likeLayer(s, 120, 140, starts); got != want {
+			t.Errorf("%d of 20 kernels: like a layer %v, want %v", shared, got, want)
+		}
+	}
+	for units, want := range map[string]bool{"baaaaaaaaac": true, "caaaaaaaaab": true, "aaaabaaaaac": false, "abaaaaaaaac": true, "caaaaaaaaba": true} {
+		s, pos := gapped(units+"b", 6)
+		if got := p.likeLayer(s, pos[11], pos[12], pos[:12]); got != want {
+			t.Errorf("b beside %s: like one of the outer four %v, want %v", units, got, want)
+		}
+	}
+}
+
+// TestOpenEnds: where a sequence begins, or ends, within a layer the boundary may be anywhere up to there.
+func TestOpenEnds(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		name          string
+		front, behind int // kernels in front of the first anchor and behind the last one, of layers
+		anchors       int
+		foreign       bool
+		lo, hi        int
+	}{
+		{"foreign kernels on both sides", 3, 4, 4, true, 5, 5}, // three of a layer of eight in front of the first anchor, five from the last one on
+		{"two anchors", 3, 4, 2, true, 5, 5},
+		{"within a layer at both ends", 3, 4, 4, false, 0, 8},
+		{"an anchor at both ends", 0, 0, 4, false, 0, 8},
+	} {
+		s := &Sequence{}
+		if c.foreign {
+			s.add(50, embed)
+		}
+		for k := 8 - c.front; k < 8; k++ {
+			s.add(int32(k), other)
+		}
+		var pos []int
+		for range c.anchors - 1 {
+			pos = append(pos, s.Len())
+			for k := range 8 {
+				s.add(int32(k), other)
+			}
+		}
+		pos = append(pos, s.Len())
+		for k := range c.behind + 1 {
+			s.add(int32(k), other)
+		}
+		if c.foreign {
+			s.add(51, sample)
+		}
+		if cut := p.CutAt(s, Comb{Pos: pos, Stride: 1}, nil); cut.Lo != c.lo || cut.Hi != c.hi {
+			t.Errorf("%s: the boundary lies at %d to %d of a unit, want %d to %d", c.name, cut.Lo, cut.Hi, c.lo, c.hi)
+		}
+	}
+}
+
+// TestSeveralLayersInOne: what holds two layers of a known kind or more, between which an anchor was lost, is no kind of its own, also where three
+// of their twenty kernels are missing.
+func TestSeveralLayersInOne(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		layers, missing int
+		want            bool
+	}{{1, 0, false}, {2, 0, true}, {3, 0, true}, {2, 3, true}, {2, 4, false}} {
+		s := stack(1+c.layers, 10)
+		known := []kind{{from: 0, to: 10}}
+		if got := p.several(s, kind{from: 10, to: s.Len() - c.missing}, known); got != c.want {
+			t.Errorf("%d layers that lack %d kernels: several %v, want %v", c.layers, c.missing, got, c.want)
+		}
+	}
+	if p.several(stack(2, 10), kind{from: 0, to: 20}, nil) {
+		t.Error("several layers of no known kind")
+	}
+}
+
+// TestLayersThatACombMisses: up to four layers in front of those of a comb, and one behind them, are theirs, up to the number of layers; five in front are another stack.
+func TestLayersThatACombMisses(t *testing.T) {
+	p := DefaultParams()
+	for _, c := range []struct {
+		front, teeth, behind int
+		n                    int // layers there may be, 0 for any
+		want                 int
+	}{
+		{0, 8, 0, 0, 8}, {2, 8, 2, 0, 11}, {2, 8, 2, 8, 8}, {2, 8, 2, 9, 9}, {2, 8, 2, 10, 10}, {2, 8, 2, 11, 11}, {2, 8, 2, 12, 11}, {0, 8, 1, 8, 8}, {0, 8, 1, 9, 9},
+		{4, 5, 0, 0, 9}, {5, 5, 0, 0, 5}, {5, 5, 1, 0, 6}, {5, 5, 0, 8, 8}, {5, 5, 0, 9, 9}, {5, 5, 0, 10, 9},
+	} {
+		layers := c.front + c.teeth + c.behind
+		s := &Sequence{}
+		s.add(50, embed)
+		var pos []int
+		for l := range layers {
+			if l >= c.front && l < c.front+c.teeth {
+				pos = append(pos, s.Len()+2) // the mixer
+			}
+			for k, r := range []Role{norm, product, mixer, product, norm, product, activation, product} {
+				s.add(int32(k), r)
+			}
+		}
+		s.add(51, sample)
+		starts := p.complete(s, p.CutAt(s, Comb{Pos: pos, Stride: 1}, nil), c.n).Starts
+		for _, at := range starts {
+			if (at-1)%8 != 0 {
+				t.Errorf("a comb of %d of %d layers, %d in front, at most %d layers: one begins within another, at %d", c.teeth, layers, c.front, c.n, at)
+			}
+		}
+		if got := len(starts) - 1; got != c.want {
+			t.Errorf("a comb of %d of %d layers, %d in front, at most %d layers: %d, want %d", c.teeth, layers, c.front, c.n, got, c.want)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 	case hi <= at && at <= lo: // head and tail contradict each other: one of them is of another kind than the unit
 		score += p.WeightTorn
 	}
-	if input >= 0 && at%k.period() == input {
+	if at%k.period() == input {
 		score += p.WeightInput
 	}
 	return score

@@ -33,7 +33,7 @@ var rules = map[string][]func(p *Params) bool{
 	"TrainingShare":  {func(p *Params) bool { return training(p, 100, 2) }, func(p *Params) bool { return training(p, 99, 2) }},
 	"DoubleGap":      {func(p *Params) bool { return filled(p, 13) }, func(p *Params) bool { return filled(p, 12) }},
 	"RegularOff":     {func(p *Params) bool { return regular(p, 22) }, func(p *Params) bool { return regular(p, 23) }},
-	"RegularShare":   {func(p *Params) bool { return regularShare(p, 2) }, func(p *Params) bool { return regularShare(p, 3) }},
+	"RegularShare":   {func(p *Params) bool { return regularShare(p, 10, 3) }, func(p *Params) bool { return regularShare(p, 10, 4) }},
 	"BreakLeast":     {func(p *Params) bool { return len(p.breaksOf([]int{0, 1, 0, 0, 0, 0, 1, 0, 0})) > 0 }, func(p *Params) bool { return len(p.breaksOf([]int{0, 2, 0, 0, 0, 0, 2, 0, 0})) > 0 }},
 	"BreakShare":     {func(p *Params) bool { return len(p.breaksOf([]int{5, 0, 0, 0, 0, 0, 2, 0})) == 2 }, func(p *Params) bool { return len(p.breaksOf([]int{5, 0, 0, 0, 0, 0, 3, 0})) == 2 }},
 	"BreakNear":      {func(p *Params) bool { return len(p.breaksOf([]int{5, 0, 0, 5})) == 2 }, func(p *Params) bool { return len(p.breaksOf([]int{5, 0, 0, 0, 5})) == 2 }},
@@ -181,11 +181,11 @@ func regular(p *Params, other int) bool {
 	return len(q.breaksOf(foreign)) > 0
 }
 
-// regularShare has so many of six regular distances … two thirds of them are four.
-func regularShare(p *Params, off int) bool {
+// regularShare has breaks at so many distances, of which some are off.
+func regularShare(p *Params, distances, off int) bool {
 	foreign := make([]int, 400)
 	at := 0
-	for k := range 7 {
+	for k := range distances + 1 {
 		foreign[at] = 5
 		at += 20
 		if k < off {

@@ -41,6 +41,7 @@ func TestDoubts(t *testing.T) {
 		{"a layer outside, behind", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[:layers] }, func(d Doubts) float64 { return d.Outside }, 1.0 / layers},
 		{"a mixer as the first kernel", func(s *Sequence, _ *Cut) { s.Role[0] = mixer }, func(d Doubts) float64 { return d.Outside }, 1.0 / (layers + 1)},
 		{"a mixer as the last kernel", func(s *Sequence, _ *Cut) { s.Role[66] = mixer }, func(d Doubts) float64 { return d.Outside }, 1.0 / (layers + 1)},
+		{"the only mixer outside", func(s *Sequence, _ *Cut) { mixersAt(s, 0) }, func(d Doubts) float64 { return d.Outside }, 1},
 		{"its kernels are those of layers", func(_ *Sequence, c *Cut) { c.Starts = c.Starts[:layers] }, func(d Doubts) float64 { return d.Rest }, 8.0 / 67},
 		{"a kernel of layers in front", func(s *Sequence, _ *Cut) { s.Base[0] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
 		{"the last kernel is one", func(s *Sequence, _ *Cut) { s.Base[66] = 3 }, func(d Doubts) float64 { return d.Rest }, 1.0 / 67},
@@ -219,7 +220,7 @@ func TestConfidenceOfCuts(t *testing.T) {
 // TestInputNorms: layers begin with the norm in front of their mixer; where no mixer tells, with the only norm.
 func TestInputNorms(t *testing.T) {
 	for unit, want := range map[string]int{
-		"npmpnpap": 0, "apnpmpnp": 2, "pnpp": 1, "nppp": 0, "pnpn": -1, "pppp": -1, "pmpnpapn": 7, "nnpmpnpap": 1, "pnmpa": 1, "npmp": 0, "npmnp": 0,
+		"npmpnpap": 0, "apnpmpnp": 2, "pnpp": 1, "nppp": 0, "pnpn": -1, "pppp": -1, "pmpnpapn": 7, "nnpmpnpap": 1, "pnmpa": 1, "npmp": 0, "npmnp": 0, "nmpnpap": 0, "npnp": -1,
 	} {
 		s := kernelsOf(unit)
 		if got := inputNorm(struct {
