@@ -6,17 +6,17 @@ const (
 	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer, each of which looks
 	// at eight and moves on by seven at most. Two more stand in front of all rounds.
 	fastInput = 16
-	// fastOutput is the same for output: five literals and the longest copy, which may write up to wide bytes behind its end.
-	fastOutput = 5 + longest + wide
+	// fastOutput is the same for output: two literals and the longest copy, which may write up to wide bytes behind its end.
+	fastOutput = 2 + longest + wide
 	// wide is how much every copy moves at least, as it costs less than to ask.
 	wide = 64
 )
 
-// fast decodes symbols while neither end is near. A round begins with 56 bits, of which two entries of literals use up 22 at most and a
-// length and a distance 48, and with the entry of the next symbol. One function: the bits, the tables and both positions stay in registers.
+// fast decodes symbols while neither end is near. A round begins with 56 bits, of which literals use up 15 at most, a length and a
+// distance 48, and with the entry of the next symbol. One function: the bits, the tables and both positions stay in registers.
 func (r *Reader) fast(out []byte, w int) int {
 	in := &r.in
-	buf := in.buf[:in.end]
+	buf, out := in.buf[:in.end:in.end], out[:len(out):len(out)]
 	lits, dists := &r.code.lits, &r.code.dists
 	inLimit, outLimit := len(buf)-fastInput, len(out)-fastOutput
 	used := uint(in.bit & 7) // of the first byte
@@ -24,99 +24,73 @@ func (r *Reader) fast(out []byte, w int) int {
 	bits, n, pos = refill(buf, bits>>used, n-used, pos)
 	e := lits[bits&(1<<litBits-1)]
 	for pos <= inLimit && w <= outLimit {
+		if e&invalid == longer {
+			bits >>= litBits
+			n -= litBits
+			e = lits[e.value()+int(bits&(1<<litMore-1))]
+		}
 		if e&literal != 0 {
 			binary.LittleEndian.PutUint16(out[w:], uint16(e>>16))
 			w += e.count()
 			bits >>= e.used()
-			n -= e.used()
+			n -= uint(e)
 			e = lits[bits&(1<<litBits-1)]
-			if e&literal != 0 {
-				binary.LittleEndian.PutUint16(out[w:], uint16(e>>16))
-				w += e.count()
-				bits >>= e.used()
-				n -= e.used()
-				e = lits[bits&(1<<litBits-1)]
-			}
 			bits, n, pos = refill(buf, bits, n, pos)
-			if e&literal != 0 {
-				continue
-			}
+			continue
 		}
-		if e&invalid != 0 {
-			if e&invalid == longer {
-				bits >>= litBits
-				n -= litBits
-				e = lits[e.value()+int(bits&(1<<litMore-1))]
-				if e&literal != 0 {
-					out[w] = byte(e >> 16)
-					w++
-					bits >>= e.used()
-					n -= e.used()
-					bits, n, pos = refill(buf, bits, n, pos)
-					e = lits[bits&(1<<litBits-1)]
-					continue
-				}
+		if e&blockEnds != 0 {
+			if r.next = atBlock; e&longer != 0 {
+				r.err = ErrCorrupt
 			}
-			if e&blockEnds != 0 {
-				if r.next = atBlock; e&longer != 0 {
-					r.err = ErrCorrupt
-				}
-				out[w] = byte(e >> 16) // the literal in front, if there is one
-				w += e.count() - 1
-				n -= e.used()
-				break
-			}
+			out[w] = byte(e >> 16) // the literal in front, if there is one
+			w += e.count() - 1
+			n -= uint(e)
+			break
 		}
 		out[w] = byte(e >> 16) // if there is a literal in front; else it is written over
 		w += e.count() - 1
 		length := e.length() + int(bits&(1<<e.used()-1)>>e.code())
 		bits >>= e.used()
-		n -= e.used()
+		n -= uint(e)
 
 		e = dists[bits&(1<<distBits-1)]
+		if e&invalid == longer {
+			bits >>= distBits
+			n -= distBits
+			e = dists[e.value()+int(bits&(1<<distMore-1))]
+		}
 		if e&invalid != 0 {
-			if e&invalid == longer {
-				bits >>= distBits
-				n -= distBits
-				e = dists[e.value()+int(bits&(1<<distMore-1))]
-			}
-			if e&invalid != 0 {
-				r.err = ErrCorrupt
-				break
-			}
+			r.err = ErrCorrupt
+			break
 		}
 		distance := e.value() + int(bits&(1<<e.used()-1)>>e.code())
 		bits >>= e.used()
-		n -= e.used()
+		n -= uint(e)
 
 		// The next entry is on its way while bytes are copied.
 		bits, n, pos = refill(buf, bits, n, pos)
 		e = lits[bits&(1<<litBits-1)]
 
-		from := w - distance
-		if from < 0 {
-			if distance > w+r.have {
-				r.err = ErrCorrupt
+		if distance < 16 || distance > w {
+			if w = r.copy(out, w, distance, length); r.err != nil {
 				break
 			}
-			r.copyBack(out, w, distance, length)
-		} else if distance >= 16 {
-			move((*[wide]byte)(out[w:]), (*[wide]byte)(out[from:]))
-			for k := wide; k < length; k += wide {
-				move((*[wide]byte)(out[w+k:]), (*[wide]byte)(out[from+k:]))
-			}
-		} else {
-			repeat(out, w, distance, length)
+			continue
+		}
+		from := w - distance
+		move((*[wide]byte)(out[w:]), (*[wide]byte)(out[from:]))
+		for k := wide; k < length; k += wide {
+			move((*[wide]byte)(out[w+k:]), (*[wide]byte)(out[from+k:]))
 		}
 		w += length
 	}
-	in.bit = pos<<3 - int(n)
+	in.bit = pos<<3 - int(n&63)
 	return w
 }
 
 // refill adds to the n bits up to as many as there is room for, at least 56 in all. Bytes whose bits do not fit whole are loaded again.
 func refill(buf []byte, bits uint64, n uint, pos int) (uint64, uint, int) {
-	return bits | binary.LittleEndian.Uint64(buf[pos:])<<(n&63), n | 56, pos + int((63-n)>>3)
+	return bits | binary.LittleEndian.Uint64(buf[pos:])<<(n&63), n&7 | 56, pos + int(^n>>3&7)
 }
 
 // move copies 16 bytes at a time, and so never reads, from as far back, what it wrote in the same step.
@@ -127,30 +101,27 @@ func move(to, from *[wide]byte) {
 	*(*[16]byte)(to[48:]) = *(*[16]byte)(from[48:])
 }
 
-// repeat copies length bytes from so short a distance that the copy reads what it writes.
-func repeat(out []byte, w, distance, length int) {
+// copy copies length bytes from any distance, and returns where they end. What lies before out is the output of earlier calls.
+func (r *Reader) copy(out []byte, w, distance, length int) int {
 	end := w + length
+	if back := distance - w; back > r.have {
+		r.fail(ErrCorrupt)
+		return w
+	} else if back > 0 {
+		w += copy(out[w:end], r.hist[r.have-back:r.have])
+	}
 	for w < end {
 		w += copy(out[w:end], out[w-distance:w])
-		distance = min(2*distance, w) // what is written repeats itself at twice the distance, too
+		distance *= 2 // what is written repeats itself at twice the distance, too
 	}
-}
-
-// copyBack copies from the output of earlier calls, and from where that ends on from this one.
-func (r *Reader) copyBack(out []byte, w, distance, length int) {
-	back := distance - w // bytes before out
-	k := copy(out[w:w+length], r.hist[r.have-back:r.have])
-	repeat(out, w+k, distance, length-k)
+	return end
 }
 
 // slow decodes one symbol and counts every bit. It is for the last bytes of the input, and for outputs too short for the fast loop. out
 // has room for a copy. Where the stream is cut off, Go's decoder wants as many bits for any symbol as the end of the block has; this one
 // wants them, too, and so gives the same bytes.
 func (r *Reader) slow(out []byte, w int) int {
-	if !r.want(int(r.code.lengths[endOfBlock])) {
-		return w
-	}
-	e := r.symbol(r.code.lits[:], litBits)
+	e := r.symbol(r.code.lits[:], litBits, int(r.code.lengths[endOfBlock]))
 	switch {
 	case r.err != nil:
 		return w
@@ -162,24 +133,17 @@ func (r *Reader) slow(out []byte, w int) int {
 		return w
 	}
 	length := e.length() + r.bits(int(e.extra()))
-	e = r.symbol(r.code.dists[:], distBits)
+	e = r.symbol(r.code.dists[:], distBits, 0)
 	distance := e.value() + r.bits(int(e.extra()))
-	if distance > w+r.have {
-		r.fail(ErrCorrupt)
+	if r.err == nil {
+		w = r.copy(out, w, distance, length)
 	}
-	switch {
-	case r.err != nil:
-		return w
-	case distance > w:
-		r.copyBack(out, w, distance, length)
-	default:
-		repeat(out, w, distance, length)
-	}
-	return w + length
+	return w
 }
 
-// symbol reads the next symbol without its extra bits, of an entry of two the first one, by a table whose first part has an index of size bits.
-func (r *Reader) symbol(table []entry, size int) entry {
+// symbol reads the next symbol without its extra bits, of an entry of two the first one, by a table whose first part has an index of
+// size bits. It fails where fewer than least bits are left, however few the symbol has.
+func (r *Reader) symbol(table []entry, size, least int) entry {
 	in := &r.in
 	in.want(maxCode) // as many as there are
 	next := in.peek()
@@ -194,7 +158,7 @@ func (r *Reader) symbol(table []entry, size int) entry {
 		used = size + int(e.code())
 	}
 	switch {
-	case used > in.left(): // also of a code that means nothing
+	case max(used, least) > in.left(): // also of a code that means nothing
 		r.fail(in.failure())
 	case e&invalid == invalid:
 		r.fail(ErrCorrupt)

@@ -52,9 +52,6 @@ func (in *input) peek() uint64 {
 	return binary.LittleEndian.Uint64(in.buf[in.bit>>3:]) >> (in.bit & 7)
 }
 
-// align drops the bits up to the next byte.
-func (in *input) align() { in.bit = (in.bit + 7) &^ 7 }
-
 // failure is why the stream ends here: the reader's error, or that data is missing.
 func (in *input) failure() error {
 	if in.err == nil || in.err == io.EOF {

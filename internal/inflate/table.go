@@ -50,23 +50,17 @@ func (e entry) coded(n int) entry { return e + entry(n)<<8 + entry(n) }
 
 // lit and dist are what the symbols of RFC 1951, 3.2.5, mean.
 var (
-	lit  = slices.Concat(literals(), []entry{blockEnds}, ranges(28, 0, 4, 24), []entry{(longest - shortest) << 24, invalid, invalid})
-	dist = append(ranges(30, 1, 2, 16), invalid, invalid)
+	lit = slices.Concat(ranges(256, 0, 256, literal, 16), []entry{blockEnds}, ranges(28, 0, 4, 0, 24),
+		[]entry{(longest - shortest) << 24, invalid, invalid})
+	dist = append(ranges(30, 1, 2, 0, 16), invalid, invalid)
 )
 
-func literals() (s []entry) {
-	for b := range entry(256) {
-		s = append(s, literal|b<<16)
-	}
-	return s
-}
-
-// ranges are n symbols, each for the values behind those of the one before, in groups. A group has one more extra bit than the one
-// before, but for the first two, which have none. The value stands at a bit of the entry.
-func ranges(n, value, group, at int) (s []entry) {
+// ranges are n symbols of a kind, each for the values behind those of the one before, in groups. A group has one more extra bit than the
+// one before, but for the first two, which have none. The value stands at a bit of the entry.
+func ranges(n, value, group int, kind entry, at int) (s []entry) {
 	for i := range n {
 		extra := max(0, i/group-1)
-		s = append(s, entry(value)<<at|entry(extra))
+		s = append(s, kind|entry(value)<<at|entry(extra))
 		value += 1 << extra
 	}
 	return s
@@ -120,13 +114,15 @@ func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 		return false
 	}
 	var firsts, seconds [288]entry // what sorted[i] is in front of another symbol, and behind one
-	var codes [288]uint16
-	table[0] = invalid // what no code leads to in one that is not complete
-	filled, code := 1, uint16(0)
-	for n := 1; n <= size; n++ {
-		copy(table[filled:], table[:filled])
-		filled *= 2
-		for k := 1; k < n; k++ {
+	var codes [288]uint16          // its code, turned around
+	table[0] = invalid             // where no code leads in one that is not complete
+	filled, code, more := 1, uint16(0), maxCode-size
+	for n := 1; n <= maxCode; n++ {
+		if n <= size {
+			copy(table[filled:], table[:filled])
+			filled *= 2
+		}
+		for k := 1; k < n && n <= size; k++ {
 			from, to := ends[n-k-1], ends[n-k]
 			for i := ends[k-1]; i < ends[k] && firsts[i] != 0; i++ {
 				for j := from; j < to; j++ {
@@ -136,29 +132,23 @@ func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 		}
 		code <<= 1
 		for i := ends[n-1]; i < ends[n]; i++ {
-			e := symbols[sorted[i]].coded(n)
-			codes[i] = bits.Reverse16(code) >> (16 - n)
-			table[codes[i]] = e
-			if seconds[i] = e + two; e&literal != 0 {
+			c, e := bits.Reverse16(code)>>(16-n), symbols[sorted[i]]
+			code++
+			if n > size {
+				begin := &table[c&(1<<size-1)]
+				if *begin == invalid {
+					*begin = longer | entry(filled)<<16
+					filled += 1 << more
+				}
+				for at := int(c >> size); at < 1<<more; at += 1 << (n - size) {
+					table[begin.value()+at] = e.coded(n - size)
+				}
+				continue
+			}
+			e = e.coded(n)
+			if codes[i], table[c], seconds[i] = c, e, e+two; e&literal != 0 {
 				firsts[i], seconds[i] = (e & first).coded(n), e&^first+two+e&first<<8
 			}
-			code++
-		}
-	}
-	more := maxCode - size
-	for n := size + 1; n <= maxCode; n++ {
-		code <<= 1
-		for _, s := range sorted[ends[n-1]:ends[n]] {
-			index := int(bits.Reverse16(code) >> (16 - n))
-			begin := &table[index&(1<<size-1)]
-			if *begin == invalid {
-				*begin = longer | entry(filled)<<16
-				filled += 1 << more
-			}
-			for i := index >> size; i < 1<<more; i += 1 << (n - size) {
-				table[begin.value()+i] = symbols[s].coded(n - size)
-			}
-			code++
 		}
 	}
 	return true
