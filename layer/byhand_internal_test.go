@@ -64,6 +64,10 @@ func TestSteadyRun(t *testing.T) {
 			p[0].Partial, p[1].Partial = cutAtStart, cutAtStart
 			p[1].NumLayers = 2
 		}, 100, 100), "1 1 10 every pass is cut by the window; this is the longest"},
+		{"all cut, the first of the longest", chosen(func(p []ForwardPass) {
+			p[0].Partial, p[1].Partial, p[2].Partial = cutAtStart, cutAtStart, cutAtEnd
+			p[0].NumLayers, p[1].NumLayers, p[2].NumLayers = 2, 2, 1
+		}, 100, 100, 100), "0 1 10 every pass is cut by the window; this is the longest"},
 		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
 	} {
 		if c.got != c.want {
@@ -80,7 +84,7 @@ func TestNotesOfDurations(t *testing.T) {
 		want  string
 	}{
 		{[]int64{130, 100, 100}, "cold start 1.3x||"}, {[]int64{129, 100, 100}, "||"}, {[]int64{200, 130, 100, 100, 100}, "cold start 2.0x|cold start 1.3x|||"}, {[]int64{100, 150, 100}, "|growing 1.5x|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""}, {[]int64{300, 100}, "cold start 3.0x|"},
-		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5x|||growing 1.6x|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{100, 100, 0, 100}, "|||"},
+		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5x|||growing 1.6x|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{400, 100, 200, 300}, "cold start 2.0x||growing 2.0x|growing 1.5x"}, {[]int64{300, 100, 200}, "cold start 3.0x||growing 2.0x"}, {[]int64{100, 100, 0, 100}, "|||"},
 	} {
 		d := &Device{Passes: passesOf(c.walls...)}
 		d.noteDurations()
@@ -244,6 +248,8 @@ func TestStepNumbers(t *testing.T) {
 		{"of another number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, 2)}, "[0] [1]"},
 		{"one has no number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, -1)}, "[0] [0]"},
 		{"each once", []ForwardPass{pass(0, 10, 1), pass(20, 30, 1)}, []ForwardPass{pass(1, 9, 1), pass(21, 29, 1), pass(40, 50, 1)}, "[0 1] [0 1 2]"},
+		{"one GPU", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1)}, nil, "[0 1] []"},
+		{"within a long one beside a short one", []ForwardPass{pass(0, 100, -1), pass(10, 20, -1)}, []ForwardPass{pass(50, 60, -1)}, "[0 1] [0]"},
 		{"nothing on the first", nil, []ForwardPass{pass(1, 9, -1), pass(21, 29, -1)}, "[] [0 1]"},
 		{"three and five", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1), pass(40, 50, -1)}, []ForwardPass{pass(0, 9, -1), pass(12, 15, -1), pass(22, 29, -1), pass(42, 49, -1), pass(60, 70, -1)}, "[0 2 3] [0 1 2 3 4]"},
 	} {
@@ -265,6 +271,7 @@ func TestIdlePassesByHand(t *testing.T) {
 		want  Stage
 	}{
 		{"layers without a mixer", without, "m", ForwardPass{NumLayers: 3}, StageIdle},
+		{"one layer without a mixer", without, "m", ForwardPass{NumLayers: 1}, StageIdle},
 		{"no layers", without, "m", ForwardPass{}, StageUnknown},
 		{"with a mixer", with, "m", ForwardPass{NumLayers: 3}, StageUnknown},
 		{"cut", without, "m", ForwardPass{NumLayers: 3, Partial: cutAtEnd}, StageUnknown},

@@ -147,7 +147,7 @@ func (a *Analysis) label(lay *Layer, types []string, n int) {
 	if a.Config == nil {
 		return
 	}
-	if r := a.Config.CompressRatios; lay.Index >= 0 && lay.Index < len(r) {
+	if r := a.Config.CompressRatios; lay.Index < len(r) {
 		lay.CompressRatio = r[lay.Index]
 	}
 	lay.Hash = a.Config.IsHash(lay.Index, n)

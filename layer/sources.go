@@ -543,9 +543,6 @@ func (l *line) finishCapture(f *ladder.Frames, layers int) {
 
 // kernelOfArgs reads the kernel's name from the args of a HIP launch call, "" when there is none.
 func kernelOfArgs(args json.RawMessage) string {
-	if len(args) == 0 {
-		return ""
-	}
 	var v struct {
 		Kernel string `json:"kernel"`
 	}

@@ -53,6 +53,9 @@ func TestLinesAreAligned(t *testing.T) {
 		{"behind the last", "0ngx1n", "0ngy1n", "NN-N", "0 1 -1 3"},
 		{"two beside each other", "0nxzg1n", "0nyqg1n", "N--NN", "0 -1 -1 3 4"},
 		{"two launches of one kernel", "0naag1n", "0nag1n", "NPNNN,NNPNN", "0 1 1 2 3"},
+		{"one of the same meaning behind it", "0naAg1n", "0nag1n", "NNPNN", "0 1 1 2 3"},
+		{"one of the same meaning in front of it", "0nAag1n", "0nag1n", "NPNNN", "0 1 1 2 3"},
+		{"a stray kernel of another layer", "0na1x0g", "0naxg1y", "NN-N", "0 1 -1 3"},
 		{"two elementwise ones", "0neeg1n", "0neg1n", "N-NNN,NN-NN", ""},
 		{"in another order", "0gn1n", "0ng1n", "NNN", "1 0 2"},
 		{"a layer more", "0ng1ng", "0ng1ng2ng", "NNNN", "0 1 2 3"},
@@ -128,6 +131,9 @@ func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 	refs := []*line{lineBy(sym, "0nxy1nxy"), lineBy(sym, "0nGa1nGa"), lineBy(sym, "0nga1nGa"), lineBy(sym, "0nga1nGa")}
 	if best, err := bestFit(t.Context(), target, refs); err != nil || best.ref != refs[2] {
 		t.Errorf("not the first of the best references: %v", err)
+	}
+	if best, err := bestFit(t.Context(), lineBy(sym, "0n1y"), []*line{lineBy(sym, "0n1q")}); err != nil || best.ref == nil {
+		t.Errorf("a reference with one kernel in common is not taken: %v", err)
 	}
 	if best, err := bestFit(t.Context(), lineBy(sym, "0x1y"), []*line{lineBy(sym, "0z1q")}); err != nil || best.ref != nil {
 		t.Errorf("a reference with nothing in common is taken: %v", err)

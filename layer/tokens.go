@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,26 +172,23 @@ func gridOf(config string) (size [3]int64) {
 // oneQuery says that the pass decodes: attention of one token a request runs, and nothing else mixes tokens in those layers. Attention
 // for prompts beside it, in a batch of both, would be such a kernel.
 func (w *work) oneQuery(r *ladder.Result) bool {
-	const one, other = 1, 2
-	seen := make([]uint8, r.Count)
+	one, other := make([]bool, r.Count), make([]bool, r.Count) // by layer
 	for k, i := range r.Kernels {
-		l := int(r.Layer[k]) - r.First
-		if r.Layer[k] == None || l < 0 || l >= len(seen) {
+		l := int(r.Layer[k])
+		if l == None {
 			continue
 		}
 		switch f := &w.Facts[w.ID[i]]; {
 		case f.OneQuery:
-			seen[l] |= one
+			one[l-r.First] = true
 		case w.RoleOf(i) == ladder.RoleMixer:
-			seen[l] |= other
+			other[l-r.First] = true
 		}
 	}
-	found := false
-	for _, s := range seen {
-		if s == one|other {
+	for l := range one {
+		if one[l] && other[l] {
 			return false
 		}
-		found = found || s == one
 	}
-	return found
+	return slices.Contains(one, true)
 }

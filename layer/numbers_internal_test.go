@@ -1,0 +1,280 @@
+package layer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/internal/ladder"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+// onCPU is an event of thread 1.
+func onCPU(kind event.Kind, name string, start, end int64) trace.EventData {
+	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None}
+}
+
+// kernelsAt collects kernels that run for 10 ns each, one behind the other, beside events of the CPU; each is launched at its start, 0 where it is not.
+func kernelsAt(others []trace.EventData, names string, launches ...int64) *trace.Trace {
+	b := trace.NewBuilder(trace.Options{})
+	for _, e := range others {
+		b.Add(e)
+	}
+	for i, name := range names {
+		e := trace.EventData{Kind: event.Kernel, Name: "kernel_" + string(name), Start: 100_000 + 20*int64(i), Duration: 10, Stream: 7}
+		if i < len(launches) && launches[i] > 0 {
+			e.Correlation = uint64(i + 1)
+			call := onCPU(event.Runtime, "cudaLaunchKernel", launches[i], launches[i]+1)
+			call.Correlation = e.Correlation
+			b.Add(call)
+		}
+		b.Add(e)
+	}
+	return b.Finish()
+}
+
+// TestMostLayers: as many layers may be asked for as a config may have.
+func TestMostLayers(t *testing.T) {
+	for n, ok := range map[int]bool{-1: false, 0: true, 4096: true, 4097: false} {
+		if err := (&Options{NumLayers: n}).checkLayers(); (err == nil) != ok {
+			t.Errorf("%d layers: %v", n, err)
+		}
+	}
+	tr := kernelsAt(nil, "a")
+	passes := func(index int) []GivenPass {
+		return []GivenPass{{Layers: []GivenLayer{{Index: index, Kernels: []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}}}}}
+	}
+	if _, err := Assemble(t.Context(), tr, passes(4095), Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Assemble(t.Context(), tr, passes(4096), Options{}); err == nil || !strings.Contains(err.Error(), "0…4095") {
+		t.Errorf("layer 4096: %v", err)
+	}
+}
+
+// TestGivenPassesAreMeasured: what is not given follows from the kernels, and what nobody says is unknown.
+func TestGivenPassesAreMeasured(t *testing.T) {
+	tr := kernelsAt(nil, "xabcy")
+	id := func(i int) trace.EventID { return tr.LaneAt(event.LaneGPU, i).ID() }
+	given := GivenPass{Kernels: []trace.EventID{id(0), id(4)}, Partial: cutAtStart, Layers: []GivenLayer{{Index: 0, Kernels: []trace.EventID{id(1)}}, {Index: 1, Kernels: []trace.EventID{id(2), id(3)}}}}
+	for _, c := range []struct {
+		name      string
+		pass, end trace.Time // that are given, of the pass and its first layer
+		want      string
+	}{
+		{"nothing", 0, 0, "0-90, layers 20-30 40-70"}, {"the end of the pass", 200, 0, "0-200, layers 20-30 40-70"}, {"the end of a layer", 0, 35, "0-90, layers 20-35 40-70"},
+	} {
+		g := given
+		g.End, g.Layers = c.pass, append([]GivenLayer(nil), given.Layers...)
+		g.Layers[0].End = c.end
+		a, err := Assemble(t.Context(), tr, []GivenPass{g}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &a.Devices[0].Passes[0]
+		got := fmt.Sprintf("%d-%d, layers", p.Start, p.End)
+		for _, l := range p.Layers() {
+			got += fmt.Sprintf(" %d-%d", l.Start, l.End)
+			if l.CompressRatio != -1 {
+				t.Errorf("%s: layer %d has ratio %d", c.name, l.Index, l.CompressRatio)
+			}
+		}
+		if got != c.want || p.Batch != -1 || p.Tokens != -1 || p.Rows != -1 || p.Prologue != 1 || p.Epilogue != 1 {
+			t.Errorf("%s: %s, want %s; %+v", c.name, got, c.want, p)
+		}
+	}
+}
+
+// TestCutLayers: of a pass that the window cuts the first layer is cut, the last one, or neither.
+func TestCutLayers(t *testing.T) {
+	tr := kernelsAt(nil, "abc")
+	var layers []GivenLayer
+	for i := range 3 {
+		layers = append(layers, GivenLayer{Index: i, Kernels: []trace.EventID{tr.LaneAt(event.LaneGPU, i).ID()}})
+	}
+	for _, c := range []struct {
+		first, last bool
+		want        string
+	}{{false, false, "---"}, {true, false, "x--"}, {false, true, "--x"}, {true, true, "x-x"}} {
+		a, err := Assemble(t.Context(), tr, []GivenPass{{Layers: layers}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &a.Devices[0].Passes[0]
+		p.cutFirst, p.cutLast = c.first, c.last
+		got := ""
+		for _, l := range p.Layers() {
+			got += map[bool]string{true: "x", false: "-"}[l.Partial]
+		}
+		if got != c.want {
+			t.Errorf("first %v, last %v: %s, want %s", c.first, c.last, got, c.want)
+		}
+	}
+}
+
+// TestPassesWithoutKernels: a step that launched nothing stands behind the pass in front of it.
+func TestPassesWithoutKernels(t *testing.T) {
+	a, err := Analyze(t.Context(), kernelsAt(nil, "a"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &a.Devices[0]
+	w := &work{Work: &ladder.Work{}}
+	for n, want := range map[int]trace.Time{0: 0, 1: 500, 2: 700} {
+		d.Passes = []ForwardPass{{End: 500}, {End: 700}}[:n]
+		d.columns.starts = make([]int32, n+2)
+		if p := w.buildPass(d, n, &ladder.Result{}); p.Start != want || p.End != want {
+			t.Errorf("behind %d passes: from %d to %d, want %d", n, p.Start, p.End, want)
+		}
+	}
+}
+
+// TestStepsOfPlans: a weight by itself has a width, one of several groups or of experts has none.
+func TestStepsOfPlans(t *testing.T) {
+	for _, c := range []struct {
+		op      profile.PlanOp
+		product bool
+		width   int
+		divided bool
+	}{
+		{profile.PlanOp{K: 8, N: 16}, true, 16, false}, {profile.PlanOp{K: 1, N: 16, Groups: 1, Split: "columns"}, true, 16, true}, {profile.PlanOp{K: 8, N: 16, Groups: 2}, true, 0, false},
+		{profile.PlanOp{K: 8, N: 16, Experts: 1}, true, 0, false}, {profile.PlanOp{N: 16}, false, 0, false}, {profile.PlanOp{K: 8, N: 16, Split: "rows"}, true, 16, false},
+	} {
+		if s := stepsOf([]profile.PlanOp{c.op})[0]; s.Product != c.product || s.Width != c.width || s.Divided != c.divided {
+			t.Errorf("%+v: product %v, width %d, divided %v", c.op, s.Product, s.Width, s.Divided)
+		}
+	}
+}
+
+// TestSidesOfWeights: the shapes of a product's op tell the sides of its weight, where it is known which of its inputs that is.
+func TestSidesOfWeights(t *testing.T) {
+	for _, c := range []struct{ op, dims, want string }{
+		{"aten::mm", "[[4,8],[8,16]]", "8 16"}, {"aten::addmm", "[[16],[4,8],[8,16]]", "8 16"}, {"aten::linear", "[[4,8],[16,8]]", "0 0"}, {"aten::mm", "[[4,8]]", "0 0"}, {"aten::mm", "[[4,8],[8]]", "0 0"},
+		{"aten::mm", "[[4,8],[8,16,2]]", "0 0"}, {"aten::mm", "[[4,8],[-8,-16]]", "0 0"}, {"aten::mm", "", "0 0"}, {"", "", "0 0"},
+	} {
+		var ops []trace.EventData
+		if c.op != "" {
+			op := onCPU(event.Op, c.op, 1000, 1010)
+			op.Shape = c.dims
+			ops = append(ops, op)
+		}
+		tr := kernelsAt(ops, "ab", 1003, 1005)
+		w := &work{Work: ladder.Collect(never, tr, tr.Devices()[0], []int32{0, 1})}
+		for i := range int32(2) { // the second is known by then
+			k, n := w.weightOf(i)
+			if got := fmt.Sprint(k, n); got != c.want {
+				t.Errorf("%s of %s: %s, want %s", c.op, c.dims, got, c.want)
+			}
+		}
+	}
+}
+
+// TestFramesTellOfLaunches: the innermost frame in a file that defines models tells the line, else one in a file of building blocks; functions tell the stage.
+func TestFramesTellOfLaunches(t *testing.T) {
+	const model, block, stage = "sglang/srt/models/qwen3.py(%d): forward", "sglang/srt/layers/linear.py(%d): forward", "sglang/srt/models/qwen3.py(%d): forward_extend"
+	at := func(name string, line int) string {
+		if strings.Contains(name, "%d") {
+			return fmt.Sprintf(name, line)
+		}
+		return name
+	}
+	for _, c := range []struct {
+		name   string
+		frames []string // the outermost first
+		want   string
+	}{
+		{"none", nil, " unknown "},
+		{"a model", []string{model}, "sglang/srt/models/qwen3.py:1 forward unknown "},
+		{"a building block in a model", []string{model, block}, "sglang/srt/models/qwen3.py:1 forward unknown "},
+		{"a model in a model", []string{model, block, model}, "sglang/srt/models/qwen3.py:3 forward unknown "},
+		{"building blocks alone", []string{block, block}, "sglang/srt/layers/linear.py:2 forward unknown "},
+		{"a stage", []string{stage}, "sglang/srt/models/qwen3.py:1 forward_extend prefill "},
+		{"modules", []string{"nn.Module: Model_0"}, " unknown Model_0"},
+		{"modules in modules", []string{"nn.Module: Model_0", "nn.Module: Layer_3"}, " unknown Model_0/Layer_3"},
+		{"three of them", []string{"nn.Module: Model_0", "nn.Module: Layer_3", "nn.Module: Linear_9"}, " unknown Model_0/Layer_3/Linear_9"},
+	} {
+		var frames []trace.EventData
+		for i, f := range c.frames {
+			kind := event.Frame
+			if strings.HasPrefix(f, "nn.") {
+				kind = event.Module
+			}
+			frames = append(frames, onCPU(kind, at(f, i+1), 1000+int64(i), 2000-int64(i)))
+		}
+		tr := kernelsAt(frames, "a", 1500)
+		l := &modelLines{t: tr, frameworks: framework.All()}
+		says := l.of(tr.LaneAt(event.LaneGPU, 0).Launch())
+		if got := says.line + " " + string(says.stage) + " " + says.module; got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	tr := kernelsAt([]trace.EventData{onCPU(event.Frame, "sglang/srt/managers/scheduler.py(1): run", 1000, 2000)}, "a")
+	if got := frameworkOf(tr, framework.All()); got != "SGLang" {
+		t.Errorf("one frame of SGLang: %q", got)
+	}
+}
+
+// TestModelsByTime: the model with most GPU time comes first, drafts last.
+func TestModelsByTime(t *testing.T) {
+	tr := kernelsAt(nil, "abcdef")
+	w := &work{Work: ladder.Collect(never, tr, tr.Devices()[0], []int32{0, 1, 2, 3, 4, 5})}
+	result := func(name string, draft bool, kernels ...int32) ladder.Result {
+		return ladder.Result{Span: ladder.Span{Model: name, Kernels: kernels, Draft: draft}, Count: 1}
+	}
+	for _, c := range []struct {
+		results []ladder.Result
+		want    string
+	}{
+		{[]ladder.Result{result("A", false, 0)}, "A"},
+		{[]ladder.Result{result("A", false, 0), result("B", false, 1, 2)}, "B A, several models run; of the GPU time: B 33.3 % (passes: 1, layers: 0), A 16.7 % (passes: 1, layers: 0)"},
+		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3)}, "A draft"},
+		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3), result("B", false, 4)}, "A B draft, several models run; of the GPU time: A 16.7 % (passes: 1, layers: 0), B 16.7 % (passes: 1, layers: 0)"},
+	} {
+		d := &Device{Time: 60}
+		for p := range c.results {
+			stage := StageUnknown
+			if c.results[p].Draft {
+				stage = StageDraft
+			}
+			d.Passes = append(d.Passes, ForwardPass{Index: p, Stage: stage})
+		}
+		d.listModels(w, c.results)
+		var titles []string
+		for _, m := range d.Models {
+			titles = append(titles, m.title())
+		}
+		if got := strings.Join(append([]string{strings.Join(titles, " ")}, d.Notes...), ", "); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// TestProductsOfExperts: what stands between the choice of the experts and their other work, on the stream of the choice, is theirs.
+func TestProductsOfExperts(t *testing.T) {
+	names := map[rune]string{
+		'r': "void vllm::moe::topkGatingSoftmax<4, 128, 4, 16, int>(P)", 'p': "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 'f': "void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>(P)", 'n': "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
+	}
+	for _, c := range []struct{ kernels, want string }{
+		{"nprpf", "[3]"}, {"nprppf", "[3 4]"}, {"nprpnpf", "[]"}, {"nppf", "[]"}, {"nprfp", "[]"}, {"nprpfp", "[3]"},
+	} {
+		b := trace.NewBuilder(trace.Options{})
+		for i, k := range c.kernels {
+			b.Add(trace.EventData{Kind: event.Kernel, Name: names[k], Start: 1000 + 20*int64(i), Duration: 10, Stream: 7})
+		}
+		a, err := Analyze(t.Context(), b.Finish(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []int32
+		for i := range c.kernels {
+			rows = append(rows, int32(i))
+		}
+		w := &work{Work: ladder.Collect(never, a.Trace(), a.Devices[0].ID, rows)}
+		if got := fmt.Sprint(w.expertProducts(&a.Devices[0], rows)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.kernels, got, c.want)
+		}
+	}
+}
