@@ -45,7 +45,7 @@ func (w *Work) judge(results []Result, m *Model) {
 		}
 		if r.LayerEvidence == "repeat" {
 			r.LayerConf = params.Judge(r.LayerConf, d)
-			r.doubts = params.Words(d)
+			r.doubts = joined(r.doubts, params.Words(d))
 			if len(results) == 1 && r.Cut != Uncut && params.Beginless(d) {
 				r.LayerConf = min(r.LayerConf, params.CapDamaged)
 			}
@@ -54,7 +54,7 @@ func (w *Work) judge(results []Result, m *Model) {
 	if guessed {
 		shareDoubt(results)
 	}
-	w.doubtScrambled(results)
+	w.doubtScrambled(results, slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == "scrambled-records" }))
 }
 
 // cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has fewer layers than
@@ -85,7 +85,7 @@ func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	if params.Beginless(d) {
 		most = params.CapDamaged
 	}
-	f := params.Window(r.Seq, r.st, r.Count+1, CutAtStart.ends())
+	f := params.Window(r.Seq, r.st, r.Seq.Len(), CutAtStart.ends()) // of as many layers as there may be
 	f.First = 0
 	if words := params.Words(d); words != "" {
 		if again, cut, ok := params.Reread(r.Seq, r.st, 0, CutAtStart.ends()); ok {
@@ -93,23 +93,27 @@ func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 		}
 	}
 	w.byFitted(r, f, r.LayerEvidence, min(most, params.Judge(r.LayerConf, d)))
-	r.doubts = strings.TrimSuffix(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d; %s", r.Count, params.Words(d)), "; ")
+	r.doubts = joined(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d", r.Count), params.Words(d))
+}
+
+// joined puts two doubts behind each other, each of which may be "".
+func joined(first, second string) string {
+	return strings.Trim(first+"; "+second, "; ")
 }
 
 // CapScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong
 // together: half of the kernels of the one real trace stand in another layer than the one they ran in.
 const CapScrambled = 0.5
 
-// doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order shows it, or the layers do.
-func (w *Work) doubtScrambled(results []Result) {
-	told := slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == "scrambled-records" })
+// doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order told it, or the layers do.
+func (w *Work) doubtScrambled(results []Result, told bool) {
 	for p := range results {
 		r := &results[p]
 		if r.Count == 0 || !(told && slices.ContainsFunc(r.Kernels, w.Replayed) || w.rotated(r) >= rotatedLayers) {
 			continue
 		}
 		r.LayerConf, r.Scrambled = min(r.LayerConf, CapScrambled), true
-		r.doubts = strings.TrimPrefix(r.doubts+"; records are scrambled: names and times of kernels do not belong together", "; ")
+		r.doubts = joined(r.doubts, "records are scrambled: names and times of kernels do not belong together")
 	}
 }
 

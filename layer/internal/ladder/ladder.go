@@ -390,18 +390,16 @@ func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
 	if m.Source == "flag" {
 		from = fmt.Sprintf("%d layers were asked for", m.Layers)
 	}
-	found := 0
+	found := false
 	for p := range results {
 		r := &results[p]
 		if r.LayerEvidence == "module" && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers && r.Cut == Uncut && hasBothEnds(r)) {
 			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
 				ErrContradiction, from, p, r.First+r.Count, r.Count)
 		}
-		if r.Count > 0 {
-			found++
-		}
+		found = found || r.Count > 0
 	}
-	if found > 0 {
+	if found {
 		if n := clearVote(results); params.Contradicts(n, m.Layers) {
 			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
 		}
@@ -417,7 +415,7 @@ func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
 		}
 		return nil
 	}
-	if n := voteLayers(results); n > 0 && strongVote(results, n) {
+	if n := voteLayers(results); strongVote(results, n) {
 		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
 	}
 	if w.OnlyRepeats {

@@ -205,7 +205,7 @@ func (r *Result) layersOfLine() []int32 {
 // replays outnumber those under a layer frame.
 func (w *Work) byModules(r *Result, f *Frames) bool {
 	inside, silent := 0, 0
-	lo, hi := math.MaxInt, -1
+	lo, hi := math.MaxInt, 0
 	for k, i := range r.Kernels {
 		l, told := w.layerOf(f, i)
 		r.Layer[k] = None
