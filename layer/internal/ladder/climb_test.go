@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/trace"
 )
 
 // passesOfLetters makes a pass of each text of letters, one behind the other.
@@ -80,6 +82,7 @@ func TestLayersOfPasses(t *testing.T) {
 		{"by votes", []string{whole, whole}, 0, "8 by repeats: repeat 0+8, repeat 0+8"},
 		{"as asked for", []string{whole}, 8, "8 by flag: repeat 0+8"},
 		{"nothing repeats", []string{"abcdefg"}, 0, "0 by : none"},
+		{"one layer", []string{whole}, 1, "1 by flag: none"},
 		{"cut at both ends", []string{front, whole, behind}, 8, "8 by flag: repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
 		{"one in between is not cut", []string{whole, front, whole}, 8, "8 by flag: repeat 0+8, none, repeat 0+8"},
 		{"none is whole", []string{front, behind}, 8, "8 by flag: repeat 3+5 cut at start, repeat 0+5 cut at end"},
@@ -128,6 +131,63 @@ func TestRunsOfPasses(t *testing.T) {
 		got := w.addLoose(passes, m)
 		if says(got) != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, says(got), c.want)
+		}
+	}
+}
+
+// TestLayersFromTheirEnd: where the window cuts all passes, a run in front has as many layers as it holds, counted from the last one.
+func TestLayersFromTheirEnd(t *testing.T) {
+	for _, c := range []struct {
+		cut  Partial // of the pass
+		want string
+	}{{CutAtEnd, "repeat 0+5 cut at start, module 0+6 cut at end"}, {CutAtStart, "module 0+6 cut at start"}} {
+		w, results := passesOfLetters(lastLayers(4), firstLayers(6))
+		pass := results[1]
+		if !w.byRepeats(&pass, 6) {
+			t.Fatal("six layers do not repeat")
+		}
+		pass.LayerEvidence, pass.Cut = "module", c.cut
+		got := w.addLoose([]Result{pass}, &Model{Layers: 6, Blocks: 1})
+		if says(got) != c.want {
+			t.Errorf("a pass cut at %s: %s, want %s", c.cut, says(got), c.want)
+		}
+		if r := got[0]; c.cut == CutAtEnd && (!r.FromEnd || r.LayerConf != params.CapBack || inLetters(r.Layer) != "0000011111111222222223333333344444444--") {
+			t.Errorf("layers %s, from the end %v, %v", inLetters(r.Layer), r.FromEnd, r.LayerConf)
+		}
+	}
+}
+
+// TestWhoTellsLayers: module frames tell the number of layers before anchors do, and these before repeats; what was asked for stands.
+func TestWhoTellsLayers(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		frames, anchors bool
+		layers          int
+		want            string
+	}{
+		{"repeats", false, false, 0, "4 by repeats: repeat 0+4"},
+		{"anchors", false, true, 0, "4 by anchors: anchor 0+4"},
+		{"frames", true, true, 0, "4 by modules: module 0+4"},
+		{"asked for, by frames", true, false, 4, "4 by flag: module 0+4"},
+		{"one asked for, by frames", true, false, 1, "1 by flag: module 0+4"},
+		{"asked for, by anchors", false, true, 4, "4 by flag: anchor 0+4"},
+	} {
+		w, results := passesOfLetters(wholePass(4))
+		kernels, f := results[0].Kernels, (*Frames)(nil)
+		if c.frames {
+			thread := w.thread(kernels[0])
+			f = &Frames{roots: map[trace.ThreadIndex][]frameSpan{thread: {{start: w.at(kernels[0]), end: w.at(kernels[34]), class: "Model", layers: 4}}}, Layers: map[trace.ThreadIndex][]frameSpan{}}
+			for l := range 4 {
+				f.Layers[thread] = append(f.Layers[thread], frameSpan{start: w.at(kernels[1+8*l]), end: w.at(kernels[8+8*l]), Index: l})
+			}
+		}
+		m := &Model{Layers: c.layers, Blocks: 1, UseAnchors: c.anchors}
+		if m.IsAnchor, _ = w.FindAnchors("nvjet_down"); c.layers > 0 {
+			m.Source = "flag"
+		}
+		w.assignLayers(results, f, m)
+		if got := fmt.Sprintf("%d by %s: %s", m.Layers, m.Source, says(results)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }

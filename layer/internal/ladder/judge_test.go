@@ -21,6 +21,7 @@ func TestJudgedPasses(t *testing.T) {
 		noNorm  = "no norm in front of the mixer to begin layers with"
 		halfOf  = "layers that do not begin with a norm, " + noNorm
 		noBegin = "nothing shows where the pass begins"
+		parts   = "a mixer or a feed-forward part is a layer each, and their number is read from them"
 		rest    = "kernels like those of layers outside of them"
 	)
 	for _, c := range []struct {
@@ -45,6 +46,7 @@ func TestJudgedPasses(t *testing.T) {
 		{"no norm", []string{bare(whole)}, "flag", "structure", Uncut, "0+8 0.89: " + halfOf},
 		{"no norm, and the window cuts it", []string{bare(whole)}, "flag", "structure", CutAtEnd, "0+8 cut at end 0.79: " + halfOf},
 		{"no norm, and the window cuts it in front of another", []string{bare(whole), bare(whole)}, "flag", "structure", CutAtEnd, "0+8 cut at end 0.89: " + halfOf},
+		{"begins within one, and the last but one lacks a kernel", []string{front[:54] + front[55:]}, "repeats", "structure", Uncut, "0+9 from the end, cut at start 0.75: " + strings.Replace(noFront, "8", "9", 1) + "; " + rest + ", " + parts},
 		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut, "0+8 from the end, cut at both 0.1: " + noEnds},
 	} {
 		w, results := passesOfLetters(c.passes...)

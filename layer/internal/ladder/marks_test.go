@@ -42,6 +42,7 @@ func TestMarksOfPasses(t *testing.T) {
 		"xxexxx":                          "embedding kernels [2], 1 exact",
 		"xxsxxx":                          "sampling kernels [2], 1",
 		"exxxsxxx":                        "embedding kernels [0], 1 exact; sampling kernels [4], 1",
+		"xextxx":                          "embedding kernels [1], 1 exact",
 		"etxsxtx":                         "embedding kernels [0], 1 exact; sampling kernels [3], 1",
 		"xtxxxx":                          "transfers between pipeline ranks [1], 2",
 		"abc" + filled + "abc" + filled:   "names that occur once a pass [0 11], 2",
@@ -101,7 +102,7 @@ func TestPiecesTakeTheOthersLayers(t *testing.T) {
 		{"counted otherwise", strings.Repeat(letterLayer, 4), 2, 4},
 		{"as the others", strings.Repeat(letterLayer, 4), 4, 4},
 		{"alike, without mixers", "e" + strings.Repeat("nqogad", 4) + "hs", 0, 4},
-		{"of two kinds, without mixers", "e" + strings.Repeat("nqonqogadijkluvw", 2) + "hs", 0, 0},
+		{"of two kinds, without mixers", "e" + strings.Repeat("nqogadnqojkl", 2) + "hs", 0, 0},
 		{"nothing that repeats", "eabcdhs", 0, 0},
 	} {
 		w, all := workOfLetters(c.kernels, "")
