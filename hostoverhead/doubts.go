@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/loss"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -226,7 +227,7 @@ func percent(share float64) string {
 	if math.IsNaN(share) {
 		return "n/a"
 	}
-	return fmt.Sprintf("%.1f%%", 100*share)
+	return table.Pct(100*share, 1)
 }
 
 // percentOf is one time as a share of another.

@@ -45,7 +45,7 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 		add(c.others, names.Context, c.warmUp)
 		d := doubter{a: a, v: &Verdict{Verdict: answerYes}, p: &p}
 		d.warmUp()
-		if got := len(d.list) == 1 && d.list[0].Code == "window-is-not-steady" && strings.Contains(d.list[0].Message, "over the 6 steady steps alone the host costs 0.0%"); got != c.doubted || len(d.list) > 1 {
+		if got := len(d.list) == 1 && d.list[0].Code == "window-is-not-steady" && strings.Contains(d.list[0].Message, "over the 6 steady steps alone the host costs 0.0 %"); got != c.doubted || len(d.list) > 1 {
 			t.Errorf("%s: %+v, doubted %v", c.what, d.list, c.doubted)
 		}
 	}

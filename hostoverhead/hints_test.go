@@ -184,7 +184,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 	}
 	v = judged(t, b.Finish())
 	d := doubt(v, "processes-share-device")
-	if d == nil || v.Confidence != hostoverhead.ConfidenceLow || !strings.Contains(d.Message, "54.8%") || !strings.Contains(d.Message, "95.0%") {
+	if d == nil || v.Confidence != hostoverhead.ConfidenceLow || !strings.Contains(d.Message, "54.8 %") || !strings.Contains(d.Message, "95.0 %") {
 		t.Errorf("two processes on one device: %s, %v", v.Confidence, d)
 	}
 }

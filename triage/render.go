@@ -154,8 +154,8 @@ func stageTitle(stage string) string {
 	return stage
 }
 
-func pct(v float64) string  { return table.Fixed(v, 1) + "%" }
-func part(v float64) string { return table.Fixed(100*v, 1) + "%" }
+func pct(v float64) string  { return table.Pct(v, 1) }
+func part(v float64) string { return table.Pct(100*v, 1) }
 
 // nanos and fromUS show a time, none a list.
 func nanos(ns int64) string     { return table.Duration(time.Duration(ns)) }
@@ -287,7 +287,7 @@ func siteShare(share float64) string {
 	if share >= wholeSite {
 		return ""
 	}
-	return " (" + table.Fixed(share, 0) + "%)"
+	return " (" + table.Pct(share, 0) + ")"
 }
 
 // count is "1 step" or "2 steps".

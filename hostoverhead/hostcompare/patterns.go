@@ -85,7 +85,7 @@ func (c *Comparison) warn() {
 	if a.AllSteps > 0 && b.AllSteps > 0 {
 		x, y := float64(a.ContextSteps)/float64(a.AllSteps), float64(b.ContextSteps)/float64(b.AllSteps)
 		if math.Abs(x-y) > mixDifference {
-			say("workloads differ: %.0f%% and %.0f%% of the steps have context requests", 100*x, 100*y)
+			say("workloads differ: %.0f %% and %.0f %% of the steps have context requests", 100*x, 100*y)
 		}
 	}
 	if relative(a.KernelsPerStep, b.KernelsPerStep) > kernelsDiffer {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // Geometry of the charts in SVG units; a chart is scaled to the page's width.
@@ -159,7 +161,7 @@ func newShares(ch *Chart, c colors) *sharesView {
 			if p > 0 {
 				box(&ds[k], x, y, w, barHeight)
 			}
-			if share := strconv.FormatFloat(100*p/total, 'f', 0, 64) + "%"; w > charWidth*float64(len(share)+1) {
+			if share := table.Pct(100*p/total, 0); w > charWidth*float64(len(share)+1) {
 				v.Labels = append(v.Labels, label{coord(x + w/2), coord(y + barHeight*0.72), share, "mid on" + c.class(ch.Series[k])})
 			}
 			x += w

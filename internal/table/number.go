@@ -110,6 +110,15 @@ func Percent(part, whole float64, decimals int) string {
 	return Fixed(100*part/whole, decimals)
 }
 
+// Pct formats a number of percent with its sign, as all texts have it: "3.1 %", as a number and its unit; [None] for NaN and infinities.
+func Pct(v float64, decimals int) string {
+	s := Fixed(v, decimals)
+	if s == None {
+		return s
+	}
+	return s + " %"
+}
+
 // Count formats n with a comma between groups of three digits.
 func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)

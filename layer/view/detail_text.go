@@ -139,7 +139,7 @@ func percent(part, whole float64) string {
 	if whole <= 0 {
 		return "-"
 	}
-	return table.Fixed(100*part/whole, 1) + "%"
+	return table.Pct(100*part/whole, 1)
 }
 
 // WriteText prints the comparison.

@@ -141,7 +141,7 @@ func (t *Timeline) operatorTable(p *printer) {
 	whole := &t.Operators[0]
 	p.f("\nGPU time by operator, forward pass #%d\n\n", t.FwdPass)
 	if len(whole.Rows) == 0 {
-		p.f("The operator of only %s%% of the time inside layers can be told: no table. Give the model's config.json with --config if it is missing.\n", table.Fixed(100*whole.KnownShare, 1))
+		p.f("The operator of only %s of the time inside layers can be told: no table. Give the model's config.json with --config if it is missing.\n", table.Pct(100*whole.KnownShare, 1))
 		return
 	}
 	cols := []table.Column{table.Text("Operator"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#")}
@@ -154,7 +154,7 @@ func (t *Timeline) operatorTable(p *printer) {
 	}
 	tab := table.New(cols...)
 	for _, r := range whole.Rows {
-		row := []string{string(r.Operator), table.Fixed(float64(r.TimeNS)/1e6, 3), table.Fixed(r.SharePct, 1) + "%", strconv.Itoa(r.Kernels)}
+		row := []string{string(r.Operator), table.Fixed(float64(r.TimeNS)/1e6, 3), table.Pct(r.SharePct, 1), strconv.Itoa(r.Kernels)}
 		for _, s := range scopes {
 			cell := table.None
 			for _, l := range s.Rows {

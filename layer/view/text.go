@@ -137,7 +137,7 @@ func (t *Timeline) healthCounts() string {
 func (t *Timeline) categoryTable(p *printer) {
 	tab := table.New(table.Text("Category"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#"), table.Number("Names"), table.Text("Longest kernel"))
 	for _, c := range t.KernelCategories {
-		tab.Row(t.labels(c.Key), table.Fixed(c.TimeMS, 3), table.Fixed(c.SharePct, 1)+"%", strconv.Itoa(c.Kernels), strconv.Itoa(c.Names), table.Cut(c.Longest, 56))
+		tab.Row(t.labels(c.Key), table.Fixed(c.TimeMS, 3), table.Pct(c.SharePct, 1), strconv.Itoa(c.Kernels), strconv.Itoa(c.Names), table.Cut(c.Longest, 56))
 	}
 	p.table(tab)
 }
@@ -259,7 +259,7 @@ func (t *Timeline) clusterTable(p *printer) {
 		c := &t.Clusters[i]
 		row := []string{variantName(c.Type, c.Variant), strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, wall), table.Fixed(c.AvgSumMS, wall)}
 		for _, col := range t.columns {
-			row = append(row, table.Fixed(c.Share.of(col.match), 1)+"%")
+			row = append(row, table.Pct(c.Share.of(col.match), 1))
 		}
 		tab.Row(row...)
 	}

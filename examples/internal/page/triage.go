@@ -126,7 +126,7 @@ func places(list []triage.Location) []string {
 		if l.Module != "" {
 			line = strings.TrimPrefix(line+" in "+l.Module, " ")
 		}
-		out = append(out, fmt.Sprintf("%s (%s%%)", line, table.Fixed(l.SharePct, 0)))
+		out = append(out, fmt.Sprintf("%s (%s)", line, table.Pct(l.SharePct, 0)))
 	}
 	return out
 }
