@@ -104,7 +104,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 }
 
 func deltaTable(b *table.Writer, deltas []Delta, limit int, title string) {
-	t := table.New(table.Text(title).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
+	t := table.New(table.Text(title).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95 % interval of Δ"), table.Text("status"))
 	for _, d := range deltas[:min(len(deltas), limit)] {
 		pct, ci := table.None, table.None
 		if d.DeltaPct != nil {
