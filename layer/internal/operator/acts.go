@@ -183,9 +183,6 @@ func read(name, category string) reading {
 			r.acts = []act{actExperts, actActivation}
 		}
 	}
-	if len(r.acts) == 1 && r.acts[0] == actActivation && strings.Contains(l, "quant") {
-		return r // activation and quantisation in one: the activation's
-	}
 	return r
 }
 

@@ -13,7 +13,7 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 	kernels := map[string]string{
 		"gemm": "Cijk_Alik_Bljk_BBS_MT128x64x128", "bmm": "some_bmm_kernel", "add": "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
 		"mul": "void at::native::vectorized_elementwise_kernel<4, MulFunctor>", "cast": "void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda>",
-		"softmax": softmax, "topk": "void at::native::sbtopk::gatherTopK<float>", "rope": "rotary_embedding_kernel", "flash": "flash_fwd_kernel",
+		"softmax": softmax, "topk": "void at::native::sbtopk::gatherTopK<float>", "rope": "rotary_embedding_kernel", "flash": "flash_fwd_kernel", "norm": "fused_add_rms_norm_kernel",
 	}
 	for _, c := range []struct {
 		row, want string // kernels, and what becomes of each: attention, serving it, or as it was
@@ -24,6 +24,10 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 		{"gemm mul softmax topk gemm", "..A..", 0}, // a router
 		{"gemm softmax", ".A", 0},
 		{"gemm rope softmax bmm gemm", "..A..", 0},
+		{"gemm softmax bmm", "AAA", 0},
+		{"gemm softmax gemm gemm softmax bmm", "AAAAAA", 0},
+		{"gemm norm softmax bmm gemm", "..A..", 0},
+		{"gemm softmax norm bmm gemm", ".A...", 0},
 		{"gemm bmm flash bmm gemm", "..A..", 0}, // latent attention's products per head
 		{"gemm bmm softmax bmm rope", ".AAA.", 0},
 		{"gemm bmm rope softmax bmm", ".A.AA", 2}, // what runs beside it does not matter

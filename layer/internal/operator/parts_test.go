@@ -40,7 +40,7 @@ func TestDenseRows(t *testing.T) {
 		dense, beside bool
 	}{
 		{"pap", "000", 0, true, false}, {"pap", "000", 1, true, false}, {"pap", "000", -1, false, false}, {"pap", "000", 2, false, false}, {"ppap", "0000", 0, true, false}, {"paup", "0000", 0, false, false}, {"paqp", "0000", 0, true, false},
-		{"paap", "0000", 0, false, false}, {"ap", "00", 0, false, false}, {"pp", "00", 0, false, false}, {"xpap", "0000", 0, true, false}, {"xpap", "1000", 0, true, true}, {"pxap", "0100", 0, true, true}, {"pap", "010", 0, false, false},
+		{"paap", "0000", 0, false, false}, {"ap", "00", 0, false, false}, {"uap", "000", 0, false, false}, {"xap", "000", 0, false, false}, {"papap", "00000", 0, true, false}, {"pp", "00", 0, false, false}, {"xpap", "0000", 0, true, false}, {"xpap", "1000", 0, true, true}, {"pxap", "0100", 0, true, true}, {"pap", "010", 0, false, false},
 	} {
 		p := &Pass{}
 		seen := make([]shape, 2)
@@ -356,7 +356,7 @@ func TestWidthsAreExact(t *testing.T) {
 			t.Errorf("%s, blocks %v of %v, %d rows: %+v, want %+v", c.name, c.grid, c.block, c.rows, got, c.want)
 		}
 	}
-	if s := (&Step{Width: 6144, Divided: true}); !s.width(4, Width{1535, 1536}) || s.width(4, Width{6143, 6144}) || s.width(5, Width{1228, 1229}) || (&Step{Divided: true}).width(4, Width{-1, 5}) {
+	if s := (&Step{Width: 6144, Divided: true}); !s.width(4, Width{1535, 1536}) || s.width(4, Width{6143, 6144}) || s.width(5, Width{1228, 1229}) || (&Step{Divided: true}).width(4, Width{-1, 5}) || !(&Step{Width: 1}).width(4, Width{0, 64}) {
 		t.Error("a width on one of several ranks")
 	}
 	if slices.ContainsFunc([]Width{{}, {5, 5}, {6, 5}}, Width.known) || !(Width{5, 6}).known() || (Width{5, 6}).fits(5) || !(Width{5, 6}).fits(6) || (Width{5, 6}).fits(7) {

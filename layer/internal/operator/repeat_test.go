@@ -41,37 +41,56 @@ func TestRunsOfLayersAreFolded(t *testing.T) {
 	}
 }
 
+// TestSecondPeriodStandsIn: the layers of the second period of a run have the answers of all between the outer ones; the first ones have other neighbours.
+func TestSecondPeriodStandsIn(t *testing.T) {
+	for _, c := range []struct{ keys, want []int32 }{
+		{[]int32{1, 1, 1, 1, 1, 1}, []int32{0, 1, 1, 1, 4, 5}},
+		{[]int32{7, 1, 1, 1, 1, 1, 7}, []int32{0, 1, 2, 2, 4, 5, 6}},
+		{[]int32{1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}, []int32{0, 1, 2, 3, 2, 3, 2, 3, 8, 9, 10, 11}},
+	} {
+		if got := standIns(c.keys); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.keys, got, c.want)
+		}
+	}
+}
+
 // TestFoldedPassesAnswerForAll: a folded pass has the answers of the whole one, layer by layer, the edges included; a layer that differs
 // in one kernel is not folded, and neither is one whose kernels do not stand together.
 func TestFoldedPassesAnswerForAll(t *testing.T) {
 	names := []string{"rms_norm_kernel", "gemm_qkv", "rotary_kernel", "reshape_and_cache", "flash_fwd", "gemm_o", "rms_norm_kernel", "gemm_up", "silu_and_mul", "gemm_down"}
-	make := func(odd int, split bool) Pass {
+	add := "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>" // at the beginning of a layer it ends the one before
+	make := func(odd int, split, early bool) Pass {
 		p := Pass{Layers: 20}
-		add := func(name string, id, layer int32) {
+		put := func(name string, id, layer int32) {
 			p.Kernels = append(p.Kernels, Kernel{Name: name, ID: id, Path: -1, Layer: layer})
 		}
-		add("embedding_kernel", 90, -1)
+		put("embedding_kernel", 90, -1)
 		for l := range 20 {
+			put(add, 80, int32(l))
 			for i, n := range names {
 				if l == odd && i == 3 {
 					continue
 				}
-				add(n, int32(i)+1, int32(l))
+				put(n, int32(i)+1, int32(l))
 			}
 		}
-		add("rms_norm_kernel", 1, -1)
-		add("gemm_head", 91, -1)
+		put("rms_norm_kernel", 1, -1)
+		put("gemm_head", 91, -1)
 		if split {
 			p.Kernels[60].Layer = 2
+		}
+		if early { // the labels begin one kernel late
+			p.Kernels[1].Layer = -1
 		}
 		return p
 	}
 	for _, tt := range []struct {
 		odd    int
 		split  bool
+		early  bool
 		layers int // of the folded pass; 20: none
-	}{{-1, false, 4}, {11, false, 9}, {-1, true, 20}} {
-		p := make(tt.odd, tt.split)
+	}{{-1, false, false, 4}, {11, false, false, 9}, {-1, true, false, 20}, {-1, false, true, 5}} {
+		p := make(tt.odd, tt.split, tt.early)
 		f, layers := foldPass(&p, nil), 20
 		if f != nil {
 			layers = f.pass.Layers

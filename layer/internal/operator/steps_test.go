@@ -30,3 +30,48 @@ func TestCopiesBeforeTheLayers(t *testing.T) {
 		}
 	}
 }
+
+// TestInputsOfAScan: a layer that scans has a product for its input and room for a second, or for as many as most layers show.
+func TestInputsOfAScan(t *testing.T) {
+	for inputs, want := range map[int]int{0: 2, 1: 2, 2: 2, 3: 3, 8: 8} {
+		steps := shape{scan: true, inputs: inputs}.mixer()
+		got := slices.IndexFunc(steps, func(s Step) bool { return s.Op != opname.InProj })
+		if got != want || steps[0].Optional || !steps[1].Optional {
+			t.Errorf("layers that show %d products: room for %d, want %d, all but the first optional", inputs, got, want)
+		}
+	}
+}
+
+// TestWhatFits: outside of the layers only an addition is one of the residual stream; where experts have kernels of their own a plain product is none of theirs.
+func TestWhatFits(t *testing.T) {
+	p := Defaults()
+	for _, c := range []struct {
+		name    string
+		a       act
+		op      string
+		layer   int32
+		experts bool
+		cost    float64 // −1: it does not fit
+	}{
+		{"an addition behind the layers", actAdd, opname.ResidualAdd, -1, false, 0},
+		{"a pointwise kernel behind the layers", actPointwise, opname.ResidualAdd, -1, false, -1},
+		{"one in the first layer", actPointwise, opname.ResidualAdd, 0, false, p.Weak},
+		{"one in the second", actPointwise, opname.ResidualAdd, 1, false, p.Weak},
+		{"a norm", actNorm, opname.ResidualAdd, 0, false, -1},
+		{"a product of experts", actExperts, opname.ExpertsGateUp, 0, true, 0},
+		{"a plain product beside those", actProduct, opname.ExpertsGateUp, 0, true, -1},
+		{"a plain product where there are none", actProduct, opname.ExpertsGateUp, 0, false, p.Weak},
+		{"the second one", actProduct, opname.ExpertsDown, 0, true, -1},
+		{"what nobody knows", actUnknown, opname.Rope, 0, false, p.Unknown},
+	} {
+		w := &work{p: &p, pass: &Pass{}, experts: c.experts}
+		steps := []step{newStep(Step{Op: c.op}, c.layer, 1)}
+		end, cost, ok := w.emit(&unit{kernels: []int{0}, acts: []act{c.a}}, steps, 0, nil)
+		if !ok {
+			cost = -1
+		}
+		if cost != c.cost || end != 0 {
+			t.Errorf("%s: costs %v up to step %d, want %v", c.name, cost, end, c.cost)
+		}
+	}
+}
