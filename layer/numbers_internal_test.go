@@ -106,8 +106,11 @@ func TestCutLayers(t *testing.T) {
 		p := &a.Devices[0].Passes[0]
 		p.cutFirst, p.cutLast = c.first, c.last
 		got := ""
-		for _, l := range p.Layers() {
+		for i, l := range p.Layers() {
 			got += map[bool]string{true: "x", false: "-"}[l.Partial]
+			if l.Kind != i {
+				t.Errorf("layer %d of other kernels is of kind %d", i, l.Kind)
+			}
 		}
 		if got != c.want {
 			t.Errorf("first %v, last %v: %s, want %s", c.first, c.last, got, c.want)
@@ -276,5 +279,82 @@ func TestProductsOfExperts(t *testing.T) {
 		if got := fmt.Sprint(w.expertProducts(&a.Devices[0], rows)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.kernels, got, c.want)
 		}
+	}
+}
+
+// lettered analyses one pass of kernels by letters, see lineNames.
+func lettered(t *testing.T, text string, o Options) *Device {
+	t.Helper()
+	b := trace.NewBuilder(trace.Options{})
+	for i, k := range text {
+		name, ok := lineNames[k]
+		if !ok {
+			name = "kernel_" + string(k)
+		}
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 1000 + 20*int64(i), Duration: 10, Stream: 7})
+	}
+	a, err := Analyze(t.Context(), b.Finish(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &a.Devices[0]
+}
+
+// TestOtherStaysOther: a kernel that nothing tells has no operator, and no confidence.
+func TestOtherStaysOther(t *testing.T) {
+	d := lettered(t, strings.Repeat("ngaxgng", 6), Options{NumLayers: 6})
+	told := 0
+	for k := range d.Kernels() {
+		op, _, conf := k.Operator()
+		if unknown := strings.HasPrefix(k.Event().Name(), "kernel_"); unknown && (op != noOperator.name || conf != 0) {
+			t.Errorf("kernel %d is %s by %v", k.Index(), op, conf)
+		} else if !unknown && op != noOperator.name {
+			told++
+		}
+	}
+	if told < 12 {
+		t.Errorf("%d kernels have an operator", told)
+	}
+	if notes := strings.Join(d.Notes, "\n"); strings.Contains(notes, "halves") {
+		t.Errorf("one stream runs %q", notes)
+	}
+}
+
+// TestNumberOfLayersIsTaken: from the options, or from the config; of one layer, too.
+func TestNumberOfLayersIsTaken(t *testing.T) {
+	for _, c := range []struct {
+		flag, config int
+		want         string
+	}{{1, 0, "1 flag"}, {2, 1, "2 flag"}, {0, 1, "1 config"}, {0, 0, "0 "}} {
+		o := Options{NumLayers: c.flag}
+		if c.config > 0 {
+			o.Config = &profile.Config{NumLayers: c.config}
+		}
+		d := lettered(t, "nga", Options{})
+		w := &work{Work: ladder.Collect(never, d.of.trace, d.ID, []int32{0, 1, 2}), opts: o}
+		if m := w.model(d); fmt.Sprint(m.Layers, " ", m.Source) != c.want {
+			t.Errorf("%d asked for, %d in the config: %d from %q, want %s", c.flag, c.config, m.Layers, m.Source, c.want)
+		}
+	}
+}
+
+// TestKernelsOfGivenPasses: the first of the layers, else of the rest; and evidence of layers is that of passes which have some.
+func TestKernelsOfGivenPasses(t *testing.T) {
+	layers := func(kernels ...trace.EventID) []GivenLayer { return []GivenLayer{{}, {Kernels: kernels}} }
+	for _, c := range []struct {
+		g    GivenPass
+		want trace.EventID
+	}{
+		{GivenPass{}, trace.None}, {GivenPass{Kernels: []trace.EventID{7}}, 7}, {GivenPass{Layers: layers(5), Kernels: []trace.EventID{7}}, 5}, {GivenPass{Layers: layers(), Kernels: []trace.EventID{7, 8}}, 7},
+	} {
+		if got := c.g.first(); got != c.want {
+			t.Errorf("%+v: %d, want %d", c.g, got, c.want)
+		}
+	}
+	d := &Device{}
+	d.addGivenEvidence([]GivenPass{{Evidence: Evidence{Kind: "x", Confidence: 0.8}}, {Evidence: Evidence{Kind: "x", Confidence: 0.6}, Layers: layers()[:1]}})
+	want := []Evidence{{For: "passes", Kind: "x", Passes: 2, Confidence: 0.6}, {For: "layers", Kind: "x", Passes: 1, Confidence: 0.6}}
+	if fmt.Sprint(d.Evidence) != fmt.Sprint(want) {
+		t.Errorf("%+v, want %+v", d.Evidence, want)
 	}
 }
