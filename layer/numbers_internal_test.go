@@ -358,3 +358,87 @@ func TestKernelsOfGivenPasses(t *testing.T) {
 		t.Errorf("%+v, want %+v", d.Evidence, want)
 	}
 }
+
+// TestMappingsOfOtherModels: a mapping of another GPU or number of layers is refused, and one where fewer than six in ten replayed kernels find one of their name.
+func TestMappingsOfOtherModels(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		own, other  int // layers
+		gpus        string
+		passes      []ForwardPass
+		want        string
+		forced, mix bool
+	}{
+		{"as many layers", 1, 1, "", []ForwardPass{{}}, "", false, false},
+		{"more", 1, 2, "", []ForwardPass{{}}, "its model has 2 layers, this one 1", false, false},
+		{"fewer", 2, 1, "", []ForwardPass{{}}, "its model has 1 layers, this one 2", false, false},
+		{"more, of a pass that is cut", 1, 2, "", []ForwardPass{{Partial: cutAtEnd}}, "", false, false},
+		{"more, and no pass", 1, 2, "", nil, "", false, false},
+		{"not known here", 0, 2, "", []ForwardPass{{}}, "", false, false},
+		{"not known there", 2, 0, "", []ForwardPass{{}}, "", false, false},
+		{"another GPU", 2, 2, "A B", []ForwardPass{{}}, "it ran on B, this trace on A: kernels differ", false, false},
+		{"another GPU, forced", 2, 2, "A B", []ForwardPass{{}}, "", true, false},
+	} {
+		d := &Device{NumLayers: c.own, of: &Analysis{opts: Options{ForceMapping: c.forced, Mapping: &Analysis{Devices: []Device{{NumLayers: c.other, Passes: c.passes}}}}}}
+		d.GPU, d.of.opts.Mapping.Devices[0].GPU, _ = strings.Cut(c.gpus, " ")
+		if got := d.foreignMapping(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	d := lettered(t, strings.Repeat("ngaxg", 4), Options{NumLayers: 4})
+	d.of.opts.Mapping = &Analysis{}
+	if all := d.Passes[0].Kernels - d.Passes[0].Prologue - d.Passes[0].Epilogue; all != 20 {
+		t.Fatalf("%d kernels in layers, want 20", all)
+	}
+	kernel := d.Kernel(0).Event()
+	twins := []Twin{{}, {Kernel: kernel, How: howName}, {Kernel: kernel, How: howVariant}, {Kernel: kernel, How: howRole}, {How: howPosition}}
+	for _, c := range []struct {
+		how  int
+		n    int // kernels of twenty
+		want bool
+	}{{1, 20, true}, {1, 12, true}, {1, 11, false}, {2, 12, true}, {3, 20, false}, {4, 12, true}, {0, 20, false}} {
+		of := make([]int32, d.NumKernels())
+		for i := range c.n {
+			of[i] = int32(c.how)
+		}
+		if why := d.unlikeMapping(of, twins); (why == "") != c.want || why != "" && c.how == 1 && !strings.HasPrefix(why, "only 11 of 20") {
+			t.Errorf("%d of 20 kernels by %q: %q", c.n, twins[c.how].How, why)
+		}
+	}
+}
+
+// TestReferences: a pass more than half of whose kernels were launched one by one, in layers, explains others; a launch of a kernel's own explains it for certain.
+func TestReferences(t *testing.T) {
+	for inLayers, want := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1} {
+		tr := kernelsAt(nil, "abcd", 1000, 1010, 1020, 1030)
+		var g GivenPass
+		for i := range 4 {
+			id := tr.LaneAt(event.LaneGPU, i).ID()
+			if i >= inLayers {
+				g.Kernels = append(g.Kernels, id)
+				continue
+			}
+			g.Layers = append(g.Layers, GivenLayer{Index: i, Kernels: []trace.EventID{id}})
+		}
+		a, err := Assemble(t.Context(), tr, []GivenPass{g}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &a.Devices[0]
+		if got := len(d.eagerLines(&symbols{})); got != want {
+			t.Errorf("%d of 4 kernels in layers: %d references, want %d", inLayers, got, want)
+		}
+		if tw := d.Kernel(0).Twin(); tw.Confidence != 1 || tw.How != howLaunch || tw.Kernel != d.Kernel(0).Event() {
+			t.Errorf("a kernel that was launched: %+v", tw)
+		}
+	}
+}
+
+// TestNothingFoundIsSaid: where no layers are found a note says so, and where one is it does not.
+func TestNothingFoundIsSaid(t *testing.T) {
+	for n, want := range map[int]bool{0: true, 1: false} {
+		if got := strings.Contains(strings.Join(lettered(t, "xyz", Options{NumLayers: n}).Notes, "\n"), "no layers were found"); got != want {
+			t.Errorf("%d layers: said %v, want %v", n, got, want)
+		}
+	}
+}
