@@ -33,3 +33,19 @@ func TestFeedForwardTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestBesideTheLane: a kernel on another stream has the step of its layer that no kernel of the lane has, however many steps stand in front of it.
+func TestBesideTheLane(t *testing.T) {
+	ks := set(kernels(0, "rmsnorm gemm flash_fwd gemm rmsnorm gemm silu gemm"), func(_ int, k *operator.Kernel) {
+		if k.Name == "silu" {
+			k.Stream = 1
+		}
+	})
+	var got []string
+	for _, f := range operator.NewFinder(plan(1, "input_norm qkv_proj attention o_proj post_norm gate_up_proj activation down_proj"), operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 1}) {
+		got = append(got, f.Operator)
+	}
+	if s, want := strings.Join(got, " "), "input_norm qkv_proj attention o_proj post_norm gate_up_proj activation down_proj"; s != want {
+		t.Errorf("%s, want %s", s, want)
+	}
+}

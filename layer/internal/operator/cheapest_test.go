@@ -113,6 +113,8 @@ func TestBandsOfLabels(t *testing.T) {
 		{"the last", []int32{4}, []band{{7, 12}}},
 		{"the last but one", []int32{3}, []band{{5, 12}}},
 		{"outside", []int32{-1}, []band{{0, 12}}},
+		{"behind the first layer", []int32{0, -1}, []band{{0, 5}, {0, 12}}},
+		{"in front of the last", []int32{-1, 4}, []band{{0, 12}, {7, 12}}},
 		{"behind a layer", []int32{2, -1}, []band{{3, 9}, {3, 12}}},
 		{"in front of one", []int32{-1, 2}, []band{{0, 9}, {3, 9}}},
 		{"between two", []int32{2, -1, 3}, []band{{3, 9}, {3, 12}, {5, 12}}},

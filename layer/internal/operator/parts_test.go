@@ -25,7 +25,7 @@ func TestInputsOfScans(t *testing.T) {
 	for _, c := range []struct {
 		row  string
 		want int
-	}{{"", 0}, {"npt", 0}, {"nps", 1}, {"npppc", 3}, {"npppcps", 3}, {"npsnppsnpps", 2}, {"npsnpps", 2}, {"nppsnps", 2}, {"nppppps", 0}, {"npppps", 4}, {"pnps", 1}, {"ns", 0}} {
+	}{{"", 0}, {"npt", 0}, {"nps", 1}, {"npppc", 3}, {"npppcps", 3}, {"npsnppsnpps", 2}, {"npsnpps", 2}, {"nppsnps", 2}, {"nppppps", 0}, {"npppps", 4}, {"pnps", 1}, {"ns", 0}, {"pps", 2}, {"ps", 1}} {
 		if got := inputsOf(&Pass{Kernels: make([]Kernel, len(c.row))}, readsOf(c.row), 4); got != c.want {
 			t.Errorf("%q: %d products, want %d", c.row, got, c.want)
 		}
@@ -57,6 +57,21 @@ func TestDenseRows(t *testing.T) {
 		}
 		if got.dense != c.dense || got.beside != c.beside {
 			t.Errorf("%s on %s in layer %d: dense %v, beside %v; want %v, %v", c.row, c.streams, c.layer, got.dense, got.beside, c.dense, c.beside)
+		}
+	}
+}
+
+// TestDenseRowsOfTwoLayers: the product that ends a dense part may begin another one, and is none by itself with the next product.
+func TestDenseRowsOfTwoLayers(t *testing.T) {
+	for row, want := range map[string]bool{"p": false, "pp": false, "ap": true, "pap": true, "up": false} { // behind a product, an activation and a product of the first layer
+		p := &Pass{Kernels: []Kernel{{}, {}, {}}}
+		for range row {
+			p.Kernels = append(p.Kernels, Kernel{Layer: 1})
+		}
+		seen := make([]shape, 2)
+		denseRows(p, readsOf("pap"+row), seen)
+		if !seen[0].dense || seen[1].dense != want {
+			t.Errorf("pap and %s: dense %v and %v, want true and %v", row, seen[0].dense, seen[1].dense, want)
 		}
 	}
 }
@@ -285,6 +300,15 @@ func TestModulesTell(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestClassesOfModules: an instance's class is what stands in front of its number.
+func TestClassesOfModules(t *testing.T) {
+	for module, want := range map[string]string{"RMSNorm_9": "RMSNorm", "A_4": "A", "_4": "_4", "Linear": "Linear", "My_Linear_12": "My_Linear", "": ""} {
+		if got := classOf(module); got != want {
+			t.Errorf("%q: %q, want %q", module, got, want)
 		}
 	}
 }

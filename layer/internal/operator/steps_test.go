@@ -2,6 +2,7 @@ package operator
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/opname"
@@ -72,6 +73,42 @@ func TestWhatFits(t *testing.T) {
 		}
 		if cost != c.cost || end != 0 {
 			t.Errorf("%s: costs %v up to step %d, want %v", c.name, cost, end, c.cost)
+		}
+	}
+}
+
+// TestWaysToRunALayer: what a layer runs where its products are split, and where its shared experts run first or second.
+func TestWaysToRunALayer(t *testing.T) {
+	dense := []Step{must(opname.InputNorm), {Op: opname.QKVProj, Or: []Step{must(opname.QProj), must(opname.KProj), must(opname.VProj)}}, must(opname.QKNorm), must(opname.Rope), must(opname.Attention),
+		{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
+	experts := []Step{must(opname.PostNorm), must(opname.Router), opt(opname.Routing), must(opname.ExpertsGateUp), must(opname.ExpertsDown), must(opname.SharedGateUp), opt(opname.SharedActivation), must(opname.SharedDown), opt(opname.MLPAllReduce)}
+	scan := []Step{{Op: opname.InProj, Or: []Step{must(opname.InProj), must(opname.InProj)}}, must(opname.LinearAttention)}
+	for _, c := range []struct {
+		name string
+		kind []Step
+		v    variant
+		want string // optional ones in parentheses
+	}{
+		{"whole products", dense, variant{}, "input_norm qkv_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
+		{"split queries", dense, variant{splitQKV: true}, "input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
+		{"split gates", dense, variant{splitGate: true}, "input_norm qkv_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
+		{"both", dense, variant{splitQKV: true, splitGate: true, splitIn: true}, "input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
+		{"whole input", scan, variant{splitQKV: true}, "in_proj linear_attention"},
+		{"split input", scan, variant{splitIn: true}, "in_proj in_proj linear_attention"},
+		{"shared experts last", experts, variant{}, "post_norm router (routing) experts_gate_up experts_down shared_gate_up (shared_activation) shared_down (mlp_all_reduce)"},
+		{"first", experts, variant{sharedFirst: true}, "post_norm shared_gate_up (shared_activation) shared_down router (routing) experts_gate_up experts_down (mlp_all_reduce)"},
+		{"second", experts, variant{sharedSecond: true}, "post_norm router shared_gate_up (shared_activation) shared_down (routing) experts_gate_up experts_down (mlp_all_reduce)"},
+		{"none to move", dense, variant{sharedFirst: true}, "input_norm qkv_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
+	} {
+		var got []string
+		for _, s := range c.v.apply(c.kind) {
+			if s.Optional {
+				s.Op = "(" + s.Op + ")"
+			}
+			got = append(got, s.Op)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, s, c.want)
 		}
 	}
 }
