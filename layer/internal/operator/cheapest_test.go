@@ -114,6 +114,7 @@ func TestBandsOfLabels(t *testing.T) {
 		{"the last but one", []int32{3}, []band{{5, 12}}},
 		{"outside", []int32{-1}, []band{{0, 12}}},
 		{"behind the first layer", []int32{0, -1}, []band{{0, 5}, {0, 12}}},
+		{"in front of the first", []int32{-1, 0}, []band{{0, 5}, {0, 5}}},
 		{"in front of the last", []int32{-1, 4}, []band{{0, 12}, {7, 12}}},
 		{"behind a layer", []int32{2, -1}, []band{{3, 9}, {3, 12}}},
 		{"in front of one", []int32{-1, 2}, []band{{0, 9}, {3, 9}}},

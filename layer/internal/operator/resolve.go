@@ -169,7 +169,8 @@ func (w *work) serve() {
 		if a == actCopy && w.pass.Kernels[i].Layer >= 0 && toHost(w.pass.Kernels[i].Name) {
 			continue // weights or results that the host keeps: the order does not tell whose
 		}
-		owner, part := -1, Copy
+		var owner int
+		part := Copy
 		switch a {
 		case actReduceProduct:
 			owner, part = w.near(i, -1, func(k act) bool { return k == actProduct || k == actExperts || k == actAbsorb }), Reduce
