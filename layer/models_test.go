@@ -88,6 +88,11 @@ func TestModelsHaveTheirOwnLayers(t *testing.T) {
 				t.Errorf("n=%d: pass %d is of model %d with %d layers", n, p, fp.Model, fp.NumLayers)
 			}
 		}
+		for _, e := range d.Evidence {
+			if name, _, _ := strings.Cut(e.Detail, ": "); e.For == "layers" && name != d.Models[0].Name && name != d.Models[1].Name {
+				t.Errorf("n=%d: evidence of layers of which model: %q", n, e.Detail)
+			}
+		}
 		if d.Passes[d.Steady.Pass].Model != 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "several models run") {
 			t.Errorf("n=%d: steady pass %d, notes %q", n, d.Steady.Pass, d.Notes)
 		}
@@ -99,6 +104,11 @@ func TestOneModelIsOneModel(t *testing.T) {
 	d := demoAnalysis(t, layer.Options{})
 	if len(d.Models) != 1 || d.Models[0].Passes != len(d.Passes) || d.Models[0].NumLayers != d.NumLayers || d.Models[0].Time != d.InPasses {
 		t.Errorf("models %+v of %d passes", d.Models, len(d.Passes))
+	}
+	for _, e := range d.Evidence {
+		if e.For == "layers" && d.Models[0].Name != "" && strings.HasPrefix(e.Detail, d.Models[0].Name) {
+			t.Errorf("the only model is named: %q", e.Detail)
+		}
 	}
 }
 

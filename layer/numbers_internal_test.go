@@ -442,3 +442,47 @@ func TestNothingFoundIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestAnnotatedNumbersStay: a step that says that it has no tokens and no requests has none, and one that does not say it has an unknown number.
+func TestAnnotatedNumbersStay(t *testing.T) {
+	for name, want := range map[string]string{"execute_context_0(0)_generation_0(0)": "0 0 annotation", "execute_context_0(0)_generation_4(4)": "4 4 annotation", "step[TARGET_VERIFY bs=4]": "4 -1 "} {
+		a, err := Analyze(t.Context(), kernelsAt([]trace.EventData{onCPU(event.Annotation, name, 1000, 2000)}, "abc", 1100, 1200, 1300), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &a.Devices[0].Passes[0]
+		if got := fmt.Sprint(p.Batch, " ", p.Tokens, " ", p.TokenEvidence); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestMainReplayStream: that which most replayed kernels run on, of as many the first; kernels that were launched one by one do not count.
+func TestMainReplayStream(t *testing.T) {
+	for streams, want := range map[string]string{"": "0 false", "7": "7 false", "77": "7 false", "78": "7 true", "788": "8 true", "7788": "7 true", "8e9e7": "7 false", "78e8e": "7 false"} {
+		b := trace.NewBuilder(trace.Options{})
+		call := onCPU(event.Runtime, "cudaGraphLaunch", 1000, 1010)
+		call.Correlation = 500
+		b.Add(call)
+		var kernels []int32
+		add := func(e trace.EventData) {
+			e.Kind, e.Name, e.Start, e.Duration = event.Kernel, "k", 2000+20*int64(len(kernels)), 10
+			kernels = append(kernels, int32(len(kernels)))
+			b.Add(e)
+		}
+		for i, c := range streams {
+			switch {
+			case c == 'e':
+			case strings.HasPrefix(streams[i+1:], "e"):
+				add(trace.EventData{Stream: trace.StreamID(c - '0')})
+			default:
+				add(trace.EventData{Stream: trace.StreamID(c - '0'), Correlation: 500, GraphNode: uint64(i + 1)})
+			}
+		}
+		w := &work{Work: ladder.Collect(never, b.Finish(), 0, kernels)}
+		main, several := w.mainReplayStream(kernels)
+		if got := fmt.Sprint(main, several); got != want {
+			t.Errorf("%s: %s, want %s", streams, got, want)
+		}
+	}
+}

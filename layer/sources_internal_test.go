@@ -62,6 +62,7 @@ func TestLinesAreAligned(t *testing.T) {
 		{"a layer less", "0ng1ng2ng", "0ng1ng", "NNNN--", "0 1 2 3 -1 -1"},
 		{"outside the layers equal names alone", "-nx0ng1ng-xn", "-ny0ng1ng-yn", "N-NNNN-N", "0 -1 2 3 4 5 -1 7"},
 		{"outside the layers another tile", "-nG0ng1ng", "-ng0ng1ng", "NVNNNN", "0 1 2 3 4 5"},
+		{"in front of one layer", "-x0nAg", "-x0nag", "NNRN", "0 1 2 3"},
 		{"no layers in the reference", "0ng1ng", "-ngng", "NNNN", "0 1 2 3"},
 		{"no layers in the pass", "-nga", "0ng1a", "NNN", "0 1 2"},
 		{"one layer only", "0nxg", "0nyg", "NPN", "0 1 2"},
