@@ -85,6 +85,9 @@ func (p *Params) holdsTwo(s *Sequence, from, to, a, b, c int) bool {
 	if two < p.TwoSimilarity || two <= dice(s, from, to, a, b) {
 		return false
 	}
+	if two >= p.TwoSure {
+		return true
+	}
 	one, _ := Mixers(s, a, b)
 	have, _ := Mixers(s, from, to)
 	return have > one || one == 0 || mixerBlocks(s, from, to) > mixerBlocks(s, a, b) // of a mixer's kernels some may be lost

@@ -57,7 +57,11 @@ func (p *Params) completeGuess(s *Sequence, g Guess) Guess {
 		g.N = p.complete(s, c, 0).Layers()
 	}
 	if c, ok := p.Best(s, g.N); ok {
-		g.N = p.complete(s, c, 0).Layers()
+		if n := p.complete(s, c, 0).Layers(); n > g.N {
+			if _, ok := p.Best(s, n); ok {
+				g.N = n
+			}
+		}
 	}
 	return g
 }

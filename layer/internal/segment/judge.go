@@ -31,7 +31,7 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	inside := starts[n] - starts[0]
 	d := Doubts{Guessed: guessed, Uneven: unevenness(starts), Single: 1 - p.repeated(s, c)}
 	if inside > 0 {
-		d.Unlike = max(1-float64(p.Explained(s, c))/float64(inside), float64(doubled(s, starts))/float64(inside))
+		d.Unlike = max(1-float64(p.Explained(s, c))/float64(inside), float64(p.doubled(s, starts))/float64(inside))
 	}
 	d.Rest = 1 - float64(inside+p.foreign(s, starts))/float64(s.Len())
 	all, _ := Mixers(s, 0, s.Len())
@@ -63,9 +63,9 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	return d
 }
 
-// doubled counts the kernels of layers with more mixers than most have, each behind a norm of its own: whether such a block ends a layer
+// doubled counts the kernels of layers with more mixers than most have, or than layers have, each behind a norm of its own: whether such a block ends a layer
 // or begins the next one cannot be seen.
-func doubled(s *Sequence, starts []int) int {
+func (p *Params) doubled(s *Sequence, starts []int) int {
 	blocks := make([]int, len(starts)-1)
 	count := map[int]int{}
 	usual := 0
@@ -77,7 +77,7 @@ func doubled(s *Sequence, starts []int) int {
 	}
 	n := 0
 	for l, b := range blocks {
-		if b > max(1, usual) {
+		if b > max(1, min(usual, p.LayerMixers)) {
 			n += starts[l+1] - starts[l]
 		}
 	}
@@ -181,6 +181,7 @@ type limit struct {
 }
 
 func (p *Params) caps(d Doubts) []limit {
+	none := d.Unstarted > 1-p.DoubtMixed
 	return []limit{
 		{d.Front, p.CapFront, "nothing shows where the pass begins"},
 		{d.Unlike > p.DoubtUnlike, p.CapUnlike, "layers unlike the others"},
@@ -197,8 +198,9 @@ func (p *Params) caps(d Doubts) []limit {
 		{d.BareInside && d.Guessed, p.CapParts, "which may be a part of one"},
 		{d.Looked, p.CapMiscounted, "layers that embed or sample: more than one pass"},
 		{d.Nameless, p.CapNameless, "no kernel is known to mix tokens"},
-		{2*d.Unstarted > 1 && d.Single > p.DoubtSome, p.CapDamaged, "some layers that no other is equal to, and no norm to begin them with"},
-		{2*d.Unstarted > 1, p.CapUnstarted, "layers that do not begin with a norm"},
+		{none && d.Single > p.DoubtSome, p.CapDamaged, "some layers that no other is equal to, and no norm to begin them with"},
+		{none, p.CapUnstarted, "layers that do not begin with a norm"},
+		{!none && d.Unstarted > p.DoubtMixed, p.CapDamaged, "layers of which some begin with a norm"},
 		{d.Unplaced, p.CapUnplaced, "no norm in front of the mixer to begin layers with"},
 	}
 }

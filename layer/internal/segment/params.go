@@ -81,7 +81,8 @@ type Params struct {
 
 	// A gap of DoubleGap medians may hold two units: it does where it is TwoSimilarity alike with two usual neighbouring ones,
 	// whose gaps are off the median by UsualOff of it at most. Two kinds of layers differ by half at most in what was seen.
-	DoubleGap, UsualOff, TwoSimilarity float64
+	// With TwoSure alike it holds two whether or not there are mixers for both: one was lost.
+	DoubleGap, UsualOff, TwoSimilarity, TwoSure float64
 	// Leading is how many layers of another kind may stand in front of a comb: models have up to three dense ones. They are
 	// LeadLength times as long as the usual one at most; dense ones are shorter.
 	Leading    int
@@ -182,6 +183,12 @@ type Params struct {
 	// encoder 0.8.
 	DoubtForeign, DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                                                       float64
 	CapFront, CapUnlike, CapForeign, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack, CapParts, CapSeveral, CapMiscounted float64
+	// Layers begin with a norm, or none does: of a decoder that is read as halves every second one does, and where three kernels in a hundred were
+	// lost three in a hundred do not. In between some do: more than DoubtMixed, less than all but that.
+	DoubtMixed float64
+	// LayerMixers: no layer is known that mixes tokens more often than a decoder's does, within itself and with its encoder; six layers of Mamba and
+	// the attention that a model shares among them are seven.
+	LayerMixers int
 
 	// What a rung of the ladder is worth, before anything contradicts it.
 	ConfidenceWhole, ConfidenceOneStack, ConfidenceStructure, ConfidenceGraph float64 // passes
@@ -207,7 +214,7 @@ func DefaultParams() *Params {
 		RolesKnown: 4, OddLayers: 8, OddSupport: 0.6, HashedSupport: 0.35,
 		TrainingShare: 50, ForcedUneven: 0.1,
 		FewCovers: 0.3, FewUneven: 0.5, FewMixers: 0.3, Probes: 6,
-		DoubleGap: 1.6, UsualOff: 0.3, TwoSimilarity: 0.75, Leading: 4, LeadLength: 1.5, WholeUnit: 0.7, Missing: 0.1,
+		DoubleGap: 1.6, UsualOff: 0.3, TwoSimilarity: 0.75, TwoSure: 0.9, Leading: 4, LeadLength: 1.5, WholeUnit: 0.7, Missing: 0.1,
 		Turns: 4, Parts: 4, TurnsLeast: 24, TurnsSimilarity: 0.7, TurnsMixers: 0.4,
 		ScoreName: 2, ScoreRole: 1, ScoreMismatch: -2, ScoreGap: -2, Drop: 8,
 		Band: 48, Slack: 8,
@@ -219,7 +226,7 @@ func DefaultParams() *Params {
 		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
 		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16, BehindShare: 4,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
-		DoubtForeign: 0.87, DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
+		LayerMixers: 2, DoubtMixed: 0.25, DoubtForeign: 0.87, DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
 		CapFront: 0.5, CapUnlike: 0.795, CapForeign: 0.795, CapOutside: 0.75, CapSingle: 0.95, CapGuess: 0.92, CapUneven: 0.6, CapRival: 0.95, CapBare: 0.95, CapNameless: 0.799,
 		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.97, CapParts: 0.795, CapSeveral: 0.795, CapMiscounted: 0.795,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,

@@ -134,7 +134,8 @@ func TestDoubtsOfCounts(t *testing.T) {
 	for _, c := range []struct {
 		d    Doubts
 		want float64
-	}{{Doubts{Looked: true}, p.CapMiscounted}, {Doubts{BareInside: true, Guessed: true}, p.CapParts}, {Doubts{BareInside: true}, 1}} {
+	}{{Doubts{Looked: true}, p.CapMiscounted}, {Doubts{BareInside: true, Guessed: true}, p.CapParts}, {Doubts{BareInside: true}, 1},
+		{Doubts{Unstarted: 0.7}, p.CapDamaged}, {Doubts{Unstarted: 0.8}, p.CapUnstarted}, {Doubts{Unstarted: 0.8, Single: 0.1}, p.CapDamaged}} {
 		if got := p.Judge(1, c.d); got != c.want {
 			t.Errorf("%+v leaves %v, want %v", c.d, got, c.want)
 		}

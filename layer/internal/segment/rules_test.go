@@ -25,9 +25,11 @@ var rules = map[string][]func(p *Params) bool{
 	"DoubtOutside":   judged(func(x float64) Doubts { return Doubts{Outside: x} }, 0.02),
 	"DoubtRest":      judged(func(x float64) Doubts { return Doubts{Rest: x} }, 0.025),
 	"DoubtSingle":    judged(func(x float64) Doubts { return Doubts{Single: x} }, 0.2),
-	"DoubtSome":      judged(func(x float64) Doubts { return Doubts{Single: x, Unstarted: 0.6} }, 0.045),
+	"DoubtSome":      judged(func(x float64) Doubts { return Doubts{Single: x, Unstarted: 0.8} }, 0.045),
 	"DoubtUneven":    judged(func(x float64) Doubts { return Doubts{Uneven: x, Unstarted: 0.2} }, 0.1),
 	"DoubtUnstarted": judged(func(x float64) Doubts { return Doubts{Uneven: 0.2, Unstarted: x} }, 0.1),
+	"DoubtMixed":     judged(func(x float64) Doubts { return Doubts{Unstarted: x} }, 0.25),
+	"LayerMixers":    sides(func(p *Params, n int) bool { return p.Doubt(mixing(n)).Unlike > 0 }, 2, 3),
 	"DoubtRival":     judged(func(x float64) Doubts { return Doubts{Guessed: true, Uneven: 0.2, Rival: x} }, 3),
 	"RaggedOff":      {func(p *Params) bool { return p.ragged([]int{0, 14, 24, 34, 44}) }, func(p *Params) bool { return p.ragged([]int{0, 15, 25, 35, 45}) }},
 	"TrainingShare":  {func(p *Params) bool { return training(p, 100, 2) }, func(p *Params) bool { return training(p, 99, 2) }},
@@ -133,6 +135,19 @@ func layersOf(n int) *Sequence {
 	s.add(21, norm)
 	s.add(22, sample)
 	return s
+}
+
+// mixing is four layers of so many mixers behind a norm each.
+func mixing(mixers int) (*Sequence, *Cut, bool) {
+	s, starts := &Sequence{}, []int{0}
+	for range 4 {
+		for k := range mixers {
+			s.add(int32(2*k), norm)
+			s.add(int32(2*k+1), mixer)
+		}
+		starts = append(starts, s.Len())
+	}
+	return s, &Cut{Starts: starts, unit: unit{s, 0, 2 * mixers}}, false
 }
 
 // training has so many kernels, some of which compute gradients.

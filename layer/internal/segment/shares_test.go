@@ -172,12 +172,12 @@ func TestDoubtsAtTheirNumbers(t *testing.T) {
 		{"rest", func(x float64) Doubts { return Doubts{Rest: x} }, p.DoubtRest},
 		{"single", func(x float64) Doubts { return Doubts{Single: x} }, p.DoubtSingle},
 		{"single, guessed", func(x float64) Doubts { return Doubts{Single: x, Guessed: true} }, p.DoubtSingle},
-		{"uneven", func(x float64) Doubts { return Doubts{Uneven: x, Unstarted: 0.3} }, p.DoubtUneven},
+		{"uneven", func(x float64) Doubts { return Doubts{Uneven: x, Unstarted: 0.2} }, p.DoubtUneven},
 		{"uneven and unstarted", func(x float64) Doubts { return Doubts{Uneven: 0.3, Unstarted: x} }, p.DoubtUnstarted},
 		{"rival", func(x float64) Doubts { return Doubts{Guessed: true, Uneven: 0.3, Rival: x} }, p.DoubtRival},
 		{"rival of uneven layers", func(x float64) Doubts { return Doubts{Guessed: true, Uneven: x, Rival: 9} }, p.DoubtUneven},
-		{"unstarted", func(x float64) Doubts { return Doubts{Unstarted: x} }, 0.5},
-		{"unstarted, some single", func(x float64) Doubts { return Doubts{Unstarted: x, Single: 0.1} }, 0.5},
+		{"unstarted", func(x float64) Doubts { return Doubts{Unstarted: x} }, p.DoubtMixed},
+		{"unstarted, some single", func(x float64) Doubts { return Doubts{Unstarted: x, Single: 0.1} }, p.DoubtMixed},
 	} {
 		if got := p.Words(c.d(c.at)); got != "" {
 			t.Errorf("%s, exactly %v: %s", c.name, c.at, got)
