@@ -69,10 +69,11 @@ func TestBlocksBesideTheLine(t *testing.T) {
 	if got, want := inLetters(w.Half), "0001100011-"; got != want {
 		t.Errorf("halves %s, want %s", got, want)
 	}
-	// In launch order a kernel beside the line may stand in front of all.
-	r.Layer[10], r.Side = 1, []int32{10}
-	if w.assignHalves(&r, []int{1, 3, 5, 7}, m); w.Half[10] != 1 {
-		t.Errorf("the last kernel is in half %d, want 1", w.Half[10])
+	// One that starts with an anchor's successor is in the block of that.
+	w, kernels = workOf(act{"kernel_x", 7, 0, 5}, act{"kernel_A", 7, 10, 5}, act{"kernel_y", 7, 20, 5}, act{"kernel_s", 8, 20, 5}, act{"kernel_A", 7, 30, 5})
+	r = Result{Span: Span{Kernels: kernels}, Layer: []int32{0, 0, 0, 0, 0}, Count: 1, line: []int32{0, 1, 2, 4}, Side: []int32{3}}
+	if w.assignHalves(&r, []int{1, 3}, m); inLetters(w.Half) != "00111" {
+		t.Errorf("halves %s, want 00111", inLetters(w.Half))
 	}
 }
 

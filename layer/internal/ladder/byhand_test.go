@@ -248,6 +248,22 @@ func TestWholePassesToReadBy(t *testing.T) {
 			t.Errorf("%s: %+v, want pass %d", c.name, got, c.want)
 		}
 	}
+	// One of each structure, unless a later one is surer.
+	first, other := pass(0.5, Uncut, "a"), pass(0.5, Uncut, "a")
+	again, surer := first, first
+	surer.LayerConf = 0.9
+	for _, c := range []struct {
+		results []Result
+		want    string
+	}{{[]Result{first, again}, "[0.5]"}, {[]Result{first, other}, "[0.5 0.5]"}, {[]Result{first, surer, again}, "[0.9 0.5]"}} {
+		var got []float64
+		for _, r := range bestWholes(c.results, asked) {
+			got = append(got, r.LayerConf)
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%d passes to read by: %v, want %s", len(c.results), got, c.want)
+		}
+	}
 }
 
 // TestLayersInWords: lengths by how often they occur, three of them, and what is open.

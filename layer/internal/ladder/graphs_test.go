@@ -154,6 +154,28 @@ func TestEmptySteps(t *testing.T) {
 	}
 }
 
+// TestLaunchOrder: a kernel without a launch stands behind the one before it on its stream, which may be the first of all; names may be empty.
+func TestLaunchOrder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs []run
+		want string
+	}{
+		{"behind the first of all", []run{{"", 7, 0, 5, 0, 0, 0}, {"b", 8, 10, 5, 100, 0, 0}, {"c", 7, 20, 5, -1, 0, 0}}, ", c, b"},
+		{"on a stream of which no launch is known", []run{{"", 7, 0, 5, 0, 0, 0}, {"b", 8, 10, 5, 100, 0, 0}, {"c", 9, 20, 5, -1, 0, 0}}, ", b, c"},
+		{"as launched", []run{{"a", 7, 0, 5, 200, 0, 0}, {"", 8, 10, 5, 100, 0, 0}, {"", 8, 20, 5, 300, 0, 0}}, ", a, "},
+	} {
+		w, _ := workOfRuns(c.runs...)
+		var got []string
+		for _, i := range w.Order {
+			got = append(got, w.Names[w.ID[i]])
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s: %q, want %q", c.name, s, c.want)
+		}
+	}
+}
+
 // TestPlacesOfKernels: pass, layer and half are noted by kernel; in a layer without known halves a kernel is in the first one.
 func TestPlacesOfKernels(t *testing.T) {
 	w, all := workOfLetters("abcde", "")

@@ -103,7 +103,7 @@ func (w *Work) addHalf(passes []Span, second []int32) {
 	}
 	for p := range passes {
 		k := slices.Concat(passes[p].Kernels, halves[p]) // a new slice: passes share theirs with what they were found in
-		sort.Slice(k, func(a, b int) bool { return place[k[a]] < place[k[b]] })
+		slices.SortFunc(k, func(a, b int32) int { return cmp.Compare(place[a], place[b]) })
 		passes[p].Kernels = k
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
@@ -180,7 +179,7 @@ func (w *Work) learnBegins(results []Result) {
 		}
 		prev := int32(None)
 		for k, l := range r.layersOfLine() {
-			if l != prev && l > prev {
+			if l > prev {
 				count[r.Seq.Pair(k)]++
 				total++
 				prev = l
@@ -336,7 +335,7 @@ func (w *Work) addLoose(results []Result, m *Model) []Result {
 	}
 	if added {
 		first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
-		sort.SliceStable(results, func(a, b int) bool { return first(&results[a]) < first(&results[b]) })
+		slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(first(&a), first(&b)) })
 	}
 	return results
 }

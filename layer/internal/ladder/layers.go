@@ -1,7 +1,9 @@
 package ladder
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -343,16 +345,8 @@ func (w *Work) Describe(r *Result) string {
 	for l := range st.Layers() {
 		lengths[st.Starts[l+1]-st.Starts[l]]++
 	}
-	var ls []int
-	for l := range lengths {
-		ls = append(ls, l)
-	}
-	sort.Slice(ls, func(a, c int) bool {
-		if lengths[ls[a]] != lengths[ls[c]] {
-			return lengths[ls[a]] > lengths[ls[c]]
-		}
-		return ls[a] < ls[c]
-	})
+	ls := slices.Sorted(maps.Keys(lengths))
+	slices.SortStableFunc(ls, func(a, c int) int { return cmp.Compare(lengths[c], lengths[a]) })
 	fmt.Fprintf(&b, "%d layers of ", st.Layers())
 	for k, l := range ls {
 		if k == 3 {

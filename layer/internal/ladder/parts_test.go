@@ -625,6 +625,12 @@ func TestSecondHalves(t *testing.T) {
 			t.Errorf("%s: a second half %v on stream %d, want %v", c.kernels, got, stream, c.want)
 		}
 		first, second := w.withoutHalf(kernels)
+		if len(second) > 0 && (w.Act(second[0]).Stream() != 8 || w.Act(first[0]).Stream() != 7) {
+			t.Errorf("%s: the halves are taken for each other", c.kernels)
+		}
+		if got := w.OneStream(kernels); got != (strings.ToLower(c.kernels) == c.kernels) {
+			t.Errorf("%s: of one stream %v", c.kernels, got)
+		}
 		if (len(second) > 0) != c.want || len(first)+len(second) != len(kernels) {
 			t.Errorf("%s: %d and %d of %d kernels", c.kernels, len(first), len(second), len(kernels))
 		}

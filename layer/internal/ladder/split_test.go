@@ -33,6 +33,7 @@ func TestPassesAreSplitBetweenStacks(t *testing.T) {
 		"aLLss|eeLLb",
 		"tLL|thLL|thLLt", // a name on both ends tells nothing
 		"LL|LL",
+		"aLLx| xL   LLb", // a pause within the next stack is none between passes
 	} {
 		var acts []act
 		var spans [][2]int
